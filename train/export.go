@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/models"
 	"torchpe/models/export"
 	"torchpe/torchpe"
@@ -204,7 +204,7 @@ func refuseImport(run *runlog.Run) error {
 
 // measureImported reads the weights of an exported folder and writes the run as at the end of training.
 func (t *trainer) measureImported(from string, step int) (none runlog.Result, err error) {
-	weights, err := os.ReadFile(filepath.Join(from, export.WeightsFile))
+	weights, err := atomicfile.ReadFile(filepath.Join(from, export.WeightsFile))
 	if err != nil {
 		return none, err
 	}

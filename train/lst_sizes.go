@@ -106,7 +106,7 @@ func (t *lstTask) sizeResult(last *runlog.Record, r *runlog.MemberResult) {
 	r.AccuracyByTokens = last.AccuracyByTokens
 	for i, a := range t.atEnd {
 		if r.AccuracyByTokensAndCondition == nil {
-			r.AccuracyByTokensAndCondition = map[string]map[string]float64{}
+			r.AccuracyByTokensAndCondition = map[string]runlog.Numbers{}
 		}
 		conditions := map[string]float64{}
 		for c, v := range a.byCondition[last.Member] {

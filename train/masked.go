@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"torchpe/data/masked"
@@ -246,6 +247,10 @@ func (t *maskedTask) notes() []string {
 			fmt.Sprintf("batch: %d is more than the %d training frames; a step takes some more than once",
 				t.batch, n))
 	}
+	if slices.ContainsFunc(slices.Concat(t.table.Names, t.table.ModuleNames, t.subjects), tooLong) {
+		notes = append(notes, fmt.Sprintf("names: reports show the first %d letters, and the place, of longer ones",
+			longestName))
+	}
 	if n := len(t.split.Test); n < 10 {
 		notes = append(notes,
 			fmt.Sprintf("held out: errors are of %d frames and say little; see --test-share and --test-frames", n))
@@ -255,7 +260,7 @@ func (t *maskedTask) notes() []string {
 
 func (t *maskedTask) completeResult(r *runlog.Result) {
 	r.Data = t.data
-	r.Baselines = map[string]map[string]float64{"zero": {}, "mean": {}, "gaussian": {}}
+	r.Baselines = map[string]runlog.Numbers{"zero": {}, "mean": {}, "gaussian": {}}
 	for _, set := range t.tests {
 		r.Baselines["zero"][set.key()] = set.baselines.Zero
 		r.Baselines["mean"][set.key()] = set.baselines.Mean

@@ -2,9 +2,11 @@ package train
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"torchpe/models"
 	"torchpe/torchpe"
@@ -29,10 +31,19 @@ func (t *maskedTask) aboutTokens(about map[string]string) error {
 	return err
 }
 
-// lines writes names a line each; a name of several lines becomes one.
+// longestName is the number of letters of a name that reports show.
+const longestName = 200
+
+func tooLong(name string) bool { return utf8.RuneCountInString(name) > longestName }
+
+// lines writes names a line each; a name of several lines becomes one, and of one that is too long the
+// start and its place remain.
 func lines(names []string) string {
 	out := make([]string, len(names))
 	for i, name := range names {
+		if tooLong(name) {
+			name = fmt.Sprintf("%s… (%d)", string([]rune(name)[:longestName]), i)
+		}
 		out[i] = strings.ReplaceAll(name, "\n", " ")
 	}
 	return strings.Join(out, "\n")

@@ -105,3 +105,13 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 		}
 	}
 }
+
+// Names that no figure can hold are cut for the probes, and stay distinct.
+func TestLongNamesAreCut(t *testing.T) {
+	long := strings.Repeat("ü", 5000)
+	cut, whole := strings.Repeat("ü", 200), strings.Repeat("b", 200)
+	want := "a\n" + cut + "… (1)\n" + cut + "… (2)\n" + whole
+	if got := lines([]string{"a", long, long + "x", whole}); got != want {
+		t.Errorf("%q", got)
+	}
+}

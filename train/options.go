@@ -53,13 +53,17 @@ func (noopObserver) Stepped(int)            {}
 func (noopObserver) Logged([]runlog.Record) {}
 func (noopObserver) Noticed(string)         {}
 
-// Interrupted says that the context ended before the run did; its state is saved.
+// Interrupted says that the context ended before the run did; its state is saved. It is zero where data
+// were still read.
 type Interrupted struct {
 	Dir         string
 	Step, Total int
 }
 
 func (e *Interrupted) Error() string {
+	if e.Total == 0 {
+		return "interrupted while data were read, before the first step"
+	}
 	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, --resume --out %s goes on",
 		e.Step, e.Total, e.Dir)
 }

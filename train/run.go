@@ -29,9 +29,9 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, err
 	}
 	defer done()
-	task, err := newTask(c)
+	task, err := readData(ctx, c)
 	if err != nil {
-		return runlog.Result{}, &DataError{err}
+		return runlog.Result{}, err
 	}
 	if now := task.fingerprint(); o.SameData != "" && o.SameData != now {
 		return runlog.Result{}, &DataError{fmt.Errorf("the data have changed since %s was trained (their "+
@@ -79,6 +79,26 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		err = fmt.Errorf("%s: %w", dir, withAdvice(c, err))
 	}
 	return result, err
+}
+
+// readData reads the data of a configuration. It does not wait for the end of a read when ctx ends.
+func readData(ctx context.Context, c Config) (task, error) {
+	var t task
+	read := make(chan error, 1)
+	go func() {
+		made, err := newTask(c)
+		t = made
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		if err != nil {
+			return nil, &DataError{err}
+		}
+		return t, nil
+	case <-ctx.Done():
+		return nil, &Interrupted{}
+	}
 }
 
 // trainer is the state of one Run.

@@ -110,10 +110,14 @@ func (f *adviseFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if f.json {
-		return printJSON(out, outcome.rows())
+		err = printJSON(out, outcome.rows())
+	} else {
+		outcome.print(out)
 	}
-	outcome.print(out)
-	return nil
+	if err == nil && outcome.diverged() {
+		err = fmt.Errorf("%s: every member of every candidate diverged: lower --lr or set --clip-norm", f.out)
+	}
+	return err
 }
 
 // study returns the study that the flags ask for.
@@ -143,7 +147,7 @@ func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
 		c.Name = nameOf(points, i, c.Config.Members[0].Sigma != nil)
 		candidates = append(candidates, c)
 	}
-	if candidates, err = suited(say, candidates, guessed); err != nil {
+	if candidates, err = f.suited(say, candidates, guessed); err != nil {
 		return nil, err
 	}
 	return advise.NewStudy(f.out, candidates)
@@ -151,12 +155,12 @@ func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
 
 // suited returns the candidates of which models can be made and compared, and names the others with the
 // reason. One that the user named must be among them.
-func suited(say io.Writer, all []advise.Candidate, guessed bool) ([]advise.Candidate, error) {
-	configs := make([]train.Config, len(all))
+func (f adviseFlags) suited(say io.Writer, all []advise.Candidate, guessed bool) ([]advise.Candidate, error) {
+	configs, runs := make([]train.Config, len(all)), make([]string, len(all))
 	for i, c := range all {
-		configs[i] = c.Config
+		configs[i], runs[i] = c.Config, advise.RunDir(f.out, c.Name)
 	}
-	unsuited, err := train.CheckModels(configs)
+	unsuited, err := train.CheckModels(configs, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -265,10 +269,17 @@ func sayCost(say io.Writer, s *advise.Study) error {
 }
 
 func errorText(errs []float64) string {
-	if len(errs) < 2 {
-		return fmt.Sprintf("%.4g", stats.Mean(errs))
+	left := slices.DeleteFunc(slices.Clone(errs), math.IsNaN)
+	text := fmt.Sprintf("%.4g", stats.Mean(left))
+	switch diverged := len(errs) - len(left); {
+	case len(left) == 0:
+		return "diverged"
+	case diverged > 0:
+		return fmt.Sprintf("%s, %d of %d diverged", text, diverged, len(errs))
+	case len(errs) > 1:
+		text += fmt.Sprintf(" ± %.2g", stats.SD(errs))
 	}
-	return fmt.Sprintf("%.4g ± %.2g", stats.Mean(errs), stats.SD(errs))
+	return text
 }
 
 func differenceText(d *advise.Difference) string {
@@ -336,6 +347,11 @@ func (o outcome) print(out io.Writer) {
 		}
 	}
 	printTable(out, []string{"candidate", unit, "held-out error", "more than " + best}, rows)
+	if o.advice.Gain.Pairs == 0 {
+		fmt.Fprintf(out, "No seed is left of both %s and none (%s), so nothing can be said of the encodings: lower --lr "+
+			"or set --clip-norm. The runs are in %s.\n", best, advise.Without, filepath.Join(o.Dir, "runs"))
+		return
+	}
 	what := "mean squared error of held-out samples"
 	switch {
 	case first.Config.HasPuzzles():
@@ -355,6 +371,13 @@ func (o outcome) print(out io.Writer) {
 	}
 	fmt.Fprintf(out, "%s was chosen by the held-out data, so its error is flattered. To confirm, with other "+
 		"seeds:\n  %s\nThe runs are in %s.\n", best, o.confirm(), filepath.Join(o.Dir, "runs"))
+}
+
+// diverged reports whether no seed of any candidate has an error.
+func (o outcome) diverged() bool {
+	return !slices.ContainsFunc(o.advice.Standings, func(s advise.Standing) bool {
+		return slices.ContainsFunc(s.Errors, func(e float64) bool { return !math.IsNaN(e) })
+	})
 }
 
 // slowNames returns the names of the candidates that were left and may end better.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,5 +141,45 @@ func TestAdviseMistakes(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("%v left %v, %v", args, left, err)
 		}
+	}
+}
+
+// A study goes on with its own settings and data alone.
+func TestAdviseOtherStudy(t *testing.T) {
+	dir := t.TempDir()
+	write := func(first int) {
+		text := "a,b,c\n"
+		for i := range 100 {
+			text += fmt.Sprintf("%d,%d,%d\n", (first+i*i)%17, i*7%13, i*i*i%11)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "x.csv"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0)
+	args := []string{"advise", "--task", "masked", "--data", "x.csv", "--steps", "10", "--d-model", "8", "--layers", "1",
+		"--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope", "--out", "study"}
+	if _, errs, code := torchpeIn(t, dir, append(args, "--lr", "1e-3")...); code != 0 {
+		t.Fatalf("%d: %s", code, errs)
+	}
+	_, errs, code := torchpeIn(t, dir, append(args, "--lr", "1e-2")...)
+	if code != exitUsage || !strings.Contains(errs, "members.lr was 0.001, 0.001 and is 0.01, 0.01") {
+		t.Errorf("another learning rate: %d: %s", code, errs)
+	}
+	write(1)
+	_, errs, code = torchpeIn(t, dir, append(args, "--lr", "1e-3")...)
+	if code != exitUsage || !strings.Contains(errs, "the content of the data has changed") {
+		t.Errorf("other data: %d: %s", code, errs)
+	}
+}
+
+// Where all diverge there is no advice, and no number.
+func TestAdviseDiverged(t *testing.T) {
+	out, errs, code := torchpeIn(t, t.TempDir(), "advise", "--task", "nmar", "--steps", "30", "--d-model", "8", "--layers",
+		"1", "--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope", "--optimizer", "sgd", "--lr", "1e6",
+		"--log-every", "1", "--quiet")
+	if code != exitFailed || strings.Contains(out, "NaN") || strings.Count(out, "diverged") != 2 ||
+		!strings.Contains(errs, "every member of every candidate diverged: lower --lr") {
+		t.Errorf("%d: %s%s", code, out, errs)
 	}
 }

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // inherit makes the program begin in a state that a shell command sets up.
@@ -145,4 +151,106 @@ func faketime(t *testing.T) string {
 		t.Skip("a clock that jumps was not checked: there is no libfaketime (apt-get install libfaketime)")
 	}
 	return found[0]
+}
+
+// Too few addresses for libtorch, or for Go, are named as the cause.
+func TestLittleAddressSpace(t *testing.T) {
+	for _, kilobytes := range []string{"400000", "800000", "1200000"} {
+		cmd := inherit(t, t.TempDir(), "ulimit -v "+kilobytes, "doctor")
+		printed, err := cmd.CombinedOutput()
+		if text := string(printed); exitStatus(err) != exitFailed || !strings.Contains(text, "(ulimit -v)") ||
+			strings.Contains(text, "make build") || strings.Count(text, "\n") != 1 {
+			t.Errorf("%s kB: %v: %s", kilobytes, err, text)
+		}
+	}
+}
+
+// A pipe in the place of a file or a folder is refused at once.
+func TestPipesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, folder := range []string{"run", "export"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := filepath.Join(dir, "run", "config.json")
+	if err := os.WriteFile(config, []byte(`{"schema": 1, "members": [{"seed": 1}]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, pipe := range []string{"pipe", "run/result.json", "export/config.json"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, pipe), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"train", "--task", "text", "--data", "pipe"}, {"train", "--config", "pipe"}, {"analyze", "rank", "run"},
+		{"import", "export", "--out", "new"}, {"export", "pipe", "--out", "new"}, {"sweep", "status", "pipe"},
+	} {
+		cmd := program(dir, args...)
+		ends := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		printed, err := cmd.CombinedOutput()
+		ends.Stop()
+		if code := exitStatus(err); code != exitFailed && code != exitUsage ||
+			!strings.Contains(string(printed), "a pipe, not a regular file") {
+			t.Errorf("%q: %v: %s", args, err, printed)
+		}
+	}
+}
+
+// A signal ends the program while it reads data: here of a file that a lease keeps from being opened, as
+// a file server can that does not answer.
+func TestSignalWhileReading(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.OpenFile(filepath.Join(dir, "text"), os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	signal.Ignore(syscall.SIGIO) // somebody wants the file
+	defer signal.Reset(syscall.SIGIO)
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		t.Skipf("a read that waits was not checked: no lease: %v", err)
+	}
+	cmd := program(dir, "train", "--task", "text", "--data", "text", "--out", "run")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
+			break
+		}
+	}
+	time.Sleep(500 * time.Millisecond)
+	start := time.Now()
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitTerminated || time.Since(start) > 10*time.Second ||
+		!strings.Contains(errs.String(), "interrupted while data were read") {
+		t.Errorf("exit code %d after %v: %s", code, time.Since(start), errs.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
+		t.Error("it left a run directory")
+	}
+}
+
+// A perplexity that overflows ends no member: its loss is finite.
+func TestPerplexityOverflows(t *testing.T) {
+	dir := t.TempDir()
+	text := strings.Repeat("the quick brown fox jumps over the lazy dog ", 50)
+	if err := os.WriteFile(filepath.Join(dir, "text"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := torchpeIn(t, dir, "train", "--task", "text", "--data", "text", "--d-model", "8", "--layers", "1",
+		"--batch", "2", "--train-length", "8", "--test-length", "16", "--test-sequences", "4", "--pe", "rope", "--members",
+		"2", "--steps", "6", "--log-every", "3", "--lr", "100", "--schedule", "constant", "--threads", "1", "--out", "run")
+	if code != 0 {
+		t.Fatalf("%d: %s", code, errs)
+	}
+	got := strings.Join(strings.Fields(membersOf(t, filepath.Join(dir, "run"))), "")
+	if strings.Count(got, `"perplexity_by_length":{"16":null,"8":null}`) != 2 ||
+		strings.Count(got, `"status":"done"`) != 2 {
+		t.Error(got)
+	}
 }

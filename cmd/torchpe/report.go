@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
 	"torchpe/report/document"
 	"torchpe/report/lengths"
@@ -155,7 +156,7 @@ func (f *reportFlags) reportPaper(out, notes io.Writer, dir string) error {
 		return existsAsUsage(err)
 	}
 	if f.json {
-		text, err := os.ReadFile(filepath.Join(f.out, "report.json"))
+		text, err := atomicfile.ReadFile(filepath.Join(f.out, "report.json"))
 		if err != nil {
 			return err
 		}

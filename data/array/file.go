@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
 )
 
@@ -81,26 +82,17 @@ func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
 	return v, nil
 }
 
-// CheckRegular returns an error for what is no regular file: most formats cannot be read in one
-// pass, and a device may never end.
+// CheckRegular returns an error for what is no regular file, which most formats cannot be read from in one
+// pass.
 func CheckRegular(path string, info fs.FileInfo) error {
-	if info.Mode().IsRegular() {
-		return nil
-	}
-	kind := "a device"
+	err := atomicfile.CheckRegular(info)
 	switch {
+	case err == nil:
+		return nil
 	case info.IsDir():
-		kind = "a folder"
-	case info.Mode()&fs.ModeNamedPipe != 0:
-		kind = "a pipe"
-	case info.Mode()&fs.ModeSocket != 0:
-		kind = "a socket"
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	hint := ": save what it holds to a file, and name that, or name - and pipe it in"
-	if info.IsDir() {
-		hint = ""
-	}
-	return fmt.Errorf("%s: %s, not a regular file%s", path, kind, hint)
+	return fmt.Errorf("%s: %w: save what it holds to a file, and name that, or name - and pipe it in", path, err)
 }
 
 // wrapFile wraps files in tests.

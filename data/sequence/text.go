@@ -6,11 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"torchpe/data/array"
 )
 
 // Limits on a text: its size in bytes, and the number of different characters.
@@ -39,18 +41,16 @@ func ReadText(paths []string) (*Text, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no text: name a file")
 	}
-	t, hash, total := &Text{}, sha256.New(), 0
+	t, hash, total := &Text{}, sha256.New(), int64(0)
 	var files [][]rune
 	seen := map[rune]bool{}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err != nil {
-			return nil, err
-		} else if total += int(info.Size()); info.IsDir() {
-			return nil, fmt.Errorf("%s is a folder: name text files", path)
-		} else if total > maxText {
-			return nil, fmt.Errorf("%s: more than %d bytes of text; give a part of it", path, maxText)
-		}
-		raw, err := os.ReadFile(path)
+		raw, err := array.InFile("text", path, func(f *array.File) ([]byte, error) {
+			if total += f.Size(); total > maxText {
+				return nil, fmt.Errorf("more than %d bytes of text; give a part of it", maxText)
+			}
+			return io.ReadAll(f)
+		})
 		if err != nil {
 			return nil, err
 		}

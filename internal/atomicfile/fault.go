@@ -24,9 +24,42 @@ func fault(operation, name string) error {
 	return nil
 }
 
-// ReadFile reads a whole file.
+// CheckRegular returns an error for what is no regular file: opening a pipe waits for a writer, and a
+// device may never end.
+func CheckRegular(info fs.FileInfo) error {
+	kind := "a device"
+	switch {
+	case info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		kind = "a folder"
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		kind = "a pipe"
+	case info.Mode()&fs.ModeSocket != 0:
+		kind = "a socket"
+	}
+	return errors.New(kind + ", not a regular file")
+}
+
+// CheckOpening returns an error, which names the path, for what is neither a regular file nor a folder.
+// Opening what is missing says so itself.
+func CheckOpening(path string, stat func(string) (fs.FileInfo, error)) error {
+	info, err := stat(path)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	if err := CheckRegular(info); err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return nil
+}
+
+// ReadFile reads a whole regular file.
 func ReadFile(path string) ([]byte, error) {
 	if err := fault("read", path); err != nil && !errors.Is(err, ErrShort) {
+		return nil, err
+	}
+	if err := CheckOpening(path, os.Stat); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
@@ -37,6 +70,9 @@ type Root struct{ *os.Root }
 
 // OpenRoot opens a directory.
 func OpenRoot(dir string) (Root, error) {
+	if err := CheckOpening(dir, os.Stat); err != nil {
+		return Root{}, err
+	}
 	r, err := os.OpenRoot(dir)
 	return Root{r}, err
 }
@@ -46,9 +82,9 @@ func (r Root) Open(name string) (*Opened, error) {
 	return r.OpenFile(name, os.O_RDONLY, 0)
 }
 
-// OpenFile opens a file.
+// OpenFile opens a regular file or a folder.
 func (r Root) OpenFile(name string, flag int, mode fs.FileMode) (*Opened, error) {
-	if err := fault("open", name); err != nil {
+	if err := errors.Join(fault("open", name), CheckOpening(name, r.Stat)); err != nil {
 		return nil, err
 	}
 	f, err := r.Root.OpenFile(name, flag, mode)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/atomicfile/faulttest"
@@ -129,5 +130,37 @@ func TestRootFails(t *testing.T) {
 		return err
 	}); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is no regular file is refused before it is opened, which would wait for a pipe's writer.
+func TestPipesAndDevices(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	root, err := atomicfile.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, open := range map[string]func() error{
+		"a pipe":                       func() error { _, err := atomicfile.ReadFile(pipe); return err },
+		"a device":                     func() error { _, err := atomicfile.ReadFile("/dev/zero"); return err },
+		"a pipe as a folder":           func() error { _, err := atomicfile.OpenRoot(pipe); return err },
+		"a pipe in a folder":           func() error { _, err := root.ReadFile("pipe"); return err },
+		"a pipe in a folder, to write": func() error { _, err := root.OpenFile("pipe", os.O_WRONLY, 0); return err },
+	} {
+		ended := make(chan error, 1)
+		go func() { ended <- open() }()
+		select {
+		case err := <-ended:
+			if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it waits", name)
+		}
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/atomicfile"
 	"torchpe/models"
 	"torchpe/torchpe"
 )
@@ -20,7 +20,7 @@ import (
 // ReadRun returns what the model of an exported folder was trained as.
 func ReadRun(dir string) (r Run, err error) {
 	path := filepath.Join(dir, ConfigFile)
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		err = fmt.Errorf("%w: name a folder that `torchpe export` or save of model.py has written", err)
 	}

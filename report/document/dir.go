@@ -35,7 +35,7 @@ func openDirectory(dir string) (*directory, error) {
 	if hasFile(dir, "config.json") {
 		return nil, refusedError(dir + " is a run directory: name another one with --out")
 	}
-	text, err := os.ReadFile(filepath.Join(dir, listFile))
+	text, err := atomicfile.ReadFile(filepath.Join(dir, listFile))
 	// reports had no list once
 	if errors.Is(err, fs.ErrNotExist) && hasFile(dir, "index.html") && !hasFile(dir, "report.json") {
 		return nil, refusedError(dir + " has an index.html that torchpe did not make: remove it, or " +

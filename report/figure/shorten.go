@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -79,14 +80,12 @@ func (w writer) cut(s string, width vg.Length, front float64) string {
 		return s
 	}
 	runes := []rune(s)
-	for keep := len(runes) - 1; keep > 0; keep-- {
+	kept := func(keep int) string {
 		before := int(front*float64(keep) + 0.5)
-		short := string(runes[:before]) + "…" + string(runes[len(runes)-keep+before:])
-		if w.width(short) <= width {
-			return short
-		}
+		return string(runes[:before]) + "…" + string(runes[len(runes)-keep+before:])
 	}
-	return "…"
+	tooMany := sort.Search(len(runes), func(keep int) bool { return w.width(kept(keep)) > width })
+	return kept(max(0, tooMany-1))
 }
 
 // commonStart returns the longest start in common of all names that are not empty, up to a sign

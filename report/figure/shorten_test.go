@@ -108,3 +108,11 @@ func TestLongLegends(t *testing.T) {
 		t.Error("the page's legend is not there")
 	}
 }
+
+// The time of shortening grows with a name's length, not its square: here a tenth of a second, not hours.
+func TestShortenALongName(t *testing.T) {
+	long := strings.Repeat("n", 100_000)
+	if short, _ := newWriter(sans(smallSize), ink).shorten([]string{long, "a"}, 62); len(short[0]) > 40 {
+		t.Errorf("%q", short[0])
+	}
+}

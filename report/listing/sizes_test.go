@@ -25,7 +25,7 @@ func TestSizes(t *testing.T) {
 	}()).Close()
 	err := r.SaveResult(runlog.Result{Members: []runlog.MemberResult{{
 		PE: "nope", Status: runlog.StatusDone, AccuracyByTokens: map[string]float64{"25": .25, "9": .75},
-		AccuracyByTokensAndCondition: map[string]map[string]float64{"25": {"Binary": .125}},
+		AccuracyByTokensAndCondition: map[string]runlog.Numbers{"25": {"Binary": .125}},
 	}}})
 	if err != nil {
 		t.Fatal(err)

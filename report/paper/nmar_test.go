@@ -63,7 +63,7 @@ func TestNMARErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	design := scipy.Groups[slices.IndexFunc(scipy.Groups, func(g test) bool { return g.Name == "same" })]
-	run := &runs.Run{Result: runlog.Result{Baselines: map[string]map[string]float64{
+	run := &runs.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{
 		"gaussian": {"0.50": .0483}, "mean": {"0.50": .0496}}}}
 	var all []group
 	sum, first := 0.0, 0.0

@@ -95,6 +95,9 @@ func NewStudy(dir string, candidates []Candidate) (*Study, error) {
 	return s, nil
 }
 
+// RunDir returns the directory of a candidate's run in that of a study.
+func RunDir(dir, name string) string { return filepath.Join(dir, "runs", name) }
+
 // Watch follows the training of a candidate. Ended is told its errors at the end of a rung.
 type Watch struct {
 	Observer train.Observer
@@ -106,7 +109,7 @@ type Watch struct {
 func (s *Study) Run(ctx context.Context, watch func(Candidate) Watch) (Advice, error) {
 	return Choose(s.Rungs, len(s.Candidates), s.Baseline, func(i, length int) ([]float64, error) {
 		c := s.Candidates[i]
-		dir := filepath.Join(s.Dir, "runs", c.Name)
+		dir := RunDir(s.Dir, c.Name)
 		if errs, done, err := readErrors(dir, c, length); done || err != nil {
 			return errs, err
 		}
@@ -143,7 +146,7 @@ func readErrors(dir string, c Candidate, length int) (errs []float64, done bool,
 	if err != nil {
 		return nil, false, err
 	}
-	_, unfinished := r.Result()
+	result, unfinished := r.Result()
 	if unfinished != nil && !errors.Is(unfinished, runlog.ErrNoResult) {
 		return nil, false, unfinished
 	}
@@ -160,6 +163,15 @@ func readErrors(dir string, c Candidate, length int) (errs []float64, done bool,
 			errs[record.Member] = c.Error(record)
 		}
 		done = done || at == length
+	}
+	for m, end := range result.Members { // where all diverged, nothing was recorded after that
+		at := end.Epochs
+		if !c.Config.HasPuzzles() {
+			at = end.Steps
+		}
+		if end.Status == runlog.StatusDiverged && at < length && m < len(errs) {
+			errs[m] = math.NaN()
+		}
 	}
 	return errs, done || unfinished == nil, nil
 }

@@ -12,27 +12,27 @@ import (
 // Record is one line of metrics.jsonl: the measurements of one member of the ensemble at one step.
 // NaN and infinity are written as null, and null is read as NaN, which also means "not measured".
 type Record struct {
-	Step                  int                `json:"step"`  // optimizer steps done
-	Epoch                 int                `json:"epoch"` // epochs done, or the one under way
-	Member                int                `json:"member"`
-	Sigma                 *float64           `json:"sigma"` // null where the scheme has none
-	Seed                  int64              `json:"seed"`
-	Loss                  float64            `json:"loss"`
-	TrainAccuracy         float64            `json:"train_accuracy"` // 0 to 1, as all accuracies
-	IIDAccuracy           float64            `json:"iid_accuracy"`
-	ValidationAccuracy    float64            `json:"validation_accuracy"`
-	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
+	Step                  int      `json:"step"`  // optimizer steps done
+	Epoch                 int      `json:"epoch"` // epochs done, or the one under way
+	Member                int      `json:"member"`
+	Sigma                 *float64 `json:"sigma"` // null where the scheme has none
+	Seed                  int64    `json:"seed"`
+	Loss                  float64  `json:"loss"`
+	TrainAccuracy         float64  `json:"train_accuracy"` // 0 to 1, as all accuracies
+	IIDAccuracy           float64  `json:"iid_accuracy"`
+	ValidationAccuracy    float64  `json:"validation_accuracy"`
+	ValidationByCondition Numbers  `json:"validation_by_condition"`
 	// Validation accuracy by the number of rows and columns that a puzzle needs (see lst.Lines),
 	// "1" to "3". Absent for other sides than 4.
-	ValidationByLines map[string]float64 `json:"validation_by_lines,omitempty"`
+	ValidationByLines Numbers `json:"validation_by_lines,omitempty"`
 	// Accuracy on puzzles of other sizes by their number of tokens, where it is measured.
-	AccuracyByTokens map[string]float64 `json:"accuracy_by_tokens,omitempty"`
+	AccuracyByTokens Numbers `json:"accuracy_by_tokens,omitempty"`
 	// Accuracy of task sequence by the length of the input, where it is measured.
-	AccuracyByLength map[string]float64 `json:"accuracy_by_length,omitempty"`
+	AccuracyByLength Numbers `json:"accuracy_by_length,omitempty"`
 	// Perplexity of held-out text by the length of its windows, and mean loss, in nats, at positions of
 	// the longest windows: runs of positions of one length, by the last of each, counted from 1.
-	PerplexityByLength map[string]float64 `json:"perplexity_by_length,omitempty"`
-	LossByPosition     map[string]float64 `json:"loss_by_position,omitempty"`
+	PerplexityByLength Numbers `json:"perplexity_by_length,omitempty"`
+	LossByPosition     Numbers `json:"loss_by_position,omitempty"`
 	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the PE's table [N,D], means
 	// over the blocks that have one. Absent without a table.
 	PENorm          *float64 `json:"pe_norm,omitempty"`
@@ -41,10 +41,10 @@ type Record struct {
 	PEMotion *PEMotion `json:"pe_motion,omitempty"` // absent where no table is trained
 	Fit      *Fit      `json:"fit,omitempty"`       // absent where there is no criterion
 
-	WallSeconds     float64            `json:"wall_seconds"` // of training, over all resumptions
-	StepMS          float64            `json:"step_ms"`      // milliseconds a step since the last record
-	Extra           map[string]float64 `json:"extra,omitempty"`
-	*MaskedMeasures                    // nil but for masked prediction, which has no accuracies
+	WallSeconds     float64 `json:"wall_seconds"` // of training, over all resumptions
+	StepMS          float64 `json:"step_ms"`      // milliseconds a step since the last record
+	Extra           Numbers `json:"extra,omitempty"`
+	*MaskedMeasures         // nil but for masked prediction, which has no accuracies
 }
 
 // PEMotion says how far the tables of a learned PE have moved from their start. Lists have a number
@@ -67,8 +67,8 @@ type PEMotion struct {
 // MaskedMeasures has the measurements of masked prediction, in place of accuracies. Errors are mean
 // squares over masked tokens, in units of the data; what is not finite is null or absent.
 type MaskedMeasures struct {
-	TrainMSE      *float64           `json:"train_mse"`        // in training, since the last record
-	TestMSEByMask map[string]float64 `json:"test_mse_by_mask"` // by share masked: "0.50"
+	TrainMSE      *float64 `json:"train_mse"`        // in training, since the last record
+	TestMSEByMask Numbers  `json:"test_mse_by_mask"` // by share masked: "0.50"
 	// Network scores of the learned PE against the known modules: the mean over blocks with a
 	// table, and each. Null where there is no table or no modules.
 	Modularity        *float64  `json:"modularity"`
@@ -102,35 +102,24 @@ type recordJSON struct {
 	TrainAccuracy         *number  `json:"train_accuracy,omitempty"`
 	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
 	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
-	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
-	AccuracyByTokens      *numbers `json:"accuracy_by_tokens,omitempty"`
+	ValidationByCondition *Numbers `json:"validation_by_condition,omitempty"`
 	WallSeconds           *number  `json:"wall_seconds"`
 	StepMS                *number  `json:"step_ms"`
-	Extra                 *numbers `json:"extra,omitempty"`
 }
 
 // json returns the view of the record that JSON is written from and read into.
 func (r *Record) json() recordJSON {
-	v := recordJSON{
+	return recordJSON{
 		plainRecord:           (*plainRecord)(r),
 		Sigma:                 (*number)(r.Sigma),
 		Loss:                  (*number)(&r.Loss),
 		TrainAccuracy:         (*number)(&r.TrainAccuracy),
 		IIDAccuracy:           (*number)(&r.IIDAccuracy),
 		ValidationAccuracy:    (*number)(&r.ValidationAccuracy),
-		ValidationByCondition: (*numbers)(&r.ValidationByCondition),
-		AccuracyByTokens:      (*numbers)(&r.AccuracyByTokens),
+		ValidationByCondition: &r.ValidationByCondition,
 		WallSeconds:           (*number)(&r.WallSeconds),
 		StepMS:                (*number)(&r.StepMS),
-		Extra:                 (*numbers)(&r.Extra),
 	}
-	if len(r.Extra) == 0 {
-		v.Extra = nil
-	}
-	if len(r.AccuracyByTokens) == 0 {
-		v.AccuracyByTokens = nil
-	}
-	return v
 }
 
 // MarshalJSON writes numbers that are not finite as null, and no accuracies with MaskedMeasures.
@@ -147,7 +136,6 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	*r = Record{}
 	r.setNaN()
 	v := r.json()
-	v.Extra, v.AccuracyByTokens = (*numbers)(&r.Extra), (*numbers)(&r.AccuracyByTokens)
 	if err := json.Unmarshal(text, &v); err != nil {
 		return err
 	}
@@ -174,8 +162,8 @@ type Result struct {
 	Fidelity       string  `json:"fidelity"` // text or code
 	// Baselines are test errors without a model, by the share of tokens masked: zero, mean
 	// (regression on the mean of the visible tokens) and gaussian (conditional Gaussian).
-	Baselines map[string]map[string]float64 `json:"baselines,omitempty"`
-	Data      *DataSummary                  `json:"data,omitempty"` // of masked prediction
+	Baselines map[string]Numbers `json:"baselines,omitempty"`
+	Data      *DataSummary       `json:"data,omitempty"` // of masked prediction
 
 	// Both are of the file alone: SaveResult writes them and Result checks them. Files of earlier
 	// versions have neither.
@@ -203,25 +191,25 @@ type DataSummary struct {
 
 // MemberResult has the final numbers of one member. NaN is null in the file, as in a Record.
 type MemberResult struct {
-	PE                    string             `json:"pe"`
-	Sigma                 *float64           `json:"sigma"` // null where the scheme has none
-	Seed                  int64              `json:"seed"`
-	Epochs                int                `json:"epochs"`
-	Steps                 int                `json:"steps"`
-	TrainAccuracy         float64            `json:"train_accuracy"`
-	IIDAccuracy           float64            `json:"iid_accuracy"`
-	ValidationAccuracy    float64            `json:"validation_accuracy"`
-	ValidationByCondition map[string]float64 `json:"validation_by_condition"`
-	ValidationByLines     map[string]float64 `json:"validation_by_lines,omitempty"` // as in Record
+	PE                    string   `json:"pe"`
+	Sigma                 *float64 `json:"sigma"` // null where the scheme has none
+	Seed                  int64    `json:"seed"`
+	Epochs                int      `json:"epochs"`
+	Steps                 int      `json:"steps"`
+	TrainAccuracy         float64  `json:"train_accuracy"`
+	IIDAccuracy           float64  `json:"iid_accuracy"`
+	ValidationAccuracy    float64  `json:"validation_accuracy"`
+	ValidationByCondition Numbers  `json:"validation_by_condition"`
+	ValidationByLines     Numbers  `json:"validation_by_lines,omitempty"` // as in Record
 	// Accuracy on puzzles of other sizes by their number of tokens, and of these by condition.
 	// Absent where it was not measured, as all that follows.
-	AccuracyByTokens             map[string]float64            `json:"accuracy_by_tokens,omitempty"`
-	AccuracyByTokensAndCondition map[string]map[string]float64 `json:"accuracy_by_tokens_and_condition,omitempty"`
-	AccuracyByLength             map[string]float64            `json:"accuracy_by_length,omitempty"`   // as in Record
-	PerplexityByLength           map[string]float64            `json:"perplexity_by_length,omitempty"` // as in Record
-	LossByPosition               map[string]float64            `json:"loss_by_position,omitempty"`     // as in Record
+	AccuracyByTokens             Numbers            `json:"accuracy_by_tokens,omitempty"`
+	AccuracyByTokensAndCondition map[string]Numbers `json:"accuracy_by_tokens_and_condition,omitempty"`
+	AccuracyByLength             Numbers            `json:"accuracy_by_length,omitempty"`   // as in Record
+	PerplexityByLength           Numbers            `json:"perplexity_by_length,omitempty"` // as in Record
+	LossByPosition               Numbers            `json:"loss_by_position,omitempty"`     // as in Record
 	// Mean validation accuracy with Gaussian noise on the embeddings, by standard deviation.
-	NoiseAccuracy map[string]float64 `json:"noise_accuracy,omitempty"`
+	NoiseAccuracy Numbers `json:"noise_accuracy,omitempty"`
 	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.
 	TangentAlignment *float64 `json:"tangent_alignment,omitempty"`
 
@@ -242,25 +230,19 @@ type memberJSON struct {
 	TrainAccuracy         *number  `json:"train_accuracy,omitempty"`
 	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
 	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
-	ValidationByCondition *numbers `json:"validation_by_condition,omitempty"`
-	AccuracyByTokens      *numbers `json:"accuracy_by_tokens,omitempty"`
+	ValidationByCondition *Numbers `json:"validation_by_condition,omitempty"`
 }
 
 // json returns the view of the result that JSON is written from and read into.
 func (m *MemberResult) json() memberJSON {
-	v := memberJSON{
+	return memberJSON{
 		plainMember:           (*plainMember)(m),
 		Sigma:                 (*number)(m.Sigma),
 		TrainAccuracy:         (*number)(&m.TrainAccuracy),
 		IIDAccuracy:           (*number)(&m.IIDAccuracy),
 		ValidationAccuracy:    (*number)(&m.ValidationAccuracy),
-		ValidationByCondition: (*numbers)(&m.ValidationByCondition),
-		AccuracyByTokens:      (*numbers)(&m.AccuracyByTokens),
+		ValidationByCondition: &m.ValidationByCondition,
 	}
-	if len(m.AccuracyByTokens) == 0 {
-		v.AccuracyByTokens = nil
-	}
-	return v
 }
 
 // MarshalJSON writes numbers that are not finite as null, and no accuracies with MaskedMeasures.
@@ -277,7 +259,6 @@ func (m *MemberResult) UnmarshalJSON(text []byte) error {
 	nan := math.NaN()
 	*m = MemberResult{TrainAccuracy: nan, IIDAccuracy: nan, ValidationAccuracy: nan}
 	v := m.json()
-	v.AccuracyByTokens = (*numbers)(&m.AccuracyByTokens)
 	if err := json.Unmarshal(text, &v); err != nil {
 		return err
 	}
@@ -408,11 +389,11 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(n))
 }
 
-// numbers is a map of float64 that may be NaN; a nil map is an empty object.
-type numbers map[string]float64
+// Numbers are measurements by name. Those that are not finite are null in JSON, and null is NaN.
+type Numbers map[string]float64
 
-// MarshalJSON writes numbers that are not finite as null, in the order of the keys.
-func (m numbers) MarshalJSON() ([]byte, error) {
+// MarshalJSON writes no measurements, nil or not, as an empty object.
+func (m Numbers) MarshalJSON() ([]byte, error) {
 	object := make(map[string]number, len(m))
 	for key, v := range m {
 		object[key] = number(v)
@@ -420,13 +401,13 @@ func (m numbers) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads null as NaN.
-func (m *numbers) UnmarshalJSON(text []byte) error {
+// UnmarshalJSON reads null in the place of the object as nil.
+func (m *Numbers) UnmarshalJSON(text []byte) error {
 	var object map[string]number
-	if err := json.Unmarshal(text, &object); err != nil {
+	if err := json.Unmarshal(text, &object); err != nil || object == nil {
 		return err
 	}
-	*m = make(numbers, len(object))
+	*m = make(Numbers, len(object))
 	for key, v := range object {
 		(*m)[key] = float64(v)
 	}

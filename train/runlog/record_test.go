@@ -292,7 +292,7 @@ func TestMaskedResult(t *testing.T) {
 			},
 		}},
 		WallSeconds: 1, StepsPerSecond: 2, PeakRSSMB: 3, Fidelity: "code",
-		Baselines: map[string]map[string]float64{"zero": {"0.15": 1}},
+		Baselines: map[string]Numbers{"zero": {"0.15": 1}},
 	}
 	const text = `{"members":[{"pe":"learn","seed":3,"epochs":0,"steps":10,"status":"done","train_mse":0.5,` +
 		`"test_mse_by_mask":{"0.15":1,"0.90":2},"modularity":-0.25,"clustering":null,` +
@@ -351,7 +351,7 @@ func TestAccuracyByTokens(t *testing.T) {
 	r := NewRecord(1, 1, 0)
 	r.AccuracyByTokens = map[string]float64{"25": .5, "36": math.NaN()}
 	m := MemberResult{Status: StatusDone, AccuracyByTokens: r.AccuracyByTokens,
-		AccuracyByTokensAndCondition: map[string]map[string]float64{"25": {"Binary": .5}}}
+		AccuracyByTokensAndCondition: map[string]Numbers{"25": {"Binary": .5}}}
 	for _, v := range []any{r, m} {
 		text, err := json.Marshal(v)
 		if err != nil || !strings.Contains(string(text), want) {
@@ -371,5 +371,48 @@ func TestAccuracyByTokens(t *testing.T) {
 	text, err := json.Marshal(m)
 	if err != nil || !strings.Contains(string(text), `"accuracy_by_tokens_and_condition":{"25":{"Binary":0.5}}`) {
 		t.Errorf("%v, %s", err, text)
+	}
+}
+
+// TestOverflowInEachMap checks that a measurement that is not finite, such as a perplexity that overflows,
+// is null in every map of every file, and NaN when it is read.
+func TestOverflowInEachMap(t *testing.T) {
+	for _, v := range []any{&Record{}, &MemberResult{}, &MaskedMeasures{}, &Result{}} {
+		filled := 0
+		for i, at := 0, reflect.ValueOf(v).Elem(); i < at.NumField(); i++ {
+			odd := Numbers{"over": math.Inf(1), "under": math.Inf(-1), "none": math.NaN(), "one": 1}
+			switch at.Field(i).Interface().(type) {
+			case Numbers:
+				at.Field(i).Set(reflect.ValueOf(odd))
+			case map[string]Numbers:
+				at.Field(i).Set(reflect.ValueOf(map[string]Numbers{"x": odd}))
+			case map[string]float64, map[string]map[string]float64:
+				t.Errorf("%T.%s is a map of float64, which cannot be written where one is not finite", v,
+					at.Type().Field(i).Name)
+				continue
+			default:
+				continue
+			}
+			filled++
+		}
+		text, err := json.Marshal(v)
+		const want = `{"none":null,"one":1,"over":null,"under":null}`
+		if err != nil || strings.Count(string(text), want) != filled || filled == 0 {
+			t.Errorf("%T: %v, %s; want %d times %s", v, err, text, filled, want)
+		}
+		read := reflect.New(reflect.TypeOf(v).Elem())
+		if err := json.Unmarshal(text, read.Interface()); err != nil {
+			t.Error(err)
+		}
+		for i, at := 0, read.Elem(); i < at.NumField(); i++ {
+			by, _ := at.Field(i).Interface().(Numbers)
+			if all, ok := at.Field(i).Interface().(map[string]Numbers); ok {
+				by = all["x"]
+			}
+			if by != nil && (!math.IsNaN(by["over"]) || !math.IsNaN(by["under"]) || !math.IsNaN(by["none"]) ||
+				by["one"] != 1 || len(by) != 4) {
+				t.Errorf("%T.%s was read as %v", v, at.Type().Field(i).Name, by)
+			}
+		}
 	}
 }

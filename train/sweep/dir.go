@@ -136,7 +136,11 @@ func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 
 func lockPlan(dir string) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(dir, planLock), flock.SetPermissions(0o666))
-	if err := lock.Lock(); err != nil {
+	err := atomicfile.CheckOpening(lock.Path(), os.Stat)
+	if err == nil {
+		err = lock.Lock()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", lock.Path(), runlog.LockCause(err))
 	}
 	return lock, nil

@@ -172,7 +172,7 @@ func (r *Run) write(dir string) error {
 		}
 	}
 	if r.Task != "lst" {
-		result.Baselines = map[string]map[string]float64{
+		result.Baselines = map[string]runlog.Numbers{
 			"zero":     {"0.15": 1, "0.50": 1, "0.75": 1, "0.90": 1},
 			"mean":     {"0.15": .96, "0.50": .96, "0.75": .965, "0.90": .98},
 			"gaussian": {"0.15": .62, "0.50": .63, "0.75": .66, "0.90": .72},

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define F(name) #name,
@@ -26,9 +28,25 @@ static void give_up(const char* why) {
   _exit(1);
 }
 
+/* Ends the program where libtorch does not fit in the addresses that it may use, if these are limited. */
+static void give_up_for_addresses(const char* why, rlim_t limited_below) {
+  struct rlimit most;
+  if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur >= limited_below) return;
+  dprintf(STDERR_FILENO,
+          "torchpe: %s: libtorch does not fit in the addresses that this process may use, %ld MB (ulimit -v): "
+          "it takes 2000 to 3000 without a GPU; raise the limit\n",
+          why, (long)(most.rlim_cur >> 20));
+  _exit(1);
+}
+
 static void load(void) {
+  give_up_for_addresses("libtorchpe.so", 1400L << 20); /* else Go's runtime may end first, in words of its own */
   void* library = dlopen("libtorchpe.so", RTLD_LAZY | RTLD_GLOBAL);
-  if (!library) give_up(dlerror());
+  if (!library) {
+    const char* why = dlerror();
+    if (strstr(why, " map ") || strstr(why, "allocate memory")) give_up_for_addresses(why, RLIM_INFINITY);
+    give_up(why);
+  }
   int (*abi)(void) = (int (*)(void))dlsym(library, "tp_abi");
   if (!abi || abi() != TORCHPE_ABI) {
     char text[80];

@@ -1,5 +1,19 @@
 // memory.c sets how the program keeps memory, before it has threads: each would get a heap of its own.
 #include <malloc.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+// Go's runtime does not say why it ends where it has too few addresses for its tables.
+__attribute__((constructor)) static void need_addresses(void) {
+  struct rlimit most;
+  if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur >= 1 << 30) return;
+  dprintf(STDERR_FILENO,
+          "torchpe: this process may use addresses of %ld MB (ulimit -v), and needs 1024, or with libtorch 2000 to "
+          "3000: raise the limit\n",
+          (long)(most.rlim_cur >> 20));
+  _exit(1);
+}
 
 // A training step frees and asks for the same megabytes again: kept in one heap they are reused; given
 // back to the kernel each time they are paged in anew.

@@ -42,7 +42,7 @@ func (f Flags) write(dir string) error {
 // where it never was.
 func ReadFlags(dir string) (flags Flags, path string, err error) {
 	path = flagsFile(dir)
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, path, nil
 	}

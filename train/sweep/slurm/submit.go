@@ -191,7 +191,7 @@ type folderRoot struct{ atomicfile.Root }
 
 // openFolder opens Dir/slurm, which it makes when asked to.
 func openFolder(dir string, create bool) (*folderRoot, error) {
-	parent, err := os.OpenRoot(dir)
+	parent, err := atomicfile.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +200,9 @@ func openFolder(dir string, create bool) (*folderRoot, error) {
 		if err := parent.MkdirAll(folder, 0o777); err != nil {
 			return nil, err
 		}
+	}
+	if err := atomicfile.CheckOpening(folder, parent.Stat); err != nil {
+		return nil, err
 	}
 	root, err := parent.OpenRoot(folder)
 	if err != nil {
