@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,28 @@ func TestAverage(t *testing.T) {
 			strings.Contains(shown, "device") {
 			t.Errorf("%s: columns %s", name, shown)
 		}
+	}
+}
+
+// A row counts those of its models that have fitted; weight decay, which members hold, makes another row.
+func TestAverageOfFits(t *testing.T) {
+	dir := t.TempDir()
+	edit := func(m *synthetic.Member) {
+		m.Result.Fit = &runlog.Fit{Criterion: "train=0.99", Reached: m.Seed == 3, Epoch: 2, Step: 200}
+	}
+	run := synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2, 3, 4}, Edit: edit}
+	decay := run
+	decay.Name, decay.Decay, decay.Seeds = "b", 0.3, []int{5, 6}
+	if err := synthetic.Write(dir, run, decay); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	_, all := rows(t, read(t, dir).Average())
+	for _, r := range all {
+		got = append(got, fmt.Sprintf("n %v, decay %v, fitted %v", r["n"], r["weight_decay"], r["fitted"]))
+	}
+	if want := []string{"n 4, decay 0, fitted 1 of 4", "n 2, decay 0.3, fitted 0 of 2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

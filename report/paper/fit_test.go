@@ -15,17 +15,17 @@ import (
 // A model has fitted where its run says so, or without a criterion at a training accuracy of .99;
 // groups with others have a star, and their dots are hollow.
 func TestFitMarks(t *testing.T) {
-	g := made("a", nil, .5, .5, .5, .5)
+	g := made("a", nil, .5, .5, .5, .5, .5)
 	for i, c := range []struct {
 		accuracy float64
 		fit      *runlog.Fit
-	}{{.99, nil}, {.9899, nil}, {.2, &runlog.Fit{Reached: true}}, {1, &runlog.Fit{}}} {
+	}{{.99, nil}, {.9899, nil}, {.2, &runlog.Fit{Reached: true}}, {1, &runlog.Fit{}}, {.5, nil}} {
 		g.Models[i].Result.TrainAccuracy, g.Models[i].Result.Fit = c.accuracy, c.fit
 	}
-	if want := []bool{false, true, false, true}; !slices.Equal(g.hollow(), want) {
+	if want := []bool{false, true, false, true, true}; !slices.Equal(g.hollow(), want) {
 		t.Errorf("hollow %v, want %v", g.hollow(), want)
 	}
-	if g.fittedText() != "2 of 4" || g.name() != "a*" {
+	if g.fittedText() != "2 of 5" || g.name() != "a*" {
 		t.Errorf("%s: %s", g.name(), g.fittedText())
 	}
 	g.Models = []Model{g.Models[0], g.Models[2]}
@@ -186,13 +186,16 @@ func TestStoppedModelsStay(t *testing.T) {
 	stopped.Result.Fit = &runlog.Fit{Reached: true}
 	running := stopped
 	running.Result.Fit = &runlog.Fit{}
+	free := stopped // has fitted, but trained on
+	free.Run = &runs.Run{}
 	for _, c := range []struct {
 		m    Model
 		at   int
 		want bool
-	}{{stopped, 31, true}, {stopped, 30, false}, {running, 31, false}} {
+	}{{stopped, 31, true}, {stopped, 30, false}, {running, 31, false}, {free, 31, false}} {
 		if got := hasStopped(c.m, 30, c.at); got != c.want {
-			t.Errorf("reached %v, last record at 30, asked at %d: %v", c.m.Result.Fit.Reached, c.at, got)
+			t.Errorf("until %q, reached %v, last record at 30, asked at %d: %v", c.m.Run.Config.Until,
+				c.m.Result.Fit.Reached, c.at, got)
 		}
 	}
 	records := map[int]runlog.Record{1: {Step: 64, Epoch: 1}, 3: {Step: 192, Epoch: 3}, 2: {Step: 128, Epoch: 2}}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/metrics"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
 	"torchpe/train/config"
@@ -323,8 +324,49 @@ func TestChance(t *testing.T) {
 		if err != nil || (c != nil) != (m.Run.Name == "learn") {
 			t.Fatalf("%s: %+v, %v", m.Run.Name, c, err)
 		}
-		if c != nil && !(c.Low < c.Mean && c.Mean < c.High && c.Q > c.High && c.P < 0.05) {
+		if c == nil {
+			continue
+		}
+		if !(c.Low < c.Mean && c.Mean < c.High && c.Q > c.High && c.P == 1.0/(1+runs.Surrogates)) {
 			t.Errorf("%+v", c)
 		}
+		// Of 999 numbers, numpy's 2.5 % quantile lies .95 of the way from the 25th to the 26th.
+		below, above := 0, 0
+		for _, v := range deals(t, m) {
+			if v < c.Low {
+				below++
+			} else if v > c.High {
+				above++
+			}
+		}
+		if below != 25 || above != 25 {
+			t.Errorf("%d deals lie below the bounds and %d above, want 25", below, above)
+		}
 	}
+}
+
+// deals returns the modularities that Chance draws.
+func deals(t *testing.T, m runs.Model) []float64 {
+	t.Helper()
+	p, err := m.Run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := p.Table(m.Index, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := make([]int, x.Tokens)
+	for i := range modules {
+		modules[i] = i / 5
+	}
+	d, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, err := metrics.PermutationNull(metrics.Proximity(d), modules, runs.Surrogates, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return null
 }
