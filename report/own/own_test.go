@@ -117,6 +117,11 @@ func TestReport(t *testing.T) {
 			t.Errorf("row %d of the map is %q", i, row)
 		}
 	}
+	for name, title := range map[string]string{"attention.svg": "learn-0.1, block 1", "errors.svg": "Training"} {
+		if !strings.Contains(read(t, dir, name), ">"+title+"<") {
+			t.Errorf("%s has no panel %q", name, title)
+		}
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	if err != nil {
 		t.Fatal(err)
@@ -254,6 +259,24 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	}
 	if page := read(t, dir, "index.html"); strings.Count(page, "Long names are shortened in the figure") != 3 {
 		t.Error("the captions do not say that names are shortened")
+	}
+}
+
+// Matrices have colours of modules where modules are known, in the order of the tokens; limits of
+// colours hold all but the diagonal.
+func TestMatrices(t *testing.T) {
+	x := tokens{names: []string{"a", "b"}, order: []int{1, 0}, modules: []string{"m", "n"}}
+	if m := x.matrix([]float64{1, 2, 3, 4}); m.GroupNames != nil || !slices.Equal(m.Values, []float64{4, 3, 2, 1}) {
+		t.Errorf("without modules: %+v", m)
+	}
+	x.labels = []int{0, 1}
+	if m := x.matrix(make([]float64, 4)); !slices.Equal(m.GroupNames, x.modules) || !slices.Equal(m.Groups, []int{1, 0}) {
+		t.Errorf("with modules: %+v", m)
+	}
+	for most, values := range map[float64][]float64{1: {5, 0, 0, 5}, 0.5: {5, -0.5, 0.25, 5}} {
+		if low, high := offDiagonal(values, 2); low != -most || high != most {
+			t.Errorf("limits %g and %g, want %g", low, high, most)
+		}
 	}
 }
 
