@@ -143,7 +143,8 @@ func TestReport(t *testing.T) {
 
 // Models that differ in more than their seeds are averaged apart.
 func TestSettingsAreApart(t *testing.T) {
-	run := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1, 2}}
+	run := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1, 2},
+		Places: "[[0,0],[0,1],[0,2],[1,0],[1,1],[1,2],[2,0],[2,1]]"}
 	decay, rate := run, run
 	decay.Name, decay.Decay, decay.Seeds = "b", 0.3, []int{3}
 	rate.Name, rate.LR, rate.Seeds = "c", 1e-3, []int{4, 5, 6}
@@ -165,6 +166,9 @@ func TestSettingsAreApart(t *testing.T) {
 	}
 	if len(all) != 7 || !n["1"] || !n["2"] || !n["3"] { // the last three are the baselines
 		t.Errorf("groups %q, want those of 1, 2 and 3 models", all)
+	}
+	if n := strings.Count(read(t, filepath.Join(root, "report"), "maps.svg"), ">As given<"); n != 1 {
+		t.Errorf("the given places are drawn %d times, want once", n)
 	}
 }
 
