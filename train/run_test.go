@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -97,14 +98,24 @@ func TestDivergedMemberStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad, good := result.Members[0], result.Members[1]
-	if bad.Status != runlog.StatusDiverged || bad.DivergedAtStep < 2 || !math.IsNaN(bad.ValidationAccuracy) {
+	if bad.Status != runlog.StatusDiverged || bad.DivergedAtStep < 2 ||
+		bad.Steps != bad.DivergedAtStep-1 || !math.IsNaN(bad.ValidationAccuracy) {
 		t.Errorf("the member with learning rate 1e6: %+v", bad)
 	}
 	if good.Status != runlog.StatusDone || good.Steps != 18 || math.IsNaN(good.ValidationAccuracy) {
 		t.Errorf("the other member: %+v", good)
 	}
-	if len(heard.notices) != 1 || !strings.Contains(heard.notices[0], "seed 5") {
+	if len(heard.notices) != 1 || !strings.Contains(heard.notices[0], fmt.Sprintf("seed 5) diverged: "+
+		"its loss at step %d ", bad.DivergedAtStep)) {
 		t.Errorf("notices: %q", heard.notices)
+	}
+	for _, short := range []int{1, 0} { // a run that ends one step before is done
+		c.LimitSteps = bad.DivergedAtStep - short
+		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
+		if err != nil || (result.Members[0].Status == runlog.StatusDone) != (short == 1) {
+			t.Errorf("diverged at step %d; after %d steps: %+v, %v", bad.DivergedAtStep, c.LimitSteps,
+				result.Members[0], err)
+		}
 	}
 	r, err := runlog.Open(dir)
 	if err != nil {

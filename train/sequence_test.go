@@ -287,7 +287,10 @@ func TestCausalModelsDoNotLookAhead(t *testing.T) {
 // positions.
 func TestPerplexityOfAConstantModel(t *testing.T) {
 	c := tinyText(t, "nope")
-	c.DType = "float64"
+	c.DType, c.Sequence.Tests = "float64", 2*evaluationTokens/24-7 // measured in two pieces, one shorter
+	if err := os.WriteFile(c.Sequence.Text[0], []byte(strings.Repeat("abcacb", 20000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	e, end := build(t, c)
 	defer end()
 	bias := []float64{0.5, -1, 2}
@@ -318,6 +321,9 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 		}
 	}
 	set := task.tests[24]
+	if set.n != c.Sequence.Tests {
+		t.Errorf("%d texts are held out, want %d", set.n, c.Sequence.Tests)
+	}
 	for k := range 24 {
 		want := 0.0
 		for i := range set.n {

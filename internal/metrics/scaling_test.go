@@ -115,6 +115,10 @@ func TestGradientsOfARing(t *testing.T) {
 			t.Errorf("token %d at radius %g, want %g", i, r, math.Sqrt2*strength[0])
 		}
 	}
+	o.Dims = n - 1 // all there are
+	if x, strength, err = Gradients(ring, n, o); err != nil || len(x) != n*(n-1) || len(strength) != n-1 {
+		t.Errorf("%d numbers of %d gradients, %v", len(x), len(strength), err)
+	}
 }
 
 // Connectivity that has no gradients is an error that says why.

@@ -180,6 +180,12 @@ func TestPermutation(t *testing.T) {
 	if p := Reached(null, score.Modularity); err != nil || math.Abs(p-2.0/70) > 0.004 {
 		t.Errorf("%v (%v), want 2/70 = %v", p, err, 2.0/70)
 	}
+	// The network itself counts among the deals (Phipson and Smyth 2010), so that no p is 0.
+	for q, want := range map[float64]float64{0.1: 1, 0.3: 0.75, 0.5: 0.5, 0.6: 0.25} {
+		if p := Reached([]float64{0.2, 0.5, 0.3}, q); p != want {
+			t.Errorf("%v is reached with p %v, want %v", q, p, want)
+		}
+	}
 }
 
 // What has no answer is refused with the reason.

@@ -99,6 +99,15 @@ func TestRankOfLargeNumbers(t *testing.T) {
 	}
 }
 
+// Of nine orders none or all reach an R^2: the order itself counts among them, so that no p is 0.
+func TestChanceOfToeplitz(t *testing.T) {
+	for r2, want := range map[float64]Number{2: 0.1, -1: 1} {
+		if _, p, err := (Shuffles{Count: 9}).meanR2([]float64{1, 2, 4, 5}, 2, r2); err != nil || p != want {
+			t.Errorf("R^2 of %g: p %v, %v; want %v", r2, p, err, want)
+		}
+	}
+}
+
 // Arrays of the readers' own tests: HDF5 by path, MATLAB 5 and 7.3 with MATLAB's shape.
 func TestFormats(t *testing.T) {
 	anything := func([]int) error { return nil }

@@ -54,6 +54,10 @@ func TestAttentionOfArrays(t *testing.T) {
 			t.Fatalf("%s: %q, %v", c.name, notes, err)
 		}
 		g, w := got[0], want.Attention[c.name]
+		file, _, _ := strings.Cut(c.b, ":")
+		if g.Subject != models[0].Subject || !strings.Contains(g.Reference.Source, file) {
+			t.Errorf("%s: compares %+v with %+v", c.name, g.Subject, g.Reference)
+		}
 		check := func(what string, cosine, jsd Number, x, y float64) {
 			if math.Abs(float64(cosine)-x) > 1e-12 || math.Abs(float64(jsd)-y) > 1e-12 {
 				t.Errorf("%s, %s: %v and %v, scipy has %v and %v", c.name, what, cosine, jsd, x, y)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
 )
 
@@ -139,5 +140,55 @@ func TestProcrustesOfALine(t *testing.T) {
 	}
 	if _, _, err = Procrustes([]*Model{m}, fixed1D, Selection{}); err != nil {
 		t.Errorf("against 1d-fixed: %v", err)
+	}
+}
+
+// The reference of a model is the member of its seed, else the first, which a note says; one table, or
+// one for each, is held against it.
+func TestReferenceOfASeed(t *testing.T) {
+	member := func(seed uint64, tables int) *Model {
+		return &Model{Subject: Subject{Source: "m", Seed: &seed}, Tables: make([]Table, tables)}
+	}
+	references := []*Model{member(7, 1), member(5, 1)}
+	if r, note := sameSeed(member(5, 1), references); r != references[1] || note != "" {
+		t.Errorf("seed 5 is held against seed %d, %q", *r.Seed, note)
+	}
+	if r, note := sameSeed(member(6, 1), references); r != references[0] || !strings.Contains(note, "of seed 7") {
+		t.Errorf("seed 6 is held against seed %d, %q", *r.Seed, note)
+	}
+	for counts, fits := range map[[2]int]bool{{3, 1}: true, {3, 3}: true, {3, 2}: false, {1, 2}: false} {
+		if err := comparable(member(1, counts[0]), member(1, counts[1])); (err == nil) != fits {
+			t.Errorf("%d tables against %d: %v", counts[0], counts[1], err)
+		}
+	}
+	if isTable([]int{3, 1}) != nil || isTable([]int{3, 0}) == nil || isTable([]int{1, 3}) == nil {
+		t.Error("a table has two rows or more, and a column")
+	}
+	if got, err := gridModules(4, byColumns); err != nil || !reflect.DeepEqual(got.Labels, []int{0, 1, 0, 1}) ||
+		got.Names[0] != "column1" || got.Names[1] != "column2" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A course has the norms of a member's records, those of its own seed.
+func TestCourses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	err := synthetic.Write(filepath.Dir(dir), synthetic.Run{Name: "a", Task: "nmar", PE: "learn", Seeds: []int{4, 6},
+		Edit: func(m *synthetic.Member) {
+			norm := float64(m.Seed)
+			m.Records = m.Records[:2]
+			m.Records[1].PENorm = &norm
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, notes, err := Courses([]string{dir}, All)
+	if err != nil || len(notes) > 0 || len(got) != 2 {
+		t.Fatalf("%+v, %q, %v", got, notes, err)
+	}
+	for i, norm := range []Number{4, 6} {
+		if r := got[i].Records; len(r) != 1 || r[0].Step != 200 || r[0].Frobenius != norm {
+			t.Errorf("member %d: %+v", i, r)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package lengths
 import (
 	"cmp"
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/report/figure"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -79,7 +81,7 @@ func TestReport(t *testing.T) {
 		m.write(t, filepath.Join(dir, "runs", name))
 	}
 	s, err := Read(dir)
-	if err != nil || s.Runs != 4 {
+	if err != nil || s.Runs != 4 || s.Notes != nil {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	out := filepath.Join(dir, "report")
@@ -149,14 +151,25 @@ func TestBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "report")
-	if _, err := s.Write(out, false); err != nil {
-		t.Fatal(err)
+	if _, err := s.Write(out, false); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged"}) {
+		t.Fatalf("%v, notes %q", err, s.Notes)
+	}
+	if _, err := s.Write(filepath.Join(out, "best.csv"), false); err == nil {
+		t.Error("a file is taken as a folder")
+	}
+	for i, want := range []float64{5, 1.6} {
+		line := s.textCurves().Panels[0].Cells[i].Panel.(figure.Lines).Series[0]
+		if got := fmt.Sprint(line.X, line.Values); got != fmt.Sprintf("[64] [[%v]]", want) {
+			t.Errorf("panel %d draws %s", i, got)
+		}
 	}
 	for name, wants := range map[string][]string{
 		"best.csv": {"encoding,even_pairs\nalibi,0.5\nrope,0.9\n"},
 		"models.csv": {"even-pairs,alibi,1,", `"rope, lr 0.0003",1,0,`, `"rope, lr 0.001",3,3,`,
 			",-0.395", ",1.395"},
 		"perplexity.csv": {",alibi,1,"},
+		"text.csv":       {"book.txt,alibi,12,perplexity,64,5\n", "book.txt,alibi,12,loss,64,1.6\n"},
+		"index.html":     {"4 runs on 1 formal language and 1 text, by torchpe."},
 	} {
 		text, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
@@ -170,15 +183,17 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// writeText makes a run of task text with alibi.
+// writeText makes a run of task text with alibi, whose second member diverged.
 func writeText(t *testing.T, dir string) {
 	t.Helper()
 	c, err := config.Preset("text", "code")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.PE, c.Sequence.Text, c.Members = "alibi", []string{"book.txt"}, []config.Member{{Seed: 1, LR: 1e-3}}
-	saveRun(t, dir, c, runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 1,
+	c.PE, c.Sequence.Text, c.Members = "alibi", []string{"book.txt"}, []config.Member{{Seed: 12, LR: 1e-3},
+		{Seed: 13, LR: 1e-3}}
+	saveRun(t, dir, c, runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 12,
 		Status: runlog.StatusDone, AccuracyByLength: map[string]float64{"64": .5},
-		PerplexityByLength: map[string]float64{"64": 5}, LossByPosition: map[string]float64{"64": 1.6}}}})
+		PerplexityByLength: map[string]float64{"64": 5}, LossByPosition: map[string]float64{"64": 1.6}},
+		{PE: "alibi", Seed: 13, Status: runlog.StatusDiverged, DivergedAtStep: 7}}})
 }

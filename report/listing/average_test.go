@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,38 @@ func TestAverage(t *testing.T) {
 			strings.Contains(shown, "device") {
 			t.Errorf("%s: columns %s", name, shown)
 		}
+	}
+}
+
+// A row counts those of its models that have fitted; weight decay, which members hold, makes another
+// row, and so does divergence, whose step is listed.
+func TestAverageOfFits(t *testing.T) {
+	dir := t.TempDir()
+	edit := func(m *synthetic.Member) {
+		m.Result.Fit = &runlog.Fit{Criterion: "train=0.99", Reached: m.Seed == 3, Epoch: 2, Step: 200}
+	}
+	run := synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2, 3, 4}, Edit: edit}
+	decay := run
+	decay.Name, decay.Decay, decay.Seeds = "b", 0.3, []int{5, 6}
+	diverged := synthetic.Run{Name: "c", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{7},
+		Edit: func(m *synthetic.Member) {
+			m.Result.Status, m.Result.DivergedAtStep, m.Result.Steps = runlog.StatusDiverged, 80, 79
+		}}
+	if err := synthetic.Write(dir, run, decay, diverged); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if at := read(t, dir).Rows[6].Value("diverged_at").String(); at != "80" {
+		t.Errorf("seed 7 diverged at step %q, want 80", at)
+	}
+	_, all := rows(t, read(t, dir).Average())
+	for _, r := range all {
+		got = append(got, fmt.Sprintf("n %v, decay %v, %v, fitted %v", r["n"], r["weight_decay"], r["status"],
+			r["fitted"]))
+	}
+	if want := []string{"n 4, decay 0, done, fitted 1 of 4", "n 2, decay 0.3, done, fitted 0 of 2",
+		"n 1, decay 0, diverged, fitted 12"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

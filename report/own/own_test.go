@@ -31,9 +31,9 @@ func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Wr
 	dir = t.TempDir()
 	subjects := []string{"07", "anna", "3"}
 	err := synthetic.Write(filepath.Join(dir, "runs"),
-		synthetic.Run{Name: "a/b/learn", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{3, 5},
+		synthetic.Run{Name: "a/b/learn", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{3, 5}, Heads: 2,
 			Subjects: subjects, Edit: edit},
-		synthetic.Run{Task: "masked", PE: "learn", Sigma: 2, Seeds: []int{3}, Subjects: subjects},
+		synthetic.Run{Task: "masked", PE: "learn", Sigma: 2, Seeds: []int{3}, Subjects: subjects, Records: 7},
 		synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{3, 5, 8}, Subjects: subjects},
 		synthetic.Run{Task: "nmar", PE: "nope", Seeds: []int{3}}, // the paper's
 	)
@@ -70,6 +70,13 @@ func rows(t *testing.T, dir, name string) [][]string {
 func TestReport(t *testing.T) {
 	dir, w := made(t, func(m *synthetic.Member) {
 		m.Result.TestMSEByMask["0.50"] = map[int]float64{3: 0.25, 5: 0.75}[m.Seed] // mean 0.5, SD 1/sqrt 8
+		*m.Records[1].TrainMSE, m.Records[1].TestMSEByMask["0.50"] = 0.375, 0.625
+		for i := range m.Attention[0] { // one head attends to the first token alone, the other to all alike
+			m.Attention[0][i] = 0.125
+			if i < 64 {
+				m.Attention[0][i] = map[bool]float32{true: 1}[i%8 == 0]
+			}
+		}
 	})
 	if w.Figures != 6 || w.Tables != 2 {
 		t.Errorf("%d figures and %d tables", w.Figures, w.Tables)
@@ -79,6 +86,21 @@ func TestReport(t *testing.T) {
 	if got := table[1]; got[0] != "learn-0.1" || got[1] != "2" || got[at] != "0.5" ||
 		!strings.HasPrefix(got[at+1], "0.3535533") {
 		t.Errorf("errors %q of %q", got, table[0])
+	}
+	for i, want := range []string{"1200", "700", "1200"} {
+		if got := table[i+1][slices.Index(table[0], "steps")]; got != want {
+			t.Errorf("%s has %s steps, want %s", table[i+1][0], got, want)
+		}
+	}
+	course := rows(t, dir, "errors.csv")
+	if got, want := fmt.Sprint(course[0], course[2]), "[pe seed step train_mse test_mse] "+
+		"[learn-0.1 3 200 0.375 0.625]"; got != want {
+		t.Errorf("errors.csv has %s, want %s", got, want)
+	}
+	for _, row := range rows(t, dir, "attention_1_block1.csv")[1:] {
+		if got, want := fmt.Sprint(row[1:]), "[0.5625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625]"; got != want {
+			t.Errorf("attention of %s is %s, want %s", row[0], got, want)
+		}
 	}
 	if last := table[len(table)-1]; last[0] != "baseline: zero" || last[at] != "1" {
 		t.Errorf("the last row is %q", last)
@@ -103,6 +125,11 @@ func TestReport(t *testing.T) {
 			t.Errorf("row %d of the map is %q", i, row)
 		}
 	}
+	for name, title := range map[string]string{"attention.svg": "learn-0.1, block 1", "errors.svg": "Training"} {
+		if !strings.Contains(read(t, dir, name), ">"+title+"<") {
+			t.Errorf("%s has no panel %q", name, title)
+		}
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +146,37 @@ func TestReport(t *testing.T) {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
 		}
+	}
+}
+
+// Models that differ in more than their seeds are averaged apart.
+func TestSettingsAreApart(t *testing.T) {
+	run := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1, 2},
+		Places: "[[0,0],[0,1],[0,2],[1,0],[1,1],[1,2],[2,0],[2,1]]"}
+	decay, rate := run, run
+	decay.Name, decay.Decay, decay.Seeds = "b", 0.3, []int{3}
+	rate.Name, rate.LR, rate.Seeds = "c", 1e-3, []int{4, 5, 6}
+	root := t.TempDir()
+	if err := synthetic.Write(root, run, decay, rate); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Write(filepath.Join(root, "report"), false); err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]bool{}
+	all := rows(t, filepath.Join(root, "report"), "table_errors.csv")
+	for _, row := range all[1:4] {
+		n[row[slices.Index(all[0], "n")]] = true
+	}
+	if len(all) != 7 || !n["1"] || !n["2"] || !n["3"] { // the last three are the baselines
+		t.Errorf("groups %q, want those of 1, 2 and 3 models", all)
+	}
+	if n := strings.Count(read(t, filepath.Join(root, "report"), "maps.svg"), ">As given<"); n != 1 {
+		t.Errorf("the given places are drawn %d times, want once", n)
 	}
 }
 
@@ -259,6 +317,24 @@ func TestNamesOfAnyText(t *testing.T) {
 		if !utf8.ValidString(text) || strings.ContainsAny(text, "\x01\x1b\x7f\u0085\ufffe\uffff") ||
 			filepath.Ext(name) != ".csv" && strings.Contains(text, "<script>&amp;]]>") {
 			t.Errorf("%s has characters of a name as they are", name)
+		}
+	}
+}
+
+// Matrices have colours of modules where modules are known, in the order of the tokens; limits of
+// colours hold all but the diagonal.
+func TestMatrices(t *testing.T) {
+	x := tokens{names: []string{"a", "b"}, order: []int{1, 0}, modules: []string{"m", "n"}}
+	if m := x.matrix([]float64{1, 2, 3, 4}); m.GroupNames != nil || !slices.Equal(m.Values, []float64{4, 3, 2, 1}) {
+		t.Errorf("without modules: %+v", m)
+	}
+	x.labels = []int{0, 1}
+	if m := x.matrix(make([]float64, 4)); fmt.Sprint(m.GroupNames, m.Groups) != "[m n] [1 0]" {
+		t.Errorf("with modules: %+v", m)
+	}
+	for most, values := range map[float64][]float64{1: {5, 0, 0, 5}, 0.5: {5, -0.5, 0.25, 5}} {
+		if low, high := offDiagonal(values, 2); low != -most || high != most {
+			t.Errorf("limits %g and %g, want %g", low, high, most)
 		}
 	}
 }

@@ -16,17 +16,17 @@ import (
 // A model has fitted where its run says so, or without a criterion at a training accuracy of .99;
 // groups with others have a star, and their dots are hollow.
 func TestFitMarks(t *testing.T) {
-	g := made("a", nil, .5, .5, .5, .5)
+	g := made("a", nil, .5, .5, .5, .5, .5)
 	for i, c := range []struct {
 		accuracy float64
 		fit      *runlog.Fit
-	}{{.99, nil}, {.9899, nil}, {.2, &runlog.Fit{Reached: true}}, {1, &runlog.Fit{}}} {
+	}{{.99, nil}, {.9899, nil}, {.2, &runlog.Fit{Reached: true}}, {1, &runlog.Fit{}}, {.5, nil}} {
 		g.Models[i].Result.TrainAccuracy, g.Models[i].Result.Fit = c.accuracy, c.fit
 	}
-	if want := []bool{false, true, false, true}; !slices.Equal(g.hollow(), want) {
+	if want := []bool{false, true, false, true, true}; !slices.Equal(g.hollow(), want) {
 		t.Errorf("hollow %v, want %v", g.hollow(), want)
 	}
-	if g.fittedText() != "2 of 4" || g.name() != "a*" {
+	if g.fittedText() != "2 of 5" || g.name() != "a*" {
 		t.Errorf("%s: %s", g.name(), g.fittedText())
 	}
 	g.Models = []Model{g.Models[0], g.Models[2]}

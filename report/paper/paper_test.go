@@ -15,6 +15,8 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/internal/paper"
+	"torchpe/internal/stats"
+	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
 	"torchpe/report/runs"
@@ -336,6 +338,23 @@ func TestReferences(t *testing.T) {
 	}
 	if len(s.LST) != 4 {
 		t.Errorf("%d models", len(s.LST))
+	}
+}
+
+// The mean over heads, puzzles and layers of attention, whose rows sum to 1, has rows that do.
+func TestMeanAttention(t *testing.T) {
+	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Heads: 2}), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := s.attentionMaps(&draft{}, s.withHeads(2))
+	if err != nil || len(maps) != 1 {
+		t.Fatalf("%d maps, %v", len(maps), err)
+	}
+	for row := range slices.Chunk(maps[0].(figure.Matrix).Values, 16) {
+		if sum := stats.Mean(row) * 16; math.Abs(sum-1) > 1e-5 {
+			t.Errorf("a row sums to %g", sum)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/metrics"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
 	"torchpe/train/config"
@@ -225,6 +227,82 @@ func TestProbes(t *testing.T) {
 	}
 }
 
+// Tokens have names where there is one for each, and a probe of a member that is not there is an error.
+func TestNamesAndMembersOfProbes(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1}}); err != nil {
+		t.Fatal(err)
+	}
+	run, err := runs.Open(filepath.Join(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.TokenNames(8); !slices.Equal(got, synthetic.TokenNames) || p.TokenNames(7) != nil {
+		t.Errorf("names %q, and of seven tokens %q", got, p.TokenNames(7))
+	}
+	if _, _, _, err := p.Values("attention/0", 1); err == nil || !strings.Contains(err.Error(), "member") {
+		t.Errorf("member 1 of 1: %v", err)
+	}
+	models, _ := runs.Models([]*runs.Run{run})
+	if err := os.RemoveAll(run.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Records(); err == nil {
+		t.Errorf("records of a run that is gone: %v", err)
+	}
+	step := func(r runlog.Record) int { return r.Step }
+	if _, _, err := runs.RecordsBy(models, step); err == nil {
+		t.Errorf("records by step of a run that is gone: %v", err)
+	}
+}
+
+// Attention is square, and has as many examples, heads and tokens in all layers.
+func TestAttentionOfOddShapes(t *testing.T) {
+	for want, shapes := range map[string][][]int{
+		"attention/0 has shape":                 {{1, 1, 1, 2, 3}},
+		"attention/1 has shape [1 1 2 2 2], un": {{1, 1, 1, 2, 2}, {1, 1, 2, 2, 2}},
+		"attention/1 has shape [1 2 1 2 2], un": {{1, 1, 1, 2, 2}, {1, 2, 1, 2, 2}},
+		"attention/1 has shape [1 1 1 3 3], un": {{1, 1, 1, 2, 2}, {1, 1, 1, 3, 3}},
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		r, err := runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1}]}`), runlog.Environment{},
+			runlog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []safetensors.Tensor
+		for layer, shape := range shapes {
+			size := 1
+			for _, n := range shape {
+				size *= n
+			}
+			x, err := safetensors.New(fmt.Sprintf("attention/%d", layer), shape, make([]float64, size))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, x)
+		}
+		if err := errors.Join(r.SaveProbes(all, nil), r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		run, _, err := runs.OpenAny(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := run.Probes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Attention(0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 func TestBaseAndDifferences(t *testing.T) {
 	dir := t.TempDir()
 	if err := synthetic.Write(dir,
@@ -323,8 +401,49 @@ func TestChance(t *testing.T) {
 		if err != nil || (c != nil) != (m.Run.Name == "learn") {
 			t.Fatalf("%s: %+v, %v", m.Run.Name, c, err)
 		}
-		if c != nil && !(c.Low < c.Mean && c.Mean < c.High && c.Q > c.High && c.P < 0.05) {
+		if c == nil {
+			continue
+		}
+		if !(c.Low < c.Mean && c.Mean < c.High && c.Q > c.High && c.P == 1.0/(1+runs.Surrogates)) {
 			t.Errorf("%+v", c)
 		}
+		// Of 999 numbers, numpy's 2.5 % quantile lies .95 of the way from the 25th to the 26th.
+		below, above := 0, 0
+		for _, v := range deals(t, m) {
+			if v < c.Low {
+				below++
+			} else if v > c.High {
+				above++
+			}
+		}
+		if below != 25 || above != 25 {
+			t.Errorf("%d deals lie below the bounds and %d above, want 25", below, above)
+		}
 	}
+}
+
+// deals returns the modularities that Chance draws.
+func deals(t *testing.T, m runs.Model) []float64 {
+	t.Helper()
+	p, err := m.Run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := p.Table(m.Index, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := make([]int, x.Tokens)
+	for i := range modules {
+		modules[i] = i / 5
+	}
+	d, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, err := metrics.PermutationNull(metrics.Proximity(d), modules, runs.Surrogates, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return null
 }

@@ -84,6 +84,17 @@ func TestTerminalByWidth(t *testing.T) {
 	}
 }
 
+// A table that has room once a constant column is gone is not turned.
+func TestTerminalOfExactWidth(t *testing.T) {
+	s := Table{Columns: []Column{{Heading: "x", Name: "x"}, {Heading: "y", Name: "y"}, {Heading: "z", Name: "z"},
+		{Heading: "same", Name: "same"}}, Rows: []Row{{Count(1), Count(2), Count(3), Count(7)},
+		{Count(4), Count(5), Count(6), Count(7)}}}.terminalTable()
+	const width = 13 // │ x │ y │ z │
+	if got := s.fit(width, ""); got.width() != width || len(got.columns) != 3 || got.columns[1].heading != "y" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Of a text the end is cut, of a path the beginning, to less than the width.
 func TestCut(t *testing.T) {
 	for text, want := range map[string]string{"abcdef": "abcd…", "abcde": "abcde", "a/bcdef": "…cdef",
