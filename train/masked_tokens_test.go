@@ -33,12 +33,14 @@ func TestNamesOfAnyText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if probes.Metadata["token_names"] != strings.Join(names, "\n") || probes.Metadata["module_names"] != "m"+names[0]+"\n<m>é" {
+	if probes.Metadata["token_names"] != strings.Join(names, "\n") ||
+		probes.Metadata["module_names"] != "m"+names[0]+"\n<m>é" {
 		t.Errorf("%q", probes.Metadata)
 	}
 	latin := strings.ReplaceAll(table, "é", "\xe9")
 	for name, files := range map[string]map[string]string{
-		"x.csv:1:": {"x.csv": latin}, "modules.csv:3:": {"x.csv": table, "modules.csv": strings.ReplaceAll(modules, "é", "\xe9")},
+		"x.csv:1:":       {"x.csv": latin},
+		"modules.csv:3:": {"x.csv": table, "modules.csv": strings.ReplaceAll(modules, "é", "\xe9")},
 		"names.txt:5:3:": {"x.csv": body}, "UTF-8": {"\xe9.csv": table},
 	} {
 		c, dir := tinyFiles(t, files)

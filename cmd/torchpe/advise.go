@@ -348,7 +348,8 @@ func (o outcome) print(out io.Writer) {
 	}
 	printTable(out, []string{"candidate", unit, "held-out error", "more than " + best}, rows)
 	if o.advice.Gain.Pairs == 0 {
-		fmt.Fprintf(out, "No seed is left of both %s and none (%s), so nothing can be said of the encodings: lower --lr "+
+		fmt.Fprintf(out, "No seed is left of both %s and none (%s), so nothing can be said of the encodings: "+
+			"lower --lr "+
 			"or set --clip-norm. The runs are in %s.\n", best, advise.Without, filepath.Join(o.Dir, "runs"))
 		return
 	}

@@ -16,7 +16,8 @@ import (
 // one and a command that confirms it; done again it trains nothing.
 func TestAdvise(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"advise", "--task", "nmar", "--steps", "30", "--d-model", "8", "--layers", "1",
+	args := []string{"advise", "--task", "nmar", "--steps", "30", "--d-model", "8",
+		"--layers", "1",
 		"--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope,learn", "--sigma", "0.1,1",
 		"--out", "my advice"}
 	out, errs, code := torchpeIn(t, dir, args...)
@@ -157,7 +158,8 @@ func TestAdviseOtherStudy(t *testing.T) {
 		}
 	}
 	write(0)
-	args := []string{"advise", "--task", "masked", "--data", "x.csv", "--steps", "10", "--d-model", "8", "--layers", "1",
+	args := []string{"advise", "--task", "masked", "--data", "x.csv", "--steps", "10", "--d-model", "8",
+		"--layers", "1",
 		"--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope", "--out", "study"}
 	if _, errs, code := torchpeIn(t, dir, append(args, "--lr", "1e-3")...); code != 0 {
 		t.Fatalf("%d: %s", code, errs)
@@ -175,7 +177,8 @@ func TestAdviseOtherStudy(t *testing.T) {
 
 // Where all diverge there is no advice, and no number.
 func TestAdviseDiverged(t *testing.T) {
-	out, errs, code := torchpeIn(t, t.TempDir(), "advise", "--task", "nmar", "--steps", "30", "--d-model", "8", "--layers",
+	out, errs, code := torchpeIn(t, t.TempDir(), "advise", "--task", "nmar", "--steps", "30", "--d-model", "8",
+		"--layers",
 		"1", "--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope", "--optimizer", "sgd", "--lr", "1e6",
 		"--log-every", "1", "--quiet")
 	if code != exitFailed || strings.Contains(out, "NaN") || strings.Count(out, "diverged") != 2 ||

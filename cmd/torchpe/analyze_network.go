@@ -62,7 +62,8 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
 	}
 	f.add(cmd, analysis.All)
 	fl := cmd.Flags()
-	fl.StringVar(&f.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are but for the diagonal, instead of tables")
+	fl.StringVar(&f.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are but for the "+
+		"diagonal, instead of tables")
 	fl.StringVar(&f.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
 	fl.StringVar(&f.distance, "distance", "euclidean", distanceHelp())
 	fl.IntVar(&f.permutations, "permutations", 0, "surrogates for p; 0 = no test")

@@ -15,8 +15,9 @@ func TestHeaderFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, shape := range map[string][2]string{ // with a header, and without
-		"data hcp info x.csv --axes frames,tokens --json": {"[\n      3,\n      3\n    ]", "[\n      4,\n      3\n    ]"},
-		"analyze rank --table x.csv --json":               {`"tokens": 3`, `"tokens": 4`},
+		"data hcp info x.csv --axes frames,tokens --json": {
+			"[\n      3,\n      3\n    ]", "[\n      4,\n      3\n    ]"},
+		"analyze rank --table x.csv --json": {`"tokens": 3`, `"tokens": 4`},
 	} {
 		stdout, stderr, _ := here(t, dir, strings.Fields(command)...)
 		if !strings.Contains(stdout+stderr, "--header yes or --header no") {

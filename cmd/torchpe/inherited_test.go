@@ -243,8 +243,10 @@ func TestPerplexityOverflows(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := torchpeIn(t, dir, "train", "--task", "text", "--data", "text", "--d-model", "8", "--layers", "1",
-		"--batch", "2", "--train-length", "8", "--test-length", "16", "--test-sequences", "4", "--pe", "rope", "--members",
-		"2", "--steps", "6", "--log-every", "3", "--lr", "100", "--schedule", "constant", "--threads", "1", "--out", "run")
+		"--batch", "2", "--train-length", "8", "--test-length", "16", "--test-sequences", "4", "--pe", "rope",
+		"--members",
+		"2", "--steps", "6", "--log-every", "3", "--lr", "100", "--schedule", "constant", "--threads", "1",
+		"--out", "run")
 	if code != 0 {
 		t.Fatalf("%d: %s", code, errs)
 	}

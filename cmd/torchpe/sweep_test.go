@@ -401,7 +401,8 @@ func TestSweepRefusesChangedData(t *testing.T) {
 		b.WriteString("a,b,c,d\n")
 		for i := range 60 {
 			for k := range 4 {
-				fmt.Fprintf(&b, "%g%s", math.Sin(phase+float64(i*(k+1))), map[bool]string{true: "\n", false: ","}[k == 3])
+				fmt.Fprintf(&b, "%g%s", math.Sin(phase+float64(i*(k+1))),
+					map[bool]string{true: "\n", false: ","}[k == 3])
 			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, "own.csv"), []byte(b.String()), 0o644); err != nil {
@@ -421,8 +422,8 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	if code != 1 || !strings.Contains(stdout, "the data have changed since ") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "train", "--task", "masked", "--data", "own.csv", "--pe", "nope", "--layers", "1",
-		"--d-model", "16", "--steps", "3", "--seeds", "4", "--out", "all/four", "--quiet"); code != 0 {
+	if _, stderr, code = torchpeIn(t, dir, "train", "--task", "masked", "--data", "own.csv", "--pe", "nope",
+		"--layers", "1", "--d-model", "16", "--steps", "3", "--seeds", "4", "--out", "all/four", "--quiet"); code != 0 {
 		t.Fatal(stderr)
 	}
 	if _, stderr, code = torchpeIn(t, dir, "report", "all", "--out", "report"); code != 0 {
@@ -442,7 +443,8 @@ func TestSweepUntilThatIsNeverMet(t *testing.T) {
 		args := append([]string{"sweep", "--task", "nmar", "--pe", "learn", "--sigma", "0.1,1", "--until", "train=0.5",
 			"--out", "s"}, more...)
 		_, stderr, code := here(t, dir, args...)
-		if code != exitUsage || !strings.Contains(stderr, "no number train") || !strings.Contains(stderr, "test_mse_0.50") {
+		if code != exitUsage || !strings.Contains(stderr, "no number train") ||
+			!strings.Contains(stderr, "test_mse_0.50") {
 			t.Errorf("%v: exit code %d: %s", more, code, stderr)
 		}
 	}

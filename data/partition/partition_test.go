@@ -45,8 +45,9 @@ func TestPlain(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "an empty file", "1\n2,3\n": "separate no cells", "a,b,c\n": "3 cells", "a,1\nb,\n": "token 2 of 2 has no label",
-		"1\nnan\n": `token 2 of 2 has no label ("nan")`, "NA\n2\n": "token 1 of 2",
+		"": "an empty file", "1\n2,3\n": "separate no cells", "a,b,c\n": "3 cells",
+		"a,1\nb,\n": "token 2 of 2 has no label",
+		"1\nnan\n":  `token 2 of 2 has no label ("nan")`, "NA\n2\n": "token 1 of 2",
 		"module\n1\n\"\"\n":    "token 2 of 2",
 		"1.5\n2\n":             "token 1 has the label 1.5",
 		"# only\n":             "nothing but",

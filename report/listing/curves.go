@@ -160,7 +160,8 @@ func (l *List) lineLabels() []string {
 	}
 	for _, c := range l.columns {
 		if c.Name == "sigma" || c.Name == "pe" || c.Name == "run" || isResultName(c.Name) && c.Name != "task" &&
-			c.Name != "status" && c.Name != runs.DataKey && c.Name != runs.WeightsKey && !slices.Contains(memberSettings, c.Name) {
+			c.Name != "status" && c.Name != runs.DataKey && c.Name != runs.WeightsKey &&
+			!slices.Contains(memberSettings, c.Name) {
 			continue
 		}
 		values := map[string][]string{} // by label so far

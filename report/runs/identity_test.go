@@ -67,8 +67,8 @@ func TestGroupsByOrigin(t *testing.T) {
 	run := func(name string, seed int) synthetic.Run {
 		return synthetic.Run{Name: name, Task: "lst", PE: "rope", Seeds: []int{seed}, Data: "aaaaaaaaaaaa"}
 	}
-	imported, other, unknown, changed, longer := run("imported", 1), run("other", 2), run("unknown", 3), run("changed", 4),
-		run("longer", 5)
+	imported, other, unknown, changed, longer := run("imported", 1), run("other", 2), run("unknown", 3),
+		run("changed", 4), run("longer", 5)
 	imported.Changed = []string{"weights imported from x/weights.safetensors, whose SHA-256 is 00"}
 	other.Data, unknown.Data = "bbbbbbbbbbbb", ""
 	changed.Changed = []string{"members.lr was 0.1 and is 0.2 after step 64"}

@@ -68,9 +68,8 @@ func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 		if err != nil {
 			continue
 		}
-		metadata, _ := r.CheckpointMetadata()
-		r.Close()
-		if metadata[runlog.DataKey] != "" {
+		metadata, err := r.CheckpointMetadata()
+		if errors.Join(err, r.Close()) == nil && metadata[runlog.DataKey] != "" {
 			return metadata[runlog.DataKey], s.RunDir(task.Runs[0])
 		}
 	}

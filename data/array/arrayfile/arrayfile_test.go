@@ -229,7 +229,8 @@ func TestMATLAB73(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"t":    `variable "t": is an object of the class "table", which only MATLAB reads: store its numbers as a variable (x = table2array(t))`,
+		"t": `variable "t": is an object of the class "table", which only MATLAB reads: ` +
+			`store its numbers as a variable (x = table2array(t))`,
 		"when": "x = posixtime(t)", "name": "x = char(s)", "own": `class "MyClass"`,
 		"fn": "is a function (function_handle)", "zsp": "complex of <f8: store all of its numbers (x = full(x))",
 		"sp_bad": "the indices of the sparse matrix of shape [2 4] do not rise", "sp_huge": "--max-memory",
@@ -248,7 +249,8 @@ func TestStructField(t *testing.T) {
 	if err != nil || !slices.Equal(a.Shape, []int{2, 4}) || a.Data[7] != 7 || a.Source != file+":s.run.deep.er.x" {
 		t.Errorf("%v, %v", a, err)
 	}
-	for name, want := range map[string]string{"s": `fields are read one at a time, by a name such as s.a; it has "tr", "bold"`,
+	for name, want := range map[string]string{
+		"s":   `fields are read one at a time, by a name such as s.a; it has "tr", "bold"`,
 		"s.x": `the struct has no field "x"`, "s.label": "text (char)"} {
 		if a, err := Read(file+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
@@ -263,7 +265,8 @@ func TestOddMembers(t *testing.T) {
 		`"c":{"dtype":"F4","shape":[2],"data_offsets":[6,7]},"d":{"dtype":"C64","shape":[1],"data_offsets":[7,15]},` +
 		`"e":{"dtype":"U8","shape":[1],"data_offsets":[15,16]}}`
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
-	b = append(binary.LittleEndian.AppendUint32(b, math.Float32bits(2.5)), "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x2a"...)
+	b = append(binary.LittleEndian.AppendUint32(b, math.Float32bits(2.5)),
+		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x2a"...)
 	file := write(t, "odd.safetensors", string(b))
 	for name, want := range map[string]float64{"a": 2.5, "e": 42} {
 		if a, err := Read(file+":"+name, anyShape); err != nil || a.Data[0] != want {

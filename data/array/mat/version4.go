@@ -153,7 +153,8 @@ func (f *file) full4(v *variable, table []float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	full, err := array.Make[float64](f.budget, count, fmt.Sprintf("all numbers of a sparse matrix of shape %v", v.shape))
+	full, err := array.Make[float64](f.budget, count,
+		fmt.Sprintf("all numbers of a sparse matrix of shape %v", v.shape))
 	if err != nil {
 		return nil, err
 	}

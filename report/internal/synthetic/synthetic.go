@@ -139,7 +139,8 @@ func (r *Run) write(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	run, err := runlog.Create(dir, config, runlog.Environment{Torchpe: "synthetic", Changed: r.Changed}, runlog.Options{})
+	run, err := runlog.Create(dir, config, runlog.Environment{Torchpe: "synthetic", Changed: r.Changed},
+		runlog.Options{})
 	if err != nil {
 		return err
 	}
