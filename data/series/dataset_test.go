@@ -64,8 +64,14 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 }
 
 func TestSubjectsTable(t *testing.T) {
-	path := write(t, "subjects.tsv",
-		"participant_id\tage\tset\tfile\nsub-01\t22\ttrain\ta.npy\nsub-02\t30\tTest\tb.npy\n")
+	const table = "participant_id\tage\tset\tfile\nsub-01\t22\ttrain\ta.npy\nsub-02\t30\tTest\tb.npy\n"
+	path := write(t, "subjects.tsv", table)
+	for name, delimiter := range map[string]string{"a.csv": ";", "b.csv": ",", "c.txt": " "} {
+		same, err := readSubjects(write(t, name, strings.ReplaceAll(table, "\t", delimiter)))
+		if err != nil || !slices.Equal(same.names, []string{"sub-01", "sub-02"}) || same.sets["sub-02"] != TestSet {
+			t.Errorf("between %q: %+v, %v", delimiter, same, err)
+		}
+	}
 	s, err := readSubjects(path)
 	if err != nil {
 		t.Fatal(err)
@@ -101,10 +107,10 @@ func TestSubjectsTable(t *testing.T) {
 		"subject,set\n":                          "a header and a row",
 		"subject,set\n,train\n":                  "no subject",
 		"subject,file\n1,x/a.npy\n2,./x/a.npy\n": "a.npy",
-		"subject,set\n1,train,3\n":               "wrong number of fields",
+		"subject,set\n1,train,3\n":               "row 1 has 3 cells, and the header 2",
 		"subject,file\n\"1,a.npy\n2,x/a.npy\n ":  "quote",
 	} {
-		if _, err := parseSubjects("s.csv", text); err == nil ||
+		if _, err := readSubjects(write(t, "s.csv", text)); err == nil ||
 			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.csv") {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}

@@ -39,7 +39,7 @@ func TestSubjectInPath(t *testing.T) {
 
 func TestSubjectsApart(t *testing.T) {
 	table := func(text string) *subjects {
-		s, err := parseSubjects("s.csv", text)
+		s, err := readSubjects(write(t, "s.csv", text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,13 @@
 package series
 
 import (
-	"encoding/csv"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/text"
 	"torchpe/internal/wording"
 )
 
@@ -28,30 +28,19 @@ const (
 	TestSet  = "test"
 )
 
-// maxSubjectBytes is the longest table of subjects that is read.
-const maxSubjectBytes = 16 << 20
-
 // readSubjects reads a table of subjects with a header: a column subject (or participant_id), and
-// at least one of set (train or test) and file (its path or the end of it). Columns are separated by
-// tabs, else by commas; others are left out, and [subjects.unused] names them.
+// at least one of set (train or test) and file (its path or the end of it). Other columns are left
+// out, and [subjects.unused] names them.
 func readSubjects(path string) (*subjects, error) {
-	text, err := array.ReadText(path, maxSubjectBytes)
-	if err != nil {
-		return nil, err
-	}
-	return parseSubjects(path, strings.TrimPrefix(text, "\ufeff"))
-}
-
-func parseSubjects(path, text string) (*subjects, error) {
-	r := csv.NewReader(strings.NewReader(text))
-	first, _, _ := strings.Cut(text, "\n")
-	if strings.Contains(first, "\t") {
-		r.Comma = '\t'
-	}
-	r.TrimLeadingSpace = true
-	rows, err := r.ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	var rows [][]string
+	for row, err := range text.Words(path) {
+		if err != nil {
+			return nil, err
+		}
+		if rows = append(rows, row); len(row) != len(rows[0]) {
+			return nil, fmt.Errorf("%s: row %d has %d cells, and the header %d", path, len(rows)-1, len(row),
+				len(rows[0]))
+		}
 	}
 	if len(rows) < 2 {
 		return nil, fmt.Errorf("%s: a table of subjects has a header and a row a subject", path)
