@@ -359,7 +359,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 	for name, body := range map[string]string{
 		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "labels.txt": "1\n1\n1\n",
 		"three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
-		"words.csv": "pe,acc\nlearn,0.5\nrope,x\n", "odd.dat": "1", "good.csv": "1,2\n2,1\n3,5\n",
+		"words.csv": "pe,acc\nlearn,0.5\nrope,x\n", "odd.dat": "1", "good.csv": "2,2\n1,1\n3,5\n",
 		"ragged.csv":      "a,b\n1,2\n3\n",
 		"commas.csv":      "\"1,5\",2\n\"2,5\",3\n",
 		"logits.csv":      "0.5,0.5\n1,3\n",

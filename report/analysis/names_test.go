@@ -18,7 +18,7 @@ func TestDecimalCommas(t *testing.T) {
 		name, body, want string
 	}{
 		{"first.csv", "\"1,5\",2\n\"2,5\",3\n", `first.csv:1:1: the first cell is "1,5"`},
-		{"below.csv", "name,a\n# of 1,5\nx,1\ny,2\n\"-1,5e3\",2\n", `below.csv:5:1: the first cell is "-1,5e3"`},
+		{"below.csv", "name,a\n# a comment\nx,1\ny,2\n\"-1,5e3\",2\n", `below.csv:5:1: the first cell is "-1,5e3"`},
 		{"tabs.tsv", "1,5\t2\n2,5\t3\n", `tabs.tsv:1:1: the first cell is "1,5"`},
 		{"head.csv", "a,\"1.234,5\"\n1,2\n", `head.csv:1:3: cell 2 is "1.234,5"`},
 	} {

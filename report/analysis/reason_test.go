@@ -17,12 +17,12 @@ func TestReasonsOfNoScore(t *testing.T) {
 		q, c                 bool // known
 		want                 string
 	}{
-		{"a row of zeros", "1,2\n0,0\n3,1\n2,2.5\n", two, metrics.Cosine, false, false,
+		{"a row of zeros", "1.0,2\n0,0\n3,1\n2,2.5\n", two, metrics.Cosine, false, false,
 			"table 0: no scores: row 1 is all zeros"},
-		{"two rows of zeros", "1,2\n0,0\n3,1\n0,0\n", two, metrics.Cosine, false, false,
+		{"two rows of zeros", "1.0,2\n0,0\n3,1\n0,0\n", two, metrics.Cosine, false, false,
 			"row 1 and 1 more are all zeros"},
-		{"a row of zeros, Euclidean", "1,2\n0,0\n3,1\n2,2.5\n", two, metrics.Euclidean, true, true, ""},
-		{"a row of .1", "1,2,4\n.1,.1,.1\n3,1,2\n2,2.5,1\n", two, metrics.OneMinusCorr2, false,
+		{"a row of zeros, Euclidean", "1.0,2\n0,0\n3,1\n2,2.5\n", two, metrics.Euclidean, true, true, ""},
+		{"a row of .1", "1.0,2,4\n.1,.1,.1\n3,1,2\n2,2.5,1\n", two, metrics.OneMinusCorr2, false,
 			false, "row 1 is one number throughout"},
 		{"a constant table", "1,2\n1,2\n1,2\n1,2\n", two, metrics.Euclidean, false, false,
 			"all rows are the same: every distance is 0"},
@@ -80,7 +80,7 @@ func TestNegativeWeights(t *testing.T) {
 // A row of equal numbers has no direction by corr2, though its mean is not exactly .1.
 func TestReasonOfNoDistance(t *testing.T) {
 	models, _, err := Tables(Selection{
-		Files: []string{write(t, "t.csv", "1,2,4\n.1,.1,.1\n3,1,2\n")}, Member: All, Block: All})
+		Files: []string{write(t, "t.csv", "1.0,2,4\n.1,.1,.1\n3,1,2\n")}, Member: All, Block: All})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestReasonOfNoDistance(t *testing.T) {
 }
 
 func TestReasonOfNoCosine(t *testing.T) {
-	models, _, err := Tables(Selection{Files: []string{write(t, "t.csv", "1,2\n0,0\n3,1\n")},
+	models, _, err := Tables(Selection{Files: []string{write(t, "t.csv", "1.0,2\n0,0\n3,1\n")},
 		Member: All, Block: All})
 	if err != nil {
 		t.Fatal(err)

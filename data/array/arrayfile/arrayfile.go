@@ -116,8 +116,10 @@ func (e Entry) Load() (array.Array, error) {
 	return a.Array, err
 }
 
-func (e Entry) loaded() (Array, error) {
-	a, err := e.load(e)
+func (e Entry) loaded() (a Array, err error) {
+	if e.load != nil { // nothing loads a text in JSON
+		a, err = e.load(e)
+	}
 	if err == nil && !e.Real {
 		err = fmt.Errorf("%s is %s, want real numbers", array.Printable(e.Name), array.Printable(e.Type))
 	}
