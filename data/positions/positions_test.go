@@ -151,7 +151,7 @@ func TestMistakes(t *testing.T) {
 		{"one-way distances", "0,1,2\n1,0,1\n2,2,0\n", Distances, nil,
 			[]string{"column 2 is 2", "column 3 is 1", "both ways"}},
 		{"not a number", "a,0\nb,nan\nc,2\n", Auto, abc, []string{"row 2 (b), column 1 is NaN"}},
-		{"infinite", "0,1\n1,inf\n2,3\n", Auto, nil, []string{"row 1, column 2 is +Inf"}},
+		{"infinite", "0,1\n1,inf\n2,3\n", Auto, nil, []string{"row 2, column 2 is +Inf"}},
 		{"two at one place", "2\n1\n2\n", Order, nil, []string{"row 1 and row 3 are both at 2"}},
 		{"two in one cell", "a,0,1\nb,1,1\nc,0,1\n", Auto, abc,
 			[]string{"row 1 (a) and row 3 (c) are both at [0 1]"}},
