@@ -86,7 +86,8 @@ func (c Config) checkUntil(names []string) error {
 		return fmt.Errorf("--until: %w", err)
 	case !slices.Contains(names, criterion.Number):
 		return fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
-			"they have %s%s", c.Until, criterion.Number, strings.Join(names, ", "), wording.Hint(criterion.Number, names))
+			"they have %s%s", c.Until, criterion.Number, strings.Join(names, ", "),
+			wording.Hint(criterion.Number, names))
 	case !criterion.AtLeast() && criterion.Bound < best, criterion.AtLeast() && criterion.Bound > best:
 		return fmt.Errorf("--until %s: %s is never beyond %g, so training would never stop", c.Until,
 			criterion.Number, best)

@@ -65,7 +65,8 @@ func (a Array) Named(tokens []string) (Array, error) {
 		return a, nil
 	}
 	n, width := a.Shape[0], a.Shape[1]
-	if _, why := notID(a.Data, width); why != "" || slices.ContainsFunc(a.Data, func(v float64) bool { return v-v != 0 }) {
+	if _, why := notID(a.Data, width); why != "" ||
+		slices.ContainsFunc(a.Data, func(v float64) bool { return v-v != 0 }) {
 		return a, nil // what is not finite is named by who takes the numbers
 	}
 	rest, names := make([]float64, 0, n*(width-1)), make([]string, 0, n)
