@@ -63,13 +63,14 @@ func checkRun(dir string, c Config, t task) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
+	stored.LogEvery = c.LogEvery // more or fewer records change no error
 	all, err := config.Differences(stored.Config, c.Config)
 	if err != nil {
 		return err
 	}
 	var differ []string
 	for _, d := range all {
-		if d.Key != "log_every" && !slices.Contains(config.PathKeys(), d.Key) {
+		if !slices.Contains(config.PathKeys(), d.Key) {
 			differ = append(differ, d.String())
 		}
 	}
@@ -77,7 +78,7 @@ func checkRun(dir string, c Config, t task) error {
 	if err != nil && !errors.Is(err, runlog.ErrNoCheckpoint) {
 		return err
 	}
-	if err == nil && checkpoint.Metadata["data_sha256"] != t.fingerprint() {
+	if err == nil && checkpoint.Metadata[runlog.DataKey] != t.fingerprint() {
 		differ = append(differ, "the content of the data has changed")
 	}
 	if differ != nil {

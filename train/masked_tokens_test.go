@@ -16,7 +16,7 @@ import (
 // Names of any text that readers let through are written as they are; names in another encoding, and
 // paths that config.json could not hold, are refused before training.
 func TestNamesOfAnyText(t *testing.T) {
-	names := []string{"a\x01\x1b[31m", "\u2028\ufffe", "<b>&amp;]]>", strings.Repeat("L", 5000), "pré|\ufeff\U000f0000"}
+	names := []string{"a\x01\x1b[31m", "\u2028\ufffe", "<b>&amp;]]>", strings.Repeat("L", 100), "pré|\ufeff\U000f0000"}
 	_, body, _ := strings.Cut(tableText(60, 1), "\n")
 	table := strings.Join(names, ",") + "\n" + body
 	modules := "name,module\n"
