@@ -18,8 +18,8 @@ import (
 
 // The keys of Model.Identity that are no settings.
 const (
-	DataKey    = "data_sha256" // of the data that the run was trained on; "" where no checkpoint is left to say it
-	WeightsKey = "weights"     // Run.Origin
+	DataKey    = runlog.DataKey // SHA-256 of the data that the run was trained on; "" where no checkpoint is left to say it
+	WeightsKey = "weights"      // Run.Origin
 )
 
 // lengthKeys are the settings that say when training ends.
