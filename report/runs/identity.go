@@ -18,7 +18,7 @@ import (
 
 // The keys of Model.Identity that are no settings.
 const (
-	DataKey    = runlog.DataKey // SHA-256 of the data that the run was trained on; "" where no checkpoint is left to say it
+	DataKey    = runlog.DataKey // SHA-256 of the data; "" where no checkpoint is left to say it
 	WeightsKey = "weights"      // Run.Origin
 )
 
