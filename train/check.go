@@ -49,7 +49,8 @@ func CheckModels(configs []Config, runs []string) (unsuited []error, err error) 
 	return unsuited, nil
 }
 
-// checkRun returns an error where dir has a run of other settings or data. Records may be made at other steps.
+// checkRun returns an error where dir has a run of other settings or data. The interval of records may
+// differ.
 func checkRun(dir string, c Config, t task) error {
 	r, err := runlog.Open(dir)
 	if errors.Is(err, runlog.ErrNoRun) {

@@ -12,7 +12,7 @@ import (
 	"torchpe/data/array/text"
 )
 
-// edgeHeaders are what the columns of the two tokens of an edge are called.
+// edgeHeaders lists the headings that the columns of the two tokens of an edge may have.
 var edgeHeaders = []string{"from to", "source target", "node1 node2", "node_1 node_2"}
 
 // edgeColumns returns the columns of the two tokens of an edge and of its weight by a header, -1

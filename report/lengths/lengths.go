@@ -55,13 +55,11 @@ func Read(dir string) (*Study, error) {
 	if diverged > 0 {
 		s.Notes = append(s.Notes, wording.Count(diverged, "model")+" diverged")
 	}
-	models, note, err := runs.Distinct(models)
+	models, notes, err := runs.Distinct(models)
 	if err != nil {
 		return nil, err
 	}
-	if note != "" {
-		s.Notes = append(s.Notes, note)
-	}
+	s.Notes = append(s.Notes, notes...)
 	var languages, texts []runs.Model
 	for _, m := range models {
 		to := &languages

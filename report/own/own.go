@@ -48,13 +48,11 @@ func Read(dir string) (*Study, error) {
 		s.note("%s diverged", wording.Count(diverged, "model"))
 	}
 	s.Runs = len(found)
-	models, note, err := runs.Distinct(models)
+	models, notes, err := runs.Distinct(models)
 	if err != nil {
 		return nil, err
 	}
-	if note != "" {
-		s.note("%s", note)
-	}
+	s.Notes = append(s.Notes, notes...)
 	s.groups, err = groupsOf(models)
 	return s, err
 }

@@ -139,13 +139,11 @@ func boolInt(b bool) int {
 // sorted returns models of the common lengths of training, each seed of a configuration once, in the
 // order of encoding, sigma, options and seed.
 func (s *Study) sorted(models []runs.Model) ([]Model, error) {
-	models, note, err := runs.Distinct(models)
+	models, notes, err := runs.Distinct(models)
 	if err != nil {
 		return nil, err
 	}
-	if note != "" {
-		s.note("%s", note)
-	}
+	s.Notes = append(s.Notes, notes...)
 	identities, err := runs.Identities(models)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ type Group struct {
 	Models []Model
 }
 
-// Groups joins models whose identities are the same but for ignored keys, in the order of encoding, σ
-// and label. What models of one encoding differ in stands behind its label.
+// Groups joins models whose identities are equal but for ignored keys, and sorts the groups by encoding,
+// σ and label. A label ends with the settings in which models of its encoding differ.
 func Groups(models []Model, ignored ...string) ([]Group, error) {
 	identities, err := Identities(models)
 	if err != nil {

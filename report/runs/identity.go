@@ -92,11 +92,11 @@ func Difference(key, value string) string {
 }
 
 // Distinct returns models of which no two have the same identity and seed: a run and its copy are one
-// model. note says how many were left out; it is empty where none was.
-func Distinct(models []Model) (kept []Model, note string, err error) {
+// model. A note says how many were left out.
+func Distinct(models []Model) (kept []Model, notes []string, err error) {
 	all, err := Identities(models)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	seen := map[string]bool{}
 	for i, m := range models {
@@ -107,9 +107,9 @@ func Distinct(models []Model) (kept []Model, note string, err error) {
 		seen[key] = true
 	}
 	if twice := len(models) - len(kept); twice > 0 {
-		note = CopiesNote(twice)
+		notes = []string{CopiesNote(twice)}
 	}
-	return kept, note, nil
+	return kept, notes, nil
 }
 
 // CopiesNote says how many models were left out because they count once with another.

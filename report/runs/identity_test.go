@@ -83,9 +83,9 @@ func TestGroupsByOrigin(t *testing.T) {
 		t.Fatal(skipped, err)
 	}
 	models, _ := runs.Models(found)
-	models, note, err := runs.Distinct(models)
-	if err != nil || note != "1 model of the same settings and seed as another count once" {
-		t.Errorf("%q, %v", note, err)
+	models, notes, err := runs.Distinct(models)
+	if err != nil || fmt.Sprint(notes) != "[1 model of the same settings and seed as another count once]" {
+		t.Errorf("%q, %v", notes, err)
 	}
 	groups, err := runs.Groups(models)
 	if err != nil {

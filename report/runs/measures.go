@@ -49,7 +49,7 @@ func masked(m *runlog.MaskedMeasures, of func(*runlog.MaskedMeasures) *float64) 
 	return OrNaN(of(m))
 }
 
-// StoppedNote says under a curve what Curve does, where models have stopped.
+// StoppedNote is the sentence for the caption of curves in which a model has stopped.
 const StoppedNote = "A model that has stopped at its criterion keeps its last value."
 
 // HasStopped reports whether the model reached the criterion at which its run stops.
@@ -57,9 +57,8 @@ func (m Model) HasStopped() bool {
 	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached
 }
 
-// Curve returns a model's values at the places of an x axis, from those at its own records. Places
-// without a record are NaN, but for those after the last record of a model that has stopped: there it
-// is still what it was.
+// Curve returns a model's values at each x of at, from own, its values by x. An x without a value is
+// NaN; past the last of a model that has stopped, it has the last value.
 func Curve(at []float64, own map[int]float64, stopped bool) []float64 {
 	values := make([]float64, len(at))
 	end := math.MinInt

@@ -306,3 +306,36 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// Runs of a sweep share their data where they differ in the model, the optimizer or the seed. The
+// sequences that are held out depend on the encoding and its options, too.
+func TestSharesData(t *testing.T) {
+	for _, c := range []struct {
+		preset string
+		change func(*Config)
+		want   bool
+	}{
+		{"quick", func(c *Config) { c.PE, c.Heads, c.Members[0].Seed = "rope", 2, 9 }, true},
+		{"quick", func(c *Config) { c.PEOptions = map[string]string{"pe-placement": "input"} }, true},
+		{"quick", func(c *Config) { c.DataSeed++ }, false},
+		{"quick", func(c *Config) { c.LSTTrain = []string{"other.csv"} }, false},
+		{"nmar", func(c *Config) { c.Masked.Level = .9 }, true},
+		{"nmar", func(c *Config) { c.Masked.NMAR.Nodes++ }, false},
+		{"sequence-quick", func(c *Config) { c.Members[0].LR = 1 }, true},
+		{"sequence-quick", func(c *Config) { c.PE = "rope" }, false},
+		{"sequence-quick", func(c *Config) { c.PEOptions = map[string]string{"max-position": "64"} }, false},
+	} {
+		a, err := Preset(c.preset, "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Members == nil {
+			a.Members = []Member{{}}
+		}
+		b := a.Clone()
+		c.change(&b)
+		if got, err := SharesData(a, b); got != c.want || err != nil {
+			t.Errorf("%s, with a change: %v, %v; want %v", c.preset, got, err, c.want)
+		}
+	}
+}

@@ -39,11 +39,11 @@ func Differences(was, now Config) ([]Difference, error) {
 }
 
 // SharesData reports whether two configurations of a study are trained on the same data: they differ in
-// the model, the optimizer or the seed alone. The held-out sequences of a language depend on the
-// encoding.
+// the model, the optimizer or the seed alone. Which held-out sequences there are depends on how many
+// tokens the encoding can hold, and so on the encoding and its options.
 func SharesData(a, b Config) (bool, error) {
 	all, err := Differences(a, b)
-	if err != nil || a.Sequence != nil && a.PE != b.PE {
+	if err != nil || a.Sequence != nil && (a.PE != b.PE || !maps.Equal(a.PEOptions, b.PEOptions)) {
 		return false, err
 	}
 	factors := append(Keys(func(s Setting) bool { return s.Factor }), KeysWith(Measures)...)

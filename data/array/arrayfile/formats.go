@@ -81,7 +81,7 @@ func list(file string) ([]Entry, error) {
 		".npz, .csv, .tsv, .txt, .json, .h5 and .mat", file, format)
 }
 
-// IsText reports whether a file is none of arrays in another format than text.
+// IsText reports whether a file has none of the binary formats that this package reads, nor JSON.
 func IsText(file string) (bool, error) {
 	format, err := formatOf(file)
 	return !slices.Contains([]string{".safetensors", ".json", ".npy", ".mat", ".h5", matlab73},

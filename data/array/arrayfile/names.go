@@ -11,7 +11,7 @@ import (
 	"torchpe/data/array/text"
 )
 
-// idHeading matches what heads names or numbers of tokens: node, Node ID, roi_index, n_id.
+// idHeading matches headings of a column of names or numbers of tokens: node, Node ID, roi_index.
 var idHeading = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
 	things + `s?`, `#`, `unnamed: 0`, `(` + things + `)?[ _.-]?` + numbers + `[.#]?`,
 	`.*[ _.-](id|idx|index)`}, "|") + `)$`)
@@ -57,9 +57,9 @@ func notID(data []float64, columns int) (row int, why string) {
 	return 0, ""
 }
 
-// Named returns a matrix whose first column became the names of its rows, where the names of tokens,
-// nil where they have none, are among its numbers. Where these are whole and distinct, and half of the
-// rows have fractions beside them or they count the rows, the column may be either, an error.
+// Named takes the first column of a matrix as the names of its rows where all tokens (nil: unknown) are
+// among its numbers. It returns an error where the column may be names or data: whole, distinct numbers
+// that count the rows, or have fractions beside them in half of the rows. Else it returns a unchanged.
 func (a Array) Named(tokens []string) (Array, error) {
 	if len(a.Shape) != 2 || a.Rows != nil || a.Shape[1] < 2 || isAxes(a.Columns) {
 		return a, nil
@@ -94,8 +94,8 @@ func (a Array) Named(tokens []string) (Array, error) {
 	return a, nil
 }
 
-// HasAll reports whether tokens have names that are all among names, numbers however they are
-// spelled.
+// HasAll reports whether there are tokens and each of them is among names. Whole numbers are compared
+// as numbers: 1.0 is 1.
 func HasAll(names, tokens []string) bool {
 	among := map[string]bool{}
 	for _, name := range names {
