@@ -78,8 +78,8 @@ func TestSigmaTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		p = append(p, test.P)
-		rows = append(rows, fmt.Sprintf("| %s less %s | %s, %s to %s | ", c[0], c[1], point(stats.Mean(a)), point(of.Low),
-			point(of.High)))
+		rows = append(rows, fmt.Sprintf("| %s less %s | %s, %s to %s | ", c[0], c[1], point(stats.Mean(a)),
+			point(of.Low), point(of.High)))
 	}
 	holm, err := stats.Holm(p)
 	if err != nil {
