@@ -4,7 +4,7 @@ SHELL := /bin/bash
 LST ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo reproduce-quick quick test test-race test-libtorch2 test-pytorch \
+.PHONY: help setup shim build demo reproduce-quick evidence quick test test-race test-libtorch2 test-pytorch \
   test-cuda-build dist test-dist lint fuzz nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
@@ -24,6 +24,9 @@ demo: build ## train three models in minutes; table and demo/accuracy.pdf (LST=d
 
 reproduce-quick: build ## a reduced grid of the paper on a CPU, 40 minutes; reproduce/report/index.html
 	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
+
+evidence: ## write the tables and figure of results/evidence anew from its CSV files
+	@go test ./results/evidence -count=1 -update
 
 # Packages that import no libtorch; the module's name is a prefix of the one package of its root.
 PURE = $$(go list -f '{{.ImportPath}} {{join .Deps " "}}' ./... | grep -v internal/ctorch | cut -d' ' -f1)

@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"report/figure", "report/table", "report/page"},
 	{"report/catalogue", "report/document"},
 	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths"},
-	{"cmd", "scripts"},
+	{"cmd", "scripts", "results"},
 }
 
 // meet are the layers of which one may not import the other though it lies above: they meet in the

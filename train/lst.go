@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"torchpe/data/lst"
 	"torchpe/data/masked"
 	"torchpe/data/positions"
 	"torchpe/models"
@@ -204,4 +205,12 @@ func (t *lstTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
 	t.sizeResult(last, r)
 }
 
-func (t *lstTask) completeResult(*runlog.Result) {}
+func (t *lstTask) completeResult(r *runlog.Result) {
+	r.Baselines = map[string]runlog.Numbers{"look_up": {}, "counts": {}}
+	for _, x := range []examples{t.splits.iid, t.splits.validation} {
+		if x.n > 0 {
+			b := lst.NewBaselines(t.splits.train.puzzles, x.puzzles)
+			r.Baselines["look_up"][x.name], r.Baselines["counts"][x.name] = b.LookUp, b.Counts
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 // examples are the puzzles of one split as flat arrays.
 type examples struct {
 	name      string
+	puzzles   []lst.Puzzle
 	n         int
 	symbols   []int64 // [n,Cells]
 	probe     []int64 // [n] index of the probe's cell
@@ -22,7 +23,7 @@ type examples struct {
 }
 
 func newExamples(name string, puzzles []lst.Puzzle) examples {
-	x := examples{name: name, n: len(puzzles)}
+	x := examples{name: name, puzzles: puzzles, n: len(puzzles)}
 	for _, p := range puzzles {
 		for _, v := range p.Cells.Tokens() {
 			x.symbols = append(x.symbols, int64(v))

@@ -256,7 +256,7 @@ func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error 
 
 // printMembers prints a table with a row a member.
 func printMembers(out io.Writer, r runlog.Result) {
-	if r.Baselines != nil {
+	if r.Baselines["zero"] != nil {
 		printMasked(out, r)
 		return
 	}

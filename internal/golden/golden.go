@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,20 +30,34 @@ func Check(t *testing.T, name string, got []byte) {
 // Compare returns an error where got differs from testdata/name, or writes that file under -update.
 // Look at what changed before committing it. An Example, which has no testing.T, prints the error.
 func Compare(name string, got []byte) error {
-	path := filepath.Join("testdata", name)
+	return compare(filepath.Join("testdata", name), got)
+}
+
+// CheckFile is Check for a file outside testdata, such as a generated page.
+func CheckFile(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if err := compare(path, got); err != nil {
+		t.Error(err)
+	}
+}
+
+func compare(path string, got []byte) error {
 	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
 		return os.WriteFile(path, got, 0o666)
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%w: `go test ./report/... -update` makes it", err)
+		return fmt.Errorf("%w: `go test` its package with -update makes it", err)
+	}
+	if !bytes.Equal(want, got) && !utf8.Valid(got) {
+		return fmt.Errorf("%s differs; if that is meant, `go test` its package with -update", path)
 	}
 	if !bytes.Equal(want, got) {
 		return fmt.Errorf(
-			"%s differs (- committed, + now); if that is meant, `go test ./report/... -update`:\n%s",
+			"%s differs (- committed, + now); if that is meant, `go test` its package with -update:\n%s",
 			path, cmp.Diff(string(want), string(got)))
 	}
 	return nil

@@ -160,8 +160,10 @@ type Result struct {
 	StepsPerSecond float64 `json:"steps_per_second"`
 	PeakRSSMB      float64 `json:"peak_rss_mb"`
 	Fidelity       string  `json:"fidelity"` // text or code
-	// Baselines are test errors without a model, by the share of tokens masked: zero, mean
-	// (regression on the mean of the visible tokens) and gaussian (conditional Gaussian).
+	// Baselines need no model. Masked prediction has test errors by the share of tokens masked: zero,
+	// mean (regression on the mean of the visible tokens) and gaussian (conditional Gaussian). Puzzles
+	// have accuracies on iid and validation: look_up (the answer of the most similar training puzzle)
+	// and counts (the commonest answer where each symbol stands as often).
 	Baselines map[string]Numbers `json:"baselines,omitempty"`
 	Data      *DataSummary       `json:"data,omitempty"` // of masked prediction
 
