@@ -10,13 +10,12 @@ import (
 	"torchpe/torchpe"
 )
 
-// TokenInput names the way in which a token's content enters the model.
+// TokenInput says how a token's content enters the model.
 type TokenInput string
 
-// The two readings of the paper: the published code feeds one-hot channels, none for a blank, into a
-// linear map; the text speaks of embedded symbols. Scalar serves masked prediction:
-// each token's number goes through a linear map, and a masked token has its mask vector
-// instead.
+// OneHot is the published code's: a linear map of one-hot channels, all zero for a blank. Embedding is
+// our reading of the text: a learned vector for each symbol. Scalar is for masked prediction: a linear
+// map of the token's number, or the mask vector of a masked token.
 const (
 	OneHot    TokenInput = "one-hot"
 	Embedding TokenInput = "embedding"
@@ -26,7 +25,7 @@ const (
 // MaskToken names the vector of a masked token of TokenInput Scalar, before its PE.
 type MaskToken string
 
-// A mask token is one learned vector, which starts as N(0, MaskSD^2), or zeros.
+// LearnedMask is one learned vector that starts as N(0, MaskSD^2); ZeroMask is zeros.
 const (
 	LearnedMask MaskToken = "learned"
 	ZeroMask    MaskToken = "zero"
@@ -35,8 +34,8 @@ const (
 // ReadOut names the token from which the answer is read.
 type ReadOut string
 
-// The readings: the published code reads the last token whatever the question, the text the
-// probe's. Masked prediction and sequences read all tokens that Input.Read names.
+// LastToken is the published code's choice. ProbeToken is our reading of the text. ReadTokens reads the
+// tokens of Input.Read, for masked prediction and sequences.
 const (
 	LastToken  ReadOut = "last"
 	ProbeToken ReadOut = "probe"
@@ -46,9 +45,9 @@ const (
 // EmbeddingInit names the initial values of embedded symbols.
 type EmbeddingInit string
 
-// The initial embeddings: as the columns of the one-hot reading's linear map,
-// U(+-1/sqrt(symbols-1)), or N(0,1) as in torch.nn.Embedding. The paper names neither; the second
-// learns several times slower at the paper's settings.
+// LikeLinear starts embeddings like the columns of OneHot's linear map, U(+-1/sqrt(symbols-1));
+// UnitNormal starts them as N(0,1), like torch.nn.Embedding. The paper names neither. UnitNormal learns
+// several times slower with the paper's settings.
 const (
 	LikeLinear   EmbeddingInit = "linear"
 	UnitNormal   EmbeddingInit = "normal"

@@ -26,13 +26,13 @@ type pass struct {
 	batch Input
 	hooks pe.Hooks
 	mask  torchpe.Tensor // [N,N], added to the logits; the zero Tensor for none
-	// Where sharesRows, the first block's inputs: a row for each symbol in each cell; of Scalar for hidden or
-	// not, to which a token's value adds, 0 where it is hidden.
+	// The distinct inputs of the first block, where sharesRows: one row for each symbol at each position.
+	// Scalar has two rows at each position, hidden and visible; the value of a visible token is added.
 	rows  torchpe.TokenRows
 	trace *Trace
 }
 
-// rowsOf returns what a layer's input was taken from; of most layers nothing.
+// rowsOf returns the rows that a layer's input was taken from: none but for the first layer.
 func (p pass) rowsOf(layer int) torchpe.TokenRows {
 	if layer > 0 {
 		return torchpe.TokenRows{}
@@ -40,7 +40,7 @@ func (p pass) rowsOf(layer int) torchpe.TokenRows {
 	return p.rows
 }
 
-// shares says whether a layer's input was taken from rows.
+// shares reports whether a layer's input was taken from rows.
 func (p pass) shares(layer int) bool { return p.rowsOf(layer).All.Defined() }
 
 // Forward returns the logits [E,B,C] of a batch; with ReadTokens [E,B,M,C], or for one class the
@@ -83,8 +83,8 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 	return logits
 }
 
-// input returns the tokens of a batch as x [E,B,N,D]. Where sharesRows it sets p.rows, and x, taken
-// from them, has what the encoding adds.
+// input returns the tokens of a batch as x [E,B,N,D]. Where sharesRows, it sets p.rows, and x already
+// includes what the encoding adds.
 func (m *Model) input(s *torchpe.Scope, p *pass) torchpe.Tensor {
 	if !m.sharesRows(*p) {
 		x := m.embed(s, p.batch)
@@ -123,7 +123,7 @@ func (b Input) shape() []int {
 	return b.Values.Shape()
 }
 
-// kinds returns the number of symbols; of Scalar 2, for tokens that are hidden and that are not.
+// kinds returns the number of symbols; for Scalar 2, hidden and visible.
 func (m *Model) kinds() int {
 	if m.Config.TokenInput == Scalar {
 		return 2
@@ -131,10 +131,10 @@ func (m *Model) kinds() int {
 	return m.Config.Symbols
 }
 
-// sharesRows says whether tokens of one symbol in one cell are the same vector at the first block,
-// but for what a value adds along one direction, and enough of them that one is projected to queries,
-// keys and values for all. On the CPU alone: a GPU waits for memory, not for products. Not with
-// operands in tf32 or bf16: there the gradient of each token is rounded, and here their sum would be.
+// sharesRows reports whether projecting distinct rows is cheaper than projecting tokens: tokens with
+// the same symbol and position have the same input to the first block. Only on the CPU, because a GPU
+// waits for memory, not for products; and only in fp32, because tf32 and bf16 round the gradient of
+// each token, not that of a row.
 func (m *Model) sharesRows(p pass) bool {
 	c, batch := m.Config, p.batch
 	if c.Device != torchpe.CPU || torchpe.Precision() != "fp32" || p.trace != nil {
@@ -157,9 +157,8 @@ func (m *Model) embed(s *torchpe.Scope, batch Input) torchpe.Tensor {
 	return torchpe.Linear(m.oneHot(s, batch.Symbols.In(s), 0), weight, torchpe.Tensor{})
 }
 
-// oneHot returns symbols [E,B,N] as one-hot vectors [E,B,N,S-first] of the symbols from first on;
-// those before are all zero. The vectors are rows of a table: one kernel on a GPU, where OneHot and
-// a copy of its columns are four.
+// oneHot returns symbols [E,B,N] as one-hot vectors [E,B,N,S-first]; symbols below first are all zero.
+// The vectors are rows of a table, which takes one kernel on a GPU instead of four.
 func (m *Model) oneHot(s *torchpe.Scope, symbols torchpe.Tensor, first int) torchpe.Tensor {
 	n, width := m.Config.Symbols, m.Config.Symbols-first
 	rows := make([]float64, n*width)
@@ -170,8 +169,8 @@ func (m *Model) oneHot(s *torchpe.Scope, symbols torchpe.Tensor, first int) torc
 	return table.IndexSelect(0, symbols.Reshape(-1)).Reshape(append(symbols.Shape(), width)...)
 }
 
-// embedValues returns value * w + b for tokens that are seen and the mask token for those that are
-// masked, as one product: the columns of [w, b, mask token] weighted by (value, 1, 0) or (0, 0, 1).
+// embedValues returns value * w + b for visible tokens and the mask token for masked ones, as one
+// product: the columns of [w, b, mask token] weighted by (value, 1, 0) or (0, 0, 1).
 func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) torchpe.Tensor {
 	visible := seen(masked)
 	channels := []torchpe.Tensor{values.Mul(visible), visible}
@@ -187,8 +186,8 @@ func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) tor
 // seen returns 1 where masked is 0, and 0 where it is 1.
 func seen(masked torchpe.Tensor) torchpe.Tensor { return masked.MulScalar(-1).AddScalar(1) }
 
-// block returns the output of a layer from its input x [E,B,N,D]: [E,B,N,D], or [E,B,M,D] of the
-// tokens that are read where readsOnly.
+// block returns the output of a layer for its input x [E,B,N,D]: [E,B,N,D], or only the tokens that
+// are read, [E,B,M,D], where readsOnly.
 func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
 	b := &m.blocks[layer]
 	if !m.addedBefore(layer, p) && !p.shares(layer) {
@@ -224,8 +223,8 @@ func (m *Model) block(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) tor
 		OutWeight: b.mlpOutW.In(s), OutBias: b.mlpOutB.In(s)}, norm)
 }
 
-// addedBefore says whether the layer norm at the end of the block before adds the table of this
-// layer's input, which is then a pass over memory less; not where its own result is traced.
+// addedBefore reports whether the previous block's layer norm adds this layer's PE table, which saves
+// one pass over memory. It does not where its own result is traced.
 func (m *Model) addedBefore(layer int, p pass) bool {
 	return layer > 0 && layer < len(m.blocks) && p.hooks.AddsTable(layer) && !p.trace.wants(hiddenName(layer-1))
 }
@@ -242,7 +241,7 @@ func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
 func (m *Model) scale() float64 { return m.attention.LogitScale(m.Config.DModel / m.Config.Heads) }
 
 // attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection;
-// those of the tokens that are read where readsOnly.
+// only the tokens that are read, [E,B,M,D], where readsOnly.
 func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
 	b, heads := &m.blocks[layer], m.Config.Heads
 	attn := pe.Attn{Layer: layer, X: x, Scale: m.scale()}
@@ -278,8 +277,8 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 	return m.readOnlyTokens(layer, mergeHeads(out), p)
 }
 
-// fusedBias returns what is added to the logits of a layer's attention, the zero Tensor for nothing. ok
-// is false where logits or weights must exist as tensors: the encoding, dropout or the trace uses them.
+// fusedBias returns what is added to the logits of a layer's attention, or the zero Tensor for nothing.
+// ok is false where the encoding, dropout or the trace needs logits or weights as tensors.
 func (m *Model) fusedBias(a pe.Attn, p pass) (bias torchpe.Tensor, ok bool) {
 	if m.usesWeights(a.Layer, p) {
 		return torchpe.Tensor{}, false
@@ -300,13 +299,13 @@ func (m *Model) fusedBias(a pe.Attn, p pass) (bias torchpe.Tensor, ok bool) {
 	return torchpe.Tensor{}, false
 }
 
-// usesWeights says whether dropout or the trace uses the weights of a layer's attention.
+// usesWeights reports whether dropout or the trace uses the weights of a layer's attention.
 func (m *Model) usesWeights(layer int, p pass) bool {
 	return p.batch.Training && m.Config.Dropout > 0 || p.trace.wants(attentionName(layer))
 }
 
-// readsOnly says whether a layer computes only the tokens that are read: the last one does, unless
-// all of its output is traced. What follows attention acts on each token alone.
+// readsOnly reports whether a layer computes only the tokens that are read. The last layer does, unless
+// its output is traced: after attention each token is computed alone.
 func (m *Model) readsOnly(layer int, p pass) bool {
 	return layer == len(m.blocks)-1 && !p.trace.wants(hiddenName(layer))
 }
@@ -338,7 +337,7 @@ func (m *Model) dropout(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	return x.Dropout(m.Config.Dropout)
 }
 
-// readOut returns the tokens of x [E,B,N,D] that are read, [E,B,M,D]; M is 1 but for ReadTokens.
+// readOut returns the tokens of x [E,B,N,D] that are read, [E,B,M,D]; M is 1 except for ReadTokens.
 func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	shape := x.Shape()
 	if m.Config.ReadOut == LastToken {
