@@ -81,6 +81,75 @@ func (p published) fitted(t *testing.T, pe string) string {
 	return fmt.Sprintf("%d to %d", slices.Min(epochs), slices.Max(epochs))
 }
 
+// corners are the choices of where the PE is added and which token is read: the published code's, the
+// two between, and our reading of the text.
+var corners = []struct{ placement, readOut, words string }{
+	{"block", "last", "every block, last token (code)"}, {"block", "probe", "every block, probe"},
+	{"input", "last", "once, last token"}, {"input", "probe", "once, probe (text)"},
+}
+
+// readCorner returns a row a seed of each σ of a corner.
+func readCorner(t *testing.T, placement, readOut string) published {
+	t.Helper()
+	p := published{}
+	for _, name := range []string{"sigma.csv", "ablation.csv", "placement.csv"} {
+		for _, r := range records(t, name) {
+			if r["placement"] != placement || r["read_out"] != readOut {
+				continue
+			}
+			if r["fitted"] == "" {
+				r["fitted"] = r["fitted_epoch"]
+			}
+			pe := "learn-" + r["sigma"]
+			if p[pe] == nil {
+				p[pe] = map[string]map[string]string{}
+			}
+			p[pe][r["seed"]] = r
+		}
+	}
+	return p
+}
+
+func placementTable(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |\n|---|---|---|---|---|---|\n")
+	for _, c := range corners {
+		p := readCorner(t, c.placement, c.readOut)
+		n := len(p["learn-2"])
+		fmt.Fprintf(&b, "| %s | %d", c.words, n)
+		for _, sigma := range []string{"0.2", "1", "2"} {
+			pe := "learn-" + sigma
+			validation, iid := p.column(t, pe, "validation"), p.column(t, pe, "iid")
+			if len(validation) != n {
+				t.Fatalf("%s: %d and %d seeds", c.words, len(validation), n)
+			}
+			fmt.Fprintf(&b, " | %s ± %s (%s; %s)", point(stats.Mean(validation)), point(stats.SD(validation)),
+				point(stats.Mean(iid)), p.fitted(t, pe))
+		}
+		less, of, _ := p.difference(t, "learn-0.2", "learn-2")
+		fmt.Fprintf(&b, " | %s, %s to %s |\n", point(less), point(of.Low), point(of.High))
+	}
+	return b.String()
+}
+
+// difference returns the mean difference of validation accuracies over pairs of one seed.
+func (p published) difference(t *testing.T, first, second string) (float64, stats.Interval, stats.Test) {
+	t.Helper()
+	a, b := p.column(t, first, "validation"), p.column(t, second, "validation")
+	test, err := stats.PairedT(a, b)
+	if err != nil {
+		t.Fatalf("%s, %s: %v", first, second, err)
+	}
+	for i := range a {
+		a[i] -= b[i]
+	}
+	of, err := stats.MeanInterval(a, .95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats.Mean(a), of, test
+}
+
 var sigmas = strings.Fields("0.01 0.1 0.2 0.5 0.7 1 1.5 2")
 
 // contrasts are all differences that the page tests: Holm's correction counts all of them.
@@ -102,6 +171,7 @@ func TestPage(t *testing.T) {
 	text = replace(t, text, "sigma", sigmaTable(t, p))
 	text = replace(t, text, "table 1", encodingTable(t, p))
 	text = replace(t, text, "contrasts", contrastTable(t, p))
+	text = replace(t, text, "placement", placementTable(t))
 	golden.CheckFile(t, "README.md", []byte(text))
 }
 
@@ -163,21 +233,10 @@ func contrastTable(t *testing.T, p published) string {
 	var all []float64
 	var rows []string
 	for _, c := range contrasts {
-		a, b := p.column(t, c[0], "validation"), p.column(t, c[1], "validation")
-		test, err := stats.PairedT(a, b)
-		if err != nil {
-			t.Fatalf("%v: %v", c, err)
-		}
-		for i := range a {
-			a[i] -= b[i]
-		}
-		of, err := stats.MeanInterval(a, .95)
-		if err != nil {
-			t.Fatal(err)
-		}
+		less, of, test := p.difference(t, c[0], c[1])
 		all = append(all, test.P)
-		rows = append(rows, fmt.Sprintf("| %s less %s | %s | %s to %s |", c[0], c[1], point(stats.Mean(a)),
-			point(of.Low), point(of.High)))
+		rows = append(rows, fmt.Sprintf("| %s less %s | %s | %s to %s |", c[0], c[1], point(less), point(of.Low),
+			point(of.High)))
 	}
 	holm, err := stats.Holm(all)
 	if err != nil {
