@@ -95,9 +95,9 @@ func readings(t *testing.T) []reading {
 		}},
 		{"puzzles", written("a.csv", "condition,puzzles,solutions\nBinary,1532000000000000,4\n"),
 			of(lst.ReadFile)},
-		{"partition", written("a.txt", "a,1\nb,2\n"), of(func(file string) (*partition.Partition, error) { return partition.Read(file, text.Auto) })},
-		{"partition of npy", written("a.npy", vector.String()), of(func(file string) (*partition.Partition, error) { return partition.Read(file, text.Auto) })},
-		{"partition of vertices", "cifti/testdata/lr.dlabel.nii", of(func(file string) (*partition.Partition, error) { return partition.Read(file, text.Auto) })},
+		{"partition", written("a.txt", "a,1\nb,2\n"), of(readPartition)},
+		{"partition of npy", written("a.npy", vector.String()), of(readPartition)},
+		{"partition of vertices", "cifti/testdata/lr.dlabel.nii", of(readPartition)},
 		{"positions", written("a.csv", "name,x,y\n1,0,1.5\n2,2,3\n"), func(file string) (any, error) {
 			return positions.Read(file, positions.Auto, text.Auto)
 		}},
@@ -268,3 +268,6 @@ func TestNotRegular(t *testing.T) {
 
 // readAll reads all arrays of a file.
 func readAll(file string) ([]array.Array, error) { return arrayfile.ReadAll(file, text.Auto) }
+
+// readPartition reads a partition.
+func readPartition(file string) (*partition.Partition, error) { return partition.Read(file, text.Auto) }
