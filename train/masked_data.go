@@ -21,7 +21,7 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	t.train = masked.Masking{Level: c.Masked.Level, Exact: c.Masked.Draw == config.ExactMask}
 	// Go would keep as much garbage of the readers as the table has numbers, and then for a while.
 	before := debug.SetGCPercent(10)
-	s, err := readSource(&t.config, c.Task, c.DataSeed)
+	s, err := readSource(&t.config, c)
 	debug.SetGCPercent(before)
 	if err != nil {
 		return nil, err

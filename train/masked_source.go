@@ -26,16 +26,16 @@ type source struct {
 }
 
 // readSource makes or reads the data of a configuration.
-func readSource(c *config.MaskedConfig, task string, seed uint64) (source, error) {
+func readSource(m *config.MaskedConfig, c Config) (source, error) {
 	var s source
 	var err error
 	switch {
-	case c.NMAR != nil:
-		s, err = simulate(c, seed)
-	case c.Surrogate != nil:
-		s, err = makeSurrogate(c, seed)
+	case m.NMAR != nil:
+		s, err = simulate(m, c.DataSeed)
+	case m.Surrogate != nil:
+		s, err = makeSurrogate(m, c.DataSeed)
 	default:
-		s, err = readFiles(c, task)
+		s, err = readFiles(m, c)
 	}
 	if err != nil {
 		return s, err
@@ -89,12 +89,14 @@ func makeSurrogate(c *config.MaskedConfig, seed uint64) (source, error) {
 	return s, nil
 }
 
-func readFiles(c *config.MaskedConfig, task string) (source, error) {
+func readFiles(m *config.MaskedConfig, c Config) (source, error) {
 	var known []int
-	if task == "fmri" {
+	if c.Task == "fmri" {
 		known = series.CorticalParcels
 	}
-	d, err := c.Files.Read(known, c.ZScore)
+	files := *m.Files
+	files.Header = c.FirstLine()
+	d, err := files.Read(known, m.ZScore)
 	if err != nil {
 		return source{}, err
 	}

@@ -25,7 +25,7 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 			"configuration is %.12s...: put the file back as it was, "+
 			"or start a new run with --positions %s", c.Positions.File, sum, c.Positions.SHA256, c.Positions.File)
 	}
-	file, err := positions.Read(c.Positions.File, positions.Form(c.Positions.As), tokens.Names...)
+	file, err := positions.Read(c.Positions.File, positions.Form(c.Positions.As), c.FirstLine(), tokens.Names...)
 	if err != nil {
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}

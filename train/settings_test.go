@@ -141,6 +141,7 @@ var settingElsewhere = map[string]string{
 	"precision":         "gpu_test.go", "no_graph": "gpu_test.go", "deterministic": "gpu_test.go",
 	"attention":      "gpu_test.go",
 	"positions.file": "positions_test.go", "positions.as": "positions_test.go", "positions.sha256": "derived",
+	"header": "header_test.go of cmd/torchpe",
 }
 
 func pointer[T any](v T) *T { return &v }

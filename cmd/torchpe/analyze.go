@@ -16,7 +16,6 @@ A number that has no value is a dash, and null with --json.`,
 		Args: noArguments,
 		RunE: showHelp,
 	}
-	headerFlag(cmd)
 	cmd.AddCommand(newAnalyzeNetworkCommand(), newAnalyzeProcrustesCommand(),
 		newAnalyzeAttentionCommand(), newAnalyzeDistancesCommand())
 	cmd.AddCommand(newAnalyzeToeplitzCommand(), newAnalyzeMapCommand(), newAnalyzeRankCommand())

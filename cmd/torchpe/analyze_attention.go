@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/report/analysis"
 )
@@ -15,6 +16,7 @@ type analyzeAttentionFlags struct {
 	reference, pooling string
 	member             int
 	json               bool
+	header             text.Choice
 }
 
 func newAnalyzeAttentionCommand() *cobra.Command {
@@ -55,6 +57,7 @@ cosine, jsd}]}], notes}.`,
 	fl.StringVar(&f.reference, "reference", "", "run or FILE[:tensor] to compare with (required)")
 	fl.StringVar(&f.pooling, "pooling", string(metrics.EachMap), "each, layers, puzzles or all")
 	fl.IntVar(&f.member, "member", analysis.All, "member of the runs, from 0; -1 = all")
+	headerFlag(fl, &f.header)
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	return cmd
 }
@@ -72,11 +75,11 @@ func (f *analyzeAttentionFlags) run(cmd *cobra.Command, args []string) error {
 	case f.member < analysis.All:
 		return usagef("--member %d: want a number from 0, or -1 for all", f.member)
 	}
-	models, said, err := analysis.AttentionModels(args, f.member)
+	models, said, err := analysis.AttentionModels(args, f.member, f.header)
 	if err != nil {
 		return usageError{err}
 	}
-	results, more, err := analysis.Attentions(models, f.reference, pooling)
+	results, more, err := analysis.Attentions(models, f.reference, pooling, f.header)
 	if err != nil {
 		return usageError{err}
 	}

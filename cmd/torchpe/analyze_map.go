@@ -80,7 +80,7 @@ func (f *analyzeMapFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	maps, err := analysis.Maps(models, analysis.MapOptions{Method: f.method, Distance: distance,
+	maps, err := analysis.Maps(models, analysis.MapOptions{Header: f.header, Method: f.method, Distance: distance,
 		Dims: f.dims, Modules: f.modules})
 	if err != nil {
 		return usageError{err}

@@ -88,7 +88,7 @@ func (f *analyzeNetworkFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o := analysis.NetworkOptions{Distance: distance, Permutations: f.permutations, Seed: f.seed,
-		Null: f.null, Coordinates: f.coordinates, Distances: f.apart}
+		Null: f.null, Coordinates: f.coordinates, Distances: f.apart, Header: f.header}
 	var scores []analysis.Network
 	var said []string
 	if f.weights != "" {

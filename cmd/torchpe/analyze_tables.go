@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/analysis"
@@ -20,6 +21,7 @@ type tableFlags struct {
 	member, block int
 	positions     string
 	json          bool
+	header        text.Choice
 }
 
 // add adds the flags; block is the default, analysis.All or a number.
@@ -33,6 +35,7 @@ func (f *tableFlags) add(cmd *cobra.Command, block int) {
 	fl.IntVar(&f.block, "block", block, "block of a run, or place in a stack of tables, from 0; -1 = all")
 	fl.StringVar(&f.positions, "positions", "",
 		"FROM:TO, only these positions, from 0 and without the last (default all)")
+	headerFlag(fl, &f.header)
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 }
 
@@ -51,7 +54,8 @@ func (f *tableFlags) selection(args []string) (analysis.Selection, error) {
 				number.flag, number.value)
 		}
 	}
-	return analysis.Selection{Runs: args, Files: f.tables, Member: f.member, Block: f.block, From: from, To: to}, nil
+	return analysis.Selection{Runs: args, Files: f.tables, Member: f.member, Block: f.block, From: from, To: to,
+		Header: f.header}, nil
 }
 
 // models returns the models that the flags and arguments choose, and says on notes what was left

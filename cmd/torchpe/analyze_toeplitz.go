@@ -82,6 +82,7 @@ func (f *analyzeToeplitzFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	p.Header = f.header
 	results, said, err := analysis.Toeplitzness(models, p, f.shuffles)
 	if err != nil {
 		return usageError{err}

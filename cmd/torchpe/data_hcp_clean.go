@@ -86,6 +86,7 @@ func (f *cleanFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	run := hcp.Run{Series: set}
+	f.files.Header = f.source.s.Header
 	if err := f.files.Read(&run); err != nil {
 		return err
 	}

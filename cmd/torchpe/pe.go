@@ -30,7 +30,6 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 		Args: noArguments,
 		RunE: showHelp,
 	}
-	headerFlag(cmd)
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
 		newPECompareCommand(), newPECheckCommand(), newPEVectorsCommand(),
 		newPEExportCommand())

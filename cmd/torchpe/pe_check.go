@@ -96,12 +96,12 @@ func (f *checkFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	c := catalogue.Check{Scheme: scheme, Layer: f.layer, Tolerance: f.tolerance}
-	if c.Given, err = catalogue.ReadGiven(f.against, f.what, scheme); err != nil {
+	if c.Given, err = catalogue.ReadGiven(f.against, f.what, f.header, scheme); err != nil {
 		return usagef("--against: %w", err)
 	}
 	var unread error
 	if f.params != "" {
-		if c.Given.Params, unread, err = arrayfile.ReadReal(f.params); err != nil {
+		if c.Given.Params, unread, err = arrayfile.ReadReal(f.params, f.header); err != nil {
 			return usagef("--params: %w", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/data/positions"
 	"torchpe/models/pe"
 	"torchpe/report/catalogue"
@@ -27,6 +28,7 @@ type instanceFlags struct {
 	params    string
 	positions string
 	as        string
+	header    text.Choice
 	layer     int
 	member    int
 
@@ -48,6 +50,7 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 		"where tokens are: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as "+
 			"torchpe train takes, whose tokens they are then")
 	fl.StringVar(&f.as, "positions-as", "auto", config.PositionsAsHelp)
+	headerFlag(fl, &f.header)
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
 }
 
@@ -68,7 +71,7 @@ func (f *instanceFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
 	if err != nil {
 		return f.Setting, usagef("--positions-as: %w", err)
 	}
-	file, err := positions.Read(f.positions, as)
+	file, err := positions.Read(f.positions, as, f.header)
 	if err != nil {
 		return f.Setting, usagef("--positions: %w", err)
 	}
@@ -129,7 +132,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	if f.params == "" {
 		return i, nil
 	}
-	given, unread, err := arrayfile.ReadReal(f.params)
+	given, unread, err := arrayfile.ReadReal(f.params, f.header)
 	if err == nil {
 		if err = i.Set(given, f.member); err != nil {
 			err = errors.Join(err, unread)
@@ -218,7 +221,7 @@ func (f *valuesFlags) run(cmd *cobra.Command, args []string) error {
 		if in.path == "" {
 			continue
 		}
-		if *in.to, err = catalogue.ReadArray(in.path); err != nil {
+		if *in.to, err = catalogue.ReadArray(in.path, f.header); err != nil {
 			return usagef("--%s: %w", in.flag, err)
 		}
 	}
@@ -294,7 +297,7 @@ queries and keys.`,
 			}
 			defer i.Close()
 			if x != "" {
-				if i.X, err = catalogue.ReadArray(x); err != nil {
+				if i.X, err = catalogue.ReadArray(x, f.header); err != nil {
 					return usagef("--x: %w", err)
 				}
 			}

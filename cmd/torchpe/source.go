@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"torchpe/data/array/text"
@@ -27,14 +26,13 @@ func (f *sourceFlags) add(fl *pflag.FlagSet, without ...string) {
 			fl.Var(storedFlag{s.Value.NewFlag(), s, &into}, s.Flag, s.Help)
 		}
 	}
+	headerFlag(fl, &f.s.Header)
 }
 
-// headerFlag declares --header for the commands below cmd, which read tables that are no series.
-func headerFlag(cmd *cobra.Command) {
-	cmd.PersistentFlags().Func("header", "whether the first line of text tables holds names: `yes|no` (default: as "+
-		"they show)", func(s string) error {
-		c, err := text.ParseChoice(s)
-		text.SetHeader(c)
+// headerFlag declares --header, which means the same to all commands that read texts of numbers.
+func headerFlag(fl *pflag.FlagSet, into *text.Choice) {
+	fl.Func("header", "`yes|no|auto`: "+config.HeaderHelp, func(s string) (err error) {
+		*into, err = text.ParseChoice(s)
 		return err
 	})
 }

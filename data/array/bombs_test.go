@@ -22,6 +22,7 @@ import (
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
 	"torchpe/data/array/hdf5"
+	"torchpe/data/array/text"
 	"torchpe/data/series"
 )
 
@@ -192,7 +193,7 @@ func readPacked(file string) (array.Array, error) {
 		}
 		return m.Data, nil
 	}
-	a, err := arrayfile.Read(file, func([]int) error { return nil })
+	a, err := arrayfile.Read(file, text.Auto, func([]int) error { return nil })
 	return a.Array, err
 }
 

@@ -66,7 +66,7 @@ func readings(t *testing.T) []reading {
 	}
 	six := series.Options{Tokens: []int{6}}
 	inspect := func(file string) (any, error) { return series.Inspect(file, six) }
-	all := of(arrayfile.ReadAll)
+	all := of(readAll)
 	list := []reading{
 		{"npy", "npy/testdata/f4-be-F.npy", of(npy.Read)},
 		{"npz", "npy/testdata/deflated.npz", all},
@@ -75,13 +75,13 @@ func readings(t *testing.T) []reading {
 		{"mat variables", "mat/testdata/classes-v6.mat", all},
 		{"mat 4", "mat/testdata/v4.mat", of(mat.Read)},
 		{"sparse of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
-			return arrayfile.Read(file+":sp", any2)
+			return arrayfile.Read(file+":sp", text.Auto, any2)
 		}},
 		{"empty of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
-			return arrayfile.Read(file+":none", any2)
+			return arrayfile.Read(file+":none", text.Auto, any2)
 		}},
 		{"field of a struct", "mat/testdata/mixed-v7.mat", func(file string) (any, error) {
-			return arrayfile.Read(file+":s.run.deep.er.x", any2)
+			return arrayfile.Read(file+":s.run.deep.er.x", text.Auto, any2)
 		}},
 		{"cifti", "cifti/testdata/z.ptseries.nii.gz", of(cifti.Read)},
 		{"cifti plain", "cifti/testdata/x.dscalar.nii", of(cifti.Read)},
@@ -91,18 +91,18 @@ func readings(t *testing.T) []reading {
 		{"json", written("a.json", `{"b":[[1,2],[3,4]],"a":[1]}`), all},
 		{"csv", written("a.csv", "row,x,y\na,1,2\nb,3,4\n"), of(text.Read)},
 		{"array of csv", written("a.csv", "1,2\n3,4.5\n"), func(file string) (any, error) {
-			return arrayfile.Read(file, any2)
+			return arrayfile.Read(file, text.Auto, any2)
 		}},
 		{"puzzles", written("a.csv", "condition,puzzles,solutions\nBinary,1532000000000000,4\n"),
 			of(lst.ReadFile)},
-		{"partition", written("a.txt", "a,1\nb,2\n"), of(partition.Read)},
-		{"partition of npy", written("a.npy", vector.String()), of(partition.Read)},
-		{"partition of vertices", "cifti/testdata/lr.dlabel.nii", of(partition.Read)},
+		{"partition", written("a.txt", "a,1\nb,2\n"), of(readPartition)},
+		{"partition of npy", written("a.npy", vector.String()), of(readPartition)},
+		{"partition of vertices", "cifti/testdata/lr.dlabel.nii", of(readPartition)},
 		{"positions", written("a.csv", "name,x,y\n1,0,1.5\n2,2,3\n"), func(file string) (any, error) {
-			return positions.Read(file, positions.Auto)
+			return positions.Read(file, positions.Auto, text.Auto)
 		}},
 		{"edges", written("a.csv", "from,to\na,b\nb,c\n"), func(file string) (any, error) {
-			return positions.Read(file, positions.Auto)
+			return positions.Read(file, positions.Auto, text.Auto)
 		}},
 	}
 	for _, name := range []string{"layouts-old.h5", "layouts-new.h5", "links-new.h5", "userblock.h5",
@@ -265,3 +265,9 @@ func TestNotRegular(t *testing.T) {
 		}
 	}
 }
+
+// readAll reads all arrays of a file.
+func readAll(file string) ([]array.Array, error) { return arrayfile.ReadAll(file, text.Auto) }
+
+// readPartition reads a partition.
+func readPartition(file string) (*partition.Partition, error) { return partition.Read(file, text.Auto) }

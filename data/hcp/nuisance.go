@@ -17,6 +17,8 @@ type NuisanceFiles struct {
 	WhiteMatterDerivative, VentriclesDerivative string // "" = taken as backward differences
 	All                                         string // HDF5 file with all signals of its runs
 	Run                                         string // in All, such as rfMRI_REST1_RL
+	// Header says whether the first line of text holds names of columns.
+	Header text.Choice
 }
 
 // Read fills in the signals of a run.
@@ -34,7 +36,7 @@ func (f NuisanceFiles) Read(run *Run) error {
 		if signal.path == "" {
 			continue
 		}
-		a, err := readMatrix(signal.path)
+		a, err := readMatrix(signal.path, f.Header)
 		if err != nil {
 			return err
 		}
@@ -44,14 +46,14 @@ func (f NuisanceFiles) Read(run *Run) error {
 }
 
 // readMatrix reads a table from .npy or text.
-func readMatrix(path string) (array.Array, error) {
+func readMatrix(path string, header text.Choice) (array.Array, error) {
 	var a array.Array
 	var err error
 	if strings.HasSuffix(strings.ToLower(path), ".npy") {
 		a, err = npy.Read(path)
 	} else {
 		var t text.Table
-		t, err = text.Read(path)
+		t, err = text.ReadWith(path, text.Options{Header: header})
 		a = t.Array
 	}
 	if err == nil && len(a.Shape) != 2 {

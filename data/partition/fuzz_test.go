@@ -3,22 +3,23 @@ package partition
 import (
 	"testing"
 
+	"torchpe/data/array/text"
 	"torchpe/internal/alloctest"
 )
 
-// FuzzParse checks any text: no panic, and a label for every token, of a module that there is.
+// FuzzParse checks any body: no panic, and a label for every token, of a module that there is.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{
+	for _, body := range []string{
 		"1\n2\n", "a,1\nb,2\n", "INDEX\tLABEL\tNETWORK\n1\tx\ty\n", "name\tmodule\na\tx\n",
 		"a;1\nb;2\n", "nan\n", "1\n1.0\n01\n", "\ufeff1\r\n2\r1\n", "# x\n\"a\",\"b\"\n", "1 2\n3 4\n",
 	} {
-		f.Add(text)
+		f.Add(body)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		path := write(t, "p.txt", text)
+	f.Fuzz(func(t *testing.T, body string) {
+		path := write(t, "p.txt", body)
 		var p *Partition
 		var err error
-		alloctest.AtMost(t, justified(text), func() { p, err = Read(path) })
+		alloctest.AtMost(t, justified(body), func() { p, err = Read(path, text.Auto) })
 		if err != nil {
 			return
 		}
@@ -44,4 +45,4 @@ func FuzzParse(f *testing.F) {
 
 // justified returns how many bytes reading may allocate: a line of two bytes becomes a list of one
 // name, a key of a map and a label, in rooms that double.
-func justified(text string) int { return 160*len(text) + 64<<10 }
+func justified(body string) int { return 160*len(body) + 64<<10 }

@@ -34,8 +34,9 @@ type Partition struct {
 
 // Read reads a partition: CAB-NP's LabelKey, text of one label a line (a number or a word) or of a
 // name and a label a line, a dlabel.nii with one module a label, or a vector of whole numbers in a
-// file of another format that package arrayfile reads, FILE or FILE:NAME.
-func Read(reference string) (*Partition, error) {
+// file of another format that package arrayfile reads, FILE or FILE:NAME. header says whether the
+// first line of text holds names of columns.
+func Read(reference string, header text.Choice) (*Partition, error) {
 	file, _, err := arrayfile.Split(reference)
 	if err != nil {
 		return nil, err
@@ -58,10 +59,10 @@ func Read(reference string) (*Partition, error) {
 		}
 		rows = append(rows, row)
 	}
-	if i := slices.Index(rows[0], "NETWORK"); i >= 0 {
+	if i := slices.Index(rows[0], "NETWORK"); i >= 0 && header != text.No {
 		return labelKey(file, rows, i)
 	}
-	return plain(file, rows)
+	return plain(file, rows, header)
 }
 
 // labelKey reads the rows of CAB-NP's LabelKey, whose column network holds the networks' names.
@@ -101,14 +102,16 @@ func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 }
 
 // plain reads rows of one label, or of a name and a label.
-func plain(name string, rows [][]string) (*Partition, error) {
+func plain(name string, rows [][]string, header text.Choice) (*Partition, error) {
 	width := len(rows[0])
 	if width > 2 {
 		return nil, fmt.Errorf("%s: its first line has %d cells; a line holds a label, or a name "+
 			"and a label (CAB-NP's LabelKey has a header with NETWORK)", name, width)
 	}
-	if isHeader(rows, width) {
-		rows = rows[1:]
+	if header == text.Yes || header == text.Auto && isHeader(rows, width) {
+		if rows = rows[1:]; len(rows) == 0 {
+			return nil, fmt.Errorf("%s: it has a header and no rows", name)
+		}
 	}
 	p := &Partition{File: name}
 	var names, labels []string
@@ -247,7 +250,7 @@ func (p *Partition) Counts() []int {
 
 // readVector reads a vector of whole numbers.
 func readVector(reference string) (*Partition, error) {
-	a, err := arrayfile.Read(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, text.Auto, func(shape []int) error {
 		if long := slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 }); len(long) != 1 {
 			return fmt.Errorf("shape %v: a partition is one vector of whole numbers", shape)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 )
 
 func write(t *testing.T, name, body string) string {
@@ -24,7 +25,7 @@ func write(t *testing.T, name, body string) string {
 }
 
 func TestPlain(t *testing.T) {
-	for text, want := range map[string]string{
+	for body, want := range map[string]string{
 		"2\r\n1\n2\n10\n":                                 "[1 0 1 2] [1 2 10] []",
 		"vis\nmot\nvis\n":                                 "[0 1 0] [vis mot] []",
 		"module\n3\n1\n":                                  "[1 0] [1 3] []",
@@ -37,14 +38,14 @@ func TestPlain(t *testing.T) {
 		"\ufeffregion,net\na,DMN\nb,V":                    "[0 1] [DMN V] [[a b]]",
 		"name,module\n\"a, left\",x\n\"b \"\"2\"\"\",y\n": "[0 1] [x y] [[a, left b \"2\"]]",
 	} {
-		p, err := Read(write(t, "m.txt", text))
+		p, err := Read(write(t, "m.txt", body), text.Auto)
 		if err != nil {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: %v", body, err)
 		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
+			t.Errorf("%q: %s, want %s", body, got, want)
 		}
 	}
-	for text, want := range map[string]string{
+	for body, want := range map[string]string{
 		"": "an empty file", "1\n2,3\n": "separate no cells", "a,b,c\n": "3 cells",
 		"a,1\nb,\n": "token 2 of 2 has no label",
 		"1\nnan\n":  `token 2 of 2 has no label ("nan")`, "NA\n2\n": "token 1 of 2",
@@ -54,10 +55,34 @@ func TestPlain(t *testing.T) {
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
 		"LABEL\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
 	} {
-		if _, err := Read(write(t, "m.txt", text)); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := Read(write(t, "m.txt", body), text.Auto); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "m.txt") {
-			t.Errorf("%q: error %v, want one with %q", text, err, want)
+			t.Errorf("%q: error %v, want one with %q", body, err, want)
 		}
+	}
+}
+
+// A header that is said to be there, or not, is taken as said, of lists as of tables.
+func TestPlainHeader(t *testing.T) {
+	for _, c := range []struct {
+		body   string
+		header text.Choice
+		want   string
+	}{
+		{"area,sector\na,x\nb,y\n", text.Auto, "[0 1 2] [sector x y] [[area a b]]"},
+		{"area,sector\na,x\nb,y\n", text.Yes, "[0 1] [x y] [[a b]]"},
+		{"node,module\na,1\n", text.No, "[0 1] [module 1] [[node a]]"},
+		{"7\n1\n2\n", text.Yes, "[0 1] [1 2] []"}, {"module\n3\n", text.No, "[0 1] [module 3] []"},
+	} {
+		p, err := Read(write(t, "m.txt", c.body), c.header)
+		if err != nil {
+			t.Errorf("%q: %v", c.body, err)
+		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != c.want {
+			t.Errorf("%q, %v: %s, want %s", c.body, c.header, got, c.want)
+		}
+	}
+	if _, err := Read(write(t, "m.txt", "a,1\n"), text.Yes); err == nil || !strings.Contains(err.Error(), "no rows") {
+		t.Error(err)
 	}
 }
 
@@ -181,12 +206,12 @@ func cabnp(t *testing.T, name string) string {
 
 // Both files of the real partition give the same networks, of the sizes that its paper prints.
 func TestCABNP(t *testing.T) {
-	list, err := Read(cabnp(t, "cortex_parcel_network_assignments.txt"))
+	list, err := Read(cabnp(t, "cortex_parcel_network_assignments.txt"), text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, err := Read(cabnp(t,
-		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"))
+		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"), text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +287,7 @@ func TestVectors(t *testing.T) {
 		{"m.json", "[4, 2.5]", "", "token 2 has the label 2.5"}, {"m.h5", "1\n2\n", "", "HDF5"},
 		{"m.dat", "4\n2\n4\n", "", "[1 0 1] [2 4]"},
 	} {
-		p, err := Read(write(t, c.name, c.body) + c.array)
+		p, err := Read(write(t, c.name, c.body)+c.array, text.Auto)
 		if err == nil && fmt.Sprint(p.Labels, p.Modules) != c.want ||
 			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s%s: %+v, %v, want %s", c.name, c.array, p, err, c.want)
@@ -272,7 +297,7 @@ func TestVectors(t *testing.T) {
 
 // Numbers that count lines in another order than theirs speak against an order.
 func TestNumberedLines(t *testing.T) {
-	p, err := Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"))
+	p, err := Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}

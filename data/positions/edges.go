@@ -45,7 +45,7 @@ func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 
 // readWords reads a text that lists edges: by its header, because the user says so, or because both
 // tokens are words in every line. edges says whether it is one.
-func (f *File) readWords(reference string) (edges bool, err error) {
+func (f *File) readWords(reference string, header text.Choice) (edges bool, err error) {
 	file, name, err := arrayfile.Split(reference)
 	if err != nil || name != "" || f.stated && f.Form != Edges {
 		return false, err
@@ -61,17 +61,22 @@ func (f *File) readWords(reference string) (edges bool, err error) {
 		}
 		if width == 0 {
 			width = len(cells)
+			if width == 3 {
+				at[2] = 2
+			}
 			var columns [3]int
-			if columns, headed, err = f.edgeColumns(cells); err != nil {
+			if header != text.No {
+				columns, headed, err = f.edgeColumns(cells)
+			}
+			if err != nil {
 				return false, err
 			}
 			if headed {
 				at = columns
 				kind = slices.IndexFunc(cells, func(c string) bool { return strings.EqualFold(c, "type") })
-				continue
 			}
-			if width == 3 {
-				at[2] = 2
+			if headed || header == text.Yes {
+				continue
 			}
 		}
 		if n := len(cells); !headed && !f.stated && (n < 2 || n > 3 || isNumber(cells[0]) ||

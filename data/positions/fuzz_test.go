@@ -3,25 +3,26 @@ package positions
 import (
 	"testing"
 
+	"torchpe/data/array/text"
 	"torchpe/internal/alloctest"
 )
 
-// FuzzRead checks any text: an error, or places that are a permutation and hold the invariants.
+// FuzzRead checks any body: an error, or places that are a permutation and hold the invariants.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{"0\n1\n", "a,0,1\nb,1,1\n", "a,b\nb,c,2\n", ring(4),
+	for _, body := range []string{"0\n1\n", "a,0,1\nb,1,1\n", "a,b\nb,c,2\n", ring(4),
 		"from to\n1 2\n", "from to", "x,y\n1e300,2\n", "id,x\n1,2\n"} {
-		f.Add(text, "")
-		f.Add(text, "edges")
-		f.Add(text, "grid")
+		f.Add(body, "")
+		f.Add(body, "edges")
+		f.Add(body, "grid")
 	}
-	f.Fuzz(func(t *testing.T, text, as string) {
+	f.Fuzz(func(t *testing.T, body, as string) {
 		form, err := ParseForm(as)
-		if err != nil || len(text) > 1<<12 {
+		if err != nil || len(body) > 1<<12 {
 			return
 		}
-		path := write(t, "p.csv", text)
+		path := write(t, "p.csv", body)
 		var file *File
-		alloctest.AtMost(t, justified(text), func() { file, err = Read(path, form) })
+		alloctest.AtMost(t, justified(body), func() { file, err = Read(path, form, text.Auto) })
 		if err != nil {
 			return
 		}
@@ -48,4 +49,4 @@ func FuzzRead(f *testing.F) {
 
 // justified returns how many bytes reading may allocate: a token's name of two bytes becomes a name,
 // a key of a map and numbers, in rooms that double.
-func justified(text string) int { return 128*len(text) + 64<<10 }
+func justified(body string) int { return 128*len(body) + 64<<10 }

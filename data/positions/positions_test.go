@@ -10,6 +10,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 )
 
 func write(t *testing.T, name, body string) string {
@@ -103,7 +104,7 @@ func TestForms(t *testing.T) {
 		{"parts", "0 1 0\n1 0 0\n0 0 0\n", Graph, nil, Graph, "[0 1 2] [] [] [[0 1 0] [1 0 0] [0 " +
 			"0 0]]", "falls into 2 parts, 1 token without an edge"},
 	} {
-		f, err := Read(write(t, named(c.body), c.body), c.as)
+		f, err := Read(write(t, named(c.body), c.body), c.as, text.Auto)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -202,7 +203,7 @@ func TestMistakes(t *testing.T) {
 		{"words", "x y z\n", Auto, nil, nil},
 	} {
 		path := write(t, named(c.body), c.body)
-		f, err := Read(path, c.as)
+		f, err := Read(path, c.as, text.Auto)
 		if err == nil {
 			tokens := Tokens{3, c.names}
 			_, err = f.Place(tokens)
@@ -217,7 +218,7 @@ func TestMistakes(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Read("nowhere.csv", Auto); err == nil {
+	if _, err := Read("nowhere.csv", Auto, text.Auto); err == nil {
 		t.Error("a file that is not there")
 	}
 	if _, err := ParseForm("gird"); err == nil {
@@ -232,7 +233,7 @@ func TestArrays(t *testing.T) {
 		npy.Float64); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(write(t, "p.npy", b.String()), Auto)
+	f, err := Read(write(t, "p.npy", b.String()), Auto, text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func TestArrays(t *testing.T) {
 		npy.Float64); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = Read(write(t, "v.npy", b.String()), Auto); err != nil {
+	if f, err = Read(write(t, "v.npy", b.String()), Auto, text.Auto); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := f.Place(f.Own()); err != nil || p.short() != "[3 0 2 1] [] [] []" {
@@ -259,7 +260,7 @@ func TestOwnTokens(t *testing.T) {
 		"from,to\n0,1\n1,5\n": "{6 []}", "from,to\n1,2\n2,5\n": "{5 []}",
 		"from,to\n2,3\n3,5\n": "{0 []}",
 	} {
-		f, err := Read(write(t, "p.csv", body), Auto)
+		f, err := Read(write(t, "p.csv", body), Auto, text.Auto)
 		if err != nil {
 			t.Errorf("%q: %v", body, err)
 		} else if got := fmt.Sprint(f.Own()); got != want {
@@ -323,13 +324,37 @@ func TestNumbersAsNames(t *testing.T) {
 		{"a column of what", "source,target,strength,year\na,b,1,2\n", Auto, []string{"a", "b", "c"},
 			`its column "strength" is none of an edge`},
 	} {
-		f, err := Read(write(t, named(c.body), c.body), c.as, c.names...)
+		f, err := Read(write(t, named(c.body), c.body), c.as, text.Auto, c.names...)
 		var p Placed
 		if err == nil {
 			p, err = f.Place(Tokens{3, c.names})
 		}
 		if got := p.short(); got != c.want && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+// A first line is a heading, an edge or a position as it is said to be.
+func TestReadHeader(t *testing.T) {
+	for _, c := range []struct {
+		body   string
+		as     Form
+		header text.Choice
+		rows   int
+		names  string
+	}{
+		{"a,b,w\n0,1,2\n1,2,2\n", Edges, text.Yes, 2, "[]"},
+		{"from,to\nto,x\n", Edges, text.No, 2, "[from to x]"},
+		{"from,to\nto,x\n", Edges, text.Auto, 1, "[to x]"},
+		{"10,20\n0.5,1.5\n2.5,3.5\n0.25,0.5\n", Coordinates, text.Yes, 3, "[]"},
+		{"10,20\n0.5,1.5\n2.5,3.5\n0.25,0.5\n", Coordinates, text.No, 4, "[]"},
+	} {
+		f, err := Read(write(t, "p.csv", c.body), c.as, c.header)
+		if err != nil {
+			t.Errorf("%q, %v: %v", c.body, c.header, err)
+		} else if f.rows != c.rows || fmt.Sprint(f.Names) != c.names {
+			t.Errorf("%q, %v: %d rows, names %q", c.body, c.header, f.rows, f.Names)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 )
 
 // Form is the form in which a file holds positions.
@@ -63,14 +64,14 @@ type File struct {
 }
 
 // Read reads FILE, or FILE:NAME of a file that holds several arrays. as is Auto, or states the
-// form. names are those of the tokens, where they have any: what the numbers in a first column may
-// be.
-func Read(reference string, as Form, names ...string) (*File, error) {
+// form. header says whether the first line of text holds names of columns. names are those of the
+// tokens, where they have any: what the numbers in a first column may be.
+func Read(reference string, as Form, header text.Choice, names ...string) (*File, error) {
 	f := &File{Source: reference, Form: as, stated: as != Auto}
-	if edges, err := f.readWords(reference); edges || err != nil {
+	if edges, err := f.readWords(reference, header); edges || err != nil {
 		return f, err
 	}
-	a, err := arrayfile.Read(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, header, func(shape []int) error {
 		if long := len(shape); long < 1 || long > 2 || slices.Min(shape) < 1 {
 			return fmt.Errorf("an array of shape %v: positions are a vector or a matrix", shape)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/text"
 )
 
 // What "torchpe data hcp convert" writes beside its .npy files, which hold neither names nor
@@ -43,7 +44,7 @@ func namesBeside(file string) (names []string, from string, err error) {
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	}
-	names, err = readNames(from)
+	names, err = readNames(from, text.Auto)
 	if err != nil {
 		err = fmt.Errorf("%s: the names of its tokens: %w: mend this file, or give it another "+
 			"name if it is not theirs", file, err)
@@ -81,8 +82,8 @@ func modulesBeside(files []string) (string, error) {
 // maxNamesBytes is the longest list of names or modules that is read.
 const maxNamesBytes = 64 << 20
 
-// readNames reads one name a line.
-func readNames(path string) ([]string, error) {
+// readNames reads one name a line, below the first line where that is a header.
+func readNames(path string, header text.Choice) ([]string, error) {
 	b, err := array.ReadText(path, maxNamesBytes)
 	if err != nil {
 		return nil, err
@@ -95,6 +96,9 @@ func readNames(path string) ([]string, error) {
 		if line = strings.Trim(strings.TrimSpace(line), `"`); line != "" {
 			names = append(names, line)
 		}
+	}
+	if header == text.Yes && len(names) > 0 {
+		names = names[1:]
 	}
 	if len(names) < 2 {
 		return nil, fmt.Errorf("%s: %d names; one a line, and at least two, are needed",

@@ -15,11 +15,13 @@ type Source struct {
 	Pattern  string   `json:"pattern,omitempty"`  // of the names of files in folders
 	Datasets []string `json:"datasets,omitempty"` // in files that hold several arrays
 	// Axes are those of the arrays, where neither names nor a known number of tokens tell.
-	Axes    string `json:"axes,omitempty"`
-	Header  string `json:"header,omitempty"`  // yes or no: the first line of text holds names
-	Tokens  int    `json:"tokens,omitempty"`  // known number of tokens; 0 = not known
-	Names   string `json:"names,omitempty"`   // file with the tokens' names, one a line
-	Modules string `json:"modules,omitempty"` // file with the tokens' modules
+	Axes string `json:"axes,omitempty"`
+	// Header says whether the first line of texts holds names of columns. A configuration has it
+	// for all of its files.
+	Header  text.Choice `json:"-"`
+	Tokens  int         `json:"tokens,omitempty"`  // known number of tokens; 0 = not known
+	Names   string      `json:"names,omitempty"`   // file with the tokens' names, one a line
+	Modules string      `json:"modules,omitempty"` // file with the tokens' modules
 	// Parcellation is the dlabel.nii within whose parcels dense series are averaged.
 	Parcellation string `json:"parcellation,omitempty"`
 	// MissingParcels is SkipMissing, or empty where parcels without a vertex are an error.
@@ -49,13 +51,9 @@ type Dataset struct {
 // taken where it names none.
 func (s Source) Options(known []int) (Options, error) {
 	o := Options{Datasets: s.Datasets, Tokens: known, Parcels: s.Parcellation,
-		SkipParcels: s.MissingParcels == SkipMissing}
+		SkipParcels: s.MissingParcels == SkipMissing, Header: s.Header}
 	if s.Tokens > 0 {
 		o.Tokens, o.TokensFrom = []int{s.Tokens}, "--tokens"
-	}
-	var err error
-	if o.Header, err = text.ParseChoice(s.Header); err != nil {
-		return o, fmt.Errorf("--header: %w", err)
 	}
 	if s.Axes != "" {
 		axes, err := ParseAxes(s.Axes)
@@ -65,7 +63,7 @@ func (s Source) Options(known []int) (Options, error) {
 		o.Axes = axes
 	}
 	if s.Names != "" {
-		names, err := readNames(s.Names)
+		names, err := readNames(s.Names, s.Header)
 		if err != nil {
 			return o, fmt.Errorf("--names: %w", err)
 		}
@@ -152,14 +150,15 @@ func (s Source) findSubjects(files []string, o *Options) (*subjects, []string, e
 // modules reads the partition that the source names, else the one beside its files. It is nil where
 // there is none.
 func (s Source) modules(files []string) (p *partition.Partition, about []string, err error) {
-	path := s.Modules
+	path, header := s.Modules, s.Header
 	if path == "" {
+		header = text.Auto
 		if path, err = modulesBeside(files); path == "" || err != nil {
 			return nil, nil, err
 		}
 		about = []string{fmt.Sprintf("Modules come from %s, which lies beside the series; "+
 			"--modules names others.", path)}
 	}
-	p, err = partition.Read(path)
+	p, err = partition.Read(path, header)
 	return p, about, err
 }

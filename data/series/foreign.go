@@ -8,6 +8,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/cifti"
+	"torchpe/data/array/text"
 	"torchpe/data/partition"
 	"torchpe/internal/wording"
 )
@@ -38,7 +39,7 @@ func InspectAll(s Source, known []int) (all []*Info, notes []string, err error) 
 			}
 			info = newInfo(file, "unknown", o)
 			info.NotFinite = nil
-			info.Problem = notSeries(file, err)
+			info.Problem = notSeries(file, err, o.Header)
 		}
 		all = append(all, info)
 	}
@@ -49,11 +50,11 @@ func InspectAll(s Source, known []int) (all []*Info, notes []string, err error) 
 type misfit struct{ error }
 
 // notSeries explains why a file is no series: it is a list of labels, or what its reader said.
-func notSeries(file string, err error) string {
+func notSeries(file string, err error, header text.Choice) string {
 	if !slices.Contains([]string{".txt", ".csv", ".tsv"}, extensionOf(file)) {
 		return err.Error()
 	}
-	p, labelErr := partition.Read(file)
+	p, labelErr := partition.Read(file, header)
 	if labelErr != nil || len(p.Labels) == 0 {
 		return err.Error()
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"torchpe/data/array/text"
 )
 
 // A column that counts frames is told apart from tokens where their number is known, and otherwise
@@ -103,20 +104,21 @@ func TestDatesInFront(t *testing.T) {
 // What may be a header or a row is asked about, and --header answers.
 func TestHeaderIsAskedFor(t *testing.T) {
 	path := write(t, "x.csv", "0,2,4\n0.5,1.5,0.25\n3.5,0.75,1.25\n")
-	read := func(header string) (*Dataset, error) {
+	read := func(header text.Choice) (*Dataset, error) {
 		return Source{Data: []string{path}, Tokens: 3, Axes: "frames,tokens", Header: header}.Read(nil, false)
 	}
-	if _, err := read(""); err == nil || !strings.Contains(err.Error(), "x.csv:1:1: ") ||
+	if _, err := read(text.Auto); err == nil || !strings.Contains(err.Error(), "x.csv:1:1: ") ||
 		!strings.Contains(err.Error(), "--header yes or --header no") {
 		t.Error(err)
 	}
-	if d, err := read("yes"); err != nil || d.Frames != 2 || !slices.Equal(d.Names, []string{"0", "2", "4"}) {
+	if d, err := read(text.Yes); err != nil || d.Frames != 2 || !slices.Equal(d.Names, []string{"0", "2", "4"}) {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err := read("no"); err != nil || d.Frames != 3 || d.Names != nil {
+	if d, err := read(text.No); err != nil || d.Frames != 3 || d.Names != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := read("maybe"); err == nil || !strings.Contains(err.Error(), "--header") {
-		t.Error(err)
+	names := write(t, "names.txt", "name\na\nb\nc\n")
+	if got, err := readNames(names, text.Yes); err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"torchpe/data/array"
+	"torchpe/data/array/text"
 	"torchpe/data/partition"
 )
 
@@ -137,14 +138,14 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	if m.note != "" && !slices.Contains(i.Notes, m.note) {
 		i.Notes = append(i.Notes, m.note)
 	}
-	return i.addNumbers(c, m, first)
+	return i.addNumbers(c, m, first, o.Header)
 }
 
 // maxDescribed bounds the bytes of the numbers that are read for a description.
 var maxDescribed = 256 << 20
 
 // addNumbers describes the numbers of a matrix.
-func (i *Info) addNumbers(c *content, m matrix, first bool) error {
+func (i *Info) addNumbers(c *content, m matrix, first bool, header text.Choice) error {
 	n, err := array.Count(m.shape, 8)
 	if err == nil && 8*n > maxDescribed && array.NewBudget().Fits(8*int64(n), m.name) == nil {
 		i.NotFinite = nil
@@ -169,7 +170,7 @@ func (i *Info) addNumbers(c *content, m matrix, first bool) error {
 		i.Problem = fmt.Sprintf("%s: a square, symmetric matrix of %d tokens: this is a connectivity "+
 			"matrix, not series", plan{c: c, m: m}, a.Shape[0])
 	case c.format == Text && m.shape[1] == 1:
-		i.Problem = notSeries(c.file, fmt.Errorf("%s: one number a line, not series", c.file))
+		i.Problem = notSeries(c.file, fmt.Errorf("%s: one number a line, not series", c.file), header)
 	}
 	for _, v := range a.Data {
 		if v-v != 0 && i.NotFinite != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/text"
 	"torchpe/data/partition"
 )
 
@@ -48,7 +49,7 @@ func TestHemispheresByVertices(t *testing.T) {
 	}
 	// A list that is known to be left first is not laid over them.
 	list = write(t, "key.csv", "L_a,1\nL_b,1\nL_c,2\nR_a,3\nR_b,3\nR_c,4\n")
-	p, err := partition.Read(list)
+	p, err := partition.Read(list, text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}

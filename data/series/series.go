@@ -116,7 +116,8 @@ type Options struct {
 	// are refused.
 	Names     []string
 	NamesFrom string
-	// Header says whether the first line of text holds names; Auto where the file tells.
+	// Header says whether the first line of a text table or list holds names of columns; Auto where
+	// the file tells.
 	Header text.Choice
 	// Parcels is the dlabel.nii within whose parcels dtseries.nii files are averaged; ParcelMap is
 	// the map of it, or empty for the first.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	_ "torchpe/internal/golden" // the flag -update
 	"torchpe/internal/metrics"
 )
@@ -112,32 +113,32 @@ func TestChanceOfToeplitz(t *testing.T) {
 func TestFormats(t *testing.T) {
 	anything := func([]int) error { return nil }
 	const other = "../../data/series/testdata/" // one matrix in three formats, MATLAB's with the axes swapped
-	hdf5, err := arrayfile.Read(other+"one.h5", isTable)
+	hdf5, err := arrayfile.Read(other+"one.h5", text.Auto, isTable)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"v5.mat", "v73.mat:tc"} {
-		if a, err := arrayfile.Read(other+name, isTable); err != nil ||
+		if a, err := arrayfile.Read(other+name, text.Auto, isTable); err != nil ||
 			!slices.Equal(a.Data, hdf5.Data) || !slices.Equal(a.Shape, hdf5.Shape) {
 			t.Errorf("%s: %v unlike %v, %v", name, a.Shape, hdf5.Shape, err)
 		}
 	}
-	if a, err := arrayfile.Read("../../data/array/hdf5/testdata/layouts-new.h5:chunked",
+	if a, err := arrayfile.Read("../../data/array/hdf5/testdata/layouts-new.h5:chunked", text.Auto,
 		isTable); err != nil || !slices.Equal(a.Shape, []int{5, 7}) {
 		t.Errorf("%v, %v", a.Shape, err)
 	}
 	for reference, least := range map[string]int{"testdata/table.mat:table": 72,
 		"testdata/arrays.npz:query": 48, "testdata/named.csv": 72} {
-		a, err := arrayfile.Read(reference, anything)
+		a, err := arrayfile.Read(reference, text.Auto, anything)
 		if err != nil || len(a.Data) != least {
 			t.Errorf("%s: %d numbers, %v", reference, len(a.Data), err)
 		}
 	}
-	if _, err := arrayfile.Read("testdata/table.mat:note", anything); err == nil ||
+	if _, err := arrayfile.Read("testdata/table.mat:note", text.Auto, anything); err == nil ||
 		!strings.Contains(err.Error(), "char") {
 		t.Errorf("letters: %v", err)
 	}
-	a, err := arrayfile.Read("testdata/table.mat", isTable) // the one that fits
+	a, err := arrayfile.Read("testdata/table.mat", text.Auto, isTable) // the one that fits
 	if err != nil || a.Source != "testdata/table.mat:table" {
 		t.Errorf("%q, %v", a.Source, err)
 	}

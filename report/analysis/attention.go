@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/runs"
@@ -40,7 +41,8 @@ type AttentionResult struct {
 // AttentionModels returns models with attention maps: of directories the members of runs, then the
 // arrays FILE[:tensor], of shape [tokens,tokens], [examples,tokens,tokens],
 // [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens].
-func AttentionModels(references []string, member int) (models []*Model, notes []string, err error) {
+func AttentionModels(references []string, member int, header text.Choice) (models []*Model, notes []string,
+	err error) {
 	var dirs, files []string
 	for _, r := range references {
 		if isDirectory(r) {
@@ -54,7 +56,7 @@ func AttentionModels(references []string, member int) (models []*Model, notes []
 		return nil, nil, err
 	}
 	for _, file := range files {
-		m, note, err := fileAttention(file)
+		m, note, err := fileAttention(file, header)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -65,9 +67,9 @@ func AttentionModels(references []string, member int) (models []*Model, notes []
 
 // Attentions compares the attention of models with that of a reference: an array, or a run's member
 // of the same seed, else its first member, which a note says.
-func Attentions(models []*Model, reference string,
-	how metrics.Pooling) (out []AttentionResult, notes []string, err error) {
-	references, notes, err := AttentionModels([]string{reference}, All)
+func Attentions(models []*Model, reference string, how metrics.Pooling,
+	header text.Choice) (out []AttentionResult, notes []string, err error) {
+	references, notes, err := AttentionModels([]string{reference}, All, header)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reference: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/report/runs"
 )
@@ -32,8 +33,8 @@ func isAttention(shape []int) error {
 }
 
 // fileAttention reads the attention maps of FILE[:tensor], whose rows must be distributions.
-func fileAttention(reference string) (*Model, string, error) {
-	a, err := arrayfile.Read(reference, isAttention)
+func fileAttention(reference string, header text.Choice) (*Model, string, error) {
+	a, err := arrayfile.Read(reference, header, isAttention)
 	if err != nil {
 		return nil, "", err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 )
 
@@ -45,11 +46,11 @@ func TestAttentionOfArrays(t *testing.T) {
 		{"one_layer", "attention.npz:one_layer", "attention.safetensors:one_layer", metrics.LayersPooled},
 		{"map", "map.csv", "attention.safetensors:map", metrics.EachMap},
 	} {
-		models, notes, err := AttentionModels([]string{"testdata/" + c.a}, All)
+		models, notes, err := AttentionModels([]string{"testdata/" + c.a}, All, text.Auto)
 		if err != nil || len(notes) > 0 {
 			t.Fatalf("%s: %q, %v", c.name, notes, err)
 		}
-		got, notes, err := Attentions(models, "testdata/"+c.b, c.how)
+		got, notes, err := Attentions(models, "testdata/"+c.b, c.how, text.Auto)
 		if err != nil || len(notes) > 0 || len(got) != 1 {
 			t.Fatalf("%s: %q, %v", c.name, notes, err)
 		}
@@ -113,17 +114,17 @@ func TestRowsOfAttention(t *testing.T) {
 		{[]int{2, 4}, 0, 0.25, "shape [2 4]: want attention maps [tokens,tokens]"},
 		{[]int{1, 1, 1, 1, 2, 2}, 0, 0.25, "[layers,examples,heads,tokens,tokens]"},
 	} {
-		if _, _, err := AttentionModels([]string{save(c.shape, c.at, c.v)}, All); err == nil ||
+		if _, _, err := AttentionModels([]string{save(c.shape, c.at, c.v)}, All, text.Auto); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.shape, err, c.want)
 		}
 	}
 	almost := save([]int{2, 2}, 0, 0.2509) // what half precision leaves
-	models, _, err := AttentionModels([]string{almost}, All)
+	models, _, err := AttentionModels([]string{almost}, All, text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Attentions(models, save([]int{1, 1, 2, 2, 2}, 0, 0.25), metrics.EachMap); err == nil ||
+	if _, _, err := Attentions(models, save([]int{1, 1, 2, 2, 2}, 0, 0.25), metrics.EachMap, text.Auto); err == nil ||
 		!strings.Contains(err.Error(), "1 layer, 1 example, 1 head, 2 tokens, the reference") {
 		t.Errorf("other shapes: %v", err)
 	}

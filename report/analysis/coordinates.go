@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 )
@@ -72,7 +73,8 @@ type MapOptions struct {
 	Method   string // PCA or MDS
 	Distance metrics.Distance
 	Dims     int
-	Modules  string // as of ModulesOf
+	Modules  string      // as of ModulesOf
+	Header   text.Choice // whether the first line of texts holds names
 }
 
 // Maps maps the tokens of each model's first table.
@@ -99,7 +101,7 @@ func Coordinates(m *Model, o MapOptions) (Map, error) {
 		return out, fmt.Errorf("%s: %s of a map of a table [%d,%d]: want 1 to %d", m.Source,
 			wording.Count(o.Dims, "dimension"), t.Tokens, t.Dim, most)
 	}
-	found, err := modulesOf(m, o.Modules)
+	found, err := modulesOf(m, o.Modules, o.Header)
 	if err != nil && o.Modules != "" {
 		return out, err
 	}

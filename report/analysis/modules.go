@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"torchpe/data/array/text"
 	"torchpe/data/partition"
 )
 
@@ -29,8 +30,8 @@ var errNoModules = errors.New("no modules are known: give --modules FILE, or --m
 // modulesOf returns the modules of a model's tokens: of a file (see package partition), the rows or
 // columns of the square grid that the tokens fill row by row, or for "" those that a run of masked
 // prediction keeps with its probes.
-func modulesOf(m *Model, source string) (moduleSet, error) {
-	all, err := m.allModules(source)
+func modulesOf(m *Model, source string, header text.Choice) (moduleSet, error) {
+	all, err := m.allModules(source, header)
 	if err != nil {
 		return all, fmt.Errorf("%s: %w", m.Source, err)
 	}
@@ -42,14 +43,14 @@ func modulesOf(m *Model, source string) (moduleSet, error) {
 	return all, nil
 }
 
-func (m *Model) allModules(source string) (moduleSet, error) {
+func (m *Model) allModules(source string, header text.Choice) (moduleSet, error) {
 	switch source {
 	case "":
 		return m.ownModules()
 	case byRows, byColumns:
 		return gridModules(m.tokens, source)
 	}
-	p, err := partition.Read(source)
+	p, err := partition.Read(source, header)
 	if err != nil {
 		return moduleSet{}, err
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 )
 
 // A quoted decimal comma would be taken as a name, and its column lost; it is refused with its
 // place, wherever it is read.
 func TestDecimalCommas(t *testing.T) {
 	anything := func([]int) error { return nil }
-	array := func(reference string) error { _, err := arrayfile.Read(reference, anything); return err }
+	array := func(reference string) error { _, err := arrayfile.Read(reference, text.Auto, anything); return err }
 	for _, c := range []struct {
 		name, body, want string
 	}{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 )
 
@@ -33,8 +34,9 @@ type NetworkOptions struct {
 	Permutations int    // 0 = no test
 	Null         string // Permute, which is the default, Moran or Spin
 	Seed         uint64
-	Coordinates  string // of tokens, for a spatial null: a file, or grid; empty = those that a run keeps
-	Distances    string // between tokens, in the place of coordinates
+	Coordinates  string      // of tokens, for a spatial null: a file, or grid; empty = those that a run keeps
+	Distances    string      // between tokens, in the place of coordinates
+	Header       text.Choice // whether the first line of texts holds names
 }
 
 // Networks scores the tables of models against the modules of their tokens (metrics.ScorePE). Notes
@@ -42,7 +44,7 @@ type NetworkOptions struct {
 func Networks(models []*Model, modules string, o NetworkOptions) (out []Network, notes []string, err error) {
 	all, by := make([]moduleSet, len(models)), make([]nullModel, len(models))
 	for i, m := range models {
-		if all[i], err = modulesOf(m, modules); err != nil {
+		if all[i], err = modulesOf(m, modules, o.Header); err != nil {
 			return nil, nil, err
 		}
 		if i > 0 && m.Source == models[i-1].Source { // another member
@@ -90,7 +92,7 @@ func (o NetworkOptions) table(t Table, modules moduleSet, by nullModel) (BlockNe
 // Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. Notes say where it
 // is not symmetric or has weights below 0, and why a score has no value.
 func Weights(reference, modules string, o NetworkOptions) (n Network, notes []string, err error) {
-	a, err := arrayfile.Read(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, o.Header, func(shape []int) error {
 		if k := len(shape); k < 2 || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
 			return fmt.Errorf("shape %v: want square weights [n,n], or a stack of them", shape)
 		}
@@ -107,7 +109,7 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 	if a.Rows != nil {
 		m.Names = a.Rows
 	}
-	found, err := modulesOf(m, modules)
+	found, err := modulesOf(m, modules, o.Header)
 	if err != nil {
 		return Network{}, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/text"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
 )
@@ -73,7 +74,7 @@ func TestMapOfNumberedTokens(t *testing.T) {
 	}
 	for _, bad := range []string{"token,x1\n0,a\n1,2\n", "member,token,x1\n0,a,1\n0,b,2\n1,c,1\n1,a,2\n",
 		"member,token,x1\n0,a,1\n0,b,2\n1,a,1\n", "token,x1\n0,1\n1,2,3\n", "token,x1\n"} {
-		if m, _, err := fileTables(saved(t, "c.csv", bad)); err == nil {
+		if m, _, err := fileTables(saved(t, "c.csv", bad), text.Auto); err == nil {
 			t.Errorf("%q: %+v", bad, m)
 		}
 	}
@@ -82,12 +83,12 @@ func TestMapOfNumberedTokens(t *testing.T) {
 // The rows of a map may be in any order: members and tokens are found by name.
 func TestShuffledMap(t *testing.T) {
 	ordered := "0,a,1\n0,b,2\n0,c,4\n2,a,3\n2,b,9\n2,c,5\n10,a,8\n10,b,6\n10,c,7\n"
-	want, _, err := fileTables(saved(t, "a.csv", "member,token,x1\n"+ordered))
+	want, _, err := fileTables(saved(t, "a.csv", "member,token,x1\n"+ordered), text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, _, err := fileTables(saved(t, "b.csv", "member,token,x1\n2,b,9\n0,a,1\n10,c,7\n2,a,3\n0,c,4\n10,a,8\n0,b,2\n"+
-		"10,b,6\n2,c,5\n"))
+		"10,b,6\n2,c,5\n"), text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 	if len(names) != m.tokens { // those of a part
 		names = nil
 	}
-	file, err := positions.Read(reference, form, names...)
+	file, err := positions.Read(reference, form, o.Header, names...)
 	if err != nil {
 		return places{}, err
 	}

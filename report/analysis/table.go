@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
@@ -60,12 +61,13 @@ const All = -1
 
 // Selection says which tables to take of runs and files.
 type Selection struct {
-	Runs   []string // directories: runs, or folders with runs below them
-	Files  []string // FILE[:tensor], of shape [n,d], or stacks of tables [...,n,d]
-	Member int      // of runs, or All
-	Block  int      // or All
-	From   int      // first position that is taken
-	To     int      // the position after the last; 0 = all
+	Runs   []string    // directories: runs, or folders with runs below them
+	Files  []string    // FILE[:tensor], of shape [n,d], or stacks of tables [...,n,d]
+	Member int         // of runs, or All
+	Block  int         // or All
+	From   int         // first position that is taken
+	To     int         // the position after the last; 0 = all
+	Header text.Choice // whether the first line of text files holds names
 }
 
 // ParsePositions reads from:to, counted from 0 without the last, either of which may be left out.
@@ -110,7 +112,7 @@ func Tables(s Selection) (models []*Model, notes []string, err error) {
 		models = append(models, m)
 	}
 	for _, file := range s.Files {
-		m, note, err := fileTables(file)
+		m, note, err := fileTables(file, s.Header)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -222,11 +224,11 @@ func isTable(shape []int) error {
 
 // fileTables reads the tables of FILE[:tensor], or what MapsCSV wrote, with a note where a column of
 // numbers was taken as names.
-func fileTables(reference string) (*Model, string, error) {
+func fileTables(reference string, header text.Choice) (*Model, string, error) {
 	if m, err := readMap(reference); m != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, "", err
 	}
-	a, err := arrayfile.Read(reference, isTable)
+	a, err := arrayfile.Read(reference, header, isTable)
 	if err == nil {
 		a, err = a.Named(nil)
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/runs"
@@ -92,7 +93,8 @@ type headProjections struct {
 type ProjectionFiles struct {
 	Query, Key, Words string // FILE[:tensor]
 	Heads             int
-	InOut             bool // the files have [inputs,outputs], as in E W
+	InOut             bool        // the files have [inputs,outputs], as in E W
+	Header            text.Choice // whether the first line of texts holds names
 }
 
 // Given says whether any is named.
@@ -125,7 +127,7 @@ func (p ProjectionFiles) read(d int) (*headProjections, error) {
 	if p.Words == "" {
 		return out, nil
 	}
-	a, err := arrayfile.Read(p.Words, func(shape []int) error {
+	a, err := arrayfile.Read(p.Words, p.Header, func(shape []int) error {
 		if len(shape) != 2 || shape[0] < 1 || shape[1] != d {
 			return fmt.Errorf("shape %v: want word embeddings [words,%d]", shape, d)
 		}
@@ -147,7 +149,7 @@ func (p ProjectionFiles) matrix(reference string, d int) ([]float64, int, error)
 	if p.InOut {
 		axis, want = 0, "[inputs,outputs] with %d inputs"
 	}
-	a, err := arrayfile.Read(reference, func(shape []int) error {
+	a, err := arrayfile.Read(reference, p.Header, func(shape []int) error {
 		if len(shape) != 2 || shape[axis] != d || shape[1-axis] < 1 {
 			return fmt.Errorf("shape %v: want "+want, shape, d)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/safetensors"
+	"torchpe/data/array/text"
 	"torchpe/models/pe"
 )
 
@@ -273,7 +274,7 @@ func checked(t *testing.T, name string, arrays []array.Array, options pe.Options
 		t.Fatal(err)
 	}
 	c := Check{Scheme: scheme, Tolerance: 1e-4}
-	if c.Given, err = ReadGiven(path, "", scheme); err != nil {
+	if c.Given, err = ReadGiven(path, "", text.Auto, scheme); err != nil {
 		return Finding{}, err
 	}
 	s := DefaultSetting()
@@ -390,7 +391,7 @@ func TestReadGiven(t *testing.T) {
 		}
 	}
 	rope, _ := pe.Find("rope")
-	g, err := ReadGiven(dir, "", rope)
+	g, err := ReadGiven(dir, "", text.Auto, rope)
 	if err != nil || len(g.Outputs) != 1 || g.Outputs[0].Name != "q_out" || g.Q.Data == nil || g.K.Data == nil {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -399,7 +400,7 @@ func TestReadGiven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := ReadGiven(filepath.Join(dir, "q_out.npy"), "", scheme)
+		g, err := ReadGiven(filepath.Join(dir, "q_out.npy"), "", text.Auto, scheme)
 		if err != nil || g.Outputs[0].Kind != want {
 			t.Errorf("%s: %+v, %v; want %s", name, g.Outputs, err, want)
 		}

@@ -8,11 +8,12 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 )
 
 // ReadArray reads the one array of a file.
-func ReadArray(path string) (array.Array, error) {
-	a, err := arrayfile.Read(path, func([]int) error { return nil })
+func ReadArray(path string, header text.Choice) (array.Array, error) {
+	a, err := arrayfile.Read(path, header, func([]int) error { return nil })
 	return a.Array, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/internal/wording"
 	"torchpe/models/pe"
 )
@@ -55,7 +56,7 @@ func GivenNames() []string {
 // ReadGiven reads arrays by name: of one .npz, .safetensors, .json or other file, or of all files of a
 // directory, where NAME.npy is called NAME. An array without a name is called what, or where that is ""
 // table or bias, as the scheme has it; of others those called what alone are compared.
-func ReadGiven(path, what string, scheme pe.Scheme) (g Given, err error) {
+func ReadGiven(path, what string, header text.Choice, scheme pe.Scheme) (g Given, err error) {
 	kind, ok := outputKinds[what]
 	if what != "" && !ok {
 		return g, fmt.Errorf("%q is no array that is compared%s; there are %s", what,
@@ -68,7 +69,7 @@ func ReadGiven(path, what string, scheme pe.Scheme) (g Given, err error) {
 		}
 	}
 	for _, file := range files {
-		all, err := arrayfile.ReadAll(file)
+		all, err := arrayfile.ReadAll(file, header)
 		if err != nil {
 			return g, err
 		}

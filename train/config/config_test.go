@@ -27,6 +27,8 @@ func jsonKeys(t reflect.Type, prefix string) (keys []string) {
 			inner = inner.Elem()
 		}
 		switch {
+		case name == "-":
+			continue
 		case f.Anonymous:
 			keys = append(keys, jsonKeys(f.Type, prefix)...)
 			continue

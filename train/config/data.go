@@ -22,6 +22,7 @@ type DataConfig struct {
 	Masked    *MaskedConfig    `json:"masked,omitempty"`    // of masked prediction
 	Sequence  *SequenceConfig  `json:"sequence,omitempty"`  // of task sequence
 	Positions *PositionsConfig `json:"positions,omitempty"` // nil: where the task has them
+	Header    string           `json:"header,omitempty"`    // yes or no: the first line of texts holds names
 }
 
 // HasPuzzles reports whether the task is that of puzzles, whose length is counted in epochs; that of

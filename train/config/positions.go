@@ -9,6 +9,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/data/positions"
 )
 
@@ -81,6 +82,39 @@ var positionsSettings = []Setting{
 			}
 		},
 	},
+	{
+		Key: "header", Flag: "header", Sweep: Whole, Help: HeaderHelp,
+		Value: Field[string]{
+			Shown: "auto",
+			Store: func(c *Config, v string) error {
+				if c.Header = v; v == "auto" {
+					c.Header = ""
+				}
+				return nil
+			},
+			Check: func(v string) error {
+				_, err := text.ParseChoice(v)
+				return err
+			},
+		},
+		Unused: func(c *Config) string {
+			if c.Positions == nil && !FromSeries.has(c) {
+				return "without --positions or --data with series"
+			}
+			return ""
+		},
+	},
+}
+
+// HeaderHelp is the help of --header.
+const HeaderHelp = "first line of text tables and lists (series, positions, modules, names): yes (names of " +
+	"columns), no or auto (as they show; numbers that may be either are refused)"
+
+// FirstLine returns what the configuration says about the first line of texts. An unknown word,
+// which Validate reports, is Auto.
+func (c Config) FirstLine() text.Choice {
+	choice, _ := text.ParseChoice(c.Header)
+	return choice
 }
 
 // positionsText returns a field of the positions, or one that goes nowhere where there are none.

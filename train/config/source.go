@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"torchpe/data/array/text"
 	"torchpe/data/hcp"
 	"torchpe/data/series"
 )
@@ -80,24 +79,6 @@ var sourceSettings = []Setting{
 			if _, err := series.ParseAxes(c.Masked.Files.Axes); err != nil {
 				bad.Add("--axes: %v", err)
 			}
-		},
-	},
-	{
-		Key: "masked.files.header", Flag: "header", Tasks: FromSeries, Sweep: Whole,
-		Help: "first line of a text table: yes (names), no (numbers) or auto (default: asks where it may be " +
-			"either)",
-		Value: Field[string]{
-			Store: func(c *Config, v string) error {
-				if v == "auto" {
-					v = ""
-				}
-				c.Masked.Files.Header = v
-				return nil
-			},
-			Check: func(v string) error {
-				_, err := text.ParseChoice(v)
-				return err
-			},
 		},
 	},
 	{

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/text"
 	"torchpe/internal/wording"
 )
 
@@ -47,13 +48,14 @@ func Split(reference string) (file, selector string, err error) {
 
 // Read reads the array that FILE[:tensor] names: .safetensors, .npz, HDF5, .mat and JSON by the
 // name of the tensor, which may be left out where the file has one that fits; .npy and text whole.
-// fits returns an error for a shape that the caller cannot use.
-func Read(reference string, fits func(shape []int) error) (Array, error) {
+// header says whether the first line of text holds names. fits returns an error for a shape that
+// the caller cannot use.
+func Read(reference string, header text.Choice, fits func(shape []int) error) (Array, error) {
 	file, name, err := Split(reference)
 	if err != nil {
 		return Array{}, err
 	}
-	entries, err := list(file)
+	entries, err := list(file, header)
 	if err != nil {
 		return Array{}, err
 	}
@@ -64,9 +66,9 @@ func Read(reference string, fits func(shape []int) error) (Array, error) {
 	return e.read(file)
 }
 
-// ReadAll reads all arrays of a file, which must be of real numbers.
-func ReadAll(file string) ([]array.Array, error) {
-	all, unread, err := ReadReal(file)
+// ReadAll reads all arrays of a file, which must be of real numbers. header is as for Read.
+func ReadAll(file string, header text.Choice) ([]array.Array, error) {
+	all, unread, err := ReadReal(file, header)
 	if err = errors.Join(err, unread); err != nil {
 		return nil, err
 	}
@@ -74,8 +76,8 @@ func ReadAll(file string) ([]array.Array, error) {
 }
 
 // ReadReal reads all arrays of a file that are of real numbers. unread says why another is not read.
-func ReadReal(file string) (all []array.Array, unread, err error) {
-	entries, err := list(file)
+func ReadReal(file string, header text.Choice) (all []array.Array, unread, err error) {
+	entries, err := list(file, header)
 	if err != nil {
 		return nil, nil, err
 	}

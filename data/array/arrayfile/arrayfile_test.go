@@ -12,6 +12,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/safetensors"
+	"torchpe/data/array/text"
 	"torchpe/internal/alloctest"
 )
 
@@ -49,12 +50,12 @@ func anyShape([]int) error { return nil }
 func TestReadRefuses(t *testing.T) {
 	for name, want := range map[string]string{"x.own": "files called .own are not read",
 		"x.zip": ".safetensors, .npy"} {
-		if _, err := Read(write(t, name, "anything"), anyShape); err == nil ||
+		if _, err := Read(write(t, name, "anything"), text.Auto, anyShape); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
-	if _, err := Read(write(t, "x.csv", ""), anyShape); err == nil ||
+	if _, err := Read(write(t, "x.csv", ""), text.Auto, anyShape); err == nil ||
 		!strings.Contains(err.Error(), "an empty file") {
 		t.Error(err)
 	}
@@ -73,38 +74,38 @@ func TestReadSafetensors(t *testing.T) {
 	if err := safetensors.Write(path, []safetensors.Tensor{b, a}, nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path+":b", anyShape)
+	got, err := Read(path+":b", text.Auto, anyShape)
 	if err != nil || got.Source != path+":b" || !slices.Equal(got.Data, []float64{3, 4}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := Read(path, anyShape); err == nil || !strings.Contains(err.Error(), "name one as") {
+	if _, err := Read(path, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), "name one as") {
 		t.Errorf("two that fit: %v", err)
 	}
-	all, err := ReadAll(path)
+	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Data[1] != 4 {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
 
 func TestReadJSON(t *testing.T) {
-	all, err := ReadAll(write(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`))
+	all, err := ReadAll(write(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`), text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Name != "pe.table" ||
 		!slices.Equal(all[1].Shape, []int{2, 3}) || all[1].Data[4] != 5 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	for _, text := range []string{`[[1], [2]]`, `{"kind": "table", "values": [[1], [2]]}`} {
-		path := write(t, "p.json", text)
-		a, err := Read(path, anyShape)
+	for _, body := range []string{`[[1], [2]]`, `{"kind": "table", "values": [[1], [2]]}`} {
+		path := write(t, "p.json", body)
+		a, err := Read(path, text.Auto, anyShape)
 		if err != nil || a.Source != path || !slices.Equal(a.Shape, []int{2, 1}) || a.Data[1] != 2 {
-			t.Errorf("%s: %+v, %v", text, a, err)
+			t.Errorf("%s: %+v, %v", body, a, err)
 		}
-		if _, err := Read(path+":x", anyShape); err == nil ||
+		if _, err := Read(path+":x", text.Auto, anyShape); err == nil ||
 			!strings.Contains(err.Error(), "leave out :x") {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s: %v", body, err)
 		}
 	}
 	for _, bad := range []string{`{"a": [[1], [2, 3]]}`, `{"a": "x"}`, `{`, `{"a": [null]}`} {
-		if _, err := ReadAll(write(t, "p.json", bad)); err == nil {
+		if _, err := ReadAll(write(t, "p.json", bad), text.Auto); err == nil {
 			t.Errorf("%s is read", bad)
 		}
 	}
@@ -112,7 +113,7 @@ func TestReadJSON(t *testing.T) {
 
 // JSON that is damaged or hostile gives an error with its place.
 func TestHostileJSON(t *testing.T) {
-	for text, want := range map[string]string{
+	for body, want := range map[string]string{
 		`{"a":[1],"a":[2]}`: `byte 12: "a" is given twice`, `[1,[2]]`: "different lengths",
 		`[[1,2],[3]]`: "different lengths", `{"a":[1,"x"]}`: "a is a text, want real numbers",
 		`[1`: "ends within a value", "": "an empty file", `[1]x`: "invalid character", `[1][2]`: "more after",
@@ -121,12 +122,12 @@ func TestHostileJSON(t *testing.T) {
 		`{"a":[9007199254740993]}`: "a is integers beyond 2^53, such as 9007199254740993, which",
 	} {
 		path := filepath.Join(t.TempDir(), "a.json")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if all, err := ReadAll(path); err == nil || !strings.Contains(err.Error(), want) ||
+		if all, err := ReadAll(path, text.Auto); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), path) {
-			t.Errorf("%.40s: %v, %v", text, all, err)
+			t.Errorf("%.40s: %v, %v", body, all, err)
 		}
 	}
 }
@@ -136,7 +137,7 @@ func TestJSONBesideText(t *testing.T) {
 	path := write(t, "a.json", `{"label":"run 1","n":null,"ids":["a",1],"ragged":[[1],[2,3]],"about":{"w":[[9]]},`+
 		`"w":[[1,2],[3,9007199254740992]]}`)
 	for _, reference := range []string{path, path + ":w"} {
-		a, err := Read(reference, func(shape []int) error {
+		a, err := Read(reference, text.Auto, func(shape []int) error {
 			if len(shape) != 2 {
 				return errors.New("want a matrix")
 			}
@@ -149,12 +150,12 @@ func TestJSONBesideText(t *testing.T) {
 	for name, want := range map[string]string{"label": "label is a text", "n": "n is true, false or null",
 		"ids": "ids is a text", "ragged": "ragged is lists of different lengths", "about": "about is an object",
 		"zzz": `no tensor "zzz"; it has about [] (an object)`} {
-		if _, err := Read(path+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(path+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 	never := func([]int) error { return errors.New("too small") }
-	if _, err := Read(path, never); err == nil || !strings.Contains(err.Error(), "fits: w: too small") {
+	if _, err := Read(path, text.Auto, never); err == nil || !strings.Contains(err.Error(), "fits: w: too small") {
 		t.Error(err)
 	}
 }
@@ -162,11 +163,11 @@ func TestJSONBesideText(t *testing.T) {
 // What "torchpe pe values --json" prints is its values, whatever else is in it.
 func TestJSONOfValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
-	text := `{"kind":"table","about":{"x":[1,{"y":null}]},"values":[[1,2],[3,4]],"empty":[]}`
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+	body := `{"kind":"table","about":{"x":[1,{"y":null}]},"values":[[1,2],[3,4]],"empty":[]}`
+	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	all, err := ReadAll(path)
+	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 1 || !slices.Equal(all[0].Shape, []int{2, 2}) ||
 		!slices.Equal(all[0].Data, []float64{1, 2, 3, 4}) {
 		t.Errorf("%v, %v", all, err)
@@ -190,17 +191,17 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 	array.SetLimit(64 << 20)
 	defer array.SetLimit(before)
 	alloctest.AtMost(t, 1<<20, func() {
-		a, err := Read(path+":small", func([]int) error { return nil })
+		a, err := Read(path+":small", text.Auto, func([]int) error { return nil })
 		if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4}) {
 			t.Errorf("%v, %v", a, err)
 		}
 	})
 	var large *array.TooLargeError
-	if _, err := Read(path+":big", func([]int) error { return nil }); !errors.As(err, &large) ||
+	if _, err := Read(path+":big", text.Auto, func([]int) error { return nil }); !errors.As(err, &large) ||
 		large.Need != 1<<30 || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 	}
-	entries, err := list(path)
+	entries, err := list(path, text.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func TestMATLAB73(t *testing.T) {
 		"sp_zero": {Shape: []int{3, 2}, Data: make([]float64, 6)}, "none": {Shape: []int{0, 3}},
 		"s.a": {Shape: []int{3, 4}, Data: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 	} {
-		a, err := Read(file+":"+name, anyShape)
+		a, err := Read(file+":"+name, text.Auto, anyShape)
 		if err != nil || !slices.Equal(a.Shape, want.Shape) || !slices.Equal(a.Data, want.Data) {
 			t.Errorf("%s: %v, %v", name, a.Array, err)
 		}
@@ -236,7 +237,7 @@ func TestMATLAB73(t *testing.T) {
 		"sp_bad": "the indices of the sparse matrix of shape [2 4] do not rise", "sp_huge": "--max-memory",
 		"fn/function": "has no tensor", "sp/data": "has no tensor",
 	} {
-		if a, err := Read(file+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+		if a, err := Read(file+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
 		}
 	}
@@ -245,14 +246,14 @@ func TestMATLAB73(t *testing.T) {
 // A field of a struct of MATLAB's version 5 is read by its name; scipy wrote the file.
 func TestStructField(t *testing.T) {
 	const file = "../mat/testdata/mixed-v7.mat"
-	a, err := Read(file+":s.run.deep.er.x", anyShape)
+	a, err := Read(file+":s.run.deep.er.x", text.Auto, anyShape)
 	if err != nil || !slices.Equal(a.Shape, []int{2, 4}) || a.Data[7] != 7 || a.Source != file+":s.run.deep.er.x" {
 		t.Errorf("%v, %v", a, err)
 	}
 	for name, want := range map[string]string{
 		"s":   `fields are read one at a time, by a name such as s.a; it has "tr", "bold"`,
 		"s.x": `the struct has no field "x"`, "s.label": "text (char)"} {
-		if a, err := Read(file+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+		if a, err := Read(file+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
 		}
 	}
@@ -269,17 +270,17 @@ func TestOddMembers(t *testing.T) {
 		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x2a"...)
 	file := write(t, "odd.safetensors", string(b))
 	for name, want := range map[string]float64{"a": 2.5, "e": 42} {
-		if a, err := Read(file+":"+name, anyShape); err != nil || a.Data[0] != want {
+		if a, err := Read(file+":"+name, text.Auto, anyShape); err != nil || a.Data[0] != want {
 			t.Errorf("%s: %v, %v", name, a.Array, err)
 		}
 	}
 	for name, want := range map[string]string{"b": `"F8_E4M3" is not read: store it as F32`, "c": `"F4"`, "d": `"C64"`,
 		"": "there are a [1], e [1]", "x": "b [2] (F8_E4M3), c [2] (F4), d [1] (C64), e [1]"} {
-		if a, err := Read(file+":"+name, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+		if a, err := Read(file+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
 		}
 	}
-	if all, unread, err := ReadReal(file); err != nil || len(all) != 2 || !strings.Contains(unread.Error(), "F8_E4M3") {
+	if all, unread, err := ReadReal(file, text.Auto); err != nil || len(all) != 2 || !strings.Contains(unread.Error(), "F8_E4M3") {
 		t.Errorf("%v, %v, %v", all, unread, err)
 	}
 }

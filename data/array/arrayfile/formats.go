@@ -13,6 +13,7 @@ import (
 	"torchpe/data/array/mat"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
+	"torchpe/data/array/text"
 )
 
 // formatOf returns the extension of a file's format, by the first bytes and the name: .txt for any
@@ -56,7 +57,7 @@ func formatOf(file string) (string, error) {
 const matlab73 = "MATLAB 7.3"
 
 // list returns the arrays of a file.
-func list(file string) ([]Entry, error) {
+func list(file string, header text.Choice) ([]Entry, error) {
 	format, err := formatOf(file)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func list(file string) ([]Entry, error) {
 	case ".h5", matlab73:
 		return ListHDF5(file, format == matlab73)
 	case ".txt":
-		a, err := inText(file)
+		a, err := inText(file, header)
 		load := func(Entry) (Array, error) { return a, nil }
 		return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
 	}

@@ -27,8 +27,8 @@ func IsID(heading string) bool { return idHeading.MatchString(strings.TrimSpace(
 
 // inText reads a table, whose first column holds names of the rows where it is headed so, even if
 // they are numbers.
-func inText(file string) (Array, error) {
-	t, err := text.Read(file)
+func inText(file string, header text.Choice) (Array, error) {
+	t, err := text.ReadWith(file, text.Options{Header: header})
 	if err != nil || t.Rows != nil || len(t.Columns) < 2 || !IsID(t.Columns[0]) {
 		return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
 	}

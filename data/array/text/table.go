@@ -7,7 +7,6 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"torchpe/data/array"
@@ -61,12 +60,6 @@ func ParseChoice(text string) (Choice, error) {
 	}
 	return Auto, fmt.Errorf("%q is none of auto, yes, no", text)
 }
-
-// header is the choice where options leave it to Auto.
-var header atomic.Int32
-
-// SetHeader says whether tables have a header where options leave it to Auto.
-func SetHeader(c Choice) { header.Store(int32(c)) }
 
 // Options say what Parse should not find out for itself. The zero Options leave everything to it.
 type Options struct {
@@ -130,9 +123,6 @@ type parser struct {
 func parse(data []byte, name string, o Options, budget *array.Budget) (Table, error) {
 	p := &parser{name: name, afni: strings.EqualFold(filepath.Ext(name), ".1D"), budget: budget,
 		guessed: o.RowNames == Auto}
-	if o.Header == Auto {
-		o.Header = Choice(header.Load())
-	}
 	p.headed = o.Header == Auto
 	var err error
 	if p.rest, err = p.normalize(data); err != nil {
