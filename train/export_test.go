@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,11 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 				name == "lst" && !(got.TrainAccuracy > 0) {
 				t.Errorf("validation accuracy %g, want %g; of training %g", got.ValidationAccuracy,
 					want.ValidationAccuracy, got.TrainAccuracy)
+			}
+			if name == "lst" { // a model that has hardly learned guesses one of four
+				if loss := memberRecords(t, back, 0)[0]["loss"].(float64); math.Abs(loss-math.Log(4)) > 0.5 {
+					t.Errorf("the loss over the puzzles of training is %g, want about log 4", loss)
+				}
 			}
 			was, now := checkpointOf(t, dir), checkpointOf(t, back)
 			for _, tensor := range was.Tensors {

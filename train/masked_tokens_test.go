@@ -6,10 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/stats"
 	"torchpe/train/config"
 )
 
@@ -96,10 +98,25 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	attention, _ := probes.Tensor("attention/0")
+	shares, err := attention.Float64s()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range slices.Chunk(shares, 5) { // a mean over frames of shares
+		if sum := row[0] + row[1] + row[2] + row[3] + row[4]; math.Abs(sum-1) > 1e-5 {
+			t.Errorf("attention %v has sum %g, want 1", row, sum)
+		}
+	}
 	for m, r := range result.Members { // 40 and 20 frames with the same number of masked tokens each
 		want := r.TestMSEByMask["0.50"]
 		if got := (2*mse[2*m] + mse[2*m+1]) / 3; math.Abs(got-want) > 1e-6*want {
 			t.Errorf("member %d: subjects %v have mean %g, all %g", m, mse[2*m:2*m+2], got, want)
+		}
+		if by := r.ModularityByBlock; math.Abs(*r.Modularity-stats.Mean(by)) > 1e-12 ||
+			math.Abs(*r.Clustering-stats.Mean(r.ClusteringByBlock)) > 1e-12 {
+			t.Errorf("member %d: modularity %g and clustering %g, of blocks %v and %v", m, *r.Modularity,
+				*r.Clustering, by, r.ClusteringByBlock)
 		}
 		alone := first.Members[m].TestMSEByMask["0.50"] // the same training, tested on subject 1 alone
 		if math.Abs(mse[2*m]-alone) > 1e-6*alone {

@@ -99,7 +99,7 @@ func TestDivergedMemberStops(t *testing.T) {
 	}
 	bad, good := result.Members[0], result.Members[1]
 	if bad.Status != runlog.StatusDiverged || bad.DivergedAtStep < 2 ||
-		bad.Steps != bad.DivergedAtStep-1 || !math.IsNaN(bad.ValidationAccuracy) {
+		bad.Steps != bad.DivergedAtStep-1 || bad.Epochs != bad.Steps/9 || !math.IsNaN(bad.ValidationAccuracy) {
 		t.Errorf("the member with learning rate 1e6: %+v", bad)
 	}
 	if good.Status != runlog.StatusDone || good.Steps != 18 || math.IsNaN(good.ValidationAccuracy) {

@@ -222,6 +222,33 @@ func TestConfigurationsOfOthers(t *testing.T) {
 	if got, err := parseTokens([]string{"none"}); err != nil || got != nil {
 		t.Errorf("%v, %v", got, err)
 	}
+	for _, noise := range [][]float64{{}, {0.5}} { // draws of no noise are none
+		quick, _ := Preset("quick", "code")
+		quick.Noise, quick.NoiseRepeats = noise, 3-3*len(noise)
+		quick.Complete(&bad)
+		if want := defaultNoiseRepeats * len(noise); quick.NoiseRepeats != want || (quick.Noise == nil) != (want == 0) {
+			t.Errorf("noise %v is drawn %d times, want %d", quick.Noise, quick.NoiseRepeats, want)
+		}
+	}
+	onLine, _ := Preset("sequence-quick", "code")
+	onLine.Sequence.Name, onLine.Positions = "even-pairs", &PositionsConfig{}
+	bad = nil
+	onLine.Validate(&bad)
+	if !slices.ContainsFunc(bad, func(s string) bool { return strings.HasPrefix(s, "--positions: sequences ") }) {
+		t.Errorf("positions of a sequence: %q", bad)
+	}
+	text := SequenceConfig{Text: []string{"x.txt"}, TrainLength: 3, TestLength: 24}
+	if at, longer := text.Lengths(); !slices.Equal(at, []int{3}) || !slices.Equal(longer, []int{6, 12, 24}) {
+		t.Errorf("a text's lengths are %v and %v", at, longer)
+	}
+	for preset, task := range map[string]string{"nmar": "lst", "fmri": "text", "quick": "nmar", "sequence-quick": "masked"} {
+		other, _ := Preset(preset, "code")
+		other.Task, bad = task, nil
+		other.Validate(&bad)
+		if !strings.Contains(strings.Join(bad, "\n"), "--task: "+task+" has the settings of another task") {
+			t.Errorf("--preset %s --task %s: %q", preset, task, bad)
+		}
+	}
 	files, made, simulated := &series.Source{}, &Surrogate{}, &NMAR{}
 	for task, want := range map[string][4]bool{ // of an NMAR, a surrogate, files, and two of them
 		"nmar": {true, false, false, false}, "fmri": {false, true, true, false}, "masked": {false, false, true, false},
@@ -293,6 +320,11 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v: %q", sizes, bad)
 		}
 	}
+	for amplitude, refused := range map[float64]bool{-0.1: true, 0: false, 1e6: false, 2e6: true} {
+		if err := CheckNoise("noise", []float64{0.5, amplitude}); (err != nil) != refused {
+			t.Errorf("--noise 0.5,%g: %v", amplitude, err)
+		}
+	}
 	surrogate := Settings()[slices.IndexFunc(Settings(), func(s Setting) bool { return s.Flag == "surrogate" })]
 	for _, task := range []string{"nmar", "masked", "lst"} {
 		var c Config
@@ -300,6 +332,11 @@ func TestBounds(t *testing.T) {
 		if err := surrogate.Value.(Field[Surrogate]).Store(&c, Surrogate{}); err == nil {
 			t.Errorf("task %s takes a surrogate", task)
 		}
+	}
+	var fmri Config // of a config.json without the key masked
+	fmri.Task = "fmri"
+	if err := surrogate.Value.(Field[Surrogate]).Store(&fmri, Surrogate{}); err != nil {
+		t.Error(err)
 	}
 	// Earlier versions wrote tensorboard where it was off alone.
 	for text, want := range map[string]bool{`{}`: true, `{"tensorboard":false}`: false} {
