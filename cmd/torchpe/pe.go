@@ -32,7 +32,7 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
 	}
 	headerFlag(cmd)
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
-		newPECheckCommand(), newPEVectorsCommand(), newPEExportCommand())
+		newPECheckCommand(), newPEExportCommand())
 	return cmd
 }
 
