@@ -145,14 +145,7 @@ func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
 	if err != nil {
 		return picture{}, err
 	}
-	h, n, dh := shape[0], shape[1], shape[2]
-	t := array.Array{Shape: []int{n, h * dh}, Data: make([]float64, h*n*dh)}
-	for head := range h {
-		for token := range n {
-			copy(t.Data[token*h*dh+head*dh:], q.Data[(head*n+token)*dh:(head*n+token+1)*dh])
-		}
-	}
-	p := i.table(t)
+	p := i.table(merged(q))
 	p.matrices[0].Title = "added to what q and k are made of"
 	return p, nil
 }
