@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/data/sequence"
-	"torchpe/models/export"
 	"torchpe/models/pe"
 	"torchpe/report/catalogue"
 	"torchpe/train/config"
@@ -41,8 +40,6 @@ func completeValues(cmd *cobra.Command) {
 
 // ownValues are those of flags that are no settings.
 var ownValues = map[string][]string{
-	"torchpe export --to":             {"pytorch"},
-	"torchpe pe export --to":          export.Libraries(),
 	"torchpe pe values --what":        catalogue.Kinds(),
 	"torchpe pe check --what":         catalogue.GivenNames()[4:],
 	"torchpe data positions --method": {pe.GradientsInit, pe.MDSInit},

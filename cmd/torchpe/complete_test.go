@@ -51,8 +51,6 @@ func TestCompletion(t *testing.T) {
 		{"data sequence show rev|", "reverse-string"},
 		{"sweep table|", "table1"},
 		{"sweep resume --launcher s|", "slurm"},
-		{"export runs/a --to |", "pytorch"},
-		{"pe export rope --to n|", "numpy"},
 		{"data positions --method |", "gradients mds"},
 		{"analyze map --method |", "pca mds"},
 		{"export r|", "runs"},

@@ -14,15 +14,15 @@ import (
 
 // exportFlags holds the flags of "torchpe export".
 type exportFlags struct {
-	to, out string
-	member  int
-	force   bool
+	out    string
+	member int
+	force  bool
 }
 
 func newExportCommand() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export RUN --to pytorch --out DIR",
+		Use:   "export RUN --out DIR",
 		Short: "Write a model of a run for PyTorch",
 		Long: `Write one member of a run, finished or not, to a folder for PyTorch:
 
@@ -35,13 +35,12 @@ func newExportCommand() *cobra.Command {
 run of the folder again, also after its weights were trained further. All encodings can be exported,
 and stacks of them. A run of masked prediction or of a text needs its data; models of sequences take
 inputs of the longest length of training.`,
-		Example: `  torchpe export runs/first --to pytorch --out twin
-  torchpe export runs/first --to pytorch --member 2 --out twin2`,
+		Example: `  torchpe export runs/first --out twin
+  torchpe export runs/first --member 2 --out twin2`,
 		Args: oneRun,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.to, "to", "pytorch", "what it is written for: pytorch")
 	fl.StringVar(&f.out, "out", "", "folder to write to")
 	fl.IntVar(&f.member, "member", 0, "member of the ensemble, from 0")
 	fl.BoolVar(&f.force, "force", false, "replace an export in the folder")
@@ -53,10 +52,7 @@ inputs of the longest length of training.`,
 }
 
 func runExport(cmd *cobra.Command, run string, f exportFlags, asJSON bool) error {
-	switch {
-	case f.to != "pytorch":
-		return usagef("--to %s: it is pytorch", f.to)
-	case f.out == "":
+	if f.out == "" {
 		return usagef("--out: name the folder to write to, such as --out twin")
 	}
 	for _, name := range []string{export.WeightsFile, export.ConfigFile, export.SourceFile} {

@@ -20,7 +20,6 @@ func TestExportAndImport(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"export", "run", "--to", "jax", "--out", "twin"}, "--to jax"},
 		{[]string{"export", "run"}, "--out"},
 		{[]string{"export", "run", "--member", "2", "--out", "twin"}, "members 0 to 1"},
 		{[]string{"export", "--out", "twin"}, "name one run directory"},
@@ -35,7 +34,7 @@ func TestExportAndImport(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "twin")); err == nil {
 		t.Error("a mistake wrote a folder")
 	}
-	export := []string{"export", "run", "--to", "pytorch", "--member", "1", "--out", "twin"}
+	export := []string{"export", "run", "--member", "1", "--out", "twin"}
 	if stdout, stderr, code := torchpeIn(t, dir, export...); code != 0 ||
 		!strings.Contains(stdout, "member 1 of run after 9 steps") {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)

@@ -26,13 +26,12 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
   torchpe pe show tisa --heads 12 --layers 12 --dim 768 --tokens 512
   torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
   torchpe pe plot alibi --heads 4 --out alibi.pdf
-  torchpe pe compare learn rope tisa`,
+  torchpe pe plot learn rope tisa --out three.pdf`,
 		Args: noArguments,
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
-		newPECompareCommand(), newPECheckCommand(), newPEVectorsCommand(),
-		newPEExportCommand())
+		newPECheckCommand(), newPEExportCommand())
 	return cmd
 }
 

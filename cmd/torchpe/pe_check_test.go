@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"torchpe/models/pe/vectors"
 )
 
 // checkScript rotates with pairs half a head apart, from place 1 on, and saves by the helper; JAX, where
@@ -87,27 +85,6 @@ func TestPECheckMistakes(t *testing.T) {
 		out, errs, code := here(t, dir, append([]string{"pe", "check"}, strings.Fields(args)...)...)
 		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
 			t.Errorf("pe check %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
-		}
-	}
-}
-
-// TestPEVectors: the files that ship are listed with their licences, and are written.
-func TestPEVectors(t *testing.T) {
-	dir := t.TempDir()
-	out := peRun(t, dir, "vectors")
-	for _, want := range []string{"rope_half_split", "EleutherAI/gpt-neox", "Apache-2.0", "197 cases"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%s is missing in\n%s", want, out)
-		}
-	}
-	peRun(t, dir, "vectors", "--out", "v")
-	for _, name := range vectors.FileNames {
-		body, err := vectors.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(filepath.Join(dir, "v", name)); err != nil || string(got) != string(body) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -4,38 +4,32 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/wording"
 	"torchpe/models/export"
 )
 
 func newPEExportCommand() *cobra.Command {
 	var f instanceFlags
-	var library, out string
+	var out string
 	cmd := &cobra.Command{
-		Use:   "export SCHEME --to pytorch|numpy|jax",
-		Short: "Write a scheme as one Python file for PyTorch, NumPy or JAX",
-		Long: `Write a scheme, with its options and at a given size, as one Python file that needs PyTorch, NumPy
-or JAX alone. Its head holds the formula, the paper and in what implementations differ. It computes
-the same numbers as torchpe; tables that follow from formulas it computes itself.
+		Use:   "export SCHEME",
+		Short: "Write a scheme as one Python file for PyTorch",
+		Long: `Write a scheme, with its options and at a given size, as one Python file that needs PyTorch alone.
+Its head holds the formula, the paper and in what implementations differ. It computes the same
+numbers as torchpe; tables that follow from formulas it computes itself.
 
 Trained numbers, which are initial ones or those of --params, and tables that were drawn or come from
 a graph lie in a .safetensors file of the same name beside it. Without --out the text is printed.`,
-		Example: `  torchpe pe export rope --to pytorch --out rope.py
-  torchpe pe export alibi --to numpy --tokens 32 --dim 64 --heads 8
-  torchpe pe export learn --to jax --params table.json --out learn.py`,
+		Example: `  torchpe pe export rope --out rope.py
+  torchpe pe export alibi --tokens 32 --dim 64 --heads 8
+  torchpe pe export learn --params table.json --out learn.py`,
 		Args: oneScheme,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(export.Libraries(), library) {
-				return usagef("--to %q%s: there are %s", library, wording.Hint(library, export.Libraries()),
-					strings.Join(export.Libraries(), ", "))
-			}
 			if out != "" && filepath.Ext(out) != ".py" {
 				return usagef("--out %s: want a file called .py", out)
 			}
@@ -52,7 +46,7 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 			if out == "" {
 				numbers = i.Scheme.Name + ".safetensors"
 			}
-			m, err := export.NewModule(i.Model(), library, numbers)
+			m, err := export.NewModule(i.Model(), numbers)
 			if err != nil {
 				return usageError{err}
 			}
@@ -67,9 +61,7 @@ a graph lie in a .safetensors file of the same name beside it. Without --out the
 		},
 	}
 	f.add(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&library, "to", "", "library: "+strings.Join(export.Libraries(), ", "))
-	fl.StringVar(&out, "out", "", "file: .py")
+	cmd.Flags().StringVar(&out, "out", "", "file: .py")
 	f.addOptions(cmd)
 	return cmd
 }

@@ -180,10 +180,18 @@ func TestPEPictures(t *testing.T) {
 	if out != "a.svg: alibi, layer 0\n" {
 		t.Errorf("plot prints %q", out)
 	}
-	out = peRun(t, dir, "compare", "learn", "rope", "tisa", "--tokens", "6", "--dim", "8",
+	out = peRun(t, dir, "plot", "learn", "rope", "tisa", "--tokens", "6", "--dim", "8",
 		"--tisa-kernels", "1", "--out", "c.svg")
-	if !strings.Contains(out, "Wennberg") || !strings.Contains(out, "translation invariant") {
-		t.Error(out)
+	for _, want := range []string{"c.svg: learn, rope, tisa, layer 0\n", "Wennberg", "translation invariant",
+		"\nrope\n  (q_2k, q_2k+1)"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in %s", want, out)
+		}
+	}
+	out = peRun(t, dir, "plot", "learn", "rope", "--json", "--out", "d.svg")
+	var entries []struct{ Name string }
+	if err := json.Unmarshal([]byte(out), &entries); err != nil || len(entries) != 2 || entries[1].Name != "rope" {
+		t.Errorf("%v: %s", err, out)
 	}
 	for _, name := range []string{"a.svg", "c.svg"} {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(text), "<svg") {
@@ -198,7 +206,9 @@ func TestPEMistakes(t *testing.T) {
 		`"lern" is unknown; did you mean "learn"?`: "show lern",
 		`"allibi" is unknown; did you mean`:        "plot rope+allibi --out a.svg",
 		"name one scheme":                          "show",
-		"name at least two":                        "compare rope",
+		"torchpe pe plot: name one scheme":         "plot --out a.svg",
+		"--tisa-kernels is no option of alibi, t5": "plot alibi t5 --tisa-kernels 1 --out a.svg",
+		"--params is of one scheme":                "plot learn tisa --params none.json --out a.svg",
 		"--out is missing":                         "values alibi",
 		"want a file called .npy or .json":         "values alibi --out a.csv",
 		"want a file called .pdf or .png or .svg":  "plot alibi --out a.csv",

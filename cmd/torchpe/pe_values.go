@@ -259,6 +259,7 @@ func (f *valuesFlags) writeValues(out io.Writer, i *catalogue.Instance, w catalo
 		i.Scheme.Name, w.Layer, values.Shape, i.Parameters())
 	return nil
 }
+<<<<<<< HEAD
 
 func newPEPlotCommand() *cobra.Command {
 	var f instanceFlags
@@ -423,3 +424,5 @@ func (f *instanceFlags) sideBySide(names []string, settings []catalogue.Setting,
 	}
 	return fig.Save(path, "")
 }
+=======
+>>>>>>> w-e

@@ -52,7 +52,7 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 		}
 	}
 	peRun(t, dir, "plot", "swin", "--positions", "where.csv", "--dim", "8", "--out", "a.svg")
-	peRun(t, dir, "compare", "swin", "2d-fixed", "--positions", "where.csv", "--dim", "8", "--out", "b.svg")
+	peRun(t, dir, "plot", "swin", "2d-fixed", "--positions", "where.csv", "--dim", "8", "--out", "b.svg")
 	for args, want := range map[string]string{
 		"values swin --positions gone.csv --out -":                          "gone.csv: no such file",
 		"values swin --positions gird --out -":                              "or a file",

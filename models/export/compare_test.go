@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -402,7 +401,7 @@ var others = []string{
 	"forgetting: forgetting-window=3 forgetting-scale=0.5",
 	"forgetting: forgetting-direction=bidirectional forgetting-window=4",
 	"learn-fourier: fourier-groups=2 fourier-hidden=5", "grape-m: grape-m=contextual",
-	"grape-m: grape-m=contextual:softplus:heads grape-heads=own", "grape-m: grape-m=rank-2",
+	"grape-m: grape-m=contextual:heads grape-heads=own", "grape-m: grape-m=rank-2",
 	"grape-m: grape-m=rank-2:0.3 positions-from=1", "grape-m: grape-heads=own grape-scale=2",
 	"graphormer: graphormer-degrees=2 graphormer-distances=2", "graphormer: graphormer-edges=simple",
 	"graphormer: graphormer-edges=2", "graphormer: graphormer-edges=5 graphormer-virtual-node=first",
@@ -440,19 +439,13 @@ var others = []string{
 	"random+alibi: random=ruoss",
 }
 
-var listsValues = regexp.MustCompile(` is not one of (.+)$`)
-
-// variants returns a case for each value of every option that lists its values in its error, and
-// those of others.
+// variants returns a case for each value of every option whose values can be listed, and those of
+// others.
 func variants(t *testing.T) (all []oneCase) {
 	t.Helper()
 	for _, s := range pe.Schemes() {
 		for _, o := range s.Options {
-			listed := listsValues.FindStringSubmatch(o.Check("?").Error())
-			if listed == nil {
-				continue
-			}
-			for _, v := range strings.Split(listed[1], ", ") {
+			for _, v := range o.Choices() {
 				if v != o.Code && o.Check(v) == nil {
 					all = append(all, oneCase{pe: s.Name, fidelity: "code", options: pe.Options{o.Name: v}})
 				}

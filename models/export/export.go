@@ -4,7 +4,8 @@
 //
 // model.py is joined from the modules in python/, of which each scheme has one (see source.go). What
 // positions decide is made by them, of config.json; fixed tables that the registry's encodings
-// compute are buffers of the state dict.
+// compute are buffers of the state dict. NewModule writes an encoding without a model, by the same
+// modules.
 package export
 
 import (
@@ -149,7 +150,7 @@ func partsOf(m *models.Model) (all []part, err error) {
 	return all, nil
 }
 
-// configText returns config.json, a setting a line.
+// configText returns config.json.
 func configText(m *models.Model, r Run) (string, error) {
 	c, a := m.Config, m.Encoding.Attention()
 	parts, err := partsOf(m)
@@ -166,10 +167,7 @@ func configText(m *models.Model, r Run) (string, error) {
 	if task == "puzzles" {
 		task = "lst"
 	}
-	settings := []struct {
-		key   string
-		value any
-	}{
+	text, err := settingsText([]setting{
 		{"task", task}, {"tokens", c.Positions.Tokens()}, {"symbols", c.Symbols},
 		{"classes", c.Classes}, {"layers", c.Layers}, {"heads", c.Heads}, {"d_model", c.DModel},
 		{"d_ff", c.FFMultiple * c.DModel}, {"dropout", c.Dropout}, {"pe_dropout", c.PEDropout},
@@ -180,7 +178,18 @@ func configText(m *models.Model, r Run) (string, error) {
 		}},
 		{"encodings", parts},
 		{"positions", positionsOf(c.Positions, parts)}, {"example", shown}, {"run", r},
-	}
+	})
+	return text + "\n", err
+}
+
+// setting is a key of config.json.
+type setting struct {
+	key   string
+	value any
+}
+
+// settingsText returns a JSON object, a setting a line.
+func settingsText(settings []setting) (string, error) {
 	var lines []string
 	for _, s := range settings {
 		text, err := json.Marshal(s.value)
@@ -189,7 +198,7 @@ func configText(m *models.Model, r Run) (string, error) {
 		}
 		lines = append(lines, fmt.Sprintf("  %q: %s", s.key, text))
 	}
-	return "{\n" + strings.Join(lines, ",\n") + "\n}\n", nil
+	return "{\n" + strings.Join(lines, ",\n") + "\n}", nil
 }
 
 // positionsOf returns where tokens lie as config.json has it, with their graph where a part of the

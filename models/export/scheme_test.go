@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"torchpe/data/array/safetensors"
@@ -27,25 +26,20 @@ type built struct {
 	set               map[string][]float64
 }
 
-// writeModules writes the encoding for each library.
-func writeModules(dir string, b built) error {
+// write writes the module of the encoding.
+func (b built) write(dir string) error {
 	return b.with(func(m *models.Model) error {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
-		for _, library := range Libraries() {
-			out, err := NewModule(m, library, "numbers.safetensors")
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(dir, library+".py"), []byte(out.Text), 0o600); err != nil {
-				return err
-			}
-			if err := safetensors.Write(filepath.Join(dir, "numbers.safetensors"), out.Numbers, nil); err != nil {
-				return err
-			}
+		out, err := NewModule(m, "numbers.safetensors")
+		if err != nil {
+			return err
 		}
-		return nil
+		if err := os.WriteFile(filepath.Join(dir, "encoding.py"), []byte(out.Text), 0o600); err != nil {
+			return err
+		}
+		return safetensors.Write(filepath.Join(dir, "numbers.safetensors"), out.Numbers, nil)
 	})
 }
 
@@ -78,14 +72,14 @@ func (b built) with(f func(m *models.Model) error) error {
 		Heads: b.heads, DModel: b.dim, PE: b.scheme, PEOptions: options}})
 }
 
-// writeModules writes the encoding of a case for each library, and beside them inputs with what the
-// encoding's hooks make of them here.
-func (c oneCase) writeModules(t *testing.T, dir string, layer int) error {
+// writeModule writes the module of a case, and beside it inputs with what the encoding's hooks make of
+// them here.
+func (c oneCase) writeModule(t *testing.T, dir string, layer int) error {
 	t.Helper()
 	config := c.config(t)
 	dir = filepath.Join(dir, c.name())
 	b := built{c.pe, config.PEOptions, config.Positions, config.Heads, config.DModel, config.Layers, nil}
-	if err := writeModules(dir, b); err != nil {
+	if err := b.write(dir); err != nil {
 		return err
 	}
 	return b.with(func(m *models.Model) error {
@@ -169,8 +163,8 @@ func distinct(all []oneCase) []oneCase {
 	})
 }
 
-// TestModules: every encoding with each of its options gives the same in its PyTorch, NumPy and JAX
-// modules as here, in float64.
+// TestModules: every encoding with each of its options gives the same in its module as here, in
+// float64.
 func TestModules(t *testing.T) {
 	dir := t.TempDir()
 	var cases []oneCase
@@ -187,7 +181,7 @@ func TestModules(t *testing.T) {
 	}
 	cases = distinct(cases)
 	for i, c := range cases {
-		if err := c.writeModules(t, dir, i%2); err != nil {
+		if err := c.writeModule(t, dir, i%2); err != nil {
 			t.Errorf("%s: %v", c.name(), err)
 		}
 	}
@@ -225,5 +219,5 @@ func compareModules(t *testing.T, dir string, folders int, most float64) {
 	if number != folders {
 		t.Errorf("%d results of %d folders", number, folders)
 	}
-	t.Logf("%d modules for each of %s; largest difference %.1e", number, strings.Join(Libraries(), ", "), worst)
+	t.Logf("%d modules; largest difference %.1e", number, worst)
 }

@@ -12,8 +12,8 @@ import (
 	"torchpe/models/pe"
 )
 
-// sources are the parts of model.py: modules that import each other. One that a run's model needs is
-// copied into its model.py in place of the import.
+// sources are the parts of the Python files: modules that import each other. One that a file needs is
+// copied into it in place of the import.
 //
 //go:embed python/*.py
 var sources embed.FS
@@ -97,23 +97,32 @@ func (a *assembly) add(name string) error {
 
 // source returns model.py for a model, which begins with a docstring of this text.
 func source(about string, c models.Config) (string, error) {
-	a := assembly{done: map[string]bool{}}
-	of, parts := modules(), strings.Split(c.PE, "+")
-	names := []string{"encoding"}
+	names := append(encodingModules(strings.Split(c.PE, "+")), "transformer", taskOf(c), "load")
+	return program(about, "", names)
+}
+
+// encodingModules returns the names of the modules that the encodings parts need.
+func encodingModules(parts []string) []string {
+	of, names := modules(), []string{"encoding"}
 	for _, part := range parts {
 		names = append(names, of[part])
 	}
 	if len(parts) > 1 {
 		names = append(names, "stack")
 	}
-	names = append(names, "transformer", taskOf(c), "load")
+	return names
+}
+
+// program joins modules to a Python file that begins with a docstring; constants follow the imports.
+func program(about, constants string, names []string) (string, error) {
+	a := assembly{done: map[string]bool{}}
 	for _, name := range names {
 		if err := a.add(name); err != nil {
 			return "", err
 		}
 	}
 	about = strings.NewReplacer(`\`, `\\`, `"""`, `'''`).Replace(about)
-	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s\n\n\n%s\n", about, a.importLines(),
+	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s%s\n\n\n%s\n", about, a.importLines(), constants,
 		strings.Join(a.bodies, "\n\n\n")), nil
 }
 
@@ -136,7 +145,7 @@ func (a *assembly) importLines() string {
 	})
 	var standard, torch []string
 	for _, line := range a.imports {
-		if strings.Contains(line, "torch") || strings.Contains(line, "numpy") || strings.Contains(line, "jax") {
+		if strings.Contains(line, "torch") {
 			torch = append(torch, line)
 		} else {
 			standard = append(standard, line)

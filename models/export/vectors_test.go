@@ -85,7 +85,7 @@ func byHeads(a petest.Array) petest.Array {
 	return out
 }
 
-// TestModulesVectors: the modules for all libraries give what other people's code gave.
+// TestModulesVectors: the modules give what other people's code gave.
 func TestModulesVectors(t *testing.T) {
 	dir, number := t.TempDir(), 0
 	for _, v := range byVectors {
@@ -114,7 +114,7 @@ func TestModulesVectors(t *testing.T) {
 	compareModules(t, dir, number, 1e-9)
 }
 
-// write writes the modules of a scheme with the inputs and outputs of the case.
+// write writes the module of a scheme with the inputs and outputs of the case.
 func (c vectorCase) write(dir, name string, options pe.Options, params, outputs map[string]string) error {
 	at, heads, width := pe.Line(c.int("n")), max(1, c.int("heads")), 8
 	if rows := max(c.int("H"), c.int("Wh")); rows > 0 {
@@ -130,7 +130,7 @@ func (c vectorCase) write(dir, name string, options pe.Options, params, outputs 
 	for to, from := range params {
 		set[to] = c.Params[from].Values
 	}
-	if err := writeModules(dir, built{name, options, at, heads, heads * width, 1, set}); err != nil {
+	if err := (built{name, options, at, heads, heads * width, 1, set}).write(dir); err != nil {
 		return err
 	}
 	n := at.Tokens()

@@ -140,7 +140,7 @@ func splitRows(rows torchpe.Tensor, heads int) torchpe.Tensor {
 type window struct{ rows, columns int }
 
 func windowOf(p Positions) window {
-	rows, columns := p.extent()
+	rows, columns := p.Extent()
 	return window{rows, columns}
 }
 

@@ -62,7 +62,7 @@ type bipe struct {
 }
 
 func newBiPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	rows, columns := c.Positions.extent()
+	rows, columns := c.Positions.Extent()
 	b := &bipe{
 		places: c.Options.Int(bipePlaces.Name),
 		causal: c.Options.Text(bipeDirection.Name) == "causal",

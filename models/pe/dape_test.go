@@ -72,7 +72,7 @@ func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Set[name+"weight"], sp.Set[name+"bias"] = tapsFirst(w, kernel), b.Values
 		nothing[name+"weight"], nothing[name+"bias"] = make([]float64, len(w.Values)), make([]float64, len(b.Values))
 	}
-	out := petest.LogitsOf(sp.Model(t), scores, sp.Positions)
+	out := petest.LogitsOf(sp.Model(t), 0, scores, sp.Positions)
 	sp.Set = nothing
 	return petest.Outputs{"base_bias": petest.AddedToLogits(sp.Model(t), 0, sp.Positions),
 		"out": out, "out_causal": out}

@@ -11,9 +11,8 @@
 // contextual one; all is own to each layer, and theta shared by heads unless --grape-heads says
 // otherwise. As published the turn goes the other way than that of rope: with the halves of a head
 // exchanged it is that of rope.
-// contextual has options after colons: softplus for omega = softplus(W x + b), which the published
-// code's comments and its start of b (softplus(b) = 0.001, W = 0) say and its formula does not, and
-// heads for an omega of each head. rank-2:0.3 has w = 0.3 in place of 1; the published code has no
+// contextual:heads has an omega of each head. The published code starts b so that softplus(b) = 0.001,
+// with W = 0, though its omega is a sigmoid. rank-2:0.3 has w = 0.3 in place of 1; the published code has no
 // such form, the paper has.
 
 package pe
@@ -32,7 +31,7 @@ var (
 		Check: func(v string) error {
 			_, err := grapeRotation(v)
 			return err
-		}, Help: "form of grape-m: commuting, contextual (:softplus, :heads), or rank-2 (:w)"}
+		}, Help: "form of grape-m: commuting, contextual (:heads), or rank-2 (:w)"}
 	grapeHeads = Option{Name: "grape-heads", Default: "shared", Check: oneOf("shared", "own"),
 		Help: "whether heads of grape-m share their frequencies"}
 	grapeScale = Option{Name: "grape-scale", Default: "16", Check: positive,
@@ -47,7 +46,7 @@ func init() {
 		Title:   "Group Representational Position Encoding", Year: 2025,
 		Reference: "Zhang et al. 2025, arXiv 2512.07805; model-architectures/GRAPE",
 		Differ: "turns the other way than rope, with the same logits; the published contextual form " +
-			"has a sigmoid, its comments and start a softplus: --grape-m contextual:softplus",
+			"has a sigmoid, its comments say a softplus",
 		Formula: "commuting: (x_j, x_j+Dh/2) turned by -p theta_j;  contextual: by -theta_j " +
 			"sum_{s<p} sigmoid((W x_s + b)/c)\n" +
 			"rank-2: G(p) = exp(p w (a b^T - b a^T));  theta, W, b and a trained",
@@ -64,9 +63,9 @@ func init() {
 
 // grape says which form --grape-m names.
 type grape struct {
-	kind            string
-	softplus, heads bool
-	w               float64
+	kind  string
+	heads bool
+	w     float64
 }
 
 // grapeRotation parses --grape-m.
@@ -77,14 +76,12 @@ func grapeRotation(text string) (grape, error) {
 	for _, part := range parts[1:] {
 		w, notNumber := strconv.ParseFloat(part, 64)
 		switch {
-		case g.kind == "contextual" && part == "softplus":
-			g.softplus = true
 		case g.kind == "contextual" && part == "heads":
 			g.heads = true
 		case g.kind == "rank-2" && notNumber == nil && w > 0 && !math.IsInf(w, 1):
 			g.w = w
 		default:
-			err = fmt.Errorf("%q: %q says nothing after %s: contextual takes softplus and heads, "+
+			err = fmt.Errorf("%q: %q says nothing after %s: contextual takes heads, "+
 				"rank-2 a number above 0", text, part, g.kind)
 		}
 	}
@@ -191,12 +188,7 @@ func (h *contextualHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
 // phase returns Phi [E,B,N,H or 1].
 func (h *contextualHooks) phase(a Attn) torchpe.Tensor {
 	omega := torchpe.Linear(a.X, h.w.Select(1, a.Layer), h.b.Select(1, a.Layer))
-	if h.g.softplus {
-		omega = omega.Softplus()
-	} else {
-		omega = omega.MulScalar(1 / h.g.scale).Sigmoid()
-	}
-	return h.before.MatMul(omega)
+	return h.before.MatMul(omega.MulScalar(1 / h.g.scale).Sigmoid())
 }
 
 // planeHooks turn one plane of a head, that of a and b.

@@ -15,7 +15,7 @@ func TestGrapeM(t *testing.T) {
 		Scheme: "grape-m", Shift: petest.Unmoved,
 		Variants: []petest.Variant{
 			petest.Code("positions-from", "1"), petest.Code("rope-base", "100"), petest.Code("grape-m", "contextual"),
-			petest.Code("grape-m", "contextual:softplus:heads", "grape-heads", "own"), petest.Code("grape-m", "rank-2"),
+			petest.Code("grape-m", "contextual:heads", "grape-heads", "own"), petest.Code("grape-m", "rank-2"),
 			petest.Code("grape-m", "rank-2:0.3", "positions-from", "1"),
 			petest.Code("grape-heads", "own").For(2), petest.Code("grape-scale", "2"),
 			petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
@@ -24,8 +24,8 @@ func TestGrapeM(t *testing.T) {
 		Refuse: []petest.Refusal{
 			petest.Refuse("an odd head width", petest.Spec{DModel: 6, Heads: 2}, "grape-m",
 				"head width 3 = 6/2", "odd"),
-			petest.Refuse("a gate of rank-2", petest.Spec{Given: pe.Options{"grape-m": "rank-2:softplus"}},
-				"--grape-m", `"softplus" says nothing after rank-2`),
+			petest.Refuse("a gate of rank-2", petest.Spec{Given: pe.Options{"grape-m": "rank-2:heads"}},
+				"--grape-m", `"heads" says nothing after rank-2`),
 		},
 	})
 }

@@ -3,13 +3,11 @@ package pe
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Graph joins the places of tokens, its nodes 0..V-1, by weighted edges.
 type Graph struct {
 	weights [][]float64 // [V][V], 0 where there is no edge
-	in, out []int       // degrees as given; nil where edges are counted
 }
 
 // GraphOf returns the graph of an adjacency matrix [V][V]: the weight of the edge from row to
@@ -40,34 +38,14 @@ func LoopedGraphOf(weights [][]float64) (*Graph, error) {
 	return &Graph{weights: weights}, nil
 }
 
-// WithDegrees returns the graph with given numbers of edges to and from each node in place of those
-// of its weights, as of a graph with several edges between two nodes, or of a part of a larger one.
-func (g *Graph) WithDegrees(in, out []int) (*Graph, error) {
-	for _, degrees := range [][]int{in, out} {
-		if len(degrees) != g.Nodes() {
-			return nil, fmt.Errorf("%d degrees for %d nodes", len(degrees), g.Nodes())
-		}
-		for node, degree := range degrees {
-			if degree < 0 {
-				return nil, fmt.Errorf("degree %d of node %d: a number of edges is not negative",
-					degree, node)
-			}
-		}
-	}
-	return &Graph{weights: g.weights, in: slices.Clone(in), out: slices.Clone(out)}, nil
-}
-
 // Nodes returns V.
 func (g *Graph) Nodes() int { return len(g.weights) }
 
 // Weight returns the weight of the edge from i to j; 0 where there is none.
 func (g *Graph) Weight(i, j int) float64 { return g.weights[i][j] }
 
-// Degrees returns the number of edges that lead to and from each node, or the numbers given.
+// Degrees returns the number of edges that lead to and from each node.
 func (g *Graph) Degrees() (in, out []int) {
-	if g.in != nil {
-		return slices.Clone(g.in), slices.Clone(g.out)
-	}
 	in, out = make([]int, g.Nodes()), make([]int, g.Nodes())
 	for i, row := range g.weights {
 		for j, w := range row {

@@ -148,7 +148,7 @@ func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 
 // factsOf reads a graph; with a virtual node, without the edges of the node at the first place.
 func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
-	given, n := g, g.Nodes()
+	n := g.Nodes()
 	weights := make([][]float64, n)
 	f.kind = make([][]int, n)
 	for i := range n {
@@ -168,9 +168,7 @@ func factsOf(g *Graph, virtual bool, hops int) (f graphFacts, err error) {
 	if g, err = GraphOf(weights); err != nil {
 		return f, err
 	}
-	if f.in, f.out = g.Degrees(); given.in != nil {
-		f.in, f.out = given.Degrees()
-	}
+	f.in, f.out = g.Degrees()
 	f.distance = g.Distances()
 	for i, row := range f.distance {
 		for j, d := range row {

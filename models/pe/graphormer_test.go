@@ -157,42 +157,28 @@ func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 		return all
 	}
-	var err error
-	if p.Graph, err = p.Graph.WithDegrees(degrees("in"), degrees("out")); err != nil {
-		c.Lacks(t, "%v", err)
-	}
 	in, outgoing := c.Param(t, "in_degree_encoder.weight"), c.Param(t, "out_degree_encoder.weight")
 	sp := petest.Spec{
 		Scheme: "graphormer", Layers: 1, DModel: d, Positions: p,
 		Given: pe.Options{"graphormer-virtual-node": "first", "graphormer-degrees": fmt.Sprint(in.Shape[0] - 2)},
 		Set:   map[string][]float64{"pe.in": in.Values[d:], "pe.out": outgoing.Values[d:]},
 	}
-	for i, v := range petest.Added(sp.Model(t), 0, sp.Positions).Values {
+	m := sp.Model(t)
+	pe.SetDegrees(m.Encoding, degrees("in"), degrees("out"))
+	for i, v := range petest.Added(m, 0, sp.Positions).Values {
 		out.Values[i] += v
 	}
 	return petest.Outputs{"node_features_with_graph_token": out}
 }
 
-// TestGraphormerGivenDegrees: degrees as given choose the rows, whatever the edges are; more than
-// the table has take its last.
-func TestGraphormerGivenDegrees(t *testing.T) {
-	g, err := pe.GraphOf([][]float64{{0, 1}, {1, 0}})
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestGraphormerDegrees: degrees choose the rows of the tables; more than a table has take its last.
+func TestGraphormerDegrees(t *testing.T) {
 	p := pe.Line(2)
-	if p.Graph, err = g.WithDegrees([]int{2, 7}, []int{0, 3}); err != nil {
-		t.Fatal(err)
-	}
 	m := petest.Spec{Scheme: "graphormer", Layers: 1, DModel: 1, Positions: p,
 		Given: pe.Options{"graphormer-degrees": "3"},
 		Set:   map[string][]float64{"pe.in": {1, 2, 3, 4}, "pe.out": {10, 20, 30, 40}}}.Model(t)
+	pe.SetDegrees(m.Encoding, []int{2, 7}, []int{0, 3})
 	petest.Near(t, "added", petest.Added(m, 0, p), petest.Array{Shape: []int{2, 1}, Values: []float64{13, 44}}, 0)
-	for _, degrees := range [][]int{{1}, {1, -1}} {
-		if _, err := g.WithDegrees(degrees, degrees); err == nil {
-			t.Errorf("degrees %v of two nodes are no error", degrees)
-		}
-	}
 }
 
 // TestGraphormerPaths: hops of paths on a graph with several shortest ones, by hand: Floyd and

@@ -54,7 +54,7 @@ func kerpleVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Set["pe.weights-"+string(letter)] = c.Param(t, "wei_"+string(letter)).Values
 	}
 	m := sp.Model(t)
-	out := petest.LogitsOf(m, scores, sp.Positions)
+	out := petest.LogitsOf(m, 0, scores, sp.Positions)
 	return petest.Outputs{"bias": petest.AddedToLogits(m, 0, sp.Positions), "out": out, "out_causal": out}
 }
 

@@ -112,7 +112,7 @@ func (p Positions) String() string {
 		}
 		return fmt.Sprintf("%d points in %d dimensions", len(p.Points), len(p.Points[0]))
 	case p.Cells != nil:
-		rows, columns := p.extent()
+		rows, columns := p.Extent()
 		return fmt.Sprintf("a grid of %d x %d", rows, columns)
 	case p.Graph != nil:
 		return fmt.Sprintf("a graph of %d nodes", p.Graph.Nodes())
@@ -120,8 +120,8 @@ func (p Positions) String() string {
 	return fmt.Sprintf("a line of %d", p.Tokens())
 }
 
-// extent returns the rows and columns of the smallest grid from cell {0, 0} that holds all cells.
-func (p Positions) extent() (rows, columns int) {
+// Extent returns the rows and columns of the smallest grid from cell {0, 0} that holds all cells.
+func (p Positions) Extent() (rows, columns int) {
 	for _, cell := range p.Cells {
 		rows, columns = max(rows, cell[0]+1), max(columns, cell[1]+1)
 	}

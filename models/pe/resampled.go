@@ -87,7 +87,7 @@ func newResampled(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			Fits(c.Positions); err != nil {
 			return nil, err
 		}
-		newRows, newColumns := c.Positions.extent()
+		newRows, newColumns := c.Positions.Extent()
 		kernel := kernels[by]
 		ofRow, ofColumn := kernel.resize(rows, newRows), kernel.resize(columns, newColumns)
 		for i, at := range c.Positions.Index {

@@ -129,7 +129,7 @@ func dinoFrequencies(c Config) ([]float64, error) {
 // dinoPlaces returns the coordinates {row, column} of the tokens on the grid, one token after the
 // other.
 func dinoPlaces(c Config, built [][]float64) []float64 {
-	rows, columns := c.Positions.extent()
+	rows, columns := c.Positions.Extent()
 	sides := [2]float64{float64(rows), float64(columns)}
 	switch c.Options.Text(dinoNormalize.Name) {
 	case "max":

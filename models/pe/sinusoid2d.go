@@ -71,7 +71,7 @@ func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	write, scale := sinusoidRow(layout, base, width), [2]float64{1, 1}
 	if c.Options.Bool(gridNormalize.Name) {
-		rows, columns := c.Positions.extent()
+		rows, columns := c.Positions.Extent()
 		for axis, places := range []int{rows, columns} {
 			scale[axis] = 2 * math.Pi / (from + float64(places-1) + 1e-6)
 		}

@@ -16,7 +16,6 @@
 package pe
 
 import (
-	"fmt"
 	"math"
 
 	"torchpe/torchpe"
@@ -25,7 +24,7 @@ import (
 var (
 	swinV2Width = Option{Name: "swin-v2-width", Default: "512", Check: whole(1, 1<<16),
 		Help: "width of the network of swin-v2"}
-	swinV2Pretrained = Option{Name: "swin-v2-pretrained", Default: "0", Check: gridOrZero,
+	swinV2Pretrained = Option{Name: "swin-v2-pretrained", Default: "0", Check: orWord(gridSize, "0"),
 		Help: "grid RxC that the network of swin-v2 was trained on; 0 for the present one"}
 )
 
@@ -50,26 +49,6 @@ func init() {
 	})
 }
 
-// gridOrZero checks that a value is 0 or a grid such as 8x8.
-func gridOrZero(v string) error {
-	if v == "0" {
-		return nil
-	}
-	if w, err := gridOf(v); err != nil || w.rows < 1 || w.columns < 1 {
-		return fmt.Errorf("%q is neither 0 nor a grid as in 8x8", v)
-	}
-	return nil
-}
-
-// gridOf reads a grid such as 8x8.
-func gridOf(v string) (w window, err error) {
-	var rest string
-	if n, _ := fmt.Sscanf(v, "%dx%d%s", &w.rows, &w.columns, &rest); n != 2 {
-		err = fmt.Errorf("%q is no grid as in 8x8", v)
-	}
-	return w, err
-}
-
 type swinV2 struct {
 	coordinates *torchpe.Param // [E,(2R-1)(2C-1),2]: c
 	inW, inB    *torchpe.Param // [E,L,width,2], [E,L,width]
@@ -83,7 +62,7 @@ func newSwinV2(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	w := windowOf(c.Positions)
 	trained := w
 	if v := c.Options.Text(swinV2Pretrained.Name); v != "0" {
-		trained, _ = gridOf(v)
+		trained.rows, trained.columns, _ = parseGrid(v) // which Build has checked
 	}
 	width := c.Options.Int(swinV2Width.Name)
 	return &swinV2{

@@ -53,16 +53,17 @@ func TestPlacesOfTokens(t *testing.T) {
 				continue
 			}
 			o.Null, o.Permutations = Moran, 199
-			got, _, err := Networks(models, f.modules, o)
+			got, _, err := Networks(append(models, models[0]), f.modules, o) // as two members of one run
 			if err != nil {
 				t.Fatalf("%+v: %v", o, err)
 			}
-			p := got[0].Blocks[0].P
 			if i == 0 {
-				want = p
+				want = got[0].Blocks[0].P
 			}
-			if p != want || !p.known() || got[0].PlacesFrom == "" {
-				t.Errorf("%+v: p = %v by %s, want %v", o, p, got[0].PlacesFrom, want)
+			for _, n := range got {
+				if p := n.Blocks[0].P; p != want || !p.known() || n.PlacesFrom == "" {
+					t.Errorf("%+v: p = %v by %s, want %v", o, p, n.PlacesFrom, want)
+				}
 			}
 		}
 	}

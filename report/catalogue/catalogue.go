@@ -165,13 +165,11 @@ func family(f pe.Facts) string {
 	return families[k]
 }
 
-// Entries describes all schemes, by name.
+// Entries describes all schemes, by name. The setting gives no options.
 func Entries(s Setting) ([]Entry, error) {
 	var all []Entry
 	for _, scheme := range pe.Schemes() {
-		own := s
-		own.Given = nil
-		e, err := Describe(scheme, own)
+		e, err := Describe(scheme, s)
 		if err != nil {
 			return nil, err
 		}

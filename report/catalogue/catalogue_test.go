@@ -467,21 +467,21 @@ func TestPlot(t *testing.T) {
 			continue
 		}
 		i := instance(t, name, Setting{Size: pe.Size{Tokens: 6, DModel: 24, Heads: 2, Layers: 2}})
-		if _, err := Plot(i, 0); err != nil {
+		if _, err := Plot([]*Instance{i}, 0); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Plot(instance(t, "nope",
-		Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}}), 0); err == nil ||
+	if _, err := Plot([]*Instance{instance(t, "nope",
+		Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})}, 0); err == nil ||
 		!strings.Contains(err.Error(), "torchpe pe show nope") {
 		t.Errorf("nope is drawn: %v", err)
 	}
 	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})
 	i.X = wavy(1, 6, 8)
-	if _, err := Plot(i, 0); err != nil {
+	if _, err := Plot([]*Instance{i}, 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := Plot(i, 1); err == nil || !strings.Contains(err.Error(), "adds nothing in layer 1") {
+	if _, err := Plot([]*Instance{i}, 1); err == nil || !strings.Contains(err.Error(), "adds nothing in layer 1") {
 		t.Error(err)
 	}
 }

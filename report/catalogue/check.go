@@ -367,22 +367,13 @@ func (i *Instance) rotationTable(o Output) (array.Array, error) {
 		return a, nil
 	}
 	columns := make([]int, 2*pairs)
-	half := i.options()["rope-layout"] == "half"
+	half := i.options["rope-layout"] == "half"
 	for k := range columns {
 		if columns[k] = k / 2; half {
 			columns[k] = k % pairs
 		}
 	}
 	return selectAlong(a, 1, columns), nil
-}
-
-// options returns the value of every option.
-func (i *Instance) options() pe.Options {
-	resolved, err := i.Setting.options(i.Scheme)
-	if err != nil { // Build resolved them
-		return pe.Options{}
-	}
-	return resolved
 }
 
 // errNoEffect is of a change that a scheme has no use for.

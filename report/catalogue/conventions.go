@@ -3,7 +3,6 @@ package catalogue
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,14 +83,11 @@ var usualValues = map[string][]string{
 // optionsWithoutNumbers are options that change no number that can be compared.
 var optionsWithoutNumbers = []string{"attention-bias", "attention-init", "fixed-pe-dropout", "pe-placement"}
 
-var listed = regexp.MustCompile(` is not one of (.+)$`)
-
 // values returns those of an option that are tried, the given one first.
 func values(o pe.Option, now string, headWidth int) []string {
-	var all []string
-	switch m := listed.FindStringSubmatch(fmt.Sprint(o.Check("?"))); {
-	case m != nil:
-		all = strings.Split(m[1], ", ")
+	all := o.Choices()
+	switch {
+	case all != nil:
 	case o.Name == "rope-dims":
 		all = []string{"all"}
 		for _, part := range []int{2, 4} {
@@ -251,7 +247,7 @@ func fromOne(t *trial) error {
 	case t.at.Cells == nil:
 		t.at, t.queries = pe.Line(n+1), indices(1, n)
 	default:
-		rows, columns := gridSize(t.at)
+		rows, columns := t.at.Extent()
 		if rows*columns != n {
 			return errNoEffect
 		}
@@ -264,13 +260,6 @@ func fromOne(t *trial) error {
 	}
 	t.keys = t.queries
 	return nil
-}
-
-func gridSize(p pe.Positions) (rows, columns int) {
-	for _, cell := range p.Cells {
-		rows, columns = max(rows, cell[0]+1), max(columns, cell[1]+1)
-	}
-	return rows, columns
 }
 
 // swapCells exchanges the first two coordinates.
@@ -290,7 +279,7 @@ func byColumns(t *trial) error {
 	if t.at.Cells == nil {
 		return errNoEffect
 	}
-	rows, columns := gridSize(t.at)
+	rows, columns := t.at.Extent()
 	if rows*columns != t.at.Tokens() {
 		return errNoEffect
 	}
@@ -361,7 +350,7 @@ func swapSines(i *Instance) error {
 // swapColumns exchanges sines and cosines of a table: neighbouring columns, or where all sines come
 // first the halves of each coordinate's columns.
 func swapColumns(i *Instance, old []float64) error {
-	d, layout := i.Setting.DModel, i.options()["sinusoid-layout"]
+	d, layout := i.Setting.DModel, i.options["sinusoid-layout"]
 	neighbours := layout == "interleaved" || layout == "tutorial"
 	block := d
 	if n := map[pe.Need]int{pe.NeedsGrid: 2, pe.NeedsSpace: 3}[i.Scheme.Needs]; n > 0 {

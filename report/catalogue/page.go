@@ -151,7 +151,7 @@ func section(b *strings.Builder, e Entry) {
 }
 
 // markedFlags finds options in a sentence, with the value that follows them.
-var markedFlags = regexp.MustCompile(`--[a-z0-9-]+( (contextual:softplus|false|[0-9.]+))?`)
+var markedFlags = regexp.MustCompile(`--[a-z0-9-]+( (false|[0-9.]+))?`)
 
 // when returns the conditions under which a scheme is useful, by its entry.
 func when(e Entry) string {

@@ -145,14 +145,7 @@ func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
 	if err != nil {
 		return picture{}, err
 	}
-	h, n, dh := shape[0], shape[1], shape[2]
-	t := array.Array{Shape: []int{n, h * dh}, Data: make([]float64, h*n*dh)}
-	for head := range h {
-		for token := range n {
-			copy(t.Data[token*h*dh+head*dh:], q.Data[(head*n+token)*dh:(head*n+token+1)*dh])
-		}
-	}
-	p := i.table(t)
+	p := i.table(merged(q))
 	p.matrices[0].Title = "added to what q and k are made of"
 	return p, nil
 }
@@ -315,8 +308,16 @@ func ticks(n int) []string {
 	return labels
 }
 
-// Plot draws the pictures of an instance: matrices above, their means against the distance below.
-func Plot(i *Instance, layer int) (*figure.Figure, error) {
+// Plot draws one instance in full, or several side by side.
+func Plot(all []*Instance, layer int) (*figure.Figure, error) {
+	if len(all) == 1 {
+		return plotOne(all[0], layer)
+	}
+	return plotSideBySide(all, layer)
+}
+
+// plotOne draws the pictures of an instance: matrices above, their means against the distance below.
+func plotOne(i *Instance, layer int) (*figure.Figure, error) {
 	all, err := i.pictures(layer)
 	if err != nil {
 		return nil, err
@@ -359,9 +360,9 @@ func noteOf(all []*Instance, layer int) string {
 	return all[0].note(layer)
 }
 
-// PlotSideBySide draws instances in a column each: the first matrix, and its means against the
+// plotSideBySide draws instances in a column each: the first matrix, and its means against the
 // distance.
-func PlotSideBySide(all []*Instance, layer int) (*figure.Figure, error) {
+func plotSideBySide(all []*Instance, layer int) (*figure.Figure, error) {
 	const most = 6
 	if len(all) > most {
 		return nil, fmt.Errorf("%d schemes: a figure holds at most %d", len(all), most)

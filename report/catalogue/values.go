@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -35,6 +36,7 @@ type Instance struct {
 	X         array.Array // embeddings [N,D] to draw responses to; none where Data is nil
 
 	encoding pe.Encoding
+	options  pe.Options // every option of the scheme
 	params   *torchpe.ParamSet
 	seed     uint64
 	weights  map[string][]float64 // of given projections, by their names in a checkpoint
@@ -52,7 +54,7 @@ func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance,
 	if err != nil {
 		return nil, err
 	}
-	i := &Instance{Scheme: scheme, Setting: s, Positions: at, seed: from.Seed,
+	i := &Instance{Scheme: scheme, Setting: s, Positions: at, options: options, seed: from.Seed,
 		params: torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)}
 	i.encoding, err = scheme.Build(pe.Config{
 		Members: 1, Layers: s.Layers, Heads: s.Heads, DModel: s.DModel, Positions: at,
@@ -70,6 +72,16 @@ func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance,
 
 // Close frees the parameters.
 func (i *Instance) Close() { i.params.Close() }
+
+// Model returns the scheme with its parameters as part of a model that has nothing else.
+func (i *Instance) Model() *models.Model {
+	s := i.Setting
+	return &models.Model{
+		Config: models.Config{Positions: i.Positions, Layers: s.Layers, Heads: s.Heads, DModel: s.DModel,
+			PE: i.Scheme.Name, PEOptions: i.options},
+		Params: i.params, Encoding: i.encoding,
+	}
+}
 
 // sites returns the places where the scheme acts.
 func (i *Instance) sites() pe.Site { return i.encoding.Sites() }

@@ -28,8 +28,7 @@ class GrapeM(Encoding):
             angles = self.p[:, None] * (logs / self.scale).exp()
         else:
             omega = F.linear(a.x, self.omega_weight[a.layer], self.omega_bias[a.layer])
-            omega = F.softplus(omega) if "softplus" in self.words else (omega / self.scale).sigmoid()
-            phase = (self.before @ omega).transpose(1, 2)  # [B, G, N]
+            phase = (self.before @ (omega / self.scale).sigmoid()).transpose(1, 2)  # [B, G, N]
             angles = phase[..., None] * logs.exp()
         cos, sin = angles.cos(), -angles.sin()
         return rotate(a.q, cos, sin, True), rotate(a.k, cos, sin, True), a.v

@@ -1,9 +1,21 @@
+import json
+import os
+
+import torch
+
 from encoding import ENCODINGS, Attn
 from fixed import TABLES, Places
+from weights import read_safetensors
+
+CONFIG = json.loads(SETTINGS)
 
 
-def make(given, dtype):
-    """Returns the encoding of CONFIG with its fixed tables, and other numbers from given, by name."""
+def build(dtype=torch.float32):
+    """Returns the encoding of CONFIG, an nn.Module: build().embed(layer, x) is what it makes of the input
+    [B, N, D] of a layer, attention(build(), layer, q, k, v) what it makes of attention."""
+    given = {}
+    if NUMBERS:
+        given = read_safetensors(os.path.join(os.path.dirname(os.path.abspath(__file__)), NUMBERS))
     parts = CONFIG["encodings"]
     stack = len(parts) > 1
     pe = ENCODINGS["+" if stack else parts[0]["scheme"]](CONFIG, parts if stack else parts[0]).to(dtype)
@@ -13,12 +25,13 @@ def make(given, dtype):
             tables = TABLES[scheme](part["options"], Places(CONFIG))
         for name in [*part["parameters"], *part["buffers"]]:
             value = tables[name] if name in tables else given[scheme + "." + name if stack else name]
-            getattr(pe[scheme] if stack else pe, name).data.copy_(as_tensor(value))
+            value = torch.as_tensor(value, dtype=torch.float64)
+            getattr(pe[scheme] if stack else pe, name).data.copy_(value)
     pe.begin(1, None)
     return pe
 
 
-def attention_of(pe, layer, q, k, v, x=None, project=None):
+def attention(pe, layer, q, k, v, x=None, project=None):
     """Returns queries and keys [B, H, N, Dh] as the encoding leaves them, the logits [B, H, N, N] before
     mask and softmax, and the output [B, H, N, Dh].
 
@@ -32,7 +45,7 @@ def attention_of(pe, layer, q, k, v, x=None, project=None):
     logits = pe.logits(a, a.q @ a.k.transpose(-1, -2) * a.scale)
     seen = logits / around["temperature"]
     if around["causal"]:  # a token sees those whose place is not after its own
-        place = as_tensor(CONFIG["positions"]["index"]).to(seen.device)
+        place = torch.tensor(CONFIG["positions"]["index"], device=seen.device)
         seen = seen.masked_fill(place[None, :] > place[:, None], float("-inf"))
     weights = seen.softmax(-1)
     return a.q, a.k, logits, pe.output(a, weights, weights @ a.v)

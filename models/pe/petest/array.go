@@ -97,15 +97,12 @@ func (a *Array) flatten(nested any, shape []int) error {
 	return nil
 }
 
-// tolerance bounds the difference of got and want: absolute, and relative to want.
-type tolerance struct{ absolute, relative float64 }
-
 // exactly allows rounding of a few products in float64.
-var exactly = tolerance{1e-12, 1e-12}
+var exactly = Tolerance{1e-12, 1e-12}
 
 // compare returns an error that names the first element that differs. Where want is NaN (masked)
 // got may be anything.
-func compare(got, want Array, tol tolerance) error {
+func compare(got, want Array, tol Tolerance) error {
 	if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
 		return fmt.Errorf("shape %v, want %v", got.Shape, want.Shape)
 	}
@@ -113,7 +110,7 @@ func compare(got, want Array, tol tolerance) error {
 		if math.IsNaN(w) {
 			continue
 		}
-		if d := math.Abs(got.Values[i] - w); !(d <= tol.absolute+tol.relative*math.Abs(w)) {
+		if d := math.Abs(got.Values[i] - w); !(d <= tol.Atol+tol.Rtol*math.Abs(w)) {
 			return fmt.Errorf("element %d of %v is %g, want %g (off by %.1e)",
 				i, got.Shape, got.Values[i], w, d)
 		}
@@ -145,7 +142,7 @@ func finite(values []float64) bool {
 }
 
 // near returns an error where any intermediate of the one run differs from that of the other.
-func near(got, want map[string]Array, tol tolerance) error {
+func near(got, want map[string]Array, tol Tolerance) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d intermediates, want %d", len(got), len(want))
 	}

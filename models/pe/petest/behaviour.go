@@ -42,7 +42,7 @@ func checkPermutation(tr trial) error {
 	}
 	moved.positions = b.positions
 	blind := m.Encoding.Sites() == 0 && !m.Encoding.Attention().Causal
-	switch err := near(moved.forward(m), want, tolerance{1e-9, 1e-9}); {
+	switch err := near(moved.forward(m), want, Tolerance{1e-9, 1e-9}); {
 	case blind && err != nil:
 		return fmt.Errorf("a scheme that acts nowhere feels the order of tokens: %w", err)
 	case !blind && err == nil:
@@ -75,7 +75,7 @@ func checkShift(tr trial) error {
 		}
 		return found
 	}
-	switch err := near(run(tr.Apart[1]), run(tr.Apart[0]), tolerance{1e-11, 1e-11}); {
+	switch err := near(run(tr.Apart[1]), run(tr.Apart[0]), Tolerance{1e-11, 1e-11}); {
 	case tr.Shift == Unmoved && err != nil:
 		return fmt.Errorf("positions shifted: %w", err)
 	case tr.Shift == Moved && err == nil:
@@ -342,7 +342,7 @@ func checkDevices(tr trial) error {
 		if err != nil {
 			return err
 		}
-		if err := near(got, want, tolerance{1e-9, 1e-9}); err != nil {
+		if err := near(got, want, Tolerance{1e-9, 1e-9}); err != nil {
 			return fmt.Errorf("%v: %w", device, err)
 		}
 	}

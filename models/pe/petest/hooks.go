@@ -220,16 +220,12 @@ func Added(m *models.Model, layer int, p pe.Positions) Array {
 func AddedToLogits(m *models.Model, layer int, p pe.Positions) Array {
 	h, n := m.Config.Heads, p.Tokens()
 	zeros := Array{Shape: []int{h, n, n}, Values: make([]float64, h*n*n)}
-	return throughLogits(m, layer, zeros, p)
+	return LogitsOf(m, layer, zeros, p)
 }
 
-// LogitsOf returns the output of the first layer's Logits hook for the given logits [H,N,N], and
-// queries and keys of zero.
-func LogitsOf(m *models.Model, logits Array, p pe.Positions) Array {
-	return throughLogits(m, 0, logits, p)
-}
-
-func throughLogits(m *models.Model, layer int, logits Array, p pe.Positions) (out Array) {
+// LogitsOf returns the output of a layer's Logits hook for the given logits [H,N,N], and queries and
+// keys of zero.
+func LogitsOf(m *models.Model, layer int, logits Array, p pe.Positions) (out Array) {
 	Closed(func(s *torchpe.Scope) {
 		c, n := m.Config, p.Tokens()
 		zeros := func(shape ...int) torchpe.Tensor {

@@ -88,7 +88,7 @@ func checkDiffer(tr trial) error {
 		if err != nil {
 			return err
 		}
-		if near(changed, plain, tolerance{1e-7, 1e-7}) == nil {
+		if near(changed, plain, Tolerance{1e-7, 1e-7}) == nil {
 			return fmt.Errorf("%v gives the same as its plain reading", v)
 		}
 	}

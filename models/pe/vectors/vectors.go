@@ -18,32 +18,15 @@ import (
 //go:embed manifest.json vectors.safetensors
 var files embed.FS
 
-// FileNames are the files of the package; Read returns their content.
-var FileNames = []string{"manifest.json", "vectors.safetensors"}
-
-// Read returns the content of one of FileNames.
-func Read(name string) ([]byte, error) { return files.ReadFile(name) }
-
-// Case is one run of other people's code.
-type Case struct {
-	Name    string `json:"name"`
-	Repo    string `json:"source_repo"`
-	Commit  string `json:"commit"`
-	Licence string `json:"licence"`
-}
-
 // Manifest lists what ships and what does not.
 type Manifest struct {
-	Schemes map[string]struct {
-		Title string `json:"title"`
-		Cases []Case `json:"cases"`
-	} `json:"schemes"`
+	Schemes map[string]map[string]any    `json:"schemes"`  // title, cases, ...: see manifest.json
 	LeftOut map[string]map[string]string `json:"left_out"` // reasons by scheme and case
 }
 
 // List returns the manifest.
 func List() (m Manifest, err error) {
-	text, err := Read(FileNames[0])
+	text, err := files.ReadFile("manifest.json")
 	if err != nil {
 		return m, err
 	}
@@ -52,7 +35,7 @@ func List() (m Manifest, err error) {
 
 // arrays returns the tensors by scheme/case/kind and name.
 var arrays = sync.OnceValues(func() (map[string]map[string]any, error) {
-	data, err := Read(FileNames[1])
+	data, err := files.ReadFile("vectors.safetensors")
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +76,8 @@ func nested(values []float64, shape []int) any {
 
 // File returns the cases of a scheme as one JSON text, with their arrays as nested lists.
 func File(scheme string) ([]byte, error) {
-	text, err := Read(FileNames[0])
+	manifest, err := List()
 	if err != nil {
-		return nil, err
-	}
-	var manifest struct {
-		Schemes map[string]map[string]any `json:"schemes"`
-	}
-	if err := json.Unmarshal(text, &manifest); err != nil {
 		return nil, err
 	}
 	all, err := arrays()
