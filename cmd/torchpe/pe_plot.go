@@ -111,7 +111,7 @@ func (f *plotFlags) draw(names []string, settings []catalogue.Setting) error {
 		if f.x == "" {
 			continue
 		}
-		if i.X, err = catalogue.ReadArray(f.x); err != nil {
+		if i.X, err = catalogue.ReadArray(f.x, f.header); err != nil {
 			return usagef("--x: %w", err)
 		}
 	}
