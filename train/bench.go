@@ -161,9 +161,6 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	block := 1
 	if e.device != torchpe.CPU {
 		block = max(1, o.Steps/blocks)
-		if o.Steps >= e.stepsAtATime { // measured steps are given as those of training
-			block = (block + e.stepsAtATime - 1) / e.stepsAtATime * e.stepsAtATime
-		}
 		if err := torchpe.ResetPeakMemory(e.device); err != nil {
 			return nil, err
 		}
@@ -171,12 +168,11 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	made := 0
 	run := func(n int) (time.Duration, error) {
 		start := time.Now()
-		for end := made + n; made < end; {
-			more, err := e.steps(made, end-made, math.MaxInt32)
-			if err != nil {
+		for range n {
+			if err := e.step(made, math.MaxInt32); err != nil {
 				return 0, err
 			}
-			made += more
+			made++
 		}
 		err := torchpe.Synchronize(e.device)
 		return time.Since(start), err
@@ -192,11 +188,6 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	}
 	if enough() {
 		return times, nil
-	}
-	if block > 1 { // steps of this many may be recorded anew
-		if _, err := run(block); err != nil {
-			return nil, err
-		}
 	}
 	times, sum = nil, 0
 	for left := o.Steps; left > 0 && !enough(); left -= block {

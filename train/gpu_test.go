@@ -108,9 +108,9 @@ func TestGPUGraphEqualsEager(t *testing.T) {
 	check := func(t *testing.T, c Config) {
 		t.Helper()
 		c.Deterministic = !emulatedGPU()
-		eager, sums := onGPU(t, c, 12, oneByOne)
+		launched, sums := onGPU(t, c, 12, eager)
 		replayed, sumsToo := onGPU(t, c, 12, recorded)
-		if d := furthest(replayed, eager); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) ||
+		if d := furthest(replayed, launched); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) ||
 			!slices.Equal(sums.correct, sumsToo.correct) {
 			t.Errorf("%s %s: parameters differ by %g, losses %v and %v", c.PE, c.Precision, d, sums, sumsToo)
 		}
@@ -255,13 +255,13 @@ func (o *formOf) Stepped(int) {
 	}
 }
 
-// The same for eight steps a graph.
-func TestGPUStepsTogether(t *testing.T) {
+// The same where steps differ in what the host sends.
+func TestGPUVariedSteps(t *testing.T) {
 	needRecordedBits(t)
-	for name, c := range groupsOfSteps(t) {
+	for name, c := range variedSteps(t) {
 		c.Device, c.Deterministic = "cuda:0", !emulatedGPU()
-		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, 33, oneByOne) },
-			func() ([]float64, trainSums, []int) { return after(t, c, 33, together) })
+		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, 33, eager) },
+			func() ([]float64, trainSums, []int) { return after(t, c, 33, recorded) })
 	}
 }
 
@@ -282,11 +282,10 @@ func TestGPUEnsembleEqualsItsMembers(t *testing.T) {
 }
 
 // With --deterministic a run that was stopped ends on a GPU with the same bits as one that was not,
-// or whose steps were not recorded. After the second stop, steps are made together that were not so
-// without it.
+// or whose steps were not recorded.
 func TestGPUResume(t *testing.T) {
 	needGPU(t)
-	diverges := groupsOfSteps(t)["a member that diverges"]
+	diverges := variedSteps(t)["a member that diverges"]
 	for _, c := range []Config{tiny(t, "learn"), tiny(t, "1d-fixed"), tinyMasked(t, "learn"), diverges} {
 		c.Device, c.Deterministic = "cuda:0", !emulatedGPU()
 		whole, plain := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "plain")
@@ -340,19 +339,16 @@ func TestGPUMemoryIsFlat(t *testing.T) {
 	e, end := build(t, c)
 	defer end()
 	var early torchpe.DeviceMemory
-	for made := 0; made < 3000; {
-		first := made < 300
-		more, err := e.steps(made, 3000-made, 3000)
-		if err != nil {
+	for step := range 3000 {
+		if err := e.step(step, 3000); err != nil {
 			t.Fatal(err)
 		}
-		made += more
-		if first && made >= 300 || made == 3000 {
+		if made := step + 1; made == 300 || made == 3000 {
 			now, err := torchpe.MemoryOf(e.device)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if first {
+			if made == 300 {
 				early = now
 			} else if now.Allocated != early.Allocated || now.Reserved != early.Reserved {
 				t.Errorf("memory after 300 steps %+v, after 3,000 %+v", early, now)
