@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -21,7 +20,7 @@ type Bench struct {
 	PeakRSS float64 `json:"peak_rss_mb"`
 
 	Precision string  `json:"precision"`
-	Attention string  `json:"attention,omitempty"` // over many tokens, where it was given or chosen
+	Attention string  `json:"attention,omitempty"` // over many tokens, where it was given
 	DeviceMB  float64 `json:"peak_gpu_mb,omitempty"`
 	Graph     bool    `json:"graph,omitempty"` // steps were recorded and replayed
 
@@ -89,10 +88,6 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if c.Threads, err = e.setThreads(c.Threads); err != nil {
 		return Bench{}, err
 	}
-	attention, _, err := e.chooseAttention()
-	if err != nil {
-		return Bench{}, err
-	}
 	var moved []torchpe.Moved
 	if o.Trace && e.device != torchpe.CPU { // the first step: later ones are replayed
 		if moved, err = torchpe.CountMoved(func() error {
@@ -122,7 +117,7 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	b.Median, b.Min = ms(times[len(times)/2]), ms(times[0])
 	b.StepsPerEpoch, b.Precision, b.Graph, b.Trace, b.Moved = task.stepsPerEpoch(), torchpe.Precision(), e.graphs,
 		trace, moved
-	b.Attention = cmp.Or(c.Attention, attention)
+	b.Attention = c.Attention
 	memory, err := torchpe.MemoryOf(e.device)
 	b.DeviceMB = float64(memory.Peak) / (1 << 20)
 	return b, err

@@ -58,9 +58,6 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	ens.config = c
 	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
 		stopAfter: o.StopAfter, environment: environment(c, o.Command)}
-	if err := t.settleAttention(resumed); err != nil {
-		return runlog.Result{}, withAdvice(c, err)
-	}
 	if !resumed {
 		if err := ens.checkUntil(); err != nil {
 			return runlog.Result{}, err
