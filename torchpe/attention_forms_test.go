@@ -28,7 +28,7 @@ func hasProducts(t *testing.T, f func()) bool {
 		t.Fatal(err)
 	}
 	for _, m := range moved {
-		if m.Kernel == SoftmaxKernel {
+		if m.Kernel == "softmax_of_logits_kernel" {
 			return true
 		}
 	}

@@ -151,7 +151,7 @@ func TestOptimizerGate(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer o.Close()
-			if err := o.Apply(0, Tensor{}); err == nil {
+			if err := o.Apply(Tensor{}); err == nil {
 				t.Error("a step that was not prepared")
 			}
 			s := NewScopeNoGrad()
@@ -161,7 +161,7 @@ func TestOptimizerGate(t *testing.T) {
 				err := o.Prepare(StepSettings{LR: []float64{0.1, 0.2},
 					WeightDecay: []float64{0.1, 0}, Active: []bool{true, active}, ClipNorm: 3})
 				if err == nil {
-					err = o.Apply(0, Of(s, CPU, gate, 2))
+					err = o.Apply(Of(s, CPU, gate, 2))
 				}
 				if err != nil {
 					t.Fatal(err)

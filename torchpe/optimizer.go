@@ -38,12 +38,8 @@ type Optimizer struct {
 	m, v   ctorch.Handle // Adam's moments [E,P]; 0 for SGD
 	step   int
 
-	// Ahead limits the steps that one call of Prepare takes; set it before the first. 0 stands for 1.
-	Ahead int
-
-	// Of the steps that were prepared last.
-	settings ctorch.Handle // float64 [Ahead,parts,E,6] on the device: the members' own, then those of each group
-	prepared int           // steps
+	// Of the step that was prepared last.
+	settings ctorch.Handle // float64 [parts,E,6] on the device: the members' own, then those of each group
 	parts    int
 	groups   []Group
 	clip     float64
@@ -108,52 +104,34 @@ func (o *Optimizer) Step(set StepSettings) error {
 	if err := o.Prepare(set); err != nil {
 		return err
 	}
-	if err := o.Apply(0, Tensor{}); err != nil {
+	if err := o.Apply(Tensor{}); err != nil {
 		o.step--
 		return err
 	}
 	return nil
 }
 
-// Prepare copies the settings of the next steps to the device and counts these; Apply makes each.
-// Columns of groups and ClipNorm are those of the first.
-func (o *Optimizer) Prepare(sets ...StepSettings) error {
+// Prepare copies the settings of the next step to the device and counts the step; Apply makes it.
+func (o *Optimizer) Prepare(set StepSettings) error {
 	if o.closed {
 		return errors.New("the optimizer is closed")
 	}
-	if ahead := max(1, o.Ahead); len(sets) == 0 || len(sets) > ahead {
-		return fmt.Errorf("settings of %d steps; 1 to %d are prepared at a time", len(sets), ahead)
-	}
-	parts := 1 + len(sets[0].Groups)
-	var values []float64
-	for i, set := range sets {
-		if err := o.checkGroups(set); err != nil {
-			return err
-		}
-		if len(set.Groups) != parts-1 {
-			return fmt.Errorf("%d groups in the settings of a step, %d in those of another prepared with it",
-				len(set.Groups), parts-1)
-		}
-		values = o.appendSettings(values, set, o.step+1+i)
-	}
-	if err := o.allocateSettings(parts); err != nil {
+	if err := o.checkGroups(set); err != nil {
 		return err
 	}
-	o.prepared, o.groups, o.clip = len(sets), sets[0].Groups, sets[0].ClipNorm
-	into, err := ctorch.Narrow(o.settings, 0, 0, len(sets), false)
-	if err != nil {
+	if err := o.allocateSettings(1 + len(set.Groups)); err != nil {
 		return err
 	}
-	defer release("Optimizer.Prepare", into)
-	if err := ctorch.Write(into, values); err != nil {
+	if err := ctorch.Write(o.settings, o.settingsOf(set, o.step+1)); err != nil {
 		return err
 	}
-	o.step += len(sets)
+	o.groups, o.clip = set.Groups, set.ClipNorm
+	o.step++
 	return nil
 }
 
-// appendSettings appends the settings [parts,E,6] of a step, counted from 1, to values.
-func (o *Optimizer) appendSettings(values []float64, set StepSettings, step int) []float64 {
+// settingsOf returns the settings [parts,E,6] of a step, counted from 1.
+func (o *Optimizer) settingsOf(set StepSettings, step int) (values []float64) {
 	parts := [][2][]float64{{set.LR, set.WeightDecay}}
 	for _, g := range set.Groups {
 		parts = append(parts, [2][]float64{g.LR, g.WeightDecay})
@@ -178,26 +156,26 @@ func (o *Optimizer) allocateSettings(parts int) (err error) {
 		return nil
 	}
 	o.release(&o.settings)
-	o.parts, o.prepared = parts, 0
-	shape := []int{max(1, o.Ahead), parts, o.ps.Members, settingColumns}
+	o.parts = parts
+	shape := []int{parts, o.ps.Members, settingColumns}
 	if o.settings, err = ctorch.Full(shape, 0, ctorch.Float64, int(o.ps.Device)); err != nil {
 		return fmt.Errorf("allocating the optimizer's settings: %w", err)
 	}
 	return nil
 }
 
-// Apply makes step i, from 0, of those that were prepared. It reads nothing from the host, so that
-// a graph can record it; number and columns of the groups and ClipNorm are recorded with it. gate
-// [E] (float64, or the zero Tensor for all) is 0 for members to leave as they are.
-func (o *Optimizer) Apply(i int, gate Tensor) error {
-	if i < 0 || i >= o.prepared {
-		return fmt.Errorf("no settings of step %d of %d prepared ones: Prepare comes first", i+1, o.prepared)
+// Apply makes the step that was prepared. It reads nothing from the host, so that a graph can record
+// it; number and columns of the groups and ClipNorm are recorded with it. gate [E] (float64, or the
+// zero Tensor for all) is 0 for members to leave as they are.
+func (o *Optimizer) Apply(gate Tensor) error {
+	if o.settings == 0 {
+		return errors.New("the step has no settings: Prepare comes first")
 	}
 	return Catch(func() {
 		s := NewScopeNoGrad()
 		defer s.Close()
 		o.ps.settle()
-		all := Tensor{o.settings, s}.Select(0, i)
+		all := Tensor{o.settings, s}
 		if o.clip > 0 {
 			norms, err := ctorch.MemberNorm(o.ps.grads, false)
 			total := s.own("Optimizer.Apply", norms, err).AddScalar(1e-6) // the 1e-6 of PyTorch's clip_grad_norm_

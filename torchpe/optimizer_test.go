@@ -137,58 +137,6 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 	}
 }
 
-// TestOptimizerAhead: steps whose settings were prepared together are those that were prepared one by
-// one, with groups and a gate, which is of one step alone.
-func TestOptimizerAhead(t *testing.T) {
-	settings := func(step int) StepSettings {
-		rate := 0.1 / float64(step+1)
-		return StepSettings{LR: []float64{rate, 2 * rate}, WeightDecay: []float64{0.1, 0},
-			Active: []bool{true, step != 1}, ClipNorm: 3,
-			Groups: []Group{{2, 4, []float64{3 * rate, rate}, []float64{0, 0.2}}}}
-	}
-	for _, method := range []Method{Adam, AdamW, SGD} {
-		steps := func(ahead int) []float64 {
-			ps := parameters(t, 2, 5, Float64)
-			defer ps.Close()
-			o, err := NewOptimizer(method, ps)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer o.Close()
-			o.Ahead = 3
-			s := NewScopeNoGrad()
-			defer s.Close()
-			for step := range 6 {
-				if step%ahead == 0 {
-					var sets []StepSettings
-					for i := range ahead {
-						sets = append(sets, settings(step+i))
-					}
-					if err := o.Prepare(sets...); err != nil {
-						t.Fatal(err)
-					}
-				}
-				setGradients(ps, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-				gate := []float64{1, float64(step % 2)}
-				if err := o.Apply(step%ahead, Of(s, CPU, gate, 2)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if o.Apply(ahead, Tensor{}) == nil || o.Steps() != 6 {
-				t.Errorf("%s: a step that was not prepared, or %d steps counted", method, o.Steps())
-			}
-			other := settings(1)
-			other.Groups = nil
-			if o.Prepare() == nil || o.Prepare(make([]StepSettings, 4)...) == nil ||
-				o.Prepare(settings(0), other) == nil {
-				t.Errorf("%s: no settings, too many, or of other groups are taken", method)
-			}
-			return flat(ps)
-		}
-		identical(t, string(method)+", prepared together", steps(3), steps(1))
-	}
-}
-
 // TestAdamFirstStep checks the closed form of the first step, lr g/(|g| + eps): the learning rate,
 // whatever the gradient.
 func TestAdamFirstStep(t *testing.T) {

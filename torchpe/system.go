@@ -162,14 +162,7 @@ func SetPrecision(name string) error {
 // Precision returns the precision that SetPrecision set.
 func Precision() string { return Precisions()[ctorch.Precision()] }
 
-// FewTokens is the largest number of tokens whose attention is one kernel on a GPU. SoftmaxKernel is
-// the name that Moved has for the kernel between the products of more.
-const (
-	FewTokens     = 32 // GPU_FEW_TOKENS of the shim
-	SoftmaxKernel = "softmax_of_logits_kernel"
-)
-
-// AttentionForms lists how a GPU can compute attention over more than FewTokens tokens: libtorch's
+// AttentionForms lists how a GPU can compute attention over more than 32 tokens: libtorch's
 // memory-efficient kernel, products with a softmax of torchpe's own, and libtorch's flash kernel,
 // which takes its operands in bfloat16.
 func AttentionForms() []string { return []string{"efficient", "products", "flash"} }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -21,7 +20,7 @@ type Bench struct {
 	PeakRSS float64 `json:"peak_rss_mb"`
 
 	Precision string  `json:"precision"`
-	Attention string  `json:"attention,omitempty"` // over many tokens, where it was given or chosen
+	Attention string  `json:"attention,omitempty"` // over many tokens, where it was given
 	DeviceMB  float64 `json:"peak_gpu_mb,omitempty"`
 	Graph     bool    `json:"graph,omitempty"` // steps were recorded and replayed
 
@@ -89,10 +88,6 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	if c.Threads, err = e.setThreads(c.Threads); err != nil {
 		return Bench{}, err
 	}
-	attention, _, err := e.chooseAttention()
-	if err != nil {
-		return Bench{}, err
-	}
 	var moved []torchpe.Moved
 	if o.Trace && e.device != torchpe.CPU { // the first step: later ones are replayed
 		if moved, err = torchpe.CountMoved(func() error {
@@ -122,7 +117,7 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	b.Median, b.Min = ms(times[len(times)/2]), ms(times[0])
 	b.StepsPerEpoch, b.Precision, b.Graph, b.Trace, b.Moved = task.stepsPerEpoch(), torchpe.Precision(), e.graphs,
 		trace, moved
-	b.Attention = cmp.Or(c.Attention, attention)
+	b.Attention = c.Attention
 	memory, err := torchpe.MemoryOf(e.device)
 	b.DeviceMB = float64(memory.Peak) / (1 << 20)
 	return b, err
@@ -161,9 +156,6 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	block := 1
 	if e.device != torchpe.CPU {
 		block = max(1, o.Steps/blocks)
-		if o.Steps >= e.stepsAtATime { // measured steps are given as those of training
-			block = (block + e.stepsAtATime - 1) / e.stepsAtATime * e.stepsAtATime
-		}
 		if err := torchpe.ResetPeakMemory(e.device); err != nil {
 			return nil, err
 		}
@@ -171,12 +163,11 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	made := 0
 	run := func(n int) (time.Duration, error) {
 		start := time.Now()
-		for end := made + n; made < end; {
-			more, err := e.steps(made, end-made, math.MaxInt32)
-			if err != nil {
+		for range n {
+			if err := e.step(made, math.MaxInt32); err != nil {
 				return 0, err
 			}
-			made += more
+			made++
 		}
 		err := torchpe.Synchronize(e.device)
 		return time.Since(start), err
@@ -192,11 +183,6 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 	}
 	if enough() {
 		return times, nil
-	}
-	if block > 1 { // steps of this many may be recorded anew
-		if _, err := run(block); err != nil {
-			return nil, err
-		}
 	}
 	times, sum = nil, 0
 	for left := o.Steps; left > 0 && !enough(); left -= block {

@@ -24,8 +24,6 @@ type ensemble struct {
 	graphs    bool      // record steps once and replay them
 	repeat    bool      // keep constants on the CPU too, as a GPU needs it: for tests
 	snapshot  *snapshot // as of the last checkpoint; nil before the first
-
-	stepsAtATime int // that the device is given: 1, or with graphs also stepsPerGraph
 }
 
 // newEnsemble builds the model and moves the data to its device.
@@ -35,9 +33,6 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 		return nil, err
 	}
 	e.graphs = e.device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())
-	if e.stepsAtATime = 1; e.graphs {
-		e.stepsAtATime = stepsPerGraph
-	}
 	for _, m := range c.Members {
 		e.settings.WeightDecay = append(e.settings.WeightDecay, m.WeightDecay)
 		e.settings.Active = append(e.settings.Active, true)
@@ -85,7 +80,6 @@ func (e *ensemble) allocate() (err error) {
 	if e.optimizer, err = torchpe.NewOptimizer(method, e.model.Params); err != nil {
 		return err
 	}
-	e.optimizer.Ahead = stepsPerGraph
 	e.resident = torchpe.NewScope()
 	err = torchpe.Catch(func() {
 		e.buffers = e.newStepBuffers()

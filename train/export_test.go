@@ -168,7 +168,7 @@ func TestImportOfChangedWeights(t *testing.T) {
 // Of a member that diverged, Export says the steps that it made and that it diverged, and Import refuses
 // it; where it says no more that it did, it is an import as others.
 func TestExportOfADivergedMember(t *testing.T) {
-	dir, result := runTiny(t, groupsOfSteps(t)["a member that diverges"])
+	dir, result := runTiny(t, variedSteps(t)["a member that diverges"])
 	at := result.Members[1].DivergedAtStep
 	twin, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
 	x, err := Export(dir, 1, twin)

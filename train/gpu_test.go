@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,9 +106,9 @@ func TestGPUGraphEqualsEager(t *testing.T) {
 	check := func(t *testing.T, c Config) {
 		t.Helper()
 		c.Deterministic = !emulatedGPU()
-		eager, sums := onGPU(t, c, 12, oneByOne)
+		launched, sums := onGPU(t, c, 12, eager)
 		replayed, sumsToo := onGPU(t, c, 12, recorded)
-		if d := furthest(replayed, eager); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) ||
+		if d := furthest(replayed, launched); d != 0 || !slices.Equal(sums.loss, sumsToo.loss) ||
 			!slices.Equal(sums.correct, sumsToo.correct) {
 			t.Errorf("%s %s: parameters differ by %g, losses %v and %v", c.PE, c.Precision, d, sums, sumsToo)
 		}
@@ -169,99 +167,30 @@ func TestGPUAttentionForms(t *testing.T) {
 	}
 }
 
-// What a run measures at its start changes nothing but the form that it takes: training goes on from
-// the same parameters and draws. Where attention has no other form nothing is measured.
-func TestGPUAttentionIsChosen(t *testing.T) {
+// The form that is not given is efficient in fp32 and tf32, and flash in bf16.
+func TestGPUAttentionDefault(t *testing.T) {
 	needGPU(t)
-	c := manyTokens(t)
-	c.Optimizer = string(torchpe.SGD)
-	want, sums := onGPU(t, c, 5, func(*ensemble) {})
-	got, sumsToo := onGPU(t, c, 5, func(e *ensemble) {
-		form, ms, err := e.chooseAttention()
-		if err != nil || form != torchpe.AttentionForm() || ms["efficient"] <= 0 || ms["products"] <= 0 ||
-			(form == "products") != (ms["products"] <= worthProducts*ms["efficient"]) || form == "flash" ||
-			(ms["flash"] > 0) != torchpe.LibtorchAtLeast(2, 6) {
-			t.Errorf("chose %s by %v: %v", form, ms, err)
-		}
-		if err := torchpe.SetAttentionForm("efficient"); err != nil {
-			t.Error(err)
-		}
-	})
-	if d := furthest(got, want); !(d < 1e-5) || !slices.Equal(sums.correct, sumsToo.correct) {
-		t.Errorf("after a measurement parameters differ by %g", d)
-	}
-	for what, change := range map[string]func(c *Config){
-		"dropout on weights": func(c *Config) { c.Dropout = 0.1 },
-		"few tokens":         func(c *Config) { c.Masked.NMAR.Nodes = 15 },
-		"float64":            func(c *Config) { c.DType = "float64" },
-		"bf16":               func(c *Config) { c.Precision = "bf16" },
-		"deterministic":      func(c *Config) { c.Deterministic = true },
-		"given":              func(c *Config) { c.Attention = "products" },
-	} {
+	for precision, form := range map[string]string{"fp32": "efficient", "tf32": "efficient", "bf16": "flash"} {
 		c := manyTokens(t)
-		c.Device = "cuda:0"
-		change(&c)
-		e, end := build(t, c)
-		before := torchpe.AttentionForm()
-		form, ms, err := e.chooseAttention()
-		if form != "" || ms != nil || err != nil || torchpe.AttentionForm() != before {
-			t.Errorf("%s: chose %q by %v: %v", what, form, ms, err)
+		c.Precision, c.Deterministic = precision, !emulatedGPU()
+		want, _ := onGPU(t, c, 5, eager)
+		if form == "flash" && !torchpe.LibtorchAtLeast(2, 6) {
+			continue
 		}
-		end()
-	}
-}
-
-// A run keeps what it chose, and goes on with that whatever is faster then.
-func TestGPUAttentionIsKept(t *testing.T) {
-	needGPU(t)
-	c, dir, heard := manyTokens(t), filepath.Join(t.TempDir(), "run"), &listener{}
-	c.Device, c.Steps = "cuda:0", 5
-	var stopped *Interrupted
-	if _, err := Run(context.Background(), c, dir, Options{Observer: heard, StopAfter: 2}); !errors.As(err, &stopped) {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "environment.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := regexp.MustCompile(`"attention": "(efficient|products)"`)
-	if !kept.Match(text) || !strings.Contains(strings.Join(heard.notices, "\n"), "auto chose") {
-		t.Errorf("%s\nsaid %q", text, heard.notices)
-	}
-	for _, form := range []string{"products", "efficient"} {
-		if err := os.WriteFile(path, kept.ReplaceAll(text, []byte(`"attention": "`+form+`"`)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		stopAfter := map[string]int{"products": 3, "efficient": 0}[form]
-		_, err := Run(context.Background(), c, dir, Options{Resume: true, StopAfter: stopAfter,
-			Observer: &formOf{t: t, want: form}})
-		if stopAfter > 0 && !errors.As(err, &stopped) || stopAfter == 0 && err != nil {
-			t.Fatal(err)
+		c.Attention = form
+		if got, _ := onGPU(t, c, 5, eager); !slices.Equal(got, want) {
+			t.Errorf("%s: the default is not %s", precision, form)
 		}
 	}
 }
 
-// formOf checks the form of attention of each step.
-type formOf struct {
-	noopObserver
-	t    *testing.T
-	want string
-}
-
-func (o *formOf) Stepped(int) {
-	if form := torchpe.AttentionForm(); form != o.want {
-		o.t.Errorf("a resumed run takes %s, and kept %s", form, o.want)
-	}
-}
-
-// The same for eight steps a graph.
-func TestGPUStepsTogether(t *testing.T) {
+// The same where steps differ in what the host sends.
+func TestGPUVariedSteps(t *testing.T) {
 	needRecordedBits(t)
-	for name, c := range groupsOfSteps(t) {
+	for name, c := range variedSteps(t) {
 		c.Device, c.Deterministic = "cuda:0", !emulatedGPU()
-		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, 33, oneByOne) },
-			func() ([]float64, trainSums, []int) { return after(t, c, 33, together) })
+		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, 33, eager) },
+			func() ([]float64, trainSums, []int) { return after(t, c, 33, recorded) })
 	}
 }
 
@@ -282,11 +211,10 @@ func TestGPUEnsembleEqualsItsMembers(t *testing.T) {
 }
 
 // With --deterministic a run that was stopped ends on a GPU with the same bits as one that was not,
-// or whose steps were not recorded. After the second stop, steps are made together that were not so
-// without it.
+// or whose steps were not recorded.
 func TestGPUResume(t *testing.T) {
 	needGPU(t)
-	diverges := groupsOfSteps(t)["a member that diverges"]
+	diverges := variedSteps(t)["a member that diverges"]
 	for _, c := range []Config{tiny(t, "learn"), tiny(t, "1d-fixed"), tinyMasked(t, "learn"), diverges} {
 		c.Device, c.Deterministic = "cuda:0", !emulatedGPU()
 		whole, plain := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "plain")
@@ -340,19 +268,16 @@ func TestGPUMemoryIsFlat(t *testing.T) {
 	e, end := build(t, c)
 	defer end()
 	var early torchpe.DeviceMemory
-	for made := 0; made < 3000; {
-		first := made < 300
-		more, err := e.steps(made, 3000-made, 3000)
-		if err != nil {
+	for step := range 3000 {
+		if err := e.step(step, 3000); err != nil {
 			t.Fatal(err)
 		}
-		made += more
-		if first && made >= 300 || made == 3000 {
+		if made := step + 1; made == 300 || made == 3000 {
 			now, err := torchpe.MemoryOf(e.device)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if first {
+			if made == 300 {
 				early = now
 			} else if now.Allocated != early.Allocated || now.Reserved != early.Reserved {
 				t.Errorf("memory after 300 steps %+v, after 3,000 %+v", early, now)

@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 
 	"torchpe/models"
@@ -36,13 +35,6 @@ func (in stepInputs) shapes() string {
 	return text
 }
 
-// hasShapesOf says whether shapes returns the same for both.
-func (in stepInputs) hasShapesOf(other stepInputs) bool {
-	return slices.EqualFunc(in.arrays, other.arrays, func(a, b hostArray) bool {
-		return a.name == b.name && slices.Equal(a.shape, b.shape)
-	})
-}
-
 // eachMember calls f for every member at the same time and waits, so that the host's work for a
 // step takes no longer than a GPU's.
 func eachMember(members int, f func(m int)) {
@@ -55,33 +47,6 @@ func eachMember(members int, f func(m int)) {
 		wait.Go(func() { f(m) })
 	}
 	wait.Wait()
-}
-
-// joined returns the inputs of steps of the same shapes as one, with a leading axis of steps.
-func joined(steps []stepInputs) stepInputs {
-	all := stepInputs{}
-	for i, a := range steps[0].arrays {
-		a.shape = append([]int{len(steps)}, a.shape...)
-		if len(steps) > 1 {
-			a.ints = concatenated(steps, func(in stepInputs) []int64 { return in.arrays[i].ints })
-			a.flags = concatenated(steps, func(in stepInputs) []bool { return in.arrays[i].flags })
-			a.floats = concatenated(steps, func(in stepInputs) []float64 { return in.arrays[i].floats })
-		}
-		all.arrays = append(all.arrays, a)
-	}
-	for _, in := range steps {
-		all.examples += in.examples
-	}
-	return all
-}
-
-// concatenated returns the values of all steps, or nil where they have none.
-func concatenated[T any](steps []stepInputs, values func(stepInputs) []T) []T {
-	var all [][]T
-	for _, in := range steps {
-		all = append(all, values(in))
-	}
-	return slices.Concat(all...)
 }
 
 // deviceInputs are inputs at fixed addresses on the device, by name.
@@ -101,15 +66,6 @@ func allocateInputs(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceI
 		d[a.name] = torchpe.Zeros(s, dtype, dev, a.shape...)
 	}
 	return d
-}
-
-// at returns the inputs of step i, where d are those of several, in the same memory.
-func (d deviceInputs) at(i int) deviceInputs {
-	one := deviceInputs{}
-	for name, t := range d {
-		one[name] = t.Select(0, i)
-	}
-	return one
 }
 
 // write replaces the values by those of other steps.
@@ -167,16 +123,13 @@ func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, 
 	in.Positions.Drawn = drawn.To(e.model.Config.DType, e.device)
 }
 
-// prefetcher computes the inputs of the next steps, in order, while the device works on the present
-// ones.
+// prefetcher computes the inputs of the next step while the device works on the present one.
 type prefetcher struct {
-	make  func(step int) stepInputs
-	ahead int // steps
+	make func(step int) stepInputs
 
 	made chan stepInputs // nil where nothing is under way
 	stop chan struct{}   // closed to end that
-	step int             // the first that was not dropped
-	held []stepInputs    // of that step and later ones, as taken from made
+	next int             // step of the next inputs in made
 }
 
 // repeat lets the inputs of the first n steps come again and again.
@@ -186,33 +139,20 @@ func (p *prefetcher) repeat(n int) {
 	p.make = func(step int) stepInputs { return first(step % n) }
 }
 
-// get returns the inputs of a step and of those after it, at most n, that have the same shapes. They
-// are kept until drop.
-func (p *prefetcher) get(step, n int) []stepInputs {
-	if p.made == nil || p.step != step {
+// get returns the inputs of a step, and begins on those of the step after it.
+func (p *prefetcher) get(step int) stepInputs {
+	if p.made == nil || p.next != step {
 		p.wait()
 		p.begin(step)
 	}
-	for len(p.held) < n {
-		p.held = append(p.held, <-p.made)
-	}
-	same := 1
-	for same < n && p.held[same].hasShapesOf(p.held[0]) {
-		same++
-	}
-	return p.held[:same]
+	p.next++
+	return <-p.made
 }
 
-// drop goes on to the step n steps later.
-func (p *prefetcher) drop(n int) {
-	p.step, p.held = p.step+n, slices.Clone(p.held[n:])
-}
-
-// begin starts on the inputs of a step and of those after it.
+// begin starts on the inputs of a step and of those after it, one at a time.
 func (p *prefetcher) begin(step int) {
-	// One is made beside those in the channel.
-	made, stop := make(chan stepInputs, max(0, p.ahead-1)), make(chan struct{})
-	p.made, p.stop, p.step = made, stop, step
+	made, stop := make(chan stepInputs), make(chan struct{})
+	p.made, p.stop, p.next = made, stop, step
 	go func() {
 		defer close(made)
 		for ; ; step++ {
@@ -231,7 +171,7 @@ func (p *prefetcher) begin(step int) {
 	}()
 }
 
-// wait drops all inputs, those that are under way too.
+// wait drops the inputs that are under way.
 func (p *prefetcher) wait() {
 	if p.made == nil {
 		return
@@ -239,7 +179,7 @@ func (p *prefetcher) wait() {
 	close(p.stop)
 	for range p.made {
 	}
-	p.made, p.held = nil, nil
+	p.made = nil
 }
 
 // epochCache keeps what was computed for an epoch until another is asked for.

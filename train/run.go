@@ -58,9 +58,6 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	ens.config = c
 	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
 		stopAfter: o.StopAfter, environment: environment(c, o.Command)}
-	if err := t.settleAttention(resumed); err != nil {
-		return runlog.Result{}, withAdvice(c, err)
-	}
 	if !resumed {
 		if err := ens.checkUntil(); err != nil {
 			return runlog.Result{}, err
@@ -125,8 +122,8 @@ type trainer struct {
 	motion    *motionMeter     // nil where no table is trained
 }
 
-// train is the training loop: a step or several at a time, then divergence, a record and a checkpoint
-// where due. It is one function of more than 60 lines, so that it reads in order.
+// train is the training loop: a step, then divergence, a record and a checkpoint where due. It is one
+// function of more than 60 lines, so that it reads in order.
 func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result, err error) {
 	// Even after another error, finish writing a checkpoint that was begun: a run can go on from it.
 	defer func() {
@@ -138,8 +135,8 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 		return runlog.Result{}, err
 	}
 	t.openBoard()
-	pauses := t.pauses()
-	total := pauses.total
+	intervals := t.intervals()
+	total := intervals.total
 	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
 		return runlog.Result{}, err
 	}
@@ -149,13 +146,12 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	t.logged, t.loggedAt, t.saved = start, firstStep, start
 
 	for t.state.step < total && t.anyActive() {
-		made, err := t.steps(t.state.step, pauses.until(t.state.step), total)
-		if err != nil {
+		if err := t.step(t.state.step, total); err != nil {
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
-		t.state.step += made
+		t.state.step++
 		t.watchdog.notify(t.state.step)
-		if pauses.checks(t.state.step) {
+		if intervals.checksAt(t.state.step) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
 			}
@@ -163,13 +159,13 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 		t.state.seconds = before + time.Since(start).Seconds()
 		t.observer.Stepped(t.state.step)
 
-		if pauses.records(t.state.step) {
+		if intervals.recordsAt(t.state.step) {
 			if err := t.record(); err != nil {
 				return runlog.Result{}, err
 			}
 		}
 		ended := t.state.step == total || !t.anyActive()
-		stop := (ctx.Err() != nil || pauses.stops(t.state.step)) && !ended
+		stop := (ctx.Err() != nil || intervals.stopsAt(t.state.step)) && !ended
 		if stop || ended || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
@@ -192,39 +188,28 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 // step makes training step number step (from 0) of total. On a GPU it returns before the device is
 // done.
 func (e *ensemble) step(step, total int) error {
-	_, err := e.steps(step, 1, total)
-	return err
-}
-
-// steps makes training steps from number from (from 0) of total, at most so many, and returns how
-// many: stepsAtATime or one. On a GPU it returns before the device is done.
-func (e *ensemble) steps(from, most, total int) (made int, err error) {
-	v, batches := e.nextBatches(from, most)
-	var settings []torchpe.StepSettings
-	for i := range batches {
-		settings = append(settings, e.settingsAt(from+i, total))
+	in := e.buffers.inputs.get(step)
+	if err := e.optimizer.Prepare(e.settingsAt(step, total)); err != nil {
+		return err
 	}
-	if err := e.optimizer.Prepare(settings...); err != nil {
-		return 0, err
-	}
-	g, err := e.writeBatches(v, batches)
+	v, err := e.writeInputs(in)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return len(batches), e.runRecorded(v, g)
+	return e.runRecorded(v)
 }
 
-// compute makes step i of a group that was prepared: batch, forward, backward, update. It reads
-// nothing from the host, so that a CUDA graph can record it.
-func (e *ensemble) compute(v *stepVariant, g *stepGroup, i int) {
+// compute makes the step that was prepared: batch, forward, backward, update. It reads nothing from
+// the host, so that a CUDA graph can record it.
+func (e *ensemble) compute(v *stepVariant) {
 	s := e.resident.Child()
 	defer s.Close()
 	if v.constants != nil {
 		v.constants.Restart()
 		s.Repeat(v.constants)
 	}
-	in := g.each[i]
-	s.SeedFrom(in[namedDraws])
+	in := v.inputs
+	s.SeedFrom(in[seedInput])
 	loss := e.task.loss(e, s, in)
 	if err := e.optimizer.ZeroGrad(); err != nil {
 		panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
@@ -232,9 +217,9 @@ func (e *ensemble) compute(v *stepVariant, g *stepGroup, i int) {
 	loss.each.Sum().Backward() // members share nothing: the sum's gradient is each member's own
 	// Members whose loss is not finite stop before the update.
 	accounts := e.buffers.accounts
-	torchpe.Account(loss.each, loss.correct, v.examples, in[namedDraws], accounts)
+	torchpe.Account(loss.each, loss.correct, v.examples, in[seedInput], accounts)
 	active := accounts.In(s).Select(0, torchpe.AccountActive)
-	if err := e.optimizer.Apply(i, active); err != nil {
+	if err := e.optimizer.Apply(active); err != nil {
 		panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
 	}
 }

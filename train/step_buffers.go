@@ -24,23 +24,13 @@ type stepBuffers struct {
 type stepVariant struct {
 	constants *torchpe.Constants // nil on the CPU, which need not keep them
 	examples  int                // of each member
+	inputs    deviceInputs
 	runs      int
-	by        map[int]*stepGroup // by how many steps are made at a time
+	graph     *torchpe.Graph // nil before it was recorded
 }
 
-// stepGroup holds what a number of steps, which one graph makes one after the other, need.
-type stepGroup struct {
-	inputs deviceInputs // of all of them, with a leading axis of steps
-	each   []deviceInputs
-	graph  *torchpe.Graph // nil before it was recorded
-}
-
-// stepsPerGraph counts the steps that one graph makes, where they have inputs of the same shapes and
-// the host has nothing to do between them.
-const stepsPerGraph = 8
-
-// namedDraws names the input that seeds random draws, int64 [1+E]: the step, and each member's seed.
-const namedDraws = "step and seeds"
+// seedInput names the input that seeds random draws, int64 [1+E]: the step, and each member's seed.
+const seedInput = "step and seeds"
 
 // eagerRuns counts the runs of a step before it is recorded: libraries set up in first runs.
 const eagerRuns = 3
@@ -59,7 +49,6 @@ func newTrainSums(members int) trainSums {
 func (e *ensemble) newStepBuffers() *stepBuffers {
 	b := &stepBuffers{variants: map[string]*stepVariant{}}
 	b.accounts = torchpe.Zeros(e.resident, torchpe.Float64, e.device, torchpe.AccountRows, e.members())
-	b.inputs.ahead = e.stepsAtATime
 	b.inputs.make = func(step int) stepInputs {
 		stepAndSeeds := []int64{int64(step)}
 		for _, seed := range e.seeds {
@@ -67,7 +56,7 @@ func (e *ensemble) newStepBuffers() *stepBuffers {
 		}
 		in := e.task.inputs(e, step)
 		in.arrays = append(in.arrays,
-			hostArray{name: namedDraws, shape: []int{len(stepAndSeeds)}, ints: stepAndSeeds})
+			hostArray{name: seedInput, shape: []int{len(stepAndSeeds)}, ints: stepAndSeeds})
 		return in
 	}
 	return b
@@ -87,11 +76,9 @@ func (b *stepBuffers) close() {
 func (b *stepBuffers) dropGraphs() bool {
 	had := false
 	for _, v := range b.variants {
-		for _, g := range v.by {
-			if g.graph != nil {
-				_ = g.graph.Close() // the device's memory goes with the process where this fails
-				g.graph, v.runs, had = nil, 0, true
-			}
+		if v.graph != nil {
+			_ = v.graph.Close() // the device's memory goes with the process where this fails
+			v.graph, v.runs, had = nil, 0, true
 		}
 	}
 	b.graphPool = nil
@@ -99,34 +86,27 @@ func (b *stepBuffers) dropGraphs() bool {
 }
 
 // retryAfterOOM calls f. Where the device has no memory for it beside the recorded steps, these are
-// dropped, and f is called again; from then on single steps are recorded, which takes less time. f
-// may be a training step: all its memory but a few numbers is allocated before it changes anything.
+// dropped, and f is called again. f may be a training step: all its memory but a few numbers is
+// allocated before it changes anything.
 func (e *ensemble) retryAfterOOM(f func() error) error {
 	err := f()
 	if err == nil || !outOfMemory(err) || !e.buffers.dropGraphs() {
 		return err
 	}
-	e.stepsAtATime = 1
 	if err := torchpe.ReleaseCached(e.device); err != nil {
 		return err
 	}
 	return f()
 }
 
-// nextBatches returns the variant and the inputs of the steps to make now: stepsAtATime from number
-// from on, or one where most is less, their shapes differ, or the variant is not yet recorded.
-func (e *ensemble) nextBatches(from, most int) (*stepVariant, []stepInputs) {
-	n := e.stepsAtATime
-	if most < n {
-		n = 1
-	}
-	batches := e.buffers.inputs.get(from, n)
-	v := e.variantOf(batches[0])
-	if len(batches) < n || v.runs < eagerRuns {
-		batches = batches[:1]
-	}
-	e.buffers.inputs.drop(len(batches))
-	return v, batches
+// writeInputs writes the inputs of a step to the device and returns the step for their shapes.
+func (e *ensemble) writeInputs(in stepInputs) (v *stepVariant, err error) {
+	err = torchpe.Catch(func() {
+		v = e.variantOf(in)
+		v.inputs.write(in)
+		e.buffers.examples += float64(in.examples)
+	})
+	return v, err
 }
 
 // variantOf returns the step for inputs of these shapes.
@@ -134,7 +114,7 @@ func (e *ensemble) variantOf(in stepInputs) *stepVariant {
 	key := in.shapes()
 	v := e.buffers.variants[key]
 	if v == nil {
-		v = &stepVariant{examples: in.examples, by: map[int]*stepGroup{}}
+		v = &stepVariant{examples: in.examples, inputs: allocateInputs(e.resident, e.device, in)}
 		if e.device != torchpe.CPU || e.repeat {
 			v.constants = torchpe.NewConstants()
 		}
@@ -143,58 +123,31 @@ func (e *ensemble) variantOf(in stepInputs) *stepVariant {
 	return v
 }
 
-// writeBatches writes the inputs of steps of a variant to the device.
-func (e *ensemble) writeBatches(v *stepVariant, batches []stepInputs) (g *stepGroup, err error) {
-	err = torchpe.Catch(func() {
-		all := joined(batches)
-		if g = v.by[len(batches)]; g == nil {
-			g = &stepGroup{inputs: allocateInputs(e.resident, e.device, all)}
-			for i := range batches {
-				g.each = append(g.each, g.inputs.at(i))
-			}
-			v.by[len(batches)] = g
-		}
-		g.inputs.write(all)
-		e.buffers.examples += float64(all.examples)
-	})
-	return g, err
-}
-
-// runRecorded runs a group of steps on the device. On a GPU the fourth run of a variant records them
-// as a CUDA graph, which that run and later ones replay. Before, steps come one by one.
-func (e *ensemble) runRecorded(v *stepVariant, g *stepGroup) error {
+// runRecorded runs a step on the device. On a GPU the fourth run of a variant records it as a CUDA
+// graph, which that run and later ones replay.
+func (e *ensemble) runRecorded(v *stepVariant) error {
 	v.runs++
-	if g.graph == nil && e.graphs && v.runs > eagerRuns {
+	if v.graph == nil && e.graphs && v.runs > eagerRuns {
 		// Where graphs of other shapes leave no room for this one, it is recorded without them.
-		if err := e.retryAfterOOM(func() error { return e.record(v, g) }); err != nil {
+		if err := e.retryAfterOOM(func() error { return e.recordGraph(v) }); err != nil {
 			return err
 		}
 	}
-	if g.graph != nil {
-		return g.graph.Replay()
+	if v.graph != nil {
+		return v.graph.Replay()
 	}
-	for i := range g.each {
-		err := e.retryAfterOOM(func() error { return torchpe.Catch(func() { e.compute(v, g, i) }) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.retryAfterOOM(func() error { return torchpe.Catch(func() { e.compute(v) }) })
 }
 
-// record records a group of steps, in memory that it shares with those recorded before.
-func (e *ensemble) record(v *stepVariant, g *stepGroup) (err error) {
+// recordGraph records a step, in memory that it shares with those recorded before.
+func (e *ensemble) recordGraph(v *stepVariant) (err error) {
 	// Memory of the runs before goes to the recording.
 	if err = torchpe.ReleaseCached(e.device); err != nil {
 		return err
 	}
-	g.graph, err = torchpe.Record(e.device, e.buffers.graphPool, func() {
-		for i := range g.each {
-			e.compute(v, g, i)
-		}
-	})
+	v.graph, err = torchpe.Record(e.device, e.buffers.graphPool, func() { e.compute(v) })
 	if err == nil && e.buffers.graphPool == nil {
-		e.buffers.graphPool = g.graph
+		e.buffers.graphPool = v.graph
 	}
 	return err
 }

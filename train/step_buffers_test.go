@@ -2,7 +2,6 @@ package train
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,12 +40,10 @@ func after(t *testing.T, c Config, n int, how func(*ensemble)) (weights []float6
 	e, end := build(t, c)
 	defer end()
 	how(e)
-	for made := 0; made < n; {
-		more, err := e.steps(made, n-made, n)
-		if err != nil {
-			t.Fatalf("%s, step %d: %v", c.PE, made, err)
+	for step := range n {
+		if err := e.step(step, n); err != nil {
+			t.Fatalf("%s, step %d: %v", c.PE, step, err)
 		}
-		made += more
 	}
 	return readState(t, e)
 }
@@ -66,15 +63,12 @@ func readState(t *testing.T, e *ensemble) (weights []float64, sums trainSums, st
 	return e.model.Params.Flat(s).Float64s(), sums, stopped
 }
 
-// recorded trains as a GPU does: what never changes is brought to the device once, and a step, or two
-// together, are recorded and replayed. What the host sends must be all that differs between steps.
-func recorded(e *ensemble) { e.graphs, e.repeat, e.stepsAtATime = true, true, 2 }
+// recorded trains as a GPU does: what never changes is brought to the device once, and a step is
+// recorded and replayed. What the host sends must be all that differs between steps.
+func recorded(e *ensemble) { e.graphs, e.repeat = true, true }
 
-// together does the same with as many steps together as a GPU is given.
-func together(e *ensemble) { e.graphs, e.repeat, e.stepsAtATime = true, true, stepsPerGraph }
-
-// oneByOne gives the device single steps that are not recorded.
-func oneByOne(e *ensemble) { e.graphs, e.stepsAtATime = false, 1 }
+// eager makes steps that are not recorded.
+func eager(e *ensemble) { e.graphs = false }
 
 // Every scheme trains the same with recorded steps, over epochs whose last batch is smaller.
 func TestRecordedStepsOfEveryScheme(t *testing.T) {
@@ -192,10 +186,10 @@ func sameState(t *testing.T, what string, a, b func() ([]float64, trainSums, []i
 	}
 }
 
-// groupsOfSteps returns configurations whose steps differ in what the host sends: epochs with a
-// smaller last batch, drawn positions, PE settings of their own, clipping, schedules with a warm-up,
-// and a member that diverges in the middle of eight steps.
-func groupsOfSteps(t *testing.T) map[string]Config {
+// variedSteps returns configurations whose steps differ in what the host sends: epochs with a smaller
+// last batch, drawn positions, PE settings of their own, clipping, schedules with a warm-up, and a
+// member that diverges.
+func variedSteps(t *testing.T) map[string]Config {
 	t.Helper()
 	groups := tiny(t, "learn")
 	groups.Schedule, groups.WarmupSteps, groups.PEWarmupSteps, groups.ClipNorm = config.Cosine, 7, of(13), 0.1
@@ -207,84 +201,76 @@ func groupsOfSteps(t *testing.T) map[string]Config {
 	}
 	diverges := tiny(t, "learn")
 	diverges.Optimizer, diverges.Schedule, diverges.WarmupSteps = string(torchpe.SGD), config.Linear, 30
-	diverges.Members[1].LR = 150 // at step 15, counted from 1: steps 11 to 18 are made together
+	diverges.Members[1].LR = 150 // at step 15, counted from 1
 	masked := tinyMasked(t, "learn")
 	masked.Masked.Draw = config.BernoulliMask
 	return map[string]Config{"settings of groups": groups, "drawn positions": drawn, "a member that diverges": diverges,
 		"masks": masked}
 }
 
-// Steps that the device is given together are those one by one, in the same bits, wherever groups
-// begin.
-func TestStepsTogether(t *testing.T) {
-	for name, c := range groupsOfSteps(t) {
-		alone := func() ([]float64, trainSums, []int) { return after(t, c, 33, oneByOne) }
-		sameState(t, name, alone, func() ([]float64, trainSums, []int) { return after(t, c, 33, together) })
-		for first := 1; first < stepsPerGraph; first += 3 { // these and nine more are single steps
-			sameState(t, fmt.Sprint(name, ", from step ", first+9), alone, func() ([]float64, trainSums, []int) {
-				e, end := build(t, c)
-				defer end()
-				together(e)
-				groups := 0
-				for made := 0; made < 33; {
-					most := 33 - made
-					if made < first+9 {
-						most = 1
-					}
-					more, err := e.steps(made, most, 33)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if made += more; more > 1 {
-						groups++
-					}
-				}
-				if groups == 0 {
-					t.Errorf("%s: no steps are made together", name)
-				}
-				return readState(t, e)
-			})
-		}
+// Recorded steps are those that are not recorded, in the same bits, whatever the host sends.
+func TestRecordedStepsEqualEager(t *testing.T) {
+	for name, c := range variedSteps(t) {
+		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, 33, eager) },
+			func() ([]float64, trainSums, []int) { return after(t, c, 33, recorded) })
 	}
-	_, _, stopped := after(t, groupsOfSteps(t)["a member that diverges"], 33, together)
+	_, _, stopped := after(t, variedSteps(t)["a member that diverges"], 33, recorded)
 	if stopped[1] < 12 || stopped[1] > 17 {
-		t.Errorf("a member diverged at step %d, not in the middle of steps 11 to 18 as it should", stopped[1])
+		t.Errorf("a member diverged at step %d, not among those that are recorded as it should", stopped[1])
 	}
 }
 
-// Where the device had too little memory beside recorded steps, the others come one by one, in the
-// same bits.
-func TestStepsTogetherOutOfMemory(t *testing.T) {
+// Where the device had too little memory beside recorded steps, they are recorded anew, and the bits
+// are the same.
+func TestRecordedStepsOutOfMemory(t *testing.T) {
 	c := tinyMasked(t, "learn")
-	sameState(t, "out of memory", func() ([]float64, trainSums, []int) { return after(t, c, 33, oneByOne) },
-		func() ([]float64, trainSums, []int) {
-			e, end := build(t, c)
-			defer end()
-			together(e)
-			var sizes []int
-			for made := 0; made < 33; {
-				if made == 11 {
-					calls := 0
-					err := e.retryAfterOOM(func() error {
-						if calls++; calls == 1 {
-							return errors.New("CUDA out of memory")
-						}
-						return nil
-					})
-					if err != nil || calls != 2 {
-						t.Fatalf("%d calls: %v", calls, err)
+	outOfMemoryAt11 := func() ([]float64, trainSums, []int) {
+		e, end := build(t, c)
+		defer end()
+		recorded(e)
+		for step := range 33 {
+			if step == 11 {
+				calls := 0
+				err := e.retryAfterOOM(func() error {
+					if calls++; calls == 1 {
+						return errors.New("CUDA out of memory")
 					}
+					return nil
+				})
+				if err != nil || calls != 2 {
+					t.Fatalf("%d calls: %v", calls, err)
 				}
-				more, err := e.steps(made, 33-made, 33)
-				if err != nil {
-					t.Fatal(err)
+			}
+			if err := e.step(step, 33); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range e.buffers.variants {
+				// of the runs since the last recording, the fourth is recorded
+				if (v.graph != nil) != (v.runs > eagerRuns) {
+					t.Errorf("after step %d: recorded %v, in run %d", step, v.graph != nil, v.runs)
 				}
-				made += more
-				sizes = append(sizes, more)
 			}
-			if want := append([]int{1, 1, 1, 8}, slices.Repeat([]int{1}, 22)...); !slices.Equal(sizes, want) {
-				t.Errorf("steps at a time %v, want %v", sizes, want)
-			}
-			return readState(t, e)
-		})
+		}
+		return readState(t, e)
+	}
+	sameState(t, "out of memory", func() ([]float64, trainSums, []int) { return after(t, c, 33, eager) },
+		outOfMemoryAt11)
+}
+
+// Inputs of any order of steps are those of the step, and one step is made beforehand.
+func TestPrefetcher(t *testing.T) {
+	var last int // that was made
+	p := prefetcher{make: func(step int) stepInputs {
+		last = step
+		return stepInputs{examples: step}
+	}}
+	for _, step := range []int{0, 1, 2, 7, 8, 3, 3, 0, 4} {
+		if got := p.get(step); got.examples != step {
+			t.Errorf("step %d: the inputs are those of step %d", step, got.examples)
+		}
+	}
+	p.wait()
+	if last > 4+2 {
+		t.Errorf("inputs of step %d were made", last)
+	}
 }

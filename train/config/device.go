@@ -34,12 +34,12 @@ var deviceSettings = []Setting{
 	{
 		Key: "attention", Flag: "attention",
 		Help: "attention over more than 32 tokens: efficient (libtorch's kernel), products (of --precision, with a " +
-			"softmax between), flash (bf16, between products of --precision); auto times the first two at the " +
-			"start of a run [GPU]",
+			"softmax between), flash (bf16, between products of --precision); auto is efficient, and flash with " +
+			"--precision bf16 [GPU]",
 		Value:    Field[string]{Shown: "auto", OneOf: []string{"auto", "efficient", "products", "flash"}},
 		Complete: leavesOutAuto(func(c *Config) *string { return &c.Attention }),
 		Check: func(c *Config, bad *Problems) {
-			if c.Heads >= 1 && c.Attention == "flash" && !c.TakesFlash() {
+			if c.Heads >= 1 && c.Attention == "flash" && !c.takesFlash() {
 				bad.Add("--attention flash: heads are %d wide, and its kernel takes multiples of 8 up to 256; "+
 					"efficient and products take any", c.DModel/c.Heads)
 			}
@@ -78,10 +78,10 @@ var deviceSettings = []Setting{
 	},
 }
 
-// TakesFlash says whether libtorch's flash kernel takes heads of this width.
-func (c Config) TakesFlash() bool { return c.DModel/c.Heads%8 == 0 && c.DModel/c.Heads <= 256 }
+// takesFlash says whether libtorch's flash kernel takes heads of this width.
+func (c Config) takesFlash() bool { return c.DModel/c.Heads%8 == 0 && c.DModel/c.Heads <= 256 }
 
-// fewTokens is torchpe.FewTokens.
+// fewTokens is GPU_FEW_TOKENS of the shim: attention over as many tokens is one kernel on a GPU.
 const fewTokens = 32
 
 // leavesOutAuto leaves out a text that says auto.

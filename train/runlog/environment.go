@@ -24,7 +24,6 @@ type Environment struct {
 	Device          string    `json:"device"`              // as in --device, resolved: cpu, cuda:0
 	GPU             string    `json:"gpu"`                 // name of the GPU; empty on a CPU
 	Precision       string    `json:"precision,omitempty"` // operands of products: fp32, tf32, bf16
-	Attention       string    `json:"attention,omitempty"` // form over many tokens, where it was measured
 	BLAS            string    `json:"blas"`                // library
 	BLASKernel      string    `json:"blas_kernel"`         // CPU kernel that it chose
 	Threads         int       `json:"threads"`
@@ -36,9 +35,6 @@ type Environment struct {
 	GitModified     bool      `json:"git_modified"` // the checkout had uncommitted changes
 	CommandLine     []string  `json:"command_line"`
 	StartTime       time.Time `json:"start_time"` // UTC, for people; nothing is decided by it
-
-	// AttentionMS holds the milliseconds of a training step with each form that was measured.
-	AttentionMS map[string]float64 `json:"attention_ms,omitempty"`
 
 	// Changed lists what differs from the checkpoint that a resumption went on from: another
 	// library, device or number of threads, and settings that were allowed to change.
