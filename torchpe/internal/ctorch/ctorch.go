@@ -12,7 +12,7 @@
 package ctorch
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=15
+#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=16
 #cgo amd64 LDFLAGS: -ldl
 #cgo !amd64 LDFLAGS: -L${SRCDIR}/../../../lib -ltorchpe
 #cgo LDFLAGS: -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
