@@ -5,7 +5,7 @@ import "math"
 // operation is a C function with arguments that it accepts. The tests then put bad ones in their
 // place, one kind of argument at a time, and all at random.
 type operation struct {
-	c       string // its name in shim.h
+	c       string // its name in functions.h
 	tensors []sample
 	ints    []integer
 	list    []int // a shape or a list of axes; nil where it takes none
@@ -130,7 +130,7 @@ func (s sample) orNone() sample { s.optional = true; return s }
 
 var shared [6]float32
 
-// operations lists every C function of shim.h that takes or makes tensors.
+// operations lists every C function of functions.h that takes or makes tensors.
 var operations = []operation{
 	{c: "tp_share_data", ints: []integer{dtypes}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
 		return one(ShareData(shared[:], a.list, a.i[0]))

@@ -3,7 +3,7 @@ package ctorch
 // #include "shim.h"
 import "C"
 
-// The operators of libtorch itself, one Go function for each C function; shim.h says what they do.
+// The operators of libtorch itself, one Go function for each C function; functions.h says what they do.
 // grad is the grad mode of the call.
 
 // Unary is an operator with one operand.

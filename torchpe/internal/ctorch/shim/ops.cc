@@ -1,4 +1,4 @@
-// ops.cc: thin wrappers of libtorch's own operators, in the order of shim.h.
+// ops.cc: thin wrappers of libtorch's own operators, in the order of functions.h.
 #include "handles.h"
 #include "heads.h"
 #include "quiet.h"
