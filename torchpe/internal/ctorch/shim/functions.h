@@ -152,7 +152,8 @@ FUNCTION(tp_result, tp_leaf, (tp_tensor x, int64_t offset, const int64_t* shape,
  * first four. Nothing is read back from a GPU, so a CUDA graph that holds the step uses what is
  * written there before each replay. */
 FUNCTION(char*, tp_adam_, (tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1,
-                          double beta2, double eps, int decoupled), (p, g, m, v, settings, beta1, beta2, eps, decoupled))
+                          double beta2, double eps, int decoupled),
+         (p, g, m, v, settings, beta1, beta2, eps, decoupled))
 FUNCTION(char*, tp_sgd_, (tp_tensor p, tp_tensor g, tp_tensor settings), (p, g, settings))
 /* Adds the results of a training step to state, dense float64 [5,E] on the same device. Its rows:
  * the sum of the losses (each mean times examples); the sum of correct predictions (correct,
