@@ -26,6 +26,6 @@ LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.
 LD_LIBRARY_PATH="$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:detect_odr_violation=0:halt_on_error=1"
 ASAN_OPTIONS+=":handle_segv=0:handle_sigbus=0:handle_sigfpe=0"
-(cd torchpe/internal/ctorch && "$build/ctorch.test" -test.short "$@") # the tests read shim/shim.h
+(cd torchpe/internal/ctorch && "$build/ctorch.test" -test.short "$@") # the tests read the headers of shim
 # Memory of the sanitizer itself grows.
 (cd torchpe && "$build/torchpe.test" -test.short -test.skip='KeepMemory|KeepsMemory' "$@")

@@ -1,9 +1,6 @@
 package torchpe
 
-import (
-	"slices"
-	"testing"
-)
+import "testing"
 
 // one and two make functions of operators with one and two operands.
 func one(name string, ps []point, f func(Tensor) Tensor) function {
@@ -14,36 +11,21 @@ func two(name string, ps []point, f func(a, b Tensor) Tensor) function {
 	return function{name, ps, func(x []Tensor) Tensor { return f(x[0], x[1]) }}
 }
 
-// alternating is a mask in which true and false take turns.
-func alternating(s *Scope, shape ...int) Tensor {
-	v := make([]bool, product(shape))
-	for i := range v {
-		v[i] = i%2 == 0
-	}
-	return Of(s, CPU, v, shape...)
-}
-
 // TestUnaryGradients checks the operators with one operand, where they have a derivative.
 func TestUnaryGradients(t *testing.T) {
 	m := []int{2, 3, 2}
 	free, positive, chosen := inputs(1, m), between(0.3, 3, inputs(2, m)), apart(inputs(3, m))
 	for _, c := range []function{
 		one("Neg", free, Tensor.Neg), one("Abs", chosen, Tensor.Abs), one("Exp", free, Tensor.Exp),
-		one("Log", positive, Tensor.Log),
 		one("Log1p", positive, Tensor.Log1p), one("Sqrt", positive, Tensor.Sqrt), one("Square", free, Tensor.Square),
-		one("Reciprocal", positive, Tensor.Reciprocal), one("Sin", free, Tensor.Sin), one("Cos", free, Tensor.Cos),
-		one("Tanh", free, Tensor.Tanh), one("Sigmoid", free, Tensor.Sigmoid), one("Softplus", free, Tensor.Softplus),
+		one("Sin", free, Tensor.Sin), one("Cos", free, Tensor.Cos),
+		one("Sigmoid", free, Tensor.Sigmoid), one("Softplus", free, Tensor.Softplus),
 		one("ReLU", chosen, Tensor.ReLU), one("GELU", free, Tensor.GELU),
-		one("Erf", free, Tensor.Erf), one("Sign", chosen, Tensor.Sign),
 		one("Contiguous", free, Tensor.Contiguous), one("Clone", free, Tensor.Clone),
 		one("Floor", free, func(x Tensor) Tensor { return x.Floor().Mul(x) }),
 		one("AddScalar", free, func(x Tensor) Tensor { return x.AddScalar(2.5).Square() }),
 		one("MulScalar", free, func(x Tensor) Tensor { return x.MulScalar(-2.5) }),
-		one("PowScalar", positive, func(x Tensor) Tensor { return x.PowScalar(2.5) }),
 		one("Clamp", chosen, func(x Tensor) Tensor { return x.Clamp(-0.95, 1.25) }),
-		one("MaskedFill", free, func(x Tensor) Tensor {
-			return x.MaskedFill(alternating(x.Scope(), 3, 2), 9).Square()
-		}),
 	} {
 		checkGradients(t, c)
 	}
@@ -59,9 +41,7 @@ func TestBinaryGradients(t *testing.T) {
 		for _, c := range []function{
 			two("Add", free, Tensor.Add), two("Sub", free, Tensor.Sub), two("Mul", free, Tensor.Mul),
 			two("Div", positive, Tensor.Div),
-			two("Pow", positive, Tensor.Pow), two("Maximum", chosen, Tensor.Maximum),
-			two("Minimum", chosen, Tensor.Minimum),
-			two("Where", free, func(a, b Tensor) Tensor { return Where(alternating(a.Scope(), 2, 3), a, b) }),
+			two("Maximum", chosen, Tensor.Maximum),
 		} {
 			checkGradients(t, c)
 		}
@@ -86,8 +66,6 @@ func TestShapeGradients(t *testing.T) {
 		one("Unbind", m, func(x Tensor) Tensor { parts := x.Unbind(1); return parts[2].Mul(parts[0]) }),
 		one("Select", m, func(x Tensor) Tensor { return x.Select(1, -2) }),
 		one("Flip", m, func(x Tensor) Tensor { return x.Flip(1) }),
-		one("Tril", m, func(x Tensor) Tensor { return x.Tril(-1) }),
-		one("Triu", m, func(x Tensor) Tensor { return x.Triu(0) }),
 		one("Pad", m, func(x Tensor) Tensor { return x.Pad(1, 2, 1, 7) }),
 		one("Pad by less than nothing", m, func(x Tensor) Tensor { return x.Pad(1, -1, 2, 7) }),
 		one("To", m, func(x Tensor) Tensor { return x.To(Float64, CPU) }),
@@ -105,14 +83,12 @@ func TestShapeGradients(t *testing.T) {
 // TestReductionGradients checks reductions over one, some and all axes, and what normalises along
 // an axis.
 func TestReductionGradients(t *testing.T) {
-	m, chosen := inputs(11, []int{2, 3, 2}), apart(inputs(12, []int{2, 3, 2}))
+	m := inputs(11, []int{2, 3, 2})
 	for _, dims := range [][]int{nil, {1}, {0, 2}, {-1, 0, 1}} {
 		for _, c := range []function{
 			one("Sum", m, func(x Tensor) Tensor { return x.Sum(dims...) }),
 			one("SumKeep", m, func(x Tensor) Tensor { return x.SumKeep(dims...) }),
 			one("Mean", m, func(x Tensor) Tensor { return x.Mean(dims...) }),
-			one("Amax", chosen, func(x Tensor) Tensor { return x.Amax(dims...) }),
-			one("LogSumExp", m, func(x Tensor) Tensor { return x.LogSumExp(dims...) }),
 		} {
 			checkGradients(t, c)
 		}
@@ -148,24 +124,16 @@ func TestDetach(t *testing.T) {
 	near(t, "gradient of x * detached(x)", gradients[0], want, 1e-15)
 }
 
-// TestNotDifferentiable checks that comparisons, indices and truths carry no gradient, and that
+// TestNotDifferentiable checks that indices and what is made of them carry no gradient, and that
 // Backward of such a result is an error.
 func TestNotDifferentiable(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
-	x, y := Of(s, CPU, []float64{1, 2, 3}, 3).RequireGrad(), Of(s, CPU, []float64{3, 2, 1}, 3).RequireGrad()
-	truth := x.Lt(y)
-	for name, r := range map[string]Tensor{
-		"Eq": x.Eq(y), "Lt": truth, "Le": x.Le(y), "And": truth.And(x.Le(y)),
-		"Or": truth.Or(x.Le(y)), "Not": truth.Not(),
-		"IsFinite": x.IsFinite(), "Argmax": x.Argmax(0), "OneHot": x.Argmax(0).OneHot(3, Float64),
-	} {
+	x := Of(s, CPU, []float64{1, 2, 3}, 3).RequireGrad()
+	for name, r := range map[string]Tensor{"Argmax": x.Argmax(0), "OneHot": x.Argmax(0).OneHot(3, Float64)} {
 		if r.RequiresGrad() {
 			t.Errorf("the result of %s wants a gradient", name)
 		}
 		failing(t, "Backward", func() { r.To(Float64, CPU).Sum().Backward() })
-	}
-	if want := []bool{true, false, false}; !slices.Equal(Values[bool](truth), want) {
-		t.Errorf("1<3, 2<2, 3<1 is %v", Values[bool](truth))
 	}
 }

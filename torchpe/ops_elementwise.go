@@ -25,9 +25,6 @@ func (t Tensor) Abs() Tensor { return t.unary("Abs", ctorch.Abs) }
 // Exp returns e^t.
 func (t Tensor) Exp() Tensor { return t.unary("Exp", ctorch.Exp) }
 
-// Log returns the natural logarithm.
-func (t Tensor) Log() Tensor { return t.unary("Log", ctorch.Log) }
-
 // Log1p returns log(1+t).
 func (t Tensor) Log1p() Tensor { return t.unary("Log1p", ctorch.Log1p) }
 
@@ -37,17 +34,11 @@ func (t Tensor) Sqrt() Tensor { return t.unary("Sqrt", ctorch.Sqrt) }
 // Square returns t*t.
 func (t Tensor) Square() Tensor { return t.unary("Square", ctorch.Square) }
 
-// Reciprocal returns 1/t.
-func (t Tensor) Reciprocal() Tensor { return t.unary("Reciprocal", ctorch.Reciprocal) }
-
 // Sin returns the sine.
 func (t Tensor) Sin() Tensor { return t.unary("Sin", ctorch.Sin) }
 
 // Cos returns the cosine.
 func (t Tensor) Cos() Tensor { return t.unary("Cos", ctorch.Cos) }
-
-// Tanh returns the hyperbolic tangent.
-func (t Tensor) Tanh() Tensor { return t.unary("Tanh", ctorch.Tanh) }
 
 // Sigmoid returns 1/(1+e^-t).
 func (t Tensor) Sigmoid() Tensor { return t.unary("Sigmoid", ctorch.Sigmoid) }
@@ -61,20 +52,8 @@ func (t Tensor) ReLU() Tensor { return t.unary("ReLU", ctorch.ReLU) }
 // GELU returns t Phi(t), Phi the distribution function of N(0,1).
 func (t Tensor) GELU() Tensor { return t.unary("GELU", ctorch.GELU) }
 
-// Erf returns the error function.
-func (t Tensor) Erf() Tensor { return t.unary("Erf", ctorch.Erf) }
-
-// Sign returns -1, 0 or 1.
-func (t Tensor) Sign() Tensor { return t.unary("Sign", ctorch.Sign) }
-
 // Floor returns the largest integer not above t.
 func (t Tensor) Floor() Tensor { return t.unary("Floor", ctorch.Floor) }
-
-// IsFinite returns whether an element is neither NaN nor infinite (bool).
-func (t Tensor) IsFinite() Tensor { return t.unary("IsFinite", ctorch.IsFinite) }
-
-// Not returns the logical complement (bool).
-func (t Tensor) Not() Tensor { return t.unary("Not", ctorch.Not) }
 
 // Contiguous returns t with its elements in row-major order in memory.
 func (t Tensor) Contiguous() Tensor { return t.unary("Contiguous", ctorch.Contiguous) }
@@ -97,29 +76,8 @@ func (t Tensor) Mul(b Tensor) Tensor { return binary("Mul", ctorch.Mul, t, b) }
 // Div returns t / b.
 func (t Tensor) Div(b Tensor) Tensor { return binary("Div", ctorch.Div, t, b) }
 
-// Pow returns t to the power b.
-func (t Tensor) Pow(b Tensor) Tensor { return binary("Pow", ctorch.Pow, t, b) }
-
 // Maximum returns the larger of t and b.
 func (t Tensor) Maximum(b Tensor) Tensor { return binary("Maximum", ctorch.Maximum, t, b) }
-
-// Minimum returns the smaller of t and b.
-func (t Tensor) Minimum(b Tensor) Tensor { return binary("Minimum", ctorch.Minimum, t, b) }
-
-// Eq returns whether t = b (bool).
-func (t Tensor) Eq(b Tensor) Tensor { return binary("Eq", ctorch.Eq, t, b) }
-
-// Lt returns whether t < b (bool).
-func (t Tensor) Lt(b Tensor) Tensor { return binary("Lt", ctorch.Lt, t, b) }
-
-// Le returns whether t <= b (bool).
-func (t Tensor) Le(b Tensor) Tensor { return binary("Le", ctorch.Le, t, b) }
-
-// And returns t and b (bool).
-func (t Tensor) And(b Tensor) Tensor { return binary("And", ctorch.And, t, b) }
-
-// Or returns t or b (bool).
-func (t Tensor) Or(b Tensor) Tensor { return binary("Or", ctorch.Or, t, b) }
 
 // MatMul returns the matrix product over the last two axes.
 func (t Tensor) MatMul(b Tensor) Tensor { return binary("MatMul", ctorch.MatMul, t, b) }
@@ -138,32 +96,11 @@ func (t Tensor) MulScalar(c float64) Tensor {
 	})
 }
 
-// PowScalar returns t to the power c.
-func (t Tensor) PowScalar(c float64) Tensor {
-	return t.unary("PowScalar", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) {
-		return ctorch.PowScalar(x, c, grad)
-	})
-}
-
 // Clamp returns t limited to [low, high].
 func (t Tensor) Clamp(low, high float64) Tensor {
 	return t.unary("Clamp", func(x ctorch.Handle, grad bool) (ctorch.Handle, error) {
 		return ctorch.Clamp(x, low, high, grad)
 	})
-}
-
-// Where returns a where condition (bool) holds and b elsewhere.
-func Where(condition, a, b Tensor) Tensor {
-	s := innermost("Where", condition, a, b)
-	h, err := ctorch.Where(condition.h, a.h, b.h, !s.noGrad)
-	return s.own("Where", h, err, condition, a, b)
-}
-
-// MaskedFill returns t with value where mask (bool) holds.
-func (t Tensor) MaskedFill(mask Tensor, value float64) Tensor {
-	s := innermost("MaskedFill", t, mask)
-	h, err := ctorch.MaskedFill(t.h, mask.h, value, !s.noGrad)
-	return s.own("MaskedFill", h, err, t, mask)
 }
 
 // CopyFrom copies src's values into t's memory, without a record for Backward. The shapes must be

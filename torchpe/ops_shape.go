@@ -72,16 +72,6 @@ func (t Tensor) Flip(dim int) Tensor {
 	return t.shaped("Flip", func(grad bool) (ctorch.Handle, error) { return ctorch.Flip(t.h, dim, grad) })
 }
 
-// Tril returns t with zeros above the diagonal-th diagonal.
-func (t Tensor) Tril(diagonal int) Tensor {
-	return t.shaped("Tril", func(grad bool) (ctorch.Handle, error) { return ctorch.Tril(t.h, diagonal, grad) })
-}
-
-// Triu returns t with zeros below the diagonal-th diagonal.
-func (t Tensor) Triu(diagonal int) Tensor {
-	return t.shaped("Triu", func(grad bool) (ctorch.Handle, error) { return ctorch.Triu(t.h, diagonal, grad) })
-}
-
 // Argmax returns the index (int64) of the largest entry of axis dim.
 func (t Tensor) Argmax(dim int) Tensor {
 	return t.shaped("Argmax", func(grad bool) (ctorch.Handle, error) { return ctorch.Argmax(t.h, dim, grad) })
@@ -181,15 +171,6 @@ func (t Tensor) Sum(dims ...int) Tensor { return t.reduce("Sum", ctorch.Sum, dim
 
 // Mean returns the mean over the axes dims, which go; over all where none is named.
 func (t Tensor) Mean(dims ...int) Tensor { return t.reduce("Mean", ctorch.Mean, dims, false) }
-
-// Amax returns the largest element over the axes dims, which go; over all where none is named.
-func (t Tensor) Amax(dims ...int) Tensor { return t.reduce("Amax", ctorch.Amax, dims, false) }
-
-// LogSumExp returns log of the sum of e^t, over the axes dims, which go; over all where none is
-// named.
-func (t Tensor) LogSumExp(dims ...int) Tensor {
-	return t.reduce("LogSumExp", ctorch.LogSumExp, dims, false)
-}
 
 // SumKeep returns the sum over the axes dims, which stay with length 1.
 func (t Tensor) SumKeep(dims ...int) Tensor { return t.reduce("SumKeep", ctorch.Sum, dims, true) }

@@ -19,25 +19,20 @@ func TestUnaryValues(t *testing.T) {
 	}{
 		{"Neg", free, Tensor.Neg, func(x float64) float64 { return -x }},
 		{"Abs", free, Tensor.Abs, math.Abs}, {"Exp", free, Tensor.Exp, math.Exp},
-		{"Log", positive, Tensor.Log, math.Log}, {"Log1p", positive, Tensor.Log1p, math.Log1p},
+		{"Log1p", positive, Tensor.Log1p, math.Log1p},
 		{"Sqrt", positive, Tensor.Sqrt, math.Sqrt},
 		{"Square", free, Tensor.Square, func(x float64) float64 { return x * x }},
-		{"Reciprocal", positive, Tensor.Reciprocal, func(x float64) float64 { return 1 / x }},
 		{"Sin", free, Tensor.Sin, math.Sin}, {"Cos", free, Tensor.Cos, math.Cos},
-		{"Tanh", free, Tensor.Tanh, math.Tanh},
 		{"Sigmoid", free, Tensor.Sigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }},
 		{"Softplus", free, Tensor.Softplus, func(x float64) float64 { return math.Log1p(math.Exp(x)) }},
 		{"ReLU", free, Tensor.ReLU, func(x float64) float64 { return max(x, 0) }},
-		{"GELU", free, Tensor.GELU, gelu}, {"Erf", free, Tensor.Erf, math.Erf},
-		{"Sign", free, Tensor.Sign, func(x float64) float64 { return math.Copysign(1, x) }},
+		{"GELU", free, Tensor.GELU, gelu},
 		{"Floor", free, Tensor.Floor, math.Floor},
 		{"Contiguous", free, Tensor.Contiguous, func(x float64) float64 { return x }},
 		{"Clone", free, Tensor.Clone, func(x float64) float64 { return x }},
 		{"AddScalar", free, func(x Tensor) Tensor { return x.AddScalar(-3) }, func(x float64) float64 { return x - 3 }},
 		{"MulScalar", free, func(x Tensor) Tensor { return x.MulScalar(-3) },
 			func(x float64) float64 { return -3 * x }},
-		{"PowScalar", positive, func(x Tensor) Tensor { return x.PowScalar(1.5) },
-			func(x float64) float64 { return math.Pow(x, 1.5) }},
 		{"Clamp", free, func(x Tensor) Tensor { return x.Clamp(-0.5, 0.75) },
 			func(x float64) float64 { return min(max(x, -0.5), 0.75) }},
 	} {
@@ -55,12 +50,6 @@ func TestBinaryValues(t *testing.T) {
 	defer s.Close()
 	a, b := []float64{0.5, 2, 3}, []float64{2, 0.5, 1, 3}
 	x, y := Of(s, CPU, a, 3, 1), Of(s, CPU, b, 4)
-	truth := func(v bool) float64 {
-		if v {
-			return 1
-		}
-		return 0
-	}
 	for _, c := range []struct {
 		name string
 		have Tensor
@@ -70,26 +59,7 @@ func TestBinaryValues(t *testing.T) {
 		{"Sub", x.Sub(y), func(a, b float64) float64 { return a - b }},
 		{"Mul", x.Mul(y), func(a, b float64) float64 { return a * b }},
 		{"Div", x.Div(y), func(a, b float64) float64 { return a / b }},
-		{"Pow", x.Pow(y), math.Pow},
-		{"Maximum", x.Maximum(y), math.Max}, {"Minimum", x.Minimum(y), math.Min},
-		{"Eq", x.Eq(y), func(a, b float64) float64 { return truth(a == b) }},
-		{"Lt", x.Lt(y), func(a, b float64) float64 { return truth(a < b) }},
-		{"Le", x.Le(y), func(a, b float64) float64 { return truth(a <= b) }},
-		{"And", x.Lt(y).And(x.AddScalar(1).Lt(y)), func(a, b float64) float64 { return truth(a < b && a+1 < b) }},
-		{"Or", x.Lt(y).Or(y.Lt(x)), func(a, b float64) float64 { return truth(a != b) }},
-		{"Not", x.Eq(y).Not(), func(a, b float64) float64 { return truth(a != b) }},
-		{"Where", Where(x.Lt(y), x, y.Neg()), func(a, b float64) float64 {
-			if a < b {
-				return a
-			}
-			return -b
-		}},
-		{"MaskedFill", x.Add(y).MaskedFill(x.Lt(y), 9), func(a, b float64) float64 {
-			if a < b {
-				return 9
-			}
-			return a + b
-		}},
+		{"Maximum", x.Maximum(y), math.Max},
 	} {
 		var want []float64
 		for _, a := range a {
@@ -102,10 +72,6 @@ func TestBinaryValues(t *testing.T) {
 		}
 		near(t, c.name, c.have.Float64s(), want, 1e-15)
 	}
-	finite := Of(s, CPU, []float64{1, math.NaN(), math.Inf(1), math.Inf(-1), 0}, 5).IsFinite()
-	if want := []bool{true, false, false, false, true}; !slices.Equal(Values[bool](finite), want) {
-		t.Errorf("IsFinite: %v", Values[bool](finite))
-	}
 }
 
 // TestShapeValues moves the numbers 0 to 5 about and compares with what stands where.
@@ -113,6 +79,7 @@ func TestShapeValues(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
 	x := Of(s, CPU, []float64{0, 1, 2, 3, 4, 5}, 2, 3)
+	logs := Of(s, CPU, []float64{math.Inf(-1), 0, math.Log(2), math.Log(3), math.Log(4), math.Log(5)}, 2, 3)
 	index := func(v ...int64) Tensor { return Of(s, CPU, v, len(v)) }
 	for _, c := range []struct {
 		name  string
@@ -134,8 +101,6 @@ func TestShapeValues(t *testing.T) {
 		{"Flip", x.Flip(1), []int{2, 3}, []float64{2, 1, 0, 5, 4, 3}},
 		{"Pad", x.Pad(1, 1, 2, 7), []int{2, 6}, []float64{7, 0, 1, 2, 7, 7, 7, 3, 4, 5, 7, 7}},
 		{"Pad of the first axis", x.Pad(0, 1, 0, 7), []int{3, 3}, []float64{7, 7, 7, 0, 1, 2, 3, 4, 5}},
-		{"Tril", x.Tril(0), []int{2, 3}, []float64{0, 0, 0, 3, 4, 0}},
-		{"Triu", x.Triu(1), []int{2, 3}, []float64{0, 1, 2, 0, 0, 5}},
 		{"IndexSelect", x.IndexSelect(1, index(2, 0, 2, 1)), []int{2, 4}, []float64{2, 0, 2, 1, 5, 3, 5, 4}},
 		{"Gather", x.Gather(1, index(2, 0).Reshape(2, 1)), []int{2, 1}, []float64{2, 3}},
 		{"OneHot", index(2, 0).OneHot(3, Float64), []int{2, 3}, []float64{0, 0, 1, 1, 0, 0}},
@@ -143,12 +108,9 @@ func TestShapeValues(t *testing.T) {
 		{"Sum of all", x.Sum(), []int{}, []float64{15}},
 		{"SumKeep", x.SumKeep(-1), []int{2, 1}, []float64{3, 12}},
 		{"Mean", x.Mean(1), []int{2}, []float64{1, 4}},
-		{"Amax", x.Amax(0), []int{3}, []float64{3, 4, 5}},
-		{"Amax of all", x.Amax(), []int{}, []float64{5}},
-		{"LogSumExp", x.MulScalar(0).LogSumExp(1), []int{2}, []float64{math.Log(3), math.Log(3)}},
 		{"Argmax", x.Neg().Argmax(1), []int{2}, []float64{0, 0}},
 		{"Cumsum", x.Cumsum(1), []int{2, 3}, []float64{0, 1, 3, 3, 7, 12}},
-		{"Softmax", x.Log().Softmax(1), []int{2, 3},
+		{"Softmax", logs.Softmax(1), []int{2, 3},
 			[]float64{0, 1. / 3, 2. / 3, 3. / 12, 4. / 12, 5. / 12}},
 		{"LogSoftmax", x.MulScalar(0).LogSoftmax(0), []int{2, 3}, slices.Repeat([]float64{-math.Ln2}, 6)},
 		{"MatMul", x.MatMul(x.Transpose(0, 1)), []int{2, 2}, []float64{5, 14, 14, 50}},

@@ -208,9 +208,6 @@ func (ps *ParamSet) settle() {
 	}
 }
 
-// Frozen returns the buffer [E,F] of all parameters that are not trained.
-func (ps *ParamSet) Frozen(s *Scope) Tensor { return Tensor{ps.frozen, s} }
-
 // Close frees the parameters. Closing twice does nothing.
 func (ps *ParamSet) Close() {
 	if len(ps.leaves) > 0 {

@@ -39,7 +39,7 @@ func TestParamSetLayout(t *testing.T) {
 	}
 	near(t, "flat buffer", ps.Flat(s).Float64s(), append(row(1, 3), row(1, 3)...), 0)
 	frozen := append(slices.Repeat([]float64{2}, 4), make([]float64, 28)...)
-	near(t, "frozen buffer", ps.Frozen(s).Float64s(), append(frozen, frozen...), 0)
+	near(t, "frozen buffer", Tensor{ps.frozen, s}.Float64s(), append(frozen, frozen...), 0)
 	if err := ps.Set("b", []float64{10, 20}); err != nil {
 		t.Fatal(err)
 	}

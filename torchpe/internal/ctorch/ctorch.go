@@ -1,10 +1,9 @@
-// Package ctorch calls the C ABI of lib/libtorchpe.so (shim/shim.h) and turns its results into Go
+// Package ctorch calls the C ABI of lib/libtorchpe.so (shim/shim.h, shim/functions.h) and turns its results into Go
 // values. It is the only package with import "C". It handles numbers of tensors (Handle); scopes,
 // shapes and panics belong to package torchpe. Each call returns its own error.
 //
-// On amd64 the library is loaded when one of its functions is first called (lazy_amd64.c), elsewhere
-// at the start. A program looks for its library in ../lib beside its own folder, then in its own
-// folder. Tests, which `go test` builds in a temporary folder, then look in lib of this clone; the
+// The library is loaded when one of its functions is first called (load.c). A program looks for it in
+// ../lib beside its own folder, then in its own folder. Tests, which `go test` builds in a temporary folder, then look in lib of this clone; the
 // tag `installed`, with which `make build` builds, leaves that out, so that a program that was
 // copied or moved never loads the library of another clone.
 //
@@ -12,10 +11,8 @@
 package ctorch
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=15
-#cgo amd64 LDFLAGS: -ldl
-#cgo !amd64 LDFLAGS: -L${SRCDIR}/../../../lib -ltorchpe
-#cgo LDFLAGS: -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
+#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=16
+#cgo LDFLAGS: -ldl -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
 #cgo !installed LDFLAGS: -Wl,-rpath,${SRCDIR}/../../../lib
 #include <stdlib.h>
 #include "shim.h"

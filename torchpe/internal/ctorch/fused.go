@@ -8,7 +8,7 @@ import "C"
 
 import "unsafe"
 
-// The fused operators, the gradients and the optimizers; shim.h says what they do.
+// The fused operators, the gradients and the optimizers; functions.h says what they do.
 
 func Linear(x, w, b Handle, gelu, grad bool) (Handle, error) {
 	return result(C.tp_linear(c(x), c(w), c(b), flag(gelu), flag(grad)))

@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// Streams and graphs of a GPU, and copies that the host does not wait for; shim.h says what they
+// Streams and graphs of a GPU, and copies that the host does not wait for; functions.h says what they
 // do.
 
 func OwnStream(device int) error { return failure(C.tp_own_stream(C.int(device))) }

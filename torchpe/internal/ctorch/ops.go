@@ -3,7 +3,7 @@ package ctorch
 // #include "shim.h"
 import "C"
 
-// The operators of libtorch itself, one Go function for each C function; shim.h says what they do.
+// The operators of libtorch itself, one Go function for each C function; functions.h says what they do.
 // grad is the grad mode of the call.
 
 // Unary is an operator with one operand.
@@ -12,28 +12,19 @@ type Unary func(x Handle, grad bool) (Handle, error)
 // Binary is an operator with two operands, which broadcast.
 type Binary func(a, b Handle, grad bool) (Handle, error)
 
-func Neg(x Handle, grad bool) (Handle, error)    { return result(C.tp_neg(c(x), flag(grad))) }
-func Abs(x Handle, grad bool) (Handle, error)    { return result(C.tp_abs(c(x), flag(grad))) }
-func Exp(x Handle, grad bool) (Handle, error)    { return result(C.tp_exp(c(x), flag(grad))) }
-func Log(x Handle, grad bool) (Handle, error)    { return result(C.tp_log(c(x), flag(grad))) }
-func Log1p(x Handle, grad bool) (Handle, error)  { return result(C.tp_log1p(c(x), flag(grad))) }
-func Sqrt(x Handle, grad bool) (Handle, error)   { return result(C.tp_sqrt(c(x), flag(grad))) }
-func Square(x Handle, grad bool) (Handle, error) { return result(C.tp_square(c(x), flag(grad))) }
-func Reciprocal(x Handle, grad bool) (Handle, error) {
-	return result(C.tp_reciprocal(c(x), flag(grad)))
-}
+func Neg(x Handle, grad bool) (Handle, error)      { return result(C.tp_neg(c(x), flag(grad))) }
+func Abs(x Handle, grad bool) (Handle, error)      { return result(C.tp_abs(c(x), flag(grad))) }
+func Exp(x Handle, grad bool) (Handle, error)      { return result(C.tp_exp(c(x), flag(grad))) }
+func Log1p(x Handle, grad bool) (Handle, error)    { return result(C.tp_log1p(c(x), flag(grad))) }
+func Sqrt(x Handle, grad bool) (Handle, error)     { return result(C.tp_sqrt(c(x), flag(grad))) }
+func Square(x Handle, grad bool) (Handle, error)   { return result(C.tp_square(c(x), flag(grad))) }
 func Sin(x Handle, grad bool) (Handle, error)      { return result(C.tp_sin(c(x), flag(grad))) }
 func Cos(x Handle, grad bool) (Handle, error)      { return result(C.tp_cos(c(x), flag(grad))) }
-func Tanh(x Handle, grad bool) (Handle, error)     { return result(C.tp_tanh(c(x), flag(grad))) }
 func Sigmoid(x Handle, grad bool) (Handle, error)  { return result(C.tp_sigmoid(c(x), flag(grad))) }
 func Softplus(x Handle, grad bool) (Handle, error) { return result(C.tp_softplus(c(x), flag(grad))) }
 func ReLU(x Handle, grad bool) (Handle, error)     { return result(C.tp_relu(c(x), flag(grad))) }
 func GELU(x Handle, grad bool) (Handle, error)     { return result(C.tp_gelu(c(x), flag(grad))) }
-func Erf(x Handle, grad bool) (Handle, error)      { return result(C.tp_erf(c(x), flag(grad))) }
-func Sign(x Handle, grad bool) (Handle, error)     { return result(C.tp_sign(c(x), flag(grad))) }
 func Floor(x Handle, grad bool) (Handle, error)    { return result(C.tp_floor(c(x), flag(grad))) }
-func IsFinite(x Handle, grad bool) (Handle, error) { return result(C.tp_isfinite(c(x), flag(grad))) }
-func Not(x Handle, grad bool) (Handle, error)      { return result(C.tp_logical_not(c(x), flag(grad))) }
 func Contiguous(x Handle, grad bool) (Handle, error) {
 	return result(C.tp_contiguous(c(x), flag(grad)))
 }
@@ -44,21 +35,8 @@ func Add(a, b Handle, grad bool) (Handle, error) { return result(C.tp_add(c(a), 
 func Sub(a, b Handle, grad bool) (Handle, error) { return result(C.tp_sub(c(a), c(b), flag(grad))) }
 func Mul(a, b Handle, grad bool) (Handle, error) { return result(C.tp_mul(c(a), c(b), flag(grad))) }
 func Div(a, b Handle, grad bool) (Handle, error) { return result(C.tp_div(c(a), c(b), flag(grad))) }
-func Pow(a, b Handle, grad bool) (Handle, error) { return result(C.tp_pow(c(a), c(b), flag(grad))) }
 func Maximum(a, b Handle, grad bool) (Handle, error) {
 	return result(C.tp_maximum(c(a), c(b), flag(grad)))
-}
-func Minimum(a, b Handle, grad bool) (Handle, error) {
-	return result(C.tp_minimum(c(a), c(b), flag(grad)))
-}
-func Eq(a, b Handle, grad bool) (Handle, error) { return result(C.tp_eq(c(a), c(b), flag(grad))) }
-func Lt(a, b Handle, grad bool) (Handle, error) { return result(C.tp_lt(c(a), c(b), flag(grad))) }
-func Le(a, b Handle, grad bool) (Handle, error) { return result(C.tp_le(c(a), c(b), flag(grad))) }
-func And(a, b Handle, grad bool) (Handle, error) {
-	return result(C.tp_logical_and(c(a), c(b), flag(grad)))
-}
-func Or(a, b Handle, grad bool) (Handle, error) {
-	return result(C.tp_logical_or(c(a), c(b), flag(grad)))
 }
 func MatMul(a, b Handle, grad bool) (Handle, error) {
 	return result(C.tp_matmul(c(a), c(b), flag(grad)))
@@ -72,20 +50,8 @@ func MulScalar(x Handle, v float64, grad bool) (Handle, error) {
 	return result(C.tp_mul_scalar(c(x), C.double(v), flag(grad)))
 }
 
-func PowScalar(x Handle, v float64, grad bool) (Handle, error) {
-	return result(C.tp_pow_scalar(c(x), C.double(v), flag(grad)))
-}
-
 func Clamp(x Handle, low, high float64, grad bool) (Handle, error) {
 	return result(C.tp_clamp(c(x), C.double(low), C.double(high), flag(grad)))
-}
-
-func Where(condition, a, b Handle, grad bool) (Handle, error) {
-	return result(C.tp_where(c(condition), c(a), c(b), flag(grad)))
-}
-
-func MaskedFill(x, mask Handle, value float64, grad bool) (Handle, error) {
-	return result(C.tp_masked_fill(c(x), c(mask), C.double(value), flag(grad)))
 }
 
 func Reshape(x Handle, shape []int, grad bool) (Handle, error) {
@@ -141,14 +107,6 @@ func Pad(x Handle, dim, before, after int, value float64, grad bool) (Handle, er
 	return result(C.tp_pad(c(x), C.int64_t(dim), C.int64_t(before), C.int64_t(after), C.double(value), flag(grad)))
 }
 
-func Tril(x Handle, diagonal int, grad bool) (Handle, error) {
-	return result(C.tp_tril(c(x), C.int64_t(diagonal), flag(grad)))
-}
-
-func Triu(x Handle, diagonal int, grad bool) (Handle, error) {
-	return result(C.tp_triu(c(x), C.int64_t(diagonal), flag(grad)))
-}
-
 func IndexSelect(x Handle, dim int, index Handle, grad bool) (Handle, error) {
 	return result(C.tp_index_select(c(x), C.int64_t(dim), c(index), flag(grad)))
 }
@@ -175,14 +133,6 @@ func Sum(x Handle, dims []int, keep, grad bool) (Handle, error) {
 
 func Mean(x Handle, dims []int, keep, grad bool) (Handle, error) {
 	return result(C.tp_mean(c(x), ints(dims), C.int(len(dims)), flag(keep), flag(grad)))
-}
-
-func Amax(x Handle, dims []int, keep, grad bool) (Handle, error) {
-	return result(C.tp_amax(c(x), ints(dims), C.int(len(dims)), flag(keep), flag(grad)))
-}
-
-func LogSumExp(x Handle, dims []int, keep, grad bool) (Handle, error) {
-	return result(C.tp_logsumexp(c(x), ints(dims), C.int(len(dims)), flag(keep), flag(grad)))
 }
 
 func Argmax(x Handle, dim int, grad bool) (Handle, error) {

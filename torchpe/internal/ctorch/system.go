@@ -45,7 +45,7 @@ func SetThreads(n int) { C.tp_set_threads(C.int(n)) }
 // Threads returns the number of threads of one operator.
 func Threads() int { return int(C.tp_threads()) }
 
-// The forms in which the fused operators compute; shim.h says more.
+// The forms in which the fused operators compute; functions.h says more.
 const (
 	Composed = 0 // of libtorch's operators
 	Fused    = 1 // our own loops on the CPU, our own kernels on a GPU

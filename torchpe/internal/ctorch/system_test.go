@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// systemCases holds a test for every C function of shim.h that is about the machine, not about
+// systemCases holds a test for every C function of functions.h that is about the machine, not about
 // tensors.
 var systemCases = map[string]func(t *testing.T){
 	"tp_abi": func(t *testing.T) { // init has compared it with abi

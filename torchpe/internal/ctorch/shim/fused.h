@@ -194,7 +194,7 @@ enum class Stored {
   gradient  // that, and the gradient of x
 };
 
-// The operators of shim.h, for others to be composed of; they see whether gradients are on. b and y
+// The operators of functions.h, for others to be composed of; they see whether gradients are on. b and y
 // may be empty, attention's bias and x16 (gpu.h) undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
                   Stored stored = Stored::nothing);

@@ -1,4 +1,4 @@
-// ops.cc: thin wrappers of libtorch's own operators, in the order of shim.h.
+// ops.cc: thin wrappers of libtorch's own operators, in the order of functions.h.
 #include "handles.h"
 #include "heads.h"
 #include "quiet.h"
@@ -130,23 +130,16 @@ char* tp_fill_(tp_tensor dst, double value) {
 UNARY(neg, -x)
 UNARY(abs, x.abs())
 UNARY(exp, x.exp())
-UNARY(log, x.log())
 UNARY(log1p, x.log1p())
 UNARY(sqrt, x.sqrt())
 UNARY(square, x.square())
-UNARY(reciprocal, x.reciprocal())
 UNARY(sin, x.sin())
 UNARY(cos, x.cos())
-UNARY(tanh, x.tanh())
 UNARY(sigmoid, x.sigmoid())
 UNARY(softplus, at::softplus(x))
 UNARY(relu, x.relu())
 UNARY(gelu, at::gelu(x))
-UNARY(erf, x.erf())
-UNARY(sign, x.sign())
 UNARY(floor, x.floor())
-UNARY(isfinite, at::isfinite(x))
-UNARY(logical_not, x.logical_not())
 UNARY(contiguous, x.contiguous())
 UNARY(detach, x.detach())
 UNARY(clone, x.clone())
@@ -162,14 +155,7 @@ BINARY(add, a + b)
 BINARY(sub, a - b)
 BINARY(mul, a* b)
 BINARY(div, a / b)
-BINARY(pow, a.pow(b))
 BINARY(maximum, at::maximum(a, b))
-BINARY(minimum, at::minimum(a, b))
-BINARY(eq, a.eq(b))
-BINARY(lt, a.lt(b))
-BINARY(le, a.le(b))
-BINARY(logical_and, a.logical_and(b))
-BINARY(logical_or, a.logical_or(b))
 BINARY(matmul, at::matmul(a, b))
 
 tp_result tp_add_scalar(tp_tensor x, double c, int grad) {
@@ -178,17 +164,8 @@ tp_result tp_add_scalar(tp_tensor x, double c, int grad) {
 tp_result tp_mul_scalar(tp_tensor x, double c, int grad) {
   return op(grad, [&] { return get(x) * c; });
 }
-tp_result tp_pow_scalar(tp_tensor x, double c, int grad) {
-  return op(grad, [&] { return get(x).pow(c); });
-}
 tp_result tp_clamp(tp_tensor x, double low, double high, int grad) {
   return op(grad, [&] { return get(x).clamp(low, high); });
-}
-tp_result tp_where(tp_tensor condition, tp_tensor a, tp_tensor b, int grad) {
-  return op(grad, [&] { return at::where(get(condition), get(a), get(b)); });
-}
-tp_result tp_masked_fill(tp_tensor x, tp_tensor mask, double value, int grad) {
-  return op(grad, [&] { return get(x).masked_fill(get(mask), value); });
 }
 
 tp_result tp_reshape(tp_tensor x, const int64_t* shape, int rank, int grad) {
@@ -246,12 +223,6 @@ tp_result tp_pad(tp_tensor x, int64_t dim, int64_t before, int64_t after, double
     return at::constant_pad_nd(t, pads, value);
   });
 }
-tp_result tp_tril(tp_tensor x, int64_t diagonal, int grad) {
-  return op(grad, [&] { return get(x).tril(diagonal); });
-}
-tp_result tp_triu(tp_tensor x, int64_t diagonal, int grad) {
-  return op(grad, [&] { return get(x).triu(diagonal); });
-}
 tp_result tp_index_select(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
   return op(grad, [&] {
     auto t = get(x), i = get(index);
@@ -288,18 +259,6 @@ tp_result tp_mean(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
   return op(grad, [&] {
     auto t = get(x);
     return t.mean(reduced(t, d, n), keep != 0);
-  });
-}
-tp_result tp_amax(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
-  return op(grad, [&] {
-    auto t = get(x);
-    return t.amax(reduced(t, d, n), keep != 0);
-  });
-}
-tp_result tp_logsumexp(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
-  return op(grad, [&] {
-    auto t = get(x);
-    return t.logsumexp(reduced(t, d, n), keep != 0);
   });
 }
 tp_result tp_argmax(tp_tensor x, int64_t dim, int grad) {

@@ -19,12 +19,10 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gelu.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/lshift.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/maximum.h>
-#include <ATen/ops/minimum.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/rshift.h>

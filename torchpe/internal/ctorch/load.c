@@ -1,5 +1,5 @@
-/* lazy_amd64.c loads libtorchpe.so, and libtorch with it, when one of its functions is first called:
- * what computes nothing need not wait for that. lazy_amd64.S has the functions that cgo links. */
+/* load.c defines the functions that cgo links. Each calls the function of its name in libtorchpe.so. The
+ * first call of any loads that library, and libtorch with it: what computes nothing need not wait. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -7,17 +7,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define F(name) #name,
-static const char* const names[] = {
+#include "shim.h"
+
+/* The functions of the library, once it is loaded. */
+#define FUNCTION(result, name, parameters, arguments) result (*name) parameters;
+static struct {
 #include "functions.h"
-};
-#undef F
-enum { COUNT = sizeof names / sizeof *names };
-
-void torchpe_resolve(void); /* in lazy_amd64.S; calls torchpe_load, then the function */
-
-/* The function of each name: torchpe_resolve until the library is loaded. */
-void* torchpe_functions[COUNT] = {[0 ... COUNT - 1] = (void*)torchpe_resolve};
+} loaded;
+#undef FUNCTION
 
 /* Ends the program, which computes nothing without its library. */
 static void give_up(const char* why) {
@@ -39,6 +36,12 @@ static void give_up_for_addresses(const char* why, rlim_t limited_below) {
   _exit(1);
 }
 
+static void* find(void* library, const char* name) {
+  void* function = dlsym(library, name);
+  if (!function) give_up(dlerror());
+  return function;
+}
+
 static void load(void) {
   give_up_for_addresses("libtorchpe.so", 1400L << 20); /* else Go's runtime may end first, in words of its own */
   void* library = dlopen("libtorchpe.so", RTLD_LAZY | RTLD_GLOBAL);
@@ -48,19 +51,25 @@ static void load(void) {
     give_up(why);
   }
   int (*abi)(void) = (int (*)(void))dlsym(library, "tp_abi");
-  if (!abi || abi() != TORCHPE_ABI) {
+  if (!abi || abi() != TP_ABI) {
     char text[80];
-    snprintf(text, sizeof text, "libtorchpe.so has interface %d, this program needs %d", abi ? abi() : 0, TORCHPE_ABI);
+    snprintf(text, sizeof text, "libtorchpe.so has interface %d, this program needs %d", abi ? abi() : 0, TP_ABI);
     give_up(text);
   }
-  for (int i = 0; i < COUNT; i++) {
-    void* function = dlsym(library, names[i]);
-    if (!function) give_up(dlerror());
-    __atomic_store_n(&torchpe_functions[i], function, __ATOMIC_RELEASE);
-  }
+#define FUNCTION(result, name, parameters, arguments) \
+  loaded.name = (result (*) parameters)find(library, #name);
+#include "functions.h"
+#undef FUNCTION
 }
 
-void torchpe_load(void) {
+static void load_once(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load);
 }
+
+#define FUNCTION(result, name, parameters, arguments) \
+  result name parameters {                            \
+    load_once();                                      \
+    return loaded.name arguments;                     \
+  }
+#include "functions.h"

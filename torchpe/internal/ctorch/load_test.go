@@ -5,31 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
-
-// functions.h names the functions of shim.h, each once.
-func TestEveryFunctionIsLoaded(t *testing.T) {
-	names := func(path, pattern string) (all []string) {
-		body, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAll(body, nil)
-		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
-			all = append(all, string(m[1]))
-		}
-		slices.Sort(all)
-		return all
-	}
-	listed, declared := names("functions.h", `(?m)^F\((\w+)\)$`), names("shim/shim.h", `(?m)^\w[\w *]*?\b(tp_\w+)\(`)
-	if len(declared) < 100 || !slices.Equal(listed, declared) {
-		t.Errorf("functions.h has %q\nshim.h has %q", listed, declared)
-	}
-}
 
 // A program starts without the library. Where it computes, the first call loads it and arrives whole, or
 // the program ends with what is wrong.
