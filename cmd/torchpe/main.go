@@ -75,7 +75,7 @@ Exit codes:` + exitLines(),
 	root.SetUsageFunc(func(cmd *cobra.Command) error { printUsage(cmd.OutOrStderr(), cmd, false); return nil })
 	root.AddCommand(newTrainCommand(), newSweepCommand(), newAdviseCommand(), newDemoCommand(), newDataCommand(),
 		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newExportCommand(),
-		newImportCommand(), newConfigCommand(), newDoctorCommand(), newBenchCommand(),
+		newImportCommand(), newDoctorCommand(), newBenchCommand(),
 		newSchemaCommand(), newManCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
