@@ -76,7 +76,7 @@ Exit codes:` + exitLines(),
 	root.AddCommand(newTrainCommand(), newSweepCommand(), newAdviseCommand(), newDemoCommand(), newDataCommand(),
 		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newExportCommand(),
 		newImportCommand(), newDoctorCommand(), newBenchCommand(),
-		newSchemaCommand(), newManCommand())
+		newManCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra takes the name of another shell for a wish for help
