@@ -15,12 +15,12 @@ import (
 func newRunsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "List runs",
-		Long:  "List the runs in any directories, finished or not; to compare them: torchpe report compare.",
+		Short: "List and compare runs",
+		Long:  "List and compare the runs in any directories, finished or not.",
 		Args:  noArguments,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newRunsListCommand())
+	cmd.AddCommand(newRunsListCommand(), newRunsCompareCommand())
 	return cmd
 }
 

@@ -64,7 +64,7 @@ func TestRunsList(t *testing.T) {
 		!strings.Contains(out, "runs/c") || !strings.HasSuffix(out, "3 models of 2 runs\n") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, _, code = here(t, dir, "report", "compare", "runs/a", "runs/b"); code != 0 ||
+	if out, _, code = here(t, dir, "runs", "compare", "runs/a", "runs/b"); code != 0 ||
 		!strings.Contains(out, "d_model") || !strings.Contains(out, "σ") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -78,6 +78,8 @@ func TestRunsMistakesExitWithTwo(t *testing.T) {
 		want string
 	}{
 		{[]string{"runs", "list"}, "at least one"},
+		{[]string{"runs", "compare"}, "at least one"},
+		{[]string{"runs", "compare", "absent"}, "no such file"},
 		{[]string{"runs", "lst", "runs"}, "did you mean"},
 		{[]string{"runs", "list", "none"}, "none"},
 		{[]string{"runs", "list", "runs", "--where", "sigmma=1"}, `did you mean "sigma"`},
