@@ -1,6 +1,7 @@
 package train
 
 import (
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"torchpe/models"
 	"torchpe/models/pe"
@@ -37,6 +40,55 @@ func TestConfigRoundTrip(t *testing.T) {
 	again := back
 	if err := again.Resolve(); err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("resolving twice: %v, %+v", err, again)
+	}
+}
+
+// Configurations of all presets, and of released runs, are as docs/settings.schema.json says, and an
+// unknown key is not.
+func TestConfigSchema(t *testing.T) {
+	text, err := os.ReadFile("../docs/settings.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string][]byte{}
+	released, _ := filepath.Glob("../cmd/torchpe/testdata/released/*/config.json") // a valid pattern
+	for _, path := range released {
+		if texts[path], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(texts) == 0 {
+		t.Error("no released configurations")
+	}
+	for _, name := range config.Presets() {
+		c, err := Preset(name, "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if texts[name], err = c.JSON(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range texts {
+		var value map[string]any
+		if err := json.Unmarshal(text, &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(value); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		value["no_setting"] = 1
+		if resolved.Validate(value) == nil {
+			t.Errorf("%s: an unknown key is taken", name)
+		}
 	}
 }
 

@@ -24,8 +24,7 @@ type configFlags struct {
 	values           map[string]config.Flag
 	options          map[string]*string
 	members          memberFlags
-	from             map[string]string // where the user's defaults of flags come from, by flag
-	bench            bool              // --steps is not of the configuration but says how many steps to measure
+	bench            bool // --steps is not of the configuration but says how many steps to measure
 }
 
 // add declares the flags, in the groups of the help.
@@ -90,19 +89,8 @@ func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 	return options
 }
 
-// resolve returns the configuration of the flags and the user's defaults, and what should be said
-// about it.
+// resolve returns the configuration of the flags, and notes about it.
 func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
-	if err := f.addDefaults(); err != nil {
-		return c, nil, err
-	}
-	f.preset = f.flags.Lookup("preset").Value.String() // f may be a copy of what the flag writes to
-	c, notes, err = f.fresh()
-	return c, notes, f.withOrigins(err)
-}
-
-// fresh returns the configuration of the flags.
-func (f *configFlags) fresh() (c train.Config, notes []string, err error) {
 	given := f.given()
 	if given["fidelity"] {
 		f.fidelity = f.values["fidelity"].String()
@@ -144,16 +132,13 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	}
 	var bad []error
 	for _, s := range config.Settings() {
-		if f.from[s.Flag] != "" && !s.IsOf(&c.Config) {
-			delete(given, s.Flag) // the user's defaults are for all tasks
-		}
 		if v := f.values[s.Flag]; v != nil && given[s.Flag] {
 			bad = append(bad, s.Store(&c.Config, v))
 		}
 	}
 	name, sigma := train.SplitLabel(c.PE)
 	c.PE = name
-	if sigma != nil && given["sigma"] && f.from["sigma"] == "" {
+	if sigma != nil && given["sigma"] {
 		return c, nil, fmt.Errorf("--pe %s-%g and --sigma both give sigma: give one of them", name, *sigma)
 	} else if sigma != nil {
 		f.members.values["sigma"].Give(*sigma)
@@ -188,7 +173,7 @@ func hasOption(encoding, option string) bool {
 // ignored lists notes on given flags that have no effect on the configuration.
 func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []string) {
 	for _, s := range config.Settings() {
-		if s.Flag == "" || !given[s.Flag] || f.from[s.Flag] != "" { // defaults are for many tasks
+		if s.Flag == "" || !given[s.Flag] {
 			continue
 		}
 		if note := s.Ignored(&c.Config); note != "" {
@@ -196,11 +181,11 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		}
 	}
 	for option := range f.options {
-		if given[option] && f.from[option] == "" && !hasOption(c.PE, option) {
+		if given[option] && !hasOption(c.PE, option) {
 			notes = append(notes, fmt.Sprintf("--%s has no effect on %s", option, c.PE))
 		}
 	}
-	if note := c.UnusedSigma(); note != "" && given["sigma"] && f.from["sigma"] == "" {
+	if note := c.UnusedSigma(); note != "" && given["sigma"] {
 		notes = append(notes, note)
 	}
 	slices.Sort(notes)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -183,35 +182,5 @@ func TestStandardInput(t *testing.T) {
 		if code != exitUsage || !strings.Contains(out, "cannot read standard input again") {
 			t.Errorf("%s: exit code %d: %s", command, code, out)
 		}
-	}
-}
-
-// Each command has a man page that man reads without a warning.
-func TestManPages(t *testing.T) {
-	dir := t.TempDir()
-	if _, stderr, code := here(t, dir, "man", "pages"); code != 0 {
-		t.Fatal(stderr)
-	}
-	var check func(cmd *cobra.Command)
-	check = func(cmd *cobra.Command) {
-		page := filepath.Join(dir, "pages", strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
-		text, err := os.ReadFile(page)
-		if err != nil || !strings.Contains(string(text), cmd.Short) {
-			t.Errorf("%s: %v", page, err)
-		}
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				check(c)
-			}
-		}
-	}
-	check(newRootCommand())
-	if _, err := exec.LookPath("groff"); err != nil {
-		t.Skip("the pages were not read: there is no groff")
-	}
-	out, err := exec.Command("groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-z",
-		filepath.Join(dir, "pages", "torchpe-train.1")).CombinedOutput()
-	if err != nil || len(out) > 0 {
-		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -160,7 +160,6 @@ func (f *demoFlags) trainAll(ctx context.Context, progress io.Writer, args []str
 				return ctx.Err()
 			}
 			cmd := exec.CommandContext(ctx, self, f.workerArguments(args, pe)...)
-			cmd.Env = append(os.Environ(), defaultsVariable+"=none")
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // which saves
 			cmd.WaitDelay = time.Minute
 			return runWorker(cmd, pe, lines)

@@ -20,7 +20,7 @@ type docLine struct {
 }
 
 // startsCommand matches the first line of a command that is run.
-var startsCommand = regexp.MustCompile(`^(\$ )?((TORCHPE_\w+=\S+ |bin/)?torchpe |printf |rm |` +
+var startsCommand = regexp.MustCompile(`^(\$ )?((bin/)?torchpe |printf |` +
 	`(python3|Rscript) - <<'(PY|R)'$|python3 \S+\.py$)`)
 
 // docLines returns the commands of a page in order.

@@ -27,7 +27,7 @@ func inherit(t *testing.T, dir, setup string, args ...string) *exec.Cmd {
 }
 
 // A run comes to the same numbers whatever state the program inherits: limits, closed descriptors,
-// masks, terminals and a missing home.
+// masks, terminals, a missing home, and what might be taken for defaults of flags.
 func TestInheritedState(t *testing.T) {
 	dir := t.TempDir()
 	args := append(append([]string{"train"}, smallSet(t, dir)...), "--epochs", "2", "--out")
@@ -48,6 +48,7 @@ func TestInheritedState(t *testing.T) {
 		{"20 columns", "COLUMNS=20; export COLUMNS"},
 		{"another locale", "LC_ALL=tr_TR.UTF-8 LANG=tr_TR.UTF-8; export LC_ALL LANG"},
 		{"another time zone", "TZ=Pacific/Kiritimati; export TZ"},
+		{"what looks like defaults", "echo lr: 1 >torchpe.yaml; TORCHPE_LR=1; export TORCHPE_LR"},
 		{"4 GB of addresses", "ulimit -v 4000000"},
 	} {
 		out := fmt.Sprintf("run%d", i)

@@ -75,8 +75,7 @@ Exit codes:` + exitLines(),
 	root.SetUsageFunc(func(cmd *cobra.Command) error { printUsage(cmd.OutOrStderr(), cmd, false); return nil })
 	root.AddCommand(newTrainCommand(), newSweepCommand(), newAdviseCommand(), newDemoCommand(), newDataCommand(),
 		newPECommand(), newAnalyzeCommand(), newReportCommand(), newRunsCommand(), newExportCommand(),
-		newImportCommand(), newConfigCommand(), newDoctorCommand(), newBenchCommand(),
-		newSchemaCommand(), newManCommand())
+		newImportCommand(), newDoctorCommand(), newBenchCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra takes the name of another shell for a wish for help

@@ -28,7 +28,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	os.Setenv("XDG_CONFIG_HOME", os.DevNull) // the defaults of who runs the tests
 	code := m.Run()
 	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
 		fmt.Println(err)

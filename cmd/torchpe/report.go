@@ -47,8 +47,7 @@ OUT/lengths/index.html.
 Runs of several sizes, data sets or lengths of training are not mixed: those with the most models
 are shown, and the others named.`,
 		Example: `  torchpe report runs
-  torchpe report runs --fidelity text --out report-text
-  torchpe report compare runs/a runs/b`,
+  torchpe report runs --fidelity text --out report-text`,
 		Args: oneFolder("a folder with runs"),
 		RunE: f.run,
 	}
@@ -60,7 +59,6 @@ are shown, and the others named.`,
 	fl.BoolVar(&f.panels, "panels", false,
 		"also write each panel by itself, 3.3 inches wide where it fits: fig2_b.pdf")
 	fl.BoolVar(&f.json, "json", false, "print what was made, and what is missing, as JSON")
-	cmd.AddCommand(newReportCompareCommand())
 	return cmd
 }
 

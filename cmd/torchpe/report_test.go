@@ -68,10 +68,9 @@ func TestReportOfTrainedRuns(t *testing.T) {
 		t.Errorf("planned %v", planned)
 	}
 
-	stdout, stderr, code = here(t, dir, "report", "compare", "runs/learn", "runs/fixed", "--out", "both")
+	stdout, stderr, code = here(t, dir, "runs", "compare", "runs/learn", "runs/fixed", "--out", "both")
 	if code != 0 || !strings.Contains(stdout, "runs/fixed") ||
 		!strings.Contains(stdout, "2d-fixed") || strings.Count(stdout, "runs/learn") != 2 { // of each σ
-
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "both", "validation.pdf")); err != nil {
@@ -90,8 +89,6 @@ func TestReportRefuses(t *testing.T) {
 		"no finished run": {"report", "."},
 		"code or text":    {"report", ".", "--fidelity", "both"},
 		"want one, DIR":   {"report"},
-		"at least one":    {"report", "compare"},
-		"no such file":    {"report", "compare", "absent"},
 	} {
 		if _, stderr, code := here(t, dir, args...); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)

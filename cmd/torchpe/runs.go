@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"torchpe/internal/wording"
 	"torchpe/report/listing"
@@ -17,18 +15,14 @@ import (
 func newRunsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "List and remove runs",
-		Long:  "List and remove the runs in any directories, finished or not; to compare them: torchpe report compare.",
+		Short: "List and compare runs",
+		Long:  "List and compare the runs in any directories, finished or not.",
 		Args:  noArguments,
 		RunE:  showHelp,
 	}
-	cmd.AddCommand(newRunsListCommand(), newRunsRemoveCommand())
+	cmd.AddCommand(newRunsListCommand(), newRunsCompareCommand())
 	return cmd
 }
-
-const whereHelp = `Filters (--where) are KEY OP VALUE, joined by commas, all of which must hold; OP
-is one of = != < <= > >= and, for patterns with * and ?, ~ and !~. KEY is a column, or a setting by
-its key in config.json; the last part of the key is enough where it is the only one.`
 
 func newRunsListCommand() *cobra.Command {
 	var q listing.Query
@@ -42,7 +36,9 @@ setting has a column where it differs between the models shown. Status is done, 
 process writes to the run) or stopped; the numbers of runs that are not finished are those of their
 last record.
 
-` + whereHelp,
+Filters (--where) are KEY OP VALUE, joined by commas, all of which must hold; OP is one of = != < <=
+> >= and, for patterns with * and ?, ~ and !~. KEY is a column, or a setting by its key in
+config.json; the last part of the key is enough where it is the only one.`,
 		Example: `  torchpe runs list runs
   torchpe runs list runs --where 'pe=learn,sigma<=0.5' --sort -validation,sigma
   torchpe runs list runs --where 'run~table1/*' --columns run,sigma,validation,d_model --csv models.csv
@@ -61,18 +57,13 @@ last record.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	addWhere(cmd, &q.Where)
+	fl.StringArrayVar(&q.Where, "where", nil, "filter, such as pe=learn,sigma<=0.5; may be given several times")
 	fl.StringVar(&q.Sort, "sort", "", "columns to sort by, joined by commas; -COLUMN puts the greatest first")
 	fl.StringSliceVar(&q.Columns, "columns", nil, "columns to show, in their order (default: the usual ones)")
 	fl.BoolVar(&q.Unfinished, "unfinished", false, "only runs that are not finished")
 	fl.BoolVar(&asJSON, "json", false, "print the table as JSON")
 	fl.StringVar(&csv, "csv", "", "write the table to this file as CSV; - prints it")
 	return cmd
-}
-
-// addWhere adds --where, whose values keep their commas.
-func addWhere(cmd *cobra.Command, where *[]string) {
-	cmd.Flags().StringArrayVar(where, "where", nil, "filter, such as pe=learn,sigma<=0.5; may be given several times")
 }
 
 // atLeastOne accepts one argument or more; none is a usage error.
@@ -126,13 +117,10 @@ func printRuns(out io.Writer, l *listing.List, asJSON bool, csv string) error {
 	if err := t.Terminal(out); err != nil {
 		return err
 	}
-	whole, part := l.Runs(l)
-	fmt.Fprintf(out, "%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(whole)+len(part), "run"))
+	runs := map[string]bool{}
+	for _, r := range l.Rows {
+		runs[r.Dir] = true
+	}
+	fmt.Fprintf(out, "%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(runs), "run"))
 	return nil
-}
-
-// isTerminal says whether in is a terminal.
-func isTerminal(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

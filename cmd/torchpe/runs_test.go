@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +64,7 @@ func TestRunsList(t *testing.T) {
 		!strings.Contains(out, "runs/c") || !strings.HasSuffix(out, "3 models of 2 runs\n") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, _, code = here(t, dir, "report", "compare", "runs/a", "runs/b"); code != 0 ||
+	if out, _, code = here(t, dir, "runs", "compare", "runs/a", "runs/b"); code != 0 ||
 		!strings.Contains(out, "d_model") || !strings.Contains(out, "σ") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -79,94 +78,17 @@ func TestRunsMistakesExitWithTwo(t *testing.T) {
 		want string
 	}{
 		{[]string{"runs", "list"}, "at least one"},
+		{[]string{"runs", "compare"}, "at least one"},
+		{[]string{"runs", "compare", "absent"}, "no such file"},
 		{[]string{"runs", "lst", "runs"}, "did you mean"},
 		{[]string{"runs", "list", "none"}, "none"},
 		{[]string{"runs", "list", "runs", "--where", "sigmma=1"}, `did you mean "sigma"`},
 		{[]string{"runs", "list", "runs", "--where", "sigma"}, "KEY OP VALUE"},
 		{[]string{"runs", "list", "runs", "--sort", "x"}, "is no column"},
-		{[]string{"runs", "rm", "runs/a"}, "--yes"},
-		{[]string{"runs", "rm", "runs", "--where", "sigmma=1", "--yes"}, `did you mean "sigma"`},
 	} {
 		if out, errs, code := here(t, dir, v.args...); code != 2 ||
 			!strings.Contains(errs, v.want) || out != "" {
 			t.Errorf("%v: %d, %s%s, want %q", v.args, code, out, errs, v.want)
 		}
-	}
-	if left := runsLeft(t, dir); left != "a b c" {
-		t.Errorf("left: %s", left)
-	}
-}
-
-// runsLeft are the runs in dir/runs.
-func runsLeft(t *testing.T, dir string) string {
-	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return strings.Join(names, " ")
-}
-
-func TestRunsRemove(t *testing.T) {
-	dir := t.TempDir()
-	someRuns(t, dir)
-	out, _, code := here(t, dir, "runs", "rm", "runs", "--where", "sigma=0.2", "--dry-run")
-	if code != 0 || out != "would remove runs/a\nwould remove runs/c\n" || runsLeft(t, dir) != "a b c" {
-		t.Errorf("%d: %s, left: %s", code, out, runsLeft(t, dir))
-	}
-	out, errs, code := here(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--dry-run", "--json")
-	var done removed
-	if err := json.Unmarshal([]byte(out), &done); err != nil || code != 0 || !done.DryRun ||
-		fmt.Sprint(done.Removed) != "[runs/a runs/b]" || done.Kept["runs/c"] == "" {
-		t.Errorf("%d: %s%s", code, out, errs)
-	}
-	if _, errs, code = here(t, dir, "runs", "rm", "runs", "--json"); code != 2 || !strings.Contains(errs, "--yes") {
-		t.Errorf("%d: %s", code, errs)
-	}
-	// A run of which some models only are chosen, and one that a process writes to, stay.
-	held, err := runlog.Resume(filepath.Join(dir, "runs", "b"), runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, errs, code = here(t, dir, "runs", "rm", "runs", "--where", "seed=1", "--yes")
-	if code != 1 || out != "removed runs/a\n" || !strings.Contains(errs,
-		"runs/c: --where chooses some") || !strings.Contains(errs, "locked by pid") || runsLeft(t, dir) != "b c" {
-		t.Errorf("%d: %s%s, left: %s", code, out, errs, runsLeft(t, dir))
-	}
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
-	// A symbolic link is no run, wherever it leads.
-	if err := os.Symlink(filepath.Join(dir, "runs"), filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	if _, errs, code = here(t, dir, "runs", "rm", "link", "--yes"); code != 2 ||
-		!strings.Contains(errs, "symbolic link") {
-		t.Errorf("%d: %s", code, errs)
-	}
-	if err := os.Symlink(filepath.Join(dir, "runs", "c"), filepath.Join(dir, "runs", "d")); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, code = here(t, dir, "runs", "rm", "runs/b", "--yes"); code != 0 || runsLeft(t, dir) != "c d" {
-		t.Errorf("%d, left: %s", code, runsLeft(t, dir))
-	}
-	// On a terminal the command asks.
-	for _, answer := range []string{"", "n\n", "yesterday\n"} {
-		var out, notes bytes.Buffer
-		r := removal{in: strings.NewReader(answer), terminal: true, out: &out, notes: &notes}
-		if err := r.run([]string{filepath.Join(dir, "runs")}); err != nil ||
-			!strings.Contains(out.String(), "Remove 1 run for good? [y/N] nothing was removed") {
-			t.Errorf("%q: %s%s, %v", answer, &out, &notes, err)
-		}
-	}
-	var said bytes.Buffer
-	r := removal{in: strings.NewReader("Yes\n"), terminal: true, out: &said, notes: &said}
-	if err := r.run([]string{filepath.Join(dir, "runs")}); err != nil ||
-		!strings.Contains(said.String(), "removed ") || runsLeft(t, dir) != "d" {
-		t.Errorf("%s, %v", &said, err)
 	}
 }

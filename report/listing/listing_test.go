@@ -244,19 +244,6 @@ func TestSelectRefuses(t *testing.T) {
 	}
 }
 
-func TestRuns(t *testing.T) {
-	dir := sample(t)
-	l := read(t, dir)
-	s, err := l.Select(listing.Query{Where: []string{"seed=5"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, part := s.Runs(l)
-	if len(whole) != 3 || len(part) != 1 || part[0] != filepath.Join(dir, "a", "learn") {
-		t.Errorf("whole %v, part %v", whole, part)
-	}
-}
-
 // In a narrow terminal the run and its result stay, and what tells models apart longer than the
 // other settings.
 func TestNarrowList(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -284,25 +283,4 @@ func seedValue(s uint64) Value {
 		return textOf(fmt.Sprint(s))
 	}
 	return integerOf(int64(s))
-}
-
-// Runs returns the directories of the runs of which all models are in the list, and of those of
-// which some are, where all is the list that it was chosen from.
-func (l *List) Runs(all *List) (whole, part []string) {
-	count := func(l *List) (n map[string]int) {
-		n = map[string]int{}
-		for _, r := range l.Rows {
-			n[r.Dir]++
-		}
-		return n
-	}
-	chosen, every := count(l), count(all)
-	for _, dir := range slices.Sorted(maps.Keys(chosen)) {
-		if chosen[dir] == every[dir] {
-			whole = append(whole, dir)
-		} else {
-			part = append(part, dir)
-		}
-	}
-	return whole, part
 }

@@ -71,7 +71,7 @@ func Read(dir, fidelity string) (*Study, error) {
 		return nil, err
 	}
 	if n := len(byTask["masked"]); n > 0 {
-		s.note("%s on tables of one's own are not the paper's: see torchpe report compare", wording.Count(n, "model"))
+		s.note("%s on tables of one's own are not the paper's: see torchpe runs compare", wording.Count(n, "model"))
 	}
 	for _, part := range []struct {
 		into *[]Model

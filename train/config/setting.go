@@ -214,17 +214,6 @@ func (s Setting) Usage() string {
 // hasPlace reports whether a configuration has a place for the setting's value.
 func (s Setting) hasPlace(c *Config) bool { return s.Tasks <= Puzzles || s.Tasks.has(c) }
 
-// IsOf reports whether the task of a configuration has the setting, of whatever data.
-func (s Setting) IsOf(c *Config) bool {
-	switch s.Tasks {
-	case FromSurrogate:
-		return c.Task == "fmri"
-	case FromSeries:
-		return c.Task == "fmri" || c.Task == "masked"
-	}
-	return s.Tasks.has(c)
-}
-
 // Store puts the value of a given flag into a configuration that has a place for it.
 func (s Setting) Store(c *Config, f Flag) error {
 	if !f.storesItself() && !s.hasPlace(c) {

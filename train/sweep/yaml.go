@@ -39,46 +39,10 @@ func ReadFile(path string, flags map[string]Flag) (s Spec, err error) {
 	return s, nil
 }
 
-// Default is the value of a flag in a file of defaults. Texts of a flag that is given several times
-// are joined by line ends.
-type Default struct {
-	Flag, Value string
-	Line        int
-}
-
-// ReadDefaults reads a YAML file of flags with a value each, as set has them in a sweep file.
-func ReadDefaults(path string, flags map[string]Flag) (all []Default, err error) {
-	text, err := array.ReadText(path, maxFile)
-	if err != nil {
-		return nil, err
-	}
-	if all, err = parseDefaults([]byte(text), flags); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return all, nil
-}
-
-func parseDefaults(text []byte, flags map[string]Flag) (all []Default, err error) {
-	document, err := onlyDocument(text)
-	if err != nil || document == nil {
-		return nil, err
-	}
-	defer catch(&err)
-	r := yamlReader{flags: flags, defaults: true}
-	keys, values := r.pairs(document, "defaults", slices.Sorted(maps.Keys(flags)))
-	for _, key := range keys {
-		all = append(all, Default{key, r.setting(values[key], key), values[key].Line})
-	}
-	return all, nil
-}
-
 // parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases,
 // null, and numbers with leading zeros are errors that name line and column.
 func parseYAML(text []byte, flags map[string]Flag) (s Spec, err error) {
 	document, err := onlyDocument(text)
-	if err == nil && document == nil {
-		err = errors.New("empty: it needs at least grid or parts")
-	}
 	if err != nil {
 		return Spec{}, err
 	}
@@ -86,15 +50,15 @@ func parseYAML(text []byte, flags map[string]Flag) (s Spec, err error) {
 	return yamlReader{flags: flags}.spec(document), nil
 }
 
-// onlyDocument returns the document of a text, nil where that is empty; a second one is an error.
+// onlyDocument returns the document of a text. No document is an error, and so is a second one.
 func onlyDocument(text []byte) (*yaml.Node, error) {
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("larger than %d bytes: no file of settings", maxFile)
+		return nil, fmt.Errorf("larger than %d bytes: no sweep file", maxFile)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, second yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return nil, nil
+		return nil, errors.New("empty: it needs at least grid or parts")
 	} else if err != nil {
 		return nil, err
 	}
@@ -107,10 +71,7 @@ func onlyDocument(text []byte) (*yaml.Node, error) {
 }
 
 // yamlReader walks a document's nodes. Its methods panic with a mistake, for catch.
-type yamlReader struct {
-	flags    map[string]Flag
-	defaults bool // a file of defaults, which has no grid
-}
+type yamlReader struct{ flags map[string]Flag }
 
 // mistake is an error in a document, with its line and column.
 type mistake struct{ error }
@@ -256,10 +217,7 @@ func (r yamlReader) setting(n *yaml.Node, flag string) string {
 		return r.value(n, flag)
 	}
 	separator := map[config.Sweep]string{config.List: ",", config.Repeated: "\n"}[r.flags[flag].Sweep]
-	switch {
-	case separator == "" && r.defaults:
-		refuse(n, "%s: takes one value", flag)
-	case separator == "":
+	if separator == "" {
 		refuse(n, "%s: takes one value; a list of values belongs under grid", flag)
 	}
 	var values []string

@@ -164,11 +164,3 @@ func FuzzYAML(f *testing.F) {
 		}
 	})
 }
-
-// A file of defaults has no grid to which a list could belong.
-func TestDefaultsAreOneValue(t *testing.T) {
-	_, err := parseDefaults([]byte("lr: [1, 2]\n"), map[string]Flag{"lr": {}})
-	if err == nil || !strings.HasSuffix(err.Error(), "lr: takes one value") {
-		t.Error(err)
-	}
-}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newReportCompareCommand() *cobra.Command {
+func newRunsCompareCommand() *cobra.Command {
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -21,8 +21,8 @@ curves and write index.html with all of it, figures as PDF, SVG and PNG, and the
 LaTeX, Markdown, HTML and JSON.
 
 A RUN is a run directory, or a folder of some, of any task.`,
-		Example: `  torchpe report compare runs/a runs/b
-  torchpe report compare runs --out comparison`,
+		Example: `  torchpe runs compare runs/a runs/b
+  torchpe runs compare runs --out comparison`,
 		Args: atLeastOne("run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := readRuns(cmd.ErrOrStderr(), args)
