@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 )
@@ -43,16 +42,4 @@ func Permuted(w []float64, modules []int) Surrogate {
 		rng.Shuffle(len(dealt), func(i, j int) { dealt[i], dealt[j] = dealt[j], dealt[i] })
 		return w, dealt
 	}
-}
-
-// PermutationNull returns the modularities of weights w [n,n] under labels dealt to the nodes at
-// random. It depends on the seed and the weights alone.
-func PermutationNull(w []float64, modules []int, permutations int, seed uint64) ([]float64, error) {
-	if permutations < 1 {
-		return nil, fmt.Errorf("metrics: %d permutations; at least one is needed", permutations)
-	}
-	if _, err := ScoreNetwork(w, modules); err != nil {
-		return nil, err
-	}
-	return Null(Permuted(w, modules), permutations, seed), nil
 }

@@ -172,10 +172,7 @@ func TestPermutation(t *testing.T) {
 			}
 		}
 	}
-	null, err := PermutationNull(w, modules, 20000, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := Null(Permuted(w, modules), 20000, 1)
 	score, err := ScoreNetwork(w, modules)
 	if p := Reached(null, score.Modularity); err != nil || math.Abs(p-2.0/70) > 0.004 {
 		t.Errorf("%v (%v), want 2/70 = %v", p, err, 2.0/70)

@@ -9,8 +9,6 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +25,7 @@ var _ vg.CanvasWriterTo = (*pdfCanvas)(nil)
 // and passes them UTF-8 (gonum/plot issue 347). Here every font is embedded as a TrueType subset
 // with a Unicode map, so that text in the PDF can be searched and copied.
 //
-// The same drawing gives the same bytes (the date is fixed, or SOURCE_DATE_EPOCH); text is as wide
+// The same drawing gives the same bytes (the date is fixed); text is as wide
 // as gonum/plot measured it, kerning included; nothing panics, WriteTo returns the first error.
 //
 // It keeps transforms itself, not on the PDF's graphics-state stack: each mark that needs one is
@@ -70,10 +68,7 @@ func newPDF(w, h vg.Length) *pdfCanvas {
 			h.Points())
 		w, h = 1, 1 // a page for fpdf to hold; WriteTo returns the error
 	}
-	date, err := documentDate()
-	if c.err == nil {
-		c.err = err
-	}
+	date := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // a figure drawn twice has the same bytes
 	c.doc = fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt",
 		Size: fpdf.SizeType{Wd: w.Points(), Ht: h.Points()}})
 	c.doc.SetCreator("torchpe", false)
@@ -89,23 +84,6 @@ func newPDF(w, h vg.Length) *pdfCanvas {
 	c.stack = []drawState{{ctm: identity()}}
 	vg.Initialize(c)
 	return c
-}
-
-// documentDate returns the date written into the PDF: SOURCE_DATE_EPOCH (seconds since 1970, see
-// reproducible-builds.org) where it is set, else a fixed day, so that a figure drawn twice has the
-// same bytes.
-func documentDate() (time.Time, error) {
-	fixed := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	epoch := os.Getenv("SOURCE_DATE_EPOCH")
-	if epoch == "" {
-		return fixed, nil
-	}
-	sec, err := strconv.ParseInt(epoch, 10, 64)
-	if err != nil || sec < 0 || sec > 253402300799 {
-		return fixed, fmt.Errorf("PDF: SOURCE_DATE_EPOCH is %q: want seconds since 1970, "+
-			"up to 9999, or unset it", epoch)
-	}
-	return time.Unix(sec, 0).UTC(), nil
 }
 
 func (c *pdfCanvas) Size() (w, h vg.Length) { return c.w, c.h }

@@ -31,9 +31,6 @@ type Row struct {
 	models   []Row             // that an averaged row is over
 }
 
-// Value returns the row's value in the column of that name.
-func (r Row) Value(name string) Value { return r.values[name] }
-
 // List is a table of models.
 type List struct {
 	Rows    []Row

@@ -13,8 +13,8 @@ import (
 // ExitRequeue is the program's exit status to be queued again: EX_TEMPFAIL of sysexits.h.
 const ExitRequeue = 75
 
-// defaultRestarts stands for an [Options].MaxRestarts of 0.
-const defaultRestarts = 20
+// maxRestarts is how often one job starts again.
+const maxRestarts = 20
 
 // DefaultSubmissions stands for an [Options].MaxSubmissions of 0.
 const DefaultSubmissions = 5
@@ -26,8 +26,7 @@ type Array struct {
 	// Program is run in Dir as Program... --index I. It begins with an absolute path or a command
 	// on the node's PATH.
 	Program []string
-	Dir     string // absolute, shared by the nodes; the package writes below Dir/slurm
-	Logs    string // absolute; "" means Dir/logs
+	Dir     string // absolute, shared by the nodes; the package writes below Dir/slurm and Dir/logs
 	Options Options
 }
 
@@ -47,7 +46,6 @@ type Options struct {
 	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the
 	// program exits with ExitRequeue.
 	Requeue        bool
-	MaxRestarts    int // of one job; 0 means defaultRestarts
 	MaxSubmissions int // of one task that is lost each time, by Reconcile; 0 means DefaultSubmissions
 
 	// Extra are other options of sbatch, each one argument: --constraint=a100, --mail-type=FAIL.
@@ -104,22 +102,19 @@ func (a Array) Validate() error {
 			fault("program: %q has a control character, which a job script cannot carry", word)
 		}
 	}
-	a.validatePaths(fault)
+	a.validateDir(fault)
 	return errors.Join(append(faults, a.Options.Validate())...)
 }
 
-// validatePaths finds the faults of Dir and Logs.
-func (a Array) validatePaths(fault func(string, ...any)) {
-	for _, p := range []struct{ what, path string }{{"folder", a.Dir}, {"log folder", a.logs()}} {
-		switch {
-		case !filepath.IsAbs(p.path):
-			fault("%s %q is not an absolute path", p.what, p.path)
-		case control(p.path):
-			fault("%s %q has a control character, which a job script cannot carry", p.what, p.path)
-		case strings.Contains(p.path, `\`) && p.what != "folder":
-			fault(`%s %q has a backslash, by which Slurm changes the names of output files`,
-				p.what, p.path)
-		}
+// validateDir finds the faults of Dir.
+func (a Array) validateDir(fault func(string, ...any)) {
+	switch {
+	case !filepath.IsAbs(a.Dir):
+		fault("folder %q is not an absolute path", a.Dir)
+	case control(a.Dir):
+		fault("folder %q has a control character, which a job script cannot carry", a.Dir)
+	case strings.Contains(a.Dir, `\`):
+		fault(`folder %q has a backslash, by which Slurm changes the names of output files`, a.Dir)
 	}
 }
 
@@ -139,7 +134,7 @@ func (o Options) Validate() error {
 		value int
 	}{
 		{"throttle", o.Throttle}, {"tasks per job", o.TasksPerJob}, {"GPUs", o.GPUs},
-		{"CPUs", o.CPUs}, {"restarts", o.MaxRestarts}, {"submissions", o.MaxSubmissions},
+		{"CPUs", o.CPUs}, {"submissions", o.MaxSubmissions},
 	} {
 		if f.value < 0 {
 			fault("%s: %d is negative", f.what, f.value)
@@ -209,25 +204,17 @@ func control(s string) bool {
 }
 
 // logs returns the folder of logs.
-func (a Array) logs() string {
-	if a.Logs == "" {
-		return filepath.Join(a.Dir, "logs")
-	}
-	return a.Logs
-}
+func (a Array) logs() string { return filepath.Join(a.Dir, "logs") }
 
 // perJob returns how many tasks a job runs.
 func (o Options) perJob() int { return max(o.TasksPerJob, 1) }
 
 // restarts returns how often a job may start again.
 func (o Options) restarts() int {
-	switch {
-	case !o.Requeue:
-		return 0
-	case o.MaxRestarts == 0:
-		return defaultRestarts
+	if o.Requeue {
+		return maxRestarts
 	}
-	return o.MaxRestarts
+	return 0
 }
 
 // submissions returns how often a task is submitted that is lost each time.

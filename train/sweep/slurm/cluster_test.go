@@ -101,7 +101,7 @@ func twelveTasks(t *testing.T, perJob int) (Array, func(task int) (taskState, er
 	}
 	put(t, filepath.Join(dir, "run task"), taskProgram)
 	a := Array{Name: "puzzles", Program: []string{filepath.Join(dir, "run task")}, Dir: dir, Options: Options{
-		Time: time.Minute, Signal: 50 * time.Second, Requeue: true, MaxRestarts: 3, TasksPerJob: perJob,
+		Time: time.Minute, Signal: 50 * time.Second, Requeue: true, TasksPerJob: perJob,
 		Throttle: 6, CPUs: 1, Extra: []string{"--comment=it's $(x)"}}}
 	for i := range 12 {
 		a.Tasks = append(a.Tasks, 100+i)

@@ -24,7 +24,7 @@ func TestScriptGolden(t *testing.T) {
 		Program: []string{"/opt/torch pe/torchpe", "sweep", "run-task",
 			"/data/it's a $(sweep)"}, Dir: "/data/it's a $(sweep)",
 		Options: Options{Partition: "gpu", Time: 2 * time.Hour, Throttle: 8, GPUs: 1, CPUs: 4,
-			Memory: "16G", Signal: 5 * time.Minute, Requeue: true, MaxRestarts: 3, Extra: []string{
+			Memory: "16G", Signal: 5 * time.Minute, Requeue: true, Extra: []string{
 				"--constraint=a100&ib"}}}
 	several := a
 	several.Options.TasksPerJob = 2
@@ -153,14 +153,15 @@ func TestScriptKeepsEveryWord(t *testing.T) {
 				if bad == "" || len(bad) > 200 {
 					bad = "x"
 				}
-				dir := filepath.Join(base, fmt.Sprintf("%d%s", n, strings.ReplaceAll(bad, "/", "_")))
+				name := strings.NewReplacer("/", "_", `\`, "_").Replace(bad) // Dir takes no backslash
+				dir := filepath.Join(base, fmt.Sprintf("%d%s", n, name))
 				if err := os.MkdirAll(dir, 0o777); err != nil {
 					t.Fatal(err)
 				}
 				program := filepath.Join(dir, "say it's "+strings.ReplaceAll(bad, "/", "_"))
 				put(t, program, "#!/bin/sh\nprintf '%s\\0' \"$PWD\" \"$@\" >>words\n")
 				a := Array{Name: "x", Tasks: []int{5, 17, 4000, 4001}, Program: append([]string{program},
-					hostile...), Dir: dir, Logs: base, Options: Options{TasksPerJob: v.perJob, Requeue: v.requeue}}
+					hostile...), Dir: dir, Options: Options{TasksPerJob: v.perJob, Requeue: v.requeue}}
 				s := write(t, a, v.site)
 				if out, err := exec.Command("bash", "-n", s.path).CombinedOutput(); err != nil {
 					t.Fatalf("%q: bash -n: %s", bad, out)
@@ -227,12 +228,12 @@ func TestScriptEnds(t *testing.T) {
 		{"one fails, the others run", "[ $2 != 17 ] || exit 3", "several, self", 0, 3, "5 17 4000", ""},
 		{"75, the site requeues", "[ $2 != 17 ] || exit 75", "several, site", 0, 75, "5 17", ""},
 		{"75, the script requeues", "[ $2 != 17 ] || exit 75", "several, self", 1, 75, "5 17", "requeue 12_0\n"},
-		{"75, last start", "exit 75", "several, self", 2, 1, "5", ""},
+		{"75, last start", "exit 75", "several, self", maxRestarts, 1, "5", ""},
 		{"75, one task, the script requeues", "exit 75", "one, self", 0, 75, "5", "requeue 12_0\n"},
 		{"75, one task, the site requeues", "exit 75", "one, site", 0, 75, "5", ""},
 		{"75, never", "exit 75", "several, never", 0, 1, "5", ""},
-		{"too many starts", "exit 0", "several, site", 3, 1, "", ""},
-		{"too many starts of one", "exit 0", "one, site", 3, 1, "", ""},
+		{"too many starts", "exit 0", "several, site", maxRestarts + 1, 1, "", ""},
+		{"too many starts of one", "exit 0", "one, site", maxRestarts + 1, 1, "", ""},
 		{"requeued where it should never be", "exit 0", "one, never", 1, 1, "", ""},
 		{"one is killed, the others run", "[ $2 != 17 ] || [ $# -gt 2 ] || kill -KILL $$; [ $# = 2 ] || " +
 			"echo $3 $4 >>ran", "several, self", 0, 137, "5 17 17 --ended 137 4000", ""},
@@ -246,7 +247,7 @@ func TestScriptEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := variants[c.variant]
 			a := array(t, 5, 17, 4000)
-			a.Options = Options{TasksPerJob: v.perJob, Requeue: v.requeue, MaxRestarts: 2}
+			a.Options = Options{TasksPerJob: v.perJob, Requeue: v.requeue}
 			a.Program = program(t, c.body)
 			if c.variant == "missing" {
 				a.Program = []string{"/no/such program"}

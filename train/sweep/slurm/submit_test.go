@@ -25,7 +25,11 @@ func TestSubmit(t *testing.T) {
 	f := &fake{t: t}
 	id := 100
 	a := array(t, append(numbers(2500), 4999, 17000)...)
-	a.Logs = filepath.Join(t.TempDir(), "50% it's")
+	a.Dir = filepath.Join(t.TempDir(), "50% it's")
+	if err := os.Mkdir(a.Dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	logs := filepath.Join(a.Dir, "logs")
 	a.Options = Options{Time: time.Hour, Throttle: 4, Extra: []string{"--comment=a b"}}
 	f.hooks = map[string]func([]string) output{"sbatch": func(args []string) output {
 		// All that the job needs is on the disk when sbatch is called, the record included.
@@ -50,12 +54,12 @@ func TestSubmit(t *testing.T) {
 			args[0] != "--parsable" {
 			t.Errorf("chunk %d: %d tasks, job %d, %q", k, len(jobs[k].Tasks), jobs[k].ID, args)
 		}
-		if !slices.Contains(args, "--output="+strings.ReplaceAll(a.Logs, "%", "%%")+"/%x_%a.out") ||
+		if !slices.Contains(args, "--output="+strings.ReplaceAll(logs, "%", "%%")+"/%x_%a.out") ||
 			!slices.Contains(args, "--chdir="+a.Dir) {
 			t.Errorf("%q", args)
 		}
 	}
-	if got := jobs[2].Log(17000); got != filepath.Join(a.Logs, jobs[2].Name+"_499.out") || jobs[0].Log(17000) != "" {
+	if got := jobs[2].Log(17000); got != filepath.Join(logs, jobs[2].Name+"_499.out") || jobs[0].Log(17000) != "" {
 		t.Errorf("log %s", got)
 	}
 	// A job goes through JSON, and what was stored is the same.

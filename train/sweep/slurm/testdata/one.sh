@@ -18,7 +18,7 @@
 dir='/data/it'\''s a $(sweep)'
 list='/data/it'\''s a $(sweep)/slurm/puzzles.0123abcd.0.tasks'
 program=('/opt/torch pe/torchpe' sweep run-task '/data/it'\''s a $(sweep)')
-max_restarts=3
+max_restarts=20
 
 index=${SLURM_ARRAY_TASK_ID:?this script runs as a job array of Slurm}
 restarts=${SLURM_RESTART_COUNT:-0}
