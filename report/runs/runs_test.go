@@ -441,9 +441,5 @@ func deals(t *testing.T, m runs.Model) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	null, err := metrics.PermutationNull(metrics.Proximity(d), modules, runs.Surrogates, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return null
+	return metrics.Null(metrics.Permuted(metrics.Proximity(d), modules), runs.Surrogates, 1)
 }
