@@ -263,25 +263,10 @@ func TestSameDrawingSameBytes(t *testing.T) {
 }
 
 func TestDate(t *testing.T) {
-	t.Setenv("SOURCE_DATE_EPOCH", "")
-	if pdf := document(t, newPDF(10, 10)); !bytes.Contains(pdf,
-		[]byte("/CreationDate (D:20000101000000)")) {
-		t.Error("without SOURCE_DATE_EPOCH the creation date is not the fixed one")
-	}
-	// `date -u -d @1700000000`: Tue Nov 14 22:13:20 UTC 2023
-	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	pdf := document(t, newPDF(10, 10))
-	for _, want := range []string{"/CreationDate (D:20231114221320)",
-		"/ModDate (D:20231114221320)"} {
+	for _, want := range []string{"/CreationDate (D:20000101000000)", "/ModDate (D:20000101000000)"} {
 		if !bytes.Contains(pdf, []byte(want)) {
-			t.Errorf("with SOURCE_DATE_EPOCH=1700000000 the PDF lacks %s", want)
-		}
-	}
-	for _, bad := range []string{"yesterday", "-1", "1e9", "999999999999999"} {
-		t.Setenv("SOURCE_DATE_EPOCH", bad)
-		if _, err := newPDF(10, 10).WriteTo(io.Discard); err == nil ||
-			!strings.Contains(err.Error(), bad) {
-			t.Errorf("SOURCE_DATE_EPOCH=%s: error %v, want one with the value", bad, err)
+			t.Errorf("the PDF lacks %s", want)
 		}
 	}
 }
