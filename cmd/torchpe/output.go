@@ -92,12 +92,12 @@ func orNaN(m map[string]float64, key string) float64 {
 	return math.NaN()
 }
 
-// printTable prints rows of texts under their headings. The later a heading of ranks stands there,
-// the earlier its column is left out where a terminal is too narrow; others stay longest.
-func printTable(w io.Writer, head []string, rows [][]string, ranks ...string) {
+// printTable prints rows of texts under their headings. A narrow terminal drops the columns with the
+// headings in droppable, the last one first, before other columns.
+func printTable(w io.Writer, head []string, rows [][]string, droppable ...string) {
 	var t table.Table
 	for _, h := range head {
-		t.Columns = append(t.Columns, table.Column{Heading: h, Rank: slices.Index(ranks, h) + 1})
+		t.Columns = append(t.Columns, table.Column{Heading: h, DropPriority: slices.Index(droppable, h) + 1})
 	}
 	for _, r := range rows {
 		var cells table.Row

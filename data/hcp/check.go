@@ -17,19 +17,19 @@ type Report struct {
 	NamesFrom       string     `json:"names_from"` // empty where no file has names
 	HemisphereOrder string     `json:"hemisphere_order"`
 	SD              [2]float64 `json:"sd"` // smallest and largest of a token in a run
-	// Constant counts the tokens of runs that do not vary, on which training ends unless
-	// --zscore=false.
+	// Constant counts the tokens that do not vary within a run. Training on them is an error, except
+	// with --zscore=false.
 	Constant     int            `json:"constant"`
 	Networks     map[string]int `json:"networks"` // tokens of each
 	NetworksFrom string         `json:"networks_from"`
-	// Modularity is that of the mean correlations, negative ones as 0; nil without networks, and
-	// where no two tokens correlate.
+	// Modularity is the modularity of the mean correlations, with negative ones set to 0. It is nil
+	// without networks and where no two tokens correlate.
 	Modularity *float64 `json:"modularity"`
 	Notes      []string `json:"notes"`
 }
 
-// Check describes a data set that was read without z-scores. The modularity of resting-state fMRI in
-// the Cole-Anticevic networks is .11.
+// Check describes a data set that was read without z-scoring. For comparison, resting-state fMRI in the
+// Cole-Anticevic networks has a modularity of .11.
 func Check(d *series.Dataset) (Report, error) {
 	r := Report{
 		Subjects: len(d.Subjects), Runs: len(d.Runs), Frames: d.Frames, Tokens: d.Tokens, NamesFrom: d.NamesFrom,
@@ -55,20 +55,20 @@ func Check(d *series.Dataset) (Report, error) {
 	if err != nil {
 		return r, err
 	}
-	if q := score.Modularity; !math.IsNaN(q) { // it is where no two tokens correlate
+	if q := score.Modularity; !math.IsNaN(q) { // NaN where no two tokens correlate
 		r.Modularity = &q
 	}
 	return r, nil
 }
 
-// meanCorrelations returns the correlations between tokens [tokens, tokens], averaged over runs,
-// with negative ones and the diagonal set to 0, and the smallest and the largest SD of a token in a
-// run. A constant token correlates with none.
+// meanCorrelations returns the correlations between tokens [tokens, tokens], averaged over runs, with
+// negative means and the diagonal set to 0. Constant tokens have correlation 0. It also returns the
+// smallest and the largest SD of a token in a run.
 func meanCorrelations(s *series.Set) (mean []float64, sd [2]float64) {
 	n := s.Tokens
 	mean, sd = make([]float64, n*n), [2]float64{math.Inf(1), 0}
 	for _, r := range s.Runs {
-		// z-scored, each over the root of the frames, so that products are correlations
+		// z-scores divided by the root of the frames, so that dot products are correlations
 		columns := make([][]float32, n)
 		for t := range columns {
 			columns[t] = make([]float32, r.Frames)

@@ -8,14 +8,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CleanOptions are the choices that the pipeline leaves to its user. Start from [DefaultCleanOptions].
+// CleanOptions holds the options of [Clean]. Start from [DefaultCleanOptions].
 type CleanOptions struct {
-	Drop int // frames at the start of a run, not used
-	// ZScore brings each parcel's residual to mean 0 and SD 1 (divided by the number of frames).
+	Drop int // number of frames dropped at the start of a run
+	// ZScore scales each parcel's residual to mean 0 and SD 1 (divisor: the number of frames).
 	ZScore bool
 }
 
-// DefaultCleanOptions returns those of the published pipeline: 5 frames dropped, residuals not z-scored.
+// DefaultCleanOptions returns the options of the published pipeline: it drops 5 frames and does not
+// z-score.
 func DefaultCleanOptions() CleanOptions { return CleanOptions{Drop: 5} }
 
 // Method names the algorithm that solved the least-squares problem.
@@ -24,20 +25,20 @@ type Method string
 // The methods.
 const (
 	QR  Method = "qr"
-	SVD Method = "svd" // where the design's columns depend on one another
+	SVD Method = "svd" // used where columns of the design are linearly dependent
 )
 
 // Cleaned is a cleaned run.
 type Cleaned struct {
-	Residuals Matrix   // [parcels, frames - Drop], of the units of the series, or z-scored
-	Columns   []string // of the design, without the intercept, that were regressed on
-	Constant  []string // columns left out: they do not vary, so that the intercept stands for them
-	Rank      int      // of the design with the intercept; 65 where nothing is amiss
+	Residuals Matrix   // [parcels, frames - Drop], in the units of the series, or z-scored
+	Columns   []string // columns of the design used, without the intercept
+	Constant  []string // constant columns, left out because the intercept covers them
+	Rank      int      // rank of the design with the intercept; 65 for complete inputs
 	Method    Method
-	Notes     []string // what a user should know of the inputs, one sentence each
+	Notes     []string // notes on the inputs for the user, one sentence each
 }
 
-// Clean regresses the nuisance signals of [designOf] out of a run's series.
+// Clean regresses the nuisance signals of a run (see designOf) out of its series.
 func Clean(r Run, o CleanOptions) (*Cleaned, error) {
 	if r.Series.empty() {
 		return nil, errors.New("clean: no series")
@@ -74,14 +75,14 @@ func Clean(r Run, o CleanOptions) (*Cleaned, error) {
 	return result, nil
 }
 
-// constant is the range of a column, as a part of its largest value, below which it counts as
-// constant: far above the rounding of its numbers, far below any signal.
+// constant is the range of a column, as a share of its largest magnitude, below which it counts as
+// constant. It is far above rounding errors and far below any signal.
 const constant = 1e-12
 
-// standardize returns an intercept and the design's columns after the first drop frames,
-// [frames-drop, 1 + columns], each less its mean and of unit norm. Neither changes what the columns
-// span beside an intercept, and so no residual; together they make the decomposition's condition
-// independent of the signals' units. Columns that do not vary are left out.
+// standardize returns an intercept and the columns of the design after the first drop frames,
+// [frames-drop, 1 + columns]. It centres columns, scales them to unit norm and leaves out constant
+// ones. This does not change the span or the residuals, and makes the condition number independent of
+// the units of the signals.
 func (r *Cleaned) standardize(design nuisance, drop int) *mat.Dense {
 	kept := design.X.Rows - drop
 	var columns [][]float64
@@ -98,7 +99,7 @@ func (r *Cleaned) standardize(design nuisance, drop int) *mat.Dense {
 				name, column[0]))
 			continue
 		} else if scale > 0 {
-			// Very large or small numbers would overflow a sum of squares.
+			// The squares of very large or small numbers would overflow or underflow.
 			for i := range column {
 				column[i] /= scale
 			}
@@ -121,8 +122,8 @@ func (r *Cleaned) standardize(design nuisance, drop int) *mat.Dense {
 	return x
 }
 
-// detrended returns the series after the first drop frames, [frames-drop, parcels], each parcel
-// less its mean and its least-squares line.
+// detrended returns the series after the first drop frames, [frames-drop, parcels]. It subtracts the
+// mean and the least-squares line of each parcel.
 func detrended(series Matrix, drop int) *mat.Dense {
 	kept := series.Columns - drop
 	line := make([]float64, kept)
@@ -146,8 +147,8 @@ func detrended(series Matrix, drop int) *mat.Dense {
 	return y
 }
 
-// project returns y less its projection on the columns of x, by QR, or by the singular value
-// decomposition where the columns depend on one another to working precision.
+// project returns y minus its projection on the columns of x. It uses QR, or the singular value
+// decomposition if columns are linearly dependent to working precision.
 func (r *Cleaned) project(x, y *mat.Dense) (*mat.Dense, error) {
 	rows, columns := x.Dims()
 	tolerance := float64(rows) * 0x1p-52 // as numpy.linalg.lstsq
@@ -180,8 +181,8 @@ func (r *Cleaned) project(x, y *mat.Dense) (*mat.Dense, error) {
 	return &fitted, nil
 }
 
-// finish notes the parcels of which nothing but rounding remains, sets these to 0, and z-scores the
-// others where o says so.
+// finish sets residuals that consist of rounding errors to 0, with a note, and z-scores the others if o
+// asks for it.
 func (r *Cleaned) finish(series Matrix, o CleanOptions) error {
 	for p := range r.Residuals.Rows {
 		row, largest := r.Residuals.Row(p), 0.0

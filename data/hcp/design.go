@@ -2,17 +2,17 @@ package hcp
 
 import "fmt"
 
-// nuisance is the design of a run: its nuisance signals over all frames, without an intercept.
+// nuisance is the design of a run: the nuisance signals over all frames, without an intercept.
 type nuisance struct {
 	X     Matrix   // [frames, 64]
-	Names []string // of the columns, such as motion1, motion1_deriv, wm5_deriv_squared
-	Notes []string // what was taken here because it was not given
+	Names []string // names of the columns, such as motion1, motion1_deriv, wm5_deriv_squared
+	Notes []string // notes on derivatives that were not given
 }
 
 // designOf returns the 64 nuisance signals of a run in the published order: motion, its derivatives,
 // white matter, its derivatives, ventricles, their derivatives, then the squares of these 32.
-// Derivatives that are not given are backward differences with 0 at the first frame. The run's
-// Series may be left empty; where it is given, its frames are counted.
+// Derivatives that are not given are backward differences with 0 at the first frame. The Series of the
+// run may be empty. If it is given, its number of frames must agree.
 func designOf(r Run) (nuisance, error) {
 	if err := r.checkSignals(); err != nil {
 		return nuisance{}, err
@@ -75,7 +75,7 @@ func (n *nuisance) square() {
 	}
 }
 
-// columns returns a copy of the columns from first to before last.
+// columns returns a copy of the columns first to last-1.
 func columns(m Matrix, first, last int) Matrix {
 	c := Matrix{Name: m.Name, Rows: m.Rows, Columns: last - first,
 		Data: make([]float64, 0, m.Rows*(last-first))}

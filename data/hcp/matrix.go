@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Matrix is a named table of numbers, row-major.
+// Matrix is a named matrix of numbers, row-major.
 type Matrix struct {
-	Name          string // what errors call it: its file
+	Name          string // its name in errors, such as its file
 	Rows, Columns int
 	Data          []float64
 }
@@ -18,7 +18,7 @@ func (m Matrix) empty() bool { return m.Rows == 0 && m.Columns == 0 && len(m.Dat
 // Row returns a row, [Columns]. It shares the matrix's memory.
 func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Columns : (i+1)*m.Columns] }
 
-// called says which input is meant: what it is, and its name where it has one.
+// called describes the input in messages by its kind and, if any, its name.
 func (m Matrix) called(what string) string {
 	if m.Name == "" {
 		return what
@@ -26,8 +26,8 @@ func (m Matrix) called(what string) string {
 	return what + " (" + m.Name + ")"
 }
 
-// check returns an error where the size is not that of the data or a value is not finite. row and
-// column name the contents of rows and columns.
+// check returns an error if the size does not match the data or a value is not finite. row and column
+// are the names of rows and columns in messages.
 func (m Matrix) check(what, row, column string) error {
 	if m.Rows < 1 || m.Columns < 1 || len(m.Data)/m.Columns != m.Rows ||
 		len(m.Data)%m.Columns != 0 {
@@ -35,7 +35,7 @@ func (m Matrix) check(what, row, column string) error {
 			len(m.Data), m.Rows, m.Columns)
 	}
 	for i, v := range m.Data {
-		if v-v != 0 { // true for NaN and infinities alone
+		if v-v != 0 { // NaN or infinite
 			return fmt.Errorf("clean: %s has %v at %s %d, %s %d (from 0): give a finite number",
 				m.called(what), v, row, i/m.Columns, column, i%m.Columns)
 		}
@@ -43,7 +43,7 @@ func (m Matrix) check(what, row, column string) error {
 	return nil
 }
 
-// Run is one run of one subject. Series and the signals must have the same frames, none dropped.
+// Run is one run of one subject. The series and the signals must have all frames of the run.
 type Run struct {
 	Series Matrix // [parcels, frames]
 	// Motion is [frames, 12]: 6 parameters, then their derivatives, as HCP's
@@ -52,8 +52,7 @@ type Run struct {
 	WhiteMatter Matrix // [frames, 5], aCompCor components
 	Ventricles  Matrix // [frames, 5], aCompCor components
 
-	// Derivatives of the components, [frames, 5], or left empty to be taken here as backward
-	// differences.
+	// Derivatives of the components, [frames, 5]; backward differences if empty.
 	WhiteMatterDerivative, VentriclesDerivative Matrix
 }
 
@@ -77,14 +76,13 @@ func (r Run) signals() []signal {
 
 // signal is one input of the design.
 type signal struct {
-	what, column string // in errors; at the head of its columns' names
+	what, column string // its name in errors; the prefix of its columns' names
 	Matrix
-	widths     []int // that it may have
-	derivative bool  // of the input before it, and may be left out
+	widths     []int // allowed numbers of columns
+	derivative bool  // optional derivative of the input before it
 }
 
-// checkSignals returns everything that is wrong with the signals, and where nothing is, numbers of
-// frames that differ.
+// checkSignals returns an error that lists all invalid signals, or else numbers of frames that differ.
 func (r Run) checkSignals() error {
 	var errs []error
 	for _, s := range r.signals() {
@@ -106,7 +104,7 @@ func (r Run) checkSignals() error {
 	return errors.Join(errs...)
 }
 
-// checkWidth returns an error where a signal has another number of columns than it may.
+// checkWidth returns an error if a signal has a number of columns that is not allowed.
 func (s signal) checkWidth() error {
 	for _, w := range s.widths {
 		if s.Columns == w {
@@ -127,7 +125,7 @@ func (s signal) checkWidth() error {
 		s.called(s.what), s.Rows, s.Columns, want, hint)
 }
 
-// checkFrames returns an error that says which input has how many frames, unless all agree.
+// checkFrames returns an error that lists the numbers of frames of all inputs, unless they agree.
 func (r Run) checkFrames() error {
 	said, frames, differ := "", r.Motion.Rows, false
 	if !r.Series.empty() {

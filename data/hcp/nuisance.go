@@ -11,12 +11,12 @@ import (
 	"torchpe/data/array/text"
 )
 
-// NuisanceFiles names the files of a run's nuisance signals: one each, or one HDF5 file of them all.
+// NuisanceFiles names the files of the nuisance signals of a run: one file each, or one HDF5 file for all.
 type NuisanceFiles struct {
 	Motion, WhiteMatter, Ventricles             string
-	WhiteMatterDerivative, VentriclesDerivative string // "" = taken as backward differences
+	WhiteMatterDerivative, VentriclesDerivative string // "" for backward differences
 	All                                         string // HDF5 file with all signals of its runs
-	Run                                         string // in All, such as rfMRI_REST1_RL
+	Run                                         string // name of the run in All, such as rfMRI_REST1_RL
 	// Header says whether the first line of text holds names of columns.
 	Header text.Choice
 }
@@ -27,7 +27,7 @@ func (f NuisanceFiles) Read(run *Run) error {
 		return f.readAll(run)
 	}
 	for _, signal := range []struct {
-		path string // may be that of another signal too
+		path string // several signals may share a file
 		into *Matrix
 	}{
 		{f.Motion, &run.Motion}, {f.WhiteMatter, &run.WhiteMatter}, {f.Ventricles, &run.Ventricles},
@@ -67,8 +67,8 @@ func MatrixOf(name string, a array.Array) Matrix {
 	return Matrix{Name: name, Rows: a.Shape[0], Columns: a.Shape[1], Data: a.Data}
 }
 
-// readAll reads the signals of a run from an HDF5 file. Components are stored as complex
-// numbers, whose real part counts.
+// readAll reads the signals of a run from an HDF5 file. It takes the real part of components stored as
+// complex numbers.
 func (f NuisanceFiles) readAll(run *Run) error {
 	read := func(dataset string) (Matrix, error) {
 		re, _, err := hdf5.ReadComplex(f.All, f.Run+"/"+dataset)
@@ -104,8 +104,8 @@ func (f NuisanceFiles) readAll(run *Run) error {
 	return nil
 }
 
-// WriteResiduals writes the residuals of a run, frames x parcels, as .npy, or as .csv with the names
-// of the parcels where there are any.
+// WriteResiduals writes the residuals of a run, frames x parcels, as .npy, or as .csv with a header of
+// the parcels' names if there are any.
 func WriteResiduals(path string, r Matrix, names []string) (err error) {
 	a := array.Array{Shape: []int{r.Rows, r.Columns}, Data: r.Data}.Transpose()
 	file, err := os.Create(path)

@@ -1,7 +1,7 @@
-// Package hcp serves resting-state fMRI of the human cortex, as the Human Connectome Project has it:
-// a surrogate for use where no data is at hand, of 360 parcels in the twelve networks of the
-// Cole-Anticevic partition, whose truth is known (Make); the cleaning of parcellated runs (Clean);
-// and what training would make of a user's own data (Check). Package series reads the data.
+// Package hcp supports resting-state fMRI of the human cortex in the form of the Human Connectome Project.
+// Make draws surrogate data with known structure: 360 parcels in the twelve networks of the
+// Cole-Anticevic partition. Clean cleans parcellated runs. Check describes a user's own data as
+// training would read it. Package series reads the data.
 //
 // Clean removes motion and physiological noise by regression on 64 nuisance signals, run by run, as
 // Ito's published pipeline does (github.com/ito-takuya/corrquench, glmScripts):
@@ -10,18 +10,19 @@
 //     components of white matter, their derivatives, 5 of the ventricles, their derivatives; and
 //     the squares of these 32, in the same order.
 //  2. The first 5 frames are dropped, of the series and of the signals.
-//  3. Each parcel's series loses its mean and its least-squares line; the signals stay as they are.
-//  4. One least-squares solve for all parcels on an intercept and the signals. The result is the
-//     residual.
+//  3. The mean and the least-squares line of each parcel's series are subtracted. The signals are not
+//     detrended.
+//  4. The residual of one least-squares regression of all parcels on an intercept and the signals is
+//     the result.
 //
-// There is no censoring, no band-pass filter and no regression on the global signal. Where the
-// pipeline takes pinv(X'X)X'Y, Clean takes a QR decomposition of the centred and scaled columns,
-// which gives the same residuals with fewer digits lost, and a singular value decomposition where
-// columns depend on one another.
+// There is no censoring, no band-pass filter and no regression on the global signal. The pipeline computes
+// pinv(X'X)X'Y. Clean uses a QR decomposition of the centred and scaled columns, which gives the same
+// residuals with smaller rounding errors, and a singular value decomposition where columns are
+// linearly dependent.
 //
-// Invariants: the same options and seed give the same surrogate on every machine of one word size;
-// inputs are never changed; residuals do not depend on the units or signs of the signals; every
-// shortfall of the inputs is an error or a note.
+// Invariants: the same options and seed give the same surrogate on every machine of one word size.
+// Inputs are not changed. Residuals do not depend on the units or signs of the signals. Incomplete
+// inputs cause an error or a note.
 package hcp
 
 import (
@@ -38,29 +39,27 @@ type Options struct {
 	Subjects int
 	Frames   int // of each subject, one run
 
-	// Parts of a parcel's variance, on average; what is missing to 1 is noise of the parcel's own.
-	Network float64 // its network's signal
-	Global  float64 // the signal that all parcels share
-	// Local is the signal shared with the parcel at the same place of the other hemisphere.
-	Local float64
+	// Mean shares of the variance of a parcel. The rest is the parcel's own noise.
+	Network float64 // signal of its network
+	Global  float64 // signal shared by all parcels
+	Local   float64 // signal shared with its counterpart in the other hemisphere
 
-	// SD of the weight of each other network's signal in a network, shared by all subjects
-	Mixing  float64
-	Subject float64 // SD of what each subject's weights differ from the group's by
-	Memory  float64 // correlation of a latent signal with itself one frame later
+	Mixing  float64 // SD of the weights of other networks' signals, shared by all subjects
+	Subject float64 // SD of the difference between a subject's weights and the group's
+	Memory  float64 // lag-1 autocorrelation of a latent signal
 }
 
-// DefaultOptions returns a surrogate of twelve subjects that is about as hard as twelve real ones:
-// with eight to fit and four to test, masked prediction by a conditional Gaussian has mean squared
-// errors of .61, .61, .62 and .66 at 15, 50, 75 and 90 % masked (real: .62, .63, .66, .72) and by
-// the mean of the visible parcels .86 (real: .86). Its networks are set apart more sharply: the
-// modularity of its correlations is .23 (real: .11).
+// DefaultOptions returns options for twelve subjects that are about as hard to predict as twelve real
+// ones. With eight subjects to fit and four to test, a conditional Gaussian has mean squared errors of
+// .61, .61, .62 and .66 at 15, 50, 75 and 90 % masked (real: .62, .63, .66, .72), and the mean of the
+// visible parcels has .86 (real: .86). The networks are more distinct: the modularity of the
+// correlations is .23 (real: .11).
 func DefaultOptions() Options {
 	return Options{Subjects: 12, Frames: 1195, Network: 0.33, Global: 0.11, Local: 0.2, Mixing: 0.6,
 		Subject: 0.15, Memory: 0.9}
 }
 
-// Validate lists everything that is out of range.
+// Validate returns an error for the first option out of range.
 func (o Options) Validate() error {
 	switch {
 	case o.Subjects < 2 || o.Subjects > 100_000:
@@ -84,17 +83,17 @@ func (o Options) Validate() error {
 // Parcels is the number of parcels of the cortex.
 const Parcels = 360
 
-// Surrogate is a made-up data set.
+// Surrogate is a simulated data set.
 type Surrogate struct {
 	Options  Options
 	Names    []string  // [360], left hemisphere first, such as L_DMN_3
-	Labels   []int     // [360], places in Networks
+	Labels   []int     // [360], indices into Networks
 	Networks []string  // [12]
-	X        []float32 // [Subjects*Frames, 360], each subject's and parcel's series a z-score
+	X        []float32 // [Subjects*Frames, 360], z-scored per subject and parcel
 	Subjects []string  // [Subjects]
 }
 
-// Set returns the surrogate as series, a run a subject.
+// Set returns the surrogate as a series.Set with one run per subject.
 func (s *Surrogate) Set() *series.Set {
 	o := s.Options
 	set := &series.Set{Frames: o.Subjects * o.Frames, Tokens: Parcels, X: s.X, Names: s.Names}
@@ -104,7 +103,7 @@ func (s *Surrogate) Set() *series.Set {
 	return set
 }
 
-// streamSurrogate keeps the draws apart from others of the same seed.
+// streamSurrogate separates the draws from others with the same seed.
 const streamSurrogate = 0x686370 // "hcp"
 
 // Make draws a surrogate.
@@ -209,7 +208,7 @@ func (g *group) draw(s *Surrogate, rng *rand.Rand, into []float32) {
 	for p := range Parcels {
 		wn, wg, wl := differ(g.network[p]), differ(g.global[p]), differ(g.local[p])
 		noise := math.Sqrt(math.Max(0.05, 1-wn*wn-wg*wg-wl*wl))
-		// A parcel's own noise forgets twice as fast as what parcels share.
+		// The autocorrelation of a parcel's own noise decays twice as fast as that of shared signals.
 		own := smooth(rng, o.Frames, o.Memory*o.Memory)
 		global, local := latent[networks], latent[networks+1+g.pair[p]]
 		for f := range x {
@@ -233,7 +232,7 @@ func smooth(rng *rand.Rand, frames int, memory float64) []float64 {
 	return x
 }
 
-// standardise brings a series to mean 0 and SD 1, divided by the number of frames.
+// standardise scales a series to mean 0 and SD 1 (divisor: the number of frames).
 func standardise(x []float64) {
 	mean, squares := 0.0, 0.0
 	for _, v := range x {

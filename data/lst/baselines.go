@@ -1,24 +1,24 @@
 package lst
 
-// Baselines are accuracies on test puzzles that need no rule of the game.
+// Baselines holds the test accuracies of two predictors that do not use the rules of the task.
 type Baselines struct {
-	LookUp float64 // copies the answer of the most similar training puzzle
-	Counts float64 // gives the commonest answer of training puzzles with as many of each symbol
+	LookUp float64 // predicts the answer of the most similar training puzzle
+	Counts float64 // predicts the most common answer of training puzzles with equal symbol counts
 }
 
-// NewBaselines returns the baselines of test puzzles against training puzzles of the same side, neither
-// of them empty. Similarity is Jaccard's, of the cells that are filled and what they hold, the probe
-// included: the paper's measure of dissimilar puzzles. Where several answers are equally good, each
-// counts as its share of them; counts that no training puzzle has are answered at random.
+// NewBaselines returns the baselines of test puzzles given training puzzles of the same side. Both sets
+// must have puzzles. Similarity is the Jaccard index of the pairs (cell, symbol or probe) of filled
+// cells, as in the paper's criterion for dissimilar puzzles. A tie of k answers, one of them correct,
+// counts as 1/k. Counts guesses at random where no training puzzle has the symbol counts.
 func NewBaselines(train, test []Puzzle) Baselines {
 	var b Baselines
 	answers := map[[10]int][10]int{} // by counts of each digit
 	filled := make([]int, len(train))
 	for i, p := range train {
 		n := digits(p.Cells)
-		of := answers[n]
-		of[p.Answer]++
-		answers[n] = of
+		frequencies := answers[n]
+		frequencies[p.Answer]++
+		answers[n] = frequencies
 		filled[i] = len(p.Cells) - n[0]
 	}
 	for _, p := range test {
@@ -31,7 +31,7 @@ func NewBaselines(train, test []Puzzle) Baselines {
 	return b
 }
 
-// digits returns how often each digit stands in a grid.
+// digits counts each digit of a grid.
 func digits(g Grid) (n [10]int) {
 	for i := range g {
 		n[g[i]-'0']++
@@ -39,7 +39,8 @@ func digits(g Grid) (n [10]int) {
 	return n
 }
 
-// commonest returns the chance that the commonest answer is right.
+// commonest returns the probability that the most common answer is that of p. Ties are broken at
+// random.
 func commonest(answers [10]int, p Puzzle) float64 {
 	largest, ties := 0, 0
 	for symbol := 1; symbol <= p.Cells.Side(); symbol++ {

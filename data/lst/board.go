@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A board is a grid of side 4 as a one-hot set of its givens: bit 4*cell + symbol - 1. Rows are
-// 16-bit lanes, cells are nibbles.
+// A board encodes the givens of a grid of side 4 as a bit set: bit 4*cell + symbol - 1. Each row takes
+// 16 bits and each cell 4.
 
 // boardOf returns the givens of a grid of side 4.
 func boardOf(g Grid) uint64 {
@@ -20,7 +20,7 @@ func boardOf(g Grid) uint64 {
 	return m
 }
 
-// gridOfBoard is the inverse of boardOf, with the probe added.
+// gridOfBoard returns the grid of a board with the probe added.
 func gridOfBoard(m uint64, probe int) Grid {
 	var cells [Cells]uint8
 	for i := range cells {
@@ -30,7 +30,7 @@ func gridOfBoard(m uint64, probe int) Grid {
 	return gridOf(cells[:])
 }
 
-// symbolAt returns the symbol 1-4 of cell i, 0 for a blank.
+// symbolAt returns the symbol of cell i, 1 to 4, or 0 for a blank.
 func symbolAt(m uint64, i int) uint8 {
 	nibble := uint8(m >> (Side * i) & 0xF)
 	if nibble == 0 {
@@ -39,7 +39,7 @@ func symbolAt(m uint64, i int) uint8 {
 	return uint8(bits.TrailingZeros8(nibble)) + 1
 }
 
-// givenOfBoard returns the symbols of a board by line.
+// givenOfBoard returns the symbols that each line of a board shows.
 func givenOfBoard(m uint64) given {
 	v := given{side: Side}
 	for i := range Cells {
@@ -53,8 +53,8 @@ func givenOfBoard(m uint64) given {
 // squareCount is the number of Latin squares of order 4 (OEIS A002860).
 const squareCount = 576
 
-// squares returns the boards of all Latin squares of order 4 in lexicographic order. The table is
-// built once and never changes.
+// squares returns the boards of all Latin squares of order 4 in lexicographic order. It builds the
+// table once; callers must not change it.
 var squares = sync.OnceValue(func() []uint64 {
 	all := make([]uint64, 0, squareCount)
 	var rows, columns [Side]uint8 // symbols used
@@ -77,7 +77,7 @@ var squares = sync.OnceValue(func() []uint64 {
 	return all
 })
 
-// completions counts the Latin squares that agree with a board.
+// completions counts the Latin squares that contain a board.
 func completions(m uint64) int {
 	n := 0
 	for _, square := range squares() {
@@ -88,18 +88,18 @@ func completions(m uint64) int {
 	return n
 }
 
-// boardGenerator draws puzzles of side 4: a Latin square, uniformly among those with the wanted
-// answer at the probe, and a set of cells to show, uniformly among those of the wanted size, until
-// the puzzle fills the slot. It holds the tables to draw from and the grids that new puzzles must
-// differ from.
+// boardGenerator draws puzzles of side 4 by rejection sampling. It draws a Latin square uniformly
+// among those with the answer at the probe, and a set of cells to show uniformly among those of the
+// given size, until the puzzle meets the slot. It holds the tables to draw from and the grids that
+// new puzzles must differ from.
 type boardGenerator struct {
 	rng *rand.Rand
-	// squares [probe][answer-1] are the 144 Latin squares with that answer there
+	// squares[probe][answer-1] lists the 144 Latin squares with that answer at the probe.
 	squares    [Cells][Side][]uint64
-	masks      [Cells][]uint16   // [givens]: the sets of that many out of 15 cells
-	seen       map[Grid]bool     // puzzles made so far
-	validation []validationBoard // be dissimilar to these
-	classes    map[Grid]bool     // and not isomorphic to these canonical grids
+	masks      [Cells][]uint16   // masks[givens] lists the sets of so many of 15 cells
+	seen       map[Grid]bool     // puzzles drawn so far
+	validation []validationBoard // new puzzles must be dissimilar to these
+	classes    map[Grid]bool     // canonical grids that new puzzles must not be isomorphic to
 }
 
 func newBoardGenerator() *boardGenerator {
@@ -117,7 +117,8 @@ func newBoardGenerator() *boardGenerator {
 	return g
 }
 
-// setValidation makes later puzzles differ from these.
+// setValidation requires later puzzles to be dissimilar to ps, and not isomorphic to one of them unless
+// allowIsomorphic is true.
 func (g *boardGenerator) setValidation(ps []Puzzle, allowIsomorphic bool) {
 	g.classes = map[Grid]bool{}
 	for _, p := range ps {
@@ -130,8 +131,9 @@ func (g *boardGenerator) setValidation(ps []Puzzle, allowIsomorphic bool) {
 	}
 }
 
-// allows reports whether a puzzle with this set of given cells can be of the condition: for
-// 1-vector exactly, else as a necessary condition that spares half of the draws.
+// allows reports whether a puzzle with these given cells can have the condition of the slot. The test
+// is exact for 1-vector. For the other conditions it is necessary only, and rejects half of the draws
+// early.
 func (s slot) allows(mask uint16) bool {
 	row := bits.OnesCount16(mask >> (s.probe / Side * Side) & 0x000F)
 	col := bits.OnesCount16(mask >> (s.probe % Side) & 0x1111)
@@ -146,9 +148,9 @@ func (s slot) allows(mask uint16) bool {
 	}
 }
 
-// A slot whose number of givens is not found within exactDraws takes another: with few givens,
-// hardly a puzzle is dissimilar to all validation puzzles. The published pool has 3 to 11. maxDraws
-// bounds the search for one puzzle, to half a second or so. The default sets need about 1,500 a
+// After exactDraws failures draw tries other numbers of givens, because with few givens hardly any
+// puzzle is dissimilar to all validation puzzles. The published pool has 3 to 11 givens. maxDraws
+// limits the search for one puzzle to about half a second. The default sets need about 1,500 draws a
 // puzzle.
 const (
 	exactDraws   = 20_000
@@ -157,7 +159,7 @@ const (
 	maxDraws     = 10_000_000
 )
 
-// draw returns a new puzzle for the slot.
+// draw returns a new puzzle for the slot, or an error after maxDraws failures.
 func (g *boardGenerator) draw(s slot) (Puzzle, error) {
 	squares := g.squares[s.probe][s.answer-1]
 	g.setProbe(s.probe)
@@ -194,11 +196,11 @@ func (g *boardGenerator) draw(s slot) (Puzzle, error) {
 type validationBoard struct {
 	board uint64
 	probe int
-	size  int // givens and the probe: |B| of features.isDissimilar
-	slack int // size - 6 where it has the probe of setProbe, size elsewhere
+	size  int // number of givens plus the probe: |B| of features.isDissimilar
+	slack int // size - 6 if its probe is that of setProbe, else size
 }
 
-// setProbe prepares isDissimilar for new puzzles with this probe.
+// setProbe sets the probe that isDissimilar assumes for new puzzles.
 func (g *boardGenerator) setProbe(probe int) {
 	for i := range g.validation {
 		v := &g.validation[i]
@@ -209,10 +211,10 @@ func (g *boardGenerator) setProbe(probe int) {
 	}
 }
 
-// isDissimilar reports whether a puzzle with these givens and the probe of setProbe is dissimilar
-// to all validation puzzles: features.isDissimilar at one population count a pair. A validation
-// puzzle that is too similar moves a place forward, so that those that reject most are tried first;
-// their order never changes the answer.
+// isDissimilar reports whether a puzzle with these givens and the probe of setProbe is dissimilar to
+// all validation puzzles. It computes features.isDissimilar with one population count a pair. A
+// validation puzzle that is too similar moves forward by one place, so that those that reject most
+// are tried first. Their order does not affect the result.
 func (g *boardGenerator) isDissimilar(board uint64, givens int) bool {
 	for i := range g.validation {
 		v := &g.validation[i]
@@ -227,7 +229,7 @@ func (g *boardGenerator) isDissimilar(board uint64, givens int) bool {
 	return true
 }
 
-// insertZero turns a set of 15 cells into a set of 16 that lacks the probe.
+// insertZero turns a set of the 15 cells other than the probe into a set of all 16 cells.
 func insertZero(mask uint16, probe int) uint16 {
 	low := mask & (1<<probe - 1)
 	return low | (mask^low)<<1

@@ -2,21 +2,21 @@ package lst
 
 import "math/rand/v2"
 
-// chain draws Latin squares of a side by the Markov chain of Jacobson and Matthews ("Generating
-// uniformly distributed random Latin squares", J. Combin. Designs 4, 1996). A square is a cube of
-// zeros and ones, 1 at (row, column, symbol), whose lines all add up to 1; a move changes the eight
-// corners of a box. Squares on the way may be improper: one corner -1. Seen at its proper squares
-// alone, the chain is uniform over them, since all have the same number of moves to choose from; so
-// its time is counted in proper squares.
+// chain draws Latin squares by the Markov chain of Jacobson and Matthews ("Generating uniformly
+// distributed random Latin squares", J. Combin. Designs 4, 1996). A square is a cube of zeros and
+// ones, with a 1 at (row, column, symbol), in which each line sums to 1. A move changes the eight
+// corners of a box. Intermediate squares may be improper, with one entry of -1. The chain restricted
+// to proper squares is uniform, because each has the same number of moves. Its steps are therefore
+// counted in proper squares.
 type chain struct {
 	side     int
 	cube     [MaxSide][MaxSide][MaxSide]int8
 	rng      *rand.Rand
-	at       [3]int // the -1 of an improper square
+	at       [3]int // place of the -1 of an improper square
 	improper bool
 }
 
-// newChain returns a chain that is far from its start, the cyclic square.
+// newChain returns a chain that has left its start, the cyclic square, by 10 side^3 steps.
 func newChain(side int, rng *rand.Rand) *chain {
 	c := &chain{side: side, rng: rng}
 	for x := range side {
@@ -28,7 +28,7 @@ func newChain(side int, rng *rand.Rand) *chain {
 	return c
 }
 
-// advance goes on by n proper squares.
+// advance moves on by n proper squares.
 func (c *chain) advance(n int) {
 	for n > 0 {
 		c.move()
@@ -38,7 +38,7 @@ func (c *chain) advance(n int) {
 	}
 }
 
-// move goes to one of the neighbours of the square, each with the same probability.
+// move steps to a neighbour of the square. All neighbours are equally likely.
 func (c *chain) move() {
 	x, y, z := c.at[0], c.at[1], c.at[2]
 	if !c.improper {
@@ -68,8 +68,7 @@ func (c *chain) move() {
 	c.at, c.improper = [3]int{p, q, r}, c.cube[p][q][r] < 0
 }
 
-// findOne returns the index of a 1 in a line: the only one, or either of two where the line has a
-// -1.
+// findOne returns the index of the 1 in a line. A line with a -1 has two, and one of them is drawn.
 func (c *chain) findOne(line func(k int) int8) int {
 	var places [2]int
 	n := 0
@@ -85,8 +84,8 @@ func (c *chain) findOne(line func(k int) int8) int {
 	return places[c.rng.IntN(2)]
 }
 
-// square returns the next square: symbols 1 to side, row by row. Rows, columns and symbols are
-// permuted too, so that consecutive squares have little in common.
+// square returns the next square, symbols 1 to side row by row. It permutes rows, columns and symbols,
+// so that consecutive squares have little in common.
 func (c *chain) square() []uint8 {
 	n := c.side
 	c.advance(n)

@@ -5,34 +5,34 @@ import (
 	"strings"
 )
 
-// Report holds the findings of [Check] on a training and a validation set. Counts are of both sets
-// together unless they say otherwise.
+// Report holds the result of [Check] on a training and a validation set. Counts cover both sets unless
+// stated otherwise.
 type Report struct {
 	Puzzles         int `json:"puzzles"`
-	Valid           int `json:"valid"`            // a rule forces the answer; a square completes it
-	ConditionAgrees int `json:"condition_agrees"` // the claimed condition is that of Classify
-	AnswerAgrees    int `json:"answer_agrees"`    // the claimed answer is that of Classify
-	Duplicates      int `json:"duplicates"`       // puzzles whose grid occurred before
+	Valid           int `json:"valid"`            // a rule forces the answer and a Latin square completes the grid
+	ConditionAgrees int `json:"condition_agrees"` // the claimed condition is that of classify
+	AnswerAgrees    int `json:"answer_agrees"`    // the claimed answer is that of classify
+	Duplicates      int `json:"duplicates"`       // puzzles whose grid occurred earlier
 
-	// MinDissimilarity is the smallest Jaccard Dissimilarity of a training to a validation puzzle;
-	// 1 where a set is empty.
+	// MinDissimilarity is the smallest Jaccard distance between a training and a validation puzzle,
+	// 1 if a set is empty.
 	MinDissimilarity float64 `json:"min_dissimilarity"`
 	// IsomorphicToValidation counts the training puzzles that are isomorphic to a validation puzzle
-	// (see Grid.Canonical), ValidationCovered the validation puzzles that have one or more of them.
+	// (see Grid.canonical). ValidationCovered counts the validation puzzles that are isomorphic to a
+	// training puzzle.
 	IsomorphicToValidation int `json:"isomorphic_to_validation"`
 	ValidationCovered      int `json:"validation_covered"`
 	ValidationClasses      int `json:"validation_classes"` // validation puzzles up to isomorphism
 
-	// UniqueCompletion counts the puzzles whose givens determine the whole grid, not only the
-	// probe.
+	// UniqueCompletion counts the puzzles whose givens determine the whole grid.
 	UniqueCompletion SetCounts `json:"unique_completion"`
 	// TwoLines counts the puzzles of the 3-vector condition that two lines decide.
 	TwoLines SetCounts `json:"two_lines"`
 
 	PerCondition map[string]ConditionReport `json:"per_condition"` // by label, for all three
 
-	// Problems describes the puzzles that are not valid or whose claims do not agree, those that
-	// Err tells first, at most 20 of them. Puzzles are counted from 0 in each set.
+	// Problems describes at most 20 puzzles that are not valid or have a wrong claim. The errors of
+	// Err come first. Puzzles are counted from 0 in each set.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -63,9 +63,8 @@ type Givens struct {
 	GivensMax  int     `json:"givens_max"`
 }
 
-// Err returns an error where training on the sets would be wrong: a puzzle that is not valid or an
-// answer that is not the forced one. Duplicates, wrong condition labels and puzzles shared with
-// validation are for the reader to judge.
+// Err returns an error if a puzzle is not valid or has a wrong answer. It accepts duplicates, wrong
+// condition labels and puzzles that training and validation share.
 func (r Report) Err() error {
 	invalid, wrong := r.Puzzles-r.Valid, r.Valid-r.AnswerAgrees
 	if invalid == 0 && wrong == 0 {
@@ -75,8 +74,8 @@ func (r Report) Err() error {
 		"first: %s", r.Puzzles, invalid, wrong, r.Problems[0])
 }
 
-// Check classifies every puzzle of side 4, compares that with its claims, and compares the training
-// with the validation set. A puzzle of another side is reported as not valid.
+// Check classifies every puzzle of side 4, compares the result with its claims, and compares the
+// training with the validation set. It reports a puzzle of another side as not valid.
 func Check(train, validation []Puzzle) Report {
 	c := checker{seen: map[Grid]bool{}}
 	c.MinDissimilarity = 1
@@ -96,15 +95,15 @@ func Check(train, validation []Puzzle) Report {
 type checker struct {
 	Report
 	seen map[Grid]bool
-	mild []string // problems that Report.Err forgives
+	mild []string // problems that Report.Err accepts
 }
 
 // maxProblems bounds Report.Problems.
 const maxProblems = 20
 
-// claims checks each puzzle by itself. It returns how many determine their grid, and how many of
-// the 3-vector condition two lines decide.
-func (c *checker) claims(set string, ps []Puzzle) (unique, fewer int) {
+// claims checks each puzzle of a set. It counts the puzzles that determine their whole grid, and the
+// 3-vector puzzles that two lines decide.
+func (c *checker) claims(set string, ps []Puzzle) (unique, byTwoLines int) {
 	for i, p := range ps {
 		c.Puzzles++
 		if c.seen[p.Cells] {
@@ -135,18 +134,18 @@ func (c *checker) claims(set string, ps []Puzzle) (unique, fewer int) {
 			c.mild = append(c.mild, problem(name, p.wrongCondition(condition)))
 		}
 		if v := newGiven(p.Cells); v.twoLines(condition, p.Cells.Probe()) != nil {
-			fewer++
+			byTwoLines++
 		}
 	}
-	return unique, fewer
+	return unique, byTwoLines
 }
 
-// problem describes an error of a puzzle, less the package's prefix.
+// problem describes an error of a puzzle without the package's prefix.
 func problem(name string, err error) string {
 	return name + ": " + strings.TrimPrefix(err.Error(), "lst: ")
 }
 
-// compare measures how near the training puzzles come to the validation puzzles.
+// compare measures the similarity of the training puzzles to the validation puzzles.
 func (c *checker) compare(train, validation []Puzzle) {
 	against := make([]features, len(validation))
 	classes := map[Grid]int{} // canonical grid: validation puzzles of that class

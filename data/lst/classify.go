@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Why [classify] refuses a puzzle. Test with [errors.Is].
+// Errors of [classify]; test with [errors.Is].
 var (
 	// errNoAnswer: the givens leave several symbols possible at the probe.
 	errNoAnswer = errors.New("the givens do not force the probe's symbol")
-	// errMultiStep: the probe's symbol is forced, but only after another cell has been filled in.
+	// errMultiStep: the probe's symbol is forced, but another cell must be filled in first.
 	errMultiStep = errors.New("the probe's symbol follows only in several steps")
-	// errNoRule: no rule applies. At side 4 it is told further: errNoAnswer, errMultiStep or
-	// errUnsolvable.
+	// errNoRule: no rule applies. At side 4 errNoAnswer, errMultiStep or errUnsolvable is returned
+	// instead.
 	errNoRule = errors.New("no rule forces the probe's symbol in one step")
 	// errConflict: two rules force different symbols, or a rule forces two.
 	errConflict = errors.New("the rules force different symbols")
@@ -27,10 +27,10 @@ var (
 type Deduction struct {
 	Condition Condition `json:"condition"`
 	Answer    uint8     `json:"answer"`  // 1 to side
-	Lines     []Line    `json:"vectors"` // those that are looked at, the probe's own first
+	Lines     []Line    `json:"vectors"` // the lines that the rule reads, the probe's own first
 }
 
-// String says which lines force which symbol.
+// String names the condition, the lines and the symbol that they force.
 func (d Deduction) String() string {
 	names := make([]string, len(d.Lines))
 	for i, line := range d.Lines {
@@ -39,10 +39,10 @@ func (d Deduction) String() string {
 	return fmt.Sprintf("%v: %s force %d", d.Condition, strings.Join(names, ", "), d.Answer)
 }
 
-// classify returns the condition and the answer (1 to side) that the rules force: of all rules that
-// apply, the one of lowest relational complexity (the rules of the published verify_LST.py, applied
-// exhaustively). It refuses a grid that is not a puzzle, and one whose answer is open, needs
-// several steps or is contradictory, with the Err values of this package.
+// classify returns the condition and the answer (1 to side) of the applicable rule of lowest relational
+// complexity. The rules are those of the published verify_LST.py, applied exhaustively. It returns an
+// error for a grid that is not a puzzle, and one of the errors above where the answer is open, needs
+// several steps or is contradictory.
 func classify(g Grid) (Condition, uint8, error) {
 	ds, err := Deduce(g)
 	if err != nil {
@@ -51,16 +51,18 @@ func classify(g Grid) (Condition, uint8, error) {
 	return ds[0].Condition, ds[0].Answer, nil
 }
 
-// Deduce returns every rule that forces the answer, simplest first and at least one; it fails where
-// [classify] fails.
+// Deduce returns every rule that forces the answer, simplest first. It returns an error where no rule
+// applies: see [classify].
 //
-// The rules are: (1-vector) the probe's row, or its column, shows side-1 symbols; (2-vector) the
-// two together show side-1; (3-vector) a line of the probe has two or more other blanks, and a
-// symbol that it does not show is in every line that crosses one of these, so that only the probe
-// can hold it. A line with one other blank is not a rule of the published classifier: see [Lines].
+// The rules are:
+//   - 1-vector: the probe's row, or its column, shows side-1 symbols.
+//   - 2-vector: the probe's row and column together show side-1 symbols.
+//   - 3-vector: a line of the probe has two or more other blanks, and every line that crosses one of
+//     these blanks shows a symbol that the line lacks. Only the probe can then hold that symbol. The
+//     published classifier has no such rule for a line with one other blank: see [Lines].
 //
-// At side 4 it also tries all 576 Latin squares: a grid that none completes is errUnsolvable. At
-// other sides that error means that the answer stands in a line of the probe.
+// At side 4 it also tries all 576 Latin squares and returns errUnsolvable where none completes the
+// grid. At other sides errUnsolvable means that a line of the probe already shows the answer.
 func Deduce(g Grid) ([]Deduction, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("lst: %w", err)
@@ -73,7 +75,7 @@ func Deduce(g Grid) ([]Deduction, error) {
 		} else if len(ds) == 0 {
 			err = errNoRule
 		} else if v.nearProbe(probe)>>(ds[0].Answer-1)&1 == 1 {
-			err = fmt.Errorf("%w (%v, which stands in a line of the probe)", errUnsolvable, ds[0])
+			err = fmt.Errorf("%w (%v, which a line of the probe already shows)", errUnsolvable, ds[0])
 		}
 	}
 	if err != nil {
@@ -82,8 +84,8 @@ func Deduce(g Grid) ([]Deduction, error) {
 	return ds, nil
 }
 
-// checkSquares returns an error where no Latin square of side 4 completes the grid, or no rule
-// applies; in that case it tells whether the squares agree on the probe's symbol.
+// checkSquares returns errUnsolvable if no Latin square of side 4 completes the grid. If no rule
+// applies, it returns errMultiStep where all squares agree on the probe's symbol, else errNoAnswer.
 func checkSquares(g Grid, ds []Deduction) error {
 	m, shift := boardOf(g), Side*g.Probe()
 	var possible uint64
@@ -103,17 +105,17 @@ func checkSquares(g Grid, ds []Deduction) error {
 	return errNoAnswer
 }
 
-// Lines returns the fewest rows and columns that force the answer of a puzzle of side 4, the
-// probe's own first: 1 to 3 of them, nil where [classify] fails. At other sides a 3-vector puzzle
-// may have fewer than it returns.
+// Lines returns the smallest set of rows and columns that force the answer of a puzzle of side 4, 1 to
+// 3 of them, the probe's own first. It returns nil where [classify] fails. At other sides the set of a
+// 3-vector puzzle may not be the smallest.
 //
-// Lines force an answer if it is at the probe in every filling of the grid that agrees with the
-// symbols shown in these lines and has no symbol twice in one of them. An empty line of the probe
-// and the three that cross it are given as these three: there is nothing to read in the first, and
-// the published classifier calls such a puzzle 3-vector.
+// Lines force an answer if the probe has it in every filling of the grid that agrees with the symbols
+// shown in these lines and repeats no symbol in one of them. An empty line of the probe is left out,
+// because only the three lines that cross it show symbols. The published classifier calls such a
+// puzzle 3-vector.
 //
-// Their number is that of the condition, but for one rule that the published classifier lacks: see
-// [TwoLines].
+// The number of lines is that of the condition, except for a rule that the published classifier
+// lacks: see [TwoLines].
 func Lines(g Grid) []Line {
 	ds, err := Deduce(g)
 	if err != nil {
@@ -126,11 +128,11 @@ func Lines(g Grid) []Line {
 	return slices.DeleteFunc(ds[0].Lines, func(l Line) bool { return v.shows[l] == 0 })
 }
 
-// TwoLines returns the two lines that decide a puzzle of the 3-vector condition: one of the probe
-// that shows all symbols but two and has one other blank, and the line crossing there, which shows
-// one of the two. It returns nil where there are none, for other conditions, and where [classify]
-// fails. Of the 3,000 published training puzzles called 3-vector 594 have such lines, and none of
-// the 36 for validation.
+// TwoLines returns the two lines that decide a puzzle of the 3-vector condition, or nil. The first is
+// a line of the probe that lacks two symbols and has one other blank. The second crosses it at that
+// blank and shows one of the two symbols. TwoLines returns nil for other conditions and where
+// [classify] fails. Such lines decide 594 of the 3,000 published 3-vector training puzzles and none
+// of the 36 validation puzzles.
 func TwoLines(g Grid) []Line {
 	c, _, err := classify(g)
 	if err != nil {
@@ -143,8 +145,8 @@ func TwoLines(g Grid) []Line {
 // given holds the symbols that a grid shows.
 type given struct {
 	side  int
-	cells uint64              // set of the cells that show a symbol
-	shows [2 * MaxSide]uint16 // by line: the set of its symbols, bit symbol - 1
+	cells uint64              // bit set of the cells that show a symbol
+	shows [2 * MaxSide]uint16 // symbols of each line, bit symbol - 1
 }
 
 func newGiven(g Grid) given {
@@ -175,7 +177,7 @@ func (g *given) nearProbe(probe int) uint16 {
 // applyRules returns all deductions, simplest first, or errConflict where they disagree.
 func (g *given) applyRules(probe int) ([]Deduction, error) {
 	var ds []Deduction
-	// left is the set of symbols that a rule leaves at the probe.
+	// add records a rule that leaves the symbols in the bit set left for the probe.
 	add := func(c Condition, left uint16, lines ...Line) {
 		for ; left != 0; left &= left - 1 {
 			ds = append(ds, Deduction{c, uint8(bits.TrailingZeros16(left)) + 1, lines})
@@ -203,19 +205,19 @@ func (g *given) applyRules(probe int) ([]Deduction, error) {
 	return ds, nil
 }
 
-// crossLeft applies the 3-vector rule to one line of the probe: see denied. It returns no symbol
-// where the line has fewer than two other blanks.
+// crossLeft applies the 3-vector rule to one line of the probe and returns the symbols left for the
+// probe. It returns none where the line has fewer than two other blanks.
 func (g *given) crossLeft(line Line, probe int) uint16 {
-	left, blanks := g.denied(line, probe)
+	left, blanks := g.onlyAtProbe(line, probe)
 	if blanks < 2 {
 		return 0
 	}
 	return left
 }
 
-// denied returns the symbols that a line of the probe does not show and that every other blank of
-// it is denied by the line crossing there, and the number of these blanks.
-func (g *given) denied(line Line, probe int) (left uint16, blanks int) {
+// onlyAtProbe returns the symbols that a line of the probe lacks and that the crossing lines exclude
+// from all its other blanks. It also returns the number of these blanks.
+func (g *given) onlyAtProbe(line Line, probe int) (left uint16, blanks int) {
 	left = g.all() &^ g.shows[line]
 	for k := range g.side {
 		if i := lineCell(g.side, line, k); i != probe && g.cells>>i&1 == 0 {
@@ -236,28 +238,28 @@ func (g *given) crossingBlanks(line Line, probe int) (lines []Line) {
 	return lines
 }
 
-// twoLines returns the lines of [TwoLines] of a puzzle that has the condition.
+// twoLines returns the result of [TwoLines] for a puzzle of condition c.
 func (g *given) twoLines(c Condition, probe int) []Line {
 	if c != ThreeVector {
 		return nil
 	}
 	for _, line := range [2]Line{rowOf(g.side, probe), columnOf(g.side, probe)} {
-		if left, blanks := g.denied(line, probe); blanks == 1 && left != 0 {
+		if left, blanks := g.onlyAtProbe(line, probe); blanks == 1 && left != 0 {
 			return append([]Line{line}, g.crossingBlanks(line, probe)...)
 		}
 	}
 	return nil
 }
 
-// simplest returns the condition of a puzzle that is known to have a solution, 0 where no rule
-// applies. It is the generators' fast path and agrees with Deduce.
+// simplest returns the condition of a puzzle that has a solution, or 0 where no rule applies. It agrees
+// with [Deduce] and is faster.
 func (g *given) simplest(probe int) Condition {
 	row, column := rowOf(g.side, probe), columnOf(g.side, probe)
-	most := g.side - 1
+	allButOne := g.side - 1
 	switch {
-	case bits.OnesCount16(g.shows[row]) == most, bits.OnesCount16(g.shows[column]) == most:
+	case bits.OnesCount16(g.shows[row]) == allButOne, bits.OnesCount16(g.shows[column]) == allButOne:
 		return OneVector
-	case bits.OnesCount16(g.shows[row]|g.shows[column]) == most:
+	case bits.OnesCount16(g.shows[row]|g.shows[column]) == allButOne:
 		return TwoVector
 	case g.crossLeft(row, probe)|g.crossLeft(column, probe) != 0:
 		return ThreeVector

@@ -2,19 +2,19 @@ package lst
 
 import "fmt"
 
-// Condition is the relational complexity of a puzzle: how many vectors (rows and columns) are
-// needed together to force its answer, by the rules of the published classifier; [Lines] says where
-// fewer suffice. The zero value is no condition.
+// Condition is the relational complexity of a puzzle: the number of vectors (rows and columns) that
+// together force its answer by the rules of the published classifier. [Lines] finds fewer for some
+// puzzles. The zero value is no condition.
 type Condition uint8
 
 // The three conditions, in order of complexity.
 const (
-	// OneVector, published label Binary: the probe's row or its column is complete
+	// OneVector, published label Binary, needs the probe's row or its column.
 	OneVector Condition = 1 + iota
-	// TwoVector, published label Ternary: the probe's row and column together leave one symbol
+	// TwoVector, published label Ternary, needs the probe's row and column.
 	TwoVector
-	// ThreeVector, published label Quaternary: a line of the probe and the lines crossing its
-	// blanks
+	// ThreeVector, published label Quaternary, needs a line of the probe and the lines that cross
+	// its blanks.
 	ThreeVector
 )
 
@@ -53,7 +53,7 @@ func parseCondition(label string) (Condition, error) {
 	return 0, fmt.Errorf("condition %s: want Binary, Ternary or Quaternary", quote(label))
 }
 
-// MarshalText writes the published label, so that JSON output reads like the files.
+// MarshalText returns the published label, so that JSON output uses the labels of the files.
 func (c Condition) MarshalText() ([]byte, error) {
 	if !c.known() {
 		return nil, fmt.Errorf("lst: %v has no label", c)

@@ -12,16 +12,16 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// header names the columns of the published files. Reading needs the last three, in any order; the
-// first two mean nothing.
+// header names the columns of the published files. Reading needs the last three, in any order, and
+// ignores the first two.
 var header = []string{"ID", "LST_num", "condition", "puzzles", "solutions"}
 
 const (
 	maxLine     = 4096 // bytes; a published line has 37
-	maxReported = 10   // faulty lines that one error lists
+	maxReported = 10   // faulty lines that an error lists
 )
 
-// ReadFile reads a file in the published layout: see [readSet].
+// ReadFile reads the puzzles of a file in the published layout: see [readSet].
 func ReadFile(path string) ([]Puzzle, error) {
 	f, err := array.Open(path)
 	if err != nil {
@@ -31,11 +31,11 @@ func ReadFile(path string) ([]Puzzle, error) {
 	return readSet(f, path)
 }
 
-// readSet reads puzzles of one side in the published layout: a header line, then a line a puzzle with
-// its condition (Binary, Ternary or Quaternary), its digits (see [Grid]) and its solution. A byte
-// order mark, CRLF, quoted fields, blank lines and another order of columns are accepted. Name
-// stands for the input in errors, which give line, column and value of the first ten faulty lines.
-// Conditions and answers are returned as they are claimed: see [Puzzle.Verify] and [Check].
+// readSet reads puzzles of one side in the published layout: a header line, then one line per puzzle
+// with its condition (Binary, Ternary or Quaternary), its digits (see [Grid]) and its solution. It
+// accepts a byte order mark, CRLF, quoted fields, blank lines and any order of columns. Errors call
+// the input by name and give line, column and value of the first ten faulty lines. Conditions and
+// answers are not checked: see [Puzzle.Verify] and [Check].
 func readSet(r io.Reader, name string) ([]Puzzle, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, maxLine), maxLine)
@@ -65,7 +65,7 @@ func readSet(r io.Reader, name string) ([]Puzzle, error) {
 		}
 		p, err := columns.parse(line)
 		if err == nil && len(ps) > 0 && len(p.Cells) != len(ps[0].Cells) {
-			err = fmt.Errorf("a puzzle of side %d after those of side %d", p.Cells.Side(),
+			err = fmt.Errorf("a puzzle of side %d follows puzzles of side %d", p.Cells.Side(),
 				ps[0].Cells.Side())
 		}
 		if err == nil {
@@ -75,8 +75,8 @@ func readSet(r io.Reader, name string) ([]Puzzle, error) {
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		faults = append(faults, fmt.Errorf("lst: %s:%d: the line is longer than %d bytes, want a "+
-			"puzzle a line", name, n+1, maxLine))
+		faults = append(faults, fmt.Errorf("lst: %s:%d: the line is longer than %d bytes, want one "+
+			"puzzle per line", name, n+1, maxLine))
 	} else if err != nil {
 		return nil, fmt.Errorf("lst: reading %s after line %d: %w", name, n, err)
 	}
@@ -88,7 +88,7 @@ func readSet(r io.Reader, name string) ([]Puzzle, error) {
 	case len(faults) > 0:
 		return nil, errors.Join(faults...)
 	case columns == nil:
-		return nil, fmt.Errorf("lst: %s is empty, want the header %s and a puzzle a line",
+		return nil, fmt.Errorf("lst: %s is empty, want the header %s and one puzzle per line",
 			name, strings.Join(header, ","))
 	case len(ps) == 0:
 		return nil, fmt.Errorf("lst: %s has a header but no puzzle", name)
@@ -96,7 +96,7 @@ func readSet(r io.Reader, name string) ([]Puzzle, error) {
 	return ps, nil
 }
 
-// layout gives the index of the field of a line in which each value stands.
+// layout holds the number of fields of a line and the index of the field of each value.
 type layout struct {
 	fields                       int
 	condition, puzzles, solution int
@@ -158,8 +158,7 @@ func (l *layout) parse(line string) (Puzzle, error) {
 	return p, nil
 }
 
-// split returns the fields of a line without surrounding space and quotes. No value of the layout
-// holds a comma.
+// split returns the fields of a line without surrounding space and quotes. No value contains a comma.
 func split(line string) []string {
 	fields := strings.Split(line, ",")
 	for i, f := range fields {
@@ -172,8 +171,8 @@ func split(line string) []string {
 	return fields
 }
 
-// writeSet writes puzzles in the published layout, byte for byte as in the published training files:
-// the ID is the index, LST_num stays empty.
+// writeSet writes puzzles in the published layout, byte for byte as the published training files do.
+// The ID is the index and LST_num is empty.
 func writeSet(w io.Writer, ps []Puzzle) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, strings.Join(header, ","))
@@ -189,7 +188,7 @@ func writeSet(w io.Writer, ps []Puzzle) error {
 	return nil
 }
 
-// writable reports what Read would refuse.
+// writable returns an error for a puzzle that readSet would refuse.
 func (p Puzzle) writable() error {
 	if err := p.Cells.Validate(); err != nil {
 		return err
@@ -209,8 +208,8 @@ type File struct {
 	Puzzles []Puzzle
 }
 
-// WriteFiles writes sets in the published layout, replacing files that exist. A failure leaves the
-// files as they were: see [atomicfile.WriteAll].
+// WriteFiles writes sets in the published layout and replaces existing files. A failure leaves all
+// files unchanged: see [atomicfile.WriteAll].
 func WriteFiles(files ...File) error {
 	all := make([]atomicfile.File, len(files))
 	for i, f := range files {

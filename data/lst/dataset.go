@@ -10,13 +10,13 @@ import (
 // Dataset holds the puzzles that a model is trained and tested on.
 type Dataset struct {
 	Train      []Puzzle // nine tenths of the training pool
-	IID        []Puzzle // the held-out tenth: test puzzles of the same distribution
-	Validation []Puzzle // dissimilar puzzles, which the paper reports as validation accuracy
+	IID        []Puzzle // the held-out tenth of the training pool
+	Validation []Puzzle // dissimilar puzzles, for the paper's validation accuracy
 }
 
-// Default generates the default set of a side for a seed: 8100 training, 900 test and 108
-// validation puzzles, a third per condition (see [Generate]). Side 4 holds its test puzzles out
-// with [splitPool], other sides the first tenth of each condition. It takes about a second.
+// Default generates the default set of a side for a seed: 8100 training, 900 IID test and 108
+// validation puzzles, a third per condition (see [Generate]). At side 4 [splitPool] holds out the test
+// puzzles; other sides hold out the first tenth of each condition. It takes about a second.
 func Default(side int, seed uint64) (Dataset, error) {
 	o := DefaultOptions()
 	o.Side = side
@@ -44,8 +44,8 @@ func Default(side int, seed uint64) (Dataset, error) {
 }
 
 // Load reads a training pool from one or more files and validation puzzles from another, in the
-// published layout, and splits the pool with the seed. It takes answers and conditions as the files
-// claim them, and puzzles of any side; [Check] tests them.
+// published layout, and splits the pool with the seed. Puzzles may have any side. It does not check
+// answers and conditions: see [Check].
 func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, error) {
 	if len(trainFiles) == 0 {
 		return Dataset{}, fmt.Errorf("lst: no training file: name at least one")
@@ -73,11 +73,12 @@ func newDataset(pool, validation []Puzzle, seed uint64) (Dataset, error) {
 	return Dataset{Train: train, IID: iid, Validation: validation}, nil
 }
 
-// splitPool holds out a tenth of a pool, rounded up, as IID test puzzles: from each condition its
-// share, rounded by largest remainder. Both parts keep the pool's order. Which puzzles are held out
-// depends on the seed and on the puzzles, not on their order. It fails where a part would be empty.
+// splitPool holds out a tenth of a pool, rounded up, as IID test puzzles. Each condition contributes
+// its share, rounded by largest remainder. Both parts keep the pool's order. The choice depends on
+// the seed and the puzzles, not on their order. It returns an error for a pool of fewer than two
+// puzzles.
 //
-// The paper's split has the same sizes; its members come from scikit-learn's generator and are not
+// The paper's split has the same sizes. Its members come from scikit-learn's generator and are not
 // reproduced.
 func splitPool(pool []Puzzle, seed uint64) (train, iid []Puzzle, err error) {
 	if len(pool) < 2 {

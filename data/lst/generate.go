@@ -13,20 +13,19 @@ type Options struct {
 	Train      int // training puzzles, 0 to MaxPuzzles
 	Validation int // validation puzzles, 0 to MaxPuzzles
 
-	// PublishedImbalance places the probes of the training puzzles as often in each cell as the
-	// published pool does, instead of equally often. Side 4 only.
+	// PublishedImbalance distributes the probes of the training puzzles over the cells as in the
+	// published pool. By default all cells are equally frequent. Side 4 only.
 	PublishedImbalance bool
-	// AllowIsomorphic admits training puzzles that are isomorphic to a validation puzzle, as the
-	// published pool does. Side 4 only; other sides always admit them.
+	// AllowIsomorphic allows training puzzles that are isomorphic to a validation puzzle, as in the
+	// published pool. Side 4 only; other sides always allow them.
 	AllowIsomorphic bool
 }
 
-// MaxPuzzles bounds the size of a set, so that a slip of the keyboard is an error and not an hour's
-// wait.
+// MaxPuzzles bounds the size of a set, so that a mistyped number is an error and not an hour's wait.
 const MaxPuzzles = 200_000
 
-// DefaultOptions returns the sizes of the published sets, of side 4, balanced and without training
-// puzzles that are isomorphic to a validation puzzle.
+// DefaultOptions returns side 4 and the sizes of the published sets, with balanced probes and without
+// training puzzles that are isomorphic to a validation puzzle.
 func DefaultOptions() Options { return Options{Side: Side, Train: 9000, Validation: 108} }
 
 // Validate returns an error for the first value that is out of range.
@@ -50,30 +49,28 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Streams of a seed: what is drawn from one does not shift what is drawn from another. Those of a
-// chainGenerator have the side in their upper half.
+// Independent random streams of a seed. A chainGenerator adds the side in the upper half.
 const (
 	streamValidation = 1 + iota
 	streamTraining
 	streamSplit
 )
 
-// Generate makes a validation set and a training set for it: a pure function of its arguments.
+// Generate draws a validation set and a training set. It is a pure function of its arguments.
 //
-// Each set has a third of its puzzles per condition, its answers and probe cells are balanced
-// within a condition to within one puzzle, and no puzzle occurs twice, neither within a set nor in
-// both. Every training puzzle has a Jaccard distance (see features) above 0.8 to every validation puzzle
-// and, at side 4 unless o says otherwise, is isomorphic to none.
+// Each condition has a third of the puzzles of a set. Within a condition the counts of answers, and
+// of probe cells, differ by at most one. No puzzle occurs twice in the two sets. Every training puzzle
+// has a Jaccard distance (see features) above 0.8 to every validation puzzle. At side 4 none is
+// isomorphic to a validation puzzle, unless o allows it.
 //
-// No 3-vector puzzle of a validation set is decided by two lines (see [TwoLines]), as none of the
-// published ones is. Of the training puzzles of side 4 called 3-vector a fifth is, as in the
-// published pool.
+// As in the published sets, two lines (see [TwoLines]) decide no 3-vector validation puzzle and, at
+// side 4, a fifth of the 3-vector training puzzles.
 //
-// The numbers of givens are distributed as in the published sets, in shares of the cells, as far as
-// such puzzles exist; squares and cells are drawn uniformly: see boardGenerator and chainGenerator.
+// The numbers of givens, as shares of the cells, are distributed as in the published sets, as far as
+// such puzzles exist. Squares and cells are drawn uniformly: see boardGenerator and chainGenerator.
 //
-// It fails where a puzzle cannot be found, as with many more than 108 validation puzzles of side 4:
-// hardly a grid is that far from all of them. There are not many puzzles of side 3.
+// Generate returns an error where it finds no puzzle. This happens with many more than 108 validation
+// puzzles of side 4, because few grids are dissimilar to all of them, and with large sets of side 3.
 func Generate(o Options, seed uint64) (train, validation []Puzzle, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
@@ -99,11 +96,11 @@ func Generate(o Options, seed uint64) (train, validation []Puzzle, err error) {
 	return train, validation, nil
 }
 
-// set describes a set of puzzles to make.
+// set describes a set of puzzles to draw.
 type set struct {
 	side, n    int
 	validation bool
-	givens     [3][]int // weights of the numbers of givens, by condition - 1
+	givens     [3][]int // weights of the numbers of givens, indexed by condition - 1
 	probes     [][Cells]int
 }
 
@@ -123,14 +120,14 @@ func newSet(side, n int, validation bool) set {
 	return s
 }
 
-// slot holds the properties that a new puzzle must have.
+// slot holds the required properties of a new puzzle.
 type slot struct {
 	condition Condition
 	probe     int
 	answer    uint8
 	givens    int
-	weights   []int // of the numbers of givens, to draw another
-	strict    bool  // refuse a 3-vector puzzle that two lines decide
+	weights   []int // weights of other numbers of givens to try
+	strict    bool  // reject 3-vector puzzles that two lines decide
 }
 
 // fill draws the puzzles of a set and returns them in random order.
@@ -161,7 +158,7 @@ func (s set) fill(rng *rand.Rand, draw func(slot) (Puzzle, error)) ([]Puzzle, er
 	return ps, nil
 }
 
-// notFound returns the error of a slot for which so many draws found no puzzle.
+// notFound returns the error of a slot for which no puzzle was found.
 func (s slot) notFound(side, draws, validation int) error {
 	return fmt.Errorf(
 		"no new %s puzzle of side %d with the probe at %s and answer %d in %d draws that is "+
@@ -178,8 +175,8 @@ func share(n, k int) int {
 	return n / c
 }
 
-// quota returns n indices of weights in ascending order, each as often as its weight's share of n,
-// rounded by largest remainder; rng decides between equal remainders.
+// quota returns n indices of weights in ascending order. The count of each index is its weight's share
+// of n, rounded by largest remainder; rng decides between equal remainders.
 func quota(n int, weights []int, rng *rand.Rand) []int {
 	total := 0
 	for _, w := range weights {

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Puzzles makes n puzzles of a side to test on: a validation set of [Generate]. At side 4 it is
-// another set than that of Generate with the same seed, since all sides are drawn by a
-// chainGenerator.
+// Puzzles draws n test puzzles of a side, with the properties of a validation set of [Generate]. At
+// side 4 the set differs from that of Generate with the same seed, because Puzzles uses a
+// chainGenerator for all sides.
 func Puzzles(side, n int, seed uint64) ([]Puzzle, error) {
 	if err := CheckSide(side); err != nil {
 		return nil, fmt.Errorf("lst: %w", err)
@@ -17,7 +17,7 @@ func Puzzles(side, n int, seed uint64) ([]Puzzle, error) {
 	return ps, err
 }
 
-// generateByChain is [Generate] for puzzles of any side.
+// generateByChain implements [Generate] for puzzles of any side.
 func generateByChain(o Options, seed uint64) (train, validation []Puzzle, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
@@ -35,18 +35,18 @@ func generateByChain(o Options, seed uint64) (train, validation []Puzzle, err er
 	return train, validation, nil
 }
 
-// chainGenerator draws puzzles of any side: a Latin square, uniformly among those with the wanted
-// answer at the probe, and of all sets of so many cells that make a puzzle of the condition one,
-// uniformly.
+// chainGenerator draws puzzles of any side. It draws a Latin square uniformly among those with the
+// answer at the probe, and a set of cells to show uniformly among those of the given size that make a
+// puzzle of the condition.
 type chainGenerator struct {
 	side       int
 	rng        *rand.Rand
 	squares    *chain
-	seen       map[Grid]bool // puzzles made so far
-	validation []features    // be dissimilar to these
+	seen       map[Grid]bool // puzzles drawn so far
+	validation []features    // new puzzles must be dissimilar to these
 }
 
-// fill makes n puzzles in random order.
+// fill draws n puzzles in random order.
 func (g *chainGenerator) fill(n int, validation bool, seed uint64) ([]Puzzle, error) {
 	if n == 0 {
 		return nil, nil
@@ -60,9 +60,9 @@ func (g *chainGenerator) fill(n int, validation bool, seed uint64) ([]Puzzle, er
 	return newSet(g.side, n, validation).fill(g.rng, g.draw)
 }
 
-// givensWeights returns a distribution over the numbers of givens of a side: that of side 4 in
-// shares of the cells. g of 16 cells covers (g - 1/2) side^2/16 to (g + 1/2) side^2/16, and a rule
-// needs side-1 givens at least.
+// givensWeights rescales the published weights of the numbers of givens at side 4 to another side, as
+// shares of the cells. The weight of g of 16 cells is spread over (g - 1/2) side^2/16 to
+// (g + 1/2) side^2/16. A rule needs at least side-1 givens.
 func givensWeights(side int, published [12]int) []int {
 	cells := side * side
 	weights := make([]int, cells)
@@ -77,8 +77,8 @@ func givensWeights(side int, published [12]int) []int {
 	return weights
 }
 
-// A slot whose number of givens is not found within chainExactDraws takes another. maxChainDraws
-// bounds the search for one puzzle to a second or so.
+// After each chainExactDraws failures draw tries another number of givens. maxChainDraws limits the
+// search for one puzzle to about a second.
 const (
 	chainExactDraws = 2_000
 	maxChainDraws   = 100_000
@@ -91,7 +91,7 @@ func (g *chainGenerator) draw(s slot) (Puzzle, error) {
 			s.givens = pick(s.weights, g.rng)
 		}
 		square := g.squares.square()
-		rename(square, square[s.probe], s.answer)
+		swapSymbols(square, square[s.probe], s.answer)
 		shown, ok := g.drawCells(s, square)
 		if !ok {
 			continue
@@ -121,8 +121,8 @@ func (g *chainGenerator) isDissimilar(f *features) bool {
 	return true
 }
 
-// rename swaps two symbols of a square.
-func rename(square []uint8, a, b uint8) {
+// swapSymbols swaps two symbols of a square.
+func swapSymbols(square []uint8, a, b uint8) {
 	for i, v := range square {
 		switch v {
 		case a:
@@ -133,16 +133,17 @@ func rename(square []uint8, a, b uint8) {
 	}
 }
 
-// drawCells draws the cells of a square to show. A condition requires, for each of side-1 pairs of
-// cells, that at least one be shown:
+// drawCells draws the cells of a square to show. A condition requires at least one cell of each of
+// side-1 pairs to be shown:
 //
-//	1-vector  each other cell of one line of the probe (a pair of the same cell)
+//	1-vector  each other cell of one line of the probe (paired with itself)
 //	2-vector  each other symbol's cell in the probe's row, or in its column
 //	3-vector  each other cell of one line of the probe, or the answer's cell in its crossing line
 //
-// Sets that do so for a line are drawn uniformly; where both lines do, half of them are thrown
-// away, so that all sets are as likely. ok is false for those and for sets that a simpler rule, or
-// where the slot is strict two lines, decide.
+// It chooses a line of the probe and draws a set that meets the requirement uniformly. Sets that meet
+// it for both lines are rejected with probability 1/2, so that all sets are equally likely. ok is
+// false for rejected sets, and for sets that a simpler rule decides or, if the slot is strict, two
+// lines.
 func (g *chainGenerator) drawCells(s slot, square []uint8) (shown uint64, ok bool) {
 	lines := [2]Line{rowOf(g.side, s.probe), columnOf(g.side, s.probe)}
 	one := g.rng.IntN(2)
@@ -168,7 +169,7 @@ func (g *chainGenerator) drawCells(s slot, square []uint8) (shown uint64, ok boo
 	return shown, v.simplest(s.probe) == s.condition
 }
 
-// pair is two cells of which one must be shown.
+// pair holds two cells, at least one of which must be shown.
 type pair [2]int
 
 // pairs lists the pairs that a condition requires of a line of the probe.
@@ -210,16 +211,16 @@ func isCovered(shown uint64, pairs []pair) bool {
 	return true
 }
 
-// drawCover draws a set of s.givens cells without the probe with one or both of each pair,
-// uniformly; ok is false where there is none.
+// drawCover draws uniformly a set of s.givens cells that excludes the probe and contains at least one
+// cell of each pair. ok is false where there is no such set.
 func (g *chainGenerator) drawCover(pairs []pair, s slot) (shown uint64, ok bool) {
 	n := len(pairs)
 	free := g.side*g.side - 1 - 2*n
-	twice := n // pairs of which both may be shown
+	twice := n // number of pairs of two different cells
 	if s.condition == OneVector {
 		free, twice = free+n, 0
 	}
-	weights := make([]float64, twice+1) // by the number of pairs of which both are shown
+	weights := make([]float64, twice+1) // indexed by the number of pairs with both cells shown
 	total := 0.0
 	for b := range weights {
 		weights[b] = choose(twice, b) * float64(uint64(1)<<(twice-b)) * choose(free, s.givens-n-b)
@@ -249,7 +250,7 @@ func (g *chainGenerator) drawCover(pairs []pair, s slot) (shown uint64, ok bool)
 			rest = append(rest, i)
 		}
 	}
-	for k := range s.givens - bits.OnesCount64(shown) { // the beginning of a random order
+	for k := range s.givens - bits.OnesCount64(shown) { // partial Fisher-Yates shuffle
 		j := k + g.rng.IntN(len(rest)-k)
 		rest[k], rest[j] = rest[j], rest[k]
 		shown |= 1 << rest[k]
@@ -257,7 +258,7 @@ func (g *chainGenerator) drawCover(pairs []pair, s slot) (shown uint64, ok bool)
 	return shown, true
 }
 
-// choose returns n over k, 0 where there is no such choice. It is exact below 2^53.
+// choose returns the binomial coefficient n over k, exact below 2^53, or 0 for k outside 0 to n.
 func choose(n, k int) float64 {
 	if k < 0 || k > n {
 		return 0
@@ -269,7 +270,7 @@ func choose(n, k int) float64 {
 	return c
 }
 
-// pick draws an index with its weight's probability.
+// pick draws an index with a probability proportional to its weight.
 func pick(weights []int, rng *rand.Rand) int {
 	total := 0
 	for _, w := range weights {

@@ -298,7 +298,7 @@ func TestFilesOfSides(t *testing.T) {
 		"Binary,6113400000000000000000000,5\n":  "twice in row 1",
 		"Binary,6123400000000000000000006,5\n":  "2 probes",
 
-		"Binary,6123400000000000000000000,5\nBinary,712345000000000000000000000000000000,6\n": "side 6 after",
+		"Binary,6123400000000000000000000,5\nBinary,712345000000000000000000000000000000,6\n": "side 6 follows",
 	} {
 		if _, err := readSet(strings.NewReader(head+text), "x.csv"); err == nil ||
 			!strings.Contains(err.Error(), want) {

@@ -11,11 +11,11 @@ const (
 	Side  = 4           // rows, columns and symbols of the published puzzles
 	Cells = Side * Side // cells of a published puzzle
 
-	MinSide = 3 // below it no rule needs two lines
-	MaxSide = 8 // above it a cell is no digit and a set of cells no 64 bits
+	MinSide = 3 // smaller grids have no rule that needs two lines
+	MaxSide = 8 // larger grids need more than one digit a cell and more than 64 cells
 )
 
-// CheckSide returns an error for a side that there are no puzzles of.
+// CheckSide returns an error unless side is MinSide to MaxSide.
 func CheckSide(side int) error {
 	if side < MinSide || side > MaxSide {
 		return fmt.Errorf("puzzles have %d to %d cells a side, not %d", MinSide, MaxSide, side)
@@ -23,7 +23,7 @@ func CheckSide(side int) error {
 	return nil
 }
 
-// SideOf returns the side of a grid of so many tokens, and an error where there is no such puzzle.
+// SideOf returns the side of a grid with the given number of tokens, or an error if no grid has it.
 func SideOf(tokens int) (int, error) {
 	var sizes []string
 	for side := MinSide; side <= MaxSide; side++ {
@@ -36,11 +36,11 @@ func SideOf(tokens int) (int, error) {
 		tokens, strings.Join(sizes, ", "))
 }
 
-// Grid holds the cells of a puzzle row by row, a digit each: 0 is a blank, 1 to side a symbol and
-// side+1 the probe. The number of digits gives the side.
+// Grid holds the cells of a puzzle row by row, one digit each: 0 is a blank, 1 to side a symbol and
+// side+1 the probe. The side is the square root of the number of digits.
 type Grid string
 
-// ParseGrid checks the digits of a grid: see [Grid.Validate].
+// ParseGrid returns s as a grid, or the error of [Grid.Validate].
 func ParseGrid(s string) (Grid, error) {
 	if err := Grid(s).Validate(); err != nil {
 		return "", err
@@ -57,7 +57,7 @@ func gridOf(cells []uint8) Grid {
 	return Grid(b)
 }
 
-// Side returns the number of rows, 0 where the number of digits is no grid's.
+// Side returns the number of rows, or 0 if no grid has this number of digits.
 func (g Grid) Side() int {
 	for side := MinSide; side <= MaxSide; side++ {
 		if side*side == len(g) {
@@ -67,7 +67,7 @@ func (g Grid) Side() int {
 	return 0
 }
 
-// Tokens returns the values of the cells: 0 a blank, 1 to side a symbol, side+1 the probe.
+// Tokens returns the values of the cells: 0 for a blank, 1 to side for a symbol, side+1 for the probe.
 func (g Grid) Tokens() []uint8 {
 	cells := []uint8(g)
 	for i := range cells {
@@ -76,8 +76,8 @@ func (g Grid) Tokens() []uint8 {
 	return cells
 }
 
-// Validate reports the first of: a number of cells that no grid has, a digit above side+1, no probe
-// or several, a symbol twice in a row, twice in a column.
+// Validate returns an error for a number of cells that no grid has, a digit above side+1, no probe or
+// several, and a symbol that a row or a column repeats.
 func (g Grid) Validate() error {
 	side, err := SideOf(len(g))
 	if err != nil {
@@ -94,7 +94,7 @@ func (g Grid) Validate() error {
 		return fmt.Errorf("puzzle %s has %d probes (digit %s), want exactly 1", g, n, probe)
 	}
 	for _, line := range linesOf(side) {
-		var seen [MaxSide + 1]int // 1 + the cell that has the symbol
+		var seen [MaxSide + 1]int // 1 + the cell of each symbol
 		for k := range side {
 			i := lineCell(side, line, k)
 			v := int(g[i] - '0')
@@ -111,7 +111,7 @@ func (g Grid) Validate() error {
 	return nil
 }
 
-// Probe returns the index of the probe's cell, or -1 where there is none.
+// Probe returns the index of the probe's cell, or -1 if there is none.
 func (g Grid) Probe() int {
 	side := g.Side()
 	if side == 0 {
@@ -123,7 +123,7 @@ func (g Grid) Probe() int {
 // Givens counts the cells that show a symbol.
 func (g Grid) Givens() int { return bits.OnesCount64(newGiven(g).cells) }
 
-// Rows draws the grid as lines of text with "." for a blank and "?" for the probe.
+// Rows returns the rows of the grid as text, with "." for a blank and "?" for the probe.
 func (g Grid) Rows() []string {
 	side := g.Side()
 	drawn := strings.NewReplacer("0", ".", fmt.Sprint(side+1), "?").Replace(string(g))
@@ -134,11 +134,11 @@ func (g Grid) Rows() []string {
 	return rows
 }
 
-// Line is a row or a column of a grid: 0 to 7 are the rows from the top, 8 to 15 the columns from
-// the left.
+// Line is a row or a column of a grid. 0 to 7 are the rows from the top, 8 to 15 the columns from the
+// left.
 type Line uint8
 
-// String names the line for people, who count from 1: "row 1", "column 1".
+// String names the line, counted from 1: "row 1", "column 1".
 func (l Line) String() string {
 	if l < MaxSide {
 		return fmt.Sprintf("row %d", l+1)
@@ -181,10 +181,10 @@ func crossing(side int, line Line, i int) Line {
 	return rowOf(side, i)
 }
 
-// cellName names a cell for people, who count from 1.
+// cellName names a cell by its row and column, counted from 1.
 func cellName(side, i int) string { return fmt.Sprintf("row %d column %d", i/side+1, i%side+1) }
 
-// quote quotes a value from a file for an error, cut to what a line can hold.
+// quote quotes a value from a file for an error message and truncates long values.
 func quote(s string) string {
 	if len(s) > MaxSide*MaxSide {
 		return fmt.Sprintf("%q...", s[:MaxSide*MaxSide])

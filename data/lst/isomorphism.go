@@ -2,20 +2,19 @@ package lst
 
 import "bytes"
 
-// otherLines are the permutations of the three lines that do not hold the probe, as offsets from
-// it.
+// otherLines holds the permutations of the three lines without the probe, as offsets from the probe.
 var otherLines = [6][Side]int{
 	{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 1, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 3, 2, 1},
 }
 
-// canonical returns the representative of all puzzles of side 4 that are isomorphic to g: those
-// reached by permuting rows, permuting columns, transposing (24 x 24 x 2 = 1152 symmetries of the
-// grid) and renaming the symbols. Two grids are isomorphic if and only if their canonical grids are
-// equal; the canonical grid is isomorphic to g.
+// canonical returns the representative of the puzzles of side 4 that are isomorphic to g. Isomorphic
+// puzzles are reached by permuting rows, permuting columns, transposing (24 x 24 x 2 = 1152 symmetries
+// of the grid) and renaming the symbols. Two grids are isomorphic if and only if their canonical grids
+// are equal.
 //
-// It is the lexicographically smallest grid with the probe in the first cell whose symbols are
-// numbered in order of appearance. Fixing the probe leaves 3! x 3! x 2 = 72 symmetries to try, some
-// microseconds. A grid of another side or without a probe is returned as it is.
+// The representative is the lexicographically smallest isomorphic grid that has the probe in the first
+// cell and its symbols numbered in order of appearance. Fixing the probe leaves 3! x 3! x 2 = 72
+// symmetries to try. canonical returns g itself if it has another side or no probe.
 func (g Grid) canonical() Grid {
 	probe := g.Probe()
 	if len(g) != Cells || probe < 0 {
@@ -45,7 +44,7 @@ func (g Grid) canonical() Grid {
 	return Grid(best[:])
 }
 
-// renumber renames the symbols in order of appearance.
+// renumber numbers the symbols in order of appearance.
 func renumber(digits *[Cells]byte) {
 	var name [Side + 1]byte
 	next := byte('1')

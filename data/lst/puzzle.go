@@ -5,18 +5,15 @@ import (
 	"math/bits"
 )
 
-// Puzzle is one item of the task. Puzzles are comparable with ==; the ID of a published file is the
-// puzzle's index in it.
-//
-// Answer and Condition are claims of whoever made the puzzle (a file, [Generate]); [Puzzle.Verify]
-// and [Check] test them.
+// Puzzle is one item of the task. The ID of a published file is the index of the puzzle. Answer and
+// Condition are claims of the file or generator; [Puzzle.Verify] and [Check] check them.
 type Puzzle struct {
 	Cells     Grid      `json:"puzzle"`
 	Answer    uint8     `json:"answer"` // the probe's symbol, 1 to side
 	Condition Condition `json:"condition"`
 }
 
-// NewPuzzle returns the grid as a puzzle with the condition and answer of [classify].
+// NewPuzzle returns a puzzle with the condition and answer that [classify] finds for a grid.
 func NewPuzzle(g Grid) (Puzzle, error) {
 	c, answer, err := classify(g)
 	if err != nil {
@@ -25,7 +22,7 @@ func NewPuzzle(g Grid) (Puzzle, error) {
 	return Puzzle{Cells: g, Answer: answer, Condition: c}, nil
 }
 
-// Verify compares the claimed answer and condition with those that [classify] finds.
+// Verify returns an error if [classify] fails or finds another answer or condition than claimed.
 func (p Puzzle) Verify() error {
 	c, answer, err := classify(p.Cells)
 	switch {
@@ -49,10 +46,10 @@ func (p Puzzle) wrongCondition(found Condition) error {
 		p.Cells, p.Condition.Label(), found.Label())
 }
 
-// Explanation says what decides a puzzle, and what is wrong with its claims.
+// Explanation lists the rules that decide a puzzle and the problem with its claims.
 type Explanation struct {
 	DecidedBy []Deduction `json:"decided_by"`          // simplest first
-	TwoLines  []Line      `json:"two_lines,omitempty"` // that decide it, if called 3-vector
+	TwoLines  []Line      `json:"two_lines,omitempty"` // lines that decide a 3-vector puzzle, if any
 	Problem   string      `json:"problem,omitempty"`   // the error of Verify
 }
 
@@ -62,17 +59,17 @@ func (p Puzzle) Explain() Explanation {
 	if err := p.Verify(); err != nil {
 		e.Problem = err.Error()
 	}
-	if ds, err := Deduce(p.Cells); err == nil { // else Verify has told why
+	if ds, err := Deduce(p.Cells); err == nil { // else Problem has the error
 		e.DecidedBy, e.TwoLines = ds, TwoLines(p.Cells)
 	}
 	return e
 }
 
-// features is a grid as the one-hot vector of the published dissimilarity: cells x (symbols and,
-// last, the probe). A blank has no bit.
+// features encodes a grid as the one-hot vector of the published dissimilarity: cells x (symbols, then
+// the probe). A blank has no bit.
 type features struct {
-	cells [MaxSide + 1]uint64 // by symbol: the set of cells that have it
-	size  int                 // cells that are not blank
+	cells [MaxSide + 1]uint64 // bit set of the cells of each symbol
+	size  int                 // number of cells that are not blank
 }
 
 func (g Grid) features() (f features) {
@@ -85,7 +82,7 @@ func (g Grid) features() (f features) {
 	return f
 }
 
-// shared returns the number of cells in which two grids of one side have the same symbol or probe.
+// shared counts the cells in which two grids of one side have the same symbol or probe.
 func (f *features) shared(h *features) (n int) {
 	for k := range f.cells {
 		n += bits.OnesCount64(f.cells[k] & h.cells[k])
@@ -93,10 +90,11 @@ func (f *features) shared(h *features) (n int) {
 	return n
 }
 
-// isDissimilar reports whether two grids have a dissimilarity above 4/5. With
-// |A or B| = |A| + |B| - |A and B|, 1 - |A and B|/|A or B| > 4/5 is 6 |A and B| < |A| + |B|.
+// isDissimilar reports whether the Jaccard distance of two grids exceeds 4/5. Since
+// |A or B| = |A| + |B| - |A and B|, 1 - |A and B|/|A or B| > 4/5 means 6 |A and B| < |A| + |B|.
 func (f *features) isDissimilar(h *features) bool { return 6*f.shared(h) < f.size+h.size }
 
+// dissimilarity returns the Jaccard distance of two grids.
 func (f *features) dissimilarity(h *features) float64 {
 	shared := f.shared(h)
 	joint := f.size + h.size - shared

@@ -12,27 +12,26 @@ import (
 	"torchpe/internal/wording"
 )
 
-// DefaultRidge is the ridge of the reference figures of the conditional Gaussian, on z-scored
-// tokens.
+// DefaultRidge is the ridge of the conditional Gaussian for z-scored tokens.
 const DefaultRidge = 1e-3
 
-// Baselines predict masked tokens from the means and the covariance of the training frames. A model
-// that has learnt the dependences between tokens should come near the conditional Gaussian.
+// Baselines predicts masked tokens from the means and the covariance of the training frames. A model
+// that has learned the dependences between tokens should come close to the conditional Gaussian.
 type Baselines struct {
-	Frames int // that they were fit on
+	Frames int // number of training frames
 
 	tokens int
 	mean   []float64 // [tokens]
-	// All [tokens, tokens], row-major, both triangles.
-	covariance []float64 // over Frames-1, without the ridge
-	ridged     []float64 // S: with it
+	// The following are [tokens, tokens], row-major, with both triangles.
+	covariance []float64 // without the ridge, divisor Frames-1
+	ridged     []float64 // S: the covariance with the ridge
 	precision  []float64 // L, the inverse of S
 }
 
-// Fit computes the baselines of a table's training frames, nil for all of its frames. The Gaussian
-// adds ridge to the diagonal of the covariance, in squared units of the values; [DefaultRidge] suits
-// z-scored tokens. It fails where the sum has no inverse. The time goes with frames x tokens^2:
-// 100,000 frames of 360 tokens take some seconds.
+// Fit computes the baselines of the given training frames of a table; nil means all frames. The Gaussian
+// adds ridge, in squared units of the values, to the diagonal of the covariance. [DefaultRidge] suits
+// z-scored tokens. Fit returns an error if the sum has no inverse. Its time grows as frames x
+// tokens^2: 100,000 frames of 360 tokens take a few seconds.
 func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	if err := t.checkShape(); err != nil {
 		return nil, err
@@ -83,8 +82,8 @@ func means(t Table, frames []int) []float64 {
 // covariance returns the covariance of the tokens over the frames, [Tokens, Tokens], divided by
 // frames-1.
 func covariance(t Table, frames []int, mean []float64) []float64 {
-	// Frames go in blocks, so that the whole table is never held a second time in float64. Only
-	// panels on and right of the diagonal are computed.
+	// Blocks of frames avoid a float64 copy of the whole table. Only panels on and right of the
+	// diagonal are computed.
 	const rows, panel = 1024, 64
 	n := t.Tokens
 	sum := blas64.General{Rows: n, Cols: n, Stride: n, Data: make([]float64, n*n)}
@@ -113,8 +112,8 @@ func covariance(t Table, frames []int, mean []float64) []float64 {
 	return sum.Data
 }
 
-// Correlation returns the correlation of the tokens over the frames that the baselines were fit on,
-// [Tokens, Tokens]. It fails where a token is constant there.
+// Correlation returns the correlation of the tokens over the training frames, [Tokens, Tokens]. It
+// returns an error if a token is constant.
 func (b *Baselines) Correlation() ([]float64, error) {
 	n := b.tokens
 	r := make([]float64, n*n)
@@ -133,8 +132,8 @@ func (b *Baselines) Correlation() ([]float64, error) {
 	return r, nil
 }
 
-// inverse returns the inverse of a symmetric positive matrix, [n, n] with both triangles, or nil
-// where it has none to working precision.
+// inverse returns the inverse of a symmetric positive definite matrix, [n, n] with both triangles, or
+// nil if it is singular to working precision.
 func inverse(a []float64, n int) []float64 {
 	var factor mat.Cholesky
 	var sym mat.SymDense

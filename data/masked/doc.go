@@ -1,14 +1,13 @@
-// Package masked holds what masked prediction needs besides the model: a table of samples and
-// tokens, which tokens of a sample are masked, which samples a step takes, what is held out, and
-// baselines that a model is judged by.
+// Package masked implements masked prediction except for the model: tables of samples and tokens, masks,
+// the order of samples, splits into training and test data, and baselines.
 //
 // One sample is one row of a [Table]: the values of all tokens (nodes, regions, sensors) at one
 // time point. A model sees the visible tokens and predicts the masked ones; its loss is the mean
 // squared error over masked tokens.
 //
-// Invariants: masks are a pure function of (seed, stream, level, step) and the order of samples of
-// (seed, step), so that a run that resumes at a step draws what it would have drawn, and a member
-// of an ensemble draws what it draws alone; a mask never hides none or all of a sample's tokens;
-// results do not depend on the number of goroutines; nothing here keeps mutable state besides a
-// [Sampler]'s memory of one epoch.
+// Invariants: masks are a pure function of (seed, stream, level, step), and the order of samples is one of
+// (seed, step). A resumed run therefore repeats the draws of an uninterrupted run, and a member of an
+// ensemble those of a run by itself. A mask hides at least one token of a sample and not all. Results
+// do not depend on the number of goroutines. Only a [Sampler], which caches one epoch, has mutable
+// state.
 package masked

@@ -7,31 +7,28 @@ import (
 	"math/rand/v2"
 )
 
-// Streams of a seed for [Masking.Draw]: what is drawn from one is independent of what is drawn from
-// another.
+// Independent random streams of a seed for [Masking.Draw].
 const (
 	StreamTrain = "train"
 	StreamTest  = "test"
 )
 
-// Masking is a rule by which tokens of a sample are masked.
+// Masking selects the masked tokens of a sample at random.
 //
-// An exact masking hides round(Level x tokens) tokens of every sample, at least one and at most all
-// but one, each set of that size equally likely. The other kind hides each token with probability
-// Level, independently (Bernoulli); a sample in which none or all would be masked is drawn again,
-// for its loss or its prediction would be of nothing. With many tokens that hardly occurs (360 at
-// level 0.15: once in 10^25); with few it raises the share of masked tokens above a low Level (15
-// tokens at 0.15: 0.164) and lowers it below a high one.
+// An exact masking hides round(Level x tokens) tokens of each sample, at least one and at most all but
+// one. All sets of that size are equally likely. A Bernoulli masking hides each token independently
+// with probability Level, and redraws a sample in which none or all would be masked. With many tokens
+// redraws hardly occur (360 tokens at level 0.15: once in 10^25). With few tokens they raise the share
+// of masked tokens above a low Level (15 tokens at 0.15: 0.164) and lower it below a high one.
 type Masking struct {
 	Level float64 // share of masked tokens, above 0 and below 1
-	Exact bool    // an exact count; else Bernoulli
+	Exact bool    // masks an exact count of tokens; else Bernoulli
 }
 
-// maxRedrawn bounds the share of samples that a Bernoulli masking may have to draw again, and with
-// it the time.
+// maxRedrawn bounds the expected share of samples that a Bernoulli masking redraws, and so its time.
 const maxRedrawn = 0.9
 
-// Check returns an error where samples of so many tokens cannot be masked so.
+// Check returns an error if samples of the given number of tokens cannot be masked.
 func (m Masking) Check(tokens int) error {
 	if !(m.Level > 0 && m.Level < 1) {
 		return fmt.Errorf("masked: mask level %v: want a share above 0 and below 1", m.Level)
@@ -48,24 +45,24 @@ func (m Masking) Check(tokens int) error {
 	return nil
 }
 
-// count returns how many of so many tokens an exact masking hides.
+// count returns the number of tokens that an exact masking hides.
 func (m Masking) count(tokens int) int {
 	return min(max(1, int(math.Round(m.Level*float64(tokens)))), tokens-1)
 }
 
-// Source names a draw: the masks of a step of training, or with [StreamTest] and step 0 those of a
-// test, which stay the same over a run.
+// Source identifies a draw: the masks of a training step, or those of a test. A test uses [StreamTest]
+// and step 0, so that its masks stay the same over a run.
 type Source struct {
 	Seed   uint64
 	Stream string
 	Step   int
 }
 
-// Draw draws a mask for each sample into into, [samples, tokens] row-major, true for masked. The
-// masks are a pure function of m, the source and tokens: the masks of the first k samples are those
-// of a draw of k samples.
+// Draw fills into [samples, tokens], row-major, with a mask for each sample; true means masked. The masks
+// are a pure function of m, the source and tokens. The masks of the first k samples do not depend on
+// the number of samples.
 //
-// It panics where into holds no whole samples or [Masking.Check] fails.
+// It panics if the length of into is no multiple of tokens or [Masking.Check] fails.
 func (m Masking) Draw(from Source, tokens int, into []bool) {
 	if err := m.Check(tokens); err != nil {
 		panic(err.Error())
@@ -81,8 +78,8 @@ func (m Masking) Draw(from Source, tokens int, into []bool) {
 	}
 }
 
-// generator returns the generator of a draw. Both words of its state depend on every argument:
-// streams that differ in one word alone would share the low half of PCG's states.
+// generator returns the generator of a draw. Both words of its state depend on all arguments, because
+// streams that differ in one word only would share the low half of PCG's states.
 func (m Masking) generator(from Source) *rand.PCG {
 	// 2^64 over the golden ratio, and twice that
 	const golden, golden2 = 0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A
@@ -104,11 +101,10 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// drawExact masks count tokens of each sample: the first places of a partial Fisher-Yates shuffle,
-// which goes on from sample to sample with the tokens as they lie, for a uniform shuffle of any
-// order is uniform.
+// drawExact masks count tokens of each sample, chosen by a partial Fisher-Yates shuffle. Each sample
+// shuffles the order left by the one before, because a uniform shuffle of any order is uniform.
 func drawExact(rng *rand.PCG, count, tokens int, into []bool) {
-	// The smaller of both sets is drawn.
+	// Draw the smaller of the masked and the visible set.
 	fill, k := true, count
 	if tokens-count < count {
 		fill, k = false, tokens-count
@@ -131,11 +127,11 @@ func drawExact(rng *rand.PCG, count, tokens int, into []bool) {
 	}
 }
 
-// bounded draws bounded numbers, two from each word of its generator.
+// bounded draws bounded integers, two from each word of its generator.
 type bounded struct {
 	rng  *rand.PCG
 	word uint64
-	half bool // the upper half of word is left
+	half bool // the upper half of word is unused
 }
 
 func (b *bounded) next() uint32 {
@@ -158,7 +154,7 @@ func (b *bounded) below(n uint32) uint32 {
 	return hi
 }
 
-// drawBernoulli masks each token with the probability level, to a part in 2^53.
+// drawBernoulli masks each token with probability level, rounded to a multiple of 2^-53.
 func drawBernoulli(rng *rand.PCG, level float64, tokens int, into []bool) {
 	below := uint64(math.Round(level * (1 << 53)))
 	for start := 0; start < len(into); {

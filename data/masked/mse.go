@@ -10,28 +10,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Errors are mean squared errors over masked values: the mean over all of them, so that a sample
-// counts by how many of its tokens are masked.
+// Errors holds mean squared errors over all masked values. A sample is weighted by its number of masked
+// tokens.
 type Errors struct {
 	Zero     float64 // predicting zero
 	Mean     float64 // regression of each token on the mean of the visible tokens
 	Gaussian float64 // the conditional Gaussian
-	Samples  int     // with a masked value
-	Masked   int     // values that were predicted
+	Samples  int     // number of samples with a masked value
+	Masked   int     // number of masked values
 }
 
-// MSE predicts the masked values of the given frames of a table, nil for all frames, and returns
-// the errors. masks is [len(frames), Tokens] row-major, true for masked. With v the visible and m
-// the masked tokens of a sample:
+// MSE predicts the masked values of the given frames of a table and returns the errors. nil means all
+// frames. masks is [len(frames), Tokens], row-major; true means masked. With v the visible and m the
+// masked tokens of a sample, the predictions are:
 //
 //	zero:      0
 //	mean:      mu_m + cov(x_m, g) / var(g) (g - mean of mu_v), g the mean of x_v: the
-//	           least-squares line of the training frames for that very mask, from their covariance
+//	           least-squares line of the training frames for this mask
 //	Gaussian:  mu_m + S_mv S_vv^-1 (x_v - mu_v), S the covariance with the ridge
 //
-// A sample with no visible token is predicted by the training means. Results do not depend on the
-// number of goroutines. A thousand samples of 360 tokens take about half a second of two cores at
-// level 0.5, where it is slowest.
+// A sample without a visible token is predicted by the training means. Results do not depend on the
+// number of goroutines. A thousand samples of 360 tokens take about half a second on two cores at
+// level 0.5, the slowest level.
 func (b *Baselines) MSE(t Table, frames []int, masks []bool) (Errors, error) {
 	return b.mse(t, frames, masks, runtime.GOMAXPROCS(0))
 }
@@ -80,7 +80,7 @@ func (b *Baselines) mse(t Table, frames []int, masks []bool, workers int) (Error
 	return average(parts)
 }
 
-// average adds up the samples in their order and divides by the number of masked values.
+// average sums the errors of samples in order and divides by the number of masked values.
 func average(parts []Errors) (Errors, error) {
 	var sum Errors
 	for _, p := range parts {
@@ -106,7 +106,7 @@ type solver struct {
 	b               *Baselines
 	visible, masked []int
 	x               []float64 // [tokens], less the training means
-	prediction      []float64 // [tokens], less the training means, of masked tokens
+	prediction      []float64 // [tokens], less the training means; valid for masked tokens
 	weight, product []float64 // [tokens], scratch
 	block           []float64 // [tokens^2], the matrix to factorise
 	right           []float64 // [tokens], its right-hand side
@@ -158,8 +158,8 @@ func (s *solver) squared() float64 {
 	return sum
 }
 
-// onMean predicts by the regression on the mean g of the visible tokens: with w its weights, cov(x,
-// g) = C w and var(g) = w'C w.
+// onMean predicts by regression on the mean g of the visible tokens. With w its weights,
+// cov(x, g) = C w and var(g) = w'C w.
 func (s *solver) onMean() {
 	clear(s.prediction)
 	if len(s.visible) == 0 {
@@ -178,7 +178,7 @@ func (s *solver) onMean() {
 	cw := blas64.Vector{N: n, Inc: 1, Data: s.product}
 	blas64.Symv(1, c, w, 0, cw)
 	variance := blas64.Dot(w, cw)
-	// A mean that is constant but for rounding predicts nothing.
+	// A mean that is constant up to rounding predicts nothing.
 	if variance <= 1e-14*scale {
 		return
 	}
@@ -187,8 +187,8 @@ func (s *solver) onMean() {
 	}
 }
 
-// gaussian predicts by the conditional Gaussian. It factorises the block of the smaller of both
-// sets: S_mv S_vv^-1 x_v is also -L_mm^-1 L_mv x_v with L the inverse of S.
+// gaussian predicts by the conditional Gaussian. It factorises the block of the smaller of the visible
+// and masked sets, because S_mv S_vv^-1 x_v = -L_mm^-1 L_mv x_v with L the inverse of S.
 func (s *solver) gaussian() error {
 	clear(s.prediction)
 	if len(s.visible) == 0 {
@@ -223,8 +223,8 @@ func (s *solver) gaussian() error {
 	return nil
 }
 
-// multiply sets product to the block of a, [tokens, tokens], of masked rows and visible columns
-// times z, [visible].
+// multiply sets product to the block of a [tokens, tokens] with masked rows and visible columns, times
+// z [visible].
 func (s *solver) multiply(a, z []float64) {
 	n := s.b.tokens
 	for k, i := range s.masked {
@@ -237,14 +237,14 @@ func (s *solver) multiply(a, z []float64) {
 	}
 }
 
-// solve returns the solution of a square system: the block of a, [tokens, tokens], of the given
-// tokens, and right. It is valid until the next call.
+// solve solves the system of the block of a [tokens, tokens] for the given tokens and the right-hand side
+// right. The result is valid until the next call.
 func (s *solver) solve(a []float64, set []int) ([]float64, error) {
 	n, size := s.b.tokens, len(set)
 	block := s.block[:size*size]
 	for k, i := range set {
 		row := a[i*n : (i+1)*n]
-		for l := k; l < size; l++ { // the upper triangle is all that is read
+		for l := k; l < size; l++ { // only the upper triangle is read
 			block[k*size+l] = row[set[l]]
 		}
 	}

@@ -5,28 +5,26 @@ import (
 	"math/rand/v2"
 )
 
-// EpochOrder returns the order of n examples in an epoch (from 0): a permutation that depends on seed
-// and epoch alone, so that a resumed run needs no hidden state.
+// EpochOrder returns the order of n examples in an epoch, counted from 0. The permutation depends only on
+// seed and epoch, so that a resumed run needs no stored state.
 func EpochOrder(seed uint64, epoch, n int) []int {
-	// The epoch goes through a multiplicative hash (2^64 over the golden ratio) so that
-	// neighbouring epochs share nothing.
+	// A multiplicative hash (2^64 over the golden ratio) separates the streams of successive epochs.
 	rng := rand.New(rand.NewPCG(seed, uint64(epoch+1)*0x9E3779B97F4A7C15))
 	return rng.Perm(n)
 }
 
-// Sampler draws the samples of training steps. Samples come by epochs, each a permutation
-// (EpochOrder) of all of them, and batches follow one another across the ends of epochs, so that
-// every batch has the same size and n steps of batch b take n x b samples of as equal counts as can
-// be.
+// Sampler selects the samples of training steps. It goes through the samples in epochs, in the order of
+// EpochOrder. Batches continue across the ends of epochs, so that all batches have the same size and
+// the counts of samples differ by at most one.
 type Sampler struct {
 	seed     uint64
 	batch, n int
 
-	epoch int   // whose order is kept, for it costs time that grows with n
-	order []int // nil before the first use
+	epoch int   // epoch of order
+	order []int // cached EpochOrder; nil before the first use
 }
 
-// NewSampler returns the sampler of a seed for batches of batch out of n samples.
+// NewSampler returns a sampler of batches from n samples.
 func NewSampler(seed uint64, batch, n int) (*Sampler, error) {
 	if batch < 1 || n < 1 {
 		return nil, fmt.Errorf("masked: batches of %d out of %d samples: want at least 1 of each",
@@ -35,10 +33,9 @@ func NewSampler(seed uint64, batch, n int) (*Sampler, error) {
 	return &Sampler{seed: seed, batch: batch, n: n}, nil
 }
 
-// Frames returns the samples of a step (from 0), [batch]: numbers from 0 to n-1, places in the
-// caller's list of training frames. They are a pure function of seed, batch, n and step, whatever
-// was asked before. Successive steps are cheap; a step of another epoch costs a permutation of n.
-// It must not run in two goroutines at once, and panics for a negative step.
+// Frames returns the samples [batch] of a step, counted from 0, as indices from 0 to n-1. They are a pure
+// function of seed, batch, n and step. A step of another epoch costs a permutation of n. Frames is not
+// safe for concurrent use, and panics for a negative step.
 func (s *Sampler) Frames(step int) []int {
 	if step < 0 {
 		panic(fmt.Sprintf("masked: step %d: want 0 or more", step))

@@ -9,23 +9,21 @@ import (
 	"torchpe/internal/wording"
 )
 
-// DefaultHeldOut is the default share that is held out: the paper's 70/30.
+// DefaultHeldOut is the default share of held-out data: the paper's 70/30 split.
 const DefaultHeldOut = 0.3
 
-// Split lists the frames that a model is trained and tested on. The two lists ascend, have no frame
-// in common, and none is empty.
+// Split lists the training and the test frames. The two lists are ascending, disjoint and not empty.
 type Split struct {
 	Train, Test []int
-	TestGroups  []int  // whose frames are held out, ascending; nil where time points are held out
-	How         string // the choice in words, to be kept with a run
+	TestGroups  []int  // held-out groups, ascending; nil if time points are held out
+	How         string // description of the split, stored with a run
 }
 
-// streamSplit keeps the draws of a split apart from others of the same seed.
+// streamSplit separates the draws of a split from others with the same seed.
 const streamSplit = 0x73706c6974 // "split"
 
-// SplitGroups holds out a share of the groups, rounded to a whole number of them, at least one and
-// at most all but one. groups is the group of each frame. Which groups are held out depends on the
-// seed and on the set of groups alone.
+// SplitGroups holds out a share of the groups, rounded to an integer, at least one and at most all but
+// one. groups is the group of each frame. The choice depends only on the seed and the set of groups.
 func SplitGroups(groups []int, share float64, seed uint64) (Split, error) {
 	if err := checkShare(share); err != nil {
 		return Split{}, err
@@ -76,15 +74,14 @@ func HoldOutGroups(groups, test []int) (Split, error) {
 // TimeSplit selects the time points of one series that are held out.
 type TimeSplit struct {
 	Share float64 // above 0 and below 1
-	// Random draws the test points by Seed from the whole series. The default is its last stretch:
-	// neighbours in an autocorrelated series are alike, and a test point between two training
-	// points is half known.
+	// Random draws the test points from the whole series. By default they are its end, because in an
+	// autocorrelated series a test point between two training points would be easy to predict.
 	Random bool
-	Seed   uint64 // of no effect without Random
+	Seed   uint64 // used with Random only
 }
 
-// SplitTime holds out time points of a series of so many frames: the nearest whole number to the
-// share, at least one and at most all but one.
+// SplitTime holds out a share of the time points of a series, rounded to an integer, at least one and at
+// most all but one.
 func SplitTime(frames int, o TimeSplit) (Split, error) {
 	if err := checkShare(o.Share); err != nil {
 		return Split{}, err
@@ -118,7 +115,7 @@ func checkShare(share float64) error {
 	return nil
 }
 
-// heldOut returns how many of n are held out: some, and not all.
+// heldOut returns the number of held-out items of n, 1 to n-1.
 func heldOut(n int, share float64) int {
 	return min(max(1, int(math.Round(share*float64(n)))), n-1)
 }

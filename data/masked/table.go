@@ -6,11 +6,10 @@ import (
 	"math"
 )
 
-// Table is a table of samples and tokens with what is known of both. Only Frames, Tokens and X are
-// required.
+// Table is a table of samples and tokens with their labels. Only Frames, Tokens and X are required.
 type Table struct {
 	Frames, Tokens int
-	X              []float32 // [Frames, Tokens], row-major: one sample a row
+	X              []float32 // [Frames, Tokens], row-major: one sample per row
 
 	Names       []string // of the tokens, or nil
 	Modules     []int    // label of each token, or nil
@@ -18,8 +17,8 @@ type Table struct {
 	Groups      []int    // group of each frame, such as its subject, or nil
 }
 
-// Check reports everything in which the parts of a table disagree, and where all is well with
-// those, the first value that is not finite, by frame and token.
+// Check returns an error that lists all parts of a table with inconsistent sizes or labels, or else the
+// first value that is not finite.
 func (t Table) Check() error {
 	if err := t.checkShape(); err != nil {
 		return err
@@ -30,7 +29,7 @@ func (t Table) Check() error {
 // Row returns the sample of a frame, [Tokens]. It shares the table's memory.
 func (t Table) Row(frame int) []float32 { return t.X[frame*t.Tokens : (frame+1)*t.Tokens] }
 
-// checkShape reports every part whose length or labels do not fit the others.
+// checkShape returns an error that lists all parts with inconsistent sizes or labels.
 func (t Table) checkShape() error {
 	if t.Frames < 1 || t.Tokens < 2 {
 		return fmt.Errorf("masked: a table of %d frames and %d tokens: want at least 1 frame and "+
@@ -61,7 +60,7 @@ func (t Table) checkShape() error {
 	return errors.Join(errs...)
 }
 
-// checkLabels reports the first two tokens of one name and the first label out of range.
+// checkLabels returns an error for the first repeated name and the first label out of range.
 func (t Table) checkLabels() error {
 	var errs []error
 	first := make(map[string]int, len(t.Names))
@@ -88,8 +87,8 @@ func (t Table) checkLabels() error {
 	return errors.Join(errs...)
 }
 
-// checkFinite reports the first value that is NaN or infinite in the given frames, nil for all. The
-// shape must fit.
+// checkFinite returns an error for the first value that is NaN or infinite in the given frames; nil means
+// all frames. The caller must check the shape.
 func (t Table) checkFinite(frames []int) error {
 	n := len(frames)
 	if frames == nil {
@@ -101,7 +100,7 @@ func (t Table) checkFinite(frames []int) error {
 			frame = frames[i]
 		}
 		for j, v := range t.Row(frame) {
-			if v-v != 0 { // true for NaN and infinities alone
+			if v-v != 0 { // NaN or infinite
 				return fmt.Errorf("masked: the value of frame %d, token %s is %v: leave the "+
 					"frame or the token out", frame, t.token(j), v)
 			}
@@ -110,8 +109,8 @@ func (t Table) checkFinite(frames []int) error {
 	return nil
 }
 
-// frames returns the given frames, or all where they are nil. It fails for one that the table does
-// not have.
+// frames returns the given frames, or all frames for nil. It returns an error for a frame that the table
+// lacks.
 func (t Table) frames(frames []int) ([]int, error) {
 	if frames == nil {
 		frames = make([]int, t.Frames)
@@ -128,7 +127,7 @@ func (t Table) frames(frames []int) ([]int, error) {
 	return frames, nil
 }
 
-// token names a token in a message: its number, and its name where it has one.
+// token returns the number and, if any, the name of a token for messages.
 func (t Table) token(i int) string {
 	if i < len(t.Names) {
 		return fmt.Sprintf("%d (%s)", i, t.Names[i])

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// CSV returns the series, a row a time point and a column a node under their names, and the module
-// of each node.
+// CSV returns two CSV files: the series, with a row per time point and a named column per node, and the
+// module of each node.
 func (s *Simulation) CSV() (series, modules []byte) {
 	var x, m bytes.Buffer
 	for i, name := range s.Names {

@@ -4,15 +4,15 @@
 //
 //	x_i(t) = sum_k w_ik x_i(t-k) + sum_j c_ij sin(x_j(t-1)) + e_i(t),   e ~ N(0, Noise^2)
 //
-// with w ~ Scale U(AR), and couplings c ~ U(Intra) within a module, U(Inter) between modules and 0
-// of a node with itself. As printed (Scale 1) the process diverges; see Options.Scale. The paper
-// has one size, 15 nodes in modules of 5: a node's couplings with its 4 neighbours and 10 others.
-// In larger networks couplings are divided so that a node's expected sums stay those: c ~ min(1,
-// 4/(m-1)) U(Intra) in a module of m nodes, and c ~ min(1, 10/(Nodes-m)) U(Inter). The paper's size
-// and smaller ones are left as they are.
+// with w ~ Scale U(AR), and couplings c ~ U(Intra) within a module, U(Inter) between modules and 0 on the
+// diagonal. As printed (Scale 1) the process diverges; see Options.Scale.
 //
-// The nodes of a simulation come in an order drawn from its seed. Side by side in their modules
-// they would lie so that an encoding of their places on a line is modular, whatever was learned.
+// The paper's network has 15 nodes in modules of 5, so that a node is coupled with 4 nodes of its module
+// and 10 others. In larger networks couplings are scaled to keep a node's expected sums:
+// c ~ min(1, 4/(m-1)) U(Intra) in a module of m nodes, and c ~ min(1, 10/(Nodes-m)) U(Inter).
+//
+// The order of the nodes is drawn from the seed. If nodes of a module were neighbours, any encoding of
+// their places on a line would be modular, whatever a model learned.
 package nmar
 
 import (
@@ -24,35 +24,33 @@ import (
 	"strings"
 )
 
-// The couplings that a node of the paper's network has: with the rest of its module of 5, and with
-// the other 10 of 15 nodes.
+// Numbers of couplings of a node in the paper's network, within its module and with other modules.
 const (
 	paperNeighbours = 4
 	paperOthers     = 10
 )
 
-// Options describe a simulation.
+// Options holds the parameters of a simulation.
 type Options struct {
-	Nodes, Modules int // nodes are dealt to modules in order; sizes differ by at most one
+	Nodes, Modules int // modules are consecutive nodes; their sizes differ by at most one
 	Lags           int // p
 	Frames         int // time points kept
-	Burn           int // time points before those
+	Burn           int // time points discarded before those
 	// Ranges of the uniform weights.
 	AR, Intra, Inter [2]float64
-	Noise            float64 // SD of the noise; the paper's N(0, .2) must mean it so
-	// Scale is a factor on the autoregressive weights. The default, 0, is 1/Lags: a node's own past
-	// enters as the mean over its lags, so that the weights of each node sum to at most the upper
-	// end of AR. Below 1 that bounds the process, for what comes from other nodes is bounded by the
-	// sine. With the paper's numbers the series have mean 0. By default a network that is not
-	// stable is refused; with a factor only one that diverges is, so that those between can be
-	// looked at.
+	Noise            float64 // SD of the noise; the paper's N(0, .2) is read as an SD of .2
+	// Scale is a factor on the autoregressive weights. The default, 0, means 1/Lags: the past of a node
+	// enters as the mean over its lags, and the weights of a node sum to at most the upper end of AR.
+	// If that is below 1 the process is bounded, because the sine bounds the input from other nodes.
+	// With the default scale a network that is not stable is an error. With a given factor only a
+	// network that diverges is one.
 	Scale float64
-	// AsPrinted asks for the process as the paper prints it, without a scale. It is refused, with
-	// the reason.
+	// AsPrinted selects the process as the paper prints it, without a scale. Simulate then returns an
+	// error with the spectral radius.
 	AsPrinted bool
 }
 
-// DefaultOptions are the paper's, with the scale that keeps the process stable.
+// DefaultOptions returns the paper's options with the scale that keeps the process stable.
 func DefaultOptions() Options {
 	return Options{
 		Nodes: 15, Modules: 3, Lags: 3, Frames: 20_000, Burn: 1_000,
@@ -60,7 +58,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Limits that keep a slip of the keyboard from asking for the impossible.
+// Limits of the options, so that a mistyped number is an error.
 const (
 	maxNodes  = 4096
 	maxFrames = 1 << 26
@@ -98,33 +96,33 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Simulation is a network and its series. All of it lists the nodes in one order: see Simulate and
+// Simulation is a network and its series. All fields list the nodes in the same order: see Simulate and
 // ByModule.
 type Simulation struct {
 	Options Options
 	AR      []float64 // [nodes,lags], scaled
-	Weights []float64 // [nodes,nodes]: of node j on node i at [i,j], 0 on the diagonal
+	Weights []float64 // [nodes,nodes]: entry [i,j] is the effect of node j on node i; diagonal 0
 	Labels  []int     // [nodes] module of each node, from 0
 	Names   []string  // [nodes] node01, node02, ... by module
 	X       []float32 // [frames,nodes]
 
-	place []int // [nodes] of each node in the order of modules, which its name counts
+	place []int // [nodes] index of each node in the order of modules
 }
 
-// Streams of a seed: more frames only lengthen the series, and another range of weights leaves the
-// noise alone.
+// Independent random streams of a seed. More frames only lengthen the series, and other ranges of weights
+// do not change the noise.
 const (
 	streamWeights = 0x77656967687473 // "weights"
 	streamNoise   = 0x6e6f697365     // "noise"
 	streamOrder   = 0x6f72646572     // "order"
 )
 
-// diverged is the activity at which a simulation is given up: with stable weights it is of the
-// order of the noise.
+// diverged is the activity at which a simulation fails. The activity of a stable network is of the order
+// of the noise.
 const diverged = 1e6
 
-// Simulate draws a network, its series and the order of its nodes, which depend on the options and
-// the seed alone.
+// Simulate draws a network, its series and the order of its nodes. They depend only on the options and
+// the seed. It returns an error for a process that is not stable: see Options.Scale.
 func Simulate(o Options, seed uint64) (*Simulation, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -158,7 +156,7 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	return s.reorder(rand.New(rand.NewPCG(seed, streamOrder)).Perm(o.Nodes)), nil
 }
 
-// ByModule returns the simulation with its nodes in the order of their modules, and of their names.
+// ByModule returns the simulation with its nodes in the order of their modules and names.
 func (s *Simulation) ByModule() *Simulation {
 	order := make([]int, len(s.place))
 	for i, place := range s.place {
@@ -167,7 +165,7 @@ func (s *Simulation) ByModule() *Simulation {
 	return s.reorder(order)
 }
 
-// reorder returns the simulation with node order[i] in place i.
+// reorder returns the simulation with node order[i] at index i.
 func (s *Simulation) reorder(order []int) *Simulation {
 	n, lags := len(order), s.Options.Lags
 	out := &Simulation{Options: s.Options, X: make([]float32, 0, len(s.X))}
@@ -187,7 +185,7 @@ func (s *Simulation) reorder(order []int) *Simulation {
 	return out
 }
 
-// draw draws the weights, of nodes in the order of their modules.
+// draw draws the weights, with nodes in the order of their modules.
 func (s *Simulation) draw(rng *rand.Rand) {
 	o := s.Options
 	uniform := func(r [2]float64) float64 { return r[0] + (r[1]-r[0])*rng.Float64() }
@@ -218,11 +216,11 @@ func (s *Simulation) draw(rng *rand.Rand) {
 	}
 }
 
-// share is the factor on each of a node's couplings of one kind that keeps their expected sum that
-// of the paper's network.
+// share returns the factor on couplings that keeps the expected sum of a node's couplings that of the
+// paper's network, given their numbers in both networks.
 func share(paper, here int) float64 { return math.Min(1, float64(paper)/float64(here)) }
 
-// run makes the series, from rest.
+// run simulates the series from rest.
 func (s *Simulation) run(noise *rand.Rand) error {
 	o := s.Options
 	n := o.Nodes

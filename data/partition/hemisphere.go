@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Order is the order in which tokens of the two hemispheres come.
+// Order is the order of the tokens of the two hemispheres.
 type Order string
 
-// The orders. A Mixed one has left and right tokens in turn, or in several runs; Unknown means that
-// names do not tell.
+// The orders. Mixed means that left and right tokens alternate. Unknown means that names do not contain
+// the hemisphere.
 const (
 	LeftFirst  Order = "left-first"
 	RightFirst Order = "right-first"
@@ -19,8 +19,8 @@ const (
 	Unknown    Order = "unknown"
 )
 
-// Hemispheres returns the order of hemispheres that names tell. Names that tell neither left nor
-// right, such as those of the brain stem, are passed over where at least half tell.
+// Hemispheres returns the order of hemispheres found in names. It ignores names without a hemisphere, such
+// as that of the brain stem, if at least half of the names have one.
 func Hemispheres(names []string) Order {
 	var sides []byte
 	for _, name := range names {
@@ -50,15 +50,15 @@ func Hemispheres(names []string) Order {
 	return RightOnly
 }
 
-// OrderOf returns the order of hemispheres that names tell, else the one that the sides of tokens
-// tell (L, R or empty).
+// OrderOf returns the order of hemispheres found in names, or else in the sides of tokens (L, R or
+// empty).
 func OrderOf(names, sides []string) Order {
 	o, _ := Tokens{Names: names, Sides: sides}.hemispheres()
 	return o
 }
 
-// Right says which tokens are of the right hemisphere by their names; nil where no name tells a side.
-// Where only some do, it is an error.
+// Right reports for each token whether its name is of the right hemisphere. It returns nil if no name has
+// a hemisphere, and an error if only some have one.
 func Right(names []string) ([]bool, error) {
 	var right []bool
 	for i, name := range names {
@@ -73,7 +73,7 @@ func Right(names []string) ([]bool, error) {
 	return right, nil
 }
 
-// side returns L or R where a part of a name says so, else 0. It knows L_V1_ROI, lh.bankssts,
+// side returns the hemisphere L or R found in a part of a name, else 0. It knows L_V1_ROI, lh.bankssts,
 // ctx-rh-insula, 7Networks_LH_Vis_1, Visual1-04_L-Ctx, "Left Amygdala" and V1_R.
 func side(name string) byte {
 	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {

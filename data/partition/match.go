@@ -9,20 +9,20 @@ import (
 	"torchpe/data/array/cifti"
 )
 
-// Tokens are the tokens of a table, as its files describe them.
+// Tokens describes the tokens of a table.
 type Tokens struct {
 	Count     int
-	File      string   // that has so many
+	File      string   // file of the table
 	Names     []string // or nil
-	NamesFrom string   // the file that has the names, if it is another one
-	// Sides are the hemispheres by vertices, L, R or empty; nil where the file does not say.
+	NamesFrom string   // file of the names, if it is another one
+	// Sides holds the hemispheres of vertices, L, R or empty; nil if unknown.
 	Sides []string
 	// Parcels is the CIFTI file whose parcels the tokens are (a ptseries.nii, or the dlabel.nii
 	// that they were averaged in), or empty.
 	Parcels string
 }
 
-// namesFile returns the file that has the names.
+// namesFile returns the file of the names.
 func (t Tokens) namesFile() string {
 	if t.NamesFrom != "" {
 		return t.NamesFrom
@@ -30,7 +30,7 @@ func (t Tokens) namesFile() string {
 	return t.File
 }
 
-// hemispheres returns their order, and what says it.
+// hemispheres returns the order of hemispheres and a description of its source.
 func (t Tokens) hemispheres() (Order, string) {
 	if o := Hemispheres(t.Names); o != Unknown {
 		return o, t.namesFile() + " lists hemispheres " + string(o) + " by its names"
@@ -41,9 +41,9 @@ func (t Tokens) hemispheres() (Order, string) {
 
 // Matched is a partition of the tokens of a table.
 type Matched struct {
-	Labels  []int // [tokens], places in Modules
+	Labels  []int // [tokens], indices into Modules
 	Modules []string
-	How     string // in words: by name, by vertices, by order
+	How     string // description of the match: by name, by vertices or by order
 }
 
 // Match finds the module of each token.
@@ -57,8 +57,8 @@ func (p *Partition) Match(t Tokens) (*Matched, error) {
 	return p.byOrder(t)
 }
 
-// Key returns the part of a name that is compared: letters in any case, without the _ROI at the end
-// of Glasser's names, and numbers in digits alone.
+// Key returns the form of a name that is compared: lower case, without the suffix _ROI of Glasser's
+// names, and with numbers as plain digits.
 func Key(name string) string {
 	return strings.TrimSuffix(strings.ToLower(arrayfile.PlainNumber(name)), "_roi")
 }
@@ -173,7 +173,7 @@ func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 		p.File)), nil
 }
 
-// matched leaves out modules that no token has.
+// matched returns a Matched with the given labels, without modules that no token has.
 func (p *Partition) matched(labels []int, how string) *Matched {
 	m := &Matched{How: how}
 	place, has := make([]int, len(p.Modules)), make([]bool, len(p.Modules))

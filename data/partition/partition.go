@@ -1,10 +1,9 @@
-// Package partition reads which module (network, sector, pathway) each token belongs to, and
-// matches it to the tokens of a table: by name where both have names, by the vertices of parcels
-// where the partition is a CIFTI label file, else by order.
+// Package partition reads the module (network, sector, pathway) of each token and matches a partition to
+// the tokens of a table. It matches by the vertices of parcels if the partition is a CIFTI label file,
+// by name if both have names, else by order.
 //
-// Invariants. Every token gets a label, or there is an error. Tokens are matched by order only
-// where nothing contradicts it: the numbers agree, and names that say left and right agree with
-// the order of hemispheres that a partition is known to have.
+// Invariants: every token gets a label, or there is an error. Tokens are matched by order only if their
+// numbers agree, and if hemispheres in names agree with the known order of the partition.
 package partition
 
 import (
@@ -24,18 +23,18 @@ import (
 // Partition is a list of labelled tokens, or a map of labels on the surface of the brain.
 type Partition struct {
 	File    string
-	Labels  []int      // [tokens], places in Modules; nil for a map of the surface
+	Labels  []int      // [tokens], indices into Modules; nil for a map of the surface
 	Modules []string   // names of the modules
-	Names   [][]string // [kinds of names][tokens]; none where tokens go by their order
-	Order   Order      // of hemispheres, where it is known without names
+	Names   [][]string // [kinds of names][tokens]; empty for tokens without names
+	Order   Order      // order of hemispheres, if it is known without names
 
 	surface *cifti.Image
 }
 
-// Read reads a partition: CAB-NP's LabelKey, text of one label a line (a number or a word) or of a
-// name and a label a line, a dlabel.nii with one module a label, or a vector of whole numbers in a
-// file of another format that package arrayfile reads, FILE or FILE:NAME. header says whether the
-// first line of text holds names of columns.
+// Read reads a partition from FILE or FILE:NAME. The file may be CAB-NP's LabelKey, a text with a label, or
+// a name and a label, per line, a dlabel.nii whose labels are modules, or a vector of integers in
+// another format that package arrayfile reads. header says whether the first line of text holds names
+// of columns.
 func Read(reference string, header text.Choice) (*Partition, error) {
 	file, _, err := arrayfile.Split(reference)
 	if err != nil {
@@ -65,7 +64,7 @@ func Read(reference string, header text.Choice) (*Partition, error) {
 	return plain(file, rows, header)
 }
 
-// labelKey reads the rows of CAB-NP's LabelKey, whose column network holds the networks' names.
+// labelKey reads the rows of CAB-NP's LabelKey. network is the index of the column of networks.
 func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 	header, rows := rows[0], rows[1:]
 	p := &Partition{File: name}
@@ -133,8 +132,7 @@ func plain(name string, rows [][]string, header text.Choice) (*Partition, error)
 	return p, err
 }
 
-// isHeader reports whether the first row names columns: its label is a word above numbers, or its
-// name is a word for names.
+// isHeader reports whether the first row is a header: a word above numeric labels, or a heading of names.
 func isHeader(rows [][]string, width int) bool {
 	if len(rows) < 2 {
 		return false
@@ -150,8 +148,8 @@ func isHeader(rows [][]string, width int) bool {
 	return width == 2 && arrayfile.IsID(rows[0][0])
 }
 
-// number turns words into places of a list of modules: numbers in their order, words in the order
-// in which they come.
+// number sets Modules and Labels from labels. Modules are sorted if they are numbers, else in order of
+// appearance.
 func (p *Partition) number(labels []string) error {
 	p.Modules, p.Labels = nil, make([]int, len(labels))
 	place, numbers := map[string]int{}, true
@@ -189,8 +187,8 @@ func (p *Partition) number(labels []string) error {
 	return nil
 }
 
-// CABNP are the networks of the cortex in the Cole-Anticevic partition (Ji et al. 2019, NeuroImage
-// 185:35-57) with the number of their parcels in the left and the right hemisphere, by key.
+// CABNP lists the networks of the cortex in the Cole-Anticevic partition (Ji et al. 2019, NeuroImage
+// 185:35-57) by key, with the numbers of their parcels in the left and the right hemisphere.
 var CABNP = []struct {
 	Name, Abbreviation string
 	Left, Right        int
@@ -203,8 +201,8 @@ var CABNP = []struct {
 	{"Ventral-Multimodal", "VMM", 2, 2}, {"Orbito-Affective", "ORA", 3, 3},
 }
 
-// recognise knows CAB-NP's list of numbers by the sizes of its networks in each half: it has no
-// names, but its networks do, and its left hemisphere comes first.
+// recognise detects CAB-NP's list of numbers without names by the sizes of its networks in each half. It
+// then sets the names of the networks and the order of hemispheres.
 func (p *Partition) recognise() {
 	if len(p.Labels) != 360 || len(p.Modules) != len(CABNP) || p.Names != nil {
 		return
@@ -228,16 +226,16 @@ func (p *Partition) recognise() {
 	p.Order = LeftFirst
 }
 
-// cortex is the number of CAB-NP's parcels of the cortex, which are the first of its 718.
+// cortex is the number of cortical parcels of CAB-NP, which are the first of its 718 parcels.
 const cortex = 360
 
-// isCortexFirst reports whether this is CAB-NP with the subcortex.
+// isCortexFirst reports whether p is CAB-NP with the subcortex.
 func (p *Partition) isCortexFirst() bool {
 	return len(p.Labels) == 718 && p.Names != nil && Hemispheres(p.Names[0][:cortex]) == LeftFirst
 }
 
-// Counts returns the numbers of tokens that the partition can be laid over by their order: of its
-// labels, and of those of the cortex for CAB-NP with the subcortex. None for a map of the surface.
+// Counts returns the numbers of tokens that the partition can match by order: the number of its labels
+// and, for CAB-NP with the subcortex, that of the cortex. It returns none for a map of the surface.
 func (p *Partition) Counts() []int {
 	switch {
 	case p.Labels == nil:
@@ -248,7 +246,7 @@ func (p *Partition) Counts() []int {
 	return []int{len(p.Labels)}
 }
 
-// readVector reads a vector of whole numbers.
+// readVector reads a vector of integers.
 func readVector(reference string) (*Partition, error) {
 	a, err := arrayfile.Read(reference, text.Auto, func(shape []int) error {
 		if long := slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 }); len(long) != 1 {

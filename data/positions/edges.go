@@ -12,11 +12,11 @@ import (
 	"torchpe/data/array/text"
 )
 
-// edgeHeaders lists the headings that the columns of the two tokens of an edge may have.
+// edgeHeaders lists the accepted pairs of headings for the two tokens of an edge.
 var edgeHeaders = []string{"from to", "source target", "node1 node2", "node_1 node_2"}
 
-// edgeColumns returns the columns of the two tokens of an edge and of its weight by a header, -1
-// where there is none. ok says whether it is one of edges.
+// edgeColumns returns the columns of the two tokens of an edge and of its weight, -1 for none. ok reports
+// whether header is that of a list of edges.
 func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 	lower := make([]string, len(header))
 	for i, cell := range header {
@@ -43,8 +43,8 @@ func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 	return at, ok, nil
 }
 
-// readWords reads a text that lists edges: by its header, because the user says so, or because both
-// tokens are words in every line. edges says whether it is one.
+// readWords reads a text that lists edges. edges reports whether it does: the header or the user says so,
+// or both tokens are words in every line.
 func (f *File) readWords(reference string, header text.Choice) (edges bool, err error) {
 	file, name, err := arrayfile.Split(reference)
 	if err != nil || name != "" || f.stated && f.Form != Edges {
@@ -120,7 +120,7 @@ func (f *File) addEdge(from, to, weight string) error {
 	return nil
 }
 
-// finishEdges finds the names of tokens, which none are where all are numbers.
+// finishEdges sets the names of tokens, or nil if all are numbers.
 func (f *File) finishEdges() {
 	f.Form, f.rows, f.columns, f.Names = Edges, len(f.ends), 1, nil
 	seen, words := map[string]bool{}, false
@@ -143,7 +143,7 @@ func isNumber(cell string) bool {
 	return err == nil
 }
 
-// edgesOfNumbers takes rows of two numbers of tokens and perhaps a weight.
+// edgesOfNumbers turns rows of two token numbers and an optional weight into edges.
 func (f *File) edgesOfNumbers() error {
 	if f.Names != nil {
 		return fmt.Errorf("%s: rows of a list of edges have names, such as %q: want two tokens "+
@@ -164,8 +164,8 @@ func (f *File) edgesOfNumbers() error {
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// joinsIDs reports whether the first two columns of a matrix are numbers that name tokens, two
-// different ones in every row, as in a list of edges.
+// joinsIDs reports whether the first two columns of a matrix look like a list of edges: numbers that name
+// two different tokens in every row.
 func (f *File) joinsIDs(a arrayfile.Array, names []string) bool {
 	if f.Form != Auto || len(a.Shape) != 2 || a.Rows != nil || a.Shape[1] < 2 || a.Shape[1] > 3 ||
 		isAxisHeader(a.Columns) {
@@ -181,7 +181,7 @@ func (f *File) joinsIDs(a arrayfile.Array, names []string) bool {
 	return len(names) > 0 && arrayfile.HasAll(names, ends)
 }
 
-// byID returns the edges of a list by the numbers that name tokens; nil where they are indexes.
+// byID returns the edges of a list whose numbers name tokens, or nil if the numbers are indexes.
 func (f *File) byID(names []string) (ends [][2]int, err error) {
 	if names == nil {
 		return nil, nil
@@ -210,8 +210,8 @@ func (f *File) byID(names []string) (ends [][2]int, err error) {
 	return ends, nil
 }
 
-// indexes returns the edges of a list by index, as places from 0, and how they are counted. Tokens
-// is their number, 0 where that is not known.
+// indexes returns the edges of a list as indexes from 0, the number of tokens, and a description of how the
+// file counts. tokens is the number of tokens, or 0 if unknown.
 func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error) {
 	low, high := math.MaxInt, 0
 	for i, e := range f.ends {
@@ -251,7 +251,7 @@ func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error)
 	return ends, tokens, fmt.Sprintf("indexes count from %d", first), nil
 }
 
-// weights fills an adjacency matrix from edges by place.
+// weights returns the adjacency matrix of edges between n tokens.
 func (f *File) weights(ends [][2]int, n int) ([][]float64, error) {
 	count, err := array.Count([]int{n, n}, 8)
 	if err == nil {

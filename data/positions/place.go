@@ -13,26 +13,26 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Tokens are those that need a place.
+// Tokens describes the tokens that need a position.
 type Tokens struct {
 	Count int
 	Names []string // or nil
 }
 
-// Placed holds the positions of N tokens. One of Cells, Points and Weights is given, or none for
+// Placed holds the positions of N tokens. At most one of Cells, Points and Weights is set; none is set for
 // an order.
 type Placed struct {
-	Index   []int       // [N] the place in the order, a permutation of 0..N-1: see How
+	Index   []int       // [N] the order, a permutation of 0..N-1: see How
 	Cells   [][2]int    // [N] row and column, from 0
 	Points  [][]float64 // [N][axes]
-	Weights [][]float64 // [N][N] symmetric adjacency matrix, by token; of Distances the distances
-	// Ranked is true where Index has the ranks of numbers that are no places 0..N-1 or 1..N, and
-	// the caller did not ask for ranks.
+	Weights [][]float64 // [N][N] symmetric adjacency matrix, or distances for the form Distances
+	// Ranked is true if Index holds ranks of numbers other than 0..N-1 and 1..N, and no form was
+	// stated.
 	Ranked bool
 	How    []string // sentences on how the file was read
 }
 
-// Own returns the tokens of the file itself: their number, 0 where it is unknown, and their names.
+// Own returns the tokens of the file itself. Count is 0 if it is unknown.
 func (f *File) Own() Tokens {
 	switch {
 	case f.Form != Edges:
@@ -47,10 +47,10 @@ func (f *File) Own() Tokens {
 	return Tokens{Count: n}
 }
 
-// maxCells bounds a grid; tables of some encodings have its size.
+// maxCells bounds the cells of a grid, because tables of some encodings have that size.
 const maxCells = 1 << 20
 
-// Place finds the place of each token.
+// Place returns the position of each token.
 func (f *File) Place(t Tokens) (Placed, error) {
 	if f.Form == Edges {
 		return f.placeEdges(t)
@@ -85,7 +85,7 @@ func (f *File) Place(t Tokens) (Placed, error) {
 	return p, err
 }
 
-// match returns the row of each token: by name where both have names, else by order.
+// match returns the row of each token, by name if both have names, else by order.
 func (f *File) match(names []string, t Tokens) (from []int, how string, err error) {
 	if names != nil && t.Names != nil {
 		from, err = f.byName(names, t.Names)
@@ -114,8 +114,8 @@ func (f *File) match(names []string, t Tokens) (from []int, how string, err erro
 	return from, how, nil
 }
 
-// byName returns the place among names of each token. Names are the same where they are to package
-// partition.
+// byName returns the index in names of each token. Names match if they are equal or if their
+// [partition.Key] is.
 func (f *File) byName(names, tokens []string) ([]int, error) {
 	for i, name := range names {
 		if first := slices.Index(names, name); first < i {
@@ -138,8 +138,8 @@ func (f *File) byName(names, tokens []string) ([]int, error) {
 		f.Source, listed("token", surplus))
 }
 
-// matchNames returns the place among names of each token, where each is at one place alone, with
-// the tokens and the names that are left.
+// matchNames returns the index in names of each token, each used once, and the tokens and names without a
+// match.
 func matchNames(names, tokens []string, key func(string) string) (
 	from []int, missing, surplus []string) {
 	place := map[string]int{}
@@ -163,7 +163,7 @@ func matchNames(names, tokens []string, key func(string) string) (
 	return from, missing, surplus
 }
 
-// listed shows names: a few of them, and their number.
+// listed quotes the first few names and counts them.
 func listed(what string, names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -182,7 +182,7 @@ func describeSurplus(surplus []string) string {
 	return "; it has " + listed("other", surplus)
 }
 
-// ranks returns the rank of each token by key, and the first two tokens that have the same.
+// ranks returns the rank of each of n tokens. If two tokens are equal, it returns them in same instead.
 func ranks(n int, compare func(a, b int) int) (index []int, same [2]int, equal bool) {
 	order := make([]int, n)
 	for i := range order {
@@ -222,7 +222,7 @@ func (f *File) order(from []int) (p Placed, err error) {
 	return p, nil
 }
 
-// grid reads rows and columns, from the names of the columns where they tell.
+// grid reads rows and columns. Headings such as x, y decide which column holds rows.
 func (f *File) grid(from []int) (p Placed, err error) {
 	row, column, axes := 0, 1, "row and column"
 	if len(f.Axes) == 2 {
@@ -269,7 +269,8 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	return p, nil
 }
 
-// points reads coordinates. In one dimension the order is theirs; else it stays that of the tokens.
+// points reads coordinates. One-dimensional coordinates define the order; otherwise it is that of the
+// tokens.
 func (f *File) points(from []int) (p Placed, err error) {
 	for _, row := range from {
 		p.Points = append(p.Points, slices.Clone(f.data[row*f.columns:(row+1)*f.columns]))
@@ -305,7 +306,7 @@ func identity(n int) []int {
 	return index
 }
 
-// graphNames returns the names of an adjacency matrix's rows, which are those of its columns.
+// graphNames returns the names of the rows and columns of an adjacency matrix, which must agree.
 func (f *File) graphNames() ([]string, error) {
 	if _, counted := arrayfile.Numbering(f.Axes); counted || f.Axes == nil {
 		return f.Names, nil
@@ -352,9 +353,8 @@ func (f *File) graph(from []int) (p Placed, err error) {
 	return p.asGraph(f.Source, "an adjacency matrix")
 }
 
-// uneven is the largest difference of a distance from that of the way back, as a share of it, which
-// is taken for rounding.
-const uneven = 1e-4
+// asymmetry is the largest accepted relative difference between the two distances of a pair of tokens.
+const asymmetry = 1e-4
 
 // distances reads a matrix of distances.
 func (f *File) distances(from []int) (p Placed, err error) {
@@ -367,7 +367,7 @@ func (f *File) distances(from []int) (p Placed, err error) {
 		}
 		for b, j := range from[:a] {
 			v, back := f.data[i*f.rows+j], f.data[j*f.rows+i]
-			if v <= 0 || math.Abs(v-back) > uneven*v {
+			if v <= 0 || math.Abs(v-back) > asymmetry*v {
 				return p, fmt.Errorf("%s: %s, column %d is %v, and %s, column %d is %v: distances of two "+
 					"tokens are above 0 and the same both ways", f.Source, f.row(i), j+1, v, f.row(j), i+1, back)
 			}
@@ -423,8 +423,8 @@ func (f *File) placeEdges(t Tokens) (p Placed, err error) {
 	return p, err
 }
 
-// asGraph completes p of an adjacency matrix: How tells the number of edges, of connected
-// components and of tokens with no edge.
+// asGraph sets Index and How for an adjacency matrix. How states the numbers of edges, connected
+// components and tokens without an edge.
 func (p Placed) asGraph(source, what string) (Placed, error) {
 	n, edges := len(p.Weights), 0
 	part, alone := make([]int, n), 0

@@ -1,10 +1,10 @@
-// Package positions reads where tokens lie - on a line, a grid, in space, or in a graph - from a
-// file of any format that package arrayfile reads, and matches it to the tokens of a table: by name
-// where both have names, else by order.
+// Package positions reads the positions of tokens on a line, on a grid, in space or in a graph from any
+// file that package arrayfile reads. It matches them to the tokens of a table, by name if both have
+// names, else by order.
 //
-// Invariants. Every token gets one place and no two tokens share one, or there is an error that
-// says file, row and value. What a file holds follows from its shape where that leaves one reading
-// only; else the user has to state it. How it was read is said in words.
+// Invariants: every token gets one position that it shares with no other, or there is an error with file,
+// row and value. The form of a file follows from its shape if that is unambiguous. Otherwise the user
+// must state it. Notes describe how the file was read.
 package positions
 
 import (
@@ -22,23 +22,23 @@ type Form string
 
 // The forms.
 const (
-	Auto        Form = ""            // what the shape says
-	Order       Form = "order"       // a number a token: its place on a line
+	Auto        Form = ""            // determined by the shape
+	Order       Form = "order"       // one number per token: its place on a line
 	Grid        Form = "grid"        // row and column
 	Coordinates Form = "coordinates" // numbers along one or more axes
 	Graph       Form = "graph"       // an adjacency matrix
-	// Edges is a list of edges: two tokens, by name or by index, and perhaps a weight
+	// Edges is a list of edges: two tokens, by name or index, and an optional weight.
 	Edges Form = "edges"
-	// Distances is a square matrix of distances, of no use to an encoding and so not among Forms
+	// Distances is a square matrix of distances. It is not among Forms, because no encoding uses it.
 	Distances Form = "distances"
 )
 
-// Forms lists what can be stated.
+// Forms lists the forms that a user can state.
 func Forms() []string {
 	return []string{string(Order), string(Grid), string(Coordinates), string(Graph), string(Edges)}
 }
 
-// ParseForm returns the form called text; auto and the empty text are Auto.
+// ParseForm returns the form named text. "auto" and "" are Auto.
 func ParseForm(text string) (Form, error) {
 	if text == "auto" || text == "" {
 		return Auto, nil
@@ -49,23 +49,23 @@ func ParseForm(text string) (Form, error) {
 	return Form(text), nil
 }
 
-// File is a file of positions that was read, but not yet matched to tokens.
+// File holds the positions of a file, not yet matched to tokens.
 type File struct {
-	Source string   // as it was named
+	Source string   // reference to the file
 	Form   Form     // never Auto
-	Names  []string // of the rows; nil where it has none
-	Axes   []string // of the columns; nil where it has none
+	Names  []string // names of the rows, or nil
+	Axes   []string // names of the columns, or nil
 
-	stated  bool // the user said the form
+	stated  bool // the user stated the form
 	rows    int
 	columns int
 	data    []float64 // [rows,columns]; weights of edges [rows,1]
 	ends    [][2]string
 }
 
-// Read reads FILE, or FILE:NAME of a file that holds several arrays. as is Auto, or states the
-// form. header says whether the first line of text holds names of columns. names are those of the
-// tokens, where they have any: what the numbers in a first column may be.
+// Read reads positions from FILE, or from the array NAME of FILE:NAME. as states the form or is Auto.
+// header says whether the first line of text holds names of columns. names are the names of the tokens,
+// if any. They decide whether numbers in the first column are names.
 func Read(reference string, as Form, header text.Choice, names ...string) (*File, error) {
 	f := &File{Source: reference, Form: as, stated: as != Auto}
 	if edges, err := f.readWords(reference, header); edges || err != nil {
@@ -88,7 +88,7 @@ func Read(reference string, as Form, header text.Choice, names ...string) (*File
 	if len(a.Shape) == 2 {
 		f.columns = a.Shape[1]
 	}
-	// A row vector: its columns are tokens.
+	// The columns of a row vector are tokens.
 	if f.rows == 1 && f.columns > 1 && (len(f.Axes) == 0 || f.columns > 3) {
 		f.rows, f.columns, f.Names, f.Axes = f.columns, 1, f.Axes, nil
 	}
@@ -110,7 +110,7 @@ func Read(reference string, as Form, header text.Choice, names ...string) (*File
 	return f, nil
 }
 
-// nameRows takes the names of rows from the first column of an array, where it holds them.
+// nameRows takes the names of rows from the first column of an array if it holds names.
 func (f *File) nameRows(a arrayfile.Array, names []string) (arrayfile.Array, error) {
 	square := len(a.Shape) == 2 && a.Shape[0] == a.Shape[1]
 	switch counts, _ := arrayfile.Numbering(names); {
@@ -134,7 +134,7 @@ func (f *File) nameRows(a arrayfile.Array, names []string) (arrayfile.Array, err
 	return named, err
 }
 
-// row names a row in messages, from 1 as editors count.
+// row names a row in messages, counted from 1.
 func (f *File) row(i int) string {
 	if f.Names != nil {
 		return fmt.Sprintf("row %d (%s)", i+1, f.Names[i])
@@ -142,7 +142,7 @@ func (f *File) row(i int) string {
 	return fmt.Sprintf("row %d", i+1)
 }
 
-// decideForm finds the form where none is stated, and checks a stated one against the shape.
+// decideForm sets the form if none is stated, and checks a stated form against the shape.
 func (f *File) decideForm() error {
 	shape := fmt.Sprintf("%s holds %d rows of %d numbers", f.Source, f.rows, f.columns)
 	if f.stated {
@@ -204,7 +204,7 @@ func (f *File) isConsecutive() bool {
 	return sorted[0] == 0 || sorted[0] == 1
 }
 
-// isGrid reports whether all numbers are whole and not negative, and whether they fill at least a
+// isGrid reports whether all numbers are integers, and whether they are not negative and fill at least a
 // quarter of the grid that they span.
 func (f *File) isGrid() (whole, dense bool) {
 	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
@@ -220,7 +220,7 @@ func (f *File) isGrid() (whole, dense bool) {
 	return true, !negative && area <= 4*float64(f.rows)
 }
 
-// isAxisHeader reports whether columns are called as axes are.
+// isAxisHeader reports whether columns have headings of axes.
 func isAxisHeader(columns []string) bool {
 	header := strings.ToLower(strings.Join(columns, " "))
 	return slices.Contains([]string{"x y", "x y z", "row column", "row col", "column row",

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// sign is the + that stands between the two numbers of addition.
+// sign is the + between the two numbers of addition.
 const sign = 10
 
-// addition is no task of the publications. Its two numbers have as many digits, so that a digit's place
-// in its number depends on the length of the input alone, as encodings of digits need it (McLeish et
+// addition is not a task of the publications. Its two numbers have equally many digits, so that the place
+// of a digit depends only on the length of the input. Encodings of digit places need this (McLeish et
 // al. 2024, arXiv 2405.17399).
 var addition = Task{
 	Name: "addition", Level: Extra, Symbols: "0123456789+", Classes: "0123456789",
@@ -36,8 +36,9 @@ var addition = Task{
 	},
 }
 
-// DigitPlaces returns the place of each token of an input of a length, and of its output, in its number,
-// from 1 on; 0 for the sign. ok is false for tasks whose numbers have any length.
+// DigitPlaces returns the place of each digit within its number, from 1, for the tokens of an input of a
+// length and of its output. The place of the sign is 0. ok is false for tasks whose numbers vary in
+// length.
 func (t Task) DigitPlaces(length int) (places []int, ok bool) {
 	if t.Name != addition.Name {
 		return nil, false

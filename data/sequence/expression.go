@@ -35,7 +35,7 @@ var solveEquation = Task{
 			panic(err)
 		}
 		at := r.IntN(n)
-		for left[at] >= modulus { // the next digit, from the first again after the last
+		for left[at] >= modulus { // the next digit, wrapping around at the end
 			at = (at + 1) % n
 		}
 		left[at], input[n], input[n+1] = unknown, equals, v.constant
@@ -66,9 +66,9 @@ var solveEquation = Task{
 	},
 }
 
-// drawExpression fills input with an expression of its length of the first so many operators, as
-// the published generator does: up to four symbols, a digit with a minus or brackets; else brackets
-// around two expressions, all lengths of the first as likely as another.
+// drawExpression fills input with an expression that uses the first operators of +, - and *, as the
+// published generator does. Up to four symbols are a digit with a minus or brackets. Longer ones are
+// brackets around two expressions, with the length of the first drawn uniformly.
 func drawExpression(r *rand.Rand, input []int, operators int) {
 	n := len(input)
 	if n > 4 {
@@ -107,7 +107,7 @@ type expression struct {
 	at      int
 }
 
-// next returns the symbol at hand, -1 after the last.
+// next returns the current symbol, or -1 after the last.
 func (e *expression) next() int {
 	if e.at == len(e.symbols) {
 		return -1
@@ -155,7 +155,7 @@ func (e *expression) term() (affine, error) {
 	return product, err
 }
 
-// factor evaluates a digit or x, with a minus before it or not, or brackets.
+// factor evaluates a digit or x, optionally preceded by a minus, or brackets.
 func (e *expression) factor() (affine, error) {
 	symbol := e.next()
 	e.at++

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// separator stands between the two numbers of a sum or product.
+// separator is the symbol between the two numbers of a sum or product.
 const separator = 2
 
 var binaryAddition = Task{
@@ -71,15 +71,15 @@ func zeroAsError(n *big.Int) error {
 	return nil
 }
 
-// drawPositive fills digits with a number above 0, all as likely.
+// drawPositive fills digits with a number above 0, drawn uniformly.
 func drawPositive(r *rand.Rand, digits []int) {
 	for sum(digits) == 0 {
 		uniform(2)(r, digits)
 	}
 }
 
-// drawPair fills input with two numbers above 0 and the separator, which has any place but the ends
-// as likely as another; below three symbols, with a number that is not all ones.
+// drawPair fills input with two numbers above 0 and a separator between them, whose place is drawn
+// uniformly. With fewer than three symbols it draws a number that is not all ones.
 func drawPair(r *rand.Rand, input []int) {
 	n := len(input)
 	if n < 3 {
@@ -111,7 +111,7 @@ func pair(input []int) (a, b *big.Int, err error) {
 	return a, b, err
 }
 
-// number returns the value of binary digits, the lowest first.
+// number returns the value of binary digits, lowest first.
 func number(digits []int) (*big.Int, error) {
 	n := new(big.Int)
 	for i, d := range digits {
@@ -123,9 +123,9 @@ func number(digits []int) (*big.Int, error) {
 	return n, nil
 }
 
-// bits returns the binary digits of n, the lowest first, at least so many.
-func bits(n *big.Int, least int) []int {
-	out := make([]int, max(least, n.BitLen()))
+// bits returns at least minLength binary digits of n, lowest first.
+func bits(n *big.Int, minLength int) []int {
+	out := make([]int, max(minLength, n.BitLen()))
 	for i := range out {
 		out[i] = int(n.Bit(i))
 	}

@@ -1,7 +1,7 @@
-// Package sequence makes and answers the fifteen formal-language tasks of Delétang et al. 2023
-// ("Neural networks and the Chomsky hierarchy", arXiv 2207.02098), on which Ruoss et al. 2023
-// ("Randomized positional encodings boost length generalization of transformers", arXiv 2305.16843)
-// test whether models that are trained on short inputs answer longer ones.
+// Package sequence generates the fifteen formal-language tasks of Delétang et al. 2023 ("Neural networks
+// and the Chomsky hierarchy", arXiv 2207.02098). Ruoss et al. 2023 ("Randomized positional encodings
+// boost length generalization of transformers", arXiv 2305.16843) use them to test length
+// generalization. It also reads texts for language modelling.
 package sequence
 
 import (
@@ -13,7 +13,7 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Levels of the Chomsky hierarchy, and of tasks that no publication has.
+// Levels of the Chomsky hierarchy, and Extra for tasks that are not published.
 const (
 	Regular          = "regular"
 	ContextFree      = "deterministic context-free"
@@ -21,31 +21,31 @@ const (
 	Extra            = "not published"
 )
 
-// Task is a mapping from inputs to outputs, both lists of small numbers.
+// Task maps inputs to outputs. Both are lists of symbols, given as small integers.
 type Task struct {
 	Name    string
 	Level   string // in the Chomsky hierarchy, or Extra
 	About   string
-	Symbols string // a character for each number of an input
-	Classes string // a character for each number of an output
+	Symbols string // characters of the input symbols
+	Classes string // characters of the output symbols
 
-	inputs  func(length int) int // numbers of an input of a length; nil for length itself
-	outputs func(length int) int // numbers of an output; nil for one
+	inputs  func(length int) int // length of an input for a requested length; nil for equal
+	outputs func(length int) int // length of an output for an input length; nil for 1
 	draw    func(r *rand.Rand, input []int)
 	answer  func(input []int) (output []int, err error)
-	ends    bool // outputs end with the class ending, and zeros after it do not count
+	ends    bool // outputs end with the class ending; zeros that follow are padding
 }
 
-// ending is the class that ends the outputs of a task that ends.
+// ending is the class that ends an output.
 const ending = 2
 
 // Example is an input with its output.
 type Example struct {
 	Input, Output []int
-	Scored        int // numbers of Output that count, the first ones
+	Scored        int // number of leading outputs that are scored
 }
 
-// All returns the tasks: those of the publications by level, then others.
+// All returns the published tasks by level, then the others.
 func All() []Task { return append(Published(), addition) }
 
 // Published returns the fifteen tasks of the publications, by level.
@@ -78,8 +78,8 @@ func Find(name string) (Task, error) {
 		wording.Hint(name, names))
 }
 
-// InputLen returns the numbers of an input of a length, at least 1: length, but for expressions that
-// have an odd one.
+// InputLen returns the length of an input for a requested length of at least 1. It differs from the
+// request for tasks whose inputs have odd lengths.
 func (t Task) InputLen(length int) int {
 	if t.inputs == nil {
 		return length
@@ -87,7 +87,7 @@ func (t Task) InputLen(length int) int {
 	return t.inputs(length)
 }
 
-// OutputLen returns the numbers of an output to an input of a length.
+// OutputLen returns the length of the output for a requested input length.
 func (t Task) OutputLen(length int) int {
 	if t.outputs == nil {
 		return 1
@@ -95,7 +95,7 @@ func (t Task) OutputLen(length int) int {
 	return t.outputs(t.InputLen(length))
 }
 
-// Draw returns an example of a length, at least 1.
+// Draw returns a random example of a length of at least 1.
 func (t Task) Draw(r *rand.Rand, length int) Example {
 	input := make([]int, t.InputLen(length))
 	t.draw(r, input)
@@ -106,8 +106,8 @@ func (t Task) Draw(r *rand.Rand, length int) Example {
 	return e
 }
 
-// Answer returns the example of an input. What the task never draws is an error, but for sums and
-// products below length 3 that are all ones.
+// Answer returns the example of an input. It returns an error for inputs that the task never draws, except
+// sums and products below length 3 that are all ones.
 func (t Task) Answer(input []int) (Example, error) {
 	for i, s := range input {
 		if s < 0 || s >= len(t.Symbols) {
@@ -131,10 +131,10 @@ func (t Task) Answer(input []int) (Example, error) {
 	return e, nil
 }
 
-// Text writes an input as characters.
+// Text returns an input as characters.
 func (t Task) Text(input []int) string { return characters(t.Symbols, input) }
 
-// OutputText writes an output as characters.
+// OutputText returns an output as characters.
 func (t Task) OutputText(output []int) string { return characters(t.Classes, output) }
 
 func characters(alphabet string, numbers []int) string {
@@ -145,7 +145,7 @@ func characters(alphabet string, numbers []int) string {
 	return b.String()
 }
 
-// Parse reads an input that Text has written, or a person.
+// Parse returns the input of a text in the format of Text.
 func (t Task) Parse(text string) ([]int, error) { return parse(t.Symbols, text, t.Name+"'s inputs") }
 
 func parse(alphabet, text, what string) (numbers []int, err error) {
@@ -159,7 +159,7 @@ func parse(alphabet, text, what string) (numbers []int, err error) {
 	return numbers, nil
 }
 
-// uniform draws each number of an input from the n first ones.
+// uniform draws each symbol of an input from the first n symbols.
 func uniform(n int) func(*rand.Rand, []int) {
 	return func(r *rand.Rand, input []int) {
 		for i := range input {
@@ -168,12 +168,11 @@ func uniform(n int) func(*rand.Rand, []int) {
 	}
 }
 
-// one returns an answer of one number.
+// one returns an answer function with a single output.
 func one(f func(input []int) int) func([]int) ([]int, error) {
 	return func(input []int) ([]int, error) { return []int{f(input)}, nil }
 }
 
-// sum adds numbers.
 func sum(numbers []int) (total int) {
 	for _, n := range numbers {
 		total += n

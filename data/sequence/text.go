@@ -15,28 +15,28 @@ import (
 	"torchpe/data/array"
 )
 
-// Limits on a text: its size in bytes, and the number of different characters.
+// Limits on the size of a text in bytes and on its number of different characters.
 const (
 	maxText       = 1 << 30
 	maxCharacters = 4096
 )
 
-// heldOut is the share of a text that is held out, at its end.
+// heldOut is the share of a text held out at its end.
 const heldOut = 0.1
 
-// Text holds texts as numbers of their characters: all but the last tenth of each to train on, and
-// that.
+// Text holds texts as indices of their characters. The last tenth of each file is held out.
 type Text struct {
-	Characters []rune // by code point; a number is an index into it
-	SHA256     string // of all bytes
+	Characters []rune // sorted by code point
+	SHA256     string // hash of all bytes
 
-	train, held []piece // a file each
+	train, held []piece // one per file
 }
 
 // piece is a part of a file.
 type piece []uint16
 
-// ReadText reads UTF-8 files.
+// ReadText reads UTF-8 files. It returns an error for a file that is not UTF-8 and for texts outside the
+// limits.
 func ReadText(paths []string) (*Text, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no text: name a file")
@@ -89,7 +89,7 @@ func ReadText(paths []string) (*Text, error) {
 	return t, nil
 }
 
-// invalid returns the place of the first byte that is not UTF-8, or -1.
+// invalid returns the index of the first byte that is not UTF-8, or -1.
 func invalid(raw []byte) int {
 	for at := 0; at < len(raw); {
 		r, n := utf8.DecodeRune(raw[at:])
@@ -101,8 +101,7 @@ func invalid(raw []byte) int {
 	return -1
 }
 
-// Check returns an error where no file has a window of so many characters to train on, or one of
-// longest that is held out.
+// Check returns an error if no file has window characters to train on, or longest held-out characters.
 func (t *Text) Check(window, longest int) error {
 	for _, part := range []struct {
 		pieces []piece
@@ -114,12 +113,12 @@ func (t *Text) Check(window, longest int) error {
 		{t.held, longest, "held out, the last tenth of each file", "--test-length"},
 	} {
 		if places(part.pieces, part.n) == 0 {
-			most := 0
+			longestPiece := 0
 			for _, p := range part.pieces {
-				most = max(most, len(p))
+				longestPiece = max(longestPiece, len(p))
 			}
 			return fmt.Errorf("--data: at most %d characters of a file are %s, and windows need %d: "+
-				"give more text or a smaller %s", most, part.what, part.n, part.flag)
+				"give more text or a smaller %s", longestPiece, part.what, part.n, part.flag)
 		}
 	}
 	return nil
@@ -133,7 +132,7 @@ func places(pieces []piece, n int) (total int) {
 	return total
 }
 
-// window returns the window of n characters that is number i of places.
+// window returns the i-th window of n characters.
 func window(pieces []piece, i, n int) piece {
 	for _, p := range pieces {
 		if here := max(0, len(p)-n+1); i >= here {
@@ -145,7 +144,7 @@ func window(pieces []piece, i, n int) piece {
 	return nil
 }
 
-// Draw returns n characters in a row of those to train on, from any place as likely as another.
+// Draw returns a window of n training characters, drawn uniformly.
 func (t *Text) Draw(r *rand.Rand, n int) []uint16 {
 	return window(t.train, r.IntN(places(t.train, n)), n)
 }
@@ -153,7 +152,7 @@ func (t *Text) Draw(r *rand.Rand, n int) []uint16 {
 // HeldOut returns the number of different windows of n held-out characters.
 func (t *Text) HeldOut(n int) int { return places(t.held, n) }
 
-// Held returns window i of count windows of n held-out characters, evenly spaced.
+// Held returns the i-th of count evenly spaced windows of n held-out characters.
 func (t *Text) Held(i, count, n int) []uint16 {
 	return window(t.held, i*places(t.held, n)/count, n)
 }

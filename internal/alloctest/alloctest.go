@@ -1,6 +1,5 @@
-// Package alloctest bounds the memory that a reader asks for, in tests: a damaged file must not
-// make it ask for more than the bytes of the file justify. It imports the standard library alone,
-// and only tests import it.
+// Package alloctest bounds the memory that a function allocates. Tests use it to show that a damaged
+// file does not make a reader allocate more than the size of the file justifies.
 package alloctest
 
 import (
@@ -8,20 +7,20 @@ import (
 	"testing"
 )
 
-// AtMost calls f and fails the test where that allocates more than so many bytes, whether they are
-// in use at the end or not. What else the process does at the same time is counted too; f is
-// therefore called again, up to two times, where it seems to be too much.
+// AtMost calls f and fails the test if f allocates more than the given number of bytes in total,
+// freed memory included. The count includes the allocations of other goroutines, so f gets up to
+// three tries.
 func AtMost(t testing.TB, bytes int, f func()) {
 	t.Helper()
-	spent := 0
+	allocated := 0
 	for range 3 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		f()
 		runtime.ReadMemStats(&after)
-		if spent = int(after.TotalAlloc - before.TotalAlloc); spent <= bytes {
+		if allocated = int(after.TotalAlloc - before.TotalAlloc); allocated <= bytes {
 			return
 		}
 	}
-	t.Fatalf("allocated %d bytes, %d are justified", spent, bytes)
+	t.Fatalf("allocated %d bytes, want at most %d", allocated, bytes)
 }

@@ -1,7 +1,7 @@
 // Package atomicfile writes a file as a whole or not at all.
 //
-// A reader of the path sees the old contents or the new, never a half; a write that fails leaves
-// the old file and no litter. It imports the standard library only.
+// A reader of the path sees the old contents or the new contents, never a part. A write that fails
+// leaves the old file in place and no temporary file.
 package atomicfile
 
 import (
@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// Write has body write the contents of path: into a temporary file beside it, which is synced and
-// then renamed to path. A symbolic link is followed and stays a link. What is not a regular file
-// (/dev/stdout, /dev/null, a named pipe) is opened and appended to, for renaming over it would
-// replace the device. A new file's mode is 0666 less the umask, an existing file keeps its own.
+// Write replaces the contents of path by what body writes. The contents go to a temporary file in the
+// same directory, which is synced and renamed to path. A symbolic link is followed and stays a link.
+// Devices, pipes and streams such as /dev/stdout are appended to, because a rename would replace
+// them. A new file gets mode 0666 less the umask; an existing file keeps its mode.
 func Write(path string, body func(io.Writer) error) error {
 	return WriteAll(File{path, body})
 }
@@ -29,12 +29,12 @@ type File struct {
 	Body func(io.Writer) error
 }
 
-// WriteAll writes several files as [Write] does. The contents of all are on disk before the first
-// path is replaced, so that a full disk or an error of a body leaves every file as it was.
+// WriteAll writes several files as [Write] does. It replaces the first path only after the contents
+// of all files are on disk. A full disk or an error of a body therefore leaves every file unchanged.
 func WriteAll(files ...File) (err error) {
 	var staged []staging
 	defer func() {
-		for _, s := range staged { // those that were not renamed
+		for _, s := range staged { // not renamed yet
 			remove(s.temporary)
 		}
 	}()
@@ -43,7 +43,7 @@ func WriteAll(files ...File) (err error) {
 		if err != nil {
 			return fmt.Errorf("write %s: %w", f.Path, err)
 		}
-		if s.temporary != "" { // else it is a device and written
+		if s.temporary != "" { // a device is already written
 			staged = append(staged, s)
 		}
 	}
@@ -65,7 +65,8 @@ func WriteAll(files ...File) (err error) {
 // staging is a file whose contents are on disk under a temporary name.
 type staging struct{ temporary, target string }
 
-// stage writes the contents beside a file, or into a device; then there is no temporary file.
+// stage writes the contents to a temporary file beside f, or straight to a device. For a device the
+// result has no temporary file.
 func stage(f File) (staging, error) {
 	mode := fs.FileMode(0)
 	switch info, err := os.Stat(f.Path); {
@@ -81,14 +82,14 @@ func stage(f File) (staging, error) {
 	}
 	target, err := filepath.EvalSymlinks(f.Path)
 	if err != nil {
-		target = f.Path // it is new, or its directory is missing and the next step says so
+		target = f.Path // a new file; writeBeside reports a missing directory
 	}
 	temporary, err := writeBeside(target, mode, f.Body)
 	return staging{temporary, target}, err
 }
 
-// isStream reports whether path names an open stream of the process, such as /dev/stdout, which may
-// lead to a regular file.
+// isStream reports whether path names an open stream of the process, such as /dev/stdout. The stream
+// may be redirected to a regular file.
 func isStream(path string) bool {
 	path = filepath.Clean(path)
 	return path == "/dev/stdout" || path == "/dev/stderr" || strings.HasPrefix(path, "/dev/fd/") ||
@@ -103,8 +104,8 @@ func writeDevice(f File) error {
 	return errors.Join(buffered(device, f.Body), device.Close())
 }
 
-// writeBeside writes a synced temporary file in target's directory and returns its name. It gives
-// the file the mode, or the default one for mode 0.
+// writeBeside writes and syncs a temporary file in target's directory and returns its name. Mode 0
+// means the default mode.
 func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (name string, err error) {
 	f, err := createBeside(target)
 	if err != nil {
@@ -130,8 +131,8 @@ func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (n
 	return f.Name(), f.Close()
 }
 
-// createBeside makes a new file in target's directory. os.CreateTemp would do but for its fixed
-// mode 0600, which keeps a figure from the group that shares the directory.
+// createBeside creates a temporary file in target's directory. It does not use os.CreateTemp, whose
+// mode 0600 would hide a figure from the group that shares the directory.
 func createBeside(target string) (*os.File, error) {
 	dir := filepath.Dir(target)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -158,15 +159,15 @@ func buffered(f *os.File, body func(io.Writer) error) error {
 	return w.Flush()
 }
 
-// remove removes a temporary file; the error before is the one to report.
+// remove removes a temporary file. It ignores errors, because the caller reports an earlier one.
 func remove(name string) {
 	if fault("remove", name) == nil {
 		_ = os.Remove(name)
 	}
 }
 
-// syncDir makes the rename survive a power cut. A file system that cannot sync a directory is no
-// reason to fail.
+// syncDir makes a rename survive a power cut. It ignores errors, because some file systems cannot
+// sync a directory.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

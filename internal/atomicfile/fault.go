@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// Fault stands before every operation on files of this package, of a [Root] and of its files. Tests
-// set it to fail or crash at the n-th: its error is the operation's.
+// Fault is called before every file operation of this package, including those of a [Root] and its
+// files. Tests set it to make an operation fail: the operation returns Fault's error.
 var Fault func(operation, name string) error
 
-// ErrShort is an error of Fault that makes a read return half of the bytes, which is no error.
+// ErrShort, returned by Fault, makes a read return half of the requested bytes and no error.
 var ErrShort = errors.New("short read")
 
 func fault(operation, name string) error {
@@ -24,8 +24,8 @@ func fault(operation, name string) error {
 	return nil
 }
 
-// CheckRegular returns an error for what is no regular file: opening a pipe waits for a writer, and a
-// device may never end.
+// CheckRegular returns an error unless info describes a regular file. Opening a pipe would wait for a
+// writer, and reading a device may never end.
 func CheckRegular(info fs.FileInfo) error {
 	kind := "a device"
 	switch {
@@ -41,8 +41,8 @@ func CheckRegular(info fs.FileInfo) error {
 	return errors.New(kind + ", not a regular file")
 }
 
-// CheckOpening returns an error, which names the path, for what is neither a regular file nor a folder.
-// Opening what is missing says so itself.
+// CheckOpening returns an error that names the path unless it is a regular file or a folder. A missing
+// path is no error here: opening it reports that.
 func CheckOpening(path string, stat func(string) (fs.FileInfo, error)) error {
 	info, err := stat(path)
 	if err != nil || info.IsDir() {
@@ -65,7 +65,7 @@ func ReadFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// Root is an os.Root of which every operation on files can fail by Fault.
+// Root is an os.Root whose file operations can be made to fail by Fault.
 type Root struct{ *os.Root }
 
 // OpenRoot opens a directory.
@@ -141,7 +141,7 @@ func (r Root) Remove(name string) error {
 	return r.Root.Remove(name)
 }
 
-// RemoveAll removes a directory with all that is in it.
+// RemoveAll removes a directory and its contents.
 func (r Root) RemoveAll(name string) error {
 	if err := fault("remove", name); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (r Root) RemoveAll(name string) error {
 	return r.Root.RemoveAll(name)
 }
 
-// Opened is an open file.
+// Opened is an open file whose operations can be made to fail by Fault.
 type Opened struct{ *os.File }
 
 // Read reads into b.
@@ -172,7 +172,7 @@ func (f *Opened) ReadAt(b []byte, offset int64) (int, error) {
 	return f.File.ReadAt(b, offset)
 }
 
-// Write writes b, half of it where it fails.
+// Write writes b. Where Fault makes it fail, it writes the first half of b.
 func (f *Opened) Write(b []byte) (int, error) {
 	if err := fault("write", f.Name()); err != nil {
 		n, _ := f.File.Write(b[:len(b)/2])
@@ -181,7 +181,7 @@ func (f *Opened) Write(b []byte) (int, error) {
 	return f.File.Write(b)
 }
 
-// Sync has the file's content on disk when it returns.
+// Sync flushes the file to disk.
 func (f *Opened) Sync() error {
 	if err := fault("sync", f.Name()); err != nil {
 		return err

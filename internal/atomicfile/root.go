@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// TempSuffix ends the name of a file that WriteIn is writing.
+// TempSuffix ends the names of the temporary files of WriteIn and CreateIn.
 const TempSuffix = ".torchpe-tmp"
 
-// WriteIn replaces the file name below root by text, in one step. A durable file is on disk when
-// WriteIn returns. Of two writers at the same time one wins.
+// WriteIn atomically replaces the contents of the file name below root by text. If durable is true,
+// the file is on disk when WriteIn returns. Of two concurrent writers one wins.
 func WriteIn(root Root, name string, text []byte, durable bool) error {
 	temp := name + TempSuffix
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
@@ -44,15 +44,15 @@ func WriteIn(root Root, name string, text []byte, durable bool) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// CreateIn makes the file name below root, which must not exist, with text in it. Of many that make it
-// at the same time, on other hosts too, one succeeds; the others fail with fs.ErrExist. It is whole at
-// once, but on file systems without hard links.
+// CreateIn creates the file name below root with the contents text. It returns fs.ErrExist if the file
+// exists. Of several concurrent callers, also on different hosts, exactly one succeeds. The file
+// appears with all its contents, except on file systems without hard links.
 func CreateIn(root Root, name string, text []byte) error {
 	temp := fmt.Sprintf("%s-%016x%s", name, rand.Uint64(), TempSuffix)
 	err := create(root, temp, text)
 	if err == nil {
 		err = root.Link(temp, name)
-		_ = root.Remove(temp) // whatever happens to it, name is made or not
+		_ = root.Remove(temp) // name exists or err says why not
 	}
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
 		return create(root, name, text)
@@ -60,7 +60,7 @@ func CreateIn(root Root, name string, text []byte) error {
 	return err
 }
 
-// create makes a new file; one that it cannot fill it removes.
+// create writes a new file, and removes it again if the write fails.
 func create(root Root, name string, text []byte) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package golden compares what report draws and prints with files committed in testdata.
+// Package golden compares the figures and tables of package report with files in testdata.
 //
-// It registers the test flag -update. `go test ./report/... -update` passes that flag to every test
-// below report, so each of their packages imports this one. Only tests import it.
+// It registers the test flag -update. Every test package below report imports it, so that
+// `go test ./report/... -update` is accepted by all of them.
 package golden
 
 import (
@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false,
 	"rewrite the golden files in testdata instead of comparing with them")
 
-// Check fails t where got differs from testdata/name, or writes that file under -update.
+// Check fails t if got differs from testdata/name. Under -update it writes that file instead.
 func Check(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if err := Compare(name, got); err != nil {
@@ -27,13 +27,13 @@ func Check(t *testing.T, name string, got []byte) {
 	}
 }
 
-// Compare returns an error where got differs from testdata/name, or writes that file under -update.
-// Look at what changed before committing it. An Example, which has no testing.T, prints the error.
+// Compare returns an error if got differs from testdata/name. Under -update it writes that file
+// instead. An Example, which has no testing.T, calls it and prints the error.
 func Compare(name string, got []byte) error {
 	return compare(filepath.Join("testdata", name), got)
 }
 
-// CheckFile is Check for a file outside testdata, such as a generated page.
+// CheckFile is [Check] for a file outside testdata, such as a generated page.
 func CheckFile(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if err := compare(path, got); err != nil {
@@ -50,14 +50,14 @@ func compare(path string, got []byte) error {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%w: `go test` its package with -update makes it", err)
+		return fmt.Errorf("%w: run `go test` on its package with -update to write it", err)
 	}
 	if !bytes.Equal(want, got) && !utf8.Valid(got) {
-		return fmt.Errorf("%s differs; if that is meant, `go test` its package with -update", path)
+		return fmt.Errorf("%s differs; if that is intended, run `go test` on its package with -update", path)
 	}
 	if !bytes.Equal(want, got) {
 		return fmt.Errorf(
-			"%s differs (- committed, + now); if that is meant, `go test` its package with -update:\n%s",
+			"%s differs (- committed, + now); if that is intended, run `go test` on its package with -update:\n%s",
 			path, cmp.Diff(string(want), string(got)))
 	}
 	return nil

@@ -8,15 +8,16 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Pooling says what of two models' attention maps is compared with what; the paper does not.
+// Pooling selects how the attention maps of two models are averaged before they are compared. The
+// paper does not say which it uses.
 type Pooling string
 
 // The poolings.
 const (
-	EachMap       Pooling = "each"    // each layer's map of each example with its counterpart, then the mean over all
-	LayersPooled  Pooling = "layers"  // the mean over layers first, then each example with its counterpart
-	ExamplePooled Pooling = "puzzles" // the mean over examples first, then each layer with its counterpart
-	AllPooled     Pooling = "all"     // all maps as one vector
+	EachMap       Pooling = "each"    // compare the maps of each layer and example, then average
+	LayersPooled  Pooling = "layers"  // average over layers, compare the maps of each example
+	ExamplePooled Pooling = "puzzles" // average over examples, compare the maps of each layer
+	AllPooled     Pooling = "all"     // compare all maps as one vector
 )
 
 func poolings() []Pooling { return []Pooling{EachMap, LayersPooled, ExamplePooled, AllPooled} }
@@ -30,26 +31,27 @@ func ParsePooling(name string) (Pooling, error) {
 		}
 		names = append(names, string(p))
 	}
-	return "", fmt.Errorf("pooling %q is unknown; there are %s%s", name, strings.Join(names, ", "),
+	return "", fmt.Errorf("unknown pooling %q; want one of %s%s", name, strings.Join(names, ", "),
 		wording.Hint(name, names))
 }
 
-// Similarity compares the attention of two models.
+// Similarity holds two measures of the similarity of the attention of two models.
 type Similarity struct {
 	Cosine float64   `json:"cosine"`
-	JSD    float64   `json:"jsd"`    // Jensen-Shannon divergence in bits, 0 to 1, of the rows' distributions
-	Layers []float64 `json:"layers"` // cosine of each layer, examples as pooled; nil where layers are pooled
+	JSD    float64   `json:"jsd"`    // mean Jensen-Shannon divergence of the rows in bits, 0 to 1
+	Layers []float64 `json:"layers"` // cosine of each layer; nil where layers are pooled
 }
 
-// AttentionMaps are attention maps whose rows of Tokens weights each sum to 1.
+// AttentionMaps holds attention maps. Each row has Tokens weights that sum to 1.
 type AttentionMaps struct {
 	Layers   [][]float64 // [layers][Examples*Rows*Tokens]
 	Examples int
-	Rows     int // of an example: heads times tokens
+	Rows     int // rows of an example: heads times tokens
 	Tokens   int
 }
 
-// Compare compares maps with those of another model for the same examples, heads and tokens.
+// Compare returns the similarity of m to the maps other of another model for the same examples, heads
+// and tokens. It returns an error where sizes differ or a row is not a distribution.
 func (m AttentionMaps) Compare(other [][]float64, how Pooling) (Similarity, error) {
 	var s Similarity
 	a, b, examples, rows, n := m.Layers, other, m.Examples, m.Rows, m.Tokens
@@ -102,26 +104,26 @@ func (m AttentionMaps) Compare(other [][]float64, how Pooling) (Similarity, erro
 	return s, nil
 }
 
-// SumTolerance bounds the distance from 1 of the sum of a distribution's weights. It exceeds the
-// rounding to half precision.
+// SumTolerance is the largest accepted difference of the sum of a distribution from 1. It is above the
+// rounding error of half precision.
 const SumTolerance = 1e-3
 
-// jsd returns the Jensen-Shannon divergence of two distributions in bits, 0 to 1 (Lin 1991); its
-// root is scipy.spatial.distance.jensenshannon with base 2. Each must be at least 0 and sum to 1
-// within SumTolerance.
+// jsd returns the Jensen-Shannon divergence of two distributions in bits, 0 to 1 (Lin 1991). Its
+// square root is scipy.spatial.distance.jensenshannon with base 2. It returns an error for a negative
+// weight and for weights that do not sum to 1 within SumTolerance.
 func jsd(p, q []float64) (float64, error) {
 	if len(p) != len(q) {
-		return 0, fmt.Errorf("metrics: distributions over %d and %d", len(p), len(q))
+		return 0, fmt.Errorf("metrics: distributions of %d and %d weights", len(p), len(q))
 	}
 	var sp, sq float64
 	for i := range p {
 		if !(p[i] >= 0) || !(q[i] >= 0) {
-			return 0, fmt.Errorf("metrics: weights %v and %v at %d: a distribution has none below 0", p[i], q[i], i)
+			return 0, fmt.Errorf("metrics: weights %v and %v at %d: want none below 0", p[i], q[i], i)
 		}
 		sp, sq = sp+p[i], sq+q[i]
 	}
 	if !(math.Abs(sp-1) < SumTolerance && math.Abs(sq-1) < SumTolerance) {
-		return 0, fmt.Errorf("metrics: weights that sum to %v and %v: a distribution's sum to 1", sp, sq)
+		return 0, fmt.Errorf("metrics: weights sum to %v and %v: want 1", sp, sq)
 	}
 	sum := 0.0
 	part := func(x, m float64) {
@@ -138,7 +140,6 @@ func jsd(p, q []float64) (float64, error) {
 	return max(0, sum/2), nil
 }
 
-// meanOf returns the mean of vectors.
 func meanOf(all [][]float64) []float64 {
 	out := make([]float64, len(all[0]))
 	for _, x := range all {
@@ -149,6 +150,7 @@ func meanOf(all [][]float64) []float64 {
 	return out
 }
 
+// overExamples returns the mean of each layer's maps over the examples.
 func overExamples(layers [][]float64, examples int) [][]float64 {
 	out := make([][]float64, len(layers))
 	for k, x := range layers {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Distance is a distance between the learned encodings a and b of two tokens. The paper aligns the
-// two by an orthogonal Procrustes transform before it takes the Frobenius norm, and does not say of
-// which matrices; SignAligned and OneMinusCorr2 are what its readings come to.
+// Distance selects a distance between the learned encodings a and b of two tokens. The paper aligns
+// matrices by an orthogonal Procrustes transform and takes the Frobenius norm of their difference, but
+// does not say which matrices. SignAligned and OneMinusCorr2 are the possible readings.
 type Distance int
 
 // The distances.
@@ -22,7 +22,7 @@ const (
 
 var distanceNames = []string{"euclidean", "sign-aligned", "corr2", "cosine"}
 
-// String returns the name that ParseDistance knows.
+// String returns the name that ParseDistance accepts.
 func (d Distance) String() string { return distanceNames[d] }
 
 // DistanceNames lists the distances by name.
@@ -35,12 +35,11 @@ func ParseDistance(name string) (Distance, error) {
 			return Distance(i), nil
 		}
 	}
-	return 0, fmt.Errorf("distance %q is not one of %s", name, strings.Join(distanceNames, ", "))
+	return 0, fmt.Errorf("unknown distance %q; want one of %s", name, strings.Join(distanceNames, ", "))
 }
 
-// Distances returns the distances [n,n] between the rows of a table [n,d]. A row of zeros, or for
-// OneMinusCorr2 a row of equal numbers, has no direction: its distances are NaN but for Euclidean
-// and SignAligned.
+// Distances returns the distances [n,n] between the rows of a table [n,d]. Cosine is NaN for a row of
+// zeros, and OneMinusCorr2 for a row of equal numbers.
 func Distances(table []float64, n, d int, kind Distance) ([]float64, error) {
 	if n < 1 || d < 1 || len(table) != n*d {
 		return nil, fmt.Errorf("metrics: %d numbers in a table of %d rows of %d", len(table), n, d)
@@ -79,8 +78,8 @@ func norm(a, b []float64, sign float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// centred returns a less its mean: exact zeros for equal numbers, of which rounding would else
-// leave a direction.
+// centred subtracts the mean from a. For equal numbers it returns exact zeros, so that rounding does
+// not leave a direction.
 func centred(a []float64) []float64 {
 	if slices.Max(a) == slices.Min(a) {
 		return make([]float64, len(a))
@@ -104,9 +103,9 @@ func cosine(a, b []float64) float64 {
 	return ab / (math.Sqrt(aa) * math.Sqrt(bb))
 }
 
-// Proximity turns distances [n,n] into weights: the distances are scaled to 0...1 over the whole
-// matrix, its diagonal of zeros included, and taken from 1 (the paper's A.3). Where all distances
-// are equal every weight is NaN.
+// Proximity returns weights 1 - s [n,n], where s are the distances [n,n] scaled to 0...1 over the whole
+// matrix, its diagonal of zeros included (the paper's A.3). Weights are NaN where all distances are
+// equal.
 func Proximity(distances []float64) []float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range distances {

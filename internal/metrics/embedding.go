@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// PCA returns the coordinates [n,k] of the rows of a table [n,d] along its k principal axes, and
-// the share of variance that each explains. The sign of an axis, which is free, is such that its
-// largest coordinate is positive.
+// PCA returns the coordinates [n,k] of the rows of a table [n,d] along its first k principal axes, and
+// the share of the variance that each axis explains. The sign of an axis is chosen so that the
+// coordinate of largest magnitude is positive.
 func PCA(table []float64, n, d, k int) (coordinates, explained []float64, err error) {
 	if n < 2 || d < 1 || k < 1 || len(table) != n*d {
 		return nil, nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d with %d "+
@@ -19,7 +19,7 @@ func PCA(table []float64, n, d, k int) (coordinates, explained []float64, err er
 	x := CentredRows(table, n, d)
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(n, d, x), mat.SVDThin) {
-		return nil, nil, errors.New("metrics: the singular values of the table were not found")
+		return nil, nil, errors.New("metrics: the singular value decomposition of the table did not converge")
 	}
 	return principal(&svd, n, k)
 }
@@ -33,7 +33,7 @@ func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err er
 		total += v * v
 	}
 	if total == 0 {
-		return nil, nil, errors.New("metrics: all rows are the same: they have no principal axes")
+		return nil, nil, errors.New("metrics: all rows are equal, so there are no principal axes")
 	}
 	coordinates, explained = make([]float64, n*k), make([]float64, k)
 	for axis := range min(k, len(values)) {
@@ -55,21 +55,21 @@ func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err er
 	return coordinates, explained, nil
 }
 
-// ClassicalMDS returns coordinates [n,k] whose Euclidean distances come as near as k dimensions
-// allow to distances [n,n] (Torgerson 1952): the leading eigenvectors of the doubly centred squared
-// distances, scaled by the roots of their eigenvalues; negative ones, of distances that no points
-// have, count as 0.
+// ClassicalMDS returns coordinates [n,k] whose Euclidean distances approximate distances [n,n]
+// (Torgerson 1952). They are the leading eigenvectors of the doubly centred squared distances, scaled
+// by the square roots of their eigenvalues. Negative eigenvalues, which distances that are not
+// Euclidean have, count as 0.
 func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 	if n < 2 || k < 1 || len(distances) != n*n {
-		return nil, fmt.Errorf("metrics: %d numbers are no distances between %d tokens", len(distances), n)
+		return nil, fmt.Errorf("metrics: %d distances between %d tokens: want n x n", len(distances), n)
 	}
 	rows, all := make([]float64, n), 0.0
 	for i := range n {
 		for j := range n {
 			v := distances[i*n+j]
 			if v-v != 0 || v < 0 || math.Abs(v-distances[j*n+i]) > 1e-9*math.Abs(v) {
-				return nil, fmt.Errorf("metrics: the distance between tokens %d and %d is %v, "+
-					"and back %v", i, j, v, distances[j*n+i])
+				return nil, fmt.Errorf("metrics: the distance between tokens %d and %d is %v one way "+
+					"and %v the other: want finite, symmetric distances", i, j, v, distances[j*n+i])
 			}
 			rows[i] += v * v / float64(n)
 		}
@@ -84,7 +84,7 @@ func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 	}
 	var e mat.EigenSym
 	if !e.Factorize(b, true) {
-		return nil, errors.New("metrics: the eigenvalues of the distances were not found")
+		return nil, errors.New("metrics: the eigendecomposition of the distances did not converge")
 	}
 	values := e.Values(nil) // ascending
 	var vectors mat.Dense
@@ -108,15 +108,15 @@ func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 	return out, nil
 }
 
-// EffectiveRank returns exp of the entropy of the singular values of a table [n,d], normalised to
-// sum 1 (Roy and Vetterli 2007): the number of dimensions that it uses, from 1 to min(n, d).
+// EffectiveRank returns the effective rank of a table [n,d], from 1 to min(n, d): the exponential of
+// the entropy of its singular values, normalised to sum to 1 (Roy and Vetterli 2007).
 func EffectiveRank(table []float64, n, d int) (float64, error) {
 	if n < 1 || d < 1 || len(table) != n*d {
 		return 0, fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(table), n, d)
 	}
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(n, d, append([]float64(nil), table...)), mat.SVDNone) {
-		return 0, errors.New("metrics: the singular values of the table were not found")
+		return 0, errors.New("metrics: the singular value decomposition of the table did not converge")
 	}
 	total, entropy := 0.0, 0.0
 	values := svd.Values(nil)
@@ -124,7 +124,7 @@ func EffectiveRank(table []float64, n, d int) (float64, error) {
 		total += v
 	}
 	if total == 0 {
-		return 0, errors.New("metrics: a table of zeros has no rank to speak of")
+		return 0, errors.New("metrics: a table of zeros has no effective rank")
 	}
 	for _, v := range values {
 		if p := v / total; p > 0 {

@@ -11,22 +11,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kernel names how Gradients makes an affinity of two rows of connectivity.
+// Kernel selects how Gradients computes the affinity of two rows of connectivity.
 type Kernel string
 
-// The kernels, of the cosine c of two rows; negative affinities are 0.
+// The kernels, as functions of the cosine c of two rows. Negative affinities are set to 0.
 const (
 	CosineKernel    Kernel = "cosine"           // c
 	NormalizedAngle Kernel = "normalized_angle" // 1 - acos(c) / pi
 )
 
-// GradientOptions say how Gradients makes an affinity of connectivity, and a diffusion map of that.
+// GradientOptions holds the options of Gradients.
 type GradientOptions struct {
-	Sparsity float64 // share of each row that is dropped, its least entries
+	Sparsity float64 // share of the smallest entries of each row that are set to 0
 	Kernel   Kernel
-	Alpha    float64 // 0 to 1: how far the density of tokens is divided out
-	Time     float64 // of diffusion: eigenvalues count as l^Time; 0 for all times, l / (1 - l)
-	Dims     int     // gradients
+	Alpha    float64 // 0 to 1: exponent of the density of tokens, which is divided out
+	Time     float64 // diffusion time: eigenvalues l become l^Time; 0 sums all times, l / (1 - l)
+	Dims     int     // number of gradients
 }
 
 // DefaultGradients returns the options of BrainSpace's GradientMaps("dm", "normalized_angle").
@@ -40,8 +40,9 @@ func DefaultGradients() GradientOptions {
 //
 //	A = kernel of the sparsified rows,  W = D_A^-alpha A D_A^-alpha,  P = D_W^-1 W,  P v = l v
 //
-// The first eigenvector, which is constant, is left out; the others have root mean square l^Time or
-// l / (1 - l). The largest entry of each is positive, the first of those where several are.
+// The first eigenvector, which is constant, is left out. The others have root mean square l^Time or
+// l / (1 - l). Their signs are chosen so that the entry of largest magnitude is positive; the first
+// such entry decides.
 func Gradients(connectivity []float64, n int, o GradientOptions) (
 	coordinates, eigenvalues []float64, err error,
 ) {
@@ -50,7 +51,7 @@ func Gradients(connectivity []float64, n int, o GradientOptions) (
 		return nil, nil, err
 	}
 	if o.Dims < 1 || o.Dims > n-1 {
-		return nil, nil, fmt.Errorf("%d gradients of %d tokens: there are 1 to %d", o.Dims, n, n-1)
+		return nil, nil, fmt.Errorf("%d gradients of %d tokens: want 1 to %d", o.Dims, n, n-1)
 	}
 	scaleBoth(a, n, o.Alpha)
 	degree := scaleBoth(a, n, 0.5) // the symmetric matrix with the eigenvalues of P
@@ -59,7 +60,7 @@ func Gradients(connectivity []float64, n int, o GradientOptions) (
 		return nil, nil, err
 	}
 	if values[1] > values[0]*(1-1e-10) {
-		return nil, nil, fmt.Errorf("the %d tokens fall into parts that are not connected with each other", n)
+		return nil, nil, fmt.Errorf("the %d tokens form parts that are not connected with each other", n)
 	}
 	coordinates = make([]float64, n*o.Dims)
 	for axis := range o.Dims {
@@ -73,7 +74,7 @@ func Gradients(connectivity []float64, n int, o GradientOptions) (
 			v[i] /= math.Sqrt(degree[i])
 			squares += v[i] * v[i]
 		}
-		turn(v)
+		fixSign(v)
 		for i := range v {
 			coordinates[i*o.Dims+axis] = v[i] * math.Sqrt(float64(n)/squares) * eigenvalues[axis]
 		}
@@ -81,16 +82,16 @@ func Gradients(connectivity []float64, n int, o GradientOptions) (
 	return coordinates, eigenvalues, nil
 }
 
-// Affinity returns the affinity [n,n] between the rows of connectivity [n,n], of each of which the
-// int(n (1 - Sparsity)) largest entries are kept.
+// Affinity returns the affinity [n,n] between the rows of connectivity [n,n]. It keeps the
+// int(n (1 - Sparsity)) largest entries of each row.
 func Affinity(connectivity []float64, n int, o GradientOptions) ([]float64, error) {
 	keep := int(float64(n) * (1 - o.Sparsity))
 	switch {
 	case n < 2 || len(connectivity) != n*n:
-		return nil, fmt.Errorf("%d numbers are no connectivity between %d tokens", len(connectivity), n)
+		return nil, fmt.Errorf("%d numbers are no connectivity between %d tokens: want n x n", len(connectivity), n)
 	case keep < 2:
-		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, and there is "+
-			"itself among them: at least 2 are needed", o.Sparsity, max(keep, 0), n)
+		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, one of them its "+
+			"own: at least 2 are needed", o.Sparsity, max(keep, 0), n)
 	}
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -123,8 +124,8 @@ func Affinity(connectivity []float64, n int, o GradientOptions) ([]float64, erro
 	return a, nil
 }
 
-// sparsified returns a row with its largest entries, the first of those that are equal, and zeros for
-// the others.
+// sparsified returns a copy of row in which all but the keep largest entries are 0. Of equal entries
+// the first are kept.
 func sparsified(row []float64, keep int) []float64 {
 	order := make([]int, len(row))
 	for j := range order {
@@ -138,19 +139,19 @@ func sparsified(row []float64, keep int) []float64 {
 	return kept
 }
 
-// scaleBoth divides the entries of a [n,n] by powers of the sums of their row and their column, and
-// returns the sums.
+// scaleBoth divides each entry of the symmetric matrix a [n,n] by the sums of its row and its column,
+// both raised to power. It returns the sums.
 func scaleBoth(a []float64, n int, power float64) []float64 {
-	sums, by := make([]float64, n), make([]float64, n)
+	sums, factors := make([]float64, n), make([]float64, n)
 	for i := range n {
 		for _, v := range a[i*n : (i+1)*n] {
 			sums[i] += v
 		}
-		by[i] = math.Pow(sums[i], -power)
+		factors[i] = math.Pow(sums[i], -power)
 	}
 	for i := range n {
 		for j := range n {
-			a[i*n+j] *= by[i] * by[j]
+			a[i*n+j] *= factors[i] * factors[j]
 		}
 	}
 	return sums
@@ -161,7 +162,7 @@ func scaleBoth(a []float64, n int, power float64) []float64 {
 func leading(a []float64, n, k int) (values []float64, vectors [][]float64, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(mat.NewSymDense(n, a), true) {
-		return nil, nil, errors.New("the eigenvalues of the affinity were not found")
+		return nil, nil, errors.New("the eigendecomposition of the affinity did not converge")
 	}
 	var all mat.Dense
 	e.VectorsTo(&all)
@@ -173,9 +174,9 @@ func leading(a []float64, n, k int) (values []float64, vectors [][]float64, err 
 	return values, vectors, nil
 }
 
-// turn changes the sign of v where its largest entry, the first of those that are equal but for
-// rounding, is negative.
-func turn(v []float64) {
+// fixSign makes the entry of v of largest magnitude positive. Of entries that are equal up to rounding
+// the first decides.
+func fixSign(v []float64) {
 	largest := 0.0
 	for _, x := range v {
 		if math.Abs(x) > math.Abs(largest)*(1+1e-9) {

@@ -9,18 +9,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Moran holds the eigenvectors of spatial weights between n tokens, from the smoothest to the
-// roughest map over them (Moran's eigenvector maps; Dray, Legendre and Peres-Neto 2006).
+// Moran holds the eigenvectors of spatial weights between n tokens, from the smoothest map to the
+// roughest (Moran's eigenvector maps; Dray, Legendre and Peres-Neto 2006).
 type Moran struct {
 	values  []float64  // [n-1]
 	vectors *mat.Dense // [n,n-1]
 }
 
-// NewMoran decomposes symmetric spatial weights w [n,n], less the means of their rows and columns.
-// The constant map, to which that leaves the eigenvalue 0, is left out; others of eigenvalue 0 stay.
+// NewMoran decomposes doubly centred symmetric spatial weights w [n,n]. The constant map, whose
+// eigenvalue is 0, is left out; other eigenvectors of eigenvalue 0 stay.
 func NewMoran(w []float64, n int) (*Moran, error) {
 	if n < 3 || len(w) != n*n {
-		return nil, fmt.Errorf("metrics: %d spatial weights of %d tokens: want n x n of 3 or more", len(w), n)
+		return nil, fmt.Errorf("metrics: %d spatial weights of %d tokens: want n x n, and n at least 3", len(w), n)
 	}
 	mean, all, size := make([]float64, n), 0.0, 0.0
 	for i, v := range w {
@@ -34,14 +34,14 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 	centred := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := range i + 1 {
-			// The last term lifts the constant map's eigenvalue above all others, so that it comes out
-			// alone and last whatever else has the eigenvalue 0.
+			// The last term lifts the eigenvalue of the constant map above all others, so that it
+			// comes last and is not mixed with other maps of eigenvalue 0.
 			centred.SetSym(i, j, w[i*n+j]-mean[i]-mean[j]+all+2*size/float64(n))
 		}
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(centred, true) {
-		return nil, errors.New("metrics: the spatial weights have no eigenvectors in float64: scale them")
+		return nil, errors.New("metrics: the eigendecomposition of the spatial weights did not converge: scale them")
 	}
 	var ascending mat.Dense
 	eigen.VectorsTo(&ascending)
@@ -53,9 +53,10 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 	return m, nil
 }
 
-// flip returns a table [n,d] with the share of each eigenvector, in all columns alike, times its
-// sign [n-1] (Moran spectral randomisation, "singleton" and joint; Wagner and Dray 2015): columns
-// keep their means, their covariances and Moran's I of any combination of them.
+// flip returns a table [n,d] in which the component of each column along each eigenvector is multiplied
+// by the sign [n-1] of that eigenvector (Moran spectral randomisation, "singleton" and joint; Wagner
+// and Dray 2015). Columns keep their means and covariances, and every linear combination of columns
+// keeps its Moran's I.
 func (m *Moran) flip(table []float64, signs []float64) []float64 {
 	n, _ := m.vectors.Dims()
 	d := len(table) / n
@@ -64,17 +65,17 @@ func (m *Moran) flip(table []float64, signs []float64) []float64 {
 	for i, v := range table {
 		mean[i%d] += v / float64(n)
 	}
-	var share mat.Dense
-	share.Mul(m.vectors.T(), x)
-	share.Apply(func(c, _ int, v float64) float64 { return v * signs[c] }, &share)
-	x.Mul(m.vectors, &share)
+	var components mat.Dense
+	components.Mul(m.vectors.T(), x)
+	components.Apply(func(c, _ int, v float64) float64 { return v * signs[c] }, &components)
+	x.Mul(m.vectors, &components)
 	x.Apply(func(_, j int, v float64) float64 { return v + mean[j] }, x)
 	return x.RawMatrix().Data
 }
 
-// Surrogate leaves the modules as they are and draws tables [n,d] that are as smooth over the
-// tokens as the given one: one sign an eigenvector for all columns, so that it does not matter how a
-// table is turned. Their weights are the Proximity of their Distances.
+// Surrogate returns a Surrogate that keeps the modules and draws tables [n,d] with the spatial
+// smoothness of the given one. Its weights are the Proximity of the tables' Distances. All columns
+// share the sign of an eigenvector, so that a rotation of the table has no effect.
 func (m *Moran) Surrogate(table []float64, kind Distance, modules []int) Surrogate {
 	n := len(modules)
 	signs := make([]float64, len(m.values))
@@ -84,13 +85,13 @@ func (m *Moran) Surrogate(table []float64, kind Distance, modules []int) Surroga
 		}
 		distances, err := Distances(m.flip(table, signs), n, len(table)/n, kind)
 		if err != nil {
-			panic(err) // the given table has distances
+			panic(err) // shapes were checked for the given table
 		}
 		return Proximity(distances), modules
 	}
 }
 
-// InverseDistances returns spatial weights 1/d of distances [n,n], and 0 of a token and itself.
+// InverseDistances returns spatial weights 1/d for distances d [n,n]. The diagonal is 0.
 func InverseDistances(d []float64, n int) []float64 {
 	w := make([]float64, len(d))
 	for i, v := range d {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// NetworkScore says how well the modules of a network are those of known labels.
+// NetworkScore holds the scores of a network whose modules are given.
 type NetworkScore struct {
 	Modularity float64 // Q
 	Clustering float64 // C
@@ -18,15 +18,14 @@ type NetworkScore struct {
 //	Q = 1/l sum_ij [w_ij - k_i k_j / l] delta(m_i, m_j),   l = sum_ij w_ij,   k_i = sum_j w_ij
 //	C = mean over modules of (w_in - w_out) / w_in
 //
-// where w_in is the mean weight between two nodes of the module and w_out that between one of it
-// and one of another. The diagonal, a node's weight with itself, is taken as 0 and counts in no
-// mean. Modules of one node have no w_in and are left out of C. Q or C is NaN where its
-// denominators are 0.
+// where w_in is the mean weight between two nodes of the module, and w_out is the mean weight between
+// a node of the module and a node outside. The diagonal is ignored. Modules of one node have no w_in
+// and are left out of C. Q or C is NaN where a denominator is 0.
 func ScoreNetwork(w []float64, modules []int) (NetworkScore, error) {
 	n := len(modules)
 	if n < 2 || len(w) != n*n {
 		return NetworkScore{}, fmt.Errorf("metrics: %d weights for the modules of %d nodes: want "+
-			"n x n of them", len(w), n)
+			"n x n", len(w), n)
 	}
 	labels := slices.Compact(slices.Sorted(slices.Values(modules)))
 	if len(labels) < 2 {
@@ -90,8 +89,8 @@ func clustering(w []float64, modules, labels []int) float64 {
 	return sum / float64(count)
 }
 
-// ScorePE scores a learned encoding [tokens,width] against the module of each token: ScoreNetwork of the
-// Proximity of its Distances.
+// ScorePE scores a learned encoding [tokens,width] against the module of each token. It returns
+// ScoreNetwork of the Proximity of the Distances between the tokens.
 func ScorePE(table []float64, width int, kind Distance, modules []int) (NetworkScore, error) {
 	distances, err := Distances(table, len(modules), width, kind)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Surrogate draws the weights [n,n] and the modules [n] of a network whose modules mean nothing.
-// What it returns is good until the next draw.
+// Surrogate draws the weights [n,n] and the modules [n] of a network under a null hypothesis. The
+// returned slices are valid until the next draw.
 type Surrogate func(rng *rand.Rand) (w []float64, modules []int)
 
-// streamPermutation keeps the draws apart from others of the same seed.
+// streamPermutation separates these draws from others with the same seed.
 const streamPermutation = 0x7065726d // "perm"
 
-// Null returns the modularities of n surrogates, which depend on the seed alone.
+// Null returns the modularities of n surrogates drawn with a seed.
 func Null(draw Surrogate, n int, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, streamPermutation))
 	null := make([]float64, n)
@@ -22,8 +22,8 @@ func Null(draw Surrogate, n int, seed uint64) []float64 {
 	return null
 }
 
-// Reached returns the chance to reach a modularity q under a null distribution: (1 + those that do)
-// / (1 + all).
+// Reached returns the p-value of a modularity q under a null distribution: (1 + the number of draws
+// that reach q) / (1 + the number of draws).
 func Reached(null []float64, q float64) float64 {
 	reached := 0
 	for _, v := range null {
@@ -34,8 +34,8 @@ func Reached(null []float64, q float64) float64 {
 	return float64(1+reached) / float64(1+len(null))
 }
 
-// Permuted deals the labels to the nodes at random. That neighbours are alike, which makes any
-// compact module look like one, is lost: see [Moran] and [Sphere].
+// Permuted returns a Surrogate that assigns the labels to the nodes at random. It ignores spatial
+// autocorrelation, which makes any compact module score high; [Moran] and [Sphere] keep it.
 func Permuted(w []float64, modules []int) Surrogate {
 	dealt := slices.Clone(modules)
 	return func(rng *rand.Rand) ([]float64, []int) {

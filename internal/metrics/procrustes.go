@@ -8,20 +8,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ProcrustesDistances say how far a table is from another that may be turned and mirrored.
+// ProcrustesDistances holds distances between tables A and B after A is rotated and reflected to fit
+// B.
 type ProcrustesDistances struct {
-	// Raw is min over orthogonal R of ||A R - B||, Frobenius norm
-	// (scipy.linalg.orthogonal_procrustes; the paper's Figure 3D). It grows with the norm of A
-	// whatever its shape: at initialisation it is about sigma * sqrt(n d) for a large sigma.
+	// Raw is the minimum over orthogonal R of the Frobenius norm of A R - B
+	// (scipy.linalg.orthogonal_procrustes; the paper's Figure 3D). It grows with the norm of A: at
+	// initialisation with a large sigma it is about sigma * sqrt(n d).
 	Raw float64 `json:"raw"`
-	// NormMatched is Raw after A was scaled to the norm of B: the shape alone.
+	// NormMatched is Raw after A is scaled to the norm of B, so that only the shape counts.
 	NormMatched float64 `json:"norm_matched"`
-	// Disparity is that of scipy.spatial.procrustes, 0 to 1: both tables centred and scaled to norm
-	// 1, A turned, mirrored and scaled to fit, the sum of squared differences.
+	// Disparity is that of scipy.spatial.procrustes, 0 to 1. Both tables are centred and scaled to
+	// norm 1, A is rotated, reflected and scaled to fit, and the squared differences are summed.
 	Disparity float64 `json:"disparity"`
 }
 
-// Procrustes compares tables a and b [n,d] of the same tokens.
+// Procrustes returns the distances between tables a and b [n,d] of the same tokens. It returns an
+// error where the rows of a table are all equal.
 func Procrustes(a, b []float64, n, d int) (ProcrustesDistances, error) {
 	var out ProcrustesDistances
 	if n < 1 || d < 1 || len(a) != n*d || len(b) != n*d {
@@ -54,22 +56,22 @@ func Procrustes(a, b []float64, n, d int) (ProcrustesDistances, error) {
 	}
 	ca, cb := unit(a, n, d), unit(b, n, d)
 	if ca == nil || cb == nil {
-		return out, errors.New("metrics: all tokens of a table are the same: it has no shape to compare")
+		return out, errors.New("metrics: all tokens of a table are equal: it has no shape to compare")
 	}
 	s, err := nuclear(ca, cb, n, d)
 	out.Disparity = max(0, 1-s*s)
 	return out, err
 }
 
-// inSharedSpan returns tables [n,2n] of the same shape and place to each other as a and b [n,d], d
-// > 2n: all their rows lie in 2n dimensions, and a small product has its singular values in a
-// hundredth of the time.
+// inSharedSpan returns the coordinates [n,2n] of the rows of a and b [n,d], d > 2n, in an orthonormal
+// basis of their span. The coordinates have the same Procrustes distances, and the smaller
+// decomposition takes a hundredth of the time.
 func inSharedSpan(a, b []float64, n, d int) (inA, inB []float64) {
 	var columns, r mat.Dense
 	columns.Stack(mat.NewDense(n, d, a), mat.NewDense(n, d, b))
 	var qr mat.QR
 	qr.Factorize(columns.T())
-	qr.RTo(&r) // [d,2n], zeros below row 2n: column i has the coordinates of row i of the two
+	qr.RTo(&r) // [d,2n], zeros below row 2n: column i holds row i of the stacked tables
 	both := make([]float64, 2*n*2*n)
 	for row := range 2 * n {
 		for k := range 2 * n {
@@ -79,22 +81,22 @@ func inSharedSpan(a, b []float64, n, d int) (inA, inB []float64) {
 	return both[:n*2*n], both[n*2*n:]
 }
 
-// aligned returns min ||a R - b||.
+// aligned returns the minimum over orthogonal R of the Frobenius norm of a R - b.
 func aligned(a, b []float64, n, d int) (float64, error) {
 	A, B := mat.NewDense(n, d, a), mat.NewDense(n, d, b)
-	var product, rotation, turned mat.Dense
+	var product, rotation, rotated mat.Dense
 	product.Mul(A.T(), B)
 	var svd mat.SVD
 	if !svd.Factorize(&product, mat.SVDFull) {
-		return 0, errors.New("metrics: the singular values of the tables' product were not found")
+		return 0, errors.New("metrics: the singular value decomposition of A^T B did not converge")
 	}
 	var u, v mat.Dense
 	svd.UTo(&u)
 	svd.VTo(&v)
 	rotation.Mul(&u, v.T())
-	turned.Mul(A, &rotation)
-	turned.Sub(&turned, B)
-	return mat.Norm(&turned, 2), nil
+	rotated.Mul(A, &rotation)
+	rotated.Sub(&rotated, B)
+	return mat.Norm(&rotated, 2), nil
 }
 
 // nuclear returns the sum of the singular values of a^T b.
@@ -103,7 +105,7 @@ func nuclear(a, b []float64, n, d int) (float64, error) {
 	product.Mul(mat.NewDense(n, d, a).T(), mat.NewDense(n, d, b))
 	var svd mat.SVD
 	if !svd.Factorize(&product, mat.SVDNone) {
-		return 0, errors.New("metrics: the singular values of the tables' product were not found")
+		return 0, errors.New("metrics: the singular value decomposition of A^T B did not converge")
 	}
 	sum := 0.0
 	for _, v := range svd.Values(nil) {
@@ -112,7 +114,8 @@ func nuclear(a, b []float64, n, d int) (float64, error) {
 	return sum, nil
 }
 
-// unit returns a table with its mean row taken off, of norm 1; nil where nothing is left.
+// unit subtracts the mean row from a table and scales it to norm 1. It returns nil where all rows are
+// equal.
 func unit(a []float64, n, d int) []float64 {
 	out := CentredRows(a, n, d)
 	size := norm2(out)
@@ -125,7 +128,7 @@ func unit(a []float64, n, d int) []float64 {
 	return out
 }
 
-// CentredRows returns a table [n,d] with its mean row taken off.
+// CentredRows subtracts the mean row from a table [n,d].
 func CentredRows(a []float64, n, d int) []float64 {
 	out := make([]float64, len(a))
 	for k := range d {
@@ -141,6 +144,7 @@ func CentredRows(a []float64, n, d int) []float64 {
 	return out
 }
 
+// norm2 returns the Euclidean norm without overflow.
 func norm2(a []float64) float64 {
 	largest := 0.0
 	for _, v := range a {

@@ -6,22 +6,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Stress returns sqrt(sum (d - d')^2 / sum d^2) over all pairs (stress-1 of Kruskal 1964), d the
-// distances [n,n] and d' those of the coordinates [n,k]: 0 where the coordinates have the distances.
+// Stress returns sqrt(sum (d - d')^2 / sum d^2) over all pairs, where d are the distances [n,n] and d'
+// those between the coordinates [n,k] (stress-1 of Kruskal 1964).
 func Stress(distances, coordinates []float64, n, k int) float64 {
 	var off, all float64
 	for i := range n {
 		for j := range i {
 			d := distances[i*n+j]
-			r := d - apart(coordinates, k, i, j)
+			r := d - rowDistance(coordinates, k, i, j)
 			off, all = off+r*r, all+d*d
 		}
 	}
 	return math.Sqrt(off / all)
 }
 
-// apart returns the Euclidean distance of two rows of coordinates [n,k].
-func apart(coordinates []float64, k, i, j int) float64 {
+// rowDistance returns the Euclidean distance between rows i and j of coordinates [n,k].
+func rowDistance(coordinates []float64, k, i, j int) float64 {
 	sum := 0.0
 	for axis := range k {
 		v := coordinates[i*k+axis] - coordinates[j*k+axis]
@@ -30,16 +30,17 @@ func apart(coordinates []float64, k, i, j int) float64 {
 	return math.Sqrt(sum)
 }
 
-// RefineMDS returns coordinates [n,k] near a local minimum of the stress of distances [n,n], found from
-// the given ones by majorisation (SMACOF, de Leeuw 1977): each of at most 1000 Guttman transforms
-// lowers the stress, until one takes off less than 1e-6 of it, or it is below 1e-10.
+// RefineMDS returns coordinates [n,k] near a local minimum of the stress of distances [n,n]. It starts
+// at the given coordinates and applies at most 1000 Guttman transforms (SMACOF, de Leeuw 1977). It
+// stops when a transform lowers the stress by less than a share of 1e-6, or when the stress is below
+// 1e-10.
 func RefineMDS(distances, coordinates []float64, n, k int) []float64 {
-	const rounds, least, enough = 1000, 1e-6, 1e-10
+	const maxRounds, minGain, minStress = 1000, 1e-6, 1e-10
 	x, next := mat.NewDense(n, k, append([]float64(nil), coordinates...)), mat.NewDense(n, k, nil)
 	b := mat.NewSymDense(n, nil)
 	stress := Stress(distances, coordinates, n, k)
-	for range rounds {
-		if stress < enough {
+	for range maxRounds {
+		if stress < minStress {
 			break
 		}
 		guttman(b, distances, x.RawMatrix().Data, k)
@@ -49,7 +50,7 @@ func RefineMDS(distances, coordinates []float64, n, k int) []float64 {
 			break
 		}
 		x, next = next, x
-		if stress-lower < least*stress {
+		if stress-lower < minGain*stress {
 			break
 		}
 		stress = lower
@@ -64,7 +65,7 @@ func guttman(b *mat.SymDense, distances, coordinates []float64, k int) {
 	for i := range n {
 		for j := range i {
 			v := 0.0
-			if d := apart(coordinates, k, i, j); d > 0 {
+			if d := rowDistance(coordinates, k, i, j); d > 0 {
 				v = distances[i*n+j] / d / float64(n)
 			}
 			b.SetSym(i, j, -v)

@@ -40,7 +40,7 @@ func distancesOf(points []float64, n, k int, factor func() float64) []float64 {
 	d := make([]float64, n*n)
 	for i := range n {
 		for j := range i {
-			d[i*n+j] = apart(points, k, i, j) * factor()
+			d[i*n+j] = rowDistance(points, k, i, j) * factor()
 			d[j*n+i] = d[i*n+j]
 		}
 	}

@@ -163,7 +163,7 @@ func nearestTokens(s *Sphere, r [3][3]float64) []int {
 	from := make([]int, len(s.points))
 	for side, tokens := range s.sides {
 		for _, i := range tokens {
-			at, least := turned(s.points[i], r, side == 1), math.Inf(1)
+			at, least := rotate(s.points[i], r, side == 1), math.Inf(1)
 			for _, j := range tokens {
 				p := s.points[j]
 				if d := length([3]float64{at[0] - p[0], at[1] - p[1], at[2] - p[2]}); d < least {

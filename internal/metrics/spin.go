@@ -8,25 +8,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Sphere holds tokens on a sphere around the origin, which spin tests turn; or on two, one for each
-// hemisphere of the brain, which turn as mirror images of each other (Alexander-Bloch et al. 2018).
+// Sphere holds tokens on a sphere around the origin, for spin tests (Alexander-Bloch et al. 2018). The
+// two hemispheres of the brain are two spheres, whose rotations mirror each other.
 type Sphere struct {
-	sides  [2][]int     // tokens of the left hemisphere (or of the only sphere), and of the right
+	sides  [2][]int     // tokens of the left hemisphere (or the only sphere) and of the right
 	points [][3]float64 // [n]
 }
 
-// evenRadius is the largest difference of a token's distance from the origin from the mean of all,
-// as a share of it.
-const evenRadius = 0.01
+// radiusTolerance is the largest accepted deviation of a token's radius from the mean radius, as a
+// share of the mean.
+const radiusTolerance = 0.01
 
-// NewSphere takes points [n][3] on a sphere around the origin. right says which are of the right
-// hemisphere; nil for one sphere.
+// NewSphere returns a Sphere of points [n][3]. right marks the points of the right hemisphere; nil
+// means one sphere. It returns an error where the points do not lie on a sphere around the origin.
 func NewSphere(points [][]float64, right []bool) (*Sphere, error) {
 	s := &Sphere{}
 	mean := 0.0
 	for i, at := range points {
 		if len(at) != 3 {
-			return nil, fmt.Errorf("token %d has %d coordinates: a sphere has 3", i, len(at))
+			return nil, fmt.Errorf("token %d has %d coordinates: want 3", i, len(at))
 		}
 		p := [3]float64(at)
 		s.points = append(s.points, p)
@@ -38,9 +38,9 @@ func NewSphere(points [][]float64, right []bool) (*Sphere, error) {
 		s.sides[side] = append(s.sides[side], i)
 	}
 	for i, p := range s.points {
-		if r := length(p); !(math.Abs(r-mean) <= evenRadius*mean) {
-			return nil, fmt.Errorf("token %d lies %.4g from the origin, and all on average %.4g: spins need "+
-				"points of one sphere around it", i, r, mean)
+		if r := length(p); !(math.Abs(r-mean) <= radiusTolerance*mean) {
+			return nil, fmt.Errorf("token %d lies %.4g from the origin, and the mean is %.4g: spins need "+
+				"points on one sphere around the origin", i, r, mean)
 		}
 	}
 	return s, nil
@@ -48,9 +48,9 @@ func NewSphere(points [][]float64, right []bool) (*Sphere, error) {
 
 func length(p [3]float64) float64 { return math.Sqrt(p[0]*p[0] + p[1]*p[1] + p[2]*p[2]) }
 
-// rotation returns an evenly distributed rotation made of nine standard normal numbers: the
-// orthogonal factor of their QR decomposition with a positive diagonal, its first column mirrored
-// where its determinant is -1.
+// rotation returns a uniformly distributed rotation made from nine standard normal numbers. It is the
+// orthogonal factor of their QR decomposition with a positive diagonal. Its first column is negated
+// where the determinant is -1.
 func rotation(normals []float64) [3][3]float64 {
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(3, 3, normals))
@@ -68,9 +68,9 @@ func rotation(normals []float64) [3][3]float64 {
 	return out
 }
 
-// turned returns point p times a rotation, or for the right hemisphere times its mirror image at
-// the plane x = 0.
-func turned(p [3]float64, r [3][3]float64, right bool) (out [3]float64) {
+// rotate returns point p times the rotation r. For the right hemisphere r is mirrored at the plane
+// x = 0.
+func rotate(p [3]float64, r [3][3]float64, right bool) (out [3]float64) {
 	for i := range 3 {
 		for j := range 3 {
 			v := p[i] * r[i][j]
@@ -83,14 +83,15 @@ func turned(p [3]float64, r [3][3]float64, right bool) (out [3]float64) {
 	return out
 }
 
-// spin returns for each token the one whose turned place is dealt to it: all tokens of a hemisphere
-// get one each, so that the sum of their distances is least.
+// spin rotates the tokens by r and matches the rotated tokens of each hemisphere one to one with its
+// tokens, so that the sum of their distances is minimal. It returns the rotated token that each token
+// is matched with.
 func (s *Sphere) spin(r [3][3]float64) []int {
 	from := make([]int, len(s.points))
 	for side, tokens := range s.sides {
 		cost := make([][]float64, len(tokens))
 		for _, token := range tokens {
-			at := turned(s.points[token], r, side == 1)
+			at := rotate(s.points[token], r, side == 1)
 			for i, other := range tokens {
 				p := s.points[other]
 				cost[i] = append(cost[i], length([3]float64{at[0] - p[0], at[1] - p[1], at[2] - p[2]}))
@@ -103,8 +104,8 @@ func (s *Sphere) spin(r [3][3]float64) []int {
 	return from
 }
 
-// Surrogate turns the sphere at random and deals each token the module of one that comes to lie
-// near it. Modules keep their sizes.
+// Surrogate returns a Surrogate that rotates the sphere at random and gives each token the module of
+// the rotated token matched with it. Modules keep their sizes.
 func (s *Sphere) Surrogate(w []float64, modules []int) Surrogate {
 	dealt := make([]int, len(modules))
 	return func(rng *rand.Rand) ([]float64, []int) {
@@ -119,13 +120,13 @@ func (s *Sphere) Surrogate(w []float64, modules []int) Surrogate {
 	}
 }
 
-// assign returns for each row of a square matrix of costs the column that it gets, no two rows the
-// same, so that the sum of costs is least (Kuhn 1955; by shortest augmenting paths, Jonker and
-// Volgenant 1987).
+// assign returns the column assigned to each row of a square cost matrix. Each column is assigned once
+// and the sum of the costs is minimal (Kuhn 1955; by shortest augmenting paths, Jonker and Volgenant
+// 1987).
 func assign(cost [][]float64) []int {
 	n := len(cost)
-	u, v := make([]float64, n+1), make([]float64, n+1) // potentials of rows and columns, which count from 1
-	row, way := make([]int, n+1), make([]int, n+1)     // of each column: its row, and the column before it
+	u, v := make([]float64, n+1), make([]float64, n+1) // potentials of rows and columns, counted from 1
+	row, way := make([]int, n+1), make([]int, n+1)     // row and predecessor of each column
 	for i := 1; i <= n; i++ {
 		least, done := make([]float64, n+1), make([]bool, n+1)
 		for j := range least {

@@ -198,14 +198,14 @@ func TestTablesRefuse(t *testing.T) {
 		want string
 		err  error
 	}{
-		{"all rows are the same", same},
-		{"no distances between 1 tokens", second(ClassicalMDS([]float64{0}, 1, 1))},
-		{"no distances between 2 tokens", second(ClassicalMDS([]float64{0, 1, 1, 0}, 2, 0))},
+		{"all rows are equal", same},
+		{"1 distances between 1 tokens", second(ClassicalMDS([]float64{0}, 1, 1))},
+		{"4 distances between 2 tokens", second(ClassicalMDS([]float64{0, 1, 1, 0}, 2, 0))},
 		{"1 numbers are no matrix of 1 x 1", second(ToeplitzR2([]float64{1}, 1))},
 		{"3 numbers are no matrix of 2 x 2", second(ToeplitzR2([]float64{1, 2, 3}, 2))},
 		{"element (1, 0) is NaN", second(ToeplitzR2([]float64{1, 2, nan, 4}, 2))},
 		{"element (0, 1) is +Inf", second(ToeplitzR2([]float64{1, inf, 3, 4}, 2))},
-		{"all elements are the same", second(ToeplitzR2([]float64{3, 3, 3, 3}, 2))},
+		{"all elements are equal", second(ToeplitzR2([]float64{3, 3, 3, 3}, 2))},
 		{"3 numbers are no table of 2 x 2", second(Gram([]float64{1, 2, 3}, 2, 2))},
 		{"no table of 0 x 1", second(Gram(nil, 0, 1))},
 		{"no table of 1 x 0", second(Gram(nil, 1, 0))},
@@ -217,7 +217,7 @@ func TestTablesRefuse(t *testing.T) {
 		{"none below 0", compare(map1(.5, .5), map1(1.5, -.5), 1, 1, 2)},
 		{"sum to 1.5 and 1", compare(map1(1, .5), map1(.5, .5), 1, 1, 2)},
 		{"sum to 1 and 1.5", compare(map1(.5, .5), map1(1, .5), 1, 1, 2)},
-		{"over 1 and 2", second(jsd([]float64{1}, []float64{.5, .5}))},
+		{"of 1 and 2 weights", second(jsd([]float64{1}, []float64{.5, .5}))},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("case %d: %v, want %q", i, c.err, c.want)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ToeplitzR2 returns how much of the variance of the elements of a matrix [n,n] the best-fitting
-// Toeplitz matrix explains, R^2 = 1 - RSS/TSS (Wennberg and Henter 2021, appendix B): 1 where
-// elements depend on the difference of their indices alone. The best-fitting Toeplitz matrix has
-// the mean of each diagonal.
+// ToeplitzR2 returns the share of the variance of the elements of m [n,n] that the best-fitting
+// Toeplitz matrix explains, R^2 = 1 - RSS/TSS (Wennberg and Henter 2021, appendix B). It is 1 where
+// elements depend only on the difference of their indices. The best-fitting Toeplitz matrix holds the
+// mean of each diagonal.
 func ToeplitzR2(m []float64, n int) (float64, error) {
 	if n < 2 || len(m) != n*n {
 		return 0, fmt.Errorf("metrics: %d numbers are no matrix of %d x %d", len(m), n, n)
@@ -35,13 +35,13 @@ func ToeplitzR2(m []float64, n int) (float64, error) {
 		}
 	}
 	if tss == 0 {
-		return 0, errors.New("metrics: all elements are the same: there is no variance to explain")
+		return 0, errors.New("metrics: all elements are equal: there is no variance to explain")
 	}
 	return 1 - rss/tss, nil
 }
 
-// Gram returns the inner products E E^T [n,n] of the rows of a table [n,d], whose Toeplitzness says
-// whether an encoding is translation invariant (Wennberg and Henter 2021, section 3.1).
+// Gram returns the inner products E E^T [n,n] of the rows of a table E [n,d]. An encoding is
+// translation invariant where this matrix is Toeplitz (Wennberg and Henter 2021, section 3.1).
 func Gram(table []float64, n, d int) ([]float64, error) {
 	if n < 1 || d < 1 || len(table) != n*d {
 		return nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(table), n, d)

@@ -1,5 +1,5 @@
-// Package paper holds the paper's own facts: seeds, encodings, grids of σ, and printed numbers. The
-// paper is Ito et al., arXiv 2406.08272.
+// Package paper holds the facts of the paper (Ito et al., arXiv 2406.08272): seeds, encodings, grids of
+// σ and printed numbers.
 package paper
 
 import (
@@ -18,8 +18,8 @@ func Seeds() []uint64 {
 
 // The encodings of Table 1 that the text compares.
 const (
-	Learned = "learn-0.2" // the only one with a σ
-	Truth   = "2d-fixed"  // has the true positions
+	Learned = "learn-0.2" // the only learned encoding of Table 1
+	Truth   = "2d-fixed"  // encodes the true positions
 )
 
 // Encodings returns the eight encodings of Table 1 in its order, from 2d-fixed and learn-0.2 to
@@ -54,7 +54,7 @@ func OptimizerSigmas() []float64 {
 // MaskedSigmas returns the σ of masked prediction.
 func MaskedSigmas() []float64 { return sigmasOf(MaskedEncodings()) }
 
-// sigmasOf returns the σ of those encodings that are learned.
+// sigmasOf returns the σ of the learned encodings.
 func sigmasOf(encodings []string) (sigmas []float64) {
 	for _, pe := range encodings {
 		if sigma, isLearned := strings.CutPrefix(pe, "learn-"); isLearned {
@@ -67,7 +67,7 @@ func sigmasOf(encodings []string) (sigmas []float64) {
 //go:embed printed.csv
 var printedCSV string
 
-// Number is a mean and SD of a table, over one model for each of Seeds.
+// Number is a cell of a printed table: a mean and SD over one model for each of Seeds.
 type Number struct {
 	Table    string // 1, A2, ... A6
 	PE       string // 2d-fixed, learn-0.2

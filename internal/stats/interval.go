@@ -19,30 +19,31 @@ func MeanInterval(x []float64, level float64) (Interval, error) {
 	if err := check("x", x, 2); err != nil {
 		return Interval{}, err
 	}
-	return around(Mean(x), SD(x)/math.Sqrt(float64(len(x))), float64(len(x)-1), level)
+	return studentInterval(Mean(x), SD(x)/math.Sqrt(float64(len(x))), float64(len(x)-1), level)
 }
 
-// WelchInterval returns Welch's confidence interval of the difference of two means, x less y.
+// WelchInterval returns Welch's confidence interval of the difference x - y of two means.
 func WelchInterval(x, y Summary, level float64) (Interval, error) {
 	test, err := WelchTFrom(x, y)
 	if err != nil {
 		return Interval{}, err
 	}
 	se := math.Hypot(x.SD/math.Sqrt(float64(x.N)), y.SD/math.Sqrt(float64(y.N)))
-	return around(x.Mean-y.Mean, se, test.DF, level)
+	return studentInterval(x.Mean-y.Mean, se, test.DF, level)
 }
 
-// around returns the interval of t(df) about a centre.
-func around(centre, se, df, level float64) (Interval, error) {
+// studentInterval returns the confidence interval of Student's t with df degrees of freedom around a
+// centre.
+func studentInterval(centre, se, df, level float64) (Interval, error) {
 	if !(level > 0 && level < 1) {
-		return Interval{}, fmt.Errorf("level %g: want a share above 0 and below 1", level)
+		return Interval{}, fmt.Errorf("level %g: want a number above 0 and below 1", level)
 	}
 	half := se * distuv.StudentsT{Sigma: 1, Nu: df}.Quantile((1+level)/2)
 	return Interval{Low: centre - half, High: centre + half, Level: level}, nil
 }
 
-// Quantile returns the q-quantile of sorted numbers, linear between neighbours, as numpy.quantile
-// does.
+// Quantile returns the q-quantile of sorted numbers with linear interpolation, as numpy.quantile does.
+// It returns NaN for no numbers and for a q outside 0 to 1.
 func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 || !(q >= 0 && q <= 1) {
 		return math.NaN()
@@ -52,6 +53,6 @@ func Quantile(sorted []float64, q float64) float64 {
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]
 	}
-	a, b := sorted[i]/2, sorted[i+1]/2 // halves, whose difference does not overflow
+	a, b := sorted[i]/2, sorted[i+1]/2 // the difference of halves does not overflow
 	return 2 * (a + (at-float64(i))*(b-a))
 }

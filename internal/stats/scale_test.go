@@ -84,16 +84,16 @@ func TestRoundingIsNoSpread(t *testing.T) {
 		name, want string
 		err        error
 	}{
-		{"equal differences", "all the same, but for rounding",
+		{"equal differences", "all equal up to rounding",
 			second(PairedT([]float64{0.3, 0.4, 0.5}, []float64{0.2, 0.3, 0.4}))},
-		{"of 1e200", "all the same, but for rounding",
+		{"of 1e200", "all equal up to rounding",
 			second(PairedT([]float64{0.3e200, 0.4e200, 0.5e200}, []float64{0.2e200, 0.3e200, 0.4e200}))},
-		{"of 1/3", "all the same, but for rounding",
+		{"of 1/3", "all equal up to rounding",
 			second(PairedT([]float64{4.0 / 3, 7.0 / 3, 100.0 / 3}, []float64{1, 2, 33}))},
 		{"equal ranks", "y is constant", second(Spearman([]float64{1, 2, 3}, []float64{3, 3, 3}))},
 		{"flat groups", "no group varies",
 			second(ANOVA([]float64{sum(0.1, 0.2), 0.3}, []float64{0.5, 0.5}, []float64{2}))},
-		{"F beyond float64", "no value in float64", second(ANOVA([]float64{0, 1e-200}, []float64{1e200, 1e200}))},
+		{"F beyond float64", "overflows float64", second(ANOVA([]float64{0, 1e-200}, []float64{1e200, 1e200}))},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, c.err, c.want)
@@ -168,7 +168,7 @@ func TestMessages(t *testing.T) {
 			Spearman([]float64{1, 2, 3}, []float64{1, math.Inf(1), 3})),
 		"x has 2 numbers and y 3: pairs are needed": second(
 			PairedT([]float64{1, 2}, []float64{1, 2, 3})),
-		"neither x nor y varies: there is nothing to test against": second(
+		"neither x nor y varies: there is no variance to test against": second(
 			WelchTFrom(Summary{1, 0, 2}, Summary{2, 0, 2})),
 		"y is a group of 1 with mean 2 and SD 1: at least 2 numbers with a mean": second(
 			WelchTFrom(Summary{1, 1, 2}, Summary{2, 1, 1})),

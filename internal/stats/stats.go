@@ -1,12 +1,11 @@
-// Package stats compares groups of numbers, such as the accuracies of runs that differ in one
-// setting: correlations, t-tests, analysis of variance, correction for many tests,
-// intervals. Each test gives its statistic, its degrees of freedom and its two-sided p-value, also
-// where that is far below the rounding of 1.
+// Package stats compares groups of numbers, such as the accuracies of runs that differ in one setting.
+// It has correlations, t-tests, analysis of variance, correction for multiple tests and confidence
+// intervals. Each test returns its statistic, its degrees of freedom and its two-sided p-value, which
+// is accurate also far below 1e-16.
 //
-// It imports gonum's special functions and package wording. Input that has no answer (too
-// few numbers, no variance, differences that are rounding alone, a NaN) is an error that says so,
-// never a NaN or a panic; messages call the inputs x and y, and groups by their number from 1.
-// Numbers may be of any size. Results agree with scipy 1.10.
+// Tests return an error for input without an answer: too few numbers, no variance, differences that
+// are rounding alone, NaN. Messages call the inputs x and y, and count groups from 1. Numbers may have
+// any magnitude. Results agree with scipy 1.10.
 package stats
 
 import (
@@ -24,45 +23,46 @@ import (
 // Test is the outcome of a test of a hypothesis.
 type Test struct {
 	Statistic float64 `json:"statistic"`
-	DF        float64 `json:"df"`            // degrees of freedom; of an F test those between groups
-	DF2       float64 `json:"df2,omitempty"` // of an F test those within groups
-	P         float64 `json:"p"`             // two-sided; of an F test the upper tail
-	N         int     `json:"n"`             // numbers, or pairs of them
+	DF        float64 `json:"df"`            // degrees of freedom; between groups for an F test
+	DF2       float64 `json:"df2,omitempty"` // degrees of freedom within groups, F test only
+	P         float64 `json:"p"`             // two-sided; upper tail for an F test
+	N         int     `json:"n"`             // count of numbers or pairs
 }
 
-// Mean returns the mean of x; NaN for none.
+// Mean returns the mean of x, NaN for an empty x.
 func Mean(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
 	e := exponent(x)
-	return math.Ldexp(plainMean(times(x, -e)), e)
+	return math.Ldexp(plainMean(scaled(x, -e)), e)
 }
 
-// plainMean is Mean of numbers whose sum does not overflow.
+// plainMean returns the mean of numbers whose sum does not overflow.
 func plainMean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += v
 	}
 	mean := sum / float64(len(x))
-	rest := 0.0 // what rounding left
+	rest := 0.0 // rounding error of the sum
 	for _, v := range x {
 		rest += v - mean
 	}
 	return mean + rest/float64(len(x))
 }
 
-// SD returns the standard deviation of a sample (divided by n-1); NaN for fewer than two numbers.
+// SD returns the standard deviation of a sample, with divisor n-1. It is NaN for fewer than two
+// numbers.
 func SD(x []float64) float64 {
 	if len(x) < 2 {
 		return math.NaN()
 	}
 	e := exponent(x)
-	return math.Ldexp(math.Sqrt(squares(times(x, -e))/float64(len(x)-1)), e)
+	return math.Ldexp(math.Sqrt(squares(scaled(x, -e))/float64(len(x)-1)), e)
 }
 
-// squares returns the sum of squared differences from the mean, of numbers whose squares do not
+// squares returns the sum of the squared differences from the mean. The squares of x must not
 // overflow.
 func squares(x []float64) float64 {
 	mean, sum := plainMean(x), 0.0
@@ -72,8 +72,8 @@ func squares(x []float64) float64 {
 	return sum
 }
 
-// check returns an error where x, which messages call name, has fewer than least numbers, or one
-// that is not finite.
+// check returns an error where x has fewer than least numbers or one that is not finite. Messages call
+// x by name.
 func check(name string, x []float64, least int) error {
 	if len(x) < least {
 		return fmt.Errorf("%s has %s: at least %d are needed", name, wording.Count(len(x), "number"), least)
@@ -96,18 +96,18 @@ func checkPairs(x, y []float64, least int) error {
 	return errors.Join(check("x", x, least), check("y", y, least))
 }
 
-// errBeyond is the error of groups that differ more than 1e308 times as much as they vary.
-var errBeyond = errors.New("the numbers vary so little beside their size that the test has no value in float64")
+// errOverflow is returned for groups that differ more than 1e308 times as much as they vary.
+var errOverflow = errors.New("the numbers vary so little relative to their size that the statistic overflows float64")
 
-// known refuses a statistic beyond float64.
-func known(t Test) (Test, error) {
+// finite returns t, or errOverflow where its statistic lies outside float64.
+func finite(t Test) (Test, error) {
 	if math.IsInf(t.Statistic, 0) || math.IsNaN(t.Statistic) || math.IsNaN(t.P) || math.IsNaN(t.DF) {
-		return Test{}, errBeyond
+		return Test{}, errOverflow
 	}
 	return t, nil
 }
 
-// tailT returns the two-sided p-value of a t with df degrees of freedom.
+// tailT returns the two-sided p-value of Student's t with df degrees of freedom.
 func tailT(t, df float64) float64 {
 	switch {
 	case math.IsNaN(t) || math.IsNaN(df):
@@ -118,14 +118,14 @@ func tailT(t, df float64) float64 {
 	return mathext.RegIncBeta(df/2, 0.5, df/(df+t*t))
 }
 
-// correlation returns the correlation of numbers [n] of mean 0.
+// correlation returns the correlation of dx and dy [n], which have mean 0.
 func correlation(dx, dy []float64) Test {
 	var xx, yy, xy float64
 	for i := range dx {
 		xx, yy, xy = xx+dx[i]*dx[i], yy+dy[i]*dy[i], xy+dx[i]*dy[i]
 	}
 	r := xy / math.Sqrt(xx) / math.Sqrt(yy)
-	if xx == yy { // no roots, whose rounding makes less of 1
+	if xx == yy { // without roots, whose rounding would give less than 1
 		r = xy / xx
 	}
 	r = min(1, max(-1, r))
@@ -133,8 +133,8 @@ func correlation(dx, dy []float64) Test {
 	return Test{Statistic: r, DF: df, P: tailT(r*math.Sqrt(df/((1-r)*(1+r))), df), N: len(dx)}
 }
 
-// Spearman returns the correlation of the ranks of pairs, ties sharing their mean rank, with the
-// p-value by Student's t.
+// Spearman returns the rank correlation of x and y, with the p-value by Student's t. Equal numbers
+// share their mean rank.
 func Spearman(x, y []float64) (Test, error) {
 	if err := checkPairs(x, y, 3); err != nil {
 		return Test{}, err
@@ -147,9 +147,9 @@ func Spearman(x, y []float64) (Test, error) {
 	return correlation(centredRanks(x), centredRanks(y)), nil
 }
 
-// centredRanks returns twice the difference of each number's rank from the mean rank; equal numbers
-// share their mean rank. These are whole numbers, so that sums of their products are exact and
-// numbers in the same order correlate with exactly 1.
+// centredRanks returns twice the difference of each number's rank from the mean rank. Equal numbers
+// share their mean rank. The results are integers, so that sums of their products are exact and
+// numbers in the same order have a correlation of exactly 1.
 func centredRanks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {
@@ -181,21 +181,21 @@ func PairedT(x, y []float64) (Test, error) {
 		a, b := math.Ldexp(x[i], -e), math.Ldexp(y[i], -e)
 		d[i], size[i] = a-b, math.Abs(a)+math.Abs(b)
 	}
-	if flat(d, size) {
-		return Test{}, errors.New("the differences of x and y are all the same, but for rounding: " +
-			"there is nothing to test against")
+	if isConstantWithin(d, size) {
+		return Test{}, errors.New("the differences of x and y are all equal up to rounding: " +
+			"there is no variance to test against")
 	}
 	t, df := Mean(d)/(SD(d)/math.Sqrt(float64(len(d)))), float64(len(d)-1)
-	return known(Test{Statistic: t, DF: df, P: tailT(t, df), N: len(d)})
+	return finite(Test{Statistic: t, DF: df, P: tailT(t, df), N: len(d)})
 }
 
-// Summary has the numbers that a paper prints of a group.
+// Summary holds the mean, SD and size of a group, as printed in papers.
 type Summary struct {
 	Mean, SD float64
 	N        int
 }
 
-// WelchTFrom tests whether two groups, of variances that may differ, have the same mean: Welch's t.
+// WelchTFrom tests whether two groups have the same mean, by Welch's t. Their variances may differ.
 func WelchTFrom(x, y Summary) (Test, error) {
 	for i, s := range []Summary{x, y} {
 		if sum := s.Mean + s.SD; s.N < 2 || sum-sum != 0 || s.SD < 0 {
@@ -204,14 +204,14 @@ func WelchTFrom(x, y Summary) (Test, error) {
 		}
 	}
 	if x.SD == 0 && y.SD == 0 {
-		return Test{}, errors.New("neither x nor y varies: there is nothing to test against")
+		return Test{}, errors.New("neither x nor y varies: there is no variance to test against")
 	}
-	e := exponent([]float64{x.SD, y.SD}) // of the SDs alone: their squares must neither overflow nor vanish
+	e := exponent([]float64{x.SD, y.SD}) // the squares of the SDs must neither overflow nor underflow
 	sx, sy := math.Ldexp(x.SD, -e), math.Ldexp(y.SD, -e)
 	a, b := sx*sx/float64(x.N), sy*sy/float64(y.N)
 	t := (math.Ldexp(x.Mean, -e) - math.Ldexp(y.Mean, -e)) / math.Sqrt(a+b)
 	df := (a + b) * (a + b) / (a*a/float64(x.N-1) + b*b/float64(y.N-1))
-	return known(Test{Statistic: t, DF: df, P: tailT(t, df), N: x.N + y.N})
+	return finite(Test{Statistic: t, DF: df, P: tailT(t, df), N: x.N + y.N})
 }
 
 // ANOVA tests whether groups have the same mean (one-way analysis of variance).
@@ -219,7 +219,7 @@ func ANOVA(groups ...[]float64) (Test, error) {
 	if len(groups) < 2 {
 		return Test{}, fmt.Errorf("%s: at least two are needed", wording.Count(len(groups), "group"))
 	}
-	n, flatOnes := 0, 0
+	n, constant := 0, 0
 	for i, g := range groups {
 		if len(g) == 0 {
 			return Test{}, fmt.Errorf("group %d has no numbers: leave it out", i+1)
@@ -228,37 +228,37 @@ func ANOVA(groups ...[]float64) (Test, error) {
 			return Test{}, err
 		}
 		n += len(g)
-		if constant(g) {
-			flatOnes++
+		if isConstant(g) {
+			constant++
 		}
 	}
-	if flatOnes == len(groups) {
-		return Test{}, errors.New("no group varies but for rounding: there is nothing to test against")
+	if constant == len(groups) {
+		return Test{}, errors.New("no group varies by more than rounding: there is no variance to test against")
 	}
 	e := exponent(groups...)
 	var all []float64
 	within := 0.0
-	scaled := make([][]float64, len(groups))
+	scaledGroups := make([][]float64, len(groups))
 	for i, g := range groups {
-		scaled[i] = times(g, -e)
-		all = append(all, scaled[i]...)
-		within += squares(scaled[i])
+		scaledGroups[i] = scaled(g, -e)
+		all = append(all, scaledGroups[i]...)
+		within += squares(scaledGroups[i])
 	}
 	df, df2 := float64(len(groups)-1), float64(n-len(groups))
 	mean, between := plainMean(all), 0.0
-	for _, g := range scaled {
+	for _, g := range scaledGroups {
 		d := plainMean(g) - mean
 		between += float64(len(g)) * d * d
 	}
-	t, err := known(Test{Statistic: (between / df) / (within / df2), DF: df, DF2: df2, N: n})
+	t, err := finite(Test{Statistic: (between / df) / (within / df2), DF: df, DF2: df2, N: n})
 	if err == nil {
 		t.P = mathext.RegIncBeta(df2/2, df/2, df2/(df2+df*t.Statistic))
 	}
 	return t, err
 }
 
-// Holm returns p-values corrected for their number (Holm 1979): the chance that any true hypothesis
-// among them is rejected stays below the level that they are compared with.
+// Holm returns p-values corrected for multiple tests (Holm 1979). The probability that any true null
+// hypothesis is rejected at a level is then at most that level.
 func Holm(p []float64) ([]float64, error) {
 	order := make([]int, len(p))
 	for i, v := range p {

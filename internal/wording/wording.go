@@ -1,5 +1,5 @@
-// Package wording words what the program says to people: counted nouns, lists, names that were probably meant,
-// and commands to copy. It imports the standard library only.
+// Package wording formats text for messages: counted nouns, lists, suggestions for misspelt names and
+// quoted shell words.
 package wording
 
 import (
@@ -16,16 +16,16 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// List returns texts joined by commas, at most so many, and the number of the others.
-func List(most int, texts []string) string {
-	if len(texts) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), len(texts)-most)
+// List joins the first limit texts by commas and appends the number of the others.
+func List(limit int, texts []string) string {
+	if len(texts) > limit {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts[:limit], ", "), len(texts)-limit)
 	}
 	return strings.Join(texts, ", ")
 }
 
-// Nearest returns the candidate closest to name by edit distance, or "" where none is close: more than
-// a third of the letters, and more than one, would have to change.
+// Nearest returns the candidate closest to name by edit distance, or "" where none is close. A close
+// candidate differs in one letter or in at most a third of the letters.
 func Nearest(name string, candidates []string) string {
 	best, limit := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
@@ -44,8 +44,8 @@ func Hint(name string, candidates []string) string {
 	return ""
 }
 
-// distance returns the edit distance of a and b in bytes, in which two neighbours that changed places
-// count as one edit (optimal string alignment: Damerau 1964, each byte edited once).
+// distance returns the edit distance of a and b in bytes. Swapping two neighbours counts as one edit
+// (optimal string alignment; Damerau 1964).
 func distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -68,13 +68,13 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// plain matches words that need no quoting, in #SBATCH lines and in bash.
+// plain matches words that need no quotes in #SBATCH lines and in bash.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%=,+-]+$`)
 
-// IsPlain reports whether a word is the same with and without quotes.
+// IsPlain reports whether a word needs no quotes.
 func IsPlain(word string) bool { return plain.MatchString(word) }
 
-// Quote returns text as bash takes it for one word.
+// Quote returns text quoted as one bash word.
 func Quote(text string) string {
 	if IsPlain(text) {
 		return text

@@ -12,31 +12,31 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// listFile lists the files of a report, one a line.
+// listFile names the file that lists the files of a report, one per line.
 const listFile = ".made"
 
-// directory is a folder that a report is written to again and again: it removes the files of an
-// earlier report that the new one does not have, and nothing else.
+// directory is the folder of a report, which a later report may overwrite. It removes the files of the
+// earlier report that the new one lacks, and no others.
 type directory struct {
 	root    string
-	earlier []string // files of the report before
-	written []string // files of this one
+	earlier []string // files of the earlier report
+	written []string // files of this report
 }
 
-// refusedError says that the directory holds something else. It matches fs.ErrExist.
+// refusedError is the error for a directory that holds no report. It matches fs.ErrExist.
 type refusedError string
 
 func (r refusedError) Error() string      { return string(r) }
 func (refusedError) Is(target error) bool { return target == fs.ErrExist }
 
-// openDirectory creates the directory where there is none. It refuses one that holds a run, or a page that
-// torchpe did not write, with an error that matches fs.ErrExist.
+// openDirectory opens a directory for a report and creates it if needed. It returns an error that matches
+// fs.ErrExist for a directory that holds a run or a page that torchpe did not write.
 func openDirectory(dir string) (*directory, error) {
 	if hasFile(dir, "config.json") {
 		return nil, refusedError(dir + " is a run directory: name another one with --out")
 	}
 	text, err := atomicfile.ReadFile(filepath.Join(dir, listFile))
-	// reports had no list once
+	// reports of early versions have report.json and no list
 	if errors.Is(err, fs.ErrNotExist) && hasFile(dir, "index.html") && !hasFile(dir, "report.json") {
 		return nil, refusedError(dir + " has an index.html that torchpe did not make: remove it, or " +
 			"name another --out")
@@ -55,17 +55,16 @@ func hasFile(dir, name string) bool {
 	return err == nil
 }
 
-// file returns the path for a file of that name, and records it as one of the page.
+// file returns the path of a file of the report and records its name.
 func (d *directory) file(name string) string {
 	d.written = append(d.written, name)
 	return filepath.Join(d.root, name)
 }
 
-// close removes files of an earlier report that this one does not have, and writes the list of this
-// one's.
+// close removes files of the earlier report that this one lacks, and writes the list of files.
 func (d *directory) close() error {
 	for _, name := range d.earlier {
-		// a list that somebody edited leads nowhere else
+		// an edited list must not lead outside the directory
 		if name != filepath.Base(name) || slices.Contains(d.written, name) {
 			continue
 		}

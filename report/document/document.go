@@ -1,6 +1,6 @@
-// Package document writes the items of a report, figures and tables, to a directory: each figure as
-// PDF, SVG and PNG with its numbers as CSV, each table as CSV, LaTeX, Markdown, HTML and JSON, and
-// index.html with all of them. Files of an earlier report that the new one lacks are removed.
+// Package document writes the figures and tables of a report to a directory. It writes each figure as
+// PDF, SVG and PNG with its numbers as CSV, each table as CSV, LaTeX, Markdown, HTML and JSON, and an
+// index.html of all of them. It removes files of an earlier report that the new one lacks.
 package document
 
 import (
@@ -17,26 +17,26 @@ import (
 
 // Item is one table or figure of a report, with the numbers that it shows.
 type Item struct {
-	ID      string // of its files: fig2, table_a3
+	ID      string // name of its files, such as fig2 or table_a3
 	Section string
 	Title   string
 	Caption string
 	Figure  *figure.Figure // nil for a table
-	Panels  []figure.Row   // its panels, line by line
-	Groups  []string       // names of the legend below them; none where empty
-	Undrawn error          // why a figure could not be drawn; its numbers are written all the same
-	Tables  []Named        // the table itself, or a figure's numbers
-	Missing []page.Result
+	Panels  []figure.Row   // panels of the figure, row by row
+	Groups  []string       // names of the legend below the panels; may be empty
+	Undrawn error          // error of drawing the figure; its numbers are still written
+	Tables  []Named        // the tables, or the numbers of the figure
+	Missing []page.Result  // results that the item needs and the runs lack
 }
 
-// Named is a table with the name of its files.
+// Named is a table and the name of its files.
 type Named struct {
 	Name string
 	table.Table
 }
 
-// Compose draws the item's Panels on a page, a panel a line where they have no room beside each other.
-// Undrawn says why where that fails too.
+// Compose sets Figure to the Panels drawn on a page. If panels do not fit side by side, it draws one per
+// row. If that fails too, it sets Undrawn to the error.
 func (item *Item) Compose(on figure.Page) {
 	on.Rows = item.Panels
 	if item.Figure, item.Undrawn = figure.Compose(on); item.Undrawn == nil {
@@ -53,12 +53,12 @@ func (item *Item) Compose(on figure.Page) {
 	}
 }
 
-// figureFormats are the formats of each figure; the page shows the SVG.
+// figureFormats lists the formats of the files of a figure.
 var figureFormats = []string{"pdf", "svg", "png"}
 
-// Written says what a report has.
+// Written summarises a written report.
 type Written struct {
-	Index           string // the page
+	Index           string // path of index.html
 	Figures, Tables int
 	Notes           []string
 }
@@ -66,25 +66,25 @@ type Written struct {
 // Document is a report that is being written.
 type Document struct {
 	page.Page
-	Panels          bool // write each panel by itself too, as wide as a column where it fits: fig2_b.pdf
-	Figures, Tables int  // that were written
+	Panels          bool // also writes each panel to files such as fig2_b.pdf, one column wide if it fits
+	Figures, Tables int  // number of figures and tables written
 
 	files      *directory
-	missing    []page.Result // of items that have nothing else
-	emptyItems int           // such items
+	missing    []page.Result // missing results of empty items
+	emptyItems int           // items without a figure or table
 }
 
-// Open starts a report in a directory. It refuses one that holds something else with an error that
-// matches fs.ErrExist.
+// Open starts a report in a directory. It returns an error that matches fs.ErrExist if the directory holds
+// something else.
 func Open(dir, title string) (*Document, error) {
 	files, err := openDirectory(dir)
 	return &Document{Page: page.Page{Title: title}, files: files}, err
 }
 
-// File returns the path for a file of the report.
+// File returns the path of a file of the report and records its name.
 func (d *Document) File(name string) string { return d.files.file(name) }
 
-// Section returns the section of that title, the last one of the page or a new one.
+// Section returns the last section of the page if it has this title, else a new section.
 func (d *Document) Section(title string) *page.Section {
 	if n := len(d.Sections); n > 0 && d.Sections[n-1].Title == title {
 		return &d.Sections[n-1]
@@ -94,7 +94,7 @@ func (d *Document) Section(title string) *page.Section {
 	return &d.Sections[len(d.Sections)-1]
 }
 
-// Add writes the files of an item, adds it to its section, and returns the names of the files.
+// Add writes the files of an item and adds it to its section. It returns the names of the files.
 func (d *Document) Add(item Item) (files []string, err error) {
 	if item.Figure == nil && item.Tables == nil {
 		d.emptyItems++
@@ -120,7 +120,7 @@ func (d *Document) Add(item Item) (files []string, err error) {
 	}
 	if item.Missing != nil {
 		to.Items = append(to.Items, page.Missing{Results: item.Missing,
-			Title: fmt.Sprintf("%s that these runs lack for it", wording.Count(len(item.Missing), "result"))})
+			Title: fmt.Sprintf("%s missing from these runs", wording.Count(len(item.Missing), "result"))})
 	}
 	return files, err
 }
@@ -156,7 +156,7 @@ func (d *Document) addFigure(item Item, to *page.Section, files *[]string) error
 	return d.addPanels(item, files)
 }
 
-// addUndrawn says why a figure is not there, with links to its numbers.
+// addUndrawn adds the error of a figure that could not be drawn, with links to its numbers.
 func (d *Document) addUndrawn(item Item, to *page.Section, files *[]string) error {
 	links, err := d.addNumbers(item, files)
 	to.Items = append(to.Items, page.List{Title: item.Title,
@@ -197,7 +197,7 @@ func (d *Document) addTable(title string, t Named, to *page.Section, files *[]st
 	return nil
 }
 
-// addPanels writes each panel of a figure by itself, named by its letter.
+// addPanels writes each panel of a figure to its own files, named by its letter.
 func (d *Document) addPanels(item Item, files *[]string) error {
 	k := 0
 	for _, row := range item.Panels {
@@ -224,7 +224,7 @@ func (d *Document) addPanels(item Item, files *[]string) error {
 	return nil
 }
 
-// Finish lists what was left out, closes the report, and says what it has.
+// Finish adds a section that lists what was left out, closes the report and returns its summary.
 func (d *Document) Finish(leftOut []string) (Written, error) {
 	if leftOut != nil {
 		to := d.Section("Left out")
@@ -234,8 +234,8 @@ func (d *Document) Finish(leftOut []string) (Written, error) {
 		Tables: d.Tables, Notes: leftOut}, d.Close()
 }
 
-// Close writes index.html, with what no item could be made of folded away at its end, and removes
-// files of an earlier report.
+// Close writes index.html, whose last section lists the items that could not be made, and removes files
+// of the earlier report.
 func (d *Document) Close() error {
 	if d.emptyItems > 0 {
 		to := d.Section("Not made")

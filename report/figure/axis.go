@@ -17,11 +17,11 @@ type axis struct {
 	label  string
 	lo, hi float64
 	log    bool
-	whole  bool // the data are whole numbers, and so are the ticks
+	whole  bool // the data are integers, so ticks are integers too
 }
 
-// rangeOf returns an axis over one or more finite values. Equal values get a range about them. It
-// adds the share pad of the range at both ends.
+// rangeOf returns an axis over one or more finite values. It adds the share pad of the range at both
+// ends. Equal values get a range around them.
 func rangeOf(label string, values []float64, pad float64, log bool) axis {
 	a := axis{label: label, lo: math.Inf(1), hi: math.Inf(-1), log: log}
 	for _, v := range values {
@@ -31,34 +31,34 @@ func rangeOf(label string, values []float64, pad float64, log bool) axis {
 		if a.hi/a.lo < 1.0001 {
 			a.lo, a.hi = a.lo/2, a.hi*2
 		}
-		by := math.Pow(a.hi/a.lo, pad)
-		a.lo, a.hi = a.lo/by, a.hi*by
+		factor := math.Pow(a.hi/a.lo, pad)
+		a.lo, a.hi = a.lo/factor, a.hi*factor
 		return a
 	}
 	if size := max(math.Abs(a.lo), math.Abs(a.hi)); a.hi-a.lo <= 1e-9*size || a.hi == a.lo {
-		by := 0.5
+		half := 0.5
 		if size > 0 {
-			by = 0.05 * size
+			half = 0.05 * size
 		}
-		a.lo, a.hi = a.lo-by, a.hi+by
+		a.lo, a.hi = a.lo-half, a.hi+half
 	}
 	a.lo, a.hi = a.lo-pad*(a.hi-a.lo), a.hi+pad*(a.hi-a.lo)
 	return a
 }
 
-// leastSpan is the least range of the y axis of lines and boxes, as a share of the largest number on
-// it: smaller differences, such as those of seeds, would fill the panel and look like effects.
-const leastSpan = 0.1
+// minSpan is the smallest range of the y axis of lines and boxes, as a share of the largest magnitude
+// on it. A smaller range would let differences between seeds fill the panel and look like effects.
+const minSpan = 0.1
 
-// widened returns a with at least that range.
+// widened returns a with a range of at least minSpan.
 func (a axis) widened() axis {
 	if a.log {
 		return a
 	}
-	return a.atLeast(leastSpan * max(math.Abs(a.lo), math.Abs(a.hi)))
+	return a.atLeast(minSpan * max(math.Abs(a.lo), math.Abs(a.hi)))
 }
 
-// atLeast returns a with at least the given range, about its middle.
+// atLeast returns a, widened around its middle to at least the given range.
 func (a axis) atLeast(least float64) axis {
 	if a.hi-a.lo < least {
 		middle := (a.lo + a.hi) / 2
@@ -67,7 +67,7 @@ func (a axis) atLeast(least float64) axis {
 	return a
 }
 
-// withEnds returns a with the given ends where lo lies below hi.
+// withEnds returns a with the given ends if lo < hi, else a.
 func (a axis) withEnds(lo, hi float64) axis {
 	if lo < hi {
 		a.lo, a.hi = lo, hi
@@ -75,7 +75,7 @@ func (a axis) withEnds(lo, hi float64) axis {
 	return a
 }
 
-// checkFixed reports ends that cannot be those of an axis. Both 0 means that none are given.
+// checkFixed returns an error for ends that form no range. Two zeros mean that no ends are given.
 func checkFixed(name string, lo, hi float64) error {
 	if err := checkNumber(name+"Min", lo); err != nil {
 		return err
@@ -87,13 +87,13 @@ func checkFixed(name string, lo, hi float64) error {
 	case lo == 0 && hi == 0:
 		return nil
 	case hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)):
-		return fmt.Errorf("%sMin %g and %sMax %g are no range: give the lower end first, or "+
+		return fmt.Errorf("%sMin %g and %sMax %g are no range: give the lower end as Min, or "+
 			"neither", name, lo, name, hi)
 	}
 	return nil
 }
 
-// norm returns where v lies on the axis, 0 to 1.
+// norm maps the range of the axis to 0...1.
 func (a axis) norm(v float64) float64 {
 	if a.log {
 		return logScale{}.Normalize(a.lo, a.hi, v)
@@ -108,7 +108,7 @@ func (a axis) contains(v float64) bool {
 	return n >= -slack && n <= 1+slack
 }
 
-// ticks returns about count labelled ticks at most.
+// ticks returns at most about count labelled ticks.
 func (a axis) ticks(count int) plot.ConstantTicks {
 	if a.log {
 		return logTicks(a.lo, a.hi, count)
@@ -132,10 +132,10 @@ func (a axis) set(to *plot.Axis, count int) {
 // yTicks returns the largest number of ticks of a y axis of the given height.
 func yTicks(height vg.Length) int { return min(max(int(height/12.5), 2), 6) }
 
-// drawAxes draws p in c with as many labels on the x axis as fit, and returns the area of the data.
+// drawAxes draws p in c with as many labels on the x axis as fit. It returns the area of the data.
 func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
 	area, title := c, x.label
-	x.label = "" // set below: gonum would make room for it beside the data too
+	x.label = "" // drawn below, because gonum would shrink the data for a wide label
 	if title != "" {
 		area.Min.Y += labelSize*leading + 1
 	}
@@ -155,8 +155,8 @@ func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
 	}
 }
 
-// drawXLabel writes the label of an x axis at the lower edge of c, centred below the data unless it
-// would leave c.
+// drawXLabel writes the label of an x axis at the lower edge of c. The label is centred below the data
+// where it fits, and shifted into c where it does not.
 func drawXLabel(c, data draw.Canvas, text string) {
 	w := newWriter(sans(labelSize), ink)
 	width := w.width(text)
@@ -164,8 +164,8 @@ func drawXLabel(c, data draw.Canvas, text string) {
 	w.left(c, x, c.Min.Y+labelSize*leading/2-0.5, text)
 }
 
-// logScale maps numbers like plot.LogScale, but puts those that are not positive at the lower end
-// instead of panicking.
+// logScale maps numbers like plot.LogScale. It maps numbers that are not positive to the lower end,
+// where plot.LogScale panics.
 type logScale struct{}
 
 // Normalize implements plot.Normalizer.
@@ -177,7 +177,7 @@ func (logScale) Normalize(lo, hi, x float64) float64 {
 }
 
 // niceTicks returns at most count ticks from lo to hi, at multiples of a step of 1, 2 or 5 times a
-// power of ten. The power is at least the given least.
+// power of ten. The power of ten is at least least.
 func niceTicks(lo, hi, least float64, count int) plot.ConstantTicks {
 	step := max(math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(max(count, 1))))), least)
 	for i := 0; ; i++ {
@@ -196,8 +196,8 @@ func niceTicks(lo, hi, least float64, count int) plot.ConstantTicks {
 	}
 }
 
-// logTicks returns ticks at powers of ten, at 1, 2 and 5 times them where those are few, and
-// unlabelled ones between.
+// logTicks returns labelled ticks at powers of ten, or at 1, 2 and 5 times powers of ten where there are
+// few, and unlabelled ticks between them.
 func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	every := max(1, (last-first+count-1)/count)
@@ -244,12 +244,12 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	return plot.ConstantTicks{{Value: lo, Label: digits(lo, 3)}, {Value: hi, Label: digits(hi, 3)}}
 }
 
-// number formats v with the digits that steps of the given size need, as 0.25, −1 or, where
-// scientific is set, 2×10^6. The text handler powers raises what follows ^.
+// number formats v with the digits that steps of the given size need: 0.25, −1 or, if scientific is
+// true, 2×10^6. The text handler powers sets the part after ^ as an exponent.
 func number(v, step float64, scientific bool) string {
 	last := magnitude(step)
 	if v = math.Round(v/step) * step; v == 0 {
-		v = 0 // and no negative zero
+		v = 0 // not a negative zero
 	}
 	if !scientific {
 		return minus(strconv.FormatFloat(v, 'f', max(0, -last), 64))
@@ -263,23 +263,23 @@ func number(v, step float64, scientific bool) string {
 	return minus(mantissa + "×10^" + strconv.Itoa(exponent))
 }
 
-// magnitude returns the power of ten of v's first digit.
+// magnitude returns the exponent of ten of v's first digit.
 func magnitude(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)) + 1e-9)) }
 
-// isScientific reports whether numbers of up to the given size in the given steps are written with
-// powers of ten.
+// isScientific reports whether numbers up to the given size, in the given steps, are written with powers
+// of ten.
 func isScientific(size, step float64) bool {
 	size = math.Abs(size)
 	return (size >= 1e6 || size < 1e-3) && size/step <= 1e4 || size >= 1e15 || step < 1e-9
 }
 
-// digits formats v with n digits.
+// digits formats v with n significant digits.
 func digits(v float64, n int) string {
 	if v == 0 {
 		return "0"
 	}
 	step := math.Pow(10, float64(magnitude(v)-n+1))
-	v = math.Round(v/step) * step // which may have one digit more
+	v = math.Round(v/step) * step // may gain a digit
 	step = math.Pow(10, float64(magnitude(v)-n+1))
 	return number(v, step, isScientific(v, step))
 }

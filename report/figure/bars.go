@@ -14,7 +14,7 @@ import (
 	"torchpe/internal/stats"
 )
 
-// Bars compares means by bars with error bars and a dot for every value.
+// Bars compares means as bars with error bars and a dot for each value.
 type Bars struct {
 	Title, XLabel, YLabel string
 	Groups                []BarGroup // from left to right
@@ -23,19 +23,19 @@ type Bars struct {
 
 // BarGroup holds the bars at one place on the x axis.
 type BarGroup struct {
-	Label   string // below the bars; it decides the colour, of which the bars have shades
-	ColorOf string // the label whose colour it has instead
+	Label   string // shown below the bars; selects the colour, in shades for several bars
+	ColorOf string // label that selects the colour instead
 	Bars    []Bar
 }
 
 // Bar is one bar.
 type Bar struct {
-	Label  string    // in the legend, the same in every group: "training"; may be empty for one bar
-	Values []float64 // one a member; NaN is left out and counted in the note; none leaves a gap
+	Label  string    // legend entry, equal in all groups, such as "training"; may be empty for one bar
+	Values []float64 // one per member; NaN is left out and counted in the note; empty leaves a gap
 }
 
-// mostBars limits the bars of a group: more shades of a colour cannot be told apart.
-const mostBars = 5
+// maxBars limits the bars of a group, because readers cannot distinguish more shades of a colour.
+const maxBars = 5
 
 func (b Bars) heading() string { return b.Title }
 
@@ -57,8 +57,8 @@ func (b Bars) check() error {
 }
 
 func (b Bars) checkGroup(g BarGroup) error {
-	if len(g.Bars) == 0 || len(g.Bars) > mostBars {
-		return fmt.Errorf("group %q has %d bars: want 1 to %d", g.Label, len(g.Bars), mostBars)
+	if len(g.Bars) == 0 || len(g.Bars) > maxBars {
+		return fmt.Errorf("group %q has %d bars: want 1 to %d", g.Label, len(g.Bars), maxBars)
 	}
 	if first := b.Groups[0]; len(g.Bars) != len(first.Bars) {
 		return fmt.Errorf("group %q has %d bars and group %q has %d: give each the same", g.Label,
@@ -86,8 +86,8 @@ func (b Bars) checkGroup(g BarGroup) error {
 	return nil
 }
 
-// axis returns the y axis, which holds 0, values, error bars and references. It starts at 0 unless
-// something lies below.
+// axis returns the y axis, which covers 0, values, error bars and references. It starts at 0 unless a
+// mark lies below 0.
 func (b Bars) axis() axis {
 	values := []float64{0}
 	for _, g := range b.Groups {
@@ -136,10 +136,10 @@ func (b Bars) counts() (lo, hi, missing, total int) {
 func (b Bars) note(draw.Canvas) string {
 	lo, hi, missing, total := b.counts()
 	parts := []string{"Bar: mean; error bar: ±1 SD; dots: members"}
-	if lo < fewestSD {
+	if lo < minSD {
 		parts = []string{"Bar: mean; error bar: ±1 SD where n > 2; dots: members"}
 	}
-	if hi < fewestSD {
+	if hi < minSD {
 		parts = []string{"Bar: mean; dots: members"}
 	}
 	switch {
@@ -200,7 +200,7 @@ func (b Bars) draw(c draw.Canvas) error {
 	return o.draw(c)
 }
 
-// shade returns the k-th of n shades of a colour. The last is the colour itself.
+// shade returns the k-th of n shades of a colour. The last shade is the colour itself.
 func shade(c color.NRGBA, k, n int) color.NRGBA {
 	if n == 1 {
 		return c
@@ -208,15 +208,16 @@ func shade(c color.NRGBA, k, n int) color.NRGBA {
 	return mix(c, rgb(0xffffff), 0.68*float64(n-1-k)/float64(n-1))
 }
 
-// errorBar returns the mean and the standard deviation (n-1), which is 0 for too few values.
+// errorBar returns the mean and the standard deviation (divisor n-1). The standard deviation is 0 for
+// fewer than minSD values.
 func errorBar(values []float64) (mean, sd float64) {
-	if len(values) >= fewestSD {
+	if len(values) >= minSD {
 		sd = stats.SD(values)
 	}
 	return stats.Mean(values), sd
 }
 
-// barMark is the k-th of n bars of the i-th group.
+// barMark draws the k-th of n bars of the i-th group.
 type barMark struct {
 	i, k, n int
 	values  []float64
@@ -230,7 +231,7 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 	middle := float64(b.i) - 0.38 + width*(float64(b.k)+0.5)
 	mean, sd := errorBar(values)
 	x0, x1 := trX(middle-0.46*width), trX(middle+0.46*width)
-	if x1-x0 > 26 { // few bars need not be broad
+	if x1-x0 > 26 { // limit the width where there are few bars
 		x0, x1 = trX(middle)-13, trX(middle)+13
 	}
 	fill(c, shade(style.color, b.k, b.n), rectangle{x0, trY(0), x1, trY(mean)})
@@ -252,7 +253,7 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 	lo, hi := trY(max(mean-sd, p.Y.Min)), trY(mean+sd)
 	x, tip := trX(middle), min((x1-x0)/5, 2.5)
 	lines := []draw.LineStyle{{Color: rgb(0xffffff), Width: 1.4}, {Color: ink, Width: 0.8}}
-	for _, line := range lines { // white below, for dark bars
+	for _, line := range lines { // a white line below, visible on dark bars
 		more := (line.Width - 0.8) / 2
 		c.StrokeLines(line, []vg.Point{{X: x, Y: lo}, {X: x, Y: hi}},
 			[]vg.Point{{X: x - tip - more, Y: lo}, {X: x + tip + more, Y: lo}},

@@ -15,25 +15,25 @@ import (
 	"torchpe/internal/stats"
 )
 
-// Boxes compares groups of values by box plots with a dot for every value.
+// Boxes compares groups of values as box plots with a dot for each value.
 type Boxes struct {
 	Title, XLabel, YLabel string
 	Groups                []Group // from left to right
 	References            []Reference
-	HollowNote            string   // meaning of hollow dots: "hollow: not fitted"; needed if any
-	Beside                []string // names of the measures beside boxes, at most two
-	Dots                  string   // what a dot is, in the plural; "members" where empty
-	Least                 float64  // the least range of the y axis, which then has 0; 0: from the values
+	HollowNote            string   // meaning of hollow dots, such as "hollow: not fitted"; required if any
+	Beside                []string // names of the measures shown beside boxes, at most two
+	Dots                  string   // plural noun for the dots; "members" if empty
+	MinRange              float64  // smallest range of the y axis, which then includes 0; 0 for none
 }
 
 // Group holds the values of one box.
 type Group struct {
-	Label   string    // below the box; it decides the colour
-	ColorOf string    // a label whose colour it has instead: "learn σ=0.2" where Label is "0.2"
-	Values  []float64 // one a member; NaN is left out and counted in the note
-	Hollow  []bool    // of Values, those that are drawn hollow; nil for none
-	Beside  []float64 // means of other measures, in the order of Boxes.Beside; NaN draws none
-	Chance  *Chance   // what chance gives; nil for none
+	Label   string    // shown below the box; selects the colour
+	ColorOf string    // label that selects the colour instead: "learn σ=0.2" for the Label "0.2"
+	Values  []float64 // one per member; NaN is left out and counted in the note
+	Hollow  []bool    // marks the values drawn as hollow dots; nil for none
+	Beside  []float64 // means of other measures, in the order of Boxes.Beside; NaN draws nothing
+	Chance  *Chance   // null distribution; nil for none
 
 	Interval *Interval // drawn beside the box; nil for none
 }
@@ -41,21 +41,21 @@ type Group struct {
 // Interval is a mean and its 95 % confidence interval.
 type Interval struct{ Mean, Low, High float64 }
 
-// Chance is the null distribution of a test of a group: a grey band behind its box, with a star
-// above where P is below 0.05.
+// Chance is the null distribution of a test of a group. It is drawn as a grey band behind the box, with
+// a star above where P is below 0.05.
 type Chance struct {
-	Low, High float64 // 2.5 and 97.5 %
+	Low, High float64 // 2.5 % and 97.5 % quantiles
 	P         float64
 }
 
-// besideShapes are the signs of Boxes.Beside, with their names in the note.
+// besideShapes lists the glyphs of Boxes.Beside with their names in the note.
 var besideShapes = []struct {
 	name  string
 	shape draw.GlyphDrawer
 }{{"triangle", draw.PyramidGlyph{}}, {"square", draw.BoxGlyph{}}}
 
-// fewest is the least number of values of a box: quartiles of fewer mislead.
-const fewest = 5
+// minBoxValues is the smallest number of values drawn as a box, because quartiles of fewer mislead.
+const minBoxValues = 5
 
 func (b Boxes) heading() string { return b.Title }
 
@@ -93,14 +93,14 @@ func (b Boxes) check() error {
 			}
 		}
 		if len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes) {
-			return fmt.Errorf("group %q: %d signs beside the box, of %d that are named and %d "+
-				"that there are", g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
+			return fmt.Errorf("group %q: %d glyphs beside the box, but %d are named and %d "+
+				"exist", g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
 		}
 	}
 	return checkReferences(b.References)
 }
 
-// axis returns the y axis, which holds values, signs beside boxes and references.
+// axis returns the y axis, which covers values, glyphs beside boxes, intervals and references.
 func (b Boxes) axis() axis {
 	var values []float64
 	for _, g := range b.Groups {
@@ -115,13 +115,13 @@ func (b Boxes) axis() axis {
 	for _, r := range b.References {
 		values = append(values, r.Y)
 	}
-	if b.Least > 0 {
+	if b.MinRange > 0 {
 		values = append(values, 0)
 	}
-	return rangeOf(b.YLabel, values, 0.04, false).widened().atLeast(b.Least)
+	return rangeOf(b.YLabel, values, 0.04, false).widened().atLeast(b.MinRange)
 }
 
-// groups returns the groups without missing values.
+// groups returns copies of the groups without missing values.
 func (b Boxes) groups() []Group {
 	groups := slices.Clone(b.Groups)
 	for i, g := range groups {
@@ -135,9 +135,9 @@ func (b Boxes) groups() []Group {
 	return groups
 }
 
-// mostCounted limits the groups with n in their labels where n differs. For more groups the note
-// gives the range of n.
-const mostCounted = 12
+// maxCounted limits the number of groups that show n in their labels where n differs. For more groups
+// the note gives the range of n.
+const maxCounted = 12
 
 // counts returns the smallest and the largest n of the groups.
 func (b Boxes) counts() (lo, hi int) {
@@ -156,7 +156,7 @@ func (b Boxes) note(draw.Canvas) string {
 	}
 	lo, hi := b.counts()
 	var parts []string
-	if hi >= fewest {
+	if hi >= minBoxValues {
 		parts = append(parts, "Box: quartiles and median; whiskers: up to 1.5 IQR")
 	} else {
 		parts = append(parts, "Line: median")
@@ -170,23 +170,23 @@ func (b Boxes) note(draw.Canvas) string {
 		parts = append(parts, besideShapes[i].name+": mean "+name)
 	}
 	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Chance != nil }) {
-		parts = append(parts, "grey: 95 % of chance")
+		parts = append(parts, "grey: central 95 % under chance")
 	}
 	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Chance != nil && g.Chance.P < 0.05 }) {
 		parts = append(parts, "*: p < .05")
 	}
 	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Interval != nil }) {
-		parts = append(parts, "black: mean and its 95 % interval")
+		parts = append(parts, "black: mean with 95 % confidence interval")
 	}
-	if lo < fewest && hi >= fewest {
-		parts = append(parts, fmt.Sprintf("n < %d: median alone", fewest))
+	if lo < minBoxValues && hi >= minBoxValues {
+		parts = append(parts, fmt.Sprintf("n < %d: median only", minBoxValues))
 	}
 	switch {
 	case lo == hi && len(b.Groups) > 1:
 		parts = append(parts, fmt.Sprintf("n = %d each", lo))
 	case lo == hi:
 		parts = append(parts, fmt.Sprintf("n = %d", lo))
-	case len(b.Groups) > mostCounted:
+	case len(b.Groups) > maxCounted:
 		parts = append(parts, fmt.Sprintf("n = %d to %d", lo, hi))
 	}
 	return strings.Join(append(parts, missingNote(missing, total)...), "; ") + "."
@@ -202,7 +202,7 @@ func (b Boxes) draw(c draw.Canvas) error {
 		labels = append(labels, g.Label)
 		colorOf[g.Label] = g.ColorOf
 		place := category{text: g.Label}
-		if lo != hi && len(groups) <= mostCounted {
+		if lo != hi && len(groups) <= maxCounted {
 			place.n = len(g.Values)
 		}
 		categories = append(categories, place)
@@ -218,15 +218,14 @@ func (b Boxes) draw(c draw.Canvas) error {
 	return o.draw(c)
 }
 
-// boxMark is a group at x = i.
+// boxMark draws a group at x = i.
 type boxMark struct {
 	i     int
 	group Group
 	style lineStyle
 }
 
-// draw draws the box, unless there are too few values, the signs beside it, the values and the
-// median.
+// draw draws the box (if there are enough values), the glyphs beside it, the values and the median.
 func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	g, style, values := b.group, b.style, b.group.Values
 	trX, trY := p.Transforms(&c)
@@ -244,7 +243,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 			newWriter(sans(smallSize), ink).centred(c, x, top+smallSize/2, "*")
 		}
 	}
-	if len(values) >= fewest {
+	if len(values) >= minBoxValues {
 		line := draw.LineStyle{Color: edge, Width: 0.6}
 		lo, hi := whiskers(values, q)
 		c.StrokeLine2(line, x, trY(lo), x, trY(q[0]))
@@ -280,7 +279,7 @@ func (i Interval) draw(c draw.Canvas, trY func(float64) vg.Length, x vg.Length) 
 	circle(c, black, 1.6, vg.Point{X: x, Y: trY(i.Mean)})
 }
 
-// halved halves dashes for the outlines of small shapes.
+// halved returns dashes of half the length, for the outlines of small shapes.
 func halved(dashes []vg.Length) []vg.Length {
 	var out []vg.Length
 	for _, d := range dashes {
@@ -289,21 +288,21 @@ func halved(dashes []vg.Length) []vg.Length {
 	return out
 }
 
-// dots are values drawn one by one about x, spread over a width in units of x.
+// dots holds values drawn one by one around x, spread over a width in units of x.
 type dots struct {
 	x, spread float64
 	values    []float64
 	color     color.NRGBA
-	halo      bool   // a thin white ring, for dots on strong colours
-	hollow    []bool // of the values; nil for none
+	halo      bool   // draws a thin white ring, for dots on strong colours
+	hollow    []bool // marks hollow dots; nil for none
 }
 
-// drawDots draws small dots, a little transparent so that overlaps show.
+// drawDots draws small, slightly transparent dots, so that overlaps show.
 func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	d.color.A = 0xb4
 	radius := vg.Length(1.1)
 	if d.hollow != nil {
-		radius = 1.5 // its hole shows
+		radius = 1.5 // large enough for the hole to show
 	}
 	if trX(d.x+d.spread)-trX(d.x) < 4 {
 		radius = 0.8
@@ -324,8 +323,8 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	}
 }
 
-// quartiles returns the first quartile, the median and the third, interpolated as R (type 7) and
-// NumPy do by default.
+// quartiles returns the first quartile, the median and the third quartile, interpolated as R (type 7)
+// and NumPy do by default.
 func quartiles(values []float64) (q [3]float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for i := range q {

@@ -33,7 +33,7 @@ func TestManyGroupsOfDifferentSizes(t *testing.T) {
 func TestInterval(t *testing.T) {
 	b := Boxes{Dots: "subjects", Groups: []Group{{Label: "a", Values: []float64{1, 1.1},
 		Interval: &Interval{Mean: 1.05, Low: 0.4, High: 1.7}}}}
-	want := "Line: median; dots: subjects; black: mean and its 95 % interval; n = 2."
+	want := "Line: median; dots: subjects; black: mean with 95 % confidence interval; n = 2."
 	if got := b.note(draw.Canvas{}); got != want {
 		t.Errorf("note %q, want %q", got, want)
 	}
@@ -54,7 +54,7 @@ func TestInterval(t *testing.T) {
 // An axis with a least range has 0 on it, and noise does not fill it.
 func TestLeastRange(t *testing.T) {
 	for _, values := range [][]float64{{-0.0028, -0.0020}, {0.3, 0.31}, {0, 0}, {-0.5, 0.4}} {
-		b := Boxes{Least: 0.1, Groups: []Group{{Label: "a", Values: values}}}
+		b := Boxes{MinRange: 0.1, Groups: []Group{{Label: "a", Values: values}}}
 		if y := b.axis(); !(y.lo <= 0 && y.hi >= 0) || y.hi-y.lo < 0.0999 || !y.contains(values[0]) ||
 			!y.contains(values[1]) {
 			t.Errorf("%v on an axis from %g to %g", values, y.lo, y.hi)

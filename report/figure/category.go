@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// category labels a place on an axis of categories.
-// checkGroupLabels checks the labels of n groups on an axis of categories.
+// checkGroupLabels returns an error unless n groups on an axis of categories have labels that are valid
+// and unique.
 func checkGroupLabels(n int, labels func(i int) (label, colorOf string)) error {
 	if n == 0 {
 		return errors.New("no groups: give at least one")
@@ -34,19 +34,20 @@ func checkGroupLabels(n int, labels func(i int) (label, colorOf string)) error {
 	return nil
 }
 
+// category labels a place on an axis of categories.
 type category struct {
 	text string
-	n    int // stated where it is not 0
+	n    int // number of values, shown unless 0
 }
 
-// categoryPlot draws marks over an axis of categories at 0, 1, 2 ..., with labels of the references
-// on the right.
+// categoryPlot draws marks over an axis of categories at 0, 1, 2 ... and labels the references on the
+// right.
 type categoryPlot struct {
 	xLabel         string
 	y              axis
 	categories     []category
 	references     []Reference
-	referencesOver bool // the marks, rather than under them
+	referencesOver bool // draws references over the marks
 	marks          plotterFunc
 }
 
@@ -61,7 +62,7 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	}
 	p := newPlot()
 	p.X.Min, p.X.Max = -0.6, float64(len(o.categories))-0.4
-	// the labels are set below
+	// l.draw writes the labels
 	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0
 	o.y.set(&p.Y, yTicks(area.Size().Y-30))
 	references := plotterFunc(func(c draw.Canvas, p *plot.Plot) {
@@ -99,22 +100,22 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	return nil
 }
 
-// categoryLabels describes how the labels of categories are set.
+// categoryLabels holds the layout of the labels of categories.
 type categoryLabels struct {
 	degrees int // 0, 45 or 90
-	every   int // how many places share a label
+	every   int // step between labelled places
 	height  vg.Length
 	lines   [][]string // of each label
 }
 
-// fitCategories sets labels upright where they fit in the width, in one line or broken between
-// words, else turned by 45 or 90 degrees, and leaves some out where even that is too dense. It
-// leaves numbers out before it turns them. Slanted labels may also take the space to the left of
-// the data.
+// fitCategories chooses the layout of labels. Labels are horizontal where they fit, on one line or
+// broken between words. Otherwise they are turned by 45 or 90 degrees, and some are left out where
+// they are still too dense. Numbers are left out rather than turned. Slanted labels may extend into
+// the space to the left of the data.
 func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	w := newWriter(sans(smallSize), ink)
 	pitch := width / vg.Length(float64(len(all))+0.2)
-	var wide, long vg.Length // the longest label without its n, and with it
+	var wide, long vg.Length // width of the longest label without and with its n
 	numbers := true
 	var one, broken, single [][]string
 	for _, g := range all {
@@ -138,13 +139,13 @@ func fitCategories(all []category, width, left vg.Length) categoryLabels {
 	return categoryLabels{90, labelStep(len(all), width, 1.15*smallSize), long + 5, single}
 }
 
-// linesHeight returns the height of upright labels.
+// linesHeight returns the height of horizontal labels.
 func linesHeight(labels [][]string) vg.Length {
-	most := 0
+	rows := 0
 	for _, lines := range labels {
-		most = max(most, len(lines))
+		rows = max(rows, len(lines))
 	}
-	return vg.Length(most)*smallSize*leading + 3
+	return vg.Length(rows)*smallSize*leading + 3
 }
 
 // slantedFit reports whether labels at 45 degrees stay within the space to the left.
@@ -157,7 +158,7 @@ func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
 	return true
 }
 
-// isUpright reports whether upright labels a pitch apart do not overlap.
+// isUpright reports whether horizontal labels, spaced by pitch, do not overlap.
 func isUpright(labels [][]string, pitch vg.Length, w writer) bool {
 	right := vg.Length(math.Inf(-1))
 	for i, lines := range labels {
@@ -191,7 +192,7 @@ func (l categoryLabels) draw(data draw.Canvas) {
 	}
 }
 
-// lines returns the label, broken to a width, followed by its n.
+// lines returns the label, wrapped to a width, followed by its n.
 func (g category) lines(w writer, width vg.Length) []string {
 	lines := w.wrap(g.text, width)
 	if g.n > 0 {
@@ -200,7 +201,7 @@ func (g category) lines(w writer, width vg.Length) []string {
 	return lines
 }
 
-// line returns the label and its n in one line.
+// line returns the label and its n on one line.
 func (g category) line() string {
 	if g.n > 0 {
 		return fmt.Sprintf("%s (n=%d)", g.text, g.n)

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	labelPitch  = leading * smallSize // least distance between the middles of two labels
+	labelPitch  = leading * smallSize // smallest distance between the middles of two labels
 	leaderWidth = 10                  // from the end of the x axis to the text
 	leaderGap   = 2                   // between the leader and the text
 )
 
-// endLabel names a line at its right end, outside the axes.
+// endLabel labels a line at its right end, outside the axes.
 type endLabel struct {
 	text  string
 	x, y  float64 // the line's end, in fractions of the axes
@@ -30,8 +30,8 @@ func endLabelsWidth(labels []endLabel) vg.Length {
 	return leaderWidth + leaderGap + widest
 }
 
-// drawEndLabels writes labels, given from top to bottom, to the right of the data, each as near to
-// its line's end as the others allow and joined to it by a thin leader.
+// drawEndLabels writes labels, given from top to bottom, to the right of the data. Each label lies as
+// near to the end of its line as the others allow, and a thin leader joins the two.
 func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 	want := make([]vg.Length, len(labels))
 	for i, l := range labels {
@@ -40,7 +40,7 @@ func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 	at := separate(want, labelPitch, data.Min.Y, data.Max.Y)
 	for i, l := range labels {
 		edge, right := data.Max.X+1, data.Max.X+leaderWidth
-		if l.x < 1 { // the line ends early; dots, lest its leader be read as data
+		if l.x < 1 { // the line ends early: a dotted leader cannot be mistaken for data
 			c.StrokeLine2(draw.LineStyle{Color: l.color, Width: hairline,
 				Dashes: []vg.Length{0.5, 2}}, data.X(l.x)+3, want[i], edge, want[i])
 		}
@@ -50,10 +50,10 @@ func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 	}
 }
 
-// separate returns the positions nearest to want (in descending order) by least squares, such that
-// neighbours are at least pitch apart and all lie within lo and hi, where the caller has checked
-// that they fit. With i·pitch added, the positions only have to be in descending order: an isotonic
-// regression, solved by pooling neighbours that are in the wrong order.
+// separate returns the positions closest to want (in descending order) by least squares such that
+// neighbours are at least pitch apart and all lie between lo and hi. The caller must check that they
+// fit. Adding i·pitch to position i turns this into an isotonic regression, which is solved by pooling
+// neighbours that are in the wrong order.
 func separate(want []vg.Length, pitch, lo, hi vg.Length) []vg.Length {
 	type pool struct {
 		sum vg.Length

@@ -1,14 +1,14 @@
 // Package figure draws torchpe's figures: vector PDF and SVG for papers and web pages, PNG for
 // slides and READMEs.
 //
-// Compose puts panels on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle, Strip and
-// Schematic, structs of plain numbers and texts. Compose and NetworkSeries check their input and
-// return a *Figure, which Figure.Save writes. All figures share the theme in theme.go (one font,
-// one set of sizes) and the palette in palette.go (a positional encoding has the same colour in
-// every figure). The note below a figure says what it averages over and leaves out.
+// Compose puts panels on a page. A panel is a struct of numbers and texts: Lines, Boxes, Bars, Scatter,
+// Matrix, Map, Puzzle, Strip or Schematic. Compose and NetworkSeries check their input and return a
+// *Figure, which Figure.Save writes. All figures share the theme in theme.go (one font, one set of
+// sizes) and the palette in palette.go (a positional encoding has the same colour in every figure).
+// The note below a figure states what it averages over and leaves out.
 //
-// Drawing the same numbers twice gives the same bytes. Bad input is an error of Compose or
-// NetworkSeries, never a panic.
+// Drawing the same numbers twice gives the same bytes. Compose and NetworkSeries return an error for
+// bad input and do not panic.
 package figure
 
 import (
@@ -30,7 +30,7 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// Widths of a figure in inches: one column and the whole width of a paper's page.
+// Widths of a figure in inches: one column and the full width of a paper's page.
 const (
 	ColumnWidth = 3.3
 	PageWidth   = 7.0
@@ -45,9 +45,8 @@ type Figure struct {
 	draw          func(draw.Canvas)
 }
 
-// Save writes the figure to path, whole or not at all. An empty format means that of path's
-// extension: pdf, png or svg. A device or pipe such as /dev/stdout is opened and written to, and
-// needs the format.
+// Save writes the figure to path, completely or not at all. An empty format means that of path's
+// extension: pdf, png or svg. For a device or pipe, such as /dev/stdout, the format is required.
 func (f *Figure) Save(path, format string) error {
 	if format == "" {
 		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
@@ -56,7 +55,7 @@ func (f *Figure) Save(path, format string) error {
 				path)
 		}
 	}
-	var buf bytes.Buffer // drawn before the file is touched
+	var buf bytes.Buffer // an error of Encode leaves the file unchanged
 	if err := f.Encode(&buf, format); err != nil {
 		return fmt.Errorf("save figure %s: %w", path, err)
 	}
@@ -97,7 +96,7 @@ func writePatched(w io.Writer, src io.WriterTo, patch func([]byte) []byte) error
 	return err
 }
 
-// svgCanvas is a canvas that keeps the widths of its texts.
+// svgCanvas is an SVG canvas that records the widths of its texts.
 type svgCanvas struct {
 	*vgsvg.Canvas
 	widths []vg.Length
@@ -109,11 +108,12 @@ func (c *svgCanvas) FillString(f font.Face, pt vg.Point, s string) {
 	c.Canvas.FillString(f, pt, s)
 }
 
-// portable changes what vgsvg writes and has no setting for. It names fonts of the same widths for
-// readers without Liberation Sans (a browser would fall back to a serif) and gives each text its
-// width, for readers that have none of them: texts in a wider font would be cut and overlap. It
-// rounds line joins as the other formats do, corrects the type of images, and has them fill their
-// rectangles: a browser would keep the aspect ratio of their pixels.
+// portable changes details of the SVG that vgsvg has no settings for:
+//   - It lists fonts of equal widths, because browsers without Liberation Sans use a serif font.
+//   - It gives each text its width, so that texts in a wider fallback font do not overlap.
+//   - It rounds line joins as the other formats do.
+//   - It corrects the MIME type of images and stretches them to their rectangles, because browsers
+//     would keep the aspect ratio of the pixels.
 func (c *svgCanvas) portable(svg []byte) []byte {
 	const text = "<text "
 	parts := bytes.Split(svg, []byte(text)) // the text itself is escaped
@@ -134,8 +134,8 @@ func (c *svgCanvas) portable(svg []byte) []byte {
 		[]byte(`<g stroke-linejoin="round" transform=`), 1)
 }
 
-// stampDPI adds the resolution to a PNG (chunk pHYs, pixels per metre, right after the header
-// chunk), so that LaTeX and word processors place it at its true size.
+// stampDPI adds the resolution to a PNG, so that LaTeX and word processors place it at its true size.
+// It inserts a pHYs chunk (pixels per metre) after the header chunk.
 func stampDPI(png []byte) []byte {
 	const header = 8 + 25 // signature, IHDR
 	perMetre := uint32(math.Round(pngDPI / 0.0254))

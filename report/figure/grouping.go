@@ -7,24 +7,24 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// grouping assigns tokens to groups, which have names and colours.
+// grouping assigns tokens to named, coloured groups.
 type grouping struct {
 	of    []int // group of each token, from 0
 	names []string
-	given []color.Color // nil or missing: of the brain network of that name, or the palette
+	given []color.Color // colours; nil or missing entries come from groupColors
 }
 
-// mostGroups limits the groups; colours can show far fewer.
-const mostGroups = 100_000
+// maxGroups limits the groups. Colours can distinguish far fewer.
+const maxGroups = 100_000
 
 func (g grouping) check() error {
 	if err := checkTexts(g.names...); err != nil {
 		return err
 	}
 	for i, k := range g.of {
-		if k < 0 || k >= mostGroups {
+		if k < 0 || k >= maxGroups {
 			return fmt.Errorf("token %d is in group %d: groups count from 0 to %d", i, k,
-				mostGroups-1)
+				maxGroups-1)
 		}
 	}
 	if n := g.count(); len(g.names) > 0 && len(g.names) < n {
@@ -33,7 +33,7 @@ func (g grouping) check() error {
 	return nil
 }
 
-// count returns the number of groups, with or without tokens: the largest number plus 1.
+// count returns the number of groups, with or without tokens: the largest group plus 1.
 func (g grouping) count() (n int) {
 	for _, k := range g.of {
 		n = max(n, k+1)
@@ -43,8 +43,8 @@ func (g grouping) count() (n int) {
 
 func (g grouping) colors() []color.NRGBA { return groupColors(g.count(), g.names, g.given) }
 
-// legend returns the names of the groups that have tokens, in their order, and whether it shortened
-// any to a third of the width of the panel.
+// legend returns the names of the groups that have tokens, in order. It shortens names to a third of the
+// width of the panel and reports whether it shortened any.
 func (g grouping) legend(panel vg.Length) (l legend, shortened bool) {
 	if len(g.names) == 0 {
 		return nil, false
@@ -62,7 +62,7 @@ func (g grouping) legend(panel vg.Length) (l legend, shortened bool) {
 	return l, shortened
 }
 
-// stretch is a run of neighbours of one group: tokens first to last-1.
+// stretch is a run of neighbouring tokens of one group, first to last-1.
 type stretch struct{ group, first, last int }
 
 // runs splits the tokens into stretches of one group.

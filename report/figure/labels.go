@@ -11,25 +11,25 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// labeller places labels beside points, to the right or left. Where there is no room, one number
-// stands for all points of a crowd, and a key lists their labels.
+// labeller places labels to the right or left of points. Where there is no room it numbers a crowd of
+// points and lists their labels in a key.
 type labeller struct {
-	area     vg.Rectangle // labels lie within it
-	radius   vg.Length    // of the points
+	area     vg.Rectangle // bounds of the labels
+	radius   vg.Length    // radius of the points
 	points   []labelledPoint
-	strokes  []segment // labels keep clear of them
-	crossing bool      // labels may lie across strokes where they have no other room
-	keyless  bool      // points of a crowd go without a label, rather than with a number
+	strokes  []segment // lines that labels avoid
+	crossing bool      // allows labels across strokes where there is no other room
+	keyless  bool      // leaves crowds without labels and numbers
 }
 
 // labelledPoint is a point and its label, which may be empty.
 type labelledPoint struct {
 	at    vg.Point
 	text  string
-	color color.NRGBA // of the text
+	color color.NRGBA // colour of the text
 }
 
-// placedLabel is a text and the box that it fills.
+// placedLabel is a text and its box.
 type placedLabel struct {
 	box   vg.Rectangle
 	text  string
@@ -39,17 +39,17 @@ type placedLabel struct {
 const (
 	labelHalf   = 0.5 * smallSize // half the height of a label
 	labelGap    = 2               // from a point to its label
-	crowdRadius = 12              // points of a crowd are no further from its first
-	mostListed  = 30              // labels of one crowd; the key counts those of a larger one
+	crowdRadius = 12              // largest distance of a point from the first of its crowd
+	maxListed   = 30              // largest crowd whose labels the key lists; larger ones are counted
 )
 
-// place returns the labels and numbers that have room, and the key to the numbers: "(1) 0.1, 0.2;
-// (2) 0.5, 0.6."
+// place returns the labels and numbers that fit, and the key to the numbers, such as
+// "(1) 0.1, 0.2; (2) 0.5, 0.6."
 func (l labeller) place() (placed []placedLabel, key string) {
 	done := make([]bool, len(l.points))
 	var entries []string
 	missing := 0
-	numberCrowd := func(i int) { // the points about point i that are not done
+	numberCrowd := func(i int) { // numbers the points near point i that are not done
 		if l.keyless {
 			missing++
 			done[i] = true
@@ -76,7 +76,7 @@ func (l labeller) place() (placed []placedLabel, key string) {
 	for i, p := range l.points {
 		done[i] = p.text == ""
 	}
-	for i, p := range l.points { // first those whose labels would have no room even without others
+	for i, p := range l.points { // first the points whose labels do not fit even without other labels
 		if !done[i] && !l.put(&placedLabel{text: p.text}, []int{i}, nil, l.crossing) {
 			numberCrowd(i)
 		}
@@ -95,15 +95,15 @@ func (l labeller) place() (placed []placedLabel, key string) {
 	}
 	note := ""
 	if missing > 0 {
-		note = fmt.Sprintf("Without a label for want of room: %d of %d points", missing,
+		note = fmt.Sprintf("No room for the labels of %d of %d points", missing,
 			len(l.points))
 	}
 	return placed, sentences(strings.Join(entries, "; "), note)
 }
 
-// list joins the labels of a crowd, or counts those of a large one.
+// list joins the labels of a crowd, or counts the points of a large one.
 func (l labeller) list(crowd []int) string {
-	if len(crowd) > mostListed {
+	if len(crowd) > maxListed {
 		return fmt.Sprintf("%d points", len(crowd))
 	}
 	var texts []string
@@ -113,9 +113,9 @@ func (l labeller) list(crowd []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// put sets the box of a label that names the given points: the first box beside one of them that is
-// clear of other points, labels and strokes. Where crossing is set, a box across strokes will do.
-// It reports whether there is one.
+// put sets the box of a label that names the given points to the first box beside one of them that is
+// clear of other points, labels and strokes. If crossing is true, it falls back to a box across
+// strokes. It reports whether it found a box.
 func (l labeller) put(label *placedLabel, named []int, placed []placedLabel, crossing bool) bool {
 	width := newWriter(sans(smallSize), ink).width(label.text)
 	isNamed := make([]bool, len(l.points))
@@ -148,7 +148,7 @@ func boxAt(middle vg.Point, width vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: middle.Sub(half), Max: middle.Add(half)}
 }
 
-// isClear reports whether box lies within the area, off all points and labels, and nearer to the
+// isClear reports whether box lies within the area, overlaps no point or label, and is nearer to the
 // named points than to others.
 func (l labeller) isClear(box vg.Rectangle, isNamed []bool, placed []placedLabel) bool {
 	if box.Min.X < l.area.Min.X || box.Max.X > l.area.Max.X ||
@@ -179,7 +179,7 @@ func (l labeller) hitsStroke(box vg.Rectangle) bool {
 	return slices.ContainsFunc(l.strokes, func(s segment) bool { return s.hits(box) })
 }
 
-// clearGround paints the ground of the labels white, over strokes and under points.
+// clearGround paints the background of the labels white, over strokes and under points.
 func clearGround(c draw.Canvas, labels []placedLabel) {
 	for _, l := range labels {
 		fill(c, color.White, rectangle{
@@ -197,8 +197,7 @@ func drawLabels(c draw.Canvas, labels []placedLabel) {
 // segment is a straight stroke.
 type segment struct{ a, b vg.Point }
 
-// hits reports whether s has a point inside box, by clipping it to each side in turn (Liang and
-// Barsky 1984).
+// hits reports whether s has a point inside box (Liang-Barsky clipping, 1984).
 func (s segment) hits(box vg.Rectangle) bool {
 	from, to := vg.Length(0), vg.Length(1)
 	clip := func(at, step, lo, hi vg.Length) bool {

@@ -71,7 +71,7 @@ func TestLabelsAreClear(t *testing.T) {
 			}
 			named[label.text] = true
 		}
-		if !strings.Contains(key, "want of room") {
+		if !strings.Contains(key, "No room") {
 			for i := range l.points {
 				if !named[fmt.Sprint("p", i)] {
 					t.Errorf("p%d is neither labelled nor in the key %q", i, key)

@@ -13,9 +13,9 @@ import (
 type legendEntry struct {
 	text   string
 	color  color.NRGBA
-	line   bool // a stroke rather than a square
+	line   bool // draws a stroke rather than a square
 	dashes []vg.Length
-	more   int // instead of a name, the number of those left out
+	more   int // if above 0, the entry stands for this number of omitted names
 }
 
 // legend lists colours with their names, in rows or in one column.
@@ -23,14 +23,14 @@ type legend []legendEntry
 
 const (
 	swatch       = 6 // side of a square
-	swatchGap    = 3 // to its text
+	swatchGap    = 3 // from a square to its text
 	entryGap     = 9 // between entries in a row
 	legendLead   = leading * smallSize
 	strokeSwatch = 12
 )
 
-// mark returns the width of the colour with the gap to the text.
-func (e legendEntry) mark() vg.Length {
+// markWidth returns the width of the colour mark and its gap to the text.
+func (e legendEntry) markWidth() vg.Length {
 	switch {
 	case e.more > 0:
 		return 0
@@ -41,7 +41,7 @@ func (e legendEntry) mark() vg.Length {
 }
 
 func (e legendEntry) width() vg.Length {
-	return e.mark() + newWriter(sans(smallSize), ink).width(e.text)
+	return e.markWidth() + newWriter(sans(smallSize), ink).width(e.text)
 }
 
 func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
@@ -54,7 +54,7 @@ func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
 		fill(c, e.color, rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
 		outline(c, mix(e.color, black, 0.25), rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
 	}
-	newWriter(sans(smallSize), ink).left(c, x+e.mark(), y, e.text)
+	newWriter(sans(smallSize), ink).left(c, x+e.markWidth(), y, e.text)
 }
 
 // rows breaks the legend into rows no wider than width.
@@ -79,7 +79,7 @@ func (l legend) rows(width vg.Length) []legend {
 	return rows
 }
 
-// columns returns the number of entries that fit side by side where each is as wide as the widest.
+// columns returns the number of columns of the width of the widest entry that fit.
 func (l legend) columns(width vg.Length) int {
 	wide, _ := l.column()
 	return max(1, int((width+entryGap)/(wide+entryGap)))
@@ -90,8 +90,8 @@ func (l legend) height(width vg.Length) vg.Length {
 	return vg.Length(len(l.rows(width))) * legendLead
 }
 
-// drawRows sets the legend in rows from the upper left corner (x, top) on, in columns where it has
-// several rows and they fit.
+// drawRows draws the legend in rows below the upper left corner (x, top). It aligns several rows in
+// columns where they fit.
 func (l legend) drawRows(c draw.Canvas, x, top, width vg.Length) {
 	rows := l.rows(width)
 	wide, _ := l.column()
@@ -110,7 +110,7 @@ func (l legend) drawRows(c draw.Canvas, x, top, width vg.Length) {
 	}
 }
 
-// column returns the size of the legend in one column.
+// column returns the size of the legend drawn in one column.
 func (l legend) column() (width, height vg.Length) {
 	for _, e := range l {
 		width = max(width, e.width())
@@ -118,15 +118,15 @@ func (l legend) column() (width, height vg.Length) {
 	return width, vg.Length(len(l)) * legendLead
 }
 
-// drawColumn sets the legend in one column from the upper left corner (x, top) on.
+// drawColumn draws the legend in one column below the upper left corner (x, top).
 func (l legend) drawColumn(c draw.Canvas, x, top vg.Length) {
 	for i, e := range l {
 		e.draw(c, x, top-legendLead*(vg.Length(i)+0.5))
 	}
 }
 
-// withoutLast returns the legend with one name fewer and, at its end, the number of those left out; nil
-// where no name would be left.
+// withoutLast returns the legend without its last name, ending in the number of names left out. It
+// returns nil if no name would be left.
 func (l legend) withoutLast() legend {
 	more := l[len(l)-1].more
 	names := l[:len(l)-min(more, 1)]
@@ -137,9 +137,10 @@ func (l legend) withoutLast() legend {
 		legendEntry{text: fmt.Sprintf("and %d more", more+1), more: more + 1})
 }
 
-// splitOff splits c into the space for a drawing whose width is at most aspect times its height, and
-// the legend to its right or, where that makes the drawing larger, in rows below it. It returns the
-// space and a function that draws the legend. Names for which there is no room are counted.
+// splitOff splits c into the space for a drawing, whose width is at most aspect times its height, and
+// the legend. The legend goes to the right of the drawing or in rows below it, whichever leaves the
+// larger drawing. It returns the space and a function that draws the legend. Names without room are
+// counted instead.
 func (l legend) splitOff(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(draw.Canvas), error) {
 	if len(l) == 0 {
 		return c, func(draw.Canvas) {}, nil
@@ -179,7 +180,7 @@ func (r rectangle) corners() []vg.Point {
 		{X: r.x0, Y: r.y0}, {X: r.x1, Y: r.y0}, {X: r.x1, Y: r.y1}, {X: r.x0, Y: r.y1}}
 }
 
-// closed returns the corners, the first once more at the end.
+// closed returns the corners with the first one repeated at the end.
 func (r rectangle) closed() []vg.Point { return append(r.corners(), vg.Point{X: r.x0, Y: r.y0}) }
 
 // fill paints a rectangle.

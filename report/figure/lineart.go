@@ -10,18 +10,18 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// lineArt draws means with bands, and references under them, between the axes of Lines.
+// lineArt draws the lines, bands and references of Lines between its axes.
 type lineArt struct {
 	lines      []summary // from the highest final value to the lowest
 	styles     map[string]lineStyle
 	references []Reference
 	band       Band
 	markers    bool
-	noMembers  bool // the note does not count members
+	noMembers  bool // omits the number of members from the note
 }
 
-// newLineArt sorts the lines and gives each its style. colorOf maps labels to those whose colours
-// they have.
+// newLineArt sorts the lines by their final values and assigns their styles. colorOf maps labels to the
+// labels whose colours they take.
 func newLineArt(lines []summary, band Band, colorOf map[string]string) lineArt {
 	var labels []string
 	for _, l := range lines {
@@ -103,7 +103,7 @@ func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) 
 		for i, m := range points {
 			pt := at(m, m.mean)
 			line = append(line, pt)
-			alone := len(points) == 1 // there is no line to show it
+			alone := len(points) == 1 // needs a dot, because it has no line
 			if (alone || a.markers && i%every == 0) && isInside(c, []vg.Point{pt}) {
 				circle(c, style.color, 1.5, pt)
 			}
@@ -113,7 +113,6 @@ func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) 
 	}
 }
 
-// inside reports whether no point leaves c.
 // strokeWithin strokes the part of a line that lies within c.
 func strokeWithin(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
 	lines := [][]vg.Point{line}
@@ -122,6 +121,8 @@ func strokeWithin(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
 	}
 	c.StrokeLines(style, lines...)
 }
+
+// isInside reports whether all points lie within c.
 func isInside(c draw.Canvas, points []vg.Point) bool {
 	const slack = 1e-6
 	for _, p := range points {
@@ -133,7 +134,7 @@ func isInside(c draw.Canvas, points []vg.Point) bool {
 	return true
 }
 
-// names returns the lines' labels, with n where it differs.
+// names returns the labels of the lines, with n where it differs between lines.
 func (a lineArt) names() []string {
 	lo, hi := a.memberRange()
 	var names []string
@@ -147,7 +148,7 @@ func (a lineArt) names() []string {
 	return names
 }
 
-// endLabels returns the labels from top to bottom. References are labelled like lines.
+// endLabels returns the labels of lines and references from top to bottom.
 func (a lineArt) endLabels(x, y axis) []endLabel {
 	var labels []endLabel
 	for i, name := range a.names() {
@@ -158,7 +159,7 @@ func (a lineArt) endLabels(x, y axis) []endLabel {
 	return insertReferences(labels, a.references, y)
 }
 
-// legend returns the names of lines and references, for where labels at their ends do not fit.
+// legend returns a legend of lines and references, used where end labels do not fit.
 func (a lineArt) legend() legend {
 	var l legend
 	for i, name := range a.names() {
@@ -180,7 +181,7 @@ func (a lineArt) memberRange() (lo, hi int) {
 	return lo, hi
 }
 
-// note says what the lines and bands are and how many values are missing.
+// note describes the lines and bands and counts missing values.
 func (a lineArt) note() string {
 	var missing, total int
 	for _, s := range a.lines {
@@ -200,11 +201,11 @@ func (a lineArt) note() string {
 		switch {
 		case a.band == BandMinMax:
 			parts = append(parts, "band: minimum to maximum")
-		case a.band == BandSD && hi >= fewestSD:
+		case a.band == BandSD && hi >= minSD:
 			parts = append(parts, "band: ±1 SD")
 		}
-		if a.band == BandSD && lo < fewestSD {
-			parts = append(parts, "thin lines: the members where n = 2")
+		if a.band == BandSD && lo < minSD {
+			parts = append(parts, "thin lines: members where n = 2")
 		}
 	}
 	parts = append(parts, missingNote(missing, total)...)

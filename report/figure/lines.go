@@ -11,24 +11,24 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lines shows means over members against x, with bands: measures over training, or against a
-// hyper-parameter.
+// Lines shows means over members against x with bands, such as measures during training or against a
+// hyperparameter.
 type Lines struct {
 	Title, XLabel, YLabel string
 	Series                []LineSeries
 	Band                  Band
-	Markers               bool // a dot at the points, thinned out to 25 a line
+	Markers               bool // draws dots at up to 25 points of a line
 	LogX                  bool
-	YMin, YMax            float64 // of the y axis, which cuts lines off; both 0: from the numbers
+	YMin, YMax            float64 // range of the y axis, which may cut lines off; both 0 for automatic
 	References            []Reference
-	NoMembers             bool // lines are not of ensembles: the note does not count members
+	NoMembers             bool // omits the number of members from the note, for lines without members
 }
 
 // LineSeries is one line.
 type LineSeries struct {
-	Label   string      // unique; it decides the colour
-	ColorOf string      // a label whose colour it has instead: "learn σ=0.2" where Label is "0.2"
-	X       []float64   // strictly rising; positive on a logarithmic axis
+	Label   string      // unique; selects the colour
+	ColorOf string      // label that selects the colour instead: "learn σ=0.2" for the Label "0.2"
+	X       []float64   // strictly increasing; positive on a logarithmic axis
 	Values  [][]float64 // [member][x]; NaN where a member has no value
 }
 
@@ -89,7 +89,7 @@ func (s LineSeries) check(logX bool) error {
 			return err
 		}
 		if i > 0 && x <= s.X[i-1] {
-			return fmt.Errorf("line %q: x = %g follows x = %g: x must rise", s.Label, x, s.X[i-1])
+			return fmt.Errorf("line %q: x = %g follows x = %g: x must increase", s.Label, x, s.X[i-1])
 		}
 		if logX && x < 1/largest {
 			return fmt.Errorf("line %q: x = %g on a logarithmic axis: x must be positive", s.Label,
@@ -143,7 +143,7 @@ func (l Lines) axes(a lineArt) (x, y axis) {
 	return x, rangeOf(l.YLabel, values, 0.04, false).widened().withEnds(l.YMin, l.YMax)
 }
 
-// ShareY gives panels that are compared the y axis that holds what all of them show.
+// ShareY gives all panels a common y axis that covers their lines and references.
 func ShareY(panels ...*Lines) {
 	shared := axis{lo: math.Inf(1), hi: math.Inf(-1)}
 	for _, l := range panels {
@@ -155,7 +155,7 @@ func ShareY(panels ...*Lines) {
 	}
 }
 
-// hasWholeX reports whether all x are whole, such as epochs or steps.
+// hasWholeX reports whether all x are integers, such as epochs or steps.
 func (l Lines) hasWholeX() bool {
 	for _, s := range l.Series {
 		for _, x := range s.X {

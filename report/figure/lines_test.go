@@ -161,7 +161,7 @@ func TestLineNotes(t *testing.T) {
 	}{
 		{[]LineSeries{one}, BandMinMax, "One member per line (n = 1)."},
 		{[]LineSeries{two}, BandMinMax, "Mean of n = 2 members; band: minimum to maximum."},
-		{[]LineSeries{two}, BandSD, "Mean of n = 2 members; thin lines: the members where n = 2."},
+		{[]LineSeries{two}, BandSD, "Mean of n = 2 members; thin lines: members where n = 2."},
 		{[]LineSeries{two}, "", "Mean of n = 2 members."},
 		{[]LineSeries{one, two}, "", "Mean of n = 1 to 2 members."},
 		{[]LineSeries{gap}, "", "Mean of n = 2 members; 1 of 6 values missing."},

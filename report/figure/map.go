@@ -10,18 +10,18 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Map shows where tokens lie in the plane, such as learned positions brought to two dimensions.
-// Both axes have one scale.
+// Map shows tokens in the plane, such as learned positions projected to two dimensions. Both axes have
+// the same scale.
 type Map struct {
 	Title, XLabel, YLabel string
-	XY                    [][2]float64 // of each token
-	Groups                []int        // group of each token, from 0; none where empty
-	GroupNames            []string     // for the legend, which stands outside; none where empty
+	XY                    [][2]float64 // coordinates of each token
+	Groups                []int        // group of each token, from 0; may be empty
+	GroupNames            []string     // entries of the legend; may be empty
 	GroupColors           []color.Color
-	Labels                []string // of each token, in the dots or beside them; none where empty
+	Labels                []string // label of each token, in its dot or beside it; may be empty
 	Edges                 [][2]int // pairs of tokens joined by thin lines, such as GridEdges
-	Note                  string   // below the panel, such as "n = 1 model"; none where empty
-	HideNames             bool     // of groups, where the page has them
+	Note                  string   // below the panel, such as "n = 1 model"; may be empty
+	HideNames             bool     // omits the legend, for pages with GroupNames
 }
 
 // GridEdges returns the pairs of neighbours in a grid of cells counted row by row from 0.
@@ -64,14 +64,14 @@ func (m Map) check() error {
 	}
 	for _, e := range m.Edges {
 		if e[0] < 0 || e[0] >= n || e[1] < 0 || e[1] >= n {
-			return fmt.Errorf("an edge joins tokens %d and %d of %d: they count from 0", e[0], e[1],
+			return fmt.Errorf("an edge joins tokens %d and %d of %d: tokens count from 0", e[0], e[1],
 				n)
 		}
 	}
 	return m.grouping().check()
 }
 
-// grouping puts all tokens into one group where none is given.
+// grouping returns the groups of the tokens, or a single group where none are given.
 func (m Map) grouping() grouping {
 	if len(m.Groups) == 0 {
 		return grouping{make([]int, len(m.XY)), nil, m.GroupColors}
@@ -92,7 +92,7 @@ func (m Map) draw(c draw.Canvas) error {
 	return err
 }
 
-// paint draws the panel and returns the key to the numbers that stand for crowds of dots.
+// paint draws the panel and returns the key to numbered crowds of dots.
 func (m Map) paint(c draw.Canvas) (key string, err error) {
 	left, below := vg.Length(hairline), vg.Length(hairline)
 	if m.YLabel != "" {
@@ -145,7 +145,8 @@ func (m Map) extent() (lo, hi [2]float64) {
 	return lo, hi
 }
 
-// aspect returns width over height of the frame: that of the tokens, within bounds.
+// aspect returns the width of the frame divided by its height. It is that of the tokens, limited to 0.7
+// to 1.5.
 func (m Map) aspect() vg.Length {
 	lo, hi := m.extent()
 	if wide, high := hi[0]-lo[0], hi[1]-lo[1]; wide > 0 && high > 0 {
@@ -174,11 +175,11 @@ func (m Map) places(c draw.Canvas) []vg.Point {
 	return out
 }
 
-// mostKeyLines is the largest number of lines of a key: a longer one would take the place of the map.
-const mostKeyLines = 5
+// maxKeyLines limits the lines of a key, because a longer one would displace the map.
+const maxKeyLines = 5
 
-// drawDots draws edges, dots and labels, and returns the key to the numbers that stand for crowds,
-// which is written to a width.
+// drawDots draws edges, dots and labels. It returns the key to numbered crowds, which must fit in
+// maxKeyLines lines of the given width.
 func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 	at, colors, of := m.places(c), m.grouping().colors(), m.grouping().of
 	var edges []segment
@@ -205,7 +206,7 @@ func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 		l.points = append(l.points, point)
 	}
 	labels, key := l.place()
-	if len(newWriter(sans(smallSize), noteColor).wrap(key, width)) > mostKeyLines {
+	if len(newWriter(sans(smallSize), noteColor).wrap(key, width)) > maxKeyLines {
 		l.keyless = true
 		labels, key = l.place()
 	}
@@ -219,8 +220,7 @@ func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 	return key
 }
 
-// labelsFitDots reports whether there are labels, all short enough to stand in their dots, and dots
-// that stand apart.
+// labelsFitDots reports whether all labels fit in their dots and no dots overlap.
 func (m Map) labelsFitDots(at []vg.Point) bool {
 	if len(m.Labels) == 0 || len(at) > 1000 {
 		return false

@@ -29,29 +29,29 @@ type Matrix struct {
 	Rows, Columns           int
 	Values                  []float64 // [Rows,Columns], row-major; the first row is at the top
 	Scale                   Scale     // empty counts as Sequential
-	Min, Max                float64   // of the colours; both 0: of Values. Diverging: -Min = Max
-	BarLabel                string    // what the numbers are, along the colour bar
-	HideBar                 bool      // where another panel has the same colour bar
-	RowLabels, ColumnLabels []string  // none, or one each, perhaps empty; thinned out where too dense
-	Groups                  []int     // of rows, and of columns in a square matrix; from 0; or none
-	GroupNames              []string  // for the legend; none where empty
+	Min, Max                float64   // range of the colours; both 0 for automatic. Diverging: -Min = Max
+	BarLabel                string    // label of the colour bar
+	HideBar                 bool      // omits the colour bar, for panels that share one
+	RowLabels, ColumnLabels []string  // none or one each, possibly ""; thinned out where too dense
+	Groups                  []int     // groups of rows (and columns of a square matrix), from 0; or none
+	GroupNames              []string  // entries of the legend; may be empty
 	GroupColors             []color.Color
-	Note                    string // below the panel, such as "n = 1 model"; none where empty
-	HideMissing             bool   // where the page says what cells without a value are
-	HideNames               bool   // of groups, where the page has them
+	Note                    string // below the panel, such as "n = 1 model"; may be empty
+	HideMissing             bool   // omits the note on cells without a value
+	HideNames               bool   // omits the legend, for pages with GroupNames
 
-	widest vg.Length // limits the width of the cells to that of others in the row; 0 does not
+	maxWidth vg.Length // limits the width of the cells, see evenMatrices; 0 for none
 }
 
-// The ends of the diverging colours: blue and red that differ for every kind of colour vision
-// (ColorBrewer's RdBu).
+// Colours of cells. The ends of the diverging scale are ColorBrewer's RdBu, which readers with any
+// colour vision can distinguish.
 var (
 	divergingLow  = rgb(0x2166ac)
 	divergingHigh = rgb(0xb2182b)
 	missingCell   = rgb(0xbdbdbd)
 
-	// viridis is matplotlib's colour map of that name at equal steps: even in lightness, and fit
-	// for every kind of colour vision.
+	// viridis samples matplotlib's colour map at equal steps. Its lightness is even, and it suits every
+	// kind of colour vision.
 	viridis = []color.NRGBA{rgb(0x440154), rgb(0x472d7b), rgb(0x3b528b), rgb(0x2c728e),
 		rgb(0x21918c), rgb(0x28ae80), rgb(0x5ec962), rgb(0xaddc30), rgb(0xfde725)}
 )
@@ -74,8 +74,8 @@ func sequential(v float64) color.NRGBA {
 
 func (m Matrix) heading() string { return m.Title }
 
-// mostCells limits the size of images: viewers of PDF and SVG fail on larger ones.
-const mostCells = 20_000_000
+// maxCells limits the size of images, because viewers of PDF and SVG fail on larger ones.
+const maxCells = 20_000_000
 
 func (m Matrix) check() error {
 	texts := []string{m.XLabel, m.YLabel, m.BarLabel, m.Note}
@@ -83,15 +83,15 @@ func (m Matrix) check() error {
 		return err
 	}
 	switch {
-	case m.Rows < 1 || m.Columns < 1 || m.Rows > mostCells || m.Columns > mostCells:
+	case m.Rows < 1 || m.Columns < 1 || m.Rows > maxCells || m.Columns > maxCells:
 		return fmt.Errorf("a matrix of %d x %d: want at least one row and one column and at most "+
-			"%d cells", m.Rows, m.Columns, mostCells)
+			"%d cells", m.Rows, m.Columns, maxCells)
 	case len(m.Values) != m.Rows*m.Columns:
 		return fmt.Errorf("%d values for a matrix of %d x %d: want %d", len(m.Values), m.Rows,
 			m.Columns, m.Rows*m.Columns)
-	case m.Rows*m.Columns > mostCells:
+	case m.Rows*m.Columns > maxCells:
 		return fmt.Errorf("a matrix of %d x %d: at most %d cells can be drawn: average it first",
-			m.Rows, m.Columns, mostCells)
+			m.Rows, m.Columns, maxCells)
 	case len(m.RowLabels) != 0 && len(m.RowLabels) != m.Rows:
 		return fmt.Errorf("%d labels for %d rows: give one each or none", len(m.RowLabels), m.Rows)
 	case len(m.ColumnLabels) != 0 && len(m.ColumnLabels) != m.Columns:
@@ -109,7 +109,7 @@ func (m Matrix) check() error {
 		return err
 	}
 	if m.Scale == Diverging && m.Min+m.Max != 0 {
-		return fmt.Errorf("diverging colours from %g to %g: white is 0: give -Min = Max, or "+
+		return fmt.Errorf("diverging colours from %g to %g: want -Min = Max, because white is 0, or "+
 			"neither", m.Min, m.Max)
 	}
 	return m.grouping().check()
@@ -160,7 +160,8 @@ func (m Matrix) note(c draw.Canvas) string {
 	return sentences(m.Note, short)
 }
 
-// withShortLabels returns m with labels that leave its cells room in c, and whether it shortened any.
+// withShortLabels returns m with labels short enough to leave room for its cells in c. It reports
+// whether it shortened any.
 func (m Matrix) withShortLabels(c draw.Canvas) (Matrix, bool) {
 	small, size := newWriter(sans(smallSize), ink), c.Size()
 	upright := min(size.X, size.Y)/vg.Length(m.Columns) - 3
@@ -181,13 +182,13 @@ func (m Matrix) names(c draw.Canvas) (legend, bool) {
 // frame holds the widths of the margins between a matrix's cells and the edges of its panel.
 type frame struct {
 	left, right, bottom vg.Length
-	labels, columns     vg.Length // of the row labels and of the column labels
-	turned              bool      // the column labels
+	labels, columns     vg.Length // width of the row labels, height of the column labels
+	turned              bool      // column labels run from bottom to top
 }
 
 const (
 	groupBar = 4 // breadth of a bar of groups
-	groupGap = 3 // to the cells
+	groupGap = 3 // from a bar of groups to the cells
 	barGap   = 7 // from the cells to the colour bar
 	barWidth = 6
 )
@@ -310,7 +311,7 @@ func (m Matrix) draw(c draw.Canvas) error {
 	return nil
 }
 
-// asMatrix returns p as a Matrix, where p is one or points to one.
+// asMatrix returns p as a Matrix if p is one or points to one.
 func asMatrix(p Panel) (Matrix, bool) {
 	if m, ok := p.(*Matrix); ok {
 		return *m, true
@@ -319,15 +320,15 @@ func asMatrix(p Panel) (Matrix, bool) {
 	return m, ok
 }
 
-// hasSameAxes reports whether two matrices have the same rows and columns, so that a reader compares them
-// cell by cell.
+// hasSameAxes reports whether two matrices have the same rows and columns.
 func (m Matrix) hasSameAxes(o Matrix) bool {
 	return m.Rows == o.Rows && m.Columns == o.Columns && slices.Equal(m.RowLabels, o.RowLabels) &&
 		slices.Equal(m.ColumnLabels, o.ColumnLabels)
 }
 
-// evenMatrices gives matrices that are alike, in cells of the same width, the width of the
-// narrowest: colour bars take different widths.
+// evenMatrices gives matrices with the same axes the width of the narrowest, so that readers can compare
+// them cell by cell although their colour bars differ in width. The page's cells must have the same
+// width.
 func evenMatrices(panels []Panel, bodies []draw.Canvas) {
 	widths := make([]vg.Length, len(panels))
 	for i, p := range panels {
@@ -343,17 +344,17 @@ func evenMatrices(panels []Panel, bodies []draw.Canvas) {
 			const slack = 0.01
 			same := math.Abs(float64(bodies[i].Size().X-bodies[k].Size().X)) < slack
 			if o, _ := asMatrix(panels[k]); widths[i] > 0 && widths[k] > 0 && same && m.hasSameAxes(o) &&
-				(m.widest == 0 || widths[k] < m.widest) {
-				m.widest = widths[k]
+				(m.maxWidth == 0 || widths[k] < m.maxWidth) {
+				m.maxWidth = widths[k]
 			}
 		}
-		if m.widest > 0 {
+		if m.maxWidth > 0 {
 			panels[i] = m
 		}
 	}
 }
 
-// square returns columns over rows and reports whether the cells are squares. Long matrices fill
+// square returns columns divided by rows and reports whether the cells are squares. Long matrices fill
 // their panel instead.
 func (m Matrix) square() (ratio vg.Length, ok bool) {
 	ratio = vg.Length(m.Columns) / vg.Length(m.Rows)
@@ -363,8 +364,8 @@ func (m Matrix) square() (ratio vg.Length, ok bool) {
 // cells returns the area of the cells within c.
 func (m Matrix) cells(c draw.Canvas, f frame) draw.Canvas {
 	area := draw.Crop(c, f.left, -f.right, f.bottom, -2)
-	if m.widest > 0 {
-		area.Max.X = min(area.Max.X, area.Min.X+m.widest)
+	if m.maxWidth > 0 {
+		area.Max.X = min(area.Max.X, area.Min.X+m.maxWidth)
 	}
 	if ratio, square := m.square(); square {
 		width := min(area.Size().X, area.Size().Y*ratio)
@@ -373,12 +374,12 @@ func (m Matrix) cells(c draw.Canvas, f frame) draw.Canvas {
 	return area
 }
 
-// image returns the cells as an image of 600 or more pixels a side, so that viewers that smooth
-// images leave their edges sharp.
+// image returns the cells as an image of at least 600 pixels a side, so that edges stay sharp in viewers
+// that smooth images.
 func (m Matrix) image() image.Image {
 	lo, hi := m.limits()
 	zx, zy := max(1, 600/m.Columns), max(1, 600/m.Rows)
-	if m.Columns*zx*m.Rows*zy > mostCells { // a column of very many rows
+	if m.Columns*zx*m.Rows*zy > maxCells { // a column of very many rows
 		zx, zy = 1, 1
 	}
 	pixels := image.NewNRGBA(image.Rect(0, 0, m.Columns*zx, m.Rows*zy))
@@ -452,7 +453,7 @@ func (m Matrix) drawLabels(area draw.Canvas, f frame) {
 		m.YLabel)
 }
 
-// stepOfLabels is thin of labels of which those that are empty need no room.
+// stepOfLabels is labelStep for labels that may be empty. Empty labels need no room.
 func stepOfLabels(labels []string, length, need vg.Length) int {
 	pitch, before := len(labels), -len(labels)
 	for i, s := range labels {
@@ -466,8 +467,8 @@ func stepOfLabels(labels []string, length, need vg.Length) int {
 	return labelStep(len(labels), length, need)
 }
 
-// labelStep returns the step at which n labels, side by side over a length, leave each other the needed
-// width.
+// labelStep returns the smallest step at which n labels, spread over a length, have the needed room
+// each.
 func labelStep(n int, length, need vg.Length) int {
 	return max(1, int(math.Ceil(float64(need*vg.Length(n)/length)-1e-9)))
 }

@@ -69,7 +69,7 @@ func TestMatricesOfARowAreEven(t *testing.T) {
 	if s := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: wide, Weight: 0.9}); s[0] == s[1] {
 		t.Errorf("heat maps in cells of different widths are both %s", s[0])
 	}
-	if narrow.widest != 0 || wide.widest != 0 {
+	if narrow.maxWidth != 0 || wide.maxWidth != 0 {
 		t.Error("the caller's panels were changed")
 	}
 }

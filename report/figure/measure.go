@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// measure is a canvas that draws nothing and records the boxes of texts. Compose draws a page on it
-// once, to report text that leaves its panel or overlaps other text.
+// measure is a canvas that draws nothing and records the boxes of texts. Compose draws a page on it to
+// find text that leaves its panel or overlaps other text.
 type measure struct {
 	stack []transform
 	texts []textBox
@@ -31,7 +31,7 @@ func newMeasure() *measure { return &measure{stack: []transform{identity()}} }
 
 func (m *measure) cur() *transform { return &m.stack[len(m.stack)-1] }
 
-// All that follows implements vg.Canvas; the state of a measure is its transform alone.
+// The following methods implement vg.Canvas. The transform is the only state.
 func (m *measure) SetLineWidth(vg.Length)             {}
 func (m *measure) SetLineDash([]vg.Length, vg.Length) {}
 func (m *measure) SetColor(color.Color)               {}
@@ -56,7 +56,7 @@ func (m *measure) path(p vg.Path) {
 	}
 }
 
-// FillString records the text's box, from half its descenders to the height of its capitals.
+// FillString records the box of a text, from half its descenders to the height of its capitals.
 func (m *measure) FillString(f font.Face, pt vg.Point, s string) {
 	if s == "" {
 		return
@@ -70,7 +70,8 @@ func (m *measure) FillString(f font.Face, pt vg.Point, s string) {
 
 func (m *measure) DrawImage(vg.Rectangle, image.Image) {}
 
-// check reports text outside r and texts that overlap, among the texts from index from on.
+// check returns an error for text outside r and for overlapping texts. It checks the texts from index
+// from.
 func (m *measure) check(from int, r vg.Rectangle) error {
 	if m.err != nil {
 		return m.err

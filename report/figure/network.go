@@ -11,25 +11,25 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Network is a matrix over the nodes of a network, such as its weights or correlations, with
-// examples of the nodes' series.
+// Network holds a matrix over the nodes of a network, such as weights or correlations, and the time
+// series of the nodes.
 type Network struct {
 	Matrix      []float64 // [nodes,nodes], row-major
-	MatrixLabel string    // what its numbers are
-	Row, Column string    // what a row and a column are, for the axes
+	MatrixLabel string    // label of the colour bar
+	Row, Column string    // labels of the axes of the matrix
 	Labels      []int     // module of each node, from 0; nodes of a module must lie side by side
-	Names       []string  // of the nodes
+	Names       []string  // names of the nodes
 	Series      []float32 // [frames,nodes]
-	FrameLabel  string    // of the series' axis
+	FrameLabel  string    // label of the time axis
 	Note        string
 }
 
-// maxSeries limits the series that are shown, of evenly spaced nodes.
+// maxSeries limits the series shown. Evenly spaced nodes are chosen.
 const maxSeries = 24
 
-// NetworkSeries draws the matrix as a heat map, with a bar along it in the colours of the modules,
-// beside the series of its nodes in the same colours (paper, Figure 5A). It is as wide as a page
-// and 3 inches high. The colours of the heat map are symmetric about 0.
+// NetworkSeries returns a figure of the matrix as a heat map, with a bar in the colours of the modules,
+// beside the series of the nodes in the same colours (paper, Figure 5A). The figure is PageWidth wide
+// and 3 inches high. The colours of the heat map are symmetric around 0.
 func NetworkSeries(n Network) (*Figure, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("network figure: %w", err)
@@ -100,18 +100,18 @@ func (n Network) matrix() Matrix {
 		BarLabel: n.MatrixLabel, XLabel: n.Column, YLabel: n.Row, Groups: n.Labels}
 }
 
-// drawSeries draws the series of up to maxSeries nodes one above the other, each about its mean,
-// all on one scale.
+// drawSeries draws the series of up to maxSeries nodes above each other, centred on their means and on a
+// common scale.
 func (n Network) drawSeries(c draw.Canvas) {
 	nodes := len(n.Labels)
 	shown := min(nodes, maxSeries)
 	frames := len(n.Series) / nodes
-	means, most := make([]float64, nodes), 0.0
+	means, amplitude := make([]float64, nodes), 0.0
 	for i, v := range n.Series {
 		means[i%nodes] += float64(v) / float64(frames)
 	}
 	for i, v := range n.Series {
-		most = max(most, math.Abs(float64(v)-means[i%nodes]))
+		amplitude = max(amplitude, math.Abs(float64(v)-means[i%nodes]))
 	}
 	p := newPlot()
 	p.X.Label.Text = n.FrameLabel
@@ -128,11 +128,11 @@ func (n Network) drawSeries(c draw.Canvas) {
 		points := make(plotter.XYs, frames)
 		for f := range points {
 			points[f] = plotter.XY{X: float64(f), Y: -float64(k)}
-			if most > 0 {
-				points[f].Y += 0.7 * (float64(n.Series[f*nodes+node]) - means[node]) / most
+			if amplitude > 0 {
+				points[f].Y += 0.7 * (float64(n.Series[f*nodes+node]) - means[node]) / amplitude
 			}
 		}
-		if line, err := plotter.NewLine(points); err == nil { // it fails for what check refuses
+		if line, err := plotter.NewLine(points); err == nil { // check has excluded errors
 			line.LineStyle = draw.LineStyle{Color: colors[n.Labels[node]], Width: 0.6}
 			p.Add(line)
 		}

@@ -13,22 +13,22 @@ import (
 // Page is a figure of one or more panels.
 type Page struct {
 	Width      float64  // inches: ColumnWidth or PageWidth, or anything from 1 to 20
-	Title      string   // above the panels; none where empty
-	GroupNames []string // a legend below them, for panels with HideNames; none where empty
-	Note       string   // below them, broken into lines; none where empty
+	Title      string   // above the panels; may be empty
+	GroupNames []string // legend below the panels, for panels with HideNames; may be empty
+	Note       string   // below the panels, wrapped into lines; may be empty
 	Rows       []Row    // from top to bottom
 }
 
 // Row holds panels side by side.
 type Row struct {
-	Height float64 // inches, of the panels with their titles and notes: 0.3 to 20
+	Height float64 // inches, including titles and notes of the panels: 0.3 to 20
 	Cells  []Cell  // from left to right
 }
 
 // Cell is the place of a panel in its row.
 type Cell struct {
 	Panel  Panel
-	Weight float64 // its share of the row's width; 0 counts as 1
+	Weight float64 // relative width within the row; 0 means 1
 }
 
 const (
@@ -38,13 +38,13 @@ const (
 	headLead  vg.Length = titleSize*leading + 3 // height of a panel's letter and title
 )
 
-// Compose puts panels on a page. Where there are several, each has a letter (A, B, C ...) at its
-// upper left. A panel's note (n, the meaning of a band, missing values) stands below it in small
-// print. The height of the page follows from its rows, title and note.
+// Compose returns a figure of panels on a page. If there are several panels, each has a letter
+// (A, B, C ...) at its upper left. The note of a panel (n, the meaning of a band, missing values) is
+// printed below it. The height of the page follows from its rows, title and note.
 //
-// Bad numbers and text that does not fit are errors, which name the panel and say what to do;
-// labels of ticks are turned or left out instead. The figure keeps the slices that it is given: do
-// not change them before it is saved.
+// Compose returns an error that names the panel for bad numbers and for text that does not fit. Tick
+// labels that do not fit are turned or left out. The figure keeps the given slices, so they must not
+// change before it is saved.
 func Compose(p Page) (*Figure, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("figure: %w", err)
@@ -56,7 +56,7 @@ func Compose(p Page) (*Figure, error) {
 		return nil, fmt.Errorf("figure: %w", err)
 	}
 	return &Figure{width: width, height: height, draw: func(c draw.Canvas) {
-		_ = p.paint(c) // the same as on the measure, where it did not fail
+		_ = p.paint(c) // succeeded on the measure above
 	}}, nil
 }
 
@@ -140,14 +140,14 @@ func noteHeight(note string, width vg.Length) vg.Length {
 	return vg.Length(len(lines))*smallSize*leading + 2*margin
 }
 
-// legend returns the legend of the page, of as many names as six rows hold.
+// legend returns the legend of the page. It has at most six rows.
 func (p Page) legend(width vg.Length) legend {
-	const mostRows = 6
+	const maxRows = 6
 	if len(p.GroupNames) == 0 {
 		return nil
 	}
 	names, _ := grouping{of: allOf(len(p.GroupNames)), names: p.GroupNames}.legend(width)
-	for len(names.rows(width)) > mostRows {
+	for len(names.rows(width)) > maxRows {
 		names = names.withoutLast()
 	}
 	return names
@@ -162,7 +162,7 @@ func allOf(n int) []int {
 	return out
 }
 
-// paint draws the page. Where c draws on a measure, it reports text that does not fit.
+// paint draws the page. If c draws on a measure, it returns an error for text that does not fit.
 func (p Page) paint(c draw.Canvas) error {
 	paintBackground(c)
 	inner := inset(c)
@@ -195,8 +195,8 @@ func (p Page) paint(c draw.Canvas) error {
 	return nil
 }
 
-// paintRow draws the cells of a row, whose first panel is the k-th of the page. Heads and notes
-// have the same height in all cells, so that axes line up.
+// paintRow draws the cells of a row, whose first panel is the k-th of the page. Titles and notes have
+// the same height in all cells, so that axes align.
 func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 	cells := r.split(c)
 	head := p.panels() > 1
@@ -232,7 +232,8 @@ func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
 	return nil
 }
 
-// arrange returns the panels of the row, matrices with even widths, their notes and their areas.
+// arrange returns the panels of the row, their notes and their areas. Matrices with the same axes get
+// equal widths.
 func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []string,
 	bodies []draw.Canvas) {
 	top := vg.Length(0)
@@ -243,7 +244,7 @@ func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []st
 		panels = append(panels, cell.Panel)
 	}
 	notes, bodies = make([]string, len(cells)), make([]draw.Canvas, len(cells))
-	// notes can grow as panels shrink
+	// notes can grow as panels shrink, so repeat until they fit
 	for foot, need := vg.Length(-1), vg.Length(0); need > foot; need = notesHeight(cells, notes) {
 		foot = need
 		for i, cell := range cells {
@@ -268,7 +269,7 @@ func notesHeight(cells []draw.Canvas, notes []string) (foot vg.Length) {
 	return foot
 }
 
-// checkSpace reports an area that is too small for any panel.
+// checkSpace returns an error for an area that is too small for any panel.
 func checkSpace(c draw.Canvas) error {
 	if size := c.Size(); size.X < 20 || size.Y < 12 || math.IsNaN(float64(size.X)) {
 		return fmt.Errorf("only %.1f x %.1f in are left for the panel: widen the page or make "+
@@ -277,7 +278,7 @@ func checkSpace(c draw.Canvas) error {
 	return nil
 }
 
-// letter returns the letter of the k-th panel; a panel alone has none.
+// letter returns the letter of the k-th panel, or "" on a page with one panel.
 func (p Page) letter(k int) string {
 	if p.panels() == 1 {
 		return ""

@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// All colours are defined here. Categories use Okabe and Ito's palette (jfly.uni-koeln.de/color,
-// 2008), which readers with any colour blindness can tell apart, without its yellow, too pale for a
-// line on white, and with Tol's wine (SRON technical note 3.2, 2021) added. Its blues belong to the
-// ramp for learned encodings, whose darkest colour is Tol's indigo; its black to the reference.
+// All colours are defined here. Categories use the palette of Okabe and Ito (jfly.uni-koeln.de/color,
+// 2008), which readers with any colour blindness can distinguish. Its yellow is too pale for a line on
+// white and is replaced by Tol's wine (SRON technical note 3.2, 2021). Its blues are used in the ramp
+// for learned encodings, whose darkest colour is Tol's indigo. Its black is used for 2d-fixed.
 var (
 	ink       = rgb(0x262626)
 	axisColor = rgb(0x4d4d4d)
@@ -46,7 +46,7 @@ type lineStyle struct {
 // namedStyles fixes the styles of the paper's encodings, so that they look the same in every
 // figure.
 var namedStyles = map[string]lineStyle{
-	"2d-fixed": {black, solid}, // the ground truth's arrangement: the reference in most figures
+	"2d-fixed": {black, solid}, // the true positions: the reference in most figures
 	"1d-fixed": {orange, solid},
 	"relative": {green, solid},
 	"rope":     {vermillion, solid},
@@ -72,10 +72,10 @@ func styleByName(label string) (lineStyle, bool) {
 	return lineStyle{}, false
 }
 
-// learnRamp holds colours of learned encodings; those between are mixed in equal steps of √σ. From
-// the paper's 0.1 to its 2 they go from dark to light, so that both ends of that grid differ
-// clearly. Below 0.1, where the paper has 0.05 and 0.01 alone, and above 2 the hue changes instead:
-// darker colours differ too little, and lighter ones are too pale on white.
+// learnRamp holds the colours of learned encodings by σ. Colours in between are interpolated linearly in
+// √σ. The lightness increases over the paper's grid from 0.1 to 2, so that its ends differ clearly. Below
+// 0.1 and above 2 the hue changes instead, because darker colours differ too little and lighter ones
+// are too pale on white.
 var learnRamp = []struct {
 	sigma float64
 	color color.NRGBA
@@ -96,8 +96,8 @@ func learnColor(sigma float64) color.NRGBA {
 	return mix(from.color, to.color, min(max(t, 0), 1))
 }
 
-// learnDashes returns the dashes of its line. Below the paper's main grid, where lines often
-// coincide, σ differ by dashes too.
+// learnDashes returns the dashes of the line of a learned encoding. Dashes distinguish σ below 0.1,
+// where lines often coincide.
 func learnDashes(sigma float64) []vg.Length {
 	switch {
 	case sigma < 0.03:
@@ -108,9 +108,9 @@ func learnDashes(sigma float64) []vg.Length {
 	return solid
 }
 
-// lineStyles gives each label a style. A label without a fixed style gets a colour by a hash of its
-// name, so that it usually has the same one in every figure, or the next free colour; when all are
-// taken, dashed lines follow. Styles repeat from the 21st such label on.
+// lineStyles assigns a style to each label. A label without a fixed style gets the colour selected by a
+// hash of its name, so that it usually has the same colour in every figure. If that is taken it gets
+// the next free colour, and then dashed lines. Styles repeat from the 21st such label.
 func lineStyles(labels []string) map[string]lineStyle {
 	styles := make(map[string]lineStyle, len(labels))
 	taken := map[string]bool{}
@@ -138,8 +138,7 @@ func lineStyles(labels []string) map[string]lineStyle {
 	return styles
 }
 
-// stylesOf returns a style for each label, where colorOf maps some labels to others whose styles
-// they have.
+// stylesOf returns a style for each label. colorOf maps labels to other labels whose styles they take.
 func stylesOf(labels []string, colorOf map[string]string) map[string]lineStyle {
 	owners := make([]string, len(labels))
 	for i, label := range labels {
@@ -184,8 +183,8 @@ func translucent(c color.NRGBA) color.NRGBA {
 	return c
 }
 
-// readable darkens c until text in it has the contrast of 4.5 to 1 with white that WCAG 2.1 (1.4.3)
-// asks for.
+// readable darkens c until its contrast with white is at least 4.5, as WCAG 2.1 (1.4.3) requires for
+// text.
 func readable(c color.NRGBA) color.NRGBA {
 	for contrastWithWhite(c) < 4.5 {
 		c = mix(c, black, 0.04)
@@ -193,7 +192,7 @@ func readable(c color.NRGBA) color.NRGBA {
 	return c
 }
 
-// contrastWithWhite returns WCAG 2.1's contrast ratio, 1 to 21.
+// contrastWithWhite returns the contrast ratio of WCAG 2.1, 1 to 21.
 func contrastWithWhite(c color.NRGBA) float64 {
 	lin := func(v uint8) float64 {
 		x := float64(v) / 255
@@ -205,9 +204,9 @@ func contrastWithWhite(c color.NRGBA) float64 {
 	return 1.05 / (0.2126*lin(c.R) + 0.7152*lin(c.G) + 0.0722*lin(c.B) + 0.05)
 }
 
-// networkColors holds the colours of the networks of the Cole-Anticevic partition (CAB-NP) v1.1: of
-// Krzywinski's twelve colours for colour-blind readers (mk.bcgsc.ca/colorblind, 12-colour palette),
-// for each network the one nearest to the partition's own. Those run from pure red to pure green.
+// networkColors holds the colours of the networks of the Cole-Anticevic partition (CAB-NP) v1.1. Each
+// network has the colour of Krzywinski's 12-colour palette for colour-blind readers
+// (mk.bcgsc.ca/colorblind) that is nearest to the partition's own colour.
 var networkColors = map[string]color.NRGBA{
 	"visual1":             rgb(0x008df9),
 	"visual2":             rgb(0x8400cd),
@@ -224,20 +223,19 @@ var networkColors = map[string]color.NRGBA{
 }
 
 // NetworkColor returns the colour of one of the twelve networks of the CAB-NP partition of the human
-// cortex (Ji et al. 2019, NeuroImage 185:35). Case, hyphens, underscores and blanks in
-// the name do not matter.
+// cortex (Ji et al. 2019, NeuroImage 185:35). It ignores case, hyphens, underscores and blanks in the
+// name.
 func NetworkColor(name string) (color.NRGBA, bool) {
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 	c, ok := networkColors[key]
 	return c, ok
 }
 
-// GroupColors returns the colours that panels give to groups of these names.
+// GroupColors returns the colours that panels use for groups with these names.
 func GroupColors(names []string) []color.NRGBA { return groupColors(len(names), names, nil) }
 
-// groupColors returns the colour of each of n groups: the given one, that of the brain network of
-// its name where all groups are named after networks, or one of moduleColors, which repeats in
-// lighter and darker tints from the ninth group on.
+// groupColors returns the colours of n groups. A group gets the given colour if there is one, the colour
+// of its brain network if all groups are named after networks, or else one of moduleColors.
 func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
 	out := make([]color.NRGBA, n)
 	networks := len(names) >= n
@@ -257,12 +255,13 @@ func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
 	return out
 }
 
-// moduleColors are of groups of tokens: Tol's light scheme (SRON technical note 3.2, 2021, figure 6),
-// made for fills and none of the encodings' colours.
+// moduleColors holds the colours of groups of tokens: Tol's light scheme (SRON technical note 3.2, 2021,
+// figure 6), which is made for fills and differs from the colours of the encodings.
 var moduleColors = []color.NRGBA{rgb(0x77aadd), rgb(0xee8866), rgb(0x44bb99), rgb(0xffaabb), rgb(0xbbcc33),
 	rgb(0xeedd88), rgb(0x99ddff), rgb(0xaaaa00)}
 
-// moduleColor returns the colour of the i-th group.
+// moduleColor returns the colour of the i-th group. From the ninth group colours repeat in lighter and
+// darker tints.
 func moduleColor(i int) color.NRGBA {
 	all := moduleColors
 	c := all[i%len(all)]

@@ -13,10 +13,10 @@ import (
 // Panel is a drawing that Compose puts on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle,
 // Strip or Schematic.
 type Panel interface {
-	check() error              // reports numbers and texts that cannot be drawn, whatever the size
-	heading() string           // returns its title
-	note(c draw.Canvas) string // explains its marks and says what is left out in c
-	draw(c draw.Canvas) error  // draws it, or reports what does not fit in c
+	check() error              // returns an error for numbers and texts that cannot be drawn at any size
+	heading() string           // returns the title
+	note(c draw.Canvas) string // explains the marks and states what is left out in c
+	draw(c draw.Canvas) error  // draws the panel, or returns an error for marks that do not fit in c
 }
 
 // Reference is a level to compare data with, such as chance, drawn as a dashed grey line.
@@ -25,11 +25,10 @@ type Reference struct {
 	Y     float64 // in the units of the y axis
 }
 
-// largest is the largest number that can be drawn: beyond it the arithmetic of ticks would
-// overflow.
+// largest is the largest magnitude that can be drawn. The arithmetic of ticks would overflow beyond it.
 const largest = 1e100
 
-// checkTexts reports the first text that cannot be set.
+// checkTexts returns an error for the first text that checkText refuses.
 func checkTexts(texts ...string) error {
 	for _, s := range texts {
 		if err := checkText(s); err != nil {
@@ -39,16 +38,16 @@ func checkTexts(texts ...string) error {
 	return nil
 }
 
-// checkNumber reports a number that cannot be drawn. NaN is one.
+// checkNumber returns an error for a number that cannot be drawn, such as NaN.
 func checkNumber(what string, v float64) error {
 	if !(math.Abs(v) <= largest) {
-		return fmt.Errorf("%s is %g: want a finite number of at most %g in size", what, v, largest)
+		return fmt.Errorf("%s is %g: want a finite number of magnitude at most %g", what, v, largest)
 	}
 	return nil
 }
 
-// checkValues reports the first value that cannot be drawn, and counts those that are not NaN,
-// which is a missing value.
+// checkValues counts the values that are not NaN, which marks a missing value. It returns an error for
+// the first value that cannot be drawn.
 func checkValues(what string, values []float64) (present int, err error) {
 	for i, v := range values {
 		if math.IsNaN(v) {
@@ -62,7 +61,7 @@ func checkValues(what string, values []float64) (present int, err error) {
 	return present, nil
 }
 
-// checkReferences reports the first reference that cannot be drawn.
+// checkReferences returns an error for the first reference that cannot be drawn.
 func checkReferences(references []Reference) error {
 	for _, r := range references {
 		if r.Label == "" {
@@ -89,7 +88,7 @@ func finite(values []float64) []float64 {
 	return out
 }
 
-// missingNote says how many of all values are NaN. It is empty where none is.
+// missingNote returns a note with the number of missing values, or nothing if none is missing.
 func missingNote(missing, total int) []string {
 	if missing == 0 {
 		return nil
@@ -97,7 +96,7 @@ func missingNote(missing, total int) []string {
 	return []string{fmt.Sprintf("%d of %d values missing", missing, total)}
 }
 
-// sentences joins those parts of a note that are not empty, each with a full stop.
+// sentences joins the non-empty parts of a note and ends each with a full stop.
 func sentences(parts ...string) string {
 	var all []string
 	for _, s := range parts {
@@ -112,8 +111,8 @@ func sentences(parts ...string) string {
 	return strings.Join(all, " ")
 }
 
-// jitter returns the i-th of points spread over -0.5 to 0.5: fractions of multiples of the golden
-// ratio, which do not cluster.
+// jitter returns the i-th point of a low-discrepancy sequence in -0.5 to 0.5: the fractional parts of
+// multiples of the golden ratio.
 func jitter(i int) float64 {
 	_, f := math.Modf(float64(i)*math.Phi + 0.5)
 	return f - 0.5
@@ -125,7 +124,7 @@ type plotterFunc func(c draw.Canvas, p *plot.Plot)
 // Plot implements plot.Plotter.
 func (f plotterFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
-// insertReferences puts the labels of references among labels, which go from top to bottom.
+// insertReferences inserts the labels of references into labels, which are sorted from top to bottom.
 func insertReferences(labels []endLabel, references []Reference, y axis) []endLabel {
 	for _, r := range references {
 		at := y.norm(r.Y)

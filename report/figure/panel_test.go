@@ -180,7 +180,7 @@ func TestPanelNotes(t *testing.T) {
 		{Boxes{Groups: []Group{group("a", 7), gap}},
 			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; 1 of 13 values missing."},
 		{Boxes{Groups: []Group{group("a", 7), group("b", 4)}},
-			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n < 5: median alone."},
+			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n < 5: median only."},
 		{Boxes{Groups: []Group{group("a", 3)}}, "Line: median; dots: members; n = 3."},
 		{bars(3, 3), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 each."},
 		{bars(3, 4), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 to 4."},

@@ -25,20 +25,19 @@ var _ vg.CanvasWriterTo = (*pdfCanvas)(nil)
 // and passes them UTF-8 (gonum/plot issue 347). Here every font is embedded as a TrueType subset
 // with a Unicode map, so that text in the PDF can be searched and copied.
 //
-// The same drawing gives the same bytes (the date is fixed); text is as wide
-// as gonum/plot measured it, kerning included; nothing panics, WriteTo returns the first error.
+// The same drawing gives the same bytes, because the date is fixed. Text is as wide as gonum/plot
+// measures it, including kerning. Methods do not panic; WriteTo returns the first error.
 //
-// It keeps transforms itself, not on the PDF's graphics-state stack: each mark that needs one is
-// wrapped in its own q … Q, so that the font and colour that fpdf takes for current are always
-// those of the page.
+// It does not keep transforms on the PDF's graphics-state stack. Each mark that needs a transform is
+// wrapped in its own q … Q, so that the font and colour that fpdf assumes are always those of the page.
 type pdfCanvas struct {
 	doc    *fpdf.Fpdf
 	w, h   vg.Length
 	stack  []drawState // the last one is current
-	sent   pageState   // what the page's graphics state holds
+	sent   pageState   // graphics state of the page
 	fonts  map[string]bool
 	images int
-	widths map[int]bool // of the images, in pixels
+	widths map[int]bool // widths of the images in pixels
 	pdf    []byte       // the finished document, once WriteTo has run
 	err    error
 }
@@ -51,7 +50,7 @@ type drawState struct {
 	dash  string // the operand of the PDF operator d
 }
 
-// pageState mirrors the page's graphics state, so that operators are written for changes only.
+// pageState mirrors the graphics state of the page, so that only changes are written.
 type pageState struct {
 	rgb   [3]uint8
 	alpha uint8
@@ -60,24 +59,24 @@ type pageState struct {
 	font  font.Font
 }
 
-// New returns an empty page of the given width and height.
+// newPDF returns an empty page of the given width and height.
 func newPDF(w, h vg.Length) *pdfCanvas {
 	c := &pdfCanvas{w: w, h: h, fonts: map[string]bool{}, widths: map[int]bool{}}
 	if !(w > 0 && h > 0) {
 		c.err = fmt.Errorf("PDF: page of %g x %g pt: both sides must be positive", w.Points(),
 			h.Points())
-		w, h = 1, 1 // a page for fpdf to hold; WriteTo returns the error
+		w, h = 1, 1 // fpdf needs a page; WriteTo returns the error
 	}
-	date := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // a figure drawn twice has the same bytes
 	c.doc = fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt",
 		Size: fpdf.SizeType{Wd: w.Points(), Ht: h.Points()}})
 	c.doc.SetCreator("torchpe", false)
+	date := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // fixed, so that equal drawings have equal bytes
 	c.doc.SetCreationDate(date)
 	c.doc.SetModificationDate(date)
 	c.doc.SetCatalogSort(true) // fpdf otherwise writes fonts and images in map order
 	c.doc.SetMargins(0, 0, 0)
 	c.doc.SetAutoPageBreak(false, 0)
-	// as gonum's PNG canvas does; a miter would overshoot on steep curves
+	// gonum's PNG canvas uses round joins too; miter joins overshoot on steep curves
 	c.doc.SetLineJoinStyle("round")
 	c.doc.AddPage()
 	c.sent = pageState{alpha: 0xff, width: -1, dash: "[] 0"}
@@ -90,10 +89,10 @@ func (c *pdfCanvas) Size() (w, h vg.Length) { return c.w, c.h }
 
 func (c *pdfCanvas) cur() *drawState { return &c.stack[len(c.stack)-1] }
 
-// SetLineWidth sets the width of stroked paths; a width that is not positive draws nothing.
+// SetLineWidth sets the width of stroked paths. A width that is not positive draws nothing.
 func (c *pdfCanvas) SetLineWidth(w vg.Length) { c.cur().width = w }
 
-// SetLineDash sets the dash pattern of stroked paths; an empty pattern is a solid line.
+// SetLineDash sets the dash pattern of stroked paths. An empty pattern draws a solid line.
 func (c *pdfCanvas) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	parts := make([]string, len(pattern))
 	for i, d := range pattern {
@@ -102,12 +101,12 @@ func (c *pdfCanvas) SetLineDash(pattern []vg.Length, offset vg.Length) {
 	c.cur().dash = "[" + strings.Join(parts, " ") + "] " + pdfNumber(offset.Points())
 }
 
-// SetColor sets the colour, with its opacity, of strokes, fills and text; nil is black.
+// SetColor sets the colour and opacity of strokes, fills and text. A nil colour means black.
 func (c *pdfCanvas) SetColor(clr color.Color) {
 	if clr == nil {
 		clr = color.Black
 	}
-	// Not clr.RGBA(): that is multiplied by alpha, and a pale band would come out dark.
+	// clr.RGBA() would premultiply by alpha and darken a translucent band.
 	c.cur().color = color.NRGBAModel.Convert(clr).(color.NRGBA)
 }
 
@@ -183,8 +182,7 @@ func (c *pdfCanvas) setAlpha(a uint8) {
 	}
 }
 
-// transformed calls mark under the current transform. It does nothing under a transform that maps
-// the plane to a line.
+// transformed calls mark under the current transform. It does nothing if the transform is singular.
 func (c *pdfCanvas) transformed(mark func()) {
 	m := c.cur().ctm
 	switch {
@@ -204,8 +202,8 @@ func (c *pdfCanvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	if img.Bounds().Empty() || size.X <= 0 || size.Y <= 0 {
 		return
 	}
-	// fpdf writes images of the same width in map order: added columns, which are clipped, give
-	// each its own width.
+	// fpdf writes images of equal widths in map order. Padding, which is clipped, makes all widths
+	// different.
 	width := img.Bounds().Dx()
 	padded := width
 	for c.widths[padded] {
@@ -236,12 +234,12 @@ func (c *pdfCanvas) DrawImage(rect vg.Rectangle, img image.Image) {
 	})
 }
 
-// fromTop converts a height above the page's lower edge, as vg has it, to fpdf's distance from the
-// upper edge.
+// fromTop converts a height above the lower edge of the page, used by vg, to a distance from the upper
+// edge, used by fpdf.
 func (c *pdfCanvas) fromTop(y vg.Length) float64 { return (c.h - y).Points() }
 
-// WriteTo writes the PDF, or returns the first error of drawing. It may be called again, but
-// nothing may be drawn after it.
+// WriteTo writes the PDF, or returns the first error of drawing. It may be called several times. Nothing
+// may be drawn after the first call.
 func (c *pdfCanvas) WriteTo(w io.Writer) (int64, error) {
 	if c.err == nil && c.doc.Err() {
 		c.err = fmt.Errorf("PDF: %w", c.doc.Error())

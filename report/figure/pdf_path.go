@@ -15,18 +15,18 @@ type transform [6]float64
 // identity returns the transform that changes nothing.
 func identity() transform { return transform{1, 0, 0, 1, 0, 0} }
 
-// rotate turns by rad radians, counter-clockwise, before m.
+// rotate returns a rotation by rad radians counter-clockwise, followed by m.
 func (m transform) rotate(rad float64) transform {
 	sin, cos := math.Sincos(rad)
 	return transform{cos, sin, -sin, cos, 0, 0}.times(m)
 }
 
-// translate shifts before m.
+// translate returns a translation, followed by m.
 func (m transform) translate(pt vg.Point) transform {
 	return transform{1, 0, 0, 1, pt.X.Points(), pt.Y.Points()}.times(m)
 }
 
-// scale stretches before m.
+// scale returns a scaling, followed by m.
 func (m transform) scale(x, y float64) transform { return transform{x, 0, 0, y, 0, 0}.times(m) }
 
 // apply maps a point.
@@ -43,8 +43,8 @@ func (m transform) times(n transform) transform {
 	}
 }
 
-// pdfNumber formats a number for PDF: no exponent, at most three decimals (a thousandth of a point), no
-// trailing zeros.
+// pdfNumber formats a number for PDF with at most three decimals (a thousandth of a point), without an
+// exponent or trailing zeros.
 func pdfNumber(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 3, 64)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
@@ -84,10 +84,10 @@ func pathOperators(p vg.Path) (string, error) {
 	return w.b.String(), w.err
 }
 
-// op writes the points and the operator; the last point becomes current.
+// op writes the points and the operator. The last point becomes the current point.
 func (w *pathWriter) op(operator string, pts ...vg.Point) {
 	for _, pt := range pts {
-		// Inf - Inf is NaN too
+		// NaN - NaN and Inf - Inf are NaN
 		if math.IsNaN(float64(pt.X-pt.X)) || math.IsNaN(float64(pt.Y-pt.Y)) {
 			w.err = fmt.Errorf("PDF: path through the point (%g, %g): coordinates must be "+
 				"finite", pt.X, pt.Y)
@@ -98,7 +98,7 @@ func (w *pathWriter) op(operator string, pts ...vg.Point) {
 	w.open, w.at = true, pts[len(pts)-1]
 }
 
-// line draws a line to pt, or moves there where there is no current point.
+// line draws a line to pt, or moves there if there is no current point.
 func (w *pathWriter) line(pt vg.Point) {
 	if !w.open {
 		w.op("m", pt)
@@ -107,7 +107,7 @@ func (w *pathWriter) line(pt vg.Point) {
 	w.op("l", pt)
 }
 
-// curve draws a curve from the current point, or from its own end where there is none.
+// curve draws a Bézier curve from the current point, or from its own end if there is none.
 func (w *pathWriter) curve(comp vg.PathComp) {
 	if !w.open {
 		w.op("m", comp.Pos)
@@ -128,8 +128,8 @@ func toward(a, b vg.Point, t vg.Length) vg.Point {
 	return vg.Point{X: a.X + t*(b.X-a.X), Y: a.Y + t*(b.Y-a.Y)}
 }
 
-// arc draws a circular arc as cubic curves of at most a quarter turn, whose error is below 0.03 %
-// of the radius.
+// arc draws a circular arc as cubic curves of at most a quarter turn. Their error is below 0.03 % of the
+// radius.
 func (w *pathWriter) arc(comp vg.PathComp) {
 	on := func(a float64) vg.Point {
 		sin, cos := math.Sincos(a)

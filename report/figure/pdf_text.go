@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// FillString writes text with its baseline's left end at pt. Only the glyphs in use of each font
-// are embedded. A character that the font lacks shows as its glyph for missing characters.
+// FillString writes text with the left end of its baseline at pt. Only the used glyphs of a font are
+// embedded. A character that the font lacks is shown as its glyph for missing characters.
 func (c *pdfCanvas) FillString(f plotfont.Face, pt vg.Point, text string) {
 	if f.Font.Size == 0 || text == "" {
 		return
@@ -36,7 +36,7 @@ func (c *pdfCanvas) FillString(f plotfont.Face, pt vg.Point, text string) {
 	})
 }
 
-// writable replaces text that fpdf cannot encode: it reads beyond the string's end at invalid
+// writable replaces characters that fpdf cannot encode. fpdf reads past the end of the string at invalid
 // UTF-8, and garbles characters above U+FFFF. Control characters become blanks.
 func writable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -50,8 +50,8 @@ func writable(text string) string {
 	}, text)
 }
 
-// useFont sets the page's font to f and embeds it when it is new. The PDF names the font by its
-// full name (LiberationSans-Bold), so that weights and styles need no mapping to fpdf's.
+// useFont sets the font of the page to f and embeds a new font. The PDF uses the full name of the font
+// (LiberationSans-Bold), so that weights and styles need no mapping to those of fpdf.
 func (c *pdfCanvas) useFont(f plotfont.Face) error {
 	name := f.Name()
 	if !c.fonts[name] {
@@ -73,14 +73,14 @@ func (c *pdfCanvas) useFont(f plotfont.Face) error {
 	return nil
 }
 
-// kernedRun is a part of a string without kerning, dx to the right of the string's start.
+// kernedRun is a part of a string without kerning, at dx to the right of the start of the string.
 type kernedRun struct {
 	dx   vg.Length
 	text string
 }
 
-// kernedRuns splits text where the font kerns, with the arithmetic of gonum/plot's font.Face.Width.
-// Without it text would be wider than measured.
+// kernedRuns splits text where the font kerns, so that text is as wide as gonum/plot's font.Face.Width
+// measures it.
 func kernedRuns(f plotfont.Face, text string) ([]kernedRun, error) {
 	var (
 		buf  sfnt.Buffer

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// powers is a text handler for labels of ticks that raises what follows "^". Liberation Sans has no
-// superscript minus.
+// powers is a text handler for tick labels that sets the part after "^" as an exponent. Liberation Sans
+// has no superscript minus.
 type powers struct{ text.Plain }
 
 var _ text.Handler = powers{}
@@ -55,7 +55,7 @@ func withSize(f font.Font, size vg.Length) font.Font {
 	return f
 }
 
-// power writes a number that may have an exponent from (x, y) on, like writer.left.
+// power writes a number that may have an exponent to the right of (x, y), like writer.left.
 func (w writer) power(c draw.Canvas, x, y vg.Length, s string) {
 	base, exponent, _ := strings.Cut(s, "^")
 	w.left(c, x, y, base)

@@ -16,7 +16,7 @@ type Puzzle struct {
 	Answer int     // symbol of the probe, shown below the grid; 0 shows none
 }
 
-// Probe is the number of the cell whose symbol is asked for, shown as a question mark.
+// Probe is the value of the probe, the cell whose symbol is the answer. It is shown as a question mark.
 const Probe = 5
 
 // probeColor lies behind the question mark.

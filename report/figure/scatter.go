@@ -15,16 +15,15 @@ type Scatter struct {
 	Title, XLabel, YLabel string
 	Points                []ScatterPoint
 	Annotation            string // above the axes: "Spearman ρ = .96, p < .001, n = 20 σ levels"
-	ErrorNote             string // meaning of error bars: "±1 SD of 15 seeds"; needed if any
+	ErrorNote             string // meaning of error bars, such as "±1 SD of 15 seeds"; required if any
 }
 
 // ScatterPoint is one point.
 type ScatterPoint struct {
-	// beside the point or, in crowds, in the note; decides the colour; may be empty
-	Label      string
-	ColorOf    string // the label whose colour it has instead
+	Label      string // beside the point or, in crowds, in the note; selects the colour; may be empty
+	ColorOf    string // label that selects the colour instead
 	X, Y       float64
-	XErr, YErr float64 // half lengths of the error bars; 0 draws none
+	XErr, YErr float64 // half lengths of the error bars; 0 for none
 }
 
 // scatterRadius is the radius of the points.
@@ -54,7 +53,7 @@ func (s Scatter) check() error {
 				p.Label, p.XErr, p.YErr)
 		}
 		if (p.XErr > 0 || p.YErr > 0) && s.ErrorNote == "" {
-			return errors.New("the points have error bars: say in ErrorNote what they are")
+			return errors.New("the points have error bars: describe them in ErrorNote")
 		}
 	}
 	return nil
@@ -82,7 +81,7 @@ func (s Scatter) draw(c draw.Canvas) error {
 	return err
 }
 
-// paint draws the panel and returns the key to the numbers that stand for crowds.
+// paint draws the panel and returns the key to numbered crowds of points.
 func (s Scatter) paint(c draw.Canvas) (key string, err error) {
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
 	small := newWriter(sans(smallSize), ink)
@@ -115,7 +114,7 @@ func (s Scatter) colors() []color.NRGBA {
 	var colors []color.NRGBA
 	for _, p := range s.Points {
 		style, ok := styles[p.Label]
-		if p.ColorOf != "" { // points may share a label and not the colour
+		if p.ColorOf != "" { // points with equal labels may differ in colour
 			style = lineStyles([]string{p.ColorOf})[p.ColorOf]
 		}
 		if !ok {
@@ -126,8 +125,7 @@ func (s Scatter) colors() []color.NRGBA {
 	return colors
 }
 
-// drawPoints draws error bars, points and labels, and returns the key to the numbers that stand for
-// crowds.
+// drawPoints draws error bars, points and labels, and returns the key to numbered crowds.
 func (s Scatter) drawPoints(c draw.Canvas, p *plot.Plot) (key string) {
 	trX, trY := p.Transforms(&c)
 	colors := s.colors()

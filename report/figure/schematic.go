@@ -18,14 +18,14 @@ type Schematic struct {
 
 // SchematicBox is one step.
 type SchematicBox struct {
-	Text     string // broken into lines between words, and at \n
-	Emphasis bool   // in colour: what the figure is about
+	Text     string // wrapped between words and at \n
+	Emphasis bool   // draws the box in colour
 }
 
 const (
-	boxPad     = 5  // round the text of a box
-	leastArrow = 15 // length of an arrow
-	boxLead    = leading * labelSize
+	boxPad   = 5  // around the text of a box
+	minArrow = 15 // smallest length of an arrow
+	boxLead  = leading * labelSize
 )
 
 func (s Schematic) heading() string { return s.Title }
@@ -35,7 +35,7 @@ func (s Schematic) check() error {
 	case len(s.Boxes) == 0:
 		return errors.New("no boxes: give at least one")
 	case len(s.Boxes) > 100:
-		return fmt.Errorf("%d boxes: at most 100 can be read", len(s.Boxes))
+		return fmt.Errorf("%d boxes: want at most 100", len(s.Boxes))
 	}
 	for i, b := range s.Boxes {
 		if strings.TrimSpace(b.Text) == "" {
@@ -50,31 +50,31 @@ func (s Schematic) check() error {
 
 func (s Schematic) note(draw.Canvas) string { return "" }
 
-// fitBoxes breaks the texts at the longest line length with which the boxes are no wider than free
-// together, or at every word.
+// fitBoxes wraps the texts at the largest line width for which the boxes together are no wider than free,
+// or at every word if there is none.
 func (s Schematic) fitBoxes(free vg.Length) (lines [][]string, widths []vg.Length, used vg.Length) {
 	text := newWriter(sans(labelSize), ink)
 	longest := vg.Length(0)
 	for _, b := range s.Boxes {
 		longest = max(longest, widest(text, wrapLines(text, b.Text, vg.Length(math.Inf(1)))))
 	}
-	for most := longest + 0.01; ; most -= max(1, longest/100) {
+	for limit := longest + 0.01; ; limit -= max(1, longest/100) {
 		lines, widths, used = nil, nil, 0
 		for _, b := range s.Boxes {
-			broken := wrapLines(text, b.Text, most)
+			broken := wrapLines(text, b.Text, limit)
 			width := widest(text, broken) + 2*boxPad
 			lines, widths, used = append(lines, broken), append(widths, width), used+width
 		}
-		if used <= free || most <= 0 {
+		if used <= free || limit <= 0 {
 			return lines, widths, used
 		}
 	}
 }
 
-// draw draws boxes of the same height.
+// draw draws boxes of equal height joined by arrows.
 func (s Schematic) draw(c draw.Canvas) error {
 	arrows := vg.Length(len(s.Boxes) - 1)
-	free := c.Size().X - 2 - leastArrow*arrows
+	free := c.Size().X - 2 - minArrow*arrows
 	lines, widths, used := s.fitBoxes(free)
 	if used > free {
 		return fmt.Errorf("%d boxes are %.1f in too wide for their panel: shorten their texts",
@@ -89,8 +89,8 @@ func (s Schematic) draw(c draw.Canvas) error {
 		return fmt.Errorf("the boxes need %.1f in and have %.1f in of height: shorten their texts",
 			float64(height/vg.Inch), float64(c.Size().Y/vg.Inch))
 	}
-	arrow := vg.Length(leastArrow)
-	if arrows > 0 { // they take what is left, up to a point
+	arrow := vg.Length(minArrow)
+	if arrows > 0 { // arrows share the remaining width, up to 14 points each
 		arrow += min((free-used)/arrows, 14)
 	}
 	x, y := c.Min.X+1, (c.Min.Y+c.Max.Y)/2
@@ -105,7 +105,7 @@ func (s Schematic) draw(c draw.Canvas) error {
 	return nil
 }
 
-// wrapLines breaks text with line breaks of its own to a width.
+// wrapLines wraps text that may contain line breaks to a width.
 func wrapLines(w writer, s string, width vg.Length) []string {
 	var lines []string
 	for part := range strings.SplitSeq(s, "\n") {

@@ -8,16 +8,16 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// labelShare is the share of a panel's width, or of its height where they are turned, that names may
-// take.
+// labelShare is the largest share of the width of a panel that names may take, or of its height if they
+// are turned.
 const labelShare = 0.25
 
 // shortenedNote is the note of a panel with shortened names.
 const shortenedNote = "Long names are shortened"
 
-// shorten returns names no wider than width, and whether it changed any. Where one is wider, all
-// lose the words that they begin with in common, and those that are still wider their middle, or
-// another part of which the loss leaves more of them distinct. Names that are still alike are
+// shorten returns names no wider than width and reports whether it changed any. If a name is too wide, it
+// removes the leading words that all names share. It then cuts names that are still too wide in the
+// middle, or at the place that leaves the most names distinct. Names that are still equal are
 // numbered.
 func (w writer) shorten(names []string, width vg.Length) (out []string, changed bool) {
 	for _, s := range names {
@@ -48,10 +48,10 @@ func (w writer) shorten(names []string, width vg.Length) (out []string, changed 
 	return w.number(names, out, width), true
 }
 
-// number ends the short forms that several names share in "…" and a number, the same for the same
-// name.
+// number appends "…" and a number to short forms that several names share. Equal names get equal
+// numbers.
 func (w writer) number(names, short []string, width vg.Length) []string {
-	first := map[string]string{} // name of a short form
+	first := map[string]string{} // first name of each short form
 	alike := map[string]bool{}
 	for i, s := range short {
 		if name, ok := first[s]; ok && name != names[i] {
@@ -73,8 +73,8 @@ func (w writer) number(names, short []string, width vg.Length) []string {
 	return out
 }
 
-// cut returns s with "…" for a part, so that it is no wider than width. Of what remains about the
-// share front stands before it.
+// cut replaces a part of s by "…" so that it is no wider than width. About the share front of the
+// remaining characters precedes the "…".
 func (w writer) cut(s string, width vg.Length, front float64) string {
 	if w.width(s) <= width {
 		return s
@@ -88,8 +88,8 @@ func (w writer) cut(s string, width vg.Length, front float64) string {
 	return kept(max(0, tooMany-1))
 }
 
-// commonStart returns the longest start in common of all names that are not empty, up to a sign
-// between words and short of a whole name.
+// commonStart returns the longest common prefix of the names that are not empty. The prefix ends after a
+// separator and is shorter than every name.
 func commonStart(names []string) string {
 	start, some := "", false
 	for _, s := range names {

@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Strip shows the groups of tokens in their order, such as the network of each brain region, as one
-// coloured strip.
+// Strip shows the groups of tokens in their order as a coloured strip, such as the networks of brain
+// regions.
 type Strip struct {
 	Title       string
-	Groups      []int    // of each token, from 0
-	GroupNames  []string // for the legend below; none where empty
+	Groups      []int    // group of each token, from 0
+	GroupNames  []string // entries of the legend below; may be empty
 	GroupColors []color.Color
 }
 

@@ -7,15 +7,15 @@ import (
 	"torchpe/internal/stats"
 )
 
-// Band says what the shaded area around a mean line spans. The zero Band draws none, and a line of
-// one member has none.
+// Band selects the extent of the shaded area around a mean line. The zero Band and lines of one member
+// have no area.
 type Band string
 
 // The kinds of band.
 const (
 	BandMinMax Band = "min-max" // from the lowest member to the highest
-	// BandSD spans one standard deviation (of the sample, n−1) to either side; two members have a
-	// line each instead.
+	// BandSD spans one sample standard deviation (divisor n−1) to either side. Two members are drawn
+	// as a line each instead.
 	BandSD Band = "sd"
 )
 
@@ -23,13 +23,13 @@ const (
 type summary struct {
 	label          string
 	members        int
-	missing, total int         // values that are NaN, of all
-	points         []meanPoint // one per x; NaN throughout where no member has a value
-	each           []summary   // of the members, which are drawn where an SD would be of too few
+	missing, total int         // number of NaN values and of all values
+	points         []meanPoint // one per x; all NaN where no member has a value
+	each           []summary   // lines of the members, drawn if there are too few for an SD
 }
 
-// fewestSD is the least number of members whose SD is drawn.
-const fewestSD = 3
+// minSD is the smallest number of members whose SD is drawn.
+const minSD = 3
 
 // meanPoint is the mean over the members at one x (an epoch, say), with the ends of the band.
 type meanPoint struct {
@@ -49,7 +49,7 @@ func summarize(l LineSeries, band Band) summary {
 		s.missing += len(l.Values) - len(present)
 		s.points = append(s.points, reduce(x, present, band))
 	}
-	if n := len(l.Values); band == BandSD && n > 1 && n < fewestSD {
+	if n := len(l.Values); band == BandSD && n > 1 && n < minSD {
 		for _, values := range l.Values {
 			s.each = append(s.each, summarize(LineSeries{Label: l.Label, X: l.X, Values: [][]float64{values}}, ""))
 		}
@@ -57,14 +57,13 @@ func summarize(l LineSeries, band Band) summary {
 	return s
 }
 
-// reduce returns the mean and band of the values at one x; the band of a single value is that
-// value.
+// reduce returns the mean and band of the values at one x. The band of a single value is that value.
 func reduce(x float64, values []float64, band Band) meanPoint {
 	mean := stats.Mean(values) // NaN without values
 	p := meanPoint{x, mean, mean, mean}
 	switch {
 	case len(values) < 2 || band == "":
-	case band == BandMinMax, len(values) < fewestSD:
+	case band == BandMinMax, len(values) < minSD:
 		p.lo, p.hi = slices.Min(values), slices.Max(values)
 	case band == BandSD:
 		sd := stats.SD(values)
@@ -83,7 +82,7 @@ func (s summary) last() meanPoint {
 	return s.points[0]
 }
 
-// stretches splits the points where a value is missing.
+// stretches splits the points at missing values.
 func (s summary) stretches() [][]meanPoint {
 	var all [][]meanPoint
 	open := false

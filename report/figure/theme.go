@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The theme. Sizes are those on the printed page: figures are not rescaled.
+// Sizes on the printed page in points. Figures are not rescaled.
 const (
 	smallSize vg.Length = 7 // tick labels, line labels, the note
 	labelSize vg.Length = 8 // axis labels
@@ -24,9 +24,9 @@ const (
 
 	hairline  vg.Length = 0.5 // axes, ticks
 	lineWidth vg.Length = 1.2 // data
-	margin    vg.Length = 3   // round the whole figure
+	margin    vg.Length = 3   // around the whole figure
 
-	leading = 1.2 // from baseline to baseline, in font sizes
+	leading = 1.2 // distance between baselines in font sizes
 )
 
 // referenceStyle is the style of a Reference's line.
@@ -44,7 +44,7 @@ const capHeight = 0.688
 // newPlot returns an empty plot in the theme.
 func newPlot() *plot.Plot {
 	p := plot.New()
-	p.BackgroundColor = nil // the figure paints its own, once
+	p.BackgroundColor = nil // paintBackground paints it
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Color, axis.Width = axisColor, hairline
 		axis.Padding = 4
@@ -58,8 +58,8 @@ func newPlot() *plot.Plot {
 	return p
 }
 
-// writer writes text of one font and colour, aligned by the height of capitals. gonum's text styles
-// align by the font's ascent and descent, which leaves digits and capitals off-centre.
+// writer writes text of one font and colour, centred on the height of capitals. gonum's text styles align
+// by ascent and descent, which leaves digits and capitals off-centre.
 type writer struct {
 	face  font.Face
 	color color.Color
@@ -74,7 +74,7 @@ func bold(f font.Font) font.Font {
 	return f
 }
 
-// left writes s from (x, y) on, with capitals and digits centred on y.
+// left writes s to the right of x, with capitals and digits centred on y.
 func (w writer) left(c draw.Canvas, x, y vg.Length, s string) {
 	c.SetColor(w.color)
 	c.FillString(w.face, vg.Point{X: x, Y: y - capHeight/2*w.face.Font.Size}, s)
@@ -124,16 +124,16 @@ func (w writer) wrap(s string, width vg.Length) []string {
 	return lines
 }
 
-// paintBackground makes the figure white: without it a PNG or SVG is unreadable on a dark web page.
+// paintBackground paints the figure white, so that a PNG or SVG is readable on a dark web page.
 func paintBackground(c draw.Canvas) {
 	c.SetColor(color.White)
 	c.Fill(c.Path())
 }
 
-// inset returns c without the margin round the figure.
+// inset returns c without the margin around the figure.
 func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, margin, -margin, margin, -margin) }
 
-// noteLines breaks a note to the width of c.
+// noteLines wraps a note to the width of c.
 func noteLines(c draw.Canvas, note string) []string {
 	return newWriter(sans(smallSize), noteColor).wrap(note, c.Max.X-c.Min.X)
 }
@@ -156,14 +156,14 @@ func drawNote(c draw.Canvas, note string) {
 	}
 }
 
-// checkText reports text that cannot be set in one line of every format: SVG, being XML, takes no
-// control characters.
+// checkText returns an error for text that is not UTF-8 or has control characters, which SVG cannot
+// contain.
 func checkText(s string) error {
 	if !utf8.ValidString(s) {
 		return fmt.Errorf("text %q is not UTF-8: convert it", s)
 	}
 	if i := strings.IndexFunc(s, unicode.IsControl); i >= 0 {
-		return fmt.Errorf("text %q has the control character %q: take it out", s, s[i:i+1])
+		return fmt.Errorf("text %q has the control character %q: remove it", s, s[i:i+1])
 	}
 	return nil
 }
@@ -184,8 +184,8 @@ func ticksFit(p *plot.Plot, data draw.Canvas) bool {
 	return true
 }
 
-// integerTicks returns labelled ticks at whole numbers from lo to hi: at most count multiples of 1,
-// 2 or 5 times a power of ten, and lo itself where it is not too near to the first of them.
+// integerTicks returns labelled ticks at integers from lo to hi: at most count multiples of 1, 2 or 5
+// times a power of ten. It adds lo where it is not too near to the first multiple.
 func integerTicks(lo, hi, count int) plot.ConstantTicks {
 	step := 1
 	for i := 0; (hi-lo)/step >= count; i++ {

@@ -13,11 +13,11 @@ import (
 
 // column is a column of a list.
 type column struct {
-	Name     string // lower-case letters, digits and _
-	Heading  string
-	Unit     string
-	Decimals int // for people; fromValues where the values decide
-	Rank     int // as of table.Column
+	Name         string // lower-case letters, digits and _
+	Heading      string
+	Unit         string
+	Decimals     int // for people; fromValues where the values decide
+	DropPriority int // as in table.Column
 }
 
 const fromValues = -1
@@ -28,21 +28,24 @@ const fromValues = -1
 // models apart.
 var (
 	leadingColumns = []column{
-		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", Rank: 2}, {Name: "pe", Heading: "PE", Rank: 1},
-		{Name: "sigma", Heading: "σ", Decimals: fromValues, Rank: 1}, {Name: "seed", Heading: "seed", Rank: 1},
+		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", DropPriority: 2},
+		{Name: "pe", Heading: "PE", DropPriority: 1},
+		{Name: "sigma", Heading: "σ", Decimals: fromValues, DropPriority: 1},
+		{Name: "seed", Heading: "seed", DropPriority: 1},
 		{Name: "n", Heading: "n"}, // of averaged models
 	}
 	resultColumns = []column{
-		{Name: "status", Heading: "status", Rank: 1}, {Name: "steps", Heading: "steps", Rank: 3},
+		{Name: "status", Heading: "status", DropPriority: 1}, {Name: "steps", Heading: "steps", DropPriority: 3},
 		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test",
-			Decimals: 3, Rank: 1}, {Name: "train", Heading: "train", Decimals: 3, Rank: 1},
-		{Name: "fitted", Heading: "fitted at epoch", Rank: 2}, {Name: runs.WeightsKey, Heading: "weights", Rank: 1},
+			Decimals: 3, DropPriority: 1}, {Name: "train", Heading: "train", Decimals: 3, DropPriority: 1},
+		{Name: "fitted", Heading: "fitted at epoch", DropPriority: 2},
+		{Name: runs.WeightsKey, Heading: "weights", DropPriority: 1},
 	}
 	trailingColumns = []column{
-		{Name: "train_mse", Heading: "train MSE", Decimals: 4, Rank: 2}, {Name: "modularity",
-			Heading: "modularity", Decimals: 3, Rank: 1},
-		{Name: "clustering", Heading: "clustering", Decimals: 3, Rank: 3}, {Name: "seconds", Heading: "time",
-			Unit: "s", Decimals: 1, Rank: 4},
+		{Name: "train_mse", Heading: "train MSE", Decimals: 4, DropPriority: 2}, {Name: "modularity",
+			Heading: "modularity", Decimals: 3, DropPriority: 1},
+		{Name: "clustering", Heading: "clustering", Decimals: 3, DropPriority: 3}, {Name: "seconds", Heading: "time",
+			Unit: "s", Decimals: 1, DropPriority: 4},
 	}
 	// hiddenColumns are not shown unless they are named.
 	hiddenColumns = []column{
@@ -125,7 +128,7 @@ func allColumns(rows []Row) map[string]column {
 					if strings.HasPrefix(name, "config_") {
 						heading = "config: " + heading
 					}
-					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, Rank: 1}
+					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, DropPriority: 1}
 				}
 			}
 		}
@@ -136,10 +139,10 @@ func allColumns(rows []Row) map[string]column {
 // resultColumn returns the column of a number whose name depends on what was measured.
 func resultColumn(name string) column {
 	if level, ok := strings.CutPrefix(name, "test_mse_"); ok {
-		return column{Name: name, Heading: "test MSE, 0." + level, Decimals: 4, Rank: levelRank(level)}
+		return column{Name: name, Heading: "test MSE, 0." + level, Decimals: 4, DropPriority: levelPriority(level)}
 	}
 	if condition, ok := strings.CutPrefix(name, "validation_"); ok {
-		return column{Name: name, Heading: "validation, " + condition, Decimals: 3, Rank: 1}
+		return column{Name: name, Heading: "validation, " + condition, Decimals: 3, DropPriority: 1}
 	}
 	if tokens, ok := strings.CutPrefix(name, "tokens_"); ok {
 		tokens, condition, by := strings.Cut(tokens, "_")
@@ -147,14 +150,14 @@ func resultColumn(name string) column {
 		if by {
 			heading += ", " + condition
 		}
-		return column{Name: name, Heading: heading, Decimals: 3, Rank: 1}
+		return column{Name: name, Heading: heading, Decimals: 3, DropPriority: 1}
 	}
 	return column{Name: name, Heading: name, Decimals: fromValues}
 }
 
-// levelRank returns the rank of the errors at a share of tokens masked: half of them is what most
+// levelPriority returns the DropPriority of the errors at a share of tokens masked: half of them is what most
 // models are trained at.
-func levelRank(level string) int {
+func levelPriority(level string) int {
 	if level == "50" {
 		return 0
 	}

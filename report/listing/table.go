@@ -23,7 +23,7 @@ func (l *List) Table() table.Table {
 	kinds := make([]kind, len(l.columns))
 	for j, c := range l.columns {
 		kinds[j] = l.kindOf(c)
-		column := table.Column{Heading: c.Heading, Name: c.Name, Unit: c.Unit, Rank: c.Rank,
+		column := table.Column{Heading: c.Heading, Name: c.Name, Unit: c.Unit, DropPriority: c.DropPriority,
 			Decimals: max(0, c.Decimals)}
 		if c.Decimals == fromValues {
 			for _, r := range l.Rows {

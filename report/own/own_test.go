@@ -401,7 +401,7 @@ func TestNoPaths(t *testing.T) {
 func TestSubjectsFigure(t *testing.T) {
 	dir, _ := made(t, nil)
 	svg := read(t, dir, "subjects.svg")
-	for _, want := range []string{"dots: subjects", "mean and its 95 % interval", ">conditional Gaussian<",
+	for _, want := range []string{"dots: subjects", "mean with 95 % confidence interval", ">conditional Gaussian<",
 		">mean of the visible<"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("subjects.svg has no %q", want)

@@ -18,8 +18,8 @@ const leastScores = 0.1
 // modules are known.
 func (s *Study) scores() (document.Item, error) {
 	item := document.Item{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions"}
-	q := figure.Boxes{Title: "Modularity", YLabel: "Modularity Q", Least: leastScores}
-	c := figure.Boxes{Title: "Clustering", YLabel: "Clustering C", Least: leastScores}
+	q := figure.Boxes{Title: "Modularity", YLabel: "Modularity Q", MinRange: leastScores}
+	c := figure.Boxes{Title: "Clustering", YLabel: "Clustering C", MinRange: leastScores}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
 		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "by chance", Name: "chance", Decimals: 3},
 		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},

@@ -15,19 +15,19 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Explorer is an interactive page of what models learned of their tokens: a map of the positions in
-// which a token can be chosen with mouse, finger or keyboard, its neighbours in that map's space, and
-// the attention from and to it by block and head. The page is one file and asks for nothing from
-// outside.
+// Explorer is an interactive page about the tokens of trained models. It shows a map of the learned
+// positions in which the reader selects a token with mouse, finger or keyboard, the token's nearest
+// neighbours, and the attention from and to it by block and head. The page is one file and loads
+// nothing else.
 type Explorer struct {
 	Title  string
-	Back   string // file of the report beside it; empty for none
+	Back   string // file of the report to link to, beside the page; may be empty
 	Tokens []Token
-	Groups []Group // modules; empty where none are known
+	Groups []Group // modules; may be empty
 	Models []Model
 }
 
-// Token is one token; Group is its place in Explorer.Groups, -1 for none.
+// Token is one token. Group is an index into Explorer.Groups, or -1 for none.
 type Token struct {
 	Name  string `json:"name"`
 	Group int    `json:"group"`
@@ -43,9 +43,9 @@ type Group struct {
 type Model struct {
 	Label    string
 	Map      [][2]float64 // a point for each token
-	Frames   []Frame      // maps over training, may be empty
+	Frames   []Frame      // maps during training; may be empty
 	Axes     [2]string    // labels of the map's axes
-	Matrices []Matrix     // the first says which tokens are neighbours
+	Matrices []Matrix     // the first one determines the neighbours of a token
 }
 
 // Frame is a map during training.
@@ -54,16 +54,16 @@ type Frame struct {
 	Map  [][2]float64 `json:"map"`
 }
 
-// Matrix has a value for each pair of tokens, by row.
+// Matrix holds a value for each pair of tokens, row by row.
 type Matrix struct {
 	Label  string // "attention, block 1, head 2"
-	From   string // what a row says of its token: "attends to"
-	To     string // what a column says: "is attended by"; empty for a symmetric matrix
+	From   string // relation of a row's token to the columns' tokens: "attends to"
+	To     string // relation of a column's token: "is attended by"; empty for a symmetric matrix
 	Values []float64
 }
 
-// largestExplorer bounds the size of the page in bytes.
-const largestExplorer = 5 << 20
+// maxExplorerSize bounds the size of the page in bytes.
+const maxExplorerSize = 5 << 20
 
 var (
 	//go:embed explorer.html
@@ -76,7 +76,7 @@ var (
 	explorerLayout = template.Must(template.New("explorer").Parse(explorerSource))
 )
 
-// modelJSON is a Model as the script reads it.
+// modelJSON is the JSON form of a Model, which the script reads.
 type modelJSON struct {
 	Label    string       `json:"label"`
 	Map      [][2]float64 `json:"map"`
@@ -85,21 +85,21 @@ type modelJSON struct {
 	Matrices []matrixJSON `json:"matrices"`
 }
 
-// matrixJSON is a Matrix with values in 256 steps from Low to High, a byte each.
+// matrixJSON is a Matrix whose values are quantised to 256 levels from Low to High.
 type matrixJSON struct {
 	Label string  `json:"label"`
 	From  string  `json:"from"`
 	To    string  `json:"to,omitempty"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	Bytes string  `json:"bytes"` // base64
+	Bytes string  `json:"bytes"` // base64 of one byte per value
 }
 
-// Save writes the page. Matrices that would make it larger than 5 MB are left out, the last ones
-// first; left says so, or is empty.
+// Save writes the page. It leaves out the last matrices where the page would exceed 5 MB, and returns a
+// note on them in left.
 func (p Explorer) Save(path string) (left string, err error) {
 	n := len(p.Tokens)
-	size := 1 << 16 // of everything else, about
+	size := 1 << 16 // estimate for everything except models
 	total, dropped := 0, 0
 	var models []modelJSON
 	for _, m := range p.Models {
@@ -116,7 +116,7 @@ func (p Explorer) Save(path string) (left string, err error) {
 		slices.Reverse(out.Frames)
 		for _, x := range m.Matrices {
 			total++
-			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > largestExplorer {
+			if size += base64.StdEncoding.EncodedLen(n*n) + 200; size > maxExplorerSize {
 				dropped++
 				continue
 			}
@@ -126,7 +126,7 @@ func (p Explorer) Save(path string) (left string, err error) {
 	}
 	if dropped > 0 {
 		left = fmt.Sprintf("%d of %d matrices: the page would be larger than %d MB", dropped, total,
-			largestExplorer>>20)
+			maxExplorerSize>>20)
 	}
 	type group struct {
 		Name  string `json:"name"`
@@ -152,7 +152,7 @@ func (p Explorer) Save(path string) (left string, err error) {
 	})
 }
 
-// check returns an error where the parts of a model are not those of n tokens.
+// check returns an error unless all parts of a model have n tokens.
 func (m Model) check(n int) error {
 	if len(m.Map) != n {
 		return fmt.Errorf("%d points for %s", len(m.Map), wording.Count(n, "token"))
@@ -170,8 +170,8 @@ func (m Model) check(n int) error {
 	return nil
 }
 
-// aligned returns a map turned, or mirrored and turned, about 0 so that its points are nearest to those
-// of another: principal axes change places and signs from one record to the next.
+// aligned rotates a map around 0, and reflects it if needed, so that its points are closest to those of
+// another. It removes the swaps and sign changes of principal axes between successive maps.
 func aligned(points, to [][2]float64) [][2]float64 {
 	var dot, cross, mirroredDot, mirroredCross float64
 	for i, a := range points {
@@ -193,25 +193,25 @@ func aligned(points, to [][2]float64) [][2]float64 {
 	return out
 }
 
-// rounded keeps four digits of the map's extent.
+// rounded scales a map to the range -1 to 1 and rounds it to four decimals.
 func rounded(points [][2]float64) [][2]float64 {
-	most := 0.0
+	scale := 0.0
 	for _, at := range points {
-		most = max(most, math.Abs(at[0]), math.Abs(at[1]))
+		scale = max(scale, math.Abs(at[0]), math.Abs(at[1]))
 	}
-	if most == 0 {
-		most = 1
+	if scale == 0 {
+		scale = 1
 	}
 	out := make([][2]float64, len(points))
 	for i, at := range points {
 		for k, v := range at {
-			out[i][k] = math.Round(v/most*1e4) / 1e4
+			out[i][k] = math.Round(v/scale*1e4) / 1e4
 		}
 	}
 	return out
 }
 
-// quantised returns a matrix in 256 steps; what is not finite is its lowest value.
+// quantised returns a matrix quantised to 256 levels. NaN and -Inf become the lowest level.
 func quantised(x Matrix) matrixJSON {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range x.Values {

@@ -176,7 +176,7 @@ func TestSize(t *testing.T) {
 	if err != nil || left != "" {
 		t.Fatalf("%v, left out: %s", err, left)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() > largestExplorer {
+	if info, err := os.Stat(file); err != nil || info.Size() > maxExplorerSize {
 		t.Errorf("%v bytes, %v", info.Size(), err)
 	}
 	p.Models = append(p.Models, p.Models...)
@@ -184,7 +184,7 @@ func TestSize(t *testing.T) {
 	if err != nil || !strings.HasPrefix(left, "21 of 50 matrices") {
 		t.Errorf("%v, left out: %q", err, left)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() > largestExplorer {
+	if info, err := os.Stat(file); err != nil || info.Size() > maxExplorerSize {
 		t.Errorf("with ten models: %v bytes, %v", info.Size(), err)
 	}
 	var got struct{ Width, Window, Dots, Least int }

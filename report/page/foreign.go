@@ -14,18 +14,18 @@ import (
 	"strings"
 )
 
-// image is an embedded drawing with its size on the page in CSS pixels, or 0 where the drawing has
-// none.
+// image is an embedded drawing with its size on the page in CSS pixels, which is 0 if the drawing has no
+// size.
 type image struct {
 	Source        template.URL
 	Width, Height int
 }
 
-// figureScale enlarges figures: a paper's 7-point labels are too small on a screen.
+// figureScale enlarges figures, because a paper's 7-point labels are too small on a screen.
 const figureScale = 1.3
 
-// inline returns an SVG as an image rather than a part of the page, so that its IDs and styles
-// cannot clash with others and nothing in it can run or load.
+// inline returns an SVG as an image element's source. Unlike an SVG in the page, its IDs and styles cannot
+// clash with others, and it cannot run scripts or load files.
 func inline(svg []byte) (image, error) {
 	d := xml.NewDecoder(bytes.NewReader(svg))
 	var root *xml.StartElement
@@ -57,15 +57,15 @@ var svgLength = regexp.MustCompile(`^\s*([0-9]*\.?[0-9]+)\s*(px|pt|pc|in|mm|cm)?
 var pixels = map[string]float64{"": 1, "px": 1, "pt": 96. / 72, "pc": 16, "in": 96, "mm": 96 / 25.4,
 	"cm": 96 / 2.54}
 
-// svgSize returns the size of a drawing in CSS pixels by its width and height or its view box; 0
-// where it has neither.
+// svgSize returns the size of a drawing in CSS pixels from its width and height or its view box, or 0 if
+// it has neither.
 func svgSize(root *xml.StartElement) (width, height float64) {
 	const largest = 1e4
 	var box []string
 	for _, a := range root.Attr {
 		length := 0.
 		if m := svgLength.FindStringSubmatch(a.Value); m != nil {
-			v, _ := strconv.ParseFloat(m[1], 64) // what is no number is 0
+			v, _ := strconv.ParseFloat(m[1], 64) // 0 on error
 			length = v * pixels[m[2]]
 		}
 		switch a.Name.Local {
@@ -94,8 +94,8 @@ var tableAttributes = map[string]string{
 	"th": "scope class", "td": "colspan class",
 }
 
-// checkTable returns the caption of a table in HTML. Anything but one table of text is an error, so
-// that no script or link gets in.
+// checkTable returns the caption of a table in HTML. It returns an error for anything except one table of
+// text, such as scripts and links.
 func checkTable(html string) (caption string, err error) {
 	if strings.Contains(html, "<!") || strings.Contains(html, "<?") {
 		// XML and HTML read these differently

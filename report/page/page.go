@@ -1,12 +1,12 @@
-// Package page writes a report as one self-contained HTML page: it opens from a disk or an archive,
-// without a network or a server, and can be read without JavaScript.
+// Package page writes a report as one self-contained HTML page, which needs no network, server or
+// JavaScript.
 //
-// A Page has sections, a section has items: figures, tables, texts, lists, and missing results with
-// the commands that make them. Figures are embedded; links are relative and lead to files beside
-// the page. Any text is legal in any place. The same page always gives the same bytes. A page with
-// a fault (two sections of one ID, a link that leaves the disk) is an error and writes nothing.
+// A Page has sections, and a section has items: figures, tables, texts, lists, and missing results with
+// the commands that produce them. Figures are embedded. Links are relative and lead to files beside the
+// page. Texts may contain any characters. The same page always gives the same bytes. A page with an
+// error (two sections with one ID, a link to another host) is not written.
 //
-// Explorer is a page of its own, on which the positions of tokens are explored.
+// Explorer is a separate page for exploring the learned positions of tokens.
 package page
 
 import (
@@ -29,8 +29,8 @@ type Page struct {
 	Sections []Section
 }
 
-// Section is a part of a page. Its ID, of lower-case letters, digits and -, is the target of links
-// to it (#id); its item n is #id-n.
+// Section is a part of a page. Its ID consists of lower-case letters, digits and -. Links to #id lead to
+// the section, and links to #id-n to its item n.
 type Section struct {
 	ID, Title string
 	Items     []Item
@@ -41,49 +41,47 @@ type Item interface {
 	view() (item, error)
 }
 
-// Figure is a drawing with links to its files. Its title is the image's alternative text too.
+// Figure is a drawing with links to its files. Its title is also the alternative text of the image.
 type Figure struct {
 	Title   string
-	Caption string // below the figure, paragraphs with an empty line between them; may be empty
+	Caption string // below the figure, with empty lines between paragraphs; may be empty
 	SVG     []byte
 	Links   []Link
 }
 
-// TableItem is a table in the HTML of torchpe/report/table. Its title heads it and stands in the
-// navigation; a caption of the same words is not shown a second time.
+// TableItem is a table in the HTML of torchpe/report/table. Its title is shown above it and in the
+// navigation. A caption equal to the title is not repeated.
 type TableItem struct {
 	Title, HTML string
 	Links       []Link
 }
 
-// Text is prose. One without a title does not stand in the navigation.
+// Text is prose. A text without a title does not appear in the navigation.
 type Text struct {
 	Title      string
 	Paragraphs []string
 }
 
-// List is a list with bullets, and links below it. One without a title does not stand in the
-// navigation.
+// List is a bullet list with links below it. A list without a title does not appear in the navigation.
 type List struct {
 	Title   string
 	Entries []string
 	Links   []Link
 }
 
-// Missing lists results that the report lacks, folded away behind its title. It does not stand in
-// the navigation.
+// Missing lists results that the report lacks, collapsed below its title. It does not appear in the
+// navigation.
 type Missing struct {
 	Title   string
 	Results []Result
 }
 
-// Result is something that the report lacks, and the command that makes it.
+// Result is a missing result and the command that produces it.
 type Result struct {
 	What, Command string
 }
 
-// Link leads to a file beside the page. Href is the file's path from the page, with slashes and
-// unescaped.
+// Link leads to a file beside the page. Href is its path relative to the page, unescaped and with slashes.
 type Link struct {
 	Label, Href string
 }
@@ -104,7 +102,7 @@ func (p Page) write(w io.Writer) error {
 	return nil
 }
 
-// Save writes p to path, whole or not at all.
+// Save writes p to path, completely or not at all.
 func (p Page) Save(path string) error {
 	return atomicfile.Write(path, p.write)
 }
@@ -128,7 +126,7 @@ type item struct {
 	Image           image
 	Table           template.HTML
 	Captioned       bool     // the table's caption repeats the title
-	Results         []result // that are missing
+	Results         []result // missing results
 	Links           []link
 }
 

@@ -42,12 +42,12 @@ func Number(v float64) Cell { return Cell{kind: number, value: v} }
 // Count returns a cell with an integer.
 func Count(n int) Cell { return Cell{kind: count, count: n} }
 
-// MeanSD returns a cell with a mean and a standard deviation, either of which is NaN where it is
-// missing. In CSV and JSON its column becomes two, name and name_sd.
+// MeanSD returns a cell with a mean and a standard deviation. A missing one is NaN. In CSV and JSON its
+// column becomes two columns, name and name_sd.
 func MeanSD(mean, sd float64) Cell { return Cell{kind: meanSD, value: mean, sd: sd} }
 
-// Mean returns a cell with the mean and the SD of the numbers among values, one of them alone; a
-// missing value for none.
+// Mean returns a cell with the mean and SD of the values that are not NaN. It returns a single value as a
+// Number, and the zero Cell for none.
 func Mean(values []float64) Cell {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	switch len(values) {
@@ -59,9 +59,9 @@ func Mean(values []float64) Cell {
 	return MeanSD(stats.Mean(values), stats.SD(values))
 }
 
-// P returns a cell with a p-value from 0 to 1, or NaN where it is missing. Tables for people show
-// three decimals without the leading zero, and "< .001" for smaller values (APA style, 7th edition,
-// section 6.36).
+// P returns a cell with a p-value from 0 to 1, or NaN for a missing one. Tables for people show three
+// decimals without the leading zero, and "< .001" for smaller values (APA style, 7th edition, section
+// 6.36).
 func P(p float64) Cell { return Cell{kind: pValue, value: p} }
 
 func (c Cell) check() error {
@@ -99,7 +99,7 @@ func (c Cell) shown(decimals int) string {
 	return dash
 }
 
-// hugeNumber is the least number that is shown with an exponent.
+// hugeNumber is the smallest magnitude shown with an exponent.
 const hugeNumber = 1e15
 
 // rounded formats v with the given number of decimals and a minus sign instead of a hyphen.

@@ -14,13 +14,13 @@ import (
 	"torchpe/internal/wording"
 )
 
-// Width returns how many columns of text w shows: COLUMNS where that is a number, else the width
-// of the terminal; 0, no limit, for files and pipes.
+// Width returns the number of columns of text that w shows. It is COLUMNS if that is a number, else the
+// width of the terminal. It is 0, which means no limit, for files and pipes.
 func Width(w io.Writer) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 0 {
 		return n
 	}
-	if f, ok := w.(interface{ Fd() uintptr }); ok { // a file, or what writes to one
+	if f, ok := w.(interface{ Fd() uintptr }); ok { // a file, or a wrapper of one
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return width
 		}
@@ -28,7 +28,7 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// terminalTable is a table as a terminal shows it: texts whose lines end with \n, and notes below them.
+// terminalTable is a table of formatted texts, which may have several lines, with notes below it.
 type terminalTable struct {
 	columns []terminalColumn
 	rows    int
@@ -37,18 +37,18 @@ type terminalTable struct {
 }
 
 type terminalColumn struct {
-	heading string
-	cells   []string
-	left    bool
-	rank    int
+	heading      string
+	cells        []string
+	left         bool
+	dropPriority int
 }
 
-// terminalTable returns all of t.
+// terminalTable formats t without a limit on its width.
 func (t Table) terminalTable() terminalTable {
 	header, rows := t.shown(func(s string) string { return s })
 	s := terminalTable{rows: len(rows), prose: t.Prose}
 	for j, heading := range header {
-		c := terminalColumn{heading: heading, left: t.isLeft(j), rank: t.Columns[j].Rank}
+		c := terminalColumn{heading: heading, left: t.isLeft(j), dropPriority: t.Columns[j].DropPriority}
 		for _, row := range rows {
 			c.cells = append(c.cells, row[j])
 		}
@@ -57,16 +57,15 @@ func (t Table) terminalTable() terminalTable {
 	return s
 }
 
-// The narrowest that a text is shortened to, and the most names that a note lists.
 const (
-	leastText  = 12
-	mostListed = 8
+	minText   = 12 // smallest width that texts are shortened to
+	maxListed = 8  // names that a note lists
 )
 
-// fit returns s in at most width columns of text, 0 for no limit. It first breaks headings, then
-// takes out columns whose cells are all the same, then turns rows into columns; these lose nothing.
-// Then it shortens texts, and leaves out columns by their rank, of one rank the last ones first.
-// Notes say what was taken out; more says where all is found.
+// fit returns s in at most width columns of text; 0 means no limit. It tries in this order to wrap
+// headings, to move columns with equal cells to a note, and to transpose the table. These steps lose
+// nothing. Otherwise it shortens texts and drops columns of the highest DropPriority, the last ones
+// first. Notes list the dropped columns; more is a hint that ends such a note.
 func (s terminalTable) fit(width int, more string) terminalTable {
 	if width == 0 || s.width() <= width {
 		return s
@@ -76,24 +75,24 @@ func (s terminalTable) fit(width int, more string) terminalTable {
 		return s
 	}
 	s = s.dropConstantColumns()
-	if turned := s.transpose(); s.width() > width && turned.width() <= width {
-		return turned
+	if transposed := s.transpose(); s.width() > width && transposed.width() <= width {
+		return transposed
 	}
-	var left []string
-	for s.leastWidth() > width && len(s.columns) > 1 {
+	var dropped []string
+	for s.minWidth() > width && len(s.columns) > 1 {
 		j := len(s.columns) - 1
 		for i := j; i > 0; i-- {
-			if s.columns[i].rank > s.columns[j].rank {
+			if s.columns[i].dropPriority > s.columns[j].dropPriority {
 				j = i
 			}
 		}
-		left = append(left, strings.ReplaceAll(s.columns[j].heading, "\n", " "))
+		dropped = append(dropped, strings.ReplaceAll(s.columns[j].heading, "\n", " "))
 		s.columns = slices.Delete(slices.Clone(s.columns), j, j+1)
 	}
-	if left != nil {
-		slices.Reverse(left)
+	if dropped != nil {
+		slices.Reverse(dropped)
 		s.notes = append(s.notes, fmt.Sprintf("Left out at %d columns: %s. COLUMNS=0 shows all%s.", width,
-			wording.List(mostListed, left), more))
+			wording.List(maxListed, dropped), more))
 	}
 	return s.shorten(width)
 }
@@ -107,11 +106,11 @@ func (s terminalTable) width() int {
 	return w
 }
 
-// leastWidth returns the width of s with its texts as short as they may be.
-func (s terminalTable) leastWidth() int {
+// minWidth returns the width of s with its texts shortened to minText.
+func (s terminalTable) minWidth() int {
 	w := 1
 	for _, c := range s.columns {
-		w += c.leastWidth() + 3
+		w += c.minWidth() + 3
 	}
 	return w
 }
@@ -119,10 +118,10 @@ func (s terminalTable) leastWidth() int {
 // width returns the width of the widest line of c.
 func (c terminalColumn) width() int { return max(widest(c.heading), widest(c.cells...)) }
 
-// leastWidth returns the width of c with its texts as short as they may be; numbers stay whole.
-func (c terminalColumn) leastWidth() int {
+// minWidth returns the width of c with its texts shortened to minText. Numbers are not shortened.
+func (c terminalColumn) minWidth() int {
 	if c.left {
-		return max(widest(c.heading), min(leastText, widest(c.cells...)))
+		return max(widest(c.heading), min(minText, widest(c.cells...)))
 	}
 	return c.width()
 }
@@ -137,7 +136,7 @@ func widest(texts ...string) int {
 	return w
 }
 
-// breakHeadings breaks headings that are wider than their cells between words.
+// breakHeadings wraps headings that are wider than their cells.
 func (s terminalTable) breakHeadings() terminalTable {
 	s.columns = slices.Clone(s.columns)
 	for j, c := range s.columns {
@@ -146,7 +145,8 @@ func (s terminalTable) breakHeadings() terminalTable {
 	return s
 }
 
-// dropConstantColumns moves columns whose cells are all the same to a note, where there are several rows.
+// dropConstantColumns moves columns whose cells are all equal to a note. It keeps them in a table of one
+// row.
 func (s terminalTable) dropConstantColumns() terminalTable {
 	if s.rows < 2 {
 		return s
@@ -166,7 +166,7 @@ func (s terminalTable) dropConstantColumns() terminalTable {
 	return s
 }
 
-// transpose makes rows of columns and columns of rows.
+// transpose swaps rows and columns.
 func (s terminalTable) transpose() terminalTable {
 	out := terminalTable{rows: len(s.columns) - 1, notes: s.notes}
 	names := terminalColumn{heading: s.columns[0].heading, left: true}
@@ -175,7 +175,7 @@ func (s terminalTable) transpose() terminalTable {
 	}
 	out.columns = append(out.columns, names)
 	for i := range s.rows {
-		c := terminalColumn{heading: shortenTo(s.columns[0].cells[i], 2*leastText)}
+		c := terminalColumn{heading: shortenTo(s.columns[0].cells[i], 2*minText)}
 		for _, from := range s.columns[1:] {
 			c.cells = append(c.cells, from.cells[i])
 		}
@@ -184,11 +184,11 @@ func (s terminalTable) transpose() terminalTable {
 	return out.breakHeadings()
 }
 
-// shorten cuts the widest texts until s is as wide as width, or they are as short as they may be.
+// shorten cuts the widest texts until s is no wider than width or all texts are no wider than minText.
 func (s terminalTable) shorten(width int) terminalTable {
 	s.columns = slices.Clone(s.columns)
 	for s.width() > width {
-		widestText, at := leastText, -1
+		widestText, at := minText, -1
 		for j, c := range s.columns {
 			if w := widest(c.cells...); c.left && w > widestText && w > widest(c.heading) {
 				widestText, at = w, j
@@ -209,8 +209,8 @@ func (s terminalTable) shorten(width int) terminalTable {
 	return s
 }
 
-// shortenTo shortens a text to a width: of a path, whose end tells most, the beginning goes, of others
-// the end.
+// shortenTo shortens a text to a width. It cuts paths at the beginning, because their ends tell them
+// apart, and other texts at the end.
 func shortenTo(s string, width int) string {
 	if widest(s) <= width {
 		return s
@@ -232,7 +232,7 @@ func shortenTo(s string, width int) string {
 	return "…"
 }
 
-// Wrap breaks a text between words into lines of a width. Longer words stay whole.
+// Wrap breaks a text between words into lines no wider than width. Longer words stay whole.
 func Wrap(s string, width int) (lines []string) {
 	for _, word := range strings.Fields(s) {
 		if n := len(lines); n > 0 && twwidth.Width(lines[n-1])+1+twwidth.Width(word) <= width {

@@ -12,12 +12,12 @@ import (
 func runsTable(n int) Table {
 	t := Table{
 		Columns: []Column{
-			{Heading: "run", Name: "run"}, {Heading: "task", Name: "task", Rank: 2},
+			{Heading: "run", Name: "run"}, {Heading: "task", Name: "task", DropPriority: 2},
 			{Heading: "PE", Name: "pe"}, {Heading: "σ", Name: "sigma", Decimals: 1},
-			{Heading: "status", Name: "status"}, {Heading: "steps", Name: "steps", Rank: 3},
+			{Heading: "status", Name: "status"}, {Heading: "steps", Name: "steps", DropPriority: 3},
 			{Heading: "validation, 3-vector", Name: "validation", Decimals: 3},
-			{Heading: "test MSE, 0.50 masked", Name: "mse", Decimals: 4, Rank: 1},
-			{Heading: "time", Name: "seconds", Unit: "s", Decimals: 1, Rank: 4},
+			{Heading: "test MSE, 0.50 masked", Name: "mse", Decimals: 4, DropPriority: 1},
+			{Heading: "time", Name: "seconds", Unit: "s", Decimals: 1, DropPriority: 4},
 		},
 		Note: "Accuracy on held-out puzzles, the error on held-out time points with half of the tokens masked.",
 		More: "--csv",

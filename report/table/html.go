@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// HTML writes t as a <table> element, which is well-formed XML too: the title is its caption, the
-// note its foot, and columns of numbers have class "n".
+// HTML writes t as a <table> element that is also well-formed XML. The title is its caption and the note
+// its foot. Columns of numbers have class "n".
 func (t Table) HTML(w io.Writer) error {
 	return t.write(w, "HTML", t.forPeople(), t.html)
 }
@@ -38,7 +38,7 @@ func (t Table) html(b *bytes.Buffer) error {
 				fmt.Fprintf(b, `<th scope="row"%s>%s</th>`, class(j), cell)
 				continue
 			}
-			if t.Rows[i][j].kind == meanSD { // a line may break before the sign alone
+			if t.Rows[i][j].kind == meanSD { // allow a line break only before the sign
 				cell = strings.Replace(cell, "± ", "±\u00a0", 1)
 			}
 			fmt.Fprintf(b, `<td%s>%s</td>`, class(j), cell)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LaTeX writes t as a table environment for the booktabs package, with the title as its caption and
-// the note below. Plain pdflatex compiles it, whatever the texts are.
+// LaTeX writes t as a table environment for the booktabs package, with the title as its caption and the
+// note below. Plain pdflatex compiles it for any texts.
 func (t Table) LaTeX(w io.Writer) error {
 	return t.write(w, "LaTeX", t.forPeople(), t.latex)
 }
@@ -40,9 +40,9 @@ func (t Table) latex(b *bytes.Buffer) error {
 	return nil
 }
 
-// escapeLaTeX returns pdflatex source that prints a single line of text: special characters
-// escaped, Greek letters and signs as mathematics, dashes and quotes separated where they would
-// join. A character that pdflatex has no font for without further packages, such as a Chinese one,
+// escapeLaTeX returns pdflatex source that prints a single line of text. It escapes special characters,
+// writes Greek letters and signs as mathematics, and separates dashes and quotes that would form
+// ligatures. A character that pdflatex cannot print without further packages, such as a Chinese one,
 // becomes its code in brackets: [U+4E2D].
 func escapeLaTeX(s string) string {
 	var b strings.Builder
@@ -68,8 +68,8 @@ func escapeLaTeX(s string) string {
 	return b.String()
 }
 
-// joins reports whether TeX's fonts join two characters into one: -- into a dash, ” and “ into
-// quotes, ?` and !` into ¿ and ¡.
+// joins reports whether TeX's fonts form a ligature of two characters: a dash of two hyphens, quotes of
+// two quotation marks, and ¿ and ¡ of ?` and !`.
 func joins(a, b byte) bool {
 	switch b {
 	case '-', '\'':
@@ -80,8 +80,8 @@ func joins(a, b byte) bool {
 	return false
 }
 
-// accented reports whether pdflatex prints the letter r in its default font: letters of Latin-1 and
-// Latin Extended-A that the text encoding OT1 has, found by compiling each.
+// accented reports whether r is a letter of Latin-1 or Latin Extended-A that pdflatex prints in its
+// default text encoding OT1. Each letter was tested by compiling it.
 func accented(r rune) bool {
 	return 0xc0 <= r && r <= 0x17e && !strings.ContainsRune(notInOT1, r)
 }

@@ -16,7 +16,7 @@ var latexSource = func() map[rune]string {
 		'~': `\textasciitilde{}`, '^': `\textasciicircum{}`, '<': `$<$`, '>': `$>$`,
 		'|': `\textbar{}`,
 		'"': `''`,
-		'[': `{[}`, ']': `{]}`, '*': `{*}`, // \\ and \midrule would take [ and * for their own
+		'[': `{[}`, ']': `{]}`, '*': `{*}`, // \\ and \midrule would read [ and * as arguments
 		'\u00a0': `~`, '\u2009': `\,`, '\u202f': `\,`, '\u00ad': `\-`, '\u200b': ``, '\u200d': ``,
 		'\u2002': ` `, '\u2003': ` `, '\u2007': ` `, '\u2008': ` `, '\u200a': `\,`,
 		'–': `--`, '—': `---`, '‐': `-`, '‑': `-`, '‒': `--`, '…': `\ldots{}`, '‘': "`", '’': `'`,
@@ -51,7 +51,7 @@ var lowerGreek = strings.Fields(`\alpha \beta \gamma \delta \varepsilon \zeta \e
 var upperGreek = strings.Fields(
 	`A B \Gamma \Delta E Z H \Theta I K \Lambda M N \Xi O \Pi P \Sigma T \Upsilon \Phi X \Psi \Omega`)
 
-// mathSigns maps signs and letters that are mathematics in LaTeX to their source.
+// mathSigns maps signs and letters of LaTeX's maths mode to their source.
 var mathSigns = func() map[rune]string {
 	m := map[rune]string{}
 	for r, name := range map[rune]string{

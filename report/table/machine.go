@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// allMachineNames returns the names of all columns for machines.
+// allMachineNames returns the machineNames of all columns.
 func (t Table) allMachineNames() [][]string {
 	names := make([][]string, len(t.Columns))
 	for j := range names {
@@ -20,7 +20,7 @@ func (t Table) allMachineNames() [][]string {
 	return names
 }
 
-// machineNames returns the names of column j for machines: two where it holds means with SDs.
+// machineNames returns the names of column j in CSV and JSON: two if it holds means with SDs.
 func (t Table) machineNames(j int) []string {
 	name := t.Columns[j].Name
 	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r[j].kind == meanSD }) {
@@ -29,8 +29,8 @@ func (t Table) machineNames(j int) []string {
 	return []string{name}
 }
 
-// noFormula puts an apostrophe before a text that spreadsheets would take for a formula and compute,
-// with whatever commands it has; numbers stay as they are (OWASP, CSV Injection).
+// noFormula puts an apostrophe before a text that spreadsheets would run as a formula (OWASP, CSV
+// Injection). It leaves numbers unchanged.
 func noFormula(s string) string {
 	if len(s) < 2 || strings.IndexByte("=+-@\t\r", s[0]) < 0 {
 		return s
@@ -41,9 +41,9 @@ func noFormula(s string) string {
 	return "'" + s
 }
 
-// CSV writes t as CSV (RFC 4180, with line feeds), UTF-8, with the columns' names as its header and
-// without title and note. Numbers have every digit; missing values are empty, infinity is +Inf or
-// -Inf. A text that spreadsheets would take for a formula begins with an apostrophe.
+// CSV writes t as CSV (RFC 4180, with line feeds) in UTF-8. The header has the names of the columns; title
+// and note are left out. Numbers have full precision, missing values are empty, and infinity is +Inf or
+// -Inf. A text that spreadsheets would run as a formula begins with an apostrophe.
 func (t Table) CSV(w io.Writer) error {
 	return t.write(w, "CSV", t.forMachines(), t.csv)
 }
@@ -60,7 +60,7 @@ func (t Table) csv(b *bytes.Buffer) error {
 				cells = append(cells, c.csvSD())
 			}
 		}
-		if len(cells) == 1 && cells[0] == "" { // an empty line, which readers skip
+		if len(cells) == 1 && cells[0] == "" { // readers would skip an empty line
 			out.Flush()
 			b.WriteString("\"\"\n")
 			continue
@@ -90,9 +90,9 @@ func (c Cell) csvSD() string {
 	return exact(c.sd)
 }
 
-// JSON writes t as an object with title, note, columns (name, heading, unit) and rows, each an
-// object keyed by the columns' names. Numbers have every digit; missing values are null, and
-// infinity, for which JSON has no number, is "+Inf" or "-Inf".
+// JSON writes t as an object with title, note, columns (name, heading, unit) and rows. A row is an object
+// keyed by the names of the columns. Numbers have full precision, missing values are null, and
+// infinity, which JSON numbers lack, is "+Inf" or "-Inf".
 func (t Table) JSON(w io.Writer) error {
 	return t.write(w, "JSON", t.forMachines(), t.json)
 }
@@ -138,8 +138,7 @@ func (t Table) json(b *bytes.Buffer) error {
 	return nil
 }
 
-// jsonCell writes a cell with the names of its column: its value, and its SD where there are two
-// names.
+// jsonCell writes a cell under the names of its column: the value, and the SD if there are two names.
 func jsonCell(b *bytes.Buffer, names []string, c Cell) {
 	value := jsonNumber(c.value)
 	switch c.kind {
@@ -179,7 +178,7 @@ func jsonNumber(v float64) []byte {
 func jsonString(s string) []byte {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string has no way to fail
+		panic(err) // json.Marshal cannot fail for a string
 	}
 	return b
 }

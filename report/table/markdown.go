@@ -9,8 +9,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Markdown writes t in GitHub's dialect, with columns aligned in the source too, the title above it
-// in bold and the note below.
+// Markdown writes t in GitHub's dialect, with the title above it in bold and the note below. Columns are
+// aligned in the source too.
 func (t Table) Markdown(w io.Writer) error {
 	return t.write(w, "Markdown", t.forPeople(), t.markdown)
 }
@@ -54,8 +54,8 @@ func (t Table) markdown(b *bytes.Buffer) error {
 	return nil
 }
 
-// escapeMarkdown puts a backslash before characters that have a meaning within a line of Markdown,
-// its tables or GitHub's formulas (CommonMark 0.31, section 2.4).
+// escapeMarkdown puts a backslash before characters with a special meaning in Markdown text, tables or
+// GitHub's formulas (CommonMark 0.31, section 2.4).
 func escapeMarkdown(s string) string { return markdownSpecials.Replace(s) }
 
 var markdownSpecials = func() *strings.Replacer {

@@ -28,12 +28,12 @@ func Formats() []string {
 	return all
 }
 
-// Save writes t to dir, which must exist, as name.csv, name.tex, name.md, name.html and name.json,
-// each whole or not at all. It writes nothing where the table has a fault.
+// Save writes t to the existing directory dir as name.csv, name.tex, name.md, name.html and name.json. Each
+// file is written completely or not at all. It writes nothing if the table is invalid.
 func (t Table) Save(dir, name string) error {
 	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
 		return t.errorf("files", fmt.Errorf(
-			"name %q: want a file's name without directory and extension", name))
+			"name %q: want a file name without directory and extension", name))
 	}
 	bodies := make([]bytes.Buffer, len(formats))
 	for i, f := range formats {

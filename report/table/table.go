@@ -1,10 +1,10 @@
-// Package table writes tables of text, numbers, counts, means with their SD and p-values for people
-// (terminal, LaTeX, Markdown, HTML) and for machines (CSV, JSON).
+// Package table writes tables of text, numbers, counts, means with SDs, and p-values for people (terminal,
+// LaTeX, Markdown, HTML) and for machines (CSV, JSON).
 //
-// Tables for people have rounded numbers and – for missing values; tables for machines have every
-// digit and an empty cell or null. The same table always gives the same bytes. Titles, headings,
-// notes and cells may hold any text: each format escapes it. A fault (a row too short, two columns
-// of one name) is an error of every writer, which then writes nothing.
+// Tables for people have rounded numbers, and – for missing values. Tables for machines have full
+// precision, and an empty cell or null. The same table always gives the same bytes. Titles, headings,
+// notes and cells may hold any text, which each format escapes. Writers return an error for an invalid
+// table, such as one with a short row or two columns of one name, and write nothing.
 package table
 
 import (
@@ -18,12 +18,12 @@ import (
 	"unicode"
 )
 
-// Table is a table with its title and the note below it, both of which may be empty. Each row has
-// one cell a column.
+// Table is a table with a title above and a note below it, which may be empty. Each row has one cell per
+// column.
 type Table struct {
 	Title, Note string
-	More        string // where a reader finds columns that a terminal is too narrow for: "--csv -"
-	Prose       bool   // its texts are broken into lines there, others are cut
+	More        string // option that shows columns dropped on a narrow terminal, such as "--csv -"
+	Prose       bool   // wraps texts on a narrow terminal instead of cutting them
 	Columns     []Column
 	Rows        []Row
 }
@@ -31,13 +31,14 @@ type Table struct {
 // Row is one line of a table.
 type Row []Cell
 
-// Column describes a column. Columns with text in them are set left, others right.
+// Column describes a column. Columns with text are aligned left, others right.
 type Column struct {
-	Heading  string // for people: "σ, validation"
-	Name     string // for machines: lower-case letters, digits and _; needed by CSV and JSON only
-	Unit     string // shown after the heading in parentheses, where it is not empty
-	Decimals int    // of its numbers, for people
-	Rank     int    // columns of the greatest go first where a terminal is too narrow for all
+	Heading  string // for people, such as "σ, validation"
+	Name     string // for CSV and JSON: lower-case letters, digits and _
+	Unit     string // shown after the heading in parentheses; may be empty
+	Decimals int    // decimals of its numbers in tables for people
+
+	DropPriority int // a narrow terminal drops columns of the highest priority first
 }
 
 // heading returns the heading with its unit.
@@ -48,14 +49,13 @@ func (c Column) heading() string {
 	return c.Heading + " (" + c.Unit + ")"
 }
 
-// isLeft reports whether column j is set left: one with text, or without rows.
+// isLeft reports whether column j is aligned left: it has text or no rows.
 func (t Table) isLeft(j int) bool {
 	return len(t.Rows) == 0 || slices.ContainsFunc(t.Rows,
 		func(r Row) bool { return r[j].kind == text })
 }
 
-// shown returns headings and cells for people, each a single line of text that escape has made safe
-// for a format.
+// shown returns headings and cells for people, each as a single line of text passed through escape.
 func (t Table) shown(escape func(string) string) (header []string, rows [][]string) {
 	for _, c := range t.Columns {
 		header = append(header, escape(oneLine(c.heading())))
@@ -70,10 +70,10 @@ func (t Table) shown(escape func(string) string) (header []string, rows [][]stri
 	return header, rows
 }
 
-// maxDecimals is the largest number of decimals; a float64 has fewer.
+// maxDecimals limits Column.Decimals to the precision of float64.
 const maxDecimals = 17
 
-// check returns the first fault of t, names of columns aside.
+// check returns an error for the first fault of t. It ignores the names of columns.
 func (t Table) check() error {
 	if len(t.Columns) == 0 {
 		return errors.New("no columns: give at least one")
@@ -99,7 +99,7 @@ func (t Table) check() error {
 
 var machineName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// checkNames returns the first fault in the columns' names, which CSV and JSON need.
+// checkNames returns an error for the first invalid or repeated name of a column.
 func (t Table) checkNames() error {
 	seen := map[string]bool{}
 	for j, c := range t.Columns {
@@ -142,13 +142,13 @@ func (t Table) errorf(format string, err error) error {
 	return fmt.Errorf("table %q as %s: %w", t.Title, format, err)
 }
 
-// forPeople and forMachines are the checks of the writers.
+// forPeople and forMachines return the checks of the writers.
 func (t Table) forPeople() []func() error   { return []func() error{t.check} }
 func (t Table) forMachines() []func() error { return []func() error{t.check, t.checkNames} }
 
-// oneLine returns s as one line of valid UTF-8 without control characters (escape sequences would
-// reach the terminal), marks that change the direction of writing, and code points that are no
-// characters. Runs of spaces become one.
+// oneLine returns s as one line of valid UTF-8. It replaces control characters, which could form terminal
+// escape sequences, and removes bidirectional marks and code points that are not characters. Runs of
+// spaces become one space.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -193,7 +193,7 @@ func TestSave(t *testing.T) {
 	}
 	for _, name := range []string{"", "..", "a/b", "/a"} {
 		if err := plainTable().Save(dir, name); err == nil ||
-			!strings.Contains(err.Error(), "want a file's name") {
+			!strings.Contains(err.Error(), "want a file name") {
 			t.Errorf("name %q: error %v", name, err)
 		}
 	}

@@ -9,14 +9,13 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// Terminal writes t framed with lines, the title above and the note below it, as wide as w is
-// (COLUMNS, or the terminal; a file or pipe gets all of it). Where t is wider, it says what it left
-// out.
+// Terminal writes t framed with lines, with the title above and the note below it. It fits t into the
+// [Width] of w and adds a note on what it left out.
 func (t Table) Terminal(w io.Writer) error {
 	return t.write(w, "text", t.forPeople(), func(b *bytes.Buffer) error { return t.terminal(b, Width(w)) })
 }
 
-// into memory: tablewriter drops errors of the writer it is given
+// terminal renders t to memory, because tablewriter drops write errors.
 func (t Table) terminal(b *bytes.Buffer, width int) error {
 	more := ""
 	if t.More != "" {
@@ -37,7 +36,7 @@ func (t Table) terminal(b *bytes.Buffer, width int) error {
 	}
 	writeLines(b, oneLine(t.Title), width)
 	grid := tablewriter.NewTable(b,
-		tablewriter.WithHeaderAutoFormat(tw.Off), // or σ becomes Σ and "IID test" is shouted
+		tablewriter.WithHeaderAutoFormat(tw.Off), // keeps σ and "IID test" from becoming upper case
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
@@ -56,7 +55,7 @@ func (t Table) terminal(b *bytes.Buffer, width int) error {
 	return nil
 }
 
-// writeLines writes a text, unless it is empty, in lines of a width; 0 is no limit.
+// writeLines writes a text wrapped to a width; 0 means no limit. It writes nothing for an empty text.
 func writeLines(b *bytes.Buffer, text string, width int) {
 	if width == 0 && text != "" {
 		fmt.Fprintln(b, text)

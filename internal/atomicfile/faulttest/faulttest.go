@@ -1,5 +1,4 @@
-// Package faulttest makes operations on files fail in tests, one by one. It imports the standard
-// library and atomicfile.
+// Package faulttest makes file operations fail in tests, one at a time.
 package faulttest
 
 import (
@@ -9,20 +8,20 @@ import (
 	"torchpe/internal/atomicfile"
 )
 
-// ErrCrash stands for the death of the process at an operation.
+// ErrCrash simulates the death of the process at an operation.
 var ErrCrash = errors.New("the process is dead")
 
-// Faults fails the N-th operation on files with an error, counted from 1. From an ErrCrash on all
-// operations fail; with atomicfile.ErrShort only reads count.
+// Faults makes the N-th file operation fail with Err. N counts from 1. After an ErrCrash all later
+// operations fail too. With atomicfile.ErrShort only reads are counted.
 type Faults struct {
 	N     int
 	Err   error
-	Of    func(operation, name string) bool // those that count; nil: all
-	Done  int                               // operations
-	First string                            // which failed
+	Of    func(operation, name string) bool // selects the operations to count; nil for all
+	Done  int                               // operations counted so far
+	First string                            // the N-th operation and its file
 }
 
-// During calls f while operations fail.
+// During calls f with the faults in effect.
 func (x *Faults) During(f func() error) error {
 	var mutex sync.Mutex
 	atomicfile.Fault = func(operation, name string) error {
@@ -44,7 +43,7 @@ func (x *Faults) During(f func() error) error {
 	return f()
 }
 
-// Reads reports whether an operation reads.
+// Reads reports whether an operation opens, reads or describes a file.
 func Reads(operation, _ string) bool {
 	return operation == "open" || operation == "read" || operation == "lstat"
 }
