@@ -17,8 +17,9 @@ func TestHeaderFlag(t *testing.T) {
 	for command, shape := range map[string][2]string{ // with a header, and without
 		"data hcp info x.csv --axes frames,tokens --json": {
 			"[\n      3,\n      3\n    ]", "[\n      4,\n      3\n    ]"},
-		"analyze rank --table x.csv --json":                                                {`"tokens": 3`, `"tokens": 4`},
-		"pe values 1d-fixed --positions x.csv --positions-as coordinates --dim 12 --out -": {`"tokens":3`, `"tokens":4`},
+		"analyze rank --table x.csv --json": {`"tokens": 3`, `"tokens": 4`},
+		"pe values 1d-fixed --positions x.csv --positions-as coordinates --dim 12 --out -": {
+			`"tokens":3`, `"tokens":4`},
 	} {
 		stdout, stderr, _ := here(t, dir, strings.Fields(command)...)
 		if !strings.Contains(stdout+stderr, "--header yes or --header no") {

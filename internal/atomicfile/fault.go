@@ -11,7 +11,7 @@ import (
 // files. Tests set it to make an operation fail: the operation returns Fault's error.
 var Fault func(operation, name string) error
 
-// ErrShort, returned by Fault, makes a read return half of the requested bytes and no error.
+// ErrShort makes a read, when Fault returns it, return half of the requested bytes and no error.
 var ErrShort = errors.New("short read")
 
 func fault(operation, name string) error {

@@ -112,7 +112,8 @@ func readCorner(t *testing.T, placement, readOut string) published {
 
 func placementTable(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |\n" +
+		"|---|---|---|---|---|---|\n")
 	for _, c := range corners {
 		p := readCorner(t, c.placement, c.readOut)
 		n := len(p["learn-2"])
@@ -190,7 +191,8 @@ func TestFigure(t *testing.T) {
 
 func sigmaTable(t *testing.T, p published) string {
 	var b strings.Builder
-	b.WriteString("| σ | n | epochs until .99 | training | IID test | validation | 95 % |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| σ | n | epochs until .99 | training | IID test | validation | 95 % |\n" +
+		"|---|---|---|---|---|---|---|\n")
 	for _, sigma := range sigmas {
 		fmt.Fprintf(&b, "| %s | %s\n", sigma, measured(t, p, "learn-"+sigma))
 	}
@@ -212,7 +214,8 @@ func measured(t *testing.T, p published, pe string) string {
 func encodingTable(t *testing.T, p published) string {
 	printed, names := paper.Table("1")
 	var b strings.Builder
-	b.WriteString("| encoding | paper | n | epochs until .99 | training | IID test | validation | 95 % | less the paper, 95 % |\n" +
+	b.WriteString("| encoding | paper | n | epochs until .99 | training | IID test | validation | 95 % | " +
+		"less the paper, 95 % |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n")
 	for _, pe := range names {
 		of := printed[[2]string{pe, "validation"}]

@@ -241,7 +241,8 @@ func TestConfigurationsOfOthers(t *testing.T) {
 	if at, longer := text.Lengths(); !slices.Equal(at, []int{3}) || !slices.Equal(longer, []int{6, 12, 24}) {
 		t.Errorf("a text's lengths are %v and %v", at, longer)
 	}
-	for preset, task := range map[string]string{"nmar": "lst", "fmri": "text", "quick": "nmar", "sequence-quick": "masked"} {
+	others := map[string]string{"nmar": "lst", "fmri": "text", "quick": "nmar", "sequence-quick": "masked"}
+	for preset, task := range others {
 		other, _ := Preset(preset, "code")
 		other.Task, bad = task, nil
 		other.Validate(&bad)

@@ -280,7 +280,8 @@ func TestOddMembers(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
 		}
 	}
-	if all, unread, err := ReadReal(file, text.Auto); err != nil || len(all) != 2 || !strings.Contains(unread.Error(), "F8_E4M3") {
+	all, unread, err := ReadReal(file, text.Auto)
+	if err != nil || len(all) != 2 || !strings.Contains(unread.Error(), "F8_E4M3") {
 		t.Errorf("%v, %v, %v", all, unread, err)
 	}
 }

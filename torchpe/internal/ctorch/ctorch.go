@@ -1,11 +1,11 @@
-// Package ctorch calls the C ABI of lib/libtorchpe.so (shim/shim.h, shim/functions.h) and turns its results into Go
-// values. It is the only package with import "C". It handles numbers of tensors (Handle); scopes,
-// shapes and panics belong to package torchpe. Each call returns its own error.
+// Package ctorch calls the C interface of lib/libtorchpe.so (shim/shim.h, shim/functions.h) and turns
+// its results into Go values. It is the only package with import "C". It handles numbers of tensors
+// (Handle); scopes, shapes and panics belong to package torchpe. Each call returns its own error.
 //
 // The library is loaded when one of its functions is first called (load.c). A program looks for it in
-// ../lib beside its own folder, then in its own folder. Tests, which `go test` builds in a temporary folder, then look in lib of this clone; the
-// tag `installed`, with which `make build` builds, leaves that out, so that a program that was
-// copied or moved never loads the library of another clone.
+// ../lib beside its own folder, then in its own folder. Tests, which `go test` builds in a temporary
+// folder, then look in lib of this clone. The tag `installed`, which `make build` sets, leaves that
+// out, so that a program that was copied or moved never loads the library of another clone.
 //
 // The package imports the standard library only.
 package ctorch
