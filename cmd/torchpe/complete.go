@@ -26,7 +26,7 @@ func completeValues(cmd *cobra.Command) {
 		if values != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag.Name, // fails for unknown flags alone
 				func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-					return going(values(), begun), cobra.ShellCompDirectiveNoFileComp
+					return completions(values(), begun), cobra.ShellCompDirectiveNoFileComp
 				})
 		}
 	})
@@ -80,11 +80,11 @@ func schemeNames() (names []string) {
 	return names
 }
 
-// going returns the values that go on with what is begun: with the last of a list or a stack.
-func going(values []string, begun string) (out []string) {
-	head := begun[:strings.LastIndexAny(begun, ",+")+1]
+// completions returns the values that start with the prefix, or with the last part of a list or stack.
+func completions(values []string, prefix string) (out []string) {
+	head := prefix[:strings.LastIndexAny(prefix, ",+")+1]
 	for _, v := range values {
-		if strings.HasPrefix(head+v, begun) {
+		if strings.HasPrefix(head+v, prefix) {
 			out = append(out, head+v)
 		}
 	}
@@ -99,7 +99,7 @@ func argumentsOf(use string) cobra.CompletionFunc {
 			if len(args) > 0 && strings.Count(use, "SCHEME") < 2 { // the next is a file
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			return going(names(), begun), cobra.ShellCompDirectiveNoFileComp
+			return completions(names(), begun), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	switch {

@@ -38,7 +38,7 @@ var exitCodes = []struct {
 	{exitDiskFull, "the disk, a quota or a limit on file sizes is used up; the last checkpoint is whole"},
 	{exitRequeue, "stopped by SIGUSR1; the state is saved"},
 	{exitInterrupted, "stopped by SIGINT (Ctrl-C); the state is saved"},
-	{exitBrokenPipe, "nobody reads the output any more; what was to be made is made"},
+	{exitBrokenPipe, "output pipe closed; all files are complete"},
 	{exitTerminated, "stopped by SIGTERM or SIGHUP; the state is saved"},
 }
 

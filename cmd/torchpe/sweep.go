@@ -84,7 +84,7 @@ Presets:
 		for _, p := range sweep.Presets() {
 			names = append(names, p.Name+"\t"+p.About)
 		}
-		return going(names, begun), cobra.ShellCompDirectiveDefault // and files
+		return completions(names, begun), cobra.ShellCompDirectiveDefault // and files
 	}
 	cmd.AddCommand(newSweepStatusCommand(), newSweepResumeCommand(), newSweepRetryCommand(),
 		newSweepCancelCommand(), newSweepTaskCommand())

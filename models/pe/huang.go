@@ -9,7 +9,7 @@
 // Offsets up to k are told apart: k+1 numbers in method 1, 2k+1 in the others (the tutorial's
 // slides stop at k-1). The table is shared by heads and own to each layer. Methods 1 to 3 start as
 // N(0, 1), as in the tutorial's code, method 4 as relative does. Method 3 needs a tensor
-// [E,B,H,N,N,Dh]: its products do not come apart.
+// [E,B,H,N,N,Dh]: they cannot be factored.
 
 package pe
 

@@ -17,8 +17,8 @@ type Option struct {
 	Text, Code string // defaults in the two readings
 	Help       string
 	Check      func(value string) error
-	// Later: its scheme had runs before it had this option. Configurations leave it out at its
-	// default, so that they stay those of these runs.
+	// Later marks an option that was added after its scheme had runs. Configurations omit it at its
+	// default, so that old configurations compare equal.
 	Later bool
 }
 

@@ -10,8 +10,7 @@
 // "pe.". Begin computes once what the layers of a forward pass share. The only global is the
 // registry.
 //
-// Shapes: E members, B batch, N tokens, D model width, H heads, Dh head width, L layers. The
-// package may import torchpe and the standard library only.
+// Shapes: E members, B batch, N tokens, D model width, H heads, Dh head width, L layers.
 package pe
 
 import (

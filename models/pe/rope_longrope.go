@@ -10,9 +10,9 @@
 //
 //	lambda'_k = 1 + (lambda_k - 1) (N/L - 1)/(s - 1)
 //
-// and as in their code nothing stops it at N = L, below which frequencies grow. The search is no part of torchpe: with
-// --longrope-factors auto lambda_k = s^(k/(Dh/2-1)), which is rope-ntk's stretch and where the
-// search starts in the paper.
+// As in their code, it is not clamped for N < L, where frequencies grow. torchpe does not search for
+// the factors: --longrope-factors auto sets lambda_k = s^(k/(Dh/2-1)), rope-ntk's stretch, with which
+// the paper's search starts.
 
 package pe
 

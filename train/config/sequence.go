@@ -81,12 +81,12 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.text", Path: true, Tasks: Texts, // by --data
-		Help:  "UTF-8 files, of whose last tenths the measured windows are",
+		Help:  "UTF-8 files; the measured windows come from the last tenth of each",
 		Value: Field[[]string]{},
 	},
 	{
 		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences,
-		Help: "inputs have 1 to so many symbols in training, all of a step as many; of texts, characters of a window",
+		Help: "longest training input in symbols; each step has one length from 1 on; for texts, characters of a window",
 		Value: Field[int]{
 			Default:    40,
 			DefaultFor: map[string]int{"sequence-quick": 20, ofText: 64}, Check: in[int](1, maxSequence),

@@ -50,7 +50,7 @@ func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) err
 			return err
 		}
 		var c client
-		r, err := c.Reconcile(ctx, a, standingOf(s))
+		r, err := c.Reconcile(ctx, a, taskStateOf(s))
 		if l.Submitted != nil {
 			l.Submitted(a, r)
 		}
@@ -105,8 +105,8 @@ func (o Options) Machine() sweep.Machine {
 	return m
 }
 
-// standingOf returns a function that reads the state of a task from its folder.
-func standingOf(s *sweep.Sweep) func(int) (taskState, error) {
+// taskStateOf returns a function that reads the state of a task from its folder.
+func taskStateOf(s *sweep.Sweep) func(int) (taskState, error) {
 	return func(i int) (st taskState, err error) {
 		t := s.Task(i)
 		switch t.State {

@@ -46,7 +46,7 @@ type Report struct {
 // count after which the task stopped in good order or was cancelled, nor excused ones; see
 // [ExcuseSweep].
 func (c *client) Reconcile(ctx context.Context, a Array,
-	standing func(task int) (taskState, error)) (Report, error) {
+	stateOf func(task int) (taskState, error)) (Report, error) {
 	if err := a.Validate(); err != nil {
 		return Report{}, err
 	}
@@ -63,7 +63,7 @@ func (c *client) Reconcile(ctx context.Context, a Array,
 	var open []int
 	orderly := map[int]time.Time{}
 	for _, t := range a.Tasks {
-		s, err := standing(t)
+		s, err := stateOf(t)
 		if err != nil {
 			return Report{}, fmt.Errorf("task %d: %w", t, err)
 		}
@@ -80,7 +80,7 @@ func (c *client) Reconcile(ctx context.Context, a Array,
 			orderly[t] = s.Stopped
 		}
 	}
-	if err := excuseOrderly(a.Dir, jobs, r.States, orderly); err != nil {
+	if err := discountCleanStops(a.Dir, jobs, r.States, orderly); err != nil {
 		return r, err
 	}
 	for _, t := range open {
@@ -112,9 +112,9 @@ func submissions(jobs []Job, task int) (n int) {
 	return n
 }
 
-// excuseOrderly excuses the last submission of each open task that stopped in good order since, at
+// discountCleanStops excuses the last submission of each open task that stopped in good order since, at
 // the given time, or that was cancelled in Slurm.
-func excuseOrderly(
+func discountCleanStops(
 	dir string, jobs []Job, states map[int]State, stopped map[int]time.Time) error {
 	for i := range jobs {
 		var tasks []int

@@ -108,7 +108,7 @@ func TestReconcileCounts(t *testing.T) {
 	a := array(t, 1, 2, 3)
 	a.Options.MaxSubmissions = 2
 	stopped := time.Time{}
-	standing := func(task int) (taskState, error) {
+	stateOf := func(task int) (taskState, error) {
 		if task == 1 {
 			return taskState{Stopped: stopped}, nil
 		}
@@ -116,7 +116,7 @@ func TestReconcileCounts(t *testing.T) {
 	}
 	submit := func(submitted, givenUp []int) {
 		t.Helper()
-		r, err := f.client().Reconcile(t.Context(), a, standing)
+		r, err := f.client().Reconcile(t.Context(), a, stateOf)
 		if err != nil || !slices.Equal(r.Submitted, submitted) || !slices.Equal(r.GivenUp, givenUp) {
 			t.Fatalf("submitted %v, given up %v, %v; want %v, %v", r.Submitted, r.GivenUp, err, submitted, givenUp)
 		}
@@ -135,17 +135,17 @@ func TestReconcileCounts(t *testing.T) {
 	}
 	// A stop of long ago says nothing of what became of the task since.
 	stopped, queue = time.Now().Add(-time.Hour), ""
-	standingNow := func() (Report, error) { return f.client().Reconcile(t.Context(), a, standing) }
-	if r, err := standingNow(); err != nil || !slices.Equal(r.Submitted, []int{1, 2}) {
+	reconcileNow := func() (Report, error) { return f.client().Reconcile(t.Context(), a, stateOf) }
+	if r, err := reconcileNow(); err != nil || !slices.Equal(r.Submitted, []int{1, 2}) {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err := standingNow(); err != nil || !slices.Equal(r.GivenUp, []int{1, 2, 3}) {
+	if r, err := reconcileNow(); err != nil || !slices.Equal(r.GivenUp, []int{1, 2, 3}) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if err := excuseAll(a.Dir, a.Name); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := standingNow(); err != nil || !slices.Equal(r.Submitted, []int{1, 2, 3}) {
+	if r, err := reconcileNow(); err != nil || !slices.Equal(r.Submitted, []int{1, 2, 3}) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 }
