@@ -171,7 +171,8 @@ func TestMistakesExitWithTwo(t *testing.T) {
 		{[]string{"train", "--members", "auto", "--sigma", "0.1,0.2"},
 			[]string{"--sigma: 2 values", "--members auto"}},
 		{[]string{"sweep", "fig2", "--members", "auto", "--out", "s"}, []string{"--members auto", "--pack auto"}},
-		{[]string{"bench", "schemes", "--members", "auto"}, []string{"--members auto", "bench step"}},
+		{[]string{"bench", "step", "--pe", "nope,rop"}, []string{`"rop"`}},
+		{[]string{"bench", "step", "--pe", "nope,rope", "--trace", "t.csv"}, []string{"--trace", "not 2"}},
 		{[]string{"bench", "step", "--steps", "0"}, []string{"--steps"}},
 		{[]string{"demo", "--lst", "nowhere"}, []string{"nowhere"}},
 	} {
