@@ -83,9 +83,6 @@ func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
 	var measured []benchedScheme
 	for _, c := range configs {
 		b, err := f.measure(c, len(configs) == 1, say)
-		if err != nil && len(configs) > 1 {
-			err = fmt.Errorf("%s: %w", c.PE, err)
-		}
 		if err != nil {
 			return err
 		}

@@ -380,6 +380,31 @@ func TestBenchStepJSON(t *testing.T) {
 	}
 }
 
+// Each encoding of --pe is timed in the order given; one that cannot be trained is named after the rows of
+// those before it.
+func TestBenchStepSchemes(t *testing.T) {
+	dir := t.TempDir()
+	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "1", "--warmup", "0")...)
+	stdout, stderr, code := torchpeIn(t, dir, append(args, "--pe", "learn-0.2,nope,rope", "--json")...)
+	var rows []struct {
+		PE     string  `json:"pe"`
+		Median float64 `json:"step_ms_median"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &rows); err != nil || code != 0 || len(rows) != 3 {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	for i, want := range []string{"learn", "nope", "rope"} {
+		if rows[i].PE != want || rows[i].Median <= 0 {
+			t.Errorf("row %d: %+v, want %s", i, rows[i], want)
+		}
+	}
+	stdout, stderr, code = torchpeIn(t, dir, "bench", "step", "--preset", "nmar", "--nmar-frames", "400",
+		"--steps", "1", "--warmup", "0", "--pe", "nope,swin") // whose tokens lie on no grid
+	if code != exitFailed || strings.Count(stdout, "\n") != 1 || !strings.Contains(stderr, "swin: it needs") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
 // bench step --trace writes what takes time, the longest first; --warmup-seconds makes steps for so
 // long.
 func TestBenchStepTrace(t *testing.T) {
