@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 
 func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "bench", Short: "Measure speed and memory", Args: noArguments, RunE: showHelp}
-	cmd.AddCommand(newBenchStepCommand(), newBenchSchemesCommand())
+	cmd.AddCommand(newBenchStepCommand())
 	return cmd
 }
 
@@ -38,11 +39,14 @@ func newBenchStepCommand() *cobra.Command {
 
 Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process; on
 a CPU also the least time that the step's products and memory need at the rates that this machine is measured to reach.
+Several encodings in --pe are timed one after the other, a row each without that least time; the memory of a row is then
+the most that the process has used so far.
 scripts/peer_torch.py measures the same model in PyTorch.`,
 		Example: `  torchpe bench step --preset lst
   torchpe bench step --preset quick --members 4 --profile
   torchpe bench step --preset nmar
-  torchpe bench step --preset lst --pe rope --json`,
+  torchpe bench step --preset lst --pe rope --json
+  torchpe bench step --preset quick --pe nope,learn,rope,t5`,
 		Args: noArguments,
 		RunE: f.run,
 	}
@@ -69,35 +73,79 @@ func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
 	if !(f.warmupSeconds >= 0 && f.warmupSeconds <= 3600) {
 		return usagef("--warmup-seconds %g: 0 to 3600", f.warmupSeconds)
 	}
-	c, notes, err := f.config.resolve()
+	configs, err := f.configs(say)
 	if err != nil {
 		return usageError{err}
 	}
-	for _, n := range notes {
-		fmt.Fprintln(say, "torchpe: "+n)
+	if f.trace != "" && len(configs) > 1 {
+		return usagef("--trace: one encoding in --pe, not %d", len(configs))
 	}
-	if err := f.config.chooseMembers(&c, say); err != nil {
-		return err
-	}
-	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile, Limit: true,
-		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace != ""})
-	if err != nil {
-		return err
-	}
-	if f.trace != "" {
-		if err := atomicfile.Write(f.trace, func(w io.Writer) error { return writeTrace(w, b) }); err != nil {
+	var measured []benchedScheme
+	for _, c := range configs {
+		b, err := f.measure(c, len(configs) == 1, say)
+		if err != nil {
 			return err
 		}
+		measured = append(measured, b)
+		if !f.json {
+			b.print(w)
+		}
 	}
-	if f.json {
-		return printJSON(w, struct {
-			Preset string `json:"preset"`
-			PE     string `json:"pe"`
-			train.Bench
-		}{f.config.preset, c.PE, b})
+	switch {
+	case !f.json:
+		return nil
+	case len(measured) == 1:
+		return printJSON(w, measured[0])
 	}
+	return printJSON(w, measured)
+}
+
+// configs returns a configuration for each encoding of --pe.
+func (f *benchFlags) configs(say io.Writer) (all []train.Config, err error) {
+	value, resolve := f.config.values["pe"], f.config.resolve
+	names := strings.Split(value.String(), ",")
+	for _, name := range names {
+		if len(names) > 1 {
+			if err := value.Set(name); err != nil {
+				return nil, err
+			}
+		}
+		c, notes, err := resolve()
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range notes {
+			fmt.Fprintln(say, "torchpe: "+n)
+		}
+		all, resolve = append(all, c), f.config.fresh
+	}
+	return all, nil
+}
+
+// benchedScheme holds the measurements of one encoding, as --json prints them.
+type benchedScheme struct {
+	Preset string `json:"preset"`
+	PE     string `json:"pe"`
+	train.Bench
+}
+
+// measure times the steps of one configuration, and writes their trace where --trace asks for it.
+func (f *benchFlags) measure(c train.Config, limit bool, say io.Writer) (benchedScheme, error) {
+	if err := f.config.chooseMembers(&c, say); err != nil {
+		return benchedScheme{}, err
+	}
+	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile, Limit: limit,
+		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace != ""})
+	if err == nil && f.trace != "" {
+		err = atomicfile.Write(f.trace, func(w io.Writer) error { return writeTrace(w, b) })
+	}
+	return benchedScheme{f.config.preset, c.PE, b}, err
+}
+
+// print prints the measurements as text.
+func (b benchedScheme) print(w io.Writer) {
 	fmt.Fprintf(w, "%s %s: %s, batch %d, %s, %s: %.1f ms a step (shortest %.1f), %.0f MB at most\n",
-		f.config.preset, c.PE, wording.Count(b.Members, "member"), b.Batch, b.Device,
+		b.Preset, b.PE, wording.Count(b.Members, "member"), b.Batch, b.Device,
 		wording.Count(b.Threads, "thread"),
 		b.Median, b.Min, b.PeakRSS)
 	if b.DeviceMB > 0 {
@@ -113,7 +161,6 @@ func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
 			"%.1f ms at least, %.0f %% of the median\n", l.GFLOP, l.MB, l.Products, l.Copies, l.MS, 100*l.MS/b.Median)
 	}
 	printPhases(w, b.Phases)
-	return nil
 }
 
 // printPhases prints a row for each part of a step.

@@ -55,7 +55,7 @@ func valuesOf(flag string) func() []string {
 	switch {
 	case flag == "preset":
 		return config.Presets
-	case flag == "pe", flag == "only":
+	case flag == "pe":
 		return schemeNames
 	case flag == config.InitFlag:
 		return func() []string { return strings.Split(pe.InitForms, ", ") }

@@ -45,7 +45,7 @@ func TestCompletion(t *testing.T) {
 		{"train --pe rope-l|", "rope-llama3 rope-longrope"},
 		{"train --pe learn+kerp|", "learn+kerple"},
 		{"sweep --pe alibi,tis|", "alibi,tisa"},
-		{"bench schemes --only kerp|", "kerple"},
+		{"bench step --pe alibi,tis|", "alibi,tisa"},
 		{"train --pe-placement |", "input block"},
 		{"train --pe-init gr|", "gradients gradients:K"},
 		{"data sequence show rev|", "reverse-string"},

@@ -126,14 +126,6 @@ func (m *memberCount) String() string {
 // Type names the value in --help.
 func (m *memberCount) Type() string { return "int|auto" }
 
-// refuseAutoMembers refuses --members auto where nothing measures it.
-func (f *configFlags) refuseAutoMembers(instead string) error {
-	if f.members.count.auto {
-		return usagef("--members auto: a number here; %s", instead)
-	}
-	return nil
-}
-
 // chooseMembers measures how many members are worth while where --members auto asks for it, says
 // so, and makes them.
 func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {

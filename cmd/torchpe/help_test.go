@@ -66,7 +66,7 @@ func TestHelp(t *testing.T) {
 // A command with the flags of train shows the usual ones first, and the others below headings.
 func TestUsualFlags(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
-	for _, path := range []string{"train", "advise", "sweep", "data positions", "bench step", "bench schemes"} {
+	for _, path := range []string{"train", "advise", "sweep", "data positions", "bench step"} {
 		cmd, _, err := newRootCommand().Find(strings.Fields(path))
 		if err != nil {
 			t.Fatal(err)

@@ -170,7 +170,8 @@ func TestMistakesExitWithTwo(t *testing.T) {
 		{[]string{"train", "--members", "auto", "--sigma", "0.1,0.2"},
 			[]string{"--sigma: 2 values", "--members auto"}},
 		{[]string{"sweep", "fig2", "--members", "auto", "--out", "s"}, []string{"--members auto", "--pack auto"}},
-		{[]string{"bench", "schemes", "--members", "auto"}, []string{"--members auto", "bench step"}},
+		{[]string{"bench", "step", "--pe", "nope,rop"}, []string{`"rop"`}},
+		{[]string{"bench", "step", "--pe", "nope,rope", "--trace", "t.csv"}, []string{"--trace", "not 2"}},
 		{[]string{"bench", "step", "--steps", "0"}, []string{"--steps"}},
 		{[]string{"demo", "--lst", "nowhere"}, []string{"nowhere"}},
 	} {
@@ -375,6 +376,31 @@ func TestBenchStepJSON(t *testing.T) {
 	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1], "--profile")...); code != 0 ||
 		!strings.Contains(stdout, "products") || !strings.Contains(stdout, "GFLOP/s and") {
 		t.Errorf("--profile: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// Each encoding of --pe is timed in the order given; one that cannot be trained is named after the rows of
+// those before it.
+func TestBenchStepSchemes(t *testing.T) {
+	dir := t.TempDir()
+	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "1", "--warmup", "0")...)
+	stdout, stderr, code := torchpeIn(t, dir, append(args, "--pe", "learn-0.2,nope,rope", "--json")...)
+	var rows []struct {
+		PE     string  `json:"pe"`
+		Median float64 `json:"step_ms_median"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &rows); err != nil || code != 0 || len(rows) != 3 {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	for i, want := range []string{"learn", "nope", "rope"} {
+		if rows[i].PE != want || rows[i].Median <= 0 {
+			t.Errorf("row %d: %+v, want %s", i, rows[i], want)
+		}
+	}
+	stdout, stderr, code = torchpeIn(t, dir, "bench", "step", "--preset", "nmar", "--nmar-frames", "400",
+		"--steps", "1", "--warmup", "0", "--pe", "nope,swin") // whose tokens lie on no grid
+	if code != exitFailed || strings.Count(stdout, "\n") != 1 || !strings.Contains(stderr, "swin: it needs") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
 

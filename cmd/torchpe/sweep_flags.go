@@ -215,8 +215,9 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	if err := fl.Parse(args); err != nil {
 		return nil, nil, err
 	}
-	if err := f.refuseAutoMembers("--pack auto finds how many configurations train together"); err != nil {
-		return nil, nil, err
+	if f.members.count.auto {
+		return nil, nil, usagef("--members auto: a number here; " +
+			"--pack auto finds how many configurations train together")
 	}
 	c, notes, err := f.resolve()
 	if err != nil {
