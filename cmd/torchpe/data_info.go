@@ -22,7 +22,8 @@ func newDataInfoCommand() *cobra.Command {
 		Use:   "info FILE...",
 		Short: "Describe the arrays of files: shape, type, names, range, which axis holds tokens",
 		Long: `Describe the arrays of files of any format that is read (CIFTI, HDF5, MATLAB, .npy, .npz,
-safetensors, JSON and text) without changing anything: name, shape, type of the values, names of tokens, range of the finite
+safetensors, JSON and text) without changing anything: name, shape, type of the values, names of tokens,
+range of the finite
 numbers, how many others there are, and which axis holds tokens. Why that cannot be told, and what else keeps a
 file from being read as series, follows the table and stops nothing. first_row in --json are the first five
 numbers of the first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or

@@ -21,7 +21,7 @@ func TestInfoOfNaN(t *testing.T) {
 	}
 }
 
-// Each array is described as numpy shows it (mixed.npz and text.npy of package npy), whether it can be a series or not.
+// Each array is described as numpy shows it, whether it can be a series or not.
 func TestInfoOfEachArray(t *testing.T) {
 	const big = `{"m":[[1,2.5],[-3,4],[0,1]],"s":"text"}`
 	header := `{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`
