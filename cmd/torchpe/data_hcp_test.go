@@ -30,8 +30,8 @@ func seriesFixture(t *testing.T, name string) string {
 	return path
 }
 
-func TestHCPInfo(t *testing.T) {
-	out, errs, code := here(t, ".", "data", "hcp", "info", "--json", "--tokens", "6",
+func TestDataInfo(t *testing.T) {
+	out, errs, code := here(t, ".", "data", "info", "--json", "--tokens", "6",
 		seriesFixture(t, "sub-01.ptseries.nii"), seriesFixture(t, "one.h5"))
 	if code != 0 {
 		t.Fatal(errs)
@@ -61,21 +61,21 @@ func TestHCPInfo(t *testing.T) {
 	if err == nil && !strings.HasPrefix(string(sum), h.SHA256) {
 		t.Errorf("SHA-256 %s, sha256sum says %s", h.SHA256, sum)
 	}
-	out, _, code = here(t, ".", "data", "hcp", "info", seriesFixture(t, "sub-01.ptseries.nii"))
+	out, _, code = here(t, ".", "data", "info", seriesFixture(t, "sub-01.ptseries.nii"))
 	if code != 0 || !strings.Contains(out, "left-first") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	// What fits no known number of tokens is described all the same; what the user says of it must
 	// fit.
-	out, _, code = here(t, ".", "data", "hcp", "info", seriesFixture(t, "one.h5"))
+	out, _, code = here(t, ".", "data", "info", seriesFixture(t, "one.h5"))
 	if code != 0 || !strings.Contains(out, "[6 7]") || !strings.Contains(out, "no axis of 360 or 718 tokens") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	_, errs, code = here(t, ".", "data", "hcp", "info", "--dataset", "zzz", seriesFixture(t, "frames.npy"))
+	_, errs, code = here(t, ".", "data", "info", "--dataset", "zzz", seriesFixture(t, "frames.npy"))
 	if code == 0 || !strings.Contains(errs, "leave --dataset out") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	out, _, code = here(t, ".", "data", "hcp", "info", "--names",
+	out, _, code = here(t, ".", "data", "info", "--names",
 		seriesFixture(t, "names.txt"), seriesFixture(t, "one.h5"))
 	if code != 0 || !strings.Contains(out, "L_V1_ROI") {
 		t.Errorf("exit %d: %s", code, out)
@@ -83,7 +83,7 @@ func TestHCPInfo(t *testing.T) {
 }
 
 // In a narrow terminal the subject of a file stays, and what several files have is said once.
-func TestHCPInfoOfManyFiles(t *testing.T) {
+func TestDataInfoOfManyFiles(t *testing.T) {
 	t.Setenv("COLUMNS", "40")
 	dir := t.TempDir()
 	for i := range 3 {
@@ -97,11 +97,11 @@ func TestHCPInfoOfManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, errs, _ := here(t, dir, "data", "hcp", "info", ".")
+	out, errs, _ := here(t, dir, "data", "info", ".")
 	head, rest, _ := strings.Cut(out, "\n├")
 	said := strings.Join(strings.Fields(rest), " ")
 	if !strings.Contains(head, "subject") || strings.Count(said, "80 20], with no axis of 360 or 718 tokens") != 1 ||
-		!strings.Contains(said, "(the same of 1 file more)") {
+		!strings.Contains(said, "(the same 1 time more)") {
 		t.Errorf("%s%s", out, errs)
 	}
 	for line := range strings.Lines(out) {
@@ -120,7 +120,7 @@ func TestHCPWithoutNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, errs, code := here(t, dir, "data", "hcp", "info", "--json", "nan.csv")
+	out, errs, code := here(t, dir, "data", "info", "--json", "nan.csv")
 	var infos []struct {
 		FirstRow  []*float64 `json:"first_row"`
 		NotFinite int        `json:"not_finite"`

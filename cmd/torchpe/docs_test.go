@@ -63,7 +63,6 @@ var notRun = []struct{ part, reason string }{
 	{"--launcher slurm", "needs a cluster"},
 	{"sweep status fig2", "needs a cluster, as the line before it"},
 	{"data prices.csv", "the reader's own data: docs/own-data.md makes such a table"},
-	{"data eeg.csv", "the reader's own data: docs/own-data.md makes such a table"},
 	{"LabelKey.txt", "published data: HCP's, and the Cole-Anticevic partition"},
 	{"encoder.layer.0", "published data: the weights of BERT"},
 	{"sweep quick --out reproduce", "40 minutes on two cores"},

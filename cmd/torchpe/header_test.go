@@ -15,7 +15,7 @@ func TestHeaderFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, shape := range map[string][2]string{ // with a header, and without
-		"data hcp info x.csv --axes frames,tokens --json": {
+		"data info x.csv --axes frames,tokens --json": {
 			"[\n      3,\n      3\n    ]", "[\n      4,\n      3\n    ]"},
 		"analyze rank --table x.csv --json": {`"tokens": 3`, `"tokens": 4`},
 		"pe values 1d-fixed --positions x.csv --positions-as coordinates --dim 12 --out -": {

@@ -28,6 +28,9 @@ const (
 	NPY      Format = "npy"
 	NPZ      Format = "npz"
 	Text     Format = "text"
+	// Safetensors and JSON are described; series are not read from them.
+	Safetensors Format = "safetensors"
+	JSON        Format = "json"
 )
 
 // content lists the matrices of a file.
@@ -36,21 +39,15 @@ type content struct {
 	format   Format
 	matrices []matrix
 	others   []arrayfile.Entry // what is no matrix of numbers
-	foreign  *foreign          // of a CIFTI file that holds no series
-}
-
-// foreign describes a file that holds no series.
-type foreign struct {
-	what  string
-	shape []int
-	names []string // of parcels, or nil
+	foreign  string            // what a CIFTI file holds that is no series, or empty
 }
 
 // matrix is an array of a file that has not been read, or of text, which has.
 type matrix struct {
 	name string
-	// shape is that which nibabel, h5py, scipy or MATLAB, or numpy shows.
+	// shape is that which nibabel, h5py, scipy or MATLAB, or numpy shows, without axes of length 1.
 	shape     []int
+	entry     arrayfile.Entry // shape and type as they stand in the file
 	axes      []Axis
 	names     []string // of the tokens, or nil
 	namesFrom string   // the file that has them
@@ -94,6 +91,14 @@ func open(file string, o Options) (*content, error) {
 		c.format = HDF5
 		return c, c.addArrays(arrayfile.ListHDF5(file, false))
 	}
+	switch filepath.Ext(base) {
+	case ".safetensors":
+		c.format = Safetensors
+		return c, c.addArrays(arrayfile.ListSafetensors(file))
+	case ".json":
+		c.format = JSON
+		return c, c.addArrays(arrayfile.ListJSON(file))
+	}
 	c.format = Text
 	return c, c.openText(o)
 }
@@ -112,10 +117,6 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 		return err
 	}
 	for _, e := range entries {
-		if !e.Real && c.format == NPY {
-			_, err := e.Load() // whose error says what to do about this dtype
-			return err
-		}
 		m := matrixOf(e)
 		if !isMatrix(m.shape) || !e.Real {
 			c.others = append(c.others, e)
@@ -137,7 +138,7 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 }
 
 func matrixOf(e arrayfile.Entry) matrix {
-	return matrix{name: e.Name, shape: array.Array{Shape: e.Shape}.Squeeze().Shape,
+	return matrix{name: e.Name, entry: e, shape: array.Array{Shape: e.Shape}.Squeeze().Shape,
 		load: func() (array.Array, error) {
 			a, err := e.Load()
 			return a.Squeeze(), err
@@ -177,7 +178,7 @@ func (c *content) openText(o Options) error {
 	if err != nil {
 		return err
 	}
-	m := matrix{shape: t.Shape, namesFrom: c.file,
+	m := matrix{shape: t.Shape, entry: arrayfile.Entry{Shape: t.Shape, Type: "text", Real: true}, namesFrom: c.file,
 		load: func() (array.Array, error) { return t.Array, nil }}
 	switch {
 	case t.Columns != nil:
@@ -207,6 +208,8 @@ func (c *content) openCIFTI(o Options) error {
 		return err
 	}
 	shape := []int{image.Axes[0].Length, image.Axes[1].Length} // as nibabel shows it
+	m := matrix{shape: shape, entry: arrayfile.Entry{Shape: shape, Type: image.Datatype, Real: true},
+		load: c.loadCIFTI, transposed: true}
 	switch image.Kind {
 	case cifti.Ptseries:
 		c.format = PTSeries
@@ -222,28 +225,25 @@ func (c *content) openCIFTI(o Options) error {
 				}
 			}
 		}
-		c.matrices = []matrix{{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, names: names,
-			namesFrom: c.file, sides: sides, load: c.loadCIFTI, transposed: true}}
-		return nil
+		m.axes, m.names, m.namesFrom = []Axis{FrameAxis, TokenAxis}, names, c.file
+		m.sides = sides
 	case cifti.Dtseries:
 		c.format = DTSeries
 		if o.Parcels != "" {
 			return c.openDense(o)
 		}
-		m := matrix{shape: shape, axes: []Axis{FrameAxis, TokenAxis}, dense: true,
-			load: c.loadCIFTI, transposed: true}
+		m.axes, m.dense = []Axis{FrameAxis, TokenAxis}, true
 		for _, model := range image.Axes[1].Models {
 			m.sides = append(m.sides, slices.Repeat([]string{sideOf(model.Structure)},
 				model.Count)...)
 		}
-		c.matrices = []matrix{m}
-		return nil
+	default:
+		c.format, c.foreign = Format("cifti-"+string(image.Kind)), describeCIFTI(image)
+		for _, p := range image.Axes[1].Parcels {
+			m.names = append(m.names, p.Name)
+		}
 	}
-	c.format = Format("cifti-" + string(image.Kind))
-	c.foreign = &foreign{what: describeCIFTI(image), shape: shape}
-	for _, p := range image.Axes[1].Parcels {
-		c.foreign.names = append(c.foreign.names, p.Name)
-	}
+	c.matrices = []matrix{m}
 	return nil
 }
 
@@ -294,7 +294,8 @@ func (c *content) openDense(o Options) error {
 		note = fmt.Sprintf("%d of the %d parcels of %s have nothing in the dense series and are left out: %s.",
 			n, n+len(p.Names), o.Parcels, array.Join(p.Missing))
 	}
-	c.matrices = []matrix{{shape: []int{values.Shape[1], values.Shape[0]},
+	shape := []int{values.Shape[1], values.Shape[0]}
+	c.matrices = []matrix{{shape: shape, entry: arrayfile.Entry{Shape: shape, Type: series.Datatype, Real: true},
 		axes: []Axis{FrameAxis, TokenAxis}, names: p.Names, namesFrom: o.Parcels,
 		sides: sidesOf(labels, p.Keys, o.ParcelMap), note: note,
 		load: func() (array.Array, error) { return values, nil }, transposed: true}}
@@ -332,10 +333,14 @@ func sidesOf(labels *cifti.Image, keys []int, mapName string) []string {
 // choose returns the matrices that the options name, in the order of their names in the file; the
 // only one where none is.
 func (c *content) choose(datasets []string) ([]matrix, error) {
-	if c.foreign != nil {
+	if c.foreign != "" {
 		return nil, fmt.Errorf("%s: a CIFTI file of kind %s holds %s; a series is a ptseries.nii, or "+
 			"a dtseries.nii with --parcellation", c.file, strings.TrimPrefix(string(c.format), "cifti-"),
-			c.foreign.what)
+			c.foreign)
+	}
+	if c.format == Safetensors || c.format == JSON {
+		return nil, fmt.Errorf("%s (%s): series are not read from this format: write them as .npy, .npz, HDF5 "+
+			"or CSV", c.file, c.format)
 	}
 	if len(datasets) > 0 && slices.Contains([]Format{NPY, Text, PTSeries, DTSeries}, c.format) {
 		return nil, fmt.Errorf("%s (%s): --dataset names %s, but this file holds one array, "+

@@ -17,6 +17,9 @@ import (
 var extensions = []string{".nii", ".nii.gz", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv",
 	".1d", ".txt"}
 
+// described are extensions of files that are described beside them.
+var described = []string{".safetensors", ".json"}
+
 // extensionOf returns what follows the last dot of a file's name, and what follows the last but one
 // of a compressed file.
 func extensionOf(name string) string {
@@ -106,7 +109,8 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 			if ok, _ := filepath.Match(pattern, d.Name()); ok {
 				byExtension[""] = append(byExtension[""], p)
 			}
-		} else if slices.Contains(extensions, extension) && !strings.HasPrefix(d.Name(), ".") {
+		} else if (slices.Contains(extensions, extension) || anyKind && slices.Contains(described, extension)) &&
+			!strings.HasPrefix(d.Name(), ".") {
 			byExtension[extension] = append(byExtension[extension], p)
 		}
 		return nil

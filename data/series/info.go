@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"torchpe/data/array"
@@ -37,9 +38,28 @@ type Info struct {
 	// need more memory than readers may take, or than a description is worth.
 	NotFinite *int     `json:"not_finite"`
 	Datasets  []string `json:"datasets,omitempty"`
+	Arrays    []Array  `json:"arrays"`          // all of the file, or those that the options name
 	Notes     []string `json:"notes,omitempty"` // what of the file is not read
 	// Problem explains why the file cannot be read as a series without further options.
 	Problem string `json:"problem,omitempty"`
+}
+
+// Array describes an array of a file.
+type Array struct {
+	Name  string   `json:"name"` // empty in a file that holds one array without a name
+	Shape []int    `json:"shape"`
+	Type  string   `json:"type"`  // of its values, in the words of the format
+	Axes  []Axis   `json:"axes"`  // empty where nothing tells them
+	Names []string `json:"names"` // of the tokens; empty where there are none
+	// Min and Max are those of the finite numbers; they are nil where there are none, or where the
+	// numbers were not read, as NotFinite.
+	Min       *Number `json:"min"`
+	Max       *Number `json:"max"`
+	NotFinite *int    `json:"not_finite"` // how many numbers are NaN or infinite
+	// Problem explains why the array cannot be read as a series without further options.
+	Problem string `json:"problem,omitempty"`
+
+	firstRow []Number
 }
 
 // Number is a number that JSON writes as null where it is NaN or infinite.
@@ -63,19 +83,26 @@ func Inspect(file string, o Options) (*Info, error) {
 	i := newInfo(file, c.format, o)
 	chosen, err := c.choose(o.Datasets)
 	if err != nil {
-		if len(o.Datasets) > 0 && c.foreign == nil {
+		if len(o.Datasets) > 0 && c.foreign == "" {
 			return nil, misfit{err}
 		}
 		i.Problem = err.Error()
 	}
-	if f := c.foreign; f != nil {
-		i.Shape, i.Names, i.NotFinite = f.shape, append(i.Names, f.names...), nil
+	if c.foreign != "" {
+		m := c.matrices[0]
+		i.Shape, i.Names = m.shape, append(i.Names, m.names...)
 		i.HemisphereOrder = partition.OrderOf(i.Names, nil)
 	}
 	for _, m := range chosen {
 		if err := i.add(c, m, o); err != nil {
 			return nil, err
 		}
+	}
+	if len(chosen) == 0 {
+		i.NotFinite = nil
+	}
+	if len(o.Datasets) == 0 {
+		i.addOthers(c, len(chosen) == 0, o)
 	}
 	i.SHA256, err = digest(file)
 	return i, err
@@ -89,7 +116,7 @@ func newInfo(file string, format Format, o Options) *Info {
 	}
 	return &Info{
 		File: file, Format: format, Shape: []int{}, Axes: []Axis{}, Subjects: 1,
-		Subject: subject, Names: []string{}, FirstRow: []Number{},
+		Subject: subject, Names: []string{}, FirstRow: []Number{}, Arrays: []Array{},
 		HemisphereOrder: partition.Unknown, NotFinite: new(int),
 	}
 }
@@ -101,7 +128,6 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 		if o.Axes != nil || o.Names != nil || o.TokensFrom != "" {
 			return misfit{err}
 		}
-		i.Problem = err.Error()
 		axes = m.axes // names tell them, even if there are too many
 	}
 	first := len(i.Shape) == 0
@@ -138,27 +164,89 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	if m.note != "" && !slices.Contains(i.Notes, m.note) {
 		i.Notes = append(i.Notes, m.note)
 	}
-	return i.addNumbers(c, m, first, o.Header)
+	a, err := i.describe(c, m, o)
+	if err != nil {
+		return err
+	}
+	if a.Problem != "" {
+		i.Problem = a.Problem
+	}
+	if first {
+		i.FirstRow = append(i.FirstRow, a.firstRow...)
+	}
+	switch {
+	case a.NotFinite == nil:
+		i.NotFinite = nil
+	case i.NotFinite != nil:
+		*i.NotFinite += *a.NotFinite
+	}
+	i.Arrays = append(i.Arrays, a)
+	return nil
+}
+
+// addOthers describes the arrays of a file that are no matrices, and its matrices where the argument
+// says so. Each says what keeps it from being read.
+func (i *Info) addOthers(c *content, matrices bool, o Options) {
+	var all []matrix
+	if matrices {
+		all = slices.Clone(c.matrices)
+	}
+	for _, e := range c.others {
+		all = append(all, matrixOf(e))
+	}
+	for _, m := range all {
+		a, err := i.describe(c, m, o)
+		if err != nil {
+			a.Problem = err.Error()
+		}
+		i.Arrays = append(i.Arrays, a)
+	}
+}
+
+// describe describes an array by what the file says of it and, if it is not too large, its numbers.
+func (i *Info) describe(c *content, m matrix, o Options) (Array, error) {
+	a := Array{Name: m.name, Shape: m.entry.Shape, Type: m.entry.Type, Axes: []Axis{}, Names: []string{}}
+	a.Names = append(a.Names, m.names...)
+	switch {
+	case !m.entry.Real:
+		_, err := m.load() // whose error says what to do about this type
+		return a, err
+	case c.foreign != "":
+		a.Problem = i.Problem
+	case !isMatrix(m.shape):
+		a.Problem = fmt.Sprintf("%s: its shape is %v: a series has an axis of tokens and one of frames",
+			plan{c: c, m: m}, a.Shape)
+	default:
+		axes, err := c.axesOf(m, o)
+		if err != nil {
+			a.Problem, axes = err.Error(), m.axes // names tell them, even if there are too many
+		}
+		a.Axes = append(a.Axes, axes...)
+		if m.names == nil {
+			a.Names = append(a.Names, o.Names...)
+		}
+	}
+	return a, i.addNumbers(&a, c, m, o.Header)
 }
 
 // maxDescribed bounds the bytes of the numbers that are read for a description.
 var maxDescribed = 256 << 20
 
 // addNumbers describes the numbers of a matrix.
-func (i *Info) addNumbers(c *content, m matrix, first bool, header text.Choice) error {
+func (i *Info) addNumbers(d *Array, c *content, m matrix, header text.Choice) error {
 	n, err := array.Count(m.shape, 8)
 	if err == nil && 8*n > maxDescribed && array.NewBudget().Fits(8*int64(n), m.name) == nil {
-		i.NotFinite = nil
 		i.Notes = append(i.Notes, fmt.Sprintf("The numbers of %s (%s) were not read: NaN and infinities "+
-			"are not counted, and its first row is not shown.", plan{c: c, m: m}, array.Bytes(8*int64(n))))
+			"are not counted, and its range and first row are not shown.", plan{c: c, m: m}, array.Bytes(8*int64(n))))
 		return nil
 	}
 	a, err := m.load()
 	var large *array.TooLargeError
 	if errors.As(err, &large) {
-		i.NotFinite = nil
-		if i.Problem == "" {
-			i.Problem = err.Error()
+		if d.Problem == "" {
+			d.Problem = err.Error()
+		} else {
+			i.Notes = append(i.Notes, err.Error())
 		}
 		return nil
 	}
@@ -167,24 +255,39 @@ func (i *Info) addNumbers(c *content, m matrix, first bool, header text.Choice) 
 	}
 	switch {
 	case isConnectivity(a):
-		i.Problem = fmt.Sprintf("%s: a square, symmetric matrix of %d tokens: this is a connectivity "+
+		d.Problem = fmt.Sprintf("%s: a square, symmetric matrix of %d tokens: this is a connectivity "+
 			"matrix, not series", plan{c: c, m: m}, a.Shape[0])
 	case c.format == Text && m.shape[1] == 1:
-		i.Problem = notSeries(c.file, fmt.Errorf("%s: one number a line, not series", c.file), header)
+		d.Problem = notSeries(c.file, fmt.Errorf("%s: one number a line, not series", c.file), header)
 	}
-	for _, v := range a.Data {
-		if v-v != 0 && i.NotFinite != nil {
-			*i.NotFinite++
-		}
+	d.addRange(a.Data)
+	columns, step := 1, 1 // of a single number
+	if len(m.shape) > 0 {
+		columns = m.shape[len(m.shape)-1]
 	}
-	columns, step := m.shape[len(m.shape)-1], 1
 	if m.transposed {
 		step = m.shape[0]
 	}
-	for k := 0; first && k < min(5, columns) && k*step < len(a.Data); k++ {
-		i.FirstRow = append(i.FirstRow, Number(a.Data[k*step]))
+	for k := 0; k < min(5, columns) && k*step < len(a.Data); k++ {
+		d.firstRow = append(d.firstRow, Number(a.Data[k*step]))
 	}
 	return nil
+}
+
+// addRange counts the numbers that are NaN or infinite, and finds the range of the others.
+func (d *Array) addRange(data []float64) {
+	least, most := Number(math.Inf(1)), Number(math.Inf(-1))
+	d.NotFinite = new(int)
+	for _, v := range data {
+		if v-v != 0 { // true for NaN and infinities
+			*d.NotFinite++
+			continue
+		}
+		least, most = min(least, Number(v)), max(most, Number(v))
+	}
+	if *d.NotFinite < len(data) {
+		d.Min, d.Max = &least, &most
+	}
 }
 
 func digest(file string) (sum string, err error) {

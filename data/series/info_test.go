@@ -2,6 +2,7 @@ package series
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,47 @@ func TestInfoOfNaN(t *testing.T) {
 	b, err := json.Marshal(info)
 	if err != nil || !strings.Contains(string(b), `"first_row":[null,2,null],"not_finite":3`) {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// Each array is described as numpy shows it, whether it can be a series or not.
+func TestInfoOfEachArray(t *testing.T) {
+	const big = `{"m":[[1,2.5],[-3,4],[0,1]],"s":"text"}`
+	header := `{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`
+	// numpy.array([[1, -2], [nan, 8]], "<f4").tobytes()
+	values := "\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\xc0\x7f\x00\x00\x00\x41"
+	tensors := write(t, "x.safetensors", string([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0})+header+values)
+	for file, want := range map[string][]string{ // name, shape, type, axes, range, numbers that are not finite
+		"../array/npy/testdata/mixed.npz": {"sim_bold [4 6] <f8 [tokens frames] 0..2.875 0", "fc [2 2] <f4 [] 0.25..1 0",
+			"labels [2] <U4 [] ?", "subject/run-1 [3] <i8 [] 1..3 0", "rows [2] [('name', '<U4'), ('x', '<f8')] [] ?"},
+		"../array/npy/testdata/text.npy": {" [2] <U4 [] ?"},
+		"testdata/sub-01.ptseries.nii":   {" [7 6] float32 [frames tokens] 0..60.5 0"},
+		"testdata/v73.mat":               {"tc [6 7] <f8 [] 0..60.5 0", "label [1 2] char [] ?"},
+		"testdata/named.csv":             {" [7 6] text [frames tokens] 0..60.5 0"},
+		tensors:                          {"w [2 2] F32 [] -2..8 1"},
+		write(t, "x.json", big):          {"m [3 2] JSON [] -3..4 0", "s [] a text [] ?"},
+	} {
+		i, err := Inspect(file, Options{Tokens: []int{4}})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		var got []string
+		for _, a := range i.Arrays {
+			line := fmt.Sprintf("%s %v %s %v ?", a.Name, a.Shape, a.Type, a.Axes)
+			if a.Min != nil {
+				line = fmt.Sprintf("%s%v..%v %d", strings.TrimSuffix(line, "?"), *a.Min, *a.Max, *a.NotFinite)
+			}
+			got = append(got, line)
+			if len(a.Axes) == 0 && a.Problem == "" {
+				t.Errorf("%s: nothing says why the axes of %s are not known", file, a.Name)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
 	}
 }
 

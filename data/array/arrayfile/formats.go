@@ -64,9 +64,9 @@ func list(file string, header text.Choice) ([]Entry, error) {
 	}
 	switch format {
 	case ".safetensors":
-		return inSafetensors(file)
+		return ListSafetensors(file)
 	case ".json":
-		return inJSON(file)
+		return ListJSON(file)
 	case ".npy":
 		return ListNPY(file)
 	case ".mat":
@@ -97,8 +97,8 @@ func loading(read func(name string) (array.Array, error)) func(Entry) (Array, er
 	}
 }
 
-// inSafetensors lists tensors in the order of their names.
-func inSafetensors(file string) ([]Entry, error) {
+// ListSafetensors lists the tensors of a file in the order of their names.
+func ListSafetensors(file string) ([]Entry, error) {
 	tensors, read, err := safetensors.List(file)
 	load := loading(func(name string) (array.Array, error) {
 		t, err := read(name)

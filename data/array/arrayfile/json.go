@@ -11,9 +11,9 @@ import (
 	"torchpe/data/array"
 )
 
-// inJSON lists the values of a JSON file: one array as nested lists or as the output of "torchpe pe
+// ListJSON lists the values of a JSON file: one array as nested lists or as the output of "torchpe pe
 // values --json", or an object of several by name, beside which may be other values.
-func inJSON(file string) ([]Entry, error) {
+func ListJSON(file string) ([]Entry, error) {
 	f, err := array.Open(file)
 	if err != nil {
 		return nil, err

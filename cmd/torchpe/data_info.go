@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"torchpe/data/array"
+	"torchpe/data/series"
+	"torchpe/internal/wording"
+	"torchpe/report/table"
+)
+
+func newDataInfoCommand() *cobra.Command {
+	var f sourceFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "info FILE...",
+		Short: "Describe the arrays of files: shape, type, names, range, which axis holds tokens",
+		Long: `Describe the arrays of files of any format that is read (CIFTI, HDF5, MATLAB, .npy, .npz,
+safetensors, JSON and text) without changing anything: name, shape, type of the values, names of tokens,
+range of the finite
+numbers, how many others there are, and which axis holds tokens. Why that cannot be told, and what else keeps a
+file from being read as series, follows the table and stops nothing. first_row in --json are the first five
+numbers of the first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or
+infinite. Of an array whose numbers need more than 268 MB as float64, or --max-memory, everything else is
+described, and min, max and not_finite are null.`,
+		Example: `  torchpe data info 100307.ptseries.nii weights.safetensors
+  torchpe data info --json --dataset '*/nuisanceReg_resid_24pXaCompCorXVolterra' 100307_glmOutput_data.h5`,
+		Args: someFiles,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			f.s.Data = files
+			return runDataInfo(cmd.OutOrStdout(), f.s, asJSON)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	f.add(fl, "modules", "subjects")
+	fl.BoolVar(&asJSON, "json", false, "print as JSON, one record a file")
+	return cmd
+}
+
+func someFiles(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("no files: name the files or folders with the series")
+	}
+	return nil
+}
+
+// infoNotes returns what is to be said of files and their arrays, once where several have the same.
+func infoNotes(infos []*series.Info) (lines []string) {
+	at, more := map[string]int{}, map[int]int{}
+	for _, info := range infos {
+		said := append(slices.Clone(info.Notes), info.Problem)
+		names := make([]string, len(said)) // of the arrays of which it is said
+		for _, a := range info.Arrays {
+			if !slices.Contains(said, a.Problem) {
+				said, names = append(said, a.Problem), append(names, ": "+a.Name)
+			}
+		}
+		for k, line := range said {
+			text := strings.Replace(strings.ReplaceAll(line, info.File, ""), names[k], "", 1)
+			if first, ok := at[text]; ok {
+				more[first]++
+			} else if line != "" {
+				at[text] = len(lines)
+				lines = append(lines, line)
+			}
+		}
+	}
+	for i, n := range more {
+		lines[i] += fmt.Sprintf(" (the same %s more)", wording.Count(n, "time"))
+	}
+	return lines
+}
+
+// infoRow shows an array of a file, or with an empty one a file that cannot be read.
+func infoRow(i *series.Info, a series.Array) []string {
+	named, shape, tokens, span, notFinite := "no", "", "?", "?", "?"
+	if len(a.Names) > 0 {
+		named = a.Names[0] + ", ..."
+	}
+	if a.Type != "" {
+		shape = fmt.Sprint(a.Shape)
+	}
+	if len(a.Axes) > 0 {
+		var axes []string
+		for _, axis := range a.Axes {
+			axes = append(axes, string(axis))
+		}
+		tokens = strings.Join(axes, ",")
+	}
+	if a.Min != nil {
+		span = fmt.Sprintf("%.4g to %.4g", *a.Min, *a.Max)
+	}
+	if a.NotFinite != nil {
+		notFinite = fmt.Sprint(*a.NotFinite)
+	}
+	return []string{i.File, string(i.Format), array.Printable(a.Name), shape, array.Printable(a.Type), i.Subject,
+		tokens, named, string(i.HemisphereOrder), span, notFinite}
+}
+
+func runDataInfo(w io.Writer, s series.Source, asJSON bool) error {
+	if _, err := s.Options(series.CorticalParcels); err != nil {
+		return usageError{err}
+	}
+	infos, notes, misfits := series.InspectAll(s, series.CorticalParcels)
+	if infos == nil {
+		return fileErrorAsUsage(misfits)
+	}
+	if asJSON {
+		return errors.Join(printJSON(w, infos), misfits)
+	}
+	var rows [][]string
+	for _, i := range infos {
+		for _, a := range i.Arrays {
+			rows = append(rows, infoRow(i, a))
+		}
+		if len(i.Arrays) == 0 {
+			rows = append(rows, infoRow(i, series.Array{}))
+		}
+	}
+	printTable(w, []string{"file", "format", "array", "shape", "type", "subject", "axes", "names",
+		"hemispheres", "range", "NaN or infinite"}, rows,
+		"shape", "axes", "array", "NaN or infinite", "range", "type", "format", "hemispheres", "names")
+	for _, line := range append(notes, infoNotes(infos)...) {
+		if width := table.Width(w); width > 0 {
+			line = strings.Join(table.Wrap(line, width), "\n")
+		}
+		fmt.Fprintln(w, line)
+	}
+	return misfits
+}
