@@ -102,7 +102,7 @@ func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
 
 // configs returns a configuration for each encoding of --pe.
 func (f *benchFlags) configs(say io.Writer) (all []train.Config, err error) {
-	value, resolve := f.config.values["pe"], f.config.resolve
+	value := f.config.values["pe"]
 	names := strings.Split(value.String(), ",")
 	for _, name := range names {
 		if len(names) > 1 {
@@ -110,14 +110,14 @@ func (f *benchFlags) configs(say io.Writer) (all []train.Config, err error) {
 				return nil, err
 			}
 		}
-		c, notes, err := resolve()
+		c, notes, err := f.config.resolve()
 		if err != nil {
 			return nil, err
 		}
 		for _, n := range notes {
 			fmt.Fprintln(say, "torchpe: "+n)
 		}
-		all, resolve = append(all, c), f.config.fresh
+		all = append(all, c)
 	}
 	return all, nil
 }
