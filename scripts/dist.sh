@@ -74,12 +74,11 @@ done
 patchelf --force-rpath --set-rpath '$ORIGIN' "$into/lib/libtorchpe.so"
 
 share=$into/share
-mkdir -p "$share"/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,man/man1}
+mkdir -p "$share"/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
 program=$into/bin/torchpe
 "$program" completion bash >"$share/bash-completion/completions/torchpe"
 "$program" completion zsh >"$share/zsh/site-functions/_torchpe"
 "$program" completion fish >"$share/fish/vendor_completions.d/torchpe.fish"
-"$program" man "$share/man/man1"
 
 cp LICENSE "$into/licences/torchpe"
 sort -o "$into/licences/PACKAGES" "$work/packages"
