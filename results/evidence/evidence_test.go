@@ -133,6 +133,36 @@ func placementTable(t *testing.T) string {
 	return b.String()
 }
 
+// ratioTable lists the ratio of the root mean squares of PE table and tokens at the first and the last
+// block to which a table is added, after training.
+func ratioTable(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | validation |\n" +
+		"|---|---|---|---|---|---|---|\n")
+	for _, c := range corners {
+		p := readCorner(t, c.placement, c.readOut)
+		for _, sigma := range sigmas {
+			of := published{"": {}} // the models whose ratios are known
+			for seed, r := range p["learn-"+sigma] {
+				if r["ratio_block_1"] != "" {
+					of[""][seed] = r
+				}
+			}
+			if len(of[""]) == 0 {
+				continue
+			}
+			last := "none"
+			if c.placement == "block" {
+				last = fmt.Sprintf("%.2f", stats.Mean(of.column(t, "", "ratio_block_4")))
+			}
+			fmt.Fprintf(&b, "| %s | %s | %d | %.2f | %s | %s | %s |\n", c.words, sigma, len(of[""]),
+				stats.Mean(of.column(t, "", "ratio_block_1")), last, point(stats.Mean(of.column(t, "", "iid"))),
+				point(stats.Mean(of.column(t, "", "validation"))))
+		}
+	}
+	return b.String()
+}
+
 // difference returns the mean difference of validation accuracies over pairs of one seed.
 func (p published) difference(t *testing.T, first, second string) (float64, stats.Interval, stats.Test) {
 	t.Helper()
@@ -173,6 +203,7 @@ func TestPage(t *testing.T) {
 	text = replace(t, text, "table 1", encodingTable(t, p))
 	text = replace(t, text, "contrasts", contrastTable(t, p))
 	text = replace(t, text, "placement", placementTable(t))
+	text = replace(t, text, "ratio", ratioTable(t))
 	golden.CheckFile(t, "README.md", []byte(text))
 }
 
