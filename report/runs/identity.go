@@ -136,8 +136,34 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 			}
 		}
 	}
-	r.Origin = strings.Join(origins, "; ")
+	edited, err := r.edited(metadata[runlog.ConfigKey])
+	if err != nil {
+		return err
+	}
+	r.Origin = strings.Join(append(origins, edited...), "; ")
 	return nil
+}
+
+// edited describes the settings of config.json that the newest checkpoint has otherwise. The file was
+// edited: the weights are not of these settings, and training refuses to resume.
+func (r *Run) edited(checkpoint string) (changes []string, err error) {
+	if checkpoint == "" {
+		return nil, nil
+	}
+	was, now := map[string]string{}, map[string]string{}
+	for text, to := range map[string]map[string]string{checkpoint: was, string(r.Config.JSON): now} {
+		if err := addSettings(to, "", []byte(text)); err != nil {
+			return nil, fmt.Errorf("%s: the configuration of its checkpoint, or config.json: %w", r.Dir, err)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		value, both := now[key] // versions may add settings
+		if both && value != was[key] && !IsIncidental(key) && !IsLength(key) &&
+			!slices.Contains(config.PathKeys(), key) {
+			changes = append(changes, fmt.Sprintf("config.json was edited: %s was %s and is %s", key, was[key], value))
+		}
+	}
+	return changes, nil
 }
 
 // changedSetting matches what environment.json says of a setting that was changed in a run.

@@ -69,13 +69,15 @@ func TestGroupsByOrigin(t *testing.T) {
 	}
 	imported, other, unknown, changed, longer := run("imported", 1), run("other", 2), run("unknown", 3),
 		run("changed", 4), run("longer", 5)
+	edited := run("edited", 6)
+	edited.Checkpoint = `{"heads":7,"epochs":1,"device":"cuda:9","new":1}`
 	imported.Changed = []string{"weights imported from x/weights.safetensors, whose SHA-256 is 00"}
 	other.Data, unknown.Data = "bbbbbbbbbbbb", ""
 	changed.Changed = []string{"members.lr was 0.1 and is 0.2 after step 64"}
 	longer.Changed = []string{"epochs was 6 and is 12 after step 64", `device was "cpu" and is "cuda:0"`}
 	dir := t.TempDir()
 	if err := synthetic.Write(dir, run("one", 1), run("copy of one", 1), longer, imported, other, unknown,
-		changed); err != nil {
+		changed, edited); err != nil {
 		t.Fatal(err)
 	}
 	found, skipped, err := runs.Find(dir)
@@ -95,7 +97,8 @@ func TestGroupsByOrigin(t *testing.T) {
 	for _, g := range groups {
 		got = append(got, fmt.Sprintf("%s: %d", g.Label, len(g.Models)))
 	}
-	want := []string{"rope, data aaaaaaaa: 2", "rope, data aaaaaaaa, imported: 1",
+	want := []string{"rope, data aaaaaaaa: 2",
+		"rope, data aaaaaaaa, config.json was edited: heads was 7 and is 1: 1", "rope, data aaaaaaaa, imported: 1",
 		"rope, data aaaaaaaa, members.lr was 0.1 and is 0.2 after step 64: 1",
 		"rope, data bbbbbbbb: 1", "rope, data unknown: 1"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

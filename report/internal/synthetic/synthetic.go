@@ -40,8 +40,10 @@ type Run struct {
 	Modules  []int    // of the tokens of masked prediction; one after the other where nil
 	Subjects []string // held out, of task masked: subject i has the error 0.1 (i+1) in all members
 
-	Data    string   // SHA-256 of the data, which a checkpoint has; no checkpoint where empty
-	Changed []string // of environment.json: what changed in training
+	Data string // SHA-256 of the data, which a checkpoint has; no checkpoint where empty
+	// Checkpoint is the configuration that the checkpoint has; none where empty.
+	Checkpoint string
+	Changed    []string // of environment.json: what changed in training
 
 	Places string // token_points of task masked; none where empty
 
@@ -168,7 +170,11 @@ func (r *Run) write(dir string) error {
 		return err
 	}
 	if r.Data != "" {
-		if err := run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: r.Data}); err != nil {
+		metadata := map[string]string{runlog.DataKey: r.Data}
+		if r.Checkpoint != "" {
+			metadata[runlog.ConfigKey] = r.Checkpoint
+		}
+		if err := run.SaveCheckpoint(1, nil, metadata); err != nil {
 			return err
 		}
 	}
