@@ -140,13 +140,16 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 	if err != nil {
 		return err
 	}
-	r.Origin = strings.Join(append(origins, edited...), "; ")
+	if edited != nil {
+		origins = append(origins, "config.json was edited: "+strings.Join(edited, ", "))
+	}
+	r.Origin = strings.Join(origins, "; ")
 	return nil
 }
 
-// edited describes the settings of config.json that the newest checkpoint has otherwise. The file was
+// edited lists the settings whose values in config.json and in the newest checkpoint differ. The file was
 // edited: the weights are not of these settings, and training refuses to resume.
-func (r *Run) edited(checkpoint string) (changes []string, err error) {
+func (r *Run) edited(checkpoint string) (keys []string, err error) {
 	if checkpoint == "" {
 		return nil, nil
 	}
@@ -160,10 +163,10 @@ func (r *Run) edited(checkpoint string) (changes []string, err error) {
 		value, both := now[key] // versions may add settings
 		if both && value != was[key] && !IsIncidental(key) && !IsLength(key) &&
 			!slices.Contains(config.PathKeys(), key) {
-			changes = append(changes, fmt.Sprintf("config.json was edited: %s was %s and is %s", key, was[key], value))
+			keys = append(keys, key)
 		}
 	}
-	return changes, nil
+	return keys, nil
 }
 
 // changedSetting matches what environment.json says of a setting that was changed in a run.

@@ -98,7 +98,7 @@ func TestGroupsByOrigin(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s: %d", g.Label, len(g.Models)))
 	}
 	want := []string{"rope, data aaaaaaaa: 2",
-		"rope, data aaaaaaaa, config.json was edited: heads was 7 and is 1: 1", "rope, data aaaaaaaa, imported: 1",
+		"rope, data aaaaaaaa, config.json was edited: heads: 1", "rope, data aaaaaaaa, imported: 1",
 		"rope, data aaaaaaaa, members.lr was 0.1 and is 0.2 after step 64: 1",
 		"rope, data bbbbbbbb: 1", "rope, data unknown: 1"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
