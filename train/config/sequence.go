@@ -86,7 +86,7 @@ var sequenceSettings = []Setting{
 	},
 	{
 		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences,
-		Help: "longest training input in symbols; each step has one length from 1 on; for texts, characters of a window",
+		Help: "longest training input in symbols; each step has one length from 1 on; texts: characters of a window",
 		Value: Field[int]{
 			Default:    40,
 			DefaultFor: map[string]int{"sequence-quick": 20, ofText: 64}, Check: in[int](1, maxSequence),
