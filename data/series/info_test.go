@@ -30,7 +30,8 @@ func TestInfoOfEachArray(t *testing.T) {
 	tensors := write(t, "x.safetensors", string([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0})+header+values)
 	for file, want := range map[string][]string{ // name, shape, type, axes, range, numbers that are not finite
 		"../array/npy/testdata/mixed.npz": {"sim_bold [4 6] <f8 [tokens frames] 0..2.875 0",
-			"fc [2 2] <f4 [] 0.25..1 0", "labels [2] <U4 [] ?", "subject/run-1 [3] <i8 [] 1..3 0", "rows [2] [('name', '<U4'), ('x', '<f8')] [] ?"},
+			"fc [2 2] <f4 [] 0.25..1 0", "labels [2] <U4 [] ?", "subject/run-1 [3] <i8 [] 1..3 0",
+			"rows [2] [('name', '<U4'), ('x', '<f8')] [] ?"},
 		"../array/npy/testdata/text.npy": {" [2] <U4 [] ?"},
 		"testdata/sub-01.ptseries.nii":   {" [7 6] float32 [frames tokens] 0..60.5 0"},
 		"testdata/v73.mat":               {"tc [6 7] <f8 [] 0..60.5 0", "label [1 2] char [] ?"},
