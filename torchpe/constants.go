@@ -29,9 +29,6 @@ type constant struct {
 // NewConstants returns an empty set. Close it.
 func NewConstants() *Constants { return &Constants{seed: maphash.MakeSeed()} }
 
-// Restart begins the next pass of the computation.
-func (c *Constants) Restart() { c.next = 0 }
-
 // Close frees the constants. Closing twice does nothing.
 func (c *Constants) Close() {
 	var hs []ctorch.Handle
@@ -42,9 +39,13 @@ func (c *Constants) Close() {
 	release("Constants.Close", hs...)
 }
 
-// Repeat makes the tensors that Of and To copy to a device in s, and in children made later,
-// constants of c; nil ends that.
-func (s *Scope) Repeat(c *Constants) { s.constants = c }
+// Repeat begins a pass of the repeated computation: the tensors that Of and To copy to a device in s,
+// and in children made later, are the constants of c, from the first one on. nil ends the pass.
+func (s *Scope) Repeat(c *Constants) {
+	if s.constants = c; c != nil {
+		c.next = 0
+	}
+}
 
 // take returns the next constant; create makes it in the first pass.
 func (c *Constants) take(s *Scope, op string, digest uint64, create func() (ctorch.Handle, error)) Tensor {

@@ -12,7 +12,6 @@ func TestConstantsMustNotChange(t *testing.T) {
 	pass := func(v float64) (sum float64, err error) {
 		s := NewScope()
 		defer s.Close()
-		c.Restart()
 		s.Repeat(c)
 		inner := s.Child()
 		defer inner.Close()

@@ -204,10 +204,7 @@ func (e *ensemble) step(step, total int) error {
 func (e *ensemble) compute(v *stepVariant) {
 	s := e.resident.Child()
 	defer s.Close()
-	if v.constants != nil {
-		v.constants.Restart()
-		s.Repeat(v.constants)
-	}
+	s.Repeat(v.constants)
 	in := v.inputs
 	s.SeedFrom(in[seedInput])
 	loss := e.task.loss(e, s, in)

@@ -22,13 +22,12 @@ func newDataInfoCommand() *cobra.Command {
 		Use:   "info FILE...",
 		Short: "Describe the arrays of files: shape, type, names, range, which axis holds tokens",
 		Long: `Describe the arrays of files of any format that is read (CIFTI, HDF5, MATLAB, .npy, .npz,
-safetensors, JSON and text) without changing anything: name, shape, type of the values, names of tokens,
-range of the finite
-numbers, how many others there are, and which axis holds tokens. Why that cannot be told, and what else keeps a
-file from being read as series, follows the table and stops nothing. first_row in --json are the first five
-numbers of the first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or
-infinite. Of an array whose numbers need more than 268 MB as float64, or --max-memory, everything else is
-described, and min, max and not_finite are null.`,
+safetensors, JSON and text): name, shape, type of the values, names of tokens, range of the finite
+numbers, how many others there are, and which axis holds tokens. Notes after the table say why an axis is
+not known, or why a file cannot be read as series. first_row in --json has the first five numbers of the
+first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or infinite. The
+numbers of an array that needs more than 268 MB as float64, or more than --max-memory, are not read: min,
+max and not_finite are null.`,
 		Example: `  torchpe data info 100307.ptseries.nii weights.safetensors
   torchpe data info --json --dataset '*/nuisanceReg_resid_24pXaCompCorXVolterra' 100307_glmOutput_data.h5`,
 		Args: someFiles,

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"unicode/utf8"
 
 	"torchpe/internal/atomicfile"
@@ -102,6 +103,11 @@ var wrapFile = func(r io.ReaderAt) io.ReaderAt { return r }
 type fullReader struct{ r io.ReaderAt }
 
 var errShorter = errors.New("the file ends: has it become shorter since it was opened?")
+
+// IsReadError reports whether an error comes from reading a file, and not from what it holds.
+func IsReadError(err error) bool {
+	return errors.Is(err, errShorter) || errors.As(err, new(syscall.Errno))
+}
 
 // ReadAt fills b.
 func (w fullReader) ReadAt(b []byte, at int64) (int, error) {

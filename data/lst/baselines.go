@@ -8,8 +8,9 @@ type Baselines struct {
 
 // NewBaselines returns the baselines of test puzzles given training puzzles of the same side. Both sets
 // must have puzzles. Similarity is the Jaccard index of the pairs (cell, symbol or probe) of filled
-// cells, as in the paper's criterion for dissimilar puzzles. A tie of k answers, one of them correct,
-// counts as 1/k. Counts guesses at random where no training puzzle has the symbol counts.
+// cells, as in the paper's criterion for dissimilar puzzles. Of training
+// puzzles that are equally similar, the share that has the answer counts. Of k equally common answers
+// the right one counts 1/k; so it does where no training puzzle has the symbol counts.
 func NewBaselines(train, test []Puzzle) Baselines {
 	var b Baselines
 	answers := map[[10]int][10]int{} // by counts of each digit

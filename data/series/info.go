@@ -102,7 +102,9 @@ func Inspect(file string, o Options) (*Info, error) {
 		i.NotFinite = nil
 	}
 	if len(o.Datasets) == 0 {
-		i.addOthers(c, len(chosen) == 0, o)
+		if err := i.addOthers(c, len(chosen) == 0, o); err != nil {
+			return nil, err
+		}
 	}
 	i.SHA256, err = digest(file)
 	return i, err
@@ -184,9 +186,9 @@ func (i *Info) add(c *content, m matrix, o Options) error {
 	return nil
 }
 
-// addOthers describes the arrays of a file that are no matrices, and its matrices where the argument
-// says so. Each says what keeps it from being read.
-func (i *Info) addOthers(c *content, matrices bool, o Options) {
+// addOthers describes the arrays of a file that are not matrices, and its matrices too if matrices is
+// set. Each has the reason why it cannot be read as a series. It fails where the file cannot be read.
+func (i *Info) addOthers(c *content, matrices bool, o Options) error {
 	var all []matrix
 	if matrices {
 		all = slices.Clone(c.matrices)
@@ -196,11 +198,15 @@ func (i *Info) addOthers(c *content, matrices bool, o Options) {
 	}
 	for _, m := range all {
 		a, err := i.describe(c, m, o)
+		if array.IsReadError(err) {
+			return err
+		}
 		if err != nil {
 			a.Problem = err.Error()
 		}
 		i.Arrays = append(i.Arrays, a)
 	}
+	return nil
 }
 
 // describe describes an array by what the file says of it and, if it is not too large, its numbers.
@@ -276,17 +282,17 @@ func (i *Info) addNumbers(d *Array, c *content, m matrix, header text.Choice) er
 
 // addRange counts the numbers that are NaN or infinite, and finds the range of the others.
 func (d *Array) addRange(data []float64) {
-	least, most := Number(math.Inf(1)), Number(math.Inf(-1))
+	low, high := Number(math.Inf(1)), Number(math.Inf(-1))
 	d.NotFinite = new(int)
 	for _, v := range data {
 		if v-v != 0 { // true for NaN and infinities
 			*d.NotFinite++
 			continue
 		}
-		least, most = min(least, Number(v)), max(most, Number(v))
+		low, high = min(low, Number(v)), max(high, Number(v))
 	}
 	if *d.NotFinite < len(data) {
-		d.Min, d.Max = &least, &most
+		d.Min, d.Max = &low, &high
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // ExitRequeue is the program's exit status to be queued again: EX_TEMPFAIL of sysexits.h.
 const ExitRequeue = 75
 
-// maxRestarts is how often one job starts again.
+// maxRestarts limits how often one job starts again.
 const maxRestarts = 20
 
 // DefaultSubmissions stands for an [Options].MaxSubmissions of 0.
@@ -108,12 +108,13 @@ func (a Array) Validate() error {
 
 // validateDir finds the faults of Dir.
 func (a Array) validateDir(fault func(string, ...any)) {
-	switch {
-	case !filepath.IsAbs(a.Dir):
+	if !filepath.IsAbs(a.Dir) {
 		fault("folder %q is not an absolute path", a.Dir)
-	case control(a.Dir):
+	}
+	if control(a.Dir) {
 		fault("folder %q has a control character, which a job script cannot carry", a.Dir)
-	case strings.Contains(a.Dir, `\`):
+	}
+	if strings.Contains(a.Dir, `\`) {
 		fault(`folder %q has a backslash, by which Slurm changes the names of output files`, a.Dir)
 	}
 }

@@ -32,10 +32,13 @@ func TestValidateTakes(t *testing.T) {
 		t.Error(err)
 	}
 	for _, word := range hostile {
-		a.Program = []string{"/bin/true", word}
+		a.Program, a.Dir = []string{"/bin/true", word}, "/data"
+		if err := a.Validate(); err != nil {
+			t.Errorf("program %q: %v", word, err)
+		}
 		a.Dir = "/data/" + strings.ReplaceAll(word, "/", "_")
 		if err := a.Validate(); (err != nil) != strings.Contains(word, `\`) {
-			t.Errorf("folder %q, program %q: %v", a.Dir, word, err)
+			t.Errorf("folder %q: %v", a.Dir, err)
 		}
 	}
 }
@@ -44,7 +47,7 @@ func TestValidateTakes(t *testing.T) {
 func TestValidateNamesAllFaults(t *testing.T) {
 	dir := t.TempDir()
 	a := Array{Name: "../x", Tasks: []int{1, 1, -2}, Program: []string{"./prog", "a\nb", "tab\there"},
-		Dir: "relative", Options: Options{
+		Dir: `relative\x`, Options: Options{
 			Partition: "gpu --wrap=x", Account: "$(x)", QOS: "-q", GPUType: "a100", Memory: "lots",
 			Time: 90 * time.Second, Signal: 10 * time.Minute, Throttle: -1, TasksPerJob: -3,
 			Extra: []string{"--array=0-9", "--arr=0-9", "-a0-9", "constraint=x", "--wrap=rm", "--requeue", "-W",
@@ -60,7 +63,7 @@ func TestValidateNamesAllFaults(t *testing.T) {
 	}
 	for _, want := range []string{
 		`name "../x"`, "task 1 is listed twice", "task -2 is negative", `program "./prog"`,
-		`"a\nb" has a control character`, `"tab\there" has a control`, `folder "relative"`,
+		`"a\nb" has a control character`, `"tab\there" has a control`, `folder "relative\\x"`, "backslash",
 		"partition", "account", "QOS", "GPU type a100 without", "memory", "whole minutes",
 		"the limit is only 1m30s", "throttle: -1", "tasks per job: -3",
 		"--array=0-9: use --throttle", "--arr=0-9: use --throttle", "-a0-9: use --throttle",
