@@ -207,7 +207,7 @@ func TestPage(t *testing.T) {
 	golden.CheckFile(t, "README.md", []byte(text))
 }
 
-// TestFigure draws validation accuracy by σ, with the printed means of the paper.
+// TestFigure draws validation accuracy by σ, with chance and the floor of symbol counts.
 func TestFigure(t *testing.T) {
 	p := read(t)
 	f := sigmaFigure(t, p)
