@@ -2,7 +2,9 @@ package cifti
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 )
 
 // AxisKind is the kind of things that the indices of an axis stand for, in the words of the format
@@ -21,13 +23,13 @@ const (
 // Axis describes the rows or the columns of the data. Which of its fields are filled depends on
 // its kind; the two axes of a square matrix may share them.
 type Axis struct {
-	Kind     AxisKind
-	Length   int
-	Series   Sampling  // SERIES
-	Parcels  []Parcel  // PARCELS, one for each index
-	Surfaces []Surface // PARCELS, the surfaces that their vertices lie on
-	Models   []Model   // BRAIN_MODELS, by ascending offset
-	Maps     []Map     // SCALARS and LABELS, one for each index
+	Kind     AxisKind  `xml:"IndicesMapToDataType,attr"`
+	Length   int       `xml:"-"`
+	Series   Sampling  `xml:"-"`          // SERIES
+	Parcels  []Parcel  `xml:"Parcel"`     // PARCELS, one for each index
+	Surfaces []Surface `xml:"Surface"`    // PARCELS, the surfaces that their vertices lie on
+	Models   []Model   `xml:"BrainModel"` // BRAIN_MODELS, by ascending offset
+	Maps     []Map     `xml:"NamedMap"`   // SCALARS and LABELS, one for each index
 	// Volume is the space of the voxels of PARCELS and BRAIN_MODELS, nil where the file gives none.
 	Volume *Volume
 }
@@ -41,32 +43,33 @@ type Sampling struct {
 
 // Parcel is a named set of vertices and voxels.
 type Parcel struct {
-	Name     string
+	Name     string     `xml:",attr"`
 	Vertices []Vertices // at most one for each structure
-	Voxels   [][3]int32 // i, j, k
+	Voxels   Voxels     `xml:"VoxelIndicesIJK"`
 }
 
 // Vertices are vertices of the surface of one structure.
 type Vertices struct {
-	Structure string // such as CIFTI_STRUCTURE_CORTEX_LEFT
-	Index     []int32
+	Structure string  `xml:"BrainStructure,attr"` // such as CIFTI_STRUCTURE_CORTEX_LEFT
+	Index     Indices `xml:",chardata"`
 }
 
 // Surface is the size of the surface of a structure, with the vertices that are left out (the
 // medial wall) counted.
 type Surface struct {
-	Structure string
-	Vertices  int // such as 32492 for 32k_fs_LR
+	Structure string `xml:"BrainStructure,attr"`
+	Vertices  int    `xml:"SurfaceNumberOfVertices,attr"` // such as 32492 for 32k_fs_LR
 }
 
 // Model lists the vertices or voxels of one structure that the indices from Offset to
 // Offset+Count-1 of an axis stand for.
 type Model struct {
-	Structure       string
-	Offset, Count   int
-	SurfaceVertices int        // vertices of the whole surface; 0 for voxels
-	Vertices        []int32    // of a surface, [Count]
-	Voxels          [][3]int32 // i, j, k, [Count]
+	Structure       string  `xml:"BrainStructure,attr"`
+	Offset          int     `xml:"IndexOffset,attr"`
+	Count           int     `xml:"IndexCount,attr"`
+	SurfaceVertices int     `xml:"SurfaceNumberOfVertices,attr"` // of the whole surface; 0 for voxels
+	Vertices        Indices `xml:"VertexIndices"`                // of a surface, [Count]
+	Voxels          Voxels  `xml:"VoxelIndicesIJK"`              // [Count]
 }
 
 // Surface reports whether the model is of vertices; otherwise it is of voxels.
@@ -74,9 +77,9 @@ func (m Model) Surface() bool { return m.SurfaceVertices > 0 }
 
 // Map is one index of a SCALARS or LABELS axis.
 type Map struct {
-	Name     string
-	Labels   map[int]Label // by key; nil for SCALARS
-	Metadata map[string]string
+	Name     string     `xml:"MapName"`
+	Labels   LabelTable `xml:"LabelTable"` // nil for SCALARS
+	Metadata Metadata   `xml:"MetaData"`
 }
 
 // Label is the meaning of a key in the data of a label file.
@@ -92,17 +95,99 @@ type Volume struct {
 	MeterExponent int           // -3, millimetres, in most files
 }
 
-// check reports what is wrong with an axis whose elements were read.
-func (a *Axis) check() error {
-	switch a.Kind {
-	case Parcels:
-		return a.checkParcels()
-	case BrainModels:
-		return a.checkModels()
-	case Scalars, Labels:
-		if len(a.Maps) != a.Length {
-			return fmt.Errorf("%d maps for a length of %d", len(a.Maps), a.Length)
+// setAxes sets the axes of an image, whose lengths are known from the header.
+func (d *document) setAxes(m *Image) error {
+	m.Metadata = d.Matrix.Metadata
+	for i := range d.Matrix.Maps {
+		if err := d.Matrix.Maps[i].apply(m); err != nil {
+			return err
 		}
+	}
+	for i, a := range m.Axes {
+		if a.Kind == "" {
+			return fmt.Errorf("no MatrixIndicesMap applies to dimension %d", i)
+		}
+	}
+	return nil
+}
+
+// apply sets the axes that a MatrixIndicesMap applies to.
+func (x *indicesMap) apply(m *Image) error {
+	for i, s := range strings.Split(x.Applies, ",") {
+		axis := slices.Index([]string{"0", "1"}, strings.TrimSpace(s))
+		if axis < 0 {
+			return fmt.Errorf("AppliesToMatrixDimension is %q; the dimensions of a matrix are 0 and 1",
+				clip(x.Applies))
+		}
+		length := m.Axes[axis].Length
+		switch {
+		case m.Axes[axis].Kind != "":
+			return fmt.Errorf("dimension %d has two MatrixIndicesMaps", axis)
+		case i > 0 && length != x.Length:
+			return fmt.Errorf("one MatrixIndicesMap applies to dimensions %s, but dim[5] and dim[6] are %d "+
+				"and %d", x.Applies, m.Axes[0].Length, m.Axes[1].Length)
+		case i == 0:
+			x.Length = length
+			if err := x.check(); err != nil {
+				return fmt.Errorf("dimension %s (dim[%d] is %d): %w", x.Applies, 5+axis, length, err)
+			}
+		}
+		m.Axes[axis] = x.Axis
+	}
+	return nil
+}
+
+// check reports what is wrong with an axis, and sets the sampling of a SERIES.
+func (x *indicesMap) check() error {
+	switch x.Kind {
+	case Series:
+		return x.setSampling()
+	case Parcels:
+		return x.checkParcels()
+	case BrainModels:
+		return x.checkModels()
+	}
+	return x.checkMaps()
+}
+
+// setSampling sets the sampling of a SERIES axis from the attributes.
+func (x *indicesMap) setSampling() error {
+	if x.Points != x.Length {
+		return fmt.Errorf("NumberOfSeriesPoints is %d for a length of %d", x.Points, x.Length)
+	}
+	if !slices.Contains([]string{"SECOND", "HERTZ", "METER", "RADIAN"}, x.Unit) {
+		return fmt.Errorf("SeriesUnit is %q; CIFTI-2 has SECOND, HERTZ, METER and RADIAN", clip(x.Unit))
+	}
+	// Division by a power of ten that float64 holds is rounded once: 720 with -3 is 0.72 and not
+	// the number beside it.
+	scale := func(v float64) float64 {
+		if x.Exponent < 0 {
+			return v / math.Pow10(-x.Exponent)
+		}
+		return v * math.Pow10(x.Exponent)
+	}
+	x.Series = Sampling{Start: scale(x.Start), Step: scale(x.Step), Exponent: x.Exponent, Unit: x.Unit}
+	if math.IsInf(x.Series.Start, 0) || math.IsInf(x.Series.Step, 0) {
+		return fmt.Errorf("SeriesStart %v and SeriesStep %v with SeriesExponent %d are beyond float64",
+			x.Start, x.Step, x.Exponent)
+	}
+	return nil
+}
+
+// checkMaps checks the maps of a SCALARS or LABELS axis, and trims their names.
+func (a *Axis) checkMaps() error {
+	for i := range a.Maps {
+		m := &a.Maps[i]
+		m.Name = strings.TrimSpace(m.Name)
+		switch {
+		case a.Kind == Labels && m.Labels == nil:
+			return fmt.Errorf("map %d %q has no LabelTable", i, clip(m.Name))
+		case a.Kind == Scalars && m.Labels != nil:
+			return fmt.Errorf("map %d %q of SCALARS has a LabelTable", i, clip(m.Name))
+		}
+	}
+	if len(a.Maps) != a.Length {
+		return fmt.Errorf("%d maps for a length of %d", len(a.Maps), a.Length)
 	}
 	return nil
 }

@@ -100,8 +100,8 @@ func decode(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newParser(text)
-	if err := p.root(); err != nil {
+	d, err := parse(text)
+	if err != nil {
 		return nil, fmt.Errorf("XML: %w", err)
 	}
 	l, err := h.layout(s)
@@ -113,7 +113,7 @@ func decode(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 		Datatype: l.number.String(),
 		Axes:     [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
 	}
-	if err := p.matrix(m); err != nil {
+	if err := d.setAxes(m); err != nil {
 		return nil, fmt.Errorf("XML: %w", err)
 	}
 	m.Kind = Unknown

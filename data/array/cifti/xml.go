@@ -7,223 +7,235 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// parser walks the XML. Each element has a function that knows the elements it may contain and
-// refuses others, as Workbench does, so that the depth of the text is bounded by the format and not
-// by the file.
-type parser struct {
-	d *xml.Decoder
+// document is the XML of a file.
+type document struct {
+	Version string `xml:"Version,attr"`
+	Matrix  struct {
+		Metadata Metadata     `xml:"MetaData"`
+		Maps     []indicesMap `xml:"MatrixIndicesMap"`
+	} `xml:"Matrix"`
 }
 
-// newParser returns a parser of a text without its fill of zeros.
-func newParser(text []byte) *parser {
-	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
-	d.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
-		return nil, fmt.Errorf("is encoded in %q; only UTF-8, which CIFTI-2 asks for, is read",
-			clip(name))
+// indicesMap is a MatrixIndicesMap: an axis, the dimensions it applies to, and a SERIES' attributes.
+type indicesMap struct {
+	Axis
+	Applies  string  `xml:"AppliesToMatrixDimension,attr"`
+	Points   int     `xml:"NumberOfSeriesPoints,attr"`
+	Exponent int     `xml:"SeriesExponent,attr"`
+	Start    float64 `xml:"SeriesStart,attr"`
+	Step     float64 `xml:"SeriesStep,attr"`
+	Unit     string  `xml:"SeriesUnit,attr"`
+}
+
+// rule says what an element has: attributes, each once; elements, at most once where the name ends
+// with "?"; and text.
+type rule struct {
+	attributes, elements []string
+	text                 bool
+}
+
+// rules are those of CIFTI-2's elements. A MatrixIndicesMap and a BrainModel have the rules of their
+// kind. The depth of the text is bounded by these rules, and not by the file.
+var rules = func() map[string]rule {
+	f := strings.Fields
+	return map[string]rule{
+		"":                    {elements: f("CIFTI?")},
+		"CIFTI":               {f("Version"), f("Matrix?"), false},
+		"Matrix":              {nil, f("MetaData MatrixIndicesMap"), false},
+		"MetaData":            {nil, f("MD"), false},
+		"MD":                  {nil, f("Name? Value?"), false},
+		"Value":               {text: true},
+		"Name":                {text: true},
+		"MapName":             {text: true},
+		string(Series):        {f("NumberOfSeriesPoints SeriesExponent SeriesStart SeriesStep SeriesUnit"), nil, false},
+		string(Parcels):       {nil, f("Volume? Surface Parcel"), false},
+		string(BrainModels):   {nil, f("Volume? BrainModel"), false},
+		string(Scalars):       {nil, f("NamedMap"), false},
+		string(Labels):        {nil, f("NamedMap"), false},
+		"Volume":              {f("VolumeDimensions"), f(transformation + "?"), false},
+		transformation:        {f("MeterExponent"), nil, true},
+		"Surface":             {f("BrainStructure SurfaceNumberOfVertices"), nil, false},
+		"Parcel":              {f("Name"), f("Vertices VoxelIndicesIJK"), false},
+		"Vertices":            {f("BrainStructure"), nil, true},
+		"VoxelIndicesIJK":     {text: true},
+		"VertexIndices":       {text: true},
+		modelType + "SURFACE": {f("BrainStructure IndexOffset IndexCount SurfaceNumberOfVertices"), f("VertexIndices?"), false},
+		modelType + "VOXELS":  {f("BrainStructure IndexOffset IndexCount"), f("VoxelIndicesIJK?"), false},
+		"NamedMap":            {nil, f("MapName? MetaData LabelTable?"), false},
+		"LabelTable":          {nil, f("Label"), false},
+		"Label":               {f("Key Red Green Blue Alpha"), nil, true},
 	}
-	return &parser{d}
+}()
+
+// ranges are the least and the largest value of each attribute that is an integer.
+var ranges = map[string][2]int{
+	"NumberOfSeriesPoints": {1, math.MaxInt32}, "SurfaceNumberOfVertices": {1, math.MaxInt32},
+	"IndexOffset": {0, math.MaxInt32}, "IndexCount": {1, math.MaxInt32},
+	"Key":            {math.MinInt32, math.MaxInt32},
+	"SeriesExponent": {-300, 300}, "MeterExponent": {-300, 300}, // 10^308 is the end of float64
 }
 
-// token returns the next tag or text. encoding/xml expands no entities but XML's own five and reads
-// nothing from elsewhere; a DOCTYPE, which could declare others, is refused all the same, so that
-// no file means more than it shows.
-func (p *parser) token() (xml.Token, error) {
+// reals are the attributes that are finite numbers.
+var reals = []string{"SeriesStart", "SeriesStep", "Red", "Green", "Blue", "Alpha"}
+
+const (
+	transformation = "TransformationMatrixVoxelIndicesIJKtoXYZ"
+	modelType      = "CIFTI_MODEL_TYPE_"
+)
+
+// parse reads the XML, which it first holds against the rules.
+func parse(text []byte) (*document, error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if err := checkRules(newDecoder(text)); err != nil {
+		return nil, err
+	}
+	d, x := new(document), newDecoder(text)
+	if err := x.Decode(d); err != nil {
+		line, _ := x.InputPos()
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	}
+	return d, nil
+}
+
+func newDecoder(text []byte) *xml.Decoder {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	d.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
+		return nil, fmt.Errorf("is encoded in %q; only UTF-8, which CIFTI-2 asks for, is read", clip(name))
+	}
+	return d
+}
+
+// open is an element whose end was not read, with the names of the elements in it so far.
+type open struct {
+	name string
+	rule
+	seen map[string]bool
+}
+
+// checkRules reads all elements and refuses what the rules do not have. It also refuses a DOCTYPE,
+// which could define entities, so that no file means more than it shows.
+func checkRules(d *xml.Decoder) error {
+	stack := []open{{rule: rules[""], seen: map[string]bool{}}}
 	for {
-		t, err := p.d.Token()
+		t, err := d.Token()
+		line, _ := d.InputPos()
+		top := &stack[len(stack)-1]
 		var syntax *xml.SyntaxError
 		switch {
-		case errors.As(err, &syntax):
-			return nil, fmt.Errorf("line %d: %s: could the file be damaged?", syntax.Line,
-				clip(syntax.Msg))
-		case err != nil:
-			return nil, err // io.EOF, or an encoding that is not UTF-8
-		}
-		switch t.(type) {
-		case xml.Directive:
-			line, _ := p.d.InputPos()
-			return nil, fmt.Errorf("line %d: a DOCTYPE or other declaration; CIFTI has none, and "+
-				"it is refused because it could define entities", line)
-		case xml.StartElement, xml.EndElement, xml.CharData:
-			return t, nil
-		}
-	}
-}
-
-// each calls f at each element within parent, whose start was read; f reads to the element's end.
-func (p *parser) each(parent string, f func(xml.StartElement) error) error {
-	for {
-		t, err := p.token()
-		if err != nil {
-			return err
-		}
-		switch t := t.(type) {
-		case xml.StartElement:
-			if err := f(t); err != nil {
-				return err
-			}
-		case xml.EndElement:
+		case errors.Is(err, io.EOF) && !top.seen["CIFTI"]:
+			return errors.New("the CIFTI extension has no CIFTI element: could the file be damaged?")
+		case errors.Is(err, io.EOF):
 			return nil
-		case xml.CharData:
-			if text := bytes.TrimSpace(t); len(text) > 0 {
-				return fmt.Errorf("the text %q in %s, which has none", clip(string(text)), parent)
-			}
-		}
-	}
-}
-
-// unexpected refuses an element.
-func (p *parser) unexpected(e xml.StartElement, parent string) error {
-	line, _ := p.d.InputPos()
-	return fmt.Errorf("line %d: the element %q has no place in %s", line, clip(e.Name.Local),
-		parent)
-}
-
-// empty reads to the end of an element that contains nothing.
-func (p *parser) empty(e xml.StartElement) error {
-	return p.each(e.Name.Local,
-		func(c xml.StartElement) error { return p.unexpected(c, e.Name.Local) })
-}
-
-// text reads to the end of an element that contains text only.
-func (p *parser) text(e xml.StartElement) ([]byte, error) {
-	var b []byte
-	for {
-		t, err := p.token()
-		if err != nil {
-			return nil, err
-		}
-		switch t := t.(type) {
-		case xml.StartElement:
-			return nil, p.unexpected(t, e.Name.Local)
-		case xml.EndElement:
-			return bytes.TrimSpace(b), nil
-		case xml.CharData:
-			b = append(b, t...)
-		}
-	}
-}
-
-// indices reads the integers that an element contains, which are not negative.
-func (p *parser) indices(e xml.StartElement) ([]int32, error) {
-	b, err := p.text(e)
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	for range bytes.FieldsSeq(b) {
-		n++
-	}
-	list := make([]int32, 0, n)
-	for f := range bytes.FieldsSeq(b) {
-		v, err := strconv.ParseInt(string(f), 10, 32)
-		if err != nil || v < 0 {
-			return nil, fmt.Errorf("%s: %q is not an index from 0 to 2^31-1", e.Name.Local,
-				clip(string(f)))
-		}
-		list = append(list, int32(v))
-	}
-	return list, nil
-}
-
-// voxels reads the triples that a VoxelIndicesIJK contains.
-func (p *parser) voxels(e xml.StartElement) ([][3]int32, error) {
-	list, err := p.indices(e)
-	if err != nil {
-		return nil, err
-	}
-	if len(list)%3 != 0 {
-		return nil, fmt.Errorf("VoxelIndicesIJK: %d numbers are no triples", len(list))
-	}
-	voxels := make([][3]int32, len(list)/3)
-	for i := range voxels {
-		voxels[i] = [3]int32(list[3*i:])
-	}
-	return voxels, nil
-}
-
-// attributes reads the attributes of an element and keeps the first error.
-type attributes struct {
-	e   xml.StartElement
-	err error
-}
-
-// text returns an attribute that must be there once.
-func (a *attributes) text(name string) string {
-	value, n := "", 0
-	for _, x := range a.e.Attr {
-		if x.Name.Local == name {
-			value = x.Value
-			n++
-		}
-	}
-	if n != 1 && a.err == nil {
-		a.err = fmt.Errorf("%s has %d attributes %s, not one", a.e.Name.Local, n, name)
-	}
-	return value
-}
-
-// integer returns an attribute that is an integer from least to most.
-func (a *attributes) integer(name string, least, most int) int {
-	s := a.text(name)
-	v, err := strconv.Atoi(strings.TrimSpace(s))
-	if (err != nil || v < least || v > most) && a.err == nil {
-		a.err = fmt.Errorf("%s: %s is %q, not an integer from %d to %d", a.e.Name.Local, name,
-			clip(s), least, most)
-	}
-	return v
-}
-
-// real returns an attribute that is a finite number.
-func (a *attributes) real(name string) float64 {
-	v, err := finite(a.text(name))
-	if err != nil && a.err == nil {
-		a.err = fmt.Errorf("%s: %s is %w", a.e.Name.Local, name, err)
-	}
-	return v
-}
-
-// finite parses a finite number.
-func finite(s string) (float64, error) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q, not a finite number", clip(s))
-	}
-	return v, nil
-}
-
-// root reads to the CIFTI element and checks its version.
-func (p *parser) root() error {
-	for {
-		t, err := p.token()
-		if errors.Is(err, io.EOF) {
-			return errors.New(
-				"the CIFTI extension has no CIFTI element: could the file be damaged?")
-		}
-		if err != nil {
+		case errors.As(err, &syntax):
+			return fmt.Errorf("line %d: %s: could the file be damaged?", syntax.Line, clip(syntax.Msg))
+		case err != nil:
 			return err
 		}
 		switch t := t.(type) {
+		case xml.Directive:
+			return fmt.Errorf("line %d: a DOCTYPE or other declaration; CIFTI has none, and it is refused "+
+				"because it could define entities", line)
 		case xml.StartElement:
-			if t.Name.Local != "CIFTI" {
-				return p.unexpected(t, "the place of CIFTI")
+			next, err := top.begin(t)
+			if err != nil {
+				return fmt.Errorf("line %d: %w", line, err)
 			}
-			a := attributes{e: t}
-			version := a.text("Version")
-			if a.err != nil {
-				return a.err
-			}
-			return checkVersion(version)
+			stack = append(stack, next)
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
 		case xml.CharData:
-			if text := bytes.TrimSpace(t); len(text) > 0 {
-				return fmt.Errorf("the text %q before the CIFTI element: could the file be "+
-					"damaged?", clip(string(text)))
+			if text := bytes.TrimSpace(t); len(text) > 0 && !top.text {
+				return fmt.Errorf("line %d: the text %q in %s, which has none: could the file be damaged?",
+					line, clip(string(text)), top.place())
 			}
 		}
 	}
+}
+
+// place names the element for a message.
+func (o *open) place() string {
+	switch {
+	case o.name != "":
+		return o.name
+	case o.seen["CIFTI"]:
+		return "the text after the end of CIFTI"
+	}
+	return "the place of CIFTI"
+}
+
+// begin returns the element e within o.
+func (o *open) begin(e xml.StartElement) (open, error) {
+	name := e.Name.Local
+	switch once := slices.Contains(o.elements, name+"?"); {
+	case once && o.seen[name], !once && !slices.Contains(o.elements, name):
+		return open{}, fmt.Errorf("the element %q has no place in %s", clip(name), o.place())
+	}
+	o.seen[name] = true
+	attributes := map[string][]string{}
+	for _, a := range e.Attr {
+		attributes[a.Name.Local] = append(attributes[a.Name.Local], a.Value)
+	}
+	one := func(name string) (string, error) {
+		if n := len(attributes[name]); n != 1 {
+			return "", fmt.Errorf("%s has %d attributes %s, not one", e.Name.Local, n, name)
+		}
+		return attributes[name][0], nil
+	}
+	var err error
+	switch name {
+	case "CIFTI":
+		var version string
+		if version, err = one("Version"); err == nil {
+			err = checkVersion(version)
+		}
+	case "MatrixIndicesMap":
+		if _, err = one("AppliesToMatrixDimension"); err == nil {
+			name, err = kindOf(one, "IndicesMapToDataType")
+		}
+	case "BrainModel":
+		name, err = kindOf(one, "ModelType")
+	}
+	next := open{name: name, rule: rules[name], seen: map[string]bool{}}
+	for _, a := range next.attributes {
+		var value string
+		if err == nil {
+			value, err = one(a)
+		}
+		if err == nil {
+			err = checkValue(a, value)
+		}
+	}
+	return next, err
+}
+
+// checkValue checks an attribute that is a number.
+func checkValue(attribute, value string) error {
+	if bounds, ok := ranges[attribute]; ok {
+		v, err := strconv.Atoi(strings.TrimSpace(value))
+		if err != nil || v < bounds[0] || v > bounds[1] {
+			return fmt.Errorf("%s is %q, not an integer from %d to %d", attribute, clip(value), bounds[0], bounds[1])
+		}
+	}
+	if slices.Contains(reals, attribute) {
+		if _, err := finite(value); err != nil {
+			return fmt.Errorf("%s is %w", attribute, err)
+		}
+	}
+	return nil
+}
+
+// kindOf returns the value of an attribute that names the rule of its element.
+func kindOf(one func(string) (string, error), attribute string) (string, error) {
+	kind, err := one(attribute)
+	if _, ok := rules[kind]; err == nil && (!ok || !strings.HasPrefix(kind, "CIFTI_")) {
+		err = fmt.Errorf("%s is %q, not one of CIFTI-2's: could the file be damaged?", attribute, clip(kind))
+	}
+	return kind, err
 }
 
 // checkVersion takes 2 and 2.x.
@@ -238,68 +250,128 @@ func checkVersion(version string) error {
 	return fmt.Errorf("CIFTI version %q; only CIFTI-2 is read", clip(version))
 }
 
-// matrix reads the rest of the text into m, whose axes have their lengths from the header.
-func (p *parser) matrix(m *Image) error {
-	matrices := 0
-	err := p.each("CIFTI", func(e xml.StartElement) error {
-		if matrices++; e.Name.Local != "Matrix" || matrices > 1 {
-			return p.unexpected(e, "CIFTI")
-		}
-		return p.each("Matrix", func(e xml.StartElement) error {
-			switch e.Name.Local {
-			case "MetaData":
-				return p.metadata(&m.Metadata)
-			case "MatrixIndicesMap":
-				return p.indicesMap(e, m)
-			}
-			return p.unexpected(e, "Matrix")
-		})
-	})
-	if err != nil {
-		return err
+// finite parses a finite number.
+func finite(s string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q, not a finite number", clip(s))
 	}
-	for i, a := range m.Axes {
-		if a.Kind == "" {
-			return fmt.Errorf("no MatrixIndicesMap applies to dimension %d", i)
-		}
-	}
-	t, err := p.token()
-	for err == nil {
-		if text, ok := t.(xml.CharData); !ok || len(bytes.TrimSpace(text)) > 0 {
-			return errors.New("more after the end of the CIFTI element: could the file be damaged?")
-		}
-		t, err = p.token()
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
+	return v, nil
 }
 
-// metadata reads a MetaData element. Of a name that is there twice the last counts, as in nibabel.
-func (p *parser) metadata(into *map[string]string) error {
-	return p.each("MetaData", func(e xml.StartElement) error {
-		if e.Name.Local != "MD" {
-			return p.unexpected(e, "MetaData")
+// Indices are vertices of a surface, from 0.
+type Indices []int32
+
+// UnmarshalText reads the text of an element.
+func (list *Indices) UnmarshalText(text []byte) error {
+	*list = slices.Grow(*list, len(bytes.Fields(text)))
+	for f := range bytes.FieldsSeq(text) {
+		v, err := strconv.ParseInt(string(f), 10, 32)
+		if err != nil || v < 0 {
+			return fmt.Errorf("%q is not an index from 0 to 2^31-1", clip(string(f)))
 		}
-		var name, value []byte
-		err := p.each("MD", func(e xml.StartElement) (err error) {
-			switch e.Name.Local {
-			case "Name":
-				name, err = p.text(e)
-			case "Value":
-				value, err = p.text(e)
-			default:
-				err = p.unexpected(e, "MD")
-			}
-			return err
-		})
-		if err == nil {
-			if *into == nil {
-				*into = map[string]string{}
-			}
-			(*into)[string(name)] = string(value)
-		}
+		*list = append(*list, int32(v))
+	}
+	return nil
+}
+
+// Voxels are places i, j, k in a volume, from 0.
+type Voxels [][3]int32
+
+// UnmarshalText reads the text of an element.
+func (list *Voxels) UnmarshalText(text []byte) error {
+	var numbers Indices
+	if err := numbers.UnmarshalText(text); err != nil {
 		return err
-	})
+	}
+	if len(numbers)%3 != 0 {
+		return fmt.Errorf("VoxelIndicesIJK: %d numbers are no triples", len(numbers))
+	}
+	for v := range slices.Chunk(numbers, 3) {
+		*list = append(*list, [3]int32(v))
+	}
+	return nil
+}
+
+// Metadata are texts by name. Of a name that is there twice the last counts, as in nibabel.
+type Metadata map[string]string
+
+// UnmarshalXML reads a MetaData element.
+func (m *Metadata) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	var pairs struct {
+		MD []struct{ Name, Value string }
+	}
+	if err := d.DecodeElement(&pairs, &start); err != nil {
+		return err
+	}
+	if *m == nil && len(pairs.MD) > 0 {
+		*m = Metadata{}
+	}
+	for _, p := range pairs.MD {
+		(*m)[strings.TrimSpace(p.Name)] = strings.TrimSpace(p.Value)
+	}
+	return nil
+}
+
+// LabelTable has the meaning of the keys in the data of a label file.
+type LabelTable map[int]Label
+
+// UnmarshalXML reads a LabelTable element.
+func (t *LabelTable) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	var list struct {
+		Label []struct {
+			Key                     int     `xml:",attr"`
+			Red, Green, Blue, Alpha float64 `xml:",attr"`
+			Name                    string  `xml:",chardata"`
+		}
+	}
+	if err := d.DecodeElement(&list, &start); err != nil {
+		return err
+	}
+	*t = make(LabelTable, len(list.Label))
+	for _, l := range list.Label {
+		if _, twice := (*t)[l.Key]; twice {
+			return fmt.Errorf("the key %d is in the label table twice", l.Key)
+		}
+		(*t)[l.Key] = Label{strings.TrimSpace(l.Name),
+			[4]float64{l.Red, l.Green, l.Blue, l.Alpha}}
+	}
+	return nil
+}
+
+// UnmarshalXML reads a Volume element.
+func (v *Volume) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	var x struct {
+		Dimensions string `xml:"VolumeDimensions,attr"`
+		Transform  *struct {
+			MeterExponent int    `xml:",attr"`
+			Text          string `xml:",chardata"`
+		} `xml:"TransformationMatrixVoxelIndicesIJKtoXYZ"`
+	}
+	if err := d.DecodeElement(&x, &start); err != nil {
+		return err
+	}
+	lengths := strings.Split(x.Dimensions, ",")
+	for i, s := range lengths {
+		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
+		if err != nil || n < 1 || len(lengths) != 3 {
+			return fmt.Errorf("VolumeDimensions are %q, not three lengths such as 91,109,91", clip(x.Dimensions))
+		}
+		v.Size[i] = int(n)
+	}
+	if x.Transform == nil {
+		return fmt.Errorf("the Volume has no %s", transformation)
+	}
+	v.MeterExponent = x.Transform.MeterExponent
+	numbers := strings.Fields(x.Transform.Text)
+	if len(numbers) != 16 {
+		return fmt.Errorf("%s has %d numbers, not 16", transformation, len(numbers))
+	}
+	for i, text := range numbers {
+		var err error
+		if v.Affine[i/4][i%4], err = finite(text); err != nil {
+			return fmt.Errorf("%s: %w", transformation, err)
+		}
+	}
+	return nil
 }
