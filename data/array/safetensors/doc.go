@@ -11,6 +11,6 @@
 // and dtype ask for (one of a dtype that is not read, those that the header says), and the tensors
 // cover the payload with no hole, overlap or trailing byte.
 // Nothing is allocated for the payload before the header has been checked against the file's
-// length, so a hostile file costs at most a small multiple of its own header, and a header has at
+// length, so a hostile file costs at most a multiple of its own header, and a header has at
 // most [MaxHeader] bytes.
 package safetensors

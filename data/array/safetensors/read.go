@@ -1,13 +1,13 @@
 package safetensors
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"torchpe/data/array"
@@ -29,7 +29,7 @@ type File struct {
 	// Tensors are in the order of their data; they share one buffer and must not be appended to.
 	Tensors  []Tensor
 	Metadata map[string]string // nil when the file has none
-	byName   index
+	byName   map[string]int
 }
 
 // Names returns the names of the tensors in the order of their data.
@@ -43,25 +43,11 @@ func (f *File) Names() []string {
 
 // Tensor returns the tensor of that name and whether there is one.
 func (f *File) Tensor(name string) (Tensor, bool) {
-	i, ok := f.byName.find(f.Tensors, name)
+	i, ok := f.byName[name]
 	if !ok {
 		return Tensor{}, false
 	}
 	return f.Tensors[i], true
-}
-
-// index holds the places of tensors in the order of their names. A map takes ten times the memory.
-type index []int32
-
-// find returns the place of the tensor of that name.
-func (x index) find(tensors []Tensor, name string) (int, bool) {
-	at, ok := slices.BinarySearchFunc(x, name, func(i int32, name string) int {
-		return strings.Compare(tensors[i].Name, name)
-	})
-	if !ok {
-		return 0, false
-	}
-	return int(x[at]), true
 }
 
 // Read reads the file at path, which must be a regular file. Its errors name the file.
@@ -87,16 +73,16 @@ func List(path string) (tensors []Tensor, read func(name string) (Tensor, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.tensors, func(name string) (t Tensor, err error) {
-		i, ok := h.byName.find(h.tensors, name)
+	return h.list(nil), func(name string) (t Tensor, err error) {
+		i, ok := h.byName[name]
 		if !ok {
 			return t, fmt.Errorf("%s: %s: no tensor %q", reading, path, name)
 		}
-		t = h.tensors[i]
+		e := h.tensors[i]
+		t = e.Tensor
 		if _, err := byteCount(t.DType, t.Shape); err != nil {
 			return t, fmt.Errorf("%s: %s: tensor %q: %w", reading, path, clip(name), err)
 		}
-		e := h.spans[i]
 		if data != nil {
 			t.Data = data[e.begin:e.end:e.end]
 			return t, nil
@@ -132,10 +118,7 @@ func Decode(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range h.spans {
-		h.tensors[i].Data = data[at.begin:at.end:at.end]
-	}
-	return &File{Tensors: h.tensors, Metadata: h.metadata, byName: h.byName}, nil
+	return &File{Tensors: h.list(data), Metadata: h.metadata, byName: h.byName}, nil
 }
 
 // Metadata returns the metadata of a file of size bytes and reads nothing but its header.
@@ -147,8 +130,8 @@ func Metadata(r io.ReaderAt, size int64) (map[string]string, error) {
 	return h.metadata, nil
 }
 
-// perTensor is the memory that a tensor takes besides its text in the header and its data.
-const perTensor = 128
+// perTensor is the memory that reading a tensor's entry takes, besides its text and its data.
+const perTensor = 1024
 
 // parseFile reads the header of a file of size bytes and checks it against them.
 func parseFile(r io.ReaderAt, size int64, budget *array.Budget) (*header, error) {
@@ -156,7 +139,7 @@ func parseFile(r io.ReaderAt, size int64, budget *array.Budget) (*header, error)
 	if err != nil {
 		return nil, err
 	}
-	most := mostTensors(text)
+	most := min(strings.Count(text, `"data_offsets"`), len(text)/len(shortestEntry))
 	if err := budget.Take(perTensor*int64(most), fmt.Sprintf("%d tensors", most)); err != nil {
 		return nil, err
 	}
@@ -194,7 +177,7 @@ func readHeader(r io.ReaderAt, size int64, budget *array.Budget) (string, error)
 	if err := budget.Take(int64(n), "the header"); err != nil {
 		return "", err
 	}
-	var header strings.Builder // gives a string with no second copy; names are slices of it
+	var header strings.Builder // gives a string with no second copy
 	header.Grow(int(n))
 	got, err := io.Copy(&header, io.NewSectionReader(r, prefix, int64(n)))
 	if err != nil {
@@ -229,56 +212,60 @@ func readFull(r io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// span is the place of a tensor in the payload.
-type span struct{ begin, end int64 }
+// placed is a tensor without data and its place in the payload.
+type placed struct {
+	Tensor
+	begin, end int64
+}
 
-// header is the parsed header of a file. A million tensors take little more than their text.
+// header is the parsed header of a file.
 type header struct {
-	tensors  []Tensor // without data
-	spans    []span   // of each tensor
+	tensors  []placed
 	metadata map[string]string
-	byName   index // once they are in their place
+	byName   map[string]int // places in tensors
 
 	size, start int64 // of the file, and of the payload in it
 }
 
-// Len returns the number of tensors, for package sort.
-func (h *header) Len() int { return len(h.spans) }
-
-// Less compares two tensors by their place.
-func (h *header) Less(i, j int) bool {
-	a, b := h.spans[i], h.spans[j]
-	return a.begin < b.begin || a.begin == b.begin && a.end < b.end
-}
-
-// Swap swaps two tensors.
-func (h *header) Swap(i, j int) {
-	h.spans[i], h.spans[j] = h.spans[j], h.spans[i]
-	h.tensors[i], h.tensors[j] = h.tensors[j], h.tensors[i]
+// list returns the tensors, with their data where the payload is given.
+func (h *header) list(payload []byte) []Tensor {
+	tensors := make([]Tensor, len(h.tensors))
+	for i, t := range h.tensors {
+		tensors[i] = t.Tensor
+		if payload != nil {
+			tensors[i].Data = payload[t.begin:t.end:t.end]
+		}
+	}
+	return tensors
 }
 
 // layout sorts the tensors by their place in the payload, indexes them and checks that they fill its
 // size bytes exactly.
 func (h *header) layout(size int64) error {
-	sort.Sort(h)
-	if err := h.sortNames(); err != nil {
-		return err
-	}
+	slices.SortStableFunc(h.tensors, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
+	})
+	h.byName = make(map[string]int, len(h.tensors))
 	last, at := "", int64(0)
 	for i, t := range h.tensors {
-		e := h.spans[i]
-		if err := t.checkSpan(e, size); err != nil {
+		if _, twice := h.byName[t.Name]; twice {
+			return fmt.Errorf("header: duplicate key %q", clip(t.Name))
+		}
+		h.byName[t.Name] = i
+	}
+	for _, t := range h.tensors {
+		if err := t.check(size); err != nil {
 			return fmt.Errorf("tensor %q: %w", clip(t.Name), err)
 		}
-		if e.begin < at {
+		if t.begin < at {
 			return fmt.Errorf("tensor %q: begins at byte %d, inside tensor %q, which ends at %d",
-				clip(t.Name), e.begin, clip(last), at)
+				clip(t.Name), t.begin, clip(last), at)
 		}
-		if e.begin > at {
+		if t.begin > at {
 			return fmt.Errorf("tensor %q: begins at byte %d, leaving a hole after byte %d",
-				clip(t.Name), e.begin, at)
+				clip(t.Name), t.begin, at)
 		}
-		last, at = t.Name, e.end
+		last, at = t.Name, t.end
 	}
 	if at != size {
 		return fmt.Errorf("the tensors end at byte %d of the payload, but it has %d: could the "+
@@ -287,26 +274,9 @@ func (h *header) layout(size int64) error {
 	return nil
 }
 
-// sortNames indexes the tensors by name. It fails where two have the same.
-func (h *header) sortNames() error {
-	h.byName = make(index, len(h.tensors))
-	for i := range h.byName {
-		h.byName[i] = int32(i)
-	}
-	slices.SortFunc(h.byName, func(a, b int32) int {
-		return strings.Compare(h.tensors[a].Name, h.tensors[b].Name)
-	})
-	for k := 1; k < len(h.byName); k++ {
-		if name := h.tensors[h.byName[k]].Name; name == h.tensors[h.byName[k-1]].Name {
-			return fmt.Errorf("header: duplicate key %q", clip(name))
-		}
-	}
-	return nil
-}
-
-// checkSpan reports what is wrong with a tensor at a place of a payload of size bytes. One of a
-// dtype that is not read may have any number of them.
-func (t Tensor) checkSpan(e span, size int64) error {
+// check reports what is wrong with a tensor in a payload of size bytes. One of a dtype that is not
+// read may have any number of them.
+func (t placed) check(size int64) error {
 	if t.DType == "" {
 		return errors.New("has no dtype")
 	}
@@ -318,14 +288,14 @@ func (t Tensor) checkSpan(e span, size int64) error {
 	switch {
 	case err != nil:
 		return err
-	case e.begin > e.end:
-		return fmt.Errorf("data_offsets [%d, %d] are reversed", e.begin, e.end)
-	case isRead && e.end-e.begin != int64(n):
+	case t.begin > t.end:
+		return fmt.Errorf("data_offsets [%d, %d] are reversed", t.begin, t.end)
+	case isRead && t.end-t.begin != int64(n):
 		return fmt.Errorf("%s%v needs %d bytes, data_offsets [%d, %d] hold %d", t.DType, t.Shape, n,
-			e.begin, e.end, e.end-e.begin)
-	case e.end > size:
+			t.begin, t.end, t.end-t.begin)
+	case t.end > size:
 		return fmt.Errorf("data_offsets [%d, %d] go beyond the payload of %d bytes: could the "+
-			"file be damaged?", e.begin, e.end, size)
+			"file be damaged?", t.begin, t.end, size)
 	}
 	return nil
 }
