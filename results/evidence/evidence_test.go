@@ -91,8 +91,11 @@ var corners = []struct{ placement, readOut, words string }{
 // readCorner returns a row a seed of each σ of a corner.
 func readCorner(t *testing.T, placement, readOut string) published {
 	t.Helper()
+	if placement == "block" && readOut == "last" {
+		return read(t)
+	}
 	p := published{}
-	for _, name := range []string{"sigma.csv", "ablation.csv", "placement.csv"} {
+	for _, name := range []string{"ablation.csv", "placement.csv"} {
 		for _, r := range records(t, name) {
 			if r["placement"] != placement || r["read_out"] != readOut {
 				continue
