@@ -63,7 +63,7 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	if err := scheme.CheckDropout(c.PEDropout); err != nil {
 		bad.Add("%v", err)
 	}
-	if scheme.Parameters == "none" && c.ownPESettings() {
+	if c.ownPESettings() && scheme.About().Parameters == "none" {
 		bad.Add("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", c.PE)
 	}
 	for i := range c.Members {

@@ -75,7 +75,7 @@ func valuesOf(flag string) func() []string {
 // schemeNames lists the encodings with what they are.
 func schemeNames() (names []string) {
 	for _, s := range pe.Schemes() {
-		names = append(names, s.Name+"\t"+s.Summary)
+		names = append(names, s.Name+"\t"+s.About().Summary)
 	}
 	return names
 }

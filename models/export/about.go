@@ -98,8 +98,9 @@ func sequenceText(c models.Config) (string, calls) {
 // schemeText describes an encoding with its options.
 func schemeText(s pe.Scheme, options pe.Options) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s.\n%s (%s)\n", s.Name, s.Summary, s.Title, s.Reference)
-	for _, line := range strings.Split(s.Formula, "\n") {
+	about := s.About()
+	fmt.Fprintf(&b, "%s: %s.\n%s (%s)\n", s.Name, about.Summary, about.Title, about.Reference)
+	for _, line := range strings.Split(about.Formula, "\n") {
 		fmt.Fprintf(&b, "    %s\n", line)
 	}
 	own := map[string]string{}
@@ -109,8 +110,8 @@ func schemeText(s pe.Scheme, options pe.Options) string {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		fmt.Fprintf(&b, "    %s: %s\n", name, own[name])
 	}
-	if s.Differ != "" {
-		fmt.Fprintf(&b, "Implementations differ: %s.\n", s.Differ)
+	if about.Differ != "" {
+		fmt.Fprintf(&b, "Implementations differ: %s.\n", about.Differ)
 	}
 	return strings.TrimSpace(wrapped(b.String()))
 }

@@ -28,15 +28,6 @@ var abacusOffset = Option{Name: "abacus-offset", Default: "0", Check: whole(0, 1
 func init() {
 	Register(Scheme{
 		Name: "abacus", Learned: true,
-		Summary: "learned PE of a digit's place in its number, or of a token's place in its row",
-		Title:   "Transformers Can Do Arithmetic with the Right Embeddings", Year: 2024,
-		Reference: "McLeish et al. 2024, arXiv 2405.17399",
-		Formula: "x <- x + E[k],  k = 1, 2, ... within a run of digits, 0 for what is no " +
-			"digit;  where tokens spell no numbers a run is a row of the grid, or the line\n" +
-			"in training: k <- k + o for k > 0,  o ~ U{0..--abacus-offset}",
-		Parameters: "R D for R rows of --abacus-rows, L times with a table each block",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true},
 		Extrapolates: Always,
 		Options:      []Option{placement, abacusRows, abacusOffset},
 		New:          newAbacus,

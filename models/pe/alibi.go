@@ -30,21 +30,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "alibi",
-		Summary: "penalty on the logits that is linear in the distance, with a slope for each head",
-		Title:   "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
-		Year:    2022,
-		Reference: "Press et al. 2022, arXiv 2108.12409; Fuller et al. 2023, arXiv 2311.00566 " +
-			"(euclidean)",
-		Differ: "the authors' code adds m_h j, which is the same after the softmax; both directions " +
-			"alike (x-transformers) or half a step apart (DeepMind): --alibi; a tutorial adds " +
-			"it before the division by sqrt(Dh): --alibi-scaled",
-		Formula: "causal: logits_ij = q_i k_j / sqrt(Dh) - m_h (i-j) for j <= i,  m_h = 2^(-8h/H)\n" +
-			"symmetric: - m_h |i-j|;  sided: - m_h (|i-j| - 1/2 [j < i]);  " +
-			"euclidean: - m_h |r_i - r_j|, r the coordinates",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true, Interpretable: true},
+		Name:         "alibi",
 		Extrapolates: Always,
 		Options:      []Option{alibiForm, alibiScaled},
 		New:          newALiBi,

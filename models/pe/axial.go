@@ -31,18 +31,8 @@ var (
 func init() {
 	Register(Scheme{
 		Name: "axial", Learned: true,
-		Summary: "learned absolute PE of two factors, one for p mod F and one for floor(p/F)",
-		Title:   "Reformer: The Efficient Transformer", Year: 2020,
-		Reference: "Kitaev et al. 2020, arXiv 2001.04451; Ho et al. 2019, arXiv 1912.12180",
-		Differ: "Reformer has the slow axis first, a tutorial the fast one, lucidrains may add " +
-			"them: --axial-join",
-		Formula: "slow-first: P[p] = [A[floor(p/F)] | B[p mod F]];  fast-first: P[p] = [B[p mod F] | A[floor(p/F)]]\n" +
-			"sum: P[p] = A[floor(p/F)] + B[p mod F];  x <- x + P;  A and B start as N(0, sigma^2)",
-		Parameters: "ceil(N/F) d1 + F (D - d1) (slow-first), with d1 and D - d1 exchanged " +
-			"(fast-first), (ceil(N/F) + F) D (sum); L times with a table each block",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true},
-		Options:  []Option{placement, axialJoin, axialFast, axialWidth},
-		New:      newAxial,
+		Options: []Option{placement, axialJoin, axialFast, axialWidth},
+		New:     newAxial,
 	})
 }
 

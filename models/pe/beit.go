@@ -26,17 +26,6 @@ var (
 func init() {
 	Register(Scheme{
 		Name:    "beit",
-		Summary: "trained number for each offset in rows and columns, and for pairs with a class token, on the logits",
-		Title:   "BEiT: BERT Pre-Training of Image Transformers", Year: 2022,
-		Reference: "Bao et al. 2022, arXiv 2106.08254",
-		Differ: "BEiT shares a table between layers in pre-training and not in fine-tuning: " +
-			"--beit-shared",
-		Formula: "logits = q k^T / sqrt(Dh) + B,  B_ij = T[y-y', x-x'] between patches;\n" +
-			"one number each for class to patch, patch to class and class to itself",
-		Parameters: "H ((2R-1) (2C-1) + 3), without the 3 where there is no class token; " +
-			"L times with --beit-shared false",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true,
-			Parallelizable: true, Interpretable: true},
 		Needs:   NeedsGrid,
 		Options: []Option{beitShared, beitClass},
 		New:     newBEiT,

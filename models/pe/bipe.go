@@ -32,19 +32,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "bipe",
-		Summary: "learned places within segments at the input; rotations or penalties by segments",
-		Title: "Two Stones Hit One Bird: Bilevel Positional Encoding for Better Length " +
-			"Extrapolation", Year: 2024,
-		Reference: "He et al. 2024, arXiv 2401.16421",
-		Differ: "the published code adds 96 m_h s_j, which is the same after the softmax; in it " +
-			"separators are tokens, each of the segment that it ends",
-		Formula: "x_i <- x_i + E[min(place in the segment, T-1)]\n" +
-			"rope: q and k turn by the angles of rope for the number s of the segment\n" +
-			"alibi: logits_ij = q_i k_j / sqrt(Dh) - 96 m_h (s_i - s_j);  both ways: |s_i - s_j|",
-		Parameters: "T D",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true, Interpretable: true},
+		Name:         "bipe",
 		Needs:        NeedsGrid,
 		Extrapolates: func(o Options) bool { return o.Int(bipePlaces.Name) > 0 },
 		Options:      []Option{bipeForm, bipePlaces, bipeDirection, ropeBase},

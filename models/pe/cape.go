@@ -41,21 +41,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "cape",
-		Summary: "sinusoids of positions that are shifted and scaled at random in training",
-		Title: "CAPE: Encoding Relative Positions with Continuous Augmented Positional " +
-			"Embeddings", Year: 2021,
-		Reference: "Likhomanenko et al. 2021, arXiv 2106.03143",
-		Differ: "gcambara/cape draws nothing unless told to, and takes no mean off: its example for " +
-			"images has the limits that are default here, that for text --cape-global 5 " +
-			"--cape-local 0.5 --cape-scaling 1.03 --cape-centred false; early versions have " +
-			"half the local shift and rho_c = 10^((c+1)/(D/2))",
-		Formula: "1d: E[c] = sin(p f 10000^(-2 floor(c/2)/D) + (pi/2) (c mod 2)),  p = t - mean t\n" +
-			"2d: E = [cos a | sin a],  a_c = pi rho_c (cos(c) x + sin(c) y),  " +
-			"rho_c = 10^(c/(D/2-1)),  x, y in [-1, 1]\n" +
-			"in training: p <- (p + Delta + delta) lambda;  x <- sqrt(D) x + E",
-		Parameters:   "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
+		Name:         "cape",
 		Extrapolates: Always,
 		Options: []Option{capeForm, capeGlobal, capeLocal, capeScaling, capeCentred, capeFrequency,
 			capeContent},

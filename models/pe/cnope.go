@@ -20,16 +20,7 @@ var cNopeTemperature = Option{Name: "c-nope-temperature", Text: "1", Code: "0.01
 
 func init() {
 	Register(Scheme{
-		Name:      "c-nope",
-		Summary:   "no positional encoding under a causal mask",
-		Title:     "The Impact of Positional Encoding on Length Generalization in Transformers",
-		Year:      2023,
-		Reference: "Kazemnejad et al. 2023, arXiv 2305.19466",
-		Differ: "the published code divides by a temperature of 0.01, which its text does not " +
-			"mention: --c-nope-temperature",
-		Formula: "logits_ij = q_i k_j / (T sqrt(Dh)) for j <= i", Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true,
-			TranslationInvariant: true},
+		Name:         "c-nope",
 		Extrapolates: Always,
 		Options:      []Option{cNopeTemperature, attentionBias, attentionInit},
 		New:          newCausalNone,

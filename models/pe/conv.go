@@ -31,16 +31,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "conv-pos",
-		Summary:   "a grouped convolution over the order of tokens, added to the input",
-		Title:     "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations",
-		Year:      2020,
-		Reference: "Baevski et al. 2020, arXiv 2006.11477",
-		Formula: "x <- x + GELU(conv(x) + b),  conv over k places in g groups, " +
-			"W[:,:,t] = gain_t V[:,:,t] / |V[:,:,t]|",
-		Parameters: "D (D/g) k + k + D",
-		Criteria: Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true,
-			Parallelizable: true},
+		Name:         "conv-pos",
 		Extrapolates: Always,
 		Options:      []Option{convKernel, convGroups},
 		New:          newConv,

@@ -27,18 +27,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "cope",
-		Summary: "trained vectors for how many tokens a query attends to between a key and itself, on the logits",
-		Title:   "Contextual Position Encoding: Learning to Count What's Important", Year: 2024,
-		Reference: "Golovneva et al. 2024, arXiv 2405.18719",
-		Differ: "the published code divides q e by sqrt(Dh) unless told otherwise, the paper's " +
-			"appendix does not: --cope-scaled; it starts e at 0, which is N(0, 0.02^2) here",
-		Formula: "logits_ij = q_i k_j / sqrt(Dh) + q_i e[p_ij],  p_ij = min(sum_{t=j..i} g_it, " +
-			"P-1),  g_ij = sigmoid(q_i k_j / sqrt(Dh));\n" +
-			"e between whole numbers by linear interpolation",
-		Parameters: "L P Dh; P Dh with --cope-shared",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true},
+		Name:         "cope",
 		Extrapolates: Always,
 		Options:      []Option{copeDirection, copePositions, copeScaled, copeShared},
 		New:          newCoPE,

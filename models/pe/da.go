@@ -17,15 +17,7 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:    "da",
-		Summary: "trained sigmoid of the distance, times the positive part of the logits",
-		Title:   "DA-Transformer: Distance-aware Transformer", Year: 2021,
-		Reference: "Wu et al. 2021, arXiv 2010.06925",
-		Formula: "logits_ij = ReLU(q_i k_j) r_h(|i-j|) / sqrt(Dh),  r_h(d) = (1 + exp(v_h)) " +
-			"/ (1 + exp(v_h - w_h d))",
-		Parameters: "2 L H",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Interpretable: true},
+		Name:         "da",
 		Extrapolates: Always,
 		New:          newDA,
 	})

@@ -39,18 +39,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "dape",
-		Summary: "small network that mixes the logits of all heads with those of a bias",
-		Title:   "DAPE: Data-Adaptive Positional Encoding for Length Extrapolation", Year: 2024,
-		Reference: "Zheng et al. 2024, arXiv 2405.14722; Zheng et al. 2024, arXiv 2410.04798 (V2)",
-		Differ: "fire within has LeakyReLU and half the threshold, unlike fire by itself; V1 reads " +
-			"the logits of later keys, V2 zeros",
-		Formula: "logits <- S + B + f([S; B]),  S = q k^T / sqrt(Dh) of all heads, B the bias of " +
-			"alibi, kerple or fire,\n" +
-			"f(z) = W_2 LeakyReLU(W_1 z + b_1) + b_2; V2: convolutions over k keys",
-		Parameters: "L (3 H k width + width + H) + those of the bias",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "dape",
 		Extrapolates: Always,
 		Options:      []Option{dapeBase, dapeWidth, dapeKernel},
 		New:          newDAPE,

@@ -39,18 +39,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "deberta",
-		Summary: "disentangled attention: relative positions with queries and keys of their own, on the logits",
-		Title:   "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", Year: 2021,
-		Reference: "He et al. 2021, arXiv 2006.03654",
-		Differ: "the offset is i-j, not Shaw's j-i; the paper has d(j,i) in the last term, the code " +
-			"d(i,j) as here; version 2 has logarithmic buckets and shared projections: " +
-			"--deberta-offsets, --deberta-projections",
-		Formula: "logits_ij = (q_i k_j + q_i Kr_{d(i,j)} + k_j Qr_{d(i,j)}) / sqrt(3 Dh),  " +
-			"d(i,j) = clip(i-j+K, 0, 2K-1),\n" +
-			"Kr = P W_Kr + b,  Qr = P W_Qr + b",
-		Parameters:   "2 K D + 2 L (D^2 + D); half of the latter with one term; 2 K D with the layer's projections",
-		Criteria:     Criteria{DataDriven: true, TranslationInvariant: true},
+		Name:         "deberta",
 		Extrapolates: Always,
 		Options:      []Option{debertaOffsets, debertaTerms, debertaProjections},
 		New:          newDeBERTa,

@@ -22,15 +22,7 @@ var detrTable = Option{Name: "detr-table", Default: "normalised", Check: oneOf("
 
 func init() {
 	Register(Scheme{
-		Name: "detr",
-		Summary: "sinusoids or learned rows and columns, added to the input of the projections " +
-			"to q and k in every block",
-		Title: "End-to-End Object Detection with Transformers", Year: 2020,
-		Reference:    "Carion et al. 2020, arXiv 2005.12872",
-		Differ:       "the learned table has columns first, the sinusoids rows",
-		Formula:      "q = W_q (x + P),  k = W_k (x + P),  v = W_v x,  P = [S(row) | S(column)] or [C[c] | R[r]]",
-		Parameters:   "none; (rows + columns) D/2 (learned)",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
+		Name:         "detr",
 		Needs:        NeedsGrid,
 		Extrapolates: func(o Options) bool { return o.Text(detrTable.Name) != "learned" },
 		Options:      []Option{detrTable},

@@ -32,18 +32,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "dynamic-bias",
-		Summary:   "small network of the offset between two tokens, on the logits",
-		Title:     "CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention",
-		Year:      2022,
-		Reference: "Wang et al. 2022, arXiv 2108.00154; lucidrains/x-transformers (one dimension)",
-		Differ: "CrossFormer has offsets in two dimensions, ReLU and layer norms; x-transformers " +
-			"one dimension and SiLU, as here; Swin V2 divides logarithms by log 8",
-		Formula: "logits_ij = q_i k_j / sqrt(Dh) + MLP_h(s(i-j)),  s(r) = r or sign(r) ln(|r| + 1)," +
-			"\nMLP: depth times SiLU(W x + b), then W x + b",
-		Parameters: "2 width + (depth-1) (width^2 + width) + H (width + 1)",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "dynamic-bias",
 		Extrapolates: Always,
 		Options:      []Option{dynamicDirection, dynamicOffsets, dynamicWidth, dynamicDepth},
 		New:          newDynamicBias,

@@ -20,16 +20,7 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:    "edge-geometry",
-		Summary: "logits biased by displacement and distance from query to key",
-		Title:   "Learning Mesh-Based Simulation with Graph Networks", Year: 2021,
-		Reference:  "Pfaff et al. 2021, arXiv 2010.03409 (edge features; their use in attention is ours)",
-		Formula:    "e_ij = [p_j - p_i, |p_j - p_i|],  logits_hij <- logits_hij + w_h e_ij",
-		Parameters: "L H (M + 1) for M coordinates",
-		Criteria: Criteria{
-			Inductive: true, DataDriven: true, ParameterEfficient: true, TranslationInvariant: true,
-			Parallelizable: true, Interpretable: true,
-		},
+		Name:         "edge-geometry",
 		Needs:        NeedsPoints,
 		Extrapolates: Always,
 		New:          newEdgeGeometry,

@@ -30,19 +30,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "fire",
-		Summary:   "small network of the relative distance, normalised by the query's place, on the logits",
-		Title:     "Functional Interpolation for Relative Positions Improves Long Context Transformers",
-		Year:      2024,
-		Reference: "Li et al. 2024, arXiv 2310.04418",
-		Differ: "the paper looks back alone, public code takes |i-j|: --fire-direction; DAPE's " +
-			"repository has half the threshold and zeros for later keys: --fire-threshold",
-		Formula: "logits_ij = q_i k_j / sqrt(Dh) + MLP_h( psi(i-j) / (psi(max(i, " +
-			"|m L_0|)) + 1e-6) ),  psi(x) = ln(|c x| + 1),\n" +
-			"MLP(x) = W_2 ReLU(W_1 x + b_1) + b_2",
-		Parameters: "L (2 width + H (width + 1) + 2); once, not L times, with --fire-shared",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true},
+		Name:         "fire",
 		Extrapolates: Always,
 		Options:      []Option{fireDirection, fireWidth, fireThreshold, fireShared},
 		New:          newFIRE,

@@ -38,18 +38,6 @@ const floaterSteps = 5
 func init() {
 	Register(Scheme{
 		Name: "floater", Learned: true,
-		Summary:   "biases of q, k and v along the path of a learned differential equation",
-		Title:     "Learning to Encode Position for Transformer with Continuous Dynamical Model",
-		Year:      2020,
-		Reference: "Liu et al. 2020, arXiv 2003.09229",
-		Differ: "the \"rk4\" of torchdiffeq, which the published code uses and this follows, is the " +
-			"3/8 rule and not the classical one; the two differ by some 5e-5",
-		Formula: "p(0) = p_0 in R^{3 x L x D},  dp/dt = h(t, p) = W_2 [relu(W_1 [p; t] + b_1); " +
-			"t] + b_2,  t_i = i dt\n" +
-			"q_i <- q_i + p^q_l(t_i),  k_i <- k_i + p^k_l(t_i),  v_i <- v_i + p^v_l(t_i)",
-		Parameters: "3 L D + 2 D (D + 2)",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Printed: true},
 		Extrapolates: Always,
 		Options:      []Option{floaterDt, floaterSolver},
 		New:          newFloater,

@@ -37,20 +37,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "fope",
-		Summary: "rotation of queries and keys by sums of frequencies",
-		Title: "Fourier Position Embedding: Enhancing Attention's Periodic Extension for Length " +
-			"Generalization", Year: 2024,
-		Reference: "Hua et al. 2024, arXiv 2412.17739",
-		Differ: "the published code has a set of sums for each head of at most Dh/4 and keeps the " +
-			"frequency at the floor, vLLM as many sums as frequencies are left, without the one " +
-			"at the floor: --fope-floor; pairs without a sum are turned by 45 degrees in both, " +
-			"and left alone in the paper: --fope-rest",
-		Formula: "as rope in halves, with cos_c(p) = sum_m C_mc cos(p w_m), sin_c(p) = sum_m S_mc sin(p w_m) " +
-			"in the first min(D, Dh/4) pairs,\n" +
-			"over the D frequencies w_m = base^(-2m/Dh) >= 2 pi/N_trained;  C and S drawn and fixed",
-		Parameters:   "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
+		Name:         "fope",
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{positionsFrom, ropeBase, ropeTrained, fopeFloor, fopeRest, fopeHeads,
 			fopeBasis, attentionBias, attentionInit},

@@ -36,21 +36,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "forgetting",
-		Summary:   "logarithms of trained gates of the tokens between key and query, on the logits",
-		Title:     "Forgetting Transformer: Softmax Attention with a Forget Gate",
-		Year:      2025,
-		Reference: "Lin et al. 2025, arXiv 2503.02130; lucidrains/x-transformers (both directions)",
-		Differ: "PaTH's form in flash-linear-attention multiplies the logarithms by 1/sqrt(Dh) too: " +
-			"--forgetting-scale; the authors start the gates' bias at 0, x-transformers at 5: " +
-			"--forgetting-bias; both directions are in x-transformers alone: " +
-			"--forgetting-direction",
-		Formula: "f_t = sigmoid(w_h x_t + b_h),  logits_ij = q_i k_j / sqrt(Dh) + " +
-			"sum_{l=j+1..i} ln f_l;\n" +
-			"bidirectional: for j > i the sum of ln f'_l over l=i+1..j",
-		Parameters: "L H (D + 1); twice that with --forgetting-direction bidirectional",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "forgetting",
 		Extrapolates: Always,
 		Options: []Option{forgettingDirection, forgettingScale, forgettingBias,
 			forgettingWindow},

@@ -38,20 +38,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "fourier-features",
-		Summary: "fixed sines and cosines of the coordinates, through a linear map",
-		Title:   "Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional Domains",
-		Year:    2020,
-		Reference: "Tancik et al. 2020, arXiv 2006.10739; Mildenhall et al. 2020, " +
-			"arXiv 2003.08934; Li et al. 2021, arXiv 2010.08895",
-		Differ: "neuraloperator's code has w_k = 10000^(-2k/m) as here, its text k/m; scaled to [0, " +
-			"1) or as they are: --feature-range",
-		Formula: "gaussian: z = [sin(2 pi c B^T) | cos(2 pi c B^T)], B ~ N(0, scale^2);  nerf: " +
-			"z = sin(2^k pi c), cos(2^k pi c)\n" +
-			"transformer: z = sin(w_k c), cos(w_k c), w_k = 10000^(-2k/m);  grid: z = c;  x <- x + C z + b",
-		Parameters: "F D + D for F features: 2m (gaussian), 2m M (nerf, transformer), M (grid) for M coordinates",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true},
+		Name:         "fourier-features",
 		Needs:        NeedsPoints,
 		Extrapolates: Always,
 		Options:      []Option{featureKind, featureLevels, featureScale, featureRange},

@@ -32,18 +32,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "grape-a",
-		Summary:   "linear penalty of the distance with gates of query or key, or summed over a path, on the logits",
-		Title:     "Group Representational Position Encoding",
-		Year:      2025,
-		Reference: "Zhang et al. 2025, arXiv 2512.07805; model-architectures/GRAPE",
-		Formula: "logits_ij = q_i k_j / sqrt(Dh) + b_ij\n" +
-			"gated: b_ij = -(i-j) m_h softplus(omega_h) g,  g = softplus(u_h k_j / sqrt(Dh)), " +
-			"softplus(v_h q_i / sqrt(Dh)) or their sum\n" +
-			"path: b_ij = m_h sum_{l=j+1..i} ln sigmoid(p_i R_l norm(p_l) / Dh),  p = W x",
-		Parameters: "L (H + D) with one gate, L (H + 2 D) with both, L D^2 with --grape-a path",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "grape-a",
 		Extrapolates: Always,
 		Options:      []Option{grapeForm, grapeUnit},
 		New:          newGrapeA,

@@ -41,19 +41,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "grape-m",
-		Summary: "rotation of queries and keys with trained frequencies, phases from tokens, or planes",
-		Title:   "Group Representational Position Encoding", Year: 2025,
-		Reference: "Zhang et al. 2025, arXiv 2512.07805; model-architectures/GRAPE",
-		Differ: "turns the other way than rope, with the same logits; the published contextual form " +
-			"has a sigmoid, its comments say a softplus",
-		Formula: "commuting: (x_j, x_j+Dh/2) turned by -p theta_j;  contextual: by -theta_j " +
-			"sum_{s<p} sigmoid((W x_s + b)/c)\n" +
-			"rank-2: G(p) = exp(p w (a b^T - b a^T));  theta, W, b and a trained",
-		Parameters: "L Dh/2, H times with own heads (commuting), also L (D + 1), H times with heads " +
-			"(contextual); 2 L D (rank-2)",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "grape-m",
 		MinHeadWidth: 2, Extrapolates: Always,
 		Options: []Option{positionsFrom, ropeBase, grapeKind, grapeHeads, grapeScale, attentionBias,
 			attentionInit},

@@ -47,19 +47,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "graphormer",
-		Summary: "trained numbers for shortest paths in a graph on the logits, and vectors for degrees at the input",
-		Title:   "Do Transformers Really Perform Bad for Graph Representation?", Year: 2021,
-		Reference: "Ying et al. 2021, arXiv 2106.05234",
-		Differ: "row 0 of the edges' table is drawn and never trained in the published code, and " +
-			"trained here",
-		Formula: "x_i <- x_i + z_in[deg_in(i)] + z_out[deg_out(i)];\n" +
-			"logits_ij = q_i k_j / sqrt(Dh) + b_{spd(i,j)} + c_ij,  c_ij = 1/spd(i,j) sum_n " +
-			"w[e_n] M_n over the path's edges",
-		Parameters: "(distances + 2) H, and 2 (degrees + 1) D with centrality, (kinds + 2) H + " +
-			"hops H^2 with edges, H with a virtual node",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true,
-			Interpretable: true},
+		Name: "graphormer",
 		// Nothing trained depends on the number of nodes; kinds of edges that were not there are an
 		// error.
 		Needs:        NeedsGraph,

@@ -17,18 +17,7 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:    "hope",
-		Summary: "rope on the fast pairs alone",
-		Title: "HoPE: A Novel Positional Encoding Without Long-Term Decay for Enhanced Context " +
-			"Awareness and Extrapolation", Year: 2024,
-		Reference: "Chen et al. 2024, arXiv 2410.21216",
-		Differ: "a frequency of just 2 pi/L is dropped, which fope's code keeps; pairs: " +
-			"--rope-layout",
-		Formula: "(q_2k, q_2k+1) turned by p theta_k where theta_k > 2 pi/N_trained, else as they are;  " +
-			"theta_k = base^(-2k/Dh);  k likewise",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "hope",
 		MinHeadWidth: 2, Extrapolates: Always,
 		Options: []Option{positionsFrom, ropeBase, ropeLayout, ropeTrained, attentionBias,
 			attentionInit},

@@ -24,19 +24,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name: "huang",
-		Summary: "trained numbers or vectors for the offset between two tokens, times or beside " +
-			"their product in the logits",
-		Title: "Improve Transformer Models with Better Relative Position Embeddings", Year: 2020,
-		Reference: "Huang et al. 2020, arXiv 2009.13658",
-		Differ: "the text has 2k-1 offsets, code 2k+1 as here; relative_key_query in Hugging Face " +
-			"is method 4 with the index i-j, and does not clip",
-		Formula: "1: logits_ij = q_i k_j w_{min(|j-i|,k)} / sqrt(Dh);  2: q_i k_j w_{clip(j-i)} / sqrt(Dh);\n" +
-			"3: sum_d q_id k_jd w_{clip(j-i),d} / sqrt(Dh);  4: (q_i k_j + q_i a_ij + k_j a_ij) " +
-			"/ sqrt(Dh),  a_ij = w_{clip(j-i)}",
-		Parameters: "L (k+1) (method 1); L (2k+1) (2); L (2k+1) Dh (3, 4)",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true},
+		Name:         "huang",
 		Extrapolates: Always,
 		Options:      []Option{huangMethod, huangClip},
 		New:          newHuang,

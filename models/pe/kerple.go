@@ -41,20 +41,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "kerple",
-		Summary:   "trained logarithm or power of the distance, for each head, off the logits",
-		Title:     "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation",
-		Year:      2022,
-		Reference: "Chi et al. 2022, arXiv 2205.09921",
-		Differ: "in the published code p multiplies and a is within the logarithm: the r_1 and r_2 " +
-			"of the paper",
-		Formula: "log: logits_ij = q_i k_j / sqrt(Dh) - p_h log(1 + a_h |i-j|);\n" +
-			"power: logits_ij = q_i k_j / sqrt(Dh) - a_h |i-j|^(p_h),  0 < p_h <= 2;\n" +
-			"with --kerple-weights: q_i k_j exp(-a'_h |i-j|^(p'_h)) / sqrt(Dh) - the same",
-		Parameters: "2 H; H for each letter of --kerple-trained and --kerple-weights",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true,
-			Interpretable: true},
+		Name:         "kerple",
 		Extrapolates: Always,
 		Options:      []Option{kerpleKernel, kerpleDirection, later(kerpleTrained), later(kerpleWeights)},
 		New:          newKERPLE,

@@ -39,18 +39,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "laplacian",
-		Summary: "eigenvectors of the graph's Laplacian, through a linear map",
-		Title:   "A Generalization of Transformer Networks to Graphs", Year: 2021,
-		Reference: "Dwivedi and Bresson 2021, arXiv 2012.09699; Dwivedi et al. 2020, " +
-			"arXiv 2003.00982; Tab-PET (kentridgeai/Tab-PET)",
-		Differ: "signs of eigenvectors are free: compare up to sign; the one of eigenvalue 0 is " +
-			"left out; Tab-PET takes z-scores: --laplacian-scale",
-		Formula: "L = I - Dg^(-1/2) A Dg^(-1/2),  L u_i = lambda_i u_i,  z_p = [u_1 .. u_k](p)\n" +
-			"x <- x + C z + c",
-		Parameters: "k D + D for k eigenvectors",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true},
+		Name:         "laplacian",
 		Needs:        NeedsGraph,
 		Extrapolates: Always,
 		Options:      []Option{laplacianFirst, laplacianLast, laplacianScale, laplacianAlpha},

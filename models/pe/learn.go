@@ -16,17 +16,8 @@ import (
 func init() {
 	Register(Scheme{
 		Name: "learn", Learned: true,
-		Summary:   "learned absolute PE, initialised N(0, sigma^2)",
-		Title:     "Learning positional encodings in transformers depends on initialization",
-		Year:      2025,
-		Reference: "Ito et al. 2025, arXiv 2406.08272",
-		Differ: "the paper's code has a table in every block: --pe-placement; fairseq counts rows " +
-			"from padding_idx + 1, x-transformers multiplies them by 1/sqrt(D)",
-		Formula:    "x <- x + P,  P in R^{N x D}, P_0 ~ N(0, sigma^2)",
-		Parameters: "N D (input), L N D (block)",
-		Criteria:   Criteria{DataDriven: true, Parallelizable: true, Printed: true},
-		Options:    []Option{placement},
-		New:        newLearned,
+		Options: []Option{placement},
+		New:     newLearned,
 	})
 }
 

@@ -23,22 +23,9 @@ var gridTable = Option{Name: "grid-table", Default: "sum", Check: oneOf("sum", "
 func init() {
 	Register(Scheme{
 		Name: "learn-2d", Learned: true,
-		Summary: "learned absolute PE of row and column, factorised or full",
-		Title:   "Patch n' Pack: NaViT, a Vision Transformer for any Aspect Ratio and Resolution",
-		Year:    2023,
-		Reference: "Dehghani et al. 2023, arXiv 2307.06304; Carion et al. 2020, " +
-			"arXiv 2005.12872; Dosovitskiy et al. 2021, arXiv 2010.11929",
-		Differ: "NaViT adds two tables, DETR sets columns beside rows, ViT has a row for each cell: " +
-			"--grid-table",
-		Formula: "sum: P(r,c) = R[r] + C[c];  concat: P(r,c) = [C[c] | R[r]];  full: " +
-			"P(r,c) = W[r columns + c];  x <- x + P\n" +
-			"all start as N(0, sigma^2)",
-		Parameters: "(rows + columns) D (sum), (rows + columns) D/2 (concat), rows columns D " +
-			"(full); L times with a table each block",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true},
-		Needs:    NeedsGrid,
-		Options:  []Option{placement, gridTable},
-		New:      newLearned2D,
+		Needs:   NeedsGrid,
+		Options: []Option{placement, gridTable},
+		New:     newLearned2D,
 	})
 }
 

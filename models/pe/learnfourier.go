@@ -36,19 +36,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "learn-fourier",
-		Summary:   "learned Fourier features of the coordinates, through an MLP",
-		Title:     "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding",
-		Year:      2021,
-		Reference: "Li et al. 2021, arXiv 2106.02795",
-		Differ: "gamma^-2 is the variance in the paper, the standard deviation in its code: " +
-			"--fourier-spread",
-		Formula: "r_x = [cos(x W_r^T) | sin(x W_r^T)] / sqrt(F),  P = GELU(r_x W_1^T + b_1) " +
-			"W_2^T + b_2,  x <- x + P\n" +
-			"W_r ~ N(0, gamma^-2) in R^{F/2 x M}",
-		Parameters: "(F/2)(M/G) + F H' + H' + H' D/G + D/G for H' hidden units, M coordinates",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true},
+		Name:         "learn-fourier",
 		Needs:        NeedsPoints,
 		Extrapolates: Always,
 		Options: []Option{fourierGamma, fourierSpread, fourierFeatures, fourierHidden,

@@ -17,15 +17,7 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:    "learn-waves",
-		Summary: "sinusoids with learned wavelengths",
-		Title:   "Learned Positional Encodings in Transformers (notes)", Year: 2025,
-		Reference: "notes on learned positional encodings, \"Learned Wavelength Selection\"",
-		Formula: "P[p,2k] = sin(p w_k),  P[p,2k+1] = cos(p w_k),  w_k = " +
-			"10000^(-f_k/(D/2)),  f_0 ~ N(0, 1),  x <- x + P",
-		Parameters: "D/2, rounded up, L times with a table each block",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true, Interpretable: true},
+		Name:         "learn-waves",
 		Extrapolates: Always,
 		Options:      []Option{placement, sinusoidBase},
 		New:          newWaves,

@@ -35,15 +35,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "liere",
-		Summary: "rotation of queries and keys by trained matrices, one for each coordinate",
-		Title:   "LieRE: Lie Rotational Positional Encodings", Year: 2024,
-		Reference: "Ostmeier et al. 2024, arXiv 2406.10322",
-		Formula: "q_i <- R(x_i) q_i,  k_j <- R(x_j) k_j,  R(x) = exp(sum_a x_a A_a) in each block of " +
-			"g dimensions,  A_a skew",
-		Parameters: "M g (g-1)/2 Dh/g for M coordinates, H times with matrices of each head",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true},
+		Name:         "liere",
 		Needs:        NeedsPoints,
 		MinHeadWidth: 2, Extrapolates: Always,
 		Options: []Option{liereBlock, liereShare, liereSteps, attentionBias, attentionInit},

@@ -33,19 +33,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "path",
-		Summary: "products of Householder-like matrices of the tokens between key and query, in the logits",
-		Title:   "PaTH Attention: Position Encoding via Accumulating Householder Transformations",
-		Year:    2025, Reference: "Yang et al. 2025, arXiv 2505.16381",
-		Differ: "flash-linear-attention multiplies the forget gates' logarithms by 1/sqrt(Dh) here " +
-			"(--path-forget) and not in forgetting (path+forgetting)",
-		Formula: "logits_ij = q_i^T H_i H_{i-1} .. H_{j+1} k_j / sqrt(Dh),  " +
-			"H_t = I - beta_t w_t w_t^T,\n" +
-			"w_t = V U x_t of length 1 for each head,  beta_t = 2 sigmoid(u_h x_t + c_h)",
-		Parameters: "L (2 r D + H (D + 1)) for the rank r, L (D^2 + H (D + 1)) with --path-rank 0; " +
-			"L H (D + 1) more with --path-forget",
-		Criteria: Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true,
-			Parallelizable: true},
+		Name:         "path",
 		Extrapolates: Always,
 		Options:      []Option{pathRank, pathForget},
 		New:          newPath,

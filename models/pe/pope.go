@@ -29,18 +29,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "pope",
-		Summary:   "content as lengths and place as angles of complex queries and keys",
-		Title:     "Decoupling the \"What\" and \"Where\" With Polar Coordinate Positional Embeddings",
-		Year:      2025,
-		Reference: "Gopalakrishnan et al. 2025, arXiv 2509.10534; lucidrains/PoPE-pytorch",
-		Differ: "PoPE-pytorch has real and imaginary parts side by side, x-transformers one after " +
-			"the other: logits agree; phases start at 0 or in U(-2 pi, 0): --pope-phase",
-		Formula: "logits_ij = sum_c softplus(q_ic) softplus(k_jc) cos((i-j) theta_c - delta_c) / " +
-			"sqrt(Dh),  theta_c = base^(-c/Dh)",
-		Parameters: "H Dh, or H r with --pope-dims r",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "pope",
 		Extrapolates: Always,
 		Options:      []Option{ropeBase, popeDims, popePhase, attentionBias, attentionInit},
 		New:          newPoPE,

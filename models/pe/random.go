@@ -37,21 +37,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "random",
-		Summary:   "frozen random table, or sinusoids of sorted random positions",
-		Title:     "Randomized Positional Encodings Boost Length Generalization of Transformers",
-		Year:      2023,
-		Reference: "Ruoss et al. 2023, arXiv 2305.16843",
-		Differ: "the paper cites Ruoss et al. and its code has a frozen table of N(0, 1): --random; " +
-			"the code of Ruoss et al. draws once for each batch, not for each sample",
-		Formula: "frozen: x <- x + P_l,  P_l ~ N(0, 1) drawn once a block\n" +
-			"ruoss:  x <- x + S(p),  p sorted distinct positions drawn from 0..max-1 for each " +
-			"sample, S the 1-D sinusoid,\n" +
-			"        or rows of a learned table, or angles of rope; with transformer-xl and alibi\n" +
-			"        tokens d apart are as if r_d apart, 0 = r_0 < r_1 < ... < max drawn for each sample",
-		Parameters: "none; max D with --random-base learn, L times with a table each block; " +
-			"those of transformer-xl",
-		Criteria:     Criteria{ParameterEfficient: true, Parallelizable: true},
+		Name:         "random",
 		Extrapolates: func(o Options) bool { return o.Text(randomKind.Name) == "ruoss" },
 		Options:      []Option{placement, randomKind, randomMax, randomBase},
 		New:          newRandom,

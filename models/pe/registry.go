@@ -30,18 +30,10 @@ type Config struct {
 // HeadWidth returns Dh.
 func (c Config) HeadWidth() int { return c.DModel / c.Heads }
 
-// Scheme is an entry of the registry.
+// Scheme is an entry of the registry. About has its facts.
 type Scheme struct {
-	Name       string
-	Summary    string // one line
-	Title      string // of the paper that Reference names
-	Year       int
-	Reference  string
-	Formula    string // plain text
-	Differ     string // in what implementations differ, and the options for it; "" where they do not
-	Parameters string // number of trained ones, a formula in N, D, H, L, Dh and the options; "none"
-	Criteria   Criteria
-	Needs      Need
+	Name  string
+	Needs Need
 	// MinHeadWidth is the narrowest head Dh that it can use; 0 for any.
 	MinHeadWidth int
 	// Extrapolates says whether a trained encoding can be evaluated at more tokens than in
@@ -53,17 +45,6 @@ type Scheme struct {
 	New          func(Config, *torchpe.ParamSet) (Encoding, error)
 
 	parts []Scheme // of a stack
-}
-
-// Criteria are those of Table 1 of Wennberg and Henter 2021 (TISA, arXiv 2106.01950).
-type Criteria struct {
-	Inductive            bool `json:"inductive"`
-	DataDriven           bool `json:"data_driven"`
-	ParameterEfficient   bool `json:"parameter_efficient"`
-	TranslationInvariant bool `json:"translation_invariant"`
-	Parallelizable       bool `json:"parallelizable"`
-	Interpretable        bool `json:"interpretable"`
-	Printed              bool `json:"printed"` // in that table; else judged by the same words
 }
 
 // Always returns true: an Extrapolates for schemes that can with all options.

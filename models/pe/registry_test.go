@@ -25,12 +25,13 @@ func TestSchemes(t *testing.T) {
 		if s.Name != names[i] {
 			t.Errorf("scheme %d is %s in Schemes, %s in Names", i, s.Name, names[i])
 		}
-		if s.Summary == "" || strings.Contains(s.Summary, "\n") || s.Reference == "" {
-			t.Errorf("%s: summary %q, reference %q", s.Name, s.Summary, s.Reference)
+		about := s.About()
+		if about.Summary == "" || strings.Contains(about.Summary, "\n") || about.Reference == "" {
+			t.Errorf("%s: summary %q, reference %q", s.Name, about.Summary, about.Reference)
 		}
-		if s.Title == "" || s.Formula == "" || s.Parameters == "" || s.Year < 2017 || s.Year > 2026 {
-			t.Errorf("%s: title %q, year %d, formula %q, parameters %q", s.Name, s.Title, s.Year,
-				s.Formula, s.Parameters)
+		if about.Title == "" || about.Formula == "" || about.Parameters == "" || about.Year < 2017 || about.Year > 2026 {
+			t.Errorf("%s: title %q, year %d, formula %q, parameters %q", s.Name, about.Title, about.Year,
+				about.Formula, about.Parameters)
 		}
 		if found, err := pe.Find(s.Name); err != nil || found.Name != s.Name {
 			t.Errorf("Find(%s) = %s, %v", s.Name, found.Name, err)
@@ -215,7 +216,7 @@ func TestCriteria(t *testing.T) {
 		"t5": "nyy yyy", "floater": "yyy nnn", "synthesizer": "nyy nyn", "tupe": "nyn nyn", "tisa": "yyy yyy",
 	}
 	for _, s := range pe.Schemes() {
-		c, marks := s.Criteria, ""
+		c, marks := s.About().Criteria, ""
 		for i, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient,
 			c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
 			if i == 3 {

@@ -31,19 +31,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "relative",
-		Summary: "learned vectors for the offset between two tokens, on the logits",
-		Title:   "Self-Attention with Relative Position Representations", Year: 2018,
-		Reference: "Shaw et al. 2018, arXiv 1803.02155; Huang et al. 2018, arXiv 1809.04281",
-		Differ: "the paper's code means Music Transformer's skew by \"relative\", not Shaw: " +
-			"--relative; relative_key in Hugging Face is Shaw's with the index i-j, and does " +
-			"not clip",
-		Formula: "shaw: logits_ij = (q_i k_j + q_i aK_{clip(j-i)}) / sqrt(Dh),  out_i = sum_j " +
-			"w_ij (v_j + aV_{clip(j-i)})\n" +
-			"skew: logits_ij = (q_i k_j + q_i Er_{N-1-(i-j)}) / sqrt(Dh) for j <= i",
-		Parameters: "L (2k+1) Dh, twice with values (shaw); L N Dh (skew)",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Printed: true},
+		Name:         "relative",
 		Extrapolates: func(o Options) bool { return o.Text(relativeKind.Name) == "shaw" },
 		Options:      []Option{relativeKind, relativeClip, relativeValues, attentionInit},
 		New:          newRelative,

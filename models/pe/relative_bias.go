@@ -21,16 +21,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:       "relative-bias",
-		Summary:    "trained number for each offset between two tokens, on the logits",
-		Title:      "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
-		Year:       2021,
-		Reference:  "Liu et al. 2021, arXiv 2103.14030",
-		Differ:     "B within or outside of the division by sqrt(Dh): --relative-bias-scaled",
-		Formula:    "softmax((q k^T + B) / sqrt(Dh)) v,  B_ij = b_{i-j}, or any N x N matrix",
-		Parameters: "L H (2N-1) (offset); L H N^2 (full)",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true,
-			Parallelizable: true, Interpretable: true},
+		Name:    "relative-bias",
 		Options: []Option{relativeBiasForm, relativeBiasScaled},
 		New:     newRelativeBias,
 	})

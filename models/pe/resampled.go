@@ -33,17 +33,6 @@ var (
 func init() {
 	Register(Scheme{
 		Name: "learn-resampled", Learned: true,
-		Summary:   "learned absolute PE of a fixed size, interpolated to the tokens there are",
-		Title:     "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
-		Year:      2021,
-		Reference: "Dosovitskiy et al. 2021, section 3.2, arXiv 2010.11929; timm resample_abs_pos_embed",
-		Differ: "timm resizes with antialiasing, others without, at other points with " +
-			"align_corners: --resample-by",
-		Formula: "linear: P[p] = (1-u) W[floor p'] + u W[ceil p'],  p' = p L/N,  u = p' - floor p'\n" +
-			"bicubic, bilinear: P = A_rows W A_columns^T, an antialiased resize;  x <- x + P,  W in " +
-			"R^{L x D}, W_0 ~ N(0, sigma^2)",
-		Parameters:   "L D for L = rows x columns of --resample-from, L times with a table each block",
-		Criteria:     Criteria{Inductive: true, DataDriven: true, Parallelizable: true},
 		Extrapolates: Always,
 		Options:      []Option{placement, resampleFrom, resampleBy},
 		New:          newResampled,

@@ -17,18 +17,7 @@ import "torchpe/torchpe"
 
 func init() {
 	Register(Scheme{
-		Name:    "rope",
-		Summary: "rotation of queries and keys by the token's place",
-		Title:   "RoFormer: Enhanced Transformer with Rotary Position Embedding", Year: 2021,
-		Reference: "Su et al. 2021, arXiv 2104.09864; Barbero et al. 2024, arXiv 2410.06205 " +
-			"(--rope-proportion)",
-		Differ: "pairs 2k and 2k+1 (RoFormer, LLaMA) or k and k+Dh/2 (Hugging Face): --rope-layout; " +
-			"a part of the head (GPT-NeoX, the paper's code) or of the frequencies (p-RoPE) " +
-			"alone: --rope-dims, --rope-proportion",
-		Formula:    "(q_2k, q_2k+1) turned by p theta_k,  theta_k = base^(-2k/Dh);  k likewise",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true, Printed: true},
+		Name:         "rope",
 		MinHeadWidth: 2, Extrapolates: Always,
 		Options: []Option{positionsFrom, ropeBase, ropeLayout, ropeDims, later(ropeProportion),
 			attentionBias, attentionInit},

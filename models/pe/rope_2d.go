@@ -37,18 +37,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "rope-2d",
-		Summary: "rotation of queries and keys by column and row",
-		Title:   "Rotary Position Embedding for Vision Transformer", Year: 2024,
-		Reference: "Heo et al. 2024, arXiv 2403.13298",
-		Differ: "base 100 (rope-vit, axial), 10 (mixed), 10000 (SAM 2): --rope-2d-base; which " +
-			"coordinate is x (timm: either): --rope-2d-order; pairs: --rope-layout",
-		Formula: "axial: pair k of the first half turned by x theta_k, of the second by y " +
-			"theta_k,  theta_k = base^(-4k/Dh)\n" +
-			"mixed: pair k of head h turned by x fx_hk + y fy_hk, fx and fy trained",
-		Parameters: "none (axial); L H Dh (mixed)",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-2d",
 		Needs:        NeedsPlane,
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{rope2DKind, rope2DBase, later(rope2DOrder), ropeLayout, ropeUnit,

@@ -28,17 +28,7 @@ var ropePixel = Option{Name: "rope-max-frequency", Default: "0", Check: number(0
 
 func init() {
 	Register(Scheme{
-		Name:    "rope-3d",
-		Summary: "rotation of queries and keys by frame, row and column",
-		Title: "RoFormer: Enhanced Transformer with Rotary Position Embedding (axial in three " +
-			"dimensions)", Year: 2021,
-		Reference: "Su et al. 2021, arXiv 2104.09864; rotary-embedding-torch",
-		Differ: "frequencies of rope, or of pixels over coordinates from -1 to 1 (lucidrains): " +
-			"--rope-max-frequency; pairs: --rope-layout",
-		Formula: "block a of width 2 floor(Dh/6) is rope of coordinate a; the rest of a head " +
-			"is not turned", Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-3d",
 		Needs:        NeedsPoints, // three of them unless --rope-axes says otherwise
 		MinHeadWidth: 6, Extrapolates: Always,
 		Options: []Option{later(ropeAxes), ropeBase, ropeLayout, ropePixel, attentionBias, attentionInit},

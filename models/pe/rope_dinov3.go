@@ -43,17 +43,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "rope-dinov3",
-		Summary: "rotation of queries and keys by row and column, over an image of any size",
-		Title:   "DINOv3", Year: 2025,
-		Reference: "Siméoni et al. 2025, arXiv 2508.10104; timm RotaryEmbeddingDinoV3",
-		Differ: "timm may pair 2k and 2k+1: --dinov3-layout; released weights have periods that are " +
-			"rounded to bfloat16",
-		Formula: "pair m of the first half turned by 2 pi c_row/T_m, of the second by 2 pi c_column/T_m,\n" +
-			"c = 2 (i + 1/2)/n - 1 for place i of n,  T_m = base^(4m/Dh)",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-dinov3",
 		Needs:        NeedsGrid,
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{rope2DBase, dinoPeriods, dinoNormalize, dinoOffset, dinoLayout, dinoShift,

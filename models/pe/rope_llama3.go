@@ -28,17 +28,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "rope-llama3",
-		Summary: "rope with slow rotations interpolated, by their wavelength",
-		Title:   "The Llama 3 Herd of Models", Year: 2024,
-		Reference: "Grattafiori et al. 2024, arXiv 2407.21783; transformers rope_type llama3",
-		Differ: "Meta pairs 2k and 2k+1, Hugging Face k and k+Dh/2: --rope-layout; the factor is 8 " +
-			"(3.1) or 32 (3.2): --rope-scale",
-		Formula: "as rope, with theta'_k = theta_k/s where w_k > L/low, theta_k where w_k < L/high,\n" +
-			"else (1-g) theta_k/s + g theta_k, g = (L/w_k - low)/(high - low);  w_k = 2 pi/theta_k",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-llama3",
 		MinHeadWidth: 2, Extrapolates: Always,
 		Options: []Option{
 			positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, ropeDims, llama3Low,

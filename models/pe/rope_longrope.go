@@ -44,18 +44,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "rope-longrope",
-		Summary: "rope with a factor for each frequency",
-		Title:   "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens", Year: 2024,
-		Reference: "Ding et al. 2024, arXiv 2402.13753; transformers rope_type longrope",
-		Differ: "Phi-3 in Hugging Face has two lists of factors and one magnitude: " +
-			"--longrope-short; the authors' code stretches by the present length: " +
-			"--longrope-stretch, or spares the first tokens: --longrope-first",
-		Formula: "as rope, with theta'_k = theta_k / lambda_k; q and k times sqrt(1 + ln s/ln N_trained);\n" +
-			"the first n tokens as rope",
-		Parameters: "none (Dh/2 factors are searched, not trained)",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-longrope",
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{
 			positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, longFactors, later(longShort),

@@ -17,18 +17,7 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:      "rope-ntk",
-		Summary:   "rope with a base that grows with the length",
-		Title:     "NTK-Aware Scaled RoPE; YaRN: Efficient Context Window Extension of Large Language Models",
-		Year:      2023,
-		Reference: "bloc97 2023; Peng et al. 2023, arXiv 2309.00071; transformers rope_type dynamic",
-		Differ: "\"dynamic\" in Hugging Face follows the present length, and its L is " +
-			"max_position_embeddings: --rope-trained-tokens",
-		Formula: "as rope, with base' = base alpha^(Dh/(Dh-2));\n" +
-			"dynamic: alpha = f N/N_trained - (f-1) where N > N_trained, else 1",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-ntk",
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained,
 			later(ropeDims), attentionBias, attentionInit},

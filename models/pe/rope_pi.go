@@ -12,16 +12,7 @@ import "torchpe/torchpe"
 
 func init() {
 	Register(Scheme{
-		Name:      "rope-pi",
-		Summary:   "rope with positions interpolated into the trained range",
-		Title:     "Extending Context Window of Large Language Models via Positional Interpolation",
-		Year:      2023,
-		Reference: "Chen et al. 2023, arXiv 2306.15595; transformers rope_type linear",
-		Differ: "\"linear\" in Hugging Face; \"proportional\" with a factor: --rope-proportion; pairs: " +
-			"--rope-layout",
-		Formula: "as rope, with angles p theta_k / s,  s = N / N_trained", Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-pi",
 		MinHeadWidth: 2, Extrapolates: Always,
 		Options: []Option{positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained,
 			later(ropeProportion), attentionBias, attentionInit},

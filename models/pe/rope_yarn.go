@@ -31,18 +31,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "rope-yarn",
-		Summary: "rope with slow rotations interpolated and steeper logits",
-		Title:   "YaRN: Efficient Context Window Extension of Large Language Models", Year: 2023,
-		Reference: "Peng et al. 2023, arXiv 2309.00071",
-		Differ: "the authors' dynamic class has s = N/L, their earlier code another ramp and m = 1: " +
-			"--rope-yarn; pairs: --rope-layout",
-		Formula: "as rope, with theta'_k = (1-g_k) theta_k/s + g_k theta_k,  g_k = 1 - " +
-			"clip((k-low)/(high-low), 0, 1),\n" +
-			"low = floor(dim(beta_fast)), high = ceil(dim(beta_slow)), dim(r) = Dh ln(L/(2 pi r))/(2 ln base);\n" +
-			"q and k times 0.1 ln s + 1", Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "rope-yarn",
 		MinHeadWidth: 4, Extrapolates: Always,
 		Options: []Option{
 			positionsFrom, ropeBase, ropeLayout, ropeScale, ropeTrained, yarnKind, yarnFast,

@@ -30,18 +30,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "rrwp",
-		Summary:   "probabilities of random walks between tokens on the graph, through linear maps",
-		Title:     "Graph Inductive Biases in Transformers without Message Passing",
-		Year:      2023,
-		Reference: "Ma et al. 2023, arXiv 2305.17589",
-		Differ: "the published code files M_ij under the edge from j to i; weights count here, and " +
-			"not in rwse",
-		Formula: "M_ij = [I, P, P^2, .., P^(K-1)]_ij,  P = D^-1 A\n" +
-			"x_i <- x_i + C M_ii + c,  logits_ij = q_i k_j / sqrt(Dh) + w_h M_ij",
-		Parameters: "K D + D + L H K; L H K with --rrwp-distance",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true, Interpretable: true},
+		Name:         "rrwp",
 		Needs:        NeedsGraph,
 		Extrapolates: Always,
 		Options:      []Option{rrwpSteps, rrwpIdentity, rrwpDistance},

@@ -33,18 +33,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "rwse",
-		Summary:   "return probabilities of a random walk on the graph, through a linear map",
-		Title:     "Graph Neural Networks with Learnable Structural and Positional Representations",
-		Year:      2022,
-		Reference: "Dwivedi et al. 2022, arXiv 2110.07875; Rampasek et al. 2022, arXiv 2205.12454",
-		Differ: "GraphGPS and PyTorch Geometric have edges' weights in the degrees alone, which is " +
-			"no walk; here weights do not count",
-		Formula: "z_p = [(P^k)_pp k^(d/2)] for the steps k,  P = D^-1 A\n" +
-			"x <- x + C z + c",
-		Parameters: "K D + D for K steps",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true, Interpretable: true},
+		Name:         "rwse",
 		Needs:        NeedsGraph,
 		Extrapolates: Always,
 		Options:      []Option{rwseSteps, rwseDimensions},

@@ -29,17 +29,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "sandwich",
-		Summary:   "products of the sinusoids of two places, weaker in later heads, on the logits",
-		Title:     "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis",
-		Year:      2023,
-		Reference: "Chi et al. 2023, arXiv 2212.10356",
-		Differ:    "m from 0 (attention-gym), or from 1 with d/2 subtracted (NeMo): --sandwich-first",
-		Formula: "logits_ij = q_i k_j / sqrt(Dh) + (1/r_h) sum_{m=0}^{d/2-1} " +
-			"cos((i-j) 10000^(-2m/d)),  r_h = 8h/H, h = 1..H",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true, Interpretable: true},
+		Name:         "sandwich",
 		Extrapolates: Always,
 		Options:      []Option{sandwichDirection, sandwichWidth, sandwichFirst},
 		New:          newSandwich,

@@ -38,21 +38,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "signnet",
-		Summary:   "eigenvectors of the graph's Laplacian through a network that ignores their signs",
-		Title:     "Sign and Basis Invariant Networks for Spectral Graph Representation Learning",
-		Year:      2023,
-		Reference: "Lim et al. 2023, arXiv 2202.13013; Rampasek et al. 2022, arXiv 2205.12454",
-		Differ: "where a graph has fewer eigenvectors, one form reads zeros and the other leaves " +
-			"them out: --signnet; the published code may have batch norm",
-		Formula: "x <- x + rho( [phi(v_k) + phi(-v_k)]_k ) or rho( sum_k phi(v_k) + phi(-v_k) ),  " +
-			"L v_k = lambda_k v_k,\n" +
-			"phi: layers W_2 ReLU(W_1 (I + A) y + b_1) + b_2",
-		Parameters: "phi of P layers: 2 w + (2 P - 2) w (w + 1) + F (w + 1);\n" +
-			"rho of R layers from I = F (deepset) or K F numbers: D (I + 1) for R = 1, else " +
-			"w (I + 1) + (R - 2) w (w + 1) + D (w + 1)",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			Parallelizable: true},
+		Name:         "signnet",
 		Needs:        NeedsGraph,
 		Extrapolates: Always,
 		Options: []Option{signnetForm, signnetVectors, signnetWidth, signnetOut, signnetLayers,

@@ -24,19 +24,7 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:    "1d-fixed",
-		Summary: "sinusoids of the token's place in the row-by-row order",
-		Title:   "Attention Is All You Need", Year: 2017,
-		Reference: "Vaswani et al. 2017, arXiv 1706.03762",
-		Differ: "columns: sine beside cosine (Vaswani et al.), a frequency for each column (a " +
-			"tutorial), or sines before cosines (MAE; tensor2tensor up to 1/10000): " +
-			"--sinusoid-layout; the first position is 0 or 1: --positions-from; added once, or " +
-			"in every block (the paper's code): --pe-placement",
-		Formula: "P[p,2i] = sin(p / 10000^(2i/D)),  P[p,2i+1] = cos(p / 10000^(2i/D)),  x " +
-			"<- x + P;  other layouts by --sinusoid-layout",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true,
-			Printed: true},
+		Name:         "1d-fixed",
 		Extrapolates: Always,
 		Options: []Option{placement, positionsFrom, sinusoidBase, sinusoidLayout,
 			fixedDropout},

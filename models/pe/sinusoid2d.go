@@ -34,19 +34,7 @@ var gridNormalize = Option{Name: "grid-normalize", Default: "false", Check: yesN
 
 func init() {
 	Register(Scheme{
-		Name:    "2d-fixed",
-		Summary: "sinusoids of the token's row and column, half the dimensions each",
-		Title:   "Learning positional encodings in transformers depends on initialization",
-		Year:    2025,
-		Reference: "Ito et al. 2025, appendix A.1, arXiv 2406.08272; Carion et al. 2020, " +
-			"arXiv 2005.12872; He et al. 2022, arXiv 2111.06377; Beyer et al. 2022, " +
-			"arXiv 2205.01580",
-		Differ: "DETR has rows first, MAE and the paper's code columns: --grid-order; DETR counts " +
-			"from 1 and may scale to 2 pi: --positions-from, --grid-normalize; the paper's text " +
-			"has D in the exponent, its code D/2: --grid-exponent",
-		Formula:      "P = [ S(first) | S(second) ],  S the 1-D sinusoid of width D/2,  x <- x + P",
-		Parameters:   "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
+		Name:         "2d-fixed",
 		Needs:        NeedsGrid,
 		Extrapolates: Always,
 		Options: []Option{placement, positionsFrom, gridOrder, gridExponent, gridNormalize,

@@ -23,17 +23,7 @@ var spaceLayout = Option{Name: "space-layout", Default: "cut", Check: oneOf("cut
 
 func init() {
 	Register(Scheme{
-		Name:    "3d-fixed",
-		Summary: "sinusoids of three coordinates, a third of the dimensions each",
-		Title: "Translating Math Formula Images to LaTeX Sequences Using Deep Neural Networks " +
-			"with Sequence-level Training", Year: 2019,
-		Reference: "Wang and Liu 2019, arXiv 1908.11415 (two dimensions); " +
-			"tatp22/multidim-positional-encoding; lucidrains/vit-pytorch simple_vit_3d",
-		Differ: "tatp22 has the frame first and cuts off after D columns, vit-pytorch the column " +
-			"first and pads with zeros: --space-layout",
-		Formula:      "P = [ S(frame) | S(row) | S(column) ],  S the 1-D sinusoid of width D/3,  x <- x + P",
-		Parameters:   "none",
-		Criteria:     Criteria{Inductive: true, ParameterEfficient: true, Parallelizable: true},
+		Name:         "3d-fixed",
 		Needs:        NeedsSpace,
 		Extrapolates: Always,
 		Options:      []Option{placement, positionsFrom, spaceLayout, sinusoidBase},

@@ -19,16 +19,9 @@ import (
 func init() {
 	Register(Scheme{
 		Name: "space-time", Learned: true,
-		Summary: "learned absolute PE of the frame plus one of the place in it",
-		Title:   "Is Space-Time Attention All You Need for Video Understanding?", Year: 2021,
-		Reference:  "Bertasius et al. 2021, arXiv 2102.05095",
-		Differ:     "TimeSformer adds two tables as here; ViViT has a row for each place in each frame",
-		Formula:    "x <- x + S[place] + T[frame],  S and T start as N(0, sigma^2)",
-		Parameters: "(places + frames) D, L times with a table each block",
-		Criteria:   Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true},
-		Needs:      NeedsSpace,
-		Options:    []Option{placement},
-		New:        newSpaceTime,
+		Needs:   NeedsSpace,
+		Options: []Option{placement},
+		New:     newSpaceTime,
 	})
 }
 

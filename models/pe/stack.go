@@ -41,39 +41,9 @@ func stackOf(names []string) (Scheme, error) {
 
 // add joins a part's entry in the registry to s.
 func (s *Scheme) add(part Scheme) {
-	join := func(a *string, separator, b string) {
-		if *a != "" {
-			*a += separator
-		}
-		*a += b
-	}
-	join(&s.Summary, "; ", part.Summary)
-	join(&s.Title, "; ", part.Title)
-	join(&s.Reference, "; ", part.Reference)
-	join(&s.Formula, "\n", part.Formula)
-	if part.Differ != "" {
-		join(&s.Differ, "; ", part.Name+": "+part.Differ)
-	}
-	if s.Parameters == "none" {
-		s.Parameters = ""
-	}
-	if part.Parameters != "none" || s.Parameters == "" {
-		join(&s.Parameters, " + ", part.Parameters)
-	}
-	first := s.Year == 0
-	s.Year = max(s.Year, part.Year)
 	s.Needs = max(s.Needs, part.Needs) // for a reader: each part checks its own
 	s.MinHeadWidth = max(s.MinHeadWidth, part.MinHeadWidth)
 	s.Learned = s.Learned || part.Learned
-	a, b := s.Criteria, part.Criteria
-	s.Criteria = Criteria{
-		Inductive:            (first || a.Inductive) && b.Inductive,
-		DataDriven:           a.DataDriven || b.DataDriven,
-		ParameterEfficient:   (first || a.ParameterEfficient) && b.ParameterEfficient,
-		TranslationInvariant: (first || a.TranslationInvariant) && b.TranslationInvariant,
-		Parallelizable:       (first || a.Parallelizable) && b.Parallelizable,
-		Interpretable:        (first || a.Interpretable) && b.Interpretable,
-	}
 	for _, o := range part.Options {
 		if !slices.ContainsFunc(s.Options, func(have Option) bool { return have.Name == o.Name }) {
 			s.Options = append(s.Options, o)

@@ -94,7 +94,7 @@ func TestStackInTheRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Learned || s.Criteria.TranslationInvariant || !s.Criteria.DataDriven ||
+	if !s.Learned || s.About().Criteria.TranslationInvariant || !s.About().Criteria.DataDriven ||
 		s.Needs != pe.NeedsOrder || len(s.Options) != 8 {
 		t.Errorf("rope+learn: %+v", s)
 	}

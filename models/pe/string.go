@@ -21,16 +21,7 @@ import (
 
 func init() {
 	Register(Scheme{
-		Name:      "string",
-		Summary:   "rotation of queries and keys by exponentials of trained circulant matrices of the coordinates",
-		Title:     "Learning the RoPEs: Better 2D and 3D Position Encodings with STRING",
-		Year:      2025,
-		Reference: "Schenck et al. 2025, arXiv 2502.02562 (Circulant-STRING; from the formula)",
-		Formula: "q_i <- R(r_i) q_i,  k_j <- R(r_j) k_j,  R(r) = exp(sum_a (C_a - C_a^T) r_a),  " +
-			"C_a circulant",
-		Parameters: "L D for each axis of the coordinates",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "string",
 		Needs:        NeedsPoints,
 		MinHeadWidth: 3,
 		Extrapolates: Always,

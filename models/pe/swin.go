@@ -13,15 +13,7 @@ import "torchpe/torchpe"
 
 func init() {
 	Register(Scheme{
-		Name:       "swin",
-		Summary:    "trained number for each offset in rows and columns, on the logits",
-		Title:      "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows",
-		Year:       2021,
-		Reference:  "Liu et al. 2021, arXiv 2103.14030",
-		Formula:    "logits = q k^T / sqrt(Dh) + B,  B_{(y,x),(y',x')} = T[y-y', x-x']",
-		Parameters: "L H (2R-1) (2C-1) on a grid of R x C = N",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, TranslationInvariant: true,
-			Parallelizable: true, Interpretable: true},
+		Name:  "swin",
 		Needs: NeedsGrid,
 		New:   newSwin,
 	})

@@ -30,18 +30,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "swin-v2",
-		Summary:   "small network of the logarithmic offset in rows and columns, on logits that are cosines",
-		Title:     "Swin Transformer V2: Scaling Up Capacity and Resolution",
-		Year:      2022,
-		Reference: "Liu et al. 2022, arXiv 2111.09883",
-		Differ: "the paper has log(1+|x|) of cells; its code, as here, log2 over offsets that end " +
-			"at 8; another training window: --swin-v2-pretrained",
-		Formula: "logits_ij = exp(min(tau_h, ln 100)) cos(q_i, k_j) + 16 sigmoid(W_2 ReLU(W_1 c + " +
-			"b_1))_h,\nc = sign(t) log2(|t| + 1) / 3,  t = 8 (y-y', x-x') / (R-1, C-1)",
-		Parameters: "L (3 width + H width + H)",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "swin-v2",
 		Needs:        NeedsGrid,
 		Extrapolates: Always,
 		Options:      []Option{swinV2Width, swinV2Pretrained},

@@ -51,20 +51,6 @@ var (
 func init() {
 	Register(Scheme{
 		Name:    "synthesizer",
-		Summary: "logits from each token alone, or from a trained matrix, in place of products of queries and keys",
-		Title:   "Synthesizer: Rethinking Self-Attention in Transformer Models", Year: 2021,
-		Reference: "Tay et al. 2021, arXiv 2005.00743",
-		Differ: "the paper reads the block's input, a reimplementation the queries: " +
-			"--synthesizer-input; the tilings of the factorised form differ too",
-		Formula: "dense: logits_i = W_2 ReLU(W_1 x_i + b_1) + b_2;  random: logits = R in R^{N x N};\n" +
-			"factorised: logits = R_1 R_2^T,  R_1, R_2 in R^{N x k};\n" +
-			"factorised-dense: logits_ij = (W_A x_i + b_A)[floor(j/b)] (W_B x_i + b_B)[j mod b],  a b = N",
-		Parameters: "L H (D h + h + h N + N) with h hidden units (dense; without H and with Dh " +
-			"for D where queries are read);\n" +
-			"L H N^2 (random); 2 L H N k (factorised); L H (a + b) (D + 1) (factorised-dense, " +
-			"as dense where queries are read)",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true, Parallelizable: true,
-			Printed: true},
 		Options: []Option{synthesizerForm, synthesizerInput, synthesizerWidth},
 		New:     newSynthesizer,
 	})

@@ -36,17 +36,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:      "t5",
-		Summary:   "trained number for each bucket of offsets and each head, on the logits",
-		Title:     "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
-		Year:      2020,
-		Reference: "Raffel et al. 2020, arXiv 1910.10683",
-		Differ: "T5 does not divide q k by sqrt(Dh): --t5-logit-scale; notes on it write B_{i-j}, " +
-			"its code j-i as here",
-		Formula:    "logits_ij = q_i k_j / sqrt(Dh) + B_{bucket(j-i), h}",
-		Parameters: "buckets H",
-		Criteria: Criteria{DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true, Interpretable: true, Printed: true},
+		Name:         "t5",
 		Extrapolates: Always,
 		Options:      []Option{t5Direction, t5Buckets, t5MaxDistance, t5Scale},
 		New:          newT5,

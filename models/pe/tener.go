@@ -35,19 +35,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name: "tener",
-		Summary: "sinusoids of the offset against queries, and trained vectors against keys and " +
-			"sinusoids, on the logits",
-		Title: "TENER: Adapting Transformer Encoder for Named Entity Recognition", Year: 2019,
-		Reference: "Yan et al. 2019, arXiv 1911.04474",
-		Differ: "the published code has P_{j-i}, sines before cosines with other frequencies and a " +
-			"term k_j P that the paper has not: --tener-offset, --tener-frequencies, " +
-			"--tener-key-term",
-		Formula: "logits_ij = q_i k_j + q_i P_{i-j} + u k_j + v P_{i-j},  P_t = " +
-			"[sin(t c_k), cos(t c_k)],  c_k = 10000^(-2k/Dh)",
-		Parameters: "2 L H Dh",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true},
+		Name:         "tener",
 		MinHeadWidth: 2,
 		Extrapolates: Always,
 		Options:      []Option{tenerOffset, tenerFrequencies, tenerKeyTerm, tenerScaled},

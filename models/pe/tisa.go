@@ -26,17 +26,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:       "tisa",
-		Summary:    "sum of bumps over the offset between two tokens, for each head and layer, on the logits",
-		Title:      "The Case for Translation-Invariant Self-Attention in Transformer-Based Language Models",
-		Year:       2021,
-		Reference:  "Wennberg and Henter 2021, arXiv 2106.01950",
-		Differ:     "the published code gives f(i-j-1), mirrored and off by one: --tisa-offset",
-		Formula:    "logits_ij = q_i k_j / sqrt(Dh) + f(j-i),  f(k) = sum_s a_s exp(-|b_s| (k - c_s)^2)",
-		Parameters: "3 S H L",
-		Criteria: Criteria{Inductive: true, DataDriven: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true,
-			Interpretable: true, Printed: true},
+		Name:         "tisa",
 		Extrapolates: Always,
 		Options:      []Option{tisaKernels, tisaOffset},
 		New:          newTISA,

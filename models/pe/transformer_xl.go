@@ -38,19 +38,6 @@ var (
 func init() {
 	Register(Scheme{
 		Name: "transformer-xl",
-		Summary: "sinusoids of the distance as keys of each layer, with trained vectors beside " +
-			"the queries, on the logits",
-		Title:     "Transformer-XL: Attentive Language Models beyond a Fixed-Length Context",
-		Year:      2019,
-		Reference: "Dai et al. 2019, arXiv 1901.02860",
-		Differ: "DeepMind's form in both directions has j-i and no division: --xl-direction, " +
-			"--xl-scaled; Al-Rfou's has trained keys: --xl-keys; a trained table: --xl-table",
-		Formula: "logits_ij = [ (q_i + u) k_j + (q_i + v) (W_R R_{i-j}) ] / sqrt(Dh),  R_t = " +
-			"[sin(t c_k) | cos(t c_k)]\n" +
-			"free keys: [ (q_i + u) k_j + q_i r_{i-j} + b_{i-j} ] / sqrt(Dh)",
-		Parameters: "L D^2 + 2 H Dh, and N D with a learned table; H Dh + L N (H Dh + H) with " +
-			"free keys; 2N-1 for N in both directions",
-		Criteria: Criteria{Inductive: true, DataDriven: true, TranslationInvariant: true},
 		Extrapolates: func(o Options) bool {
 			return o.Text(xlTable.Name) == "sinusoid" && o.Text(xlKeys.Name) == "mapped"
 		},

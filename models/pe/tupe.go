@@ -40,17 +40,8 @@ var (
 func init() {
 	Register(Scheme{
 		Name:    "tupe",
-		Summary: "queries and keys of positions alone, whose product is added to the logits of all layers",
-		Title:   "Rethinking Positional Encoding in Language Pre-training", Year: 2021,
-		Reference: "Ke et al. 2021, arXiv 2006.15595",
-		Differ: "the published code has a layer norm and biases that the paper does not count: " +
-			"--tupe-projection",
-		Formula: "logits_ij = (x_i W_Q)(x_j W_K) / sqrt(2 Dh) + (p_i U_Q)(p_j U_K) / sqrt(2 Dh) [+ b_bucket(j-i)]",
-		Parameters: "N D + 2 D^2 (plain); 4 D more (normed); buckets H more in TUPE-R; " +
-			"D more (and H in TUPE-R) with a class token",
-		Criteria: Criteria{DataDriven: true, Parallelizable: true, Printed: true},
-		Options:  []Option{tupeProjection, tupeBuckets, tupeClass},
-		New:      newTUPE,
+		Options: []Option{tupeProjection, tupeBuckets, tupeClass},
+		New:     newTUPE,
 	})
 }
 

@@ -27,17 +27,7 @@ var (
 
 func init() {
 	Register(Scheme{
-		Name:    "xpos",
-		Summary: "rotation of queries and keys with a decay over distance, causal",
-		Title:   "A Length-Extrapolatable Transformer", Year: 2022,
-		Reference: "Sun et al. 2022, arXiv 2212.10554",
-		Differ: "torchscale centres at ceil(N/2), lucidrains at floor(N/2): q and k differ, logits " +
-			"do not",
-		Formula: "q_i = zeta^((i-c)/S) R_i q,  k_j = zeta^(-(j-c)/S) R_j k,  zeta_m = " +
-			"(2m + gamma Dh) / ((1+gamma) Dh)",
-		Parameters: "none",
-		Criteria: Criteria{Inductive: true, ParameterEfficient: true,
-			TranslationInvariant: true, Parallelizable: true},
+		Name:         "xpos",
 		MinHeadWidth: 2, Extrapolates: Always,
 		Options: []Option{positionsFrom, ropeBase, ropeLayout, xposScale, xposGamma, xposCausal,
 			attentionBias, attentionInit},

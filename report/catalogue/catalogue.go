@@ -104,11 +104,12 @@ func Describe(scheme pe.Scheme, s Setting) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	about := scheme.About()
 	e := Entry{
-		Name: scheme.Name, Year: scheme.Year, Summary: scheme.Summary, Title: scheme.Title,
-		Reference: scheme.Reference, Formula: scheme.Formula, Differ: scheme.Differ,
-		ParametersFormula: scheme.Parameters, Needs: scheme.Needs.String(), Sigma: scheme.Learned,
-		MinHeadWidth: scheme.MinHeadWidth, Criteria: scheme.Criteria, Options: []Option{},
+		Name: scheme.Name, Year: about.Year, Summary: about.Summary, Title: about.Title,
+		Reference: about.Reference, Formula: about.Formula, Differ: about.Differ,
+		ParametersFormula: about.Parameters, Needs: scheme.Needs.String(), Sigma: scheme.Learned,
+		MinHeadWidth: scheme.MinHeadWidth, Criteria: about.Criteria, Options: []Option{},
 	}
 	for _, o := range scheme.Options {
 		e.Options = append(e.Options, Option{o.Name, o.Code, o.Text, options[o.Name], o.Help})

@@ -82,7 +82,7 @@ func TestCriteriaOfTISATable1(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, got := scheme.Criteria, ""
+		c, got := scheme.About().Criteria, ""
 		for _, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient,
 			c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
 			got += map[bool]string{true: "1", false: "0"}[is]
@@ -556,16 +556,16 @@ func TestDiffer(t *testing.T) {
 	option := regexp.MustCompile(`--([a-z0-9-]+)`)
 	said := 0
 	for _, s := range pe.Schemes() {
-		for _, m := range option.FindAllStringSubmatch(s.Differ, -1) {
+		for _, m := range option.FindAllStringSubmatch(s.About().Differ, -1) {
 			if !slices.ContainsFunc(s.Options, func(o pe.Option) bool { return o.Name == m[1] }) {
 				t.Errorf("%s has no option --%s", s.Name, m[1])
 			}
 		}
-		if s.Differ != "" {
+		if s.About().Differ != "" {
 			said++
 		}
-		if strings.HasSuffix(s.Differ, ".") || strings.Contains(s.Differ, "  ") || strings.Contains(s.Differ, "\n") {
-			t.Errorf("%s: %q", s.Name, s.Differ)
+		if strings.HasSuffix(s.About().Differ, ".") || strings.Contains(s.About().Differ, "  ") || strings.Contains(s.About().Differ, "\n") {
+			t.Errorf("%s: %q", s.Name, s.About().Differ)
 		}
 	}
 	if said < 50 {

@@ -322,7 +322,7 @@ func plotOne(i *Instance, layer int) (*figure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	title := i.Scheme.Name + ": " + i.Scheme.Summary
+	title := i.Scheme.Name + ": " + i.Scheme.About().Summary
 	if len(title) > 110 { // of a stack: it would run out of the page
 		title = i.Scheme.Name
 	}
