@@ -45,6 +45,9 @@ type Figure struct {
 	draw          func(draw.Canvas)
 }
 
+// Size returns the size of the figure in points.
+func (f *Figure) Size() (width, height float64) { return f.width.Points(), f.height.Points() }
+
 // Save writes the figure to path, completely or not at all. An empty format means that of path's
 // extension: pdf, png or svg. For a device or pipe, such as /dev/stdout, the format is required.
 func (f *Figure) Save(path, format string) error {
