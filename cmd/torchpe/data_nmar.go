@@ -74,12 +74,15 @@ func (f *nmarFlags) draw(s *nmar.Simulation) error {
 	const frames = 200
 	s = s.ByModule()
 	n, o := len(s.Names), s.Options
-	fig, err := figure.NetworkSeries(figure.Network{
-		Matrix: s.Weights, MatrixLabel: "weight", Row: "node (to)", Column: "node (from)",
-		Labels: s.Labels, Names: s.Names,
-		Series: s.X[:n*min(frames, o.Frames)], FrameLabel: "time point",
-		Note: fmt.Sprintf("%d nodes in %d modules, seed %d: weights between nodes, and the series "+
-			"of up to 24 of them about their means, on one scale, in the colours of their modules. Nodes are "+
+	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth,
+		Rows: []figure.Row{{Height: 2.6, Cells: []figure.Cell{
+			{Panel: figure.Matrix{Rows: n, Columns: n, Values: s.Weights, Scale: figure.Diverging,
+				BarLabel: "weight", YLabel: "node (to)", XLabel: "node (from)", Groups: s.Labels}},
+			{Panel: figure.Traces{XLabel: "time point", Names: s.Names, Groups: s.Labels,
+				Values: s.X[:n*min(frames, o.Frames)]}},
+		}}},
+		Note: fmt.Sprintf("%d nodes in %d modules, seed %d: weights between nodes (A), and the series "+
+			"of up to 24 of them about their means, on one scale, in the colours of their modules (B). Nodes are "+
 			"ordered by module here; in the data their order is drawn from the seed.", o.Nodes, o.Modules, f.seed),
 	})
 	if err != nil {

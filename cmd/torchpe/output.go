@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/number"
 	"torchpe/report/table"
 )
 
@@ -77,12 +78,7 @@ func fileOf(w io.Writer) (*os.File, bool) {
 }
 
 // share prints an accuracy with three decimals, or a dash where there is none.
-func share(a float64) string {
-	if math.IsNaN(a) {
-		return "–"
-	}
-	return fmt.Sprintf("%.3f", a)
-}
+func share(a float64) string { return number.Accuracy(a) }
 
 // orNaN returns an entry of m, or NaN where there is none.
 func orNaN(m map[string]float64, key string) float64 {

@@ -2,8 +2,9 @@ package analysis
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
+
+	"torchpe/internal/number"
 )
 
 // Number is a result; one that is not finite is null in JSON.
@@ -25,10 +26,7 @@ func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(flo
 
 // String returns four significant digits, or a dash.
 func (n Number) String() string {
-	if !n.known() {
-		return "–"
-	}
-	return fmt.Sprintf("%.4g", float64(n))
+	return number.Short(float64(n), 4)
 }
 
 // numbers converts a list.

@@ -148,8 +148,9 @@ func (d *Document) addFigure(item Item, to *page.Section, files *[]string) error
 		return err
 	}
 	links = append(links, numbers...)
+	width, height := item.Figure.Size()
 	to.Items = append(to.Items, page.Figure{Title: item.Title, Caption: item.Caption,
-		SVG: []byte(svg.String()), Links: links})
+		SVG: []byte(svg.String()), Width: width, Height: height, Links: links})
 	if !d.Panels {
 		return nil
 	}
@@ -189,11 +190,7 @@ func (d *Document) addTable(title string, t Named, to *page.Section, files *[]st
 		*files = append(*files, name)
 		links = append(links, page.Link{Label: "." + format, Href: name})
 	}
-	var html strings.Builder
-	if err := t.HTML(&html); err != nil {
-		return err
-	}
-	to.Items = append(to.Items, page.TableItem{Title: title, HTML: html.String(), Links: links})
+	to.Items = append(to.Items, page.TableItem{Title: title, Table: t.Table, Links: links})
 	return nil
 }
 

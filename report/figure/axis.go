@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/number"
 )
 
 // axis is the range of a numeric axis.
@@ -187,10 +187,10 @@ func niceTicks(lo, hi, least float64, count int) plot.ConstantTicks {
 			continue
 		}
 		var ticks plot.ConstantTicks
-		scientific := isScientific(max(math.Abs(lo), math.Abs(hi)), next)
+		powers := number.NeedsPowers(max(math.Abs(lo), math.Abs(hi)), next)
 		for k := first; k <= last; k++ {
 			ticks = append(ticks, plot.Tick{Value: min(max(k*next, lo), hi),
-				Label: number(k*next, next, scientific)})
+				Label: number.Step(k*next, next, powers)})
 		}
 		return ticks
 	}
@@ -205,11 +205,11 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	label := func(e int, m float64) string {
 		switch v := m * math.Pow(10, float64(e)); {
 		case !powers:
-			return number(v, v, false)
+			return number.Step(v, v, false)
 		case m == 1:
-			return "10^" + minus(strconv.Itoa(e))
+			return "10^" + number.Step(float64(e), 1, false)
 		default:
-			return fmt.Sprintf("%g×10^%s", m, minus(strconv.Itoa(e)))
+			return fmt.Sprintf("%g×10^%s", m, number.Step(float64(e), 1, false))
 		}
 	}
 	var coarse, finer plot.ConstantTicks
@@ -241,48 +241,23 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 	case labelled >= 2:
 		return coarse
 	}
-	return plot.ConstantTicks{{Value: lo, Label: digits(lo, 3)}, {Value: hi, Label: digits(hi, 3)}}
+	return plot.ConstantTicks{{Value: lo, Label: number.Digits(lo, 3)}, {Value: hi, Label: number.Digits(hi, 3)}}
 }
 
-// number formats v with the digits that steps of the given size need: 0.25, −1 or, if scientific is
-// true, 2×10^6. The text handler powers sets the part after ^ as an exponent.
-func number(v, step float64, scientific bool) string {
-	last := magnitude(step)
-	if v = math.Round(v/step) * step; v == 0 {
-		v = 0 // not a negative zero
+// integerTicks returns labelled ticks at integers from lo to hi: at most count multiples of 1, 2 or 5
+// times a power of ten. It adds lo where it is not too near to the first multiple.
+func integerTicks(lo, hi, count int) plot.ConstantTicks {
+	step := 1
+	for i := 0; (hi-lo)/step >= count; i++ {
+		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
 	}
-	if !scientific {
-		return minus(strconv.FormatFloat(v, 'f', max(0, -last), 64))
+	first := int(math.Ceil(float64(lo)/float64(step))) * step
+	var ticks plot.ConstantTicks
+	if 2*(first-lo) > step {
+		ticks = append(ticks, plot.Tick{Value: float64(lo), Label: number.Step(float64(lo), 1, false)})
 	}
-	if v == 0 {
-		return "0"
+	for v := first; v <= hi; v += step {
+		ticks = append(ticks, plot.Tick{Value: float64(v), Label: number.Step(float64(v), 1, false)})
 	}
-	exponent := magnitude(v)
-	mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'f', max(0, exponent-last),
-		64)
-	return minus(mantissa + "×10^" + strconv.Itoa(exponent))
+	return ticks
 }
-
-// magnitude returns the exponent of ten of v's first digit.
-func magnitude(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)) + 1e-9)) }
-
-// isScientific reports whether numbers up to the given size, in the given steps, are written with powers
-// of ten.
-func isScientific(size, step float64) bool {
-	size = math.Abs(size)
-	return (size >= 1e6 || size < 1e-3) && size/step <= 1e4 || size >= 1e15 || step < 1e-9
-}
-
-// digits formats v with n significant digits.
-func digits(v float64, n int) string {
-	if v == 0 {
-		return "0"
-	}
-	step := math.Pow(10, float64(magnitude(v)-n+1))
-	v = math.Round(v/step) * step // may gain a digit
-	step = math.Pow(10, float64(magnitude(v)-n+1))
-	return number(v, step, isScientific(v, step))
-}
-
-// minus replaces hyphens by minus signs.
-func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
-	"math"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -39,49 +37,43 @@ const maxBars = 5
 
 func (b Bars) heading() string { return b.Title }
 
+func (b Bars) labels(i int) (label, colorOf string) { return b.Groups[i].Label, b.Groups[i].ColorOf }
+
 func (b Bars) check() error {
-	if err := checkTexts(b.XLabel, b.YLabel); err != nil {
-		return err
-	}
-	if err := checkGroupLabels(len(b.Groups), func(i int) (label, colorOf string) {
-		return b.Groups[i].Label, b.Groups[i].ColorOf
-	}); err != nil {
+	if err := labels(b.labels).check("group", len(b.Groups)); err != nil {
 		return err
 	}
 	for _, g := range b.Groups {
 		if err := b.checkGroup(g); err != nil {
-			return err
+			return fmt.Errorf("group %q: %w", g.Label, err)
 		}
 	}
 	return checkReferences(b.References)
 }
 
 func (b Bars) checkGroup(g BarGroup) error {
-	if len(g.Bars) == 0 || len(g.Bars) > maxBars {
-		return fmt.Errorf("group %q has %d bars: want 1 to %d", g.Label, len(g.Bars), maxBars)
-	}
-	if first := b.Groups[0]; len(g.Bars) != len(first.Bars) {
-		return fmt.Errorf("group %q has %d bars and group %q has %d: give each the same", g.Label,
-			len(g.Bars), first.Label, len(first.Bars))
+	first := b.Groups[0]
+	switch {
+	case len(g.Bars) == 0 || len(g.Bars) > maxBars:
+		return fmt.Errorf("it has %d bars: want 1 to %d", len(g.Bars), maxBars)
+	case len(g.Bars) != len(first.Bars):
+		return fmt.Errorf("it has %d bars and group %q has %d: give each the same", len(g.Bars), first.Label,
+			len(first.Bars))
 	}
 	some := 0
 	for i, bar := range g.Bars {
-		want := b.Groups[0].Bars[i].Label
-		if bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
-			return fmt.Errorf("bar %d of group %q is labelled %q: want the first's, %q, which "+
-				"must not be empty", i, g.Label, bar.Label, want)
+		if want := first.Bars[i].Label; bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
+			return fmt.Errorf("bar %d is labelled %q: want the first's, %q, which must not be empty", i,
+				bar.Label, want)
 		}
-		if err := checkText(bar.Label); err != nil {
-			return err
-		}
-		present, err := checkValues(fmt.Sprintf("group %q, bar %q", g.Label, bar.Label), bar.Values)
+		present, err := checkValues(fmt.Sprintf("bar %q", bar.Label), bar.Values)
 		if err != nil {
 			return err
 		}
 		some += present
 	}
 	if some == 0 {
-		return fmt.Errorf("group %q has no values: leave it out", g.Label)
+		return errors.New("it has no values: leave it out")
 	}
 	return nil
 }
@@ -89,7 +81,7 @@ func (b Bars) checkGroup(g BarGroup) error {
 // axis returns the y axis, which covers 0, values, error bars and references. It starts at 0 unless a
 // mark lies below 0.
 func (b Bars) axis() axis {
-	values := []float64{0}
+	values := append(levels(b.References), 0)
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
 			present := finite(bar.Values)
@@ -103,9 +95,6 @@ func (b Bars) axis() axis {
 			}
 		}
 	}
-	for _, r := range b.References {
-		values = append(values, r.Y)
-	}
 	y := rangeOf(b.YLabel, values, 0, false)
 	pad := 0.04 * (y.hi - y.lo)
 	if y.hi > 0 {
@@ -117,57 +106,47 @@ func (b Bars) axis() axis {
 	return y
 }
 
-// counts returns the smallest and the largest n of bars with values, and the numbers of missing and
-// of all values.
-func (b Bars) counts() (lo, hi, missing, total int) {
-	lo = math.MaxInt
+// members counts the members of the bars.
+func (b Bars) members() (n tally) {
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
-			n := len(finite(bar.Values))
-			missing, total = missing+len(bar.Values)-n, total+len(bar.Values)
-			if n > 0 {
-				lo, hi = min(lo, n), max(hi, n)
-			}
+			present := len(finite(bar.Values))
+			n.add(present, len(bar.Values)-present, len(bar.Values))
 		}
 	}
-	return lo, hi, missing, total
+	return n
 }
 
-func (b Bars) note(draw.Canvas) string {
-	lo, hi, missing, total := b.counts()
+func (b Bars) note() string {
+	n := b.members()
 	parts := []string{"Bar: mean; error bar: ±1 SD; dots: members"}
-	if lo < minSD {
+	if n.lo < minSD {
 		parts = []string{"Bar: mean; error bar: ±1 SD where n > 2; dots: members"}
 	}
-	if hi < minSD {
+	if n.hi < minSD {
 		parts = []string{"Bar: mean; dots: members"}
 	}
 	switch {
-	case hi == 1:
+	case n.hi == 1:
 		parts = []string{"One member per bar (n = 1)"}
-	case lo == hi:
-		parts = append(parts, fmt.Sprintf("n = %d each", lo))
+	case n.lo == n.hi:
+		parts = append(parts, fmt.Sprintf("n = %d each", n.lo))
 	default:
-		parts = append(parts, fmt.Sprintf("n = %d to %d", lo, hi))
+		parts = append(parts, fmt.Sprintf("n = %d to %d", n.lo, n.hi))
 	}
-	return strings.Join(append(parts, missingNote(missing, total)...), "; ") + "."
+	return n.note(parts...)
 }
 
-func (b Bars) draw(c draw.Canvas) error {
-	var labels []string
-	var categories []category
-	colorOf := map[string]string{}
+func (b Bars) draw(c draw.Canvas) (note string, err error) {
+	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), references: b.References, referencesOver: true}
+	n := b.members()
 	for _, g := range b.Groups {
-		labels = append(labels, g.Label)
-		colorOf[g.Label] = g.ColorOf
 		place := category{text: g.Label}
-		lo, hi, _, _ := b.counts()
-		if lo != hi && len(g.Bars) == 1 {
+		if n.lo != n.hi && len(g.Bars) == 1 {
 			place.n = len(finite(g.Bars[0].Values))
 		}
-		categories = append(categories, place)
+		o.categories = append(o.categories, place)
 	}
-	styles := stylesOf(labels, colorOf)
 	if first := b.Groups[0].Bars; len(first) > 1 {
 		var l legend
 		for k, bar := range first {
@@ -175,29 +154,28 @@ func (b Bars) draw(c draw.Canvas) error {
 		}
 		height := l.height(c.Size().X)
 		if height > 0.4*c.Size().Y {
-			return errors.New(
+			return "", errors.New(
 				"the legend leaves too little of the panel: shorten the labels of the bars")
 		}
 		l.drawRows(c, c.Min.X+26, c.Max.Y, c.Size().X-26)
 		c.Max.Y -= height + 2
 	}
-	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), categories: categories,
-		references: b.References, referencesOver: true}
+	styles := labels(b.labels).styles(len(b.Groups))
 	o.marks = func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range b.Groups {
 			for k := range g.Bars {
 				if values := finite(g.Bars[k].Values); len(values) > 0 {
-					barMark{i, k, len(g.Bars), values, styles[g.Label]}.draw(c, p)
+					barMark{i, k, len(g.Bars), values, styles[i]}.draw(c, p)
 				}
 			}
 		}
-		_, trY := p.Transforms(&c)
 		if p.Y.Min < 0 && p.Y.Max > 0 {
+			_, trY := p.Transforms(&c)
 			c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, c.Min.X, trY(0),
 				c.Max.X, trY(0))
 		}
 	}
-	return o.draw(c)
+	return b.note(), o.draw(c)
 }
 
 // shade returns the k-th of n shades of a colour. The last shade is the colour itself.
@@ -234,11 +212,11 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 	if x1-x0 > 26 { // limit the width where there are few bars
 		x0, x1 = trX(middle)-13, trX(middle)+13
 	}
-	fill(c, shade(style.color, b.k, b.n), rectangle{x0, trY(0), x1, trY(mean)})
+	base, top := trY(0), trY(mean)
+	fill(c, shade(style.color, b.k, b.n), rectangle{x0, base, x1, top})
 	if style.dashes != nil { // two labels have this colour
 		edge := mix(style.color, black, 0.45)
 		line := draw.LineStyle{Color: edge, Width: 0.8, Dashes: halved(style.dashes)}
-		base, top := trY(0), trY(mean)
 		c.StrokeLines(line,
 			[]vg.Point{{X: x0, Y: base}, {X: x0, Y: top}, {X: x1, Y: top}, {X: x1, Y: base}})
 	}

@@ -2,11 +2,11 @@ package figure
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -54,55 +54,53 @@ var besideShapes = []struct {
 	shape draw.GlyphDrawer
 }{{"triangle", draw.PyramidGlyph{}}, {"square", draw.BoxGlyph{}}}
 
-// minBoxValues is the smallest number of values drawn as a box, because quartiles of fewer mislead.
-const minBoxValues = 5
+const (
+	minBoxValues = 5  // smallest number of values drawn as a box, because quartiles of fewer mislead
+	maxCounted   = 12 // most groups whose labels show n where it differs; else the note gives its range
+)
 
 func (b Boxes) heading() string { return b.Title }
 
+func (b Boxes) labels(i int) (label, colorOf string) { return b.Groups[i].Label, b.Groups[i].ColorOf }
+
 func (b Boxes) check() error {
-	if err := checkTexts(b.XLabel, b.YLabel); err != nil {
-		return err
-	}
-	if err := checkGroupLabels(len(b.Groups), func(i int) (label, colorOf string) {
-		return b.Groups[i].Label, b.Groups[i].ColorOf
-	}); err != nil {
+	if err := labels(b.labels).check("group", len(b.Groups)); err != nil {
 		return err
 	}
 	for _, g := range b.Groups {
-		present, err := checkValues(fmt.Sprintf("group %q", g.Label), g.Values)
-		if err != nil {
-			return err
-		}
-		if present == 0 {
-			return fmt.Errorf("group %q has no values: leave it out", g.Label)
-		}
-		if g.Hollow != nil && len(g.Hollow) != len(g.Values) ||
-			slices.Contains(g.Hollow, true) && b.HollowNote == "" {
-			return fmt.Errorf("group %q: %d flags of hollow dots for %d values, note %q", g.Label,
-				len(g.Hollow), len(g.Values), b.HollowNote)
-		}
-		if g.Chance != nil {
-			if ch := *g.Chance; !(ch.Low <= ch.High) || math.IsInf(ch.High-ch.Low, 0) || !(ch.P >= 0 && ch.P <= 1) {
-				return fmt.Errorf("group %q: chance from %v to %v with p = %v", g.Label, ch.Low, ch.High, ch.P)
-			}
-		}
-		if i := g.Interval; i != nil {
-			if !(-largest <= i.Low && i.Low <= i.Mean && i.Mean <= i.High && i.High <= largest) {
-				return fmt.Errorf("group %q: a mean of %g with an interval from %g to %g", g.Label, i.Mean,
-					i.Low, i.High)
-			}
-		}
-		if len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes) {
-			return fmt.Errorf("group %q: %d glyphs beside the box, but %d are named and %d "+
-				"exist", g.Label, len(g.Beside), len(b.Beside), len(besideShapes))
+		if err := b.checkGroup(g); err != nil {
+			return fmt.Errorf("group %q: %w", g.Label, err)
 		}
 	}
 	return checkReferences(b.References)
 }
 
+func (b Boxes) checkGroup(g Group) error {
+	present, err := checkValues("its values", g.Values)
+	if err != nil {
+		return err
+	}
+	// not in order where one is NaN
+	inOrder := func(lo, middle, hi float64) bool { return lo <= middle && middle <= hi }
+	switch ch, i := g.Chance, g.Interval; {
+	case present == 0:
+		return errors.New("it has no values: leave it out")
+	case g.Hollow != nil && len(g.Hollow) != len(g.Values) || slices.Contains(g.Hollow, true) && b.HollowNote == "":
+		return fmt.Errorf("%d flags of hollow dots for %d values, note %q", len(g.Hollow), len(g.Values), b.HollowNote)
+	case ch != nil && !(inOrder(-largest, ch.Low, ch.High) && ch.High <= largest && inOrder(0, ch.P, 1)):
+		return fmt.Errorf("chance from %v to %v with p = %v", ch.Low, ch.High, ch.P)
+	case i != nil && !(inOrder(-largest, i.Low, i.Mean) && inOrder(i.Mean, i.High, largest)):
+		return fmt.Errorf("a mean of %g with an interval from %g to %g", i.Mean, i.Low, i.High)
+	case len(g.Beside) > len(b.Beside) || len(b.Beside) > len(besideShapes):
+		return fmt.Errorf("%d glyphs beside the box, but %d are named and %d exist", len(g.Beside),
+			len(b.Beside), len(besideShapes))
+	}
+	return nil
+}
+
 // axis returns the y axis, which covers values, glyphs beside boxes, intervals and references.
 func (b Boxes) axis() axis {
-	var values []float64
+	values := levels(b.References)
 	for _, g := range b.Groups {
 		values = append(append(values, finite(g.Values)...), finite(g.Beside)...)
 		if g.Chance != nil {
@@ -112,110 +110,76 @@ func (b Boxes) axis() axis {
 			values = append(values, g.Interval.Low, g.Interval.High)
 		}
 	}
-	for _, r := range b.References {
-		values = append(values, r.Y)
-	}
 	if b.MinRange > 0 {
 		values = append(values, 0)
 	}
 	return rangeOf(b.YLabel, values, 0.04, false).widened().atLeast(b.MinRange)
 }
 
-// groups returns copies of the groups without missing values.
-func (b Boxes) groups() []Group {
-	groups := slices.Clone(b.Groups)
-	for i, g := range groups {
-		groups[i].Values, groups[i].Hollow = finite(g.Values), nil
-		for k, hollow := range g.Hollow {
-			if !math.IsNaN(g.Values[k]) {
-				groups[i].Hollow = append(groups[i].Hollow, hollow)
-			}
-		}
+// members counts the members of the groups.
+func (b Boxes) members() (n tally) {
+	for _, g := range b.Groups {
+		present := len(finite(g.Values))
+		n.add(present, len(g.Values)-present, len(g.Values))
 	}
-	return groups
+	return n
 }
 
-// maxCounted limits the number of groups that show n in their labels where n differs. For more groups
-// the note gives the range of n.
-const maxCounted = 12
-
-// counts returns the smallest and the largest n of the groups.
-func (b Boxes) counts() (lo, hi int) {
-	lo = math.MaxInt
-	for _, g := range b.Groups {
-		n := len(finite(g.Values))
-		lo, hi = min(lo, n), max(hi, n)
-	}
-	return lo, hi
-}
-
-func (b Boxes) note(draw.Canvas) string {
-	var missing, total int
-	for _, g := range b.Groups {
-		missing, total = missing+len(g.Values)-len(finite(g.Values)), total+len(g.Values)
-	}
-	lo, hi := b.counts()
-	var parts []string
-	if hi >= minBoxValues {
-		parts = append(parts, "Box: quartiles and median; whiskers: up to 1.5 IQR")
-	} else {
-		parts = append(parts, "Line: median")
+// note explains the marks that the groups have.
+func (b Boxes) note() string {
+	n := b.members()
+	any := func(has func(Group) bool) bool { return slices.ContainsFunc(b.Groups, has) }
+	parts := []string{"Line: median"}
+	if n.hi >= minBoxValues {
+		parts = []string{"Box: quartiles and median; whiskers: up to 1.5 IQR"}
 	}
 	parts = append(parts, "dots: "+cmp.Or(b.Dots, "members"))
-	hasHollow := func(g Group) bool { return slices.Contains(g.Hollow, true) }
-	if slices.ContainsFunc(b.Groups, hasHollow) {
+	if any(func(g Group) bool { return slices.Contains(g.Hollow, true) }) {
 		parts = append(parts, b.HollowNote)
 	}
 	for i, name := range b.Beside {
 		parts = append(parts, besideShapes[i].name+": mean "+name)
 	}
-	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Chance != nil }) {
+	if any(func(g Group) bool { return g.Chance != nil }) {
 		parts = append(parts, "grey: central 95 % under chance")
 	}
-	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Chance != nil && g.Chance.P < 0.05 }) {
+	if any(func(g Group) bool { return g.Chance != nil && g.Chance.P < 0.05 }) {
 		parts = append(parts, "*: p < .05")
 	}
-	if slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Interval != nil }) {
+	if any(func(g Group) bool { return g.Interval != nil }) {
 		parts = append(parts, "black: mean with 95 % confidence interval")
 	}
-	if lo < minBoxValues && hi >= minBoxValues {
+	if n.lo < minBoxValues && n.hi >= minBoxValues {
 		parts = append(parts, fmt.Sprintf("n < %d: median only", minBoxValues))
 	}
 	switch {
-	case lo == hi && len(b.Groups) > 1:
-		parts = append(parts, fmt.Sprintf("n = %d each", lo))
-	case lo == hi:
-		parts = append(parts, fmt.Sprintf("n = %d", lo))
+	case n.lo == n.hi && len(b.Groups) > 1:
+		parts = append(parts, fmt.Sprintf("n = %d each", n.lo))
+	case n.lo == n.hi:
+		parts = append(parts, fmt.Sprintf("n = %d", n.lo))
 	case len(b.Groups) > maxCounted:
-		parts = append(parts, fmt.Sprintf("n = %d to %d", lo, hi))
+		parts = append(parts, fmt.Sprintf("n = %d to %d", n.lo, n.hi))
 	}
-	return strings.Join(append(parts, missingNote(missing, total)...), "; ") + "."
+	return n.note(parts...)
 }
 
-func (b Boxes) draw(c draw.Canvas) error {
-	groups := b.groups()
-	var labels []string
-	var categories []category
-	colorOf := map[string]string{}
-	lo, hi := b.counts()
-	for _, g := range groups {
-		labels = append(labels, g.Label)
-		colorOf[g.Label] = g.ColorOf
-		place := category{text: g.Label}
-		if lo != hi && len(groups) <= maxCounted {
-			place.n = len(g.Values)
-		}
-		categories = append(categories, place)
-	}
-	styles := stylesOf(labels, colorOf)
+func (b Boxes) draw(c draw.Canvas) (note string, err error) {
 	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), references: b.References}
-	o.categories = categories
+	n := b.members()
+	for _, g := range b.Groups {
+		place := category{text: g.Label}
+		if n.lo != n.hi && len(b.Groups) <= maxCounted {
+			place.n = len(finite(g.Values))
+		}
+		o.categories = append(o.categories, place)
+	}
+	styles := labels(b.labels).styles(len(b.Groups))
 	o.marks = func(c draw.Canvas, p *plot.Plot) {
-		for i, g := range groups {
-			boxMark{i, g, styles[g.Label]}.draw(c, p)
+		for i, g := range b.Groups {
+			boxMark{i, g, styles[i]}.draw(c, p)
 		}
 	}
-	return o.draw(c)
+	return b.note(), o.draw(c)
 }
 
 // boxMark draws a group at x = i.
@@ -227,22 +191,21 @@ type boxMark struct {
 
 // draw draws the box (if there are enough values), the glyphs beside it, the values and the median.
 func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
-	g, style, values := b.group, b.style, b.group.Values
+	g, values := b.group, finite(b.group.Values)
 	trX, trY := p.Transforms(&c)
 	pitch := trX(1) - trX(0)
 	half := min(0.31*pitch, 11)
 	x := trX(float64(b.i))
-	q := quartiles(values)
-	edge := readable(style.color)
+	edge := readable(b.style.color)
 	if g.Chance != nil {
 		wide := min(0.46*pitch, 2*half)
-		band := rectangle{x - wide, trY(g.Chance.Low), x + wide, trY(g.Chance.High)}
-		fill(c, rgb(0xd9d9d9), band)
+		fill(c, rgb(0xd9d9d9), rectangle{x - wide, trY(g.Chance.Low), x + wide, trY(g.Chance.High)})
 		if g.Chance.P < 0.05 {
 			top := trY(max(g.Chance.High, slices.Max(values)))
 			newWriter(sans(smallSize), ink).centred(c, x, top+smallSize/2, "*")
 		}
 	}
+	q := quartiles(values)
 	if len(values) >= minBoxValues {
 		line := draw.LineStyle{Color: edge, Width: 0.6}
 		lo, hi := whiskers(values, q)
@@ -251,8 +214,8 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 		c.StrokeLine2(line, x-half/2, trY(lo), x+half/2, trY(lo))
 		c.StrokeLine2(line, x-half/2, trY(hi), x+half/2, trY(hi))
 		box := rectangle{x - half, trY(q[0]), x + half, trY(q[2])}
-		fill(c, mix(style.color, rgb(0xffffff), 0.72), box)
-		line.Dashes = halved(style.dashes)
+		fill(c, mix(b.style.color, rgb(0xffffff), 0.72), box)
+		line.Dashes = halved(b.style.dashes)
 		c.StrokeLines(line, box.closed())
 	}
 	for k, v := range g.Beside {
@@ -261,8 +224,8 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 			c.DrawGlyph(draw.GlyphStyle{Color: edge, Radius: 1.7, Shape: besideShapes[k].shape}, at)
 		}
 	}
-	drawDots(c, trX, trY, dots{x: float64(b.i), values: values,
-		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, hollow: g.Hollow})
+	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge})
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 	if g.Interval != nil {
 		g.Interval.draw(c, trY, x+min(half+5, 0.48*pitch))
@@ -291,7 +254,7 @@ func halved(dashes []vg.Length) []vg.Length {
 // dots holds values drawn one by one around x, spread over a width in units of x.
 type dots struct {
 	x, spread float64
-	values    []float64
+	values    []float64 // NaN draws nothing
 	color     color.NRGBA
 	halo      bool   // draws a thin white ring, for dots on strong colours
 	hollow    []bool // marks hollow dots; nil for none
@@ -307,11 +270,17 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	if trX(d.x+d.spread)-trX(d.x) < 4 {
 		radius = 0.8
 	}
+	n := len(finite(d.values))
+	drawn := 0
 	for i, v := range d.values {
-		x := d.x
-		if len(d.values) > 1 {
-			x += d.spread * jitter(i)
+		if math.IsNaN(v) {
+			continue
 		}
+		x := d.x
+		if n > 1 {
+			x += d.spread * jitter(drawn)
+		}
+		drawn++
 		at := vg.Point{X: trX(x), Y: trY(v)}
 		if d.halo {
 			circle(c, color.NRGBA{0xff, 0xff, 0xff, 0xc8}, radius+0.35, at)

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // Many groups whose n differ still fit half a page: their n stand in the note.
@@ -24,7 +22,7 @@ func TestManyGroupsOfDifferentSizes(t *testing.T) {
 		Rows: []Row{{Height: 2.2, Cells: []Cell{{Panel: b}, {Panel: b}}}}}); err != nil {
 		t.Error(err)
 	}
-	if note := b.note(draw.Canvas{}); !strings.Contains(note, "n = 10 to 12") {
+	if note := b.note(); !strings.Contains(note, "n = 10 to 12") {
 		t.Error(note)
 	}
 }
@@ -34,7 +32,7 @@ func TestInterval(t *testing.T) {
 	b := Boxes{Dots: "subjects", Groups: []Group{{Label: "a", Values: []float64{1, 1.1},
 		Interval: &Interval{Mean: 1.05, Low: 0.4, High: 1.7}}}}
 	want := "Line: median; dots: subjects; black: mean with 95 % confidence interval; n = 2."
-	if got := b.note(draw.Canvas{}); got != want {
+	if got := b.note(); got != want {
 		t.Errorf("note %q, want %q", got, want)
 	}
 	if y := b.axis(); y.lo > 0.4 || y.hi < 1.7 {

@@ -11,29 +11,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// checkGroupLabels returns an error unless n groups on an axis of categories have labels that are valid
-// and unique.
-func checkGroupLabels(n int, labels func(i int) (label, colorOf string)) error {
-	if n == 0 {
-		return errors.New("no groups: give at least one")
-	}
-	seen := map[string]bool{}
-	for i := range n {
-		label, colorOf := labels(i)
-		if label == "" {
-			return errors.New("a group has no label: name it")
-		}
-		if seen[label] {
-			return fmt.Errorf("two groups are labelled %q: join them or rename one", label)
-		}
-		seen[label] = true
-		if err := checkTexts(label, colorOf); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // category labels a place on an axis of categories.
 type category struct {
 	text string
@@ -62,8 +39,7 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	}
 	p := newPlot()
 	p.X.Min, p.X.Max = -0.6, float64(len(o.categories))-0.4
-	// l.draw writes the labels
-	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0
+	p.X.Tick.Marker, p.X.Tick.Length, p.X.Padding = plot.ConstantTicks{}, 0, 0 // labels has them
 	o.y.set(&p.Y, yTicks(area.Size().Y-30))
 	references := plotterFunc(func(c draw.Canvas, p *plot.Plot) {
 		drawReferences(c, p, o.references)

@@ -170,23 +170,14 @@ func ExampleSchematic() {
 	// Output: testdata/schematic.svg
 }
 
-// The weights of a network of four nodes in two modules, and their series.
-func ExampleNetworkSeries() {
-	n := figure.Network{
-		Matrix:      []float64{0, 1, 0, -0.3, 1, 0, 0, 0, 0, 0, 0, 1, -0.3, 0, 1, 0},
-		MatrixLabel: "Weight", Row: "Node (to)", Column: "Node (from)",
-		Labels: []int{0, 0, 1, 1}, Names: []string{"node 1", "node 2", "node 3", "node 4"},
-		FrameLabel: "Time point",
-	}
+// The series of four nodes in two modules.
+func ExampleTraces() {
+	s := figure.Traces{XLabel: "Time point", Groups: []int{0, 0, 1, 1},
+		Names: []string{"node 1", "node 2", "node 3", "node 4"}}
 	for t := range 20 {
 		a, b := float32(math.Sin(float64(t)/2)), float32(math.Cos(float64(t)/3))
-		n.Series = append(n.Series, a, a/2, b, -b)
+		s.Values = append(s.Values, a, a/2, b, -b)
 	}
-	f, err := figure.NetworkSeries(n)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(f.Save("/dev/null", "pdf"))
-	// Output: <nil>
+	fmt.Println(drawn("traces.svg", 1.8, s))
+	// Output: testdata/traces.svg
 }

@@ -2,13 +2,13 @@
 // slides and READMEs.
 //
 // Compose puts panels on a page. A panel is a struct of numbers and texts: Lines, Boxes, Bars, Scatter,
-// Matrix, Map, Puzzle, Strip or Schematic. Compose and NetworkSeries check their input and return a
-// *Figure, which Figure.Save writes. All figures share the theme in theme.go (one font, one set of
-// sizes) and the palette in palette.go (a positional encoding has the same colour in every figure).
-// The note below a figure states what it averages over and leaves out.
+// Matrix, Map, Puzzle, Strip, Schematic or Traces. Compose checks its input and returns a *Figure, which
+// Figure.Save writes. All figures share the theme in theme.go (one font, one set of sizes) and the
+// palette in palette.go (a positional encoding has the same colour in every figure). The note below a
+// panel states what it averages over and leaves out.
 //
-// Drawing the same numbers twice gives the same bytes. Compose and NetworkSeries return an error for
-// bad input and do not panic.
+// Drawing the same numbers twice gives the same bytes. Compose returns an error for bad input and does
+// not panic.
 package figure
 
 import (
@@ -39,11 +39,14 @@ const (
 // pngDPI is the resolution of PNG files, enough for screens and drafts; print uses the PDF.
 const pngDPI = 300
 
-// Figure is a finished drawing of fixed size, made by Compose or NetworkSeries.
+// Figure is a finished drawing of fixed size, made by Compose.
 type Figure struct {
 	width, height vg.Length
 	draw          func(draw.Canvas)
 }
+
+// Size returns the size of the figure in points.
+func (f *Figure) Size() (width, height float64) { return f.width.Points(), f.height.Points() }
 
 // Save writes the figure to path, completely or not at all. An empty format means that of path's
 // extension: pdf, png or svg. For a device or pipe, such as /dev/stdout, the format is required.
@@ -70,9 +73,8 @@ func (f *Figure) Encode(w io.Writer, format string) error {
 	switch format {
 	case "pdf":
 		c := newPDF(f.width, f.height)
-		f.draw(draw.New(c))
-		_, err := c.WriteTo(w)
-		return err
+		f.draw(draw.NewCanvas(c, f.width, f.height))
+		return c.write(w)
 	case "png":
 		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height),
 			vgimg.UseDPI(pngDPI))}

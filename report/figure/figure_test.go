@@ -181,13 +181,13 @@ func TestIntegerTicks(t *testing.T) {
 		{95, 104, "96 98 100 102 104"},
 		{0, 1_000_000_000, "0 200000000 400000000 600000000 800000000 1000000000"},
 	} {
-		if got := labels(integerTicks(c.lo, c.hi, 6)); got != c.want {
+		if got := labelsOf(integerTicks(c.lo, c.hi, 6)); got != c.want {
 			t.Errorf("%d to %d: %s, want %s", c.lo, c.hi, got, c.want)
 		}
 	}
 }
 
-func labels(ticks plot.ConstantTicks) string {
+func labelsOf(ticks plot.ConstantTicks) string {
 	var all []string
 	for _, tick := range ticks {
 		all = append(all, tick.Label)

@@ -18,9 +18,6 @@ type grouping struct {
 const maxGroups = 100_000
 
 func (g grouping) check() error {
-	if err := checkTexts(g.names...); err != nil {
-		return err
-	}
 	for i, k := range g.of {
 		if k < 0 || k >= maxGroups {
 			return fmt.Errorf("token %d is in group %d: groups count from 0 to %d", i, k,

@@ -38,8 +38,8 @@ func TestLabelsAreClear(t *testing.T) {
 		}
 		placed, key := l.place()
 		drawLabels(c, placed)
-		if err := m.check(0, c.Rectangle); err != nil || len(m.texts) != len(placed) {
-			t.Fatalf("%d labels placed, %d written: %v", len(placed), len(m.texts), err)
+		if err := m.take(c.Rectangle); err != nil {
+			t.Fatalf("%d labels: %v", len(placed), err)
 		}
 		listed := strings.FieldsFunc(key,
 			func(r rune) bool { return strings.ContainsRune(" ,;.", r) })
@@ -162,7 +162,7 @@ func TestCrowdNote(t *testing.T) {
 		{crowd, c, "n = 1 model. (1) 200 points."},
 		{crowd, narrow, "n = 1 model. (1) 200 points. Long names are shortened."},
 	} {
-		if got := test.p.note(test.c); got != test.want {
+		if got := noteOf(t, test.p, test.c); got != test.want {
 			t.Errorf("%T: note %q, want %q", test.p, got, test.want)
 		}
 	}

@@ -1,120 +1,99 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
-	"strings"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// lineArt draws the lines, bands and references of Lines between its axes.
+// lineArt draws the lines, bands and references of a panel between its axes.
 type lineArt struct {
-	lines      []summary // from the highest final value to the lowest
-	styles     map[string]lineStyle
-	references []Reference
-	band       Band
-	markers    bool
-	noMembers  bool // omits the number of members from the note
+	Lines
+	lines   []summary // from the highest final value to the lowest
+	members tally
 }
 
-// newLineArt sorts the lines by their final values and assigns their styles. colorOf maps labels to the
-// labels whose colours they take.
-func newLineArt(lines []summary, band Band, colorOf map[string]string) lineArt {
-	var labels []string
-	for _, l := range lines {
-		labels = append(labels, l.label)
+// art reduces the lines over their members, gives them styles and sorts them by their final values.
+func (l Lines) art() lineArt {
+	a := lineArt{Lines: l}
+	styles := labels(l.labels).styles(len(l.Series))
+	for i, series := range l.Series {
+		s := summarize(series, l.Band)
+		s.style = styles[i]
+		a.lines = append(a.lines, s)
+		a.members.add(s.members, s.missing, s.total)
 	}
-	sort.SliceStable(lines, func(i, j int) bool {
-		if fx, fy := lines[i].last().mean, lines[j].last().mean; fx != fy {
-			return fx > fy
-		}
-		return lines[i].label < lines[j].label
+	slices.SortStableFunc(a.lines, func(s, t summary) int {
+		return cmp.Or(cmp.Compare(t.last().mean, s.last().mean), cmp.Compare(s.label, t.label))
 	})
-	return lineArt{lines: lines, styles: stylesOf(labels, colorOf), band: band}
-}
-
-// xRange returns the range of x.
-func (a lineArt) xRange() (first, last float64) {
-	first, last = a.lines[0].points[0].x, a.lines[0].points[0].x
-	for _, l := range a.lines {
-		first = min(first, l.points[0].x)
-		last = max(last, l.points[len(l.points)-1].x)
-	}
-	return first, last
+	return a
 }
 
 // Plot implements plot.Plotter: bands under lines, the best line on top.
 func (a lineArt) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
 	at := func(m meanPoint, y float64) vg.Point { return vg.Point{X: trX(m.x), Y: trY(y)} }
-	drawReferences(c, p, a.references)
-	for i := len(a.lines) - 1; i >= 0; i-- {
-		if a.lines[i].members > 1 && a.band != "" {
-			a.drawBand(c, a.lines[i], at)
+	drawReferences(c, p, a.References)
+	for _, s := range slices.Backward(a.lines) {
+		switch {
+		case s.each != nil:
+			thin := draw.LineStyle{Color: mix(s.style.color, rgb(0xffffff), 0.4), Width: 0.5}
+			for _, member := range s.each {
+				for _, points := range member.stretches() {
+					strokeMeans(c, thin, points, at)
+				}
+			}
+		case s.members > 1 && a.Band != "":
+			drawBand(c, s, at)
 		}
 	}
-	for i := len(a.lines) - 1; i >= 0; i-- {
-		a.drawLine(c, a.lines[i], at)
+	for _, s := range slices.Backward(a.lines) {
+		a.drawLine(c, s, at)
 	}
 }
 
-func (a lineArt) drawBand(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
-	if s.each != nil {
-		a.drawMembers(c, s, at)
-		return
-	}
+// drawBand fills the area between the ends of the band.
+func drawBand(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
 	for _, points := range s.stretches() {
 		var outline []vg.Point
 		for _, m := range points {
 			outline = append(outline, at(m, m.hi))
 		}
-		for i := len(points) - 1; i >= 0; i-- {
-			outline = append(outline, at(points[i], points[i].lo))
+		for _, m := range slices.Backward(points) {
+			outline = append(outline, at(m, m.lo))
 		}
 		if !isInside(c, outline) {
 			outline = c.ClipPolygonXY(outline)
 		}
-		c.FillPolygon(translucent(a.styles[s.label].color), outline)
+		c.FillPolygon(translucent(s.style.color), outline)
 	}
 }
 
-// drawMembers draws the lines of the members.
-func (a lineArt) drawMembers(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
-	style := draw.LineStyle{Color: mix(a.styles[s.label].color, rgb(0xffffff), 0.4), Width: 0.5}
-	for _, member := range s.each {
-		for _, points := range member.stretches() {
-			var line []vg.Point
-			for _, m := range points {
-				line = append(line, at(m, m.mean))
-			}
-			strokeWithin(c, style, line)
-		}
-	}
-}
-
+// drawLine draws the means of a line, with its markers. A point alone has no line and needs a dot.
 func (a lineArt) drawLine(c draw.Canvas, s summary, at func(meanPoint, float64) vg.Point) {
-	style := a.styles[s.label]
 	every := (len(s.points) + 24) / 25
 	for _, points := range s.stretches() {
-		var line []vg.Point
 		for i, m := range points {
 			pt := at(m, m.mean)
-			line = append(line, pt)
-			alone := len(points) == 1 // needs a dot, because it has no line
-			if (alone || a.markers && i%every == 0) && isInside(c, []vg.Point{pt}) {
-				circle(c, style.color, 1.5, pt)
+			if (len(points) == 1 || a.Markers && i%every == 0) && isInside(c, []vg.Point{pt}) {
+				circle(c, s.style.color, 1.5, pt)
 			}
 		}
-		strokeWithin(c,
-			draw.LineStyle{Color: style.color, Width: lineWidth, Dashes: style.dashes}, line)
+		strokeMeans(c, draw.LineStyle{Color: s.style.color, Width: lineWidth, Dashes: s.style.dashes}, points, at)
 	}
 }
 
-// strokeWithin strokes the part of a line that lies within c.
-func strokeWithin(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
+// strokeMeans strokes the part of a line through means that lies within c.
+func strokeMeans(c draw.Canvas, style draw.LineStyle, points []meanPoint,
+	at func(meanPoint, float64) vg.Point) {
+	var line []vg.Point
+	for _, m := range points {
+		line = append(line, at(m, m.mean))
+	}
 	lines := [][]vg.Point{line}
 	if !isInside(c, line) {
 		lines = c.ClipLinesXY(line)
@@ -134,83 +113,46 @@ func isInside(c draw.Canvas, points []vg.Point) bool {
 	return true
 }
 
-// names returns the labels of the lines, with n where it differs between lines.
-func (a lineArt) names() []string {
-	lo, hi := a.memberRange()
-	var names []string
+// cutNote says whether a fixed y axis cuts lines off.
+func (a lineArt) cutNote(y axis) string {
 	for _, s := range a.lines {
-		name := s.label
-		if lo != hi {
-			name = fmt.Sprintf("%s (n=%d)", s.label, s.members)
+		for _, p := range slices.Concat(s.stretches()...) {
+			if a.YMin < a.YMax && !y.contains(p.mean) {
+				return "The y axis cuts lines off"
+			}
 		}
-		names = append(names, name)
 	}
-	return names
+	return ""
+}
+
+// name returns the label of a line, with its n where that differs between lines.
+func (a lineArt) name(s summary) string {
+	if a.members.lo == a.members.hi {
+		return s.label
+	}
+	return fmt.Sprintf("%s (n=%d)", s.label, s.members)
 }
 
 // endLabels returns the labels of lines and references from top to bottom.
 func (a lineArt) endLabels(x, y axis) []endLabel {
 	var labels []endLabel
-	for i, name := range a.names() {
-		end := a.lines[i].last()
-		labels = append(labels, endLabel{text: name, x: x.norm(end.x),
-			y: min(max(y.norm(end.mean), 0), 1), color: a.styles[a.lines[i].label].color})
+	for _, s := range a.lines {
+		end := s.last()
+		labels = append(labels, endLabel{text: a.name(s), x: x.norm(end.x),
+			y: min(max(y.norm(end.mean), 0), 1), color: s.style.color})
 	}
-	return insertReferences(labels, a.references, y)
+	return insertReferences(labels, a.References, y)
 }
 
 // legend returns a legend of lines and references, used where end labels do not fit.
 func (a lineArt) legend() legend {
 	var l legend
-	for i, name := range a.names() {
-		style := a.styles[a.lines[i].label]
-		l = append(l, legendEntry{text: name, color: style.color, line: true, dashes: style.dashes})
+	for _, s := range a.lines {
+		l = append(l, legendEntry{text: a.name(s), color: s.style.color, line: true, dashes: s.style.dashes})
 	}
-	for _, r := range a.references {
+	for _, r := range a.References {
 		l = append(l, legendEntry{text: r.Label, color: grey, line: true,
 			dashes: referenceStyle.Dashes})
 	}
 	return l
-}
-
-func (a lineArt) memberRange() (lo, hi int) {
-	lo, hi = a.lines[0].members, a.lines[0].members
-	for _, s := range a.lines {
-		lo, hi = min(lo, s.members), max(hi, s.members)
-	}
-	return lo, hi
-}
-
-// note describes the lines and bands and counts missing values.
-func (a lineArt) note() string {
-	var missing, total int
-	for _, s := range a.lines {
-		missing, total = missing+s.missing, total+s.total
-	}
-	var parts []string
-	switch lo, hi := a.memberRange(); {
-	case a.noMembers:
-	case hi == 1:
-		parts = append(parts, "One member per line (n = 1)")
-	case lo == hi:
-		parts = append(parts, fmt.Sprintf("Mean of n = %d members", hi))
-	default:
-		parts = append(parts, fmt.Sprintf("Mean of n = %d to %d members", lo, hi))
-	}
-	if lo, hi := a.memberRange(); hi > 1 {
-		switch {
-		case a.band == BandMinMax:
-			parts = append(parts, "band: minimum to maximum")
-		case a.band == BandSD && hi >= minSD:
-			parts = append(parts, "band: ±1 SD")
-		}
-		if a.band == BandSD && lo < minSD {
-			parts = append(parts, "thin lines: members where n = 2")
-		}
-	}
-	parts = append(parts, missingNote(missing, total)...)
-	if parts == nil {
-		return ""
-	}
-	return strings.Join(parts, "; ") + "."
 }

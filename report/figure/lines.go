@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/stats"
 )
 
 // Lines shows means over members against x with bands, such as measures during training or against a
@@ -32,14 +33,28 @@ type LineSeries struct {
 	Values  [][]float64 // [member][x]; NaN where a member has no value
 }
 
+// Band selects the extent of the shaded area around a mean line. The zero Band and lines of one member
+// have no area.
+type Band string
+
+// The kinds of band.
+const (
+	BandMinMax Band = "min-max" // from the lowest member to the highest
+	// BandSD spans one sample standard deviation (divisor n−1) to either side. Two members are drawn
+	// as a line each instead.
+	BandSD Band = "sd"
+)
+
+// minSD is the smallest number of members whose SD is drawn.
+const minSD = 3
+
 func (l Lines) heading() string { return l.Title }
 
+func (l Lines) labels(i int) (label, colorOf string) { return l.Series[i].Label, l.Series[i].ColorOf }
+
 func (l Lines) check() error {
-	if err := checkTexts(l.XLabel, l.YLabel); err != nil {
+	if err := labels(l.labels).check("line", len(l.Series)); err != nil {
 		return err
-	}
-	if len(l.Series) == 0 {
-		return errors.New("no lines: give at least one")
 	}
 	switch l.Band {
 	case BandMinMax, BandSD, "":
@@ -49,15 +64,9 @@ func (l Lines) check() error {
 	if err := checkFixed("Y", l.YMin, l.YMax); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
 	for _, s := range l.Series {
-		if seen[s.Label] {
-			return fmt.Errorf("two lines are labelled %q: join their members or rename one",
-				s.Label)
-		}
-		seen[s.Label] = true
 		if err := s.check(l.LogX); err != nil {
-			return err
+			return fmt.Errorf("line %q: %w", s.Label, err)
 		}
 	}
 	if err := checkReferences(l.References); err != nil {
@@ -74,72 +83,54 @@ func (l Lines) check() error {
 }
 
 func (s LineSeries) check(logX bool) error {
-	if s.Label == "" {
-		return errors.New("a line has no label: name it")
-	}
-	if err := checkTexts(s.Label, s.ColorOf); err != nil {
-		return err
-	}
 	if len(s.X) == 0 || len(s.Values) == 0 {
-		return fmt.Errorf("line %q has %d points and %d members: it needs at least one of each",
-			s.Label, len(s.X), len(s.Values))
+		return fmt.Errorf("%d points and %d members: it needs at least one of each", len(s.X), len(s.Values))
 	}
 	for i, x := range s.X {
-		if err := checkNumber(fmt.Sprintf("line %q: x of point %d", s.Label, i), x); err != nil {
+		if err := checkNumber(fmt.Sprintf("x of point %d", i), x); err != nil {
 			return err
 		}
 		if i > 0 && x <= s.X[i-1] {
-			return fmt.Errorf("line %q: x = %g follows x = %g: x must increase", s.Label, x, s.X[i-1])
+			return fmt.Errorf("x = %g follows x = %g: x must increase", x, s.X[i-1])
 		}
 		if logX && x < 1/largest {
-			return fmt.Errorf("line %q: x = %g on a logarithmic axis: x must be positive", s.Label,
-				x)
+			return fmt.Errorf("x = %g on a logarithmic axis: x must be positive", x)
 		}
 	}
 	total := 0
 	for m, values := range s.Values {
-		name := fmt.Sprintf("line %q, member %d", s.Label, m)
 		if len(values) != len(s.X) {
-			return fmt.Errorf("%s: %d values for %d points: give one per point, NaN where there "+
-				"is none", name, len(values), len(s.X))
+			return fmt.Errorf("member %d: %d values for %d points: give one per point, NaN where there "+
+				"is none", m, len(values), len(s.X))
 		}
-		present, err := checkValues(name, values)
+		present, err := checkValues(fmt.Sprintf("member %d", m), values)
 		if err != nil {
 			return err
 		}
 		total += present
 	}
 	if total == 0 {
-		return fmt.Errorf("line %q: all its values are NaN: leave it out", s.Label)
+		return errors.New("all its values are NaN: leave it out")
 	}
 	return nil
 }
 
-func (l Lines) art() lineArt {
-	var lines []summary
-	colorOf := map[string]string{}
-	for _, s := range l.Series {
-		lines = append(lines, summarize(s, l.Band))
-		colorOf[s.Label] = s.ColorOf
-	}
-	a := newLineArt(lines, l.Band, colorOf)
-	a.references, a.markers, a.noMembers = l.References, l.Markers, l.NoMembers
-	return a
-}
-
+// axes returns the axes, which cover lines, bands and references.
 func (l Lines) axes(a lineArt) (x, y axis) {
-	first, last := a.xRange()
-	x = rangeOf(l.XLabel, []float64{first, last}, 0, l.LogX)
-	x.whole = l.hasWholeX()
-	var values []float64
+	var xs []float64
+	values := levels(l.References)
+	isWhole := true // x counts epochs or steps, say
 	for _, s := range a.lines {
+		xs = append(xs, s.points[0].x, s.points[len(s.points)-1].x)
+		for _, p := range s.points {
+			isWhole = isWhole && p.x == math.Trunc(p.x)
+		}
 		for _, p := range slices.Concat(s.stretches()...) {
 			values = append(values, p.lo, p.hi)
 		}
 	}
-	for _, r := range l.References {
-		values = append(values, r.Y)
-	}
+	x = rangeOf(l.XLabel, xs, 0, l.LogX)
+	x.whole = isWhole
 	return x, rangeOf(l.YLabel, values, 0.04, false).widened().withEnds(l.YMin, l.YMax)
 }
 
@@ -155,47 +146,46 @@ func ShareY(panels ...*Lines) {
 	}
 }
 
-// hasWholeX reports whether all x are integers, such as epochs or steps.
-func (l Lines) hasWholeX() bool {
-	for _, s := range l.Series {
-		for _, x := range s.X {
-			if x != math.Trunc(x) {
-				return false
-			}
-		}
+// note describes the lines and bands, and counts missing values.
+func (l Lines) note(a lineArt, y axis) string {
+	n := a.members
+	var parts []string
+	switch {
+	case l.NoMembers:
+	case n.hi == 1:
+		parts = append(parts, "One member per line (n = 1)")
+	case n.lo == n.hi:
+		parts = append(parts, fmt.Sprintf("Mean of n = %d members", n.hi))
+	default:
+		parts = append(parts, fmt.Sprintf("Mean of n = %d to %d members", n.lo, n.hi))
 	}
-	return true
+	switch {
+	case n.hi == 1:
+	case l.Band == BandMinMax:
+		parts = append(parts, "band: minimum to maximum")
+	case l.Band == BandSD && n.hi >= minSD:
+		parts = append(parts, "band: ±1 SD")
+	}
+	if n.hi > 1 && l.Band == BandSD && n.lo < minSD {
+		parts = append(parts, "thin lines: members where n = 2")
+	}
+	return sentences(n.note(parts...), a.cutNote(y))
 }
 
-func (l Lines) note(draw.Canvas) string {
-	a := l.art()
-	note := a.note()
-	if _, y := l.axes(a); l.YMin < l.YMax {
-		for _, s := range a.lines {
-			for _, p := range slices.Concat(s.stretches()...) {
-				if !y.contains(p.mean) {
-					return strings.TrimSpace(note + " The y axis cuts lines off.")
-				}
-			}
-		}
-	}
-	return note
-}
-
-func (l Lines) draw(c draw.Canvas) error {
+func (l Lines) draw(c draw.Canvas) (note string, err error) {
 	a := l.art()
 	x, y := l.axes(a)
-	labels := a.endLabels(x, y)
+	ends := a.endLabels(x, y)
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
-	width := endLabelsWidth(labels)
-	direct := width <= 0.42*c.Size().X && labelPitch*vg.Length(len(labels)) <= 0.72*c.Size().Y
+	width := endLabelsWidth(ends)
+	direct := width <= 0.42*c.Size().X && labelPitch*vg.Length(len(ends)) <= 0.72*c.Size().Y
 	if direct {
 		area.Max.X -= width
 	} else {
 		names := a.legend()
 		height := names.height(c.Size().X)
 		if height > 0.4*c.Size().Y {
-			return fmt.Errorf("the labels of %d lines do not fit: shorten them or draw fewer lines",
+			return "", fmt.Errorf("the labels of %d lines do not fit: shorten them or draw fewer lines",
 				len(names))
 		}
 		names.drawRows(c, c.Min.X, c.Max.Y, c.Size().X)
@@ -206,10 +196,89 @@ func (l Lines) draw(c draw.Canvas) error {
 	p.Add(a)
 	data, err := drawAxes(p, area, x)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if direct {
-		drawEndLabels(c, labels, data)
+		drawEndLabels(c, ends, data)
 	}
-	return nil
+	return l.note(a, y), nil
+}
+
+// summary is a line reduced over its members.
+type summary struct {
+	label          string
+	style          lineStyle
+	members        int
+	missing, total int         // number of NaN values and of all values
+	points         []meanPoint // one per x; all NaN where no member has a value
+	each           []summary   // lines of the members, drawn if there are too few for an SD
+}
+
+// meanPoint is the mean over the members at one x (an epoch, say), with the ends of the band.
+type meanPoint struct {
+	x, mean, lo, hi float64
+}
+
+// summarize reduces a series over its members.
+func summarize(l LineSeries, band Band) summary {
+	s := summary{label: l.Label, members: len(l.Values), total: len(l.Values) * len(l.X)}
+	for i, x := range l.X {
+		var present []float64
+		for _, values := range l.Values {
+			if !math.IsNaN(values[i]) {
+				present = append(present, values[i])
+			}
+		}
+		s.missing += len(l.Values) - len(present)
+		s.points = append(s.points, reduce(x, present, band))
+	}
+	if n := len(l.Values); band == BandSD && n > 1 && n < minSD {
+		for _, values := range l.Values {
+			s.each = append(s.each, summarize(LineSeries{X: l.X, Values: [][]float64{values}}, ""))
+		}
+	}
+	return s
+}
+
+// reduce returns the mean and band of the values at one x. The band of a single value is that value.
+func reduce(x float64, values []float64, band Band) meanPoint {
+	mean := stats.Mean(values) // NaN without values
+	p := meanPoint{x, mean, mean, mean}
+	switch {
+	case len(values) < 2 || band == "":
+	case band == BandMinMax, len(values) < minSD:
+		p.lo, p.hi = slices.Min(values), slices.Max(values)
+	case band == BandSD:
+		sd := stats.SD(values)
+		p.lo, p.hi = mean-sd, mean+sd
+	}
+	return p
+}
+
+// last returns the last point that has a value.
+func (s summary) last() meanPoint {
+	for _, p := range slices.Backward(s.points) {
+		if !math.IsNaN(p.mean) {
+			return p
+		}
+	}
+	return s.points[0]
+}
+
+// stretches splits the points at missing values.
+func (s summary) stretches() [][]meanPoint {
+	var all [][]meanPoint
+	open := false
+	for _, p := range s.points {
+		if math.IsNaN(p.mean) {
+			open = false
+			continue
+		}
+		if !open {
+			all = append(all, nil)
+			open = true
+		}
+		all[len(all)-1] = append(all[len(all)-1], p)
+	}
+	return all
 }

@@ -167,7 +167,7 @@ func TestLineNotes(t *testing.T) {
 		{[]LineSeries{gap}, "", "Mean of n = 2 members; 1 of 6 values missing."},
 	} {
 		l := Lines{Series: c.series, Band: c.band}
-		if got := l.note(draw.Canvas{}); got != c.want {
+		if got := noteOf(t, l, draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
 			t.Errorf("note %q, want %q", got, c.want)
 		}
 		svg := string(encode(t, mustCompose(t, alone(l, ColumnWidth, 2)), "svg"))

@@ -43,9 +43,6 @@ func GridEdges(rows, columns int) [][2]int {
 func (m Map) heading() string { return m.Title }
 
 func (m Map) check() error {
-	if err := checkTexts(append([]string{m.XLabel, m.YLabel, m.Note}, m.Labels...)...); err != nil {
-		return err
-	}
 	n := len(m.XY)
 	switch {
 	case n == 0:
@@ -79,21 +76,10 @@ func (m Map) grouping() grouping {
 	return grouping{m.Groups, m.GroupNames, m.GroupColors}
 }
 
-func (m Map) note(c draw.Canvas) string {
-	key, _ := m.paint(c) // draw returns the error
-	return sentences(m.Note, key)
-}
-
 // labelledRadius is the radius of dots with labels in them, wide enough for two digits.
 const labelledRadius = 5.4
 
-func (m Map) draw(c draw.Canvas) error {
-	_, err := m.paint(c)
-	return err
-}
-
-// paint draws the panel and returns the key to numbered crowds of dots.
-func (m Map) paint(c draw.Canvas) (key string, err error) {
+func (m Map) draw(c draw.Canvas) (note string, err error) {
 	left, below := vg.Length(hairline), vg.Length(hairline)
 	if m.YLabel != "" {
 		left += labelSize*leading + 1
@@ -126,12 +112,9 @@ func (m Map) paint(c draw.Canvas) (key string, err error) {
 	label.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
 	label.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2,
 		m.YLabel)
-	key = m.drawDots(area, c.Size().X)
+	key := m.drawDots(area, c.Size().X)
 	drawLegend(c)
-	if short[0] || short[1] {
-		key = sentences(key, shortenedNote)
-	}
-	return key, nil
+	return sentences(m.Note, key, noteIf(short[0] || short[1], shortenedNote)), nil
 }
 
 // extent returns the range of the coordinates.
@@ -206,7 +189,7 @@ func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 		l.points = append(l.points, point)
 	}
 	labels, key := l.place()
-	if len(newWriter(sans(smallSize), noteColor).wrap(key, width)) > maxKeyLines {
+	if len(noteLines(key, width)) > maxKeyLines {
 		l.keyless = true
 		labels, key = l.place()
 	}

@@ -6,12 +6,12 @@ import (
 	"image"
 	"image/color"
 	"math"
-	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/number"
 )
 
 // Scale maps a matrix's numbers to colours.
@@ -78,10 +78,6 @@ func (m Matrix) heading() string { return m.Title }
 const maxCells = 20_000_000
 
 func (m Matrix) check() error {
-	texts := []string{m.XLabel, m.YLabel, m.BarLabel, m.Note}
-	if err := checkTexts(slices.Concat(texts, m.RowLabels, m.ColumnLabels)...); err != nil {
-		return err
-	}
 	switch {
 	case m.Rows < 1 || m.Columns < 1 || m.Rows > maxCells || m.Columns > maxCells:
 		return fmt.Errorf("a matrix of %d x %d: want at least one row and one column and at most "+
@@ -147,19 +143,6 @@ func (m Matrix) color(v, lo, hi float64) color.NRGBA {
 	return sequential((v - lo) / (hi - lo))
 }
 
-func (m Matrix) note(c draw.Canvas) string {
-	short := ""
-	_, labels := m.withShortLabels(c)
-	if _, names := m.names(c); labels || names {
-		short = shortenedNote
-	}
-	if missing := len(m.Values) - len(finite(m.Values)); missing > 0 && !m.HideMissing {
-		return sentences(m.Note, fmt.Sprintf("Grey: no value (%d of %d cells)", missing,
-			len(m.Values)), short)
-	}
-	return sentences(m.Note, short)
-}
-
 // withShortLabels returns m with labels short enough to leave room for its cells in c. It reports
 // whether it shortened any.
 func (m Matrix) withShortLabels(c draw.Canvas) (Matrix, bool) {
@@ -196,16 +179,14 @@ const (
 func (m Matrix) frame(side vg.Length) frame {
 	var f frame
 	small := newWriter(sans(smallSize), ink)
-	for _, s := range m.RowLabels {
-		f.labels = max(f.labels, small.width(s)+3)
+	if len(m.RowLabels) > 0 {
+		f.labels = widest(small, m.RowLabels) + 3
 	}
 	f.left = f.labels
 	if m.YLabel != "" {
 		f.left += labelSize * leading
 	}
-	for _, s := range m.ColumnLabels {
-		f.columns = max(f.columns, small.width(s))
-	}
+	f.columns = widest(small, m.ColumnLabels)
 	// Short labels are thinned out before they are turned.
 	f.turned = f.columns > 14 && f.columns+3 > side/vg.Length(m.Columns)
 	switch {
@@ -233,6 +214,7 @@ func (m Matrix) frame(side vg.Length) frame {
 	return f
 }
 
+// barAxis returns the axis of the colour bar.
 func (m Matrix) barAxis() axis {
 	lo, hi := m.limits()
 	return axis{lo: lo, hi: hi}
@@ -250,9 +232,9 @@ func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
 func (m Matrix) barTicks(height vg.Length) plot.ConstantTicks {
 	a := m.barAxis()
 	if m.Scale == Diverging {
-		text := strconv.FormatFloat(a.hi, 'g', 2, 64)
+		text := number.Short(a.hi, 2)
 		if a.hi >= 100 || a.hi < 0.001 {
-			text = digits(a.hi, 2)
+			text = number.Digits(a.hi, 2)
 		}
 		return plot.ConstantTicks{{Value: a.lo, Label: "−" + text}, {Value: 0, Label: "0"},
 			{Value: a.hi, Label: text}}
@@ -262,15 +244,25 @@ func (m Matrix) barTicks(height vg.Length) plot.ConstantTicks {
 
 // matrixLayout holds the areas of a matrix's parts.
 type matrixLayout struct {
+	Matrix // with short labels
 	frame  frame
 	area   draw.Canvas // of the cells
 	legend func(draw.Canvas)
+	note   string
 }
 
 func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
-	m, _ = m.withShortLabels(c)
-	names, _ := m.names(c)
-	l.frame = m.frame(min(c.Size().X, c.Size().Y))
+	m, short := m.withShortLabels(c)
+	var names legend
+	if !m.HideNames && len(m.Groups) > 0 {
+		var shortNames bool
+		names, shortNames = m.grouping().legend(c.Size().X)
+		short = short || shortNames
+	}
+	missing := len(m.Values) - len(finite(m.Values))
+	l = matrixLayout{Matrix: m, frame: m.frame(min(c.Size().X, c.Size().Y)), note: sentences(m.Note,
+		noteIf(missing > 0 && !m.HideMissing, fmt.Sprintf("Grey: no value (%d of %d cells)", missing, len(m.Values))),
+		noteIf(short, shortenedNote))}
 	aspect := c.Size().X / c.Size().Y
 	if ratio, square := m.square(); square {
 		inner := max(c.Size().Y-l.frame.bottom, 1)
@@ -295,61 +287,52 @@ func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 
 func (m Matrix) grouping() grouping { return grouping{m.Groups, m.GroupNames, m.GroupColors} }
 
-func (m Matrix) draw(c draw.Canvas) error {
-	m, _ = m.withShortLabels(c)
+func (m Matrix) draw(c draw.Canvas) (note string, err error) {
 	l, err := m.layout(c)
 	if err != nil {
-		return err
+		return "", err
 	}
 	c.DrawImage(l.area.Rectangle, m.image())
-	m.drawGroups(l.area, m.grouping())
-	m.drawLabels(l.area, l.frame)
+	m.drawGroups(l.area)
+	l.drawLabels()
 	if !m.HideBar {
 		m.drawBar(l.area)
 	}
 	l.legend(c)
-	return nil
+	return l.note, nil
 }
 
-// asMatrix returns p as a Matrix if p is one or points to one.
-func asMatrix(p Panel) (Matrix, bool) {
-	if m, ok := p.(*Matrix); ok {
-		return *m, true
+// evenMatrices gives matrices with the same axes, in cells of the same width, the width of the narrowest.
+// Readers can then compare them cell by cell although their colour bars differ in width.
+func evenMatrices(panels []placed) {
+	type shape struct {
+		axes string
+		room int // width of the cell in hundredths of a point
 	}
-	m, ok := p.(Matrix)
-	return m, ok
-}
-
-// hasSameAxes reports whether two matrices have the same rows and columns.
-func (m Matrix) hasSameAxes(o Matrix) bool {
-	return m.Rows == o.Rows && m.Columns == o.Columns && slices.Equal(m.RowLabels, o.RowLabels) &&
-		slices.Equal(m.ColumnLabels, o.ColumnLabels)
-}
-
-// evenMatrices gives matrices with the same axes the width of the narrowest, so that readers can compare
-// them cell by cell although their colour bars differ in width. The page's cells must have the same
-// width.
-func evenMatrices(panels []Panel, bodies []draw.Canvas) {
-	widths := make([]vg.Length, len(panels))
-	for i, p := range panels {
-		if m, ok := asMatrix(p); ok {
-			if l, err := m.layout(bodies[i]); err == nil {
-				widths[i] = l.area.Size().X
+	narrowest := map[shape]vg.Length{}
+	shapes := make([]shape, len(panels))
+	for _, evened := range []bool{false, true} {
+		for i, p := range panels {
+			m, ok := p.Panel.(Matrix)
+			if pointer, isPointer := p.Panel.(*Matrix); isPointer {
+				m, ok = *pointer, true
 			}
-		}
-	}
-	for i := range panels {
-		m, _ := asMatrix(panels[i])
-		for k := range panels {
-			const slack = 0.01
-			same := math.Abs(float64(bodies[i].Size().X-bodies[k].Size().X)) < slack
-			if o, _ := asMatrix(panels[k]); widths[i] > 0 && widths[k] > 0 && same && m.hasSameAxes(o) &&
-				(m.maxWidth == 0 || widths[k] < m.maxWidth) {
-				m.maxWidth = widths[k]
+			if !ok {
+				continue
 			}
-		}
-		if m.maxWidth > 0 {
-			panels[i] = m
+			if evened {
+				m.maxWidth = narrowest[shapes[i]]
+				panels[i].Panel = m
+				continue
+			}
+			shapes[i] = shape{fmt.Sprintf("%d %d %q %q", m.Rows, m.Columns, m.RowLabels, m.ColumnLabels),
+				int(math.Round(100 * float64(p.body.Size().X)))}
+			if l, err := m.layout(draw.Canvas{Canvas: newMeasure(), Rectangle: p.body}); err == nil {
+				width := l.area.Size().X
+				if least, seen := narrowest[shapes[i]]; !seen || width < least {
+					narrowest[shapes[i]] = width
+				}
+			}
 		}
 	}
 }
@@ -399,7 +382,8 @@ func (m Matrix) image() image.Image {
 }
 
 // drawGroups draws bars in the groups' colours to the left of the cells and below them.
-func (m Matrix) drawGroups(area draw.Canvas, g grouping) {
+func (m Matrix) drawGroups(area draw.Canvas) {
+	g := m.grouping()
 	colors := g.colors()
 	size := area.Size()
 	for _, run := range g.runs() {
@@ -417,40 +401,37 @@ func (m Matrix) drawGroups(area draw.Canvas, g grouping) {
 }
 
 // drawLabels writes the labels of rows, columns and both axes.
-func (m Matrix) drawLabels(area draw.Canvas, f frame) {
+func (l matrixLayout) drawLabels() {
 	small, label := newWriter(sans(smallSize), ink), newWriter(sans(labelSize), ink)
+	area, f, size := l.area, l.frame, l.area.Size()
 	left, below := area.Min.X-2, area.Min.Y-2
-	if len(m.Groups) > 0 {
+	if len(l.Groups) > 0 {
 		left -= groupBar + groupGap
-		if m.Rows == m.Columns {
+		if l.Rows == l.Columns {
 			below -= groupBar + groupGap
 		}
 	}
-	size := area.Size()
-	every := stepOfLabels(m.RowLabels, size.Y, 1.1*smallSize)
-	for i := 0; i < len(m.RowLabels); i += every {
-		y := area.Max.Y - size.Y*(vg.Length(i)+0.5)/vg.Length(m.Rows)
-		small.left(area, left-small.width(m.RowLabels[i]), y, m.RowLabels[i])
+	every := stepOfLabels(l.RowLabels, size.Y, 1.1*smallSize)
+	for i := 0; i < len(l.RowLabels); i += every {
+		y := area.Max.Y - size.Y*(vg.Length(i)+0.5)/vg.Length(l.Rows)
+		small.left(area, left-small.width(l.RowLabels[i]), y, l.RowLabels[i])
 	}
 	need := vg.Length(1.1 * smallSize)
 	if !f.turned {
-		need = 0
-		for _, s := range m.ColumnLabels {
-			need = max(need, small.width(s)+3)
-		}
+		need = widest(small, l.ColumnLabels) + 3
 	}
-	every = stepOfLabels(m.ColumnLabels, size.X, need)
-	for j := 0; j < len(m.ColumnLabels); j += every {
-		x := area.Min.X + size.X*(vg.Length(j)+0.5)/vg.Length(m.Columns)
+	every = stepOfLabels(l.ColumnLabels, size.X, need)
+	for j := 0; j < len(l.ColumnLabels); j += every {
+		x := area.Min.X + size.X*(vg.Length(j)+0.5)/vg.Length(l.Columns)
 		if f.turned {
-			small.up(area, x, below-small.width(m.ColumnLabels[j]), m.ColumnLabels[j])
+			small.up(area, x, below-small.width(l.ColumnLabels[j]), l.ColumnLabels[j])
 		} else {
-			small.centred(area, x, below-smallSize/2-0.5, m.ColumnLabels[j])
+			small.centred(area, x, below-smallSize/2-0.5, l.ColumnLabels[j])
 		}
 	}
-	label.centred(area, area.Min.X+size.X/2, below-f.columns-labelSize*leading/2, m.XLabel)
-	label.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-label.width(m.YLabel)/2,
-		m.YLabel)
+	label.centred(area, area.Min.X+size.X/2, below-f.columns-labelSize*leading/2, l.XLabel)
+	label.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-label.width(l.YLabel)/2,
+		l.YLabel)
 }
 
 // stepOfLabels is labelStep for labels that may be empty. Empty labels need no room.

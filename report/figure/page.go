@@ -36,6 +36,7 @@ const (
 	columnGap vg.Length = 14
 	noteGap   vg.Length = 5                     // above a panel's note
 	headLead  vg.Length = titleSize*leading + 3 // height of a panel's letter and title
+	noteLead  vg.Length = smallSize * leading   // height of a line of a note
 )
 
 // Compose returns a figure of panels on a page. If there are several panels, each has a letter
@@ -50,14 +51,14 @@ func Compose(p Page) (*Figure, error) {
 		return nil, fmt.Errorf("figure: %w", err)
 	}
 	width := vg.Length(p.Width) * vg.Inch
-	height := p.height(width)
-	c := draw.NewCanvas(newMeasure(), width, height)
-	if err := p.paint(c); err != nil {
+	f := &Figure{width: width, height: p.height(width)}
+	c := draw.NewCanvas(newMeasure(), f.width, f.height)
+	all := p.layout(c)
+	if err := p.paint(c, all); err != nil {
 		return nil, fmt.Errorf("figure: %w", err)
 	}
-	return &Figure{width: width, height: height, draw: func(c draw.Canvas) {
-		_ = p.paint(c) // succeeded on the measure above
-	}}, nil
+	f.draw = func(c draw.Canvas) { _ = p.paint(c, all) } // succeeded on the measure above
+	return f, nil
 }
 
 func (p Page) check() error {
@@ -66,9 +67,6 @@ func (p Page) check() error {
 	}
 	if len(p.Rows) == 0 {
 		return errors.New("the page has no rows: give it at least one")
-	}
-	if err := checkTexts(append([]string{p.Title, p.Note}, p.GroupNames...)...); err != nil {
-		return err
 	}
 	k := 0
 	for i, r := range p.Rows {
@@ -79,25 +77,23 @@ func (p Page) check() error {
 			return fmt.Errorf("row %d has no cells: give it at least one or leave it out", i+1)
 		}
 		for _, cell := range r.Cells {
-			name := Letter(k)
+			if err := cell.check(); err != nil {
+				return fmt.Errorf("panel %s: %w", Letter(k), err)
+			}
 			k++
-			if v := reflect.ValueOf(cell.Panel); !v.IsValid() ||
-				v.Kind() == reflect.Pointer && v.IsNil() {
-				return fmt.Errorf("panel %s is nil: leave its cell out", name)
-			}
-			if !(cell.Weight == 0 || cell.Weight >= 0.01 && cell.Weight <= 1000) {
-				return fmt.Errorf("panel %s has weight %g: want 0.01 to 1000, or 0 for 1", name,
-					cell.Weight)
-			}
-			if err := checkText(cell.Panel.heading()); err != nil {
-				return fmt.Errorf("panel %s: %w", name, err)
-			}
-			if err := cell.Panel.check(); err != nil {
-				return fmt.Errorf("panel %s: %w", name, err)
-			}
 		}
 	}
 	return nil
+}
+
+func (c Cell) check() error {
+	if v := reflect.ValueOf(c.Panel); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return errors.New("it is nil: leave its cell out")
+	}
+	if !(c.Weight == 0 || c.Weight >= 0.01 && c.Weight <= 1000) {
+		return fmt.Errorf("weight %g: want 0.01 to 1000, or 0 for 1", c.Weight)
+	}
+	return c.Panel.check()
 }
 
 // Letter returns the letter of the k-th panel, from 0: A to Z, AA, AB ...
@@ -106,13 +102,6 @@ func Letter(k int) string {
 		return string(rune('A' + k))
 	}
 	return Letter(k/26-1) + string(rune('A'+k%26))
-}
-
-func (p Page) panels() (n int) {
-	for _, r := range p.Rows {
-		n += len(r.Cells)
-	}
-	return n
 }
 
 // height returns the height of the page.
@@ -136,137 +125,105 @@ func noteHeight(note string, width vg.Length) vg.Length {
 	if note == "" {
 		return 0
 	}
-	lines := newWriter(sans(smallSize), noteColor).wrap(note, width)
-	return vg.Length(len(lines))*smallSize*leading + 2*margin
+	return vg.Length(len(noteLines(note, width)))*noteLead + 2*margin
 }
 
 // legend returns the legend of the page. It has at most six rows.
 func (p Page) legend(width vg.Length) legend {
 	const maxRows = 6
-	if len(p.GroupNames) == 0 {
-		return nil
+	every := make([]int, len(p.GroupNames))
+	for i := range every {
+		every[i] = i
 	}
-	names, _ := grouping{of: allOf(len(p.GroupNames)), names: p.GroupNames}.legend(width)
+	names, _ := grouping{of: every, names: p.GroupNames}.legend(width)
 	for len(names.rows(width)) > maxRows {
 		names = names.withoutLast()
 	}
 	return names
 }
 
-// allOf returns 0 to n-1.
-func allOf(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
+// placed is a panel with its place on the page.
+type placed struct {
+	Panel
+	letter      string // "" if it stands alone
+	head        bool   // the panels of its row have letters or titles
+	note        string
+	whole, body vg.Rectangle // the cell, and what letter, title and note leave of it
 }
 
-// paint draws the page. If c draws on a measure, it returns an error for text that does not fit.
-func (p Page) paint(c draw.Canvas) error {
-	paintBackground(c)
+// layout places the panels of the page.
+func (p Page) layout(c draw.Canvas) (all []placed) {
 	inner := inset(c)
-	m, _ := c.Canvas.(*measure)
 	if p.Title != "" {
-		newWriter(bold(sans(titleSize)), ink).left(inner, inner.Min.X,
-			inner.Max.Y-titleSize*leading/2, p.Title)
-		inner = draw.Crop(inner, 0, 0, 0, -titleSize*leading-margin)
+		inner.Max.Y -= titleSize*leading + margin
 	}
-	drawNote(inner, p.Note)
-	names, width := p.legend(inner.Size().X), inner.Size().X
-	names.drawRows(inner, inner.Min.X,
-		inner.Min.Y+noteHeight(p.Note, width)+names.height(width), width)
-	if m != nil {
-		if err := m.check(0, c.Rectangle); err != nil {
-			return fmt.Errorf("title or note of the page: %w", err)
-		}
-	}
-	k, top := 0, inner.Max.Y
+	panels := 0
 	for _, r := range p.Rows {
-		bottom := top - vg.Length(r.Height)*vg.Inch
-		row := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: inner.Min.X, Y: bottom}, Max: vg.Point{X: inner.Max.X, Y: top}}}
-		if err := p.paintRow(row, r, k); err != nil {
-			return err
-		}
-		k += len(r.Cells)
-		top = bottom - rowGap
+		panels += len(r.Cells)
 	}
-	return nil
+	for _, r := range p.Rows {
+		row := inner.Rectangle
+		row.Min.Y = row.Max.Y - vg.Length(r.Height)*vg.Inch
+		cells := r.split(row)
+		head := panels > 1
+		for i := range cells {
+			if panels > 1 {
+				cells[i].letter = Letter(len(all) + i)
+			}
+			head = head || cells[i].heading() != ""
+		}
+		arrange(cells, head)
+		all = append(all, cells...)
+		inner.Max.Y = row.Min.Y - rowGap
+	}
+	return all
 }
 
-// paintRow draws the cells of a row, whose first panel is the k-th of the page. Titles and notes have
-// the same height in all cells, so that axes align.
-func (p Page) paintRow(c draw.Canvas, r Row, k int) error {
-	cells := r.split(c)
-	head := p.panels() > 1
+// split divides the width of a row by the weights of its cells.
+func (r Row) split(row vg.Rectangle) (cells []placed) {
+	weight := func(c Cell) float64 {
+		if c.Weight == 0 {
+			return 1
+		}
+		return c.Weight
+	}
+	sum := 0.0
 	for _, cell := range r.Cells {
-		head = head || cell.Panel.heading() != ""
+		sum += weight(cell)
 	}
-	panels, notes, bodies := r.arrange(cells, head)
-	m, _ := c.Canvas.(*measure)
-	for i, whole := range cells {
-		from := 0
-		if m != nil {
-			from = len(m.texts)
-		}
-		if head {
-			drawHead(whole, p.letter(k+i), panels[i].heading())
-		}
-		err := checkSpace(bodies[i])
-		if err == nil {
-			err = panels[i].draw(bodies[i])
-		}
-		if lines := len(noteLines(whole, notes[i])); lines > 0 {
-			foot := bodies[i].Min.Y - whole.Min.Y
-			drawNote(draw.Crop(whole, 0, 0, foot-noteGap-vg.Length(lines)*smallSize*leading, 0),
-				notes[i])
-		}
-		if err == nil && m != nil {
-			err = m.check(from, whole.Rectangle)
-		}
-		if err != nil {
-			return fmt.Errorf("panel %s: %w", Letter(k+i), err)
-		}
+	free := row.Size().X - columnGap*vg.Length(len(r.Cells)-1)
+	for _, cell := range r.Cells {
+		whole := row
+		whole.Max.X = row.Min.X + free*vg.Length(weight(cell)/sum)
+		cells = append(cells, placed{Panel: cell.Panel, whole: whole})
+		row.Min.X = whole.Max.X + columnGap
 	}
-	return nil
+	return cells
 }
 
-// arrange returns the panels of the row, their notes and their areas. Matrices with the same axes get
-// equal widths.
-func (r Row) arrange(cells []draw.Canvas, head bool) (panels []Panel, notes []string,
-	bodies []draw.Canvas) {
+// arrange finds the notes of the panels of a row, and the areas that are left for them. Titles and notes
+// have the same height in all cells, so that axes align.
+func arrange(cells []placed, head bool) {
 	top := vg.Length(0)
 	if head {
 		top = headLead
 	}
-	for _, cell := range r.Cells {
-		panels = append(panels, cell.Panel)
-	}
-	notes, bodies = make([]string, len(cells)), make([]draw.Canvas, len(cells))
 	// notes can grow as panels shrink, so repeat until they fit
-	for foot, need := vg.Length(-1), vg.Length(0); need > foot; need = notesHeight(cells, notes) {
-		foot = need
-		for i, cell := range cells {
-			bodies[i] = draw.Crop(cell, 0, 0, foot, -top)
-			if checkSpace(bodies[i]) == nil {
-				c := draw.Canvas{Canvas: newMeasure(), Rectangle: bodies[i].Rectangle}
-				notes[i] = panels[i].note(c)
+	for foot, need := vg.Length(-1), vg.Length(0); need > foot; {
+		foot, need = need, 0
+		for i := range cells {
+			p := &cells[i]
+			p.head, p.body = head, p.whole
+			p.body.Min.Y, p.body.Max.Y = p.whole.Min.Y+foot, p.whole.Max.Y-top
+			if c := (draw.Canvas{Canvas: newMeasure(), Rectangle: p.body}); checkSpace(c) == nil {
+				p.note, _ = p.draw(c) // paint returns the error
+			}
+			if lines := len(noteLines(p.note, p.whole.Size().X)); lines > 0 {
+				need = max(need, vg.Length(lines)*noteLead+noteGap)
 			}
 		}
 	}
-	evenMatrices(panels, bodies)
-	return panels, notes, bodies
-}
-
-// notesHeight returns the height of the notes below the panels.
-func notesHeight(cells []draw.Canvas, notes []string) (foot vg.Length) {
-	for i, note := range notes {
-		if lines := len(noteLines(cells[i], note)); lines > 0 {
-			foot = max(foot, vg.Length(lines)*smallSize*leading+noteGap)
-		}
-	}
-	return foot
+	evenMatrices(cells)
 }
 
 // checkSpace returns an error for an area that is too small for any panel.
@@ -278,44 +235,55 @@ func checkSpace(c draw.Canvas) error {
 	return nil
 }
 
-// letter returns the letter of the k-th panel, or "" on a page with one panel.
-func (p Page) letter(k int) string {
-	if p.panels() == 1 {
-		return ""
+// paint draws the page. If c draws on a measure, it returns an error for text that does not fit.
+func (p Page) paint(c draw.Canvas, panels []placed) error {
+	paintBackground(c)
+	inner := inset(c)
+	texts, _ := c.Canvas.(*measure)
+	if p.Title != "" {
+		newWriter(bold(sans(titleSize)), ink).left(inner, inner.Min.X,
+			inner.Max.Y-titleSize*leading/2, p.Title)
 	}
-	return Letter(k)
-}
-
-// drawHead writes a panel's letter and title along its upper edge.
-func drawHead(c draw.Canvas, letter, title string) {
-	y := c.Max.Y - titleSize*leading/2
-	w := newWriter(bold(sans(titleSize)), black)
-	w.left(c, c.Min.X, y, letter)
-	x := c.Min.X
-	if letter != "" {
-		x += w.width(letter) + 6
+	drawNote(inner, p.Note)
+	width := inner.Size().X
+	names := p.legend(width)
+	names.drawRows(inner, inner.Min.X, inner.Min.Y+noteHeight(p.Note, width)+names.height(width), width)
+	if err := texts.take(c.Rectangle); err != nil {
+		return fmt.Errorf("title or note of the page: %w", err)
 	}
-	newWriter(bold(sans(labelSize)), ink).left(c, x, y, title)
-}
-
-// split divides a row's width by the weights.
-func (r Row) split(c draw.Canvas) []draw.Canvas {
-	weights, sum := make([]float64, len(r.Cells)), 0.0
-	for i, cell := range r.Cells {
-		if weights[i] = cell.Weight; weights[i] == 0 {
-			weights[i] = 1
+	for k, panel := range panels {
+		err := panel.paint(c)
+		if err == nil {
+			err = texts.take(panel.whole)
 		}
-		sum += weights[i]
+		if err != nil {
+			return fmt.Errorf("panel %s: %w", Letter(k), err)
+		}
 	}
-	free := c.Size().X - columnGap*vg.Length(len(r.Cells)-1)
-	var cells []draw.Canvas
-	x := c.Min.X
-	for _, weight := range weights {
-		width := free * vg.Length(weight/sum)
-		cell := c
-		cell.Min.X, cell.Max.X = x, x+width
-		cells = append(cells, cell)
-		x += width + columnGap
+	return nil
+}
+
+// paint draws the panel with its letter, title and note.
+func (p placed) paint(c draw.Canvas) error {
+	if p.head {
+		y := p.whole.Max.Y - titleSize*leading/2
+		w := newWriter(bold(sans(titleSize)), black)
+		w.left(c, p.whole.Min.X, y, p.letter)
+		x := p.whole.Min.X
+		if p.letter != "" {
+			x += w.width(p.letter) + 6
+		}
+		newWriter(bold(sans(labelSize)), ink).left(c, x, y, p.heading())
 	}
-	return cells
+	c.Rectangle = p.body
+	err := checkSpace(c)
+	if err == nil {
+		_, err = p.draw(c)
+	}
+	if lines := len(noteLines(p.note, p.whole.Size().X)); lines > 0 {
+		c.Rectangle = p.whole
+		c.Min.Y = p.body.Min.Y - noteGap - vg.Length(lines)*noteLead
+		drawNote(c, p.note)
+	}
+	return err
 }

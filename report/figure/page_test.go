@@ -133,14 +133,14 @@ func TestPageErrors(t *testing.T) {
 		"row 1 is 0 in high": {Width: 3, Rows: []Row{{Cells: []Cell{puzzle}}}},
 		"row 1 is NaN":       {Width: 3, Rows: []Row{{Height: nan, Cells: []Cell{puzzle}}}},
 		"row 2 has no cells": {Width: 3, Rows: append(rows(puzzle), Row{Height: 1})},
-		"panel A is nil":     {Width: 3, Rows: rows(Cell{})},
-		"panel B is nil":     {Width: 3, Rows: rows(puzzle, Cell{Panel: typed})},
-		"panel B has weight -1": {Width: 3,
+		"panel A: it is nil": {Width: 3, Rows: rows(Cell{})},
+		"panel B: it is nil": {Width: 3, Rows: rows(puzzle, Cell{Panel: typed})},
+		"panel B: weight -1": {Width: 3,
 			Rows: rows(puzzle, Cell{Panel: examplePuzzle, Weight: -1})},
-		"panel A has weight NaN": {Width: 3, Rows: rows(Cell{Panel: examplePuzzle, Weight: nan})},
-		"title or note":          {Width: 3, Title: long, Rows: rows(puzzle)},
-		"control character":      {Width: 3, Note: "a\nb", Rows: rows(puzzle)},
-		"out of its panel":       {Width: 3, Rows: rows(Cell{Panel: Puzzle{Title: long}})},
+		"panel A: weight NaN": {Width: 3, Rows: rows(Cell{Panel: examplePuzzle, Weight: nan})},
+		"title or note":       {Width: 3, Title: long, Rows: rows(puzzle)},
+		"control character":   {Width: 3, Title: "a\nb", Rows: rows(puzzle)},
+		"out of its panel":    {Width: 3, Rows: rows(Cell{Panel: Puzzle{Title: long}})},
 		"are left for the panel": {Width: 3,
 			Rows: []Row{{Height: 0.3, Cells: []Cell{{Panel: schemeBars()}}}}},
 		"panel C: only": {Width: 3,
@@ -221,6 +221,10 @@ func TestPanelErrors(t *testing.T) {
 		{"answer is 5", Puzzle{Answer: 5}},
 		{"no tokens", Strip{}},
 		{"legend leaves too little", Strip{Groups: upTo(1000), GroupNames: numbered(1000)}},
+		{"names and groups", Traces{Names: []string{"a"}}},
+		{"no series of at least two frames", Traces{Names: []string{"a"}, Groups: []int{0}, Values: []float32{1}}},
+		{"in group -1", Traces{Names: []string{"a"}, Groups: []int{-1}, Values: []float32{1, 2}}},
+		{"not finite", Traces{Names: []string{"a"}, Groups: []int{0}, Values: []float32{1, float32(inf)}}},
 		{"no boxes", Schematic{}},
 		{"box 1 has no text", Schematic{Boxes: []SchematicBox{{Text: "a"}, {Text: "\n"}}}},
 		{"in too wide for their panel",
@@ -395,7 +399,7 @@ func TestMeasure(t *testing.T) {
 	} {
 		m := newMeasure()
 		c.draw(draw.NewCanvas(m, 100, 100))
-		if err := m.check(0, page); (err == nil) != (c.want == "") ||
+		if err := m.take(page); (err == nil) != (c.want == "") ||
 			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}

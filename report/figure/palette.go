@@ -138,21 +138,6 @@ func lineStyles(labels []string) map[string]lineStyle {
 	return styles
 }
 
-// stylesOf returns a style for each label. colorOf maps labels to other labels whose styles they take.
-func stylesOf(labels []string, colorOf map[string]string) map[string]lineStyle {
-	owners := make([]string, len(labels))
-	for i, label := range labels {
-		if owners[i] = colorOf[label]; owners[i] == "" {
-			owners[i] = label
-		}
-	}
-	styles, owned := make(map[string]lineStyle, len(labels)), lineStyles(owners)
-	for i, label := range labels {
-		styles[label] = owned[owners[i]]
-	}
-	return styles
-}
-
 // slotsFor lists the styles that a label may have, the preferred one first.
 func slotsFor(label string) []lineStyle {
 	h := fnv.New32a()

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,12 +12,13 @@ import (
 )
 
 // Panel is a drawing that Compose puts on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle,
-// Strip or Schematic.
+// Strip, Schematic or Traces.
 type Panel interface {
-	check() error              // returns an error for numbers and texts that cannot be drawn at any size
-	heading() string           // returns the title
-	note(c draw.Canvas) string // explains the marks and states what is left out in c
-	draw(c draw.Canvas) error  // draws the panel, or returns an error for marks that do not fit in c
+	heading() string // returns the title
+	check() error    // returns an error for numbers that cannot be drawn at any size
+	// draw draws the panel in c. It returns the note below the panel, which explains the marks and
+	// states what is left out, or an error for marks that do not fit. It is called several times.
+	draw(c draw.Canvas) (note string, err error)
 }
 
 // Reference is a level to compare data with, such as chance, drawn as a dashed grey line.
@@ -27,16 +29,6 @@ type Reference struct {
 
 // largest is the largest magnitude that can be drawn. The arithmetic of ticks would overflow beyond it.
 const largest = 1e100
-
-// checkTexts returns an error for the first text that checkText refuses.
-func checkTexts(texts ...string) error {
-	for _, s := range texts {
-		if err := checkText(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // checkNumber returns an error for a number that cannot be drawn, such as NaN.
 func checkNumber(what string, v float64) error {
@@ -61,20 +53,68 @@ func checkValues(what string, values []float64) (present int, err error) {
 	return present, nil
 }
 
-// checkReferences returns an error for the first reference that cannot be drawn.
-func checkReferences(references []Reference) error {
-	for _, r := range references {
-		if r.Label == "" {
-			return fmt.Errorf("a reference line at %g has no label: name it", r.Y)
+// labels returns the label of the i-th mark of a panel, and the label whose colour it takes, if not its
+// own: "learn σ=0.2" for the label "0.2".
+type labels func(i int) (label, colorOf string)
+
+// check returns an error unless n marks, called by a noun, have distinct labels.
+func (l labels) check(noun string, n int) error {
+	if n == 0 {
+		return fmt.Errorf("no %ss: give at least one", noun)
+	}
+	seen := map[string]bool{}
+	for i := range n {
+		label, _ := l(i)
+		if label == "" {
+			return fmt.Errorf("a %s has no label: name it", noun)
 		}
-		if err := checkText(r.Label); err != nil {
-			return err
+		if seen[label] {
+			return fmt.Errorf("two %ss are labelled %q: join them or rename one", noun, label)
 		}
-		if err := checkNumber(fmt.Sprintf("reference %q", r.Label), r.Y); err != nil {
-			return err
-		}
+		seen[label] = true
 	}
 	return nil
+}
+
+// styles returns the styles of n marks. A mark without any label is blue.
+func (l labels) styles(n int) []lineStyle {
+	owners := make([]string, n)
+	for i := range owners {
+		label, colorOf := l(i)
+		owners[i] = cmp.Or(colorOf, label)
+	}
+	byOwner := lineStyles(owners)
+	byOwner[""] = lineStyle{color: blue}
+	styles := make([]lineStyle, n)
+	for i, owner := range owners {
+		styles[i] = byOwner[owner]
+	}
+	return styles
+}
+
+// tally counts the members of marks and their missing values.
+type tally struct {
+	lo, hi         int // smallest and largest number of members
+	missing, total int
+}
+
+// add counts a mark with n members. A mark without members is a gap.
+func (t *tally) add(n, missing, total int) {
+	t.missing, t.total = t.missing+missing, t.total+total
+	if n > 0 {
+		t.hi = max(t.hi, n)
+		if t.lo == 0 || n < t.lo {
+			t.lo = n
+		}
+	}
+}
+
+// note joins the parts of a note to a sentence, which ends with the number of missing values.
+func (t tally) note(parts ...string) string {
+	if t.missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d values missing", t.missing, t.total))
+	}
+	return sentences(strings.Join(parts, "; "))
 }
 
 // finite returns the values that are not NaN.
@@ -86,14 +126,6 @@ func finite(values []float64) []float64 {
 		}
 	}
 	return out
-}
-
-// missingNote returns a note with the number of missing values, or nothing if none is missing.
-func missingNote(missing, total int) []string {
-	if missing == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d of %d values missing", missing, total)}
 }
 
 // sentences joins the non-empty parts of a note and ends each with a full stop.
@@ -111,6 +143,14 @@ func sentences(parts ...string) string {
 	return strings.Join(all, " ")
 }
 
+// noteIf returns a part of a note if it applies.
+func noteIf(applies bool, note string) string {
+	if applies {
+		return note
+	}
+	return ""
+}
+
 // jitter returns the i-th point of a low-discrepancy sequence in -0.5 to 0.5: the fractional parts of
 // multiples of the golden ratio.
 func jitter(i int) float64 {
@@ -124,6 +164,28 @@ type plotterFunc func(c draw.Canvas, p *plot.Plot)
 // Plot implements plot.Plotter.
 func (f plotterFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
+// checkReferences returns an error for the first reference that cannot be drawn.
+func checkReferences(references []Reference) error {
+	for _, r := range references {
+		if r.Label == "" {
+			return fmt.Errorf("a reference line at %g has no label: name it", r.Y)
+		}
+		if err := checkNumber(fmt.Sprintf("reference %q", r.Label), r.Y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// levels returns where the references lie.
+func levels(references []Reference) []float64 {
+	var all []float64
+	for _, r := range references {
+		all = append(all, r.Y)
+	}
+	return all
+}
+
 // insertReferences inserts the labels of references into labels, which are sorted from top to bottom.
 func insertReferences(labels []endLabel, references []Reference, y axis) []endLabel {
 	for _, r := range references {
@@ -132,8 +194,7 @@ func insertReferences(labels []endLabel, references []Reference, y axis) []endLa
 		for below < len(labels) && labels[below].y >= at {
 			below++
 		}
-		label := endLabel{text: r.Label, x: 1, y: at, color: grey}
-		labels = slices.Insert(labels, below, label)
+		labels = slices.Insert(labels, below, endLabel{text: r.Label, x: 1, y: at, color: grey})
 	}
 	return labels
 }

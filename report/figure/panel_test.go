@@ -27,7 +27,7 @@ func TestNiceTicks(t *testing.T) {
 		{0, 4e-6, 5, "0 1×10^−6 2×10^−6 3×10^−6 4×10^−6"},
 		{1e6, 1e6 + 4, 5, "1000000 1000001 1000002 1000003 1000004"},
 	} {
-		if got := labels(niceTicks(c.lo, c.hi, 0, c.count)); got != c.want {
+		if got := labelsOf(niceTicks(c.lo, c.hi, 0, c.count)); got != c.want {
 			t.Errorf("%g to %g: %s, want %s", c.lo, c.hi, got, c.want)
 		}
 	}
@@ -70,18 +70,9 @@ func TestWholeTicks(t *testing.T) {
 		series := LineSeries{Label: "a", X: c.x, Values: [][]float64{make([]float64, len(c.x))}}
 		l := Lines{LogX: c.log, Series: []LineSeries{series}}
 		x, _ := l.axes(l.art())
-		got := strings.Join(strings.Fields(labels(x.ticks(7))), " ")
+		got := strings.Join(strings.Fields(labelsOf(x.ticks(7))), " ")
 		if got != c.want {
 			t.Errorf("ticks %s for x of %v, want %s", got, c.x, c.want)
-		}
-	}
-}
-
-func TestDigits(t *testing.T) {
-	for v, want := range map[float64]string{0.123: "0.12", 99.9: "100", 9.9999e-6: "1.0×10^−5",
-		12345678: "1.2×10^7", 0: "0", -0.5: "−0.50"} {
-		if got := digits(v, 2); got != want {
-			t.Errorf("%g with two digits: %s, want %s", v, got, want)
 		}
 	}
 }
@@ -156,6 +147,16 @@ func TestQuartiles(t *testing.T) {
 	}
 }
 
+// noteOf returns the note of a panel in a canvas.
+func noteOf(t *testing.T, p Panel, c draw.Canvas) string {
+	t.Helper()
+	note, err := p.draw(c)
+	if err != nil {
+		t.Error(err)
+	}
+	return note
+}
+
 func TestPanelNotes(t *testing.T) {
 	group := func(label string, n int) Group {
 		return Group{Label: label,
@@ -200,7 +201,7 @@ func TestPanelNotes(t *testing.T) {
 		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1},
 			Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
 	} {
-		if got := c.p.note(draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
+		if got := noteOf(t, c.p, draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
 			t.Errorf("%T: note %q, want %q", c.p, got, c.want)
 		}
 	}
@@ -246,7 +247,7 @@ func TestCategoryLabels(t *testing.T) {
 		m := newMeasure()
 		canvas := draw.NewCanvas(m, c.width, 20)
 		l.draw(canvas)
-		if err := m.check(0, vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height},
+		if err := m.take(vg.Rectangle{Min: vg.Point{X: -30, Y: -l.height},
 			Max: vg.Point{X: c.width, Y: 0}}); err != nil {
 			t.Errorf("%d labels like %q: %v", len(c.all), c.all[0].text, err)
 		}

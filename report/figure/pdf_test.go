@@ -23,12 +23,8 @@ import (
 func document(t *testing.T, c *pdfCanvas) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	n, err := c.WriteTo(&b)
-	if err != nil {
+	if err := c.write(&b); err != nil {
 		t.Fatal(err)
-	}
-	if n != int64(b.Len()) {
-		t.Errorf("WriteTo says %d bytes and wrote %d", n, b.Len())
 	}
 	return b.Bytes()
 }
@@ -268,55 +264,6 @@ func TestDate(t *testing.T) {
 	for _, want := range []string{"/CreationDate (D:20000101000000)", "/ModDate (D:20000101000000)"} {
 		if !bytes.Contains(pdf, []byte(want)) {
 			t.Errorf("the PDF lacks %s", want)
-		}
-	}
-}
-
-func TestWriteToTwice(t *testing.T) {
-	c := newPDF(120, 90)
-	shapes(c)
-	if a, b := document(t, c), document(t, c); !bytes.Equal(a, b) {
-		t.Error("the second WriteTo writes something else")
-	}
-}
-
-func TestErrors(t *testing.T) {
-	nan := vg.Length(math.NaN())
-	for name, c := range map[string]struct {
-		draw func(*pdfCanvas)
-		want string
-	}{
-		"NaN in a line": {func(c *pdfCanvas) {
-			c.Stroke(vg.Path{{Type: vg.MoveComp},
-				{Type: vg.LineComp, Pos: vg.Point{X: nan}}})
-		}, "(NaN, 0)"},
-		"infinite fill": {func(c *pdfCanvas) {
-			c.Fill(
-				vg.Path{{Type: vg.MoveComp, Pos: vg.Point{Y: vg.Length(math.Inf(1))}}})
-		}, "+Inf"},
-		"NaN in an arc": {func(c *pdfCanvas) {
-			c.Stroke(
-				vg.Path{{Type: vg.ArcComp, Radius: nan, Angle: 1}})
-		}, "NaN"},
-		"unknown part": {func(c *pdfCanvas) { c.Fill(vg.Path{{Type: 42}}) }, "type 42"},
-		"curve without": {func(c *pdfCanvas) { c.Stroke(vg.Path{{Type: vg.CurveComp}}) },
-			"0 control points"},
-		"Pop too many":    {func(c *pdfCanvas) { c.Push(); c.Pop(); c.Pop() }, "Pop without a Push"},
-		"font not loaded": {func(c *pdfCanvas) { c.FillString(unloaded, vg.Point{}, "x") }, "Comic"},
-	} {
-		canvas := newPDF(20, 20)
-		c.draw(canvas)
-		canvas.FillString(face("Sans", 8), vg.Point{}, "still no panic")
-		var b bytes.Buffer
-		if _, err := canvas.WriteTo(&b); err == nil || !strings.Contains(err.Error(), c.want) ||
-			b.Len() > 0 {
-			t.Errorf("%s: error %v and %d bytes, want an error with %q and none", name, err,
-				b.Len(), c.want)
-		}
-	}
-	for _, size := range [][2]vg.Length{{0, 10}, {10, -1}, {nan, 10}} {
-		if _, err := newPDF(size[0], size[1]).WriteTo(io.Discard); err == nil {
-			t.Errorf("a page of %v x %v made no error", size[0], size[1])
 		}
 	}
 }

@@ -21,8 +21,6 @@ func face(variant font.Variant, size vg.Length) font.Face {
 		Variant: variant}, size)
 }
 
-var unloaded = font.Face{Font: font.Font{Typeface: "Comic", Size: 8}}
-
 // lines are strings that figures need and that gonum's vgpdf garbles.
 var lines = []string{
 	"learn σ = 0.2, α ≠ β, Δ, μ, π",
@@ -104,10 +102,7 @@ func TestTextIsAsWideAsMeasured(t *testing.T) {
 func TestKernedRuns(t *testing.T) {
 	f := face("Sans", 10)
 	for _, s := range []string{"Validation", "AVATAR", "plain", "To be", ""} {
-		runs, err := kernedRuns(f, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := kernedRuns(f, s)
 		var joined string
 		for _, r := range runs {
 			joined += r.text
@@ -118,7 +113,7 @@ func TestKernedRuns(t *testing.T) {
 			t.Errorf("%q: runs %v end at %v, want %v", s, runs, end, f.Width(s))
 		}
 	}
-	if runs, _ := kernedRuns(f, "AV"); len(runs) != 2 || runs[1].dx >= f.Width("A") {
+	if runs := kernedRuns(f, "AV"); len(runs) != 2 || runs[1].dx >= f.Width("A") {
 		t.Errorf("AV is set as %v: its second letter is not drawn nearer", runs)
 	}
 }

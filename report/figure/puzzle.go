@@ -43,16 +43,14 @@ func (p Puzzle) check() error {
 	return nil
 }
 
-func (p Puzzle) note(draw.Canvas) string { return "" }
-
-func (p Puzzle) draw(c draw.Canvas) error {
+func (p Puzzle) draw(c draw.Canvas) (note string, err error) {
 	foot := vg.Length(0)
 	if p.Answer != 0 {
 		foot = 14
 	}
 	side := min(c.Size().X, c.Size().Y-foot) - 1
 	if side < 40 {
-		return fmt.Errorf("%.1f in are too little for a puzzle: make the panel larger",
+		return "", fmt.Errorf("%.1f in are too little for a puzzle: make the panel larger",
 			float64(side/vg.Inch))
 	}
 	side = min(side, 1.6*vg.Inch)
@@ -75,8 +73,8 @@ func (p Puzzle) draw(c draw.Canvas) error {
 		c.StrokeLine2(line, x, y+at, x+side, y+at)
 	}
 	line.Width = 1
-	c.StrokeLines(line, []vg.Point{{X: x, Y: y}, {X: x + side, Y: y}, {X: x + side, Y: y + side},
-		{X: x, Y: y + side}, {X: x, Y: y}, {X: x + side, Y: y}})
+	frame := rectangle{x, y, x + side, y + side}.closed()
+	c.StrokeLines(line, append(frame, frame[1])) // joins the line at its start too
 	if p.Answer != 0 {
 		w := newWriter(sans(smallSize), ink)
 		const text = "answer:"
@@ -86,7 +84,7 @@ func (p Puzzle) draw(c draw.Canvas) error {
 		drawSymbol(c, p.Answer, vg.Point{X: left + w.width(text) + 4 + radius, Y: y - foot/2 - 1},
 			radius)
 	}
-	return nil
+	return "", nil
 }
 
 // drawSymbol draws one of the four symbols, which differ in shape and colour, within a circle of

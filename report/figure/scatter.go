@@ -32,16 +32,10 @@ const scatterRadius = 2.2
 func (s Scatter) heading() string { return s.Title }
 
 func (s Scatter) check() error {
-	if err := checkTexts(s.XLabel, s.YLabel, s.Annotation, s.ErrorNote); err != nil {
-		return err
-	}
 	if len(s.Points) == 0 {
 		return errors.New("no points: give at least one")
 	}
 	for i, p := range s.Points {
-		if err := checkTexts(p.Label, p.ColorOf); err != nil {
-			return err
-		}
 		for _, v := range []float64{p.X, p.Y, p.XErr, p.YErr} {
 			if err := checkNumber(fmt.Sprintf("a number of point %d (%q)", i, p.Label),
 				v); err != nil {
@@ -68,21 +62,7 @@ func (s Scatter) axes() (x, y axis) {
 	return rangeOf(s.XLabel, xs, pad, false), rangeOf(s.YLabel, ys, pad, false)
 }
 
-func (s Scatter) note(c draw.Canvas) string {
-	key, _ := s.paint(c) // draw returns the error
-	if s.ErrorNote == "" {
-		return sentences(key)
-	}
-	return sentences(key, "Error bars: "+s.ErrorNote)
-}
-
-func (s Scatter) draw(c draw.Canvas) error {
-	_, err := s.paint(c)
-	return err
-}
-
-// paint draws the panel and returns the key to numbered crowds of points.
-func (s Scatter) paint(c draw.Canvas) (key string, err error) {
+func (s Scatter) draw(c draw.Canvas) (note string, err error) {
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
 	small := newWriter(sans(smallSize), ink)
 	lines := small.wrap(s.Annotation, c.Size().X-30)
@@ -90,6 +70,7 @@ func (s Scatter) paint(c draw.Canvas) (key string, err error) {
 	x, y := s.axes()
 	p := newPlot()
 	y.set(&p.Y, yTicks(area.Size().Y-30))
+	key := ""
 	p.Add(plotterFunc(func(c draw.Canvas, p *plot.Plot) { key = s.drawPoints(c, p) }))
 	data, err := drawAxes(p, area, x)
 	if err != nil {
@@ -98,43 +79,21 @@ func (s Scatter) paint(c draw.Canvas) (key string, err error) {
 	for i, line := range lines {
 		small.left(c, data.Min.X, c.Max.Y-smallSize*leading*(vg.Length(i)+0.5), line)
 	}
-	return key, nil
+	return sentences(key, noteIf(s.ErrorNote != "", "Error bars: "+s.ErrorNote)), nil
 }
 
-func (s Scatter) colors() []color.NRGBA {
-	var labels []string
-	colorOf := map[string]string{}
-	for _, p := range s.Points {
-		if p.Label != "" || p.ColorOf != "" {
-			labels = append(labels, p.Label)
-			colorOf[p.Label] = p.ColorOf
-		}
-	}
-	styles := stylesOf(labels, colorOf)
-	var colors []color.NRGBA
-	for _, p := range s.Points {
-		style, ok := styles[p.Label]
-		if p.ColorOf != "" { // points with equal labels may differ in colour
-			style = lineStyles([]string{p.ColorOf})[p.ColorOf]
-		}
-		if !ok {
-			style.color = blue
-		}
-		colors = append(colors, style.color)
-	}
-	return colors
-}
+func (s Scatter) labels(i int) (label, colorOf string) { return s.Points[i].Label, s.Points[i].ColorOf }
 
 // drawPoints draws error bars, points and labels, and returns the key to numbered crowds.
 func (s Scatter) drawPoints(c draw.Canvas, p *plot.Plot) (key string) {
 	trX, trY := p.Transforms(&c)
-	colors := s.colors()
+	styles := labels(s.labels).styles(len(s.Points))
 	l := labeller{area: c.Rectangle, radius: scatterRadius}
 	for i, pt := range s.Points {
 		at := vg.Point{X: trX(pt.X), Y: trY(pt.Y)}
 		bar := func(from, to vg.Point) {
 			l.strokes = append(l.strokes, segment{from, to})
-			c.StrokeLine2(draw.LineStyle{Color: colors[i], Width: 0.7}, from.X, from.Y, to.X, to.Y)
+			c.StrokeLine2(draw.LineStyle{Color: styles[i].color, Width: 0.7}, from.X, from.Y, to.X, to.Y)
 		}
 		if pt.XErr > 0 {
 			bar(vg.Point{X: trX(pt.X - pt.XErr), Y: at.Y},
@@ -144,13 +103,13 @@ func (s Scatter) drawPoints(c draw.Canvas, p *plot.Plot) (key string) {
 			bar(vg.Point{X: at.X, Y: trY(pt.Y - pt.YErr)},
 				vg.Point{X: at.X, Y: trY(pt.Y + pt.YErr)})
 		}
-		l.points = append(l.points, labelledPoint{at, pt.Label, readable(colors[i])})
+		l.points = append(l.points, labelledPoint{at, pt.Label, readable(styles[i].color)})
 	}
 	labels, key := l.place()
 	clearGround(c, labels)
 	for i, point := range l.points {
 		circle(c, color.White, scatterRadius+0.5, point.at)
-		circle(c, colors[i], scatterRadius, point.at)
+		circle(c, styles[i].color, scatterRadius, point.at)
 	}
 	drawLabels(c, labels)
 	return key

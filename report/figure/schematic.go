@@ -41,14 +41,9 @@ func (s Schematic) check() error {
 		if strings.TrimSpace(b.Text) == "" {
 			return fmt.Errorf("box %d has no text: say what it does", i)
 		}
-		if err := checkText(strings.ReplaceAll(b.Text, "\n", " ")); err != nil {
-			return err
-		}
 	}
 	return nil
 }
-
-func (s Schematic) note(draw.Canvas) string { return "" }
 
 // fitBoxes wraps the texts at the largest line width for which the boxes together are no wider than free,
 // or at every word if there is none.
@@ -72,12 +67,12 @@ func (s Schematic) fitBoxes(free vg.Length) (lines [][]string, widths []vg.Lengt
 }
 
 // draw draws boxes of equal height joined by arrows.
-func (s Schematic) draw(c draw.Canvas) error {
+func (s Schematic) draw(c draw.Canvas) (note string, err error) {
 	arrows := vg.Length(len(s.Boxes) - 1)
 	free := c.Size().X - 2 - minArrow*arrows
 	lines, widths, used := s.fitBoxes(free)
 	if used > free {
-		return fmt.Errorf("%d boxes are %.1f in too wide for their panel: shorten their texts",
+		return "", fmt.Errorf("%d boxes are %.1f in too wide for their panel: shorten their texts",
 			len(s.Boxes), float64((used-free)/vg.Inch))
 	}
 	high := 0
@@ -86,7 +81,7 @@ func (s Schematic) draw(c draw.Canvas) error {
 	}
 	height := vg.Length(high)*boxLead + 2*boxPad
 	if height > c.Size().Y {
-		return fmt.Errorf("the boxes need %.1f in and have %.1f in of height: shorten their texts",
+		return "", fmt.Errorf("the boxes need %.1f in and have %.1f in of height: shorten their texts",
 			float64(height/vg.Inch), float64(c.Size().Y/vg.Inch))
 	}
 	arrow := vg.Length(minArrow)
@@ -102,7 +97,7 @@ func (s Schematic) draw(c draw.Canvas) error {
 		s.drawBox(c, i, lines[i], rectangle{x, y - height/2, x + widths[i], y + height/2})
 		x += widths[i]
 	}
-	return nil
+	return "", nil
 }
 
 // wrapLines wraps text that may contain line breaks to a width.
@@ -112,13 +107,6 @@ func wrapLines(w writer, s string, width vg.Length) []string {
 		lines = append(lines, w.wrap(part, width)...)
 	}
 	return lines
-}
-
-func widest(w writer, lines []string) (width vg.Length) {
-	for _, line := range lines {
-		width = max(width, w.width(line))
-	}
-	return width
 }
 
 func (s Schematic) drawBox(c draw.Canvas, i int, lines []string, r rectangle) {

@@ -84,7 +84,7 @@ func TestLongNames(t *testing.T) {
 	if err != nil || l.area.Size().X < 100 {
 		t.Errorf("cells of %v in a panel of %v: %v", l.area.Size(), c.Size(), err)
 	}
-	if lines := len(noteLines(c, where.note(c))); lines > maxKeyLines+1 {
+	if lines := len(noteLines(noteOf(t, where, c), c.Size().X)); lines > maxKeyLines+1 {
 		t.Errorf("the key of the map has %d lines", lines)
 	}
 }

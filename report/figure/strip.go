@@ -3,7 +3,6 @@ package figure
 import (
 	"errors"
 	"image/color"
-	"strconv"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -29,15 +28,8 @@ func (s Strip) check() error {
 	return s.grouping().check()
 }
 
-func (s Strip) note(c draw.Canvas) string {
-	if _, shortened := s.grouping().legend(c.Size().X); shortened {
-		return sentences(shortenedNote)
-	}
-	return ""
-}
-
-func (s Strip) draw(c draw.Canvas) error {
-	names, _ := s.grouping().legend(c.Size().X)
+func (s Strip) draw(c draw.Canvas) (note string, err error) {
+	names, shortened := s.grouping().legend(c.Size().X)
 	below := smallSize*leading + 2 // the numbers of tokens
 	rows := names.height(c.Size().X)
 	if len(names) > 0 {
@@ -45,7 +37,7 @@ func (s Strip) draw(c draw.Canvas) error {
 	}
 	height := c.Size().Y - below - rows
 	if height < 6 {
-		return errors.New(
+		return "", errors.New(
 			"the legend leaves too little of the panel: enlarge it or name fewer groups")
 	}
 	height = min(height, 22)
@@ -60,17 +52,16 @@ func (s Strip) draw(c draw.Canvas) error {
 	y := top - height - smallSize*leading/2 - 2
 	right := c.Min.X - 10
 	for _, t := range integerTicks(1, len(s.Groups), 8) { // counted from 1, at the tokens' middles
-		text := strconv.Itoa(int(t.Value))
 		x := c.Min.X + width*(vg.Length(t.Value)-0.5)/n
-		left := min(max(x-small.width(text)/2, c.Min.X), c.Max.X-small.width(text))
+		left := min(max(x-small.width(t.Label)/2, c.Min.X), c.Max.X-small.width(t.Label))
 		if left < right+4 {
 			continue
 		}
 		c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x, top-height, x,
 			top-height-2)
-		small.left(c, left, y, text)
-		right = left + small.width(text)
+		small.left(c, left, y, t.Label)
+		right = left + small.width(t.Label)
 	}
 	names.drawRows(c, c.Min.X, top-height-below-4, width)
-	return nil
+	return sentences(noteIf(shortened, shortenedNote)), nil
 }

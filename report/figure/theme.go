@@ -1,13 +1,9 @@
 package figure
 
 import (
-	"fmt"
 	"image/color"
 	"math"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	stdfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -107,6 +103,14 @@ func (w writer) slanted(c draw.Canvas, x, y vg.Length, s string) {
 // width returns the width of s.
 func (w writer) width(s string) vg.Length { return w.face.Width(s) }
 
+// widest returns the width of the widest of some lines.
+func widest(w writer, lines []string) (width vg.Length) {
+	for _, line := range lines {
+		width = max(width, w.width(line))
+	}
+	return width
+}
+
 // wrap breaks s between words into lines no wider than width. A longer word stays whole.
 func (w writer) wrap(s string, width vg.Length) []string {
 	var lines []string
@@ -133,39 +137,18 @@ func paintBackground(c draw.Canvas) {
 // inset returns c without the margin around the figure.
 func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, margin, -margin, margin, -margin) }
 
-// noteLines wraps a note to the width of c.
-func noteLines(c draw.Canvas, note string) []string {
-	return newWriter(sans(smallSize), noteColor).wrap(note, c.Max.X-c.Min.X)
-}
-
-// cropNote returns the part of c above the note.
-func cropNote(c draw.Canvas, note string) draw.Canvas {
-	n := len(noteLines(c, note))
-	if n == 0 {
-		return c
-	}
-	return draw.Crop(c, 0, 0, vg.Length(n)*smallSize*leading+margin, 0)
+// noteLines wraps a note to a width.
+func noteLines(note string, width vg.Length) []string {
+	return newWriter(sans(smallSize), noteColor).wrap(note, width)
 }
 
 // drawNote writes the note along the lower edge of c.
 func drawNote(c draw.Canvas, note string) {
 	w := newWriter(sans(smallSize), noteColor)
-	lines := noteLines(c, note)
+	lines := noteLines(note, c.Size().X)
 	for i, line := range lines {
-		w.left(c, c.Min.X, c.Min.Y+smallSize*leading*(vg.Length(len(lines)-i)-0.5), line)
+		w.left(c, c.Min.X, c.Min.Y+noteLead*(vg.Length(len(lines)-i)-0.5), line)
 	}
-}
-
-// checkText returns an error for text that is not UTF-8 or has control characters, which SVG cannot
-// contain.
-func checkText(s string) error {
-	if !utf8.ValidString(s) {
-		return fmt.Errorf("text %q is not UTF-8: convert it", s)
-	}
-	if i := strings.IndexFunc(s, unicode.IsControl); i >= 0 {
-		return fmt.Errorf("text %q has the control character %q: remove it", s, s[i:i+1])
-	}
-	return nil
 }
 
 // ticksFit reports whether the labels of p's x axis do not overlap.
@@ -182,22 +165,4 @@ func ticksFit(p *plot.Plot, data draw.Canvas) bool {
 		right = middle + half
 	}
 	return true
-}
-
-// integerTicks returns labelled ticks at integers from lo to hi: at most count multiples of 1, 2 or 5
-// times a power of ten. It adds lo where it is not too near to the first multiple.
-func integerTicks(lo, hi, count int) plot.ConstantTicks {
-	step := 1
-	for i := 0; (hi-lo)/step >= count; i++ {
-		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
-	}
-	first := int(math.Ceil(float64(lo)/float64(step))) * step
-	var ticks plot.ConstantTicks
-	if 2*(first-lo) > step {
-		ticks = append(ticks, plot.Tick{Value: float64(lo), Label: strconv.Itoa(lo)})
-	}
-	for v := first; v <= hi; v += step {
-		ticks = append(ticks, plot.Tick{Value: float64(v), Label: strconv.Itoa(v)})
-	}
-	return ticks
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/runs"
@@ -43,7 +44,7 @@ func (s *Study) levels() (all []string, main string) {
 // percent writes "0.50" as "50 %", which does not break.
 func percent(level string) string {
 	v, _ := strconv.ParseFloat(level, 64)
-	return fmt.Sprintf("%.0f\u00a0%%", 100*v)
+	return number.Percent(v)
 }
 
 func (s *Study) baseline(key, level string) float64 {

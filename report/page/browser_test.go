@@ -113,9 +113,9 @@ func TestWideItemsInBrowser(t *testing.T) {
 	}
 	wide := []byte(strings.Replace(square, `width="72pt" height="36pt"`, `width="504pt" height="252pt"`, 1))
 	p := Page{Title: "Wide", Sections: []Section{{ID: "a", Title: "A", Items: []Item{
-		TableItem{Title: "Claims", HTML: fragment(t, claims)},
-		TableItem{Title: "Numbers", HTML: fragment(t, accuracies("Numbers", 8))},
-		Figure{Title: "Figure", SVG: wide}}}}}
+		TableItem{Title: "Claims", Table: claims},
+		TableItem{Title: "Numbers", Table: accuracies("Numbers", 8)},
+		Figure{Title: "Figure", SVG: wide, Width: 504, Height: 252}}}}}
 	for width, wantWhole := range map[int]bool{1280: true, 390: false} {
 		var got struct {
 			Beyond []int // how far tables reach beyond what is in sight

@@ -1,9 +1,9 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"image/color"
@@ -41,11 +41,11 @@ type Group struct {
 
 // Model holds what one model learned.
 type Model struct {
-	Label    string
-	Map      [][2]float64 // a point for each token
-	Frames   []Frame      // maps during training; may be empty
-	Axes     [2]string    // labels of the map's axes
-	Matrices []Matrix     // the first one determines the neighbours of a token
+	Label    string       `json:"label"`
+	Map      [][2]float64 `json:"map"`      // a point for each token
+	Axes     [2]string    `json:"axes"`     // labels of the map's axes
+	Frames   []Frame      `json:"frames"`   // maps during training; may be empty
+	Matrices []Matrix     `json:"matrices"` // the first one determines the neighbours of a token
 }
 
 // Frame is a map during training.
@@ -76,23 +76,32 @@ var (
 	explorerLayout = template.Must(template.New("explorer").Parse(explorerSource))
 )
 
-// modelJSON is the JSON form of a Model, which the script reads.
-type modelJSON struct {
-	Label    string       `json:"label"`
-	Map      [][2]float64 `json:"map"`
-	Axes     [2]string    `json:"axes"`
-	Frames   []Frame      `json:"frames"`
-	Matrices []matrixJSON `json:"matrices"`
-}
-
-// matrixJSON is a Matrix whose values are quantised to 256 levels from Low to High.
-type matrixJSON struct {
-	Label string  `json:"label"`
-	From  string  `json:"from"`
-	To    string  `json:"to,omitempty"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-	Bytes string  `json:"bytes"` // base64 of one byte per value
+// MarshalJSON writes the values quantised to 256 levels from low to high, as base64 of one byte a value.
+// NaN and -Inf become the lowest level.
+func (x Matrix) MarshalJSON() ([]byte, error) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range x.Values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if low > high {
+		low, high = 0, 0
+	}
+	steps := make([]byte, len(x.Values))
+	for i, v := range x.Values {
+		if high > low && v > low {
+			steps[i] = byte(math.Round(255 * min(1, (v-low)/(high-low))))
+		}
+	}
+	return json.Marshal(struct {
+		Label string  `json:"label"`
+		From  string  `json:"from"`
+		To    string  `json:"to,omitempty"`
+		Low   float64 `json:"low"`
+		High  float64 `json:"high"`
+		Bytes []byte  `json:"bytes"`
+	}{x.Label, x.From, x.To, low, high, steps})
 }
 
 // Save writes the page. It leaves out the last matrices where the page would exceed 5 MB, and returns a
@@ -101,13 +110,13 @@ func (p Explorer) Save(path string) (left string, err error) {
 	n := len(p.Tokens)
 	size := 1 << 16 // estimate for everything except models
 	total, dropped := 0, 0
-	var models []modelJSON
+	var models []Model
 	for _, m := range p.Models {
 		if err := m.check(n); err != nil {
 			return "", fmt.Errorf("explorer: %s: %w", m.Label, err)
 		}
 		size += 64*n + 20*n*len(m.Frames)
-		out := modelJSON{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
+		out := Model{Label: m.Label, Axes: m.Axes, Map: rounded(m.Map), Frames: []Frame{}}
 		last := m.Map
 		for _, f := range slices.Backward(m.Frames) {
 			last = aligned(f.Map, last)
@@ -120,7 +129,7 @@ func (p Explorer) Save(path string) (left string, err error) {
 				dropped++
 				continue
 			}
-			out.Matrices = append(out.Matrices, quantised(x))
+			out.Matrices = append(out.Matrices, x)
 		}
 		models = append(models, out)
 	}
@@ -137,19 +146,12 @@ func (p Explorer) Save(path string) (left string, err error) {
 		groups = append(groups, group{g.Name, fmt.Sprintf("#%02x%02x%02x", g.Color.R, g.Color.G,
 			g.Color.B)})
 	}
-	var b bytes.Buffer
-	err = explorerLayout.Execute(&b, map[string]any{
+	page := map[string]any{
 		"Title": p.Title, "Back": p.Back, "CSS": template.CSS(explorerStyle),
 		"JS": template.JS(explorerScript), "Left": left,
 		"Data": map[string]any{"tokens": p.Tokens, "groups": groups, "models": models},
-	})
-	if err != nil {
-		return "", fmt.Errorf("explorer: %w", err)
 	}
-	return left, atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
-		return err
-	})
+	return left, atomicfile.Write(path, func(w io.Writer) error { return render(w, explorerLayout, page) })
 }
 
 // check returns an error unless all parts of a model have n tokens.
@@ -209,25 +211,4 @@ func rounded(points [][2]float64) [][2]float64 {
 		}
 	}
 	return out
-}
-
-// quantised returns a matrix quantised to 256 levels. NaN and -Inf become the lowest level.
-func quantised(x Matrix) matrixJSON {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range x.Values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	if low > high {
-		low, high = 0, 0
-	}
-	steps := make([]byte, len(x.Values))
-	for i, v := range x.Values {
-		if high > low && v > low {
-			steps[i] = byte(math.Round(255 * min(1, (v-low)/(high-low))))
-		}
-	}
-	return matrixJSON{Label: x.Label, From: x.From, To: x.To, Low: low, High: high,
-		Bytes: base64.StdEncoding.EncodeToString(steps)}
 }

@@ -3,8 +3,7 @@
 //
 // A Page has sections, and a section has items: figures, tables, texts, lists, and missing results with
 // the commands that produce them. Figures are embedded. Links are relative and lead to files beside the
-// page. Texts may contain any characters. The same page always gives the same bytes. A page with an
-// error (two sections with one ID, a link to another host) is not written.
+// page. Texts may contain any characters. The same page always gives the same bytes.
 //
 // Explorer is a separate page for exploring the learned positions of tokens.
 package page
@@ -12,14 +11,17 @@ package page
 import (
 	"bytes"
 	_ "embed"
-	"errors"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
+	"math"
+	"net/url"
 	"regexp"
 	"strings"
 
 	"torchpe/internal/atomicfile"
+	"torchpe/report/table"
 )
 
 // Page is a report.
@@ -29,8 +31,8 @@ type Page struct {
 	Sections []Section
 }
 
-// Section is a part of a page. Its ID consists of lower-case letters, digits and -. Links to #id lead to
-// the section, and links to #id-n to its item n.
+// Section is a part of a page. Its ID is unique and consists of lower-case letters, digits and -. Links
+// to #id lead to the section, and links to #id-n to its item n.
 type Section struct {
 	ID, Title string
 	Items     []Item
@@ -43,17 +45,19 @@ type Item interface {
 
 // Figure is a drawing with links to its files. Its title is also the alternative text of the image.
 type Figure struct {
-	Title   string
-	Caption string // below the figure, with empty lines between paragraphs; may be empty
-	SVG     []byte
-	Links   []Link
+	Title         string
+	Caption       string // below the figure, with empty lines between paragraphs; may be empty
+	SVG           []byte
+	Width, Height float64 // of the drawing, in points
+	Links         []Link
 }
 
-// TableItem is a table in the HTML of torchpe/report/table. Its title is shown above it and in the
-// navigation. A caption equal to the title is not repeated.
+// TableItem is a table. Its title is shown above it and in the navigation. A title of the table itself
+// that is equal is not repeated.
 type TableItem struct {
-	Title, HTML string
-	Links       []Link
+	Title string
+	Table table.Table
+	Links []Link
 }
 
 // Text is prose. A text without a title does not appear in the navigation.
@@ -86,18 +90,23 @@ type Link struct {
 	Label, Href string
 }
 
-// write checks p and writes it to w.
+// write writes p to w.
 func (p Page) write(w io.Writer) error {
 	v, err := p.view()
 	if err != nil {
 		return fmt.Errorf("page %q: %w", p.Title, err)
 	}
+	return render(w, layout, v)
+}
+
+// render executes a template and writes its output to w, or nothing if it fails.
+func render(w io.Writer, layout *template.Template, data any) error {
 	var b bytes.Buffer
-	if err := layout.Execute(&b, v); err != nil {
-		return fmt.Errorf("page %q: %w", p.Title, err)
+	if err := layout.Execute(&b, data); err != nil {
+		return fmt.Errorf("page: %w", err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("page %q: %w", p.Title, err)
+		return fmt.Errorf("page: %w", err)
 	}
 	return nil
 }
@@ -151,51 +160,84 @@ var (
 	layout = template.Must(template.New("page").Parse(layoutSource))
 )
 
-var sectionID = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+// image is an embedded drawing with its size on the page in CSS pixels.
+type image struct {
+	Source        template.URL
+	Width, Height int
+}
 
 func (p Page) view() (document, error) {
 	d := document{Title: p.Title, Subtitle: p.Subtitle, CSS: template.CSS(styleSheet),
 		JS: template.JS(script)}
-	if strings.TrimSpace(p.Title) == "" {
-		return d, errors.New("no title")
-	}
 	used := map[string]bool{}
-	take := func(id string) error {
-		if used[id] {
-			return fmt.Errorf("two parts have the ID %q", id)
+	for _, s := range p.Sections {
+		if used[s.ID] {
+			return d, fmt.Errorf("two sections have the ID %q", s.ID)
 		}
-		used[id] = true
-		return nil
-	}
-	for i, s := range p.Sections {
+		used[s.ID] = true
 		v := section{ID: s.ID, Title: s.Title}
-		if !sectionID.MatchString(s.ID) {
-			return d, fmt.Errorf("section %d (%s): ID %q: want lower-case letters, digits and -",
-				i+1, s.Title, s.ID)
-		}
-		if strings.TrimSpace(s.Title) == "" {
-			return d, fmt.Errorf("section %q has no title", s.ID)
-		}
-		if err := take(s.ID); err != nil {
-			return d, err
-		}
 		for j, it := range s.Items {
-			if it == nil {
-				return d, fmt.Errorf("section %q, item %d is nil", s.ID, j+1)
-			}
 			iv, err := it.view()
 			if err != nil {
-				return d, fmt.Errorf("section %q, item %d: %w", s.ID, j+1, err)
+				return d, fmt.Errorf("section %q: %w", s.Title, err)
 			}
 			iv.ID = fmt.Sprintf("%s-%d", s.ID, j+1)
-			if err := take(iv.ID); err != nil {
-				return d, err
-			}
 			v.Items = append(v.Items, iv)
 		}
 		d.Sections = append(d.Sections, v)
 	}
 	return d, nil
+}
+
+// view embeds the SVG as an image. Unlike an SVG in the page, its IDs and styles cannot clash with
+// others, and it cannot run scripts or load files.
+func (f Figure) view() (item, error) {
+	// CSS has 96 pixels an inch. A paper's 7-point labels are too small on a screen.
+	const pixels = 1.3 * 96 / 72
+	return item{Kind: "figure", Title: f.Title, Image: image{
+		Source: template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(f.SVG)),
+		Width:  int(math.Round(pixels * f.Width)), Height: int(math.Round(pixels * f.Height)),
+	}, Paragraphs: paragraphs(f.Caption), Links: viewLinks(f.Links)}, nil
+}
+
+func (t TableItem) view() (item, error) {
+	var b strings.Builder
+	if err := t.Table.HTML(&b); err != nil {
+		return item{}, err
+	}
+	same := strings.Join(strings.Fields(t.Table.Title), " ") == strings.Join(strings.Fields(t.Title), " ")
+	return item{Kind: "table", Title: t.Title, Table: template.HTML(b.String()), Captioned: same,
+		Links: viewLinks(t.Links)}, nil
+}
+
+func (t Text) view() (item, error) {
+	return item{Kind: "text", Title: t.Title, Paragraphs: t.Paragraphs}, nil
+}
+
+func (l List) view() (item, error) {
+	return item{Kind: "list", Title: l.Title, Paragraphs: l.Entries, Links: viewLinks(l.Links)}, nil
+}
+
+func (m Missing) view() (item, error) {
+	it := item{Kind: "missing", Title: m.Title}
+	for _, r := range m.Results {
+		own := result{What: r.What}
+		for _, w := range words.FindAllStringSubmatch(strings.TrimSpace(r.Command), -1) {
+			own.Command = append(own.Command, word{w[1], w[2]})
+		}
+		it.Results = append(it.Results, own)
+	}
+	return it, nil
+}
+
+var words = regexp.MustCompile(`(\s*)(\S+)`)
+
+// viewLinks turns the paths of files into URLs. The URL of a path never has a scheme or a host.
+func viewLinks(links []Link) (out []link) {
+	for _, l := range links {
+		out = append(out, link{l.Label, (&url.URL{Path: l.Href}).String()})
+	}
+	return out
 }
 
 // paragraphs splits prose at its empty lines.

@@ -1,17 +1,19 @@
 package table
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/internal/stats"
 )
 
-// Cell is the value at one place of a table. The zero Cell is a missing value.
+// Cell is a value of a table: text, a number, a count, a mean with its SD, or a p-value. The zero Cell
+// is a missing value.
 type Cell struct {
 	kind      kind
 	text      string
@@ -19,28 +21,31 @@ type Cell struct {
 	count     int
 }
 
+// kind is the kind of a cell. A column of several kinds takes the last of them, see Table.Uniform.
 type kind uint8
 
 const (
 	missing kind = iota
-	text
-	number
 	count
+	decimal
 	meanSD
 	pValue
+	text
 )
-
-// dash stands for a missing value.
-const dash = "–"
 
 // Text returns a cell of text.
 func Text(s string) Cell { return Cell{kind: text, text: s} }
 
 // Number returns a cell with a number. NaN is a missing value.
-func Number(v float64) Cell { return Cell{kind: number, value: v} }
+func Number(v float64) Cell {
+	if math.IsNaN(v) {
+		return Cell{}
+	}
+	return Cell{kind: decimal, value: v}
+}
 
 // Count returns a cell with an integer.
-func Count(n int) Cell { return Cell{kind: count, count: n} }
+func Count(n int) Cell { return Cell{kind: count, count: n, value: float64(n)} }
 
 // MeanSD returns a cell with a mean and a standard deviation. A missing one is NaN. In CSV and JSON its
 // column becomes two columns, name and name_sd.
@@ -59,10 +64,77 @@ func Mean(values []float64) Cell {
 	return MeanSD(stats.Mean(values), stats.SD(values))
 }
 
-// P returns a cell with a p-value from 0 to 1, or NaN for a missing one. Tables for people show three
-// decimals without the leading zero, and "< .001" for smaller values (APA style, 7th edition, section
-// 6.36).
+// P returns a cell with a p-value from 0 to 1, or NaN for a missing one. Tables for people show it as
+// [number.P] does.
 func P(p float64) Cell { return Cell{kind: pValue, value: p} }
+
+// IsMissing reports whether the cell has no value.
+func (c Cell) IsMissing() bool { return c.kind == missing }
+
+// String returns the value with every digit. It is empty for a missing value.
+func (c Cell) String() string {
+	switch c.kind {
+	case missing:
+		return ""
+	case text:
+		return c.text
+	case count:
+		return strconv.Itoa(c.count)
+	}
+	return strconv.FormatFloat(c.value, 'g', -1, 64)
+}
+
+// Float returns the cell's number, or the number that its text spells in decimals.
+func (c Cell) Float() (v float64, ok bool) {
+	if c.kind != text {
+		return c.value, c.kind != missing
+	}
+	if strings.Trim(c.text, "0123456789.+-eE") != "" { // not inf, nan or hexadecimal
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(c.text, 64)
+	return v, err == nil
+}
+
+// Compare orders two values: numbers by size, before texts.
+func (c Cell) Compare(d Cell) int {
+	a, isA := c.Float()
+	b, isB := d.Float()
+	switch {
+	case c.kind == count && d.kind == count: // of which float64 holds no more than 53 bits
+		return cmp.Compare(c.count, d.count)
+	case isA && isB:
+		return cmp.Compare(a, b)
+	case isA:
+		return -1
+	case isB:
+		return 1
+	}
+	return strings.Compare(c.text, d.text)
+}
+
+// Decimals returns the number of decimals that show the whole of a number, at most six.
+func (c Cell) Decimals() int {
+	const most = 6
+	if c.kind != decimal {
+		return 0
+	}
+	_, decimals, _ := strings.Cut(strconv.FormatFloat(c.value, 'f', -1, 64), ".")
+	return min(len(decimals), most)
+}
+
+// as returns the cell as one of a column of the given kind.
+func (c Cell) as(column kind) Cell {
+	switch {
+	case c.kind == missing || c.kind == column:
+		return c
+	case column == text:
+		return Text(c.String())
+	case c.kind == count:
+		return Number(c.value)
+	}
+	return c
+}
 
 func (c Cell) check() error {
 	switch {
@@ -70,8 +142,6 @@ func (c Cell) check() error {
 		return fmt.Errorf("p-value %g is outside 0 to 1", c.value)
 	case c.kind == meanSD && c.sd < 0:
 		return fmt.Errorf("standard deviation %g is negative", c.sd)
-	case c.kind > pValue:
-		return errors.New("unknown kind of cell")
 	}
 	return nil
 }
@@ -81,56 +151,16 @@ func (c Cell) shown(decimals int) string {
 	switch c.kind {
 	case text:
 		return c.text
-	case number:
-		return rounded(c.value, decimals)
+	case decimal:
+		return number.Fixed(c.value, decimals)
 	case count:
-		return strings.Replace(strconv.Itoa(c.count), "-", "−", 1)
+		return number.Minus(strconv.Itoa(c.count))
 	case meanSD:
-		if math.IsNaN(c.value) && math.IsNaN(c.sd) {
-			return dash
+		if !math.IsNaN(c.value) || !math.IsNaN(c.sd) {
+			return number.Fixed(c.value, decimals) + " ± " + number.Fixed(c.sd, decimals)
 		}
-		return rounded(c.value, decimals) + " ± " + rounded(c.sd, decimals)
 	case pValue:
-		if c.value < 0.001 {
-			return "< .001"
-		}
-		return strings.TrimPrefix(rounded(c.value, 3), "0")
+		return number.P(c.value)
 	}
-	return dash
-}
-
-// hugeNumber is the smallest magnitude shown with an exponent.
-const hugeNumber = 1e15
-
-// rounded formats v with the given number of decimals and a minus sign instead of a hyphen.
-func rounded(v float64, decimals int) string {
-	switch {
-	case math.IsNaN(v):
-		return dash
-	case math.IsInf(v, 1):
-		return "∞"
-	case math.IsInf(v, -1):
-		return "−∞"
-	}
-	format := byte('f')
-	if math.Abs(v) >= hugeNumber {
-		format = 'e'
-	}
-	s := strconv.FormatFloat(v, format, decimals, 64)
-	if strings.Trim(s, "-0.") == "" {
-		s = strings.TrimPrefix(s, "-") // -0.0004 rounds to 0.000, not to -0.000
-	}
-	return strings.ReplaceAll(s, "-", "−")
-}
-
-// exact formats v with the fewest digits that read back as v. NaN gives an empty string.
-func exact(v float64) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	format := byte('f')
-	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) { // as encoding/json writes numbers
-		format = 'e'
-	}
-	return strconv.FormatFloat(v, format, -1, 64)
+	return number.Dash
 }

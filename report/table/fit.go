@@ -86,7 +86,7 @@ func (s terminalTable) fit(width int, more string) terminalTable {
 				j = i
 			}
 		}
-		dropped = append(dropped, strings.ReplaceAll(s.columns[j].heading, "\n", " "))
+		dropped = append(dropped, s.columns[j].name())
 		s.columns = slices.Delete(slices.Clone(s.columns), j, j+1)
 	}
 	if dropped != nil {
@@ -98,19 +98,22 @@ func (s terminalTable) fit(width int, more string) terminalTable {
 }
 
 // width returns the width of s with its frame.
-func (s terminalTable) width() int {
-	w := 1
-	for _, c := range s.columns {
-		w += c.width() + 3
-	}
-	return w
+func (s terminalTable) width() int { return s.widthOf(terminalColumn.width) }
+
+// minWidth returns the width of s with its texts shortened to minText. Numbers are not shortened.
+func (s terminalTable) minWidth() int {
+	return s.widthOf(func(c terminalColumn) int {
+		if c.left {
+			return max(widest(c.heading), min(minText, widest(c.cells...)))
+		}
+		return c.width()
+	})
 }
 
-// minWidth returns the width of s with its texts shortened to minText.
-func (s terminalTable) minWidth() int {
+func (s terminalTable) widthOf(column func(terminalColumn) int) int {
 	w := 1
 	for _, c := range s.columns {
-		w += c.minWidth() + 3
+		w += column(c) + 3
 	}
 	return w
 }
@@ -118,13 +121,8 @@ func (s terminalTable) minWidth() int {
 // width returns the width of the widest line of c.
 func (c terminalColumn) width() int { return max(widest(c.heading), widest(c.cells...)) }
 
-// minWidth returns the width of c with its texts shortened to minText. Numbers are not shortened.
-func (c terminalColumn) minWidth() int {
-	if c.left {
-		return max(widest(c.heading), min(minText, widest(c.cells...)))
-	}
-	return c.width()
-}
+// name returns the heading on one line.
+func (c terminalColumn) name() string { return strings.ReplaceAll(c.heading, "\n", " ") }
 
 func widest(texts ...string) int {
 	w := 0
@@ -157,7 +155,7 @@ func (s terminalTable) dropConstantColumns() terminalTable {
 		if slices.ContainsFunc(c.cells, func(v string) bool { return v != c.cells[0] }) {
 			kept = append(kept, c)
 		} else {
-			same = append(same, strings.ReplaceAll(c.heading, "\n", " ")+" "+c.cells[0])
+			same = append(same, c.name()+" "+c.cells[0])
 		}
 	}
 	if same != nil {
@@ -171,7 +169,7 @@ func (s terminalTable) transpose() terminalTable {
 	out := terminalTable{rows: len(s.columns) - 1, notes: s.notes}
 	names := terminalColumn{heading: s.columns[0].heading, left: true}
 	for _, c := range s.columns[1:] {
-		names.cells = append(names.cells, strings.ReplaceAll(c.heading, "\n", " "))
+		names.cells = append(names.cells, c.name())
 	}
 	out.columns = append(out.columns, names)
 	for i := range s.rows {
@@ -215,18 +213,15 @@ func shortenTo(s string, width int) string {
 	if widest(s) <= width {
 		return s
 	}
+	runes := []rune(strings.Trim(s, "…"))
 	isPath := strings.HasPrefix(s, "…") || strings.Contains(s, "/") && !strings.Contains(s, " ")
-	for rest := []rune(strings.Trim(s, "…")); len(rest) > 0; {
-		if isPath {
-			rest = rest[1:]
-		} else {
-			rest = rest[:len(rest)-1]
-		}
-		if shorter := string(rest); twwidth.Width(shorter) < width {
-			if isPath {
-				return "…" + shorter
-			}
-			return shorter + "…"
+	for n := len(runes) - 1; n > 0; n-- {
+		start, end := string(runes[:n]), string(runes[len(runes)-n:])
+		switch {
+		case isPath && twwidth.Width(end) < width:
+			return "…" + end
+		case !isPath && twwidth.Width(start) < width:
+			return start + "…"
 		}
 	}
 	return "…"

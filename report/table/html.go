@@ -4,16 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"io"
 	"strings"
 )
 
-// HTML writes t as a <table> element that is also well-formed XML. The title is its caption and the note
+// html writes t as a <table> element that is also well-formed XML. The title is its caption and the note
 // its foot. Columns of numbers have class "n".
-func (t Table) HTML(w io.Writer) error {
-	return t.write(w, "HTML", t.forPeople(), t.html)
-}
-
 func (t Table) html(b *bytes.Buffer) error {
 	class := func(j int) string {
 		if t.isLeft(j) {

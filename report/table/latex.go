@@ -3,16 +3,11 @@ package table
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 )
 
-// LaTeX writes t as a table environment for the booktabs package, with the title as its caption and the
+// latex writes t as a table environment for the booktabs package, with the title as its caption and the
 // note below. Plain pdflatex compiles it for any texts.
-func (t Table) LaTeX(w io.Writer) error {
-	return t.write(w, "LaTeX", t.forPeople(), t.latex)
-}
-
 func (t Table) latex(b *bytes.Buffer) error {
 	align := bytes.Repeat([]byte("r"), len(t.Columns))
 	for j := range align {

@@ -92,7 +92,7 @@ func TestLaTeXCompiles(t *testing.T) {
 	b.WriteString("\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" +
 		signs.String())
 	for _, table := range []Table{plainTable(), hostileTable()} {
-		if err := table.LaTeX(&b); err != nil {
+		if err := table.Write(&b, "tex"); err != nil {
 			t.Fatal(err)
 		}
 	}

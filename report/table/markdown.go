@@ -3,18 +3,13 @@ package table
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Markdown writes t in GitHub's dialect, with the title above it in bold and the note below. Columns are
+// markdown writes t in GitHub's dialect, with the title above it in bold and the note below. Columns are
 // aligned in the source too.
-func (t Table) Markdown(w io.Writer) error {
-	return t.write(w, "Markdown", t.forPeople(), t.markdown)
-}
-
 func (t Table) markdown(b *bytes.Buffer) error {
 	if title := oneLine(t.Title); title != "" {
 		fmt.Fprintf(b, "**%s**\n\n", escapeMarkdown(title))

@@ -12,10 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"torchpe/internal/atomicfile"
 )
 
 // Table is a table with a title above and a note below it, which may be empty. Each row has one cell per
@@ -47,6 +50,26 @@ func (c Column) heading() string {
 		return c.Heading
 	}
 	return c.Heading + " (" + c.Unit + ")"
+}
+
+// Uniform returns t with cells of one kind in each column: numbers where some are not whole, texts where
+// some are texts.
+func (t Table) Uniform() Table {
+	rows := make([]Row, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = slices.Clone(row)
+	}
+	for j := range t.Columns {
+		column := missing
+		for _, row := range rows {
+			column = max(column, row[j].kind)
+		}
+		for _, row := range rows {
+			row[j] = row[j].as(column)
+		}
+	}
+	t.Rows = rows
+	return t
 }
 
 // isLeft reports whether column j is aligned left: it has text or no rows.
@@ -107,44 +130,100 @@ func (t Table) checkNames() error {
 			return fmt.Errorf("column %d (%s): name %q: want lower-case letters, digits and _, "+
 				"such as iid_test", j+1, c.Heading, c.Name)
 		}
-		for _, name := range t.machineNames(j) {
-			if seen[name] {
-				return fmt.Errorf("two columns are named %q", name)
-			}
-			seen[name] = true
+	}
+	for _, name := range slices.Concat(t.machineNames()...) {
+		if seen[name] {
+			return fmt.Errorf("two columns are named %q", name)
 		}
+		seen[name] = true
 	}
 	return nil
 }
 
-// write checks t, renders it to memory with body and writes it in one call.
-func (t Table) write(w io.Writer, format string, checks []func() error,
-	body func(*bytes.Buffer) error) error {
+// format is a form in which a table is written.
+type format struct {
+	extension, name string
+	machine         bool // its columns are identified by Column.Name
+	body            func(Table, *bytes.Buffer) error
+}
+
+// formats lists the forms of the files that Save writes, in order.
+var formats = []format{
+	{"csv", "CSV", true, Table.csv},
+	{"tex", "LaTeX", false, Table.latex},
+	{"md", "Markdown", false, Table.markdown},
+	{"html", "HTML", false, Table.html},
+	{"json", "JSON", true, Table.json},
+}
+
+// Formats returns the extensions of the files that Save writes.
+func Formats() []string {
+	var all []string
+	for _, f := range formats {
+		all = append(all, f.extension)
+	}
+	return all
+}
+
+// Write writes t in the form of one of the Formats.
+func (t Table) Write(w io.Writer, extension string) error {
+	for _, f := range formats {
+		if f.extension == extension {
+			return t.write(w, f)
+		}
+	}
+	return fmt.Errorf("table format %q: want one of %s", extension, strings.Join(Formats(), ", "))
+}
+
+// CSV writes t as CSV with the names of the columns and full precision.
+func (t Table) CSV(w io.Writer) error { return t.Write(w, "csv") }
+
+// JSON writes t as a JSON object with full precision.
+func (t Table) JSON(w io.Writer) error { return t.Write(w, "json") }
+
+// HTML writes t as a <table> element, which is also well-formed XML.
+func (t Table) HTML(w io.Writer) error { return t.Write(w, "html") }
+
+// write checks t, renders it to memory and writes it in one call.
+func (t Table) write(w io.Writer, f format) error {
+	err := t.check()
+	if err == nil && f.machine {
+		err = t.checkNames()
+	}
 	var b bytes.Buffer
-	for _, check := range checks {
-		if err := check(); err != nil {
-			return t.errorf(format, err)
-		}
+	if err == nil {
+		err = f.body(t, &b)
 	}
-	if err := body(&b); err != nil {
-		return t.errorf(format, err)
+	if err == nil {
+		_, err = w.Write(b.Bytes())
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return t.errorf(format, err)
+	if err != nil {
+		return fmt.Errorf("table %q as %s: %w", t.Title, f.name, err)
 	}
 	return nil
 }
 
-func (t Table) errorf(format string, err error) error {
-	if t.Title == "" {
-		return fmt.Errorf("table as %s: %w", format, err)
+// Save writes t to the existing directory dir as a file in each of the Formats: name.csv, name.tex ...
+// Each file is written completely or not at all. It writes nothing if the table is invalid.
+func (t Table) Save(dir, name string) error {
+	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
+		return fmt.Errorf("table %q: name %q: want a file name without directory and extension", t.Title, name)
 	}
-	return fmt.Errorf("table %q as %s: %w", t.Title, format, err)
+	for _, to := range []func(f format) error{
+		func(f format) error { return t.write(io.Discard, f) },
+		func(f format) error {
+			return atomicfile.Write(filepath.Join(dir, name+"."+f.extension),
+				func(w io.Writer) error { return t.write(w, f) })
+		},
+	} {
+		for _, f := range formats {
+			if err := to(f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
-
-// forPeople and forMachines return the checks of the writers.
-func (t Table) forPeople() []func() error   { return []func() error{t.check} }
-func (t Table) forMachines() []func() error { return []func() error{t.check, t.checkNames} }
 
 // oneLine returns s as one line of valid UTF-8. It replaces control characters, which could form terminal
 // escape sequences, and removes bidirectional marks and code points that are not characters. Runs of

@@ -68,7 +68,7 @@ func TestGoldens(t *testing.T) {
 	for name, table := range map[string]Table{"plain": plainTable(), "hostile": hostileTable()} {
 		for _, f := range formats {
 			var b bytes.Buffer
-			if err := f.write(table, &b); err != nil {
+			if err := table.Write(&b, f.extension); err != nil {
 				t.Fatal(err)
 			}
 			golden.Check(t, name+"."+f.extension, b.Bytes())
@@ -78,38 +78,6 @@ func TestGoldens(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden.Check(t, name+".txt", b.Bytes())
-	}
-}
-
-func TestRounded(t *testing.T) {
-	for _, c := range []struct {
-		v        float64
-		decimals int
-		want     string
-	}{
-		{0.9995, 3, "1.000"}, // 0.9995 is a little more in binary
-		{-0.0004, 3, "0.000"},
-		{-0.0006, 3, "−0.001"},
-		{math.Copysign(0, -1), 0, "0"},
-		{12.5, 0, "12"}, // to even
-		{1e15, 1, "1.0e+15"},
-		{-2e-300, 2, "0.00"},
-		{math.Inf(-1), 2, "−∞"},
-		{math.NaN(), 2, "–"},
-	} {
-		if got := rounded(c.v, c.decimals); got != c.want {
-			t.Errorf("rounded(%g, %d) = %q, want %q", c.v, c.decimals, got, c.want)
-		}
-	}
-}
-
-// The examples are APA's: p = .043, p < .001.
-func TestPValues(t *testing.T) {
-	for p, want := range map[float64]string{0.0432: ".043", 0.001: ".001", 0.00099: "< .001",
-		0: "< .001", 1: "1.000", 0.9999: "1.000"} {
-		if got := P(p).shown(9); got != want {
-			t.Errorf("P(%g) shows %q, want %q", p, got, want)
-		}
 	}
 }
 
@@ -142,14 +110,13 @@ func TestFaults(t *testing.T) {
 // A table for people alone needs no names.
 func TestNamesAreForMachines(t *testing.T) {
 	table := Table{Columns: []Column{{Heading: "a file"}}, Rows: []Row{{Text("x")}}}
-	for _, write := range []func(io.Writer) error{table.Terminal, table.LaTeX, table.Markdown,
-		table.HTML} {
-		if err := write(io.Discard); err != nil {
-			t.Error(err)
-		}
+	if err := table.Terminal(io.Discard); err != nil {
+		t.Error(err)
 	}
-	if table.JSON(io.Discard) == nil || table.CSV(io.Discard) == nil {
-		t.Error("a table without names was written for machines")
+	for _, f := range formats {
+		if err := table.Write(io.Discard, f.extension); (err != nil) != f.machine {
+			t.Errorf("%s: %v", f.name, err)
+		}
 	}
 }
 
@@ -161,10 +128,12 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestFullDisk(t *testing.T) {
 	table := plainTable()
-	for _, write := range []func(io.Writer) error{table.Terminal, table.CSV, table.JSON,
-		table.LaTeX, table.Markdown, table.HTML} {
-		if err := write(fullDisk{}); !errors.Is(err, errFull) {
-			t.Errorf("error %v, want %v", err, errFull)
+	if err := table.Terminal(fullDisk{}); !errors.Is(err, errFull) {
+		t.Errorf("error %v, want %v", err, errFull)
+	}
+	for _, f := range formats {
+		if err := table.Write(fullDisk{}, f.extension); !errors.Is(err, errFull) {
+			t.Errorf("%s: error %v, want %v", f.name, err, errFull)
 		}
 	}
 }

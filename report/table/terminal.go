@@ -12,7 +12,9 @@ import (
 // Terminal writes t framed with lines, with the title above and the note below it. It fits t into the
 // [Width] of w and adds a note on what it left out.
 func (t Table) Terminal(w io.Writer) error {
-	return t.write(w, "text", t.forPeople(), func(b *bytes.Buffer) error { return t.terminal(b, Width(w)) })
+	return t.write(w, format{name: "text", body: func(t Table, b *bytes.Buffer) error {
+		return t.terminal(b, Width(w))
+	}})
 }
 
 // terminal renders t to memory, because tablewriter drops write errors.
