@@ -96,7 +96,7 @@ func TestAnalyzeArrays(t *testing.T) {
 		{"attention attention.npz:maps --reference attention.safetensors:maps", 0, []string{"each", "0.4485"}, ""}, // by scipy
 		{"network --table named.csv --modules modules.csv", 0, []string{"9 tokens, modules.csv"}, ""},
 		{"network --weights weights.csv --modules modules.csv --json", 0, []string{`"modularity": `}, ""},
-		{"distances --table named.csv --out d.csv", 0, []string{"9 tokens of named.csv, block 0: "}, "name,t0,t1,"},
+		{"distances --table named.csv --out d.csv", 0, []string{"9 tokens of named.csv, block 0: "}, "\"\",t0,t1,"},
 		{"distances --table named.csv --out d.npy", 0, []string{"d.npy"}, "\x93NUMPY"},
 		{"distances --table named.csv --out d.npy", 2, []string{"--force"}, ""},
 		{"distances --table named.csv --out d.npy --force --json", 0, []string{`"distances": [`}, "\x93NUMPY"},
