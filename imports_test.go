@@ -49,7 +49,7 @@ var thirdParty = map[string][]string{
 	"report/figure": {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf",
 		"codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"report/table":    {"github.com/olekukonko/tablewriter", "golang.org/x/term"},
-	"report/analysis": {"gonum.org/v1/gonum"},
+	"report/analysis": {"gonum.org/v1/gonum", "github.com/spf13/pflag"},
 }
 
 // within says whether a package lies in a folder.

@@ -11,6 +11,7 @@ import (
 
 	"torchpe/data/sequence"
 	"torchpe/models/pe"
+	"torchpe/report/analysis"
 	"torchpe/report/catalogue"
 	"torchpe/train/config"
 )
@@ -43,7 +44,7 @@ var ownValues = map[string][]string{
 	"torchpe pe values --what":        catalogue.Kinds(),
 	"torchpe pe check --what":         catalogue.GivenNames()[4:],
 	"torchpe data positions --method": {pe.GradientsInit, pe.MDSInit},
-	"torchpe analyze map --method":    mapMethods,
+	"torchpe analyze map --method":    analysis.MapMethods,
 	"torchpe sweep --launcher":        launchers,
 	"torchpe sweep resume --launcher": launchers,
 	"torchpe sweep retry --launcher":  launchers,

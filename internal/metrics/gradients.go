@@ -11,19 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kernel selects how Gradients computes the affinity of two rows of connectivity.
-type Kernel string
-
-// The kernels, as functions of the cosine c of two rows. Negative affinities are set to 0.
-const (
-	CosineKernel    Kernel = "cosine"           // c
-	NormalizedAngle Kernel = "normalized_angle" // 1 - acos(c) / pi
-)
-
 // GradientOptions holds the options of Gradients.
 type GradientOptions struct {
 	Sparsity float64 // share of the smallest entries of each row that are set to 0
-	Kernel   Kernel
 	Alpha    float64 // 0 to 1: exponent of the density of tokens, which is divided out
 	Time     float64 // diffusion time: eigenvalues l become l^Time; 0 sums all times, l / (1 - l)
 	Dims     int     // number of gradients
@@ -31,25 +21,31 @@ type GradientOptions struct {
 
 // DefaultGradients returns the options of BrainSpace's GradientMaps("dm", "normalized_angle").
 func DefaultGradients() GradientOptions {
-	return GradientOptions{Sparsity: 0.9, Kernel: NormalizedAngle, Alpha: 0.5, Dims: 10}
+	return GradientOptions{Sparsity: 0.9, Alpha: 0.5, Dims: 10}
 }
 
 // Gradients returns the coordinates [n,Dims] of tokens along the gradients of their connectivity
-// [n,n], and the eigenvalue of each (Margulies et al. 2016; Coifman and Lafon 2006, diffusion maps;
-// the conventions of BrainSpace, Vos de Wael et al. 2020, with the exact eigenvectors):
+// [n,n], and the eigenvalue of each: the DiffusionMap of their Affinity (Margulies et al. 2016; the
+// conventions of BrainSpace, Vos de Wael et al. 2020, with the exact eigenvectors).
+func Gradients(connectivity []float64, n int, o GradientOptions) (
+	coordinates, eigenvalues []float64, err error,
+) {
+	a, err := Affinity(connectivity, n, o.Sparsity)
+	if err != nil {
+		return nil, nil, err
+	}
+	return DiffusionMap(a, n, o)
+}
+
+// DiffusionMap returns the coordinates [n,Dims] of tokens by their affinity A [n,n], and the eigenvalue
+// of each (Coifman and Lafon 2006). It overwrites A.
 //
-//	A = kernel of the sparsified rows,  W = D_A^-alpha A D_A^-alpha,  P = D_W^-1 W,  P v = l v
+//	W = D_A^-alpha A D_A^-alpha,  P = D_W^-1 W,  P v = l v
 //
 // The first eigenvector, which is constant, is left out. The others have root mean square l^Time or
 // l / (1 - l). Their signs are chosen so that the entry of largest magnitude is positive; the first
 // such entry decides.
-func Gradients(connectivity []float64, n int, o GradientOptions) (
-	coordinates, eigenvalues []float64, err error,
-) {
-	a, err := Affinity(connectivity, n, o)
-	if err != nil {
-		return nil, nil, err
-	}
+func DiffusionMap(a []float64, n int, o GradientOptions) (coordinates, eigenvalues []float64, err error) {
 	if o.Dims < 1 || o.Dims > n-1 {
 		return nil, nil, fmt.Errorf("%d gradients of %d tokens: want 1 to %d", o.Dims, n, n-1)
 	}
@@ -82,16 +78,16 @@ func Gradients(connectivity []float64, n int, o GradientOptions) (
 	return coordinates, eigenvalues, nil
 }
 
-// Affinity returns the affinity [n,n] between the rows of connectivity [n,n]. It keeps the
-// int(n (1 - Sparsity)) largest entries of each row.
-func Affinity(connectivity []float64, n int, o GradientOptions) ([]float64, error) {
-	keep := int(float64(n) * (1 - o.Sparsity))
+// Affinity returns the affinity [n,n] between the rows of connectivity [n,n]: 1 - acos(c) / pi of the
+// cosine c of two rows, of which the int(n (1 - sparsity)) largest entries are kept.
+func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error) {
+	keep := int(float64(n) * (1 - sparsity))
 	switch {
 	case n < 2 || len(connectivity) != n*n:
 		return nil, fmt.Errorf("%d numbers are no connectivity between %d tokens: want n x n", len(connectivity), n)
 	case keep < 2:
 		return nil, fmt.Errorf("a sparsity of %g leaves %d of the %d entries of a token, one of them its "+
-			"own: at least 2 are needed", o.Sparsity, max(keep, 0), n)
+			"own: at least 2 are needed", sparsity, max(keep, 0), n)
 	}
 	rows := make([][]float64, n)
 	for i := range rows {
@@ -114,10 +110,7 @@ func Affinity(connectivity []float64, n int, o GradientOptions) ([]float64, erro
 	for i := range n {
 		for j := range i + 1 {
 			v := max(-1, min(1, floats.Dot(rows[i], rows[j])))
-			if o.Kernel == NormalizedAngle {
-				v = 1 - math.Acos(v)/math.Pi
-			}
-			v = max(0, v)
+			v = max(0, 1-math.Acos(v)/math.Pi)
 			a[i*n+j], a[j*n+i] = v, v
 		}
 	}

@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -126,13 +127,11 @@ func TestNoGradients(t *testing.T) {
 	o := DefaultGradients()
 	o.Dims, o.Sparsity = 1, 0.4
 	parts := []float64{1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1} // two pairs of tokens
-	cosine := o
-	cosine.Kernel = CosineKernel
 	many, dense, keep2 := o, o, o
 	many.Dims, keep2.Sparsity = 4, 0.2
 	dense.Sparsity = 0.9
 	for want, err := range map[string]error{
-		"parts that are not connected": third(Gradients(parts, 4, cosine)),
+		"parts that are not connected": third(DiffusionMap(slices.Clone(parts), 4, o)),
 		"4 gradients of 4 tokens":      third(Gradients(parts, 4, many)),
 		"leaves 0 of the 4 entries":    third(Gradients(parts, 4, dense)),
 		"no connectivity between 3":    third(Gradients(parts, 3, o)),

@@ -3,107 +3,133 @@ package analysis
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
-	"torchpe/data/array/text"
+	"github.com/spf13/pflag"
+
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/runs"
 )
 
-// LayerAttention compares a layer's attention with the reference's.
-type LayerAttention struct {
-	Layer  int    `json:"layer"`
-	Cosine Number `json:"cosine"`
-	JSD    Number `json:"jsd"`
+func newAttention() Measure {
+	var reference, pooling string
+	return Measure{
+		Use:   "attention RUN|FILE[:tensor]... --reference RUN|FILE[:tensor]",
+		Short: "How alike attention maps, of runs or arrays, are to those of a reference",
+		Long: `Cosine, and Jensen-Shannon divergence in bits (0 to 1, mean over the rows' distributions), of
+attention maps. Those of a run are on the validation puzzles, or of masked prediction the mean
+over test frames, and are held against the reference's member of the same seed (else its first,
+which a note says).
+
+An array FILE[:tensor] has shape [tokens,tokens], [examples,tokens,tokens],
+[layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens]. Its rows, the last axis,
+must be distributions: at least 0, with a sum of 1 within 0.001.
+
+The paper does not say how maps were pooled; --pooling:
+
+  each     each layer's map of each puzzle (example) with its counterpart, then the mean (default)
+  layers   the mean over layers first, then each puzzle
+  puzzles  the mean over puzzles first, then each layer
+  all      all maps as one vector
+
+The cosine of a map is that of all its heads as one vector. The numbers of a layer are those of that
+layer alone, pooled in the same way, and those of an example likewise.
+
+JSON: {pooling, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
+same_seed, examples, heads, cosine, jsd, layers: [{layer, cosine, jsd}], by_example: [{example,
+cosine, jsd}]}], notes}.`,
+		Example: `  torchpe analyze attention runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
+  torchpe analyze attention runs --reference runs/lst_2d-fixed_code_seed1 --pooling layers --json
+  torchpe analyze attention mine.npy --reference theirs.safetensors:attention`,
+		Maps: true,
+		Options: func(fl *pflag.FlagSet) {
+			fl.StringVar(&reference, "reference", "", "run or FILE[:tensor] to compare with (required)")
+			fl.StringVar(&pooling, "pooling", string(metrics.EachMap), "each, layers, puzzles or all")
+		},
+		run: func(in *Input) (*Report, error) {
+			how, err := metrics.ParsePooling(pooling)
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("--pooling: %w", err)
+			case len(in.Args) == 0:
+				return nil, errors.New("no run is named: give the directory of one or more, or arrays FILE[:tensor]")
+			case reference == "":
+				return nil, errors.New("--reference is missing: name the run or array to compare with")
+			}
+			return attention(in, reference, how)
+		},
+	}
 }
 
-// ExampleAttention compares the attention of one example, such as a puzzle, with the reference's.
-type ExampleAttention struct {
-	Example int    `json:"example"`
-	Cosine  Number `json:"cosine"`
-	JSD     Number `json:"jsd"`
+// attention compares the attention of models with that of a reference: an array, or a run's member of
+// the same seed, else its first member, which a note says.
+func attention(in *Input, reference string, how metrics.Pooling) (*Report, error) {
+	models, err := in.attentionModels()
+	if err != nil {
+		return nil, err
+	}
+	other := &Input{Args: []string{reference}, Member: All, Header: in.Header}
+	references, err := other.attentionModels()
+	if err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
+	}
+	in.Notes = append(in.Notes, other.Notes...)
+	numbers := layout{parts: "layers", labels: []column{{key: "layer", heading: "layer"}}, whole: string(how),
+		columns: []column{{key: "cosine", heading: "cosine"}, {key: "jsd", heading: "JSD (bits)"}},
+		extra:   []string{"reference's seed"}}
+	var found []scores
+	for _, m := range models {
+		r := in.sameSeed(m, references)
+		if m.Seed == nil && len(references) > 1 {
+			in.note("%s has no seed: held against the reference's first of %s, of seed %d", m.Source,
+				wording.Count(len(references), "member"), *r.Seed)
+		}
+		in.noteOtherData(m, r)
+		a, b, err := attentionPair(m, r)
+		if err != nil {
+			return nil, err
+		}
+		s, err := compareAttention(a, b, how)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.label(), err)
+		}
+		s.Subject, s.about, s.extra = m.Subject, Object{{"reference", r.Subject.object()}}, r.cells()[3:]
+		if m.Seed != nil && r.Seed != nil {
+			s.about = append(s.about, Field{"same_seed", *m.Seed == *r.Seed})
+		}
+		s.about = append(s.about, Field{"examples", a.Examples}, Field{"heads", a.Heads})
+		found = append(found, s)
+	}
+	report := numbers.report(Object{{"pooling", how}}, found)
+	report.notes = in.Notes
+	return report, nil
 }
 
-// AttentionResult compares a model's attention with a reference's.
-type AttentionResult struct {
-	Subject
-	Reference Subject            `json:"reference"`
-	SameSeed  *bool              `json:"same_seed,omitempty"` // nil where one of the two has no seed
-	Examples  int                `json:"examples"`
-	Heads     int                `json:"heads"`
-	Cosine    Number             `json:"cosine"`
-	JSD       Number             `json:"jsd"`        // bits
-	Layers    []LayerAttention   `json:"layers"`     // of each alone, pooled in the same way
-	ByExample []ExampleAttention `json:"by_example"` // likewise
-}
-
-// AttentionModels returns models with attention maps: of directories the members of runs, then the
-// arrays FILE[:tensor], of shape [tokens,tokens], [examples,tokens,tokens],
-// [layers,examples,tokens,tokens] or [layers,examples,heads,tokens,tokens].
-func AttentionModels(references []string, member int, header text.Choice) (models []*Model, notes []string,
-	err error) {
+// attentionModels returns models with attention maps: of directories the members of runs, then the
+// arrays FILE[:tensor].
+func (in *Input) attentionModels() ([]*Model, error) {
 	var dirs, files []string
-	for _, r := range references {
+	for _, r := range in.Args {
 		if isDirectory(r) {
 			dirs = append(dirs, r)
 		} else {
 			files = append(files, r)
 		}
 	}
-	models, notes, err = members(dirs, member)
+	models, err := in.members(dirs)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, file := range files {
-		m, note, err := fileAttention(file, header)
+		m, err := in.fileAttention(file)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		models, notes = append(models, m), append(notes, note)
+		models = append(models, m)
 	}
-	return models, unique(notes), nil
-}
-
-// Attentions compares the attention of models with that of a reference: an array, or a run's member
-// of the same seed, else its first member, which a note says.
-func Attentions(models []*Model, reference string, how metrics.Pooling,
-	header text.Choice) (out []AttentionResult, notes []string, err error) {
-	references, notes, err := AttentionModels([]string{reference}, All, header)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reference: %w", err)
-	}
-	for _, m := range models {
-		r, note := sameSeed(m, references)
-		if m.Seed == nil && len(references) > 1 {
-			note = fmt.Sprintf("%s has no seed: held against the reference's first of "+
-				"%s, of seed %d", m.Source, wording.Count(len(references), "member"), *r.Seed)
-		}
-		notes = append(notes, note, otherData(m, r))
-		a, b, err := attentionPair(m, r)
-		if err != nil {
-			return nil, nil, err
-		}
-		one, err := compare(a, b, how)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", m.label(), err)
-		}
-		one.Subject, one.Reference = m.Subject, r.Subject
-		if m.Seed != nil && r.Seed != nil {
-			same := *m.Seed == *r.Seed
-			one.SameSeed = &same
-		}
-		out = append(out, one)
-	}
-	return out, unique(notes), nil
-}
-
-// label returns the model in a message: its source, and its member.
-func (m *Model) label() string {
-	if m.Member == nil {
-		return m.Source
-	}
-	return fmt.Sprintf("%s member %d", m.Source, *m.Member)
+	return models, nil
 }
 
 // attention returns the maps of a file or of a run's member.
@@ -122,44 +148,45 @@ func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
 	if b, err = r.attention(); err != nil {
 		return a, b, fmt.Errorf("reference: %w", err)
 	}
-	shape := func(x runs.Attention) [4]int { return [4]int{len(x.Layers), x.Examples, x.Heads, x.Tokens} }
-	if x, y := shape(a), shape(b); x != y {
-		parts := func(x [4]int) string {
-			return fmt.Sprintf("%s, %s, %s, %s", wording.Count(x[0], "layer"), wording.Count(x[1], "example"),
-				wording.Count(x[2], "head"), wording.Count(x[3], "token"))
-		}
-		return a, b, fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same",
-			m.Source, parts(x), r.Source, parts(y))
+	shape := func(x runs.Attention) string {
+		return fmt.Sprintf("%s, %s, %s, %s", wording.Count(len(x.Layers), "layer"),
+			wording.Count(x.Examples, "example"), wording.Count(x.Heads, "head"), wording.Count(x.Tokens, "token"))
 	}
-	return a, b, nil
+	if x, y := shape(a), shape(b); x != y {
+		err = fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, x, r.Source, y)
+	}
+	return a, b, err
 }
 
-func compare(a, b runs.Attention, how metrics.Pooling) (AttentionResult, error) {
-	one := AttentionResult{Examples: a.Examples, Heads: a.Heads}
-	maps := metrics.AttentionMaps{Layers: a.Layers, Examples: a.Examples, Rows: a.Heads * a.Tokens, Tokens: a.Tokens}
-	s, err := maps.Compare(b.Layers, how)
-	if err != nil {
-		return one, err
+// compareAttention compares maps as a whole, those of each layer, and those of each example.
+func compareAttention(a, b runs.Attention, how metrics.Pooling) (scores, error) {
+	var s scores
+	compare := func(layersA, layersB [][]float64, examples int) ([]Number, error) {
+		maps := metrics.AttentionMaps{Layers: layersA, Examples: examples, Rows: a.Heads * a.Tokens, Tokens: a.Tokens}
+		alike, err := maps.Compare(layersB, how)
+		return []Number{Number(alike.Cosine), Number(alike.JSD)}, err
 	}
-	one.Cosine, one.JSD = Number(s.Cosine), Number(s.JSD)
+	var err error
+	if s.whole, err = compare(a.Layers, b.Layers, a.Examples); err != nil {
+		return s, err
+	}
 	for layer := range a.Layers {
-		maps.Layers = a.Layers[layer : layer+1]
-		s, err := maps.Compare(b.Layers[layer:layer+1], how)
+		v, err := compare(a.Layers[layer:layer+1], b.Layers[layer:layer+1], a.Examples)
 		if err != nil {
-			return one, err
+			return s, err
 		}
-		one.Layers = append(one.Layers, LayerAttention{layer, Number(s.Cosine), Number(s.JSD)})
+		s.parts = append(s.parts, []any{layer, v[0], v[1]})
 	}
-	maps.Examples = 1
+	var examples []Object
 	for e := range a.Examples {
-		maps.Layers = example(a, e)
-		s, err := maps.Compare(example(b, e), how)
+		v, err := compare(example(a, e), example(b, e), 1)
 		if err != nil {
-			return one, err
+			return s, err
 		}
-		one.ByExample = append(one.ByExample, ExampleAttention{e, Number(s.Cosine), Number(s.JSD)})
+		examples = append(examples, Object{{"example", e}, {"cosine", v[0]}, {"jsd", v[1]}})
 	}
-	return one, nil
+	s.more = Object{{"by_example", examples}}
+	return s, nil
 }
 
 // example returns the maps of one example, by layer.
@@ -172,22 +199,22 @@ func example(a runs.Attention, e int) [][]float64 {
 	return out
 }
 
-// otherData says where two runs do not look at the same examples by their settings.
-func otherData(m, r *Model) string {
+// noteOtherData notes where two runs do not look at the same examples by their settings.
+func (in *Input) noteOtherData(m, r *Model) {
 	if m.Source == r.Source || !m.isRun() || !r.isRun() {
-		return ""
+		return
 	}
 	var settings [2]map[string]json.RawMessage
 	for i, c := range []runs.Config{m.member.Run.Config, r.member.Run.Config} {
 		if err := json.Unmarshal(c.JSON, &settings[i]); err != nil {
-			return fmt.Sprintf("%s: config.json: %v", m.Source, err)
+			in.note("%s: config.json: %v", m.Source, err)
+			return
 		}
 	}
 	for _, key := range []string{"task", "data_seed", "lst_validation"} {
 		if x, y := settings[0][key], settings[1][key]; !bytes.Equal(x, y) {
-			return fmt.Sprintf("%s and the reference %s may look at other examples: %s "+
-				"is %s and %s", m.Source, r.Source, key, x, y)
+			in.note("%s and the reference %s may look at other examples: %s is %s and %s", m.Source, r.Source, key, x, y)
+			return
 		}
 	}
-	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
-	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
 	"torchpe/report/runs"
 )
@@ -33,10 +32,10 @@ func isAttention(shape []int) error {
 }
 
 // fileAttention reads the attention maps of FILE[:tensor], whose rows must be distributions.
-func fileAttention(reference string, header text.Choice) (*Model, string, error) {
-	a, err := arrayfile.Read(reference, header, isAttention)
+func (in *Input) fileAttention(reference string) (*Model, error) {
+	a, err := arrayfile.Read(reference, in.Header, isAttention)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	layers, maps := 1, runs.Attention{Examples: 1, Heads: 1, Tokens: a.Shape[len(a.Shape)-1]}
 	for i, axis := range attentionAxes[len(a.Shape)] {
@@ -50,13 +49,14 @@ func fileAttention(reference string, header text.Choice) (*Model, string, error)
 		}
 	}
 	if err := areDistributions(a); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	size := len(a.Data) / layers
 	for layer := range layers {
 		maps.Layers = append(maps.Layers, a.Data[layer*size:(layer+1)*size])
 	}
-	return &Model{Subject: Subject{Source: a.Source}, maps: &maps}, numberedNames(a), nil
+	in.Notes = append(in.Notes, numberedNames(a))
+	return &Model{Subject: Subject{Source: a.Source}, maps: &maps}, nil
 }
 
 // areDistributions says which row of attention maps is no distribution.

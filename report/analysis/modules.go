@@ -27,10 +27,10 @@ const (
 var errNoModules = errors.New("no modules are known: give --modules FILE, or --modules rows or " +
 	"columns for tokens of a square grid")
 
-// modulesOf returns the modules of a model's tokens: of a file (see package partition), the rows or
+// modules returns the modules of a model's tokens: of a file (see package partition), the rows or
 // columns of the square grid that the tokens fill row by row, or for "" those that a run of masked
 // prediction keeps with its probes.
-func modulesOf(m *Model, source string, header text.Choice) (moduleSet, error) {
+func (m *Model) modules(source string, header text.Choice) (moduleSet, error) {
 	all, err := m.allModules(source, header)
 	if err != nil {
 		return all, fmt.Errorf("%s: %w", m.Source, err)
@@ -54,15 +54,19 @@ func (m *Model) allModules(source string, header text.Choice) (moduleSet, error)
 	if err != nil {
 		return moduleSet{}, err
 	}
-	names := m.Names
-	if len(names) != m.tokens { // those of a part
-		names = nil
-	}
-	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: names, File: m.Source})
+	matched, err := p.Match(partition.Tokens{Count: m.tokens, Names: m.allNames(), File: m.Source})
 	if err != nil {
 		return moduleSet{}, err
 	}
 	return moduleSet{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
+}
+
+// allNames returns the names of all tokens; nil where there are none, or a part was taken.
+func (m *Model) allNames() []string {
+	if len(m.Names) != m.tokens {
+		return nil
+	}
+	return m.Names
 }
 
 // ownModules returns the modules that a run keeps.
@@ -110,6 +114,7 @@ func (m moduleSet) withNames() moduleSet {
 	return m
 }
 
+// gridModules returns the rows or columns of the square grid that n tokens fill.
 func gridModules(n int, which string) (moduleSet, error) {
 	side, err := squareSide(n)
 	if err != nil {
@@ -136,4 +141,13 @@ func squareSide(n int) (int, error) {
 		return 0, fmt.Errorf("%d tokens fill no square grid", n)
 	}
 	return side, nil
+}
+
+// count returns how many modules the tokens are in.
+func (m moduleSet) count() int {
+	seen := map[int]bool{}
+	for _, l := range m.Labels {
+		seen[l] = true
+	}
+	return len(seen)
 }

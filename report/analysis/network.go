@@ -2,97 +2,178 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"torchpe/data/array/arrayfile"
-	"torchpe/data/array/text"
 	"torchpe/internal/metrics"
+	"torchpe/internal/wording"
 )
 
-// BlockNetwork are the scores of a block's table.
-type BlockNetwork struct {
-	Block      int    `json:"block"`
-	Modularity Number `json:"modularity"`
-	Clustering Number `json:"clustering"`
-	P          Number `json:"p"` // of the modularity by surrogates; null where none were asked for
+// networkOptions say how weights are made, scored and tested.
+type networkOptions struct {
+	weights, modules, distance string
+	permutations               int // 0 = no test
+	null                       string
+	seed                       uint64
+	coordinates                string // of tokens, for a spatial null: a file, or grid; empty = those that a run keeps
+	distances                  string // between tokens, in the place of coordinates
 }
 
-// Network are the scores of a model.
-type Network struct {
-	Subject
-	Tokens      int            `json:"tokens"`
-	Modules     int            `json:"modules"`
-	ModulesFrom string         `json:"modules_from"`
-	PlacesFrom  string         `json:"places_from,omitempty"` // of a spatial null
-	Modularity  Number         `json:"modularity"`            // mean over blocks
-	Clustering  Number         `json:"clustering"`            // mean over blocks
-	Blocks      []BlockNetwork `json:"blocks"`
+func newNetwork() Measure {
+	var o networkOptions
+	return Measure{
+		Use:   "network RUN... | --table FILE[:tensor] | --weights FILE[:tensor]",
+		Short: "Modularity and clustering of a learned encoding, by the modules of its tokens",
+		Long: `Distances between tokens are scaled to 0...1 and taken from 1, which gives weights w
+without self-connections. Against the modules of the tokens (paper A.3):
+
+  Q = 1/l sum_ij [w_ij - k_i k_j / l] d(m_i, m_j), with l = sum_ij w_ij and k_i = sum_j w_ij
+  C = mean over modules of (w_in - w_out) / w_in
+
+p is the share of N surrogates that reach Q, (1 + reached) / (1 + N). --null says which:
+
+  permute  deal the labels to the tokens at random. Where neighbouring tokens are alike and
+           modules are compact, most encodings "have" modules by this test
+  moran    tables as smooth over where the tokens lie as the measured one (Moran spectral
+           randomisation, one sign an eigenvector of 1/distance for all columns)
+  spin     modules on a sphere that is turned at random; each keeps its size. Where the names of
+           all tokens tell a hemisphere, such as L_V1, each has a sphere of its own, and they turn
+           as mirror images
+
+moran and spin need --coordinates of the tokens; moran takes --distances as well.
+
+Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
+a line, a name and a label a line, CAB-NP's LabelKey, a vector of numbers in an array file), or
+rows or columns of the square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
+
+JSON: {distance, permutations, null, permutation_seed, models: [{source, member, seed, pe, tokens,
+modules, modules_from, places_from, modularity, clustering, blocks: [{block, modularity,
+clustering, p}]}], notes}; modularity and clustering of a model are means over its blocks. Notes say why a score has
+no value, such as a row of zeros by cosine, and what to know of weights, such as negative ones.`,
+		Example: `  torchpe analyze network runs/nmar_learn-0.1_code_seed1 --permutations 999
+  torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows
+  torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows --permutations 999 \
+      --null moran --coordinates grid
+  torchpe analyze network --table table.npy --modules modules.csv --distance cosine
+  torchpe analyze network --weights weights.csv --modules modules.csv --json`,
+		Block: All,
+		Options: func(fl *pflag.FlagSet) {
+			fl.StringVar(&o.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are but for the "+
+				"diagonal, instead of tables")
+			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
+			fl.StringVar(&o.distance, "distance", "euclidean", distanceHelp)
+			fl.IntVar(&o.permutations, "permutations", 0, "surrogates for p; 0 = no test")
+			fl.StringVar(&o.null, "null", permute, "surrogates: "+strings.Join(nulls, ", "))
+			fl.StringVar(&o.coordinates, "coordinates", "",
+				"where tokens lie: FILE[:tensor] with a row a token, or grid (default: where the run keeps it)")
+			fl.StringVar(&o.distances, "distances", "",
+				"distances between tokens: FILE[:tensor], in place of --coordinates")
+			fl.Uint64Var(&o.seed, "seed", 0, "seed of the surrogates")
+		},
+		run: func(in *Input) (*Report, error) { return o.run(in) },
+	}
 }
 
-// NetworkOptions say how weights are made and tested.
-type NetworkOptions struct {
-	Distance     metrics.Distance
-	Permutations int    // 0 = no test
-	Null         string // Permute, which is the default, Moran or Spin
-	Seed         uint64
-	Coordinates  string      // of tokens, for a spatial null: a file, or grid; empty = those that a run keeps
-	Distances    string      // between tokens, in the place of coordinates
-	Header       text.Choice // whether the first line of texts holds names
+// check says which options cannot go together.
+func (o *networkOptions) check(in *Input) error {
+	switch {
+	case o.permutations < 0:
+		return fmt.Errorf("--permutations %d: want 0 or more", o.permutations)
+	case !slices.Contains(nulls, o.null):
+		return fmt.Errorf("--null %q is none of %s%s", o.null, strings.Join(nulls, ", "), wording.Hint(o.null, nulls))
+	case o.coordinates != "" && o.distances != "":
+		return fmt.Errorf("--coordinates and --distances both say where tokens lie: give one")
+	case o.null == permute && o.coordinates+o.distances != "":
+		return fmt.Errorf("--null permute does not ask where tokens lie: with --coordinates or --distances " +
+			"give --null moran or spin")
+	case o.null != permute && o.permutations == 0:
+		return fmt.Errorf("--null %s without --permutations: say how many surrogates, such as 999", o.null)
+	case o.null == moran && o.weights != "":
+		return fmt.Errorf("--null moran draws tables, and --weights has none: give --table, or --null spin")
+	case o.weights != "" && (len(in.Args)+len(in.Files) > 0 || in.Positions != ""):
+		return fmt.Errorf("--weights is scored as it is: give it without runs, --table and --positions")
+	}
+	return nil
 }
 
-// Networks scores the tables of models against the modules of their tokens (metrics.ScorePE). Notes
-// say why a score has no value.
-func Networks(models []*Model, modules string, o NetworkOptions) (out []Network, notes []string, err error) {
+// run scores the tables of models, or weights as they are, by the modules of their tokens.
+func (o *networkOptions) run(in *Input) (*Report, error) {
+	kind, err := parseDistance(o.distance)
+	if err == nil {
+		err = o.check(in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	var models []*Model
+	if o.weights == "" {
+		models, err = in.models()
+	} else {
+		models, notes, err = o.readWeights(in)
+	}
+	if err != nil {
+		return nil, err
+	}
 	all, by := make([]moduleSet, len(models)), make([]nullModel, len(models))
 	for i, m := range models {
-		if all[i], err = modulesOf(m, modules, o.Header); err != nil {
-			return nil, nil, err
+		if all[i], err = m.modules(o.modules, in.Header); err != nil {
+			return nil, err
 		}
 		if i > 0 && m.Source == models[i-1].Source { // another member
 			by[i] = by[i-1]
-		} else if by[i], err = o.nullOf(m); err != nil {
-			return nil, nil, err
+		} else if by[i], err = o.nullOf(m, in.Header); err != nil {
+			return nil, err
 		}
 	}
+	numbers := blocks(column{key: "modularity", heading: "modularity Q"},
+		column{key: "clustering", heading: "clustering C"},
+		column{key: "p", heading: "p", partsOnly: true, hidden: o.permutations == 0})
+	found := make([]scores, len(models))
 	for i, m := range models {
-		n := Network{Subject: m.Subject, Tokens: m.Tables[0].Tokens,
-			Modules: countDistinct(all[i].Labels), ModulesFrom: all[i].From, PlacesFrom: by[i].from}
-		for _, t := range m.Tables {
-			b, why, err := o.table(t, all[i], by[i])
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", m.Source, err)
-			}
+		if found[i], err = numbers.measure(m, func(_ int, t Table) ([]any, error) {
+			values, why, err := o.score(t, kind, all[i], by[i])
 			if why != "" {
-				notes = append(notes, fmt.Sprintf("%s: table %d: %s", m.Source, t.Block, why))
+				notes = append(notes, fmt.Sprintf("%s: %s %d: %s", m.Source, o.what(), t.Block, why))
 			}
-			n.Blocks = append(n.Blocks, b)
+			return values, err
+		}); err != nil {
+			return nil, err
 		}
-		n.Modularity = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Modularity })
-		n.Clustering = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Clustering })
-		out = append(out, n)
+		found[i].about = Object{{"tokens", m.Tables[0].Tokens}, {"modules", all[i].count()},
+			{"modules_from", all[i].From}}
+		if by[i].from != "" {
+			found[i].about = append(found[i].about, Field{"places_from", by[i].from})
+		}
 	}
-	return out, unique(notes), nil
+	head := Object{{"permutations", o.permutations}, {"null", o.null}, {"permutation_seed", o.seed}}
+	if o.weights == "" {
+		head = append(Object{{"distance", o.distance}}, head...)
+	}
+	r := numbers.report(head, found)
+	r.notes = notes
+	r.Tables[0].Foot = fmt.Sprintf("%s of %s, %s", wording.Count(all[0].count(), "module"),
+		wording.Count(models[0].Tables[0].Tokens, "token"), all[0].From)
+	if by[0].from != "" {
+		r.Tables[0].Foot += fmt.Sprintf("; p by %s surrogates, %s", o.null, by[0].from)
+	}
+	return r, nil
 }
 
-// table scores a table, and says why a score has no value.
-func (o NetworkOptions) table(t Table, modules moduleSet, by nullModel) (BlockNetwork, string, error) {
-	none := BlockNetwork{Block: t.Block, Modularity: None, Clustering: None, P: None}
-	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, o.Distance)
-	if err != nil {
-		return none, "", err
+// what names what is scored.
+func (o *networkOptions) what() string {
+	if o.weights != "" {
+		return "matrix"
 	}
-	if why := noWeights(t, d, o.Distance); why != "" {
-		return none, "no scores: " + why, nil
-	}
-	w := metrics.Proximity(d)
-	b, why, err := o.score(w, modules, o.surrogate(by, t, w, modules))
-	b.Block = t.Block
-	return b, why, err
+	return "table"
 }
 
-// Weights scores a matrix of weights [n,n] as it is, or each of a stack of them. Notes say where it
-// is not symmetric or has weights below 0, and why a score has no value.
-func Weights(reference, modules string, o NetworkOptions) (n Network, notes []string, err error) {
-	a, err := arrayfile.Read(reference, o.Header, func(shape []int) error {
+// readWeights returns a model whose tables are weights [n,n], with notes on them.
+func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
+	a, err := arrayfile.Read(o.weights, in.Header, func(shape []int) error {
 		if k := len(shape); k < 2 || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
 			return fmt.Errorf("shape %v: want square weights [n,n], or a stack of them", shape)
 		}
@@ -102,68 +183,53 @@ func Weights(reference, modules string, o NetworkOptions) (n Network, notes []st
 		return nil
 	})
 	if err != nil {
-		return Network{}, nil, err
+		return nil, nil, err
 	}
-	size := a.Shape[len(a.Shape)-1]
-	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Columns, tokens: size, Tables: []Table{{Tokens: size}}}
-	if a.Rows != nil {
-		m.Names = a.Rows
+	n := a.Shape[len(a.Shape)-1]
+	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows, tokens: n}
+	if a.Rows == nil {
+		m.Names = a.Columns
 	}
-	found, err := modulesOf(m, modules, o.Header)
-	if err != nil {
-		return Network{}, nil, err
-	}
-	by, err := o.nullOf(m)
-	if err != nil {
-		return Network{}, nil, err
-	}
-	n = Network{Subject: m.Subject, Tokens: size, Modules: countDistinct(found.Labels), ModulesFrom: found.From,
-		PlacesFrom: by.from}
-	notes = []string{numberedNames(a), negativeWeightsNote(a.Source, a.Data, size),
-		diagonalNote(a.Source, a.Data, size)}
-	for at := 0; at < len(a.Data); at += size * size {
-		w := a.Data[at : at+size*size]
+	notes := []string{numberedNames(a), negativeWeightsNote(a.Source, a.Data, n), diagonalNote(a.Source, a.Data, n)}
+	for w := range slices.Chunk(a.Data, n*n) {
 		for i, v := range w {
 			if v-v != 0 {
-				return n, nil, fmt.Errorf("%s: the weight of %d and %d is %v: want finite numbers",
-					a.Source, i/size, i%size, v)
+				return nil, nil, fmt.Errorf("%s: the weight of %d and %d is %v: want finite numbers",
+					a.Source, i/n, i%n, v)
 			}
-			if v != w[i%size*size+i/size] {
+			if v != w[i%n*n+i/n] {
 				notes = append(notes, a.Source+": the weights are not symmetric; degrees are the sums of rows")
 			}
 		}
-		b, why, err := o.score(w, found, o.surrogate(by, Table{}, w, found))
+		m.Tables = append(m.Tables, Table{Block: len(m.Tables), Tokens: n, Dim: n, Values: w})
+	}
+	if m.Tables == nil {
+		return nil, nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
+	}
+	return []*Model{m}, notes, nil
+}
+
+// score returns the modularity, the clustering and p of a table, or of weights as they are, and says
+// why one of them has no value.
+func (o *networkOptions) score(t Table, kind metrics.Distance, modules moduleSet, by nullModel) ([]any, string, error) {
+	w := t.Values
+	if o.weights == "" {
+		d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, kind)
 		if err != nil {
-			return n, nil, fmt.Errorf("%s: %w", a.Source, err)
+			return nil, "", err
 		}
-		if b.Block = len(n.Blocks); why != "" {
-			notes = append(notes, fmt.Sprintf("%s: matrix %d: %s", a.Source, b.Block, why))
+		if why := noWeights(t, d, kind); why != "" {
+			return []any{None, None, None}, "no scores: " + why, nil
 		}
-		n.Blocks = append(n.Blocks, b)
+		w = metrics.Proximity(d)
 	}
-	if n.Blocks == nil {
-		return n, nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
-	}
-	n.Modularity = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Modularity })
-	n.Clustering = meanOf(n.Blocks, func(b BlockNetwork) Number { return b.Clustering })
-	return n, unique(notes), nil
-}
-
-// score scores weights, and says why a score has no value.
-func (o NetworkOptions) score(w []float64, modules moduleSet, draw metrics.Surrogate) (
-	BlockNetwork, string, error) {
 	s, err := metrics.ScoreNetwork(w, modules.Labels)
-	b := BlockNetwork{Modularity: Number(s.Modularity), Clustering: Number(s.Clustering), P: None}
-	if err == nil && o.Permutations > 0 && b.Modularity.known() {
-		b.P = Number(metrics.Reached(metrics.Null(draw, o.Permutations, o.Seed), s.Modularity))
+	if err != nil {
+		return nil, "", err
 	}
-	return b, noScore(w, modules, b), err
-}
-
-func countDistinct(labels []int) int {
-	seen := map[int]bool{}
-	for _, l := range labels {
-		seen[l] = true
+	p := None
+	if q := s.Modularity; o.permutations > 0 && Number(q).known() {
+		p = Number(metrics.Reached(metrics.Null(by.surrogate(t, w, kind, modules), o.permutations, o.seed), q))
 	}
-	return len(seen)
+	return []any{Number(s.Modularity), Number(s.Clustering), p}, noScore(w, modules, s), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"torchpe/data/array/text"
 	"torchpe/data/partition"
 	"torchpe/data/positions"
 	"torchpe/internal/metrics"
@@ -12,13 +13,12 @@ import (
 
 // The ways to draw networks whose modules mean nothing.
 const (
-	Permute = "permute" // labels are dealt to the tokens at random
-	Moran   = "moran"   // tables are drawn that are as smooth over where tokens lie (metrics.Moran)
-	Spin    = "spin"    // the sphere on which tokens lie is turned (metrics.Sphere)
+	permute = "permute" // labels are dealt to the tokens at random
+	moran   = "moran"   // tables are drawn that are as smooth over where tokens lie (metrics.Moran)
+	spin    = "spin"    // the sphere on which tokens lie is turned (metrics.Sphere)
 )
 
-// Nulls lists them.
-func Nulls() []string { return []string{Permute, Moran, Spin} }
+var nulls = []string{permute, moran, spin}
 
 // places says where the tokens of a model lie.
 type places struct {
@@ -36,8 +36,8 @@ var errNoPlaces = errors.New("nothing says where tokens lie, which a spatial nul
 
 // placesOf returns where a model's tokens lie: by a file of coordinates or of distances, on a grid,
 // or as a run keeps it.
-func (o NetworkOptions) placesOf(m *Model) (places, error) {
-	p, err := o.allPlaces(m)
+func (o *networkOptions) placesOf(m *Model, header text.Choice) (places, error) {
+	p, err := o.allPlaces(m, header)
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", m.Source, err)
 	}
@@ -56,8 +56,8 @@ func (o NetworkOptions) placesOf(m *Model) (places, error) {
 	return p, err
 }
 
-func (o NetworkOptions) allPlaces(m *Model) (places, error) {
-	reference, form := o.Coordinates, positions.Coordinates
+func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error) {
+	reference, form := o.coordinates, positions.Coordinates
 	switch {
 	case reference == byGrid:
 		side, err := squareSide(m.tokens)
@@ -66,8 +66,8 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 			p.points = append(p.points, []float64{float64(i / max(side, 1)), float64(i % max(side, 1))})
 		}
 		return p, err
-	case o.Distances != "":
-		reference, form = o.Distances, positions.Distances
+	case o.distances != "":
+		reference, form = o.distances, positions.Distances
 	case reference == "" && m.isRun():
 		if p := m.probes.TokenPoints(m.tokens); p != nil {
 			return places{points: p, from: "the run's coordinates"}, nil
@@ -76,11 +76,8 @@ func (o NetworkOptions) allPlaces(m *Model) (places, error) {
 	if reference == "" {
 		return places{}, errNoPlaces
 	}
-	names := m.Names
-	if len(names) != m.tokens { // those of a part
-		names = nil
-	}
-	file, err := positions.Read(reference, form, o.Header, names...)
+	names := m.allNames()
+	file, err := positions.Read(reference, form, header, names...)
 	if err != nil {
 		return places{}, err
 	}
@@ -103,17 +100,17 @@ type nullModel struct {
 }
 
 // nullOf prepares the surrogates of a model.
-func (o NetworkOptions) nullOf(m *Model) (nullModel, error) {
+func (o *networkOptions) nullOf(m *Model, header text.Choice) (nullModel, error) {
 	out := nullModel{}
-	if o.Permutations == 0 || o.Null != Moran && o.Null != Spin {
+	if o.permutations == 0 || o.null == permute {
 		return out, nil
 	}
-	p, err := o.placesOf(m)
+	p, err := o.placesOf(m, header)
 	if err != nil {
 		return out, err
 	}
 	out.from = p.from
-	if o.Null == Moran {
+	if o.null == moran {
 		n := m.Tables[0].Tokens
 		out.moran, err = metrics.NewMoran(metrics.InverseDistances(p.distances, n), n)
 		return out, err
@@ -137,12 +134,11 @@ func (o NetworkOptions) nullOf(m *Model) (nullModel, error) {
 	return out, nil
 }
 
-// surrogate returns how the weights of a table, or weights as they are where the table has no
-// values, are drawn anew.
-func (o NetworkOptions) surrogate(by nullModel, t Table, w []float64, modules moduleSet) metrics.Surrogate {
+// surrogate returns how weights of a table are drawn anew.
+func (by nullModel) surrogate(t Table, w []float64, kind metrics.Distance, modules moduleSet) metrics.Surrogate {
 	switch {
 	case by.moran != nil:
-		return by.moran.Surrogate(t.Values, o.Distance, modules.Labels)
+		return by.moran.Surrogate(t.Values, kind, modules.Labels)
 	case by.sphere != nil:
 		return by.sphere.Surrogate(w, modules.Labels)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array/text"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/runs"
 )
@@ -41,31 +42,22 @@ func gridFiles(t *testing.T) gridTable {
 // The grid, its cells by name in another order and the distances between them say the same.
 func TestPlacesOfTokens(t *testing.T) {
 	f := gridFiles(t)
-	for _, part := range [][2]int{{0, 0}, {4, 12}} {
-		var want Number
-		for i, o := range []NetworkOptions{{Coordinates: byGrid}, {Coordinates: f.cells}, {Distances: f.apart}} {
-			models, _, err := Tables(Selection{Files: []string{f.table}, Member: All, Block: All,
-				From: part[0], To: part[1]})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if o.Coordinates != byGrid && part[1] > 0 { // names of a part match no file of all: by order
-				continue
-			}
-			o.Null, o.Permutations = Moran, 199
-			got, _, err := Networks(append(models, models[0]), f.modules, o) // as two members of one run
-			if err != nil {
-				t.Fatalf("%+v: %v", o, err)
-			}
-			if i == 0 {
-				want = got[0].Blocks[0].P
-			}
-			for _, n := range got {
-				if p := n.Blocks[0].P; p != want || !p.known() || n.PlacesFrom == "" {
-					t.Errorf("%+v: p = %v by %s, want %v", o, p, n.PlacesFrom, want)
-				}
-			}
+	line := "network --permutations 199 --null moran --table " + f.table + " --modules " + f.modules + " --table " +
+		f.table
+	var want float64
+	for i, places := range []string{"--coordinates grid", "--coordinates " + f.cells, "--distances " + f.apart} {
+		got, _ := result(t, line+" "+places)
+		p := jsonNumber(got, "models/0/blocks/0/p")
+		if i == 0 {
+			want = p
 		}
+		if !(p == want) || jsonNumber(got, "models/1/blocks/0/p") != p || value(got, "models/0/places_from") == "" {
+			t.Errorf("%s: %v, want p = %v", places, got, want)
+		}
+	}
+	got, _ := result(t, line+" --positions 4:12 --coordinates grid") // a part of the grid
+	if p := jsonNumber(got, "models/0/blocks/0/p"); !(p > 0 && p <= 1) {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -106,23 +98,20 @@ func TestSpinOfWeights(t *testing.T) {
 		}
 	}
 	files := [3]string{write(t, "w.csv", weights+"\n"), write(t, "m.csv", modules), write(t, "at.csv", at)}
-	o := NetworkOptions{Null: Spin, Permutations: 99, Coordinates: files[2]}
-	got, _, err := Weights(files[0], files[1], o)
-	if err != nil {
-		t.Fatal(err)
+	line := "network --null spin --permutations 99 --weights " + files[0] + " --modules " + files[1]
+	got, _ := result(t, line+" --coordinates "+files[2])
+	from, _ := value(got, "models/0/places_from").(string)
+	if p := jsonNumber(got, "models/0/blocks/0/p"); !(p >= 0.01 && p <= 1) || !strings.Contains(from, "each hemisphere") {
+		t.Errorf("%v", got)
 	}
-	if p := got.Blocks[0].P; !(p >= 0.01 && p <= 1) || !strings.Contains(got.PlacesFrom, "each hemisphere") {
-		t.Errorf("p = %v, %s", p, got.PlacesFrom)
-	}
-	for what, bad := range map[string]NetworkOptions{
-		"no sphere":  {Coordinates: write(t, "flat.csv", flat)},
-		"distances":  {Distances: files[0]},
-		"nowhere":    {},
-		"a grid":     {Coordinates: byGrid},
-		"no numbers": {Coordinates: files[1]},
+	for what, bad := range map[string]string{
+		"no sphere":  " --coordinates " + write(t, "flat.csv", flat),
+		"distances":  " --distances " + files[0],
+		"nowhere":    "",
+		"a grid":     " --coordinates grid",
+		"no numbers": " --coordinates " + files[1],
 	} {
-		bad.Null, bad.Permutations = Spin, 99
-		if _, _, err := Weights(files[0], files[1], bad); err == nil || strings.Contains(err.Error(), "metrics:") {
+		if _, _, err := run(line + bad); err == nil || strings.Contains(err.Error(), "metrics:") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -149,18 +138,21 @@ func TestChanceOfRuns(t *testing.T) {
 	if err != nil || chance == nil {
 		t.Fatalf("%v, %v", chance, err)
 	}
-	models, _, err := Tables(Selection{Runs: []string{dir}, Member: All, Block: 0})
-	if err != nil {
-		t.Fatal(err)
+	for null, want := range map[string]float64{permute: chance.P, moran: chance.Smooth} {
+		got, _ := result(t, fmt.Sprintf("network %s --block 0 --seed 1 --permutations %d --null %s", dir, runs.Surrogates,
+			null))
+		b := value(got, "models/0/blocks/0")
+		if jsonNumber(b, "p") != want || jsonNumber(b, "modularity") != chance.Q {
+			t.Errorf("%s: %v, the report has %+v", null, b, chance)
+		}
 	}
-	for null, want := range map[string]float64{Permute: chance.P, Moran: chance.Smooth} {
-		got, _, err := Networks(models, "", NetworkOptions{Null: null, Permutations: runs.Surrogates, Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b := got[0].Blocks[0]; float64(b.P) != want || float64(b.Modularity) != chance.Q {
-			t.Errorf("%s: %+v, the report has %+v", null, b, chance)
-		}
+}
+
+// The columns of a grid are modules of its tokens.
+func TestGridModules(t *testing.T) {
+	got, err := gridModules(4, byColumns)
+	if err != nil || fmt.Sprint(got.Labels, got.Names) != "[0 1 0 1] [column1 column2]" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -168,7 +160,7 @@ func TestChanceOfRuns(t *testing.T) {
 func TestCoordinatesByNumber(t *testing.T) {
 	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{Tokens: 3}}}
 	for _, body := range []string{"site,x,y\n10,0,.5\n20,1.5,1\n30,7,2.5\n", "10,0,.5\n20,1.5,1\n30,7,2.5\n"} {
-		p, err := NetworkOptions{Coordinates: write(t, "at.csv", body)}.placesOf(m)
+		p, err := (&networkOptions{coordinates: write(t, "at.csv", body)}).placesOf(m, text.Auto)
 		if got := fmt.Sprint(p.points); err != nil || got != "[[7 2.5] [0 0.5] [1.5 1]]" {
 			t.Errorf("%q: %s, %v", body, got, err)
 		}

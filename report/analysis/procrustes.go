@@ -6,114 +6,185 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/spf13/pflag"
+
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 )
 
-// BlockProcrustes has the distance of a block's table from the reference's.
-type BlockProcrustes struct {
-	Block       int    `json:"block"`
-	Raw         Number `json:"raw"`
-	NormMatched Number `json:"norm_matched"`
-	Disparity   Number `json:"disparity"`
+func newProcrustes() Measure {
+	var reference string
+	return Measure{
+		Use:   "procrustes RUN... | --table FILE[:tensor]",
+		Short: "How far encodings are from a reference that may be turned and mirrored",
+		Long: `Distances of a table A from a reference B [tokens,dimensions]:
+
+  raw           min over orthogonal R of |A R - B|, Frobenius norm (paper figure 3D). It grows
+                with the norm of A whatever its shape
+  norm-matched  the same after A was scaled to the norm of B
+  disparity     that of scipy.spatial.procrustes, 0 to 1: both centred and scaled to norm 1,
+                A turned, mirrored and scaled to fit, sum of squared differences
+
+--reference 2d-fixed (default) and 1d-fixed are the sinusoidal tables of the same shape; from which
+position they count, and which half of 2d-fixed encodes the row, makes no difference to any of the
+three. The reference may also be a run (its member of the same seed, else its first) or
+FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows
+are paired by name; else in order. Where the reference has fewer columns, such as coordinates of a
+layout, both are compared in those dimensions, about their means: A by its first principal axes.
+--table and --reference also take what "torchpe analyze map --out map.csv" wrote, whose members are
+a stack of tables.
+
+JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
+tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};
+those of a model are means over its blocks.`,
+		Example: `  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 runs/lst_learn-2_code_seed1
+  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
+  torchpe analyze procrustes --table mine.npy --reference theirs.safetensors:pos_embed --json`,
+		Block: All,
+		Options: func(fl *pflag.FlagSet) {
+			fl.StringVar(&reference, "reference", fixed2D, "2d-fixed, 1d-fixed, a run or FILE[:tensor]")
+		},
+		run: func(in *Input) (*Report, error) { return procrustes(in, reference) },
+	}
 }
 
-// ProcrustesResult has the distance of a model's tables from a reference.
-type ProcrustesResult struct {
-	Subject
-	Reference   Subject           `json:"reference"`
-	Tokens      int               `json:"tokens"`
-	Dim         int               `json:"dim"`
-	Raw         Number            `json:"raw"`          // mean over blocks, as the next two
-	NormMatched Number            `json:"norm_matched"` //
-	Disparity   Number            `json:"disparity"`    //
-	Blocks      []BlockProcrustes `json:"blocks"`
-}
-
-// Procrustes compares the tables of models with a reference: 1d-fixed, 2d-fixed, a run (its member
-// of the same seed, else its first member, which a note says) or FILE[:tensor]. The reference has
-// one table for all blocks, or one for each. Where both have names of tokens, rows are paired by
-// name, else in order. Where the reference has fewer columns, tables are compared along as many of
-// their principal axes.
-func Procrustes(models []*Model, reference string, s Selection) (out []ProcrustesResult, notes []string, err error) {
-	find, err := referenceTables(reference, s)
+// procrustes measures how far the tables of models are from those of a reference.
+func procrustes(in *Input, reference string) (*Report, error) {
+	if a := in.Args; len(a) == 2 && isRegular(a[0]) && isRegular(a[1]) {
+		return nil, fmt.Errorf("%s and %s are files, not runs: --table %s --reference %s", a[0], a[1],
+			wording.Quote(a[0]), wording.Quote(a[1]))
+	}
+	models, err := in.models()
 	if err != nil {
-		return nil, nil, fmt.Errorf("reference: %w", err)
+		return nil, err
 	}
-	type pair struct{ model, reference *Model }
-	var pairs []pair
-	for _, m := range models {
-		r, note, err := find(m)
-		var how string
-		if err == nil {
-			r, how, err = pairRows(m, r, s)
-		}
-		of, fewer := m, ""
-		if err == nil {
-			of, r, fewer, err = inReferenceDimensions(m, r)
-		}
-		if err == nil {
-			err = comparable(of, r)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s against reference %s: %w", m.Source, reference, err)
-		}
-		notes = append(notes, note, how, fewer)
-		pairs = append(pairs, pair{of, r})
+	references, err := referenceModels(reference)
+	if err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
 	}
+	pairs := make([][2]*Model, len(models)) // a model and its reference, of tables of one shape
+	for i, m := range models {
+		if pairs[i], err = in.pair(m, reference, references); err != nil {
+			return nil, fmt.Errorf("%s against reference %s: %w", m.Source, reference, err)
+		}
+	}
+	numbers := blocks(column{key: "raw", heading: "raw"}, column{key: "norm_matched", heading: "norm-matched"},
+		column{key: "disparity", heading: "disparity"})
+	var found []scores
 	for _, p := range pairs {
-		m := p.model
-		one := ProcrustesResult{Subject: m.Subject, Reference: p.reference.Subject,
-			Tokens: m.Tables[0].Tokens, Dim: m.Tables[0].Dim}
-		for i, t := range m.Tables {
-			other := p.reference.Tables[min(i, len(p.reference.Tables)-1)]
-			d, err := metrics.Procrustes(t.Values, other.Values, t.Tokens, t.Dim)
+		one, err := numbers.measure(p[0], func(i int, t Table) ([]any, error) {
+			d, err := metrics.Procrustes(t.Values, p[1].table(i).Values, t.Tokens, t.Dim)
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s against reference %s: %w", m.Source, reference, err)
+				return nil, fmt.Errorf("against reference %s: %w", reference, err)
 			}
-			one.Blocks = append(one.Blocks, BlockProcrustes{t.Block, Number(d.Raw),
-				Number(d.NormMatched), Number(d.Disparity)})
+			return []any{Number(d.Raw), Number(d.NormMatched), Number(d.Disparity)}, nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		one.Raw = meanOf(one.Blocks, func(b BlockProcrustes) Number { return b.Raw })
-		one.NormMatched = meanOf(one.Blocks, func(b BlockProcrustes) Number { return b.NormMatched })
-		one.Disparity = meanOf(one.Blocks, func(b BlockProcrustes) Number { return b.Disparity })
-		out = append(out, one)
+		t := p[0].Tables[0]
+		one.about = Object{{"reference", p[1].Subject.object()}, {"tokens", t.Tokens}, {"dim", t.Dim}}
+		found = append(found, one)
 	}
-	return out, unique(notes), nil
+	return numbers.report(Object{{"reference", reference}}, found), nil
 }
 
-// pairRows returns a reference with the rows of a model's tokens, and a note where they are paired in
+// table returns the table that is held against table i of another model: the only one, or its own.
+func (m *Model) table(i int) Table { return m.Tables[min(i, len(m.Tables)-1)] }
+
+// referenceModels reads the members of a run, or FILE[:tensor]; nil for tables in closed form.
+func referenceModels(reference string) ([]*Model, error) {
+	if reference == fixed1D || reference == fixed2D {
+		return nil, nil
+	}
+	in := &Input{Member: All, Block: All} // pair takes positions
+	if isDirectory(reference) {
+		in.Args = []string{reference}
+	} else {
+		in.Files = []string{reference}
+	}
+	return in.models()
+}
+
+// pair returns a model and its reference as they are compared, with notes: of a run the member of the
+// same seed, with the rows of the same tokens, in the dimensions of the reference.
+func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Model, error) {
+	var r *Model
+	var err error
+	if references == nil {
+		r, err = closedForm(reference, m)
+	} else {
+		r = ofBlock(in.sameSeed(m, references), m)
+		r, err = in.pairRows(m, r)
+	}
+	if err == nil {
+		m, r, err = in.inReferenceDimensions(m, r)
+	}
+	if err == nil {
+		err = comparable(m, r)
+	}
+	return [2]*Model{m, r}, err
+}
+
+// sameSeed returns the reference of a model among the members of a run: that of the same seed, else
+// the first, with a note.
+func (in *Input) sameSeed(m *Model, references []*Model) *Model {
+	first := references[0]
+	if m.Seed == nil || first.Seed == nil {
+		return first
+	}
+	for _, r := range references {
+		if *r.Seed == *m.Seed {
+			return r
+		}
+	}
+	in.note("%s: the reference has no member of seed %d: held against its first, of seed %d", m.Source, *m.Seed,
+		*first.Seed)
+	return first
+}
+
+// ofBlock returns a reference with the table of a model's block, where one block was chosen.
+func ofBlock(r, m *Model) *Model {
+	if len(m.Tables) != 1 || len(r.Tables) == 1 {
+		return r
+	}
+	chosen := *r
+	for _, t := range r.Tables {
+		if t.Block == m.Tables[0].Block {
+			chosen.Tables = []Table{t}
+		}
+	}
+	return &chosen
+}
+
+// pairRows returns a reference with the rows of a model's tokens, and notes where they are paired in
 // order though one of the two has names. Names that count the tokens say no more than their order.
-func pairRows(m, r *Model, s Selection) (*Model, string, error) {
+func (in *Input) pairRows(m, r *Model) (*Model, error) {
 	named, other := m.Names != nil && !countTokens(m.Names, m.from), r.Names != nil && !countTokens(r.Names, 0)
-	whole := s.From == 0 && s.To == 0
-	switch {
-	case r.Source == fixed1D || r.Source == Fixed2D: // made for these tokens
-		return r, "", nil
-	case m.Names != nil && r.Names != nil && (named || other):
+	whole := in.from == 0 && in.to == 0
+	if m.Names != nil && r.Names != nil && (named || other) {
 		if whole && len(m.Names) != len(r.Names) {
-			return nil, "", fmt.Errorf("it has %d named tokens, the reference %d: want the same",
+			return nil, fmt.Errorf("it has %d named tokens, the reference %d: want the same",
 				len(m.Names), len(r.Names))
 		}
-		byName, err := rowsOf(r, m.Names)
-		return byName, "", err
-	case whole:
-	default:
+		return rowsOf(r, m.Names)
+	}
+	if !whole {
 		part := *r
 		part.Tables = slices.Clone(r.Tables)
-		if err := part.restrict(Selection{Block: All, From: s.From, To: s.To}); err != nil {
-			return nil, "", err
+		if err := part.restrict(&Input{Block: All, from: in.from, to: in.to}); err != nil {
+			return nil, err
 		}
 		r = &part
 	}
-	if named != other {
-		with, without := m.Source, r.Source
-		if other {
-			with, without = without, with
-		}
-		return r, fmt.Sprintf("%s has names of tokens and %s none: rows are paired in order", with, without), nil
+	with, without := m.Source, r.Source
+	if other {
+		with, without = without, with
 	}
-	return r, "", nil
+	if named != other {
+		in.note("%s has names of tokens and %s none: rows are paired in order", with, without)
+	}
+	return r, nil
 }
 
 // countTokens reports whether names are numbers that count tokens, from a number on or from 1.
@@ -155,19 +226,19 @@ func rowsOf(m *Model, names []string) (*Model, error) {
 	return &out, nil
 }
 
-// inReferenceDimensions returns a model along as many principal axes as a reference of fewer columns has, both
-// about their means, and a note that says so; of another reference, both as they are.
-func inReferenceDimensions(m, r *Model) (of, reference *Model, note string, err error) {
+// inReferenceDimensions returns a model along as many principal axes as a reference of fewer columns
+// has, both about their means, with a note; of another reference, both as they are.
+func (in *Input) inReferenceDimensions(m, r *Model) (of, reference *Model, err error) {
 	k, d := r.Tables[0].Dim, m.Tables[0].Dim
 	if k >= d {
-		return m, r, "", nil
+		return m, r, nil
 	}
 	along, about := *m, *r
 	along.Tables, about.Tables = slices.Clone(m.Tables), slices.Clone(r.Tables)
 	for i := range along.Tables {
 		t := &along.Tables[i]
 		if t.Values, _, err = metrics.PCA(t.Values, t.Tokens, t.Dim, k); err != nil {
-			return nil, nil, "", err
+			return nil, nil, err
 		}
 		t.Dim = k
 	}
@@ -175,8 +246,9 @@ func inReferenceDimensions(m, r *Model) (of, reference *Model, note string, err 
 		t := &about.Tables[i]
 		t.Values = metrics.CentredRows(t.Values, t.Tokens, t.Dim)
 	}
-	return &along, &about, fmt.Sprintf("%s has %d columns and the reference %d: compared in %s along the "+
-		"table's first principal axes, both about their means", m.Source, d, k, wording.Count(k, "dimension")), nil
+	in.note("%s has %d columns and the reference %d: compared in %s along the table's first principal axes, "+
+		"both about their means", m.Source, d, k, wording.Count(k, "dimension"))
+	return &along, &about, nil
 }
 
 // comparable says why the tables of two models cannot be held against each other.
@@ -186,7 +258,7 @@ func comparable(m, r *Model) error {
 			wording.Count(len(m.Tables), "table"), len(r.Tables))
 	}
 	for i, t := range m.Tables {
-		if o := r.Tables[min(i, len(r.Tables)-1)]; o.Tokens != t.Tokens || o.Dim != t.Dim {
+		if o := r.table(i); o.Tokens != t.Tokens || o.Dim != t.Dim {
 			return fmt.Errorf("table of shape [%d,%d], the reference's is [%d,%d]: want as many tokens, and no more "+
 				"columns", t.Tokens, t.Dim, o.Tokens, o.Dim)
 		}
@@ -194,80 +266,12 @@ func comparable(m, r *Model) error {
 	return nil
 }
 
-// referenceTables returns what finds the reference of a model.
-func referenceTables(reference string, s Selection) (func(*Model) (*Model, string, error), error) {
-	if reference == fixed1D || reference == Fixed2D {
-		return func(m *Model) (*Model, string, error) {
-			r, err := closedForm(reference, m)
-			return r, "", err
-		}, nil
-	}
-	s = Selection{Files: []string{reference}, Member: All, Block: All} // paired takes positions
-	if isDirectory(reference) {
-		s.Runs, s.Files = s.Files, nil
-	}
-	found, _, err := Tables(s)
-	if err != nil {
-		return nil, err
-	}
-	return func(m *Model) (*Model, string, error) {
-		r, note := sameSeed(m, found)
-		if len(m.Tables) < len(r.Tables) && len(m.Tables) == 1 { // one block was chosen
-			chosen := *r
-			for _, t := range r.Tables {
-				if t.Block == m.Tables[0].Block {
-					chosen.Tables = []Table{t}
-				}
-			}
-			r = &chosen
-		}
-		return r, note, nil
-	}, nil
-}
-
-// closedForm makes the fixed table for a model's tokens; of a part of them, as the whole table has
-// it there.
-func closedForm(name string, m *Model) (*Model, error) {
-	d := m.Tables[0].Dim
-	var table []float64
-	var err error
-	if name == fixed1D {
-		table, err = sinusoid1D(m.tokens, d)
-	} else if task := m.task(); task == "sequence" || task == "text" {
-		err = fmt.Errorf("the tokens of task %s are a line, and 2d-fixed is of a grid: want 1d-fixed", task)
-	} else {
-		var side int
-		if side, err = squareSide(m.tokens); err == nil {
-			table, err = sinusoid2D(side, side, d)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	n := m.Tables[0].Tokens
-	return &Model{Subject: Subject{Source: name},
-		Tables: []Table{{Tokens: n, Dim: d, Values: table[m.from*d : (m.from+n)*d]}}}, nil
-}
-
 func isDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// sameSeed returns the reference of a model among those of a run or a file: the member of the same
-// seed, else the first.
-func sameSeed(m *Model, references []*Model) (*Model, string) {
-	if m.Seed != nil {
-		for _, r := range references {
-			if r.Seed != nil && *r.Seed == *m.Seed {
-				return r, ""
-			}
-		}
-	}
-	r := references[0]
-	if m.Seed == nil || r.Seed == nil {
-		return r, ""
-	}
-	return r, fmt.Sprintf("%s: the reference has no member of seed %d: held against its "+
-		"first, of seed %d", m.Source, *m.Seed, *r.Seed)
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }

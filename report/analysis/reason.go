@@ -74,7 +74,10 @@ func noWeights(t Table, d []float64, kind metrics.Distance) string {
 
 // noScore says why weights [n,n] have no modularity or no clustering (metrics.ScoreNetwork); empty
 // where they have both.
-func noScore(w []float64, modules moduleSet, s BlockNetwork) string {
+func noScore(w []float64, modules moduleSet, s metrics.NetworkScore) string {
+	if Number(s.Modularity).known() && Number(s.Clustering).known() {
+		return ""
+	}
 	n, total := len(modules.Labels), 0.0
 	within, pairs := map[int]float64{}, map[int]int{}
 	for i, l := range modules.Labels {
@@ -89,8 +92,6 @@ func noScore(w []float64, modules moduleSet, s BlockNetwork) string {
 		}
 	}
 	switch {
-	case s.Modularity.known() && s.Clustering.known():
-		return ""
 	case total-total != 0:
 		return "the weights are too large to add up: scale them"
 	case total == 0:

@@ -1,0 +1,54 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+)
+
+// The references in closed form.
+const (
+	fixed1D = "1d-fixed"
+	fixed2D = "2d-fixed"
+)
+
+// closedForm returns the table of sinusoids for a model's tokens. 1d-fixed encodes the position p,
+// from 0 (Vaswani et al. 2017, section 3.5):
+//
+//	P[p,2i] = sin(p / 10000^(2i/d)),  P[p,2i+1] = cos(p / 10000^(2i/d))
+//
+// 2d-fixed encodes the row in half of the dimensions and the column in the other (the paper's
+// appendix A.1). To count from another position, or to swap the halves (text and code differ), turns
+// columns, which a Procrustes transform undoes.
+func closedForm(name string, m *Model) (*Model, error) {
+	n, d := m.Tables[0].Tokens, m.Tables[0].Dim
+	coordinates := func(p int) []int { return []int{p} }
+	if name == fixed2D {
+		if m.isRun() && (m.member.Run.Config.Task == "sequence" || m.member.Run.Config.Task == "text") {
+			return nil, fmt.Errorf("the tokens of task %s are a line, and 2d-fixed is of a grid: want 1d-fixed",
+				m.member.Run.Config.Task)
+		}
+		side, err := squareSide(m.tokens)
+		if err != nil {
+			return nil, err
+		}
+		coordinates = func(p int) []int { return []int{p / side, p % side} }
+	}
+	axes := len(coordinates(0))
+	if d%(2*axes) != 0 {
+		return nil, fmt.Errorf("%s: a table of %d dimensions: want a multiple of %d, as sines and cosines of each "+
+			"coordinate come in pairs", name, d, 2*axes)
+	}
+	table := make([]float64, n*d)
+	for i := range n {
+		for axis, v := range coordinates(m.from + i) {
+			sinusoid(float64(v), table[i*d+axis*d/axes:][:d/axes])
+		}
+	}
+	return &Model{Subject: Subject{Source: name}, Tables: []Table{{Tokens: n, Dim: d, Values: table}}}, nil
+}
+
+func sinusoid(p float64, out []float64) {
+	for i := 0; i+1 < len(out); i += 2 {
+		out[i], out[i+1] = math.Sincos(p / math.Pow(10000, float64(i)/float64(len(out))))
+	}
+}

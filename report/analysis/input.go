@@ -1,0 +1,344 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"torchpe/data/array/arrayfile"
+	"torchpe/internal/wording"
+	"torchpe/report/runs"
+)
+
+// Table is a table of positions: a row a token.
+type Table struct {
+	Block       int // of the model, from 0, at whose input it is added; of a file its place in a stack of tables
+	Tokens, Dim int
+	Values      []float64 // [Tokens,Dim]
+}
+
+// Subject says what was measured.
+type Subject struct {
+	Source string  // the run's directory, or FILE[:tensor]
+	Member *int    // of a run
+	Seed   *uint64 // of a run
+	PE     string  // of a run, as the paper names it: learn-0.2
+}
+
+// object returns the subject for JSON, without what is not known.
+func (s Subject) object() Object {
+	o := Object{{"source", s.Source}}
+	if s.Member != nil {
+		o = append(o, Field{"member", *s.Member}, Field{"seed", *s.Seed})
+	}
+	if s.PE != "" {
+		o = append(o, Field{"pe", s.PE})
+	}
+	return o
+}
+
+// cells returns the first cells of a row: source, encoding, member and seed.
+func (s Subject) cells() []string {
+	if s.Member == nil {
+		return []string{s.Source, dash, dash, dash}
+	}
+	return []string{s.Source, s.PE, strconv.Itoa(*s.Member), strconv.FormatUint(*s.Seed, 10)}
+}
+
+// label names the subject in a message.
+func (s Subject) label() string {
+	if s.Member == nil {
+		return s.Source
+	}
+	return fmt.Sprintf("%s, member %d", s.Source, *s.Member)
+}
+
+// Model is a member of a run, or an array of a file, with its tables.
+type Model struct {
+	Subject
+	Tables []Table
+	Names  []string // of the tokens, or nil
+
+	from   int        // first position that was taken
+	tokens int        // before positions were taken
+	member runs.Model // of a run
+	probes *runs.Probes
+	maps   *runs.Attention // of a file of attention maps
+}
+
+// isRun says whether the model is a member of a run.
+func (m *Model) isRun() bool { return m.probes != nil }
+
+// tokenNames returns the names of tokens, or their positions.
+func (m *Model) tokenNames() []string {
+	if m.Names != nil {
+		return m.Names
+	}
+	names := make([]string, m.Tables[0].Tokens)
+	for i := range names {
+		names[i] = strconv.Itoa(m.from + i)
+	}
+	return names
+}
+
+// maxTokens is the largest table that is measured: its matrix of distances has 800 MB.
+const maxTokens = 10_000
+
+// parsePositions reads from:to, counted from 0 without the last, either of which may be left out.
+func parsePositions(value string) (from, to int, err error) {
+	if value == "" {
+		return 0, 0, nil
+	}
+	first, last, ok := strings.Cut(value, ":")
+	if first != "" {
+		from, err = strconv.Atoi(first)
+	}
+	if last != "" && err == nil {
+		to, err = strconv.Atoi(last)
+	}
+	if !ok || err != nil || from < 0 || last != "" && to <= from {
+		return 0, 0, fmt.Errorf("positions %q: want FROM:TO with 0 <= FROM < TO, such as 0:128", value)
+	}
+	return from, to, nil
+}
+
+// models returns the models of the input with their tables.
+func (in *Input) models() ([]*Model, error) {
+	if len(in.Args)+len(in.Files) == 0 {
+		return nil, errors.New("nothing to measure: name the directory of a run, or --table FILE")
+	}
+	found, err := in.members(in.Args)
+	if err != nil {
+		return nil, err
+	}
+	var models []*Model
+	for _, m := range found {
+		switch err := m.readTables(); {
+		case errors.Is(err, runs.ErrNoTable):
+			in.note("%s: the encoding %s %v: left out", m.Source, m.PE, runs.ErrNoTable)
+		case err != nil:
+			return nil, err
+		default:
+			models = append(models, m)
+		}
+	}
+	for _, file := range in.Files {
+		m, err := in.fileTables(file)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	if len(models) == 0 {
+		return nil, in.nothing("no table to measure")
+	}
+	for _, m := range models {
+		if err := m.restrict(in); err != nil {
+			return nil, err
+		}
+	}
+	return models, nil
+}
+
+// oneTable returns the members of one run with a table each, or one table.
+func (in *Input) oneTable() ([]*Model, error) {
+	if len(in.Args)+len(in.Files) > 1 {
+		return nil, fmt.Errorf("%s and %s: this command takes one", wording.Count(len(in.Args), "run"),
+			wording.Count(len(in.Files), "table"))
+	}
+	models, err := in.models()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range models {
+		if m.Source != models[0].Source {
+			return nil, fmt.Errorf("%s: %s and %s: choose one run", in.Args[0], models[0].Source, m.Source)
+		}
+		if len(m.Tables) > 1 {
+			return nil, fmt.Errorf("%s: %d tables: choose one with --block", m.Source, len(m.Tables))
+		}
+	}
+	return models, nil
+}
+
+// nothing returns an error that says with the notes, which it takes, why nothing is left.
+func (in *Input) nothing(what string) error {
+	err := fmt.Errorf("%s: %s", what, strings.Join(unique(in.Notes), "; "))
+	in.Notes = nil
+	return err
+}
+
+func (in *Input) note(format string, args ...any) {
+	in.Notes = append(in.Notes, fmt.Sprintf(format, args...))
+}
+
+// members opens runs and returns their members that did not diverge; folders that hold runs stand
+// for all runs below them.
+func (in *Input) members(dirs []string) (models []*Model, err error) {
+	for _, dir := range dirs {
+		found, skipped, err := runs.Find(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range skipped {
+			if len(found) == 0 {
+				return nil, fmt.Errorf("%s: %s", s.Dir, s.Reason)
+			}
+			in.note("%s: left out: %s", s.Dir, s.Reason)
+		}
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%s: a file is no run: measure its table with --table %s", dir,
+				wording.Quote(dir))
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: no run is there: a run's directory has config.json, "+
+				"result.json and probes.safetensors", dir)
+		}
+		for _, r := range found {
+			own, err := in.membersOf(r)
+			if err != nil {
+				return nil, err
+			}
+			models = append(models, own...)
+		}
+	}
+	if len(dirs) > 0 && len(models) == 0 {
+		return nil, in.nothing("nothing to measure")
+	}
+	return models, nil
+}
+
+func (in *Input) membersOf(r *runs.Run) (models []*Model, err error) {
+	n := len(r.Config.Members)
+	if in.Member >= n {
+		return nil, fmt.Errorf("%s: member %d: the run has %d, from 0", r.Dir, in.Member, n)
+	}
+	probes, err := r.Probes()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: the run kept no probes (probes.safetensors)", r.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, diverged := runs.Models([]*runs.Run{r})
+	if diverged > 0 {
+		in.note("%s: %d of %s diverged: left out", r.Dir, diverged, wording.Count(n, "member"))
+	}
+	for _, m := range found {
+		if in.Member == All || m.Index == in.Member {
+			models = append(models, &Model{member: m, probes: probes,
+				Subject: Subject{Source: r.Dir, Member: &m.Index, Seed: &m.Member.Seed, PE: m.Label()}})
+		}
+	}
+	return models, nil
+}
+
+// readTables reads the tables of a run's member.
+func (m *Model) readTables() error {
+	blocks := m.probes.Blocks()
+	if len(blocks) == 0 {
+		return runs.ErrNoTable
+	}
+	for _, block := range blocks {
+		t, err := m.probes.Table(m.member.Index, block)
+		if err != nil {
+			return err
+		}
+		m.Tables = append(m.Tables, Table{Block: block, Tokens: t.Tokens, Dim: t.Dim, Values: t.Values})
+	}
+	m.Names = m.probes.TokenNames(m.Tables[0].Tokens)
+	return nil
+}
+
+// isTable says whether a shape is that of a table or a stack of them.
+func isTable(shape []int) error {
+	if len(shape) < 2 || shape[len(shape)-2] < 2 || shape[len(shape)-1] < 1 {
+		return fmt.Errorf("shape %v: want a table [tokens,dimensions] of 2 tokens or more, or a "+
+			"stack of them [...,tokens,dimensions]", shape)
+	}
+	return nil
+}
+
+// fileTables reads the tables of FILE[:tensor], or of a map that was written as .csv.
+func (in *Input) fileTables(reference string) (*Model, error) {
+	if m, err := readMap(reference); m != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	a, err := arrayfile.Read(reference, in.Header, isTable)
+	if err == nil {
+		a, err = a.Named(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in.Notes = append(in.Notes, numberedNames(a))
+	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}
+	n, d := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
+	for at := 0; at < len(a.Data); at += n * d {
+		m.Tables = append(m.Tables, Table{Block: at / (n * d), Tokens: n, Dim: d, Values: a.Data[at : at+n*d]})
+	}
+	if len(m.Tables) == 0 {
+		return nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
+	}
+	return m, nil
+}
+
+// numberedNames returns a note where names of rows are numbers but do not count the rows: they may be
+// a column of data, in quotes.
+func numberedNames(a arrayfile.Array) string {
+	counts := true
+	for i, name := range a.Rows {
+		v, err := strconv.ParseFloat(name, 64)
+		if err != nil {
+			return ""
+		}
+		counts = counts && (v == float64(i) || v == float64(i+1))
+	}
+	if len(a.Rows) == 0 || counts {
+		return ""
+	}
+	return fmt.Sprintf("%s: the first column (%s...) is taken as names of the rows, not as numbers: take off its "+
+		"quotes, or head it otherwise (x1), if it is data", a.Source, a.Rows[0])
+}
+
+// restrict keeps the block and the positions that an input names, and checks that numbers are
+// finite.
+func (m *Model) restrict(in *Input) error {
+	if in.Block != All {
+		if in.Block >= len(m.Tables) {
+			return fmt.Errorf("%s: block %d: it has %s, from 0", m.Source, in.Block,
+				wording.Count(len(m.Tables), "table"))
+		}
+		m.Tables = m.Tables[in.Block : in.Block+1]
+	}
+	m.from, m.tokens = in.from, m.Tables[0].Tokens
+	for i := range m.Tables {
+		t := &m.Tables[i]
+		to := in.to
+		if to == 0 {
+			to = t.Tokens
+		}
+		if to > t.Tokens || to-m.from < 2 {
+			return fmt.Errorf("%s: positions %d:%d of %d: want two or more that are there",
+				m.Source, m.from, to, t.Tokens)
+		}
+		if to-m.from > maxTokens {
+			return fmt.Errorf("%s: %d tokens: at most %d are measured at once: choose with "+
+				"--positions", m.Source, to-m.from, maxTokens)
+		}
+		if i == 0 && m.Names != nil {
+			m.Names = m.Names[m.from:to]
+		}
+		t.Values, t.Tokens = t.Values[m.from*t.Dim:to*t.Dim], to-m.from
+		for j, v := range t.Values {
+			if v-v != 0 {
+				return fmt.Errorf("%s: table %d: row %d, column %d is %v: want finite numbers",
+					m.Source, t.Block, m.from+j/t.Dim, j%t.Dim, v)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+// Package analysis measures what models learned: their tables of positions and attention maps, from
+// run directories or from arrays of the user's own.
+//
+// A [Measure] is a row of [Measures]: its options, its words and a function from an [Input] to a
+// [Report]. "torchpe analyze" makes a subcommand of each row. What the numbers are is in package
+// metrics.
+package analysis
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"torchpe/data/array/text"
+)
+
+// Measure is a subcommand of "torchpe analyze".
+type Measure struct {
+	Use, Short, Long, Example string
+
+	// Maps says that attention maps are measured: arguments are runs or arrays, and the flags that
+	// choose tables are left out.
+	Maps bool
+	// Block is the default of --block: All, or 0 for measures of one table.
+	Block int
+	// Out is the help of --out, and Extensions are the kinds of file that it takes; empty for
+	// measures that write none.
+	Out        string
+	Extensions []string
+	// Options declares the flags that are the measure's own.
+	Options func(*pflag.FlagSet)
+
+	run func(*Input) (*Report, error)
+}
+
+// Measures returns the measures, with options at their defaults.
+func Measures() []Measure {
+	return []Measure{newNetwork(), newProcrustes(), newAttention(), newDistances(), newToeplitz(), newMap(),
+		newRank()}
+}
+
+// Name returns the name of the measure.
+func (m Measure) Name() string { return strings.Fields(m.Use)[0] }
+
+// All chooses all members, or all blocks.
+const All = -1
+
+// Input says what is measured: the arguments, and the flags that measures share.
+type Input struct {
+	Args      []string // directories: runs, or folders with runs below them; for maps also FILE[:tensor]
+	Files     []string // FILE[:tensor], of shape [n,d], or stacks of tables [...,n,d]
+	Member    int      // of runs, or All
+	Block     int      // or All
+	Positions string   // FROM:TO; empty = all
+	Header    text.Choice
+	Out       string // file that the result is written to, of one of the Extensions, or empty
+	JSON      bool   // print all numbers as JSON, rather than a table
+
+	// Notes say what was left out of the input, how it was read, and why a number has no value.
+	// They are set by Run, also where it fails.
+	Notes []string
+
+	from, to int // of Positions: the first, and the one after the last; 0 = all
+}
+
+// Flags declares the flags that choose what is measured.
+func (m Measure) Flags(fl *pflag.FlagSet, in *Input) {
+	if !m.Maps {
+		fl.StringArrayVar(&in.Files, "table", nil,
+			"measure FILE[:tensor], a table [tokens,dimensions] or a stack of them; may be given several times")
+	}
+	fl.IntVar(&in.Member, "member", All, "member of a run, from 0; -1 = all")
+	if in.Block = All; !m.Maps {
+		fl.IntVar(&in.Block, "block", m.Block, "block of a run, or place in a stack of tables, from 0; -1 = all")
+		fl.StringVar(&in.Positions, "positions", "",
+			"FROM:TO, only these positions, from 0 and without the last (default all)")
+	}
+}
+
+// Run measures an input. An error says what is wrong with the input or the options.
+func (m Measure) Run(in *Input) (*Report, error) {
+	var err error
+	if in.from, in.to, err = parsePositions(in.Positions); err != nil {
+		return nil, fmt.Errorf("--positions: %w", err)
+	}
+	for _, number := range []struct {
+		flag  string
+		value int
+	}{{"member", in.Member}, {"block", in.Block}} {
+		if number.value < All {
+			return nil, fmt.Errorf("--%s %d: want a number from 0, or -1 for all", number.flag, number.value)
+		}
+	}
+	r, err := m.run(in)
+	if err != nil {
+		in.Notes = unique(in.Notes)
+		return nil, err
+	}
+	if notes := unique(r.notes); notes != nil {
+		r.JSON = append(r.JSON, Field{"notes", notes})
+	}
+	in.Notes = unique(append(in.Notes, r.notes...))
+	return r, nil
+}
+
+func (in *Input) extension() string { return strings.ToLower(filepath.Ext(in.Out)) }
+
+// Report is what a measure found.
+type Report struct {
+	JSON   Object      // for --json
+	Tables []TextTable // for the terminal
+	File   []byte      // the contents of --out
+	Wrote  []string    // what the file holds, a line each
+
+	notes []string // on the numbers, such as why one has no value: they are in JSON, too
+}
+
+// TextTable is a table of texts, and a line below it.
+type TextTable struct {
+	Head []string
+	Rows [][]string
+	Foot string
+}
+
+// unique leaves out notes that were made before, and empty ones.
+func unique(notes []string) []string {
+	seen := map[string]bool{"": true}
+	var out []string
+	for _, n := range notes {
+		if !seen[n] {
+			out = append(out, n)
+		}
+		seen[n] = true
+	}
+	return out
+}

@@ -1,0 +1,200 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"torchpe/report/internal/synthetic"
+	"torchpe/report/runs"
+)
+
+// Rows are paired by name where both tables have names, and in order where names count tokens.
+// Distances do not change when a table turns by 90 degrees and lists its rows in another order. A
+// table whose points lie on a plane in space, turned and moved, is at no distance from those points.
+func TestProcrustesPairsRows(t *testing.T) {
+	// u along (2,1,2)/3, v along (1,2,-2)/3, which are at right angles and of length 1
+	space, plane := "token,x1,x2,x3\n", "name,x,y\n"
+	points := [][2]float64{{0, 0}, {3, 0}, {0, 6}, {9, 3}, {-3, 3}}
+	for i, p := range points {
+		u, v := p[0]/3, p[1]/3
+		space += fmt.Sprintf("t%d,%g,%g,%g\n", i, 3+2*u+v, 1+u+2*v, 2*u-2*v)
+		back := len(points) - 1 - i
+		plane += fmt.Sprintf("t%d,%g,%g\n", back, points[back][0]+50, points[back][1])
+	}
+	const (
+		named    = "token,module,x1,x2\nV1,vis,0,1\nM1,mot,2,0\nA1,aud,5,3\nS1,som,1,7\n"
+		turned   = "token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\nM1,0,2\n"
+		numbered = "token,x1,x2\n0,0,1\n1,2,0\n2,5,3\n"
+		unnamed  = "0,1\n2,0\n5,3\n1,7\n"
+	)
+	for _, c := range []struct{ table, reference, positions, problem, note string }{
+		{named, turned, "", "", ""},
+		{named, turned, " --positions 1:3", "", ""},
+		{named, "member,token,x1,x2\n0,S1,-7,1\n0,V1,-1,0\n0,A1,-3,5\n0,M1,0,2\n", "", "", ""},
+		{named, strings.Replace(turned, "M1", "M2", 1), "", `"M1" is not among the 4`, ""},
+		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\n", "", "4 named tokens, the reference 3", ""},
+		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nS1,-3,5\nM1,1,1\n", "", "both named", ""},
+		{named, unnamed, "", "", "rows are paired in order"},
+		{named, numbered + "3,1,7\n", "", `"V1" is not among`, ""},
+		{numbered, "0,1\n2,0\n5,3\n", "", "", ""},
+		{space, plane, "", "", "3 columns and the reference 2: compared in 2 dimensions"},
+	} {
+		line := "procrustes --table " + write(t, "a.csv", c.table) + " --reference " +
+			write(t, "b.csv", c.reference) + c.positions
+		if c.problem != "" {
+			if _, _, err := run(line); err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%q: %v, want %s", c.reference, err, c.problem)
+			}
+			continue
+		}
+		got, notes := result(t, line)
+		if raw := jsonNumber(got, "models/0/raw"); !(raw < 1e-6) || jsonNumber(got, "models/0/dim") != 2 {
+			t.Errorf("%q: %v", c.reference, got)
+		}
+		if c.note == "" {
+			checkNotes(t, line, notes, nil)
+		} else {
+			checkNotes(t, line, notes, []string{c.note})
+		}
+	}
+}
+
+// The rows of a map may be in any order: members and tokens are found by name.
+func TestShuffledMap(t *testing.T) {
+	ordered := "member,token,x1\n0,a,1\n0,b,2\n0,c,4\n2,a,3\n2,b,9\n2,c,5\n10,a,8\n10,b,6\n10,c,7\n"
+	shuffled := "member,token,x1\n2,b,9\n0,a,1\n10,c,7\n2,a,3\n0,c,4\n10,a,8\n0,b,2\n10,b,6\n2,c,5\n"
+	got, _ := result(t, "procrustes --table "+write(t, "a.csv", ordered)+" --reference "+write(t, "b.csv", shuffled))
+	for i := range 3 {
+		if raw := jsonNumber(got, fmt.Sprintf("models/0/blocks/%d/raw", i)); !(raw < 1e-12) {
+			t.Errorf("member %d: %v", i, got)
+		}
+	}
+	m, err := readMap(write(t, "c.csv", shuffled)) // in the order of the first member's tokens
+	if err != nil || !reflect.DeepEqual(m.Names, []string{"a", "c", "b"}) ||
+		!reflect.DeepEqual(m.Tables[1].Values, []float64{3, 5, 9}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// What "map --out map.csv" writes is read again, with names, modules and members.
+func TestMapFile(t *testing.T) {
+	t.Chdir("testdata")
+	r, _, err := run("map --table named.csv --modules modules.csv --out map.csv")
+	if err != nil || !strings.HasPrefix(string(r.File), "token,module,x1,x2\nt0,a,") {
+		t.Fatalf("%v: %s", err, r.File)
+	}
+	got, notes := result(t, "procrustes --table named.csv --reference "+write(t, "map.csv", string(r.File)))
+	if raw := jsonNumber(got, "models/0/raw"); !(raw < 1e-9) || len(notes) != 1 {
+		t.Errorf("%v, %q", got, notes)
+	}
+}
+
+// Of a text the tokens are a line, though 64 of them would fill a grid of 8 x 8.
+func TestProcrustesOfALine(t *testing.T) {
+	run := &runs.Run{}
+	run.Config.Task = "text"
+	m := &Model{Tables: []Table{{Tokens: 64, Dim: 4}}, tokens: 64, member: runs.Model{Run: run}, probes: &runs.Probes{}}
+	if _, err := closedForm(fixed2D, m); err == nil || !strings.Contains(err.Error(), "a line") {
+		t.Errorf("2d-fixed: %v", err)
+	}
+	if _, err := closedForm(fixed1D, m); err != nil {
+		t.Errorf("1d-fixed: %v", err)
+	}
+}
+
+// Vaswani et al.: position 0 is 0, 1, 0, 1...; the norm of each row is sqrt(d/2). Of a part of the
+// tokens the table is that part of the whole.
+func TestClosedFormTables(t *testing.T) {
+	whole, err := closedForm(fixed1D, &Model{Tables: []Table{{Tokens: 3, Dim: 6}}, tokens: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := whole.Tables[0].Values
+	if !reflect.DeepEqual(v[:6], []float64{0, 1, 0, 1, 0, 1}) || v[6] != math.Sin(1) {
+		t.Errorf("%v", v)
+	}
+	part, err := closedForm(fixed1D, &Model{Tables: []Table{{Tokens: 2, Dim: 6}}, tokens: 3, from: 1})
+	if err != nil || !reflect.DeepEqual(part.Tables[0].Values, v[6:]) {
+		t.Errorf("%+v, %v", part, err)
+	}
+	grid, err := closedForm(fixed2D, &Model{Tables: []Table{{Tokens: 2, Dim: 4}}, tokens: 9, from: 5})
+	// cells 5 and 6 of 3 x 3: row 1, column 2, and row 2, column 0
+	if want := []float64{math.Sin(1), math.Cos(1), math.Sin(2), math.Cos(2), math.Sin(2), math.Cos(2), 0, 1}; err != nil ||
+		!reflect.DeepEqual(grid.Tables[0].Values, want) {
+		t.Errorf("%+v, %v", grid, err)
+	}
+	if _, err := closedForm(fixed2D, &Model{Tables: []Table{{Tokens: 4, Dim: 6}}, tokens: 4}); err == nil {
+		t.Error("6 dimensions were accepted")
+	}
+}
+
+// The reference of a model is the member of its seed, else the first, which a note says; one table, or
+// one for each, is held against it.
+func TestReferenceOfASeed(t *testing.T) {
+	member := func(seed uint64, tables int) *Model {
+		return &Model{Subject: Subject{Source: "m", Seed: &seed}, Tables: make([]Table, tables)}
+	}
+	references := []*Model{member(7, 1), member(5, 1)}
+	in := &Input{}
+	if r := in.sameSeed(member(5, 1), references); r != references[1] || in.Notes != nil {
+		t.Errorf("seed 5 is held against seed %d, %q", *r.Seed, in.Notes)
+	}
+	if r := in.sameSeed(member(6, 1), references); r != references[0] || !strings.Contains(in.Notes[0], "of seed 7") {
+		t.Errorf("seed 6 is held against seed %d, %q", *r.Seed, in.Notes)
+	}
+	for counts, fits := range map[[2]int]bool{{3, 1}: true, {3, 3}: true, {3, 2}: false, {1, 2}: false} {
+		if err := comparable(member(1, counts[0]), member(1, counts[1])); (err == nil) != fits {
+			t.Errorf("%d tables against %d: %v", counts[0], counts[1], err)
+		}
+	}
+}
+
+// A course has the norms of a member's records, those of its own seed, as table and as CSV.
+func TestCourses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	err := synthetic.Write(filepath.Dir(dir), synthetic.Run{Name: "a", Task: "nmar", PE: "learn", Seeds: []int{4, 6},
+		Edit: func(m *synthetic.Member) {
+			norm := float64(m.Seed)
+			m.Records = m.Records[:2]
+			m.Records[1].PENorm = &norm
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, notes := result(t, "rank "+dir+" --over-training")
+	if models, _ := got["models"].([]any); len(models) != 2 || notes != nil {
+		t.Fatalf("%v, %q", got, notes)
+	}
+	csv := "source,pe,member,seed,step,epoch,frobenius,effective_rank\n"
+	for i, seed := range []float64{4, 6} {
+		m := value(got, fmt.Sprintf("models/%d", i))
+		near(t, "course", m, map[string]any{"member": float64(i), "seed": seed})
+		near(t, "records", value(m, "records"), []any{map[string]any{"step": 200.0, "frobenius": seed,
+			"effective_rank": nil}})
+		csv += fmt.Sprintf("%s,%v,%d,%v,200,%v,%v,\n", dir, value(m, "pe"), i, seed, value(m, "records/0/epoch"), seed)
+	}
+	r, _, err := run("rank " + dir + " --over-training --out a.csv")
+	if err != nil || string(r.File) != csv {
+		t.Errorf("%v: %s, want %s", err, r.File, csv)
+	}
+}
+
+// Of nine orders none or all reach an R^2: the order itself counts among them, so that no p is 0.
+func TestChanceOfToeplitz(t *testing.T) {
+	for name, c := range map[string]struct {
+		matrix []float64
+		want   Number
+	}{
+		"any order of two is alike":       {[]float64{1, 2, 2, 1}, 1},
+		"no other order is Toeplitz, too": {[]float64{0, 1, 2, 3, 4, 5, 1, 0, 1, 2, 3, 4, 2, 1, 0, 1, 2, 3, 3, 2, 1, 0, 1, 2, 4, 3, 2, 1, 0, 1, 5, 4, 3, 2, 1, 0}, 0.1},
+	} {
+		n := int(math.Sqrt(float64(len(c.matrix))))
+		if _, _, p, err := (&toeplitzOptions{shuffles: 9}).r2(c.matrix, n); err != nil || p != c.want {
+			t.Errorf("%s: p %v, %v; want %v", name, p, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package analysis
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/internal/number"
+)
+
+// Number is a result; one that is not finite is null in JSON.
+type Number float64
+
+// None is the Number of what has no value.
+var None = Number(math.NaN())
+
+// MarshalJSON writes null for what is not finite.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// String returns four significant digits, or a dash.
+func (n Number) String() string { return number.Short(float64(n), 4) }
+
+// dash stands in tables for what has no value.
+const dash = "–"
+
+// perHead holds a number for each head of attention.
+type perHead []Number
+
+// String lists the numbers; of many heads their range.
+func (p perHead) String() string {
+	const most = 4
+	if len(p) == 0 {
+		return dash
+	}
+	if len(p) > most {
+		return fmt.Sprintf("%s to %s", slices.Min(p), slices.Max(p))
+	}
+	var parts []string
+	for _, n := range p {
+		parts = append(parts, n.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// numbers converts the rows of values [rows,width].
+func numbers(values []float64, width int) (rows [][]Number) {
+	for row := range slices.Chunk(values, width) {
+		var out []Number
+		for _, v := range row {
+			out = append(out, Number(v))
+		}
+		rows = append(rows, out)
+	}
+	return rows
+}
+
+// meanOf returns the mean of numbers; None where one of them has no value.
+func meanOf(all []Number) Number {
+	sum := 0.0
+	for _, n := range all {
+		sum += float64(n)
+	}
+	return Number(sum / float64(len(all)))
+}
+
+// Field is a value of an Object under its key.
+type Field struct {
+	Key   string
+	Value any
+}
+
+// Object is a JSON object whose fields keep their order.
+type Object []Field
+
+// MarshalJSON writes the fields in order.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for i, f := range o {
+		value, err := json.Marshal(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		separator := ","
+		if i == 0 {
+			separator = "{"
+		}
+		fmt.Fprintf(&b, "%s%q:%s", separator, f.Key, value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// column is one of the numbers that a measure gives for each part of a model.
+type column struct {
+	key, heading string
+	partsOnly    bool // the whole model has no such number
+	hidden       bool // not in tables
+}
+
+// layout says how the numbers of a measure are written: a row of columns for each part of a model,
+// such as the table of a block, and for the whole.
+type layout struct {
+	parts   string   // key of the list of parts: blocks, layers or records
+	labels  []column // what tells a part from others: its block; its step and epoch
+	columns []column
+	whole   string   // label of the row of the whole, which models of one part have where it is no mean
+	extra   []string // headings of further columns that say which model it is
+}
+
+// mean is the label of the whole where that is the mean over parts.
+const mean = "mean"
+
+// blocks returns the layout of numbers of each block's table, and of the mean over blocks.
+func blocks(columns ...column) layout {
+	return layout{parts: "blocks", labels: []column{{key: "block", heading: "block"}}, columns: columns, whole: mean}
+}
+
+// scores are the numbers of one model.
+type scores struct {
+	Subject
+	about Object   // fields before the numbers
+	parts [][]any  // labels, then a Number or perHead for each column
+	whole []Number // for each column; nil = none
+	more  Object   // fields after the parts
+	extra []string // texts of the layout's extra columns
+}
+
+// measure applies of to each table of a model, and takes the means over tables (and heads). of
+// returns a Number or perHead for each column.
+func (l layout) measure(m *Model, of func(i int, t Table) ([]any, error)) (scores, error) {
+	s := scores{Subject: m.Subject}
+	for i, t := range m.Tables {
+		values, err := of(i, t)
+		if err != nil {
+			return s, fmt.Errorf("%s: table %d: %w", m.Source, t.Block, err)
+		}
+		s.parts = append(s.parts, append([]any{t.Block}, values...))
+	}
+	for c := range l.columns {
+		var all []Number
+		for _, p := range s.parts {
+			switch v := p[1+c].(type) {
+			case Number:
+				all = append(all, v)
+			case perHead:
+				all = append(all, v...)
+			}
+		}
+		s.whole = append(s.whole, meanOf(all))
+	}
+	return s, nil
+}
+
+// report writes the numbers of models as JSON, after the fields of head, and as a table.
+func (l layout) report(head Object, all []scores) *Report {
+	models := make([]Object, len(all))
+	for i, s := range all {
+		models[i] = l.object(s)
+	}
+	return &Report{JSON: append(head, Field{"models", models}), Tables: []TextTable{l.table(all)}}
+}
+
+func (l layout) object(s scores) Object {
+	o := append(s.Subject.object(), s.about...)
+	for c, v := range s.whole {
+		if !l.columns[c].partsOnly {
+			o = append(o, Field{l.columns[c].key, v})
+		}
+	}
+	parts := make([]Object, len(s.parts))
+	for i, p := range s.parts {
+		for c, column := range slices.Concat(l.labels, l.columns) {
+			parts[i] = append(parts[i], Field{column.key, p[c]})
+		}
+	}
+	return append(append(o, Field{l.parts, parts}), s.more...)
+}
+
+func (l layout) table(all []scores) TextTable {
+	var t TextTable
+	lead := append([]string{"source", "pe", "member", "seed"}, l.extra...)
+	shown := slices.Concat(l.labels, l.columns)
+	t.Head = slices.Clone(lead)
+	for _, c := range shown {
+		if !c.hidden {
+			t.Head = append(t.Head, c.heading)
+		}
+	}
+	add := func(s scores, cells []any) {
+		row := append(s.cells(), s.extra...)
+		for c, cell := range cells {
+			if !shown[c].hidden {
+				row = append(row, fmt.Sprint(cell))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for _, s := range all {
+		for _, p := range s.parts {
+			add(s, p)
+		}
+		if s.whole == nil || l.whole == mean && len(s.parts) == 1 {
+			continue
+		}
+		cells := []any{l.whole}
+		for c, v := range s.whole {
+			if l.columns[c].partsOnly {
+				cells = append(cells, dash)
+			} else {
+				cells = append(cells, v)
+			}
+		}
+		add(s, cells)
+	}
+	for c := len(lead) - 1; c > 0; c-- { // columns that say nothing of any model
+		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[c] != dash }) {
+			t.Head = slices.Delete(t.Head, c, c+1)
+			for i := range t.Rows {
+				t.Rows[i] = slices.Delete(t.Rows[i], c, c+1)
+			}
+		}
+	}
+	return t
+}
+
+// numberTable returns a table of rows of numbers, which begin with the cells of lead.
+func numberTable(head []string, lead [][]string, rows [][]Number, foot string) TextTable {
+	t := TextTable{Head: head, Foot: foot}
+	for i, row := range rows {
+		cells := slices.Clone(lead[i])
+		for _, v := range row {
+			cells = append(cells, v.String())
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
