@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/wording"
 	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
@@ -52,7 +51,8 @@ or .png draws the first two axes, a panel a member.`,
 	}
 	f.tableFlags.add(cmd, 0)
 	fl := cmd.Flags()
-	fl.StringVar(&f.method, "method", analysis.PCA, "pca or mds")
+	f.method = analysis.PCA
+	fl.Var(choice{&f.method, mapMethods}, "method", "pca or mds")
 	fl.StringVar(&f.distance, "distance", "euclidean", "of mds, "+distanceHelp())
 	fl.IntVar(&f.dims, "dims", 2, "dimensions")
 	fl.StringVar(&f.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps, if any)")
@@ -68,10 +68,6 @@ func (f *analyzeMapFlags) run(cmd *cobra.Command, args []string) error {
 	distance, err := parseDistance(f.distance)
 	if err != nil {
 		return err
-	}
-	if !slices.Contains(mapMethods, f.method) {
-		return usagef("--method %q is unknown; there are %s%s", f.method, strings.Join(mapMethods, " and "),
-			wording.Hint(f.method, mapMethods))
 	}
 	if err := f.check(".csv", ".pdf", ".svg", ".png"); err != nil {
 		return err
