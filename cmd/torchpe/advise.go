@@ -25,9 +25,9 @@ import (
 
 // adviseFlags holds the flags of "torchpe advise" besides those of "torchpe train".
 type adviseFlags struct {
-	axes                []*axisFlag
-	out                 string
-	dryRun, json, quiet bool
+	axes          []*axisFlag
+	out           string
+	dryRun, quiet bool
 }
 
 // adviseSeeds is the number of seeds of each candidate where none are asked for.
@@ -53,75 +53,70 @@ The same command goes on where it was stopped.`,
 		Example: `  torchpe advise --task masked --data prices.csv --steps 4000 --out advice
   torchpe advise --preset quick --epochs 100 --pe learn-0.1,learn-0.2,learn-1,rope --out advice
   torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
-		Args: noArguments,
-		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "advice", "directory to write to")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the candidates and what they cost, and stop")
-	fl.BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	headFlags(fl, "run")
 	f.axes = addAxes(fl)
 	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", adviseSeeds
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "out", "dry-run")...)
-	return cmd
+	return leaf(cmd, f.run)
 }
 
-func (f *adviseFlags) run(cmd *cobra.Command, _ []string) error {
-	out, say := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	study, err := f.study(say)
+func (f *adviseFlags) run(c *call) (r result, err error) {
+	study, err := f.study(c)
 	if err != nil {
-		return usageError{err}
+		return r, usageError{err}
 	}
 	if !f.quiet || f.dryRun {
-		if err := sayCost(say, study); err != nil {
-			return err
+		if err := sayCost(c.notes, study); err != nil {
+			return r, err
 		}
 	}
 	if f.dryRun {
-		return nil
+		c.json = false
+		return r, nil
 	}
-	ctx, stopped := untilSignal(say)
+	advice, err := f.train(c, study)
+	if err != nil {
+		return r, err
+	}
+	outcome := outcome{study, advice}
+	r = result{value: outcome.rows(), print: outcome.print}
+	if outcome.diverged() {
+		r.err = fmt.Errorf("%s: every member of every candidate diverged: lower --lr or set --clip-norm", f.out)
+	}
+	return r, outcome.save()
+}
+
+// train trains the candidates.
+func (f *adviseFlags) train(c *call, study *advise.Study) (advise.Advice, error) {
+	ctx, stopped := untilSignal(c.notes)
 	var watch *progress
 	said := map[string]bool{}
-	advice, err := study.Run(ctx, func(c advise.Candidate) advise.Watch {
-		watch = newProgress(say, c.Config, f.quiet || !onTerminal(say))
+	advice, err := study.Run(ctx, func(candidate advise.Candidate) advise.Watch {
+		watch = newProgress(c.notes, candidate.Config, f.quiet || !onTerminal(c.notes))
 		watch.said = said
 		return advise.Watch{Observer: watch, Ended: func(length int, errs []float64, took time.Duration) {
 			watch.Close()
-			if !f.quiet {
-				fmt.Fprintf(say, "%s, %d %s: %s (%.0f s)\n", c.Name, length, c.Unit(), errorText(errs), took.Seconds())
-			}
+			fmt.Fprintf(c.progress(), "%s, %d %s: %s (%.0f s)\n", candidate.Name, length, candidate.Unit(), errorText(errs),
+				took.Seconds())
 		}}
 	})
 	if err != nil && watch != nil {
 		watch.Close()
 	}
 	if errors.As(err, new(*train.Interrupted)) {
-		return interruptedError{code: stopped(), msg: f.out + ": stopped; the same command goes on"}
+		err = interruptedError{code: stopped(), msg: f.out + ": stopped; the same command continues"}
 	}
-	if err != nil {
-		return err
-	}
-	outcome := outcome{study, advice}
-	if err := outcome.save(); err != nil {
-		return err
-	}
-	if f.json {
-		err = printJSON(out, outcome.rows())
-	} else {
-		outcome.print(out)
-	}
-	if err == nil && outcome.diverged() {
-		err = fmt.Errorf("%s: every member of every candidate diverged: lower --lr or set --clip-norm", f.out)
-	}
-	return err
+	return advice, err
 }
 
 // study returns the study that the flags ask for.
-func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
+func (f *adviseFlags) study(c *call) (*advise.Study, error) {
 	points, guessed, err := f.points()
 	if err != nil {
 		return nil, err
@@ -131,7 +126,7 @@ func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
 		return nil, err
 	}
 	for _, n := range notes {
-		fmt.Fprintln(say, "torchpe: "+n)
+		c.note(n)
 	}
 	var candidates []advise.Candidate
 	seen := map[string]bool{} // sigma makes no difference where the encoding has none
@@ -140,14 +135,14 @@ func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
 			continue
 		}
 		seen[string(text)] = true
-		c := advise.Candidate{Args: points[i].Args()}
-		if err := json.Unmarshal(text, &c.Config); err != nil {
+		candidate := advise.Candidate{Args: points[i].Args()}
+		if err := json.Unmarshal(text, &candidate.Config); err != nil {
 			return nil, err
 		}
-		c.Name = nameOf(points, i, c.Config.Members[0].Sigma != nil)
-		candidates = append(candidates, c)
+		candidate.Name = nameOf(points, i, candidate.Config.Members[0].Sigma != nil)
+		candidates = append(candidates, candidate)
 	}
-	if candidates, err = f.suited(say, candidates, guessed); err != nil {
+	if candidates, err = f.suited(c, candidates, guessed); err != nil {
 		return nil, err
 	}
 	return advise.NewStudy(f.out, candidates)
@@ -155,10 +150,10 @@ func (f adviseFlags) study(say io.Writer) (*advise.Study, error) {
 
 // suited returns the candidates of which models can be made and compared, and names the others with the
 // reason. One that the user named must be among them.
-func (f adviseFlags) suited(say io.Writer, all []advise.Candidate, guessed bool) ([]advise.Candidate, error) {
+func (f *adviseFlags) suited(c *call, all []advise.Candidate, guessed bool) ([]advise.Candidate, error) {
 	configs, runs := make([]train.Config, len(all)), make([]string, len(all))
-	for i, c := range all {
-		configs[i], runs[i] = c.Config, advise.RunDir(f.out, c.Name)
+	for i, candidate := range all {
+		configs[i], runs[i] = candidate.Config, advise.RunDir(f.out, candidate.Name)
 	}
 	unsuited, err := train.CheckModels(configs, runs)
 	if err != nil {
@@ -166,28 +161,28 @@ func (f adviseFlags) suited(say io.Writer, all []advise.Candidate, guessed bool)
 	}
 	var good []advise.Candidate
 	left, reasons := map[string][]string{}, []string(nil) // names by reason, and the reasons in order
-	for i, c := range all {
+	for i, candidate := range all {
 		switch wrong := unsuited[i]; {
 		case wrong == nil:
-			good = append(good, c)
-		case !guessed || c.Config.PE == advise.Without:
-			return nil, fmt.Errorf("%s: %w", c.Name, wrong)
+			good = append(good, candidate)
+		case !guessed || candidate.Config.PE == advise.Without:
+			return nil, fmt.Errorf("%s: %w", candidate.Name, wrong)
 		default:
 			reason := wrong.Error()
 			if left[reason] == nil {
 				reasons = append(reasons, reason)
 			}
-			left[reason] = append(left[reason], c.Name)
+			left[reason] = append(left[reason], candidate.Name)
 		}
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(say, "torchpe: left out: %s: %s\n", strings.Join(left[reason], ", "), reason)
+		c.note(fmt.Sprintf("left out: %s: %s", strings.Join(left[reason], ", "), reason))
 	}
 	return good, nil
 }
 
 // points returns the configurations that the flags ask for, and whether their encodings are guessed.
-func (f adviseFlags) points() (points []sweep.Point, guessed bool, err error) {
+func (f *adviseFlags) points() (points []sweep.Point, guessed bool, err error) {
 	axes, err := givenAxes(f.axes)
 	if err != nil {
 		return nil, false, err

@@ -125,26 +125,6 @@ func TestAdviseAnswer(t *testing.T) {
 	}
 }
 
-func TestAdviseMistakes(t *testing.T) {
-	for want, args := range map[string][]string{
-		"is the only candidate":                  {"--task", "nmar", "--pe", "nope"},
-		"at least 10":                            {"--preset", "quick", "--epochs", "5"},
-		"is not one of":                          {"--task", "nmarr"},
-		"candidates are compared after the same": {"--task", "nmar", "--pe", "rope", "--steps", "50,100"},
-		"no such file":                           {"--task", "masked", "--data", "nothing.csv"},
-		"2d-fixed: it needs tokens on a grid":    {"--task", "nmar", "--pe", "2d-fixed,learn"},
-	} {
-		dir := t.TempDir()
-		_, errs, code := torchpeIn(t, dir, append([]string{"advise"}, args...)...)
-		if code != 2 || !strings.Contains(errs, want) {
-			t.Errorf("%v: %d, %s; want %q", args, code, errs, want)
-		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("%v left %v, %v", args, left, err)
-		}
-	}
-}
-
 // A study goes on with its own settings and data alone.
 func TestAdviseOtherStudy(t *testing.T) {
 	dir := t.TempDir()

@@ -30,9 +30,9 @@ func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code
 	root.SetArgs(args)
 	root.SetOut(&out)
 	root.SetErr(&errs)
-	err := root.Execute()
+	message, err := execute(root)
 	if err != nil {
-		errs.WriteString("torchpe: " + err.Error())
+		errs.WriteString("torchpe: " + message)
 	}
 	return out.String(), errs.String(), exitCode(err)
 }

@@ -86,7 +86,7 @@ func (f *noiseFlags) run(cmd *cobra.Command, args []string) error {
 		if errors.Is(err, runlog.ErrNoRun) {
 			return usageError{err}
 		}
-		return configErrorAsUsage(err)
+		return err
 	}
 	if r.Warning != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+r.Warning)

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,19 +11,14 @@ import (
 	"torchpe/data/sequence"
 	"torchpe/models/pe"
 	"torchpe/report/analysis"
-	"torchpe/report/catalogue"
 	"torchpe/train/config"
 )
 
-// completeValues makes shells complete the values of flags and the arguments of a command and of
+// completeValues makes shells complete the values of flags, and the arguments, of a command and of
 // those below it.
 func completeValues(cmd *cobra.Command) {
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
-		values := valuesOf(flag.Name)
-		if own := ownValues[cmd.CommandPath()+" --"+flag.Name]; own != nil {
-			values = func() []string { return own }
-		}
-		if values != nil {
+		if values := valuesOf(flag); values != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag.Name, // fails for unknown flags alone
 				func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 					return completions(values(), begun), cobra.ShellCompDirectiveNoFileComp
@@ -32,40 +26,34 @@ func completeValues(cmd *cobra.Command) {
 		}
 	})
 	if cmd.ValidArgsFunction == nil {
-		cmd.ValidArgsFunction = argumentsOf(cmd.Use)
+		cmd.ValidArgsFunction = argumentCompletion(cmd.Use)
 	}
 	for _, c := range cmd.Commands() {
 		completeValues(c)
 	}
 }
 
-// ownValues are those of flags that are no settings.
-var ownValues = map[string][]string{
-	"torchpe pe values --what":        catalogue.Kinds(),
-	"torchpe pe check --what":         catalogue.GivenNames()[4:],
-	"torchpe data positions --method": {pe.GradientsInit, pe.MDSInit},
-	"torchpe analyze map --method":    analysis.MapMethods,
-	"torchpe sweep --launcher":        launchers,
-	"torchpe sweep resume --launcher": launchers,
-	"torchpe sweep retry --launcher":  launchers,
-}
-
-// valuesOf returns what lists the values of a flag, nil where they are too many.
-func valuesOf(flag string) func() []string {
-	setting, _ := config.ByFlag(flag)
+// valuesOf returns a function that lists the values of a flag, or nil where they are too many.
+func valuesOf(flag *pflag.Flag) func() []string {
+	setting, _ := config.ByFlag(flag.Name)
+	few, isFew := flag.Value.(interface{ Choices() []string })
 	switch {
-	case flag == "preset":
+	case isFew:
+		return few.Choices
+	case flag.Name == "method": // of analyze map
+		return func() []string { return analysis.MapMethods }
+	case flag.Name == "preset":
 		return config.Presets
-	case flag == "pe":
+	case flag.Name == "pe":
 		return schemeNames
-	case flag == config.InitFlag:
+	case flag.Name == config.InitFlag:
 		return func() []string { return strings.Split(pe.InitForms, ", ") }
 	case setting.Value != nil && setting.Value.Choices() != nil:
 		return setting.Value.Choices
 	}
 	for _, s := range pe.Schemes() {
 		for _, o := range s.Options {
-			if o.Name == flag && o.Choices() != nil {
+			if o.Name == flag.Name && o.Choices() != nil {
 				return o.Choices
 			}
 		}
@@ -73,7 +61,7 @@ func valuesOf(flag string) func() []string {
 	return nil
 }
 
-// schemeNames lists the encodings with what they are.
+// schemeNames lists the encodings, each with its summary.
 func schemeNames() (names []string) {
 	for _, s := range pe.Schemes() {
 		names = append(names, s.Name+"\t"+s.About().Summary)
@@ -92,30 +80,32 @@ func completions(values []string, prefix string) (out []string) {
 	return out
 }
 
-// argumentsOf returns what completes the arguments that a usage line names.
-func argumentsOf(use string) cobra.CompletionFunc {
-	words := strings.FieldsFunc(use, func(r rune) bool { return strings.ContainsRune(" .[]|", r) })
-	first := func(names func() []string) cobra.CompletionFunc {
-		return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 && strings.Count(use, "SCHEME") < 2 { // the next is a file
-				return nil, cobra.ShellCompDirectiveDefault
-			}
-			return completions(names(), begun), cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	switch {
-	case slices.Contains(words, "SCHEME"):
-		return first(schemeNames)
-	case slices.Contains(words, "TASK"):
-		return first(func() []string { return sequence.Names(sequence.All()) })
-	case slices.Contains(words, "RUN"), slices.Contains(words, "DIR") && !strings.Contains(use, "--out DIR"):
+// argumentCompletion returns a completion of the first argument that a usage line names, and of each
+// one where that repeats; nil completes files.
+func argumentCompletion(use string) cobra.CompletionFunc {
+	_, argument, _ := strings.Cut(use, " ")
+	argument, _, _ = strings.Cut(strings.Trim(argument, "["), " ")
+	var names func() []string
+	switch name, _, _ := strings.Cut(strings.TrimSuffix(argument, "..."), "|"); name {
+	case "SCHEME":
+		names = schemeNames
+	case "TASK":
+		names = func() []string { return sequence.Names(sequence.All()) }
+	case "RUN", "DIR":
 		return completeRuns
+	default:
+		return nil
 	}
-	return nil // files
+	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && !strings.HasSuffix(argument, "...") { // the next is a file
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return completions(names(), begun), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
-// completeRuns completes directories of runs: those that begin as what is typed, and below runs where
-// nothing is.
+// completeRuns completes directories of runs: those that begin with the typed text, and those below
+// runs and sweeps where nothing is typed.
 func completeRuns(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	patterns := []string{begun + "*"}
 	if begun == "" {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,37 +16,41 @@ import (
 	"torchpe/train/config"
 )
 
-// configFlags holds the flags that say what to train: those of the settings, those of the encodings'
-// options, and the few that choose defaults and members. Flags that were not given keep the
-// preset's value.
+// configFlags holds the flags that say what to train: the settings, the options of the encodings, and
+// the few that choose defaults and members. A flag that was not given keeps the preset's value.
 type configFlags struct {
-	flags            *pflag.FlagSet
+	own              *pflag.FlagSet // these flags alone, but for --config
 	preset, fidelity string
 	file             string
 	values           map[string]config.Flag
 	options          map[string]*string
 	members          memberFlags
-	bench            bool // --steps is not of the configuration but says how many steps to measure
+	bench            bool // --steps is no setting but the number of steps to measure
 }
 
 // add declares the flags, in the groups of the help.
 func (f *configFlags) add(fl *pflag.FlagSet) {
-	f.flags, f.values = fl, map[string]config.Flag{}
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.SortFlags = false
+	f.own, f.values = own, map[string]config.Flag{}
 	f.members.values = map[string]*config.MemberFlag{}
-	fl.StringVar(&f.preset, "preset", "lst", "defaults: "+strings.Join(config.Presets(), ", "))
+	own.StringVar(&f.preset, "preset", "lst", "defaults: "+strings.Join(config.Presets(), ", "))
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
+	headFlags(fl, "task")
 	for _, group := range config.Groups() {
 		for _, s := range group.Settings {
-			f.addSetting(fl, s)
+			f.addSetting(own, s)
 		}
 		if group.Name == "encoding" {
-			f.members.add(fl)
+			f.members.add(own)
 		}
-		headFlags(fl, group.Name)
+		headFlags(own, group.Name)
 	}
-	f.options = schemeFlags(fl)
+	f.options = schemeFlags(own)
+	fl.AddFlagSet(own) // shares the flags: own knows which are given
 }
 
+// addSetting declares the flag of a setting, if it has one.
 func (f *configFlags) addSetting(fl *pflag.FlagSet, s config.Setting) {
 	switch {
 	case s.Flag == "" || s.Flag == "steps" && f.bench:
@@ -62,7 +68,7 @@ func (f *configFlags) addSetting(fl *pflag.FlagSet, s config.Setting) {
 	}
 }
 
-// schemeFlags declares a flag for each option of each scheme, below a heading, and returns their
+// schemeFlags declares a flag for each option of each scheme, below one heading, and returns the
 // values by name.
 func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 	options := map[string]*string{}
@@ -125,7 +131,7 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	case f.file != "" && given["preset"]:
 		return c, nil, fmt.Errorf("--config and --preset both say where defaults come from: give one of them")
 	case f.file != "" && given["fidelity"] && c.Fidelity != f.fidelity:
-		return c, nil, fmt.Errorf("--config %s is of the %s reading: leave out --fidelity, or give "+
+		return c, nil, fmt.Errorf("--config %s has --fidelity %s: leave out --fidelity, or give "+
 			"--preset instead of --config", f.file, c.Fidelity)
 	case given["data"] && given["surrogate"]:
 		return c, nil, fmt.Errorf("--data and --surrogate both say what the data is: give one of them")
@@ -146,15 +152,16 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	}
 	bad = append(bad, f.setMembers(&c, given))
 	options := pe.Options{}
-	for k, v := range c.PEOptions {
-		options[k] = v
-	}
+	maps.Copy(options, c.PEOptions)
 	for option, value := range f.options {
 		if given[option] {
 			options[option] = *value
 		}
 	}
 	c.PEOptions = options
+	if !deviceName.MatchString(c.Device) {
+		bad = append(bad, fmt.Errorf("--device %q: want auto, cpu, cuda or cuda:0, cuda:1, ...", c.Device))
+	}
 	if err := errors.Join(append(bad, c.Resolve())...); err != nil {
 		return c, nil, err
 	}
@@ -163,6 +170,9 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	}
 	return c, f.ignored(c, given), nil
 }
+
+// deviceName matches the values of --device.
+var deviceName = regexp.MustCompile(`^(auto|cpu|cuda(:[0-9]+)?)$`)
 
 // hasOption reports whether an encoding has an option.
 func hasOption(encoding, option string) bool {
@@ -194,16 +204,50 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 
 // given returns the set of configuration flags that the command line names.
 func (f *configFlags) given() map[string]bool {
-	how := []string{"out", "resume", "force", "break-lock", "json", "quiet", "dry-run", "config",
-		"max-memory"}
-	if f.bench {
-		how = append(how, "steps")
-	}
 	set := map[string]bool{}
-	f.flags.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(how, flag.Name) {
+	f.own.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
 			set[flag.Name] = true
 		}
 	})
 	return set
+}
+
+// resumed returns the configuration of the run in path, changed by the flags. It is an error to change
+// the trained model, unless the key of the setting is allowed.
+func (f *configFlags) resumed(path string, allowed []string) (train.Config, []string, error) {
+	stored, err := train.ReadConfig(path)
+	if err != nil {
+		return stored, nil, err
+	}
+	if f.file != "" {
+		return stored, nil, fmt.Errorf("--config %s: the run to resume has a configuration of its own, "+
+			"%s", f.file, path)
+	}
+	given := f.given()
+	if len(given) == 0 {
+		return stored, nil, nil
+	}
+	if given["preset"] || given["fidelity"] {
+		fresh, notes, err := f.resolve()
+		if err != nil {
+			return stored, nil, err
+		}
+		if !given["threads"] {
+			fresh.Threads = stored.Threads
+		}
+		if !given["noise"] && !given["noise-repeats"] { // runs before there was noise have none
+			fresh.Noise, fresh.NoiseRepeats = stored.Noise, stored.NoiseRepeats
+		}
+		return fresh, notes, config.CheckResumed(stored.Config, fresh.Config, path, allowed)
+	}
+	f.file = path
+	changed, notes, err := f.apply(stored)
+	if err != nil {
+		return stored, nil, err
+	}
+	if !given["log-every"] {
+		changed.LogEvery = stored.LogEvery
+	}
+	return changed, notes, config.CheckResumed(stored.Config, changed.Config, path, allowed)
 }

@@ -21,16 +21,17 @@ type memberFlags struct {
 	values map[string]*config.MemberFlag
 }
 
+// add declares the flags.
 func (f *memberFlags) add(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the first member; the next ones count up")
 	fl.StringSliceVar(&f.seeds, "seeds", nil, "seeds of all members, or the word paper for the 15 of "+
 		"the published runs")
 	f.count.n = 1
-	fl.Var(&f.count, "members", "seeds trained together as one ensemble; auto measures how many are worth while")
+	fl.Var(&f.count, "members", "seeds trained together as one ensemble; auto measures the best number")
 }
 
-// setMembers makes the members that seeds and the settings of members ask for. Without flags for
-// them, those of --config stay.
+// setMembers sets the members that the flags for seeds and for settings of members ask for. Without
+// such flags, the members of --config stay.
 func (f *configFlags) setMembers(c *train.Config, given map[string]bool) error {
 	longest, any := 0, given["seed"] || given["seeds"] || given["members"]
 	for flag, v := range f.members.values {
@@ -61,8 +62,8 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool) error {
 // maxMembers bounds the size of an ensemble: more is a typing error.
 const maxMembers = 4096
 
-// memberSeeds returns the seed of each member. Where no seeds are asked for but several values of a
-// setting, each value is a member of the one seed.
+// memberSeeds returns the seed of each member. Several values of a setting, without flags for seeds,
+// make one member each, all of one seed.
 func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, error) {
 	if given["seeds"] {
 		if given["seed"] {
@@ -80,9 +81,6 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 			return nil, fmt.Errorf("--members %d, but %s %d", f.members.count.n, names, len(seeds))
 		}
 		return seeds, nil
-	}
-	if f.members.count.n < 1 || f.members.count.n > maxMembers {
-		return nil, fmt.Errorf("--members: %d is not in [1, %d]", f.members.count.n, maxMembers)
 	}
 	n, step := f.members.count.n, uint64(1)
 	if !given["members"] && values > 1 {
@@ -108,8 +106,8 @@ func (m *memberCount) Set(text string) error {
 		return nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		return fmt.Errorf("%q is neither a number nor the word auto", text)
+	if err != nil || n < 1 || n > maxMembers {
+		return fmt.Errorf("want a number from 1 to %d, or the word auto", maxMembers)
 	}
 	*m = memberCount{n: n}
 	return nil
@@ -126,13 +124,13 @@ func (m *memberCount) String() string {
 // Type names the value in --help.
 func (m *memberCount) Type() string { return "int|auto" }
 
-// chooseMembers measures how many members are worth while where --members auto asks for it, says
-// so, and makes them.
+// chooseMembers sets the number of members for --members auto: it measures how many a device trains
+// best, and reports the measurements.
 func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
 	if !f.members.count.auto {
 		return nil
 	}
-	if f.flags.Changed("seeds") {
+	if f.given()["seeds"] {
 		return usagef("--members auto and --seeds both say how many members there are: give one of them")
 	}
 	n, tried, err := train.BestMembers(*c)

@@ -27,37 +27,6 @@ func TestExitCodesOnTheirPage(t *testing.T) {
 	}
 }
 
-// Commands that name a file which is missing, or one that they would overwrite, end as those with a wrong
-// flag do, and write nothing.
-func TestFilesThatAreMissingOrThere(t *testing.T) {
-	dir := t.TempDir()
-	for file, text := range map[string]string{"there.csv": "", "there/train.csv": "", "there/config.json": "{}"} {
-		path := filepath.Join(dir, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for command, says := range map[string]string{
-		"train --task masked --data missing": "missing", "export missing --out new": "holds no run",
-		"import missing --out new": "missing", "import there.csv --out new": "there.csv/config.json: not a directory",
-		"data lst check --validation there.csv missing": "missing", "data hcp check missing": "missing",
-		"data sequence check reverse-string missing": "missing", "data sequence check reverse-string": "TASK and FILE",
-		"completion tcsh": "tcsh", "data lst generate --out there": "--force",
-		"train --preset quick --out there": "--force",
-	} {
-		_, stderr, code := here(t, dir, strings.Fields(command)...)
-		if code != exitUsage || !strings.Contains(stderr, says) {
-			t.Errorf("%s: exit code %d, no %q in: %s", command, code, says, stderr)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "new")); err == nil {
-		t.Error("a mistake wrote a folder")
-	}
-}
-
 // docs/command-line.md lists the commands without --json.
 func TestJSONFlagsOnTheirPage(t *testing.T) {
 	var without []string
@@ -174,13 +143,6 @@ func TestStandardInput(t *testing.T) {
 		got, err := inherit(t, dir, setup, strings.Fields(strings.ReplaceAll(c.command, "%", "-"))...).CombinedOutput()
 		if want = strings.ReplaceAll(want, c.file, "-"); err != nil || string(got) != want {
 			t.Errorf("%s: %v: %s\nof the file: %s", c.command, err, got, want)
-		}
-	}
-	for _, command := range []string{"train --lst-train - --lst-validation validation.csv",
-		"sweep --lst-train - --out o", "train --task masked --data series.csv --modules -"} {
-		out, code := run(command)
-		if code != exitUsage || !strings.Contains(out, "cannot read standard input again") {
-			t.Errorf("%s: exit code %d: %s", command, code, out)
 		}
 	}
 }

@@ -394,13 +394,4 @@ with h5py.File("nuisance.h5", "w") as h:
 		}
 		same(a.Data)
 	}
-	for flag, want := range map[string]string{"--run": "go together", "--force": "--motion, --wm and --ventricles"} {
-		missing := []string{"data", "hcp", "clean", "--data", series, "--out", "x.npy", flag}
-		if flag == "--run" {
-			missing = append(missing, "r")
-		}
-		if _, errs, code := here(t, dir, missing...); code != 2 || !strings.Contains(errs, want) {
-			t.Errorf("%s: exit %d: %s", flag, code, errs)
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,40 +16,63 @@ import (
 
 func newDataInfoCommand() *cobra.Command {
 	var f sourceFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "info FILE...",
 		Short: "Describe the arrays of files: shape, type, names, range, which axis holds tokens",
-		Long: `Describe the arrays of files of any format that is read (CIFTI, HDF5, MATLAB, .npy, .npz,
-safetensors, JSON and text): name, shape, type of the values, names of tokens, range of the finite
-numbers, how many others there are, and which axis holds tokens. Notes after the table say why an axis is
-not known, or why a file cannot be read as series. first_row in --json has the first five numbers of the
-first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or infinite. The
-numbers of an array that needs more than 268 MB as float64, or more than --max-memory, are not read: min,
-max and not_finite are null.`,
+		Long: `Describe the arrays of files of any known format (CIFTI, HDF5, MATLAB, .npy, .npz, safetensors,
+JSON and text): name, shape, type of the values, names of tokens, range of the finite numbers, count of
+the others, and which axis holds tokens. Notes after the table say why an axis is not known, or why a
+file cannot be read as series. With --json each file is one record: first_row has the first five numbers
+of the first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or
+infinite. An array that needs more than 268 MB as float64, or more than --max-memory, is not read: its
+min, max and not_finite are null.`,
 		Example: `  torchpe data info 100307.ptseries.nii weights.safetensors
   torchpe data info --json --dataset '*/nuisanceReg_resid_24pXaCompCorXVolterra' 100307_glmOutput_data.h5`,
-		Args: someFiles,
-		RunE: func(cmd *cobra.Command, files []string) error {
-			f.s.Data = files
-			return runDataInfo(cmd.OutOrStdout(), f.s, asJSON)
-		},
 	}
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	f.add(fl, "modules", "subjects")
-	fl.BoolVar(&asJSON, "json", false, "print as JSON, one record a file")
-	return cmd
+	f.add(cmd.Flags(), "modules", "subjects")
+	return leaf(cmd, func(c *call) (result, error) {
+		f.s.Data = c.args
+		if _, err := f.s.Options(series.CorticalParcels); err != nil {
+			return result{}, usageError{err}
+		}
+		infos, notes, misfits := series.InspectAll(f.s, series.CorticalParcels)
+		if infos == nil {
+			return result{}, misfits
+		}
+		return result{value: infos, err: misfits, print: func(w io.Writer) {
+			printInfos(w, infos)
+			printProse(w, append(notes, infoNotes(infos)...))
+		}}, nil
+	})
 }
 
-func someFiles(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usagef("no files: name the files or folders with the series")
+// printInfos prints a row for each array, and one for each file without arrays.
+func printInfos(w io.Writer, infos []*series.Info) {
+	var rows [][]string
+	for _, i := range infos {
+		for _, a := range i.Arrays {
+			rows = append(rows, infoRow(i, a))
+		}
+		if len(i.Arrays) == 0 {
+			rows = append(rows, infoRow(i, series.Array{}))
+		}
 	}
-	return nil
+	printTable(w, []string{"file", "format", "array", "shape", "type", "subject", "axes", "names",
+		"hemispheres", "range", "NaN or infinite"}, rows,
+		"shape", "axes", "array", "NaN or infinite", "range", "type", "format", "hemispheres", "names")
 }
 
-// infoNotes returns what is to be said of files and their arrays, once where several have the same.
+// printProse prints lines, wrapped at the width of the terminal.
+func printProse(w io.Writer, lines []string) {
+	for _, line := range lines {
+		if width := table.Width(w); width > 0 {
+			line = strings.Join(table.Wrap(line, width), "\n")
+		}
+		fmt.Fprintln(w, line)
+	}
+}
+
+// infoNotes returns the notes on files and their arrays. A note that several share appears once.
 func infoNotes(infos []*series.Info) (lines []string) {
 	at, more := map[string]int{}, map[int]int{}
 	for _, info := range infos {
@@ -77,7 +99,7 @@ func infoNotes(infos []*series.Info) (lines []string) {
 	return lines
 }
 
-// infoRow shows an array of a file, or with an empty one a file that cannot be read.
+// infoRow returns the cells of an array. The empty array stands for a file that cannot be read.
 func infoRow(i *series.Info, a series.Array) []string {
 	named, shape, tokens, span, notFinite := "no", "", "?", "?", "?"
 	if len(a.Names) > 0 {
@@ -101,36 +123,4 @@ func infoRow(i *series.Info, a series.Array) []string {
 	}
 	return []string{i.File, string(i.Format), array.Printable(a.Name), shape, array.Printable(a.Type), i.Subject,
 		tokens, named, string(i.HemisphereOrder), span, notFinite}
-}
-
-func runDataInfo(w io.Writer, s series.Source, asJSON bool) error {
-	if _, err := s.Options(series.CorticalParcels); err != nil {
-		return usageError{err}
-	}
-	infos, notes, misfits := series.InspectAll(s, series.CorticalParcels)
-	if infos == nil {
-		return fileErrorAsUsage(misfits)
-	}
-	if asJSON {
-		return errors.Join(printJSON(w, infos), misfits)
-	}
-	var rows [][]string
-	for _, i := range infos {
-		for _, a := range i.Arrays {
-			rows = append(rows, infoRow(i, a))
-		}
-		if len(i.Arrays) == 0 {
-			rows = append(rows, infoRow(i, series.Array{}))
-		}
-	}
-	printTable(w, []string{"file", "format", "array", "shape", "type", "subject", "axes", "names",
-		"hemispheres", "range", "NaN or infinite"}, rows,
-		"shape", "axes", "array", "NaN or infinite", "range", "type", "format", "hemispheres", "names")
-	for _, line := range append(notes, infoNotes(infos)...) {
-		if width := table.Width(w); width > 0 {
-			line = strings.Join(table.Wrap(line, width), "\n")
-		}
-		fmt.Fprintln(w, line)
-	}
-	return misfits
 }

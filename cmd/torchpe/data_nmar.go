@@ -1,22 +1,21 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"math"
+	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/data/nmar"
+	"torchpe/internal/atomicfile"
 	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
 
 func newNMARCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "nmar",
 		Short: "Simulated network of nodes in modules",
 		Long: `Nonlinear multivariate autoregressive network (NMAR) of the paper's appendix A.4:
@@ -24,55 +23,111 @@ each node depends on its own past, strongly on nodes of its module, weakly on ot
 
 As printed in the paper the process diverges. By default the autoregressive weights are
 divided by the number of lags, which bounds their sum and with it the process; --scale
-takes any other factor. Networks larger than the paper's 15 nodes in 3 modules would leave
-rest too, as a node's couplings add up: in a module of m > 5 nodes those within are
-multiplied by 4/(m-1), and where more than 10 nodes are in other modules those between by
-10/(nodes-m), so that their expected sums stay the paper's.
+takes any other factor. Networks larger than the paper's 15 nodes in 3 modules would diverge
+too, because a node's couplings add up: in a module of m > 5 nodes, couplings within it are
+multiplied by 4/(m-1); where more than 10 nodes are in other modules, couplings between modules
+are multiplied by 10/(nodes-m). Their expected sums are then the paper's.
 
-The nodes, named by module, come in an order drawn from the seed: an encoding of places
-on a line would be modular by itself if the nodes of a module lay side by side.`,
-		Args: noArguments,
-		RunE: showHelp,
-	}
-	cmd.AddCommand(newNMARShowCommand(), newNMARGenerateCommand())
-	return cmd
+The nodes, named by module, come in an order drawn from the seed: an encoding of positions
+on a line would be modular by itself if the nodes of a module were neighbours.`,
+	}, newNMARShowCommand(), newNMARGenerateCommand())
 }
 
 // nmarFlags holds the flags of "torchpe data nmar".
 type nmarFlags struct {
-	options     nmar.Options
-	seed        uint64
-	out         string
-	figure      string
-	force, json bool
+	options nmar.Options
+	seed    uint64
+	figure  string
+	to      destination // of generate
 }
 
+// add declares the flags.
 func (f *nmarFlags) add(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.SortFlags = false
-	o := nmar.DefaultOptions()
-	f.options = o
-	fl.IntVar(&f.options.Nodes, "nodes", o.Nodes, "nodes")
-	fl.IntVar(&f.options.Modules, "modules", o.Modules, "modules, of sizes that differ by at most one")
-	fl.IntVar(&f.options.Frames, "frames", o.Frames, "time points")
-	fl.IntVar(&f.options.Lags, "lags", o.Lags, "time points of its own past that a node depends on")
-	fl.Float64Var(&f.options.Noise, "noise", o.Noise, "standard deviation of the noise")
-	fl.Float64Var(&f.options.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
-	fl.BoolVar(&f.options.AsPrinted, "as-printed", false,
-		"the process as the paper prints it: refused, with the reason")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (training takes its --data-seed)")
+	f.options = nmar.DefaultOptions()
+	fl, o := cmd.Flags(), &f.options
+	fl.IntVar(&o.Nodes, "nodes", o.Nodes, "nodes")
+	fl.IntVar(&o.Modules, "modules", o.Modules, "modules, of sizes that differ by at most one")
+	fl.IntVar(&o.Frames, "frames", o.Frames, "time points")
+	fl.IntVar(&o.Lags, "lags", o.Lags, "time points of its own past that a node depends on")
+	fl.Float64Var(&o.Noise, "noise", o.Noise, "standard deviation of the noise")
+	fl.Float64Var(&o.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
+	fl.BoolVar(&o.AsPrinted, "as-printed", false, "the process as the paper prints it: refused, with the reason")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (train calls it --data-seed)")
 	fl.StringVar(&f.figure, "figure", "",
 		"also draw the network and the first 200 time points to this .pdf, .svg or .png file")
-	fl.BoolVar(&f.json, "json", false, "print as JSON")
 }
 
-// draw draws the simulation, by module, where --figure asks for it.
-func (f *nmarFlags) draw(s *nmar.Simulation) error {
-	if f.figure == "" {
-		return nil
+func newNMARShowCommand() *cobra.Command {
+	var f nmarFlags
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Describe a simulated network: stability, correlation within and between modules",
+		Example: `  torchpe data nmar show
+  torchpe data nmar show --figure network.pdf
+  torchpe data nmar show --nodes 60 --modules 6 --seed 3 --json`,
 	}
+	f.add(cmd)
+	return leaf(cmd, f.run)
+}
+
+func newNMARGenerateCommand() *cobra.Command {
+	f := nmarFlags{to: destination{files: []string{"series.csv", "modules.csv"}}}
+	cmd := &cobra.Command{
+		Use:   "generate --out DIR",
+		Short: "Write the series and the modules of a simulated network",
+		Long: `Write DIR/series.csv, with a row for each time point and a column for each node under its name, in
+their drawn order, and DIR/modules.csv with the module of each node. The same flags give the
+same bytes.`,
+		Example: `  torchpe data nmar generate --out network
+  torchpe data nmar generate --out large --nodes 360 --modules 12 --frames 5000`,
+	}
+	f.add(cmd)
+	f.to.add(cmd, "folder to write to, made if missing")
+	require(cmd, "out")
+	return leaf(cmd, f.run, &f.to)
+}
+
+// run simulates the network, writes what the flags ask for, and describes the network.
+func (f *nmarFlags) run(*call) (r result, err error) {
+	if err := f.options.Validate(); err != nil {
+		return r, usageError{err}
+	}
+	s, err := nmar.Simulate(f.options, f.seed)
+	if err != nil {
+		return r, err
+	}
+	if f.to.path != "" {
+		if err := f.write(s); err != nil {
+			return r, err
+		}
+	}
+	if f.figure != "" {
+		if err := f.draw(s.ByModule()); err != nil {
+			return r, err
+		}
+	}
+	return f.describe(s), nil
+}
+
+// write writes the series and the modules.
+func (f *nmarFlags) write(s *nmar.Simulation) error {
+	if err := os.MkdirAll(f.to.path, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	body := func(text []byte) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		}
+	}
+	series, modules := s.CSV()
+	return atomicfile.WriteAll(atomicfile.File{Path: f.to.file("series.csv"), Body: body(series)},
+		atomicfile.File{Path: f.to.file("modules.csv"), Body: body(modules)})
+}
+
+// draw draws the simulation, whose nodes are ordered by module.
+func (f *nmarFlags) draw(s *nmar.Simulation) error {
 	const frames = 200
-	s = s.ByModule()
 	n, o := len(s.Names), s.Options
 	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth,
 		Rows: []figure.Row{{Height: 2.6, Cells: []figure.Cell{
@@ -91,84 +146,47 @@ func (f *nmarFlags) draw(s *nmar.Simulation) error {
 	return fig.Save(f.figure, "")
 }
 
-// simulate returns the simulation that the flags ask for.
-func (f *nmarFlags) simulate() (*nmar.Simulation, error) {
-	if err := f.options.Validate(); err != nil {
-		return nil, usageError{err}
-	}
-	return nmar.Simulate(f.options, f.seed)
-}
-
-func newNMARShowCommand() *cobra.Command {
-	var f nmarFlags
-	cmd := &cobra.Command{
-		Use:   "show",
-		Short: "Describe a simulated network: stability, correlation within and between modules",
-		Example: `  torchpe data nmar show
-  torchpe data nmar show --figure network.pdf
-  torchpe data nmar show --nodes 60 --modules 6 --seed 3 --json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := f.simulate()
-			if err != nil {
-				return err
-			}
-			if err := f.draw(s); err != nil {
-				return err
-			}
-			return printNMAR(cmd, s, &f)
-		},
-	}
-	f.add(cmd)
-	return cmd
-}
-
-// printNMAR describes the network on stdout, and says on stderr what to do about one that is not
-// stable.
-func printNMAR(cmd *cobra.Command, s *nmar.Simulation, f *nmarFlags) error {
+// describe describes the network, with advice if it is not stable.
+func (f *nmarFlags) describe(s *nmar.Simulation) (r result) {
 	sum, o := s.Summarise(), s.Options
 	stable := "yes"
 	if !sum.Stable {
 		stable = "no"
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"torchpe: the network is not stable: it leaves rest, and its nodes have means far from 0; "+
-				"lower --scale from %.4g, or leave it out for one over the lags, %.4g\n", o.Scale, 1/float64(o.Lags))
+		r.notes = []string{fmt.Sprintf("the network is not stable, and the means of its nodes are far from 0: "+
+			"lower --scale from %.4g, or leave it out for one over the lags, %.4g", o.Scale, 1/float64(o.Lags))}
 	}
-	if f.json {
-		return printJSON(cmd.OutOrStdout(), struct {
-			Nodes          int             `json:"nodes"`
-			Modules        int             `json:"modules"`
-			Frames         int             `json:"frames"`
-			Lags           int             `json:"lags"`
-			Scale          float64         `json:"scale"`
-			Seed           uint64          `json:"seed"`
-			SpectralRadius analysis.Number `json:"spectral_radius"`
-			Stable         bool            `json:"stable"`
-			Mean           [2]float64      `json:"mean"` // smallest and largest over the nodes
-			SD             [2]float64      `json:"sd"`
-			Within         analysis.Number `json:"correlation_within"` // null where no two nodes are in one module
-			Between        analysis.Number `json:"correlation_between"`
-			Order          []string        `json:"order"`         // of the nodes, drawn from the seed
-			ModuleOf       []int           `json:"order_modules"` // of each of these
-		}{o.Nodes, o.Modules, o.Frames, o.Lags, o.Scale, f.seed, analysis.Number(sum.SpectralRadius), sum.Stable,
-			sum.Mean, sum.SD, analysis.Number(sum.Within), analysis.Number(sum.Between), s.Names, s.Labels})
-	}
-	number := func(v float64) string {
-		if math.IsNaN(v) {
-			return analysis.None.String()
-		}
-		return fmt.Sprintf("%.3f", v)
-	}
-	span := func(r [2]float64) string { return number(r[0]) + " to " + number(r[1]) }
-	printTable(cmd.OutOrStdout(), []string{"network", "value"}, [][]string{
-		{"nodes", fmt.Sprint(o.Nodes)}, {"modules", fmt.Sprint(o.Modules)}, {"time points", fmt.Sprint(o.Frames)},
-		{"scale of the autoregressive weights", number(o.Scale)}, {"spectral radius, linearised",
-			number(sum.SpectralRadius)}, {"stable", stable},
-		{"mean of a node", span(sum.Mean)}, {"SD of a node", span(sum.SD)},
-		{"correlation within modules", number(sum.Within)}, {"correlation between modules", number(sum.Between)},
+	r.value = struct {
+		Nodes          int             `json:"nodes"`
+		Modules        int             `json:"modules"`
+		Frames         int             `json:"frames"`
+		Lags           int             `json:"lags"`
+		Scale          float64         `json:"scale"`
+		Seed           uint64          `json:"seed"`
+		SpectralRadius analysis.Number `json:"spectral_radius"`
+		Stable         bool            `json:"stable"`
+		Mean           [2]float64      `json:"mean"` // smallest and largest over the nodes
+		SD             [2]float64      `json:"sd"`
+		Within         analysis.Number `json:"correlation_within"` // null where no two nodes are in one module
+		Between        analysis.Number `json:"correlation_between"`
+		Order          []string        `json:"order"`         // of the nodes, drawn from the seed
+		ModuleOf       []int           `json:"order_modules"` // of each of these
+	}{o.Nodes, o.Modules, o.Frames, o.Lags, o.Scale, f.seed, analysis.Number(sum.SpectralRadius), sum.Stable,
+		sum.Mean, sum.SD, analysis.Number(sum.Within), analysis.Number(sum.Between), s.Names, s.Labels}
+	span := func(r [2]float64) string { return share(r[0]) + " to " + share(r[1]) }
+	r.print = printed([]string{"network", "value"}, [][]string{
+		{"nodes", fmt.Sprint(o.Nodes)},
+		{"modules", fmt.Sprint(o.Modules)},
+		{"time points", fmt.Sprint(o.Frames)},
+		{"scale of the autoregressive weights", share(o.Scale)},
+		{"spectral radius, linearised", share(sum.SpectralRadius)},
+		{"stable", stable},
+		{"mean of a node", span(sum.Mean)},
+		{"SD of a node", span(sum.SD)},
+		{"correlation within modules", share(sum.Within)},
+		{"correlation between modules", share(sum.Between)},
 		{"modules of the nodes in their drawn order", orderText(s.Labels)},
 	})
-	return nil
+	return r
 }
 
 // orderText lists the modules of the first nodes.
@@ -179,55 +197,4 @@ func orderText(labels []int) string {
 		text += " ..."
 	}
 	return text
-}
-
-// The two files that generate writes.
-const (
-	nmarSeriesFile  = "series.csv"
-	nmarModulesFile = "modules.csv"
-)
-
-func newNMARGenerateCommand() *cobra.Command {
-	var f nmarFlags
-	cmd := &cobra.Command{
-		Use:   "generate --out DIR",
-		Short: "Write the series and the modules of a simulated network",
-		Long: `Write DIR/series.csv, a row a time point and a column a node under their names, in their
-drawn order, and DIR/modules.csv with the module of each node. The same flags give the
-same bytes.`,
-		Example: `  torchpe data nmar generate --out network
-  torchpe data nmar generate --out large --nodes 360 --modules 12 --frames 5000`,
-		Args: noArguments,
-		RunE: f.generate,
-	}
-	f.add(cmd)
-	cmd.Flags().StringVar(&f.out, "out", "", "directory to write to, made if missing (required)")
-	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite existing files")
-	return cmd
-}
-
-func (f *nmarFlags) generate(cmd *cobra.Command, _ []string) error {
-	if f.out == "" {
-		return usagef("--out is missing: name the directory to write %s and %s to", nmarSeriesFile, nmarModulesFile)
-	}
-	s, err := f.simulate()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	series, modules := filepath.Join(f.out, nmarSeriesFile), filepath.Join(f.out, nmarModulesFile)
-	if err := checkAbsent(f.force, series, modules); err != nil {
-		return err
-	}
-	seriesCSV, modulesCSV := s.CSV()
-	err = errors.Join(os.WriteFile(series, seriesCSV, 0o666), os.WriteFile(modules, modulesCSV, 0o666))
-	if err != nil {
-		return err
-	}
-	if err := f.draw(s); err != nil {
-		return err
-	}
-	return printNMAR(cmd, s, f)
 }

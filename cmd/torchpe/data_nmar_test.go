@@ -89,19 +89,6 @@ func TestNMARFiles(t *testing.T) {
 	if _, stderr, code := here(t, ".", args...); code != exitUsage || !strings.Contains(stderr, "--force") {
 		t.Errorf("written twice: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := here(t, ".", "data", "nmar", "show", "--as-printed"); code != 1 ||
-		!strings.Contains(stderr, "spectral radius 1.") {
-		t.Errorf("as printed: exit %d, %s", code, stderr)
-	}
-	if _, stderr, code := here(t, ".", "train", "--task", "nmar", "--nmar-scale", "1",
-		"--quiet", "--out", filepath.Join(dir, "run")); code != 1 || !strings.Contains(stderr, "diverges") ||
-		!strings.Contains(stderr, "spectral radius 1.") || !strings.Contains(stderr, "--nmar-scale") {
-		t.Errorf("training as printed: exit %d, %s", code, stderr)
-	}
-	if _, stderr, code := here(t, ".", "data", "nmar", "show", "--nodes", "0", "--noise",
-		"-1"); code != 2 || !strings.Contains(stderr, "noise -1") {
-		t.Errorf("bad options: exit %d, %s", code, stderr)
-	}
 }
 
 // Whether a network is stable is said in text and JSON, and what to do where it is not; a
@@ -213,14 +200,6 @@ func TestTrainNMAR(t *testing.T) {
 		"--quiet"); code != 0 || !strings.Contains(out, "baseline: gaussian") {
 		t.Errorf("a finished run: exit %d, %s%s", code, out, stderr)
 	}
-	if _, stderr, code := here(t, dir, "train", "--task", "nmr"); code != 2 ||
-		!strings.Contains(stderr, `--task: "nmr"`) || !strings.Contains(stderr, `"nmar"?`) {
-		t.Errorf("an unknown task: exit %d, %s", code, stderr)
-	}
-	if _, stderr, code := here(t, dir, append(small, "--mask-level", "0", "--out",
-		"bad")...); code != 2 || !strings.Contains(stderr, "--mask-level") {
-		t.Errorf("mask level 0: exit %d, %s", code, stderr)
-	}
 }
 
 func TestNMARFigure(t *testing.T) {
@@ -232,9 +211,5 @@ func TestNMARFigure(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(dir, "network.pdf")); err != nil ||
 		!strings.HasPrefix(string(b), "%PDF-") {
 		t.Errorf("%v", err)
-	}
-	if _, errs, code := here(t, dir, "data", "nmar", "show", "--figure",
-		"network.doc"); code == 0 || !strings.Contains(errs, "pdf, png or svg") {
-		t.Errorf("exit %d: %s", code, errs)
 	}
 }

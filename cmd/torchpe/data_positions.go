@@ -20,75 +20,61 @@ type positionsFlags struct {
 	config      configFlags
 	method, out string
 	dims        int
-	json        *bool
 }
 
 func newDataPositionsCommand() *cobra.Command {
-	var f positionsFlags
+	f := positionsFlags{method: pe.GradientsInit}
 	cmd := &cobra.Command{
 		Use:   "positions",
 		Short: "Find where tokens lie from training samples",
-		Long: `Write where the tokens of masked prediction lie by the correlations of their training samples: a file for
---positions, so that encodings of space and coordinates can be held against learned ones.
+		Long: `Compute positions of the tokens of masked prediction from the correlations of their training samples. The
+file is for --positions, so that encodings of space and coordinates can be compared with learned ones.
 
   gradients  diffusion map of the correlations, as BrainSpace has it, with exact eigenvectors
-  mds        coordinates whose distances are 1 - r, of the least stress
+  mds        coordinates of least stress, whose distances approximate 1 - r
 
-What "torchpe train" holds out with the same flags - whole subjects, the end of runs - plays no part.`,
+The samples that "torchpe train" holds out with the same flags (whole subjects, the end of runs) are
+not used.`,
 		Example: `  torchpe data positions --task fmri --data rest/ --modules rest/modules.csv --dims 3 --out gradients.csv
   torchpe train --task fmri --data rest/ --modules rest/modules.csv --positions gradients.csv --pe rope-3d`,
-		Args: noArguments,
-		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.method, "method", pe.GradientsInit, "gradients or mds")
+	fl.Var(choice{&f.method, []string{pe.GradientsInit, pe.MDSInit}}, "method", "gradients or mds")
 	fl.IntVar(&f.dims, "dims", 2, "coordinates a token")
 	fl.StringVarP(&f.out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")
-	f.json = jsonFlag(cmd)
 	headFlags(fl, "map")
 	f.config.add(fl)
 	setCommonFlags(cmd, "task", "data", "modules", "method", "dims", "out")
-	return cmd
+	return leaf(cmd, f.run)
 }
 
-func (f *positionsFlags) run(cmd *cobra.Command, _ []string) error {
-	if f.method != pe.MDSInit && f.method != pe.GradientsInit {
-		return usagef("--method %s is not one of gradients, mds", f.method)
-	}
+func (f *positionsFlags) run(c *call) (r result, err error) {
 	init := fmt.Sprintf("%s:%d", f.method, f.dims)
 	for flag, value := range map[string]string{"pe": "learn", config.InitFlag: init} {
-		if err := cmd.Flags().Set(flag, value); err != nil {
-			return usageError{err}
+		if err := c.Flags().Set(flag, value); err != nil {
+			return r, usageError{err}
 		}
 	}
-	c, notes, err := f.config.resolve()
+	resolved, notes, err := f.config.resolve()
 	if err != nil {
-		return usageError{err}
+		return r, usageError{err}
 	}
-	p, err := train.FindPositions(c)
-	if err != nil { // as the flags of this command
-		return usagef("%s", strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
-	}
-	if err := atomicfile.Write(f.out, func(w io.Writer) error { return writePositions(w, p) }); err != nil {
-		return err
+	p, err := train.FindPositions(resolved)
+	if err != nil { // in terms of this command's flags
+		return r, usagef("%s", strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
 	}
 	notes = append(notes, p.Note)
-	if *f.json {
-		return printJSON(cmd.OutOrStdout(), struct {
-			Out        string   `json:"out"`
-			Tokens     int      `json:"tokens"`
-			Dimensions int      `json:"dimensions"`
-			Notes      []string `json:"notes"`
-		}{f.out, len(p.Coordinates), f.dims, notes})
-	}
-	for _, n := range notes {
-		fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+n)
-	}
-	return nil
+	r = result{notes: notes, value: struct {
+		Out        string   `json:"out"`
+		Tokens     int      `json:"tokens"`
+		Dimensions int      `json:"dimensions"`
+		Notes      []string `json:"notes"`
+	}{f.out, len(p.Coordinates), f.dims, notes}}
+	return r, atomicfile.Write(f.out, func(w io.Writer) error { return writePositions(w, p) })
 }
 
-// writePositions writes a row a token: its name where it has one, and its coordinates.
+// writePositions writes one row for each token: its name, if it has one, and its coordinates.
 func writePositions(w io.Writer, p train.TokenPositions) error {
 	var head []string
 	if p.Names != nil {

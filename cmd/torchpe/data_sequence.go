@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -13,73 +14,57 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/sequence"
-	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
 )
 
 func newSequenceCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "sequence",
 		Short: "Formal-language tasks of any length",
 		Long: `Formal-language tasks of any length (Delétang et al. 2023, Ruoss et al. 2023), which torchpe train
 --task sequence trains on short inputs and measures on longer ones.
 
 Files are text, an example a line: input, output, and how many characters of the output count.`,
-		Args: noArguments,
-		RunE: showHelp,
-	}
-	cmd.AddCommand(newSequenceListCommand(), newSequenceShowCommand(), newSequenceGenerateCommand(),
-		newSequenceCheckCommand())
-	return cmd
+	}, newSequenceListCommand(), newSequenceShowCommand(), newSequenceGenerateCommand(), newSequenceCheckCommand())
 }
 
 func newSequenceListCommand() *cobra.Command {
-	var asJSON *bool
-	cmd := &cobra.Command{
+	return leaf(&cobra.Command{
 		Use:   "list",
-		Short: "List the tasks",
-		Long:  "List the tasks, by level of the Chomsky hierarchy.",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var all []map[string]string
-			var rows [][]string
-			for _, t := range sequence.All() {
-				all = append(all, map[string]string{"task": t.Name, "level": t.Level, "inputs": t.Symbols,
-					"outputs": t.Classes, "output": t.About})
-				rows = append(rows, []string{t.Name, t.Level, t.Symbols, t.Classes, t.About})
+		Short: "List the tasks, by level of the Chomsky hierarchy",
+	}, func(*call) (result, error) {
+		head := []string{"task", "level", "inputs", "outputs", "output"}
+		var all []map[string]string
+		var rows [][]string
+		for _, t := range sequence.All() {
+			row, object := []string{t.Name, t.Level, t.Symbols, t.Classes, t.About}, map[string]string{}
+			for i, key := range head {
+				object[key] = row[i]
 			}
-			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), all)
-			}
-			printTable(cmd.OutOrStdout(), []string{"task", "level", "inputs", "outputs", "output"}, rows,
-				"level", "inputs", "outputs")
-			return nil
-		},
-	}
-	asJSON = jsonFlag(cmd)
-	return cmd
+			rows, all = append(rows, row), append(all, object)
+		}
+		return result{value: all, print: printed(head, rows, "level", "inputs", "outputs")}, nil
+	})
 }
 
-// drawnFlags holds the flags of what draws sequences.
+// drawnFlags holds the flags of commands that draw sequences.
 type drawnFlags struct {
 	count, length int
 	seed          uint64
-	out           string
 }
 
+// add declares the flags.
 func (f *drawnFlags) add(cmd *cobra.Command, count int) {
-	fl := cmd.Flags()
-	fl.IntVar(&f.count, "count", count, "examples")
-	fl.IntVar(&f.length, "length", 10, "length of the inputs")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed")
+	f.count, f.length = count, 10
+	cmd.Flags().Var(bounded{&f.count, 1, math.MaxInt}, "count", "examples")
+	cmd.Flags().Var(bounded{&f.length, 1, math.MaxInt}, "length", "length of the inputs")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed")
 }
 
+// draw returns examples of a task.
 func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Example, err error) {
 	if t, err = sequence.Find(name); err != nil {
 		return t, nil, usageError{err}
-	}
-	if f.count < 1 || f.length < 1 {
-		return t, nil, usagef("--count %d, --length %d: want at least 1", f.count, f.length)
 	}
 	r := rand.New(rand.NewPCG(f.seed, uint64(f.length)))
 	for range f.count {
@@ -90,82 +75,59 @@ func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Exa
 
 func newSequenceShowCommand() *cobra.Command {
 	var f drawnFlags
-	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:     "show TASK",
 		Short:   "Show examples of a task",
 		Example: "  torchpe data sequence show missing-duplicate --length 9",
-		Args:    exactly("TASK"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, examples, err := f.draw(args[0])
-			if err != nil {
-				return err
-			}
-			out := cmd.OutOrStdout()
-			if *asJSON {
-				type example struct {
-					Input  string `json:"input"`
-					Output string `json:"output"`
-					Scored int    `json:"scored"`
-				}
-				var all []example
-				for _, e := range examples {
-					all = append(all, example{t.Text(e.Input), t.OutputText(e.Output), e.Scored})
-				}
-				return printJSON(out, all)
-			}
-			fmt.Fprintf(out, "%s (%s): %s\n", t.Name, t.Level, t.About)
-			for _, e := range examples {
-				fmt.Fprintf(out, "%s -> %s\n", t.Text(e.Input), t.OutputText(e.Output))
-			}
-			return nil
-		},
 	}
 	f.add(cmd, 5)
-	asJSON = jsonFlag(cmd)
-	return cmd
+	return leaf(cmd, func(c *call) (result, error) {
+		t, examples, err := f.draw(c.args[0])
+		type example struct {
+			Input  string `json:"input"`
+			Output string `json:"output"`
+			Scored int    `json:"scored"`
+		}
+		var all []example
+		for _, e := range examples {
+			all = append(all, example{t.Text(e.Input), t.OutputText(e.Output), e.Scored})
+		}
+		return result{value: all, print: func(w io.Writer) {
+			fmt.Fprintf(w, "%s (%s): %s\n", t.Name, t.Level, t.About)
+			for _, e := range all {
+				fmt.Fprintf(w, "%s -> %s\n", e.Input, e.Output)
+			}
+		}}, err
+	})
 }
 
 func newSequenceGenerateCommand() *cobra.Command {
 	var f drawnFlags
-	var force bool
-	var asJSON *bool
+	var to destination
 	cmd := &cobra.Command{
 		Use:     "generate TASK --out FILE",
 		Short:   "Write examples of a task to a file",
 		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
-		Args:    exactly("TASK"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.out == "" {
-				return usagef("--out is missing: name the file to write")
-			}
-			t, examples, err := f.draw(args[0])
-			if err != nil {
-				return err
-			}
-			if err := checkAbsent(force, f.out); err != nil {
-				return err
-			}
-			err = atomicfile.Write(f.out, func(w io.Writer) error {
-				for _, e := range examples {
-					fmt.Fprintf(w, "%s %s %d\n", t.Text(e.Input), t.OutputText(e.Output), e.Scored)
-				}
-				return nil
-			})
-			if err != nil || !*asJSON {
-				return err
-			}
-			return printJSON(cmd.OutOrStdout(), sequenceFile{f.out, t.Name, len(examples), f.length, f.length})
-		},
 	}
 	f.add(cmd, 1000)
-	cmd.Flags().StringVar(&f.out, "out", "", "file to write (required)")
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
-	asJSON = jsonFlag(cmd)
-	return cmd
+	to.add(cmd, "file to write")
+	require(cmd, "out")
+	return leaf(cmd, func(c *call) (result, error) {
+		t, examples, err := f.draw(c.args[0])
+		if err != nil {
+			return result{}, err
+		}
+		err = to.write(func(w io.Writer) error {
+			for _, e := range examples {
+				fmt.Fprintf(w, "%s %s %d\n", t.Text(e.Input), t.OutputText(e.Output), e.Scored)
+			}
+			return nil
+		})
+		return result{value: sequenceFile{to.path, t.Name, len(examples), f.length, f.length}}, err
+	}, &to)
 }
 
-// sequenceFile describes a file as generate and check print it with --json.
+// sequenceFile describes a file in the JSON of generate and check.
 type sequenceFile struct {
 	File     string `json:"file"`
 	Task     string `json:"task"`
@@ -175,50 +137,47 @@ type sequenceFile struct {
 }
 
 func newSequenceCheckCommand() *cobra.Command {
-	var asJSON *bool
-	cmd := &cobra.Command{
+	return leaf(&cobra.Command{
 		Use:   "check TASK FILE",
 		Short: "Check the answers in a file",
 		Long: `Check that each line of FILE holds an input of the task, its output, and how many characters of the
 output count.`,
 		Example: "  torchpe data sequence check reverse-string reverse.txt",
-		Args:    exactly("TASK", "FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := sequence.Find(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			file, err := array.Open(args[1])
-			if err != nil {
-				return fileErrorAsUsage(err)
-			}
-			defer file.Close()
-			n, shortest, longest := 0, 0, 0
-			lines := bufio.NewScanner(file)
-			for lines.Scan() {
-				n++
-				length, err := checkExample(t, lines.Text())
-				if err != nil {
-					return fmt.Errorf("%s: line %d: %w", args[1], n, err)
-				}
-				shortest, longest = min(cmp.Or(shortest, length), length), max(longest, length)
-			}
-			if err := lines.Err(); err != nil {
-				return fmt.Errorf("%s: line %d: %w", args[1], n+1, err)
-			}
-			if n == 0 {
-				return fmt.Errorf("%s: it has no lines", args[1])
-			}
-			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), sequenceFile{args[1], t.Name, n, shortest, longest})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s, lengths %d to %d: all answers are right\n",
-				wording.Count(n, "example"), t.Name, shortest, longest)
-			return nil
-		},
+	}, func(c *call) (r result, err error) {
+		t, err := sequence.Find(c.args[0])
+		if err != nil {
+			return r, usageError{err}
+		}
+		f, err := checkSequences(t, c.args[1])
+		return result{value: f, print: printf("%s of %s, lengths %d to %d: all answers are right\n",
+			wording.Count(f.Examples, "example"), t.Name, f.Shortest, f.Longest)}, err
+	})
+}
+
+// checkSequences checks all lines of a file and describes it.
+func checkSequences(t sequence.Task, path string) (f sequenceFile, err error) {
+	file, err := array.Open(path)
+	if err != nil {
+		return f, err
 	}
-	asJSON = jsonFlag(cmd)
-	return cmd
+	defer file.Close()
+	f = sequenceFile{File: path, Task: t.Name}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		f.Examples++
+		length, err := checkExample(t, lines.Text())
+		if err != nil {
+			return f, fmt.Errorf("%s: line %d: %w", path, f.Examples, err)
+		}
+		f.Shortest, f.Longest = min(cmp.Or(f.Shortest, length), length), max(f.Longest, length)
+	}
+	if err := lines.Err(); err != nil {
+		return f, fmt.Errorf("%s: line %d: %w", path, f.Examples+1, err)
+	}
+	if f.Examples == 0 {
+		return f, fmt.Errorf("%s: it has no lines", path)
+	}
+	return f, nil
 }
 
 // checkExample checks a line of a file and returns the length of its input.

@@ -16,12 +16,11 @@ import (
 func runData(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
 	var b bytes.Buffer
-	cmd := newDataCommand()
-	cmd.SetArgs(args)
-	cmd.SetOut(&b)
-	cmd.SetErr(&b)
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	err = cmd.Execute()
+	root := newRootCommand()
+	root.SetArgs(append([]string{"data"}, args...))
+	root.SetOut(&b)
+	root.SetErr(&b)
+	_, err = execute(root)
 	return b.String(), err
 }
 
@@ -287,73 +286,10 @@ func TestLSTShow(t *testing.T) {
 	}
 }
 
-func TestLSTUsageErrors(t *testing.T) {
-	file := writePuzzles(t, "0,,Binary,1532000000000000,4")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"lst", "generate"}, "--out is missing"},
-		{[]string{"lst", "generate", "--out", "x", "--train", "0"}, "--train 0: want 1 to 200000"},
-		{[]string{"lst", "generate", "--out", "x", "--validation", "-3"}, "--validation -3: want 1 to 200000"},
-		{[]string{"lst", "generate", "extra"}, `unknown argument "extra"`},
-		{[]string{"lst", "chekc"}, `data lst: unknown argument "chekc", did you mean "check"?`},
-		{[]string{"hpc"}, `data: unknown argument "hpc"`},
-		{[]string{"lst", "check", file}, "--validation is missing"},
-		{[]string{"lst", "check", "--validation", file}, "no training file"},
-		{[]string{"lst", "check", "--validation", file, "--seed", "1", file}, "--seed is for the generated set"},
-		{[]string{"lst", "show", file, "--index", "1"}, "--index 1: " + file + " has 1 puzzles"},
-		{[]string{"lst", "show", file, "--index", "-1"}, "--index -1: want 0 or more"},
-		{[]string{"lst", "show", file, "--index", "0", "--seed", "1"}, "exclude each other"},
-		{[]string{"lst", "show", file, file}, "2 files named: show takes one"},
-	} {
-		out, err := runData(t, c.args...)
-		if exitCode(err) != exitUsage || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: exit %d, %v, want a usage error with %q; printed %s", c.args,
-				exitCode(err), err, c.want, out)
-		}
-	}
-	if _, err := os.Stat("x"); err == nil {
-		t.Error("a usage error left a directory")
-	}
-}
-
-func TestLSTFailures(t *testing.T) {
-	file := writePuzzles(t, "0,,Binary,1532000000000000,4")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"lst", "check", "--validation", file, file + ".absent"}, ".absent"},
-		{[]string{"lst", "check", "--validation", file + ".absent", file}, ".absent"},
-		{[]string{"lst", "show", file + ".absent"}, ".absent"},
-		{[]string{"lst", "generate", "--out", file}, "--out: "}, // a file where the directory should be
-	} {
-		code := exitFailed
-		if c.want == ".absent" {
-			code = exitUsage
-		}
-		if _, err := runData(t, c.args...); exitCode(err) != code || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: exit %d, %v, want %d with %q", c.args, exitCode(err), err, code, c.want)
-		}
-	}
-}
-
 // A command that only holds others shows them.
 func TestDataParents(t *testing.T) {
 	for _, args := range [][]string{{}, {"lst"}} {
 		if out, err := runData(t, args...); err != nil || !strings.Contains(out, "Available Commands:") {
-			t.Errorf("%q: %v\n%s", args, err, out)
-		}
-	}
-}
-
-// Every command explains itself.
-func TestDataHelp(t *testing.T) {
-	for _, args := range [][]string{{"lst", "generate"}, {"lst", "check"}, {"lst", "show"}} {
-		out, err := runData(t, append(args, "--help")...)
-		if err != nil || !strings.Contains(out, "Examples:\n  torchpe data lst "+args[1]) ||
-			!strings.Contains(out, "--json") {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}

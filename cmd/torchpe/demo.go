@@ -3,16 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,111 +21,84 @@ import (
 	"torchpe/train/runlog"
 )
 
-// demoPEs lists the encodings that the demo trains: learned ones that start large, middle and small;
-// the one that takes longest comes first.
+// demoPEs lists the encodings of the demo: learned ones with a large, middle and small initial sigma;
+// the slowest comes first.
 var demoPEs = []string{"learn-1.5", "learn-1.0", "learn-0.2"}
 
 // demoFlags holds the flags of "torchpe demo".
 type demoFlags struct {
-	out, lst string
-	epochs   int
-	workers  int
-	force    bool
-	fidelity string
-	json     *bool
-	quiet    bool
+	out, lst, fidelity string
+	epochs, workers    int
+	force, quiet       bool
 }
 
 func newDemoCommand() *cobra.Command {
-	var f demoFlags
+	f := demoFlags{epochs: 200, workers: runtime.NumCPU(), fidelity: "code"}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
-		Long: `Train three small models (preset quick) that differ only in the σ with which their learned positional
-encoding starts, as worker processes side by side, each until it has fitted its training puzzles or the epochs
+		Long: `Train three small models (preset quick) that differ only in the initial σ of their learned positional
+encoding, as worker processes side by side, each until it has fitted its training puzzles or the epochs
 are over. Then print training, IID and validation accuracy and draw them against epoch as OUT/accuracy.pdf and
 .png.
 
-A demo that was stopped goes on where it was; --force starts anew.`,
+The same command continues a demo that was stopped; --force starts anew.`,
 		Example: `  torchpe demo
   torchpe demo --lst puzzles --out demo-published`,
-		Args: noArguments,
-		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "demo", "directory to write to")
-	fl.StringVar(&f.lst, "lst", "",
-		"directory with the published puzzles (generated_puzzle_data_*.csv, puzzle_data_original.csv); "+
-			"default: generated")
-	fl.IntVar(&f.epochs, "epochs", 200, "passes over the training set, at most")
-	fl.IntVar(&f.workers, "workers", runtime.NumCPU(), "processes at a time")
-	fl.StringVar(&f.fidelity, "fidelity", "code", "reading of the paper: code or text")
-	fl.BoolVar(&f.force, "force", false, "start anew where there is a demo")
-	f.json = jsonFlag(cmd)
+	fl.StringVar(&f.lst, "lst", "", "directory with the published puzzles (generated_puzzle_data_*.csv, "+
+		"puzzle_data_original.csv); default: generated")
+	fl.Var(bounded{&f.epochs, 1, math.MaxInt}, "epochs", "passes over the training set, at most")
+	fl.Var(bounded{&f.workers, 1, math.MaxInt}, "workers", "processes at a time")
+	fl.Var(choice{&f.fidelity, readings}, "fidelity", "reading of the paper: code or text")
+	fl.BoolVar(&f.force, "force", false, "start anew if there is a demo")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	return cmd
+	return leaf(cmd, f.run)
 }
 
-func (f *demoFlags) run(cmd *cobra.Command, _ []string) error {
-	out, progress := cmd.OutOrStdout(), cmd.ErrOrStderr()
+func (f *demoFlags) run(c *call) (r result, err error) {
 	args, err := f.trainArguments()
 	if err != nil {
-		return err
+		return r, err
 	}
 	start := time.Now()
-	ctx, stopped := untilSignal(progress)
-	if err := f.trainAll(ctx, progress, args); err != nil {
+	ctx, stopped := untilSignal(c.notes)
+	if err := f.trainAll(ctx, c.notes, args); err != nil {
 		if ctx.Err() != nil {
-			return interruptedError{code: stopped(), msg: "the demo was stopped; the same command goes on"}
+			err = interruptedError{code: stopped(), msg: "the demo was stopped; the same command continues"}
 		}
-		return err
+		return r, err
 	}
 	all, curves, err := readDemo(f.out)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if err := drawDemo(f.out, curves); err != nil {
-		return err
+		return r, err
 	}
-	if *f.json {
-		return printJSON(out, all)
+	puzzles := "generated puzzles"
+	if f.lst != "" {
+		puzzles = "puzzles of " + f.lst
 	}
-	printMembers(out, all)
-	fmt.Fprintf(out, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
-		"epochs at most; %s.\n", runlog.DefaultCriterion, f.epochs, f.puzzles())
-	if slices.ContainsFunc(all.Members,
-		func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }) {
-		fmt.Fprintln(out, "One that has not fitted its training puzzles (*) says nothing about generalisation.")
-	}
-	fmt.Fprintf(out, "Figure: %s and .png (%.0f s in all)\n",
-		filepath.Join(f.out, "accuracy.pdf"), time.Since(start).Seconds())
-	return nil
+	return result{value: all, print: func(w io.Writer) {
+		printMembers(w, all)
+		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
+			"epochs at most; %s.\n", runlog.DefaultCriterion, f.epochs, puzzles)
+		if slices.ContainsFunc(all.Members, func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }) {
+			fmt.Fprintln(w, "A model that has not fitted its training puzzles (*) says nothing about generalisation.")
+		}
+		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", filepath.Join(f.out, "accuracy.pdf"),
+			time.Since(start).Seconds())
+	}}, nil
 }
 
-// puzzles says which puzzles the demo uses.
-func (f *demoFlags) puzzles() string {
-	if f.lst == "" {
-		return "generated puzzles"
-	}
-	return "puzzles of " + f.lst
-}
-
-// trainArguments returns the arguments that all workers share, after checking them.
+// trainArguments returns the arguments that all workers share.
 func (f *demoFlags) trainArguments() ([]string, error) {
-	if f.epochs < 1 || f.workers < 1 {
-		return nil, usagef("--epochs %d, --workers %d: both must be at least 1", f.epochs, f.workers)
-	}
-	args := []string{"train", "--preset", "quick", "--device", "cpu", "--threads", "1",
-		"--fidelity", f.fidelity, "--epochs", fmt.Sprint(f.epochs),
-		"--until", runlog.DefaultCriterion}
-	if f.force {
-		args = append(args, "--force")
-	} else {
-		args = append(args, "--resume")
-	}
-	if f.quiet {
-		args = append(args, "--quiet")
-	}
+	args := []string{"train", "--json", "--preset", "quick", "--device", "cpu", "--threads", "1",
+		"--fidelity", f.fidelity, "--epochs", fmt.Sprint(f.epochs), "--until", runlog.DefaultCriterion,
+		map[bool]string{true: "--force", false: "--resume"}[f.force], fmt.Sprintf("--quiet=%v", f.quiet)}
 	if f.lst == "" {
 		return args, nil
 	}
@@ -144,8 +116,8 @@ func (f *demoFlags) trainArguments() ([]string, error) {
 	return append(args, "--lst-validation", validation), nil
 }
 
-// trainAll runs one worker process an encoding, as many at a time as were asked for. The first
-// failure stops the others.
+// trainAll runs one worker process for each encoding, --workers at a time. The first failure stops the
+// others.
 func (f *demoFlags) trainAll(ctx context.Context, progress io.Writer, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -153,29 +125,34 @@ func (f *demoFlags) trainAll(ctx context.Context, progress io.Writer, args []str
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(f.workers)
-	lines := &lineWriter{w: progress}
+	lines := make(chan string)
+	printed := make(chan struct{})
+	go func() {
+		for line := range lines {
+			fmt.Fprintln(progress, line)
+		}
+		close(printed)
+	}()
 	for _, pe := range demoPEs {
+		own := slices.Concat(args, []string{"--pe", pe, "--out", filepath.Join(f.out, pe)}) // no worker shares memory
 		g.Go(func() error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			cmd := exec.CommandContext(ctx, self, f.workerArguments(args, pe)...)
+			cmd := exec.CommandContext(ctx, self, own...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // which saves
 			cmd.WaitDelay = time.Minute
 			return runWorker(cmd, pe, lines)
 		})
 	}
-	return g.Wait()
+	err = g.Wait()
+	close(lines)
+	<-printed
+	return err
 }
 
-// workerArguments returns the arguments of the worker of an encoding: a copy, as the workers start at
-// the same time.
-func (f *demoFlags) workerArguments(args []string, pe string) []string {
-	return slices.Concat(args, []string{"--pe", pe, "--out", filepath.Join(f.out, pe), "--json"})
-}
-
-// runWorker runs a worker and copies its progress; its last line is the reason where it fails.
-func runWorker(cmd *exec.Cmd, name string, lines *lineWriter) error {
+// runWorker runs a worker and passes on its progress. If it fails, its last line is the reason.
+func runWorker(cmd *exec.Cmd, name string, lines chan<- string) error {
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -186,28 +163,17 @@ func runWorker(cmd *exec.Cmd, name string, lines *lineWriter) error {
 	last := ""
 	for s := bufio.NewScanner(stderr); s.Scan(); {
 		last = s.Text()
-		lines.println(last)
+		lines <- last
 	}
-	if err := cmd.Wait(); err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && exit.ExitCode() == exitUsage {
-			return usagef("%s: %s", name, strings.TrimPrefix(last, "torchpe: "))
-		}
-		return fmt.Errorf("worker %s: %w: %s", name, err, strings.TrimPrefix(last, "torchpe: "))
+	err = cmd.Wait()
+	if err == nil {
+		return nil
 	}
-	return nil
-}
-
-// lineWriter writes whole lines of several workers.
-type lineWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lineWriter) println(s string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fmt.Fprintln(l.w, s)
+	err = fmt.Errorf("worker %s: %w: %s", name, err, strings.TrimPrefix(last, "torchpe: "))
+	if cmd.ProcessState.ExitCode() == exitUsage {
+		return usageError{err}
+	}
+	return err
 }
 
 // demoCurves holds the lines of the demo's figure: training, IID test and validation accuracy of each

@@ -13,32 +13,25 @@ import (
 )
 
 func newDoctorCommand() *cobra.Command {
-	var asJSON, strict bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine can do, and why not",
-		Long: `Say which libtorch, GPU and BLAS torchpe runs with, and what to do about each thing that is
-wrong. Exit code 0 also when there are problems, which are listed; --strict makes them exit code 1.`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := torchpe.DescribeSystem()
-			if !asJSON {
-				printSystem(cmd.OutOrStdout(), s)
-			} else if err := printJSON(cmd.OutOrStdout(), struct {
-				Version string `json:"version"`
-				torchpe.System
-			}{runlog.Version, s}); err != nil {
-				return err
-			}
-			if strict && len(s.Problems) > 0 {
-				return errors.New(wording.Count(len(s.Problems), "problem"))
-			}
-			return nil
-		},
+		Long: `Print the libtorch, GPU and BLAS that torchpe runs with, and what to do about each problem. The exit
+code is 0 even with problems; with --strict it is 1.`,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit code 1 where there is a problem")
-	return cmd
+	strict := cmd.Flags().Bool("strict", false, "exit code 1 if there is a problem")
+	return leaf(cmd, func(*call) (r result, err error) {
+		s := torchpe.DescribeSystem()
+		r.value = struct {
+			Version string `json:"version"`
+			torchpe.System
+		}{runlog.Version, s}
+		r.print = func(w io.Writer) { printSystem(w, s) }
+		if *strict && len(s.Problems) > 0 {
+			r.err = errors.New(wording.Count(len(s.Problems), "problem"))
+		}
+		return r, nil
+	})
 }
 
 func printSystem(w io.Writer, s torchpe.System) {

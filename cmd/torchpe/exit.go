@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/wording"
+	"torchpe/train"
 	"torchpe/train/runlog"
+	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
 )
 
@@ -62,61 +64,25 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// fileErrorAsUsage marks an error of a file or run that is missing, or would be overwritten, as one of
-// usage: for commands that name it.
-func fileErrorAsUsage(err error) error {
-	for _, of := range []error{fs.ErrNotExist, syscall.ENOTDIR, fs.ErrExist, runlog.ErrNoRun, runlog.ErrExists} {
-		if errors.Is(err, of) {
-			return usageError{err}
+// begunError marks an error of a command that had begun. Any other error is cobra's, of the command line.
+type begunError struct{ err error }
+
+func (e begunError) Error() string { return e.err.Error() }
+func (e begunError) Unwrap() error { return e.err }
+
+// markErrors marks the errors that a command and those below it return.
+func markErrors(cmd *cobra.Command) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := run(cmd, args); err != nil {
+				return begunError{err}
+			}
+			return nil
 		}
 	}
-	return err
-}
-
-// existsAsUsage marks an error of something that would be overwritten as one of usage.
-func existsAsUsage(err error) error {
-	if errors.Is(err, fs.ErrExist) {
-		return usageError{err}
+	for _, c := range cmd.Commands() {
+		markErrors(c)
 	}
-	return err
-}
-
-// exactly accepts as many arguments as there are names; another number is a usage error.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != len(names) {
-			return usagef("%s: want %s, not %s: see %s --help", cmd.CommandPath(), strings.Join(names, " and "),
-				wording.Count(len(args), "argument"), cmd.CommandPath())
-		}
-		return nil
-	}
-}
-
-// exitCode maps an error of a command to the program's exit code.
-func exitCode(err error) int {
-	var usage usageError
-	var interrupted interruptedError
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.Is(err, syscall.EPIPE):
-		return exitBrokenPipe
-	case errors.As(err, &usage):
-		return exitUsage
-	case errors.As(err, &interrupted):
-		return interrupted.code
-	case isDiskFull(err):
-		return exitDiskFull
-	default:
-		return exitFailed
-	}
-}
-
-// isDiskFull reports whether an error is of a disk, a quota or a limit on files that is used up.
-func isDiskFull(err error) bool {
-	var space *runlog.SpaceError
-	return errors.As(err, &space) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		errors.Is(err, syscall.EFBIG)
 }
 
 // interruptedError says that a signal stopped the command after its state was saved.
@@ -126,3 +92,103 @@ type interruptedError struct {
 }
 
 func (e interruptedError) Error() string { return e.msg }
+
+// taskError marks an error of a task of a sweep, which has its own record: it is never one of usage.
+type taskError struct{ error }
+
+// exitCode maps an error of a command to the program's exit code.
+func exitCode(err error) int {
+	var begun begunError
+	var interrupted interruptedError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, syscall.EPIPE):
+		return exitBrokenPipe
+	case !errors.As(err, &begun):
+		return exitUsage
+	case errors.As(err, &interrupted):
+		return interrupted.code
+	case isUsage(err):
+		return exitUsage
+	case isDiskFull(err):
+		return exitDiskFull
+	}
+	return exitFailed
+}
+
+// isUsage reports whether the user asked for something impossible: by the flags, by the configuration,
+// or by a path that is missing or would be overwritten.
+func isUsage(err error) bool {
+	if errors.As(err, new(taskError)) {
+		return false
+	}
+	for _, of := range []error{fs.ErrNotExist, syscall.ENOTDIR, fs.ErrExist, runlog.ErrNoRun, runlog.ErrExists,
+		sweep.ErrNoSweep} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	return errors.As(err, new(usageError)) || errors.As(err, new(*train.ConfigError)) ||
+		errors.As(err, new(*slurm.InvalidError))
+}
+
+// isDiskFull reports whether an error is of a disk, a quota or a limit on files that is used up.
+func isDiskFull(err error) bool {
+	return errors.As(err, new(*runlog.SpaceError)) || errors.Is(err, syscall.ENOSPC) ||
+		errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// plainWords replaces what cobra and Go's library say by words for readers who know neither.
+var plainWords = []struct {
+	pattern *regexp.Regexp
+	words   string
+}{
+	{regexp.MustCompile(`\b(?:l?stat|open|openat|fdopendir) (\S+): ` +
+		`(no such file or directory|permission denied|not a directory)`), "$1: $2"},
+	{regexp.MustCompile(`strconv\.Parse\w+: parsing ("[^"]*"): (?:invalid syntax|value out of range)`),
+		"$1 is no number that fits"},
+	{regexp.MustCompile(`^invalid argument (".*?") for "(?:-., )?(--[^"]+)" flag: `), "$2 $1: "},
+}
+
+// groupWords replaces cobra's messages on flags that are missing or do not go together. The pattern
+// finds their names.
+var groupWords = []struct {
+	pattern     *regexp.Regexp
+	words, join string
+}{
+	{regexp.MustCompile(`^required flag\(s\) (.*) not set`), "missing: %s", " and "},
+	{regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required`), "missing: %s", " or "},
+	{regexp.MustCompile(`none of the others can be; \[(.*)\] were all set`), "%s exclude one another: give one", " and "},
+	{regexp.MustCompile(`^if any flags in the group \[(.*)\] are set they must`), "%s go together: give all or none", " and "},
+}
+
+// plainText returns an error in words for a reader who knows neither system calls nor Go.
+func plainText(err error) string {
+	text := err.Error()
+	for _, g := range groupWords {
+		if m := g.pattern.FindStringSubmatch(text); m != nil {
+			names := strings.Fields(strings.NewReplacer(`"`, "", ",", "").Replace(m[1]))
+			return fmt.Sprintf(g.words, "--"+strings.Join(names, g.join+"--"))
+		}
+	}
+	for _, p := range plainWords {
+		text = p.pattern.ReplaceAllString(text, p.words)
+	}
+	return text
+}
+
+// execute runs the command line. It returns the error in plain words, and after a mistake on the command
+// line the command that has help.
+func execute(root *cobra.Command) (message string, err error) {
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		return "", nil
+	}
+	message = plainText(err)
+	if !errors.As(err, new(begunError)) {
+		_, path, _ := strings.Cut(cmd.CommandPath()+": ", " ")
+		message = fmt.Sprintf("%s%s; see %s --help", path, message, cmd.CommandPath())
+	}
+	return message, err
+}

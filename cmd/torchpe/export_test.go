@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,23 +14,9 @@ func TestExportAndImport(t *testing.T) {
 	if _, stderr, code := torchpeIn(t, dir, args...); code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, mistake := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"export", "run"}, "--out"},
-		{[]string{"export", "run", "--member", "2", "--out", "twin"}, "members 0 to 1"},
-		{[]string{"export", "--out", "twin"}, "name one run directory"},
-		{[]string{"import", "twin"}, "--out"},
-		{[]string{"import", "--out", "back"}, "name one folder"},
-	} {
-		_, stderr, code := torchpeIn(t, dir, mistake.args...)
-		if code != exitUsage || !strings.Contains(stderr, mistake.says) {
-			t.Errorf("%v: exit code %d: %s", mistake.args, code, stderr)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "twin")); err == nil {
-		t.Error("a mistake wrote a folder")
+	if _, stderr, code := torchpeIn(t, dir, "export", "run", "--member", "2", "--out", "twin"); code != exitUsage ||
+		!strings.Contains(stderr, "members 0 to 1") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	export := []string{"export", "run", "--member", "1", "--out", "twin"}
 	if stdout, stderr, code := torchpeIn(t, dir, export...); code != 0 ||

@@ -63,16 +63,13 @@ func printUsage(out io.Writer, cmd *cobra.Command, all bool) {
 	width := helpWidth()
 	fmt.Fprint(out, "Usage:\n")
 	if cmd.Runnable() {
-		fmt.Fprintf(out, "%s\n", wrappedLine("  "+cmd.UseLine(), width, ""))
+		fmt.Fprintf(out, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "  %s [command]\n", cmd.CommandPath())
 	}
 	if cmd.HasExample() {
-		fmt.Fprint(out, "\nExamples:\n")
-		for line := range strings.SplitSeq(cmd.Example, "\n") {
-			fmt.Fprintln(out, wrappedLine(line, width, " \\"))
-		}
+		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprint(out, "\nAvailable Commands:\n")
@@ -138,39 +135,11 @@ func wrappedParagraph(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// leastText is the narrowest that a text is printed beside what it is about; else it stands below.
-const leastText = 30
-
 // hanging prints a text behind its head, and its further lines below its first.
 func hanging(head, text string, width int) string {
 	indent := utf8.RuneCountInString(head)
-	first := head
-	if indent > 8 && width-indent < leastText {
-		indent = 8
-		first = strings.TrimRight(head, " ") + "\n" + strings.Repeat(" ", indent)
-	}
-	return first + strings.Join(table.Wrap(text, width-indent), "\n"+strings.Repeat(" ", indent))
+	return head + strings.Join(table.Wrap(text, width-indent), "\n"+strings.Repeat(" ", indent))
 }
-
-// wrappedLine breaks a command line between words; each line but the last ends with a mark.
-func wrappedLine(line string, width int, mark string) string {
-	var out strings.Builder
-	at := 0
-	for i, word := range commandWord.FindAllString(line, -1) {
-		n := utf8.RuneCountInString(word)
-		if i > 0 && at+n+len(mark) > width {
-			word = "     " + word
-			out.WriteString(mark + "\n")
-			at, n = 0, n+5
-		}
-		out.WriteString(word)
-		at += n
-	}
-	return out.String()
-}
-
-// commandWord matches a word of a command line, or a flag with its value, and the space before it.
-var commandWord = regexp.MustCompile(`\s*(?:--?[a-z][\w-]* +)?(?:'[^']*'|"[^"]*"|[^\s'"])+`)
 
 // splitFlags returns the usual flags of a command, in their order, and all others, if any.
 func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag) {
@@ -213,45 +182,40 @@ func groupedUsages(flags []*pflag.Flag, width int) string {
 	return b.String()
 }
 
-// usages lists flags with what they are for, side by side.
+// usages lists flags with their help, in columns.
 func usages(flags []*pflag.Flag, width int) string {
-	heads, texts := make([]string, len(flags)), make([]string, len(flags))
-	widestHead := 0
-	for i, flag := range flags {
-		heads[i], texts[i] = usage(flag)
-		widestHead = max(widestHead, len(heads[i]))
-	}
-	var b strings.Builder
-	for i, head := range heads {
-		b.WriteString(hanging(fmt.Sprintf("%-*s   ", widestHead, head), texts[i], width) + "\n")
-	}
-	return b.String()
-}
-
-// usage returns a flag with the kind of its value in words, and what it is for.
-func usage(flag *pflag.Flag) (head, text string) {
-	head = "      --" + flag.Name
-	if flag.Shorthand != "" {
-		head = "  -" + flag.Shorthand + ", --" + flag.Name
-	}
-	kind, text := pflag.UnquoteUsage(flag)
-	if kind != "" {
-		if word, ok := typeWords[kind]; ok {
-			kind = word
+	shown := pflag.NewFlagSet("", pflag.ContinueOnError)
+	shown.SortFlags = false
+	for _, flag := range flags {
+		f := *flag
+		f.Value, f.DefValue = worded{f.Value}, strings.Trim(f.DefValue, "[]")
+		if f.DefValue == "0s" {
+			f.DefValue = ""
 		}
-		head += " " + kind
+		if f.Value.Type() != "bool" {
+			f.NoOptDefVal = ""
+		}
+		shown.AddFlag(&f)
 	}
-	if shown := strings.Trim(flag.DefValue, "[]"); !slices.Contains([]string{"", "0", "0s", "false"}, shown) {
-		text += " (default " + shown + ")"
-	}
-	return head, text
+	return shown.FlagUsagesWrapped(width)
 }
 
-// typeWords are the kinds of values in words. Those of axes, which take several, end with commas.
+// worded is a flag's value whose type is named by a word.
+type worded struct{ pflag.Value }
+
+// Type returns the word. The types of axes, which take several values, end with commas.
+func (w worded) Type() string {
+	if word, ok := typeWords[w.Value.Type()]; ok {
+		return word
+	}
+	return w.Value.Type()
+}
+
+// typeWords are the words for types of values.
 var typeWords = map[string]string{
-	"string": "text", "string,...": "texts", "strings": "texts", "stringArray": "text",
-	"float": "number", "float64,...": "numbers", "float64Slice": "numbers",
-	"int": "count", "uint": "count", "int,...": "counts", "uint64,...": "counts", "ints": "counts",
+	"string": "text", "string,...": "texts", "strings": "texts", "stringArray": "text", "stringSlice": "texts",
+	"float64": "number", "float64,...": "numbers", "float64Slice": "numbers", "float,...": "numbers",
+	"int": "count", "uint64": "count", "int,...": "counts", "uint64,...": "counts", "intSlice": "counts",
 	"int|auto": "count|auto", "int|auto,...": "count|auto", "bool,...": "true|false",
 	"duration,...": "durations",
 }

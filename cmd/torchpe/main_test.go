@@ -137,89 +137,6 @@ func TestTrainWritesARun(t *testing.T) {
 	}
 }
 
-// All mistakes are listed at once with exit code 2, and nothing is written.
-func TestMistakesExitWithTwo(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"train", "--pe", "lern", "--d-model", "-3", "--lr", "nan", "--epochs", "0",
-			"--batch", "0"}, []string{`"learn"`, "--d-model", "--lr", "--epochs", "--batch"}},
-		{[]string{"train", "--epoch", "3"}, []string{"--epochs"}},
-		{[]string{"train", "--dim", "16"}, []string{"did you mean --d-model?"}},
-		{[]string{"train", "--heads", "three"}, []string{"--heads"}},
-		{[]string{"train", "--d-model", "10", "--heads", "3"}, []string{"divisible"}},
-		{[]string{"train", "--pe", "rope", "--rope-base", "-1", "--fixed-pe-dropout", "7"}, []string{"--rope-base"}},
-		{[]string{"train", "--preset", "quik"}, []string{`"quick"`}},
-		{[]string{"train", "--fidelity", "paper"}, []string{"code or text"}},
-		{[]string{"train", "--out", "-rf"}, []string{"-rf"}},
-		{[]string{"train", "--pe", "learn-0.2", "--sigma", "0.3"}, []string{"--sigma"}},
-		{[]string{"train", "--members", "3", "--sigma", "0.1,0.2"}, []string{"2 values for 3 members"}},
-		{[]string{"train", "--resume", "--force"}, []string{"one of them"}},
-		{[]string{"train", "--lst-train", "x.csv"}, []string{"--lst-validation"}},
-		{[]string{"train", "--pe", "rope", "--d-model", "12", "--heads", "4"}, []string{"head width 3"}},
-		{[]string{"train", "--pe-init", "matched:rope"}, []string{"no fixed table"}},
-		{[]string{"train", "--allow-changed", "lr"}, []string{"--resume"}},
-		{[]string{"train", "--resume", "--allow-changed", "epoch"}, []string{"epochs"}},
-		{[]string{"train", "--threads", "0"}, []string{"--threads"}},
-		{[]string{"train", "--log-every", "0"}, []string{"--log-every"}},
-		{[]string{"train", "--seeds", "1,two"}, []string{`"two"`}},
-		{[]string{"train", "extra"}, []string{"extra"}},
-		{[]string{"trian"}, []string{"train"}},
-		{[]string{"train", "--members", "auto", "--seeds", "1,2"}, []string{"--members auto and --seeds"}},
-		{[]string{"train", "--members", "auto", "--sigma", "0.1,0.2"},
-			[]string{"--sigma: 2 values", "--members auto"}},
-		{[]string{"sweep", "fig2", "--members", "auto", "--out", "s"}, []string{"--members auto", "--pack auto"}},
-		{[]string{"bench", "step", "--pe", "nope,rop"}, []string{`"rop"`}},
-		{[]string{"bench", "step", "--pe", "nope,rope", "--trace", "t.csv"}, []string{"--trace", "not 2"}},
-		{[]string{"bench", "step", "--steps", "0"}, []string{"--steps"}},
-		{[]string{"demo", "--lst", "nowhere"}, []string{"nowhere"}},
-	} {
-		dir := t.TempDir()
-		_, stderr, code := here(t, dir, c.args...)
-		if code != exitUsage {
-			t.Errorf("%q: exit code %d, want 2: %s", c.args, code, stderr)
-		}
-		for _, want := range c.want {
-			if !strings.Contains(stderr, want) {
-				t.Errorf("%q: no %q in %s", c.args, want, stderr)
-			}
-		}
-		if left, _ := os.ReadDir(dir); len(left) != 0 {
-			t.Errorf("%q wrote %v", c.args, left)
-		}
-	}
-}
-
-// What cannot be known from the flags alone fails before anything is written: with exit code 1, but for
-// files that are missing.
-func TestFailuresExitWithOne(t *testing.T) {
-	dir := t.TempDir()
-	bad := filepath.Join(dir, "bad.csv")
-	if err := os.WriteFile(bad, []byte("ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n"),
-		0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"train", "--device", "cuda:7", "--out", "run"},
-		{"train", "--members", "4096", "--d-model", "4096", "--out", "run"},
-		{"train", "--lst-train", bad, "--lst-validation", bad, "--out", "run"},
-		{"train", "--lst-train", "missing.csv", "--lst-validation", "missing.csv", "--out", "run"},
-	} {
-		_, stderr, code := torchpeIn(t, dir, args...)
-		want := exitFailed
-		if slices.Contains(args, "missing.csv") {
-			want = exitUsage
-		}
-		if code != want || stderr == "" {
-			t.Errorf("%q: exit code %d: %s", args, code, stderr)
-		}
-		if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
-			t.Errorf("%q wrote a run directory", args)
-		}
-	}
-}
-
 // SIGINT and SIGTERM save and say so in the exit code; --resume then finishes, and refuses another
 // configuration.
 func TestSignalsSave(t *testing.T) {
@@ -444,19 +361,6 @@ func TestWriteTrace(t *testing.T) {
 		own + ",1.00,3.000,\n"
 	if err != nil || out.String() != want {
 		t.Errorf("%v: %s, want %s", err, out.String(), want)
-	}
-}
-
-// Workers start at the same time: the arguments of one must not be written over by those of the
-// next, whatever the capacity of the shared ones.
-func TestDemoWorkersHaveTheirOwnArguments(t *testing.T) {
-	f := demoFlags{out: "shown"}
-	shared := append(make([]string, 0, 16), "train", "--resume")
-	first := f.workerArguments(shared, "learn-0.2")
-	f.workerArguments(shared, "nope")
-	if want := []string{"train", "--resume", "--pe", "learn-0.2", "--out",
-		filepath.Join("shown", "learn-0.2"), "--json"}; !slices.Equal(first, want) {
-		t.Errorf("%q, want %q", first, want)
 	}
 }
 

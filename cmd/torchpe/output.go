@@ -12,26 +12,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"torchpe/internal/number"
 	"torchpe/report/table"
 )
 
-// moreText writes " and n more", or nothing for n below 1.
-func moreText(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
-}
-
-// escaped writes text with its control characters, and marks that change the direction of writing, as
-// escapes such as \u001b, which JSON reads too: names of columns, variables and files may hold what
-// terminals take for commands.
+// escaped writes text to a file. It replaces control characters, and characters that change the
+// direction of text, by escapes such as \u001b, which JSON also reads: names of columns, variables and
+// files may hold commands for a terminal.
 type escaped struct {
 	file *os.File
-	err  error // the first of file: main returns it, so that commands need not look after each print
+	err  error // the first error of file: main returns it, so no command checks each print
 }
 
 // Fd returns the descriptor of the file, of which a table asks the width of the terminal.
@@ -77,6 +69,25 @@ func fileOf(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
+// onTerminal reports whether w is a terminal that can draw.
+func onTerminal(w io.Writer) bool {
+	f, ok := fileOf(w)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// timeText writes seconds in a suitable unit.
+func timeText(seconds float64) string {
+	switch {
+	case seconds >= 48*3600:
+		return fmt.Sprintf("%.1f days", seconds/86400)
+	case seconds >= 2*3600:
+		return fmt.Sprintf("%.1f hours", seconds/3600)
+	case seconds >= 2*60:
+		return fmt.Sprintf("%.0f minutes", seconds/60)
+	}
+	return fmt.Sprintf("%.1f seconds", seconds)
+}
+
 // share prints an accuracy with three decimals, or a dash where there is none.
 func share(a float64) string { return number.Accuracy(a) }
 
@@ -88,8 +99,8 @@ func orNaN(m map[string]float64, key string) float64 {
 	return math.NaN()
 }
 
-// printTable prints rows of texts under their headings. A narrow terminal drops the columns with the
-// headings in droppable, the last one first, before other columns.
+// printTable prints rows of text below their headings. A narrow terminal first drops the columns whose
+// headings are in droppable, from the last to the first.
 func printTable(w io.Writer, head []string, rows [][]string, droppable ...string) {
 	var t table.Table
 	for _, h := range head {
@@ -102,13 +113,19 @@ func printTable(w io.Writer, head []string, rows [][]string, droppable ...string
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	_ = t.Terminal(w) // but for errors of w there are none
+	_ = t.Terminal(w) // main returns errors of w
 }
 
-// jsonFlag declares --json.
-func jsonFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("json", false, "print as JSON") }
+// printed returns a function that prints a table, for a result.
+func printed(head []string, rows [][]string, droppable ...string) func(io.Writer) {
+	return func(w io.Writer) { printTable(w, head, rows, droppable...) }
+}
 
+// printJSON prints a value as indented JSON. A table prints itself.
 func printJSON(w io.Writer, v any) error {
+	if t, ok := v.(table.Table); ok {
+		return t.JSON(w)
+	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -14,12 +12,11 @@ import (
 )
 
 func newPECommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "pe",
 		Short: "The catalogue of positional encodings: facts, values, pictures",
-		Long: `What each positional encoding is, what it costs at a given size, the numbers that it adds
-or turns by, pictures of them, Python files with them, and which of their conventions another
-implementation follows.
+		Long: `For each positional encoding: what it is, what it costs at a given size, the numbers that it adds
+or turns by, pictures, a Python file, and which of its conventions another implementation follows.
 
 A SCHEME is a name from "torchpe pe list", or several joined by + that act together, as in rope+learn.`,
 		Example: `  torchpe pe list --where translation_invariant=yes
@@ -27,12 +24,8 @@ A SCHEME is a name from "torchpe pe list", or several joined by + that act toget
   torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
   torchpe pe plot alibi --heads 4 --out alibi.pdf
   torchpe pe plot learn rope tisa --out three.pdf`,
-		Args: noArguments,
-		RunE: showHelp,
-	}
-	cmd.AddCommand(newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
+	}, newPEListCommand(), newPEShowCommand(), newPEValuesCommand(), newPEPlotCommand(),
 		newPECheckCommand(), newPEExportCommand())
-	return cmd
 }
 
 // peFlags say at what size, in which reading and with which options schemes are described.
@@ -41,6 +34,7 @@ type peFlags struct {
 	options map[string]*string
 }
 
+// add declares the flags but those of options.
 func (f *peFlags) add(cmd *cobra.Command) {
 	f.Setting = catalogue.DefaultSetting()
 	fl := cmd.Flags()
@@ -49,34 +43,24 @@ func (f *peFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.DModel, "dim", f.DModel, "model width D")
 	fl.IntVar(&f.Heads, "heads", f.Heads, "heads H")
 	fl.IntVar(&f.Layers, "layers", f.Layers, "layers L")
-	fl.StringVar(&f.Fidelity, "fidelity", f.Fidelity,
-		"whose defaults hold where they differ: code (published) or text (of the paper)")
+	fl.Var(choice{&f.Fidelity, readings}, "fidelity", "default options: those of the published code, or of the paper's text")
 }
 
-// addOptions adds a flag for each option of the schemes; call it last.
+// addOptions declares a flag for each option of the schemes. It must be called last.
 func (f *peFlags) addOptions(cmd *cobra.Command) { f.options = schemeFlags(cmd.Flags()) }
 
 // setting returns the setting that the flags ask for.
-func (f *peFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
+func (f *peFlags) setting(c *call) (catalogue.Setting, error) {
 	if err := f.Validate(); err != nil {
 		return f.Setting, usageError{err}
 	}
 	f.Given = pe.Options{}
 	for name, value := range f.options {
-		if cmd.Flags().Changed(name) {
+		if c.given(name) {
 			f.Given[name] = *value
 		}
 	}
 	return f.Setting, nil
-}
-
-// oneScheme accepts one argument, a scheme; another number is a usage error.
-func oneScheme(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usagef("%s: name one scheme (torchpe pe list shows them), not %d; + stacks "+
-			"several, as in rope+learn", cmd.CommandPath(), len(args))
-	}
-	return nil
 }
 
 // findScheme returns the scheme of a name, or of a label such as learn-0.2. An unknown one is a usage
@@ -93,9 +77,9 @@ func findScheme(label string) (pe.Scheme, error) {
 // peListFlags holds the flags of "torchpe pe list".
 type peListFlags struct {
 	peFlags
-	json, csv, markdown bool
-	where               []string
-	pictures            string
+	csv, markdown bool
+	where         []string
+	pictures      string
 }
 
 func newPEListCommand() *cobra.Command {
@@ -107,104 +91,81 @@ func newPEListCommand() *cobra.Command {
   torchpe pe list --tokens 512 --dim 768 --heads 12 --layers 12
   torchpe pe list --where extrapolates=yes --where "year>=2021" --where acts_on=logits
   torchpe pe list --json`,
-		Args: noArguments,
-		RunE: f.run,
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.where, "where", nil,
-		"KEY=VALUE, only schemes of which this holds; also !=, >= and <=; keys: "+
-			strings.Join(catalogue.FieldNames(), ", "))
-	fl.BoolVar(&f.json, "json", false, "print as JSON, with formulas and options")
+		"KEY=VALUE, only schemes with this value; also !=, >= and <=; keys: "+strings.Join(catalogue.FieldNames(), ", "))
 	fl.BoolVar(&f.csv, "csv", false, "print as CSV")
 	fl.BoolVar(&f.markdown, "markdown", false, "print docs/encodings.md")
 	fl.StringVar(&f.pictures, "pictures", "",
-		"draw a small picture of each scheme instead, into an .svg file a family in this directory")
+		"draw a small picture of each scheme instead, into one .svg file for each family in this folder")
+	leaf(cmd, f.run)
 	cmd.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "pictures")
 	cmd.MarkFlagsMutuallyExclusive("where", "markdown")
 	cmd.MarkFlagsMutuallyExclusive("where", "pictures")
 	return cmd
 }
 
-func (f *peListFlags) run(cmd *cobra.Command, _ []string) error {
-	s, err := f.setting(cmd)
-	if err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
+func (f *peListFlags) run(c *call) (r result, err error) {
+	s, err := f.setting(c)
 	switch {
+	case err != nil:
+		return r, err
 	case f.pictures != "":
-		return drawSheets(out, f.pictures)
+		return drawSheets(f.pictures)
 	case f.markdown:
 		page, err := catalogue.Page(s)
-		fmt.Fprint(out, page)
-		return err
+		return result{print: printf("%s", page)}, err
 	}
 	all, err := catalogue.Entries(s)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if all, err = catalogue.Where(all, f.where); err != nil {
-		return usagef("--where: %w", err)
+		return r, usagef("--where: %w", err)
 	}
-	switch {
-	case f.json:
-		return printJSON(out, all)
-	case f.csv:
-		return catalogue.List(all, s, false).CSV(out)
+	if f.csv {
+		return r, catalogue.List(all, s, false).CSV(c.out)
 	}
-	if err := catalogue.List(all, s, true).Terminal(out); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "\n%d schemes. %s\n", len(all), catalogue.Stacks)
-	return nil
+	t := catalogue.List(all, s, true)
+	return result{value: all, table: &t, print: printf("\n%d schemes. %s\n", len(all), catalogue.Stacks)}, nil
 }
 
-// drawSheets draws the pictures of all schemes into a directory and prints what was written.
-func drawSheets(out io.Writer, folder string) error {
+// drawSheets draws the pictures of all schemes into a folder.
+func drawSheets(folder string) (r result, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
+		return r, err
 	}
 	files, without, err := catalogue.Sheets(folder)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%s\nnothing to draw: %s\n%s\n", strings.Join(files, "\n"), strings.Join(without, ", "),
+	r.print = printf("%s\nnothing to draw: %s\n%s\n", strings.Join(files, "\n"), strings.Join(without, ", "),
 		catalogue.SheetNote)
-	return nil
+	return r, err
 }
 
 func newPEShowCommand() *cobra.Command {
 	var f peFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show SCHEME",
 		Short: "Show a scheme: formula, parameters, options with defaults, reference",
 		Example: `  torchpe pe show tisa --tokens 512 --dim 768 --heads 12 --layers 12
   torchpe pe show rope+learn --json`,
-		Args: oneScheme,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := f.setting(cmd)
-			if err != nil {
-				return err
-			}
-			scheme, err := findScheme(args[0])
-			if err != nil {
-				return err
-			}
-			e, err := catalogue.Describe(scheme, s)
-			if err != nil {
-				return usageError{err}
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), e)
-			}
-			fmt.Fprint(cmd.OutOrStdout(), catalogue.Show(e, s))
-			return nil
-		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	f.addOptions(cmd)
-	return cmd
+	return leaf(cmd, func(c *call) (r result, err error) {
+		s, err := f.setting(c)
+		if err != nil {
+			return r, err
+		}
+		scheme, err := findScheme(c.args[0])
+		if err != nil {
+			return r, err
+		}
+		e, err := catalogue.Describe(scheme, s)
+		if err != nil {
+			return r, usageError{err}
+		}
+		return result{value: e, print: printf("%s", catalogue.Show(e, s))}, nil
+	})
 }

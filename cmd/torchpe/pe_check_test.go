@@ -70,21 +70,3 @@ func TestPECheckHelper(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
-
-// TestPECheckMistakes: what cannot be compared is a usage error.
-func TestPECheckMistakes(t *testing.T) {
-	dir := t.TempDir()
-	for want, args := range map[string]string{
-		"--against is missing":              "rope",
-		"name one scheme":                   "--against x.npz",
-		"no such file":                      "rope --against x.npz",
-		"is unknown; did you mean \"rope\"": "roep --against x.npz",
-		"want 0 or more":                    "rope --against x.npz --tolerance -1",
-		"did you mean \"table\"":            "rope --against x.npz --what tables",
-	} {
-		out, errs, code := here(t, dir, append([]string{"pe", "check"}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
-			t.Errorf("pe check %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
-		}
-	}
-}

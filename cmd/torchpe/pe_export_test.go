@@ -48,13 +48,4 @@ func TestPEExport(t *testing.T) {
 	if values, err := table.Float64s(); err != nil || len(values) != 4 || values[3] != 4 {
 		t.Errorf("%v, %v", values, err)
 	}
-	for want, args := range map[string]string{
-		"want a file called .py": "rope --out rope.txt",
-		"name one scheme":        "--out rope.py",
-	} {
-		out, errs, code := here(t, dir, append([]string{"pe", "export"}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
-			t.Errorf("pe export %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
-		}
-	}
 }

@@ -199,36 +199,3 @@ func TestPEPictures(t *testing.T) {
 		}
 	}
 }
-
-func TestPEMistakes(t *testing.T) {
-	dir := t.TempDir()
-	for want, args := range map[string]string{
-		`"lern" is unknown; did you mean "learn"?`: "show lern",
-		`"allibi" is unknown; did you mean`:        "plot rope+allibi --out a.svg",
-		"name one scheme":                          "show",
-		"torchpe pe plot: name one scheme":         "plot --out a.svg",
-		"--tisa-kernels is no option of alibi, t5": "plot alibi t5 --tisa-kernels 1 --out a.svg",
-		"--params is of one scheme":                "plot learn tisa --params none.json --out a.svg",
-		"--out is missing":                         "values alibi",
-		"want a file called .npy or .json":         "values alibi --out a.csv",
-		"want a file called .pdf or .png or .svg":  "plot alibi --out a.csv",
-		"--tisa-kernels is no option of alibi":     "values alibi --tisa-kernels 3 --out -",
-		"--tisa-kernels: \"x\" is not a whole":     "show tisa --tisa-kernels x",
-		"--dim 10 does not divide into --heads 3":  "list --dim 10 --heads 3",
-		"--tokens 0":                     "list --tokens 0",
-		"did you mean \"causal\"":        "list --where casual=yes",
-		"--fidelity \"book\" is unknown": "list --fidelity book",
-		"are 9, and there are 16 tokens": "values learn --positions 3x3 --out -",
-		"nope acts nowhere":              "plot nope --out a.svg",
-		"no such file":                   "values learn --params none.json --out -",
-		"did you mean \"values\"":        "value",
-	} {
-		out, errs, code := here(t, dir, append([]string{"pe"}, strings.Fields(args)...)...)
-		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
-			t.Errorf("pe %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
-		}
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("left %v, %v", entries, err)
-	}
-}

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,8 +22,7 @@ import (
 // instanceFlags say with which parameters and for which positions a scheme is built.
 type instanceFlags struct {
 	peFlags
-	sigma     float64
-	seed      uint64
+	start     catalogue.Start
 	params    string
 	positions string
 	as        string
@@ -32,71 +30,57 @@ type instanceFlags struct {
 	layer     int
 	member    int
 
-	at   func(s catalogue.Setting, scheme pe.Scheme) (pe.Positions, []string, error)
-	said map[string]bool // notes on positions that were printed
-	note io.Writer       // where they are
+	file  *positions.File // of --positions; nil if that names no file
+	notes []string        // on the file
 }
 
+// add declares the flags but those of options.
 func (f *instanceFlags) add(cmd *cobra.Command) {
 	f.peFlags.add(cmd)
 	fl := cmd.Flags()
-	fl.Float64Var(&f.sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of initial values and of drawn positions")
+	fl.Float64Var(&f.start.Sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
+	fl.Uint64Var(&f.start.Seed, "seed", 1, "seed of initial values and of drawn positions")
 	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors "+
 		"(such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
 	fl.IntVar(&f.member, "member", 0,
 		"member of the ensemble whose parameters --params takes from a checkpoint, from 0")
 	fl.StringVar(&f.positions, "positions", "grid",
-		"where tokens are: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as "+
-			"torchpe train takes, whose tokens they are then")
+		"positions of the tokens: grid (the most square one of N), line, sizes as in 4x4 and 2x4x4, or a file as "+
+			"for torchpe train, which also sets the number of tokens")
 	fl.StringVar(&f.as, "positions-as", "auto", config.PositionsAsHelp)
 	headerFlag(fl, &f.header)
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
 }
 
-// setting returns the setting of the flags, with as many tokens as a file of positions has.
-func (f *instanceFlags) setting(cmd *cobra.Command) (catalogue.Setting, error) {
-	f.said, f.note = map[string]bool{}, cmd.ErrOrStderr()
-	f.at = func(s catalogue.Setting, _ pe.Scheme) (pe.Positions, []string, error) {
-		at, err := catalogue.Place(f.positions, s.Tokens)
-		return at, nil, err
-	}
+// setting returns the setting of the flags. A file of positions sets the number of tokens.
+func (f *instanceFlags) setting(c *call) (catalogue.Setting, error) {
 	if !f.namesFile() {
-		if cmd.Flags().Changed("positions-as") {
+		if c.given("positions-as") {
 			return f.Setting, usagef("--positions-as says what a file holds: --positions %s is none", f.positions)
 		}
-		return f.peFlags.setting(cmd)
+		return f.peFlags.setting(c)
 	}
 	as, err := positions.ParseForm(f.as)
 	if err != nil {
 		return f.Setting, usagef("--positions-as: %w", err)
 	}
-	file, err := positions.Read(f.positions, as, f.header)
-	if err != nil {
+	if f.file, err = positions.Read(f.positions, as, f.header); err != nil {
 		return f.Setting, usagef("--positions: %w", err)
 	}
-	own := file.Own()
-	if !cmd.Flags().Changed("tokens") {
+	if own := f.file.Own(); !c.given("tokens") {
 		if own.Count == 0 {
-			return f.Setting, usagef("--positions: %s does not say how many tokens there are: say "+
-				"it with --tokens", file.Source)
+			return f.Setting, usagef("--positions: %s does not say how many tokens there are: give --tokens",
+				f.file.Source)
 		}
 		f.Tokens = own.Count
 	}
-	f.at = func(s catalogue.Setting, scheme pe.Scheme) (pe.Positions, []string, error) {
-		tokens := positions.Tokens{Count: s.Tokens}
-		if s.Tokens == own.Count {
-			tokens.Names = own.Names
-		}
-		return train.Place(file, tokens, scheme)
-	}
-	return f.peFlags.setting(cmd)
+	return f.peFlags.setting(c)
 }
 
 // sizes holds the forms of --positions that name no file.
 var sizes = regexp.MustCompile(`^(grid|line|[0-9]+(x[0-9]+)*)$`)
 
-// namesFile says whether --positions names a file rather than a kind of positions.
+// namesFile reports whether --positions names a file rather than a kind of positions.
 func (f *instanceFlags) namesFile() bool {
 	if sizes.MatchString(f.positions) {
 		return false
@@ -105,27 +89,44 @@ func (f *instanceFlags) namesFile() bool {
 	return err == nil || strings.ContainsAny(f.positions, "./:")
 }
 
+// place returns the positions of the tokens.
+func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Positions, err error) {
+	var notes []string
+	if f.file == nil {
+		at, err = catalogue.Place(f.positions, s.Tokens)
+	} else {
+		tokens := positions.Tokens{Count: s.Tokens}
+		if own := f.file.Own(); s.Tokens == own.Count {
+			tokens.Names = own.Names
+		}
+		at, notes, err = train.Place(f.file, tokens, scheme)
+	}
+	if err != nil {
+		return at, usagef("--positions: %w", err)
+	}
+	for _, n := range notes {
+		if !slices.Contains(f.notes, n) {
+			f.notes = append(f.notes, n)
+		}
+	}
+	return at, nil
+}
+
 // build makes the scheme called name; its caller closes it.
 func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Instance, error) {
 	scheme, err := findScheme(name)
 	if err != nil {
 		return nil, err
 	}
-	at, notes, err := f.at(s, scheme)
+	at, err := f.place(s, scheme)
 	if err != nil {
-		return nil, usagef("--positions: %w", err)
+		return nil, err
 	}
-	for _, n := range notes {
-		if !f.said[n] {
-			fmt.Fprintln(f.note, n)
-			f.said[n] = true
-		}
-	}
-	sigma := f.sigma
+	start := f.start
 	if _, named := train.SplitLabel(name); named != nil { // learn-0.2
-		sigma = *named
+		start.Sigma = *named
 	}
-	i, err := catalogue.Build(scheme, s, at, catalogue.Start{Sigma: sigma, Seed: f.seed})
+	i, err := catalogue.Build(scheme, s, at, start)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -148,114 +149,93 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 // valuesFlags holds the flags of "torchpe pe values".
 type valuesFlags struct {
 	instanceFlags
-	outFlags
-	want       catalogue.Want
-	x, q, k, v string
-	json       *bool
+	to     destination
+	want   catalogue.Want
+	inputs [4]string // files of x, q, k and v
 }
 
 func newPEValuesCommand() *cobra.Command {
-	var f valuesFlags
+	f := valuesFlags{to: destination{endings: []string{".npy", ".json"}}}
 	cmd := &cobra.Command{
 		Use:   "values SCHEME",
 		Short: "Write the numbers of a scheme: its table, bias, rotated q and k, or logits",
-		Long: `Write what a scheme computes, in float64, to hold it against another implementation.
+		Long: `Write the numbers of a scheme, in float64, for comparison with another implementation.
 
-  table    what is added to the input of a block, [N,D]
-  bias     what becomes of logits that are zero, where all inputs are zero, [H,N,N]
-  x        the embeddings of --x, which come into the block, as the scheme leaves them, [N,D]
-  q, k, v  the queries of --q, the keys of --k or the values of --v as the scheme leaves them, [H,N,Dh]
+  table    the numbers added to the input of a block, [N,D]
+  bias     the logits for inputs of zeros, [H,N,N]
+  x        the embeddings of --x, the input of the block, as the scheme changes them, [N,D]
+  q, k, v  the queries of --q, the keys of --k or the values of --v as the scheme changes them, [H,N,Dh]
   logits   those of --q and --k, before causal mask, temperature and softmax, [H,N,N]
-  weights  what mask, temperature and softmax make of the logits, [H,N,N]; zeros stand for what is not given
+  weights  the logits after mask, temperature and softmax, [H,N,N]; a missing input is zeros
 
-Without --what it is logits where both --q and --k are given, else what the scheme makes of --x,
-else the table or bias that it has. Embeddings are [N,D]; queries, keys and values [H,N,Dh], or
-[N,D] with the heads side by side. Where --params hold the weights of the layer's projections
+The default of --what is logits if both --q and --k are given, else x if --x is given, else the
+table or bias that the scheme has. Embeddings are [N,D]; queries, keys and values [H,N,Dh], or
+[N,D] with the heads side by side. If --params has the weights of the layer's projections
 (block0.attn.in.weight [3D,D], q above k above v, and block0.attn.in.bias [3D], as a run's
-checkpoint does), queries, keys and values are made of --x.`,
+checkpoint does), queries, keys and values are computed from --x.`,
 		Example: `  torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy
   torchpe pe values alibi --tokens 6 --dim 8 --heads 8 --out -
   torchpe pe values rope --tokens 16 --dim 64 --heads 4 --q q.npy --what q --out rotated.npy
   torchpe pe values conv-pos --tokens 16 --dim 64 --x embeddings.npy --params conv.npz --out y.npy
   torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.json --out bias.json`,
-		Args: oneScheme,
-		RunE: f.run,
 	}
-	f.instanceFlags.add(cmd)
+	f.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.want.Kind, "what", "", "values: "+strings.Join(catalogue.Kinds(), ", "))
-	fl.StringVar(&f.x, "x", "", "embeddings [N,D], an .npy or .json file")
-	fl.StringVar(&f.q, "q", "", "queries, an .npy or .json file")
-	fl.StringVar(&f.k, "k", "", "keys, an .npy or .json file")
-	fl.StringVar(&f.v, "v", "", "values, an .npy or .json file")
-	f.outFlags.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
-	f.json = cmd.Flags().Bool("json", false, "print as JSON, as --out - does")
+	fl.Var(choice{&f.want.Kind, catalogue.Kinds()}, "what", "values: "+strings.Join(catalogue.Kinds(), ", "))
+	for i, in := range [4][2]string{{"x", "embeddings [N,D]"}, {"q", "queries"}, {"k", "keys"}, {"v", "values"}} {
+		fl.StringVar(&f.inputs[i], in[0], "", in[1]+", an .npy or .json file")
+	}
+	f.to.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
 	f.addOptions(cmd)
+	leaf(cmd, f.run, &f.to)
+	cmd.MarkFlagsMutuallyExclusive("json", "out")
+	cmd.MarkFlagsOneRequired("json", "out")
 	return cmd
 }
 
-func (f *valuesFlags) run(cmd *cobra.Command, args []string) error {
-	s, err := f.setting(cmd)
+func (f *valuesFlags) run(c *call) (r result, err error) {
+	s, err := f.setting(c)
 	if err != nil {
-		return err
-	}
-	switch {
-	case *f.json && f.out != "" && f.out != "-":
-		return usagef("%s: --json prints the numbers, and --out %s writes them: give one", cmd.CommandPath(), f.out)
-	case *f.json:
-		f.out = "-"
-	case f.out == "":
-		return usagef("%s: --out is missing: name an .npy or .json file, or - for JSON on the terminal",
-			cmd.CommandPath())
-	}
-	if f.out != "-" {
-		if err := f.check(".npy", ".json"); err != nil {
-			return err
-		}
+		return r, err
 	}
 	w := f.want
-	for _, in := range []struct {
-		flag, path string
-		to         *array.Array
-	}{{"x", f.x, &w.X}, {"q", f.q, &w.Q}, {"k", f.k, &w.K}, {"v", f.v, &w.V}} {
-		if in.path == "" {
+	for i, to := range []*array.Array{&w.X, &w.Q, &w.K, &w.V} {
+		if f.inputs[i] == "" {
 			continue
 		}
-		if *in.to, err = catalogue.ReadArray(in.path, f.header); err != nil {
-			return usagef("--%s: %w", in.flag, err)
+		if *to, err = catalogue.ReadArray(f.inputs[i], f.header); err != nil {
+			return r, usagef("--%s: %w", "xqkv"[i:i+1], err)
 		}
 	}
-	i, err := f.build(args[0], s)
+	i, err := f.build(c.args[0], s)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer i.Close()
 	w.Layer = f.layer
-	var values array.Array
-	if values, w.Kind, err = i.Values(w); err != nil {
-		return usageError{err}
+	values, kind, err := i.Values(w)
+	if err != nil {
+		return r, usageError{err}
 	}
-	return f.writeValues(cmd.OutOrStdout(), i, w, values)
-}
-
-// writeValues writes the values that were wanted to --out, and says what they are where that is a file.
-func (f *valuesFlags) writeValues(out io.Writer, i *catalogue.Instance, w catalogue.Want, values array.Array) error {
-	if f.out == "-" {
-		return i.WriteJSON(out, w.Kind, w.Layer, values)
+	for _, n := range f.notes {
+		c.note(n)
+	}
+	asJSON := func(w io.Writer) error { return i.WriteJSON(w, kind, f.layer, values) }
+	if c.json || f.to.path == "-" {
+		c.json = false
+		return r, asJSON(c.out)
+	}
+	r.print = printf("%s: %s of %s, layer %d, %v\nparameters: %s\n", f.to.path, kind, i.Scheme.Name, f.layer,
+		values.Shape, i.Parameters())
+	if strings.HasSuffix(strings.ToLower(f.to.path), ".json") {
+		return r, f.to.write(asJSON)
 	}
 	body, err := catalogue.NPY(values)
-	if strings.HasSuffix(strings.ToLower(f.out), ".json") {
-		var b bytes.Buffer
-		err = i.WriteJSON(&b, w.Kind, w.Layer, values)
-		body = b.Bytes()
-	}
 	if err != nil {
-		return err
+		return r, err
 	}
-	if err := f.write(body); err != nil {
+	return r, f.to.write(func(w io.Writer) error {
+		_, err := w.Write(body)
 		return err
-	}
-	fmt.Fprintf(out, "%s: %s of %s, layer %d, %v\nparameters: %s\n", f.out, w.Kind,
-		i.Scheme.Name, w.Layer, values.Shape, i.Parameters())
-	return nil
+	})
 }

@@ -12,18 +12,6 @@ import (
 	"torchpe/train"
 )
 
-// put writes files into a folder of the test.
-func put(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // A file of positions gives pe values its tokens, in the file's order: cells 10 and 00 swap the
 // rows of the table of the grid itself.
 func TestPEValuesOfPositionsInAFile(t *testing.T) {
@@ -53,18 +41,6 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 	}
 	peRun(t, dir, "plot", "swin", "--positions", "where.csv", "--dim", "8", "--out", "a.svg")
 	peRun(t, dir, "plot", "swin", "2d-fixed", "--positions", "where.csv", "--dim", "8", "--out", "b.svg")
-	for args, want := range map[string]string{
-		"values swin --positions gone.csv --out -":                          "gone.csv: no such file",
-		"values swin --positions gird --out -":                              "or a file",
-		"values swin --positions 4x4 --positions-as grid --out -":           "--positions 4x4 is none",
-		"values swin --positions where.csv --tokens 5 --out -":              "4 tokens, and there are 5",
-		"values rope-3d --positions where.csv --positions-as graph --out -": "square",
-	} {
-		if out, errs, code := here(t, dir, append([]string{"pe"},
-			strings.Fields(args)...)...); code != exitUsage || !strings.Contains(errs, want) {
-			t.Errorf("pe %s: exit code %d, %s%s, want %s", args, code, out, errs, want)
-		}
-	}
 }
 
 // train takes the flags into the configuration, and says what was wrong with a file before it

@@ -3,16 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"torchpe/internal/wording"
 	"torchpe/torchpe"
@@ -20,7 +16,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// progress prints how far training is: a bar with the time left on a terminal, a line a record
+// progress shows how far training is: a bar with the time left on a terminal, a line for each record
 // elsewhere.
 type progress struct {
 	w       io.Writer
@@ -33,48 +29,38 @@ type progress struct {
 	total   int
 	last    time.Time
 	summary string
-	told    bool // how long it takes was said, or can be read off a record
-	onCPU   bool
+	told    bool            // the time left was printed, or a record shows it
 	fitted  map[int]bool    // members that have reached their criterion
 	said    map[string]bool // messages, which are printed once
 }
 
 func newProgress(w io.Writer, c train.Config, quiet bool) *progress {
 	p := &progress{w: w, c: c, quiet: quiet, fitted: map[int]bool{}, said: map[string]bool{}}
-	device, err := torchpe.ParseDevice(c.Device)
-	p.onCPU = err == nil && device == torchpe.CPU
 	if f, ok := fileOf(w); ok && !quiet && onTerminal(w) {
 		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))
 	}
 	return p
 }
 
-// onTerminal reports whether w is a terminal that can draw bars.
-func onTerminal(w io.Writer) bool {
-	f, ok := fileOf(w)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
 // Started begins the display.
 func (p *progress) Started(done, total int) {
 	p.started, p.last, p.first, p.total = time.Now(), time.Now(), done, total
-	if p.quiet {
-		return
-	}
-	if p.bars == nil {
+	switch {
+	case p.quiet:
+	case p.bars == nil:
 		fmt.Fprintf(p.w, "%s: %s, step %d of %d\n", p.label(), wording.Count(len(p.c.Members), "member"), done, total)
-		return
+	default:
+		p.bar = p.bars.AddBar(int64(total),
+			mpb.PrependDecorators(decor.Name(p.label()+" ")),
+			mpb.AppendDecorators(
+				decor.Any(func(decor.Statistics) string { return p.summary }, decor.WCSyncSpace),
+				decor.EwmaETA(decor.ET_STYLE_GO, 64, decor.WCSyncSpace),
+			))
+		p.bar.SetCurrent(int64(done))
 	}
-	p.bar = p.bars.AddBar(int64(total),
-		mpb.PrependDecorators(decor.Name(p.label()+" ")),
-		mpb.AppendDecorators(
-			decor.Any(func(decor.Statistics) string { return p.summary }, decor.WCSyncSpace),
-			decor.EwmaETA(decor.ET_STYLE_GO, 64, decor.WCSyncSpace),
-		))
-	p.bar.SetCurrent(int64(done))
 }
 
-// label names the encoding, with its sigma where all members have the same.
+// label names the encoding, with its sigma if all members have the same.
 func (p *progress) label() string {
 	for _, m := range p.c.Members[1:] {
 		if configurationOf(m) != configurationOf(p.c.Members[0]) {
@@ -115,10 +101,10 @@ func (p *progress) byConfiguration(rs []runlog.Record) [][]runlog.Record {
 	return out
 }
 
-// tellAfter is the time that training is measured for before its length is told.
+// tellAfter is the time that training is measured for before the time left is printed.
 const tellAfter = 10 * time.Second
 
-// Stepped moves the bar, and tells how long training takes once that can be said.
+// Stepped moves the bar, and prints the time left once it can be estimated.
 func (p *progress) Stepped(done int) {
 	if took := time.Since(p.started); !p.told && !p.quiet && took >= tellAfter {
 		p.told = true
@@ -131,7 +117,7 @@ func (p *progress) Stepped(done int) {
 	}
 }
 
-// forecast tells the time that is left, and from an hour on what would make it shorter.
+// forecast tells the time left, and from an hour on how to shorten it.
 func (p *progress) forecast(done int, took time.Duration) string {
 	step := took / time.Duration(max(1, done-p.first))
 	left := step * time.Duration(p.total-done)
@@ -147,11 +133,11 @@ func (p *progress) forecast(done int, took time.Duration) string {
 	if !p.c.HasPuzzles() {
 		length = "--steps"
 	}
-	if p.onCPU {
+	if on, err := torchpe.ParseDevice(p.c.Device); err == nil && on == torchpe.CPU {
 		device = ", and so does a GPU (--device cuda)"
 	}
 	return text + fmt.Sprintf("; fewer %s, a smaller --batch, --d-model or --layers take less%s. Ctrl-C saves, and "+
-		"--resume goes on", length, device)
+		"--resume continues", length, device)
 }
 
 // Logged shows, for each configuration, the mean over the members that have it.
@@ -191,64 +177,43 @@ func (p *progress) Logged(rs []runlog.Record) {
 	fmt.Fprintf(p.w, "%s %s %s (%s)\n", p.label(), at, p.summary, pace)
 }
 
-// summarise returns the mean measurements of members of one configuration.
+// summarise returns the mean measurements of members of one configuration. It leaves out measurements
+// that no member has.
 func (p *progress) summarise(rs []runlog.Record) string {
-	mean := func(f func(runlog.Record) float64) float64 { return meanOf(rs, f) }
-	loss := fmt.Sprintf("loss %.4f ", mean(func(r runlog.Record) float64 { return r.Loss }))
-	if p.c.Masked != nil {
-		return loss + maskedSummary(rs)
+	shown := [][2]string{{"train", "train %.3f"}, {"validation", "validation %.3f"}, {"iid", "IID %.3f"}}
+	switch {
+	case p.c.Sequence != nil:
+		shown[1][1] = "longer %.3f"
+	case p.c.Masked != nil:
+		shown = nil
+		for i, level := range p.c.Masked.TestLevels {
+			share := fmt.Sprintf("%.2f", level)
+			format := "%.4f (" + share + " masked)"
+			if i == 0 {
+				format = "test MSE " + format
+			}
+			shown = append(shown, [2]string{"test_mse_" + share, format})
+		}
+		shown = append(shown, [2]string{"modularity", "modularity %.3f"})
 	}
-	text, heldOut := loss+fmt.Sprintf("train %.3f", mean(func(r runlog.Record) float64 { return r.TrainAccuracy })),
-		"validation"
-	if p.c.Sequence != nil {
-		heldOut = "longer"
+	text := fmt.Sprintf("loss %.4f", meanOf(rs, "loss"))
+	for _, s := range shown {
+		if v := meanOf(rs, s[0]); !math.IsNaN(v) {
+			text += fmt.Sprintf(" "+s[1], v)
+		}
 	}
-	if v := mean(func(r runlog.Record) float64 { return r.ValidationAccuracy }); !math.IsNaN(v) {
-		text += fmt.Sprintf(" %s %.3f", heldOut, v)
-	}
-	return text + fmt.Sprintf(" IID %.3f", mean(func(r runlog.Record) float64 { return r.IIDAccuracy }))
+	return text
 }
 
-// meanOf returns the mean of a measurement over those members that have it.
-func meanOf(rs []runlog.Record, f func(runlog.Record) float64) float64 {
+// meanOf returns the mean of a number over those records that have it, NaN if none has it.
+func meanOf(rs []runlog.Record, name string) float64 {
 	sum, n := 0.0, 0
 	for _, r := range rs {
-		if v := f(r); !math.IsNaN(v) {
+		if v := r.Number(name); !math.IsNaN(v) {
 			sum, n = sum+v, n+1
 		}
 	}
 	return sum / float64(n)
-}
-
-// maskedSummary shows the test errors and the modularity of masked prediction.
-func maskedSummary(rs []runlog.Record) string {
-	levels, scored := map[string]bool{}, false
-	for _, r := range rs {
-		if r.MaskedMeasures != nil { // nil for a member that diverged
-			scored = scored || r.Modularity != nil
-			for level := range r.TestMSEByMask {
-				levels[level] = true
-			}
-		}
-	}
-	text := "test MSE"
-	for _, level := range slices.Sorted(maps.Keys(levels)) {
-		text += fmt.Sprintf(" %.4f (%s masked)", meanOf(rs, func(r runlog.Record) float64 {
-			if r.MaskedMeasures == nil {
-				return math.NaN()
-			}
-			return orNaN(r.TestMSEByMask, level)
-		}), level)
-	}
-	if !scored {
-		return text
-	}
-	return text + fmt.Sprintf(" modularity %.3f", meanOf(rs, func(r runlog.Record) float64 {
-		if r.MaskedMeasures == nil || r.Modularity == nil {
-			return math.NaN()
-		}
-		return *r.Modularity
-	}))
 }
 
 // Noticed prints a message, once.

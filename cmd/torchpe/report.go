@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +23,7 @@ import (
 // reportFlags holds the flags of "torchpe report".
 type reportFlags struct {
 	out, fidelity string
-	panels, json  bool
+	panels        bool
 }
 
 func newReportCommand() *cobra.Command {
@@ -33,46 +35,33 @@ func newReportCommand() *cobra.Command {
 table of the paper that they can feed, with the paper's printed numbers beside ours, and some that
 the paper lacks.
 
-OUT/index.html has all of it on one page. Beside it lie each figure as PDF, SVG and PNG with its
-numbers as CSV, and each table as CSV, LaTeX (booktabs), Markdown, HTML and JSON. What is missing is
-listed with the command that makes it.
+OUT/index.html has all of it on one page. The folder also has each figure as PDF, SVG and PNG with its
+numbers as CSV, and each table as CSV, LaTeX (booktabs), Markdown, HTML and JSON. The page lists what
+is missing, with the command that makes it.
 
 Runs of masked prediction on data of your own get a page of their own: learning curves beside baselines, errors by
 encoding and by test subject, maps of the learned positions with names and modules, similarities and attention. It is
-OUT/index.html where all runs are such, else OUT/own/index.html.
+OUT/index.html if all runs are such, else OUT/own/index.html.
 
 Runs of tasks sequence and text get a page of accuracy and perplexity against length, OUT/index.html or
 OUT/lengths/index.html.
 
-Runs of several sizes, data sets or lengths of training are not mixed: those with the most models
-are shown, and the others named.`,
+Runs of several sizes, data sets or lengths of training are not mixed: the page shows those with the
+most models and names the others.`,
 		Example: `  torchpe report runs
   torchpe report runs --fidelity text --out report-text`,
-		Args: oneFolder("a folder with runs"),
-		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "",
 		"directory to write to; files of an earlier report are replaced (default DIR/report)")
-	fl.StringVar(&f.fidelity, "fidelity", "",
-		"reading of the paper whose runs on puzzles are shown, code or text (default: that with more models)")
+	fl.Var(choice{&f.fidelity, readings}, "fidelity",
+		"reading of the paper whose runs on puzzles are shown, code or text (default: the one with more models)")
 	fl.BoolVar(&f.panels, "panels", false,
 		"also write each panel by itself, 3.3 inches wide where it fits: fig2_b.pdf")
-	fl.BoolVar(&f.json, "json", false, "print what was made, and what is missing, as JSON")
-	return cmd
+	return leaf(cmd, f.run)
 }
 
-// oneFolder accepts exactly one argument, DIR; another number is a usage error.
-func oneFolder(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("%s: %d arguments; want one, DIR: %s", cmd.CommandPath(), len(args), what)
-		}
-		return nil
-	}
-}
-
-// pages are the reports on runs that are not of the paper's tasks. Each is OUT/index.html where all runs
+// pages are the reports on runs that are not of the paper's tasks. A page is OUT/index.html if all runs
 // are such, else it has a folder.
 var pages = []struct {
 	folder, of string
@@ -98,20 +87,15 @@ var pages = []struct {
 		}},
 }
 
-func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
-	out, dir := cmd.OutOrStdout(), args[0]
-	if f.fidelity != "" && f.fidelity != "code" && f.fidelity != "text" {
-		return usagef("--fidelity %q: it is code or text", f.fidelity)
-	}
+func (f *reportFlags) run(c *call) (r result, err error) {
+	dir := c.args[0]
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usagef("%s: not a folder with runs", dir)
+		return r, usagef("%s: not a folder with runs", dir)
 	}
-	if f.out == "" {
-		f.out = filepath.Join(dir, "report")
-	}
+	f.out = cmp.Or(f.out, filepath.Join(dir, "report"))
 	all, _, err := runs.Find(dir)
 	if err != nil {
-		return err
+		return r, err
 	}
 	for _, p := range pages {
 		if !slices.ContainsFunc(all, p.has) {
@@ -123,56 +107,52 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		w, n, err := p.write(dir, to, f.panels)
 		if err != nil {
-			return existsAsUsage(err)
+			return r, err
 		}
-		if f.json {
-			err = printJSON(out, w)
-		} else {
-			printWritten(out, w, wording.Count(n, "run")+" "+p.of)
+		r = result{value: w, print: writtenText(w, wording.Count(n, "run")+" "+p.of)}
+		if alone {
+			return r, nil
 		}
-		if err != nil || alone {
-			return err
+		if err := c.show(r); err != nil {
+			return r, err
 		}
 	}
-	return f.reportPaper(out, cmd.ErrOrStderr(), dir)
+	return f.reportPaper(dir)
 }
 
 // reportPaper makes the report of the runs of the paper's tasks.
-func (f *reportFlags) reportPaper(out, notes io.Writer, dir string) error {
+func (f *reportFlags) reportPaper(dir string) (r result, err error) {
 	study, err := paper.Read(dir, f.fidelity)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if study.Runs == 0 {
-		for _, note := range study.Notes {
-			fmt.Fprintln(notes, "torchpe: "+note)
-		}
-		return usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
+		err := usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
+		return result{notes: study.Notes, err: err}, nil
 	}
 	w, err := study.Write(f.out, paper.Options{Panels: f.panels})
 	if err != nil {
-		return existsAsUsage(err)
+		return r, err
 	}
-	if f.json {
-		text, err := atomicfile.ReadFile(filepath.Join(f.out, "report.json"))
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	}
+	body, err := atomicfile.ReadFile(filepath.Join(f.out, "report.json"))
+	r.value = json.RawMessage(body)
 	written := document.Written{Index: w.Index, Figures: w.Figures, Tables: w.Tables, Notes: w.Notes}
-	printWritten(out, written, wording.Count(study.Runs, "run"))
-	if len(w.Missing) > 0 {
-		fmt.Fprintf(out, "What is missing (%d) stands there with the commands that make it.\n", len(w.Missing))
+	r.print = func(out io.Writer) {
+		writtenText(written, wording.Count(study.Runs, "run"))(out)
+		if len(w.Missing) > 0 {
+			fmt.Fprintf(out, "The page lists what is missing (%d), with the commands that make it.\n", len(w.Missing))
+		}
 	}
-	return nil
+	return r, err
 }
 
-func printWritten(out io.Writer, w document.Written, from string) {
-	for _, note := range w.Notes {
-		fmt.Fprintln(out, note)
+// writtenText returns a function that prints what a report wrote.
+func writtenText(w document.Written, from string) func(io.Writer) {
+	return func(out io.Writer) {
+		for _, note := range w.Notes {
+			fmt.Fprintln(out, note)
+		}
+		fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"), wording.Count(w.Tables, "table"),
+			from, w.Index)
 	}
-	fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"), wording.Count(w.Tables, "table"),
-		from, w.Index)
 }

@@ -82,23 +82,6 @@ func TestReportOfTrainedRuns(t *testing.T) {
 	}
 }
 
-func TestReportRefuses(t *testing.T) {
-	dir := t.TempDir()
-	for want, args := range map[string][]string{
-		"not a folder":    {"report", "absent"},
-		"no finished run": {"report", "."},
-		"code or text":    {"report", ".", "--fidelity", "both"},
-		"want one, DIR":   {"report"},
-	} {
-		if _, stderr, code := here(t, dir, args...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%v: exit code %d, %s", args, code, stderr)
-		}
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("left behind: %v, %v", entries, err)
-	}
-}
-
 // Runs on a table of one's own become a page of their own, with the names of the table's columns,
 // which analyze map prints too.
 func TestReportOfOwnData(t *testing.T) {

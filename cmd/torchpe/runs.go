@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -13,21 +10,15 @@ import (
 )
 
 func newRunsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "runs",
 		Short: "List and compare runs",
 		Long:  "List and compare the runs in any directories, finished or not.",
-		Args:  noArguments,
-		RunE:  showHelp,
-	}
-	cmd.AddCommand(newRunsListCommand(), newRunsCompareCommand())
-	return cmd
+	}, newRunsListCommand(), newRunsCompareCommand())
 }
 
 func newRunsListCommand() *cobra.Command {
 	var q listing.Query
-	var asJSON bool
-	var csv string
 	cmd := &cobra.Command{
 		Use:   "list DIR...",
 		Short: "A table of runs, a row a model: settings that differ, status and numbers",
@@ -43,84 +34,85 @@ config.json; the last part of the key is enough where it is the only one.`,
   torchpe runs list runs --where 'pe=learn,sigma<=0.5' --sort -validation,sigma
   torchpe runs list runs --where 'run~table1/*' --columns run,sigma,validation,d_model --csv models.csv
   torchpe runs list runs --unfinished --json`,
-		Args: atLeastOne("DIR"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := readRuns(cmd.ErrOrStderr(), args)
-			if err != nil {
-				return err
-			}
-			if l, err = l.Select(q); err != nil {
-				return usageError{err}
-			}
-			return printRuns(cmd.OutOrStdout(), l, asJSON, csv)
-		},
 	}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	fl.StringArrayVar(&q.Where, "where", nil, "filter, such as pe=learn,sigma<=0.5; may be given several times")
 	fl.StringVar(&q.Sort, "sort", "", "columns to sort by, joined by commas; -COLUMN puts the greatest first")
 	fl.StringSliceVar(&q.Columns, "columns", nil, "columns to show, in their order (default: the usual ones)")
 	fl.BoolVar(&q.Unfinished, "unfinished", false, "only runs that are not finished")
-	fl.BoolVar(&asJSON, "json", false, "print the table as JSON")
-	fl.StringVar(&csv, "csv", "", "write the table to this file as CSV; - prints it")
-	return cmd
-}
-
-// atLeastOne accepts one argument or more; none is a usage error.
-func atLeastOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usagef("%s: name at least one %s", cmd.CommandPath(), what)
+	csv := fl.String("csv", "", "write the table to this file as CSV; - prints it")
+	return leaf(cmd, func(c *call) (r result, err error) {
+		l, notes, err := readRuns(c.args)
+		if err != nil {
+			return r, err
 		}
-		return nil
-	}
+		if l, err = l.Select(q); err != nil {
+			return r, usageError{err}
+		}
+		t := l.Table()
+		r = result{value: t, notes: notes}
+		switch {
+		case *csv == "-" && !c.json:
+			return result{notes: notes}, t.CSV(c.out)
+		case *csv != "" && *csv != "-":
+			r.print = printf("%s: %s\n", *csv, wording.Count(len(l.Rows), "model"))
+			return r, l.WriteCSV(*csv)
+		}
+		runs := map[string]bool{}
+		for _, row := range l.Rows {
+			runs[row.Dir] = true
+		}
+		t.More = "--columns or --csv -"
+		r.table = &t
+		r.print = printf("%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(runs), "run"))
+		return r, nil
+	})
 }
 
-// readRuns lists all models in directories, and says what cannot be read.
-func readRuns(notes io.Writer, dirs []string) (*listing.List, error) {
-	l, err := listing.Read(dirs...)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usageError{err}
-	}
-	if err != nil {
-		return nil, err
+// readRuns lists all models in directories, and returns notes on what cannot be read.
+func readRuns(dirs []string) (l *listing.List, notes []string, err error) {
+	if l, err = listing.Read(dirs...); err != nil {
+		return nil, nil, err
 	}
 	for _, s := range l.Skipped {
-		fmt.Fprintln(notes, "torchpe: left out: "+s.Reason)
+		notes = append(notes, "left out: "+s.Reason)
 	}
 	if len(l.Rows) == 0 {
-		return nil, usagef("%s: no run in %s", dirs[0], map[bool]string{true: "it", false: "them"}[len(dirs) == 1])
+		return nil, nil, usagef("%s: no run in %s", dirs[0], map[bool]string{true: "it", false: "them"}[len(dirs) == 1])
 	}
-	return l, nil
+	return l, notes, nil
 }
 
-// printRuns prints a list, or writes it to a file and says so.
-func printRuns(out io.Writer, l *listing.List, asJSON bool, csv string) error {
-	t := l.Table()
-	if csv != "" && csv != "-" {
-		if err := l.WriteCSV(csv); err != nil {
-			return err
+func newRunsCompareCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "compare RUN...",
+		Short: "Set runs side by side: settings that differ, numbers and curves",
+		Long: `Print a row a configuration: the settings that differ, and the mean and SD over seeds of
+each number. Models that differ in any setting besides the seed, or in their state, or were found in
+different RUNs, are in different rows; settings that change no result, such as the device, are left
+out. The numbers of runs that are not finished are those of their last record. With --out, also draw
+curves and write index.html with all of it, figures as PDF, SVG and PNG, and the table as CSV,
+LaTeX, Markdown, HTML and JSON.
+
+A RUN is a run directory, or a folder of some, of any task.`,
+		Example: `  torchpe runs compare runs/a runs/b
+  torchpe runs compare runs --out comparison`,
+	}
+	out := cmd.Flags().StringP("out", "o", "", "folder for figures, tables and index.html (default: none)")
+	return leaf(cmd, func(c *call) (r result, err error) {
+		l, notes, err := readRuns(c.args)
+		if err != nil {
+			return r, err
 		}
-		if !asJSON {
-			fmt.Fprintf(out, "%s: %s\n", csv, wording.Count(len(l.Rows), "model"))
+		l = l.Average()
+		t := l.Table()
+		r.value, r.notes = t, notes
+		t.More = "--json or --out"
+		r.table = &t
+		if *out == "" {
+			return r, nil
 		}
-	}
-	switch {
-	case csv == "-":
-		return t.CSV(out)
-	case asJSON:
-		return t.JSON(out)
-	case csv != "":
-		return nil
-	}
-	t.More = "--columns or --csv -"
-	if err := t.Terminal(out); err != nil {
-		return err
-	}
-	runs := map[string]bool{}
-	for _, r := range l.Rows {
-		runs[r.Dir] = true
-	}
-	fmt.Fprintf(out, "%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(runs), "run"))
-	return nil
+		r.print = printf("%s\n", filepath.Join(*out, "index.html"))
+		return r, l.WritePage(*out)
+	})
 }

@@ -69,26 +69,3 @@ func TestRunsList(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 }
-
-func TestRunsMistakesExitWithTwo(t *testing.T) {
-	dir := t.TempDir()
-	someRuns(t, dir)
-	for _, v := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"runs", "list"}, "at least one"},
-		{[]string{"runs", "compare"}, "at least one"},
-		{[]string{"runs", "compare", "absent"}, "no such file"},
-		{[]string{"runs", "lst", "runs"}, "did you mean"},
-		{[]string{"runs", "list", "none"}, "none"},
-		{[]string{"runs", "list", "runs", "--where", "sigmma=1"}, `did you mean "sigma"`},
-		{[]string{"runs", "list", "runs", "--where", "sigma"}, "KEY OP VALUE"},
-		{[]string{"runs", "list", "runs", "--sort", "x"}, "is no column"},
-	} {
-		if out, errs, code := here(t, dir, v.args...); code != 2 ||
-			!strings.Contains(errs, v.want) || out != "" {
-			t.Errorf("%v: %d, %s%s, want %q", v.args, code, out, errs, v.want)
-		}
-	}
-}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"github.com/spf13/cobra"
 	"io"
 	"slices"
-	"strings"
 
 	"torchpe/internal/wording"
 	"torchpe/train"
@@ -13,37 +11,33 @@ import (
 	"torchpe/train/sweep"
 )
 
-// printPlan prints what change would add to the sweep in dir, and what is left to do.
-func (f *sweepFlags) printPlan(cmd *cobra.Command, dir string, m sweep.Machine, change func(*sweep.Plan) error) error {
+// estimate describes what change would add to the sweep in dir, and what is left to do.
+func (f *sweepFlags) estimate(c *call, dir string, m sweep.Machine, change func(*sweep.Plan) error) (r result, err error) {
 	plan, st, err := sweep.PlanIn(dir)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if err := change(plan); err != nil {
-		return err
+		return r, err
 	}
 	e, err := plan.Estimate(st)
 	if err != nil {
-		return err
+		return r, err
 	}
 	e.Workers, e.FreeMB = m.Workers, sweep.FreeMB(dir)
 	if !f.noCalibrate {
-		if err := e.Calibrate(plan, func(c config.Config, example string) (sweep.StepTime, error) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "torchpe: timing a step of %s\n", example)
-			return train.TimeStep(c)
+		if err := e.Calibrate(plan, func(config config.Config, example string) (sweep.StepTime, error) {
+			c.note("timing a step of " + example)
+			return train.TimeStep(config)
 		}); err != nil {
-			return err
+			return r, err
 		}
 	}
-	if f.launch.json {
-		return printJSON(cmd.OutOrStdout(), e)
-	}
-	f.launch.printEstimate(cmd.OutOrStdout(), plan, e, dir)
-	return nil
+	return result{value: e, print: func(w io.Writer) { f.launch.printEstimate(w, plan, e, dir) }}, nil
 }
 
 // printEstimate prints a table of the runs, the first tasks, and the time and disk that are needed.
-func (f launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Estimate, dir string) {
+func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Estimate, dir string) {
 	slices.SortStableFunc(e.Shapes, func(a, b sweep.Shape) int { return b.Runs - a.Runs })
 	var rows [][]string
 	for _, s := range e.Shapes {
@@ -60,7 +54,7 @@ func (f launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Est
 	printTable(out, head, rows)
 	const most = 12
 	for i, t := range plan.Tasks[:min(most, len(plan.Tasks))] {
-		fmt.Fprintf(out, "task %d: %s\n", i, strings.Join(t.Runs[:min(3, len(t.Runs))], ", ")+moreText(len(t.Runs)-3))
+		fmt.Fprintf(out, "task %d: %s\n", i, runsText(t.Runs, 3))
 	}
 	if n := len(plan.Tasks); n > most {
 		fmt.Fprintf(out, "and %s\n", wording.Count(n-most, "more task"))
@@ -84,7 +78,7 @@ func (f launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Est
 }
 
 // workersText says what the hours of an estimate assume.
-func (f launchFlags) workersText(workers int) string {
+func (f *launchFlags) workersText(workers int) string {
 	if f.launcher != "slurm" {
 		return fmt.Sprintf("with %d workers", workers)
 	}
@@ -96,9 +90,9 @@ func (f launchFlags) workersText(workers int) string {
 	return text
 }
 
-// warnOfDisk prints a warning when the disk has too little space for the runs that are left. The
-// need is an estimate, so it stops nothing.
-func warnOfDisk(progress io.Writer, s *sweep.Sweep) error {
+// warnOfDisk prints a warning if the disk has too little space for the runs that are left. The need is
+// an estimate, so it stops nothing.
+func warnOfDisk(c *call, s *sweep.Sweep) error {
 	st, err := s.Status(nil)
 	if err != nil {
 		return err
@@ -108,7 +102,7 @@ func warnOfDisk(progress io.Writer, s *sweep.Sweep) error {
 		return err
 	}
 	if text := shortOfDisk(s.Dir, need, sweep.FreeMB(s.Dir)); text != "" {
-		fmt.Fprintln(progress, "torchpe: "+text)
+		c.note(text)
 	}
 	return nil
 }
@@ -131,17 +125,4 @@ func diskText(mb float64) string {
 		return fmt.Sprintf("%.0f MB", mb)
 	}
 	return fmt.Sprintf("%.0f kB", mb*1024)
-}
-
-// timeText writes seconds in the unit that suits them.
-func timeText(seconds float64) string {
-	switch {
-	case seconds >= 48*3600:
-		return fmt.Sprintf("%.1f days", seconds/86400)
-	case seconds >= 2*3600:
-		return fmt.Sprintf("%.1f hours", seconds/3600)
-	case seconds >= 2*60:
-		return fmt.Sprintf("%.0f minutes", seconds/60)
-	}
-	return fmt.Sprintf("%.1f seconds", seconds)
 }

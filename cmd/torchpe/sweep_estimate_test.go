@@ -65,39 +65,9 @@ func TestDryRunOfDone(t *testing.T) {
 	}
 }
 
-// Mistakes that would else show in every task, or not at all.
-func TestSweepMistakesAtPlanning(t *testing.T) {
-	dir := t.TempDir()
-	small := smallSet(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"),
-		[]byte("grid:\n  pe: [learn]\n  sigma: [0.5, abc]\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	gone := filepath.Join(dir, "gone.csv")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--pe", "nope", "--exclude", "pe=nope", "--dry-run"}, "every configuration is excluded"},
-		{[]string{"--pe", "nope", "--exclude", "pe=nope"}, "every configuration is excluded"},
-		{[]string{"--pe", "nope,nope"}, "nope is given twice"},
-		{[]string{"--pe", "nope", "--seeds", "1:3,2"}, "--seeds: 2 is given twice"},
-		{[]string{"--pe", "learn", "--sigma", "abc"}, `--sigma: "abc" is not a number`},
-		{[]string{"--pe", "learn", "--heads", "1.5"}, `--heads: "1.5" is not a whole number`},
-		{[]string{"bad.yaml"}, `bad.yaml: line 3, column 16: sigma: "abc" is not a number`},
-		{[]string{"--pe", "nope", "--lst-train", "gone.csv", "--lst-validation",
-			small[len(small)-1], "--dry-run"}, "--lst-train: stat " + gone + ": no such file"},
-		{[]string{"--pe", "nope", "--launcher", "slurm", "--sbatch=--array=0-3"}, "--array=0-3: use --throttle"},
-	} {
-		stdout, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--out", "s"}, c.args)...)
-		if code != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: exit code %d, no %q in %s%s", c.args, code, c.want, stdout, stderr)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "s")); err == nil {
-		t.Error("something was written")
-	}
-	_, stderr, code := here(t, dir, "sweep", "--pe", "nope", "--exclude", "pe=nop", "--dry-run", "--no-calibrate")
+// An exclusion without effect is noted.
+func TestUnusedExclusion(t *testing.T) {
+	_, stderr, code := here(t, t.TempDir(), "sweep", "--pe", "nope", "--exclude", "pe=nop", "--dry-run", "--no-calibrate")
 	if code != 0 || !strings.Contains(stderr, "the exclusion pe=nop agrees with no configuration") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

@@ -18,6 +18,13 @@ import (
 	"torchpe/train/sweep"
 )
 
+// axisFlag is a flag of train that takes several values.
+type axisFlag struct {
+	train *pflag.Flag
+	how   config.Sweep
+	given []string
+}
+
 // sweepOf returns how a flag of train takes values in a sweep.
 func sweepOf(flag string) config.Sweep {
 	if flag == "config" || flag == "seeds" {
@@ -27,167 +34,156 @@ func sweepOf(flag string) config.Sweep {
 	return s.Sweep
 }
 
-// axisFlag is a flag of train that may have several values.
-type axisFlag struct {
-	name, kind, shown string
-	whole, repeats    bool
-	given             []string
-	check             func(value string) error
-}
+// isWhole reports whether the text of the flag is one value, and the last one counts.
+func (a *axisFlag) isWhole() bool { return a.how == config.Whole || a.how == config.List }
 
-var _ pflag.Value = (*axisFlag)(nil)
-
-func (a *axisFlag) String() string { return a.shown }
+// String returns the default.
+func (a *axisFlag) String() string { return a.train.DefValue }
 
 // Set stores the text of the flag; axis splits it.
 func (a *axisFlag) Set(text string) error {
-	if a.whole {
+	if a.isWhole() {
 		a.given = nil
 	}
 	a.given = append(a.given, text)
 	return nil
 }
 
-// Type names the type of one value.
-func (a *axisFlag) Type() string { return a.kind }
-
-// axis returns the flag with its values; ok is false where it was not given.
-func (a *axisFlag) axis() (out sweep.Axis, ok bool, err error) {
-	if a.given == nil {
-		return out, false, nil
+// Type names the type of the values.
+func (a *axisFlag) Type() string {
+	kind := a.train.Value.Type()
+	if a.isWhole() || a.how == config.Repeated {
+		return kind
 	}
-	out.Flag = a.name
+	return strings.TrimSuffix(kind, "Slice") + ",..."
+}
+
+// axis returns the flag with its values.
+func (a *axisFlag) axis() (out sweep.Axis, err error) {
+	out.Flag = a.train.Name
 	switch {
-	case a.repeats:
+	case a.how == config.Repeated:
 		out.Values = []string{strings.Join(a.given, "\n")}
-	case a.name == "seeds":
+	case out.Flag == "seeds":
 		var seeds string
 		seeds, err = sweep.ParseSeeds(a.given[0])
 		out.Values = []string{seeds}
-	case a.whole:
+	case a.isWhole():
 		out.Values = a.given
 	default:
 		out.Values, err = sweep.ParseValues(strings.Join(a.given, ","))
 		for _, v := range out.Values {
-			err = errors.Join(err, a.check(v))
+			err = errors.Join(err, checkValue(a.train, v))
 		}
 	}
 	if err != nil {
-		return out, false, fmt.Errorf("--%s: %w", a.name, err)
+		return out, fmt.Errorf("--%s: %w", out.Flag, err)
 	}
-	return out, true, nil
+	return out, nil
 }
 
-// checkOf returns a check of a value of a flag by itself.
-func checkOf(flag *pflag.Flag) func(string) error {
-	return func(text string) error {
-		err := flag.Value.Set(text)
-		if errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("%q is out of range", text)
-		}
-		if errors.Is(err, strconv.ErrSyntax) {
-			return fmt.Errorf("%q is not a whole number", text)
-		}
-		return err
+// checkValue checks a value of a flag by itself.
+func checkValue(flag *pflag.Flag, text string) error {
+	err := flag.Value.Set(text)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%q is out of range", text)
+	case errors.Is(err, strconv.ErrSyntax):
+		return fmt.Errorf("%q is not a whole number", text)
 	}
+	return err
+}
+
+// flagsOfTrain returns the flags of train that say what to train.
+func flagsOfTrain() *pflag.FlagSet {
+	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fl.SortFlags = false
+	new(configFlags).add(fl)
+	return fl
 }
 
 // addAxes declares the flags of train as axes.
-func addAxes(fl *pflag.FlagSet) []*axisFlag {
-	var f configFlags
-	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	own.SortFlags = false
-	f.add(own)
-	var out []*axisFlag
-	own.VisitAll(func(flag *pflag.Flag) {
-		a := &axisFlag{name: flag.Name, kind: flag.Value.Type(), shown: flag.DefValue, check: checkOf(flag)}
-		switch sweepOf(flag.Name) {
-		case config.Whole, config.List:
-			a.whole = true
-		case config.Repeated:
-			a.repeats = true
-		}
-		if !a.whole && !a.repeats {
-			a.kind = strings.TrimSuffix(a.kind, "Slice") + ",..."
-		}
-		fl.Var(a, flag.Name, strings.Replace(flag.Usage, config.EachMember, "", 1)) // several values are an axis here
-		added := fl.Lookup(flag.Name)
+func addAxes(fl *pflag.FlagSet) (axes []*axisFlag) {
+	flagsOfTrain().VisitAll(func(flag *pflag.Flag) {
+		a := &axisFlag{train: flag, how: sweepOf(flag.Name)}
+		added := fl.VarPF(a, flag.Name, "", strings.Replace(flag.Usage, config.EachMember, "", 1))
 		added.NoOptDefVal, added.Annotations = flag.NoOptDefVal, flag.Annotations
-		out = append(out, a)
+		axes = append(axes, a)
 	})
-	return out
+	return axes
 }
 
-// trainKinds returns the flags that a sweep file may set.
-func trainKinds() map[string]sweep.Flag {
-	var f configFlags
-	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.add(own)
-	kinds := map[string]sweep.Flag{}
-	own.VisitAll(func(flag *pflag.Flag) {
-		switch how := sweepOf(flag.Name); {
+// fileKeys returns the flags that a sweep file may set.
+func fileKeys() map[string]sweep.Flag {
+	keys := map[string]sweep.Flag{}
+	flagsOfTrain().VisitAll(func(flag *pflag.Flag) {
+		how := sweepOf(flag.Name)
+		switch {
 		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
 		case how == config.Repeated:
-			kinds[flag.Name] = sweep.Flag{Sweep: how}
+			keys[flag.Name] = sweep.Flag{Sweep: how}
 		default:
-			kinds[flag.Name] = sweep.Flag{Sweep: how, Check: checkOf(flag)}
+			keys[flag.Name] = sweep.Flag{Sweep: how, Check: func(text string) error { return checkValue(flag, text) }}
 		}
 	})
-	return kinds
+	return keys
 }
 
 // givenAxes returns the flags that were given, with their values.
 func givenAxes(flags []*axisFlag) (axes []sweep.Axis, err error) {
 	for _, a := range flags {
-		axis, ok, err := a.axis()
+		if a.given == nil {
+			continue
+		}
+		axis, err := a.axis()
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			axes = append(axes, axis)
-		}
+		axes = append(axes, axis)
 	}
 	return axes, nil
 }
 
-// spec returns the sweep that the arguments ask for.
-func (f *sweepFlags) spec(what string) (sweep.Spec, error) {
-	axes, err := givenAxes(f.axes)
-	if err != nil {
-		return sweep.Spec{}, err
-	}
+// spec returns the sweep that the argument, if any, and the flags ask for.
+func (f *sweepFlags) spec(args []string) (sweep.Spec, error) {
 	spec := sweep.Spec{Parts: []sweep.Part{{}}}
+	axes, err := givenAxes(f.axes)
 	switch {
-	case what == "":
-		if len(axes) == 0 {
-			return spec, errors.New("torchpe sweep: nothing to train: give a preset, a file or flags; see " +
-				"torchpe sweep --help")
-		}
-	case isFile(what):
-		if spec, err = sweep.ReadFile(what, trainKinds()); err != nil {
-			return spec, err
-		}
-		if spec.Name == "" && what != array.Stdin {
-			spec.Name = strings.TrimSuffix(filepath.Base(what), filepath.Ext(what))
-		}
-	default:
-		preset, err := sweep.FindPreset(what)
-		if err != nil {
-			return spec, err
-		}
-		spec = preset.Spec
+	case err != nil:
+		return spec, err
+	case len(args) == 1:
+		spec, err = namedSpec(args[0])
+	case len(axes) == 0:
+		err = errors.New("nothing to train: give a preset, a file or flags; see torchpe sweep --help")
+	}
+	if err != nil {
+		return spec, err
 	}
 	spec = spec.Set(axes)
 	return spec, f.combine(&spec)
 }
 
-// isFile says whether an argument names a file: one that is there, looks like one, or is standard
-// input.
-func isFile(what string) bool {
-	_, err := os.Stat(what)
-	return err == nil || what == array.Stdin || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(what, "./\\")
+// namedSpec returns the sweep of a file or a preset.
+func namedSpec(name string) (sweep.Spec, error) {
+	if !isFile(name) {
+		preset, err := sweep.FindPreset(name)
+		return preset.Spec, err
+	}
+	spec, err := sweep.ReadFile(name, fileKeys())
+	if err == nil && spec.Name == "" && name != array.Stdin {
+		spec.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	}
+	return spec, err
 }
 
+// isFile reports whether an argument names a file: one that exists, looks like one, or is standard
+// input.
+func isFile(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil || name == array.Stdin || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
+}
+
+// combine adds --zip and --exclude to the parts of a sweep.
 func (f *sweepFlags) combine(spec *sweep.Spec) error {
 	for i := range spec.Parts {
 		p := &spec.Parts[i]
@@ -206,8 +202,8 @@ func (f *sweepFlags) combine(spec *sweep.Spec) error {
 	return nil
 }
 
-// resolveArguments turns arguments of train into a configuration. Its paths are absolute, as workers
-// may start in other folders, and its files can be read: else each task would fail.
+// resolveArguments turns arguments of train into a configuration. Its paths are absolute, because
+// workers may start in other folders, and its files can be read: otherwise each task would fail.
 func resolveArguments(args []string) ([]byte, []string, error) {
 	var f configFlags
 	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -216,7 +212,7 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 		return nil, nil, err
 	}
 	if f.members.count.auto {
-		return nil, nil, usagef("--members auto: a number here; " +
+		return nil, nil, usagef("--members auto: give a number here; " +
 			"--pack auto finds how many configurations train together")
 	}
 	c, notes, err := f.resolve()
@@ -228,15 +224,4 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	}
 	text, err := json.Marshal(c)
 	return text, notes, err
-}
-
-func parsePack(text string, m sweep.Machine) (sweep.Packing, error) {
-	if text == "auto" {
-		return sweep.Packing{Machine: m}, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxMembers {
-		return sweep.Packing{}, usagef("--pack: %q is neither auto nor a number from 1 to %d", text, maxMembers)
-	}
-	return sweep.Packing{Members: n}, nil
 }

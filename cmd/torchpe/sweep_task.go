@@ -24,68 +24,55 @@ type taskFlags struct {
 }
 
 func newSweepTaskCommand() *cobra.Command {
-	var f taskFlags
+	f := taskFlags{index: -1}
 	cmd := &cobra.Command{
-		Use:   "run-task --index I DIR",
+		Use:   "run-task DIR --index I",
 		Short: "Train exactly one task of a sweep",
-		Long: `Train exactly one task of a sweep: what launchers start, and what other schedulers can.
-Where it was stopped before, it goes on. A task that is done, or that somebody works on, is left
-alone. Everything it says goes to DIR/tasks/I/log.txt.
+		Long: `Train exactly one task of a sweep. Launchers start this command, and other schedulers can.
+A task that was stopped before continues. A task that is done, or that another process trains, is left
+alone. All output goes to DIR/tasks/I/log.txt.
 
-Exit code 0 also where the task was done before, 1 also where it cannot be had now; the others are
+The exit code is 0 also if the task was done before, and 1 also if another process holds it; the others are
 those of torchpe --help.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
-		Args:    oneFolder("a sweep"),
-		RunE:    f.run,
 	}
 	fl := cmd.Flags()
 	fl.IntVar(&f.index, "index", -1, "which task, from 0")
-	fl.IntVar(&f.threads, "threads", 0, "CPU threads where the sweep leaves them open; 0 = measured")
+	fl.IntVar(&f.threads, "threads", 0, "CPU threads if the sweep leaves them open; 0 = measured")
 	fl.StringVar(&f.device, "device", "", "device in place of the sweep's: cpu, cuda or cuda:i")
 	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the task of a dead process on another host")
-	fl.IntVar(&f.ended, "ended", 0, "train nothing: record that the worker of this job was ended "+
-		"by a signal, by its exit status above 128")
-	return cmd
+	fl.Var(bounded{&f.ended, 129, 192}, "ended", "train nothing: record that a signal ended the worker of this job, "+
+		"by its exit status above 128")
+	return action(cmd, onSweep(f.run))
 }
 
-func (f *taskFlags) run(cmd *cobra.Command, args []string) error {
-	dir := args[0]
-	s, err := openSweep(dir)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func (f *taskFlags) run(c *call, s *sweep.Sweep) (r result, err error) {
 	if err := s.Check(f.index); err != nil {
-		return usageError{err}
+		return r, usageError{err}
 	}
 	if f.ended != 0 {
-		if f.ended <= 128 || f.ended > 192 {
-			return usagef("--ended: %d is no exit status of a program that a signal ended: those "+
-				"are 129 to 192", f.ended)
-		}
-		return errors.Join(s.RecordKilled(f.index, f.ended), s.SummaryOfLast(f.index))
+		return r, errors.Join(s.RecordKilled(f.index, f.ended), s.SummaryOfLast(f.index))
 	}
 	if s.Cancelled() {
-		return interruptedError{code: exitTerminated,
-			msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", dir)}
+		return r, interruptedError{code: exitTerminated,
+			msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", s.Dir)}
 	}
 	config, err := f.taskConfig(s)
 	if err != nil {
-		return err
+		return r, err
 	}
-	ctx, stopped := untilSignal(os.Stderr) // first: a task that is claimed must be given up in words
+	ctx, stopped := untilSignal(os.Stderr) // first: a task that is claimed must be given up with a record
 	claim, err := s.ClaimTask(f.index, f.breakLock)
 	if errors.Is(err, sweep.ErrDone) {
-		fmt.Fprintf(cmd.OutOrStdout(), "task %d is done already\n", f.index)
-		return nil
+		return result{print: printf("task %d is done already\n", f.index)}, nil
 	}
 	if err != nil {
-		return err
+		return r, err
 	}
 	if err := redirectOutput(claim); err != nil {
-		return errors.Join(err, claim.Stop("no log"))
+		return r, errors.Join(err, claim.Stop("no log"))
 	}
-	return work(ctx, claim, config, stopped)
+	return r, work(ctx, claim, config, stopped)
 }
 
 // taskConfig returns the configuration that this process trains.
@@ -130,8 +117,10 @@ func work(ctx context.Context, claim *sweep.Claim, c train.Config, stopped func(
 	watch.Close()
 	var stop *train.TaskStoppedError
 	switch {
+	case err == nil:
+		return nil
 	case !errors.As(err, &stop):
-		return err
+		return taskError{err}
 	case stop.Cancelled:
 		return interruptedError{code: exitTerminated, msg: err.Error()}
 	}

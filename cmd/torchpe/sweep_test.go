@@ -323,46 +323,6 @@ func TestPresetRuns(t *testing.T) {
 	}
 }
 
-// Mistakes are usage errors that name what is wrong, and nothing is written.
-func TestSweepMistakes(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"),
-		[]byte("grid:\n  pe: [learn]\n  sigmaa: [1]\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "nothing to train"},
-		{[]string{"figg2"}, `"fig2"`},
-		{[]string{"bad.yaml"}, `line 3, column 3: grid: "sigmaa" is unknown; did you mean "sigma"?`},
-		{[]string{"absent.yaml"}, "absent.yaml"},
-		{[]string{"quick", "fig2"}, "2 arguments"},
-		{[]string{"--pe", "learn,lern", "--out", "s"}, "lern"},
-		{[]string{"--heads", "3,5", "--pe", "nope", "--out", "s"}, "divisible"},
-		{[]string{"--pe", "learn", "--sigma", "1:2:0", "--out", "s"}, "does not move"},
-		{[]string{"--pe", "learn", "--out", "s", "--pack", "0"}, "--pack"},
-		{[]string{"--pe", "learn", "--out", "s", "--launcher", "ssh"}, "--launcher"},
-		{[]string{"--pe", "learn", "--out", "s", "--workers", "-1"}, "--workers"},
-		{[]string{"--pe", "learn", "--out", "s", "--zip", "pe,lr"}, "zip"},
-		{[]string{"--pe", "learn", "--out", "s", "--exclude", "heads"}, "--exclude"},
-		{[]string{"--pe", "learn"}, "--out"},
-		{[]string{"status", "."}, "holds no sweep"},
-		{[]string{"resume", "absent"}, "holds no sweep"},
-		{[]string{"retry", "."}, "--failed"},
-	} {
-		stdout, stderr, code := here(t, dir, append([]string{"sweep"}, c.args...)...)
-		if code != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: exit code %d, no %q in %s%s", c.args, code, c.want, stdout, stderr)
-		}
-	}
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 {
-		t.Errorf("%v, %v", left, err)
-	}
-}
-
 func TestSweepDryRun(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "2,3", "--pe", "learn,nope", "--seeds", "1,2")
@@ -432,23 +392,5 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "report", "index.html"))
 	if err != nil || !strings.Contains(string(page), "1 model of other data or another size, such as four") {
 		t.Errorf("the page does not say that a model is of other data (%v)", err)
-	}
-}
-
-// A bound that no run of a sweep can reach is refused while the grid is expanded, with the numbers that
-// there are, and nothing is written.
-func TestSweepUntilThatIsNeverMet(t *testing.T) {
-	dir := t.TempDir()
-	for _, more := range [][]string{{"--dry-run", "--no-calibrate"}, nil} {
-		args := append([]string{"sweep", "--task", "nmar", "--pe", "learn", "--sigma", "0.1,1", "--until", "train=0.5",
-			"--out", "s"}, more...)
-		_, stderr, code := here(t, dir, args...)
-		if code != exitUsage || !strings.Contains(stderr, "no number train") ||
-			!strings.Contains(stderr, "test_mse_0.50") {
-			t.Errorf("%v: exit code %d: %s", more, code, stderr)
-		}
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("wrote %v", left)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,11 +24,12 @@ const stallAfter = 10 * time.Minute
 
 // trainFlags holds the flags of "torchpe train" that say how to run, not what.
 type trainFlags struct {
-	config                                 configFlags
-	out                                    string
-	resume, force, breakLock, json, dryRun bool
-	quiet                                  bool
-	allowChanged                           []string
+	config       configFlags
+	out          string
+	dryRun       bool
+	quiet        bool
+	options      train.Options
+	allowChanged []string
 }
 
 func newTrainCommand() *cobra.Command {
@@ -41,12 +41,12 @@ func newTrainCommand() *cobra.Command {
 
 Defaults come from --preset (lst is the paper's Latin-square experiment; quick shows its effect in a
 minute) and from --fidelity: where the paper's text and its published code differ, "code" or "text"
-chooses, and each difference is also a flag of its own. What was resolved is stored in
+chooses, and each difference is also a flag of its own. The resolved configuration is stored in
 OUT/config.json; --config takes such a file.
 
 --members K trains K seeds as one ensemble. --sigma, --lr and --weight-decay take one value, or one a member.
 
-Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for bit, as if nothing had happened.`,
+Ctrl-C finishes the step and saves; --resume continues to the same result, bit for bit.`,
 		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick
   torchpe train --pe learn-1.0 --members 3 --preset quick --out runs/three
   torchpe train --pe relative --fidelity text --seed 2235 --out runs/relative
@@ -56,102 +56,94 @@ Ctrl-C finishes the step and saves; --resume goes on to the same result, bit for
   torchpe train --task fmri --data rest/ --modules CortexSubcortex_LabelKey.txt
   torchpe train --task masked --modules sectors.csv --data prices.csv
   torchpe train --task masked --data eeg.csv --positions layout.csv --pe swin`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("data") {
+				return noArguments(cmd, args)
+			}
+			return nil
+		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.config.add(fl)
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "seeds", "out", "resume")...)
 	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
-		"where a run of other settings has that)")
-	fl.BoolVar(&f.resume, "resume", false, "go on with the run in --out; start it where there is none")
+		"if a run of other settings has that)")
+	fl.BoolVar(&f.options.Resume, "resume", false, "continue the run in --out; start it if there is none")
 	fl.StringSliceVar(&f.allowChanged, "allow-changed", nil, "with --resume: setting of config.json, such as epochs "+
 		"or members.lr, that may change from here on; the run records it; repeatable")
-	fl.BoolVar(&f.force, "force", false, "replace the run in --out")
-	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the lock that a dead process on another host left")
-	fl.BoolVar(&f.json, "json", false, "print the result as JSON")
+	fl.BoolVar(&f.options.Force, "force", false, "replace the run in --out")
+	fl.BoolVar(&f.options.BreakLock, "break-lock", false, "take over the lock that a dead process on another host left")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the resolved configuration and stop")
+	cmd.MarkFlagsMutuallyExclusive("resume", "force")
 	headFlags(fl, "run")
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 && !fl.Changed("data") {
-			return noArguments(cmd, args)
-		}
-		return nil
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		for _, file := range args { // what a shell makes of --data *.csv
-			if err := fl.Set("data", file); err != nil {
-				return err
-			}
-		}
-		return f.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
-	}
-	return cmd
+	return leaf(cmd, f.run)
 }
 
-func (f *trainFlags) run(out, progress io.Writer) error {
-	if err := f.check(); err != nil {
-		return err
+func (f *trainFlags) run(c *call) (r result, err error) {
+	for _, file := range c.args { // a shell expands --data *.csv to these
+		if err := c.Flags().Set("data", file); err != nil {
+			return r, usageError{err}
+		}
 	}
-	c, notes, err := f.resolve(progress)
+	if err := f.checkAllowed(); err != nil {
+		return r, err
+	}
+	resolved, notes, err := f.resolve(c.notes)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if f.dryRun {
-		text, err := c.JSON()
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "%s\n", text)
-		return err
+		text, err := resolved.JSON()
+		_, _ = fmt.Fprintf(c.out, "%s\n", text) // main returns its error
+		return r, err
 	}
-	dir := f.out
-	if dir == "" {
-		dir = defaultDir(c)
-	}
+	dir := cmp.Or(f.out, defaultDir(resolved))
 	if err := runlog.ValidateName(filepath.Base(dir)); err != nil {
-		return usagef("--out %s: %w", dir, err)
+		return r, usagef("--out %s: %w", dir, err)
 	}
-	ctx, stopped := untilSignal(progress)
-	watch := newProgress(progress, c, f.quiet)
+	return f.train(c, resolved, dir, notes)
+}
+
+// train trains a configuration in the run directory dir.
+func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []string) (r result, err error) {
+	ctx, stopped := untilSignal(c.notes)
+	watch := newProgress(c.notes, resolved, f.quiet)
 	for _, n := range notes {
 		watch.Noticed(n)
 	}
-	result, err := train.Run(ctx, c, dir, train.Options{
-		Resume: f.resume, AllowChanged: f.allowChanged, Force: f.force, BreakLock: f.breakLock,
-		Command: os.Args, Observer: watch,
-		StallAfter: stallAfter,
-		Stalled: func(err *train.StalledError) {
-			watch.Close()
-			fmt.Fprintln(progress, "torchpe: "+err.Error())
-			os.Exit(exitFailed)
-		},
-	})
+	o := f.options
+	o.AllowChanged, o.Command, o.Observer, o.StallAfter = f.allowChanged, os.Args, watch, stallAfter
+	o.Stalled = func(err *train.StalledError) {
+		watch.Close()
+		c.note(err.Error())
+		os.Exit(exitFailed)
+	}
+	trained, err := train.Run(ctx, resolved, dir, o)
 	watch.Close()
 	if errors.Is(err, runlog.ErrComplete) {
-		fmt.Fprintf(progress, "torchpe: %s is finished already: nothing was trained\n", dir)
-		return printFinished(out, dir, f.json)
+		r.notes = []string{dir + " is finished already: nothing was trained"}
+		trained, err = storedResult(dir)
 	}
-	var interrupted *train.Interrupted
-	if errors.As(err, &interrupted) {
-		return interruptedError{code: stopped(), msg: err.Error()}
-	}
-	var data *train.DataError
-	if errors.As(err, &data) || errors.Is(err, runlog.ErrExists) {
-		return fileErrorAsUsage(err)
+	if errors.As(err, new(*train.Interrupted)) {
+		return r, interruptedError{code: stopped(), msg: err.Error()}
 	}
 	if err != nil {
-		return configErrorAsUsage(err)
+		return r, err
 	}
-	return printResult(out, dir, result, f.json)
+	r.value, r.err = trained, allDiverged(dir, trained)
+	r.print = func(w io.Writer) {
+		printMembers(w, trained)
+		fmt.Fprintf(w, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, trained.WallSeconds, trained.StepsPerSecond,
+			trained.PeakRSSMB)
+	}
+	return r, nil
 }
 
-// check reports flags that do not go together.
-func (f *trainFlags) check() error {
-	switch {
-	case f.resume && f.force:
-		return usagef("--resume goes on with a run and --force replaces it: give one of them")
-	case f.allowChanged != nil && !f.resume:
+// checkAllowed checks --allow-changed.
+func (f *trainFlags) checkAllowed() error {
+	if f.allowChanged != nil && !f.options.Resume {
 		return usagef("--allow-changed is for --resume: a new run has no earlier settings")
 	}
 	all := config.KeysWith(config.Results, config.Measures)
@@ -163,33 +155,27 @@ func (f *trainFlags) check() error {
 	return nil
 }
 
-// resolve returns the configuration that the flags ask for: of the run in --out where that is
-// resumed.
-func (f *trainFlags) resolve(say io.Writer) (train.Config, []string, error) {
-	if f.resume && f.out != "" {
-		path := filepath.Join(f.out, "config.json")
-		if _, err := os.Stat(path); err == nil {
-			c, notes, err := f.config.resumed(path, f.allowChanged)
-			if err != nil {
-				err = usageError{err}
-			}
-			return c, notes, err
-		}
-		if len(f.config.given()) == 0 && f.config.file == "" {
-			return train.Config{}, nil, usagef(
-				"--resume --out %s: there is no run; to start one, say what to train, "+
-					"for example --preset quick", f.out)
-		}
+// resolve returns the configuration that the flags ask for. With --resume it is that of the run in
+// --out.
+func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err error) {
+	path := filepath.Join(f.out, "config.json")
+	resume := f.options.Resume && f.out != ""
+	if _, statErr := os.Stat(path); resume && statErr == nil {
+		c, notes, err = f.config.resumed(path, f.allowChanged)
+	} else if resume && len(f.config.given()) == 0 && f.config.file == "" {
+		err = fmt.Errorf("--resume --out %s: there is no run; to start one, say what to train, "+
+			"for example --preset quick", f.out)
+	} else if c, notes, err = f.config.resolve(); err == nil {
+		return c, notes, f.config.chooseMembers(&c, say)
 	}
-	c, notes, err := f.config.resolve()
 	if err != nil {
-		return c, nil, usageError{err}
+		err = usageError{err}
 	}
-	return c, notes, f.config.chooseMembers(&c, say)
+	return c, notes, err
 }
 
-// defaultDir returns the directory of a run below runs/: that of its name, or the first with a number
-// behind it that holds no run of other settings.
+// defaultDir returns the directory of a run below runs/: that of its name, with a number if a run of
+// other settings has that.
 func defaultDir(c train.Config) string {
 	base := filepath.Join("runs", defaultName(c))
 	dir := base
@@ -219,167 +205,25 @@ func defaultName(c train.Config) string {
 	return name
 }
 
-// printFinished prints the result of a run that was complete already.
-func printFinished(out io.Writer, dir string, asJSON bool) error {
+// storedResult returns the result of a finished run.
+func storedResult(dir string) (result runlog.Result, err error) {
 	r, err := runlog.Open(dir)
 	if err != nil {
-		return err
+		return result, err
 	}
 	defer r.Close()
-	result, err := r.Result()
-	if err != nil {
-		return err
-	}
-	return printResult(out, dir, result, asJSON)
+	return r.Result()
 }
 
-// printResult prints the final numbers; it fails where every member diverged.
-func printResult(out io.Writer, dir string, r runlog.Result, asJSON bool) error {
-	if !asJSON {
-		printMembers(out, r)
-		fmt.Fprintf(out, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, r.WallSeconds, r.StepsPerSecond, r.PeakRSSMB)
-	} else if err := printJSON(out, r); err != nil {
-		return err
-	}
+// allDiverged returns an error if every member diverged.
+func allDiverged(dir string, r runlog.Result) error {
 	var diverged []string
 	for _, m := range r.Members {
-		if m.Status == runlog.StatusDiverged {
-			diverged = append(diverged, fmt.Sprintf("seed %d at step %d", m.Seed, m.DivergedAtStep))
+		if m.Status != runlog.StatusDiverged {
+			return nil
 		}
+		diverged = append(diverged, fmt.Sprintf("seed %d at step %d", m.Seed, m.DivergedAtStep))
 	}
-	if len(diverged) == len(r.Members) {
-		return fmt.Errorf("%s: every member diverged (%s): lower --lr or set --clip-norm", dir,
-			strings.Join(diverged, ", "))
-	}
-	return nil
-}
-
-// printMembers prints a table with a row a member.
-func printMembers(out io.Writer, r runlog.Result) {
-	if r.Baselines["zero"] != nil {
-		printMasked(out, r)
-		return
-	}
-	if slices.ContainsFunc(r.Members, func(m runlog.MemberResult) bool { return m.AccuracyByLength != nil }) {
-		printSequences(out, r)
-		return
-	}
-	head := []string{"PE", "sigma", "seed", "epochs", "train", "IID test", "validation", "1-vector",
-		"2-vector", "3-vector", "status"}
-	sizes := keysOf(r, func(m runlog.MemberResult) map[string]float64 { return m.AccuracyByTokens })
-	for _, tokens := range sizes {
-		head = slices.Insert(head, len(head)-1, "at "+tokens+" tokens")
-	}
-	head = append(head, "fitted")
-	var rows [][]string
-	for _, m := range r.Members {
-		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), epochsText(m)}
-		by := m.ValidationByCondition
-		for _, a := range []float64{m.TrainAccuracy, m.IIDAccuracy, m.ValidationAccuracy,
-			orNaN(by, "Binary"), orNaN(by, "Ternary"), orNaN(by, "Quaternary")} {
-			row = append(row, share(a))
-		}
-		for _, tokens := range sizes {
-			row = append(row, share(orNaN(m.AccuracyByTokens, tokens)))
-		}
-		rows = append(rows, append(row, m.Status, fitText(m.Fit, false)))
-	}
-	printTable(out, head, rows, "fitted", "1-vector", "2-vector", "3-vector", "epochs")
-}
-
-func printSequences(out io.Writer, r runlog.Result) {
-	head := []string{"PE", "sigma", "seed", "steps", "train", "IID test", "longer"}
-	what, write := "length ", share
-	of := func(m runlog.MemberResult) map[string]float64 { return m.AccuracyByLength }
-	if slices.ContainsFunc(r.Members, func(m runlog.MemberResult) bool { return m.PerplexityByLength != nil }) {
-		what, write = "perplexity at ", func(v float64) string { return fmt.Sprintf("%.3f", v) }
-		of = func(m runlog.MemberResult) map[string]float64 { return m.PerplexityByLength }
-	}
-	columns := keysOf(r, of)
-	for _, length := range columns {
-		head = append(head, what+length)
-	}
-	var rows [][]string
-	for _, m := range r.Members {
-		row := []string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps), share(m.TrainAccuracy),
-			share(m.IIDAccuracy), share(m.ValidationAccuracy)}
-		for _, length := range columns {
-			row = append(row, write(orNaN(of(m), length)))
-		}
-		rows = append(rows, append(row, m.Status, fitText(m.Fit, true)))
-	}
-	printTable(out, append(head, "status", "fitted"), rows, "sigma", "status")
-}
-
-// epochsText writes how long a member trained: "12", or "24 steps" of the first epoch.
-func epochsText(m runlog.MemberResult) string {
-	if m.Epochs == 0 && m.Steps > 0 {
-		return wording.Count(m.Steps, "step")
-	}
-	return fmt.Sprint(m.Epochs)
-}
-
-// fitText writes whether a member has fitted: "epoch 87", "step 5568" or "no".
-func fitText(f *runlog.Fit, inSteps bool) string {
-	switch {
-	case f == nil:
-		return "–"
-	case f.Reached && inSteps:
-		return fmt.Sprintf("step %d", f.Step)
-	case f.Reached:
-		return fmt.Sprintf("epoch %d", f.Epoch)
-	}
-	return "no"
-}
-
-// keysOf lists the keys, whole numbers as text, of a measurement of any member, smallest first.
-func keysOf(r runlog.Result, of func(runlog.MemberResult) map[string]float64) []string {
-	all := map[string]float64{}
-	for _, m := range r.Members {
-		maps.Copy(all, of(m))
-	}
-	return slices.SortedFunc(maps.Keys(all),
-		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-}
-
-func sigmaText(sigma *float64) string { return numberText("%g", sigma) }
-
-// numberText writes a number, or a dash for nil.
-func numberText(format string, v *float64) string {
-	if v == nil {
-		return "–"
-	}
-	return fmt.Sprintf(format, *v)
-}
-
-// printMasked prints the errors and network scores of masked prediction, a row a member and a row a
-// baseline.
-func printMasked(out io.Writer, r runlog.Result) {
-	levels := slices.Sorted(maps.Keys(r.Baselines["zero"]))
-	head := []string{"PE", "sigma", "seed", "steps", "train MSE"}
-	for _, level := range levels {
-		head = append(head, "test MSE, "+level+" masked")
-	}
-	var rows [][]string
-	errors := func(row []string, by map[string]float64) []string {
-		for _, level := range levels {
-			text := "–"
-			if v, ok := by[level]; ok {
-				text = fmt.Sprintf("%.4f", v)
-			}
-			row = append(row, text)
-		}
-		return row
-	}
-	for _, m := range r.Members {
-		row := errors([]string{m.PE, sigmaText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps),
-			numberText("%.4f", m.TrainMSE)}, m.TestMSEByMask)
-		rows = append(rows, append(row, numberText("%.3f", m.Modularity), numberText("%.3f", m.Clustering), m.Status))
-	}
-	for _, name := range []string{"gaussian", "mean", "zero"} {
-		row := errors([]string{"baseline: " + name, "", "", "", ""}, r.Baselines[name])
-		rows = append(rows, append(row, "", "", ""))
-	}
-	printTable(out, append(head, "modularity", "clustering", "status"), rows,
-		"train MSE", "test MSE, 0.15 masked", "test MSE, 0.90 masked", "test MSE, 0.75 masked", "clustering", "steps")
+	return fmt.Errorf("%s: every member diverged (%s): lower --lr or set --clip-norm", dir,
+		strings.Join(diverged, ", "))
 }

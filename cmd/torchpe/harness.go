@@ -1,0 +1,301 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/wording"
+	"torchpe/report/table"
+	"torchpe/train/config"
+)
+
+// call is one use of a command.
+type call struct {
+	*cobra.Command
+	args  []string
+	out   io.Writer // standard output, for the result
+	notes io.Writer // standard error, for notes and progress
+	json  bool
+}
+
+// given reports whether the command line sets a flag.
+func (c *call) given(flag string) bool { return c.Flags().Changed(flag) }
+
+// note prints a note.
+func (c *call) note(text string) { fmt.Fprintln(c.notes, "torchpe: "+text) }
+
+// progress returns the writer for progress: nothing is shown with --quiet.
+func (c *call) progress() io.Writer {
+	if quiet, err := c.Flags().GetBool("quiet"); err == nil && quiet {
+		return io.Discard
+	}
+	return c.notes
+}
+
+// result is what a command found or made. The harness prints it.
+type result struct {
+	value any             // for --json
+	table *table.Table    // for a person
+	print func(io.Writer) // for a person, after the table; nil prints nothing
+	notes []string        // printed first, to standard error
+	err   error           // makes the command fail after its result is printed
+}
+
+// printf returns a function that prints a text.
+func printf(format string, args ...any) func(io.Writer) {
+	return func(w io.Writer) { fmt.Fprintf(w, format, args...) }
+}
+
+// leaf completes a command that does something: its arguments are those that its usage line names,
+// --json prints its result as JSON, and run computes the result. The destinations are checked before
+// run is called.
+func leaf(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
+	cmd.Flags().Bool("json", false, "print as JSON")
+	return action(cmd, run, to...)
+}
+
+// action completes a command as leaf does, without --json.
+func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args = argumentsOf(cmd)
+	}
+	cmd.Flags().SortFlags = false
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c := &call{Command: cmd, args: args, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
+		c.json, _ = cmd.Flags().GetBool("json") // false where there is no such flag
+		for _, d := range to {
+			if err := d.check(); err != nil {
+				return err
+			}
+		}
+		r, err := run(c)
+		if err != nil {
+			return err
+		}
+		return c.show(r)
+	}
+	return cmd
+}
+
+// show prints a result.
+func (c *call) show(r result) error {
+	for _, n := range r.notes {
+		c.note(n)
+	}
+	if c.json && (r.value != nil || r.err == nil) {
+		return errors.Join(printJSON(c.out, r.value), r.err)
+	}
+	if r.table != nil {
+		if err := r.table.Terminal(c.out); err != nil {
+			return err
+		}
+	}
+	if r.print != nil {
+		r.print(c.out)
+	}
+	return r.err
+}
+
+// parent completes a command that only holds others: alone it shows its help.
+func parent(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = noArguments, showHelp
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// showHelp prints the help of a command that only holds others.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// noArguments refuses arguments. One of a command that holds others is a mistyped name.
+func noArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !cmd.HasSubCommands():
+		return fmt.Errorf("unknown argument %q", args[0])
+	}
+	cmd.SuggestionsMinimumDistance = 2 // edits
+	hint := ""
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		hint = fmt.Sprintf("; did you mean %q?", names[0])
+	}
+	return fmt.Errorf("unknown command %q%s", args[0], hint)
+}
+
+// argumentsOf returns a check of the arguments that a usage line names: NAME is one argument, NAME...
+// one or more, and brackets make it optional. A flag and its value are no arguments.
+func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
+	var names []string
+	least, most := 0, 0
+	words := strings.Fields(cmd.Use)
+	for i := 1; i < len(words); i++ {
+		if strings.HasPrefix(words[i], "[--") {
+			break // the rest is flags
+		}
+		if strings.HasPrefix(words[i], "--") {
+			i++ // its value
+			continue
+		}
+		name := strings.Trim(words[i], "[]")
+		names, most = append(names, name), most+1
+		if words[i][0] != '[' {
+			least++
+		}
+		if strings.HasSuffix(name, "...") {
+			most = math.MaxInt
+		}
+	}
+	if names == nil {
+		return noArguments
+	}
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return fmt.Errorf("want %s, not %s", strings.Join(names, " and "), wording.Count(len(args), "argument"))
+		}
+		return nil
+	}
+}
+
+// require makes flags necessary and says so in their help.
+func require(cmd *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		cmd.Flags().Lookup(name).Usage += " (required)"
+		_ = cmd.MarkFlagRequired(name) // fails for unknown flags alone
+	}
+}
+
+// choice is a flag with few values.
+type choice struct {
+	to *string
+	of []string
+}
+
+// String returns the value.
+func (c choice) String() string { return *c.to }
+
+// Type names the type in help.
+func (choice) Type() string { return "string" }
+
+// Choices lists the values for completion.
+func (c choice) Choices() []string { return c.of }
+
+// Set stores one of the values.
+func (c choice) Set(text string) error {
+	if !slices.Contains(c.of, text) {
+		return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), wording.Hint(text, c.of))
+	}
+	*c.to = text
+	return nil
+}
+
+// readings are the values of --fidelity.
+var readings = []string{"code", "text"}
+
+// bounded is a flag with a whole number from low to high.
+type bounded struct {
+	to        *int
+	low, high int
+}
+
+// String returns the value.
+func (n bounded) String() string { return strconv.Itoa(*n.to) }
+
+// Type names the type in help.
+func (bounded) Type() string { return "int" }
+
+// Set stores a number.
+func (n bounded) Set(text string) error {
+	v, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return err
+	case v < n.low && n.high == math.MaxInt:
+		return fmt.Errorf("want %d or more", n.low)
+	case v < n.low || v > n.high:
+		return fmt.Errorf("want %d to %d", n.low, n.high)
+	}
+	*n.to = v
+	return nil
+}
+
+// destination is --out with --force: a file, or some files of a folder, that a command writes.
+type destination struct {
+	path    string
+	force   bool
+	endings []string // of the file; nil where --out is a folder
+	files   []string // in the folder
+}
+
+// add declares the flags.
+func (d *destination) add(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&d.path, "out", "", usage)
+	cmd.Flags().BoolVar(&d.force, "force", false, "overwrite existing files")
+}
+
+// file returns the path of a file in the folder.
+func (d *destination) file(name string) string { return filepath.Join(d.path, name) }
+
+// write writes a file completely or not at all.
+func (d *destination) write(body func(io.Writer) error) error { return atomicfile.Write(d.path, body) }
+
+// check returns an error for a file of an unknown kind, and for one that is there and may not be
+// replaced.
+func (d *destination) check() error {
+	if d.path == "" || d.path == "-" {
+		return nil
+	}
+	if d.endings != nil && !slices.Contains(d.endings, strings.ToLower(filepath.Ext(d.path))) {
+		return usagef("--out %s: want a file that ends in %s", d.path, strings.Join(d.endings, " or "))
+	}
+	paths := []string{d.path}
+	if d.files != nil {
+		paths = nil
+		for _, name := range d.files {
+			paths = append(paths, d.file(name))
+		}
+	}
+	for _, path := range paths {
+		switch _, err := os.Lstat(path); {
+		case d.force || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		case err == nil:
+			return usagef("%s exists: choose another --out or pass --force to overwrite it", path)
+		default:
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	return nil
+}
+
+// flagError suggests the flag that a mistyped one may mean, or the command where that is mistyped.
+func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return noArguments(cmd, args)
+	}
+	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
+	if !ok {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	best := wording.Nearest(name, names)
+	if other := config.OtherNames[name]; cmd.Flags().Lookup(other) != nil {
+		best = other
+	}
+	if best == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean --%s?", err, best)
+}

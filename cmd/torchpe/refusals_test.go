@@ -1,0 +1,261 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// refusals are command lines that must fail: with which exit code, saying what. Words are separated by
+// blanks. Nothing may be written.
+var refusals = []struct {
+	command string
+	code    int
+	says    string
+}{
+	{"tran --pe learn", 2, `unknown command "tran"; did you mean "train"?; see torchpe --help`},
+	{"trian", 2, `did you mean "train"`},
+	{"doctor extra", 2, `doctor: unknown argument "extra"; see torchpe doctor --help`},
+	{"completion tcsh", 2, "tcsh"},
+	{"pe value", 2, `did you mean "values"`},
+	{"data hpc", 2, `data: unknown command "hpc"`},
+	{"data lst chekc", 2, `data lst: unknown command "chekc"; did you mean "check"?`},
+	{"runs lst runs", 2, `did you mean "list"`},
+
+	// train
+	{"train --pe lern --d-model -3", 2, `"learn"`},
+	{"train --pe lern --d-model -3", 2, "--d-model"},
+	{"train --lr nan --epochs 0", 2, "--lr"},
+	{"train --lr nan --epochs 0", 2, "--epochs"},
+	{"train --epoch 3", 2, "train: unknown flag: --epoch; did you mean --epochs?"},
+	{"train --dim 16", 2, "did you mean --d-model?"},
+	{"train --heads three", 2, "--heads"},
+	{"train --device gpu", 2, `--device "gpu": want auto, cpu, cuda`},
+	{"train --d-model 10 --heads 3", 2, "divisible"},
+	{"train --pe rope --rope-base -1 --fixed-pe-dropout 7", 2, "--rope-base"},
+	{"train --preset quik", 2, `"quick"`},
+	{"train --fidelity paper", 2, "code or text"},
+	{"train --out -rf", 2, "-rf"},
+	{"train --pe learn-0.2 --sigma 0.3", 2, "--sigma"},
+	{"train --members 3 --sigma 0.1,0.2", 2, "2 values for 3 members"},
+	{"train --members 0", 2, `--members "0": want a number from 1 to 4096`},
+	{"train --resume --force", 2, "--force and --resume exclude one another"},
+	{"train --resume --out there-not", 2, "there is no run"},
+	{"train --lst-train train.csv", 2, "--lst-validation"},
+	{"train --pe rope --d-model 12 --heads 4", 2, "head width 3"},
+	{"train --pe-init matched:rope", 2, "no fixed table"},
+	{"train --allow-changed lr", 2, "--resume"},
+	{"train --resume --allow-changed epoch", 2, "epochs"},
+	{"train --threads 0", 2, "--threads"},
+	{"train --log-every 0", 2, "--log-every"},
+	{"train --seeds 1,two", 2, `"two"`},
+	{"train extra", 2, "extra"},
+	{"train --members auto --seeds 1,2", 2, "--members auto and --seeds"},
+	{"train --members auto --sigma 0.1,0.2", 2, "--sigma: 2 values, but --members auto"},
+	{"train --task nmr", 2, `--task: "nmr" is not one of`},
+	{"train --task nmar --mask-level 0", 2, "--mask-level"},
+	{"train --preset quick --out there", 2, "--force"},
+	{"train --task masked --data missing", 2, "missing"},
+	{"train --lst-train gone.csv --lst-validation gone.csv --out run", 2, "gone.csv"},
+	{"train --lst-train bad.csv --lst-validation bad.csv --out run", 1, "bad.csv"},
+	{"train --device cuda:700 --out run", 1, "cuda:700"},
+	{"train --members 4096 --d-model 4096 --out run", 1, "memory"},
+	{"train --task nmar --nmar-scale 1 --quiet --out run", 1, "--nmar-scale"},
+	{"train --lst-train - --lst-validation validation.csv", 2, "cannot read standard input again"},
+	{"train --task masked --data series.csv --modules -", 2, "cannot read standard input again"},
+	{"train --pe rope --pe-init zeros", 2, "rope: --pe-init zeros: it has no learned table"},
+	{"train --pe nope --pe-lr 1e-4", 2, "nope has no trained parameters"},
+	{"train --d-model 16 --pe-init low-rank:17", 2, "at most rank 16"},
+	{"train --pe-lr 1e-4,1e-5 --members 3", 2, "--pe-lr: 2 values for 3 members"},
+	{"train --pe rope --eval-tokens x", 2, `--eval-tokens: "x" is no number of tokens`},
+	{"train --pe rope --eval-tokens 25,none", 2, `--eval-tokens: "none" is no number of tokens`},
+	{"train --pe rope --eval-tokens 24", 2, "no puzzle has 24 tokens: a grid is square and has 9, 16, 25, 36, 49, 64"},
+	{"train --pe rope --eval-tokens 25,25", 2, "25 is given twice"},
+	{"train --pe learn --eval-tokens 25", 2, "learn cannot be evaluated at 25 tokens: it was trained on 16"},
+	{"train --lst-side 9", 2, "--lst-side: puzzles have 3 to 8 cells a side, not 9"},
+	{"train --lst-side 3", 2, "--lst-side: there are too few puzzles of 3 x 3"},
+	{"train --lst-side 5 --lst-train a --lst-validation b", 2, "--lst-side 5: files have puzzles of 4 x 4"},
+	{"train --rename-symbols perhaps", 2, `--rename-symbols: "perhaps" is not one of auto, true, false`},
+	{"train --preset nmar --eval-tokens 25", 2, "task nmar has data of one size"},
+	{"demo --lst nowhere", 2, "nowhere"},
+	{"demo --lst there", 2, "no generated_puzzle_data_*.csv"},
+	{"bench step --pe nope,rop", 2, `"rop"`},
+	{"bench step --pe nope,rope --trace t.csv", 2, "--trace"},
+	{"bench step --steps 0", 2, "--steps"},
+
+	// runs, export, import, report
+	{"runs list", 2, "want DIR..., not 0 arguments"},
+	{"runs compare absent", 2, "no such file"},
+	{"runs list runs --where sigmma=1", 2, `did you mean "sigma"`},
+	{"runs list runs --where sigma", 2, "KEY OP VALUE"},
+	{"runs list runs --sort x", 2, "is no column"},
+	{"export missing --out new", 2, "holds no run"},
+	{"export --out twin", 2, "want RUN, not 0 arguments"},
+	{"export runs/a", 2, "missing: --out"},
+	{"import missing --out new", 2, "missing"},
+	{"import there.csv --out new", 2, "there.csv/config.json: not a directory"},
+	{"report absent", 2, "not a folder"},
+	{"report there", 2, "no finished run"},
+	{"report there --fidelity both", 2, `--fidelity "both": want one of code, text`},
+	{"report", 2, "want DIR, not 0 arguments"},
+
+	// data
+	{"data lst generate", 2, "missing: --out"},
+	{"data lst generate --out x --train 0", 2, `--train "0": want 1 to 200000`},
+	{"data lst generate --out x --side 9", 2, `--side "9": want 3 to 8`},
+	{"data lst generate --out x --side 5 --published-imbalance", 2, "of side 4"},
+	{"data lst generate --out x --side 3", 1, "ask for fewer puzzles or a larger side"},
+	{"data lst generate --out there", 2, "there/train.csv exists: choose another --out or pass --force"},
+	{"data lst generate --out there.csv", 2, "--out: "}, // a file where the folder should be
+	{"data lst check train.csv", 2, "give both"},
+	{"data lst check --validation train.csv", 2, "give both"},
+	{"data lst check --validation train.csv --seed 1 train.csv", 2, "--seed and --validation exclude one another"},
+	{"data lst check --validation train.csv gone.csv", 2, "gone.csv"},
+	{"data lst check --validation gone.csv train.csv", 2, "gone.csv"},
+	{"data lst show train.csv --index 900", 2, "--index 900: train.csv has 300 puzzles"},
+	{"data lst show train.csv --index -1", 2, "want 0 or more"},
+	{"data lst show train.csv --index 0 --seed 1", 2, "--index and --seed exclude one another"},
+	{"data lst show train.csv train.csv", 2, "not 2 arguments"},
+	{"data lst show --side 6 train.csv", 2, "has puzzles of side 4"},
+	{"data lst show gone.csv", 2, "gone.csv: no such file"},
+	{"data nmar show --as-printed", 1, "spectral radius 1."},
+	{"data nmar show --nodes 0 --noise -1", 2, "noise -1"},
+	{"data nmar show --figure network.doc", 1, "pdf, png or svg"},
+	{"data hcp check", 2, "want FILE..., not 0 arguments"},
+	{"data hcp check missing", 2, "missing"},
+	{"data hcp clean --data d.csv --out x.npy --run r", 2, "--nuisance and --run go together"},
+	{"data hcp clean --data d.csv --out x.npy", 2, "missing: --motion or --nuisance"},
+	{"data hcp clean --data d.csv --out x.npy --nuisance n --run r --wm-derivative w", 2, "exclude one another"},
+	{"data sequence check reverse-string missing", 2, "missing"},
+	{"data sequence check reverse-string", 2, "want TASK and FILE, not 1 argument"},
+	{"data sequence show odds", 2, "odds-first"},
+	{"data sequence show odds-first --length 0", 2, `--length "0": want 1 or more`},
+	{"data sequence generate odds-first", 2, "missing: --out"},
+	{"data positions --method pca", 2, `--method "pca": want one of gradients, mds`},
+
+	// pe
+	{"pe show lern", 2, `"lern" is unknown; did you mean "learn"?`},
+	{"pe plot rope+allibi --out a.svg", 2, `"allibi" is unknown; did you mean`},
+	{"pe show", 2, "want SCHEME, not 0 arguments"},
+	{"pe plot --out a.svg", 2, "want SCHEME..., not 0 arguments"},
+	{"pe plot alibi t5 --tisa-kernels 1 --out a.svg", 2, "--tisa-kernels is no option of alibi, t5"},
+	{"pe plot learn tisa --params none.json --out a.svg", 2, "--params is of one scheme"},
+	{"pe plot alibi --out a.csv", 2, "want a file that ends in .pdf or .png or .svg"},
+	{"pe plot nope --out a.svg", 2, "nope acts nowhere"},
+	{"pe values alibi", 2, "missing: --json or --out"},
+	{"pe values alibi --out there.csv", 2, "want a file that ends in .npy or .json"},
+	{"pe values alibi --tisa-kernels 3 --out -", 2, "--tisa-kernels is no option of alibi"},
+	{"pe values learn --positions 3x3 --out -", 2, "are 9, and there are 16 tokens"},
+	{"pe values learn --params none.json --out -", 2, "no such file"},
+	{"pe values swin --positions gone.csv --out -", 2, "gone.csv: no such file"},
+	{"pe values swin --positions gird --out -", 2, "or a file"},
+	{"pe values swin --positions 4x4 --positions-as grid --out -", 2, "--positions 4x4 is none"},
+	{"pe values swin --positions where.csv --tokens 5 --out -", 2, "4 tokens, and there are 5"},
+	{"pe values rope-3d --positions where.csv --positions-as graph --out -", 2, "square"},
+	{"pe show tisa --tisa-kernels x", 2, `--tisa-kernels: "x" is not a whole`},
+	{"pe list --dim 10 --heads 3", 2, "--dim 10 does not divide into --heads 3"},
+	{"pe list --tokens 0", 2, "--tokens 0"},
+	{"pe list --where casual=yes", 2, `did you mean "causal"`},
+	{"pe list --fidelity book", 2, `--fidelity "book": want one of code, text`},
+	{"pe list --csv --json", 2, "--csv and --json exclude one another"},
+	{"pe export rope --out rope.txt", 2, "want a file that ends in .py"},
+	{"pe check rope", 2, "missing: --against or --helper"},
+	{"pe check --against x.npz", 2, "name one SCHEME"},
+	{"pe check rope --against x.npz", 2, "no such file"},
+	{"pe check roep --against x.npz", 2, `is unknown; did you mean "rope"`},
+	{"pe check rope --against x.npz --tolerance -1", 2, "want 0 or more"},
+	{"pe check rope --against x.npz --what tables", 2, `did you mean "table"`},
+
+	// sweep and advise
+	{"sweep", 2, "nothing to train"},
+	{"sweep figg2", 2, `"fig2"`},
+	{"sweep bad.yaml", 2, `line 3, column 3: grid: "sigmaa" is unknown; did you mean "sigma"?`},
+	{"sweep sigma.yaml", 2, `sigma.yaml: line 3, column 16: sigma: "abc" is not a number`},
+	{"sweep absent.yaml", 2, "absent.yaml"},
+	{"sweep quick fig2", 2, "want PRESET|FILE, not 2 arguments"},
+	{"sweep --pe learn,lern --out s", 2, "lern"},
+	{"sweep --heads 3,5 --pe nope --out s", 2, "divisible"},
+	{"sweep --pe learn --sigma 1:2:0 --out s", 2, "does not move"},
+	{"sweep --pe learn --sigma abc --out s", 2, `--sigma: "abc" is not a number`},
+	{"sweep --pe learn --heads 1.5 --out s", 2, `--heads: "1.5" is not a whole number`},
+	{"sweep --pe learn --out s --pack 0", 2, `--pack "0": want a number from 1 to 4096`},
+	{"sweep --pe learn --out s --launcher ssh", 2, `--launcher "ssh": want one of local, slurm, none`},
+	{"sweep --pe learn --out s --workers -1", 2, "want 0 or more"},
+	{"sweep --pe learn --out s --launcher none --fail-fast", 2, "--fail-fast: only --launcher local"},
+	{"sweep --pe learn --out s --zip pe,lr", 2, "zip"},
+	{"sweep --pe learn --out s --exclude heads", 2, "--exclude"},
+	{"sweep --pe learn", 2, "--out is missing"},
+	{"sweep --pe nope --exclude pe=nope --dry-run", 2, "every configuration is excluded"},
+	{"sweep --pe nope,nope --out s", 2, "nope is given twice"},
+	{"sweep --pe nope --seeds 1:3,2 --out s", 2, "--seeds: 2 is given twice"},
+	{"sweep --pe nope --lst-train gone.csv --lst-validation validation.csv --dry-run", 2, "gone.csv: no such file"},
+	{"sweep --pe nope --launcher slurm --sbatch=--array=0-3 --out s", 2, "--array=0-3: use --throttle"},
+	{"sweep --lst-train - --out o", 2, "cannot read standard input again"},
+	{"sweep --task nmar --pe learn --sigma 0.1,1 --until train=0.5 --out s", 2, "no number train"},
+	{"sweep fig2 --members auto --out s", 2, "--pack auto"},
+	{"sweep status .", 2, "holds no sweep"},
+	{"sweep resume absent", 2, "holds no sweep"},
+	{"sweep retry .", 2, "missing: --failed or --lost"},
+	{"advise --task nmar --pe nope", 2, "is the only candidate"},
+	{"advise --preset quick --epochs 5", 2, "at least 10"},
+	{"advise --task nmarr", 2, "is not one of"},
+	{"advise --task nmar --pe rope --steps 50,100", 2, "candidates are compared after the same"},
+	{"advise --task masked --data nothing.csv", 2, "no such file"},
+	{"advise --task nmar --pe 2d-fixed,learn", 2, "2d-fixed: it needs tokens on a grid"},
+}
+
+func TestRefusals(t *testing.T) {
+	dir := put(t, map[string]string{
+		"there.csv": "", "there/train.csv": "", "there/config.json": "{}", "d.csv": "",
+		"bad.csv":    "ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n",
+		"where.csv":  "name,row,column\nc,1,0\nb,0,1\na,0,0\nd,1,1\n",
+		"bad.yaml":   "grid:\n  pe: [learn]\n  sigmaa: [1]\n",
+		"sigma.yaml": "grid:\n  pe: [learn]\n  sigma: [0.5, abc]\n",
+	})
+	smallSet(t, dir)
+	someRuns(t, dir)
+	before := filesIn(t, dir)
+	for _, c := range refusals {
+		out, errs, code := here(t, dir, strings.Fields(c.command)...)
+		if code != c.code || !strings.Contains(errs, c.says) || out != "" {
+			t.Errorf("%s: exit code %d, %s%s; want %d and %q", c.command, code, out, errs, c.code, c.says)
+		}
+		if now := filesIn(t, dir); !slices.Equal(now, before) {
+			t.Fatalf("%s wrote something: %q", c.command, now)
+		}
+	}
+}
+
+// filesIn lists the files and folders below dir.
+func filesIn(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Base(path) != "lock" { // which train leaves in a folder that it was refused
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// put writes files into a folder of the test.
+func put(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+
+	"github.com/spf13/pflag"
+
+	"torchpe/torchpe"
+	"torchpe/train/sweep"
+	"torchpe/train/sweep/slurm"
+)
+
+// launchFlags hold the launcher and its options.
+type launchFlags struct {
+	launcher string
+	workers  int
+	quiet    bool
+	failFast bool
+	takeLost bool // of retry --lost
+	slurm    slurmFlags
+}
+
+// add declares the flags.
+func (f *launchFlags) add(fl *pflag.FlagSet) {
+	f.launcher = "local"
+	fl.Var(choice{&f.launcher, []string{"local", "slurm", "none"}}, "launcher",
+		"runs the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
+	fl.Var(bounded{&f.workers, 0, math.MaxInt}, "workers", "worker processes at a time (default: one a GPU, or one a CPU core)")
+	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	fl.BoolVar(&f.failFast, "fail-fast", false, "after the first task that fails, save and stop the others (local)")
+	f.slurm.add(fl)
+}
+
+// check checks the flags.
+func (f *launchFlags) check() error {
+	if f.failFast && f.launcher != "local" {
+		return usagef("--fail-fast: only --launcher local stops the other tasks; here it is %s", f.launcher)
+	}
+	if f.launcher != "slurm" {
+		return nil
+	}
+	if err := f.slurm.asked().Validate(); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// recall sets flags that were not given to those of the last launch of the sweep in dir.
+func (f *launchFlags) recall(dir string, progress io.Writer) error {
+	if f.launcher != "slurm" {
+		return nil
+	}
+	return f.slurm.recall(dir, progress)
+}
+
+// launch works through all unfinished tasks and returns the outcome, even if the launcher failed.
+func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
+	if err := s.Uncancel(); err != nil {
+		return r, err
+	}
+	indexes := make([]int, len(s.Plan.Tasks))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	ctx, stopped := untilSignal(c.notes)
+	launchErr := f.start(ctx, c, s, indexes)
+	if errors.As(launchErr, new(*slurm.InvalidError)) {
+		return r, launchErr
+	}
+	st, err := statusOf(s, c.notes)
+	if err != nil {
+		return r, errors.Join(launchErr, err)
+	}
+	r = c.describe(s, st)
+	r.value, r.print = st, func(w io.Writer) { printOutcome(w, s, st) }
+	switch {
+	case launchErr != nil:
+		r.err = launchErr
+	case ctx.Err() != nil:
+		r.err = interruptedError{code: stopped(),
+			msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s continues it", s.Dir)}
+	case f.launcher != "none":
+		r.err = unfinished(s, st, f.launcher == "slurm")
+	}
+	return r, nil
+}
+
+// start runs the tasks by the launcher that the flags ask for.
+func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexes []int) error {
+	if f.launcher == "none" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var launcher sweep.Launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
+		Submitted: printSubmitted(c.notes)}
+	if f.launcher == "local" {
+		if launcher, err = f.local(s, self, c.progress()); err != nil {
+			return err
+		}
+	}
+	if err := warnOfDisk(c, s); err != nil {
+		return err
+	}
+	return launcher.Launch(ctx, s, indexes)
+}
+
+// machine returns the machine that runs the tasks of configurations.
+func (f *launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
+	if f.launcher == "slurm" {
+		return f.slurm.options.Machine(), nil
+	}
+	return hardware().Machine(configs, f.workers)
+}
+
+// hardware describes this computer.
+func hardware() sweep.Hardware {
+	const mb = 1 << 20
+	sys := torchpe.DescribeSystem()
+	h := sweep.Hardware{CPUs: runtime.NumCPU(), MemoryMB: float64(sys.FreeMemory) / mb}
+	for _, g := range sys.GPUs {
+		memory := g.TotalMemory
+		if g.FreeMemory > 0 {
+			memory = g.FreeMemory
+		}
+		h.GPUsMB = append(h.GPUsMB, float64(memory)/mb)
+	}
+	return h
+}
+
+// local returns the launcher of worker processes of the program.
+func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) (sweep.Launcher, error) {
+	configs := make([][]byte, len(s.Plan.Configurations))
+	for i, c := range s.Plan.Configurations {
+		configs[i] = c
+	}
+	m, err := f.machine(configs)
+	if err != nil {
+		return nil, err
+	}
+	task := sweep.TaskCommand{Program: program, Dir: s.Dir, BreakLock: f.takeLost,
+		Threads: max(1, runtime.NumCPU()/m.Workers)}
+	if m.GPU {
+		task.GPUs = sweep.VisibleGPUs(len(hardware().GPUsMB))
+	}
+	watch, err := newSweepProgress(progress, s)
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
+		TakeLost: f.takeLost, FailFast: f.failFast, Event: watch.event}, nil
+}
