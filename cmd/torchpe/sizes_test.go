@@ -32,19 +32,19 @@ func TestSizeFlags(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		{[]string{"--eval-tokens", "x"}, `--eval-tokens: "x" is no number of tokens`},
-		{[]string{"--eval-tokens", ""}, "--eval-tokens: no sizes"},
-		{[]string{"--eval-tokens", "25,none"}, `--eval-tokens: "none" is no number of tokens`},
+		{[]string{"--eval-tokens", "x"}, `"x" is not a whole number or the word none`},
+		{[]string{"--eval-tokens", ""}, `"" is not a whole number or the word none`},
+		{[]string{"--eval-tokens", "25,none"}, `"none" is not a whole number`},
 		{[]string{"--eval-tokens", "24"}, "no puzzle has 24 tokens: a grid is square and has 9, 16, 25, 36, 49, 64"},
 		{[]string{"--eval-tokens", "25,25"}, "25 is given twice"},
 		{[]string{"--pe", "learn", "--eval-tokens", "25"},
 			"learn cannot be evaluated at 25 tokens: it was trained on 16"},
-		{[]string{"--lst-side", "9"}, "--lst-side: puzzles have 3 to 8 cells a side, not 9"},
-		{[]string{"--lst-side", "0"}, "--lst-side: puzzles have 3 to 8 cells a side, not 0"},
-		{[]string{"--lst-side", "3"}, "--lst-side: there are too few puzzles of 3 x 3"},
+		{[]string{"--lst-side", "9"}, "--lst-side: 9 is not in [4, 8]"},
+		{[]string{"--lst-side", "0"}, "--lst-side: 0 is not in [4, 8]"},
+		{[]string{"--lst-side", "3"}, "--lst-side: 3 is not in [4, 8]"},
 		{[]string{"--lst-side", "5", "--lst-train", "a", "--lst-validation", "b"},
-			"--lst-side 5: files have puzzles of 4 x 4"},
-		{[]string{"--rename-symbols", "perhaps"}, `--rename-symbols: "perhaps" is not one of auto, true, false`},
+			"--lst-side: 5, but files have puzzles of 4 x 4"},
+		{[]string{"--rename-symbols", "perhaps"}, `"perhaps" is not true, false or the word auto`},
 		{[]string{"--preset", "nmar", "--eval-tokens", "25"}, "task nmar has data of one size"},
 	} {
 		args := append([]string{"train", "--dry-run", "--preset", "quick", "--pe", "rope"}, c.flags...)
