@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -33,34 +34,23 @@ func (t *trainer) dropBoard(err error) {
 		"training goes on without event files for TensorBoard: %v; metrics.jsonl has all records", err))
 }
 
-// curveNames names each member by its PE and seed, learn-0.2_seed1, and by those of learning rate,
-// weight decay, the PE's own ones and number that tell it from the others.
+// curveNames names each member by its PE and seed, learn-0.2_seed1, and by the settings and the number
+// that tell it from the others.
 func curveNames(c Config) []string {
 	names := make([]string, len(c.Members))
-	differ := func(of func(Member) float64) bool {
-		return slices.ContainsFunc(c.Members, func(m Member) bool { return of(m) != of(c.Members[0]) })
+	var differing []config.Setting
+	for _, s := range config.MemberSettings() {
+		own := func(m Member) float64 { return orElse(s.Own(m), -1) }
+		differs := func(m Member) bool { return own(m) != own(c.Members[0]) }
+		if s.CurveName != "" && slices.ContainsFunc(c.Members, differs) {
+			differing = append(differing, s)
+		}
 	}
-	lr := differ(func(m Member) float64 { return m.LR })
-	decay := differ(func(m Member) float64 { return m.WeightDecay })
-	own := func(of func(Member) *float64) bool {
-		return differ(func(m Member) float64 { return orElse(of(m), -1) })
-	}
-	peLR := own(func(m Member) *float64 { return m.PELR })
-	peDecay := own(func(m Member) *float64 { return m.PEWeightDecay })
 	seen := map[string]bool{}
 	for i, m := range c.Members {
 		name := runlog.CurveName(c.PE, m.Sigma, m.Seed)
-		if lr {
-			name += fmt.Sprintf("_lr%g", m.LR)
-		}
-		if decay {
-			name += fmt.Sprintf("_wd%g", m.WeightDecay)
-		}
-		if peLR {
-			name += fmt.Sprintf("_pelr%g", orElse(m.PELR, m.LR))
-		}
-		if peDecay {
-			name += fmt.Sprintf("_pewd%g", orElse(m.PEWeightDecay, m.WeightDecay))
+		for _, s := range differing {
+			name += fmt.Sprintf("_%s%g", s.CurveName, *s.Of(m))
 		}
 		if seen[name] {
 			name += fmt.Sprintf("_member%d", i)

@@ -63,8 +63,8 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	if err := scheme.CheckDropout(c.PEDropout); err != nil {
 		bad.Add("%v", err)
 	}
-	if c.ownPESettings() && scheme.About().Parameters == "none" {
-		bad.Add("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters", c.PE)
+	if own := c.OwnPESettings(); own != nil && scheme.About().Parameters == "none" {
+		bad.Add("%s: %s has no trained parameters", strings.Join(own, ", "), c.PE)
 	}
 	for i := range c.Members {
 		if !scheme.Learned {
@@ -106,16 +106,6 @@ func (c Config) UnusedSigma() string {
 		return fmt.Sprintf("--sigma has no effect with --pe-init %s", init)
 	}
 	return ""
-}
-
-// ownPESettings reports whether the PE's parameters have learning rate, weight decay or warm-up of
-// their own.
-func (c Config) ownPESettings() bool {
-	own := c.PEWarmupSteps != nil
-	for _, m := range c.Members {
-		own = own || m.PELR != nil || m.PEWeightDecay != nil
-	}
-	return own
 }
 
 // criterion returns when a member has fitted: Until, or when puzzles, or held-out sequences of the

@@ -193,7 +193,7 @@ func TestSettingsNameWhatModelsKnow(t *testing.T) {
 		"attention":      append([]string{"auto"}, torchpe.AttentionForms()...),
 	} {
 		s, _ := config.ByFlag(flag)
-		if got := s.Value.(config.Field[string]).OneOf; !slices.Equal(got, want) {
+		if got := s.OneOf; !slices.Equal(got, want) {
 			t.Errorf("--%s: %q, want %q", flag, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"strings"
 
 	"torchpe/models"
 	"torchpe/models/pe"
@@ -124,12 +125,12 @@ func (e *ensemble) newModel() (*models.Model, error) {
 
 // groupEncoding makes a group of the encoding's parameters where they have settings of their own.
 func (e *ensemble) groupEncoding() error {
-	if !e.config.ownPESettings() {
+	own := e.config.OwnPESettings()
+	if own == nil {
 		return nil
 	}
 	if e.model.EncodingSize() == 0 {
-		return fmt.Errorf("--pe-lr, --pe-weight-decay, --pe-warmup-steps: %s has no trained parameters",
-			e.config.PE)
+		return fmt.Errorf("%s: %s has no trained parameters", strings.Join(own, ", "), e.config.PE)
 	}
 	g := torchpe.Group{To: e.model.EncodingColumns()}
 	for _, m := range e.config.Members {

@@ -144,7 +144,7 @@ func TestOldSimulationsAreRefused(t *testing.T) {
 	network.Order = ""
 	old.Masked.NMAR = &network
 	if _, err := Run(context.Background(), old, dir, Options{Resume: true}); err == nil ||
-		!strings.Contains(err.Error(), `masked.nmar.order is ""`) ||
+		!strings.Contains(err.Error(), `masked.nmar.order: ""`) ||
 		!strings.Contains(err.Error(), "side by side") || !strings.Contains(err.Error(), "--preset nmar") {
 		t.Errorf("nodes by module: %v", err)
 	}

@@ -284,7 +284,7 @@ func TestNoiseErrors(t *testing.T) {
 	c.Noise, c.NoiseRepeats = []float64{0.1, -1, 0.1, math.NaN(), 2e6}, -3
 	err := c.Resolve()
 	for _, want := range []string{"--noise: -1 ", "--noise: 0.1 is given twice", "--noise: NaN",
-		"--noise: 2e6", "--noise-repeats: -3"} {
+		"--noise: 2e+06", "--noise-repeats: -3"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}

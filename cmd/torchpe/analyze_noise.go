@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -57,15 +58,12 @@ func oneRun(cmd *cobra.Command, args []string) error {
 }
 
 func parseAmplitudes(texts []string) ([]float64, error) {
-	values, err := config.ParseNoise(texts)
-	switch {
-	case err != nil:
+	values, err := config.ParseNoise(strings.Join(texts, ","))
+	if err != nil {
 		return nil, usagef("--amplitudes: %w", err)
-	case len(values) == 0:
-		return nil, usagef("--amplitudes: none leaves nothing to measure")
 	}
-	if err := config.CheckNoise("amplitudes", values); err != nil {
-		return nil, usageError{err}
+	if len(values) == 0 {
+		return nil, usagef("--amplitudes: none leaves nothing to measure")
 	}
 	return values, nil
 }

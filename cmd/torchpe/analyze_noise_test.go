@@ -93,7 +93,7 @@ func TestNoiseMistakesExitWithTwo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"train", "--noise", "loud"}, `--noise: "loud"`},
+		{[]string{"train", "--noise", "loud"}, `"loud" is not a number or the word none`},
 		{[]string{"train", "--noise", "0.1,0.1"}, "given twice"},
 		{[]string{"train", "--noise", "-1"}, "--noise: -1"},
 		{[]string{"train", "--noise", ""}, "none"},

@@ -48,8 +48,8 @@ func valuesOf(flag *pflag.Flag) func() []string {
 		return schemeNames
 	case flag.Name == config.InitFlag:
 		return func() []string { return strings.Split(pe.InitForms, ", ") }
-	case setting.Value != nil && setting.Value.Choices() != nil:
-		return setting.Value.Choices
+	case setting.Choices() != nil:
+		return setting.Choices
 	}
 	for _, s := range pe.Schemes() {
 		for _, o := range s.Options {

@@ -22,7 +22,7 @@ type configFlags struct {
 	own              *pflag.FlagSet // these flags alone, but for --config
 	preset, fidelity string
 	file             string
-	values           map[string]config.Flag
+	values           map[string]*config.Flag // of the settings
 	options          map[string]*string
 	members          memberFlags
 	bench            bool // --steps is no setting but the number of steps to measure
@@ -32,8 +32,7 @@ type configFlags struct {
 func (f *configFlags) add(fl *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.SortFlags = false
-	f.own, f.values = own, map[string]config.Flag{}
-	f.members.values = map[string]*config.MemberFlag{}
+	f.own, f.values = own, map[string]*config.Flag{}
 	own.StringVar(&f.preset, "preset", "lst", "defaults: "+strings.Join(config.Presets(), ", "))
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
 	headFlags(fl, "task")
@@ -52,19 +51,14 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 
 // addSetting declares the flag of a setting, if it has one.
 func (f *configFlags) addSetting(fl *pflag.FlagSet, s config.Setting) {
-	switch {
-	case s.Flag == "" || s.Flag == "steps" && f.bench:
-	case s.Member != nil:
-		v := s.Member.NewFlag()
-		f.members.values[s.Flag] = v
-		fl.Var(v, s.Flag, s.Usage())
-	default:
-		v := s.Value.NewFlag()
-		f.values[s.Flag] = v
-		flag := fl.VarPF(v, s.Flag, "", s.Usage())
-		if v.Type() == "bool" {
-			flag.NoOptDefVal = "true"
-		}
+	if s.Flag == "" || s.Flag == "steps" && f.bench {
+		return
+	}
+	v := s.NewFlag()
+	f.values[s.Flag] = v
+	flag := fl.VarPF(v, s.Flag, "", s.Usage())
+	if v.Type() == "bool" {
+		flag.NoOptDefVal = "true"
 	}
 }
 
@@ -138,7 +132,7 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	}
 	var bad []error
 	for _, s := range config.Settings() {
-		if v := f.values[s.Flag]; v != nil && given[s.Flag] {
+		if v := f.values[s.Flag]; v != nil && given[s.Flag] && !s.IsMember() {
 			bad = append(bad, s.Store(&c.Config, v))
 		}
 	}
@@ -146,11 +140,8 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	c.PE = name
 	if sigma != nil && given["sigma"] {
 		return c, nil, fmt.Errorf("--pe %s-%g and --sigma both give sigma: give one of them", name, *sigma)
-	} else if sigma != nil {
-		f.members.values["sigma"].Give(*sigma)
-		given["sigma"] = true
 	}
-	bad = append(bad, f.setMembers(&c, given))
+	bad = append(bad, f.setMembers(&c, given, sigma))
 	options := pe.Options{}
 	maps.Copy(options, c.PEOptions)
 	for option, value := range f.options {

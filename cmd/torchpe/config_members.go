@@ -15,10 +15,9 @@ import (
 
 // memberFlags holds the flags that make the members of the ensemble.
 type memberFlags struct {
-	seed   uint64
-	seeds  []string
-	count  memberCount
-	values map[string]*config.MemberFlag
+	seed  uint64
+	seeds []string
+	count memberCount
 }
 
 // add declares the flags.
@@ -30,28 +29,31 @@ func (f *memberFlags) add(fl *pflag.FlagSet) {
 	fl.Var(&f.count, "members", "seeds trained together as one ensemble; auto measures the best number")
 }
 
-// setMembers sets the members that the flags for seeds and for settings of members ask for. Without
-// such flags, the members of --config stay.
-func (f *configFlags) setMembers(c *train.Config, given map[string]bool) error {
-	longest, any := 0, given["seed"] || given["seeds"] || given["members"]
-	for flag, v := range f.members.values {
-		longest, any = max(longest, len(v.Values)), any || given[flag]
+// setMembers makes the members that seeds and the settings of members ask for. Without flags for
+// them, those of --config stay. A sigma that is not nil is that of all members.
+func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *float64) error {
+	values := map[string][]float64{}
+	longest := 0
+	for _, s := range config.MemberSettings() {
+		if given[s.Flag] {
+			values[s.Flag] = f.values[s.Flag].Numbers()
+			longest = max(longest, len(values[s.Flag]))
+			if f.members.count.auto && len(values[s.Flag]) != 1 {
+				return fmt.Errorf("--%s: %d values, but --members auto takes one", s.Flag, len(values[s.Flag]))
+			}
+		}
 	}
-	if !any && f.file != "" {
+	if sigma != nil {
+		values["sigma"], longest = []float64{*sigma}, max(1, longest)
+	}
+	if longest == 0 && f.file != "" && !given["seed"] && !given["seeds"] && !given["members"] {
 		return nil
 	}
 	seeds, err := f.memberSeeds(given, longest)
 	if err != nil {
 		return err
 	}
-	if f.members.count.auto {
-		for _, s := range config.Settings() {
-			if v := f.members.values[s.Flag]; v != nil && given[s.Flag] && len(v.Values) != 1 {
-				return fmt.Errorf("--%s: %d values, but --members auto takes one", s.Flag, len(v.Values))
-			}
-		}
-	}
-	members, err := config.NewMembers(c.Members[0], seeds, f.members.values)
+	members, err := config.NewMembers(c.Members[0], seeds, values)
 	if err != nil {
 		return err
 	}

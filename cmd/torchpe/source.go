@@ -23,7 +23,7 @@ func (f *sourceFlags) add(fl *pflag.FlagSet, without ...string) {
 	for _, s := range config.Settings() {
 		skip := slices.ContainsFunc(without, func(w string) bool { return strings.HasPrefix(s.Flag, w) })
 		if s.Tasks == config.FromSeries && s.Flag != "data" && !skip {
-			fl.Var(storedFlag{s.Value.NewFlag(), s, &into}, s.Flag, s.Help)
+			fl.Var(storedFlag{s.NewFlag(), s, &into}, s.Flag, s.Help)
 		}
 	}
 	headerFlag(fl, &f.s.Header)
@@ -39,7 +39,7 @@ func headerFlag(fl *pflag.FlagSet, into *text.Choice) {
 
 // storedFlag is a flag of a setting that stores its value as soon as it is given.
 type storedFlag struct {
-	config.Flag
+	*config.Flag
 	setting config.Setting
 	into    *config.Config
 }

@@ -2,7 +2,7 @@
 // config.json stores, and its presets.
 //
 // Each setting is a field of Config and, in the same file, a row of the table (Setting), which finds
-// the field by its key in JSON: flag, help, default, check, what it changes, how a sweep varies it
+// the field by its key in JSON: flag, help, default, range, what it changes, how a sweep varies it
 // and which tasks have it. The flags of torchpe train, the notes on flags without effect, the check
 // at resume, the identity of a sweep's runs, the comparison of runs in reports and docs/settings.md
 // are derived from the rows. Options of positional encodings have a table of their own (pe.Option).
@@ -54,8 +54,8 @@ func clone[T any](p *T) *T {
 // Complete derives settings from others and leaves out defaults, as config.json has them.
 func (c *Config) Complete(bad *Problems) {
 	for _, s := range Settings() {
-		if s.Complete != nil {
-			s.Complete(c, bad)
+		if err := s.complete(c); err != nil {
+			bad.Add("%s: %v", s.name(), err)
 		}
 	}
 }
@@ -64,18 +64,7 @@ func (c *Config) Complete(bad *Problems) {
 // encodings.
 func (c *Config) Validate(bad *Problems) {
 	for _, s := range Settings() {
-		if s.Value != nil && s.Flag != "" && s.Tasks.has(c) {
-			s.Value.check(c, s.Flag, bad)
-		}
-		if s.Path && s.hasPlace(c) {
-			refuseStdin(c, s, bad)
-		}
-		if s.Member != nil {
-			s.Member.check(c, s.Flag, bad)
-		}
-		if s.Check != nil {
-			s.Check(c, bad)
-		}
+		s.validate(c, bad)
 	}
 }
 

@@ -1,10 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"torchpe/data/lst"
 )
@@ -54,151 +53,76 @@ func (c Config) Renames() bool { return c.RenameSymbols != nil && *c.RenameSymbo
 var dataSettings = []Setting{
 	{
 		Key: "lst_train", Flag: "lst-train", Path: true, Tasks: Puzzles, Sweep: Repeated,
-		Help:  "file of training puzzles; may be given several times (default: generated)",
-		Value: Field[[]string]{},
+		Help: "file of training puzzles; may be given several times (default: generated)",
 	},
 	{
 		Key: "lst_validation", Flag: "lst-validation", Path: true, Tasks: Puzzles, Sweep: Whole,
-		Help:  "file of validation puzzles (default: generated)",
-		Value: Field[string]{},
-		Check: func(c *Config, bad *Problems) {
+		Help: "file of validation puzzles (default: generated)",
+		Check: func(c *Config) error {
 			if (len(c.LSTTrain) == 0) != (c.LSTValidation == "") {
-				bad.Add("--lst-train and --lst-validation go together: give both, or neither for the generated set")
+				return errors.New("goes together with --lst-train: give both, or neither for the generated set")
 			}
+			return nil
 		},
 	},
 	{
 		Key: "data_seed", Flag: "data-seed", SameStepTime: true,
-		Help:  "seed of generated data, of the split of files, and of test masks",
-		Value: Field[uint64]{},
+		Help: "seed of generated data, of the split of files, and of test masks",
 	},
 	{
-		Key: "lst_side", Flag: "lst-side", Tasks: Puzzles,
-		Help: fmt.Sprintf("rows and columns of the generated puzzles, %d to %d", lst.MinSide+1, lst.MaxSide),
-		Value: Field[int]{
-			Shown: strconv.Itoa(lst.Side),
-			Store: func(c *Config, v int) error {
-				c.RenameSymbols = nil // chosen anew
-				if err := lst.CheckSide(v); err != nil {
-					return err
-				}
-				c.LSTSide = v
-				return nil
-			},
-		},
-		Complete: func(c *Config, _ *Problems) {
-			if c.LSTSide == lst.Side && c.HasPuzzles() {
-				c.LSTSide = 0
+		Key: "lst_side", Flag: "lst-side", Tasks: Puzzles, Zero: "4", Range: "[4, 8]",
+		Help:   "rows and columns of the generated puzzles, 4 to 8", // of 3 x 3 there are too few
+		Resets: "rename_symbols", Refused: oneSize,
+		Check: func(c *Config) error {
+			if c.LSTSide != 0 && (len(c.LSTTrain) > 0 || c.LSTValidation != "") {
+				return fmt.Errorf("%d, but files have puzzles of 4 x 4; leave out --lst-train and "+
+					"--lst-validation, or --lst-side", c.LSTSide)
 			}
+			return nil
 		},
-		Check: checkSide,
 	},
 	{
-		Key: "eval_tokens", Flag: "eval-tokens", Tasks: Puzzles, Sweep: List,
+		Key: "eval_tokens", Flag: "eval-tokens", Tasks: Puzzles, Sweep: List, Zero: "none",
 		Help: "measure accuracy on puzzles of these numbers of tokens too (25 is 5 x 5), at each record; " +
 			"or the word none",
-		Value: Field[[]int]{
-			Words:  &words[[]int]{kind: "stringSlice", parse: parseTokens, text: func([]int) string { return "" }},
-			Stored: func(c *Config) { c.RenameSymbols = nil },
-		},
-		Complete: func(c *Config, _ *Problems) {
+		Resets: "rename_symbols", Refused: oneSize,
+		Complete: func(c *Config) error {
 			c.EvalTokens = slices.Sorted(slices.Values(c.EvalTokens))
-			if len(c.EvalTokens) == 0 {
-				c.EvalTokens = nil
-			}
+			return nil
 		},
 		Check: checkTokens,
 	},
 	{
-		Key: "rename_symbols", Flag: "rename-symbols", Tasks: Puzzles,
+		Key: "rename_symbols", Flag: "rename-symbols", Tasks: Puzzles, Zero: "auto", Refused: oneSize,
 		Help: "give the symbols of each puzzle other names, in training anew in each epoch: true, false, " +
 			"or auto, which does where --eval-tokens has symbols that training puzzles lack",
-		Value: Field[*bool]{
-			Words: &words[*bool]{kind: "string", parse: parseRename, text: func(*bool) string { return "auto" }},
-		},
-		Complete: func(c *Config, _ *Problems) {
-			if !c.HasPuzzles() {
-				return
-			}
+		Complete: func(c *Config) error {
 			more := c.Symbols() > c.Side()
-			if c.RenameSymbols == nil && more {
+			switch {
+			case !c.HasPuzzles():
+			case c.RenameSymbols == nil && more:
 				c.RenameSymbols = &more
-			} else if c.RenameSymbols != nil && !*c.RenameSymbols && !more {
+			case c.RenameSymbols != nil && !*c.RenameSymbols && !more:
 				c.RenameSymbols = nil
 			}
-		},
-		Check: func(c *Config, bad *Problems) {
-			if !c.HasPuzzles() && (c.LSTSide != 0 || len(c.EvalTokens) > 0 || c.RenameSymbols != nil) {
-				bad.Add("--lst-side, --eval-tokens, --rename-symbols: task %s has data of one size and no "+
-					"symbols; task lst has puzzles of several", c.Task)
-			}
+			return nil
 		},
 	},
 }
 
-func checkSide(c *Config, bad *Problems) {
-	if !c.HasPuzzles() || c.LSTSide == 0 {
-		return
-	}
-	if err := lst.CheckSide(c.LSTSide); err != nil {
-		bad.Add("--lst-side: %v", err)
-		return
-	}
-	if c.LSTSide == lst.MinSide {
-		bad.Add("--lst-side: there are too few puzzles of %d x %d to train on; 4 to %d",
-			lst.MinSide, lst.MinSide, lst.MaxSide)
-	} else if len(c.LSTTrain) > 0 || c.LSTValidation != "" {
-		bad.Add("--lst-side %d: files have puzzles of 4 x 4; leave out --lst-train and --lst-validation, "+
-			"or --lst-side", c.LSTSide)
-	}
-}
+// oneSize is why other tasks refuse the settings of puzzles' sizes and symbols.
+const oneSize = "has data of one size and no symbols; task lst has puzzles of several"
 
 // checkTokens checks the sizes to evaluate at; whether the encoding can is for the registry to say.
-func checkTokens(c *Config, bad *Problems) {
-	if !c.HasPuzzles() {
-		return
-	}
+func checkTokens(c *Config) error {
 	if c.Positions != nil && len(c.EvalTokens) > 0 {
-		bad.Add("--eval-tokens: --positions says where the tokens of one size lie, and nothing of those " +
-			"of another: give one of the two")
+		return errors.New("--positions says where the tokens of one size lie, and nothing of those of " +
+			"another: give one of the two")
 	}
-	for i, tokens := range c.EvalTokens {
-		if i > 0 && tokens == c.EvalTokens[i-1] {
-			bad.Add("--eval-tokens: %d is given twice", tokens)
-		} else if _, err := lst.SideOf(tokens); err != nil {
-			bad.Add("--eval-tokens: %v", err)
+	for _, tokens := range c.EvalTokens {
+		if _, err := lst.SideOf(tokens); err != nil {
+			return err
 		}
 	}
-}
-
-// parseTokens reads numbers of tokens; the word none alone means none.
-func parseTokens(texts []string) ([]int, error) {
-	if slices.Equal(texts, []string{"none"}) {
-		return nil, nil
-	}
-	values := make([]int, len(texts))
-	for i, text := range texts {
-		v, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil {
-			return nil, fmt.Errorf("%q is no number of tokens; give whole numbers such as 25,36, or the word "+
-				"none alone", text)
-		}
-		values[i] = v
-	}
-	if len(values) == 0 {
-		return nil, fmt.Errorf("no sizes; give numbers of tokens such as 25,36, or the word none")
-	}
-	return values, nil
-}
-
-func parseRename(texts []string) (*bool, error) {
-	switch text := texts[0]; text {
-	case "auto":
-		return nil, nil
-	case "true", "false":
-		on := text == "true"
-		return &on, nil
-	default:
-		return nil, fmt.Errorf("%q is not one of auto, true, false", text)
-	}
+	return nil
 }

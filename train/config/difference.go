@@ -2,9 +2,11 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -31,8 +33,8 @@ func Differences(was, now Config) ([]Difference, error) {
 	maps.Copy(all, b) // either may lack some
 	var found []Difference
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !bytes.Equal(a[key], b[key]) && !slices.Contains(unimportant, key) {
-			found = append(found, Difference{key, orNone(a[key]), orNone(b[key])})
+		if a[key] != b[key] && !slices.Contains(unimportant, key) {
+			found = append(found, Difference{key, cmp.Or(a[key], "none"), cmp.Or(b[key], "none")})
 		}
 	}
 	return found, nil
@@ -74,55 +76,48 @@ func CheckResumed(stored, now Config, path string, allowed []string) error {
 	return nil
 }
 
-// PathKeys lists the keys of the settings that name files.
-func PathKeys() []string { return Keys(func(s Setting) bool { return s.Path }) }
-
-// values returns the values of config.json by key. Those of inner objects follow a dot; those of a
-// list of objects, such as members, are joined.
-func (c Config) values() (map[string][]byte, error) {
+// values returns the values of config.json by key, as JSON. Those of inner objects follow a dot;
+// those of a list of objects, such as members, are joined.
+func (c Config) values() (map[string]string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
-	all := map[string][]byte{}
-	return all, flatten(all, "", text)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var object any
+	if err := d.Decode(&object); err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	return all, flatten(all, "", object)
 }
 
-// flatten adds the values of a JSON object, which begins with prefix.
-func flatten(all map[string][]byte, prefix string, object json.RawMessage) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(object, &fields); err != nil {
-		return err
-	}
-	for key, value := range fields {
-		key = prefix + key
-		var list []json.RawMessage
-		switch {
-		case bytes.HasPrefix(value, []byte("[{")):
-			if err := json.Unmarshal(value, &list); err != nil {
-				return err
-			}
-		case bytes.HasPrefix(value, []byte("{")):
-			list = []json.RawMessage{value}
-		default:
-			if had := all[key]; had != nil {
-				value = slices.Concat(had, []byte(", "), value)
-			}
-			all[key] = value
-		}
-		for _, inner := range list {
-			if err := flatten(all, key+".", inner); err != nil {
+// flatten adds the values of an object, or of a list of objects, whose key is given.
+func flatten(all map[string]string, key string, value any) error {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if err := flatten(all, strings.TrimPrefix(key+"."+name, "."), inner); err != nil {
 				return err
 			}
 		}
+		return nil
+	case []any:
+		if len(v) > 0 && reflect.TypeOf(v[0]) == reflect.TypeFor[map[string]any]() {
+			for _, inner := range v {
+				if err := flatten(all, key, inner); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 	}
-	return nil
-}
-
-// orNone names what a configuration lacks.
-func orNone(value []byte) string {
-	if value == nil {
-		return "none"
+	text, err := json.Marshal(value)
+	if before, several := all[key]; several {
+		all[key] = before + ", " + string(text)
+	} else {
+		all[key] = string(text)
 	}
-	return string(value)
+	return err
 }

@@ -1,9 +1,5 @@
 package config
 
-import (
-	"strings"
-)
-
 // EncodingConfig says which positional encoding is trained and how it starts and learns apart from
 // the rest. The registry of encodings checks it: see train.Config.Resolve.
 type EncodingConfig struct {
@@ -21,90 +17,46 @@ type EncodingConfig struct {
 // InitFlag sets the start of the learned PE.
 const InitFlag = "pe-init"
 
+// encodingSettings come before the settings of members.
 var encodingSettings = []Setting{
 	{
 		Key: "pe", Flag: "pe", Common: true, Factor: true, SameStepTime: true,
-		Help: "positional encoding: one of torchpe pe list; learn-S means learn with sigma S; rope+learn stacks two",
-		Value: Field[string]{
-			Default: "learn", Stored: func(c *Config) { c.PEOptions = nil },
-		},
+		Help:    "positional encoding: one of torchpe pe list; learn-S means learn with sigma S; rope+learn stacks two",
+		Default: "learn", Resets: "pe_options",
 	},
 	{
 		Key: "pe_options", Factor: true, SameStepTime: true,
 		Help: "options of the encoding, each with a flag of its own; see docs/encodings.md",
 	},
+}
+
+// startSettings are those of parameters at their start, and of the encoding's in training.
+var startSettings = []Setting{
 	{
-		Key: "members", Factor: true, SameStepTime: true,
-		Help: "the members of the ensemble: seed, sigma, learning rates and weight decays",
-	},
-	{Key: "members.seed", Help: "seed of the member; --seed, --seeds and --members give it"},
-	{
-		Key: "members.sigma", Flag: "sigma", Common: true,
-		Help:   "standard deviation of the initial learned PE" + EachMember,
-		Member: &MemberField{Default: 0.2, Check: in[float64](0, 1e6)},
-	},
-	{
-		Key: "members.pe_lr", Flag: "pe-lr",
-		Help: "learning rate of the PE's parameters" + EachMember + "; 0 leaves them as they start " +
-			"(default: --lr)",
-		Member: &MemberField{Optional: true, Check: in[float64](0, 1e6)},
-	},
-	{
-		Key: "members.pe_weight_decay", Flag: "pe-weight-decay",
-		Help:   "weight decay of the PE's parameters" + EachMember + " (default: --weight-decay)",
-		Member: &MemberField{Optional: true, Check: in[float64](0, 1e6)},
-	},
-	{
-		Key: "pe_init", Flag: InitFlag,
+		Key: "pe_init", Flag: InitFlag, Zero: "normal",
 		Help: "start of the learned PE: normal, uniform, orthogonal, zeros, sinusoidal-1d, " +
 			"sinusoidal-2d, low-rank:R, matched:SCHEME, mds, mds:K, gradients, gradients:K",
-		Value: Field[string]{Shown: "normal"},
-		Complete: func(c *Config, _ *Problems) {
-			if c.PEInit == "normal" {
-				c.PEInit = ""
-			}
-		},
 	},
 	{
-		Key: "pe_init_scale", Flag: "pe-init-scale",
-		Help:  "sinusoidal starts: own, as they are, or sigma, scaled to the norm that sigma gives",
-		Value: Field[string]{Shown: "own"},
-		Complete: func(c *Config, _ *Problems) {
-			if c.PEInitScale == "own" && len(c.PEInit) >= 10 && c.PEInit[:10] == "sinusoidal" {
-				c.PEInitScale = ""
-			}
-		},
+		Key: "pe_init_scale", Flag: "pe-init-scale", Zero: "own",
+		Help: "sinusoidal starts: own, as they are, or sigma, scaled to the norm that sigma gives",
 	},
 	{
-		Key: "pe_init_sparsity", Flag: "pe-init-sparsity", Tasks: Masked,
+		Key: "pe_init_sparsity", Flag: "pe-init-sparsity", Tasks: Masked, Range: "[0, 1)",
 		Help: "start at gradients: share of the correlations of each token that is dropped, the least " +
-			"(of 20 tokens or fewer: 0.5)",
-		Value: Field[*float64]{Shown: "0.9", Check: ifGiven(belowOne)},
-		Unused: func(c *Config) string {
-			if !strings.HasPrefix(c.PEInit, "gradients") {
-				return "without --pe-init gradients"
-			}
-			return ""
-		},
+			"(default: 0.9; of 20 tokens or fewer 0.5)",
+		With: "pe-init gradients",
 	},
 	{
-		Key: "pe_warmup_steps", Flag: "pe-warmup-steps",
-		Help:  "steps in which the PE's learning rate rises to its value (default: --warmup-steps)",
-		Value: Field[*int]{Check: ifGiven(atLeast(0))},
+		Key: "pe_warmup_steps", Flag: "pe-warmup-steps", Range: "[0, inf)", Inherits: "warmup-steps",
+		Help: "steps in which the PE's learning rate rises to its value",
 	},
 	{
-		Key: "pe_dropout", Flag: "pe-dropout",
-		Help:  "dropout on the learned PE's table in training, 0 to 1",
-		Value: Field[float64]{}, // the encoding checks it
+		Key: "pe_dropout", Flag: "pe-dropout", // the encoding checks it
+		Help: "dropout on the learned PE's table in training, 0 to 1",
 	},
 	{
-		Key: "init_scale", Flag: "init-scale",
-		Help:  "factor on the initial values of all weights but the PE's and those of layer norm",
-		Value: Field[*float64]{Shown: "1", Check: ifGiven(positive)},
-		Complete: func(c *Config, _ *Problems) {
-			if c.InitScale != nil && *c.InitScale == 1 {
-				c.InitScale = nil
-			}
-		},
+		Key: "init_scale", Flag: "init-scale", Zero: "1", Range: "(0, 1e6]",
+		Help: "factor on the initial values of all weights but the PE's and those of layer norm",
 	},
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -81,59 +82,47 @@ const (
 var maskedSettings = []Setting{
 	{
 		Key: "masked.mask_level", Flag: "mask-level", Factor: true, Tasks: Masked, SameStepTime: true,
-		Help:  "share of tokens masked in training",
-		Value: Field[float64]{Default: 0.5, Check: openShare},
+		Help: "share of tokens masked in training", Default: 0.5, Range: "(0, 1)",
 	},
 	{
 		Key: "masked.mask_draw", Flag: "mask-draw", Tasks: Masked,
-		Help:  "masks with an exact count or each token by itself: exact, bernoulli",
-		Value: Field[string]{Default: ExactMask, OneOf: []string{ExactMask, BernoulliMask}},
+		Help:    "masks with an exact count or each token by itself: exact, bernoulli",
+		Default: ExactMask, OneOf: []string{ExactMask, BernoulliMask},
 	},
 	{
 		Key: "masked.mask_token", Flag: "mask-token", Tasks: Masked,
-		Help:  "what a masked token carries: learned, zero",
-		Value: Field[string]{Default: "learned", OneOf: []string{"learned", "zero"}},
+		Help:    "what a masked token carries: learned, zero",
+		Default: "learned", OneOf: []string{"learned", "zero"},
 	},
 	{
-		Key: "masked.mask_sd", Flag: "mask-sd", Tasks: Masked,
-		Help:  "standard deviation of the initial learned mask token",
-		Value: Field[float64]{Default: 0.02, Check: in[float64](0, 1e6)},
+		Key: "masked.mask_sd", Flag: "mask-sd", Tasks: Masked, Default: 0.02, Range: "[0, 1e6]",
+		Help: "standard deviation of the initial learned mask token",
 	},
 	{
 		Key: "masked.test_levels", Flag: "test-levels", Factor: true, Tasks: Masked, Sweep: List,
-		Help:  "shares of tokens masked in tests",
-		Value: Field[[]float64]{Default: []float64{0.15, 0.5, 0.75, 0.9}},
-		Check: checkTestLevels,
+		Help:    "shares of tokens masked in tests",
+		Default: []float64{0.15, 0.5, 0.75, 0.9}, Range: "(0, 1)", Check: checkTestLevels,
 	},
 	{
 		Key: "masked.split", Flag: "split", Tasks: Masked,
 		Help: "what is held out: subjects, time (the end of each run), random (time points), auto " +
 			"(subjects where there are several, else time)",
-		Value: Field[string]{
-			Default: AutoSplit,
-			OneOf:   []string{AutoSplit, TimeSplit, RandomSplit, SubjectSplit},
-		},
+		Default: AutoSplit, OneOf: []string{AutoSplit, TimeSplit, RandomSplit, SubjectSplit},
 	},
 	{
 		Key: "masked.test_share", Flag: "test-share", Tasks: Masked,
-		Help:  "share of subjects or time points that is held out",
-		Value: Field[float64]{Default: masked.DefaultHeldOut, Check: openShare},
+		Help: "share of subjects or time points that is held out", Default: masked.DefaultHeldOut, Range: "(0, 1)",
 	},
 	{
-		Key: "masked.test_frames", Flag: "test-frames", Tasks: Masked,
-		Help:  "held-out time points that are measured, evenly spaced; 0 = all",
-		Value: Field[int]{Default: 512, Check: atLeast(0)},
+		Key: "masked.test_frames", Flag: "test-frames", Tasks: Masked, Default: 512, Range: "[0, inf)",
+		Help: "held-out time points that are measured, evenly spaced; 0 = all",
 	},
 	{
 		Key: "masked.zscore", Flag: "zscore", Tasks: Masked, Help: "bring each token of a run to mean 0 and SD 1",
-		Value: Field[bool]{
-			Default: true,
-			// The paper's error of .049 is one of series as they come: z-scored, it would be about
-			// .93.
-			DefaultFor: map[string]bool{"nmar": false},
-		},
+		// The paper's error of .049 is one of series as they come: z-scored, it would be about .93.
+		Default: true, DefaultFor: defaults{"nmar": false},
 		Unused: func(c *Config) string {
-			if c.Masked != nil && c.Masked.Surrogate != nil {
+			if FromSurrogate.has(c) {
 				return "on the surrogate, which is made with mean 0 and SD 1"
 			}
 			return ""
@@ -141,79 +130,56 @@ var maskedSettings = []Setting{
 	},
 	{
 		Key: "masked.pe_distance", Flag: "pe-distance", Factor: true, Tasks: Masked,
-		Help: "distance between learned PEs for the network scores: euclidean, sign-aligned, corr2, cosine",
-		Value: Field[string]{
-			Default: metrics.Euclidean.String(),
-			Check: func(v string) error {
-				_, err := metrics.ParseDistance(v)
-				return err
-			},
+		Help:    "distance between learned PEs for the network scores: euclidean, sign-aligned, corr2, cosine",
+		Default: metrics.Euclidean.String(),
+		Check: func(c *Config) error {
+			_, err := metrics.ParseDistance(c.Masked.Distance)
+			return err
 		},
 	},
 	{
-		Key: "masked.nmar.nodes", Flag: "nmar-nodes", Tasks: Simulated,
+		Key: "masked.nmar.nodes", Flag: "nmar-nodes", Tasks: Simulated, Default: nmar.DefaultOptions().Nodes,
 		Help: "nodes of the simulated network; couplings are divided where it is larger than the paper's " +
 			"15 nodes in 3 modules, so that their sums stay",
-		Value: Field[int]{Default: nmar.DefaultOptions().Nodes},
-		Check: func(c *Config, bad *Problems) {
-			if c.Masked != nil && c.Masked.NMAR != nil {
-				if err := c.Masked.NMAR.Options().Validate(); err != nil {
-					bad.Add("%v", err)
-				}
-			}
-		},
+		Check: func(c *Config) error { return c.Masked.NMAR.Options().Validate() },
 	},
 	{
-		Key: "masked.nmar.modules", Flag: "nmar-modules", Tasks: Simulated, Help: "modules of the simulated network",
-		Value: Field[int]{Default: nmar.DefaultOptions().Modules},
+		Key: "masked.nmar.modules", Flag: "nmar-modules", Tasks: Simulated,
+		Help: "modules of the simulated network", Default: nmar.DefaultOptions().Modules,
 	},
 	{
-		Key: "masked.nmar.frames", Flag: "nmar-frames", Tasks: Simulated, Help: "time points of the simulation",
-		Value: Field[int]{Default: nmar.DefaultOptions().Frames},
+		Key: "masked.nmar.frames", Flag: "nmar-frames", Tasks: Simulated,
+		Help: "time points of the simulation", Default: nmar.DefaultOptions().Frames,
 	},
 	{
-		Key: "masked.nmar.scale", Flag: "nmar-scale", Tasks: Simulated,
+		Key: "masked.nmar.scale", Flag: "nmar-scale", Tasks: Simulated, Default: nmar.DefaultOptions().Scale,
 		Help: "factor on the autoregressive weights; 0 = one over the 3 lags, which keeps the process " +
 			"stable (1, as printed, diverges)",
-		Value: Field[float64]{Default: nmar.DefaultOptions().Scale},
 	},
 	{
-		Key: "masked.nmar.order", Tasks: Simulated, Help: "order of the nodes, drawn from --data-seed",
-		Value: Field[string]{Default: DrawnOrder},
-		Check: func(c *Config, bad *Problems) {
-			if c.Masked != nil && c.Masked.NMAR != nil && c.Masked.NMAR.Order != DrawnOrder {
-				bad.Add("masked.nmar.order is %q in config.json, want %q: runs of earlier versions lack "+
-					"it, whose nodes lay side by side in their modules. Such data is not made any more: "+
-					"train anew, from --preset nmar", c.Masked.NMAR.Order, DrawnOrder)
+		Key: "masked.nmar.order", Tasks: Simulated, Default: DrawnOrder,
+		Help: "order of the nodes, drawn from --data-seed",
+		Check: func(c *Config) error {
+			if order := c.Masked.NMAR.Order; order != DrawnOrder {
+				return fmt.Errorf("%q in config.json, want %q: runs of earlier versions lack it, whose nodes "+
+					"lay side by side in their modules. Such data is not made any more: train anew, from "+
+					"--preset nmar", order, DrawnOrder)
 			}
+			return nil
 		},
 	},
 }
 
-// openShare checks a share of something of which none and all are no choice.
-func openShare(v float64) error {
-	if !(v > 0 && v < 1) {
-		return fmt.Errorf("%g is not a share above 0 and below 1", v)
+// checkTestLevels checks that there are shares masked in tests, and that they can be keys with two
+// decimals in the run's files.
+func checkTestLevels(c *Config) error {
+	if len(c.Masked.TestLevels) == 0 {
+		return errors.New("at least one level is measured")
+	}
+	for _, v := range c.Masked.TestLevels {
+		if math.Abs(v*100-math.Round(v*100)) > 1e-9 {
+			return fmt.Errorf("%g has more than two decimals", v)
+		}
 	}
 	return nil
-}
-
-// checkTestLevels checks the shares masked in tests, which are keys with two decimals in the run's
-// files.
-func checkTestLevels(c *Config, bad *Problems) {
-	if c.Masked == nil {
-		return
-	}
-	levels := c.Masked.TestLevels
-	if len(levels) == 0 {
-		bad.Add("--test-levels: at least one level is measured")
-	}
-	for i, v := range levels {
-		if err := openShare(v); err != nil {
-			bad.Add("--test-levels: %v", err)
-		}
-		if math.Abs(v*100-math.Round(v*100)) > 1e-9 || slices.Contains(levels[:i], v) {
-			bad.Add("--test-levels: %g is given twice, or has more than two decimals", v)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -23,101 +24,122 @@ type Member struct {
 	PEWeightDecay *float64 `json:"pe_weight_decay,omitempty"`
 }
 
-// MemberField is the default and check of a setting that members have each.
-type MemberField struct {
-	Default    float64
-	DefaultFor map[string]float64 // other defaults, by preset
-	Optional   bool               // members have none where no flag gives it
-	Check      func(v float64) error
+// membersPrefix begins the keys of the settings that are fields of Member.
+const membersPrefix = "members."
 
-	path path // of the field in Member
+// memberSettings are the rows of the members and of what their encodings start with.
+var memberSettings = []Setting{
+	{
+		Key: "members", Factor: true, SameStepTime: true,
+		Help: "the members of the ensemble: seed, sigma, learning rates and weight decays",
+	},
+	{Key: "members.seed", Help: "seed of the member; --seed, --seeds and --members give it"},
+	{
+		Key: "members.sigma", Flag: "sigma", Common: true, Default: 0.2, Range: "[0, 1e6]",
+		Help: "standard deviation of the initial learned PE",
+	},
+	{
+		Key: "members.pe_lr", Flag: "pe-lr", Range: "[0, 1e6]", Inherits: "lr", CurveName: "pelr",
+		Help: "learning rate of the PE's parameters (0 leaves them as they start)",
+	},
+	{
+		Key: "members.pe_weight_decay", Flag: "pe-weight-decay", Range: "[0, 1e6]",
+		Inherits: "weight-decay", CurveName: "pewd", Help: "weight decay of the PE's parameters",
+	},
 }
 
-// ref returns a member's value, nil where it has none.
-func (o *MemberField) ref(m *Member) *float64 {
-	v := o.path.in(m)
+// memberRates are the rows of the optimizer that members have each.
+var memberRates = []Setting{
+	{
+		Key: "members.lr", Flag: "lr", Common: true, Help: "learning rate", Range: "(0, 1e6]",
+		CurveName: "lr", Default: 1e-4,
+		DefaultFor: defaults{"quick": 3e-4, "sequence": 3e-4, "sequence-quick": 1e-3, ofText: 1e-3},
+	},
+	{
+		Key: "members.weight_decay", Flag: "weight-decay", Help: "weight decay", Range: "[0, 1e6]",
+		CurveName: "wd", Default: 0.0,
+	},
+}
+
+// IsMember reports whether members have the setting each.
+func (s Setting) IsMember() bool { return strings.HasPrefix(s.Key, membersPrefix) }
+
+// MemberSettings lists the settings with a flag that members have each, in the order of Member.
+func MemberSettings() (all []Setting) {
+	for _, s := range Settings() {
+		if s.IsMember() && s.Flag != "" {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return slices.Compare(a.fields[0][0], b.fields[0][0]) })
+	return all
+}
+
+// Own returns a member's value of a setting, or nil where it has none of its own.
+func (s Setting) Own(m Member) *float64 {
+	v := s.fields[0].in(&m)
 	if v.Kind() != reflect.Pointer {
 		v = v.Addr()
 	}
 	return v.Interface().(*float64)
 }
 
-func (o *MemberField) set(m *Member, v float64) {
-	if to := o.path.in(m); to.Kind() == reflect.Pointer {
-		to.Set(reflect.ValueOf(&v))
-	} else {
-		to.SetFloat(v)
+// Of returns a member's value of a setting: its own, or that of the setting that it inherits. It is
+// nil where there is neither.
+func (s Setting) Of(m Member) *float64 {
+	other, inherits := ByFlag(s.Inherits)
+	if own := s.Own(m); own != nil || !inherits {
+		return own
 	}
+	return other.Of(m)
 }
 
-func (o *MemberField) reset(m *Member, preset string) {
-	if o.Optional {
-		return
-	}
-	v := o.Default
-	if other, ok := o.DefaultFor[presetKey(preset)]; ok {
-		v = other
-	}
-	o.set(m, v)
-}
-
-func (o *MemberField) check(c *Config, flag string, bad *Problems) {
-	for i := range c.Members {
-		v := o.ref(&c.Members[i])
-		if v == nil {
-			continue
-		}
-		if err := o.Check(*v); err != nil {
-			number, rule, _ := strings.Cut(err.Error(), " ")
-			bad.Add("--%s: %s (member %d) %s", flag, number, i, rule)
+// OwnPESettings lists the flags of the settings, of the PE's parameters, that do not inherit here
+// what the other parameters have.
+func (c *Config) OwnPESettings() (flags []string) {
+	for _, s := range Settings() {
+		isSet := func(v reflect.Value) bool { return !v.IsZero() }
+		if s.Inherits != "" && slices.ContainsFunc(s.values(c), isSet) {
+			flags = append(flags, "--"+s.Flag)
 		}
 	}
+	return flags
 }
 
-// NewFlag returns a flag that holds one value for all members, or one a member.
-func (o *MemberField) NewFlag() *MemberFlag {
-	f := &MemberFlag{set: o.set}
-	if !o.Optional {
-		f.Values = []float64{o.Default}
+// WithoutSeed returns a key that members have in common which differ in their seed alone.
+func (m Member) WithoutSeed() string {
+	m.Seed = 0
+	text, err := json.Marshal(m)
+	if err != nil { // a number that JSON lacks
+		return fmt.Sprint(err)
 	}
-	return f
+	return string(text)
 }
 
-// MemberFlag holds the values of a flag of members. It has the methods of pflag.Value.
-type MemberFlag struct {
-	Values []float64
-	given  bool
-	set    func(m *Member, v float64)
-}
-
-// Set reads numbers; those of the flag given again are appended.
-func (f *MemberFlag) Set(text string) error {
-	err := parse(&f.Values, text, f.given)
-	f.given = true
-	return err
-}
-
-// String returns the values, as pflag writes them.
-func (f *MemberFlag) String() string {
-	if f.Values == nil {
-		return ""
+// NewMembers returns a member of each seed. Settings are those of first, but for the given values,
+// by flag; where neither has a value, members take the default.
+func NewMembers(first Member, seeds []uint64, given map[string][]float64) ([]Member, error) {
+	members := slices.Repeat([]Member{first}, len(seeds))
+	for i, seed := range seeds {
+		members[i].Seed = seed
 	}
-	return textOf(f.Values)
-}
-
-// Type names the type as pflag does.
-func (f *MemberFlag) Type() string { return typeOf(f.Values) }
-
-// Give sets the flag to one value, as if the command line had it.
-func (f *MemberFlag) Give(v float64) { f.Values, f.given = []float64{v}, true }
-
-// store gives member i of n its value: the only one, or the i-th.
-func (f *MemberFlag) store(m *Member, i, n int) error {
-	if k := len(f.Values); k != 1 && k != n {
-		return fmt.Errorf("%d values for %d members; give one, or one a member", k, n)
+	for _, s := range MemberSettings() {
+		values := given[s.Flag]
+		if values == nil {
+			v, hasDefault := s.Default.(float64)
+			if !hasDefault || s.Own(first) != nil {
+				continue
+			}
+			values = []float64{v}
+		}
+		if k := len(values); k != 1 && k != len(seeds) {
+			return nil, fmt.Errorf("--%s: %d values for %d members; give one, or one a member", s.Flag, k, len(seeds))
+		}
+		for i := range members {
+			set(s.fields[0].in(&members[i]), values[min(i, len(values)-1)])
+		}
 	}
-	f.set(m, f.Values[min(i, len(f.Values)-1)])
-	return nil
+	return members, nil
 }
 
 // Label names an encoding as the paper does: learn-0.2, 2d-fixed.
@@ -161,28 +183,4 @@ func ParseSeeds(texts []string) ([]uint64, error) {
 		seeds[i] = v
 	}
 	return seeds, nil
-}
-
-// NewMembers returns a member of each seed. Settings are those of first, but for the flags that were
-// given, by name; where neither has a value, members take the default.
-func NewMembers(first Member, seeds []uint64, flags map[string]*MemberFlag) ([]Member, error) {
-	members := make([]Member, len(seeds))
-	for i, seed := range seeds {
-		m := &members[i]
-		*m = first
-		m.Seed = seed
-		for _, s := range Settings() {
-			f := flags[s.Flag]
-			switch {
-			case f == nil:
-			case f.given:
-				if err := f.store(m, i, len(seeds)); err != nil {
-					return nil, fmt.Errorf("--%s: %w", s.Flag, err)
-				}
-			case s.Member.ref(m) == nil && !s.Member.Optional:
-				s.Member.set(m, s.Member.Default)
-			}
-		}
-	}
-	return members, nil
 }

@@ -25,17 +25,8 @@ func TestSplitLabel(t *testing.T) {
 
 // Flags that were given have one value for all members or one a member; the others stay.
 func TestNewMembers(t *testing.T) {
-	flags := map[string]*MemberFlag{}
-	for _, s := range Settings() {
-		if s.Member != nil {
-			flags[s.Flag] = s.Member.NewFlag()
-		}
-	}
-	if err := flags["lr"].Set("0.1,0.2"); err != nil {
-		t.Fatal(err)
-	}
-	flags["sigma"].Give(3)
-	got, err := NewMembers(Member{WeightDecay: 7, LR: 5}, []uint64{4, 2}, flags)
+	given := map[string][]float64{"lr": {0.1, 0.2}, "sigma": {3}}
+	got, err := NewMembers(Member{WeightDecay: 7, LR: 5}, []uint64{4, 2}, given)
 	if err != nil || len(got) != 2 {
 		t.Fatal(got, err)
 	}
@@ -44,7 +35,7 @@ func TestNewMembers(t *testing.T) {
 			t.Errorf("member %d: %+v", i, m)
 		}
 	}
-	if _, err := NewMembers(Member{}, []uint64{1, 2, 3}, flags); err == nil ||
+	if _, err := NewMembers(Member{}, []uint64{1, 2, 3}, given); err == nil ||
 		!strings.Contains(err.Error(), "--lr: 2 values for 3 members") {
 		t.Error(err)
 	}

@@ -1,5 +1,7 @@
 package config
 
+import "fmt"
+
 // ModelConfig is the shape of the transformer.
 type ModelConfig struct {
 	Layers        int     `json:"layers"`
@@ -12,85 +14,52 @@ type ModelConfig struct {
 	ReadOut       string  `json:"read_out"`
 }
 
-// Limits that keep a slip of the keyboard from asking for the impossible.
-const (
-	maxWidth  = 1 << 16
-	maxLayers = 1 << 10
-)
-
 // OtherNames are flags that another command, or other programs, call by another name.
 var OtherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": "d-model"}
 
 var modelSettings = []Setting{
 	{
 		Key: "layers", Flag: "layers", Common: true, Help: "blocks",
-		Value: Field[int]{Default: 4,
-			DefaultFor: map[string]int{"sequence": 5, "sequence-quick": 3}, Check: in[int](1, maxLayers)},
+		Default: 4, DefaultFor: defaults{"sequence": 5, "sequence-quick": 3}, Range: "[1, 1024]",
 	},
 	{
-		Key: "heads", Flag: "heads", Factor: true, Help: "attention heads",
-		Value: Field[int]{Default: 1,
-			DefaultFor: map[string]int{"sequence": 8, "sequence-quick": 4, ofText: 4}, Check: in[int](1, maxWidth)},
+		Key: "heads", Flag: "heads", Factor: true, Help: "attention heads", Range: "[1, 65536]",
+		Default: 1, DefaultFor: defaults{"sequence": 8, "sequence-quick": 4, ofText: 4},
 	},
 	{
-		Key: "d_model", Flag: "d-model", Common: true, Help: "width of the model",
-		Value: Field[int]{
-			Default: 160,
-			DefaultFor: map[string]int{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64, "sequence": 64,
-				"sequence-quick": 64, ofText: 128},
-			Check: in[int](1, maxWidth),
-		},
-		Check: func(c *Config, bad *Problems) {
+		Key: "d_model", Flag: "d-model", Common: true, Help: "width of the model", Range: "[1, 65536]",
+		Default: 160,
+		DefaultFor: defaults{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64, "sequence": 64,
+			"sequence-quick": 64, ofText: 128},
+		Check: func(c *Config) error {
 			if c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0 {
-				bad.Add("--d-model: %d is not divisible by --heads %d", c.DModel, c.Heads)
+				return fmt.Errorf("%d is not divisible by --heads %d", c.DModel, c.Heads)
 			}
+			return nil
 		},
 	},
 	{
 		Key: "ff_multiple", Flag: "ff-multiple", Help: "width of the MLP over that of the model",
-		Value: Field[int]{Default: 4, Check: in[int](1, 1024)},
+		Default: 4, Range: "[1, 1024]",
 	},
 	{
-		Key: "dropout", Flag: "dropout", Help: "dropout on embeddings and attention weights in training, 0 to 1",
-		Value: Field[float64]{Check: belowOne},
+		Key: "dropout", Flag: "dropout", Range: "[0, 1)",
+		Help: "dropout on embeddings and attention weights in training, 0 to 1",
 	},
 	{
-		Key: "token_input", Flag: "token-input", Tasks: Puzzles,
-		Help: "symbols as one-hot channels or as a learned embedding: one-hot, embedding",
-		Value: Field[string]{
-			Default:    "one-hot",
-			DefaultFor: map[string]string{"text": "embedding"}, OneOf: []string{"one-hot", "embedding"},
-		},
-		Complete: puzzlesOnly(func(c *Config) *string { return &c.TokenInput }),
+		Key: "token_input", Flag: "token-input", Tasks: Puzzles, Cleared: true,
+		Help:    "symbols as one-hot channels or as a learned embedding: one-hot, embedding",
+		Default: "one-hot", DefaultFor: defaults{"text": "embedding"},
+		OneOf: []string{"one-hot", "embedding"},
 	},
 	{
-		Key: "embedding_init", Flag: "embedding-init", Tasks: Puzzles,
-		Help:     "start of a learned embedding: linear, U(±1/√5) as the one-hot map has it, or normal, N(0,1)",
-		Value:    Field[string]{Default: "linear", OneOf: []string{"linear", "normal"}},
-		Complete: puzzlesOnly(func(c *Config) *string { return &c.EmbeddingInit }),
-		Unused: func(c *Config) string {
-			if c.TokenInput == "one-hot" {
-				return "on one-hot symbols"
-			}
-			return ""
-		},
+		Key: "embedding_init", Flag: "embedding-init", Tasks: Puzzles, Cleared: true,
+		Help:    "start of a learned embedding: linear, U(±1/√5) as the one-hot map has it, or normal, N(0,1)",
+		Default: "linear", OneOf: []string{"linear", "normal"}, With: "token-input embedding",
 	},
 	{
-		Key: "read_out", Flag: "read-out", Factor: true, Tasks: Puzzles, SameStepTime: true,
-		Help: "token the answer is read from: last, probe",
-		Value: Field[string]{
-			Default:    "last",
-			DefaultFor: map[string]string{"text": "probe"}, OneOf: []string{"last", "probe"},
-		},
-		Complete: puzzlesOnly(func(c *Config) *string { return &c.ReadOut }),
+		Key: "read_out", Flag: "read-out", Factor: true, Tasks: Puzzles, Cleared: true, SameStepTime: true,
+		Help:    "token the answer is read from: last, probe",
+		Default: "last", DefaultFor: defaults{"text": "probe"}, OneOf: []string{"last", "probe"},
 	},
-}
-
-// puzzlesOnly leaves out a text that other tasks do not have.
-func puzzlesOnly(at func(*Config) *string) func(*Config, *Problems) {
-	return func(c *Config, _ *Problems) {
-		if !c.HasPuzzles() {
-			*at(c) = ""
-		}
-	}
 }

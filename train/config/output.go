@@ -1,9 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // OutputConfig says how often, and how, a run writes.
 type OutputConfig struct {
@@ -27,16 +24,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 var outputSettings = []Setting{
 	{
-		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true,
+		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true, Range: "[1, inf)",
 		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 epochs)",
-		Value: Field[int]{
-			Check: atLeast(1),
-			Store: func(c *Config, v int) error {
-				c.LogEvery = orInvalid(v)
-				return nil
-			},
-		},
-		Complete: func(c *Config, _ *Problems) {
+		Complete: func(c *Config) error {
 			length := c.Epochs + c.Steps
 			switch {
 			case c.LogEvery != 0:
@@ -49,24 +39,15 @@ var outputSettings = []Setting{
 			default:
 				c.LogEvery = max(1, length/20)
 			}
+			return nil
 		},
 	},
 	{
 		Key: "checkpoint_every", Flag: "checkpoint-every", Effect: Nothing, SameStepTime: true,
-		Help: "time between checkpoints",
-		Value: Field[Duration]{
-			Default: Duration(time.Minute),
-			Check: func(v Duration) error {
-				if v < 0 {
-					return fmt.Errorf("%v is negative", time.Duration(v))
-				}
-				return nil
-			},
-		},
+		Help: "time between checkpoints", Default: Duration(time.Minute), Range: "[0, inf)",
 	},
 	{
-		Key: "tensorboard", Flag: "tensorboard", Effect: Nothing, SameStepTime: true,
-		Help:  "write event files for TensorBoard into the run directory",
-		Value: Field[bool]{Default: true},
+		Key: "tensorboard", Flag: "tensorboard", Effect: Nothing, SameStepTime: true, Default: true,
+		Help: "write event files for TensorBoard into the run directory",
 	},
 }

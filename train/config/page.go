@@ -28,14 +28,12 @@ config.json.
 		fmt.Fprintf(&b, "\n## %s%s\n\n| flag | key | default | changes | in a sweep | "+
 			"|\n|---|---|---|---|---|---|\n", strings.ToUpper(g.Name[:1]), g.Name[1:])
 		for _, s := range g.Settings {
-			flag, standard, how := "", "", s.Sweep.String()
-			switch {
-			case s.Flag == "":
-				how = ""
-			case s.Member != nil:
-				flag, standard, how = "`--"+s.Flag+"`", s.Member.NewFlag().String(), "axis, per member"
-			default:
-				flag, standard = "`--"+s.Flag+"`", s.Value.NewFlag().String()
+			flag, standard, how := "", "", ""
+			if s.Flag != "" {
+				flag, standard, how = "`--"+s.Flag+"`", s.NewFlag().String(), s.Sweep.String()
+				if s.IsMember() {
+					how = "axis, per member"
+				}
 			}
 			fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n", flag, s.Key, standard, s.Effect,
 				how, cell(s.Usage()))
@@ -69,18 +67,12 @@ func Schema() ([]byte, error) {
 			at = inner
 		}
 		name := names[len(names)-1]
-		switch known, _ := properties(at)[name].(map[string]any); {
-		case s.Value != nil:
-			known = s.Value.schema()
-			known["description"] = s.Usage()
+		known, _ := properties(at)[name].(map[string]any)
+		if known == nil {
+			known = s.schema()
 			properties(at)[name] = known
-		case s.Member != nil:
-			properties(at)[name] = map[string]any{"type": []string{"number", "null"}, "description": s.Usage()}
-		case known != nil:
-			known["description"] = s.Help
-		default:
-			properties(at)[name] = map[string]any{"description": s.Help}
 		}
+		known["description"] = s.Usage()
 	}
 	text, err := json.MarshalIndent(root, "", "  ")
 	return append(text, '\n'), err
@@ -92,11 +84,13 @@ func object() map[string]any {
 
 func properties(object map[string]any) map[string]any { return object["properties"].(map[string]any) }
 
-// schema returns the JSON schema of a value.
-func (o Field[T]) schema() map[string]any {
+// schema returns the JSON schema of the setting's value.
+func (s Setting) schema() map[string]any {
 	out := map[string]any{}
-	var v T
-	switch any(v).(type) {
+	list := func(items string) {
+		out["type"], out["items"] = []string{"array", "null"}, map[string]any{"type": items}
+	}
+	switch s.kind.(type) {
 	case int, uint64:
 		out["type"] = "integer"
 	case *int:
@@ -112,18 +106,18 @@ func (o Field[T]) schema() map[string]any {
 	case string, Duration:
 		out["type"] = "string"
 	case []string:
-		out["type"], out["items"] = []string{"array", "null"}, map[string]any{"type": "string"}
+		list("string")
 	case []float64:
-		out["type"], out["items"] = []string{"array", "null"}, map[string]any{"type": "number"}
+		list("number")
 	case []int:
-		out["type"], out["items"] = []string{"array", "null"}, map[string]any{"type": "integer"}
-	case Surrogate:
+		list("integer")
+	case *Surrogate:
 		integer := map[string]any{"type": "integer"}
 		out = object()
 		out["properties"] = map[string]any{"subjects": integer, "frames": integer}
 	}
-	if o.OneOf != nil {
-		out["enum"] = append(o.OneOf[:len(o.OneOf):len(o.OneOf)], "")
+	if s.OneOf != nil {
+		out["enum"] = append(s.OneOf[:len(s.OneOf):len(s.OneOf)], "")
 	}
 	return out
 }

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -52,19 +50,6 @@ func TestReadStrict(t *testing.T) {
 	for file, want := range map[string]string{"/dev/zero": "a device", big: "16.8 MB", dir: "a folder"} {
 		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
-		}
-	}
-}
-
-// Bounds in messages are written as in help, and not rounded.
-func TestNumbersInMessages(t *testing.T) {
-	for value, want := range map[float64]string{1 << 24: "16777216", 1e6: "1e6", 2e6: "2e6", 0.5: "0.5", 0: "0",
-		1e-7: "1e-7", -3: "-3", 100: "100", math.Inf(1): "+Inf"} {
-		if got := number(value); got != want {
-			t.Errorf("%v is written %s, want %s", value, got, want)
-		}
-		if x, err := strconv.ParseFloat(number(value), 64); err != nil || x != value {
-			t.Errorf("%s reads back as %v (%v), want %v", number(value), x, err, value)
 		}
 	}
 }

@@ -16,10 +16,10 @@ import (
 func MakePathsAbsolute(c *Config) error {
 	var faults []error
 	for _, s := range Settings() {
-		if !s.Path || !s.hasPlace(c) {
+		if !s.Path || s.Flag == "" || !s.hasPlace(c) {
 			continue
 		}
-		for _, path := range s.Value.texts(c) {
+		for _, path := range s.texts(c) {
 			if *path == "" {
 				continue
 			}
@@ -36,9 +36,24 @@ func MakePathsAbsolute(c *Config) error {
 	return errors.Join(faults...)
 }
 
+// texts returns the texts of a setting that names files.
+func (s Setting) texts(c *Config) (all []*string) {
+	for _, v := range s.values(c) {
+		switch v := v.Addr().Interface().(type) {
+		case *string:
+			all = append(all, v)
+		case *[]string:
+			for i := range *v {
+				all = append(all, &(*v)[i])
+			}
+		}
+	}
+	return all
+}
+
 // refuseStdin reports standard input in the place of a file: a run that goes on reads its files again.
 func refuseStdin(c *Config, s Setting, bad *Problems) {
-	for _, path := range s.Value.texts(c) {
+	for _, path := range s.texts(c) {
 		if file, _, _ := strings.Cut(*path, ":"); file == array.Stdin {
 			bad.Add("--%s %s: a run cannot read standard input again when it goes on: save it to a file, and name that",
 				s.Flag, *path)

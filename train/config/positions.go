@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -30,73 +31,34 @@ var positionsSettings = []Setting{
 		Key: "positions.file", Flag: "positions", Path: true,
 		Help: "file that says where tokens lie, FILE or FILE:NAME: a number (order), row and column " +
 			"(grid), coordinates, an adjacency matrix or a list of edges (graph) (default: the task's own)",
-		Value: Field[string]{
-			Ref: func(c *Config) *string {
-				return positionsText(c,
-					func(p *PositionsConfig) *string { return &p.File })
-			},
-			Store: func(c *Config, v string) error { // read anew, whatever it held
-				if c.Positions = nil; v != "" {
-					c.Positions = &PositionsConfig{File: v}
-				}
-				return nil
-			},
+		Place: func(c *Config, given any) error { // read anew, whatever it held
+			if c.Positions = nil; given != "" {
+				c.Positions = &PositionsConfig{}
+			}
+			return nil
+		},
+		Complete: func(c *Config) (err error) {
+			if c.Positions != nil && c.Positions.SHA256 == "" {
+				c.Positions = clone(c.Positions)
+				c.Positions.SHA256, err = SumOf(c.Positions.File)
+			}
+			return err
+		},
+		Check: func(c *Config) error {
+			if c.Sequence != nil && c.Positions != nil {
+				return errors.New("sequences lie on a line; leave it out")
+			}
+			return nil
 		},
 	},
 	{
-		Key: "positions.as", Flag: "positions-as", Help: PositionsAsHelp,
-		Value: Field[string]{
-			Ref: func(c *Config) *string {
-				return positionsText(c,
-					func(p *PositionsConfig) *string { return &p.As })
-			},
-			Shown: "auto",
-		},
-		Complete: func(c *Config, bad *Problems) {
-			if c.Positions == nil {
-				return
-			}
-			form, err := positions.ParseForm(c.Positions.As)
-			if err != nil {
-				bad.Add("--positions-as: %v", err)
-			}
-			c.Positions = clone(c.Positions)
-			c.Positions.As = string(form)
-		},
-		Unused: func(c *Config) string {
-			if c.Positions == nil {
-				return "without --positions"
-			}
-			return ""
-		},
+		Key: "positions.as", Flag: "positions-as", Help: PositionsAsHelp, With: "positions",
+		Zero: "auto", OneOf: append([]string{"auto"}, positions.Forms()...),
 	},
-	{
-		Key: "positions.sha256", Help: "SHA-256 of that file",
-		Complete: func(c *Config, bad *Problems) {
-			if c.Positions == nil || c.Positions.SHA256 != "" {
-				return
-			}
-			var err error
-			if c.Positions.SHA256, err = SumOf(c.Positions.File); err != nil {
-				bad.Add("--positions: %v", err)
-			}
-		},
-	},
+	{Key: "positions.sha256", Help: "SHA-256 of that file"},
 	{
 		Key: "header", Flag: "header", Sweep: Whole, Help: HeaderHelp,
-		Value: Field[string]{
-			Shown: "auto",
-			Store: func(c *Config, v string) error {
-				if c.Header = v; v == "auto" {
-					c.Header = ""
-				}
-				return nil
-			},
-			Check: func(v string) error {
-				_, err := text.ParseChoice(v)
-				return err
-			},
-		},
+		Zero: "auto", OneOf: []string{"auto", "yes", "no"},
 		Unused: func(c *Config) string {
 			if c.Positions == nil && !FromSeries.has(c) {
 				return "without --positions or --data with series"
@@ -115,14 +77,6 @@ const HeaderHelp = "first line of text tables and lists (series, positions, modu
 func (c Config) FirstLine() text.Choice {
 	choice, _ := text.ParseChoice(c.Header)
 	return choice
-}
-
-// positionsText returns a field of the positions, or one that goes nowhere where there are none.
-func positionsText(c *Config, at func(*PositionsConfig) *string) *string {
-	if c.Positions == nil {
-		return new(string)
-	}
-	return at(c.Positions)
 }
 
 // SumOf returns the SHA-256 of the file that a reference names.

@@ -3,10 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-
-	"torchpe/internal/wording"
 )
 
 // Problems collects what is wrong with a configuration, so that all of it is reported at once.
@@ -24,10 +21,4 @@ func (p Problems) Err() error {
 		return errors.New(p[0])
 	}
 	return fmt.Errorf("%d mistakes in the configuration:\n  %s", len(p), strings.Join(p, "\n  "))
-}
-
-func (p *Problems) oneOf(flag, value string, valid ...string) {
-	if !slices.Contains(valid, value) {
-		p.Add("--%s: %q is not one of %s%s", flag, value, strings.Join(valid, ", "), wording.Hint(value, valid))
-	}
 }

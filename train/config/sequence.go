@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 
 	"torchpe/data/sequence"
 )
@@ -24,9 +25,6 @@ const (
 	Encoder = "encoder"
 	Decoder = "decoder"
 )
-
-// maxSequence is the longest input.
-const maxSequence = 1 << 16
 
 // inDistribution is the number of lengths of training that are measured, at most.
 const inDistribution = 10
@@ -55,78 +53,64 @@ func spaced(from, to, n int) (out []int) {
 
 var sequenceSettings = []Setting{
 	{
-		Key: "sequence.language", Flag: "sequence", Common: true, Tasks: Languages,
+		Key: "sequence.language", Flag: "sequence", Common: true, Tasks: Languages, Zero: "none",
 		Help: "formal-language task: see torchpe data sequence list",
-		Value: Field[string]{
-			Shown: "none",
-			Check: func(name string) error {
-				if name == "" {
-					return errors.New("name a task: torchpe data sequence list shows them")
-				}
-				_, err := sequence.Find(name)
-				return err
-			},
-		},
-		Check: func(c *Config, bad *Problems) {
-			if c.Sequence != nil && c.Positions != nil {
-				bad.Add("--positions: sequences lie on a line; leave it out")
+		Check: func(c *Config) error {
+			if c.Sequence.Name == "" {
+				return errors.New("name a task: torchpe data sequence list shows them")
 			}
+			_, err := sequence.Find(c.Sequence.Name)
+			return err
 		},
 	},
 	{
 		Key: "sequence.form", Flag: "form", Tasks: Languages,
 		Help: "encoder: outputs are read from empty tokens after the input; decoder: each symbol of the output " +
 			"from those before it, and no token sees a later one",
-		Value: Field[string]{Default: Encoder, OneOf: []string{Encoder, Decoder}},
+		Default: Encoder, OneOf: []string{Encoder, Decoder},
 	},
 	{
 		Key: "sequence.text", Path: true, Tasks: Texts, // by --data
-		Help:  "UTF-8 files; the measured windows come from the last tenth of each",
-		Value: Field[[]string]{},
+		Help: "UTF-8 files; the measured windows come from the last tenth of each",
 	},
 	{
-		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences,
-		Help: "longest training input in symbols; each step has one length from 1 on; texts: characters of a window",
-		Value: Field[int]{
-			Default:    40,
-			DefaultFor: map[string]int{"sequence-quick": 20, ofText: 64}, Check: in[int](1, maxSequence),
-		},
+		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences, Range: "[1, 65536]",
+		Help:    "longest training input in symbols; each step has one length from 1 on; texts: characters of a window",
+		Default: 40, DefaultFor: defaults{"sequence-quick": 20, ofText: 64},
 	},
 	{
 		Key: "sequence.test_length", Flag: "test-length", Tasks: Sequences, SameStepTime: true,
-		Help: "longest input that is measured",
-		Value: Field[int]{
-			Default:    500,
-			DefaultFor: map[string]int{"sequence-quick": 100, ofText: 256}, Check: in[int](1, maxSequence),
-		},
-		Check: func(c *Config, bad *Problems) {
-			if s := c.Sequence; s != nil && s.TestLength < s.TrainLength {
-				bad.Add("--test-length: %d is less than --train-length, %d", s.TestLength, s.TrainLength)
-			}
-		},
+		Help: "longest input that is measured", Range: "[1, 65536]",
+		Default: 500, DefaultFor: defaults{"sequence-quick": 100, ofText: 256},
+		Check: func(c *Config) error { return notShort(c.Sequence.TestLength, c) },
 	},
 	{
 		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Languages, SameStepTime: true,
-		Help: "how many lengths above those of training are measured, evenly spaced; 460 is all of the published",
-		Value: Field[int]{
-			Default:    10,
-			DefaultFor: map[string]int{"sequence-quick": 8}, Check: in[int](0, maxSequence),
-		},
+		Help:    "how many lengths above those of training are measured, evenly spaced; 460 is all of the published",
+		Default: 10, DefaultFor: defaults{"sequence-quick": 8}, Range: "[0, 65536]",
 	},
 	{
 		Key: "sequence.test_sequences", Flag: "test-sequences", Tasks: Sequences, SameStepTime: true,
-		Help:  "sequences or windows of each length that are measured; 512 are the published",
-		Value: Field[int]{Default: 128, Check: in[int](1, 1<<20)},
+		Help:    "sequences or windows of each length that are measured; 512 are the published",
+		Default: 128, Range: "[1, 1048576]",
 	},
 	{
-		Key: "sequence.places", Flag: "places", Tasks: Sequences,
+		Key: "sequence.places", Flag: "places", Tasks: Sequences, Range: "[0, 65536]",
 		Help: "input length for which a learned table has places, of which training uses the first; " +
 			"0 = --train-length",
-		Value: Field[int]{Check: in[int](0, maxSequence)},
-		Check: func(c *Config, bad *Problems) {
-			if s := c.Sequence; s != nil && s.Places != 0 && s.Places < s.TrainLength {
-				bad.Add("--places: %d is less than --train-length, %d", s.Places, s.TrainLength)
+		Check: func(c *Config) error {
+			if c.Sequence.Places == 0 {
+				return nil
 			}
+			return notShort(c.Sequence.Places, c)
 		},
 	},
+}
+
+// notShort checks that a length is no less than that of training.
+func notShort(length int, c *Config) error {
+	if length < c.Sequence.TrainLength {
+		return fmt.Errorf("%d is less than --train-length, %d", length, c.Sequence.TrainLength)
+	}
+	return nil
 }

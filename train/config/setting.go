@@ -8,9 +8,11 @@ import (
 	"sync"
 )
 
-// Setting is a row of the table: one key of config.json and what follows from it.
+// Setting is a row of the table: one key of config.json and what follows from it. A key, a flag, a
+// help, a default and a range or words are enough for most; the functions at the end are for the
+// few that need more.
 type Setting struct {
-	Key   string // in config.json; keys of inner objects follow a dot, as in masked.mask_level
+	Key   string // in config.json; keys of inner objects follow a dot: masked.split, members.lr
 	Flag  string // of torchpe train, without dashes; "" where no flag sets it
 	Help  string
 	Tasks Tasks
@@ -22,14 +24,38 @@ type Setting struct {
 	Common       bool // --help has it; `--help all` has the others
 	SameStepTime bool // the time of a training step depends on it little or not at all
 
-	Value  Value        // place, type, default and check; nil for what members have each
-	Member *MemberField // the same for what members have each
+	Default    any      // of the field's type, or what its pointer points to; nil is the zero value
+	DefaultFor defaults // other defaults
+	Zero       string   // what stands for the zero value on the command line, such as auto
+	OneOf      []string // the values of a text
+	Range      string   // where a number, or each number of a list, lies: "[0, 1)"
 
-	Complete func(c *Config, bad *Problems) // derives the value from others and leaves out defaults
-	Check    func(c *Config, bad *Problems) // checks the value beside others
-	Unused   func(c *Config) string         // says where a given flag has no effect, or ""
-	Instead  string                         // ends the note on a flag that the task does not have
+	OtherKey  string // the key that the flag sets in tasks that lack Key
+	Inherits  string // the flag of the setting whose value is taken where this one has none
+	CurveName string // of a member's setting: its name in the names of curves
+	With      string // the flag, and the start of its value, without which this one has no effect
+	Resets    string // the key of the setting that a given flag brings back to its zero value
+	Instead   string // ends the note on a flag that the task does not have
+	Cleared   bool   // a task that lacks the setting clears it
+	Refused   string // why a task that lacks the setting refuses it, after "task NAME"
+
+	Parse    func(text string) (any, error)   // reads a type of its own
+	Place    func(c *Config, given any) error // makes the place for a given value, or refuses it
+	Complete func(c *Config) error            // derives the value from others
+	Check    func(c *Config) error            // checks the value beside others
+	Unused   func(c *Config) (where string)   // says where a given flag has no effect, or ""
+
+	fields []field // of Key and OtherKey in Config, or of Key in Member
+	kind   any     // the zero value of the field's type
+	taken  any     // of what the flag takes: members' flags take a list
+	bounds bounds
 }
+
+// defaults are other defaults of a setting, by preset or by reading of the paper.
+type defaults map[string]any
+
+// ofText is the key of preset text in defaults: text is a reading of the paper.
+const ofText = "task text"
 
 // Tasks says which configurations have a setting.
 type Tasks int
@@ -122,9 +148,9 @@ func Groups() []Group { return groups() }
 var groups = sync.OnceValue(func() []Group {
 	all := []Group{
 		{"task", taskSettings},
-		{"encoding", encodingSettings},
+		{"encoding", slices.Concat(encodingSettings, memberSettings, startSettings)},
 		{"model", modelSettings},
-		{"optimizer", optimizerSettings},
+		{"optimizer", slices.Concat(optimizerSettings, memberRates, trainingSettings)},
 		{"data", slices.Concat(dataSettings, maskedSettings, sourceSettings, sequenceSettings,
 			positionsSettings)},
 		{"measures", measureSettings},
@@ -133,17 +159,34 @@ var groups = sync.OnceValue(func() []Group {
 	}
 	for _, g := range all {
 		for i := range g.Settings {
-			s := &g.Settings[i]
-			switch {
-			case s.Value != nil:
-				s.Value = s.Value.at(pathOf(reflect.TypeFor[Config](), s.Key))
-			case s.Member != nil:
-				s.Member.path = pathOf(reflect.TypeFor[Member](), strings.TrimPrefix(s.Key, "members."))
-			}
+			g.Settings[i].prepare()
 		}
 	}
 	return all
 })
+
+// prepare finds the setting's fields and reads its range.
+func (s *Setting) prepare() {
+	var of reflect.Type
+	if s.IsMember() {
+		s.fields = make([]field, 1)
+		s.fields[0], of = findField(reflect.TypeFor[Member](), strings.TrimPrefix(s.Key, membersPrefix))
+		s.taken = []float64{}
+	} else {
+		if s.OtherKey != "" {
+			other, _ := findField(reflect.TypeFor[Config](), s.OtherKey)
+			s.fields = append(s.fields, other)
+		}
+		var own field
+		own, of = findField(reflect.TypeFor[Config](), s.Key)
+		s.fields = append(s.fields, own)
+	}
+	s.kind = reflect.Zero(of).Interface()
+	if s.taken == nil {
+		s.taken = s.kind
+	}
+	s.bounds = parseBounds(s.Range)
+}
 
 // Settings lists all rows of the table.
 func Settings() (all []Setting) {
@@ -152,9 +195,6 @@ func Settings() (all []Setting) {
 	}
 	return all
 }
-
-// EachMember is the part of the help of settings that members may differ in.
-const EachMember = ", one or one a member"
 
 var flagTable = sync.OnceValue(func() map[string]Setting {
 	all := map[string]Setting{}
@@ -197,47 +237,146 @@ func KeysWith(effects ...Effect) []string {
 	return Keys(func(s Setting) bool { return slices.Contains(effects, s.Effect) })
 }
 
+// PathKeys lists the keys of the settings that name files.
+func PathKeys() []string { return Keys(func(s Setting) bool { return s.Path }) }
+
+// EachMember ends the help of settings that members may differ in.
+const EachMember = ", one or one a member"
+
 // Usage returns the text of --help: what the setting is, its other defaults and its tasks.
 func (s Setting) Usage() string {
 	text := s.Help
-	if s.Value != nil {
-		text += s.Value.others()
-	} else if s.Member != nil {
-		text += others(s.Member.DefaultFor)
+	if s.IsMember() && s.Flag != "" {
+		text += EachMember
 	}
+	if s.Inherits != "" {
+		text += " (default: --" + s.Inherits + ")"
+	}
+	text += s.DefaultFor.String()
 	if s.Tasks != AllTasks {
 		text += " [" + s.Tasks.String() + "]"
 	}
 	return text
 }
 
-// hasPlace reports whether a configuration has a place for the setting's value.
-func (s Setting) hasPlace(c *Config) bool { return s.Tasks <= Puzzles || s.Tasks.has(c) }
+// hasPlace reports whether a configuration has a place for the setting's value. Settings of puzzles
+// and the number of steps are fields of every configuration; what another task alone has is kept by
+// that task.
+func (s Setting) hasPlace(c *Config) bool {
+	switch s.Tasks {
+	case AllTasks, Puzzles, AllButPuzzles:
+		return true
+	}
+	return s.Tasks.has(c)
+}
 
 // Store puts the value of a given flag into a configuration that has a place for it.
-func (s Setting) Store(c *Config, f Flag) error {
-	if !f.storesItself() && !s.hasPlace(c) {
+func (s Setting) Store(c *Config, f *Flag) error {
+	if s.Place != nil {
+		if err := s.Place(c, f.value); err != nil {
+			return fmt.Errorf("--%s: %w", s.Flag, err)
+		}
+	} else if !s.hasPlace(c) {
 		return nil
 	}
-	if err := f.store(c); err != nil {
-		return fmt.Errorf("--%s: %w", s.Flag, err)
+	if zero := reflect.ValueOf(f.value); s.Tasks.has(c) && zero.IsValid() && zero.IsZero() {
+		if err := f.fault(); err != nil { // in config.json it stands for the default
+			return fmt.Errorf("--%s: %w", s.Flag, err)
+		}
+	}
+	for _, v := range s.values(c) {
+		set(v, f.value)
+	}
+	if s.Resets != "" {
+		other, _ := findField(reflect.TypeFor[Config](), s.Resets)
+		other.in(c).SetZero()
 	}
 	return nil
 }
 
 // Ignored returns a note where the flag of the setting has no effect on a configuration, or "".
 func (s Setting) Ignored(c *Config) string {
-	if s.Unused != nil {
-		if note := s.Unused(c); note != "" {
-			return "--" + s.Flag + " has no effect " + note
+	where := ""
+	switch {
+	case !s.Tasks.has(c):
+		where = "on task " + c.Task + s.Instead
+		if s.Tasks == FromSeries && c.Masked != nil && c.Masked.NMAR == nil {
+			where += " without --data"
 		}
+	case s.With != "" && !s.hasCompanion(c):
+		where = "without --" + s.With
+	case s.Unused != nil:
+		where = s.Unused(c)
 	}
-	if s.Tasks.has(c) {
+	if where == "" {
 		return ""
 	}
-	note := "--" + s.Flag + " has no effect on task " + c.Task + s.Instead
-	if s.Tasks == FromSeries && c.Masked != nil && c.Masked.NMAR == nil {
-		note += " without --data"
+	return "--" + s.Flag + " has no effect " + where
+}
+
+// hasCompanion reports whether a configuration has what With names.
+func (s Setting) hasCompanion(c *Config) bool {
+	flag, start, _ := strings.Cut(s.With, " ")
+	other, _ := ByFlag(flag)
+	for _, v := range other.values(c) {
+		if !v.IsZero() && (start == "" || strings.HasPrefix(v.String(), start)) {
+			return true
+		}
 	}
-	return note
+	return false
+}
+
+// complete derives the value from others and leaves out what stands for the zero value.
+func (s Setting) complete(c *Config) error {
+	for _, v := range s.values(c) {
+		if s.Zero != "" && textOf(v) == s.Zero || s.Cleared && !s.Tasks.has(c) {
+			v.SetZero()
+		}
+	}
+	if s.Complete == nil {
+		return nil
+	}
+	return s.Complete(c)
+}
+
+// name returns what messages call the setting.
+func (s Setting) name() string {
+	if s.Flag == "" {
+		return s.Key
+	}
+	return "--" + s.Flag
+}
+
+// validate reports what is wrong with the value, by itself and beside others.
+func (s Setting) validate(c *Config, bad *Problems) {
+	name := s.name()
+	if s.Path && s.Flag != "" && s.hasPlace(c) {
+		refuseStdin(c, s, bad)
+	}
+	if !s.Tasks.has(c) {
+		for _, v := range s.values(c) {
+			if s.Refused != "" && !v.IsZero() {
+				bad.Add("%s: task %s %s", name, c.Task, s.Refused)
+			}
+		}
+		return
+	}
+	for i, v := range s.values(c) {
+		whose := ""
+		if s.IsMember() {
+			whose = fmt.Sprintf(" (member %d)", i)
+		}
+		mayBeZero := s.Zero != "" || s.With != "" && !s.hasCompanion(c)
+		if mayBeZero && v.IsZero() {
+			continue
+		}
+		for _, fault := range s.faults(v, whose) {
+			bad.Add("%s: %s", name, fault)
+		}
+	}
+	if s.Check != nil {
+		if err := s.Check(c); err != nil {
+			bad.Add("%s: %v", name, err)
+		}
+	}
 }

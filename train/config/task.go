@@ -30,22 +30,23 @@ func Presets() []string {
 var taskSettings = []Setting{
 	{
 		Key: "fidelity", Flag: "fidelity", Factor: true, SameStepTime: true,
-		Help:  "reading of the paper: code (what produced its numbers) or text",
-		Value: Field[string]{Default: "code", OneOf: fidelities()},
+		Help:    "reading of the paper: code (what produced its numbers) or text",
+		Default: "code", OneOf: fidelities(),
 	},
 	{
 		Key: "task", Flag: "task", Common: true,
 		Help: "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any " +
 			"table), sequence (formal languages), text (next characters); its preset gives the defaults",
-		Value: Field[string]{Default: "lst", OneOf: TaskNames()},
-		Check: func(c *Config, bad *Problems) {
+		Default: "lst", OneOf: TaskNames(),
+		Check: func(c *Config) error {
 			sequences := c.Task == "sequence" || c.Task == "text"
 			if (c.Task == "lst") != c.HasPuzzles() || sequences != (c.Sequence != nil) {
-				bad.Add("--task: %s has the settings of another task; start from --preset %s", c.Task, c.Task)
+				return fmt.Errorf("%s has the settings of another task; start from --preset %s", c.Task, c.Task)
 			}
 			if c.Masked != nil && !c.Masked.hasSourceOf(c.Task) {
-				bad.Add("--task: %s has the data of another task; start from --preset %s", c.Task, c.Task)
+				return fmt.Errorf("%s has the data of another task; start from --preset %s", c.Task, c.Task)
 			}
+			return nil
 		},
 	},
 }
@@ -79,17 +80,12 @@ func Preset(name, fidelity string) (Config, error) {
 	case "text":
 		c.Sequence = &SequenceConfig{}
 	}
-	first := Member{Seed: 1}
+	c.Members = []Member{{Seed: 1}}
 	for _, s := range Settings() {
-		switch {
-		case s.Key == "task" || s.Key == "fidelity" || !s.Tasks.has(&c):
-		case s.Value != nil:
-			s.Value.reset(&c, name, fidelity)
-		case s.Member != nil:
-			s.Member.reset(&first, name)
+		if s.Key != "task" && s.Key != "fidelity" && s.Tasks.has(&c) {
+			s.reset(&c, name, fidelity)
 		}
 	}
-	c.Members = []Member{first}
 	return c, nil
 }
 
