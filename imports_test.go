@@ -44,6 +44,7 @@ var thirdParty = map[string][]string{
 	"internal/golden":  {"github.com/google/go-cmp"},
 	"internal/metrics": {"gonum.org/v1/gonum"}, "internal/stats": {"gonum.org/v1/gonum"},
 	"data/masked": {"gonum.org/v1/gonum"}, "data/nmar": {"gonum.org/v1/gonum"}, "data/hcp": {"gonum.org/v1/gonum"},
+	"models/pe":    {"go.yaml.in/yaml/v3"},
 	"train/runlog": {"golang.org/x/sys", "github.com/gofrs/flock"},
 	"train/sweep":  {"github.com/gofrs/flock", "go.yaml.in/yaml/v3"},
 	"report/figure": {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf",
