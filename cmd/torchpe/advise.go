@@ -102,7 +102,8 @@ func (f *adviseFlags) train(c *call, study *advise.Study) (advise.Advice, error)
 		watch.said = said
 		return advise.Watch{Observer: watch, Ended: func(length int, errs []float64, took time.Duration) {
 			watch.Close()
-			fmt.Fprintf(c.progress(), "%s, %d %s: %s (%.0f s)\n", candidate.Name, length, candidate.Unit(), errorText(errs),
+			fmt.Fprintf(c.progress(), "%s, %d %s: %s (%.0f s)\n", candidate.Name, length, candidate.Unit(),
+				errorText(errs),
 				took.Seconds())
 		}}
 	})

@@ -151,7 +151,7 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	}
 	c.PEOptions = options
 	if !deviceName.MatchString(c.Device) {
-		bad = append(bad, fmt.Errorf("--device %q: want auto, cpu, cuda or cuda:0, cuda:1, ...", c.Device))
+		bad = append(bad, fmt.Errorf("--device %q: want auto, cpu, cuda or cuda:0, cuda:1 and so on", c.Device))
 	}
 	if err := errors.Join(append(bad, c.Resolve())...); err != nil {
 		return c, nil, err

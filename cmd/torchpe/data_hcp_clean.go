@@ -53,7 +53,8 @@ components default to backward differences. --out takes .npy or .csv, frames x t
 	} {
 		fl.StringVar(signal.to, signal.flag, "", signal.usage)
 	}
-	fl.StringVar(&f.files.All, "nuisance", "", "HDF5 file with all signals of its runs (motionParams, aCompCor_WM, ...)")
+	fl.StringVar(&f.files.All, "nuisance", "",
+		"HDF5 file with all signals of its runs (motionParams, aCompCor_WM, ...)")
 	fl.StringVar(&f.files.Run, "run", "", "the run in --nuisance, such as rfMRI_REST1_RL")
 	f.options = hcp.DefaultCleanOptions()
 	fl.IntVar(&f.options.Drop, "drop", f.options.Drop, "frames at the start that are not used")

@@ -46,7 +46,8 @@ type lstGenerateFlags struct {
 }
 
 func newLSTGenerateCommand() *cobra.Command {
-	f := lstGenerateFlags{options: lst.DefaultOptions(), to: destination{files: []string{"train.csv", "validation.csv"}}}
+	f := lstGenerateFlags{options: lst.DefaultOptions()}
+	f.to.files = []string{"train.csv", "validation.csv"}
 	cmd := &cobra.Command{
 		Use:   "generate --out DIR",
 		Short: "Write a new training and validation set",
@@ -99,7 +100,8 @@ func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	o := f.options
 	sized := o.Side != lst.Side
 	if sized && (o.PublishedImbalance || o.AllowIsomorphic) {
-		return r, usagef("--published-imbalance and --allow-isomorphic are for puzzles of side 4, not of side %d", o.Side)
+		return r,
+			usagef("--published-imbalance and --allow-isomorphic are for puzzles of side 4, not of side %d", o.Side)
 	}
 	train, validation, err := lst.Generate(o, f.seed)
 	if err != nil {
@@ -113,7 +115,8 @@ func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	} else {
 		report := lst.Check(train, validation)
 		if err := report.Err(); err != nil {
-			return r, fmt.Errorf("the generated set fails its own check, nothing was written: please report this: %w", err)
+			return r,
+				fmt.Errorf("the generated set fails its own check, nothing was written: please report this: %w", err)
 		}
 		g.Report = &report
 	}
@@ -183,7 +186,8 @@ decide, which the rules of the labels do not know.`,
 	cmd.MarkFlagsMutuallyExclusive("validation", "seed")
 	return leaf(cmd, func(c *call) (r result, err error) {
 		if (validation == "") != (len(c.args) == 0) {
-			return r, usagef("--validation names the validation puzzles, and TRAIN_FILE the training puzzles: give both")
+			return r,
+				usagef("--validation names the validation puzzles, and TRAIN_FILE the training puzzles: give both")
 		}
 		train, held, err := lstSets(c.args, validation, seed)
 		if err != nil {

@@ -86,7 +86,8 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 		printMembers(w, all)
 		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
 			"epochs at most; %s.\n", runlog.DefaultCriterion, f.epochs, puzzles)
-		if slices.ContainsFunc(all.Members, func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }) {
+		isUnfitted := func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }
+		if slices.ContainsFunc(all.Members, isUnfitted) {
 			fmt.Fprintln(w, "A model that has not fitted its training puzzles (*) says nothing about generalisation.")
 		}
 		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", filepath.Join(f.out, "accuracy.pdf"),

@@ -159,8 +159,10 @@ var groupWords = []struct {
 }{
 	{regexp.MustCompile(`^required flag\(s\) (.*) not set`), "missing: %s", " and "},
 	{regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required`), "missing: %s", " or "},
-	{regexp.MustCompile(`none of the others can be; \[(.*)\] were all set`), "%s exclude one another: give one", " and "},
-	{regexp.MustCompile(`^if any flags in the group \[(.*)\] are set they must`), "%s go together: give all or none", " and "},
+	{regexp.MustCompile(`none of the others can be; \[(.*)\] were all set`),
+		"%s exclude one another: give one", " and "},
+	{regexp.MustCompile(`^if any flags in the group \[(.*)\] are set they must`),
+		"%s go together: give all or none", " and "},
 }
 
 // plainText returns an error in words for a reader who knows neither system calls nor Go.

@@ -43,7 +43,8 @@ func (f *peFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.DModel, "dim", f.DModel, "model width D")
 	fl.IntVar(&f.Heads, "heads", f.Heads, "heads H")
 	fl.IntVar(&f.Layers, "layers", f.Layers, "layers L")
-	fl.Var(choice{&f.Fidelity, readings}, "fidelity", "default options: those of the published code, or of the paper's text")
+	fl.Var(choice{&f.Fidelity, readings}, "fidelity",
+		"default options: those of the published code, or of the paper's text")
 }
 
 // addOptions declares a flag for each option of the schemes. It must be called last.
@@ -95,7 +96,8 @@ func newPEListCommand() *cobra.Command {
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.where, "where", nil,
-		"KEY=VALUE, only schemes with this value; also !=, >= and <=; keys: "+strings.Join(catalogue.FieldNames(), ", "))
+		"KEY=VALUE, only schemes with this value; also !=, >= and <=; keys: "+
+			strings.Join(catalogue.FieldNames(), ", "))
 	fl.BoolVar(&f.csv, "csv", false, "print as CSV")
 	fl.BoolVar(&f.markdown, "markdown", false, "print docs/encodings.md")
 	fl.StringVar(&f.pictures, "pictures", "",

@@ -107,7 +107,8 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 }
 
 // fit returns the setting with the sizes of the arrays, and positions for as many tokens.
-func (f *checkFlags) fit(c *call, scheme pe.Scheme, g *catalogue.Given) (s catalogue.Setting, at pe.Positions, err error) {
+func (f *checkFlags) fit(c *call, scheme pe.Scheme, g *catalogue.Given) (s catalogue.Setting,
+	at pe.Positions, err error) {
 	given := f.Setting
 	f.Tokens, f.DModel, f.Heads = 16, 160, 1 // defaults: the arrays have sizes of their own
 	if s, err = f.setting(c); err != nil {

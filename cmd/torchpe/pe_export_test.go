@@ -35,7 +35,8 @@ func TestPEExport(t *testing.T) {
 	if err != nil || strings.Join(file.Names(), " ") != "learn.table" {
 		t.Errorf("%v, %v", file.Names(), err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "p.json"), []byte(`{"pe.table": [[[1, 2], [3, 4]]]}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "p.json"), []byte(`{"pe.table": [[[1, 2], [3, 4]]]}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	peRun(t, dir, "export", "learn", "--tokens", "2", "--dim", "2", "--layers", "1",

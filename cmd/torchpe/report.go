@@ -152,7 +152,8 @@ func writtenText(w document.Written, from string) func(io.Writer) {
 		for _, note := range w.Notes {
 			fmt.Fprintln(out, note)
 		}
-		fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"), wording.Count(w.Tables, "table"),
+		fmt.Fprintf(out, "%s and %s from %s: %s\n", wording.Count(w.Figures, "figure"),
+			wording.Count(w.Tables, "table"),
 			from, w.Index)
 	}
 }

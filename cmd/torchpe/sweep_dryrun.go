@@ -12,7 +12,8 @@ import (
 )
 
 // estimate describes what change would add to the sweep in dir, and what is left to do.
-func (f *sweepFlags) estimate(c *call, dir string, m sweep.Machine, change func(*sweep.Plan) error) (r result, err error) {
+func (f *sweepFlags) estimate(c *call, dir string, m sweep.Machine,
+	change func(*sweep.Plan) error) (r result, err error) {
 	plan, st, err := sweep.PlanIn(dir)
 	if err != nil {
 		return r, err

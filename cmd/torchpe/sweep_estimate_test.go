@@ -67,7 +67,8 @@ func TestDryRunOfDone(t *testing.T) {
 
 // An exclusion without effect is noted.
 func TestUnusedExclusion(t *testing.T) {
-	_, stderr, code := here(t, t.TempDir(), "sweep", "--pe", "nope", "--exclude", "pe=nop", "--dry-run", "--no-calibrate")
+	_, stderr, code := here(t, t.TempDir(), "sweep", "--pe", "nope", "--exclude", "pe=nop", "--dry-run",
+		"--no-calibrate")
 	if code != 0 || !strings.Contains(stderr, "the exclusion pe=nop agrees with no configuration") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

@@ -31,7 +31,8 @@ func (f *launchFlags) add(fl *pflag.FlagSet) {
 	f.launcher = "local"
 	fl.Var(choice{&f.launcher, []string{"local", "slurm", "none"}}, "launcher",
 		"runs the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
-	fl.Var(bounded{&f.workers, 0, math.MaxInt}, "workers", "worker processes at a time (default: one a GPU, or one a CPU core)")
+	fl.Var(bounded{&f.workers, 0, math.MaxInt}, "workers",
+		"worker processes at a time (default: one a GPU, or one a CPU core)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "after the first task that fails, save and stop the others (local)")
 	f.slurm.add(fl)

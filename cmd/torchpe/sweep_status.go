@@ -21,7 +21,8 @@ func unfinished(s *sweep.Sweep, st sweep.Status, queued bool) error {
 		n          int
 		noun, text string
 	}{
-		{st.Counts[sweep.StateFailed], "task", "failed (torchpe sweep retry --failed " + wording.Quote(s.Dir) + " tries again)"},
+		{st.Counts[sweep.StateFailed], "task",
+			"failed (torchpe sweep retry --failed " + wording.Quote(s.Dir) + " tries again)"},
 		{st.Counts[sweep.StateLost], "task", "lost"},
 		{st.Counts[sweep.StateUnknown], "task", "not readable"},
 		{st.Counts[sweep.StateRunning], "task", "still running"},

@@ -46,7 +46,7 @@ those of torchpe --help.`,
 	return action(cmd, onSweep(f.run))
 }
 
-func (f *taskFlags) run(c *call, s *sweep.Sweep) (r result, err error) {
+func (f *taskFlags) run(_ *call, s *sweep.Sweep) (r result, err error) {
 	if err := s.Check(f.index); err != nil {
 		return r, usageError{err}
 	}

@@ -29,7 +29,8 @@ func TestSchemes(t *testing.T) {
 		if about.Summary == "" || strings.Contains(about.Summary, "\n") || about.Reference == "" {
 			t.Errorf("%s: summary %q, reference %q", s.Name, about.Summary, about.Reference)
 		}
-		if about.Title == "" || about.Formula == "" || about.Parameters == "" || about.Year < 2017 || about.Year > 2026 {
+		if about.Title == "" || about.Formula == "" || about.Parameters == "" || about.Year < 2017 ||
+			about.Year > 2026 {
 			t.Errorf("%s: title %q, year %d, formula %q, parameters %q", s.Name, about.Title, about.Year,
 				about.Formula, about.Parameters)
 		}

@@ -95,7 +95,7 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.label(), err)
 		}
-		s.Subject, s.about, s.extra = m.Subject, Object{{"reference", r.Subject.object()}}, r.cells()[3:]
+		s.Subject, s.about, s.extra = m.Subject, Object{{"reference", r.object()}}, r.cells()[3:]
 		if m.Seed != nil && r.Seed != nil {
 			s.about = append(s.about, Field{"same_seed", *m.Seed == *r.Seed})
 		}
@@ -213,7 +213,8 @@ func (in *Input) noteOtherData(m, r *Model) {
 	}
 	for _, key := range []string{"task", "data_seed", "lst_validation"} {
 		if x, y := settings[0][key], settings[1][key]; !bytes.Equal(x, y) {
-			in.note("%s and the reference %s may look at other examples: %s is %s and %s", m.Source, r.Source, key, x, y)
+			in.note("%s and the reference %s may look at other examples: %s is %s and %s", m.Source,
+				r.Source, key, x, y)
 			return
 		}
 	}

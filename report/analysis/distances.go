@@ -104,10 +104,11 @@ func distances(in *Input, kind metrics.Distance) (*Report, error) {
 			r.notes = append(r.notes, m.Source+": "+why)
 		}
 		matrix := numbers(d, n)
-		found = append(found, append(m.Subject.object(), Object{{"block", t.Block}, {"distance", kind.String()},
+		found = append(found, append(m.object(), Object{{"block", t.Block}, {"distance", kind.String()},
 			{"tokens", names}, {"distances", matrix}}...))
 		file.Data = append(file.Data, d...)
-		foot := fmt.Sprintf("%s distances between %s of %s, block %d", kind, wording.Count(n, "token"), m.label(), t.Block)
+		foot := fmt.Sprintf("%s distances between %s of %s, block %d", kind, wording.Count(n, "token"),
+			m.label(), t.Block)
 		r.Wrote = append(r.Wrote, foot)
 		r.Tables = append(r.Tables, numberTable(append([]string{kind.String()}, names...), lead, matrix, foot))
 	}

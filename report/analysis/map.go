@@ -65,7 +65,7 @@ or .png draws the first two axes, a panel a member.`,
 			fl.IntVar(&o.dims, "dims", 2, "dimensions")
 			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps, if any)")
 		},
-		run: func(in *Input) (*Report, error) { return o.run(in) },
+		run: o.run,
 	}
 }
 
@@ -102,7 +102,7 @@ func (o *mapOptions) run(in *Input) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		object := append(m.Subject.object(), append(one.about, Field{"tokens", one.tokens})...)
+		object := append(m.object(), append(one.about, Field{"tokens", one.tokens})...)
 		if one.modules != nil {
 			object = append(object, Field{"modules", one.modules})
 		}

@@ -138,12 +138,14 @@ func TestNumbersOfArrays(t *testing.T) {
 		"--key model.safetensors:attention.key.weight"
 	for _, c := range []struct{ line, got, want string }{
 		{"network --table table.npy --modules labels.txt", "", "network/euclidean"},
-		{"network --table named.csv --modules modules.csv --distance cosine", "", "network/cosine"}, // by names, in another order
+		{"network --table named.csv --modules modules.csv --distance cosine", "", "network/cosine"},
+		// by names, in another order
 		{"network --weights weights.csv --modules modules.csv", "", "network/weights"},
 		{"procrustes --table table.mat --reference arrays.npz:reference", "", "procrustes/reference"},
 		{"procrustes --table table.mat --reference 1d-fixed", "", "procrustes/1d-fixed"},
 		{"procrustes --table table.mat --reference 2d-fixed", "", "procrustes/2d-fixed"},
-		{"procrustes --table model.safetensors:stack --reference arrays.npz:reference", "blocks/0", "procrustes/reference"},
+		{"procrustes --table model.safetensors:stack --reference arrays.npz:reference", "blocks/0",
+			"procrustes/reference"},
 		{"distances --table named.csv", "distances", "distances/euclidean"},
 		{"distances --table named.csv --distance cosine", "distances", "distances/cosine"},
 		{heads, "blocks/0/r2", "toeplitz/r2"},
@@ -254,8 +256,9 @@ func TestNotes(t *testing.T) {
 		"parallel.csv": ".1,.3\n.2,.6\n.7,2.1\n.3,.9\n", "far.csv": "0,0\n9,9\n4,4\n5,5\n",
 		"apart.csv": "0,0\n1,9\n4,4\n5,5\n", "huge.csv": "1e200,0\n0,1e200\n4,4\n5,5\n",
 		"negative.csv": "-9,-1,.5,.5\n-1,0,.5,.5\n.5,.5,0,2\n.5,.5,2,0\n",
-		"nil.csv":      "0,1,-1,0\n1,0,0,-1\n-1,0,0,1\n0,-1,1,0\n", "one.csv": "0,1,1,-1\n1,0,-1,1\n1,-1,0,1\n-1,1,1,0\n",
-		"quoted.csv": "\"1.5\",2,3\n\"2.5\",3,4\n", "pandas.csv": ",a,b\n0,2,3\n1,3,4\n",
+		"nil.csv":      "0,1,-1,0\n1,0,0,-1\n-1,0,0,1\n0,-1,1,0\n",
+		"one.csv":      "0,1,1,-1\n1,0,-1,1\n1,-1,0,1\n-1,1,1,0\n",
+		"quoted.csv":   "\"1.5\",2,3\n\"2.5\",3,4\n", "pandas.csv": ",a,b\n0,2,3\n1,3,4\n",
 		"counted.csv": ",a,b\n1,2,3\n2,3,4\n", "named.csv": "x,2,3\ny,3,4\n", "plain.csv": "1.5,2,3\n2.5,3,4\n",
 	})
 	for _, c := range []struct {
@@ -263,7 +266,8 @@ func TestNotes(t *testing.T) {
 		q, c bool // whether modularity and clustering have values
 		want []string
 	}{
-		{"two.txt --table zero.csv --distance cosine", false, false, []string{"table 0: no scores: row 1 is all zeros"}},
+		{"two.txt --table zero.csv --distance cosine", false, false,
+			[]string{"table 0: no scores: row 1 is all zeros"}},
 		{"two.txt --table zeros.csv --distance cosine", false, false, []string{"row 1 and 1 more are all zeros"}},
 		{"two.txt --table zero.csv", true, true, nil},
 		{"two.txt --table tenth.csv --distance corr2", false, false, []string{"row 1 is one number throughout"}},
@@ -313,7 +317,8 @@ func TestNotes(t *testing.T) {
 		}
 		checkNotes(t, line, notes, wants)
 	}
-	if got, _ := result(t, "distances --distance cosine --table "+at("zero.csv")); value(got, "models/0/distances/0/1") != nil ||
+	if got, _ := result(t, "distances --distance cosine --table "+at("zero.csv")); value(got,
+		"models/0/distances/0/1") != nil ||
 		math.IsNaN(jsonNumber(got, "models/0/distances/0/2")) {
 		t.Errorf("%v", got)
 	}

@@ -73,7 +73,7 @@ no value, such as a row of zeros by cosine, and what to know of weights, such as
 				"distances between tokens: FILE[:tensor], in place of --coordinates")
 			fl.Uint64Var(&o.seed, "seed", 0, "seed of the surrogates")
 		},
-		run: func(in *Input) (*Report, error) { return o.run(in) },
+		run: o.run,
 	}
 }
 

@@ -123,7 +123,8 @@ func TestClosedFormTables(t *testing.T) {
 	}
 	grid, err := closedForm(fixed2D, &Model{Tables: []Table{{Tokens: 2, Dim: 4}}, tokens: 9, from: 5})
 	// cells 5 and 6 of 3 x 3: row 1, column 2, and row 2, column 0
-	if want := []float64{math.Sin(1), math.Cos(1), math.Sin(2), math.Cos(2), math.Sin(2), math.Cos(2), 0, 1}; err != nil ||
+	if want := []float64{math.Sin(1), math.Cos(1), math.Sin(2), math.Cos(2), math.Sin(2), math.Cos(2), 0,
+		1}; err != nil ||
 		!reflect.DeepEqual(grid.Tables[0].Values, want) {
 		t.Errorf("%+v, %v", grid, err)
 	}
@@ -189,8 +190,9 @@ func TestChanceOfToeplitz(t *testing.T) {
 		matrix []float64
 		want   Number
 	}{
-		"any order of two is alike":       {[]float64{1, 2, 2, 1}, 1},
-		"no other order is Toeplitz, too": {[]float64{0, 1, 2, 3, 4, 5, 1, 0, 1, 2, 3, 4, 2, 1, 0, 1, 2, 3, 3, 2, 1, 0, 1, 2, 4, 3, 2, 1, 0, 1, 5, 4, 3, 2, 1, 0}, 0.1},
+		"any order of two is alike": {[]float64{1, 2, 2, 1}, 1},
+		"no other order is Toeplitz, too": {[]float64{0, 1, 2, 3, 4, 5, 1, 0, 1, 2, 3, 4, 2, 1, 0, 1, 2, 3,
+			3, 2, 1, 0, 1, 2, 4, 3, 2, 1, 0, 1, 5, 4, 3, 2, 1, 0}, 0.1},
 	} {
 		n := int(math.Sqrt(float64(len(c.matrix))))
 		if _, _, p, err := (&toeplitzOptions{shuffles: 9}).r2(c.matrix, n); err != nil || p != c.want {

@@ -101,7 +101,8 @@ func TestSpinOfWeights(t *testing.T) {
 	line := "network --null spin --permutations 99 --weights " + files[0] + " --modules " + files[1]
 	got, _ := result(t, line+" --coordinates "+files[2])
 	from, _ := value(got, "models/0/places_from").(string)
-	if p := jsonNumber(got, "models/0/blocks/0/p"); !(p >= 0.01 && p <= 1) || !strings.Contains(from, "each hemisphere") {
+	if p := jsonNumber(got, "models/0/blocks/0/p"); !(p >= 0.01 && p <= 1) || !strings.Contains(from,
+		"each hemisphere") {
 		t.Errorf("%v", got)
 	}
 	for what, bad := range map[string]string{
@@ -139,7 +140,8 @@ func TestChanceOfRuns(t *testing.T) {
 		t.Fatalf("%v, %v", chance, err)
 	}
 	for null, want := range map[string]float64{permute: chance.P, moran: chance.Smooth} {
-		got, _ := result(t, fmt.Sprintf("network %s --block 0 --seed 1 --permutations %d --null %s", dir, runs.Surrogates,
+		got, _ := result(t, fmt.Sprintf("network %s --block 0 --seed 1 --permutations %d --null %s", dir,
+			runs.Surrogates,
 			null))
 		b := value(got, "models/0/blocks/0")
 		if jsonNumber(b, "p") != want || jsonNumber(b, "modularity") != chance.Q {

@@ -83,7 +83,7 @@ func procrustes(in *Input, reference string) (*Report, error) {
 			return nil, err
 		}
 		t := p[0].Tables[0]
-		one.about = Object{{"reference", p[1].Subject.object()}, {"tokens", t.Tokens}, {"dim", t.Dim}}
+		one.about = Object{{"reference", p[1].object()}, {"tokens", t.Tokens}, {"dim", t.Dim}}
 		found = append(found, one)
 	}
 	return numbers.report(Object{{"reference", reference}}, found), nil

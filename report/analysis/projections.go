@@ -44,7 +44,8 @@ func (p projectionFiles) read(d int, header text.Choice) (*projection, error) {
 	case err != nil:
 		return nil, err
 	case k != outputs:
-		return nil, fmt.Errorf("%s has %s, the query's has %d: want the same", p.key, wording.Count(k, "output"), outputs)
+		return nil, fmt.Errorf("%s has %s, the query's has %d: want the same", p.key, wording.Count(k,
+			"output"), outputs)
 	case outputs%p.heads != 0:
 		return nil, fmt.Errorf("%s for %s of the query's weights: want a divisor",
 			wording.Count(p.heads, "head"), wording.Count(outputs, "output"))

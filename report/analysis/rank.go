@@ -121,7 +121,8 @@ func courses(in *Input) (*Report, error) {
 			}
 		}
 		if s.parts == nil {
-			in.note("%s: metrics.jsonl records no norm of the encoding %s, which adds no table: left out", m.Source, m.PE)
+			in.note("%s: metrics.jsonl records no norm of the encoding %s, which adds no table: left out",
+				m.Source, m.PE)
 			continue
 		}
 		found = append(found, s)
@@ -129,7 +130,8 @@ func courses(in *Input) (*Report, error) {
 	if found == nil {
 		return nil, in.nothing("nothing to list")
 	}
-	course := layout{parts: "records", labels: []column{{key: "step", heading: "step"}, {key: "epoch", heading: "epoch"}},
+	course := layout{parts: "records", labels: []column{{key: "step", heading: "step"}, {key: "epoch",
+		heading: "epoch"}},
 		columns: []column{frobenius, effectiveRank}}
 	report := course.report(nil, found)
 	report.notes, report.Wrote = in.Notes, []string{"norm and effective rank over training of " +

@@ -171,7 +171,7 @@ func (l layout) report(head Object, all []scores) *Report {
 }
 
 func (l layout) object(s scores) Object {
-	o := append(s.Subject.object(), s.about...)
+	o := append(s.object(), s.about...)
 	for c, v := range s.whole {
 		if !l.columns[c].partsOnly {
 			o = append(o, Field{l.columns[c].key, v})

@@ -65,7 +65,7 @@ attention_shuffled}]}]}; those of a model are means over its blocks.`,
 			fl.IntVar(&o.shuffles, "shuffles", 100, "random orders of the tokens to hold R^2 against; 0 = none")
 			fl.Uint64Var(&o.seed, "seed", 0, "seed of the random orders")
 		},
-		run: func(in *Input) (*Report, error) { return o.run(in) },
+		run: o.run,
 	}
 }
 

@@ -564,7 +564,8 @@ func TestDiffer(t *testing.T) {
 		if s.About().Differ != "" {
 			said++
 		}
-		if strings.HasSuffix(s.About().Differ, ".") || strings.Contains(s.About().Differ, "  ") || strings.Contains(s.About().Differ, "\n") {
+		if strings.HasSuffix(s.About().Differ, ".") || strings.Contains(s.About().Differ, "  ") ||
+			strings.Contains(s.About().Differ, "\n") {
 			t.Errorf("%s: %q", s.Name, s.About().Differ)
 		}
 	}

@@ -154,14 +154,6 @@ func (m Matrix) withShortLabels(c draw.Canvas) (Matrix, bool) {
 	return m, rows || columns
 }
 
-// names returns the legend of the groups, and whether it shortened any of their names.
-func (m Matrix) names(c draw.Canvas) (legend, bool) {
-	if m.HideNames || len(m.Groups) == 0 {
-		return nil, false
-	}
-	return m.grouping().legend(c.Size().X)
-}
-
 // frame holds the widths of the margins between a matrix's cells and the edges of its panel.
 type frame struct {
 	left, right, bottom vg.Length

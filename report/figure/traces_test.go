@@ -29,7 +29,8 @@ func TestTraces(t *testing.T) {
 		f := mustCompose(t, alone(s, ColumnWidth, 3))
 		checkSVG(t, "traces", encode(t, f, "svg"))
 		text := viewer.Poppler(t, encode(t, f, "pdf"), "pdftotext", "-layout", viewer.PDF, "-")
-		if n := strings.Count(text, "name "); n != min(len(s.Names), maxTraces) || !strings.Contains(text, "time point") {
+		if n := strings.Count(text, "name "); n != min(len(s.Names), maxTraces) || !strings.Contains(text,
+			"time point") {
 			t.Errorf("%d nodes: %d are named:\n%s", len(s.Names), n, text)
 		}
 	}

@@ -9,7 +9,8 @@ const notInOT1 = "ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲų"
 // to the next blank, its source.
 const latexText = `\\textbackslash{} &\& %\% $\$ #\# _\_ {\{ }\} ~\textasciitilde{} ^\textasciicircum{}
 	<$<$ >$>$ |\textbar{} "'' [{[} ]{]} *{*} –-- —--- ‐- ‑- ‒-- …\ldots{} ‘` + "`" + ` ’' “` + "``" + ` ”'' „,, ‚,
-	¡!` + "`" + ` ¿?` + "`" + ` §\S{} ¶\P{} †\dag{} ‡\ddag{} ©\copyright{} ®\textregistered{} ™\texttrademark{} £\pounds{} ı\i{}`
+	¡!` + "`" + ` ¿?` + "`" + ` §\S{} ¶\P{} †\dag{} ‡\ddag{} ©\copyright{}
+	®\textregistered{} ™\texttrademark{} £\pounds{} ı\i{}`
 
 // latexMath lists characters that LaTeX sets as mathematics, in the same way.
 const latexMath = `×\times ÷\div ±\pm −- ·\cdot •\bullet ∗\ast ∘\circ ≤\leq ≥\geq ≠\neq ≈\approx ≡\equiv

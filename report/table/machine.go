@@ -82,7 +82,8 @@ func csvText(value any) string {
 	case float64:
 		return number.Exact(v)
 	case string:
-		if _, err := strconv.ParseFloat(v, 64); err == nil || len(v) < 2 || !strings.ContainsRune("=+-@\t\r", rune(v[0])) {
+		if _, err := strconv.ParseFloat(v, 64); err == nil || len(v) < 2 ||
+			!strings.ContainsRune("=+-@\t\r", rune(v[0])) {
 			return v
 		}
 		return "'" + v

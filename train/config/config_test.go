@@ -164,7 +164,8 @@ var experiments = regexp.MustCompile(
 	`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/|models/export/`)
 
 // TestFilesThatNameASetting counts the files of Go, outside this package, that hold the key or flag
-// of a setting as a text: one that uses it. Rows of this package may name each other. Keys of one word and those of members are not counted, as
+// of a setting as a text: one that uses it. Rows of this package may name each other. Keys of one
+// word and those of members are not counted, as
 // they name columns and other things, too.
 func TestFilesThatNameASetting(t *testing.T) {
 	named := map[string][]string{} // files by key
@@ -320,7 +321,8 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v: %q", sizes, bad)
 		}
 	}
-	for text, refused := range map[string]bool{"0.5,-0.1": true, "0.5,0": false, "1e6": false, "2e6": true, "nan": true} {
+	cases := map[string]bool{"0.5,-0.1": true, "0.5,0": false, "1e6": false, "2e6": true, "nan": true}
+	for text, refused := range cases {
 		if _, err := ParseNoise(text); (err != nil) != refused {
 			t.Errorf("--noise %s: %v", text, err)
 		}

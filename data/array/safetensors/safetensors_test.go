@@ -241,7 +241,8 @@ func TestEmptyFile(t *testing.T) {
 // TestForeignSpelling checks a header as another program may write it: other order, white space,
 // escapes.
 func TestForeignSpelling(t *testing.T) {
-	if _, err := decodeBytes(fileOf("{\"\ufffd\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0)); err != nil {
+	if _, err := decodeBytes(fileOf("{\"\ufffd\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+		0)); err != nil {
 		t.Error(err) // U+FFFD itself is a character like others
 	}
 	header := "{ \"\\ud83e\\udde0\\/\\n\" :\t{\"data_offsets\" : [ 4 , 6 ], \"shape\":[ ] " +
