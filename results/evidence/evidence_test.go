@@ -25,9 +25,12 @@ type published map[string]map[string]map[string]string // encoding, such as lear
 func read(t *testing.T) published {
 	t.Helper()
 	p := published{}
-	for _, name := range []string{"runs.csv", "sigma.csv", "common.csv"} {
+	for _, name := range []string{"runs.csv", "sigma.csv", "common.csv", "dropout.csv"} {
 		for _, r := range records(t, name) {
 			pe := r["pe"]
+			if name == "dropout.csv" {
+				pe += " without dropout"
+			}
 			if pe == "learn" {
 				pe += "-" + r["sigma"]
 			}
@@ -193,6 +196,7 @@ var contrasts = [][2]string{
 	{"learn-0.1", "learn-1"}, {"learn-0.2", "learn-0.7"},
 	{"2d-fixed", "learn-0.2"}, {"learn-0.2", "relative"}, {"learn-0.2", "random"}, {"learn-1", "random"},
 	{"learn-0.2", "rope"}, {"relative", "rope"},
+	{"2d-fixed", "2d-fixed without dropout"}, {"learn-0.2", "2d-fixed without dropout"},
 }
 
 func TestPage(t *testing.T) {
@@ -206,6 +210,8 @@ func TestPage(t *testing.T) {
 	text = replace(t, text, "table 1", encodingTable(t, p))
 	text = replace(t, text, "contrasts", contrastTable(t, p))
 	text = replace(t, text, "placement", placementTable(t))
+	text = replace(t, text, "dropout", dropoutTable(t, p))
+	text = replace(t, text, "frozen", frozenTable(t))
 	text = replace(t, text, "ratio", ratioTable(t))
 	golden.CheckFile(t, "README.md", []byte(text))
 }
@@ -232,6 +238,48 @@ func sigmaTable(t *testing.T, p published) string {
 	}
 	return b.String()
 }
+
+// dropoutTable sets the true places with and without dropout beside learned ones.
+func dropoutTable(t *testing.T, p published) string {
+	var b strings.Builder
+	b.WriteString("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
+	rows := [][2]string{{"2d-fixed", ".1 (code)"}, {"2d-fixed without dropout", "none"}, {"learn-0.2", "none"}}
+	for _, row := range rows {
+		pe := strings.TrimSuffix(row[0], " without dropout")
+		fmt.Fprintf(&b, "| %s | %s | %s\n", pe, row[1], measured(t, p, row[0]))
+	}
+	return b.String()
+}
+
+// frozenTable sets tables that stay at their initial values beside trained ones of the same seeds.
+func frozenTable(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("| PE added | σ | n | frozen: IID test | validation | trained: IID test | validation | " +
+		"frozen less trained, 95 % |\n|---|---|---|---|---|---|---|---|\n")
+	for _, placement := range []string{"block", "input"} {
+		trained := readCorner(t, placement, "last")
+		for _, sigma := range []string{"0.2", "1", "2"} {
+			pair := published{"frozen": {}, "trained": {}}
+			for _, r := range records(t, "frozen.csv") {
+				if r["placement"] == placement && r["sigma"] == sigma {
+					pair["frozen"][r["seed"]], pair["trained"][r["seed"]] = r, trained["learn-"+sigma][r["seed"]]
+				}
+			}
+			less, of, _ := pair.difference(t, "frozen", "trained")
+			fmt.Fprintf(&b, "| %s | %s | %d", placements[placement], sigma, len(pair["frozen"]))
+			for _, pe := range []string{"frozen", "trained"} {
+				iid, validation := pair.column(t, pe, "iid"), pair.column(t, pe, "validation")
+				fmt.Fprintf(&b, " | %s | %s ± %s", point(stats.Mean(iid)), point(stats.Mean(validation)),
+					point(stats.SD(validation)))
+			}
+			fmt.Fprintf(&b, " | %s, %s to %s |\n", point(less), point(of.Low), point(of.High))
+		}
+	}
+	return b.String()
+}
+
+var placements = map[string]string{"block": "every block", "input": "once"}
 
 // measured returns the cells of an encoding from n to the interval of its mean.
 func measured(t *testing.T, p published, pe string) string {
