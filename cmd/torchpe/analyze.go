@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/report/analysis"
 )
 
@@ -33,41 +34,36 @@ A number that has no value is a dash, and null with --json.`,
 // newMeasureCommand returns the subcommand of a measure.
 func newMeasureCommand(m analysis.Measure) *cobra.Command {
 	var in analysis.Input
-	var file outFlags
+	to := destination{endings: m.Extensions}
 	cmd := &cobra.Command{Use: m.Use, Short: m.Short, Long: m.Long, Example: m.Example, Args: cobra.ArbitraryArgs}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	m.Flags(fl, &in)
 	headerFlag(fl, &in.Header)
-	fl.BoolVar(&in.JSON, "json", false, "print as JSON")
 	m.Options(fl)
 	if m.Out != "" {
-		file.add(cmd, m.Out)
+		to.add(cmd, m.Out)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := file.check(m.Extensions...); err != nil {
-			return err
-		}
-		in.Args, in.Out = args, file.out
+	return leaf(cmd, func(c *call) (result, error) {
+		in.Args, in.Out, in.JSON = c.args, to.path, c.json
 		report, err := m.Run(&in)
-		for _, n := range in.Notes {
-			fmt.Fprintln(cmd.ErrOrStderr(), "note: "+n)
-		}
 		if err != nil {
-			return usageError{err}
+			for _, n := range in.Notes {
+				c.note(n)
+			}
+			return result{}, usageError{err}
 		}
 		if in.Out != "" {
-			if err := file.write(report.File); err != nil {
+			if err := atomicfile.Write(in.Out, func(w io.Writer) error {
+				_, err := w.Write(report.File)
 				return err
+			}); err != nil {
+				return result{}, err
 			}
 		}
-		if in.JSON {
-			return printJSON(cmd.OutOrStdout(), report.JSON)
-		}
-		printReport(cmd.OutOrStdout(), in, report)
-		return nil
-	}
-	return cmd
+		print := func(w io.Writer) { printReport(w, in, report) }
+		return result{value: report.JSON, print: print, notes: in.Notes}, nil
+	}, &to)
 }
 
 // printReport prints what a measure found as tables, or says what --out holds.

@@ -145,7 +145,7 @@ func TestAnalyzeNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, stderr, code := here(t, dir, "analyze", "distances", "--table", "zero.csv", "--distance", "cosine")
-	if code != 0 || !strings.HasPrefix(stderr, "note: zero.csv: row 1 is all zeros") || !strings.Contains(out, "–") {
+	if code != 0 || !strings.HasPrefix(stderr, "torchpe: zero.csv: row 1 is all zeros") || !strings.Contains(out, "–") {
 		t.Errorf("exit code %d: %s%s", code, out, stderr)
 	}
 }

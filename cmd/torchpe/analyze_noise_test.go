@@ -55,7 +55,7 @@ func TestAnalyzeNoise(t *testing.T) {
 	if err := os.Rename(moved, moved+".old"); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "analyze", "noise", "run"); code != exitFailed ||
+	if _, stderr, code = torchpeIn(t, dir, "analyze", "noise", "run"); code != 2 ||
 		!strings.Contains(stderr, moved) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
