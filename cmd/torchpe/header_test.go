@@ -42,7 +42,7 @@ func TestHeaderFlag(t *testing.T) {
 func TestHeaderOfTrainingPositions(t *testing.T) {
 	dir := put(t, map[string]string{"x.csv": "0,2,4\n0.5,1.5,0.25\n3.5,0.75,1.25\n1.5,0.25,2.25\n"})
 	for header, want := range map[string]string{"auto": "--header yes or --header no",
-		"yes": "positions of 3 tokens", "no": "positions of 4 tokens", "x": "none of auto, yes, no"} {
+		"yes": "positions of 3 tokens", "no": "positions of 4 tokens", "x": "one of auto, yes, no"} {
 		stdout, stderr, code := here(t, dir, "train", "--pe", "rope-3d", "--positions", "x.csv",
 			"--positions-as", "coordinates", "--header", header)
 		if code == 0 || !strings.Contains(stdout+stderr, want) {

@@ -316,7 +316,7 @@ func TestBenchStepSchemes(t *testing.T) {
 	}
 	stdout, stderr, code = torchpeIn(t, dir, "bench", "step", "--preset", "nmar", "--nmar-frames", "400",
 		"--steps", "1", "--warmup", "0", "--pe", "nope,swin") // whose tokens lie on no grid
-	if code != exitFailed || strings.Count(stdout, "\n") != 1 || !strings.Contains(stderr, "swin: it needs") {
+	if code != exitUsage || strings.Count(stdout, "\n") != 1 || !strings.Contains(stderr, "swin: it needs") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
