@@ -61,8 +61,8 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 				return result{}, err
 			}
 		}
-		print := func(w io.Writer) { printReport(w, in, report) }
-		return result{value: report.JSON, print: print, notes: in.Notes}, nil
+		show := func(w io.Writer) { printReport(w, in, report) }
+		return result{value: report.JSON, print: show, notes: in.Notes}, nil
 	}, &to)
 }
 

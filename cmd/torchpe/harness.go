@@ -45,7 +45,7 @@ func (c *call) progress() io.Writer {
 	return c.notes
 }
 
-// result is what a command found or made. The harness prints it.
+// result holds the outcome of a command, which the harness prints.
 type result struct {
 	value any             // for --json
 	table *table.Table    // for a person

@@ -77,6 +77,8 @@ var refusals = []struct {
 	{"train --pe learn --eval-tokens 25", 2, "learn cannot be evaluated at 25 tokens: it was trained on 16"},
 	{"train --lst-side 9", 2, "--lst-side: 9 is not in [4, 8]"},
 	{"train --lst-side 3", 2, "--lst-side: 3 is not in [4, 8]"},
+	{"train --lst-side 0", 2, "--lst-side: 0 is not in [4, 8]"},
+	{"train --pe rope --eval-tokens=", 2, `"" is not a whole number or the word none`},
 	{"train --lst-side 5 --lst-train a --lst-validation b", 2, "--lst-side: 5, but files have puzzles of 4 x 4"},
 	{"train --rename-symbols perhaps", 2, `"perhaps" is not true, false or the word auto`},
 	{"train --preset nmar --eval-tokens 25", 2, "task nmar has data of one size"},

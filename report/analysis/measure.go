@@ -107,7 +107,7 @@ func (m Measure) Run(in *Input) (*Report, error) {
 
 func (in *Input) extension() string { return strings.ToLower(filepath.Ext(in.Out)) }
 
-// Report is what a measure found.
+// Report holds the outcome of a measure.
 type Report struct {
 	JSON   Object      // for --json
 	Tables []TextTable // for the terminal

@@ -174,7 +174,7 @@ var hostile = []struct {
 	{"structure twice", axis1("PARCELS", surfaceL, parcelA, strings.Replace(parcelB, "</Vertices>",
 		`</Vertices><Vertices BrainStructure="L"/>`, 1)), []string{"twice"}},
 	{"vertex -1", axis1("PARCELS", surfaceL, parcelA, strings.Replace(parcelB, ">2<", ">-1<", 1)),
-		[]string{`"-1" is not an index`}},
+		[]string{`"-1" is not an index`, `"B"`}},
 	{"vertex 2^31", axis1("PARCELS", surfaceL, parcelA, strings.Replace(parcelB, ">2<",
 		">2147483648<", 1)), []string{`"2147483648" is not an index`}},
 	{"voxels without a volume", axis1("PARCELS", surfaceL, parcelA,

@@ -294,6 +294,24 @@ func (list *Voxels) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// UnmarshalXML reads a Parcel element. Its errors name the parcel.
+func (p *Parcel) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	type plain Parcel
+	if err := d.DecodeElement((*plain)(p), &start); err != nil {
+		return fmt.Errorf("parcel %q: %w", clip(p.Name), err)
+	}
+	return nil
+}
+
+// UnmarshalXML reads a BrainModel element. Its errors name the model's structure.
+func (m *Model) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	type plain Model
+	if err := d.DecodeElement((*plain)(m), &start); err != nil {
+		return fmt.Errorf("the model of %q: %w", clip(m.Structure), err)
+	}
+	return nil
+}
+
 // Metadata are texts by name. Of a name that is there twice the last counts, as in nibabel.
 type Metadata map[string]string
 
