@@ -1,6 +1,7 @@
 package torchpe_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,9 @@ echo "    gpu_test.go:1: twin Linear, float32: off by at most 1e-06, relative 2e
 case $1 in
 scripts/peer_torch.py)
   echo a warning before the result
-  echo '{"preset": "lst", "members": 1, "batch": 128, "step_ms_median": 6.5}' ;;
+  case "$*" in *--compile*bf16*) compiled=', "compiled": "default", "graphs": 2, "graph_breaks": 1' ;;
+  *--compile*) compiled=', "compiled": "default", "graphs": 1, "graph_breaks": 0' ;; esac
+  echo "{\"preset\": \"lst\", \"members\": 1, \"batch\": 128, \"step_ms_median\": 6.5$compiled}" ;;
 scripts/build_direct.py) echo "nvcc says no"; exit 1 ;;
 -c) ;;
 *) exec "$STUB_PYTHON" -S "$@" ;;
@@ -93,13 +96,15 @@ func containsAll(t *testing.T, what, text string, parts ...string) {
 // All parts run; the summary has goals, measurements of both sides, steps and twins.
 func TestGPUCheck(t *testing.T) {
 	t.Parallel()
-	code, files := gpuCheck(t, nil)
+	code, files := gpuCheck(t, nil, "build", "smoke", "bench", "peers", "tests")
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	// 0.2 ms a model and step of 256,000 are 51.2 s; 6.5 ms over 0.2 are 32.5.
-	containsAll(t, "summary", files["summary.md"], "256,000 steps | 50 | 44 | 51.2 |",
-		"eager, LST | 20 | 26 to 32 | 32.5 |",
+	containsAll(t, "summary", files["summary.md"], "256,000 steps |  |  | 51.2 |", "eager, LST | 20 |  | 32.5 |",
+		"| pytorch | lst, 15 members stacked, one graph, compiled, tf32 | 6.500 |",
+		"| pytorch | lst, 15 members stacked, one graph, compiled, tf32, compiled anew | 6.500 |",
+		"compiled, bf16 (2 graphs with 1 breaks: not compiled as a whole) |",
 		"| torchpe | lst, 15 members, bf16 | 3.000 | 0.2000 |", "| pytorch | lst, 1 model, eager | 6.500 |",
 		"| torchpe | fmri, 8 members, tf32, efficient |", "| torchpe | fmri, 8 members, tf32, products |",
 		"| torchpe | fmri, 8 members, tf32, flash |", "| build by CMake | ok |", "| short tests of train | ok |",
@@ -109,11 +114,32 @@ func TestGPUCheck(t *testing.T) {
 	}
 }
 
+// Goals and predictions are those of the card.
+func TestGPUSummary(t *testing.T) {
+	t.Parallel()
+	records := filepath.Join(t.TempDir(), "bench.jsonl")
+	if err := os.WriteFile(records, []byte(`{"who": "torchpe", "label": "lst", "result": `+
+		`{"preset": "lst", "members": 15, "batch": 128, "step_ms_median": 3}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for gpu, want := range map[string]string{"nvidia-h200": "256,000 steps | 50 | 44 | 51.2 |",
+		"nvidia-h100-80gb-hbm3": "256,000 steps | 75 | 63 | 51.2 |", "nvidia-l4": "256,000 steps |  |  | 51.2 |"} {
+		out, err := exec.Command("python3", "scripts/gpu_summary.py", records, "--gpu", gpu).CombinedOutput()
+		if errors.Is(err, exec.ErrNotFound) {
+			t.Skip("needs python3")
+		} else if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		containsAll(t, gpu, string(out), want)
+	}
+}
+
 // Where no build works the peers run all the same, errors are kept, and the rest is said to be
 // skipped.
 func TestGPUCheckWithBrokenBuild(t *testing.T) {
 	t.Parallel()
-	code, files := gpuCheck(t, []string{"BUILD_SHIM=false", "STUB_DOCTOR=exit 127"})
+	code, files := gpuCheck(t, []string{"BUILD_SHIM=false", "STUB_DOCTOR=exit 127"}, "build", "smoke", "bench",
+		"peers", "tests")
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}

@@ -21,12 +21,12 @@ var layers = [][]string{
 	{"train/config"},
 	{"train/sweep"},
 	{"train"},
-	{"report/runs"},
+	{"report/cohort"},
 	{"report/internal"},
 	{"report/figure", "report/table"},
 	{"report/page"},
-	{"report/catalogue", "report/document"},
-	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths"},
+	{"report/catalogue", "report/document", "report/item"},
+	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths", "report/advice"},
 	{"cmd", "scripts", "results"},
 }
 
@@ -47,11 +47,11 @@ var thirdParty = map[string][]string{
 	"data/masked": {"gonum.org/v1/gonum"}, "data/nmar": {"gonum.org/v1/gonum"}, "data/hcp": {"gonum.org/v1/gonum"},
 	"models/pe":    {"go.yaml.in/yaml/v3"},
 	"train/runlog": {"golang.org/x/sys", "github.com/gofrs/flock"},
-	"train/sweep":  {"github.com/gofrs/flock", "go.yaml.in/yaml/v3"},
+	"train/sweep":  {"github.com/gofrs/flock", "go.yaml.in/yaml/v3", "golang.org/x/sync"},
 	"report/figure": {"gonum.org/v1/plot", "codeberg.org/go-pdf/fpdf",
 		"codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"report/table":    {"github.com/olekukonko/tablewriter", "golang.org/x/term"},
-	"report/analysis": {"gonum.org/v1/gonum", "github.com/spf13/pflag"},
+	"report/analysis": {"gonum.org/v1/gonum", "github.com/spf13/pflag"}, "report/paper": {"golang.org/x/sync"},
 }
 
 // within says whether a package lies in a folder.

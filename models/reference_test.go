@@ -127,11 +127,7 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
 func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *Model) (Input,
 	func(predicted torchpe.Tensor) torchpe.Tensor) {
 	t.Helper()
-	x, _ := f.Tensor("input/masked")
-	masked, err := safetensors.Values[int64](x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	masked := f.floats(t, "input/masked")
 	b := f.shape("input/values")[0]
 	values := torchpe.Of(s, torchpe.CPU, f.floats(t, "input/values"), 1, b, 16).To(m.Config.DType, torchpe.CPU)
 	hidden := torchpe.Of(s, torchpe.CPU, masked, 1, b, 16).To(m.Config.DType, torchpe.CPU)
@@ -162,12 +158,8 @@ func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model, repeat int) (In
 	}
 	t.Helper()
 	whole := func(name string, shape ...int) torchpe.Tensor {
-		x, _ := f.Tensor(name)
-		v, err := safetensors.Values[int64](x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return torchpe.Of(s, torchpe.CPU, slices.Repeat(v, repeat), shape...)
+		v := slices.Repeat(f.floats(t, name), repeat)
+		return torchpe.Of(s, torchpe.CPU, v, shape...).To(torchpe.Int64, torchpe.CPU)
 	}
 	b := repeat * f.shape("input/symbols")[0]
 	positions := pe.Grid(4, 4)

@@ -40,7 +40,9 @@ if [ -n "$made_at" ] && ! [ "$made_at" -ef "$build" ]; then
 fi
 mkdir -p "$build" "$out"
 : >"$log"
-run cmake -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$build" \
+generator=()
+command -v make >/dev/null || generator=(-G Ninja)
+run cmake "${generator[@]}" -S torchpe/internal/ctorch/shim -B "$build" -DTORCHPE_LIB_DIR="$build" \
   ${prefix:+-DCMAKE_PREFIX_PATH="$prefix"} -DCMAKE_BUILD_TYPE=Release ${TORCHPE_CMAKE_FLAGS:-}
 run cmake --build "$build" --target torchpe -j "$(nproc)"
 # Renamed into place: a running program keeps the library that it has loaded.

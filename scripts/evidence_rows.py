@@ -18,6 +18,8 @@ import sys
 import numpy as np
 from scipy.special import erf
 
+from run_numbers import measures
+
 COLUMNS = ["run", "pe", "sigma", "placement", "read_out", "optimizer", "lr", "weight_decay", "heads", "d_model", "seed",
            "epochs", "steps", "train", "iid", "validation", "fitted", "seconds", "moved", "gradient_share", "disparity",
            "cosine", "validation_1_line", "validation_2_lines", "validation_3_lines", "noise_0.1",
@@ -73,7 +75,9 @@ def digits(answers):
     return "".join(str(a) if 0 <= a <= 3 else "9" for a in answers)
 
 
-def mean(values):
+def over_blocks(numbers, family):
+    """Returns the mean of a family of numbers over blocks; "" where there are none."""
+    values = [v for _, v in sorted((int(k.rpartition("/")[2]), v) for k, v in numbers.items() if k.startswith(family + "/"))]
     return sum(values) / len(values) if values else ""
 
 
@@ -87,20 +91,20 @@ def row(directory, grids):
         raise SystemExit("%s: want one member that is done" % directory)
     probes = tensors(os.path.join(directory, "probes.safetensors"))
     kept = probes["prediction/validation"][0]
-    motion, lines = m.get("pe_motion") or {}, m.get("validation_by_lines") or {}
+    numbers = measures(m)
     fit = m.get("fit") or {}
     out = {"run": os.path.basename(directory), "pe": config["pe"], "sigma": member["sigma"],
            "placement": (config.get("pe_options") or {}).get("pe-placement"), "read_out": config["read_out"],
            "optimizer": config["optimizer"], "lr": member["lr"], "weight_decay": member["weight_decay"],
            "heads": config["heads"], "d_model": config["d_model"], "seed": member["seed"], "epochs": m["epochs"],
-           "steps": m["steps"], "train": m["train_accuracy"], "iid": m["iid_accuracy"],
-           "validation": m["validation_accuracy"], "fitted": fit["epoch"] if fit.get("reached") else "no",
-           "seconds": round(result["wall_seconds"], 1), "moved": mean(motion.get("moved")),
-           "gradient_share": motion.get("gradient_share", ""), "disparity": mean(motion.get("disparity")),
-           "cosine": mean(motion.get("cosine")), "noise_0.1": (m.get("noise_accuracy") or {}).get("0.1", ""),
+           "steps": m["steps"], "train": numbers["train"], "iid": numbers["iid"],
+           "validation": numbers["validation"], "fitted": fit["epoch"] if fit.get("reached") else "no",
+           "seconds": round(result["wall_seconds"], 1), "moved": over_blocks(numbers, "pe_moved"),
+           "gradient_share": numbers.get("pe_gradient_share", ""), "disparity": over_blocks(numbers, "pe_disparity"),
+           "cosine": over_blocks(numbers, "pe_cosine"), "noise_0.1": numbers.get("noise/0.1", ""),
            "answers_validation": digits(kept), "answers_iid": digits(probes["prediction/iid"][0])}
     for n in "123":
-        out["validation_%s_line%s" % (n, "" if n == "1" else "s")] = lines.get(n, "")
+        out["validation_%s_line%s" % (n, "" if n == "1" else "s")] = numbers.get("validation_lines/" + n, "")
     if config["pe"] in ("learn", "random", "1d-fixed", "2d-fixed") and config["heads"] == 1:
         w = {k: v[0].astype(float) for k, v in tensors(os.path.join(directory, "checkpoint.safetensors")).items()
              if k.startswith("w/")}

@@ -363,6 +363,12 @@ def measure(device):
         adam=args.adam, tf32=bool(gpu and args.tf32),
         bf16=args.bf16, graph=args.graph, members=args.members or 1,
         parameters=sum(p.numel() for p in model.parameters()))
+    if args.compile:  # a break leaves what is before and behind it to plain PyTorch
+        from torch._dynamo.utils import counters
+        result["graphs"] = counters["stats"]["unique_graphs"]
+        result["graph_breaks"] = sum(counters["graph_break"].values())
+        for reason, n in counters["graph_break"].items():
+            print("peer_torch.py: %d graph breaks: %s" % (n, reason), file=sys.stderr)
     if gpu:
         result["peak_gpu_mb"] = round(torch.cuda.max_memory_allocated(device) / 2 ** 20, 1)
     if args.json:

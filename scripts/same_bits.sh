@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Trains small models with two builds of torchpe and compares what they write, byte for byte: for
-# changes that may not change a result.
+# Trains small models with two builds of torchpe and compares what they write, byte for byte, and the
+# numbers of records and results by what they are: for changes that may not change a result.
 #   scripts/same_bits.sh OLD NEW     two programs; each finds its library as it does otherwise
 set -euo pipefail
 [ $# -eq 2 ] || { sed -n '2,4p' "$0" >&2; exit 2; }
+scripts=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 small="--layers 2 --d-model 32 --threads 1 --device cpu --quiet"
@@ -30,16 +31,26 @@ for side in old new; do
   cd - >/dev/null
 done
 # A run's records and results hold times; a checkpoint's header holds how long training took.
-python3 - "$work" <<'PY'
+python3 - "$work" "$scripts" <<'PY'
 import hashlib, json, os, struct, sys
 work = sys.argv[1]
+sys.path.insert(0, sys.argv[2])
+from run_numbers import NAMES, PLAIN, measures
 # Checksums and baselines are newer than version 0.1.0.
 times = {"wall_seconds", "step_ms", "steps_per_second", "peak_rss_mb", "config_sha256", "crc32c", "baselines"}
 
-def drop(v):
-    if isinstance(v, dict):
-        return {k: drop(x) for k, x in v.items() if k not in times}
-    return [drop(x) for x in v] if isinstance(v, list) else v
+# Results of 0.1.0 lack these, which its last records have.
+recorded = {"loss", "pe_norm", "pe_effective_rank"}
+numbers = set(NAMES) | PLAIN | {"pe_motion", "measures", "map"}
+
+def meaning(line, is_member=False):
+    """A record, or a member's result, with its numbers by their present keys."""
+    rest = {k: v for k, v in line.items() if k not in times | numbers}
+    if "members" in rest:
+        rest["members"] = [meaning(m, True) for m in rest["members"]]
+    rest["measures"] = {k: v for k, v in measures(line).items() if not is_member or k not in recorded}
+    rest["map"] = line.get("map") or (line.get("pe_motion") or {}).get("map")
+    return rest
 
 def bits(path):
     data = open(path, "rb").read()
@@ -53,7 +64,11 @@ def bits(path):
         return json.dumps(tensors, sort_keys=True)
     if name in ("metrics.jsonl", "result.json"):
         lines = data.decode().splitlines() if name.endswith("l") else [data.decode()]
-        return json.dumps([drop(json.loads(line)) for line in lines], sort_keys=True)
+        return json.dumps([meaning(json.loads(line)) for line in lines], sort_keys=True)
+    if name == "config.json":  # whose version of the run directory may differ
+        config = json.loads(data)
+        config.pop("schema", None)
+        return json.dumps(config)
     return hashlib.sha256(data).hexdigest()
 
 files = {}
@@ -61,7 +76,8 @@ for side in ("old", "new"):
     for folder, _, names in os.walk(os.path.join(work, side)):
         for name in names:
             path = os.path.join(folder, name)
-            if name in ("environment.json", "lock") or "tensorboard" in path:
+            # The step of the checkpoint before the last depends on the clock.
+            if name in ("environment.json", "lock", "checkpoint.prev.safetensors") or "tensorboard" in path:
                 continue
             key = os.path.relpath(path, os.path.join(work, side))
             key = key if "checkpoint" not in key else os.path.join(os.path.dirname(key), "checkpoint " + str(name))

@@ -1,7 +1,5 @@
 package torchpe
 
-import "torchpe/torchpe/internal/ctorch"
-
 // Rows of the state that Account adds to.
 const (
 	AccountLoss     = iota // sum of the losses, each times its examples
@@ -17,7 +15,5 @@ const (
 // [E], the numbers of correct predictions, or the zero Tensor. step, int64, starts with the step's
 // number from 0. A member whose loss is not finite becomes inactive.
 func Account(each, correct Tensor, examples int, step, state Tensor) {
-	if err := ctorch.Account(each.h, correct.h, float64(examples), step.h, state.h); err != nil {
-		fail("Account", err.Error(), each, state)
-	}
+	call{op: "Account", tensors: []Tensor{each, correct, step, state}, numbers: []float64{float64(examples)}}.act()
 }

@@ -19,20 +19,18 @@ func inForm(t *testing.T, form string, f func()) {
 	f()
 }
 
-// hasProducts says whether the softmax between the products of attention is among the kernels that f
-// runs.
+// hasProducts says whether f computes attention by products and a softmax of torchpe's own, by the
+// operators of libtorch that it calls.
 func hasProducts(t *testing.T, f func()) bool {
 	t.Helper()
-	moved, err := CountMoved(func() error { return Catch(f) })
+	var err error
+	calls := Operators(func() { err = Catch(f) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range moved {
-		if m.Kernel == "softmax_of_logits_kernel" {
-			return true
-		}
-	}
-	return false
+	others := calls["aten::_softmax"] + calls["aten::_efficient_attention_forward"] +
+		calls["aten::_flash_attention_forward"]
+	return calls["aten::bmm"] > 0 && others == 0
 }
 
 // productSizes are sizes at which rows of logits are a warp's or a block's, and end or do not end

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-
-	"torchpe/torchpe/internal/ctorch"
 )
 
 // philox is Philox4x32-10, written from the paper (Salmon et al. 2011, section 3.3): ten rounds of
@@ -46,8 +44,9 @@ func mask(t *testing.T, dtype DType, n int, p float64, seeds []uint64, step, cal
 	t.Helper()
 	s := NewScopeNoGrad()
 	defer s.Close()
-	h, err := ctorch.Dropout(Full(s, 1, dtype, CPU, len(seeds), n).h, p, seeds, step, call, false)
-	return s.own("Dropout", h, err).Float64s()
+	s.Seed(seeds, int(step))
+	s.noise.calls = int(call)
+	return Full(s, 1, dtype, CPU, len(seeds), n).Dropout(p).Float64s()
 }
 
 // TestDropoutMask compares masks with the twin: element i of a member is word i%4 of block i/4,

@@ -92,7 +92,7 @@ func fusedFunctions(z sizes) []function {
 		{"AttentionBlock with a table", inputs(50, x, wqkv, []int{z.E, D, D}, gain, gain, []int{z.E, z.N, D}),
 			func(x []Tensor) Tensor {
 				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H,
-					Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps, x[5]})
+					Folds: z.H == 1, Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps, x[5]})
 			}},
 		{"MLPBlock", inputs(43, x, w, b, []int{z.E, D, z.O}, gain, gain, gain), func(x []Tensor) Tensor {
 			return MLPBlock(x[0].MulScalar(narrow), MLP{x[1], x[2], x[3], x[4]}, normed(x[5], x[6], blockEps))
@@ -102,25 +102,25 @@ func fusedFunctions(z sizes) []function {
 		}},
 		{"AttentionBlock", inputs(45, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
-				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D)},
+				OutWeight: x[3], OutBias: x[4], Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D)},
 				normed(x[5], x[6], blockEps))
 		}},
 		{"AttentionBlock without biases, causal backwards", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain),
 			func(x []Tensor) Tensor {
 				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2],
-					Mask: causal(x[0], z).Transpose(0, 1), Heads: z.H, Scale: 0.4 / float64(D)},
+					Mask: causal(x[0], z).Transpose(0, 1), Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D)},
 					normed(x[3], x[4], blockEps))
 			}},
 		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain,
 			gain), func(x []Tensor) Tensor {
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
-				OutWeight: x[3], OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D),
+				OutWeight: x[3], OutBias: x[4], Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D),
 				Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
 		}},
 		{"Causal: AttentionBlock of some tokens", inputs(53, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain),
 			func(x []Tensor) Tensor {
 				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
-					OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D), Mask: causal(x[0], z),
+					OutBias: x[4], Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D), Mask: causal(x[0], z),
 					Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
 			}},
 		{"Shared rows: AttentionBlock", inputs(54, []int{z.E, z.H + 2, z.N, D}, wqkv, bqkv, []int{z.E, D, D}, gain,
@@ -128,12 +128,14 @@ func fusedFunctions(z sizes) []function {
 			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z), Values: tokenValues(x[0], z),
 				Slope: x[7].MulScalar(0.1)}
 			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
-				OutBias: x[4], Heads: z.H, Scale: 0.4 / float64(D), Rows: rows}, normed(x[5], x[6], blockEps))
+				OutBias: x[4], Heads: z.H, Folds: z.H == 1,
+				Scale: 0.4 / float64(D), Rows: rows}, normed(x[5], x[6], blockEps))
 		}},
 		{"Shared rows: AttentionBlock of some tokens, without biases", inputs(55, []int{z.E, z.H + 2, z.N, D}, wqkv,
 			[]int{z.E, D, D}, gain, gain), func(x []Tensor) Tensor {
 			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z)}
 			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H,
+				Folds: z.H == 1,
 				Scale: 0.4 / float64(D), Rows: rows, Read: someTokens(x[0], z)}, normed(x[3], x[4], blockEps))
 		}},
 		{"Causal, shared rows: AttentionBlock of some tokens", inputs(57, []int{z.E, z.H + 2, z.N, D}, wqkv, bqkv,
@@ -141,7 +143,7 @@ func fusedFunctions(z sizes) []function {
 			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z), Values: tokenValues(x[0], z),
 				Slope: x[7].MulScalar(0.1)}
 			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
-				OutBias: x[4], Mask: causal(x[0], z), Heads: z.H, Scale: 0.4 / float64(D), Rows: rows,
+				OutBias: x[4], Mask: causal(x[0], z), Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D), Rows: rows,
 				Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
 		}},
 		two("ProjectQKV of shared rows", inputs(56, []int{z.E, z.H + 2, z.N, D}, wqkv), func(rows, w Tensor) Tensor {

@@ -54,7 +54,7 @@ func TestKernelBlocksStrided(t *testing.T) {
 					return normed(x[gain].Contiguous(), x[bias].Contiguous(), blockEps)
 				}
 				a := SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
-					OutBias: x[4].Contiguous(), Heads: z.H, Scale: 0.4 / float64(D)}
+					OutBias: x[4].Contiguous(), Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D)}
 				if mask != nil {
 					values := make([]float64, product(mask))
 					for i := range values {

@@ -180,11 +180,6 @@ func TestKernelOptimizers(t *testing.T) {
 	}
 }
 
-// adamState returns parameters, gradients, means and squares as Adam takes them.
-func adamState(b [4]Tensor) ctorch.AdamState {
-	return ctorch.AdamState{Parameters: b[0].h, Gradients: b[1].h, Means: b[2].h, Squares: b[3].h}
-}
-
 // compareForms makes three steps on columns of buffers in a form and in loops. Member 1 pauses,
 // with gradients that would show.
 func compareForms(t *testing.T, method Method, dtype DType, form int) {
@@ -215,10 +210,7 @@ func compareForms(t *testing.T, method Method, dtype DType, form int) {
 		settings := Of(s, CPU, rows, E, 6)
 		for how, b := range map[int][4]Tensor{ctorch.Fused: one, form: other} {
 			ctorch.SetFusedForm(how)
-			err := ctorch.SGD(b[0].h, b[1].h, settings.h)
-			if method != SGD {
-				err = ctorch.Adam(adamState(b), settings.h, adamRule(method))
-			}
+			err := Catch(func() { update(method, b, settings) })
 			ctorch.SetFusedForm(ctorch.Fused)
 			if err != nil {
 				t.Fatal(err)
@@ -232,8 +224,7 @@ func compareForms(t *testing.T, method Method, dtype DType, form int) {
 	}
 	for name, bad := range map[string]Tensor{"float32": Zeros(s, Float32, CPU, E, 6),
 		"five columns": Zeros(s, Float64, CPU, E, 5), "two members": Zeros(s, Float64, CPU, 2, 6)} {
-		if ctorch.SGD(other[0].h, other[1].h, bad.h) == nil ||
-			ctorch.Adam(adamState(other), bad.h, adamRule(Adam)) == nil {
+		if Catch(func() { update(SGD, other, bad) }) == nil || Catch(func() { update(Adam, other, bad) }) == nil {
 			t.Errorf("settings with %s are taken", name)
 		}
 	}
@@ -314,18 +305,16 @@ func TestDropoutDrawn(t *testing.T) {
 						draws = append(draws, int64(seed))
 					}
 					x := Full(s, 1, dtype, CPU, 3, n).RequireGrad()
-					h, err := ctorch.DropoutDrawn(x.h, p, Of(s, CPU, draws, 4).h, call, true)
-					y := s.own("Dropout", h, err)
+					y := x.dropout(p, Of(s, CPU, draws, 4), int(call))
 					identical(t, name, y.Float64s(), want)
 					y.Sum().Backward()
 					identical(t, name+", back", x.Grad().Float64s(), want)
 					identical(t, name+", drawn by arguments", mask(t, dtype, n, p, seeds, step, call), want)
 					odd := Full(s, 1, dtype, CPU, 3*n+1).Narrow(0, 1, 3*n).Reshape(3, n) // starts between two vectors
-					h, err = ctorch.DropoutDrawn(odd.h, p, Of(s, CPU, draws, 4).h, call, true)
-					identical(t, name+", unaligned", s.own("Dropout", h, err).Float64s(), want)
+					identical(t, name+", unaligned", odd.dropout(p, Of(s, CPU, draws, 4), int(call)).Float64s(), want)
 					for _, bad := range []Tensor{Of(s, CPU, draws[:3], 3), Of(s, CPU, draws, 4, 1),
 						Zeros(s, Float64, CPU, 4)} {
-						if _, err := ctorch.DropoutDrawn(x.h, p, bad.h, call, true); err == nil {
+						if Catch(func() { x.dropout(p, bad, int(call)) }) == nil {
 							t.Errorf("%s: draws %v are taken", name, bad.Shape())
 						}
 					}

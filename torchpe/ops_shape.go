@@ -4,106 +4,59 @@ import "torchpe/torchpe/internal/ctorch"
 
 // Operators on shapes, and reductions. Axes count from 0; -1 is the last.
 
-func (t Tensor) shaped(op string, f func(grad bool) (ctorch.Handle, error)) Tensor {
-	s := innermost(op, t)
-	h, err := f(!s.noGrad)
-	return s.own(op, h, err, t)
-}
-
 // Reshape returns t with another shape; one length may be -1.
-func (t Tensor) Reshape(shape ...int) Tensor {
-	return t.shaped("Reshape", func(grad bool) (ctorch.Handle, error) { return ctorch.Reshape(t.h, shape, grad) })
-}
+func (t Tensor) Reshape(shape ...int) Tensor { return t.op("Reshape", shape...) }
 
 // Expand returns t with axes of length 1 repeated, without a copy.
-func (t Tensor) Expand(shape ...int) Tensor {
-	return t.shaped("Expand", func(grad bool) (ctorch.Handle, error) { return ctorch.Expand(t.h, shape, grad) })
-}
+func (t Tensor) Expand(shape ...int) Tensor { return t.op("Expand", shape...) }
 
 // Permute returns t with its axes in the order dims.
-func (t Tensor) Permute(dims ...int) Tensor {
-	return t.shaped("Permute", func(grad bool) (ctorch.Handle, error) { return ctorch.Permute(t.h, dims, grad) })
-}
+func (t Tensor) Permute(dims ...int) Tensor { return t.op("Permute", dims...) }
 
 // Transpose returns t with axes a and b exchanged.
-func (t Tensor) Transpose(a, b int) Tensor {
-	return t.shaped("Transpose", func(grad bool) (ctorch.Handle, error) { return ctorch.Transpose(t.h, a, b, grad) })
-}
+func (t Tensor) Transpose(a, b int) Tensor { return t.op("Transpose", a, b) }
 
 // Unsqueeze returns t with a new axis of length 1 before dim.
-func (t Tensor) Unsqueeze(dim int) Tensor {
-	return t.shaped("Unsqueeze", func(grad bool) (ctorch.Handle, error) { return ctorch.Unsqueeze(t.h, dim, grad) })
-}
+func (t Tensor) Unsqueeze(dim int) Tensor { return t.op("Unsqueeze", dim) }
 
 // Squeeze returns t without axis dim, whose length must be 1.
-func (t Tensor) Squeeze(dim int) Tensor {
-	return t.shaped("Squeeze", func(grad bool) (ctorch.Handle, error) { return ctorch.Squeeze(t.h, dim, grad) })
-}
+func (t Tensor) Squeeze(dim int) Tensor { return t.op("Squeeze", dim) }
 
 // Narrow returns length entries of axis dim from start.
-func (t Tensor) Narrow(dim, start, length int) Tensor {
-	return t.shaped("Narrow", func(grad bool) (ctorch.Handle, error) {
-		return ctorch.Narrow(t.h, dim, start, length, grad)
-	})
-}
+func (t Tensor) Narrow(dim, start, length int) Tensor { return t.op("Narrow", dim, start, length) }
 
 // Select returns entry index of axis dim, which goes.
-func (t Tensor) Select(dim, index int) Tensor {
-	return t.shaped("Select", func(grad bool) (ctorch.Handle, error) { return ctorch.Select(t.h, dim, index, grad) })
-}
+func (t Tensor) Select(dim, index int) Tensor { return t.op("Select", dim, index) }
 
 // Unbind returns all entries of axis dim, which goes. Their gradients are collected at a time,
 // where each Select fills a gradient of the whole of t.
 func (t Tensor) Unbind(dim int) []Tensor {
-	s := innermost("Unbind", t)
-	hs, err := ctorch.Unbind(t.h, dim, t.Size(dim), !s.noGrad)
-	if err != nil {
-		fail("Unbind", err.Error(), t)
-	}
-	parts := make([]Tensor, len(hs))
-	for i, h := range hs {
-		parts[i] = s.own("Unbind", h, nil)
-	}
-	return parts
+	return call{op: "Unbind", tensors: []Tensor{t}, ints: []int{dim}}.results(t.Size(dim))
 }
 
 // Flip returns t with axis dim reversed.
-func (t Tensor) Flip(dim int) Tensor {
-	return t.shaped("Flip", func(grad bool) (ctorch.Handle, error) { return ctorch.Flip(t.h, dim, grad) })
-}
+func (t Tensor) Flip(dim int) Tensor { return t.op("Flip", dim) }
 
 // Argmax returns the index (int64) of the largest entry of axis dim.
-func (t Tensor) Argmax(dim int) Tensor {
-	return t.shaped("Argmax", func(grad bool) (ctorch.Handle, error) { return ctorch.Argmax(t.h, dim, grad) })
-}
+func (t Tensor) Argmax(dim int) Tensor { return t.op("Argmax", dim) }
 
 // Cumsum returns the running sum over axis dim.
-func (t Tensor) Cumsum(dim int) Tensor {
-	return t.shaped("Cumsum", func(grad bool) (ctorch.Handle, error) { return ctorch.Cumsum(t.h, dim, grad) })
-}
+func (t Tensor) Cumsum(dim int) Tensor { return t.op("Cumsum", dim) }
 
 // Softmax returns e^t over its sum along dim.
-func (t Tensor) Softmax(dim int) Tensor {
-	return t.shaped("Softmax", func(grad bool) (ctorch.Handle, error) { return ctorch.Softmax(t.h, dim, grad) })
-}
+func (t Tensor) Softmax(dim int) Tensor { return t.op("Softmax", dim) }
 
 // LogSoftmax returns the logarithm of Softmax.
-func (t Tensor) LogSoftmax(dim int) Tensor {
-	return t.shaped("LogSoftmax", func(grad bool) (ctorch.Handle, error) { return ctorch.LogSoftmax(t.h, dim, grad) })
-}
+func (t Tensor) LogSoftmax(dim int) Tensor { return t.op("LogSoftmax", dim) }
 
 // Pad returns t with before and after entries of value put at the ends of axis dim.
 func (t Tensor) Pad(dim, before, after int, value float64) Tensor {
-	return t.shaped("Pad", func(grad bool) (ctorch.Handle, error) {
-		return ctorch.Pad(t.h, dim, before, after, value, grad)
-	})
+	return call{op: "Pad", tensors: []Tensor{t}, ints: []int{dim, before, after}, numbers: []float64{value}}.result()
 }
 
 // OneHot returns, for an int64 tensor [...], a tensor [...,classes] with a one at each index.
 func (t Tensor) OneHot(classes int, dtype DType) Tensor {
-	return t.shaped("OneHot", func(grad bool) (ctorch.Handle, error) {
-		return ctorch.OneHot(t.h, classes, int(dtype), grad)
-	})
+	return t.op("OneHot", classes, int(dtype))
 }
 
 // To returns t with another dtype or device.
@@ -112,65 +65,46 @@ func (t Tensor) To(dtype DType, dev Device) Tensor {
 		c := t.s.constants
 		values := read[float64]("To", t)
 		return c.take(t.s, "To", digest(c, values, t.Shape(), dev)+uint64(dtype), func() (ctorch.Handle, error) {
-			return ctorch.To(t.h, int(dtype), int(dev), false)
+			return ctorch.Result("To", to(t.h, dtype, dev))
 		})
 	}
-	return t.shaped("To", func(grad bool) (ctorch.Handle, error) { return ctorch.To(t.h, int(dtype), int(dev), grad) })
+	return t.op("To", int(dtype), int(dev))
+}
+
+// to returns the operands of To.
+func to(h ctorch.Handle, dtype DType, dev Device) ctorch.Operands {
+	return ctorch.Operands{Tensors: []ctorch.Handle{h}, Ints: []int{int(dtype), int(dev)}}
 }
 
 // IndexSelect returns the entries of axis dim that index (int64 [n]) names.
 func (t Tensor) IndexSelect(dim int, index Tensor) Tensor {
-	s := innermost("IndexSelect", t, index)
-	h, err := ctorch.IndexSelect(t.h, dim, index.h, !s.noGrad)
-	return s.own("IndexSelect", h, err, t, index)
+	return call{op: "IndexSelect", tensors: []Tensor{t, index}, ints: []int{dim}}.result()
 }
 
 // Gather returns, for each entry of index (int64, the rank of t), the entry of t at that place of
 // axis dim.
 func (t Tensor) Gather(dim int, index Tensor) Tensor {
-	s := innermost("Gather", t, index)
-	h, err := ctorch.Gather(t.h, dim, index.h, !s.noGrad)
-	return s.own("Gather", h, err, t, index)
-}
-
-func joined(op string, xs []Tensor, f func(hs []ctorch.Handle, grad bool) (ctorch.Handle, error)) Tensor {
-	if len(xs) == 0 {
-		fail(op, "no tensors")
-	}
-	s := innermost(op, xs...)
-	hs := make([]ctorch.Handle, len(xs))
-	for i, x := range xs {
-		hs[i] = x.h
-	}
-	h, err := f(hs, !s.noGrad)
-	return s.own(op, h, err, xs...)
+	return call{op: "Gather", tensors: []Tensor{t, index}, ints: []int{dim}}.result()
 }
 
 // Cat joins tensors along the axis dim.
-func Cat(dim int, xs ...Tensor) Tensor {
-	return joined("Cat", xs, func(hs []ctorch.Handle, grad bool) (ctorch.Handle, error) {
-		return ctorch.Cat(hs, dim, grad)
-	})
-}
+func Cat(dim int, xs ...Tensor) Tensor { return joined("Cat", dim, xs) }
 
 // Stack joins tensors of one shape along a new axis dim.
-func Stack(dim int, xs ...Tensor) Tensor {
-	return joined("Stack", xs, func(hs []ctorch.Handle, grad bool) (ctorch.Handle, error) {
-		return ctorch.Stack(hs, dim, grad)
-	})
-}
+func Stack(dim int, xs ...Tensor) Tensor { return joined("Stack", dim, xs) }
 
-func (t Tensor) reduce(op string, f ctorch.Reduction, dims []int, keep bool) Tensor {
-	s := innermost(op, t)
-	h, err := f(t.h, dims, keep, !s.noGrad)
-	return s.own(op, h, err, t)
+func joined(op string, dim int, xs []Tensor) Tensor {
+	if len(xs) == 0 {
+		fail(op, "no tensors")
+	}
+	return call{op: op, tensors: xs, ints: []int{dim}}.result()
 }
 
 // Sum returns the sum over the axes dims, which go; over all where none is named.
-func (t Tensor) Sum(dims ...int) Tensor { return t.reduce("Sum", ctorch.Sum, dims, false) }
-
-// Mean returns the mean over the axes dims, which go; over all where none is named.
-func (t Tensor) Mean(dims ...int) Tensor { return t.reduce("Mean", ctorch.Mean, dims, false) }
+func (t Tensor) Sum(dims ...int) Tensor { return t.op("Sum", append([]int{0}, dims...)...) }
 
 // SumKeep returns the sum over the axes dims, which stay with length 1.
-func (t Tensor) SumKeep(dims ...int) Tensor { return t.reduce("SumKeep", ctorch.Sum, dims, true) }
+func (t Tensor) SumKeep(dims ...int) Tensor { return t.op("Sum", append([]int{1}, dims...)...) }
+
+// Mean returns the mean over the axes dims, which go; over all where none is named.
+func (t Tensor) Mean(dims ...int) Tensor { return t.op("Mean", append([]int{0}, dims...)...) }

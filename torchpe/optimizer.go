@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"torchpe/torchpe/internal/ctorch"
@@ -97,7 +96,10 @@ func (o *Optimizer) State(s *Scope) map[string]Tensor {
 }
 
 // ZeroGrad sets all gradients to zero.
-func (o *Optimizer) ZeroGrad() error { return ctorch.ZeroGradients(o.ps.grads, o.ps.leaves) }
+func (o *Optimizer) ZeroGrad() error {
+	return ctorch.Act("ZeroGradients", ctorch.Operands{
+		Tensors: append([]ctorch.Handle{o.ps.grads}, o.ps.leaves...)})
+}
 
 // Step updates the parameters with the gradients of Backward.
 func (o *Optimizer) Step(set StepSettings) error {
@@ -177,22 +179,19 @@ func (o *Optimizer) Apply(gate Tensor) error {
 		o.ps.settle()
 		all := Tensor{o.settings, s}
 		if o.clip > 0 {
-			norms, err := ctorch.MemberNorm(o.ps.grads, false)
-			total := s.own("Optimizer.Apply", norms, err).AddScalar(1e-6) // the 1e-6 of PyTorch's clip_grad_norm_
+			total := Tensor{o.ps.grads, s}.op("MemberNorm").AddScalar(1e-6) // the 1e-6 of PyTorch's clip_grad_norm_
 			scale := Full(s, o.clip, Float64, o.ps.Device, o.ps.Members).Div(total).Clamp(math.Inf(-1), 1)
 			setColumn(all, 2, scale)
 		}
 		if gate.Defined() {
 			setColumn(all, 3, all.Select(2, 3).Mul(Tensor{gate.h, s}))
 		}
-		if err := o.stepGroups(all); err != nil {
-			fail("Optimizer.Apply", err.Error())
-		}
+		o.stepGroups(all)
 	})
 }
 
-// Columns of the settings, as tp_adam_ has them: lr, weight decay, factor on the gradient, active,
-// and Adam's two corrections.
+// settingColumns counts the columns of the settings: lr, weight decay, factor on the gradient,
+// active, and Adam's two corrections.
 const settingColumns = 6
 
 // setColumn puts values [E] or [parts,E] into a column of the settings [parts,E,6].
@@ -224,58 +223,39 @@ func (o *Optimizer) checkGroups(set StepSettings) error {
 
 // stepGroups updates the columns of each group with the group's settings and the others with the
 // members' own: all [parts,E,6] holds the members' settings, then those of each group.
-func (o *Optimizer) stepGroups(all Tensor) error {
+func (o *Optimizer) stepGroups(all Tensor) {
 	at := 0
 	for i, g := range o.groups {
-		if err := o.columns(at, g.From, all.Select(0, 0)); err != nil {
-			return err
-		}
-		if err := o.columns(g.From, g.To, all.Select(0, 1+i)); err != nil {
-			return err
-		}
+		o.updateColumns(at, g.From, all.Select(0, 0))
+		o.updateColumns(g.From, g.To, all.Select(0, 1+i))
 		at = g.To
 	}
-	return o.columns(at, o.ps.Columns(), all.Select(0, 0))
+	o.updateColumns(at, o.ps.Columns(), all.Select(0, 0))
 }
 
-// columns updates columns from...to-1 of the buffer.
-func (o *Optimizer) columns(from, to int, settings Tensor) error {
+// updateColumns updates columns from...to-1 of the buffers.
+func (o *Optimizer) updateColumns(from, to int, settings Tensor) {
 	if from == to {
-		return nil
+		return
 	}
-	if from == 0 && to == o.ps.Columns() {
-		return o.update(ctorch.AdamState{Parameters: o.ps.flat, Gradients: o.ps.grads, Means: o.m, Squares: o.v},
-			settings.h)
-	}
-	var views [4]ctorch.Handle // of parameters, gradients, and Adam's moments
-	defer func() {
-		open := slices.DeleteFunc(views[:], func(h ctorch.Handle) bool { return h == 0 })
-		release("Optimizer.Apply", open...)
-	}()
+	buffers := [4]Tensor{}
 	for i, h := range []ctorch.Handle{o.ps.flat, o.ps.grads, o.m, o.v} {
-		if h == 0 {
-			continue
-		}
-		var err error
-		if views[i], err = ctorch.Narrow(h, 1, from, to-from, false); err != nil {
-			return err
+		buffers[i] = Tensor{h, settings.s}
+		if h != 0 && (from > 0 || to < o.ps.Columns()) {
+			buffers[i] = buffers[i].Narrow(1, from, to-from)
 		}
 	}
-	return o.update(ctorch.AdamState{Parameters: views[0], Gradients: views[1], Means: views[2], Squares: views[3]},
-		settings.h)
+	update(o.method, buffers, settings)
 }
 
-// update makes one step on buffers.
-func (o *Optimizer) update(buffers ctorch.AdamState, settings ctorch.Handle) error {
-	if o.method == SGD {
-		return ctorch.SGD(buffers.Parameters, buffers.Gradients, settings)
+// update makes one step on buffers: parameters, gradients and, but for SGD, Adam's moments.
+func update(method Method, b [4]Tensor, settings Tensor) {
+	if method == SGD {
+		call{op: "SGD", tensors: []Tensor{b[0], b[1], settings}}.act()
+		return
 	}
-	return ctorch.Adam(buffers, settings, adamRule(o.method))
-}
-
-// adamRule returns the constants of Adam or AdamW.
-func adamRule(method Method) ctorch.AdamRule {
-	return ctorch.AdamRule{Beta1: beta1, Beta2: beta2, Eps: eps, Decoupled: method == AdamW}
+	call{op: "Adam", tensors: []Tensor{b[0], b[1], b[2], b[3], settings},
+		ints: []int{oneIf(method == AdamW)}, numbers: []float64{beta1, beta2, eps}}.act()
 }
 
 // Close frees the optimizer's state. Closing twice does nothing.
@@ -288,7 +268,7 @@ func (o *Optimizer) Close() {
 
 func (o *Optimizer) release(h *ctorch.Handle) {
 	if *h != 0 {
-		release("Optimizer.Close", *h)
+		release("Optimizer", *h)
 		*h = 0
 	}
 }

@@ -225,7 +225,7 @@ func TestGradNorms(t *testing.T) {
 	setGradients(ps, []float64{3, 0, -4, 0, 3e30, 4e30, 0, 0})
 	s := NewScopeNoGrad()
 	defer s.Close()
-	h, err := ctorch.MemberNorm(ps.grads, false)
+	h, err := ctorch.Result("MemberNorm", ctorch.Operands{Tensors: []ctorch.Handle{ps.grads}})
 	norms := s.own("MemberNorm", h, err).Float64s()
 	near(t, "norms", norms[:1], []float64{5}, 1e-15)
 	near(t, "large norm", []float64{norms[1] / 5e30}, []float64{1}, 1e-7)

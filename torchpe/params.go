@@ -53,7 +53,7 @@ func NewParamSet(members int, dtype DType, dev Device) *ParamSet {
 	return &ParamSet{Members: members, DType: dtype, Device: dev, byName: map[string]*Param{}}
 }
 
-// alignment is of parameters in their buffer, in numbers.
+// alignment divides each column of a buffer at which a parameter starts.
 const alignment = 32
 
 // Add declares a parameter; shape is without the axis E. It exists once Build is called.
@@ -137,7 +137,7 @@ func (ps *ParamSet) place(p *Param, seeds []uint64) (err error) {
 	if p.Trainable {
 		buffer, grads = ps.flat, ps.grads
 	}
-	if p.h, err = ctorch.Leaf(buffer, p.offset, p.Shape, grads); err != nil {
+	if p.h, err = leaf(buffer, grads, p); err != nil {
 		return err
 	}
 	n := p.PerMember()
@@ -150,6 +150,13 @@ func (ps *ParamSet) place(p *Param, seeds []uint64) (err error) {
 	}
 	p.init = nil
 	return ps.Set(p.Name, values)
+}
+
+// leaf returns p as a view of its columns of a buffer [E,P], with its gradient in the same columns of grads;
+// 0 gives one without a gradient.
+func leaf(buffer, grads ctorch.Handle, p *Param) (ctorch.Handle, error) {
+	return ctorch.Result("Leaf", ctorch.Operands{Tensors: []ctorch.Handle{buffer, grads},
+		Ints: append([]int{p.offset}, p.Shape...)})
 }
 
 // All returns the parameters in the order of their declaration.
@@ -203,15 +210,15 @@ func (ps *ParamSet) Grads(s *Scope) Tensor {
 
 // settle fills the gradients that count as zero since Optimizer.ZeroGrad with zeros.
 func (ps *ParamSet) settle() {
-	if err := ctorch.SettleGradients(ps.leaves); err != nil {
+	if err := ctorch.Act("SettleGradients", ctorch.Operands{Tensors: ps.leaves}); err != nil {
 		fail("ParamSet.Grads", err.Error())
 	}
 }
 
 // Close frees the parameters. Closing twice does nothing.
 func (ps *ParamSet) Close() {
-	if len(ps.leaves) > 0 {
-		_ = ctorch.SettleGradients(ps.leaves) // their memory may be another's soon; a lost device takes it along
+	if len(ps.leaves) > 0 { // their memory may be another's soon; a lost device takes it along
+		_ = ctorch.Act("SettleGradients", ctorch.Operands{Tensors: ps.leaves})
 		ps.leaves = nil
 	}
 	var hs []ctorch.Handle

@@ -36,7 +36,7 @@ func (ps *ParamSet) BuildOver(base *ParamSet, seeds []uint64) (err error) {
 			err = errors.New("no parameter of that name and shape was trained")
 		} else {
 			p.init = nil
-			p.h, err = ctorch.Leaf(base.flat, trained.offset, p.Shape, base.grads)
+			p.h, err = leaf(base.flat, base.grads, trained)
 		}
 		if err != nil {
 			return fmt.Errorf("parameter %s %v: %w", p.Name, p.Shape, err)

@@ -2,13 +2,16 @@ package torchpe
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
 
-// A trace has every operator as often as libtorch called it, which Operators counts by itself, and
-// no operator took longer than all of it.
+// TestTrace writes a trace in which each operator comes as often as Operators counts it. A libtorch
+// without Kineto, as Debian's, writes none and says so.
 func TestTrace(t *testing.T) {
 	s := NewScope()
 	defer s.Close()
@@ -19,27 +22,32 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	want := Operators(work)
-	start := time.Now()
-	all, err := Trace(func() error { work(); return nil })
+	path := filepath.Join(t.TempDir(), "trace.json")
+	err := Trace(path, func() error { work(); return nil })
+	if err != nil && strings.Contains(err.Error(), "Kineto") {
+		return
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	took, calls := time.Since(start), map[string]int{}
-	for i, x := range all {
-		calls[x.Name] = x.Calls
-		if x.GPU || x.Time < 0 || x.Time > took || i > 0 && x.Time > all[i-1].Time {
-			t.Errorf("%+v, of %v", x, took)
-		}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range []string{"aten::exp", "aten::sum", "aten::transpose"} {
-		if calls[name] != want[name] || calls[name] < 3 {
-			t.Errorf("%s: %d calls in the trace, %d counted", name, calls[name], want[name])
+		if calls := strings.Count(string(data), `"`+name+`"`); calls != want[name] || calls < 3 {
+			t.Errorf("%s: %d calls in the trace, %d counted", name, calls, want[name])
 		}
+	}
+	if err := Trace(filepath.Join(t.TempDir(), "no", "folder"), func() error { return nil }); err == nil {
+		t.Error("a trace in a folder that is not there is no error")
 	}
 }
 
-// TestTraceStaysOnItsThread checks that a goroutine that waits inside a trace ends it on the thread that
-// libtorch profiles, though Go would have continued it on another.
+var errWrong = errors.New("wrong")
+
+// TestTraceStaysOnItsThread checks that a goroutine that waits inside a trace ends it, after an error, on
+// the thread that libtorch profiles, though Go would have continued it on another.
 func TestTraceStaysOnItsThread(t *testing.T) {
 	done := make(chan bool)
 	defer close(done)
@@ -56,18 +64,9 @@ func TestTraceStaysOnItsThread(t *testing.T) {
 		}()
 	}
 	for range 20 {
-		if _, err := Trace(func() error { time.Sleep(time.Millisecond); return nil }); err != nil {
+		err := Trace("", func() error { time.Sleep(time.Millisecond); return errWrong })
+		if err == nil || err.Error() != errWrong.Error() {
 			t.Fatal(err)
-		}
-	}
-}
-
-// An error ends the trace, and another can be made.
-func TestTraceOfAnError(t *testing.T) {
-	wrong := errors.New("wrong")
-	for range 2 {
-		if _, err := Trace(func() error { return wrong }); !errors.Is(err, wrong) {
-			t.Error(err)
 		}
 	}
 }

@@ -24,10 +24,9 @@ type Scope struct {
 
 // noise holds the state of a step's random operators: their draws depend on it alone.
 type noise struct {
-	seeds []uint64
-	step  uint64
-	drawn Tensor // int64 [1+E] on the device, in place of the two; undefined where they count
-	call  uint64
+	host  []int64 // [1+E], the step and the bits of each member's seed
+	drawn Tensor  // the same on the device; undefined where host counts
+	calls int     // of random operators so far
 }
 
 // NewScope returns a scope in which gradients are recorded. Close it.
@@ -59,7 +58,11 @@ func (s *Scope) Do(f func(c *Scope) Tensor) Tensor {
 // Seed makes the random operators in s and its children draw, for member e, from (seeds[e], step)
 // and the number of draws since: the same again whenever the step is repeated.
 func (s *Scope) Seed(seeds []uint64, step int) {
-	s.noise = &noise{seeds: append([]uint64(nil), seeds...), step: uint64(step)}
+	host := []int64{int64(step)}
+	for _, seed := range seeds {
+		host = append(host, int64(seed))
+	}
+	s.noise = &noise{host: host}
 }
 
 // SeedFrom does the same with drawn, int64 [1+E] on the device: the step and each member's seed.

@@ -247,9 +247,9 @@ func Values[T Element](t Tensor) []T {
 func read[T Element](op string, t Tensor) []T {
 	info := t.info(op)
 	out := make([]T, product(info.Shape))
-	h, dtype := t.h, int(dtypeOf[T]())
-	if info.DType != dtype {
-		converted, err := ctorch.To(t.h, dtype, info.Device, false)
+	h := t.h
+	if info.DType != int(dtypeOf[T]()) {
+		converted, err := ctorch.Result("To", to(t.h, dtypeOf[T](), Device(info.Device)))
 		if err != nil {
 			fail(op, err.Error(), t)
 		}

@@ -17,12 +17,12 @@ type state struct {
 	seconds  float64 // of training, over all resumptions
 }
 
-// flatState returns the trained parameters ("w") and the optimizer's state, each [E,P], by the
-// prefix of their names in a checkpoint.
+// flatState returns the trained parameters and the optimizer's state, each [E,P], by the prefix of
+// their names in a checkpoint.
 func (e *ensemble) flatState(s *torchpe.Scope) map[string]torchpe.Tensor {
-	all := map[string]torchpe.Tensor{"w": e.model.Params.Flat(s)}
+	all := map[string]torchpe.Tensor{runlog.WeightPrefix: e.model.Params.Flat(s)}
 	for name, t := range e.optimizer.State(s) {
-		all[name] = t
+		all[name+"/"] = t
 	}
 	return all
 }
@@ -81,16 +81,16 @@ func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (
 	for m, at := range st.diverged {
 		diverged[m] = float64(at)
 	}
-	addTensor(&out, "state/loss", []int{members}, st.sums.loss)
-	addTensor(&out, "state/correct", []int{members}, st.sums.correct)
-	addTensor(&out, "state/seen", []int{1}, []float64{st.sums.examples})
-	addTensor(&out, "state/diverged", []int{members}, diverged)
+	addTensor(&out, runlog.LossTensor, []int{members}, st.sums.loss)
+	addTensor(&out, runlog.CorrectTensor, []int{members}, st.sums.correct)
+	addTensor(&out, runlog.SeenTensor, []int{1}, []float64{st.sums.examples})
+	addTensor(&out, runlog.DivergedTensor, []int{members}, diverged)
 	if out.err != nil {
 		return nil, out.err
 	}
 	metadata[runlog.DataKey] = e.task.fingerprint()
-	metadata["seconds"] = strconv.FormatFloat(st.seconds, 'g', -1, 64)
-	metadata["optimizer"] = e.config.Optimizer
+	metadata[runlog.SecondsKey] = strconv.FormatFloat(st.seconds, 'g', -1, 64)
+	metadata[runlog.OptimizerKey] = e.config.Optimizer
 	return run.BeginCheckpoint(st.step, out.all, metadata)
 }
 
@@ -100,13 +100,13 @@ func (e *ensemble) eachParameter(
 	for prefix, flat := range e.flatState(s) {
 		for _, p := range e.model.Params.All() {
 			if p.Trainable {
-				f(prefix+"/"+p.Name, p.Shape, flat.Narrow(1, p.Offset(), p.PerMember()))
+				f(prefix+p.Name, p.Shape, flat.Narrow(1, p.Offset(), p.PerMember()))
 			}
 		}
 	}
 	for _, p := range e.model.Params.All() {
 		if !p.Trainable {
-			f("w/"+p.Name, p.Shape, p.In(s))
+			f(runlog.WeightPrefix+p.Name, p.Shape, p.In(s))
 		}
 	}
 }
@@ -119,8 +119,8 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 			"that of these %.12s): give the same data files", c.Name, have, now)}
 	}
 	var err error
-	if st.seconds, err = strconv.ParseFloat(c.Metadata["seconds"], 64); err != nil {
-		return st, fmt.Errorf("%s: seconds %q in the metadata: %w", c.Name, c.Metadata["seconds"], err)
+	if st.seconds, err = strconv.ParseFloat(c.Metadata[runlog.SecondsKey], 64); err != nil {
+		return st, fmt.Errorf("%s: seconds %q in the metadata: %w", c.Name, c.Metadata[runlog.SecondsKey], err)
 	}
 	err = torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()
@@ -130,10 +130,10 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 		})
 		n := e.members()
 		st.sums = trainSums{
-			loss: readNumbers(c, "state/loss", n), correct: readNumbers(c, "state/correct", n),
-			examples: readNumbers(c, "state/seen", 1)[0],
+			loss: readNumbers(c, runlog.LossTensor, n), correct: readNumbers(c, runlog.CorrectTensor, n),
+			examples: readNumbers(c, runlog.SeenTensor, 1)[0],
 		}
-		for _, at := range readNumbers(c, "state/diverged", n) {
+		for _, at := range readNumbers(c, runlog.DivergedTensor, n) {
 			st.diverged = append(st.diverged, int(at))
 		}
 	})

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -56,7 +57,7 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("--pe-init: %v", err)
 	} else if err := scheme.CheckInit(init); err != nil {
 		bad.Add("%v", err)
-	} else if init.Kind == pe.GradientsInit && c.Masked == nil {
+	} else if init.Kind == pe.GradientsInit && !c.Facts().HasSeries {
 		bad.Add("--pe-init %s: gradients are of correlations between series, and task %s has none; "+
 			"tasks nmar, fmri and masked have them, and mds takes the grid of puzzles", init, c.Task)
 	}
@@ -108,18 +109,10 @@ func (c Config) UnusedSigma() string {
 	return ""
 }
 
-// criterion returns when a member has fitted: Until, or when puzzles, or held-out sequences of the
-// lengths of training, are answered. ok is false where there is none.
+// criterion returns when a member has fitted: Until, or what the task says. ok is false where there is
+// none.
 func (c Config) criterion() (criterion runlog.Criterion, ok bool) {
-	text := c.Until
-	switch {
-	case text != "":
-	case c.HasPuzzles():
-		text = runlog.DefaultCriterion
-	case c.Task == "sequence":
-		text = runlog.SequenceCriterion
-	}
-	criterion, err := runlog.ParseCriterion(text)
+	criterion, err := runlog.ParseCriterion(cmp.Or(c.Until, c.Facts().Criterion))
 	return criterion, err == nil
 }
 

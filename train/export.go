@@ -39,7 +39,10 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if err := export.Check(c.PE); err != nil {
 		return x, &ConfigError{err}
 	}
-	members := len(c.Members)
+	checkpoint.Tensors, err = runlog.MemberParts(checkpoint.Tensors, member, len(c.Members))
+	if err != nil {
+		return x, fmt.Errorf("%s: %s: %w", dir, checkpoint.Name, err)
+	}
 	stopped, err := stoppedAfter(dir, c, member)
 	if err != nil {
 		return x, err
@@ -60,16 +63,21 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		return x, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer m.Close()
-	var diverged []float64
+	var diverged int
 	err = torchpe.Catch(func() {
-		setFrom(m, checkpoint, member, members)
-		diverged = readNumbers(checkpoint, "state/diverged", members)
+		s := torchpe.NewScopeNoGrad()
+		defer s.Close()
+		for _, p := range m.Params.All() {
+			into := p.In(s)
+			into.CopyFrom(readTensor(checkpoint, runlog.WeightPrefix+p.Name, p.Shape, into))
+		}
+		diverged = int(readNumbers(checkpoint, runlog.DivergedTensor, 1)[0])
 	})
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", dir, err)
 	}
 	x = Exported{Step: min(checkpoint.Step, stopped), PE: c.PE, Parameters: m.Params.Count(),
-		DivergedAtStep: int(diverged[member]), Warning: checkpoint.Warning}
+		DivergedAtStep: diverged, Warning: checkpoint.Warning}
 	if x.DivergedAtStep > 0 {
 		x.Step = x.DivergedAtStep - 1
 	}
@@ -100,13 +108,11 @@ func stoppedAfter(dir string, c Config, member int) (int, error) {
 
 // emptyModel returns the untrained model of a configuration.
 func emptyModel(c Config) (*models.Model, error) {
-	var t task
-	var err error
-	if c.HasPuzzles() { // which are not needed
-		t, err = newLSTTask(c, splits{})
-	} else {
-		t, err = newTask(c)
+	newTask := c.maker().read
+	if empty := c.maker().empty; empty != nil {
+		newTask = empty
 	}
+	t, err := newTask(c)
 	if err != nil {
 		return nil, err
 	}
@@ -115,17 +121,6 @@ func emptyModel(c Config) (*models.Model, error) {
 		return nil, err
 	}
 	return e.newModel()
-}
-
-// setFrom sets the parameters of a model of one member to those of a member of a checkpoint.
-func setFrom(m *models.Model, c *runlog.Checkpoint, member, members int) {
-	s := torchpe.NewScopeNoGrad()
-	defer s.Close()
-	for _, p := range m.Params.All() {
-		shape := append([]int{members}, p.Shape[1:]...)
-		all := readTensor(c, "w/"+p.Name, shape, torchpe.Zeros(s, m.Config.DType, torchpe.CPU, shape...))
-		p.In(s).CopyFrom(all.Narrow(0, member, 1))
-	}
 }
 
 // Import makes a finished run in dir of the exported folder from: the run that it was exported from,
@@ -224,15 +219,13 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 		return none, err
 	}
 	t.last = make([]*runlog.Record, t.members())
-	t.state = state{step: step, sums: newTrainSums(t.members()), diverged: make([]int, t.members())}
+	t.state = state{step: step, diverged: make([]int, t.members())}
 	t.optimizer.SetSteps(step)
-	if puzzles, ok := t.task.(*lstTask); ok { // in the place of what training saw last
-		if t.state.sums, err = puzzles.sums(t.ensemble, puzzles.train, step); err != nil {
-			return none, err
-		}
-		if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
-			return none, err
-		}
+	if t.state.sums, err = t.task.trainingSums(t.ensemble, step); err != nil {
+		return none, err
+	}
+	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
+		return none, err
 	}
 	t.logged, t.loggedAt = time.Now(), step
 	t.openBoard()

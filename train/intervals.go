@@ -2,22 +2,20 @@ package train
 
 import "torchpe/torchpe"
 
-// intervals tells after which steps a run records, looks for divergence, and stops.
+// intervals tells after which steps a run records and looks for divergence.
 type intervals struct {
 	total       int // steps of the run
 	recordEvery int
 	checkEvery  int
-	stopAfter   int // 0 = at the end
 }
 
 // intervals returns those of a run. On the CPU, where the host waits for each step anyway, divergence
 // is looked for after each.
 func (t *trainer) intervals() intervals {
 	perEpoch := t.task.stepsPerEpoch()
-	v := intervals{total: t.config.TotalSteps(perEpoch), recordEvery: t.config.LogEvery, checkEvery: 256,
-		stopAfter: t.stopAfter}
-	if t.config.HasPuzzles() { // counted in epochs
-		v.recordEvery, v.stopAfter = v.recordEvery*perEpoch, v.stopAfter*perEpoch
+	v := intervals{total: t.config.TotalSteps(perEpoch), recordEvery: t.config.LogEvery, checkEvery: 256}
+	if t.config.Facts().InEpochs {
+		v.recordEvery *= perEpoch
 	}
 	if t.device == torchpe.CPU {
 		v.checkEvery = 1
@@ -30,6 +28,3 @@ func (v intervals) recordsAt(step int) bool { return step == v.total || step%v.r
 
 // checksAt says whether a look for members that diverged is due after so many steps.
 func (v intervals) checksAt(step int) bool { return v.recordsAt(step) || step%v.checkEvery == 0 }
-
-// stopsAt says whether the run stops after so many steps.
-func (v intervals) stopsAt(step int) bool { return v.stopAfter > 0 && step >= v.stopAfter }

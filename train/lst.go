@@ -3,7 +3,7 @@ package train
 import (
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"torchpe/data/lst"
 	"torchpe/data/masked"
@@ -16,6 +16,7 @@ import (
 
 // lstTask answers Latin-square puzzles: cross-entropy of the answer at the read-out's token.
 type lstTask struct {
+	taskDefaults
 	config  Config
 	splits  splits
 	train   deviceSplit
@@ -32,6 +33,26 @@ type lstTask struct {
 	positions     pe.Positions
 	positionNotes []string
 	start         [][]float64 // coordinates of Init
+}
+
+func init() {
+	taskMakers["lst"] = taskMaker{
+		read: func(c Config) (task, error) {
+			s, err := load(c)
+			if err != nil {
+				return nil, err
+			}
+			return newLSTTask(c, s)
+		},
+		empty: func(c Config) (task, error) { return newLSTTask(c, splits{}) },
+		recorded: func(c Config, _ pe.Scheme) (parts map[string][]string, lacking string) {
+			parts = map[string][]string{"tokens": texts(c.EvalTokens)}
+			for _, condition := range lst.Conditions() {
+				parts["validation"] = append(parts["validation"], condition.String())
+			}
+			return parts, ""
+		},
+	}
 }
 
 // newLSTTask returns a task whose cells lie on their grid, unless a file says otherwise.
@@ -103,6 +124,10 @@ func (t *lstTask) stepsPerEpoch() int {
 	return (t.splits.train.n + t.config.Batch - 1) / t.config.Batch
 }
 
+func (t *lstTask) shape(int) (batch, tokens, read int) {
+	return min(t.config.Batch, t.splits.train.n), t.positions.Tokens(), 1
+}
+
 func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 	epoch, at := step/t.stepsPerEpoch(), step%t.stepsPerEpoch()*t.config.Batch
 	n := min(t.config.Batch, t.train.n-at)
@@ -157,8 +182,7 @@ func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from deviceSplit, index 
 	return b
 }
 
-func (t *lstTask) measure(e *ensemble, step int, _ peTables) (
-	func(int, *runlog.Record, trainSums), error) {
+func (t *lstTask) measure(e *ensemble, step int, _ peTables) (measuresFiller, error) {
 	var iid, validation accuracy
 	var err error
 	if t.heldOut["iid"].n > 0 {
@@ -173,36 +197,28 @@ func (t *lstTask) measure(e *ensemble, step int, _ peTables) (
 	if err != nil {
 		return nil, err
 	}
-	return func(m int, r *runlog.Record, sums trainSums) {
-		r.AccuracyByTokens = t.accuracyByTokens(sizes, m)
-		r.TrainAccuracy = sums.correct[m] / sums.examples
+	return func(m int, to runlog.Numbers, sums trainSums) {
+		to["train"] = sums.correct[m] / sums.examples
 		if iid.overall != nil {
-			r.IIDAccuracy = iid.overall[m]
+			to["iid"] = iid.overall[m]
 		}
-		r.ValidationAccuracy = validation.overall[m]
-		r.ValidationByCondition = map[string]float64{}
-		for c, a := range validation.byCondition[m] {
-			r.ValidationByCondition[c.Label()] = a
-		}
-		r.ValidationByLines = map[string]float64{}
-		for n, a := range validation.byLines[m] {
-			r.ValidationByLines[strconv.Itoa(n)] = a
+		to["validation"] = validation.overall[m]
+		runlog.SetFamily(to, "validation", validation.byCondition[m])
+		runlog.SetFamily(to, "validation_lines", validation.byLines[m])
+		for i, a := range sizes {
+			to[t.sizeKey(i)] = a.overall[m]
 		}
 	}, nil
 }
 
-func (t *lstTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	if last == nil {
-		return
-	}
-	r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
-	r.ValidationAccuracy = last.ValidationAccuracy
-	r.ValidationByCondition, r.ValidationByLines = last.ValidationByCondition, last.ValidationByLines
-	r.NoiseAccuracy = t.noisy.byAmplitude(last.Member)
+func (t *lstTask) addFinal(member int, to runlog.Numbers) {
+	runlog.SetFamily(to, "noise", t.noisy.byAmplitude(member))
 	if t.tangent != nil {
-		r.TangentAlignment = finiteOrNil(t.tangent[last.Member])
+		to["tangent_alignment"] = t.tangent[member]
 	}
-	t.sizeResult(last, r)
+	for i, a := range t.atEnd {
+		runlog.SetFamily(to, t.sizeKey(i), a.byCondition[member])
+	}
 }
 
 func (t *lstTask) completeResult(r *runlog.Result) {
@@ -213,4 +229,21 @@ func (t *lstTask) completeResult(r *runlog.Result) {
 			r.Baselines["look_up"][x.name], r.Baselines["counts"][x.name] = b.LookUp, b.Counts
 		}
 	}
+}
+
+func (t *lstTask) whyMissing(m runlog.Measure, key string) string {
+	_, label, _ := strings.Cut(key, "/")
+	known := func(c lst.Condition) bool { return c.String() == label }
+	switch {
+	case m.Key == "validation/CONDITION" && !slices.ContainsFunc(t.splits.validation.condition, known):
+		return "no validation puzzle has that condition"
+	case key == "iid" && t.splits.iid.n == 0:
+		return "no puzzle is held out for the IID test"
+	}
+	return ""
+}
+
+// trainingSums returns those over all training puzzles.
+func (t *lstTask) trainingSums(e *ensemble, step int) (trainSums, error) {
+	return t.sums(e, t.train, step)
 }

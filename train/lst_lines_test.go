@@ -41,20 +41,20 @@ func TestValidationByLines(t *testing.T) {
 				right[key]++
 			}
 		}
-		if relabelled == 0 || len(count) != 3 || len(member.ValidationByLines) != 3 {
+		if relabelled == 0 || len(count) != 3 || len(member.Measures.Of("validation_lines")) != 3 {
 			t.Fatalf("%d puzzles of other lines than their label, counts %v", relabelled, count)
 		}
-		last := records[len(records)-len(result.Members)+m].ValidationByLines
+		last := records[len(records)-len(result.Members)+m].Measures.Of("validation_lines")
 		for key, n := range count {
 			want := right[key] / n
-			if member.ValidationByLines[key] != want || last[key] != want {
+			if member.Measures.Of("validation_lines")[key] != want || last[key] != want {
 				t.Errorf("member %d, %s lines: result %v, last record %v, want %g", m, key,
-					member.ValidationByLines, last, want)
+					member.Measures.Of("validation_lines"), last, want)
 			}
 		}
-		if member.ValidationByLines["1"] != member.ValidationByCondition["Binary"] {
-			t.Errorf("member %d: %v by lines, %v by condition", m, member.ValidationByLines,
-				member.ValidationByCondition)
+		if member.Measures["validation_lines/1"] != member.Measures["validation/1-vector"] {
+			t.Errorf("member %d: %v by lines, %v by condition", m, member.Measures.Of("validation_lines"),
+				member.Measures.Of("validation"))
 		}
 	}
 }

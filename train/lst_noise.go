@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 // robustness counts the validation puzzles that each member answers correctly with noise a z on its
@@ -101,6 +102,6 @@ func (x robustness) addTensors(out *tensorList) {
 			all = append(all, each...)
 		}
 	}
-	addTensor(out, "noise/amplitude", []int{len(x.amplitudes)}, x.amplitudes)
+	addTensor(out, runlog.AmplitudesProbe, []int{len(x.amplitudes)}, x.amplitudes)
 	addTensor(out, "noise/accuracy", []int{x.members, len(x.amplitudes), x.repeats}, all)
 }

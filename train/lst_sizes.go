@@ -2,12 +2,10 @@ package train
 
 import (
 	"fmt"
-	"strconv"
 
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
-	"torchpe/train/runlog"
 )
 
 // model returns the model for a split: the trained one, or its parameters at other positions.
@@ -89,29 +87,5 @@ func (t *lstTask) evaluateSizes(e *ensemble, step int) ([]accuracy, error) {
 	return all, nil
 }
 
-// accuracyByTokens returns a member's accuracies by the number of tokens; nil without sizes.
-func (t *lstTask) accuracyByTokens(all []accuracy, member int) map[string]float64 {
-	if len(all) == 0 {
-		return nil
-	}
-	by := map[string]float64{}
-	for i, a := range all {
-		by[strconv.Itoa(t.config.EvalTokens[i])] = a.overall[member]
-	}
-	return by
-}
-
-// sizeResult writes a member's accuracies at other sizes into its result.
-func (t *lstTask) sizeResult(last *runlog.Record, r *runlog.MemberResult) {
-	r.AccuracyByTokens = last.AccuracyByTokens
-	for i, a := range t.atEnd {
-		if r.AccuracyByTokensAndCondition == nil {
-			r.AccuracyByTokensAndCondition = map[string]runlog.Numbers{}
-		}
-		conditions := map[string]float64{}
-		for c, v := range a.byCondition[last.Member] {
-			conditions[c.Label()] = v
-		}
-		r.AccuracyByTokensAndCondition[strconv.Itoa(t.config.EvalTokens[i])] = conditions
-	}
-}
+// sizeKey returns the key of the accuracy at one of Config.EvalTokens.
+func (t *lstTask) sizeKey(i int) string { return fmt.Sprintf("tokens/%d", t.config.EvalTokens[i]) }

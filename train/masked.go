@@ -18,6 +18,7 @@ import (
 // maskedTask predicts the values of masked tokens from the visible ones. Its loss is the mean
 // squared error over masked tokens.
 type maskedTask struct {
+	taskDefaults
 	config    config.MaskedConfig
 	batch     int
 	table     masked.Table
@@ -33,6 +34,21 @@ type maskedTask struct {
 
 	subjects       []string // by group of the table; nil where it has none
 	positionsGiven bool     // positions are of a file, not the line that tokens lie on otherwise
+}
+
+func init() {
+	for _, name := range []string{"nmar", "fmri", "masked"} {
+		taskMakers[name] = taskMaker{
+			read: func(c Config) (task, error) { return newMaskedTask(c) },
+			recorded: func(c Config, _ pe.Scheme) (parts map[string][]string, lacking string) {
+				parts = map[string][]string{}
+				for _, level := range c.Masked.TestLevels {
+					parts["test_mse"] = append(parts["test_mse"], testSet{level: level}.key())
+				}
+				return parts, ""
+			},
+		}
+	}
 }
 
 // testSet is the held-out frames under the fixed masks of one level.
@@ -52,8 +68,6 @@ func (t *maskedTask) configureModel(c *models.Config) {
 	c.TokenInput, c.ReadOut = models.Scalar, models.ReadTokens
 	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
 }
-
-func (t *maskedTask) otherSizes() []size { return nil }
 
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }
 
@@ -79,6 +93,14 @@ func (t *maskedTask) moveToDevice(e *ensemble) {
 		}
 		t.order = append(t.order, s)
 	}
+}
+
+func (t *maskedTask) shape(int) (batch, tokens, read int) {
+	tokens = t.table.Tokens
+	if !t.train.Exact { // their number differs between samples
+		return t.batch, tokens, tokens
+	}
+	return t.batch, tokens, t.train.Count(tokens)
 }
 
 func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
@@ -197,8 +219,7 @@ func (b maskedBatch) meanSquare(predicted torchpe.Tensor) torchpe.Tensor {
 	return sum.MulScalar(1 / float64(b.target.Size(1)*b.target.Size(2)))
 }
 
-func (t *maskedTask) measure(e *ensemble, step int, tables peTables) (
-	func(int, *runlog.Record, trainSums), error) {
+func (t *maskedTask) measure(e *ensemble, step int, tables peTables) (measuresFiller, error) {
 	var byLevel [][]float64 // [levels][E]
 	for _, set := range t.tests {
 		mse, err := t.testMSE(e, set, step)
@@ -211,16 +232,12 @@ func (t *maskedTask) measure(e *ensemble, step int, tables peTables) (
 	if err != nil {
 		return nil, err
 	}
-	return func(m int, r *runlog.Record, _ trainSums) {
-		r.MaskedMeasures = &runlog.MaskedMeasures{
-			TrainMSE: finiteOrNil(r.Loss), TestMSEByMask: map[string]float64{},
-		}
+	return func(m int, to runlog.Numbers, _ trainSums) {
+		to["train_mse"] = to["loss"]
 		for i, set := range t.tests {
-			if v := byLevel[i][m]; finiteOrNil(v) != nil {
-				r.TestMSEByMask[set.key()] = v
-			}
+			to["test_mse/"+set.key()] = byLevel[i][m]
 		}
-		scores.fill(m, r.MaskedMeasures)
+		scores.add(m, to)
 	}, nil
 }
 
@@ -230,13 +247,6 @@ func finiteOrNil(v float64) *float64 {
 		return nil
 	}
 	return &v
-}
-
-func (t *maskedTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	r.MaskedMeasures = &runlog.MaskedMeasures{TestMSEByMask: map[string]float64{}}
-	if last != nil && last.MaskedMeasures != nil {
-		r.MaskedMeasures = last.MaskedMeasures
-	}
 }
 
 // notes describes the data.
@@ -266,4 +276,11 @@ func (t *maskedTask) completeResult(r *runlog.Result) {
 		r.Baselines["mean"][set.key()] = set.baselines.Mean
 		r.Baselines["gaussian"][set.key()] = set.baselines.Gaussian
 	}
+}
+
+func (t *maskedTask) whyMissing(m runlog.Measure, _ string) string {
+	if t.table.Modules == nil && m.Needs == runlog.OfModules {
+		return "the modules of the tokens are not known (--modules)"
+	}
+	return ""
 }

@@ -93,23 +93,18 @@ func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	return s, nil
 }
 
-func (s networkScores) fill(member int, into *runlog.MaskedMeasures) {
-	mean := func(blocks [][]float64) (each []float64, all *float64) {
+// add adds a member's scores of each block, and their means.
+func (s networkScores) add(member int, to runlog.Numbers) {
+	for key, blocks := range map[string][][]float64{"modularity": s.modularity, "clustering": s.clustering} {
 		sum := 0.0
-		for _, b := range blocks {
-			if finiteOrNil(b[member]) == nil {
-				return nil, nil
-			}
-			each = append(each, b[member])
+		for i, b := range blocks {
+			to[fmt.Sprintf("%s/%d", key, i)] = b[member]
 			sum += b[member]
 		}
-		if each == nil {
-			return nil, nil
+		if blocks != nil {
+			to[key] = sum / float64(len(blocks))
 		}
-		return each, finiteOrNil(sum / float64(len(each)))
 	}
-	into.ModularityByBlock, into.Modularity = mean(s.modularity)
-	into.ClusteringByBlock, into.Clustering = mean(s.clustering)
 }
 
 // probes returns the PE tables pe/<layer> [E,N,D] and the attention maps attention/<layer>
@@ -149,7 +144,7 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 		"attention": fmt.Sprintf("mean over %d test frames at mask level %s", frames, t.tests[0].key()),
 	}
 	if t.table.Modules != nil {
-		addTensor(&out, "modules", []int{t.table.Tokens}, toInt64(t.table.Modules))
+		addTensor(&out, runlog.ModulesProbe, []int{t.table.Tokens}, toInt64(t.table.Modules))
 		about["module_names"] = lines(t.table.ModuleNames)
 	}
 	if err := t.aboutTokens(about); err != nil {

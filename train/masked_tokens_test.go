@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -109,16 +110,17 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 		}
 	}
 	for m, r := range result.Members { // 40 and 20 frames with the same number of masked tokens each
-		want := r.TestMSEByMask["0.50"]
+		want := r.Measures["test_mse/0.50"]
 		if got := (2*mse[2*m] + mse[2*m+1]) / 3; math.Abs(got-want) > 1e-6*want {
 			t.Errorf("member %d: subjects %v have mean %g, all %g", m, mse[2*m:2*m+2], got, want)
 		}
-		if by := r.ModularityByBlock; math.Abs(*r.Modularity-stats.Mean(by)) > 1e-12 ||
-			math.Abs(*r.Clustering-stats.Mean(r.ClusteringByBlock)) > 1e-12 {
-			t.Errorf("member %d: modularity %g and clustering %g, of blocks %v and %v", m, *r.Modularity,
-				*r.Clustering, by, r.ClusteringByBlock)
+		for _, name := range []string{"modularity", "clustering"} {
+			blocks := slices.Collect(maps.Values(r.Measures.Of(name)))
+			if !(math.Abs(r.Measures.Get(name)-stats.Mean(blocks)) <= 1e-12) {
+				t.Errorf("member %d: %s %g, of blocks %v", m, name, r.Measures.Get(name), blocks)
+			}
 		}
-		alone := first.Members[m].TestMSEByMask["0.50"] // the same training, tested on subject 1 alone
+		alone := first.Members[m].Measures["test_mse/0.50"] // the same training, tested on subject 1 alone
 		if math.Abs(mse[2*m]-alone) > 1e-6*alone {
 			t.Errorf("member %d: subject 1 has %g, and alone %g", m, mse[2*m], alone)
 		}

@@ -75,11 +75,12 @@ func TestNoiseOfARun(t *testing.T) {
 			t.Errorf("%s: %+v", pe, report)
 		}
 		for m, member := range result.Members {
-			if got := member.NoiseAccuracy["0"]; got != member.ValidationAccuracy || len(member.NoiseAccuracy) != 3 {
-				t.Errorf("%s, member %d: %v, without noise %g", pe, m, member.NoiseAccuracy,
-					member.ValidationAccuracy)
+			if got := member.Measures["noise/0"]; got != member.Measures["validation"] ||
+				len(member.Measures.Of("noise")) != 3 {
+				t.Errorf("%s, member %d: %v, without noise %g", pe, m, member.Measures.Of("noise"),
+					member.Measures["validation"])
 			}
-			if again := report.Members[m]; again.ValidationAccuracy != member.ValidationAccuracy ||
+			if again := report.Members[m]; again.ValidationAccuracy != member.Measures["validation"] ||
 				again.Seed != c.Members[m].Seed {
 				t.Errorf("%s, member %d: %+v from the checkpoint, %+v", pe, m, again, member)
 			}
@@ -88,10 +89,10 @@ func TestNoiseOfARun(t *testing.T) {
 				mean := (each[0] + each[1] + each[2] + each[3]) / 4
 				level := report.Members[m].Noise[a]
 				if !slices.Equal(level.Accuracy, each) ||
-					level.Mean != member.NoiseAccuracy[strconv.FormatFloat(amplitude, 'g', -1, 64)] ||
+					level.Mean != member.Measures["noise/"+strconv.FormatFloat(amplitude, 'g', -1, 64)] ||
 					math.Abs(level.Mean-mean) > 1e-12 {
 					t.Errorf("%s, member %d, amplitude %g: probes %v, checkpoint %+v, result %v", pe, m,
-						amplitude, each, level, member.NoiseAccuracy)
+						amplitude, each, level, member.Measures.Of("noise"))
 				}
 				sum := 0.0
 				for _, v := range each {
@@ -250,7 +251,7 @@ func TestRunsWithoutNoise(t *testing.T) {
 		t.Errorf("%v, %+v", err, report)
 	}
 	result, err := Run(context.Background(), c, dir, Options{Resume: true})
-	if err != nil || result.Members[0].NoiseAccuracy != nil {
+	if err != nil || result.Members[0].Measures.Of("noise") != nil {
 		t.Errorf("%v, %+v", err, result.Members)
 	}
 	text, err = json.Marshal(result)
@@ -270,11 +271,11 @@ func TestNoiseOfADivergedMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Members[0].NoiseAccuracy != nil || report.Members[0].DivergedAtStep == 0 ||
+	if result.Members[0].Measures.Of("noise") != nil || report.Members[0].DivergedAtStep == 0 ||
 		report.Members[1].DivergedAtStep != 0 {
 		t.Errorf("%+v, %+v", result.Members, report.Members)
 	}
-	if len(result.Members[1].NoiseAccuracy) != 6 {
+	if len(result.Members[1].Measures.Of("noise")) != 6 {
 		t.Errorf("%+v", result.Members[1])
 	}
 }

@@ -25,10 +25,6 @@ type Options struct {
 	// was trained on them.
 	SameData, SameDataAs string
 
-	// StopAfter ends training as the context's end does, after so many epochs (steps of masked
-	// prediction); 0 = not before the end.
-	StopAfter int
-
 	// Stalled, which may be nil, is called from another goroutine when a GPU has not answered for
 	// StallAfter. A hanging driver cannot be stopped: a program can only report it and end.
 	Stalled    func(*StalledError)

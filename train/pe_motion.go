@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"math"
 
 	"torchpe/internal/metrics"
@@ -52,32 +53,36 @@ func gridSinusoids(p pe.Positions, width int) ([]float64, error) {
 	return ps.Values(ps.All()[0].Name)
 }
 
-// measure compares a member's tables with their start. share is that of gradientShares.
-func (m *motionMeter) measure(member int, now peTables, share float64) *runlog.PEMotion {
+// measure adds how far a member's tables are from their start. share is that of gradientShares.
+func (m *motionMeter) measure(member int, now peTables, share float64, to runlog.Numbers) {
 	if m == nil {
-		return nil
+		return
 	}
-	out := &runlog.PEMotion{GradientShare: finiteOrNil(share)}
-	if m.maps {
-		out.Map = mapOf(now.blocks[0][member], now.tokens, now.width)
-	}
+	to["pe_gradient_share"] = share
 	for block, tables := range now.blocks {
 		table, start := tables[member], m.start.blocks[block][member]
 		change := make([]float64, len(table))
 		for i := range table {
 			change[i] = table[i] - start[i]
 		}
-		out.Moved = appendFinite(out.Moved, frobenius(change)/frobenius(start))
+		to[fmt.Sprint("pe_moved/", block)] = frobenius(change) / frobenius(start)
 		if m.truth == nil {
 			continue
 		}
-		out.Cosine = appendFinite(out.Cosine, cosine(table, m.truth))
+		to[fmt.Sprint("pe_cosine/", block)] = cosine(table, m.truth)
 		d, err := metrics.Procrustes(table, m.truth, now.tokens, now.width)
 		if err == nil { // zeros have no shape
-			out.Disparity = append(out.Disparity, d.Disparity)
+			to[fmt.Sprint("pe_disparity/", block)] = d.Disparity
 		}
 	}
-	return out
+}
+
+// mapOf returns a map of a member's first table, where maps are wanted.
+func (m *motionMeter) mapOf(member int, now peTables) [][2]float64 {
+	if m == nil || !m.maps {
+		return nil
+	}
+	return mapOf(now.blocks[0][member], now.tokens, now.width)
 }
 
 // mapOf returns the rows of a table along its first two principal axes, with four digits and a largest
@@ -97,15 +102,14 @@ func mapOf(table []float64, tokens, width int) (points [][2]float64) {
 	return points
 }
 
-// startCosines returns the cosines of a member's untrained tables with those of 2d-fixed.
-func (m *motionMeter) startCosines(member int) (cosines []float64) {
-	if m.truth == nil {
-		return nil
+// addStartCosines adds the cosines of a member's untrained tables with those of 2d-fixed.
+func (m *motionMeter) addStartCosines(member int, to runlog.Numbers) {
+	if m == nil || m.truth == nil {
+		return
 	}
-	for _, tables := range m.start.blocks {
-		cosines = appendFinite(cosines, cosine(tables[member], m.truth))
+	for block, tables := range m.start.blocks {
+		to[fmt.Sprint("pe_start_cosine/", block)] = cosine(tables[member], m.truth)
 	}
-	return cosines
 }
 
 // gradientShares returns, for each member, the norm of the gradient of the PE's parameters over
@@ -132,12 +136,4 @@ func dot(a, b []float64) (sum float64) {
 		sum += a[i] * b[i]
 	}
 	return sum
-}
-
-// appendFinite appends v unless it is NaN or infinite.
-func appendFinite(to []float64, v float64) []float64 {
-	if finiteOrNil(v) == nil {
-		return to
-	}
-	return append(to, v)
 }

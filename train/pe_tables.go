@@ -6,6 +6,7 @@ import (
 
 	"torchpe/internal/metrics"
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 // peTables are the tables that an encoding adds to the input of blocks, learned or fixed. Tables
@@ -35,11 +36,11 @@ func (e *ensemble) peTables() (p peTables, err error) {
 	return p, err
 }
 
-// normAndRank returns the Frobenius norm and the effective rank of a member's tables, means over
-// the blocks; nil where there is no such number.
-func (p peTables) normAndRank(member int) (norm, rank *float64) {
+// addNormAndRank adds the Frobenius norm and the effective rank of a member's tables, means over the
+// blocks.
+func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 	if len(p.blocks) == 0 {
-		return nil, nil
+		return
 	}
 	var before []float64
 	var n, r, norms, ranks float64
@@ -57,7 +58,7 @@ func (p peTables) normAndRank(member int) (norm, rank *float64) {
 		norms, ranks = norms+n, ranks+r
 	}
 	blocks := float64(len(p.blocks))
-	return finiteOrNil(norms / blocks), finiteOrNil(ranks / blocks)
+	to["pe_norm"], to["pe_effective_rank"] = norms/blocks, ranks/blocks
 }
 
 // frobenius returns the root of the sum of squares.

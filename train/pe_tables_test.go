@@ -49,8 +49,9 @@ func TestCourseOfALearnedPE(t *testing.T) {
 		for m, r := range records {
 			size := c.tokens * float64(c.config.DModel)
 			want := *c.config.Members[m].Sigma * math.Sqrt(size)
-			if r.PENorm == nil || math.Abs(*r.PENorm/want-1) > 4/math.Sqrt(2*size*c.blocks) {
-				t.Errorf("%s, member %d: norm %v, want about %g", c.config.Task, m, r.PENorm, want)
+			if math.IsNaN(r.Measures.Get("pe_norm")) ||
+				math.Abs(r.Measures["pe_norm"]/want-1) > 4/math.Sqrt(2*size*c.blocks) {
+				t.Errorf("%s, member %d: norm %v, want about %g", c.config.Task, m, r.Measures["pe_norm"], want)
 				continue
 			}
 			rank := 0.0
@@ -66,8 +67,10 @@ func TestCourseOfALearnedPE(t *testing.T) {
 				}
 				rank += own / c.blocks
 			}
-			if r.PEEffectiveRank == nil || math.Abs(*r.PEEffectiveRank-rank) > 1e-9 {
-				t.Errorf("%s, member %d: rank %v, of the probes %g", c.config.Task, m, r.PEEffectiveRank, rank)
+			if math.IsNaN(r.Measures.Get("pe_effective_rank")) ||
+				math.Abs(r.Measures["pe_effective_rank"]-rank) > 1e-9 {
+				t.Errorf("%s, member %d: rank %v, of the probes %g", c.config.Task, m,
+					r.Measures["pe_effective_rank"], rank)
 			}
 		}
 	}
@@ -80,9 +83,10 @@ func TestCourseOfOtherPEs(t *testing.T) {
 	for _, pe := range []string{"1d-fixed", "2d-fixed"} {
 		_, records := firstRecords(t, tiny(t, pe))
 		for m, r := range records {
-			if want := math.Sqrt(16 * 16 / 2); r.PENorm == nil || math.Abs(*r.PENorm-want) > 1e-4 ||
-				r.PEEffectiveRank == nil {
-				t.Errorf("%s, member %d: norm %v, want %g", pe, m, r.PENorm, want)
+			if want := math.Sqrt(16 * 16 / 2); math.IsNaN(r.Measures.Get("pe_norm")) ||
+				math.Abs(r.Measures["pe_norm"]-want) > 1e-4 ||
+				math.IsNaN(r.Measures.Get("pe_effective_rank")) {
+				t.Errorf("%s, member %d: norm %v, want %g", pe, m, r.Measures["pe_norm"], want)
 			}
 		}
 	}
@@ -92,20 +96,26 @@ func TestCourseOfOtherPEs(t *testing.T) {
 		c.PEOptions = options
 		_, records := firstRecords(t, c)
 		for m, r := range records {
-			if r.PENorm != nil || r.PEEffectiveRank != nil {
-				t.Errorf("%s, member %d: norm %v, rank %v", pe, m, r.PENorm, r.PEEffectiveRank)
+			if !math.IsNaN(r.Measures.Get("pe_norm")) || !math.IsNaN(r.Measures.Get("pe_effective_rank")) {
+				t.Errorf("%s, member %d: norm %v, rank %v", pe, m, r.Measures["pe_norm"],
+					r.Measures["pe_effective_rank"])
 			}
 		}
 	}
 	for name, table := range map[string][]float64{"zeros": make([]float64, 6),
 		"not finite": {1, math.NaN(), 0, 0, 0, math.Inf(1)}} {
 		p := peTables{blocks: [][][]float64{{table}, {{1, 0, 0, 0, 1, 0}}}, tokens: 2, width: 3}
-		if norm, rank := p.normAndRank(0); rank != nil || (norm != nil) != (name == "zeros") {
+		got := runlog.Numbers{}
+		p.addNormAndRank(0, got)
+		norm, rank := got.Get("pe_norm"), got.Get("pe_effective_rank")
+		if finiteOrNil(rank) != nil || (finiteOrNil(norm) != nil) != (name == "zeros") {
 			t.Errorf("%s: norm %v, rank %v", name, norm, rank)
 		}
 	}
 	p := peTables{blocks: [][][]float64{{{3, 0, 0, 0, 3, 0}}, {{4, 0, 0, 0, 0, 0}}}, tokens: 2, width: 3}
-	if norm, rank := p.normAndRank(0); math.Abs(*norm-(math.Sqrt(18)+4)/2) > 1e-12 || math.Abs(*rank-1.5) > 1e-12 {
-		t.Errorf("norm %g, rank %g; want (sqrt 18 + 4)/2 and (2 + 1)/2", *norm, *rank)
+	got := runlog.Numbers{}
+	p.addNormAndRank(0, got)
+	if math.Abs(got["pe_norm"]-(math.Sqrt(18)+4)/2) > 1e-12 || math.Abs(got["pe_effective_rank"]-1.5) > 1e-12 {
+		t.Errorf("%v; want (sqrt 18 + 4)/2 and (2 + 1)/2", got)
 	}
 }

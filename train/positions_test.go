@@ -212,7 +212,7 @@ func TestKnownPositionsAreLearned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mse[x.scheme] = r.Members[0].TestMSEByMask["0.50"]
+		mse[x.scheme] = r.Members[0].Measures["test_mse/0.50"]
 		if says := strings.Join(r.Data.Notes, "\n"); strings.Contains(says, "positions: ") != (x.where != "") {
 			t.Errorf("%s: the result says %q", x.scheme, says)
 		}

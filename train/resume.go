@@ -10,9 +10,6 @@ import (
 	"torchpe/train/runlog"
 )
 
-// environmentKey is the key of a checkpoint's metadata with the provenance of what made it.
-const environmentKey = "environment"
-
 // provenance is the part of an Environment on which bits may depend.
 type provenance struct {
 	Torchpe    string `json:"torchpe"`
@@ -46,7 +43,7 @@ func (t *trainer) metadata() (map[string]string, error) {
 		return nil, err
 	}
 	made, err := json.Marshal(provenanceOf(t.environment))
-	return map[string]string{runlog.ConfigKey: string(c), environmentKey: string(made)}, err
+	return map[string]string{runlog.ConfigKey: string(c), runlog.EnvironmentKey: string(made)}, err
 }
 
 // checkResumed compares a checkpoint with what goes on with it, and lists in the environment what
@@ -70,7 +67,7 @@ func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 }
 
 // recordResume records that a run goes on from its checkpoint: the environment, and the
-// configuration where it has changed.
+// configuration if it has changed.
 func (t *trainer) recordResume() error {
 	if err := t.run.AddEnvironment(t.environment); err != nil {
 		return err
@@ -78,15 +75,22 @@ func (t *trainer) recordResume() error {
 	return t.updateConfig()
 }
 
-// updateConfig writes the configuration where it is not the stored one: settings that were allowed
-// to change, and files that have moved.
+// updateConfig writes the configuration if it differs from the stored one: in settings that were
+// allowed to change, in the place of files, or in the version of the run directory. An earlier program
+// then refuses the run, because it would miss the numbers of new records.
 func (t *trainer) updateConfig() error {
-	stored, err := ParseConfig(t.run.Config().JSON)
+	was := t.run.Config()
+	stored, err := ParseConfig(was.JSON)
 	if err != nil {
 		return err
 	}
-	if all, err := config.Differences(stored.Config, t.config.Config); err != nil || all == nil {
+	switch all, err := config.Differences(stored.Config, t.config.Config); {
+	case err != nil:
 		return err
+	case all == nil && was.Schema == runlog.SchemaVersion:
+		return nil
+	case all == nil:
+		return t.run.SetConfig(was.JSON)
 	}
 	text, err := t.config.JSON()
 	if err != nil {
@@ -135,7 +139,7 @@ func changedSettings(c *runlog.Checkpoint, now Config, allow []string) ([]string
 // changedMachine describes in what the program and the machine differ from those that made a
 // checkpoint.
 func changedMachine(c *runlog.Checkpoint, now provenance) ([]string, error) {
-	text, ok := c.Metadata[environmentKey]
+	text, ok := c.Metadata[runlog.EnvironmentKey]
 	if !ok {
 		return nil, nil
 	}

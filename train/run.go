@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -57,7 +58,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	}
 	ens.config = c
 	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
-		stopAfter: o.StopAfter, environment: environment(c, o.Command)}
+		environment: environment(c, o.Command)}
 	if !resumed {
 		if err := ens.checkUntil(); err != nil {
 			return runlog.Result{}, err
@@ -108,7 +109,6 @@ type trainer struct {
 
 	environment  runlog.Environment
 	allowChanged []string // keys, as in Options
-	stopAfter    int      // as in Options
 
 	state    state
 	saved    time.Time  // when the last checkpoint was taken
@@ -165,7 +165,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 			}
 		}
 		ended := t.state.step == total || !t.anyActive()
-		stop := (ctx.Err() != nil || intervals.stopsAt(t.state.step)) && !ended
+		stop := ctx.Err() != nil && !ended
 		if stop || ended || time.Since(t.saved) >= time.Duration(t.config.CheckpointEvery) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
@@ -416,7 +416,7 @@ func (t *trainer) record() error {
 	if err != nil {
 		return err
 	}
-	var fill func(m int, r *runlog.Record, sums trainSums)
+	var fill measuresFiller
 	err = t.retryAfterOOM(func() (err error) {
 		fill, err = t.task.measure(t.ensemble, t.state.step, tables)
 		return err
@@ -436,14 +436,15 @@ func (t *trainer) record() error {
 		if t.hasStopped(m) {
 			continue
 		}
-		r := runlog.NewRecord(t.state.step, epoch, m)
-		r.Seed, r.Sigma = int64(t.seeds[m]), t.config.Members[m].Sigma
-		r.WallSeconds, r.StepMS = t.state.seconds, stepMS
+		r := runlog.Record{Step: t.state.step, Epoch: epoch, Member: m, Seed: int64(t.seeds[m]),
+			Sigma: t.config.Members[m].Sigma, WallSeconds: t.state.seconds, StepMS: stepMS,
+			Measures: runlog.Numbers{}}
 		if t.settings.Active[m] {
-			r.Loss = sums.loss[m] / sums.examples
-			r.PENorm, r.PEEffectiveRank = tables.normAndRank(m)
-			r.PEMotion = t.motion.measure(m, tables, shares[m])
-			fill(m, &r, sums)
+			r.Measures["loss"] = sums.loss[m] / sums.examples
+			tables.addNormAndRank(m, r.Measures)
+			t.motion.measure(m, tables, shares[m], r.Measures)
+			r.Map = t.motion.mapOf(m, tables)
+			fill(m, r.Measures, sums)
 		}
 		t.updateFit(&r)
 		if t.fits != nil {
@@ -494,7 +495,7 @@ func (t *trainer) memberResult(m int) runlog.MemberResult {
 	r := runlog.MemberResult{
 		PE: t.config.PE, Sigma: member.Sigma, Seed: int64(member.Seed), Steps: t.state.step,
 		Epochs: t.state.step / perEpoch, Status: runlog.StatusDone,
-		TrainAccuracy: math.NaN(), IIDAccuracy: math.NaN(), ValidationAccuracy: math.NaN(),
+		Measures: runlog.Numbers{},
 	}
 	if t.fits != nil {
 		r.Fit = &t.fits[m]
@@ -507,11 +508,10 @@ func (t *trainer) memberResult(m int) runlog.MemberResult {
 		r.Steps, r.Epochs = at-1, (at-1)/perEpoch
 		last = nil
 	}
-	if last != nil && last.PEMotion != nil {
-		motion := *last.PEMotion
-		motion.StartCosine, motion.Map = t.motion.startCosines(m), nil
-		r.PEMotion = &motion
+	if last != nil {
+		maps.Copy(r.Measures, last.Measures)
+		t.motion.addStartCosines(m, r.Measures)
+		t.task.addFinal(m, r.Measures)
 	}
-	t.task.memberResult(last, &r)
 	return r
 }

@@ -99,10 +99,10 @@ func TestDivergedMemberStops(t *testing.T) {
 	}
 	bad, good := result.Members[0], result.Members[1]
 	if bad.Status != runlog.StatusDiverged || bad.DivergedAtStep < 2 ||
-		bad.Steps != bad.DivergedAtStep-1 || bad.Epochs != bad.Steps/9 || !math.IsNaN(bad.ValidationAccuracy) {
+		bad.Steps != bad.DivergedAtStep-1 || bad.Epochs != bad.Steps/9 || !math.IsNaN(bad.Measures.Get("validation")) {
 		t.Errorf("the member with learning rate 1e6: %+v", bad)
 	}
-	if good.Status != runlog.StatusDone || good.Steps != 18 || math.IsNaN(good.ValidationAccuracy) {
+	if good.Status != runlog.StatusDone || good.Steps != 18 || math.IsNaN(good.Measures.Get("validation")) {
 		t.Errorf("the other member: %+v", good)
 	}
 	if len(heard.notices) != 1 || !strings.Contains(heard.notices[0], fmt.Sprintf("seed 5) diverged: "+
@@ -151,7 +151,7 @@ func TestTrainingLearns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m := result.Members[0]; !m.Fit.Reached {
-			t.Errorf("%s: train accuracy %.3f after %d epochs of 270 puzzles", name, m.TrainAccuracy, m.Epochs)
+			t.Errorf("%s: train accuracy %.3f after %d epochs of 270 puzzles", name, m.Measures["train"], m.Epochs)
 		}
 	}
 }
@@ -171,8 +171,8 @@ func TestEverySchemeTrains(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, fidelity, err)
 				continue
 			}
-			if m := result.Members[0]; m.PE != name || m.Steps != 3 || math.IsNaN(m.ValidationAccuracy) ||
-				len(m.ValidationByCondition) != 3 {
+			if m := result.Members[0]; m.PE != name || m.Steps != 3 || math.IsNaN(m.Measures.Get("validation")) ||
+				len(m.Measures.Of("validation")) != 3 {
 				t.Errorf("%s, %s: %+v", name, fidelity, m)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 // sequenceTask answers sequences of any length: outputs of formal languages, or the next characters of
 // a text. All inputs of a step have one length.
 type sequenceTask struct {
+	taskDefaults
 	source exampleSource
 	config config.SequenceConfig
 	batch  int
@@ -44,11 +45,42 @@ type sequences struct {
 	first              int     // the number of the first one
 }
 
-func newSequenceTask(c Config) (*sequenceTask, error) {
-	source, err := newExampleSource(c)
-	if err != nil {
-		return nil, err
+func init() {
+	for name, open := range map[string]func(c Config) (exampleSource, error){
+		"sequence": newLanguageSource, "text": newTextSource,
+	} {
+		taskMakers[name] = taskMaker{
+			read: func(c Config) (task, error) {
+				source, err := open(c)
+				if err != nil {
+					return nil, err
+				}
+				return newSequenceTask(c, source)
+			},
+			recorded: recordedLengths,
+		}
 	}
+}
+
+// recordedLengths returns the lengths that records have accuracies of. They lack validation, the mean
+// over longer inputs, where none of these can be measured.
+func recordedLengths(c Config, scheme pe.Scheme) (parts map[string][]string, lacking string) {
+	trained, longer := c.Sequence.Lengths()
+	places := max(c.Sequence.TrainLength, c.Sequence.Places)
+	longer = slices.DeleteFunc(longer, func(n int) bool {
+		return scheme.CheckTokens(places, n, c.PEOptions) != nil
+	})
+	parts = map[string][]string{"length": texts(slices.Concat(trained, longer))}
+	if c.Sequence.Text != nil {
+		parts["perplexity"] = parts["length"]
+	}
+	if len(longer) == 0 {
+		return parts, "validation"
+	}
+	return parts, ""
+}
+
+func newSequenceTask(c Config, source exampleSource) (*sequenceTask, error) {
 	t := &sequenceTask{source: source, config: *c.Sequence, batch: c.Batch, steps: c.Steps, seed: c.DataSeed}
 	scheme, err := pe.Find(c.PE)
 	if err != nil {
@@ -93,9 +125,8 @@ func (t *sequenceTask) measurable(scheme pe.Scheme, o pe.Options) (lengths []int
 	return lengths, nil
 }
 
-// checkLonger returns an error where a configuration, with the task's data, has no accuracy on all
-// longer inputs.
-func (t *sequenceTask) checkLonger(c Config) error {
+// checkMeasured returns an error where some longer inputs cannot be measured, or there are none.
+func (t *sequenceTask) checkMeasured(c Config) error {
 	scheme, err := pe.Find(c.PE)
 	if err != nil {
 		return err
@@ -173,11 +204,13 @@ func (t *sequenceTask) configureModel(c *models.Config) {
 
 func (t *sequenceTask) otherSizes() []size { return t.sizes }
 
-// moveToDevice does nothing: sequences are drawn for each step.
-func (t *sequenceTask) moveToDevice(*ensemble) {}
-
 // stepsPerEpoch returns the steps of training: no sequence comes twice but by chance.
 func (t *sequenceTask) stepsPerEpoch() int { return t.steps }
+
+func (t *sequenceTask) shape(step int) (batch, tokens, read int) {
+	length := t.source.length(t.seed, step)
+	return t.batch, t.source.tokens(length), t.source.outputs(length)
+}
 
 func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
 	length, members := t.source.length(t.seed, step), e.members()
@@ -240,8 +273,7 @@ func lastTokens(symbols torchpe.Tensor, n int) torchpe.Tensor {
 	return index.Expand(symbols.Size(0), symbols.Size(1), n)
 }
 
-func (t *sequenceTask) measure(e *ensemble, step int, _ peTables) (
-	func(int, *runlog.Record, trainSums), error) {
+func (t *sequenceTask) measure(e *ensemble, step int, _ peTables) (measuresFiller, error) {
 	by, losses := map[int][]float64{}, map[int][][]float64{} // [E] by length, and [E][outputs]
 	for length, set := range t.tests {
 		var err error
@@ -249,27 +281,26 @@ func (t *sequenceTask) measure(e *ensemble, step int, _ peTables) (
 			return nil, err
 		}
 	}
-	return func(m int, r *runlog.Record, sums trainSums) {
-		r.TrainAccuracy = sums.correct[m] / sums.examples
-		r.AccuracyByLength = map[string]float64{}
+	return func(m int, to runlog.Numbers, sums trainSums) {
+		to["train"] = sums.correct[m] / sums.examples
 		for length, accuracy := range by {
-			r.AccuracyByLength[strconv.Itoa(length)] = accuracy[m]
+			to[fmt.Sprint("length/", length)] = accuracy[m]
 		}
-		mean := func(lengths []int) float64 {
+		for key, lengths := range map[string][]int{"iid": t.trained, "validation": t.longer} {
 			sum := 0.0
 			for _, length := range lengths {
 				sum += by[length][m]
 			}
-			return sum / float64(len(lengths)) // NaN for none
+			if len(lengths) > 0 {
+				to[key] = sum / float64(len(lengths))
+			}
 		}
-		r.IIDAccuracy, r.ValidationAccuracy = mean(t.trained), mean(t.longer)
 		if t.source.oneLength() {
-			r.PerplexityByLength = map[string]float64{}
 			for length, loss := range losses {
-				r.PerplexityByLength[strconv.Itoa(length)] = math.Exp(stats.Mean(loss[m]))
+				to[fmt.Sprint("perplexity/", length)] = math.Exp(stats.Mean(loss[m]))
 			}
 			longest := slices.Max(slices.Collect(maps.Keys(losses)))
-			r.LossByPosition = lossByPosition(losses[longest][m])
+			runlog.SetFamily(to, "position_loss", lossByPosition(losses[longest][m]))
 		}
 	}, nil
 }
@@ -279,12 +310,12 @@ const positionBins = 32
 
 // lossByPosition returns means of losses over positions in runs of one length, by the last position of
 // each, counted from 1.
-func lossByPosition(losses []float64) map[string]float64 {
-	by, from := map[string]float64{}, 0
+func lossByPosition(losses []float64) map[int]float64 {
+	by, from := map[int]float64{}, 0
 	bins := min(positionBins, len(losses))
 	for bin := range bins {
 		to := (bin + 1) * len(losses) / bins
-		by[strconv.Itoa(to)] = stats.Mean(losses[from:to])
+		by[to] = stats.Mean(losses[from:to])
 		from = to
 	}
 	return by
@@ -364,13 +395,3 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 		"task":      t.source.name(),
 	}, err
 }
-
-func (t *sequenceTask) memberResult(last *runlog.Record, r *runlog.MemberResult) {
-	if last != nil {
-		r.TrainAccuracy, r.IIDAccuracy = last.TrainAccuracy, last.IIDAccuracy
-		r.ValidationAccuracy, r.AccuracyByLength = last.ValidationAccuracy, last.AccuracyByLength
-		r.PerplexityByLength, r.LossByPosition = last.PerplexityByLength, last.LossByPosition
-	}
-}
-
-func (t *sequenceTask) completeResult(*runlog.Result) {}

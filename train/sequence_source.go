@@ -38,19 +38,21 @@ type tokenExample struct {
 	scored         int // of the targets, the first ones
 }
 
-func newExampleSource(c Config) (exampleSource, error) {
-	if c.Task == "text" {
-		text, err := sequence.ReadText(c.Sequence.Text)
-		if err != nil {
-			return nil, fmt.Errorf("--data: %w", err)
-		}
-		_, longer := c.Sequence.Lengths()
-		longest := append([]int{c.Sequence.TrainLength}, longer...)
-		if err := text.Check(c.Sequence.TrainLength+1, longest[len(longest)-1]+1); err != nil {
-			return nil, err
-		}
-		return &textSource{text, c.Sequence.TrainLength}, nil
+// newTextSource reads the files of task text.
+func newTextSource(c Config) (exampleSource, error) {
+	text, err := sequence.ReadText(c.Sequence.Text)
+	if err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
 	}
+	_, longer := c.Sequence.Lengths()
+	longest := append([]int{c.Sequence.TrainLength}, longer...)
+	if err := text.Check(c.Sequence.TrainLength+1, longest[len(longest)-1]+1); err != nil {
+		return nil, err
+	}
+	return &textSource{text, c.Sequence.TrainLength}, nil
+}
+
+func newLanguageSource(c Config) (exampleSource, error) {
 	task, err := sequence.Find(c.Sequence.Name)
 	if err != nil {
 		return nil, err

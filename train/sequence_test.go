@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -188,13 +189,14 @@ func TestSequencesAreLearned(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := result.Members[0]
-		if !m.Fit.Reached || m.IIDAccuracy < 0.95 {
+		if !m.Fit.Reached || m.Measures["iid"] < 0.95 {
 			t.Errorf("places %d: %+v", places, m)
 		}
-		_, measured := m.AccuracyByLength[strconv.Itoa(9)]
+		_, measured := m.Measures.Of("length")[strconv.Itoa(9)]
 		noted := strings.Contains(strings.Join(l.notices, "\n"), "no longer input is measured")
-		if longer := places == 9; math.IsNaN(m.ValidationAccuracy) == longer || measured != longer || noted == longer {
-			t.Errorf("places %d: longer %g, %v, notices %q", places, m.ValidationAccuracy, m.AccuracyByLength,
+		if longer := places == 9; math.IsNaN(m.Measures.Get("validation")) == longer || measured != longer ||
+			noted == longer {
+			t.Errorf("places %d: longer %g, %v, notices %q", places, m.Measures["validation"], m.Measures.Of("length"),
 				l.notices)
 		}
 	}
@@ -303,8 +305,8 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r runlog.Record
-	fill(1, &r, trainSums{correct: []float64{0, 0}, examples: 1})
+	got := runlog.Numbers{}
+	fill(1, got, trainSums{correct: []float64{0, 0}, examples: 1})
 	total := math.Log(math.Exp(bias[0]) + math.Exp(bias[1]) + math.Exp(bias[2]))
 	for length, set := range task.tests {
 		sum, twos := 0.0, 0.0
@@ -314,9 +316,9 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 			}
 		}
 		n := float64(len(set.target))
-		got, right := r.PerplexityByLength[strconv.Itoa(length)], r.AccuracyByLength[strconv.Itoa(length)]
-		if !near([]float64{got, right}, []float64{math.Exp(sum / n), twos / n}) {
-			t.Errorf("length %d: perplexity %g and accuracy %g, want %g and %g", length, got, right,
+		value, right := got.Get(fmt.Sprint("perplexity/", length)), got.Get(fmt.Sprint("length/", length))
+		if !near([]float64{value, right}, []float64{math.Exp(sum / n), twos / n}) {
+			t.Errorf("length %d: perplexity %g and accuracy %g, want %g and %g", length, value, right,
 				math.Exp(sum/n), twos/n)
 		}
 	}
@@ -329,8 +331,8 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 		for i := range set.n {
 			want += (total - bias[set.target[i*24+k]]) / float64(set.n)
 		}
-		if got := r.LossByPosition[strconv.Itoa(k+1)]; !near([]float64{got}, []float64{want}) {
-			t.Errorf("loss %g at position %d, want %g", got, k+1, want)
+		if value := got.Get(fmt.Sprint("position_loss/", k+1)); !near([]float64{value}, []float64{want}) {
+			t.Errorf("loss %g at position %d, want %g", value, k+1, want)
 		}
 	}
 }
@@ -342,7 +344,7 @@ func TestLossByPosition(t *testing.T) {
 		losses[i] = float64(i)
 	}
 	by := lossByPosition(losses)
-	if len(by) != positionBins || by["2"] != 0.5 || by["65"] != 63 {
+	if len(by) != positionBins || by[2] != 0.5 || by[65] != 63 {
 		t.Errorf("%v", by)
 	}
 }

@@ -407,14 +407,15 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 	}
 	for m, member := range result.Members {
 		last := records[len(records)-len(result.Members)+m]
-		if !reflect.DeepEqual(last.AccuracyByTokens, member.AccuracyByTokens) || len(member.AccuracyByTokens) != 2 {
-			t.Errorf("member %d: the last record has %v, the result %v", m, last.AccuracyByTokens,
-				member.AccuracyByTokens)
+		if !reflect.DeepEqual(last.Measures.Of("tokens"), member.Measures.Of("tokens")) ||
+			len(member.Measures.Of("tokens")) != 2 {
+			t.Errorf("member %d: the last record has %v, the result %v", m, last.Measures.Of("tokens"),
+				member.Measures.Of("tokens"))
 		}
-		for tokens, a := range member.AccuracyByTokens {
-			by := member.AccuracyByTokensAndCondition[tokens]
+		for tokens, a := range member.Measures.Of("tokens") {
+			by := member.Measures.Of("tokens/" + tokens)
 			// 36 puzzles of each
-			if mean := (by["Binary"] + by["Ternary"] + by["Quaternary"]) / 3; len(by) != 3 ||
+			if mean := (by["1-vector"] + by["2-vector"] + by["3-vector"]) / 3; len(by) != 3 ||
 				math.Abs(mean-a) > 1e-12 {
 				t.Errorf("member %d, %s tokens: %v, by condition %v", m, tokens, a, by)
 			}
@@ -425,8 +426,8 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 		}
 	}
 	for _, rec := range records {
-		if len(rec.AccuracyByTokens) != 2 {
-			t.Errorf("step %d: %v", rec.Step, rec.AccuracyByTokens)
+		if len(rec.Measures.Of("tokens")) != 2 {
+			t.Errorf("step %d: %v", rec.Step, rec.Measures.Of("tokens"))
 		}
 	}
 }
@@ -450,9 +451,9 @@ func TestSizesEnsembleEqualsItsMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		compareMember(t, together, alone, m, len(all))
-		if !reflect.DeepEqual(own.Members[0].AccuracyByTokens, result.Members[m].AccuracyByTokens) {
-			t.Errorf("member %d: %v together, %v alone", m, result.Members[m].AccuracyByTokens,
-				own.Members[0].AccuracyByTokens)
+		if !reflect.DeepEqual(own.Members[0].Measures.Of("tokens"), result.Members[m].Measures.Of("tokens")) {
+			t.Errorf("member %d: %v together, %v alone", m, result.Members[m].Measures.Of("tokens"),
+				own.Members[0].Measures.Of("tokens"))
 		}
 	}
 }
@@ -472,8 +473,8 @@ func TestTrainOnLargerPuzzles(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", pe, err)
 		}
-		if m := result.Members[0]; len(m.AccuracyByTokens) != len(tokens) ||
-			math.IsNaN(m.ValidationAccuracy) || len(m.NoiseAccuracy) != 1 {
+		if m := result.Members[0]; len(m.Measures.Of("tokens")) != len(tokens) ||
+			math.IsNaN(m.Measures.Get("validation")) || len(m.Measures.Of("noise")) != 1 {
 			t.Errorf("%s: %+v", pe, m)
 		}
 	}

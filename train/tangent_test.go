@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -87,10 +88,10 @@ func TestTangentAlignments(t *testing.T) {
 		_, result := runTiny(t, c)
 		var out []float64
 		for _, m := range result.Members {
-			if m.TangentAlignment == nil {
+			if math.IsNaN(m.Measures.Get("tangent_alignment")) {
 				t.Fatal("no alignment in the result")
 			}
-			out = append(out, *m.TangentAlignment)
+			out = append(out, m.Measures["tangent_alignment"])
 		}
 		return out
 	}
@@ -111,35 +112,37 @@ func TestTangentAlignments(t *testing.T) {
 func TestPEMotion(t *testing.T) {
 	c := tiny(t, "learn")
 	c.LimitSteps, c.Noise = 4, nil
-	moved := func(lr float64) *runlog.PEMotion {
+	moved := func(lr float64) runlog.Numbers {
 		for m := range c.Members {
 			c.Members[m].LR = lr
 		}
 		_, result := runTiny(t, c)
-		m := result.Members[0].PEMotion
-		if m == nil || len(m.Moved) != c.Layers || len(m.Disparity) != c.Layers ||
-			len(m.Cosine) != c.Layers || m.GradientShare == nil {
-			t.Fatalf("motion %+v, want a number for each of %d blocks", m, c.Layers)
+		m := result.Members[0].Measures
+		for _, family := range []string{"pe_moved", "pe_disparity", "pe_cosine", "pe_start_cosine"} {
+			if len(m.Of(family)) != c.Layers {
+				t.Fatalf("%s: %v, want a number for each of %d blocks", family, m, c.Layers)
+			}
 		}
 		return m
 	}
 	still, far := moved(1e-12), moved(0.05)
 	// Adam moves each number by about lr a step: 4 steps of 0.05 against sigma 0.2.
-	for block := range c.Layers {
-		if still.Moved[block] > 1e-9 || far.Moved[block] < 0.2 || far.Moved[block] > 1.05 {
-			t.Errorf("block %d moved by %g and %g of its norm, want 0 and up to 4*0.05/0.2", block,
-				still.Moved[block], far.Moved[block])
+	for i := range c.Layers {
+		block := fmt.Sprint("/", i)
+		if m := far["pe_moved"+block]; still["pe_moved"+block] > 1e-9 || m < 0.2 || m > 1.05 {
+			t.Errorf("block %d moved by %g and %g of its norm, want 0 and up to 4*0.05/0.2", i,
+				still["pe_moved"+block], m)
 		}
-		if math.Abs(still.StartCosine[block]-still.Cosine[block]) > 1e-9 ||
-			math.Abs(far.StartCosine[block]-still.Cosine[block]) > 1e-9 {
-			t.Errorf("block %d: cosine %g at the start, %g and %g without training", block,
-				far.StartCosine[block], still.StartCosine[block], still.Cosine[block])
+		start, cosine := still["pe_start_cosine"+block], still["pe_cosine"+block]
+		if math.Abs(start-cosine) > 1e-9 || math.Abs(far["pe_start_cosine"+block]-cosine) > 1e-9 {
+			t.Errorf("block %d: cosine %g at the start, %g and %g without training", i,
+				far["pe_start_cosine"+block], start, cosine)
 		}
-		if math.Abs(still.Cosine[block]) > 5/math.Sqrt(16*float64(c.DModel)) {
-			t.Errorf("block %d: cosine %g of random numbers with 2d-fixed", block, still.Cosine[block])
+		if math.Abs(cosine) > 5/math.Sqrt(16*float64(c.DModel)) {
+			t.Errorf("block %d: cosine %g of random numbers with 2d-fixed", i, cosine)
 		}
 	}
-	if s := *still.GradientShare; !(s > 0 && s < 1) {
+	if s := still["pe_gradient_share"]; !(s > 0 && s < 1) {
 		t.Errorf("the PE's share of the gradient is %g, want in (0,1)", s)
 	}
 }
@@ -152,10 +155,11 @@ func TestPEMotionOfTruth(t *testing.T) {
 		c.Members[m].LR = 1e-12
 	}
 	_, result := runTiny(t, c)
-	m := result.Members[0].PEMotion
-	for block := range m.Cosine {
-		if math.Abs(m.Cosine[block]-1) > 1e-5 || m.Disparity[block] > 1e-5 {
-			t.Errorf("block %d: cosine %g and disparity %g, want 1 and 0", block, m.Cosine[block], m.Disparity[block])
+	m := result.Members[0].Measures
+	for block := range c.Layers {
+		cosine, disparity := m.Get(fmt.Sprint("pe_cosine/", block)), m.Get(fmt.Sprint("pe_disparity/", block))
+		if !(math.Abs(cosine-1) <= 1e-5 && disparity <= 1e-5) {
+			t.Errorf("block %d: cosine %g and disparity %g, want 1 and 0", block, cosine, disparity)
 		}
 	}
 }
@@ -174,12 +178,12 @@ func TestRecordMaps(t *testing.T) {
 	without := recordsOf(t, plainDir)
 	for i, r := range recordsOf(t, dir) {
 		most := 0.0
-		for _, at := range r.PEMotion.Map {
+		for _, at := range r.Map {
 			most = max(most, math.Abs(at[0]), math.Abs(at[1]))
 		}
-		if len(r.PEMotion.Map) != 16 || most != 1 || without[i].PEMotion.Map != nil || r.Loss != without[i].Loss {
-			t.Errorf("record %d: %d points up to %g; without maps %v", i, len(r.PEMotion.Map), most,
-				without[i].PEMotion.Map)
+		if len(r.Map) != 16 || most != 1 || without[i].Map != nil ||
+			!reflect.DeepEqual(r.Measures, without[i].Measures) {
+			t.Errorf("record %d: %d points up to %g; without maps %v", i, len(r.Map), most, without[i].Map)
 		}
 	}
 }

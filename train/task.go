@@ -9,12 +9,33 @@ import (
 )
 
 // task is one kind of data with its loss and its measures. Methods that take a scope panic with
-// *torchpe.Error, as operators do.
+// *torchpe.Error, as operators do. The facts that need no libtorch are in config.TaskFacts.
 type task interface {
 	dataset
 	objective
 	evaluation
+	checks
 }
+
+// taskMaker makes a task and knows what its runs record.
+type taskMaker struct {
+	// read reads or generates the data of a configuration.
+	read func(c Config) (task, error)
+	// empty returns the task without data; nil where the model depends on them.
+	empty func(c Config) (task, error)
+	// recorded returns what the keys of families end with in records, by family, and the key of a
+	// measure that records lack although the task has it, or "".
+	recorded func(c Config, scheme pe.Scheme) (parts map[string][]string, lacking string)
+}
+
+// taskMakers has the makers by the name of the task. The file of a task adds its own.
+var taskMakers = map[string]taskMaker{}
+
+// maker returns the maker of the configuration's task.
+func (c Config) maker() taskMaker { return taskMakers[c.Facts().Name] }
+
+// newTask reads or generates the data of a configuration.
+func newTask(c Config) (task, error) { return c.maker().read(c) }
 
 // dataset describes the data of a task to newEnsemble, and identifies it for checkpoints.
 type dataset interface {
@@ -34,6 +55,8 @@ type dataset interface {
 
 // objective is the part of a task that training steps use.
 type objective interface {
+	// shape returns the samples of a step (from 0), their tokens, and how many of these are predicted.
+	shape(step int) (batch, tokens, read int)
 	// inputs returns the host's inputs of a step (from 0). It runs beside the step before.
 	inputs(e *ensemble, step int) stepInputs
 	// loss runs a step's examples forward. It may not read from the host: see torchpe.Graph.
@@ -42,18 +65,46 @@ type objective interface {
 
 // evaluation is the part of a task that records and results use.
 type evaluation interface {
-	// measure measures the held-out examples and the PE's tables. fill then writes member m's part
-	// of a record, from these and the sums since the last record.
-	measure(e *ensemble, step int, tables peTables) (
-		fill func(m int, r *runlog.Record, sums trainSums), err error)
+	// measure measures the held-out examples and the PE's tables. fill then adds what member m's
+	// record has of these and of the sums since the last record.
+	measure(e *ensemble, step int, tables peTables) (fill measuresFiller, err error)
 	// probes returns tensors from inside the trained model, and metadata for their file.
 	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
-	// memberResult writes a member's final numbers, which are NaN, from its last record; that is nil
-	// if it diverged.
-	memberResult(last *runlog.Record, r *runlog.MemberResult)
+	// addFinal adds what was measured of a member with the probes, for its result.
+	addFinal(member int, to runlog.Numbers)
 	// completeResult adds what all members share.
 	completeResult(r *runlog.Result)
+	// trainingSums returns, for a model that was not trained here, the sums that the last record of
+	// training would have.
+	trainingSums(e *ensemble, step int) (trainSums, error)
 }
+
+// checks tell what cannot be measured.
+type checks interface {
+	// checkMeasured returns an error where a model of a configuration, which shares the task's data,
+	// cannot be measured on all held-out data.
+	checkMeasured(c Config) error
+	// whyMissing says why the data leave records without a number, and returns "" where they do not.
+	whyMissing(m runlog.Measure, key string) string
+}
+
+// taskDefaults has the methods of tasks that need nothing special there.
+type taskDefaults struct{}
+
+func (taskDefaults) otherSizes() []size                       { return nil }
+func (taskDefaults) moveToDevice(*ensemble)                   {}
+func (taskDefaults) addFinal(int, runlog.Numbers)             {}
+func (taskDefaults) completeResult(*runlog.Result)            {}
+func (taskDefaults) checkMeasured(Config) error               { return nil }
+func (taskDefaults) whyMissing(runlog.Measure, string) string { return "" }
+
+//nolint:unparam // the error is that of the interface
+func (taskDefaults) trainingSums(e *ensemble, _ int) (trainSums, error) {
+	return newTrainSums(e.members()), nil
+}
+
+// measuresFiller adds the measures of member m.
+type measuresFiller func(m int, to runlog.Numbers, sums trainSums)
 
 // size is positions at which a model is needed, and what an error about them begins with.
 type size struct {
@@ -79,19 +130,4 @@ func addTensor[T safetensors.Element](l *tensorList, name string, shape []int, v
 		l.err = err
 	}
 	l.all = append(l.all, t)
-}
-
-// newTask reads or generates the data of a configuration.
-func newTask(c Config) (task, error) {
-	if c.Masked != nil {
-		return newMaskedTask(c)
-	}
-	if c.Sequence != nil {
-		return newSequenceTask(c)
-	}
-	s, err := load(c)
-	if err != nil {
-		return nil, err
-	}
-	return newLSTTask(c, s)
 }

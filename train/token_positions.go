@@ -25,7 +25,7 @@ func FindPositions(c Config) (p TokenPositions, err error) {
 	if err != nil {
 		return p, err
 	}
-	if c.Masked == nil || init.Kind != pe.MDSInit && init.Kind != pe.GradientsInit {
+	if !c.Facts().HasSeries || init.Kind != pe.MDSInit && init.Kind != pe.GradientsInit {
 		return p, fmt.Errorf("positions follow from data of masked prediction by mds or gradients, not from task %s "+
 			"by %s", c.Task, init)
 	}

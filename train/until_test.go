@@ -42,9 +42,9 @@ func TestUntil(t *testing.T) {
 	for m, r := range result.Members {
 		own := memberRecords(t, dir, m)
 		for i, record := range own {
-			if fits := record["loss"].(float64) <= 1.36; fits != (i == len(own)-1) {
+			if fits := record["measures"].(map[string]any)["loss"].(float64) <= 1.36; fits != (i == len(own)-1) {
 				t.Fatalf("member %d: record %d of %d has a loss of %v: it is to stop at the first of "+
-					"1.36 or less", m, i+1, len(own), record["loss"])
+					"1.36 or less", m, i+1, len(own), record["measures"])
 			}
 		}
 		// 270 puzzles in batches of 32
@@ -53,8 +53,8 @@ func TestUntil(t *testing.T) {
 			r.Status != runlog.StatusDone {
 			t.Errorf("member %d: %+v of %d steps, want %+v", m, r.Fit, r.Steps, want)
 		}
-		if r.TrainAccuracy != own[len(own)-1]["train_accuracy"].(float64) {
-			t.Errorf("member %d: its accuracy %g is not of its last record", m, r.TrainAccuracy)
+		if r.Measures["train"] != own[len(own)-1]["measures"].(map[string]any)["train"].(float64) {
+			t.Errorf("member %d: its accuracy %g is not of its last record", m, r.Measures["train"])
 		}
 		steps[r.Steps] = true
 		if x, err := Export(dir, m, t.TempDir()); err != nil || x.Step != want.Step {
@@ -123,24 +123,25 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		config      Config
 		until, want string // "" where it is measured
 	}{
-		{tiny(t, "learn"), "validation_Binary=0.9", ""},
+		{tiny(t, "learn"), "validation_Binary=0.9", ""}, // as in torchpe 0.1.0
+		{tiny(t, "learn"), "validation/1-vector=0.9", ""},
 		{tiny(t, "learn"), "pe_norm=3", ""},
-		{tiny(t, "rope"), "pe_norm=3", "they have loss, train, iid, validation, validation_Binary"},
+		{tiny(t, "rope"), "pe_norm=3", "they have loss, train, iid, validation, validation/1-vector"},
 		{tiny(t, "learn"), "train=99", "train is never beyond 1"},
 		{tiny(t, "learn"), "loss=-1", "loss is never beyond 0"},
-		{tiny(t, "learn"), "test_mse_0.50=1", "no number test_mse_0.50"},
-		{tiny(t, "learn"), "tokens_25=0.9", "no number tokens_25"},
+		{tiny(t, "learn"), "test_mse_0.50=1", "no number test_mse/0.50"},
+		{tiny(t, "learn"), "tokens_25=0.9", "no number tokens/25"},
 		{sized, "tokens_25=0.9", ""},
-		{sized, "tokens_36=0.9", `did you mean "tokens_25"?`},
-		{tinyMasked(t, "learn"), "train=0.5", "they have loss, train_mse, test_mse_0.15, test_mse_0.50"},
-		{tinyMasked(t, "learn"), "test_mse_0.33=0.5", "no number test_mse_0.33"},
+		{sized, "tokens_36=0.9", `did you mean "tokens/25"?`},
+		{tinyMasked(t, "learn"), "train=0.5", "they have loss, train_mse, test_mse/0.15, test_mse/0.50"},
+		{tinyMasked(t, "learn"), "test_mse_0.33=0.5", "no number test_mse/0.33"},
 		{tinyMasked(t, "learn"), "test_mse_0.50=0.5", ""},
 		{tinyMasked(t, "learn"), "modularity=0.1", ""},
 		{tinyMasked(t, "alibi"), "modularity=0.1", "no number modularity"},
 		{short, "validation=0.9", "no number validation"},
 		{tinySequence(t, "reverse-string", "rope"), "validation=0.9", ""},
-		{tinyText(t, "alibi"), "perplexity_7=2", "no number perplexity_7"},
-		{tinyText(t, "alibi"), "perplexity_12=0.5", "perplexity_12 is never beyond 1"},
+		{tinyText(t, "alibi"), "perplexity_7=2", "no number perplexity/7"},
+		{tinyText(t, "alibi"), "perplexity_12=0.5", "perplexity/12 is never beyond 1"},
 	} {
 		c.config.Until = c.until
 		if err := c.config.Resolve(); err != nil {

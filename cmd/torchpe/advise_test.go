@@ -5,128 +5,100 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"torchpe/internal/stats"
-	"torchpe/train/advise"
+	"torchpe/report/advice"
 )
 
-// A network that has modules and no order: the advice names the candidates, what they cost, the best
-// one and a command that confirms it; done again it trains nothing.
+// tinyAdvice asks about a network with a tiny model.
+var tinyAdvice = []string{"advise", "--task", "nmar", "--d-model", "8", "--layers", "1", "--batch", "8", "--threads",
+	"1", "--workers", "1"}
+
+// The answer, its table and its page come from an ordinary sweep; done again it trains nothing, with
+// --budget too, and it refuses other settings.
 func TestAdvise(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"advise", "--task", "nmar", "--steps", "30", "--d-model", "8",
-		"--layers", "1",
-		"--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope,learn", "--sigma", "0.1,1",
-		"--out", "my advice"}
-	out, errs, code := torchpeIn(t, dir, args...)
+	args := with(tinyAdvice, "--pe", "rope,learn-1", "--out", "my advice")
+	out, errs, code := torchpeIn(t, dir, with(args, "--steps", "20")...)
 	if code != 0 {
 		t.Fatalf("%d: %s%s", code, out, errs)
 	}
-	for _, want := range []string{"Held-out error: mean squared error", "(nope)", ",nope ",
-		"--seeds=3:17 --out='my advice-confirmed'"} {
+	for _, want := range []string{"learn-1.0", "rope", "nope", "without a model: conditional Gaussian",
+		"my advice/advice/index.html"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if strings.Contains(out, "--members") {
-		t.Errorf("the command to confirm has the members of the advice:\n%s", out)
+	page, err := os.ReadFile(filepath.Join(dir, "my advice", "advice", "index.html"))
+	if err != nil || !strings.Contains(string(page), "Held-out error during training") {
+		t.Errorf("%v: the page has no curves", err)
 	}
-	// rope and nope have no sigma and are one candidate each.
-	if want := "4 candidates, 2 seeds each: rope, learn_sigma=0.1, learn_sigma=1, nope\n" +
-		"stages: 3 to 3, 2 to 6, 2 to 12, 1 to 30 steps, nope beside them\n" +
-		"75 steps, of 120 "; !strings.Contains(errs, want) {
-		t.Errorf("no %q in\n%s", want, errs)
+	again, errs, code := torchpeIn(t, dir, with(args, "--budget", "100h", "--json")...)
+	var a advice.Advice
+	if err := json.Unmarshal([]byte(again), &a); err != nil || code != 0 || !strings.Contains(out, a.Text) ||
+		!strings.Contains(errs, "(0 new, 9 planned before)") {
+		t.Errorf("%d, %v: %s%s", code, err, again, errs)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "my advice", "advice.json"))
-	if err != nil {
-		t.Fatal(err)
+	out, _, code = torchpeIn(t, dir, "runs", "list", "my advice", "--json")
+	if code != 0 || strings.Count(out, `"learn"`) != 3 {
+		t.Errorf("%d: runs list: %s", code, out)
 	}
-	var all []advised
-	if err := json.Unmarshal(text, &all); err != nil || len(all) != 4 {
-		t.Fatalf("%v: %s", err, text)
-	}
-	if all[0].Length != 30 || all[1].Length != 30 || all[2].Length != 12 || all[3].Length != 3 ||
-		len(all[0].Errors) != 2 {
-		t.Errorf("%s", text)
-	}
-	again, errs, code := torchpeIn(t, dir, append(args, "--json")...)
-	if code != 0 || again != string(text) || strings.Contains(errs, " s)") {
-		t.Errorf("%d: %s%s; want what was stored", code, again, errs)
-	}
-}
-
-// Where no encodings are named, those that do not suit the tokens are left out.
-func TestAdviseCandidates(t *testing.T) {
-	_, errs, code := torchpeIn(t, t.TempDir(), "advise", "--task", "nmar", "--d-model", "8", "--layers", "1", "--batch",
-		"8", "--threads", "1", "--dry-run")
-	for _, want := range []string{"torchpe: left out: 2d-fixed: 2d-fixed: it needs tokens on a grid",
-		"\n13 candidates, 5 seeds each: nope, relative, random, rope, 1d-fixed, learn-0.01, "} {
-		if code != 0 || !strings.Contains(errs, want) {
-			t.Errorf("%d: %s; want %s", code, errs, want)
-		}
-	}
-}
-
-// Sequences are compared by the accuracy on longer inputs: encodings that have no places for these are
-// left out before training, or refused where they are named.
-func TestAdviseLonger(t *testing.T) {
-	args := []string{"advise", "--preset", "sequence-quick", "--sequence", "even-pairs", "--train-length", "4",
-		"--test-length", "8", "--layers", "1", "--d-model", "8", "--batch", "2", "--steps", "10",
-		"--test-sequences", "4", "--threads", "1", "--members", "2"}
-	dir := t.TempDir()
-	_, errs, code := torchpeIn(t, dir, append(args, "--dry-run")...)
-	for _, want := range []string{"torchpe: left out: relative: relative cannot be evaluated at 6 tokens",
-		"torchpe: left out: learn-0.01, learn-0.1, ", "--places 8",
-		"3 candidates, 2 seeds each: nope, rope, 1d-fixed\n"} {
-		if code != 0 || !strings.Contains(errs, want) {
-			t.Errorf("%d: %s; want %s", code, errs, want)
-		}
-	}
-	for want, more := range map[string][]string{
-		"learn: learn cannot be evaluated at 6 tokens": {"--pe", "rope,learn"},
-		"no input longer than --train-length 4":        {"--pe", "rope", "--test-length", "4"},
-	} {
-		_, errs, code := torchpeIn(t, dir, append(args, more...)...)
-		if code != 2 || !strings.Contains(errs, want) {
-			t.Errorf("%v: %d, %s; want %q", more, code, errs, want)
-		}
-	}
-	if _, errs, code := torchpeIn(t, dir, append(args, "--pe", "learn", "--places", "8")...); code != 0 {
+	_, errs, code = torchpeIn(t, dir, with(args, "--steps", "30")...)
+	if code != exitUsage || !strings.Contains(errs, "my advice has runs of other settings") {
 		t.Errorf("%d: %s", code, errs)
 	}
 }
 
-// The answer claims no more than the trainings show.
-func TestAdviseAnswer(t *testing.T) {
-	o := outcome{Study: &advise.Study{Candidates: []advise.Candidate{{Name: "rope"}}}}
-	gain := func(mean float64) advise.Difference {
-		around := stats.Interval{Low: mean - 1, High: mean + 1, Level: 0.95}
-		return advise.Difference{Mean: mean, Pairs: 5, Interval: &around}
+// Where no encodings are named, those are compared that suit the tokens, one of known places among them.
+func TestAdviseCandidates(t *testing.T) {
+	dir := t.TempDir()
+	small := smallSet(t, dir)
+	table := "a,b,c,d\n"
+	for i := range 60 {
+		table += fmt.Sprintf("%d,%d,%d,%d\n", i%7, i*i%5, i%3, i%11)
 	}
+	for name, text := range map[string]string{"x.csv": table,
+		"grid.csv":   "name,row,column\na,0,0\nb,0,1\nc,1,0\nd,1,1\n",
+		"points.csv": "name,x,y\na,0.1,0.3\nb,0,1.2\nc,1.4,0\nd,1,1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	masked := []string{"--task", "masked", "--data", "x.csv", "--d-model", "8", "--layers", "1", "--threads", "1"}
+	const usual = "nope random learn-0.2 learn-0.5 learn-1.0 rope"
 	for _, c := range []struct {
-		gain    float64
-		plateau bool
-		begins  string
-		cannot  bool
+		flags []string
+		want  string
 	}{
-		{3, false, "rope is the best encoding, and better than none (nope)", false},
-		{0.5, false, "5 seeds do not tell the best encoding, rope, from none (nope)", false},
-		{0.5, true, "5 seeds do not tell the best encoding, rope, from none (nope)", true},
-		{-3, false, "No candidate was better than none (nope) after ", false},
-		{-3, true, "No candidate was better than none (nope) after ", true},
+		{masked, usual},
+		{small, usual + " 2d-fixed"},
+		{with(masked, "--positions", "grid.csv"), usual + " 2d-fixed"},
+		{with(masked, "--positions", "points.csv"), usual + " fourier-features"},
+		{[]string{"--preset", "sequence-quick", "--sequence", "even-pairs", "--train-length", "4", "--test-length", "8",
+			"--layers", "1", "--d-model", "8", "--batch", "2", "--test-sequences", "4"}, "nope rope 1d-fixed"},
 	} {
-		o.advice.Gain, o.advice.Plateau = gain(c.gain), c.plateau
-		got := o.answer("rope", "5 seeds")
-		if !strings.HasPrefix(got, c.begins) || strings.Contains(got, "train longer") != c.cannot {
-			t.Errorf("gain %g, plateau %v: %s", c.gain, c.plateau, got)
+		out, errs, code := torchpeIn(t, dir, with([]string{"advise", "--dry-run"}, c.flags...)...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		var found []string
+		_, tasks, _ := strings.Cut(out, "task 0:")
+		for _, run := range regexp.MustCompile(`([\w.-]+)_seed=`).FindAllStringSubmatch(tasks, -1) {
+			if !slices.Contains(found, run[1]) {
+				found = append(found, run[1])
+			}
+		}
+		if got := strings.Join(found, " "); got != c.want {
+			t.Errorf("%v: %s; want %s\n%s%s", c.flags, got, c.want, out, errs)
 		}
 	}
 }
 
-// A study goes on with its own settings and data alone.
-func TestAdviseOtherStudy(t *testing.T) {
+// Runs of other data or of an earlier version are not gone on with.
+func TestAdviseOtherRuns(t *testing.T) {
 	dir := t.TempDir()
 	write := func(first int) {
 		text := "a,b,c\n"
@@ -139,30 +111,34 @@ func TestAdviseOtherStudy(t *testing.T) {
 	}
 	write(0)
 	args := []string{"advise", "--task", "masked", "--data", "x.csv", "--steps", "10", "--d-model", "8",
-		"--layers", "1",
-		"--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope", "--out", "study"}
-	if _, errs, code := torchpeIn(t, dir, append(args, "--lr", "1e-3")...); code != 0 {
+		"--layers", "1", "--batch", "8", "--threads", "1", "--workers", "1", "--pe", "rope", "--out", "a"}
+	if _, errs, code := torchpeIn(t, dir, args...); code != 0 {
 		t.Fatalf("%d: %s", code, errs)
 	}
-	_, errs, code := torchpeIn(t, dir, append(args, "--lr", "1e-2")...)
-	if code != exitUsage || !strings.Contains(errs, "members.lr was 0.001, 0.001 and is 0.01, 0.01") {
-		t.Errorf("another learning rate: %d: %s", code, errs)
-	}
 	write(1)
-	_, errs, code = torchpeIn(t, dir, append(args, "--lr", "1e-3")...)
-	if code != exitUsage || !strings.Contains(errs, "the content of the data has changed") {
+	if _, errs, code := torchpeIn(t, dir, args...); code != exitUsage ||
+		!strings.Contains(errs, "the content of the data has changed: give another --out") {
 		t.Errorf("other data: %d: %s", code, errs)
+	}
+	if err := os.Remove(filepath.Join(dir, "a", "sweep.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "advice.json"), []byte("[]"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "a", "tasks")); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := torchpeIn(t, dir, args...); code != exitUsage || !strings.Contains(errs, "an earlier version") {
+		t.Errorf("an earlier version: %d: %s", code, errs)
 	}
 }
 
-// Where all diverge there is no advice, and no number.
+// Where none is left to compare with, there is no answer.
 func TestAdviseDiverged(t *testing.T) {
-	out, errs, code := torchpeIn(t, t.TempDir(), "advise", "--task", "nmar", "--steps", "30", "--d-model", "8",
-		"--layers",
-		"1", "--batch", "8", "--threads", "1", "--members", "2", "--pe", "rope", "--optimizer", "sgd", "--lr", "1e6",
-		"--log-every", "1", "--quiet")
-	if code != exitFailed || strings.Contains(out, "NaN") || strings.Count(out, "diverged") != 2 ||
-		!strings.Contains(errs, "every member of every candidate diverged: lower --lr") {
+	out, errs, code := torchpeIn(t, t.TempDir(), with(tinyAdvice, "--steps", "30", "--pe", "rope", "--optimizer", "sgd",
+		"--lr", "1e6", "--log-every", "1", "--quiet")...)
+	if code != exitFailed || strings.Contains(out, "better") || !strings.Contains(errs, "no run of nope is left") {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 }

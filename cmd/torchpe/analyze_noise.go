@@ -111,7 +111,7 @@ func printNoise(out io.Writer, r train.NoiseReport) {
 		if m.DivergedAtStep > 0 {
 			seed += fmt.Sprintf(" (diverged at step %d)", m.DivergedAtStep)
 		}
-		row := []string{m.PE, sigmaText(m.Sigma), seed, share(m.ValidationAccuracy)}
+		row := []string{m.PE, numberText(m.Sigma), seed, share(m.ValidationAccuracy)}
 		for _, level := range m.Noise {
 			text := share(level.Mean)
 			if level.SD != nil {

@@ -35,11 +35,11 @@ func TestAnalyzeNoise(t *testing.T) {
 		part, _ := json.Marshal(member)
 		got := keys(t, string(part), "pe", "sigma", "seed", "validation_accuracy", "noise")
 		result := trained[m].(map[string]any)
-		by := result["noise_accuracy"].(map[string]any)
+		by := result["measures"].(map[string]any)
 		levels := got["noise"].([]any)
 		zero, some := levels[0].(map[string]any), levels[1].(map[string]any)
-		if len(by) != 2 || by["0"] != result["validation_accuracy"] || zero["mean"] != by["0"] || zero["sd"] != 0.0 ||
-			some["amplitude"] != 0.5 || some["mean"] != by["0.5"] ||
+		if by["noise/0"] != by["validation"] || zero["mean"] != by["noise/0"] || zero["sd"] != 0.0 ||
+			some["amplitude"] != 0.5 || some["mean"] != by["noise/0.5"] ||
 			len(some["accuracy"].([]any)) != 3 || got["seed"] != float64(1+m) {
 			t.Errorf("member %d: %s, trained %v", m, part, by)
 		}

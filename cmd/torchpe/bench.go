@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
@@ -26,7 +24,7 @@ type benchFlags struct {
 	config        configFlags
 	steps, warmup int
 	warmupSeconds float64
-	profile, json bool
+	json          bool
 	trace         string
 }
 
@@ -38,12 +36,13 @@ func newBenchStepCommand() *cobra.Command {
 		Long: `Time a training step of any configuration that "torchpe train" takes, on generated data.
 
 Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process; on
-a CPU also the least time that the step's products and memory need at the rates that this machine is measured to reach.
+a CPU also the least time that the step's products and memory, by the shape of the model, need at the rates that this
+machine is measured to reach. To see where the time goes, run it under perf, or on a GPU under nsys.
 Several encodings in --pe are timed one after the other, a row each without that least time; the memory of a row is then
 the most that the process has used so far.
 scripts/peer_torch.py measures the same model in PyTorch.`,
 		Example: `  torchpe bench step --preset lst
-  torchpe bench step --preset quick --members 4 --profile
+  torchpe bench step --preset quick --members 4
   torchpe bench step --preset nmar
   torchpe bench step --preset lst --pe rope --json
   torchpe bench step --preset quick --pe nope,learn,rope,t5`,
@@ -55,8 +54,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.IntVar(&f.steps, "steps", 30, "steps to measure")
 	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
 	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
-	fl.BoolVar(&f.profile, "profile", false, "also print where the time goes")
-	fl.StringVar(&f.trace, "trace", "", "write a GPU's kernels, times and bytes (on the CPU: operators) to CSV `FILE`")
+	fl.StringVar(&f.trace, "trace", "", "write libtorch's trace of a few more steps to `FILE`, for ui.perfetto.dev")
 	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	headFlags(fl, "measurement")
@@ -134,11 +132,8 @@ func (f *benchFlags) measure(c train.Config, limit bool, say io.Writer) (benched
 	if err := f.config.chooseMembers(&c, say); err != nil {
 		return benchedScheme{}, err
 	}
-	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Profile: f.profile, Limit: limit,
-		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace != ""})
-	if err == nil && f.trace != "" {
-		err = atomicfile.Write(f.trace, func(w io.Writer) error { return writeTrace(w, b) })
-	}
+	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Limit: limit,
+		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace})
 	return benchedScheme{f.config.preset, c.PE, b}, err
 }
 
@@ -160,56 +155,4 @@ func (b benchedScheme) print(w io.Writer) {
 		fmt.Fprintf(w, "  %.2f GFLOP in products, %.0f MB moved; this CPU reaches %.0f GFLOP/s and %.1f GB/s: "+
 			"%.1f ms at least, %.0f %% of the median\n", l.GFLOP, l.MB, l.Products, l.Copies, l.MS, 100*l.MS/b.Median)
 	}
-	printPhases(w, b.Phases)
-}
-
-// printPhases prints a row for each part of a step.
-func printPhases(w io.Writer, phases []train.ProfiledPhase) {
-	if len(phases) > 0 {
-		fmt.Fprintf(w, "  %-16s %8s %8s %6s %9s %12s\n", "", "ms", "GFLOP", "MB", "at least", "of its time")
-	}
-	for _, p := range phases {
-		if p.FloorMS == 0 {
-			fmt.Fprintf(w, "  %-16s %8.2f\n", p.Name, p.MS)
-			continue
-		}
-		fmt.Fprintf(w, "  %-16s %8.2f %8.2f %6.0f %9.2f %10.0f %%\n", p.Name, p.MS, p.GFLOP, p.MB, p.FloorMS,
-			100*p.FloorMS/p.MS)
-	}
-}
-
-// writeTrace writes a row for each kernel or operator, the longest first. Of a GPU's step rows come
-// before that for all kernels, and for those whose bytes are known: what each must read and write.
-func writeTrace(w io.Writer, b train.Bench) error {
-	rows := csv.NewWriter(w)
-	_ = rows.Write([]string{"name", "calls_a_step", "us_a_step", "mb_a_step"}) // Error has what fails
-	row := func(name string, calls int, time time.Duration, mb string) {
-		_ = rows.Write([]string{name, fmt.Sprintf("%.2f", float64(calls)/train.TracedSteps),
-			fmt.Sprintf("%.3f", float64(time.Nanoseconds())/1000/train.TracedSteps), mb})
-	}
-	sum := func(name string, bytes float64, of func(string) bool) {
-		var calls int
-		var time time.Duration
-		for _, t := range b.Trace {
-			if of(t.Name) {
-				calls, time = calls+t.Calls, time+t.Time
-			}
-		}
-		row(name, calls, time, fmt.Sprintf("%.3f", bytes/1e6))
-	}
-	if len(b.Moved) > 0 {
-		all := 0.0
-		for _, m := range b.Moved {
-			all += m.Bytes
-		}
-		sum("all", all, func(string) bool { return true })
-	}
-	for _, m := range b.Moved {
-		sum("all "+m.Kernel, m.Bytes, m.Runs)
-	}
-	for _, t := range b.Trace {
-		row(t.Name, t.Calls, t.Time, "")
-	}
-	rows.Flush()
-	return rows.Error()
 }

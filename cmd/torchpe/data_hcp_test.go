@@ -354,7 +354,7 @@ func TestHCPClean(t *testing.T) {
 	if _, errs, code = here(t, dir, append(args, "clean.csv")...); code != 0 {
 		t.Fatal(errs)
 	}
-	table, err := text.Read(filepath.Join(dir, "clean.csv"))
+	table, err := text.Read(filepath.Join(dir, "clean.csv"), text.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"torchpe/report/figure"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -83,7 +84,7 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 		puzzles = "puzzles of " + f.lst
 	}
 	return result{value: all, print: func(w io.Writer) {
-		printMembers(w, all)
+		printMembers(w, config.FindTask("lst"), all)
 		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
 			"epochs at most; %s.\n", runlog.DefaultCriterion, f.epochs, puzzles)
 		isUnfitted := func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }
@@ -204,15 +205,11 @@ func readDemo(dir string) (all runlog.Result, curves demoCurves, err error) {
 		}
 		for _, c := range []struct {
 			into *[]figure.LineSeries
-			of   func(runlog.Record) float64
-		}{
-			{&curves.train, func(r runlog.Record) float64 { return r.TrainAccuracy }},
-			{&curves.iid, func(r runlog.Record) float64 { return r.IIDAccuracy }},
-			{&curves.validation, func(r runlog.Record) float64 { return r.ValidationAccuracy }},
-		} {
+			key  string
+		}{{&curves.train, "train"}, {&curves.iid, "iid"}, {&curves.validation, "validation"}} {
 			line := figure.LineSeries{Label: label, ColorOf: name, Values: make([][]float64, 1)}
 			for _, r := range records {
-				line.X, line.Values[0] = append(line.X, float64(r.Epoch)), append(line.Values[0], c.of(r))
+				line.X, line.Values[0] = append(line.X, float64(r.Epoch)), append(line.Values[0], r.Measures.Get(c.key))
 			}
 			*c.into = append(*c.into, line)
 		}

@@ -129,8 +129,7 @@ func isUsage(err error) bool {
 			return true
 		}
 	}
-	return errors.As(err, new(usageError)) || errors.As(err, new(*train.ConfigError)) ||
-		errors.As(err, new(*slurm.InvalidError))
+	return errors.As(err, new(usageError)) || errors.As(err, new(*train.ConfigError))
 }
 
 // isDiskFull reports whether an error is of a disk, a quota or a limit on files that is used up.

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/models/export"
 	"torchpe/train"
+	"torchpe/train/runlog"
 )
 
 func newExportCommand() *cobra.Command {
@@ -78,8 +80,8 @@ The directory becomes a run once all is written: after a kill, the same command 
 		}
 		r.value = imported
 		m, accuracy := imported.Members[0], ""
-		if m.MaskedMeasures == nil {
-			accuracy = ", validation accuracy " + share(m.ValidationAccuracy)
+		if v := m.Measures.Get("validation"); !math.IsNaN(v) {
+			accuracy = ", validation accuracy " + runlog.FormatMeasure("validation", v)
 		}
 		r.print = printf("%s: %s with the weights of %s%s\n", to.path, m.PE, c.args[0], accuracy)
 		return r, nil

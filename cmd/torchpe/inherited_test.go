@@ -252,7 +252,7 @@ func TestPerplexityOverflows(t *testing.T) {
 		t.Fatalf("%d: %s", code, errs)
 	}
 	got := strings.Join(strings.Fields(membersOf(t, filepath.Join(dir, "run"))), "")
-	if strings.Count(got, `"perplexity_by_length":{"16":null,"8":null}`) != 2 ||
+	if strings.Count(got, `"perplexity/16":null,"perplexity/8":null`) != 2 ||
 		strings.Count(got, `"status":"done"`) != 2 {
 		t.Error(got)
 	}

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +15,6 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/torchpe"
-	"torchpe/train"
 	"torchpe/train/runlog"
 )
 
@@ -108,7 +105,9 @@ func TestTrainWritesARun(t *testing.T) {
 		for i, m := range members {
 			part, _ := json.Marshal(m)
 			member := keys(t, string(part), "pe", "sigma", "seed", "epochs", "steps",
-				"train_accuracy", "iid_accuracy", "validation_accuracy", "validation_by_condition")
+				"measures")
+			part, _ = json.Marshal(member["measures"])
+			keys(t, string(part), "train", "iid", "validation", "validation/1-vector")
 			if member["pe"] != "learn" || member["sigma"] != 1.0 ||
 				member["seed"] != float64(7+i) || member["epochs"] != 2.0 || member["steps"] != 18.0 {
 				t.Errorf("member %d: %s", i, part)
@@ -281,18 +280,8 @@ func TestBenchStepJSON(t *testing.T) {
 		b["step_ms_min"].(float64) <= 0 || b["peak_rss_mb"].(float64) < 10 {
 		t.Errorf("%s", stdout)
 	}
-	// Forward and twice that backward, of 16 tokens of width 16: attention with one head has two maps and two
-	// products, the MLP two of four times that size. The first block shares a map's rows, the last needs one
-	// token alone.
-	block := 3 * 2e-9 * 2 * 32 * 16 * (2 + 2 + 8) * 16 * 16
-	least := block * 23 / 12
-	limit := b["limit"].(map[string]any)
-	if g := limit["gflop"].(float64); g < least || g > 3*block || limit["ms"].(float64) <= 0 {
-		t.Errorf("%v; %g to %g GFLOP expected", limit, least, 3*block)
-	}
-	if stdout, stderr, code = torchpeIn(t, dir, append(args[:len(args)-1], "--profile")...); code != 0 ||
-		!strings.Contains(stdout, "products") || !strings.Contains(stdout, "GFLOP/s and") {
-		t.Errorf("--profile: exit code %d, %s%s", code, stdout, stderr)
+	if limit := b["limit"].(map[string]any); limit["gflop"].(float64) <= 0 || limit["ms"].(float64) <= 0 {
+		t.Errorf("%v", limit) // TestStepWork has the numbers
 	}
 }
 
@@ -321,46 +310,17 @@ func TestBenchStepSchemes(t *testing.T) {
 	}
 }
 
-// bench step --trace writes what takes time, the longest first; --warmup-seconds makes steps for so
-// long.
+// bench step --trace writes a file, or says first that this libtorch cannot.
 func TestBenchStepTrace(t *testing.T) {
 	dir := t.TempDir()
-	start := time.Now()
-	_, stderr, code := torchpeIn(t, dir, append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "1",
-		"--warmup", "0", "--warmup-seconds", "1.5", "--trace", "trace.csv")...)...)
-	if code != 0 || time.Since(start) < 1500*time.Millisecond {
-		t.Fatalf("exit code %d after %v: %s", code, time.Since(start), stderr)
+	stdout, stderr, code := torchpeIn(t, dir, append([]string{"bench", "step"}, append(smallSet(t, dir),
+		"--steps", "1", "--warmup", "0", "--trace", "trace.json")...)...)
+	if code == exitFailed && strings.Contains(stderr, "Kineto") && stdout == "" {
+		return
 	}
-	f, err := os.Open(filepath.Join(dir, "trace.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(rows) < 10 || strings.Join(rows[0], " ") != "name calls_a_step us_a_step mb_a_step" {
-		t.Fatalf("%v: %q", err, rows)
-	}
-	// The loss's gradient begins with one tensor of ones a step.
-	if !slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "aten::ones_like" && row[1] == "1.00" }) {
-		t.Errorf("%q", rows)
-	}
-}
-
-// Of a GPU's trace, rows of sums come first: whose bytes are known, by kernel, and of them all.
-func TestWriteTrace(t *testing.T) {
-	const own, product = "void torchpe::compiled::adam_kernel<float>(T)", "sm90_xmma_gemm_bf16"
-	var out strings.Builder
-	err := writeTrace(&out, train.Bench{
-		Trace: []torchpe.Traced{{GPU: true, Name: product, Calls: 6, Time: 30 * time.Microsecond},
-			{GPU: true, Name: "fmha_cutlassB", Calls: 3, Time: 21 * time.Microsecond},
-			{GPU: true, Name: own, Calls: 3, Time: 9 * time.Microsecond}},
-		Moved: []torchpe.Moved{{Kernel: "adam_kernel", Calls: 1, Bytes: 2e6},
-			{Kernel: "products", Calls: 2, Bytes: 5e5}}})
-	want := "name,calls_a_step,us_a_step,mb_a_step\nall,4.00,20.000,2.500\nall adam_kernel,1.00,3.000,2.000\n" +
-		"all products,2.00,10.000,0.500\n" + product + ",2.00,10.000,\nfmha_cutlassB,1.00,7.000,\n" +
-		own + ",1.00,3.000,\n"
-	if err != nil || out.String() != want {
-		t.Errorf("%v: %s, want %s", err, out.String(), want)
+	data, err := os.ReadFile(filepath.Join(dir, "trace.json"))
+	if code != 0 || err != nil || !json.Valid(data) || !strings.Contains(string(data), "aten::ones_like") {
+		t.Errorf("exit code %d, %v: %s%s", code, err, stdout, stderr)
 	}
 }
 

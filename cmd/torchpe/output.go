@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"unicode"
@@ -90,14 +89,6 @@ func timeText(seconds float64) string {
 
 // share prints an accuracy with three decimals, or a dash where there is none.
 func share(a float64) string { return number.Accuracy(a) }
-
-// orNaN returns an entry of m, or NaN where there is none.
-func orNaN(m map[string]float64, key string) float64 {
-	if v, ok := m[key]; ok {
-		return v
-	}
-	return math.NaN()
-}
 
 // printTable prints rows of text below their headings. A narrow terminal first drops the columns whose
 // headings are in droppable, from the last to the first.

@@ -21,10 +21,10 @@ func newPEExportCommand() *cobra.Command {
 		Short: "Write a scheme as one Python file for PyTorch",
 		Long: `Write a scheme, with its options and at a given size, as one Python file that needs PyTorch alone.
 Its head has the formula, the paper and the differences between implementations. It computes the same
-numbers as torchpe, and computes tables that follow from formulas by itself.
+numbers as torchpe.
 
-Trained numbers (initial ones, or those of --params), and tables that were drawn or come from a
-graph, are in a .safetensors file of the same name beside it. Without --out the text is printed.`,
+Trained numbers (initial ones, or those of --params) and fixed tables, such as those of sines and
+cosines, are in a .safetensors file of the same name beside it. Without --out the text is printed.`,
 		Example: `  torchpe pe export rope --out rope.py
   torchpe pe export alibi --tokens 32 --dim 64 --heads 8
   torchpe pe export learn --params table.json --out learn.py`,

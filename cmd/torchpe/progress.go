@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"strings"
 	"time"
@@ -80,8 +81,8 @@ func labelOf(pe string, m train.Member) string {
 
 // configurationOf returns a key that is equal for members that differ in their seed alone.
 func configurationOf(m train.Member) string {
-	return fmt.Sprintln(numberText("%g", m.Sigma), m.LR, m.WeightDecay, numberText("%g", m.PELR),
-		numberText("%g", m.PEWeightDecay))
+	return fmt.Sprintln(numberText(m.Sigma), m.LR, m.WeightDecay, numberText(m.PELR),
+		numberText(m.PEWeightDecay))
 }
 
 // byConfiguration groups records by the configurations of their members: a mean is over seeds
@@ -129,9 +130,9 @@ func (p *progress) forecast(done int, took time.Duration) string {
 	if left < time.Hour {
 		return text
 	}
-	length, device := "--epochs", ""
-	if !p.c.HasPuzzles() {
-		length = "--steps"
+	length, device := "--steps", ""
+	if p.c.Facts().InEpochs {
+		length = "--epochs"
 	}
 	if on, err := torchpe.ParseDevice(p.c.Device); err == nil && on == torchpe.CPU {
 		device = ", and so does a GPU (--device cuda)"
@@ -159,15 +160,15 @@ func (p *progress) Logged(rs []runlog.Record) {
 	p.summary = strings.Join(parts, "; ")
 	r := rs[0]
 	if r.Fit != nil {
-		p.summary += fmt.Sprintf(" fitted %d of %d", len(p.fitted), len(p.c.Members))
+		p.summary += fmt.Sprintf(", fitted %d of %d", len(p.fitted), len(p.c.Members))
 	}
 	if p.quiet || p.bars != nil {
 		return
 	}
 	p.told = p.told || p.total-r.Step < r.Step-p.first // nearly over
-	at := fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
-	if !p.c.HasPuzzles() {
-		at = fmt.Sprintf("step %d/%d", r.Step, p.total)
+	at := fmt.Sprintf("step %d/%d", r.Step, p.total)
+	if p.c.Facts().InEpochs {
+		at = fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
 	}
 	pace := fmt.Sprintf("%.1f ms a step", r.StepMS)
 	if left := p.total - r.Step; left > 0 {
@@ -180,36 +181,30 @@ func (p *progress) Logged(rs []runlog.Record) {
 // summarise returns the mean measurements of members of one configuration. It leaves out measurements
 // that no member has.
 func (p *progress) summarise(rs []runlog.Record) string {
-	shown := [][2]string{{"train", "train %.3f"}, {"validation", "validation %.3f"}, {"iid", "IID %.3f"}}
-	switch {
-	case p.c.Sequence != nil:
-		shown[1][1] = "longer %.3f"
-	case p.c.Masked != nil:
-		shown = nil
-		for i, level := range p.c.Masked.TestLevels {
-			share := fmt.Sprintf("%.2f", level)
-			format := "%.4f (" + share + " masked)"
-			if i == 0 {
-				format = "test MSE " + format
-			}
-			shown = append(shown, [2]string{"test_mse_" + share, format})
-		}
-		shown = append(shown, [2]string{"modularity", "modularity %.3f"})
+	task, measured := p.c.Facts(), runlog.Numbers{}
+	for _, r := range rs {
+		maps.Copy(measured, r.Measures)
 	}
-	text := fmt.Sprintf("loss %.4f", meanOf(rs, "loss"))
-	for _, s := range shown {
-		if v := meanOf(rs, s[0]); !math.IsNaN(v) {
-			text += fmt.Sprintf(" "+s[1], v)
+	var parts []string
+	for _, key := range expand(task.Progress, measured) {
+		mean := meanOf(rs, key)
+		if math.IsNaN(mean) && key != "loss" {
+			continue
 		}
+		space := " "
+		if strings.Contains(key, "/") { // whose heading ends with a number
+			space = ": "
+		}
+		parts = append(parts, runlog.HeadingIn(task.Measures, key)+space+runlog.FormatMeasure(key, mean))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
-// meanOf returns the mean of a number over those records that have it, NaN if none has it.
-func meanOf(rs []runlog.Record, name string) float64 {
+// meanOf returns the mean of a measure over those records that have it, NaN if none has it.
+func meanOf(rs []runlog.Record, key string) float64 {
 	sum, n := 0.0, 0
 	for _, r := range rs {
-		if v := r.Number(name); !math.IsNaN(v) {
+		if v := r.Measures.Get(key); !math.IsNaN(v) {
 			sum, n = sum+v, n+1
 		}
 	}

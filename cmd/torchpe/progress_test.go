@@ -21,16 +21,15 @@ func TestLogAveragesSeedsOnly(t *testing.T) {
 		{Seed: 1, Sigma: &small}, {Seed: 2, Sigma: &small}, {Seed: 1, Sigma: &large}, {Seed: 2, Sigma: &large},
 	}
 	record := func(member int, train float64) runlog.Record {
-		r := runlog.NewRecord(64, 1, member)
-		r.TrainAccuracy, r.ValidationAccuracy, r.IIDAccuracy, r.Loss = train, train/2, math.NaN(), 1
-		return r
+		return runlog.Record{Step: 64, Epoch: 1, Member: member, Measures: runlog.Numbers{
+			"train": train, "validation": train / 2, "iid": math.NaN(), "loss": 1}}
 	}
 	var out bytes.Buffer
 	p := newProgress(&out, c, false)
 	p.Started(0, 256)
 	p.Logged([]runlog.Record{record(0, .9), record(1, .7), record(2, .3), record(3, .1)})
-	for _, want := range []string{"learn-0.2: loss 1.0000 train 0.800 validation 0.400",
-		"learn-2: loss 1.0000 train 0.200 validation 0.100"} {
+	for _, want := range []string{"learn-0.2: loss 1.0000, train 0.800, validation 0.400;",
+		"learn-2: loss 1.0000, train 0.200, validation 0.100"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out.String())
 		}

@@ -34,6 +34,10 @@ func TestReleasedDirectories(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	compareReleased(t, filepath.Join(dir, "done"), filepath.Join(dir, "stopped"))
+	config, err := os.ReadFile(filepath.Join(dir, "stopped", "config.json"))
+	if err != nil || !strings.Contains(string(config), `"schema": 2,`) { // which 0.1.0 refuses
+		t.Errorf("%s, %v", config, err)
+	}
 	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "resume", "sweep", "--quiet"); code != 0 ||
 		!strings.Contains(stdout+stderr, "2 of 2 runs done") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
@@ -74,9 +78,10 @@ func compareReleased(t *testing.T, was, now string) {
 		tolerance = 1e-8
 	}
 	for m := range want {
-		if math.Abs(got[m].Loss-want[m].Loss) > tolerance*want[m].Loss || got[m].Step != want[m].Step {
-			t.Errorf("member %d: step %d loss %v, want step %d loss %v", m, got[m].Step, got[m].Loss,
-				want[m].Step, want[m].Loss)
+		if math.Abs(got[m].Measures["loss"]-want[m].Measures["loss"]) > tolerance*want[m].Measures["loss"] ||
+			got[m].Step != want[m].Step {
+			t.Errorf("member %d: step %d loss %v, want step %d loss %v", m, got[m].Step, got[m].Measures["loss"],
+				want[m].Step, want[m].Measures["loss"])
 		}
 	}
 }

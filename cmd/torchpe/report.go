@@ -13,11 +13,11 @@ import (
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
+	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/lengths"
 	"torchpe/report/own"
 	"torchpe/report/paper"
-	"torchpe/report/runs"
 )
 
 // reportFlags holds the flags of "torchpe report".
@@ -65,7 +65,7 @@ most models and names the others.`,
 // are such, else it has a folder.
 var pages = []struct {
 	folder, of string
-	has        func(*runs.Run) bool
+	has        func(*cohort.Run) bool
 	write      func(from, to string, panels bool) (w document.Written, runs int, err error)
 }{
 	{"own", "on own data", own.IsOwn, func(from, to string, panels bool) (w document.Written, runs int, err error) {
@@ -93,7 +93,7 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 		return r, usagef("%s: not a folder with runs", dir)
 	}
 	f.out = cmp.Or(f.out, filepath.Join(dir, "report"))
-	all, _, err := runs.Find(dir)
+	all, _, err := cohort.Find(dir)
 	if err != nil {
 		return r, err
 	}
@@ -101,7 +101,7 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 		if !slices.ContainsFunc(all, p.has) {
 			continue
 		}
-		to, alone := f.out, !slices.ContainsFunc(all, func(r *runs.Run) bool { return !p.has(r) })
+		to, alone := f.out, !slices.ContainsFunc(all, func(r *cohort.Run) bool { return !p.has(r) })
 		if !alone {
 			to = filepath.Join(f.out, p.folder)
 		}
@@ -130,15 +130,14 @@ func (f *reportFlags) reportPaper(dir string) (r result, err error) {
 		err := usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
 		return result{notes: study.Notes, err: err}, nil
 	}
-	w, err := study.Write(f.out, paper.Options{Panels: f.panels})
+	w, err := study.Write(f.out, f.panels)
 	if err != nil {
 		return r, err
 	}
 	body, err := atomicfile.ReadFile(filepath.Join(f.out, "report.json"))
 	r.value = json.RawMessage(body)
-	written := document.Written{Index: w.Index, Figures: w.Figures, Tables: w.Tables, Notes: w.Notes}
 	r.print = func(out io.Writer) {
-		writtenText(written, wording.Count(study.Runs, "run"))(out)
+		writtenText(w.Written, wording.Count(study.Runs, "run"))(out)
 		if len(w.Missing) > 0 {
 			fmt.Fprintf(out, "The page lists what is missing (%d), with the commands that make it.\n", len(w.Missing))
 		}

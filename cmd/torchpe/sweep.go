@@ -102,6 +102,15 @@ func (f *sweepFlags) run(c *call) (r result, err error) {
 		}
 		dir = filepath.Join("sweeps", spec.Name)
 	}
+	for _, n := range notes {
+		c.note(n)
+	}
+	return f.train(c, dir, spec.Name, configs)
+}
+
+// train plans the runs of configurations in dir, and trains what is not done; with --dry-run it
+// describes that.
+func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r result, err error) {
 	if err := f.launch.recall(dir, c.notes); err != nil {
 		return r, err
 	}
@@ -113,9 +122,6 @@ func (f *sweepFlags) run(c *call) (r result, err error) {
 	if !f.pack.auto {
 		packing = sweep.Packing{Members: f.pack.n}
 	}
-	for _, n := range notes {
-		c.note(n)
-	}
 	var added sweep.Added
 	change := func(p *sweep.Plan) (err error) {
 		added, err = p.Add(configs, packing, os.Args)
@@ -124,7 +130,7 @@ func (f *sweepFlags) run(c *call) (r result, err error) {
 	if f.dryRun {
 		return f.estimate(c, dir, machine, change)
 	}
-	s, err := sweep.Extend(dir, spec.Name, change)
+	s, err := sweep.Extend(dir, name, change)
 	if err != nil {
 		return r, err
 	}

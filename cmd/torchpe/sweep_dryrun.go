@@ -21,20 +21,27 @@ func (f *sweepFlags) estimate(c *call, dir string, m sweep.Machine,
 	if err := change(plan); err != nil {
 		return r, err
 	}
-	e, err := plan.Estimate(st)
+	e, err := f.timed(c, plan, st, m)
 	if err != nil {
 		return r, err
 	}
-	e.Workers, e.FreeMB = m.Workers, sweep.FreeMB(dir)
-	if !f.noCalibrate {
-		if err := e.Calibrate(plan, func(config config.Config, example string) (sweep.StepTime, error) {
-			c.note("timing a step of " + example)
-			return train.TimeStep(config)
-		}); err != nil {
-			return r, err
-		}
-	}
+	e.FreeMB = sweep.FreeMB(dir)
 	return result{value: e, print: func(w io.Writer) { f.launch.printEstimate(w, plan, e, dir) }}, nil
+}
+
+// timed estimates what is left of a plan, with the time of a step here unless that is not wanted.
+func (f *sweepFlags) timed(c *call, plan *sweep.Plan, st sweep.Status, m sweep.Machine) (*sweep.Estimate, error) {
+	e, err := plan.Estimate(st)
+	if err != nil {
+		return nil, err
+	}
+	if e.Workers = m.Workers; f.noCalibrate {
+		return e, nil
+	}
+	return e, e.Calibrate(plan, func(config config.Config, example string) (sweep.StepTime, error) {
+		c.note("timing a step of " + example)
+		return train.TimeStep(config)
+	})
 }
 
 // printEstimate prints a table of the runs, the first tasks, and the time and disk that are needed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
@@ -38,16 +39,10 @@ func (f *launchFlags) add(fl *pflag.FlagSet) {
 	f.slurm.add(fl)
 }
 
-// check checks the flags.
+// check checks the flags that hold for every launcher.
 func (f *launchFlags) check() error {
 	if f.failFast && f.launcher != "local" {
 		return usagef("--fail-fast: only --launcher local stops the other tasks; here it is %s", f.launcher)
-	}
-	if f.launcher != "slurm" {
-		return nil
-	}
-	if err := f.slurm.asked().Validate(); err != nil {
-		return usageError{err}
 	}
 	return nil
 }
@@ -71,9 +66,6 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 	}
 	ctx, stopped := untilSignal(c.notes)
 	launchErr := f.start(ctx, c, s, indexes)
-	if errors.As(launchErr, new(*slurm.InvalidError)) {
-		return r, launchErr
-	}
 	st, err := statusOf(s, c.notes)
 	if err != nil {
 		return r, errors.Join(launchErr, err)
@@ -85,7 +77,8 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 		r.err = launchErr
 	case ctx.Err() != nil:
 		r.err = interruptedError{code: stopped(),
-			msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s continues it", s.Dir)}
+			msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s continues it",
+				wording.Quote(s.Dir))}
 	case f.launcher != "none":
 		r.err = unfinished(s, st, f.launcher == "slurm")
 	}
@@ -157,5 +150,5 @@ func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) 
 		return nil, err
 	}
 	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
-		TakeLost: f.takeLost, FailFast: f.failFast, Event: watch.event}, nil
+		TakeLost: f.takeLost, FailFast: f.failFast, Ended: watch.taskEnded}, nil
 }

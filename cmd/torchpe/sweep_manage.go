@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/wording"
 	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
 )
@@ -134,7 +135,7 @@ would diverge again.`,
 				return r, err
 			}
 		}
-		if err := slurm.ExcuseSweep(s); err != nil {
+		if err := slurm.CountAnew(s); err != nil {
 			return r, err
 		}
 		return f.launch(c, s)
@@ -148,7 +149,8 @@ func newSweepCancelCommand() *cobra.Command {
 		Long: `Ask all workers, on any host, to save and stop; they do so within seconds. torchpe
 sweep resume continues.`,
 	}, onSweep(func(_ *call, s *sweep.Sweep) (result, error) {
-		return result{print: printf("%s: workers save and stop; torchpe sweep resume %s continues\n", s.Dir, s.Dir)},
-			errors.Join(s.Cancel(), slurm.CancelSweep(context.Background(), s))
+		return result{print: printf("%s: workers save and stop; torchpe sweep resume %s continues\n", s.Dir,
+				wording.Quote(s.Dir))},
+			errors.Join(s.Cancel(), slurm.Cancel(context.Background(), s))
 	}))
 }

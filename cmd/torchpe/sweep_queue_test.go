@@ -100,7 +100,7 @@ func TestQueueOfEndedTasks(t *testing.T) {
 	}
 	squeue := filepath.Join(strings.Split(os.Getenv("PATH"), ":")[0], "squeue")
 	body := `for a; do case $a in --name=*) name=${a#--name=};; esac; done
-for i in 0 1; do echo "7|$i|PENDING|launch failed requeued held|vm|$name"; done`
+for i in 0 1; do echo "$i|PENDING|$name|launch failed requeued held"; done`
 	if err := os.WriteFile(squeue, []byte("#!/bin/sh\n"+body+"\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,8 @@ func (f *slurmFlags) given() slurm.Flags {
 	return given
 }
 
-// recall sets the flags that were not given to what they were at the last submission, and says so.
+// recall sets the flags that were not given to what they were at the last submission, and says so. It
+// fails where they do not fit those that were given.
 func (f *slurmFlags) recall(dir string, progress io.Writer) error {
 	before, path, err := slurm.ReadFlags(dir)
 	if err != nil {
@@ -92,55 +93,47 @@ func (f *slurmFlags) recall(dir string, progress io.Writer) error {
 	if said != nil {
 		fmt.Fprintf(progress, "torchpe: as in the last submission: %s\n", strings.Join(said, " "))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.asked().Validate(), slurm.CheckDir(dir)); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 // printSubmitted returns a function that prints what became of tasks that were to be submitted.
-func printSubmitted(progress io.Writer) func(slurm.Array, slurm.Report) {
-	return func(a slurm.Array, r slurm.Report) {
-		if len(r.Submitted) > 0 {
-			var ids []string
-			for _, j := range r.Jobs {
-				ids = append(ids, fmt.Sprint(j.ID))
-			}
-			fmt.Fprintf(progress, "submitted %s to Slurm, job %s (%s)\n", wording.Count(len(r.Submitted), "task"),
-				strings.Join(ids, ", "), a.Name)
+func printSubmitted(progress io.Writer) func(slurm.Report) {
+	return func(r slurm.Report) {
+		n, ids := 0, []string(nil)
+		for _, j := range r.Jobs {
+			n, ids = n+len(j.Tasks), append(ids, fmt.Sprint(j.ID))
 		}
-		for _, line := range []struct {
-			tasks []int
-			text  string
-		}{
-			{r.Waiting, "in the queue or running already"},
-			{r.Held, "held in the queue: scontrol release lets them start"},
-			{r.Left, "not submitted"},
-		} {
-			if n := len(line.tasks); n > 0 {
-				fmt.Fprintf(progress, "%s %s\n", wording.Count(n, "task"), line.text)
+		say := func(n int, before, after string) {
+			if n > 0 {
+				fmt.Fprintf(progress, "%s%s %s\n", before, wording.Count(n, "task"), after)
 			}
 		}
+		say(n, "submitted ", "to Slurm, job "+strings.Join(ids, ", "))
+		say(len(r.Waiting), "", "in the queue or running already")
+		say(len(r.Held), "", "held in the queue: scontrol release lets them start")
+		say(len(r.Left), "", "not submitted")
 	}
 }
 
 // statusOf returns the state of a sweep by its folders, and by Slurm's queue where tasks of it were
 // submitted. Where the queue cannot be asked it says so; the tasks in it count as lost then.
 func statusOf(s *sweep.Sweep, progress io.Writer) (sweep.Status, error) {
-	jobs, err := slurm.JobsOf(s)
-	if err != nil {
-		return sweep.Status{}, err
-	}
-	if len(jobs) == 0 {
-		return s.Status(nil)
-	}
-	queued, err := slurm.Queued(context.Background(), s, jobs)
+	queue, err := slurm.Queued(context.Background(), s)
 	if err != nil {
 		fmt.Fprintf(progress, "torchpe: the queue is not known: %v\n", err)
 		return s.Status(nil)
 	}
-	if waits := slurm.Waits(queued); waits != nil {
+	if waits := slurm.Waits(queue); waits != nil {
 		fmt.Fprintf(progress, "in Slurm's queue: %s\n", strings.Join(waits, "; "))
 	}
 	return s.Status(func(i int) bool {
-		_, waits := queued[i]
-		return waits
+		_, queued := queue[i]
+		return queued
 	})
 }

@@ -150,12 +150,8 @@ func newSweepProgress(w io.Writer, s *sweep.Sweep) (*sweepProgress, error) {
 	return p, nil
 }
 
-// event prints the end of a task and the time left.
-func (p *sweepProgress) event(e sweep.Event) {
-	t := e.Task
-	if t.State == sweep.StateRunning {
-		return
-	}
+// taskEnded prints what became of a task, and the time left.
+func (p *sweepProgress) taskEnded(t sweep.TaskStatus) {
 	left := ""
 	if t.State == sweep.StateDone || t.State == sweep.StateFailed {
 		p.ended, p.here = p.ended+len(t.Runs), p.here+len(t.Runs)

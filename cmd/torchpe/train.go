@@ -134,7 +134,7 @@ func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []s
 	}
 	r.value, r.err = trained, allDiverged(dir, trained)
 	r.print = func(w io.Writer) {
-		printMembers(w, trained)
+		printMembers(w, resolved.Facts(), trained)
 		fmt.Fprintf(w, "%s: %.1f s, %.1f steps/s, %.0f MB\n", dir, trained.WallSeconds, trained.StepsPerSecond,
 			trained.PeakRSSMB)
 	}
@@ -194,11 +194,7 @@ func defaultDir(c train.Config) string {
 // defaultName returns the name of a run's directory below runs/.
 func defaultName(c train.Config) string {
 	first := c.Members[0]
-	task := c.Task
-	if c.Sequence != nil {
-		task = cmp.Or(c.Sequence.Name, "text")
-	}
-	name := fmt.Sprintf("%s_%s_%s_seed%d", task, labelOf(c.PE, first), c.Fidelity, first.Seed)
+	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), labelOf(c.PE, first), c.Fidelity, first.Seed)
 	if n := len(c.Members); n > 1 {
 		name += fmt.Sprintf("_members%d", n)
 	}

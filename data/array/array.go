@@ -18,18 +18,30 @@ type Array struct {
 	Data  []float64
 }
 
+// Damaged returns the error of a file that contradicts itself.
+func Damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: could the file be damaged?", fmt.Errorf(format, args...))
+}
+
 // Count returns the number of elements of a shape. It fails for a negative length and where bytes
-// bytes an element would not fit an int.
+// bytes an element would not fit an int; lengths of zero are set aside for that, so that the answer
+// does not depend on the order of the axes.
 func Count(shape []int, bytes int) (int, error) {
-	n := 1
+	n, empty := 1, false
 	for _, d := range shape {
-		if d < 0 {
+		switch {
+		case d < 0:
 			return 0, fmt.Errorf("shape %v has a negative length", shape)
-		}
-		if d != 0 && n > math.MaxInt/max(1, bytes)/d {
+		case d == 0:
+			empty = true
+		case n > math.MaxInt/max(1, bytes)/d:
 			return 0, fmt.Errorf("shape %v is larger than any file", shape)
+		default:
+			n *= d
 		}
-		n *= d
+	}
+	if empty {
+		return 0, nil
 	}
 	return n, nil
 }

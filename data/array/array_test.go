@@ -10,13 +10,14 @@ func TestCount(t *testing.T) {
 	for _, c := range []struct {
 		shape []int
 		want  int
-	}{{nil, 1}, {[]int{3, 0, 5}, 0}, {[]int{2, 3, 4}, 24}, {[]int{0, math.MaxInt}, 0}} {
+	}{{nil, 1}, {[]int{3, 0, 5}, 0}, {[]int{2, 3, 4}, 24}} {
 		if got, err := Count(c.shape, 8); err != nil || got != c.want {
 			t.Errorf("Count(%v) = %d, %v; want %d", c.shape, got, err, c.want)
 		}
 	}
-	for _, shape := range [][]int{{-1}, {2, -3}, {math.MaxInt}, {1 << 31, 1 << 31},
-		{math.MaxInt / 8, 2}} {
+	// numpy refuses a length of 0 beside others that are too large, too.
+	for _, shape := range [][]int{{-1}, {2, -3}, {math.MaxInt}, {1 << 31, 1 << 31}, {math.MaxInt / 8, 2},
+		{0, math.MaxInt}} {
 		if got, err := Count(shape, 8); err == nil {
 			t.Errorf("Count(%v) = %d without an error", shape, got)
 		}

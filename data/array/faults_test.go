@@ -17,7 +17,6 @@ import (
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
 	"torchpe/data/array/hdf5"
-	"torchpe/data/array/mat"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
 	"torchpe/data/array/text"
@@ -72,9 +71,9 @@ func readings(t *testing.T) []reading {
 		{"npy", "npy/testdata/f4-be-F.npy", of(npy.Read)},
 		{"npz", "npy/testdata/deflated.npz", all},
 		{"npz list", "npy/testdata/stored.npz", of(npy.List)},
-		{"mat", "mat/testdata/classes-v7.mat", of(mat.Read)},
+		{"mat", "mat/testdata/classes-v7.mat", readReal},
 		{"mat variables", "mat/testdata/classes-v6.mat", all},
-		{"mat 4", "mat/testdata/v4.mat", of(mat.Read)},
+		{"mat 4", "mat/testdata/v4.mat", readReal},
 		{"sparse of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
 			return arrayfile.Read(file+":sp", text.Auto, any2)
 		}},
@@ -90,7 +89,8 @@ func readings(t *testing.T) []reading {
 		{"safetensors", w, of(safetensors.Read)},
 		{"safetensors tensors", w, all},
 		{"json", written("a.json", `{"b":[[1,2],[3,4]],"a":[1]}`), all},
-		{"csv", written("a.csv", "row,x,y\na,1,2\nb,3,4\n"), of(text.Read)},
+		{"csv", written("a.csv", "row,x,y\na,1,2\nb,3,4\n"),
+			of(func(file string) (text.Table, error) { return text.Read(file, text.Options{}) })},
 		{"array of csv", written("a.csv", "1,2\n3,4.5\n"), func(file string) (any, error) {
 			return arrayfile.Read(file, text.Auto, any2)
 		}},
@@ -111,7 +111,7 @@ func readings(t *testing.T) []reading {
 		file := "hdf5/testdata/" + name
 		list = append(list, reading{name, file, of(hdf5.List)})
 		if strings.HasPrefix(name, "layouts") || strings.HasPrefix(name, "packed") {
-			list = append(list, reading{name + " data", file, readHDF5})
+			list = append(list, reading{name + " data", file, readReal})
 		}
 	}
 	for name, o := range map[string]series.Options{
@@ -127,21 +127,28 @@ func readings(t *testing.T) []reading {
 	return list
 }
 
-// readHDF5 reads all datasets of real numbers.
-func readHDF5(file string) (any, error) {
-	entries, err := arrayfile.ListHDF5(file, false)
+// readReal reads all arrays of a file that are of real numbers.
+func readReal(file string) (any, error) {
+	format, err := arrayfile.FormatOf(file)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := arrayfile.List(file, format)
+	if err != nil {
+		return nil, err
+	}
 	var all []any
 	for _, e := range entries {
 		if !e.Real {
 			continue
 		}
-		a, loadErr := e.Load()
-		if err = errors.Join(err, loadErr); err != nil {
+		a, err := e.Load()
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, a)
 	}
-	return all, err
+	return all, nil
 }
 
 // next returns the number after n: every one up to 50, and then ever fewer of thousands.

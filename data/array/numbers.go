@@ -2,6 +2,7 @@ package array
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -9,10 +10,18 @@ import (
 // Numbers says how the numbers of an array lie in a stream.
 type Numbers struct {
 	Shape   []int
-	Bytes   int                                    // of a number: 1, 2, 4 or 8
-	Columns bool                                   // the first axis varies fastest, as in Fortran and MATLAB
-	Decode  func(i int, b []byte) (float64, error) // returns the i-th number of the stream
-	Ended   func(err error, got int64) error       // describes a read error after so many bytes
+	Bytes   int                             // of a number: 1, 2, 4 or 8
+	Columns bool                            // the first axis varies fastest, as in Fortran and MATLAB
+	Type    string                          // of the numbers, for errors
+	Decode  func(b []byte) (float64, error) // returns the number that b begins with
+}
+
+// Ended describes an error of io.ReadFull, which read got of the want bytes of what.
+func Ended(err error, what string, want, got int64) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return Damaged("expected %d bytes of %s, and they end before", want, what)
+	}
+	return Damaged("%s: after %d of %d bytes: %w", what, got, want, err)
 }
 
 // Index returns the place in an array of the i-th number of its stream, from 0; columns says that the
@@ -47,7 +56,7 @@ func (n Numbers) Read(r io.Reader, b *Budget) ([]float64, error) {
 	if err := b.Fits(8*int64(count)+total/ahead, what); err != nil {
 		return nil, err
 	}
-	head, err := n.head(r, b, total/ahead)
+	head, err := readAhead(r, b, total)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +70,7 @@ func (n Numbers) Read(r io.Reader, b *Budget) ([]float64, error) {
 	for got := int64(0); got < total; got += int64(len(buffer)) {
 		buffer = buffer[:min(pieceBytes, total-got)]
 		if more, err := io.ReadFull(r, buffer); err != nil {
-			return nil, n.Ended(err, got+int64(more))
+			return nil, Ended(err, "numbers", total, got+int64(more))
 		}
 		if err := n.decode(data, &p, buffer); err != nil {
 			return nil, err
@@ -70,15 +79,15 @@ func (n Numbers) Read(r io.Reader, b *Budget) ([]float64, error) {
 	return data, nil
 }
 
-// head reads the first bytes, in ever larger parts.
-func (n Numbers) head(r io.Reader, b *Budget, bytesAhead int64) (parts []io.Reader, err error) {
-	for got := int64(0); got < bytesAhead; {
-		part, err := Make[byte](b, int(min(max(pieceBytes, got), bytesAhead-got)), "numbers")
+// readAhead reads the first of all bytes, in ever larger parts.
+func readAhead(r io.Reader, b *Budget, all int64) (parts []io.Reader, err error) {
+	for got, first := int64(0), all/ahead; got < first; {
+		part, err := Make[byte](b, int(min(max(pieceBytes, got), first-got)), "numbers")
 		if err != nil {
 			return nil, err
 		}
 		if more, err := io.ReadFull(r, part); err != nil {
-			return nil, n.Ended(err, got+int64(more))
+			return nil, Ended(err, "numbers", all, got+int64(more))
 		}
 		parts, got = append(parts, bytes.NewReader(part)), got+int64(len(part))
 	}
@@ -88,9 +97,10 @@ func (n Numbers) head(r io.Reader, b *Budget, bytesAhead int64) (parts []io.Read
 // decode puts the numbers in b to their places.
 func (n Numbers) decode(data []float64, p *places, b []byte) error {
 	for ; len(b) > 0; b = b[n.Bytes:] {
-		v, err := n.Decode(p.n, b)
+		v, err := n.Decode(b)
 		if err != nil {
-			return err
+			return fmt.Errorf("the element at index %v of the array of %s %w",
+				Index(p.n, n.Shape, n.Columns), n.Type, err)
 		}
 		data[p.next()] = v
 	}

@@ -15,11 +15,11 @@ type Sparse struct {
 func (s Sparse) Full(b *Budget) ([]float64, error) {
 	count, err := Count(s.Shape, 8)
 	if err != nil || len(s.Shape) != 2 {
-		return nil, fmt.Errorf("a sparse matrix of shape %v: could the file be damaged?", s.Shape)
+		return nil, Damaged("a sparse matrix of shape %v", s.Shape)
 	}
 	rows, columns := s.Shape[0], s.Shape[1]
-	damaged := fmt.Errorf("the indices of the sparse matrix of shape %v do not rise from 0 to its "+
-		"%d numbers within its rows: could the file be damaged?", s.Shape, len(s.Values))
+	damaged := Damaged("the indices of the sparse matrix of shape %v do not rise from 0 to its "+
+		"%d numbers within its rows", s.Shape, len(s.Values))
 	if len(s.Starts) != columns+1 || s.Starts[0] != 0 ||
 		!(s.Starts[columns] <= float64(min(len(s.Rows), len(s.Values)))) {
 		return nil, damaged

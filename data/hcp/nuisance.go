@@ -53,7 +53,7 @@ func readMatrix(path string, header text.Choice) (array.Array, error) {
 		a, err = npy.Read(path)
 	} else {
 		var t text.Table
-		t, err = text.ReadWith(path, text.Options{Header: header})
+		t, err = text.Read(path, text.Options{Header: header})
 		a = t.Array
 	}
 	if err == nil && len(a.Shape) != 2 {
@@ -71,7 +71,7 @@ func MatrixOf(name string, a array.Array) Matrix {
 // complex numbers.
 func (f NuisanceFiles) readAll(run *Run) error {
 	read := func(dataset string) (Matrix, error) {
-		re, _, err := hdf5.ReadComplex(f.All, f.Run+"/"+dataset)
+		re, err := hdf5.ReadRealParts(f.All, f.Run+"/"+dataset)
 		if err != nil {
 			return Matrix{}, err
 		}
@@ -120,5 +120,5 @@ func WriteResiduals(path string, r Matrix, names []string) (err error) {
 	if strings.HasSuffix(path, ".npy") {
 		return npy.Write(file, a, npy.Float64)
 	}
-	return text.Write(file, text.Table{Array: a, Columns: names}, text.Comma)
+	return text.Write(file, text.Table{Array: a, Columns: names})
 }

@@ -45,8 +45,8 @@ func (m Masking) Check(tokens int) error {
 	return nil
 }
 
-// count returns the number of tokens that an exact masking hides.
-func (m Masking) count(tokens int) int {
+// Count returns the number of tokens that an exact masking hides.
+func (m Masking) Count(tokens int) int {
 	return min(max(1, int(math.Round(m.Level*float64(tokens)))), tokens-1)
 }
 
@@ -72,7 +72,7 @@ func (m Masking) Draw(from Source, tokens int, into []bool) {
 	}
 	rng := m.generator(from)
 	if m.Exact {
-		drawExact(rng, m.count(tokens), tokens, into)
+		drawExact(rng, m.Count(tokens), tokens, into)
 	} else {
 		drawBernoulli(rng, m.Level, tokens, into)
 	}

@@ -96,7 +96,7 @@ func TestExactCounts(t *testing.T) {
 		{0.001, 15, 1}, {0.999, 15, 14}, {0.5, 2, 1}, {0.9, 2, 1}, {0.5, 3, 2},
 	} {
 		m := Masking{test.level, true}
-		if got := m.count(test.tokens); got != test.want {
+		if got := m.Count(test.tokens); got != test.want {
 			t.Errorf("level %v of %d tokens: Count %d, want %d", test.level, test.tokens,
 				got, test.want)
 		}

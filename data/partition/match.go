@@ -157,7 +157,7 @@ func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, labels, err := cifti.ParcelLabels(parcels, p.surface, "")
+	names, labels, err := cifti.ParcelLabels(parcels, p.surface)
 	if err != nil {
 		return nil, err
 	}

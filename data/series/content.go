@@ -1,8 +1,6 @@
 package series
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -16,21 +14,12 @@ import (
 )
 
 // Format is the format of a file, in the words that commands print.
-type Format string
+type Format = arrayfile.Format
 
-// The formats.
+// The formats of series in CIFTI.
 const (
 	PTSeries Format = "cifti-ptseries"
 	DTSeries Format = "cifti-dtseries"
-	HDF5     Format = "hdf5"
-	MAT5     Format = "mat-v5"
-	MAT73    Format = "mat-v7.3"
-	NPY      Format = "npy"
-	NPZ      Format = "npz"
-	Text     Format = "text"
-	// Safetensors and JSON are described; series are not read from them.
-	Safetensors Format = "safetensors"
-	JSON        Format = "json"
 )
 
 // content lists the matrices of a file.
@@ -62,53 +51,21 @@ type matrix struct {
 	transposed bool
 }
 
-// open finds the format of a file by its first bytes and lists what it holds.
+// open finds the format of a file and lists what it holds.
 func open(file string, o Options) (*content, error) {
-	head, err := array.FirstBytes(file, 1024)
-	if err != nil {
-		return nil, err
-	}
 	c := &content{file: file}
-	base := strings.ToLower(filepath.Base(file))
-	switch {
-	case strings.HasSuffix(base, ".nii") || strings.HasSuffix(base, ".nii.gz"):
+	if base := strings.ToLower(filepath.Base(file)); strings.HasSuffix(base, ".nii") ||
+		strings.HasSuffix(base, ".nii.gz") {
 		return c, c.openCIFTI(o)
-	case bytes.HasPrefix(head, []byte("MATLAB 7.3 MAT-file")):
-		c.format = MAT73
-		return c, c.addArrays(arrayfile.ListHDF5(file, true))
-	case bytes.HasPrefix(head, []byte("MATLAB 5.0 MAT-file")) || strings.HasSuffix(base, ".mat") &&
-		!bytes.HasPrefix(head, []byte("\x89HDF")):
-		c.format = MAT5
-		return c, c.addArrays(arrayfile.ListMAT(file))
-	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
-		c.format = NPY
-		return c, c.addArrays(arrayfile.ListNPY(file))
-	case bytes.HasPrefix(head, []byte("PK")):
-		c.format = NPZ
-		return c, c.addArrays(arrayfile.ListNPY(file))
-	case hasHDF5(head) || slices.Contains([]string{".h5", ".hdf5", ".he5", ".mat"},
-		filepath.Ext(base)):
-		c.format = HDF5
-		return c, c.addArrays(arrayfile.ListHDF5(file, false))
 	}
-	switch filepath.Ext(base) {
-	case ".safetensors":
-		c.format = Safetensors
-		return c, c.addArrays(arrayfile.ListSafetensors(file))
-	case ".json":
-		c.format = JSON
-		return c, c.addArrays(arrayfile.ListJSON(file))
+	var err error
+	switch c.format, err = arrayfile.FormatOf(file); {
+	case err != nil:
+		return nil, err
+	case c.format == arrayfile.Text:
+		return c, c.openText(o)
 	}
-	c.format = Text
-	return c, c.openText(o)
-}
-
-// hasHDF5 reports whether HDF5's signature stands at the beginning, or behind a user block of 512
-// bytes.
-func hasHDF5(head []byte) bool {
-	signature := []byte("\x89HDF\r\n\x1a\n")
-	return bytes.HasPrefix(head, signature) || len(head) > 512 &&
-		bytes.HasPrefix(head[512:], signature)
+	return c, c.addArrays(arrayfile.List(file, c.format))
 }
 
 // addArrays lists the arrays of a file of HDF5, MATLAB or numpy.
@@ -127,7 +84,7 @@ func (c *content) addArrays(entries []arrayfile.Entry, err error) error {
 			m.note = fmt.Sprintf("Cells of %s, %v, in %s: %s.", array.Printable(m.cell.Of), m.cell.Shape, c.file,
 				m.cellsAre())
 		}
-		if c.format == NPY || c.format == NPZ {
+		if c.format == arrayfile.NPY || c.format == arrayfile.NPZ {
 			if m.names, m.namesFrom, err = namesBeside(c.file); err != nil {
 				return err
 			}
@@ -174,7 +131,7 @@ func (m matrix) cellSubject() int {
 func isMatrix(shape []int) bool { return len(shape) >= 2 && slices.Min(shape) > 1 }
 
 func (c *content) openText(o Options) error {
-	t, err := text.ReadWith(c.file, text.Options{Header: o.Header})
+	t, err := text.Read(c.file, text.Options{Header: o.Header})
 	if err != nil {
 		return err
 	}
@@ -277,15 +234,7 @@ func (c *content) openDense(o Options) error {
 	if err != nil {
 		return err
 	}
-	parcellate := cifti.Parcellate
-	if o.SkipParcels {
-		parcellate = cifti.ParcellateCovered
-	}
-	p, err := parcellate(series, labels, o.ParcelMap)
-	var missing *cifti.MissingParcelsError
-	if errors.As(err, &missing) {
-		return fmt.Errorf("%w: --missing-parcels skip leaves such parcels out", err)
-	}
+	p, err := cifti.Parcellate(series, labels, o.SkipParcels)
 	if err != nil {
 		return err
 	}
@@ -297,25 +246,19 @@ func (c *content) openDense(o Options) error {
 	shape := []int{values.Shape[1], values.Shape[0]}
 	c.matrices = []matrix{{shape: shape, entry: arrayfile.Entry{Shape: shape, Type: series.Datatype, Real: true},
 		axes: []Axis{FrameAxis, TokenAxis}, names: p.Names, namesFrom: o.Parcels,
-		sides: sidesOf(labels, p.Keys, o.ParcelMap), note: note,
+		sides: sidesOf(labels, p.Keys), note: note,
 		load: func() (array.Array, error) { return values, nil }, transposed: true}}
 	return nil
 }
 
-// sidesOf returns the hemisphere in which all vertices of a label lie, or nothing, for the labels
-// with these keys.
-func sidesOf(labels *cifti.Image, keys []int, mapName string) []string {
-	column := 0
-	for i, m := range labels.Axes[0].Maps {
-		if mapName != "" && m.Name == mapName {
-			column = i
-		}
-	}
+// sidesOf returns the hemisphere in which all vertices of a label of the first map lie, or nothing,
+// for the labels with these keys.
+func sidesOf(labels *cifti.Image, keys []int) []string {
 	of := make(map[int]string, len(keys)) // by key
 	for _, model := range labels.Axes[1].Models {
 		side := sideOf(model.Structure)
 		for i := range model.Count {
-			key := int(labels.Data.Data[(model.Offset+i)*labels.Axes[0].Length+column])
+			key := int(labels.Data.Data[(model.Offset+i)*labels.Axes[0].Length])
 			if before, seen := of[key]; seen && before != side {
 				of[key] = ""
 			} else {
@@ -338,11 +281,11 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			"a dtseries.nii with --parcellation", c.file, strings.TrimPrefix(string(c.format), "cifti-"),
 			c.foreign)
 	}
-	if c.format == Safetensors || c.format == JSON {
+	if c.format == arrayfile.Safetensors || c.format == arrayfile.JSON {
 		return nil, fmt.Errorf("%s (%s): series are not read from this format: write them as .npy, .npz, HDF5 "+
 			"or CSV", c.file, c.format)
 	}
-	if len(datasets) > 0 && slices.Contains([]Format{NPY, Text, PTSeries, DTSeries}, c.format) {
+	if len(datasets) > 0 && slices.Contains([]Format{arrayfile.NPY, arrayfile.Text, PTSeries, DTSeries}, c.format) {
 		return nil, fmt.Errorf("%s (%s): --dataset names %s, but this file holds one array, "+
 			"which has no name: leave --dataset out", c.file, c.format,
 			strings.Join(datasets, ", "))
@@ -370,7 +313,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 				return nil, fmt.Errorf("--dataset %q: %w", pattern, err)
 			}
 			ok = ok || m.cell.Of != "" && m.cell.Of == pattern ||
-				c.format == MAT73 && strings.ReplaceAll(m.name, "/", ".") == pattern
+				c.format == arrayfile.MAT73 && strings.ReplaceAll(m.name, "/", ".") == pattern
 			if ok && !slices.ContainsFunc(chosen, func(c matrix) bool { return c.name == m.name }) {
 				chosen = append(chosen, m)
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/data/array/arrayfile"
 )
 
 // The series in testdata: its value at frame f of token p, and its tokens' names.
@@ -31,23 +33,23 @@ func TestEveryFormat(t *testing.T) {
 	}{
 		{"sub-01.ptseries.nii", PTSeries, Options{}, true},
 		{"dense.dtseries.nii", DTSeries, Options{Parcels: fixture("parcels.dlabel.nii")}, true},
-		{"one.h5", HDF5, Options{Tokens: []int{360, tokens}}, false},
-		{"one.h5", HDF5, Options{Axes: []Axis{TokenAxis, FrameAxis}}, false},
-		{"one.h5", HDF5, Options{Tokens: []int{tokens}, Datasets: []string{"/restdata"}}, false},
-		{"v73.mat", MAT73, Options{Tokens: []int{tokens}}, false},
-		{"v73.mat", MAT73, Options{Axes: []Axis{TokenAxis, FrameAxis}, Datasets: []string{"tc"}},
+		{"one.h5", arrayfile.HDF5, Options{Tokens: []int{360, tokens}}, false},
+		{"one.h5", arrayfile.HDF5, Options{Axes: []Axis{TokenAxis, FrameAxis}}, false},
+		{"one.h5", arrayfile.HDF5, Options{Tokens: []int{tokens}, Datasets: []string{"/restdata"}}, false},
+		{"v73.mat", arrayfile.MAT73, Options{Tokens: []int{tokens}}, false},
+		{"v73.mat", arrayfile.MAT73, Options{Axes: []Axis{TokenAxis, FrameAxis}, Datasets: []string{"tc"}},
 			false},
-		{"v5.mat", MAT5, Options{Tokens: []int{tokens}}, false},
-		{"frames.npy", NPY, Options{Axes: []Axis{FrameAxis, TokenAxis}}, false},
-		{"fortran.npy", NPY, Options{Tokens: []int{tokens}}, false},
-		{"two.npz", NPZ, Options{Tokens: []int{tokens}, Datasets: []string{"a"}}, false},
-		{"named.csv", Text, Options{}, true},
-		{"named.tsv", Text, Options{}, true},
-		{"rows.csv", Text, Options{}, true},
-		{"plain.csv", Text, Options{Tokens: []int{tokens}}, false},
-		{"blanks.txt", Text, Options{Tokens: []int{tokens}}, false},
-		{"afni.1D", Text, Options{Axes: []Axis{FrameAxis, TokenAxis}}, false},
-		{"plain.csv", Text, Options{Names: names, NamesFrom: "names.txt"}, true},
+		{"v5.mat", arrayfile.MAT5, Options{Tokens: []int{tokens}}, false},
+		{"frames.npy", arrayfile.NPY, Options{Axes: []Axis{FrameAxis, TokenAxis}}, false},
+		{"fortran.npy", arrayfile.NPY, Options{Tokens: []int{tokens}}, false},
+		{"two.npz", arrayfile.NPZ, Options{Tokens: []int{tokens}, Datasets: []string{"a"}}, false},
+		{"named.csv", arrayfile.Text, Options{}, true},
+		{"named.tsv", arrayfile.Text, Options{}, true},
+		{"rows.csv", arrayfile.Text, Options{}, true},
+		{"plain.csv", arrayfile.Text, Options{Tokens: []int{tokens}}, false},
+		{"blanks.txt", arrayfile.Text, Options{Tokens: []int{tokens}}, false},
+		{"afni.1D", arrayfile.Text, Options{Axes: []Axis{FrameAxis, TokenAxis}}, false},
+		{"plain.csv", arrayfile.Text, Options{Names: names, NamesFrom: "names.txt"}, true},
 	} {
 		s, err := Load([]string{fixture(c.file)}, c.o)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
 	"torchpe/data/partition"
 )
@@ -263,7 +264,7 @@ func (i *Info) addNumbers(d *Array, c *content, m matrix, header text.Choice) er
 	case isConnectivity(a):
 		d.Problem = fmt.Sprintf("%s: a square, symmetric matrix of %d tokens: this is a connectivity "+
 			"matrix, not series", plan{c: c, m: m}, a.Shape[0])
-	case c.format == Text && m.shape[1] == 1:
+	case c.format == arrayfile.Text && m.shape[1] == 1:
 		d.Problem = notSeries(c.file, fmt.Errorf("%s: one number a line, not series", c.file), header)
 	}
 	d.addRange(a.Data)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
 )
 
 // Load reads all files into one set. Files of more than one token count, with names that differ or
@@ -167,7 +168,7 @@ func (l *loader) note(format string, args ...any) {
 // readText reads the numbers of text as soon as it was opened, so that those of many files do not
 // lie in memory as float64.
 func (l *loader) readText(p *plan) error {
-	if p.c.format != Text {
+	if p.c.format != arrayfile.Text {
 		return nil
 	}
 	var err error

@@ -119,10 +119,9 @@ type Options struct {
 	// Header says whether the first line of a text table or list holds names of columns; Auto where
 	// the file tells.
 	Header text.Choice
-	// Parcels is the dlabel.nii within whose parcels dtseries.nii files are averaged; ParcelMap is
-	// the map of it, or empty for the first.
-	Parcels   string
-	ParcelMap string
+	// Parcels is the dlabel.nii within whose parcels, those of its first map, dtseries.nii files are
+	// averaged.
+	Parcels string
 	// SkipParcels leaves out parcels that have nothing in a dense series, which else are an error.
 	SkipParcels bool
 	// Subjects are the subjects of the files, by path; nil for those that the paths tell.

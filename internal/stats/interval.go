@@ -19,7 +19,7 @@ func MeanInterval(x []float64, level float64) (Interval, error) {
 	if err := check("x", x, 2); err != nil {
 		return Interval{}, err
 	}
-	return studentInterval(Mean(x), SD(x)/math.Sqrt(float64(len(x))), float64(len(x)-1), level)
+	return StudentInterval(Mean(x), SD(x)/math.Sqrt(float64(len(x))), float64(len(x)-1), level)
 }
 
 // WelchInterval returns Welch's confidence interval of the difference x - y of two means.
@@ -29,12 +29,12 @@ func WelchInterval(x, y Summary, level float64) (Interval, error) {
 		return Interval{}, err
 	}
 	se := math.Hypot(x.SD/math.Sqrt(float64(x.N)), y.SD/math.Sqrt(float64(y.N)))
-	return studentInterval(x.Mean-y.Mean, se, test.DF, level)
+	return StudentInterval(x.Mean-y.Mean, se, test.DF, level)
 }
 
-// studentInterval returns the confidence interval of Student's t with df degrees of freedom around a
-// centre.
-func studentInterval(centre, se, df, level float64) (Interval, error) {
+// StudentInterval returns the confidence interval of Student's t with df degrees of freedom around a
+// centre with standard error se.
+func StudentInterval(centre, se, df, level float64) (Interval, error) {
 	if !(level > 0 && level < 1) {
 		return Interval{}, fmt.Errorf("level %g: want a number above 0 and below 1", level)
 	}

@@ -5,6 +5,7 @@ package wording
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,15 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Range returns the least and the greatest of numbers: "3", or "1 to 3".
+func Range(numbers []int) string {
+	low, high := slices.Min(numbers), slices.Max(numbers)
+	if low == high {
+		return fmt.Sprint(low)
+	}
+	return fmt.Sprintf("%d to %d", low, high)
 }
 
 // List joins the first limit texts by commas and appends the number of the others.

@@ -2,10 +2,10 @@
 // a plain state dict; config.json; and model.py, which holds the model and its positional encoding and
 // needs PyTorch alone.
 //
-// model.py is joined from the modules in python/, of which each scheme has one (see source.go). What
+// model.py is joined from the classes in python/, of which each scheme has one (see source.go). What
 // positions decide is made by them, of config.json; fixed tables that the registry's encodings
 // compute are buffers of the state dict. NewModule writes an encoding without a model, by the same
-// modules.
+// classes.
 package export
 
 import (
@@ -54,10 +54,6 @@ func Write(dir string, m *models.Model, r Run) error {
 	if err != nil {
 		return err
 	}
-	text, err := source(about, m.Config)
-	if err != nil {
-		return err
-	}
 	config, err := configText(m, r)
 	if err != nil {
 		return err
@@ -73,7 +69,7 @@ func Write(dir string, m *models.Model, r Run) error {
 		atomicfile.File{Path: filepath.Join(dir, WeightsFile), Body: func(w io.Writer) error {
 			return safetensors.Encode(w, tensors, map[string]string{"format": "pt"})
 		}},
-		textFile(dir, ConfigFile, config), textFile(dir, SourceFile, text))
+		textFile(dir, ConfigFile, config), textFile(dir, SourceFile, source(about, m.Config)))
 }
 
 func textFile(dir, name, text string) atomicfile.File {

@@ -3,7 +3,6 @@ package export
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"torchpe/data/array/safetensors"
@@ -12,14 +11,11 @@ import (
 	"torchpe/torchpe"
 )
 
-// Module is an encoding in one Python file, with the numbers that it does not compute.
+// Module is an encoding in one Python file, with its numbers.
 type Module struct {
 	Text    string
-	Numbers []safetensors.Tensor // trained numbers, and tables that were drawn or read; nil for none
+	Numbers []safetensors.Tensor // trained ones and fixed tables; nil for none
 }
-
-// computes matches what names the schemes whose fixed tables a module computes.
-var computes = regexp.MustCompile(`(?m)^@computes\((.+)\)$`)
 
 // NewModule returns the encoding of m, of which Config, Params and Encoding are set. numbers is the
 // name of the file with the numbers, which lies beside the module.
@@ -48,24 +44,17 @@ func NewModule(m *models.Model, numbers string) (Module, error) {
 		file = fmt.Sprintf("%q", filepath.Base(numbers))
 	}
 	constants := fmt.Sprintf("\n\nSETTINGS = r\"\"\"%s\"\"\"\n\n"+
-		"NUMBERS = %s  # the file beside this one with trained and drawn numbers", settings, file)
-	schemes, tables := strings.Split(m.Config.PE, "+"), modulesBy(computes)
-	names := append(encodingModules(schemes), "fixed")
-	for _, scheme := range schemes {
-		if name := tables[scheme]; name != "" {
-			names = append(names, name)
-		}
-	}
-	out.Text, err = program(about, constants, append(names, "standalone"))
-	return out, err
+		"NUMBERS = %s  # the file beside this one with trained numbers and fixed tables", settings, file)
+	out.Text = program(about, constants, strings.Split(m.Config.PE, "+"), "standalone")
+	return out, nil
 }
 
-// numbersOf returns the parameters and the tables that no module computes, by their Python names.
+// numbersOf returns the parameters and the fixed tables by their Python names.
 func numbersOf(m *models.Model, parts []part) (all []safetensors.Tensor, err error) {
-	of, names := modulesBy(computes), strings.Split(m.Config.PE, "+")
+	names := strings.Split(m.Config.PE, "+")
 	for _, p := range m.Params.All() {
 		i, attribute, ok := ofEncoding(p.Name, names)
-		if !ok || !p.Trainable && of[parts[i].Scheme] != "" {
+		if !ok {
 			continue
 		}
 		values, err := m.Params.Values(p.Name)

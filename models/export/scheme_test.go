@@ -192,8 +192,11 @@ func TestModules(t *testing.T) {
 func compareModules(t *testing.T, dir string, folders int, most float64) {
 	t.Helper()
 	interpreter := python(t)
-	reader, _ := module("weights")
-	if err := os.WriteFile(filepath.Join(dir, "reader.py"), []byte(reader), 0o600); err != nil {
+	reader, err := sources.ReadFile("python/weights.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "reader.py"), reader, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(interpreter, "testdata/modules.py", dir)

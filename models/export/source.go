@@ -9,53 +9,66 @@ import (
 	"strings"
 
 	"torchpe/models"
-	"torchpe/models/pe"
 )
 
-// sources are the parts of the Python files: modules that import each other. One that a file needs is
-// copied into it in place of the import.
+// sources are the parts of the Python files. Those of library hold classes and functions, of which a file
+// gets the ones that it uses; the others are copied whole.
 //
 //go:embed python/*.py
 var sources embed.FS
 
+// library is in an order in which each file needs only those before it.
+var library = []string{"weights", "encoding", "rotations", "biases", "contents", "tables", "graphs", "stack"}
+
 var (
-	importLine = regexp.MustCompile(`(?m)^(?:from (\w+) import .+|import .+)\n`)
+	importLine = regexp.MustCompile(`(?m)^(?:from (\w+) import|import) .*?(\w+)\n`)
 	implements = regexp.MustCompile(`(?m)^@implements\((.+)\)$`)
 	quoted     = regexp.MustCompile(`"([^"]+)"`)
+	defined    = regexp.MustCompile(`(?m)^(?:def |class )?(\w+)`)
+	docstring  = regexp.MustCompile(`(?s)""".*?"""|#[^\n]*`)
+	identifier = regexp.MustCompile(`(?:^|[^.\w])(\w+)`)
 )
 
-func module(name string) (text string, ok bool) {
-	b, err := sources.ReadFile("python/" + name + ".py")
-	return string(b), err == nil
+// block is a statement at the top of a Python file.
+type block struct {
+	name    string
+	text    string
+	schemes []string // that it implements
 }
 
-// modules returns the module of each encoding by the name of its scheme.
-func modules() map[string]string { return modulesBy(implements) }
-
-// modulesBy returns the modules by the names of schemes in lines that match.
-func modulesBy(line *regexp.Regexp) map[string]string {
-	of := map[string]string{}
-	files, _ := sources.ReadDir("python")
-	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".py")
-		text, _ := module(name)
-		for _, found := range line.FindAllStringSubmatch(text, -1) {
-			for _, scheme := range quoted.FindAllStringSubmatch(found[1], -1) {
-				of[scheme[1]] = name
+// blocksOf returns the statements of a file, which two empty lines separate, and its import lines.
+func blocksOf(file string) (all []block, imports []string) {
+	text, _ := sources.ReadFile("python/" + file + ".py")
+	imports = importLine.FindAllString(string(text), -1)
+	body := strings.TrimSpace(importLine.ReplaceAllString(string(text), ""))
+	for _, part := range strings.Split(body, "\n\n\n") {
+		b := block{text: part}
+		if m := implements.FindStringSubmatch(part); m != nil {
+			for _, scheme := range quoted.FindAllStringSubmatch(m[1], -1) {
+				b.schemes = append(b.schemes, scheme[1])
 			}
 		}
+		b.name = defined.FindStringSubmatch(implements.ReplaceAllString(part, ""))[1]
+		all = append(all, b)
 	}
-	return of
+	return all, imports
+}
+
+// exportable returns the names of the schemes that have a Python part, sorted.
+func exportable() (names []string) {
+	for _, file := range library {
+		blocks, _ := blocksOf(file)
+		for _, b := range blocks {
+			names = append(names, b.schemes...)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(s string) bool { return s == "+" })
 }
 
 // Check returns an error where no Python part exists for an encoding, or for a part of a stack.
 func Check(scheme string) error {
-	of, can := modules(), []string{}
-	for _, name := range pe.Names() {
-		if of[name] != "" {
-			can = append(can, name)
-		}
-	}
+	can := exportable()
 	for _, part := range strings.Split(scheme, "+") {
 		if !slices.Contains(can, part) {
 			return fmt.Errorf("encoding %s has no PyTorch part; these can be exported: %s", part,
@@ -65,68 +78,60 @@ func Check(scheme string) error {
 	return nil
 }
 
-// assembly joins modules to one file.
-type assembly struct {
-	done    map[string]bool
-	imports []string // of other libraries
-	bodies  []string
-}
-
-// add appends a module after those that it imports.
-func (a *assembly) add(name string) error {
-	if a.done[name] {
-		return nil
-	}
-	a.done[name] = true
-	text, ok := module(name)
-	if !ok {
-		return fmt.Errorf("there is no python/%s.py", name)
-	}
-	for _, m := range importLine.FindAllStringSubmatch(text, -1) {
-		if _, ours := module(m[1]); ours {
-			if err := a.add(m[1]); err != nil {
-				return err
-			}
-		} else if line := strings.TrimSpace(m[0]); !slices.Contains(a.imports, line) {
-			a.imports = append(a.imports, line)
-		}
-	}
-	a.bodies = append(a.bodies, strings.TrimSpace(importLine.ReplaceAllString(text, "")))
-	return nil
-}
-
 // source returns model.py for a model, which begins with a docstring of this text.
-func source(about string, c models.Config) (string, error) {
-	names := append(encodingModules(strings.Split(c.PE, "+")), "transformer", taskOf(c), "load")
-	return program(about, "", names)
+func source(about string, c models.Config) string {
+	return program(about, "", strings.Split(c.PE, "+"), "transformer", taskOf(c), "load")
 }
 
-// encodingModules returns the names of the modules that the encodings parts need.
-func encodingModules(parts []string) []string {
-	of, names := modules(), []string{"encoding"}
-	for _, part := range parts {
-		names = append(names, of[part])
+// program joins what the schemes implement, with all that it uses, and whole files to a Python file that
+// begins with a docstring; constants follow the imports.
+func program(about, constants string, schemes []string, files ...string) string {
+	if len(schemes) > 1 {
+		schemes = append(slices.Clone(schemes), "+")
 	}
-	if len(parts) > 1 {
-		names = append(names, "stack")
+	var known, roots []block
+	var imports, bodies []string
+	for _, file := range library {
+		blocks, lines := blocksOf(file)
+		known, imports = append(known, blocks...), append(imports, lines...)
 	}
-	return names
-}
-
-// program joins modules to a Python file that begins with a docstring; constants follow the imports.
-func program(about, constants string, names []string) (string, error) {
-	a := assembly{done: map[string]bool{}}
-	for _, name := range names {
-		if err := a.add(name); err != nil {
-			return "", err
+	for _, file := range files {
+		blocks, lines := blocksOf(file)
+		roots, imports = append(roots, blocks...), append(imports, lines...)
+	}
+	used := map[string]bool{}
+	for _, b := range roots {
+		addNames(used, b.text)
+	}
+	wanted := func(b block) bool {
+		return used[b.name] || slices.ContainsFunc(b.schemes, func(scheme string) bool {
+			return slices.Contains(schemes, scheme)
+		})
+	}
+	for before := -1; before != len(used); { // until nothing more is used
+		before = len(used)
+		for _, b := range known {
+			if wanted(b) {
+				addNames(used, b.text)
+			}
 		}
+	}
+	for _, b := range append(slices.DeleteFunc(known, func(b block) bool { return !wanted(b) }), roots...) {
+		bodies = append(bodies, b.text)
 	}
 	about = strings.NewReplacer(`\`, `\\`, `"""`, `'''`).Replace(about)
-	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s%s\n\n\n%s\n", about, a.importLines(), constants,
-		strings.Join(a.bodies, "\n\n\n")), nil
+	return fmt.Sprintf("\"\"\"%s\n\"\"\"\n\n%s%s\n\n\n%s\n", about, importLines(imports, used), constants,
+		strings.Join(bodies, "\n\n\n"))
 }
 
-// taskOf returns the module of the task of a model.
+// addNames adds the names that Python code uses.
+func addNames(used map[string]bool, code string) {
+	for _, m := range identifier.FindAllStringSubmatch(docstring.ReplaceAllString(code, " "), -1) {
+		used[m[1]] = true
+	}
+}
+
+// taskOf returns the file of the task of a model.
 func taskOf(c models.Config) string {
 	switch {
 	case c.TokenInput == models.Scalar:
@@ -137,17 +142,22 @@ func taskOf(c models.Config) string {
 	return "puzzles"
 }
 
-// importLines returns the imports: the standard library's, then PyTorch's.
-func (a *assembly) importLines() string {
-	slices.SortFunc(a.imports, func(x, y string) int {
+// importLines returns the imports of other libraries that are used: the standard library's, then
+// PyTorch's.
+func importLines(lines []string, used map[string]bool) string {
+	slices.SortFunc(lines, func(x, y string) int {
 		// "import" before "from", as is usual
 		return cmp.Or(-strings.Compare(x[:1], y[:1]), strings.Compare(x, y))
 	})
 	var standard, torch []string
-	for _, line := range a.imports {
-		if strings.Contains(line, "torch") {
+	for _, line := range slices.Compact(lines) {
+		m := importLine.FindStringSubmatch(line)
+		_, err := sources.ReadFile("python/" + m[1] + ".py")
+		switch line = strings.TrimSpace(line); {
+		case err == nil || !used[m[2]]: // ours, or not used
+		case strings.Contains(line, "torch"):
 			torch = append(torch, line)
-		} else {
+		default:
 			standard = append(standard, line)
 		}
 	}

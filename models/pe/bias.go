@@ -3,30 +3,44 @@
 package pe
 
 import (
-	"fmt"
 	"math"
 
 	"torchpe/torchpe"
 )
 
-// atLogits is embedded by encodings that act on the logits alone.
-type atLogits struct{ None }
-
-func (atLogits) Sites() Site { return AtLogits }
-
 // biasHooks add a bias to the logits.
 type biasHooks struct {
 	Identity
-	bias torchpe.Tensor // [E,T,H,N,N]: T = 1 where all layers share it, else one for each
+	bias func(a Attn) torchpe.Tensor // broadcasts to the logits [E,B,H,N,N]
 }
 
-func (h biasHooks) Bias(a Attn) torchpe.Tensor { return layerOf(h.bias, a.Layer) }
+// layerBias returns hooks that add a table [E,T,H,N,N]: T = 1 where all layers share it, else one
+// for each.
+func layerBias(tables torchpe.Tensor) biasHooks {
+	return biasHooks{bias: func(a Attn) torchpe.Tensor { return layerOf(tables, a.Layer) }}
+}
+
+func (h biasHooks) Bias(a Attn) torchpe.Tensor { return h.bias(a) }
 
 func (h biasHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor { return logits.Add(h.Bias(a)) }
 
 // layerOf returns the part of tables [E,T,...] for a layer, as [E,1,...] over the batch.
 func layerOf(tables torchpe.Tensor, layer int) torchpe.Tensor {
 	return tables.Narrow(1, min(layer, tables.Size(1)-1), 1)
+}
+
+// perHead returns numbers of each head [E,H] as [E,1,H,1,1].
+func perHead(x torchpe.Tensor) torchpe.Tensor { return x.Reshape(x.Size(0), 1, x.Size(1), 1, 1) }
+
+// distance returns how far the key's place j is from the query's i: 0 for keys that a causal mask
+// hides.
+func distance(causal bool) func(i, j int) float64 {
+	return func(i, j int) float64 {
+		if causal {
+			return float64(max(i-j, 0))
+		}
+		return math.Abs(float64(i - j))
+	}
 }
 
 // attentionWithMask returns plain attention, with a causal mask or without.
@@ -134,39 +148,4 @@ func byHead(x, table torchpe.Tensor) torchpe.Tensor {
 func splitRows(rows torchpe.Tensor, heads int) torchpe.Tensor {
 	e, r, d := rows.Size(0), rows.Size(1), rows.Size(2)
 	return rows.Reshape(e, r, heads, d/heads).Transpose(1, 2)
-}
-
-// window holds the extent of the grid that a table of offsets in two dimensions was built for.
-type window struct{ rows, columns int }
-
-func windowOf(p Positions) window {
-	rows, columns := p.Extent()
-	return window{rows, columns}
-}
-
-// offsets returns the number of different offsets between two cells.
-func (w window) offsets() int { return (2*w.rows - 1) * (2*w.columns - 1) }
-
-// row returns the number of the offset from key to query, counted row after row.
-func (w window) row(query, key [2]int) int {
-	return (query[0]-key[0]+w.rows-1)*(2*w.columns-1) + query[1] - key[1] + w.columns - 1
-}
-
-// cells returns Cells, for the named scheme. It panics with an *Error where there are none.
-func (p Positions) cells(scheme string) [][2]int {
-	if p.Cells == nil {
-		panic(&torchpe.Error{Op: scheme,
-			Msg: fmt.Sprintf("it needs tokens on a grid, and they lie on %v", p)})
-	}
-	return p.Cells
-}
-
-// check panics with an *Error where a token lies on no cell, or on one outside.
-func (w window) check(scheme string, p Positions) {
-	for i, cell := range p.cells(scheme) {
-		if cell[0] < 0 || cell[0] >= w.rows || cell[1] < 0 || cell[1] >= w.columns {
-			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d lies on cell %v; "+
-				"the encoding was built for a grid of %d x %d", i, cell, w.rows, w.columns)})
-		}
-	}
 }

@@ -1,14 +1,4 @@
-// conv-pos: a convolution over the tokens' order as a relative encoding of the input (Baevski et
-// al. 2020, "wav2vec 2.0", section 2; Mohamed et al. 2019).
-//
-//	x <- x + GELU(conv(x) + b),  conv over k places with g groups of D/g dimensions, zeros outside
-//	W[:,:,t] = gain_t V[:,:,t] / |V[:,:,t]|   (weight normalisation for each tap t)
-//
-// Tap t sees the place t - floor(k/2) from its own, which is padding of k/2 with the last frame
-// dropped where k is even. Places that have no token count as zeros. V starts as N(0, 4/(k D)) and
-// gain as |V|, as in fairseq; b, which fairseq starts at zero, as in torch.nn.Conv1d. By default k
-// = 128 and g is the largest divisor of D and 16: taps beyond the tokens act on nothing and are not
-// computed. There is no layer norm after the sum, as the block has its own.
+// A convolution over the order of tokens, which is added to the input.
 
 package pe
 
@@ -21,32 +11,18 @@ import (
 	"torchpe/torchpe"
 )
 
-var (
-	convKernel = Option{Name: "conv-kernel", Default: "128", Check: whole(1, 1<<12),
-		Help: "places that the convolution of conv-pos sees"}
-	convGroups = Option{Name: "conv-groups", Default: "0", Check: whole(0, 1<<12),
-		Help: "groups of the convolution of conv-pos, a divisor of d_model; 0 for the largest " +
-			"divisor of it and 16"}
-)
-
-func init() {
-	Register(Scheme{
-		Name:         "conv-pos",
-		Extrapolates: Always,
-		Options:      []Option{convKernel, convGroups},
-		New:          newConv,
-	})
-}
-
-type conv struct {
-	atEmbed
-	v    *torchpe.Param // [E,D,D/g,k]
-	gain *torchpe.Param // [E,k]
-	bias *torchpe.Param // [E,D]
-}
+// Tap t sees the place t - floor(k/2) from its own, which is padding of k/2 with the last frame
+// dropped where k is even. Places that have no token count as zeros; taps beyond the tokens are not
+// computed. V starts as N(0, 4/(k D)) and gain as |V|, as in fairseq; b, which fairseq starts at
+// zero, as in torch.nn.Conv1d. There is no layer norm after the sum, as the block has its own.
+var _ = Register(Scheme{Name: "conv-pos", Extrapolates: Always, New: newConv},
+	option("conv-kernel", "128", whole(1, 1<<12), "places that the convolution of conv-pos sees"),
+	option("conv-groups", "0", whole(0, 1<<12),
+		"groups of the convolution of conv-pos, a divisor of d_model; 0 for the largest "+
+			"divisor of it and 16"))
 
 func newConv(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	k, groups, d := c.Options.Int(convKernel.Name), c.Options.Int(convGroups.Name), c.DModel
+	k, groups, d := c.int("conv-kernel"), c.int("conv-groups"), c.DModel
 	if groups == 0 {
 		for groups = 16; d%groups != 0; groups /= 2 {
 		}
@@ -66,29 +42,26 @@ func newConv(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		}
 		norms[member] = norm
 	}
-	return &conv{
-		v: ps.Add("pe.v", true, draw, d, d/groups, k),
-		gain: ps.Add("pe.gain", true, func(member int, _ *rand.Rand, out []float64) {
-			copy(out, norms[member])
-		}, k),
-		bias: ps.Add("pe.bias", true, torchpe.FanIn(d/groups*k), d),
-	}, nil
-}
-
-func (c *conv) Begin(s *torchpe.Scope, p Positions) Hooks {
-	e, d, inner, k := c.v.Shape[0], c.v.Shape[1], c.v.Shape[2], c.v.Shape[3]
-	low, high := slices.Min(p.Index), slices.Max(p.Index)
-	// Taps that reach a token from another one.
-	first, last := max(0, k/2-(high-low)), min(k-1, k/2+(high-low))
-	used := last - first + 1
-	v := c.v.In(s).Narrow(3, first, used)
-	gain := c.gain.In(s).Narrow(1, first, used).Reshape(e, 1, 1, used)
-	w := v.Mul(gain).Div(v.Square().SumKeep(1, 2).Sqrt()) // [E,D,D/g,taps]
-	return &convHooks{
-		places: p.Index, first: first - k/2,
-		w:    w.Reshape(e, d/inner, inner, inner, used).Permute(0, 1, 4, 3, 2),
-		bias: c.bias.In(s).Reshape(e, 1, 1, d),
-	}
+	inner := d / groups
+	ofV := ps.Add("pe.v", true, draw, d, inner, k)
+	ofGain := ps.Add("pe.gain", true, func(member int, _ *rand.Rand, out []float64) {
+		copy(out, norms[member])
+	}, k)
+	bias := ps.Add("pe.bias", true, torchpe.FanIn(inner*k), d)
+	return encoding{AtEmbed, PlainAttention, func(s *torchpe.Scope, p Positions) Hooks {
+		e, span := c.Members, slices.Max(p.Index)-slices.Min(p.Index)
+		// Taps that reach a token from another one.
+		first, last := max(0, k/2-span), min(k-1, k/2+span)
+		used := last - first + 1
+		v := ofV.In(s).Narrow(3, first, used)
+		gain := ofGain.In(s).Narrow(1, first, used).Reshape(e, 1, 1, used)
+		w := v.Mul(gain).Div(v.Square().SumKeep(1, 2).Sqrt()) // [E,D,D/g,taps]
+		return &convHooks{
+			places: p.Index, first: first - k/2,
+			w:    w.Reshape(e, groups, inner, inner, used).Permute(0, 1, 4, 3, 2),
+			bias: bias.In(s).Reshape(e, 1, 1, d),
+		}
+	}}, nil
 }
 
 type convHooks struct {

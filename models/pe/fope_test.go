@@ -55,7 +55,8 @@ func fopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp := petest.Spec{Scheme: "fope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
 		Given: given, Set: set}
 	m, out := sp.Model(t), petest.Outputs{}
-	kept := pe.FoPEFrequencies(m.Encoding)
+	kept := pe.FoPEFrequencies(pe.Config{Heads: heads, DModel: heads * dh,
+		Positions: sp.Positions, Options: m.Config.PEOptions})
 	out["inv_freq"] = petest.Array{Shape: []int{len(kept)}, Values: kept}
 	petest.Closed(func(s *torchpe.Scope) {
 		cos, sin := pe.RotationOf(petest.Begin(s, m, sp.Positions)) // [1,1,H or 1,N,Dh/2]

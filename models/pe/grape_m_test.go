@@ -75,7 +75,12 @@ func grapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			out[name] = petest.ArrayOf(x.Permute(0, 1, 3, 2, 4)).Reshaped(n, heads, dh)
 		}
 		if c.Has("freq") {
-			f := pe.GrapeFrequency(m.Encoding, s).Squeeze(0).Squeeze(0).Expand(heads, 1, dh/2)
+			factor := 1.0
+			if sp.Given["grape-m"] == "commuting" {
+				factor = c.Float("log_freq_scale", 1)
+			}
+			f := pe.GrapeFrequency(m.Params.Get("pe.log-frequencies").In(s), factor)
+			f = f.Squeeze(0).Squeeze(0).Expand(heads, 1, dh/2)
 			out["freq"] = petest.ArrayOf(f).Reshaped(heads, dh/2)
 		}
 		if c.Has("phi") {

@@ -106,3 +106,96 @@ func (p Positions) Neighbours() *Graph {
 	}
 	return &Graph{weights: weights}
 }
+
+// Laplacian returns the eigenvalues, in ascending order, and the eigenvectors [i][node] of I -
+// Dg^(-1/2) A Dg^(-1/2), each of length 1 with its largest entry positive. Edges count in both
+// directions, with the larger of the two weights.
+func (g *Graph) Laplacian() (values []float64, vectors [][]float64) {
+	n := g.Nodes()
+	a, root := make([][]float64, n), make([]float64, n)
+	for i := range a {
+		a[i] = make([]float64, n)
+		for j := range a[i] {
+			a[i][j] = max(g.Weight(i, j), g.Weight(j, i))
+			root[i] += a[i][j]
+		}
+		if root[i] == 0 {
+			root[i] = 1
+		}
+		root[i] = math.Sqrt(root[i])
+	}
+	for i := range a {
+		for j := range a[i] {
+			a[i][j] = -a[i][j] / (root[i] * root[j])
+		}
+		a[i][i]++
+	}
+	values, vectors = symmetricEigen(a, 1) // they lie in [0, 2]
+	for _, u := range vectors {
+		top := 0
+		for i, v := range u {
+			if math.Abs(v) > math.Abs(u[top])+1e-9 { // the first of those that are as large
+				top = i
+			}
+		}
+		for i := range u {
+			if u[top] < 0 && i != top {
+				u[i] = -u[i]
+			}
+		}
+		u[top] = math.Abs(u[top])
+	}
+	return values, vectors
+}
+
+// walk makes the powers of a graph's random walk one after the other.
+type walk struct {
+	steps [][]hop     // of one step from each node
+	power [][]float64 // [from][to] the probabilities after that many steps
+}
+
+// hop is a step to a node.
+type hop struct {
+	to          int
+	probability float64
+}
+
+// walkOf returns the walk that leaves a node by each of its edges with the same probability, or in
+// proportion to their weights, before its first step. A node without such edges ends it.
+func walkOf(g *Graph, weighted bool) *walk {
+	n := g.Nodes()
+	w := &walk{steps: make([][]hop, n), power: make([][]float64, n)}
+	for i := range n {
+		w.power[i] = make([]float64, n)
+		w.power[i][i] = 1
+		sum := 0.0
+		for j := range n {
+			weight := g.Weight(i, j)
+			if weight > 0 && !weighted {
+				weight = 1
+			}
+			if weight > 0 {
+				w.steps[i] = append(w.steps[i], hop{j, weight})
+				sum += weight
+			}
+		}
+		for k := range w.steps[i] {
+			w.steps[i][k].probability /= sum
+		}
+	}
+	return w
+}
+
+// step makes one more step.
+func (w *walk) step() {
+	next := make([][]float64, len(w.power))
+	for i, hops := range w.steps {
+		next[i] = make([]float64, len(w.power))
+		for _, h := range hops {
+			for j, p := range w.power[h.to] {
+				next[i][j] += h.probability * p
+			}
+		}
+	}
+	w.power = next
+}

@@ -1,20 +1,4 @@
-// graphormer: tokens are nodes of a graph. Trained numbers for the length of the shortest path
-// between two of them, and for the edges on it, are added to the logits, and trained vectors for
-// the number of edges to and from a node to its input (Ying et al. 2021, "Do Transformers Really
-// Perform Bad for Graph Representation?", equations 5 to 8).
-//
-//	x_i <- x_i + z_in[deg_in(i)] + z_out[deg_out(i)]
-//	logits_ij = q_i k_j / sqrt(Dh) + b_{spd(i,j)} + c_ij
-//	c_ij = 1/spd sum_n w[e_n] M_n  over the edges e_n of the path
-//
-// b, c and z are shared by layers; M_n in R^{H x H}. The graph is that of the task, or neighbours
-// on its grid or line. --graphormer-edges is the number of hops of a path that count (the code's
-// multi_hop), simple for w of the edge between i and j alone, or none: the tasks' edges are all of
-// one kind. The kind of an edge is its weight, a whole number; pairs without an edge are kind 0. As
-// in the published code, hops beyond a path's end up to the longest path of the graph take row 0 of
-// w, and paths are those of Floyd and Warshall. (There row 0 is drawn and never trained; here it is
-// trained.) --graphormer-virtual-node first takes the node at the first place for the graph's
-// virtual node: a trained number of its own in place of b and c, and no z.
+// Numbers of shortest paths on the logits, and vectors of degrees at the input.
 
 package pe
 
@@ -26,37 +10,22 @@ import (
 	"torchpe/torchpe"
 )
 
-var (
-	graphormerCentrality = Option{Name: "graphormer-centrality", Default: "true", Check: yesNo,
-		Help: "whether graphormer adds vectors for the number of a node's edges to its input"}
-	graphormerDegrees = Option{Name: "graphormer-degrees", Default: "510", Check: whole(1, 1<<20),
-		Help: "largest number of edges that graphormer tells apart"}
-	graphormerDistances = Option{Name: "graphormer-distances", Default: "509",
-		Check: whole(1, 1<<20),
-		Help:  "longest path that graphormer tells apart"}
-	graphormerEdges = Option{Name: "graphormer-edges", Default: "none",
-		Check: func(v string) error {
-			_, err := graphormerHops(v)
-			return err
-		}, Help: "edges that graphormer adds to the logits: none, simple (the edge between two nodes), " +
-			"or the first hops of the shortest path, their number as in 5"}
-	graphormerVirtual = Option{Name: "graphormer-virtual-node", Default: "none",
-		Check: oneOf("none", "first"),
-		Help:  "virtual node of graphormer, at a distance of its own from all others: none, or the first"}
-)
-
-func init() {
-	Register(Scheme{
-		Name: "graphormer",
-		// Nothing trained depends on the number of nodes; kinds of edges that were not there are an
-		// error.
-		Needs:        NeedsGraph,
-		Extrapolates: Always,
-		Options: []Option{graphormerCentrality, graphormerDegrees, graphormerDistances,
-			graphormerEdges, graphormerVirtual},
-		New: newGraphormer,
-	})
-}
+// b, c and z are shared by layers. The kind of an edge is its weight, a whole number; pairs without
+// an edge are kind 0. As in the published code, hops beyond a path's end up to the longest path of
+// the graph take row 0 of w, and paths are those of Floyd and Warshall. A virtual node has no z.
+//
+// Nothing trained depends on the number of nodes; kinds of edges that were not there are an error.
+var _ = Register(Scheme{Name: "graphormer", Needs: NeedsGraph, Extrapolates: Always, New: newGraphormer},
+	option("graphormer-centrality", "true", yesNo,
+		"whether graphormer adds vectors for the number of a node's edges to its input"),
+	option("graphormer-degrees", "510", whole(1, 1<<20),
+		"largest number of edges that graphormer tells apart"),
+	option("graphormer-distances", "509", whole(1, 1<<20), "longest path that graphormer tells apart"),
+	option("graphormer-edges", "none", parsed(graphormerHops),
+		"edges that graphormer adds to the logits: none, simple (the edge between two nodes), "+
+			"or the first hops of the shortest path, their number as in 5"),
+	option("graphormer-virtual-node", "none", oneOf("none", "first"),
+		"virtual node of graphormer, at a distance of its own from all others: none, or the first"))
 
 // simpleEdges is the number of hops that stands for --graphormer-edges simple.
 const simpleEdges = -1
@@ -98,23 +67,23 @@ type graphFacts struct {
 }
 
 func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	hops, err := graphormerHops(c.Options.Text(graphormerEdges.Name))
+	hops, err := graphormerHops(c.text("graphormer-edges"))
 	if err != nil {
 		return nil, fmt.Errorf("graphormer: --graphormer-edges: %w", err)
 	}
-	virtual := c.Options.Text(graphormerVirtual.Name) == "first"
+	virtual := c.is("graphormer-virtual-node", "first")
 	g := &graphormer{}
 	if g.graph, err = factsOf(c.Positions.Neighbours(), virtual, hops); err != nil {
 		return nil, fmt.Errorf("graphormer: --graphormer-edges %s: %w",
-			c.Options.Text(graphormerEdges.Name), err)
+			c.text("graphormer-edges"), err)
 	}
 	draw := torchpe.Normal(0, 0.02) // as in the published code
-	if c.Options.Bool(graphormerCentrality.Name) {
-		rows := c.Options.Int(graphormerDegrees.Name) + 1
+	if c.yes("graphormer-centrality") {
+		rows := c.int("graphormer-degrees") + 1
 		g.in, g.out = ps.Add("pe.in", true, draw, rows, c.DModel),
 			ps.Add("pe.out", true, draw, rows, c.DModel)
 	}
-	rows := c.Options.Int(graphormerDistances.Name) + 2
+	rows := c.int("graphormer-distances") + 2
 	g.distances = ps.Add("pe.distances", true, draw, 1, rows, c.Heads)
 	if virtual {
 		g.virtual = ps.Add("pe.virtual", true, draw, c.Heads)
@@ -232,10 +201,6 @@ func (g *graphormer) Sites() Site {
 
 func (g *graphormer) Begin(s *torchpe.Scope, p Positions) Hooks {
 	checkPlaces(p.Index, len(g.graph.in))
-	h := &graphormerHooks{}
-	if g.in != nil {
-		h.added = g.centrality(s, p.Index)
-	}
 	table := g.distances.In(s)
 	last := table.Size(2) - 1
 	bias := biasOf(s, table, pairs(p.Index, func(i, j int) int {
@@ -254,7 +219,10 @@ func (g *graphormer) Begin(s *torchpe.Scope, p Positions) Hooks {
 		own := g.virtual.In(s).Reshape(bias.Size(0), 1, bias.Size(2), 1, 1)
 		bias = bias.Mul(others).Add(own.Mul(others.Neg().AddScalar(1)))
 	}
-	h.bias = bias
+	h := &graphormerHooks{biasHooks: layerBias(bias)}
+	if g.in != nil {
+		h.added = g.centrality(s, p.Index)
+	}
 	return h
 }
 

@@ -13,19 +13,35 @@ import (
 // published code differ, the option has a default for each reading.
 type Option struct {
 	Name       string // as a flag, without the dashes
-	Default    string // in both readings; "" where Text and Code differ
 	Text, Code string // defaults in the two readings
-	Help       string
 	Check      func(value string) error
+	Help       string
 	// Later marks an option that was added after its scheme had runs. Configurations omit it at its
 	// default, so that old configurations compare equal.
 	Later bool
 }
 
+// option returns an option with the same default in both readings.
+func option(name, value string, check func(string) error, help string) Option {
+	return Option{Name: name, Text: value, Code: value, Check: check, Help: help}
+}
+
+// inText returns the option with another default in the text's reading.
+func (o Option) inText(value string) Option {
+	o.Text = value
+	return o
+}
+
 // later returns the option for a scheme that had runs before.
-func later(o Option) Option {
+func (o Option) later() Option {
 	o.Later = true
 	return o
+}
+
+// direction returns the option of a scheme that is causal or not.
+func direction(scheme, value string) Option {
+	return option(scheme+"-direction", value, oneOf("causal", "bidirectional"),
+		"whether tokens of "+scheme+" see only those before them")
 }
 
 // Options holds a scheme's settings by name. Once resolved, every option of the scheme has a valid
@@ -50,24 +66,44 @@ func (o Options) Int(name string) int {
 // Bool returns a yes/no setting.
 func (o Options) Bool(name string) bool { return o[name] == "true" }
 
-// Options that several schemes share; those of rotations are in rotary.go, those of sinusoids in
-// sinusoid.go.
+// text returns a setting of the scheme that is built. It panics where the scheme has no such
+// option.
+func (c Config) text(option string) string {
+	v, ok := c.Options[option]
+	if !ok {
+		panic("pe: scheme " + c.scheme + " has no option " + option)
+	}
+	return v
+}
+
+// is says whether a setting has a value.
+func (c Config) is(option, value string) bool { return c.text(option) == value }
+
+// yes, float and int return a setting as what it stands for.
+func (c Config) yes(option string) bool { return c.is(option, "true") }
+
+func (c Config) float(option string) float64 {
+	v, _ := strconv.ParseFloat(c.text(option), 64)
+	return v
+}
+
+func (c Config) int(option string) int {
+	v, _ := strconv.Atoi(c.text(option))
+	return v
+}
+
+// Options that several families share.
 var (
-	placement = Option{Name: "pe-placement", Text: "input", Code: "block",
-		Check: oneOf("input", "block"),
-		Help: "where an absolute PE is added: once at the input, " +
-			"or at the input of every block (own table each)"}
-	positionsFrom = Option{Name: "positions-from", Text: "1", Code: "0", Check: oneOf("0", "1"),
-		Help: "number of the first position in sinusoids and rotations"}
-	fixedDropout = Option{Name: "fixed-pe-dropout", Text: "0", Code: "0.1", Check: number(0, 1),
-		Help: "dropout on the sum of token and fixed PE, also at evaluation " +
-			"(as the published code has it)"}
-	attentionBias = Option{Name: "attention-bias", Text: "true", Code: "false", Check: yesNo,
-		Help: "biases in the projections of attention"}
-	attentionInit = Option{Name: "attention-init", Text: "xavier", Code: "linear",
-		Check: oneOf("xavier", "linear"),
-		Help: "initial projections of attention: Xavier (torch.nn.MultiheadAttention) " +
-			"or as a plain linear map"}
+	placement = option("pe-placement", "block", oneOf("input", "block"),
+		"where an absolute PE is added: once at the input, "+
+			"or at the input of every block (own table each)").inText("input")
+	positionsFrom = option("positions-from", "0", oneOf("0", "1"),
+		"number of the first position in sinusoids and rotations").inText("1")
+	attentionBias = option("attention-bias", "false", yesNo,
+		"biases in the projections of attention").inText("true")
+	attentionInit = option("attention-init", "linear", oneOf("xavier", "linear"),
+		"initial projections of attention: Xavier (torch.nn.MultiheadAttention) "+
+			"or as a plain linear map").inText("xavier")
 )
 
 // notOneOf is the error of a value that is not among those listed.
@@ -131,6 +167,16 @@ func positive(v string) error {
 	return nil
 }
 
+// positives checks for positive numbers with commas between.
+func positives(v string) error {
+	for _, part := range strings.Split(v, ",") {
+		if err := positive(part); err != nil {
+			return fmt.Errorf("%q is not a list of numbers above 0 with commas between: %w", v, err)
+		}
+	}
+	return nil
+}
+
 // positiveUpTo checks that a value is a number above 0 and at most high.
 func positiveUpTo(high float64) func(string) error {
 	return func(v string) error {
@@ -138,6 +184,14 @@ func positiveUpTo(high float64) func(string) error {
 			return fmt.Errorf("%q is not a number above 0 and at most %g", v, high)
 		}
 		return nil
+	}
+}
+
+// parsed returns a check that accepts what parse reads.
+func parsed[T any](parse func(string) (T, error)) func(string) error {
+	return func(v string) error {
+		_, err := parse(v)
+		return err
 	}
 }
 

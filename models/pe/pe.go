@@ -1,10 +1,10 @@
-// Package pe holds the positional encodings: each scheme is one file and one test, and registers
-// itself.
+// Package pe holds the positional encodings, in families that share a mechanism: rotations
+// (rotary.go), biases on the logits (bias.go), tables added to the input (table.go) and what reads
+// a graph (graph.go). A scheme is its facts in schemes.yaml, a row with its options, and a function
+// that makes its Encoding, which says the formula.
 //
-// A scheme is an Encoding. The transformer reads Attention when it is built, opens each forward
-// pass with Begin, and calls the hooks that Begin returns, at least those of the encoding's Sites.
-// It knows no scheme by name. A scheme embeds None, its hooks embed Identity, and both override
-// what they need.
+// The transformer reads Attention when it is built, opens each forward pass with Begin, and calls
+// the hooks that Begin returns, at least those of the encoding's Sites. It knows no scheme by name.
 //
 // Parameters and fixed tables belong to the ParamSet given to New, under names that start with
 // "pe.". Begin computes once what the layers of a forward pass share. The only global is the
@@ -165,3 +165,34 @@ func (None) Draw() Draw { return Draw{} }
 
 // Begin returns hooks that change nothing.
 func (None) Begin(*torchpe.Scope, Positions) Hooks { return Identity{} }
+
+// encoding is an Encoding made of functions: most schemes are one.
+type encoding struct {
+	sites     Site
+	attention Attention
+	begin     func(s *torchpe.Scope, p Positions) Hooks
+}
+
+func (e encoding) Sites() Site { return e.sites }
+
+func (e encoding) Attention() Attention { return e.attention }
+
+func (e encoding) Draw() Draw { return Draw{} }
+
+func (e encoding) Begin(s *torchpe.Scope, p Positions) Hooks { return e.begin(s, p) }
+
+// qkvHooks change queries, keys and values.
+type qkvHooks struct {
+	Identity
+	change func(a Attn) (q, k, v torchpe.Tensor)
+}
+
+func (h qkvHooks) QKV(a Attn) (q, k, v torchpe.Tensor) { return h.change(a) }
+
+// logitHooks change the logits by more than a sum.
+type logitHooks struct {
+	Identity
+	change func(a Attn, logits torchpe.Tensor) torchpe.Tensor
+}
+
+func (h logitHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor { return h.change(a, logits) }

@@ -225,6 +225,9 @@ func (p Positions) Distances() ([]float64, error) {
 	return all, nil
 }
 
+// indexOf returns the tokens' places.
+func indexOf(p Positions) []int { return p.Index }
+
 // byPlace returns the coordinates of the token at each place of the line.
 func (p Positions) byPlace(dims int) [][]float64 {
 	points, _ := p.Coordinates(dims)
@@ -336,8 +339,9 @@ func indexTensor(s *torchpe.Scope, dev torchpe.Device, index []int, shape ...int
 	return torchpe.Of(s, dev, wide, shape...)
 }
 
-// Draw describes positions that are drawn for each sample: sorted and distinct, of 0..Range-1 (Ruoss
-// et al. 2023). Those of Distances begin with 0: entry d stands for the distance d of two tokens.
+// Draw describes positions that are drawn for each sample: sorted and distinct, of 0..Range-1
+// (Ruoss et al. 2023). Those of Distances begin with 0: entry d stands for the distance d of two
+// tokens.
 type Draw struct {
 	Range     int
 	Distances bool

@@ -52,22 +52,18 @@ func Always(Options) bool { return true }
 
 var registry []Scheme
 
-// Register adds a scheme; for init functions of this package.
-func Register(s Scheme) {
+// Register adds a scheme with its options, and returns it.
+func Register(s Scheme, options ...Option) Scheme {
 	if strings.Contains(s.Name, "+") {
 		panic("pe: scheme " + s.Name + ": + joins schemes")
 	}
 	if _, err := Find(s.Name); err == nil {
 		panic("pe: scheme " + s.Name + " registered twice")
 	}
-	s.Options = slices.Clone(s.Options)
-	for i := range s.Options {
-		if o := &s.Options[i]; o.Default != "" {
-			o.Text, o.Code = o.Default, o.Default
-		}
-	}
+	s.Options = slices.Concat(s.Options, options)
 	registry = append(registry, s)
 	slices.SortFunc(registry, func(a, b Scheme) int { return strings.Compare(a.Name, b.Name) })
+	return s
 }
 
 // Schemes lists the registry by name.
@@ -112,8 +108,8 @@ func Find(name string) (Scheme, error) {
 }
 
 // Resolve returns the value of every option of the scheme: the given one, or the default of the
-// reading ("text" or "code"). It ignores given options of other schemes; a bad value is an error, and
-// so is an option that no scheme has.
+// reading ("text" or "code"). It ignores given options of other schemes; a bad value is an error,
+// and so is an option that no scheme has.
 func (s Scheme) Resolve(fidelity string, given Options) (Options, error) {
 	if fidelity != "text" && fidelity != "code" {
 		return nil, fmt.Errorf("reading %q is unknown; it is code or text", fidelity)
@@ -287,7 +283,8 @@ func (s Scheme) checkSigma(c Config) error {
 	return nil
 }
 
-// CheckDropout returns an error where the elements of a learned table cannot be dropped with probability p.
+// CheckDropout returns an error where the elements of a learned table cannot be dropped with
+// probability p.
 func (s Scheme) CheckDropout(p float64) error {
 	switch {
 	case !(p >= 0 && p < 1):

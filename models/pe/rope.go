@@ -1,38 +1,336 @@
-// rope: rotary encoding (Su et al. 2021, RoFormer, section 3.2; appendix A.1 of the paper).
-//
-//	(q_2k, q_2k+1) turned by p theta_k,  theta_k = base^(-2k/r);  k likewise
-//
-// on the first r dimensions of queries and keys of every head, r = Dh unless --rope-dims says
-// otherwise (GPT-NeoX). With --rope-layout half the pairs are (q_k, q_k+r/2), as in GPT-NeoX and
-// Hugging Face's Llama: the same up to the order of dimensions. The published code's projections
-// have no biases; its positions start at 0.
-//
-// --rope-proportion p is p-RoPE (Barbero et al. 2024, "Round and Round We Go!", section 6; Hugging
-// Face's "proportional"): the fastest floor(p r/2) pairs are turned, as fast as without it, and the
-// slower ones stay. With --rope-dims the turned pairs have frequencies over r; here over all.
+// Rotations by the token's place on the line: rope, and what stretches it to more tokens than
+// trained.
 
 package pe
 
-import "torchpe/torchpe"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 
-func init() {
-	Register(Scheme{
-		Name:         "rope",
-		MinHeadWidth: 2, Extrapolates: Always,
-		Options: []Option{positionsFrom, ropeBase, ropeLayout, ropeDims, later(ropeProportion),
-			attentionBias, attentionInit},
-		New: newRoPE,
-	})
+	"torchpe/torchpe"
+)
+
+var (
+	ropeDims = option("rope-dims", "all", allOrEven,
+		"how many dimensions of a head are turned: all, or an even number; the rest stay as "+
+			"they are")
+	ropeProportion = option("rope-proportion", "1", positiveUpTo(1),
+		"share of the pairs that are turned, the fastest first (p-RoPE); the rest stay as "+
+			"they are").later()
+	ropeScale = option("rope-scale", "2", number(1, 1e6),
+		"how many times longer than trained the sequence is; the base's factor alpha in "+
+			"rope-ntk")
+	ropeTrained = option("rope-trained-tokens", "0", whole(0, 1<<30),
+		"tokens that the rotation was trained on; with 0 a fixed --rope-scale (rope-pi, "+
+			"rope-ntk), or all tokens there are (rope-yarn, rope-longrope)")
+)
+
+// allOrEven checks the number of dimensions that are turned.
+func allOrEven(v string) error {
+	if n, err := strconv.Atoi(v); v != "all" && (err != nil || n < 2 || n%2 != 0) {
+		return fmt.Errorf("%q is neither all nor an even number of at least 2", v)
+	}
+	return nil
 }
 
-func newRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	dims, err := c.turnedDims()
+// registerRope registers a scheme of angles for the place and the pair of width dimensions: those
+// of --rope-dims, or the head. Heads have at least two pairs where one would have no meaning.
+//
+//nolint:unparam // the result is for "var _ = registerRope(...)", which needs no init function
+func registerRope(name string, leastPairs int, angles func(c Config, width int) (turn, error),
+	options ...Option) Scheme {
+	all := append([]Option{positionsFrom, ropeBase, ropeLayout}, options...)
+	has := func(name string) bool {
+		return slices.ContainsFunc(options, func(o Option) bool { return o.Name == name })
+	}
+	return Register(Scheme{Name: name, MinHeadWidth: 2 * leastPairs, Extrapolates: Always,
+		New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+			width := c.HeadWidth()
+			if has("rope-dims") {
+				var err error
+				if width, err = c.turnedDims(); err != nil {
+					return nil, err
+				}
+			}
+			turn, err := angles(c, width)
+			if err != nil {
+				return nil, err
+			}
+			r, err := newRotary(c, ps, width, turn)
+			if err != nil {
+				return nil, err
+			}
+			r.attention.Causal = has("xpos-causal") && c.yes("xpos-causal")
+			return r, nil
+		}}, append(all, attentionBias, attentionInit)...)
+}
+
+// turnedDims returns --rope-dims: the head width for all.
+func (c Config) turnedDims() (int, error) {
+	dims := c.int("rope-dims")
+	switch {
+	case dims == 0:
+		return c.HeadWidth(), nil
+	case dims > c.HeadWidth():
+		return 0, fmt.Errorf("%s: --rope-dims %d is more than the head width %d = %d/%d",
+			c.scheme, dims, c.HeadWidth(), c.DModel, c.Heads)
+	}
+	return dims, nil
+}
+
+// trainedTokens returns --rope-trained-tokens, or where it is 0 the number that the model was
+// trained on.
+func (c Config) trainedTokens() float64 {
+	if trained := c.float("rope-trained-tokens"); trained > 0 {
+		return trained
+	}
+	if c.Trained > 0 {
+		return float64(c.Trained)
+	}
+	return float64(c.Positions.Tokens())
+}
+
+// In the pairs of --rope-dims frequencies are those over r dimensions, with --rope-proportion those
+// over all: GPT-NeoX, and section 6 of Barbero et al.
+var _ = registerRope("rope", 1, func(c Config, width int) (turn, error) {
+	return c.proportion(plainTurn(c.float("rope-base"), width), width)
+}, ropeDims, ropeProportion)
+
+// proportion returns the turn of --rope-proportion of the pairs of width dimensions.
+func (c Config) proportion(t turn, width int) (turn, error) {
+	share := c.float("rope-proportion")
+	kept := int(math.Floor(share * float64(width) / 2))
+	if kept == 0 {
+		return nil, fmt.Errorf("%s: --rope-proportion %g of %d pairs is not one pair: take at least %g",
+			c.scheme, share, width/2, 2/float64(width))
+	}
+	return t.first(kept), nil
+}
+
+// With --rope-trained-tokens L the scale is N/L, and 1 where N is less.
+var _ = registerRope("rope-pi", 1, func(c Config, width int) (turn, error) {
+	s := c.float("rope-scale")
+	if trained := c.int("rope-trained-tokens"); trained > 0 {
+		s = max(1, float64(c.Positions.Tokens())/float64(trained))
+	}
+	plain := plainTurn(c.float("rope-base"), width)
+	return c.proportion(func(p float64, pair int) (angle, q, k float64) {
+		return plain(p/s, pair)
+	}, width)
+}, ropeScale, ropeTrained, ropeProportion)
+
+// alpha is --rope-scale f; with --rope-trained-tokens L it follows the length.
+var _ = registerRope("rope-ntk", 2, func(c Config, width int) (turn, error) {
+	if width < 4 {
+		return nil, fmt.Errorf("rope-ntk: --rope-dims %d has one pair, which no base slows: take at "+
+			"least 4", width)
+	}
+	alpha := c.float("rope-scale")
+	if trained, n := c.int("rope-trained-tokens"), c.Positions.Tokens(); trained > 0 {
+		f := alpha
+		if alpha = 1; n > trained {
+			alpha = f*float64(n)/float64(trained) - (f - 1)
+		}
+	}
+	return plainTurn(ntkBase(c.float("rope-base"), alpha, width), width), nil
+}, ropeScale, ropeTrained, ropeDims.later())
+
+// ntkBase returns the base that NTK-aware interpolation by alpha uses over width dimensions.
+func ntkBase(base, alpha float64, width int) float64 {
+	return base * math.Pow(alpha, float64(width)/float64(width-2))
+}
+
+// by-parts is the authors' earlier "NTK-by-parts", with their code's constants: NTK-aware between
+// linear and plain, and q and k as long as they were.
+var _ = registerRope("rope-yarn", 2, func(c Config, width int) (turn, error) {
+	trained := c.trainedTokens()
+	base, s, kind := c.float("rope-base"), c.float("rope-scale"), c.text("rope-yarn")
+	if kind == "dynamic" {
+		s = max(1, float64(c.Positions.Tokens())/trained)
+	}
+	theta := func(base float64, k int) float64 { return math.Pow(base, -2*float64(k)/float64(width)) }
+	mix := func(g, slow, fast float64) float64 { return (1-g)*slow + g*fast }
+	frequency, m := make([]float64, width/2), 0.1*math.Log(s)+1
+	r := trainedRotary{width, base, trained}
+	g := r.ramp(c.float("yarn-beta-fast"), c.float("yarn-beta-slow"))
+	for k := range frequency {
+		frequency[k] = mix(g(k), theta(base, k)/s, theta(base, k))
+	}
+	if kind == "by-parts" {
+		m = 1
+		ntk, plain := r.ramp(1.25, 0.75), r.ramp(16, 2)
+		for k := range frequency {
+			inner := mix(ntk(k), theta(base, k)/s, theta(ntkBase(base, s, width), k))
+			frequency[k] = mix(plain(k), inner, theta(base, k))
+		}
+	}
+	return turnBy(frequency, m), nil
+}, ropeScale, ropeTrained,
+	option("rope-yarn", "fixed", oneOf("fixed", "dynamic", "by-parts"),
+		"YaRN with a fixed scale, with that of the length (dynamic), or the earlier "+
+			"NTK-by-parts"),
+	option("yarn-beta-fast", "32", number(1e-6, 1e6),
+		"turns over the trained tokens from which a rotation stays as it is"),
+	option("yarn-beta-slow", "1", number(1e-6, 1e6),
+		"turns over the trained tokens below which a rotation is interpolated"))
+
+// trainedRotary is the rotation that a model was trained with: the width of a head, the base, and
+// the tokens.
+type trainedRotary struct {
+	width        int
+	base, tokens float64
+}
+
+// ramp returns g_k: 1 for pairs that turn more than fast times over the trained tokens, 0 for those
+// that turn less than slow times.
+func (r trainedRotary) ramp(fast, slow float64) func(k int) float64 {
+	dim := func(turns float64) float64 {
+		return float64(r.width) * math.Log(r.tokens/(turns*2*math.Pi)) / (2 * math.Log(r.base))
+	}
+	low, high := max(math.Floor(dim(fast)), 0), min(math.Ceil(dim(slow)), float64(r.width-1))
+	if low == high {
+		high += 0.001 // as the authors' code
+	}
+	return func(k int) float64 { return 1 - min(max((float64(k)-low)/(high-low), 0), 1) }
+}
+
+// Llama 3.1 has base 500000, s = 8, L = 8192, low = 1 and high = 4.
+var _ = registerRope("rope-llama3", 1, func(c Config, width int) (turn, error) {
+	trained, base, s := c.trainedTokens(), c.float("rope-base"), c.float("rope-scale")
+	low, high := c.float("llama3-low"), c.float("llama3-high")
+	if low >= high {
+		return nil, fmt.Errorf("rope-llama3: --llama3-low %g is not below --llama3-high %g", low, high)
+	}
+	frequency := make([]float64, width/2)
+	for k := range frequency {
+		theta := math.Pow(base, -2*float64(k)/float64(width))
+		turns := trained * theta / (2 * math.Pi) // L/w_k
+		g := min(max((turns-low)/(high-low), 0), 1)
+		frequency[k] = (1-g)*theta/s + g*theta
+	}
+	return turnBy(frequency, 1), nil
+}, ropeScale, ropeTrained, ropeDims,
+	option("llama3-low", "1", positive,
+		"turns over the trained tokens below which rope-llama3 divides a rotation by the scale"),
+	option("llama3-high", "4", positive,
+		"turns over the trained tokens from which rope-llama3 leaves a rotation as it is"))
+
+// The factor of q and k is that of the scale for both lists of factors. torchpe does not search for
+// factors: auto has s^(k/(Dh/2-1)), rope-ntk's stretch, with which the paper's search starts.
+var _ = registerRope("rope-longrope", 2, func(c Config, width int) (turn, error) {
+	trained := c.trainedTokens()
+	lambda, err := longRescale(c, trained)
 	if err != nil {
 		return nil, err
 	}
-	turn, err := c.proportion(plainTurn(c.Options.Float(ropeBase.Name), dims), dims)
-	if err != nil {
-		return nil, err
+	s, m := c.float("rope-scale"), 1.0
+	switch magnitude := c.text("longrope-magnitude"); {
+	case magnitude == "su" && s > 1:
+		if trained < 2 {
+			return nil, fmt.Errorf("rope-longrope: --longrope-magnitude su divides by the "+
+				"logarithm of %g trained "+
+				"tokens: give --rope-trained-tokens, or another magnitude", trained)
+		}
+		m = math.Sqrt(1 + math.Log(s)/math.Log(trained))
+	case magnitude == "yarn":
+		m = 0.1*math.Log(s) + 1
+	case magnitude != "su":
+		m = c.float("longrope-magnitude")
 	}
-	return newRotary(c, ps, dims, turn)
+	plain := plainTurn(c.float("rope-base"), width)
+	end := c.float("positions-from") + c.float("longrope-first")
+	return func(p float64, pair int) (angle, q, k float64) {
+		if angle, q, k = plain(p, pair); p < end {
+			return angle, q, k
+		}
+		return angle / lambda[pair], m, m
+	}, nil
+}, ropeScale, ropeTrained,
+	option("longrope-factors", "auto", orWord(positives, "auto"),
+		"divisors of the frequencies, from fast to slow: Dh/2 numbers with commas between, or auto"),
+	option("longrope-short", "none", orWord(positives, "none"),
+		"divisors of the frequencies up to the trained tokens: Dh/2 numbers with commas "+
+			"between, or none for those of --longrope-factors").later(),
+	option("longrope-stretch", "fixed", oneOf("fixed", "dynamic"),
+		"factors of rope-longrope as given, or less the nearer the length is to the trained one").later(),
+	option("longrope-magnitude", "su", orWord(positive, "su", "yarn"),
+		"factor of q and k: su, yarn, or a number"),
+	option("longrope-first", "0", whole(0, 1<<30),
+		"number of first tokens that are turned as by rope"))
+
+// longRescale returns lambda_k for the tokens there are: with --longrope-stretch dynamic
+// 1 + (lambda_k - 1) (N/L - 1)/(s - 1), which as in the authors' code is not clamped for N < L.
+func longRescale(c Config, trained float64) ([]float64, error) {
+	name, s, n := "longrope-factors", c.float("rope-scale"), float64(c.Positions.Tokens())
+	if n <= trained && !c.is("longrope-short", "none") {
+		name = "longrope-short"
+	}
+	lambda, err := longList(c, name)
+	if err != nil || c.is("longrope-stretch", "fixed") {
+		return lambda, err
+	}
+	if s == 1 {
+		return nil, fmt.Errorf("rope-longrope: --longrope-stretch dynamic divides by s - 1: give a " +
+			"--rope-scale above 1")
+	}
+	for k := range lambda {
+		factor := lambda[k]
+		if lambda[k] = 1 + (factor-1)*(n/trained-1)/(s-1); lambda[k] <= 0 {
+			return nil, fmt.Errorf("rope-longrope: --longrope-stretch dynamic makes the factor %g of "+
+				"pair %d %g at %g tokens, trained on %g: a factor is above 0", factor, k, lambda[k], n, trained)
+		}
+	}
+	return lambda, nil
 }
+
+// longList returns the factors of an option.
+func longList(c Config, name string) ([]float64, error) {
+	pairs, s := c.HeadWidth()/2, c.float("rope-scale")
+	lambda, text := make([]float64, pairs), c.text(name)
+	if text == "auto" {
+		for k := range lambda {
+			lambda[k] = math.Pow(s, float64(k)/float64(pairs-1))
+		}
+		return lambda, nil
+	}
+	parts := strings.Split(text, ",")
+	if len(parts) != pairs {
+		return nil, fmt.Errorf("rope-longrope: --%s has %d numbers, the head width "+
+			"%d = %d/%d has %d pairs",
+			name, len(parts), c.HeadWidth(), c.DModel, c.Heads, pairs)
+	}
+	for k := range lambda {
+		lambda[k], _ = strconv.ParseFloat(parts[k], 64)
+	}
+	return lambda, nil
+}
+
+// At least the fastest pair is turned. Other papers of the name (video, hyperbolic) are other
+// schemes.
+var _ = registerRope("hope", 1, func(c Config, width int) (turn, error) {
+	base, kept, slowest := c.float("rope-base"), 1, 2*math.Pi/c.trainedTokens()
+	for kept < width/2 && math.Pow(base, -2*float64(kept)/float64(width)) > slowest {
+		kept++
+	}
+	return plainTurn(base, width).first(kept), nil
+}, ropeTrained)
+
+// Logits go with zeta^((i-j)/S), which grows for j > i: --xpos-causal false is at one's own risk.
+// The centre ceil(N/2) keeps numbers small and changes no logit.
+var _ = registerRope("xpos", 1, func(c Config, width int) (turn, error) {
+	dh, gamma, span := float64(width), c.float("xpos-gamma"), c.float("xpos-scale-base")
+	centre := c.float("positions-from") + math.Ceil(float64(c.Positions.Tokens())/2)
+	plain := plainTurn(c.float("rope-base"), width)
+	return func(p float64, pair int) (angle, q, k float64) {
+		angle, _, _ = plain(p, pair)
+		decay := math.Pow((2*float64(pair)+gamma*dh)/((1+gamma)*dh), (p-centre)/span)
+		return angle, decay, 1 / decay
+	}, nil
+}, option("xpos-scale-base", "512", number(1, math.Inf(1)),
+	"tokens over which xpos decays by zeta (S)"),
+	option("xpos-gamma", "0.4", number(0.01, 1e6),
+		"gamma of xpos: the larger, the less the fastest rotation decays"),
+	option("xpos-causal", "true", yesNo, "xpos under a causal mask"))

@@ -1,34 +1,19 @@
-// Rotation of pairs of dimensions, which the rope schemes and xpos share.
+// Rotations of pairs of dimensions, and of queries and keys.
 
 package pe
 
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"torchpe/torchpe"
 )
 
 var (
-	ropeBase = Option{Name: "rope-base", Default: "10000", Check: number(1, math.Inf(1)),
-		Help: "base of the rotation frequencies"}
-	ropeLayout = Option{Name: "rope-layout", Default: "interleaved",
-		Check: oneOf("interleaved", "half"),
-		Help:  "which dimensions are turned together: 2k and 2k+1, or k and k+r/2 (half)"}
-	ropeDims = Option{Name: "rope-dims", Default: "all", Check: allOrEven,
-		Help: "how many dimensions of a head are turned: all, or an even number; the rest stay as " +
-			"they are"}
-	ropeProportion = Option{Name: "rope-proportion", Default: "1", Check: positiveUpTo(1),
-		Help: "share of the pairs that are turned, the fastest first (p-RoPE); the rest stay as " +
-			"they are"}
-	ropeScale = Option{Name: "rope-scale", Default: "2", Check: number(1, 1e6),
-		Help: "how many times longer than trained the sequence is; the base's factor alpha in " +
-			"rope-ntk"}
-	ropeTrained = Option{Name: "rope-trained-tokens", Default: "0", Check: whole(0, 1<<30),
-		Help: "tokens that the rotation was trained on; with 0 a fixed --rope-scale (rope-pi, " +
-			"rope-ntk), " +
-			"or all tokens there are (rope-yarn, rope-longrope)"}
+	ropeBase = option("rope-base", "10000", number(1, math.Inf(1)),
+		"base of the rotation frequencies")
+	ropeLayout = option("rope-layout", "interleaved", oneOf("interleaved", "half"),
+		"which dimensions are turned together: 2k and 2k+1, or k and k+r/2 (half)")
 )
 
 // turn returns the angle by which a pair of dimensions is rotated at a position, and the factors by
@@ -42,36 +27,11 @@ func plainTurn(base float64, width int) turn {
 	}
 }
 
-// allOrEven checks the number of dimensions that are turned.
-func allOrEven(v string) error {
-	if n, err := strconv.Atoi(v); v != "all" && (err != nil || n < 2 || n%2 != 0) {
-		return fmt.Errorf("%q is neither all nor an even number of at least 2", v)
+// turnBy returns the angles of given frequencies, with q and k multiplied by a factor.
+func turnBy(frequency []float64, factor float64) turn {
+	return func(p float64, pair int) (angle, q, k float64) {
+		return p * frequency[pair], factor, factor
 	}
-	return nil
-}
-
-// turnedDims returns --rope-dims: the head width for all.
-func (c Config) turnedDims() (int, error) {
-	if c.Options.Text(ropeDims.Name) == "all" {
-		return c.HeadWidth(), nil
-	}
-	dims := c.Options.Int(ropeDims.Name)
-	if dims > c.HeadWidth() {
-		return 0, fmt.Errorf("%s: --rope-dims %d is more than the head width %d = %d/%d",
-			c.scheme, dims, c.HeadWidth(), c.DModel, c.Heads)
-	}
-	return dims, nil
-}
-
-// proportion returns the turn of --rope-proportion of the pairs of width dimensions.
-func (c Config) proportion(t turn, width int) (turn, error) {
-	share := c.Options.Float(ropeProportion.Name)
-	kept := int(math.Floor(share * float64(width) / 2))
-	if kept == 0 {
-		return nil, fmt.Errorf("%s: --rope-proportion %g of %d pairs is not one pair: take at least %g",
-			c.scheme, share, width/2, 2/float64(width))
-	}
-	return t.first(kept), nil
 }
 
 // first returns the turn that leaves all pairs but the first as they are.
@@ -82,23 +42,6 @@ func (t turn) first(kept int) turn {
 		}
 		return angle, q, k
 	}
-}
-
-// ntkBase returns the base that NTK-aware interpolation by alpha uses over width dimensions.
-func ntkBase(base, alpha float64, width int) float64 {
-	return base * math.Pow(alpha, float64(width)/float64(width-2))
-}
-
-// trainedTokens returns --rope-trained-tokens, or where it is 0 the number that the model was
-// trained on.
-func trainedTokens(c Config) float64 {
-	if trained := c.Options.Float(ropeTrained.Name); trained > 0 {
-		return trained
-	}
-	if c.Trained > 0 {
-		return float64(c.Trained)
-	}
-	return float64(c.Positions.Tokens())
 }
 
 // oddHead returns the error of a head width that has no pairs.
@@ -123,11 +66,24 @@ func newRotary(c Config, ps *torchpe.ParamSet, width int, turn turn) (*rotary, e
 	if width%2 != 0 {
 		return nil, c.oddHead()
 	}
-	from := c.Options.Float(positionsFrom.Name)
+	from := c.float("positions-from")
 	r := c.rotaryTables(ps, c.Positions.Tokens(), width/2,
 		func(row, pair int) (angle, q, k float64) { return turn(from+float64(row), pair) })
-	r.width, r.rows = width, func(p Positions) []int { return p.Index }
+	r.width, r.rows = width, indexOf
 	return r, nil
+}
+
+// newAxialRotary returns the encoding that gives each coordinate a block of pairs; built are those
+// of the token at each place, of which turn gets the ones that coordinate returns.
+func (c Config) newAxialRotary(ps *torchpe.ParamSet, built [][]float64, pairs int, turn turn,
+	coordinate func(place, axis int) float64) *rotary {
+	axes := len(built[0])
+	r := c.rotaryTables(ps, len(built), axes*pairs, func(row, pair int) (angle, q, k float64) {
+		return turn(coordinate(row, pair/pairs), pair%pairs)
+	})
+	r.width = 2 * pairs
+	r.rows = func(p Positions) []int { return p.placesIn(c.scheme, built) }
+	return r
 }
 
 // rotaryTables declares the tables of rows x pairs. The caller sets width and rows of the
@@ -150,7 +106,7 @@ func (c Config) rotaryTables(ps *torchpe.ParamSet, rows, pairs int,
 	}
 	r := &rotary{
 		cos: table("pe.cos", math.Cos, false), sin: table("pe.sin", math.Sin, false),
-		half: c.Options.Text(ropeLayout.Name) == "half", attention: rotaryAttention(c),
+		half: c.halves(), attention: rotaryAttention(c),
 	}
 	r.kCos, r.kSin = r.cos, r.sin
 	if !same {
@@ -158,6 +114,9 @@ func (c Config) rotaryTables(ps *torchpe.ParamSet, rows, pairs int,
 	}
 	return r
 }
+
+// halves says whether pairs are k and k+r/2; schemes without the option set it themselves.
+func (c Config) halves() bool { return c.Options.Text(ropeLayout.Name) == "half" }
 
 // rotaryAttention returns the attention around rotations: without biases in the code's reading.
 func rotaryAttention(c Config) Attention {
@@ -216,4 +175,20 @@ func (t rotation) apply(x torchpe.Tensor, width int, half bool) torchpe.Tensor {
 		parts = append(parts, x.Narrow(-1, 2*pairs, rest))
 	}
 	return torchpe.Cat(-1, parts...)
+}
+
+// turning returns hooks that map queries and keys [E,B,H,N,Dh] alike, by the map of each layer.
+func turning(ofLayer func(layer int) func(x torchpe.Tensor) torchpe.Tensor) Hooks {
+	return qkvHooks{change: func(a Attn) (q, k, v torchpe.Tensor) {
+		turned := ofLayer(a.Layer)
+		return turned(a.Q), turned(a.K), a.V
+	}}
+}
+
+// turningBy returns hooks that turn pairs by cosines and sines of each layer [E,L,H,N,Dh/2].
+func turningBy(cosines, sines torchpe.Tensor, half bool) Hooks {
+	return turning(func(layer int) func(x torchpe.Tensor) torchpe.Tensor {
+		cos, sin := layerOf(cosines, layer), layerOf(sines, layer)
+		return func(x torchpe.Tensor) torchpe.Tensor { return torchpe.RotatePairs(x, cos, sin, half) }
+	})
 }

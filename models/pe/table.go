@@ -1,16 +1,19 @@
+// Tables that are added to the input of blocks.
+
 package pe
 
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"torchpe/torchpe"
 )
 
-// atEmbed is embedded by encodings that act on the input of blocks alone.
-type atEmbed struct{ None }
-
-func (atEmbed) Sites() Site { return AtEmbed }
+// adding returns an encoding that adds tables to the input of blocks.
+func adding(begin func(s *torchpe.Scope, p Positions) *tableHooks) Encoding {
+	return encoding{AtEmbed, PlainAttention, func(s *torchpe.Scope, p Positions) Hooks { return begin(s, p) }}
+}
 
 // tableHooks add rows of a table to the input of blocks: the hooks of all absolute encodings.
 type tableHooks struct {
@@ -58,7 +61,7 @@ func (h *tableHooks) DropTables(p float64) (Hooks, bool) {
 
 // tablesFor returns how many tables an absolute PE has in its placement: one, or one a layer.
 func tablesFor(c Config) int {
-	if c.Options.Text(placement.Name) == "input" {
+	if c.is("pe-placement", "input") {
 		return 1
 	}
 	return c.Layers
@@ -96,31 +99,43 @@ func copied(values []float64) torchpe.Init {
 	return func(_ int, _ *rand.Rand, out []float64) { copy(out, values) }
 }
 
-// fixed is a table that is computed and not drawn: one for all layers.
-type fixed struct {
-	atEmbed
-	table   *torchpe.Param // [E,1,N,D]
-	repeat  bool
-	dropout float64
-	rows    func(Positions) []int // the table's row for each token
+// once returns an Init that copies what fill makes, the same for all members: it is called when the
+// table is asked for, as some take a while.
+func once(fill func() []float64) torchpe.Init {
+	values := sync.OnceValue(fill)
+	return func(_ int, _ *rand.Rand, out []float64) { copy(out, values()) }
 }
 
-// newFixed returns the encoding with a table whose row i is written by row.
-func newFixed(c Config, ps *torchpe.ParamSet, row func(i int, out []float64),
+// newFixed returns the encoding with a table that is computed and not drawn, one for all layers,
+// whose row i is written by row. rows returns the table's row for each token; dropout acts on the
+// sum.
+func newFixed(c Config, ps *torchpe.ParamSet, dropout float64, row func(i int, out []float64),
 	rows func(Positions) []int) Encoding {
-	n := c.Positions.Tokens()
-	fill := func(_ int, _ *rand.Rand, out []float64) {
+	n, repeat := c.Positions.Tokens(), tablesFor(c) > 1
+	table := ps.Add("pe.fixed", false, func(_ int, _ *rand.Rand, out []float64) {
 		for i := range n {
 			row(i, out[i*c.DModel:(i+1)*c.DModel])
 		}
-	}
-	return &fixed{
-		table: ps.Add("pe.fixed", false, fill, 1, n, c.DModel), repeat: tablesFor(c) > 1,
-		dropout: c.Options.Float(fixedDropout.Name), rows: rows,
-	}
+	}, 1, n, c.DModel)
+	return adding(func(s *torchpe.Scope, p Positions) *tableHooks {
+		tables := rowsAt(s, table.In(s), 2, rows(p))
+		return &tableHooks{tables: tables, fixed: true, repeat: repeat, dropout: dropout}
+	})
 }
 
-func (f *fixed) Begin(s *torchpe.Scope, p Positions) Hooks {
-	tables := rowsAt(s, f.table.In(s), 2, f.rows(p))
-	return &tableHooks{tables: tables, fixed: true, repeat: f.repeat, dropout: f.dropout}
+// embedAnd are the hooks of an encoding that adds a table to the input and acts in attention too.
+type embedAnd struct {
+	Hooks
+	table Hooks
+}
+
+func (h embedAnd) Embed(layer int, x torchpe.Tensor) torchpe.Tensor { return h.table.Embed(layer, x) }
+
+func (h embedAnd) Table(layer int) (torchpe.Tensor, bool) { return h.table.Table(layer) }
+
+func (h embedAnd) AddsTable(layer int) bool { return h.table.AddsTable(layer) }
+
+func (h embedAnd) DropTables(p float64) (Hooks, bool) {
+	table, ok := h.table.DropTables(p)
+	return embedAnd{h.Hooks, table}, ok
 }

@@ -10,7 +10,7 @@ import (
 
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 )
 
 func newAttention() Measure {
@@ -133,7 +133,7 @@ func (in *Input) attentionModels() ([]*Model, error) {
 }
 
 // attention returns the maps of a file or of a run's member.
-func (m *Model) attention() (runs.Attention, error) {
+func (m *Model) attention() (cohort.Attention, error) {
 	if m.maps != nil {
 		return *m.maps, nil
 	}
@@ -141,14 +141,14 @@ func (m *Model) attention() (runs.Attention, error) {
 }
 
 // attentionPair reads the maps of two models, which must have the same shape.
-func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
+func attentionPair(m, r *Model) (a, b cohort.Attention, err error) {
 	if a, err = m.attention(); err != nil {
 		return a, b, err
 	}
 	if b, err = r.attention(); err != nil {
 		return a, b, fmt.Errorf("reference: %w", err)
 	}
-	shape := func(x runs.Attention) string {
+	shape := func(x cohort.Attention) string {
 		return fmt.Sprintf("%s, %s, %s, %s", wording.Count(len(x.Layers), "layer"),
 			wording.Count(x.Examples, "example"), wording.Count(x.Heads, "head"), wording.Count(x.Tokens, "token"))
 	}
@@ -159,7 +159,7 @@ func attentionPair(m, r *Model) (a, b runs.Attention, err error) {
 }
 
 // compareAttention compares maps as a whole, those of each layer, and those of each example.
-func compareAttention(a, b runs.Attention, how metrics.Pooling) (scores, error) {
+func compareAttention(a, b cohort.Attention, how metrics.Pooling) (scores, error) {
 	var s scores
 	compare := func(layersA, layersB [][]float64, examples int) ([]Number, error) {
 		maps := metrics.AttentionMaps{Layers: layersA, Examples: examples, Rows: a.Heads * a.Tokens, Tokens: a.Tokens}
@@ -190,7 +190,7 @@ func compareAttention(a, b runs.Attention, how metrics.Pooling) (scores, error) 
 }
 
 // example returns the maps of one example, by layer.
-func example(a runs.Attention, e int) [][]float64 {
+func example(a cohort.Attention, e int) [][]float64 {
 	size := a.Heads * a.Tokens * a.Tokens
 	var out [][]float64
 	for _, layer := range a.Layers {
@@ -205,7 +205,7 @@ func (in *Input) noteOtherData(m, r *Model) {
 		return
 	}
 	var settings [2]map[string]json.RawMessage
-	for i, c := range []runs.Config{m.member.Run.Config, r.member.Run.Config} {
+	for i, c := range []cohort.Config{m.member.Run.Config, r.member.Run.Config} {
 		if err := json.Unmarshal(c.JSON, &settings[i]); err != nil {
 			in.note("%s: config.json: %v", m.Source, err)
 			return

@@ -7,7 +7,7 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 )
 
 // attentionAxes are the axes of arrays of attention maps by how many there are.
@@ -37,7 +37,7 @@ func (in *Input) fileAttention(reference string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers, maps := 1, runs.Attention{Examples: 1, Heads: 1, Tokens: a.Shape[len(a.Shape)-1]}
+	layers, maps := 1, cohort.Attention{Examples: 1, Heads: 1, Tokens: a.Shape[len(a.Shape)-1]}
 	for i, axis := range attentionAxes[len(a.Shape)] {
 		switch axis {
 		case "layer":

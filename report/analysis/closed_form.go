@@ -23,7 +23,7 @@ func closedForm(name string, m *Model) (*Model, error) {
 	n, d := m.Tables[0].Tokens, m.Tables[0].Dim
 	coordinates := func(p int) []int { return []int{p} }
 	if name == fixed2D {
-		if m.isRun() && (m.member.Run.Config.Task == "sequence" || m.member.Run.Config.Task == "text") {
+		if m.isRun() && m.member.Run.Config.Facts().IsLine {
 			return nil, fmt.Errorf("the tokens of task %s are a line, and 2d-fixed is of a grid: want 1d-fixed",
 				m.member.Run.Config.Task)
 		}

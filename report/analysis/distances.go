@@ -120,7 +120,7 @@ func distances(in *Input, kind metrics.Distance) (*Report, error) {
 	if in.extension() == ".npy" {
 		err = npy.Write(&b, file.Array, npy.Float64)
 	} else {
-		err = text.Write(&b, file, text.Comma)
+		err = text.Write(&b, file)
 	}
 	r.File = b.Bytes()
 	return r, err

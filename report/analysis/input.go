@@ -10,7 +10,7 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/internal/wording"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 )
 
 // Table is a table of positions: a row a token.
@@ -62,11 +62,11 @@ type Model struct {
 	Tables []Table
 	Names  []string // of the tokens, or nil
 
-	from   int        // first position that was taken
-	tokens int        // before positions were taken
-	member runs.Model // of a run
-	probes *runs.Probes
-	maps   *runs.Attention // of a file of attention maps
+	from   int          // first position that was taken
+	tokens int          // before positions were taken
+	member cohort.Model // of a run
+	probes *cohort.Probes
+	maps   *cohort.Attention // of a file of attention maps
 }
 
 // isRun says whether the model is a member of a run.
@@ -117,8 +117,8 @@ func (in *Input) models() ([]*Model, error) {
 	var models []*Model
 	for _, m := range found {
 		switch err := m.readTables(); {
-		case errors.Is(err, runs.ErrNoTable):
-			in.note("%s: the encoding %s %v: left out", m.Source, m.PE, runs.ErrNoTable)
+		case errors.Is(err, cohort.ErrNoTable):
+			in.note("%s: the encoding %s %v: left out", m.Source, m.PE, cohort.ErrNoTable)
 		case err != nil:
 			return nil, err
 		default:
@@ -179,7 +179,7 @@ func (in *Input) note(format string, args ...any) {
 // for all runs below them.
 func (in *Input) members(dirs []string) (models []*Model, err error) {
 	for _, dir := range dirs {
-		found, skipped, err := runs.Find(dir)
+		found, skipped, err := cohort.Find(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (in *Input) members(dirs []string) (models []*Model, err error) {
 	return models, nil
 }
 
-func (in *Input) membersOf(r *runs.Run) (models []*Model, err error) {
+func (in *Input) membersOf(r *cohort.Run) (models []*Model, err error) {
 	n := len(r.Config.Members)
 	if in.Member >= n {
 		return nil, fmt.Errorf("%s: member %d: the run has %d, from 0", r.Dir, in.Member, n)
@@ -223,7 +223,7 @@ func (in *Input) membersOf(r *runs.Run) (models []*Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	found, diverged := runs.Models([]*runs.Run{r})
+	found, diverged := cohort.Models([]*cohort.Run{r})
 	if diverged > 0 {
 		in.note("%s: %d of %s diverged: left out", r.Dir, diverged, wording.Count(n, "member"))
 	}
@@ -240,7 +240,7 @@ func (in *Input) membersOf(r *runs.Run) (models []*Model, err error) {
 func (m *Model) readTables() error {
 	blocks := m.probes.Blocks()
 	if len(blocks) == 0 {
-		return runs.ErrNoTable
+		return cohort.ErrNoTable
 	}
 	for _, block := range blocks {
 		t, err := m.probes.Table(m.member.Index, block)

@@ -74,25 +74,18 @@ func (m *Model) ownModules() (moduleSet, error) {
 	if !m.isRun() {
 		return moduleSet{}, errNoModules
 	}
-	values, ok, err := m.probes.Shared("modules")
+	labels, ok, err := m.probes.Modules()
 	if err != nil {
 		return moduleSet{}, err
 	}
 	if !ok {
 		return moduleSet{}, errNoModules
 	}
-	if len(values) != m.tokens {
+	if len(labels) != m.tokens {
 		return moduleSet{}, fmt.Errorf("probes.safetensors has the modules of %d tokens, and "+
-			"tables of %d", len(values), m.tokens)
+			"tables of %d", len(labels), m.tokens)
 	}
-	out := moduleSet{Names: m.probes.Text("module_names"), From: "the run"}
-	for i, v := range values {
-		if v != math.Trunc(v) || math.Abs(v) > 1e9 {
-			return moduleSet{}, fmt.Errorf("probes.safetensors: the module of token %d is %v", i, v)
-		}
-		out.Labels = append(out.Labels, int(v))
-	}
-	return out.withNames(), nil
+	return moduleSet{Labels: labels, Names: m.probes.Text("module_names"), From: "the run"}.withNames(), nil
 }
 
 // withNames gives modules without a name their number.

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
-	"torchpe/report/runs"
+	"torchpe/train/config"
 )
 
 // Rows are paired by name where both tables have names, and in order where names count tokens.
@@ -95,9 +96,10 @@ func TestMapFile(t *testing.T) {
 
 // Of a text the tokens are a line, though 64 of them would fill a grid of 8 x 8.
 func TestProcrustesOfALine(t *testing.T) {
-	run := &runs.Run{}
-	run.Config.Task = "text"
-	m := &Model{Tables: []Table{{Tokens: 64, Dim: 4}}, tokens: 64, member: runs.Model{Run: run}, probes: &runs.Probes{}}
+	run := &cohort.Run{}
+	run.Config.Task, run.Config.Sequence = "text", &config.SequenceConfig{}
+	m := &Model{Tables: []Table{{Tokens: 64, Dim: 4}}, tokens: 64, member: cohort.Model{Run: run},
+		probes: &cohort.Probes{}}
 	if _, err := closedForm(fixed2D, m); err == nil || !strings.Contains(err.Error(), "a line") {
 		t.Errorf("2d-fixed: %v", err)
 	}
@@ -159,9 +161,8 @@ func TestCourses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	err := synthetic.Write(filepath.Dir(dir), synthetic.Run{Name: "a", Task: "nmar", PE: "learn", Seeds: []int{4, 6},
 		Edit: func(m *synthetic.Member) {
-			norm := float64(m.Seed)
 			m.Records = m.Records[:2]
-			m.Records[1].PENorm = &norm
+			m.Records[1].Measures["pe_norm"] = float64(m.Seed)
 		}})
 	if err != nil {
 		t.Fatal(err)

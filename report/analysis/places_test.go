@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
+	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
-	"torchpe/report/runs"
 )
 
 // gridTable is a table [16,3] of a 4 x 4 grid with names in another order, and with the files that
@@ -130,18 +130,18 @@ func TestChanceOfRuns(t *testing.T) {
 		Subjects: []string{"a", "b"}, Places: "[" + places[1:] + "]"}); err != nil {
 		t.Fatal(err)
 	}
-	found, _, err := runs.Find(filepath.Join(dir, "run"))
+	found, _, err := cohort.Find(filepath.Join(dir, "run"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)
 	}
-	all, _ := runs.Models(found)
+	all, _ := cohort.Models(found)
 	chance, err := all[0].Chance()
 	if err != nil || chance == nil {
 		t.Fatalf("%v, %v", chance, err)
 	}
 	for null, want := range map[string]float64{permute: chance.P, moran: chance.Smooth} {
 		got, _ := result(t, fmt.Sprintf("network %s --block 0 --seed 1 --permutations %d --null %s", dir,
-			runs.Surrogates,
+			cohort.Surrogates,
 			null))
 		b := value(got, "models/0/blocks/0")
 		if jsonNumber(b, "p") != want || jsonNumber(b, "modularity") != chance.Q {

@@ -9,7 +9,7 @@ import (
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
 	"torchpe/internal/wording"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 	"torchpe/train/runlog"
 )
 
@@ -93,7 +93,7 @@ func (p projectionFiles) matrix(reference string, d int, header text.Choice) ([]
 
 // ownProjections returns those of a run's member for each of its tables, with a note where there are
 // none, or only older ones. They are nil where there are none.
-func (in *Input) ownProjections(m *Model, cache map[*runs.Run]*runs.Weights) ([]*projection, error) {
+func (in *Input) ownProjections(m *Model, cache map[*cohort.Run]*cohort.Weights) ([]*projection, error) {
 	none := make([]*projection, len(m.Tables))
 	if !m.isRun() {
 		return none, nil

@@ -13,7 +13,7 @@ import (
 
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 	"torchpe/train/runlog"
 )
 
@@ -104,7 +104,7 @@ func courses(in *Input) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := map[*runs.Run][]runlog.Record{}
+	records := map[*cohort.Run][]runlog.Record{}
 	var found []scores
 	for _, m := range models {
 		r := m.member.Run
@@ -115,9 +115,9 @@ func courses(in *Input) (*Report, error) {
 		}
 		s := scores{Subject: m.Subject}
 		for _, record := range m.member.Records(records[r]) {
-			if record.PENorm != nil {
-				s.parts = append(s.parts, []any{record.Step, record.Epoch, Number(*record.PENorm),
-					Number(runs.OrNaN(record.PEEffectiveRank))})
+			if norm := record.Measures.Get("pe_norm"); !math.IsNaN(norm) {
+				s.parts = append(s.parts, []any{record.Step, record.Epoch, Number(norm),
+					Number(record.Measures.Get("pe_effective_rank"))})
 			}
 		}
 		if s.parts == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/internal/metrics"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 )
 
 // toeplitzOptions say how much of a matrix is Toeplitz by chance, and which projections make scores.
@@ -86,7 +86,7 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 		return nil, err
 	}
 	projections := make([][]*projection, len(models)) // of each table
-	weights := map[*runs.Run]*runs.Weights{}
+	weights := map[*cohort.Run]*cohort.Weights{}
 	for i, m := range models {
 		if o.given() {
 			p, err := o.read(m.Tables[0].Dim, in.Header)

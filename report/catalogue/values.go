@@ -9,6 +9,7 @@ import (
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 // The kinds of values.
@@ -102,7 +103,7 @@ func (i *Instance) Set(given []array.Array, member int) error {
 			return fmt.Errorf("the array has no name: %s has %s; want a .safetensors, .npz or .json "+
 				"file whose arrays have these names", i.Scheme.Name, i.Parameters())
 		}
-		a.Name = strings.TrimPrefix(a.Name, "w/") // in a checkpoint
+		a.Name = strings.TrimPrefix(a.Name, runlog.WeightPrefix) // in a checkpoint
 		p := i.params.Get(a.Name)
 		if p == nil {
 			p = i.params.Get("pe." + a.Name)

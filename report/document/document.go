@@ -4,8 +4,10 @@
 package document
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"torchpe/internal/atomicfile"
@@ -52,9 +54,6 @@ func (item *Item) Compose(on figure.Page) {
 		item.Figure, item.Panels, item.Undrawn = one, on.Rows, nil
 	}
 }
-
-// figureFormats lists the formats of the files of a figure.
-var figureFormats = []string{"pdf", "svg", "png"}
 
 // Written summarises a written report.
 type Written struct {
@@ -104,98 +103,89 @@ func (d *Document) Add(item Item) (files []string, err error) {
 		}
 		return nil, nil
 	}
-	to := d.Section(item.Section)
-	switch {
-	case item.Figure != nil:
-		err = d.addFigure(item, to, &files)
-	case item.Undrawn != nil:
-		err = d.addUndrawn(item, to, &files)
-	default:
-		for _, t := range item.Tables {
-			t.Note = strings.TrimSpace(item.Caption + " " + t.Note)
-			if err = d.addTable(item.Title, t, to, &files); err != nil {
-				break
-			}
-		}
+	from, to := len(d.files.written), d.Section(item.Section)
+	if item.Figure != nil || item.Undrawn != nil {
+		err = d.addFigure(item, to)
+	} else {
+		err = d.addTables(item, to)
 	}
 	if item.Missing != nil {
 		to.Items = append(to.Items, page.Missing{Results: item.Missing,
 			Title: fmt.Sprintf("%s missing from these runs", wording.Count(len(item.Missing), "result"))})
 	}
-	return files, err
+	return slices.Clone(d.files.written[from:]), err
 }
 
-func (d *Document) addFigure(item Item, to *page.Section, files *[]string) error {
-	d.Figures++
-	var links []page.Link
-	add := func(name string) {
-		*files = append(*files, name)
-		links = append(links, page.Link{Label: strings.TrimPrefix(name, item.ID), Href: name})
-	}
-	for _, format := range figureFormats {
-		name := item.ID + "." + format
-		if err := item.Figure.Save(d.File(name), format); err != nil {
+// addFigure writes a figure and its numbers, or only the numbers of a figure that could not be drawn.
+func (d *Document) addFigure(item Item, to *page.Section) error {
+	from := len(d.files.written)
+	if item.Figure != nil {
+		d.Figures++
+		if err := d.save(item.Figure, item.ID); err != nil {
 			return err
 		}
-		add(name)
 	}
-	var svg strings.Builder
+	for _, t := range item.Tables {
+		if err := atomicfile.Write(d.File(t.Name+".csv"), t.CSV); err != nil {
+			return err
+		}
+	}
+	links := d.links(item.ID, from)
+	if item.Figure == nil {
+		to.Items = append(to.Items, page.List{Title: item.Title,
+			Entries: []string{fmt.Sprintf("Not drawn: %v", item.Undrawn)}, Links: links})
+		return nil
+	}
+	var svg bytes.Buffer
 	if err := item.Figure.Encode(&svg, "svg"); err != nil {
 		return err
 	}
-	numbers, err := d.addNumbers(item, files)
-	if err != nil {
-		return err
-	}
-	links = append(links, numbers...)
 	width, height := item.Figure.Size()
 	to.Items = append(to.Items, page.Figure{Title: item.Title, Caption: item.Caption,
-		SVG: []byte(svg.String()), Width: width, Height: height, Links: links})
+		SVG: svg.Bytes(), Width: width, Height: height, Links: links})
 	if !d.Panels {
 		return nil
 	}
-	return d.addPanels(item, files)
+	return d.addPanels(item)
 }
 
-// addUndrawn adds the error of a figure that could not be drawn, with links to its numbers.
-func (d *Document) addUndrawn(item Item, to *page.Section, files *[]string) error {
-	links, err := d.addNumbers(item, files)
-	to.Items = append(to.Items, page.List{Title: item.Title,
-		Entries: []string{fmt.Sprintf("Not drawn: %v", item.Undrawn)}, Links: links})
-	return err
-}
-
-// addNumbers writes the numbers of a figure.
-func (d *Document) addNumbers(item Item, files *[]string) (links []page.Link, err error) {
-	for _, t := range item.Tables {
-		name := t.Name + ".csv"
-		if err := atomicfile.Write(d.File(name), t.CSV); err != nil {
-			return nil, err
+// save writes a figure in all formats.
+func (d *Document) save(f *figure.Figure, name string) error {
+	for _, format := range []string{"pdf", "svg", "png"} {
+		if err := f.Save(d.File(name+"."+format), format); err != nil {
+			return err
 		}
-		*files = append(*files, name)
-		links = append(links, page.Link{Label: strings.TrimPrefix(name, item.ID), Href: name})
 	}
-	return links, nil
+	return nil
 }
 
-func (d *Document) addTable(title string, t Named, to *page.Section, files *[]string) error {
-	d.Tables++
-	if err := t.Save(d.files.root, t.Name); err != nil {
-		return err
+// links returns links to the files written after the first ones, without the prefix of their names.
+func (d *Document) links(prefix string, first int) (links []page.Link) {
+	for _, name := range d.files.written[first:] {
+		links = append(links, page.Link{Label: strings.TrimPrefix(name, prefix), Href: name})
 	}
-	var links []page.Link
-	for _, format := range table.Formats() {
-		name := t.Name + "." + format
-		d.File(name)
-		*files = append(*files, name)
-		links = append(links, page.Link{Label: "." + format, Href: name})
+	return links
+}
+
+func (d *Document) addTables(item Item, to *page.Section) error {
+	for _, t := range item.Tables {
+		d.Tables++
+		t.Note = strings.TrimSpace(item.Caption + " " + t.Note)
+		from := len(d.files.written)
+		if err := t.Save(d.files.root, t.Name); err != nil {
+			return err
+		}
+		for _, format := range table.Formats() {
+			d.File(t.Name + "." + format)
+		}
+		to.Items = append(to.Items,
+			page.TableItem{Title: item.Title, Table: t.Table, Links: d.links(t.Name, from)})
 	}
-	to.Items = append(to.Items, page.TableItem{Title: title, Table: t.Table, Links: links})
 	return nil
 }
 
 // addPanels writes each panel of a figure to its own files, named by its letter.
-func (d *Document) addPanels(item Item, files *[]string) error {
+func (d *Document) addPanels(item Item) error {
 	k := 0
 	for _, row := range item.Panels {
 		for _, cell := range row.Cells {
@@ -208,12 +198,8 @@ func (d *Document) addPanels(item Item, files *[]string) error {
 					return err
 				}
 			}
-			for _, format := range figureFormats {
-				name := fmt.Sprintf("%s_%s.%s", item.ID, strings.ToLower(figure.Letter(k)), format)
-				if err := alone.Save(d.File(name), format); err != nil {
-					return err
-				}
-				*files = append(*files, name)
+			if err := d.save(alone, item.ID+"_"+strings.ToLower(figure.Letter(k))); err != nil {
+				return err
 			}
 			k++
 		}

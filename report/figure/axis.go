@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -77,20 +78,11 @@ func (a axis) withEnds(lo, hi float64) axis {
 
 // checkFixed returns an error for ends that form no range. Two zeros mean that no ends are given.
 func checkFixed(name string, lo, hi float64) error {
-	if err := checkNumber(name+"Min", lo); err != nil {
-		return err
-	}
-	if err := checkNumber(name+"Max", hi); err != nil {
-		return err
-	}
-	switch {
-	case lo == 0 && hi == 0:
-		return nil
-	case hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)):
+	if (lo != 0 || hi != 0) && !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi))) {
 		return fmt.Errorf("%sMin %g and %sMax %g are no range: give the lower end as Min, or "+
 			"neither", name, lo, name, hi)
 	}
-	return nil
+	return cmp.Or(checkNumber(name+"Min", lo), checkNumber(name+"Max", hi))
 }
 
 // norm maps the range of the axis to 0...1.
@@ -158,10 +150,9 @@ func drawAxes(p *plot.Plot, c draw.Canvas, x axis) (draw.Canvas, error) {
 // drawXLabel writes the label of an x axis at the lower edge of c. The label is centred below the data
 // where it fits, and shifted into c where it does not.
 func drawXLabel(c, data draw.Canvas, text string) {
-	w := newWriter(sans(labelSize), ink)
-	width := w.width(text)
+	width := labelText.width(text)
 	x := max(min((data.Min.X+data.Max.X-width)/2, c.Max.X-width), c.Min.X)
-	w.left(c, x, c.Min.Y+labelSize*leading/2-0.5, text)
+	labelText.left(c, x, c.Min.Y+labelSize*leading/2-0.5, text)
 }
 
 // logScale maps numbers like plot.LogScale. It maps numbers that are not positive to the lower end,

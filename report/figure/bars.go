@@ -37,18 +37,26 @@ const maxBars = 5
 
 func (b Bars) heading() string { return b.Title }
 
-func (b Bars) labels(i int) (label, colorOf string) { return b.Groups[i].Label, b.Groups[i].ColorOf }
+// plot returns the axes and categories, without marks.
+func (b Bars) plot() categoryPlot {
+	o := categoryPlot{xLabel: b.XLabel, references: b.References, referencesOver: true}
+	for _, g := range b.Groups {
+		c := category{text: g.Label, colorOf: g.ColorOf}
+		for _, bar := range g.Bars {
+			c.samples = append(c.samples, bar.Values)
+		}
+		o.categories = append(o.categories, c)
+	}
+	return o
+}
 
 func (b Bars) check() error {
-	if err := labels(b.labels).check("group", len(b.Groups)); err != nil {
-		return err
-	}
 	for _, g := range b.Groups {
 		if err := b.checkGroup(g); err != nil {
 			return fmt.Errorf("group %q: %w", g.Label, err)
 		}
 	}
-	return checkReferences(b.References)
+	return b.plot().check()
 }
 
 func (b Bars) checkGroup(g BarGroup) error {
@@ -60,20 +68,11 @@ func (b Bars) checkGroup(g BarGroup) error {
 		return fmt.Errorf("it has %d bars and group %q has %d: give each the same", len(g.Bars), first.Label,
 			len(first.Bars))
 	}
-	some := 0
 	for i, bar := range g.Bars {
 		if want := first.Bars[i].Label; bar.Label != want || bar.Label == "" && len(g.Bars) > 1 {
 			return fmt.Errorf("bar %d is labelled %q: want the first's, %q, which must not be empty", i,
 				bar.Label, want)
 		}
-		present, err := checkValues(fmt.Sprintf("bar %q", bar.Label), bar.Values)
-		if err != nil {
-			return err
-		}
-		some += present
-	}
-	if some == 0 {
-		return errors.New("it has no values: leave it out")
 	}
 	return nil
 }
@@ -106,19 +105,8 @@ func (b Bars) axis() axis {
 	return y
 }
 
-// members counts the members of the bars.
-func (b Bars) members() (n tally) {
-	for _, g := range b.Groups {
-		for _, bar := range g.Bars {
-			present := len(finite(bar.Values))
-			n.add(present, len(bar.Values)-present, len(bar.Values))
-		}
-	}
-	return n
-}
-
 func (b Bars) note() string {
-	n := b.members()
+	n := b.plot().members()
 	parts := []string{"Bar: mean; error bar: ±1 SD; dots: members"}
 	if n.lo < minSD {
 		parts = []string{"Bar: mean; error bar: ±1 SD where n > 2; dots: members"}
@@ -138,16 +126,11 @@ func (b Bars) note() string {
 }
 
 func (b Bars) draw(c draw.Canvas) (note string, err error) {
-	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), references: b.References, referencesOver: true}
-	n := b.members()
-	for _, g := range b.Groups {
-		place := category{text: g.Label}
-		if n.lo != n.hi && len(g.Bars) == 1 {
-			place.n = len(finite(g.Bars[0].Values))
-		}
-		o.categories = append(o.categories, place)
-	}
-	if first := b.Groups[0].Bars; len(first) > 1 {
+	o := b.plot()
+	o.y = b.axis()
+	if first := b.Groups[0].Bars; len(first) == 1 {
+		o.count()
+	} else {
 		var l legend
 		for k, bar := range first {
 			l = append(l, legendEntry{text: bar.Label, color: shade(rgb(0x555555), k, len(first))})
@@ -160,7 +143,7 @@ func (b Bars) draw(c draw.Canvas) (note string, err error) {
 		l.drawRows(c, c.Min.X+26, c.Max.Y, c.Size().X-26)
 		c.Max.Y -= height + 2
 	}
-	styles := labels(b.labels).styles(len(b.Groups))
+	styles := o.styles()
 	o.marks = func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range b.Groups {
 			for k := range g.Bars {

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -61,30 +60,28 @@ const (
 
 func (b Boxes) heading() string { return b.Title }
 
-func (b Boxes) labels(i int) (label, colorOf string) { return b.Groups[i].Label, b.Groups[i].ColorOf }
+// plot returns the axes and categories, without marks.
+func (b Boxes) plot() categoryPlot {
+	o := categoryPlot{xLabel: b.XLabel, references: b.References}
+	for _, g := range b.Groups {
+		o.categories = append(o.categories, category{text: g.Label, colorOf: g.ColorOf, samples: [][]float64{g.Values}})
+	}
+	return o
+}
 
 func (b Boxes) check() error {
-	if err := labels(b.labels).check("group", len(b.Groups)); err != nil {
-		return err
-	}
 	for _, g := range b.Groups {
 		if err := b.checkGroup(g); err != nil {
 			return fmt.Errorf("group %q: %w", g.Label, err)
 		}
 	}
-	return checkReferences(b.References)
+	return b.plot().check()
 }
 
 func (b Boxes) checkGroup(g Group) error {
-	present, err := checkValues("its values", g.Values)
-	if err != nil {
-		return err
-	}
 	// not in order where one is NaN
 	inOrder := func(lo, middle, hi float64) bool { return lo <= middle && middle <= hi }
 	switch ch, i := g.Chance, g.Interval; {
-	case present == 0:
-		return errors.New("it has no values: leave it out")
 	case g.Hollow != nil && len(g.Hollow) != len(g.Values) || slices.Contains(g.Hollow, true) && b.HollowNote == "":
 		return fmt.Errorf("%d flags of hollow dots for %d values, note %q", len(g.Hollow), len(g.Values), b.HollowNote)
 	case ch != nil && !(inOrder(-largest, ch.Low, ch.High) && ch.High <= largest && inOrder(0, ch.P, 1)):
@@ -116,18 +113,9 @@ func (b Boxes) axis() axis {
 	return rangeOf(b.YLabel, values, 0.04, false).widened().atLeast(b.MinRange)
 }
 
-// members counts the members of the groups.
-func (b Boxes) members() (n tally) {
-	for _, g := range b.Groups {
-		present := len(finite(g.Values))
-		n.add(present, len(g.Values)-present, len(g.Values))
-	}
-	return n
-}
-
 // note explains the marks that the groups have.
 func (b Boxes) note() string {
-	n := b.members()
+	n := b.plot().members()
 	any := func(has func(Group) bool) bool { return slices.ContainsFunc(b.Groups, has) }
 	parts := []string{"Line: median"}
 	if n.hi >= minBoxValues {
@@ -164,16 +152,12 @@ func (b Boxes) note() string {
 }
 
 func (b Boxes) draw(c draw.Canvas) (note string, err error) {
-	o := categoryPlot{xLabel: b.XLabel, y: b.axis(), references: b.References}
-	n := b.members()
-	for _, g := range b.Groups {
-		place := category{text: g.Label}
-		if n.lo != n.hi && len(b.Groups) <= maxCounted {
-			place.n = len(finite(g.Values))
-		}
-		o.categories = append(o.categories, place)
+	o := b.plot()
+	o.y = b.axis()
+	if len(b.Groups) <= maxCounted {
+		o.count()
 	}
-	styles := labels(b.labels).styles(len(b.Groups))
+	styles := o.styles()
 	o.marks = func(c draw.Canvas, p *plot.Plot) {
 		for i, g := range b.Groups {
 			boxMark{i, g, styles[i]}.draw(c, p)
@@ -202,7 +186,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 		fill(c, rgb(0xd9d9d9), rectangle{x - wide, trY(g.Chance.Low), x + wide, trY(g.Chance.High)})
 		if g.Chance.P < 0.05 {
 			top := trY(max(g.Chance.High, slices.Max(values)))
-			newWriter(sans(smallSize), ink).centred(c, x, top+smallSize/2, "*")
+			smallText.centred(c, x, top+smallSize/2, "*")
 		}
 	}
 	q := quartiles(values)

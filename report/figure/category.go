@@ -11,10 +11,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// category labels a place on an axis of categories.
+// category is a place on an axis of categories with the values shown there.
 type category struct {
-	text string
-	n    int // number of values, shown unless 0
+	text, colorOf string
+	samples       [][]float64 // one for each mark; NaN is a missing value
+	n             int         // number of values, shown unless 0
 }
 
 // categoryPlot draws marks over an axis of categories at 0, 1, 2 ... and labels the references on the
@@ -26,6 +27,54 @@ type categoryPlot struct {
 	references     []Reference
 	referencesOver bool // draws references over the marks
 	marks          plotterFunc
+}
+
+// check returns an error for categories that cannot be told apart or drawn.
+func (o categoryPlot) check() error {
+	if err := o.labels().check("group", len(o.categories)); err != nil {
+		return err
+	}
+	for _, g := range o.categories {
+		some := 0
+		for _, values := range g.samples {
+			present, err := checkValues("its values", values)
+			if err != nil {
+				return fmt.Errorf("group %q: %w", g.text, err)
+			}
+			some += present
+		}
+		if some == 0 {
+			return fmt.Errorf("group %q: it has no values: leave it out", g.text)
+		}
+	}
+	return checkReferences(o.references)
+}
+
+func (o categoryPlot) labels() labels {
+	return func(i int) (label, colorOf string) { return o.categories[i].text, o.categories[i].colorOf }
+}
+
+// styles returns the style of each category.
+func (o categoryPlot) styles() []lineStyle { return o.labels().styles(len(o.categories), false) }
+
+// members counts the members of the marks.
+func (o categoryPlot) members() (n tally) {
+	for _, g := range o.categories {
+		for _, values := range g.samples {
+			present := len(finite(values))
+			n.add(present, len(values)-present, len(values))
+		}
+	}
+	return n
+}
+
+// count shows the number of values at each place if they differ.
+func (o categoryPlot) count() {
+	if n := o.members(); n.lo != n.hi {
+		for i, g := range o.categories {
+			o.categories[i].n = len(finite(g.samples[0]))
+		}
+	}
 }
 
 func (o categoryPlot) draw(c draw.Canvas) error {
@@ -89,27 +138,26 @@ type categoryLabels struct {
 // they are still too dense. Numbers are left out rather than turned. Slanted labels may extend into
 // the space to the left of the data.
 func fitCategories(all []category, width, left vg.Length) categoryLabels {
-	w := newWriter(sans(smallSize), ink)
 	pitch := width / vg.Length(float64(len(all))+0.2)
 	var wide, long vg.Length // width of the longest label without and with its n
 	numbers := true
 	var one, broken, single [][]string
 	for _, g := range all {
-		one, broken, single = append(one, g.lines(w, vg.Length(math.Inf(1)))),
-			append(broken, g.lines(w, 0.95*pitch)), append(single, []string{g.line()})
-		wide, long = max(wide, w.width(g.text)), max(long, w.width(g.line()))
+		one, broken, single = append(one, g.lines(vg.Length(math.Inf(1)))),
+			append(broken, g.lines(0.95*pitch)), append(single, []string{g.line()})
+		wide, long = max(wide, smallText.width(g.text)), max(long, smallText.width(g.line()))
 		if _, err := strconv.ParseFloat(g.text, 64); err != nil {
 			numbers = false
 		}
 	}
 	switch {
-	case isUpright(one, pitch, w):
+	case isUpright(one, pitch):
 		return categoryLabels{0, 1, linesHeight(one), one}
 	case numbers:
 		return categoryLabels{0, labelStep(len(all), width, wide+5), linesHeight(one), one}
-	case isUpright(broken, pitch, w) && linesHeight(broken) <= 4*smallSize*leading:
+	case isUpright(broken, pitch) && linesHeight(broken) <= 4*smallSize*leading:
 		return categoryLabels{0, 1, linesHeight(broken), broken}
-	case pitch >= 1.5*smallSize && long < 90 && slantedFit(all, pitch, left, w):
+	case pitch >= 1.5*smallSize && long < 90 && slantedFit(all, pitch, left):
 		return categoryLabels{45, 1, (long+smallSize)*math.Sqrt2/2 + 3, single}
 	}
 	return categoryLabels{90, labelStep(len(all), width, 1.15*smallSize), long + 5, single}
@@ -125,9 +173,9 @@ func linesHeight(labels [][]string) vg.Length {
 }
 
 // slantedFit reports whether labels at 45 degrees stay within the space to the left.
-func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
+func slantedFit(all []category, pitch, left vg.Length) bool {
 	for i, g := range all {
-		if left+pitch*(vg.Length(i)+0.6)-w.width(g.line())*math.Sqrt2/2 < -2 {
+		if left+pitch*(vg.Length(i)+0.6)-smallText.width(g.line())*math.Sqrt2/2 < -2 {
 			return false
 		}
 	}
@@ -135,10 +183,10 @@ func slantedFit(all []category, pitch, left vg.Length, w writer) bool {
 }
 
 // isUpright reports whether horizontal labels, spaced by pitch, do not overlap.
-func isUpright(labels [][]string, pitch vg.Length, w writer) bool {
+func isUpright(labels [][]string, pitch vg.Length) bool {
 	right := vg.Length(math.Inf(-1))
 	for i, lines := range labels {
-		middle, half := pitch*vg.Length(i), widest(w, lines)/2
+		middle, half := pitch*vg.Length(i), widest(smallText, lines)/2
 		if middle-half < right+smallSize/3 {
 			return false
 		}
@@ -149,7 +197,6 @@ func isUpright(labels [][]string, pitch vg.Length, w writer) bool {
 
 // draw writes the labels below the data.
 func (l categoryLabels) draw(data draw.Canvas) {
-	w := newWriter(sans(smallSize), ink)
 	pitch := data.Size().X / vg.Length(float64(len(l.lines))+0.2)
 	top := data.Min.Y - 3
 	for i := 0; i < len(l.lines); i += l.every {
@@ -157,20 +204,20 @@ func (l categoryLabels) draw(data draw.Canvas) {
 		switch l.degrees {
 		case 0:
 			for k, line := range l.lines[i] {
-				w.centred(data, x, top-smallSize*leading*(vg.Length(k)+0.5), line)
+				smallText.centred(data, x, top-smallSize*leading*(vg.Length(k)+0.5), line)
 			}
 		case 90:
 			s := l.lines[i][0]
-			w.up(data, x, top-w.width(s), s)
+			smallText.up(data, x, top-smallText.width(s), s)
 		default:
-			w.slanted(data, x+1, top, l.lines[i][0])
+			smallText.slanted(data, x+1, top, l.lines[i][0])
 		}
 	}
 }
 
 // lines returns the label, wrapped to a width, followed by its n.
-func (g category) lines(w writer, width vg.Length) []string {
-	lines := w.wrap(g.text, width)
+func (g category) lines(width vg.Length) []string {
+	lines := smallText.wrap(g.text, width)
 	if g.n > 0 {
 		lines = append(lines, fmt.Sprintf("n=%d", g.n))
 	}

@@ -22,10 +22,9 @@ type endLabel struct {
 
 // endLabelsWidth returns the width that labels take to the right of the data.
 func endLabelsWidth(labels []endLabel) vg.Length {
-	w := newWriter(sans(smallSize), ink)
 	var widest vg.Length
 	for _, l := range labels {
-		widest = max(widest, w.width(l.text))
+		widest = max(widest, smallText.width(l.text))
 	}
 	return leaderWidth + leaderGap + widest
 }
@@ -46,7 +45,7 @@ func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 		}
 		c.StrokeLines(draw.LineStyle{Color: l.color, Width: hairline},
 			[]vg.Point{{X: edge, Y: want[i]}, {X: right - 2, Y: at[i]}, {X: right, Y: at[i]}})
-		newWriter(sans(smallSize), readable(l.color)).left(c, right+leaderGap, at[i], l.text)
+		smallText.in(readable(l.color)).left(c, right+leaderGap, at[i], l.text)
 	}
 }
 

@@ -7,8 +7,8 @@
 // palette in palette.go (a positional encoding has the same colour in every figure). The note below a
 // panel states what it averages over and leaves out.
 //
-// Drawing the same numbers twice gives the same bytes. Compose returns an error for bad input and does
-// not panic.
+// Drawing the same numbers twice gives the same bytes. Compose returns an error for numbers and texts that
+// cannot be drawn.
 package figure
 
 import (
@@ -58,14 +58,7 @@ func (f *Figure) Save(path, format string) error {
 				path)
 		}
 	}
-	var buf bytes.Buffer // an error of Encode leaves the file unchanged
-	if err := f.Encode(&buf, format); err != nil {
-		return fmt.Errorf("save figure %s: %w", path, err)
-	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(buf.Bytes())
-		return err
-	})
+	return atomicfile.Write(path, func(w io.Writer) error { return f.Encode(w, format) })
 }
 
 // Encode draws the figure as "pdf", "png" (300 dpi) or "svg" and writes it to w.

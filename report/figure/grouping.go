@@ -14,14 +14,10 @@ type grouping struct {
 	given []color.Color // colours; nil or missing entries come from groupColors
 }
 
-// maxGroups limits the groups. Colours can distinguish far fewer.
-const maxGroups = 100_000
-
 func (g grouping) check() error {
 	for i, k := range g.of {
-		if k < 0 || k >= maxGroups {
-			return fmt.Errorf("token %d is in group %d: groups count from 0 to %d", i, k,
-				maxGroups-1)
+		if k < 0 {
+			return fmt.Errorf("token %d is in group %d: groups count from 0", i, k)
 		}
 	}
 	if n := g.count(); len(g.names) > 0 && len(g.names) < n {
@@ -46,7 +42,7 @@ func (g grouping) legend(panel vg.Length) (l legend, shortened bool) {
 	if len(g.names) == 0 {
 		return nil, false
 	}
-	names, shortened := newWriter(sans(smallSize), ink).shorten(g.names, panel/3-swatch-swatchGap)
+	names, shortened := smallText.shorten(g.names, panel/3-swatch-swatchGap)
 	used := make([]bool, g.count())
 	for _, k := range g.of {
 		used[k] = true

@@ -5,21 +5,19 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// labeller places labels to the right or left of points. Where there is no room it numbers a crowd of
-// points and lists their labels in a key.
+// labeller places labels beside points, or further away where there is no room, joined to their points by
+// thin lines.
 type labeller struct {
 	area     vg.Rectangle // bounds of the labels
 	radius   vg.Length    // radius of the points
 	points   []labelledPoint
 	strokes  []segment // lines that labels avoid
 	crossing bool      // allows labels across strokes where there is no other room
-	keyless  bool      // leaves crowds without labels and numbers
 }
 
 // labelledPoint is a point and its label, which may be empty.
@@ -29,117 +27,75 @@ type labelledPoint struct {
 	color color.NRGBA // colour of the text
 }
 
-// placedLabel is a text and its box.
+// placedLabel is a text, its box, and the line to its point, which is empty beside the point.
 type placedLabel struct {
-	box   vg.Rectangle
-	text  string
-	color color.NRGBA
+	box    vg.Rectangle
+	leader segment
+	text   string
+	color  color.NRGBA
 }
 
 const (
-	labelHalf   = 0.5 * smallSize // half the height of a label
-	labelGap    = 2               // from a point to its label
-	crowdRadius = 12              // largest distance of a point from the first of its crowd
-	maxListed   = 30              // largest crowd whose labels the key lists; larger ones are counted
+	labelHalf = 0.5 * smallSize // half the height of a label
+	labelGap  = 2               // from a point to its label
+	maxReach  = 8               // longest leader in heights of a label
+	maxLed    = 40              // most points whose labels have leaders; more would be a tangle
 )
 
-// place returns the labels and numbers that fit, and the key to the numbers, such as
-// "(1) 0.1, 0.2; (2) 0.5, 0.6."
-func (l labeller) place() (placed []placedLabel, key string) {
-	done := make([]bool, len(l.points))
-	var entries []string
+// place returns the labels that fit, and a note on the others.
+func (l labeller) place() (placed []placedLabel, note string) {
 	missing := 0
-	numberCrowd := func(i int) { // numbers the points near point i that are not done
-		if l.keyless {
-			missing++
-			done[i] = true
-			return
-		}
-		var crowd []int
-		for k, p := range l.points {
-			if !done[k] && distance(l.points[i].at, p.at) <= crowdRadius {
-				crowd = append(crowd, k)
-			}
-		}
-		label := placedLabel{text: fmt.Sprintf("(%d)", len(entries)+1), color: ink}
-		if !l.put(&label, append([]int{i}, crowd...), placed, true) {
-			missing++
-			done[i] = true
-			return
-		}
-		placed = append(placed, label)
-		entries = append(entries, label.text+" "+l.list(crowd))
-		for _, k := range crowd {
-			done[k] = true
-		}
-	}
 	for i, p := range l.points {
-		done[i] = p.text == ""
-	}
-	for i, p := range l.points { // first the points whose labels do not fit even without other labels
-		if !done[i] && !l.put(&placedLabel{text: p.text}, []int{i}, nil, l.crossing) {
-			numberCrowd(i)
+		if p.text == "" {
+			continue
 		}
-	}
-	for i, p := range l.points {
-		label := placedLabel{text: p.text, color: p.color}
-		if !done[i] && l.put(&label, []int{i}, placed, l.crossing) {
+		if label, ok := l.put(i, placed); ok {
 			placed = append(placed, label)
-			done[i] = true
+		} else {
+			missing++
 		}
 	}
-	for i := range l.points {
-		if !done[i] {
-			numberCrowd(i)
-		}
-	}
-	note := ""
-	if missing > 0 {
-		note = fmt.Sprintf("No room for the labels of %d of %d points", missing,
-			len(l.points))
-	}
-	return placed, sentences(strings.Join(entries, "; "), note)
+	return placed, noteIf(missing > 0,
+		fmt.Sprintf("No room for the labels of %d of %d points", missing, len(l.points)))
 }
 
-// list joins the labels of a crowd, or counts the points of a large one.
-func (l labeller) list(crowd []int) string {
-	if len(crowd) > maxListed {
-		return fmt.Sprintf("%d points", len(crowd))
-	}
-	var texts []string
-	for _, i := range crowd {
-		texts = append(texts, l.points[i].text)
-	}
-	return strings.Join(texts, ", ")
-}
-
-// put sets the box of a label that names the given points to the first box beside one of them that is
-// clear of other points, labels and strokes. If crossing is true, it falls back to a box across
-// strokes. It reports whether it found a box.
-func (l labeller) put(label *placedLabel, named []int, placed []placedLabel, crossing bool) bool {
-	width := newWriter(sans(smallSize), ink).width(label.text)
-	isNamed := make([]bool, len(l.points))
-	for _, i := range named {
-		isNamed[i] = true
-	}
+// put returns the label of point i in the first box that is clear of other points, labels and strokes:
+// beside the point, or at a growing distance around it.
+func (l labeller) put(i int, placed []placedLabel) (label placedLabel, ok bool) {
+	p := l.points[i]
+	label = placedLabel{text: p.text, color: p.color}
+	width := smallText.width(p.text)
 	for _, across := range []bool{false, true} {
-		if across && !crossing {
-			return false
+		if across && !l.crossing {
+			break
 		}
-		for _, i := range named {
-			for _, rise := range []vg.Length{0, 1, -1} { // beside an error bar, above or below it
-				for _, side := range []vg.Length{1, -1} {
-					x, y := side*(l.radius+labelGap+width/2), rise*(labelHalf+1.5)
-					label.box = boxAt(l.points[i].at.Add(vg.Point{X: x, Y: y}), width)
-					if l.isClear(label.box, isNamed, placed) &&
-						(across || !l.hitsStroke(label.box)) {
-						return true
-					}
+		for _, rise := range []vg.Length{0, 1, -1} { // beside an error bar, above or below it
+			for _, side := range []vg.Length{1, -1} {
+				x, y := side*(l.radius+labelGap+width/2), rise*(labelHalf+1.5)
+				label.box = boxAt(p.at.Add(vg.Point{X: x, Y: y}), width)
+				if l.isClear(label, i, placed) && (across || !l.hitsStroke(label.box)) {
+					return label, true
 				}
 			}
 		}
 	}
-	return false
+	if len(l.points) > maxLed {
+		return label, false
+	}
+	const directions = 16
+	for reach := vg.Length(1); reach <= maxReach; reach += 0.5 {
+		for k := range directions {
+			sin, cos := math.Sincos(2 * math.Pi * float64(k) / directions)
+			away := vg.Point{X: vg.Length(cos), Y: vg.Length(sin)}.Scale(reach * smallSize)
+			away.X += vg.Length(math.Round(cos)) * width / 2
+			label.box = boxAt(p.at.Add(away), width)
+			label.leader = segment{p.at, nearest(label.box, p.at)}
+			if l.isClear(label, i, placed) && !l.hitsStroke(label.box) {
+				return label, true
+			}
+		}
+	}
+	return label, false
 }
 
 // boxAt returns the box of a label with the given middle.
@@ -148,40 +104,55 @@ func boxAt(middle vg.Point, width vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: middle.Sub(half), Max: middle.Add(half)}
 }
 
-// isClear reports whether box lies within the area, overlaps no point or label, and is nearer to the
-// named points than to others.
-func (l labeller) isClear(box vg.Rectangle, isNamed []bool, placed []placedLabel) bool {
+// isClear reports whether the label of point i lies within the area, overlaps no point or label, and is
+// nearer to its point than to others, and whether its leader meets no point or label either.
+func (l labeller) isClear(label placedLabel, i int, placed []placedLabel) bool {
+	box, isLed := label.box, label.leader != segment{}
 	if box.Min.X < l.area.Min.X || box.Max.X > l.area.Max.X ||
 		box.Min.Y < l.area.Min.Y || box.Max.Y > l.area.Max.Y {
 		return false
 	}
 	for _, o := range placed {
-		if box.Min.X < o.box.Max.X && o.box.Min.X < box.Max.X &&
-			box.Min.Y < o.box.Max.Y && o.box.Min.Y < box.Max.Y {
+		if box.Min.X < o.box.Max.X+labelGap && o.box.Min.X < box.Max.X+labelGap &&
+			box.Min.Y < o.box.Max.Y && o.box.Min.Y < box.Max.Y ||
+			isLed && label.leader.hits(o.box) || o.leader.hits(box) {
 			return false
 		}
 	}
-	for i, p := range l.points {
+	for k, p := range l.points {
 		least := l.radius + labelGap + 1
-		if isNamed[i] {
+		if k == i {
 			least = l.radius + 0.3
 		}
-		nearest := vg.Point{X: min(max(p.at.X, box.Min.X), box.Max.X),
-			Y: min(max(p.at.Y, box.Min.Y), box.Max.Y)}
-		if distance(p.at, nearest) < least {
+		if distance(p.at, nearest(box, p.at)) < least {
+			return false
+		}
+		around := vg.Point{X: l.radius, Y: l.radius}
+		if isLed && distance(p.at, l.points[i].at) > 3*l.radius && // not in one blot
+			label.leader.hits(vg.Rectangle{Min: p.at.Sub(around), Max: p.at.Add(around)}) {
 			return false
 		}
 	}
 	return true
 }
 
+// nearest returns the point of box that is nearest to p.
+func nearest(box vg.Rectangle, p vg.Point) vg.Point {
+	return vg.Point{X: min(max(p.X, box.Min.X), box.Max.X), Y: min(max(p.Y, box.Min.Y), box.Max.Y)}
+}
+
 func (l labeller) hitsStroke(box vg.Rectangle) bool {
 	return slices.ContainsFunc(l.strokes, func(s segment) bool { return s.hits(box) })
 }
 
-// clearGround paints the background of the labels white, over strokes and under points.
+// clearGround paints the background of the labels white and draws their leaders, over strokes and under
+// points.
 func clearGround(c draw.Canvas, labels []placedLabel) {
 	for _, l := range labels {
+		if l.leader != (segment{}) {
+			c.StrokeLine2(draw.LineStyle{Color: l.color, Width: 0.35}, l.leader.a.X, l.leader.a.Y,
+				l.leader.b.X, l.leader.b.Y)
+		}
 		fill(c, color.White, rectangle{
 			l.box.Min.X - 0.5, l.box.Min.Y + 0.3, l.box.Max.X + 0.5, l.box.Max.Y - 0.3})
 	}
@@ -189,7 +160,7 @@ func clearGround(c draw.Canvas, labels []placedLabel) {
 
 func drawLabels(c draw.Canvas, labels []placedLabel) {
 	for _, l := range labels {
-		newWriter(sans(smallSize), l.color).left(c, l.box.Min.X, (l.box.Min.Y+l.box.Max.Y)/2,
+		smallText.in(l.color).left(c, l.box.Min.X, (l.box.Min.Y+l.box.Max.Y)/2,
 			l.text)
 	}
 }

@@ -3,7 +3,6 @@ package figure
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
@@ -23,11 +22,11 @@ func gap(box vg.Rectangle, p vg.Point) vg.Length {
 	return least
 }
 
-// Labels overlap neither each other nor a point, and a label is nearest to its own point; the key
-// lists all others.
+// Labels overlap neither each other nor a point, a leader meets no label, and a label beside its point is
+// nearest to it. A note counts the labels without room.
 func TestLabelsAreClear(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(41, 42))
-	beside, numbered := 0, 0
+	beside, led, missing := 0, 0, 0
 	for range 10 {
 		m := newMeasure()
 		c := draw.NewCanvas(m, 150, 100)
@@ -36,28 +35,13 @@ func TestLabelsAreClear(t *testing.T) {
 			at := vg.Point{X: vg.Length(150 * rnd.Float64()), Y: vg.Length(100 * rnd.Float64())}
 			l.points = append(l.points, labelledPoint{at: at, text: fmt.Sprint("p", i), color: ink})
 		}
-		placed, key := l.place()
+		placed, note := l.place()
 		drawLabels(c, placed)
 		if err := m.take(c.Rectangle); err != nil {
 			t.Fatalf("%d labels: %v", len(placed), err)
 		}
-		listed := strings.FieldsFunc(key,
-			func(r rune) bool { return strings.ContainsRune(" ,;.", r) })
-		named := map[string]bool{}
-		for _, s := range listed {
-			named[s] = true
-		}
 		for _, label := range placed {
-			if strings.HasPrefix(label.text, "(") {
-				if !named[label.text] {
-					t.Errorf("%s is not in the key %q", label.text, key)
-				}
-				numbered++
-				continue
-			}
-			beside++
-			var own vg.Length
-			others := vg.Length(1e9)
+			own, others := vg.Length(0), vg.Length(1e9)
 			for i, p := range l.points {
 				if d := gap(label.box, p.at); label.text == fmt.Sprint("p", i) {
 					own = d
@@ -65,23 +49,32 @@ func TestLabelsAreClear(t *testing.T) {
 					others = min(others, d)
 				}
 			}
-			if own < l.radius || own >= others {
-				t.Errorf("label %s is %g from its point and %g from another", label.text, own,
-					others)
-			}
-			named[label.text] = true
-		}
-		if !strings.Contains(key, "No room") {
-			for i := range l.points {
-				if !named[fmt.Sprint("p", i)] {
-					t.Errorf("p%d is neither labelled nor in the key %q", i, key)
+			if label.leader != (segment{}) {
+				led++
+				for _, o := range placed {
+					if label.leader.hits(o.box) {
+						t.Errorf("the leader of %s meets the label %s", label.text, o.text)
+					}
 				}
+			} else if beside++; own >= others {
+				t.Errorf("label %s is %g from its point and %g from another", label.text, own, others)
 			}
+			if own < l.radius || others < l.radius {
+				t.Errorf("label %s is %g from its point and %g from another", label.text, own, others)
+			}
+		}
+		want := ""
+		if n := len(l.points) - len(placed); n > 0 {
+			want = fmt.Sprintf("No room for the labels of %d of 40 points", n)
+			missing += n
+		}
+		if note != want {
+			t.Errorf("note %q, want %q", note, want)
 		}
 	}
-	if beside < 100 || numbered < 20 {
-		t.Errorf("%d labels beside their points and %d numbers: too few to test them", beside,
-			numbered)
+	if beside < 100 || led < 20 || missing == 0 {
+		t.Errorf("%d labels beside their points, %d with leaders, %d without room: too few to test them", beside,
+			led, missing)
 	}
 }
 
@@ -91,9 +84,9 @@ func TestLabelSides(t *testing.T) {
 	at := vg.Point{X: 30, Y: 20}
 	l := labeller{area: vg.Rectangle{Max: vg.Point{X: 60, Y: 40}}, radius: 2,
 		points: []labelledPoint{{at: at, text: "1.5"}}}
-	placed, key := l.place()
-	if len(placed) != 1 || placed[0].box.Min.X != 34 || key != "" {
-		t.Errorf("%+v with the key %q, want the label 4 pt to the right", placed, key)
+	placed, note := l.place()
+	if len(placed) != 1 || placed[0].box.Min.X != 34 || note != "" {
+		t.Errorf("%+v with the note %q, want the label 4 pt to the right", placed, note)
 	}
 	l.area.Max.X = 40
 	if placed, _ = l.place(); len(placed) != 1 || placed[0].box.Max.X != 26 {
@@ -107,12 +100,12 @@ func TestLabelSides(t *testing.T) {
 	for y := vg.Length(0); y <= 40; y += 3 {
 		l.strokes = append(l.strokes, segment{vg.Point{Y: y}, vg.Point{X: 60, Y: y}})
 	}
-	if placed, key = l.place(); len(placed) != 1 || placed[0].text != "(1)" || key != "(1) 1.5." {
-		t.Errorf("%+v with the key %q, want a number", placed, key)
+	if placed, note = l.place(); len(placed) != 0 || note != "No room for the labels of 1 of 1 points" {
+		t.Errorf("%+v with the note %q, want no label", placed, note)
 	}
 	l.crossing = true
-	if placed, key = l.place(); len(placed) != 1 || placed[0].text != "1.5" || key != "" {
-		t.Errorf("%+v with the key %q, want the label across strokes", placed, key)
+	if placed, note = l.place(); len(placed) != 1 || placed[0].text != "1.5" || note != "" {
+		t.Errorf("%+v with the note %q, want the label across strokes", placed, note)
 	}
 }
 
@@ -146,7 +139,7 @@ func pile(n int) (s Scatter) {
 	return s
 }
 
-// The note of a panel lists the labels of a crowd, or counts them where they are too many.
+// Points in one place have their labels around them. The note counts labels without room.
 func TestCrowdNote(t *testing.T) {
 	c := draw.NewCanvas(newMeasure(), 200, 100)
 	crowd := Map{Note: "n = 1 model", XY: make([][2]float64, 200), Labels: numbered(200)}
@@ -156,18 +149,13 @@ func TestCrowdNote(t *testing.T) {
 		c    draw.Canvas
 		want string
 	}{
-		{pile(1), c, "Error bars: ±1 SD."},
-		{pile(3), c, "(1) learn-0, learn-1, learn-2. Error bars: ±1 SD."},
-		{pile(200), c, "(1) 200 points. Error bars: ±1 SD."},
-		{crowd, c, "n = 1 model. (1) 200 points."},
-		{crowd, narrow, "n = 1 model. (1) 200 points. Long names are shortened."},
+		{pile(3), c, "Error bars: ±1 SD."},
+		{pile(200), c, "No room for the labels of 200 of 200 points. Error bars: ±1 SD."},
+		{crowd, c, "n = 1 model. No room for the labels of 200 of 200 points."},
+		{crowd, narrow, "n = 1 model. No room for the labels of 200 of 200 points. Long names are shortened."},
 	} {
 		if got := noteOf(t, test.p, test.c); got != test.want {
 			t.Errorf("%T: note %q, want %q", test.p, got, test.want)
 		}
-	}
-	svg := string(encode(t, mustCompose(t, alone(pile(3), ColumnWidth, 2)), "svg"))
-	if !strings.Contains(svg, ">(1)<") || strings.Contains(svg, ">learn-") {
-		t.Error("the points are not numbered, or have labels too")
 	}
 }

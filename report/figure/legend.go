@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"slices"
@@ -41,7 +42,7 @@ func (e legendEntry) markWidth() vg.Length {
 }
 
 func (e legendEntry) width() vg.Length {
-	return e.markWidth() + newWriter(sans(smallSize), ink).width(e.text)
+	return e.markWidth() + smallText.width(e.text)
 }
 
 func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
@@ -54,12 +55,12 @@ func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
 		fill(c, e.color, rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
 		outline(c, mix(e.color, black, 0.25), rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
 	}
-	newWriter(sans(smallSize), ink).left(c, x+e.markWidth(), y, e.text)
+	smallText.left(c, x+e.markWidth(), y, e.text)
 }
 
-// rows breaks the legend into rows no wider than width.
-func (l legend) rows(width vg.Length) []legend {
-	var rows []legend
+// rows breaks the legend into rows no wider than width. If the entries are aligned in columns, pitch is
+// the width of a column, else 0.
+func (l legend) rows(width vg.Length) (rows []legend, pitch vg.Length) {
 	var used vg.Length
 	for _, e := range l {
 		if len(rows) == 0 || used+e.width() > width {
@@ -68,44 +69,29 @@ func (l legend) rows(width vg.Length) []legend {
 		rows[len(rows)-1] = append(rows[len(rows)-1], e)
 		used += e.width() + entryGap
 	}
-	columns := l.columns(width)
+	pitch, _ = l.column()
+	pitch += entryGap
+	columns := max(1, int((width+entryGap)/pitch))
 	if gridded := (len(l) + columns - 1) / columns; len(rows) < 2 || gridded > len(rows)+1 {
-		return rows
+		return rows, 0
 	}
-	rows = nil
-	for i := 0; i < len(l); i += columns {
-		rows = append(rows, l[i:min(i+columns, len(l))])
-	}
-	return rows
-}
-
-// columns returns the number of columns of the width of the widest entry that fit.
-func (l legend) columns(width vg.Length) int {
-	wide, _ := l.column()
-	return max(1, int((width+entryGap)/(wide+entryGap)))
+	return slices.Collect(slices.Chunk(l, columns)), pitch
 }
 
 // height returns the height of the legend in rows.
 func (l legend) height(width vg.Length) vg.Length {
-	return vg.Length(len(l.rows(width))) * legendLead
+	rows, _ := l.rows(width)
+	return vg.Length(len(rows)) * legendLead
 }
 
-// drawRows draws the legend in rows below the upper left corner (x, top). It aligns several rows in
-// columns where they fit.
+// drawRows draws the legend in rows below the upper left corner (x, top). A width of 0 gives one column.
 func (l legend) drawRows(c draw.Canvas, x, top, width vg.Length) {
-	rows := l.rows(width)
-	wide, _ := l.column()
-	columns := l.columns(width)
-	grid := len(rows) > 1 && len(rows) == (len(l)+columns-1)/columns && len(rows[0]) == columns
+	rows, pitch := l.rows(width)
 	for i, row := range rows {
 		at := x
 		for _, e := range row {
 			e.draw(c, at, top-legendLead*(vg.Length(i)+0.5))
-			if grid {
-				at += wide + entryGap
-			} else {
-				at += e.width() + entryGap
-			}
+			at += cmp.Or(pitch, e.width()+entryGap)
 		}
 	}
 }
@@ -116,13 +102,6 @@ func (l legend) column() (width, height vg.Length) {
 		width = max(width, e.width())
 	}
 	return width, vg.Length(len(l)) * legendLead
-}
-
-// drawColumn draws the legend in one column below the upper left corner (x, top).
-func (l legend) drawColumn(c draw.Canvas, x, top vg.Length) {
-	for i, e := range l {
-		e.draw(c, x, top-legendLead*(vg.Length(i)+0.5))
-	}
 }
 
 // withoutLast returns the legend without its last name, ending in the number of names left out. It
@@ -165,7 +144,7 @@ func (l legend) splitOff(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(dra
 		space := draw.Crop(c, 0, -min(width+gap, size.X), 0, 0)
 		drawn := min(space.Size().X, space.Size().Y*aspect)
 		x := space.Min.X + drawn + gap
-		return space, func(to draw.Canvas) { l.drawColumn(to, x, c.Max.Y) }, nil
+		return space, func(to draw.Canvas) { l.drawRows(to, x, c.Max.Y, 0) }, nil
 	}
 	space := draw.Crop(c, 0, 0, rows+gap, 0)
 	return space, func(to draw.Canvas) { l.drawRows(to, c.Min.X, c.Min.Y+rows, size.X) }, nil

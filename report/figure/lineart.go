@@ -20,7 +20,7 @@ type lineArt struct {
 // art reduces the lines over their members, gives them styles and sorts them by their final values.
 func (l Lines) art() lineArt {
 	a := lineArt{Lines: l}
-	styles := labels(l.labels).styles(len(l.Series))
+	styles := labels(l.labels).styles(len(l.Series), true)
 	for i, series := range l.Series {
 		s := summarize(series, l.Band)
 		s.style = styles[i]

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -56,20 +57,12 @@ func (l Lines) check() error {
 	if err := labels(l.labels).check("line", len(l.Series)); err != nil {
 		return err
 	}
-	switch l.Band {
-	case BandMinMax, BandSD, "":
-	default:
-		return fmt.Errorf("band %q: want %q, %q or none", l.Band, BandMinMax, BandSD)
-	}
-	if err := checkFixed("Y", l.YMin, l.YMax); err != nil {
-		return err
-	}
 	for _, s := range l.Series {
 		if err := s.check(l.LogX); err != nil {
 			return fmt.Errorf("line %q: %w", s.Label, err)
 		}
 	}
-	if err := checkReferences(l.References); err != nil {
+	if err := cmp.Or(checkFixed("Y", l.YMin, l.YMax), checkReferences(l.References)); err != nil {
 		return err
 	}
 	_, y := l.axes(l.art())

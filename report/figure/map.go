@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -43,14 +44,8 @@ func GridEdges(rows, columns int) [][2]int {
 func (m Map) heading() string { return m.Title }
 
 func (m Map) check() error {
-	n := len(m.XY)
-	switch {
-	case n == 0:
+	if len(m.XY) == 0 {
 		return errors.New("no tokens: give at least one")
-	case len(m.Groups) != 0 && len(m.Groups) != n:
-		return fmt.Errorf("groups for %d of %d tokens: give one each or none", len(m.Groups), n)
-	case len(m.Labels) != 0 && len(m.Labels) != n:
-		return fmt.Errorf("%d labels for %d tokens: give one each or none", len(m.Labels), n)
 	}
 	for i, xy := range m.XY {
 		for _, v := range xy {
@@ -59,13 +54,8 @@ func (m Map) check() error {
 			}
 		}
 	}
-	for _, e := range m.Edges {
-		if e[0] < 0 || e[0] >= n || e[1] < 0 || e[1] >= n {
-			return fmt.Errorf("an edge joins tokens %d and %d of %d: tokens count from 0", e[0], e[1],
-				n)
-		}
-	}
-	return m.grouping().check()
+	return cmp.Or(checkCount("groups", len(m.Groups), "tokens", len(m.XY)),
+		checkCount("labels", len(m.Labels), "tokens", len(m.XY)), m.grouping().check())
 }
 
 // grouping returns the groups of the tokens, or a single group where none are given.
@@ -94,7 +84,7 @@ func (m Map) draw(c draw.Canvas) (note string, err error) {
 	if !m.HideNames {
 		names, short[0] = m.grouping().legend(c.Size().X)
 	}
-	m.Labels, short[1] = newWriter(sans(smallSize), ink).shorten(m.Labels,
+	m.Labels, short[1] = smallText.shorten(m.Labels,
 		labelShare*min(c.Size().X, 1.4*c.Size().Y))
 	space, drawLegend, err := names.splitOff(c, (inner*aspect+left)/c.Size().Y)
 	if err != nil {
@@ -108,13 +98,12 @@ func (m Map) draw(c draw.Canvas) (note string, err error) {
 	area.Max.X = area.Min.X + min(size.X, aspect*size.Y)
 	area.Min.Y = area.Max.Y - min(size.Y, area.Size().X/aspect)
 	outline(c, rgb(0xb0b0b0), rectangle{area.Min.X, area.Min.Y, area.Max.X, area.Max.Y})
-	label := newWriter(sans(labelSize), ink)
-	label.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
-	label.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-label.width(m.YLabel))/2,
+	labelText.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
+	labelText.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-labelText.width(m.YLabel))/2,
 		m.YLabel)
-	key := m.drawDots(area, c.Size().X)
+	crowded := m.drawDots(area)
 	drawLegend(c)
-	return sentences(m.Note, key, noteIf(short[0] || short[1], shortenedNote)), nil
+	return sentences(m.Note, crowded, noteIf(short[0] || short[1], shortenedNote)), nil
 }
 
 // extent returns the range of the coordinates.
@@ -158,12 +147,8 @@ func (m Map) places(c draw.Canvas) []vg.Point {
 	return out
 }
 
-// maxKeyLines limits the lines of a key, because a longer one would displace the map.
-const maxKeyLines = 5
-
-// drawDots draws edges, dots and labels. It returns the key to numbered crowds, which must fit in
-// maxKeyLines lines of the given width.
-func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
+// drawDots draws edges, dots and labels. It returns a note on labels without room.
+func (m Map) drawDots(c draw.Canvas) (note string) {
 	at, colors, of := m.places(c), m.grouping().colors(), m.grouping().of
 	var edges []segment
 	for _, e := range m.Edges {
@@ -175,7 +160,7 @@ func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 		for i, pt := range at {
 			col := colors[of[i]]
 			circle(c, col, labelledRadius, pt)
-			newWriter(sans(smallSize), contrastingInk(col)).centred(c, pt.X, pt.Y, m.Labels[i])
+			smallText.in(contrastingInk(col)).centred(c, pt.X, pt.Y, m.Labels[i])
 		}
 		return ""
 	}
@@ -188,11 +173,7 @@ func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 		}
 		l.points = append(l.points, point)
 	}
-	labels, key := l.place()
-	if len(noteLines(key, width)) > maxKeyLines {
-		l.keyless = true
-		labels, key = l.place()
-	}
+	labels, note := l.place()
 	clearGround(c, labels)
 	for i, pt := range at {
 		col := colors[of[i]]
@@ -200,7 +181,7 @@ func (m Map) drawDots(c draw.Canvas, width vg.Length) (key string) {
 		circle(c, col, radius-0.3, pt)
 	}
 	drawLabels(c, labels)
-	return key
+	return note
 }
 
 // labelsFitDots reports whether all labels fit in their dots and no dots overlap.
@@ -208,9 +189,8 @@ func (m Map) labelsFitDots(at []vg.Point) bool {
 	if len(m.Labels) == 0 || len(at) > 1000 {
 		return false
 	}
-	w := newWriter(sans(smallSize), ink)
 	for i, p := range at {
-		if w.width(m.Labels[i]) > 1.7*labelledRadius {
+		if smallText.width(m.Labels[i]) > 1.7*labelledRadius {
 			return false
 		}
 		for _, q := range at[:i] {

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -79,36 +80,20 @@ const maxCells = 20_000_000
 
 func (m Matrix) check() error {
 	switch {
-	case m.Rows < 1 || m.Columns < 1 || m.Rows > maxCells || m.Columns > maxCells:
-		return fmt.Errorf("a matrix of %d x %d: want at least one row and one column and at most "+
-			"%d cells", m.Rows, m.Columns, maxCells)
-	case len(m.Values) != m.Rows*m.Columns:
-		return fmt.Errorf("%d values for a matrix of %d x %d: want %d", len(m.Values), m.Rows,
-			m.Columns, m.Rows*m.Columns)
-	case m.Rows*m.Columns > maxCells:
+	case len(m.Values) == 0 || len(m.Values) != m.Rows*m.Columns:
+		return fmt.Errorf("%d values for a matrix of %d x %d", len(m.Values), m.Rows, m.Columns)
+	case len(m.Values) > maxCells:
 		return fmt.Errorf("a matrix of %d x %d: at most %d cells can be drawn: average it first",
 			m.Rows, m.Columns, maxCells)
-	case len(m.RowLabels) != 0 && len(m.RowLabels) != m.Rows:
-		return fmt.Errorf("%d labels for %d rows: give one each or none", len(m.RowLabels), m.Rows)
-	case len(m.ColumnLabels) != 0 && len(m.ColumnLabels) != m.Columns:
-		return fmt.Errorf("%d labels for %d columns: give one each or none", len(m.ColumnLabels),
-			m.Columns)
-	case m.Scale != Sequential && m.Scale != Diverging && m.Scale != "":
-		return fmt.Errorf("scale %q: want %q or %q", m.Scale, Sequential, Diverging)
-	case len(m.Groups) != 0 && len(m.Groups) != m.Rows:
-		return fmt.Errorf("groups for %d of %d rows: give one each or none", len(m.Groups), m.Rows)
-	}
-	if _, err := checkValues("the matrix", m.Values); err != nil {
-		return err
-	}
-	if err := checkFixed("", m.Min, m.Max); err != nil {
-		return err
-	}
-	if m.Scale == Diverging && m.Min+m.Max != 0 {
+	case m.Scale == Diverging && m.Min+m.Max != 0:
 		return fmt.Errorf("diverging colours from %g to %g: want -Min = Max, because white is 0, or "+
 			"neither", m.Min, m.Max)
 	}
-	return m.grouping().check()
+	_, err := checkValues("the matrix", m.Values)
+	return cmp.Or(err, checkFixed("", m.Min, m.Max),
+		checkCount("labels", len(m.RowLabels), "rows", m.Rows),
+		checkCount("labels", len(m.ColumnLabels), "columns", m.Columns),
+		checkCount("groups", len(m.Groups), "rows", m.Rows), m.grouping().check())
 }
 
 // limits returns the numbers at the ends of the colours.
@@ -146,11 +131,11 @@ func (m Matrix) color(v, lo, hi float64) color.NRGBA {
 // withShortLabels returns m with labels short enough to leave room for its cells in c. It reports
 // whether it shortened any.
 func (m Matrix) withShortLabels(c draw.Canvas) (Matrix, bool) {
-	small, size := newWriter(sans(smallSize), ink), c.Size()
+	size := c.Size()
 	upright := min(size.X, size.Y)/vg.Length(m.Columns) - 3
 	var rows, columns bool
-	m.RowLabels, rows = small.shorten(m.RowLabels, labelShare*size.X)
-	m.ColumnLabels, columns = small.shorten(m.ColumnLabels, max(labelShare*size.Y, upright))
+	m.RowLabels, rows = smallText.shorten(m.RowLabels, labelShare*size.X)
+	m.ColumnLabels, columns = smallText.shorten(m.ColumnLabels, max(labelShare*size.Y, upright))
 	return m, rows || columns
 }
 
@@ -170,15 +155,14 @@ const (
 
 func (m Matrix) frame(side vg.Length) frame {
 	var f frame
-	small := newWriter(sans(smallSize), ink)
 	if len(m.RowLabels) > 0 {
-		f.labels = widest(small, m.RowLabels) + 3
+		f.labels = widest(smallText, m.RowLabels) + 3
 	}
 	f.left = f.labels
 	if m.YLabel != "" {
 		f.left += labelSize * leading
 	}
-	f.columns = widest(small, m.ColumnLabels)
+	f.columns = widest(smallText, m.ColumnLabels)
 	// Short labels are thinned out before they are turned.
 	f.turned = f.columns > 14 && f.columns+3 > side/vg.Length(m.Columns)
 	switch {
@@ -213,9 +197,8 @@ func (m Matrix) barAxis() axis {
 }
 
 func (m Matrix) tickWidth(height vg.Length) (width vg.Length) {
-	w := newWriter(sans(smallSize), ink)
 	for _, t := range m.barTicks(height) {
-		width = max(width, w.powerWidth(t.Label))
+		width = max(width, smallText.powerWidth(t.Label))
 	}
 	return width
 }
@@ -297,34 +280,24 @@ func (m Matrix) draw(c draw.Canvas) (note string, err error) {
 // evenMatrices gives matrices with the same axes, in cells of the same width, the width of the narrowest.
 // Readers can then compare them cell by cell although their colour bars differ in width.
 func evenMatrices(panels []placed) {
-	type shape struct {
-		axes string
-		room int // width of the cell in hundredths of a point
+	narrowest := map[string]vg.Length{}
+	key := func(p placed, m Matrix) string {
+		return fmt.Sprintf("%d %d %q %q %.2f", m.Rows, m.Columns, m.RowLabels, m.ColumnLabels, p.body.Size().X)
 	}
-	narrowest := map[shape]vg.Length{}
-	shapes := make([]shape, len(panels))
-	for _, evened := range []bool{false, true} {
-		for i, p := range panels {
-			m, ok := p.Panel.(Matrix)
-			if pointer, isPointer := p.Panel.(*Matrix); isPointer {
-				m, ok = *pointer, true
-			}
-			if !ok {
-				continue
-			}
-			if evened {
-				m.maxWidth = narrowest[shapes[i]]
-				panels[i].Panel = m
-				continue
-			}
-			shapes[i] = shape{fmt.Sprintf("%d %d %q %q", m.Rows, m.Columns, m.RowLabels, m.ColumnLabels),
-				int(math.Round(100 * float64(p.body.Size().X)))}
-			if l, err := m.layout(draw.Canvas{Canvas: newMeasure(), Rectangle: p.body}); err == nil {
-				width := l.area.Size().X
-				if least, seen := narrowest[shapes[i]]; !seen || width < least {
-					narrowest[shapes[i]] = width
-				}
-			}
+	for _, p := range panels {
+		m, ok := p.Panel.(Matrix)
+		if !ok {
+			continue
+		}
+		if l, err := m.layout(draw.Canvas{Canvas: newMeasure(), Rectangle: p.body}); err == nil {
+			width, k := l.area.Size().X, key(p, m)
+			narrowest[k] = min(width, cmp.Or(narrowest[k], width))
+		}
+	}
+	for i, p := range panels {
+		if m, ok := p.Panel.(Matrix); ok {
+			m.maxWidth = narrowest[key(p, m)]
+			panels[i].Panel = m
 		}
 	}
 }
@@ -394,7 +367,6 @@ func (m Matrix) drawGroups(area draw.Canvas) {
 
 // drawLabels writes the labels of rows, columns and both axes.
 func (l matrixLayout) drawLabels() {
-	small, label := newWriter(sans(smallSize), ink), newWriter(sans(labelSize), ink)
 	area, f, size := l.area, l.frame, l.area.Size()
 	left, below := area.Min.X-2, area.Min.Y-2
 	if len(l.Groups) > 0 {
@@ -406,23 +378,23 @@ func (l matrixLayout) drawLabels() {
 	every := stepOfLabels(l.RowLabels, size.Y, 1.1*smallSize)
 	for i := 0; i < len(l.RowLabels); i += every {
 		y := area.Max.Y - size.Y*(vg.Length(i)+0.5)/vg.Length(l.Rows)
-		small.left(area, left-small.width(l.RowLabels[i]), y, l.RowLabels[i])
+		smallText.left(area, left-smallText.width(l.RowLabels[i]), y, l.RowLabels[i])
 	}
 	need := vg.Length(1.1 * smallSize)
 	if !f.turned {
-		need = widest(small, l.ColumnLabels) + 3
+		need = widest(smallText, l.ColumnLabels) + 3
 	}
 	every = stepOfLabels(l.ColumnLabels, size.X, need)
 	for j := 0; j < len(l.ColumnLabels); j += every {
 		x := area.Min.X + size.X*(vg.Length(j)+0.5)/vg.Length(l.Columns)
 		if f.turned {
-			small.up(area, x, below-small.width(l.ColumnLabels[j]), l.ColumnLabels[j])
+			smallText.up(area, x, below-smallText.width(l.ColumnLabels[j]), l.ColumnLabels[j])
 		} else {
-			small.centred(area, x, below-smallSize/2-0.5, l.ColumnLabels[j])
+			smallText.centred(area, x, below-smallSize/2-0.5, l.ColumnLabels[j])
 		}
 	}
-	label.centred(area, area.Min.X+size.X/2, below-f.columns-labelSize*leading/2, l.XLabel)
-	label.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-label.width(l.YLabel)/2,
+	labelText.centred(area, area.Min.X+size.X/2, below-f.columns-labelSize*leading/2, l.XLabel)
+	labelText.up(area, left-f.labels-labelSize*leading/2+1, area.Min.Y+size.Y/2-labelText.width(l.YLabel)/2,
 		l.YLabel)
 }
 
@@ -457,15 +429,13 @@ func (m Matrix) drawBar(area draw.Canvas) {
 		top := min(area.Min.Y+to+0.1, area.Max.Y)
 		fill(area, col, rectangle{x, area.Min.Y + from, x + barWidth, top})
 	}
-	small := newWriter(sans(smallSize), ink)
 	for _, t := range m.barTicks(height) {
 		y := area.Min.Y + height*vg.Length(a.norm(t.Value))
 		area.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x+barWidth, y,
 			x+barWidth+1.5, y)
-		small.power(area, x+barWidth+3,
+		smallText.power(area, x+barWidth+3,
 			min(max(y, area.Min.Y+smallSize/2-1), area.Max.Y-smallSize/2+1), t.Label)
 	}
-	label := newWriter(sans(labelSize), ink)
-	label.up(area, x+barWidth+3+m.tickWidth(height)+labelSize*0.8,
-		area.Min.Y+height/2-label.width(m.BarLabel)/2, m.BarLabel)
+	labelText.up(area, x+barWidth+3+m.tickWidth(height)+labelSize*0.8,
+		area.Min.Y+height/2-labelText.width(m.BarLabel)/2, m.BarLabel)
 }

@@ -55,7 +55,7 @@ func TestMatricesOfARowAreEven(t *testing.T) {
 		wide.Values[i] *= 1e4
 	}
 	narrow.Max, wide.Max = 0, 0
-	if s := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: &wide}); s[0] != s[1] {
+	if s := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: wide}); s[0] != s[1] {
 		t.Errorf("heat maps of one shape are %s and %s", s[0], s[1])
 	}
 	own := imageSizes(t, Cell{Panel: narrow}, Cell{Panel: narrow})[0]

@@ -1,10 +1,10 @@
 package figure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -12,7 +12,7 @@ import (
 
 // Page is a figure of one or more panels.
 type Page struct {
-	Width      float64  // inches: ColumnWidth or PageWidth, or anything from 1 to 20
+	Width      float64  // inches: ColumnWidth or PageWidth, or another width
 	Title      string   // above the panels; may be empty
 	GroupNames []string // legend below the panels, for panels with HideNames; may be empty
 	Note       string   // below the panels, wrapped into lines; may be empty
@@ -21,7 +21,7 @@ type Page struct {
 
 // Row holds panels side by side.
 type Row struct {
-	Height float64 // inches, including titles and notes of the panels: 0.3 to 20
+	Height float64 // inches, including titles and notes of the panels
 	Cells  []Cell  // from left to right
 }
 
@@ -62,38 +62,19 @@ func Compose(p Page) (*Figure, error) {
 }
 
 func (p Page) check() error {
-	if !(p.Width >= 1 && p.Width <= 20) {
-		return fmt.Errorf("page %g in wide: want 1 to 20 in", p.Width)
-	}
-	if len(p.Rows) == 0 {
-		return errors.New("the page has no rows: give it at least one")
-	}
 	k := 0
-	for i, r := range p.Rows {
-		if !(r.Height >= 0.3 && r.Height <= 20) {
-			return fmt.Errorf("row %d is %g in high: want 0.3 to 20 in", i+1, r.Height)
-		}
-		if len(r.Cells) == 0 {
-			return fmt.Errorf("row %d has no cells: give it at least one or leave it out", i+1)
-		}
+	for _, r := range p.Rows {
 		for _, cell := range r.Cells {
-			if err := cell.check(); err != nil {
+			if err := cell.Panel.check(); err != nil {
 				return fmt.Errorf("panel %s: %w", Letter(k), err)
 			}
 			k++
 		}
 	}
+	if k == 0 {
+		return errors.New("the page has no panels: give it at least one")
+	}
 	return nil
-}
-
-func (c Cell) check() error {
-	if v := reflect.ValueOf(c.Panel); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return errors.New("it is nil: leave its cell out")
-	}
-	if !(c.Weight == 0 || c.Weight >= 0.01 && c.Weight <= 1000) {
-		return fmt.Errorf("weight %g: want 0.01 to 1000, or 0 for 1", c.Weight)
-	}
-	return c.Panel.check()
 }
 
 // Letter returns the letter of the k-th panel, from 0: A to Z, AA, AB ...
@@ -136,7 +117,7 @@ func (p Page) legend(width vg.Length) legend {
 		every[i] = i
 	}
 	names, _ := grouping{of: every, names: p.GroupNames}.legend(width)
-	for len(names.rows(width)) > maxRows {
+	for names.height(width) > maxRows*legendLead {
 		names = names.withoutLast()
 	}
 	return names
@@ -181,12 +162,7 @@ func (p Page) layout(c draw.Canvas) (all []placed) {
 
 // split divides the width of a row by the weights of its cells.
 func (r Row) split(row vg.Rectangle) (cells []placed) {
-	weight := func(c Cell) float64 {
-		if c.Weight == 0 {
-			return 1
-		}
-		return c.Weight
-	}
+	weight := func(c Cell) float64 { return cmp.Or(c.Weight, 1) }
 	sum := 0.0
 	for _, cell := range r.Cells {
 		sum += weight(cell)
@@ -241,7 +217,7 @@ func (p Page) paint(c draw.Canvas, panels []placed) error {
 	inner := inset(c)
 	texts, _ := c.Canvas.(*measure)
 	if p.Title != "" {
-		newWriter(bold(sans(titleSize)), ink).left(inner, inner.Min.X,
+		titleText.left(inner, inner.Min.X,
 			inner.Max.Y-titleSize*leading/2, p.Title)
 	}
 	drawNote(inner, p.Note)
@@ -267,13 +243,13 @@ func (p Page) paint(c draw.Canvas, panels []placed) error {
 func (p placed) paint(c draw.Canvas) error {
 	if p.head {
 		y := p.whole.Max.Y - titleSize*leading/2
-		w := newWriter(bold(sans(titleSize)), black)
+		w := titleText.in(black)
 		w.left(c, p.whole.Min.X, y, p.letter)
 		x := p.whole.Min.X
 		if p.letter != "" {
 			x += w.width(p.letter) + 6
 		}
-		newWriter(bold(sans(labelSize)), ink).left(c, x, y, p.heading())
+		headText.left(c, x, y, p.heading())
 	}
 	c.Rectangle = p.body
 	err := checkSpace(c)

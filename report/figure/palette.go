@@ -1,11 +1,14 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"image/color"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -64,12 +67,43 @@ func styleByName(label string) (lineStyle, bool) {
 	if s, ok := namedStyles[label]; ok {
 		return s, true
 	}
-	if m := learnLabel.FindStringSubmatch(label); m != nil {
-		if sigma, err := strconv.ParseFloat(m[1], 64); err == nil && sigma > 0 {
-			return lineStyle{learnColor(sigma), learnDashes(sigma)}, true
-		}
+	if sigma := learnSigma(label); sigma > 0 {
+		return lineStyle{learnColor(sigma), learnDashes(sigma)}, true
 	}
 	return lineStyle{}, false
+}
+
+// learnSigma returns the initial SD of a learned encoding, or 0 for another label.
+func learnSigma(label string) float64 {
+	m := learnLabel.FindStringSubmatch(label)
+	if m == nil {
+		return 0
+	}
+	sigma, _ := strconv.ParseFloat(m[1], 64)
+	return sigma
+}
+
+// nearSigma is the largest difference in √σ of two learned encodings whose solid lines are too alike.
+const nearSigma = 0.2
+
+// tellApart gives lines of learned encodings with similar σ different dashes.
+func tellApart(styles map[string]lineStyle) {
+	patterns := [][]vg.Length{solid, dashed, dotted, dashDotted}
+	first, similar := math.Inf(-1), 0 // the smallest √σ of similar lines, and the number of larger ones
+	for _, label := range slices.SortedFunc(maps.Keys(styles), func(a, b string) int {
+		return cmp.Or(cmp.Compare(learnSigma(a), learnSigma(b)), cmp.Compare(a, b))
+	}) {
+		s, root := styles[label], math.Sqrt(learnSigma(label))
+		switch {
+		case root == 0 || s.dashes != nil || root == first:
+		case root-first < nearSigma:
+			similar++
+			s.dashes = patterns[similar%len(patterns)]
+			styles[label] = s
+		default:
+			first, similar = root, 0
+		}
+	}
 }
 
 // learnRamp holds the colours of learned encodings by σ. Colours in between are interpolated linearly in

@@ -108,6 +108,25 @@ func TestLearnOutsideGrid(t *testing.T) {
 	}
 }
 
+// Lines of learned encodings in one panel differ by 15 CIE76 units or in their dashes, and a σ has one
+// colour beside all others.
+func TestLearnedLinesAreToldApart(t *testing.T) {
+	for _, sigmas := range [][]string{{"0.1", "0.2", "0.5", "0.7", "1.0", "2.0"}, {"0.2", "1.0", "2.0"},
+		{"0.7", "1.0"}, {"1.7", "1.8", "1.9"}, {"0.01", "0.05", "0.1", "0.2", "3.0"}} {
+		styles := labels(func(i int) (string, string) { return sigmas[i], "learn σ=" + sigmas[i] }).styles(
+			len(sigmas), true)
+		for i, s := range styles {
+			if named, _ := styleByName("learn-" + sigmas[i]); s.color != named.color {
+				t.Errorf("%v: σ = %s has the colour %v, elsewhere %v", sigmas, sigmas[i], s.color, named.color)
+			}
+			if i > 0 && fmt.Sprint(s.dashes) == fmt.Sprint(styles[i-1].dashes) &&
+				colorDistance(s.color, styles[i-1].color, blindness["none"]) < 15 {
+				t.Errorf("%v: σ = %s and %s look alike", sigmas, sigmas[i-1], sigmas[i])
+			}
+		}
+	}
+}
+
 func TestReadable(t *testing.T) {
 	// WCAG: the largest contrast there is
 	if got := contrastWithWhite(black); math.Abs(got-21) > 1e-9 {

@@ -38,6 +38,14 @@ func checkNumber(what string, v float64) error {
 	return nil
 }
 
+// checkCount returns an error unless there is one thing for each of the others, or none.
+func checkCount(things string, n int, others string, want int) error {
+	if n == 0 || n == want {
+		return nil
+	}
+	return fmt.Errorf("%d %s for %d %s: give one each or none", n, things, want, others)
+}
+
 // checkValues counts the values that are not NaN, which marks a missing value. It returns an error for
 // the first value that cannot be drawn.
 func checkValues(what string, values []float64) (present int, err error) {
@@ -76,14 +84,18 @@ func (l labels) check(noun string, n int) error {
 	return nil
 }
 
-// styles returns the styles of n marks. A mark without any label is blue.
-func (l labels) styles(n int) []lineStyle {
+// styles returns the styles of n marks. A mark without any label is blue. Lines of learned encodings of
+// similar colours differ in their dashes.
+func (l labels) styles(n int, areLines bool) []lineStyle {
 	owners := make([]string, n)
 	for i := range owners {
 		label, colorOf := l(i)
 		owners[i] = cmp.Or(colorOf, label)
 	}
 	byOwner := lineStyles(owners)
+	if areLines {
+		tellApart(byOwner)
+	}
 	byOwner[""] = lineStyle{color: blue}
 	styles := make([]lineStyle, n)
 	for i, owner := range owners {

@@ -24,44 +24,44 @@ func newPowers() powers { return powers{text.Plain{Fonts: plot.DefaultTextHandle
 // Box implements text.Handler.
 func (p powers) Box(txt string, fnt font.Font) (width, height, depth vg.Length) {
 	base, exponent, _ := strings.Cut(txt, "^")
-	width, height, depth = p.Plain.Box(base, fnt)
-	if exponent != "" {
-		width += newWriter(withSize(fnt, exponentSize*fnt.Size), nil).width(exponent)
-	}
-	return width, height, depth
+	_, height, depth = p.Plain.Box(base, fnt)
+	w := newWriter(fnt, nil)
+	return w.width(base) + w.exponent().width(exponent), height, depth
 }
 
 // Draw implements text.Handler.
 func (p powers) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
-	base, exponent, ok := strings.Cut(txt, "^")
-	if !ok || sty.Rotation != 0 {
+	if !strings.Contains(txt, "^") || sty.Rotation != 0 {
 		p.Plain.Draw(c, txt, sty, pt)
 		return
 	}
+	w := newWriter(sty.Font, sty.Color)
 	width, _, _ := p.Box(txt, sty.Font)
-	face := p.Fonts.Lookup(sty.Font, sty.Font.Size)
 	pt.X += width * vg.Length(sty.XAlign)
 	// as in Plain
-	pt.Y += sty.Height(base)*vg.Length(sty.YAlign) - face.Extents().Ascent + sty.Font.Size
-	c.SetColor(sty.Color)
-	c.FillString(face, pt, base)
-	raised := withSize(sty.Font, exponentSize*sty.Font.Size)
-	c.FillString(p.Fonts.Lookup(raised, raised.Size),
-		pt.Add(vg.Point{X: face.Width(base), Y: exponentRise * sty.Font.Size}), exponent)
+	pt.Y += sty.Height(txt)*vg.Length(sty.YAlign) - w.face.Extents().Ascent + sty.Font.Size
+	w.raised(c, pt, txt)
 }
 
-func withSize(f font.Font, size vg.Length) font.Font {
-	f.Size = size
-	return f
+// exponent returns a writer of exponents.
+func (w writer) exponent() writer {
+	f := w.face.Font
+	f.Size *= exponentSize
+	return newWriter(f, w.color)
+}
+
+// raised writes a number that may have an exponent from pt on its baseline.
+func (w writer) raised(c vg.Canvas, pt vg.Point, s string) {
+	base, exponent, _ := strings.Cut(s, "^")
+	c.SetColor(w.color)
+	c.FillString(w.face, pt, base)
+	c.FillString(w.exponent().face,
+		pt.Add(vg.Point{X: w.width(base), Y: exponentRise * w.face.Font.Size}), exponent)
 }
 
 // power writes a number that may have an exponent to the right of (x, y), like writer.left.
 func (w writer) power(c draw.Canvas, x, y vg.Length, s string) {
-	base, exponent, _ := strings.Cut(s, "^")
-	w.left(c, x, y, base)
-	c.FillString(newWriter(withSize(w.face.Font, exponentSize*w.face.Font.Size), nil).face,
-		vg.Point{X: x + w.width(base), Y: y + (exponentRise-capHeight/2)*w.face.Font.Size},
-		exponent)
+	w.raised(c, vg.Point{X: x, Y: y - capHeight/2*w.face.Font.Size}, s)
 }
 
 // powerWidth returns the width of s as power writes it.

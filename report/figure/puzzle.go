@@ -31,14 +31,11 @@ func PuzzleColors() []color.Color {
 func (p Puzzle) heading() string { return p.Title }
 
 func (p Puzzle) check() error {
-	for i, cell := range p.Cells {
-		if cell < 0 || cell > Probe {
-			return fmt.Errorf("cell %d of the puzzle holds %d: want 0 (blank), 1 to 4 (symbols) "+
-				"or %d (probe)", i, cell, Probe)
+	for i, v := range append(p.Cells[:], p.Answer) {
+		if v < 0 || v > Probe || i == len(p.Cells) && v == Probe {
+			return fmt.Errorf("the puzzle holds %d: want 0 (blank), 1 to 4 (symbols) or %d (probe), "+
+				"and an answer of 1 to 4 or 0 (none)", v, Probe)
 		}
-	}
-	if p.Answer < 0 || p.Answer > 4 {
-		return fmt.Errorf("the puzzle's answer is %d: want 1 to 4, or 0 for none", p.Answer)
 	}
 	return nil
 }
@@ -76,12 +73,11 @@ func (p Puzzle) draw(c draw.Canvas) (note string, err error) {
 	frame := rectangle{x, y, x + side, y + side}.closed()
 	c.StrokeLines(line, append(frame, frame[1])) // joins the line at its start too
 	if p.Answer != 0 {
-		w := newWriter(sans(smallSize), ink)
 		const text = "answer:"
 		radius := min(0.3*cell, 5)
-		left := x + (side-w.width(text)-4-2*radius)/2
-		w.left(c, left, y-foot/2-1, text)
-		drawSymbol(c, p.Answer, vg.Point{X: left + w.width(text) + 4 + radius, Y: y - foot/2 - 1},
+		left := x + (side-smallText.width(text)-4-2*radius)/2
+		smallText.left(c, left, y-foot/2-1, text)
+		drawSymbol(c, p.Answer, vg.Point{X: left + smallText.width(text) + 4 + radius, Y: y - foot/2 - 1},
 			radius)
 	}
 	return "", nil

@@ -20,7 +20,7 @@ type Scatter struct {
 
 // ScatterPoint is one point.
 type ScatterPoint struct {
-	Label      string // beside the point or, in crowds, in the note; selects the colour; may be empty
+	Label      string // beside the point, or joined to it by a line; selects the colour; may be empty
 	ColorOf    string // label that selects the colour instead
 	X, Y       float64
 	XErr, YErr float64 // half lengths of the error bars; 0 for none
@@ -42,10 +42,6 @@ func (s Scatter) check() error {
 				return fmt.Errorf("%w; leave points without numbers out", err)
 			}
 		}
-		if p.XErr < 0 || p.YErr < 0 {
-			return fmt.Errorf("point %d (%q) has error bars of %g and %g: want 0 or more", i,
-				p.Label, p.XErr, p.YErr)
-		}
 		if (p.XErr > 0 || p.YErr > 0) && s.ErrorNote == "" {
 			return errors.New("the points have error bars: describe them in ErrorNote")
 		}
@@ -64,30 +60,29 @@ func (s Scatter) axes() (x, y axis) {
 
 func (s Scatter) draw(c draw.Canvas) (note string, err error) {
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
-	small := newWriter(sans(smallSize), ink)
-	lines := small.wrap(s.Annotation, c.Size().X-30)
+	lines := smallText.wrap(s.Annotation, c.Size().X-30)
 	area.Max.Y -= vg.Length(len(lines)) * smallSize * leading
 	x, y := s.axes()
 	p := newPlot()
 	y.set(&p.Y, yTicks(area.Size().Y-30))
-	key := ""
-	p.Add(plotterFunc(func(c draw.Canvas, p *plot.Plot) { key = s.drawPoints(c, p) }))
+	crowded := ""
+	p.Add(plotterFunc(func(c draw.Canvas, p *plot.Plot) { crowded = s.drawPoints(c, p) }))
 	data, err := drawAxes(p, area, x)
 	if err != nil {
 		return "", err
 	}
 	for i, line := range lines {
-		small.left(c, data.Min.X, c.Max.Y-smallSize*leading*(vg.Length(i)+0.5), line)
+		smallText.left(c, data.Min.X, c.Max.Y-smallSize*leading*(vg.Length(i)+0.5), line)
 	}
-	return sentences(key, noteIf(s.ErrorNote != "", "Error bars: "+s.ErrorNote)), nil
+	return sentences(crowded, noteIf(s.ErrorNote != "", "Error bars: "+s.ErrorNote)), nil
 }
 
 func (s Scatter) labels(i int) (label, colorOf string) { return s.Points[i].Label, s.Points[i].ColorOf }
 
-// drawPoints draws error bars, points and labels, and returns the key to numbered crowds.
-func (s Scatter) drawPoints(c draw.Canvas, p *plot.Plot) (key string) {
+// drawPoints draws error bars, points and labels. It returns a note on labels without room.
+func (s Scatter) drawPoints(c draw.Canvas, p *plot.Plot) (note string) {
 	trX, trY := p.Transforms(&c)
-	styles := labels(s.labels).styles(len(s.Points))
+	styles := labels(s.labels).styles(len(s.Points), false)
 	l := labeller{area: c.Rectangle, radius: scatterRadius}
 	for i, pt := range s.Points {
 		at := vg.Point{X: trX(pt.X), Y: trY(pt.Y)}
@@ -105,12 +100,12 @@ func (s Scatter) drawPoints(c draw.Canvas, p *plot.Plot) (key string) {
 		}
 		l.points = append(l.points, labelledPoint{at, pt.Label, readable(styles[i].color)})
 	}
-	labels, key := l.place()
+	labels, note := l.place()
 	clearGround(c, labels)
 	for i, point := range l.points {
 		circle(c, color.White, scatterRadius+0.5, point.at)
 		circle(c, styles[i].color, scatterRadius, point.at)
 	}
 	drawLabels(c, labels)
-	return key
+	return note
 }

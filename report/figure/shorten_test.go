@@ -84,9 +84,6 @@ func TestLongNames(t *testing.T) {
 	if err != nil || l.area.Size().X < 100 {
 		t.Errorf("cells of %v in a panel of %v: %v", l.area.Size(), c.Size(), err)
 	}
-	if lines := len(noteLines(noteOf(t, where, c), c.Size().X)); lines > maxKeyLines+1 {
-		t.Errorf("the key of the map has %d lines", lines)
-	}
 }
 
 // A legend without room counts the names that it leaves out; that of a page has a few rows.

@@ -48,19 +48,18 @@ func (s Strip) draw(c draw.Canvas) (note string, err error) {
 		fill(c, colors[run.group], rectangle{c.Min.X + from, top - height, c.Min.X + to, top})
 	}
 	outline(c, axisColor, rectangle{c.Min.X, top - height, c.Max.X, top})
-	small := newWriter(sans(smallSize), ink)
 	y := top - height - smallSize*leading/2 - 2
 	right := c.Min.X - 10
 	for _, t := range integerTicks(1, len(s.Groups), 8) { // counted from 1, at the tokens' middles
 		x := c.Min.X + width*(vg.Length(t.Value)-0.5)/n
-		left := min(max(x-small.width(t.Label)/2, c.Min.X), c.Max.X-small.width(t.Label))
+		left := min(max(x-smallText.width(t.Label)/2, c.Min.X), c.Max.X-smallText.width(t.Label))
 		if left < right+4 {
 			continue
 		}
 		c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x, top-height, x,
 			top-height-2)
-		small.left(c, left, y, t.Label)
-		right = left + small.width(t.Label)
+		smallText.left(c, left, y, t.Label)
+		right = left + smallText.width(t.Label)
 	}
 	names.drawRows(c, c.Min.X, top-height-below-4, width)
 	return sentences(noteIf(shortened, shortenedNote)), nil

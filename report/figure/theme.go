@@ -65,6 +65,18 @@ func newWriter(f font.Font, c color.Color) writer {
 	return writer{plot.DefaultTextHandler.Cache().Lookup(f, f.Size), c}
 }
 
+// The writers of most texts.
+var (
+	smallText = newWriter(sans(smallSize), ink)
+	labelText = newWriter(sans(labelSize), ink)
+	headText  = newWriter(bold(sans(labelSize)), ink)
+	titleText = newWriter(bold(sans(titleSize)), ink)
+	noteText  = smallText.in(noteColor)
+)
+
+// in returns the writer with another colour.
+func (w writer) in(c color.Color) writer { return writer{w.face, c} }
+
 func bold(f font.Font) font.Font {
 	f.Weight = stdfont.WeightBold
 	return f
@@ -81,23 +93,24 @@ func (w writer) centred(c draw.Canvas, x, y vg.Length, s string) { w.left(c, x-w
 
 // up writes s from bottom to top, with capitals and digits centred on x.
 func (w writer) up(c draw.Canvas, x, y vg.Length, s string) {
-	c.Push()
-	defer c.Pop()
-	c.Translate(vg.Point{X: x, Y: y})
-	c.Rotate(math.Pi / 2)
-	c.SetColor(w.color)
-	c.FillString(w.face, vg.Point{Y: -capHeight / 2 * w.face.Font.Size}, s)
+	w.turned(c, math.Pi/2, vg.Point{X: x, Y: y}, vg.Point{Y: -capHeight / 2 * w.face.Font.Size}, s)
 }
 
 // slanted writes s upwards at 45 degrees, so that the upper right corner of its last letter lies at
 // (x, y).
 func (w writer) slanted(c draw.Canvas, x, y vg.Length, s string) {
+	w.turned(c, math.Pi/4, vg.Point{X: x, Y: y},
+		vg.Point{X: -w.width(s), Y: -capHeight * w.face.Font.Size}, s)
+}
+
+// turned writes s along a direction. Its baseline starts at start, seen from middle along the direction.
+func (w writer) turned(c draw.Canvas, angle float64, middle, start vg.Point, s string) {
 	c.Push()
 	defer c.Pop()
-	c.Translate(vg.Point{X: x, Y: y})
-	c.Rotate(math.Pi / 4)
+	c.Translate(middle)
+	c.Rotate(angle)
 	c.SetColor(w.color)
-	c.FillString(w.face, vg.Point{X: -w.width(s), Y: -capHeight * w.face.Font.Size}, s)
+	c.FillString(w.face, start, s)
 }
 
 // width returns the width of s.
@@ -139,15 +152,14 @@ func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, margin, -margin, mar
 
 // noteLines wraps a note to a width.
 func noteLines(note string, width vg.Length) []string {
-	return newWriter(sans(smallSize), noteColor).wrap(note, width)
+	return noteText.wrap(note, width)
 }
 
 // drawNote writes the note along the lower edge of c.
 func drawNote(c draw.Canvas, note string) {
-	w := newWriter(sans(smallSize), noteColor)
 	lines := noteLines(note, c.Size().X)
 	for i, line := range lines {
-		w.left(c, c.Min.X, c.Min.Y+noteLead*(vg.Length(len(lines)-i)-0.5), line)
+		noteText.left(c, c.Min.X, c.Min.Y+noteLead*(vg.Length(len(lines)-i)-0.5), line)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/report/figure"
+	"torchpe/report/item"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -35,12 +36,12 @@ func (m made) write(t *testing.T, dir string) {
 	result := runlog.Result{Fidelity: "code"}
 	for i, iid := range m.iid {
 		c.Members = append(c.Members, config.Member{Seed: uint64(i + 1), LR: cmp.Or(m.lr, 1e-3)})
-		r := runlog.MemberResult{PE: m.pe, Seed: int64(i + 1), Status: runlog.StatusDone, TrainAccuracy: 1,
-			IIDAccuracy: iid, ValidationAccuracy: m.longer[i],
-			Fit:              &runlog.Fit{Criterion: runlog.SequenceCriterion, Reached: iid >= .99, Step: 500},
-			AccuracyByLength: map[string]float64{"10": iid, "20": iid}}
+		r := runlog.MemberResult{PE: m.pe, Seed: int64(i + 1), Status: runlog.StatusDone,
+			Fit: &runlog.Fit{Criterion: runlog.SequenceCriterion, Reached: iid >= .99, Step: 500},
+			Measures: runlog.Numbers{"train": 1, "iid": iid, "validation": m.longer[i], "length/10": iid,
+				"length/20": iid}}
 		if m.longer[i] == m.longer[i] { // no NaN
-			r.AccuracyByLength["60"], r.AccuracyByLength["100"] = m.longer[i]+.1, m.longer[i]-.1
+			r.Measures["length/60"], r.Measures["length/100"] = m.longer[i]+.1, m.longer[i]-.1
 		}
 		result.Members = append(result.Members, r)
 	}
@@ -151,14 +152,16 @@ func TestBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "report")
-	if _, err := s.Write(out, false); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged"}) {
+	if _, err := s.Write(out, false); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged: left out"}) {
 		t.Fatalf("%v, notes %q", err, s.Notes)
 	}
 	if _, err := s.Write(filepath.Join(out, "best.csv"), false); err == nil {
 		t.Error("a file is taken as a folder")
 	}
+	d := &item.Draft{}
+	textCurves(d, s.texts)
 	for i, want := range []float64{5, 1.6} {
-		line := s.textCurves().Panels[0].Cells[i].Panel.(figure.Lines).Series[0]
+		line := d.Rows[0].Cells[i].Panel.(figure.Lines).Series[0]
 		if got := fmt.Sprint(line.X, line.Values); got != fmt.Sprintf("[64] [[%v]]", want) {
 			t.Errorf("panel %d draws %s", i, got)
 		}
@@ -193,7 +196,7 @@ func writeText(t *testing.T, dir string) {
 	c.PE, c.Sequence.Text, c.Members = "alibi", []string{"book.txt"}, []config.Member{{Seed: 12, LR: 1e-3},
 		{Seed: 13, LR: 1e-3}}
 	saveRun(t, dir, c, runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 12,
-		Status: runlog.StatusDone, AccuracyByLength: map[string]float64{"64": .5},
-		PerplexityByLength: map[string]float64{"64": 5}, LossByPosition: map[string]float64{"64": 1.6}},
+		Status: runlog.StatusDone, Measures: runlog.Numbers{"length/64": .5, "perplexity/64": 5,
+			"position_loss/64": 1.6}},
 		{PE: "alibi", Seed: 13, Status: runlog.StatusDiverged, DivergedAtStep: 7}}})
 }

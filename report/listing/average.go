@@ -2,11 +2,13 @@ package listing
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"torchpe/internal/stats"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
 )
 
 // Average returns the list with a row a configuration: the means and SDs over its models, which
@@ -28,15 +30,16 @@ func (l *List) Average() *List {
 			i = len(out.Rows)
 			at[key] = i
 			out.Rows = append(out.Rows, Row{Dir: r.Dir, root: r.root, settings: r.settings,
-				identity: r.identity})
+				identity: r.identity, measures: runlog.Numbers{}})
 		}
 		out.Rows[i].models = append(out.Rows[i].models, r)
+		maps.Copy(out.Rows[i].measures, r.measures)
 	}
 	for i := range out.Rows {
 		out.Rows[i].average()
 	}
 	if twice > 0 {
-		out.note = runs.CopiesNote(twice)
+		out.note = cohort.CopiesNote(twice)
 	}
 	out.keys = allColumns(out.Rows)
 	out.columns = out.usualColumns()
@@ -45,62 +48,65 @@ func (l *List) Average() *List {
 
 // configuration identifies models that differ in their seeds alone, of one directory and state.
 func (r Row) configuration() string {
-	return strings.Join([]string{r.root, r.values["status"].text, runs.Key(r.identity)}, "\x00")
+	return strings.Join([]string{r.root, r.values["status"].String(), cohort.Key(r.identity)}, "\x00")
 }
 
 // average fills in the values of a row from those of its models.
 func (r *Row) average() {
-	r.values = map[string]Value{}
+	r.values = map[string]table.Cell{}
 	for _, m := range r.models {
 		for name := range m.values {
-			r.values[name] = Value{}
+			r.values[name] = table.Cell{}
 		}
 	}
 	for name := range r.values {
-		var own []Value
+		var own []table.Cell
 		for _, m := range r.models {
-			if v := m.values[name]; v.kind != missing {
+			if v := m.values[name]; !v.IsMissing() {
 				own = append(own, v)
 			}
 		}
 		r.values[name] = average(own)
 	}
-	r.values["n"] = integerOf(int64(len(r.models)))
+	r.values["n"] = table.Count(len(r.models))
 	if len(r.models) == 1 {
 		return
 	}
-	r.values["seed"] = textOf(r.seeds())
-	if r.values["run"].kind == missing {
-		r.values["run"] = textOf(strings.TrimSuffix(r.root, "/"))
+	r.values["seed"] = table.Text(r.seeds())
+	if r.values["run"].IsMissing() {
+		r.values["run"] = table.Text(strings.TrimSuffix(r.root, "/"))
 	}
-	if r.models[0].values["fitted"].kind != missing {
-		reached := 0
-		for _, m := range r.models {
-			if m.values["fitted"].text != notFitted {
+	reached, known := 0, 0
+	for _, m := range r.models {
+		if v := m.values["fitted"]; !v.IsMissing() {
+			known++
+			if v.String() != notFitted {
 				reached++
 			}
 		}
-		r.values["fitted"] = textOf(fmt.Sprintf("%d of %d", reached, len(r.models)))
+	}
+	if known > 0 {
+		r.values["fitted"] = table.Text(fmt.Sprintf("%d of %d", reached, known))
 	}
 }
 
 // average returns the value that all have, or the mean and SD of numbers; missing for texts that
 // differ.
-func average(all []Value) Value {
+func average(all []table.Cell) table.Cell {
 	if len(all) == 0 {
-		return Value{}
+		return table.Cell{}
 	}
-	if !slices.ContainsFunc(all, func(v Value) bool { return v.compare(all[0]) != 0 }) {
+	if !slices.ContainsFunc(all, func(v table.Cell) bool { return v.Compare(all[0]) != 0 }) {
 		return all[0]
 	}
 	numbers := make([]float64, len(all))
 	for i, v := range all {
-		if v.kind != integer && v.kind != number {
-			return Value{}
+		if v.IsText() {
+			return table.Cell{}
 		}
-		numbers[i] = v.number
+		numbers[i], _ = v.Float()
 	}
-	return Value{kind: mean, number: stats.Mean(numbers), sd: stats.SD(numbers)}
+	return table.Mean(numbers)
 }
 
 // seeds lists the seeds of a row's models: the first three and … where there are more.

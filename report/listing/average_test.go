@@ -34,7 +34,7 @@ func ensemble(t *testing.T, dir, settings string, all ...member) {
 			m.status = runlog.StatusDone
 		}
 		result.Members = append(result.Members, runlog.MemberResult{Status: m.status, Steps: 30,
-			ValidationAccuracy: m.accuracy, IIDAccuracy: math.NaN(), TrainAccuracy: 1})
+			Measures: runlog.Numbers{"validation": m.accuracy, "iid": math.NaN(), "train": 1}})
 	}
 	r, err := runlog.Create(dir, fmt.Appendf(nil, `{"task":"lst","pe":"learn","members":[%s]%s}`,
 		strings.Join(members, ","), settings), runlog.Environment{}, runlog.Options{})
@@ -43,8 +43,8 @@ func ensemble(t *testing.T, dir, settings string, all ...member) {
 	}
 	defer r.Close()
 	for i, m := range all {
-		rec := runlog.NewRecord(30, 3, i)
-		rec.ValidationAccuracy = m.accuracy
+		rec := runlog.Record{Step: 30, Epoch: 3, Member: i, Measures: runlog.Numbers{}}
+		rec.Measures["validation"] = m.accuracy
 		if err := r.Append(rec); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,15 @@ func TestAverageOfFits(t *testing.T) {
 		Edit: func(m *synthetic.Member) {
 			m.Result.Status, m.Result.DivergedAtStep, m.Result.Steps = runlog.StatusDiverged, 80, 79
 		}}
-	if err := synthetic.Write(dir, run, decay, diverged); err != nil {
+	early := run // seed 8 does not say whether it has fitted
+	early.Name, early.Decay, early.Seeds = "d", 0.5, []int{8, 9, 10}
+	early.Edit = func(m *synthetic.Member) {
+		m.Result.Fit = nil
+		if m.Seed > 8 {
+			m.Result.Fit = &runlog.Fit{Criterion: "train=0.99", Reached: m.Seed == 9, Epoch: 2, Step: 200}
+		}
+	}
+	if err := synthetic.Write(dir, run, decay, diverged, early); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -129,7 +137,7 @@ func TestAverageOfFits(t *testing.T) {
 			r["fitted"]))
 	}
 	if want := []string{"n 4, decay 0, done, fitted 1 of 4", "n 2, decay 0.3, done, fitted 0 of 2",
-		"n 1, decay 0, diverged, fitted 12"}; !slices.Equal(got, want) {
+		"n 1, decay 0, diverged, fitted 12", "n 3, decay 0.5, done, fitted 1 of 2"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -205,7 +213,7 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 	stopped.Edit = func(m *synthetic.Member) {
 		m.Result.Fit = &runlog.Fit{Reached: m.Seed == 2, Epoch: 3}
 		for i := range m.Records {
-			m.Records[i].ValidationAccuracy = float64(m.Seed) + float64(i)/100
+			m.Records[i].Measures["validation"] = float64(m.Seed) + float64(i)/100
 		}
 		if m.Seed == 2 {
 			m.Records = m.Records[:3]

@@ -1,14 +1,14 @@
 package listing
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"torchpe/internal/wording"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
+	"torchpe/train/runlog"
 )
 
 // column is a column of a list.
@@ -16,8 +16,10 @@ type column struct {
 	Name         string // lower-case letters, digits and _
 	Heading      string
 	Unit         string
-	Decimals     int // for people; fromValues where the values decide
-	DropPriority int // as in table.Column
+	Decimals     int    // for people; fromValues where the values decide
+	DropPriority int    // as in table.Column
+	measure      string // its key; "" of other columns
+	isSetting    bool
 }
 
 const fromValues = -1
@@ -36,16 +38,13 @@ var (
 	}
 	resultColumns = []column{
 		{Name: "status", Heading: "status", DropPriority: 1}, {Name: "steps", Heading: "steps", DropPriority: 3},
-		{Name: "validation", Heading: "validation", Decimals: 3}, {Name: "iid", Heading: "IID test",
-			Decimals: 3, DropPriority: 1}, {Name: "train", Heading: "train", Decimals: 3, DropPriority: 1},
+		measureColumn("validation", 0), measureColumn("iid", 1), measureColumn("train", 1),
 		{Name: "fitted", Heading: "fitted at epoch", DropPriority: 2},
-		{Name: runs.WeightsKey, Heading: "weights", DropPriority: 1},
+		{Name: cohort.WeightsKey, Heading: "weights", DropPriority: 1},
 	}
 	trailingColumns = []column{
-		{Name: "train_mse", Heading: "train MSE", Decimals: 4, DropPriority: 2}, {Name: "modularity",
-			Heading: "modularity", Decimals: 3, DropPriority: 1},
-		{Name: "clustering", Heading: "clustering", Decimals: 3, DropPriority: 3}, {Name: "seconds", Heading: "time",
-			Unit: "s", Decimals: 1, DropPriority: 4},
+		measureColumn("train_mse", 2), measureColumn("modularity", 1), measureColumn("clustering", 3),
+		{Name: "seconds", Heading: "time", Unit: "s", Decimals: 1, DropPriority: 4},
 	}
 	// hiddenColumns are not shown unless they are named.
 	hiddenColumns = []column{
@@ -57,13 +56,12 @@ var (
 			Heading: "weight decay", Decimals: fromValues},
 		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues}, {Name: "pe_weight_decay",
 			Heading: "PE's weight decay", Decimals: fromValues},
-		{Name: runs.DataKey, Heading: "data"},
+		{Name: cohort.DataKey, Heading: "data"},
 	}
 )
 
 // aliases are other names of columns, as runs' files have them.
 var aliases = map[string]string{
-	"validation_accuracy": "validation", "iid_accuracy": "iid", "train_accuracy": "train",
 	"wall_seconds": "seconds", "time": "seconds", "wall": "seconds",
 	"name": "run", "scheme": "pe", "path": "dir",
 }
@@ -78,19 +76,29 @@ func normalName(s string) string {
 	}, strings.ToLower(s))
 }
 
-// isResultName says whether a name is one of a column that is no setting.
-func isResultName(name string) bool {
-	if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "validation_") ||
-		strings.HasPrefix(name, "tokens_") {
-		return true
+// measureName returns the name of the column of a measure: validation, test_mse_50, tokens_25.
+func measureName(key string) string {
+	return strings.Replace(normalName(key), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
+}
+
+// measureColumn returns the column of a measure.
+func measureColumn(key string, dropPriority int) column {
+	c := column{Name: measureName(key), Heading: runlog.Heading(key), Decimals: fromValues,
+		DropPriority: dropPriority, measure: key}
+	if m, ok := runlog.FindMeasure(key); ok {
+		c.Decimals = m.Scale.Digits
 	}
-	_, ok := knownColumns[name]
-	return ok
+	return c
 }
 
 // knownColumns are the columns of any list, by name.
 var knownColumns = func() map[string]column {
 	all := map[string]column{}
+	for _, m := range runlog.Measures() {
+		if !m.IsFamily() {
+			all[measureName(m.Key)] = measureColumn(m.Key, 0)
+		}
+	}
 	for _, c := range slices.Concat(leadingColumns, resultColumns, trailingColumns, hiddenColumns) {
 		all[c.Name] = c
 	}
@@ -101,10 +109,8 @@ var knownColumns = func() map[string]column {
 // told from it by a prefix; but task and PE are the same thing.
 func columnName(key string) string {
 	name := normalName(key)
-	if name != "task" && name != "pe" && isResultName(name) {
-		return "config_" + name
-	}
-	if name == "" || name[0] < 'a' || name[0] > 'z' {
+	if _, known := knownColumns[name]; known && name != "task" && name != "pe" || name == "" || name[0] < 'a' ||
+		name[0] > 'z' {
 		return "config_" + name
 	}
 	return name
@@ -115,9 +121,9 @@ func allColumns(rows []Row) map[string]column {
 	all := maps.Clone(knownColumns)
 	seen := map[string]bool{}
 	for _, r := range rows {
-		for name := range r.values {
-			if _, ok := all[name]; !ok {
-				all[name] = resultColumn(name)
+		for key := range r.measures {
+			if name := measureName(key); all[name].Name == "" {
+				all[name] = measureColumn(key, levelPriority(key))
 			}
 		}
 		for key := range r.settings {
@@ -128,7 +134,8 @@ func allColumns(rows []Row) map[string]column {
 					if strings.HasPrefix(name, "config_") {
 						heading = "config: " + heading
 					}
-					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, DropPriority: 1}
+					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, DropPriority: 1,
+						isSetting: true}
 				}
 			}
 		}
@@ -136,32 +143,16 @@ func allColumns(rows []Row) map[string]column {
 	return all
 }
 
-// resultColumn returns the column of a number whose name depends on what was measured.
-func resultColumn(name string) column {
-	if level, ok := strings.CutPrefix(name, "test_mse_"); ok {
-		return column{Name: name, Heading: "test MSE, 0." + level, Decimals: 4, DropPriority: levelPriority(level)}
-	}
-	if condition, ok := strings.CutPrefix(name, "validation_"); ok {
-		return column{Name: name, Heading: "validation, " + condition, Decimals: 3, DropPriority: 1}
-	}
-	if tokens, ok := strings.CutPrefix(name, "tokens_"); ok {
-		tokens, condition, by := strings.Cut(tokens, "_")
-		heading := "at " + tokens + " tokens"
-		if by {
-			heading += ", " + condition
-		}
-		return column{Name: name, Heading: heading, Decimals: 3, DropPriority: 1}
-	}
-	return column{Name: name, Heading: name, Decimals: fromValues}
-}
-
-// levelPriority returns the DropPriority of the errors at a share of tokens masked: half of them is what most
-// models are trained at.
-func levelPriority(level string) int {
-	if level == "50" {
+// levelPriority returns the DropPriority of a number of a family. Most models are trained with half of the
+// tokens masked.
+func levelPriority(key string) int {
+	switch {
+	case key == "test_mse/0.50":
 		return 0
+	case strings.HasPrefix(key, "test_mse/"):
+		return 2
 	}
-	return 2
+	return 1
 }
 
 // lastPart returns the last part of a setting's key.
@@ -170,16 +161,18 @@ func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 // find returns the column that somebody means: by its name, another name of it, or the end of its
 // name where only one ends so.
 func (l *List) find(given string) (column, error) {
-	name := strings.Replace(normalName(given), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
+	name := measureName(given)
 	if other, ok := aliases[name]; ok {
 		name = other
+	} else if key, err := runlog.ParseMeasure(given); err == nil {
+		name = measureName(key)
 	}
 	if c, ok := l.keys[name]; ok {
 		return c, nil
 	}
 	var ends []string
 	for key := range l.keys {
-		if strings.HasSuffix(key, "_"+name) && !isResultName(key) {
+		if strings.HasSuffix(key, "_"+name) && l.keys[key].isSetting {
 			ends = append(ends, key)
 		}
 	}
@@ -199,7 +192,7 @@ func (l *List) find(given string) (column, error) {
 // that differ, and what was measured.
 func (l *List) usualColumns() []column {
 	has := func(c column) bool {
-		return slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[c.Name].kind != missing })
+		return slices.ContainsFunc(l.Rows, func(r Row) bool { return !r.values[c.Name].IsMissing() })
 	}
 	out := slices.DeleteFunc(slices.Clone(leadingColumns),
 		func(c column) bool { return (c.Name == "sigma" || c.Name == "n") && !has(c) })
@@ -214,17 +207,19 @@ func (l *List) usualColumns() []column {
 		}
 	}
 	if l.dataDiffer() {
-		out = append(out, l.keys[runs.DataKey])
+		out = append(out, l.keys[cohort.DataKey])
+	}
+	measured := runlog.Numbers{}
+	for _, r := range l.Rows {
+		maps.Copy(measured, r.measures)
 	}
 	var levels []column
-	for _, name := range slices.Sorted(maps.Keys(l.keys)) {
-		if strings.HasPrefix(name, "test_mse_") || strings.HasPrefix(name, "tokens_") &&
-			strings.Count(name, "_") == 1 {
-			levels = append(levels, l.keys[name])
+	for _, key := range measured.Keys() {
+		m, _ := runlog.FindMeasure(key)
+		if m.Key == "test_mse/LEVEL" || m.Key == "tokens/N" {
+			levels = append(levels, l.keys[measureName(key)])
 		}
 	}
-	// tokens_9 before tokens_16
-	slices.SortStableFunc(levels, func(a, b column) int { return cmp.Compare(len(a.Name), len(b.Name)) })
 	for i, c := range slices.Concat(resultColumns, levels, trailingColumns) {
 		if i < 2 || has(c) {
 			out = append(out, c)
@@ -237,7 +232,7 @@ func (l *List) usualColumns() []column {
 func (l *List) dataDiffer() bool {
 	of := map[string]string{}
 	for _, r := range l.Rows {
-		key, data := runs.Key(r.identity, runs.DataKey), r.identity[runs.DataKey]
+		key, data := cohort.Key(r.identity, cohort.DataKey), r.identity[cohort.DataKey]
 		if had, ok := of[key]; ok && had != data {
 			return true
 		}
@@ -270,7 +265,7 @@ func (l *List) differingKeys() []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(runs.Differing(settings), func(key string) bool {
+	return slices.DeleteFunc(cohort.Differing(settings), func(key string) bool {
 		return !slices.ContainsFunc(settings, func(s map[string]string) bool {
 			return s[key] != "" && s[key] != all[key] || s[key] != kinds[kind{s["task"], s["pe"]}][key]
 		})

@@ -3,11 +3,11 @@ package listing
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strings"
 
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
-	"torchpe/report/runs"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
@@ -24,16 +24,6 @@ type curve struct {
 // maxLines is the largest number of lines in a figure.
 const maxLines = 12
 
-// hasCurve reports whether records have the column's number over training.
-func (c column) hasCurve() bool {
-	return c.isAccuracy() || strings.HasPrefix(c.Name, "test_mse_") ||
-		slices.Contains([]string{"train_mse", "modularity", "clustering"}, c.Name)
-}
-
-func (c column) isAccuracy() bool {
-	return slices.Contains([]string{"validation", "iid", "train"}, c.Name)
-}
-
 // curves draws each measure over the steps, a line a row of an averaged list.
 func (l *List) curves() ([]curve, error) {
 	read := map[string][]runlog.Record{}
@@ -43,7 +33,7 @@ func (l *List) curves() ([]curve, error) {
 				continue
 			}
 			var err error
-			if read[m.Dir], err = (&runs.Run{Dir: m.Dir}).Records(); err != nil {
+			if read[m.Dir], err = m.model.Run.Records(); err != nil {
 				return nil, err
 			}
 		}
@@ -51,7 +41,7 @@ func (l *List) curves() ([]curve, error) {
 	labels := l.lineLabels()
 	var out []curve
 	for _, c := range l.columns {
-		if !c.hasCurve() {
+		if c.measure == "" {
 			continue
 		}
 		var series []figure.LineSeries
@@ -68,13 +58,10 @@ func (l *List) curves() ([]curve, error) {
 
 // drawCurves makes as many figures of the lines as they need.
 func drawCurves(c column, series []figure.LineSeries) []curve {
-	heading := c.Heading
-	if c.isAccuracy() {
-		heading += " accuracy"
-	}
+	heading := runlog.AxisTitle(c.measure)
 	var out []curve
 	for part := range slices.Chunk(series, maxLines) {
-		out = append(out, composeLines(strings.ToUpper(heading[:1])+heading[1:], part)...)
+		out = append(out, composeLines(heading, part)...)
 	}
 	for i := range out {
 		out[i].name, out[i].title = c.Name, heading
@@ -106,11 +93,8 @@ func (r Row) line(c column, read map[string][]runlog.Record) figure.LineSeries {
 	values := make([]map[int]float64, len(r.models))
 	for i, m := range r.models {
 		values[i] = map[int]float64{}
-		for _, rec := range read[m.Dir] {
-			if int64(rec.Member) != m.values["member"].whole {
-				continue
-			}
-			if v, isNumber := recordValues(rec)[c.Name].isNumber(); isNumber {
+		for _, rec := range m.model.Records(read[m.Dir]) {
+			if v := rec.Measures.Get(c.measure); !math.IsNaN(v) {
 				steps[rec.Step], values[i][rec.Step] = true, v
 			}
 		}
@@ -120,15 +104,9 @@ func (r Row) line(c column, read map[string][]runlog.Record) figure.LineSeries {
 		line.X = append(line.X, float64(step))
 	}
 	for i, own := range values {
-		line.Values = append(line.Values, runs.Curve(line.X, own, r.models[i].hasStopped()))
+		line.Values = append(line.Values, cohort.Curve(line.X, own, r.models[i].model.HasStopped()))
 	}
 	return line
-}
-
-// hasStopped reports whether the model reached the criterion at which its run stops.
-func (r Row) hasStopped() bool {
-	fitted := r.values["fitted"]
-	return r.settings["until"] != "" && fitted.kind != missing && fitted.text != notFitted
 }
 
 // lineNumbers returns the numbers of a figure's lines, a row a model and step.
@@ -153,15 +131,14 @@ func lineNumbers(c column, series []figure.LineSeries) table.Table {
 func (l *List) lineLabels() []string {
 	labels := make([]string, len(l.Rows))
 	for i, r := range l.Rows {
-		labels[i] = r.values["label"].text
+		labels[i] = r.values["label"].String()
 		if slices.ContainsFunc(l.Rows, func(o Row) bool { return o.root != r.root }) {
-			labels[i] = shortenName(r.values["run"].text) + ": " + labels[i]
+			labels[i] = shortenName(r.values["run"].String()) + ": " + labels[i]
 		}
 	}
 	for _, c := range l.columns {
-		if c.Name == "sigma" || c.Name == "pe" || c.Name == "run" || isResultName(c.Name) && c.Name != "task" &&
-			c.Name != "status" && c.Name != runs.DataKey && c.Name != runs.WeightsKey &&
-			!slices.Contains(memberSettings, c.Name) {
+		if !c.isSetting && !slices.Contains(memberSettings, c.Name) &&
+			!slices.Contains([]string{"task", "status", cohort.DataKey, cohort.WeightsKey}, c.Name) {
 			continue
 		}
 		values := map[string][]string{} // by label so far

@@ -2,6 +2,6 @@
 // settings differ, how far each is, and its numbers. Rows are chosen by filters or averaged over
 // seeds. The table is written for people, as CSV and JSON, or with curves on a page.
 //
-// It needs no libtorch: it reads run directories through packages runs and runlog, and writes
+// It needs no libtorch: it reads run directories through packages cohort and runlog, and writes
 // nothing into them.
 package listing

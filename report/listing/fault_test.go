@@ -10,9 +10,9 @@ import (
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/listing"
-	"torchpe/report/runs"
 )
 
 // csvOf returns the averaged list of a directory as CSV.
@@ -80,7 +80,7 @@ func TestEditedRunIsSkipped(t *testing.T) {
 		!strings.Contains(l.Skipped[0].Reason, "config.json: it was edited after the run was finished") {
 		t.Errorf("%d rows, skipped %+v", len(l.Rows), l.Skipped)
 	}
-	found, skipped, err := runs.Find(dir)
+	found, skipped, err := cohort.Find(dir)
 	if err != nil || len(found) != 1 || found[0].Name != "b" || len(skipped) != 1 {
 		t.Errorf("%v, %+v, %v", found, skipped, err)
 	}

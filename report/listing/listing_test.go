@@ -27,7 +27,7 @@ func sample(t *testing.T) string {
 	); err != nil {
 		t.Fatal(err)
 	}
-	half(t, filepath.Join(dir, "stopped"), runlog.NewRecord(30, 3, 0)).Close()
+	half(t, filepath.Join(dir, "stopped"), runlog.Record{Step: 30, Epoch: 3, Measures: runlog.Numbers{}}).Close()
 	if err := os.Mkdir(filepath.Join(dir, "newer"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func half(t *testing.T, dir string, records ...runlog.Record) *runlog.Run {
 		t.Fatal(err)
 	}
 	for i := range records {
-		records[i].ValidationAccuracy = .5
+		records[i].Measures["validation"] = .5
 		if err := r.Append(records[i]); err != nil {
 			t.Fatal(err)
 		}
@@ -172,6 +172,7 @@ func TestSelect(t *testing.T) {
 		"":                             {a, b, rope, wide, nmar, half},
 		"pe=learn":                     {a, b, wide, nmar},
 		"pe!=learn":                    {rope, half},
+		"pe=learn,test_mse/0.50>0":     {nmar},
 		"pe=learn,sigma<=0.5,task=lst": {a, b},
 		" pe = learn , sigma > 0.2 ":   {wide, nmar},
 		"sigma>=.5":                    {wide, nmar},

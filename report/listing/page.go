@@ -3,8 +3,8 @@ package listing
 import (
 	"slices"
 
+	"torchpe/report/cohort"
 	"torchpe/report/document"
-	"torchpe/report/runs"
 )
 
 // WritePage writes an averaged list to a directory: index.html with the table and the curves, each
@@ -23,8 +23,9 @@ func (l *List) WritePage(dir string) error {
 	items := []document.Item{{ID: "runs", Section: "Runs", Title: t.Title,
 		Tables: []document.Named{{Name: "runs", Table: t}}}}
 	caption := "Mean over the seeds of a configuration; band: least and greatest."
-	if slices.ContainsFunc(l.Rows, func(r Row) bool { return slices.ContainsFunc(r.models, Row.hasStopped) }) {
-		caption += " " + runs.StoppedNote
+	hasStopped := func(r Row) bool { return r.model.HasStopped() }
+	if slices.ContainsFunc(l.Rows, func(r Row) bool { return slices.ContainsFunc(r.models, hasStopped) }) {
+		caption += " " + cohort.StoppedNote
 	}
 	for _, c := range curves {
 		items = append(items, document.Item{ID: c.name, Section: "Curves", Title: c.title,

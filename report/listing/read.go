@@ -10,7 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
+	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
 
@@ -24,18 +25,20 @@ const (
 type Row struct {
 	Dir    string // of its run
 	root   string // the directory that its run was found in, as it was given
-	values map[string]Value
+	values map[string]table.Cell
+	model  cohort.Model // of an unfinished run, its result has only the fit of the last record
 	// settings are those of the run, by key; rows of one run share them.
 	settings map[string]string
-	identity map[string]string // runs.Model.Identity
-	models   []Row             // that an averaged row is over
+	identity map[string]string // cohort.Model.Identity
+	measures runlog.Numbers
+	models   []Row // that an averaged row is over
 }
 
 // List is a table of models.
 type List struct {
 	Rows    []Row
-	Skipped []runs.Skipped // runs and folders that could not be read
-	note    string         // below the table
+	Skipped []cohort.Skipped // runs and folders that could not be read
+	note    string           // below the table
 	columns []column
 	keys    map[string]column // of all columns that there may be, by name
 }
@@ -47,7 +50,7 @@ func Read(roots ...string) (*List, error) {
 	var places []rootedPlace
 	seen := map[string]bool{}
 	for _, root := range roots {
-		found, skipped, err := runs.Places(root)
+		found, skipped, err := cohort.Places(root)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +80,7 @@ func Read(roots ...string) (*List, error) {
 
 // rootedPlace is where a run is, and the directory that it was found in.
 type rootedPlace struct {
-	runs.Place
+	cohort.Place
 	root string
 }
 
@@ -105,7 +108,7 @@ func (l *List) read(places []rootedPlace) {
 	workers.Wait()
 	for i, err := range failed {
 		if err != nil {
-			l.Skipped = append(l.Skipped, runs.Skipped{Dir: places[i].Dir, Reason: err.Error()})
+			l.Skipped = append(l.Skipped, cohort.Skipped{Dir: places[i].Dir, Reason: err.Error()})
 		}
 		l.Rows = append(l.Rows, rows[i]...)
 	}
@@ -113,7 +116,7 @@ func (l *List) read(places []rootedPlace) {
 
 // readRun returns the rows of a run.
 func readRun(p rootedPlace) ([]Row, error) {
-	run, finished, err := runs.OpenAny(p.Dir)
+	run, finished, err := cohort.OpenAny(p.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -126,58 +129,49 @@ func readRun(p rootedPlace) ([]Row, error) {
 	}
 	rows := make([]Row, len(run.Config.Members))
 	for i, m := range run.Config.Members {
-		v := map[string]Value{}
+		v := map[string]table.Cell{}
 		for key, s := range settings {
 			v[columnName(key)] = parseValue(s)
 		}
-		v["run"], v["dir"], v["member"] = textOf(p.Name), textOf(p.Dir), integerOf(int64(i))
-		v["task"], v["pe"], v["label"] = textOf(run.Config.Task), textOf(run.Config.PE), textOf(
-			runs.Label(run.Config.PE, m.Sigma))
-		v["seed"], v["lr"], v["weight_decay"] = seedValue(m.Seed), numberOf(m.LR), numberOf(m.WeightDecay)
+		v["run"], v["dir"], v["member"] = table.Text(p.Name), table.Text(p.Dir), table.Count(i)
+		v["task"], v["pe"], v["label"] = table.Text(run.Config.Task), table.Text(run.Config.PE), table.Text(
+			cohort.Label(run.Config.PE, m.Sigma))
+		v["seed"], v["lr"], v["weight_decay"] = seedValue(m.Seed), table.Number(m.LR), table.Number(m.WeightDecay)
 		for name, own := range map[string]*float64{"pe_lr": m.PELR, "pe_weight_decay": m.PEWeightDecay} {
 			if own != nil {
-				v[name] = numberOf(*own)
+				v[name] = table.Number(*own)
 			}
 		}
 		if m.Sigma != nil {
-			v["sigma"] = numberOf(*m.Sigma)
+			v["sigma"] = table.Number(*m.Sigma)
 		}
-		identity, err := runs.Model{Run: run, Index: i, Member: m}.Identity()
+		model := cohort.Model{Run: run, Index: i, Member: m}
+		identity, err := model.Identity()
 		if err != nil {
 			return nil, err
 		}
 		if run.Origin != "" {
-			v[runs.WeightsKey] = textOf(run.Origin)
+			v[cohort.WeightsKey] = table.Text(run.Origin)
 		}
 		if run.DataSHA256 != "" {
-			v[runs.DataKey] = textOf(run.DataSHA256[:min(12, len(run.DataSHA256))])
+			v[cohort.DataKey] = table.Text(run.DataSHA256[:min(12, len(run.DataSHA256))])
 		}
-		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings, identity: identity}
+		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings, identity: identity, model: model}
 	}
 	if !finished {
 		return rows, addUnfinished(p.Dir, rows)
 	}
 	for i, m := range run.Result.Members {
 		v := rows[i].values
-		v["status"], v["steps"], v["epochs"] = textOf(m.Status), integerOf(int64(m.Steps)), integerOf(int64(m.Epochs))
-		v["seconds"], v["steps_per_second"] = numberOf(run.Result.WallSeconds), numberOf(run.Result.StepsPerSecond)
+		v["status"], v["steps"], v["epochs"] = table.Text(m.Status), table.Count(m.Steps), table.Count(m.Epochs)
+		v["seconds"], v["steps_per_second"] = table.Number(run.Result.WallSeconds),
+			table.Number(run.Result.StepsPerSecond)
 		if m.DivergedAtStep > 0 {
-			v["diverged_at"] = integerOf(int64(m.DivergedAtStep))
-		}
-		addAccuracies(v, m.ValidationAccuracy, m.IIDAccuracy, m.TrainAccuracy)
-		for condition, a := range m.ValidationByCondition {
-			v["validation_"+normalName(condition)] = numberOf(a)
+			v["diverged_at"] = table.Count(m.DivergedAtStep)
 		}
 		addFit(v, m.Fit)
-		addBySize(v, "tokens_", m.AccuracyByTokens)
-		addBySize(v, "length_", m.AccuracyByLength)
-		addBySize(v, "perplexity_", m.PerplexityByLength)
-		for tokens, conditions := range m.AccuracyByTokensAndCondition {
-			for condition, a := range conditions {
-				v["tokens_"+normalName(tokens)+"_"+normalName(condition)] = numberOf(a)
-			}
-		}
-		addMasked(v, m.MaskedMeasures)
+		rows[i].model.Result = m
+		rows[i].addMeasures(m.Measures)
 	}
 	return rows, nil
 }
@@ -186,13 +180,13 @@ func readRun(p rootedPlace) ([]Row, error) {
 const notFitted = "no"
 
 // addFit says when a model reached its criterion, or that it has not.
-func addFit(v map[string]Value, f *runlog.Fit) {
+func addFit(v map[string]table.Cell, f *runlog.Fit) {
 	switch {
 	case f == nil:
 	case f.Reached:
-		v["fitted"] = textOf(strconv.Itoa(f.Epoch))
+		v["fitted"] = table.Text(strconv.Itoa(f.Epoch))
 	default:
-		v["fitted"] = textOf(notFitted)
+		v["fitted"] = table.Text(notFitted)
 	}
 }
 
@@ -208,15 +202,15 @@ func addUnfinished(dir string, rows []Row) error {
 	if err != nil {
 		return err
 	}
-	status := textOf(statusStopped)
+	status := table.Text(statusStopped)
 	h, running := r.Writer()
 	if running {
-		status = textOf(statusRunning)
+		status = table.Text(statusRunning)
 	}
 	for _, row := range rows {
-		row.values["status"], row.values["steps"] = status, integerOf(0)
+		row.values["status"], row.values["steps"] = status, table.Count(0)
 		if running {
-			row.values["process"] = textOf(fmt.Sprintf("%d on %s", h.PID, h.Host))
+			row.values["process"] = table.Text(fmt.Sprintf("%d on %s", h.PID, h.Host))
 		}
 	}
 	for _, rec := range records {
@@ -225,59 +219,36 @@ func addUnfinished(dir string, rows []Row) error {
 				dir, rec.Member, len(rows))
 		}
 		maps.Copy(rows[rec.Member].values, recordValues(rec))
+		rows[rec.Member].model.Result.Fit = rec.Fit
+		rows[rec.Member].addMeasures(rec.Measures)
 	}
 	return nil
 }
 
 // recordValues returns the values that a record has.
-func recordValues(rec runlog.Record) map[string]Value {
-	v := map[string]Value{"steps": integerOf(int64(rec.Step)), "epochs": integerOf(int64(rec.Epoch)),
-		"seconds": numberOf(rec.WallSeconds)}
-	addAccuracies(v, rec.ValidationAccuracy, rec.IIDAccuracy, rec.TrainAccuracy)
-	for condition, a := range rec.ValidationByCondition {
-		v["validation_"+normalName(condition)] = numberOf(a)
-	}
+func recordValues(rec runlog.Record) map[string]table.Cell {
+	v := map[string]table.Cell{"steps": table.Count(rec.Step), "epochs": table.Count(rec.Epoch)}
 	addFit(v, rec.Fit)
-	addBySize(v, "tokens_", rec.AccuracyByTokens)
-	addBySize(v, "length_", rec.AccuracyByLength)
-	addBySize(v, "perplexity_", rec.PerplexityByLength)
-	addMasked(v, rec.MaskedMeasures)
+	if rec.WallSeconds > 0 {
+		v["seconds"] = table.Number(rec.WallSeconds)
+	}
 	if rec.StepMS > 0 {
-		v["steps_per_second"] = numberOf(1000 / rec.StepMS)
+		v["steps_per_second"] = table.Number(1000 / rec.StepMS)
 	}
 	return v
 }
 
-func addAccuracies(v map[string]Value, validation, iid, train float64) {
-	v["validation"], v["iid"], v["train"] = numberOf(validation), numberOf(iid), numberOf(train)
-}
-
-// addBySize adds accuracies by a size: tokens_25 on puzzles of 25 tokens, length_60 on sequences.
-func addBySize(v map[string]Value, prefix string, all map[string]float64) {
-	for size, a := range all {
-		v[prefix+normalName(size)] = numberOf(a)
-	}
-}
-
-func addMasked(v map[string]Value, m *runlog.MaskedMeasures) {
-	if m == nil {
-		return
-	}
-	for level, mse := range m.TestMSEByMask {
-		v["test_mse_"+normalName(strings.TrimPrefix(level, "0."))] = numberOf(mse)
-	}
-	for name, x := range map[string]*float64{"train_mse": m.TrainMSE, "modularity": m.Modularity,
-		"clustering": m.Clustering} {
-		if x != nil {
-			v[name] = numberOf(*x)
-		}
+func (r *Row) addMeasures(measures runlog.Numbers) {
+	r.measures = measures
+	for key, x := range measures {
+		r.values[measureName(key)] = table.Number(x)
 	}
 }
 
 // seedValue returns a seed with every digit: those beyond the integers of tables are text.
-func seedValue(s uint64) Value {
+func seedValue(s uint64) table.Cell {
 	if s > math.MaxInt64 {
-		return textOf(fmt.Sprint(s))
+		return table.Text(fmt.Sprint(s))
 	}
-	return integerOf(int64(s))
+	return table.Count(int(s))
 }

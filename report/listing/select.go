@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"torchpe/report/table"
 )
 
 // Query says which models of a list to take, in which order, with which columns.
@@ -27,7 +29,7 @@ func (l *List) Select(q Query) (*List, error) {
 		conditions = append(conditions, more...)
 	}
 	for _, r := range l.Rows {
-		status := r.values["status"].text
+		status := r.values["status"].String()
 		if q.Unfinished && status != statusRunning && status != statusStopped {
 			continue
 		}
@@ -57,12 +59,12 @@ func (l *List) Select(q Query) (*List, error) {
 type condition struct {
 	column column
 	op     string
-	value  Value
+	value  table.Cell
 	glob   *regexp.Regexp // of ~ and !~
 }
 
 // conditionStart matches where a condition begins: its key and its operator.
-var conditionStart = regexp.MustCompile(`(?:^|,)\s*([A-Za-z][\w.-]*)\s*(<=|>=|!=|!~|==|=|<|>|~)`)
+var conditionStart = regexp.MustCompile(`(?:^|,)\s*([A-Za-z][\w./-]*)\s*(<=|>=|!=|!~|==|=|<|>|~)`)
 
 // conditions reads a filter.
 func (l *List) conditions(where string) ([]condition, error) {
@@ -82,8 +84,8 @@ func (l *List) conditions(where string) ([]condition, error) {
 			return nil, fmt.Errorf("%q: %s", where[h[2]:end], want)
 		}
 		c := condition{op: op, value: parseValue(value)}
-		if c.value.kind == missing {
-			c.value = textOf(value)
+		if c.value.IsMissing() {
+			c.value = table.Text(value)
 		}
 		var err error
 		if c.column, err = l.find(key); err != nil {
@@ -95,7 +97,7 @@ func (l *List) conditions(where string) ([]condition, error) {
 		case "~", "!~":
 			c.glob = glob(value)
 		case "<", "<=", ">", ">=":
-			if _, ok := c.value.isNumber(); !ok {
+			if _, ok := c.value.Float(); !ok {
 				return nil, fmt.Errorf("%q: %q is no number; texts are compared with = != ~ !~",
 					where[h[2]:end], value)
 			}
@@ -117,18 +119,18 @@ func (c condition) holds(r Row) bool {
 	v := r.values[c.column.Name]
 	switch c.op {
 	case "=":
-		return v.equal(c.value)
+		return equal(v, c.value)
 	case "!=":
-		return !v.equal(c.value)
+		return !equal(v, c.value)
 	case "~":
 		return c.glob.MatchString(v.String())
 	case "!~":
 		return !c.glob.MatchString(v.String())
 	}
-	if _, ok := v.isNumber(); !ok {
+	if _, ok := v.Float(); !ok {
 		return false
 	}
-	order := v.compare(c.value)
+	order := v.Compare(c.value)
 	switch c.op {
 	case "<":
 		return order < 0
@@ -140,11 +142,12 @@ func (c condition) holds(r Row) bool {
 	return order >= 0
 }
 
-func (v Value) equal(w Value) bool {
-	if v.kind == missing {
-		return w.kind == text && w.text == ""
+// equal reports whether a value is that of a condition.
+func equal(v, w table.Cell) bool {
+	if v.IsMissing() {
+		return w.String() == ""
 	}
-	return v.compare(w) == 0
+	return v.Compare(w) == 0
 }
 
 // sort orders the rows by columns. What is missing comes last, and models that are equal keep their
@@ -170,14 +173,14 @@ func (l *List) sort(by string) error {
 		for _, o := range orders {
 			v, w := a.values[o.name], b.values[o.name]
 			switch {
-			case v.kind == missing && w.kind == missing:
+			case v.IsMissing() && w.IsMissing():
 				continue
-			case v.kind == missing:
+			case v.IsMissing():
 				return 1
-			case w.kind == missing:
+			case w.IsMissing():
 				return -1
 			}
-			c := v.compare(w)
+			c := v.Compare(w)
 			if o.falling {
 				c = -c
 			}

@@ -13,19 +13,13 @@ import (
 // there for who asks.
 func TestSizes(t *testing.T) {
 	dir := t.TempDir()
-	r := half(t, filepath.Join(dir, "sizes"), func() runlog.Record {
-		rec := runlog.NewRecord(30, 3, 0)
-		rec.AccuracyByTokens = map[string]float64{"25": .25, "9": .75}
-		return rec
-	}())
-	half(t, filepath.Join(dir, "stopped"), func() runlog.Record {
-		rec := runlog.NewRecord(30, 3, 0)
-		rec.AccuracyByTokens = map[string]float64{"36": .5}
-		return rec
-	}()).Close()
+	r := half(t, filepath.Join(dir, "sizes"), runlog.Record{Step: 30, Epoch: 3,
+		Measures: runlog.Numbers{"tokens/25": .25, "tokens/9": .75}})
+	half(t, filepath.Join(dir, "stopped"), runlog.Record{Step: 30, Epoch: 3,
+		Measures: runlog.Numbers{"tokens/36": .5}}).Close()
 	err := r.SaveResult(runlog.Result{Members: []runlog.MemberResult{{
-		PE: "nope", Status: runlog.StatusDone, AccuracyByTokens: map[string]float64{"25": .25, "9": .75},
-		AccuracyByTokensAndCondition: map[string]runlog.Numbers{"25": {"Binary": .125}},
+		PE: "nope", Status: runlog.StatusDone, Measures: runlog.Numbers{"tokens/25": .25, "tokens/9": .75,
+			"tokens/25/1-vector": .125},
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +37,8 @@ func TestSizes(t *testing.T) {
 	}
 	for _, v := range []struct{ where, name, want string }{
 		{"run=sizes", "tokens_25", "0.25"}, {"run=sizes", "tokens_9", "0.75"}, {"run=sizes",
-			"tokens_25_binary", "0.125"}, {"tokens_36>=0.5", "run", "stopped"},
+			"tokens_25_1_vector", "0.125"}, {"tokens_25_Binary=0.125", "run", "sizes"},
+		{"tokens_36>=0.5", "run", "stopped"},
 	} {
 		s, err := l.Select(listing.Query{Where: []string{v.where}})
 		if err != nil || len(s.Rows) != 1 {

@@ -1,226 +1,217 @@
 package own
 
 import (
+	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"torchpe/internal/number"
-	"torchpe/report/document"
+	"torchpe/internal/stats"
+	"torchpe/internal/wording"
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
-	"torchpe/report/runs"
+	"torchpe/report/item"
 	"torchpe/report/table"
-	"torchpe/train/runlog"
 )
 
-// The sections of a report, in order.
-const (
-	errorsSection    = "Errors"
-	positionsSection = "Learned positions"
-	attentionSection = "Attention"
-	runsSection      = "Runs"
-)
-
-// Heights of rows of panels, in inches.
-const (
-	plotHeight = 2.3
-	mapHeight  = 2.6
-)
-
-// baselineNames are the names of the errors without a model, best first.
-var baselineNames = []struct{ key, name string }{
-	{"gaussian", "conditional Gaussian"}, {"mean", "mean of the visible"}, {"zero", "zero"}}
-
-// levels returns the shares of tokens masked in tests, in order, and of these the one nearest to
-// that of training.
-func (s *Study) levels() (all []string, main string) {
-	r := s.groups[0].models[0].Run
-	return slices.Sorted(maps.Keys(r.Result.Baselines["zero"])), r.Config.Masked.MainTest()
-}
-
-// percent writes "0.50" as "50 %", which does not break.
-func percent(level string) string {
-	v, _ := strconv.ParseFloat(level, 64)
-	return number.Percent(v)
-}
-
-func (s *Study) baseline(key, level string) float64 {
-	if v, ok := s.groups[0].models[0].Run.Result.Baselines[key][level]; ok {
-		return v
-	}
-	return math.NaN()
-}
-
-// references are the baselines that a model should beat.
-func (s *Study) references(level string) (out []figure.Reference) {
-	for _, b := range baselineNames[:2] {
-		if v := s.baseline(b.key, level); !math.IsNaN(v) {
-			out = append(out, figure.Reference{Label: b.name, Y: v})
-		}
-	}
-	return out
-}
-
-// values returns a measure of each model of a group.
-func (g group) values(of func(runs.Model) float64) []float64 {
-	var out []float64
-	for _, m := range g.models {
-		out = append(out, of(m))
-	}
-	return out
-}
-
-// hasStopped reports whether a model of the group has stopped at its criterion.
-func (g group) hasStopped() bool { return slices.ContainsFunc(g.models, runs.Model.HasStopped) }
-
-// steps returns the number of training steps of the group's models, or their range.
-func (g group) steps() table.Cell {
-	steps := g.values(func(m runs.Model) float64 { return float64(m.Result.Steps) })
-	least, most := int(slices.Min(steps)), int(slices.Max(steps))
-	if least == most {
-		return table.Count(least)
-	}
-	return table.Text(fmt.Sprintf("%d to %d", least, most))
-}
-
-func testError(level string) func(runs.Model) float64 {
-	return func(m runs.Model) float64 { return runs.TestMSE(m.Result.MaskedMeasures, level) }
-}
-
-func trainError(m runs.Model) float64 { return runs.TrainMSE(m.Result.MaskedMeasures) }
-func modularity(m runs.Model) float64 { return runs.Modularity(m.Result.MaskedMeasures) }
-func clustering(m runs.Model) float64 { return runs.Clustering(m.Result.MaskedMeasures) }
+const plotHeight = 2.3 // of rows of panels, in inches
 
 // errors draws the course of training and the errors at its end, beside the baselines.
-func (s *Study) errors() (document.Item, error) {
-	_, level := s.levels()
-	item := document.Item{ID: "errors", Section: errorsSection, Title: "Errors over training and at its end"}
-	kinds := []struct {
-		title string
-		of    func(runlog.Record) float64
-	}{
-		{"Training", func(r runlog.Record) float64 { return runs.TrainMSE(r.MaskedMeasures) }},
-		{"Test, " + percent(level) + " masked",
-			func(r runlog.Record) float64 { return runs.TestMSE(r.MaskedMeasures, level) }},
+func (r *Report) errors(d *item.Draft) error {
+	_, level := r.levels()
+	test := "test_mse/" + level
+	lines, numbers, err := d.Courses(r.groups, item.Steps, item.Column{Measure: "train_mse", Heading: "train MSE",
+		Name: "train_mse"}, item.Column{Measure: test, Heading: "test MSE", Name: "test_mse"})
+	if err != nil {
+		return err
 	}
-	numbers := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"},
-		{Heading: "step", Name: "step"}, {Heading: "train MSE", Name: "train_mse", Decimals: 4},
-		{Heading: "test MSE", Name: "test_mse", Decimals: 4}}}
-	courses := make([]figure.Lines, len(kinds))
-	for _, g := range s.groups {
-		read, steps, err := runs.RecordsBy(g.models, byStep)
-		if err != nil {
-			return item, err
-		}
-		for k, kind := range kinds {
-			if line, ok := lineOf(g, read, steps, kind.of); ok {
-				line.Label = g.label
-				courses[k].Series = append(courses[k].Series, line)
-			}
-		}
-		for i, own := range read {
-			for _, step := range slices.Sorted(maps.Keys(own)) {
-				numbers.Rows = append(numbers.Rows, table.Row{table.Text(g.label),
-					table.Text(strconv.FormatUint(g.models[i].Member.Seed, 10)), table.Count(step),
-					table.Number(kinds[0].of(own[step])), table.Number(kinds[1].of(own[step]))})
-			}
-		}
+	course := func(title, measure string) figure.Lines {
+		return figure.Lines{Title: title, XLabel: "Step", YLabel: "MSE", Band: figure.BandMinMax,
+			References: item.References(r.first(), level), Series: lines[measure]}
 	}
-	var cells []figure.Cell
+	training, tested := course("Training", "train_mse"), course("Test, "+percent(level)+" masked", test)
 	var drawn []*figure.Lines
-	for k := range courses {
-		c := &courses[k]
-		c.Title, c.XLabel, c.YLabel, c.Band = kinds[k].title, "Step", "MSE", figure.BandMinMax
-		if c.References = s.references(level); c.Series != nil {
-			drawn, cells = append(drawn, c), append(cells, figure.Cell{Panel: c})
+	for _, l := range []*figure.Lines{&training, &tested} {
+		if l.Series != nil {
+			drawn = append(drawn, l)
 		}
 	}
 	figure.ShareY(drawn...)
-	if cells != nil {
-		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: cells})
-	}
-	if end := s.finalErrors(level); end.Groups != nil {
-		item.Panels = append(item.Panels, figure.Row{Height: plotHeight, Cells: []figure.Cell{{Panel: end}}})
-	}
-	item.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on; "+
+	d.Row(plotHeight, training, tested)
+	end := d.Boxes("Test error after training, "+percent(level)+" masked", "MSE", test, r.groups)
+	end.References = item.References(r.first(), level)
+	d.Row(plotHeight, end)
+	d.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on; "+
 		"a dot or line a seed, bands from the least to the greatest. Dashed: errors without a model under the same "+
 		"masks, the conditional Gaussian (the best linear prediction) and a regression on the mean of the "+
-		"visible tokens. Trained with %.0f %% masked.", 100*s.groups[0].models[0].Run.Config.Masked.Level)
-	if slices.ContainsFunc(s.groups, group.hasStopped) {
-		item.Caption += " " + runs.StoppedNote
-	}
-	item.Tables = []document.Named{{Name: "errors", Table: numbers}}
-	s.compose(&item)
-	return item, nil
+		"visible tokens. Trained with %.0f %% masked.", 100*r.first().Config.Masked.Level) +
+		item.StoppedNote(r.Models)
+	d.AddTable("", numbers)
+	return nil
 }
 
-// finalErrors returns a panel of the test errors at the end of training.
-func (s *Study) finalErrors(level string) figure.Boxes {
-	end := figure.Boxes{Title: "Test error after training, " + percent(level) + " masked", YLabel: "MSE",
-		References: s.references(level)}
-	for _, g := range s.groups {
-		if values := g.values(testError(level)); hasNumber(values) {
-			end.Groups = append(end.Groups, figure.Group{Label: g.label, Values: values})
-		}
+// errorColumns returns the measures of the table of errors; those by level have baselines.
+func (r *Report) errorColumns() (columns []item.Column) {
+	columns = append(columns, item.Column{Measure: "train_mse", Heading: "train MSE", Name: "train_mse"})
+	levels, _ := r.levels()
+	for _, level := range levels {
+		columns = append(columns, item.Column{Measure: "test_mse/" + level, Heading: "test MSE, " + percent(level),
+			Name: "test_mse_" + strings.TrimPrefix(level, "0.")})
 	}
-	return end
-}
-
-// hasNumber reports whether a number is among values.
-func hasNumber(values []float64) bool {
-	return slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
-}
-
-func byStep(r runlog.Record) int { return r.Step }
-
-// lineOf returns a measure of a group's models over training from their records by step; ok is false
-// where there is no number.
-func lineOf(g group, read []map[int]runlog.Record, steps []float64,
-	of func(runlog.Record) float64) (line figure.LineSeries, ok bool) {
-	line.X = steps
-	for i, own := range read {
-		values := runs.Curve(steps, runs.Measured(own, of), g.models[i].HasStopped())
-		ok = ok || hasNumber(values)
-		line.Values = append(line.Values, values)
+	if slices.ContainsFunc(r.Models, func(m cohort.Model) bool { return !math.IsNaN(item.Value(m, "modularity")) }) {
+		columns = append(columns, item.Column{Measure: "modularity", Heading: "modularity Q", Name: "modularity"},
+			item.Column{Measure: "clustering", Heading: "clustering C", Name: "clustering"})
 	}
-	return line, ok
+	return columns
 }
 
 // errorTable lists the errors by encoding, with the baselines below.
-func (s *Study) errorTable() document.Item {
-	levels, _ := s.levels()
-	t := table.Table{Title: "Errors and network scores by encoding", Columns: []table.Column{
-		{Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"}, {Heading: "steps", Name: "steps"},
-		{Heading: "train MSE", Name: "train_mse", Decimals: 3}}}
-	measures := []func(runs.Model) float64{trainError}
-	for _, level := range levels {
-		t.Columns = append(t.Columns, table.Column{Heading: "test MSE, " + percent(level),
-			Name: "test_mse_" + strings.TrimPrefix(level, "0."), Decimals: 3})
-		measures = append(measures, testError(level))
+func (r *Report) errorTable(d *item.Draft) error {
+	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
+		{Heading: "n", Name: "n"}, {Heading: "steps", Name: "steps"}}}
+	columns := r.errorColumns()
+	for _, c := range columns {
+		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 3})
 	}
-	if slices.ContainsFunc(s.groups, func(g group) bool { return hasNumber(g.values(modularity)) }) {
-		t.Columns = append(t.Columns, table.Column{Heading: "modularity Q", Name: "modularity", Decimals: 3},
-			table.Column{Heading: "clustering C", Name: "clustering", Decimals: 3})
-		measures = append(measures, modularity, clustering)
-	}
-	for _, g := range s.groups {
-		row := table.Row{table.Text(g.label), table.Count(len(g.models)), g.steps()}
-		for _, of := range measures {
-			row = append(row, table.Mean(g.values(of)))
+	for _, g := range r.groups {
+		row := table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
+		for _, c := range columns {
+			row = append(row, table.Mean(d.Values(g, c.Measure)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	for _, b := range baselineNames {
-		row := table.Row{table.Text("baseline: " + b.name), {}, {}, {}}
-		for _, level := range levels {
-			row = append(row, table.Number(s.baseline(b.key, level)))
+	for _, b := range item.Baselines {
+		row := table.Row{table.Text("baseline: " + b.Name), {}, {}}
+		for _, c := range columns {
+			cell := table.Cell{}
+			if level, ok := strings.CutPrefix(c.Measure, "test_mse/"); ok {
+				cell = table.Number(b.MSE(r.first(), level))
+			}
+			row = append(row, cell)
 		}
-		t.Rows = append(t.Rows, append(row, make(table.Row, len(t.Columns)-len(row))...))
+		t.Rows = append(t.Rows, row)
 	}
-	return document.Item{ID: "table_errors", Section: errorsSection, Title: t.Title,
-		Caption: "Mean ± SD over n seeds; the share is of tokens masked in the test.",
-		Tables:  []document.Named{{Name: "table_errors", Table: t}}}
+	d.Caption = "Mean ± SD over n seeds; the share is of tokens masked in the test."
+	d.AddTable("", t)
+	return nil
+}
+
+// steps returns the number of training steps of a group's models, or their range.
+func steps(g cohort.Group) table.Cell {
+	var all []int
+	for _, m := range g.Models {
+		all = append(all, m.Result.Steps)
+	}
+	if least := slices.Min(all); least == slices.Max(all) {
+		return table.Count(least)
+	}
+	return table.Text(wording.Range(all))
+}
+
+// modelTable lists the models with short names of their runs.
+func (r *Report) modelTable(d *item.Draft) error {
+	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
+		{Heading: "run", Name: "run"}, {Heading: "seed", Name: "seed"}, {Heading: "steps", Name: "steps"},
+		{Heading: "status", Name: "status"}}}
+	for _, g := range r.groups {
+		for _, m := range g.Models {
+			name := m.Run.Name
+			if parts := strings.Split(name, "/"); len(parts) > 2 {
+				name = "…/" + strings.Join(parts[len(parts)-2:], "/")
+			}
+			t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Text(name), item.Seed(m),
+				table.Count(m.Result.Steps), table.Text(m.Result.Status)})
+		}
+	}
+	d.AddTable("", t)
+	return nil
+}
+
+// subjectErrors returns the test subjects of a group, and its error on each by name, the mean over the
+// seeds that had it held out; none where they are not known.
+func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[string]float64, err error) {
+	of := map[string][]float64{}
+	for _, m := range g.Models {
+		p, err := m.Run.Probes()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		names, own, err := p.SubjectErrors(level, m.Index)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, name := range names {
+			if of[name] == nil {
+				subjects = append(subjects, name)
+			}
+			of[name] = append(of[name], own[i])
+		}
+	}
+	mse = map[string]float64{}
+	for name, all := range of {
+		mse[name] = stats.Mean(all)
+	}
+	return subjects, mse, nil
+}
+
+// subjects draws the error on each test subject, where these are known.
+func (r *Report) subjects(d *item.Draft) error {
+	_, level := r.levels()
+	var subjects []string
+	of := make([]map[string]float64, len(r.groups))
+	for i, g := range r.groups {
+		own, mse, err := subjectErrors(g, level)
+		if err != nil {
+			return err
+		}
+		of[i] = mse
+		for _, name := range own {
+			if !slices.Contains(subjects, name) {
+				subjects = append(subjects, name)
+			}
+		}
+	}
+	if subjects == nil {
+		r.Note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
+		return nil
+	}
+	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "subject", Name: "subject"}}}
+	for _, name := range subjects {
+		t.Rows = append(t.Rows, table.Row{table.Text(name)})
+	}
+	panel := figure.Boxes{Title: "Test error of each held-out subject, " + percent(level) + " masked", YLabel: "MSE",
+		Dots: "subjects", References: item.References(r.first(), level)}
+	var intervals []string
+	for k, g := range r.groups {
+		if len(of[k]) == 0 {
+			continue
+		}
+		t.Columns = append(t.Columns, table.Column{Heading: g.Label, Decimals: 4,
+			Name: fmt.Sprintf("mse_%d", len(t.Columns))})
+		drawn := figure.Group{Label: g.Label}
+		for i, subject := range subjects {
+			cell := table.Cell{}
+			if v, ok := of[k][subject]; ok {
+				cell, drawn.Values = table.Number(v), append(drawn.Values, v)
+			}
+			t.Rows[i] = append(t.Rows[i], cell)
+		}
+		if v, err := stats.MeanInterval(drawn.Values, 0.95); err == nil && !math.IsNaN(v.Low) {
+			drawn.Interval = &figure.Interval{Mean: stats.Mean(drawn.Values), Low: v.Low, High: v.High}
+			intervals = append(intervals, fmt.Sprintf("%s %.3f [%.3f, %.3f]", g.Label, drawn.Interval.Mean, v.Low,
+				v.High))
+		}
+		panel.Groups = append(panel.Groups, drawn)
+	}
+	d.Row(plotHeight, panel)
+	d.Caption = fmt.Sprintf("Each dot is one of %d subjects that training did not see, the "+
+		"mean over seeds. Mean over subjects and its 95 %% interval (Student's t): %s. Dashed: "+
+		"errors without a model under the same masks.", len(subjects), strings.Join(intervals, "; "))
+	d.AddTable("", t)
+	return nil
 }

@@ -4,99 +4,207 @@
 package own
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
+	"torchpe/report/document"
+	"torchpe/report/item"
+	"torchpe/report/page"
 )
 
-// Study holds the runs of a report, which are on one set of data.
-type Study struct {
-	Runs   int
-	Notes  []string // what was left out, and why
-	groups []group
-}
-
-// group are the models of one configuration, which differ in their seeds.
-type group struct {
-	label  string
-	models []runs.Model
+// Report holds the models of a report, which are on one set of data.
+type Report struct {
+	*cohort.Found
+	groups  []cohort.Group
+	learned []learned
 }
 
 // IsOwn reports whether a run is of masked prediction on files of the user.
-func IsOwn(r *runs.Run) bool { return r.Config.Masked != nil && r.Config.Masked.Files != nil }
+func IsOwn(r *cohort.Run) bool { return r.Config.Masked != nil && r.Config.Masked.Files != nil }
 
 // Read finds the finished runs on own data in dir and below it. Of several sets of data or model
-// sizes it takes that with the most models.
-func Read(dir string) (*Study, error) {
-	found, skipped, err := runs.Find(dir)
+// sizes it takes that with the most models, the first of several such.
+func Read(dir string) (*Report, error) {
+	found, err := cohort.Read(dir, IsOwn)
 	if err != nil {
 		return nil, err
 	}
-	s := &Study{}
-	for _, r := range skipped {
-		s.note("%s: %s", r.Dir, r.Reason)
-	}
-	found = slices.DeleteFunc(found, func(r *runs.Run) bool { return !IsOwn(r) })
-	if found, err = s.mostCommon(found); err != nil {
-		return nil, err
-	}
-	models, diverged := runs.Models(found)
-	if diverged > 0 {
-		s.note("%s diverged", wording.Count(diverged, "model"))
-	}
-	s.Runs = len(found)
-	models, notes, err := runs.Distinct(models)
+	r := &Report{Found: found}
+	bases, err := cohort.Bases(r.Models)
 	if err != nil {
 		return nil, err
 	}
-	s.Notes = append(s.Notes, notes...)
-	s.groups, err = groupsOf(models)
-	return s, err
+	slices.SortStableFunc(bases, func(a, b cohort.Base) int { return len(b.Models) - len(a.Models) })
+	for i, b := range bases {
+		if i == 0 {
+			r.Models, r.Runs = b.Models, cohort.CountRuns(b.Models)
+			continue
+		}
+		r.Note("%s of other data or another size, such as %s: see torchpe report on that folder alone",
+			wording.Count(len(b.Models), "model"), b.Models[0].Run.Name)
+	}
+	if r.Models, err = r.Distinct(r.Models); err != nil {
+		return nil, err
+	}
+	r.groups, err = cohort.Groups(r.Models)
+	return r, err
 }
 
-func (s *Study) note(format string, args ...any) {
-	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+// The sections of a report.
+const (
+	errorsSection    = "Errors"
+	positionsSection = "Learned positions"
+)
+
+// items lists the items of a report in their order.
+var items = []struct {
+	id, section, title string
+	make               func(*Report, *item.Draft) error
+}{
+	{"errors", errorsSection, "Errors over training and at its end", (*Report).errors},
+	{"table_errors", errorsSection, "Errors and network scores by encoding", (*Report).errorTable},
+	{"subjects", errorsSection, "Error by test subject", (*Report).subjects},
+	{"maps", positionsSection, "Maps of the learned positions", (*Report).maps},
+	{"similarity", positionsSection, "Similarity of the learned positions", (*Report).similarity},
+	{"scores", positionsSection, "Modules in the learned positions", (*Report).scores},
+	{"attention", "Attention", "Attention between tokens", (*Report).attention},
+	{"models", "Runs", "Models", (*Report).modelTable},
 }
 
-// mostCommon returns the runs of the base, data and model size, that has the most models.
-func (s *Study) mostCommon(found []*runs.Run) ([]*runs.Run, error) {
-	of := map[string][]*runs.Run{}
-	var order []string
-	for _, r := range found {
-		base, err := r.Base()
-		if err != nil {
-			return nil, err
+// Write makes the report in dir: the files of figures and tables, and index.html. With panels each
+// panel gets files of its own, too.
+func (r *Report) Write(dir string, panels bool) (document.Written, error) {
+	if len(r.groups) == 0 {
+		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(r.Notes, "; "))
+	}
+	d, err := document.Open(dir, "Masked prediction: what the positions learned") // before the work
+	if err != nil {
+		return document.Written{}, err
+	}
+	d.Panels = panels
+	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", wording.Count(len(r.Models), "model"),
+		wording.Count(r.Runs, "run"))
+	about := d.Section("Data")
+	about.Items = append(about.Items, page.List{Entries: r.data()})
+	if err := r.readLearned(); err != nil {
+		return document.Written{}, err
+	}
+	if err := r.explore(d); err != nil {
+		return document.Written{}, err
+	}
+	for _, it := range items {
+		draft := &item.Draft{Item: document.Item{ID: it.id, Section: it.section, Title: it.title}}
+		if err := it.make(r, draft); err != nil {
+			return document.Written{}, fmt.Errorf("%s: %w", it.id, err)
 		}
-		if of[base] == nil {
-			order = append(order, base)
+		made := draft.Finish()
+		if made.Undrawn != nil {
+			r.Note("%s: not drawn: %v", made.Title, made.Undrawn)
+		} else if made.Tables == nil {
+			continue
 		}
-		of[base] = append(of[base], r)
-	}
-	count := func(base string) (n int) {
-		for _, r := range of[base] {
-			n += len(r.Config.Members)
+		if _, err := d.Add(made); err != nil {
+			return document.Written{}, fmt.Errorf("%s: %w", it.id, err)
 		}
-		return n
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(count(b), count(a)) })
-	for _, base := range order[min(1, len(order)):] {
-		s.note("%s of other data or another size, such as %s: see torchpe report on that folder alone",
-			wording.Count(count(base), "model"), of[base][0].Name)
-	}
-	if order == nil {
-		return nil, nil
-	}
-	return of[order[0]], nil
+	return d.Finish(r.Notes)
 }
 
-// groupsOf joins models that differ in their seed alone.
-func groupsOf(models []runs.Model) (out []group, err error) {
-	all, err := runs.Groups(models)
-	for _, g := range all {
-		out = append(out, group{label: g.Label, models: g.Models})
+// first returns the run that stands for all where they are the same, such as in their baselines.
+func (r *Report) first() *cohort.Run { return r.groups[0].Models[0].Run }
+
+// levels returns the shares of tokens masked in tests, in order, and the one nearest to that of training.
+func (r *Report) levels() (all []string, main string) {
+	return slices.Sorted(maps.Keys(r.first().Result.Baselines["zero"])), r.first().Config.Masked.MainTest()
+}
+
+// percent writes "0.50" as "50 %", which does not break.
+func percent(level string) string {
+	v, _ := strconv.ParseFloat(level, 64)
+	return number.Percent(v)
+}
+
+// data describes the data in sentences.
+func (r *Report) data() []string {
+	d := r.first().Result.Data
+	if d == nil {
+		return []string{"The runs do not say what data they had."}
 	}
-	return out, err
+	out := []string{
+		fmt.Sprintf("%d samples of %s; %s of %s.", d.Frames, wording.Count(d.Tokens, "token"),
+			wording.Count(d.Runs, "file"), wording.Count(d.Subjects, "subject")),
+		fmt.Sprintf("Held out: %s; %d of %d held-out samples measured.", d.Split, d.MeasuredFrames, d.TestFrames)}
+	if d.TestSubjects != nil {
+		out = append(out, "Held-out subjects: "+wording.List(12, d.TestSubjects)+".")
+	}
+	if d.Modules > 0 {
+		out = append(out, fmt.Sprintf("%s, %s.", wording.Count(d.Modules, "module"), d.ModulesFrom))
+	}
+	out = append(out, d.Notes...)
+	for i, text := range out {
+		out[i] = paths.ReplaceAllString(text, "$1")
+	}
+	return out
+}
+
+// paths match paths of files; their last part is the file's name.
+var paths = regexp.MustCompile(`(?:[^\s/"]*/)+([^\s/"]+\.\w+)`)
+
+// learned holds the table that the first model of a group learned in its first block.
+type learned struct {
+	label  string
+	model  cohort.Model
+	probes *cohort.Probes
+	table  cohort.Table
+	tokens item.Tokens
+}
+
+// readLearned reads the tables of the groups that have one, and notes the others.
+func (r *Report) readLearned() error {
+	var without []string
+	for _, g := range r.groups {
+		l := learned{label: g.Label, model: g.Models[0]}
+		var err error
+		l.probes, l.table, err = item.Learned(l.model)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			r.Note("%s: the run kept no probes: no map", g.Label)
+			continue
+		case errors.Is(err, cohort.ErrNoTable):
+			without = append(without, g.Label)
+			continue
+		case err != nil:
+			return err
+		}
+		if l.tokens, err = item.TokensOf(l.probes, l.table.Tokens); err != nil {
+			return err
+		}
+		r.learned = append(r.learned, l)
+	}
+	if without != nil {
+		r.Note("No table of positions, and so no map: %s", wording.List(12, without))
+	}
+	return nil
+}
+
+// captionOf returns the sentences of a caption on names and modules of tokens.
+func captionOf(t item.Tokens) (text string) {
+	isLong := func(name string) bool { return utf8.RuneCountInString(name) > 12 }
+	if len(t.Modules) > 0 {
+		text = " Colours below: the modules."
+	}
+	if slices.ContainsFunc(t.Names, isLong) || slices.ContainsFunc(t.Modules, isLong) {
+		text += " Long names are shortened in the figure; its CSV files have them whole."
+	}
+	return text
 }

@@ -17,37 +17,41 @@ import (
 	"unicode/utf8"
 
 	_ "torchpe/internal/golden" // for the flag -update
+	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
-	"torchpe/report/runs"
-	"torchpe/report/table"
+	"torchpe/report/item"
 	"torchpe/train/runlog"
 )
 
-// made writes runs on own data, and the report of them; edit changes their members.
-func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Written) {
+// report writes runs, and their report; it returns the directory of the report.
+func report(t *testing.T, panels bool, all ...synthetic.Run) (dir string, w document.Written) {
 	t.Helper()
 	dir = t.TempDir()
+	if err := synthetic.Write(filepath.Join(dir, "runs"), all...); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(filepath.Join(dir, "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err = r.Write(filepath.Join(dir, "report"), panels); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "report"), w
+}
+
+// made makes the report of runs on own data; edit changes their members.
+func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Written) {
+	t.Helper()
 	subjects := []string{"07", "anna", "3"}
-	err := synthetic.Write(filepath.Join(dir, "runs"),
+	return report(t, false,
 		synthetic.Run{Name: "a/b/learn", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{3, 5}, Heads: 2,
 			Subjects: subjects, Edit: edit},
 		synthetic.Run{Task: "masked", PE: "learn", Sigma: 2, Seeds: []int{3}, Subjects: subjects, Records: 7},
 		synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{3, 5, 8}, Subjects: subjects},
-		synthetic.Run{Task: "nmar", PE: "nope", Seeds: []int{3}}, // the paper's
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, err = s.Write(filepath.Join(dir, "report"), false); err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "report"), w
+		synthetic.Run{Task: "nmar", PE: "nope", Seeds: []int{3}}) // the paper's
 }
 
 // rows reads a CSV file of a report.
@@ -69,8 +73,8 @@ func rows(t *testing.T, dir, name string) [][]string {
 // nothing of the paper.
 func TestReport(t *testing.T) {
 	dir, w := made(t, func(m *synthetic.Member) {
-		m.Result.TestMSEByMask["0.50"] = map[int]float64{3: 0.25, 5: 0.75}[m.Seed] // mean 0.5, SD 1/sqrt 8
-		*m.Records[1].TrainMSE, m.Records[1].TestMSEByMask["0.50"] = 0.375, 0.625
+		m.Result.Measures["test_mse/0.50"] = map[int]float64{3: 0.25, 5: 0.75}[m.Seed] // mean 0.5, SD 1/sqrt 8
+		m.Records[1].Measures["train_mse"], m.Records[1].Measures["test_mse/0.50"] = 0.375, 0.625
 		for i := range m.Attention[0] { // one head attends to the first token alone, the other to all alike
 			m.Attention[0][i] = 0.125
 			if i < 64 {
@@ -109,13 +113,10 @@ func TestReport(t *testing.T) {
 		!strings.HasPrefix(subjects[2][1], "0.2") {
 		t.Errorf("subjects %q", subjects)
 	}
-	explorer, err := os.ReadFile(filepath.Join(dir, "explorer.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	explorer := read(t, dir, "explorer.html")
 	for _, want := range []string{`"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"` + synthetic.TokenNames[5],
 		`"name":"right"`, `"label":"attention, block 1`} {
-		if !strings.Contains(string(explorer), want) {
+		if !strings.Contains(explorer, want) {
 			t.Errorf("explorer.html has no %s", want)
 		}
 	}
@@ -125,16 +126,14 @@ func TestReport(t *testing.T) {
 			t.Errorf("row %d of the map is %q", i, row)
 		}
 	}
-	for name, title := range map[string]string{"attention.svg": "learn-0.1, block 1", "errors.svg": "Training"} {
-		if !strings.Contains(read(t, dir, name), ">"+title+"<") {
-			t.Errorf("%s has no panel %q", name, title)
+	for want, name := range map[string]string{">learn-0.1, block 1<": "attention.svg", ">Training<": "errors.svg",
+		"dots: subjects": "subjects.svg", "mean with 95 % confidence interval": "subjects.svg",
+		">conditional Gaussian<": "subjects.svg", ">mean of the visible<": "subjects.svg"} {
+		if !strings.Contains(read(t, dir, name), want) {
+			t.Errorf("%s has no %q", name, want)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(text)
+	page := read(t, dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
 	for _, want := range []string{"0.200 [-0.048, 0.448]", "Left out", "nope", "6 models of 3 runs", "…/b/learn",
 		"No table of positions, and so no map: nope"} {
@@ -156,26 +155,16 @@ func TestSettingsAreApart(t *testing.T) {
 	decay, rate := run, run
 	decay.Name, decay.Decay, decay.Seeds = "b", 0.3, []int{3}
 	rate.Name, rate.LR, rate.Seeds = "c", 1e-3, []int{4, 5, 6}
-	root := t.TempDir()
-	if err := synthetic.Write(root, run, decay, rate); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Write(filepath.Join(root, "report"), false); err != nil {
-		t.Fatal(err)
-	}
+	dir, _ := report(t, false, run, decay, rate)
 	n := map[string]bool{}
-	all := rows(t, filepath.Join(root, "report"), "table_errors.csv")
+	all := rows(t, dir, "table_errors.csv")
 	for _, row := range all[1:4] {
 		n[row[slices.Index(all[0], "n")]] = true
 	}
 	if len(all) != 7 || !n["1"] || !n["2"] || !n["3"] { // the last three are the baselines
 		t.Errorf("groups %q, want those of 1, 2 and 3 models", all)
 	}
-	if n := strings.Count(read(t, filepath.Join(root, "report"), "maps.svg"), ">As given<"); n != 1 {
+	if n := strings.Count(read(t, dir, "maps.svg"), ">As given<"); n != 1 {
 		t.Errorf("the given places are drawn %d times, want once", n)
 	}
 }
@@ -183,32 +172,21 @@ func TestSettingsAreApart(t *testing.T) {
 // Runs of an earlier version, without names and subjects, have positions for names; what diverged
 // or lacks numbers is left out.
 func TestEarlierRuns(t *testing.T) {
-	root := t.TempDir()
-	err := synthetic.Write(root, synthetic.Run{Name: "old", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{1, 2},
+	dir, w := report(t, true, synthetic.Run{Name: "old", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{1, 2},
 		Edit: func(m *synthetic.Member) {
 			if m.Seed == 2 {
 				m.Result.Status = runlog.StatusDiverged
 			}
-			m.Result.Modularity, m.Result.Clustering = nil, nil
+			delete(m.Result.Measures, "modularity")
+			delete(m.Result.Measures, "clustering")
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := s.Write(filepath.Join(root, "report"), true)
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := strings.Join(w.Notes, "\n")
-	for _, want := range []string{"1 model diverged", "No errors by subject", "No modularity"} {
+	for _, want := range []string{"1 model diverged: left out", "No errors by subject", "No modularity"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no note %q in %q", want, all)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(root, "report", "errors_a.pdf")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "errors_a.pdf")); err != nil {
 		t.Error(err)
 	}
 }
@@ -324,54 +302,18 @@ func TestNamesOfAnyText(t *testing.T) {
 // Matrices have colours of modules where modules are known, in the order of the tokens; limits of
 // colours hold all but the diagonal.
 func TestMatrices(t *testing.T) {
-	x := tokens{names: []string{"a", "b"}, order: []int{1, 0}, modules: []string{"m", "n"}}
-	if m := x.matrix([]float64{1, 2, 3, 4}); m.GroupNames != nil || !slices.Equal(m.Values, []float64{4, 3, 2, 1}) {
+	x := item.Tokens{Names: []string{"a", "b"}, Order: []int{1, 0}, Modules: []string{"m", "n"}}
+	if m := matrix(x, []float64{1, 2, 3, 4}); m.GroupNames != nil || !slices.Equal(m.Values, []float64{4, 3, 2, 1}) {
 		t.Errorf("without modules: %+v", m)
 	}
-	x.labels = []int{0, 1}
-	if m := x.matrix(make([]float64, 4)); fmt.Sprint(m.GroupNames, m.Groups) != "[m n] [1 0]" {
+	x.Labels = []int{0, 1}
+	if m := matrix(x, make([]float64, 4)); fmt.Sprint(m.GroupNames, m.Groups) != "[m n] [1 0]" {
 		t.Errorf("with modules: %+v", m)
 	}
 	for most, values := range map[float64][]float64{1: {5, 0, 0, 5}, 0.5: {5, -0.5, 0.25, 5}} {
 		if low, high := offDiagonal(values, 2); low != -most || high != most {
 			t.Errorf("limits %g and %g, want %g", low, high, most)
 		}
-	}
-}
-
-// Panels without room side by side stand one below the other; a figure that cannot be drawn at all
-// leaves its place to the reason and its numbers.
-func TestNoRoom(t *testing.T) {
-	item := func(title string) document.Item {
-		p := figure.Map{Title: title, XY: make([][2]float64, 2)}
-		return document.Item{ID: "maps", Section: positionsSection, Title: "Maps",
-			Panels: grid([]figure.Panel{p, p}), Tables: []document.Named{{Name: "maps", Table: table.Table{
-				Columns: []table.Column{{Heading: "x", Name: "x"}}, Rows: []table.Row{{table.Number(1)}}}}}}
-	}
-	var s Study
-	wide := item(strings.Repeat("title ", 24))
-	if s.compose(&wide); wide.Figure == nil || len(wide.Panels) != 2 || s.Notes != nil {
-		t.Errorf("%d rows, %v", len(wide.Panels), s.Notes)
-	}
-	over := item(strings.Repeat("title ", 40))
-	if s.compose(&over); over.Undrawn == nil || len(s.Notes) != 1 ||
-		!strings.Contains(s.Notes[0], "Maps: not drawn: ") {
-		t.Fatalf("%v, %q", over.Undrawn, s.Notes)
-	}
-	dir := t.TempDir()
-	d, err := document.Open(dir, "Test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = d.Add(over); err == nil {
-		err = d.Close()
-	}
-	if page := read(t, dir, "index.html"); err != nil || d.Figures != 0 ||
-		!strings.Contains(page, "Not drawn: ") || !strings.Contains(page, `href="maps.csv"`) {
-		t.Errorf("%d figures, %v; the page does not say why, or has no link to the numbers", d.Figures, err)
-	}
-	if rows(t, dir, "maps.csv")[1][0] != "1" {
-		t.Error("the numbers are wrong")
 	}
 }
 
@@ -385,7 +327,7 @@ func TestNoPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := s.groups[0].models[0].Run.Result.Data
+	d := s.first().Result.Data
 	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
 	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}
 	got := strings.Join(s.data(), "\n")
@@ -393,18 +335,6 @@ func TestNoPaths(t *testing.T) {
 		"\"it.npy\" and b.tsv"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
-		}
-	}
-}
-
-// Dots of the errors by subject are subjects, with the baselines beside them.
-func TestSubjectsFigure(t *testing.T) {
-	dir, _ := made(t, nil)
-	svg := read(t, dir, "subjects.svg")
-	for _, want := range []string{"dots: subjects", "mean with 95 % confidence interval", ">conditional Gaussian<",
-		">mean of the visible<"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("subjects.svg has no %q", want)
 		}
 	}
 }
@@ -425,19 +355,8 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 		}
 	}
 	own.PELR, edited.Data = .3, "bbbb"
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, short, run("z copy", 1), own, edited); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "report")
-	if _, err := s.Write(out, false); err != nil {
-		t.Fatal(err)
-	}
-	notes := strings.Join(s.Notes, "\n")
+	out, w := report(t, false, short, run("z copy", 1), own, edited)
+	notes := strings.Join(w.Notes, "\n")
 	for _, want := range []string{"1 model of other data or another size, such as edited",
 		"1 model of the same settings and seed as another count once"} {
 		if !strings.Contains(notes, want) {
@@ -452,31 +371,20 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 		"; ") != want {
 		t.Errorf("%q, want %q", strings.Join(got, "; "), want)
 	}
-	if text := read(t, out, "index.html"); !strings.Contains(text, runs.StoppedNote) {
-		t.Errorf("the page does not say %q", runs.StoppedNote)
+	if text := read(t, out, "index.html"); !strings.Contains(text, cohort.StoppedNote) {
+		t.Errorf("the page does not say %q", cohort.StoppedNote)
 	}
 }
 
 // Errors by subject are by the subject's name, also where runs held out others.
 func TestSubjectsByName(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
+	dir, _ := report(t, false,
 		synthetic.Run{Name: "a", Task: "masked", PE: "nope", Seeds: []int{1}, Subjects: []string{"0", "1"}},
 		synthetic.Run{Name: "b", Task: "masked", PE: "nope", Seeds: []int{2}, Subjects: []string{"1", "4"}},
-		synthetic.Run{Name: "c", Task: "masked", PE: "rope", Seeds: []int{1}, Subjects: []string{"4", "5", "0"}},
-	); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Write(filepath.Join(dir, "report"), false); err != nil {
-		t.Fatal(err)
-	}
+		synthetic.Run{Name: "c", Task: "masked", PE: "rope", Seeds: []int{1}, Subjects: []string{"4", "5", "0"}})
 	// Subject i of a run has the error 0.1 (i+1): subject 1 is second in a and first in b.
 	want := [][]string{{"0", "0.1", "0.3"}, {"1", "0.15", ""}, {"4", "0.2", "0.1"}, {"5", "", "0.2"}}
-	for i, row := range rows(t, filepath.Join(dir, "report"), "subjects.csv")[1:] {
+	for i, row := range rows(t, dir, "subjects.csv")[1:] {
 		for j, text := range row {
 			got, _ := strconv.ParseFloat(text, 64)
 			wanted, _ := strconv.ParseFloat(want[i][j], 64)

@@ -18,6 +18,7 @@ import (
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"torchpe/internal/atomicfile"
@@ -38,10 +39,14 @@ type Section struct {
 	Items     []Item
 }
 
-// Item is a Figure, TableItem, Text, List or Missing.
-type Item interface {
-	view() (item, error)
-}
+// Item is a Figure, TableItem, Text, List or Missing. Its kind is the class of its element.
+type Item interface{ kind() string }
+
+func (Figure) kind() string    { return "figure" }
+func (TableItem) kind() string { return "table" }
+func (Text) kind() string      { return "text" }
+func (List) kind() string      { return "list" }
+func (Missing) kind() string   { return "missing" }
 
 // Figure is a drawing with links to its files. Its title is also the alternative text of the image.
 type Figure struct {
@@ -92,11 +97,18 @@ type Link struct {
 
 // write writes p to w.
 func (p Page) write(w io.Writer) error {
-	v, err := p.view()
-	if err != nil {
-		return fmt.Errorf("page %q: %w", p.Title, err)
+	used := map[string]bool{}
+	for _, s := range p.Sections {
+		if used[s.ID] {
+			return fmt.Errorf("page %q: two sections have the ID %q", p.Title, s.ID)
+		}
+		used[s.ID] = true
 	}
-	return render(w, layout, v)
+	return render(w, layout, struct {
+		Page
+		CSS template.CSS
+		JS  template.JS
+	}{p, template.CSS(styleSheet), template.JS(script)})
 }
 
 // render executes a template and writes its output to w, or nothing if it fails.
@@ -116,39 +128,6 @@ func (p Page) Save(path string) error {
 	return atomicfile.Write(path, p.write)
 }
 
-// document, section, item, result, link and word are the data of the template.
-type document struct {
-	Title, Subtitle string
-	CSS             template.CSS
-	JS              template.JS
-	Sections        []section
-}
-
-type section struct {
-	ID, Title string
-	Items     []item
-}
-
-type item struct {
-	Kind, ID, Title string
-	Paragraphs      []string // of a text, the entries of a list, the caption of a figure
-	Image           image
-	Table           template.HTML
-	Captioned       bool     // the table's caption repeats the title
-	Results         []result // missing results
-	Links           []link
-}
-
-type result struct {
-	What    string
-	Command []word
-}
-
-type link struct{ Label, Href string }
-
-// word is a word of a command and the space before it.
-type word struct{ Space, Word string }
-
 var (
 	//go:embed page.html
 	layoutSource string
@@ -157,88 +136,43 @@ var (
 	//go:embed page.js
 	script string
 
-	layout = template.Must(template.New("page").Parse(layoutSource))
+	layout = template.Must(template.New("page").Funcs(template.FuncMap{
+		"kind": Item.kind, "next": func(i int) int { return i + 1 }, "pixels": pixels, "source": source,
+		"paragraphs": paragraphs, "table": element, "captioned": captioned, "words": words, "href": href,
+	}).Parse(layoutSource))
 )
 
-// image is an embedded drawing with its size on the page in CSS pixels.
-type image struct {
-	Source        template.URL
-	Width, Height int
-}
+// pixels returns a length on the page. CSS has 96 pixels an inch. A paper's 7-point labels are too small
+// on a screen, so figures are shown 1.3 times as large.
+func pixels(points float64) int { return int(math.Round(1.3 * 96 / 72 * points)) }
 
-func (p Page) view() (document, error) {
-	d := document{Title: p.Title, Subtitle: p.Subtitle, CSS: template.CSS(styleSheet),
-		JS: template.JS(script)}
-	used := map[string]bool{}
-	for _, s := range p.Sections {
-		if used[s.ID] {
-			return d, fmt.Errorf("two sections have the ID %q", s.ID)
-		}
-		used[s.ID] = true
-		v := section{ID: s.ID, Title: s.Title}
-		for j, it := range s.Items {
-			iv, err := it.view()
-			if err != nil {
-				return d, fmt.Errorf("section %q: %w", s.Title, err)
-			}
-			iv.ID = fmt.Sprintf("%s-%d", s.ID, j+1)
-			v.Items = append(v.Items, iv)
-		}
-		d.Sections = append(d.Sections, v)
-	}
-	return d, nil
-}
-
-// view embeds the SVG as an image. Unlike an SVG in the page, its IDs and styles cannot clash with
+// source embeds an SVG as an image. Unlike an SVG in the page, its IDs and styles cannot clash with
 // others, and it cannot run scripts or load files.
-func (f Figure) view() (item, error) {
-	// CSS has 96 pixels an inch. A paper's 7-point labels are too small on a screen.
-	const pixels = 1.3 * 96 / 72
-	return item{Kind: "figure", Title: f.Title, Image: image{
-		Source: template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(f.SVG)),
-		Width:  int(math.Round(pixels * f.Width)), Height: int(math.Round(pixels * f.Height)),
-	}, Paragraphs: paragraphs(f.Caption), Links: viewLinks(f.Links)}, nil
+func source(svg []byte) template.URL {
+	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg))
 }
 
-func (t TableItem) view() (item, error) {
+// element returns a table as an element.
+func element(t table.Table) (template.HTML, error) {
 	var b strings.Builder
-	if err := t.Table.HTML(&b); err != nil {
-		return item{}, err
-	}
-	same := strings.Join(strings.Fields(t.Table.Title), " ") == strings.Join(strings.Fields(t.Title), " ")
-	return item{Kind: "table", Title: t.Title, Table: template.HTML(b.String()), Captioned: same,
-		Links: viewLinks(t.Links)}, nil
+	err := t.HTML(&b)
+	return template.HTML(b.String()), err
 }
 
-func (t Text) view() (item, error) {
-	return item{Kind: "text", Title: t.Title, Paragraphs: t.Paragraphs}, nil
+// captioned reports whether the table's caption repeats the title of its item.
+func captioned(t TableItem) bool {
+	return slices.Equal(strings.Fields(t.Table.Title), strings.Fields(t.Title))
 }
 
-func (l List) view() (item, error) {
-	return item{Kind: "list", Title: l.Title, Paragraphs: l.Entries, Links: viewLinks(l.Links)}, nil
+// words splits a command. Each word is its second part, after the space before it.
+func words(command string) [][]string {
+	return word.FindAllStringSubmatch(strings.TrimSpace(command), -1)
 }
 
-func (m Missing) view() (item, error) {
-	it := item{Kind: "missing", Title: m.Title}
-	for _, r := range m.Results {
-		own := result{What: r.What}
-		for _, w := range words.FindAllStringSubmatch(strings.TrimSpace(r.Command), -1) {
-			own.Command = append(own.Command, word{w[1], w[2]})
-		}
-		it.Results = append(it.Results, own)
-	}
-	return it, nil
-}
+var word = regexp.MustCompile(`(\s*)(\S+)`)
 
-var words = regexp.MustCompile(`(\s*)(\S+)`)
-
-// viewLinks turns the paths of files into URLs. The URL of a path never has a scheme or a host.
-func viewLinks(links []Link) (out []link) {
-	for _, l := range links {
-		out = append(out, link{l.Label, (&url.URL{Path: l.Href}).String()})
-	}
-	return out
-}
+// href returns the URL of a path, which never has a scheme or a host.
+func href(path string) string { return (&url.URL{Path: path}).String() }
 
 // paragraphs splits prose at its empty lines.
 func paragraphs(s string) (out []string) {

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/data/lst"
 	"torchpe/report/internal/synthetic"
+	"torchpe/report/item"
+	"torchpe/train/runlog"
 )
 
 // Accuracy by kind of puzzle is by the lines that puzzles need; of runs that did not record it it
@@ -17,7 +18,6 @@ func TestConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &s.LST[0]
-	m.Result.ValidationByCondition = map[string]float64{"Binary": .9, "Ternary": .8, "Quaternary": .7}
 	for _, c := range []struct {
 		lines   map[string]float64
 		files   []string
@@ -28,14 +28,14 @@ func TestConditions(t *testing.T) {
 		{nil, []string{"published.csv"}, .7, false},
 		{nil, nil, .7, true},
 	} {
-		m.Result.ValidationByLines, m.Run.Config.LSTTrain = c.lines, c.files
-		if got := ofLines(lst.ThreeVector)(*m); got != c.want {
+		m.Result.Measures = runlog.Numbers{"validation/1-vector": .9, "validation/2-vector": .8,
+			"validation/3-vector": .7}
+		runlog.SetFamily(m.Result.Measures, "validation_lines", c.lines)
+		m.Run.Config.LSTTrain = c.files
+		if got := item.Value(*m, "validation/3-vector"); got != c.want {
 			t.Errorf("%v: 3-vector %v, want %v", c.lines, got, c.want)
 		}
-		var d draft
-		if err := s.conditions(&d); err != nil {
-			t.Fatal(err)
-		}
+		d := draftOf(t, s, "conditions")
 		if strings.Contains(d.Caption, "by the puzzles' labels") != c.earlier || len(d.Tables) != 1 {
 			t.Errorf("%v, files %v: %s", c.lines, c.files, d.Caption)
 		}

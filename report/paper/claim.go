@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
+	"torchpe/report/cohort"
 	"torchpe/report/table"
 )
 
@@ -48,9 +50,9 @@ func (c claim) row() table.Row {
 
 // accuracyText returns "learn-0.2: validation .956 ± .039 (training .99, IID .98)", with a star
 // where models have not fitted.
-func accuracyText(g group) string {
-	return fmt.Sprintf("%s: validation %s (training %s, IID %s)", g.name(), meanText(g, validation),
-		shareText(meanOf(g, training)), shareText(meanOf(g, iid)))
+func (s *Study) accuracyText(g cohort.Group) string {
+	return fmt.Sprintf("%s: validation %s (training %s, IID %s)", g.Starred(), s.meanText(g, "validation"),
+		shareText(s.mean(g, "train")), shareText(s.mean(g, "iid")))
 }
 
 func shareText(v float64) string {
@@ -61,8 +63,8 @@ func shareText(v float64) string {
 }
 
 // meanText returns ".956 ± .039", or ".956" of one model.
-func meanText(g group, of func(Model) float64) string {
-	values := finite(g.values(of))
+func (s *Study) meanText(g cohort.Group, measure string) string {
+	values := s.values(g, measure)
 	if len(values) == 0 {
 		return "not measured"
 	}
@@ -76,40 +78,25 @@ func meanText(g group, of func(Model) float64) string {
 // comparison asks whether a group has more of a measure than another.
 type comparison struct {
 	high, low string // labels
-	of        func(Model) float64
+	measure   string
 	isPuzzle  bool // accuracies of models that have not fitted tell nothing
 }
 
-// pairsOf returns the measure of models of two groups that have the same seed.
-func pairsOf(a, b group, of func(Model) float64) (x, y []float64) {
-	for _, m := range a.Models {
-		at := slices.IndexFunc(b.Models,
-			func(o Model) bool { return o.Member.Seed == m.Member.Seed })
-		if at < 0 {
-			continue
-		}
-		if u, v := of(m), of(b.Models[at]); !math.IsNaN(u) && !math.IsNaN(v) {
-			x, y = append(x, u), append(y, v)
-		}
-	}
-	return x, y
-}
-
-// find compares the two groups over the seeds that both have.
-func (c comparison) find(all []group) finding {
+// compare compares the two groups over the seeds that both have.
+func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	high, low := groupNamed(all, c.high), groupNamed(all, c.low)
 	if high == nil || low == nil {
 		return absent
 	}
-	describe := func(g group) string {
+	describe := func(g cohort.Group) string {
 		if c.isPuzzle {
-			return accuracyText(g)
+			return s.accuracyText(g)
 		}
-		return g.name() + ": " + meanText(g, c.of)
+		return g.Starred() + ": " + s.meanText(g, c.measure)
 	}
 	f := finding{here: describe(high[0]) + "; " + describe(low[0]), verdict: cannotBeTold}
-	x, y := pairsOf(high[0], low[0], c.of)
-	hasUnfitted := c.isPuzzle && len(unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
+	x, y := cohort.Paired(high[0], low[0], func(m cohort.Model) float64 { return s.value(m, c.measure) })
+	hasUnfitted := c.isPuzzle && len(cohort.Unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
 	f.n, f.canMiss = wording.Count(len(x), "pair"), len(x) < fewestForP || hasUnfitted
 	d := make([]float64, len(x))
 	for i := range x {
@@ -122,7 +109,7 @@ func (c comparison) find(all []group) finding {
 	f.test = "difference " + decimals(stats.Mean(d), 3) + ", 95 % " + intervalText(v, 3)
 	if test, err := stats.PairedT(x, y); err == nil && len(x) >= fewestForP {
 		f.test += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2),
-			pText(test.P))
+			number.PText(test.P))
 	}
 	if hasUnfitted {
 		return f
@@ -152,14 +139,14 @@ func claimNoDifference(f finding) finding {
 type trend struct {
 	sign float64
 	of   string // what the groups are, in the plural
-	x, y func(Model) float64
+	x, y string
 }
 
-// find tests the correlation over the means of groups.
-func (c trend) find(all []group) finding {
+// correlate tests the correlation over the means of groups.
+func (s *Study) correlate(c trend, all []cohort.Group) finding {
 	var xs, ys []float64
 	for _, g := range all {
-		if a, b := meanOf(g, c.x), meanOf(g, c.y); !math.IsNaN(a) && !math.IsNaN(b) {
+		if a, b := s.mean(g, c.x), s.mean(g, c.y); !math.IsNaN(a) && !math.IsNaN(b) {
 			xs, ys = append(xs, a), append(ys, b)
 		}
 	}
@@ -171,7 +158,7 @@ func (c trend) find(all []group) finding {
 	f := finding{here: "ρ = " + decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs),
 		c.of), verdict: cannotBeTold}
 	switch {
-	case len(unfitted(modelsOf(all))) > 0 || test.P >= 0.05:
+	case len(cohort.Unfitted(cohort.ModelsOf(all))) > 0 || test.P >= 0.05:
 	case rho*c.sign > 0:
 		f.verdict = reproduced
 	default:
@@ -181,11 +168,11 @@ func (c trend) find(all []group) finding {
 }
 
 // meanAgainst holds a mean against a printed one: reproduced where that lies in our interval.
-func meanAgainst(g []group, printed float64, of func(Model) float64, here string) finding {
-	if g == nil || len(finite(g[0].values(of))) == 0 {
+func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here string) finding {
+	if g == nil || len(s.values(g[0], measure)) == 0 {
 		return absent
 	}
-	values := finite(g[0].values(of))
+	values := s.values(g[0], measure)
 	f := finding{here: here, n: wording.Count(len(values), "model"), verdict: cannotBeTold}
 	v, err := stats.MeanInterval(values, confidence)
 	if err != nil {
@@ -203,21 +190,20 @@ func meanAgainst(g []group, printed float64, of func(Model) float64, here string
 }
 
 // ranking lists groups with the mean of a measure, in its order.
-func ranking(all []group, of func(Model) float64, rising bool) string {
+func (s *Study) ranking(all []cohort.Group, measure string, rising bool) string {
 	var parts []string
-	for _, g := range byMean(all, of, rising) {
-		if len(finite(g.values(of))) > 0 {
-			parts = append(parts, g.name()+" "+meanText(g, of))
+	for _, g := range s.byMean(all, measure, rising) {
+		if len(s.values(g, measure)) > 0 {
+			parts = append(parts, g.Starred()+" "+s.meanText(g, measure))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 // ranksFirst asks whether the first groups of a ranking are those that are claimed to be.
-func ranksFirst(all []group, of func(Model) float64, rising bool, first ...string) finding {
-	all = slices.DeleteFunc(slices.Clone(all),
-		func(g group) bool { return len(finite(g.values(of))) == 0 })
-	f := finding{here: ranking(all, of, rising), verdict: cannotBeTold}
+func (s *Study) ranksFirst(all []cohort.Group, measure string, rising bool, first ...string) finding {
+	all = pick(all, func(g cohort.Group) bool { return len(s.values(g, measure)) > 0 })
+	f := finding{here: s.ranking(all, measure, rising), verdict: cannotBeTold}
 	if len(all) <= len(first) {
 		if f.here == "" {
 			return absent
@@ -226,23 +212,23 @@ func ranksFirst(all []group, of func(Model) float64, rising bool, first ...strin
 	}
 	var counts []int
 	for _, g := range all {
-		counts = append(counts, len(finite(g.values(of))))
+		counts = append(counts, len(s.values(g, measure)))
 	}
-	f.n = countRange(counts) + " each"
-	isFirst := func(g group) bool { return slices.Contains(first, g.Label) }
-	ordered := byMean(all, of, rising)
-	worst := slices.IndexFunc(ordered, func(g group) bool { return !isFirst(g) }) // the best of the others
-	last := len(ordered) - 1                                                      // the worst of those claimed
+	f.n = wording.Range(counts) + " each"
+	isFirst := func(g cohort.Group) bool { return slices.Contains(first, g.Label) }
+	ordered := s.byMean(all, measure, rising)
+	worst := slices.IndexFunc(ordered, func(g cohort.Group) bool { return !isFirst(g) }) // the best of the others
+	last := len(ordered) - 1                                                             // the worst of those claimed
 	for ; last >= 0 && !isFirst(ordered[last]); last-- {
 	}
 	if last < 0 {
 		return f
 	}
-	between := comparison{high: ordered[last].Label, low: ordered[worst].Label, of: of}
+	between := comparison{high: ordered[last].Label, low: ordered[worst].Label, measure: measure}
 	if rising { // the others have more of it
 		between.high, between.low = between.low, between.high
 	}
-	own := between.find(ordered)
+	own := s.compare(between, ordered)
 	f.test = fmt.Sprintf("%s less %s: %s", between.high, between.low, own.test)
 	f.verdict = own.verdict
 	return f

@@ -3,14 +3,17 @@ package paper
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"torchpe/internal/paper"
-	"torchpe/report/runs"
+	"torchpe/internal/stats"
+	"torchpe/report/cohort"
 	"torchpe/train/runlog"
 )
 
@@ -47,26 +50,40 @@ func readFixtures(t *testing.T) (f fixtures) {
 	return f
 }
 
-// made is a group of fitted models with the given validation accuracies, training accuracy 1, IID
-// accuracy .9, and modularity and error as much as validation accuracy.
-func made(label string, seeds []uint64, values ...float64) group {
-	g := group{Label: label, Sigma: -1}
+// made is a group of fitted models with the given validation accuracies, training accuracy 1 and IID
+// accuracy .9. The encoding is the label's.
+func made(label string, seeds []uint64, values ...float64) cohort.Group {
+	g := cohort.Group{Label: label}
 	for i, v := range values {
-		seed := uint64(i)
+		m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{Seed: uint64(i)},
+			Result: runlog.MemberResult{Measures: runlog.Numbers{"validation": v, "train": 1, "iid": .9}}}
 		if seeds != nil {
-			seed = seeds[i]
+			m.Member.Seed = seeds[i]
 		}
-		result := runlog.MemberResult{ValidationAccuracy: v, TrainAccuracy: 1, IIDAccuracy: .9}
-		m := runs.Model{Run: &runs.Run{}, Member: runs.Member{Seed: seed}, Result: result}
-		g.Models = append(g.Models, Model{Model: m})
+		setEncoding(m.Run, label)
+		if text, isLearned := strings.CutPrefix(label, "learn-"); isLearned {
+			setEncoding(m.Run, "learn")
+			sigma, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				panic(err)
+			}
+			m.Member.Sigma = &sigma
+		}
+		g.Models = append(g.Models, m)
 	}
 	return g
 }
 
+// setEncoding gives a run an encoding, as its config.json says it.
+func setEncoding(r *cohort.Run, pe string) {
+	r.Config.PE, r.Config.JSON = pe, fmt.Appendf(nil, `{"pe":%q}`, pe)
+}
+
 // unfit makes a model one that has not fitted, with training accuracy .5.
-func (g group) unfit(i int) group {
+func unfit(g cohort.Group, i int) cohort.Group {
 	g.Models = slices.Clone(g.Models)
-	g.Models[i].Result.TrainAccuracy = .5
+	g.Models[i].Result.Measures = maps.Clone(g.Models[i].Result.Measures)
+	g.Models[i].Result.Measures["train"] = .5
 	return g
 }
 
@@ -82,8 +99,8 @@ func TestComparison(t *testing.T) {
 		p := readFixtures(t).Pairs[name]
 		high, low := made("a", p.High.Seeds, p.High.Values...), made("b", p.Low.Seeds,
 			p.Low.Values...)
-		c := comparison{high: "a", low: "b", of: validation, isPuzzle: true}
-		f := c.find([]group{made("c", nil, .1), low, high})
+		c := comparison{high: "a", low: "b", measure: "validation", isPuzzle: true}
+		f := (&Study{}).compare(c, []cohort.Group{made("c", nil, .1), low, high})
 		n := float64(len(p.Low.Values))
 		test := fmt.Sprintf("difference %s, 95 %% %s to %s", short(p.Difference, 3),
 			short(p.Interval[0], 3), short(p.Interval[1], 3))
@@ -101,16 +118,16 @@ func TestComparison(t *testing.T) {
 		if got := claimNoDifference(f).verdict; got != turned[want.verdict] {
 			t.Errorf("%s: that they are alike is %s", name, got)
 		}
-		for side, all := range map[string][]group{"high": {high.unfit(1), low},
-			"low": {high, low.unfit(2)}} {
-			f := c.find(all)
+		for side, all := range map[string][]cohort.Group{"high": {unfit(high, 1), low},
+			"low": {high, unfit(low, 2)}} {
+			f := (&Study{}).compare(c, all)
 			if f.verdict != cannotBeTold || f.test != test || claimNoDifference(f).verdict != cannotBeTold ||
 				!strings.Contains(f.here, "*: validation") {
 				t.Errorf("%s, the %s not fitted: %+v, alike %s", name, side, f, claimNoDifference(f).verdict)
 			}
 		}
 		c.isPuzzle = false // masked prediction has no criterion
-		f = c.find([]group{high.unfit(1), low})
+		f = (&Study{}).compare(c, []cohort.Group{unfit(high, 1), low})
 		if f.verdict != want.verdict || strings.Contains(f.here, "training") {
 			t.Errorf("%s, not of puzzles: %+v", name, f)
 		}
@@ -119,31 +136,31 @@ func TestComparison(t *testing.T) {
 
 // Without a group, a pair, or a number, nothing is compared.
 func TestComparisonOfNothing(t *testing.T) {
-	c := comparison{high: "a", low: "b", of: validation, isPuzzle: true}
+	c := comparison{high: "a", low: "b", measure: "validation", isPuzzle: true}
 	a, nan := made("a", nil, .9, .8, .7), math.NaN()
-	for name, all := range map[string][]group{"none": nil, "no low": {a},
+	for name, all := range map[string][]cohort.Group{"none": nil, "no low": {a},
 		"no high": {made("b", nil, .5)}} {
-		if f := c.find(all); f != absent || claimNoDifference(f).verdict != cannotBeTold ||
+		if f := (&Study{}).compare(c, all); f != absent || claimNoDifference(f).verdict != cannotBeTold ||
 			f.here != "no runs" {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	for n, b := range map[string]group{
+	for n, b := range map[string]cohort.Group{
 		"0 pairs": made("b", []uint64{7, 8}, .5, .6), "1 pair": made("b", []uint64{1, 8}, .5, .6),
 		"2 pairs": made("b", nil, .5, nan, .6), // a seed without a number is no pair
 	} {
-		f := c.find([]group{a, b})
+		f := (&Study{}).compare(c, []cohort.Group{a, b})
 		if f.n != n || (f.test == "") != (n != "2 pairs") || f.test == "" &&
 			f.verdict != cannotBeTold || claimNoDifference(f).verdict == reproduced {
 			t.Errorf("%s: %+v", n, f)
 		}
 	}
 	// Differences .4 and .1 of seeds 0 and 2: mean .25, SD .3/sqrt 2, t(.975, 1) = 12.7062.
-	f := c.find([]group{a, made("b", nil, .5, nan, .6)})
+	f := (&Study{}).compare(c, []cohort.Group{a, made("b", nil, .5, nan, .6)})
 	if f.test != "difference .250, 95 % −1.656 to 2.156" {
 		t.Errorf("two pairs: %+v", f)
 	}
-	f = c.find([]group{made("a", nil, .9), made("b", nil, .5)})
+	f = (&Study{}).compare(c, []cohort.Group{made("a", nil, .9), made("b", nil, .5)})
 	if f.here != "a: validation .900 (training 1.000, IID .900); "+
 		"b: validation .500 (training 1.000, IID .900)" {
 		t.Errorf("one model has an SD: %+v", f)
@@ -158,26 +175,26 @@ func TestCorrelates(t *testing.T) {
 		"neither": {cannotBeTold, cannotBeTold}, "four": {cannotBeTold, cannotBeTold},
 	} {
 		c := readFixtures(t).Correlations[name]
-		var all []group
+		var all []cohort.Group
 		for i := range c.X { // means of two models each
 			g := made(fmt.Sprint(i), nil, c.X[i]-.1, c.X[i]+.1)
-			g.Models[0].Result.IIDAccuracy, g.Models[1].Result.IIDAccuracy = c.Y[i]+.05, c.Y[i]-.05
+			g.Models[0].Result.Measures["iid"], g.Models[1].Result.Measures["iid"] = c.Y[i]+.05, c.Y[i]-.05
 			all = append(all, g)
 		}
 		want := fmt.Sprintf("Spearman ρ = %s, %s, n = %d groups", short(c.Rho, 2), chanceOf(c.P),
 			len(c.X))
 		for k, sign := range []float64{1, -1} {
-			f := trend{sign, "groups", validation, iid}.find(all)
+			f := (&Study{}).correlate(trend{sign, "groups", "validation", "iid"}, all)
 			if f.verdict != verdicts[k] || f.test != want || f.here != "ρ = "+short(c.Rho, 2) ||
 				f.n != fmt.Sprint(len(c.X), " groups") {
 				t.Errorf("%s, sign %g: %+v, want %q, %s", name, sign, f, want, verdicts[k])
 			}
-			bad := append(slices.Clone(all[1:]), all[0].unfit(0))
-			if f := (trend{sign, "groups", validation, iid}).find(bad); f.verdict != cannotBeTold {
+			bad := append(slices.Clone(all[1:]), unfit(all[0], 0))
+			if f := (&Study{}).correlate(trend{sign, "groups", "validation", "iid"}, bad); f.verdict != cannotBeTold {
 				t.Errorf("%s, one not fitted: %+v", name, f)
 			}
 		}
-		if f := (trend{1, "groups", validation, iid}).find(all[:2]); f != absent {
+		if f := (&Study{}).correlate(trend{1, "groups", "validation", "iid"}, all[:2]); f != absent {
 			t.Errorf("two groups correlate: %+v", f)
 		}
 	}
@@ -190,19 +207,20 @@ func TestNumber(t *testing.T) {
 		"four": {"4 models", cannotBeTold},
 	} {
 		c := readFixtures(t).Means[name]
-		f := meanAgainst([]group{made("a", nil, append(c.Values, math.NaN())...)}, 0, validation, "here")
+		f := (&Study{}).meanAgainst([]cohort.Group{made("a", nil, append(c.Values, math.NaN())...)}, 0,
+			"validation", "here")
 		test := "95 % " + short(c.Interval[0], 3) + " to " + short(c.Interval[1], 3)
 		if f.here != "here" || f.test != test || f.n != want.n || f.verdict != want.verdict {
 			t.Errorf("%s: %+v, want %q, %v", name, f, test, want)
 		}
 	}
-	f := meanAgainst([]group{made("a", nil, .3)}, .3, validation, "x")
+	f := (&Study{}).meanAgainst([]cohort.Group{made("a", nil, .3)}, .3, "validation", "x")
 	if f.test != "" || f.n != "1 model" || f.verdict != cannotBeTold {
 		t.Errorf("one model: %+v", f)
 	}
-	for name, g := range map[string][]group{"no group": nil,
+	for name, g := range map[string][]cohort.Group{"no group": nil,
 		"no number": {made("a", nil, math.NaN())}} {
-		if f := meanAgainst(g, 0, validation, "x"); f != absent {
+		if f := (&Study{}).meanAgainst(g, 0, "validation", "x"); f != absent {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -231,19 +249,19 @@ func TestBest(t *testing.T) {
 		"nobody's":    {false, []string{"w"}, names, "", cannotBeTold},
 		"all of them": {false, []string{"x", "y", "z"}, names, "", cannotBeTold},
 	} {
-		f := ranksFirst([]group{z, x, made("without", nil, math.NaN()), y}, validation, c.isRising,
+		f := (&Study{}).ranksFirst([]cohort.Group{z, x, made("without", nil, math.NaN()), y}, "validation", c.isRising,
 			c.first...)
 		if f.here != c.here || f.test != c.test || f.verdict != c.verdict || c.test != "" &&
 			f.n != "3 each" {
 			t.Errorf("%s: %+v, want %+v", name, f, c)
 		}
 	}
-	if f := ranksFirst(nil, validation, false, "x"); f != absent {
+	if f := (&Study{}).ranksFirst(nil, "validation", false, "x"); f != absent {
 		t.Errorf("of nothing: %+v", f)
 	}
 	// Differences of .06 and −.02: their interval, −.488 to .528, holds 0.
-	near := []group{made("x", nil, .7, .6), made("y", []uint64{1, 0}, .62, .64)}
-	f := ranksFirst(near, validation, false, "x")
+	near := []cohort.Group{made("x", nil, .7, .6), made("y", []uint64{1, 0}, .62, .64)}
+	f := (&Study{}).ranksFirst(near, "validation", false, "x")
 	if f.verdict != cannotBeTold || f.test != "x less y: difference .020, 95 % −.488 to .528" {
 		t.Errorf("near: %+v", f)
 	}
@@ -260,34 +278,34 @@ func negative(text string) string {
 
 // That all encodings but nope and c-nope converge takes models of each.
 func TestConverged(t *testing.T) {
-	var all []group
+	var all []cohort.Group
 	for _, label := range paper.Encodings() {
 		all = append(all, made(label, nil, .9, .8))
 	}
-	nope, cnope := all[6].unfit(0).unfit(1), all[7].unfit(1)
+	nope, cnope := unfit(unfit(all[6], 0), 1), unfit(all[7], 1)
 	rest := all[:6:6]
 	for name, c := range map[string]struct {
-		all     []group
+		all     []cohort.Group
 		verdict string
 	}{
 		"as printed":       {append(rest, nope, cnope), reproduced},
 		"nope fits":        {append(rest, all[6], cnope), cannotBeTold},
-		"another does not": {append(all[1:6:6], all[0].unfit(0), nope, cnope), cannotBeTold},
+		"another does not": {append(all[1:6:6], unfit(all[0], 0), nope, cnope), cannotBeTold},
 		"no c-nope":        {append(rest, nope), cannotBeTold}, "no nope": {append(rest, cnope),
 			cannotBeTold},
-		"those two alone": {[]group{nope, cnope}, cannotBeTold},
+		"those two alone": {[]cohort.Group{nope, cnope}, cannotBeTold},
 		"no rope": {append(slices.Delete(slices.Clone(rest), 4, 5), nope, cnope),
 			cannotBeTold},
 	} {
-		if f := converged(c.all); f.verdict != c.verdict {
+		if f := (&Study{}).converged(c.all); f.verdict != c.verdict {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	f := converged([]group{all[0], cnope})
+	f := (&Study{}).converged([]cohort.Group{all[0], cnope})
 	if f.here != "fitted: 2d-fixed 2 of 2 (training 1.000), c-nope 1 of 2 (training .750)" {
 		t.Errorf("%+v", f)
 	}
-	if f := converged(nil); f != absent {
+	if f := (&Study{}).converged(nil); f != absent {
 		t.Errorf("of nothing: %+v", f)
 	}
 }
@@ -305,28 +323,29 @@ func TestCosines(t *testing.T) {
 		{160, []float64{.727}, ".73 at width 160", notReproduced}, {32, []float64{.72},
 			".72 at width 32", cannotBeTold},
 	} {
-		g := made("1d-fixed", nil, .9, .9)
-		for i := range g.Models { // by block, and one model as the other
-			g.Models[i].Run.Config.DModel, g.Models[i].TableCosine = c.width, c.cosines
+		g, study := made("1d-fixed", nil, .9, .9), &Study{probed: map[cohort.ModelKey]*probed{}}
+		for _, m := range g.Models {
+			m.Run.Config.DModel = c.width
+			study.probed[m.Key()] = &probed{values: map[string]float64{"table_cosine": stats.Mean(c.cosines)}}
 		}
-		if f := fixedCosine([]group{g}); f.here != c.here || f.verdict != c.verdict {
+		if f := study.fixedCosine([]cohort.Group{g}); f.here != c.here || f.verdict != c.verdict {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
-	if f := fixedCosine([]group{made("1d-fixed", nil, .9)}); f != absent {
+	if f := (&Study{}).fixedCosine([]cohort.Group{made("1d-fixed", nil, .9)}); f != absent {
 		t.Errorf("not measured: %+v", f)
 	}
 	g := made("learn-0.2", nil, 1, 1, 1, 1, 1, 1)
 	for i, v := range []float64{-.0142, -.0013, .0041, .0255, .0283,
 		-.035} { // as "about 0" of the fixtures
-		g.Models[i].Result.PEMotion = &runlog.PEMotion{StartCosine: []float64{v - .3, v + .3}}
+		g.Models[i].Result.Measures = runlog.Numbers{"pe_start_cosine/0": v - .3, "pe_start_cosine/1": v + .3}
 	}
-	if f := startCosine([]group{g}); f.here != ".001 ± .024" || f.test != "95 % −.024 to .026" ||
+	if f := (&Study{}).startCosine([]cohort.Group{g}); f.here != ".001 ± .024" || f.test != "95 % −.024 to .026" ||
 		f.verdict != reproduced {
 		t.Errorf("%+v", f)
 	}
-	if f := startCosine([]group{made("learn-0.2", nil, 1)}); f != absent ||
-		startCosine(nil) != absent {
+	if f := (&Study{}).startCosine([]cohort.Group{made("learn-0.2", nil, 1)}); f != absent ||
+		(&Study{}).startCosine(nil) != absent {
 		t.Errorf("not measured: %+v", f)
 	}
 }

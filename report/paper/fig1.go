@@ -8,6 +8,7 @@ import (
 	"torchpe/data/lst"
 	"torchpe/internal/metrics"
 	"torchpe/report/figure"
+	"torchpe/report/item"
 	"torchpe/report/table"
 )
 
@@ -15,7 +16,7 @@ import (
 var examplePuzzles = []string{"4213134000510134", "0200542000341042", "5200042100100000"}
 
 // fig1 shows the task, and what is near what in it and in the fixed encodings.
-func (s *Study) fig1(d *draft) error {
+func (d *draft) fig1() error {
 	var examples []figure.Panel
 	var flattened figure.Panel
 	for i, digits := range examplePuzzles {
@@ -37,8 +38,8 @@ func (s *Study) fig1(d *draft) error {
 		}
 		examples = append(examples, shown)
 	}
-	d.row(2, examples...)
-	d.row(0.95, flattened)
+	d.Row(2, examples...)
+	d.Row(0.95, flattened)
 	truth := trueDistances()
 	distances := []figure.Panel{matrix("Ground truth", "Distance", truth)}
 	t := table.Table{Title: "Distances between cells", Columns: []table.Column{
@@ -47,16 +48,12 @@ func (s *Study) fig1(d *draft) error {
 	}}
 	addMatrix(&t, "ground truth", truth)
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {
-		g := groupNamed(s.mainGroups(), label)
+		tableOf(label, ", of whose table a run holds a copy")(d)
+		g := groupNamed(mainGroups(d.study), label)
 		if g == nil {
-			s.missingEncodings(d, s.onPuzzles("table1"), ", of whose table a run holds a copy", []string{label})
 			continue
 		}
-		p, err := g[0].Models[0].Run.Probes()
-		if err != nil {
-			return err
-		}
-		x, err := p.Table(g[0].Models[0].Index, 0)
+		_, x, err := item.Learned(g[0].Models[0])
 		if err != nil {
 			return err
 		}
@@ -67,12 +64,12 @@ func (s *Study) fig1(d *draft) error {
 		distances = append(distances, matrix(label, "Euclidean distance", between))
 		addMatrix(&t, label, between)
 	}
-	d.row(2.1, distances...)
+	d.Row(2.1, distances...)
 	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; " +
 		"each symbol stands once in a row and column. D: what a model gets, a token a cell. " +
 		"Then distances between the 16 cells, in the order in which a model sees them: on the grid, and in " +
 		"the fixed encodings."
-	d.table("", t)
+	d.AddTable("", t)
 	return nil
 }
 
@@ -90,22 +87,15 @@ func trueDistances() []float64 {
 	return out
 }
 
-// matrix draws a square matrix of something between cells.
+// matrix draws a matrix of something between cells.
 func matrix(title, label string, values []float64) figure.Panel {
-	n := 1
-	for n*n < len(values) {
-		n++
-	}
-	return figure.Matrix{Title: title, Values: values, Rows: n, Columns: n,
+	return figure.Matrix{Title: title, Values: values, Rows: lst.Cells, Columns: lst.Cells,
 		Scale: figure.Sequential, BarLabel: label, XLabel: "Cell", YLabel: "Cell"}
 }
 
 func addMatrix(t *table.Table, of string, values []float64) {
-	n := 1
-	for n*n < len(values) {
-		n++
-	}
 	for i, v := range values {
-		t.Rows = append(t.Rows, table.Row{table.Text(of), table.Count(i / n), table.Count(i % n), table.Number(v)})
+		t.Rows = append(t.Rows, table.Row{table.Text(of), table.Count(i / lst.Cells), table.Count(i % lst.Cells),
+			table.Number(v)})
 	}
 }

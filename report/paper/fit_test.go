@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
-	"torchpe/report/runs"
+	"torchpe/report/item"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -21,36 +22,34 @@ func TestFitMarks(t *testing.T) {
 		accuracy float64
 		fit      *runlog.Fit
 	}{{.99, nil}, {.9899, nil}, {.2, &runlog.Fit{Reached: true}}, {1, &runlog.Fit{}}, {.5, nil}} {
-		g.Models[i].Result.TrainAccuracy, g.Models[i].Result.Fit = c.accuracy, c.fit
+		g.Models[i].Result.Measures["train"], g.Models[i].Result.Fit = c.accuracy, c.fit
 	}
-	if want := []bool{false, true, false, true, true}; !slices.Equal(g.hollow(), want) {
-		t.Errorf("hollow %v, want %v", g.hollow(), want)
+	for i, want := range []bool{false, true, false, true, true} {
+		if got := g.Models[i].IsUnfitted(); got != want {
+			t.Errorf("model %d: unfitted %v, want %v", i, got, want)
+		}
 	}
-	if g.fittedText() != "2 of 5" || g.name() != "a*" {
-		t.Errorf("%s: %s", g.name(), g.fittedText())
+	if g.FittedText() != "2 of 5" || g.Starred() != "a*" {
+		t.Errorf("%s: %s", g.Starred(), g.FittedText())
 	}
-	g.Models = []Model{g.Models[0], g.Models[2]}
-	if g.fittedText() != "2 of 2" || g.name() != "a" || slices.Contains(g.hollow(), true) {
-		t.Errorf("%s: %s, hollow %v", g.name(), g.fittedText(), g.hollow())
+	g.Models = []cohort.Model{g.Models[0], g.Models[2]}
+	if g.FittedText() != "2 of 2" || g.Starred() != "a" || len(g.Fitted().Models) != 2 {
+		t.Errorf("%s: %s", g.Starred(), g.FittedText())
 	}
 }
 
 // The sentence counts models that have fitted, and gives the range of accuracies of those that have
 // not alone.
 func TestFitNote(t *testing.T) {
-	accurate := func(g group, training, iid float64, at ...int) group {
+	accurate := func(g cohort.Group, training, iid float64, at ...int) cohort.Group {
 		for _, i := range at {
-			g.Models[i].Result.TrainAccuracy, g.Models[i].Result.IIDAccuracy = training, iid
+			g.Models[i].Result.Measures["train"], g.Models[i].Result.Measures["iid"] = training, iid
 		}
 		return g
 	}
-	sigma := .2
-	a := accurate(accurate(made("", nil, .9, .8, .7), .314, .2, 0), .361, math.NaN(), 2)
-	b := accurate(made("", nil, .9), .5, math.NaN(), 0)
-	for i := range a.Models {
-		a.Models[i].Run.Config.PE = "nope"
-	}
-	b.Models[0].Run.Config.PE, b.Models[0].Member.Sigma = "learn", &sigma
+	a := accurate(accurate(made("nope", nil, .9, .8, .7), .314, .2, 0), .361, math.NaN(), 2)
+	b := accurate(made("learn-0.2", nil, .9), .5, math.NaN(), 0)
+	fitNote := (&Study{}).fitNote
 	fine := made("", nil, .1, .2)
 	if got, want := fitNote(fine.Models), " 2 of 2 models have fitted their training puzzles "+
 		"(train=0.99)."; got != want {
@@ -58,7 +57,7 @@ func TestFitNote(t *testing.T) {
 	}
 	const rest = " Not fitted, marked *, so that their validation accuracy says nothing about " +
 		"generalisation: "
-	for want, models := range map[string][]Model{
+	for want, models := range map[string][]cohort.Model{
 		" 1 of 4 models has fitted their training puzzles (train=0.99)." + rest +
 			"learn-0.2 1 of 1 (training accuracy .50, IID not measured); nope 2 of 3 (training " +
 			"accuracy .31 to .36, IID .20).": slices.Concat(b.Models, a.Models),
@@ -71,8 +70,11 @@ func TestFitNote(t *testing.T) {
 		}
 	}
 	// SGD and Adam of one σ and learning rate count apart.
-	both := slices.Concat(b.Models, []Model{b.Models[0]})
-	both[0].identity, both[1].identity = map[string]string{"optimizer": "sgd"}, map[string]string{"optimizer": "adam"}
+	both := slices.Concat(b.Models, []cohort.Model{b.Models[0]})
+	for i, optimizer := range []string{"sgd", "adam"} {
+		run := *b.Models[0].Run
+		run.Config.JSON, both[i].Run = fmt.Appendf(nil, `{"pe":"learn","optimizer":%q}`, optimizer), &run
+	}
 	if got, want := fitNote(both), "learn-0.2 (optimizer sgd) 1 of 1 (training accuracy .50, IID not measured); "+
 		"learn-0.2 (optimizer adam) 1 of 1"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q in it", got, want)
@@ -87,7 +89,7 @@ func TestFitNote(t *testing.T) {
 	}
 }
 
-func withFit(m Model, f *runlog.Fit) Model {
+func withFit(m cohort.Model, f *runlog.Fit) cohort.Model {
 	m.Result.Fit = f
 	return m
 }
@@ -97,9 +99,17 @@ func withFit(m Model, f *runlog.Fit) Model {
 func TestValidationBoxes(t *testing.T) {
 	a, b, c := made("learn-0.1", nil, .9, .7), made("learn-1.0", nil, math.NaN()),
 		made("learn-2.0", nil, .3)
-	a.Sigma, b.Sigma, c.Sigma = .1, 1, 2
-	a.Models[0].Result.TrainAccuracy, a.Models[1].Result.IIDAccuracy = .6, .4 // means .8 and .65
-	drawn := validationBoxes("title", []group{a, b, c}, true).(figure.Boxes)
+	a.Models[0].Result.Measures["train"], a.Models[1].Result.Measures["iid"] = .6, .4 // means .8 and .65
+	boxes := func(all ...cohort.Group) figure.Boxes {
+		s := &Study{}
+		d := &draft{Draft: item.Draft{Marks: true, Measure: s.value}, study: s, groups: all}
+		panels, err := validationBySigma("title")(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return panels[0].(figure.Boxes)
+	}
+	drawn := boxes(a, b, c)
 	if len(drawn.Groups) != 2 || drawn.Groups[0].Label != "0.1*" || drawn.Groups[1].Label != "2" {
 		t.Fatalf("%+v", drawn)
 	}
@@ -116,7 +126,7 @@ func TestValidationBoxes(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	if p := validationBoxes("title", []group{b}, true); p != nil {
+	if p := boxes(b); p.Groups != nil {
 		t.Errorf("boxes of nothing: %+v", p)
 	}
 }
@@ -128,10 +138,10 @@ func TestAtTraining(t *testing.T) {
 	at := func(records [][3]float64, levels ...float64) (validation, iid []float64) {
 		var all []runlog.Record
 		for _, r := range records {
-			all = append(all, runlog.Record{TrainAccuracy: r[0], ValidationAccuracy: r[1],
-				IIDAccuracy: r[2]})
+			all = append(all, runlog.Record{Measures: runlog.Numbers{"train": r[0], "validation": r[1],
+				"iid": r[2]}})
 		}
-		return atTraining(all, levels)
+		return atTraining(all, "validation", levels), atTraining(all, "iid", levels)
 	}
 	rising := [][3]float64{{.2, .1, .9}, {.4, .3, .7}, {.8, .9, .3}}
 	for name, c := range map[string]struct {
@@ -159,40 +169,46 @@ func TestAtTraining(t *testing.T) {
 
 // The measures of motion are means over blocks, of what was recorded.
 func TestMotionMeasures(t *testing.T) {
-	share := .25
-	full := &runlog.PEMotion{Moved: []float64{1, 2, 6}, GradientShare: &share,
-		Disparity: []float64{.5, .7}, Cosine: []float64{-.2},
-		StartCosine: []float64{9}}
+	full := runlog.Numbers{"pe_moved/0": 1, "pe_moved/1": 2, "pe_moved/10": 6, "pe_gradient_share": .25,
+		"pe_disparity/0": .5, "pe_disparity/1": .7, "pe_disparity/2": math.NaN(), "pe_cosine/0": -.2,
+		"pe_start_cosine/0": 9}
 	for i, want := range []struct {
 		name  string
 		value float64
 	}{{"moved", 3}, {"gradient_share", .25}, {"disparity", .6}, {"cosine", -.2}} {
-		m := motionMeasures[i]
-		if m.name != want.name || !floatsNear([]float64{m.of(full)}, []float64{want.value}) {
-			t.Errorf("%s is %v, want %v", m.name, m.of(full), want)
+		c := motionCurves[i]
+		at := func(n runlog.Numbers) float64 {
+			result := item.Value(cohort.Model{Result: runlog.MemberResult{Measures: n}}, c.Measure)
+			record := item.RecordValue(runlog.Record{Measures: n}, c.Measure)
+			if !floatsNear([]float64{result}, []float64{record}) {
+				t.Errorf("%s is %v in a result and %v in a record", c.Name, result, record)
+			}
+			return result
 		}
-		if v := m.of(nil); !math.IsNaN(v) {
-			t.Errorf("%s of nothing is %v", m.name, v)
+		if c.Name != want.name || !floatsNear([]float64{at(full)}, []float64{want.value}) {
+			t.Errorf("%s is %v, want %v", c.Name, at(full), want)
 		}
-		if v := m.of(&runlog.PEMotion{}); !math.IsNaN(v) {
-			t.Errorf("%s that was not recorded is %v", m.name, v)
+		for _, none := range []runlog.Numbers{nil, {}} {
+			if v := at(none); !math.IsNaN(v) {
+				t.Errorf("%s that was not recorded is %v", c.Name, v)
+			}
 		}
 	}
 }
 
 // A model that has stopped keeps its last value; another ends, and a gap stays a gap.
 func TestStoppedModelsStay(t *testing.T) {
-	stopped := runs.Model{Run: &runs.Run{}}
+	stopped := cohort.Model{Run: &cohort.Run{}}
 	stopped.Run.Config.Until = "train=0.99"
 	stopped.Result.Fit = &runlog.Fit{Reached: true}
 	unfitted, free := stopped, stopped
 	unfitted.Result.Fit = &runlog.Fit{}
-	free.Run = &runs.Run{}
+	free.Run = &cohort.Run{}
 	for _, c := range []struct {
-		m    runs.Model
+		m    cohort.Model
 		want string
 	}{{stopped, "[1 NaN 3 3 3]"}, {unfitted, "[1 NaN 3 NaN NaN]"}, {free, "[1 NaN 3 NaN NaN]"}} {
-		got := runs.Curve([]float64{10, 20, 30, 40, 50}, map[int]float64{10: 1, 30: 3}, c.m.HasStopped())
+		got := cohort.Curve([]float64{10, 20, 30, 40, 50}, map[int]float64{10: 1, 30: 3}, c.m.HasStopped())
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("until %q, reached %v: %v, want %s", c.m.Run.Config.Until, c.m.Result.Fit.Reached, got, c.want)
 		}

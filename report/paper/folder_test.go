@@ -51,14 +51,19 @@ func (o object) object(key string) object {
 	return inner
 }
 
-// list returns the numbers of a list; nil where there is none.
-func (o object) list(key string) []float64 {
-	all, _ := o[key].([]any)
-	var out []float64
-	for _, v := range all {
-		out = append(out, v.(float64))
+// measured returns a number of a record or result; NaN where there is none, or null.
+func (o object) measured(key string) float64 { return o.number("measures", key) }
+
+// overBlocks returns the mean of the numbers of a family that end with 0, 1, ...; NaN for none.
+func (o object) overBlocks(family string) float64 {
+	var all []float64
+	for {
+		v, ok := o.object("measures")[fmt.Sprint(family, "/", len(all))].(float64)
+		if !ok {
+			return average(all)
+		}
+		all = append(all, v)
 	}
-	return out
 }
 
 // folder is a run directory.
@@ -220,7 +225,7 @@ func (m seen) fit() (reached, known bool) {
 	if f := m.result.object("fit"); f != nil {
 		return f["reached"].(bool), true
 	}
-	return m.result.number("train_accuracy") >= 0.99, m.config.text("task") == "lst"
+	return m.result.measured("train") >= 0.99, m.config.text("task") == "lst"
 }
 
 func (m seen) unfitted() bool {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/report/document"
 	"torchpe/report/internal/synthetic"
 )
 
@@ -25,7 +24,7 @@ func TestReportIsOfDrafts(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := t.TempDir()
-	written, err := s.Write(out, Options{})
+	written, err := s.Write(out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,15 +33,15 @@ func TestReportIsOfDrafts(t *testing.T) {
 		t.Fatal(err)
 	}
 	figures, tables := 0, 0
-	for i, m := range makers() {
-		d := &draft{Item: document.Item{ID: m.id, Title: m.title}}
-		if err := m.make(s, d); err != nil {
+	for i, m := range specs() {
+		d, err := s.draft(m)
+		if err != nil {
 			t.Fatal(err)
 		}
 		item := items[i]
 		if item.ID != m.id || item.Caption != d.Caption ||
-			fmt.Sprint(item.Panels) != fmt.Sprint(d.page.Rows) ||
-			(item.Figure != nil) != (d.page.Rows != nil) ||
+			fmt.Sprint(item.Panels) != fmt.Sprint(d.Rows) ||
+			(item.Figure != nil) != (d.Rows != nil) ||
 			fmt.Sprint(item.Tables) != fmt.Sprint(d.Tables) {
 			t.Errorf("item %d is not the draft of %s", i, m.id)
 		}
@@ -71,4 +70,20 @@ func TestReportIsOfDrafts(t *testing.T) {
 		t.Errorf("%d figures and %d tables written, of %d and %d", written.Figures, written.Tables,
 			figures, tables)
 	}
+}
+
+// draftOf makes an item of a study.
+func draftOf(t *testing.T, s *Study, id string) *draft {
+	t.Helper()
+	for _, it := range specs() {
+		if it.id == id {
+			d, err := s.draft(it)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+	}
+	t.Fatal("no item", id)
+	return nil
 }

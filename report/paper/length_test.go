@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/train/runlog"
 )
@@ -41,7 +42,7 @@ func TestLengthsAreNotMixed(t *testing.T) {
 			t.Errorf("note %q, want %q in it", note, want[i])
 		}
 	}
-	if got, want := epochs(s.LST), "4 epochs (learn-1.0: 9 epochs)"; got != want {
+	if got, want := cohort.LengthText(s.LST), "4 epochs (learn-1.0: 9 epochs)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -96,23 +97,23 @@ func TestUntil(t *testing.T) {
 		t.Errorf("notes %q", s.Notes)
 	}
 	until := pickModels(s.LST, "a", "c", "e")
-	const atMost = "until train=0.99, 9 epochs at most, which took "
-	for want, models := range map[string][]Model{
-		atMost + "3 to 6":                        until,
-		atMost + "4":                             pickModels(s.LST, "c"),
-		atMost + "3 to 6 (learn-2.0: 6 epochs)":  s.LST,
-		"6 epochs (learn-0.2: " + atMost + "4)":  pickModels(s.LST, "c", "f"),
-		"until train_mse=0.5, 300 steps at most": s.NMAR,
-		"":                                       nil,
+	const atMost = " of at most 9 epochs, until train=0.99"
+	for want, models := range map[string][]cohort.Model{
+		"3 to 6" + atMost: until,
+		"4" + atMost:      pickModels(s.LST, "c"),
+		"3 to 6" + atMost + " (learn-2.0: 6 epochs)": s.LST,
+		"6 epochs (learn-0.2: 4" + atMost + ")":      pickModels(s.LST, "c", "f"),
+		"until train_mse=0.5, 300 steps at most":     s.NMAR,
+		"":                                           nil,
 	} {
-		if got := epochs(models); got != want {
+		if got := cohort.LengthText(models); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
 
 // pickModels returns the models of some runs.
-func pickModels(all []Model, names ...string) (out []Model) {
+func pickModels(all []cohort.Model, names ...string) (out []cohort.Model) {
 	for _, m := range all {
 		if slices.Contains(names, m.Run.Name) {
 			out = append(out, m)

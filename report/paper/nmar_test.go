@@ -12,17 +12,21 @@ import (
 	"testing"
 
 	"torchpe/internal/paper"
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
-	"torchpe/report/runs"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
 // errorRows returns the table of errors of groups as rows by their first cell, less that cell.
-func errorRows(t *testing.T, all []group, zscored bool) map[string][]string {
+func errorRows(t *testing.T, all []cohort.Group, zscored bool) map[string][]string {
 	t.Helper()
 	var text strings.Builder
-	if err := nmarErrors(all, zscored).CSV(&text); err != nil {
+	all[0].Models[0].Run.Config.Masked = &config.MaskedConfig{ZScore: zscored}
+	d := &draft{study: &Study{}, groups: all}
+	nmarErrors(d)
+	if err := d.Tables[0].CSV(&text); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(text.String())).ReadAll()
@@ -63,20 +67,20 @@ func TestNMARErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	design := scipy.Groups[slices.IndexFunc(scipy.Groups, func(g test) bool { return g.Name == "same" })]
-	run := &runs.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{
+	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{
 		"gaussian": {"0.50": .0483}, "mean": {"0.50": .0496}}}}
-	var all []group
+	var all []cohort.Group
 	sum, first := 0.0, 0.0
 	for i, values := range design.Groups {
-		g := group{Label: paper.MaskedEncodings()[i]}
+		g := cohort.Group{Label: paper.MaskedEncodings()[i]}
 		for _, v := range values {
 			mse := .0485 + .0001*v
 			sum += mse / 48
 			if i == 0 {
 				first += mse / 6
 			}
-			g.Models = append(g.Models, Model{Model: runs.Model{Run: run, Result: runlog.MemberResult{
-				MaskedMeasures: &runlog.MaskedMeasures{TestMSEByMask: map[string]float64{"0.50": mse, "0.90": 7}}}}})
+			g.Models = append(g.Models, cohort.Model{Run: run, Result: runlog.MemberResult{
+				Measures: runlog.Numbers{"test_mse/0.50": mse, "test_mse/0.90": 7}}})
 		}
 		all = append(all, g)
 	}
@@ -121,11 +125,11 @@ func TestNMAROrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, _, err := simulation(s.NMAR[0].Run)
+	panels, err := simulation(&draft{study: s, groups: nmarGroups(s)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, ok := network.(figure.Matrix); !ok || !slices.IsSorted(m.Groups) || len(m.Groups) != 15 {
+	if m, ok := panels[0].(figure.Matrix); !ok || !slices.IsSorted(m.Groups) || len(m.Groups) != 15 {
 		t.Errorf("the true network is drawn in the order %v of modules", m.Groups)
 	}
 	for order, want := range map[string]string{"drawn": "drawn by data seed 0",

@@ -13,9 +13,9 @@ import (
 func atLevel(course []object, level float64, name string) float64 {
 	for i := 1; i < len(course); i++ {
 		before, now := course[i-1], course[i]
-		x0, x1 := before.number("train_accuracy"), now.number("train_accuracy")
+		x0, x1 := before.measured("train"), now.measured("train")
 		if x0 < level && x1 >= level {
-			y0, y1 := before.number(name), now.number(name)
+			y0, y1 := before.measured(name), now.measured(name)
 			return (y0*(x1-level) + y1*(level-x0)) / (x1 - x0)
 		}
 	}
@@ -48,8 +48,8 @@ func equalTrainingNumbers(t *testing.T, w *world) {
 			for _, level := range levels {
 				var both [2][]float64
 				for _, m := range b.models {
-					both[0] = append(both[0], atLevel(m.course(), level, "validation_accuracy"))
-					both[1] = append(both[1], atLevel(m.course(), level, "iid_accuracy"))
+					both[0] = append(both[0], atLevel(m.course(), level, "validation"))
+					both[1] = append(both[1], atLevel(m.course(), level, "iid"))
 				}
 				if len(present(both[0])) == 0 {
 					continue
@@ -79,14 +79,14 @@ func equalTrainingNumbers(t *testing.T, w *world) {
 
 // motions are the measures of how far an encoding has moved, means over blocks.
 var motions = []recorded{
-	{"moved", motion("moved")}, {"gradient_share", key("pe_motion", "gradient_share")},
+	{"moved", motion("moved")}, {"gradient_share", key("pe_gradient_share")},
 	{"disparity", motion("disparity")},
 	{"cosine", motion("cosine")},
 }
 
-// motion returns the mean of a list of pe_motion.
+// motion returns the mean of a number of blocks.
 func motion(name string) func(object) float64 {
-	return func(r object) float64 { return average(r.object("pe_motion").list(name)) }
+	return func(r object) float64 { return r.overBlocks("pe_" + name) }
 }
 
 func lazyNumbers(t *testing.T, w *world) {
@@ -253,7 +253,7 @@ func toeplitzNumbers(t *testing.T, w *world) {
 			marks: boxMarks(all, bunch.starred, line)},
 			drawn{title: "Effective rank, " + part.name, y: "Dimensions",
 				marks: boxMarks(all, bunch.starred, rank)})
-		shown = append(shown, pick(part.models, func(m seen) bool {
+		shown = append(shown, those(part.models, func(m seen) bool {
 			tables,
 				_ := m.tables()
 			return tables != nil

@@ -13,21 +13,21 @@ import (
 )
 
 // end returns a number of a model's result.
-func end(path ...string) func(seen) float64 {
-	return func(m seen) float64 { return m.result.number(path...) }
+func end(key string) func(seen) float64 {
+	return func(m seen) float64 { return m.result.measured(key) }
 }
 
 // at returns the models of a task trained with a share of tokens masked.
 func (w *world) at(task string, level float64) []seen {
-	return pick(w.on(task), func(m seen) bool { return math.Abs(m.level()-level) < 1e-9 })
+	return those(w.on(task), func(m seen) bool { return math.Abs(m.level()-level) < 1e-9 })
 }
 
 // maskedMeasures are the columns of masked prediction.
 var maskedMeasures = []measured{
-	{"train_mse", end("train_mse")}, {"test_mse_15", end("test_mse_by_mask", "0.15")},
-	{"test_mse_50", end("test_mse_by_mask", "0.50")},
-	{"test_mse_75", end("test_mse_by_mask", "0.75")}, {"test_mse_90",
-		end("test_mse_by_mask", "0.90")},
+	{"train_mse", end("train_mse")}, {"test_mse_15", end("test_mse/0.15")},
+	{"test_mse_50", end("test_mse/0.50")},
+	{"test_mse_75", end("test_mse/0.75")}, {"test_mse_90",
+		end("test_mse/0.90")},
 	{"modularity", end("modularity")}, {"clustering", end("clustering")},
 }
 
@@ -50,12 +50,12 @@ func falling(all []bunch, of func(seen) float64) []bunch {
 // errorBars are the errors after training with those of predictions that need none.
 func errorBars(all []bunch, level, percent string) drawn {
 	d := drawn{title: "Errors after training", y: "MSE"}
-	all = falling(all, end("test_mse_by_mask", level))
+	all = falling(all, end("test_mse/"+level))
 	for _, b := range all {
-		d.marks = append(d.marks, mark{label: b.label + ": training",
+		d.marks = append(d.marks, mark{label: b.label + ": training", colour: b.label,
 			values: [][]float64{b.of(end("train_mse"))}},
-			mark{label: b.label + ": test, " + percent + " % masked",
-				values: [][]float64{b.of(end("test_mse_by_mask", level))}})
+			mark{label: b.label + ": test, " + percent + " % masked", colour: b.label,
+				values: [][]float64{b.of(end("test_mse/" + level))}})
 	}
 	base := all[0].models[0].folder.result.object("baselines")
 	d.lines = []figure.Reference{{Label: "conditional Gaussian",
@@ -138,7 +138,7 @@ func (w *world) checkTokens(t *testing.T, id, bar string, all []bunch,
 func (w *world) checkChance(t *testing.T, id string, all []bunch, between func(a, b []float64) float64) []string {
 	t.Helper()
 	drawn := map[string]figure.Group{}
-	for _, row := range w.drafts[id].page.Rows {
+	for _, row := range w.drafts[id].Rows {
 		for _, cell := range row.Cells {
 			if b, ok := cell.Panel.(figure.Boxes); ok && b.YLabel == "Modularity Q" {
 				for _, g := range b.Groups {
@@ -266,7 +266,7 @@ func fig4Numbers(t *testing.T, w *world) {
 	w.checkPanels(t, "fig4", slices.Concat([]drawn{network, series, {title: "Masked prediction"}},
 		scoreBoxes(all),
 		[]drawn{errorBars(all, "0.50", "50"), {title: "Modularity"}}, cosines)...)
-	f, df, df2 := w.varianceRatio(all, end("test_mse_by_mask", "0.50"))
+	f, df, df2 := w.varianceRatio(all, end("test_mse/0.50"))
 	w.checkCaption(t, "fig4", append(w.checkChance(t, "fig4", all, apart), "15 nodes in 3 modules", "(1200 steps;",
 		fmt.Sprintf("F(%g, %g) = %.2f, %s (the paper prints F = .24, p = .97).", df, df2, f,
 			chanceOf(upperTail(f, df, df2)))),
@@ -293,7 +293,7 @@ func (w *world) varianceRatio(all []bunch, of func(seen) float64) (f, df, df2 fl
 // errorCourses are the curves of errors with their CSV.
 func (w *world) errorCourses(t *testing.T, id string, all []bunch) []drawn {
 	t.Helper()
-	test, train := key("test_mse_by_mask", "0.90"), key("train_mse")
+	test, train := key("test_mse/0.90"), key("train_mse")
 	w.checkCSV(t, id+"_curves", courseSheet(all, "step", recorded{"test_mse", test},
 		recorded{"train_mse", train}))
 	return []drawn{{title: "Training", y: "MSE in training", marks: courseMarks(all, "step",

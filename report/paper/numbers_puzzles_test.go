@@ -13,7 +13,7 @@ type nearness struct{ cosine, jsd, distance, disparity, table float64 }
 
 // truthOf returns the fitted 2d-fixed model of the same seed, else the first.
 func (w *world) truthOf(m seen) seen {
-	fitted := pick(w.puzzles(mainVariant), func(o seen) bool {
+	fitted := those(w.puzzles(mainVariant), func(o seen) bool {
 		return o.pe == "2d-fixed" &&
 			!o.unfitted()
 	})
@@ -168,8 +168,8 @@ func figA10Numbers(t *testing.T, w *world) {
 	w.checkCaption(t, "fig_a10", []string{rho + ".", fitSentences(modelsIn(all))})
 }
 
-// underNoise returns a model's accuracy at each amplitude, mean over repeats, with the amplitudes.
-func underNoise(m seen) (accuracy, amplitude []float64) {
+// accuracyUnderNoise returns a model's accuracy at each amplitude, mean over repeats, with the amplitudes.
+func accuracyUnderNoise(m seen) (accuracy, amplitude []float64) {
 	x := m.tensors["noise/accuracy"]
 	levels, repeats := x.shape[1], x.shape[2]
 	for a := range levels {
@@ -179,7 +179,7 @@ func underNoise(m seen) (accuracy, amplitude []float64) {
 	return accuracy, m.tensors["noise/amplitude"].values
 }
 
-func overNoise(m seen) float64 { accuracy, _ := underNoise(m); return average(accuracy) }
+func overNoise(m seen) float64 { accuracy, _ := accuracyUnderNoise(m); return average(accuracy) }
 
 func figA11Numbers(t *testing.T, w *world) {
 	groups := bunches(w.puzzles(mainVariant))
@@ -187,20 +187,20 @@ func figA11Numbers(t *testing.T, w *world) {
 	want := columns("pe", "seed", "amplitude", "accuracy")
 	for _, b := range groups {
 		for _, m := range b.models {
-			accuracy, amplitude := underNoise(m)
+			accuracy, amplitude := accuracyUnderNoise(m)
 			for i := range accuracy {
 				want = append(want, []any{b.label, m.seed, amplitude[i], accuracy[i]})
 			}
 		}
 	}
 	w.checkCSV(t, "fig_a11", want)
-	_, amplitude := underNoise(groups[0].models[0])
+	_, amplitude := accuracyUnderNoise(groups[0].models[0])
 	heat := mark{x: []float64{4, 7}, values: [][]float64{nil}}
 	var ticks, counts []string
 	for i := range amplitude {
 		for _, b := range learned {
 			heat.values[0] = append(heat.values[0],
-				average(b.of(func(m seen) float64 { a, _ := underNoise(m); return a[i] })))
+				average(b.of(func(m seen) float64 { a, _ := accuracyUnderNoise(m); return a[i] })))
 		}
 	}
 	for _, b := range learned {
@@ -211,7 +211,7 @@ func figA11Numbers(t *testing.T, w *world) {
 	for _, b := range others {
 		line := mark{label: b.starred(), colour: b.label, x: amplitude}
 		for _, m := range b.models {
-			accuracy, _ := underNoise(m)
+			accuracy, _ := accuracyUnderNoise(m)
 			line.values = append(line.values, accuracy)
 		}
 		lines.marks = append(lines.marks, line)

@@ -86,7 +86,7 @@ func (w *world) puzzleRows() []claimRow {
 	}
 	var parts []string
 	for _, b := range named(all, paperOrder...) { // models of 2d-fixed and relative have not fitted
-		fitted := pick(b.models, func(m seen) bool { return !m.unfitted() })
+		fitted := those(b.models, func(m seen) bool { return !m.unfitted() })
 		parts = append(parts, fmt.Sprintf("%s %d of %d (training %s)", b.label, len(fitted),
 			len(b.models), short(average(b.of(trained)), 3)))
 	}
@@ -114,7 +114,7 @@ func (w *world) likenessRows() []claimRow {
 	grid := named(all, "learn-0.1", "learn-0.2", "learn-1.0", "learn-2.0")
 	fixed := named(all, "1d-fixed")[0].of(func(m seen) float64 { return w.like(m).table })
 	start := named(all, "learn-0.2")[0].of(func(m seen) float64 {
-		return average(m.result.object("pe_motion").list("start_cosine"))
+		return m.result.overBlocks("pe_start_cosine")
 	})
 	half := quantile95(4) * spread(start) / math.Sqrt(5)
 	low, high := average(start)-half, average(start)+half
@@ -196,7 +196,7 @@ func (w *world) maskedRows() []claimRow {
 	network, brain := bunches(w.at("nmar", .5)), bunches(w.at("fmri", .5))
 	const printed = "in a figure alone"
 	q, c, train, test := end("modularity"), end("clustering"), end("train_mse"),
-		end("test_mse_by_mask", "0.90")
+		end("test_mse/0.90")
 	return []claimRow{
 		w.first("[simulated network]", "modularity Q, in a figure alone", bySigma(network), q,
 			false, "learn-0.1", "learn-0.2"),

@@ -95,7 +95,7 @@ func withFitted(out sheet, name string, all []bunch) sheet {
 	for i, row := range out[1:] {
 		var cell any
 		for _, b := range named(all, row[0].(string)) {
-			cell = fmt.Sprintf("%d of %d", len(pick(b.models,
+			cell = fmt.Sprintf("%d of %d", len(those(b.models,
 				func(m seen) bool { return !m.unfitted() })), len(b.models))
 		}
 		out[i+1] = append(out[i+1], cell)

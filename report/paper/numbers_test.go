@@ -34,7 +34,7 @@ var heldElsewhere = []string{"nmar_error"}
 // The numbers of a report are those that its run directories give by other means.
 func TestNumbers(t *testing.T) {
 	w := makeWorld(t)
-	for _, m := range makers() {
+	for _, m := range specs() {
 		test := numberTests[m.id]
 		if test == nil {
 			if !slices.Contains(heldElsewhere, m.id) {
@@ -101,14 +101,14 @@ type recorded struct {
 }
 
 // key returns the number of a record at a path of keys.
-func key(path ...string) func(object) float64 {
-	return func(r object) float64 { return r.number(path...) }
+func key(name string) func(object) float64 {
+	return func(r object) float64 { return r.measured(name) }
 }
 
 // accuracyRecords are the columns of the curves of puzzles.
 var accuracyRecords = []recorded{
-	{"iid", key("iid_accuracy")}, {"train", key("train_accuracy")},
-	{"validation", key("validation_accuracy")},
+	{"iid", key("iid")}, {"train", key("train")},
+	{"validation", key("validation")},
 }
 
 // courseSheet is the CSV of curves: a row a model and record, x its epoch or step.
@@ -163,11 +163,11 @@ func courseMarks(all []bunch, x string, of func(object) float64) (out []mark) {
 func accuracyPanels(of string, all []bunch) []drawn {
 	return []drawn{
 		{title: of + "Training", y: "Training accuracy", lines: guess,
-			marks: courseMarks(all, "epoch", key("train_accuracy"))},
+			marks: courseMarks(all, "epoch", key("train"))},
 		{title: of + "Held out, same kind", y: "IID test accuracy", lines: guess,
-			marks: courseMarks(all, "epoch", key("iid_accuracy"))},
+			marks: courseMarks(all, "epoch", key("iid"))},
 		{title: of + "Generalisation", y: "Validation accuracy", lines: guess,
-			marks: courseMarks(all, "epoch", key("validation_accuracy"))},
+			marks: courseMarks(all, "epoch", key("validation"))},
 	}
 }
 
@@ -265,12 +265,12 @@ func shortRange(x []float64) string {
 // fitSentences say how many models have fitted and which have not, by encoding in the models'
 // order.
 func fitSentences(models []seen) string {
-	reached := len(pick(models, func(m seen) bool { return !m.unfitted() }))
+	reached := len(those(models, func(m seen) bool { return !m.unfitted() }))
 	text := fmt.Sprintf(" %d of %d models have fitted their training puzzles (train=0.99).",
 		reached, len(models))
 	var rest []string
 	for _, b := range apartBySettings(models) {
-		bad := bunch{models: pick(b.models, seen.unfitted)}
+		bad := bunch{models: those(b.models, seen.unfitted)}
 		if len(bad.models) > 0 {
 			rest = append(rest, fmt.Sprintf("%s %d of %d (training accuracy %s, IID %s)", b.label,
 				len(bad.models), len(b.models),

@@ -85,11 +85,10 @@ func ablationNumbers(t *testing.T, w *world) {
 			v.placement, v.readOut = corner[0],
 				corner[1]
 		}))))
-		for i, b := range all { // a setting of its own follows the others of its sigma
-			slices.SortStableFunc(all[i].models, func(a, b seen) int {
-				return len(a.member) - len(b.member)
-			})
-			shown = append(shown, b.models...)
+		for i, b := range all { // one has a learning rate of its own: it is in the table alone
+			isOwn := func(m seen) bool { return !math.IsNaN(m.member.number("pe_lr")) }
+			shared := those(b.models, func(m seen) bool { return !isOwn(m) })
+			shown, all[i].models = slices.Concat(shown, shared, those(b.models, isOwn)), shared
 		}
 		for i, measure := range of {
 			line := mark{label: corner[0] + ", " + corner[1]}
@@ -147,14 +146,14 @@ func conditionsNumbers(t *testing.T, w *world) {
 	groups := bunches(w.puzzles(mainVariant))
 	kinds := func(lines, label string) func(seen) float64 {
 		return func(m seen) float64 {
-			if by := m.result.object("validation_by_lines"); by != nil {
-				return by.number(lines)
+			if v := m.result.measured("validation_lines/" + lines); !math.IsNaN(v) {
+				return v
 			}
-			return m.result.number("validation_by_condition", label)
+			return m.result.measured("validation/" + label)
 		}
 	}
-	of := []measured{{"1-vector", kinds("1", "Binary")}, {"2-vector", kinds("2", "Ternary")},
-		{"3-vector", kinds("3", "Quaternary")}}
+	of := []measured{{"1-vector", kinds("1", "1-vector")}, {"2-vector", kinds("2", "2-vector")},
+		{"3-vector", kinds("3", "3-vector")}}
 	var csv []measured
 	for i, one := range of {
 		csv = append(csv, measured{fmt.Sprint("vector_", i+1), one.of})

@@ -16,12 +16,11 @@ import (
 	"torchpe/data/lst"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
-	"torchpe/report/runs"
 	"torchpe/report/table"
-	"torchpe/train/runlog"
 )
 
 // write makes the report of runs that are in dir. TORCHPE_REPORT_OUT=DIR keeps it there.
@@ -35,7 +34,7 @@ func write(t testing.TB, dir string) (Written, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Write(out, Options{})
+	w, err := s.Write(out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +87,8 @@ func TestWholeGrid(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &listed)
 	}
-	if err != nil || len(listed.Items) != len(makers()) {
-		t.Fatalf("report.json lists %d items of %d, %v", len(listed.Items), len(makers()), err)
+	if err != nil || len(listed.Items) != len(specs()) {
+		t.Fatalf("report.json lists %d items of %d, %v", len(listed.Items), len(specs()), err)
 	}
 	for _, item := range listed.Items {
 		if len(item.Files) < 4 || item.Caption == "" {
@@ -119,7 +118,7 @@ func TestPanels(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := t.TempDir()
-	if _, err := s.Write(out, Options{Panels: true}); err != nil {
+	if _, err := s.Write(out, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, letter := range []string{"a", "b", "c", "d", "e"} { // the schematic, three curves, and boxes by sigma
@@ -221,11 +220,11 @@ func TestBasesAreNotMixed(t *testing.T) {
 		synthetic.Run{Name: "c", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{3}},
 	)
 	s, err := Read(dir, "")
-	if err != nil || s.Fidelity != "code" || len(s.puzzles(s.mainVariant())) != 3 || len(s.Notes) != 2 ||
+	if err != nil || s.Fidelity != "code" || len(s.puzzles(nil)) != 3 || len(s.Notes) != 2 ||
 		!strings.Contains(s.Notes[0], "such as b") {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err = Read(dir, "text"); err != nil || s.Fidelity != "text" || len(s.puzzles(s.mainVariant())) != 2 {
+	if s, err = Read(dir, "text"); err != nil || s.Fidelity != "text" || len(s.puzzles(nil)) != 2 {
 		t.Errorf("text: %d models, %v", len(s.LST), err)
 	}
 }
@@ -246,7 +245,7 @@ func TestLearningRates(t *testing.T) {
 		t.Error(err)
 	}
 	var labels []string
-	for _, g := range s.mainGroups() {
+	for _, g := range mainGroups(s) {
 		labels = append(labels, g.Label)
 	}
 	if want := []string{"2d-fixed", "learn-0.2 (lr 0.0001)", "learn-0.2 (lr 0.001)"}; !slices.Equal(labels, want) {
@@ -254,25 +253,15 @@ func TestLearningRates(t *testing.T) {
 	}
 }
 
-// ours are models with the given validation accuracies.
-func ours(label string, sigma float64, values ...float64) group {
-	g := group{Label: label, Sigma: sigma}
-	for _, v := range values {
-		g.Models = append(g.Models, Model{Model: runs.Model{Run: &runs.Run{},
-			Result: runlog.MemberResult{ValidationAccuracy: v}}})
-	}
-	return g
-}
-
 func TestBesidePrinted(t *testing.T) {
 	// p of scipy.stats.ttest_ind_from_stats(mean(x), std(x, ddof=1), n, .956, .039, 15,
 	// equal_var=False) with x as below, of the same with .925 and .083 for learn-0.1, which Holm
 	// doubles as the smaller of two; the intervals by its formula with scipy.stats.t.ppf(.975, df).
-	q := quantity{name: "validation", heading: "validation", of: validation}
+	q := quantity{name: "validation", heading: "validation", measure: "validation"}
 	numbers, labels := paper.Table("A2")
-	_, cells := q.columns(numbers, labels, []group{
-		ours("learn-0.2", .2, .93, .95, .98, 1, .97), ours("learn-0.1", .1, .5, .6, .7, .65,
-			.55), ours("learn-1.0", 1, .9, .8, .85, .95), ours("learn-2.0", 2, .3),
+	_, cells := (&Study{}).columns(q, numbers, labels, []cohort.Group{
+		made("learn-0.2", nil, .93, .95, .98, 1, .97), made("learn-0.1", nil, .5, .6, .7, .65,
+			.55), made("learn-1.0", nil, .9, .8, .85, .95), made("learn-2.0", nil, .3),
 	})
 	if !near(t, cells[1][5], 0.5390719423903977) || cells[1][4] != table.Text("−.025 to .045") ||
 		!near(t, cells[1][3], 0.01) {
@@ -292,7 +281,7 @@ func TestBesidePrinted(t *testing.T) {
 	if cells[5][1] != (table.Cell{}) || cells[5][0] == (table.Cell{}) {
 		t.Errorf("a printed number without models: %+v", cells[5])
 	}
-	tab := besidePrinted("A2", []group{ours("learn-0.2", .2, .9), ours("learn-7.0", 7, .3)}, q)
+	tab := (&Study{}).besidePrinted("A2", []cohort.Group{made("learn-0.2", nil, .9), made("learn-7.0", nil, .3)}, q)
 	if len(tab.Rows) != 21 {
 		t.Fatalf("%d rows", len(tab.Rows))
 	}
@@ -328,12 +317,13 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range s.LST {
-		if m.Attention == nil || m.PairedSeed != (m.Member.Seed < 5) {
-			t.Errorf("%s, seed %d: attention %v, paired %v", m.Label(), m.Member.Seed, m.Attention, m.PairedSeed)
+		cosine := s.value(m, "cosine")
+		if math.IsNaN(cosine) {
+			t.Errorf("%s, seed %d has no likeness", m.Label(), m.Member.Seed)
 		}
-		if self := m.Label() == reference; self != (m.Attention.Cosine > 1-1e-12) || self &&
-			(m.distance() > 1e-6 || len(m.Procrustes) != 4) {
-			t.Errorf("%s: cosine %v, distances %v", m.Label(), m.Attention.Cosine, m.Procrustes)
+		if self := m.Label() == reference; self != (cosine > 1-1e-12) ||
+			self && !(s.value(m, "procrustes") <= 1e-6) {
+			t.Errorf("%s: cosine %v, distance %v", m.Label(), cosine, s.value(m, "procrustes"))
 		}
 	}
 	if len(s.LST) != 4 {
@@ -347,7 +337,7 @@ func TestMeanAttention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps, err := s.attentionMaps(&draft{}, s.withHeads(2))
+	maps, err := attentionMaps(&draft{study: s}, withHeads(2)(s))
 	if err != nil || len(maps) != 1 {
 		t.Fatalf("%d maps, %v", len(maps), err)
 	}
@@ -371,13 +361,13 @@ func TestExamplePuzzles(t *testing.T) {
 }
 
 func TestExemplars(t *testing.T) {
-	var all []group
-	for _, sigma := range []float64{.1, .2, .5, 1.5, 2} {
-		all = append(all, group{Sigma: sigma})
+	var all []cohort.Group
+	for _, label := range []string{"learn-0.1", "learn-0.2", "learn-0.5", "learn-1.5", "learn-2.0"} {
+		all = append(all, made(label, nil, .5))
 	}
 	var got []float64
 	for _, g := range exemplars(all) {
-		got = append(got, g.Sigma)
+		got = append(got, sigma(g))
 	}
 	if want := []float64{.2, .5, 2}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -3,15 +3,113 @@ package paper
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"torchpe/internal/paper"
 	"torchpe/internal/wording"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 )
+
+// Study holds the models that a report shows: those of one base each on puzzles, the network
+// simulation, and fMRI.
+type Study struct {
+	*cohort.Found
+	Fidelity string // of the models on puzzles: code or text
+	LST      []cohort.Model
+	NMAR     []cohort.Model
+	FMRI     []cohort.Model
+
+	probed map[cohort.ModelKey]*probed
+}
+
+// Read sorts the finished runs found in dir into the paper's experiments. Where there are runs of
+// several sizes of model or data, those with the most models are taken, and Notes names the others.
+// fidelity, code or text, chooses between readings; empty takes that with the most models.
+func Read(dir, fidelity string) (*Study, error) {
+	found, err := cohort.Read(dir, func(*cohort.Run) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{Found: found}
+	byTask := map[string][]cohort.Model{}
+	for _, m := range s.Models {
+		byTask[m.Run.Config.Task] = append(byTask[m.Run.Config.Task], m)
+	}
+	for _, part := range []struct {
+		task, what, fidelity string
+		into                 *[]cohort.Model
+	}{{"lst", "puzzles", fidelity, &s.LST}, {"nmar", "the network simulation", "", &s.NMAR},
+		{"fmri", "fMRI", "", &s.FMRI}} {
+		if *part.into, err = s.commonBase(part.what, byTask[part.task], part.fidelity); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.LST) > 0 {
+		s.Fidelity = s.LST[0].Run.Config.Fidelity
+	}
+	if n := len(byTask["masked"]); n > 0 {
+		s.Note("%s on tables of one's own are not the paper's: see torchpe runs compare", wording.Count(n, "model"))
+	}
+	for _, models := range []*[]cohort.Model{&s.LST, &s.NMAR, &s.FMRI} {
+		if *models, err = s.sorted(*models); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.readProbes()
+}
+
+// commonBase returns the models of the base, and of the fidelity, that has the most, or of the given
+// fidelity.
+func (s *Study) commonBase(what string, models []cohort.Model, fidelity string) ([]cohort.Model, error) {
+	bases, err := cohort.Bases(models)
+	if len(bases) == 0 || err != nil {
+		return nil, err
+	}
+	slices.SortFunc(bases, func(a, b cohort.Base) int {
+		if isA, isB := a.Fidelity == fidelity, b.Fidelity == fidelity; isA != isB {
+			if isA {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(len(b.Models), len(a.Models)), cmp.Compare(a.Fidelity, b.Fidelity),
+			cmp.Compare(a.Settings, b.Settings))
+	})
+	first := bases[0]
+	if fidelity != "" && first.Fidelity != fidelity {
+		s.Note("no models on %s in the reading %s; there are %s of the other", what, fidelity,
+			wording.Count(len(models), "model"))
+		return nil, nil
+	}
+	for _, b := range bases[1:] {
+		how := "give their folder alone"
+		if b.Fidelity != first.Fidelity {
+			how += ", or --fidelity " + b.Fidelity
+		}
+		s.Note("%s on %s, such as %s, of another reading, size or data set: not shown; %s",
+			wording.Count(len(b.Models), "model"), what, b.Models[0].Run.Name, how)
+	}
+	return first.Models, nil
+}
+
+// sorted returns models of the common lengths of training, each seed of a configuration once, in the
+// order of encoding, sigma, options and seed.
+func (s *Study) sorted(models []cohort.Model) ([]cohort.Model, error) {
+	models, err := s.Distinct(models)
+	if err != nil {
+		return nil, err
+	}
+	out, notes, err := cohort.OfCommonLength(models)
+	s.Notes = append(s.Notes, notes...)
+	slices.SortStableFunc(out, func(a, b cohort.Model) int {
+		return cmp.Or(cmp.Compare(a.Run.Config.PE, b.Run.Config.PE), cmp.Compare(a.Sigma(), b.Sigma()),
+			cmp.Compare(fmt.Sprint(a.Run.Config.PEOptions),
+				fmt.Sprint(b.Run.Config.PEOptions)), cmp.Compare(a.Member.Seed, b.Member.Seed))
+	})
+	return out, err
+}
 
 // Variant has the settings in which the paper's experiments on puzzles differ, besides the
 // encoding.
@@ -23,145 +121,7 @@ type Variant struct {
 	ReadOut   string // last or probe
 }
 
-// Study holds the models that a report shows: those of one base each on puzzles, the network
-// simulation, and fMRI.
-type Study struct {
-	Fidelity string // of the models on puzzles: code or text
-	LST      []Model
-	NMAR     []Model
-	FMRI     []Model
-	Dir      string // where the runs were looked for
-	Runs     int
-	Notes    []string // what was left out, and why
-}
-
-// Read sorts the finished runs found in dir into the paper's experiments. Where there are runs of
-// several sizes of model or data, those with the most models are taken, and Notes names the others.
-// fidelity, code or text, chooses between readings; empty takes that with the most models.
-func Read(dir, fidelity string) (*Study, error) {
-	found, skipped, err := runs.Find(dir)
-	if err != nil {
-		return nil, err
-	}
-	s := &Study{Dir: dir, Runs: len(found)}
-	models, diverged := runs.Models(found)
-	if diverged > 0 {
-		s.note("%s diverged and count nowhere", wording.Count(diverged, "model"))
-	}
-	for _, skip := range skipped {
-		s.note("left out: %s", skip.Reason)
-	}
-	byTask := map[string][]runs.Model{}
-	for _, m := range models {
-		byTask[m.Run.Config.Task] = append(byTask[m.Run.Config.Task], m)
-	}
-	lst, err := s.commonBase("puzzles", byTask["lst"], fidelity)
-	if err != nil {
-		return nil, err
-	}
-	if len(lst) > 0 {
-		s.Fidelity = lst[0].Run.Config.Fidelity
-	}
-	nmar, err := s.commonBase("the network simulation", byTask["nmar"], "")
-	if err != nil {
-		return nil, err
-	}
-	fmri, err := s.commonBase("fMRI", byTask["fmri"], "")
-	if err != nil {
-		return nil, err
-	}
-	if n := len(byTask["masked"]); n > 0 {
-		s.note("%s on tables of one's own are not the paper's: see torchpe runs compare", wording.Count(n, "model"))
-	}
-	for _, part := range []struct {
-		into *[]Model
-		from []runs.Model
-	}{{&s.LST, lst}, {&s.NMAR, nmar}, {&s.FMRI, fmri}} {
-		if *part.into, err = s.sorted(part.from); err != nil {
-			return nil, err
-		}
-	}
-	return s, s.measure()
-}
-
-func (s *Study) note(format string, args ...any) {
-	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
-}
-
-// commonBase returns the models of the base, and of the fidelity, that has the most, or of the given
-// fidelity.
-func (s *Study) commonBase(what string, models []runs.Model, fidelity string) ([]runs.Model, error) {
-	type key struct{ base, fidelity string }
-	groups := map[key][]runs.Model{}
-	bases := map[*runs.Run]string{}
-	for _, m := range models {
-		if _, known := bases[m.Run]; !known {
-			base, err := m.Run.Base()
-			if err != nil {
-				return nil, err
-			}
-			bases[m.Run] = base
-		}
-		k := key{bases[m.Run], m.Run.Config.Fidelity}
-		groups[k] = append(groups[k], m)
-	}
-	order := slices.SortedFunc(maps.Keys(groups), func(a, b key) int {
-		return cmp.Or(-cmp.Compare(boolInt(a.fidelity == fidelity), boolInt(b.fidelity == fidelity)),
-			-cmp.Compare(len(groups[a]), len(groups[b])), cmp.Compare(a.fidelity,
-				b.fidelity), cmp.Compare(a.base, b.base))
-	})
-	if len(order) == 0 {
-		return nil, nil
-	}
-	if fidelity != "" && order[0].fidelity != fidelity {
-		s.note("no models on %s in the reading %s; there are %s of the other", what, fidelity,
-			wording.Count(len(models), "model"))
-		return nil, nil
-	}
-	for _, k := range order[1:] {
-		how := "give their folder alone"
-		if k.fidelity != order[0].fidelity {
-			how += ", or --fidelity " + k.fidelity
-		}
-		s.note("%s on %s, such as %s, of another reading, size or data set: not shown; %s",
-			wording.Count(len(groups[k]), "model"), what, groups[k][0].Run.Name, how)
-	}
-	return groups[order[0]], nil
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// sorted returns models of the common lengths of training, each seed of a configuration once, in the
-// order of encoding, sigma, options and seed.
-func (s *Study) sorted(models []runs.Model) ([]Model, error) {
-	models, notes, err := runs.Distinct(models)
-	if err != nil {
-		return nil, err
-	}
-	s.Notes = append(s.Notes, notes...)
-	identities, err := runs.Identities(models)
-	if err != nil {
-		return nil, err
-	}
-	var out []Model
-	for i, m := range models {
-		out = append(out, Model{Model: m, Variant: variantOf(m), identity: identities[i]})
-	}
-	out = s.keepCommonLength(out)
-	slices.SortStableFunc(out, func(a, b Model) int {
-		return cmp.Or(cmp.Compare(a.Run.Config.PE, b.Run.Config.PE), cmp.Compare(a.Sigma(), b.Sigma()),
-			cmp.Compare(fmt.Sprint(a.Run.Config.PEOptions),
-				fmt.Sprint(b.Run.Config.PEOptions)), cmp.Compare(a.Member.Seed, b.Member.Seed))
-	})
-	return out, nil
-}
-
-func variantOf(m runs.Model) Variant {
+func variantOf(m cohort.Model) Variant {
 	c := m.Run.Config
 	v := Variant{Optimizer: c.Optimizer, Decay: m.Member.WeightDecay, Heads: c.Heads,
 		Placement: c.Placement(), ReadOut: c.ReadOut}
@@ -171,25 +131,20 @@ func variantOf(m runs.Model) Variant {
 	return v
 }
 
-// mainVariant returns the paper's own variant: Adam without weight decay, one head, and where the PE is
-// added and the answer read as in the reading at hand.
-func (s *Study) mainVariant() Variant {
+// puzzles returns the models on puzzles of the paper's own variant: Adam without weight decay, one head,
+// and where the PE is added and the answer read as in the reading at hand. change, which may be nil,
+// makes another variant of it. An encoding that has no placement belongs to each.
+func (s *Study) puzzles(change func(*Variant)) (out []cohort.Model) {
 	v := Variant{Optimizer: "adam", Heads: 1, Placement: "block", ReadOut: "last"}
 	if s.Fidelity == "text" {
 		v.Placement, v.ReadOut = "input", "probe"
 	}
-	return v
-}
-
-// puzzles returns the models on puzzles of a variant. An encoding that has no placement belongs to
-// each.
-func (s *Study) puzzles(v Variant) []Model {
-	var out []Model
+	if change != nil {
+		change(&v)
+	}
 	for _, m := range s.LST {
-		own := m.Variant
-		if own.Placement == "" {
-			own.Placement = v.Placement
-		}
+		own := variantOf(m)
+		own.Placement = cmp.Or(own.Placement, v.Placement)
 		if own == v {
 			out = append(out, m)
 		}
@@ -197,86 +152,205 @@ func (s *Study) puzzles(v Variant) []Model {
 	return out
 }
 
-// group are the models of one encoding, which differ in their seeds.
-type group struct {
-	Label  string
-	Sigma  float64 // -1 where the encoding has none
-	Models []Model
+// trainedAt returns the models of masked prediction trained with a share of tokens masked.
+func trainedAt(models []cohort.Model, level float64) []cohort.Model {
+	return slices.DeleteFunc(slices.Clone(models),
+		func(m cohort.Model) bool { return math.Abs(m.Run.Config.Masked.Level-level) > 1e-9 })
 }
 
-// groups returns models by encoding and sigma, in the order of the models: the learned ones by
-// sigma. What models of an encoding differ in, but for the length of training, joins the label.
-func groups(models []Model) []group {
-	byLabel := map[string][]map[string]string{}
-	for _, m := range models {
-		byLabel[m.Label()] = append(byLabel[m.Label()], m.identity)
+// groups returns models by encoding and σ, in the order of the models. A label has in brackets what models
+// of its encoding differ in, but for the length of training.
+func (s *Study) groups(models []cohort.Model) []cohort.Group {
+	all, err := cohort.GroupsOfAnyLength(models)
+	if err != nil {
+		panic(err) // Read has had the identities of all models
 	}
-	var out []group
-	at := map[string]int{}
-	for _, m := range models {
-		var differ []string
-		for _, key := range runs.Differing(byLabel[m.Label()]) {
-			if text := runs.Difference(key, m.identity[key]); text != "" && !runs.IsLength(key) {
-				differ = append(differ, text)
-			}
+	place := map[cohort.ModelKey]int{}
+	for i, m := range models {
+		place[m.Key()] = i
+	}
+	slices.SortFunc(all, func(a, b cohort.Group) int {
+		return cmp.Compare(place[a.Models[0].Key()], place[b.Models[0].Key()])
+	})
+	for i, g := range all {
+		if differing, ok := strings.CutPrefix(g.Label, g.Models[0].Label()+", "); ok {
+			parts := strings.Split(differing, ", ")
+			slices.Sort(parts)
+			all[i].Label = fmt.Sprintf("%s (%s)", g.Models[0].Label(), strings.Join(parts, ", "))
 		}
-		label := m.Label()
-		if differ != nil {
-			slices.Sort(differ)
-			label += " (" + strings.Join(differ, ", ") + ")"
+	}
+	return all
+}
+
+// Groups that items show, and the parts of them that panels show.
+
+func mainGroups(s *Study) []cohort.Group  { return s.groups(s.puzzles(nil)) }
+func mainLearned(s *Study) []cohort.Group { return learned(mainGroups(s)) }
+func mainCommon(s *Study) []cohort.Group  { return common(mainGroups(s)) }
+
+func bySGD(s *Study) []cohort.Group {
+	return s.groups(s.puzzles(func(v *Variant) { v.Optimizer = "sgd" }))
+}
+
+// withDecay returns the models with the paper's weight decay: by AdamW, as in the published code,
+// else by Adam.
+func withDecay(s *Study) []cohort.Group {
+	for _, optimizer := range []string{"adamw", "adam"} {
+		models := s.puzzles(func(v *Variant) { v.Decay, v.Optimizer = paper.Decay, optimizer })
+		if models != nil {
+			return s.groups(models)
 		}
-		key := m.Label() + "\n" + runs.KeyButLength(m.identity)
-		i, there := at[key]
-		if !there {
-			i = len(out)
-			at[key] = i
-			out = append(out, group{Label: label, Sigma: m.Sigma()})
+	}
+	return nil
+}
+
+func decayedLearned(s *Study) []cohort.Group { return learned(withDecay(s)) }
+func decayedCommon(s *Study) []cohort.Group  { return common(withDecay(s)) }
+
+// Groups of the paper's study of optimizers.
+func smallSGD(s *Study) []cohort.Group    { return ofOptimizers(bySGD(s)) }
+func smallAdam(s *Study) []cohort.Group   { return ofOptimizers(mainGroups(s)) }
+func byOptimizer(s *Study) []cohort.Group { return append(smallSGD(s), smallAdam(s)...) }
+
+// withHeads returns the models with several heads.
+func withHeads(n int) source {
+	return func(s *Study) []cohort.Group { return s.groups(s.puzzles(func(v *Variant) { v.Heads = n })) }
+}
+
+func twoOrFourHeads(s *Study) []cohort.Group { return append(withHeads(2)(s), withHeads(4)(s)...) }
+
+func nmarGroups(s *Study) []cohort.Group { return s.groups(trainedAt(s.NMAR, 0.5)) }
+
+func fmriAt(level float64) source {
+	return func(s *Study) []cohort.Group { return s.groups(trainedAt(s.FMRI, level)) }
+}
+
+func mainExemplars(s *Study) []cohort.Group { return exemplars(mainGroups(s)) }
+func nmarLearned(s *Study) []cohort.Group   { return learned(nmarGroups(s)) }
+func fmriLearned(s *Study) []cohort.Group   { return learned(fmriAt(0.5)(s)) }
+
+// mapped returns the learned groups whose course or map is shown.
+func mapped(s *Study) []cohort.Group {
+	return slices.Concat(mainExemplars(s), nmarLearned(s), fmriLearned(s))
+}
+
+// withTables returns groups of the models that have a table of positions.
+func withTables(s *Study) (out []cohort.Group) {
+	for _, g := range slices.Concat(mainGroups(s), nmarGroups(s), fmriAt(0.5)(s)) {
+		g.Models = slices.DeleteFunc(slices.Clone(g.Models),
+			func(m cohort.Model) bool { return math.IsNaN(s.value(m, "toeplitz_r2")) })
+		if len(g.Models) > 0 {
+			out = append(out, g)
 		}
-		out[i].Models = append(out[i].Models, m)
 	}
 	return out
 }
 
+func everything(all []cohort.Group) []cohort.Group { return all }
+
+// pick returns the groups that are something; nil for none.
+func pick(all []cohort.Group, is func(cohort.Group) bool) (out []cohort.Group) {
+	for _, g := range all {
+		if is(g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// sigma returns the σ of a group; -1 where its encoding has none.
+func sigma(g cohort.Group) float64 { return g.Models[0].Sigma() }
+
 // learned returns the groups of the paper's learned encoding, by sigma.
-func learned(all []group) []group {
-	return slices.DeleteFunc(slices.Clone(all), func(g group) bool {
-		return g.Sigma < 0 || g.Models[0].Run.Config.PE != "learn"
-	})
+func learned(all []cohort.Group) []cohort.Group {
+	return pick(all, func(g cohort.Group) bool { return sigma(g) >= 0 && g.Models[0].Run.Config.PE == "learn" })
 }
 
 // onGrid returns the groups of the paper's main grid of sigma, 0.1 to 2 in tenths, over which it
 // correlates; those of its study of optimizers are smaller.
-func onGrid(all []group) []group {
-	return slices.DeleteFunc(slices.Clone(all), func(g group) bool {
-		tenths := 10 * g.Sigma
-		return tenths < 0.5 || tenths > 20.5 || math.Abs(tenths-math.Round(tenths)) > 1e-9
+func onGrid(all []cohort.Group) []cohort.Group {
+	return pick(all, func(g cohort.Group) bool {
+		tenths := 10 * sigma(g)
+		return tenths >= 0.5 && tenths <= 20.5 && math.Abs(tenths-math.Round(tenths)) <= 1e-9
 	})
+}
+
+// ofOptimizers returns the groups of the paper's study of optimizers.
+func ofOptimizers(all []cohort.Group) []cohort.Group {
+	return pick(learned(all), func(g cohort.Group) bool { return slices.Contains(paper.OptimizerSigmas(), sigma(g)) })
 }
 
 // common returns the groups of the paper's common encodings and learn-0.2, in its order, then other
 // encodings than learned ones.
-func common(all []group) []group {
+func common(all []cohort.Group) []cohort.Group {
 	order := paper.Encodings()
-	place := func(g group) int {
-		for i, label := range order {
-			if g.Label == label || strings.HasPrefix(g.Label, label+" (") {
-				return i
-			}
+	place := func(g cohort.Group) int {
+		if at := slices.Index(order, g.Models[0].Label()); at >= 0 {
+			return at
 		}
 		return len(order)
 	}
-	out := slices.DeleteFunc(slices.Clone(all), func(g group) bool {
-		return g.Sigma >= 0 && place(g) == len(order)
-	})
-	slices.SortStableFunc(out, func(a, b group) int { return cmp.Compare(place(a), place(b)) })
+	out := pick(all, func(g cohort.Group) bool { return sigma(g) < 0 || place(g) < len(order) })
+	slices.SortStableFunc(out, func(a, b cohort.Group) int { return cmp.Compare(place(a), place(b)) })
 	return out
 }
 
-// values returns a measure of each model of a group.
-func (g group) values(of func(Model) float64) []float64 {
-	out := make([]float64, len(g.Models))
-	for i, m := range g.Models {
-		out[i] = of(m)
+// exemplars returns, of the learned groups, those nearest to a small, a middle and a large sigma of the
+// paper's.
+func exemplars(all []cohort.Group) (out []cohort.Group) {
+	all = learned(all)
+	if len(all) == 0 {
+		return nil
 	}
+	for _, want := range []float64{0.2, 1, 2} {
+		nearest := slices.MinFunc(all, func(a, b cohort.Group) int {
+			return cmp.Compare(math.Abs(sigma(a)-want), math.Abs(sigma(b)-want))
+		})
+		if !slices.ContainsFunc(out, func(g cohort.Group) bool { return sigma(g) == sigma(nearest) }) {
+			out = append(out, nearest)
+		}
+	}
+	return out
+}
+
+// largestBySigma returns, of groups in the order of sigma, that with the most models of each sigma, the
+// first of several such: models that differ in more than their seeds are in no mean together.
+func largestBySigma(all []cohort.Group) (out []cohort.Group) {
+	for _, g := range all {
+		n := len(out)
+		switch {
+		case n == 0 || sigma(out[n-1]) != sigma(g):
+			out = append(out, g)
+		case len(out[n-1].Models) < len(g.Models):
+			out[n-1] = g
+		}
+	}
+	return out
+}
+
+// groupNamed returns the group of that label, if there is one.
+func groupNamed(all []cohort.Group, label string) []cohort.Group {
+	return pick(all, func(g cohort.Group) bool { return g.Label == label })
+}
+
+// withoutReference leaves out the encoding that the others are compared with.
+func withoutReference(all []cohort.Group) []cohort.Group {
+	return pick(all, func(g cohort.Group) bool { return g.Label != reference })
+}
+
+// byMean orders groups by the mean of a measure, those without it last.
+func (s *Study) byMean(all []cohort.Group, measure string, rising bool) []cohort.Group {
+	value := func(g cohort.Group) float64 {
+		v := s.mean(g, measure)
+		switch {
+		case math.IsNaN(v):
+			return math.Inf(1)
+		case rising:
+			return v
+		}
+		return -v
+	}
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b cohort.Group) int { return cmp.Compare(value(a), value(b)) })
 	return out
 }

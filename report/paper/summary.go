@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"torchpe/internal/paper"
-	"torchpe/internal/stats"
 	"torchpe/internal/wording"
+	"torchpe/report/cohort"
 	"torchpe/report/table"
 )
 
 // summary sets the paper's claims, in its words, beside what the runs show.
-func (s *Study) summary(d *draft) error {
+func (d *draft) summary() error {
+	s := d.study
 	t := table.Table{Title: d.Title, Columns: []table.Column{
 		{Heading: "claim", Name: "claim"}, {Heading: "printed", Name: "printed"}, {Heading: "here",
 			Name: "here"}, {Heading: "test", Name: "test"},
@@ -35,8 +36,8 @@ func (s *Study) summary(d *draft) error {
 		capitalised(cannotBeTold))
 	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
 		wording.Count(s.Runs, "run"), wording.Count(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
-		fidelity, fitNote(s.LST))
-	d.table("", t)
+		fidelity, s.fitNote(s.LST))
+	d.AddTable("", t)
 	return nil
 }
 
@@ -49,9 +50,9 @@ func printed(table, pe, quantity string) string {
 
 // puzzleClaims returns the claims of sections 3.1 and 3.2.
 func (s *Study) puzzleClaims() []claim {
-	all := s.mainGroups()
+	all := mainGroups(s)
 	over := func(high, low string) finding {
-		return comparison{high: high, low: low, of: validation, isPuzzle: true}.find(all)
+		return s.compare(comparison{high: high, low: low, measure: "validation", isPuzzle: true}, all)
 	}
 	both := func(table, a, b string) string {
 		return printed(table, a, "validation") + "; " + printed(table, b, "validation")
@@ -67,7 +68,7 @@ func (s *Study) puzzleClaims() []claim {
 			"relative to σ = 0.2", both("A2", "learn-0.2", "learn-0.1"), over("learn-0.2", "learn-0.1")},
 		{"All models, except for the nope and c-nope models converged (accuracy after 4000 epochs, " +
 			"c-nope=0.56, nope=0.51)", printed("1", "c-nope", "train") + "; " +
-			printed("1", "nope", "train"), converged(common(all))},
+			printed("1", "nope", "train"), s.converged(common(all))},
 		{"we did not find a robust statistical difference between the ground truth 2d-fixed model (97.7%) " +
 			"and the learn-0.2 model (95.6%)",
 			paper.TruthTest().String() + " [15 pairs have 14 degrees of freedom]",
@@ -78,17 +79,17 @@ func (s *Study) puzzleClaims() []claim {
 }
 
 // converged says which encodings have fitted.
-func converged(all []group) finding {
+func (s *Study) converged(all []cohort.Group) finding {
 	if len(all) == 0 {
 		return absent
 	}
 	f := finding{verdict: reproduced}
 	var parts []string
 	for _, g := range all {
-		parts = append(parts, fmt.Sprintf("%s %s (training %s)", g.Label, g.fittedText(),
-			shareText(meanOf(g, training))))
+		parts = append(parts, fmt.Sprintf("%s %s (training %s)", g.Label, g.FittedText(),
+			shareText(s.mean(g, "train"))))
 		if isExcepted := g.Label == "nope" ||
-			g.Label == "c-nope"; isExcepted == (len(unfitted(g.Models)) == 0) {
+			g.Label == "c-nope"; isExcepted == (len(cohort.Unfitted(g.Models)) == 0) {
 			f.verdict = cannotBeTold // more training may still change it
 		}
 	}
@@ -103,33 +104,33 @@ func converged(all []group) finding {
 
 // likenessClaims returns the claims of section 3.3 and of figure A9.
 func (s *Study) likenessClaims() []claim {
-	all := s.mainGroups()
+	all := mainGroups(s)
 	grid := onGrid(learned(all))
-	const levels = "levels of σ"
 	return []claim{
 		{"the degree of agreement of learned attention maps with the ground truth (2d-fixed) predicted " +
-			"improved generalization", "ρ = 0.96, p < 0.0001", trend{1, levels, Model.cosine, validation}.find(grid)},
+			"improved generalization", "ρ = 0.96, p < 0.0001",
+			s.correlate(trend{1, perSigma, "cosine", "validation"}, grid)},
 		{"more similar ground truth PE approximation (measured by L2 norm) near perfectly predicted " +
 			"downstream generalization", "ρ = −0.98, p < " +
-			"0.0001", trend{-1, levels, Model.distance, validation}.find(grid)},
+			"0.0001", s.correlate(trend{-1, perSigma, "procrustes", "validation"}, grid)},
 		{"[the same, whatever the norms: Procrustes disparity]", "–",
-			trend{-1, levels, Model.disparity, validation}.find(grid)},
+			s.correlate(trend{-1, perSigma, "disparity", "validation"}, grid)},
 		{"the 2d-fixed and 1d-fixed PEs are highly similar by design (the baseline cosine similarity between " +
 			"the two schemes is 0.72)", fmt.Sprintf("%.2f", paper.FixedCosine),
-			fixedCosine(groupNamed(all, "1d-fixed"))},
+			s.fixedCosine(groupNamed(all, "1d-fixed"))},
 		{"despite having no similarity to the 2d-fixed PE scheme at initialization [learn-0.2] (cosine at " +
 			"initialization = 0.00)", fmt.Sprintf("%.2f", paper.StartCosine),
-			startCosine(groupNamed(all, "learn-0.2"))},
+			s.startCosine(groupNamed(all, "learn-0.2"))},
 	}
 }
 
 // fixedCosine returns the cosine of the tables of 1d-fixed and 2d-fixed, which depends on the width
 // of the model alone.
-func fixedCosine(g []group) finding {
-	if g == nil || math.IsNaN(meanOf(g[0], Model.tableCosine)) {
+func (s *Study) fixedCosine(g []cohort.Group) finding {
+	if g == nil || math.IsNaN(s.mean(g[0], "table_cosine")) {
 		return absent
 	}
-	v := meanOf(g[0], Model.tableCosine)
+	v := s.mean(g[0], "table_cosine")
 	width := g[0].Models[0].Run.Config.DModel
 	f := finding{here: fmt.Sprintf("%s at width %d", decimals(v, 2), width), verdict: notReproduced}
 	switch {
@@ -142,46 +143,38 @@ func fixedCosine(g []group) finding {
 }
 
 // startCosine returns the cosine of a learned table with that of 2d-fixed before training.
-func startCosine(g []group) finding {
+func (s *Study) startCosine(g []cohort.Group) finding {
 	if g == nil {
 		return absent
 	}
-	of := func(m Model) float64 {
-		if m.Result.PEMotion == nil {
-			return math.NaN()
-		}
-		return stats.Mean(m.Result.PEMotion.StartCosine)
-	}
-	return meanAgainst(g, paper.StartCosine, of, meanText(g[0], of))
+	return s.meanAgainst(g, paper.StartCosine, "pe_start_cosine", s.meanText(g[0], "pe_start_cosine"))
 }
 
 // variantClaims returns the claims on optimizers, weight decay and noise.
 func (s *Study) variantClaims() []claim {
-	decayed := s.withDecay()
-	indistinct := comparison{high: reference, low: "learn-0.2", of: validation,
-		isPuzzle: true}.find(decayed)
+	indistinct := s.compare(comparison{high: reference, low: "learn-0.2", measure: "validation", isPuzzle: true},
+		withDecay(s))
 	out := []claim{{"when applying L2 regularization (via weight decay), the generalization performance of " +
 		"learnable PEs was virtually indistinguishable from the ground truth 2d-fixed PE (both models " +
 		"generalized with 99% accuracy)",
 		printed("A6", reference, "validation") + "; " + printed("A6", "learn-0.2", "validation"),
 		claimNoDifference(indistinct)}}
 	for _, sigma := range []string{"learn-0.01", "learn-0.05", "learn-0.1"} {
-		both := slices.Concat(labelled(groupNamed(s.bySGD(), sigma), "SGD"),
-			labelled(groupNamed(s.mainGroups(), sigma), "Adam"))
+		both := slices.Concat(labelled(groupNamed(bySGD(s), sigma), "SGD"),
+			labelled(groupNamed(mainGroups(s), sigma), "Adam"))
 		out = append(out,
 			claim{"vanilla SGD outperformed the generalization ability of models trained with Adam for small " +
 				"values of σ ∈ {0.01, 0.05, 0.1} [" + sigma + "]",
 				"SGD " + printed("A4", sigma, "sgd") + "; Adam " + printed("A4", sigma, "adam"),
-				comparison{high: "SGD", low: "Adam", of: validation, isPuzzle: true}.find(both)})
+				s.compare(comparison{high: "SGD", low: "Adam", measure: "validation", isPuzzle: true}, both)})
 	}
-	sigma := func(m Model) float64 { return m.Sigma() }
 	return append(out, claim{
 		"models that were most robust to noise were those initialized from a low-norm distribution",
-		"–", trend{-1, "levels of σ", sigma, meanUnderNoise}.find(onGrid(learned(s.mainGroups())))})
+		"–", s.correlate(trend{-1, perSigma, "sigma", "noise"}, onGrid(learned(mainGroups(s))))})
 }
 
 // labelled gives groups another label.
-func labelled(g []group, label string) []group {
+func labelled(g []cohort.Group, label string) []cohort.Group {
 	g = slices.Clone(g)
 	for i := range g {
 		g[i].Label = label
@@ -191,21 +184,22 @@ func labelled(g []group, label string) []group {
 
 // maskedClaims returns the claims of section 3.4 and appendix A.4.
 func (s *Study) maskedClaims() []claim {
-	network, brain := groups(trainedAt(s.NMAR, 0.5)), groups(trainedAt(s.FMRI, 0.5))
+	network, brain := nmarGroups(s), fmriAt(0.5)(s)
+	const trainMSE, testMSE = "train_mse", "test_mse/" + paper.TestLevel
 	small := []string{"learn-0.1", "learn-0.2"}
 	return []claim{
 		{"[simulated network] learnable PE models with a small-norm were the models that were most capable " +
 			"of learning the ground truth network organization", "modularity Q, in a figure alone",
-			ranksFirst(learned(network), modularity, false, small...)},
+			s.ranksFirst(learned(network), "modularity", false, small...)},
 		{"[human fMRI] small-norm initialized PEs (learn=0.1 and learn=0.2) achieved the best performance in " +
 			"both their training and validation sets [validation: MSE, 90 % masked]", "in a figure alone",
-			ranksFirst(brain, testMSE(paper.TestLevel), true, small...)},
-		{"[the same in training]", "in a figure alone", ranksFirst(brain, trainMSE, true, small...)},
+			s.ranksFirst(brain, testMSE, true, small...)},
+		{"[the same in training]", "in a figure alone", s.ranksFirst(brain, trainMSE, true, small...)},
 		{"relative PEs fared the worst, followed by absolute 1d-fixed and random PEs",
-			"in a figure alone", ranksFirst(brain, testMSE(paper.TestLevel), false, "relative")},
+			"in a figure alone", s.ranksFirst(brain, testMSE, false, "relative")},
 		{"the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had the highest overall " +
 			"network modularity and segregation relative to other learnable PEs [modularity]", "in a figure alone",
-			ranksFirst(learned(brain), modularity, false, small...)},
-		{"[segregation]", "in a figure alone", ranksFirst(learned(brain), clustering, false, small...)},
+			s.ranksFirst(learned(brain), "modularity", false, small...)},
+		{"[segregation]", "in a figure alone", s.ranksFirst(learned(brain), "clustering", false, small...)},
 	}
 }

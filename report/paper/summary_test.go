@@ -4,8 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"torchpe/internal/metrics"
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -13,7 +12,7 @@ import (
 // claimStudy is a study of six fitted models of each encoding with accuracies, likenesses and
 // errors as the paper's claims want them; turned has them the other way around.
 func claimStudy(turned bool) *Study {
-	s := &Study{Fidelity: "code"}
+	s := &Study{Found: &cohort.Found{}, Fidelity: "code", probed: map[cohort.ModelKey]*probed{}}
 	way := func(v float64) float64 {
 		if turned {
 			return 1 - v
@@ -22,17 +21,17 @@ func claimStudy(turned bool) *Study {
 	}
 	put := func(v Variant, pe string, sigma, accuracy float64) {
 		for seed := range 6 {
-			m := Model{Variant: v}
-			m.Run = &runs.Run{}
-			m.Run.Config.Task, m.Run.Config.PE = "lst", pe
-			m.Member = runs.Member{Seed: uint64(seed), Sigma: sigmaOf(sigma)}
-			m.Result = runlog.MemberResult{TrainAccuracy: 1, IIDAccuracy: .95,
-				ValidationAccuracy: way(accuracy) + wobble(seed, sigma, len(pe))}
+			m := cohort.Model{Run: &cohort.Run{}}
+			setEncoding(m.Run, pe)
+			c := &m.Run.Config
+			c.Task, c.Optimizer, c.Heads, c.ReadOut = "lst", v.Optimizer, v.Heads, v.ReadOut
+			c.PEOptions = map[string]string{"pe-placement": v.Placement}
+			m.Member = cohort.Member{Seed: uint64(seed), Sigma: sigmaOf(sigma), WeightDecay: v.Decay}
+			m.Result = runlog.MemberResult{Measures: runlog.Numbers{"train": 1, "iid": .95,
+				"validation": way(accuracy) + wobble(seed, sigma, len(pe))}}
 			if sigma >= .1 { // all but the disparity are in the order of sigma
-				m.Attention = &metrics.Similarity{Cosine: 1 / (1 + sigma), JSD: .3}
-				m.Procrustes = []metrics.ProcrustesDistances{{Raw: 1 + sigma,
-					Disparity: math.Abs(sigma - 1)}}
-				m.Noise = []NoisePoint{{1, way(1 / (1 + sigma))}}
+				s.probed[m.Key()] = &probed{values: map[string]float64{"cosine": 1 / (1 + sigma), "jsd": .3,
+					"procrustes": 1 + sigma, "disparity": math.Abs(sigma - 1), "noise": way(1 / (1 + sigma))}}
 			}
 			s.LST = append(s.LST, m)
 		}
@@ -73,7 +72,7 @@ func wobble(seed int, sigma float64, more int) float64 {
 
 // maskedClaimModels are models of masked prediction, of which those with a small sigma have the
 // least errors and the most of a network, and relative the largest test error.
-func maskedClaimModels(way func(float64) float64) (out []Model) {
+func maskedClaimModels(way func(float64) float64) (out []cohort.Model) {
 	for _, one := range []struct {
 		pe                           string
 		sigma, network, train, tests float64
@@ -83,17 +82,16 @@ func maskedClaimModels(way func(float64) float64) (out []Model) {
 		{"rope", -1, math.NaN(), .5, .7},
 	} {
 		for seed := range 6 {
-			m := Model{}
-			m.Run = &runs.Run{}
-			m.Run.Config.PE, m.Run.Config.Masked = one.pe, &config.MaskedConfig{Level: .5}
-			m.Member = runs.Member{Seed: uint64(seed), Sigma: sigmaOf(one.sigma)}
+			m := cohort.Model{Run: &cohort.Run{}}
+			setEncoding(m.Run, one.pe)
+			m.Run.Config.Masked = &config.MaskedConfig{Level: .5}
+			m.Member = cohort.Member{Seed: uint64(seed), Sigma: sigmaOf(one.sigma)}
 			off := wobble(seed, one.sigma, len(one.pe))
-			q, c, train := way(one.network)+off, 1-way(one.network)+off, way(one.train)+off
-			m.Result.MaskedMeasures = &runlog.MaskedMeasures{TrainMSE: &train,
-				TestMSEByMask: map[string]float64{"0.90": way(one.tests) + off,
-					"0.50": 1 - way(one.tests)}}
+			m.Result.Measures = runlog.Numbers{"train_mse": way(one.train) + off,
+				"test_mse/0.90": way(one.tests) + off, "test_mse/0.50": 1 - way(one.tests)}
 			if !math.IsNaN(one.network) {
-				m.Result.Modularity, m.Result.Clustering = &q, &c
+				m.Result.Measures["modularity"] = way(one.network) + off
+				m.Result.Measures["clustering"] = 1 - way(one.network) + off
 			}
 			out = append(out, m)
 		}
@@ -112,12 +110,7 @@ func TestClaims(t *testing.T) {
 			no, no, no, no, no, yes},
 	} {
 		s := claimStudy(turned)
-		d := &draft{}
-		if err := s.summary(d); err != nil {
-			t.Fatal(err)
-		}
-		w := &world{drafts: map[string]*draft{"summary": d}}
-		d.Tables[0].Name = "summary"
+		w := &world{drafts: map[string]*draft{"summary": draftOf(t, s, "summary")}}
 		for i, row := range w.csvOf(t, "summary")[1:] {
 			if got := row[len(row)-1]; i >= len(want) || got != want[i] {
 				t.Errorf("turned %v, claim %d: %s, want %s\n%q", turned, i, got,

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
 	"torchpe/train/runlog"
@@ -34,12 +33,10 @@ func makeWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{study: s, all: readFolders(t, dir), drafts: map[string]*draft{}}
-	for _, m := range makers() {
-		d := &draft{Item: document.Item{ID: m.id, Section: m.section, Title: m.title}}
-		if err := m.make(s, d); err != nil {
-			t.Fatal(m.id, err)
+	for _, it := range specs() {
+		if w.drafts[it.id], err = s.draft(it); err != nil {
+			t.Fatal(err)
 		}
-		w.drafts[m.id] = d
 	}
 	return w
 }
@@ -159,18 +156,22 @@ func maskedRuns() []synthetic.Run {
 func edit(m *synthetic.Member) {
 	r := m.Result
 	rng := rand.New(rand.NewPCG(uint64(m.Seed), uint64(m.Index)))
-	number := func() *float64 { v := rng.Float64(); return &v }
 	for i := range m.Records {
 		if len(m.Tables) > 0 {
-			m.Records[i].PENorm, m.Records[i].PEEffectiveRank = number(), number()
+			m.Records[i].Measures["pe_norm"], m.Records[i].Measures["pe_effective_rank"] = rng.Float64(), rng.Float64()
 		}
-		for _, motion := range []*runlog.PEMotion{m.Records[i].PEMotion, r.PEMotion} {
-			if motion != nil {
-				motion.Moved = []float64{*number(), *number(), *number(), *number()}
-				motion.Disparity = []float64{*number(), *number()}
-				motion.Cosine = []float64{*number(), *number()}
-				motion.GradientShare = number()
+		for _, n := range []runlog.Numbers{m.Records[i].Measures, r.Measures} {
+			if n.Of("pe_moved") == nil {
+				continue
 			}
+			for block := range 4 {
+				n[fmt.Sprint("pe_moved/", block)] = rng.Float64()
+			}
+			for block := range 2 {
+				n[fmt.Sprint("pe_disparity/", block)] = rng.Float64()
+				n[fmt.Sprint("pe_cosine/", block)] = rng.Float64()
+			}
+			n["pe_gradient_share"] = rng.Float64()
 		}
 	}
 	if r.PE == "2d-fixed" || r.PE == "1d-fixed" { // the truth differs between seeds and blocks
@@ -191,7 +192,7 @@ func edit(m *synthetic.Member) {
 func takeFrom(m *synthetic.Member, sigma float64) {
 	r := m.Result
 	unfit := func(accuracy float64) {
-		r.TrainAccuracy, r.Fit = accuracy, &runlog.Fit{Criterion: runlog.DefaultCriterion}
+		r.Measures["train"], r.Fit = accuracy, &runlog.Fit{Criterion: runlog.DefaultCriterion}
 	}
 	switch {
 	case sigma == 1 && m.Seed == 1:
@@ -204,24 +205,25 @@ func takeFrom(m *synthetic.Member, sigma float64) {
 	case sigma == .05 && m.Seed == 3:
 		unfit(.4)
 	case sigma == 1 && m.Seed == 3:
-		r.IIDAccuracy, r.TangentAlignment = math.NaN(), nil
+		r.Measures["iid"] = math.NaN()
+		delete(r.Measures, "tangent_alignment")
 	case sigma == .1 && m.Seed == 7: // a run of before there were criteria
 		r.Fit = nil
-	case r.PE == "relative" && m.Seed == 2 && r.MaskedMeasures == nil:
-		r.Fit, r.TrainAccuracy = nil, .985
-	case r.PE == "rope" && m.Seed == 7 && r.MaskedMeasures != nil:
-		delete(r.TestMSEByMask, "0.90")
-	case r.PE == "random" && m.Seed == 7 && r.MaskedMeasures != nil:
-		r.Modularity = nil
+	case r.PE == "relative" && m.Seed == 2 && r.Measures.Of("test_mse") == nil:
+		r.Fit, r.Measures["train"] = nil, .985
+	case r.PE == "rope" && m.Seed == 7 && r.Measures.Of("test_mse") != nil:
+		delete(r.Measures, "test_mse/0.90")
+	case r.PE == "random" && m.Seed == 7 && r.Measures.Of("test_mse") != nil:
+		delete(r.Measures, "modularity")
 	}
 }
 
 // on returns the models of a task, in the report's order.
 func (w *world) on(task string) []seen {
-	return pick(w.all, func(m seen) bool { return m.config.text("task") == task })
+	return those(w.all, func(m seen) bool { return m.config.text("task") == task })
 }
 
-func pick(all []seen, is func(seen) bool) []seen {
+func those(all []seen, is func(seen) bool) []seen {
 	return slices.DeleteFunc(slices.Clone(all), func(m seen) bool { return !is(m) })
 }
 
@@ -240,7 +242,7 @@ var (
 
 // puzzles returns the models of a variant; those without a placement are in each.
 func (w *world) puzzles(v variant) []seen {
-	return pick(w.on("lst"), func(m seen) bool {
+	return those(w.on("lst"), func(m seen) bool {
 		p := m.placement()
 		return m.config.text("optimizer") == v.optimizer && (p == v.placement || p == "") &&
 			m.config.text("read_out") == v.readOut && m.member.number("weight_decay") == v.decay &&
@@ -353,9 +355,9 @@ func (b bunch) starred() string {
 }
 
 // Measures of a model's end.
-func valid(m seen) float64   { return m.result.number("validation_accuracy") }
-func trained(m seen) float64 { return m.result.number("train_accuracy") }
-func heldOut(m seen) float64 { return m.result.number("iid_accuracy") }
+func valid(m seen) float64   { return m.result.measured("validation") }
+func trained(m seen) float64 { return m.result.measured("train") }
+func heldOut(m seen) float64 { return m.result.measured("iid") }
 
 // guess is the line of chance.
 var guess = []figure.Reference{{Label: "chance", Y: .25}}

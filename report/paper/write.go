@@ -11,17 +11,15 @@ import (
 
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
+	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/page"
 )
 
-// Written says what a report has.
+// Written says what a report has, and lacks.
 type Written struct {
-	Index   string // the page
-	Figures int
-	Tables  int
+	document.Written
 	Missing []MissingItem
-	Notes   []string
 }
 
 // MissingItem is something that an item of the report lacks.
@@ -31,25 +29,20 @@ type MissingItem struct {
 	Command string `json:"command"`
 }
 
-// Options adds to what Write makes.
-type Options struct {
-	Panels bool // each panel of a figure by itself, too, as wide as a column of a page where it fits: fig2_b.pdf
-}
-
 // Write makes the report of a study in dir: each figure as PDF, SVG and PNG with its numbers as
 // CSV, each table as CSV, LaTeX, Markdown, HTML and JSON, index.html with all of it, and
-// report.json, which says what there is and what is missing.
-func (s *Study) Write(dir string, o Options) (Written, error) {
+// report.json, which says what there is and what is missing. With panels each panel of a figure gets
+// files of its own, too, as wide as a column of a page where it fits: fig2_b.pdf.
+func (s *Study) Write(dir string, panels bool) (w Written, err error) {
 	to, err := document.Open(dir, "Learning positional encodings") // before the work
 	if err != nil {
-		return Written{}, err
+		return w, err
 	}
 	items, err := s.items()
 	if err != nil {
-		return Written{}, err
+		return w, err
 	}
-	w := Written{Index: filepath.Join(dir, "index.html"), Notes: s.Notes}
-	to.Panels = o.Panels
+	to.Panels = panels
 	to.Subtitle = fmt.Sprintf("Made from %s. The paper: Ito et al., Learning positional encodings "+
 		"in transformers depends on initialization, arXiv 2406.08272.", wording.Count(s.Runs, "run"))
 	var listed []listedItem
@@ -63,14 +56,13 @@ func (s *Study) Write(dir string, o Options) (Written, error) {
 			w.Missing = append(w.Missing, MissingItem{Item: item.ID, What: m.What, Command: m.Command})
 		}
 	}
-	w.Figures, w.Tables = to.Figures, to.Tables
 	s.addRuns(to, dir)
-	s.addNotes(to)
 	if err := saveJSON(to.File("report.json"), reportJSON{Items: listed, Missing: w.Missing,
 		Notes: s.Notes}); err != nil {
 		return w, err
 	}
-	return w, to.Close()
+	w.Written, err = to.Finish(s.Notes)
+	return w, err
 }
 
 // reportJSON is the content of report.json.
@@ -91,7 +83,7 @@ type listedItem struct {
 func (s *Study) addRuns(d *document.Document, dir string) {
 	for _, part := range []struct {
 		title  string
-		models []Model
+		models []cohort.Model
 	}{{"On puzzles", s.LST}, {"On the simulated network", s.NMAR}, {"On fMRI", s.FMRI}} {
 		if len(part.models) == 0 {
 			continue
@@ -124,14 +116,6 @@ func relative(from, to string) (string, error) {
 	}
 	path, err := filepath.Rel(a, b)
 	return filepath.ToSlash(path) + "/", err
-}
-
-// addNotes adds what was left out.
-func (s *Study) addNotes(d *document.Document) {
-	if len(s.Notes) > 0 {
-		to := d.Section("Left out")
-		to.Items = append(to.Items, page.List{Entries: s.Notes})
-	}
 }
 
 func saveJSON(path string, v any) error {

@@ -71,6 +71,9 @@ func P(p float64) Cell { return Cell{kind: pValue, value: p} }
 // IsMissing reports whether the cell has no value.
 func (c Cell) IsMissing() bool { return c.kind == missing }
 
+// IsText reports whether the cell is text, even text that spells a number.
+func (c Cell) IsText() bool { return c.kind == text }
+
 // String returns the value with every digit. It is empty for a missing value.
 func (c Cell) String() string {
 	switch c.kind {

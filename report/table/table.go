@@ -93,19 +93,10 @@ func (t Table) shown(escape func(string) string) (header []string, rows [][]stri
 	return header, rows
 }
 
-// maxDecimals limits Column.Decimals to the precision of float64.
-const maxDecimals = 17
-
 // check returns an error for the first fault of t. It ignores the names of columns.
 func (t Table) check() error {
 	if len(t.Columns) == 0 {
 		return errors.New("no columns: give at least one")
-	}
-	for j, c := range t.Columns {
-		if c.Decimals < 0 || c.Decimals > maxDecimals {
-			return fmt.Errorf("column %d (%s): %d decimals: give 0 to %d", j+1, c.Heading,
-				c.Decimals, maxDecimals)
-		}
 	}
 	for i, row := range t.Rows {
 		if len(row) != len(t.Columns) {
@@ -203,26 +194,15 @@ func (t Table) write(w io.Writer, f format) error {
 	return nil
 }
 
-// Save writes t to the existing directory dir as a file in each of the Formats: name.csv, name.tex ...
-// Each file is written completely or not at all. It writes nothing if the table is invalid.
+// Save writes t to the existing directory dir as a file in each of the Formats: name.csv, name.tex ... It
+// writes all of them or none.
 func (t Table) Save(dir, name string) error {
-	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
-		return fmt.Errorf("table %q: name %q: want a file name without directory and extension", t.Title, name)
+	var files []atomicfile.File
+	for _, f := range formats {
+		files = append(files, atomicfile.File{Path: filepath.Join(dir, name+"."+f.extension),
+			Body: func(w io.Writer) error { return t.write(w, f) }})
 	}
-	for _, to := range []func(f format) error{
-		func(f format) error { return t.write(io.Discard, f) },
-		func(f format) error {
-			return atomicfile.Write(filepath.Join(dir, name+"."+f.extension),
-				func(w io.Writer) error { return t.write(w, f) })
-		},
-	} {
-		for _, f := range formats {
-			if err := to(f); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return atomicfile.WriteAll(files...)
 }
 
 // oneLine returns s as one line of valid UTF-8. It replaces control characters, which could form terminal

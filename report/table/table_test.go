@@ -86,7 +86,6 @@ func TestFaults(t *testing.T) {
 	for want, table := range map[string]Table{
 		"no columns":                {},
 		"row 1 has 2 cells for 1":   {Columns: one, Rows: []Row{{Count(1), Count(2)}}},
-		"-1 decimals":               {Columns: []Column{{Name: "a", Decimals: -1}}},
 		"p-value 1.5":               {Columns: one, Rows: []Row{{P(1.5)}}},
 		"row 2, column 1 (a)":       {Columns: one, Rows: []Row{{P(1)}, {P(-1)}}},
 		"standard deviation -1":     {Columns: one, Rows: []Row{{MeanSD(0, -1)}}},
@@ -159,12 +158,6 @@ func TestSave(t *testing.T) {
 	want := "accuracy.v2.csv accuracy.v2.html accuracy.v2.json accuracy.v2.md accuracy.v2.tex"
 	if strings.Join(got, " ") != want {
 		t.Errorf("wrote %q, want %q", got, want)
-	}
-	for _, name := range []string{"", "..", "a/b", "/a"} {
-		if err := plainTable().Save(dir, name); err == nil ||
-			!strings.Contains(err.Error(), "want a file name") {
-			t.Errorf("name %q: error %v", name, err)
-		}
 	}
 	if err := plainTable().Save(filepath.Join(dir, "none"), "a"); err == nil ||
 		!strings.Contains(err.Error(), "make it first") {

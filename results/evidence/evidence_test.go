@@ -19,6 +19,12 @@ import (
 	"torchpe/report/figure"
 )
 
+// The encodings of dropout.csv.
+const (
+	withoutDropout = "2d-fixed without dropout"
+	withDropout    = "learn-0.2 with dropout"
+)
+
 // published holds one row a seed of each encoding, in the settings of the published code.
 type published map[string]map[string]map[string]string // encoding, such as learn-0.2, and seed
 
@@ -28,11 +34,11 @@ func read(t *testing.T) published {
 	for _, name := range []string{"runs.csv", "sigma.csv", "common.csv", "dropout.csv"} {
 		for _, r := range records(t, name) {
 			pe := r["pe"]
-			if name == "dropout.csv" {
-				pe += " without dropout"
-			}
 			if pe == "learn" {
 				pe += "-" + r["sigma"]
+			}
+			if name == "dropout.csv" {
+				pe = map[string]string{"2d-fixed": withoutDropout, "learn-0.2": withDropout}[pe]
 			}
 			if p[pe] == nil {
 				p[pe] = map[string]map[string]string{}
@@ -196,7 +202,7 @@ var contrasts = [][2]string{
 	{"learn-0.1", "learn-1"}, {"learn-0.2", "learn-0.7"},
 	{"2d-fixed", "learn-0.2"}, {"learn-0.2", "relative"}, {"learn-0.2", "random"}, {"learn-1", "random"},
 	{"learn-0.2", "rope"}, {"relative", "rope"},
-	{"2d-fixed", "2d-fixed without dropout"}, {"learn-0.2", "2d-fixed without dropout"},
+	{"2d-fixed", withoutDropout}, {"learn-0.2", withoutDropout}, {withDropout, "learn-0.2"}, {withDropout, "2d-fixed"},
 }
 
 func TestPage(t *testing.T) {
@@ -244,9 +250,10 @@ func dropoutTable(t *testing.T, p published) string {
 	var b strings.Builder
 	b.WriteString("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |\n" +
 		"|---|---|---|---|---|---|---|---|\n")
-	rows := [][2]string{{"2d-fixed", ".1 (code)"}, {"2d-fixed without dropout", "none"}, {"learn-0.2", "none"}}
+	rows := [][2]string{{"2d-fixed", ".1 on PE and tokens, always (code)"}, {withoutDropout, "none"},
+		{"learn-0.2", "none"}, {withDropout, ".1 on PE, tokens and attention, in training"}}
 	for _, row := range rows {
-		pe := strings.TrimSuffix(row[0], " without dropout")
+		pe := strings.TrimSuffix(strings.TrimSuffix(row[0], " without dropout"), " with dropout")
 		fmt.Fprintf(&b, "| %s | %s | %s\n", pe, row[1], measured(t, p, row[0]))
 	}
 	return b.String()

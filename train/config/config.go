@@ -32,9 +32,11 @@ func (c Config) Clone() Config {
 	c.Members = slices.Clone(c.Members)
 	c.LSTTrain = slices.Clone(c.LSTTrain)
 	c.PEOptions = maps.Clone(c.PEOptions)
-	c.Positions, c.Sequence = clone(c.Positions), clone(c.Sequence)
-	if c.Masked = clone(c.Masked); c.Masked != nil {
-		m := c.Masked
+	c.Positions = clone(c.Positions)
+	for _, t := range tasks() {
+		t.detach(&c)
+	}
+	if m := c.Masked; m != nil {
 		m.NMAR, m.Surrogate, m.Files = clone(m.NMAR), clone(m.Surrogate), clone(m.Files)
 		if m.Files != nil {
 			m.Files.Data = slices.Clone(m.Files.Data)
@@ -71,7 +73,7 @@ func (c *Config) Validate(bad *Problems) {
 // TotalSteps returns the length of training where an epoch has perEpoch steps.
 func (c Config) TotalSteps(perEpoch int) int {
 	total := c.Steps
-	if c.HasPuzzles() {
+	if c.Facts().InEpochs {
 		total = perEpoch * c.Epochs
 	}
 	if c.LimitSteps > 0 {

@@ -253,7 +253,8 @@ func TestConfigurationsOfOthers(t *testing.T) {
 	} {
 		for i, m := range []MaskedConfig{{NMAR: simulated}, {Surrogate: made}, {Files: files},
 			{NMAR: simulated, Files: files}} {
-			if got := m.hasSourceOf(task); got != want[i] {
+			c := Config{DataConfig: DataConfig{Masked: &m}}
+			if got := FindTask(task).hasData(&c); got != want[i] {
 				t.Errorf("task %s, source %d: %v", task, i, got)
 			}
 		}

@@ -40,18 +40,13 @@ var deviceSettings = []Setting{
 			return nil
 		},
 		Unused: func(c *Config) string {
-			tokens := fewTokens + 1 // or any number above
-			if c.HasPuzzles() {
-				tokens = c.Side() * c.Side()
-			} else if Simulated.has(c) {
-				tokens = c.Masked.NMAR.Nodes
-			}
+			tokens, fixed := c.Tokens()
 			switch {
 			case c.Device == "cpu":
 				return "on a CPU"
 			case c.Precision == "bf16":
 				return "with --precision bf16, whose attention is flash"
-			case tokens <= fewTokens:
+			case fixed && tokens <= fewTokens:
 				return fmt.Sprintf("on %d tokens, whose attention is one kernel", tokens)
 			}
 			return ""

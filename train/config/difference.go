@@ -41,11 +41,11 @@ func Differences(was, now Config) ([]Difference, error) {
 }
 
 // SharesData reports whether two configurations of a study are trained on the same data: they differ in
-// the model, the optimizer or the seed alone. Which held-out sequences there are depends on how many
-// tokens the encoding can hold, and so on the encoding and its options.
+// the model, the optimizer or the seed alone. Where the data depend on the encoding, it and
+// its options must be equal, too.
 func SharesData(a, b Config) (bool, error) {
 	all, err := Differences(a, b)
-	if err != nil || a.Sequence != nil && (a.PE != b.PE || !maps.Equal(a.PEOptions, b.PEOptions)) {
+	if err != nil || a.Facts().DependsOnPE && (a.PE != b.PE || !maps.Equal(a.PEOptions, b.PEOptions)) {
 		return false, err
 	}
 	factors := append(Keys(func(s Setting) bool { return s.Factor }), KeysWith(Measures)...)

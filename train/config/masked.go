@@ -11,6 +11,7 @@ import (
 	"torchpe/data/nmar"
 	"torchpe/data/series"
 	"torchpe/internal/metrics"
+	"torchpe/train/runlog"
 )
 
 // MaskedConfig holds the settings of masked prediction.
@@ -29,6 +30,66 @@ type MaskedConfig struct {
 	NMAR      *NMAR          `json:"nmar,omitempty"`
 	Surrogate *Surrogate     `json:"surrogate,omitempty"`
 	Files     *series.Source `json:"files,omitempty"`
+}
+
+// nmarTask, fmriTask and maskedTask predict masked tokens of a simulated network, of human fMRI and of
+// any table.
+var (
+	nmarTask = ofMasked(TaskFacts{
+		Name: "nmar", Title: "simulated network",
+		create:  func(c *Config) { c.Masked = &MaskedConfig{NMAR: &NMAR{}} },
+		hasData: func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.NMAR != nil },
+	})
+	fmriTask = ofMasked(TaskFacts{
+		Name: "fmri", Title: "human fMRI",
+		create:   func(c *Config) { c.Masked = &MaskedConfig{Surrogate: &Surrogate{}} },
+		hasData:  func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.NMAR == nil },
+		useFiles: replaceByFiles,
+	})
+	maskedTask = ofMasked(TaskFacts{
+		Name: "masked", Title: "any table",
+		create:   func(c *Config) { c.Masked = &MaskedConfig{Files: &series.Source{}} },
+		hasData:  func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.Files != nil },
+		useFiles: replaceByFiles,
+	})
+)
+
+// ofMasked completes a task with what all tasks of masked prediction have in common.
+func ofMasked(t TaskFacts) TaskFacts {
+	t.Settings, t.Measures, t.HasSeries = "masked", runlog.Masked, true
+	t.KeptExamples = 1 // the mean over frames
+	t.Baselines = []string{"gaussian", "mean", "zero"}
+	t.Progress = []string{"loss", "test_mse/", "modularity"}
+	t.Columns = []string{"train_mse", "test_mse/", "modularity", "clustering"}
+	t.Narrow = []string{"train_mse", "test_mse/0.15", "test_mse/0.90", "test_mse/0.75", "clustering", "steps"}
+	t.tokens = func(c *Config) (n int, fixed bool) {
+		switch m := c.Masked; {
+		case m.NMAR != nil:
+			return m.NMAR.Nodes, true
+		case m.Files != nil && m.Files.Tokens > 0:
+			return m.Files.Tokens, false
+		}
+		return 360, false // of human fMRI
+	}
+	return t
+}
+
+// The configurations of masked prediction that have a setting, by where the data come from.
+var (
+	Masked        = inMasked("masked prediction", func(*MaskedConfig) bool { return true })
+	Simulated     = inMasked("nmar", func(m *MaskedConfig) bool { return m.NMAR != nil })
+	FromSurrogate = inMasked("fmri", func(m *MaskedConfig) bool { return m.Surrogate != nil })
+	FromSeries    = inMasked("fmri, masked", func(m *MaskedConfig) bool { return m.Files != nil })
+	// FromData has those from series, and texts.
+	FromData = &Tasks{
+		name:  "fmri, masked, text",
+		holds: func(c *Config) bool { return FromSeries.has(c) || Texts.has(c) },
+	}
+)
+
+// inMasked returns the configurations of masked prediction with such settings.
+func inMasked(name string, choose func(m *MaskedConfig) bool) *Tasks {
+	return &Tasks{name: name, holds: func(c *Config) bool { return c.Masked != nil && choose(c.Masked) }}
 }
 
 // MainTest returns the share masked in tests that is nearest to that of training, as the key of

@@ -24,7 +24,7 @@ var measureSettings = []Setting{
 		Default: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}, Zero: "none", Range: "[0, 1e6]",
 		Refused: "has no puzzles to answer with noise; task lst has",
 		Complete: func(c *Config) error {
-			if c.HasPuzzles() && len(c.Noise) == 0 {
+			if len(c.Noise) == 0 {
 				c.Noise, c.NoiseRepeats = nil, 0
 			}
 			return nil
@@ -35,7 +35,7 @@ var measureSettings = []Setting{
 		Help: "draws of that noise", Default: defaultNoiseRepeats, Range: "[1, 100000]", With: "noise",
 		Refused: "has no puzzles to answer with noise; task lst has",
 		Complete: func(c *Config) error {
-			if len(c.Noise) > 0 && c.NoiseRepeats == 0 && c.HasPuzzles() {
+			if len(c.Noise) > 0 && c.NoiseRepeats == 0 {
 				c.NoiseRepeats = defaultNoiseRepeats
 			}
 			return nil

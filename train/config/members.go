@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -104,16 +103,6 @@ func (c *Config) OwnPESettings() (flags []string) {
 		}
 	}
 	return flags
-}
-
-// WithoutSeed returns a key that members have in common which differ in their seed alone.
-func (m Member) WithoutSeed() string {
-	m.Seed = 0
-	text, err := json.Marshal(m)
-	if err != nil { // a number that JSON lacks
-		return fmt.Sprint(err)
-	}
-	return string(text)
 }
 
 // NewMembers returns a member of each seed. Settings are those of first, but for the given values,

@@ -55,7 +55,7 @@ var trainingSettings = []Setting{
 		Default: 4000, DefaultFor: defaults{"quick": 20}, Instead: ", whose length is --steps",
 	},
 	{
-		Key: "steps", Flag: "steps", Common: true, Factor: true, Tasks: AllButPuzzles, SameStepTime: true,
+		Key: "steps", Flag: "steps", Common: true, Factor: true, Tasks: stepped, SameStepTime: true,
 		Help: "training steps", Range: "[1, 1e8]", Resets: "log_every", Default: 50_000,
 		DefaultFor: defaults{"sequence": 2_000_000, "sequence-quick": 10_000, ofText: 5000},
 		Instead:    ", whose length is --epochs; --limit-steps ends a run early",

@@ -4,7 +4,7 @@ import "time"
 
 // OutputConfig says how often, and how, a run writes.
 type OutputConfig struct {
-	LogEvery        int      `json:"log_every"`        // epochs; steps of masked prediction
+	LogEvery        int      `json:"log_every"`        // epochs, or steps where the task counts those
 	CheckpointEvery Duration `json:"checkpoint_every"` // wall time
 	TensorBoard     bool     `json:"tensorboard"`      // true where a file does not say
 }
@@ -27,14 +27,14 @@ var outputSettings = []Setting{
 		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true, Range: "[1, inf)",
 		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 epochs)",
 		Complete: func(c *Config) error {
-			length := c.Epochs + c.Steps
+			task, length := c.Facts(), c.Epochs+c.Steps
 			switch {
 			case c.LogEvery != 0:
-			case c.Until != "" && c.Sequence != nil: // whose records take longer
+			case c.Until != "" && task.SlowRecords:
 				c.LogEvery = max(1, length/100)
 			case c.Until != "": // only a record can end a run
 				c.LogEvery = max(1, length/500)
-			case c.HasPuzzles() && c.Epochs <= 50:
+			case task.InEpochs && c.Epochs <= 50:
 				c.LogEvery = 1
 			default:
 				c.LogEvery = max(1, length/20)

@@ -45,7 +45,7 @@ var positionsSettings = []Setting{
 			return err
 		},
 		Check: func(c *Config) error {
-			if c.Sequence != nil && c.Positions != nil {
+			if c.Facts().IsLine && c.Positions != nil {
 				return errors.New("sequences lie on a line; leave it out")
 			}
 			return nil

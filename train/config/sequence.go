@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"torchpe/data/sequence"
+	"torchpe/train/runlog"
 )
 
 // SequenceConfig holds the settings of the formal-language tasks and of texts.
@@ -18,6 +19,44 @@ type SequenceConfig struct {
 	Tests       int      `json:"test_sequences"`     // sequences of each length that are measured
 	Places      int      `json:"places"`             // input length for which tables have places; 0: TrainLength
 }
+
+// sequenceTask and textTask answer sequences of any length.
+var (
+	sequenceTask = ofSequences(TaskFacts{
+		Name: "sequence", Title: "formal languages", Quick: "sequence-quick",
+		Criterion: runlog.SequenceCriterion,
+		Columns:   []string{"train", "iid", "validation", "length/"},
+		label:     func(c *Config) string { return c.Sequence.Name },
+	})
+	textTask = ofSequences(TaskFacts{
+		Name: "text", Title: "next characters",
+		Columns:  []string{"train", "iid", "validation", "perplexity/"},
+		useFiles: func(*Config) {}, // sequence.text always has a place
+	})
+)
+
+// ofSequences completes a task with what all tasks of sequences have in common.
+func ofSequences(t TaskFacts) TaskFacts {
+	t.Settings, t.Measures, t.IsAccuracy = "sequence", runlog.Sequences, true
+	t.SlowRecords, t.IsLine, t.DependsOnPE, t.KeptExamples = true, true, true, 1
+	t.Progress = []string{"loss", "train", "validation", "iid"}
+	t.Narrow = []string{"sigma", "status"}
+	t.create = func(c *Config) { c.Sequence = &SequenceConfig{} }
+	// An output may be as long as the input, or twice.
+	t.tokens = func(c *Config) (n int, fixed bool) { return 2 * c.Sequence.TrainLength, false }
+	return t
+}
+
+// The configurations of sequences that have a setting.
+var (
+	Sequences = &Tasks{name: "sequence, text", holds: func(c *Config) bool { return c.Sequence != nil }}
+	Languages = &Tasks{name: "sequence", holds: func(c *Config) bool {
+		return c.Sequence != nil && c.Task != textTask.Name
+	}}
+	Texts = &Tasks{name: "text", holds: func(c *Config) bool {
+		return c.Sequence != nil && c.Task == textTask.Name
+	}}
+)
 
 // The forms of a task: an encoder reads the output from empty tokens after the input, a decoder each
 // symbol of it from those before.

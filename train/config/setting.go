@@ -15,7 +15,7 @@ type Setting struct {
 	Key   string // in config.json; keys of inner objects follow a dot: masked.split, members.lr
 	Flag  string // of torchpe train, without dashes; "" where no flag sets it
 	Help  string
-	Tasks Tasks
+	Tasks *Tasks
 
 	Effect       Effect
 	Sweep        Sweep
@@ -57,55 +57,29 @@ type defaults map[string]any
 // ofText is the key of preset text in defaults: text is a reading of the paper.
 const ofText = "task text"
 
-// Tasks says which configurations have a setting.
-type Tasks int
-
-// The configurations that may have a setting.
-const (
-	AllTasks      Tasks = iota
-	Puzzles             // task lst
-	Masked              // tasks nmar, fmri and masked
-	Simulated           // task nmar
-	FromSurrogate       // task fmri where no files are given: the surrogate
-	FromSeries          // tasks fmri and masked where files are given
-	Sequences           // tasks sequence and text
-	Languages           // task sequence
-	Texts               // task text
-	FromData            // tasks fmri and masked where files are given, and text
-	AllButPuzzles       // all but lst
-)
-
-// has reports whether a configuration is one of these tasks.
-func (t Tasks) has(c *Config) bool {
-	switch m := c.Masked; t {
-	case Puzzles:
-		return c.HasPuzzles()
-	case AllButPuzzles:
-		return !c.HasPuzzles()
-	case Sequences:
-		return c.Sequence != nil
-	case Languages:
-		return c.Sequence != nil && c.Task != "text"
-	case Texts:
-		return c.Sequence != nil && c.Task == "text"
-	case FromData:
-		return FromSeries.has(c) || Texts.has(c)
-	case Masked:
-		return m != nil
-	case Simulated:
-		return m != nil && m.NMAR != nil
-	case FromSurrogate:
-		return m != nil && m.Surrogate != nil
-	case FromSeries:
-		return m != nil && m.Files != nil
-	}
-	return true
+// Tasks is a set of configurations that may have a setting; nil is all of them. Files of tasks
+// declare them.
+type Tasks struct {
+	name       string // as help texts have it
+	holds      func(c *Config) bool
+	everywhere bool // every configuration has a place for the setting
 }
 
+// stepped has the configurations whose length is a number of steps.
+var stepped = &Tasks{
+	name: "all but lst", everywhere: true,
+	holds: func(c *Config) bool { return !c.Facts().InEpochs },
+}
+
+// has reports whether a configuration is one of these.
+func (t *Tasks) has(c *Config) bool { return t == nil || t.holds(c) }
+
 // String names the tasks as help texts do.
-func (t Tasks) String() string {
-	return []string{"", "lst", "masked prediction", "nmar", "fmri", "fmri, masked", "sequence, text",
-		"sequence", "text", "fmri, masked, text", "all but lst"}[t]
+func (t *Tasks) String() string {
+	if t == nil {
+		return ""
+	}
+	return t.name
 }
 
 // Effect says what a setting changes. A sweep identifies its runs by the settings that change more
@@ -151,8 +125,7 @@ var groups = sync.OnceValue(func() []Group {
 		{"encoding", slices.Concat(encodingSettings, memberSettings, startSettings)},
 		{"model", modelSettings},
 		{"optimizer", slices.Concat(optimizerSettings, memberRates, trainingSettings)},
-		{"data", slices.Concat(dataSettings, maskedSettings, sourceSettings, sequenceSettings,
-			positionsSettings)},
+		{"data", dataSettings()},
 		{"measures", measureSettings},
 		{"output", outputSettings},
 		{"device", deviceSettings},
@@ -174,8 +147,7 @@ func (s *Setting) prepare() {
 		s.taken = []float64{}
 	} else {
 		if s.OtherKey != "" {
-			other, _ := findField(reflect.TypeFor[Config](), s.OtherKey)
-			s.fields = append(s.fields, other)
+			s.fields = append(s.fields, fieldOf(s.OtherKey))
 		}
 		var own field
 		own, of = findField(reflect.TypeFor[Config](), s.Key)
@@ -253,22 +225,15 @@ func (s Setting) Usage() string {
 		text += " (default: --" + s.Inherits + ")"
 	}
 	text += s.DefaultFor.String()
-	if s.Tasks != AllTasks {
+	if s.Tasks != nil {
 		text += " [" + s.Tasks.String() + "]"
 	}
 	return text
 }
 
-// hasPlace reports whether a configuration has a place for the setting's value. Settings of puzzles
-// and the number of steps are fields of every configuration; what another task alone has is kept by
-// that task.
-func (s Setting) hasPlace(c *Config) bool {
-	switch s.Tasks {
-	case AllTasks, Puzzles, AllButPuzzles:
-		return true
-	}
-	return s.Tasks.has(c)
-}
+// hasPlace reports whether a configuration has a place for the setting's value. What a task alone
+// has is kept by that task, but for settings of puzzles and the number of steps.
+func (s Setting) hasPlace(c *Config) bool { return s.Tasks.has(c) || s.Tasks.everywhere }
 
 // Store puts the value of a given flag into a configuration that has a place for it.
 func (s Setting) Store(c *Config, f *Flag) error {
@@ -288,8 +253,7 @@ func (s Setting) Store(c *Config, f *Flag) error {
 		set(v, f.value)
 	}
 	if s.Resets != "" {
-		other, _ := findField(reflect.TypeFor[Config](), s.Resets)
-		other.in(c).SetZero()
+		fieldOf(s.Resets).in(c).SetZero()
 	}
 	return nil
 }
@@ -300,7 +264,7 @@ func (s Setting) Ignored(c *Config) string {
 	switch {
 	case !s.Tasks.has(c):
 		where = "on task " + c.Task + s.Instead
-		if s.Tasks == FromSeries && c.Masked != nil && c.Masked.NMAR == nil {
+		if s.Tasks == FromSeries && c.Masked != nil && c.Facts().useFiles != nil {
 			where += " without --data"
 		}
 	case s.With != "" && !s.hasCompanion(c):
@@ -333,7 +297,7 @@ func (s Setting) complete(c *Config) error {
 			v.SetZero()
 		}
 	}
-	if s.Complete == nil {
+	if s.Complete == nil || !s.Tasks.has(c) {
 		return nil
 	}
 	return s.Complete(c)

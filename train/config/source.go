@@ -16,23 +16,14 @@ type Surrogate struct {
 	Frames   int `json:"frames"` // of each subject
 }
 
-// hasSourceOf reports whether the data comes from one place, of those that a task knows.
-func (m *MaskedConfig) hasSourceOf(task string) bool {
-	sources := 0
+// sources counts the places that the data comes from, where one is right.
+func (m *MaskedConfig) sources() (n int) {
 	for _, given := range []bool{m.NMAR != nil, m.Surrogate != nil, m.Files != nil} {
 		if given {
-			sources++
+			n++
 		}
 	}
-	switch task {
-	case "nmar":
-		return sources == 1 && m.NMAR != nil
-	case "fmri":
-		return sources == 1 && m.NMAR == nil
-	case "masked":
-		return sources == 1 && m.Files != nil
-	}
-	return sources == 1
+	return n
 }
 
 var sourceSettings = []Setting{
@@ -119,9 +110,6 @@ var sourceSettings = []Setting{
 		Parse:   func(text string) (any, error) { return ParseSurrogate(text) },
 		Place:   placeSurrogate,
 		Check: func(c *Config) error {
-			if !c.Masked.hasSourceOf(c.Task) { // which --task says
-				return nil
-			}
 			o := hcp.DefaultOptions()
 			o.Subjects, o.Frames = c.Masked.Surrogate.Subjects, c.Masked.Surrogate.Frames
 			return o.Validate()
@@ -129,19 +117,29 @@ var sourceSettings = []Setting{
 	},
 }
 
-// placeData makes the place for files in a task that reads some. They replace the surrogate.
+// placeData makes the place for files in a task that reads some.
 func placeData(c *Config, _ any) error {
-	switch {
-	case c.Task == "text" && c.Sequence != nil:
-	case c.Task != "fmri" && c.Task != "masked":
-		return fmt.Errorf("task %s makes its own data; tasks fmri, masked and text read files", c.Task)
-	case c.Masked != nil: // else the task of another preset, which --task says
-		c.Masked.Surrogate = nil
-		if c.Masked.Files == nil {
-			c.Masked.Files = &series.Source{}
-		}
+	t := FindTask(c.Task)
+	if t == nil || t.useFiles == nil {
+		all := taskNames(func(t *TaskFacts) bool { return t.useFiles != nil })
+		last := len(all) - 1
+		return fmt.Errorf("task %s makes its own data; tasks %s and %s read files", c.Task,
+			strings.Join(all[:last], ", "), all[last])
 	}
+	t.useFiles(c)
 	return nil
+}
+
+// replaceByFiles makes the place for files with series, which replace the surrogate. Settings of
+// another task have none, which --task says.
+func replaceByFiles(c *Config) {
+	if c.Masked == nil {
+		return
+	}
+	c.Masked.Surrogate = nil
+	if c.Masked.Files == nil {
+		c.Masked.Files = &series.Source{}
+	}
 }
 
 // placeSurrogate makes the place for the surrogate in task fmri. It replaces files.

@@ -2,12 +2,14 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"torchpe/data/hcp"
-	"torchpe/data/series"
 	"torchpe/internal/wording"
+	"torchpe/train/runlog"
 )
 
 // TaskConfig says what is trained for, and which reading of the paper defaults come from.
@@ -16,15 +18,157 @@ type TaskConfig struct {
 	Fidelity string `json:"fidelity"` // one of fidelities
 }
 
+// DataConfig says what is trained on.
+type DataConfig struct {
+	LSTTrain      []string `json:"lst_train"`      // files; empty = the generated set
+	LSTValidation string   `json:"lst_validation"` // file
+	DataSeed      uint64   `json:"data_seed"`
+
+	LSTSide       int   `json:"lst_side,omitempty"`       // 0 is 4
+	EvalTokens    []int `json:"eval_tokens,omitempty"`    // sorted
+	RenameSymbols *bool `json:"rename_symbols,omitempty"` // nil: no
+
+	Masked    *MaskedConfig    `json:"masked,omitempty"`    // of masked prediction
+	Sequence  *SequenceConfig  `json:"sequence,omitempty"`  // of tasks sequence and text
+	Positions *PositionsConfig `json:"positions,omitempty"` // nil: where the task has them
+	Header    string           `json:"header,omitempty"`    // yes or no: the first line of texts holds names
+}
+
+// tasks lists all tasks, in the order of help texts. The first is that of configurations that have
+// the settings of no other.
+var tasks = sync.OnceValue(func() []*TaskFacts {
+	all := []*TaskFacts{&lstTask, &nmarTask, &fmriTask, &maskedTask, &sequenceTask, &textTask}
+	for _, t := range all {
+		t.prepare()
+	}
+	return all
+})
+
+// dataSettings lists the settings of all tasks' data.
+func dataSettings() []Setting {
+	return slices.Concat(lstSettings, maskedSettings, sourceSettings, sequenceSettings, positionsSettings)
+}
+
+// TaskFacts holds what the rest of the program asks about a task. It stands beside the task's
+// settings; package train has, in a file of its own, what reads the task's data and trains it.
+type TaskFacts struct {
+	Name     string // of --task, and of the preset with its defaults
+	Title    string // in help texts
+	Quick    string // a preset of smaller size; "" where there is none
+	Settings string // the key of its settings, which no other task's configuration has; "" for none
+
+	// Records and results.
+	Measures    runlog.Task
+	Criterion   string   // says when a model has fitted where --until does not; "" where nothing does
+	IsAccuracy  bool     // its measures are accuracies, and tables say whether a model has fitted
+	SlowRecords bool     // a record takes as long as many steps
+	Baselines   []string // of results, by name, for each level of test_mse
+	Progress    []string // measures that a line of progress has; of a family, such as test_mse/, all
+	Columns     []string // measures that the table of members has, in the same way
+	Narrow      []string // columns that a narrow terminal drops, the last one first
+
+	// Data.
+	InEpochs     bool // the length of training is a number of epochs, else of steps
+	HasSeries    bool // tokens have series of values, whose correlations can place them
+	IsLine       bool // tokens lie on a line, whatever a file says
+	DependsOnPE  bool // the encoding decides which data are held out
+	KeptExamples int  // examples whose attention maps a finished run keeps
+
+	tokens   func(c *Config) (n int, fixed bool) // see Tokens
+	label    func(c *Config) string              // see TaskLabel; nil for Name
+	create   func(c *Config)                     // makes the settings of the preset; nil where there are none
+	hasData  func(c *Config) bool                // the data are of a kind that the task knows; nil for yes
+	useFiles func(c *Config)                     // makes the place for files; nil where the task reads none
+
+	field field // of Settings
+}
+
+func (t *TaskFacts) prepare() {
+	if t.Settings != "" {
+		t.field = fieldOf(t.Settings)
+	}
+}
+
+// isSet reports whether a configuration has settings of the task.
+func (t *TaskFacts) isSet(c *Config) bool { return t.Settings != "" && !t.field.in(c).IsNil() }
+
+// fits reports whether a configuration has the settings of the task, and those of no other.
+func (t *TaskFacts) fits(c *Config) bool {
+	return !slices.ContainsFunc(tasks(), func(other *TaskFacts) bool {
+		return other.isSet(c) != (other.Settings != "" && other.Settings == t.Settings)
+	})
+}
+
+// detach replaces the settings of the task by a copy, so that no other configuration shares them.
+func (t *TaskFacts) detach(c *Config) {
+	if t.isSet(c) {
+		shared := t.field.in(c)
+		own := reflect.New(shared.Type().Elem())
+		own.Elem().Set(shared.Elem())
+		shared.Set(own)
+	}
+}
+
+// Facts returns the facts of the configuration's task. Where the settings are those of another task
+// than its name says, which Validate refuses, they are the facts of that other task.
+func (c *Config) Facts() *TaskFacts {
+	if t := FindTask(c.Task); t != nil && t.fits(c) {
+		return t
+	}
+	for _, t := range tasks() {
+		if t.isSet(c) {
+			return t
+		}
+	}
+	return tasks()[0]
+}
+
+// FindTask returns the task of a name; nil where there is none.
+func FindTask(name string) *TaskFacts {
+	for _, t := range tasks() {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Tokens returns the number of tokens of a training example: an estimate unless fixed, which says
+// that it is the number of all examples.
+func (c *Config) Tokens() (n int, fixed bool) { return c.Facts().tokens(c) }
+
+// TaskLabel names the task and what is trained of it, as the names of run directories do.
+func (c *Config) TaskLabel() string {
+	if label := c.Facts().label; label != nil {
+		return label(c)
+	}
+	return c.Task
+}
+
 // TaskNames lists the tasks. Each is also the name of a preset.
-func TaskNames() []string { return []string{"lst", "nmar", "fmri", "masked", "sequence", "text"} }
+func TaskNames() []string { return taskNames(func(*TaskFacts) bool { return true }) }
+
+func taskNames(choose func(t *TaskFacts) bool) (names []string) {
+	for _, t := range tasks() {
+		if choose(t) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
 
 // fidelities lists the readings of the paper.
 func fidelities() []string { return []string{"code", "text"} }
 
 // Presets lists the names that Preset knows.
-func Presets() []string {
-	return []string{"lst", "quick", "nmar", "fmri", "masked", "sequence", "sequence-quick", "text"}
+func Presets() (names []string) {
+	for _, t := range tasks() {
+		names = append(names, t.Name)
+		if t.Quick != "" {
+			names = append(names, t.Quick)
+		}
+	}
+	return names
 }
 
 var taskSettings = []Setting{
@@ -34,16 +178,14 @@ var taskSettings = []Setting{
 		Default: "code", OneOf: fidelities(),
 	},
 	{
-		Key: "task", Flag: "task", Common: true,
-		Help: "task: lst (Latin squares), nmar (simulated network), fmri (human fMRI), masked (any " +
-			"table), sequence (formal languages), text (next characters); its preset gives the defaults",
-		Default: "lst", OneOf: TaskNames(),
+		Key: "task", Flag: "task", Common: true, Help: taskHelp(), Default: lstTask.Name, OneOf: TaskNames(),
 		Check: func(c *Config) error {
-			sequences := c.Task == "sequence" || c.Task == "text"
-			if (c.Task == "lst") != c.HasPuzzles() || sequences != (c.Sequence != nil) {
+			t := FindTask(c.Task)
+			switch {
+			case t == nil: // which OneOf says
+			case !t.fits(c):
 				return fmt.Errorf("%s has the settings of another task; start from --preset %s", c.Task, c.Task)
-			}
-			if c.Masked != nil && !c.Masked.hasSourceOf(c.Task) {
+			case t.hasData != nil && !t.hasData(c):
 				return fmt.Errorf("%s has the data of another task; start from --preset %s", c.Task, c.Task)
 			}
 			return nil
@@ -51,12 +193,15 @@ var taskSettings = []Setting{
 	},
 }
 
-// Preset returns the configuration called name, in a reading of the paper: lst is the paper's Latin
-// squares (4,000 epochs, d_model 160), quick a small one that shows their effect in a minute (20
-// epochs, d_model 64), nmar the paper's network simulation, fmri its human fMRI (a surrogate where
-// no data is named), masked the same on any table, sequence the published formal-language tasks
-// (lengths to 40 in training, to 500 in tests), sequence-quick small ones, text the next character of
-// a text (windows of 64 in training, to 256 in tests).
+func taskHelp() string {
+	var names []string
+	for _, t := range tasks() {
+		names = append(names, fmt.Sprintf("%s (%s)", t.Name, t.Title))
+	}
+	return "task: " + strings.Join(names, ", ") + "; its preset gives the defaults"
+}
+
+// Preset returns the configuration called name, one of Presets, in a reading of the paper: text or code.
 func Preset(name, fidelity string) (Config, error) {
 	c := Config{TaskConfig: TaskConfig{Task: name, Fidelity: fidelity}}
 	switch {
@@ -66,19 +211,13 @@ func Preset(name, fidelity string) (Config, error) {
 	case !slices.Contains(fidelities(), fidelity):
 		return c, fmt.Errorf("fidelity %q is unknown; it is code or text", fidelity)
 	}
-	switch name {
-	case "quick":
-		c.Task = "lst"
-	case "nmar":
-		c.Masked = &MaskedConfig{NMAR: &NMAR{}}
-	case "fmri":
-		c.Masked = &MaskedConfig{Surrogate: &Surrogate{}}
-	case "masked":
-		c.Masked = &MaskedConfig{Files: &series.Source{}}
-	case "sequence", "sequence-quick":
-		c.Task, c.Sequence = "sequence", &SequenceConfig{}
-	case "text":
-		c.Sequence = &SequenceConfig{}
+	for _, t := range tasks() {
+		if name == t.Name || name == t.Quick {
+			c.Task = t.Name
+			if t.create != nil {
+				t.create(&c)
+			}
+		}
 	}
 	c.Members = []Member{{Seed: 1}}
 	for _, s := range Settings() {

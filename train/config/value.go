@@ -36,6 +36,12 @@ func findField(t reflect.Type, key string) (f field, of reflect.Type) {
 	return f, t
 }
 
+// fieldOf returns the field of Config with a key.
+func fieldOf(key string) field {
+	f, _ := findField(reflect.TypeFor[Config](), key)
+	return f
+}
+
 // in returns the field of a struct; the zero Value where a pointer on the way to it is nil.
 func (f field) in(object any) reflect.Value {
 	v := reflect.ValueOf(object)

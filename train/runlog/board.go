@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"math"
 	"os"
 	"path"
 	"slices"
@@ -265,53 +263,20 @@ func (r *Reader) entries(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// event converts a record. Numbers that were not measured, or are not finite, are left out.
+// event converts a record; the tag of a number is its key. It leaves out numbers that were not measured or
+// are not finite.
 func (b *Board) event(r Record) boardEvent {
-	e := boardEvent{wallTime: b.start, step: int64(r.Step)}
-	if !math.IsNaN(r.WallSeconds) && !math.IsInf(r.WallSeconds, 0) {
-		e.wallTime += r.WallSeconds
-	}
+	e := boardEvent{wallTime: b.start + r.WallSeconds, step: int64(r.Step)}
 	add := func(tag string, v float64) {
 		value := float32(v)
 		if v-v == 0 && value-value == 0 { // finite, also as a float32
 			e.scalars = append(e.scalars, boardScalar{tag, value})
 		}
 	}
-	optional := func(tag string, v *float64) {
-		if v != nil {
-			add(tag, *v)
-		}
+	for _, key := range r.Measures.Keys() {
+		add(key, r.Measures[key])
 	}
-	each := func(group string, values map[string]float64) {
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			add(group+"/"+key, values[key])
-		}
-	}
-	add("loss", r.Loss)
-	if m := r.MaskedMeasures; m != nil {
-		optional("mse/train", m.TrainMSE)
-		each("test_mse", m.TestMSEByMask)
-		optional("network/modularity", m.Modularity)
-		optional("network/clustering", m.Clustering)
-		for i, v := range m.ModularityByBlock {
-			add("modularity_by_block/"+strconv.Itoa(i), v)
-		}
-		for i, v := range m.ClusteringByBlock {
-			add("clustering_by_block/"+strconv.Itoa(i), v)
-		}
-	} else {
-		add("accuracy/train", r.TrainAccuracy)
-		add("accuracy/iid", r.IIDAccuracy)
-		add("accuracy/validation", r.ValidationAccuracy)
-		each("validation_by_condition", r.ValidationByCondition)
-		each("accuracy_by_tokens", r.AccuracyByTokens)
-		each("accuracy_by_length", r.AccuracyByLength)
-		each("perplexity_by_length", r.PerplexityByLength)
-	}
-	optional("pe/norm", r.PENorm)
-	optional("pe/effective_rank", r.PEEffectiveRank)
 	add("time/epoch", float64(r.Epoch))
 	add("time/step_ms", r.StepMS)
-	each("extra", r.Extra)
 	return e
 }

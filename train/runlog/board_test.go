@@ -23,17 +23,13 @@ var startOfRun = Environment{StartTime: time.Unix(1732181400, 0).UTC()}
 // measured returns records of two members in which everything is measured that a record of puzzles,
 // or of masked prediction, may have, and some values are not finite.
 func measured(step int) []Record {
-	a, b := NewRecord(step, step/10, 0), NewRecord(step, step/10, 1)
-	norm := 1.5
-	a.Loss, a.TrainAccuracy, a.IIDAccuracy, a.ValidationAccuracy = 1/float64(step+1), .25, .5, math.Inf(1)
-	a.ValidationByCondition = map[string]float64{"Ternary": .5, "Binary": .75, "Quaternary": math.NaN()}
-	a.AccuracyByTokens = map[string]float64{"25": .5, "9": .25, "36": math.NaN()}
-	a.PENorm, a.Extra, a.WallSeconds, a.StepMS = &norm, map[string]float64{"σ": 2, "big": 1e300}, float64(step)/3, 2
-	b.WallSeconds = math.NaN()
-	b.MaskedMeasures = &MaskedMeasures{
-		TrainMSE: &norm, Clustering: &norm, TestMSEByMask: map[string]float64{"0.50": .5, "0.15": .25},
-		ModularityByBlock: []float64{.5, .25}, ClusteringByBlock: []float64{1},
-	}
+	a := Record{Step: step, Epoch: step / 10, WallSeconds: float64(step) / 3, StepMS: 2, Measures: Numbers{
+		"loss": 1 / float64(step+1), "train": .25, "iid": .5, "validation": math.Inf(1),
+		"validation/2-vector": .5, "validation/1-vector": .75, "validation/3-vector": math.NaN(),
+		"tokens/25": .5, "tokens/9": .25, "tokens/36": math.NaN(), "pe_norm": 1.5, "σ": 2, "big": 1e300}}
+	b := Record{Step: step, Epoch: step / 10, Member: 1, StepMS: 1,
+		Measures: Numbers{"train_mse": 1.5, "clustering": 1.5,
+			"test_mse/0.50": .5, "test_mse/0.15": .25, "modularity/0": .5, "modularity/1": .25, "clustering/0": 1}}
 	return []Record{a, b}
 }
 
@@ -129,16 +125,12 @@ func TestBoardIsDecoded(t *testing.T) {
 	third := float64(float32(1. / 301))
 	want := []decoded{
 		{WallTime: 1732181400, FileVersion: "brain.Event:2"},
-		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"loss", .125}, {"accuracy/train", .25},
-			{"accuracy/iid", .5}, {"validation_by_condition/Binary",
-				.75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5},
-			{"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms",
-				2.}, {"extra/σ", 2.}}},
-		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"loss", third},
-			{"accuracy/train", .25}, {"accuracy/iid", .5}, {"validation_by_condition/Binary",
-				.75}, {"validation_by_condition/Ternary", .5}, {"accuracy_by_tokens/25", .5},
-			{"accuracy_by_tokens/9", .25}, {"pe/norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms",
-				2.}, {"extra/σ", 2.}}},
+		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"σ", 2.}, {"loss", .125}, {"train", .25},
+			{"iid", .5}, {"validation/1-vector", .75}, {"validation/2-vector", .5}, {"tokens/9", .25},
+			{"tokens/25", .5}, {"pe_norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms", 2.}}},
+		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"σ", 2.}, {"loss", third}, {"train", .25},
+			{"iid", .5}, {"validation/1-vector", .75}, {"validation/2-vector", .5}, {"tokens/9", .25},
+			{"tokens/25", .5}, {"pe_norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms", 2.}}},
 	}
 	same := func(got, want []decoded) bool {
 		return slices.EqualFunc(got, want, func(a, b decoded) bool {
@@ -149,9 +141,8 @@ func TestBoardIsDecoded(t *testing.T) {
 	if !same(files[0], want) {
 		t.Errorf("puzzles: %+v", files[0])
 	}
-	masked := [][2]any{{"mse/train", 1.5}, {"test_mse/0.15", .25}, {"test_mse/0.50", .5},
-		{"network/clustering", 1.5}, {"modularity_by_block/0", .5}, {"modularity_by_block/1",
-			.25}, {"clustering_by_block/0", 1.}, {"time/epoch", 0.}}
+	masked := [][2]any{{"train_mse", 1.5}, {"test_mse/0.15", .25}, {"test_mse/0.50", .5}, {"modularity/0", .5},
+		{"modularity/1", .25}, {"clustering", 1.5}, {"clustering/0", 1.}, {"time/epoch", 0.}, {"time/step_ms", 1.}}
 	if got := files[1][1]; len(files[1]) != 3 || !slices.Equal(got.Scalars, masked) || got.WallTime != 1732181400 {
 		t.Errorf("masked prediction: %+v", files[1])
 	}
@@ -323,7 +314,7 @@ func TestBoardRefuses(t *testing.T) {
 			t.Errorf("curves %q are accepted", curves)
 		}
 	}
-	rec := NewRecord(20, 0, 2)
+	rec := Record{Step: 20, Epoch: 0, Member: 2}
 	if err := b.Append(rec); err == nil || !strings.Contains(err.Error(), "member 2") {
 		t.Errorf("a record of no curve: %v", err)
 	}

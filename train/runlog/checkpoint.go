@@ -16,22 +16,6 @@ import (
 	"torchpe/data/array/safetensors"
 )
 
-// The keys that a checkpoint has in its metadata besides the caller's.
-const (
-	reservedPrefix  = "torchpe."
-	checkpointKey   = reservedPrefix + "schema"        // SchemaVersion
-	stepKey         = reservedPrefix + "step"          // optimizer steps done
-	checksumKey     = reservedPrefix + "crc32c"        // JSON object: hexadecimal CRC-32C of each tensor's data
-	headChecksumKey = reservedPrefix + "crc32c.header" // CRC-32C of everything else in the header
-)
-
-// ConfigKey is the key of a checkpoint's metadata with the configuration that made it, as compact
-// JSON.
-const ConfigKey = "config"
-
-// DataKey is the key of a checkpoint's metadata with the SHA-256 of the data that it was trained on.
-const DataKey = "data_sha256"
-
 // Checkpoint is a state of training that was read back, complete and undamaged.
 type Checkpoint struct {
 	*safetensors.File // Metadata has the caller's keys only
@@ -41,10 +25,11 @@ type Checkpoint struct {
 	Warning string // why a newer checkpoint was passed over; empty if there is nothing to say
 }
 
-// head is the known state of the file checkpoint.safetensors.
+// head holds the state of a Run's checkpoints.
 type head struct {
-	state headState
-	step  int // of the newest checkpoint; noStep when there is none
+	known bool // false until the files were read, and after an error
+	whole bool // the file checkpoint.safetensors is, so it may become the previous one
+	step  int  // of the newest checkpoint; noStep when there is none
 }
 
 // sharedHead is a head that one goroutine may read while another writes a checkpoint.
@@ -59,21 +44,11 @@ func (s *sharedHead) get() head {
 	return s.head
 }
 
-func (s *sharedHead) set(state headState, step int) {
+func (s *sharedHead) set(h head) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.head = head{state: state, step: step}
+	s.head = h
 }
-
-// headState says whether checkpoint.safetensors may become the previous checkpoint.
-type headState int
-
-const (
-	headUnknown headState = iota // not read since Resume
-	headNone                     // there is no such file
-	headGood                     // it is complete: keep it
-	headDamaged                  // it is not: replace it and leave the previous checkpoint where it is
-)
 
 // SaveCheckpoint writes the state of training after step, and keeps the checkpoint before it. Its
 // data is safe on disk, and so are the metrics appended so far, when it returns. It needs space for
@@ -114,39 +89,44 @@ func (r *Run) BeginCheckpoint(
 
 // writeCheckpoint writes and commits a checkpoint whose metrics are safe.
 func (r *Run) writeCheckpoint(step int, tensors []safetensors.Tensor, metadata map[string]string) error {
-	if err := r.findHead(); err != nil { // not known after an error
+	if err := r.findHead(); err != nil { // after an error it is not known
 		return fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
 	}
-	sealed := maps.Clone(metadata)
-	if sealed == nil {
-		sealed = map[string]string{}
-	}
-	sealed[checkpointKey], sealed[stepKey] = strconv.Itoa(SchemaVersion), strconv.Itoa(step)
-	if err := seal(tensors, sealed); err != nil {
-		return r.fileError("write", checkpointFile, err)
-	}
-	size, err := safetensors.EncodedSize(tensors, sealed)
-	if err != nil {
-		return r.fileError("write", checkpointFile, err)
-	}
-	if err := r.needSpace(size); err != nil {
-		return r.fileError("write", checkpointFile, err)
-	}
-	err = r.writeTemp(checkpointFile, size,
-		func(w io.Writer) error { return safetensors.Encode(w, tensors, sealed) })
+	all := map[string]string{checkpointKey: strconv.Itoa(SchemaVersion), stepKey: strconv.Itoa(step)}
+	maps.Copy(all, metadata)
+	size, encode, err := r.seal(checkpointFile, tensors, all)
 	if err != nil {
 		return err
 	}
+	if err := r.writeTemp(checkpointFile, size, encode); err != nil {
+		return err
+	}
 	return r.commitCheckpoint(step)
+}
+
+// seal adds checksums to the metadata of a file of tensors. It returns the file's size, for which there
+// is space, and a function that writes it.
+func (r *Run) seal(name string, tensors []safetensors.Tensor, metadata map[string]string) (
+	size int64, encode func(io.Writer) error, err error) {
+	if err = addChecksums(tensors, metadata); err == nil {
+		size, err = safetensors.EncodedSize(tensors, metadata)
+	}
+	if err == nil {
+		err = r.needSpace(size)
+	}
+	if err != nil {
+		return 0, nil, r.fileError("write", name, err)
+	}
+	return size, func(w io.Writer) error { return safetensors.Encode(w, tensors, metadata) }, nil
 }
 
 // commitCheckpoint gives the complete temporary file its name. Between the two renames the previous
 // checkpoint is the only one; it is complete, because a damaged one is not renamed to it.
 func (r *Run) commitCheckpoint(step int) error {
 	old := r.head.get()
-	r.head.set(headUnknown, old.step) // until the renames are known to have happened
+	r.head.set(head{step: old.step}) // until the renames are known to have happened
 	// Saving the same step again keeps the one before.
-	if old.state == headGood && old.step != step {
+	if old.whole && old.step != step {
 		if err := r.rename(checkpointFile, previousFile); err != nil {
 			return errors.Join(err, r.remove(checkpointFile+tempSuffix))
 		}
@@ -154,13 +134,13 @@ func (r *Run) commitCheckpoint(step int) error {
 	if err := r.rename(checkpointFile+tempSuffix, checkpointFile); err != nil {
 		return errors.Join(err, r.remove(checkpointFile+tempSuffix))
 	}
-	r.head.set(headGood, step)
+	r.head.set(head{known: true, whole: true, step: step})
 	return r.syncDir()
 }
 
 // findHead reads the checkpoints, unless this Run has written or read them.
 func (r *Run) findHead() error {
-	if r.head.get().state != headUnknown {
+	if r.head.get().known {
 		return nil
 	}
 	_, err := r.LoadCheckpoint()
@@ -172,12 +152,12 @@ func (r *Run) findHead() error {
 
 // LoadCheckpoint returns the newest checkpoint that is whole, as [Reader.LoadCheckpoint] does.
 func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
-	c, state, err := r.loadNewest()
+	c, whole, err := r.loadNewest()
 	switch {
 	case err == nil:
-		r.head.set(state, c.Step)
+		r.head.set(head{known: true, whole: whole, step: c.Step})
 	case errors.Is(err, ErrNoCheckpoint):
-		r.head.set(headNone, noStep)
+		r.head.set(head{known: true, step: noStep})
 	}
 	return c, err
 }
@@ -201,30 +181,30 @@ func (r *Reader) LoadCheckpoint() (*Checkpoint, error) {
 	return c, nil
 }
 
-// loadNewest returns the newest good checkpoint, and the state of checkpoint.safetensors.
-func (r *Reader) loadNewest() (*Checkpoint, headState, error) {
+// loadNewest returns the newest good checkpoint, and whether checkpoint.safetensors is whole.
+func (r *Reader) loadNewest() (c *Checkpoint, whole bool, err error) {
 	newest, err := r.readCheckpoint(checkpointFile)
 	previous, previousErr := r.readCheckpoint(previousFile)
 	for _, err := range []error{err, previousErr} {
 		if errors.Is(err, ErrSchema) {
-			return nil, headUnknown, err // a newer program wrote it: not damage to work around
+			return nil, false, err // a newer program wrote it: not damage to work around
 		}
 	}
 	none, nonePrevious := errors.Is(err, fs.ErrNotExist), errors.Is(previousErr, fs.ErrNotExist)
 	switch {
 	case err == nil && (previousErr != nil || newest.Step >= previous.Step):
-		return newest, headGood, nil
+		return newest, true, nil
 	case err == nil:
-		return previous, headGood, nil // files were moved by hand; the step decides
+		return previous, true, nil // files were moved by hand; the step decides
 	case none && previousErr == nil:
-		return previous, headNone, nil // a crash between the two renames
+		return previous, false, nil // a crash between the two renames
 	case previousErr == nil:
 		previous.Warning = fmt.Sprintf("%v; going on from %s of step %d", err, previousFile, previous.Step)
-		return previous, headDamaged, nil
+		return previous, false, nil
 	case none && nonePrevious:
-		return nil, headNone, fmt.Errorf("%s: %w", r.dir, ErrNoCheckpoint)
+		return nil, false, fmt.Errorf("%s: %w", r.dir, ErrNoCheckpoint)
 	}
-	return nil, headUnknown, fmt.Errorf("%s: no checkpoint can be read, and none was changed: %w; "+
+	return nil, false, fmt.Errorf("%s: no checkpoint can be read, and none was changed: %w; "+
 		"restore one of them, or start over with --force",
 		r.dir, joinPresent(err, previousErr))
 }
@@ -296,8 +276,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // checksum returns the CRC-32C of b as 8 hexadecimal digits. It does not protect against forgery.
 func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)) }
 
-// seal adds the checksums to the metadata of a file.
-func seal(tensors []safetensors.Tensor, metadata map[string]string) error {
+// addChecksums adds the checksums to the metadata of a file.
+func addChecksums(tensors []safetensors.Tensor, metadata map[string]string) error {
 	sums := make(map[string]string, len(tensors))
 	for _, t := range tensors {
 		sums[t.Name] = checksum(t.Data)
@@ -387,27 +367,13 @@ func checkData(f *safetensors.File) error {
 // SaveProbes writes probes.safetensors, with checksums: what was measured inside the model at the end
 // of training.
 func (r *Run) SaveProbes(tensors []safetensors.Tensor, metadata map[string]string) error {
-	sealed := map[string]string{}
-	maps.Copy(sealed, metadata)
-	err := seal(tensors, sealed)
-	var size int64
-	if err == nil {
-		size, err = safetensors.EncodedSize(tensors, sealed)
-	}
-	if err == nil {
-		err = r.needSpace(size)
-	}
+	all := map[string]string{}
+	maps.Copy(all, metadata)
+	size, encode, err := r.seal(probesFile, tensors, all)
 	if err != nil {
-		return r.fileError("write", probesFile, err)
+		return err
 	}
-	return r.writeFile(probesFile, size,
-		func(w io.Writer) error { return safetensors.Encode(w, tensors, sealed) })
-}
-
-// SharedTensor says whether the tensor of that name in a checkpoint or in the probes belongs to all
-// members of the ensemble. All others have the members as their first axis.
-func SharedTensor(name string) bool {
-	return name == "state/seen" || name == "noise/amplitude" || name == "modules"
+	return r.writeFile(probesFile, size, encode)
 }
 
 // LoadProbes reads probes.safetensors; the error matches fs.ErrNotExist when the run has none yet.

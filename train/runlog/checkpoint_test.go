@@ -268,8 +268,8 @@ func (d *fixedFree) Free() (int64, error) { return d.bytes, nil }
 func TestCheckpointSchema(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
-	sealed := map[string]string{stepKey: "6", checkpointKey: "2"}
-	if err := seal(s.state(6), sealed); err != nil {
+	sealed := map[string]string{stepKey: "6", checkpointKey: "3"}
+	if err := addChecksums(s.state(6), sealed); err != nil {
 		t.Fatal(err)
 	}
 	if err := safetensors.Write(path, s.state(6), sealed); err != nil {

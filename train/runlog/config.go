@@ -11,8 +11,8 @@ import (
 )
 
 // SchemaVersion is the version of run directories that this program writes. It reads older ones
-// too.
-const SchemaVersion = 1
+// too. Version 2 has measures by key; torchpe 0.1.0 wrote version 1.
+const SchemaVersion = 2
 
 // schemaKey is the first key of config.json; the other keys are the caller's.
 const schemaKey = "schema"

@@ -19,11 +19,11 @@ func TestConfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Config(); string(got.JSON) != config || got.Schema != 1 {
+		if got := r.Config(); string(got.JSON) != config || got.Schema != SchemaVersion {
 			t.Errorf("given %s\ngot schema %d, %s", given, got.Schema, got.JSON)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, configFile))
-		if err != nil || !strings.HasPrefix(string(text), "{\n  \"schema\": 1,\n  \"task\": \"lst\",\n") {
+		if err != nil || !strings.HasPrefix(string(text), "{\n  \"schema\": 2,\n  \"task\": \"lst\",\n") {
 			t.Errorf("config.json is %s (%v)", text, err)
 		}
 		again, err := Create(filepath.Join(t.TempDir(), "b"), text, Environment{}, Options{})
@@ -55,7 +55,7 @@ func TestConfigRefuses(t *testing.T) {
 		`{"schema":0}`:            "not a positive integer",
 		`{"schema":"1"}`:          "not a positive integer",
 		`{"schema":1.5}`:          "not a positive integer",
-		`{"schema":2}`:            "written by a newer torchpe",
+		`{"schema":3}`:            "written by a newer torchpe",
 		`{"a":1,"schema":999999}`: "999999",
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -90,8 +90,8 @@ func TestForeignConfig(t *testing.T) {
 	if err := open(`{"task":"lst","schema":1}`); err != nil {
 		t.Errorf("schema 1: %v", err)
 	}
-	if err := open(`{"schema":2}`); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
-		t.Errorf("schema 2: %v", err)
+	if err := open(`{"schema":3}`); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
+		t.Errorf("schema 3: %v", err)
 	}
 	if err := open(`{"task":"lst"}`); err == nil || !strings.Contains(err.Error(), "--config") {
 		t.Errorf("no schema: %v", err)

@@ -7,38 +7,38 @@ import (
 )
 
 func TestCriterion(t *testing.T) {
-	half, q := 0.5, 0.3
-	r := NewRecord(640, 10, 0)
-	r.TrainAccuracy, r.Loss, r.ValidationByCondition, r.PENorm = 0.99, 0.01, map[string]float64{"Binary": 1}, &half
-	masked := NewRecord(100, 1, 0)
-	masked.MaskedMeasures = &MaskedMeasures{TrainMSE: &half, TestMSEByMask: map[string]float64{"0.50": 0.6},
-		Modularity: &q}
+	r := Numbers{"train": 0.99, "loss": 0.01, "validation/1-vector": 1, "pe_norm": 0.5}
+	masked := Numbers{"train_mse": 0.5, "test_mse/0.50": 0.6, "modularity": 0.3}
 	for _, c := range []struct {
-		text string
-		r    Record
-		met  bool
+		text, key string
+		of        Numbers
+		met       bool
 	}{
-		{"train=0.99", r, true}, {"train=0.991", r, false}, {"loss=0.01", r, true}, {"loss=0.009", r,
-			false}, {"iid=0", r, false},
-		{"validation_Binary=1", r, true}, {"validation_Ternary=0", r, false}, {"pe_norm=0.5", r,
-			true}, {"modularity=0", r, false},
-		{"train_mse=0.5", masked, true}, {"train_mse=0.4", masked, false}, {"test_mse_0.50=0.6", masked,
-			true}, {"test_mse_0.90=9", masked, false},
-		{"modularity=0.2", masked, true}, {"modularity=0.4", masked, false}, {"clustering=0", masked, false},
+		{"train=0.99", "train", r, true}, {"train=0.991", "train", r, false}, {"loss=0.01", "loss", r, true},
+		{"loss=0.009", "loss", r, false}, {"iid=0", "iid", r, false}, {"pe_norm=0.5", "pe_norm", r, true},
+		{"validation/1-vector=1", "validation/1-vector", r, true},
+		{"validation_Binary=1", "validation/1-vector", r, true}, // as in torchpe 0.1.0
+		{"validation_Ternary=0", "validation/2-vector", r, false}, {"modularity=0", "modularity", r, false},
+		{"validation_accuracy=1", "validation", r, false}, {"tokens_25=0", "tokens/25", r, false},
+		{"train_mse=0.5", "train_mse", masked, true}, {"train_mse=0.4", "train_mse", masked, false},
+		{"test_mse_0.50=0.6", "test_mse/0.50", masked, true}, {"test_mse/0.90=9", "test_mse/0.90", masked, false},
+		{"modularity=0.2", "modularity", masked, true}, {"modularity=0.4", "modularity", masked, false},
+		{"clustering=0", "clustering", masked, false},
 	} {
 		got, err := ParseCriterion(c.text)
+		_, bound, _ := strings.Cut(c.text, "=")
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
-		} else if got.met(c.r) != c.met {
-			t.Errorf("%s: met %v, want %v", c.text, got.met(c.r), c.met)
-		} else if got.String() != c.text {
-			t.Errorf("%s is written as %s", c.text, got)
+		} else if got.Met(c.of.Get(c.key)) != c.met {
+			t.Errorf("%s: met %v, want %v", c.text, !c.met, c.met)
+		} else if got.Key != c.key || got.String() != c.key+"="+bound {
+			t.Errorf("%s is read as %s", c.text, got)
 		}
 	}
 	for text, want := range map[string]string{
 		"": "NUMBER=BOUND", "train": "NUMBER=BOUND", "train=": "NUMBER=BOUND", "train=nan": "NUMBER=BOUND",
 		"train=inf": "NUMBER=BOUND", "trian=1": "no number of the records",
-		"validation_=1": "no number of the records",
+		"validation_=1": "no number of the records", "validation/=1": "no number of the records",
 	} {
 		if _, err := ParseCriterion(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -48,9 +48,7 @@ func TestCriterion(t *testing.T) {
 
 func TestFits(t *testing.T) {
 	at := func(member, epoch int, train float64) Record {
-		r := NewRecord(64*epoch, epoch, member)
-		r.TrainAccuracy = train
-		return r
+		return Record{Step: 64 * epoch, Epoch: epoch, Member: member, Measures: Numbers{"train": train}}
 	}
 	c := Criterion{"train", 0.99}
 	fits := FitsOf(c, 2, []Record{at(0, 1, .5), at(1, 1, .4), at(0, 2, .991), at(1, 2, math.NaN()), at(0, 3, .98)})

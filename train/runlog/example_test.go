@@ -21,7 +21,7 @@ func ExampleOpen() {
 	}
 	for _, m := range records[:4] {
 		fmt.Printf("seed %d step %d training %.3f validation %.3f\n", m.Seed, m.Step,
-			m.TrainAccuracy, m.ValidationAccuracy)
+			m.Measures.Get("train"), m.Measures.Get("validation"))
 	}
 	// Output:
 	// seed 5 step 400 training 0.289 validation 0.167

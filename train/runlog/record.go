@@ -5,142 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"strconv"
 )
 
 // Record is one line of metrics.jsonl: the measurements of one member of the ensemble at one step.
-// NaN and infinity are written as null, and null is read as NaN, which also means "not measured".
 type Record struct {
-	Step                  int      `json:"step"`  // optimizer steps done
-	Epoch                 int      `json:"epoch"` // epochs done, or the one under way
-	Member                int      `json:"member"`
-	Sigma                 *float64 `json:"sigma"` // null where the scheme has none
-	Seed                  int64    `json:"seed"`
-	Loss                  float64  `json:"loss"`
-	TrainAccuracy         float64  `json:"train_accuracy"` // 0 to 1, as all accuracies
-	IIDAccuracy           float64  `json:"iid_accuracy"`
-	ValidationAccuracy    float64  `json:"validation_accuracy"`
-	ValidationByCondition Numbers  `json:"validation_by_condition"`
-	// Validation accuracy by the number of rows and columns that a puzzle needs (see lst.Lines),
-	// "1" to "3". Absent for other sides than 4.
-	ValidationByLines Numbers `json:"validation_by_lines,omitempty"`
-	// Accuracy on puzzles of other sizes by their number of tokens, where it is measured.
-	AccuracyByTokens Numbers `json:"accuracy_by_tokens,omitempty"`
-	// Accuracy of task sequence by the length of the input, where it is measured.
-	AccuracyByLength Numbers `json:"accuracy_by_length,omitempty"`
-	// Perplexity of held-out text by the length of its windows, and mean loss, in nats, at positions of
-	// the longest windows: runs of positions of one length, by the last of each, counted from 1.
-	PerplexityByLength Numbers `json:"perplexity_by_length,omitempty"`
-	LossByPosition     Numbers `json:"loss_by_position,omitempty"`
-	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the PE's table [N,D], means
-	// over the blocks that have one. Absent without a table.
-	PENorm          *float64 `json:"pe_norm,omitempty"`
-	PEEffectiveRank *float64 `json:"pe_effective_rank,omitempty"`
-
-	PEMotion *PEMotion `json:"pe_motion,omitempty"` // absent where no table is trained
-	Fit      *Fit      `json:"fit,omitempty"`       // absent where there is no criterion
-
-	WallSeconds     float64 `json:"wall_seconds"` // of training, over all resumptions
-	StepMS          float64 `json:"step_ms"`      // milliseconds a step since the last record
-	Extra           Numbers `json:"extra,omitempty"`
-	*MaskedMeasures         // nil but for masked prediction, which has no accuracies
-}
-
-// PEMotion says how far the tables of a learned PE have moved from their start. Lists have a number
-// a block, or one where all blocks share a table; a number that is not finite is left out.
-type PEMotion struct {
-	Moved         []float64 `json:"moved"`                    // norm of the change over the norm at the start
-	GradientShare *float64  `json:"gradient_share,omitempty"` // norm over that of all, at the last step
-	// Of tokens on a grid, compared with 2d-fixed in the published code: the Procrustes disparity
-	// (see metrics.Procrustes), and the cosine of the two tables (0.72 for 1d-fixed at the paper's
-	// size).
-	Disparity []float64 `json:"disparity,omitempty"`
-	Cosine    []float64 `json:"cosine,omitempty"`
-	// That cosine before the first step; in results alone.
-	StartCosine []float64 `json:"start_cosine,omitempty"`
+	Step     int      `json:"step"`  // optimizer steps done
+	Epoch    int      `json:"epoch"` // epochs done, or the one under way
+	Member   int      `json:"member"`
+	Seed     int64    `json:"seed"`
+	Sigma    *float64 `json:"sigma"`         // null where the scheme has none
+	Fit      *Fit     `json:"fit,omitempty"` // absent where there is no criterion
+	Measures Numbers  `json:"measures"`      // what was measured
 	// The first block's table along its first two principal axes, a point a token, whose largest
-	// coordinate is 1 or -1; where it was asked for, and never in results.
+	// coordinate is 1 or -1; where it was asked for.
 	Map [][2]float64 `json:"map,omitempty"`
+
+	WallSeconds float64 `json:"wall_seconds"` // of training, over all resumptions
+	StepMS      float64 `json:"step_ms"`      // milliseconds a step since the last record
 }
 
-// MaskedMeasures has the measurements of masked prediction, in place of accuracies. Errors are mean
-// squares over masked tokens, in units of the data; what is not finite is null or absent.
-type MaskedMeasures struct {
-	TrainMSE      *float64 `json:"train_mse"`        // in training, since the last record
-	TestMSEByMask Numbers  `json:"test_mse_by_mask"` // by share masked: "0.50"
-	// Network scores of the learned PE against the known modules: the mean over blocks with a
-	// table, and each. Null where there is no table or no modules.
-	Modularity        *float64  `json:"modularity"`
-	Clustering        *float64  `json:"clustering"`
-	ModularityByBlock []float64 `json:"modularity_by_block,omitempty"`
-	ClusteringByBlock []float64 `json:"clustering_by_block,omitempty"`
-}
-
-// NewRecord returns a record whose measurements are NaN.
-func NewRecord(step, epoch, member int) Record {
-	r := Record{Step: step, Epoch: epoch, Member: member}
-	r.setNaN()
-	return r
-}
-
-// setNaN sets the measurements to NaN.
-func (r *Record) setNaN() {
-	nan := math.NaN()
-	r.Loss, r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy = nan, nan, nan, nan
-	r.WallSeconds, r.StepMS = nan, nan
-}
-
-// plainRecord is a Record without its methods.
-type plainRecord Record
-
-// recordJSON replaces the fields of a Record that may be null.
-type recordJSON struct {
-	*plainRecord
-	Sigma                 *number  `json:"sigma"`
-	Loss                  *number  `json:"loss"`
-	TrainAccuracy         *number  `json:"train_accuracy,omitempty"`
-	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
-	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
-	ValidationByCondition *Numbers `json:"validation_by_condition,omitempty"`
-	WallSeconds           *number  `json:"wall_seconds"`
-	StepMS                *number  `json:"step_ms"`
-}
-
-// json returns the view of the record that JSON is written from and read into.
-func (r *Record) json() recordJSON {
-	return recordJSON{
-		plainRecord:           (*plainRecord)(r),
-		Sigma:                 (*number)(r.Sigma),
-		Loss:                  (*number)(&r.Loss),
-		TrainAccuracy:         (*number)(&r.TrainAccuracy),
-		IIDAccuracy:           (*number)(&r.IIDAccuracy),
-		ValidationAccuracy:    (*number)(&r.ValidationAccuracy),
-		ValidationByCondition: &r.ValidationByCondition,
-		WallSeconds:           (*number)(&r.WallSeconds),
-		StepMS:                (*number)(&r.StepMS),
-	}
-}
-
-// MarshalJSON writes numbers that are not finite as null, and no accuracies with MaskedMeasures.
-func (r Record) MarshalJSON() ([]byte, error) {
-	v := r.json()
-	if r.MaskedMeasures != nil {
-		v.TrainAccuracy, v.IIDAccuracy, v.ValidationAccuracy, v.ValidationByCondition = nil, nil, nil, nil
-	}
-	return json.Marshal(v)
-}
-
-// UnmarshalJSON reads measurements that are null or absent as NaN.
-func (r *Record) UnmarshalJSON(text []byte) error {
+// UnmarshalJSON reads a record of any version.
+func (r *Record) UnmarshalJSON(text []byte) (err error) {
+	type plain Record
 	*r = Record{}
-	r.setNaN()
-	v := r.json()
-	if err := json.Unmarshal(text, &v); err != nil {
-		return err
+	if err = json.Unmarshal(text, (*plain)(r)); err == nil && r.Measures == nil {
+		r.Measures, r.Map, err = oldMeasures(text)
 	}
-	r.Sigma = (*float64)(v.Sigma)
-	return nil
+	return err
 }
 
 // How a member of a run ended.
@@ -191,109 +83,28 @@ type DataSummary struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-// MemberResult has the final numbers of one member. NaN is null in the file, as in a Record.
+// MemberResult has the final numbers of one member.
 type MemberResult struct {
-	PE                    string   `json:"pe"`
-	Sigma                 *float64 `json:"sigma"` // null where the scheme has none
-	Seed                  int64    `json:"seed"`
-	Epochs                int      `json:"epochs"`
-	Steps                 int      `json:"steps"`
-	TrainAccuracy         float64  `json:"train_accuracy"`
-	IIDAccuracy           float64  `json:"iid_accuracy"`
-	ValidationAccuracy    float64  `json:"validation_accuracy"`
-	ValidationByCondition Numbers  `json:"validation_by_condition"`
-	ValidationByLines     Numbers  `json:"validation_by_lines,omitempty"` // as in Record
-	// Accuracy on puzzles of other sizes by their number of tokens, and of these by condition.
-	// Absent where it was not measured, as all that follows.
-	AccuracyByTokens             Numbers            `json:"accuracy_by_tokens,omitempty"`
-	AccuracyByTokensAndCondition map[string]Numbers `json:"accuracy_by_tokens_and_condition,omitempty"`
-	AccuracyByLength             Numbers            `json:"accuracy_by_length,omitempty"`   // as in Record
-	PerplexityByLength           Numbers            `json:"perplexity_by_length,omitempty"` // as in Record
-	LossByPosition               Numbers            `json:"loss_by_position,omitempty"`     // as in Record
-	// Mean validation accuracy with Gaussian noise on the embeddings, by standard deviation.
-	NoiseAccuracy Numbers `json:"noise_accuracy,omitempty"`
-	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.
-	TangentAlignment *float64 `json:"tangent_alignment,omitempty"`
-
-	PEMotion        *PEMotion `json:"pe_motion,omitempty"`        // absent where no table is trained
-	Fit             *Fit      `json:"fit,omitempty"`              // absent where there is no criterion
-	Status          string    `json:"status"`                     // StatusDone or StatusDiverged
-	DivergedAtStep  int       `json:"diverged_at_step,omitempty"` // from 1
-	*MaskedMeasures           // nil but for masked prediction, which has no accuracies
+	PE             string   `json:"pe"`
+	Sigma          *float64 `json:"sigma"` // null where the scheme has none
+	Seed           int64    `json:"seed"`
+	Epochs         int      `json:"epochs"`
+	Steps          int      `json:"steps"`
+	Status         string   `json:"status"`                     // StatusDone or StatusDiverged
+	DivergedAtStep int      `json:"diverged_at_step,omitempty"` // from 1
+	Fit            *Fit     `json:"fit,omitempty"`              // absent where there is no criterion
+	// Those of the last record, and what is measured at the end alone; none of a member that diverged.
+	Measures Numbers `json:"measures"`
 }
 
-// plainMember is a MemberResult without its methods.
-type plainMember MemberResult
-
-// memberJSON replaces the fields of a MemberResult that may be null.
-type memberJSON struct {
-	*plainMember
-	Sigma                 *number  `json:"sigma"`
-	TrainAccuracy         *number  `json:"train_accuracy,omitempty"`
-	IIDAccuracy           *number  `json:"iid_accuracy,omitempty"`
-	ValidationAccuracy    *number  `json:"validation_accuracy,omitempty"`
-	ValidationByCondition *Numbers `json:"validation_by_condition,omitempty"`
-}
-
-// json returns the view of the result that JSON is written from and read into.
-func (m *MemberResult) json() memberJSON {
-	return memberJSON{
-		plainMember:           (*plainMember)(m),
-		Sigma:                 (*number)(m.Sigma),
-		TrainAccuracy:         (*number)(&m.TrainAccuracy),
-		IIDAccuracy:           (*number)(&m.IIDAccuracy),
-		ValidationAccuracy:    (*number)(&m.ValidationAccuracy),
-		ValidationByCondition: &m.ValidationByCondition,
+// UnmarshalJSON reads a member's result of any version.
+func (m *MemberResult) UnmarshalJSON(text []byte) (err error) {
+	type plain MemberResult
+	*m = MemberResult{}
+	if err = json.Unmarshal(text, (*plain)(m)); err == nil && m.Measures == nil {
+		m.Measures, _, err = oldMeasures(text)
 	}
-}
-
-// MarshalJSON writes numbers that are not finite as null, and no accuracies with MaskedMeasures.
-func (m MemberResult) MarshalJSON() ([]byte, error) {
-	v := m.json()
-	if m.MaskedMeasures != nil {
-		v.TrainAccuracy, v.IIDAccuracy, v.ValidationAccuracy, v.ValidationByCondition = nil, nil, nil, nil
-	}
-	return json.Marshal(v)
-}
-
-// UnmarshalJSON reads accuracies that are null or absent as NaN.
-func (m *MemberResult) UnmarshalJSON(text []byte) error {
-	nan := math.NaN()
-	*m = MemberResult{TrainAccuracy: nan, IIDAccuracy: nan, ValidationAccuracy: nan}
-	v := m.json()
-	if err := json.Unmarshal(text, &v); err != nil {
-		return err
-	}
-	m.Sigma = (*float64)(v.Sigma)
-	return nil
-}
-
-// plainResult is a Result without its methods.
-type plainResult Result
-
-// resultJSON replaces the fields of a Result that may be null.
-type resultJSON struct {
-	*plainResult
-	WallSeconds    *number `json:"wall_seconds"`
-	StepsPerSecond *number `json:"steps_per_second"`
-	PeakRSSMB      *number `json:"peak_rss_mb"`
-}
-
-// json returns the view of the result that JSON is written from and read into.
-func (r *Result) json() resultJSON {
-	return resultJSON{(*plainResult)(r), (*number)(&r.WallSeconds), (*number)(&r.StepsPerSecond),
-		(*number)(&r.PeakRSSMB)}
-}
-
-// MarshalJSON writes numbers that are not finite as null.
-func (r Result) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
-
-// UnmarshalJSON reads numbers that are null or absent as NaN.
-func (r *Result) UnmarshalJSON(text []byte) error {
-	nan := math.NaN()
-	*r = Result{WallSeconds: nan, StepsPerSecond: nan, PeakRSSMB: nan}
-	v := r.json()
-	return json.Unmarshal(text, &v)
+	return err
 }
 
 // SaveResult writes result.json, which makes the run complete. It is the last thing to write.
@@ -369,49 +180,4 @@ func (r *Reader) readResult() (result Result, err error) {
 		return Result{}, fmt.Errorf("read %s: %w: %w", r.path(resultFile), ErrDamaged, err)
 	}
 	return result, nil
-}
-
-// number is a float64 that is null in JSON when it is NaN or infinite.
-type number float64
-
-// MarshalJSON writes the shortest text that gives the same number back.
-func (n number) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
-		return []byte("null"), nil
-	}
-	return strconv.AppendFloat(nil, float64(n), 'g', -1, 64), nil
-}
-
-// UnmarshalJSON reads null as NaN.
-func (n *number) UnmarshalJSON(text []byte) error {
-	*n = number(math.NaN())
-	if string(text) == "null" {
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(n))
-}
-
-// Numbers are measurements by name. Those that are not finite are null in JSON, and null is NaN.
-type Numbers map[string]float64
-
-// MarshalJSON writes no measurements, nil or not, as an empty object.
-func (m Numbers) MarshalJSON() ([]byte, error) {
-	object := make(map[string]number, len(m))
-	for key, v := range m {
-		object[key] = number(v)
-	}
-	return json.Marshal(object)
-}
-
-// UnmarshalJSON reads null in the place of the object as nil.
-func (m *Numbers) UnmarshalJSON(text []byte) error {
-	var object map[string]number
-	if err := json.Unmarshal(text, &object); err != nil || object == nil {
-		return err
-	}
-	*m = make(Numbers, len(object))
-	for key, v := range object {
-		(*m)[key] = float64(v)
-	}
-	return nil
 }

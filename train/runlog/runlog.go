@@ -283,7 +283,7 @@ func (r *Run) start(config []byte, env Environment) error {
 	if err := r.syncDir(); err != nil {
 		return err
 	}
-	r.head.set(headNone, noStep)
+	r.head.set(head{known: true, step: noStep})
 	return r.parseConfig(config)
 }
 
@@ -295,7 +295,7 @@ func (r *Run) resume() error {
 	if err := r.removeTemps(); err != nil {
 		return err
 	}
-	r.head.set(headUnknown, noStep)
+	r.head.set(head{step: noStep})
 	return nil
 }
 

@@ -55,11 +55,11 @@ func (s *simulation) state(step int) []safetensors.Tensor {
 // records returns the records of a step, one for each of two members.
 func (s *simulation) records(step int) []Record {
 	sigma := 0.2
-	records := []Record{NewRecord(step, step/4, 0), NewRecord(step, step/4, 1)}
+	records := []Record{Record{Step: step, Epoch: step / 4, Member: 0}, Record{Step: step, Epoch: step / 4, Member: 1}}
 	for i := range records {
 		records[i].Sigma = &sigma
 		records[i].Seed = int64(i)
-		records[i].Loss = math.Exp(-float64(step))
+		records[i].Measures = Numbers{"loss": math.Exp(-float64(step))}
 		records[i].WallSeconds = float64(step)
 	}
 	return records

@@ -42,7 +42,7 @@ const (
 
 // Failure says how a task ended that did not complete: the content of failed.json.
 type Failure struct {
-	Task     string    `json:"task,omitempty"` // hash of the task; older ones have none
+	Task     string    `json:"task"` // hash of the task
 	Reason   string    `json:"reason"`
 	ExitCode int       `json:"exit_code"` // 128 + n where signal n ended the worker
 	Message  string    `json:"message"`
@@ -54,8 +54,8 @@ type Failure struct {
 
 // Done is the content of the file done of a task.
 type Done struct {
-	Task    string                `json:"task,omitempty"` // hash of the task; older ones have none
-	Seconds float64               `json:"seconds"`        // of training, all attempts
+	Task    string                `json:"task"`    // hash of the task
+	Seconds float64               `json:"seconds"` // of training, all attempts
 	Steps   int                   `json:"steps"`
 	Attempt int                   `json:"attempt"`
 	Host    string                `json:"host"`
@@ -333,6 +333,18 @@ func (c *Claim) Fail(f Failure) error {
 // was killed by a signal; the exit status is 128 and the signal. It leaves alone a task that has an
 // outcome, is worked on, or was stopped in good order.
 func (s *Sweep) RecordKilled(index, status int) error {
+	f := killed(syscall.Signal(status - 128))
+	if f.ExitCode == 128+int(syscall.SIGKILL) {
+		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
+	}
+	return s.recordFailure(index, f, func(c *Claim, b Heartbeat, found bool) bool {
+		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.void
+	})
+}
+
+// recordFailure records how a worker ended that could not do so itself. It leaves alone a task that
+// has an outcome, is worked on, or whose last sign of life was of another worker.
+func (s *Sweep) recordFailure(index int, f Failure, own func(c *Claim, b Heartbeat, found bool) bool) error {
 	c, err := s.lockOpenTask(index)
 	if errors.Is(err, ErrBusy) || errors.Is(err, ErrDone) || errors.Is(err, ErrFailed) {
 		return nil
@@ -341,14 +353,10 @@ func (s *Sweep) RecordKilled(index, status int) error {
 		return err
 	}
 	b, found := c.heartbeat(index)
-	if !found || b.Stopped != "" || !sameHost(b.Host) || b.Job != schedulerJob() || b.Attempt <= c.void {
+	if !own(c, b, found) {
 		return c.Release()
 	}
 	c.beat = b
-	f := killed(syscall.Signal(status - 128))
-	if f.ExitCode == 128+int(syscall.SIGKILL) {
-		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
-	}
 	return c.Fail(f)
 }
 
@@ -385,36 +393,30 @@ func (s *Sweep) ClearFailures(fresh bool) error {
 
 // clearFailure removes the record of a failure, and with fresh the steps of the task. It leaves
 // alone a task that has not failed, and fails with ErrBusy for one in work.
-func (s *Sweep) clearFailure(index int, fresh bool) error {
-	if err := s.Check(index); err != nil {
-		return err
-	}
+func (s *Sweep) clearFailure(index int, fresh bool) (err error) {
 	c, err := s.lockTask(index)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.removeFailure(fresh), c.Release())
-}
-
-func (c *Claim) removeFailure(fresh bool) error {
-	o := c.outcome(c.Index)
+	defer func() { err = errors.Join(err, c.Release()) }()
+	o := c.outcome(index)
 	if o.failure == nil { // another process was faster, or nothing is known
 		return o.err
 	}
 	if fresh {
-		if err := c.root.RemoveAll(taskFile(c.Index, ensembleDir)); err != nil {
-			return c.fileError("remove", taskFile(c.Index, ensembleDir), err)
+		if err := c.root.RemoveAll(taskFile(index, ensembleDir)); err != nil {
+			return c.fileError("remove", taskFile(index, ensembleDir), err)
 		}
 	}
 	// Without this the task would look lost.
-	if b, found := c.heartbeat(c.Index); found {
+	if b, found := c.heartbeat(index); found {
 		b.Stopped = wasEnded
 		if err := c.writeJSON(beatFile, b, false); err != nil {
 			return err
 		}
 	}
-	if err := c.root.Remove(taskFile(c.Index, failedFile)); err != nil {
-		return c.fileError("remove", taskFile(c.Index, failedFile), err)
+	if err := c.root.Remove(taskFile(index, failedFile)); err != nil {
+		return c.fileError("remove", taskFile(index, failedFile), err)
 	}
 	return nil
 }

@@ -1,13 +1,10 @@
 package sweep
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -79,10 +76,12 @@ func (st Status) open(task int) bool { return task >= len(st.Tasks) || st.Tasks[
 // DiskMB estimates the disk space of the finished runs of all tasks that are not done.
 func (p *Plan) DiskMB(st Status) (sum float64, err error) {
 	sizes := make([]memberSize, len(p.Configurations))
-	for i, c := range p.Configurations {
-		if sizes[i], err = sizeOf(c); err != nil {
+	for i, text := range p.Configurations {
+		c, err := readConfig(text)
+		if err != nil {
 			return 0, err
 		}
+		sizes[i] = sizeOf(c)
 	}
 	for i, t := range p.Tasks {
 		if st.open(i) {
@@ -99,13 +98,11 @@ func FreeMB(dir string) float64 {
 	if err != nil {
 		return 0
 	}
-	for {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
 	free, err := runlog.FreeSpace(dir)
+	for err != nil && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		free, err = runlog.FreeSpace(dir)
+	}
 	if err != nil || free == math.MaxInt64 {
 		return 0
 	}
@@ -117,20 +114,15 @@ func (p *Plan) shapes(st Status) (shapes []Shape, err error) {
 	untimed := config.Keys(func(s config.Setting) bool { return s.SameStepTime })
 	keys := make([]string, len(p.Configurations))
 	for i, text := range p.Configurations {
-		var c map[string]json.RawMessage
-		if err := json.Unmarshal(text, &c); err != nil {
-			return nil, err
-		}
-		for _, key := range untimed {
-			if err := deleteKey(c, key); err != nil {
-				return nil, err
-			}
-		}
-		timed, err := json.Marshal(c)
+		base, err := runlog.ParseObject(text)
 		if err != nil {
 			return nil, err
 		}
-		keys[i] = string(timed)
+		settings := flatten(base.Without(untimed...))
+		for _, key := range untimed { // such as masked.mask_level
+			delete(settings, key)
+		}
+		keys[i] = fmt.Sprint(settings) // maps are printed in the order of their keys
 	}
 	at := map[string]int{}
 	for i, t := range p.Tasks {
@@ -153,68 +145,28 @@ func (p *Plan) shapes(st Status) (shapes []Shape, err error) {
 	return shapes, nil
 }
 
-// deleteKey removes a key such as masked.mask_level from a configuration.
-func deleteKey(c map[string]json.RawMessage, key string) error {
-	outer, inner, nested := strings.Cut(key, ".")
-	if !nested {
-		delete(c, key)
-		return nil
-	}
-	if c[outer] == nil {
-		return nil
-	}
-	var in map[string]json.RawMessage
-	if err := json.Unmarshal(c[outer], &in); err != nil {
-		return err
-	}
-	if err := deleteKey(in, inner); err != nil {
-		return err
-	}
-	text, err := json.Marshal(in)
-	c[outer] = text
-	return err
-}
-
 // Calibrate times a step of each shape of a plan and fills in the hours, of all workers together.
 func (e *Estimate) Calibrate(p *Plan, timeStep func(c config.Config, example string) (StepTime, error)) error {
 	hours, tasks := 0.0, 0
 	for i := range e.Shapes {
 		s := &e.Shapes[i]
-		if err := s.calibrate(p, func(c config.Config) (StepTime, error) {
-			t, err := timeStep(c, s.Example)
-			e.Device = t.Device
-			return t, err
-		}); err != nil {
+		c, err := p.TaskConfig(s.timed)
+		if err != nil {
 			return err
+		}
+		t, err := timeStep(c, s.Example)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Example, err)
+		}
+		e.Device, s.StepMS = t.Device, t.MemberMS
+		for _, i := range s.tasks {
+			if c, err = p.TaskConfig(i); err != nil {
+				return err
+			}
+			s.Hours += float64(c.TotalSteps(t.StepsPerEpoch)) * s.StepMS * float64(len(p.Tasks[i].Runs)) / 3.6e6
 		}
 		hours, tasks = hours+s.Hours, tasks+s.Tasks
 	}
 	e.Hours = hours / float64(max(1, min(e.Workers, tasks)))
-	return nil
-}
-
-// calibrate times a step of the shape, and adds the hours of its tasks.
-func (s *Shape) calibrate(p *Plan, timeStep func(config.Config) (StepTime, error)) error {
-	c, err := p.TaskConfig(s.timed)
-	if err != nil {
-		return err
-	}
-	t, err := timeStep(c)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.Example, err)
-	}
-	s.StepMS = t.MemberMS
-	steps := map[string]float64{} // of training, by its length in epochs and steps
-	for _, i := range s.tasks {
-		c, err := p.TaskConfig(i)
-		if err != nil {
-			return err
-		}
-		length := fmt.Sprint(c.Epochs, c.Steps, c.LimitSteps)
-		if steps[length] == 0 {
-			steps[length] = float64(c.TotalSteps(t.StepsPerEpoch))
-		}
-		s.Hours += steps[length] * s.StepMS * float64(len(p.Tasks[i].Runs)) / 3.6e6
-	}
 	return nil
 }

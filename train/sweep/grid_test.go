@@ -7,7 +7,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"torchpe/data/sequence"
+	"torchpe/internal/paper"
 )
+
+func axis(flag string, values ...string) Axis { return Axis{flag, values} }
 
 func TestPoints(t *testing.T) {
 	p := Part{
@@ -222,6 +227,34 @@ func TestPresetCounts(t *testing.T) {
 	}
 	if _, err := FindPreset("figg2"); err == nil || !strings.Contains(err.Error(), `"fig2"`) {
 		t.Error(err)
+	}
+}
+
+// Values that presets.yaml writes out are those of the paper and of the published languages.
+func TestPresetValues(t *testing.T) {
+	values := func(preset string, part int, flag string) []string {
+		t.Helper()
+		axes := must1(FindPreset(preset)).Spec.Parts[part].Axes
+		return axes[slices.IndexFunc(axes, func(a Axis) bool { return a.Flag == flag })].Values
+	}
+	var texts [3][]string
+	for i, sigmas := range [][]float64{paper.Sigmas(), paper.OptimizerSigmas(), paper.MaskedSigmas()} {
+		for _, s := range sigmas {
+			texts[i] = append(texts[i], fmt.Sprint(s))
+		}
+	}
+	for _, c := range []struct {
+		preset string
+		part   int
+		flag   string
+		want   []string
+	}{
+		{"table1", 1, "pe", paper.WithoutSigma()}, {"fig2", 0, "sigma", texts[0]}, {"figA7", 0, "sigma", texts[1]},
+		{"fig4", 0, "sigma", texts[2]}, {"lengths", 0, "sequence", sequence.Names(sequence.Published())},
+	} {
+		if got := values(c.preset, c.part, c.flag); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.preset, got, c.want)
+		}
 	}
 }
 

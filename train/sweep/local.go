@@ -1,17 +1,19 @@
 package sweep
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Launcher gets tasks of a sweep worked on.
@@ -27,13 +29,14 @@ type Local struct {
 	Workers int
 	// Command returns the process that claims a task and ends with it done, failed or stopped, such
 	// as that of TaskCommand. worker counts from 0 to Workers-1.
-	Command func(index, worker int) *exec.Cmd
+	Command func(ctx context.Context, index, worker int) *exec.Cmd
 	// TakeLost says that silent workers of other hosts are dead.
 	TakeLost bool
 	// FailFast ends the work after the first task that fails, which is then Launch's error.
 	FailFast bool
-	// Event, which may be nil, is called by one goroutine at a time.
-	Event func(Event)
+	// Ended, which may be nil, is called with the state of each task that a worker is done with, or
+	// that is left alone, by one goroutine at a time.
+	Ended func(TaskStatus)
 }
 
 var _ Launcher = Local{}
@@ -49,8 +52,8 @@ type TaskCommand struct {
 
 // Command returns the command of a worker on a task. The process has a group of its own, so that
 // Ctrl-C reaches it through the launcher alone, once.
-func (c TaskCommand) Command(index, worker int) *exec.Cmd {
-	cmd := exec.Command(c.Program, "sweep", "run-task", "--index", strconv.Itoa(index),
+func (c TaskCommand) Command(ctx context.Context, index, worker int) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.Program, "sweep", "run-task", "--index", strconv.Itoa(index),
 		"--threads", strconv.Itoa(c.Threads))
 	if c.BreakLock {
 		cmd.Args = append(cmd.Args, "--break-lock")
@@ -64,144 +67,92 @@ func (c TaskCommand) Command(index, worker int) *exec.Cmd {
 	return cmd
 }
 
-// Event says that a worker began a task (state running), or how the task ended.
-type Event struct {
-	Worker int
-	Task   TaskStatus
-}
-
 const (
 	pollEvery = 300 * time.Millisecond // for tasks that others work on
-	tailBytes = 4 << 10                // of a worker's output before it has a log
+	tailBytes = 4 << 10                // of what a worker said before it had a log
 )
 
 // Launch works through the tasks. It waits for tasks that other processes work on, and takes them
 // when those die. When ctx ends it interrupts the workers, which save, and waits for them.
 func (l Local) Launch(ctx context.Context, s *Sweep, indexes []int) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	q := &queue{todo: slices.Clone(indexes), busy: map[int]bool{}, event: l.Event}
+	open := make(chan int, len(indexes)) // each task is in it once, or taken by a worker
 	for _, i := range indexes {
 		// a worker died as it cleaned up
 		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).done != nil {
 			(&Claim{Sweep: s, Index: i}).cleanUp()
 		}
+		open <- i
 	}
-	var wg sync.WaitGroup
+	var reporting sync.Mutex
+	report := func(t TaskStatus) {
+		if l.Ended != nil {
+			reporting.Lock()
+			defer reporting.Unlock()
+			l.Ended(t)
+		}
+	}
+	workers, ctx := errgroup.WithContext(ctx)
 	for worker := range max(1, l.Workers) {
-		wg.Go(func() {
-			if err := l.work(ctx, s, q, worker); err != nil {
-				cancel(err)
+		workers.Go(func() error {
+			for ctx.Err() == nil && !s.Cancelled() {
+				select {
+				case index := <-open:
+					again, err := l.work(ctx, s, index, worker, report)
+					if err != nil {
+						return err
+					}
+					if again {
+						open <- index
+						time.Sleep(pollEvery)
+					}
+				default:
+					return nil
+				}
 			}
+			return nil
 		})
 	}
-	wg.Wait()
-	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) &&
-		!errors.Is(err, context.DeadlineExceeded) {
-		return err
+	return workers.Wait()
+}
+
+// work has a worker train a task that is open, and reports what became of it. Another process may work
+// on the task: then it is to be looked at again.
+func (l Local) work(ctx context.Context, s *Sweep, index, worker int,
+	report func(TaskStatus)) (again bool, err error) {
+	t := s.Task(index)
+	switch {
+	case t.State == StateDone || t.State == StateFailed || t.State == StateUnknown:
+		return false, nil
+	case t.State == StateRunning:
+		return true, nil
+	case t.Elsewhere() && !l.TakeLost:
+		report(t)
+		return false, nil
 	}
-	return nil
-}
-
-// queue holds the tasks that are left, and which of them others work on.
-type queue struct {
-	mu   sync.Mutex
-	todo []int
-	busy map[int]bool
-
-	reporting sync.Mutex
-	event     func(Event) // may be nil
-}
-
-// report calls event, for one worker at a time.
-func (q *queue) report(e Event) {
-	if q.event != nil {
-		q.reporting.Lock()
-		defer q.reporting.Unlock()
-		q.event(e)
+	if t, err = l.run(ctx, s, index, worker); err != nil {
+		return false, err
 	}
-}
-
-// take returns the next task.
-func (q *queue) take() (index int, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.todo) == 0 {
-		return 0, false
+	if t.State == StateRunning {
+		return true, nil
 	}
-	index, q.todo = q.todo[0], q.todo[1:]
-	return index, true
-}
-
-// putBack appends a task that another process works on, and says whether it was put back before.
-func (q *queue) putBack(index int) (again bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	again, q.busy[index] = q.busy[index], true
-	q.todo = append(q.todo, index)
-	return again
-}
-
-// work takes tasks from the queue for one worker.
-func (l Local) work(ctx context.Context, s *Sweep, q *queue, worker int) error {
-	for ctx.Err() == nil && !s.Cancelled() {
-		index, ok := q.take()
-		if !ok {
-			return nil
-		}
-		t := s.Task(index)
-		switch {
-		case t.State == StateDone || t.State == StateFailed || t.State == StateUnknown:
-			continue
-		case t.Elsewhere() && !l.TakeLost:
-			q.report(Event{worker, t})
-			continue
-		case t.State != StateRunning:
-			running := TaskStatus{Index: index, State: StateRunning, Runs: t.Runs, Log: s.Log(index)}
-			q.report(Event{worker, running})
-			var err error
-			if t, err = l.run(ctx, s, index, worker); err != nil {
-				return err
-			}
-		}
-		if t.State != StateRunning {
-			q.report(Event{worker, t})
-			if l.FailFast && t.State == StateFailed {
-				return fmt.Errorf("task %d failed: the others were stopped", index)
-			}
-			continue
-		}
-		if q.putBack(index) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(pollEvery):
-			}
-		}
+	report(t)
+	if l.FailFast && t.State == StateFailed {
+		err = fmt.Errorf("task %d failed: the others were stopped", index)
 	}
-	return nil
+	return false, err
 }
 
 // run starts a worker process on a task, waits for it, and returns the state of the task.
 func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus, error) {
-	cmd := l.Command(index, worker)
-	output := &tailWriter{}
-	cmd.Stdout, cmd.Stderr = output, output
+	cmd := l.Command(ctx, index, worker)
+	var output bytes.Buffer // before it has a log
+	cmd.Stdout, cmd.Stderr = &output, &output
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	oomBefore := oomKills()
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil && ctx.Err() == nil {
 		return TaskStatus{}, fmt.Errorf("start a worker: %w", err)
 	}
-	ended := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			_ = cmd.Process.Signal(os.Interrupt) // an error means that it has ended
-		}
-	})
 	waitErr := cmd.Wait()
-	close(ended)
-	wg.Wait()
 	t := s.Task(index)
 	if t.State != StatePending && t.State != StateLost || ctx.Err() != nil {
 		return t, nil
@@ -210,16 +161,8 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	if t.State == StatePending && b != nil && b.PID == cmd.Process.Pid && b.Stopped != "" {
 		return t, nil // the worker was stopped
 	}
-	c, err := s.lockOpenTask(index)
-	if errors.Is(err, ErrBusy) || errors.Is(err, ErrDone) || errors.Is(err, ErrFailed) {
-		return s.Task(index), nil
-	}
 	f := workerFailure(waitErr, output.String(), oomKills() > oomBefore)
-	f.LastLog = s.tail(index)
-	if err == nil {
-		c.beat, _ = c.heartbeat(index)
-		err = c.Fail(f)
-	}
+	err := s.recordFailure(index, f, func(*Claim, Heartbeat, bool) bool { return true })
 	if err != nil {
 		return t, fmt.Errorf("task %d: %s; that could not be recorded: %w", index, f.Message, err)
 	}
@@ -243,7 +186,7 @@ func workerFailure(err error, output string, oom bool) Failure {
 		}
 	}
 	if output = strings.TrimSpace(output); output != "" {
-		f.Message += ": " + output
+		f.Message += ": " + output[max(0, len(output)-tailBytes):]
 	}
 	return f
 }
@@ -254,34 +197,11 @@ func oomKills() int {
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "oom_kill "); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(value))
-			if err != nil {
-				return 0
-			}
-			return n
-		}
+	_, after, _ := strings.Cut(string(text), "\noom_kill ")
+	count, _, _ := strings.Cut(after, "\n")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return 0
 	}
-	return 0
-}
-
-// tailWriter keeps the end of what is written.
-type tailWriter struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-func (w *tailWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.kept = append(w.kept, p...)
-	w.kept = w.kept[max(0, len(w.kept)-tailBytes):]
-	return len(p), nil
-}
-
-func (w *tailWriter) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return string(w.kept)
+	return n
 }

@@ -16,8 +16,8 @@ import (
 
 // local is a launcher whose workers are this test binary.
 func local(s *Sweep, workers int) Local {
-	return Local{Workers: workers, Command: func(index, _ int) *exec.Cmd {
-		cmd := exec.Command(os.Args[0], fmt.Sprint(index))
+	return Local{Workers: workers, Command: func(ctx context.Context, index, _ int) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, os.Args[0], fmt.Sprint(index))
 		cmd.Env = append(os.Environ(), asWorker+"="+s.Dir)
 		return cmd
 	}}
@@ -36,11 +36,7 @@ func TestLocal(t *testing.T) {
 		resolved(t, 2, axis("lr", "0.1", "1", "0.2", "2", "3", "0.3"), axis("pe", "learn")), 2)
 	var ended []string
 	l := local(s, 2)
-	l.Event = func(e Event) {
-		if e.Task.State != StateRunning {
-			ended = append(ended, fmt.Sprint(e.Task.Index, e.Task.State))
-		}
-	}
+	l.Ended = func(t TaskStatus) { ended = append(ended, fmt.Sprint(t.Index, t.State)) }
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,16 +65,16 @@ func TestLocal(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	// Nothing to do the second time.
-	l.Event = func(e Event) { t.Errorf("task %d was touched", e.Task.Index) }
+	l.Ended = func(task TaskStatus) { t.Errorf("task %d was touched", task.Index) }
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.clearFailure(1, true); err != nil {
 		t.Fatal(err)
 	}
-	l.Event = func(e Event) {
-		if e.Task.Index != 1 {
-			t.Errorf("task %d was touched", e.Task.Index)
+	l.Ended = func(task TaskStatus) {
+		if task.Index != 1 {
+			t.Errorf("task %d was touched", task.Index)
 		}
 	}
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
@@ -92,7 +88,7 @@ func TestLocal(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(s.Dir, summaryFile))
 	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 7 ||
-		lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,0,0,,,," {
+		lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,,,,,," {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -131,7 +127,7 @@ func TestStopAndCancel(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("lr", "4"), axis("pe", "learn")), 1)
 	ctx, stop := context.WithCancel(t.Context())
 	l := local(s, 1)
-	l.Event = func(Event) { time.AfterFunc(300*time.Millisecond, stop) }
+	time.AfterFunc(500*time.Millisecond, stop)
 	start := time.Now()
 	if err := l.Launch(ctx, s, all(s)); err != nil || time.Since(start) > 30*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
@@ -143,7 +139,7 @@ func TestStopAndCancel(t *testing.T) {
 	if err := s.Cancel(); err != nil {
 		t.Fatal(err)
 	}
-	l.Event = func(e Event) { t.Errorf("task %d was begun though the sweep is cancelled", e.Task.Index) }
+	l.Ended = func(task TaskStatus) { t.Errorf("task %d was begun though the sweep is cancelled", task.Index) }
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
 		t.Error(err)
 	}
@@ -155,7 +151,9 @@ func TestStopAndCancel(t *testing.T) {
 // A worker program that is not there is the launcher's error, not that of each task.
 func TestNoWorker(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
-	l := Local{Workers: 2, Command: func(int, int) *exec.Cmd { return exec.Command(filepath.Join(s.Dir, "absent")) }}
+	l := Local{Workers: 2, Command: func(ctx context.Context, _, _ int) *exec.Cmd {
+		return exec.CommandContext(ctx, filepath.Join(s.Dir, "absent"))
+	}}
 	if err := l.Launch(t.Context(), s, all(s)); err == nil {
 		t.Error("no error")
 	}

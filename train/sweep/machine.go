@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"torchpe/train/config"
@@ -12,9 +13,8 @@ import (
 // Machine describes where tasks run.
 type Machine struct {
 	Workers  int     // processes at a time
-	MemoryMB float64 // of all workers together on a CPU, of each GPU on GPUs; 0 = not known
+	WorkerMB float64 // memory of each, of its GPU or of the computer; 0 = not known
 	GPU      bool
-	PerGPU   int // workers that share a GPU; 0 means 1
 }
 
 // Hardware lists the processors and the memory of a computer.
@@ -25,37 +25,34 @@ type Hardware struct {
 }
 
 // Machine returns the machine that trains configurations with a number of workers; with 0 there is
-// one a GPU, or one a CPU where no configuration runs on a GPU.
+// one a GPU, or one a CPU where no configuration runs on a GPU. Workers share the memory of a GPU,
+// which counts as the smallest one.
 func (h Hardware) Machine(configs [][]byte, workers int) (Machine, error) {
-	if len(h.GPUsMB) > 0 {
-		for _, text := range configs {
-			var c config.Config
-			if err := json.Unmarshal(text, &c); err != nil {
-				return Machine{}, fmt.Errorf("configuration: %w", err)
+	for _, text := range configs {
+		c, err := readConfig(text)
+		if err != nil {
+			return Machine{}, err
+		}
+		if n := len(h.GPUsMB); n > 0 && c.Device != "cpu" {
+			if workers == 0 {
+				workers = n
 			}
-			if c.Device != "cpu" {
-				return h.onGPUs(workers), nil
-			}
+			perGPU := (workers + n - 1) / n
+			return Machine{Workers: workers, WorkerMB: slices.Min(h.GPUsMB) / float64(perGPU), GPU: true}, nil
 		}
 	}
-	m := Machine{Workers: workers, MemoryMB: h.MemoryMB}
 	if workers == 0 {
-		m.Workers = h.CPUs
+		workers = h.CPUs
 	}
-	return m, nil
+	return Machine{Workers: workers, WorkerMB: h.MemoryMB / float64(max(1, workers))}, nil
 }
 
-// onGPUs returns the machine of all GPUs, whose memory is that of the smallest.
-func (h Hardware) onGPUs(workers int) Machine {
-	m := Machine{Workers: workers, GPU: true, MemoryMB: h.GPUsMB[0]}
-	if workers == 0 {
-		m.Workers = len(h.GPUsMB)
+// readConfig reads a configuration of a plan, which may have no members.
+func readConfig(text []byte) (c config.Config, err error) {
+	if err = json.Unmarshal(text, &c); err != nil {
+		err = fmt.Errorf("configuration: %w", err)
 	}
-	m.PerGPU = (m.Workers + len(h.GPUsMB) - 1) / len(h.GPUsMB)
-	for _, mb := range h.GPUsMB {
-		m.MemoryMB = min(m.MemoryMB, mb)
-	}
-	return m
+	return c, err
 }
 
 // cudaDevices is the environment variable that lists the GPUs that a process sees.

@@ -16,14 +16,14 @@ func TestMachine(t *testing.T) {
 		workers int
 		want    Machine
 	}{
-		{[]float64{80}, [][]byte{gpu}, 0, Machine{Workers: 1, MemoryMB: 80, GPU: true, PerGPU: 1}},
-		{[]float64{80}, [][]byte{cpu, gpu}, 2, Machine{Workers: 2, MemoryMB: 80, GPU: true, PerGPU: 2}},
-		{[]float64{80, 80}, [][]byte{gpu}, 3, Machine{Workers: 3, MemoryMB: 80, GPU: true, PerGPU: 2}},
-		{[]float64{80, 20}, [][]byte{gpu}, 0, Machine{Workers: 2, MemoryMB: 20, GPU: true, PerGPU: 1}},
-		{[]float64{40, 80}, [][]byte{gpu}, 1, Machine{Workers: 1, MemoryMB: 40, GPU: true, PerGPU: 1}},
-		{[]float64{80}, [][]byte{cpu}, 0, Machine{Workers: 6, MemoryMB: 16}},
-		{nil, [][]byte{gpu}, 0, Machine{Workers: 6, MemoryMB: 16}},
-		{nil, [][]byte{gpu}, 2, Machine{Workers: 2, MemoryMB: 16}},
+		{[]float64{80}, [][]byte{gpu}, 0, Machine{Workers: 1, WorkerMB: 80, GPU: true}},
+		{[]float64{80}, [][]byte{cpu, gpu}, 2, Machine{Workers: 2, WorkerMB: 40, GPU: true}},
+		{[]float64{80, 80}, [][]byte{gpu}, 3, Machine{Workers: 3, WorkerMB: 40, GPU: true}},
+		{[]float64{80, 20}, [][]byte{gpu}, 0, Machine{Workers: 2, WorkerMB: 20, GPU: true}},
+		{[]float64{40, 80}, [][]byte{gpu}, 1, Machine{Workers: 1, WorkerMB: 40, GPU: true}},
+		{[]float64{80}, [][]byte{cpu}, 0, Machine{Workers: 6, WorkerMB: 16.0 / 6}},
+		{nil, [][]byte{gpu}, 0, Machine{Workers: 6, WorkerMB: 16.0 / 6}},
+		{nil, [][]byte{gpu}, 2, Machine{Workers: 2, WorkerMB: 8}},
 	} {
 		h := Hardware{CPUs: 6, MemoryMB: 16, GPUsMB: c.gpus}
 		if got, err := h.Machine(c.configs, c.workers); got != c.want || err != nil {
@@ -53,7 +53,7 @@ func TestVisibleGPUs(t *testing.T) {
 		}
 		gpus := VisibleGPUs(c.n)
 		for worker, want := range c.workers {
-			cmd := TaskCommand{Program: "torchpe", Dir: "s", GPUs: gpus}.Command(7, worker)
+			cmd := TaskCommand{Program: "torchpe", Dir: "s", GPUs: gpus}.Command(t.Context(), 7, worker)
 			if got := cmd.Env[len(cmd.Env)-1]; got != "CUDA_VISIBLE_DEVICES="+want {
 				t.Errorf("%q: worker %d has %s", c.given, worker, got)
 			}
@@ -77,7 +77,7 @@ func TestTaskCommand(t *testing.T) {
 			[]string{"p", "sweep", "run-task", "--index", "7", "--threads", "1", "--break-lock",
 				"--device", "cuda:0", "--", "s"}},
 	} {
-		if cmd := c.command.Command(7, 0); !slices.Equal(cmd.Args, c.want) {
+		if cmd := c.command.Command(t.Context(), 7, 0); !slices.Equal(cmd.Args, c.want) {
 			t.Errorf("%q, want %q", cmd.Args, c.want)
 		}
 	}

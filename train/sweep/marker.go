@@ -39,7 +39,7 @@ func (s *Sweep) outcome(index int) (o outcome) {
 	}
 	var failure Failure
 	if s.readMarker(index, failedFile, &failure, &o) {
-		if failure.Task == "" || failure.Task == s.Plan.taskHash(index) {
+		if failure.Task == s.Plan.taskHash(index) {
 			o.failure = &failure
 			return o
 		}
@@ -50,7 +50,7 @@ func (s *Sweep) outcome(index int) (o outcome) {
 }
 
 // DataOfRuns returns the SHA-256 of the data of a finished run that shares its data with a task, and the
-// directory of that run; nothing where there is none, or it does not say.
+// directory of that run: of the first that says it; nothing where none does.
 func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 	own, err := s.Plan.TaskConfig(index)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Sweep) readMarker(index int, name string, into any, o *outcome) bool {
 // The error says why that cannot be known.
 func (s *Sweep) voidReason(index int, d Done) (string, error) {
 	t := s.Plan.Tasks[index]
-	if d.Task != s.Plan.taskHash(index) && (d.Task != "" || !s.Plan.matchesOldResults(index, d.Results)) {
+	if d.Task != s.Plan.taskHash(index) {
 		return fmt.Sprintf("%s is of another plan's task", s.path(index, doneFile)), nil
 	}
 	for _, name := range t.Runs {
@@ -111,27 +111,6 @@ func (s *Sweep) voidReason(index int, d Done) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// matchesOldResults compares a task with the results in an older marker, which has no hash.
-func (p *Plan) matchesOldResults(index int, results []runlog.MemberResult) bool {
-	t := p.Tasks[index]
-	if len(results) != len(t.Members) {
-		return false
-	}
-	var base config.Config
-	if json.Unmarshal(p.Configurations[t.Configuration], &base) != nil {
-		return false
-	}
-	for m, r := range results {
-		var member config.Member
-		if json.Unmarshal(t.Members[m], &member) != nil || r.PE != base.PE ||
-			uint64(r.Seed) != member.Seed || (r.Sigma == nil) != (member.Sigma == nil) ||
-			r.Sigma != nil && *r.Sigma != *member.Sigma {
-			return false
-		}
-	}
-	return true
 }
 
 // taskHash returns a hash of a task's configuration and runs, which differs between plans.

@@ -103,35 +103,6 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 	}
 }
 
-// Markers of an older torchpe have no hash: they count where their results are those of the task.
-func TestOlderMarkers(t *testing.T) {
-	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn"), axis("sigma", "0.2")), 2)
-	launched(t, s)
-	const first, second = `{"pe":"learn","sigma":0.2,"seed":1,"status":"done"}`,
-		`{"pe":"learn","sigma":0.2,"seed":2,"status":"done"}`
-	for results, want := range map[string]State{
-		first + "," + second: StateDone,
-		second + "," + first: StatePending,
-		first:                StatePending,
-		first + "," + strings.Replace(second, "0.2", "0.3", 1):  StatePending,
-		first + "," + strings.Replace(second, "0.2", "null", 1): StatePending,
-		strings.ReplaceAll(first+","+second, "learn", "rope"):   StatePending,
-	} {
-		put(t, s, taskFile(0, doneFile),
-			`{"seconds":1,"steps":6,"attempt":1,"host":"h","time":"2026-01-02T03:04:05Z","results":[`+results+`]}`)
-		if got := s.Task(0); got.State != want {
-			t.Errorf("%s: %s (%s), want %s", results, got.State, got.Note, want)
-		}
-	}
-	if err := os.Remove(filepath.Join(s.Dir, taskFile(0, doneFile))); err != nil {
-		t.Fatal(err)
-	}
-	put(t, s, taskFile(0, failedFile), `{"reason":"oom","exit_code":1}`)
-	if got := s.Task(0); got.State != StateFailed || got.Failure.Reason != ReasonOOM {
-		t.Errorf("%+v", got)
-	}
-}
-
 // A task whose marker is damaged is named and done again, one whose marker cannot be read is named
 // and left alone; the others go on.
 func TestDamagedMarkers(t *testing.T) {

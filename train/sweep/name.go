@@ -26,34 +26,40 @@ type nameParts struct {
 	settings map[string]string // by key, joined with dots; lr and weight_decay of the member among them
 }
 
-func namePartsOf(r run, settings map[string]string) (nameParts, error) {
+// namePartsOf returns the parts of a run whose base has these settings.
+func namePartsOf(r run, base map[string]string) (nameParts, error) {
 	var member config.Member
 	if err := json.Unmarshal(r.member, &member); err != nil {
 		return nameParts{}, fmt.Errorf("member %s: %w", r.member, err)
 	}
-	f := nameParts{sigma: member.Sigma, seed: member.Seed, settings: maps.Clone(settings)}
 	own, err := runlog.ParseObject(r.member)
 	if err != nil {
-		return f, err
+		return nameParts{}, err
 	}
-	for _, field := range own.Without("seed", "sigma") {
-		flatten(field.Key, field.Value, f.settings)
-	}
-	f.task, f.pe = textOf(r.base.Get("task")), textOf(r.base.Get("pe"))
-	return f, nil
+	settings := maps.Clone(base)
+	maps.Copy(settings, flatten(own.Without("seed", "sigma")))
+	return nameParts{task: textOf(r.base.Get("task")), pe: textOf(r.base.Get("pe")), sigma: member.Sigma,
+		seed: member.Seed, settings: settings}, nil
 }
 
-// flatten adds the values of nested objects by their keys joined with dots.
-func flatten(prefix string, value json.RawMessage, into map[string]string) {
-	if len(value) > 0 && value[0] == '{' {
-		if o, err := runlog.ParseObject(value); err == nil {
-			for _, f := range o {
-				flatten(prefix+"."+f.Key, f.Value, into)
+// flatten returns the values of an object and of those in it, by their keys joined with dots.
+func flatten(o runlog.Object) map[string]string {
+	out := map[string]string{}
+	for _, f := range o {
+		var inner map[string]string
+		if len(f.Value) > 0 && f.Value[0] == '{' {
+			if in, err := runlog.ParseObject(f.Value); err == nil {
+				inner = flatten(in)
 			}
-			return
+		}
+		if inner == nil {
+			out[f.Key] = textOf(f.Value)
+		}
+		for key, value := range inner {
+			out[f.Key+"."+key] = value
 		}
 	}
-	into[prefix] = textOf(value)
+	return out
 }
 
 func textOf(value json.RawMessage) string {
@@ -73,10 +79,7 @@ func (p *Plan) name(runs []run, first int) ([]string, error) {
 	for i, r := range runs {
 		text := string(r.base.Text())
 		if bases[text] == nil {
-			bases[text] = map[string]string{}
-			for _, f := range r.base.Without(unnamed...) {
-				flatten(f.Key, f.Value, bases[text])
-			}
+			bases[text] = flatten(r.base.Without(unnamed...))
 		}
 		var err error
 		if all[i], err = namePartsOf(r, bases[text]); err != nil {

@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 
 	"torchpe/train/config"
@@ -31,26 +30,21 @@ func (p Packing) most(text json.RawMessage, runs int) (int, error) {
 	if p.Members > 0 {
 		return p.Members, nil
 	}
-	m := p.Machine
-	var c config.Config
-	if err := json.Unmarshal(text, &c); err != nil {
-		return 0, fmt.Errorf("configuration: %w", err)
+	c, err := readConfig(text)
+	if err != nil {
+		return 0, err
 	}
+	m := p.Machine
 	if c.Until != "" && !m.GPU { // members that have stopped still take their share of a step
 		return 1, nil
 	}
 	workers := max(1, m.Workers)
-	most, each := mostOnCPU, m.MemoryMB/float64(workers)
-	share := runs / (tasksPerWorker * workers)
+	most, share := mostOnCPU, runs/(tasksPerWorker*workers)
 	if m.GPU {
-		most, each, share = mostOnGPU, m.MemoryMB/float64(max(1, m.PerGPU)), (runs+workers-1)/workers
+		most, share = mostOnGPU, (runs+workers-1)/workers
 	}
-	if m.MemoryMB > 0 {
-		size, err := sizeOf(text)
-		if err != nil {
-			return 0, err
-		}
-		most = min(most, int(usable*each/size.MemberMB))
+	if m.WorkerMB > 0 {
+		most = min(most, int(usable*m.WorkerMB/sizeOf(c).MemberMB))
 	}
 	return max(1, min(most, share)), nil
 }
@@ -62,25 +56,9 @@ type memberSize struct {
 	DiskMB     float64 // of its finished run
 }
 
-// sizeOf estimates the size of a member from a configuration.
-func sizeOf(text json.RawMessage) (memberSize, error) {
-	var c config.Config
-	if err := json.Unmarshal(text, &c); err != nil {
-		return memberSize{}, fmt.Errorf("configuration: %w", err)
-	}
-	side := c.Side()
-	tokens, examples := side*side, 108 // of Latin squares, and the puzzles whose attention is kept
-	if c.Sequence != nil {
-		tokens, examples = 2*c.Sequence.TrainLength, 1 // an output may be as long as the input, or twice
-	}
-	if c.Masked != nil {
-		tokens, examples = 360, 1 // of human fMRI; a mean over frames is kept
-		if c.Masked.NMAR != nil {
-			tokens = c.Masked.NMAR.Nodes
-		} else if c.Masked.Files != nil && c.Masked.Files.Tokens > 0 {
-			tokens = c.Masked.Files.Tokens
-		}
-	}
+// sizeOf estimates the size of a member of a configuration.
+func sizeOf(c config.Config) memberSize {
+	tokens, _ := c.Tokens()
 	bytes := 4.0
 	if c.DType == "float64" {
 		bytes = 8
@@ -96,6 +74,6 @@ func sizeOf(text json.RawMessage) (memberSize, error) {
 	const mb = 1 << 20
 	// Gradients and the last checkpoint's copy are in device memory, too.
 	s.MemberMB = math.Max(0.01, bytes*((2*states+1)*s.Parameters+activations)/mb)
-	s.DiskMB = (bytes*states*s.Parameters + 4*(float64(examples)*attention+layers*n*d)) / mb
-	return s, nil
+	s.DiskMB = (bytes*states*s.Parameters + 4*(float64(c.Facts().KeptExamples)*attention+layers*n*d)) / mb
+	return s
 }

@@ -1,16 +1,13 @@
 package sweep
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
-	"torchpe/data/array/safetensors"
 	"torchpe/internal/atomicfile/faulttest"
 	"torchpe/train/runlog"
 )
@@ -59,58 +56,15 @@ func TestUncancelNothing(t *testing.T) {
 	}
 }
 
-// A member's part of a tensor, or why it has none.
-func TestMemberTensors(t *testing.T) {
-	of := func(name string, shape []int, data ...float64) safetensors.Tensor {
-		return must1(safetensors.New(name, shape, data))
-	}
-	own, shared := of("w/x", []int{2, 1, 2}, 1, 2, 3, 4), of("modules", []int{3}, 1, 2, 3)
-	got, err := memberTensors([]safetensors.Tensor{own, shared}, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fmt.Sprint(got[0].Shape, must1(got[0].Float64s()), got[1].Shape) != "[1 1 2] [3 4] [3]" {
-		t.Errorf("%v %v", got[0].Shape, got[1].Shape)
-	}
-	for _, bad := range []safetensors.Tensor{of("w/x", []int{3}, 1, 2, 3), of("w/x", []int{}, 1)} {
-		_, err := memberTensors([]safetensors.Tensor{bad}, 0, 2)
-		if err == nil || !strings.Contains(err.Error(), "2 members") {
-			t.Errorf("%v: %v", bad.Shape, err)
-		}
-	}
-}
-
 // The table of a sweep has the numbers with all their digits, and nothing for those that are none.
 func TestCells(t *testing.T) {
-	third, none := 1./3, math.NaN()
-	masked := runlog.MemberResult{MaskedMeasures: &runlog.MaskedMeasures{TrainMSE: &third, Modularity: &none,
-		TestMSEByMask: map[string]float64{"0.50": 1, "0.90": 0.1, "0.10": 2}}}
-	for want, r := range map[string]runlog.MemberResult{
-		"|||0.3333333333333333|0.1|": masked,
-		"0.3333333333333333|0|1|||":  {TrainAccuracy: third, ValidationAccuracy: 1},
+	for want, r := range map[string]runlog.Numbers{
+		"|||0.3333333333333333|0.1|": {"train_mse": 1. / 3, "modularity": math.NaN(),
+			"test_mse/0.50": 1, "test_mse/0.90": 0.1, "test_mse/0.10": 2},
+		"0.3333333333333333|0|1|||": {"train": 1. / 3, "iid": 0, "validation": 1},
 	} {
 		if got := strings.Join(measures(r), "|"); got != want {
 			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}
-
-// A key within an object goes alone; an object that is none is an error.
-func TestDeleteKey(t *testing.T) {
-	for _, c := range []struct{ text, key, want string }{
-		{`{"a":1,"b":2}`, "a", `{"b":2}`},
-		{`{"a":{"b":1,"c":2}}`, "a.b", `{"a":{"c":2}}`},
-		{`{"b":1}`, "a.b", `{"b":1}`},
-		{`{"a":5}`, "a.b", ""},
-		{`{"a":{"b":[]}}`, "a.b.c", ""},
-	} {
-		var object map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(c.text), &object); err != nil {
-			t.Fatal(err)
-		}
-		err := deleteKey(object, c.key)
-		if got := string(must1(json.Marshal(object))); (err != nil) != (c.want == "") || err == nil && got != c.want {
-			t.Errorf("%s without %s: %s, %v", c.text, c.key, got, err)
 		}
 	}
 }
@@ -120,7 +74,7 @@ func TestDeleteKey(t *testing.T) {
 func TestSizesFollowTheTokens(t *testing.T) {
 	size := func(data string) float64 {
 		text := `{"layers":2,"d_model":8,"heads":1,"ff_multiple":4` + data + `}`
-		return must1(sizeOf([]byte(text))).Parameters
+		return sizeOf(must1(readConfig([]byte(text)))).Parameters
 	}
 	base := size(`,"masked":{"nmar":{"nodes":10}}`)
 	for data, tokens := range map[string]float64{

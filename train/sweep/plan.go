@@ -274,7 +274,8 @@ func (p *Plan) configText(index int) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return base.With(membersKey, list(t.Members)).Text(), nil
+	members, err := json.Marshal(t.Members)
+	return base.With(membersKey, members).Text(), err
 }
 
 // TaskConfig reads the configuration of a task.
@@ -297,20 +298,29 @@ func (p *Plan) encode() ([]byte, error) {
 		return nil, err
 	}
 	out := bytes.NewBuffer(nil)
-	fmt.Fprintf(out, "{\"schema\":%d,\"name\":%s,\"generations\":%s,\n\"configurations\":[\n%s],\n\"tasks\":[\n",
-		p.Schema, name, generations, bytes.Join(raws(p.Configurations), []byte(",\n")))
+	fmt.Fprintf(out, "{\"schema\":%d,\"name\":%s,\"generations\":%s,\n\"configurations\":[\n",
+		p.Schema, name, generations)
+	for i, c := range p.Configurations {
+		fmt.Fprintf(out, "%s%s", lineEnd(i), c)
+	}
+	out.WriteString("],\n\"tasks\":[\n")
 	for i, t := range p.Tasks {
 		text, err := json.Marshal(t)
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			out.WriteString(",\n")
-		}
-		out.Write(text)
+		fmt.Fprintf(out, "%s%s", lineEnd(i), text)
 	}
 	out.WriteString("]}\n")
 	return out.Bytes(), nil
+}
+
+// lineEnd ends the line before the i-th of a list.
+func lineEnd(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ",\n"
 }
 
 // decode reads sweep.json and checks it.
@@ -363,17 +373,4 @@ func (p *Plan) check() error {
 		}
 	}
 	return nil
-}
-
-// list joins values to a JSON array.
-func list(values []json.RawMessage) json.RawMessage {
-	return append(append([]byte{'['}, bytes.Join(raws(values), []byte{','})...), ']')
-}
-
-func raws(values []json.RawMessage) [][]byte {
-	out := make([][]byte, len(values))
-	for i, v := range values {
-		out[i] = v
-	}
-	return out
 }

@@ -229,10 +229,7 @@ func TestNamesAreSafeAndDistinct(t *testing.T) {
 func TestPacking(t *testing.T) {
 	config := []byte(`{"task":"lst","layers":4,"heads":1,"d_model":160,"ff_multiple":4,"batch":128,` +
 		`"dtype":"float32","optimizer":"adam"}`)
-	size, err := sizeOf(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	size := sizeOf(must1(readConfig(config)))
 	// The paper's model has 1,248,964 parameters; the estimate leaves out embedding
 	// and read-out.
 	if size.Parameters < 1.2e6 || size.Parameters > 1.26e6 {
@@ -247,12 +244,11 @@ func TestPacking(t *testing.T) {
 		{Packing{Machine: Machine{Workers: 2}}, 1000, mostOnCPU},
 		{Packing{Machine: Machine{Workers: 2}}, 24, 3},
 		{Packing{Machine: Machine{Workers: 8}}, 10, 1},
-		{Packing{Machine: Machine{Workers: 2, MemoryMB: 2 * size.MemberMB * 5.5 / usable}}, 1000, 5},
-		{Packing{Machine: Machine{Workers: 2, MemoryMB: 1}}, 1000, 1},
-		{Packing{Machine: Machine{Workers: 4, MemoryMB: 80_000, GPU: true}}, 100, 25},
-		{Packing{Machine: Machine{Workers: 1, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true}}, 1000, 100},
-		{Packing{Machine: Machine{Workers: 4, MemoryMB: size.MemberMB * 100.5 / usable, GPU: true,
-			PerGPU: 2}}, 1000, 50},
+		{Packing{Machine: Machine{Workers: 2, WorkerMB: size.MemberMB * 5.5 / usable}}, 1000, 5},
+		{Packing{Machine: Machine{Workers: 2, WorkerMB: 0.5}}, 1000, 1},
+		{Packing{Machine: Machine{Workers: 4, WorkerMB: 80_000, GPU: true}}, 100, 25},
+		{Packing{Machine: Machine{Workers: 1, WorkerMB: size.MemberMB * 100.5 / usable, GPU: true}}, 1000, 100},
+		{Packing{Machine: Machine{Workers: 4, WorkerMB: size.MemberMB * 50.25 / usable, GPU: true}}, 1000, 50},
 	} {
 		if got, err := c.p.most(config, c.runs); err != nil || got != c.want {
 			t.Errorf("%+v of %d runs: %d, want %d (%v)", c.p, c.runs, got, c.want, err)

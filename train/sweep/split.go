@@ -135,7 +135,11 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 	if err := json.Unmarshal(e.config.Get(membersKey), &members); err != nil || m >= len(members) {
 		return fmt.Errorf("configuration: no member %d", m)
 	}
-	config := e.config.With(membersKey, list(members[m:m+1])).Text()
+	alone, err := json.Marshal(members[m : m+1])
+	if err != nil {
+		return err
+	}
+	config := e.config.With(membersKey, alone).Text()
 	final := filepath.Join(runsDir, name)
 	if c.exists(final) {
 		return c.checkFinished(name, config)
@@ -213,7 +217,7 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	if err := openBoard(run, config); err != nil {
 		return err
 	}
-	tensors, err := memberTensors(e.checkpoint.Tensors, m, all)
+	tensors, err := runlog.MemberParts(e.checkpoint.Tensors, m, all)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -225,7 +229,7 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 		return err
 	}
 	if e.probes != nil {
-		tensors, err := memberTensors(e.probes.Tensors, m, all)
+		tensors, err := runlog.MemberParts(e.probes.Tensors, m, all)
 		if err != nil {
 			return fmt.Errorf("probes: %w", err)
 		}
@@ -254,22 +258,4 @@ func openBoard(run *runlog.Run, text []byte) error {
 	}
 	_, err := run.OpenBoard([]string{runlog.CurveName(c.PE, c.Members[0].Sigma, c.Members[0].Seed)})
 	return err
-}
-
-// memberTensors returns member m's part of tensors [E,...], and shared ones whole.
-func memberTensors(tensors []safetensors.Tensor, m, all int) ([]safetensors.Tensor, error) {
-	out := make([]safetensors.Tensor, len(tensors))
-	for i, t := range tensors {
-		out[i] = t
-		if runlog.SharedTensor(t.Name) {
-			continue
-		}
-		if len(t.Shape) == 0 || t.Shape[0] != all {
-			return nil, fmt.Errorf("%s has shape %v, and the ensemble %d members", t.Name, t.Shape, all)
-		}
-		size := len(t.Data) / all
-		out[i].Shape = append([]int{1}, t.Shape[1:]...)
-		out[i].Data = t.Data[m*size : (m+1)*size]
-	}
-	return out, nil
 }

@@ -167,43 +167,40 @@ func (s *Sweep) held(index int) bool {
 // by their own rate, pending ones by the mean of done ones of their configuration, or of all,
 // shared by as many workers as run now.
 func (s *Sweep) eta(tasks []TaskStatus) float64 {
-	type mean struct{ seconds, members float64 }
-	by := map[int]mean{}
-	var all mean
+	const all = -1
+	seconds, members := map[int]float64{}, map[int]float64{} // of done tasks, by configuration
 	for _, t := range tasks {
 		if t.Done != nil {
-			m := by[s.Plan.Tasks[t.Index].Configuration]
-			by[s.Plan.Tasks[t.Index].Configuration] = mean{m.seconds + t.Done.Seconds,
-				m.members + float64(len(t.Runs))}
-			all = mean{all.seconds + t.Done.Seconds, all.members + float64(len(t.Runs))}
+			for _, c := range []int{s.Plan.Tasks[t.Index].Configuration, all} {
+				seconds[c], members[c] = seconds[c]+t.Done.Seconds, members[c]+float64(len(t.Runs))
+			}
 		}
 	}
-	workers, running, waiting := 0, 0.0, 0.0
+	workers, left := 0, 0.0
 	for _, t := range tasks {
-		m := by[s.Plan.Tasks[t.Index].Configuration]
-		if m.members == 0 {
-			m = all
+		c, whole := s.Plan.Tasks[t.Index].Configuration, 0.0
+		if members[c] == 0 {
+			c = all
 		}
-		whole := 0.0
-		if m.members > 0 {
-			whole = m.seconds / m.members * float64(len(t.Runs))
+		if members[c] > 0 {
+			whole = seconds[c] / members[c] * float64(len(t.Runs))
 		}
 		switch t.State {
 		case StateRunning:
 			workers++
-			if left, ok := t.Heartbeat.Left(); ok {
-				running += left
-			} else {
-				running += whole
+			rest, known := t.Heartbeat.Left()
+			if !known {
+				rest = whole
 			}
+			left += rest
 		case StatePending, StateLost:
-			waiting += whole
+			left += whole
 		}
 	}
 	if workers == 0 {
 		return 0
 	}
-	return (running + waiting) / float64(workers)
+	return left / float64(workers)
 }
 
 // Left returns the seconds until the task is done, by the rate of the present attempt.

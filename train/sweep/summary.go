@@ -89,7 +89,7 @@ func (s *Sweep) WriteSummary(st Status) error {
 			if r.Fit != nil && r.Fit.Reached {
 				fitted = strconv.Itoa(r.Fit.Epoch)
 			}
-			w.Write(append(append(row, measures(r)...), fitted))
+			w.Write(append(append(row, measures(r.Measures)...), fitted))
 		}
 	}
 	w.Flush()
@@ -120,15 +120,16 @@ func (s *Sweep) SummaryOfLast(index int) error {
 }
 
 // measures returns the cells of the final numbers; test_mse is that of the highest mask level.
-func measures(r runlog.MemberResult) []string {
-	if m := r.MaskedMeasures; m != nil {
-		test := math.NaN()
-		if levels := slices.Sorted(maps.Keys(m.TestMSEByMask)); levels != nil {
-			test = m.TestMSEByMask[levels[len(levels)-1]]
-		}
-		return []string{"", "", "", cell(m.TrainMSE), cell(&test), cell(m.Modularity)}
+func measures(m runlog.Numbers) (cells []string) {
+	test := math.NaN()
+	if levels := slices.Sorted(maps.Keys(m.Of("test_mse"))); levels != nil {
+		test = m.Get("test_mse/" + levels[len(levels)-1])
 	}
-	return []string{cell(&r.TrainAccuracy), cell(&r.IIDAccuracy), cell(&r.ValidationAccuracy), "", "", ""}
+	for _, v := range []float64{m.Get("train"), m.Get("iid"), m.Get("validation"), m.Get("train_mse"), test,
+		m.Get("modularity")} {
+		cells = append(cells, cell(&v))
+	}
+	return cells
 }
 
 // cell formats a number; it is empty where there is none.

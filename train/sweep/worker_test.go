@@ -143,9 +143,9 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	for step := first + 1; step <= steps; step++ {
 		time.Sleep(pause)
 		for m := range E {
-			rec := runlog.NewRecord(step, step, m)
+			rec := runlog.Record{Step: step, Epoch: step, Member: m, Measures: runlog.Numbers{}}
 			rec.Seed = int64(must1(namePartsOf(members[m], map[string]string{})).seed)
-			rec.Loss = values(step)[m*6]
+			rec.Measures["loss"] = values(step)[m*6]
 			if err := r.Append(rec); err != nil {
 				return err
 			}
@@ -168,7 +168,8 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	for m := range E {
 		f := must1(namePartsOf(members[m], map[string]string{}))
 		result.Members = append(result.Members, runlog.MemberResult{PE: f.pe, Sigma: f.sigma,
-			Seed: int64(f.seed), Steps: steps, Status: runlog.StatusDone, TrainAccuracy: float64(f.seed)})
+			Seed: int64(f.seed), Steps: steps, Status: runlog.StatusDone,
+			Measures: runlog.Numbers{"train": float64(f.seed)}})
 	}
 	return r.SaveResult(result)
 }

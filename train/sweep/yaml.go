@@ -39,15 +39,16 @@ func ReadFile(path string, flags map[string]Flag) (s Spec, err error) {
 	return s, nil
 }
 
-// parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, aliases,
-// null, and numbers with leading zeros are errors that name line and column.
+// parseYAML reads a sweep. It is strict: unknown and repeated keys, a second document, null, values of
+// the wrong kind, and numbers with leading zeros are errors that name line and column.
 func parseYAML(text []byte, flags map[string]Flag) (s Spec, err error) {
 	document, err := onlyDocument(text)
 	if err != nil {
 		return Spec{}, err
 	}
 	defer catch(&err)
-	return yamlReader{flags: flags}.spec(document), nil
+	r := &yamlReader{flags: flags}
+	return r.spec(r.pairs(document, "sweep", sweepKeys)), nil
 }
 
 // onlyDocument returns the document of a text. No document is an error, and so is a second one.
@@ -67,11 +68,32 @@ func onlyDocument(text []byte) (*yaml.Node, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	resolveAliases(&document)
 	return document.Content[0], nil
 }
 
+// resolveAliases puts the nodes that aliases name in their places.
+func resolveAliases(n *yaml.Node) {
+	for i, child := range n.Content {
+		if child.Kind == yaml.AliasNode {
+			n.Content[i] = child.Alias
+		} else {
+			resolveAliases(child)
+		}
+	}
+}
+
+// The keys of a part, and of a sweep.
+var (
+	partKeys  = []string{"name", "set", "grid", "zip", "seeds", "exclude"}
+	sweepKeys = append(slices.Clone(partKeys), "parts")
+)
+
 // yamlReader walks a document's nodes. Its methods panic with a mistake, for catch.
-type yamlReader struct{ flags map[string]Flag }
+type yamlReader struct {
+	flags   map[string]Flag // that may be set; nil for any
+	scalars int             // that were read; aliases may repeat them without end
+}
 
 // mistake is an error in a document, with its line and column.
 type mistake struct{ error }
@@ -94,127 +116,138 @@ func catch(err *error) {
 	}
 }
 
-// pairs returns the keys and values of a mapping, whose keys must be among the known ones.
-func (r yamlReader) pairs(n *yaml.Node, what string, known []string) (keys []string, values map[string]*yaml.Node) {
-	if n.Kind != yaml.MappingNode {
+// pair is a key of a mapping with its value.
+type pair struct {
+	key   string
+	value *yaml.Node
+}
+
+// pairs returns a mapping. Its keys must be among the known ones, unless those are nil.
+func (r *yamlReader) pairs(n *yaml.Node, what string, known []string) (pairs []pair) {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		refuse(n, "%s: want keys and values, such as %s: ...", what, known[0])
 	}
-	values = map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			refuse(key, "%s: a key is a name", what)
-		case !slices.Contains(known, key.Value):
+		case known != nil && !slices.Contains(known, key.Value):
 			hint := wording.Hint(key.Value, known)
 			if len(known) < 12 {
 				hint = fmt.Sprintf("; there are %s%s", strings.Join(known, ", "), hint)
 			}
 			refuse(key, "%s: %q is unknown%s", what, key.Value, hint)
-		case values[key.Value] != nil:
+		case valueOf(pairs, key.Value) != nil:
 			refuse(key, "%s: %q is given twice", what, key.Value)
 		}
-		keys, values[key.Value] = append(keys, key.Value), n.Content[i+1]
+		pairs = append(pairs, pair{key.Value, n.Content[i+1]})
 	}
-	return keys, values
+	return pairs
 }
 
-// shared lists the keys that a sweep and its parts both have.
-var shared = []string{"set", "grid", "zip", "seeds", "exclude"}
-
-func (r yamlReader) spec(n *yaml.Node) (s Spec) {
-	_, values := r.pairs(n, "sweep", slices.Concat([]string{"name"}, shared, []string{"parts"}))
-	if v := values["name"]; v != nil {
-		s.Name = r.scalar(v, "name")
-	}
-	parts := values["parts"]
-	if parts == nil {
-		p := r.part(values, Part{})
-		if len(p.Axes) == 0 {
-			refuse(n, "nothing to train: give grid, set or parts")
+// valueOf returns the value of a key; nil where it is missing.
+func valueOf(pairs []pair, key string) *yaml.Node {
+	for _, p := range pairs {
+		if p.key == key {
+			return p.value
 		}
-		s.Parts = []Part{p}
+	}
+	return nil
+}
+
+// list returns the items of a list that has some.
+func (r *yamlReader) list(n *yaml.Node, what string) []*yaml.Node {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		refuse(n, "%s: want a list that is not empty", what)
+	}
+	return n.Content
+}
+
+// spec reads a sweep. Its parts inherit what stands at the top.
+func (r *yamlReader) spec(values []pair) (s Spec) {
+	top := r.part(values, Part{})
+	s.Name, top.Name = top.Name, ""
+	if parts := valueOf(values, "parts"); parts != nil {
+		for _, item := range r.list(parts, "parts") {
+			s.Parts = append(s.Parts, r.part(r.pairs(item, "part", partKeys), top))
+		}
 		return s
 	}
-	for _, key := range []string{"grid", "zip"} {
-		if v := values[key]; v != nil {
-			refuse(v, "%s stands beside parts: move it into a part", key)
-		}
+	if len(top.Axes) == 0 {
+		refuse(values[0].value, "nothing to train: give grid, set or parts")
 	}
-	above := r.part(values, Part{})
-	if parts.Kind != yaml.SequenceNode || len(parts.Content) == 0 {
-		refuse(parts, "parts: want a list of grids")
-	}
-	for _, item := range parts.Content {
-		_, own := r.pairs(item, "part", slices.Concat([]string{"name"}, shared))
-		p := r.part(own, above)
-		if v := own["name"]; v != nil {
-			p.Name = r.scalar(v, "name")
-		}
-		s.Parts = append(s.Parts, p)
-	}
+	s.Parts = []Part{top}
 	return s
 }
 
-// part reads set, grid, zip, seeds and exclude over those of above.
-func (r yamlReader) part(values map[string]*yaml.Node, above Part) Part {
-	p := Part{Axes: slices.Clone(above.Axes), Seeds: above.Seeds, Count: above.Count,
-		Exclude: slices.Clone(above.Exclude)}
+// part reads a part over what it inherits.
+func (r *yamlReader) part(values []pair, p Part) Part {
+	p.Zip, p.Exclude = slices.Clone(p.Zip), slices.Clone(p.Exclude)
 	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
-	if v := values["set"]; v != nil {
+	if v := valueOf(values, "name"); v != nil {
+		p.Name = r.scalar(v, "name")
+	}
+	if v := valueOf(values, "set"); v != nil {
 		over(r.axes(v, "set", func(n *yaml.Node, flag string) []string { return []string{r.setting(n, flag)} }))
 	}
-	if v := values["grid"]; v != nil {
-		over(r.axes(v, "grid", r.values))
+	if v := valueOf(values, "grid"); v != nil {
+		over(r.axes(v, "grid", r.axis))
 	}
-	if v := values["zip"]; v != nil {
-		if v.Kind != yaml.SequenceNode {
-			refuse(v, "zip: want a list of groups, each flags with lists of one length")
-		}
-		for _, group := range v.Content {
-			axes := r.axes(group, "zip", r.zipped)
+	if v := valueOf(values, "zip"); v != nil {
+		for _, group := range r.list(v, "zip") {
+			axes := r.axes(group, "zip", r.axis)
+			over(axes)
 			var names []string
 			for _, a := range axes {
-				if len(a.Values) != len(axes[0].Values) {
-					refuse(group, "zip: %s has %d values and %s %d: they advance together",
-						axes[0].Flag, len(axes[0].Values), a.Flag, len(a.Values))
-				}
 				names = append(names, a.Flag)
 			}
-			over(axes)
 			p.Zip = append(p.Zip, names)
 		}
 	}
-	if v := values["seeds"]; v != nil {
+	if v := valueOf(values, "seeds"); v != nil {
 		r.seeds(v, &p)
 	}
-	if v := values["exclude"]; v != nil {
-		if v.Kind != yaml.SequenceNode {
-			refuse(v, "exclude: want a list of flags with values, such as - {pe: nope, heads: 2}")
+	if v := valueOf(values, "exclude"); v != nil {
+		for _, item := range r.list(v, "exclude") {
+			p.Exclude = append(p.Exclude, Match(r.axes(item, "exclude", r.axis)))
 		}
-		for _, item := range v.Content {
-			p.Exclude = append(p.Exclude, Match(r.axes(item, "exclude", r.values)))
-		}
+	}
+	if _, err := p.dimensions(); err != nil {
+		refuse(values[0].value, "%w", err)
 	}
 	return p
 }
 
 // axes reads a mapping of flags.
-func (r yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) []string) (out []Axis) {
-	keys, values := r.pairs(n, what, slices.Sorted(maps.Keys(r.flags)))
-	if len(keys) == 0 {
-		refuse(n, "%s: no flags", what)
-	}
-	for _, key := range keys {
-		out = append(out, Axis{key, read(values[key], key)})
+func (r *yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) []string) (out []Axis) {
+	for _, p := range r.pairs(n, what, slices.Sorted(maps.Keys(r.flags))) {
+		out = append(out, Axis{p.key, read(p.value, p.key)})
 	}
 	return out
 }
 
+// axis reads the values of an axis: a list, a range, or one value.
+func (r *yamlReader) axis(n *yaml.Node, flag string) (out []string) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for _, v := range r.numberRange(n, flag) {
+			out = append(out, r.checked(n, flag, v))
+		}
+		return out
+	case yaml.SequenceNode:
+		for _, item := range r.list(n, flag) {
+			out = append(out, r.setting(item, flag))
+		}
+		return out
+	}
+	return []string{r.setting(n, flag)}
+}
+
 // setting reads one value of a flag, which may be a list where the flag takes one.
-func (r yamlReader) setting(n *yaml.Node, flag string) string {
+func (r *yamlReader) setting(n *yaml.Node, flag string) string {
 	if n.Kind != yaml.SequenceNode {
-		return r.value(n, flag)
+		return r.checked(n, flag, r.scalar(n, flag))
 	}
 	separator := map[config.Sweep]string{config.List: ",", config.Repeated: "\n"}[r.flags[flag].Sweep]
 	if separator == "" {
@@ -222,74 +255,42 @@ func (r yamlReader) setting(n *yaml.Node, flag string) string {
 	}
 	var values []string
 	for _, item := range n.Content {
-		values = append(values, r.value(item, flag))
+		values = append(values, r.checked(item, flag, r.scalar(item, flag)))
 	}
 	return strings.Join(values, separator)
 }
 
-// value reads one value of a flag that takes it.
-func (r yamlReader) value(n *yaml.Node, flag string) string {
-	v := r.scalar(n, flag)
-	r.check(n, flag, v)
-	return v
-}
-
-func (r yamlReader) check(n *yaml.Node, flag, value string) {
+// checked returns a value that the flag takes.
+func (r *yamlReader) checked(n *yaml.Node, flag, value string) string {
 	if check := r.flags[flag].Check; check != nil {
 		if err := check(value); err != nil {
 			refuse(n, "%s: %w", flag, err)
 		}
 	}
-}
-
-// values reads the values of an axis: a list, a range, or one value.
-func (r yamlReader) values(n *yaml.Node, flag string) []string { return r.axis(n, flag, true) }
-
-// zipped reads the values of an axis that advances with others: it may have one twice.
-func (r yamlReader) zipped(n *yaml.Node, flag string) []string { return r.axis(n, flag, false) }
-
-func (r yamlReader) axis(n *yaml.Node, flag string, distinct bool) (out []string) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return r.numberRange(n, flag)
-	case yaml.SequenceNode:
-		if len(n.Content) == 0 {
-			refuse(n, "%s: an empty list", flag)
-		}
-		for _, item := range n.Content {
-			v := r.setting(item, flag)
-			if distinct && slices.ContainsFunc(out, func(o string) bool { return canonical(o) == canonical(v) }) {
-				refuse(item, "%s: %s is given twice", flag, v)
-			}
-			out = append(out, v)
-		}
-		return out
-	}
-	return []string{r.value(n, flag)}
+	return value
 }
 
 // numberRange reads {from: 0.1, to: 2, step: 0.1}.
-func (r yamlReader) numberRange(n *yaml.Node, flag string) []string {
-	_, values := r.pairs(n, flag, []string{"from", "to", "step"})
-	text := map[string]string{}
-	for key, v := range values {
-		text[key] = r.scalar(v, key)
+func (r *yamlReader) numberRange(n *yaml.Node, flag string) []string {
+	var ends []string
+	keys := []string{"from", "to", "step"}
+	pairs := r.pairs(n, flag, keys)
+	for _, key := range keys {
+		v := valueOf(pairs, key)
+		if v == nil {
+			refuse(n, "%s: a range has from, to and step", flag)
+		}
+		ends = append(ends, r.scalar(v, key))
 	}
-	if len(values) < 3 {
-		refuse(n, "%s: a range has from, to and step", flag)
-	}
-	out, err := numberRange(text["from"], text["to"], text["step"])
+	out, err := numberRange(ends[0], ends[1], ends[2])
 	if err != nil {
 		refuse(n, "%s: %w", flag, err)
-	}
-	for _, v := range out {
-		r.check(n, flag, v)
 	}
 	return out
 }
 
 // seeds reads a count, a list, a range, or the word paper.
-func (r yamlReader) seeds(n *yaml.Node, p *Part) {
+func (r *yamlReader) seeds(n *yaml.Node, p *Part) {
 	p.Seeds, p.Count = "", 0
 	var list []string
 	var err error
@@ -297,11 +298,8 @@ func (r yamlReader) seeds(n *yaml.Node, p *Part) {
 	case yaml.MappingNode:
 		list = r.numberRange(n, "seeds")
 	case yaml.SequenceNode:
-		for _, item := range n.Content {
+		for _, item := range r.list(n, "seeds") {
 			list = append(list, r.scalar(item, "seeds"))
-		}
-		if list == nil {
-			refuse(n, "seeds: an empty list")
 		}
 	default:
 		text := r.scalar(n, "seeds")
@@ -322,10 +320,11 @@ func (r yamlReader) seeds(n *yaml.Node, p *Part) {
 var ambiguous = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 
 // scalar returns the text of a value.
-func (r yamlReader) scalar(n *yaml.Node, what string) string {
+func (r *yamlReader) scalar(n *yaml.Node, what string) string {
+	r.scalars++
 	switch {
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		refuse(n, "%s: anchors and aliases are not read: write the value out", what)
+	case r.scalars > maxPoints:
+		refuse(n, "%s: more than %d values", what, maxPoints)
 	case n.Kind != yaml.ScalarNode:
 		refuse(n, "%s: want one value", what)
 	case n.Tag == "!!null":

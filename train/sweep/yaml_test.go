@@ -74,6 +74,13 @@ parts:
 			t.Errorf("seeds %s: %+v, %v", text, s, err)
 		}
 	}
+	// A list that is named once; what stands at the top holds for all parts.
+	s, err = parseYAML([]byte("grid: {heads: [1, 2]}\nzip: [{optimizer: [adam, sgd], lr: [1, 2]}]\n"+
+		"parts: [{grid: {pe: &a [learn, nope]}}, {grid: {pe: *a}, set: {heads: 1}}]\n"), testFlags)
+	if points, pointsErr := s.Points(); err != nil || pointsErr != nil || len(points) != 8+4 ||
+		strings.Join(points[11].Args(), " ") != "--heads=1 --optimizer=sgd --lr=2 --pe=nope" {
+		t.Errorf("%v, %v, %v", points, err, pointsErr)
+	}
 	crlf, err := parseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
 	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Seeds != "3,4" ||
 		crlf.Parts[0].Axes[0].Values[1] != "nope" {
@@ -82,6 +89,10 @@ parts:
 }
 
 func TestYAMLMistakes(t *testing.T) {
+	var numbers strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&numbers, "%d,", i+2)
+	}
 	for _, c := range []struct{ text, want string }{
 		{"", "empty"},
 		{"# nothing\n", "empty"},
@@ -91,12 +102,11 @@ func TestYAMLMistakes(t *testing.T) {
 		{"grd:\n  pe: [learn]\n",
 			`line 1, column 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, exclude, ` +
 				`parts; did you mean "grid"?`},
-		{"grid: {pe: learn}\nparts: [{grid: {pe: nope}}]\n", "line 1, column 7: grid stands beside parts"},
 		{"grid:\n  pe: learn\n  pe: nope\n", `line 3, column 3: grid: "pe" is given twice`},
 		{"grid: {pe: learn}\ngrid: {pe: nope}\n", `line 2, column 1: sweep: "grid" is given twice`},
-		{"grid: {pe: [learn, learn]}\n", "given twice"},
+		{"grid: {pe: [learn, learn]}\n", "line 1, column 7: pe: learn is given twice"},
 		{"grid: {sigma: [0.5, .5]}\n", "given twice"},
-		{"grid: {pe: []}\n", "empty list"},
+		{"grid: {pe: []}\n", "line 1, column 12: pe: want a list that is not empty"},
 		{"grid: {pe: }\n", "no value"},
 		{"grid: {pe: [~]}\n", "no value"},
 		{"grid: {epochs: 010}\n", "line 1, column 16: epochs: 010 may be read as octal"},
@@ -113,12 +123,16 @@ func TestYAMLMistakes(t *testing.T) {
 		{"set:\n  noise: [0.5, abc]\n", `line 2, column 16: noise: "abc" is not a number`},
 		{"grid: {pe: [a]}\nexclude: [{sigma: x}]\n", `line 2, column 19: sigma: "x" is not a number`},
 		{"seeds: many\ngrid: {pe: learn}\n", `"many" is neither`},
-		{"seeds: []\ngrid: {pe: learn}\n", "empty list"},
+		{"seeds: []\ngrid: {pe: learn}\n", "not empty"},
 		{"seeds: {a: 1}\ngrid: {pe: learn}\n", "line 1"},
-		{"zip: {pe: [a]}\n", "want a list of groups"},
-		{"zip:\n  - {pe: [a, b], lr: [1]}\n", "line 2, column 5: zip: pe has 2 values and lr 1"},
+		{"zip: {pe: [a]}\n", "zip: want a list"},
+		{"zip:\n  - {pe: [a, b], lr: [1]}\n", "line 2, column 3: zip: pe has 2 values and lr 1"},
 		{"grid: {pe: learn}\nexclude: {pe: learn}\n", "want a list"},
-		{"grid: {pe: &a learn, optimizer: *a}\n", "anchors and aliases"},
+		{"grid: &g {pe: *g}\n", `"pe" is unknown`},
+		{"parts: &p [*p]\n", "want keys and values"},
+		{"set: {lst-train: &l [*l]}\n", "want one value"},
+		{"grid: {heads: &l [" + numbers.String() + "1]}\nparts: [" +
+			strings.Repeat("{zip: [{lr: *l}]},", 2000) + "]\n", "more than 1000000 values"},
 		{"a: &a [x,x]\nb: &b [*a,*a]\n", `"a" is unknown`},
 		{"grid: {pe: !!binary aGk=}\n", ""},
 		{"grid: {pe: !mine x}\n", "the tag !mine"},
@@ -128,13 +142,16 @@ func TestYAMLMistakes(t *testing.T) {
 		{"grid: {pe: \"a\\nb\"}\n", "several lines"},
 		{"grid: {pe: learn\n", "line"},
 		{"? [a]\n: b\n", "a key is a name"},
-		{"parts: []\n", "want a list of grids"},
+		{"parts: []\n", "parts: want a list"},
 		{"parts:\n  - nam: x\n    grid: {pe: learn}\n", `line 2, column 5: part: "nam" is unknown`},
 		{strings.Repeat("[", 200_000), "depth"},
 		{strings.Repeat("# long\n", 200_000), "larger than"},
 	} {
 		start := time.Now()
 		s, err := parseYAML([]byte(c.text), testFlags)
+		if err == nil {
+			_, err = s.Points()
+		}
 		if c.want == "" {
 			continue // it must not panic; what it means is up to YAML
 		}

@@ -16,16 +16,35 @@ import (
 	"torchpe/data/array/text"
 )
 
-// formatOf returns the extension of a file's format, by the first bytes and the name: .txt for any
-// text, and that of the name for what is not known.
-func formatOf(file string) (string, error) {
-	head, err := array.FirstBytes(file, 16)
+// Format is the format of a file, in the words that commands print.
+type Format string
+
+// The formats. Any file that is none of the others can be Text.
+const (
+	HDF5        Format = "hdf5"
+	MAT5        Format = "mat-v5"
+	MAT73       Format = "mat-v7.3" // HDF5 by MATLAB
+	NPY         Format = "npy"
+	NPZ         Format = "npz"
+	Safetensors Format = "safetensors"
+	JSON        Format = "json"
+	Text        Format = "text"
+)
+
+// textExtensions are the extensions of files that are read as text; no extension may be one.
+var textExtensions = []string{".txt", ".csv", ".tsv", ".tab", ".1d", ""}
+
+// FormatOf finds the format of a file by its first bytes and its name.
+func FormatOf(file string) (Format, error) {
+	const userBlock = 512 // what may lie before HDF5's signature
+	head, err := array.FirstBytes(file, userBlock+16)
 	if err != nil {
 		return "", err
 	}
 	if len(head) == 0 {
 		return "", fmt.Errorf("%s: an empty file", file)
 	}
+	isHDF5 := func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89HDF\r\n\x1a\n")) }
 	startsWith := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
 	extension := strings.ToLower(filepath.Ext(file))
 	if file == array.Stdin { // it has no name to tell these by
@@ -37,56 +56,62 @@ func formatOf(file string) (string, error) {
 		}
 	}
 	switch {
-	case extension == ".safetensors", extension == ".json":
-		return extension, nil
-	case startsWith("\x93NUMPY"), startsWith("PK\x03\x04"), extension == ".npz":
-		return ".npy", nil
-	case startsWith("MATLAB 5.0"):
-		return ".mat", nil
-	case startsWith("MATLAB 7.3"):
-		return matlab73, nil
-	case startsWith("\x89HDF"), extension == ".hdf5":
-		return ".h5", nil
-	case slices.Contains([]string{".csv", ".tsv", ".tab", ".1d", ""}, extension):
-		return ".txt", nil
+	case extension == ".safetensors":
+		return Safetensors, nil
+	case extension == ".json":
+		return JSON, nil
+	case startsWith("\x93NUMPY"), extension == ".npy":
+		return NPY, nil
+	case startsWith("PK\x03\x04"), startsWith("PK\x05\x06"), extension == ".npz":
+		return NPZ, nil
+	case startsWith("MATLAB 7.3 MAT-file"):
+		return MAT73, nil
+	case startsWith("MATLAB 5.0 MAT-file"), extension == ".mat" && !isHDF5(head):
+		return MAT5, nil
+	case isHDF5(head), len(head) > userBlock && isHDF5(head[userBlock:]),
+		slices.Contains([]string{".h5", ".hdf5", ".he5"}, extension):
+		return HDF5, nil
 	}
-	return extension, nil
+	return Text, nil
 }
 
-// matlab73 stands for HDF5 by MATLAB.
-const matlab73 = "MATLAB 7.3"
+// List returns the arrays of a file of a format, which is not Text, without reading them where its
+// format allows that.
+func List(file string, format Format) ([]Entry, error) {
+	switch format {
+	case HDF5, MAT73:
+		return listHDF5(file, format == MAT73)
+	case MAT5:
+		return listMAT(file)
+	case NPY, NPZ:
+		return listNPY(file)
+	case Safetensors:
+		return listSafetensors(file)
+	case JSON:
+		return listJSON(file)
+	}
+	return nil, fmt.Errorf("%s: files called %s are not read; there are .safetensors, .npy, "+
+		".npz, .csv, .tsv, .txt, .json, .h5 and .mat", file, filepath.Ext(file))
+}
 
-// list returns the arrays of a file.
+// list returns the arrays of a file, which may be text.
 func list(file string, header text.Choice) ([]Entry, error) {
-	format, err := formatOf(file)
+	format, err := FormatOf(file)
 	if err != nil {
 		return nil, err
 	}
-	switch format {
-	case ".safetensors":
-		return ListSafetensors(file)
-	case ".json":
-		return ListJSON(file)
-	case ".npy":
-		return ListNPY(file)
-	case ".mat":
-		return ListMAT(file)
-	case ".h5", matlab73:
-		return ListHDF5(file, format == matlab73)
-	case ".txt":
-		a, err := inText(file, header)
-		load := func(Entry) (Array, error) { return a, nil }
-		return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
+	if format != Text || !slices.Contains(textExtensions, strings.ToLower(filepath.Ext(file))) {
+		return List(file, format)
 	}
-	return nil, fmt.Errorf("%s: files called %s are not read; there are .safetensors, .npy, "+
-		".npz, .csv, .tsv, .txt, .json, .h5 and .mat", file, format)
+	a, err := inText(file, header)
+	load := func(Entry) (Array, error) { return a, nil }
+	return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
 }
 
 // IsText reports whether a file has none of the binary formats that this package reads, nor JSON.
 func IsText(file string) (bool, error) {
-	format, err := formatOf(file)
-	return !slices.Contains([]string{".safetensors", ".json", ".npy", ".mat", ".h5", matlab73},
-		format), err
+	format, err := FormatOf(file)
+	return format == Text, err
 }
 
 // loading adapts a reader of the array of a name to Entry.load.
@@ -97,8 +122,8 @@ func loading(read func(name string) (array.Array, error)) func(Entry) (Array, er
 	}
 }
 
-// ListSafetensors lists the tensors of a file in the order of their names.
-func ListSafetensors(file string) ([]Entry, error) {
+// listSafetensors lists the tensors of a file in the order of their names.
+func listSafetensors(file string) ([]Entry, error) {
 	tensors, read, err := safetensors.List(file)
 	load := loading(func(name string) (array.Array, error) {
 		t, err := read(name)
@@ -117,8 +142,8 @@ func ListSafetensors(file string) ([]Entry, error) {
 	return out, err
 }
 
-// ListNPY lists the arrays of an .npz file, or the one without a name of an .npy file.
-func ListNPY(file string) ([]Entry, error) {
+// listNPY lists the arrays of an .npz file, or the one without a name of an .npy file.
+func listNPY(file string) ([]Entry, error) {
 	all, err := npy.List(file)
 	load := loading(func(name string) (array.Array, error) {
 		if name == "" {
@@ -137,9 +162,9 @@ func ListNPY(file string) ([]Entry, error) {
 var matClasses = []string{"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16",
 	"uint32", "uint64", "logical", "sparse double", "sparse logical"}
 
-// ListMAT lists the variables of a .mat file of version 5. Of a cell array with nothing but real
+// listMAT lists the variables of a .mat file of version 5. Of a cell array with nothing but real
 // numbers it lists the cells in its place, with names such as c{2,1}.
-func ListMAT(file string) ([]Entry, error) {
+func listMAT(file string) ([]Entry, error) {
 	all, err := mat.List(file)
 	load := loading(func(name string) (array.Array, error) { return mat.ReadVariable(file, name) })
 	var out []Entry
@@ -191,11 +216,11 @@ func cellEntry(of string, shape []int, i int, e Entry) Entry {
 	return e
 }
 
-// ListHDF5 lists the datasets of an HDF5 file. Those of MATLAB 7.3 have their axes the other way
+// listHDF5 lists the datasets of an HDF5 file. Those of MATLAB 7.3 have their axes the other way
 // round, and letters are numbers. It keeps the contents of cells and objects below #refs# and
 // #subsystem#, which are left out; of a cell array with nothing but real numbers the cells are
-// listed in its place, as by ListMAT.
-func ListHDF5(file string, matlab bool) ([]Entry, error) {
+// listed in its place, as by listMAT.
+func listHDF5(file string, matlab bool) ([]Entry, error) {
 	all, err := hdf5.List(file)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,9 @@ import (
 	"torchpe/data/array"
 )
 
-// ListJSON lists the values of a JSON file: one array as nested lists or as the output of "torchpe pe
+// listJSON lists the values of a JSON file: one array as nested lists or as the output of "torchpe pe
 // values --json", or an object of several by name, beside which may be other values.
-func ListJSON(file string) ([]Entry, error) {
+func listJSON(file string) ([]Entry, error) {
 	f, err := array.Open(file)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (r *jsonReader) file() ([]Entry, error) {
 // ended describes an end of the file within a value.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the file ends within a value: could it be damaged?")
+		return array.Damaged("the file ends within a value")
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func IsID(heading string) bool { return idHeading.MatchString(strings.TrimSpace(
 // inText reads a table, whose first column holds names of the rows where it is headed so, even if
 // they are numbers.
 func inText(file string, header text.Choice) (Array, error) {
-	t, err := text.ReadWith(file, text.Options{Header: header})
+	t, err := text.Read(file, text.Options{Header: header})
 	if err != nil || t.Rows != nil || len(t.Columns) < 2 || !IsID(t.Columns[0]) {
 		return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
 	}
@@ -37,7 +37,7 @@ func inText(file string, header text.Choice) (Array, error) {
 			"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, t.Columns[0],
 			t.Data[i*len(t.Columns)], i+1, why)
 	}
-	t, err = text.ReadWith(file, text.Options{Header: text.Yes, RowNames: text.Yes})
+	t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
 	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
 }
 

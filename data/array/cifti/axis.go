@@ -1,8 +1,8 @@
 package cifti
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -25,20 +25,12 @@ const (
 type Axis struct {
 	Kind     AxisKind  `xml:"IndicesMapToDataType,attr"`
 	Length   int       `xml:"-"`
-	Series   Sampling  `xml:"-"`          // SERIES
 	Parcels  []Parcel  `xml:"Parcel"`     // PARCELS, one for each index
 	Surfaces []Surface `xml:"Surface"`    // PARCELS, the surfaces that their vertices lie on
 	Models   []Model   `xml:"BrainModel"` // BRAIN_MODELS, by ascending offset
 	Maps     []Map     `xml:"NamedMap"`   // SCALARS and LABELS, one for each index
 	// Volume is the space of the voxels of PARCELS and BRAIN_MODELS, nil where the file gives none.
 	Volume *Volume
-}
-
-// Sampling is the regular sampling of a SERIES axis: index i lies at Start + i*Step.
-type Sampling struct {
-	Start, Step float64 // in units, with the factor 10^Exponent in them
-	Exponent    int     // SeriesExponent as the file has it
-	Unit        string  // SECOND, HERTZ, METER or RADIAN
 }
 
 // Parcel is a named set of vertices and voxels.
@@ -77,15 +69,8 @@ func (m Model) Surface() bool { return m.SurfaceVertices > 0 }
 
 // Map is one index of a SCALARS or LABELS axis.
 type Map struct {
-	Name     string     `xml:"MapName"`
-	Labels   LabelTable `xml:"LabelTable"` // nil for SCALARS
-	Metadata Metadata   `xml:"MetaData"`
-}
-
-// Label is the meaning of a key in the data of a label file.
-type Label struct {
-	Name string
-	RGBA [4]float64 // 0 to 1
+	Name   string     `xml:"MapName"`
+	Labels LabelTable `xml:"LabelTable"` // nil for SCALARS
 }
 
 // Volume is the space that voxels lie in.
@@ -97,7 +82,6 @@ type Volume struct {
 
 // setAxes sets the axes of an image, whose lengths are known from the header.
 func (d *document) setAxes(m *Image) error {
-	m.Metadata = d.Matrix.Metadata
 	for i := range d.Matrix.Maps {
 		if err := d.Matrix.Maps[i].apply(m); err != nil {
 			return err
@@ -116,8 +100,8 @@ func (x *indicesMap) apply(m *Image) error {
 	for i, s := range strings.Split(x.Applies, ",") {
 		axis := slices.Index([]string{"0", "1"}, strings.TrimSpace(s))
 		if axis < 0 {
-			return fmt.Errorf("AppliesToMatrixDimension is %q; the dimensions of a matrix are 0 and 1",
-				clip(x.Applies))
+			return fmt.Errorf("AppliesToMatrixDimension is %.60q; the dimensions of a matrix are 0 and 1",
+				x.Applies)
 		}
 		length := m.Axes[axis].Length
 		switch {
@@ -137,41 +121,19 @@ func (x *indicesMap) apply(m *Image) error {
 	return nil
 }
 
-// check reports what is wrong with an axis, and sets the sampling of a SERIES.
+// check reports what is wrong with an axis.
 func (x *indicesMap) check() error {
-	switch x.Kind {
-	case Series:
-		return x.setSampling()
-	case Parcels:
+	switch {
+	case x.Kind == Series && x.Points != x.Length:
+		return fmt.Errorf("NumberOfSeriesPoints is %d for a length of %d", x.Points, x.Length)
+	case x.Kind == Series:
+		return nil
+	case x.Kind == Parcels:
 		return x.checkParcels()
-	case BrainModels:
+	case x.Kind == BrainModels:
 		return x.checkModels()
 	}
 	return x.checkMaps()
-}
-
-// setSampling sets the sampling of a SERIES axis from the attributes.
-func (x *indicesMap) setSampling() error {
-	if x.Points != x.Length {
-		return fmt.Errorf("NumberOfSeriesPoints is %d for a length of %d", x.Points, x.Length)
-	}
-	if !slices.Contains([]string{"SECOND", "HERTZ", "METER", "RADIAN"}, x.Unit) {
-		return fmt.Errorf("SeriesUnit is %q; CIFTI-2 has SECOND, HERTZ, METER and RADIAN", clip(x.Unit))
-	}
-	// Division by a power of ten that float64 holds is rounded once: 720 with -3 is 0.72 and not
-	// the number beside it.
-	scale := func(v float64) float64 {
-		if x.Exponent < 0 {
-			return v / math.Pow10(-x.Exponent)
-		}
-		return v * math.Pow10(x.Exponent)
-	}
-	x.Series = Sampling{Start: scale(x.Start), Step: scale(x.Step), Exponent: x.Exponent, Unit: x.Unit}
-	if math.IsInf(x.Series.Start, 0) || math.IsInf(x.Series.Step, 0) {
-		return fmt.Errorf("SeriesStart %v and SeriesStep %v with SeriesExponent %d are beyond float64",
-			x.Start, x.Step, x.Exponent)
-	}
-	return nil
 }
 
 // checkMaps checks the maps of a SCALARS or LABELS axis, and trims their names.
@@ -181,9 +143,9 @@ func (a *Axis) checkMaps() error {
 		m.Name = strings.TrimSpace(m.Name)
 		switch {
 		case a.Kind == Labels && m.Labels == nil:
-			return fmt.Errorf("map %d %q has no LabelTable", i, clip(m.Name))
+			return fmt.Errorf("map %d %.60q has no LabelTable", i, m.Name)
 		case a.Kind == Scalars && m.Labels != nil:
-			return fmt.Errorf("map %d %q of SCALARS has a LabelTable", i, clip(m.Name))
+			return fmt.Errorf("map %d %.60q of SCALARS has a LabelTable", i, m.Name)
 		}
 	}
 	if len(a.Maps) != a.Length {
@@ -201,7 +163,7 @@ func (a *Axis) checkParcels() error {
 	sizes := make(map[string]int, len(a.Surfaces))
 	for _, s := range a.Surfaces {
 		if _, twice := sizes[s.Structure]; twice {
-			return fmt.Errorf("surface %q is there twice", clip(s.Structure))
+			return fmt.Errorf("surface %.60q is there twice", s.Structure)
 		}
 		sizes[s.Structure] = s.Vertices
 	}
@@ -210,7 +172,7 @@ func (a *Axis) checkParcels() error {
 	var voxels [][3]int32
 	for _, p := range a.Parcels {
 		if names[p.Name] {
-			return fmt.Errorf("parcel %q is there twice", clip(p.Name))
+			return fmt.Errorf("parcel %.60q is there twice", p.Name)
 		}
 		names[p.Name] = true
 		err := p.checkVertices(sizes)
@@ -218,7 +180,7 @@ func (a *Axis) checkParcels() error {
 			err = a.inVolume(p.Voxels)
 		}
 		if err != nil {
-			return fmt.Errorf("parcel %q: %w", clip(p.Name), err)
+			return fmt.Errorf("parcel %.60q: %w", p.Name, err)
 		}
 		for _, v := range p.Vertices {
 			vertices[v.Structure] = append(vertices[v.Structure], v.Index...)
@@ -226,10 +188,9 @@ func (a *Axis) checkParcels() error {
 		voxels = append(voxels, p.Voxels...)
 	}
 	for structure, list := range vertices {
-		slices.Sort(list)
-		if v, ok := duplicate(list); ok {
-			return fmt.Errorf("vertex %d of %q is in more than one parcel, or twice in one", v,
-				clip(structure))
+		if err := distinct(list, cmp.Compare); err != nil {
+			return fmt.Errorf("%.60q has a vertex in more than one parcel, or twice in one: vertex %w",
+				structure, err)
 		}
 	}
 	return distinctVoxels(voxels)
@@ -241,15 +202,15 @@ func (p Parcel) checkVertices(sizes map[string]int) error {
 	for _, v := range p.Vertices {
 		size, ok := sizes[v.Structure]
 		if !ok {
-			return fmt.Errorf("has vertices of %q, which is not among the surfaces",
-				clip(v.Structure))
+			return fmt.Errorf("has vertices of %.60q, which is not among the surfaces",
+				v.Structure)
 		}
 		if seen[v.Structure] {
-			return fmt.Errorf("has the vertices of %q twice", clip(v.Structure))
+			return fmt.Errorf("has the vertices of %.60q twice", v.Structure)
 		}
 		seen[v.Structure] = true
 		if err := inSurface(v.Index, size); err != nil {
-			return fmt.Errorf("%q: %w", clip(v.Structure), err)
+			return fmt.Errorf("%.60q: %w", v.Structure, err)
 		}
 	}
 	return nil
@@ -263,35 +224,37 @@ func (a *Axis) checkModels() error {
 	var voxels [][3]int32
 	for _, m := range a.Models {
 		if m.Offset != at {
-			return fmt.Errorf("the model of %q begins at index %d, but the one before it ends at "+
-				"%d", clip(m.Structure), m.Offset, at)
+			return fmt.Errorf("the model of %.60q begins at index %d, but the one before it ends at "+
+				"%d", m.Structure, m.Offset, at)
 		}
 		at += m.Count
 		if got := len(m.Vertices) + len(m.Voxels); got != m.Count {
-			return fmt.Errorf("the model of %q has %d vertices or voxels, its IndexCount is %d",
-				clip(m.Structure), got, m.Count)
+			return fmt.Errorf("the model of %.60q has %d vertices or voxels, its IndexCount is %d",
+				m.Structure, got, m.Count)
 		}
 		if !m.Surface() {
 			if err := a.inVolume(m.Voxels); err != nil {
-				return fmt.Errorf("the model of %q: %w", clip(m.Structure), err)
+				return fmt.Errorf("the model of %.60q: %w", m.Structure, err)
 			}
 			voxels = append(voxels, m.Voxels...)
 			continue
 		}
 		if surfaces[m.Structure] {
-			return fmt.Errorf("two models of the surface of %q", clip(m.Structure))
+			return fmt.Errorf("two models of the surface of %.60q", m.Structure)
 		}
 		surfaces[m.Structure] = true
 		err := inSurface(m.Vertices, m.SurfaceVertices)
-		if err == nil && !slices.IsSorted(m.Vertices) {
-			sorted := slices.Clone(m.Vertices)
-			slices.Sort(sorted)
-			err = distinctVertices(sorted)
-		} else if err == nil {
-			err = distinctVertices(m.Vertices)
+		if err == nil {
+			vertices := m.Vertices
+			if !slices.IsSorted(vertices) {
+				vertices = slices.Clone(vertices)
+			}
+			if err = distinct(vertices, cmp.Compare); err != nil {
+				err = fmt.Errorf("vertex %w", err)
+			}
 		}
 		if err != nil {
-			return fmt.Errorf("the model of %q: %w", clip(m.Structure), err)
+			return fmt.Errorf("the model of %.60q: %w", m.Structure, err)
 		}
 	}
 	if at != a.Length {
@@ -325,40 +288,22 @@ func (a *Axis) inVolume(voxels [][3]int32) error {
 	return nil
 }
 
-// duplicate returns a value that a sorted list has more than once.
-func duplicate(sorted []int32) (int32, bool) {
-	for i := 1; i < len(sorted); i++ {
-		if sorted[i] == sorted[i-1] {
-			return sorted[i], true
+// distinct sorts a list, and returns an error for an element that it has twice.
+func distinct[T comparable](list []T, compare func(a, b T) int) error {
+	slices.SortFunc(list, compare)
+	for i := 1; i < len(list); i++ {
+		if list[i] == list[i-1] {
+			return fmt.Errorf("%v is there twice", list[i])
 		}
-	}
-	return 0, false
-}
-
-// distinctVertices checks a sorted list of vertices for one that is there twice.
-func distinctVertices(sorted []int32) error {
-	if v, ok := duplicate(sorted); ok {
-		return fmt.Errorf("vertex %d is there twice", v)
 	}
 	return nil
 }
 
-// distinctVoxels sorts a list of voxels and looks for one that is there twice.
+// distinctVoxels is distinct for voxels.
 func distinctVoxels(voxels [][3]int32) error {
-	slices.SortFunc(voxels, func(a, b [3]int32) int { return slices.Compare(a[:], b[:]) })
-	for i := 1; i < len(voxels); i++ {
-		if voxels[i] == voxels[i-1] {
-			return fmt.Errorf("voxel %d is there twice", voxels[i])
-		}
+	err := distinct(voxels, func(a, b [3]int32) int { return slices.Compare(a[:], b[:]) })
+	if err != nil {
+		return fmt.Errorf("voxel %w", err)
 	}
 	return nil
-}
-
-// clip shortens a text from a file for a message.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "..."
 }

@@ -73,11 +73,11 @@ func readFileHeader(s *source) (*fileHeader, binary.ByteOrder, error) {
 	}
 	if size != nifti2Size {
 		return nil, nil, fmt.Errorf(
-			"not a NIfTI file: begins with %q, not with a header size of %d", b[:4], nifti2Size)
+			"not a NIfTI file: begins with %.60q, not with a header size of %d", b[:4], nifti2Size)
 	}
 	if s.left() < nifti2Size-4 {
-		return nil, nil, fmt.Errorf("expected %d bytes of NIfTI-2 header, the file has %d: could "+
-			"it be damaged?", nifti2Size, s.limit)
+		return nil, nil, array.Damaged("expected %d bytes of NIfTI-2 header, the file has %d",
+			nifti2Size, s.limit)
 	}
 	if err := s.read(b[4:], "NIfTI-2 header"); err != nil {
 		return nil, nil, err
@@ -92,7 +92,7 @@ func readFileHeader(s *source) (*fileHeader, binary.ByteOrder, error) {
 	}
 	if string(h.Magic[:]) != magic {
 		return nil, nil, fmt.Errorf(
-			"magic %q, not %q: could the file be damaged, or copied as text?", h.Magic[:], magic)
+			"magic %.60q, not %.60q: could the file be damaged, or copied as text?", h.Magic[:], magic)
 	}
 	return h, order, nil
 }
@@ -116,8 +116,8 @@ var errNoCIFTI = errors.New(
 // the zeros that fill it up.
 func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {
 	if h.VoxOffset < nifti2Size || h.VoxOffset > s.limit {
-		return nil, fmt.Errorf("vox_offset says that the data begins at byte %d, %s: could it be "+
-			"damaged?", h.VoxOffset, s.holds(0))
+		return nil, array.Damaged("vox_offset says that the data begins at byte %d, %s",
+			h.VoxOffset, s.holds(0))
 	}
 	if h.VoxOffset < nifti2Size+4 {
 		return nil, errNoCIFTI
@@ -139,13 +139,13 @@ func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {
 		}
 		size, code := int64(int32(order.Uint32(b[:]))), order.Uint32(b[4:])
 		if size < int64(len(b)) {
-			return nil, fmt.Errorf("the header extension at byte %d says that it has %d bytes; "+
-				"it needs at least %d: could the file be damaged?", start, size, len(b))
+			return nil, array.Damaged("the header extension at byte %d says that it has %d "+
+				"bytes; it needs at least %d", start, size, len(b))
 		}
 		if size > h.VoxOffset-start {
-			return nil, fmt.Errorf("the header extension at byte %d says that it has %d bytes, "+
-				"but the data begins after %d (vox_offset %d): could the file be damaged?", start,
-				size, h.VoxOffset-start, h.VoxOffset)
+			return nil, array.Damaged("the header extension at byte %d says that it has %d "+
+				"bytes, but the data begins after %d (vox_offset %d)", start, size,
+				h.VoxOffset-start, h.VoxOffset)
 		}
 		if code == ecodeCIFTI {
 			text, err := s.xml(size - int64(len(b)))
@@ -155,8 +155,7 @@ func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("none of the first %d header extensions is CIFTI's: could the file be "+
-		"damaged?", maxExtensions)
+	return nil, array.Damaged("none of the first %d header extensions is CIFTI's", maxExtensions)
 }
 
 // layout describes the data by the header.
@@ -171,20 +170,18 @@ type layout struct {
 func (h *fileHeader) layout(s *source) (layout, error) {
 	l := layout{slope: 1}
 	if h.Dim[0] == 7 {
-		return l, fmt.Errorf("dim[0] is 7: a CIFTI-2 file of three axes (intent %d %q); only "+
-			"files of two are read", h.IntentCode, cString(h.IntentName[:]))
+		return l, fmt.Errorf("dim[0] is 7: a CIFTI-2 file of three axes (intent %d); only files of "+
+			"two are read", h.IntentCode)
 	}
 	if h.Dim[0] != 6 {
-		return l, fmt.Errorf("dim[0] is %d; a CIFTI-2 file of two axes has 6: could it be damaged?",
-			h.Dim[0])
+		return l, array.Damaged("dim[0] is %d; a CIFTI-2 file of two axes has 6", h.Dim[0])
 	}
 	if !slices.Equal(h.Dim[1:5], []int64{1, 1, 1, 1}) {
-		return l, fmt.Errorf(
-			"dim[1] to dim[4] are %d; CIFTI-2 has 1 in all: could the file be damaged?", h.Dim[1:5])
+		return l, array.Damaged("dim[1] to dim[4] are %d; CIFTI-2 has 1 in all", h.Dim[1:5])
 	}
 	if h.Dim[5] < 1 || h.Dim[6] < 1 || h.Dim[5] > math.MaxInt32 || h.Dim[6] > math.MaxInt32 {
-		return l, fmt.Errorf("dim[5] and dim[6] are %d and %d; they must lie between 1 and "+
-			"2^31-1: could the file be damaged?", h.Dim[5], h.Dim[6])
+		return l, array.Damaged("dim[5] and dim[6] are %d and %d; they must lie between 1 and "+
+			"2^31-1", h.Dim[5], h.Dim[6])
 	}
 	l.dims = [2]int{int(h.Dim[5]), int(h.Dim[6])}
 	var ok bool
@@ -193,22 +190,20 @@ func (h *fileHeader) layout(s *source) (layout, error) {
 			"and float64 (64)", h.Datatype)
 	}
 	if h.Bitpix != 0 && int(h.Bitpix) != 8*l.number.Bytes {
-		return l, fmt.Errorf("datatype %d (%s) has %d bits, bitpix says %d: could the file be "+
-			"damaged?", h.Datatype, l.number, 8*l.number.Bytes, h.Bitpix)
+		return l, array.Damaged("datatype %d (%s) has %d bits, bitpix says %d", h.Datatype,
+			l.number, 8*l.number.Bytes, h.Bitpix)
 	}
 	var err error
 	if l.count, err = array.Count(l.dims[:], 8); err != nil {
 		return l, err
 	}
 	if want := int64(l.count) * int64(l.number.Bytes); want > s.limit-h.VoxOffset {
-		return l, fmt.Errorf("expected %d bytes of data, %s: could it be damaged?", want,
-			s.holds(h.VoxOffset))
+		return l, array.Damaged("expected %d bytes of data, %s", want, s.holds(h.VoxOffset))
 	}
 	if h.Slope != 0 && !math.IsNaN(h.Slope) && !math.IsInf(h.Slope, 0) {
 		l.slope, l.inter = h.Slope, h.Inter
 		if math.IsNaN(l.inter) || math.IsInf(l.inter, 0) {
-			return l, fmt.Errorf("scl_slope is %v but scl_inter is %v: could the file be damaged?",
-				h.Slope, h.Inter)
+			return l, array.Damaged("scl_slope is %v but scl_inter is %v", h.Slope, h.Inter)
 		}
 	}
 	return l, nil
@@ -217,18 +212,9 @@ func (h *fileHeader) layout(s *source) (layout, error) {
 // readNumbers reads the data.
 func readNumbers(s *source, l layout, order binary.ByteOrder) ([]float64, error) {
 	n := array.Numbers{Shape: []int{l.dims[1], l.dims[0]}, Bytes: l.number.Bytes,
-		Decode: func(_ int, b []byte) (float64, error) {
+		Decode: func(b []byte) (float64, error) {
 			return l.number.Float64(b, order)*l.slope + l.inter, nil
-		},
-		Ended: func(err error, got int64) error {
-			return ended(err, int64(l.count)*int64(l.number.Bytes), got, "data")
 		},
 	}
 	return n.Read(s.r, s.budget)
-}
-
-// cString returns the text before the first zero byte.
-func cString(b []byte) string {
-	text, _, _ := bytes.Cut(b, []byte{0})
-	return string(text)
 }

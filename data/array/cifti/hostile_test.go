@@ -7,12 +7,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"torchpe/internal/alloctest"
 )
 
 // hostile lists files that are wrong in one way each, with what the message must contain.
@@ -71,7 +72,7 @@ var hostile = []struct {
 	{"dim[6] -2", put64(atDim+48, 1<<64-2), []string{"3 and -2"}},
 	{"dim[6] huge", put64(atDim+48, 1<<40), []string{"1099511627776"}},
 	{"dims beyond the file", put64(atDim+48, 1<<31-1),
-		[]string{"expected 6442450941 bytes of data, the file has 6", "could it be damaged?"}},
+		[]string{"expected 6442450941 bytes of data, the file has 6", "could the file be damaged?"}},
 	{"dims beyond any file", header(func(b []byte, o binary.ByteOrder) {
 		o.PutUint64(b[atDim+40:], 1<<31-1)
 		o.PutUint64(b[atDim+48:], 1<<31-1)
@@ -85,10 +86,10 @@ var hostile = []struct {
 		[]string{"uint8", "8 bits", "says 16"}},
 	{"scl_inter NaN", put64(atInter, math.Float64bits(math.NaN())), []string{"scl_inter is NaN"}},
 	{"five of six bytes", good().build()[:len(good().build())-1],
-		[]string{"expected 6 bytes of data, the file has 5: could it be damaged?"}},
+		[]string{"expected 6 bytes of data, the file has 5: could the file be damaged?"}},
 	{"cut in the XML", good().build()[:700], []string{"vox_offset", "the file has 700"}},
 	{"compressed, five of six bytes", zipped(good().build()[:len(good().build())-1]),
-		[]string{"expected 6 bytes of data, the file has 5: could it be damaged?"}},
+		[]string{"expected 6 bytes of numbers", "damaged"}},
 	{"compressed and cut", cut(zipped(good().build()), 40), []string{"damaged"}},
 	{"compressed, no checksum", cut(zipped(good().build()), 8), []string{"gzip", "damaged"}},
 	{"compressed, wrong checksum", flip(zipped(good().build()), -8),
@@ -151,9 +152,6 @@ var hostile = []struct {
 	{"series step NaN", replaced(`Step="1"`, `Step="NaN"`), []string{`SeriesStep is "NaN"`}},
 	{"series exponent", replaced(`Exponent="0"`, `Exponent="999999999"`),
 		[]string{`SeriesExponent is "999999999"`}},
-	{"series overflow", replaced(`Exponent="0" SeriesStart="0" SeriesStep="1"`,
-		`Exponent="300" SeriesStart="0" SeriesStep="1e300"`), []string{"beyond float64"}},
-	{"series unit", replaced(`SECOND`, `MINUTE`), []string{"MINUTE", "SECOND"}},
 	{"series with elements", replaced(`"SECOND"/>`, `"SECOND"><x/></MatrixIndicesMap>`),
 		[]string{`"x"`}},
 	{"parcels missing", axis1("PARCELS", surfaceL, parcelA),
@@ -298,30 +296,13 @@ func TestOtherExtensions(t *testing.T) {
 	}
 }
 
-// TestSeriesRounding checks that 3 with the exponent -1 is the float64 that 0.3 is, not 3 times
-// that of 0.1.
-func TestSeriesRounding(t *testing.T) {
-	m, err := readBytes(replaced(`Exponent="0" SeriesStart="0" SeriesStep="1"`,
-		`Exponent="-1" SeriesStart="7" SeriesStep="3"`))
-	if err != nil || m.Axes[0].Series != (Sampling{0.7, 0.3, -1, "SECOND"}) {
-		t.Errorf("%+v %v", m, err)
-	}
-}
-
 // TestHostileFiles checks that each file is refused with a message that names it and what is wrong,
 // and that no more memory is allocated than a small multiple of the file and a constant.
 func TestHostileFiles(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
-			spent := uint64(math.MaxUint64)
-			for range 3 { // the least of three: the counter is the whole process's
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				_, err = readBytes(test.file)
-				runtime.ReadMemStats(&after)
-				spent = min(spent, after.TotalAlloc-before.TotalAlloc)
-			}
+			alloctest.AtMost(t, 8*len(test.file)+256<<10, func() { _, err = readBytes(test.file) })
 			if err == nil {
 				t.Fatal("was accepted")
 			}
@@ -332,9 +313,6 @@ func TestHostileFiles(t *testing.T) {
 			}
 			if len(err.Error()) > 500 || strings.Contains(err.Error(), "\n") {
 				t.Errorf("message of %d bytes: %q", len(err.Error()), err)
-			}
-			if spent > uint64(8*len(test.file))+256<<10 {
-				t.Errorf("allocated %d bytes for a file of %d", spent, len(test.file))
 			}
 		})
 	}
@@ -421,20 +399,13 @@ func TestMemoryOfCompressed(t *testing.T) {
 		o.PutUint32(b[atSize:], 400_000_016)
 	}
 	for want, file := range map[string][]byte{
-		"expected 402653184 bytes of data, the file has 500000: could it be " +
-			"damaged?": zipped(s.build()),
-		"expected 400000008 bytes of CIFTI XML, the file has 500": zipped(
-			long.build()),
+		"expected 402653184 bytes of numbers, and they end before":   zipped(s.build()),
+		"expected 400000008 bytes of CIFTI XML, and they end before": zipped(long.build()),
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := readBytes(file)
-		runtime.ReadMemStats(&after)
+		var err error
+		alloctest.AtMost(t, 40*len(file), func() { _, err = readBytes(file) })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
-		}
-		if spent := after.TotalAlloc - before.TotalAlloc; spent > 40*uint64(len(file)) {
-			t.Errorf("allocated %d bytes for a file of %d", spent, len(file))
 		}
 	}
 }

@@ -44,15 +44,10 @@ var kinds = map[[2]AxisKind]Kind{
 type Image struct {
 	Name string // the file, as it was named to the reader; errors begin with it
 
-	// Kind follows from the axes. Programs that copy headers leave wrong intents behind, so the
-	// intent may say another thing.
-	Kind       Kind
-	Intent     int    // intent code of the header, 3000-3012 in files that keep to the format
-	IntentName string // such as "ConnParcelSries"
-
+	// Kind follows from the axes: programs that copy headers leave wrong intents behind.
+	Kind     Kind
 	Datatype string  // of the numbers in the file, such as "float32"
 	Axes     [2]Axis // by AppliesToMatrixDimension: Axes[0] varies fastest in the file
-	Metadata map[string]string
 
 	// Data has shape [Axes[1].Length, Axes[0].Length], with the header's slope and intercept
 	// applied. Integers beyond 2^53 are rounded to float64. ReadHeader leaves it empty.
@@ -109,9 +104,8 @@ func decode(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 		return nil, err
 	}
 	m := &Image{
-		Name: name, Intent: int(h.IntentCode), IntentName: cString(h.IntentName[:]),
-		Datatype: l.number.String(),
-		Axes:     [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
+		Name: name, Datatype: l.number.String(),
+		Axes: [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
 	}
 	if err := d.setAxes(m); err != nil {
 		return nil, fmt.Errorf("XML: %w", err)

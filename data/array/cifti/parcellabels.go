@@ -7,17 +7,13 @@ import (
 
 // ParcelLabels returns the names of parcels and the label that each has in a dlabel file, such as
 // its network: parcels are those of a parcel file (ptseries, pscalar, ...) or the labels of the
-// first map of a dlabel file, by ascending key. mapName is the map of labels, empty for the first.
+// first map of a dlabel file, by ascending key. The labels are those of the first map, too.
 // More than half of a parcel's labelled vertices and voxels must agree.
-func ParcelLabels(parcels, labels *Image, mapName string) (names, found []string, err error) {
+func ParcelLabels(parcels, labels *Image) (names, found []string, err error) {
 	if labels.Axes[0].Kind != Labels || labels.Axes[1].Kind != BrainModels {
 		return nil, nil, fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
 	}
-	column, err := labels.mapIndex(mapName)
-	if err != nil {
-		return nil, nil, err
-	}
-	t, err := labelTable(labels, column)
+	l, err := labelled(labels)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,28 +21,25 @@ func ParcelLabels(parcels, labels *Image, mapName string) (names, found []string
 	if err != nil {
 		return nil, nil, err
 	}
-	table := labels.Axes[0].Maps[column].Labels
 	for i, name := range names {
-		counts := map[int]int{}
-		all := 0
+		counts, all, best := make([]int, len(l.keys)), 0, 0
 		for _, g := range members[i] {
-			if key, ok := t.keys[g]; ok {
-				counts[key]++
+			if label, ok := l.of[g]; ok {
+				counts[label]++
 				all++
 			}
 		}
-		best, most := 0, 0
-		for key, n := range counts {
-			if n > most {
-				best, most = key, n
+		for label, n := range counts {
+			if n > counts[best] {
+				best = label
 			}
 		}
-		if 2*most <= all {
-			return nil, nil, fmt.Errorf("parcel %d (%q) of %s has %d vertices and voxels; of the "+
+		if 2*counts[best] <= all {
+			return nil, nil, fmt.Errorf("parcel %d (%.60q) of %s has %d vertices and voxels; of the "+
 				"%d that %s labels, no label has more than half",
-				i, clip(name), parcels.Name, len(members[i]), all, labels.Name)
+				i, name, parcels.Name, len(members[i]), all, labels.Name)
 		}
-		found = append(found, table[best].Name)
+		found = append(found, l.names[best])
 	}
 	return names, found, nil
 }
@@ -61,9 +54,9 @@ func (m *Image) members(space *Image) (names []string, members [][]grayordinate,
 		for _, model := range space.Axes[1].Models {
 			if model.Structure == s.Structure && model.Surface() &&
 				model.SurfaceVertices != s.Vertices {
-				return nil, nil, fmt.Errorf("the surface of %q has %d vertices in %s and %d in "+
+				return nil, nil, fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in "+
 					"%s; resample one of them, as by wb_command -cifti-resample",
-					clip(s.Structure), s.Vertices, m.Name, model.SurfaceVertices, space.Name)
+					s.Structure, s.Vertices, m.Name, model.SurfaceVertices, space.Name)
 			}
 		}
 	}
@@ -90,21 +83,20 @@ func (m *Image) labelMembers(space *Image) (names []string, members [][]grayordi
 	if err := sameSpace(m, space); err != nil {
 		return nil, nil, err
 	}
-	t, err := labelTable(m, 0)
+	l, err := labelled(m)
+	if err == nil {
+		err = l.checkNames()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := t.parcels(m.Axes[0].Maps[0].Labels)
-	if err != nil {
-		return nil, nil, err
-	}
-	members = make([][]grayordinate, len(p.Keys))
+	members = make([][]grayordinate, len(l.keys))
 	for _, model := range m.Axes[1].Models {
 		model.grayordinates(func(g grayordinate, _ int) {
-			if key, ok := t.keys[g]; ok {
-				members[t.parcel[key]] = append(members[t.parcel[key]], g)
+			if label, ok := l.of[g]; ok {
+				members[label] = append(members[label], g)
 			}
 		})
 	}
-	return p.Names, members, nil
+	return l.names, members, nil
 }

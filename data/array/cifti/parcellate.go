@@ -19,135 +19,99 @@ type Parcellation struct {
 	Names  []string    // [parcels], from the label table
 	Keys   []int       // [parcels], ascending
 
-	Grayordinates []int // [parcels], how many vertices and voxels each mean is of
-	// NotFinite counts those of them that have a NaN or an infinity at some index of axis 0.
-	NotFinite []int
-	Uncovered []int // [parcels], how many more carry the label, but are not in the dense file
-
-	Missing []string // names of the parcels that ParcellateCovered left out
+	Grayordinates []int    // [parcels], how many vertices and voxels each mean is of
+	Missing       []string // names of the parcels that were left out
 }
 
-// Parcellate averages a dense file (dtseries, dscalar) within the labels of the map of that name
-// of a dlabel file; an empty name is the first map. Vertices are matched by structure and number
-// and voxels by i, j, k, never by their place in the file. The mean is over vertices and voxels
-// with equal weights.
+// Parcellate averages a dense file (dtseries, dscalar) within the labels of the first map of a dlabel
+// file. Vertices are matched by structure and number and voxels by i, j, k, never by their place in
+// the file. The mean is over vertices and voxels with equal weights.
 //
 // Parcels are the labels that some vertex or voxel of the map has, by ascending key, as wb_command
 // -cifti-parcellate emits them; labels of the table that nothing has are no parcels. The label
 // "???" is left out, and key 0 where the table gives it no name. A vertex that the dense file lacks
-// is left out of the mean, as with -legacy-mode, and counted in Uncovered. A NaN or infinity is
-// part of the mean, as without -only-numeric, so that the parcel's value at that time is not finite
-// either; NotFinite counts such vertices.
+// is left out of the mean, as with -legacy-mode. A NaN or infinity is part of the mean, as without
+// -only-numeric, so that the parcel's value at that time is not finite either.
 //
-// It fails where the files disagree about the vertices of a surface or the space of voxels, where a
-// parcel has nothing in the dense file, where the map has a key that is not in its table, and where
-// two parcels have one name.
-func Parcellate(series, labels *Image, name string) (*Parcellation, error) {
-	p, err := parcellate(series, labels, name)
-	if err == nil {
-		err = p.checkCovered(series.Name)
-	}
+// It fails where the files disagree about the vertices of a surface or the space of voxels, where the
+// map has a key that is not in its table, and where two parcels have one name. A parcel that has
+// nothing in the dense file, such as one below the cortex where that has the cortex alone, is an error
+// too; with skipMissing only if no parcel is left.
+func Parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) {
+	p, err := parcellate(series, labels, skipMissing)
 	if err != nil {
 		return nil, fmt.Errorf("parcellate %s by %s: %w", series.Name, labels.Name, err)
 	}
 	return p, nil
 }
 
-// ParcellateCovered averages as Parcellate does, but leaves out the parcels that have nothing in the
-// dense file, such as those below the cortex where it has the cortex alone. Missing names them. It
-// fails where no parcel is left.
-func ParcellateCovered(series, labels *Image, name string) (*Parcellation, error) {
-	p, err := parcellate(series, labels, name)
-	if err == nil && !slices.ContainsFunc(p.Grayordinates, func(n int) bool { return n > 0 }) {
-		err = p.checkCovered(series.Name)
+func parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) {
+	if err := checkFiles(series, labels); err != nil {
+		return nil, err
+	}
+	l, err := labelled(labels)
+	if err == nil {
+		err = l.checkNames()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("parcellate %s by %s: %w", series.Name, labels.Name, err)
+		return nil, err
 	}
-	return p.covered(), nil
-}
-
-// covered returns the parcels that have something in the dense file.
-func (p *Parcellation) covered() *Parcellation {
-	width := p.Values.Shape[1]
-	out := &Parcellation{}
-	for i, n := range p.Grayordinates {
+	covered, place := make([]int, len(l.keys)), make([]int, len(l.keys))
+	l.each(series, func(label int, _ []float64) { covered[label]++ })
+	p := &Parcellation{}
+	var missing []string
+	for i, n := range covered {
 		if n == 0 {
-			out.Missing = append(out.Missing, p.Names[i])
+			p.Missing = append(p.Missing, l.names[i])
+			missing = append(missing, fmt.Sprintf("%.60q (key %d, %d in the label file)", l.names[i],
+				l.keys[i], l.sizes[i]))
 			continue
 		}
-		out.Names, out.Keys = append(out.Names, p.Names[i]), append(out.Keys, p.Keys[i])
-		out.Grayordinates = append(out.Grayordinates, n)
-		out.NotFinite, out.Uncovered = append(out.NotFinite, p.NotFinite[i]), append(out.Uncovered, p.Uncovered[i])
-		out.Values.Data = append(out.Values.Data, p.Values.Data[i*width:(i+1)*width]...)
+		place[i] = len(p.Keys)
+		p.Keys, p.Names = append(p.Keys, l.keys[i]), append(p.Names, l.names[i])
+		p.Grayordinates = append(p.Grayordinates, n)
 	}
-	out.Values.Shape = []int{len(out.Keys), width}
-	return out
+	if len(missing) > 0 && !(skipMissing && len(p.Keys) > 0) {
+		return nil, fmt.Errorf("%s has no vertex or voxel of the parcels %s: --missing-parcels skip "+
+			"leaves such parcels out", series.Name, wording.List(5, missing))
+	}
+	width := series.Axes[0].Length
+	p.Values = array.Array{Shape: []int{len(p.Keys), width},
+		Data: make([]float64, len(p.Keys)*width)}
+	// A parcel sums up in the order of the dense file, so that the same files give the same bits.
+	l.each(series, func(label int, row []float64) {
+		sum := p.Values.Data[place[label]*width:]
+		for j, v := range row {
+			sum[j] += v
+		}
+	})
+	for i, n := range p.Grayordinates {
+		for j := range width {
+			p.Values.Data[i*width+j] /= float64(n)
+		}
+	}
+	return p, nil
 }
 
-// MissingParcelsError says that parcels have no vertex or voxel in a dense file.
-type MissingParcelsError struct{ text string }
-
-func (e *MissingParcelsError) Error() string { return e.text }
-
-// parcellate averages; parcels that have nothing in the dense file are NaN.
-func parcellate(series, labels *Image, name string) (*Parcellation, error) {
+// checkFiles returns an error for files that are no dense file and labels of it.
+func checkFiles(series, labels *Image) error {
 	for _, m := range []*Image{series, labels} {
 		if m.Axes[1].Kind != BrainModels {
-			return nil, fmt.Errorf("%s is a %s file; axis 1 must be of brain models",
-				m.Name, m.Kind)
+			return fmt.Errorf("%s is a %s file; axis 1 must be of brain models", m.Name, m.Kind)
 		}
 		if err := m.Data.Check(); err != nil || !slices.Equal(m.Data.Shape, m.Shape()) {
-			return nil, fmt.Errorf("%s: its data was not read, or is not of the shape %d of its "+
-				"axes", m.Name, m.Shape())
+			return fmt.Errorf("%s: its data was not read, or is not of the shape %d of its axes",
+				m.Name, m.Shape())
 		}
 	}
 	if series.Axes[0].Kind == BrainModels || series.Axes[0].Kind == Labels {
-		return nil, fmt.Errorf("%s is a %s file; averaged are dtseries and dscalar files",
-			series.Name, series.Kind)
+		return fmt.Errorf("%s is a %s file; averaged are dtseries and dscalar files", series.Name,
+			series.Kind)
 	}
 	if labels.Axes[0].Kind != Labels {
-		return nil, fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
+		return fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
 	}
-	if err := sameSpace(series, labels); err != nil {
-		return nil, err
-	}
-	column, err := labels.mapIndex(name)
-	if err != nil {
-		return nil, err
-	}
-	t, err := labelTable(labels, column)
-	if err != nil {
-		return nil, err
-	}
-	p, err := t.parcels(labels.Axes[0].Maps[column].Labels)
-	if err != nil {
-		return nil, err
-	}
-	p.average(series, t)
-	return p, nil
-}
-
-// mapIndex returns the index of the map of that name, 0 for an empty name.
-func (m *Image) mapIndex(name string) (int, error) {
-	if name == "" {
-		return 0, nil
-	}
-	list := m.Axes[0].Maps
-	is := func(k Map) bool { return k.Name == name }
-	i := slices.IndexFunc(list, is)
-	if i < 0 {
-		names := make([]string, min(len(list), 10))
-		for j := range names {
-			names[j] = clip(list[j].Name)
-		}
-		return 0, fmt.Errorf("no map is called %q; the first of the %d are %q", name,
-			len(list), names)
-	}
-	if slices.ContainsFunc(list[i+1:], is) {
-		return 0, fmt.Errorf("more than one map is called %q", name)
-	}
-	return i, nil
+	return sameSpace(series, labels)
 }
 
 // sameSpace checks that the files mean the same surfaces and the same voxels.
@@ -162,8 +126,8 @@ func sameSpace(a, b *Image) error {
 	}
 	for _, m := range b.Axes[1].Models {
 		if size, both := sizes[m.Structure]; both && m.Surface() && size != m.SurfaceVertices {
-			return fmt.Errorf("the surface of %q has %d vertices in %s and %d in %s; resample "+
-				"one of them, as by wb_command -cifti-resample", clip(m.Structure), size, a.Name,
+			return fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in %s; resample "+
+				"one of them, as by wb_command -cifti-resample", m.Structure, size, a.Name,
 				m.SurfaceVertices, b.Name)
 		}
 		voxels[1] = voxels[1] || !m.Surface()
@@ -207,44 +171,79 @@ func (m Model) grayordinates(f func(g grayordinate, index int)) {
 	}
 }
 
-// keyTable holds the labels of one map by grayordinate.
-type keyTable struct {
-	keys   map[grayordinate]int // without those that are unassigned
-	counts map[int]int          // grayordinates of each key
-	parcel map[int]int          // place of each key among the parcels
+// labels are those that some vertex or voxel of the first map of a dlabel file has, by ascending key.
+// Labels that say that a vertex is unassigned are not among them.
+type labels struct {
+	keys  []int
+	names []string
+	sizes []int                // how many vertices and voxels each has
+	of    map[grayordinate]int // the label of each, as a place in keys
 }
 
-// labelTable reads the keys of a map of labels.
-func labelTable(labels *Image, column int) (*keyTable, error) {
-	m, columns := labels.Axes[0].Maps[column], labels.Axes[0].Length
-	t := &keyTable{keys: make(map[grayordinate]int, labels.Axes[1].Length), counts: map[int]int{}}
+// labelled reads the keys of the first map of a dlabel file.
+func labelled(image *Image) (*labels, error) {
+	m, columns := image.Axes[0].Maps[0], image.Axes[0].Length
+	l := &labels{of: make(map[grayordinate]int, image.Axes[1].Length)}
+	counts := map[int]int{} // by key
 	var err error
-	for _, model := range labels.Axes[1].Models {
+	for _, model := range image.Axes[1].Models {
 		model.grayordinates(func(g grayordinate, index int) {
-			v := labels.Data.Data[index*columns+column]
+			v := image.Data.Data[index*columns]
 			key := int(v)
-			if float64(key) != v || math.Abs(v) > math.MaxInt32 {
-				err = fmt.Errorf("map %q of %s has the value %v at %s, which is no label key",
-					clip(m.Name), labels.Name, v, g)
-				return
-			}
-			l, known := m.Labels[key]
+			name, known := m.Labels[key]
 			switch {
-			case known && l.Name == unassigned, key == 0 && l.Name == "":
+			case float64(key) != v || math.Abs(v) > math.MaxInt32:
+				err = fmt.Errorf("map %.60q of %s has the value %v at %s, which is no label key", m.Name,
+					image.Name, v, g)
+			case known && name == unassigned, key == 0 && name == "":
 			case !known:
-				err = fmt.Errorf("map %q of %s has the key %d at %s, which is not in its label "+
-					"table", clip(m.Name), labels.Name, key, g)
+				err = fmt.Errorf("map %.60q of %s has the key %d at %s, which is not in its label table",
+					m.Name, image.Name, key, g)
 			default:
-				t.keys[g] = key
-				t.counts[key]++
+				l.of[g] = key
+				counts[key]++
 			}
 		})
 	}
-	if err == nil && len(t.keys) == 0 {
-		err = fmt.Errorf("map %q of %s has no parcels: nothing in it has a label but %q",
-			clip(m.Name), labels.Name, unassigned)
+	if err == nil && len(counts) == 0 {
+		err = fmt.Errorf("map %.60q of %s has no parcels: nothing in it has a label but %q", m.Name,
+			image.Name, unassigned)
 	}
-	return t, err
+	place := make(map[int]int, len(counts))
+	for i, key := range slices.Sorted(maps.Keys(counts)) {
+		place[key] = i
+		l.keys, l.names = append(l.keys, key), append(l.names, m.Labels[key])
+		l.sizes = append(l.sizes, counts[key])
+	}
+	for g, key := range l.of {
+		l.of[g] = place[key]
+	}
+	return l, err
+}
+
+// checkNames returns an error where two labels have one name.
+func (l *labels) checkNames() error {
+	first := make(map[string]int, len(l.names))
+	for i, name := range l.names {
+		if j, twice := first[name]; twice {
+			return fmt.Errorf("the label table has two parcels %.60q, with keys %d and %d", name,
+				l.keys[j], l.keys[i])
+		}
+		first[name] = i
+	}
+	return nil
+}
+
+// each calls f with the label and the row of everything in a dense file that has a label.
+func (l *labels) each(series *Image, f func(label int, row []float64)) {
+	width := series.Axes[0].Length
+	for _, model := range series.Axes[1].Models {
+		model.grayordinates(func(g grayordinate, index int) {
+			if label, ok := l.of[g]; ok {
+				f(label, series.Data.Data[index*width:(index+1)*width])
+			}
+		})
+	}
 }
 
 // String names a vertex or voxel.
@@ -252,80 +251,5 @@ func (g grayordinate) String() string {
 	if g.structure == "" {
 		return fmt.Sprintf("voxel %d", g.ijk)
 	}
-	return fmt.Sprintf("vertex %d of %s", g.ijk[0], clip(g.structure))
-}
-
-// parcels lists the parcels of a map by ascending key.
-func (t *keyTable) parcels(table map[int]Label) (*Parcellation, error) {
-	p := &Parcellation{Keys: slices.Sorted(maps.Keys(t.counts))}
-	t.parcel = make(map[int]int, len(p.Keys))
-	byName := make(map[string]int, len(p.Keys))
-	for i, key := range p.Keys {
-		name := table[key].Name
-		if other, twice := byName[name]; twice {
-			return nil, fmt.Errorf("the label table has two parcels %q, with keys %d and %d",
-				clip(name), other, key)
-		}
-		byName[name] = key
-		t.parcel[key] = i
-		p.Names = append(p.Names, name)
-		p.Uncovered = append(p.Uncovered, t.counts[key])
-	}
-	return p, nil
-}
-
-// average fills the means. A parcel sums up in the order of the dense file, so that the same files
-// give the same bits.
-func (p *Parcellation) average(series *Image, t *keyTable) {
-	p.Grayordinates, p.NotFinite = make([]int, len(p.Keys)), make([]int, len(p.Keys))
-	t.each(series, func(parcel int, _ []float64) {
-		p.Grayordinates[parcel]++
-		p.Uncovered[parcel]--
-	})
-	width := series.Axes[0].Length
-	p.Values = array.Array{Shape: []int{len(p.Keys), width},
-		Data: make([]float64, len(p.Keys)*width)}
-	t.each(series, func(parcel int, row []float64) {
-		sum, finite := p.Values.Data[parcel*width:(parcel+1)*width], true
-		for j, v := range row {
-			sum[j] += v
-			finite = finite && !math.IsNaN(v) && !math.IsInf(v, 0)
-		}
-		if !finite {
-			p.NotFinite[parcel]++
-		}
-	})
-	for i, n := range p.Grayordinates {
-		for j := range width {
-			p.Values.Data[i*width+j] /= float64(n)
-		}
-	}
-}
-
-// each calls f with each row of a dense file that is in a parcel.
-func (t *keyTable) each(series *Image, f func(parcel int, row []float64)) {
-	width := series.Axes[0].Length
-	for _, model := range series.Axes[1].Models {
-		model.grayordinates(func(g grayordinate, index int) {
-			if key, ok := t.keys[g]; ok {
-				f(t.parcel[key], series.Data.Data[index*width:(index+1)*width])
-			}
-		})
-	}
-}
-
-// checkCovered names the parcels that a mean cannot be taken of.
-func (p *Parcellation) checkCovered(name string) error {
-	var empty []string
-	for i, n := range p.Grayordinates {
-		if n == 0 {
-			empty = append(empty, fmt.Sprintf("%q (key %d, %d in the label file)", clip(p.Names[i]),
-				p.Keys[i], p.Uncovered[i]))
-		}
-	}
-	if len(empty) == 0 {
-		return nil
-	}
-	return &MissingParcelsError{fmt.Sprintf("%s has no vertex or voxel of the parcels %s", name,
-		wording.List(5, empty))}
+	return fmt.Sprintf("vertex %d of %.60s", g.ijk[0], g.structure)
 }

@@ -29,7 +29,7 @@ func surfaceAxis(vertices []int32) Axis {
 }
 
 // dlabel returns a dlabel image of one map, "map", whose vertex i of L has the key keys[i].
-func dlabel(table map[int]Label, keys ...float64) *Image {
+func dlabel(table map[int]string, keys ...float64) *Image {
 	vertices := make([]int32, len(keys))
 	for i := range vertices {
 		vertices[i] = int32(i)
@@ -41,24 +41,39 @@ func dlabel(table map[int]Label, keys ...float64) *Image {
 	return m
 }
 
+// only returns a dlabel image with the map of that name alone.
+func only(t *testing.T, m *Image, name string) *Image {
+	t.Helper()
+	column := slices.IndexFunc(m.Axes[0].Maps, func(k Map) bool { return k.Name == name })
+	if column < 0 {
+		t.Fatalf("%s has no map %q", m.Name, name)
+	}
+	one, columns := *m, m.Axes[0].Length
+	one.Axes[0].Maps, one.Axes[0].Length = m.Axes[0].Maps[column:column+1], 1
+	one.Data = array.Array{Shape: one.Shape()}
+	for i := range m.Axes[1].Length {
+		one.Data.Data = append(one.Data.Data, m.Data.Data[i*columns+column])
+	}
+	return &one
+}
+
 // areas is a table of labels.
-func areas() map[int]Label {
-	return map[int]Label{0: {Name: unassigned}, 1: {Name: "one"}, 2: {Name: "two"},
-		9: {Name: "unused"}}
+func areas() map[int]string {
+	return map[int]string{0: unassigned, 1: "one", 2: "two",
+		9: "unused"}
 }
 
 // TestParcellateByHand compares with means taken by hand: vertices 1 and 3 are "one", 2 and 5
 // "two"; 5 is not in the series.
 func TestParcellateByHand(t *testing.T) {
-	p, err := Parcellate(dense(3, 0, 2, 1, 7), dlabel(areas(), 0, 1, 2, 1, 0, 2), "map")
+	p, err := Parcellate(dense(3, 0, 2, 1, 7), dlabel(areas(), 0, 1, 2, 1, 0, 2), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(p.Values.Data, []float64{2, 102, 2, 102}) ||
 		!slices.Equal(p.Values.Shape, []int{2, 2}) ||
 		!slices.Equal(p.Names, []string{"one", "two"}) || !slices.Equal(p.Keys, []int{1, 2}) ||
-		!slices.Equal(p.Grayordinates, []int{2, 1}) || !slices.Equal(p.Uncovered, []int{0, 1}) ||
-		!slices.Equal(p.NotFinite, []int{0, 0}) {
+		!slices.Equal(p.Grayordinates, []int{2, 1}) {
 		t.Errorf("%+v", p)
 	}
 }
@@ -67,36 +82,34 @@ func TestParcellateByHand(t *testing.T) {
 // names it, as in Workbench (GiftiLabelTable::getUnassignedLabelKey).
 func TestUnassigned(t *testing.T) {
 	tests := []struct {
-		table map[int]Label
+		table map[int]string
 		want  []int
 	}{
-		{map[int]Label{0: {Name: "???"}, 1: {Name: "one"}, 4: {Name: "four"}}, []int{1, 4}},
-		{map[int]Label{1: {Name: "one"}, 4: {Name: "four"}}, []int{1, 4}},
-		{map[int]Label{0: {}, 1: {Name: "one"}, 4: {Name: "four"}}, []int{1, 4}},
-		{map[int]Label{0: {Name: "zero"}, 1: {Name: "one"}, 4: {Name: "???"}}, []int{0, 1}},
-		{map[int]Label{0: {Name: "zero"}, 1: {Name: "???"}, 4: {Name: "???"}}, []int{0}},
+		{map[int]string{0: "???", 1: "one", 4: "four"}, []int{1, 4}},
+		{map[int]string{1: "one", 4: "four"}, []int{1, 4}},
+		{map[int]string{0: "", 1: "one", 4: "four"}, []int{1, 4}},
+		{map[int]string{0: "zero", 1: "one", 4: "???"}, []int{0, 1}},
+		{map[int]string{0: "zero", 1: "???", 4: "???"}, []int{0}},
 	}
 	for _, test := range tests {
-		p, err := Parcellate(dense(0, 1, 2), dlabel(test.table, 0, 1, 4), "")
+		p, err := Parcellate(dense(0, 1, 2), dlabel(test.table, 0, 1, 4), false)
 		if err != nil || !slices.Equal(p.Keys, test.want) {
 			t.Errorf("%v: %+v (%v), want the keys %d", test.table, p, err, test.want)
 		}
 	}
 }
 
-// TestNotFinite checks that a NaN and an infinity reach the mean of their parcel and time only, and
-// are counted.
+// TestNotFinite checks that a NaN and an infinity reach the mean of their parcel and time only.
 func TestNotFinite(t *testing.T) {
 	series := dense(0, 1, 2, 3)
 	series.Data.Data[2], series.Data.Data[3], series.Data.Data[7] = math.NaN(), math.Inf(1),
 		math.Inf(-1)
-	p, err := Parcellate(series, dlabel(areas(), 1, 1, 2, 2), "")
+	p, err := Parcellate(series, dlabel(areas(), 1, 1, 2, 2), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := p.Values.Data
-	if !math.IsNaN(v[0]) || !math.IsInf(v[1], 1) || v[2] != 2.5 || !math.IsInf(v[3], -1) ||
-		!slices.Equal(p.NotFinite, []int{1, 1}) {
+	if !math.IsNaN(v[0]) || !math.IsInf(v[1], 1) || v[2] != 2.5 || !math.IsInf(v[3], -1) {
 		t.Errorf("%+v", p)
 	}
 }
@@ -110,43 +123,48 @@ func TestParcellateErrors(t *testing.T) {
 	surface.Axes[1].Models[0].SurfaceVertices = 59
 	header := dense(0, 1)
 	header.Data = array.Array{}
-	many := map[int]Label{}
+	many := map[int]string{}
 	var keys []float64
 	for i := range 9 {
-		many[i+1] = Label{Name: strings.Repeat("p", i+1)}
+		many[i+1] = strings.Repeat("p", i+1)
 		keys = append(keys, float64(i+1))
 	}
 	tests := []struct {
 		name           string
 		series, labels *Image
-		mapName        string
 		want           []string
 	}{
-		{"no vertex", series, labels(1, 1, 1, 2), "",
+		{"no vertex", series, labels(1, 1, 1, 2),
 			[]string{"series.nii", `"two" (key 2, 1 in the label file)`}},
-		{"no vertices of many", dense(0), dlabel(many, keys...), "",
+		{"no vertices of many", dense(0), dlabel(many, keys...),
 			[]string{`"pp"`, `"pppppp"`, "and 3 more"}},
-		{"surface sizes", series, surface, "", []string{"10 vertices in series.nii",
-			"59 in labels.nii", `"L"`, "-cifti-resample"}},
-		{"no parcels", series, labels(0, 0), "", []string{"labels.nii", "no parcels", "???"}},
-		{"unknown key", series, labels(1, 5), "", []string{"key 5", "vertex 1 of L", "labels.nii"}},
-		{"fraction", series, labels(1, 1.5), "", []string{"1.5", "vertex 1 of L"}},
-		{"NaN key", series, labels(math.NaN(), 1), "", []string{"NaN", "vertex 0 of L"}},
-		{"huge key", series, labels(1e300, 1), "", []string{"1e+300"}},
-		{"two parcels of a name", series, dlabel(map[int]Label{1: {Name: "x"}, 2: {Name: "x"}}, 1,
-			2), "", []string{`"x"`, "keys 1 and 2"}},
-		{"no such map", series, labels(1, 2), "nets", []string{`"nets"`, `["map"]`}},
-		{"header only", header, labels(1, 2), "", []string{"series.nii", "not read"}},
-		{"labels for series", labels(1, 2), labels(1, 2), "",
+		{"surface sizes", series, surface,
+			[]string{"10 vertices in series.nii",
+				"59 in labels.nii", `"L"`, "-cifti-resample"}},
+		{"no parcels", series, labels(0, 0),
+			[]string{"labels.nii", "no parcels", "???"}},
+		{"unknown key", series, labels(1, 5),
+			[]string{"key 5", "vertex 1 of L", "labels.nii"}},
+		{"fraction", series, labels(1, 1.5),
+			[]string{"1.5", "vertex 1 of L"}},
+		{"NaN key", series, labels(math.NaN(), 1),
+			[]string{"NaN", "vertex 0 of L"}},
+		{"huge key", series, labels(1e300, 1),
+			[]string{"1e+300"}},
+		{"two parcels of a name", series, dlabel(map[int]string{1: "x", 2: "x"}, 1, 2),
+			[]string{`"x"`, "keys 1 and 2"}},
+		{"header only", header, labels(1, 2),
+			[]string{"series.nii", "not read"}},
+		{"labels for series", labels(1, 2), labels(1, 2),
 			[]string{"labels.nii is a dlabel file"}},
-		{"series for labels", series, series, "",
+		{"series for labels", series, series,
 			[]string{"series.nii is a dtseries file, not a dlabel"}},
-		{"ptseries", load(t, "x.ptseries.nii"), labels(1, 2), "",
+		{"ptseries", load(t, "x.ptseries.nii"), labels(1, 2),
 			[]string{"ptseries file; axis 1"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Parcellate(test.series, test.labels, test.mapName)
+			_, err := Parcellate(test.series, test.labels, false)
 			if err == nil {
 				t.Fatal("was accepted")
 			}
@@ -181,9 +199,9 @@ func TestVolumeSpaces(t *testing.T) {
 		{"origin", func(v *Volume) { v.Affine[0][3]++ }, "row 0, column 3"},
 	}
 	for _, test := range tests {
-		labels := load(t, "lr.dlabel.nii")
+		labels := only(t, load(t, "lr.dlabel.nii"), "areas")
 		test.change(labels.Axes[1].Volume)
-		_, err := Parcellate(load(t, "lr.dtseries.nii"), labels, "areas")
+		_, err := Parcellate(load(t, "lr.dtseries.nii"), labels, false)
 		if (err == nil) != (test.want == "") || err != nil &&
 			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
@@ -194,12 +212,12 @@ func TestVolumeSpaces(t *testing.T) {
 // TestOrderDoesNotMatter reverses rows and models of both files and expects the same means up to
 // the order of summation.
 func TestOrderDoesNotMatter(t *testing.T) {
-	series, labels := load(t, "lr.dtseries.nii"), load(t, "rl.dlabel.nii")
-	want, err := Parcellate(series, labels, "areas")
+	series, labels := load(t, "lr.dtseries.nii"), only(t, load(t, "rl.dlabel.nii"), "areas")
+	want, err := Parcellate(series, labels, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Parcellate(reversed(series), reversed(labels), "areas")
+	got, err := Parcellate(reversed(series), reversed(labels), false)
 	if err != nil {
 		t.Fatal(err)
 	}

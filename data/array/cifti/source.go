@@ -35,7 +35,7 @@ func newSource(r io.ReaderAt, size int64) (*source, error) {
 	}
 	z, err := gzip.NewReader(section)
 	if err != nil {
-		return nil, fmt.Errorf("gzip header: %w: could the file be damaged?", err)
+		return nil, array.Damaged("gzip header: %w", err)
 	}
 	limit := int64(math.MaxInt64)
 	if size < limit/array.MaxInflate {
@@ -55,30 +55,14 @@ func (s *source) holds(at int64) string {
 	return fmt.Sprintf("the file has %d", max(0, s.limit-at))
 }
 
-// fill fills b and returns the reader's own error.
-func (s *source) fill(b []byte) (int64, error) {
-	n, err := io.ReadFull(s.r, b)
-	s.at += int64(n)
-	return int64(n), err
-}
-
 // read fills b, which is of what.
 func (s *source) read(b []byte, what string) error {
-	n, err := s.fill(b)
-	return ended(err, int64(len(b)), n, what)
-}
-
-// ended describes a read error.
-func ended(err error, want, got int64, what string) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("expected %d bytes of %s, the file has %d: could it be damaged?",
-			want, what, got)
+	n, err := io.ReadFull(s.r, b)
+	s.at += int64(n)
+	if err != nil {
+		return array.Ended(err, what, int64(len(b)), int64(n))
 	}
-	return fmt.Errorf("%s: after %d of %d bytes: %w: could the file be damaged?", what,
-		got, want, err)
+	return nil
 }
 
 // expansion bounds the memory that XML takes, the text included, as a multiple of the text: tokens
@@ -108,7 +92,7 @@ func (s *source) xml(n int64) ([]byte, error) {
 		more, err := io.CopyN(&b, s.r, piece)
 		s.at, got = s.at+more, got+more
 		if err != nil {
-			return nil, ended(err, n, got, what)
+			return nil, array.Ended(err, what, n, got)
 		}
 	}
 	return b.Bytes(), nil
@@ -117,8 +101,10 @@ func (s *source) xml(n int64) ([]byte, error) {
 // skip leaves out the next n bytes.
 func (s *source) skip(n int64) error {
 	got, err := io.CopyN(io.Discard, s.r, n)
-	s.at += got
-	return ended(err, n, got, "header extensions")
+	if s.at += got; err != nil {
+		return array.Ended(err, "header extensions", n, got)
+	}
+	return nil
 }
 
 // finish reads a compressed file to its end, where its checksum is.
@@ -132,8 +118,8 @@ func (s *source) finish() error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
-		return fmt.Errorf("gzip: more than %d bytes follow the data: could the file be damaged?", n)
+		return array.Damaged("gzip: more than %d bytes follow the data", n)
 	}
-	return fmt.Errorf("gzip: the data is there, but the compressed file does not end as it should: "+
-		"%w: could the file be damaged?", err)
+	return array.Damaged("gzip: the data is there, but the compressed file does not end as it "+
+		"should: %w", err)
 }

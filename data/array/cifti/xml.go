@@ -10,26 +10,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // document is the XML of a file.
 type document struct {
 	Version string `xml:"Version,attr"`
 	Matrix  struct {
-		Metadata Metadata     `xml:"MetaData"`
-		Maps     []indicesMap `xml:"MatrixIndicesMap"`
+		Maps []indicesMap `xml:"MatrixIndicesMap"`
 	} `xml:"Matrix"`
 }
 
-// indicesMap is a MatrixIndicesMap: an axis, the dimensions it applies to, and a SERIES' attributes.
+// indicesMap is a MatrixIndicesMap: an axis and the dimensions it applies to.
 type indicesMap struct {
 	Axis
-	Applies  string  `xml:"AppliesToMatrixDimension,attr"`
-	Points   int     `xml:"NumberOfSeriesPoints,attr"`
-	Exponent int     `xml:"SeriesExponent,attr"`
-	Start    float64 `xml:"SeriesStart,attr"`
-	Step     float64 `xml:"SeriesStep,attr"`
-	Unit     string  `xml:"SeriesUnit,attr"`
+	Applies string `xml:"AppliesToMatrixDimension,attr"`
+	Points  int    `xml:"NumberOfSeriesPoints,attr"`
 }
 
 // rule says what an element has: attributes, each once; elements, at most once where the name ends
@@ -106,7 +103,7 @@ func parse(text []byte) (*document, error) {
 func newDecoder(text []byte) *xml.Decoder {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	d.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
-		return nil, fmt.Errorf("is encoded in %q; only UTF-8, which CIFTI-2 asks for, is read", clip(name))
+		return nil, fmt.Errorf("is encoded in %.60q; only UTF-8, which CIFTI-2 asks for, is read", name)
 	}
 	return d
 }
@@ -129,11 +126,11 @@ func checkRules(d *xml.Decoder) error {
 		var syntax *xml.SyntaxError
 		switch {
 		case errors.Is(err, io.EOF) && !top.seen["CIFTI"]:
-			return errors.New("the CIFTI extension has no CIFTI element: could the file be damaged?")
+			return array.Damaged("the CIFTI extension has no CIFTI element")
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &syntax):
-			return fmt.Errorf("line %d: %s: could the file be damaged?", syntax.Line, clip(syntax.Msg))
+			return array.Damaged("line %d: %s", syntax.Line, syntax.Msg)
 		case err != nil:
 			return err
 		}
@@ -151,8 +148,8 @@ func checkRules(d *xml.Decoder) error {
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
 			if text := bytes.TrimSpace(t); len(text) > 0 && !top.text {
-				return fmt.Errorf("line %d: the text %q in %s, which has none: could the file be damaged?",
-					line, clip(string(text)), top.place())
+				return array.Damaged("line %d: the text %.60q in %s, which has none", line,
+					string(text), top.place())
 			}
 		}
 	}
@@ -174,7 +171,7 @@ func (o *open) begin(e xml.StartElement) (open, error) {
 	name := e.Name.Local
 	switch once := slices.Contains(o.elements, name+"?"); {
 	case once && o.seen[name], !once && !slices.Contains(o.elements, name):
-		return open{}, fmt.Errorf("the element %q has no place in %s", clip(name), o.place())
+		return open{}, fmt.Errorf("the element %.60q has no place in %s", name, o.place())
 	}
 	o.seen[name] = true
 	attributes := map[string][]string{}
@@ -219,7 +216,7 @@ func checkValue(attribute, value string) error {
 	if bounds, ok := ranges[attribute]; ok {
 		v, err := strconv.Atoi(strings.TrimSpace(value))
 		if err != nil || v < bounds[0] || v > bounds[1] {
-			return fmt.Errorf("%s is %q, not an integer from %d to %d", attribute, clip(value), bounds[0], bounds[1])
+			return fmt.Errorf("%s is %.60q, not an integer from %d to %d", attribute, value, bounds[0], bounds[1])
 		}
 	}
 	if slices.Contains(reals, attribute) {
@@ -234,7 +231,7 @@ func checkValue(attribute, value string) error {
 func kindOf(one func(string) (string, error), attribute string) (string, error) {
 	kind, err := one(attribute)
 	if _, ok := rules[kind]; err == nil && (!ok || !strings.HasPrefix(kind, "CIFTI_")) {
-		err = fmt.Errorf("%s is %q, not one of CIFTI-2's: could the file be damaged?", attribute, clip(kind))
+		err = array.Damaged("%s is %.60q, not one of CIFTI-2's", attribute, kind)
 	}
 	return kind, err
 }
@@ -245,17 +242,17 @@ func checkVersion(version string) error {
 	case "2":
 		return nil
 	case "1":
-		return fmt.Errorf("a CIFTI-1 file (version %q); only CIFTI-2 is read, so convert it with "+
-			"`wb_command -file-convert -cifti-version-convert IN 2 OUT`", clip(version))
+		return fmt.Errorf("a CIFTI-1 file (version %.60q); only CIFTI-2 is read, so convert it with "+
+			"`wb_command -file-convert -cifti-version-convert IN 2 OUT`", version)
 	}
-	return fmt.Errorf("CIFTI version %q; only CIFTI-2 is read", clip(version))
+	return fmt.Errorf("CIFTI version %.60q; only CIFTI-2 is read", version)
 }
 
 // finite parses a finite number.
 func finite(s string) (float64, error) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q, not a finite number", clip(s))
+		return 0, fmt.Errorf("%.60q, not a finite number", s)
 	}
 	return v, nil
 }
@@ -269,7 +266,7 @@ func (list *Indices) UnmarshalText(text []byte) error {
 	for f := range bytes.FieldsSeq(text) {
 		v, err := strconv.ParseInt(string(f), 10, 32)
 		if err != nil || v < 0 {
-			return fmt.Errorf("%q is not an index from 0 to 2^31-1", clip(string(f)))
+			return fmt.Errorf("%.60q is not an index from 0 to 2^31-1", string(f))
 		}
 		*list = append(*list, int32(v))
 	}
@@ -298,7 +295,7 @@ func (list *Voxels) UnmarshalText(text []byte) error {
 func (p *Parcel) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	type plain Parcel
 	if err := d.DecodeElement((*plain)(p), &start); err != nil {
-		return fmt.Errorf("parcel %q: %w", clip(p.Name), err)
+		return fmt.Errorf("parcel %.60q: %w", p.Name, err)
 	}
 	return nil
 }
@@ -307,41 +304,20 @@ func (p *Parcel) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 func (m *Model) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	type plain Model
 	if err := d.DecodeElement((*plain)(m), &start); err != nil {
-		return fmt.Errorf("the model of %q: %w", clip(m.Structure), err)
+		return fmt.Errorf("the model of %.60q: %w", m.Structure, err)
 	}
 	return nil
 }
 
-// Metadata are texts by name. Of a name that is there twice the last counts, as in nibabel.
-type Metadata map[string]string
-
-// UnmarshalXML reads a MetaData element.
-func (m *Metadata) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	var pairs struct {
-		MD []struct{ Name, Value string }
-	}
-	if err := d.DecodeElement(&pairs, &start); err != nil {
-		return err
-	}
-	if *m == nil && len(pairs.MD) > 0 {
-		*m = Metadata{}
-	}
-	for _, p := range pairs.MD {
-		(*m)[strings.TrimSpace(p.Name)] = strings.TrimSpace(p.Value)
-	}
-	return nil
-}
-
-// LabelTable has the meaning of the keys in the data of a label file.
-type LabelTable map[int]Label
+// LabelTable has the names of the keys in the data of a label file.
+type LabelTable map[int]string
 
 // UnmarshalXML reads a LabelTable element.
 func (t *LabelTable) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	var list struct {
 		Label []struct {
-			Key                     int     `xml:",attr"`
-			Red, Green, Blue, Alpha float64 `xml:",attr"`
-			Name                    string  `xml:",chardata"`
+			Key  int    `xml:",attr"`
+			Name string `xml:",chardata"`
 		}
 	}
 	if err := d.DecodeElement(&list, &start); err != nil {
@@ -352,8 +328,7 @@ func (t *LabelTable) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error 
 		if _, twice := (*t)[l.Key]; twice {
 			return fmt.Errorf("the key %d is in the label table twice", l.Key)
 		}
-		(*t)[l.Key] = Label{strings.TrimSpace(l.Name),
-			[4]float64{l.Red, l.Green, l.Blue, l.Alpha}}
+		(*t)[l.Key] = strings.TrimSpace(l.Name)
 	}
 	return nil
 }
@@ -374,7 +349,7 @@ func (v *Volume) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	for i, s := range lengths {
 		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
 		if err != nil || n < 1 || len(lengths) != 3 {
-			return fmt.Errorf("VolumeDimensions are %q, not three lengths such as 91,109,91", clip(x.Dimensions))
+			return fmt.Errorf("VolumeDimensions are %.60q, not three lengths such as 91,109,91", x.Dimensions)
 		}
 		v.Size[i] = int(n)
 	}

@@ -1,8 +1,9 @@
 package hdf5
 
 import (
-	"fmt"
 	"math/bits"
+
+	"torchpe/data/array"
 )
 
 // paged is a run of elements in the file, which lies in pages of equal length with a checksum each
@@ -24,8 +25,8 @@ type paged struct {
 // element returns the bytes of an element, or nil where its page was never written.
 func (p *paged) element(i int) ([]byte, error) {
 	if i < 0 || i >= p.elements {
-		return nil, fmt.Errorf("an index of chunks has %d elements and no element %d: could the "+
-			"file be damaged?", p.elements, i)
+		return nil, array.Damaged("an index of chunks has %d elements and no element %d",
+			p.elements, i)
 	}
 	page, first, n := 0, 0, p.elements
 	if p.pageElements > 0 {
@@ -69,8 +70,8 @@ func (c *cursor) arrayHead(filtered bool) (int, error) {
 		least, want = least+5, 1
 	}
 	if c.err == nil && (version != 0 || client != want || element < least || element > least+8) {
-		return 0, fmt.Errorf("an index of chunks of version %d and kind %d with elements of %d "+
-			"bytes: could the file be damaged?", version, client, element)
+		return 0, array.Damaged("an index of chunks of version %d and kind %d with elements of "+
+			"%d bytes", version, client, element)
 	}
 	return element, c.err
 }
@@ -92,8 +93,7 @@ func (f *file) fixedArray(address uint64, filtered bool) (*paged, error) {
 		return nil, c.err
 	}
 	if n > uint64(f.size) || pageBits > 31 {
-		return nil, fmt.Errorf("%s claims %d elements in pages of 2^%d: could the file be damaged?",
-			what, n, pageBits)
+		return nil, array.Damaged("%s claims %d elements in pages of 2^%d", what, n, pageBits)
 	}
 	p := &paged{f: f, elementBytes: element, elements: int(n)}
 	return p, p.open(block, "FADB", 0, 1<<pageBits)
@@ -106,7 +106,7 @@ func (p *paged) open(address uint64, sign string, extra, page int) error {
 	const what = "block of an index of chunks"
 	if address == undefined {
 		p.elements = 0
-		return fmt.Errorf("an index of chunks has no block: could the file be damaged?")
+		return array.Damaged("an index of chunks has no block")
 	}
 	head := 6 + p.f.offsetBytes + extra
 	size := head + 4
@@ -187,7 +187,7 @@ func (f *file) extensibleArray(address uint64, filtered bool) (*extensible, erro
 	if a.bits < 1 || a.bits > 62 || bits.OnesCount(uint(a.least)) != 1 ||
 		bits.OnesCount(uint(a.pointers)) != 1 || a.pointers < 2 || pageBits > 31 ||
 		bits.Len(uint(a.least)) > a.bits {
-		return nil, fmt.Errorf("%s at address %d: could the file be damaged?", what, address)
+		return nil, array.Damaged("%s at address %d", what, address)
 	}
 	a.page = 1 << pageBits
 	if block == undefined {
@@ -251,8 +251,7 @@ func (a *extensible) element(i int) ([]byte, error) {
 	} else {
 		k := u - a.inIndexBlocks()
 		if k >= len(a.secondary) {
-			return nil, fmt.Errorf("an index of chunks has no level %d: could the file be damaged?",
-				u)
+			return nil, array.Damaged("an index of chunks has no level %d", u)
 		}
 		if a.secondary[k] == undefined {
 			return nil, nil

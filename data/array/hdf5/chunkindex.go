@@ -3,6 +3,8 @@ package hdf5
 import (
 	"fmt"
 	"math/bits"
+
+	"torchpe/data/array"
 )
 
 // chunkIndex visits the chunks of a dataset whose layout has version 4.
@@ -89,8 +91,8 @@ func (x *chunkIndex) order(extensible bool) error {
 		}
 	}
 	if endless > 1 {
-		return fmt.Errorf("%d of its axes may grow without end, but its index is an extensible "+
-			"array: could the file be damaged?", endless)
+		return array.Damaged("%d of its axes may grow without end, but its index is an "+
+			"extensible array", endless)
 	}
 	x.grid, x.down = make([]int, rank), make([]int, rank)
 	step := uint64(1)
@@ -100,8 +102,7 @@ func (x *chunkIndex) order(extensible bool) error {
 		x.down[i] = int(step)
 		over, next := bits.Mul64(step, uint64((max(d.most[i], d.shape[i])-1)/x.sides[i]+1))
 		if over != 0 || next > 1<<62 {
-			return fmt.Errorf(
-				"it may grow to more chunks than can be counted: could the file be damaged?")
+			return array.Damaged("it may grow to more chunks than can be counted")
 		}
 		step = next
 	}
@@ -160,8 +161,7 @@ func (x *chunkIndex) element(b []byte, err error) (chunk, bool, error) {
 func (x *chunkIndex) record(b []byte) error {
 	places := 8 * len(x.sides)
 	if len(b) < places+x.d.f.offsetBytes {
-		return fmt.Errorf(
-			"a record of its index of chunks has %d bytes: could the file be damaged?", len(b))
+		return array.Damaged("a record of its index of chunks has %d bytes", len(b))
 	}
 	k, ok, err := x.element(b[:len(b)-places], nil)
 	if err != nil || !ok {
@@ -171,8 +171,7 @@ func (x *chunkIndex) record(b []byte) error {
 	for i := range k.place {
 		n := le64(b[len(b)-places+8*i:])
 		if n > uint64(1<<62/x.sides[i]) {
-			return fmt.Errorf("a chunk begins at chunk %d of axis %d: could the file be damaged?",
-				n, i)
+			return array.Damaged("a chunk begins at chunk %d of axis %d", n, i)
 		}
 		k.place[i] = int(n) * x.sides[i]
 	}

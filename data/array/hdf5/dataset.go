@@ -18,6 +18,10 @@ type dataset struct {
 	fill    []byte // of one element that was never written; empty for zero
 	layout  []byte
 
+	number *datatype // what is read of an element
+	at     int       // where that begins in it
+	data   []float64 // what was read
+
 	inflated []byte // room for a chunk
 }
 
@@ -173,7 +177,7 @@ func (f *file) fillValue(data []byte) ([]byte, error) {
 	}
 	size := c.u32()
 	if size > uint32(len(data)) {
-		return nil, fmt.Errorf("its fill value claims %d bytes: could the file be damaged?", size)
+		return nil, array.Damaged("its fill value claims %d bytes", size)
 	}
 	return c.take(int(size)), c.err
 }
@@ -181,24 +185,29 @@ func (f *file) fillValue(data []byte) ([]byte, error) {
 // named puts a dataset's name before an error.
 func named(name string, err error) error { return fmt.Errorf("dataset %q: %w", name, err) }
 
-func (f *file) readReal(name string) (array.Array, error) {
+// read reads a dataset of real numbers or, where realParts says so, the real parts of complex ones.
+func (f *file) read(name string, realParts bool) (array.Array, error) {
 	d, err := f.dataset(name)
 	if err != nil {
 		return array.Array{}, named(name, err)
 	}
-	if d.t.re != nil {
-		return array.Array{}, named(name,
-			fmt.Errorf("it holds complex numbers (%s); real ones are expected", d.t.dtype))
+	d.number = d.t
+	switch {
+	case d.t.re != nil && realParts:
+		d.number, d.at = d.t.re, d.t.reAt
+	case d.t.re != nil:
+		err = fmt.Errorf("it holds complex numbers (%s); real ones are expected", d.t.dtype)
+	case !d.t.isReal():
+		err = fmt.Errorf("it holds %s; integers of 8 to 64 bits and floats of 16, 32 and 64 bits can "+
+			"be read", d.t.dtype)
 	}
-	if !d.t.isReal() {
-		return array.Array{}, named(name, fmt.Errorf("it holds %s; integers of 8 to 64 bits and "+
-			"floats of 16, 32 and 64 bits can be read", d.t.dtype))
+	if err == nil {
+		err = d.readAll()
 	}
-	a := array.Array{Name: name, Shape: d.shape}
-	if err := d.readAll([]part{{d.t, 0, &a.Data}}); err != nil {
+	if err != nil {
 		return array.Array{}, named(name, err)
 	}
-	return a, nil
+	return array.Array{Name: name, Shape: d.shape, Data: d.data}, nil
 }
 
 // readReferences returns the addresses that a dataset of object references holds.
@@ -211,75 +220,42 @@ func (f *file) readReferences(name string) (addresses []float64, err error) {
 		return nil, named(name, fmt.Errorf("it holds %s of %d bytes; references of 8 bytes to objects can be "+
 			"followed", d.t.dtype, d.t.bytes))
 	}
-	address := &datatype{class: classInteger, bytes: 8, exact: true}
-	if err := d.readAll([]part{{address, 0, &addresses}}); err != nil {
+	d.number = &datatype{class: classInteger, bytes: 8, exact: true}
+	if err := d.readAll(); err != nil {
 		return nil, named(name, err)
 	}
-	return addresses, nil
-}
-
-func (f *file) readComplex(name string) (re, im array.Array, err error) {
-	d, err := f.dataset(name)
-	if err != nil {
-		return re, im, named(name, err)
-	}
-	re, im = array.Array{Name: name, Shape: d.shape}, array.Array{Name: name, Shape: d.shape}
-	switch {
-	case d.t.re != nil:
-		err = d.readAll([]part{{d.t.re, d.t.reAt, &re.Data}, {d.t.im, d.t.imAt, &im.Data}})
-	case d.t.isReal():
-		err = d.readAll([]part{{d.t, 0, &re.Data}})
-		if err == nil {
-			im.Data, err = array.Make[float64](f.budget, len(re.Data), "imaginary parts")
-		}
-	default:
-		err = fmt.Errorf("it holds %s, not complex numbers", d.t.dtype)
-	}
-	if err != nil {
-		return array.Array{}, array.Array{}, named(name, err)
-	}
-	return re, im, nil
-}
-
-// part says which number of each element goes where.
-type part struct {
-	t    *datatype
-	at   int
-	into *[]float64
+	return d.data, nil
 }
 
 // readAll reads all elements.
-func (d *dataset) readAll(parts []part) error {
+func (d *dataset) readAll() error {
 	if len(d.fill) != 0 && len(d.fill) != d.t.bytes {
-		return fmt.Errorf("its fill value has %d bytes, its elements %d: could the file be "+
-			"damaged?", len(d.fill), d.t.bytes)
+		return array.Damaged("its fill value has %d bytes, its elements %d", len(d.fill),
+			d.t.bytes)
 	}
 	if d.count == 0 {
-		for _, p := range parts {
-			*p.into = []float64{}
+		d.data = []float64{}
+		return nil
+	}
+	return d.load()
+}
+
+// store takes the elements in b, whose first is the i-th of the dataset.
+func (d *dataset) store(i int, b []byte) error {
+	t := d.number
+	if t.class == classFloat && t.bytes == 8 && !t.big && d.t.bytes == 8 {
+		for j := range len(b) / 8 {
+			d.data[i+j] = math.Float64frombits(le64(b[8*j:]))
 		}
 		return nil
 	}
-	return d.load(parts)
-}
-
-// store puts the elements in b, whose first is the i-th of the dataset, into the parts.
-func (d *dataset) store(parts []part, i int, b []byte) error {
-	for _, p := range parts {
-		if p.t.class == classFloat && p.t.bytes == 8 && !p.t.big && d.t.bytes == 8 {
-			for j := range len(b) / 8 {
-				(*p.into)[i+j] = math.Float64frombits(le64(b[8*j:]))
-			}
-			continue
+	for j := range len(b) / d.t.bytes {
+		at := j*d.t.bytes + d.at
+		v, err := t.get(b[at : at+t.bytes])
+		if err != nil {
+			return fmt.Errorf("the element at index %v %w", array.Index(i+j, d.shape, false), err)
 		}
-		for j := range len(b) / d.t.bytes {
-			at := j*d.t.bytes + p.at
-			v, err := p.t.get(b[at : at+p.t.bytes])
-			if err != nil {
-				return fmt.Errorf("the element at index %v %w", array.Index(i+j, d.shape, false), err)
-			}
-			(*p.into)[i+j] = v
-		}
+		d.data[i+j] = v
 	}
 	return nil
 }
@@ -292,7 +268,7 @@ type shuffled struct {
 }
 
 // storeShuffled is store for elements of a shuffled chunk.
-func (d *dataset) storeShuffled(parts []part, i int, s shuffled) error {
+func (d *dataset) storeShuffled(i int, s shuffled) error {
 	const most = 1 << 12 // elements at a time
 	size, all := d.t.bytes, len(s.chunk)/d.t.bytes
 	out := make([]byte, min(s.n, most)*size)
@@ -304,7 +280,7 @@ func (d *dataset) storeShuffled(parts []part, i int, s shuffled) error {
 				out[j*size+k] = v
 			}
 		}
-		if err := d.store(parts, i+done, out); err != nil {
+		if err := d.store(i+done, out); err != nil {
 			return err
 		}
 	}

@@ -14,13 +14,12 @@ type datatype struct {
 	bytes  int
 	big    bool
 	signed bool
-	exact  bool   // its bits are those of a number that can be read
-	unused int    // bits of an integer above those that count
-	shift  int    // bits of an integer below them
-	dtype  string // as numpy spells it, or what it is
-	re, im *datatype
-	reAt   int // where the parts of a complex number begin
-	imAt   int
+	exact  bool      // its bits are those of a number that can be read
+	unused int       // bits of an integer above those that count
+	shift  int       // bits of an integer below them
+	dtype  string    // as numpy spells it, or what it is
+	re     *datatype // of the real part of a complex number
+	reAt   int       // where that begins
 }
 
 // The classes of datatypes.
@@ -58,8 +57,8 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 		return nil, fmt.Errorf("its datatype has version %d; versions 1 to 4 can be read", version)
 	}
 	if version < 1 || version > 4 || size == 0 || size > math.MaxInt32 || depth > maxNested {
-		return nil, fmt.Errorf("a datatype of version %d with %d bytes, %d deep: could the file "+
-			"be damaged?", version, size, depth)
+		return nil, array.Damaged("a datatype of version %d with %d bytes, %d deep", version,
+			size, depth)
 	}
 	t.bytes = int(size)
 	t.dtype = "unknown"
@@ -195,11 +194,11 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 	if names[0] == "r" && names[1] == "i" || names[0] == "real" && names[1] == "imag" {
 		for i, m := range types {
 			if places[i] < 0 || places[i] > t.bytes-m.bytes {
-				return fmt.Errorf("member %q of a compound of %d bytes begins at %d: could the "+
-					"file be damaged?", names[i], t.bytes, places[i])
+				return array.Damaged("member %q of a compound of %d bytes begins at %d", names[i],
+					t.bytes, places[i])
 			}
 		}
-		t.re, t.im, t.reAt, t.imAt = types[0], types[1], places[0], places[1]
+		t.re, t.reAt = types[0], places[0]
 		t.dtype = fmt.Sprintf("complex of %s", t.re.dtype)
 	}
 	return nil
@@ -268,7 +267,7 @@ func (c *cursor) dataspace() (shape, most []int, err error) {
 				continue
 			}
 			if n > math.MaxInt64/2 {
-				c.err = fmt.Errorf("an axis of %d elements: could the file be damaged?", n)
+				c.err = array.Damaged("an axis of %d elements", n)
 				return axes
 			}
 			axes[i] = int(n)

@@ -4,7 +4,8 @@
 // symbol table, with links in the header or in a fractal heap, and soft links; compact, contiguous
 // and chunked data with every chunk index of versions 3 and 4 of the layout; the filters deflate,
 // shuffle, fletcher32, LZF, scale-offset and n-bit; integers and enumerations of 8 to 64 bits,
-// floats of 16, 32 and 64 bits, little or big endian, complex numbers as h5py writes them, and references to datasets.
+// floats of 16, 32 and 64 bits, little or big endian, the
+// real parts of complex numbers as h5py writes them, and references to datasets.
 //
 // Invariants. An array.Array that was read is row-major and holds exactly the numbers of the file;
 // an integer that a float64 would round is an error. What a file claims is checked against its

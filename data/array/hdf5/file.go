@@ -57,18 +57,13 @@ func References(path, name string) ([]string, error) {
 // Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is
 // named like the dataset.
 func Read(path, name string) (array.Array, error) {
-	return inFile(path, func(f *file) (array.Array, error) { return f.readReal(name) })
+	return inFile(path, func(f *file) (array.Array, error) { return f.read(name, false) })
 }
 
-// ReadComplex reads a dataset of complex numbers, which h5py and MATLAB store as compounds of two
-// floats (r and i, real and imag), and returns their real and imaginary parts. A dataset of real
-// numbers has imaginary parts of zero.
-func ReadComplex(path, name string) (re, im array.Array, err error) {
-	parts, err := inFile(path, func(f *file) ([2]array.Array, error) {
-		re, im, err := f.readComplex(name)
-		return [2]array.Array{re, im}, err
-	})
-	return parts[0], parts[1], err
+// ReadRealParts is Read, but of complex numbers, which h5py and MATLAB store as compounds of two floats
+// (r and i, real and imag), it reads the real parts.
+func ReadRealParts(path, name string) (array.Array, error) {
+	return inFile(path, func(f *file) (array.Array, error) { return f.read(name, true) })
 }
 
 // inFile returns what use makes of the HDF5 file at path.
@@ -160,8 +155,8 @@ func (f *file) readSuperblock() error {
 	}
 	if c.err == nil && end != undefined && (end > uint64(f.size) ||
 		int64(end) > f.size-min(f.base, int64(end))) && int64(end) != f.size {
-		return fmt.Errorf("expected %d bytes behind its superblock, got %d: could the file be "+
-			"damaged?", end, f.size-f.base)
+		return array.Damaged("expected %d bytes behind its superblock, got %d", end,
+			f.size-f.base)
 	}
 	return c.err
 }
@@ -173,8 +168,8 @@ const undefined = ^uint64(0)
 func (f *file) bytes(address, n uint64, what string) ([]byte, error) {
 	length := uint64(f.size - f.base)
 	if address > length || n > length-address {
-		return nil, fmt.Errorf("%s: expected %d bytes at address %d, but the file ends at %d: "+
-			"could it be damaged?", what, n, address, length)
+		return nil, array.Damaged("%s: expected %d bytes at address %d, but the file ends at %d",
+			what, n, address, length)
 	}
 	b, err := f.readAt(address, n, what)
 	if err != nil && f.failed == nil {
@@ -215,8 +210,7 @@ func (f *file) cursorAt(address, n uint64, sign, what string) (*cursor, error) {
 		return nil, err
 	}
 	if len(b) < len(sign) || string(b[:len(sign)]) != sign {
-		return nil, fmt.Errorf("%s: there is no %s at address %d: could the file be damaged?", what,
-			sign, address)
+		return nil, array.Damaged("%s: there is no %s at address %d", what, sign, address)
 	}
 	c := f.cursor(b, what)
 	c.skip(len(sign))
@@ -225,8 +219,8 @@ func (f *file) cursorAt(address, n uint64, sign, what string) (*cursor, error) {
 
 func (c *cursor) take(n int) []byte {
 	if c.err == nil && (n < 0 || n > len(c.b)-c.at) {
-		c.err = fmt.Errorf("%s: ends after %d bytes, in the middle of a field: could the file be "+
-			"damaged?", c.what, len(c.b))
+		c.err = array.Damaged("%s: ends after %d bytes, in the middle of a field", c.what,
+			len(c.b))
 	}
 	if c.err != nil {
 		return make([]byte, min(max(n, 0), 8))

@@ -108,8 +108,7 @@ func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bo
 		switch f := d.filters[i]; f.id {
 		case filterFletcher:
 			if len(b) < 4 {
-				return nil, false, fmt.Errorf(
-					"has %d bytes, fewer than its checksum: could the file be damaged?", len(b))
+				return nil, false, array.Damaged("has %d bytes, fewer than its checksum", len(b))
 			}
 			want := binary.LittleEndian.Uint32(b[len(b)-4:])
 			b = b[:len(b)-4]
@@ -135,8 +134,7 @@ func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bo
 		}
 	}
 	if len(b) != size {
-		return nil, false, fmt.Errorf("expected %d bytes, got %d: could the file be damaged?",
-			size, len(b))
+		return nil, false, array.Damaged("expected %d bytes, got %d", size, len(b))
 	}
 	return b, shuffled, nil
 }
@@ -166,11 +164,11 @@ func inflate(b, buffer []byte) ([]byte, error) {
 	}
 	switch {
 	case n == len(buffer):
-		return nil, fmt.Errorf("more than %d bytes come out: could the file be damaged?", n-1)
+		return nil, array.Damaged("more than %d bytes come out", n-1)
 	case err == io.EOF:
 		return buffer[:n], nil
 	}
-	return nil, fmt.Errorf("its deflated bytes: %w after %d bytes: could the file be damaged?", err, n)
+	return nil, array.Damaged("its deflated bytes: %w after %d bytes", err, n)
 }
 
 // unshuffle puts the bytes of elements, which lie first bytes first, together again. Bytes behind

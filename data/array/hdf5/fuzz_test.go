@@ -42,9 +42,7 @@ func FuzzRead(f *testing.F) {
 			var a array.Array
 			var err error
 			alloctest.AtMost(t, 2*8*(array.MaxInflate*len(b)+unwritten), func() {
-				if a, err = opened.readReal(e.Name); err != nil {
-					a, _, err = opened.readComplex(e.Name)
-				}
+				a, err = opened.read(e.Name, true)
 				opened.readReferences(e.Name)
 			})
 			if err != nil {

@@ -165,8 +165,7 @@ func (f *file) symbols(address uint64, names []byte) ([]link, error) {
 
 func (f *file) heapText(heap []byte, at uint64) (string, error) {
 	if at >= uint64(len(heap)) {
-		return "", fmt.Errorf("a name lies at byte %d of a heap of %d: could the file be damaged?",
-			at, len(heap))
+		return "", array.Damaged("a name lies at byte %d of a heap of %d", at, len(heap))
 	}
 	c := f.cursor(heap[at:], "heap of names")
 	text := c.text()

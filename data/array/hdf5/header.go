@@ -1,6 +1,10 @@
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+
+	"torchpe/data/array"
+)
 
 // The messages of an object header that are read.
 const (
@@ -59,8 +63,7 @@ func (h *headerReader) version1(address uint64) error {
 	}
 	c := h.f.cursor(b, "object header")
 	if version := c.u8(); version != 1 {
-		return fmt.Errorf("there is no object header at address %d: could the file be damaged?",
-			address)
+		return array.Damaged("there is no object header at address %d", address)
 	}
 	c.skip(7)
 	size := uint64(c.u32())
@@ -110,15 +113,15 @@ func (h *headerReader) continuation(m message) (address, length uint64, err erro
 		return 0, 0, c.err
 	}
 	if h.seen[address] {
-		return 0, 0, fmt.Errorf("an object header leads back to its block at address %d: could "+
-			"the file be damaged?", address)
+		return 0, 0, array.Damaged("an object header leads back to its block at address %d",
+			address)
 	}
 	h.seen[address] = true
 	// Blocks may not lie in one another, so that together they are no longer than the file.
 	h.total += min(length, uint64(h.f.size)+1)
 	if h.total > uint64(h.f.size) || len(h.seen) > maxBlocks {
-		return 0, 0, fmt.Errorf("an object header has %d blocks with %d bytes in all: could the "+
-			"file be damaged?", len(h.seen), h.total)
+		return 0, 0, array.Damaged("an object header has %d blocks with %d bytes in all",
+			len(h.seen), h.total)
 	}
 	return address, length, nil
 }
@@ -147,8 +150,7 @@ func (h *headerReader) version2(address uint64) error {
 	}
 	h.tracked = flags&0x04 != 0
 	if size > uint64(h.f.size) {
-		return fmt.Errorf(
-			"an object header claims %d bytes, more than the file has: could it be damaged?", size)
+		return array.Damaged("an object header claims %d bytes, more than the file has", size)
 	}
 	if b, err = h.f.bytes(address, uint64(c.at)+size+4, "object header"); err != nil {
 		return err
@@ -185,8 +187,7 @@ func (h *headerReader) block2(b []byte, start int) error {
 			return err
 		}
 		if length < 8 {
-			return fmt.Errorf(
-				"a block of an object header has %d bytes: could the file be damaged?", length)
+			return array.Damaged("a block of an object header has %d bytes", length)
 		}
 		block, err := h.f.cursorAt(next, length, "OCHK", "object header")
 		if err == nil {
@@ -240,6 +241,5 @@ func (f *file) shared(m message) ([]byte, error) {
 			return other.data, nil
 		}
 	}
-	return nil, fmt.Errorf("a shared message is not at address %d: could the file be damaged?",
-		address)
+	return nil, array.Damaged("a shared message is not at address %d", address)
 }

@@ -3,6 +3,8 @@ package hdf5
 import (
 	"fmt"
 	"math/bits"
+
+	"torchpe/data/array"
 )
 
 // denseLinks returns the members of a group with many of them, whose links lie in a fractal heap
@@ -25,8 +27,7 @@ func (f *file) denseLinks(info []byte) ([]link, error) {
 	var links []link
 	err = f.treeV2(tree, func(record []byte) error {
 		if len(record) < 4 {
-			return fmt.Errorf("a record of a group's B-tree has %d bytes: could the file "+
-				"be damaged?", len(record))
+			return array.Damaged("a record of a group's B-tree has %d bytes", len(record))
 		}
 		data, err := heap.object(record[4:])
 		if err != nil {
@@ -77,9 +78,8 @@ func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
 	}
 	if bits.OnesCount64(h.start) != 1 || bits.OnesCount64(h.largest) != 1 || h.largest < h.start ||
 		h.width == 0 || heapBits == 0 || heapBits > 64 || managed == 0 {
-		return nil, fmt.Errorf("%s at address %d with blocks of %d to %d bytes, %d in a row, for "+
-			"%d bits: could the file be damaged?",
-			what, address, h.start, h.largest, h.width, heapBits)
+		return nil, array.Damaged("%s at address %d with blocks of %d to %d bytes, %d in a row, "+
+			"for %d bits", what, address, h.start, h.largest, h.width, heapBits)
 	}
 	h.offsetBytes = (heapBits + 7) / 8
 	h.lengthBytes = min((bits.Len64(h.largest)-1+7)/8, encoded(managed))
@@ -102,8 +102,8 @@ func (h *fractalHeap) object(id []byte) ([]byte, error) {
 		return nil, err
 	}
 	if offset-begin > size || length > size-(offset-begin) {
-		return nil, fmt.Errorf("an object of %d bytes at %d of a fractal heap does not fit its "+
-			"block: could the file be damaged?", length, offset)
+		return nil, array.Damaged("an object of %d bytes at %d of a fractal heap does not fit "+
+			"its block", length, offset)
 	}
 	return h.f.bytes(address+offset-begin, length, "link")
 }
@@ -126,7 +126,7 @@ func (h *fractalHeap) block(place uint64) (at, size, first uint64, err error) {
 }
 
 func lostPlace(place uint64) error {
-	return fmt.Errorf("place %d is not in its fractal heap: could the file be damaged?", place)
+	return array.Damaged("place %d is not in its fractal heap", place)
 }
 
 // below returns the block that holds a place, directly below the indirect block of so many rows at an

@@ -11,7 +11,7 @@ import (
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 // load reads the elements wherever the layout says that they lie.
-func (d *dataset) load(parts []part) error {
+func (d *dataset) load() error {
 	c := d.f.cursor(d.layout, "layout")
 	version, class := c.u8(), c.u8()
 	if c.err == nil && version != 3 && version != 4 {
@@ -27,18 +27,18 @@ func (d *dataset) load(parts []part) error {
 		if err := d.fits(uint64(len(b))); err != nil {
 			return err
 		}
-		if err := d.allocate(parts); err != nil {
+		if err := d.allocate(); err != nil {
 			return err
 		}
-		return d.store(parts, 0, b[:d.count*d.t.bytes])
+		return d.store(0, b[:d.count*d.t.bytes])
 	case 1:
 		address, size := c.offset(), c.length()
 		if c.err != nil {
 			return c.err
 		}
-		return d.contiguous(parts, address, size)
+		return d.contiguous(address, size)
 	case 2:
-		return d.chunked(parts, c, version)
+		return d.chunked(c, version)
 	case 3:
 		return fmt.Errorf("it is put together from other datasets (virtual), which cannot be " +
 			"read: rewrite it with h5repack")
@@ -49,33 +49,27 @@ func (d *dataset) load(parts []part) error {
 // fits returns an error where the elements need more bytes than there are.
 func (d *dataset) fits(bytes uint64) error {
 	if need := uint64(d.count) * uint64(d.t.bytes); need > bytes {
-		return fmt.Errorf("expected %d bytes for shape %v of %s, got %d: could the file be "+
-			"damaged?", need, d.shape, d.t.dtype, bytes)
+		return array.Damaged("expected %d bytes for shape %v of %s, got %d", need, d.shape,
+			d.t.dtype, bytes)
 	}
 	return nil
 }
 
-// allocate makes the slices of all elements.
-func (d *dataset) allocate(parts []part) error {
-	what := fmt.Sprintf("an array of shape %v", d.shape)
-	for _, p := range parts {
-		var err error
-		if *p.into, err = array.Make[float64](d.f.budget, d.count, what); err != nil {
-			return err
-		}
-	}
-	return nil
+// allocate makes room for all elements.
+func (d *dataset) allocate() (err error) {
+	d.data, err = array.Make[float64](d.f.budget, d.count, fmt.Sprintf("an array of shape %v", d.shape))
+	return err
 }
 
-func (d *dataset) contiguous(parts []part, address, size uint64) error {
+func (d *dataset) contiguous(address, size uint64) error {
 	if address == undefined {
 		if len(d.fill) == 0 || d.fits(unwritten) != nil {
 			return fmt.Errorf("its %d numbers were never written", d.count)
 		}
-		if err := d.allocate(parts); err != nil {
+		if err := d.allocate(); err != nil {
 			return err
 		}
-		return d.fillAll(parts)
+		return d.fillAll()
 	}
 	if err := d.fits(size); err != nil {
 		return err
@@ -83,7 +77,7 @@ func (d *dataset) contiguous(parts []part, address, size uint64) error {
 	if err := d.fits(uint64(d.f.size)); err != nil {
 		return err
 	}
-	if err := d.allocate(parts); err != nil {
+	if err := d.allocate(); err != nil {
 		return err
 	}
 	const elements = 1 << 15 // read at once
@@ -91,7 +85,7 @@ func (d *dataset) contiguous(parts []part, address, size uint64) error {
 		n := min(elements, d.count-i)
 		b, err := d.f.bytes(address+uint64(i*d.t.bytes), uint64(n*d.t.bytes), "numbers")
 		if err == nil {
-			err = d.store(parts, i, b)
+			err = d.store(i, b)
 		}
 		if err != nil {
 			return err
@@ -100,11 +94,8 @@ func (d *dataset) contiguous(parts []part, address, size uint64) error {
 	return nil
 }
 
-const (
-	// unwritten bounds the bytes of a dataset in chunks that were never written, which take
-	// no bytes in the file.
-	unwritten = 16 << 20
-)
+// unwritten bounds the bytes of a dataset that were never written, which take no bytes in the file.
+const unwritten = 16 << 20
 
 // gain is the most bytes that come out of one of the file's chunks.
 func (d *dataset) gain() uint64 {
@@ -124,7 +115,7 @@ type chunk struct {
 }
 
 // chunked reads a dataset that lies in chunks.
-func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
+func (d *dataset) chunked(c *cursor, version byte) error {
 	if err := readable(d.filters); err != nil {
 		return err
 	}
@@ -139,12 +130,11 @@ func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
 	stored := uint64(0)
 	note := func(k chunk) error {
 		if k.bytes == 0 {
-			return fmt.Errorf("its chunk at %v has no bytes: could the file be damaged?", k.place)
+			return array.Damaged("its chunk at %v has no bytes", k.place)
 		}
 		// Chunks may not lie in one another, so that together they are no longer than the file.
 		if stored += min(k.bytes, uint64(d.f.size)+1); stored > uint64(d.f.size) {
-			return fmt.Errorf("its chunks claim more bytes than the file has (%d): could "+
-				"it be damaged?", d.f.size)
+			return array.Damaged("its chunks claim more bytes than the file has (%d)", d.f.size)
 		}
 		chunks = append(chunks, k)
 		return d.f.budget.Take(int64(64+8*len(k.place)), "an index of chunks")
@@ -161,14 +151,14 @@ func (d *dataset) chunked(parts []part, c *cursor, version byte) error {
 	if err != nil {
 		return err
 	}
-	if err = d.allocate(parts); err == nil {
-		err = d.fillAll(parts)
+	if err = d.allocate(); err == nil {
+		err = d.fillAll()
 	}
 	if err == nil && d.gain() > 1 && len(chunks) > 0 { // behind a chunk may be a checksum
 		d.inflated, err = array.Make[byte](d.f.budget, int(h.size)+5, "a chunk")
 	}
 	for i := 0; err == nil && i < len(chunks); i++ {
-		err = d.storeChunk(parts, h.sides, int(h.size), chunks[i])
+		err = d.storeChunk(h.sides, int(h.size), chunks[i])
 	}
 	return err
 }
@@ -197,28 +187,28 @@ func (d *dataset) chunkHeader(c *cursor, version byte) (h chunkHeader, err error
 		return h, c.err
 	}
 	if rank != len(d.shape) || width < 1 || width > 8 {
-		return h, fmt.Errorf("its chunks have %d axes, its shape %v %d: could the file be damaged?",
-			rank, d.shape, len(d.shape))
+		return h, array.Damaged("its chunks have %d axes, its shape %v %d", rank, d.shape,
+			len(d.shape))
 	}
 	h.sides, h.size = make([]int, rank), uint64(d.t.bytes)
 	for i := range h.sides {
 		n := c.uint(width)
 		if c.err == nil && (n == 0 || n > 1<<32 || h.size > 1<<32/n) {
-			return h, errors.New("its chunks claim more than 4 GiB: could the file be damaged?")
+			return h, array.Damaged("its chunks claim more than 4 GiB")
 		}
 		h.sides[i] = int(n)
 		h.size *= n
 	}
 	if n := c.uint(width); c.err == nil && n != uint64(d.t.bytes) {
-		return h, fmt.Errorf("elements of its chunks have %d bytes, its datatype %d: could the "+
-			"file be damaged?", n, d.t.bytes)
+		return h, array.Damaged("elements of its chunks have %d bytes, its datatype %d", n,
+			d.t.bytes)
 	}
 	if c.err != nil {
 		return h, c.err
 	}
 	if h.size > d.gain()*uint64(d.f.size) {
-		return h, fmt.Errorf("its chunks claim %d bytes each, the file has %d: could it be "+
-			"damaged?", h.size, d.f.size)
+		return h, array.Damaged("its chunks claim %d bytes each, the file has %d", h.size,
+			d.f.size)
 	}
 	if h.flags&1 != 0 && len(d.filters) > 0 {
 		return h, errors.New("the chunks at its edges are not filtered as the others are, which " +
@@ -228,18 +218,16 @@ func (d *dataset) chunkHeader(c *cursor, version byte) (h chunkHeader, err error
 }
 
 // fillAll sets all elements to the fill value.
-func (d *dataset) fillAll(parts []part) error {
+func (d *dataset) fillAll() error {
 	if len(d.fill) == 0 {
 		return nil
 	}
-	for _, p := range parts {
-		v, err := p.t.get(d.fill[p.at : p.at+p.t.bytes])
-		if err != nil {
-			return fmt.Errorf("its fill value %w", err)
-		}
-		for i := range *p.into {
-			(*p.into)[i] = v
-		}
+	v, err := d.number.get(d.fill[d.at : d.at+d.number.bytes])
+	if err != nil {
+		return fmt.Errorf("its fill value %w", err)
+	}
+	for i := range d.data {
+		d.data[i] = v
 	}
 	return nil
 }
@@ -255,8 +243,7 @@ func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk) error) er
 		for i := range k.place {
 			n := c.uint(8)
 			if n > 1<<62 {
-				return fmt.Errorf(
-					"a chunk begins at index %d of axis %d: could the file be damaged?", n, i)
+				return array.Damaged("a chunk begins at index %d of axis %d", n, i)
 			}
 			k.place[i] = int(n)
 		}
@@ -264,16 +251,14 @@ func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk) error) er
 	})
 }
 
-// storeChunk reads a chunk of size bytes and puts the part of it that lies in the dataset into the
-// parts.
-func (d *dataset) storeChunk(parts []part, sides []int, size int, k chunk) error {
+// storeChunk reads a chunk of size bytes and stores the part of it that lies in the dataset.
+func (d *dataset) storeChunk(sides []int, size int, k chunk) error {
 	for i, n := range d.shape {
 		if k.place[i] >= n {
 			return nil // left over from when the dataset was larger
 		}
 		if k.place[i]%sides[i] != 0 {
-			return fmt.Errorf("a chunk begins at %v, between chunks of %v: could the file be "+
-				"damaged?", k.place, sides)
+			return array.Damaged("a chunk begins at %v, between chunks of %v", k.place, sides)
 		}
 	}
 	raw, err := d.f.bytes(k.address, k.bytes, "chunk")
@@ -286,9 +271,9 @@ func (d *dataset) storeChunk(parts []part, sides []int, size int, k chunk) error
 	}
 	store := func(to, from, n int) error {
 		if isShuffled {
-			return d.storeShuffled(parts, to, shuffled{b, from, n})
+			return d.storeShuffled(to, shuffled{b, from, n})
 		}
-		return d.store(parts, to, b[from*d.t.bytes:(from+n)*d.t.bytes])
+		return d.store(to, b[from*d.t.bytes:(from+n)*d.t.bytes])
 	}
 	if len(sides) == 0 {
 		return store(0, 0, 1)

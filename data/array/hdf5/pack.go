@@ -10,8 +10,7 @@ import (
 )
 
 // errPacked is the error of packed bytes that do not make up a chunk.
-var errPacked = errors.New("its packed bytes end before its numbers, or lead out of them: could " +
-	"the file be damaged?")
+var errPacked = array.Damaged("its packed bytes end before its numbers, or lead out of them")
 
 // unLZF puts what LZF packed (Marc Lehmann's format, as in h5py's filter) into a buffer that has a
 // byte more than may come out: runs of literal bytes, and copies of earlier bytes.
@@ -85,8 +84,7 @@ func (d *dataset) unNBit(f filter, b, out []byte) ([]byte, error) {
 			"numbers can be read: rewrite it with h5repack -f GZIP=4 OLD NEW", d.t.dtype)
 	}
 	if size != d.t.bytes || size > 8 || bits < 1 || bits+shift > 8*size || (f.value(5) == 1) != d.t.big {
-		return nil, fmt.Errorf("n-bit has %d bits at bit %d of %d bytes: could the file be "+
-			"damaged?", bits, shift, size)
+		return nil, array.Damaged("n-bit has %d bits at bit %d of %d bytes", bits, shift, size)
 	}
 	if need := (len(out)/size*bits + 7) / 8; len(b) < need {
 		return nil, errPacked
@@ -111,7 +109,7 @@ func (d *dataset) unScale(f filter, b, out []byte) ([]byte, error) {
 	switch {
 	case len(b) < head || b[4] < 1 || b[4] > 8 || bits > 8*size || f.value(4) != size || size > 8 ||
 		isFloat != (d.t.class == classFloat) || !d.t.isReal() || isFloat && size < 4:
-		return nil, errors.New("the head of its packed numbers is wrong: could the file be damaged?")
+		return nil, array.Damaged("the head of its packed numbers is wrong")
 	case isFloat && f.value(0) != 0:
 		return nil, errors.New("it is packed by the E-scaling of the filter scale-offset, which " +
 			"cannot be read")

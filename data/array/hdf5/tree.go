@@ -1,8 +1,9 @@
 package hdf5
 
 import (
-	"fmt"
 	"math/bits"
+
+	"torchpe/data/array"
 )
 
 // treeV1 calls leaf with the key before each child of the lowest level of a B-tree of version 1, in
@@ -26,8 +27,7 @@ type treeV1 struct {
 func (t *treeV1) walk(address uint64, level int) error {
 	const what = "B-tree"
 	if t.seen[address] {
-		return fmt.Errorf(
-			"a B-tree leads back to its node at address %d: could the file be damaged?", address)
+		return array.Damaged("a B-tree leads back to its node at address %d", address)
 	}
 	t.seen[address] = true
 	head := 8 + 2*t.f.offsetBytes
@@ -37,9 +37,8 @@ func (t *treeV1) walk(address uint64, level int) error {
 	}
 	k, l, n := c.u8(), int(c.u8()), c.u16()
 	if k != t.kind || level >= 0 && l != level {
-		return fmt.Errorf("the node at address %d of a B-tree is of kind %d and level %d; "+
-			"expected kind %d and level %d: could the file be damaged?",
-			address, k, l, t.kind, level)
+		return array.Damaged("the node at address %d of a B-tree is of kind %d and level %d; "+
+			"expected kind %d and level %d", address, k, l, t.kind, level)
 	}
 	b, err := t.f.bytes(address+uint64(head), uint64(n*(t.keyBytes+t.f.offsetBytes)), what)
 	if err != nil {
@@ -105,8 +104,8 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 	const overhead = 10 // signature, version, kind, checksum
 	if int64(t.nodeBytes) > f.size || t.recordBytes == 0 || t.nodeBytes < overhead+t.recordBytes ||
 		depth > 32 {
-		return fmt.Errorf("%s at address %d with nodes of %d bytes, records of %d and depth %d: "+
-			"could the file be damaged?", what, address, t.nodeBytes, t.recordBytes, depth)
+		return array.Damaged("%s at address %d with nodes of %d bytes, records of %d and depth %d",
+			what, address, t.nodeBytes, t.recordBytes, depth)
 	}
 	leaf := levelV2{records: (t.nodeBytes - overhead) / t.recordBytes}
 	leaf.cumulative = uint64(leaf.records)
@@ -117,8 +116,8 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 		pointer := f.offsetBytes + t.countBytes + below.bytes
 		l := levelV2{records: (t.nodeBytes - overhead - pointer) / (t.recordBytes + pointer)}
 		if l.records < 1 || below.cumulative > 1<<56 {
-			return fmt.Errorf("%s at address %d is too deep for its nodes of %d bytes: could the "+
-				"file be damaged?", what, address, t.nodeBytes)
+			return array.Damaged("%s at address %d is too deep for its nodes of %d bytes", what,
+				address, t.nodeBytes)
 		}
 		l.cumulative = uint64(l.records+1)*below.cumulative + uint64(l.records)
 		l.bytes = encoded(l.cumulative)
@@ -130,8 +129,7 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) error {
 	const what = "node of a B-tree of version 2"
 	if seen[address] {
-		return fmt.Errorf(
-			"a B-tree leads back to its node at address %d: could the file be damaged?", address)
+		return array.Damaged("a B-tree leads back to its node at address %d", address)
 	}
 	seen[address] = true
 	sign := "BTLF"
@@ -140,8 +138,8 @@ func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) 
 	}
 	l := t.levels[level]
 	if records > l.records {
-		return fmt.Errorf("%s at address %d claims %d records; at most %d fit: could the file be "+
-			"damaged?", what, address, records, l.records)
+		return array.Damaged("%s at address %d claims %d records; at most %d fit", what, address,
+			records, l.records)
 	}
 	pointer := 0
 	if level > 0 {
@@ -157,8 +155,8 @@ func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) 
 	}
 	c.skip(1)
 	if kind := c.u8(); kind != t.kind {
-		return fmt.Errorf("%s at address %d is of kind %d, its tree of kind %d: could the file "+
-			"be damaged?", what, address, kind, t.kind)
+		return array.Damaged("%s at address %d is of kind %d, its tree of kind %d", what, address,
+			kind, t.kind)
 	}
 	c.at = used
 	if c.checksum(); c.err != nil {

@@ -13,6 +13,6 @@
 // What a file claims is checked against its length before memory is allocated for it, of compressed
 // variables against the most that deflate can make of their bytes. Reading a variable costs little
 // more than the array, see [array.Numbers].
-// The checksum of each compressed variable that is read is checked, and by [Read] those of all.
+// The checksum of each compressed variable that is read is checked.
 // Nothing is read by recursion.
 package mat

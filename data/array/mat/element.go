@@ -86,19 +86,19 @@ func (s *stream) next(what string, kinds ...kind) (*element, error) {
 	e := &element{Reader: s, kind: kind(first), size: int64(s.order.Uint32(tag[4:]))}
 	if n := first >> 16; n != 0 { // the small form: two bytes of size, two of type, four of data
 		if n > 4 {
-			return nil, fmt.Errorf("the tag of its %s claims %d bytes for itself, which has 4: "+
-				"could the file be damaged?", what, n)
+			return nil, array.Damaged("the tag of its %s claims %d bytes for itself, which has 4",
+				what, n)
 		}
 		e.kind, e.size, e.small = kind(first&0xffff), int64(n), true
 		e.Reader = bytes.NewReader(tag[4 : 4+n])
 	}
 	if !slices.Contains(kinds, e.kind) {
-		return nil, fmt.Errorf("the type of its %s is %s, want %s: could the file be damaged?",
-			what, e.kind, choice(kinds))
+		return nil, array.Damaged("the type of its %s is %s, want %s", what, e.kind,
+			choice(kinds))
 	}
 	if !e.small && e.size > s.left {
-		return nil, fmt.Errorf("expected %d bytes of %s, the variable has %d: could the file be "+
-			"damaged?", e.size, what, s.left)
+		return nil, array.Damaged("expected %d bytes of %s, the variable has %d", e.size, what,
+			s.left)
 	}
 	return e, nil
 }
@@ -126,7 +126,7 @@ func (s *stream) all(what string, limit int64, kinds ...kind) ([]byte, error) {
 	}
 	b := make([]byte, e.size)
 	if n, err := io.ReadFull(e, b); err != nil {
-		return nil, s.ended(err, what, e.size, int64(n))
+		return nil, array.Ended(err, what, e.size, int64(n))
 	}
 	return b, s.pass(e)
 }
@@ -144,7 +144,7 @@ func (s *stream) pass(e *element) error {
 func (s *stream) skip(n int64) error {
 	got, err := io.CopyN(io.Discard, s, n)
 	if err != nil {
-		return s.ended(err, "data", n, got)
+		return array.Ended(err, "data", n, got)
 	}
 	return nil
 }
@@ -158,12 +158,11 @@ func (s *stream) enter(size int64) {
 // bytes reads n bytes, a few.
 func (s *stream) bytes(n int64, what string) ([]byte, error) {
 	if n > s.left {
-		return nil, fmt.Errorf("expected %d bytes of %s, the variable has %d: could the file be "+
-			"damaged?", n, what, s.left)
+		return nil, array.Damaged("expected %d bytes of %s, the variable has %d", n, what, s.left)
 	}
 	b := make([]byte, n)
 	if got, err := io.ReadFull(s, b); err != nil {
-		return nil, s.ended(err, what, n, int64(got))
+		return nil, array.Ended(err, what, n, int64(got))
 	}
 	return b, nil
 }
@@ -180,23 +179,9 @@ func (s *stream) finish() error {
 	var b [1]byte
 	switch _, err := io.ReadFull(s.r, b[:]); {
 	case err == nil:
-		return errors.New("its compressed data go on after its end: could the file be damaged?")
+		return array.Damaged("its compressed data go on after its end")
 	case !errors.Is(err, io.EOF):
-		return fmt.Errorf("at the end of its data: %w: could the file be damaged?", err)
+		return array.Damaged("at the end of its data: %w", err)
 	}
 	return nil
-}
-
-// ended describes an error of io.ReadFull.
-func (s *stream) ended(err error, what string, want, got int64) error {
-	switch short := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); {
-	case short && s.packed:
-		return fmt.Errorf("expected %d bytes of %s, the compressed data end before: could the "+
-			"file be damaged?", want, what)
-	case short:
-		return fmt.Errorf("expected %d bytes of %s, the file has %d: could it be damaged?",
-			want, what, got)
-	}
-	return fmt.Errorf("%s: after %d of %d bytes: %w: could the file be damaged?", what,
-		got, want, err)
 }

@@ -18,16 +18,14 @@ func (s *stream) names() ([]string, error) {
 		return nil, err
 	}
 	if len(b) != 4 {
-		return nil, fmt.Errorf("%d bytes of field name length, want 4: could the file be damaged?",
-			len(b))
+		return nil, array.Damaged("%d bytes of field name length, want 4", len(b))
 	}
 	width := int(int32(s.order.Uint32(b)))
 	if b, err = s.all("field names", maxNames, miInt8, miUTF8); err != nil {
 		return nil, err
 	}
 	if len(b) > 0 && (width < 1 || len(b)%width != 0) {
-		return nil, fmt.Errorf("%d bytes of field names, each of %d: could the file be damaged?",
-			len(b), width)
+		return nil, array.Damaged("%d bytes of field names, each of %d", len(b), width)
 	}
 	var names []string
 	for ; len(b) > 0; b = b[width:] {
@@ -98,8 +96,7 @@ func choose(names []string, path string) (int, string, error) {
 	case best < 0:
 		return 0, "", fmt.Errorf("the struct has no field %s; %s", array.Quote(path), has(names))
 	case twice:
-		return 0, "", fmt.Errorf("two fields are called %s: could the file be damaged?",
-			array.Quote(names[best]))
+		return 0, "", array.Damaged("two fields are called %s", array.Quote(names[best]))
 	}
 	return best, rest, nil
 }

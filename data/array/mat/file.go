@@ -31,15 +31,14 @@ const (
 
 // file is an open .mat file.
 type file struct {
-	r         io.ReaderAt
-	size      int64
-	order     binary.ByteOrder
-	variables []variable // in the file's order, each with a name of its own
-	// unnamed holds what MATLAB keeps for itself: the workspaces of functions and the contents of
-	// objects
-	unnamed []variable
+	r     io.ReaderAt
+	size  int64
+	order binary.ByteOrder
+	// variables are in the file's order, each with a name of its own. What has no name MATLAB keeps
+	// for itself: the workspaces of functions and the contents of objects.
+	variables []variable
 
-	budget  *array.Budget // of names, and of arrays that Read keeps
+	budget  *array.Budget
 	buffer  *bufio.Reader // of the variable that is being read
 	inflate io.ReadCloser // what unpacks it; nil before the first compressed one
 }
@@ -67,18 +66,20 @@ func newFile(r io.ReaderAt, size int64) (*file, error) {
 		return nil, err
 	}
 	seen := map[string]bool{}
-	for at < size {
+	for number := 1; at < size; number++ {
 		v, err := next(at)
 		if err != nil {
-			return nil, fmt.Errorf("the variable at byte %d (number %d of the file): %w", at,
-				len(f.variables)+len(f.unnamed)+1, err)
+			return nil, fmt.Errorf("the variable at byte %d (number %d of the file): %w", at, number,
+				err)
 		}
 		at = v.at + v.bytes
 		if !v.packed && v.number4.Bytes == 0 { // compressed data and version 4 have no padding
 			at = min(size, at+(-v.bytes&7))
 		}
 		if v.name == "" {
-			f.unnamed = append(f.unnamed, v)
+			if err := f.check(&v); err != nil {
+				return nil, fmt.Errorf("a variable without a name: %w", err)
+			}
 			continue
 		}
 		if seen[v.name] {
@@ -91,6 +92,18 @@ func newFile(r io.ReaderAt, size int64) (*file, error) {
 		f.variables = append(f.variables, v)
 	}
 	return f, nil
+}
+
+// check reads a compressed variable to its checksum: it may be damage that took its name.
+func (f *file) check(v *variable) error {
+	if !v.packed {
+		return nil
+	}
+	s, err := f.open(v)
+	if err != nil {
+		return err
+	}
+	return s.finish()
 }
 
 // byteOrder returns the order of a file of version 5.
@@ -126,11 +139,11 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 	switch {
 	case strings.HasPrefix(string(b), "MATLAB 7.3 MAT-file") || order != nil &&
 		order.Uint16(b[124:]) == 0x0200:
-		return nil, fmt.Errorf("begins as MATLAB v7.3, which is HDF5, but has no HDF5 data at "+
-			"byte %d: could it be damaged?", signatureAt)
+		return nil, array.Damaged("begins as MATLAB v7.3, which is HDF5, but has no HDF5 data "+
+			"at byte %d", signatureAt)
 	case order != nil:
-		return nil, fmt.Errorf("format version %#04x, want 0x0100 (MATLAB 5 to 7): could the "+
-			"file be damaged?", order.Uint16(b[124:]))
+		return nil, array.Damaged("format version %#04x, want 0x0100 (MATLAB 5 to 7)",
+			order.Uint16(b[124:]))
 	case isVersion4(b):
 		return nil, errVersion4
 	case strings.HasPrefix(string(b), "# Created by Octave"),
@@ -148,8 +161,7 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 // next reads the header of the variable at a byte of the file and checks its size.
 func (f *file) next(at int64) (variable, error) {
 	if f.size-at < 8 {
-		return variable{}, fmt.Errorf(
-			"expected a tag of 8 bytes, the file has %d: could it be damaged?", f.size-at)
+		return variable{}, array.Damaged("expected a tag of 8 bytes, the file has %d", f.size-at)
 	}
 	var tag [8]byte
 	if n, err := f.r.ReadAt(tag[:], at); n < len(tag) {
@@ -161,12 +173,11 @@ func (f *file) next(at int64) (variable, error) {
 	case miCompressed:
 		v.packed = true
 	default:
-		return variable{}, fmt.Errorf("is of type %s, want %s or %s: could the file be damaged?", k,
-			miMatrix, miCompressed)
+		return variable{}, array.Damaged("is of type %s, want %s or %s", k, miMatrix,
+			miCompressed)
 	}
 	if left := f.size - v.at; v.bytes > left {
-		return variable{}, fmt.Errorf("expected %d bytes, the file has %d: could it be damaged?",
-			v.bytes, left)
+		return variable{}, array.Damaged("expected %d bytes, the file has %d", v.bytes, left)
 	}
 	s, err := f.open(&v)
 	if err != nil {
@@ -200,7 +211,7 @@ func (f *file) open(v *variable) (*stream, error) {
 	}
 	if err != nil {
 		f.inflate = nil
-		return nil, s.ended(err, "the compressed data's header", 2, 0)
+		return nil, array.Ended(err, "the compressed data's header", 2, 0)
 	}
 	s.r, s.left = f.inflate, 8
 	tag, err := s.bytes(8, "tag")
@@ -209,12 +220,11 @@ func (f *file) open(v *variable) (*stream, error) {
 	}
 	k, size := kind(f.order.Uint32(tag)), int64(f.order.Uint32(tag[4:]))
 	if k != miMatrix {
-		return nil, fmt.Errorf(
-			"its compressed data are of type %s, want %s: could the file be damaged?", k, miMatrix)
+		return nil, array.Damaged("its compressed data are of type %s, want %s", k, miMatrix)
 	}
 	if size/array.MaxInflate > v.bytes {
-		return nil, fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could "+
-			"the file be damaged?", size, v.bytes)
+		return nil, array.Damaged("claims to unpack %d bytes from %d, more than deflate can",
+			size, v.bytes)
 	}
 	s.left = size
 	return s, nil

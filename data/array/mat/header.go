@@ -66,13 +66,12 @@ func (s *stream) header() (*header, error) {
 		return nil, err
 	}
 	if len(b) != 8 {
-		return nil, fmt.Errorf("%d bytes of array flags, want 8: could the file be damaged?",
-			len(b))
+		return nil, array.Damaged("%d bytes of array flags, want 8", len(b))
 	}
 	flags := s.order.Uint32(b)
 	h := &header{class: class(flags), complex: flags&0x800 != 0, logical: flags&0x200 != 0}
 	if _, ok := classNames[h.class]; !ok {
-		return nil, fmt.Errorf("class %d, want 1 to 17: could the file be damaged?", h.class)
+		return nil, array.Damaged("class %d, want 1 to 17", h.class)
 	}
 	if h.class != classOpaque {
 		if h.shape, err = s.shape(); err != nil {
@@ -100,15 +99,15 @@ func (s *stream) shape() ([]int, error) {
 		return nil, err
 	}
 	if len(b)%4 != 0 || len(b) < 8 {
-		return nil, fmt.Errorf("%d bytes of dimensions, want 4 for each axis and two axes at "+
-			"least: could the file be damaged?", len(b))
+		return nil, array.Damaged("%d bytes of dimensions, want 4 for each axis and two axes at "+
+			"least", len(b))
 	}
 	var shape []int
 	for ; len(b) > 0; b = b[4:] {
 		shape = append(shape, int(int32(s.order.Uint32(b))))
 	}
 	if _, err := array.Count(shape, 1); err != nil {
-		return nil, fmt.Errorf("%w: could the file be damaged?", err)
+		return nil, array.Damaged("%w", err)
 	}
 	return shape, nil
 }
@@ -121,8 +120,7 @@ func (s *stream) text(what string) (string, error) {
 	}
 	text := string(b)
 	if strings.IndexByte(text, 0) >= 0 {
-		return "", fmt.Errorf("its %s %s holds a NUL: could the file be damaged?", what,
-			array.Quote(text))
+		return "", array.Damaged("its %s %s holds a NUL", what, array.Quote(text))
 	}
 	return text, nil
 }

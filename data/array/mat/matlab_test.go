@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -111,6 +112,29 @@ func readBytes(b []byte) ([]array.Array, error) {
 		return nil, err
 	}
 	return f.readAll()
+}
+
+// readAll reads the variables of real numbers, and the others to their checksums: damage may have made
+// a variable of numbers look like one.
+func (f *file) readAll() (all []array.Array, err error) {
+	for i := range f.variables {
+		v := &f.variables[i]
+		if v.isReal() {
+			a, err := f.readVariable(v, "", v.name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, a)
+			continue
+		}
+		if err := f.check(v); err != nil {
+			return nil, err
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no real numbers")
+	}
+	return all, nil
 }
 
 // readOne reads one variable of a file in memory.

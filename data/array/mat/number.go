@@ -1,7 +1,6 @@
 package mat
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -35,13 +34,13 @@ var limits = map[class][2]float64{
 func (h *header) checkClass(v float64) error {
 	if h.logical {
 		if v != 0 && v != 1 {
-			return fmt.Errorf("is %v, and a logical is 0 or 1: could the file be damaged?", v)
+			return array.Damaged("is %v, and a logical is 0 or 1", v)
 		}
 		return nil
 	}
 	if limit, ok := limits[h.class]; ok && (!(v >= limit[0] && v <= limit[1]) ||
 		v != math.Trunc(v)) {
-		return fmt.Errorf("is %v, which is none of its class: could the file be damaged?", v)
+		return array.Damaged("is %v, which is none of its class", v)
 	}
 	return nil
 }
@@ -68,11 +67,11 @@ func (s *stream) data(h *header) (data, error) {
 	}
 	count, err := array.Count(h.shape, 8)
 	if err != nil {
-		return data{}, fmt.Errorf("%w: could the file be damaged?", err)
+		return data{}, array.Damaged("%w", err)
 	}
 	if want := int64(count) * int64(n.Bytes); want != e.size {
-		return data{}, fmt.Errorf("expected %d bytes of numbers for shape %v stored as %s, the "+
-			"variable has %d: could the file be damaged?", want, h.shape, e.kind, e.size)
+		return data{}, array.Damaged("expected %d bytes of numbers for shape %v stored as %s, "+
+			"the variable has %d", want, h.shape, e.kind, e.size)
 	}
 	return data{e, n}, nil
 }

@@ -1,7 +1,6 @@
 package mat
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -16,13 +15,6 @@ type Entry struct {
 	// Class holds what MATLAB's class shows ("double", "int8", "logical", "char", "cell", "struct",
 	// "function_handle", "table"), after "sparse " or "complex " or both where it is so stored.
 	Class string
-}
-
-// Read reads all variables of the .mat file at path that are real numbers or logicals, in the order
-// in which they lie in it. Variables of other kinds are left out; a file with none but these is an
-// error, which names them.
-func Read(path string) ([]array.Array, error) {
-	return inFile(path, (*file).readAll)
 }
 
 // ReadVariable reads the variable that the .mat file at path calls name, or, with a name such as
@@ -53,41 +45,6 @@ func inFile[T any](path string, use func(*file) (T, error)) (T, error) {
 		}
 		return use(f)
 	})
-}
-
-// readAll reads the variables that are real numbers.
-func (f *file) readAll() ([]array.Array, error) {
-	var as []array.Array
-	for i := range f.variables {
-		v := &f.variables[i]
-		if !v.isReal() {
-			if err := f.check(v); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		a, err := f.readVariable(v, "", v.name)
-		if err != nil && len(f.variables) > 1 {
-			err = fmt.Errorf("%w (ReadVariable reads the others)", err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		as = append(as, a)
-	}
-	for i := range f.unnamed {
-		if err := f.check(&f.unnamed[i]); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case len(f.variables) == 0:
-		return nil, errors.New("holds no variables")
-	case len(as) == 0:
-		return nil, fmt.Errorf("holds no variable of real numbers; it holds %s (ReadVariable "+
-			"says what to do)", f.names())
-	}
-	return as, nil
 }
 
 // read reads the variable or the field of a struct called name.
@@ -122,23 +79,6 @@ func (f *file) readVariable(v *variable, fields, name string) (array.Array, erro
 	}
 	a.Name = name
 	return a, nil
-}
-
-// check reads the checksum of a compressed variable that is left out: it may be damage that made it
-// look like one.
-func (f *file) check(v *variable) error {
-	if !v.packed {
-		return nil
-	}
-	s, err := f.open(v)
-	if err == nil {
-		err = s.finish()
-	}
-	if err != nil {
-		return fmt.Errorf("variable %s: %w (ReadVariable reads the others)", array.Quote(v.name),
-			err)
-	}
-	return nil
 }
 
 // numbers reads what fields leads to. With an error it returns the fields that it did not get into.
@@ -190,8 +130,7 @@ func (s *stream) array(h *header) (array.Array, error) {
 		return array.Array{}, err
 	}
 	if s.left > 0 {
-		return array.Array{}, fmt.Errorf("%d bytes follow its numbers: could the file be damaged?",
-			s.left)
+		return array.Array{}, array.Damaged("%d bytes follow its numbers", s.left)
 	}
 	return array.Array{Shape: h.shape, Data: data}, nil
 }
@@ -202,9 +141,14 @@ func (s *stream) dense(h *header) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	numbers := array.Numbers{Shape: h.shape, Bytes: d.number.Bytes, Columns: true,
-		Decode: func(i int, b []byte) (float64, error) { return s.decode(i, b, h, d.number) },
-		Ended:  func(err error, got int64) error { return s.ended(err, "numbers", d.element.size, got) },
+	numbers := array.Numbers{Shape: h.shape, Bytes: d.number.Bytes, Columns: true, Type: h.className(),
+		Decode: func(b []byte) (float64, error) {
+			v, err := d.number.Exact(b, s.order)
+			if err == nil {
+				err = h.checkClass(v)
+			}
+			return v, err
+		},
 	}
 	data, err := numbers.Read(d.element, s.budget)
 	if err != nil {
@@ -228,17 +172,4 @@ func (s *stream) sparse(h *header) ([]float64, error) {
 		}
 	}
 	return m.Full(s.budget)
-}
-
-// decode returns the i-th number.
-func (s *stream) decode(i int, b []byte, h *header, n array.Number) (float64, error) {
-	v, err := n.Exact(b, s.order)
-	if err == nil {
-		err = h.checkClass(v)
-	}
-	if err != nil {
-		err = fmt.Errorf("the element at index %v of the %s array %w", array.Index(i, h.shape, true),
-			h.className(), err)
-	}
-	return v, err
 }

@@ -53,14 +53,14 @@ func (f *file) next4(at int64) (variable, error) {
 	b := make([]byte, header4)
 	if n, err := f.r.ReadAt(b, at); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
-			err = fmt.Errorf("expected a header of %d bytes, the file has %d: could it be damaged?", len(b), n)
+			err = array.Damaged("expected a header of %d bytes, the file has %d", len(b), n)
 		}
 		return variable{}, err
 	}
 	order, machine, number, kind, ok := type4(b)
 	if !ok {
-		return variable{}, fmt.Errorf("its type is %d, which version 4 does not have: could the file "+
-			"be damaged?", int32(binary.LittleEndian.Uint32(b)))
+		return variable{}, array.Damaged("its type is %d, which version 4 does not have",
+			int32(binary.LittleEndian.Uint32(b)))
 	}
 	if want := map[binary.ByteOrder]int{binary.LittleEndian: 0, binary.BigEndian: 1}[order]; machine != want {
 		return variable{}, fmt.Errorf("its numbers are those of a VAX or Cray (machine %d), which are "+
@@ -72,15 +72,15 @@ func (f *file) next4(at int64) (variable, error) {
 	v.header = header{class: classDouble, shape: []int{rows, columns}, complex: isComplex}
 	count, err := array.Count(v.shape, 16)
 	if err != nil {
-		return v, fmt.Errorf("%w: could the file be damaged?", err)
+		return v, array.Damaged("%w", err)
 	}
 	v.bytes = int64(count) * int64(v.number4.Bytes)
 	if isComplex {
 		v.bytes *= 2
 	}
 	if nameBytes < 1 || nameBytes > maxName || v.at > f.size || v.bytes > f.size-v.at {
-		return v, fmt.Errorf("expected a name of %d bytes and %d of numbers, the file has %d: could it "+
-			"be damaged?", nameBytes, v.bytes, f.size-at-header4)
+		return v, array.Damaged("expected a name of %d bytes and %d of numbers, the file has %d",
+			nameBytes, v.bytes, f.size-at-header4)
 	}
 	name := make([]byte, nameBytes)
 	if _, err := f.r.ReadAt(name, at+header4); err != nil {
@@ -88,7 +88,7 @@ func (f *file) next4(at int64) (variable, error) {
 	}
 	end := slices.Index(name, 0)
 	if end < 1 {
-		return v, fmt.Errorf("its name %s does not end: could the file be damaged?", array.Quote(string(name)))
+		return v, array.Damaged("its name %s does not end", array.Quote(string(name)))
 	}
 	v.name = string(name[:end])
 	switch kind {
@@ -106,7 +106,7 @@ func (f *file) next4(at int64) (variable, error) {
 func (f *file) sparse4(v *variable) error {
 	rows, columns := v.shape[0], v.shape[1]
 	if v.complex || rows < 1 || columns != 3 && columns != 4 {
-		return fmt.Errorf("a sparse matrix stored in a table of shape %v: could the file be damaged?", v.shape)
+		return array.Damaged("a sparse matrix stored in a table of shape %v", v.shape)
 	}
 	v.class, v.complex = classSparse, columns == 4
 	v.shape = nil
@@ -117,7 +117,7 @@ func (f *file) sparse4(v *variable) error {
 		}
 		n := v.number4.Float64(b, v.order4)
 		if !(n >= 0 && n < 1<<53) || n != float64(int(n)) {
-			return fmt.Errorf("a sparse matrix with %v as a length: could the file be damaged?", n)
+			return array.Damaged("a sparse matrix with %v as a length", n)
 		}
 		v.shape = append(v.shape, int(n))
 	}
@@ -133,11 +133,8 @@ func (f *file) array4(v *variable) (array.Array, error) {
 	if v.class == classSparse {
 		shape = []int{int(v.bytes) / v.number4.Bytes / 3, 3}
 	}
-	numbers := array.Numbers{Shape: shape, Bytes: v.number4.Bytes, Columns: true,
-		Decode: func(_ int, b []byte) (float64, error) { return v.number4.Exact(b, v.order4) },
-		Ended: func(err error, got int64) error {
-			return (&stream{}).ended(err, "numbers", v.bytes, got)
-		},
+	numbers := array.Numbers{Shape: shape, Bytes: v.number4.Bytes, Columns: true, Type: v.className(),
+		Decode: func(b []byte) (float64, error) { return v.number4.Exact(b, v.order4) },
 	}
 	data, err := numbers.Read(io.NewSectionReader(f.r, v.at, v.bytes), f.budget)
 	if err == nil && v.class == classSparse {
@@ -161,8 +158,8 @@ func (f *file) full4(v *variable, table []float64) ([]float64, error) {
 	for t := table[:len(table)-3]; len(t) > 0; t = t[3:] {
 		i, j := int(t[0])-1, int(t[1])-1
 		if i < 0 || i >= v.shape[0] || j < 0 || j >= v.shape[1] || t[0] != float64(i+1) || t[1] != float64(j+1) {
-			return nil, fmt.Errorf("a number of its sparse matrix of shape %v lies in row %v and column "+
-				"%v: could the file be damaged?", v.shape, t[0], t[1])
+			return nil, array.Damaged("a number of its sparse matrix of shape %v lies in row %v "+
+				"and column %v", v.shape, t[0], t[1])
 		}
 		full[i*v.shape[1]+j] += t[2]
 	}

@@ -41,7 +41,7 @@ func List(path string) ([]Entry, error) {
 				return nil, err
 			}
 			if string(start) == magic {
-				e, err := entry(f, f.Size(), "file")
+				e, err := entry(f, f.Size())
 				return []Entry{e}, err
 			}
 		}
@@ -56,17 +56,19 @@ func List(path string) ([]Entry, error) {
 }
 
 // entry reads a header and describes its array.
-func entry(r io.Reader, size int64, holder string) (Entry, error) {
-	h, err := readHeader(r, size, holder)
+func entry(r io.Reader, size int64) (Entry, error) {
+	h, err := readHeader(r, size)
 	if err != nil {
 		return Entry{}, err
 	}
-	if n, _, err := dtype(h.descr); err == nil {
-		if err := h.check(n); err != nil {
-			return Entry{}, err
-		}
-	} else if _, err := array.Count(h.shape, 1); err != nil {
-		return Entry{}, fmt.Errorf("header: %w: could the %s be damaged?", err, holder)
+	n, _, unreadable := dtype(h.descr)
+	if unreadable == nil {
+		err = h.check(n)
+	} else {
+		_, err = array.Count(h.shape, 1)
+	}
+	if err != nil {
+		return Entry{}, err
 	}
 	return Entry{Shape: h.shape, DType: h.descr}, nil
 }
@@ -92,7 +94,7 @@ func membersOf(r io.ReaderAt, size int64) ([]member, error) {
 		return nil, fmt.Errorf("%w: not an .npz archive, or a damaged one", err)
 	}
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // nothing is written where a name says
-		return nil, fmt.Errorf("zip: %w: could the file be damaged?", err)
+		return nil, array.Damaged("zip: %w", err)
 	}
 	if err := array.NewBudget().Take(512*int64(len(z.File)), "names of arrays"); err != nil {
 		return nil, err
@@ -140,14 +142,13 @@ func checkSizes(f *zip.File, left uint64) error {
 	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
 	switch {
 	case packed > left:
-		return fmt.Errorf("claims %d bytes of the archive, which has %d left for it: could it be "+
-			"damaged?", packed, left)
+		return array.Damaged("claims %d bytes of the archive, which has %d left for it", packed,
+			left)
 	case f.Method == zip.Store && packed != unpacked:
-		return fmt.Errorf("is stored in %d bytes but claims %d: could the archive be damaged?",
-			packed, unpacked)
+		return array.Damaged("is stored in %d bytes but claims %d", packed, unpacked)
 	case f.Method == zip.Deflate && unpacked/array.MaxInflate > packed:
-		return fmt.Errorf("claims to unpack %d bytes from %d, more than deflate can: could the "+
-			"archive be damaged?", unpacked, packed)
+		return array.Damaged("claims to unpack %d bytes from %d, more than deflate can", unpacked,
+			packed)
 	}
 	return nil
 }
@@ -159,12 +160,12 @@ func (m member) open() (io.ReadCloser, error) {
 	}
 	start, err := m.file.DataOffset()
 	if err != nil {
-		return nil, fmt.Errorf("local zip header: %w: could the archive be damaged?", err)
+		return nil, array.Damaged("local zip header: %w", err)
 	}
 	if packed := m.file.CompressedSize64; start < 0 || start > m.size ||
 		packed > uint64(m.size-start) {
-		return nil, fmt.Errorf("expected %d bytes from byte %d on, the file has %d: could it be "+
-			"damaged?", packed, start, max(0, m.size-start))
+		return nil, array.Damaged("expected %d bytes from byte %d on, the file has %d", packed,
+			start, max(0, m.size-start))
 	}
 	return m.file.Open()
 }
@@ -178,7 +179,7 @@ func (m member) entry() (Entry, error) {
 	if err == nil {
 		defer r.Close()
 		var e Entry
-		if e, err = entry(r, int64(m.file.UncompressedSize64), "member"); err == nil {
+		if e, err = entry(r, int64(m.file.UncompressedSize64)); err == nil {
 			e.Name = m.name
 			return e, nil
 		}
@@ -202,14 +203,13 @@ func (m member) numbers() (array.Array, error) {
 		return array.Array{}, err
 	}
 	defer r.Close()
-	a, err := read(r, int64(m.file.UncompressedSize64), "member")
+	a, err := read(r, int64(m.file.UncompressedSize64))
 	if err != nil {
 		return array.Array{}, err
 	}
 	// Nothing is left but the checksum, and archive/zip stops at the size
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return array.Array{}, fmt.Errorf(
-			"at the end of its data: %w: could the archive be damaged?", err)
+		return array.Array{}, array.Damaged("at the end of its data: %w", err)
 	}
 	return a, nil
 }

@@ -55,7 +55,7 @@ func FuzzRead(f *testing.F) {
 		var a array.Array
 		var err error
 		alloctest.AtMost(t, 2*8*len(file)+64<<10,
-			func() { a, err = read(bytes.NewReader(file), int64(len(file)), "file") })
+			func() { a, err = read(bytes.NewReader(file), int64(len(file))) })
 		if err != nil {
 			return
 		}
@@ -69,7 +69,7 @@ func FuzzRead(f *testing.F) {
 		if err := Write(&b, a, Float64); err != nil {
 			t.Fatal(err)
 		}
-		back, err := read(bytes.NewReader(b.Bytes()), int64(b.Len()), "file")
+		back, err := read(bytes.NewReader(b.Bytes()), int64(b.Len()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,16 +27,15 @@ type header struct {
 	descr     string // the dtype as numpy spells it, of records the whole list
 	fortran   bool   // the first axis varies fastest
 	shape     []int
-	bodyBytes int64  // bytes that follow the header in its file or member
-	holder    string // what these bytes lie in: "file" or "member"
+	bodyBytes int64 // bytes that follow the header in its file or member
 }
 
-// readHeader reads the header of an array that has size bytes with its header and lies in a holder.
-func readHeader(r io.Reader, size int64, holder string) (*header, error) {
+// readHeader reads the header of an array that has size bytes with its header.
+func readHeader(r io.Reader, size int64) (*header, error) {
 	b := make([]byte, 12)
 	n, err := io.ReadFull(r, b[:min(8, max(0, size))])
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || err == nil && n < 8 {
-		return nil, fmt.Errorf("the %s has %d bytes, too few for an .npy array", holder, n)
+		return nil, fmt.Errorf("has %d bytes, too few for an .npy array", n)
 	}
 	if err != nil {
 		return nil, err
@@ -50,267 +50,130 @@ func readHeader(r io.Reader, size int64, holder string) (*header, error) {
 	if major < 1 || major > 3 || minor != 0 {
 		return nil, fmt.Errorf("format version %d.%d, want 1.0, 2.0 or 3.0", major, minor)
 	}
-	width := 2 // bytes of the header's length
+	width := int64(2) // bytes of the header's length
 	if major > 1 {
 		width = 4
 	}
-	if size-8 < int64(width) {
-		return nil, fmt.Errorf("the %s ends within the header's length: could it be damaged?",
-			holder)
+	left := size - 8 - width
+	if left < 0 {
+		return nil, array.Damaged("ends within the header's length")
 	}
 	if _, err := io.ReadFull(r, b[8:8+width]); err != nil {
 		return nil, err
 	}
 	length := int64(binary.LittleEndian.Uint32(b[8:])) // the last two bytes are zero in version 1
-	switch left := size - 8 - int64(width); {
+	switch {
 	case length > left:
-		return nil, fmt.Errorf("expected %d bytes of header, the %s has %d: could it be damaged?",
-			length, holder, left)
+		return nil, array.Damaged("expected %d bytes of header, got %d", length, left)
 	case length > maxHeader:
 		return nil, fmt.Errorf("header of %d bytes: at most %d are read, and an array of numbers "+
 			"needs about 118", length, maxHeader)
 	}
 	text := make([]byte, length)
 	if n, err := io.ReadFull(r, text); err != nil {
-		return nil, container(holder).ended(err, "header", length, int64(n))
+		return nil, array.Ended(err, "header", length, int64(n))
 	}
 	h, err := parseHeader(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	h.bodyBytes, h.holder = size-8-int64(width)-length, holder
+	h.bodyBytes = left - length
 	return h, nil
-}
-
-// container is the word for what holds an array: file, or member of an archive.
-type container string
-
-// ended describes an error of io.ReadFull.
-func (holder container) ended(err error, what string, want, got int64) error {
-	switch short := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF); {
-	case short && holder == "member": // archive/zip keeps the last bytes to itself
-		return fmt.Errorf("expected %d bytes of %s, the member ends before: could the archive "+
-			"be damaged?", want, what)
-	case short:
-		return fmt.Errorf("expected %d bytes of %s, the %s has %d: could it be damaged?", want,
-			what, holder, got)
-	}
-	return fmt.Errorf("%s: after %d of %d bytes: %w: could the %s be damaged?", what, got, want,
-		err, holder)
 }
 
 // check compares the shape with the bytes that follow.
 func (h *header) check(n number) error {
 	count, err := array.Count(h.shape, 8)
 	if err != nil {
-		return fmt.Errorf("header: %w: could the %s be damaged?", err, h.holder)
+		return array.Damaged("header: %w", err)
 	}
 	if want := int64(count) * int64(n.Bytes); want != h.bodyBytes {
-		return fmt.Errorf("expected %d bytes of data for shape %v of %s, the %s has %d: could it "+
-			"be damaged?", want, h.shape, h.descr, h.holder, h.bodyBytes)
+		return array.Damaged("expected %d bytes of data for shape %v of %s, got %d", want, h.shape,
+			h.descr, h.bodyBytes)
 	}
 	return nil
 }
 
-// parser reads the one form of Python literal that a header is: a dictionary of a string, a boolean
-// and a tuple of integers.
-type parser struct {
-	text string
-	at   int
-}
+// entries matches the first entry of a header: a key, a value (a string without escapes, a list, a
+// boolean or a tuple of integers) and a comma.
+var entries = regexp.MustCompile(`^(?:'(\w+)'|"(\w+)")\s*:\s*` +
+	`('[^'\\\r\n]*'|"[^"\\\r\n]*"|\[.*\]|True|False|\([-0-9L,\s]*\))\s*(?:,\s*|$)`)
 
-// parseHeader parses a header such as {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }.
+// parseHeader parses a header, which is a dictionary of Python such as
+// {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }.
 func parseHeader(text string) (*header, error) {
-	p, h := &parser{text: text}, new(header)
-	if err := p.expect('{'); err != nil {
-		return nil, err
+	h := new(header)
+	body, opens := strings.CutPrefix(strings.Trim(text, " \t\r\n"), "{")
+	body, closes := strings.CutSuffix(body, "}")
+	if !opens || !closes {
+		return nil, array.Damaged("is %s, want a dictionary in braces", array.Quote(text))
 	}
 	seen := map[string]bool{}
-	for p.peek() != '}' {
-		key, err := p.quoted()
-		if err != nil {
-			return nil, err
+	for rest := strings.Trim(body, " \t\r\n"); rest != ""; {
+		m := entries.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, array.Damaged("has %s, want an entry such as 'shape': (3, 4)", array.Quote(rest))
 		}
+		key := m[1] + m[2]
 		if seen[key] {
-			return nil, fmt.Errorf("has the key %s twice", array.Quote(key))
+			return nil, fmt.Errorf("has the key %q twice", key)
 		}
 		seen[key] = true
-		if err := p.expect(':'); err != nil {
+		if err := h.set(key, m[3]); err != nil {
 			return nil, err
 		}
-		if err := p.value(h, key); err != nil {
-			return nil, err
-		}
-		if p.peek() == '}' {
-			break
-		}
-		if err := p.expect(','); err != nil {
-			return nil, err
-		}
+		rest = rest[len(m[0]):]
 	}
-	p.at++
 	for _, key := range []string{"descr", "fortran_order", "shape"} {
 		if !seen[key] {
 			return nil, fmt.Errorf("lacks the key %q", key)
 		}
 	}
-	if p.peek() != 0 || p.at < len(p.text) {
-		return nil, p.unexpected("the end of the header")
-	}
 	return h, nil
 }
 
-// value parses the value of a key into h.
-func (p *parser) value(h *header, key string) (err error) {
-	switch key {
-	case "descr":
-		if p.peek() == '[' {
-			h.descr, err = p.list()
-		} else {
-			h.descr, err = p.quoted()
-			h.descr = canonical(h.descr)
-		}
-	case "fortran_order":
-		p.peek()
-		rest := p.text[p.at:]
-		switch h.fortran = strings.HasPrefix(rest, "True"); {
-		case h.fortran:
-			p.at += len("True")
-		case strings.HasPrefix(rest, "False"):
-			p.at += len("False")
-		default:
-			err = p.unexpected("True or False for fortran_order")
-		}
-	case "shape":
-		h.shape, err = p.tuple()
+// set takes an entry.
+func (h *header) set(key, value string) (err error) {
+	kind, inside := value[0], value[1:len(value)-1]
+	switch {
+	case key == "descr" && kind == '[':
+		h.descr = value
+	case key == "descr" && (kind == '\'' || kind == '"'):
+		h.descr = canonical(inside)
+	case key == "fortran_order" && (kind == 'T' || kind == 'F'):
+		h.fortran = kind == 'T'
+	case key == "shape" && kind == '(':
+		h.shape, err = parseShape(inside)
+	case key == "descr" || key == "fortran_order" || key == "shape":
+		err = array.Damaged("the value of %s is %s", key, array.Quote(value))
 	default:
-		err = fmt.Errorf("unknown key %s, want descr, fortran_order and shape", array.Quote(key))
+		err = fmt.Errorf("unknown key %q, want descr, fortran_order and shape", key)
 	}
 	return err
 }
 
-// peek skips space and returns the next byte, 0 at the end.
-func (p *parser) peek() byte {
-	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
-		p.at++
-	}
-	if p.at == len(p.text) {
-		return 0
-	}
-	return p.text[p.at]
-}
-
-func (p *parser) expect(c byte) error {
-	if p.peek() != c {
-		return p.unexpected(fmt.Sprintf("%q", c))
-	}
-	p.at++
-	return nil
-}
-
-// unexpected returns an error for what stands where something else was wanted.
-func (p *parser) unexpected(want string) error {
-	if p.at >= len(p.text) {
-		return fmt.Errorf("ends at byte %d, want %s: could the file be damaged?", p.at, want)
-	}
-	return fmt.Errorf("has %s at byte %d, want %s: could the file be damaged?",
-		array.Quote(p.text[p.at:]), p.at, want)
-}
-
-// quoted parses a string of one line in single or double quotes. No dtype needs an escape.
-func (p *parser) quoted() (string, error) {
-	q := p.peek()
-	if q != '\'' && q != '"' {
-		return "", p.unexpected("a string in quotes")
-	}
-	n := strings.IndexByte(p.text[p.at+1:], q)
-	if n < 0 {
-		return "", p.unexpected("a string that ends")
-	}
-	s := p.text[p.at+1 : p.at+1+n]
-	if strings.ContainsAny(s, "\\\r\n") {
-		return "", p.unexpected("a string without escapes")
-	}
-	p.at += n + 2
-	return s, nil
-}
-
-// list steps over the list that describes records and returns its text.
-func (p *parser) list() (string, error) {
-	start := p.at
-	for depth := 0; p.at < len(p.text); p.at++ {
-		switch p.text[p.at] {
-		case '[', '(':
-			depth++
-		case ']', ')':
-			if depth--; depth == 0 {
-				p.at++
-				return p.text[start:p.at], nil
-			}
-		case '\'', '"':
-			if _, err := p.quoted(); err != nil {
-				return "", err
-			}
-			p.at--
-		}
-	}
-	p.at = start
-	return "", p.unexpected("a list that ends")
-}
-
-// tuple parses a shape: (), (3,) or (3, 4). Python 2 wrote (3L,).
-func (p *parser) tuple() ([]int, error) {
-	if err := p.expect('('); err != nil {
-		return nil, err
-	}
+// parseShape parses the lengths of a shape: nothing, or 3, with a comma, or 3, 4. Python 2 wrote 3L.
+func parseShape(text string) ([]int, error) {
 	shape := []int{}
-	comma := true
-	for p.peek() != ')' {
-		if !comma {
-			return nil, p.unexpected("',' or ')' in the shape")
-		}
-		if len(shape) == maxRank {
-			return nil, fmt.Errorf("the shape has more than %d axes", maxRank)
-		}
-		n, err := p.integer()
+	if strings.TrimSpace(text) == "" {
+		return shape, nil
+	}
+	lengths := strings.Split(text, ",")
+	if len(lengths) == 1 {
+		return nil, array.Damaged("the shape (%.60s) is not a tuple, which has a comma", text)
+	}
+	if last := len(lengths) - 1; strings.TrimSpace(lengths[last]) == "" {
+		lengths = lengths[:last]
+	}
+	if len(lengths) > maxRank {
+		return nil, fmt.Errorf("the shape has more than %d axes", maxRank)
+	}
+	for _, length := range lengths {
+		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(length), "L"))
 		if err != nil {
-			return nil, err
+			return nil, array.Damaged("%.60q is no length of an axis", length)
 		}
 		shape = append(shape, n)
-		if comma = p.peek() == ','; comma {
-			p.at++
-		}
 	}
-	if len(shape) == 0 && p.text[p.at-1] == ',' || len(shape) == 1 && !comma {
-		return nil, p.unexpected("a comma after the one length of the shape")
-	}
-	p.at++
 	return shape, nil
-}
-
-// integer parses a length of an axis. A negative one is let through for the message that names the
-// shape.
-func (p *parser) integer() (int, error) {
-	p.peek()
-	start := p.at
-	if p.at < len(p.text) && p.text[p.at] == '-' {
-		p.at++
-	}
-	for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
-		p.at++
-	}
-	digits := p.text[start:p.at]
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		if errors.Is(err, strconv.ErrRange) {
-			return 0, fmt.Errorf("length %s in the shape is larger than any file: could the file "+
-				"be damaged?", array.Quote(digits))
-		}
-		p.at = start
-		return 0, p.unexpected("a length in the shape")
-	}
-	if p.at < len(p.text) && p.text[p.at] == 'L' {
-		p.at++
-	}
-	return n, nil
 }

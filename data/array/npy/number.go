@@ -51,8 +51,7 @@ func canonical(descr string) string {
 // decode returns the number that b begins with.
 func (n number) decode(b []byte, o binary.ByteOrder) (float64, error) {
 	if n.boolean && b[0] > 1 {
-		return 0, fmt.Errorf("is the byte %d, and a boolean is 0 or 1: could the file be damaged?",
-			b[0])
+		return 0, array.Damaged("is the byte %d, and a boolean is 0 or 1", b[0])
 	}
 	return n.Exact(b, o)
 }

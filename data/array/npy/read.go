@@ -1,7 +1,6 @@
 package npy
 
 import (
-	"fmt"
 	"io"
 
 	"torchpe/data/array"
@@ -18,41 +17,25 @@ type Entry struct {
 // name.
 func Read(path string) (array.Array, error) {
 	return array.InFile("npy", path, func(f *array.File) (array.Array, error) {
-		return read(f, f.Size(), "file")
+		return read(f, f.Size())
 	})
 }
 
 // read reads an array of size bytes.
-func read(r io.Reader, size int64, holder string) (array.Array, error) {
-	h, err := readHeader(r, size, holder)
+func read(r io.Reader, size int64) (array.Array, error) {
+	h, err := readHeader(r, size)
 	if err != nil {
 		return array.Array{}, err
 	}
-	return h.read(r)
-}
-
-// read reads the numbers after the header.
-func (h *header) read(r io.Reader) (array.Array, error) {
 	n, order, err := dtype(h.descr)
+	if err == nil {
+		err = h.check(n)
+	}
 	if err != nil {
 		return array.Array{}, err
 	}
-	if err := h.check(n); err != nil {
-		return array.Array{}, err
-	}
-	numbers := array.Numbers{Shape: h.shape, Bytes: n.Bytes, Columns: h.fortran,
-		Decode: func(i int, b []byte) (float64, error) {
-			v, err := n.decode(b, order)
-			if err != nil {
-				err = fmt.Errorf("the element at index %v of the array of %s %w", array.Index(i, h.shape, h.fortran),
-					h.descr, err)
-			}
-			return v, err
-		},
-		Ended: func(err error, got int64) error {
-			return container(h.holder).ended(err, "data", h.bodyBytes, got)
-		},
-	}
+	numbers := array.Numbers{Shape: h.shape, Bytes: n.Bytes, Columns: h.fortran, Type: h.descr,
+		Decode: func(b []byte) (float64, error) { return n.decode(b, order) }}
 	data, err := numbers.Read(r, array.NewBudget())
 	return array.Array{Shape: h.shape, Data: data}, err
 }

@@ -88,13 +88,13 @@ func (p parser) entry(name string) (placed, error) {
 			}
 			return err
 		}
-		return fmt.Errorf("unknown key %q (valid: dtype, shape, data_offsets)", clip(key))
+		return fmt.Errorf("unknown key %.80q (valid: dtype, shape, data_offsets)", key)
 	})
 	if err == nil && len(seen) != 3 {
 		err = errors.New("needs the keys dtype, shape and data_offsets")
 	}
 	if err != nil {
-		err = fmt.Errorf("tensor %q: %w", clip(name), err)
+		err = fmt.Errorf("tensor %.80q: %w", name, err)
 	}
 	return t, err
 }
@@ -104,7 +104,7 @@ func (p parser) metadata() (map[string]string, error) {
 	m := map[string]string{}
 	err := p.object(func(key string) error {
 		if _, ok := m[key]; ok {
-			return fmt.Errorf("duplicate key %q", clip(key))
+			return fmt.Errorf("duplicate key %.80q", key)
 		}
 		if len(m) == MaxMetadata {
 			return fmt.Errorf("more than %d keys", MaxMetadata)
@@ -171,7 +171,7 @@ func (p parser) string() (string, error) {
 	case !ok:
 		return "", p.located(fmt.Errorf("expected a string, got %v", t))
 	case p.surrogates && strings.ContainsRune(s, utf8.RuneError):
-		return "", p.located(fmt.Errorf("string %q has half a surrogate pair", clip(s)))
+		return "", p.located(fmt.Errorf("string %.80q has half a surrogate pair", s))
 	}
 	return s, nil
 }

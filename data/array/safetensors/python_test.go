@@ -145,7 +145,7 @@ func TestPythonWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := Values[float64](b)
+		want, err := b.Float64s()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestPythonWrites(t *testing.T) {
 		}
 	}
 	single, _ := f.Tensor("single")
-	if v, err := Values[float32](single); err != nil || len(v) != 65536 || v[0x3f80] != 1 ||
+	if v, err := single.Float64s(); err != nil || len(v) != 65536 || v[0x3f80] != 1 ||
 		!slices.Equal(single.Shape, []int{256, 256}) {
 		t.Errorf("single: %v", err)
 	}

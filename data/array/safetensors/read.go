@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -81,7 +80,7 @@ func List(path string) (tensors []Tensor, read func(name string) (Tensor, error)
 		e := h.tensors[i]
 		t = e.Tensor
 		if _, err := byteCount(t.DType, t.Shape); err != nil {
-			return t, fmt.Errorf("%s: %s: tensor %q: %w", reading, path, clip(name), err)
+			return t, fmt.Errorf("%s: %s: tensor %.80q: %w", reading, path, name, err)
 		}
 		if data != nil {
 			t.Data = data[e.begin:e.end:e.end]
@@ -92,7 +91,7 @@ func List(path string) (tensors []Tensor, read func(name string) (Tensor, error)
 				return nil, fmt.Errorf("had %d bytes and has %d now: it was replaced meanwhile", h.size,
 					r.Size())
 			}
-			budget, what := array.NewBudget(), fmt.Sprintf("tensor %q", clip(name))
+			budget, what := array.NewBudget(), fmt.Sprintf("tensor %.80q", name)
 			b, err := array.Make[byte](budget, int(e.end-e.begin), what)
 			if err != nil {
 				return nil, err
@@ -156,9 +155,6 @@ func readHeader(r io.ReaderAt, size int64, budget *array.Budget) (string, error)
 	if size < prefix+2 {
 		return "", fmt.Errorf("%d bytes are too few for a safetensors file", size)
 	}
-	if size > math.MaxInt {
-		return "", fmt.Errorf("%d bytes are more than this machine can address", size)
-	}
 	var length [prefix]byte
 	if err := readFull(r, length[:], 0); err != nil {
 		return "", err
@@ -171,8 +167,7 @@ func readHeader(r io.ReaderAt, size int64, budget *array.Budget) (string, error)
 		return "", fmt.Errorf("header of %d bytes: at most %d are allowed (is this a safetensors "+
 			"file?)", n, MaxHeader)
 	case int64(n) > size-prefix:
-		return "", fmt.Errorf("header of %d bytes, but only %d bytes follow: could the file be "+
-			"damaged?", n, size-prefix)
+		return "", array.Damaged("header of %d bytes, but only %d bytes follow", n, size-prefix)
 	}
 	if err := budget.Take(int64(n), "the header"); err != nil {
 		return "", err
@@ -184,8 +179,7 @@ func readHeader(r io.ReaderAt, size int64, budget *array.Budget) (string, error)
 		return "", err
 	}
 	if got != int64(n) {
-		return "", fmt.Errorf("expected a header of %d bytes, got %d: could the file be damaged?",
-			n, got)
+		return "", array.Damaged("expected a header of %d bytes, got %d", n, got)
 	}
 	return header.String(), nil
 }
@@ -206,8 +200,7 @@ func readFull(r io.ReaderAt, b []byte, offset int64) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		return fmt.Errorf("expected %d bytes at offset %d, got %d: could the file be damaged?",
-			len(b), offset, n)
+		return array.Damaged("expected %d bytes at offset %d, got %d", len(b), offset, n)
 	}
 	return err
 }
@@ -249,27 +242,26 @@ func (h *header) layout(size int64) error {
 	last, at := "", int64(0)
 	for i, t := range h.tensors {
 		if _, twice := h.byName[t.Name]; twice {
-			return fmt.Errorf("header: duplicate key %q", clip(t.Name))
+			return fmt.Errorf("header: duplicate key %.80q", t.Name)
 		}
 		h.byName[t.Name] = i
 	}
 	for _, t := range h.tensors {
 		if err := t.check(size); err != nil {
-			return fmt.Errorf("tensor %q: %w", clip(t.Name), err)
+			return fmt.Errorf("tensor %.80q: %w", t.Name, err)
 		}
 		if t.begin < at {
-			return fmt.Errorf("tensor %q: begins at byte %d, inside tensor %q, which ends at %d",
-				clip(t.Name), t.begin, clip(last), at)
+			return fmt.Errorf("tensor %.80q: begins at byte %d, inside tensor %.80q, which ends at %d",
+				t.Name, t.begin, last, at)
 		}
 		if t.begin > at {
-			return fmt.Errorf("tensor %q: begins at byte %d, leaving a hole after byte %d",
-				clip(t.Name), t.begin, at)
+			return fmt.Errorf("tensor %.80q: begins at byte %d, leaving a hole after byte %d",
+				t.Name, t.begin, at)
 		}
 		last, at = t.Name, t.end
 	}
 	if at != size {
-		return fmt.Errorf("the tensors end at byte %d of the payload, but it has %d: could the "+
-			"file be damaged?", at, size)
+		return array.Damaged("the tensors end at byte %d of the payload, but it has %d", at, size)
 	}
 	return nil
 }
@@ -281,7 +273,7 @@ func (t placed) check(size int64) error {
 		return errors.New("has no dtype")
 	}
 	isRead := t.DType.Size() > 0
-	n, err := count(t.Shape)
+	n, err := count(t.Shape, 1)
 	if isRead && err == nil {
 		n, err = byteCount(t.DType, t.Shape)
 	}
@@ -294,8 +286,8 @@ func (t placed) check(size int64) error {
 		return fmt.Errorf("%s%v needs %d bytes, data_offsets [%d, %d] hold %d", t.DType, t.Shape, n,
 			t.begin, t.end, t.end-t.begin)
 	case t.end > size:
-		return fmt.Errorf("data_offsets [%d, %d] go beyond the payload of %d bytes: could the "+
-			"file be damaged?", t.begin, t.end, size)
+		return array.Damaged("data_offsets [%d, %d] go beyond the payload of %d bytes", t.begin,
+			t.end, size)
 	}
 	return nil
 }

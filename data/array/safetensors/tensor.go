@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
-	"strings"
-	"unsafe"
 
 	"torchpe/data/array"
 )
@@ -93,7 +90,7 @@ func dtypeOf[T Element]() DType {
 // elements.
 func New[T Element](name string, shape []int, values []T) (Tensor, error) {
 	t := Tensor{Name: name, DType: dtypeOf[T](), Shape: append([]int{}, shape...)}
-	n, err := count(t.Shape)
+	n, err := count(t.Shape, t.DType.Size())
 	if err != nil {
 		return Tensor{}, fmt.Errorf("tensor %q: %w", name, err)
 	}
@@ -107,22 +104,6 @@ func New[T Element](name string, shape []int, values []T) (Tensor, error) {
 		return Tensor{}, fmt.Errorf("tensor %q: %w", name, err)
 	}
 	return t, nil
-}
-
-// Values returns a copy of the elements. It fails when T is not the Go type of the tensor's dtype:
-// nothing is converted.
-func Values[T Element](t Tensor) ([]T, error) {
-	if want := dtypeOf[T](); t.DType != want {
-		return nil, fmt.Errorf("tensor %q: has dtype %s, asked for %s", t.Name, t.DType, want)
-	}
-	if err := t.Check(); err != nil {
-		return nil, err
-	}
-	values := make([]T, len(t.Data)/int(unsafe.Sizeof(*new(T))))
-	if _, err := binary.Decode(t.Data, binary.LittleEndian, values); err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
-	}
-	return values, nil
 }
 
 // Float64s returns the elements as float64, whatever the dtype; BOOL gives 0 and 1. Only I64 and
@@ -171,52 +152,17 @@ func (t Tensor) Check() error {
 // byteCount returns the bytes that a tensor needs, or why there can be no such tensor.
 func byteCount(d DType, shape []int) (int, error) {
 	if d.Size() == 0 {
-		return 0, fmt.Errorf("dtype %q is not read: store it as F32 or F64, and complex numbers as "+
-			"their real and imaginary parts", clip(string(d)))
+		return 0, fmt.Errorf("dtype %.80q is not read: store it as F32 or F64, and complex numbers as "+
+			"their real and imaginary parts", d)
 	}
-	n, err := count(shape)
-	if err != nil {
-		return 0, err
-	}
-	hi, lo := bits.Mul64(uint64(n), uint64(d.Size()))
-	if hi != 0 || lo > math.MaxInt {
-		return 0, fmt.Errorf("%s%v overflows the number of bytes", d, shape)
-	}
-	return int(lo), nil
+	n, err := count(shape, d.Size())
+	return n * d.Size(), err
 }
 
-// count returns the product of the dimensions, or why there is none. Zeros are set aside, so that
-// the answer does not depend on the order of the dimensions.
-func count(shape []int) (int, error) {
+// count returns the product of the dimensions, or why there is none. bytes are those of an element.
+func count(shape []int, bytes int) (int, error) {
 	if len(shape) > MaxRank {
 		return 0, fmt.Errorf("%d dimensions, at most %d are allowed", len(shape), MaxRank)
 	}
-	product, empty := uint64(1), false
-	for _, n := range shape {
-		if n < 0 {
-			return 0, fmt.Errorf("shape %v has a negative dimension", shape)
-		}
-		if n == 0 {
-			empty = true
-			continue
-		}
-		hi, lo := bits.Mul64(product, uint64(n))
-		if hi != 0 || lo > math.MaxInt {
-			return 0, fmt.Errorf("shape %v overflows the number of elements", shape)
-		}
-		product = lo
-	}
-	if empty {
-		return 0, nil
-	}
-	return int(product), nil
-}
-
-// clip shortens text from a file for an error message.
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
+	return array.Count(shape, bytes)
 }

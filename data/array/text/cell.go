@@ -13,7 +13,7 @@ import (
 type cells struct {
 	line      []byte
 	at        int // where the next cell begins
-	delimiter Delimiter
+	delimiter delimiter
 	ended     bool // there is no next cell
 	// The current cell.
 	text   []byte // without blanks and quotes around it
@@ -30,7 +30,7 @@ func (p *parser) cells(line []byte) cells {
 
 // isBlank reports whether a byte can stand around a cell.
 func (c *cells) isBlank(b byte) bool {
-	return b == ' ' || b == '\t' && c.delimiter != Tab
+	return b == ' ' || b == '\t' && c.delimiter != tab
 }
 
 // next goes to the next cell and reports whether there is one.
@@ -39,14 +39,14 @@ func (c *cells) next() bool {
 	for i < len(line) && c.isBlank(line[i]) {
 		i++
 	}
-	if c.ended || i == len(line) && c.delimiter == Blanks {
+	if c.ended || i == len(line) && c.delimiter == blanks {
 		return false
 	}
 	c.start, c.textAt, c.quoted = i, i, false
 	if i < len(line) && line[i] == '"' {
 		i = c.unquote()
 	} else {
-		if c.delimiter == Blanks {
+		if c.delimiter == blanks {
 			for i < len(line) && line[i] != ' ' && line[i] != '\t' {
 				i++
 			}
@@ -88,9 +88,9 @@ func (c *cells) unquote() int {
 		}
 		break
 	}
-	for i++; i < len(line) && c.isBlank(line[i]) && (c.delimiter != Blanks); i++ {
+	for i++; i < len(line) && c.isBlank(line[i]) && (c.delimiter != blanks); i++ {
 	}
-	if i < len(line) && line[i] != byte(c.delimiter) && (c.delimiter != Blanks || line[i] != '\t') {
+	if i < len(line) && line[i] != byte(c.delimiter) && (c.delimiter != blanks || line[i] != '\t') {
 		c.text, c.fault = line[c.start:], "goes on after its second quote"
 	}
 	return i
@@ -161,10 +161,10 @@ func special(cell []byte) (float64, error) {
 	return 0, strconv.ErrSyntax
 }
 
-// comma matches a number with a decimal comma: 1,5 or 1.234,5 or -,5e3.
-const comma = `[+-]?(\d{1,3}([.' ]\d{3})+|\d*),\d+(e[+-]?\d+)?`
+// commaNumber matches a number with a decimal comma: 1,5 or 1.234,5 or -,5e3.
+const commaNumber = `[+-]?(\d{1,3}([.' ]\d{3})+|\d*),\d+(e[+-]?\d+)?`
 
-var decimalComma = regexp.MustCompile(`(?i)^` + comma + `$`)
+var decimalComma = regexp.MustCompile(`(?i)^` + commaNumber + `$`)
 
 // almost matches what is meant as a number but not written as one: hexadecimal and other bases,
 // percent and per mille, a decimal comma, groups of thousands, a number with a minus sign of its own,
@@ -173,7 +173,7 @@ var decimalComma = regexp.MustCompile(`(?i)^` + comma + `$`)
 var almost = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
 	`[+-]?0x[0-9a-f]+`, `[+-]?0[bo][0-7]+`,
 	`[+-]?[\d.,]+ ?[%‰]`,
-	comma,
+	commaNumber,
 	`[+-]?\d{1,3}([', \x{a0}\x{2009}\x{202f}]\d{3})+(\.\d*)?`,
 	`[−–] ?[\d.]+(e[+−-]?\d+)?`,
 	`[+-]?(\d+\.\d*|\.\d+|\d+)d[+-]\d+`, `[+-]?(\d+\.\d*|\.\d+)d\d+`,

@@ -38,7 +38,7 @@ func (p *parser) isHeader(first, second []byte) (bool, error) {
 			isNumber = true
 		}
 		if isName && isNumber {
-			if p.delimiter == Comma && strings.Contains(names, ";") {
+			if p.delimiter == comma && strings.Contains(names, ";") {
 				return false, p.fail(at, "the first line has cells such as %s between its "+
 					"commas: with semicolons between cells, write decimals with a point", names)
 			}
@@ -213,7 +213,7 @@ func (o *order) add(v float64) {
 
 // choose returns Yes where the line names the columns, No where it is a row, and Auto where it can be
 // either.
-func (b *below) choose(d Delimiter) Choice {
+func (b *below) choose(d delimiter) Choice {
 	switch is := b.compare(d); {
 	case b.corner == empty && (b.texts == b.rows || b.index && (b.rows > 2 || b.first == 0)):
 		return Yes // pandas leaves the cell above its index empty
@@ -228,7 +228,7 @@ func (b *below) choose(d Delimiter) Choice {
 
 // compare is choose by the numbers alone. The first row of a table is as any other: a line that stands
 // out from 19 rows does so by chance once in 20 times.
-func (b *below) compare(d Delimiter) Choice {
+func (b *below) compare(d delimiter) Choice {
 	const enough, few = 19, 10 // few rows are a tenth or less
 	n := len(b.names)
 	var o order
@@ -243,7 +243,7 @@ func (b *below) compare(d Delimiter) Choice {
 	case b.whole < b.cells && !b.wholeRow: // no row is of whole numbers, as the line is
 		chance := math.Pow(float64(b.whole+1)/float64(b.cells+2), float64(n))
 		switch {
-		case counts && d != Blanks, b.isFar(0.5) && b.rows >= enough, b.isFar(10) && b.rows > 1:
+		case counts && d != blanks, b.isFar(0.5) && b.rows >= enough, b.isFar(10) && b.rows > 1:
 			return Yes
 		case chance > 0.2:
 			return No

@@ -21,20 +21,12 @@ type layout struct {
 
 // choose finds the delimiter and the names of a file from its first lines and what o says.
 func (p *parser) choose(o Options) error {
-	p.delimiter = o.Delimiter
 	start := *p // to look ahead without moving
 	first, ok := start.next()
 	if !ok {
 		return fmt.Errorf("text: %s: no table: nothing but blank lines and comments", p.name)
 	}
-	switch p.delimiter {
-	case 0:
-		p.delimiter = find(first, p.name)
-	case Comma, Tab, Semicolon, Blanks:
-	default:
-		return fmt.Errorf("text: %s: delimiter %q, want a comma, a tab, a semicolon or Blanks",
-			p.name, rune(o.Delimiter))
-	}
+	p.delimiter = find(first, p.name)
 	start = *p // with the delimiter, lines of tabs count
 	first, _ = start.next()
 	next := start
@@ -92,7 +84,7 @@ func (p *parser) findTitles(start parser, first []byte) {
 		}
 	}
 	for c := p.cells(names); c.next(); {
-		if c.kind() != textual || looksLikeNumber(c.text) || p.delimiter == Blanks && !c.quoted &&
+		if c.kind() != textual || looksLikeNumber(c.text) || p.delimiter == blanks && !c.quoted &&
 			strings.ContainsRune(".:,;", rune(c.text[len(c.text)-1])) { // prose
 			above := *p
 			if is, err := above.isNumbered(names); !is && (err == nil || p.headed) {
@@ -125,10 +117,10 @@ func (p *parser) failCommented(line []byte) error {
 }
 
 // find returns the delimiter of a file from its first line and its name.
-func find(line []byte, name string) Delimiter {
+func find(line []byte, name string) delimiter {
 	extension := strings.ToLower(filepath.Ext(name))
 	if extension == ".tsv" || extension == ".tab" {
-		return Tab
+		return tab
 	}
 	bare := make([]byte, 0, len(line)) // what is not in quotes
 	inQuotes := false
@@ -139,7 +131,7 @@ func find(line []byte, name string) Delimiter {
 			bare = append(bare, b)
 		}
 	}
-	for _, d := range []Delimiter{Comma, Semicolon} {
+	for _, d := range []delimiter{comma, semicolon} {
 		if bytes.IndexByte(bare, byte(d)) >= 0 {
 			return d
 		}
@@ -147,24 +139,24 @@ func find(line []byte, name string) Delimiter {
 	tabs := bytes.IndexByte(bare, '\t') >= 0
 	switch {
 	case extension == ".csv" && tabs:
-		return Tab
+		return tab
 	case extension == ".csv" && !isBlankRow(line):
-		return Comma
+		return comma
 	case !tabs || len(bytes.TrimSpace(line)) < len(line):
-		return Blanks // tools that align with tabs often end a line with one
+		return blanks // tools that align with tabs often end a line with one
 	}
-	for c := (cells{line: line, delimiter: Blanks}); c.next(); {
+	for c := (cells{line: line, delimiter: blanks}); c.next(); {
 		if c.kind() == textual {
-			return Tab
+			return tab
 		}
 	}
-	return Blanks
+	return blanks
 }
 
 // isBlankRow reports whether a text is several numbers with blanks between them.
 func isBlankRow(text []byte) bool {
 	n := 0
-	for c := (cells{line: text, delimiter: Blanks}); c.next(); n++ {
+	for c := (cells{line: text, delimiter: blanks}); c.next(); n++ {
 		if c.kind() != numeric && c.kind() != missing {
 			return false
 		}

@@ -48,21 +48,16 @@ func TestFilesAgainstNumpy(t *testing.T) {
 	}
 	for name, w := range expected {
 		path := filepath.Join("testdata", name)
-		got, err := Read(path)
+		got, err := Read(path, Options{})
 		// names and a number: to be told, not guessed
 		if slices.Contains(w.Columns, "1") && slices.Contains(w.Columns, "V1") {
 			if err == nil {
 				t.Errorf("%s: its header was guessed", name)
 			}
-			o := Options{Header: Yes}
 			if strings.HasPrefix(name, "semicolon") { // the names have commas
-				o.Delimiter = Semicolon
+				continue
 			}
-			raw, readErr := os.ReadFile(path)
-			if readErr != nil {
-				t.Fatal(readErr)
-			}
-			got, err = Parse(bytes.NewReader(raw), name, o)
+			got, err = Read(path, Options{Header: Yes})
 		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -76,24 +71,22 @@ func TestFilesAgainstNumpy(t *testing.T) {
 				w.Columns, w.Rows)
 		}
 		// Written and read again it is the same.
-		for _, d := range []Delimiter{Comma, Tab, Semicolon} {
-			var b bytes.Buffer
-			if err := Write(&b, got, d); err != nil {
-				t.Errorf("%s with %q: %v", name, rune(d), err)
-				continue
+		var b bytes.Buffer
+		if err := Write(&b, got); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		yes := func(has bool) Choice {
+			if has {
+				return Yes
 			}
-			yes := func(has bool) Choice {
-				if has {
-					return Yes
-				}
-				return No
-			}
-			again, err := Parse(&b, "again", Options{Delimiter: d, Header: yes(got.Columns != nil),
-				RowNames: yes(got.Rows != nil)})
-			if err != nil || !slices.EqualFunc(again.Data, got.Data, same) ||
-				!slices.Equal(again.Columns, got.Columns) || !slices.Equal(again.Rows, got.Rows) {
-				t.Errorf("%s with %q, written and read: %+v, %v", name, rune(d), again, err)
-			}
+			return No
+		}
+		again, err := Parse(&b, "again.csv", Options{Header: yes(got.Columns != nil),
+			RowNames: yes(got.Rows != nil)})
+		if err != nil || !slices.EqualFunc(again.Data, got.Data, same) ||
+			!slices.Equal(again.Columns, got.Columns) || !slices.Equal(again.Rows, got.Rows) {
+			t.Errorf("%s, written and read: %+v, %v", name, again, err)
 		}
 	}
 }
@@ -131,25 +124,23 @@ func TestWriteFaults(t *testing.T) {
 	}
 	for _, c := range []struct {
 		table Table
-		by    Delimiter
 		want  string // empty: it is written
 	}{
-		{table(nil, []string{"x"}, 2, 1), Comma, ""},
-		{table([]string{"a", "b"}, []string{"", "y"}, 2, 2), Tab, ""},
-		{table([]string{"a"}, nil, 1, 1), Semicolon, ""},
-		{table(nil, nil, 2, 2), Blanks, ""},
-		{table(nil, nil, 2, 2), Delimiter('|'), "delimiter '|', want"},
-		{table(nil, nil, 4), Comma, "shape [4], want"},
-		{Table{Array: array.Array{Shape: []int{0, 2}}}, Comma, "shape [0 2], want"},
-		{Table{Array: array.Array{Shape: []int{2, 2}, Data: []float64{1}}}, Comma, "1 numbers in an array of shape"},
-		{table(nil, []string{"x"}, 2, 2), Comma, "1 names for 2 columns"},
-		{table([]string{"a"}, nil, 2, 2), Comma, "1 names for 2 rows"},
-		{table(nil, []string{"", "y"}, 2, 2), Comma, "the first column has an empty name"},
-		{table(nil, []string{"x\n", "y"}, 2, 2), Comma, `the name "x\n" has a line end`},
-		{table([]string{"a", "b\x00"}, nil, 2, 2), Comma, `the name "b\x00" has a line end or a NUL`},
+		{table(nil, []string{"x"}, 2, 1), ""},
+		{table([]string{"a", "b"}, []string{"", "y"}, 2, 2), ""},
+		{table([]string{"a"}, nil, 1, 1), ""},
+		{table(nil, nil, 2, 2), ""},
+		{table(nil, nil, 4), "shape [4], want"},
+		{Table{Array: array.Array{Shape: []int{0, 2}}}, "shape [0 2], want"},
+		{Table{Array: array.Array{Shape: []int{2, 2}, Data: []float64{1}}}, "1 numbers in an array of shape"},
+		{table(nil, []string{"x"}, 2, 2), "1 names for 2 columns"},
+		{table([]string{"a"}, nil, 2, 2), "1 names for 2 rows"},
+		{table(nil, []string{"", "y"}, 2, 2), "the first column has an empty name"},
+		{table(nil, []string{"x\n", "y"}, 2, 2), `the name "x\n" has a line end`},
+		{table([]string{"a", "b\x00"}, nil, 2, 2), `the name "b\x00" has a line end or a NUL`},
 	} {
 		var b bytes.Buffer
-		err := Write(&b, c.table, c.by)
+		err := Write(&b, c.table)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) || b.Len() > 0 {
 				t.Errorf("%v, %d bytes, want %q", err, b.Len(), c.want)
@@ -160,14 +151,14 @@ func TestWriteFaults(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		got, err := Parse(&b, "x.csv", Options{Delimiter: c.by})
+		got, err := Parse(&b, "x.csv", Options{})
 		if err != nil || !slices.Equal(got.Data, c.table.Data) || !slices.Equal(got.Shape, c.table.Shape) ||
 			!slices.Equal(got.Rows, c.table.Rows) || !slices.Equal(got.Columns, c.table.Columns) {
 			t.Errorf("%+v, %v, wrote %+v", got, err, c.table)
 		}
 	}
 	full := errors.New("the disk is full")
-	if err := Write(failing{full}, table(nil, nil, 2, 2), Comma); !errors.Is(err, full) {
+	if err := Write(failing{full}, table(nil, nil, 2, 2)); !errors.Is(err, full) {
 		t.Error(err)
 	}
 }

@@ -139,10 +139,10 @@ func (p *parser) expandRepeat(c *cells, n int, err error, before int) error {
 	case isBlankRow(c.text):
 		return p.fail(c.start, "cell %d is %s: blanks stand between its numbers: give the file a name "+
 			"in .txt", n, quote(c.text))
-	case bytes.IndexByte(c.text, ',') >= 0 && p.delimiter != Comma:
+	case bytes.IndexByte(c.text, ',') >= 0 && p.delimiter != comma:
 		return p.fail(c.start, "cell %d is %s, not a number: write decimals with a point", n,
 			quote(c.text))
-	case bytes.IndexByte(c.text, ';') >= 0 && p.delimiter == Comma:
+	case bytes.IndexByte(c.text, ';') >= 0 && p.delimiter == comma:
 		return p.fail(c.start, "cell %d is %s, not a number: with semicolons between cells, "+
 			"write decimals with a point", n, quote(c.text))
 	}

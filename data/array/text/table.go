@@ -23,22 +23,21 @@ type Table struct {
 	array.Array
 }
 
-// Delimiter is the separator of two cells. The zero Delimiter asks Parse to find it: a tab in
-// files called .tsv or .tab; otherwise what the first line has outside quotes: a comma, else a
-// semicolon, else tabs where that line holds names (which can have spaces in them), else blanks. A
-// .csv file of one column has commas.
-type Delimiter byte
+// delimiter is the separator of two cells. It is a tab in files called .tsv or .tab; otherwise what
+// the first line has outside quotes: a comma, else a semicolon, else tabs where that line holds names
+// (which can have spaces in them), else blanks. A .csv file of one column has commas.
+type delimiter byte
 
-// The delimiters. A cell between two Commas, Tabs or Semicolons can be empty; one between Blanks,
+// The delimiters. A cell between two commas, tabs or semicolons can be empty; one between blanks,
 // which are runs of spaces and tabs, cannot.
 const (
-	Comma     Delimiter = ','
-	Tab       Delimiter = '\t'
-	Semicolon Delimiter = ';'
-	Blanks    Delimiter = ' '
+	comma     delimiter = ','
+	tab       delimiter = '\t'
+	semicolon delimiter = ';'
+	blanks    delimiter = ' '
 )
 
-// Choice states whether a file has a header or names of rows, or leaves it to Parse.
+// Choice states whether a file has a header or names of rows, or leaves it to Read.
 type Choice int
 
 // The choices.
@@ -61,9 +60,8 @@ func ParseChoice(text string) (Choice, error) {
 	return Auto, fmt.Errorf("%q is none of auto, yes, no", text)
 }
 
-// Options say what Parse should not find out for itself. The zero Options leave everything to it.
+// Options say what Read should not find out for itself. The zero Options leave everything to it.
 type Options struct {
-	Delimiter Delimiter
 	// Header is Yes where the first line holds the names of columns. Auto takes the first line as
 	// names where the cells after the first are no numbers, or quoted numbers above bare ones; where
 	// they are distinct whole numbers far outside the rows below, or count 0, 1, 2... or 1, 2, 3...
@@ -78,11 +76,8 @@ type Options struct {
 	RowNames Choice
 }
 
-// Read reads the table in the file at path, which must be a regular file, with the zero Options.
-func Read(path string) (Table, error) { return ReadWith(path, Options{}) }
-
-// ReadWith is Read with options.
-func ReadWith(path string, o Options) (Table, error) {
+// Read reads the table in the file at path, which must be a regular file.
+func Read(path string, o Options) (Table, error) {
 	budget := array.NewBudget()
 	data, err := load(path, budget)
 	if err != nil {
@@ -106,7 +101,7 @@ func load(path string, budget *array.Budget) ([]byte, error) {
 type parser struct {
 	name      string
 	afni      bool // the file is AFNI's
-	delimiter Delimiter
+	delimiter delimiter
 	rest      []byte // what follows the current line
 	line      int    // number of the current line, from 1
 	above     []byte // the last comment before it
@@ -206,7 +201,7 @@ func (p *parser) next() (line []byte, ok bool) {
 		p.line++
 		blank := " \t"
 		start := bytes.TrimLeft(line, blank)
-		if p.delimiter == Tab && len(start) == 0 {
+		if p.delimiter == tab && len(start) == 0 {
 			start = bytes.TrimLeft(line, " ") // tabs stand between cells, even if all are empty
 		}
 		if len(start) == 0 || p.afni && bytes.HasPrefix(start, []byte("//")) {

@@ -28,8 +28,8 @@ func Words(path string) iter.Seq2[[]string, error] {
 				return
 			}
 			var row []string
-			if (p.delimiter == Blanks || p.width(p.delimiter, line) == 1) &&
-				p.width(Comma, line)+p.width(Semicolon, line) > 2 {
+			if (p.delimiter == blanks || p.width(p.delimiter, line) == 1) &&
+				p.width(comma, line)+p.width(semicolon, line) > 2 {
 				err = p.fail(0, "%s has a comma or a semicolon, which by the name of the file or its "+
 					"first line separate no cells: put quotes around names with either", quote(line))
 			} else if row, _, err = p.names(bytes.TrimSpace(line)); err == nil && !yield(row, nil) {
@@ -50,14 +50,14 @@ func (p *parser) separate() error {
 	line = bytes.TrimSpace(line)
 	p.delimiter = find(line, p.name)
 	switch {
-	case p.width(Tab, line) > 1:
-		p.delimiter = Tab
-	case p.width(Comma, line) > 1 && p.width(Semicolon, line) > 1:
+	case p.width(tab, line) > 1:
+		p.delimiter = tab
+	case p.width(comma, line) > 1 && p.width(semicolon, line) > 1:
 		return ahead.fail(0, "%s has commas and semicolons: put quotes around names with either, "+
 			"and write decimals with a point", quote(line))
-	case p.delimiter != Blanks && p.width(p.delimiter, line) == 1: // one column
-		n := p.width(Blanks, line)
-		for n > 1 && ok && p.width(Blanks, line) == n {
+	case p.delimiter != blanks && p.width(p.delimiter, line) == 1: // one column
+		n := p.width(blanks, line)
+		for n > 1 && ok && p.width(blanks, line) == n {
 			line, ok = ahead.next()
 		}
 		if n > 1 && !ok {
@@ -69,7 +69,7 @@ func (p *parser) separate() error {
 }
 
 // width returns the number of a line's cells between delimiters, 1 where quotes fit other ones.
-func (p *parser) width(d Delimiter, line []byte) int {
+func (p *parser) width(d delimiter, line []byte) int {
 	n := 0
 	for c := (cells{line: line, delimiter: d}); c.next(); n++ {
 		if c.fault != "" {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Write writes t, which must be a matrix with a row and a column, so that Parse with the same
-// delimiter reads it back: names in quotes where they could be taken for something else, numbers in
+// Write writes t, which must be a matrix with a row and a column, with commas, so that
+// Read reads it back: names in quotes where they could be taken for something else, numbers in
 // the fewest digits that give back all bits, and NaN. Files called .1D hold no names.
-func Write(w io.Writer, t Table, d Delimiter) error {
-	if err := t.writable(d); err != nil {
+func Write(w io.Writer, t Table) error {
+	if err := t.writable(); err != nil {
 		return fmt.Errorf("text: writing a table: %w", err)
 	}
 	b := bufio.NewWriterSize(w, 1<<16)
@@ -22,11 +22,11 @@ func Write(w io.Writer, t Table, d Delimiter) error {
 	if len(t.Columns) > 0 {
 		if len(t.Rows) > 0 {
 			b.WriteString(`""`)
-			b.WriteByte(byte(d))
+			b.WriteByte(',')
 		}
 		for j, name := range t.Columns {
 			if j > 0 {
-				b.WriteByte(byte(d))
+				b.WriteByte(',')
 			}
 			b.WriteString(quoted(name))
 		}
@@ -36,11 +36,11 @@ func Write(w io.Writer, t Table, d Delimiter) error {
 	for i := range t.Shape[0] {
 		if len(t.Rows) > 0 {
 			b.WriteString(quoted(t.Rows[i]))
-			b.WriteByte(byte(d))
+			b.WriteByte(',')
 		}
 		for j, v := range t.Data[i*columns : (i+1)*columns] {
 			if j > 0 {
-				b.WriteByte(byte(d))
+				b.WriteByte(',')
 			}
 			digits = strconv.AppendFloat(digits[:0], v, 'g', -1, 64)
 			// The first line must not look like the numbers of columns.
@@ -57,11 +57,8 @@ func Write(w io.Writer, t Table, d Delimiter) error {
 	return nil
 }
 
-// writable reports what Parse could not read back.
-func (t Table) writable(d Delimiter) error {
-	if d != Comma && d != Tab && d != Semicolon && d != Blanks {
-		return fmt.Errorf("delimiter %q, want a comma, a tab, a semicolon or Blanks", rune(d))
-	}
+// writable reports what Read could not read back.
+func (t Table) writable() error {
 	if err := t.Check(); err != nil {
 		return err
 	}

@@ -1,5 +1,9 @@
+import math
+
 import torch
+import torch.nn.functional as F
 from torch import nn
+
 
 ENCODINGS = {}  # class by name of the scheme
 
@@ -81,3 +85,59 @@ class Encoding(nn.Module):
     def output(self, a, weights, out):
         """Changes out [B, H, N, Dh], the product of weights [B, H, N, N] and values."""
         return out
+
+
+@implements("nope", "c-nope")
+class NoPE(Encoding):
+    """No encoding. With a causal mask (attention.causal of config.json) places can be inferred."""
+
+
+class Table(Encoding):
+    """x <- x + P at the input of a layer; added says P."""
+
+    def __init__(self, config, part):
+        super().__init__(config, part)
+        self.dropout = config["pe_dropout"]  # of the table's entries, in training
+
+    def added(self, layer):
+        """Returns P [N, D], or None where the layer adds nothing."""
+        raise NotImplementedError
+
+    def embed(self, layer, x):
+        rows = self.added(layer)
+        if rows is None:
+            return x
+        return x + F.dropout(rows, self.dropout, self.training)
+
+
+class Bias(Encoding):
+    """added_bias(layer) [H, N, N] is added to the logits."""
+
+    def added_bias(self, layer):
+        raise NotImplementedError
+
+    def logits(self, a, logits):
+        return logits + self.added_bias(a.layer)
+
+
+def of_layer(tables, layer):
+    """Returns the table of a layer, of tables [T, ...]: with T = 1 all layers share it."""
+    return tables[min(layer, len(tables) - 1)]
+
+
+def gather_pairs(x, index):
+    """Picks numbers of the last axis of x [B, H, N, R] by index [N, N]: [B, H, N, N]."""
+    return x.gather(-1, index.expand(*x.shape[:-1], index.shape[-1]))
+
+
+def bucket(offset, number, most, both):
+    """Returns the bucket of offsets j - i: one each up to a distance, then logarithmic ranges up to
+    most. both: half of the buckets are for keys after the query. Logarithms are rounded to float32, as
+    in every public code: some offsets lie just on the border of two buckets."""
+    half = number // 2 if both else number
+    exact = half // 2
+    first = half * (offset > 0) if both else 0
+    distance = offset.abs() if both else (-offset).clamp(min=0)
+    log = (distance.clamp(min=1).float() / exact).double().log().float()
+    part = log / torch.tensor(math.log(most / exact)) * (half - exact)
+    return first + torch.where(distance < exact, distance, (exact + part.long()).clamp(max=half - 1))

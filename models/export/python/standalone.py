@@ -4,7 +4,6 @@ import os
 import torch
 
 from encoding import ENCODINGS, Attn
-from fixed import TABLES, Places
 from weights import read_safetensors
 
 CONFIG = json.loads(SETTINGS)
@@ -20,12 +19,9 @@ def build(dtype=torch.float32):
     stack = len(parts) > 1
     pe = ENCODINGS["+" if stack else parts[0]["scheme"]](CONFIG, parts if stack else parts[0]).to(dtype)
     for part in parts:
-        scheme, tables = part["scheme"], {}
-        if scheme in TABLES:
-            tables = TABLES[scheme](part["options"], Places(CONFIG))
+        scheme = part["scheme"]
         for name in [*part["parameters"], *part["buffers"]]:
-            value = tables[name] if name in tables else given[scheme + "." + name if stack else name]
-            value = torch.as_tensor(value, dtype=torch.float64)
+            value = given[scheme + "." + name if stack else name]
             getattr(pe[scheme] if stack else pe, name).data.copy_(value)
     pe.begin(1, None)
     return pe

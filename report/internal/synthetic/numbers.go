@@ -45,72 +45,68 @@ func (m maker) member(i, seed int) (runlog.MemberResult, []runlog.Record) {
 	if m.PE == "nope" || m.PE == "c-nope" {
 		train = m.around(table1[[2]string{m.PE, "train"}].Mean, 0.01, 0, .98)
 	}
+	iid := m.around((train+validation)/2, 0.01, 0, 1)
 	r := runlog.MemberResult{
 		PE: m.PE, Sigma: m.sigma(), Seed: int64(seed), Epochs: m.Records, Steps: 100 * m.Records,
-		Status:        runlog.StatusDone,
-		TrainAccuracy: train, IIDAccuracy: m.around((train+validation)/2, 0.01, 0, 1), ValidationAccuracy: validation,
-		ValidationByCondition: map[string]float64{"Binary": validation, "Ternary": validation * .97,
-			"Quaternary": validation * .94},
-		ValidationByLines: map[string]float64{"1": validation, "2": validation * .97, "3": validation * .94},
+		Status: runlog.StatusDone,
 	}
 	var course []runlog.Record
 	for k := range m.Records {
 		rise := 1 - math.Exp(-float64(k+1)/3)
-		rec := runlog.NewRecord(100*(k+1), k+1, i)
-		rec.Seed, rec.Sigma, rec.Loss = int64(seed), m.sigma(), 1.4*(1-rise)
+		rec := runlog.Record{Step: 100 * (k + 1), Epoch: k + 1, Member: i, Seed: int64(seed), Sigma: m.sigma()}
 		if m.Task == "lst" {
-			rec.TrainAccuracy, rec.IIDAccuracy = .25+(train-.25)*rise, .25+(r.IIDAccuracy-.25)*rise
-			rec.ValidationAccuracy = .25 + (validation-.25)*rise
-			rec.PEMotion, rec.Fit = m.motion(rise), &runlog.Fit{Criterion: runlog.DefaultCriterion}
+			rec.Measures = m.motion(rise)
+			rec.Measures["train"], rec.Measures["iid"] = .25+(train-.25)*rise, .25+(iid-.25)*rise
+			rec.Measures["validation"] = .25 + (validation-.25)*rise
+			rec.Fit = &runlog.Fit{Criterion: runlog.DefaultCriterion}
 		} else {
-			rec.MaskedMeasures = m.masked(rise)
+			rec.Measures = m.masked(rise)
 		}
+		rec.Measures["loss"] = 1.4 * (1 - rise)
 		course = append(course, rec)
 	}
-	if m.Task == "lst" && train >= 0.99 {
-		r.Fit = &runlog.Fit{Criterion: runlog.DefaultCriterion, Reached: true, Epoch: r.Epochs, Step: r.Steps}
-	} else if m.Task == "lst" {
-		r.Fit = &runlog.Fit{Criterion: runlog.DefaultCriterion}
-	}
-	if m.PE == "learn" && m.Task == "lst" {
-		motion, alignment := *m.motion(1), 1-.5/(1+m.Sigma)
-		motion.StartCosine = []float64{m.around(0, .02, -1, 1)}
-		r.PEMotion, r.TangentAlignment = &motion, &alignment
-	}
 	if m.Task != "lst" {
-		nan := math.NaN()
-		r.TrainAccuracy, r.IIDAccuracy, r.ValidationAccuracy, r.ValidationByCondition = nan, nan, nan, nil
-		r.ValidationByLines = nil
-		r.MaskedMeasures = course[m.Records-1].MaskedMeasures
+		r.Measures = course[m.Records-1].Measures
+		return r, course
+	}
+	r.Fit = &runlog.Fit{Criterion: runlog.DefaultCriterion}
+	if train >= 0.99 {
+		r.Fit.Reached, r.Fit.Epoch, r.Fit.Step = true, r.Epochs, r.Steps
+	}
+	r.Measures = m.motion(1)
+	r.Measures["train"], r.Measures["iid"], r.Measures["validation"] = train, iid, validation
+	for vectors, share := range map[int]float64{1: 1, 2: .97, 3: .94} {
+		r.Measures[fmt.Sprintf("validation/%d-vector", vectors)] = validation * share
+		r.Measures[fmt.Sprintf("validation_lines/%d", vectors)] = validation * share
+	}
+	if m.PE == "learn" {
+		r.Measures["tangent_alignment"] = 1 - .5/(1+m.Sigma)
+		r.Measures["pe_start_cosine/0"] = m.around(0, .02, -1, 1)
 	}
 	return r, course
 }
 
 // motion makes up how far a learned table has moved: further where it started small.
-func (m maker) motion(rise float64) *runlog.PEMotion {
+func (m maker) motion(rise float64) runlog.Numbers {
 	if m.PE != "learn" {
-		return nil
+		return runlog.Numbers{}
 	}
-	share := .3 * rise
-	return &runlog.PEMotion{
-		Moved: []float64{rise / (1 + m.Sigma)}, GradientShare: &share, Disparity: []float64{
-			1 - .5*rise*m.structure()}, Cosine: []float64{.1 * rise},
-	}
+	return runlog.Numbers{"pe_moved/0": rise / (1 + m.Sigma), "pe_gradient_share": .3 * rise,
+		"pe_disparity/0": 1 - .5*rise*m.structure(), "pe_cosine/0": .1 * rise}
 }
 
 // masked makes up the measures of masked prediction.
-func (m maker) masked(rise float64) *runlog.MaskedMeasures {
-	train := m.around(1-.35*rise, 0.005, 0, 2)
-	out := &runlog.MaskedMeasures{TrainMSE: &train, TestMSEByMask: map[string]float64{}}
+func (m maker) masked(rise float64) runlog.Numbers {
+	out := runlog.Numbers{"train_mse": m.around(1-.35*rise, 0.005, 0, 2)}
 	for _, level := range []struct { // in order: each draws a number
 		key  string
 		base float64
 	}{{"0.15", .64}, {"0.50", .65}, {"0.75", .69}, {"0.90", .75}} {
-		out.TestMSEByMask[level.key] = m.around(1-(1-level.base)*rise, 0.005, 0, 2)
+		out["test_mse/"+level.key] = m.around(1-(1-level.base)*rise, 0.005, 0, 2)
 	}
 	if added(m.PE) {
-		q, c := m.around(.2*rise*m.structure(), .01, -1, 1), m.around(.4*rise*m.structure(), .02, -1, 1)
-		out.Modularity, out.Clustering = &q, &c
+		out["modularity"] = m.around(.2*rise*m.structure(), .01, -1, 1)
+		out["clustering"] = m.around(.4*rise*m.structure(), .02, -1, 1)
 	}
 	return out
 }

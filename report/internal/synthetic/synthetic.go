@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"torchpe/report/runs"
+	"torchpe/report/cohort"
 	"torchpe/train/runlog"
 )
 
@@ -111,7 +111,7 @@ func (r *Run) fill() {
 		r.Records = 12
 	}
 	set(&r.Distance, "euclidean")
-	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, runs.Label(r.PE,
+	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, cohort.Label(r.PE,
 		r.sigma()), r.Optimizer, r.Decay, r.Heads, r.Placement, r.ReadOut, r.MaskLevel))
 }
 

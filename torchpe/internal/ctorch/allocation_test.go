@@ -88,7 +88,7 @@ func failAllocations(t *testing.T, path string) {
 	for mode, least := range least {
 		failed := int64(0)
 		for _, o := range operations {
-			if o.c == "tp_gelu" { // oneDNN's dnnl_engine_create dereferences what it has not got
+			if o.name == "GELU" { // oneDNN's dnnl_engine_create dereferences what it has not got
 				continue
 			}
 			failed += a.failEach(t, o, mode)
@@ -106,9 +106,9 @@ func failAllocations(t *testing.T, path string) {
 // withBackward returns the operation followed by Backward of its results, where they have gradients.
 func (o operation) withBackward(t *testing.T) (operation, bool) {
 	both := o
-	both.c += " and tp_backward"
+	both.name += " and Backward"
 	both.run = func(a arguments) ([]Handle, error) {
-		made, err := o.run(a)
+		made, err := o.made(a)
 		made = slices.DeleteFunc(made, func(h Handle) bool { return h == 0 })
 		for _, h := range made {
 			if err == nil {
@@ -122,7 +122,7 @@ func (o operation) withBackward(t *testing.T) (operation, bool) {
 			both.tensors = slices.Clone(both.tensors)
 			both.tensors[k].make = func() Handle {
 				h := s.tensor()
-				check(SetRequiresGrad(h, true))
+				check(requireGrad(h))
 				return h
 			}
 		}
@@ -134,11 +134,11 @@ func (o operation) withBackward(t *testing.T) (operation, bool) {
 
 // backwardOfSum adds the gradients of the sum of a tensor to what it was made of.
 func backwardOfSum(h Handle) error {
-	sum, err := Sum(h, nil, false, true)
+	sum, err := apply("Sum", h, true, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(Backward(sum), Release([]Handle{sum}))
+	return errors.Join(backward(sum), Release([]Handle{sum}))
 }
 
 // failEach returns how many allocations of an operation failed until it passed.
@@ -156,17 +156,17 @@ func (a *allocations) failEach(t *testing.T, o operation, mode int64) (failed in
 			failed++
 		}
 		if err != nil && (!hit || !strings.Contains(err.Error(), "memory")) {
-			t.Errorf("%s, allocation %d: %v", o.c, n, err)
+			t.Errorf("%s, allocation %d: %v", o.name, n, err)
 		}
 		operands.free()
 		if now := Live(); now != open {
-			t.Fatalf("%s, allocation %d: %d tensors are left", o.c, n, now-open)
+			t.Fatalf("%s, allocation %d: %d tensors are left", o.name, n, now-open)
 		}
 		if !hit && err == nil {
 			return failed
 		}
 	}
-	t.Errorf("%s does not pass", o.c)
+	t.Errorf("%s does not pass", o.name)
 	return failed
 }
 

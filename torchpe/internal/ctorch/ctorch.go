@@ -11,9 +11,11 @@
 package ctorch
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=16
+#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=18
 #cgo LDFLAGS: -ldl -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
 #cgo !installed LDFLAGS: -Wl,-rpath,${SRCDIR}/../../../lib
+#cgo noescape tp_op
+#cgo nocallback tp_op
 #include <stdlib.h>
 #include "shim.h"
 */
@@ -188,9 +190,3 @@ func Read[T float32 | float64 | int64 | bool](h Handle, out []T) error {
 	var zero T
 	return failure(C.tp_read(c(h), unsafe.Pointer(unsafe.SliceData(out)), C.int64_t(len(out)*int(unsafe.Sizeof(zero)))))
 }
-
-// Copy copies src's values into dst's memory.
-func Copy(dst, src Handle) error { return failure(C.tp_copy_(c(dst), c(src))) }
-
-// Fill sets every value of dst.
-func Fill(dst Handle, value float64) error { return failure(C.tp_fill_(c(dst), C.double(value))) }

@@ -57,7 +57,8 @@ func TestLeafGradientFits(t *testing.T) {
 	p := must(Full([]int{2, 3}, 1, Float64, CPU))
 	for _, g := range []Handle{must(Full([]int{2, 3}, 1, Float32, CPU)),
 		must(Full([]int{2, 3}, 1, Int64, CPU)), must(Full([]int{2, 4}, 1, Float64, CPU))} {
-		if h, err := Leaf(p, 0, []int{2, 3}, g); err == nil || !strings.Contains(err.Error(), "gradient buffer") {
+		h, err := Result("Leaf", Operands{Tensors: []Handle{p, g}, Ints: []int{0, 2, 3}})
+		if err == nil || !strings.Contains(err.Error(), "gradient buffer") {
 			t.Errorf("another buffer is taken: %v", err)
 			Release([]Handle{h})
 		}

@@ -59,7 +59,7 @@ func testDeviceMemory(t *testing.T) {
 // nothing.
 func testWrite(t *testing.T) {
 	x := must(Full([]int{2, 3}, 7, Float64, CPU))
-	strided := must(Transpose(x, 0, 1, false))
+	strided := must(apply("Transpose", x, false, 0, 1))
 	none := must(Full([]int{0, 3}, 7, Float64, CPU))
 	defer Release([]Handle{x, strided, none})
 	if Write(x, []float64{1}) == nil || Write(strided, make([]float64, 6)) == nil ||

@@ -1,15 +1,20 @@
 package ctorch
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// operation is a C function with arguments that it accepts. The tests then put bad ones in their
-// place, one kind of argument at a time, and all at random.
+// operation is an operator, or another C function that makes or reads a tensor, with arguments that it
+// accepts. The tests then put bad ones in their place, one kind of argument at a time, and all at random.
 type operation struct {
-	c       string // its name in functions.h
+	name    string // of the operator, or in functions.h
 	tensors []sample
 	ints    []integer
-	list    []int // a shape or a list of axes; nil where it takes none
-	run     func(a arguments) ([]Handle, error)
+	list    []int // a shape or a list of axes, after ints; nil where it takes none
+	numbers int   // arguments.f as often
+	results int
+	run     func(a arguments) ([]Handle, error) // nil for an operator
 }
 
 // sample says how a tensor that the operation accepts is made. The shape is nil for an operand that
@@ -33,7 +38,6 @@ type arguments struct {
 	i    []int
 	list []int
 	f    float64
-	on   bool // every flag
 	grad bool
 }
 
@@ -49,48 +53,38 @@ func double(shape ...int) sample  { return sample{shape: shape, dtype: Float64} 
 func indices(shape ...int) sample { return sample{shape: shape, dtype: Int64} }
 
 func one(h Handle, err error) ([]Handle, error) { return []Handle{h}, err }
-func none(err error) ([]Handle, error)          { return nil, err }
 
-func unary(c string, f Unary) operation {
-	return operation{c: c, tensors: []sample{float(2, 3)},
-		run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.grad)) }}
+// operand lists the tensors of an operator.
+func operand(samples ...sample) []sample { return samples }
+
+// made calls the operation and returns what it made.
+func (o operation) made(a arguments) ([]Handle, error) {
+	if o.run != nil {
+		return o.run(a)
+	}
+	results := make([]Handle, o.results)
+	err := Run(o.name, Operands{a.t, slices.Concat(a.i, a.list), slices.Repeat([]float64{a.f}, o.numbers)}, a.grad,
+		results)
+	return results, err
 }
 
-func binary(c string, f Binary, x, y sample) operation {
-	return operation{c: c, tensors: []sample{x, y},
-		run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.t[1], a.grad)) }}
+// apply runs an operator with one result on one tensor.
+func apply(name string, x Handle, grad bool, ints ...int) (Handle, error) {
+	var h [1]Handle
+	err := Run(name, Operands{Tensors: []Handle{x}, Ints: ints}, grad, h[:])
+	return h[0], err
 }
 
-func scalar(c string, f func(x Handle, v float64, grad bool) (Handle, error)) operation {
-	return operation{c: c, tensors: []sample{float(2, 3)},
-		run: func(a arguments) ([]Handle, error) { return one(f(a.t[0], a.f, a.grad)) }}
-}
+func backward(x Handle) error { return Act("Backward", Operands{Tensors: []Handle{x}}) }
 
-func alongAxis(c string, f func(x Handle, dim int, grad bool) (Handle, error), x sample) operation {
-	return operation{c: c, tensors: []sample{x}, ints: []integer{axis}, run: func(a arguments) ([]Handle, error) {
-		return one(f(a.t[0], a.i[0], a.grad))
-	}}
-}
-
-func shaped(c string, f func(x Handle, list []int, grad bool) (Handle, error), list ...int) operation {
-	return operation{c: c, tensors: []sample{float(2, 3)}, list: list, run: func(a arguments) ([]Handle, error) {
-		return one(f(a.t[0], a.list, a.grad))
-	}}
-}
-
-func reduction(c string, f Reduction) operation {
-	return operation{c: c, tensors: []sample{float(2, 3)}, list: []int{0, -1},
-		run: func(a arguments) ([]Handle, error) {
-			return one(f(a.t[0], a.list, a.on, a.grad))
-		}}
-}
+func requireGrad(x Handle) error { return Act("RequireGrad", Operands{Tensors: []Handle{x}}) }
 
 // leafWithGradient makes a parameter that Backward has reached.
 func leafWithGradient() Handle {
 	x := must(Full([]int{2}, 1, Float64, CPU))
-	check(SetRequiresGrad(x, true))
-	sum := must(Sum(x, nil, false, true))
-	check(Backward(sum))
+	check(requireGrad(x))
+	sum := must(apply("Sum", x, true, 0))
+	check(backward(sum))
 	check(Release([]Handle{sum}))
 	return x
 }
@@ -98,7 +92,7 @@ func leafWithGradient() Handle {
 // wanted makes a scalar that wants a gradient, and so is a loss.
 func wanted() Handle {
 	x := must(Full(nil, 1, Float64, CPU))
-	check(SetRequiresGrad(x, true))
+	check(requireGrad(x))
 	return x
 }
 
@@ -118,7 +112,7 @@ func (s sample) tensor() Handle {
 	switch {
 	case s.make != nil:
 		return s.make()
-	case s.shape == nil && s.optional:
+	case s.isLeftOut():
 		return 0
 	case s.dtype == Int64:
 		return must(Full(s.shape, 0, Int64, CPU))
@@ -126,192 +120,125 @@ func (s sample) tensor() Handle {
 	return must(RandN(s.shape, 1, s.dtype, CPU))
 }
 
+// isLeftOut reports whether the operand is not given.
+func (s sample) isLeftOut() bool { return s.shape == nil && s.make == nil && s.optional }
+
 func (s sample) orNone() sample { s.optional = true; return s }
 
 var shared [6]float32
 
-// operations lists every C function of functions.h that takes or makes tensors.
+// flagged is an integer argument that is 0 or 1; none is an operand that is left out.
+var (
+	flagged = integer{good: 1}
+	none    = sample{optional: true}
+)
+
+// operations lists every operator, and every C function of functions.h that takes or makes tensors.
 var operations = []operation{
-	{c: "tp_share_data", ints: []integer{dtypes}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
+	{name: "tp_share_data", ints: []integer{dtypes}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
 		return one(ShareData(shared[:], a.list, a.i[0]))
 	}},
-	{c: "tp_from_data", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
-		return one(FromData(make([]float32, 6), a.list, a.i[0], a.i[1]))
-	}},
-	{c: "tp_full", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
+	{name: "tp_from_data", ints: []integer{dtypes, devices}, list: []int{2, 3},
+		run: func(a arguments) ([]Handle, error) {
+			return one(FromData(make([]float32, 6), a.list, a.i[0], a.i[1]))
+		}},
+	{name: "tp_full", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
 		return one(Full(a.list, a.f, a.i[0], a.i[1]))
 	}},
-	{c: "tp_randn", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
+	{name: "tp_randn", ints: []integer{dtypes, devices}, list: []int{2, 3}, run: func(a arguments) ([]Handle, error) {
 		return one(RandN(a.list, 7, a.i[0], a.i[1]))
 	}},
-	{c: "tp_info", tensors: []sample{float(2, 3)},
+	{name: "tp_info", tensors: operand(float(2, 3)),
 		run: func(a arguments) ([]Handle, error) { _, err := Describe(a.t[0]); return nil, err }},
-	{c: "tp_read", tensors: []sample{float(2, 3)},
-		run: func(a arguments) ([]Handle, error) { return none(Read(a.t[0], make([]float32, 6))) }},
-	{c: "tp_copy_", tensors: []sample{float(2, 3), double(2, 3)},
-		run: func(a arguments) ([]Handle, error) { return none(Copy(a.t[0], a.t[1])) }},
-	{c: "tp_fill_", tensors: []sample{float(2, 3)},
-		run: func(a arguments) ([]Handle, error) { return none(Fill(a.t[0], a.f)) }},
+	{name: "tp_read", tensors: operand(float(2, 3)),
+		run: func(a arguments) ([]Handle, error) { return nil, Read(a.t[0], make([]float32, 6)) }},
 
-	unary("tp_neg", Neg), unary("tp_abs", Abs), unary("tp_exp", Exp), unary("tp_log1p", Log1p),
-	unary("tp_sqrt", Sqrt), unary("tp_square", Square), unary("tp_sin", Sin),
-	unary("tp_cos", Cos), unary("tp_sigmoid", Sigmoid), unary("tp_softplus", Softplus),
-	unary("tp_relu", ReLU), unary("tp_gelu", GELU), unary("tp_floor", Floor), unary("tp_contiguous", Contiguous),
-	unary("tp_detach", Detach), unary("tp_clone", Clone),
+	unary("Neg"), unary("Abs"), unary("Exp"), unary("Log1p"), unary("Sqrt"), unary("Square"), unary("Sin"),
+	unary("Cos"), unary("Sigmoid"), unary("Softplus"), unary("ReLU"), unary("GELU"), unary("Floor"),
+	unary("Contiguous"), unary("Detach"), unary("Clone"), unary("MemberNorm"),
+	{name: "AddScalar", tensors: operand(float(2, 3)), numbers: 1, results: 1},
+	{name: "MulScalar", tensors: operand(float(2, 3)), numbers: 1, results: 1},
+	{name: "Clamp", tensors: operand(float(2, 3)), numbers: 2, results: 1},
+	binary("Add", float(2, 3), float(3)), binary("Sub", float(2, 3), float(1, 3)),
+	binary("Mul", float(2, 3), double(3)), binary("Div", float(2, 3), float(2, 1)),
+	binary("Maximum", float(2, 3), float(3)), binary("MatMul", float(2, 3), float(3, 4)),
 
-	binary("tp_add", Add, float(2, 3), float(3)), binary("tp_sub", Sub, float(2, 3), float(1, 3)),
-	binary("tp_mul", Mul, float(2, 3), double(3)), binary("tp_div", Div, float(2, 3), float(2, 1)),
-	binary("tp_maximum", Maximum, float(2, 3), float(3)),
-	binary("tp_matmul", MatMul, float(2, 3), float(3, 4)),
-	scalar("tp_add_scalar", AddScalar), scalar("tp_mul_scalar", MulScalar),
-	{c: "tp_clamp", tensors: []sample{float(2, 3)}, run: func(a arguments) ([]Handle, error) {
-		return one(Clamp(a.t[0], -a.f, a.f, a.grad))
-	}},
-
-	shaped("tp_reshape", Reshape, 3, 2), shaped("tp_expand", Expand, 4, 2, 3), shaped("tp_permute", Permute, 1, 0),
-	{c: "tp_transpose", tensors: []sample{float(2, 3)}, ints: []integer{axis, axis},
-		run: func(a arguments) ([]Handle, error) {
-			return one(Transpose(a.t[0], a.i[0], a.i[1], a.grad))
-		}},
-	alongAxis("tp_unsqueeze", Unsqueeze, float(2, 3)), alongAxis("tp_squeeze", Squeeze, float(1, 3)),
-	{c: "tp_narrow", tensors: []sample{float(2, 3)},
-		ints: []integer{axis, {1, []int{3, -3, math.MaxInt, math.MinInt}}, size},
-		run:  func(a arguments) ([]Handle, error) { return one(Narrow(a.t[0], a.i[0], a.i[1], a.i[2], a.grad)) }},
-	{c: "tp_select", tensors: []sample{float(2, 3)}, ints: []integer{axis, {1, []int{2, -3, math.MaxInt, math.MinInt}}},
-		run: func(a arguments) ([]Handle, error) { return one(Select(a.t[0], a.i[0], a.i[1], a.grad)) }},
-	{c: "tp_unbind", tensors: []sample{float(2, 3)}, ints: []integer{axis, {2, []int{-1, 0, 1, 3, 1000}}},
-		run: func(a arguments) ([]Handle, error) { return Unbind(a.t[0], a.i[0], min(max(0, a.i[1]), 1000), a.grad) }},
-	{c: "tp_cat", tensors: []sample{float(2, 3), float(1, 3)}, ints: []integer{axis},
-		run: func(a arguments) ([]Handle, error) {
-			return one(Cat(a.t, a.i[0], a.grad))
-		}},
-	{c: "tp_stack", tensors: []sample{float(2, 3), float(2, 3)}, ints: []integer{axis},
-		run: func(a arguments) ([]Handle, error) {
-			return one(Stack(a.t, a.i[0], a.grad))
-		}},
-	alongAxis("tp_flip", Flip, float(2, 3)),
-	{c: "tp_pad", tensors: []sample{float(2, 3)},
+	{name: "Reshape", tensors: operand(float(2, 3)), list: []int{3, 2}, results: 1},
+	{name: "Expand", tensors: operand(float(2, 3)), list: []int{4, 2, 3}, results: 1},
+	{name: "Permute", tensors: operand(float(2, 3)), list: []int{1, 0}, results: 1},
+	{name: "Transpose", tensors: operand(float(2, 3)), ints: []integer{axis, axis}, results: 1},
+	alongAxis("Unsqueeze", float(2, 3)), alongAxis("Squeeze", float(1, 3)), alongAxis("Flip", float(2, 3)),
+	{name: "Narrow", tensors: operand(float(2, 3)),
+		ints: []integer{axis, {1, []int{3, -3, math.MaxInt, math.MinInt}}, size}, results: 1},
+	{name: "Select", tensors: operand(float(2, 3)), ints: []integer{axis, {1, []int{2, -3, math.MaxInt, math.MinInt}}},
+		results: 1},
+	{name: "Unbind", tensors: operand(float(2, 3)), ints: []integer{axis}, results: 2},
+	{name: "Cat", tensors: operand(float(2, 3), float(1, 3)), ints: []integer{axis}, results: 1},
+	{name: "Stack", tensors: operand(float(2, 3), float(2, 3)), ints: []integer{axis}, results: 1},
+	{name: "Pad", tensors: operand(float(2, 3)),
 		ints: []integer{axis, {1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}},
-			{1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}}},
-		run: func(a arguments) ([]Handle, error) { return one(Pad(a.t[0], a.i[0], a.i[1], a.i[2], a.f, a.grad)) }},
-	{c: "tp_index_select", tensors: []sample{float(2, 3), indices(4)}, ints: []integer{axis},
-		run: func(a arguments) ([]Handle, error) {
-			return one(IndexSelect(a.t[0], a.i[0], a.t[1], a.grad))
-		}},
-	{c: "tp_gather", tensors: []sample{float(2, 3), indices(2, 2)}, ints: []integer{axis},
-		run: func(a arguments) ([]Handle, error) {
-			return one(Gather(a.t[0], a.i[0], a.t[1], a.grad))
-		}},
-	{c: "tp_one_hot", tensors: []sample{indices(2, 3)}, ints: []integer{size, dtypes},
-		run: func(a arguments) ([]Handle, error) {
-			return one(OneHot(a.t[0], a.i[0], a.i[1], a.grad))
-		}},
-	{c: "tp_to", tensors: []sample{float(2, 3)}, ints: []integer{dtypes, devices},
-		run: func(a arguments) ([]Handle, error) {
-			return one(To(a.t[0], a.i[0], a.i[1], a.grad))
-		}},
+			{1, []int{-5, 1 << 59, math.MaxInt, math.MinInt}}}, numbers: 1, results: 1},
+	{name: "IndexSelect", tensors: operand(float(2, 3), indices(4)), ints: []integer{axis}, results: 1},
+	{name: "Gather", tensors: operand(float(2, 3), indices(2, 2)), ints: []integer{axis}, results: 1},
+	{name: "OneHot", tensors: operand(indices(2, 3)), ints: []integer{size, dtypes}, results: 1},
+	{name: "To", tensors: operand(float(2, 3)), ints: []integer{dtypes, devices}, results: 1},
 
-	reduction("tp_sum", Sum), reduction("tp_mean", Mean),
-	alongAxis("tp_argmax", Argmax, float(2, 3)), alongAxis("tp_cumsum", Cumsum, float(2, 3)),
-	alongAxis("tp_softmax", Softmax, float(2, 3)), alongAxis("tp_log_softmax", LogSoftmax, float(2, 3)),
+	{name: "Sum", tensors: operand(float(2, 3)), ints: []integer{flagged}, list: []int{0, -1}, results: 1},
+	{name: "Mean", tensors: operand(float(2, 3)), ints: []integer{flagged}, list: []int{0, -1}, results: 1},
+	alongAxis("Argmax", float(2, 3)), alongAxis("Cumsum", float(2, 3)), alongAxis("Softmax", float(2, 3)),
+	alongAxis("LogSoftmax", float(2, 3)),
 
-	{c: "tp_linear", tensors: []sample{float(2, 5, 3), float(2, 4, 3), float(2, 4).orNone()},
-		run: func(a arguments) ([]Handle, error) {
-			return one(Linear(a.t[0], a.t[1], a.t[2], a.on, a.grad))
-		}},
-	{c: "tp_project_qkv", tensors: []sample{float(2, 1, 3, 4), float(2, 12, 4), float(2, 12).orNone()},
-		ints: []integer{{2, []int{0, -1, 3, 1 << 40, math.MaxInt, math.MinInt}}},
-		run: func(a arguments) ([]Handle, error) {
-			qkv, err := ProjectQKV(a.t[0], Rows{}, a.t[1], a.t[2], a.i[0], a.grad)
-			return qkv[:], err
-		}},
-	{c: "tp_project_qkv", tensors: []sample{float(2, 5, 3, 4), indices(2, 7, 3), float(2, 7, 3), float(2, 4),
-		float(2, 12, 4), float(2, 12).orNone()}, run: func(a arguments) ([]Handle, error) {
-		qkv, err := ProjectQKV(0, Rows{All: a.t[0], Index: a.t[1], Values: a.t[2], Slope: a.t[3]}, a.t[4], a.t[5], 2,
-			a.grad)
-		return qkv[:], err
-	}},
-	{c: "tp_take_rows", tensors: []sample{float(2, 5, 3, 4), indices(2, 7, 3), float(2, 7, 3),
-		float(2, 4)},
-		run: func(a arguments) ([]Handle, error) {
-			return one(TakeRows(Rows{All: a.t[0], Index: a.t[1], Values: a.t[2], Slope: a.t[3]}, a.grad))
-		}},
-	binary("tp_attention_logits",
-		func(q, k Handle, grad bool) (Handle, error) { return AttentionLogits(q, k, 0.5, grad) },
-		float(2, 1, 2, 3, 4), float(2, 1, 2, 5, 4)),
-	binary("tp_attention_values", AttentionValues, float(2, 1, 2, 3, 5), float(2, 1, 2, 5, 4)),
-	{c: "tp_attention", tensors: []sample{float(2, 1, 2, 67, 8), float(2, 1, 2, 500, 8),
-		float(2, 1, 2, 500, 5), float(2, 1, 1, 1, 500).orNone()},
-		run: func(a arguments) ([]Handle, error) {
-			return one(Attention(a.t[0], a.t[1], a.t[2], a.t[3], a.f, a.grad))
-		}},
-	{c: "tp_rotate", tensors: []sample{float(2, 1, 2, 3, 4), float(3, 2), float(3, 2)},
-		run: func(a arguments) ([]Handle, error) {
-			return one(Rotate(a.t[0], a.t[1], a.t[2], a.on, a.grad))
-		}},
-	{c: "tp_add_layer_norm", tensors: []sample{float(2, 3, 5, 4), float(2, 3, 5, 4).orNone(), float(2, 4),
-		float(2, 4), float(2, 5, 4).orNone()}, run: func(a arguments) ([]Handle, error) {
-		return one(AddLayerNorm(a.t[0], a.t[1], Norm{a.t[2], a.t[3], a.t[4], 1e-5}, a.grad))
-	}},
-	{c: "tp_attention_block", tensors: []sample{float(2, 3, 5, 4), float(2, 12, 4),
-		float(2, 12).orNone(), float(5, 5).orNone(), float(2, 4, 4), float(2, 4).orNone(),
-		indices(2, 3, 1).orNone(), float(2, 4), float(2, 4), {optional: true}},
-		run: func(a arguments) ([]Handle, error) {
-			return one(AttentionBlock(a.t[0], SelfAttention{QKVWeight: a.t[1], QKVBias: a.t[2], Mask: a.t[3],
-				OutWeight: a.t[4], OutBias: a.t[5], Read: a.t[6], Heads: 2, Scale: 0.5},
-				Norm{a.t[7], a.t[8], a.t[9], 1e-5}, a.grad))
-		}},
-	{c: "tp_attention_block", tensors: []sample{float(2, 3, 5, 4), float(2, 12, 4), float(2, 12).orNone(),
-		float(5, 5).orNone(), float(2, 4, 4), float(2, 4).orNone(), indices(2, 3, 1).orNone(), float(2, 4), float(2, 4),
-		float(2, 5, 5, 4), indices(2, 3, 5), float(2, 3, 5), float(2, 4)},
-		run: func(a arguments) ([]Handle, error) {
-			return one(AttentionBlock(a.t[0], SelfAttention{QKVWeight: a.t[1], QKVBias: a.t[2], Mask: a.t[3],
-				OutWeight: a.t[4], OutBias: a.t[5], Read: a.t[6], Heads: 1, Scale: 0.5,
-				Rows: Rows{All: a.t[9], Index: a.t[10], Values: a.t[11], Slope: a.t[12]}},
-				Norm{Gain: a.t[7], Bias: a.t[8], Eps: 1e-5}, a.grad))
-		}},
-	{c: "tp_mlp_block", tensors: []sample{float(2, 3, 5, 4), float(2, 6, 4), float(2, 6).orNone(),
-		float(2, 4, 6), float(2, 4).orNone(), float(2, 4), float(2, 4), float(2, 5, 4).orNone()},
-		run: func(a arguments) ([]Handle, error) {
-			return one(MLPBlock(a.t[0], MLP{a.t[1], a.t[2], a.t[3], a.t[4]},
-				Norm{a.t[5], a.t[6], a.t[7], 1e-5}, a.grad))
-		}},
-	{c: "tp_dropout", tensors: []sample{float(2, 3, 4)}, run: func(a arguments) ([]Handle, error) {
-		return one(Dropout(a.t[0], a.f, []uint64{1, 2}, 3, 4, a.grad))
-	}},
-	{c: "tp_dropout_drawn", tensors: []sample{float(2, 3, 4), indices(3)}, run: func(a arguments) ([]Handle, error) {
-		return one(DropoutDrawn(a.t[0], a.f, a.t[1], 4, a.grad))
-	}},
-	binary("tp_cross_entropy", CrossEntropy, float(2, 3, 4), indices(2, 3)),
-	{c: "tp_right_answers", tensors: []sample{float(2, 3, 4), indices(2, 3)},
-		run: func(a arguments) ([]Handle, error) { return one(CountCorrect(a.t[0], a.t[1])) }},
+	{name: "Linear", tensors: operand(float(2, 5, 3), float(2, 4, 3), float(2, 4).orNone()), results: 1},
+	{name: "LinearGELU", tensors: operand(float(2, 5, 3), float(2, 4, 3), float(2, 4).orNone()), results: 1},
+	{name: "ProjectQKV", tensors: operand(float(2, 1, 3, 4), none, none, none, none, float(2, 12, 4),
+		float(2, 12).orNone()), ints: []integer{{2, []int{0, -1, 3, 1 << 40, math.MaxInt, math.MinInt}}}, results: 3},
+	{name: "ProjectQKV", tensors: operand(none, float(2, 5, 3, 4), indices(2, 7, 3), float(2, 7, 3), float(2, 4),
+		float(2, 12, 4), float(2, 12).orNone()), ints: []integer{{good: 2}}, results: 3},
+	{name: "TakeRows", tensors: operand(float(2, 5, 3, 4), indices(2, 7, 3), float(2, 7, 3), float(2, 4)), results: 1},
+	{name: "AttentionLogits", tensors: operand(float(2, 1, 2, 3, 4), float(2, 1, 2, 5, 4)), numbers: 1, results: 1},
+	binary("AttentionValues", float(2, 1, 2, 3, 5), float(2, 1, 2, 5, 4)),
+	{name: "Attention", tensors: operand(float(2, 1, 2, 67, 8), float(2, 1, 2, 500, 8), float(2, 1, 2, 500, 5),
+		float(2, 1, 1, 1, 500).orNone()), numbers: 1, results: 1},
+	{name: "RotatePairs", tensors: operand(float(2, 1, 2, 3, 4), float(3, 2), float(3, 2)), ints: []integer{flagged},
+		results: 1},
+	{name: "AddLayerNorm", tensors: operand(float(2, 3, 5, 4), float(2, 3, 5, 4).orNone(), float(2, 4), float(2, 4),
+		float(2, 5, 4).orNone()), numbers: 1, results: 1},
+	{name: "AttentionBlock", tensors: operand(float(2, 3, 5, 4), float(2, 12, 4), float(2, 12).orNone(),
+		float(2, 4, 4), float(2, 4).orNone(), float(5, 5).orNone(), indices(2, 3, 1).orNone(), none, none, none, none,
+		float(2, 4), float(2, 4), none), ints: []integer{{good: 2}, flagged}, numbers: 2, results: 1},
+	{name: "AttentionBlock", tensors: operand(float(2, 3, 5, 4), float(2, 12, 4), float(2, 12).orNone(),
+		float(2, 4, 4), float(2, 4).orNone(), float(5, 5).orNone(), indices(2, 3, 1).orNone(), float(2, 5, 5, 4),
+		indices(2, 3, 5), float(2, 3, 5), float(2, 4), float(2, 4), float(2, 4), none),
+		ints:    []integer{{good: 1}, flagged},
+		numbers: 2, results: 1},
+	{name: "MLPBlock", tensors: operand(float(2, 3, 5, 4), float(2, 6, 4), float(2, 6).orNone(), float(2, 4, 6),
+		float(2, 4).orNone(), float(2, 4), float(2, 4), float(2, 5, 4).orNone()), numbers: 1, results: 1},
+	{name: "Dropout", tensors: operand(float(2, 3, 4), indices(3)), ints: []integer{{good: 4}}, numbers: 1, results: 1},
+	binary("CrossEntropy", float(2, 3, 4), indices(2, 3)), binary("CountCorrect", float(2, 3, 4), indices(2, 3)),
 
-	{c: "tp_backward", tensors: []sample{{make: wanted}},
-		run: func(a arguments) ([]Handle, error) { return none(Backward(a.t[0])) }},
-	{c: "tp_set_requires_grad", tensors: []sample{float(2, 3)}, run: func(a arguments) ([]Handle, error) {
-		return none(SetRequiresGrad(a.t[0], a.on))
-	}},
-	{c: "tp_grad", tensors: []sample{{make: leafWithGradient}},
-		run: func(a arguments) ([]Handle, error) { return one(Grad(a.t[0])) }},
-	{c: "tp_zero_gradients", tensors: []sample{float(2, 20), {make: leafWithGradient}},
-		run: func(a arguments) ([]Handle, error) { return none(ZeroGradients(a.t[0], a.t[1:])) }},
-	{c: "tp_settle_gradients", tensors: []sample{{make: leafWithGradient}},
-		run: func(a arguments) ([]Handle, error) { return none(SettleGradients(a.t)) }},
-	{c: "tp_leaf", tensors: []sample{float(2, 20), float(2, 20).orNone()},
-		ints: []integer{{3, []int{-1, 15, 20, 21, math.MaxInt, math.MinInt}}},
-		list: []int{2, 3, 2},
-		run:  func(a arguments) ([]Handle, error) { return one(Leaf(a.t[0], a.i[0], a.list, a.t[1])) }},
+	{name: "CopyFrom", tensors: operand(float(2, 3), double(2, 3))},
+	{name: "Fill", tensors: operand(float(2, 3)), numbers: 1},
+	{name: "Backward", tensors: operand(sample{make: wanted})},
+	{name: "RequireGrad", tensors: operand(float(2, 3))},
+	{name: "Grad", tensors: operand(sample{make: leafWithGradient}), results: 1},
+	{name: "ZeroGradients", tensors: operand(float(2, 20), sample{make: leafWithGradient})},
+	{name: "SettleGradients", tensors: operand(sample{make: leafWithGradient})},
+	{name: "Leaf", tensors: operand(float(2, 20), float(2, 20).orNone()),
+		ints: []integer{{3, []int{-1, 15, 20, 21, math.MaxInt, math.MinInt}}}, list: []int{2, 3, 2}, results: 1},
+	{name: "Adam", tensors: operand(float(2, 5), float(2, 5), float(2, 5), float(2, 5), double(2, 6)),
+		ints: []integer{flagged}, numbers: 3},
+	{name: "SGD", tensors: operand(float(2, 5), float(2, 5), double(2, 6))},
+	{name: "Account", tensors: operand(float(2), double(2).orNone(), indices(1), double(5, 2)), numbers: 1},
+}
 
-	{c: "tp_adam_", tensors: []sample{float(2, 5), float(2, 5), float(2, 5), float(2, 5), double(2, 6)},
-		run: func(a arguments) ([]Handle, error) {
-			return none(Adam(AdamState{a.t[0], a.t[1], a.t[2], a.t[3]}, a.t[4], AdamRule{0.9, 0.999, 1e-8, a.on}))
-		}},
-	{c: "tp_sgd_", tensors: []sample{float(2, 5), float(2, 5), double(2, 6)}, run: func(a arguments) ([]Handle, error) {
-		return none(SGD(a.t[0], a.t[1], a.t[2]))
-	}},
-	{c: "tp_account_", tensors: []sample{float(2), double(2).orNone(), indices(1), double(5, 2)},
-		run: func(a arguments) ([]Handle, error) {
-			return none(Account(a.t[0], a.t[1], 3, a.t[2], a.t[3]))
-		}},
-	unary("tp_member_norm", MemberNorm),
+func unary(name string) operation {
+	return operation{name: name, tensors: operand(float(2, 3)), results: 1}
+}
+
+func binary(name string, x, y sample) operation {
+	return operation{name: name, tensors: operand(x, y), results: 1}
+}
+
+func alongAxis(name string, x sample) operation {
+	return operation{name: name, tensors: operand(x), ints: []integer{axis}, results: 1}
 }

@@ -1,7 +1,10 @@
 package ctorch
 
+// #include <stdlib.h>
 // #include "shim.h"
 import "C"
+
+import "unsafe"
 
 // System describes libtorch and the machine.
 type System struct {
@@ -70,17 +73,6 @@ func AttentionForm() int        { return int(C.tp_attention_form()) }
 // SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
 func SetFused(on bool) { C.tp_set_fused(flag(on)) }
 
-// Profile starts (from zero) or stops measuring where the time of the fused operators goes.
-func Profile(on bool) { C.tp_profile(flag(on)) }
-
-// ProfilePart returns what a part did between Profile(true) and Profile(false): 0 products, 1 bias and GELU,
-// 2 attention, 3 layer norm, 4 optimizer.
-func ProfilePart(part int) (ns, operations, bytes int64, err error) {
-	var out [3]C.int64_t
-	err = failure(C.tp_profile_part(C.int(part), &out[0]))
-	return int64(out[0]), int64(out[1]), int64(out[2]), err
-}
-
 // MachineRates returns the operations a second of products in cache, and the bytes a second of copies.
 func MachineRates(float64s bool) (operations, bytes float64, err error) {
 	var out [2]C.double
@@ -96,20 +88,16 @@ func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
 // too: lines of a name and a number.
 func Operators() string { return taken(C.tp_operators()) }
 
-// CountMoved starts (from zero) or stops counting what a GPU's own kernels and products move.
-func CountMoved(on bool) { C.tp_count_moved(flag(on)) }
-
-// Moved returns it: lines of a kernel's name, its runs and its bytes.
-func Moved() string { return taken(C.tp_moved()) }
-
 // TraceBegin starts libtorch's profiler for this thread and for all kernels of a GPU. The goroutine
 // must hold its thread (runtime.LockOSThread) until TraceEnd.
 func TraceBegin() error { return failure(C.tp_trace_begin()) }
 
-// TraceEnd stops it and returns the events: lines of device ("cpu", "gpu"), nanoseconds and name,
-// with tabs between.
-func TraceEnd() (string, error) {
-	var events *C.char
-	err := failure(C.tp_trace_end(&events))
-	return taken(events), err
+// TraceEnd stops it and writes its trace to a file; "" for none.
+func TraceEnd(path string) error {
+	if path == "" {
+		return failure(C.tp_trace_end(nil))
+	}
+	cpath := C.CString(path)
+	defer C.free(unsafe.Pointer(cpath))
+	return failure(C.tp_trace_end(cpath))
 }

@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/train/sweep"
 )
 
 // launcher starts and stops a Slurm on this machine.
@@ -69,186 +70,118 @@ func operate(t *testing.T, command ...string) {
 	}
 }
 
-// taskProgram is the program of the tasks. A task whose record exists ends at once. Each start and each
-// end adds a line to a file of the task; the end comes last, by renaming. Behaviour is by the
-// index:
-//
-//	102  fails
-//	103  does not end at its first start before it is told by USR1, and then asks to be queued again
-//	else takes a few seconds
-const taskProgram = `#!/usr/bin/env bash
-task=$2 got=''
-[ ! -e "task $task.end" ] || exit 0
-trap 'got=75' USR1; trap 'got=143' TERM
-echo "start pid $$ restart ${SLURM_RESTART_COUNT:-0} gpu ${CUDA_VISIBLE_DEVICES-}" >>"task $task.log"
-finish() { echo "$1" >"task $task.new"; echo "end $1" >>"task $task.log"; mv "task $task.new" "task $task.end"; }
-rounds=${ROUNDS:-30}
-[ $task != 103 ] || [ "${SLURM_RESTART_COUNT:-0}" != 0 ] || rounds=2000
-for ((i = 0; i < rounds; i++)); do
-  sleep 0.1
-  [ -z "$got" ] || { echo "stopped $got" >>"task $task.log"; exit $got; }
-done
-[ $task != 102 ] || { finish "failed: on purpose"; exit 3; }
-finish done
-`
-
-// twelveTasks returns an array of twelve tasks on the one node, from a folder with a hostile name.
-func twelveTasks(t *testing.T, perJob int) (Array, func(task int) (taskState, error)) {
+// twelveTasks returns a sweep of twelve tasks in a folder with a hostile name, and its launcher.
+func twelveTasks(t *testing.T) (*sweep.Sweep, Launcher) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), `it's a $(touch pwned) "sweep" %A é`)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	self, err := os.Executable()
+	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "run task"), taskProgram)
-	a := Array{Name: "puzzles", Program: []string{filepath.Join(dir, "run task")}, Dir: dir, Options: Options{
-		Time: time.Minute, Signal: 50 * time.Second, Requeue: true, TasksPerJob: perJob,
-		Throttle: 6, CPUs: 1, Extra: []string{"--comment=it's $(x)"}}}
-	for i := range 12 {
-		a.Tasks = append(a.Tasks, 100+i)
-	}
-	return a, func(task int) (taskState, error) {
-		_, err := os.Stat(filepath.Join(dir, fmt.Sprintf("task %d.end", task)))
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			return taskState{}, nil
-		case err != nil:
-			return taskState{}, err
-		}
-		return taskState{Outcome: endedTask}, nil
-	}
+	return newSweep(t, `it's a $(touch pwned) "sweep" %A é`, 12), Launcher{Program: self, Options: Options{
+		Time: time.Minute, Signal: 50 * time.Second, Requeue: true, Throttle: 6, CPUs: 1,
+		Extra: []string{"--comment=it's $(x)"}}}
 }
 
-// watch reconciles until nothing is left, and calls at after the seconds that are its keys.
-func watch(t *testing.T, a Array, outcome func(int) (taskState, error), at map[int]func()) Report {
+// watch launches a sweep again and again until nothing is left, and calls at after the seconds that
+// are its keys.
+func watch(t *testing.T, s *sweep.Sweep, l Launcher, at map[int]func()) {
 	t.Helper()
-	var c client
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	began := time.Now()
-	last := ""
-	for {
-		r, err := c.Reconcile(ctx, a, outcome)
-		now := fmt.Sprintf("ended %d, in the queue or running %d, held %d, submitted %d, left %d, "+
-			"given up %v", len(r.Ended), len(r.Waiting), len(r.Held), len(r.Submitted), len(r.Left), r.GivenUp)
-		if err != nil {
-			now = err.Error()
+	last, began := "", time.Now()
+	over := false
+	l.Submitted = func(r Report) { over = len(r.Jobs)+len(r.Waiting)+len(r.Held)+len(r.Left)+len(r.GivenUp) == 0 }
+	for !over {
+		over = true // where all have ended, Launch reports nothing
+		err := l.Launch(t.Context(), s, all(s))
+		st, statusErr := s.Status(nil)
+		if statusErr != nil {
+			t.Fatal(statusErr)
 		}
-		if now != last {
+		if now := fmt.Sprint(st.Counts, err); now != last {
 			t.Logf("%5.1f s: %s", time.Since(began).Seconds(), now)
 			last = now
 		}
-		if err != nil && !isUnreachable(err) {
-			t.Fatal(err)
-		}
-		if err == nil && over(r) {
-			return r
-		}
+		over = over && err == nil // the controller may not answer yet
 		for second, do := range at {
 			if time.Since(began) >= time.Duration(second)*time.Second {
 				delete(at, second)
 				do()
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if time.Since(began) > 6*time.Minute {
 			out, _ := exec.Command("squeue", "-a").CombinedOutput()
 			nodes, _ := exec.Command("sinfo", "-R").CombinedOutput()
-			t.Fatalf("not over: %+v\n%s%s", r, out, nodes)
-		case <-time.After(500 * time.Millisecond):
+			t.Fatalf("not over: %s%s", out, nodes)
 		}
+		time.Sleep(500 * time.Millisecond)
 	}
 }
 
 // history returns the lines that a task wrote.
-func history(t *testing.T, a Array, task int) []string {
+func history(t *testing.T, s *sweep.Sweep, task int) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(a.Dir, fmt.Sprintf("task %d.log", task)))
+	text, err := os.ReadFile(filepath.Join(s.Dir, fmt.Sprintf("task %d.log", task)))
 	if err != nil {
 		t.Error(err)
 	}
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// checkEnds checks that every task has one end, and returns how often each started.
-func checkEnds(t *testing.T, a Array) map[int]int {
+// checkEnds checks that every task ended once, and returns how often each started.
+func checkEnds(t *testing.T, s *sweep.Sweep) map[int]int {
 	t.Helper()
 	starts := map[int]int{}
-	for _, task := range a.Tasks {
-		h := history(t, a, task)
-		want := "end done"
-		if task == 102 {
-			want = "end failed: on purpose"
+	for i := range s.Plan.Tasks {
+		h := history(t, s, i)
+		starts[i] = len(slices.DeleteFunc(slices.Clone(h),
+			func(l string) bool { return !strings.HasPrefix(l, "start") }))
+		if slices.Index(h, "end") != len(h)-1 || s.Task(i).State != sweep.StateFailed {
+			t.Errorf("task %d is %s: %q", i, s.Task(i).State, h)
 		}
-		ends := 0
-		for _, line := range h {
-			if strings.HasPrefix(line, "start") {
-				starts[task]++
-			}
-			if strings.HasPrefix(line, "end") {
-				ends++
-			}
-		}
-		if ends != 1 || h[len(h)-1] != want {
-			t.Errorf("task %d: %q", task, h)
-		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Dir), "*", "pwned")); found != nil {
+		t.Errorf("%v was executed", found)
 	}
 	return starts
 }
 
-// One task fails; one is stopped by its time limit, queued again, and ends at its second start; all
-// others run once. Once with a task a job at a site that requeues by exit status, once with three a
-// job, requeueing by themselves.
+// One task is stopped by its time limit, queued again once, and ends at its second start; all others
+// run once. Once with a task a job at a site that also requeues by exit status, once with three a job.
 func TestClusterRequeue(t *testing.T) {
-	for _, c := range []struct {
-		name, site string
-		perJob     int
-	}{{"site", "75", 1}, {"self", "none", 3}} {
-		t.Run(c.name, func(t *testing.T) {
-			startCluster(t, "REQUEUE_EXIT="+c.site)
-			a, outcome := twelveTasks(t, c.perJob)
-			t.Setenv("ROUNDS", "10")
-			if c.perJob == 1 {
-				a.Options.GPUs = 1
+	for site, perJob := range map[string]int{"75": 1, "none": 3} {
+		t.Run(site, func(t *testing.T) {
+			startCluster(t, "REQUEUE_EXIT="+site)
+			t.Setenv("TENTHS", "10")
+			s, l := twelveTasks(t)
+			l.Options.TasksPerJob = perJob
+			if perJob == 1 {
+				l.Options.GPUs = 1
 			}
-			limits, err := new(client).limits(t.Context())
-			if err != nil || limits.maxTasks != 1001 || limits.requeues != (c.site == "75") {
-				t.Fatalf("%+v %v", limits, err)
-			}
-			watch(t, a, outcome, nil)
-			starts := checkEnds(t, a)
-			for task, n := range starts {
-				if task == 103 && n != 2 || task != 103 && n != 1 {
-					t.Errorf("task %d started %d times: %q", task, n, history(t, a, task))
+			watch(t, s, l, nil)
+			for task, n := range checkEnds(t, s) {
+				if task == long && n != 2 || task != long && n != 1 {
+					t.Errorf("task %d started %d times: %q", task, n, history(t, s, task))
 				}
 			}
-			h := history(t, a, 103)
-			if !slices.Contains(h, "stopped 75") || !strings.Contains(h[len(h)-2], "restart 1") {
-				t.Errorf("task 103: %q", h)
+			h := history(t, s, long)
+			if !slices.Contains(h, "stopped by user defined signal 1") || !strings.HasPrefix(h[2], "start 1 ") {
+				t.Errorf("task %d: %q", long, h)
 			}
-			if gpu := strings.Fields(h[0])[5:]; c.perJob == 1 && strings.Join(gpu, "")[3:] == "" {
+			if perJob == 1 && strings.HasSuffix(h[0], "gpu ") {
 				t.Errorf("no GPU was given: %q", h[0])
 			}
-			checkRecords(t, a)
+			jobs, err := recordedJobs(s)
+			if err != nil || len(jobs) != 1 {
+				t.Fatalf("%v %v", jobs, err)
+			}
+			log, err := os.ReadFile(filepath.Join(s.Dir, logsFolder,
+				fmt.Sprintf("%s_%d.out", jobs[0].Name, long/perJob)))
+			if err != nil || strings.Count(string(log), "start 2") != 1 {
+				t.Errorf("%v\n%s", err, log)
+			}
+			if err := Cancel(t.Context(), s); err != nil {
+				t.Error(err)
+			}
 		})
-	}
-}
-
-// checkRecords checks what is known after all tasks ended.
-func checkRecords(t *testing.T, a Array) {
-	t.Helper()
-	stored, err := recordedJobs(a.Dir, a.Name)
-	if err != nil || len(stored) != 1 {
-		t.Fatalf("%v %v", stored, err)
-	}
-	log, err := os.ReadFile(stored[0].Log(103))
-	if err != nil || strings.Count(string(log), "start 2") != 1 {
-		t.Errorf("%v\n%s", err, log)
-	}
-	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(a.Dir), "*", "pwned")); found != nil {
-		t.Errorf("%v was executed", found)
-	}
-	if err := new(client).Cancel(t.Context(), stored); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -256,11 +189,11 @@ func checkRecords(t *testing.T, a Array) {
 // the node's daemon later, with all that it runs. In the end every task has ended once.
 func TestClusterCrashes(t *testing.T) {
 	dir := startCluster(t)
-	a, outcome := twelveTasks(t, 1)
-	a.Options.Throttle = 3
-	watch(t, a, outcome, map[int]func(){
+	s, l := twelveTasks(t)
+	l.Options.Throttle = 3
+	watch(t, s, l, map[int]func(){
 		2: func() { operate(t, launcher, "crash", dir, "slurmctld") },
-		// Meanwhile commands fail, and Reconcile must not take that for an empty queue.
+		// Meanwhile commands fail, which must not be taken for an empty queue.
 		4:  func() { operate(t, launcher, "launch", dir, "slurmctld") },
 		9:  func() { operate(t, launcher, "attend", dir) },
 		13: func() { operate(t, launcher, "crash-node", dir) },
@@ -268,22 +201,14 @@ func TestClusterCrashes(t *testing.T) {
 		45: func() { operate(t, launcher, "attend", dir) },
 		75: func() { operate(t, launcher, "attend", dir) },
 	})
-	starts := checkEnds(t, a)
 	again := 0
+	starts := checkEnds(t, s)
 	for _, n := range starts {
 		if n > 1 {
 			again++
 		}
 	}
-	stored, err := recordedJobs(a.Dir, a.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, j := range stored {
-		t.Logf("job %d %s: tasks %v", j.ID, j.Name, j.Tasks)
-	}
-	t.Logf("%d tasks started more than once: %v", again, starts)
-	if again == 0 {
+	if t.Logf("starts: %v", starts); again == 0 {
 		t.Error("the crashes hit nothing")
 	}
 }
@@ -291,53 +216,54 @@ func TestClusterCrashes(t *testing.T) {
 // Cancel ends what runs, removes what waits, and nothing of it comes back.
 func TestClusterCancel(t *testing.T) {
 	startCluster(t)
-	a, _ := twelveTasks(t, 1)
-	a.Options.Throttle = 2
-	var c client
-	jobs, err := c.Submit(t.Context(), a)
+	s, l := twelveTasks(t)
+	l.Options.Throttle = 2
+	if err := l.Launch(t.Context(), s, all(s)); err != nil {
+		t.Fatal(err)
+	}
+	until := func(what string, want int, is func(Place) bool) {
+		t.Helper()
+		n := -1
+		for deadline := time.Now().Add(60 * time.Second); n != want; time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d tasks are %s, want %d", n, what, want)
+			}
+			queue, err := Queued(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n = 0
+			for _, p := range queue {
+				if is(p) {
+					n++
+				}
+			}
+		}
+	}
+	until("running", 2, func(p Place) bool { return p.State == "RUNNING" })
+	until("pending", 10, func(p Place) bool { return p.State == "PENDING" })
+	jobs, err := recordedJobs(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := func(p Phase) int {
-		states, err := c.States(t.Context(), jobs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, s := range states {
-			if s.Phase == p {
-				n++
-			}
-		}
-		return n
-	}
-	until := func(p Phase, want int) {
-		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); count(p) != want; time.Sleep(100 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d tasks are %s, want %d", count(p), p, want)
-			}
-		}
-	}
-	until(Running, 2)
-	until(Pending, 10)
 	operate(t, "scontrol", "hold", fmt.Sprint(jobs[0].ID))
-	until(Held, 10)
+	until("held", 10, Place.Held)
 	for range 300 { // what runs for Slurm may not listen yet
-		if text, err := os.ReadFile(filepath.Join(a.Dir, "task 100.log")); err == nil && len(text) > 0 {
+		if text, err := os.ReadFile(filepath.Join(s.Dir, "task 0.log")); err == nil && len(text) > 0 {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	if err := c.Cancel(t.Context(), jobs); err != nil {
-		t.Fatal(err)
+	operate(t, "scontrol", "suspend", fmt.Sprintf("%d_1", jobs[0].ID))
+	until("suspended", 1, func(p Place) bool { return p.State == "SUSPENDED" })
+	operate(t, "scontrol", "resume", fmt.Sprintf("%d_1", jobs[0].ID))
+	for range 2 { // also where nothing is left
+		if err := Cancel(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
 	}
-	until(Gone, 12)
-	h := history(t, a, 100)
-	if h[len(h)-1] != "stopped 143" {
-		t.Errorf("task 100: %q", h)
-	}
-	if err := c.Cancel(t.Context(), jobs); err != nil {
-		t.Errorf("cancelling twice: %v", err)
+	until("in the queue", 0, func(Place) bool { return true })
+	if h := history(t, s, 0); h[len(h)-1] != "stopped by terminated" && h[len(h)-1] != "end" {
+		t.Errorf("task 0: %q", h)
 	}
 }

@@ -1,34 +1,26 @@
-// Package slurm runs numbered tasks as job arrays of a Slurm cluster.
+// Package slurm runs the tasks of a sweep as job arrays of a Slurm cluster.
 //
-// Launcher submits the tasks of a sweep, and asks Slurm for them. Below it, the client knows nothing of
-// sweeps or training. A task is an index I, and running it is one call of a program,
-// `Program... --index I`. The package writes job scripts, submits them, says where each task stands
-// in the queue, and submits again what left the queue without an end. It talks to Slurm through
-// sbatch, squeue, scontrol and scancel, in forms that Slurm 21.08 and later have, and needs neither
-// accounting (sacct) nor JSON output.
+// [Launcher] submits each task that has not ended and is not in Slurm's queue. Only the sweep's
+// folders say how a task ended: the package talks to Slurm through sbatch, squeue, scontrol and
+// scancel, in forms that Slurm 21.08 and later have, and needs no accounting (sacct).
 //
-// What the program must keep to:
-//   - It records the end of a task, good or bad, in a folder, after all else of the task is
-//     written. Only folders count: Slurm keeps no list of ended jobs.
-//   - Called for a task that has an end, it returns 0 at once: a job that is queued again begins
-//     with its first task.
-//   - On USR1, sent some time before the limit, it saves its state and exits with [ExitRequeue];
-//     the job is then queued again. On TERM it saves and exits with any other status. It goes on
-//     from its last checkpoint when no signal came.
-//   - Called as `Program... --index I --ended STATUS`, after it ended with a status above 128, it
-//     records that a signal killed it, unless the task has an end. Without such a record the task
-//     would be submitted again to the same end.
-//   - It locks a task: the package starts none twice, but a controller that lost its state may.
+// Every job runs job.sh, which calls "torchpe sweep run-task" for its tasks in turn. What the two
+// agree on:
+//   - A task that has an end returns 0 at once: a job that is queued again begins with its first task.
+//   - On USR1, sent some time before the job's limit, the program saves and exits with [ExitRequeue];
+//     the job is then queued again. On TERM it saves and exits with any other status.
+//   - After a status above 128 the script calls the program with --ended STATUS, which records that a
+//     signal killed it.
+//   - The program locks a task, so that it never runs twice, whatever the queue holds.
 //
-// Files of an array lie in Dir/slurm, one set a submission; but for the record they are never
-// written again once sbatch was called:
+// A submission is at most one array of the cluster's size. Its files lie in DIR/slurm:
 //
-//	NAME.TOKEN.K.sh      the job script
-//	NAME.TOKEN.K.tasks   the task indexes of array index 0, 1, ..., a line each
+//	job.sh               the job script, the same for all
+//	NAME.TOKEN.K.tasks   the tasks of array index 0, 1, ..., a line each
 //	NAME.TOKEN.K.json    the [Job]
+//	flags.json           the flags of the last submission
+//	counted-since        when the count of submissions began anew
 //
-// TOKEN is new for each submission and part of the job's name. A job is known by its name, because
+// TOKEN is new for each launch and part of the job's name. A job is known by its name, because
 // Slurm gives ids again after its controller crashed.
-//
-// The package imports the standard library, internal/atomicfile and, in launcher.go, sweep.
 package slurm

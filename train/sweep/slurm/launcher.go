@@ -1,12 +1,19 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	_ "embed" // the job script
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"torchpe/internal/wording"
@@ -19,167 +26,171 @@ type Launcher struct {
 	Options Options
 	Flags   Flags // stored for the next submission, unless nil
 	// Submitted, which may be nil, is called with the state of the tasks, also when Launch fails.
-	Submitted func(a Array, r Report)
+	Submitted func(Report)
 }
 
 var _ sweep.Launcher = Launcher{}
 
-// InvalidError says that options or names are none that Slurm takes; nothing was submitted.
-type InvalidError struct{ err error }
+// Report lists the tasks that have not ended after a call of Launch, each in one list. Tasks whose state
+// was already unknown when Launch began are in none.
+type Report struct {
+	Jobs    []Job // submitted now
+	Waiting []int // in the queue, running, or worked on by others
+	Held    []int // in the queue, until someone says scontrol release
+	GivenUp []int // lost after each of MaxSubmissions submissions
+	Left    []int // to be submitted, but that failed: see the error
+}
 
-func (e *InvalidError) Error() string { return e.err.Error() }
+//go:embed job.sh
+var jobScript []byte
 
-// Unwrap returns all faults.
-func (e *InvalidError) Unwrap() error { return e.err }
+// ended says whether a task needs no further job.
+func ended(t sweep.TaskStatus) bool {
+	return t.State == sweep.StateDone || t.State == sweep.StateFailed
+}
 
-// Launch submits the tasks that are neither done, failed, nor in the queue.
+// Launch submits the tasks that are neither done, failed, nor in the queue. It can be called at any
+// time and as often as one likes.
 func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) error {
 	open := slices.DeleteFunc(slices.Clone(indexes), func(i int) bool {
-		state := s.Task(i).State
-		return state == sweep.StateDone || state == sweep.StateFailed || state == sweep.StateUnknown
+		t := s.Task(i)
+		return ended(t) || t.State == sweep.StateUnknown
 	})
 	if len(open) == 0 {
 		return nil
 	}
-	a := l.array(s, open)
-	if err := a.Validate(); err != nil {
-		return &InvalidError{err}
-	}
+	l.Options.MaxSubmissions = cmp.Or(l.Options.MaxSubmissions, DefaultSubmissions)
 	return s.Exclusive(func() error {
-		if err := l.Flags.write(s.Dir); err != nil {
-			return err
+		if l.Flags != nil {
+			if err := writeJSON(s.Dir, flagsFile, l.Flags); err != nil {
+				return err
+			}
 		}
-		var c client
-		r, err := c.Reconcile(ctx, a, taskStateOf(s))
+		r, err := l.submitOpen(ctx, s, open)
 		if l.Submitted != nil {
-			l.Submitted(a, r)
+			l.Submitted(r)
 		}
 		if n := len(r.GivenUp); n > 0 {
-			err = errors.Join(err,
-				fmt.Errorf("gave up %s, the first %d: each was lost after "+
-					"--max-submissions %d; %s says more, and torchpe sweep retry %s --lost --launcher slurm "+
-					"submits them again",
-					wording.Count(n, "task"), r.GivenUp[0], l.Options.MaxSubmissions, filepath.Join(s.Dir, "logs"),
-					s.Dir))
+			err = errors.Join(err, fmt.Errorf("gave up %s, the first %d: each was lost after "+
+				"--max-submissions %d; %s says more, and torchpe sweep retry %s --lost --launcher slurm "+
+				"submits them again", wording.Count(n, "task"), r.GivenUp[0], l.Options.MaxSubmissions,
+				filepath.Join(s.Dir, logsFolder), wording.Quote(s.Dir)))
 		}
 		return err
 	})
 }
 
-// array returns the job array of tasks.
-func (l Launcher) array(s *sweep.Sweep, indexes []int) Array {
-	program := []string{l.Program, "sweep", "run-task"}
-	if n := l.Options.CPUs; n > 0 {
-		program = append(program, "--threads", fmt.Sprint(n))
-	}
-	return Array{Name: arrayName(s), Tasks: indexes, Program: append(program, s.Dir), Dir: s.Dir,
-		Options: l.Options.FitSignal()}
-}
-
-// FitSignal returns the options with a Signal that fits into Time: in a job that is shorter, the
-// program saves after half of it.
-func (o Options) FitSignal() Options {
-	if o.Time > 0 && o.Signal >= o.Time {
-		o.Signal = o.Time / 2 / time.Second * time.Second
-	}
-	return o
-}
-
-// Packing assumes these of jobs, whose nodes cannot be asked before.
-const (
-	assumedJobs  = 16      // that run at a time where Throttle does not say
-	assumedMB    = 4 << 10 // memory of a job without a GPU
-	assumedGPUMB = 16 << 10
-)
-
-// Machine returns what packing assumes of the nodes.
-func (o Options) Machine() sweep.Machine {
-	m := sweep.Machine{Workers: o.Throttle, GPU: o.GPUs > 0}
-	if m.Workers == 0 {
-		m.Workers = assumedJobs
-	}
-	m.MemoryMB = float64(assumedMB * m.Workers)
-	if m.GPU {
-		m.MemoryMB = assumedGPUMB
-	}
-	return m
-}
-
-// taskStateOf returns a function that reads the state of a task from its folder.
-func taskStateOf(s *sweep.Sweep) func(int) (taskState, error) {
-	return func(i int) (st taskState, err error) {
-		t := s.Task(i)
-		switch t.State {
-		case sweep.StateDone, sweep.StateFailed:
-			st.Outcome = endedTask
-		case sweep.StateRunning, sweep.StateUnknown: // unknown only since Launch looked
-			st.Outcome = busyTask
-		case sweep.StatePending:
-			if t.Heartbeat != nil {
-				st.Stopped = t.Heartbeat.Time
-			}
-		}
-		return st, nil
-	}
-}
-
-// arrayName returns the beginning of the names of all jobs of a sweep. It has the hash of the first
-// generation of the plan, which no other sweep has.
-func arrayName(s *sweep.Sweep) string { return "torchpe-" + s.Plan.Generations[0].SHA256[:12] }
-
-// JobsOf returns the jobs of a sweep that were ever submitted.
-func JobsOf(s *sweep.Sweep) ([]Job, error) {
-	if !submittedBefore(s) {
-		return nil, nil
-	}
-	return recordedJobs(s.Dir, arrayName(s))
-}
-
-func submittedBefore(s *sweep.Sweep) bool {
-	_, err := os.Stat(filepath.Join(s.Dir, folder))
-	return err == nil
-}
-
-// Queued asks Slurm which tasks of a sweep are in its queue, of those that have not ended. Slurm may
-// still have the job of a task that has, such as one that is held after its requeueing failed.
-func Queued(ctx context.Context, s *sweep.Sweep, jobs []Job) (map[int]State, error) {
-	var c client
-	states, err := c.States(ctx, jobs)
+// submitOpen submits the tasks that have neither ended nor a job. It gives up a task that Slurm took
+// MaxSubmissions times since CountAnew was called and since the task last stopped in good order.
+func (l Launcher) submitOpen(ctx context.Context, s *sweep.Sweep, tasks []int) (r Report, err error) {
+	jobs, err := recordedJobs(s)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	queued := map[int]State{}
-	for i, state := range states {
-		if state.Phase == Gone || s.Check(i) != nil {
-			continue
+	since, err := countedSince(s.Dir)
+	if err != nil {
+		return r, err
+	}
+	// The queue comes before the folders: a task that ends in between is not taken for lost.
+	queue, err := queueOf(ctx, jobs)
+	if err != nil {
+		return r, err
+	}
+	for _, i := range tasks {
+		t := s.Task(i)
+		after := since
+		if t.State == sweep.StatePending && t.Heartbeat != nil && t.Heartbeat.Time.After(since) {
+			after = t.Heartbeat.Time
 		}
-		if at := s.Task(i).State; at != sweep.StateDone && at != sweep.StateFailed {
-			queued[i] = state
+		place, queued := queue[i]
+		switch {
+		case ended(t):
+		case queued && place.Held():
+			r.Held = append(r.Held, i)
+		case queued, t.State == sweep.StateRunning, t.State == sweep.StateUnknown:
+			r.Waiting = append(r.Waiting, i)
+		case submissions(jobs, i, after) >= l.Options.MaxSubmissions:
+			r.GivenUp = append(r.GivenUp, i)
+		default:
+			r.Left = append(r.Left, i)
 		}
 	}
-	return queued, nil
+	err = l.submit(ctx, s, &r)
+	return r, err
 }
 
-// CancelSweep takes a sweep's tasks out of Slurm's queue. That is no failure of theirs: their
-// submissions so far do not count.
-func CancelSweep(ctx context.Context, s *sweep.Sweep) error {
-	if !submittedBefore(s) {
+// submit passes the tasks that are left to sbatch, in as many arrays as the cluster's limit needs.
+func (l Launcher) submit(ctx context.Context, s *sweep.Sweep, r *Report) error {
+	if len(r.Left) == 0 {
 		return nil
 	}
-	return s.Exclusive(func() error {
-		jobs, err := JobsOf(s)
-		if err != nil || len(jobs) == 0 {
+	most, err := largestArray(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Join(s.Dir, logsFolder), 0o777),
+		writeFile(s.Dir, scriptFile, jobScript)); err != nil {
+		return err
+	}
+	token := make([]byte, 4)
+	if _, err := rand.Read(token); err != nil {
+		return err
+	}
+	perJob := max(l.Options.TasksPerJob, 1)
+	for tasks := range slices.Chunk(slices.Clone(r.Left), most*perJob) {
+		job := Job{
+			Name:  fmt.Sprintf("%s.%s.%d", arrayName(s), hex.EncodeToString(token), len(r.Jobs)),
+			Tasks: tasks, TasksPerJob: perJob, Submitted: time.Now().UTC().Truncate(time.Microsecond),
+		}
+		if err := l.submitJob(ctx, s, &job); err != nil {
 			return err
 		}
-		var c client
-		return errors.Join(c.Cancel(ctx, jobs), excuseAll(s.Dir, arrayName(s)))
-	})
+		r.Jobs, r.Left = append(r.Jobs, job), r.Left[len(tasks):]
+	}
+	return nil
 }
 
-// ExcuseSweep resets the count of submissions of all tasks of a sweep, to try them again.
-func ExcuseSweep(s *sweep.Sweep) error {
-	if !submittedBefore(s) {
-		return nil
+// submitJob writes the files of a job and submits it. Where sbatch fails, Slurm may have the job all
+// the same: the next launch finds it by its name.
+func (l Launcher) submitJob(ctx context.Context, s *sweep.Sweep, job *Job) error {
+	var list strings.Builder
+	lines := 0
+	for tasks := range slices.Chunk(job.Tasks, job.TasksPerJob) {
+		fmt.Fprintln(&list, strings.Trim(fmt.Sprint(tasks), "[]"))
+		lines++
 	}
-	return s.Exclusive(func() error { return excuseAll(s.Dir, arrayName(s)) })
+	if err := errors.Join(writeFile(s.Dir, job.Name+".tasks", []byte(list.String())),
+		writeJSON(s.Dir, job.Name+".json", job)); err != nil {
+		return err
+	}
+	restarts := 0
+	if l.Options.Requeue {
+		restarts = maxRestarts
+	}
+	args := append(l.Options.arguments(job.Name, s.Dir, lines),
+		filepath.Join(s.Dir, folder, scriptFile), filepath.Join(s.Dir, folder, job.Name+".tasks"),
+		strconv.Itoa(restarts), l.Program, "sweep", "run-task")
+	if n := l.Options.CPUs; n > 0 {
+		args = append(args, "--threads", strconv.Itoa(n))
+	}
+	out, err := call(ctx, "sbatch", append(args, s.Dir)...)
+	if err == nil {
+		job.ID, err = parseID(out)
+	}
+	if err == nil {
+		err = writeJSON(s.Dir, job.Name+".json", job)
+	}
+	return err
+}
+
+// jobID matches the output of sbatch --parsable: the id and, on some sites, the cluster.
+var jobID = regexp.MustCompile(`(?m)^\s*([1-9][0-9]{0,9})(;[^;\s]+)?\s*$`)
+
+// parseID finds the job id in the output of sbatch. Sites print their own lines around it.
+func parseID(out string) (int, error) {
+	found := jobID.FindAllStringSubmatch(out, -1)
+	if len(found) != 1 {
+		return 0, fmt.Errorf("sbatch succeeded but printed no job id: %q", out)
+	}
+	return strconv.Atoi(found[0][1])
 }

@@ -1,44 +1,300 @@
 package slurm
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"torchpe/train/sweep"
 )
 
-// A job that is shorter than Signal saves after half of it, in whole seconds, and is then valid.
-func TestFitSignal(t *testing.T) {
-	for _, c := range []struct{ limit, signal, want time.Duration }{
-		{time.Hour, 2 * time.Minute, 2 * time.Minute}, {0, time.Minute, time.Minute},
-		{time.Minute, 2 * time.Minute, 30 * time.Second}, {time.Minute, time.Minute, 30 * time.Second},
-	} {
-		o := Options{Time: c.limit, Signal: c.signal}.FitSignal()
-		if err := o.Validate(); o.Signal != c.want || err != nil {
-			t.Errorf("%v of %v: %v, want %v, %v", c.signal, c.limit, o.Signal, c.want, err)
+// launch launches all tasks of a sweep and returns the report; submitted are the tasks of its jobs.
+func launch(t *testing.T, s *sweep.Sweep, o Options) (r Report, submitted []int, err error) {
+	t.Helper()
+	l := Launcher{Program: "/bin/torchpe", Options: o, Submitted: func(got Report) { r = got }}
+	err = l.Launch(t.Context(), s, all(s))
+	for _, j := range r.Jobs {
+		submitted = append(submitted, j.Tasks...)
+	}
+	return r, submitted, err
+}
+
+// claim claims a task.
+func claim(t *testing.T, s *sweep.Sweep, i int) *sweep.Claim {
+	t.Helper()
+	c, err := s.ClaimTask(i, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// setQueue sets what the fake squeue prints; %s is the name of the sweep's first job.
+func setQueue(t *testing.T, fake string, s *sweep.Sweep, lines string) {
+	t.Helper()
+	jobs, err := recordedJobs(s)
+	if err != nil || len(jobs) == 0 {
+		t.Fatal(jobs, err)
+	}
+	put(t, filepath.Join(fake, "queue"), strings.ReplaceAll(lines, "%s", jobs[0].Name))
+}
+
+// A launch submits what is neither done, failed, running nor in the queue, and nothing else, whatever
+// the queue and the folders say.
+func TestLaunch(t *testing.T) {
+	fake := fakeSlurm(t)
+	s := newSweep(t, "s", 6)
+	if err := claim(t, s, 4).Fail(sweep.Failure{Reason: sweep.ReasonOOM}); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{MaxSubmissions: 2}
+	if r, submitted, err := launch(t, s, o); err != nil || !slices.Equal(submitted, []int{0, 1, 2, 3, 5}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+	// 0 ended but is still listed, 1 runs, 2 is lost, 3 is lost for Slurm but shows life, 5 is held.
+	if err := claim(t, s, 0).Fail(sweep.Failure{Reason: sweep.ReasonOOM}); err != nil {
+		t.Fatal(err)
+	}
+	alive := claim(t, s, 3)
+	setQueue(t, fake, s, "0|COMPLETING|%s|None\n1|RUNNING|%s|None\n4|PENDING|%s|JobHeldUser\n")
+	if r, submitted, err := launch(t, s, o); err != nil || !slices.Equal(submitted, []int{2}) ||
+		!slices.Equal(r.Waiting, []int{1, 3}) || !slices.Equal(r.Held, []int{5}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if queue, err := Queued(t.Context(), s); err != nil || !maps.Equal(queue, map[int]Place{
+		1: {"RUNNING", ""}, 5: {"PENDING", "JobHeldUser"}}) {
+		t.Errorf("%v %v", queue, err)
+	}
+	// Nothing happens while the controller does not answer or answers nonsense.
+	for _, body := range []string{"echo Unable to contact slurm controller >&2; exit 1", "echo hello", "exit 3"} {
+		fakeCommand(t, "squeue", body)
+		if r, submitted, err := launch(t, s, o); err == nil || submitted != nil {
+			t.Errorf("%s: %+v %v", body, r, err)
 		}
+	}
+	// The controller forgot all. 2 was submitted twice.
+	fakeCommand(t, "squeue", "exit 0")
+	r, submitted, err := launch(t, s, o)
+	if err == nil || !strings.Contains(err.Error(), "gave up 1 task, the first 2: each was lost after "+
+		"--max-submissions 2") || !slices.Equal(r.GivenUp, []int{2}) ||
+		!slices.Equal(submitted, []int{1, 5}) || !slices.Equal(r.Waiting, []int{3}) {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if err := alive.Release(); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{1, 2, 3, 5} {
+		if err := claim(t, s, i).Fail(sweep.Failure{Reason: sweep.ReasonOOM}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fakeCommand(t, "squeue", "exit 1") // where all have ended it is not asked
+	if r, submitted, err := launch(t, s, o); err != nil || submitted != nil {
+		t.Errorf("%+v %v", r, err)
+	}
+	if n := len(sbatches(t, fake)); n != 3 {
+		t.Errorf("%d submissions", n)
+	}
+}
+
+// A task that is lost each time is given up, one that stops in good order is not; the count begins
+// anew when a person says so, and submissions that sbatch refused do not count.
+func TestSubmissionsAreCounted(t *testing.T) {
+	fakeSlurm(t)
+	s := newSweep(t, "s", 2)
+	o := Options{MaxSubmissions: 2}
+	expect := func(what string, submitted, givenUp []int) {
+		t.Helper()
+		r, got, err := launch(t, s, o)
+		if !slices.Equal(got, submitted) || !slices.Equal(r.GivenUp, givenUp) || (err != nil) != (givenUp != nil) {
+			t.Fatalf("%s: submitted %v, gave up %v, %v; want %v, %v", what, got, r.GivenUp, err, submitted, givenUp)
+		}
+	}
+	took := strings.TrimPrefix(string(must(os.ReadFile(mustPath(t, "sbatch")))), "#!/usr/bin/env bash\n")
+	fakeCommand(t, "sbatch", "exit 1")
+	for range 3 {
+		if r, _, err := launch(t, s, o); err == nil || !slices.Equal(r.Left, []int{0, 1}) {
+			t.Fatalf("%+v %v", r, err)
+		}
+	}
+	fakeCommand(t, "sbatch", took)
+	for range 4 {
+		expect("0 stops in good order", []int{0, 1}, nil)
+		if err := claim(t, s, 0).Stop("signal"); err != nil {
+			t.Fatal(err)
+		}
+		if err := CountAnew(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("first", []int{0, 1}, nil)
+	expect("second", []int{0, 1}, nil)
+	if err := claim(t, s, 0).Stop("signal"); err != nil {
+		t.Fatal(err)
+	}
+	expect("1 was lost twice", []int{0}, []int{1})
+	expect("0 was lost once since", []int{0}, []int{1})
+	expect("both", nil, []int{0, 1})
+	if err := Cancel(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	expect("cancelled", []int{0, 1}, nil)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A sweep is submitted in arrays of at most MaxArraySize jobs, each word as it is; all that a job
+// needs is on the disk when sbatch is called, the record included.
+func TestSubmit(t *testing.T) {
+	fake := fakeSlurm(t)
+	s := newSweep(t, "50% it's", 23)
+	fakeCommand(t, "scontrol", `printf 'MaxArraySize = 1001\nSchedulerParameters=x,max_array_tasks=5\n'`)
+	fakeCommand(t, "sbatch", `for a; do case $a in */job.sh) script=$a;; *.tasks) list=$a;; esac; done
+n=$(($(cat "$fake/n" 2>/dev/null) + 1)); echo $n >"$fake/n"; printf '%s\0' "$@" >"$fake/$n"; cp "$list" "$fake/list$n"
+[ -s "$script" ] && [ -s "${list%.tasks}.json" ] && echo "notice of the site" && echo "10$n;cluster"`)
+	o := Options{Time: time.Hour, Throttle: 4, TasksPerJob: 2, CPUs: 3, Requeue: true,
+		Extra: []string{"--comment=a b"}}
+	r, submitted, err := launch(t, s, o)
+	if err != nil || len(r.Jobs) != 3 || !slices.Equal(submitted, all(s)) || r.Jobs[2].ID != 103 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	calls := sbatches(t, fake)
+	for k, last := range []int{4, 4, 1} {
+		for _, want := range []string{"--parsable", fmt.Sprintf("--array=0-%d%%4", last), "--comment=a b",
+			"--chdir=" + s.Dir, "--output=" + strings.ReplaceAll(s.Dir, "%", "%%") + "/logs/%x_%a.out",
+			"--job-name=" + r.Jobs[k].Name, "--time=60", "--requeue"} {
+			if !slices.Contains(calls[k], want) {
+				t.Errorf("array %d: no %s in %q", k, want, calls[k])
+			}
+		}
+		at := slices.Index(calls[k], filepath.Join(s.Dir, folder, scriptFile))
+		want := []string{filepath.Join(s.Dir, folder, r.Jobs[k].Name+".tasks"), "20", "/bin/torchpe", "sweep",
+			"run-task", "--threads", "3", s.Dir}
+		if at < 0 || !slices.Equal(calls[k][at+1:], want) {
+			t.Errorf("%q, want %q", calls[k], want)
+		}
+	}
+	if list := string(must(os.ReadFile(filepath.Join(fake, "list3")))); list != "20 21\n22\n" {
+		t.Errorf("%q", list)
+	}
+	for i, want := range map[int][]int{0: {20, 21}, 1: {22}, 2: {}} {
+		if got := r.Jobs[2].tasksOf(i); !slices.Equal(got, want) {
+			t.Errorf("array index %d: %v, want %v", i, got, want)
+		}
+	}
+	jobs, err := recordedJobs(s)
+	slices.SortFunc(jobs, func(a, b Job) int { return a.ID - b.ID })
+	if err != nil || fmt.Sprint(jobs) != fmt.Sprint(r.Jobs) {
+		t.Errorf("%v, want %v, %v", jobs, r.Jobs, err)
+	}
+}
+
+// Whatever sbatch does, what was submitted is reported, and the rest is submitted the next time unless
+// Slurm has it all the same.
+func TestSbatchFails(t *testing.T) {
+	for name, body := range map[string]string{
+		"refused": "echo 'sbatch: error: Job violates accounting/QOS policy' >&2; exit 1",
+		"no id":   "echo Submitted batch job", "empty": "exit 0", "two ids": `printf '12\n13\n'`,
+		"an id of 0": "echo 0", "id with an error": "echo 12; exit 1", "id in a sentence": "echo job 12 was submitted",
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := fakeSlurm(t)
+			s := newSweep(t, "s", 3)
+			fakeCommand(t, "scontrol", "echo MaxArraySize = 1")
+			fakeCommand(t, "sbatch", `n=$(($(cat "$fake/n" 2>/dev/null) + 1)); echo $n >"$fake/n"
+if [ $n = 2 ]; then `+body+`; else echo $n; fi`)
+			r, submitted, err := launch(t, s, Options{})
+			if err == nil || !slices.Equal(submitted, []int{0}) || !slices.Equal(r.Left, []int{1, 2}) {
+				t.Fatalf("%+v %v", r, err)
+			}
+			jobs := must(recordedJobs(s))
+			taken := jobs[slices.IndexFunc(jobs, func(j Job) bool { return j.ID == 0 })]
+			put(t, filepath.Join(fake, "queue"), "0|PENDING|"+taken.Name+"|Priority\n")
+			if r, submitted, err := launch(t, s, Options{}); err != nil || !slices.Equal(submitted, []int{0, 2}) ||
+				!slices.Equal(r.Waiting, []int{1}) {
+				t.Errorf("%+v %v", r, err)
+			}
+		})
+	}
+	fakeSlurm(t)
+	fakeCommand(t, "scontrol", "echo MaxArraySize = 0")
+	if r, _, err := launch(t, newSweep(t, "s", 1), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "no job arrays") || len(r.Left) != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// A link planted in the place of the folder leads nothing out of it.
+func TestSubmitStaysInside(t *testing.T) {
+	fake := fakeSlurm(t)
+	s, outside := newSweep(t, "s", 1), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(s.Dir, folder)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := launch(t, s, Options{}); err == nil {
+		t.Error("wrote through a link")
+	}
+	if left := must(os.ReadDir(outside)); len(left) > 0 || sbatches(t, fake) != nil {
+		t.Errorf("%v was written outside", left)
+	}
+}
+
+// Records that cannot be read stop a launch; files of others are left alone. The records of earlier
+// versions have more keys.
+func TestRecords(t *testing.T) {
+	s := newSweep(t, "s", 1)
+	if jobs, err := recordedJobs(s); err != nil || jobs != nil {
+		t.Errorf("%v %v", jobs, err)
+	}
+	name := arrayName(s) + ".0123abcd.0"
+	for _, text := range []string{"", "{", `{"name": "` + arrayName(s) + `.ffffffff.0"}`, "null"} {
+		if err := writeFile(s.Dir, name+".json", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := recordedJobs(s); err == nil || !strings.Contains(err.Error(), name+".json") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	old := `{"id": 7, "name": "` + name + `", "chunk": 0, "tasks": [0], "tasks_per_job": 1, "submitted":
+		"2026-11-22T12:36:18Z", "logs": "/x", "withdrawn": true, "excused": [0]}`
+	if err := errors.Join(writeFile(s.Dir, name+".json", []byte(old)), writeFile(s.Dir, "other.0123abcd.0.json", nil),
+		writeFile(s.Dir, arrayName(s)+".0123abcd.0.0123abcd.0.json", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if jobs, err := recordedJobs(s); err != nil || len(jobs) != 1 || jobs[0].ID != 7 {
+		t.Errorf("%v %v", jobs, err)
 	}
 }
 
 // Flags come back as they were stored; those that cannot be read are an error that says what to do.
 func TestFlags(t *testing.T) {
 	dir := t.TempDir()
-	if got, _, err := ReadFlags(dir); got != nil || err != nil {
-		t.Errorf("%v, %v", got, err)
+	for _, dir := range []string{dir, filepath.Join(dir, "absent")} {
+		if got, _, err := ReadFlags(dir); got != nil || err != nil {
+			t.Errorf("%v, %v", got, err)
+		}
 	}
 	want := Flags{"time": {"2h0m0s"}, "sbatch": {"--a=1,2", "--b"}, "partition": {""}}
-	if err := want.write(dir); err != nil {
+	if err := writeJSON(dir, flagsFile, want); err != nil {
 		t.Fatal(err)
 	}
 	got, path, err := ReadFlags(dir)
 	if err != nil || !maps.EqualFunc(got, want, slices.Equal[[]string]) {
 		t.Errorf("%v, want %v, %v", got, want, err)
 	}
-	if err := os.WriteFile(path, []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := ReadFlags(dir); err == nil {
-		t.Error("a damaged file was read")
+	put(t, path, "{")
+	if _, _, err := ReadFlags(dir); err == nil || !strings.Contains(err.Error(), "remove it") {
+		t.Error(err)
 	}
 }

@@ -3,8 +3,8 @@
 // libtorch without MKL runs one BLAS call a head and puzzle, which for 16 tokens is mostly
 // overhead.
 #include "heads.h"
+#include "operands.h"
 #include "product.h"
-#include "profile.h"
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -15,10 +15,8 @@ namespace {
 // C = alpha A B^T for every head.
 template <typename T>
 void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at::Tensor& c) {
-  Timer timer(PROFILE_ATTENTION);
   const Heads<T> A(a), B(b), C(c);
   const int64_t R = a.size(3), K = a.size(4), M = b.size(3), heads = a.size(0) * a.size(1) * a.size(2);
-  count_work<T>(PROFILE_ATTENTION, 2 * heads * R * K * M, heads * (R * K + K * M + R * M));
   in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
     TransposedProduct<T> product(R, K, M);
     for (int64_t i = begin; i < end; i++) product.run(A.at(i), A.row(), B.at(i), B.row(), T(alpha), C.at(i), C.row());
@@ -28,11 +26,9 @@ void product_nt(const at::Tensor& a, const at::Tensor& b, double alpha, const at
 // C = alpha A B, or alpha A^T B where transposed, for every head.
 template <typename T>
 void product_nn(const at::Tensor& a, bool transposed, const at::Tensor& b, double alpha, const at::Tensor& c) {
-  Timer timer(PROFILE_ATTENTION);
   const Heads<T> A(a), B(b), C(c);
   const int64_t R = transposed ? a.size(4) : a.size(3), K = transposed ? a.size(3) : a.size(4), N = b.size(4);
   const int64_t heads = a.size(0) * a.size(1) * a.size(2);
-  count_work<T>(PROFILE_ATTENTION, 2 * heads * R * K * N, heads * (R * K + K * N + R * N));
   const int64_t ars = transposed ? 1 : A.row(), acs = transposed ? A.row() : 1;
   in_parallel(0, heads, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
@@ -110,7 +106,7 @@ struct SoftmaxFunction : torch::autograd::Function<SoftmaxFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in) {
     const auto x = x_in.contiguous(), y = at::empty_like(x);
     TORCHPE_DISPATCH(x, [&] {
-      each_chunk<T>(x, 2, [&](int64_t rows, int64_t cols, int64_t at) {
+      each_chunk(x, [&](int64_t rows, int64_t cols, int64_t at) {
         kernels<T>().softmax_rows(rows, cols, x.data_ptr<T>() + at, y.data_ptr<T>() + at);
       });
     });
@@ -120,19 +116,16 @@ struct SoftmaxFunction : torch::autograd::Function<SoftmaxFunction> {
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto y = ctx->get_saved_variables()[0], dy = grads[0].contiguous(), dx = at::empty_like(y);
     TORCHPE_DISPATCH(y, [&] {
-      each_chunk<T>(y, 3, [&](int64_t rows, int64_t cols, int64_t at) {
+      each_chunk(y, [&](int64_t rows, int64_t cols, int64_t at) {
         kernels<T>().softmax_rows_backward(rows, cols, y.data_ptr<T>() + at, dy.data_ptr<T>() + at,
                                            dx.data_ptr<T>() + at);
       });
     });
     return {dx};
   }
-  // Calls f(rows, columns, first number) for chunks of the rows of x, each of whose numbers is read or
-  // written `moved` times.
-  template <typename T, typename F>
-  static void each_chunk(const at::Tensor& x, int64_t moved, const F& f) {
-    Timer timer(PROFILE_ATTENTION);
-    count_work<T>(PROFILE_ATTENTION, 0, moved * x.numel());
+  // Calls f(rows, columns, first number) for chunks of the rows of x.
+  template <typename F>
+  static void each_chunk(const at::Tensor& x, const F& f) {
     const int64_t cols = x.size(-1);
     for_row_chunks(x.numel() / cols, [&](int64_t, int64_t r0, int64_t r1) { f(r1 - r0, cols, r0 * cols); });
   }
@@ -148,10 +141,8 @@ at::Tensor angles_like(const at::Tensor& angles, const at::Tensor& x) {
 template <typename T>
 void rotate_all(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool half, double sign,
                 const at::Tensor& out) {
-  Timer timer(PROFILE_ATTENTION);
   const Heads<T> X(x), C(cos), S(sin), O(out);
   const int64_t N = x.size(3), D = x.size(4);
-  count_work<T>(PROFILE_ATTENTION, 0, 2 * x.numel());
   in_parallel(0, x.size(0) * x.size(1) * x.size(2), 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
       for (int64_t n = 0; n < N; n++)
@@ -219,7 +210,6 @@ struct PairsFunction : torch::autograd::Function<PairsFunction> {
   // Calls f(row of x, row of the index, row of the result, M) for each row of each head.
   template <typename F>
   static void each_row(const at::Tensor& x, const at::Tensor& picked, const at::Tensor& result, const F& f) {
-    Timer timer(PROFILE_ATTENTION);
     const int64_t N = picked.size(0), M = picked.size(1);
     const int32_t* const index = picked.data_ptr<int32_t>();
     TORCHPE_DISPATCH(x, [&] {
@@ -267,32 +257,32 @@ at::Tensor attention_values(const at::Tensor& w, const at::Tensor& v) {
 
 }  // namespace torchpe
 
-extern "C" {
+namespace {
 
-tp_result tp_attention_logits(tp_tensor hq, tp_tensor hk, double scale, int grad) {
-  return op(grad, [&] { return attention_logits(get(hq), get(hk), scale); });
+at::Tensor rotate(const at::Tensor& x, at::Tensor cos, at::Tensor sin, bool half) {
+  TORCH_CHECK(x.dim() >= 2 && x.size(-1) % 2 == 0 && cos.sizes() == sin.sizes() && cos.dim() >= 1 &&
+                  cos.size(-1) * 2 == x.size(-1),
+              "rotation of ", x.sizes(), " by cos ", cos.sizes(), " and sin ", sin.sizes(),
+              "; expected an even last axis D and angles [...,N,D/2]");
+  check_same("rotation", x, cos);
+  check_same("rotation", x, sin);
+  cos = angles_like(cos, x);
+  sin = angles_like(sin, x);
+  const bool constant = !(cos.requires_grad() || sin.requires_grad());
+  const bool rows = (cos.stride(-1) == 1 && sin.stride(-1) == 1) || cos.size(-1) == 1;
+  if (use_loops(x) && constant && rows && x.dim() == 5) return RotateFunction::apply(x, cos, sin, half);
+  return rotate_composed(x, cos, sin, half);
 }
 
-tp_result tp_attention_values(tp_tensor hw, tp_tensor hv, int grad) {
-  return op(grad, [&] { return attention_values(get(hw), get(hv)); });
+at::Tensor softmax_along(const at::Tensor& x, int64_t axis) {
+  return axis == -1 || axis == x.dim() - 1 ? softmax(x) : x.softmax(axis);
 }
 
-tp_result tp_rotate(tp_tensor hx, tp_tensor hcos, tp_tensor hsin, int half, int grad) {
-  return op(grad, [&] {
-    auto x = get(hx), cos = get(hcos), sin = get(hsin);
-    TORCH_CHECK(x.dim() >= 2 && x.size(-1) % 2 == 0 && cos.sizes() == sin.sizes() && cos.dim() >= 1 &&
-                    cos.size(-1) * 2 == x.size(-1),
-                "rotation of ", x.sizes(), " by cos ", cos.sizes(), " and sin ", sin.sizes(),
-                "; expected an even last axis D and angles [...,N,D/2]");
-    check_same("rotation", x, cos);
-    check_same("rotation", x, sin);
-    cos = angles_like(cos, x);
-    sin = angles_like(sin, x);
-    const bool constant = !(cos.requires_grad() || sin.requires_grad());
-    const bool rows = (cos.stride(-1) == 1 && sin.stride(-1) == 1) || cos.size(-1) == 1;
-    if (use_loops(x) && constant && rows && x.dim() == 5) return RotateFunction::apply(x, cos, sin, half != 0);
-    return rotate_composed(x, cos, sin, half != 0);
-  });
-}
+const Operators attention_rows{
+    OPERATOR("AttentionLogits", attention_logits(o[0], o[1], o.number(0))),
+    OPERATOR("AttentionValues", attention_values(o[0], o[1])),
+    OPERATOR("Softmax", softmax_along(o[0], o.integer(0))),
+    OPERATOR("RotatePairs", rotate(o[0], o[1], o[2], o.flag(0))),
+};
 
-}  // extern "C"
+}  // namespace

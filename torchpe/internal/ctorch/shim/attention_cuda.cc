@@ -39,7 +39,6 @@ GpuAttention<T, S> AttentionPass::described() const {
 }
 
 void AttentionPass::forward(const at::Tensor& out) const {
-  count_moved("attention_kernel", {q, k, v, out});
   const OnDevice here(q);
   TORCHPE_WIDE_DISPATCH(q, [&] {
     auto a = described<T, S>();
@@ -49,7 +48,6 @@ void AttentionPass::forward(const at::Tensor& out) const {
 }
 
 void AttentionPass::backward(const at::Tensor& dout) const {
-  count_moved("attention_backward_kernel", {q, k, v, dout, dq, dk, dv, dq_sum, dk_sum, dv_sum});
   const OnDevice here(q);
   TORCHPE_WIDE_DISPATCH(q, [&] {
     auto a = described<T, S>();

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "heads.h"
-#include "profile.h"
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -49,13 +48,10 @@ class Added {
 template <typename T>
 void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias, double scale,
             const at::Tensor& weights, const at::Tensor& out) {
-  Timer timer(PROFILE_ATTENTION);
   const Heads<T> Q(q), K(k), V(v), W(weights), O(out);
   const bool biased = given(bias);
   const Heads<T> B(biased ? bias : weights);
   const Sizes n(q, v);
-  count_work<T>(PROFILE_ATTENTION, 2 * n.heads * n.N * n.M * (n.D + n.Dv),
-                n.heads * ((n.N + n.M) * (n.D + n.Dv) + n.N * n.M));
   in_parallel(0, n.heads, 16, [&](int64_t begin, int64_t end) {
     const auto& f = kernels<T>();
     TransposedProduct<T> product(n.N, n.D, n.M);
@@ -86,14 +82,10 @@ struct Backward {
 
   template <typename T>
   void compute() const {
-    Timer timer(PROFILE_ATTENTION);
     const auto &dq = to.dq, &dk = to.dk, &dv = to.dv;
     const Heads<T> Q(q), K(k), V(v), W(weights), D(d), Dq(dq.defined() ? dq : q), Dk(dk.defined() ? dk : k),
         Dvalues(dv.defined() ? dv : v);
     const Sizes n(q, v);
-    count_work<T>(PROFILE_ATTENTION,
-                  2 * n.heads * n.N * n.M * (n.D * (dq.defined() + dk.defined()) + n.Dv * (1 + dv.defined())),
-                  n.heads * (2 * (n.N + n.M) * (n.D + n.Dv) + n.N * n.M));
     in_parallel(0, n.heads, 16, [&](int64_t begin, int64_t end) {
       const auto& f = kernels<T>();
       TransposedProduct<T> product(n.N, n.Dv, n.M);

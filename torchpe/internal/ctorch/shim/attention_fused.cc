@@ -7,10 +7,9 @@
 // thread does all of a head, so that results do not depend on the number of threads.
 #include <ATen/ExpandUtils.h>
 
-#include "gpu.h"
 #include "heads.h"
+#include "operands.h"
 #include "product.h"
-#include "profile.h"
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -72,15 +71,12 @@ at::Tensor kept_exponentials(const at::Tensor& q, const at::Tensor& v, bool keep
 template <typename T>
 void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& b, double scale,
             const at::Tensor& out, const at::Tensor& stats, const at::Tensor& exponentials) {
-  Timer timer(PROFILE_ATTENTION);
   const auto& f = kernels<T>();
   const Heads<T> Q(q), K(k), V(v), O(out);
   const Bias<T> bias(b);
   const Sizes n(q, v);
-  count_work<T>(PROFILE_ATTENTION, 2 * n.heads * n.N * n.M * (n.D + n.Dv), n.heads * (n.N + n.M) * (n.D + n.Dv));
   const Block<T> block(n.M);
   T *const kept = stats.data_ptr<T>(), *const all = given(exponentials) ? exponentials.data_ptr<T>() : nullptr;
-  if (all) count_work<T>(PROFILE_ATTENTION, 0, exponentials.numel());
   in_parallel(0, n.heads, 1, [&](int64_t begin, int64_t end) {
     const int64_t keys = packed_size<T>(n.D, n.M), values = packed_size<T>(n.M, n.Dv);
     Arena<T> arena(block.size() + keys + values + 3 * Arena<T>::LINE);
@@ -117,7 +113,6 @@ struct Backward {
 // out)), dq = scale ds k, dk = scale ds^T q and dbias = ds.
 template <typename T>
 void Backward::compute() const {
-  Timer timer(PROFILE_ATTENTION);
   const auto &dq = to.dq, &dk = to.dk, &dv = to.dv;
   const auto& f = kernels<T>();
   const Heads<T> Q(q), K(k), V(v), O(out), Do(d), Dq(dq.defined() ? dq : q), Dk(dk.defined() ? dk : k),
@@ -125,10 +120,6 @@ void Backward::compute() const {
   const Bias<T> b(bias);
   const Sizes n(q, v);
   const T* const all = given(exponentials) ? exponentials.data_ptr<T>() : nullptr;
-  count_work<T>(PROFILE_ATTENTION,
-                2 * n.heads * n.N * n.M *
-                    (n.D * (!all + dq.defined() + dk.defined()) + n.Dv * (1 + dv.defined())),  // logits and dw again
-                2 * n.heads * (n.N + n.M) * (n.D + n.Dv) + (all ? exponentials.numel() : 0));
   const Block<T> block(n.M);
   const T* const kept = stats.data_ptr<T>();
   T* const trains = dbias.defined() ? dbias.data_ptr<T>() : nullptr;
@@ -338,10 +329,8 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 
 }  // namespace torchpe
 
-extern "C" {
+namespace {
 
-tp_result tp_attention(tp_tensor hq, tp_tensor hk, tp_tensor hv, tp_tensor hbias, double scale, int grad) {
-  return op(grad, [&] { return attention(get(hq), get(hk), get(hv), hbias == 0 ? at::Tensor() : get(hbias), scale); });
-}
+const Operators attention_row{OPERATOR("Attention", attention(o[0], o[1], o[2], o.optional(3), o.number(0)))};
 
-}  // extern "C"
+}  // namespace

@@ -39,7 +39,6 @@ Operands operands(const ManyTokens& m, const at::Tensor& uq, const at::Tensor& u
 void add_row_sums(const at::Tensor& d, const GradTarget& into) {
   const int64_t E = d.size(0), rows = d.size(1), O = d.size(2);
   const auto parts = at::empty({E, sum_chunks(rows), 1, O}, of_sums(d));
-  count_moved("dense_backward_kernel", {d, parts});
   const OnDevice here(d);
   TORCHPE_WIDE_DISPATCH(d, [&] {
     GpuDense<T, S> a = {};

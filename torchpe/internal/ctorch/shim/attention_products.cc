@@ -34,7 +34,6 @@ void in_chunks(const AttentionProducts& a, int64_t arrays, F&& f) {
 
 // w [n,N,M] becomes its softmax, and d, if it is defined, w's gradient, the logits'.
 void softmax_(const at::Tensor& w, const at::Tensor& d, double scale) {
-  count_moved("softmax_of_logits_kernel", {w, w, d, d});
   const OnDevice here(w);
   TORCHPE_DISPATCH(w, [&] {
     GpuSoftmax<T> a = {};

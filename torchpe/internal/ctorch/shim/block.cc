@@ -3,8 +3,8 @@
 // operators that they are made of.
 #include <ATen/ExpandUtils.h>
 
-#include "gpu.h"
 #include "heads.h"
+#include "operands.h"
 #include "product.h"
 
 using namespace torchpe;
@@ -45,44 +45,58 @@ bool masks(const AttentionBlock& b) {
           b.mask.device() == b.x.device() && at::is_expandable_to(b.mask.sizes(), of_logits));
 }
 
-// Whether one head's maps are folded: forward and back that costs 12 D^3 operations and saves 12 D^2 a token.
+// Whether one head's maps, which are to be folded, can be.
 bool folds(const AttentionBlock& b) {
-  if (b.heads != 1 || !use_loops(b.x) || rounds_operands(b.x) || b.x.dim() != 4) return false;
+  if (!b.folds || b.heads != 1 || !use_loops(b.x) || rounds_operands(b.x) || b.x.dim() != 4) return false;
   if (b.read.defined() && b.read.numel() == 0) return false;
-  const int64_t D = b.x.size(3), tokens = b.x.size(1) * b.x.size(2);
-  return tokens >= 2 * D && maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) && masks(b);
+  const int64_t D = b.x.size(3);
+  return maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) && masks(b);
 }
 
-Normed composed(const AttentionBlock& b) {
-  const auto merged = [](const at::Tensor& t) {
-    return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
-  };
-  const bool few_ask = b.read.defined() && !b.mask.defined();  // a mask has a row for every query
-  const auto read = [&](const at::Tensor& x) { return b.read.defined() && !few_ask ? tokens_of(x, b.read) : x; };
-  if (folds(b)) {
-    const auto f = fold(b);
-    if (b.rows.given() && !few_ask) {  // fewer rows than tokens: both maps are of them
-      const auto asking = map_in_loops(b.x, b.rows, f.in_w, f.in_b);
-      const auto values = map_in_loops(b.x, b.rows, f.out_w, f.out_b);
-      const auto over = attention_over(asking[0], b.x, values[0], b.mask, b.scale);
-      return add_layer_norm(read(over[1]), read(over[0].squeeze(2)), b.norm);
-    }
-    const auto asking = map_in_loops(few_ask ? tokens_of(b.x, b.read) : b.x, {}, f.in_w, f.in_b);
-    const auto over = attention_over(asking[0], few_ask ? b.x : asking[1], {}, b.mask, b.scale);
-    return add_linear_norm(read(few_ask ? asking[1] : over[1]), read(over[0].squeeze(2)), f.out_w, f.out_b, b.norm);
+at::Tensor merge_heads(const at::Tensor& t) {
+  return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
+}
+
+// Which tokens ask: only those that are read, or all where a mask, which has a row for each query, is given;
+// then the tokens are read afterwards.
+struct Asking {
+  explicit Asking(const AttentionBlock& b) : read(b.read), only(b.read.defined() && !b.mask.defined()) {}
+  at::Tensor before(const at::Tensor& x) const { return only ? tokens_of(x, read) : x; }
+  at::Tensor after(const at::Tensor& x) const { return read.defined() && !only ? tokens_of(x, read) : x; }
+  at::Tensor read;
+  bool only;
+};
+
+// One head's attention by its two folded maps (one_head.cc).
+Normed one_head(const AttentionBlock& b) {
+  const Asking asking(b);
+  const auto f = fold(b);
+  if (b.rows.given() && !asking.only) {  // fewer rows than tokens: both maps are of them
+    const auto q = map_in_loops(b.x, b.rows, f.in_w, f.in_b);
+    const auto values = map_in_loops(b.x, b.rows, f.out_w, f.out_b);
+    const auto over = attention_over(q[0], b.x, values[0], b.mask, b.scale);
+    return add_layer_norm(asking.after(over[1]), asking.after(over[0].squeeze(2)), b.norm);
   }
+  const auto q = map_in_loops(asking.before(b.x), {}, f.in_w, f.in_b);
+  const auto over = attention_over(q[0], asking.only ? b.x : q[1], {}, b.mask, b.scale);
+  const auto sum = asking.only ? q[1] : over[1];
+  return add_linear_norm(asking.after(sum), asking.after(over[0].squeeze(2)), f.out_w, f.out_b, b.norm);
+}
+
+Normed attention_block_on_cpu(const AttentionBlock& b) {
+  if (folds(b)) return one_head(b);
+  const Asking asking(b);
   const Projection p{b.x16, b.qkv_w, b.qkv_b, b.heads, b.rows};
   variable_list all;  // queries, keys, values, x
-  if (few_ask) {
+  if (asking.only) {
     const auto kv = project(b.x, p, {1, 2}, Stored::result);
-    const Projection asking{{}, p.w, p.b, p.heads, {}};
-    const auto q = project(tokens_of(kv[2], b.read), asking, {0, 1}, Stored::result);
+    const auto q = project(asking.before(kv[2]), {{}, p.w, p.b, p.heads, {}}, {0, 1}, Stored::result);
     all = {q[0], kv[0], kv[1], q[1]};
   } else {
     all = project(b.x, p, {0, 3}, Stored::result);
   }
-  const auto a = merged(attention(all[0], all[1], all[2], b.mask, b.scale));
-  return add_linear_norm(read(all[3]), read(a), b.out_w, b.out_b, b.norm);
+  const auto a = merge_heads(attention(all[0], all[1], all[2], b.mask, b.scale));
+  return add_linear_norm(asking.after(all[3]), asking.after(a), b.out_w, b.out_b, b.norm);
 }
 
 Normed composed(const MLPBlock& b) {
@@ -124,49 +138,36 @@ bool fits(const MLPBlock& b) {
 
 }  // namespace
 
-extern "C" {
+namespace {
 
-tp_result tp_attention_block(tp_tensor hx, tp_self_attention a, tp_norm norm, int grad) {
-  return op_normed(grad, [&] {
-    const auto x = get(hx);
-    const AttentionBlock b{x,
-                           Handles::instance().beside(hx),
-                           get(a.qkv_w),
-                           get_or_empty(a.qkv_b, x),
-                           get(a.out_w),
-                           get_or_empty(a.out_b, x),
-                           get_or_none(a.mask),
-                           get_or_none(a.read),
-                           get_rows(a.rows),
-                           a.heads,
-                           a.scale,
-                           get_norm(norm, x)};
-    TORCH_CHECK(!b.read.defined() || (b.read.dim() == 3 && x.dim() == 4 && b.read.scalar_type() == at::kLong &&
-                                      b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
-                "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(),
-                " are read; expected x [E,B,N,D] and int64 [E,B,M]");
-    TORCH_CHECK(!b.rows.given() || (x.dim() == 4 && b.rows.all.dim() == 4 && b.rows.all.size(-1) == x.size(3) &&
-                                    b.rows.index.sizes() == x.sizes().slice(0, 3)),
-                "attention block of ", x.sizes(), " taken from rows ", b.rows.all.sizes(), " by ",
-                b.rows.index.sizes());
-    return fits_gpu(b) ? attention_block_on_gpu(b) : composed(b);
-  });
+// Tensors: x, weights and biases of the projection and of the output map, mask, read, rows, norm. Where read is
+// given, only those tokens of the result are returned; where rows are, x must be what TakeRows returns of them.
+Normed attention_block(const Operands& o) {
+  const auto x = o[0];
+  const AttentionBlock b{x, o.beside(0), o[1], o.or_empty(2, x), o[3], o.or_empty(4, x), o.optional(5), o.optional(6),
+                         o.rows(7), o.integer(0), o.flag(1), o.number(0), o.norm(11, o.number(1), x)};
+  TORCH_CHECK(!b.read.defined() || (b.read.dim() == 3 && x.dim() == 4 && b.read.scalar_type() == at::kLong &&
+                                    b.read.sizes().slice(0, 2) == x.sizes().slice(0, 2)),
+              "attention block of ", x.sizes(), " whose tokens ", b.read.sizes(), " of ", b.read.scalar_type(),
+              " are read; expected x [E,B,N,D] and int64 [E,B,M]");
+  TORCH_CHECK(!b.rows.given() || (x.dim() == 4 && b.rows.all.dim() == 4 && b.rows.all.size(-1) == x.size(3) &&
+                                  b.rows.index.sizes() == x.sizes().slice(0, 3)),
+              "attention block of ", x.sizes(), " taken from rows ", b.rows.all.sizes(), " by ", b.rows.index.sizes());
+  return fits_gpu(b) ? attention_block_on_gpu(b) : attention_block_on_cpu(b);
 }
 
-tp_result tp_mlp_block(tp_tensor hx, tp_mlp m, tp_norm norm, int grad) {
-  return op_normed(grad, [&] {
-    const auto x = get(hx);
-    const MLPBlock b{x,
-                     Handles::instance().beside(hx),
-                     get(m.in_w),
-                     get_or_empty(m.in_b, x),
-                     get(m.out_w),
-                     get_or_empty(m.out_b, x),
-                     get_norm(norm, x)};
-    if (!fits(b)) return composed(b);
-    if (use_kernels(x) && norm_fits(x, b.norm, b.out_b)) return mlp_block_on_gpu(b);
-    return norm_fits_loops(x, b.norm) ? mlp_block_in_loops(b) : composed(b);
-  });
+// Tensors: x, weight and bias of the two maps, norm.
+Normed mlp_block(const Operands& o) {
+  const auto x = o[0];
+  const MLPBlock b{x, o.beside(0), o[1], o.or_empty(2, x), o[3], o.or_empty(4, x), o.norm(5, o.number(0), x)};
+  if (!fits(b)) return composed(b);
+  if (use_kernels(x) && norm_fits(x, b.norm, b.out_b)) return mlp_block_on_gpu(b);
+  return norm_fits_loops(x, b.norm) ? mlp_block_in_loops(b) : composed(b);
 }
 
-}  // extern "C"
+const Operators block_rows{
+    OPERATOR("AttentionBlock", attention_block(o)),
+    OPERATOR("MLPBlock", mlp_block(o)),
+};
+
+}  // namespace

@@ -40,10 +40,6 @@ struct Ending {
     std::optional<PackedWeight<T>> first;
     if (in_w) first.emplace(rows, I, D, in_w, PackedWeight<T>::transposed);
     const PackedWeight<T> last(rows, D, I, out_w, PackedWeight<T>::transposed);
-    count_work<T>(PROFILE_PRODUCT, (in_w ? 4 : 2) * rows * D * I, (in_w ? 2 : 1) * D * I + rows * D);
-    if (xhat) count_work<T>(PROFILE_NORM, 0, rows * D);
-    if (in_slope) count_work<T>(PROFILE_BIAS_GELU, 0, rows * (D + 2 * I));
-    count_work<T>(PROFILE_NORM, 0, 2 * rows * D);
     for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
       const int64_t n = r1 - r0;
       T *const memory = thread_memory<T>(ROW_CHUNK * (2 * D + I)), *const y = memory + ROW_CHUNK * (D + I);
@@ -58,10 +54,8 @@ struct Ending {
       if (in_w) {
         bias_gelu(n, D, v, out_b, out_slope ? y : nullptr);
       } else if (out_b) {
-        Timer timer(PROFILE_BIAS_GELU);
         k.add_bias(n, D, v, out_b);
       }
-      Timer timer(PROFILE_NORM);
       k.add_layer_norm(n, D, x + r0 * D, y, gain, bias, eps, table.from(r0), xhat ? xhat + r0 * D : nullptr,
                        rstd ? rstd + r0 : nullptr, out + r0 * D);
     });
@@ -85,37 +79,24 @@ struct Ending {
     std::optional<PackedWeight<T>> first, last;
     if (in_w) first.emplace(rows, I, D, in_w, PackedWeight<T>::plain);
     if (to_inner) last.emplace(rows, D, I, out_w, PackedWeight<T>::plain);
-    const int64_t products = (in_w != nullptr) + to_inner + (g.in_w != nullptr) + (g.out_w != nullptr);
-    count_work<T>(PROFILE_PRODUCT, 2 * products * rows * D * I, 2 * products * D * I + rows * (D + I));
-    count_work<T>(PROFILE_NORM, 0, 3 * rows * D);
-    if (in_w) count_work<T>(PROFILE_BIAS_GELU, 0, rows * (D + I));
     std::vector<T> sums(size_t(3 * D + I), T(0));
     for_row_chunks_summing<T>(rows, 3 * D + I, sums.data(), [&](int64_t r0, int64_t r1, T* part) {
       const int64_t n = r1 - r0;
       T *const memory = thread_memory<T>(ROW_CHUNK * (D + 2 * I)), *const dx = g.x + r0 * D;
-      {
-        Timer timer(PROFILE_NORM);
-        k.layer_norm_backward(n, D, xhat + r0 * D, rstd + r0, gain, dout + r0 * D, dx, part, part + D);
-      }
+      k.layer_norm_backward(n, D, xhat + r0 * D, rstd + r0, gain, dout + r0 * D, dx, part, part + D);
       if (g.alone && g.table) add_to_table(r0, r1, dout, g);
       T* const dy = !in_w ? dx : g.alone ? memory : g.dy + r0 * D;
-      {
-        Timer timer(PROFILE_BIAS_GELU);
-        if (in_w)
-          k.gelu_backward(n, D, out_slope + r0 * D, dx, dy, part + 2 * D);
-        else if (g.out_b)
-          k.column_sum(n, D, dy, part + 2 * D);
-      }
+      if (in_w)
+        k.gelu_backward(n, D, out_slope + r0 * D, dx, dy, part + 2 * D);
+      else if (g.out_b)
+        k.column_sum(n, D, dy, part + 2 * D);
       if (g.alone && g.out_w) weight_gradient(n, D, I, dy, inner + r0 * I, g.out_w);
       if (!to_inner) return;
       T* const dh = in_w ? memory + ROW_CHUNK * D : g.inner + r0 * I;
       product(n, D, I, dy, *last, dh);
       if (!in_w) return;
       T* const du = g.alone ? dh + ROW_CHUNK * I : g.du + r0 * I;
-      {
-        Timer timer(PROFILE_BIAS_GELU);
-        k.gelu_backward(n, I, in_slope + r0 * I, dh, du, part + 3 * D);
-      }
+      k.gelu_backward(n, I, in_slope + r0 * I, dh, du, part + 3 * D);
       if (g.alone && g.in_w) weight_gradient(n, I, D, du, x + r0 * D, g.in_w);
       product(n, I, D, du, *first, dx, true);
     });
@@ -133,13 +114,11 @@ struct Ending {
 
  private:
   static void product(int64_t n, int64_t K, int64_t C, const T* a, Panels<T> b, T* c, bool add = false) {
-    Timer timer(PROFILE_PRODUCT);
     kernels<T>().product(n, K, C, a, K, 1, b, c, C, add);
   }
 
   // GELU of u + b: in the place of u, or in y with its slope in the place of u.
   static void bias_gelu(int64_t n, int64_t cols, T* u, const T* b, T* y) {
-    Timer timer(PROFILE_BIAS_GELU);
     if (y)
       kernels<T>().bias_gelu(n, cols, u, b, y);
     else
@@ -147,13 +126,11 @@ struct Ending {
   }
 
   static void weight_gradient(int64_t n, int64_t O, int64_t I, const T* du, const T* x, T* dw) {
-    Timer timer(PROFILE_PRODUCT);
     add_weight_gradient(n, O, I, du, x, dw, 0, O);
   }
 
   // Adds the rows first to last-1 of dout to those of their tokens.
   void add_to_table(int64_t first, int64_t last, const T* dout, const Gradients& g) const {
-    Timer timer(PROFILE_NORM);
     for (int64_t r = first, n; r < last; r += n) {
       const int64_t token = r % g.tokens;
       n = std::min(last - r, g.tokens - token);

@@ -126,7 +126,7 @@ struct GpuAdam {
   bool decoupled;
 };
 
-// What tp_account_ adds up: state has five rows of `members` numbers. correct may be null.
+// What Account adds up: state has five rows of `members` numbers. correct may be null.
 template <typename T>
 struct GpuAccount {
   int64_t members;

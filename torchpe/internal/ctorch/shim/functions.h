@@ -20,150 +20,15 @@ FUNCTION(tp_result, tp_randn, (const int64_t* shape, int rank, uint64_t seed, in
          (shape, rank, seed, dtype, device))
 FUNCTION(tp_info_result, tp_info, (tp_tensor x), (x))
 FUNCTION(char*, tp_read, (tp_tensor x, void* out, int64_t bytes), (x, out, bytes))
-FUNCTION(char*, tp_copy_, (tp_tensor dst, tp_tensor src), (dst, src))
-FUNCTION(char*, tp_fill_, (tp_tensor dst, double value), (dst, value))
 
-/* ---- elementwise, one operand ---- */
-FUNCTION(tp_result, tp_neg, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_abs, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_exp, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_log1p, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_sqrt, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_square, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_sin, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_cos, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_sigmoid, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_softplus, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_relu, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_gelu, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_floor, (tp_tensor x, int grad), (x, grad))
-
-/* ---- elementwise, two operands (broadcast) ---- */
-FUNCTION(tp_result, tp_add, (tp_tensor a, tp_tensor b, int grad), (a, b, grad))
-FUNCTION(tp_result, tp_sub, (tp_tensor a, tp_tensor b, int grad), (a, b, grad))
-FUNCTION(tp_result, tp_mul, (tp_tensor a, tp_tensor b, int grad), (a, b, grad))
-FUNCTION(tp_result, tp_div, (tp_tensor a, tp_tensor b, int grad), (a, b, grad))
-FUNCTION(tp_result, tp_maximum, (tp_tensor a, tp_tensor b, int grad), (a, b, grad))
-FUNCTION(tp_result, tp_add_scalar, (tp_tensor x, double c, int grad), (x, c, grad))
-FUNCTION(tp_result, tp_mul_scalar, (tp_tensor x, double c, int grad), (x, c, grad))
-FUNCTION(tp_result, tp_clamp, (tp_tensor x, double low, double high, int grad), (x, low, high, grad))
-
-/* ---- shapes ---- */
-FUNCTION(tp_result, tp_reshape, (tp_tensor x, const int64_t* shape, int rank, int grad), (x, shape, rank, grad))
-FUNCTION(tp_result, tp_expand, (tp_tensor x, const int64_t* shape, int rank, int grad), (x, shape, rank, grad))
-FUNCTION(tp_result, tp_permute, (tp_tensor x, const int64_t* dims, int rank, int grad), (x, dims, rank, grad))
-FUNCTION(tp_result, tp_transpose, (tp_tensor x, int64_t a, int64_t b, int grad), (x, a, b, grad))
-FUNCTION(tp_result, tp_unsqueeze, (tp_tensor x, int64_t dim, int grad), (x, dim, grad))
-FUNCTION(tp_result, tp_squeeze, (tp_tensor x, int64_t dim, int grad), (x, dim, grad))
-FUNCTION(tp_result, tp_narrow, (tp_tensor x, int64_t dim, int64_t start, int64_t length, int grad),
-         (x, dim, start, length, grad))
-FUNCTION(tp_result, tp_select, (tp_tensor x, int64_t dim, int64_t index, int grad), (x, dim, index, grad))
-/* Returns all n entries of axis dim. Their gradients are collected in one call. */
-FUNCTION(char*, tp_unbind, (tp_tensor x, int64_t dim, int n, int grad, tp_tensor* out), (x, dim, n, grad, out))
-FUNCTION(tp_result, tp_cat, (const tp_tensor* xs, int n, int64_t dim, int grad), (xs, n, dim, grad))
-FUNCTION(tp_result, tp_stack, (const tp_tensor* xs, int n, int64_t dim, int grad), (xs, n, dim, grad))
-FUNCTION(tp_result, tp_flip, (tp_tensor x, int64_t dim, int grad), (x, dim, grad))
-FUNCTION(tp_result, tp_pad, (tp_tensor x, int64_t dim, int64_t before, int64_t after, double value, int grad),
-         (x, dim, before, after, value, grad))
-FUNCTION(tp_result, tp_index_select, (tp_tensor x, int64_t dim, tp_tensor index, int grad), (x, dim, index, grad))
-FUNCTION(tp_result, tp_gather, (tp_tensor x, int64_t dim, tp_tensor index, int grad), (x, dim, index, grad))
-FUNCTION(tp_result, tp_one_hot, (tp_tensor index, int64_t classes, int dtype, int grad),
-         (index, classes, dtype, grad))
-FUNCTION(tp_result, tp_contiguous, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_detach, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_clone, (tp_tensor x, int grad), (x, grad))
-FUNCTION(tp_result, tp_to, (tp_tensor x, int dtype, int device, int grad), (x, dtype, device, grad))
-
-/* ---- reductions; dims = NULL, n = 0: over all ---- */
-FUNCTION(tp_result, tp_sum, (tp_tensor x, const int64_t* dims, int n, int keep, int grad), (x, dims, n, keep, grad))
-FUNCTION(tp_result, tp_mean, (tp_tensor x, const int64_t* dims, int n, int keep, int grad), (x, dims, n, keep, grad))
-FUNCTION(tp_result, tp_argmax, (tp_tensor x, int64_t dim, int grad), (x, dim, grad))
-FUNCTION(tp_result, tp_cumsum, (tp_tensor x, int64_t dim, int grad), (x, dim, grad))
-
-/* ---- products ---- */
-FUNCTION(tp_result, tp_matmul, (tp_tensor a, tp_tensor b, int grad), (a, b, grad))
-/* Computes x w^T + b, then GELU where gelu = 1: x [E,...,I], w [E,O,I], b [E,O] or 0
- * -> [E,...,O]. */
-FUNCTION(tp_result, tp_linear, (tp_tensor x, tp_tensor w, tp_tensor b, int gelu, int grad), (x, w, b, gelu, grad))
-/* Returns the tokens that share rows, [E,B,N,D]. */
-FUNCTION(tp_result, tp_take_rows, (tp_rows rows, int grad), (rows, grad))
-/* Computes q, k and v, each [E,B,H,N,Dh], of x [E,B,N,D] with w [E,3D,D] (rows q, k, v) and b
- * [E,3D] or 0; where rows.all is given, of these tokens, each row once, and x may be 0. */
-FUNCTION(char*, tp_project_qkv, (tp_tensor x, tp_rows rows, tp_tensor w, tp_tensor b, int64_t heads, int grad,
-                                 tp_tensor out[3]), (x, rows, w, b, heads, grad, out))
-
-/* ---- attention ---- */
-/* Computes scale q k^T: q [...,N,Dh], k [...,M,Dh] -> [...,N,M]. */
-FUNCTION(tp_result, tp_attention_logits, (tp_tensor q, tp_tensor k, double scale, int grad), (q, k, scale, grad))
-/* Computes w v: w [E,B,H,N,M], v [E,B,H,M,Dh] -> [E,B,H,N,Dh], in memory as [E,B,N,H,Dh]. */
-FUNCTION(tp_result, tp_attention_values, (tp_tensor w, tp_tensor v, int grad), (w, v, grad))
-/* Computes softmax(scale q k^T + bias) v: q [E,B,H,N,Dh], k [E,B,H,M,Dh], v [E,B,H,M,Dv], bias
- * (0 = none) broadcast to [E,B,H,N,M] -> [E,B,H,N,Dv], in memory as [E,B,N,H,Dv]. For many tokens
- * on the CPU, neither logits nor weights are stored as a whole. */
-FUNCTION(tp_result, tp_attention, (tp_tensor q, tp_tensor k, tp_tensor v, tp_tensor bias, double scale, int grad),
-         (q, k, v, bias, scale, grad))
-FUNCTION(tp_result, tp_softmax, (tp_tensor x, int64_t dim, int grad), (x, dim, grad))
-FUNCTION(tp_result, tp_log_softmax, (tp_tensor x, int64_t dim, int grad), (x, dim, grad))
-/* Rotates the pairs (2k,2k+1), or (k,k+D/2) where half = 1, of x [...,N,D] by the angles whose
- * cosines and sines are given [...,N,D/2]. */
-FUNCTION(tp_result, tp_rotate, (tp_tensor x, tp_tensor cos, tp_tensor sin, int half, int grad),
-         (x, cos, sin, half, grad))
-
-/* ---- normalisation, noise, losses ---- */
-/* Computes the layer norm over the last axis of x + y (y may be 0). */
-FUNCTION(tp_result, tp_add_layer_norm, (tp_tensor x, tp_tensor y, tp_norm norm, int grad), (x, y, norm, grad))
-/* Computes the first half of a transformer's block: the layer norm of x + a out_w^T + out_b, where
- * a is the attention, x [E,B,N,D]. */
-FUNCTION(tp_result, tp_attention_block, (tp_tensor x, tp_self_attention attention, tp_norm norm, int grad),
-         (x, attention, norm, grad))
-/* Computes the second half: the layer norm of x + gelu(gelu(x in_w^T + in_b) out_w^T + out_b). */
-FUNCTION(tp_result, tp_mlp_block, (tp_tensor x, tp_mlp mlp, tp_norm norm, int grad), (x, mlp, norm, grad))
-/* Drops elements with probability p; the mask of member e is a pure function of (seeds[e], step,
- * call). */
-FUNCTION(tp_result, tp_dropout, (tp_tensor x, double p, const uint64_t* seeds, int64_t members, uint64_t step,
-                                 uint64_t call, int grad), (x, p, seeds, members, step, call, grad))
-/* Does the same with the step and the seeds on x's device: draws, int64 [1+E], holds the step and
- * then the bits of each member's seed. Nothing is read back from a GPU. The backward pass reads
- * draws again: they must not have changed. */
-FUNCTION(tp_result, tp_dropout_drawn, (tp_tensor x, double p, tp_tensor draws, uint64_t call, int grad),
-         (x, p, draws, call, grad))
-/* Computes each member's mean cross-entropy: logits [E,B,C], target int64 [E,B] -> [E]. */
-FUNCTION(tp_result, tp_cross_entropy, (tp_tensor logits, tp_tensor target, int grad), (logits, target, grad))
-/* Counts the rows of logits [E,B,C] whose first largest entry is at target [E,B]: float64 [E],
- * without a gradient. */
-FUNCTION(tp_result, tp_right_answers, (tp_tensor logits, tp_tensor target), (logits, target))
-
-/* ---- gradients ---- */
-FUNCTION(char*, tp_backward, (tp_tensor loss), (loss))
-FUNCTION(char*, tp_set_requires_grad, (tp_tensor x, int on), (x, on))
-FUNCTION(tp_result, tp_grad, (tp_tensor x), (x))
-/* Sets the gradients in the buffer of all these leaves to zero. On a GPU they only count as zero:
- * whoever has the first gradient for one writes it. tp_settle_gradients fills what no gradient has
- * reached: call it before the buffer is read, but by tp_grad. */
-FUNCTION(char*, tp_zero_gradients, (tp_tensor buffer, const tp_tensor* leaves, int64_t n), (buffer, leaves, n))
-FUNCTION(char*, tp_settle_gradients, (const tp_tensor* leaves, int64_t n), (leaves, n))
-/* Returns a leaf that shares x's memory and whose gradient accumulates into grad_buffer's. */
-FUNCTION(tp_result, tp_leaf, (tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer),
-         (x, offset, shape, rank, grad_buffer))
-
-/* ---- optimizers: one call over all parameters ----
- * p, g, m, v: [E,P] with dense rows. settings, on p's device: float64 [E,6] with learning rate,
- * weight decay, gradient scale, active (0 or 1), 1 - beta1^t and sqrt(1 - beta2^t); SGD takes the
- * first four. Nothing is read back from a GPU, so a CUDA graph that holds the step uses what is
- * written there before each replay. */
-FUNCTION(char*, tp_adam_, (tp_tensor p, tp_tensor g, tp_tensor m, tp_tensor v, tp_tensor settings, double beta1,
-                          double beta2, double eps, int decoupled),
-         (p, g, m, v, settings, beta1, beta2, eps, decoupled))
-FUNCTION(char*, tp_sgd_, (tp_tensor p, tp_tensor g, tp_tensor settings), (p, g, settings))
-/* Adds the results of a training step to state, dense float64 [5,E] on the same device. Its rows:
- * the sum of the losses (each mean times examples); the sum of correct predictions (correct,
- * float64; 0 = none); whether the member is active; the step, from 1, at which it diverged (0 =
- * none); the losses of the last step. step, int64, starts with the step's number from 0. A loss
- * that is not finite makes its member inactive. */
-FUNCTION(char*, tp_account_, (tp_tensor each, tp_tensor correct, double examples, tp_tensor step, tp_tensor state),
-         (each, correct, examples, step, state))
-/* Computes the Euclidean norm of each member's gradient: [E,P] -> [E]. */
-FUNCTION(tp_result, tp_member_norm, (tp_tensor g, int grad), (g, grad))
+/* ---- operators ---- */
+/* Returns the name of operator number op, from 0, or NULL behind the last one. */
+FUNCTION(const char*, tp_op_name, (int op), (op))
+/* Runs an operator. Its row in a table (operands.h) says which operands it takes in which order; 0 stands for
+ * a tensor that is left out. */
+FUNCTION(char*, tp_op, (int op, const tp_tensor* tensors, int n_tensors, const int64_t* integers, int n_integers,
+                        const double* numbers, int n_numbers, int grad, tp_tensor* results, int n_results),
+         (op, tensors, n_tensors, integers, n_integers, numbers, n_numbers, grad, results, n_results))
 
 /* ---- streams, CUDA graphs, copies that the host does not wait for ---- */
 /* Moves the calling thread to a stream of its own */
@@ -228,12 +93,6 @@ FUNCTION(int, tp_precision, (void), ())
  * of our own; 2 libtorch's flash kernel in bfloat16, for operands of float32. What cannot be is 0. */
 FUNCTION(void, tp_set_attention, (int form), (form))
 FUNCTION(int, tp_attention_form, (void), ())
-/* tp_profile(1) starts measuring what the fused operators of the CPU do, from zero, tp_profile(0)
- * stops. tp_profile_part writes of a part its nanoseconds, the operations of its products (two a
- * multiplication) and the bytes that it read from memory and wrote: 0 products, 1 bias and GELU, 2
- * attention, 3 layer norm, 4 optimizer. */
-FUNCTION(void, tp_profile, (int on), (on))
-FUNCTION(char*, tp_profile_part, (int part, int64_t ns_operations_bytes[3]), (part, ns_operations_bytes))
 /* Measures what all threads together reach, in about a third of a second: operations a second in products
  * whose operands are in cache, and bytes a second, read and written, in copies that are not. */
 FUNCTION(char*, tp_machine_rates, (int float64, double operations_bytes[2]), (float64, operations_bytes))
@@ -241,13 +100,7 @@ FUNCTION(char*, tp_machine_rates, (int float64, double operations_bytes[2]), (fl
  * operators too, from zero. tp_operators returns them, a name and its calls in each line. */
 FUNCTION(void, tp_count_operators, (int on), (on))
 FUNCTION(char*, tp_operators, (void), ())
-/* tp_count_moved(1) starts counting what a GPU's kernels of torchpe's own and the products between them
- * read and write, from zero, while they are launched: the replay of a graph counts nothing. tp_moved
- * returns it, in each line a kernel's name ("products" for those), its runs and its bytes. */
-FUNCTION(void, tp_count_moved, (int on), (on))
-FUNCTION(char*, tp_moved, (void), ())
-/* tp_trace_begin starts libtorch's profiler for what this thread does and, on a GPU, for all its
- * kernels; tp_trace_end stops it and returns the events: device ("cpu" or "gpu"), nanoseconds and
- * name in each line, with tabs between. */
+/* tp_trace_begin starts libtorch's profiler for the operators that this thread calls and, on a GPU, for
+ * all kernels; tp_trace_end stops it and writes its trace to path, where that is not NULL. */
 FUNCTION(char*, tp_trace_begin, (void), ())
-FUNCTION(char*, tp_trace_end, (char** events), (events))
+FUNCTION(char*, tp_trace_end, (const char* path), (path))

@@ -29,9 +29,6 @@ inline void check_same(const char* what, const at::Tensor& a, const at::Tensor& 
 // An operand that may be missing is an empty tensor then: autograd functions of libtorch 1.13 take
 // no undefined ones.
 inline bool given(const at::Tensor& t) { return t.numel() > 0; }
-inline at::Tensor get_or_empty(tp_tensor h, const at::Tensor& like) {
-  return h == 0 ? at::empty({0}, like.options().requires_grad(false)) : get(h);
-}
 
 // DISPATCH runs body with T = float or double, whichever x holds.
 #define TORCHPE_DISPATCH(x, ...)       \
@@ -164,7 +161,7 @@ struct GradTarget {
 // Numbers below this are dropped: a share p of all 32-bit numbers.
 inline uint32_t dropout_threshold(double p) { return uint32_t(std::min(p * 4294967296.0, 4294967295.0)); }
 
-// Says whether tp_zero_gradients has declared the gradient buffer of leaf w empty and nothing has
+// Says whether ZeroGradients has declared the gradient buffer of leaf w empty and nothing has
 // written to it since (gradients.cc); from then on it is not: the caller writes it.
 bool take_empty(const at::Tensor& w);
 
@@ -194,21 +191,17 @@ enum class Stored {
   gradient  // that, and the gradient of x
 };
 
-// The operators of functions.h, for others to be composed of; they see whether gradients are on. b and y
+// The operators, for others to be composed of; they see whether gradients are on. b and y
 // may be empty, attention's bias and x16 (gpu.h) undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
                   Stored stored = Stored::nothing);
-// A tp_rows: all is undefined where there are none, values and slope are empty where they are not given.
+// Tokens that share rows: token n of sample b is all[e, index[e,b,n], n] + values[e,b,n] slope[e], all [E,S,N,D],
+// index int64 [E,B,N], values [E,B,N] and slope [E,D]. all is undefined where there are none, values and slope
+// are empty where they are not given.
 struct TokenRows {
   at::Tensor all, index, values, slope;
   bool given() const { return all.defined(); }
 };
-inline TokenRows get_rows(const tp_rows& r) {
-  if (!r.all && !r.index && !r.values && !r.slope) return {};
-  const auto all = get(r.all), none = at::empty({0}, all.options().requires_grad(false));
-  const bool scaled = r.values || r.slope;  // neither without the other
-  return {all, get(r.index), scaled ? get(r.values) : none, scaled ? get(r.slope) : none};
-}
 // The weights [E,3D,D] and biases of a projection to queries, keys and values; x16: gpu.h. The projected
 // tokens are those of rows where these are given.
 struct Projection {
@@ -235,9 +228,6 @@ struct NormOperands {
   at::Tensor gain, bias, table;
   double eps;
 };
-inline NormOperands get_norm(const tp_norm& n, const at::Tensor& like) {
-  return {get(n.gain), get(n.bias), get_or_empty(n.table, like), n.eps};
-}
 struct Normed;
 Normed add_layer_norm(const at::Tensor& x, const at::Tensor& y, const NormOperands& n,
                       Stored stored = Stored::nothing);

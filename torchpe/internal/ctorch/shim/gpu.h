@@ -5,7 +5,6 @@
 
 #include "cuda_kernels.h"
 #include "fused.h"
-#include "profile.h"
 
 namespace torchpe {
 
@@ -62,28 +61,17 @@ bool norm_fits_gpu(const at::Tensor& x, const NormOperands& n);
 struct Normed {
   at::Tensor out, out16;
 };
-// op for operators that leave that.
-template <class F>
-tp_result op_normed(int grad, F&& f) noexcept {
-  at::Tensor out16;
-  auto r = op(grad, [&] {
-    const Normed n = f();
-    out16 = n.out16;
-    return n.out;
-  });
-  if (!r.error && out16.defined()) Handles::instance().keep(r.tensor, out16);
-  return r;
-}
 Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const NormOperands& n, bool keep);
 // Of few tokens, or by products without a mask. mask: empty, or [E,B,H,N,M] with any strides and
 // without a gradient
 at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                             double scale);
-// As tp_attention_block and tp_mlp_block; biases empty for none, mask and read undefined.
+// The halves of a block (block.cc); biases empty for none, mask and read undefined.
 struct AttentionBlock {
   at::Tensor x, x16, qkv_w, qkv_b, out_w, out_b, mask, read;
   TokenRows rows;
   int64_t heads;
+  bool folds;  // one head's maps, where they can be
   double scale;
   NormOperands norm;
 };

@@ -1,12 +1,12 @@
 // gradients.cc: gradient buffers that need not be filled with zeros before each step.
 //
 // On a GPU most gradients are written as a whole by one kernel or product, which then need not read
-// the buffer nor anybody fill it. tp_zero_gradients only notes which buffers count as empty. The
+// the buffer nor anybody fill it. ZeroGradients only notes which buffers count as empty. The
 // first that has a gradient for one writes it (write_target), or fills it with zeros and adds
 // (grad_target, and autograd's own accumulation); what nothing reached is filled before it is read.
 #include <unordered_set>
 
-#include "gpu.h"
+#include "operands.h"
 
 using namespace torchpe;
 
@@ -35,9 +35,8 @@ class Empty {
 
 // Calls f with the gradient of each of the leaves, all but those of no numbers.
 template <typename F>
-void each_gradient(const tp_tensor* leaves, int64_t n, const F& f) {
-  for (int64_t i = 0; i < n; i++) {
-    const auto leaf = get(leaves[i]);
+void each_gradient(at::ArrayRef<at::Tensor> leaves, const F& f) {
+  for (const auto& leaf : leaves) {
     TORCH_CHECK(leaf.is_leaf() && leaf.grad().defined(), "a tensor without a gradient buffer");
     if (leaf.numel() > 0) f(leaf.grad());
   }
@@ -62,26 +61,30 @@ void fill_before_accumulation(const at::Tensor& leaf) {
 
 }  // namespace torchpe
 
-extern "C" {
+namespace {
 
-char* tp_zero_gradients(tp_tensor buffer, const tp_tensor* leaves, int64_t n) {
-  return act([&] {
-    at::NoGradGuard off;
-    const auto all = get(buffer);
-    const bool counts = use_kernels(all);
-    each_gradient(leaves, n, [&](const at::Tensor& g) {
-      if (counts) Empty::instance().add(g);
-    });
-    if (!counts) all.zero_();
+// Sets the gradients in the buffer of all these leaves to zero. On a GPU they only count as zero: whoever has
+// the first gradient for one writes it.
+void zero_gradients(const at::Tensor& buffer, at::ArrayRef<at::Tensor> leaves) {
+  const at::NoGradGuard off;
+  const bool counts = use_kernels(buffer);
+  each_gradient(leaves, [&](const at::Tensor& g) {
+    if (counts) Empty::instance().add(g);
+  });
+  if (!counts) buffer.zero_();
+}
+
+// Fills with zeros what no gradient has reached: to be called before the buffer is read, but by Grad.
+void settle_gradients(at::ArrayRef<at::Tensor> leaves) {
+  const at::NoGradGuard off;
+  each_gradient(leaves, [](const at::Tensor& g) {
+    if (Empty::instance().take(g)) g.zero_();
   });
 }
 
-char* tp_settle_gradients(const tp_tensor* leaves, int64_t n) {
-  return act([&] {
-    each_gradient(leaves, n, [](at::Tensor g) {
-      if (Empty::instance().take(g)) g.zero_();
-    });
-  });
-}
+const Operators gradient_rows{
+    OPERATION("ZeroGradients", const auto ts = o.all(); zero_gradients(ts.at(0), at::ArrayRef<at::Tensor>(ts).slice(1))),
+    OPERATION("SettleGradients", settle_gradients(o.all())),
+};
 
-}  // extern "C"
+}  // namespace

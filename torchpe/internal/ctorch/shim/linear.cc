@@ -4,9 +4,9 @@
 // On the CPU the products are our own loops rather than BLAS: rows are worked on in chunks that
 // stay in cache while bias, GELU and their derivatives are applied, which BLAS would need further
 // passes over memory for.
-#include "gpu.h"
 #include "heads.h"
 #include "maps.h"
+#include "operands.h"
 #include "product.h"
 
 #include <optional>
@@ -52,16 +52,10 @@ template <typename T>
 void forward_member(int64_t rows, int64_t I, int64_t O, const T* x, const T* w, Precision round, const T* bias,
                     Epilogue epilogue, T* u, T* y) {
   const auto& k = kernels<T>();
-  count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, rows * I + I * O + rows * O);
-  if (epilogue == Epilogue::gelu_keeping_slope) count_work<T>(PROFILE_BIAS_GELU, 0, rows * O);
   const PackedWeight<T> transposed(rows, O, I, w, PackedWeight<T>::transposed);
   for_row_chunks(rows, [&](int64_t, int64_t r0, int64_t r1) {
     T* uc = u + r0 * O;
-    {
-      Timer timer(PROFILE_PRODUCT);
-      k.product(r1 - r0, I, O, x + r0 * I, I, 1, transposed, uc, O, false);
-    }
-    Timer timer(PROFILE_BIAS_GELU);
+    k.product(r1 - r0, I, O, x + r0 * I, I, 1, transposed, uc, O, false);
     round_to(round, uc, (r1 - r0) * O);
     if (epilogue == Epilogue::gelu_keeping_slope)
       k.bias_gelu(r1 - r0, O, uc, bias, y + r0 * O);
@@ -86,22 +80,14 @@ struct Backward {
 
   void run() const {
     const auto& k = kernels<T>();
-    if (slope) count_work<T>(PROFILE_BIAS_GELU, 0, 3 * rows * O);
-    if (!slope) count_work<T>(PROFILE_PRODUCT, 0, rows * O);
-    if (dx) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, I * O + (add_x ? 2 : 1) * rows * I);
-    if (dw) count_work<T>(PROFILE_PRODUCT, 2 * rows * I * O, 2 * I * O + rows * I);
     std::optional<PackedWeight<T>> weight;
     if (dx) weight.emplace(rows, O, I, w, PackedWeight<T>::plain);
     for_row_chunks_summing<T>(rows, dbias ? O : 0, dbias, [&](int64_t r0, int64_t r1, T* sums) {
-      {
-        Timer timer(PROFILE_BIAS_GELU);
-        if (slope)
-          k.gelu_backward(r1 - r0, O, slope + r0 * O, dy + r0 * O, du + r0 * O, dbias ? sums : nullptr);
-        else if (dbias)
-          k.column_sum(r1 - r0, O, dy + r0 * O, sums);
-        if (round != Precision::fp32) round_rows(r0, r1);
-      }
-      Timer timer(PROFILE_PRODUCT);
+      if (slope)
+        k.gelu_backward(r1 - r0, O, slope + r0 * O, dy + r0 * O, du + r0 * O, dbias ? sums : nullptr);
+      else if (dbias)
+        k.column_sum(r1 - r0, O, dy + r0 * O, sums);
+      if (round != Precision::fp32) round_rows(r0, r1);
       if (dx) k.product(r1 - r0, O, I, du + r0 * O, O, 1, *weight, dx + r0 * I, I, add_x);
       if (dx) round_to(round_x, dx + r0 * I, (r1 - r0) * I);
       if (dw && alone) add_weight_gradient(r1 - r0, O, I, du + r0 * O, x + r0 * I, dw, 0, O);
@@ -296,7 +282,6 @@ struct RowsFunction : torch::autograd::Function<RowsFunction> {
     TORCH_CHECK(std::all_of(first, first + index.numel(), [&](int64_t i) { return i >= 0 && i < rows.size(1); }),
                 "a token's row is not in 0..", rows.size(1) - 1);
     TORCHPE_DISPATCH(rows, [&] {
-      count_work<T>(PROFILE_PRODUCT, 0, out.numel());
       const int64_t D = rows.size(3);
       const T *const v = given(values) ? values.data_ptr<T>() : nullptr, *const by = slope.data_ptr<T>();
       each_row<T>(rows, index, out, [&](int64_t e, int64_t, T* row, T* token, int64_t i) {
@@ -318,7 +303,6 @@ struct RowsFunction : torch::autograd::Function<RowsFunction> {
     const int64_t N = d.size(2), D = d.size(3);
     const auto slopes = given(values) ? at::zeros({d.size(0), N, D}, d.options()) : at::Tensor();  // of each place
     TORCHPE_DISPATCH(d, [&] {
-      count_work<T>(PROFILE_PRODUCT, 0, d.numel());
       const T* const v = given(values) ? values.data_ptr<T>() : nullptr;
       T* const by = v ? slopes.data_ptr<T>() : nullptr;
       each_row<T>(into, index, d, [&](int64_t e, int64_t n, T* row, T* token, int64_t i) {
@@ -333,7 +317,6 @@ struct RowsFunction : torch::autograd::Function<RowsFunction> {
   // order of their samples.
   template <typename T, typename F>
   static void each_row(const at::Tensor& rows, const at::Tensor& index, const at::Tensor& tokens, const F& f) {
-    Timer timer(PROFILE_PRODUCT);
     const int64_t S = rows.size(1), B = index.size(1), N = index.size(2), D = rows.size(3);
     for_members(index.size(0), [&](int64_t e, bool) {
       const int64_t* at = index.data_ptr<int64_t>() + e * B * N;
@@ -450,36 +433,29 @@ variable_list project(const at::Tensor& x, const Projection& p, Parts parts, Sto
 
 }  // namespace torchpe
 
-extern "C" {
+namespace {
 
-tp_result tp_linear(tp_tensor hx, tp_tensor hw, tp_tensor hb, int gelu, int grad) {
-  return op(grad, [&] {
-    auto x = get(hx);
-    return linear(x, get(hw), get_or_empty(hb, x), gelu != 0);
-  });
+at::Tensor take_rows(const Operands& o) {
+  o[0];  // says so where it is left out
+  check_rows(o.rows(0));
+  return take_rows(o.rows(0));
 }
 
-tp_result tp_take_rows(tp_rows rows, int grad) {
-  return op(grad, [&] {
-    get(rows.all);  // says so where it is 0
-    const auto r = get_rows(rows);
-    check_rows(r);
-    return take_rows(r);
-  });
+// x may be left out where rows are given.
+std::vector<at::Tensor> project_qkv(const Operands& o) {
+  const auto w = o[5];
+  const auto rows = o.rows(1);
+  const auto x = rows.given() ? o.optional(0) : o[0];
+  auto parts = project(x, {o.beside(0), w, o.or_empty(6, w), o.integer(0), rows});
+  parts.pop_back();
+  return parts;
 }
 
-char* tp_project_qkv(tp_tensor hx, tp_rows rows, tp_tensor hw, tp_tensor hb, int64_t heads, int grad,
-                     tp_tensor out[3]) {
-  return act([&] {
-    at::AutoGradMode mode(grad != 0);
-    const auto w = get(hw);
-    const auto r = get_rows(rows);
-    const auto x = r.given() ? get_or_none(hx) : get(hx);
-    const Projection p{x.defined() ? Handles::instance().beside(hx) : x, w, get_or_empty(hb, w), heads, r};
-    auto parts = project(x, p);
-    parts.pop_back();
-    Handles::instance().put(parts, out);
-  });
-}
+const Operators linear_rows{
+    OPERATOR("Linear", linear(o[0], o[1], o.or_empty(2, o[0]), false)),
+    OPERATOR("LinearGELU", linear(o[0], o[1], o.or_empty(2, o[0]), true)),
+    OPERATOR("TakeRows", take_rows(o)),
+    OPERATOR("ProjectQKV", project_qkv(o)),
+};
 
-}  // extern "C"
+}  // namespace

@@ -23,7 +23,6 @@ at::Tensor shaped(const at::Tensor& rows, at::IntArrayRef like) {
 }
 
 void add_sums(const at::Tensor& parts, std::initializer_list<GradTarget> into) {
-  count_moved("add_sums_kernel", {parts});
   const OnDevice here(parts);
   TORCHPE_DISPATCH(parts, [&] {
     GpuSums<T> a = {};
@@ -59,7 +58,6 @@ GpuDense<T, S> dense(const at::Tensor& u, const at::Tensor& b) {
 
 void bias_gelu(const at::Tensor& u, const at::Tensor& b, bool gelu, const at::Tensor& y) {
   if (!given(b) && !gelu) return;
-  count_moved("bias_gelu_kernel", {u, y});
   const OnDevice here(u);
   TORCHPE_WIDE_DISPATCH(u, [&] {
     auto a = dense<T, S>(u, b);
@@ -81,7 +79,6 @@ at::Tensor BiasGeluBackward::run(bool wanted, bool bf16) {
   if (writes || sums) {
     const auto bias = slope && given(b) ? dense_members(b) : at::Tensor();
     const auto parts = sums ? at::empty({E, sum_chunks(rows), 1, O}, of_sums(dy)) : at::Tensor();
-    count_moved("dense_backward_kernel", {u, dy, writes ? du : at::Tensor(), parts});
     const OnDevice here(dy);
     TORCHPE_WIDE_DISPATCH(dy, [&] {
       auto a = dense<T, S>(dy, bias);

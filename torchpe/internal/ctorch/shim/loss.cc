@@ -1,5 +1,5 @@
 // loss.cc: cross-entropy, and how many answers are right.
-#include "gpu.h"
+#include "operands.h"
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -44,31 +44,33 @@ struct CrossEntropyOnGpu : torch::autograd::Function<CrossEntropyOnGpu> {
 
 }  // namespace
 
-extern "C" {
+namespace {
 
-tp_result tp_cross_entropy(tp_tensor logits, tp_tensor target, int grad) {
-  return op(grad, [&] {
-    const auto z = get(logits), y = get(target);
-    check_classes("cross-entropy", z, y);
-    if (fits_gpu(z)) return at::Tensor(CrossEntropyOnGpu::apply(z, y));
-    return -z.log_softmax(-1).gather(-1, y.unsqueeze(-1)).squeeze(-1).mean(1);
-  });
+// The mean [E] over the batch: logits [E,B,C], target int64 [E,B].
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& target) {
+  check_classes("cross-entropy", logits, target);
+  if (fits_gpu(logits)) return at::Tensor(CrossEntropyOnGpu::apply(logits, target));
+  return -logits.log_softmax(-1).gather(-1, target.unsqueeze(-1)).squeeze(-1).mean(1);
 }
 
-tp_result tp_right_answers(tp_tensor logits, tp_tensor target) {
-  return op(0, [&] {
-    const auto z = get(logits).detach(), y = get(target);
-    check_classes("right answers", z, y);
-    if (!fits_gpu(z)) return z.argmax(-1).eq(y).to(at::kDouble).sum(1);
-    const auto dense = z.contiguous(), classes = y.contiguous();
-    auto right = at::empty({z.size(0)}, z.options().dtype(at::kDouble));
-    const OnDevice here(z);
-    TORCHPE_DISPATCH(z, [&] {
-      gpu_kernels<T>(z).right_answers(here, z.size(0), z.size(1), z.size(2), dense.data_ptr<T>(),
-                                      classes.data_ptr<int64_t>(), right.data_ptr<double>());
-    });
-    return right;
+// The number of rows whose first largest logit is the target's: float64 [E].
+at::Tensor count_correct(const at::Tensor& z, const at::Tensor& target) {
+  const at::NoGradGuard off;
+  check_classes("right answers", z, target);
+  if (!fits_gpu(z)) return z.argmax(-1).eq(target).to(at::kDouble).sum(1);
+  const auto dense = z.contiguous(), classes = target.contiguous();
+  auto right = at::empty({z.size(0)}, z.options().dtype(at::kDouble));
+  const OnDevice here(z);
+  TORCHPE_DISPATCH(z, [&] {
+    gpu_kernels<T>(z).right_answers(here, z.size(0), z.size(1), z.size(2), dense.data_ptr<T>(),
+                                    classes.data_ptr<int64_t>(), right.data_ptr<double>());
   });
+  return right;
 }
 
-}  // extern "C"
+const Operators loss_rows{
+    OPERATOR("CrossEntropy", cross_entropy(o[0], o[1])),
+    OPERATOR("CountCorrect", count_correct(o[0].detach(), o[1])),
+};
+
+}  // namespace

@@ -1,7 +1,6 @@
 // maps.h: what the CPU's loops of linear maps share.
 #pragma once
 #include "fused.h"
-#include "profile.h"
 
 namespace torchpe {
 
@@ -12,7 +11,6 @@ class PackedWeight {
   // w^T [I,O], for the map itself, or w, for the gradient of its input.
   enum Side { transposed, plain };
   PackedWeight(int64_t rows, int64_t O, int64_t I, const T* w, Side side) : memory_(size(O, I)) {
-    Timer timer(PROFILE_PRODUCT);
     const auto& k = kernels<T>();
     T* const to = memory_.take(size(O, I));
     panels_ = side == transposed ? k.pack(rows, I, O, w, 1, I, to) : k.pack(rows, O, I, w, I, 1, to);
@@ -42,7 +40,6 @@ void add_weight_gradient(int64_t rows, int64_t O, int64_t I, const T* du, const 
 // by chunk.
 template <typename T>
 void add_weight_gradient_in_parallel(int64_t rows, int64_t O, int64_t I, const T* du, const T* x, T* dw) {
-  Timer timer(PROFILE_PRODUCT);
   in_parallel(0, O, 48, [&](int64_t first, int64_t last) {
     for (int64_t r = 0; r < rows; r += ROW_CHUNK)
       add_weight_gradient(std::min(rows - r, ROW_CHUNK), O, I, du + r * O, x + r * I, dw, first, last);

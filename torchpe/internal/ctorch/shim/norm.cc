@@ -1,8 +1,7 @@
 // norm.cc: residual sum with layer norm, and dropout whose mask is a function of the step.
-#include "gpu.h"
+#include "operands.h"
 #include "philox.h"
 #include "product.h"
-#include "profile.h"
 
 using namespace torchpe;
 using torch::autograd::AutogradContext;
@@ -42,9 +41,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     auto out = at::empty_like(x);
     auto xhat = keep ? at::empty_like(x) : at::Tensor();
     auto rstd = keep ? at::empty({E, rows}, x.options()) : at::Tensor();
-    Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(x, [&] {
-      count_work<T>(PROFILE_NORM, 0, x.numel() * (2 + given(y) + keep));
       for_members(E, [&](int64_t e, bool) {
         const int64_t o = e * rows * D;
         const T *g = member<T>(gain, e), *b = member<T>(bias, e);
@@ -69,9 +66,7 @@ struct NormFunction : torch::autograd::Function<NormFunction> {
     const int64_t E = xhat.size(0), D = xhat.size(-1), rows = rstd.size(1);
     auto ds = at::empty_like(xhat);
     auto dgain = grad_target(gain), dbias = grad_target(bias);
-    Timer timer(PROFILE_NORM);
     TORCHPE_DISPATCH(xhat, [&] {
-      count_work<T>(PROFILE_NORM, 0, 3 * xhat.numel());
       for_members(E, [&](int64_t e, bool) {
         const T* g = member<T>(gain, e);
         std::vector<T> sums(size_t(2 * D), T(0));
@@ -158,13 +153,6 @@ at::Tensor dropout_mask_composed(const at::Tensor& x, double p, const at::Tensor
   return kept.reshape(x.sizes());
 }
 
-void check_dropout(const at::Tensor& x, double p, int64_t members) {
-  TORCH_CHECK(p >= 0 && p < 1, "dropout with probability ", p, "; it must be in [0, 1)");
-  TORCH_CHECK(x.is_floating_point(), "dropout of dtype ", x.scalar_type());
-  TORCH_CHECK(x.dim() >= 1 && x.size(0) == members, "dropout of ", x.sizes(), " with the seeds of ", members,
-              " members");
-}
-
 }  // namespace
 
 namespace torchpe {
@@ -180,46 +168,30 @@ Normed add_layer_norm(const at::Tensor& x, const at::Tensor& y, const NormOperan
 
 }  // namespace torchpe
 
-extern "C" {
+namespace {
 
-tp_result tp_add_layer_norm(tp_tensor hx, tp_tensor hy, tp_norm norm, int grad) {
-  return op_normed(grad, [&] {
-    auto x = get(hx);
-    return add_layer_norm(x, get_or_empty(hy, x), get_norm(norm, x));
-  });
+at::Tensor dropout(const at::Tensor& x, double p, const at::Tensor& draws, uint64_t call) {
+  TORCH_CHECK(draws.dim() == 1 && draws.size(0) >= 1 && draws.scalar_type() == at::kLong && draws.is_contiguous() &&
+                  draws.device() == x.device(),
+              "dropout of ", x.sizes(), " on ", x.device(), " with draws ", draws.sizes(), " of ", draws.scalar_type(),
+              " on ", draws.device(), "; expected int64 [1+E] there");
+  TORCH_CHECK(p >= 0 && p < 1, "dropout with probability ", p, "; it must be in [0, 1)");
+  TORCH_CHECK(x.is_floating_point(), "dropout of dtype ", x.scalar_type());
+  TORCH_CHECK(x.dim() >= 1 && x.size(0) == draws.size(0) - 1, "dropout of ", x.sizes(), " with the seeds of ",
+              draws.size(0) - 1, " members");
+  if (use_kernels(x)) return dropout_on_gpu(x, p, draws, call);
+  if (use_loops(x)) {
+    const int64_t* d = draws.data_ptr<int64_t>();
+    return x * dropout_mask(x, p, reinterpret_cast<const uint64_t*>(d + 1), uint64_t(d[0]), call);
+  }
+  return at::where(dropout_mask_composed(x, p, draws, call), x * (1 / (1 - p)), at::zeros({}, x.options()));
 }
 
-tp_result tp_dropout(tp_tensor hx, double p, const uint64_t* seeds, int64_t members, uint64_t step, uint64_t call,
-                     int grad) {
-  return op(grad, [&] {
-    auto x = get(hx);
-    check_dropout(x, p, members);
-    if (use_kernels(x)) {
-      auto draws = at::empty({1 + members}, at::kLong);
-      int64_t* d = draws.data_ptr<int64_t>();
-      d[0] = int64_t(step);
-      std::memcpy(d + 1, seeds, size_t(members) * sizeof(uint64_t));
-      return dropout_on_gpu(x, p, draws.to(x.device()), call);
-    }
-    return x * dropout_mask(x, p, seeds, step, call);
-  });
-}
+const Operators norm_rows{
+    OPERATOR("AddLayerNorm", add_layer_norm(o[0], o.or_empty(1, o[0]), o.norm(2, o.number(0), o[0]))),
+    // Drops elements with probability p; the mask of member e is a pure function of (seeds[e], step, call).
+    // The backward pass reads the draws again, the step and the bits of each seed: they must not have changed.
+    OPERATOR("Dropout", dropout(o[0], o.number(0), o[1], uint64_t(o.integer(0)))),
+};
 
-tp_result tp_dropout_drawn(tp_tensor hx, double p, tp_tensor hdraws, uint64_t call, int grad) {
-  return op(grad, [&] {
-    auto x = get(hx), draws = get(hdraws);
-    TORCH_CHECK(draws.dim() == 1 && draws.size(0) >= 1 && draws.scalar_type() == at::kLong && draws.is_contiguous() &&
-                    draws.device() == x.device(),
-                "dropout of ", x.sizes(), " on ", x.device(), " with draws ", draws.sizes(), " of ",
-                draws.scalar_type(), " on ", draws.device(), "; expected int64 [1+E] there");
-    check_dropout(x, p, draws.size(0) - 1);
-    if (use_kernels(x)) return dropout_on_gpu(x, p, draws, call);
-    if (use_loops(x)) {
-      const int64_t* d = draws.data_ptr<int64_t>();
-      return x * dropout_mask(x, p, reinterpret_cast<const uint64_t*>(d + 1), uint64_t(d[0]), call);
-    }
-    return at::where(dropout_mask_composed(x, p, draws, call), x * (1 / (1 - p)), at::zeros({}, x.options()));
-  });
-}
-
-}  // extern "C"
+}  // namespace

@@ -44,7 +44,6 @@ Normed NormPass::forward(bool keep) {
     xhat = at::empty(x.sizes(), wide.options());
     rstd = at::empty({x.size(0), x.size(1)}, x.options());
   }
-  count_moved("add_layer_norm_kernel", {x, y, n.out, n.out16, xhat, rstd});
   const OnDevice here(x);
   TORCHPE_WIDE_DISPATCH(wide, [&] {
     auto a = described<T, S>();
@@ -63,8 +62,6 @@ void NormPass::backward(const at::Tensor& dout) {
   ds = at::empty_like(dout);
   dy = gelu || xhat.scalar_type() != dout.scalar_type() ? at::empty_like(xhat) : ds;
   const auto parts = at::empty({E, cut.chunks(), sums_y ? 3 : 2, D}, dout.options());
-  count_moved("layer_norm_backward_kernel",
-              {xhat, rstd, dout, gelu ? y : at::Tensor(), ds, dy.is_same(ds) ? at::Tensor() : dy, parts});
   const OnDevice here(xhat);
   TORCHPE_WIDE_DISPATCH(xhat, [&] {
     auto a = described<T, S>();
@@ -136,7 +133,6 @@ struct DropoutOnGpu : torch::autograd::Function<DropoutOnGpu> {
   static at::Tensor masked(const at::Tensor& x_in, double p, const at::Tensor& draws, int64_t call) {
     const auto x = x_in.contiguous();
     auto y = at::empty_like(x);
-    count_moved("dropout_kernel", {x, y});
     const int64_t E = x.size(0), n = x.numel() / std::max<int64_t>(E, 1);
     const OnDevice here(x);
     TORCHPE_DISPATCH(x, [&] {

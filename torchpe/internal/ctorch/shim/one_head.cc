@@ -22,7 +22,6 @@ template <typename T>
 void add_square(int64_t D, const T* a, int64_t ars, int64_t acs, const T* b, int64_t brs, int64_t bcs, T* c) {
   const auto& k = kernels<T>();
   Arena<T> arena(packed_size<T>(D, D));
-  count_work<T>(PROFILE_PRODUCT, 2 * D * D * D, 3 * D * D);
   const auto columns = k.pack(D, D, D, b, brs, bcs, arena.take(packed_size<T>(D, D)));
   in_parallel(0, D, 48, [&](int64_t first, int64_t last) {
     k.product(last - first, D, D, a + first * ars, ars, acs, columns, c + first * D, D, true);
@@ -57,7 +56,6 @@ struct FoldFunction : torch::autograd::Function<FoldFunction> {
     const auto c = vectors(given(b)), d = vectors(given(b) || given(ob));
     TORCHPE_DISPATCH(o, [&] {
       for_members(E, [&](int64_t e, bool) {
-        Timer timer(PROFILE_PRODUCT);
         const T *const q = member<T>(w, e), *const k = q + D * D, *const v = k + D * D, *const out = member<T>(o, e);
         add_square(D, k, 1, D, q, D, 1, member<T>(A, e));
         add_square(D, out, D, 1, v, D, 1, member<T>(B, e));
@@ -84,7 +82,6 @@ struct FoldFunction : torch::autograd::Function<FoldFunction> {
     const int64_t D = all[2].size(1);
     TORCHPE_DISPATCH(all[2], [&] {
       for_members(all[2].size(0), [&](int64_t e, bool) {
-        Timer timer(PROFILE_PRODUCT);
         const T *const q = member<T>(all[0], e), *const k = q + D * D, *const v = k + D * D,
                        *const out = member<T>(all[2], e), *const b = member_or_null<T>(all[1], e);
         const auto of = [&](size_t i) { return member_or_null<T>(grads[i], e); };

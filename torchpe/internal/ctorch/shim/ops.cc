@@ -1,6 +1,6 @@
-// ops.cc: thin wrappers of libtorch's own operators, in the order of functions.h.
-#include "handles.h"
+// ops.cc: creates and reads tensors for Go, and has libtorch's own operators, a row each.
 #include "heads.h"
+#include "operands.h"
 #include "quiet.h"
 
 using namespace torchpe;
@@ -27,21 +27,145 @@ int dtype_number(at::ScalarType t) {
   }
 }
 
-// A reduction over the named axes, or over all where none is named.
-std::vector<int64_t> reduced(const at::Tensor& x, const int64_t* d, int n) {
-  std::vector<int64_t> v = dims(d, n).vec();
-  if (v.empty())
-    for (int64_t i = 0; i < x.dim(); i++) v.push_back(i);
-  return v;
+// The axes of a reduction: those that are named from integer 1 on, or all where none is.
+std::vector<int64_t> reduced(const Operands& o) {
+  std::vector<int64_t> axes = o.integers(1).vec();
+  if (axes.empty())
+    for (int64_t i = 0; i < o[0].dim(); i++) axes.push_back(i);
+  return axes;
 }
 
-std::vector<at::Tensor> list(const tp_tensor* xs, int n) {
-  std::vector<at::Tensor> v;
-  for (int i = 0; i < n; i++) v.push_back(get(xs[i]));
-  return v;
+at::Tensor squeeze(const at::Tensor& x, int64_t axis) {
+  TORCH_CHECK(x.size(axis) == 1, "squeezing axis ", axis, " of ", x.sizes(), ", whose length is not 1");
+  return x.squeeze(axis);
 }
+
+at::Tensor pad(const at::Tensor& x, int64_t axis, int64_t before, int64_t after, double value) {
+  const int64_t d = at::maybe_wrap_dim(axis, x.dim(), /*wrap_scalar=*/false);
+  std::vector<int64_t> pads(size_t(2 * (x.dim() - d)), 0);  // pairs, from the last axis
+  pads[pads.size() - 2] = before;
+  pads[pads.size() - 1] = after;
+  return at::constant_pad_nd(x, pads, value);
+}
+
+at::Tensor index_select(const at::Tensor& x, int64_t axis, const at::Tensor& index) {
+  // libtorch 1.13 writes beside the result of a scalar.
+  TORCH_CHECK(x.dim() >= 1 && index.dim() == 1, "index select of ", x.sizes(), " by ", index.sizes(),
+              "; expected at least one axis, and index [n]");
+  return x.index_select(axis, index);
+}
+
+at::Tensor gather(const at::Tensor& x, int64_t axis, const at::Tensor& index) {
+  const bool last = axis == -1 || axis == x.dim() - 1;
+  return last && one_for_all_heads(x, index) ? gather_pairs(x, index) : x.gather(axis, index);
+}
+
+at::Tensor one_hot(const at::Tensor& index, int64_t classes, at::ScalarType type) {
+  TORCH_CHECK(classes > 0, "one-hot of ", classes, " classes");
+  return at::one_hot(index, classes).to(type);
+}
+
+void copy(const at::Tensor& to, const at::Tensor& from) {
+  const at::NoGradGuard off;
+  TORCH_CHECK(to.sizes() == from.sizes(), "copying ", from.sizes(), " into ", to.sizes());
+  to.copy_(from);
+}
+
+at::Tensor gradient(const at::Tensor& x) {
+  const at::NoGradGuard off;
+  TORCH_CHECK(x.is_leaf() && x.grad().defined(),
+              "the tensor has no gradient: it is no leaf, or Backward did not reach it");
+  if (x.numel() > 0 && take_empty(x)) x.grad().zero_();
+  return x.grad();
+}
+
+// A parameter of this shape [E,...] in the columns of a buffer [E,P] from offset on, with its gradient in
+// the same columns of grads, where these are given.
+at::Tensor leaf(const at::Tensor& buffer, const at::Tensor& grads, int64_t offset, at::IntArrayRef shape) {
+  const at::NoGradGuard off;
+  TORCH_CHECK(buffer.dim() == 2 && !shape.empty() && shape[0] == buffer.size(0), "a leaf of shape ", shape,
+              " in a buffer ", buffer.sizes());
+  const int64_t per_member = element_count(shape.slice(1));
+  const auto part = [&](const at::Tensor& t) { return t.narrow(1, offset, per_member).view(shape); };
+  const auto leaf = part(buffer).detach();
+  if (grads.defined()) {
+    TORCH_CHECK(grads.sizes() == buffer.sizes() && grads.options().type_equal(buffer.options()), "a gradient buffer ",
+                grads.sizes(), " of ", grads.toString(), " for parameters ", buffer.sizes(), " of ", buffer.toString());
+    leaf.requires_grad_(true);
+    leaf.mutable_grad() = part(grads).detach();
+    fill_before_accumulation(leaf);
+  }
+  return leaf;
+}
+
+const Operators op_rows{
+    // elementwise
+    OPERATOR("Neg", -o[0]),
+    OPERATOR("Abs", o[0].abs()),
+    OPERATOR("Exp", o[0].exp()),
+    OPERATOR("Log1p", o[0].log1p()),
+    OPERATOR("Sqrt", o[0].sqrt()),
+    OPERATOR("Square", o[0].square()),
+    OPERATOR("Sin", o[0].sin()),
+    OPERATOR("Cos", o[0].cos()),
+    OPERATOR("Sigmoid", o[0].sigmoid()),
+    OPERATOR("Softplus", at::softplus(o[0])),
+    OPERATOR("ReLU", o[0].relu()),
+    OPERATOR("GELU", at::gelu(o[0])),
+    OPERATOR("Floor", o[0].floor()),
+    OPERATOR("Contiguous", o[0].contiguous()),
+    OPERATOR("Detach", o[0].detach()),
+    OPERATOR("Clone", o[0].clone()),
+    OPERATOR("AddScalar", o[0] + o.number(0)),
+    OPERATOR("MulScalar", o[0] * o.number(0)),
+    OPERATOR("Clamp", o[0].clamp(o.number(0), o.number(1))),
+    // elementwise of two, which broadcast, and the product of matrices
+    OPERATOR("Add", o[0] + o[1]),
+    OPERATOR("Sub", o[0] - o[1]),
+    OPERATOR("Mul", o[0] * o[1]),
+    OPERATOR("Div", o[0] / o[1]),
+    OPERATOR("Maximum", at::maximum(o[0], o[1])),
+    OPERATOR("MatMul", at::matmul(o[0], o[1])),
+    // shapes
+    OPERATOR("Reshape", o[0].reshape(o.integers())),
+    OPERATOR("Expand", o[0].expand(o.integers())),
+    OPERATOR("Permute", o[0].permute(o.integers())),
+    OPERATOR("Transpose", o[0].transpose(o.integer(0), o.integer(1))),
+    OPERATOR("Unsqueeze", o[0].unsqueeze(o.integer(0))),
+    OPERATOR("Squeeze", squeeze(o[0], o.integer(0))),
+    OPERATOR("Narrow", o[0].narrow(o.integer(0), o.integer(1), o.integer(2))),
+    OPERATOR("Select", o[0].select(o.integer(0), o.integer(1))),
+    OPERATOR("Unbind", o[0].unbind(o.integer(0))),
+    OPERATOR("Cat", at::cat(o.all(), o.integer(0))),
+    OPERATOR("Stack", at::stack(o.all(), o.integer(0))),
+    OPERATOR("Flip", o[0].flip(o.integer(0))),
+    OPERATOR("Pad", pad(o[0], o.integer(0), o.integer(1), o.integer(2), o.number(0))),
+    OPERATOR("IndexSelect", index_select(o[0], o.integer(0), o[1])),
+    OPERATOR("Gather", gather(o[0], o.integer(0), o[1])),
+    OPERATOR("OneHot", one_hot(o[0], o.integer(0), scalar_type(int(o.integer(1))))),
+    OPERATOR("To", o[0].to(device(int(o.integer(1))), scalar_type(int(o.integer(0))))),
+    // along axes
+    OPERATOR("Sum", o[0].sum(reduced(o), o.flag(0))),
+    OPERATOR("Mean", o[0].mean(reduced(o), o.flag(0))),
+    OPERATOR("Argmax", o[0].argmax(o.integer(0))),
+    OPERATOR("Cumsum", o[0].cumsum(o.integer(0))),
+    OPERATOR("LogSoftmax", o[0].log_softmax(o.integer(0))),
+    // memory and gradients
+    OPERATION("CopyFrom", copy(o[0], o[1])),
+    OPERATION("Fill", at::NoGradGuard off; o[0].fill_(o.number(0))),
+    OPERATION("Backward", const Quiet quiet;  // of gradients of an ensemble, which lie in strides, as they are meant to
+              at::AutoGradMode on(true); o[0].backward()),
+    OPERATION("RequireGrad", o[0].requires_grad_(true)),
+    OPERATOR("Grad", gradient(o[0])),
+    OPERATOR("Leaf", leaf(o[0], o.optional(1), o.integer(0), o.integers(1))),
+};
 
 }  // namespace
+
+std::vector<Operator>& Operators::table() {
+  static auto* rows = new std::vector<Operator>();  // never destroyed, as the handles
+  return *rows;
+}
 
 extern "C" {
 
@@ -104,216 +228,23 @@ char* tp_read(tp_tensor x, void* out, int64_t bytes) {
   });
 }
 
-char* tp_copy_(tp_tensor dst, tp_tensor src) {
+const char* tp_op_name(int op) {
+  const auto& table = Operators::table();
+  return op >= 0 && size_t(op) < table.size() ? table[size_t(op)].name : nullptr;
+}
+
+char* tp_op(int op, const tp_tensor* tensors, int n_tensors, const int64_t* integers, int n_integers,
+            const double* numbers, int n_numbers, int grad, tp_tensor* results, int n_results) {
   return act([&] {
-    at::NoGradGuard off;
-    auto d = get(dst), s = get(src);
-    TORCH_CHECK(d.sizes() == s.sizes(), "copying ", s.sizes(), " into ", d.sizes());
-    d.copy_(s);
-  });
-}
-
-char* tp_fill_(tp_tensor dst, double value) {
-  return act([&] {
-    at::NoGradGuard off;
-    get(dst).fill_(value);
-  });
-}
-
-#define UNARY(name, expr)                    \
-  tp_result tp_##name(tp_tensor h, int grad) { \
-    return op(grad, [&] {                    \
-      auto x = get(h);                       \
-      return expr;                           \
-    });                                      \
-  }
-UNARY(neg, -x)
-UNARY(abs, x.abs())
-UNARY(exp, x.exp())
-UNARY(log1p, x.log1p())
-UNARY(sqrt, x.sqrt())
-UNARY(square, x.square())
-UNARY(sin, x.sin())
-UNARY(cos, x.cos())
-UNARY(sigmoid, x.sigmoid())
-UNARY(softplus, at::softplus(x))
-UNARY(relu, x.relu())
-UNARY(gelu, at::gelu(x))
-UNARY(floor, x.floor())
-UNARY(contiguous, x.contiguous())
-UNARY(detach, x.detach())
-UNARY(clone, x.clone())
-
-#define BINARY(name, expr)                                   \
-  tp_result tp_##name(tp_tensor ha, tp_tensor hb, int grad) { \
-    return op(grad, [&] {                                    \
-      auto a = get(ha), b = get(hb);                         \
-      return expr;                                           \
-    });                                                      \
-  }
-BINARY(add, a + b)
-BINARY(sub, a - b)
-BINARY(mul, a* b)
-BINARY(div, a / b)
-BINARY(maximum, at::maximum(a, b))
-BINARY(matmul, at::matmul(a, b))
-
-tp_result tp_add_scalar(tp_tensor x, double c, int grad) {
-  return op(grad, [&] { return get(x) + c; });
-}
-tp_result tp_mul_scalar(tp_tensor x, double c, int grad) {
-  return op(grad, [&] { return get(x) * c; });
-}
-tp_result tp_clamp(tp_tensor x, double low, double high, int grad) {
-  return op(grad, [&] { return get(x).clamp(low, high); });
-}
-
-tp_result tp_reshape(tp_tensor x, const int64_t* shape, int rank, int grad) {
-  return op(grad, [&] { return get(x).reshape(dims(shape, rank)); });
-}
-tp_result tp_expand(tp_tensor x, const int64_t* shape, int rank, int grad) {
-  return op(grad, [&] { return get(x).expand(dims(shape, rank)); });
-}
-tp_result tp_permute(tp_tensor x, const int64_t* d, int rank, int grad) {
-  return op(grad, [&] { return get(x).permute(dims(d, rank)); });
-}
-tp_result tp_transpose(tp_tensor x, int64_t a, int64_t b, int grad) {
-  return op(grad, [&] { return get(x).transpose(a, b); });
-}
-tp_result tp_unsqueeze(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] { return get(x).unsqueeze(dim); });
-}
-tp_result tp_squeeze(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] {
-    auto t = get(x);
-    TORCH_CHECK(t.size(dim) == 1, "squeezing axis ", dim, " of ", t.sizes(), ", whose length is not 1");
-    return t.squeeze(dim);
-  });
-}
-tp_result tp_narrow(tp_tensor x, int64_t dim, int64_t start, int64_t length, int grad) {
-  return op(grad, [&] { return get(x).narrow(dim, start, length); });
-}
-tp_result tp_select(tp_tensor x, int64_t dim, int64_t index, int grad) {
-  return op(grad, [&] { return get(x).select(dim, index); });
-}
-char* tp_unbind(tp_tensor x, int64_t dim, int n, int grad, tp_tensor* out) {
-  return act([&] {
-    at::AutoGradMode mode(grad != 0);
-    const auto parts = get(x).unbind(dim);
-    TORCH_CHECK(int64_t(parts.size()) == n, "unbinding axis ", dim, " of ", parts.size(), " entries into ", n);
-    Handles::instance().put(parts, out);
-  });
-}
-tp_result tp_cat(const tp_tensor* xs, int n, int64_t dim, int grad) {
-  return op(grad, [&] { return at::cat(list(xs, n), dim); });
-}
-tp_result tp_stack(const tp_tensor* xs, int n, int64_t dim, int grad) {
-  return op(grad, [&] { return at::stack(list(xs, n), dim); });
-}
-tp_result tp_flip(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] { return get(x).flip(dim); });
-}
-tp_result tp_pad(tp_tensor x, int64_t dim, int64_t before, int64_t after, double value, int grad) {
-  return op(grad, [&] {
-    auto t = get(x);
-    const int64_t d = at::maybe_wrap_dim(dim, t.dim(), /*wrap_scalar=*/false);
-    std::vector<int64_t> pads(size_t(2 * (t.dim() - d)), 0);  // pairs, from the last axis
-    pads[pads.size() - 2] = before;
-    pads[pads.size() - 1] = after;
-    return at::constant_pad_nd(t, pads, value);
-  });
-}
-tp_result tp_index_select(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
-  return op(grad, [&] {
-    auto t = get(x), i = get(index);
-    // libtorch 1.13 writes beside the result of a scalar.
-    TORCH_CHECK(t.dim() >= 1 && i.dim() == 1, "index select of ", t.sizes(), " by ", i.sizes(),
-                "; expected at least one axis, and index [n]");
-    return t.index_select(dim, i);
-  });
-}
-tp_result tp_gather(tp_tensor x, int64_t dim, tp_tensor index, int grad) {
-  return op(grad, [&] {
-    const auto from = get(x), at = get(index);
-    const bool last = dim == -1 || dim == from.dim() - 1;
-    return last && one_for_all_heads(from, at) ? gather_pairs(from, at) : from.gather(dim, at);
-  });
-}
-tp_result tp_one_hot(tp_tensor index, int64_t classes, int dtype, int grad) {
-  return op(grad, [&] {
-    TORCH_CHECK(classes > 0, "one-hot of ", classes, " classes");
-    return at::one_hot(get(index), classes).to(scalar_type(dtype));
-  });
-}
-tp_result tp_to(tp_tensor x, int dtype, int dev, int grad) {
-  return op(grad, [&] { return get(x).to(device(dev), scalar_type(dtype)); });
-}
-
-tp_result tp_sum(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
-  return op(grad, [&] {
-    auto t = get(x);
-    return t.sum(reduced(t, d, n), keep != 0);
-  });
-}
-tp_result tp_mean(tp_tensor x, const int64_t* d, int n, int keep, int grad) {
-  return op(grad, [&] {
-    auto t = get(x);
-    return t.mean(reduced(t, d, n), keep != 0);
-  });
-}
-tp_result tp_argmax(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] { return get(x).argmax(dim); });
-}
-tp_result tp_cumsum(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] { return get(x).cumsum(dim); });
-}
-
-tp_result tp_softmax(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] {
-    const auto t = get(x);
-    return dim == -1 || dim == t.dim() - 1 ? softmax(t) : t.softmax(dim);
-  });
-}
-tp_result tp_log_softmax(tp_tensor x, int64_t dim, int grad) {
-  return op(grad, [&] { return get(x).log_softmax(dim); });
-}
-char* tp_backward(tp_tensor loss) {
-  return act([&] {
-    const Quiet quiet;  // of gradients of an ensemble, which lie in strides, as they are meant to
-    at::AutoGradMode on(true);
-    get(loss).backward();
-  });
-}
-char* tp_set_requires_grad(tp_tensor x, int on) {
-  return act([&] { get(x).requires_grad_(on != 0); });
-}
-tp_result tp_grad(tp_tensor x) {
-  return op(0, [&] {
-    auto t = get(x);
-    TORCH_CHECK(t.is_leaf() && t.grad().defined(),
-                "the tensor has no gradient: it is no leaf, or Backward did not reach it");
-    if (t.numel() > 0 && take_empty(t)) t.grad().zero_();
-    return t.grad();
-  });
-}
-tp_result tp_leaf(tp_tensor x, int64_t offset, const int64_t* shape, int rank, tp_tensor grad_buffer) {
-  return op(0, [&] {
-    auto flat = get(x);
-    auto grads = get_or_none(grad_buffer);
-    auto s = dims(shape, rank);
-    TORCH_CHECK(flat.dim() == 2 && rank >= 1 && s[0] == flat.size(0), "a leaf of shape ", s, " in a buffer ",
-                flat.sizes());
-    const int64_t per_member = element_count(s.slice(1));
-    auto part = [&](const at::Tensor& t) { return t.narrow(1, offset, per_member).view(s); };
-    auto leaf = part(flat).detach();
-    if (grads.defined()) {
-      TORCH_CHECK(grads.sizes() == flat.sizes() && grads.options().type_equal(flat.options()), "a gradient buffer ",
-                  grads.sizes(), " of ", grads.toString(), " for parameters ", flat.sizes(), " of ", flat.toString());
-      leaf.requires_grad_(true);
-      leaf.mutable_grad() = part(grads).detach();
-      fill_before_accumulation(leaf);
-    }
-    return leaf;
+    const auto& table = Operators::table();
+    TORCH_CHECK(op >= 0 && size_t(op) < table.size(), "no operator has number ", op);
+    const at::AutoGradMode mode(grad != 0);
+    const Results r = table[size_t(op)].run(
+        {{tensors, size_t(n_tensors)}, {integers, size_t(n_integers)}, {numbers, size_t(n_numbers)}});
+    TORCH_CHECK(int64_t(r.tensors.size()) == n_results, table[size_t(op)].name, " has ", r.tensors.size(),
+                " results, not ", n_results);
+    Handles::instance().put(r.tensors, results);
+    if (r.beside.defined()) Handles::instance().keep(results[0], r.beside);
   });
 }
 

@@ -1,6 +1,5 @@
 // optim.cc: optimizer steps over the flat parameter buffer [E,P], one call for all parameters.
-#include "gpu.h"
-#include "profile.h"
+#include "operands.h"
 
 using namespace torchpe;
 
@@ -28,10 +27,6 @@ enum Setting { LR, WEIGHT_DECAY, SCALE, ACTIVE, CORRECTION1, CORRECTION2_ROOT };
 // One step of all members by the GPU's kernels; m and v are undefined for SGD.
 void step_on_gpu(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v,
                  const at::Tensor& settings, double beta1, double beta2, double eps, bool decoupled) {
-  if (m.defined())
-    count_moved("adam_kernel", {p, p, g, m, m, v, v});
-  else
-    count_moved("sgd_kernel", {p, p, g});
   const OnDevice here(p);
   TORCHPE_DISPATCH(p, [&] {
     const auto& k = gpu_kernels<T>(p);
@@ -87,7 +82,7 @@ void sgd_composed(const at::Tensor& p, const at::Tensor& g, const at::Tensor& se
   p.copy_(at::where(settings.narrow(1, ACTIVE, 1).ne(0), p - d * column(settings, p, LR), p));
 }
 
-// The rows of tp_account_'s state.
+// The rows of Account's state.
 enum Account { LOSS, CORRECT, STILL_ACTIVE, DIVERGED, LAST };
 
 void account(const at::Tensor& each, const at::Tensor& correct, double examples, const at::Tensor& step,
@@ -130,9 +125,7 @@ void account(const at::Tensor& each, const at::Tensor& correct, double examples,
 
 void adam_member(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v,
                  const AdamStep& s) {
-  Timer timer(PROFILE_OPTIMIZER);
   TORCHPE_DISPATCH(p, [&] {
-    count_work<T>(PROFILE_OPTIMIZER, 0, 7 * p.numel());
     in_parallel(0, p.numel(), 1 << 15, [&](int64_t a, int64_t b) {
       kernels<T>().adam(b - a, p.data_ptr<T>() + a, g.data_ptr<T>() + a, m.data_ptr<T>() + a, v.data_ptr<T>() + a, s);
     });
@@ -148,70 +141,74 @@ void sgd_member(const at::Tensor& p, const at::Tensor& g, double lr, double weig
 
 }  // namespace
 
-extern "C" {
+namespace {
 
-char* tp_adam_(tp_tensor hp, tp_tensor hg, tp_tensor hm, tp_tensor hv, tp_tensor hsettings, double beta1, double beta2,
-               double eps, int decoupled) {
-  return act([&] {
-    at::NoGradGuard off;
-    auto p = get(hp), g = get(hg), m = get(hm), v = get(hv), settings = get(hsettings);
-    for (auto* t : {&g, &m, &v}) check_buffers("Adam", p, *t);
-    check_settings("Adam", p, settings);
-    if (use_kernels(p)) return step_on_gpu(p, g, m, v, settings, beta1, beta2, eps, decoupled != 0);
-    if (!use_loops(p)) return adam_composed(p, g, m, v, settings, beta1, beta2, eps, decoupled != 0);
-    for (int64_t e = 0; e < p.size(0); e++) {
-      const double* row = settings.data_ptr<double>() + e * settings.stride(0);
-      if (row[ACTIVE] == 0) continue;
-      adam_member(p[e], g[e], m[e], v[e],
-                  {row[LR], row[WEIGHT_DECAY], row[SCALE], beta1, beta2, eps, row[CORRECTION1], row[CORRECTION2_ROOT],
-                   decoupled != 0});
-    }
-  });
+// p, g, m, v: [E,P] with dense rows. settings, on p's device: float64 [E,6] with learning rate, weight decay,
+// gradient scale, active (0 or 1), 1 - beta1^t and sqrt(1 - beta2^t). Nothing is read back from a GPU, so a
+// CUDA graph that holds the step uses what is written there before each replay.
+void adam(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const at::Tensor& v,
+          const at::Tensor& settings, double beta1, double beta2, double eps, bool decoupled) {
+  const at::NoGradGuard off;
+  for (auto* t : {&g, &m, &v}) check_buffers("Adam", p, *t);
+  check_settings("Adam", p, settings);
+  if (use_kernels(p)) return step_on_gpu(p, g, m, v, settings, beta1, beta2, eps, decoupled);
+  if (!use_loops(p)) return adam_composed(p, g, m, v, settings, beta1, beta2, eps, decoupled);
+  for (int64_t e = 0; e < p.size(0); e++) {
+    const double* row = settings.data_ptr<double>() + e * settings.stride(0);
+    if (row[ACTIVE] == 0) continue;
+    adam_member(p[e], g[e], m[e], v[e],
+                {row[LR], row[WEIGHT_DECAY], row[SCALE], beta1, beta2, eps, row[CORRECTION1], row[CORRECTION2_ROOT],
+                 decoupled});
+  }
 }
 
-char* tp_sgd_(tp_tensor hp, tp_tensor hg, tp_tensor hsettings) {
-  return act([&] {
-    at::NoGradGuard off;
-    auto p = get(hp), g = get(hg), settings = get(hsettings);
-    check_buffers("SGD", p, g);
-    check_settings("SGD", p, settings);
-    if (use_kernels(p)) return step_on_gpu(p, g, {}, {}, settings, 0, 0, 0, false);
-    if (!use_loops(p)) return sgd_composed(p, g, settings);
-    for (int64_t e = 0; e < p.size(0); e++) {
-      const double* row = settings.data_ptr<double>() + e * settings.stride(0);
-      if (row[ACTIVE] != 0) sgd_member(p[e], g[e], row[LR], row[WEIGHT_DECAY], row[SCALE]);
-    }
-  });
+// As adam; of the settings the first four count.
+void sgd(const at::Tensor& p, const at::Tensor& g, const at::Tensor& settings) {
+  const at::NoGradGuard off;
+  check_buffers("SGD", p, g);
+  check_settings("SGD", p, settings);
+  if (use_kernels(p)) return step_on_gpu(p, g, {}, {}, settings, 0, 0, 0, false);
+  if (!use_loops(p)) return sgd_composed(p, g, settings);
+  for (int64_t e = 0; e < p.size(0); e++) {
+    const double* row = settings.data_ptr<double>() + e * settings.stride(0);
+    if (row[ACTIVE] != 0) sgd_member(p[e], g[e], row[LR], row[WEIGHT_DECAY], row[SCALE]);
+  }
 }
 
-char* tp_account_(tp_tensor heach, tp_tensor hcorrect, double examples, tp_tensor hstep, tp_tensor hstate) {
-  return act([&] {
-    at::NoGradGuard off;
-    auto each = get(heach), step = get(hstep), state = get(hstate);
-    const auto correct = hcorrect ? get(hcorrect) : at::Tensor();
-    const int64_t E = each.dim() == 1 ? each.size(0) : -1;
-    TORCH_CHECK(each.is_floating_point() && E >= 0 && state.sizes() == at::IntArrayRef({5, E}) &&
-                    state.scalar_type() == at::kDouble && state.is_contiguous(),
-                "accounting of losses ", each.sizes(), " of ", each.scalar_type(), " in ", state.sizes(), " of ",
-                state.scalar_type(), "; expected [E] in dense float64 [5,E]");
-    TORCH_CHECK(!correct.defined() || (correct.sizes() == each.sizes() && correct.scalar_type() == at::kDouble),
-                "accounting of right answers ", correct.defined() ? correct.sizes() : at::IntArrayRef(),
-                "; expected float64 ", each.sizes());
-    TORCH_CHECK(step.dim() == 1 && step.size(0) > 0 && step.scalar_type() == at::kLong, "accounting of step ",
-                step.sizes(), " of ", step.scalar_type(), "; expected int64, the step first");
-    TORCH_CHECK(each.device() == state.device() && step.device() == state.device() &&
-                    (!correct.defined() || correct.device() == state.device()),
-                "accounting on ", state.device(), " of losses on ", each.device(), " and the step on ", step.device());
-    account(each.detach(), correct, examples, step, state);
-  });
+// Adds the results of a training step to state, dense float64 [5,E] on the same device. Its rows: the sum of the
+// losses (each mean times examples); the sum of correct predictions (correct, float64, or undefined); whether
+// the member is active; the step, from 1, at which it diverged (0 = none); the losses of the last step. step,
+// int64, starts with the step's number from 0. A loss that is not finite makes its member inactive.
+void check_and_account(const at::Tensor& each, const at::Tensor& correct, double examples, const at::Tensor& step,
+                       const at::Tensor& state) {
+  const at::NoGradGuard off;
+  const int64_t E = each.dim() == 1 ? each.size(0) : -1;
+  TORCH_CHECK(each.is_floating_point() && E >= 0 && state.sizes() == at::IntArrayRef({5, E}) &&
+                  state.scalar_type() == at::kDouble && state.is_contiguous(),
+              "accounting of losses ", each.sizes(), " of ", each.scalar_type(), " in ", state.sizes(), " of ",
+              state.scalar_type(), "; expected [E] in dense float64 [5,E]");
+  TORCH_CHECK(!correct.defined() || (correct.sizes() == each.sizes() && correct.scalar_type() == at::kDouble),
+              "accounting of right answers ", correct.defined() ? correct.sizes() : at::IntArrayRef(),
+              "; expected float64 ", each.sizes());
+  TORCH_CHECK(step.dim() == 1 && step.size(0) > 0 && step.scalar_type() == at::kLong, "accounting of step ",
+              step.sizes(), " of ", step.scalar_type(), "; expected int64, the step first");
+  TORCH_CHECK(each.device() == state.device() && step.device() == state.device() &&
+                  (!correct.defined() || correct.device() == state.device()),
+              "accounting on ", state.device(), " of losses on ", each.device(), " and the step on ", step.device());
+  account(each.detach(), correct, examples, step, state);
 }
 
-tp_result tp_member_norm(tp_tensor hg, int grad) {
-  return op(grad, [&] {
-    auto g = get(hg);
-    TORCH_CHECK(g.dim() == 2, "the norm of each member of ", g.sizes(), "; expected [E,P]");
-    return g.to(at::kDouble).square().sum(1).sqrt();
-  });
+// The Euclidean norm [E] of each member's gradient [E,P].
+at::Tensor member_norm(const at::Tensor& g) {
+  TORCH_CHECK(g.dim() == 2, "the norm of each member of ", g.sizes(), "; expected [E,P]");
+  return g.to(at::kDouble).square().sum(1).sqrt();
 }
 
-}  // extern "C"
+const Operators optimizer_rows{
+    OPERATION("Adam", adam(o[0], o[1], o[2], o[3], o[4], o.number(0), o.number(1), o.number(2), o.flag(0))),
+    OPERATION("SGD", sgd(o[0], o[1], o[2])),
+    OPERATION("Account", check_and_account(o[0], o.optional(1), o.number(0), o[2], o[3])),
+    OPERATOR("MemberNorm", member_norm(o[0])),
+};
+
+}  // namespace

@@ -6,10 +6,10 @@
 #include "gpu.h"
 #include "quiet.h"
 
-// libtorch's header that gives its cuBLAS handle names further libraries, whose headers may be
-// missing.
+// libtorch's header that gives its cuBLAS handle names further libraries, and cuBLAS's header one of CUDA's
+// C++ library (cccl), whose headers may be missing.
 #ifdef TORCHPE_CUBLAS
-#if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>) && \
+#if __has_include(<cublas_v2.h>) && __has_include(<cublasLt.h>) && __has_include(<nv/target>) && \
     __has_include(<cusparse.h>) && __has_include(<cusolverDn.h>)
 #include <ATen/cuda/CUDAContext.h>
 #include <cublas_v2.h>
@@ -206,20 +206,14 @@ at::Tensor operand(const at::Tensor& x) {
 at::Tensor operand_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType stored) {
   check_operands(a, b);
   const TensorCores cores(a);
-  at::Tensor c;
-  if (a.scalar_type() == at::kBFloat16) {
-    c = at::empty({a.size(0), a.size(1), b.size(2)}, a.options().dtype(stored));
-    gemm_bf16(a, b, 0, c);
-  } else {
-    c = at::bmm(a, b);
-  }
-  count_moved("products", {a, b, c});
+  if (a.scalar_type() != at::kBFloat16) return at::bmm(a, b);
+  const auto c = at::empty({a.size(0), a.size(1), b.size(2)}, a.options().dtype(stored));
+  gemm_bf16(a, b, 0, c);
   return c;
 }
 
 void add_product_(at::Tensor c, const at::Tensor& a, const at::Tensor& b, bool first) {
   check_operands(a, b);
-  count_moved("products", {a, b, c, first ? at::Tensor() : c});
   const TensorCores cores(a);
   if (a.scalar_type() == at::kBFloat16)
     gemm_bf16(a, b, first ? 0 : 1, c);

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Bumped when a function is added or changes; the Go side refuses a library of another number. */
-#define TP_ABI 16
+#define TP_ABI 18
 
 typedef uint64_t tp_tensor; /* 0 = no tensor */
 typedef struct {
@@ -35,36 +35,9 @@ typedef struct {
   char* error;
 } tp_info_result;
 
-/* Tokens that share rows: token n of sample b is all[e, index[e,b,n], n] + values[e,b,n] slope[e], all
- * [E,S,N,D], index int64 [E,B,N], values [E,B,N] and slope [E,D], or 0 and 0. */
-typedef struct {
-  tp_tensor all, index, values, slope;
-} tp_rows;
-
-/* A layer norm: gain, bias [E,D]. A table [E,N,D] (0 = none) is added to its result, then [E,B,N,D]. */
-typedef struct {
-  tp_tensor gain, bias, table;
-  double eps;
-} tp_norm;
-
-/* Attention and what is around it: the operands of tp_project_qkv, tp_attention (mask: 0 = none) and
- * tp_linear. Biases may be 0. Where read is given, int64 [E,B,M], only those tokens are returned; where
- * rows.all is, x is what tp_take_rows returns of them. */
-typedef struct {
-  tp_tensor qkv_w, qkv_b, out_w, out_b, mask, read;
-  tp_rows rows;
-  int64_t heads;
-  double scale;
-} tp_self_attention;
-
-/* The weights of the second half of a transformer's block; biases may be 0. */
-typedef struct {
-  tp_tensor in_w, in_b, out_w, out_b;
-} tp_mlp;
-
 typedef struct {
   int64_t built_version, running_version; /* major*10000 + minor*100 + patch */
-  int cuda_built, cuda_available, gpus, threads, openblas;
+  int cuda_built, cuda_available, gpus, threads;
   int cuda_kernels; /* our own kernels were compiled by nvcc */
   int cuda_bf16;    /* a GPU multiplies bfloat16 by cuBLAS; else float32 operands are rounded */
 } tp_system_info;

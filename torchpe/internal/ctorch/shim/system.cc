@@ -188,7 +188,6 @@ tp_system_info tp_system(void) {
     s.cuda_available = torch::cuda::is_available();
     s.gpus = s.cuda_available ? int(torch::cuda::device_count()) : 0;
     s.threads = tp_threads();
-    s.openblas = !blas_kernel().empty();
   } catch (...) {
   }
   return s;

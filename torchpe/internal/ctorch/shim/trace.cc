@@ -1,4 +1,4 @@
-// trace.cc: how long each operator, and each of a GPU's kernels, takes: by libtorch's profiler.
+// trace.cc: libtorch's profiler, which writes a file for a viewer of traces.
 #include "handles.h"
 
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -16,16 +16,6 @@ std::set<ActivityType> activities() {
   return all;
 }
 
-// How long an event took; older libtorch counts microseconds.
-template <typename Event>
-auto nanoseconds(const Event& e, int) -> decltype(int64_t(e.durationNs())) {
-  return int64_t(e.durationNs());
-}
-template <typename Event>
-int64_t nanoseconds(const Event& e, long) {
-  return int64_t(e.durationUs()) * 1000;
-}
-
 }  // namespace
 
 extern "C" {
@@ -38,14 +28,10 @@ char* tp_trace_begin(void) {
   });
 }
 
-char* tp_trace_end(char** events) {
+char* tp_trace_end(const char* path) {
   return act([&] {
     const auto result = profiler::disableProfiler();
-    std::string lines;
-    for (const auto& e : result->events())
-      lines += std::string(e.deviceType() == c10::kCPU ? "cpu" : "gpu") + "\t" + std::to_string(nanoseconds(e, 0)) +
-               "\t" + e.name() + "\n";
-    *events = text(lines.c_str());
+    if (path) result->save(path);
   });
 }
 

@@ -1,0 +1,45 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/internal/wording"
+)
+
+// ResidualSD returns the standard deviation of what is left of x [group][block] after the means of
+// groups and of blocks are taken out, and its degrees of freedom: that of the error in a two-way
+// analysis of variance without interaction.
+func ResidualSD(x [][]float64) (sd, df float64, err error) {
+	if len(x) < 2 {
+		return 0, 0, fmt.Errorf("%s: at least two are needed", wording.Count(len(x), "group"))
+	}
+	n := len(x[0])
+	blocks := make([]float64, n) // sums of each block, scaled
+	e := exponent(x...)
+	var rows [][]float64
+	for i, group := range x {
+		if len(group) != n {
+			return 0, 0, fmt.Errorf("group 1 has %s and group %d has %d", wording.Count(n, "number"), i+1, len(group))
+		}
+		if err := check(fmt.Sprintf("group %d", i+1), group, 2); err != nil {
+			return 0, 0, err
+		}
+		row := scaled(group, -e)
+		mean := plainMean(row)
+		for j := range row {
+			row[j] -= mean
+			blocks[j] += row[j]
+		}
+		rows = append(rows, row)
+	}
+	sum := 0.0
+	for _, row := range rows {
+		for j, v := range row {
+			rest := v - blocks[j]/float64(len(x))
+			sum += rest * rest
+		}
+	}
+	df = float64((len(x) - 1) * (n - 1))
+	return math.Ldexp(math.Sqrt(sum/df), e), df, nil
+}

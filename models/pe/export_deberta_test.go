@@ -1,4 +1,0 @@
-package pe
-
-// DeBERTaBucket is debertaBucket.
-var DeBERTaBucket = debertaBucket

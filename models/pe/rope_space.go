@@ -1,0 +1,285 @@
+// Rotations by a token's coordinates.
+
+package pe
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/torchpe"
+)
+
+var rope2DBase = option("rope-2d-base", "auto", orWord(positive, "auto"),
+	"base of the frequencies of rope-2d and rope-dinov3; auto: 100, or 10 for mixed ones")
+
+// base2D returns --rope-2d-base.
+func (c Config) base2D(auto float64) float64 {
+	if c.is("rope-2d-base", "auto") {
+		return auto
+	}
+	return c.float("rope-2d-base")
+}
+
+// twoCoordinates returns an error where a head cannot be divided between pairs of two coordinates.
+func (c Config) twoCoordinates() error {
+	if c.HeadWidth()%4 == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: the head width %d = %d/%d is not divisible by 4: two coordinates turn pairs",
+		c.scheme, c.HeadWidth(), c.DModel, c.Heads)
+}
+
+// x is the column of a cell, the second of its coordinates, unless rows come first: timm's
+// grid_indexing "ij".
+var _ = Register(Scheme{Name: "rope-2d", Needs: NeedsPlane, MinHeadWidth: 4, Extrapolates: Always,
+	New: newRoPE2D},
+	option("rope-2d", "axial", oneOf("axial", "mixed"),
+		"half of a head for each coordinate (axial), or trained frequencies for both in "+
+			"every pair (mixed)"),
+	rope2DBase,
+	option("rope-2d-order", "columns-first", oneOf("columns-first", "rows-first"),
+		"which coordinate rope-2d calls x: that of the first half of a head").later(),
+	ropeLayout,
+	option("rope-unit", "1", number(1e-9, math.Inf(1)),
+		"divisor of the coordinates before the rotation"),
+	attentionBias, attentionInit)
+
+func newRoPE2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	if err := c.twoCoordinates(); err != nil {
+		return nil, err
+	}
+	dh, unit, built := c.HeadWidth(), c.float("rope-unit"), c.Positions.byPlace(2)
+	first := int(oneIf(c.is("rope-2d-order", "columns-first"))) // the axis of x
+	at := func(place, axis int) float64 { return built[place][(first+axis)%2] / unit }
+	if c.is("rope-2d", "axial") {
+		return c.newAxialRotary(ps, built, dh/4, plainTurn(c.base2D(100), dh/2), at), nil
+	}
+	base := c.base2D(10)
+	draw := func(_ int, rng *rand.Rand, out []float64) {
+		for layer := range slices.Chunk(out, c.Heads*dh) {
+			mixedStart(layer, base, dh/2, rng.Float64)
+		}
+	}
+	frequencies := ps.Add("pe.frequencies", true, draw, c.Layers, 2, c.Heads, dh/2)
+	places := ps.Add("pe.places", false,
+		computed(func(i int) float64 { return at(i/2, i%2) }), c.Positions.Tokens(), 2)
+	half := c.halves()
+	return encoding{AtQK, rotaryAttention(c), func(s *torchpe.Scope, p Positions) Hooks {
+		x := rowsAt(s, places.In(s), 1, p.placesIn("rope-2d", built)) // [E,N,2]
+		f := frequencies.In(s).Permute(0, 1, 3, 2, 4)                 // [E,L,H,2,Dh/2]
+		angles := x.Unsqueeze(1).Unsqueeze(1).MatMul(f)
+		return turningBy(angles.Cos(), angles.Sin(), half)
+	}}, nil
+}
+
+// mixedStart writes the first frequencies [2,H,pairs] of a layer, the axial ones along two
+// orthogonal directions: a draw from U(0, 1) for each head is its direction, in turns.
+func mixedStart(out []float64, base float64, pairs int, draw func() float64) {
+	for at := 0; at < len(out)/2; at += pairs {
+		direction := 2 * math.Pi * draw()
+		for k := range pairs {
+			magnitude := math.Pow(base, -2*float64(k%(pairs/2))/float64(pairs))
+			angle := direction + math.Pi/2*float64(k/(pairs/2))
+			out[at+k] = magnitude * math.Cos(angle)
+			out[at+k+len(out)/2] = magnitude * math.Sin(angle)
+		}
+	}
+}
+
+// As lucidrains' library has it for any number M of axes, a block is 2 floor(Dh/2M) wide. With
+// --rope-max-frequency the two ends of an axis are the same ("pixel").
+var _ = Register(Scheme{Name: "rope-3d", Needs: NeedsPoints, // three of them unless --rope-axes says otherwise
+	MinHeadWidth: 6, Extrapolates: Always, New: newRoPE3D},
+	option("rope-axes", "3", orWord(whole(1, 64), "all"),
+		"coordinates of rope-3d, each of which turns a block of a head: their number, or all there are").later(),
+	ropeBase, ropeLayout,
+	option("rope-max-frequency", "0", number(0, 1e6),
+		"rope-3d with frequencies in equal steps from pi to this times pi/2, over coordinates "+
+			"from -1 to 1; 0: those of rope"),
+	attentionBias, attentionInit)
+
+func newRoPE3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	axes, err := c.ropeAxes()
+	if err != nil {
+		return nil, err
+	}
+	pairs, built := c.HeadWidth()/(2*axes), c.Positions.byPlace(axes)
+	if pairs == 0 {
+		return nil, fmt.Errorf("rope-3d: the head width %d = %d/%d is less than %d, a pair for each "+
+			"coordinate: take fewer heads or a larger d_model", c.HeadWidth(), c.DModel, c.Heads, 2*axes)
+	}
+	turn := plainTurn(c.float("rope-base"), 2*pairs)
+	at := func(place, axis int) float64 { return built[place][axis] }
+	if highest := c.float("rope-max-frequency"); highest > 0 {
+		low, high := bounds(built)
+		steps := highest/2 - 1
+		turn = func(p float64, pair int) (angle, q, k float64) {
+			return p * math.Pi * (1 + steps*float64(pair)/float64(max(1, pairs-1))), 1, 1
+		}
+		at = func(place, axis int) float64 {
+			if high[axis] == low[axis] {
+				return -1
+			}
+			return -1 + 2*(built[place][axis]-low[axis])/(high[axis]-low[axis])
+		}
+	}
+	return c.newAxialRotary(ps, built, pairs, turn, at), nil
+}
+
+// ropeAxes returns the number of coordinates that --rope-axes names, which the tokens must have.
+func (c Config) ropeAxes() (int, error) {
+	axes := c.int("rope-axes")
+	if c.is("rope-axes", "all") {
+		points, _ := c.Positions.Coordinates(0)
+		return len(points[0]), nil
+	}
+	if axes == 3 {
+		return axes, Scheme{Name: c.scheme, Needs: NeedsSpace}.Fits(c.Positions)
+	}
+	if _, ok := c.Positions.Coordinates(axes); !ok {
+		return 0, fmt.Errorf("%s: --rope-axes %d needs as many coordinates a token, and the tokens lie "+
+			"on %v", c.scheme, axes, c.Positions)
+	}
+	return axes, nil
+}
+
+// In training coordinates may be drawn anew in each step, the same for all samples: c becomes (c +
+// shift) jitter rescale, with a shift and a jitter for each axis and one rescale. A shift is
+// uniform in +-a, the logarithm of the others in +-ln a.
+var _ = Register(Scheme{Name: "rope-dinov3", Needs: NeedsGrid, MinHeadWidth: 4, Extrapolates: Always,
+	New: newDINOv3},
+	rope2DBase,
+	option("dinov3-periods", "auto", orWord(positives, "auto"),
+		"least and largest period of rope-dinov3 with a comma between; auto: those of "+
+			"--rope-2d-base"),
+	option("dinov3-normalize", "separate", oneOf("separate", "max", "min"),
+		"side of the grid that coordinates of rope-dinov3 are divided by: each its own, the longer, the shorter"),
+	option("dinov3-offset", "0", number(0, 1), "offset of tokens of rope-dinov3 on the grid, in steps"),
+	option("dinov3-layout", "half", oneOf("interleaved", "half"),
+		"which dimensions rope-dinov3 turns together: k and k+Dh/2 (half), or 2k and 2k+1"),
+	option("dinov3-shift", "0", number(0, 1e3),
+		"largest shift of the coordinates of rope-dinov3 in training"),
+	option("dinov3-jitter", "1", number(1, 1e3),
+		"largest factor of each coordinate of rope-dinov3 in training"),
+	option("dinov3-rescale", "1", number(1, 1e3),
+		"largest factor of both coordinates of rope-dinov3 in training"),
+	attentionBias, attentionInit)
+
+// dino turns pairs by tables, and in training by coordinates that are drawn.
+type dino struct {
+	*rotary
+	places    *torchpe.Param // [E,N,2] {row, column}
+	frequency *torchpe.Param // [E,Dh/4]
+	bounds    *torchpe.Param // [E,5] of shifts, logarithms of jitters, and of the rescale
+}
+
+func newDINOv3(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	if err := c.twoCoordinates(); err != nil {
+		return nil, err
+	}
+	frequency, err := dinoFrequencies(c)
+	if err != nil {
+		return nil, err
+	}
+	dh, built := c.HeadWidth(), c.Positions.byPlace(2)
+	places := dinoPlaces(c, built)
+	r := c.newAxialRotary(ps, built, dh/4, turnBy(frequency, 1),
+		func(place, axis int) float64 { return places[2*place+axis] })
+	r.width, r.half = dh, c.is("dinov3-layout", "half")
+	shift, jitter, rescale := c.float("dinov3-shift"), math.Log(c.float("dinov3-jitter")),
+		math.Log(c.float("dinov3-rescale"))
+	if shift == 0 && jitter == 0 && rescale == 0 {
+		return r, nil
+	}
+	return &dino{
+		rotary: r, places: ps.Add("pe.places", false, copied(places), len(built), 2),
+		frequency: ps.Add("pe.frequency", false, copied(frequency), dh/4),
+		bounds:    ps.Add("pe.bounds", false, copied([]float64{shift, shift, jitter, jitter, rescale}), 5),
+	}, nil
+}
+
+// dinoFrequencies returns 2 pi/T_m, of periods from the least to the largest in equal ratios where
+// they are given.
+func dinoFrequencies(c Config) ([]float64, error) {
+	frequency, base := make([]float64, c.HeadWidth()/4), c.base2D(100)
+	for m := range frequency {
+		frequency[m] = 2 * math.Pi * math.Pow(base, -4*float64(m)/float64(c.HeadWidth()))
+	}
+	text := c.text("dinov3-periods")
+	if text == "auto" {
+		return frequency, nil
+	}
+	ends := strings.Split(text, ",")
+	if len(ends) != 2 {
+		return nil, fmt.Errorf("rope-dinov3: --dinov3-periods %s has %d numbers: the least and the "+
+			"largest period, as in 2,50", text, len(ends))
+	}
+	least, _ := strconv.ParseFloat(ends[0], 64)
+	largest, _ := strconv.ParseFloat(ends[1], 64)
+	for m := range frequency {
+		ratio := math.Pow(largest/least, float64(m)/float64(max(1, len(frequency)-1)))
+		frequency[m] = 2 * math.Pi / (least * ratio)
+	}
+	return frequency, nil
+}
+
+// dinoPlaces returns the coordinates {row, column} of the tokens on the grid, one token after the
+// other.
+func dinoPlaces(c Config, built [][]float64) []float64 {
+	rows, columns := c.Positions.Extent()
+	sides := [2]float64{float64(rows), float64(columns)}
+	switch c.text("dinov3-normalize") {
+	case "max":
+		sides[0] = max(sides[0], sides[1])
+		sides[1] = sides[0]
+	case "min":
+		sides[0] = min(sides[0], sides[1])
+		sides[1] = sides[0]
+	}
+	places, offset := make([]float64, 0, 2*len(built)), c.float("dinov3-offset")
+	for _, cell := range built {
+		for axis, i := range cell {
+			places = append(places, 2*(i+0.5+offset)/sides[axis]-1)
+		}
+	}
+	return places
+}
+
+func (d *dino) Begin(s *torchpe.Scope, p Positions) Hooks {
+	if !p.Training {
+		return d.rotary.Begin(s, p)
+	}
+	bounds := d.bounds.In(s)
+	u := uniform(s, bounds).MulScalar(2).AddScalar(-1) // in [-1, 1)
+	return d.drawn(s, p, u.Mul(bounds))
+}
+
+// drawn returns the hooks with coordinates changed by draws [E,5]: the shift of each axis, the
+// logarithm of its jitter, and that of the rescale.
+func (d *dino) drawn(s *torchpe.Scope, p Positions, draws torchpe.Tensor) Hooks {
+	at := rowsAt(s, d.places.In(s), 1, d.rows(p)).Add(draws.Narrow(1, 0, 2).Unsqueeze(1))
+	factors := draws.Narrow(1, 2, 2).Add(draws.Narrow(1, 4, 1)).Exp()
+	at = at.Mul(factors.Unsqueeze(1)) // [E,N,2]
+	frequency := d.frequency.In(s).Unsqueeze(1).Unsqueeze(1)
+	angles := at.Unsqueeze(-1).Mul(frequency) // [E,N,2,Dh/4]
+	e, n := angles.Size(0), angles.Size(1)
+	angles = angles.Reshape(e, 1, 1, n, -1)
+	t := rotation{cos: angles.Cos(), sin: angles.Sin()}
+	return &rotaryHooks{q: t, k: t, width: d.width, half: d.half}
+}
+
+// uniform returns numbers of like's shape in U(0, 1), drawn for each member from its seed and the
+// step: 24 draws of a bit each.
+func uniform(s *torchpe.Scope, like torchpe.Tensor) torchpe.Tensor {
+	const bits = 24
+	weights := make([]float64, bits)
+	for i := range weights {
+		weights[i] = math.Pow(2, -float64(i+2)) // a bit that is kept is 2
+	}
+	ones := torchpe.Full(s, 1, like.DType(), like.Device(), append(like.Shape(), bits)...)
+	return ones.Dropout(0.5).Mul(numbers(s, like, weights, bits)).Sum(-1)
+}

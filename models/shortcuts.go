@@ -1,0 +1,79 @@
+package models
+
+import (
+	"torchpe/models/pe"
+	"torchpe/torchpe"
+)
+
+// shortcuts lists what one forward pass skips or shares. No choice changes the result by more than
+// rounding. shortcutsOf makes all of them.
+type shortcuts struct {
+	// Tokens with the same symbol and position have the same input to the first block: it projects one row
+	// for all of them, where there are fewer rows than tokens.
+	sharesRows bool
+	layers     []shortcut
+}
+
+// shortcut lists the choices for one layer.
+type shortcut struct {
+	attention attentionForm
+	// One head's maps are multiplied out in pairs, which costs 12 D^3 operations and saves 12 D^2 a token.
+	folds bool
+	// The layer norm before this layer adds the PE table, which saves one pass over memory.
+	hasTable bool
+	// Only the tokens that are read are computed: after attention each token is computed alone.
+	readsOnly bool
+}
+
+// attentionForm says how many operators compute a layer's attention.
+type attentionForm int
+
+const (
+	// The encoding, dropout or the trace uses logits or weights as tensors.
+	byWeights attentionForm = iota
+	// One operator from queries, keys and values on; the encoding adds a bias to the logits, or nothing.
+	fused
+	// One operator for the projections, the attention, the residual sum and its layer norm.
+	fusedBlock
+)
+
+// shortcutsOf chooses the shortcuts of a pass that still compute everything the trace asks for.
+func (m *Model) shortcutsOf(p pass) shortcuts {
+	c, batch, last := m.Config, p.batch, len(m.blocks)-1
+	onCPU := c.Device == torchpe.CPU // a GPU waits for memory, not for products
+	// tf32 and bf16 round the gradient of each token, not that of a row.
+	exact := torchpe.Precision() == "fp32"
+	drops := batch.Training && c.Dropout > 0
+	examples, tokens := batch.shape()[1], batch.shape()[1]*batch.shape()[2]
+	alike := m.Encoding.Sites()&pe.AtEmbed == 0 || p.hooks.AddsTable(0)
+
+	all := shortcuts{layers: make([]shortcut, len(m.blocks))}
+	all.sharesRows = onCPU && exact && alike && !drops && !batch.Noise.Defined() && p.trace == nil &&
+		examples >= 2*m.kinds()
+	for layer := range all.layers {
+		l := &all.layers[layer]
+		if !drops && !p.trace.wants(attentionName(layer)) {
+			l.attention = m.attentionForm(p.hooks)
+		}
+		l.folds = l.attention == fusedBlock && onCPU && exact && c.Heads == 1 && tokens >= 2*c.DModel
+		l.hasTable = layer > 0 && p.hooks.AddsTable(layer) && !p.trace.wants(hiddenName(layer-1))
+		l.readsOnly = layer == last && !p.trace.wants(hiddenName(layer))
+	}
+	return all
+}
+
+// attentionForm returns the form that the encoding allows where nothing uses the weights.
+func (m *Model) attentionForm(hooks pe.Hooks) attentionForm {
+	sites := m.Encoding.Sites()
+	switch {
+	case sites&^pe.AtEmbed == 0 && m.attention.OutputProjection:
+		return fusedBlock
+	case sites&(pe.AtLogits|pe.AtOutput) == 0:
+		return fused
+	}
+	_, adds := hooks.(pe.Adding)
+	if adds && sites&pe.AtOutput == 0 && m.attention.Temperature == 1 && m.Config.Device == torchpe.CPU {
+		return fused
+	}
+	return byWeights
+}

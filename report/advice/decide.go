@@ -1,0 +1,216 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/internal/stats"
+	"torchpe/internal/wording"
+)
+
+// level is that of the intervals; their complement is that of the tests.
+const level = 0.95
+
+// The verdicts.
+const (
+	Best  = "best"  // one encoding is better than all others
+	Tie   = "tie"   // some cannot be told apart, and are better than none
+	None  = "none"  // none is better than no encoding
+	Short = "short" // more training may change the answer
+)
+
+// Answer says which encoding suits the data.
+type Answer struct {
+	Verdict string   `json:"verdict"`
+	Labels  []string `json:"candidates"` // that the verdict is about, the least error first
+	More    int      `json:"more"`       // steps or epochs, about, where the verdict is Short
+	Text    string   `json:"answer"`
+}
+
+// Difference is by how much the mean error of one candidate exceeds that of another.
+type Difference struct {
+	Mean     float64        `json:"mean"`
+	Interval stats.Interval `json:"interval"` // simultaneous for all pairs of candidates
+	Clear    bool           `json:"clear"`
+}
+
+// comparison compares errors [candidate][seed], in which a seed has the same place everywhere.
+type comparison struct {
+	errors [][]float64
+	means  []float64
+	spread float64 // standard deviation over seeds, pooled over candidates
+	df     float64
+}
+
+func compare(all []Candidate, of func(Candidate) []float64) (c comparison, err error) {
+	for _, candidate := range all {
+		c.errors = append(c.errors, of(candidate))
+		c.means = append(c.means, stats.Mean(last(c.errors)))
+	}
+	c.spread, c.df, err = stats.ResidualSD(c.errors)
+	return c, err
+}
+
+// difference returns the error of a less that of b. It is clear where two tests agree at 5 %: Student's t
+// with the pooled spread, corrected for all pairs of candidates (Bonferroni), and Welch's t with the
+// spreads of the two alone. The first allows for the choice of the two among many, the second for
+// spreads that differ. See TestFalseWinners.
+func (c comparison) difference(a, b int) (Difference, error) {
+	k, n := float64(len(c.means)), len(c.errors[a])
+	d := Difference{Mean: c.means[a] - c.means[b]}
+	alpha := (1 - level) / (k * (k - 1) / 2)
+	var err error
+	d.Interval, err = stats.StudentInterval(d.Mean, c.spread*math.Sqrt(2/float64(n)), c.df, 1-alpha)
+	if err != nil {
+		return d, err
+	}
+	d.Interval.Level = level
+	d.Clear = d.Interval.Low > 0 || d.Interval.High < 0
+	summary := func(i int) stats.Summary { return stats.Summary{Mean: c.means[i], SD: stats.SD(c.errors[i]), N: n} }
+	// It fails where neither varies: the pooled spread then decides.
+	if test, err := stats.WelchTFrom(summary(a), summary(b)); err == nil && test.P >= 1-level {
+		d.Clear = false
+	}
+	return d, nil
+}
+
+// String writes the difference with its interval.
+func (d Difference) String() string {
+	return fmt.Sprintf("%.2g (95 %% %.2g to %.2g)", d.Mean, d.Interval.Low, d.Interval.High)
+}
+
+// falls returns by how much the held-out error of a candidate fell from the first to the second third of
+// training, the mean over seeds, and from the second to the last, for each seed.
+func (s *Study) falls(c Candidate) (before float64, last []float64) {
+	for _, values := range c.Errors {
+		var of [3][]float64
+		for i, x := range s.X {
+			if third := int(math.Ceil(3*x/s.length())) - 1; third >= 0 && !math.IsNaN(values[i]) {
+				of[third] = append(of[third], values[i])
+			}
+		}
+		before += (stats.Mean(of[0]) - stats.Mean(of[1])) / float64(len(c.Errors))
+		last = append(last, stats.Mean(of[1])-stats.Mean(of[2]))
+	}
+	return before, last
+}
+
+// length returns the steps or epochs of training.
+func (s *Study) length() float64 { return last(s.X) }
+
+// more returns how much longer each candidate should be trained, 0 where it has stopped falling. It still
+// falls where its error in the last third of training is below that of the third before by more than twice
+// the fall's standard error (its spread over seeds is pooled over candidates) and by more than a third of the
+// spread of seeds at the end; and where at that pace it would fall below the least error of all within as
+// long again. The falls of thirds are taken to go on as a geometric series down to that size; that is at most
+// three times as long again.
+func (s *Study) more(ends comparison) ([]float64, error) {
+	before, lasts := make([]float64, len(s.Candidates)), make([][]float64, len(s.Candidates))
+	for i, c := range s.Candidates {
+		before[i], lasts[i] = s.falls(c)
+	}
+	spread, _, err := stats.ResidualSD(lasts)
+	if err != nil {
+		return nil, err
+	}
+	more := make([]float64, len(s.Candidates))
+	for i, falls := range lasts {
+		fall, least := stats.Mean(falls), max(2*spread/math.Sqrt(float64(len(falls))), ends.spread/3)
+		if !(fall > least) || ends.means[i]-3*fall >= ends.means[0] {
+			continue
+		}
+		ratio := min(0.9, fall/max(before[i], fall))
+		thirds := math.Ceil(math.Log(least/fall) / math.Log(ratio))
+		more[i] = min(9, thirds) * s.length() / 3
+	}
+	return more, nil
+}
+
+// answer decides.
+func (s *Study) answer() (Answer, error) {
+	ends, err := compare(s.Candidates, Candidate.final)
+	if err != nil {
+		return Answer{}, err
+	}
+	more, err := s.more(ends)
+	if err != nil {
+		return Answer{}, err
+	}
+	var falling, tied []string
+	s.differences = make([]Difference, len(s.Candidates))
+	for i, c := range s.Candidates {
+		if s.differences[i], err = ends.difference(i, 0); err != nil {
+			return Answer{}, err
+		}
+		if !s.differences[i].Clear {
+			tied = append(tied, c.Label)
+		}
+	}
+	if len(tied) == 1 {
+		more[0] = 0 // the winner wins by more
+	}
+	for i, c := range s.Candidates {
+		if more[i] > 0 {
+			falling = append(falling, c.Label)
+		}
+	}
+	idle, err := s.idle()
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case falling != nil:
+		return s.tooShort(falling, slices.Max(more), "still falls"), nil
+	case !s.differences[s.none].Clear:
+		return s.noneIsBetter(idle), nil
+	case idle != nil:
+		return s.tooShort(idle, s.length(), "in training is not below that of none yet"), nil
+	case len(tied) > 1:
+		return Answer{Verdict: Tie, Labels: tied, Text: fmt.Sprintf("These cannot be told apart: %s. The error of "+
+			"the first is less than that of none (%s) by %v.", strings.Join(tied, ", "), without,
+			s.differences[s.none])}, nil
+	}
+	return Answer{Verdict: Best, Labels: tied, Text: fmt.Sprintf("%s is better than the rest: its error is less "+
+		"than that of the next, %s, by %v.", tied[0], s.Candidates[1].Label, s.differences[1])}, nil
+}
+
+// tooShort answers that training was too short, as the error of some candidates shows.
+func (s *Study) tooShort(labels []string, more float64, why string) Answer {
+	size := math.Pow(10, math.Floor(math.Log10(more)))
+	n := int(math.Ceil(more/size) * size)
+	return Answer{Verdict: Short, Labels: labels, More: n,
+		Text: fmt.Sprintf("Not trained long enough: about %s more (--%ss %.0f, with another --out). "+
+			"The error of %s %s.", wording.Count(n, s.unit), s.unit, s.length()+float64(n),
+			strings.Join(labels, ", "), why)}
+}
+
+// noneIsBetter answers that no encoding is better than none.
+func (s *Study) noneIsBetter(idle []string) Answer {
+	other, more, d := 0, "less", s.differences[s.none]
+	if s.none == 0 {
+		other, more, d = 1, "greater", s.differences[1]
+	}
+	text := fmt.Sprintf("None is better than none (%s): the error of %s, the best of them, is %s by %v.", without,
+		s.Candidates[other].Label, more, d)
+	if idle != nil {
+		text += fmt.Sprintf(" In training too, %s came no further than none: either positions tell nothing here, "+
+			"or learning has not begun, and a greater --lr or more training helps.", strings.Join(idle, ", "))
+	}
+	return Answer{Verdict: None, Labels: []string{without}, Text: text}
+}
+
+// idle returns the learned encodings whose error in training is not below that of none by more than the
+// spread of seeds: their tables may not have begun to learn.
+func (s *Study) idle() (labels []string, err error) {
+	train, err := compare(s.Candidates, func(c Candidate) []float64 { return c.Train })
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range s.Candidates {
+		if c.Learned && train.means[i] > train.means[s.none]-train.spread {
+			labels = append(labels, c.Label)
+		}
+	}
+	return labels, nil
+}

@@ -1,0 +1,445 @@
+package cohort_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/metrics"
+	"torchpe/report/cohort"
+	"torchpe/report/internal/synthetic"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "b/two", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 6}},
+		synthetic.Run{Name: "a", Task: "fmri", PE: "rope", Seeds: []int{1}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"unfinished/config.json":  `{"schema":1,"task":"lst"}`,
+		"newer/config.json":       `{"schema":99}`,
+		"not a run/config.json":   `{"name":"x"}`,
+		"b/two/inner/config.json": `{"schema":1}`, // inside a run: not looked at
+		// Of a sweep, what it is working on is passed over; a folder that is merely called so is
+		// not.
+		"swept/sweep.json":                   `{}`,
+		"swept/tasks/000001/run/config.json": `{"schema":1,"task":"lst"}`,
+		"tasks/x/config.json":                `{"schema":99}`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, skipped, err := cohort.Find(dir)
+	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b/two" {
+		t.Fatalf("%v, %v", found, err)
+	}
+	if len(skipped) != 3 || !strings.Contains(skipped[0].Reason, "99") ||
+		!strings.Contains(skipped[1].Reason, "99") ||
+		!strings.Contains(skipped[2].Reason, runlog.ErrNoResult.Error()) {
+		t.Errorf("skipped %+v", skipped)
+	}
+	models, diverged := cohort.Models(found)
+	if len(models) != 3 || diverged != 0 || models[0].Label() != "rope" ||
+		models[2].Label() != "learn-0.2" || models[2].Member.Seed != 6 || models[0].Sigma() != -1 {
+		t.Errorf("%+v, %d", models, diverged)
+	}
+	records, err := found[1].Records()
+	if own := models[2].Records(records); err != nil || len(own) == 0 ||
+		len(own) != len(records)/2 || own[0].Seed != 6 {
+		t.Errorf("%d of %d records, %v", len(own), len(records), err)
+	}
+	if _, _, err := cohort.Find(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	one, _, err := cohort.Find(filepath.Join(dir, "a"))
+	if err != nil || len(one) != 1 || one[0].Name != "a" {
+		t.Errorf("a run itself: %v, %v", one, err)
+	}
+}
+
+// Runs by the thousand are read with few files open.
+func TestOpenKeepsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .5,
+		Seeds: []int{1, 2}, Subjects: []string{"s1", "s2"}}); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(entries)
+	}
+	before := open()
+	var run *cohort.Run
+	for range 20 {
+		var err error
+		if run, err = cohort.Open(filepath.Join(dir, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Probes(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Records(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Weights(); err != nil && !errors.Is(err, runlog.ErrNoCheckpoint) {
+			t.Fatal(err)
+		}
+	}
+	if after := open(); after > before {
+		t.Errorf("%d files are open, were %d", after, before)
+	}
+	p, err := run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for member := range 2 { // synthetic: subject i has the error 0.1 (i+1)
+		subjects, mse, err := p.SubjectErrors("0.50", member)
+		if err != nil || !slices.Equal(subjects, []string{"s1", "s2"}) || math.Abs(mse[1]-.2) > 1e-6 {
+			t.Errorf("%v, %v, %v", subjects, mse, err)
+		}
+	}
+	if subjects, _, err := p.SubjectErrors("0.49", 0); subjects != nil || err != nil {
+		t.Errorf("a level without numbers: %v, %v", subjects, err)
+	}
+}
+
+// A member's weights are its part of the tensor; a member that is not there is refused.
+func TestWeights(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r, err := runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1},{"seed":2}]}`), runlog.Environment{},
+		runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := safetensors.New("w/x", []int{2, 1, 2}, []float64{1, 2, 3, 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd, err := safetensors.New("w/odd", []int{3}, []float64{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scalar, err := safetensors.New("w/scalar", []int{}, []float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, scalar}, nil), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := cohort.OpenAny(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := run.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for member, want := range [][]float64{{1, 2}, {3, 4}} {
+		got, shape, ok, err := all.Parameter("x", member)
+		if err != nil || !ok || !slices.Equal(got, want) || !slices.Equal(shape, []int{1, 2}) {
+			t.Errorf("member %d: %v %v, %v, %v", member, got, shape, ok, err)
+		}
+	}
+	for name, member := range map[string]int{"x": 2, "odd": 0, "scalar": 0} {
+		if _, _, _, err := all.Parameter(name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
+			t.Errorf("%s of member %d: %v", name, member, err)
+		}
+	}
+	if _, _, _, err := all.Parameter("x", -1); err == nil {
+		t.Error("member -1 is taken")
+	}
+	if _, _, ok, err := all.Parameter("none", 0); ok || err != nil {
+		t.Errorf("a parameter that is none: %v, %v", ok, err)
+	}
+}
+
+func TestProbes(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1, 2}, Heads: 2},
+		synthetic.Run{Name: "nmar", Task: "nmar", PE: "rope", Seeds: []int{1}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	run, err := cohort.Open(filepath.Join(dir, "lst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Blocks(); !slices.Equal(got, []int{0, 1, 2, 3}) {
+		t.Errorf("blocks %v", got)
+	}
+	first, err1 := p.Table(0, 0)
+	second, err2 := p.Table(1, 0)
+	if err1 != nil || err2 != nil || first.Tokens != 16 || len(second.Values) != 16*first.Dim ||
+		slices.Equal(first.Values, second.Values) {
+		t.Errorf("tables %v, %v", err1, err2)
+	}
+	a, err := p.Attention(1)
+	if err != nil || a.Heads != 2 || a.Tokens != 16 || len(a.Layers) != 4 || len(a.Layers[3]) != a.Examples*2*16*16 {
+		t.Fatalf("attention %d examples, %d heads, %v", a.Examples, a.Heads, err)
+	}
+	sum := 0.0
+	for _, v := range a.Layers[3][:16] {
+		sum += v
+	}
+	if math.Abs(sum-1) > 1e-5 {
+		t.Errorf("a row of attention sums to %v", sum)
+	}
+	if _, err := p.Table(2, 0); err == nil || !strings.Contains(err.Error(), "members") {
+		t.Errorf("member 2 of 2: %v", err)
+	}
+	if run, err = cohort.Open(filepath.Join(dir, "nmar")); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = run.Probes(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Table(0, 0); !errors.Is(err, cohort.ErrNoTable) || p.Blocks() != nil {
+		t.Errorf("rope has a table: %v", err)
+	}
+	if a, err := p.Attention(0); err != nil || a.Examples != 1 || a.Tokens != 15 {
+		t.Errorf("attention of %d examples, %v", a.Examples, err)
+	}
+	if modules, ok, err := p.Modules(); !ok || err != nil || len(modules) != 15 || modules[14] != 2 {
+		t.Errorf("modules %v, %v", modules, err)
+	}
+}
+
+// Tokens have names where there is one for each, and a probe of a member that is not there is an error.
+func TestNamesAndMembersOfProbes(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1}}); err != nil {
+		t.Fatal(err)
+	}
+	run, err := cohort.Open(filepath.Join(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.TokenNames(8); !slices.Equal(got, synthetic.TokenNames) || p.TokenNames(7) != nil {
+		t.Errorf("names %q, and of seven tokens %q", got, p.TokenNames(7))
+	}
+	if _, _, _, err := p.Values("attention/0", 1); err == nil || !strings.Contains(err.Error(), "member") {
+		t.Errorf("member 1 of 1: %v", err)
+	}
+	models, _ := cohort.Models([]*cohort.Run{run})
+	if err := os.RemoveAll(run.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Records(); err == nil {
+		t.Errorf("records of a run that is gone: %v", err)
+	}
+	step := func(r runlog.Record) int { return r.Step }
+	if _, _, err := cohort.RecordsBy(models, step); err == nil {
+		t.Errorf("records by step of a run that is gone: %v", err)
+	}
+}
+
+// Attention is square, and has as many examples, heads and tokens in all layers.
+func TestAttentionOfOddShapes(t *testing.T) {
+	for want, shapes := range map[string][][]int{
+		"attention/0 has shape":                 {{1, 1, 1, 2, 3}},
+		"attention/1 has shape [1 1 2 2 2], un": {{1, 1, 1, 2, 2}, {1, 1, 2, 2, 2}},
+		"attention/1 has shape [1 2 1 2 2], un": {{1, 1, 1, 2, 2}, {1, 2, 1, 2, 2}},
+		"attention/1 has shape [1 1 1 3 3], un": {{1, 1, 1, 2, 2}, {1, 1, 1, 3, 3}},
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		r, err := runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1}]}`), runlog.Environment{},
+			runlog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []safetensors.Tensor
+		for layer, shape := range shapes {
+			size := 1
+			for _, n := range shape {
+				size *= n
+			}
+			x, err := safetensors.New(fmt.Sprintf("attention/%d", layer), shape, make([]float64, size))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, x)
+		}
+		if err := errors.Join(r.SaveProbes(all, nil), r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		run, _, err := cohort.OpenAny(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := run.Probes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Attention(0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestBaseAndDifferences(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "a", Task: "fmri", PE: "learn", Sigma: .1, Seeds: []int{1}},
+		synthetic.Run{Name: "b", Task: "fmri", PE: "rope", Seeds: []int{2}, MaskLevel: .9, Heads: 2},
+		synthetic.Run{Name: "c", Task: "nmar", PE: "rope", Seeds: []int{2}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := cohort.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bases []string
+	var settings []map[string]string
+	for _, r := range found {
+		base, err := r.Base()
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := r.Config.Settings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bases, settings = append(bases, base), append(settings, own)
+	}
+	if bases[0] != bases[1] || bases[1] == bases[2] {
+		t.Errorf("bases %q", bases)
+	}
+	keys := cohort.Differing(settings[:2])
+	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; !slices.Equal(keys, want) {
+		t.Errorf("differences %v, want %v", keys, want)
+	}
+	if settings[0]["masked.mask_level"] != "0.5" || settings[1]["masked.mask_level"] != "0.9" ||
+		settings[0]["pe_options.pe-placement"] != "block" {
+		t.Errorf("%v", settings)
+	}
+	if !cohort.IsIncidental("device") || cohort.IsIncidental("heads") {
+		t.Error("the device changes no model, the number of heads does")
+	}
+}
+
+func TestLabel(t *testing.T) {
+	for sigma, want := range map[float64]string{.2: "learn-0.2", 1: "learn-1.0", .05: "learn-0.05",
+		10: "learn-10.0", 0: "learn-0.0"} {
+		if got := cohort.Label("learn", &sigma); got != want {
+			t.Errorf("%g: %s, want %s", sigma, got, want)
+		}
+	}
+	if got := cohort.Label("rope", nil); got != "rope" {
+		t.Error(got)
+	}
+}
+
+// A run of before there was a criterion has fitted where it reached the default one, 99 % in training.
+func TestFitted(t *testing.T) {
+	masked := &cohort.Run{}
+	masked.Config.Masked = &config.MaskedConfig{}
+	for i, c := range []struct {
+		run  *cohort.Run
+		fit  *runlog.Fit
+		got  float64
+		want string
+	}{
+		{&cohort.Run{}, nil, .99, "yes"}, {&cohort.Run{}, nil, .98, "no"}, {masked, nil, .99, ""},
+		{masked, &runlog.Fit{Reached: true}, 0, "yes"}, {&cohort.Run{}, &runlog.Fit{}, 1, "no"},
+	} {
+		m := cohort.Model{Run: c.run, Result: runlog.MemberResult{Fit: c.fit, Measures: runlog.Numbers{"train": c.got}}}
+		if got := m.FitText(); got != c.want {
+			t.Errorf("case %d: %q, want %q", i, got, c.want)
+		}
+	}
+}
+
+// Modularity is tested where a model has a table and modules of its tokens, and nowhere else: the
+// labels of a model whose tables fall into its modules pass.
+func TestChance(t *testing.T) {
+	dir := t.TempDir()
+	if err := synthetic.Write(dir,
+		synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1}},
+		synthetic.Run{Name: "learn", Task: "nmar", PE: "learn", Sigma: .1, Seeds: []int{1}},
+		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{1}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := cohort.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, _ := cohort.Models(found)
+	if len(models) != 3 {
+		t.Fatalf("%d models", len(models))
+	}
+	for _, m := range models {
+		c, err := m.Chance()
+		if err != nil || (c != nil) != (m.Run.Name == "learn") {
+			t.Fatalf("%s: %+v, %v", m.Run.Name, c, err)
+		}
+		if c == nil {
+			continue
+		}
+		if !(c.Low < c.Mean && c.Mean < c.High && c.Q > c.High && c.P == 1.0/(1+cohort.Surrogates)) {
+			t.Errorf("%+v", c)
+		}
+		// Of 999 numbers, numpy's 2.5 % quantile lies .95 of the way from the 25th to the 26th.
+		below, above := 0, 0
+		for _, v := range deals(t, m) {
+			if v < c.Low {
+				below++
+			} else if v > c.High {
+				above++
+			}
+		}
+		if below != 25 || above != 25 {
+			t.Errorf("%d deals lie below the bounds and %d above, want 25", below, above)
+		}
+	}
+}
+
+// deals returns the modularities that Chance draws.
+func deals(t *testing.T, m cohort.Model) []float64 {
+	t.Helper()
+	p, err := m.Run.Probes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := p.Table(m.Index, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := make([]int, x.Tokens)
+	for i := range modules {
+		modules[i] = i / 5
+	}
+	d, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return metrics.Null(metrics.Permuted(metrics.Proximity(d), modules), cohort.Surrogates, 1)
+}

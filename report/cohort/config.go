@@ -1,0 +1,128 @@
+package cohort
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"torchpe/train/config"
+)
+
+// Config is the configuration of a run, as its config.json holds it.
+type Config struct {
+	config.Config
+	JSON json.RawMessage `json:"-"` // the whole object, without its schema version
+}
+
+// Member has the settings that may differ between the members of a run.
+type Member = config.Member
+
+// Placement returns where an absolute PE is added, "block" or "input"; empty where the scheme has no
+// such option.
+func (c Config) Placement() string { return c.PEOptions["pe-placement"] }
+
+// incidental are the keys of the settings that change no model.
+var incidental = config.KeysWith(config.Measures, config.Nothing)
+
+// IsIncidental reports whether a setting changes no model, such as the device. key is one of
+// Settings.
+func IsIncidental(key string) bool {
+	first, _, _ := strings.Cut(key, ".")
+	return slices.Contains(incidental, first)
+}
+
+// Base returns the settings as text, with the data, but for those by which figures choose models and
+// those that change none: two models of one base differ only in PE and its options, sigma, seed,
+// learning rate, weight decay, heads, optimizer, read-out, fidelity, mask level, or length of training.
+func (r *Run) Base() (string, error) {
+	var all, masked map[string]json.RawMessage
+	if err := json.Unmarshal(r.Config.JSON, &all); err != nil {
+		return "", fmt.Errorf("%s: config.json: %w", r.Dir, err)
+	}
+	if text := all["masked"]; text != nil {
+		if err := json.Unmarshal(text, &masked); err != nil {
+			return "", err
+		}
+	}
+	for _, key := range append(config.Keys(func(s config.Setting) bool { return s.Factor }), incidental...) {
+		delete(all, key)
+		delete(masked, strings.TrimPrefix(key, "masked."))
+	}
+	if masked != nil {
+		var err error
+		if all["masked"], err = json.Marshal(masked); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(all) // with its keys in order
+	return string(text) + " " + r.DataSHA256, err
+}
+
+// Label names a model's encoding as the paper does: learn-0.2, 2d-fixed.
+func Label(pe string, sigma *float64) string { return config.Label(pe, sigma) }
+
+// Settings returns the configuration as text, by key; keys within objects are joined by dots.
+// Members are left out.
+func (c Config) Settings() (map[string]string, error) {
+	flat := map[string]string{}
+	if err := addSettings(flat, "", c.JSON); err != nil {
+		return nil, err
+	}
+	delete(flat, "members")
+	return flat, nil
+}
+
+// addSettings adds the settings of an object to those of a configuration, with a prefix.
+func addSettings(to map[string]string, prefix string, object []byte) error {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return err
+	}
+	flatten(prefix, all, to)
+	return nil
+}
+
+// Differing lists the keys of what Settings returned in which some differ, but for incidental ones,
+// in order. A setting that one lacks has no text there.
+func Differing(settings []map[string]string) (keys []string) {
+	differ := map[string]bool{}
+	seen := map[string]bool{}
+	for _, flat := range settings {
+		for key := range flat {
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			if !IsIncidental(key) {
+				other := func(s map[string]string) bool { return s[key] != settings[0][key] }
+				differ[key] = slices.ContainsFunc(settings, other)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(differ)) {
+		if differ[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func flatten(prefix string, v any, into map[string]string) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		text, err := json.Marshal(v)
+		if err != nil { // it was decoded from JSON
+			text = fmt.Append(nil, v)
+		}
+		into[strings.TrimSuffix(prefix, ".")] = strings.Trim(string(text), `"`)
+		return
+	}
+	for key, inner := range object {
+		flatten(prefix+key+".", inner, into)
+	}
+}

@@ -1,0 +1,36 @@
+package cohort
+
+import "torchpe/train/runlog"
+
+// defaultCriterion holds for runs that name none.
+var defaultCriterion = func() runlog.Criterion {
+	c, err := runlog.ParseCriterion(runlog.DefaultCriterion)
+	if err != nil {
+		panic(err) // a constant of this program
+	}
+	return c
+}()
+
+// Fitted reports whether the model has reached its criterion, or, in runs of before there was one,
+// the default one's accuracy at the end. known is false of masked prediction without a criterion.
+func (m Model) Fitted() (reached, known bool) {
+	if m.Result.Fit != nil {
+		return m.Result.Fit.Reached, true
+	}
+	if m.Run.Config.Masked != nil {
+		return false, false
+	}
+	return defaultCriterion.Met(m.Number(defaultCriterion.Key)), true
+}
+
+// FitText returns "yes" or "no"; empty where it is not known whether the model has fitted.
+func (m Model) FitText() string {
+	reached, known := m.Fitted()
+	switch {
+	case !known:
+		return ""
+	case reached:
+		return "yes"
+	}
+	return "no"
+}

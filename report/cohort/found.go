@@ -1,0 +1,88 @@
+package cohort
+
+import (
+	"fmt"
+
+	"torchpe/internal/wording"
+)
+
+// Found holds the models of a report.
+type Found struct {
+	Dir    string
+	Runs   int      // the number of finished runs
+	Models []Model  // models that did not diverge
+	Notes  []string // what was left out, and why
+}
+
+// Read finds the finished runs in dir and below it that a report is on.
+func Read(dir string, isOn func(*Run) bool) (*Found, error) {
+	all, skipped, err := Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{Dir: dir}
+	for _, s := range skipped {
+		f.Note("left out: %s", s.Reason)
+	}
+	var own []*Run
+	for _, r := range all {
+		if isOn(r) {
+			own = append(own, r)
+		}
+	}
+	f.Runs = len(own)
+	models, diverged := Models(own)
+	if diverged > 0 {
+		f.Note("%s diverged: left out", wording.Count(diverged, "model"))
+	}
+	f.Models = models
+	return f, nil
+}
+
+// Note adds a sentence on what was left out.
+func (f *Found) Note(format string, args ...any) {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+}
+
+// Distinct returns models without copies, and notes how many those are.
+func (f *Found) Distinct(models []Model) ([]Model, error) {
+	models, notes, err := Distinct(models)
+	f.Notes = append(f.Notes, notes...)
+	return models, err
+}
+
+// Base holds the models of one model size, data and reading of the paper.
+type Base struct {
+	Settings string
+	Fidelity string
+	Models   []Model
+}
+
+// Bases returns models by their base, in the order of the first model of each.
+func Bases(models []Model) (all []Base, err error) {
+	at := map[[2]string]int{}
+	bases := map[*Run]string{}
+	for _, m := range models {
+		if _, known := bases[m.Run]; !known {
+			if bases[m.Run], err = m.Run.Base(); err != nil {
+				return nil, err
+			}
+		}
+		key := [2]string{bases[m.Run], m.Run.Config.Fidelity}
+		if _, known := at[key]; !known {
+			at[key] = len(all)
+			all = append(all, Base{Settings: key[0], Fidelity: key[1]})
+		}
+		all[at[key]].Models = append(all[at[key]].Models, m)
+	}
+	return all, nil
+}
+
+// CountRuns returns how many runs models are of.
+func CountRuns(models []Model) int {
+	seen := map[*Run]bool{}
+	for _, m := range models {
+		seen[m.Run] = true
+	}
+	return len(seen)
+}

@@ -1,0 +1,46 @@
+package cohort
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Group holds the models of one configuration, which differ in their seeds.
+type Group struct {
+	Label  string
+	Models []Model
+}
+
+// Groups joins models whose identities are equal but for ignored keys, and sorts the groups by encoding,
+// σ and label. A label ends with the settings in which models of its encoding differ.
+func Groups(models []Model, ignored ...string) ([]Group, error) {
+	identities, err := Identities(models)
+	if err != nil {
+		return nil, err
+	}
+	byLabel := map[string][]map[string]string{}
+	for i, m := range models {
+		byLabel[m.Label()] = append(byLabel[m.Label()], identities[i])
+	}
+	var out []Group
+	at := map[string]int{}
+	for i, m := range models {
+		label := m.Label()
+		for _, key := range Differing(byLabel[m.Label()]) {
+			if text := Difference(key, identities[i][key]); text != "" && !slices.Contains(ignored, key) {
+				label += ", " + text
+			}
+		}
+		key := Key(identities[i], ignored...)
+		if _, ok := at[key]; !ok {
+			at[key] = len(out)
+			out = append(out, Group{Label: label})
+		}
+		out[at[key]].Models = append(out[at[key]].Models, m)
+	}
+	slices.SortStableFunc(out, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(a.Models[0].Run.Config.PE, b.Models[0].Run.Config.PE),
+			cmp.Compare(a.Models[0].Sigma(), b.Models[0].Sigma()), cmp.Compare(a.Label, b.Label))
+	})
+	return out, nil
+}

@@ -1,0 +1,184 @@
+package cohort
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"torchpe/internal/wording"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+// The keys of Model.Identity that are no settings.
+const (
+	DataKey    = runlog.DataKey // SHA-256 of the data; "" where no checkpoint is left to say it
+	WeightsKey = "weights"      // Run.Origin
+)
+
+// lengthKeys are the settings that say when training ends.
+var lengthKeys = []string{"epochs", "steps", "limit_steps", "until"}
+
+// Identity returns what tells a model from others but for its seed, by key: the settings that change
+// what is trained or measured, those of the member among them, its data, and where its weights come
+// from. Models may be averaged only where it is the same.
+func (m Model) Identity() (map[string]string, error) {
+	all, err := m.Run.Config.Settings()
+	if err != nil {
+		return nil, fmt.Errorf("%s: config.json: %w", m.Run.Dir, err)
+	}
+	maps.DeleteFunc(all, func(key, _ string) bool { return IsIncidental(key) })
+	text, err := json.Marshal(m.Member)
+	if err != nil {
+		return nil, err
+	}
+	if err := addSettings(all, "members.", text); err != nil {
+		return nil, err
+	}
+	delete(all, "members.seed")
+	if all["optimizer"] == "adamw" && m.Member.WeightDecay == 0 && m.Member.PEWeightDecay == nil {
+		all["optimizer"] = "adam" // the two are one without decay
+	}
+	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
+	return all, nil
+}
+
+// Identities returns the identity of each model.
+func Identities(models []Model) ([]map[string]string, error) {
+	out := make([]map[string]string, len(models))
+	for i, m := range models {
+		var err error
+		if out[i], err = m.Identity(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Key returns an identity as one text, without some of its keys.
+func Key(identity map[string]string, without ...string) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(identity)) {
+		if !slices.Contains(without, key) {
+			fmt.Fprintf(&b, "%s=%q\n", key, identity[key])
+		}
+	}
+	return b.String()
+}
+
+// IsLength reports whether a key is of a setting that says when training ends.
+func IsLength(key string) bool { return slices.Contains(lengthKeys, key) }
+
+// Difference describes a value of an identity behind the label of an encoding: "lr 0.001".
+func Difference(key, value string) string {
+	switch key {
+	case DataKey:
+		return "data " + cmp.Or(value[:min(8, len(value))], "unknown")
+	case WeightsKey:
+		return value
+	case "members.pe_lr", "members.pe_weight_decay":
+		value = cmp.Or(value, "shared")
+	}
+	return key[strings.LastIndex(key, ".")+1:] + " " + cmp.Or(value, "none")
+}
+
+// Distinct returns models of which no two have the same identity and seed: a run and its copy are one
+// model. A note says how many were left out.
+func Distinct(models []Model) (kept []Model, notes []string, err error) {
+	all, err := Identities(models)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	for i, m := range models {
+		key := fmt.Sprint(Key(all[i]), m.Member.Seed)
+		if !seen[key] {
+			kept = append(kept, m)
+		}
+		seen[key] = true
+	}
+	if twice := len(models) - len(kept); twice > 0 {
+		notes = []string{CopiesNote(twice)}
+	}
+	return kept, notes, nil
+}
+
+// CopiesNote says how many models were left out because they count once with another.
+func CopiesNote(n int) string {
+	return wording.Count(n, "model") + " of the same settings and seed as another count once"
+}
+
+// readOrigin fills in the data and the origin of a run's weights.
+func (r *Run) readOrigin(from *runlog.Reader) error {
+	metadata, err := from.CheckpointMetadata()
+	if err != nil && !errors.Is(err, runlog.ErrDamaged) && !errors.Is(err, runlog.ErrNoCheckpoint) {
+		return err
+	}
+	r.DataSHA256 = metadata[runlog.DataKey]
+	environments, err := from.Environments()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var origins []string
+	for _, e := range environments {
+		for _, changed := range e.Changed {
+			if origin := originOf(changed, r.Config.Schedule); origin != "" {
+				origins = append(origins, origin)
+			}
+		}
+	}
+	edited, err := r.edited(metadata[runlog.ConfigKey])
+	if err != nil {
+		return err
+	}
+	if edited != nil {
+		origins = append(origins, "config.json was edited: "+strings.Join(edited, ", "))
+	}
+	r.Origin = strings.Join(origins, "; ")
+	return nil
+}
+
+// edited lists the settings whose values in config.json and in the newest checkpoint differ. The file was
+// edited: the weights are not of these settings, and training refuses to resume.
+func (r *Run) edited(checkpoint string) (keys []string, err error) {
+	if checkpoint == "" {
+		return nil, nil
+	}
+	was, now := map[string]string{}, map[string]string{}
+	for text, to := range map[string]map[string]string{checkpoint: was, string(r.Config.JSON): now} {
+		if err := addSettings(to, "", []byte(text)); err != nil {
+			return nil, fmt.Errorf("%s: the configuration of its checkpoint, or config.json: %w", r.Dir, err)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		value, both := now[key] // versions may add settings
+		if both && value != was[key] && !IsIncidental(key) && !IsLength(key) &&
+			!slices.Contains(config.PathKeys(), key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// changedSetting matches what environment.json says of a setting that was changed in a run.
+var changedSetting = regexp.MustCompile(`^(\S+) was .* and is .* after step \d+$`)
+
+// originOf returns what a change in environment.json says of the weights; "" where nothing: another
+// machine, or more steps at a constant learning rate.
+func originOf(changed, schedule string) string {
+	if strings.HasPrefix(changed, runlog.ImportedFrom) {
+		return "imported"
+	}
+	found := changedSetting.FindStringSubmatch(changed)
+	isLonger := found != nil && IsLength(found[1]) && (schedule == config.Constant || schedule == "")
+	if found == nil || isLonger || IsIncidental(found[1]) {
+		return ""
+	}
+	return changed
+}

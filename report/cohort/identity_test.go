@@ -1,0 +1,112 @@
+package cohort_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"torchpe/report/cohort"
+	"torchpe/report/internal/synthetic"
+	"torchpe/train/config"
+)
+
+// Two models differ where any setting that changes results does, whichever part of the configuration
+// it is in. Settings that change nothing, and the seed, tell no models apart.
+func TestEverySettingSplits(t *testing.T) {
+	// modelWith returns a model whose configuration has a value at a key.
+	modelWith := func(key, value string) cohort.Model {
+		m := cohort.Model{Run: &cohort.Run{}}
+		text := value
+		parts := strings.Split(key, ".")
+		for i := len(parts) - 1; i >= 0; i-- {
+			text = fmt.Sprintf(`{%q:%s}`, parts[i], text)
+		}
+		m.Run.Config.JSON = json.RawMessage(text)
+		if parts[0] == "members" {
+			m.Run.Config.JSON = json.RawMessage("{}")
+			if err := json.Unmarshal(fmt.Appendf(nil, `{%q:%s}`, parts[1], value), &m.Member); err != nil {
+				t.Fatal(key, err)
+			}
+		}
+		return m
+	}
+	keys := 0
+	for _, s := range config.Settings() {
+		if s.Key == "members" {
+			continue // its parts have rows
+		}
+		groups, err := cohort.Groups([]cohort.Model{modelWith(s.Key, "1"), modelWith(s.Key, "2")})
+		if err != nil {
+			t.Fatal(s.Key, err)
+		}
+		want := 2
+		if s.Effect == config.Nothing || s.Effect == config.Measures || s.Key == "members.seed" {
+			want = 1
+		}
+		if len(groups) != want {
+			t.Errorf("%s: %d groups, want %d", s.Key, len(groups), want)
+		}
+		keys++
+		groups, err = cohort.GroupsOfAnyLength([]cohort.Model{modelWith(s.Key, "1"), modelWith(s.Key, "2")})
+		if err != nil ||
+			len(groups) != want && !cohort.IsLength(s.Key) {
+			t.Errorf("%s: %d groups of any length, want %d (%v)", s.Key, len(groups), want, err)
+		}
+	}
+	for _, key := range []string{"members.lr", "members.pe_lr", "members.pe_weight_decay", "members.sigma",
+		"members.weight_decay", "removed.of_an_older_version"} {
+		groups, err := cohort.Groups([]cohort.Model{modelWith(key, "1"), modelWith(key, "2")})
+		if err != nil || len(groups) != 2 {
+			t.Errorf("%s: %d groups, want 2 (%v)", key, len(groups), err)
+		}
+	}
+	if keys < 60 {
+		t.Errorf("the table has %d settings; it had 60 and more", keys)
+	}
+}
+
+// Models of other data, imported ones, and those whose settings changed in training are groups of
+// their own, which the label says; a copy and a longer training at a constant rate are not.
+func TestGroupsByOrigin(t *testing.T) {
+	run := func(name string, seed int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "lst", PE: "rope", Seeds: []int{seed}, Data: "aaaaaaaaaaaa"}
+	}
+	imported, other, unknown, changed, longer := run("imported", 1), run("other", 2), run("unknown", 3),
+		run("changed", 4), run("longer", 5)
+	edited := run("edited", 6)
+	edited.Checkpoint = `{"heads":7,"epochs":1,"device":"cuda:9","new":1}`
+	imported.Changed = []string{"weights imported from x/weights.safetensors, whose SHA-256 is 00"}
+	other.Data, unknown.Data = "bbbbbbbbbbbb", ""
+	changed.Changed = []string{"members.lr was 0.1 and is 0.2 after step 64"}
+	longer.Changed = []string{"epochs was 6 and is 12 after step 64", `device was "cpu" and is "cuda:0"`}
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, run("one", 1), run("copy of one", 1), longer, imported, other, unknown,
+		changed, edited); err != nil {
+		t.Fatal(err)
+	}
+	found, skipped, err := cohort.Find(dir)
+	if err != nil || skipped != nil {
+		t.Fatal(skipped, err)
+	}
+	models, _ := cohort.Models(found)
+	models, notes, err := cohort.Distinct(models)
+	if err != nil || fmt.Sprint(notes) != "[1 model of the same settings and seed as another count once]" {
+		t.Errorf("%q, %v", notes, err)
+	}
+	groups, err := cohort.Groups(models)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, g := range groups {
+		got = append(got, fmt.Sprintf("%s: %d", g.Label, len(g.Models)))
+	}
+	want := []string{"rope, data aaaaaaaa: 2",
+		"rope, data aaaaaaaa, config.json was edited: heads: 1", "rope, data aaaaaaaa, imported: 1",
+		"rope, data aaaaaaaa, members.lr was 0.1 and is 0.2 after step 64: 1",
+		"rope, data bbbbbbbb: 1", "rope, data unknown: 1"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

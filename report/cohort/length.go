@@ -1,0 +1,137 @@
+package cohort
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"torchpe/internal/wording"
+)
+
+// Length is the length of a model's training: a number of epochs or steps, or until it fitted, that
+// number at most.
+type Length struct {
+	n     int
+	unit  string // epoch or step
+	until string // the criterion; "" where the number is the length
+}
+
+// Length returns how long the model was trained.
+func (m Model) Length() Length {
+	c := m.Run.Config
+	l := Length{n: m.Result.Epochs, unit: "epoch", until: c.Until}
+	if !c.HasPuzzles() {
+		l.n, l.unit = m.Result.Steps, "step"
+	}
+	if c.Until != "" {
+		l.n = c.Epochs + c.Steps // one of them is 0
+	}
+	return l
+}
+
+// String returns "20 epochs", or "until train=0.99, 400 epochs at most".
+func (l Length) String() string {
+	if l.until != "" {
+		return fmt.Sprintf("until %s, %s at most", l.until, wording.Count(l.n, l.unit))
+	}
+	return wording.Count(l.n, l.unit)
+}
+
+// after returns "for 20 epochs", or "until train=0.99, 400 epochs at most".
+func (l Length) after() string {
+	if l.until != "" {
+		return l.String()
+	}
+	return "for " + l.String()
+}
+
+func (l Length) compare(m Length) int {
+	return cmp.Or(cmp.Compare(l.n, m.n), cmp.Compare(l.until, m.until))
+}
+
+// CommonLength returns the length that most models have, the longest of several such.
+func CommonLength(models []Model) Length {
+	count := map[Length]int{}
+	for _, m := range models {
+		count[m.Length()]++
+	}
+	return slices.MaxFunc(slices.Collect(maps.Keys(count)), func(a, b Length) int {
+		return cmp.Or(cmp.Compare(count[a], count[b]), a.compare(b))
+	})
+}
+
+// GroupsOfAnyLength joins models that differ in their seed and length of training alone.
+func GroupsOfAnyLength(models []Model) ([]Group, error) { return Groups(models, lengthKeys...) }
+
+// OfCommonLength returns, of models that differ in their seed and length of training alone, those of the
+// commonest length: a mean over models trained for 20 epochs and for 4,000 says nothing. Notes say what
+// it leaves out.
+func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
+	groups, err := GroupsOfAnyLength(models)
+	if err != nil {
+		return nil, nil, err
+	}
+	most := map[ModelKey]Length{}
+	for _, g := range groups {
+		l := CommonLength(g.Models)
+		for _, m := range g.Models {
+			most[m.Key()] = l
+		}
+	}
+	left := map[string]int{}
+	for _, m := range models {
+		own, common := m.Length(), most[m.Key()]
+		if own == common {
+			kept = append(kept, m)
+			continue
+		}
+		left[fmt.Sprintf("%s, trained %s, %%s not shown beside those trained %s", m.Label(), own.after(),
+			common.after())]++
+	}
+	for _, what := range slices.Sorted(maps.Keys(left)) {
+		verb := "are"
+		if left[what] == 1 {
+			verb = "is"
+		}
+		notes = append(notes, fmt.Sprintf("%s of %s: give their folder alone", wording.Count(left[what], "model"),
+			fmt.Sprintf(what, verb)))
+	}
+	return kept, notes, nil
+}
+
+// LengthText says how long models were trained, such as "20 epochs", "20 epochs (learn-0.01, learn-0.05:
+// 8 epochs)", or "16 to 151 of at most 400 epochs, until train=0.99"; "" of none.
+func LengthText(models []Model) string {
+	if len(models) == 0 {
+		return ""
+	}
+	labels, took := map[Length][]string{}, map[Length][]int{}
+	for _, m := range models {
+		l := m.Length()
+		if !slices.Contains(labels[l], m.Label()) {
+			labels[l] = append(labels[l], m.Label())
+		}
+		if l.until != "" && l.unit == "epoch" && m.HasStopped() {
+			took[l] = append(took[l], m.Result.Fit.Epoch)
+		}
+	}
+	describe := func(l Length) string {
+		if took[l] == nil {
+			return l.String()
+		}
+		return fmt.Sprintf("%s of at most %s, until %s", wording.Range(took[l]), wording.Count(l.n, l.unit), l.until)
+	}
+	most := CommonLength(models)
+	var others []string
+	for _, l := range slices.SortedFunc(maps.Keys(labels), Length.compare) {
+		if l != most {
+			others = append(others, strings.Join(labels[l], ", ")+": "+describe(l))
+		}
+	}
+	if others == nil {
+		return describe(most)
+	}
+	return fmt.Sprintf("%s (%s)", describe(most), strings.Join(others, "; "))
+}

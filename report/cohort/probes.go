@@ -1,0 +1,208 @@
+package cohort
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"torchpe/data/array"
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/metrics"
+	"torchpe/train/runlog"
+)
+
+// Probes reads the intermediates of a run's models at the end of training.
+type Probes struct {
+	file    *safetensors.File
+	members int
+	dir     string
+}
+
+// Table is an encoding's table of positions.
+type Table struct {
+	Tokens, Dim int
+	Values      []float64 // [Tokens,Dim]
+}
+
+// Cosines returns the cosine similarity [Tokens,Tokens] of the table's rows.
+func (t Table) Cosines() ([]float64, error) {
+	out, err := metrics.Distances(t.Values, t.Tokens, t.Dim, metrics.Cosine)
+	for i := range out {
+		out[i] = 1 - out[i]
+	}
+	return out, err
+}
+
+// Attention are a model's attention maps.
+type Attention struct {
+	Examples, Heads, Tokens int
+	Layers                  [][]float64 // [layers][Examples*Heads*Tokens*Tokens]
+}
+
+// Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding
+// without one.
+func (p *Probes) Blocks() []int {
+	var blocks []int
+	for block := 0; ; block++ {
+		x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
+		if !ok {
+			return blocks
+		}
+		if len(x.Shape) != 3 { // drawn for each batch: no place of its own
+			return blocks
+		}
+		blocks = append(blocks, block)
+	}
+}
+
+// Table returns the table that a member adds at the input of a block. The error matches ErrNoTable
+// where there is none.
+func (p *Probes) Table(member, block int) (Table, error) {
+	x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
+	if !ok || len(x.Shape) != 3 {
+		return Table{}, fmt.Errorf("%s: block %d: the encoding %w", p.dir, block, ErrNoTable)
+	}
+	values, err := p.part(x, member)
+	return Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
+}
+
+// Attention returns a member's attention maps on the validation puzzles; of masked prediction there
+// is one example, the mean over test frames.
+func (p *Probes) Attention(member int) (Attention, error) {
+	var a Attention
+	for layer := 0; ; layer++ {
+		x, ok := p.file.Tensor(fmt.Sprintf("attention/%d", layer))
+		if !ok {
+			break
+		}
+		shape := x.Shape
+		if len(shape) == 4 { // [E,H,N,N]
+			shape = []int{shape[0], 1, shape[1], shape[2], shape[3]}
+		}
+		if len(shape) != 5 || shape[3] != shape[4] {
+			return a, fmt.Errorf("%s: probes.safetensors: attention/%d has shape %v", p.dir, layer, x.Shape)
+		}
+		if layer > 0 && (a.Examples != shape[1] || a.Heads != shape[2] || a.Tokens != shape[3]) {
+			return a, fmt.Errorf("%s: probes.safetensors: attention/%d has shape %v, unlike "+
+				"those before it", p.dir, layer, x.Shape)
+		}
+		a.Examples, a.Heads, a.Tokens = shape[1], shape[2], shape[3]
+		values, err := p.part(x, member)
+		if err != nil {
+			return a, err
+		}
+		a.Layers = append(a.Layers, values)
+	}
+	if a.Layers == nil {
+		return a, fmt.Errorf("%s: probes.safetensors has no attention maps", p.dir)
+	}
+	return a, nil
+}
+
+// Values returns a member's part of a probe [E,...] with the shape of the part; ok is false where
+// there is no such probe.
+func (p *Probes) Values(name string, member int) (values []float64, shape []int, ok bool, err error) {
+	x, ok := p.file.Tensor(name)
+	if !ok {
+		return nil, nil, false, nil
+	}
+	values, err = p.part(x, member)
+	return values, x.Shape[1:], true, err
+}
+
+// Modules returns the module of each token; ok is false where the run keeps none. A module that is no whole
+// number is an error.
+func (p *Probes) Modules() (modules []int, ok bool, err error) {
+	values, ok, err := p.shared(runlog.ModulesProbe)
+	for i, v := range values {
+		if v != math.Trunc(v) || math.Abs(v) > 1e9 {
+			return nil, false, fmt.Errorf("probes.safetensors: the module of token %d is %v", i, v)
+		}
+		modules = append(modules, int(v))
+	}
+	return modules, ok, err
+}
+
+// NoiseAmplitudes returns the amplitudes of the noise that puzzles were tested with; ok is false where
+// they were not.
+func (p *Probes) NoiseAmplitudes() (values []float64, ok bool, err error) {
+	return p.shared(runlog.AmplitudesProbe)
+}
+
+// shared returns a probe that all members share.
+func (p *Probes) shared(name string) (values []float64, ok bool, err error) {
+	x, ok := p.file.Tensor(name)
+	if !ok {
+		return nil, false, nil
+	}
+	values, err = x.Float64s()
+	return values, true, err
+}
+
+// TokenNames returns the names of n tokens, or nil where the run does not know them.
+func (p *Probes) TokenNames(n int) []string {
+	if names := p.Text("token_names"); len(names) == n {
+		return names
+	}
+	return nil
+}
+
+// TokenPoints returns where a file places n tokens, each on the same axes, the slowest first; nil
+// where none does.
+func (p *Probes) TokenPoints(n int) [][]float64 {
+	var points [][]float64
+	err := json.Unmarshal([]byte(p.file.Metadata["token_points"]), &points)
+	if err != nil || len(points) != n ||
+		slices.ContainsFunc(points, func(at []float64) bool { return len(at) != len(points[0]) }) {
+		return nil
+	}
+	return points
+}
+
+// SubjectErrors returns the test error of a member on each test subject at a share of tokens
+// masked, such as "0.50"; nil where there are fewer than two subjects, or a run of an earlier
+// version.
+func (p *Probes) SubjectErrors(level string, member int) (subjects []string, mse []float64, err error) {
+	values, shape, ok, err := p.Values("subjects/"+level, member)
+	if subjects = p.Text("test_subjects"); err != nil || !ok || len(shape) != 1 || shape[0] != len(subjects) {
+		return nil, nil, err
+	}
+	return subjects, values, nil
+}
+
+// Text returns the lines of a text that was kept with the probes, such as the names of modules; none
+// where there is none. Characters that XML does not take are written as escapes.
+func (p *Probes) Text(key string) []string {
+	text := p.file.Metadata[key]
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) || r&0xfffe == 0xfffe }) {
+			lines[i] = array.Printable(line)
+		}
+	}
+	return lines
+}
+
+// part returns a member's part of a tensor [E,...].
+func (p *Probes) part(x safetensors.Tensor, member int) ([]float64, error) {
+	values, err := memberPart(x, member, p.members)
+	if err != nil {
+		err = fmt.Errorf("%s: probes.safetensors: %w", p.dir, err)
+	}
+	return values, err
+}
+
+// memberPart returns a member's part of a tensor [E,...]: only that part is turned into numbers.
+func memberPart(x safetensors.Tensor, member, members int) ([]float64, error) {
+	part, err := runlog.MemberPart(x, member, members)
+	if err != nil {
+		return nil, err
+	}
+	return part.Float64s()
+}

@@ -1,0 +1,95 @@
+// Package item holds what the reports share: the measures of models by name, and the shapes of their
+// figures and tables. A report is a list of items; a Draft is an item being made. Package cohort says which
+// models there are, and which may be averaged.
+package item
+
+import (
+	"fmt"
+	"slices"
+
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/page"
+	"torchpe/report/table"
+)
+
+// Draft is an item being made.
+type Draft struct {
+	document.Item
+	Rows  []figure.Row
+	Marks bool // marks models that have not fitted: a star behind the label, hollow dots
+
+	// Measure returns a measure of a model; Value if nil.
+	Measure Measured
+}
+
+// Row adds a row of panels. It leaves out empty panels, and a row of none.
+func (d *Draft) Row(height float64, panels ...figure.Panel) {
+	var cells []figure.Cell
+	for _, p := range panels {
+		if !isEmpty(p) {
+			cells = append(cells, figure.Cell{Panel: p})
+		}
+	}
+	if cells != nil {
+		d.Rows = append(d.Rows, figure.Row{Height: height, Cells: cells})
+	}
+}
+
+// isEmpty reports whether a panel has nothing to show.
+func isEmpty(p figure.Panel) bool {
+	switch p := p.(type) {
+	case nil:
+		return true
+	case figure.Boxes:
+		return p.Groups == nil
+	case figure.Bars:
+		return p.Groups == nil
+	case figure.Lines:
+		return p.Series == nil
+	case figure.Scatter:
+		return p.Points == nil
+	case figure.Matrix:
+		return p.Values == nil
+	case figure.Strip:
+		return p.Groups == nil
+	}
+	return false
+}
+
+// Pairs adds panels in rows of two.
+func (d *Draft) Pairs(height float64, panels []figure.Panel) {
+	for row := range slices.Chunk(panels, 2) {
+		d.Row(height, row...)
+	}
+}
+
+// Grid adds panels in rows of the same length, or nearly, of at most most.
+func (d *Draft) Grid(height float64, most int, panels []figure.Panel) {
+	rows := (len(panels) + most - 1) / most
+	for i := range rows {
+		d.Row(height, panels[i*len(panels)/rows:(i+1)*len(panels)/rows]...)
+	}
+}
+
+// AddTable adds a table under the item's own name with a suffix, which may be empty.
+func (d *Draft) AddTable(suffix string, t table.Table) {
+	d.Tables = append(d.Tables, document.Named{Name: d.ID + suffix, Table: t})
+}
+
+// Lacks notes a result that the runs lack, and the command that makes it.
+func (d *Draft) Lacks(command, format string, args ...any) {
+	m := page.Result{What: fmt.Sprintf(format, args...), Command: command}
+	if !slices.Contains(d.Missing, m) {
+		d.Missing = append(d.Missing, m)
+	}
+}
+
+// Finish draws the panels and returns the item.
+func (d *Draft) Finish() document.Item {
+	if d.Rows != nil {
+		d.Panels = d.Rows
+		d.Compose(figure.Page{Width: figure.PageWidth, GroupNames: d.Groups})
+	}
+	return d.Item
+}

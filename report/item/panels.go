@@ -1,0 +1,171 @@
+package item
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"torchpe/report/cohort"
+	"torchpe/report/figure"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
+)
+
+// Column is a measure with the heading and the name of its column.
+type Column struct{ Measure, Heading, Name string }
+
+// Of returns a measure of a model.
+func (d *Draft) Of(m cohort.Model, name string) float64 {
+	if d.Measure == nil {
+		return Value(m, name)
+	}
+	return d.Measure(m, name)
+}
+
+// Values returns a measure of each model of a group.
+func (d *Draft) Values(g cohort.Group, name string) []float64 {
+	return g.Values(func(m cohort.Model) float64 { return d.Of(m, name) })
+}
+
+// name returns the label of a group in a figure.
+func (d *Draft) name(g cohort.Group) string {
+	if d.Marks {
+		return g.Starred()
+	}
+	return g.Label
+}
+
+// StoppedNote returns the sentence of a caption on models that have stopped; "" where none has.
+func StoppedNote(models []cohort.Model) string {
+	if slices.ContainsFunc(models, cohort.Model.HasStopped) {
+		return " " + cohort.StoppedNote
+	}
+	return ""
+}
+
+// Boxes draws a measure of groups. It leaves out groups without it.
+func (d *Draft) Boxes(title, yLabel, measure string, groups []cohort.Group) figure.Boxes {
+	b := figure.Boxes{Title: title, YLabel: yLabel}
+	if d.Marks {
+		b.HollowNote = "hollow: not fitted"
+	}
+	for _, g := range groups {
+		values := d.Values(g, measure)
+		if len(cohort.Finite(values)) == 0 {
+			continue
+		}
+		one := figure.Group{Label: d.name(g), ColorOf: g.Label, Values: values}
+		if d.Marks {
+			for _, m := range g.Models {
+				one.Hollow = append(one.Hollow, m.IsUnfitted())
+			}
+		}
+		b.Groups = append(b.Groups, one)
+	}
+	return b
+}
+
+// AddChance adds to boxes of modularity what chance gives the first model of each group, and returns it
+// by label.
+func AddChance(b figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Chance, err error) {
+	by = map[string]*cohort.Chance{}
+	for _, g := range groups {
+		at := slices.IndexFunc(b.Groups, func(drawn figure.Group) bool { return drawn.ColorOf == g.Label })
+		if at < 0 {
+			continue
+		}
+		c, err := g.Models[0].Chance()
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			by[g.Label] = c
+			b.Groups[at].Chance = &figure.Chance{Low: c.Low, High: c.High, P: c.P}
+		}
+	}
+	return by, nil
+}
+
+// Clock chooses the x axis of a course.
+type Clock string
+
+// The clocks of records.
+const (
+	Epochs Clock = "epoch"
+	Steps  Clock = "step"
+)
+
+func (c Clock) of(r runlog.Record) int {
+	if c == Epochs {
+		return r.Epoch
+	}
+	return r.Step
+}
+
+// Courses returns measures of groups over training: lines by measure, one a group, and a table of all
+// records. A measure that no record has has no lines.
+func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map[string][]figure.LineSeries,
+	table.Table, error) {
+	lines := map[string][]figure.LineSeries{}
+	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"},
+		{Heading: string(x), Name: string(x)}}}
+	for _, c := range measures {
+		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 4})
+	}
+	for _, g := range groups {
+		records, at, err := cohort.RecordsBy(g.Models, x.of)
+		if err != nil {
+			return nil, t, err
+		}
+		for _, c := range measures {
+			of := func(r runlog.Record) float64 { return RecordValue(r, c.Measure) }
+			line := figure.LineSeries{Label: d.name(g), ColorOf: g.Label, X: at}
+			measured := false
+			for k, own := range records {
+				values := cohort.Curve(at, cohort.Measured(own, of), g.Models[k].HasStopped())
+				line.Values = append(line.Values, values)
+				measured = measured || len(cohort.Finite(values)) > 0
+			}
+			if measured {
+				lines[c.Measure] = append(lines[c.Measure], line)
+			}
+		}
+		for i, own := range records {
+			for _, step := range slices.Sorted(maps.Keys(own)) {
+				row := table.Row{table.Text(g.Label), Seed(g.Models[i]), table.Count(step)}
+				for _, c := range measures {
+					row = append(row, table.Number(RecordValue(own[step], c.Measure)))
+				}
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return lines, t, nil
+}
+
+// Seed returns the seed of a model as a cell.
+func Seed(m cohort.Model) table.Cell { return table.Text(strconv.FormatUint(m.Member.Seed, 10)) }
+
+// ByNumber returns a line of each group: its models' measures at the numbers of a kind, such as
+// accuracies by length. add gets each of them.
+func (d *Draft) ByNumber(groups []cohort.Group, kind string,
+	add func(g cohort.Group, m cohort.Model, n int, v float64)) (lines []figure.LineSeries) {
+	for _, g := range groups {
+		line := figure.LineSeries{Label: d.name(g), ColorOf: g.Label}
+		numbers := Numbers(kind, g.Models...)
+		for _, n := range numbers {
+			line.X = append(line.X, float64(n))
+		}
+		for _, m := range g.Models {
+			var values []float64
+			for _, n := range numbers {
+				v := Value(m, kind+"/"+strconv.Itoa(n))
+				add(g, m, n, v)
+				values = append(values, v)
+			}
+			line.Values = append(line.Values, values)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,102 @@
+package item
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"torchpe/internal/metrics"
+	"torchpe/report/cohort"
+	"torchpe/report/figure"
+)
+
+// Tokens holds names and modules of a run's tokens.
+type Tokens struct {
+	Names   []string // numbers from 0 where the run has no names
+	Labels  []int    // the module of each; nil where the run has none
+	Modules []string // names of the modules; may be empty
+	Order   []int    // the tokens by module, else as they are
+}
+
+// TokensOf returns what a run says of its n tokens.
+func TokensOf(p *cohort.Probes, n int) (Tokens, error) {
+	t := Tokens{Names: p.TokenNames(n)}
+	for i := range n {
+		if len(t.Names) <= i {
+			t.Names = append(t.Names, fmt.Sprint(i))
+		}
+		t.Order = append(t.Order, i)
+	}
+	labels, ok, err := p.Modules()
+	if err != nil || !ok || len(labels) != n {
+		return t, err
+	}
+	t.Labels = labels
+	t.Modules = p.Text("module_names")
+	t.Modules = t.Modules[:min(slices.Max(t.Labels)+1, len(t.Modules))] // those that have tokens
+	slices.SortStableFunc(t.Order, func(a, b int) int { return cmp.Compare(t.Labels[a], t.Labels[b]) })
+	return t, nil
+}
+
+// Module names the module of a token, by its number where modules have no names; "" where there are none.
+func (t Tokens) Module(i int) string {
+	switch {
+	case t.Labels == nil:
+		return ""
+	case t.Labels[i] < len(t.Modules):
+		return t.Modules[t.Labels[i]]
+	}
+	return fmt.Sprint(t.Labels[i])
+}
+
+// Matrix returns a panel of values [n,n] between tokens, in their order.
+func (t Tokens) Matrix(values []float64) figure.Matrix {
+	n := len(t.Names)
+	m := figure.Matrix{Rows: n, Columns: n, Note: "n = 1 model"}
+	for _, i := range t.Order {
+		for _, j := range t.Order {
+			m.Values = append(m.Values, values[i*n+j])
+		}
+		if t.Labels != nil {
+			m.Groups = append(m.Groups, t.Labels[i])
+		}
+	}
+	return m
+}
+
+// Learned returns the table that a model learned in its first block, with its probes. The error matches
+// fs.ErrNotExist where the run kept no probes, and cohort.ErrNoTable where the model has no table.
+func Learned(m cohort.Model) (p *cohort.Probes, x cohort.Table, err error) {
+	if p, err = m.Run.Probes(); err == nil {
+		x, err = p.Table(m.Index, 0)
+	}
+	return p, x, err
+}
+
+// Plane returns the places of a table's tokens along its first two principal axes, and the share of
+// variance that each axis explains. It returns an error where all tokens have one place.
+func Plane(x cohort.Table) (places [][2]float64, explained []float64, err error) {
+	at, explained, err := metrics.PCA(x.Values, x.Tokens, x.Dim, 2)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range x.Tokens {
+		places = append(places, [2]float64{at[2*i], at[2*i+1]})
+	}
+	return places, explained, nil
+}
+
+// MeanMap returns the mean [n,n] of attention maps, which lie in parts [...,n,n].
+func MeanMap(n int, parts ...[]float64) []float64 {
+	maps := 0
+	for _, part := range parts {
+		maps += len(part) / (n * n)
+	}
+	mean := make([]float64, n*n)
+	for _, part := range parts {
+		for i, v := range part {
+			mean[i%(n*n)] += v / float64(maps)
+		}
+	}
+	return mean
+}

@@ -1,0 +1,101 @@
+package item
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/data/lst"
+	"torchpe/report/cohort"
+	"torchpe/report/figure"
+	"torchpe/train/runlog"
+)
+
+// This file alone reads the measures of results and records.
+
+// Measured returns a measure of a model by its name; NaN where it was not measured.
+type Measured func(m cohort.Model, name string) float64
+
+// Value returns a measure of a model at the end of training by its name, such as "validation",
+// "validation/1-vector" or "test_mse/0.50"; the name of a family, such as "pe_moved", gives its mean. NaN
+// where it was not measured.
+func Value(m cohort.Model, name string) float64 {
+	switch kind, part, _ := strings.Cut(name, "/"); {
+	case kind == "sigma":
+		return m.Sigma()
+	case kind == "heads":
+		return float64(m.Run.Config.Heads)
+	case kind == "validation" && part != "":
+		return byKind(m, part)
+	}
+	return numberOf(m.Result.Measures, name)
+}
+
+// RecordValue returns a measure of a record by its name; NaN where it was not measured.
+func RecordValue(r runlog.Record, name string) float64 { return numberOf(r.Measures, name) }
+
+func numberOf(n runlog.Numbers, name string) float64 {
+	if _, isOne := runlog.FindMeasure(name); isOne {
+		return n.Get(name)
+	}
+	return n.Mean(name)
+}
+
+// Numbers returns the numbers, ascending, at which models have a measure: the 64 of "perplexity/64".
+func Numbers(family string, models ...cohort.Model) (all []int) {
+	for _, m := range models {
+		for text := range m.Result.Measures.Of(family) {
+			if n, err := strconv.Atoi(text); err == nil && !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// PuzzleKinds names the kinds of puzzles by the number of lines that they need, in the order of
+// lst.OneVector to lst.ThreeVector.
+var PuzzleKinds = []string{"1-vector", "2-vector", "3-vector"}
+
+// byKind returns the validation accuracy on puzzles that need as many lines as the kind says; where
+// the run did not record that, on puzzles with the label of the kind.
+func byKind(m cohort.Model, kind string) float64 {
+	c := lst.OneVector + lst.Condition(slices.Index(PuzzleKinds, kind))
+	if hasLines(m) {
+		return m.Number("validation_lines/" + strconv.Itoa(int(c)))
+	}
+	return m.Number("validation/" + c.String())
+}
+
+func hasLines(m cohort.Model) bool { return m.Result.Measures.Of("validation_lines") != nil }
+
+// HasLabelsAlone reports whether a model was measured by the labels of generated puzzles: some 8 of the
+// 36 with the label 3-vector need two lines.
+func HasLabelsAlone(m cohort.Model) bool { return !hasLines(m) && len(m.Run.Config.LSTTrain) == 0 }
+
+// Baseline is a prediction without a model.
+type Baseline struct{ Key, Name string }
+
+// Baselines lists the predictions without a model, best first.
+var Baselines = []Baseline{{"gaussian", "conditional Gaussian"}, {"mean", "mean of the visible"}, {"zero", "zero"}}
+
+// MSE returns the error of a baseline on a run's tests with a share of tokens masked; NaN where it was
+// not measured.
+func (b Baseline) MSE(r *cohort.Run, level string) float64 {
+	if v, ok := r.Result.Baselines[b.Key][level]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// References are the errors without a model that a model should beat, as lines of a panel.
+func References(r *cohort.Run, level string) (out []figure.Reference) {
+	for _, b := range Baselines[:2] {
+		if v := b.MSE(r, level); !math.IsNaN(v) {
+			out = append(out, figure.Reference{Label: b.Name, Y: v})
+		}
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package lengths
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/internal/stats"
+	"torchpe/internal/wording"
+	"torchpe/report/cohort"
+	"torchpe/report/figure"
+	"torchpe/report/item"
+	"torchpe/report/table"
+)
+
+// items lists the items of a report in their order.
+var items = []struct {
+	id, section, title string
+	tasks              func(*Report) []task // which the item shows
+	make               func(*item.Draft, []task)
+}{
+	{"scores", "Scores", "Accuracy on inputs longer than in training", languages, scores},
+	{"best", "Scores", "Best accuracy on inputs longer than in training",
+		func(r *Report) []task { return r.best }, best},
+	{"lengths", "Accuracy by length", "Accuracy against the length of the input", languages, curves},
+	{"models", "Models", "Training, lengths of training, and longer", languages, models},
+	{"perplexity", "Text", "Perplexity of held-out text", texts, perplexities},
+	{"text", "Text", "Perplexity by length, and loss by position", texts, textCurves},
+}
+
+func languages(r *Report) []task { return r.languages }
+func texts(r *Report) []task     { return r.texts }
+
+const (
+	criterion   = "accuracy .99 on held-out inputs of the lengths of training"
+	panelHeight = 2.6 // of a row, in inches
+)
+
+// values returns a measure of each model of a group that has it.
+func values(g cohort.Group, measure string) []float64 {
+	return cohort.Finite((&item.Draft{}).Values(g, measure))
+}
+
+// mean returns the mean and SD of a measure of a group.
+func mean(g cohort.Group, measure string) table.Cell { return table.Mean(values(g, measure)) }
+
+// bestOf returns the greatest of a group's accuracies on longer inputs; none for none.
+func bestOf(g cohort.Group) table.Cell {
+	all := values(g, "validation")
+	if len(all) == 0 {
+		return table.Cell{}
+	}
+	return table.Number(slices.Max(all))
+}
+
+// scores lists the mean accuracy on longer inputs, encodings by tasks.
+func scores(d *item.Draft, tasks []task) {
+	d.AddTable("", byTask(d.Title, tasks, func(g cohort.Group) table.Cell { return mean(g.Fitted(), "validation") }))
+	c := tasks[0].settings()
+	_, longer := c.Lengths()
+	d.Caption = fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, "+
+		"to %d, %s of each; empty where none has, or where the encoding has no places for longer inputs.", criterion,
+		wording.Count(len(longer), "length"), c.TrainLength, c.TestLength, wording.Count(c.Tests, "sequence"))
+}
+
+// best lists the score of the publications.
+func best(d *item.Draft, tasks []task) {
+	d.AddTable("", byTask(d.Title, tasks, bestOf))
+	d.Caption = "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, fitted or " +
+		"not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."
+}
+
+// byTask returns a table with a cell for each group, encodings by tasks.
+func byTask(title string, tasks []task, cell func(cohort.Group) table.Cell) table.Table {
+	t := table.Table{Title: title, Columns: []table.Column{{Heading: "encoding", Name: "encoding"}}}
+	rows := map[string]table.Row{}
+	var order []string
+	for k, task := range tasks {
+		t.Columns = append(t.Columns, table.Column{Heading: task.name, Decimals: 3,
+			Name: strings.NewReplacer("-", "_", ", ", "_").Replace(task.name)})
+		for _, g := range task.groups {
+			if rows[g.Label] == nil {
+				rows[g.Label] = make(table.Row, 1+len(tasks))
+				rows[g.Label][0] = table.Text(g.Label)
+				order = append(order, g.Label)
+			}
+			rows[g.Label][1+k] = cell(g)
+		}
+	}
+	for _, label := range order {
+		t.Rows = append(t.Rows, rows[label])
+	}
+	return t
+}
+
+// curves draws accuracy against length.
+func curves(d *item.Draft, tasks []task) {
+	t := table.Table{Columns: []table.Column{{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"},
+		{Heading: "seed", Name: "seed"}, {Heading: "length", Name: "length"},
+		{Heading: "accuracy", Name: "accuracy", Decimals: 4}}}
+	var panels []figure.Panel
+	for _, task := range tasks {
+		lines := d.ByNumber(task.groups, "length", func(g cohort.Group, m cohort.Model, n int, v float64) {
+			t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), item.Seed(m),
+				table.Count(n), table.Number(v)})
+		})
+		panels = append(panels, figure.Lines{
+			Title:  fmt.Sprintf("%s, trained to %d", task.name, task.settings().TrainLength),
+			XLabel: "Length of the input", YLabel: "Accuracy", Band: figure.BandMinMax, Markers: true, YMax: 1,
+			Series: lines})
+	}
+	d.Pairs(panelHeight, panels)
+	d.Caption = "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the " +
+		"least to the greatest of its models. A line that ends early is of an encoding without places for longer " +
+		"inputs. " +
+		"*: not all models have fitted (" + criterion + "); they say nothing about longer inputs."
+	d.AddTable("", t)
+}
+
+// models lists train, IID and longer accuracy of each group, with the best of its models.
+func models(d *item.Draft, tasks []task) {
+	t := table.Table{Title: d.Title, Columns: []table.Column{
+		{Heading: "task", Name: "task"}, {Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
+		{Heading: "fitted", Name: "fitted"}, {Heading: "train", Name: "train", Decimals: 3},
+		{Heading: "IID", Name: "iid", Decimals: 3}, {Heading: "longer", Name: "longer", Decimals: 3},
+		{Heading: "95 % from", Name: "longer_low", Decimals: 3}, {Heading: "to", Name: "longer_high", Decimals: 3},
+		{Heading: "best of n", Name: "best", Decimals: 3}}}
+	for _, task := range tasks {
+		for _, g := range task.groups {
+			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
+				table.Count(len(g.Fitted().Models)), mean(g, "train"), mean(g, "iid"), mean(g, "validation"), {}, {},
+				bestOf(g)}
+			if i, err := stats.MeanInterval(values(g, "validation"), 0.95); err == nil { // of two models or more
+				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	d.Caption = "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of " +
+		"training; longer: of all models, fitted or not, with Student's interval of the mean."
+	d.AddTable("", t)
+}
+
+// perplexities lists perplexity by the length of the window, with the accuracies.
+func perplexities(d *item.Draft, tasks []task) {
+	t := table.Table{Title: d.Title, Columns: []table.Column{
+		{Heading: "text", Name: "text"}, {Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
+		{Heading: "window", Name: "window"}, {Heading: "trained", Name: "trained"},
+		{Heading: "perplexity", Name: "perplexity", Decimals: 3},
+		{Heading: "accuracy", Name: "accuracy", Decimals: 3}, {Heading: "train", Name: "train", Decimals: 3}}}
+	for _, task := range tasks {
+		for _, g := range task.groups {
+			for _, n := range item.Numbers("perplexity", g.Models...) {
+				at := "/" + strconv.Itoa(n)
+				all := values(g, "perplexity"+at)
+				t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(all)),
+					table.Count(n), table.Count(task.settings().TrainLength), table.Mean(all), mean(g, "length"+at),
+					mean(g, "train")})
+			}
+		}
+	}
+	d.Caption = "Next characters of the last tenth of each file, in windows of so many " +
+		"characters: perplexity, and the share that is predicted rightly, mean ± SD over " +
+		"the models. train: share in training. Windows that an encoding has no places for " +
+		"are missing."
+	d.AddTable("", t)
+}
+
+// textCurves draws perplexity against the length of the window, and loss against the position in the
+// longest, beside each other for each text.
+func textCurves(d *item.Draft, tasks []task) {
+	t := table.Table{Columns: []table.Column{{Heading: "text", Name: "text"}, {Heading: "PE", Name: "pe"},
+		{Heading: "seed", Name: "seed"}, {Heading: "number", Name: "number"}, {Heading: "at", Name: "at"},
+		{Heading: "value", Name: "value", Decimals: 4}}}
+	d.Marks = false // a text has no accuracy that is right
+	for _, task := range tasks {
+		left := figure.Lines{Title: fmt.Sprintf("%s, trained on %d", task.name, task.settings().TrainLength),
+			XLabel: "Characters of a window", YLabel: "Perplexity", Band: figure.BandMinMax, Markers: true}
+		right := figure.Lines{Title: task.name, XLabel: "Position", YLabel: "Loss (nats)", Band: figure.BandMinMax}
+		lines := func(name, measure string, of cohort.Group) []figure.LineSeries {
+			return d.ByNumber([]cohort.Group{of}, measure, func(g cohort.Group, m cohort.Model, n int, v float64) {
+				t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), item.Seed(m),
+					table.Text(name), table.Count(n), table.Number(v)})
+			})
+		}
+		for _, g := range task.groups {
+			left.Series = append(left.Series, lines("perplexity", "perplexity", g)...)
+			right.Series = append(right.Series, lines("loss", "position_loss", g)...)
+		}
+		d.Row(panelHeight, left, right)
+	}
+	d.Caption = "Left: perplexity of held-out text in windows of so many characters. Right: " +
+		"mean loss at the positions of the longest windows that the encoding has places for. " +
+		"A line an encoding, bands from the least to the greatest of its models."
+	d.AddTable("", t)
+}

@@ -1,0 +1,243 @@
+package own
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/report/cohort"
+	"torchpe/report/figure"
+	"torchpe/report/item"
+	"torchpe/report/table"
+)
+
+const mapHeight = 2.6 // of rows of maps and matrices, in inches
+
+// maps draws the learned tables along two axes, after the places that a file gives the tokens.
+func (r *Report) maps(d *item.Draft) error {
+	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
+		{Heading: "token", Name: "token"}, {Heading: "module", Name: "module"},
+		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4}}}
+	var panels []figure.Panel
+	caption := ""
+	for _, l := range r.learned {
+		d.Groups, caption = l.tokens.Modules, captionOf(l.tokens)
+		if given := l.givenMap(); panels == nil && given != nil {
+			panels = append(panels, given)
+		}
+		panel, ok := l.drawMap()
+		if !ok {
+			continue
+		}
+		panels = append(panels, panel)
+		for i, at := range panel.XY {
+			t.Rows = append(t.Rows, table.Row{table.Text(l.label), table.Text(l.tokens.Names[i]),
+				table.Text(l.tokens.Module(i)), table.Number(at[0]), table.Number(at[1])})
+		}
+	}
+	if panels == nil {
+		return nil
+	}
+	d.Pairs(mapHeight, panels)
+	d.Caption = "The first two principal axes of the learned positions (first block, first seed), with the share " +
+		"of variance that each explains; dots are tokens, coloured by module where modules are known." + caption
+	d.AddTable("", t)
+	return nil
+}
+
+// givenMap draws where a file places the tokens; nil where none does in a plane.
+func (l learned) givenMap() figure.Panel {
+	points := l.probes.TokenPoints(len(l.tokens.Names))
+	if points == nil || len(points[0]) != 2 {
+		return nil
+	}
+	panel := figure.Map{Title: "As given"}
+	for _, at := range points { // rows count downwards, columns to the right
+		panel.XY = append(panel.XY, [2]float64{at[1], -at[0]})
+	}
+	return l.labelled(panel)
+}
+
+// drawMap draws the table along its first two principal axes; not ok where all its rows are equal.
+func (l learned) drawMap() (figure.Map, bool) {
+	places, explained, err := item.Plane(l.table)
+	if err != nil {
+		return figure.Map{}, false
+	}
+	return l.labelled(figure.Map{Title: l.label, XLabel: axis(0, explained), YLabel: axis(1, explained), XY: places,
+		Note: "n = 1 model"}), true
+}
+
+// axis names a principal axis.
+func axis(k int, explained []float64) string {
+	return fmt.Sprintf("Axis %d (%.0f %%)", k+1, 100*explained[k])
+}
+
+// labelled adds names and modules to a map. Many names have no room beside the dots.
+func (l learned) labelled(panel figure.Map) figure.Map {
+	const mostNamed = 64
+	panel.Groups, panel.HideNames = l.tokens.Labels, true
+	if l.tokens.Labels != nil {
+		panel.GroupNames = l.tokens.Modules
+	}
+	if len(l.tokens.Names) <= mostNamed {
+		panel.Labels = l.tokens.Names
+	}
+	return panel
+}
+
+// similarity draws how alike the learned positions of two tokens are.
+func (r *Report) similarity(d *item.Draft) error {
+	var panels []figure.Panel
+	caption := ""
+	for _, l := range r.learned {
+		cosine, err := l.table.Cosines()
+		if err != nil {
+			return err
+		}
+		d.Groups, caption = l.tokens.Modules, captionOf(l.tokens)
+		panel := matrix(l.tokens, cosine)
+		panel.Title, panel.Scale, panel.BarLabel = l.label, figure.Diverging, "Cosine"
+		panel.Min, panel.Max = offDiagonal(panel.Values, l.table.Tokens)
+		panels = append(panels, panel)
+		d.AddTable(fmt.Sprintf("_%d", len(panels)), numbers(l.tokens, cosine))
+	}
+	d.Pairs(mapHeight, panels)
+	d.Caption = "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
+		"module where modules are known. The colours span the values off the diagonal, which is 1." + caption
+	return nil
+}
+
+// offDiagonal returns colours' limits around 0 that hold all entries but those of the diagonal.
+func offDiagonal(values []float64, n int) (low, high float64) {
+	most := 0.0
+	for i, v := range values {
+		if i/n != i%n && !math.IsNaN(v) {
+			most = max(most, math.Abs(v))
+		}
+	}
+	if most == 0 {
+		most = 1
+	}
+	return -most, most
+}
+
+// matrix returns a panel of values [n,n] between named tokens.
+func matrix(t item.Tokens, values []float64) figure.Matrix {
+	m := t.Matrix(values)
+	m.HideNames = true
+	if t.Labels != nil {
+		m.GroupNames = t.Modules
+	}
+	for _, i := range t.Order {
+		m.RowLabels = append(m.RowLabels, t.Names[i])
+	}
+	return m
+}
+
+// numbers returns values [n,n] between tokens as a table.
+func numbers(t item.Tokens, values []float64) table.Table {
+	out := table.Table{Columns: []table.Column{{Heading: "token", Name: "token"}}}
+	n := len(t.Names)
+	for i, name := range t.Names {
+		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i), Decimals: 4})
+		row := table.Row{table.Text(name)}
+		for _, v := range values[i*n : (i+1)*n] {
+			row = append(row, table.Number(v))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// scores draws modularity and clustering by encoding, with what chance reaches, where modules are known.
+func (r *Report) scores(d *item.Draft) error {
+	q := d.Boxes("Modularity", "Modularity Q", "modularity", r.groups)
+	c := d.Boxes("Clustering", "Clustering C", "clustering", r.groups)
+	q.MinRange, c.MinRange = 0.1, 0.1 // scores lie between -1 and 1
+	if q.Groups == nil {
+		r.Note("No modularity: no modules are known; train with --modules FILE")
+		return nil
+	}
+	chances, err := item.AddChance(q, r.groups)
+	if err != nil {
+		return err
+	}
+	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
+		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "by chance", Name: "chance", Decimals: 3},
+		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
+		{Heading: "p", Name: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
+	var tests []string
+	smooth := ""
+	for _, g := range r.groups {
+		chance := chances[g.Label]
+		if chance == nil {
+			continue
+		}
+		t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Number(chance.Q), table.Number(chance.Mean),
+			table.Number(chance.Low), table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
+		test := fmt.Sprintf("%s %.3f, p = %.3f", g.Label, chance.Q, chance.P)
+		if !math.IsNaN(chance.Smooth) {
+			test += fmt.Sprintf(" (smooth: %.3f)", chance.Smooth)
+			smooth = " In brackets: tables that are as smooth over the given places of the tokens (Moran " +
+				"spectral randomisation), without which modules of neighbours pass too easily."
+		}
+		tests = append(tests, test)
+	}
+	if t.Rows != nil {
+		d.AddTable("", t)
+	}
+	d.Caption = fmt.Sprintf("Modularity Q and clustering C of the learned positions for the known modules, the "+
+		"mean over blocks; a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into "+
+		"the modules. "+
+		"Chance: modules dealt to the tokens at random (%d permutations, first block, first seed): %s.%s",
+		cohort.Surrogates, strings.Join(tests, "; "), smooth)
+	d.Row(plotHeight, q, c)
+	return nil
+}
+
+// attention draws the mean attention between tokens, a panel a block.
+func (r *Report) attention(d *item.Draft) error {
+	drawn := 0
+	caption := ""
+	for _, g := range r.groups {
+		m := g.Models[0]
+		p, err := m.Run.Probes()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		a, err := p.Attention(m.Index)
+		if err != nil {
+			return err
+		}
+		t, err := item.TokensOf(p, a.Tokens)
+		if err != nil {
+			return err
+		}
+		d.Groups, caption = t.Modules, captionOf(t)
+		var panels []figure.Panel
+		first := len(d.Rows) + 1
+		for layer, values := range a.Layers {
+			mean := item.MeanMap(a.Tokens, values)
+			panel := matrix(t, mean)
+			panel.Title, panel.BarLabel = fmt.Sprintf("%s, block %d", g.Label, layer+1), "Attention"
+			panel.Max = slices.Max(mean)
+			panels = append(panels, panel)
+			d.AddTable(fmt.Sprintf("_%d_block%d", first, layer+1), numbers(t, mean))
+		}
+		d.Pairs(mapHeight, panels)
+		drawn++
+	}
+	if drawn == 0 {
+		return nil
+	}
+	d.Caption = "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
+		"first seed, tokens ordered by module where modules are known." + caption
+	return nil
+}

@@ -1,0 +1,136 @@
+package paper
+
+import (
+	"fmt"
+	"regexp"
+
+	"torchpe/report/cohort"
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/item"
+)
+
+// spec is a figure or table as data. An item without groups has neither, but what it lacks.
+type spec struct {
+	id, section, title string
+	of                 source            // its groups
+	lacks              []lack            // what to look for, and note where it is not there
+	only               func(*draft) bool // whether there is something to show; nil for groups of any kind
+	rows               []row
+	tables             []func(*draft)
+	caption            string // names in braces stand for words, such as {epochs}, or for texts of the draft
+	none               lack   // notes what to make where the item has no panels; nil for nothing
+
+	// make adds what is irregular after rows and tables; nil for nothing. Where an item has no groups of
+	// its own it is called always.
+	make func(*draft) error
+}
+
+// row is a row of panels, or several rows of at most most panels.
+type row struct {
+	height float64
+	most   int // 0: all in one row
+	panels []panel
+}
+
+// panel draws panels of a draft.
+type panel func(*draft) ([]figure.Panel, error)
+
+// source returns the groups of an item.
+type source func(*Study) []cohort.Group
+
+// selection returns some of an item's groups.
+type selection func([]cohort.Group) []cohort.Group
+
+// Heights of rows in inches.
+const (
+	mapHeight   = 1.5 // square panels, four in a row
+	plotHeight  = 2.2 // ordinary panels
+	planeHeight = 2.0 // maps of tokens
+	flatHeight  = 0.8 // schematics
+)
+
+// draft is an item being made.
+type draft struct {
+	item.Draft
+	study  *Study
+	groups []cohort.Group
+	texts  map[string]string // of the caption, which panels add by name, such as "ρ cosine"
+}
+
+// draft makes an item but for its drawing.
+func (s *Study) draft(it spec) (*draft, error) {
+	d := &draft{Draft: item.Draft{Item: document.Item{ID: it.id, Section: it.section, Title: it.title},
+		Marks: true, Measure: s.value}, study: s, texts: map[string]string{}}
+	for _, note := range it.lacks {
+		note(d)
+	}
+	if it.of != nil {
+		d.groups = it.of(s)
+	}
+	if it.of == nil || len(d.groups) > 0 && (it.only == nil || it.only(d)) {
+		if err := d.fill(it); err != nil {
+			return nil, fmt.Errorf("%s: %w", it.id, err)
+		}
+	}
+	if it.none != nil && d.Rows == nil {
+		d.Caption, d.Tables = "", nil
+		it.none(d)
+	}
+	return d, nil
+}
+
+// fill adds tables, panels and caption.
+func (d *draft) fill(it spec) error {
+	for _, add := range it.tables {
+		add(d)
+	}
+	for _, r := range it.rows {
+		var panels []figure.Panel
+		for _, draw := range r.panels {
+			drawn, err := draw(d)
+			if err != nil {
+				return err
+			}
+			panels = append(panels, drawn...)
+		}
+		if r.most > 0 {
+			d.Grid(r.height, r.most, panels)
+		} else {
+			d.Row(r.height, panels...)
+		}
+	}
+	d.Caption = it.caption
+	if it.make != nil {
+		if err := it.make(d); err != nil {
+			return err
+		}
+	}
+	d.Caption = d.expand(d.Caption)
+	return nil
+}
+
+var inBraces = regexp.MustCompile(`\{[^{}]+\}`)
+
+// expand puts texts in place of their names in braces: those of the draft, else words.
+func (d *draft) expand(caption string) string {
+	return inBraces.ReplaceAllStringFunc(caption, func(braced string) string {
+		name := braced[1 : len(braced)-1]
+		if text, ok := d.texts[name]; ok {
+			return text
+		}
+		return words[name](d)
+	})
+}
+
+// items makes all items that the study can feed.
+func (s *Study) items() (out []document.Item, err error) {
+	for _, it := range specs() {
+		d, err := s.draft(it)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d.Finish())
+	}
+	return out, nil
+}

@@ -1,0 +1,374 @@
+package paper
+
+import (
+	"fmt"
+	"slices"
+
+	"torchpe/internal/paper"
+	"torchpe/report/cohort"
+	"torchpe/report/item"
+)
+
+// The sections of a report.
+const (
+	puzzles   = "Latin-square puzzles"
+	variants  = "Variants on puzzles"
+	masked    = "Masked prediction"
+	beyond    = "Beyond the paper"
+	summaries = "Summary"
+)
+
+// specs lists all items in their order: the summary, the paper's figures and tables, and some that it
+// lacks. A new one is a row here; panels are in panels.go and masked.go.
+func specs() []spec {
+	var all []spec
+	for _, part := range [][]spec{
+		{{id: "summary", section: summaries, title: "What the paper says, and what these runs say",
+			make: (*draft).summary}},
+		puzzleItems(), variantItems(), maskedItems(), beyondItems(),
+	} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// poolingNote says how attention was compared.
+const poolingNote = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed " +
+	"model of the same seed (else of the first), then the mean."
+
+// perSigma describes the points of a correlation over groups by σ.
+const perSigma = "levels of σ"
+
+func puzzleItems() []spec {
+	return []spec{
+		{id: "fig1", section: puzzles, title: "Figure 1: the task and its true positions", make: (*draft).fig1},
+		{id: "fig2", section: puzzles, title: "Figure 2: learning and generalisation by initial σ",
+			of: mainLearned, lacks: []lack{sigmas(main("fig2"))},
+			rows: []row{
+				{height: flatHeight, panels: []panel{modelSchematic}},
+				{height: plotHeight, panels: []panel{accuracyOver("_curves", "", exemplars)}},
+				{height: plotHeight, panels: []panel{validationBySigma("Generalisation by initial σ")}},
+			},
+			tables: []func(*draft){perModel("Accuracy by σ")},
+			caption: "Accuracy in training and on the validation puzzles, which are " +
+				"unlike those of training, after {epochs}, by the SD σ of the initial PE.{fit}{stopped}"},
+		fig3(),
+		{id: "table1", section: puzzles, title: "Table 1: accuracy of common encodings",
+			of: mainCommon, lacks: []lack{encodings(main("table1"))},
+			tables:  []func(*draft){accuracyTable("1")},
+			caption: accuracyCaption + "{truth test}"},
+		{id: "table_a2", section: puzzles, title: "Table A2: accuracy by σ",
+			of: mainLearned, lacks: []lack{sigmas(main("fig2"))},
+			tables: []func(*draft){accuracyTable("A2")}, caption: accuracyCaption},
+		{id: "table_a3", section: puzzles, title: "Table A3: attention near the ground truth by σ",
+			of: mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
+			tables: []func(*draft){likenessTable}, caption: poolingNote + " The paper does not say how it pooled."},
+		{id: "fig_a10", section: puzzles, title: "Figure A10 (A9 in the first version): common encodings",
+			of: mainCommon, lacks: []lack{encodings(main("table1")), fittedReference}, only: (*draft).isCommon,
+			rows: []row{
+				{height: plotHeight, panels: []panel{validationOf("Generalisation", everything),
+					boxPlot{title: "Attention near the ground truth", yLabel: "Cosine with 2d-fixed",
+						measure: "cosine", of: withoutReference}.draw}},
+				{height: mapHeight, most: 4, panels: []panel{allAttention}},
+				{height: plotHeight, panels: []panel{scatter("Attention and generalisation",
+					"Attention cosine with 2d-fixed", "cosine", "encodings", withoutReference)}},
+			},
+			tables: []func(*draft){perModel("Common encodings", likenessColumns...)},
+			caption: poolingNote + " {ρ cosine}. Maps: attention of the first model of each " +
+				"encoding, mean over layers, heads and validation puzzles.{fit}"},
+		{id: "fig_a9", section: puzzles,
+			title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
+			of:    mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
+			rows: []row{{height: plotHeight, panels: []panel{
+				boxPlot{title: "Attention away from the ground truth", yLabel: "JSD from 2d-fixed (bits)",
+					measure: "jsd", bySigma: true}.draw,
+				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma,
+					onGrid)}}},
+			tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
+			caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
+				"2d-fixed model of the same seed, then the mean. {ρ jsd}.{fit}"},
+		{id: "fig_a11", section: puzzles, title: "Figure A11 (A10 in the first version): robustness to noise",
+			of: mainGroups, only: (*draft).hasNoise, none: noNoise,
+			rows: []row{
+				{height: flatHeight, panels: []panel{drawing("Noise", "16 cells", "embedding", "*+ N(0, amplitude²)",
+					"+ PE", "trained model", "symbol")}},
+				{height: plotHeight, panels: []panel{noiseBySigma, noiseLines}},
+				{height: plotHeight, panels: []panel{
+					boxPlot{"Mean over noise, by initial σ", "Validation accuracy", "noise", learned, true, true,
+						false}.draw,
+					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, false}.draw}},
+			},
+			tables: []func(*draft){noiseTable},
+			caption: "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is " +
+				"added to each token embedding of a trained model; the paper names neither amplitudes " +
+				"nor distribution nor repeats, see docs/paper.md.{fit}"},
+	}
+}
+
+func fig3() spec {
+	near := func(title, yLabel, measure string) panel {
+		return boxPlot{title: title, yLabel: yLabel, measure: measure, bySigma: true}.draw
+	}
+	return spec{id: "fig3", section: puzzles, title: "Figure 3: attention and encodings near the ground truth",
+		of: mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
+		rows: []row{
+			{height: mapHeight, most: 4, panels: []panel{attentionBySigma}},
+			{height: plotHeight, panels: []panel{
+				near("Attention near the ground truth", "Cosine with 2d-fixed", "cosine"),
+				scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", perSigma, onGrid)}},
+			{height: flatHeight, panels: []panel{drawing("Procrustes distance", "learned PE, E",
+				"turned, mirrored: E R", "less that of 2d-fixed: E R − G", "*min ||E R − G|| over R")}},
+			{height: plotHeight, panels: []panel{
+				near("Encodings near the ground truth", "Procrustes distance", "procrustes"),
+				scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "procrustes", perSigma,
+					onGrid)}},
+			{height: plotHeight, panels: []panel{
+				near("Encodings near it, whatever their norms", "Procrustes disparity", "disparity"),
+				scatter("Whatever the norms", "Procrustes disparity", "disparity", perSigma, onGrid)}},
+		},
+		tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
+		caption: "Maps: attention of the first model of each encoding, mean over layers, heads " +
+			"and validation puzzles. " + poolingNote + " The Procrustes distance min ||E R − G|| over " +
+			"orthogonal R grows with σ whatever was learned, as large encodings are far from " +
+			"everything; the disparity, of centred and scaled encodings, does not. Means over " +
+			"blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
+			"{ρ cosine}; {ρ procrustes}; disparity: {ρ disparity}.{fit}"}
+}
+
+func variantItems() []spec {
+	bySigma, byName := sigmas(decayed), encodings(decayed)
+	optimizers := []lack{sigmas(sgd, paper.OptimizerSigmas()...), sigmas(adam, paper.OptimizerSigmas()...)}
+	return []spec{
+		{id: "fig_a7", section: variants, title: "Figure A7 (A6 in the first version): optimizer",
+			of: byOptimizer, lacks: optimizers,
+			rows: []row{
+				{height: plotHeight, panels: []panel{from(smallSGD, accuracyOver("_sgd_curves", "SGD: ", everything))}},
+				{height: plotHeight, panels: []panel{from(smallAdam,
+					accuracyOver("_adam_curves", "Adam: ", everything))}},
+				{height: plotHeight, panels: []panel{optimizerBars}},
+			},
+			tables:  []func(*draft){perModel("Accuracy by optimizer")},
+			caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
+		{id: "table_a4", section: variants, title: "Table A4: Adam and SGD", of: byOptimizer, lacks: optimizers,
+			tables: []func(*draft){optimizerTable}, caption: "Validation accuracy.{fit}"},
+		{id: "fig_a8", section: variants, title: "Figure A8 (A7 in the first version): weight decay",
+			of: withDecay, lacks: []lack{bySigma, byName},
+			rows: []row{
+				{height: plotHeight, panels: []panel{accuracyOver("_curves", "", exemplars)}},
+				{height: plotHeight, panels: []panel{validationBySigma("Generalisation by initial σ")}},
+				{height: plotHeight, panels: []panel{validationOf("Common encodings", common)}},
+			},
+			tables:  []func(*draft){perModel("Accuracy with weight decay")},
+			caption: "As figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
+		{id: "table_a5", section: variants, title: "Table A5: weight decay, by σ",
+			of: decayedLearned, lacks: []lack{bySigma}, tables: []func(*draft){accuracyTable("A5")},
+			caption: accuracyCaption + " Trained {decay}."},
+		{id: "table_a6", section: variants, title: "Table A6: weight decay, common encodings",
+			of: decayedCommon, lacks: []lack{byName}, tables: []func(*draft){accuracyTable("A6")},
+			caption: accuracyCaption + " Trained {decay}."},
+		severalHeads(),
+	}
+}
+
+// severalHeads is the figure of attention with several heads.
+func severalHeads() spec {
+	it := spec{id: "fig_a15", section: variants, title: "Figure A15 (A14 in the first version): several heads",
+		of: twoOrFourHeads,
+		tables: []func(*draft){perModel("Accuracy with several heads",
+			append([]item.Column{{Measure: "heads", Heading: "heads", Name: "heads"}}, accuracyColumns...)...)},
+		caption: "Attention with 2 and with 4 heads ({epochs}).{fit}{stopped}"}
+	for _, n := range []int{2, 4} {
+		of, name := withHeads(n), fmt.Sprintf("%d heads", n)
+		it.lacks = append(it.lacks, sigmas(headed(n)), encodings(headed(n)))
+		it.rows = append(it.rows,
+			row{height: plotHeight, panels: []panel{from(of, validationOf(name+", common encodings", common)),
+				from(of, validationBySigma(name+", by initial σ"))}},
+			row{height: plotHeight, panels: []panel{
+				from(of, accuracyOver(fmt.Sprintf("_%dheads_curves", n), name+": ", common))}})
+	}
+	return it
+}
+
+func maskedItems() []spec {
+	nmar := encodings(maskedBy("fig4", func(s *Study) []cohort.Model { return s.NMAR }, 0.5),
+		paper.MaskedEncodings()...)
+	scores := row{height: plotHeight, panels: []panel{modularityBoxes, clusteringBoxes}}
+	errors := []row{{height: plotHeight, panels: []panel{mseCourses}},
+		{height: plotHeight, panels: []panel{mseBars(paper.TestLevel)}}}
+	all := []spec{
+		{id: "fig4", section: masked, title: "Figure 4 (A15 in the first version): simulated network",
+			of: nmarGroups, lacks: []lack{nmar},
+			rows: []row{
+				{height: 2.1, panels: []panel{simulation}},
+				{height: flatHeight, panels: []panel{maskingSchematic}},
+				scores,
+				{height: plotHeight, panels: []panel{mseBars("0.50")}},
+				{height: flatHeight, panels: []panel{scoringSchematic}},
+				{height: mapHeight, most: 4, panels: []panel{cosineMatrices}},
+			},
+			tables: []func(*draft){perModel("Simulated network", maskedColumns...)},
+			caption: "A simulated network of {nodes} nodes in {modules} modules, trained to predict " +
+				"masked nodes from the others at the same time ({epochs}; test MSE with half of the nodes " +
+				"masked). Q and C are scored on the {distance} distance of encodings. Matrices: their cosine " +
+				"similarity, which the paper shows, nodes ordered by module, {order}.{chance}{anova}"},
+		{id: "nmar_error", section: masked, title: "Simulated network: test errors beside the printed one",
+			of: nmarGroups, lacks: []lack{nmar}, tables: []func(*draft){nmarErrors},
+			caption: "Error on held-out time points of the simulated network, half of the nodes masked, {epochs}: " +
+				"mean ± SD over seeds. F: one-way analysis of variance over the encodings. The paper prints one " +
+				"error for all of its models, and a test with n = 6 for each encoding but without degrees of " +
+				"freedom; eight encodings have F(7, 40).{z-scored}"},
+		fmri("fig5", "Figure 5 (4 in the first version): human fMRI", "fig5", 0.5, spec{
+			rows: append([]row{{height: 1.1, panels: []panel{networkStrip}},
+				{height: flatHeight, panels: []panel{regionSchematic}}}, errors...),
+			caption: " The paper draws the networks on the cortex, for which there is no surface here: a " +
+				"strip shows them."}),
+		fmri("fig6", "Figure 6 (5 in the first version): networks in learned encodings", "fig5", 0.5, spec{
+			rows: []row{{height: 1.1, panels: []panel{networkStrip}},
+				{height: flatHeight, panels: []panel{scoringSchematic}},
+				{height: mapHeight, most: 4, panels: []panel{proximityMatrices}}, scores},
+			caption: " Matrices: 1 less the distance of the encodings of two regions, scaled to 0..1 " +
+				"over all pairs; regions ordered by network. The colours span what is off the diagonal, but for " +
+				"its outermost hundredths. Q and C are scored on the {distance} distance.{chance}"}),
+	}
+	for _, m := range []struct {
+		id, title, preset string
+		level             float64
+	}{
+		{"fig_a12", "Figure A12 (A11 in the first version): training masks of 15 %", "figA12", 0.15},
+		{"fig_a13", "Figure A13 (A12 in the first version): training masks of 75 %", "figA13", 0.75},
+		{"fig_a14", "Figure A14 (A13 in the first version): training masks of 90 %", "figA14", 0.9},
+	} {
+		all = append(all, fmri(m.id, m.title, m.preset, m.level, spec{rows: append(slices.Clone(errors), scores),
+			caption: " Q and C are scored on the {distance} distance.{chance}"}))
+	}
+	return all
+}
+
+// fmri completes an item on models that a preset trains with a share of the regions masked.
+func fmri(id, title, preset string, level float64, it spec) spec {
+	it.id, it.section, it.title, it.of = id, masked, title, fmriAt(level)
+	it.lacks = []lack{encodings(maskedBy(preset, func(s *Study) []cohort.Model { return s.FMRI }, level),
+		paper.MaskedEncodings()...)}
+	it.tables = []func(*draft){perModel("fMRI", maskedColumns...)}
+	it.caption = fmt.Sprintf("Masked prediction of brain activity from {source}; %.0f %% of the regions "+
+		"masked in training, {epochs}.{stopped}", 100*level) + it.caption
+	return it
+}
+
+// puzzlesLacking notes models that none of the runs has.
+func puzzlesLacking(what string, flags ...string) lack {
+	return func(d *draft) { d.Lacks(d.study.command(main("fig2")(d.study), flags...), "%s", what) }
+}
+
+func beyondItems() []spec {
+	accuracies := []item.Column{{Measure: "train", Heading: "training"},
+		{Measure: "iid", Heading: "held out, same kind (IID)"},
+		{Measure: "validation", Heading: "validation, unlike training (OOD)"}}
+	onPuzzles := puzzlesLacking("models on puzzles")
+	return []spec{
+		{id: "equal_training", section: beyond, title: "Generalisation at equal training accuracy",
+			of: mainGroups, none: noTraining, make: (*draft).equalTraining,
+			caption: "Accuracy on validation puzzles, and on held-out puzzles of the training kind, when training " +
+				"accuracy (the running mean of an epoch) was first at each level, between two records in proportion. " +
+				"How long an encoding took does not matter here. A mean is over the models that came so far, whose " +
+				"number the table has: the right end of a line may be of fewer models than its left.{fit}"},
+		lazy(),
+		{id: "ablation", section: beyond, title: "Which undocumented choice carries the effect",
+			of: byReading, lacks: readingsLacking(),
+			rows:   []row{{height: 2.4, panels: []panel{readingLines}}},
+			tables: []func(*draft){readingTable},
+			caption: "The published code adds a PE of its own at the input of every " +
+				"block, and reads the answer at the last token; the text reads as one PE at the input " +
+				"and the answer at the probe's token. Neither is said to matter. Validation accuracy by " +
+				"σ in all four readings ({epochs}), all else as in the code.{fit}"},
+		{id: "iid_ood", section: beyond, title: "Held-out puzzles of the same kind, and of another",
+			of: mainGroups, none: onPuzzles,
+			rows: []row{
+				{height: plotHeight, panels: []panel{
+					accuracyBars("By initial σ", "Initial σ", learned, sigmaLabel, accuracies)}},
+				{height: plotHeight, panels: []panel{
+					accuracyBars("Common encodings", "", common, cohort.Group.Starred, accuracies)}}},
+			tables: []func(*draft){perModel("IID and OOD accuracy")},
+			caption: "The paper reports training and validation accuracy. A third set in its files, " +
+				"held out from the training puzzles, tells memorising from not generalising to other " +
+				"puzzles: published values are " + publishedIID() + "{fit}"},
+		{id: "conditions", section: beyond, title: "Accuracy by what a puzzle asks for",
+			of: mainGroups, none: onPuzzles,
+			rows: []row{{height: plotHeight, panels: []panel{conditionBars("Learned encodings", exemplars)}},
+				{height: plotHeight, panels: []panel{conditionBars("Common encodings", common)}}},
+			tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
+			caption: "Validation accuracy by how many rows and columns must be brought together. " +
+				"People (n = 40) reach .967, .870 and .663; the published models learn-0.2 .983, .935 " +
+				"and .948.{fit}{labels}"},
+		{id: "maps", section: beyond, title: "Maps of the learned positions",
+			none: puzzlesLacking("models with learned encodings"), make: (*draft).maps,
+			caption: "The first two principal axes of a learned encoding (first block, first seed), " +
+				"with the share of variance that each explains. Cells of the puzzles are joined to their " +
+				"neighbours on the grid and coloured by row, then by column (first blue, then orange, " +
+				"green, pink); nodes and regions by their module."},
+		{id: "course", section: beyond, title: "The course of learned encodings over training", of: mapped,
+			none: puzzlesLacking("runs that record their encodings' norm, effective rank or modularity over training"),
+			rows: []row{{height: plotHeight, panels: []panel{from(mainExemplars,
+				course("puzzles", "Puzzles", item.Epochs))}},
+				{height: plotHeight, panels: []panel{from(nmarLearned,
+					course("network", "Simulated network", item.Steps))}},
+				{height: plotHeight, panels: []panel{from(fmriLearned, course("fmri", "fMRI", item.Steps))}}},
+			caption: "How the learned encodings change in training: their modularity against the " +
+				"known modules, their Frobenius norm and effective rank (exp of the entropy of the " +
+				"singular values), means over blocks.{stopped}"},
+		toeplitz(),
+	}
+}
+
+// lazy is the figure of how far learned encodings have left their start.
+func lazy() spec {
+	const moved, aligned = "pe_moved", "tangent_alignment"
+	return spec{id: "lazy", section: beyond, title: "How far learned encodings move: lazy and rich training",
+		of: mainLearned, none: puzzlesLacking("runs that record how far their encodings move",
+			"--pe learn --sigma 0.2,1,2 --tangent-puzzles 64"),
+		rows: []row{
+			{height: plotHeight, most: 2, panels: []panel{motionCourses}},
+			{height: plotHeight, panels: []panel{
+				boxPlot{title: "Motion by initial σ", yLabel: motionHeading, measure: moved, bySigma: true}.draw,
+				boxPlot{title: "Tangent kernel by initial σ", yLabel: "Alignment with the start's", measure: aligned,
+					bySigma: true}.draw}},
+			{height: plotHeight, panels: []panel{
+				scatter("Motion and generalisation", motionHeading, moved, perSigma, everything),
+				scatter("Kernel and generalisation", "Tangent kernel's alignment", aligned, perSigma, everything)}},
+		},
+		tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
+		caption: "A model is lazy where it fits its training data while its weights hardly leave " +
+			"their start: its tangent kernel stays as it was. E: the table of the PE, E₀ at its " +
+			"start; means over blocks. The share of the gradient is the norm of the PE's gradient " +
+			"over that of all weights, at the last step before a record ({gradient} at the end). " +
+			"Disparity (Procrustes, whatever the norms) and cosine are with the table " +
+			"of 2d-fixed. Alignment: cosine of the tangent kernels, traced over outputs, of the " +
+			"model at its start and at its end on the same training puzzles; 1 is lazy. Motion and " +
+			"validation: {ρ pe_moved}; kernel and validation: {ρ tangent_alignment}.{fit}{stopped}"}
+}
+
+// toeplitz is the figure of Toeplitzness and effective rank.
+func toeplitz() spec {
+	it := spec{id: "toeplitz", section: beyond, title: "Toeplitzness and effective rank", of: withTables,
+		none: puzzlesLacking("models whose encodings have a table"),
+		tables: []func(*draft){perModel("Toeplitzness",
+			item.Column{Measure: "toeplitz_r2", Heading: "Toeplitz R²", Name: "toeplitz_r2"},
+			item.Column{Measure: "effective_rank", Heading: "effective rank", Name: "effective_rank"})},
+		caption: "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
+			"distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line " +
+			"of tokens, low where the order in which a model sees them is not theirs. The diagonal " +
+			"alone gives a random table of n tokens and d dimensions about d / (d + n). And the " +
+			"effective rank of the encodings. Means over blocks. Encodings without a table, such as " +
+			"rope, have neither."}
+	for _, part := range []struct {
+		name string
+		of   source
+	}{{"puzzles", mainGroups}, {"simulated network", nmarGroups}, {"fMRI", fmriAt(0.5)}} {
+		it.rows = append(it.rows, row{height: plotHeight, panels: []panel{
+			from(part.of, boxPlot{title: "Toeplitzness, " + part.name, yLabel: "R² of E Eᵀ",
+				measure: "toeplitz_r2"}.draw),
+			from(part.of, boxPlot{title: "Effective rank, " + part.name, yLabel: "Dimensions",
+				measure: "effective_rank"}.draw)}})
+	}
+	return it
+}

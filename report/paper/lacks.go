@@ -1,0 +1,195 @@
+package paper
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/internal/paper"
+	"torchpe/internal/wording"
+	"torchpe/report/cohort"
+	"torchpe/train/runlog"
+)
+
+// experiment is one of the paper's: the preset of torchpe sweep that trains all of it, the models
+// of it at hand, and the flags that set it apart.
+type experiment struct {
+	preset string
+	what   string         // tells the experiment from others, such as " trained by SGD"; may be empty
+	models []cohort.Model // of the experiment
+	like   []cohort.Model // models whose other settings are the same, which a command copies where models is empty
+	flags  []string       // besides the encoding
+
+	fidelity string // of puzzles: the reading in which the preset is asked for
+}
+
+// main returns an experiment on puzzles in the paper's own variant.
+func main(preset string) func(*Study) experiment {
+	return func(s *Study) experiment {
+		return experiment{preset: preset, models: s.puzzles(nil), like: s.LST, fidelity: s.Fidelity}
+	}
+}
+
+// variant returns an experiment on puzzles in another variant, which flags make of the paper's own.
+func (s *Study) variant(preset, what string, models []cohort.Model, flags ...string) experiment {
+	like := s.puzzles(nil)
+	if len(like) == 0 {
+		like = s.LST
+	}
+	return experiment{preset: preset, what: what, models: models, like: like, flags: flags,
+		fidelity: s.Fidelity}
+}
+
+// sgd returns the experiment with SGD.
+func sgd(s *Study) experiment {
+	models := cohort.ModelsOf(bySGD(s))
+	flags := []string{"--optimizer sgd"}
+	if len(models) == 0 {
+		flags = append(flags, "--lr 1e-3") // the paper's
+	}
+	return s.variant("figA7", " trained by SGD", models, flags...)
+}
+
+// adam returns the models that SGD is compared with.
+func adam(s *Study) experiment {
+	e := main("figA7")(s)
+	e.what = " trained by Adam"
+	return e
+}
+
+// headed returns the experiment with several heads.
+func headed(n int) func(*Study) experiment {
+	return func(s *Study) experiment {
+		return s.variant("figA15", fmt.Sprintf(" with %d heads", n), cohort.ModelsOf(withHeads(n)(s)),
+			fmt.Sprintf("--heads %d", n))
+	}
+}
+
+// decayed returns the experiment with weight decay. AdamW's decay is none of Adam's L2.
+func decayed(s *Study) experiment {
+	models := cohort.ModelsOf(withDecay(s))
+	optimizer, how := "adamw", fmt.Sprintf(" trained by AdamW with weight decay %g", paper.Decay)
+	if len(models) > 0 && variantOf(models[0]).Optimizer == "adam" {
+		optimizer, how = "adam", fmt.Sprintf(" trained by Adam with L2 of %g (the paper's: AdamW)", paper.Decay)
+	}
+	return s.variant("figA8", how, models, "--optimizer "+optimizer, fmt.Sprintf("--weight-decay %g", paper.Decay))
+}
+
+// maskedBy returns the experiment on masked prediction with a share of tokens masked in training.
+func maskedBy(preset string, of func(*Study) []cohort.Model, level float64) func(*Study) experiment {
+	return func(s *Study) experiment {
+		return experiment{preset: preset, models: trainedAt(of(s), level), like: of(s),
+			flags: []string{fmt.Sprintf("--mask-level %g", level)}}
+	}
+}
+
+// command trains models of an experiment as those at hand were trained: with the settings and seeds
+// of some of them, and flags over them. Where there are none it is the paper's preset. A report of
+// the same folder finds what it made.
+func (s *Study) command(e experiment, flags ...string) string {
+	out := " --out " + wording.Quote(filepath.Join(s.Dir, e.preset))
+	from := e.models
+	if len(from) == 0 {
+		from = e.like
+	}
+	if len(from) == 0 {
+		if e.fidelity == "text" {
+			out = " --fidelity text" + out
+		}
+		return "torchpe sweep " + e.preset + out
+	}
+	most := cohort.CommonLength(from)
+	like := from[slices.IndexFunc(from, func(m cohort.Model) bool { return m.Length() == most })]
+	all := append([]string{"torchpe sweep --config",
+		wording.Quote(filepath.Join(like.Run.Dir, "config.json"))}, flags...)
+	return strings.Join(append(append(all, e.flags...), "--seeds", s.seedsOf(from)), " ") + out
+}
+
+// seedsOf lists the seeds of the group that has the most.
+func (s *Study) seedsOf(models []cohort.Model) string {
+	var most cohort.Group
+	for _, g := range s.groups(models) {
+		if len(g.Models) > len(most.Models) {
+			most = g
+		}
+	}
+	var seeds []string
+	for _, m := range most.Models {
+		seeds = append(seeds, strconv.FormatUint(m.Member.Seed, 10))
+	}
+	return strings.Join(seeds, ",")
+}
+
+// lack notes what a draft lacks, with the command that makes it.
+type lack func(*draft)
+
+// sigmas notes the learned encodings that an experiment lacks; none of these means the paper's grid.
+func sigmas(of func(*Study) experiment, want ...float64) lack {
+	if want == nil {
+		want = paper.Sigmas()
+	}
+	return func(d *draft) {
+		e := of(d.study)
+		var absent []string
+		for _, sigma := range want {
+			if !slices.ContainsFunc(e.models, func(m cohort.Model) bool {
+				return m.Run.Config.PE == "learn" && m.Sigma() == sigma
+			}) {
+				absent = append(absent, strconv.FormatFloat(sigma, 'g', -1, 64))
+			}
+		}
+		if absent != nil {
+			d.Lacks(d.study.command(e, "--pe learn --sigma", strings.Join(absent, ",")),
+				"learned encodings%s, σ of %s", e.what, strings.Join(absent, ", "))
+		}
+	}
+}
+
+// encodings notes the encodings that an experiment lacks; none of these means those of Table 1.
+func encodings(of func(*Study) experiment, want ...string) lack {
+	if want == nil {
+		want = paper.Encodings()
+	}
+	return func(d *draft) {
+		e := of(d.study)
+		var absent []string
+		for _, label := range want {
+			if !slices.ContainsFunc(e.models, func(m cohort.Model) bool { return m.Label() == label }) {
+				absent = append(absent, label)
+			}
+		}
+		if absent != nil {
+			d.Lacks(d.study.command(e, "--pe", strings.Join(absent, ",")), "%s%s", strings.Join(absent, ", "), e.what)
+		}
+	}
+}
+
+// tableOf notes that no run holds the table of a fixed encoding, or shows how others compare with it.
+func tableOf(label, what string) lack {
+	return encodings(func(s *Study) experiment {
+		e := main("table1")(s)
+		e.what = what
+		return e
+	}, label)
+}
+
+// anyReference notes that there is no model to compare others with, or none that has fitted.
+func anyReference(d *draft) {
+	tableOf(reference, ", which the others are compared with")(d)
+	fittedReference(d)
+}
+
+// fittedReference notes that no model of the reference has fitted its training puzzles.
+func fittedReference(d *draft) {
+	have := groupNamed(mainGroups(d.study), reference)
+	if have == nil || len(cohort.Unfitted(have[0].Models)) < len(have[0].Models) {
+		return
+	}
+	d.Lacks(d.study.command(main("table1")(d.study), "--pe", reference, "--until",
+		runlog.DefaultCriterion, "--epochs 1000"),
+		"%s that has fitted its training puzzles: %s has (training accuracy %s), and nothing is compared "+
+			"with a ground truth that does not know its own puzzles",
+		reference, have[0].FittedText(), rangeText(d.study.values(have[0], "train")))
+}

@@ -1,0 +1,294 @@
+package paper
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"torchpe/internal/stats"
+	"torchpe/internal/wording"
+	"torchpe/report/cohort"
+	"torchpe/report/figure"
+	"torchpe/report/item"
+	"torchpe/report/table"
+)
+
+// chanceLine is the accuracy of guessing among four symbols.
+var chanceLine = []figure.Reference{{Label: "chance", Y: 0.25}}
+
+// one returns a single panel of a row.
+func one(p figure.Panel) []figure.Panel { return []figure.Panel{p} }
+
+// schematic draws boxes with texts; that which starts with * is emphasised.
+func schematic(title string, texts ...string) figure.Panel {
+	s := figure.Schematic{Title: title}
+	for _, text := range texts {
+		text, emphasis := strings.CutPrefix(text, "*")
+		s.Boxes = append(s.Boxes, figure.SchematicBox{Text: text, Emphasis: emphasis})
+	}
+	return s
+}
+
+// drawing is a schematic of an item.
+func drawing(title string, texts ...string) panel {
+	return func(*draft) ([]figure.Panel, error) { return one(schematic(title, texts...)), nil }
+}
+
+// modelSchematic draws what the models are made of.
+func modelSchematic(d *draft) ([]figure.Panel, error) {
+	c := d.groups[0].Models[0].Run.Config
+	return one(schematic("Model", "cells", fmt.Sprintf("embedding, width %d", c.DModel), "*+ PE, N(0, σ²)",
+		blocksText(c), "symbol")), nil
+}
+
+// blocksText returns "4 blocks: attention, MLP", with the number of heads where there are several.
+func blocksText(c cohort.Config) string {
+	attention := "attention"
+	if c.Heads > 1 {
+		attention = fmt.Sprintf("attention of %d heads", c.Heads)
+	}
+	return fmt.Sprintf("%s: %s, MLP", wording.Count(c.Layers, "block"), attention)
+}
+
+// sigmaLabel returns a tick of an axis of sigma: "0.2", "1", with the options that tell groups of
+// one sigma apart.
+func sigmaLabel(g cohort.Group) string {
+	text := strconv.FormatFloat(sigma(g), 'f', -1, 64)
+	if _, options, differ := strings.Cut(g.Label, " ("); differ {
+		text += " (" + options
+	}
+	return text + strings.TrimPrefix(g.Starred(), g.Label)
+}
+
+// boxPlot is a box plot of a measure by group.
+type boxPlot struct {
+	title, yLabel, measure string
+
+	of       selection // whose boxes; nil for all
+	bySigma  bool      // the ticks are sigmas
+	chance   bool      // with the accuracy of guessing
+	accuracy bool      // with the means of training and IID accuracy beside each box
+}
+
+func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
+	groups := d.groups
+	if b.of != nil {
+		groups = b.of(groups)
+	}
+	out := d.Boxes(b.title, b.yLabel, b.measure, groups)
+	if b.bySigma {
+		out.XLabel = "Initial σ"
+	}
+	if b.chance || b.accuracy {
+		out.References = chanceLine
+	}
+	if b.accuracy {
+		out.Beside = []string{"training accuracy", "IID test accuracy"}
+	}
+	for i, drawn := range out.Groups {
+		g := groupNamed(groups, drawn.ColorOf)[0]
+		if b.bySigma {
+			out.Groups[i].Label = sigmaLabel(g)
+		}
+		if b.accuracy {
+			out.Groups[i].Beside = []float64{d.study.mean(g, "train"), d.study.mean(g, "iid")}
+		}
+	}
+	return one(out), nil
+}
+
+// validationBySigma and validationOf draw validation accuracy, by sigma and by encoding.
+func validationBySigma(title string) panel {
+	return boxPlot{title, "Validation accuracy", "validation", learned, true, true, true}.draw
+}
+
+func validationOf(title string, of selection) panel {
+	return boxPlot{title, "Validation accuracy", "validation", of, false, true, true}.draw
+}
+
+// curve is a line plot of a measure over training.
+type curve struct {
+	item.Column
+	title, yLabel string
+}
+
+// accuracyCurves are training, IID test and validation accuracy over training.
+var accuracyCurves = []curve{
+	{item.Column{Measure: "train", Name: "train"}, "Training", "Training accuracy"},
+	{item.Column{Measure: "iid", Name: "iid"}, "Held out, same kind", "IID test accuracy"},
+	{item.Column{Measure: "validation", Name: "validation"}, "Generalisation", "Validation accuracy"},
+}
+
+// courses draws curves of groups, and adds their table under a name.
+func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves []curve) ([]figure.Panel, error) {
+	var columns []item.Column
+	for _, c := range curves {
+		c.Heading = c.Name
+		columns = append(columns, c.Column)
+	}
+	slices.SortFunc(columns, func(a, b item.Column) int { return strings.Compare(a.Name, b.Name) })
+	lines, t, err := d.Courses(groups, x, columns...)
+	if err != nil {
+		return nil, err
+	}
+	var panels []figure.Panel
+	for _, c := range curves {
+		if len(lines[c.Measure]) > 0 {
+			panels = append(panels, figure.Lines{Title: c.title, XLabel: capitalised(string(x)), YLabel: c.yLabel,
+				Series: lines[c.Measure], Band: figure.BandSD})
+		}
+	}
+	d.AddTable(name, t)
+	return panels, nil
+}
+
+// accuracyOver draws accuracies of some groups over training, after what the title says of all.
+func accuracyOver(name, title string, of selection) panel {
+	return func(d *draft) ([]figure.Panel, error) {
+		panels, err := d.courses(name, item.Epochs, of(d.groups), accuracyCurves)
+		for i, p := range panels {
+			lines := p.(figure.Lines)
+			lines.Title, lines.YMax, lines.References = title+lines.Title, 1, chanceLine
+			panels[i] = lines
+		}
+		return panels, err
+	}
+}
+
+// from draws a panel of other groups than the item's, and nothing where there are none.
+func from(of source, draw panel) panel {
+	return func(d *draft) ([]figure.Panel, error) {
+		other := *d
+		if other.groups = of(d.study); len(other.groups) == 0 {
+			return nil, nil
+		}
+		panels, err := draw(&other)
+		d.Tables = other.Tables
+		return panels, err
+	}
+}
+
+// scatter draws the mean validation accuracy of groups against the mean of a measure, with their rank
+// correlation over the groups, which is the text "ρ measure" of the draft. levels says what the groups
+// are, in the plural. It draws nothing for fewer than two groups that have both.
+func scatter(title, xLabel, measure, levels string, of selection) panel {
+	return func(d *draft) ([]figure.Panel, error) {
+		f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: "Validation accuracy"}
+		var xs, ys []float64
+		var seeds []int
+		for _, g := range of(d.groups) {
+			a, b := d.study.values(g, measure), d.study.values(g, "validation")
+			if len(a) == 0 || len(b) == 0 {
+				continue
+			}
+			p := figure.ScatterPoint{Label: g.Starred(), ColorOf: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
+			if len(a) > 1 && len(b) > 1 {
+				p.XErr, p.YErr = stats.SD(a), stats.SD(b)
+			}
+			seeds = append(seeds, min(len(a), len(b)))
+			f.Points = append(f.Points, p)
+			xs, ys = append(xs, p.X), append(ys, p.Y)
+		}
+		d.texts["ρ "+measure] = "none"
+		if len(xs) < 2 {
+			return nil, nil
+		}
+		f.ErrorNote = "n = " + wording.Range(seeds) + " a point"
+		if slices.Max(seeds) > 1 {
+			f.ErrorNote = "±1 SD over seeds, " + f.ErrorNote
+		}
+		if f.Annotation, _ = correlation(xs, ys, levels); f.Annotation != "" {
+			d.texts["ρ "+measure] = f.Annotation
+		}
+		return one(f), nil
+	}
+}
+
+// capitalised returns a text with a capital letter first.
+func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// bars fills a panel with measures of groups, a bar each.
+func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Group) string,
+	measures ...item.Column) figure.Bars {
+	for _, g := range groups {
+		bars := figure.BarGroup{Label: label(g), ColorOf: g.Label}
+		for _, c := range measures {
+			bars.Bars = append(bars.Bars, figure.Bar{Label: c.Heading, Values: d.Values(g, c.Measure)})
+		}
+		b.Groups = append(b.Groups, bars)
+	}
+	return b
+}
+
+// accuracyBars draws measures of accuracy of some groups.
+func accuracyBars(title, xLabel string, of selection, label func(cohort.Group) string,
+	measures []item.Column) panel {
+	return func(d *draft) ([]figure.Panel, error) {
+		return one(d.bars(figure.Bars{Title: title, XLabel: xLabel, YLabel: "Accuracy", References: chanceLine},
+			of(d.groups), label, measures...)), nil
+	}
+}
+
+// perModel adds the table of a figure's numbers: a row a model, a column a measure. On puzzles validation
+// accuracy never stands without training and IID accuracy.
+func perModel(title string, columns ...item.Column) func(*draft) {
+	return func(d *draft) { d.AddTable("", d.modelTable(title, columns...)) }
+}
+
+func (d *draft) modelTable(title string, columns ...item.Column) table.Table {
+	models := cohort.ModelsOf(d.groups)
+	if len(models) > 0 && models[0].Run.Config.Masked == nil {
+		for _, c := range accuracyColumns {
+			if !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+	}
+	t := table.Table{Title: title, Columns: []table.Column{
+		{Heading: "PE", Name: "pe"}, {Heading: "σ", Name: "sigma", Decimals: 2}, {Heading: "seed",
+			Name: "seed"}, {Heading: "run", Name: "run"},
+	}}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 3})
+	}
+	fits := slices.ContainsFunc(models, func(m cohort.Model) bool { return m.FitText() != "" })
+	if fits {
+		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: "fitted"})
+	}
+	for _, m := range models {
+		row := table.Row{table.Text(m.Run.Config.PE), {}, item.Seed(m), table.Text(m.Run.Name)}
+		if m.Member.Sigma != nil {
+			row[1] = table.Number(*m.Member.Sigma)
+		}
+		for _, c := range columns {
+			row = append(row, table.Number(d.Of(m, c.Measure)))
+		}
+		if fits {
+			row = append(row, table.Text(m.FitText()))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// The measures of tables.
+var (
+	accuracyColumns = []item.Column{{Measure: "validation", Heading: "validation accuracy", Name: "validation"},
+		{Measure: "train", Heading: "training accuracy", Name: "train"},
+		{Measure: "iid", Heading: "IID test accuracy", Name: "iid"}}
+
+	// likenessColumns measure the likeness of a model and the reference.
+	likenessColumns = []item.Column{{Measure: "cosine", Heading: "attention cosine", Name: "cosine"},
+		{Measure: "jsd", Heading: "attention JSD (bits)", Name: "jsd"},
+		{Measure: "procrustes", Heading: "Procrustes distance", Name: "procrustes"},
+		{Measure: "disparity", Heading: "Procrustes disparity", Name: "disparity"}}
+
+	maskedColumns = []item.Column{{Measure: "train_mse", Heading: "training MSE", Name: "train_mse"},
+		{Measure: "test_mse/0.15", Heading: "test MSE, 15 % masked", Name: "test_mse_15"},
+		{Measure: "test_mse/0.50", Heading: "50 %", Name: "test_mse_50"},
+		{Measure: "test_mse/0.75", Heading: "75 %", Name: "test_mse_75"},
+		{Measure: "test_mse/0.90", Heading: "90 %", Name: "test_mse_90"},
+		{Measure: "modularity", Heading: "modularity Q", Name: "modularity"},
+		{Measure: "clustering", Heading: "clustering C", Name: "clustering"}}
+)

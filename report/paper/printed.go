@@ -1,0 +1,203 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"torchpe/internal/number"
+	"torchpe/internal/paper"
+	"torchpe/internal/stats"
+	"torchpe/report/cohort"
+	"torchpe/report/table"
+)
+
+// accuracyTable adds the table of that number in the paper: printed accuracies beside ours.
+func accuracyTable(printed string) func(*draft) {
+	return func(d *draft) {
+		d.addPrinted(printed, d.groups, quantity{name: "validation", heading: "validation", measure: "validation"},
+			quantity{name: "train", heading: "training", measure: "train"},
+			quantity{name: "iid", heading: "IID test", measure: "iid"})
+	}
+}
+
+// likenessTable adds the printed likenesses of attention beside ours.
+func likenessTable(d *draft) {
+	d.addPrinted("A3", d.groups, quantity{name: "cosine", heading: "attention cosine", measure: "cosine"})
+}
+
+// optimizerTable adds the printed accuracies by optimizer beside ours.
+func optimizerTable(d *draft) {
+	d.addPrinted("A4", nil,
+		quantity{name: "adam", heading: "Adam", measure: "validation", groups: ofOptimizers(mainGroups(d.study))},
+		quantity{name: "sgd", heading: "SGD", measure: "validation", groups: ofOptimizers(bySGD(d.study))})
+}
+
+func (d *draft) addPrinted(printed string, groups []cohort.Group, quantities ...quantity) {
+	t := d.study.besidePrinted(printed, groups, quantities...)
+	t.Title = d.Title
+	d.AddTable("", t)
+}
+
+// accuracyCaption is the caption of tables of accuracies.
+var accuracyCaption = fmt.Sprintf("Final accuracies, %d,%03d epochs in the paper and {epochs} here.{fit}",
+	paper.Epochs/1000, paper.Epochs%1000)
+
+// quantity is a number of each model that the paper prints, too.
+type quantity struct {
+	name, heading string // as in the printed numbers; for people
+	measure       string
+	groups        []cohort.Group // where it is another selection than the table's; nil otherwise
+}
+
+// fewestForP is the least number of models for a p value: fewer have the difference and its
+// interval.
+const fewestForP = 5
+
+// roundedSD is the largest SD that is printed as .000.
+const roundedSD = 0.0005
+
+// besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding: mean and
+// SD of both, n, and the difference with Welch's interval and, of at least fewestForP models,
+// Welch's test, corrected for the number of rows (Holm). A quantity that the table does not print
+// has mean and n alone. The last column counts the models that have fitted; where groups is nil,
+// and each quantity has its own, there is one for each.
+func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities ...quantity) table.Table {
+	numbers, labels := paper.Table(printed)
+	for _, g := range groups { // what the paper lacks follows
+		if !slices.Contains(labels, g.Label) {
+			labels = append(labels, g.Label)
+		}
+	}
+	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}}}
+	for _, label := range labels {
+		t.Rows = append(t.Rows, table.Row{table.Text(label)})
+	}
+	addFitted := func(name string, groups []cohort.Group) {
+		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: name})
+		for i, label := range labels {
+			cell := table.Cell{}
+			for _, g := range groupNamed(groups, label) {
+				cell = table.Text(g.FittedText())
+			}
+			t.Rows[i] = append(t.Rows[i], cell)
+		}
+	}
+	for _, q := range quantities {
+		from := groups
+		if q.groups != nil {
+			from = q.groups
+		}
+		columns, rows := s.columns(q, numbers, labels, from)
+		t.Columns = append(t.Columns, columns...)
+		for i, cells := range rows {
+			t.Rows[i] = append(t.Rows[i], cells...)
+		}
+		if groups == nil { // each quantity has its own
+			addFitted(q.name+"_fitted", from)
+		}
+	}
+	if groups != nil {
+		addFitted("fitted", groups)
+	}
+	t.Rows = slices.DeleteFunc(t.Rows, func(r table.Row) bool {
+		return !slices.ContainsFunc(r[1:], func(c table.Cell) bool { return c != table.Cell{} })
+	})
+	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and "+
+		"counts as %.4f. difference: here less paper, with Welch's 95 %% interval; p: Welch's t, "+
+		"two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
+		roundedSD, fewestForP)
+	return t
+}
+
+// columns returns the columns of a quantity and their cells for each label.
+func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels []string,
+	groups []cohort.Group) ([]table.Column, [][]table.Cell) {
+	isPrinted := slices.ContainsFunc(labels,
+		func(label string) bool { _, ok := numbers[[2]string{label, q.name}]; return ok })
+	own := func(label string) []float64 {
+		for _, g := range groupNamed(groups, label) {
+			return s.values(g, q.measure)
+		}
+		return nil
+	}
+	cells := make([][]table.Cell, len(labels))
+	if !isPrinted {
+		for i, label := range labels {
+			cells[i] = hereCells(own(label))
+		}
+		return []table.Column{{Heading: q.heading, Name: q.name, Decimals: 3},
+			{Heading: "n", Name: q.name + "_n"}}, cells
+	}
+	var tested []int
+	var ps []float64
+	for i, label := range labels {
+		row := make([]table.Cell, 6)
+		printed, known := numbers[[2]string{label, q.name}]
+		if known {
+			row[0] = table.MeanSD(printed.Mean, printed.SD)
+		}
+		x := own(label)
+		copy(row[1:], hereCells(x))
+		if known && len(x) > 0 {
+			row[3] = table.Number(stats.Mean(x) - printed.Mean)
+			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
+			here := stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
+			if v, err := stats.WelchInterval(here, there, 0.95); err == nil { // one number has none
+				row[4] = table.Text(intervalText(v, 3))
+			}
+			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= fewestForP {
+				tested, ps = append(tested, i), append(ps, test.P)
+			}
+		}
+		cells[i] = row
+	}
+	if corrected, err := stats.Holm(ps); err == nil {
+		for k, i := range tested {
+			cells[i][5] = table.P(corrected[k])
+		}
+	}
+	return []table.Column{
+		{Heading: q.heading + ", paper", Name: q.name + "_paper", Decimals: 3}, {Heading: "here",
+			Name: q.name, Decimals: 3}, {Heading: "n", Name: q.name + "_n"},
+		{Heading: "difference", Name: q.name + "_difference", Decimals: 3}, {Heading: "95 %",
+			Name: q.name + "_interval"}, {Heading: "p", Name: q.name + "_p"},
+	}, cells
+}
+
+// hereCells are mean ± SD and n of our models, empty for none.
+func hereCells(x []float64) []table.Cell {
+	if len(x) == 0 {
+		return make([]table.Cell, 2)
+	}
+	return []table.Cell{table.MeanSD(stats.Mean(x), stats.SD(x)), table.Count(len(x))}
+}
+
+// intervalText returns "−.012 to .034".
+func intervalText(v stats.Interval, digits int) string {
+	return decimals(v.Low, digits) + " to " + decimals(v.High, digits)
+}
+
+// correlation says how two measures of groups' means correlate: "Spearman ρ = .96, p < .001, n =
+// 20".
+func correlation(x, y []float64, of string) (text string, rho float64) {
+	test, err := stats.Spearman(x, y)
+	if err != nil {
+		return "", math.NaN()
+	}
+	return fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", decimals(test.Statistic, 2), number.PText(test.P),
+		test.N, of), test.Statistic
+}
+
+// decimals writes a number from -1 to 1 as papers do, without the zero before its point. Unlike
+// number.Bare it keeps the sign of −.000, which says on which side of 0 an interval ends.
+func decimals(v float64, digits int) string {
+	text := fmt.Sprintf("%.*f", digits, math.Abs(v))
+	if math.Abs(v) < 1 && text[0] == '0' {
+		text = text[1:]
+	}
+	if v < 0 {
+		return "−" + text
+	}
+	return text
+}

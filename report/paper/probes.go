@@ -1,0 +1,277 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"torchpe/internal/metrics"
+	"torchpe/internal/paper"
+	"torchpe/internal/stats"
+	"torchpe/report/cohort"
+	"torchpe/report/item"
+)
+
+// reference is the encoding that the others are compared with: the ground truth's arrangement.
+const reference = paper.Truth
+
+// probed holds what the probes tell of a model.
+type probed struct {
+	// values has measures by name: "toeplitz_r2" and "effective_rank" of its tables; of puzzles "noise/A"
+	// (accuracy under noise of amplitude A) and their mean "noise"; against the model of the reference
+	// encoding "cosine" and "jsd" of attention, "procrustes", "disparity" and "table_cosine" of tables.
+	// Those of tables are means over blocks.
+	values     map[string]float64
+	amplitudes []float64 // of the noise
+}
+
+// value returns a measure of a model's probes, else of its result; NaN where it was not measured.
+func (s *Study) value(m cohort.Model, measure string) float64 {
+	if p := s.probed[m.Key()]; p != nil {
+		if v, ok := p.values[measure]; ok {
+			return v
+		}
+	}
+	return item.Value(m, measure)
+}
+
+// values returns what was measured of a group's models.
+func (s *Study) values(g cohort.Group, measure string) []float64 {
+	return cohort.Finite((&item.Draft{Measure: s.value}).Values(g, measure))
+}
+
+// mean returns the mean of what was measured of a group's models; NaN for nothing.
+func (s *Study) mean(g cohort.Group, measure string) float64 { return stats.Mean(s.values(g, measure)) }
+
+// readProbes reads the probes of all models once, those of the references first.
+func (s *Study) readProbes() error {
+	refs, err := s.readReferences()
+	if err != nil {
+		return err
+	}
+	s.probed = map[cohort.ModelKey]*probed{}
+	of := map[*cohort.Run][]cohort.Model{}
+	for _, models := range [][]cohort.Model{s.LST, s.NMAR, s.FMRI} {
+		for _, m := range models {
+			s.probed[m.Key()] = &probed{values: map[string]float64{}}
+			of[m.Run] = append(of[m.Run], m)
+		}
+	}
+	var work errgroup.Group
+	work.SetLimit(runtime.NumCPU())
+	for r, models := range of {
+		work.Go(func() error {
+			p, err := r.Probes()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			for _, m := range models {
+				if err := s.probed[m.Key()].read(p, m, refs.of(m)); err != nil {
+					return fmt.Errorf("%s, member %d: %w", r.Dir, m.Index, err)
+				}
+			}
+			return nil
+		})
+	}
+	return work.Wait()
+}
+
+// referenceModel is a model that others are compared with.
+type referenceModel struct {
+	attention cohort.Attention
+	tables    []cohort.Table // by block
+}
+
+// references holds the reference models of each variant, by seed; the first is that of seeds that
+// have none.
+type references map[Variant]map[uint64]*referenceModel
+
+// firstSeed is the key of the reference for seeds that have none of their own.
+const firstSeed = math.MaxUint64
+
+// readReferences reads the models of the reference encoding that have fitted their training puzzles.
+func (s *Study) readReferences() (references, error) {
+	refs := references{}
+	for _, m := range s.LST {
+		if m.Label() != reference || m.IsUnfitted() {
+			continue
+		}
+		p, err := m.Run.Probes()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		ref := &referenceModel{}
+		if ref.attention, err = p.Attention(m.Index); err != nil {
+			return nil, err
+		}
+		if ref.tables, err = tablesOf(p, m); err != nil {
+			return nil, err
+		}
+		v := variantOf(m)
+		if refs[v] == nil {
+			refs[v] = map[uint64]*referenceModel{firstSeed: ref}
+		}
+		if refs[v][m.Member.Seed] == nil {
+			refs[v][m.Member.Seed] = ref
+		}
+	}
+	return refs, nil
+}
+
+// of returns the reference of a model, that of its seed if there is one; nil for none.
+func (r references) of(m cohort.Model) *referenceModel {
+	v := variantOf(m)
+	if v.Placement == "" { // an encoding without placement: any reference that is alike otherwise
+		for _, v.Placement = range []string{"block", "input"} {
+			if r[v] != nil {
+				break
+			}
+		}
+	}
+	if ref := r[v][m.Member.Seed]; ref != nil {
+		return ref
+	}
+	return r[v][firstSeed]
+}
+
+// tablesOf returns the tables that a model adds, by block.
+func tablesOf(p *cohort.Probes, m cohort.Model) (all []cohort.Table, err error) {
+	for _, block := range p.Blocks() {
+		t, err := p.Table(m.Index, block)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// read measures what the probes tell of a model; ref may be nil.
+func (q *probed) read(p *cohort.Probes, m cohort.Model, ref *referenceModel) error {
+	tables, err := tablesOf(p, m)
+	if err != nil {
+		return err
+	}
+	var toeplitz, ranks []float64
+	for _, t := range tables {
+		gram, err := metrics.Gram(t.Values, t.Tokens, t.Dim)
+		if err != nil {
+			return err
+		}
+		// A table of zeros, or of equal rows, has neither rank nor diagonals to speak of.
+		if r2, err := metrics.ToeplitzR2(gram, t.Tokens); err == nil {
+			toeplitz = append(toeplitz, r2)
+		}
+		if rank, err := metrics.EffectiveRank(t.Values, t.Tokens, t.Dim); err == nil {
+			ranks = append(ranks, rank)
+		}
+	}
+	q.values["toeplitz_r2"], q.values["effective_rank"] = stats.Mean(toeplitz), stats.Mean(ranks)
+	if m.Run.Config.Task != "lst" {
+		return nil
+	}
+	if err := q.readNoise(p, m); err != nil {
+		return err
+	}
+	if ref == nil {
+		return nil
+	}
+	own, err := p.Attention(m.Index)
+	if err != nil {
+		return err
+	}
+	q.compareTables(tables, ref.tables)
+	return q.compareAttention(own, ref.attention)
+}
+
+func (q *probed) compareAttention(own, ref cohort.Attention) error {
+	if own.Examples != ref.Examples || own.Heads != ref.Heads || own.Tokens != ref.Tokens ||
+		len(own.Layers) != len(ref.Layers) {
+		return nil
+	}
+	maps := metrics.AttentionMaps{Layers: own.Layers, Examples: own.Examples, Rows: own.Heads * own.Tokens,
+		Tokens: own.Tokens}
+	likeness, err := maps.Compare(ref.Layers, metrics.EachMap)
+	if err != nil {
+		return err
+	}
+	q.values["cosine"], q.values["jsd"] = likeness.Cosine, likeness.JSD
+	return nil
+}
+
+func (q *probed) compareTables(own, ref []cohort.Table) {
+	var distances, disparities, cosines []float64
+	for block, t := range own {
+		if block >= len(ref) || t.Tokens != ref[block].Tokens || t.Dim != ref[block].Dim {
+			break
+		}
+		d, err := metrics.Procrustes(t.Values, ref[block].Values, t.Tokens, t.Dim)
+		if err != nil { // a table of zeros
+			break
+		}
+		distances, disparities = append(distances, d.Raw), append(disparities, d.Disparity)
+		cosines = append(cosines, cosine(t.Values, ref[block].Values))
+	}
+	q.values["procrustes"], q.values["disparity"] = plainMean(distances), plainMean(disparities)
+	q.values["table_cosine"] = stats.Mean(cosines)
+}
+
+// plainMean returns the sum over the number; stats.Mean rounds otherwise in the last digit.
+func plainMean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+func cosine(a, b []float64) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		ab, aa, bb = ab+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// readNoise reads the accuracy under noise: noise/amplitude [A] and noise/accuracy [E,A,R].
+func (q *probed) readNoise(p *cohort.Probes, m cohort.Model) error {
+	amplitudes, ok, err := p.NoiseAmplitudes()
+	if !ok || err != nil {
+		return err
+	}
+	accuracy, shape, ok, err := p.Values("noise/accuracy", m.Index)
+	if !ok || err != nil {
+		return err
+	}
+	if len(shape) != 2 || shape[0] != len(amplitudes) {
+		return fmt.Errorf("probes.safetensors: noise/accuracy has shape %v for %d amplitudes", shape, len(amplitudes))
+	}
+	q.amplitudes = amplitudes
+	total := 0.0
+	for i, a := range amplitudes {
+		sum := 0.0
+		for _, v := range accuracy[i*shape[1] : (i+1)*shape[1]] {
+			sum += v / float64(shape[1])
+		}
+		q.values[underNoise(a)] = sum
+		total += sum
+	}
+	q.values["noise"] = total / float64(len(amplitudes))
+	return nil
+}
+
+// underNoise names the accuracy under noise of an amplitude.
+func underNoise(amplitude float64) string {
+	return "noise/" + strconv.FormatFloat(amplitude, 'g', -1, 64)
+}

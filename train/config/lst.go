@@ -1,0 +1,126 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"torchpe/data/lst"
+	"torchpe/train/runlog"
+)
+
+// lstTask is the task of Latin-square puzzles.
+var lstTask = TaskFacts{
+	Name: "lst", Title: "Latin squares", Quick: "quick",
+	Measures: runlog.Puzzles, Criterion: runlog.DefaultCriterion, IsAccuracy: true,
+	Progress: []string{"loss", "train", "validation", "iid"},
+	Columns:  []string{"train", "iid", "validation", "validation/", "tokens/"},
+	Narrow: []string{"fitted", "validation/1-vector", "validation/2-vector", "validation/3-vector",
+		"epochs"},
+	InEpochs: true, KeptExamples: 108, // the validation set
+	tokens: func(c *Config) (n int, fixed bool) { return c.Side() * c.Side(), true },
+}
+
+// Puzzles has the configurations of task lst. Its settings are fields of every configuration.
+var Puzzles = &Tasks{name: lstTask.Name, everywhere: true, holds: (*Config).HasPuzzles}
+
+// HasPuzzles reports whether the task is that of puzzles.
+func (c *Config) HasPuzzles() bool { return c.Facts() == &lstTask }
+
+// Side returns the number of rows and columns of the training puzzles.
+func (c Config) Side() int {
+	if c.LSTSide == 0 {
+		return lst.Side
+	}
+	return c.LSTSide
+}
+
+// Symbols returns the number of symbols that the model knows: those of its largest puzzles.
+func (c Config) Symbols() int {
+	most := c.Side()
+	for _, tokens := range c.EvalTokens {
+		if side, err := lst.SideOf(tokens); err == nil {
+			most = max(most, side)
+		}
+	}
+	return most
+}
+
+// Renames reports whether the symbols of puzzles are renamed.
+func (c Config) Renames() bool { return c.RenameSymbols != nil && *c.RenameSymbols }
+
+var lstSettings = []Setting{
+	{
+		Key: "lst_train", Flag: "lst-train", Path: true, Tasks: Puzzles, Sweep: Repeated,
+		Help: "file of training puzzles; may be given several times (default: generated)",
+	},
+	{
+		Key: "lst_validation", Flag: "lst-validation", Path: true, Tasks: Puzzles, Sweep: Whole,
+		Help: "file of validation puzzles (default: generated)",
+		Check: func(c *Config) error {
+			if (len(c.LSTTrain) == 0) != (c.LSTValidation == "") {
+				return errors.New("goes together with --lst-train: give both, or neither for the generated set")
+			}
+			return nil
+		},
+	},
+	{
+		Key: "data_seed", Flag: "data-seed", SameStepTime: true,
+		Help: "seed of generated data, of the split of files, and of test masks",
+	},
+	{
+		Key: "lst_side", Flag: "lst-side", Tasks: Puzzles, Zero: "4", Range: "[4, 8]",
+		Help:   "rows and columns of the generated puzzles, 4 to 8", // of 3 x 3 there are too few
+		Resets: "rename_symbols", Refused: oneSize,
+		Check: func(c *Config) error {
+			if c.LSTSide != 0 && (len(c.LSTTrain) > 0 || c.LSTValidation != "") {
+				return fmt.Errorf("%d, but files have puzzles of 4 x 4; leave out --lst-train and "+
+					"--lst-validation, or --lst-side", c.LSTSide)
+			}
+			return nil
+		},
+	},
+	{
+		Key: "eval_tokens", Flag: "eval-tokens", Tasks: Puzzles, Sweep: List, Zero: "none",
+		Help: "measure accuracy on puzzles of these numbers of tokens too (25 is 5 x 5), at each record; " +
+			"or the word none",
+		Resets: "rename_symbols", Refused: oneSize,
+		Complete: func(c *Config) error {
+			c.EvalTokens = slices.Sorted(slices.Values(c.EvalTokens))
+			return nil
+		},
+		Check: checkTokens,
+	},
+	{
+		Key: "rename_symbols", Flag: "rename-symbols", Tasks: Puzzles, Zero: "auto", Refused: oneSize,
+		Help: "give the symbols of each puzzle other names, in training anew in each epoch: true, false, " +
+			"or auto, which does where --eval-tokens has symbols that training puzzles lack",
+		Complete: func(c *Config) error {
+			more := c.Symbols() > c.Side()
+			switch {
+			case c.RenameSymbols == nil && more:
+				c.RenameSymbols = &more
+			case c.RenameSymbols != nil && !*c.RenameSymbols && !more:
+				c.RenameSymbols = nil
+			}
+			return nil
+		},
+	},
+}
+
+// oneSize is why other tasks refuse the settings of puzzles' sizes and symbols.
+const oneSize = "has data of one size and no symbols; task lst has puzzles of several"
+
+// checkTokens checks the sizes to evaluate at; whether the encoding can is for the registry to say.
+func checkTokens(c *Config) error {
+	if c.Positions != nil && len(c.EvalTokens) > 0 {
+		return errors.New("--positions says where the tokens of one size lie, and nothing of those of " +
+			"another: give one of the two")
+	}
+	for _, tokens := range c.EvalTokens {
+		if _, err := lst.SideOf(tokens); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package runlog
+
+import (
+	"fmt"
+
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/wording"
+)
+
+// WeightPrefix begins the name of a parameter in a checkpoint: "w/head.weight" [E,...]. The
+// optimizer's state of a parameter has the prefixes that torchpe.Optimizer.State returns.
+const WeightPrefix = "w/"
+
+// Names of a checkpoint's other tensors, float64.
+const (
+	LossTensor     = "state/loss"     // [E] sum of the losses of examples since the last record
+	CorrectTensor  = "state/correct"  // [E] correct answers among them
+	SeenTensor     = "state/seen"     // [1] their number
+	DivergedTensor = "state/diverged" // [E] step (from 1) whose loss was not finite; 0 = none
+)
+
+// Names of tensors of the probes that belong to all members.
+const (
+	AmplitudesProbe = "noise/amplitude" // [n] of the noise that puzzles are tested with
+	ModulesProbe    = "modules"         // [N] module of each token
+)
+
+// Keys of a checkpoint's metadata.
+const (
+	ConfigKey      = "config"      // the configuration that made it, as compact JSON
+	DataKey        = "data_sha256" // SHA-256 of the data that it was trained on
+	EnvironmentKey = "environment" // JSON of what bits may depend on besides: program and machine
+	SecondsKey     = "seconds"     // of training, over all resumptions
+	OptimizerKey   = "optimizer"   // its name
+
+	// What Run adds; a caller's keys may not begin so.
+	reservedPrefix  = "torchpe."
+	checkpointKey   = reservedPrefix + "schema"        // SchemaVersion
+	stepKey         = reservedPrefix + "step"          // optimizer steps done
+	checksumKey     = reservedPrefix + "crc32c"        // JSON object: hexadecimal CRC-32C of each tensor's data
+	headChecksumKey = reservedPrefix + "crc32c.header" // CRC-32C of everything else in the header
+)
+
+// MemberPart returns a member's part [1,...] of a tensor [E,...] of a checkpoint or of the probes, and a
+// tensor that belongs to all members as it is. Data are not copied.
+func MemberPart(t safetensors.Tensor, member, members int) (safetensors.Tensor, error) {
+	switch t.Name {
+	case SeenTensor, AmplitudesProbe, ModulesProbe:
+		return t, nil
+	}
+	if len(t.Shape) == 0 || t.Shape[0] != members || member < 0 || member >= members {
+		return t, fmt.Errorf("%s has shape %v, and the run %s", t.Name, t.Shape, wording.Count(members, "member"))
+	}
+	size := len(t.Data) / members
+	t.Shape = append([]int{1}, t.Shape[1:]...)
+	t.Data = t.Data[member*size : (member+1)*size]
+	return t, nil
+}
+
+// MemberParts returns a member's part of each tensor.
+func MemberParts(tensors []safetensors.Tensor, member, members int) ([]safetensors.Tensor, error) {
+	parts := make([]safetensors.Tensor, len(tensors))
+	for i, t := range tensors {
+		var err error
+		if parts[i], err = MemberPart(t, member, members); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}

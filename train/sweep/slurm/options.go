@@ -1,0 +1,157 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"torchpe/train/sweep"
+)
+
+// ExitRequeue is the program's exit status to be queued again: EX_TEMPFAIL of sysexits.h.
+const ExitRequeue = 75
+
+// maxRestarts limits how often one job is queued again.
+const maxRestarts = 20
+
+// DefaultSubmissions is the usual [Options].MaxSubmissions.
+const DefaultSubmissions = 5
+
+// Options are options of sbatch. With the zero value a job runs one task.
+type Options struct {
+	Partition, Account, QOS string
+	Time                    time.Duration // limit of a job, whole minutes; 0 is the partition's default
+	Throttle                int           // jobs of an array that run at the same time; 0 is no bound
+	TasksPerJob             int           // tasks that a job runs in turn; 0 means 1
+	GPUs                    int           // a job
+	GPUType                 string        // as the site names it: a100
+	CPUs                    int           // cores a job; 0 is the site's default
+	Memory                  string        // a node: 4000M, 16G
+
+	// Signal is the time before the limit at which the program gets USR1. Slurm may be a minute early.
+	Signal time.Duration
+	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the
+	// program exits with ExitRequeue.
+	Requeue        bool
+	MaxSubmissions int // of a task that is lost each time; 0 means DefaultSubmissions
+
+	// Extra are other options of sbatch, each one argument: --constraint=a100, --mail-type=FAIL.
+	Extra []string
+}
+
+// ownOptions are the options of sbatch that the package sets, or that would break it.
+var ownOptions = strings.Fields(`--account -A --array -a --chdir -D --clusters -M --cpus-per-task -c
+	--error -e --gres --help -h --input -i --job-name -J --mem --nodes -N --no-requeue --ntasks -n
+	--open-mode --output -o --parsable --partition -p --qos -q --requeue --signal --test-only --time -t
+	--usage --version -V --wait -W --wrap`)
+
+// Validate returns every fault of options that Slurm would not find itself.
+func (o Options) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if n := min(o.Throttle, o.TasksPerJob, o.GPUs, o.CPUs, o.MaxSubmissions); n < 0 {
+		fault("%d: the numbers of jobs, tasks, GPUs, CPUs and submissions are not negative", n)
+	}
+	if o.GPUType != "" && o.GPUs == 0 {
+		fault("GPU type %s without a number of GPUs: give --gpus", o.GPUType)
+	}
+	if o.Time < 0 || o.Time%time.Minute != 0 {
+		fault("time limit %v: Slurm counts whole minutes", o.Time)
+	}
+	if o.Signal < 0 || o.Signal%time.Second != 0 || o.Time > 0 && o.Signal >= o.Time {
+		fault("signal %v before the limit: give whole seconds, fewer than the limit's", o.Signal)
+	}
+	for _, e := range o.Extra {
+		name, _, _ := strings.Cut(e, "=")
+		if len(e) > 2 && e[0] == '-' && e[1] != '-' {
+			name = e[:2] // -a0-9
+		}
+		switch {
+		case !strings.HasPrefix(e, "-"):
+			fault("--sbatch=%s: give each option as one argument, such as --sbatch=--constraint=a100", e)
+		case slices.ContainsFunc(ownOptions, func(own string) bool {
+			// sbatch completes the names of long options.
+			return own == name || strings.HasPrefix(name, "--") && strings.HasPrefix(own, name)
+		}):
+			fault("--sbatch=%s: torchpe sets %s itself; its flags marked [slurm] say what can be changed",
+				e, name)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// CheckDir returns an error for a sweep's folder whose whole path sbatch would change or misread.
+func CheckDir(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+		return fmt.Errorf("folder %q: sbatch takes no path with a backslash or a control character", dir)
+	}
+	return nil
+}
+
+// FitSignal returns the options with a Signal that fits into Time: in a job that is shorter, the
+// program saves after half of it.
+func (o Options) FitSignal() Options {
+	if o.Time > 0 && o.Signal >= o.Time {
+		o.Signal = o.Time / 2 / time.Second * time.Second
+	}
+	return o
+}
+
+// Packing assumes these of jobs, whose nodes cannot be asked before.
+const (
+	assumedJobs  = 16      // that run at a time where Throttle does not say
+	assumedMB    = 4 << 10 // memory of a job without a GPU
+	assumedGPUMB = 16 << 10
+)
+
+// Machine returns what packing assumes of the nodes.
+func (o Options) Machine() sweep.Machine {
+	m := sweep.Machine{Workers: o.Throttle, WorkerMB: assumedMB, GPU: o.GPUs > 0}
+	if m.Workers == 0 {
+		m.Workers = assumedJobs
+	}
+	if m.GPU {
+		m.WorkerMB = assumedGPUMB
+	}
+	return m
+}
+
+// arguments returns the options with which sbatch submits an array of n jobs. The last of two equal
+// options counts, and options of the command line beat SBATCH_* variables.
+func (o Options) arguments(name, dir string, n int) []string {
+	indexes := fmt.Sprintf("0-%d", n-1)
+	if o.Throttle > 0 {
+		indexes += "%" + strconv.Itoa(o.Throttle)
+	}
+	args := append([]string{"--parsable"}, o.Extra...)
+	args = append(args, "--job-name="+name, "--array="+indexes, "--nodes=1", "--ntasks=1",
+		"--open-mode=append", "--chdir="+dir,
+		// In the name of an output file Slurm expands %A and the like.
+		"--output="+strings.ReplaceAll(dir, "%", "%%")+"/"+logsFolder+"/%x_%a.out")
+	add := func(set bool, format string, values ...any) {
+		if set {
+			args = append(args, fmt.Sprintf(format, values...))
+		}
+	}
+	add(o.Requeue, "--requeue")
+	add(!o.Requeue, "--no-requeue")
+	// B: to the job script, which passes it on; else only job steps get it, and there are none.
+	add(o.Signal > 0, "--signal=B:USR1@%d", int(o.Signal/time.Second))
+	add(o.Time > 0, "--time=%d", int(o.Time/time.Minute))
+	add(o.Partition != "", "--partition=%s", o.Partition)
+	add(o.Account != "", "--account=%s", o.Account)
+	add(o.QOS != "", "--qos=%s", o.QOS)
+	add(o.GPUs > 0 && o.GPUType == "", "--gres=gpu:%d", o.GPUs)
+	add(o.GPUs > 0 && o.GPUType != "", "--gres=gpu:%s:%d", o.GPUType, o.GPUs)
+	add(o.CPUs > 0, "--cpus-per-task=%d", o.CPUs)
+	add(o.Memory != "", "--mem=%s", o.Memory)
+	return args
+}
