@@ -25,7 +25,7 @@ demo: build ## train three models in minutes; table and demo/accuracy.pdf (LST=d
 reproduce-quick: build ## a reduced grid of the paper on a CPU, 40 minutes; reproduce/report/index.html
 	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
 
-evidence: ## write the tables and figure of results/evidence anew from its CSV files
+evidence: ## write the page and figures of results/evidence anew from its CSV files
 	@go test ./results/evidence -count=1 -update
 
 # Packages that import no libtorch; the module's name is a prefix of the one package of its root.
