@@ -124,57 +124,42 @@ const (
 )
 
 var claims = []claim{
-	{quote: "Compared to the default initialization choice of σ = 1, which had a generalization performance of " +
-		"0.89, we found that the optimal generalization performance was produced with PEs initialized with small " +
-		"norms (e.g., σ = 0.2; Acc=0.96)", printed: ".956 ± .039; .894 ± .043", contrast: "learn-0.2 less learn-1",
+	{quote: paper.OptimalSigma, printed: ".956 ± .039; .894 ± .043", contrast: "learn-0.2 less learn-1",
 		besides: fourthWidth, file: puzzlesFile},
-	{quote: "PE's initialized from a distribution with large σ converged, but generalized poorly (e.g., σ = 2.0, " +
-		"Acc=0.38)", printed: ".956 ± .039; .377 ± .171", contrast: "learn-0.2 less learn-2",
+	{quote: paper.LargeSigma, printed: ".956 ± .039; .377 ± .171", contrast: "learn-0.2 less learn-2",
 		besides: fourthWidth + "; only where the PE is added at every block", file: puzzlesFile},
-	{quote: "we did observe a slight reduction in generalization performance for PEs initialized at σ = 0.1 " +
-		"relative to σ = 0.2", printed: ".956 ± .039; .925 ± .083", contrast: "learn-0.2 less learn-0.1",
+	{quote: paper.SmallerSigma, printed: ".956 ± .039; .925 ± .083", contrast: "learn-0.2 less learn-0.1",
 		besides: fourthWidth, file: puzzlesFile},
-	{quote: "All models, except for the nope and c-nope models converged (accuracy after 4000 epochs, " +
-		"c-nope=0.56, nope=0.51)", printed: "training .559 ± .102; .509 ± .002", words: converged,
+	{quote: paper.Converged, printed: "training .559 ± .102; .509 ± .002", words: converged,
 		verdict: cannotBeTold, besides: "400 epochs at most, not 4,000", file: puzzlesFile},
-	{quote: "we did not find a robust statistical difference between the ground truth 2d-fixed model (97.7%) and " +
-		"the learn-0.2 model (95.6%)", printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
+	{quote: paper.TruthAlike, printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
 		isNone: true, besides: "2d-fixed alone has dropout, in the paper too: with dropout or without in both, it " +
 			"cannot be told", file: puzzlesFile},
-	{quote: "there was a significant difference between the learn-0.2 model with the next highest-performing " +
-		"model (relative)", printed: paper.RelativeTest().String(), contrast: "learn-0.2 less relative",
+	{quote: paper.NextBest, printed: paper.RelativeTest().String(), contrast: "learn-0.2 less relative",
 		besides: fourthWidth + "; relative has a causal mask, in the paper too", file: puzzlesFile},
-	{quote: "the degree of agreement of learned attention maps with the ground truth (2d-fixed) predicted " +
-		"improved generalization", printed: "ρ = 0.96, p < 0.0001", other: acrossSigma("cosine", 1),
+	{quote: paper.AttentionPredicts, printed: "ρ = 0.96, p < 0.0001", other: acrossSigma("cosine", 1),
 		besides: "7 levels of σ, not 20; four seeds; agreement is lower: " +
 			".557 at σ = 0.2, printed .838", file: "fig3.csv"},
-	{quote: "more similar ground truth PE approximation (measured by L2 norm) near perfectly predicted " +
-		"downstream generalization", printed: "ρ = −0.98, p < 0.0001", other: acrossSigma("procrustes", -1),
+	{quote: paper.DistancePredicts, printed: "ρ = −0.98, p < 0.0001", other: acrossSigma("procrustes", -1),
 		besides: "7 levels of σ, not 20; four seeds; the distance grows with σ by the norm of the table alone",
 		file:    "fig3.csv"},
-	{quote: "when applying L2 regularization (via weight decay), the generalization performance of learnable PEs " +
-		"was virtually indistinguishable from the ground truth 2d-fixed PE (both models generalized with 99% " +
-		"accuracy)", printed: ".997 ± .008; .994 ± .008", words: weightDecay, verdict: cannotBeTold,
+	{quote: paper.DecayAlike, printed: ".997 ± .008; .994 ± .008", words: weightDecay, verdict: cannotBeTold,
 		besides: "three seeds; until .99: most of the paper's decay comes after fitting", file: "variants.csv"},
-	{quote: "vanilla SGD outperformed the generalization ability of models trained with Adam for small values of σ " +
-		"∈ {0.01, 0.05, 0.1}", printed: "σ = 0.01: .885 ± .101; .588 ± .186", verdict: notRun},
+	{quote: paper.SGDBetter, printed: "σ = 0.01: .885 ± .101; .588 ± .186", verdict: notRun},
 	{quote: "[two heads] overall reduce generalization performance", printed: "in a figure alone", other: twoHeads,
 		besides: "learn-0.2, three seeds", file: "variants.csv"},
-	{quote: "models that were most robust to noise were those initialized from a low-norm distribution",
+	{quote: paper.NoiseRobust,
 		printed: "in a figure alone", other: noise, besides: "8 levels of σ; accuracy with noise of SD 0.1 on tokens",
 		file: puzzlesFile},
 	{quote: "[simulated network, errors of eight encodings] no difference", printed: "F = .24, p = .97",
 		other: networkErrors, isNone: true, besides: "10,000 steps, not 50,000; half of the nodes masked",
 		file: "nmar.csv"},
-	{quote: "[simulated network] learnable PE models with a small-norm were the models that were most capable of " +
-		"learning the ground truth network organization", printed: "in a figure alone", other: networkModules,
+	{quote: "[simulated network] " + paper.NetworkFound, printed: "in a figure alone", other: networkModules,
 		besides: "10,000 steps, not 50,000; three seeds", file: "nmar.csv"},
-	{quote: "[human fMRI] Small-norm initialized PEs (learn-0.1 and learn-0.2) achieved the best performance in " +
-		"both their training and validation sets after a fixed number of training steps (50k)",
+	{quote: "[human fMRI] " + paper.BestErrors,
 		printed: "in a figure alone", words: fmriErrors, verdict: cannotBeTold,
 		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
-	{quote: "[human fMRI] the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had the highest " +
-		"overall network modularity and segregation relative to other learnable PEs",
+	{quote: "[human fMRI] " + paper.NetworksHighest,
 		printed: "in a figure alone", words: fmriModules, verdict: cannotBeTold,
 		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
 }
