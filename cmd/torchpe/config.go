@@ -46,6 +46,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 		headFlags(own, group.Name)
 	}
 	f.options = schemeFlags(own)
+	nameSeeds(own)
+	nameSeeds(fl)
 	fl.AddFlagSet(own) // shares the flags: own knows which are given
 }
 
@@ -187,6 +189,9 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		}
 	}
 	if note := c.UnusedSigma(); note != "" && given["sigma"] {
+		notes = append(notes, note)
+	}
+	if note := f.decimalComma(given); note != "" {
 		notes = append(notes, note)
 	}
 	slices.Sort(notes)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -45,5 +46,38 @@ func TestOwnLearningFlags(t *testing.T) {
 	_, stderr, code = torchpeIn(t, dir, with("--out", "run", "--resume", "--pe-dropout", "0.3")...)
 	if code != exitUsage || !strings.Contains(stderr, "would be 0.3") {
 		t.Errorf("resumed with another dropout: exit %d, %s", code, stderr)
+	}
+}
+
+// --seeds says which seeds are trained, --members how many; --seed is another name of --seeds.
+func TestSeedFlags(t *testing.T) {
+	for _, c := range []struct{ flags, seeds, sigmas, note string }{
+		{"", "[1]", "[0.2]", ""},
+		{"--seeds 3", "[3]", "[0.2]", ""},
+		{"--seed 3", "[3]", "[0.2]", ""},
+		{"--members 3", "[1 2 3]", "[0.2 0.2 0.2]", ""},
+		{"--seed 5 --members 3", "[5 6 7]", "[0.2 0.2 0.2]", ""},
+		{"--seeds 1:3,9 --members 4", "[1 2 3 9]", "[0.2 0.2 0.2 0.2]", ""},
+		{"--seeds 4 --sigma 0.1:0.3:0.1", "[4 4 4]", "[0.1 0.2 0.3]", ""},
+		{"--sigma 0,2", "[1 1]", "[0 2]", "--sigma makes two models, with 0 and 2; is this a decimal comma?"},
+		{"--sigma 0,2 --members 2", "[1 2]", "[0 2]", ""},
+	} {
+		out, errs, code := here(t, t.TempDir(), strings.Fields("train --preset quick --dry-run "+c.flags)...)
+		var got struct {
+			Members []struct {
+				Seed  int
+				Sigma float64
+			}
+		}
+		err := json.Unmarshal([]byte(out), &got)
+		var seeds []int
+		var sigmas []float64
+		for _, m := range got.Members {
+			seeds, sigmas = append(seeds, m.Seed), append(sigmas, m.Sigma)
+		}
+		if code != 0 || err != nil || fmt.Sprint(seeds) != c.seeds || fmt.Sprint(sigmas) != c.sigmas ||
+			!strings.Contains(errs, c.note) || c.note == "" && errs != "" {
+			t.Errorf("%s: exit code %d, %v %v, %s, %v", c.flags, code, seeds, sigmas, errs, err)
+		}
 	}
 }

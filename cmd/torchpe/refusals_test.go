@@ -53,7 +53,11 @@ var refusals = []struct {
 	{"train --log-every 0", 2, "--log-every"},
 	{"train --seeds 1,two", 2, `"two"`},
 	{"train extra", 2, "extra"},
-	{"train --members auto --seeds 1,2", 2, "--members auto and --seeds"},
+	{"train --members auto --seeds 1,2", 2, "--members auto and several --seeds"},
+	{"train --members 3 --seeds 1:2", 2, "--members 3, but --seeds 1:2 has 2"},
+	{"train --pe rope --sigma 0.1,0.2", 2, "members: the model of seed 1 is given twice"},
+	{"train --pe rotary", 2, `"rotary" is unknown; did you mean "rope"?`},
+	{"train --pe learn-02", 2, `"learn-02" is unknown; did you mean "learn-0.2"?`},
 	{"train --members auto --sigma 0.1,0.2", 2, "--sigma: 2 values, but --members auto"},
 	{"train --task nmr", 2, `--task: "nmr" is not one of`},
 	{"train --task nmar --mask-level 0", 2, "--mask-level"},
@@ -89,7 +93,7 @@ var refusals = []struct {
 	{"bench step --steps 0", 2, "--steps"},
 
 	// runs, export, import, report
-	{"runs list", 2, "want DIR..., not 0 arguments"},
+	{"runs list gone", 2, "no such file"},
 	{"runs compare absent", 2, "no such file"},
 	{"runs list runs --where sigmma=1", 2, `did you mean "sigma"`},
 	{"runs list runs --where sigma", 2, "KEY OP VALUE"},
@@ -102,7 +106,6 @@ var refusals = []struct {
 	{"report absent", 2, "not a folder"},
 	{"report there", 2, "no finished run"},
 	{"report there --fidelity both", 2, `--fidelity "both": want one of code, text`},
-	{"report", 2, "want DIR, not 0 arguments"},
 
 	// data
 	{"data lst generate", 2, "missing: --out"},
@@ -176,6 +179,7 @@ var refusals = []struct {
 	{"sweep figg2", 2, `"fig2"`},
 	{"sweep bad.yaml", 2, `line 3, column 3: grid: "sigmaa" is unknown; did you mean "sigma"?`},
 	{"sweep sigma.yaml", 2, `sigma.yaml: line 3, column 16: sigma: "abc" is not a number`},
+	{"sweep count.yaml", 2, "count.yaml: line 1, column 8: seeds: 3 alone was a count: write members: 3"},
 	{"sweep absent.yaml", 2, "absent.yaml"},
 	{"sweep quick fig2", 2, "want PRESET|FILE, not 2 arguments"},
 	{"sweep --pe learn,lern --out s", 2, "lern"},
@@ -216,6 +220,7 @@ func TestRefusals(t *testing.T) {
 		"there.csv": "", "there/train.csv": "", "there/config.json": "{}", "d.csv": "",
 		"bad.csv":    "ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n",
 		"where.csv":  "name,row,column\nc,1,0\nb,0,1\na,0,0\nd,1,1\n",
+		"count.yaml": "seeds: 3\ngrid: {pe: nope}\n",
 		"bad.yaml":   "grid:\n  pe: [learn]\n  sigmaa: [1]\n",
 		"sigma.yaml": "grid:\n  pe: [learn]\n  sigma: [0.5, abc]\n",
 	})
