@@ -46,7 +46,7 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *
 	values := map[string][]float64{}
 	longest := 0
 	for _, s := range config.MemberSettings() {
-		if given[s.Flag] {
+		if given[s.Flag] && c.Unused(s.Flag) == "" {
 			values[s.Flag] = f.values[s.Flag].Numbers()
 			longest = max(longest, len(values[s.Flag]))
 			if f.members.count.auto && len(values[s.Flag]) != 1 {

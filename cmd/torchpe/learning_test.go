@@ -49,6 +49,30 @@ func TestOwnLearningFlags(t *testing.T) {
 	}
 }
 
+// A flag without effect is noted, whatever it lacks, and the configuration is that without it.
+func TestFlagsWithoutEffect(t *testing.T) {
+	for _, c := range []struct{ without, flags, note string }{
+		{"--pe rope", "--sigma 1", "--sigma has no effect on rope"},
+		{"--pe rope", "--pe-init zeros", "on rope, which has no learned table that starts with sigma"},
+		{"--pe rope", "--pe-dropout 0.1", "on rope, which has no learned table"},
+		{"--pe nope", "--pe-lr 1e-4", "on nope, which has no trained parameters"},
+		{"--pe nope", "--pe-lr 1e-4,1e-3", "on nope, which has no trained parameters"},
+		{"--pe nope", "--pe-warmup-steps 5", "on nope, which has no trained parameters"},
+		{"--pe rope", "--tisa-kernels 3", "--tisa-kernels has no effect on rope"},
+		{"--preset nmar", "--eval-tokens 25", "--eval-tokens has no effect on task nmar"},
+		{"--preset nmar", "--noise 0.5", "--noise has no effect on task nmar"},
+		{"--preset nmar", "--lst-side 5", "--lst-side has no effect on task nmar"},
+		{"--preset nmar", "--read-out probe", "--read-out has no effect on task nmar"},
+		{"--preset quick", "--mask-level 0.3", "--mask-level has no effect on task lst"},
+	} {
+		want, _, _ := here(t, t.TempDir(), strings.Fields("train --dry-run "+c.without)...)
+		got, errs, code := here(t, t.TempDir(), strings.Fields("train --dry-run "+c.without+" "+c.flags)...)
+		if code != 0 || got != want || !strings.Contains(errs, c.note) {
+			t.Errorf("%s %s: exit code %d: %s\n%s\nwant\n%s", c.without, c.flags, code, errs, got, want)
+		}
+	}
+}
+
 // --seeds says which seeds are trained, --members how many; --seed is another name of --seeds.
 func TestSeedFlags(t *testing.T) {
 	for _, c := range []struct{ flags, seeds, sigmas, note string }{

@@ -46,6 +46,7 @@ type Setting struct{ Flag, Value string }
 type Point struct {
 	Part     string
 	Settings []Setting
+	varies   []string // flags in which it differs from other points of the part
 }
 
 // Args returns the point as arguments of "torchpe train".
@@ -59,9 +60,14 @@ func (p Point) Args() []string {
 	return args
 }
 
-// String returns the point for messages.
+// String returns the point for messages: what tells it from others of its part.
 func (p Point) String() string {
-	text := strings.Join(p.Args(), " ")
+	own := p
+	if p.varies != nil {
+		own.Settings = slices.DeleteFunc(slices.Clone(p.Settings),
+			func(s Setting) bool { return !slices.Contains(p.varies, s.Flag) })
+	}
+	text := strings.Join(own.Args(), " ")
 	if p.Part != "" {
 		text = p.Part + ": " + text
 	}
@@ -129,6 +135,9 @@ func (p Part) point(dimensions [][]Axis, i, total int) Point {
 		total /= len(d[0].Values)
 		for _, a := range d {
 			point.Settings = append(point.Settings, Setting{a.Flag, a.Values[i/total]})
+			if len(a.Values) > 1 {
+				point.varies = append(point.varies, a.Flag)
+			}
 		}
 		i %= total
 	}
