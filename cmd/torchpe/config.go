@@ -46,6 +46,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 		headFlags(own, group.Name)
 	}
 	f.options = schemeFlags(own)
+	nameSeeds(own)
+	nameSeeds(fl)
 	fl.AddFlagSet(own) // shares the flags: own knows which are given
 }
 
@@ -83,7 +85,7 @@ func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 			}
 			help := fmt.Sprintf("%s [%s; default %s]", o.Help, strings.Join(users[o.Name], ", "), defaults)
 			options[o.Name] = fl.String(o.Name, "", help)
-			_ = fl.SetAnnotation(o.Name, helpGroup, []string{"options of encodings"}) // it is declared
+			_ = fl.SetAnnotation(o.Name, helpGroup, []string{encodingOptions}) // it is declared
 		}
 	}
 	return options
@@ -132,7 +134,7 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	}
 	var bad []error
 	for _, s := range config.Settings() {
-		if v := f.values[s.Flag]; v != nil && given[s.Flag] && !s.IsMember() {
+		if v := f.values[s.Flag]; v != nil && given[s.Flag] && !s.IsMember() && c.Unused(s.Flag) == "" {
 			bad = append(bad, s.Store(&c.Config, v))
 		}
 	}
@@ -179,6 +181,8 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		}
 		if note := s.Ignored(&c.Config); note != "" {
 			notes = append(notes, note)
+		} else if where := c.Unused(s.Flag); where != "" {
+			notes = append(notes, "--"+s.Flag+" has no effect "+where)
 		}
 	}
 	for option := range f.options {
@@ -187,6 +191,9 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		}
 	}
 	if note := c.UnusedSigma(); note != "" && given["sigma"] {
+		notes = append(notes, note)
+	}
+	if note := f.decimalComma(given); note != "" {
 		notes = append(notes, note)
 	}
 	slices.Sort(notes)

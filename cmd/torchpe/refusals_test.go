@@ -53,7 +53,11 @@ var refusals = []struct {
 	{"train --log-every 0", 2, "--log-every"},
 	{"train --seeds 1,two", 2, `"two"`},
 	{"train extra", 2, "extra"},
-	{"train --members auto --seeds 1,2", 2, "--members auto and --seeds"},
+	{"train --members auto --seeds 1,2", 2, "--members auto and several --seeds"},
+	{"train --members 3 --seeds 1:2", 2, "--members 3, but --seeds 1:2 has 2"},
+	{"train --pe rope --sigma 0.1,0.2", 2, "members: the model of seed 1 is given twice"},
+	{"train --pe rotary", 2, `"rotary" is unknown; did you mean "rope"?`},
+	{"train --pe learn-02", 2, `"learn-02" is unknown; did you mean "learn-0.2"?`},
 	{"train --members auto --sigma 0.1,0.2", 2, "--sigma: 2 values, but --members auto"},
 	{"train --task nmr", 2, `--task: "nmr" is not one of`},
 	{"train --task nmar --mask-level 0", 2, "--mask-level"},
@@ -66,8 +70,6 @@ var refusals = []struct {
 	{"train --task nmar --nmar-scale 1 --quiet --out run", 1, "--nmar-scale"},
 	{"train --lst-train - --lst-validation validation.csv", 2, "cannot read standard input again"},
 	{"train --task masked --data series.csv --modules -", 2, "cannot read standard input again"},
-	{"train --pe rope --pe-init zeros", 2, "rope: --pe-init zeros: it has no learned table"},
-	{"train --pe nope --pe-lr 1e-4", 2, "nope has no trained parameters"},
 	{"train --d-model 16 --pe-init low-rank:17", 2, "at most rank 16"},
 	{"train --pe-lr 1e-4,1e-5 --members 3", 2, "--pe-lr: 2 values for 3 members"},
 	{"train --pe rope --eval-tokens x", 2, `"x" is not a whole number or the word none`},
@@ -81,7 +83,6 @@ var refusals = []struct {
 	{"train --pe rope --eval-tokens=", 2, `"" is not a whole number or the word none`},
 	{"train --lst-side 5 --lst-train a --lst-validation b", 2, "--lst-side: 5, but files have puzzles of 4 x 4"},
 	{"train --rename-symbols perhaps", 2, `"perhaps" is not true, false or the word auto`},
-	{"train --preset nmar --eval-tokens 25", 2, "task nmar has data of one size"},
 	{"demo --lst nowhere", 2, "nowhere"},
 	{"demo --lst there", 2, "no generated_puzzle_data_*.csv"},
 	{"bench step --pe nope,rop", 2, `"rop"`},
@@ -89,7 +90,7 @@ var refusals = []struct {
 	{"bench step --steps 0", 2, "--steps"},
 
 	// runs, export, import, report
-	{"runs list", 2, "want DIR..., not 0 arguments"},
+	{"runs list gone", 2, "no such file"},
 	{"runs compare absent", 2, "no such file"},
 	{"runs list runs --where sigmma=1", 2, `did you mean "sigma"`},
 	{"runs list runs --where sigma", 2, "KEY OP VALUE"},
@@ -102,7 +103,6 @@ var refusals = []struct {
 	{"report absent", 2, "not a folder"},
 	{"report there", 2, "no finished run"},
 	{"report there --fidelity both", 2, `--fidelity "both": want one of code, text`},
-	{"report", 2, "want DIR, not 0 arguments"},
 
 	// data
 	{"data lst generate", 2, "missing: --out"},
@@ -176,6 +176,7 @@ var refusals = []struct {
 	{"sweep figg2", 2, `"fig2"`},
 	{"sweep bad.yaml", 2, `line 3, column 3: grid: "sigmaa" is unknown; did you mean "sigma"?`},
 	{"sweep sigma.yaml", 2, `sigma.yaml: line 3, column 16: sigma: "abc" is not a number`},
+	{"sweep count.yaml", 2, "count.yaml: line 1, column 8: seeds: 3 alone was a count: write members: 3"},
 	{"sweep absent.yaml", 2, "absent.yaml"},
 	{"sweep quick fig2", 2, "want PRESET|FILE, not 2 arguments"},
 	{"sweep --pe learn,lern --out s", 2, "lern"},
@@ -216,6 +217,7 @@ func TestRefusals(t *testing.T) {
 		"there.csv": "", "there/train.csv": "", "there/config.json": "{}", "d.csv": "",
 		"bad.csv":    "ID,LST_num,condition,puzzles,solutions\n0,,Binary,11,1\n",
 		"where.csv":  "name,row,column\nc,1,0\nb,0,1\na,0,0\nd,1,1\n",
+		"count.yaml": "seeds: 3\ngrid: {pe: nope}\n",
 		"bad.yaml":   "grid:\n  pe: [learn]\n  sigmaa: [1]\n",
 		"sigma.yaml": "grid:\n  pe: [learn]\n  sigma: [0.5, abc]\n",
 	})

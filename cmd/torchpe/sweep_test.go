@@ -342,6 +342,25 @@ func TestSweepDryRun(t *testing.T) {
 	}
 }
 
+// --dry-run names all points of which no model can be made, once for each reason; --skip-invalid leaves
+// them out.
+func TestInvalidPoints(t *testing.T) {
+	flags := append([]string{"sweep", "--dry-run", "--json", "--pe", "2d-fixed,nope,rope", "--heads", "2,3"}, tinyNMAR...)
+	_, errs, code := here(t, t.TempDir(), flags...)
+	for _, want := range []string{"torchpe: --pe=2d-fixed --heads=3: --d-model: 16 is not divisible by --heads 3 " +
+		"(and 2 other configurations)", "\n--pe=2d-fixed --heads=2: 2d-fixed: it needs tokens on a grid", "--skip-invalid leaves out such points"} {
+		if code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d: %s; want %q", code, errs, want)
+		}
+	}
+	out, errs, code := here(t, t.TempDir(), append(flags, "--skip-invalid", "--no-calibrate")...)
+	var e sweep.Estimate
+	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || e.Runs != 2 || // nope and rope with 2 heads
+		strings.Count(errs, "left out: ") != 2 {
+		t.Errorf("%v, exit code %d: %s%s", err, code, out, errs)
+	}
+}
+
 // One point of a sweep. Planning 5,000 of them should take less than two seconds.
 func BenchmarkResolve(b *testing.B) {
 	for range b.N {

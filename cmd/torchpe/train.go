@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,12 +45,13 @@ minute) and from --fidelity: where the paper's text and its published code diffe
 chooses, and each difference is also a flag of its own. The resolved configuration is stored in
 OUT/config.json; --config takes such a file.
 
---members K trains K seeds as one ensemble. --sigma, --lr and --weight-decay take one value, or one a member.
+--seeds says which seeds are trained, as one ensemble; --members K makes it K seeds from the first on. --sigma,
+--lr and --weight-decay take one value, or one a member.
 
 Ctrl-C finishes the step and saves; --resume continues to the same result, bit for bit.`,
 		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick
   torchpe train --pe learn-1.0 --members 3 --preset quick --out runs/three
-  torchpe train --pe relative --fidelity text --seed 2235 --out runs/relative
+  torchpe train --pe relative --fidelity text --seeds 2235 --out runs/relative
   torchpe train --pe learn --sigma 0.2 --seeds paper --device cuda:0 --out runs/table1-learn-0.2
   torchpe train --resume --out runs/table1-learn-0.2
   torchpe train --task fmri --surrogate subjects=12,frames=1195
@@ -96,8 +98,7 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	}
 	if f.dryRun {
 		text, err := resolved.JSON()
-		_, _ = fmt.Fprintf(c.out, "%s\n", text) // main returns its error
-		return r, err
+		return result{notes: notes, print: printf("%s\n", text), value: json.RawMessage(text)}, err
 	}
 	dir := cmp.Or(f.out, defaultDir(resolved))
 	if err := runlog.ValidateName(filepath.Base(dir)); err != nil {
@@ -174,10 +175,13 @@ func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err
 	return c, notes, err
 }
 
+// defaultRuns is the folder of runs that are not told where to be.
+const defaultRuns = "runs"
+
 // defaultDir returns the directory of a run below runs/: that of its name, with a number if a run of
 // other settings has that.
 func defaultDir(c train.Config) string {
-	base := filepath.Join("runs", defaultName(c))
+	base := filepath.Join(defaultRuns, defaultName(c))
 	dir := base
 	for n := 2; ; n++ {
 		stored, err := train.ReadConfig(filepath.Join(dir, "config.json"))

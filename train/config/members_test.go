@@ -16,7 +16,7 @@ func TestSplitLabel(t *testing.T) {
 			t.Errorf("%s is %s, %g, %v", label, pe, s, ok)
 		}
 	}
-	for _, label := range []string{"nope", "2d-fixed", "c-nope", "-1", "learn-", ""} {
+	for _, label := range []string{"nope", "2d-fixed", "c-nope", "-1", "learn-", "learn-02", ""} {
 		if pe, _, ok := SplitLabel(label); pe != label || ok {
 			t.Errorf("%s was taken apart", label)
 		}
@@ -42,14 +42,13 @@ func TestNewMembers(t *testing.T) {
 }
 
 func TestParseSeeds(t *testing.T) {
-	if got, err := ParseSeeds([]string{"3", " 18446744073709551615"}); err != nil ||
-		!slices.Equal(got, []uint64{3, 1<<64 - 1}) {
-		t.Error(got, err)
+	for text, want := range map[string][]uint64{"3, 18446744073709551615": {3, 1<<64 - 1}, "paper": paper.Seeds(),
+		"1:3": {1, 2, 3}, "1..3,1": {1, 2, 3, 1}, "1:7:3": {1, 4, 7}} {
+		if got, err := ParseSeeds(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
 	}
-	if got, err := ParseSeeds([]string{"paper"}); err != nil || !slices.Equal(got, paper.Seeds()) {
-		t.Error(got, err)
-	}
-	for _, bad := range [][]string{{"paper", "1"}, {"-1"}, {"1.5"}, {""}} {
+	for _, bad := range []string{"paper,1", "-1", "1.5", "", "3:1", "1:2:0", "1:2:3:4"} {
 		if got, err := ParseSeeds(bad); err == nil {
 			t.Errorf("%q is %v", bad, got)
 		}

@@ -196,6 +196,8 @@ func textOf(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case Duration:
 		return time.Duration(x).String()
+	case Member:
+		return fmt.Sprintf("the model of seed %d", x.Seed)
 	case []float64:
 		texts := make([]string, len(x))
 		for i := range x {
