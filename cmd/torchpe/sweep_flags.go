@@ -27,7 +27,7 @@ type axisFlag struct {
 
 // sweepOf returns how a flag of train takes values in a sweep.
 func sweepOf(flag string) config.Sweep {
-	if flag == "config" || flag == "seeds" {
+	if flag == "config" || flag == "seeds" || flag == "lst" {
 		return config.Whole
 	}
 	s, _ := config.ByFlag(flag)

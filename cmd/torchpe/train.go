@@ -51,6 +51,7 @@ OUT/config.json; --config takes such a file.
 Ctrl-C finishes the step and saves; --resume continues to the same result, bit for bit.`,
 		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick
   torchpe train --pe learn-1.0 --members 3 --preset quick --out runs/three
+  torchpe train --pe learn --sigma 0.2 --preset quick --lst puzzles --until train=0.99 --epochs 400
   torchpe train --pe relative --fidelity text --seeds 2235 --out runs/relative
   torchpe train --pe learn --sigma 0.2 --seeds paper --device cuda:0 --out runs/table1-learn-0.2
   torchpe train --resume --out runs/table1-learn-0.2
@@ -59,7 +60,7 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
   torchpe train --task masked --modules sectors.csv --data prices.csv
   torchpe train --task masked --data eeg.csv --positions layout.csv --pe swin`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("data") {
+			if !cmd.Flags().Changed("data") && !cmd.Flags().Changed("lst-train") {
 				return noArguments(cmd, args)
 			}
 			return nil
@@ -68,7 +69,7 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.config.add(fl)
-	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "seeds", "out", "resume")...)
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "lst", "seeds", "out", "resume")...)
 	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
 		"if a run of other settings has that)")
 	fl.BoolVar(&f.options.Resume, "resume", false, "continue the run in --out; start it if there is none")
@@ -85,7 +86,11 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 
 func (f *trainFlags) run(c *call) (r result, err error) {
 	for _, file := range c.args { // a shell expands --data *.csv to these
-		if err := c.Flags().Set("data", file); err != nil {
+		flag := "data"
+		if !c.Flags().Changed(flag) {
+			flag = "lst-train"
+		}
+		if err := c.Flags().Set(flag, file); err != nil {
 			return r, usageError{err}
 		}
 	}
