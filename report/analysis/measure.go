@@ -105,7 +105,13 @@ func (m Measure) Run(in *Input) (*Report, error) {
 	return r, nil
 }
 
-func (in *Input) extension() string { return strings.ToLower(filepath.Ext(in.Out)) }
+// extension returns the kind of file that --out is, such as ".csv".
+func (in *Input) extension() string {
+	if name := strings.ToLower(in.Out); !strings.HasSuffix(name, scalarsEnding) {
+		return filepath.Ext(name)
+	}
+	return scalarsEnding
+}
 
 // Report holds the outcome of a measure.
 type Report struct {

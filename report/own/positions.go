@@ -6,9 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
-	"strings"
 
-	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/item"
 	"torchpe/report/table"
@@ -162,39 +160,33 @@ func (r *Report) scores(d *item.Draft) error {
 		r.Note("No modularity: no modules are known; train with --modules FILE")
 		return nil
 	}
-	chances, err := item.AddChance(q, r.groups)
+	chances, err := item.AddChance(&q, r.groups)
 	if err != nil {
 		return err
 	}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
-		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "by chance", Name: "chance", Decimals: 3},
+		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "Q of the data", Name: "data", Decimals: 3},
+		{Heading: "by chance", Name: "chance", Decimals: 3},
 		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
 		{Heading: "p", Name: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
-	var tests []string
-	smooth := ""
 	for _, g := range r.groups {
 		chance := chances[g.Label]
 		if chance == nil {
 			continue
 		}
-		t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Number(chance.Q), table.Number(chance.Mean),
-			table.Number(chance.Low), table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
-		test := fmt.Sprintf("%s %.3f, p = %.3f", g.Label, chance.Q, chance.P)
-		if !math.IsNaN(chance.Smooth) {
-			test += fmt.Sprintf(" (smooth: %.3f)", chance.Smooth)
-			smooth = " In brackets: tables that are as smooth over the given places of the tokens (Moran " +
-				"spectral randomisation), without which modules of neighbours pass too easily."
+		data := table.Cell{}
+		if v := g.Models[0].Run.ConnectivityModularity(); v != nil {
+			data = table.Number(*v)
 		}
-		tests = append(tests, test)
+		t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Number(chance.Q), data, table.Number(chance.Mean),
+			table.Number(chance.Low), table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
 	}
 	if t.Rows != nil {
 		d.AddTable("", t)
 	}
-	d.Caption = fmt.Sprintf("Modularity Q and clustering C of the learned positions for the known modules, the "+
-		"mean over blocks; a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into "+
-		"the modules. "+
-		"Chance: modules dealt to the tokens at random (%d permutations, first block, first seed): %s.%s",
-		cohort.Surrogates, strings.Join(tests, "; "), smooth)
+	d.Caption = "Modularity Q and clustering C of the learned positions for the known modules, the mean over blocks; " +
+		"a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into the modules." +
+		item.ChanceNote(q, chances)
 	d.Row(plotHeight, q, c)
 	return nil
 }

@@ -78,6 +78,9 @@ type DataSummary struct {
 	TestSubjects   []string `json:"test_subjects,omitempty"`
 	Modules        int      `json:"modules,omitempty"`
 	ModulesFrom    string   `json:"modules_from,omitempty"` // how they were matched to the tokens
+	// ConnectivityModularity is the modularity of the correlations between tokens over training frames,
+	// negative ones as 0, for these modules; nil where it has no value, and of earlier versions.
+	ConnectivityModularity *float64 `json:"connectivity_modularity,omitempty"`
 	// Of a simulated network: the factor on its autoregressive weights, never 0 for the default.
 	ARScale float64  `json:"ar_scale,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
