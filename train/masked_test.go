@@ -63,23 +63,13 @@ func TestMaskedEnsembleEqualsItsMembers(t *testing.T) {
 	}
 }
 
-// Every scheme that needs no grid trains, stops in the middle of an interval and goes on to the
-// same bits.
+// Every scheme that needs no grid trains, stops in the middle of an interval and goes on to the same
+// bits. Those that need one say so.
 func TestMaskedRunsResume(t *testing.T) {
-	everySchemeResumes(t, func(scheme string) Config {
-		c := tinyMasked(t, scheme)
-		c.Steps, c.LogEvery, c.Masked.NMAR.Frames = 12, 5, 300
-		return c
-	})
-}
-
-// everySchemeResumes trains a task whose tokens lie on a line with each scheme, whole and stopped
-// after 7 steps, and compares the ends. Some schemes need a grid, and must say so.
-func everySchemeResumes(t *testing.T, task func(scheme string) Config) {
-	t.Helper()
 	needsGrid := 0
 	for _, name := range pe.Names() {
-		c := task(name)
+		c := tinyMasked(t, name)
+		c.Steps, c.LogEvery, c.Masked.NMAR.Frames = 12, 5, 300
 		whole := filepath.Join(t.TempDir(), "run")
 		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
 			if needsGrid++; !strings.Contains(err.Error(), "lst has a grid") {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,11 +30,17 @@ const (
 	workerConfig = "TORCHPE_TEST_CONFIG"
 )
 
+// tinySet generates the puzzles of tiny, once for all tests.
+var tinySet = sync.OnceValues(func() (sets [2][]lst.Puzzle, err error) {
+	sets[0], sets[1], err = lst.Generate(lst.Options{Train: 300, Validation: 12}, 3)
+	return sets, err
+})
+
 // tiny returns a configuration that trains in about a second, on files of a few hundred puzzles.
 func tiny(t *testing.T, pe string) Config {
 	t.Helper()
 	dir := t.TempDir()
-	train, validation, err := lst.Generate(lst.Options{Train: 300, Validation: 12}, 3)
+	sets, err := tinySet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +49,8 @@ func tiny(t *testing.T, pe string) Config {
 		t.Fatal(err)
 	}
 	c.LSTTrain, c.LSTValidation = []string{filepath.Join(dir, "train.csv")}, filepath.Join(dir, "validation.csv")
-	if err := lst.WriteFiles(lst.File{Path: c.LSTTrain[0], Puzzles: train},
-		lst.File{Path: c.LSTValidation, Puzzles: validation}); err != nil {
+	if err := lst.WriteFiles(lst.File{Path: c.LSTTrain[0], Puzzles: sets[0]},
+		lst.File{Path: c.LSTValidation, Puzzles: sets[1]}); err != nil {
 		t.Fatal(err)
 	}
 	c.PE, c.Layers, c.DModel, c.Batch, c.Epochs, c.Threads, c.Device = pe, 2, 16, 32, 12, 1, "cpu"
@@ -116,10 +123,7 @@ func sameFinal(t *testing.T, got, want final) {
 // A worker that is killed with SIGKILL at random moments and started again ends with the same bits
 // as one that is not. TORCHPE_KILLS gives the number of kills for each of four encodings.
 func TestKilledRunsResume(t *testing.T) {
-	kills, encodings := 20, []string{"learn"}
-	if testing.Short() {
-		kills = 4
-	}
+	kills, encodings := 6, []string{"learn"}
 	if given := os.Getenv("TORCHPE_KILLS"); given != "" {
 		var err error
 		if kills, err = strconv.Atoi(given); err != nil {

@@ -6,15 +6,19 @@ import (
 	"torchpe/models/pe"
 )
 
-// TestParameterCounts: schemes at the input have as many parameters as their formula in the
-// registry says, worked out by hand for 12 tokens on 3 x 4, D = 16, H = 2, L = 3.
+// counted is the number of parameters of a scheme with options.
+type counted struct {
+	scheme string
+	given  pe.Options
+	want   int
+}
+
+// TestParameterCounts: the numbers of parameters are what the registry's formulas say, worked out by
+// hand: at the input for 12 tokens on 3 x 4, D = 16, H = 2, L = 3 in the code's reading, and for the
+// others at the size of BERT on a grid of 16 x 32 in the text's.
 func TestParameterCounts(t *testing.T) {
 	const n, d, l = 12, 16, 3
-	for _, c := range []struct {
-		scheme string
-		given  pe.Options
-		want   int
-	}{
+	checkCounts(t, "code", pe.Size{Tokens: n, DModel: d, Heads: 2, Layers: l}, []counted{
 		{"1d-fixed", nil, 0}, {"2d-fixed", nil, 0}, {"3d-fixed", nil, 0},
 		{"axial", pe.Options{"pe-placement": "input"}, 4*8 + 3*8}, // F = 4, the root of 12 rounded up
 		{"axial", pe.Options{"axial-join": "sum"}, l * (4 + 3) * d},
@@ -40,18 +44,80 @@ func TestParameterCounts(t *testing.T) {
 		{"abacus", pe.Options{"pe-placement": "input"}, 101 * d},
 		{"detr", pe.Options{"detr-table": "learned"}, (3 + 4) * d / 2},
 		{"random", pe.Options{"random": "ruoss", "random-base": "learn", "random-max": "40"}, l * 40 * d},
-	} {
+		{"learn-2d", pe.Options{"grid-table": "sum"}, l * (3 + 4) * d},
+		{"learn-2d", pe.Options{"grid-table": "concat"}, l * (3 + 4) * d / 2},
+		{"learn-2d", pe.Options{"grid-table": "full"}, l * n * d},
+	})
+}
+
+// TestBiasParameters: see TestParameterCounts. Those of tisa and tupe are in Table 2 of TISA's paper.
+func TestBiasParameters(t *testing.T) {
+	const n, d, h, l, dh = 512, 768, 12, 12, 64
+	checkCounts(t, "text", pe.Size{Tokens: n, DModel: d, Heads: h, Layers: l}, []counted{
+		{"alibi", nil, 0},
+		{"t5", nil, 32 * h},
+		{"tisa", nil, 3 * 5 * h * l},
+		{"alibi", pe.Options{"alibi": "euclidean"}, 0},
+		{"sandwich", nil, 0},
+		{"kerple", pe.Options{"kerple-trained": "a", "kerple-weights": "ap"}, 3 * h},
+		{"dynamic-bias", pe.Options{"dynamic-bias-width": "20", "dynamic-bias-depth": "3"}, 2*20 + 2*(20*20+20) + h*21},
+		{"swin-v2", nil, l * (3*512 + h*512 + h)},
+		{"grape-a", nil, l * (h + d)},
+		{"grape-a", pe.Options{"grape-a": "both"}, l * (h + 2*d)},
+		{"grape-a", pe.Options{"grape-a": "path"}, l * d * d},
+		{"forgetting", nil, l * h * (d + 1)},
+		{"forgetting", pe.Options{"forgetting-direction": "bidirectional"}, 2 * l * h * (d + 1)},
+		{"dape", pe.Options{"dape": "alibi"}, l * (3*h*32 + 32 + h)},
+		{"dape", pe.Options{"dape-kernel": "3"}, l*(3*h*3*32+32+h) + 2*h},
+		{"dape", pe.Options{"dape": "fire"}, l * (3*h*32 + 32 + h + 2*32 + h*(32+1) + 2)},
+		{"path", nil, l * (2*32*d + h*(d+1))},
+		{"path", pe.Options{"path-rank": "0", "path-forget": "true"}, l * (d*d + 2*h*(d+1))},
+		{"string", nil, 2 * l * d},
+		{"rrwp", pe.Options{"rrwp-steps": "3"}, 3*d + d + l*h*3},
+		{"fire", nil, l * (2*32 + h*(32+1) + 2)},
+		{"fire", pe.Options{"fire-shared": "true"}, 2*32 + h*(32+1) + 2},
+		{"cope", nil, l * 64 * dh},
+		{"swin", nil, l * h * 31 * 63},
+		{"beit", nil, h * 31 * 63},
+		{"beit", pe.Options{"beit-class-token": "first"}, h * (31*63 + 3)},
+		{"huang", pe.Options{"huang-method": "1"}, l * 17},
+		{"huang", pe.Options{"huang-method": "2"}, l * 33},
+		{"huang", pe.Options{"huang-method": "3"}, l * 33 * dh},
+		{"huang", nil, l * 33 * dh},
+		{"da", nil, 2 * l * h},
+		{"tener", nil, 2 * l * h * dh},
+		{"transformer-xl", nil, l*d*d + 2*h*dh},
+		{"transformer-xl", pe.Options{"xl-table": "learned"}, l*d*d + 2*h*dh + n*d},
+		{"transformer-xl", pe.Options{"xl-keys": "free"}, h*dh + l*n*(h*dh+h)},
+		{"tupe", pe.Options{"tupe-projection": "normed"}, n*d + 2*d*d + 4*d},
+		{"tupe", pe.Options{"tupe-buckets": "32/128"}, n*d + 2*d*d + 32*h},
+		{"deberta", nil, 2*512*d + 2*l*(d*d+d)},
+		{"deberta", pe.Options{"deberta-projections": "content"}, 2 * 512 * d},
+		{"graphormer", nil, 511*h + 2*511*d},
+		{"graphormer", pe.Options{"graphormer-edges": "5", "graphormer-centrality": "false"}, 511*h + 3*h + 5*h*h},
+		{"synthesizer", nil, l * h * (d*32 + 32 + 32*n + n)},
+		{"synthesizer", pe.Options{"synthesizer": "random"}, l * h * n * n},
+		{"synthesizer", pe.Options{"synthesizer": "factorised"}, 2 * l * h * n * 32},
+		{"synthesizer", pe.Options{"synthesizer": "factorised-dense:16"}, l * h * (16 + n/16) * (d + 1)},
+		{"kerple", nil, 2 * h},
+		{"learn+tisa", nil, 393_216 + 2_160},
+		{"tupe", nil, 1_572_864},
+	})
+}
+
+func checkCounts(t *testing.T, fidelity string, z pe.Size, counts []counted) {
+	t.Helper()
+	for _, c := range counts {
 		s, err := pe.Find(c.scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := s.Resolve("code", c.given)
+		options, err := s.Resolve(fidelity, c.given)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := s.Describe(pe.Size{Tokens: n, DModel: d, Heads: 2, Layers: l}, o)
-		if err != nil || f.Parameters != c.want {
-			t.Errorf("%s %v: %d parameters, want %d (%v)", c.scheme, c.given, f.Parameters, c.want, err)
+		if f, err := s.Describe(z, options); err != nil || f.Parameters != c.want {
+			t.Errorf("%s %v: %d parameters, %v; want %d", c.scheme, c.given, f.Parameters, err, c.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package pe_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"torchpe/models/pe"
@@ -41,21 +40,4 @@ func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	bias := petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
 	return petest.Outputs{"bias": bias, "bias_causal": bias}
-}
-
-// TestFIREBeyondThreshold: a query beyond the threshold sees distances as parts of its own place:
-// that of the farthest key is then the same for all such queries, up to the 1e-6 below the
-// fraction.
-func TestFIREBeyondThreshold(t *testing.T) {
-	const n = 12
-	sp := petest.Spec{Scheme: "fire", Positions: pe.Line(n), Given: pe.Options{"fire-threshold": "3"}}
-	bias := petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
-	for i := 4; i < n; i++ {
-		if d := math.Abs(bias.Values[i*n] - bias.Values[3*n]); d > 1e-4 {
-			t.Errorf("bias of query %d for the first key differs by %g from that of query 3", i, d)
-		}
-	}
-	if d := math.Abs(bias.Values[2*n] - bias.Values[3*n]); d < 1e-3 {
-		t.Errorf("query 2, before the threshold, differs by %g only", d)
-	}
 }

@@ -107,23 +107,3 @@ func dataDependentALiBiVector(t testing.TB, c *petest.VectorCase) petest.Outputs
 	in := petest.HeadInputs{Q: zeros, K: zeros, X: widened(x, d)}
 	return petest.Outputs{"bias": in.Attend(sp.Model(t), sp.Positions, false).Logits}
 }
-
-// TestForgettingIsALiBi: gates that are the same for all tokens give the bias of ALiBi.
-func TestForgettingIsALiBi(t *testing.T) {
-	sp := petest.Spec{Scheme: "alibi", Heads: 2, DModel: 4, Layers: 1, Positions: pe.Line(6)}
-	alibi := petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
-	sp.Scheme, sp.Set = "forgetting", map[string][]float64{"pe.weight": make([]float64, 8)}
-	for _, slope := range []float64{1.0 / 16, 1.0 / 256} {
-		sp.Set["pe.bias"] = append(sp.Set["pe.bias"], -math.Log(math.Expm1(slope)))
-	}
-	got := petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
-	for h := range 2 {
-		for i := range 6 {
-			for j := range i + 1 {
-				if at := i*6 + j; math.Abs(got.Row(h)[at]-alibi.Row(h)[at]) > 1e-13 {
-					t.Errorf("head %d, query %d, key %d: %g, want %g", h, i, j, got.Row(h)[at], alibi.Row(h)[at])
-				}
-			}
-		}
-	}
-}

@@ -2,7 +2,6 @@ package pe_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"torchpe/models/pe"
@@ -106,40 +105,4 @@ func units(n, heads, dh int) petest.Array {
 		}
 	}
 	return out
-}
-
-// TestGrapeStartsAsRoPE: at its start the commuting form has the logits of rope for heads whose
-// halves are exchanged.
-func TestGrapeStartsAsRoPE(t *testing.T) {
-	q, k := wave(8, 2, 4, 0), wave(8, 2, 4, 1)
-	logits := func(q, k petest.Array, scheme string, given pe.Options) petest.Array {
-		m := petest.Spec{Scheme: scheme, Heads: 2, Given: given}.Model(t)
-		qr, kr := rotated(m, q, k, pe.Line(8))
-		return logitsOf(qr, kr)
-	}
-	exchanged := func(x petest.Array) petest.Array {
-		out := petest.Array{Shape: x.Shape}
-		for i := range x.Values {
-			out.Values = append(out.Values, x.Values[i/4*4+(i+2)%4])
-		}
-		return out
-	}
-	petest.Near(t, "logits", logits(q, k, "grape-m", nil),
-		logits(exchanged(q), exchanged(k), "rope", pe.Options{"rope-layout": "half"}), 1e-12)
-}
-
-// TestGrapePlane: with a and b orthogonal of lengths 2 and 3 the plane turns by 6 w a token, and what
-// is orthogonal to it stays (the exponential of a skew matrix of rank 2).
-func TestGrapePlane(t *testing.T) {
-	m := petest.Spec{Scheme: "grape-m", Layers: 1, DModel: 4, Positions: pe.Line(3),
-		Given: pe.Options{"grape-m": "rank-2:0.1"},
-		Set:   map[string][]float64{"pe.a": {2, 0, 0, 0}, "pe.b": {0, 0, 3, 0}}}.Model(t)
-	q := wave(3, 1, 4, 0)
-	got, _ := rotated(m, q, q, pe.Line(3))
-	for p := range 3 {
-		x, sin, cos := q.Values[4*p:4*p+4], math.Sin(0.6*float64(p)), math.Cos(0.6*float64(p))
-		want := petest.Array{Shape: []int{4}, Values: []float64{x[0]*cos + x[2]*sin, x[1], x[2]*cos - x[0]*sin, x[3]}}
-		row := petest.Array{Shape: []int{4}, Values: got.Values[4*p : 4*p+4]}
-		petest.Near(t, fmt.Sprint("token ", p), row, want, 1e-14)
-	}
 }

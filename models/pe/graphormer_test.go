@@ -171,16 +171,6 @@ func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"node_features_with_graph_token": out}
 }
 
-// TestGraphormerDegrees: degrees choose the rows of the tables; more than a table has take its last.
-func TestGraphormerDegrees(t *testing.T) {
-	p := pe.Line(2)
-	m := petest.Spec{Scheme: "graphormer", Layers: 1, DModel: 1, Positions: p,
-		Given: pe.Options{"graphormer-degrees": "3"},
-		Set:   map[string][]float64{"pe.in": {1, 2, 3, 4}, "pe.out": {10, 20, 30, 40}}}.Model(t)
-	pe.SetDegrees(m.Encoding, []int{2, 7}, []int{0, 3})
-	petest.Near(t, "added", petest.Added(m, 0, p), petest.Array{Shape: []int{2, 1}, Values: []float64{13, 44}}, 0)
-}
-
 // TestGraphormerPaths: hops of paths on a graph with several shortest ones, by hand: Floyd and
 // Warshall go through node 1 from 0 to 3.
 func TestGraphormerPaths(t *testing.T) {

@@ -2,7 +2,6 @@ package pe_test
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -76,56 +75,4 @@ func edges(c *petest.VectorCase) (list [][2]int) {
 		list = append(list, [2]int{int(ends[0].(float64)), int(ends[1].(float64))})
 	}
 	return list
-}
-
-// TestLaplacianOfCycle: the normalised Laplacian of a cycle of n nodes has the eigenvalues 1 -
-// cos(2 pi k/n), of which most are there twice (Chung 1997, section 1.2); eigenvectors are
-// orthonormal and are such. A node alone has degree 1 by convention: its eigenvalue is 1.
-func TestLaplacianOfCycle(t *testing.T) {
-	const n = 12
-	var ring [][2]int
-	for i := range n {
-		ring = append(ring, [2]int{i, (i + 1) % n})
-	}
-	g := newGraph(t, n+1, ring)
-	values, vectors := g.Laplacian()
-	left := append([]float64(nil), values...)
-	for k := range n + 1 {
-		want := 1 - math.Cos(2*math.Pi*float64(k)/n)
-		if k == n {
-			want = 1
-		}
-		found := false
-		for i, v := range left {
-			if math.Abs(v-want) < 1e-12 && !found {
-				left[i], found = math.NaN(), true
-			}
-		}
-		if !found {
-			t.Errorf("no eigenvalue %g among %v", want, values)
-		}
-	}
-	for i, u := range vectors {
-		if i > 0 && values[i] < values[i-1]-1e-11 {
-			t.Errorf("eigenvalues are not sorted: %v", values)
-		}
-		for j, w := range vectors {
-			product := 0.0
-			for node := range u {
-				product += u[node] * w[node]
-			}
-			if want := map[bool]float64{true: 1, false: 0}[i == j]; math.Abs(product-want) > 1e-12 {
-				t.Errorf("eigenvectors %d and %d have the product %g", i, j, product)
-			}
-		}
-		for node, v := range u {
-			lu := v
-			if node < n {
-				lu -= (u[(node+1)%n] + u[(node+n-1)%n]) / 2
-			}
-			if math.Abs(lu-values[i]*v) > 1e-12 {
-				t.Errorf("L u = %g at node %d of eigenvector %d, want %g", lu, node, i, values[i]*v)
-			}
-		}
-	}
 }

@@ -56,23 +56,3 @@ func learned2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		x.Reshaped(1, len(x.Values)/rows/columns/sp.DModel, rows*columns, sp.DModel), p).
 		Reshaped(x.Shape...)}
 }
-
-// TestLearn2DParameters: (H + W) D, half of it side by side, H W D in full, for each block.
-func TestLearn2DParameters(t *testing.T) {
-	for table, want := range map[string]int{"sum": (3 + 5) * 8, "concat": (3 + 5) * 4, "full": 3 * 5 * 8} {
-		for place, blocks := range map[string]int{"input": 1, "block": 2} {
-			s, err := pe.Find("learn-2d")
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, err := s.Resolve("text", pe.Options{"grid-table": table, "pe-placement": place})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := s.Describe(pe.Size{Tokens: 15, DModel: 8, Heads: 1, Layers: 2}, o)
-			if err != nil || f.Parameters != want*blocks {
-				t.Errorf("%s, %s: %d parameters, want %d (%v)", table, place, f.Parameters, want*blocks, err)
-			}
-		}
-	}
-}

@@ -31,43 +31,6 @@ func learnVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"y": out.Reshaped(x.Shape...)}
 }
 
-// TestLearnSigmaIsStandardDeviation: sigma is the SD of the initial values (the code
-// settles it), for each member its own, so that at the paper's size the norm of a table is sigma
-// sqrt(16*160) = 50.6 sigma.
-func TestLearnSigmaIsStandardDeviation(t *testing.T) {
-	sigma := []float64{0.1, 1, 2}
-	m := petest.Spec{
-		Scheme: "learn", Layers: 4, DModel: 160, Positions: pe.Grid(4, 4), Seeds: []uint64{1, 2, 3}, Sigma: sigma,
-	}.Model(t)
-	values, err := m.Params.Values("pe.table")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := len(values) / 3
-	for e, s := range sigma {
-		var sum, squares float64
-		for _, v := range values[e*n : (e+1)*n] {
-			sum += v
-			squares += v * v
-		}
-		mean, sd := sum/float64(n), math.Sqrt(squares/float64(n))
-		// Five standard errors: sigma/sqrt(n) of the mean, sigma/sqrt(2n) of the SD.
-		if math.Abs(mean) > 5*s/math.Sqrt(float64(n)) {
-			t.Errorf("member %d: mean %g of %d values with sigma %g", e, mean, n, s)
-		}
-		if math.Abs(sd-s) > 5*s/math.Sqrt(2*float64(n)) {
-			t.Errorf("member %d: standard deviation %g of %d values, want sigma %g", e, sd, n, s)
-		}
-		for layer := range 4 {
-			table := petest.Array{Shape: []int{4, n / 4}, Values: values[e*n : (e+1)*n]}.Row(layer)
-			if norm := norm(table); math.Abs(norm/s-50.6) > 5*50.6/math.Sqrt(2*16*160) {
-				t.Errorf("member %d, block %d: the norm of the table is %g, about 50.6 sigma = "+
-					"%g expected", e, layer, norm, 50.6*s)
-			}
-		}
-	}
-}
-
 // TestLearnPlacement: in the code's reading each block adds a table of its own, in the text's the
 // first block adds the one.
 func TestLearnPlacement(t *testing.T) {

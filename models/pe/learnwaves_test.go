@@ -27,14 +27,3 @@ func learnWavesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	return petest.Outputs{"table": petest.Added(m, 0, p)}
 }
-
-// TestLearnWavesOfIndex: f_k = k gives the sinusoids of 1d-fixed, of whatever base.
-func TestLearnWavesOfIndex(t *testing.T) {
-	given := pe.Options{"sinusoid-base": "500", "fixed-pe-dropout": "0"}
-	waves := petest.Spec{
-		Scheme: "learn-waves", Layers: 1, Given: given, Set: map[string][]float64{"pe.index": {0, 1, 2, 3}},
-	}.Model(t)
-	fixed := petest.Spec{Scheme: "1d-fixed", Given: given}.Model(t)
-	p := petest.At(pe.Line(8), 5, 0, 3, 7, 1)
-	petest.Near(t, "f_k = k", petest.Added(waves, 0, p), petest.Added(fixed, 0, p), 1e-13)
-}

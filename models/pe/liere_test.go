@@ -119,25 +119,6 @@ func rotatedAfter(m *models.Model, q, k petest.Array, p pe.Positions) (qOut, kOu
 		petest.StackRows(keptK, kOut.Reshaped(restK.Shape[1:]...))
 }
 
-// TestLieREOnALine: a block of two dimensions on a line is turned by the angle -w x, which is rope
-// with frequencies of its own; and logits know the offset alone (Ostmeier et al., section 4).
-func TestLieREOnALine(t *testing.T) {
-	const n, dh = 5, 4
-	w := []float64{0.7, 2.1}
-	m := petest.Spec{Scheme: "liere", Layers: 1, DModel: dh, Positions: pe.Line(n),
-		Given: pe.Options{"liere-block": "2"}, Set: map[string][]float64{"pe.skew": w}}.Model(t)
-	q := wave(n, 1, dh, 0)
-	got, _ := rotated(m, q, q, pe.Line(n))
-	for i := 0; i < len(q.Values); i += 2 {
-		x := float64(i/dh) / (n - 1)
-		sin, cos := math.Sincos(w[i%dh/2] * x)
-		a, b := q.Values[i], q.Values[i+1]
-		if math.Abs(got.Values[i]-(a*cos+b*sin)) > 1e-14 || math.Abs(got.Values[i+1]-(b*cos-a*sin)) > 1e-14 {
-			t.Errorf("token %d, pair %d: (%g, %g)", i/dh, i%dh/2, got.Values[i], got.Values[i+1])
-		}
-	}
-}
-
 // TestLieRETurns: the matrices are rotations, R R^T = 1, also of blocks of 16 and coordinates in the
 // hundreds.
 func TestLieRETurns(t *testing.T) {

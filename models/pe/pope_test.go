@@ -108,29 +108,3 @@ func interleave(x torchpe.Tensor, r int) torchpe.Tensor {
 	paired := torchpe.Stack(-1, x.Narrow(-1, 0, r), x.Narrow(-1, r, r)).Reshape(shape...)
 	return torchpe.Cat(-1, paired, x.Narrow(-1, 2*r, rest))
 }
-
-// TestPoPEIsRelative: the logits of one query and one key at all places are the sum over c of
-// softplus(q_c) softplus(k_c) cos((i-j) theta_c - delta_c) / sqrt(Dh), in plain loops.
-func TestPoPEIsRelative(t *testing.T) {
-	const n, dh = 6, 4
-	phase := []float64{-0.3, -1, -7, 0.5} // the last two are held at -2 pi and 0
-	held := []float64{-0.3, -1, -2 * math.Pi, 0}
-	m := petest.Spec{Scheme: "pope", DModel: dh, Positions: pe.Line(n), Given: pe.Options{"rope-base": "100"},
-		Set: map[string][]float64{"pe.phase": phase}}.Model(t)
-	q, k := wave(n, 1, dh, 0), wave(n, 1, dh, 1)
-	p := pe.Line(n).Permuted([]int{3, 0, 5, 1, 4, 2})
-	want := petest.Array{Shape: []int{1, n, n}}
-	softplus := func(x float64) float64 { return math.Log1p(math.Exp(x)) }
-	for a, i := range p.Index {
-		for b, j := range p.Index {
-			sum := 0.0
-			for c := range dh {
-				sum += softplus(q.Values[a*dh+c]) * softplus(k.Values[b*dh+c]) *
-					math.Cos(float64(i-j)*math.Pow(100, -float64(c)/dh)-held[c])
-			}
-			want.Values = append(want.Values, sum/2)
-		}
-	}
-	got := petest.HeadInputs{Q: q.Reshaped(n, 1, dh), K: k.Reshaped(n, 1, dh)}.Attend(m, p, false)
-	petest.Near(t, "logits", got.Logits, want, 1e-12)
-}

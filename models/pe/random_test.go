@@ -123,18 +123,6 @@ func whole(values []float64) []int {
 	return list
 }
 
-// TestRandomisedIsSinusoidOfTheDraw: at the positions 0..N-1 the randomised scheme is 1d-fixed; at
-// others it is the row of a 1d-fixed that is long enough.
-func TestRandomisedIsSinusoidOfTheDraw(t *testing.T) {
-	random := petest.Spec{Scheme: "random", Fidelity: "text", Given: pe.Options{"random-max": "50"}}.Model(t)
-	fixed := petest.Spec{Scheme: "1d-fixed", Positions: pe.Line(50),
-		Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
-	for _, drawn := range [][]float64{{0, 1, 2, 3, 4, 5, 6, 7}, {3, 4, 10, 11, 30, 31, 48, 49}} {
-		want := petest.Added(fixed, 0, petest.At(pe.Line(50), whole(drawn)...))
-		petest.Near(t, fmt.Sprint(drawn), embedAt(random, drawn), want, 1e-12)
-	}
-}
-
 // TestRandomisedBases: at the draw 0..N-1 the other bases are learn and rope.
 func TestRandomisedBases(t *testing.T) {
 	first := []float64{0, 1, 2, 3, 4, 5, 6, 7}
@@ -236,26 +224,6 @@ func pairLogit(m *models.Model, query, key, i, j int) (each []float64) {
 		each = []float64{added[1], added[5]}
 	})
 	return each
-}
-
-// TestRandomisedFollowsPlaces: the i-th smallest draw belongs to the token at place i, wherever it
-// is in the array.
-func TestRandomisedFollowsPlaces(t *testing.T) {
-	m := petest.Spec{Scheme: "random", Fidelity: "text"}.Model(t)
-	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
-	drawn := []float64{2, 3, 5, 7, 11, 13, 17, 19}
-	plain := embedAt(m, drawn)
-	petest.Closed(func(s *torchpe.Scope) {
-		p := petest.At(pe.Line(8), order...)
-		p.Drawn = torchpe.Of(s, torchpe.CPU, drawn, 1, 1, 8)
-		out := m.Encoding.Begin(s, p).Embed(0, torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, 8, 8))
-		got := petest.ArrayOf(out).Reshaped(8, 8)
-		for i, place := range order {
-			if !slices.Equal(got.Row(i), plain.Row(place)) {
-				t.Errorf("the token at place %d has the encoding of another", place)
-			}
-		}
-	})
 }
 
 // TestRandomisedNeedsADraw: a batch without drawn positions is an error that says so.

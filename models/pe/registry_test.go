@@ -136,13 +136,6 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestOptionsByType(t *testing.T) {
-	o := pe.Options{"a": "0.25", "b": "17", "c": "true", "d": "false"}
-	if o.Text("a") != "0.25" || o.Float("a") != 0.25 || o.Int("b") != 17 || !o.Bool("c") || o.Bool("d") {
-		t.Errorf("%v: %q %g %d %v %v", o, o.Text("a"), o.Float("a"), o.Int("b"), o.Bool("c"), o.Bool("d"))
-	}
-}
-
 // An unknown name gives what it may mean, or where all names are listed.
 func TestFindUnknown(t *testing.T) {
 	for name, want := range map[string]string{"leran": `did you mean "learn"?`, "lern-0.1": `did you mean "learn-0.1"?`,

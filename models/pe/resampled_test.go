@@ -53,40 +53,6 @@ func resampledVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"rows": petest.StackRows(kept, petest.Added(m, 0, p))}
 }
 
-// TestResampledToItsOwnSize: read at as many places as it has rows, the table is as it was;
-// constants stay constant at any size.
-func TestResampledToItsOwnSize(t *testing.T) {
-	for _, by := range []string{"linear", "bicubic", "bilinear"} {
-		for _, size := range [][2]int{{3, 4}, {2, 2}, {5, 9}, {1, 1}} {
-			grid := pe.Grid(size[0], size[1])
-			m := petest.Spec{
-				Scheme: "learn-resampled", Layers: 1, Positions: grid,
-				Given: pe.Options{"resample-by": by, "resample-from": "3x4"},
-			}.Model(t)
-			if size == [2]int{3, 4} {
-				values, err := m.Params.Values("pe.table")
-				if err != nil {
-					t.Fatal(err)
-				}
-				petest.Near(t, by+" to its own size", petest.Added(m, 0, grid),
-					petest.Array{Shape: []int{12, 8}, Values: values}, 1e-14)
-			}
-			flat := make([]float64, 12*8)
-			for i := range flat {
-				flat[i] = 7
-			}
-			if err := m.Params.Set("pe.table", flat); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range petest.Added(m, 0, grid).Values {
-				if math.Abs(v-7) > 1e-13 {
-					t.Errorf("%s to %v: a constant 7 becomes %g", by, size, v)
-				}
-			}
-		}
-	}
-}
-
 // TestResampledBilinear: to twice as many columns the weights are those of linear interpolation
 // between centres; to half as many the triangle is two columns wide on either side, so that the
 // first of two takes 3/4, 3/4 and 1/4 of its sum of 7/4 (as Pillow's and torch's antialiased resize).

@@ -3,7 +3,6 @@ package pe_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"torchpe/models/pe"
@@ -96,8 +95,7 @@ func planeOutputs(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // TestRoPE2DMixedStart: frequencies start along two orthogonal directions, each of the axial
-// magnitude (Heo et al., section 3.2), own to each head and layer; with the axial ones in place the
-// mixed kind is the axial one.
+// magnitude (Heo et al., section 3.2), own to each head and layer.
 func TestRoPE2DMixedStart(t *testing.T) {
 	const layers, heads, pairs = 2, 2, 4
 	m := petest.Spec{Scheme: "rope-2d", DModel: 16, Heads: heads, Layers: layers,
@@ -123,16 +121,5 @@ func TestRoPE2DMixedStart(t *testing.T) {
 	}
 	if at(0, 0, 0, 0) == at(1, 0, 0, 0) || at(0, 0, 0, 0) == at(0, 0, 1, 0) {
 		t.Error("heads or layers start alike")
-	}
-	axial := []float64{1, 0.1, 0, 0, 0, 0, 1, 0.1} // x in the first half, y in the second, base 100 and Dh = 8
-	given := pe.Options{"rope-2d": "mixed"}
-	mixed := petest.Spec{Scheme: "rope-2d", Layers: 1, Given: given,
-		Set: map[string][]float64{"pe.frequencies": axial}}.Model(t)
-	q, k := wave(8, 1, 8, 0), wave(8, 1, 8, 1)
-	got, _ := rotated(mixed, q, k, pe.Grid(2, 4))
-	want, _ := rotated(petest.Spec{Scheme: "rope-2d"}.Model(t), q, k, pe.Grid(2, 4))
-	petest.Near(t, "mixed with axial frequencies", got, want, 1e-14)
-	if slices.Equal(got.Values, q.Values) {
-		t.Error("nothing is turned")
 	}
 }

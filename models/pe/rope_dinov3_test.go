@@ -107,18 +107,6 @@ func dinoPeriodsOf(t testing.TB, sp petest.Spec) petest.Array {
 	return periods
 }
 
-// TestDINOv3AnySize: the corners of the image are at the same coordinates whatever its size, up to
-// half a step: the first and last of n are at +-(1 - 1/n).
-func TestDINOv3AnySize(t *testing.T) {
-	for _, n := range []int{2, 5, 100} {
-		m := petest.Spec{Scheme: "rope-dinov3", DModel: 4, Positions: pe.Grid(n, 1),
-			Given: pe.Options{"dinov3-periods": "4,4"}}.Model(t)
-		if got, want := anglesAt(t, m, 0)[0], -math.Pi/2*(1-1/float64(n)); math.Abs(got-want) > 1e-14 {
-			t.Errorf("%d rows: the first is turned by %g, want %g", n, got, want)
-		}
-	}
-}
-
 // TestDINOv3Draws: draws are within their bounds, differ between steps and members, and are made in
 // training alone.
 func TestDINOv3Draws(t *testing.T) {

@@ -2,7 +2,6 @@ package pe_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"torchpe/models/pe"
@@ -29,19 +28,5 @@ func init() {
 			"rope-trained-tokens", fmt.Sprint(c.Int("L_orig", 8192)),
 			"llama3-low", fmt.Sprint(c.Float("low_freq_factor", 1)),
 			"llama3-high", fmt.Sprint(c.Float("high_freq_factor", 4))))
-	}
-}
-
-// TestRoPELlama3Bands: with base 10^4 and Dh = 8 the wavelengths are 6.3, 63, 628 and 6283. Over
-// 1000 trained tokens the first two turn more than four times and stay, the last turns less than
-// once and is divided by 8, and the third, at 1.59 turns, is between.
-func TestRoPELlama3Bands(t *testing.T) {
-	m := petest.Spec{Scheme: "rope-llama3",
-		Given: pe.Options{"rope-scale": "8", "rope-trained-tokens": "1000"}}.Model(t)
-	g := (1000/(200*math.Pi) - 1) / 3
-	for k, want := range []float64{1, 0.1, 0.01 * ((1-g)/8 + g), 0.001 / 8} {
-		if got := anglesAt(t, m, 1)[k]; math.Abs(got-want) > 1e-15 {
-			t.Errorf("pair %d has the frequency %g, want %g", k, got, want)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package pe_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"torchpe/models/pe"
@@ -36,21 +35,5 @@ func init() {
 		}
 		sp := rotarySpec(c, "rope-ntk", "half", options...)
 		return rotaryOutputs(t, c, sp, sp.Positions)
-	}
-}
-
-// TestNTKStretch: the fastest rotation stays as it is and the slowest is divided by alpha:
-// alpha^(Dh/(Dh-2) (Dh-2)/Dh) = alpha.
-func TestNTKStretch(t *testing.T) {
-	p := pe.Line(2)
-	angle := func(scheme string, pair int) float64 {
-		m := petest.Spec{Scheme: scheme, Positions: p}.Model(t)
-		cos, sin := tableRows(t, m, "pe.cos", p), tableRows(t, m, "pe.sin", p)
-		return math.Atan2(sin.Row(1)[pair], cos.Row(1)[pair])
-	}
-	for pair, want := range map[int]float64{0: 1, 3: 0.5} {
-		if got := angle("rope-ntk", pair) / angle("rope", pair); math.Abs(got-want) > 1e-12 {
-			t.Errorf("pair %d is slowed to %g, want %g", pair, got, want)
-		}
 	}
 }

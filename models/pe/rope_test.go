@@ -207,32 +207,3 @@ func TestRoPERotates(t *testing.T) {
 }
 
 func absolute(z complex128) float64 { return math.Hypot(real(z), imag(z)) }
-
-// TestRoPEIsRelative: with one vector for all queries and one for all keys, the logit knows i-j
-// only, and is that of the two vectors with one of them turned by i-j; and the number of the first
-// position makes no difference to it.
-func TestRoPEIsRelative(t *testing.T) {
-	const n, dh = 8, 8
-	logits := map[string]petest.Array{}
-	for _, from := range []string{"0", "1"} {
-		m := petest.Spec{Scheme: "rope", DModel: dh, Given: pe.Options{"positions-from": from}}.Model(t)
-		q, k := wave(n, 1, dh, 0), wave(n, 1, dh, 1)
-		for i := range q.Values {
-			q.Values[i], k.Values[i] = q.Values[i%dh], k.Values[i%dh]
-		}
-		qr, kr := rotated(m, q, k, pe.Line(n))
-		logits[from] = logitsOf(qr, kr)
-	}
-	at := func(i, j int) float64 { return logits["0"].Values[i*n+j] }
-	for i := 1; i < n; i++ {
-		for j := 1; j < n; j++ {
-			if math.Abs(at(i, j)-at(i-1, j-1)) > 1e-12 {
-				t.Errorf("logit of (%d,%d) is %g, that of (%d,%d) %g", i, j, at(i, j), i-1, j-1, at(i-1, j-1))
-			}
-		}
-	}
-	if math.Abs(at(0, 0)-at(3, 0)) < 1e-3 {
-		t.Error("the logit does not know i-j")
-	}
-	petest.Near(t, "positions from 1", logits["1"], logits["0"], 1e-12)
-}

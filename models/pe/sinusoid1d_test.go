@@ -94,32 +94,6 @@ func places(from, n int) []int {
 	return list
 }
 
-// TestSinusoid1DProducts: P_i P_j = sum_k cos((i-j) theta_k), so that a row's norm is sqrt(D/2) and
-// products know the distance only (Vaswani et al. 2017, section 3.5).
-func TestSinusoid1DProducts(t *testing.T) {
-	const n, d = 12, 16
-	for _, fidelity := range []string{"code", "text"} {
-		m := petest.Spec{Scheme: "1d-fixed", Fidelity: fidelity, DModel: d, Positions: pe.Line(n),
-			Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
-		table := petest.Added(m, 0, pe.Line(n))
-		for i := range n {
-			for j := range n {
-				want := 0.0
-				for k := range d / 2 {
-					want += math.Cos(float64(i-j) * math.Pow(10000, -2*float64(k)/d))
-				}
-				got := 0.0
-				for k := range d {
-					got += table.Row(i)[k] * table.Row(j)[k]
-				}
-				if math.Abs(got-want) > 1e-12 {
-					t.Errorf("%s: rows %d and %d have the product %g, want %g", fidelity, i, j, got, want)
-				}
-			}
-		}
-	}
-}
-
 // TestFixedDropout: the code's reading drops a tenth of token plus PE also at evaluation, and
 // scales the rest by 1/0.9; the text's reading drops nothing.
 func TestFixedDropout(t *testing.T) {

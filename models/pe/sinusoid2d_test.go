@@ -130,26 +130,6 @@ func TestPaperBaselines(t *testing.T) {
 	}
 }
 
-// TestSinusoid2DHalves: with columns first, the first half of the dimensions is the same down a
-// column and the second along a row; with rows first the other way round. The halves are the 1d
-// scheme's of half the width.
-func TestSinusoid2DHalves(t *testing.T) {
-	line := petest.Spec{Scheme: "1d-fixed", DModel: 80, Positions: pe.Line(4),
-		Given: pe.Options{"fixed-pe-dropout": "0"}}.Model(t)
-	one := petest.Added(line, 0, pe.Line(4))
-	for order, axes := range map[string][2]int{"columns-first": {1, 0}, "rows-first": {0, 1}} {
-		table := fixedTable(t, "2d-fixed", "0", order)
-		for token, cell := range pe.Grid(4, 4).Cells {
-			row := petest.Array{Shape: []int{2, 80}, Values: table.Row(token)}
-			for half, axis := range axes {
-				if d := norm(difference(row.Row(half), one.Row(cell[axis]))); d > 1e-12 {
-					t.Errorf("%s: half %d of cell %v is %.1e from S(%d)", order, half, cell, d, cell[axis])
-				}
-			}
-		}
-	}
-}
-
 // TestSinusoid2DUnknownCell: a token in a cell that the scheme was not built for is an error, not
 // some other cell's row.
 func TestSinusoid2DUnknownCell(t *testing.T) {

@@ -55,22 +55,3 @@ func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	out["f_of_offset"] = f
 	return out
 }
-
-// TestTISASupplements: 3 S H L parameters (Table 2 of the paper), beside position embeddings in a
-// stack (case a) and instead of them (b).
-func TestTISASupplements(t *testing.T) {
-	bert := pe.Size{Tokens: 512, DModel: 768, Heads: 12, Layers: 12}
-	for name, want := range map[string]int{"tisa": 2_160, "learn+tisa": 393_216 + 2_160} {
-		s, err := pe.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		options, err := s.Resolve("text", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f, err := s.Describe(bert, options); err != nil || f.Parameters != want {
-			t.Errorf("%s: %d parameters, %v; want %d", name, f.Parameters, err, want)
-		}
-	}
-}

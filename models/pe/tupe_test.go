@@ -52,19 +52,3 @@ func tupeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	return petest.Outputs{"bias": petest.AddedToLogits(sp.Model(t), 0, sp.Positions)}
 }
-
-// TestTUPEParameters: N D + 2 D^2, as in Table 2 of Wennberg and Henter 2021 for BERT.
-func TestTUPEParameters(t *testing.T) {
-	s, err := pe.Find("tupe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	options, err := s.Resolve("text", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f, err := s.Describe(pe.Size{Tokens: 512, DModel: 768, Heads: 12, Layers: 12},
-		options); err != nil || f.Parameters != 1_572_864 {
-		t.Errorf("%d parameters, %v; want 1,572,864", f.Parameters, err)
-	}
-}
