@@ -35,6 +35,13 @@ func TestNewMembers(t *testing.T) {
 			t.Errorf("member %d: %+v", i, m)
 		}
 	}
+	own := .5
+	for flag, want := range map[string]float64{"pe-lr": .5, "pe-weight-decay": 7} {
+		s, _ := ByFlag(flag)
+		if got := s.Of(Member{LR: 5, WeightDecay: 7, PELR: &own}); got == nil || *got != want {
+			t.Errorf("--%s: %v, want %g", flag, got, want)
+		}
+	}
 	if _, err := NewMembers(Member{}, []uint64{1, 2, 3}, given); err == nil ||
 		!strings.Contains(err.Error(), "--lr: 2 values for 3 members") {
 		t.Error(err)
@@ -72,6 +79,14 @@ func TestCheckResumed(t *testing.T) {
 		t.Error(err)
 	}
 	if err := CheckResumed(stored, now, "f", []string{"layers"}); err != nil {
+		t.Error(err)
+	}
+	stored.Members = []Member{{LR: 1, Seed: 2}, {LR: 1, Seed: 3}}
+	now = stored.Clone()
+	now.Members[1].LR = 4
+	if err := CheckResumed(stored, now, "f", nil); err == nil ||
+		!strings.Contains(err.Error(), "members.lr was 1, 1 and would be 1, 4\n") ||
+		strings.Contains(err.Error(), "seed") {
 		t.Error(err)
 	}
 }
