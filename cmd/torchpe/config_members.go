@@ -101,10 +101,14 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 // decimalComma returns a note where two values of a member's setting look like one number whose decimal
 // sign is a comma, as 0,2 does; else "".
 func (f *configFlags) decimalComma(given map[string]bool) string {
+	if given["seeds"] || given["members"] {
+		return ""
+	}
 	for _, s := range config.MemberSettings() {
 		v := f.values[s.Flag].Numbers()
-		if given[s.Flag] && !given["seeds"] && !given["members"] && len(v) == 2 && v[0] == 0 && v[1] == math.Trunc(v[1]) {
-			return fmt.Sprintf("--%s makes two models, with 0 and %g; is this a decimal comma? Then write a point", s.Flag, v[1])
+		if given[s.Flag] && len(v) == 2 && v[0] == 0 && v[1] == math.Trunc(v[1]) {
+			return fmt.Sprintf("--%s makes two models, with 0 and %g; is this a decimal comma? Then write a point",
+				s.Flag, v[1])
 		}
 	}
 	return ""

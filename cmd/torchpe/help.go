@@ -91,8 +91,8 @@ func printUsage(out io.Writer, cmd *cobra.Command, all bool) {
 		fmt.Fprintf(out, "\n%s --help all lists all flags.\n", cmd.CommandPath())
 	}
 	if hasOptions {
-		fmt.Fprintf(out, "\n%s\n", wrapped("The options of an encoding are flags, too: torchpe pe show rope lists those of rope.",
-			width))
+		const note = "The options of an encoding are flags, too: torchpe pe show rope lists those of rope."
+		fmt.Fprintf(out, "\n%s\n", wrapped(note, width))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "\n%s\n", wrapped(cmd.CommandPath()+" [command] --help says more of a command.", width))

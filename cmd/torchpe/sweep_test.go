@@ -345,10 +345,12 @@ func TestSweepDryRun(t *testing.T) {
 // --dry-run names all points of which no model can be made, once for each reason; --skip-invalid leaves
 // them out.
 func TestInvalidPoints(t *testing.T) {
-	flags := append([]string{"sweep", "--dry-run", "--json", "--pe", "2d-fixed,nope,rope", "--heads", "2,3"}, tinyNMAR...)
+	flags := with(tinyNMAR, "--pe", "2d-fixed,nope,rope", "--heads", "2,3")
+	flags = append([]string{"sweep", "--dry-run", "--json"}, flags...)
 	_, errs, code := here(t, t.TempDir(), flags...)
 	for _, want := range []string{"torchpe: --pe=2d-fixed --heads=3: --d-model: 16 is not divisible by --heads 3 " +
-		"(and 2 other configurations)", "\n--pe=2d-fixed --heads=2: 2d-fixed: it needs tokens on a grid", "--skip-invalid leaves out such points"} {
+		"(and 2 other configurations)", "\n--pe=2d-fixed --heads=2: 2d-fixed: it needs tokens on a grid",
+		"--skip-invalid leaves out such points"} {
 		if code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("exit code %d: %s; want %q", code, errs, want)
 		}

@@ -71,7 +71,8 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if files, err := Files([]string{results}, ""); err != nil || !slices.Equal(files, []string{filepath.Join(results, "x.csv")}) {
+	if files, err := Files([]string{results}, ""); err != nil ||
+		!slices.Equal(files, []string{filepath.Join(results, "x.csv")}) {
 		t.Errorf("beside results: %v, %v", files, err)
 	}
 	if files, err := Files([]string{results}, "*.csv"); err != nil || len(files) != 3 {

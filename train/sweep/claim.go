@@ -178,7 +178,8 @@ func (s *Sweep) outcomeError(index int, o outcome) error {
 	case o.done != nil:
 		return fmt.Errorf("task %d %w", index, ErrDone)
 	case o.failure != nil:
-		return fmt.Errorf("task %d %w; torchpe sweep retry --failed %s tries again", index, ErrFailed, wording.Quote(s.Dir))
+		return fmt.Errorf("task %d %w; torchpe sweep retry --failed %s tries again", index, ErrFailed,
+			wording.Quote(s.Dir))
 	}
 	return nil
 }
