@@ -49,7 +49,7 @@ func StoppedNote(models []cohort.Model) string {
 
 // Boxes draws a measure of groups. It leaves out groups without it.
 func (d *Draft) Boxes(title, yLabel, measure string, groups []cohort.Group) figure.Boxes {
-	b := figure.Boxes{Title: title, YLabel: yLabel}
+	b := figure.Boxes{Title: title, YLabel: yLabel, Covers: Covers(measure)}
 	if d.Marks {
 		b.HollowNote = "hollow: not fitted"
 	}

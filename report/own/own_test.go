@@ -322,8 +322,8 @@ func TestMatrices(t *testing.T) {
 		t.Errorf("with modules: %+v", m)
 	}
 	for most, values := range map[float64][]float64{1: {5, 0, 0, 5}, 0.5: {5, -0.5, 0.25, 5}} {
-		if low, high := offDiagonal(values, 2); low != -most || high != most {
-			t.Errorf("limits %g and %g, want %g", low, high, most)
+		if got := offDiagonal([]figure.Matrix{{Columns: 2, Values: values}}); got != most {
+			t.Errorf("limit %g, want %g", got, most)
 		}
 	}
 }

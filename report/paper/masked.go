@@ -204,9 +204,10 @@ func proximityMatrices(d *draft) ([]figure.Panel, error) {
 }
 
 // tokenMatrices draws how like each other the encodings of all tokens are, of the first model of
-// each group that has a table.
+// each group that has a table. Without modules the tokens are in clusters of the first model.
 func (d *draft) tokenMatrices(name string, groups []cohort.Group,
 	of func(*cohort.Run, cohort.Table) ([]float64, error)) (matrices []figure.Matrix, err error) {
+	var order []int
 	for _, g := range groups {
 		p, x, err := item.Learned(g.Models[0])
 		if errors.Is(err, cohort.ErrNoTable) {
@@ -222,6 +223,12 @@ func (d *draft) tokenMatrices(name string, groups []cohort.Group,
 		t, err := item.TokensOf(p, x.Tokens)
 		if err != nil {
 			return nil, err
+		}
+		if t.Labels == nil {
+			if order == nil {
+				order = item.ClusterOrder(values, x.Tokens)
+			}
+			t.Order = order
 		}
 		m := t.Matrix(values)
 		m.Title, m.Max, m.RowLabels, m.GroupColors = g.Label, 1, tokenTicks(t.Order), networkColors(t.Modules)
