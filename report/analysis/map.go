@@ -59,7 +59,7 @@ or .png draws the first two axes, a panel a member.`,
   torchpe analyze map --table table.csv --dims 3 --json`,
 		Out:        "write the coordinates to this .csv file, or draw them as .pdf, .svg or .png",
 		Extensions: []string{".csv", ".pdf", ".svg", ".png"},
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&o.method, "method", pca, "pca or mds")
 			fl.StringVar(&o.distance, "distance", "euclidean", "of mds, "+distanceHelp)
 			fl.IntVar(&o.dims, "dims", 2, "dimensions")
