@@ -64,7 +64,7 @@ matched by name where tokens have names, else by order.`,
   torchpe analyze map --table table.csv --dims 3 --json`,
 		Out:        "write the coordinates to this .csv or .pscalar.nii file, or draw them as .pdf, .svg or .png",
 		Extensions: []string{".csv", scalarsEnding, ".pdf", ".svg", ".png"},
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&o.method, "method", pca, "pca or mds")
 			fl.StringVar(&o.distance, "distance", "euclidean", "of mds, "+distanceHelp)
 			fl.IntVar(&o.dims, "dims", 2, "dimensions")

@@ -65,7 +65,7 @@ value, such as a row of zeros by cosine, and what to know of weights, such as ne
   torchpe analyze network --table table.npy --modules modules.csv --distance cosine
   torchpe analyze network --weights weights.csv --modules modules.csv --json`,
 		Block: All,
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&o.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are but for the "+
 				"diagonal, instead of tables")
 			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
