@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/golden"
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/figure"
@@ -219,7 +219,7 @@ func TestPage(t *testing.T) {
 	text = replace(t, text, "dropout", dropoutTable(t, p))
 	text = replace(t, text, "frozen", frozenTable(t))
 	text = replace(t, text, "ratio", ratioTable(t))
-	golden.CheckFile(t, "README.md", []byte(text))
+	expect.GoldenFile(t, "README.md", []byte(text))
 }
 
 // TestFigure draws validation accuracy by σ, with chance and the floor of symbol counts.
@@ -231,7 +231,7 @@ func TestFigure(t *testing.T) {
 		if err := f.Encode(&b, format); err != nil {
 			t.Fatal(err)
 		}
-		golden.CheckFile(t, path, b.Bytes())
+		expect.GoldenFile(t, path, b.Bytes())
 	}
 }
 
