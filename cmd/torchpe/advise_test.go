@@ -22,7 +22,7 @@ var tinyAdvice = []string{"advise", "--task", "nmar", "--d-model", "8", "--layer
 func TestAdvise(t *testing.T) {
 	dir := t.TempDir()
 	args := with(tinyAdvice, "--pe", "rope,learn-1", "--out", "my advice")
-	out, errs, code := torchpeIn(t, dir, with(args, "--steps", "20")...)
+	out, errs, code := here(t, dir, with(args, "--steps", "20")...)
 	if code != 0 {
 		t.Fatalf("%d: %s%s", code, out, errs)
 	}
@@ -36,17 +36,17 @@ func TestAdvise(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "Held-out error during training") {
 		t.Errorf("%v: the page has no curves", err)
 	}
-	again, errs, code := torchpeIn(t, dir, with(args, "--budget", "100h", "--json")...)
+	again, errs, code := here(t, dir, with(args, "--budget", "100h", "--json")...)
 	var a advice.Advice
 	if err := json.Unmarshal([]byte(again), &a); err != nil || code != 0 || !strings.Contains(out, a.Text) ||
 		!strings.Contains(errs, "(0 new, 9 planned before)") {
 		t.Errorf("%d, %v: %s%s", code, err, again, errs)
 	}
-	out, _, code = torchpeIn(t, dir, "runs", "list", "my advice", "--json")
+	out, _, code = here(t, dir, "runs", "list", "my advice", "--json")
 	if code != 0 || strings.Count(out, `"learn"`) != 3 {
 		t.Errorf("%d: runs list: %s", code, out)
 	}
-	_, errs, code = torchpeIn(t, dir, with(args, "--steps", "30")...)
+	_, errs, code = here(t, dir, with(args, "--steps", "30")...)
 	if code != exitUsage || !strings.Contains(errs, "my advice has runs of other settings") {
 		t.Errorf("%d: %s", code, errs)
 	}
@@ -80,7 +80,7 @@ func TestAdviseCandidates(t *testing.T) {
 		{[]string{"--preset", "sequence-quick", "--sequence", "even-pairs", "--train-length", "4", "--test-length", "8",
 			"--layers", "1", "--d-model", "8", "--batch", "2", "--test-sequences", "4"}, "nope rope 1d-fixed"},
 	} {
-		out, errs, code := torchpeIn(t, dir, with([]string{"advise", "--dry-run"}, c.flags...)...)
+		out, errs, code := here(t, dir, with([]string{"advise", "--dry-run"}, c.flags...)...)
 		if code != 0 {
 			t.Fatal(errs)
 		}
@@ -112,11 +112,11 @@ func TestAdviseOtherRuns(t *testing.T) {
 	write(0)
 	args := []string{"advise", "--task", "masked", "--data", "x.csv", "--steps", "10", "--d-model", "8",
 		"--layers", "1", "--batch", "8", "--threads", "1", "--workers", "1", "--pe", "rope", "--out", "a"}
-	if _, errs, code := torchpeIn(t, dir, args...); code != 0 {
+	if _, errs, code := here(t, dir, args...); code != 0 {
 		t.Fatalf("%d: %s", code, errs)
 	}
 	write(1)
-	if _, errs, code := torchpeIn(t, dir, args...); code != exitUsage ||
+	if _, errs, code := here(t, dir, args...); code != exitUsage ||
 		!strings.Contains(errs, "the content of the data has changed: give another --out") {
 		t.Errorf("other data: %d: %s", code, errs)
 	}
@@ -129,14 +129,14 @@ func TestAdviseOtherRuns(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "a", "tasks")); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := torchpeIn(t, dir, args...); code != exitUsage || !strings.Contains(errs, "an earlier version") {
+	if _, errs, code := here(t, dir, args...); code != exitUsage || !strings.Contains(errs, "an earlier version") {
 		t.Errorf("an earlier version: %d: %s", code, errs)
 	}
 }
 
 // Where none is left to compare with, there is no answer.
 func TestAdviseDiverged(t *testing.T) {
-	out, errs, code := torchpeIn(t, t.TempDir(), with(tinyAdvice, "--steps", "30", "--pe", "rope", "--optimizer", "sgd",
+	out, errs, code := here(t, t.TempDir(), with(tinyAdvice, "--steps", "30", "--pe", "rope", "--optimizer", "sgd",
 		"--lr", "1e6", "--log-every", "1", "--quiet")...)
 	if code != exitFailed || strings.Contains(out, "better") || !strings.Contains(errs, "no run of nope is left") {
 		t.Errorf("%d: %s%s", code, out, errs)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -20,22 +19,6 @@ var analyzed = func() string {
 	}
 	return dir
 }()
-
-// here runs the command line in this process, in dir, which saves the start of a program.
-func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	t.Chdir(dir)
-	var out, errs bytes.Buffer
-	root := newRootCommand()
-	root.SetArgs(args)
-	root.SetOut(&out)
-	root.SetErr(&errs)
-	message, err := execute(root)
-	if err != nil {
-		errs.WriteString("torchpe: " + message)
-	}
-	return out.String(), errs.String(), exitCode(err)
-}
 
 // analyzeIn runs "torchpe analyze ... --json" in a folder and returns the object that it prints.
 func analyzeIn(t *testing.T, dir string, args ...string) map[string]any {

@@ -15,7 +15,7 @@ func TestAnalyzeNoise(t *testing.T) {
 	dir := t.TempDir()
 	base := slices.Concat([]string{"train", "--members", "2", "--epochs", "2", "--json"}, smallSet(t, dir))
 	args := slices.Concat(base, []string{"--noise", "0,0.5", "--noise-repeats", "3", "--out", "run"})
-	stdout, stderr, code := torchpeIn(t, dir, args...)
+	stdout, stderr, code := here(t, dir, args...)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -24,7 +24,7 @@ func TestAnalyzeNoise(t *testing.T) {
 	if c := keys(t, string(config), "noise", "noise_repeats"); err != nil || c["noise_repeats"] != 3.0 {
 		t.Errorf("%v, config.json: %s", err, config)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "analyze", "noise", "run", "--json"); code != 0 {
+	if stdout, stderr, code = here(t, dir, "analyze", "noise", "run", "--json"); code != 0 {
 		t.Fatal(stderr)
 	}
 	report := keys(t, stdout, "run", "step", "puzzles", "amplitudes", "repeats", "members")
@@ -44,7 +44,7 @@ func TestAnalyzeNoise(t *testing.T) {
 			t.Errorf("member %d: %s, trained %v", m, part, by)
 		}
 	}
-	stdout, stderr, code = torchpeIn(t, dir, "analyze", "noise", "run", "--amplitudes", "0.25", "--repeats", "2")
+	stdout, stderr, code = here(t, dir, "analyze", "noise", "run", "--amplitudes", "0.25", "--repeats", "2")
 	for _, want := range []string{"a = 0.25", "without", "±", "12 validation puzzles", "2 draws"} {
 		if code != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d, no %q in %s%s", code, want, stdout, stderr)
@@ -55,7 +55,7 @@ func TestAnalyzeNoise(t *testing.T) {
 	if err := os.Rename(moved, moved+".old"); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "analyze", "noise", "run"); code != 2 ||
+	if _, stderr, code = here(t, dir, "analyze", "noise", "run"); code != 2 ||
 		!strings.Contains(stderr, moved) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
@@ -66,23 +66,23 @@ func TestAnalyzeNoise(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "run", "result.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--noise",
+	if _, stderr, code = here(t, dir, "train", "--resume", "--out", "run", "--noise",
 		"1"); code != exitUsage || !strings.Contains(stderr, "noise was [0,0.5]") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if _, stderr, code = torchpeIn(t, dir,
+	if _, stderr, code = here(t, dir,
 		slices.Concat(base, []string{"--noise", "none", "--force", "--out", "run"})...); code != 0 {
 		t.Fatal(stderr)
 	}
 	if err := os.Remove(filepath.Join(dir, "run", "result.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--noise",
+	if _, stderr, code = here(t, dir, "train", "--resume", "--out", "run", "--noise",
 		"1"); code != exitUsage || !strings.Contains(stderr, "noise was none") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	whole := slices.Concat(base, []string{"--out", "run", "--resume"}) // noise left out: as in the run
-	if stdout, stderr, code = torchpeIn(t, dir, whole...); code != 0 || strings.Contains(stdout, "noise") {
+	if stdout, stderr, code = here(t, dir, whole...); code != 0 || strings.Contains(stdout, "noise") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
@@ -119,7 +119,7 @@ func TestNoiseMistakesExitWithTwo(t *testing.T) {
 	// A run of masked prediction is an input that cannot be measured, as any other.
 	trainFor(t, dir, "run", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40",
 		"--steps", "1", "--batch", "16", "--d-model", "16", "--layers", "1")
-	if _, stderr, code := torchpeIn(t, dir, "analyze", "noise", "run"); code != exitUsage ||
+	if _, stderr, code := here(t, dir, "analyze", "noise", "run"); code != exitUsage ||
 		!strings.Contains(stderr, "task nmar has no puzzles") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

@@ -19,7 +19,7 @@ import (
 // trainFor trains a model in dir and fails the test where it cannot.
 func trainFor(t *testing.T, dir, out string, args ...string) {
 	t.Helper()
-	if _, stderr, code := torchpeIn(t, dir, append([]string{"train", "--quiet", "--device", "cpu",
+	if _, stderr, code := here(t, dir, append([]string{"train", "--quiet", "--device", "cpu",
 		"--threads", "1", "--out", out}, args...)...); code != 0 {
 		t.Fatalf("%s: exit %d: %s", out, code, stderr)
 	}
@@ -61,7 +61,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	}
 	second := model(t, analyzeIn(t, dir, "distances", "run", "--positions", "0:3", "--member", "1"))
 	near(t, "distances of member 1", both[1].(map[string]any)["distances"], second["distances"])
-	if _, stderr, code := torchpeIn(t, dir, "analyze", "distances", "run", "--out", "d.npy"); code != 0 {
+	if _, stderr, code := here(t, dir, "analyze", "distances", "run", "--out", "d.npy"); code != 0 {
 		t.Error(stderr)
 	}
 	if d, err := npy.Read(filepath.Join(dir, "d.npy")); err != nil || !slices.Equal(d.Shape, []int{2, 15, 15}) ||
@@ -71,7 +71,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	if maps := analyzeIn(t, dir, "map", "run")["models"].([]any); len(maps) != 2 {
 		t.Errorf("a map of %d of 2 members", len(maps))
 	}
-	if _, stderr, code := torchpeIn(t, dir, "analyze", "map", "run", "--out", "map.csv"); code != 0 {
+	if _, stderr, code := here(t, dir, "analyze", "map", "run", "--out", "map.csv"); code != 0 {
 		t.Error(stderr)
 	}
 	if two := model(t, analyzeIn(t, dir, "procrustes", "--table", "map.csv", "--block", "1",
@@ -94,7 +94,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	projectionsAsFiles(t, dir)
 	// The tensors of the probes as a user's own arrays give the same scores.
 	want := models[0].(map[string]any)["blocks"].([]any)[0]
-	out, stderr, code := torchpeIn(t, dir, "data", "nmar", "show", "--frames", "2", "--json")
+	out, stderr, code := here(t, dir, "data", "nmar", "show", "--frames", "2", "--json")
 	var network struct {
 		Modules []int `json:"order_modules"`
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,15 +52,21 @@ func valuesOf(flag *pflag.Flag) func() []string {
 	case setting.Choices() != nil:
 		return setting.Choices
 	}
+	return optionChoices()[flag.Name]
+}
+
+// optionChoices returns what lists the values of each option of an encoding that has few of them.
+var optionChoices = sync.OnceValue(func() map[string]func() []string {
+	choices := map[string]func() []string{}
 	for _, s := range pe.Schemes() {
 		for _, o := range s.Options {
-			if o.Name == flag.Name && o.Choices() != nil {
-				return o.Choices
+			if o.Choices() != nil {
+				choices[o.Name] = o.Choices
 			}
 		}
 	}
-	return nil
-}
+	return choices
+})
 
 // schemeNames lists the encodings, each with its summary.
 func schemeNames() (names []string) {

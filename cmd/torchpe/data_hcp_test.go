@@ -190,7 +190,7 @@ func TestHCPConvert(t *testing.T) {
 		c.Modularity == nil || math.Abs(*c.Modularity+0.1) > 1e-6 {
 		t.Errorf("%s", out)
 	}
-	if out, _, _ = torchpeIn(t, ".", "data", "hcp", "check", dir); !strings.Contains(out,
+	if out, _, _ = here(t, ".", "data", "hcp", "check", dir); !strings.Contains(out,
 		"2: Visual (3 tokens), Motor (3 tokens)\n") {
 		t.Error(out)
 	}

@@ -11,7 +11,7 @@ import (
 func TestDataSequence(t *testing.T) {
 	dir := t.TempDir()
 	run := func(args ...string) (string, string, int) {
-		return torchpeIn(t, dir, append([]string{"data", "sequence"}, args...)...)
+		return here(t, dir, append([]string{"data", "sequence"}, args...)...)
 	}
 	if out, errs, code := run("list"); code != 0 || strings.Count(out, "\n") < 15 {
 		t.Errorf("%d: %s%s", code, out, errs)

@@ -16,7 +16,7 @@ func TestOwnLearningFlags(t *testing.T) {
 	small := append([]string{"train", "--preset", "quick", "--layers", "1", "--d-model", "16",
 		"--limit-steps", "3", "--threads", "1", "--device", "cpu", "--noise", "none", "--quiet"}, smallSet(t, dir)...)
 	with := func(more ...string) []string { return append(append([]string{}, small...), more...) }
-	_, stderr, code := torchpeIn(t, dir, with("--out", "run", "--pe-init", "matched:2d-fixed",
+	_, stderr, code := here(t, dir, with("--out", "run", "--pe-init", "matched:2d-fixed",
 		"--sigma", "1", "--pe-lr", "1e-4,0", "--pe-weight-decay", "0.1",
 		"--pe-warmup-steps", "0", "--warmup-steps", "5", "--pe-dropout", "0.2", "--init-scale", "0.5")...)
 	if code != 0 || !strings.Contains(stderr, "--sigma has no effect with --pe-init matched:2d-fixed") {
@@ -43,7 +43,7 @@ func TestOwnLearningFlags(t *testing.T) {
 			t.Errorf("member %d is %v", i, m)
 		}
 	}
-	_, stderr, code = torchpeIn(t, dir, with("--out", "run", "--resume", "--pe-dropout", "0.3")...)
+	_, stderr, code = here(t, dir, with("--out", "run", "--resume", "--pe-dropout", "0.3")...)
 	if code != exitUsage || !strings.Contains(stderr, "would be 0.3") {
 		t.Errorf("resumed with another dropout: exit %d, %s", code, stderr)
 	}

@@ -41,7 +41,7 @@ func program(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// torchpeIn runs torchpe in dir and returns what it printed and its exit code.
+// torchpeIn runs torchpe in dir as a process of its own, and returns what it printed and its exit code.
 func torchpeIn(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -51,6 +51,24 @@ func torchpeIn(t *testing.T, dir string, args ...string) (stdout, stderr string,
 		t.Fatal(err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// here does the same in this process, which saves the start of a program; processes that it starts are
+// the program, too. It is for all but "sweep run-task", whose output becomes the process's.
+func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	t.Chdir(dir)
+	t.Setenv(asProgram, "1")
+	var out, errs bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	message, err := execute(root)
+	if err != nil {
+		errs.WriteString("torchpe: " + message)
+	}
+	return out.String(), errs.String(), exitCode(err)
 }
 
 // smallSet writes a few hundred puzzles to dir and returns the flags that name them and a model
@@ -89,7 +107,7 @@ func TestTrainWritesARun(t *testing.T) {
 	dir := t.TempDir()
 	args := append([]string{"train"}, append(smallSet(t, dir), "--pe", "learn-1.0", "--members",
 		"2", "--seed", "7", "--epochs", "2", "--json", "--out", "run")...)
-	stdout, stderr, code := torchpeIn(t, dir, args...)
+	stdout, stderr, code := here(t, dir, args...)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -122,15 +140,15 @@ func TestTrainWritesARun(t *testing.T) {
 		}
 	}
 	// The stored configuration repeats the run, and a finished run is not done again.
-	stdout, stderr, code = torchpeIn(t, dir, "train", "--config", "run/config.json", "--json", "--out", "again")
+	stdout, stderr, code = here(t, dir, "train", "--config", "run/config.json", "--json", "--out", "again")
 	if again := keys(t, stdout, "members"); code != 0 ||
 		fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, string(onDisk))["members"]) {
 		t.Errorf("exit code %d, repeated run: %s%s, first: %s", code, stdout, stderr, onDisk)
 	}
-	if _, stderr, code = torchpeIn(t, dir, args...); code != exitUsage || !strings.Contains(stderr, "--resume") {
+	if _, stderr, code = here(t, dir, args...); code != exitUsage || !strings.Contains(stderr, "--resume") {
 		t.Errorf("training into a run that is there: exit code %d, %s", code, stderr)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "run",
+	if stdout, stderr, code = here(t, dir, "train", "--resume", "--out", "run",
 		"--json"); code != 0 || !strings.Contains(stdout, "members") ||
 		!strings.Contains(stderr, "nothing was trained") {
 		t.Errorf("resuming a complete run: exit code %d, %s%s", code, stdout, stderr)
@@ -165,17 +183,17 @@ func TestSignalsSave(t *testing.T) {
 		if signal != syscall.SIGINT {
 			continue
 		}
-		_, errs, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5")
+		_, errs, code := here(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5")
 		if code != exitUsage || !strings.Contains(errs, "members.lr was") {
 			t.Errorf("resuming with another learning rate: exit code %d, %s", code, errs)
 		}
-		_, errs, code = torchpeIn(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5", "--epochs", "101",
+		_, errs, code = here(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5", "--epochs", "101",
 			"--limit-steps", "1", "--allow-changed", "members.lr,epochs,limit_steps")
 		if stored, err := os.ReadFile(filepath.Join(dir, "run", "config.json")); code != 0 || err != nil ||
 			!strings.Contains(string(stored), `"epochs": 101`) {
 			t.Errorf("resuming with settings that may change: exit code %d, %s, %v", code, errs, err)
 		}
-		_, errs, code = torchpeIn(t, dir, "train", "--resume", "--out", "rum")
+		_, errs, code = here(t, dir, "train", "--resume", "--out", "rum")
 		if _, err := os.Stat(filepath.Join(dir, "rum")); code != exitUsage || err == nil ||
 			!strings.Contains(errs, "there is no run") {
 			t.Errorf("resuming what is not there: exit code %d, %s", code, errs)
@@ -252,17 +270,17 @@ func TestClosedOutput(t *testing.T) {
 }
 
 func TestDoctorJSON(t *testing.T) {
-	stdout, stderr, code := torchpeIn(t, t.TempDir(), "doctor", "--json")
+	stdout, stderr, code := here(t, t.TempDir(), "doctor", "--json")
 	if code != 0 {
 		t.Fatal(stderr)
 	}
 	keys(t, stdout, "libtorch_built", "libtorch_running", "cuda", "gpus", "blas", "blas_kernel",
 		"threads", "problems")
-	if stdout, _, code = torchpeIn(t, t.TempDir(), "--version"); code != 0 ||
+	if stdout, _, code = here(t, t.TempDir(), "--version"); code != 0 ||
 		!strings.HasPrefix(stdout, "torchpe "+runlog.Version) {
 		t.Errorf("--version: exit %d, %q", code, stdout)
 	}
-	if stdout, _, code = torchpeIn(t, t.TempDir(), "doctor"); code != 0 || !strings.Contains(stdout, "libtorch") {
+	if stdout, _, code = here(t, t.TempDir(), "doctor"); code != 0 || !strings.Contains(stdout, "libtorch") {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
 }
@@ -271,7 +289,7 @@ func TestBenchStepJSON(t *testing.T) {
 	dir := t.TempDir()
 	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "3", "--warmup",
 		"1", "--members", "2", "--layers", "3", "--json")...)
-	stdout, stderr, code := torchpeIn(t, dir, args...)
+	stdout, stderr, code := here(t, dir, args...)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -291,7 +309,7 @@ func TestBenchStepJSON(t *testing.T) {
 func TestBenchStepSchemes(t *testing.T) {
 	dir := t.TempDir()
 	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "1", "--warmup", "0")...)
-	stdout, stderr, code := torchpeIn(t, dir, append(args, "--pe", "learn-0.2,nope,rope", "--json")...)
+	stdout, stderr, code := here(t, dir, append(args, "--pe", "learn-0.2,nope,rope", "--json")...)
 	var rows []struct {
 		PE     string  `json:"pe"`
 		Median float64 `json:"step_ms_median"`
@@ -304,7 +322,7 @@ func TestBenchStepSchemes(t *testing.T) {
 			t.Errorf("row %d: %+v, want %s", i, rows[i], want)
 		}
 	}
-	stdout, stderr, code = torchpeIn(t, dir, "bench", "step", "--preset", "nmar", "--nmar-frames", "400",
+	stdout, stderr, code = here(t, dir, "bench", "step", "--preset", "nmar", "--nmar-frames", "400",
 		"--steps", "1", "--warmup", "0", "--pe", "nope,swin") // whose tokens lie on no grid
 	if code != exitUsage || strings.Count(stdout, "\n") != 1 || !strings.Contains(stderr, "swin: it needs") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
@@ -314,7 +332,7 @@ func TestBenchStepSchemes(t *testing.T) {
 // bench step --trace writes a file, or says first that this libtorch cannot.
 func TestBenchStepTrace(t *testing.T) {
 	dir := t.TempDir()
-	stdout, stderr, code := torchpeIn(t, dir, append([]string{"bench", "step"}, append(smallSet(t, dir),
+	stdout, stderr, code := here(t, dir, append([]string{"bench", "step"}, append(smallSet(t, dir),
 		"--steps", "1", "--warmup", "0", "--trace", "trace.json")...)...)
 	if code == exitFailed && strings.Contains(stderr, "Kineto") && stdout == "" {
 		return
@@ -331,7 +349,7 @@ func TestDemo(t *testing.T) {
 		t.Skip("the demo trains four models on the default puzzles")
 	}
 	dir := t.TempDir()
-	stdout, stderr, code := torchpeIn(t, dir, "demo", "--epochs", "1", "--out", "shown")
+	stdout, stderr, code := here(t, dir, "demo", "--epochs", "1", "--out", "shown")
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -382,15 +400,15 @@ func TestDefaultDirectory(t *testing.T) {
 	dir := t.TempDir()
 	small := append([]string{"train", "--quiet", "--epochs", "1"}, smallSet(t, dir)...)
 	for _, more := range [][]string{{}, {"--heads", "2"}, {"--heads", "4"}} {
-		if _, stderr, code := torchpeIn(t, dir, append(small, more...)...); code != 0 {
+		if _, stderr, code := here(t, dir, append(small, more...)...); code != 0 {
 			t.Fatal(stderr)
 		}
 	}
-	if _, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2")...); code != exitUsage ||
+	if _, stderr, code := here(t, dir, append(small, "--heads", "2")...); code != exitUsage ||
 		!strings.Contains(stderr, "seed1_2: holds a run already") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if stdout, stderr, code := torchpeIn(t, dir, append(small, "--heads", "2", "--resume")...); code != 0 ||
+	if stdout, stderr, code := here(t, dir, append(small, "--heads", "2", "--resume")...); code != 0 ||
 		!strings.Contains(stdout, "seed1_2") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}

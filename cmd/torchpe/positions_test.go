@@ -18,7 +18,7 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 	dir := put(t, map[string]string{"where.csv": "name,row,column\nc,1,0\nb,0,1\na,0,0\nd,1,1\n"})
 	common := []string{"values", "2d-fixed", "--dim", "8", "--fidelity", "text"}
 	peRun(t, dir, append(common, "--positions", "2x2", "--tokens", "4", "--out", "grid.npy")...)
-	_, notes, code := torchpeIn(t, dir, append([]string{"pe"},
+	_, notes, code := here(t, dir, append([]string{"pe"},
 		append(common, "--positions", "where.csv", "--out", "file.npy")...)...)
 	if code != exitDone || !strings.Contains(notes,
 		"positions: where.csv has row (row) and column (column) of 4 tokens on a grid of 2 x 2") {
@@ -55,7 +55,7 @@ func TestTrainWithPositions(t *testing.T) {
 		"where.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\na,1,1\n", "bad.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\n"})
 	run := strings.Fields("train --task masked --data x.csv --pe swin --d-model 8 --layers 1 " +
 		"--steps 3 --test-levels 0.5 --device cpu --threads 1 --quiet --out run")
-	with := func(args ...string) (string, string, int) { return torchpeIn(t, dir, append(run, args...)...) }
+	with := func(args ...string) (string, string, int) { return here(t, dir, append(run, args...)...) }
 	if _, errs, code := with("--positions", "bad.csv"); code == exitDone ||
 		!strings.Contains(errs, `bad.csv has no position of token "a"`) {
 		t.Errorf("%d, %s", code, errs)

@@ -25,12 +25,12 @@ func released(t *testing.T) string {
 // What an earlier version wrote is listed, resumed to the same numbers, finished and reported.
 func TestReleasedDirectories(t *testing.T) {
 	dir := released(t)
-	stdout, stderr, code := torchpeIn(t, dir, "runs", "list", ".", "--json")
+	stdout, stderr, code := here(t, dir, "runs", "list", ".", "--json")
 	var listed []map[string]any
 	if err := json.Unmarshal([]byte(stdout), &listed); err != nil || code != 0 || len(listed) != 5 {
 		t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "train", "--resume", "--out", "stopped", "--quiet"); code != 0 {
+	if _, stderr, code = here(t, dir, "train", "--resume", "--out", "stopped", "--quiet"); code != 0 {
 		t.Fatal(stderr)
 	}
 	compareReleased(t, filepath.Join(dir, "done"), filepath.Join(dir, "stopped"))
@@ -38,11 +38,11 @@ func TestReleasedDirectories(t *testing.T) {
 	if err != nil || !strings.Contains(string(config), `"schema": 2,`) { // which 0.1.0 refuses
 		t.Errorf("%s, %v", config, err)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "resume", "sweep", "--quiet"); code != 0 ||
+	if stdout, stderr, code = here(t, dir, "sweep", "resume", "sweep", "--quiet"); code != 0 ||
 		!strings.Contains(stdout+stderr, "2 of 2 runs done") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "report", ".", "--out", "report"); code != 0 {
+	if stdout, stderr, code = here(t, dir, "report", ".", "--out", "report"); code != 0 {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "report", "index.html")); err != nil {

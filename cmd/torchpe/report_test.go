@@ -22,7 +22,7 @@ func TestReportOfTrainedRuns(t *testing.T) {
 		{"--pe", "learn", "--sigma", "0.2,2", "--seeds", "1,1", "--out", "runs/learn"},
 		{"--pe", "2d-fixed", "--members", "2", "--out", "runs/fixed"},
 	} {
-		if _, stderr, code := torchpeIn(t, dir,
+		if _, stderr, code := here(t, dir,
 			append(append([]string{"train", "--epochs", "2", "--quiet"}, small...), flags...)...); code != 0 {
 			t.Fatal(stderr)
 		}
@@ -96,7 +96,7 @@ func TestReportOfOwnData(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "own.csv"), []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := torchpeIn(t, dir, "train", "--task", "masked", "--data", "own.csv", "--sigma", "0.5",
+	if _, stderr, code := here(t, dir, "train", "--task", "masked", "--data", "own.csv", "--sigma", "0.5",
 		"--layers", "1", "--d-model", "16", "--steps", "10", "--quiet", "--out", "runs/own"); code != 0 {
 		t.Fatal(stderr)
 	}

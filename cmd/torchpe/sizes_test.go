@@ -34,15 +34,15 @@ func TestSizeFlags(t *testing.T) {
 func TestTrainAtOtherSizes(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "2", "--noise", "none")
-	stdout, stderr, code := torchpeIn(t, dir, with(flags, "train", "--pe", "rope+t5",
+	stdout, stderr, code := here(t, dir, with(flags, "train", "--pe", "rope+t5",
 		"--eval-tokens", "9,25", "--out", "run", "--quiet")...)
 	if code != 0 || !strings.Contains(stdout, "at 9 tokens") || !strings.Contains(stdout, "at 25 tokens") {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	if _, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--eval-tokens", "25,9"); code != 0 {
+	if _, stderr, code := here(t, dir, "train", "--resume", "--out", "run", "--eval-tokens", "25,9"); code != 0 {
 		t.Errorf("resumed with the same sizes: %s", stderr)
 	}
-	if _, stderr, code := torchpeIn(t, dir, "train", "--resume", "--out", "run", "--eval-tokens",
+	if _, stderr, code := here(t, dir, "train", "--resume", "--out", "run", "--eval-tokens",
 		"25"); code != 2 || !strings.Contains(stderr, "eval_tokens was [9,25] and would be [25]") {
 		t.Errorf("resumed with other sizes: exit code %d, %s", code, stderr)
 	}

@@ -38,13 +38,13 @@ func TestTexts(t *testing.T) {
 func TestDryRunOfDone(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "1", "--seeds", "1", "--out", "s", "--pack", "1")
-	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--pe", "nope,rope"},
+	if _, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--pe", "nope,rope"},
 		flags)...); code != 0 {
 		t.Fatal(stderr)
 	}
 	ask := func(pe string) (e sweep.Estimate) {
 		t.Helper()
-		stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--dry-run",
+		stdout, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--dry-run",
 			"--json", "--no-calibrate", "--pe", pe}, flags)...)
 		if err := json.Unmarshal([]byte(stdout), &e); err != nil || code != 0 {
 			t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
@@ -82,7 +82,7 @@ func TestStatusOnFullDevice(t *testing.T) {
 	}
 	defer full.Close()
 	dir := t.TempDir()
-	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--pe", "nope", "--out",
+	if _, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--pe", "nope", "--out",
 		"s", "--launcher", "none"}, smallSet(t, dir))...); code != 0 {
 		t.Fatal(stderr)
 	}

@@ -34,20 +34,20 @@ func TestSweepGivenUp(t *testing.T) {
 	calls := fakeQueue(t)
 	flags := append(smallSet(t, dir), "--pe", "nope", "--launcher", "slurm", "--out", "s",
 		"--partition", "long", "--time", "4h", "--max-submissions", "2", "--sbatch=--mail-type=FAIL")
-	if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"},
+	if stdout, stderr, code := here(t, dir, append([]string{"sweep"},
 		flags...)...); code != 0 || !strings.Contains(stderr, "submitted 1 task ") {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	submits := func(args ...string) {
 		t.Helper()
-		if stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"},
+		if stdout, stderr, code := here(t, dir, append([]string{"sweep"},
 			args...)...); code != 0 || !strings.Contains(stderr, "submitted 1 task ") {
 			t.Errorf("%v: exit code %d: %s%s", args, code, stdout, stderr)
 		}
 	}
 	refuses := func() {
 		t.Helper()
-		stdout, stderr, code := torchpeIn(t, dir, "sweep", "resume", "s", "--launcher", "slurm")
+		stdout, stderr, code := here(t, dir, "sweep", "resume", "s", "--launcher", "slurm")
 		if code != exitFailed || !strings.Contains(stderr,
 			"gave up 1 task, the first 0: each was lost after --max-submissions 2") ||
 			!strings.Contains(stdout, "0 of 1 run done") {
@@ -59,7 +59,7 @@ func TestSweepGivenUp(t *testing.T) {
 	submits("retry", "s", "--lost", "--launcher", "slurm")
 	submits("resume", "s", "--launcher", "slurm", "--partition", "")
 	refuses()
-	if stdout, stderr, code := torchpeIn(t, dir, "sweep", "cancel", "s"); code != 0 {
+	if stdout, stderr, code := here(t, dir, "sweep", "cancel", "s"); code != 0 {
 		t.Fatalf("%s%s", stdout, stderr)
 	}
 	submits("resume", "s", "--launcher", "slurm")
@@ -92,7 +92,7 @@ func TestQueueOfEndedTasks(t *testing.T) {
 	fakeQueue(t)
 	flags := append(smallSet(t, dir), "--pe", "nope,rope", "--epochs", "1", "--launcher", "slurm",
 		"--pack", "1", "--out", "s")
-	if _, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, flags...)...); code != 0 {
+	if _, stderr, code := here(t, dir, append([]string{"sweep"}, flags...)...); code != 0 {
 		t.Fatal(stderr)
 	}
 	if stdout, stderr, code := torchpeIn(t, dir, "sweep", "run-task", "--index", "0", "s"); code != 0 {
@@ -104,7 +104,7 @@ for i in 0 1; do echo "$i|PENDING|$name|launch failed requeued held"; done`
 	if err := os.WriteFile(squeue, []byte("#!/bin/sh\n"+body+"\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := torchpeIn(t, dir, "sweep", "status", "s")
+	stdout, stderr, code := here(t, dir, "sweep", "status", "s")
 	if code != 0 || !strings.Contains(stderr, "in Slurm's queue: 1 launch failed requeued held") ||
 		!strings.Contains(stdout, "1 of 2 runs done") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)

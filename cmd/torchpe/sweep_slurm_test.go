@@ -35,7 +35,7 @@ func epochsOf(t *testing.T, dir string, small []string, long time.Duration) int 
 	t.Helper()
 	args := append([]string{"train", "--pe", "rope", "--noise", "none", "--epochs", "200", "--json", "--quiet", "--out",
 		"timed"}, small...)
-	stdout, stderr, code := torchpeIn(t, dir, args...)
+	stdout, stderr, code := here(t, dir, args...)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -88,7 +88,7 @@ parts:
 	}
 	run := func(args ...string) (string, int) {
 		t.Helper()
-		stdout, stderr, code := torchpeIn(t, dir, append([]string{"sweep"}, args...)...)
+		stdout, stderr, code := here(t, dir, append([]string{"sweep"}, args...)...)
 		return stdout + stderr, code
 	}
 	for _, out := range []string{"here", "there"} {
@@ -147,7 +147,7 @@ parts:
 	// The reports are the same but for the names of the folders.
 	var reports []string
 	for _, out := range []string{"here", "there"} {
-		stdout, stderr, code := torchpeIn(t, dir, "report", out, "--json")
+		stdout, stderr, code := here(t, dir, "report", out, "--json")
 		if code != 0 {
 			t.Fatal(stderr)
 		}

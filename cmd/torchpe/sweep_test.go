@@ -167,14 +167,14 @@ func TestSweepEqualsTrain(t *testing.T) {
 		}},
 	} {
 		out := "sweep-" + c.name
-		stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", out,
+		stdout, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--out", out,
 			"--workers", "1", "--pack", "8"}, c.flags)...)
 		if code != 0 {
 			t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 		}
 		for name, flags := range c.runs {
 			alone := c.name + "-" + name
-			if _, stderr, code := torchpeIn(t, dir,
+			if _, stderr, code := here(t, dir,
 				slices.Concat([]string{"train", "--out", alone, "--quiet"}, flags)...); code != 0 {
 				t.Fatal(stderr)
 			}
@@ -185,10 +185,10 @@ func TestSweepEqualsTrain(t *testing.T) {
 		}
 	}
 	// The report reads the runs, and none twice.
-	if _, stderr, code := torchpeIn(t, dir, "report", "sweep-sizes", "--json"); code != 0 {
+	if _, stderr, code := here(t, dir, "report", "sweep-sizes", "--json"); code != 0 {
 		t.Errorf("a report of runs with other sizes: %s", stderr)
 	}
-	stdout, stderr, code := torchpeIn(t, dir, "report", "sweep-lst", "--json")
+	stdout, stderr, code := here(t, dir, "report", "sweep-lst", "--json")
 	if code != 0 || !strings.Contains(stdout, "From 12 runs: 12 models on puzzles") {
 		t.Errorf("exit code %d: %.400s%s", code, stdout, stderr)
 	}
@@ -204,7 +204,7 @@ var tinyNMAR = []string{"--task", "nmar", "--d-model", "16", "--layers", "1", "-
 func TestSweepDiverged(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "2", "--pe", "learn", "--optimizer", "sgd", "--lr", "1e-3,1e6")
-	stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--out", "s", "--pack", "2"}, flags)...)
+	stdout, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--out", "s", "--pack", "2"}, flags)...)
 	if code != exitFailed || !strings.Contains(stderr, "1 run diverged") || !strings.Contains(stdout, "diverged") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -219,7 +219,7 @@ func TestSweepDiverged(t *testing.T) {
 		t.Errorf("%s, %v", summary, err)
 	}
 	// It is not tried again.
-	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "retry", "s",
+	if stdout, stderr, code = here(t, dir, "sweep", "retry", "s",
 		"--failed"); code != exitFailed || !strings.Contains(stderr, "1 run diverged") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -230,7 +230,7 @@ func TestSweepDiverged(t *testing.T) {
 func TestSweepFailsAndRetries(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "1", "--pe", "nope,learn", "--pack", "1", "--workers", "1")
-	if _, stderr, code := torchpeIn(t, dir,
+	if _, stderr, code := here(t, dir,
 		slices.Concat([]string{"sweep", "--out", "s", "--launcher", "none"}, flags)...); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -244,18 +244,18 @@ func TestSweepFailsAndRetries(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "gone.csv"), filepath.Join(dir, "train.csv")); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code = torchpeIn(t, dir, "sweep", "resume", "s")
+	stdout, stderr, code = here(t, dir, "sweep", "resume", "s")
 	if code != exitFailed || !strings.Contains(stdout, sweep.ReasonData) ||
 		!strings.Contains(stdout, "train.csv") || !strings.Contains(stderr, "1 task failed") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	var st sweep.Status
-	stdout, _, code = torchpeIn(t, dir, "sweep", "status", "s", "--json")
+	stdout, _, code = here(t, dir, "sweep", "status", "s", "--json")
 	if err := json.Unmarshal([]byte(stdout), &st); err != nil || code != 0 ||
 		st.Counts[sweep.StateFailed] != 1 || st.Counts[sweep.StateDone] != 1 {
 		t.Errorf("%v, exit code %d: %s", err, code, stdout)
 	}
-	if stdout, stderr, code = torchpeIn(t, dir, "sweep", "retry", "s", "--failed"); code != 0 ||
+	if stdout, stderr, code = here(t, dir, "sweep", "retry", "s", "--failed"); code != 0 ||
 		!strings.Contains(stdout, "2 of 2 runs done") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -269,7 +269,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 func TestSweepStopsWithTable(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "1", "--pe", "nope,learn", "--pack", "1", "--out", "s")
-	if _, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--launcher", "none"},
+	if _, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--launcher", "none"},
 		flags)...); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -281,7 +281,7 @@ func TestSweepStopsWithTable(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "train.csv")); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := torchpeIn(t, dir, "sweep", "resume", "s", "--workers", "1")
+	stdout, stderr, code := here(t, dir, "sweep", "resume", "s", "--workers", "1")
 	if code != exitFailed || !strings.Contains(stdout,
 		"0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending") ||
 		!strings.Contains(stderr, "could not be recorded: write "+blocked+": is a directory") {
@@ -326,7 +326,7 @@ func TestPresetRuns(t *testing.T) {
 func TestSweepDryRun(t *testing.T) {
 	dir := t.TempDir()
 	flags := append(smallSet(t, dir), "--epochs", "2,3", "--pe", "learn,nope", "--seeds", "1,2")
-	stdout, stderr, code := torchpeIn(t, dir, slices.Concat([]string{"sweep", "--dry-run", "--json"}, flags)...)
+	stdout, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--dry-run", "--json"}, flags)...)
 	var e sweep.Estimate
 	if err := json.Unmarshal([]byte(stdout), &e); err != nil || code != 0 {
 		t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
@@ -395,19 +395,19 @@ func TestSweepRefusesChangedData(t *testing.T) {
 			"16", "--steps", "3", "--seeds", seeds, "--out", "all/s", "--quiet"}
 	}
 	write(1)
-	if _, stderr, code := torchpeIn(t, dir, grid("1,2")...); code != 0 {
+	if _, stderr, code := here(t, dir, grid("1,2")...); code != 0 {
 		t.Fatal(stderr)
 	}
 	write(2)
-	stdout, stderr, code := torchpeIn(t, dir, grid("1,2,3")...)
+	stdout, stderr, code := here(t, dir, grid("1,2,3")...)
 	if code != 1 || !strings.Contains(stdout, "the data have changed since ") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "train", "--task", "masked", "--data", "own.csv", "--pe", "nope",
+	if _, stderr, code = here(t, dir, "train", "--task", "masked", "--data", "own.csv", "--pe", "nope",
 		"--layers", "1", "--d-model", "16", "--steps", "3", "--seeds", "4", "--out", "all/four", "--quiet"); code != 0 {
 		t.Fatal(stderr)
 	}
-	if _, stderr, code = torchpeIn(t, dir, "report", "all", "--out", "report"); code != 0 {
+	if _, stderr, code = here(t, dir, "report", "all", "--out", "report"); code != 0 {
 		t.Fatal(stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report", "index.html"))
