@@ -84,7 +84,7 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 		hint = ": is one an index or the time? Leave it out"
 		if m.index != "" {
 			hint = fmt.Sprintf(
-				": its column %q counts frames or says their time, and is no token: leave it out", m.index)
+				": its column %q counts frames or says their time or subject, and is no token: leave it out", m.index)
 		}
 	}
 	how := "by --axes " + join(axes)

@@ -222,7 +222,8 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 	}
 	if want := result.MetricsCRC32C; want != "" && sum != want {
 		return nil, fmt.Errorf("read %s: %w: it has CRC-32C %s, and %s says %s: a line was changed or lost "+
-			"after the run was finished: put the file back, or train again", r.path(metricsFile), ErrDamaged, sum, resultFile, want)
+			"after the run was finished: put the file back, or train again",
+			r.path(metricsFile), ErrDamaged, sum, resultFile, want)
 	}
 	return records, nil
 }
