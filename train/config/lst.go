@@ -52,7 +52,7 @@ func (c Config) Renames() bool { return c.RenameSymbols != nil && *c.RenameSymbo
 var lstSettings = []Setting{
 	{
 		Key: "lst_train", Flag: "lst-train", Path: true, Tasks: Puzzles, Sweep: Repeated,
-		Help: "file of training puzzles; may be given several times, and more files may follow the flags "+
+		Help: "file of training puzzles; may be given several times, and more files may follow the flags " +
 			"(default: generated)",
 	},
 	{
