@@ -150,6 +150,10 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 		if by := known[i].smooth; by.from != "" {
 			found[i].about = append(found[i].about, Field{"null", by.name()}, Field{"places_from", by.from})
 		}
+		if known[i].ofData.known() {
+			found[i].about = append(found[i].about, Field{"connectivity_modularity", known[i].ofData})
+		}
+		found[i].extra = []string{known[i].ofData.String()}
 	}
 	head := Object{{"permutations", o.permutations}, {"permutation_seed", o.seed}}
 	if o.weights == "" {
@@ -189,14 +193,14 @@ func (o *networkOptions) networkOf(m *Model, in *Input) (n network, err error) {
 
 // columns returns the numbers of each table, in the order of score.
 func (o *networkOptions) columns(known []network) layout {
-	lacks := func(has func(network) bool) bool { return !slices.ContainsFunc(known, has) }
-	return blocks(column{key: "modularity", heading: "modularity Q"},
-		column{key: "connectivity_modularity", heading: "Q of the data",
-			hidden: lacks(func(n network) bool { return n.ofData.known() })},
+	isSmooth := func(n network) bool { return n.smooth.from != "" }
+	l := blocks(column{key: "modularity", heading: "modularity Q"},
 		column{key: "clustering", heading: "clustering C"},
 		column{key: "p", heading: "p", partsOnly: true, hidden: o.permutations == 0},
 		column{key: "p_smooth", heading: "p, smooth", partsOnly: true,
-			hidden: lacks(func(n network) bool { return n.smooth.from != "" })})
+			hidden: !slices.ContainsFunc(known, isSmooth)})
+	l.extra = []string{"Q of the data"}
+	return l
 }
 
 // foot says of the first of networks how many modules there are, and what a low p means.
@@ -272,7 +276,7 @@ func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any
 			return nil, "", err
 		}
 		if why := noWeights(t, d, kind); why != "" {
-			return []any{None, n.ofData, None, None, None}, "no scores: " + why, nil
+			return []any{None, None, None, None}, "no scores: " + why, nil
 		}
 		w = metrics.Proximity(d)
 	}
@@ -287,6 +291,6 @@ func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any
 		}
 		return Number(metrics.Reached(metrics.Null(draw, o.permutations, o.seed), s.Modularity))
 	}
-	return []any{q, n.ofData, Number(s.Clustering), p(metrics.Permuted(w, n.modules.Labels)),
+	return []any{q, Number(s.Clustering), p(metrics.Permuted(w, n.modules.Labels)),
 		p(n.smooth.surrogate(t, w, kind, n.modules))}, noScore(w, n.modules, s), nil
 }
