@@ -33,7 +33,7 @@ type pass struct {
 	trace *Trace
 }
 
-// rowsOf returns the rows that a layer's input was taken from: none but for the first layer.
+// rowsOf returns the rows that a layer's input was taken from. Only the first layer has some.
 func (p pass) rowsOf(layer int) torchpe.TokenRows {
 	if layer > 0 {
 		return torchpe.TokenRows{}

@@ -12,8 +12,8 @@ type Work struct {
 }
 
 // StepWork returns the work of a training step of all members on the CPU, by the shape of the model:
-// batch samples of so many tokens, of which `read` are predicted. What an encoding computes between
-// the maps, and SGD instead of Adam, are left out.
+// batch samples of so many tokens, `read` of them predicted. It leaves out what an encoding computes
+// between the maps, and always counts Adam as the optimizer.
 func (m *Model) StepWork(s *torchpe.Scope, batch, tokens, read int) Work {
 	c, sites := m.Config, m.Encoding.Sites()
 	D, F := float64(c.DModel), float64(c.DModel*c.FFMultiple)

@@ -23,8 +23,8 @@ func (t *trainer) intervals() intervals {
 	return v
 }
 
-// recordsAt says whether a record is due after so many steps.
+// recordsAt says whether a record is written after this step.
 func (v intervals) recordsAt(step int) bool { return step == v.total || step%v.recordEvery == 0 }
 
-// checksAt says whether a look for members that diverged is due after so many steps.
+// checksAt says whether the host looks for diverged members after this step.
 func (v intervals) checksAt(step int) bool { return v.recordsAt(step) || step%v.checkEvery == 0 }

@@ -14,16 +14,15 @@ type MembersTried struct {
 	Err     error // out of memory; nil otherwise
 }
 
-// Of BestMembers: twice the members must make this many times the members' steps a second to be
-// worth while, and more than so many are not tried.
+// Limits of BestMembers.
 const (
-	worthMembers = 1.1
+	worthMembers = 1.1 // least gain in member steps a second for which it doubles the members
 	mostMembers  = 256
 )
 
-// BestMembers finds how many members a device trains together best: it doubles them, from one, as
-// long as that makes more members' steps a second, and their memory is there. The members of c but
-// the first play no part.
+// BestMembers finds how many members a device trains together best. It starts with one and doubles
+// them while that trains more member steps a second and memory suffices. It uses only the first member
+// of c.
 func BestMembers(c Config) (best int, tried []MembersTried, err error) {
 	c.Members = c.Members[:1]
 	fastest := 0.0 // ms a member

@@ -240,7 +240,7 @@ func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
 	return stepInputs{examples: 1, arrays: append(arrays, e.drawnPositions(t.batch, n, step)...)}
 }
 
-// model returns the model for inputs of so many tokens, output and all.
+// model returns the model for sequences of this many tokens, the output included.
 func (t *sequenceTask) model(e *ensemble, tokens int) *models.Model {
 	i, ok := slices.BinarySearchFunc(t.sizes, tokens, func(s size, n int) int { return s.at.Tokens() - n })
 	if ok {
@@ -305,7 +305,7 @@ func (t *sequenceTask) measure(e *ensemble, step int, _ peTables) (measuresFille
 	}, nil
 }
 
-// positionBins is the number of runs of positions of which records have the mean loss, at most.
+// positionBins is the largest number of runs of positions whose mean loss a record has.
 const positionBins = 32
 
 // lossByPosition returns means of losses over positions in runs of one length, by the last position of

@@ -61,9 +61,9 @@ func newLanguageSource(c Config) (exampleSource, error) {
 	return &languageSource{task, c.Sequence.TrainLength, c.Sequence.Form == config.Decoder, digits}, nil
 }
 
-// languageSource has the tokens of an input, then as many as the output has. Encoders have empty ones
-// there (Ruoss et al. 2023, "encoder-only"); decoders an empty one that ends the input, and the output
-// but its last symbol.
+// languageSource gives the tokens of an input, followed by one token for each symbol of the output. For
+// encoders these are empty (Ruoss et al. 2023, "encoder-only"). For decoders they are an empty token,
+// which ends the input, and the output without its last symbol.
 type languageSource struct {
 	task    sequence.Task
 	longest int // in training

@@ -9,7 +9,7 @@ import (
 	"torchpe/torchpe"
 )
 
-// sizePuzzles is the number of puzzles of each size in Config.EvalTokens: as many as validation
+// sizePuzzles is the number of puzzles of each size in Config.EvalTokens, the same as of validation
 // puzzles.
 const sizePuzzles = 108
 
@@ -61,8 +61,8 @@ func (x *examples) side(c Config) int {
 	return c.Side()
 }
 
-// permute gives each puzzle the tokens of a model that knows so many symbols, by a permutation of its
-// own; without rng symbols stay.
+// permute renames the symbols of each puzzle to symbols of the model, with another permutation for each
+// puzzle. Without rng the symbols stay.
 func (x *examples) permute(side, symbols int, rng *rand.Rand) {
 	permuted := make([]int64, side+2)
 	cells := side * side
@@ -75,9 +75,9 @@ func (x *examples) permute(side, symbols int, rng *rand.Rand) {
 	}
 }
 
-// drawPermutation draws the tokens of a model that knows so many symbols for the tokens 0 (blank), 1 to side
-// (symbols) and side+1 (probe) of a puzzle: the blank stays 0, the probe is symbols+1, and the symbols are
-// different ones, any choice and order of them as likely as another. Without rng symbols stay.
+// drawPermutation draws the model's tokens for the tokens 0 (blank), 1 to side (symbols) and side+1
+// (probe) of a puzzle. The blank stays 0 and the probe becomes symbols+1. The symbols become different
+// ones of the model's; all choices and orders are equally likely. Without rng the symbols stay.
 func drawPermutation(rng *rand.Rand, permuted []int64, symbols int) {
 	side := len(permuted) - 2
 	all := make([]int64, symbols)

@@ -48,7 +48,7 @@ func (c Config) startsFromDistances() bool {
 	return err == nil && init.Kind == pe.MDSInit
 }
 
-// dims returns the number of coordinates: those asked for, or at most so many.
+// dims returns the number of coordinates that init asks for, by default at most `most`.
 func (c Config) dims(init pe.Init, tokens, most int) (int, error) {
 	there := min(tokens-1, c.DModel)
 	if init.Rank > there {

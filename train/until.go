@@ -38,7 +38,7 @@ func (c Config) CheckUntil() error {
 	return nil
 }
 
-// recordedKeys returns the keys of the numbers that records of the run may have, but for those of
+// recordedKeys returns the keys of the numbers that records of the run may have, without those of
 // blocks and positions.
 func (c Config) recordedKeys(scheme pe.Scheme) (keys []string, err error) {
 	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)

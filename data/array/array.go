@@ -23,9 +23,9 @@ func Damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: could the file be damaged?", fmt.Errorf(format, args...))
 }
 
-// Count returns the number of elements of a shape. It fails for a negative length and where bytes
-// bytes an element would not fit an int; lengths of zero are set aside for that, so that the answer
-// does not depend on the order of the axes.
+// Count returns the number of elements of a shape. It fails for a negative length, and if all elements
+// of the given number of bytes would not fit an int. That check ignores lengths of zero, so that the
+// answer does not depend on the order of the axes.
 func Count(shape []int, bytes int) (int, error) {
 	n, empty := 1, false
 	for _, d := range shape {

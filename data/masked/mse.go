@@ -20,8 +20,9 @@ type Errors struct {
 	Masked   int     // number of masked values
 }
 
-// MSE predicts the masked values of the given frames of a table and returns the errors. masks is [len(frames), Tokens], row-major; true means masked. With v the visible and m the
-// masked tokens of a sample, the predictions are:
+// MSE predicts the masked values of the given frames of a table and returns the errors. masks is
+// [len(frames), Tokens], row-major; true means masked. With v the visible and m the masked tokens of a
+// sample, the predictions are:
 //
 //	zero:      0
 //	mean:      mu_m + cov(x_m, g) / var(g) (g - mean of mu_v), g the mean of x_v: the

@@ -14,15 +14,15 @@ import (
 	"torchpe/internal/wording"
 )
 
-// extensions are those of files that are taken from a folder.
+// extensions lists the kinds of files that are read from a folder.
 var extensions = []string{".nii", ".nii.gz", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv",
 	".1d", ".txt"}
 
-// described are extensions of files that are described beside them.
+// described lists the further kinds that descriptions take from a folder.
 var described = []string{".safetensors", ".json"}
 
-// extensionOf returns what follows the last dot of a file's name, and what follows the last but one
-// of a compressed file.
+// extensionOf returns the extension of a file in lower case; of a compressed file with the one before,
+// such as .nii.gz.
 func extensionOf(name string) string {
 	name = strings.ToLower(name)
 	extension := filepath.Ext(name)
@@ -32,12 +32,12 @@ func extensionOf(name string) string {
 	return extension
 }
 
-// Files lists the files that paths name: themselves, and for a folder those in and below it whose
-// name matches pattern (such as *_Atlas.ptseries.nii), in the order of their paths. Without a
-// pattern the files of a folder that can be read must have one extension; those ending in .txt are
-// left out where there are others, because notes and licences end so too, and so are folders of runs,
-// sweeps and reports. namesFile and modulesFile
-// are no series. A file that is named twice is an error: it would count as two runs.
+// Files lists the files that paths name. A folder stands for the files in and below it whose name
+// matches pattern (such as *_Atlas.ptseries.nii), in the order of their paths. Without a pattern all
+// readable files of a folder must have one extension. Files ending in .txt are then left out if there
+// are others, because notes and licences end so too; so are folders of runs, sweeps and reports.
+// namesFile and modulesFile are not series. A file that is named twice is an error, because it would
+// count as two runs.
 func Files(paths []string, pattern string) ([]string, error) {
 	files, err := listFiles(paths, pattern, false)
 	for _, file := range files {
@@ -48,7 +48,7 @@ func Files(paths []string, pattern string) ([]string, error) {
 	return files, err
 }
 
-// listFiles lists files as Files does, of any kinds where the last argument says so.
+// listFiles lists files as Files does. With anyKind a folder may hold files of several kinds.
 func listFiles(paths []string, pattern string, anyKind bool) ([]string, error) {
 	if _, err := filepath.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("--pattern %q: %w", pattern, err)

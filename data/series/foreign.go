@@ -13,10 +13,9 @@ import (
 	"torchpe/internal/wording"
 )
 
-// InspectAll describes the files that paths name, of all kinds in folders. known are the numbers of
-// tokens that are taken where the source names none. Files that cannot be read are described by
-// their error. The error returned, beside the descriptions, names the files that the options do not
-// fit.
+// InspectAll describes the files of a source; a folder may hold files of several kinds. known are the
+// numbers of tokens to expect if the source names none. The description of a file that cannot be read is
+// its error. The returned error names the files that the options do not fit.
 func InspectAll(s Source, known []int) (all []*Info, notes []string, err error) {
 	o, err := s.Options(known)
 	if err != nil {

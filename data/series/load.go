@@ -165,8 +165,8 @@ func (l *loader) note(format string, args ...any) {
 	}
 }
 
-// readText reads the numbers of text as soon as it was opened, so that those of many files do not
-// lie in memory as float64.
+// readText reads the numbers of a text file at once as float32, so that memory does not hold those of
+// many files as float64.
 func (l *loader) readText(p *plan) error {
 	if p.c.format != arrayfile.Text {
 		return nil
@@ -266,9 +266,8 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 	return nil
 }
 
-// isFlat reports whether a series from low to high is one number but for rounding, whose SD would
-// be that of the rounding: the mean of a constant 0.1 is not always 0.1, and over millions of
-// frames off by more than the bound.
+// isFlat reports whether a series with these extremes is constant up to rounding. The SD of a constant
+// 0.1 is not exactly 0, because its mean is rounded, and over millions of frames exceeds the bound.
 func isFlat(low, high, sd float64) bool {
 	return low == high || sd <= 1e-10*max(math.Abs(low), math.Abs(high))
 }

@@ -63,8 +63,8 @@ func (l *loader) order(p *plan) error {
 	return nil
 }
 
-// checkSides returns an error where most names that tell a hemisphere tell another one than the
-// vertices of their parcels. A few may: an l can stand for lateral.
+// checkSides returns an error if most names that contain a hemisphere contradict the vertices of their
+// parcels. A few may, because an l can stand for lateral.
 func (p plan) checkSides() error {
 	telling, wrong, first := 0, 0, 0
 	for i, side := range p.m.sides {
@@ -89,8 +89,8 @@ func (p plan) checkSides() error {
 		p, wrong, telling, first, p.m.names[first])
 }
 
-// matchSides returns an error where a token lies in another hemisphere than the one of that name in
-// a file before.
+// matchSides returns an error if a token lies in another hemisphere than the token of the same name in
+// an earlier file.
 func (l *loader) matchSides(p *plan) error {
 	if p.m.sides == nil {
 		return nil

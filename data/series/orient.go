@@ -41,7 +41,7 @@ func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 	return axes, nil
 }
 
-// axesByLength returns the axes of a matrix one of which is known to hold so many tokens.
+// axesByLength returns the axes of a matrix, given the numbers of tokens that one of them may have.
 func axesByLength(shape, known []int) ([]Axis, error) {
 	if len(shape) != 2 {
 		return nil, fmt.Errorf(
@@ -71,9 +71,9 @@ func axesByLength(shape, known []int) ([]Axis, error) {
 		"or --tokens N%s", shape, numbers(known), hint)
 }
 
-// checkTokens returns an error where the number of tokens along the axes is not a known one. An
-// empty from says that numbers are expected but others may come: then only what a wrong axis or a
-// column that counts frames looks like is refused.
+// checkTokens returns an error where the number of tokens along the axes is not a known one. If
+// from is empty, other numbers are allowed, and only signs of a wrong axis or of a column that counts
+// frames are errors.
 func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	n := m.shape[slices.Index(axes, TokenAxis)]
 	if len(known) == 0 || slices.Contains(known, n) {

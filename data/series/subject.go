@@ -17,8 +17,7 @@ var subjectParts = []*regexp.Regexp{
 	regexp.MustCompile(`(?:^|[^0-9])([0-9]{6})(?:[^0-9]|$)`), // HCP
 }
 
-// Folders that hold one subject's files are called like these; six digits alone may be a date or the
-// number of a job.
+// Names of folders that hold the files of one subject. Six digits alone may be a date or a job number.
 var (
 	bidsFolder = regexp.MustCompile(`^sub-([A-Za-z0-9]+)$`)
 	sixDigits  = regexp.MustCompile(`^[0-9]{6}$`)
@@ -189,9 +188,9 @@ func (f subjectFinder) one(file string, files []string) (found, error) {
 	return one, nil
 }
 
-// checkApart returns an error where files of different folders are of one subject only because they
-// are called alike: where the name is all that there is, or where the folders tell other subjects
-// than a number in it, which may be a date.
+// checkApart returns an error if two files of different folders would be of one subject only because
+// they have the same name. That is so if the subject is the whole name of the file. It is also so if the
+// subject is a number in the name, which may be a date, and the folders name different subjects.
 func checkApart(files []string, all map[string]found) error {
 	type alike struct {
 		found

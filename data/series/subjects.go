@@ -106,9 +106,10 @@ func (s *subjects) addFile(file, name string) error {
 	return nil
 }
 
-// ofFile returns the subject of one of the files and the path in its row: of the rows that are an
-// end of its path the longest; else the row that names a file called alike in another folder, where
-// only one row and one file are called so. Both are empty where no row is of this file.
+// ofFile returns the subject of one of the files and the path in its row. It takes the row with the
+// longest path that ends the file's path. If there is none, it takes the row of a file with the same name
+// in another folder, provided that only one row and one file have that name. Both results are empty if
+// no row fits.
 func (s *subjects) ofFile(file string, files []string) (name, row string) {
 	path := parts(file)
 	if full, err := filepath.Abs(file); err == nil {
@@ -140,8 +141,8 @@ func (s *subjects) known(name string) string {
 	return name
 }
 
-// held returns the places in a list of subjects of those that the table holds out; nil where it has
-// no sets. Every subject must be in the table.
+// held returns the indices in names of the subjects that the table holds out, or nil if it has no sets.
+// Every subject must be in the table.
 func (s *subjects) held(names []string) (held []int, err error) {
 	given := false
 	for i, name := range names {

@@ -288,8 +288,8 @@ func (c Config) newFreeXL(ps *torchpe.ParamSet, attention Attention, rows int,
 	}}
 }
 
-// xlSum returns what is added for u [E,1,H,1,Dh] and products by distance [E,B,H,N,R], of which
-// index [N,N] names that of each pair.
+// xlSum returns the bias of u [E,1,H,1,Dh] and of the products by distance [E,B,H,N,R]. index [N,N] has
+// the distance of each pair, a place in R.
 func xlSum(a Attn, u, byDistance, index torchpe.Tensor) torchpe.Tensor {
 	content := a.K.Mul(u).Sum(-1).Unsqueeze(3) // u k_j [E,B,H,1,N]
 	return gatherPairs(byDistance, index).Add(content).MulScalar(a.Scale)

@@ -198,7 +198,8 @@ func newRRWP(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// keepFirst puts 1 for each pair at the first power of so many numbers that is not 0, else 0.
+// keepFirst sets, for each pair, its first power that is not 0 to 1 and all others to 0. A power has
+// `each` numbers.
 func keepFirst(powers []float64, each int) {
 	for pair := range each {
 		joined := false

@@ -13,8 +13,8 @@ type coordinateIndex struct {
 	rows   map[[3]float64]int
 }
 
-// newCoordinateIndex numbers the tokens' coordinates, of which there are dims, at most 3. Points
-// that several tokens share have the row of the last.
+// newCoordinateIndex numbers the tokens' coordinates in dims dimensions, at most 3. A point that several
+// tokens share has the row of the last.
 func newCoordinateIndex(scheme string, p Positions, dims int) coordinateIndex {
 	x := coordinateIndex{scheme, dims, map[[3]float64]int{}}
 	for i, point := range p.coordinates(scheme, dims) {

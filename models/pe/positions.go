@@ -169,9 +169,9 @@ func (p Positions) provide(n Need) error {
 	return nil
 }
 
-// Coordinates returns the tokens' coordinates [N][dims], the slowest axis first: Points; else cells
-// {row, column}, in three dimensions as one frame {0, row, column}; else, in one, the place on the
-// line. dims 0 takes as many as there are. ok is false where there are no such coordinates.
+// Coordinates returns the tokens' coordinates [N][dims], the slowest axis first. These are the Points, or
+// else the cells {row, column}, which are {0, row, column} in three dimensions, or else, in one dimension,
+// the places on the line. dims 0 means as many as there are. ok is false if there are none of dims.
 func (p Positions) Coordinates(dims int) (points [][]float64, ok bool) {
 	if p.Points != nil {
 		return p.Points, dims == 0 || dims == len(p.Points[0])

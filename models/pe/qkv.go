@@ -193,7 +193,7 @@ func (f *floater) Begin(s *torchpe.Scope, p Positions) Hooks {
 //
 // which takes one product a stage instead of two, and p follows from the sums R of relu(z) over the
 // stages as p(t) = p_0 + W_2 R + b_2 t + u_2 t^2/2. Runge-Kutta methods commute with linear maps,
-// and integrate times exactly: the numbers are those of steps on p but for rounding.
+// and integrate times exactly, so the numbers equal those of steps on p up to rounding.
 func (f *floater) flow(s *torchpe.Scope, start torchpe.Tensor, last int) torchpe.Tensor {
 	members := f.start.Shape[0]
 	w1, u1 := f.parts(s, 0)

@@ -73,8 +73,8 @@ func newRotary(c Config, ps *torchpe.ParamSet, width int, turn turn) (*rotary, e
 	return r, nil
 }
 
-// newAxialRotary returns the encoding that gives each coordinate a block of pairs; built are those
-// of the token at each place, of which turn gets the ones that coordinate returns.
+// newAxialRotary returns the encoding that gives each coordinate a block of pairs. built has the
+// coordinates of the token at each place; coordinate returns the ones that turn gets.
 func (c Config) newAxialRotary(ps *torchpe.ParamSet, built [][]float64, pairs int, turn turn,
 	coordinate func(place, axis int) float64) *rotary {
 	axes := len(built[0])

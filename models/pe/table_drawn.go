@@ -129,8 +129,8 @@ func (h *capeHooks) moved(global, local, scale torchpe.Tensor) torchpe.Tensor {
 	return h.at.Add(global).Add(local).Mul(scale.Exp())
 }
 
-// uniform draws [E,B,tokens,axes] numbers of U(-limit, limit) anew for each step: sums of 24 random
-// bits, of which dropout of one half makes 0 or 2.
+// uniform draws [E,B,tokens,axes] numbers of U(-limit, limit) anew for each step. Each is a sum of 24
+// random bits. A dropout of one half makes a bit 0 or 2.
 func (h *capeHooks) uniform(samples, tokens, axes int, limit float64) torchpe.Tensor {
 	const bits = 24
 	weights := make([]float64, bits)

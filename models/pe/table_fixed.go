@@ -70,8 +70,8 @@ func (c Config) oddWidth() error {
 	return fmt.Errorf("%s: d_model %d is odd; sines and cosines come in pairs", c.scheme, c.DModel)
 }
 
-// checkSinusoid returns an error where a scheme's sinusoid of so many columns, with the given width
-// in its exponents, has no such layout.
+// checkSinusoid returns an error if a sinusoid of this many columns, with the given width in its
+// exponents, cannot have the layout.
 func checkSinusoid(scheme, layout string, columns, width int) error {
 	if layout == "concat" && columns%2 != 0 {
 		return fmt.Errorf("%s: a sinusoid of width %d is odd, and --sinusoid-layout concat has as "+

@@ -2,13 +2,13 @@ package config
 
 // MeasuresConfig says what is measured besides what every run measures.
 type MeasuresConfig struct {
-	// Validation accuracy with N(0, a²) added to each token embedding, for these a, each so many
-	// times.
+	// Noise lists the a for which validation accuracy is measured with N(0, a²) added to each token
+	// embedding, NoiseRepeats times each.
 	Noise        []float64 `json:"noise,omitempty"`
 	NoiseRepeats int       `json:"noise_repeats,omitempty"`
 
-	// Similarity of the tangent kernel on so many training puzzles to that at the start; 0: not
-	// measured.
+	// TangentPuzzles is the number of training puzzles on which the tangent kernel is compared with
+	// the one at the start; 0 turns this off.
 	TangentPuzzles int `json:"tangent_puzzles,omitempty"`
 
 	RecordMaps bool `json:"record_maps,omitempty"` // each record has a map of the learned PE

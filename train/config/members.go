@@ -103,8 +103,8 @@ func (c *Config) OwnPESettings() (flags []string) {
 	return flags
 }
 
-// NewMembers returns a member of each seed. Settings are those of first, but for the given values,
-// by flag; where neither has a value, members take the default.
+// NewMembers returns a member for each seed, with the settings of first. Values that are given by flag
+// replace them. A setting without a value takes its default.
 func NewMembers(first Member, seeds []uint64, given map[string][]float64) ([]Member, error) {
 	members := slices.Repeat([]Member{first}, len(seeds))
 	for i, seed := range seeds {

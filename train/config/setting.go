@@ -231,8 +231,8 @@ func (s Setting) Usage() string {
 	return text
 }
 
-// hasPlace reports whether a configuration has a place for the setting's value. What a task alone
-// has is kept by that task, but for settings of puzzles and the number of steps.
+// hasPlace reports whether a configuration has a place for the setting's value. A setting of one task
+// has a place only in that task, except for settings of puzzles and the number of steps.
 func (s Setting) hasPlace(c *Config) bool { return s.Tasks.has(c) || s.Tasks.everywhere }
 
 // Store puts the value of a given flag into a configuration that has a place for it.

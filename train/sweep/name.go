@@ -70,9 +70,9 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// name returns the names of runs[first:]; those before have theirs. Names mention PE, sigma and
-// seed, and what else differs between runs of one task (options of a scheme: of one task and
-// scheme), but for the value that more than half of them have.
+// name returns the names of runs[first:]; earlier runs have theirs. A name has PE, sigma and seed, and
+// every other setting that differs between runs of the task (for options of a scheme: of the task and
+// scheme). It leaves out a value that more than half of these runs have.
 func (p *Plan) name(runs []run, first int) ([]string, error) {
 	all := make([]nameParts, len(runs))
 	bases := map[string]map[string]string{}

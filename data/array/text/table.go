@@ -22,9 +22,9 @@ type Table struct {
 	array.Array
 }
 
-// delimiter is the separator of two cells. It is a tab in files called .tsv or .tab; otherwise what
-// the first line has outside quotes: a comma, else a semicolon, else tabs where that line holds names
-// (which can have spaces in them), else blanks. A .csv file of one column has commas.
+// delimiter is the separator of two cells. It is a tab in files called .tsv or .tab. In others it is the
+// first of these that the first line has outside quotes: a comma, a semicolon, a tab if that line holds
+// names (which can have spaces in them), blanks. A .csv file of one column has commas.
 type delimiter byte
 
 // The delimiters. A cell between two commas, tabs or semicolons can be empty; one between blanks,
@@ -61,17 +61,19 @@ func ParseChoice(text string) (Choice, error) {
 
 // Options say what Read should not find out for itself. The zero Options leave everything to it.
 type Options struct {
-	// Header is Yes where the first line holds the names of columns. Auto takes the first line as
-	// names where the cells after the first are no numbers, or quoted numbers above bare ones; where
-	// they are distinct whole numbers far outside the rows below, or count 0, 1, 2... or 1, 2, 3...
-	// above rows with fractions, or stand beside an empty cell above an index, as pandas writes them;
-	// and never in .1D. Whole numbers that may as well be the first row are an error, and so are some
-	// names and some numbers: the first row could be damaged.
+	// Header is Yes if the first line holds the names of columns. Auto takes its cells after the first
+	// as names in four cases:
+	//   - they are not numbers, or quoted numbers above bare ones;
+	//   - they are distinct whole numbers far outside the rows below;
+	//   - they count 0, 1, 2... or 1, 2, 3... above rows with fractions;
+	//   - they stand beside an empty cell above an index, as pandas writes them.
+	// Files called .1D have no names. Whole numbers that may as well be the first row are an error. So
+	// is a mixture of names and numbers, because the first row could be damaged.
 	Header Choice
-	// RowNames is Yes where the first cell of each line is the name of its row. Auto takes it so
-	// where that of the first rows is no number, where the header's first cell is empty, and where
-	// the header has a cell less than the rows. Names that look like numbers, such as 7%, are errors
-	// then: a column of them would be lost.
+	// RowNames is Yes if the first cell of each line is the name of its row. Auto decides so if that
+	// cell is not a number in the first rows, if the header's first cell is empty, or if the header has
+	// one cell fewer than the rows. A name that looks like a number, such as 7%, is then an error,
+	// because a column of numbers would be lost.
 	RowNames Choice
 }
 
