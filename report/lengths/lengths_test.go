@@ -127,7 +127,9 @@ func TestReport(t *testing.T) {
 	}
 	for want, name := range map[string]string{"alibi*": "lengths.svg", "rope*": "lengths.svg",
 		"trained to 20": "lengths.svg", "2 lengths above 20, to 100, 128 sequences": "index.html",
-		"4 runs on 2 formal languages, by torchpe.": "index.html", "Accuracy": "lengths_a.svg"} {
+		"that have fitted: rope on even-pairs (0.750), reverse-string (0.700).": "index.html",
+		"4 runs on 2 formal languages, by torchpe.":                             "index.html",
+		"Accuracy": "lengths_a.svg"} {
 		text, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
 			t.Fatal(err)

@@ -150,15 +150,14 @@ func TestComparisonOfNothing(t *testing.T) {
 		"2 pairs": made("b", nil, .5, nan, .6), // a seed without a number is no pair
 	} {
 		f := (&Study{}).compare(c, []cohort.Group{a, b})
-		if f.n != n || (f.test == "") != (n != "2 pairs") || f.test == "" &&
-			f.verdict != cannotBeTold || claimNoDifference(f).verdict == reproduced {
+		if f.n != n || f.test != "" || f.verdict != cannotBeTold || claimNoDifference(f).verdict == reproduced {
 			t.Errorf("%s: %+v", n, f)
 		}
 	}
-	// Differences .4 and .1 of seeds 0 and 2: mean .25, SD .3/sqrt 2, t(.975, 1) = 12.7062.
-	f := (&Study{}).compare(c, []cohort.Group{a, made("b", nil, .5, nan, .6)})
-	if f.test != "difference .250, 95 % −1.656 to 2.156" {
-		t.Errorf("two pairs: %+v", f)
+	// Differences .4, .2 and .1: mean .2333, SD .152753, t(.975, 2) = 4.302653.
+	f := (&Study{}).compare(c, []cohort.Group{a, made("b", nil, .5, .6, .6)})
+	if f.test != "difference .233, 95 % −.146 to .613" {
+		t.Errorf("three pairs: %+v", f)
 	}
 	f = (&Study{}).compare(c, []cohort.Group{made("a", nil, .9), made("b", nil, .5)})
 	if f.here != "a: validation .900 (training 1.000, IID .900); "+
@@ -259,10 +258,10 @@ func TestBest(t *testing.T) {
 	if f := (&Study{}).ranksFirst(nil, "validation", false, "x"); f != absent {
 		t.Errorf("of nothing: %+v", f)
 	}
-	// Differences of .06 and −.02: their interval, −.488 to .528, holds 0.
-	near := []cohort.Group{made("x", nil, .7, .6), made("y", []uint64{1, 0}, .62, .64)}
+	// Differences of .06, −.02 and .02: their interval, .02 ± 4.302653 * .04 / sqrt 3, holds 0.
+	near := []cohort.Group{made("x", nil, .7, .6, .65), made("y", []uint64{1, 0, 2}, .62, .64, .63)}
 	f := (&Study{}).ranksFirst(near, "validation", false, "x")
-	if f.verdict != cannotBeTold || f.test != "x less y: difference .020, 95 % −.488 to .528" {
+	if f.verdict != cannotBeTold || f.test != "x less y: difference .020, 95 % −.079 to .119" {
 		t.Errorf("near: %+v", f)
 	}
 }

@@ -116,8 +116,8 @@ func (o opening) sentence(s *Study, ranked []cohort.Group) string {
 	fitted := pick(ranked, func(g cohort.Group) bool { return len(cohort.Unfitted(g.Models)) == 0 })
 	switch len(fitted) {
 	case 0:
-		return fmt.Sprintf("No encoding has fitted its training puzzles with every seed (training accuracy %s), so that "+
-			"validation accuracy says nothing about generalisation yet: train longer, such as with --until train=0.99.",
+		return fmt.Sprintf("No encoding has fitted its training puzzles with every seed (training accuracy %s), so "+
+			"that validation accuracy says nothing about generalisation yet: train longer, such as with --until train=0.99.",
 			rangeText(s.values(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train")))
 	case 1:
 		return fmt.Sprintf("%s has a %s of %s%s.", fitted[0].Label, o.what, s.meanText(fitted[0], measure),

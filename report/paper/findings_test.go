@@ -69,16 +69,16 @@ func TestOpeningSentence(t *testing.T) {
 		id   string
 		want []string
 	}{
-		{whole, "findings", []string{"Of 10 encodings, 2d-fixed has the highest validation accuracy, .951 ± .002, and " +
-			"learn-2.0 the lowest, .300", "as in the paper (.977 and .377). The two differ: difference .6"}},
+		{whole, "findings", []string{"Of 10 encodings, 2d-fixed has the highest validation accuracy, .951 ± .002, " +
+			"and learn-2.0 the lowest, .300", "as in the paper (.977 and .377). The two differ: difference .6"}},
 		{turned, "findings", []string{"learn-2.0 has the highest", "learn-0.2 the lowest",
 			"in the paper it is the other way around (.377 and .956). The two differ"}},
 		{few, "findings", []string{"Of 2 encodings, learn-0.2 has the highest validation accuracy, .9",
 			"(.956 and .377). With fewer than 3 seeds in common this is no test: train more."}},
 		{alone, "findings", []string{"learn-0.2 has a validation accuracy of .9", "; the paper prints .956."}},
 		{unfitted, "findings", []string{"No encoding has fitted its training puzzles", "(training accuracy .40)"}},
-		{whole, "findings_fmri", []string{"Of 6 encodings, learn-0.1 has the lowest test error", "relative the highest, .90",
-			" ± .002. The two differ"}},
+		{whole, "findings_fmri", []string{"Of 6 encodings, learn-0.1 has the lowest test error",
+			"relative the highest, .90", " ± .002. The two differ"}},
 	} {
 		lead := draftOf(t, c.s, c.id).Lead
 		for _, want := range c.want {

@@ -295,7 +295,8 @@ func beyondItems() []spec {
 				"puzzles: published values are " + publishedIID() + "{fit}"},
 		{id: "conditions", section: beyond, title: "Accuracy by what a puzzle asks for",
 			of: mainGroups, none: onPuzzles,
-			rows: []row{{height: plotHeight, panels: []panel{conditionBars("Learned encodings", besideCommon(exemplars))}},
+			rows: []row{
+				{height: plotHeight, panels: []panel{conditionBars("Learned encodings", besideCommon(exemplars))}},
 				{height: plotHeight, panels: []panel{conditionBars("Common encodings", common)}}},
 			tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
 			caption: "Validation accuracy by how many rows and columns must be brought together. " +

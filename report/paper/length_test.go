@@ -99,9 +99,9 @@ func TestUntil(t *testing.T) {
 	until := pickModels(s.LST, "a", "c", "e")
 	const fitted = " epochs (until train=0.99)"
 	for want, models := range map[string][]cohort.Model{
-		"3 to 6" + fitted: until,
+		"3 to 9" + fitted: until,
 		"4" + fitted:      pickModels(s.LST, "c"),
-		"3 to 6" + fitted + " (learn-2.0: 6 epochs)": s.LST,
+		"3 to 9" + fitted + " (learn-2.0: 6 epochs)": s.LST,
 		"6 epochs (learn-0.2: 4" + fitted + ")":      pickModels(s.LST, "c", "f"),
 		"until train_mse=0.5, 300 steps at most":     s.NMAR,
 		"":                                           nil,

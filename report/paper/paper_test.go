@@ -76,7 +76,7 @@ func TestWholeGrid(t *testing.T) {
 	}
 	dir := synthesise(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
 	w, out := write(t, dir)
-	if w.Figures != 23 || w.Tables != 8 || len(w.Notes) != 0 {
+	if w.Figures != 23 || w.Tables != 11 || len(w.Notes) != 0 {
 		t.Errorf("%d figures, %d tables, notes %q", w.Figures, w.Tables, w.Notes)
 	}
 	if len(w.Missing) != 0 {

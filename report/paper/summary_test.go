@@ -112,7 +112,8 @@ func TestClaims(t *testing.T) {
 		s := claimStudy(turned)
 		for i, c := range s.claims() {
 			if i >= len(want) || c.verdict != want[i] {
-				t.Errorf("turned %v, claim %d: %s, want %s\n%q", turned, i, c.verdict, want[min(i, len(want)-1)], c.quote)
+				t.Errorf("turned %v, claim %d: %s, want %s\n%q", turned, i, c.verdict,
+					want[min(i, len(want)-1)], c.quote)
 			}
 		}
 	}
