@@ -19,13 +19,13 @@ shim: setup ## build lib/libtorchpe.so against the libtorch found (LIBTORCH=/pat
 build: shim ## build bin/torchpe
 	@go build -buildvcs=auto -tags installed -o bin/torchpe ./cmd/torchpe && echo "built bin/torchpe"
 
-demo: build ## train three models in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
+demo: build ## train four models in four minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
 	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))
 
 reproduce-quick: build ## a reduced grid of the paper on a CPU, 40 minutes; reproduce/report/index.html
 	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
 
-evidence: ## write the tables and figure of results/evidence anew from its CSV files
+evidence: ## write the page and figures of results/evidence anew from its CSV files
 	@go test ./results/evidence -count=1 -update
 
 # Packages that import no libtorch; the module's name is a prefix of the one package of its root.

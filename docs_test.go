@@ -1,8 +1,10 @@
 package torchpe_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,5 +28,57 @@ func TestFaultsPage(t *testing.T) {
 		if !known[name] {
 			t.Errorf("docs/faults.md: there is no %s", name)
 		}
+	}
+}
+
+// sourceBlock matches a fenced block that begins with the path of the file that it is, or ends.
+var sourceBlock = regexp.MustCompile("(?ms)^```\\w+\n(?://|#) (\\S+\\.(?:go|yaml|py))\n(.*?)^```$")
+
+// The files of docs/adding-a-scheme.md, in the place that the page gives them, build and pass their tests.
+func TestAddingASchemePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds models/pe and models/export with the scheme of docs/adding-a-scheme.md")
+	}
+	page, err := os.ReadFile("docs/adding-a-scheme.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for _, block := range sourceBlock.FindAllStringSubmatch(string(page), -1) {
+		path, text := block[1], block[2]
+		if before, err := os.ReadFile(path); err == nil {
+			text = string(before) + map[string]string{".py": "\n\n"}[filepath.Ext(path)] + text
+		}
+		replace[filepath.Join(root, path)] = filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(replace) != 4 {
+		t.Fatalf("the page has %d files, want the scheme, its facts, its test and its class: %v", len(replace), replace)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(overlay, text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "test", "-v", "-overlay", overlay, "-run",
+		"^(TestGaussian.*|TestSchemes|TestOptions|TestEverySchemeHasAPart)$", "./models/pe",
+		"./models/export").CombinedOutput()
+	for _, want := range []string{"TestGaussian", "TestGaussianFormula", "TestSchemes", "TestEverySchemeHasAPart"} {
+		if !strings.Contains(string(out), "--- PASS: "+want+" ") {
+			t.Errorf("%s did not pass", want)
+		}
+	}
+	if err != nil || t.Failed() {
+		t.Errorf("%v:\n%s", err, out)
 	}
 }

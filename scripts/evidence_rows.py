@@ -1,12 +1,13 @@
-"""Writes a row a finished run on Latin-square puzzles, for results/evidence.
+"""Keeps results/evidence/puzzles.csv: a row for each finished model of Latin-square puzzles.
 
     /usr/bin/python3 scripts/evidence_rows.py PUZZLES.csv OUT.csv RUNS_DIR...
 
-A row has the settings and final numbers of result.json; for learned tables the motion of the PE; the
-answers to each validation and IID puzzle, a digit 0 to 3 each, 9 for none, in the order of the files;
-and for tables that are added to the input of a block, the ratio of the root mean squares of table and
-tokens at that block's input, over all validation puzzles. The ratio comes from a forward pass in numpy,
-whose answers must equal those that the run kept.
+It adds a row for each run, or replaces the row of the same settings and seed; the accuracies of a row
+that it replaces must be the same. A row has the settings and final numbers of result.json; for learned
+tables the motion of the PE; the answers to each validation and IID puzzle, a digit 0 to 3 each, 9 for
+none, in the order of the files; and for tables that are added to the input of a block, the ratio of the
+root mean squares of table and tokens at that block's input, over all validation puzzles. The ratio comes
+from a forward pass in numpy, whose answers must equal those that the run kept.
 """
 
 import csv
@@ -20,11 +21,13 @@ from scipy.special import erf
 
 from run_numbers import measures
 
-COLUMNS = ["run", "pe", "sigma", "placement", "read_out", "optimizer", "lr", "weight_decay", "heads", "d_model", "seed",
-           "epochs", "steps", "train", "iid", "validation", "fitted", "seconds", "moved", "gradient_share", "disparity",
-           "cosine", "validation_1_line", "validation_2_lines", "validation_3_lines", "noise_0.1",
-           "ratio_block_1", "ratio_block_2", "ratio_block_3", "ratio_block_4",
-           "answers_validation", "answers_iid"]
+# Two models whose settings are the same differ in the seed alone.
+SETTINGS = ["pe", "sigma", "placement", "read_out", "dropout", "fixed_pe_dropout", "pe_lr", "optimizer", "lr",
+            "weight_decay", "heads", "d_model", "until"]
+COLUMNS = SETTINGS + ["seed", "epochs", "fitted", "train", "iid", "validation", "validation_1_line",
+                      "validation_2_lines", "validation_3_lines", "noise_0.1", "moved", "gradient_share",
+                      "disparity", "cosine", "ratio_block_1", "ratio_block_2", "ratio_block_3", "ratio_block_4",
+                      "answers_validation", "answers_iid"]
 DTYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64}
 
 
@@ -76,9 +79,9 @@ def digits(answers):
 
 
 def over_blocks(numbers, family):
-    """Returns the mean of a family of numbers over blocks; "" where there are none."""
+    """Returns the mean of a family of numbers over blocks; None where there are none."""
     values = [v for _, v in sorted((int(k.rpartition("/")[2]), v) for k, v in numbers.items() if k.startswith(family + "/"))]
-    return sum(values) / len(values) if values else ""
+    return sum(values) / len(values) if values else None
 
 
 def row(directory, grids):
@@ -93,18 +96,20 @@ def row(directory, grids):
     kept = probes["prediction/validation"][0]
     numbers = measures(m)
     fit = m.get("fit") or {}
-    out = {"run": os.path.basename(directory), "pe": config["pe"], "sigma": member["sigma"],
-           "placement": (config.get("pe_options") or {}).get("pe-placement"), "read_out": config["read_out"],
+    options = config.get("pe_options") or {}
+    out = {"pe": config["pe"], "sigma": member["sigma"], "placement": options.get("pe-placement"),
+           "read_out": config["read_out"], "dropout": config["dropout"],
+           "fixed_pe_dropout": options.get("fixed-pe-dropout"), "pe_lr": member.get("pe_lr"),
            "optimizer": config["optimizer"], "lr": member["lr"], "weight_decay": member["weight_decay"],
-           "heads": config["heads"], "d_model": config["d_model"], "seed": member["seed"], "epochs": m["epochs"],
-           "steps": m["steps"], "train": numbers["train"], "iid": numbers["iid"],
-           "validation": numbers["validation"], "fitted": fit["epoch"] if fit.get("reached") else "no",
-           "seconds": round(result["wall_seconds"], 1), "moved": over_blocks(numbers, "pe_moved"),
-           "gradient_share": numbers.get("pe_gradient_share", ""), "disparity": over_blocks(numbers, "pe_disparity"),
-           "cosine": over_blocks(numbers, "pe_cosine"), "noise_0.1": numbers.get("noise/0.1", ""),
+           "heads": config["heads"], "d_model": config["d_model"], "until": config.get("until"),
+           "seed": member["seed"], "epochs": m["epochs"], "fitted": fit["epoch"] if fit.get("reached") else "no",
+           "train": numbers["train"], "iid": numbers["iid"], "validation": numbers["validation"],
+           "noise_0.1": numbers.get("noise/0.1"), "moved": over_blocks(numbers, "pe_moved"),
+           "gradient_share": numbers.get("pe_gradient_share"), "disparity": over_blocks(numbers, "pe_disparity"),
+           "cosine": over_blocks(numbers, "pe_cosine"),
            "answers_validation": digits(kept), "answers_iid": digits(probes["prediction/iid"][0])}
     for n in "123":
-        out["validation_%s_line%s" % (n, "" if n == "1" else "s")] = numbers.get("validation_lines/" + n, "")
+        out["validation_%s_line%s" % (n, "" if n == "1" else "s")] = numbers.get("validation_lines/" + n)
     if config["pe"] in ("learn", "random", "1d-fixed", "2d-fixed") and config["heads"] == 1:
         w = {k: v[0].astype(float) for k, v in tensors(os.path.join(directory, "checkpoint.safetensors")).items()
              if k.startswith("w/")}
@@ -117,20 +122,35 @@ def row(directory, grids):
     return out
 
 
+def key(r):
+    return tuple(r[name] for name in SETTINGS + ["seed"])
+
+
 def main():
     puzzles, target, roots = sys.argv[1], sys.argv[2], sys.argv[3:]
     with open(puzzles) as f:
         grids = np.array([[int(c) for c in r["puzzles"]] for r in csv.DictReader(f)])
-    rows = []
+    rows = {}
+    if os.path.exists(target):
+        with open(target) as f:
+            rows = {key(r): r for r in csv.DictReader(f)}
+    before = len(rows)
     for root in roots:
         for name in sorted(os.listdir(root)):
-            if os.path.exists(os.path.join(root, name, "result.json")):
-                rows.append(row(os.path.join(root, name), grids))
+            if not os.path.exists(os.path.join(root, name, "result.json")):
+                continue
+            r = {c: "" if v is None else str(v) for c, v in row(os.path.join(root, name), grids).items()}
+            r = {c: r.get(c, "") for c in COLUMNS}
+            old = rows.get(key(r), r)
+            for c in ("epochs", "train", "iid", "validation"):
+                if old[c] != r[c]:
+                    raise SystemExit("%s/%s: %s is %s, and %s in %s" % (root, name, c, r[c], old[c], target))
+            rows[key(r)] = r
     with open(target, "w", newline="") as f:
         writer = csv.DictWriter(f, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
-    print("%s: %d runs" % (target, len(rows)))
+        writer.writerows(rows[k] for k in sorted(rows))
+    print("%s: %d rows, %d of them new" % (target, len(rows), len(rows) - before))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ work = sys.argv[1]
 sys.path.insert(0, sys.argv[2])
 from run_numbers import NAMES, PLAIN, measures
 # Checksums and baselines are newer than version 0.1.0.
-times = {"wall_seconds", "step_ms", "steps_per_second", "peak_rss_mb", "config_sha256", "crc32c", "baselines"}
+times = {"wall_seconds", "step_ms", "steps_per_second", "peak_rss_mb", "config_sha256", "metrics_crc32c", "crc32c", "baselines"}
 
 # Results of 0.1.0 lack these, which its last records have.
 recorded = {"loss", "pe_norm", "pe_effective_rank"}

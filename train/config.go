@@ -93,6 +93,27 @@ func SplitLabel(label string) (name string, sigma *float64) {
 	return label, nil
 }
 
+// Unused says where a flag has no effect on the encoding of a configuration, such as "on rope, which has
+// no trained parameters"; "" where it has.
+func (c Config) Unused(flag string) string {
+	name, _ := SplitLabel(c.PE)
+	scheme, err := pe.Find(name)
+	if err != nil {
+		return ""
+	}
+	switch flag {
+	case "pe-lr", "pe-weight-decay", "pe-warmup-steps":
+		if scheme.About().Parameters == "none" {
+			return "on " + name + ", which has no trained parameters"
+		}
+	case config.InitFlag, "pe-init-scale", "pe-init-sparsity", "pe-dropout":
+		if !scheme.Learned {
+			return "on " + name + ", which has no learned table that starts with sigma"
+		}
+	}
+	return ""
+}
+
 // UnusedSigma returns a note where sigma has no effect on a resolved configuration, or "".
 func (c Config) UnusedSigma() string {
 	scheme, err := pe.Find(c.PE)

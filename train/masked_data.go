@@ -11,6 +11,7 @@ import (
 
 	"torchpe/data/masked"
 	"torchpe/data/positions"
+	"torchpe/internal/metrics"
 	"torchpe/models/pe"
 	"torchpe/train/config"
 )
@@ -47,6 +48,9 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
+	if t.data.ConnectivityModularity, err = connectivityModularity(baselines, t.table.Modules); err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
 	var start string
 	if t.start, start, err = c.startCoordinates(t.positions, baselines); err != nil {
 		return nil, err
@@ -55,6 +59,26 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 		t.data.Notes = append(t.data.Notes, start)
 	}
 	return t, t.prepareTests(c.DataSeed, baselines)
+}
+
+// connectivityModularity returns the modularity of the correlations between tokens over training frames,
+// negative ones as 0; nil where no modules are known, a token is constant, or no two tokens correlate.
+func connectivityModularity(b *masked.Baselines, modules []int) (*float64, error) {
+	if modules == nil {
+		return nil, nil
+	}
+	w, err := b.Correlation()
+	if err != nil { // a constant token has no correlations
+		return nil, nil //nolint:nilerr
+	}
+	for i, r := range w {
+		w[i] = max(0, r)
+	}
+	score, err := metrics.ScoreNetwork(w, modules)
+	if err != nil || math.IsNaN(score.Modularity) {
+		return nil, err
+	}
+	return &score.Modularity, nil
 }
 
 // checkMasks returns an error where a level cannot be drawn for the number of tokens.

@@ -27,20 +27,13 @@ type source struct {
 
 // readSource makes or reads the data of a configuration.
 func readSource(m *config.MaskedConfig, c Config) (source, error) {
-	var s source
-	var err error
 	switch {
 	case m.NMAR != nil:
-		s, err = simulate(m, c.DataSeed)
+		return simulate(m, c.DataSeed)
 	case m.Surrogate != nil:
-		s, err = makeSurrogate(m, c.DataSeed)
-	default:
-		s, err = readFiles(m, c)
+		return makeSurrogate(m, c.DataSeed)
 	}
-	if err != nil {
-		return s, err
-	}
-	return s, s.table.Check()
+	return readFiles(m, c)
 }
 
 func simulate(c *config.MaskedConfig, seed uint64) (source, error) {

@@ -143,7 +143,7 @@ func (f *adviseFlags) points() ([]sweep.Point, error) {
 		return nil, err
 	}
 	pe := sweep.Axis{Flag: "pe", Values: slices.Concat(usual, placed, ordered)}
-	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{pe}, Count: adviseSeeds}}}.Set(axes).Parts[0]
+	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{pe}, Members: adviseSeeds}}}.Set(axes).Parts[0]
 	for _, a := range part.Axes[1:] {
 		if len(a.Values) > 1 {
 			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+

@@ -40,7 +40,6 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 	fl.SortFlags = false
 	m.Flags(fl, &in)
 	headerFlag(fl, &in.Header)
-	m.Options(fl)
 	if m.Out != "" {
 		to.add(cmd, m.Out)
 	}

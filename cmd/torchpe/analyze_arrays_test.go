@@ -93,7 +93,6 @@ func TestAnalyzeArrays(t *testing.T) {
 		{"map --table named.csv --dim 2", 2, []string{"did you mean --dims?"}, ""},
 		{"rank --tables x", 2, []string{"--table"}, ""},
 		{"rank nowhere", 2, []string{"nowhere"}, ""},
-		{"rank nowhere --over-training --out x.json", 2, []string{"x.json", ".csv"}, ""},
 		{"ranks", 2, []string{`"rank"`}, ""},
 	} {
 		args := strings.Fields("analyze " + c.args)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -158,7 +156,7 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 		near(t, pooling, same, map[string]any{"cosine": 1.0, "jsd": 0.0, "same_seed": true})
 	}
 	perPuzzle(t, dir)
-	overTraining(t, dir)
+	recordedRank(t, dir)
 	if n := len(analyzeIn(t, dir, "rank", "runs")["models"].([]any)); n != 3 {
 		t.Errorf("a folder of two runs: %d models", n)
 	}
@@ -176,7 +174,6 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 		"attention runs/fixed --reference nope/no":  "reference",
 		"procrustes runs/fixed --reference nope":    "has no table of positions",
 		"map runs/fixed --modules absent.txt":       "absent.txt",
-		"rank nope --over-training":                 "records no norm of the encoding nope",
 		"procrustes runs/fixed --reference absents": "absents",
 	} {
 		if _, stderr, code := here(t, dir, append([]string{"analyze"},
@@ -243,15 +240,14 @@ func perPuzzle(t *testing.T, dir string) {
 	}
 }
 
-// What is listed over training is what metrics.jsonl has, and ends with what the run's probes
-// measure.
-func overTraining(t *testing.T, dir string) {
+// The last record of a run has the norm and the rank that its probes have.
+func recordedRank(t *testing.T, dir string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "runs/learned/metrics.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want [2][]any // of each member
+	var last [2]map[string]any // of each member
 	for line := range strings.Lines(string(text)) {
 		var r struct {
 			Member, Step, Epoch float64
@@ -260,46 +256,14 @@ func overTraining(t *testing.T, dir string) {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
-		m := int(r.Member)
-		want[m] = append(want[m], map[string]any{"step": r.Step, "epoch": r.Epoch,
-			"frobenius": r.Measures["pe_norm"], "effective_rank": r.Measures["pe_effective_rank"]})
+		last[int(r.Member)] = r.Measures
 	}
-	if len(want[0]) < 2 || len(want[1]) != len(want[0]) {
-		t.Fatalf("%d and %d records", len(want[0]), len(want[1]))
-	}
-	final := analyzeIn(t, dir, "rank", "runs/learned")["models"].([]any)
-	got := analyzeIn(t, dir, "rank", "runs/learned", "--over-training")["models"].([]any)
-	for i, m := range got {
-		records := m.(map[string]any)["records"].([]any)
-		near(t, "records", records, want[i])
-		last, at := records[len(records)-1].(map[string]any), final[i].(map[string]any)
-		for _, key := range []string{"frobenius", "effective_rank"} {
-			if math.Abs(last[key].(float64)-at[key].(float64)) > 1e-5*at[key].(float64) {
-				t.Errorf("member %d: %s ends at %v, and the probes have %v", i, key, last[key], at[key])
+	for i, m := range analyzeIn(t, dir, "rank", "runs/learned")["models"].([]any) {
+		for key, recorded := range map[string]string{"frobenius": "pe_norm", "effective_rank": "pe_effective_rank"} {
+			want := m.(map[string]any)[key].(float64)
+			if got, _ := last[i][recorded].(float64); !(math.Abs(got-want) <= 1e-5*want) {
+				t.Errorf("member %d: %s ends at %v, and the probes have %v", i, recorded, got, want)
 			}
-		}
-	}
-	out, _, code := here(t, dir, "analyze", "rank", "runs/learned", "--member", "1", "--over-training")
-	if code != 0 || strings.Count(out, "\n") != len(want[1])+4 || !strings.Contains(out, "epoch") {
-		t.Errorf("exit %d: %s", code, out)
-	}
-	for _, extra := range []string{"", "--force"} {
-		args := strings.Fields("analyze rank runs/learned --over-training --out course.csv " + extra)
-		if out, stderr, code := here(t, dir, args...); code != 0 || !strings.Contains(out, "2 models: course.csv") {
-			t.Errorf("exit %d: %s%s", code, out, stderr)
-		}
-	}
-	text, err = os.ReadFile(filepath.Join(dir, "course.csv"))
-	rows, _ := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil || len(rows) != 1+len(want[0])+len(want[1]) ||
-		strings.Join(rows[0], ",") != "source,pe,member,seed,step,epoch,frobenius,effective_rank" {
-		t.Fatalf("%v: %s", err, text)
-	}
-	for k, r := range rows[1:] { // a member after the other
-		w := append(slices.Clone(want[0]), want[1]...)[k].(map[string]any)
-		if v, err := strconv.ParseFloat(r[6], 64); err != nil || v != w["frobenius"] ||
-			r[4] != fmt.Sprint(w["step"]) || r[1] != "learn-0.5" {
-			t.Errorf("row %d: %q, want %v", k, r, w)
 		}
 	}
 }

@@ -91,7 +91,8 @@ func completions(values []string, prefix string) (out []string) {
 // one where that repeats; nil completes files.
 func argumentCompletion(use string) cobra.CompletionFunc {
 	_, argument, _ := strings.Cut(use, " ")
-	argument, _, _ = strings.Cut(strings.Trim(argument, "["), " ")
+	argument, _, _ = strings.Cut(argument, " ")
+	argument = strings.Trim(argument, "[]")
 	var names func() []string
 	switch name, _, _ := strings.Cut(strings.TrimSuffix(argument, "..."), "|"); name {
 	case "SCHEME":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"torchpe/data/lst"
 	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/train"
@@ -21,7 +22,7 @@ import (
 type configFlags struct {
 	own              *pflag.FlagSet // these flags alone, but for --config
 	preset, fidelity string
-	file             string
+	file, lst        string
 	values           map[string]*config.Flag // of the settings
 	options          map[string]*string
 	members          memberFlags
@@ -35,6 +36,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	f.own, f.values = own, map[string]*config.Flag{}
 	own.StringVar(&f.preset, "preset", "lst", "defaults: "+strings.Join(config.Presets(), ", "))
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
+	own.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or with those of torchpe data lst generate; "+
+		"stands for --lst-train and --lst-validation [lst]")
 	headFlags(fl, "task")
 	for _, group := range config.Groups() {
 		for _, s := range group.Settings {
@@ -46,6 +49,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 		headFlags(own, group.Name)
 	}
 	f.options = schemeFlags(own)
+	nameSeeds(own)
+	nameSeeds(fl)
 	fl.AddFlagSet(own) // shares the flags: own knows which are given
 }
 
@@ -83,7 +88,7 @@ func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 			}
 			help := fmt.Sprintf("%s [%s; default %s]", o.Help, strings.Join(users[o.Name], ", "), defaults)
 			options[o.Name] = fl.String(o.Name, "", help)
-			_ = fl.SetAnnotation(o.Name, helpGroup, []string{"options of encodings"}) // it is declared
+			_ = fl.SetAnnotation(o.Name, helpGroup, []string{encodingOptions}) // it is declared
 		}
 	}
 	return options
@@ -122,6 +127,8 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	given, c := f.given(), train.Config{Config: base.Clone()}
 	switch {
+	case given["lst"] && (given["lst-train"] || given["lst-validation"]):
+		return c, nil, fmt.Errorf("--lst stands for --lst-train and --lst-validation: leave out either it or these")
 	case f.file != "" && given["preset"]:
 		return c, nil, fmt.Errorf("--config and --preset both say where defaults come from: give one of them")
 	case f.file != "" && given["fidelity"] && c.Fidelity != f.fidelity:
@@ -130,9 +137,14 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	case given["data"] && given["surrogate"]:
 		return c, nil, fmt.Errorf("--data and --surrogate both say what the data is: give one of them")
 	}
+	if given["lst"] {
+		if err := f.setPuzzles(); err != nil {
+			return c, nil, err
+		}
+	}
 	var bad []error
 	for _, s := range config.Settings() {
-		if v := f.values[s.Flag]; v != nil && given[s.Flag] && !s.IsMember() {
+		if v := f.values[s.Flag]; v != nil && f.own.Changed(s.Flag) && !s.IsMember() && c.Unused(s.Flag) == "" {
 			bad = append(bad, s.Store(&c.Config, v))
 		}
 	}
@@ -162,6 +174,18 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	return c, f.ignored(c, given), nil
 }
 
+// setPuzzles gives the files in the folder of --lst to the flags that it stands for.
+func (f *configFlags) setPuzzles() error {
+	files, validation, err := lst.FilesIn(f.lst)
+	for _, file := range files {
+		err = errors.Join(err, f.own.Set("lst-train", file))
+	}
+	if err != nil {
+		return fmt.Errorf("--lst: %w", err)
+	}
+	return f.own.Set("lst-validation", validation)
+}
+
 // deviceName matches the values of --device.
 var deviceName = regexp.MustCompile(`^(auto|cpu|cuda(:[0-9]+)?)$`)
 
@@ -179,6 +203,8 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		}
 		if note := s.Ignored(&c.Config); note != "" {
 			notes = append(notes, note)
+		} else if where := c.Unused(s.Flag); where != "" {
+			notes = append(notes, "--"+s.Flag+" has no effect "+where)
 		}
 	}
 	for option := range f.options {
@@ -186,7 +212,13 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 			notes = append(notes, fmt.Sprintf("--%s has no effect on %s", option, c.PE))
 		}
 	}
+	if given["lst"] && !c.HasPuzzles() {
+		notes = append(notes, "--lst has no effect on task "+c.Task)
+	}
 	if note := c.UnusedSigma(); note != "" && given["sigma"] {
+		notes = append(notes, note)
+	}
+	if note := f.decimalComma(given); note != "" {
 		notes = append(notes, note)
 	}
 	slices.Sort(notes)

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -15,18 +17,27 @@ import (
 
 // memberFlags holds the flags that make the members of the ensemble.
 type memberFlags struct {
-	seed  uint64
 	seeds []string
 	count memberCount
 }
 
-// add declares the flags.
+// add declares the flags. --seed, of 0.1.0, is another name of --seeds.
 func (f *memberFlags) add(fl *pflag.FlagSet) {
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the first member; the next ones count up")
-	fl.StringSliceVar(&f.seeds, "seeds", nil, "seeds of all members, or the word paper for the 15 of "+
-		"the published runs")
+	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds, each of which is trained: numbers, ranges as 1:3, or "+
+		"the word paper for the 15 of the published runs")
 	f.count.n = 1
-	fl.Var(&f.count, "members", "seeds trained together as one ensemble; auto measures the best number")
+	fl.Var(&f.count, "members", "number of seeds, which count up from that of --seeds, trained together as one "+
+		"ensemble; auto measures the best number")
+}
+
+// nameSeeds makes a set of flags take --seed for --seeds.
+func nameSeeds(fl *pflag.FlagSet) {
+	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "seed" {
+			name = "seeds"
+		}
+		return pflag.NormalizedName(name)
+	})
 }
 
 // setMembers makes the members that seeds and the settings of members ask for. Without flags for
@@ -35,7 +46,7 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *
 	values := map[string][]float64{}
 	longest := 0
 	for _, s := range config.MemberSettings() {
-		if given[s.Flag] {
+		if given[s.Flag] && c.Unused(s.Flag) == "" {
 			values[s.Flag] = f.values[s.Flag].Numbers()
 			longest = max(longest, len(values[s.Flag]))
 			if f.members.count.auto && len(values[s.Flag]) != 1 {
@@ -46,7 +57,7 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *
 	if sigma != nil {
 		values["sigma"], longest = []float64{*sigma}, max(1, longest)
 	}
-	if longest == 0 && f.file != "" && !given["seed"] && !given["seeds"] && !given["members"] {
+	if longest == 0 && f.file != "" && !given["seeds"] && !given["members"] {
 		return nil
 	}
 	seeds, err := f.memberSeeds(given, longest)
@@ -64,35 +75,43 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *
 // maxMembers bounds the size of an ensemble: more is a typing error.
 const maxMembers = 4096
 
-// memberSeeds returns the seed of each member. Several values of a setting, without flags for seeds,
-// make one member each, all of one seed.
+// memberSeeds returns the seed of each member. One seed counts up for --members, and is that of all for
+// several values of a setting.
 func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, error) {
-	if given["seeds"] {
-		if given["seed"] {
-			return nil, fmt.Errorf("--seed and --seeds both give seeds: give one of them")
-		}
-		seeds, err := config.ParseSeeds(f.members.seeds)
-		if err != nil {
-			return nil, fmt.Errorf("--seeds: %w", err)
-		}
-		if given["members"] && !f.members.count.auto && f.members.count.n != len(seeds) {
-			names := "--seeds names"
-			if slices.Equal(f.members.seeds, []string{"paper"}) {
-				names = "--seeds paper has"
-			}
-			return nil, fmt.Errorf("--members %d, but %s %d", f.members.count.n, names, len(seeds))
-		}
+	seeds, err := config.ParseSeeds(strings.Join(f.members.seeds, ","))
+	if err != nil {
+		return nil, fmt.Errorf("--seeds: %w", err)
+	}
+	n := f.members.count.n
+	switch {
+	case !given["members"] && len(seeds) == 1 && values > 1:
+		return slices.Repeat(seeds, values), nil
+	case !given["members"] || f.members.count.auto:
 		return seeds, nil
-	}
-	n, step := f.members.count.n, uint64(1)
-	if !given["members"] && values > 1 {
-		n, step = values, 0
-	}
-	seeds := make([]uint64, n)
-	for i := range seeds {
-		seeds[i] = f.members.seed + uint64(i)*step
+	case len(seeds) == 1:
+		for i := range uint64(n - 1) {
+			seeds = append(seeds, seeds[0]+i+1)
+		}
+	case len(seeds) != n:
+		return nil, fmt.Errorf("--members %d, but --seeds %s has %d", n, strings.Join(f.members.seeds, ","), len(seeds))
 	}
 	return seeds, nil
+}
+
+// decimalComma returns a note where two values of a member's setting look like one number whose decimal
+// sign is a comma, as 0,2 does; else "".
+func (f *configFlags) decimalComma(given map[string]bool) string {
+	if given["seeds"] || given["members"] {
+		return ""
+	}
+	for _, s := range config.MemberSettings() {
+		v := f.values[s.Flag].Numbers()
+		if given[s.Flag] && len(v) == 2 && v[0] == 0 && v[1] == math.Trunc(v[1]) {
+			return fmt.Sprintf("--%s makes two models, with 0 and %g; is this a decimal comma? Then write a point",
+				s.Flag, v[1])
+		}
+	}
+	return ""
 }
 
 // memberCount is the value of --members: a number, or the word auto.
@@ -132,8 +151,8 @@ func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
 	if !f.members.count.auto {
 		return nil
 	}
-	if f.given()["seeds"] {
-		return usagef("--members auto and --seeds both say how many members there are: give one of them")
+	if len(c.Members) > 1 {
+		return usagef("--members auto and several --seeds both say how many members there are: give one of them")
 	}
 	n, tried, err := train.BestMembers(*c)
 	for _, m := range tried {

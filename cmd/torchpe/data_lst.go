@@ -47,7 +47,7 @@ type lstGenerateFlags struct {
 
 func newLSTGenerateCommand() *cobra.Command {
 	f := lstGenerateFlags{options: lst.DefaultOptions()}
-	f.to.files = []string{"train.csv", "validation.csv"}
+	f.to.files = lst.GeneratedFiles
 	cmd := &cobra.Command{
 		Use:   "generate --out DIR",
 		Short: "Write a new training and validation set",
@@ -107,7 +107,7 @@ func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	g := lstGenerated{Train: f.to.file("train.csv"), Validation: f.to.file("validation.csv"), Seed: f.seed}
+	g := lstGenerated{Train: f.to.file(f.to.files[0]), Validation: f.to.file(f.to.files[1]), Seed: f.seed}
 	of := ""
 	if sized {
 		g.Side, g.Sets = o.Side, countGivens(train, validation)

@@ -17,14 +17,18 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"torchpe/data/lst"
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// demoPEs lists the encodings of the demo: learned ones with a large, middle and small initial sigma;
-// the slowest comes first.
-var demoPEs = []string{"learn-1.5", "learn-1.0", "learn-0.2"}
+// The demo trains learned encodings with a large and a small initial σ; the slow ones come first.
+const demoLarge, demoSmall = "learn-2.0", "learn-0.2"
+
+// demoSeeds is the number of models of each.
+const demoSeeds = 2
 
 // demoFlags holds the flags of "torchpe demo".
 type demoFlags struct {
@@ -38,10 +42,11 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
-		Long: `Train three small models (preset quick) that differ only in the initial σ of their learned positional
-encoding, as worker processes side by side, each until it has fitted its training puzzles or the epochs
-are over. Then print training, IID and validation accuracy and draw them against epoch as OUT/accuracy.pdf and
-.png.
+		Long: `Train four small models (preset quick, --batch 64), two seeds with a learned positional encoding that starts at σ = 2
+and two that start at 0.2, as worker processes side by side, each until it has fitted its training puzzles
+or the epochs are over. Then print training, IID and validation accuracy, say whether the models that
+start small are right more often on puzzles unlike those of training, and draw the accuracies against
+epoch as OUT/accuracy.pdf and .png.
 
 The same command continues a demo that was stopped; --force starts anew.`,
 		Example: `  torchpe demo
@@ -49,8 +54,8 @@ The same command continues a demo that was stopped; --force starts anew.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "demo", "directory to write to")
-	fl.StringVar(&f.lst, "lst", "", "directory with the published puzzles (generated_puzzle_data_*.csv, "+
-		"puzzle_data_original.csv); default: generated")
+	fl.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or with those of torchpe data lst "+
+		"generate; default: generated")
 	fl.Var(bounded{&f.epochs, 1, math.MaxInt}, "epochs", "passes over the training set, at most")
 	fl.Var(bounded{&f.workers, 1, math.MaxInt}, "workers", "processes at a time")
 	fl.Var(choice{&f.fidelity, readings}, "fidelity", "reading of the paper: code or text")
@@ -72,25 +77,25 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 		}
 		return r, err
 	}
-	all, curves, err := readDemo(f.out)
+	groups, err := f.groups()
 	if err != nil {
 		return r, err
 	}
-	if err := drawDemo(f.out, curves); err != nil {
+	if err := drawDemo(f.out, groups); err != nil {
 		return r, err
 	}
 	puzzles := "generated puzzles"
 	if f.lst != "" {
 		puzzles = "puzzles of " + f.lst
 	}
+	var all runlog.Result
+	for _, m := range cohort.ModelsOf(groups) {
+		all.Members = append(all.Members, m.Result)
+	}
 	return result{value: all, print: func(w io.Writer) {
 		printMembers(w, config.FindTask("lst"), all)
-		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %d "+
-			"epochs at most; %s.\n", runlog.DefaultCriterion, f.epochs, puzzles)
-		isUnfitted := func(m runlog.MemberResult) bool { return m.Fit == nil || !m.Fit.Reached }
-		if slices.ContainsFunc(all.Members, isUnfitted) {
-			fmt.Fprintln(w, "A model that has not fitted its training puzzles (*) says nothing about generalisation.")
-		}
+		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %d epochs at most; %s.\n%s\n",
+			runlog.DefaultCriterion, f.epochs, puzzles, demoAnswer(groups[0], groups[1]))
 		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", filepath.Join(f.out, "accuracy.pdf"),
 			time.Since(start).Seconds())
 	}}, nil
@@ -98,27 +103,44 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 
 // trainArguments returns the arguments that all workers share.
 func (f *demoFlags) trainArguments() ([]string, error) {
-	args := []string{"train", "--json", "--preset", "quick", "--device", "cpu", "--threads", "1",
+	args := []string{"train", "--json", "--preset", "quick", "--batch", "64", "--device", "cpu", "--threads", "1",
 		"--fidelity", f.fidelity, "--epochs", fmt.Sprint(f.epochs), "--until", runlog.DefaultCriterion,
 		map[bool]string{true: "--force", false: "--resume"}[f.force], fmt.Sprintf("--quiet=%v", f.quiet)}
 	if f.lst == "" {
 		return args, nil
 	}
-	pool, err := filepath.Glob(filepath.Join(f.lst, "generated_puzzle_data_*.csv"))
-	if err != nil || len(pool) == 0 {
-		return nil, usagef("--lst %s: no generated_puzzle_data_*.csv in it", f.lst)
-	}
-	validation := filepath.Join(f.lst, "puzzle_data_original.csv")
-	if _, err := os.Stat(validation); err != nil {
+	train, validation, err := lst.FilesIn(f.lst)
+	if err != nil {
 		return nil, usagef("--lst: %w", err)
 	}
-	for _, p := range pool {
-		args = append(args, "--lst-train", p)
+	for _, file := range train {
+		args = append(args, "--lst-train", file)
 	}
 	return append(args, "--lst-validation", validation), nil
 }
 
-// trainAll runs one worker process for each encoding, --workers at a time. The first failure stops the
+// demoModel is a model of the demo.
+type demoModel struct {
+	pe   string
+	seed int
+}
+
+// demoModels lists the models of the demo.
+func demoModels() (all []demoModel) {
+	for _, pe := range []string{demoLarge, demoSmall} {
+		for seed := range demoSeeds {
+			all = append(all, demoModel{pe, 1 + seed})
+		}
+	}
+	return all
+}
+
+// dir returns the run directory of the model in the directory of the demo.
+func (m demoModel) dir(out string) string {
+	return filepath.Join(out, fmt.Sprintf("%s_seed%d", m.pe, m.seed))
+}
+
+// trainAll runs one worker process for each model, --workers at a time. The first failure stops the
 // others.
 func (f *demoFlags) trainAll(ctx context.Context, progress io.Writer, args []string) error {
 	self, err := os.Executable()
@@ -135,8 +157,9 @@ func (f *demoFlags) trainAll(ctx context.Context, progress io.Writer, args []str
 		}
 		close(printed)
 	}()
-	for _, pe := range demoPEs {
-		own := slices.Concat(args, []string{"--pe", pe, "--out", filepath.Join(f.out, pe)}) // no worker shares memory
+	for _, m := range demoModels() {
+		dir := m.dir(f.out)
+		own := slices.Concat(args, []string{"--pe", m.pe, "--seed", fmt.Sprint(m.seed), "--out", dir})
 		g.Go(func() error {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -144,7 +167,7 @@ func (f *demoFlags) trainAll(ctx context.Context, progress io.Writer, args []str
 			cmd := exec.CommandContext(ctx, self, own...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // which saves
 			cmd.WaitDelay = time.Minute
-			return runWorker(cmd, pe, lines)
+			return runWorker(cmd, filepath.Base(dir), lines)
 		})
 	}
 	err = g.Wait()
@@ -178,56 +201,68 @@ func runWorker(cmd *exec.Cmd, name string, lines chan<- string) error {
 	return err
 }
 
-// demoCurves holds the lines of the demo's figure: training, IID test and validation accuracy of each
-// model.
-type demoCurves struct{ train, iid, validation []figure.LineSeries }
-
-// readDemo reads the runs back.
-func readDemo(dir string) (all runlog.Result, curves demoCurves, err error) {
-	for _, name := range demoPEs {
-		r, err := runlog.Open(filepath.Join(dir, name))
+// groups reads the runs back: those that started small, then those that started large.
+func (f *demoFlags) groups() (groups []cohort.Group, err error) {
+	var found []*cohort.Run
+	for _, m := range demoModels() {
+		r, err := cohort.Open(m.dir(f.out))
 		if err != nil {
-			return all, curves, err
+			return nil, err
 		}
-		defer r.Close()
-		result, err := r.Result()
-		if err != nil {
-			return all, curves, err
-		}
-		records, err := runlog.ReadMetrics[runlog.Record](r)
-		if err != nil {
-			return all, curves, err
-		}
-		all.Members = append(all.Members, result.Members[0])
-		label := name
-		if f := result.Members[0].Fit; f == nil || !f.Reached {
-			label += "*"
-		}
-		for _, c := range []struct {
-			into *[]figure.LineSeries
-			key  string
-		}{{&curves.train, "train"}, {&curves.iid, "iid"}, {&curves.validation, "validation"}} {
-			line := figure.LineSeries{Label: label, ColorOf: name, Values: make([][]float64, 1)}
-			for _, r := range records {
-				line.X, line.Values[0] = append(line.X, float64(r.Epoch)), append(line.Values[0], r.Measures.Get(c.key))
-			}
-			*c.into = append(*c.into, line)
-		}
+		found = append(found, r)
 	}
-	return all, curves, nil
+	models, diverged := cohort.Models(found)
+	if groups, err = cohort.Groups(models); err == nil && (diverged > 0 || len(groups) != 2) {
+		err = fmt.Errorf("%s has models that diverged, or differ in more than σ and seed: start anew with --force", f.out)
+	}
+	return groups, err
 }
 
-func drawDemo(dir string, curves demoCurves) error {
+// demoAnswer says whether each model that started small is right more often on validation puzzles than each
+// that started large.
+func demoAnswer(small, large cohort.Group) string {
+	for _, m := range cohort.Unfitted(cohort.ModelsOf([]cohort.Group{small, large})) {
+		return fmt.Sprintf("Nothing can be said yet: %s of seed %d has not fitted its training puzzles. "+
+			"--epochs %d --force gives it more time.", m.Label(), m.Member.Seed, 2*m.Result.Epochs)
+	}
+	right := func(g cohort.Group) []float64 {
+		return g.Values(func(m cohort.Model) float64 { return m.Number("validation") })
+	}
+	start := "As expected, a learned encoding generalises when it starts small"
+	if slices.Min(right(small)) <= slices.Max(right(large)) {
+		start = "Not as expected: a small start was not always better"
+	}
+	text := func(g cohort.Group) string {
+		var shares []string
+		for _, v := range right(g) {
+			shares = append(shares, runlog.FormatMeasure("validation", v))
+		}
+		return g.Label + " " + strings.Join(shares, " and ")
+	}
+	return fmt.Sprintf("%s. Right answers to puzzles unlike those of training: %s, %s.", start, text(small),
+		text(large))
+}
+
+// drawDemo draws training, IID test and validation accuracy against epoch, a line a model.
+func drawDemo(dir string, groups []cohort.Group) error {
 	row := figure.Row{Height: 2.2}
-	for _, p := range []struct {
-		title  string
-		series []figure.LineSeries
-	}{{"Training puzzles", curves.train}, {"Held-out puzzles of their kind",
-		curves.iid}, {"Puzzles unlike them", curves.validation}} {
-		row.Cells = append(row.Cells, figure.Cell{Panel: figure.Lines{
-			Title: p.title, XLabel: "Epoch", YLabel: "Accuracy", Series: p.series, YMin: 0, YMax: 1, NoMembers: true,
-			References: []figure.Reference{{Label: "chance", Y: 0.25}},
-		}})
+	for _, p := range []struct{ title, key string }{{"Training puzzles", "train"},
+		{"Held-out puzzles of their kind", "iid"}, {"Puzzles unlike them", "validation"}} {
+		panel := figure.Lines{Title: p.title, XLabel: "Epoch", YLabel: "Accuracy", YMin: 0, YMax: 1, NoMembers: true,
+			Band: figure.BandSD, References: []figure.Reference{{Label: "chance", Y: 0.25}}}
+		for _, g := range groups {
+			read, x, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Epoch })
+			if err != nil {
+				return err
+			}
+			line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label, X: x}
+			for i := range g.Models {
+				own := cohort.Measured(read[i], func(r runlog.Record) float64 { return r.Measures.Get(p.key) })
+				line.Values = append(line.Values, cohort.Curve(x, own, false))
+			}
+			panel.Series = append(panel.Series, line)
+		}
+		row.Cells = append(row.Cells, figure.Cell{Panel: panel})
 	}
 	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: []figure.Row{row}})
 	if err != nil {

@@ -23,7 +23,10 @@ type docLine struct {
 var startsCommand = regexp.MustCompile(`^(\$ )?((bin/)?torchpe |printf |` +
 	`(python3|Rscript) - <<'(PY|R)'$|python3 \S+\.py$)`)
 
-// docLines returns the commands of a page in order.
+// tableCommand matches the command in the second cell of a row of a table.
+var tableCommand = regexp.MustCompile("^\\|[^|]*\\| `(torchpe [^`|]+)` \\|")
+
+// docLines returns the commands of a page in order: of fenced blocks and of tables.
 func docLines(t *testing.T, page string) (all []docLine) {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("../..", page))
@@ -36,10 +39,13 @@ func docLines(t *testing.T, page string) (all []docLine) {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
 		}
+		at := fmt.Sprintf("%s:%d", page, i+1)
+		if row := tableCommand.FindStringSubmatch(line); row != nil {
+			all = append(all, docLine{at, row[1]})
+		}
 		if !fenced || !startsCommand.MatchString(line) {
 			continue
 		}
-		at := fmt.Sprintf("%s:%d", page, i+1)
 		for strings.HasSuffix(line, "\\") {
 			i++
 			line += "\n" + lines[i]
@@ -66,7 +72,7 @@ var notRun = []struct{ part, reason string }{
 	{"LabelKey.txt", "published data: HCP's, and the Cole-Anticevic partition"},
 	{"encoder.layer.0", "published data: the weights of BERT"},
 	{"sweep quick --out reproduce", "40 minutes on two cores"},
-	{"kerple", "the reader writes this scheme on that page"},
+	{"gaussian", "the reader writes this scheme on that page"},
 	{"--out RUN", "RUN stands for a run that was stopped"},
 }
 

@@ -257,7 +257,8 @@ func (d *destination) check() error {
 	if d.path == "" || d.path == "-" {
 		return nil
 	}
-	if d.endings != nil && !slices.Contains(d.endings, strings.ToLower(filepath.Ext(d.path))) {
+	ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(d.path), ending) }
+	if d.endings != nil && !slices.ContainsFunc(d.endings, ends) {
 		return usagef("--out %s: want a file that ends in %s", d.path, strings.Join(d.endings, " or "))
 	}
 	paths := []string{d.path}

@@ -18,6 +18,9 @@ import (
 // helpGroup is the annotation of a flag that names its heading in the help.
 const helpGroup = "torchpe_group"
 
+// encodingOptions heads the flags that are options of encodings, which pe show lists.
+const encodingOptions = "options of encodings"
+
 // headFlags puts the flags that have no heading yet below one.
 func headFlags(fl *pflag.FlagSet, heading string) {
 	fl.VisitAll(func(flag *pflag.Flag) {
@@ -79,13 +82,17 @@ func printUsage(out io.Writer, cmd *cobra.Command, all bool) {
 			}
 		}
 	}
-	usual, rest := splitFlags(cmd)
+	usual, rest, hasOptions := splitFlags(cmd)
 	fmt.Fprintf(out, "\nFlags:\n%s", usages(usual, width))
 	switch {
 	case all:
 		fmt.Fprint(out, groupedUsages(rest, width))
 	case rest != nil:
 		fmt.Fprintf(out, "\n%s --help all lists all flags.\n", cmd.CommandPath())
+	}
+	if hasOptions {
+		const note = "The options of an encoding are flags, too: torchpe pe show rope lists those of rope."
+		fmt.Fprintf(out, "\n%s\n", wrapped(note, width))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "\n%s\n", wrapped(cmd.CommandPath()+" [command] --help says more of a command.", width))
@@ -141,8 +148,9 @@ func hanging(head, text string, width int) string {
 	return head + strings.Join(table.Wrap(text, width-indent), "\n"+strings.Repeat(" ", indent))
 }
 
-// splitFlags returns the usual flags of a command, in their order, and all others, if any.
-func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag) {
+// splitFlags returns the usual flags of a command, in their order, all others but options of encodings, if
+// any, and whether it has such options.
+func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag, hasOptions bool) {
 	names := strings.Fields(cmd.Annotations[commonFlags])
 	for _, name := range names {
 		if flag := cmd.LocalFlags().Lookup(name); flag != nil { // bench has no --seeds
@@ -157,11 +165,13 @@ func splitFlags(cmd *cobra.Command) (usual, rest []*pflag.Flag) {
 			help = []*pflag.Flag{flag}
 		case flag.Annotations[helpGroup] == nil:
 			usual = append(usual, flag)
+		case flag.Annotations[helpGroup][0] == encodingOptions:
+			hasOptions = true
 		default:
 			rest = append(rest, flag)
 		}
 	})
-	return append(usual, help...), rest
+	return append(usual, help...), rest, hasOptions
 }
 
 // groupedUsages lists flags below their headings.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -45,5 +46,62 @@ func TestOwnLearningFlags(t *testing.T) {
 	_, stderr, code = here(t, dir, with("--out", "run", "--resume", "--pe-dropout", "0.3")...)
 	if code != exitUsage || !strings.Contains(stderr, "would be 0.3") {
 		t.Errorf("resumed with another dropout: exit %d, %s", code, stderr)
+	}
+}
+
+// A flag without effect is noted, whatever it lacks, and the configuration is that without it.
+func TestFlagsWithoutEffect(t *testing.T) {
+	for _, c := range []struct{ without, flags, note string }{
+		{"--pe rope", "--sigma 1", "--sigma has no effect on rope"},
+		{"--pe rope", "--pe-init zeros", "on rope, which has no learned table that starts with sigma"},
+		{"--pe rope", "--pe-dropout 0.1", "on rope, which has no learned table"},
+		{"--pe nope", "--pe-lr 1e-4", "on nope, which has no trained parameters"},
+		{"--pe nope", "--pe-lr 1e-4,1e-3", "on nope, which has no trained parameters"},
+		{"--pe nope", "--pe-warmup-steps 5", "on nope, which has no trained parameters"},
+		{"--pe rope", "--tisa-kernels 3", "--tisa-kernels has no effect on rope"},
+		{"--preset nmar", "--eval-tokens 25", "--eval-tokens has no effect on task nmar"},
+		{"--preset nmar", "--noise 0.5", "--noise has no effect on task nmar"},
+		{"--preset nmar", "--lst-side 5", "--lst-side has no effect on task nmar"},
+		{"--preset nmar", "--read-out probe", "--read-out has no effect on task nmar"},
+		{"--preset quick", "--mask-level 0.3", "--mask-level has no effect on task lst"},
+	} {
+		want, _, _ := here(t, t.TempDir(), strings.Fields("train --dry-run "+c.without)...)
+		got, errs, code := here(t, t.TempDir(), strings.Fields("train --dry-run "+c.without+" "+c.flags)...)
+		if code != 0 || got != want || !strings.Contains(errs, c.note) {
+			t.Errorf("%s %s: exit code %d: %s\n%s\nwant\n%s", c.without, c.flags, code, errs, got, want)
+		}
+	}
+}
+
+// --seeds says which seeds are trained, --members how many; --seed is another name of --seeds.
+func TestSeedFlags(t *testing.T) {
+	for _, c := range []struct{ flags, seeds, sigmas, note string }{
+		{"", "[1]", "[0.2]", ""},
+		{"--seeds 3", "[3]", "[0.2]", ""},
+		{"--seed 3", "[3]", "[0.2]", ""},
+		{"--members 3", "[1 2 3]", "[0.2 0.2 0.2]", ""},
+		{"--seed 5 --members 3", "[5 6 7]", "[0.2 0.2 0.2]", ""},
+		{"--seeds 1:3,9 --members 4", "[1 2 3 9]", "[0.2 0.2 0.2 0.2]", ""},
+		{"--seeds 4 --sigma 0.1:0.3:0.1", "[4 4 4]", "[0.1 0.2 0.3]", ""},
+		{"--sigma 0,2", "[1 1]", "[0 2]", "--sigma makes two models, with 0 and 2; is this a decimal comma?"},
+		{"--sigma 0,2 --members 2", "[1 2]", "[0 2]", ""},
+	} {
+		out, errs, code := here(t, t.TempDir(), strings.Fields("train --preset quick --dry-run "+c.flags)...)
+		var got struct {
+			Members []struct {
+				Seed  int
+				Sigma float64
+			}
+		}
+		err := json.Unmarshal([]byte(out), &got)
+		var seeds []int
+		var sigmas []float64
+		for _, m := range got.Members {
+			seeds, sigmas = append(seeds, m.Seed), append(sigmas, m.Sigma)
+		}
+		if code != 0 || err != nil || fmt.Sprint(seeds) != c.seeds || fmt.Sprint(sigmas) != c.sigmas ||
+			!strings.Contains(errs, c.note) || c.note == "" && errs != "" {
+			t.Errorf("%s: exit code %d, %v %v, %s, %v", c.flags, code, seeds, sigmas, errs, err)
+		}
 	}
 }

@@ -74,6 +74,9 @@ func onTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
+// forPeople reports whether a table is read by a person: on a terminal, or where COLUMNS says how wide.
+func (c *call) forPeople() bool { return onTerminal(c.out) || os.Getenv("COLUMNS") != "" }
+
 // timeText writes seconds in a suitable unit.
 func timeText(seconds float64) string {
 	switch {
@@ -112,10 +115,10 @@ func printed(head []string, rows [][]string, droppable ...string) func(io.Writer
 	return func(w io.Writer) { printTable(w, head, rows, droppable...) }
 }
 
-// printJSON prints a value as indented JSON. A table prints itself.
+// printJSON prints a value as indented JSON, a table as a list of objects.
 func printJSON(w io.Writer, v any) error {
 	if t, ok := v.(table.Table); ok {
-		return t.JSON(w)
+		return t.Objects(w)
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -87,7 +87,7 @@ func newPEListCommand() *cobra.Command {
 	var f peListFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List all schemes: where they act, their parameters, TISA's criteria, reference",
+		Short: "List all schemes: where they act, their parameters, reference; --csv has TISA's criteria, too",
 		Example: `  torchpe pe list
   torchpe pe list --tokens 512 --dim 768 --heads 12 --layers 12
   torchpe pe list --where extrapolates=yes --where "year>=2021" --where acts_on=logits

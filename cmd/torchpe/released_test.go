@@ -26,8 +26,8 @@ func released(t *testing.T) string {
 func TestReleasedDirectories(t *testing.T) {
 	dir := released(t)
 	stdout, stderr, code := here(t, dir, "runs", "list", ".", "--json")
-	var listed struct{ Rows []map[string]any }
-	if err := json.Unmarshal([]byte(stdout), &listed); err != nil || code != 0 || len(listed.Rows) != 5 {
+	var listed []map[string]any
+	if err := json.Unmarshal([]byte(stdout), &listed); err != nil || code != 0 || len(listed) != 5 {
 		t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
 	}
 	if _, stderr, code = here(t, dir, "train", "--resume", "--out", "stopped", "--quiet"); code != 0 {

@@ -29,9 +29,9 @@ type reportFlags struct {
 func newReportCommand() *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report DIR",
+		Use:   "report [DIR]",
 		Short: "Make every figure and table that the runs in a folder can feed",
-		Long: `Find the finished runs in DIR and the folders below it, and make from them every figure and
+		Long: `Find the finished runs in DIR (default: runs) and the folders below it, and make from them every figure and
 table of the paper that they can feed, with the paper's printed numbers beside ours, and some that
 the paper lacks.
 
@@ -48,7 +48,7 @@ OUT/lengths/index.html.
 
 Runs of several sizes, data sets or lengths of training are not mixed: the page shows those with the
 most models and names the others.`,
-		Example: `  torchpe report runs
+		Example: `  torchpe report
   torchpe report runs --fidelity text --out report-text`,
 	}
 	fl := cmd.Flags()
@@ -88,7 +88,11 @@ var pages = []struct {
 }
 
 func (f *reportFlags) run(c *call) (r result, err error) {
-	dir := c.args[0]
+	dirs, err := runFolders(c.args)
+	if err != nil {
+		return r, err
+	}
+	dir := dirs[0]
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return r, usagef("%s: not a folder with runs", dir)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -20,17 +21,19 @@ func newRunsCommand() *cobra.Command {
 func newRunsListCommand() *cobra.Command {
 	var q listing.Query
 	cmd := &cobra.Command{
-		Use:   "list DIR...",
+		Use:   "list [DIR...]",
 		Short: "A table of runs, a row a model: settings that differ, status and numbers",
-		Long: `Print a table of the runs in directories and the folders below them, a row a model. A
+		Long: `Print a table of the runs in directories (default: runs) and the folders below them, a row a model. A
 setting has a column where it differs between the models shown. Status is done, diverged, running (a
 process writes to the run) or stopped; the numbers of runs that are not finished are those of their
 last record.
 
 Filters (--where) are KEY OP VALUE, joined by commas, all of which must hold; OP is one of = != < <=
 > >= and, for patterns with * and ?, ~ and !~. KEY is a column, or a setting by its key in
-config.json; the last part of the key is enough where it is the only one.`,
-		Example: `  torchpe runs list runs
+config.json; the last part of the key is enough where it is the only one.
+
+On a terminal, columns for which it is too narrow are left out; a pipe or file gets CSV, with all of them.`,
+		Example: `  torchpe runs list
   torchpe runs list runs --where 'pe=learn,sigma<=0.5' --sort -validation,sigma
   torchpe runs list runs --where 'run~table1/*' --columns run,sigma,validation,d_model --csv models.csv
   torchpe runs list runs --unfinished --json`,
@@ -42,7 +45,11 @@ config.json; the last part of the key is enough where it is the only one.`,
 	fl.BoolVar(&q.Unfinished, "unfinished", false, "only runs that are not finished")
 	csv := fl.String("csv", "", "write the table to this file as CSV; - prints it")
 	return leaf(cmd, func(c *call) (r result, err error) {
-		l, notes, err := readRuns(c.args)
+		dirs, err := runFolders(c.args)
+		if err != nil {
+			return r, err
+		}
+		l, notes, err := readRuns(dirs)
 		if err != nil {
 			return r, err
 		}
@@ -52,7 +59,7 @@ config.json; the last part of the key is enough where it is the only one.`,
 		t := l.Table()
 		r = result{value: t, notes: notes}
 		switch {
-		case *csv == "-" && !c.json:
+		case !c.json && (*csv == "-" || *csv == "" && !c.forPeople()):
 			return result{notes: notes}, t.CSV(c.out)
 		case *csv != "" && *csv != "-":
 			r.print = printf("%s: %s\n", *csv, wording.Count(len(l.Rows), "model"))
@@ -67,6 +74,17 @@ config.json; the last part of the key is enough where it is the only one.`,
 		r.print = printf("%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(runs), "run"))
 		return r, nil
 	})
+}
+
+// runFolders returns the folders of arguments, or where there are none the folder to which train writes.
+func runFolders(args []string) ([]string, error) {
+	if len(args) > 0 {
+		return args, nil
+	}
+	if info, err := os.Stat(defaultRuns); err != nil || !info.IsDir() {
+		return nil, usagef("there is no folder %s here: name one with runs", defaultRuns)
+	}
+	return []string{defaultRuns}, nil
 }
 
 // readRuns lists all models in directories, and returns notes on what cannot be read.

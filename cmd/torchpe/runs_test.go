@@ -40,11 +40,11 @@ func TestRunsList(t *testing.T) {
 	someRuns(t, dir)
 	out, errs, code := here(t, dir, "runs", "list", "runs", "--where", "sigma<=0.5,seed=1",
 		"--sort", "-d_model", "--json")
-	var got struct{ Rows []map[string]any }
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got.Rows) != 2 {
+	var got []map[string]any
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got) != 2 {
 		t.Fatalf("%d: %s%s, %v", code, out, errs, err)
 	}
-	if r := got.Rows[0]; r["run"] != "c" || r["d_model"] != 160. || r["sigma"] != .2 ||
+	if r := got[0]; r["run"] != "c" || r["d_model"] != 160. || r["sigma"] != .2 ||
 		r["status"] != "stopped" || r["steps"] != 0. {
 		t.Errorf("%v", r)
 	}
@@ -60,6 +60,16 @@ func TestRunsList(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "m.csv")); err != nil || !bytes.HasPrefix(text, []byte(want)) {
 		t.Errorf("m.csv: %.80q, %v", text, err)
 	}
+	if out, _, code = here(t, dir, "runs", "list"); code != 0 || !strings.HasPrefix(out, want+"a,lst,learn,0.2,1,64,") {
+		t.Errorf("piped: %d: %s", code, out)
+	}
+	for _, command := range []string{"list", "compare"} {
+		_, errs, code := here(t, t.TempDir(), "runs", command)
+		if code != exitUsage || !strings.Contains(errs, "no folder runs here") && command == "list" {
+			t.Errorf("%s without runs: %d: %s", command, code, errs)
+		}
+	}
+	t.Setenv("COLUMNS", "80")
 	if out, _, code = here(t, dir, "runs", "list", "runs/a", "runs/c"); code != 0 ||
 		!strings.Contains(out, "runs/c") || !strings.HasSuffix(out, "3 models of 2 runs\n") {
 		t.Errorf("%d: %s", code, out)

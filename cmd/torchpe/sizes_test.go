@@ -47,7 +47,7 @@ func TestTrainAtOtherSizes(t *testing.T) {
 		t.Errorf("resumed with other sizes: exit code %d, %s", code, stderr)
 	}
 	stdout, stderr, code = here(t, dir, "runs", "list", "run")
-	if code != 0 || !strings.Contains(stdout, "at 9 tokens") {
+	if code != 0 || !strings.Contains(stdout, "tokens_9,tokens_25") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/wording"
+	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
@@ -22,6 +24,7 @@ type sweepFlags struct {
 	pack         memberCount
 	dryRun       bool
 	noCalibrate  bool
+	skipInvalid  bool
 	launch       launchFlags
 }
 
@@ -34,8 +37,8 @@ func newSweepCommand() *cobra.Command {
 
 The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone:
 every flag of torchpe train takes several values here, separated by commas, or a range from:to:step,
-and all are crossed. Flags replace the values of a preset or a file. --seeds takes a list or
-the word paper, --members a number of seeds from --seed on.
+and all are crossed. Flags replace the values of a preset or a file. --seeds says which
+seeds each configuration has, --members how many from the first on.
 
 Every configuration and seed becomes one finished run directory in OUT/runs, as if it had been
 trained alone. The same command continues a sweep that was stopped, and trains only what is new
@@ -61,13 +64,16 @@ Presets:
 	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "", "directory of the sweep (default sweeps/<preset or name of the file>)")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
-		"print the plan, the time that it takes here (from a short calibration) and the disk, and stop")
+		"print the plan, the time that it takes here (from a short calibration) and the disk, or the points of which "+
+			"no model can be made, and stop")
 	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "leave the time out of --dry-run")
 	fl.Var(&f.pack, "pack", "configurations that train together as one ensemble: auto, or at most a number")
 	fl.StringArrayVar(&f.zip, "zip", nil,
 		"flags, separated by commas, whose values advance together; may be given several times")
 	fl.StringArrayVar(&f.exclude, "exclude", nil,
 		"leave out points, such as pe=nope,heads=2|4; may be given several times")
+	fl.BoolVar(&f.skipInvalid, "skip-invalid", false,
+		"leave out points of which no model can be made, as --dry-run lists them, and name them")
 	f.launch.add(fl)
 	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
@@ -156,11 +162,75 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 	if err != nil {
 		return spec, nil, nil, err
 	}
-	configs, notes, err = sweep.Resolve(points, resolveArguments)
+	configs, notes, err = f.valid(points)
 	for _, m := range unused {
 		notes = append(notes, "the exclusion "+m+" agrees with no configuration")
 	}
 	return spec, configs, notes, err
+}
+
+// valid returns the configurations of points. An error lists those of which no model can be trained, unless
+// they are to be left out, which notes say.
+func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []string, err error) {
+	configs, notes, err = sweep.Resolve(points, resolveArguments)
+	invalid := &sweep.Invalid{}
+	errors.As(err, &invalid)
+	if f.skipInvalid || f.dryRun && !f.noCalibrate {
+		if err := checkModels(points, configs, invalid); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := invalid.Err(); err != nil && !f.skipInvalid {
+		return nil, nil, fmt.Errorf("%w\n--skip-invalid leaves out such points", err)
+	}
+	for _, line := range invalid.Lines() {
+		notes = append(notes, "left out: "+line)
+	}
+	configs = slices.DeleteFunc(configs, func(text []byte) bool { return text == nil })
+	if len(configs) == 0 {
+		return nil, nil, fmt.Errorf("nothing to train: %w", invalid.Err())
+	}
+	return configs, notes, nil
+}
+
+// checkModels builds the untrained model of each configuration but those that differ in their members
+// alone. It adds what fails to the invalid points, and takes its text away.
+func checkModels(points []sweep.Point, texts [][]byte, invalid *sweep.Invalid) error {
+	models := map[string][]int{} // places in points
+	var distinct []config.Config
+	var keys []string
+	for i, text := range texts {
+		if text == nil {
+			continue
+		}
+		c, err := config.Parse(text)
+		if err != nil {
+			return err
+		}
+		base := c
+		base.Members = nil
+		key, err := base.JSON()
+		if err != nil {
+			return err
+		}
+		if models[string(key)] == nil {
+			distinct, keys = append(distinct, c), append(keys, string(key))
+		}
+		models[string(key)] = append(models[string(key)], i)
+	}
+	unsuited, err := train.CheckModels(distinct, "")
+	if err != nil {
+		return err
+	}
+	for k, reason := range unsuited {
+		for _, i := range models[keys[k]] {
+			if reason != nil {
+				invalid.Add(points[i], reason)
+				texts[i] = nil
+			}
+		}
+	}
+	return nil
 }
 
 // addedText counts the runs that a plan gained.

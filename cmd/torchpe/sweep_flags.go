@@ -27,7 +27,7 @@ type axisFlag struct {
 
 // sweepOf returns how a flag of train takes values in a sweep.
 func sweepOf(flag string) config.Sweep {
-	if flag == "config" || flag == "seeds" {
+	if flag == "config" || flag == "seeds" || flag == "lst" {
 		return config.Whole
 	}
 	s, _ := config.ByFlag(flag)
@@ -104,6 +104,7 @@ func flagsOfTrain() *pflag.FlagSet {
 
 // addAxes declares the flags of train as axes.
 func addAxes(fl *pflag.FlagSet) (axes []*axisFlag) {
+	nameSeeds(fl)
 	flagsOfTrain().VisitAll(func(flag *pflag.Flag) {
 		a := &axisFlag{train: flag, how: sweepOf(flag.Name)}
 		added := fl.VarPF(a, flag.Name, "", strings.Replace(flag.Usage, config.EachMember, "", 1))
@@ -119,7 +120,9 @@ func fileKeys() map[string]sweep.Flag {
 	flagsOfTrain().VisitAll(func(flag *pflag.Flag) {
 		how := sweepOf(flag.Name)
 		switch {
-		case flag.Name == "seeds" || flag.Name == "members": // the file's key seeds
+		case flag.Name == "members": // a key beside grid
+		case flag.Name == "seeds":
+			keys["seed"] = sweep.Flag{Check: func(text string) error { _, err := config.ParseSeeds(text); return err }}
 		case how == config.Repeated:
 			keys[flag.Name] = sweep.Flag{Sweep: how}
 		default:

@@ -79,7 +79,7 @@ func TestSweepOnSlurm(t *testing.T) {
 set: {preset: quick, d-model: 16, layers: 1, batch: 32, noise: [none], epochs: 60, lst-validation: `+small[len(small)-1]+`, lst-train: [`+filepath.Join(dir, "train.csv")+`]}
 parts:
   - {grid: {pe: rope, epochs: `+fmt.Sprint(long)+`}}
-  - {grid: {pe: [nope, learn]}, seeds: 5}
+  - {grid: {pe: [nope, learn]}, members: 5}
   - {grid: {pe: 2d-fixed}, set: {lst-train: [`+gone+`]}}
 `), 0o666)
 	}

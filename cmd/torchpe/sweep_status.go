@@ -23,7 +23,7 @@ func unfinished(s *sweep.Sweep, st sweep.Status, queued bool) error {
 	}{
 		{st.Counts[sweep.StateFailed], "task",
 			"failed (torchpe sweep retry --failed " + wording.Quote(s.Dir) + " tries again)"},
-		{st.Counts[sweep.StateLost], "task", "lost"},
+		{st.Counts[sweep.StateLost], "task", "lost (torchpe sweep resume " + wording.Quote(s.Dir) + " continues)"},
 		{st.Counts[sweep.StateUnknown], "task", "not readable"},
 		{st.Counts[sweep.StateRunning], "task", "still running"},
 		{st.Counts[sweep.StatePending], "task", "pending"},
@@ -48,7 +48,7 @@ func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) {
 	printTroubles(out, st)
 	if st.DoneRuns > 0 {
 		fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n",
-			s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), s.Dir)
+			s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), wording.Quote(s.Dir))
 	}
 }
 
@@ -110,7 +110,7 @@ func printTroubles(out io.Writer, st sweep.Status) {
 	}
 	printTable(out, []string{"task", "run", "reason", "what happened", "log"}, rows)
 	if n := len(troubles); n > most {
-		fmt.Fprintf(out, "and %d more: torchpe sweep status --json lists all\n", n-most)
+		fmt.Fprintf(out, "and %d more: torchpe sweep status --json %s lists all\n", n-most, wording.Quote(st.Dir))
 	}
 }
 
@@ -131,6 +131,7 @@ func runsText(runs []string, most int) string {
 // sweepProgress prints a line for each task that ends.
 type sweepProgress struct {
 	w           io.Writer
+	dir         string // of the sweep
 	start       time.Time
 	ended, runs int // runs of tasks that have ended, and all
 	here        int // of these, ended since the start
@@ -141,7 +142,7 @@ func newSweepProgress(w io.Writer, s *sweep.Sweep) (*sweepProgress, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &sweepProgress{w: w, start: time.Now(), runs: st.Runs, ended: st.DoneRuns}
+	p := &sweepProgress{w: w, dir: s.Dir, start: time.Now(), runs: st.Runs, ended: st.DoneRuns}
 	for _, t := range st.Tasks {
 		if t.State == sweep.StateFailed {
 			p.ended += len(t.Runs)
@@ -160,11 +161,11 @@ func (p *sweepProgress) taskEnded(t sweep.TaskStatus) {
 				timeText(time.Since(p.start).Seconds()/float64(p.here)*float64(p.runs-p.ended)))
 		}
 	}
-	fmt.Fprintf(p.w, "[%d/%d%s] %s: %s\n", p.ended, p.runs, left, runsText(t.Runs, 1), endText(t))
+	fmt.Fprintf(p.w, "[%d/%d%s] %s: %s\n", p.ended, p.runs, left, runsText(t.Runs, 1), endText(p.dir, t))
 }
 
-// endText says how a task ended.
-func endText(t sweep.TaskStatus) string {
+// endText says how a task of the sweep in dir ended.
+func endText(dir string, t sweep.TaskStatus) string {
 	switch {
 	case t.State == sweep.StateDone && t.Done.Diverged() > 0:
 		return fmt.Sprintf("done, %d diverged", t.Done.Diverged())
@@ -176,9 +177,9 @@ func endText(t sweep.TaskStatus) string {
 		return "stopped, saved"
 	case t.State == sweep.StateLost && t.Elsewhere():
 		return "left alone: its worker on " + t.Heartbeat.Host +
-			" fell silent; torchpe sweep retry --lost takes it"
+			" fell silent; torchpe sweep retry --lost " + wording.Quote(dir) + " takes it"
 	case t.State == sweep.StateLost:
-		return "ended before it could save; torchpe sweep resume continues it"
+		return "ended before it could save; torchpe sweep resume " + wording.Quote(dir) + " continues it"
 	}
 	return "left alone: " + t.Note
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/sweep"
 )
@@ -55,7 +56,7 @@ func (f *taskFlags) run(_ *call, s *sweep.Sweep) (r result, err error) {
 	}
 	if s.Cancelled() {
 		return r, interruptedError{code: exitTerminated,
-			msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", s.Dir)}
+			msg: fmt.Sprintf("the sweep is cancelled; torchpe sweep resume %s takes that back", wording.Quote(s.Dir))}
 	}
 	config, err := f.taskConfig(s)
 	if err != nil {

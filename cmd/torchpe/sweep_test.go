@@ -55,7 +55,7 @@ func open(t *testing.T, dir string) opened {
 	}
 	// What depends on when and where.
 	for _, key := range []string{"wall_seconds", "steps_per_second", "peak_rss_mb", "trained_together",
-		"config_sha256", "crc32c"} {
+		"config_sha256", "metrics_crc32c", "crc32c"} {
 		delete(o.result, key)
 	}
 	for _, r := range o.records {
@@ -339,6 +339,27 @@ func TestSweepDryRun(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// --dry-run names all points of which no model can be made, once for each reason; --skip-invalid leaves
+// them out.
+func TestInvalidPoints(t *testing.T) {
+	flags := with(tinyNMAR, "--pe", "2d-fixed,nope,rope", "--heads", "2,3")
+	flags = append([]string{"sweep", "--dry-run", "--json"}, flags...)
+	_, errs, code := here(t, t.TempDir(), flags...)
+	for _, want := range []string{"torchpe: --pe=2d-fixed --heads=3: --d-model: 16 is not divisible by --heads 3 " +
+		"(and 2 other configurations)", "\n--pe=2d-fixed --heads=2: 2d-fixed: it needs tokens on a grid",
+		"--skip-invalid leaves out such points"} {
+		if code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d: %s; want %q", code, errs, want)
+		}
+	}
+	out, errs, code := here(t, t.TempDir(), append(flags, "--skip-invalid", "--no-calibrate")...)
+	var e sweep.Estimate
+	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || e.Runs != 2 || // nope and rope with 2 heads
+		strings.Count(errs, "left out: ") != 2 {
+		t.Errorf("%v, exit code %d: %s%s", err, code, out, errs)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,12 +45,14 @@ minute) and from --fidelity: where the paper's text and its published code diffe
 chooses, and each difference is also a flag of its own. The resolved configuration is stored in
 OUT/config.json; --config takes such a file.
 
---members K trains K seeds as one ensemble. --sigma, --lr and --weight-decay take one value, or one a member.
+--seeds says which seeds are trained, as one ensemble; --members K makes it K seeds from the first on. --sigma,
+--lr and --weight-decay take one value, or one a member.
 
 Ctrl-C finishes the step and saves; --resume continues to the same result, bit for bit.`,
 		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick
   torchpe train --pe learn-1.0 --members 3 --preset quick --out runs/three
-  torchpe train --pe relative --fidelity text --seed 2235 --out runs/relative
+  torchpe train --pe learn --sigma 0.2 --preset quick --lst puzzles --until train=0.99 --epochs 400
+  torchpe train --pe relative --fidelity text --seeds 2235 --out runs/relative
   torchpe train --pe learn --sigma 0.2 --seeds paper --device cuda:0 --out runs/table1-learn-0.2
   torchpe train --resume --out runs/table1-learn-0.2
   torchpe train --task fmri --surrogate subjects=12,frames=1195
@@ -57,7 +60,7 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
   torchpe train --task masked --modules sectors.csv --data prices.csv
   torchpe train --task masked --data eeg.csv --positions layout.csv --pe swin`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("data") {
+			if !cmd.Flags().Changed("data") && !cmd.Flags().Changed("lst-train") {
 				return noArguments(cmd, args)
 			}
 			return nil
@@ -66,7 +69,7 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.config.add(fl)
-	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "seeds", "out", "resume")...)
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "lst", "seeds", "out", "resume")...)
 	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
 		"if a run of other settings has that)")
 	fl.BoolVar(&f.options.Resume, "resume", false, "continue the run in --out; start it if there is none")
@@ -83,7 +86,11 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 
 func (f *trainFlags) run(c *call) (r result, err error) {
 	for _, file := range c.args { // a shell expands --data *.csv to these
-		if err := c.Flags().Set("data", file); err != nil {
+		flag := "data"
+		if !c.Flags().Changed(flag) {
+			flag = "lst-train"
+		}
+		if err := c.Flags().Set(flag, file); err != nil {
 			return r, usageError{err}
 		}
 	}
@@ -96,8 +103,7 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	}
 	if f.dryRun {
 		text, err := resolved.JSON()
-		_, _ = fmt.Fprintf(c.out, "%s\n", text) // main returns its error
-		return r, err
+		return result{notes: notes, print: printf("%s\n", text), value: json.RawMessage(text)}, err
 	}
 	dir := cmp.Or(f.out, defaultDir(resolved))
 	if err := runlog.ValidateName(filepath.Base(dir)); err != nil {
@@ -174,10 +180,13 @@ func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err
 	return c, notes, err
 }
 
+// defaultRuns is the folder of runs that are not told where to be.
+const defaultRuns = "runs"
+
 // defaultDir returns the directory of a run below runs/: that of its name, with a number if a run of
 // other settings has that.
 func defaultDir(c train.Config) string {
-	base := filepath.Join("runs", defaultName(c))
+	base := filepath.Join(defaultRuns, defaultName(c))
 	dir := base
 	for n := 2; ; n++ {
 		stored, err := train.ReadConfig(filepath.Join(dir, "config.json"))

@@ -3,6 +3,7 @@ package array
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -79,5 +80,16 @@ func TestFromColumnMajor(t *testing.T) {
 	}
 	if got := FromColumnMajor(nil, []int{3, 0}); len(got) != 0 {
 		t.Errorf("nothing became %v", got)
+	}
+}
+
+// A message shows 60 characters at most, of four bytes each as well.
+func TestQuoteIsShort(t *testing.T) {
+	for n, want := range map[int]string{59: `"`, 60: `"`, 61: `"...`} {
+		for _, character := range []string{"a", "𝄞"} {
+			if got := Quote(strings.Repeat(character, n)); got != `"`+strings.Repeat(character, min(n, 60))+want {
+				t.Errorf("%d of %s: %s", n, character, got)
+			}
+		}
 	}
 }

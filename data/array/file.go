@@ -191,13 +191,18 @@ func FirstBytes(path string, n int64) ([]byte, error) {
 // (zlib.net/zlib_tech.html).
 const MaxInflate = 1032
 
-// Quote quotes text from a file for an error, cut to 60 bytes.
-func Quote(s string) string {
+// Quote quotes the beginning of a text from a file for an error, at most 60 characters of it.
+func Quote[T string | []byte](s T) string {
 	const most = 60
-	if len(s) > most {
-		return fmt.Sprintf("%.*q...", most, s)
+	text := string(s[:min(len(s), most*utf8.UTFMax+1)])
+	runes := 0
+	for i := range text {
+		if runes == most {
+			return fmt.Sprintf("%q...", text[:i])
+		}
+		runes++
 	}
-	return fmt.Sprintf("%q", s)
+	return fmt.Sprintf("%q", text)
 }
 
 // Printable returns a name as one line without control characters, with escapes where it has any.

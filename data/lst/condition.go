@@ -1,6 +1,10 @@
 package lst
 
-import "fmt"
+import (
+	"fmt"
+
+	"torchpe/data/array"
+)
 
 // Condition is the relational complexity of a puzzle: the number of vectors (rows and columns) that
 // together force its answer by the rules of the published classifier. [Lines] finds fewer for some
@@ -50,7 +54,7 @@ func parseCondition(label string) (Condition, error) {
 			return c, nil
 		}
 	}
-	return 0, fmt.Errorf("condition %s: want Binary, Ternary or Quaternary", quote(label))
+	return 0, fmt.Errorf("condition %s: want Binary, Ternary or Quaternary", array.Quote(label))
 }
 
 // MarshalText returns the published label, so that JSON output uses the labels of the files.

@@ -2,13 +2,13 @@ package lst
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/text"
 	"torchpe/internal/atomicfile"
 )
 
@@ -16,159 +16,91 @@ import (
 // ignores the first two.
 var header = []string{"ID", "LST_num", "condition", "puzzles", "solutions"}
 
-const (
-	maxLine     = 4096 // bytes; a published line has 37
-	maxReported = 10   // faulty lines that an error lists
-)
-
-// ReadFile reads the puzzles of a file in the published layout: see [readSet].
+// ReadFile reads the puzzles of one side in the published layout: a header, then a row per puzzle with
+// its condition (Binary, Ternary or Quaternary), its digits (see [Grid]) and its solution, in any order
+// of columns. It accepts what [text.Words] does. Rows are counted from 1 below the header. Conditions
+// and answers are not checked: see [Puzzle.Verify] and [Check].
 func ReadFile(path string) ([]Puzzle, error) {
-	f, err := array.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("lst: %w", err)
-	}
-	defer f.Close()
-	return readSet(f, path)
-}
-
-// readSet reads puzzles of one side in the published layout: a header line, then one line per puzzle
-// with its condition (Binary, Ternary or Quaternary), its digits (see [Grid]) and its solution. It
-// accepts a byte order mark, CRLF, quoted fields, blank lines and any order of columns. Errors call
-// the input by name and give line, column and value of the first ten faulty lines. Conditions and
-// answers are not checked: see [Puzzle.Verify] and [Check].
-func readSet(r io.Reader, name string) ([]Puzzle, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, maxLine), maxLine)
-	budget := array.NewBudget()
 	var ps []Puzzle
 	var columns *layout
-	var faults []error
-	faulty, n := 0, 0
-	for lines.Scan() {
-		n++
-		line := lines.Text()
-		if n == 1 {
-			line = strings.TrimPrefix(line, "\ufeff")
-		}
-		if strings.TrimSpace(line) == "" {
-			continue
+	for row, err := range text.Words(path) {
+		if err != nil {
+			return nil, err
 		}
 		if columns == nil {
-			var err error
-			if columns, err = parseHeader(line); err != nil {
-				return nil, fmt.Errorf("lst: %s:%d: %w", name, n, err)
+			if columns, err = parseHeader(row); err != nil {
+				return nil, fmt.Errorf("lst: %s: %w", path, err)
 			}
 			continue
 		}
-		if err := budget.Take(int64(len(line))+64, "puzzles"); err != nil {
-			return nil, fmt.Errorf("lst: %s:%d: %w", name, n, err)
-		}
-		p, err := columns.parse(line)
+		p, err := columns.parse(row)
 		if err == nil && len(ps) > 0 && len(p.Cells) != len(ps[0].Cells) {
 			err = fmt.Errorf("a puzzle of side %d follows puzzles of side %d", p.Cells.Side(),
 				ps[0].Cells.Side())
 		}
-		if err == nil {
-			ps = append(ps, p)
-		} else if faulty++; faulty <= maxReported {
-			faults = append(faults, fmt.Errorf("lst: %s:%d: %w", name, n, err))
+		if err != nil {
+			return nil, fmt.Errorf("lst: %s: row %d: %w", path, len(ps)+1, err)
 		}
+		ps = append(ps, p)
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		faults = append(faults, fmt.Errorf("lst: %s:%d: the line is longer than %d bytes, want one "+
-			"puzzle per line", name, n+1, maxLine))
-	} else if err != nil {
-		return nil, fmt.Errorf("lst: reading %s after line %d: %w", name, n, err)
-	}
-	if faulty > maxReported {
-		faults = append(faults, fmt.Errorf("lst: %s: and %d more faulty lines", name,
-			faulty-maxReported))
-	}
-	switch {
-	case len(faults) > 0:
-		return nil, errors.Join(faults...)
-	case columns == nil:
-		return nil, fmt.Errorf("lst: %s is empty, want the header %s and one puzzle per line",
-			name, strings.Join(header, ","))
-	case len(ps) == 0:
-		return nil, fmt.Errorf("lst: %s has a header but no puzzle", name)
+	if len(ps) == 0 {
+		return nil, fmt.Errorf("lst: %s has a header but no puzzle", path)
 	}
 	return ps, nil
 }
 
-// layout holds the number of fields of a line and the index of the field of each value.
+// layout holds the number of cells of a row and the index of the cell of each value.
 type layout struct {
-	fields                       int
+	cells                        int
 	condition, puzzles, solution int
 }
 
-func parseHeader(line string) (*layout, error) {
-	names := split(line)
-	at := func(column string) (int, error) {
-		i := slices.Index(names, column)
-		if i < 0 {
-			return 0, fmt.Errorf("header %s has no column %q, want %s",
-				quote(line), column, strings.Join(header, ","))
+func parseHeader(names []string) (*layout, error) {
+	l := &layout{cells: len(names)}
+	for _, column := range []struct {
+		name string
+		at   *int
+	}{{"condition", &l.condition}, {"puzzles", &l.puzzles}, {"solutions", &l.solution}} {
+		if *column.at = slices.Index(names, column.name); *column.at < 0 {
+			return nil, fmt.Errorf("header %s has no column %q, want %s", shown(names), column.name,
+				strings.Join(header, ","))
 		}
-		if slices.Contains(names[i+1:], column) {
-			return 0, fmt.Errorf("header %s has the column %q twice", quote(line), column)
-		}
-		return i, nil
-	}
-	l := &layout{fields: len(names)}
-	var errs [3]error
-	l.condition, errs[0] = at("condition")
-	l.puzzles, errs[1] = at("puzzles")
-	l.solution, errs[2] = at("solutions")
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
+		if slices.Contains(names[*column.at+1:], column.name) {
+			return nil, fmt.Errorf("header %s has the column %q twice", shown(names), column.name)
 		}
 	}
 	for _, name := range names {
 		if !slices.Contains(header, name) {
 			return nil, fmt.Errorf("header %s has a column %q, which is not read: leave it out; the "+
-				"columns are %s", quote(line), name, strings.Join(header, ","))
+				"columns are %s", shown(names), name, strings.Join(header, ","))
 		}
 	}
 	return l, nil
 }
 
-// parse reads one line.
-func (l *layout) parse(line string) (Puzzle, error) {
-	fields := split(line)
-	if len(fields) != l.fields {
-		return Puzzle{}, fmt.Errorf("%s has %d fields, want %d as in the header",
-			quote(line), len(fields), l.fields)
+// shown quotes the beginning of a row for a message.
+func shown(row []string) string { return array.Quote(strings.Join(row, ",")) }
+
+// parse reads one row.
+func (l *layout) parse(row []string) (Puzzle, error) {
+	if len(row) != l.cells {
+		return Puzzle{}, fmt.Errorf("%s has %d cells, want %d as in the header", shown(row),
+			len(row), l.cells)
 	}
 	var p Puzzle
 	var err error
-	if p.Condition, err = parseCondition(fields[l.condition]); err != nil {
+	if p.Condition, err = parseCondition(row[l.condition]); err != nil {
 		return Puzzle{}, fmt.Errorf("column condition: %w", err)
 	}
-	if p.Cells, err = ParseGrid(fields[l.puzzles]); err != nil {
+	if p.Cells, err = ParseGrid(row[l.puzzles]); err != nil {
 		return Puzzle{}, fmt.Errorf("column puzzles: %w", err)
 	}
-	s, side := fields[l.solution], p.Cells.Side()
+	s, side := row[l.solution], p.Cells.Side()
 	if len(s) != 1 || s[0] < '1' || s[0] > '0'+byte(side) {
-		return Puzzle{}, fmt.Errorf("column solutions: answer %s, want a digit 1-%d",
-			quote(s), side)
+		return Puzzle{}, fmt.Errorf("column solutions: answer %s, want a digit 1-%d", array.Quote(s), side)
 	}
 	p.Answer = s[0] - '0'
 	return p, nil
-}
-
-// split returns the fields of a line without surrounding space and quotes. No value contains a comma.
-func split(line string) []string {
-	fields := strings.Split(line, ",")
-	for i, f := range fields {
-		f = strings.TrimSpace(f)
-		if len(f) >= 2 && f[0] == '"' && f[len(f)-1] == '"' {
-			f = f[1 : len(f)-1]
-		}
-		fields[i] = f
-	}
-	return fields
 }
 
 // writeSet writes puzzles in the published layout, byte for byte as the published training files do.
@@ -188,7 +120,7 @@ func writeSet(w io.Writer, ps []Puzzle) error {
 	return nil
 }
 
-// writable returns an error for a puzzle that readSet would refuse.
+// writable returns an error for a puzzle that ReadFile would refuse.
 func (p Puzzle) writable() error {
 	if err := p.Cells.Validate(); err != nil {
 		return err

@@ -157,8 +157,8 @@ func TestLoadErrors(t *testing.T) {
 		{"no training file", nil, good, "no training file"},
 		{"absent training file", []string{good, filepath.Join(dir, "absent.csv")}, good,
 			"absent.csv"},
-		{"bad training file", []string{bad}, good, "bad.csv:2: "},
-		{"empty validation file", []string{good}, empty, "empty.csv is empty"},
+		{"bad training file", []string{bad}, good, "bad.csv: row 1: "},
+		{"empty validation file", []string{good}, empty, "empty.csv: no table"},
 		{"one puzzle", []string{single}, good, "a pool of 1 puzzles cannot be split"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -284,7 +284,7 @@ func TestFilesOfSides(t *testing.T) {
 		if err := writeSet(&b, ps); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := readSet(&b, "in.csv"); err != nil || !slices.Equal(again, ps) {
+		if again, err := readText(t, b.String()); err != nil || !slices.Equal(again, ps) {
 			t.Errorf("side %d: %v: %v", side, err, again)
 		}
 	}
@@ -294,13 +294,13 @@ func TestFilesOfSides(t *testing.T) {
 		"Binary,6123400000000000000000000,6\n":  "answer",
 		"Seventh,6123400000000000000000000,5\n": "condition",
 		"Binary,7123400000000000000000000,5\n":  "digit 1",
-		"Binary,6123410000000000000000000\n":    "fields",
+		"Binary,6123410000000000000000000\n":    "want 3",
 		"Binary,6113400000000000000000000,5\n":  "twice in row 1",
 		"Binary,6123400000000000000000006,5\n":  "2 probes",
 
 		"Binary,6123400000000000000000000,5\nBinary,712345000000000000000000000000000000,6\n": "side 6 follows",
 	} {
-		if _, err := readSet(strings.NewReader(head+text), "x.csv"); err == nil ||
+		if _, err := readText(t, head+text); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

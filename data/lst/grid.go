@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // Sizes of a grid.
@@ -81,12 +83,12 @@ func (g Grid) Tokens() []uint8 {
 func (g Grid) Validate() error {
 	side, err := SideOf(len(g))
 	if err != nil {
-		return fmt.Errorf("puzzle %s: %w", quote(string(g)), err)
+		return fmt.Errorf("puzzle %s: %w", array.Quote(string(g)), err)
 	}
 	for i := range len(g) {
 		if g[i] < '0' || g[i] > '1'+byte(side) {
 			return fmt.Errorf("puzzle %s has %q at digit %d, want 0 (blank), 1-%d (symbol) or %d "+
-				"(probe)", quote(string(g)), g[i], i+1, side, side+1)
+				"(probe)", array.Quote(string(g)), g[i], i+1, side, side+1)
 		}
 	}
 	probe := fmt.Sprint(side + 1)
@@ -183,11 +185,3 @@ func crossing(side int, line Line, i int) Line {
 
 // cellName names a cell by its row and column, counted from 1.
 func cellName(side, i int) string { return fmt.Sprintf("row %d column %d", i/side+1, i%side+1) }
-
-// quote quotes a value from a file for an error message and truncates long values.
-func quote(s string) string {
-	if len(s) > MaxSide*MaxSide {
-		return fmt.Sprintf("%q...", s[:MaxSide*MaxSide])
-	}
-	return fmt.Sprintf("%q", s)
-}

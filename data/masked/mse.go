@@ -20,8 +20,7 @@ type Errors struct {
 	Masked   int     // number of masked values
 }
 
-// MSE predicts the masked values of the given frames of a table and returns the errors. nil means all
-// frames. masks is [len(frames), Tokens], row-major; true means masked. With v the visible and m the
+// MSE predicts the masked values of the given frames of a table and returns the errors. masks is [len(frames), Tokens], row-major; true means masked. With v the visible and m the
 // masked tokens of a sample, the predictions are:
 //
 //	zero:      0
@@ -37,24 +36,6 @@ func (b *Baselines) MSE(t Table, frames []int, masks []bool) (Errors, error) {
 }
 
 func (b *Baselines) mse(t Table, frames []int, masks []bool, workers int) (Errors, error) {
-	if err := t.checkShape(); err != nil {
-		return Errors{}, err
-	}
-	if t.Tokens != b.tokens {
-		return Errors{}, fmt.Errorf("masked: a test table of %d tokens for baselines that were "+
-			"fit on %d", t.Tokens, b.tokens)
-	}
-	frames, err := t.frames(frames)
-	if err != nil {
-		return Errors{}, err
-	}
-	if len(masks)/t.Tokens != len(frames) || len(masks)%t.Tokens != 0 {
-		return Errors{}, fmt.Errorf("masked: %d mask values for %d frames of %d tokens", len(masks),
-			len(frames), t.Tokens)
-	}
-	if err := t.checkFinite(frames); err != nil {
-		return Errors{}, err
-	}
 	parts := make([]Errors, len(frames)) // sums of one sample each
 	failed := make([]error, workers)
 	var wait sync.WaitGroup

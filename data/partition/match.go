@@ -43,7 +43,10 @@ func (t Tokens) hemispheres() (Order, string) {
 type Matched struct {
 	Labels  []int // [tokens], indices into Modules
 	Modules []string
-	How     string // description of the match: by name, by vertices or by order
+	// Names are those of the partition, for tokens that have none of their own; nil where the
+	// partition does not name each of them.
+	Names []string
+	How   string // description of the match: by name, by vertices or by order
 }
 
 // Match finds the module of each token.
@@ -90,8 +93,8 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 			}
 		}
 		if len(missing) == 0 {
-			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s", p.File,
-				t.namesFile())), nil
+			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s%s", p.File,
+				t.namesFile(), spelledOtherwise(t.Names, names))), nil
 		}
 		if best.missing == nil || len(labels) > best.found {
 			best.found, best.missing = len(labels), missing
@@ -101,6 +104,19 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which "+
 		"names %q: give the partition of the parcels that the data has", t.namesFile(),
 		len(best.missing), t.Count, p.File, shown, p.Names[0][:min(3, len(p.Names[0]))])
+}
+
+// spelledOtherwise names a token that the data and the partition spell differently; "" where there is
+// none. The data's names are kept.
+func spelledOtherwise(data, partition []string) string {
+	for _, name := range data {
+		if !slices.Contains(partition, name) {
+			i := slices.IndexFunc(partition, func(other string) bool { return Key(other) == Key(name) })
+			return fmt.Sprintf(", which are kept: some are spelled otherwise, such as %s for %s",
+				partition[i], name)
+		}
+	}
+	return ""
 }
 
 func (p *Partition) byOrder(t Tokens) (*Matched, error) {
@@ -144,7 +160,27 @@ func (p *Partition) byOrder(t Tokens) (*Matched, error) {
 	default:
 		how += fmt.Sprintf(": %s has no names", p.File)
 	}
-	return p.matched(labels, how), nil
+	m := p.matched(labels, how)
+	if t.Names == nil {
+		m.Names = p.namesOf(t.Count)
+	}
+	return m, nil
+}
+
+// namesOf returns the first kind of names that tells the first n tokens apart; nil where none does.
+// Numbers that count the tokens are no names.
+func (p *Partition) namesOf(n int) []string {
+	for _, names := range p.Names {
+		distinct := map[string]bool{}
+		for _, name := range names[:n] {
+			distinct[Key(name)] = true
+		}
+		counts, _ := arrayfile.Numbering(names[:n])
+		if len(distinct) == n && !distinct[""] && !counts {
+			return names[:n]
+		}
+	}
+	return nil
 }
 
 func (p *Partition) bySurface(t Tokens) (*Matched, error) {

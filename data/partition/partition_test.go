@@ -130,8 +130,9 @@ func TestMatch(t *testing.T) {
 		Names: [][]string{{"L_V1_ROI", "L_MT_ROI", "R_V1_ROI", "R_MT_ROI"},
 			{"A1_L", "A2_L", "A1_R", "A2_R"}}}
 	m, err := byName.Match(Tokens{Count: 3, Names: []string{"r_mt", "L_V1", "L_MT_ROI"}, File: "x"})
-	if err != nil || !slices.Equal(m.Labels, []int{1, 0, 1}) ||
-		!slices.Equal(m.Modules, []string{"a", "b"}) || !strings.Contains(m.How, "by name") {
+	if err != nil || !slices.Equal(m.Labels, []int{1, 0, 1}) || m.Names != nil ||
+		!slices.Equal(m.Modules, []string{"a", "b"}) || !strings.Contains(m.How, "by name") ||
+		!strings.HasSuffix(m.How, "of x, which are kept: some are spelled otherwise, such as R_MT_ROI for r_mt") {
 		t.Errorf("by name: %+v, %v", m, err)
 	}
 	if m, err := byName.Match(Tokens{Count: 2, Names: []string{"A1_R", "A1_L"},
@@ -144,7 +145,7 @@ func TestMatch(t *testing.T) {
 		t.Errorf("a name that is missing: %v", err)
 	}
 	if m, err := byName.Match(Tokens{Count: 4, File: "x.npy"}); err != nil ||
-		!strings.Contains(m.How, "left-first") {
+		!strings.Contains(m.How, "left-first") || !slices.Equal(m.Names, byName.Names[0]) {
 		t.Errorf("by order: %+v, %v", m, err)
 	}
 	if _, err := byName.Match(Tokens{Count: 5, File: "x.npy"}); err == nil ||
@@ -178,7 +179,7 @@ func TestMatch(t *testing.T) {
 		t.Errorf("the same way round by vertices: %+v, %v", m, err)
 	}
 	// Names are those of their own file.
-	if m, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V1"}, File: "x.npy",
+	if m, err := byName.Match(Tokens{Count: 1, Names: []string{"L_V1_ROI"}, File: "x.npy",
 		NamesFrom: "n.txt"}); err != nil || !strings.HasSuffix(m.How, "the names of n.txt") {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -244,6 +245,14 @@ func TestCABNP(t *testing.T) {
 			t.Errorf("%s has %d parcels, want %d", n.Name, sizes[n.Name], n.Left+n.Right)
 		}
 	}
+	if a.Names != nil || len(b.Names) != 360 || b.Names[0] != "L_V1_ROI" || b.Names[359] != "R_p24_ROI" {
+		t.Errorf("names %q of the list and %q of the key", a.Names, b.Names)
+	}
+	// The subcortex has no Glasser names: all tokens get the names that the key made.
+	if whole, err := key.Match(Tokens{Count: 718, File: "x.npy"}); err != nil ||
+		whole.Names[0] != "Visual1-04_L-Ctx" || whole.Names[717] != key.Names[1][717] {
+		t.Errorf("%+v, %v", whole, err)
+	}
 	// Right first by name, as the official Glasser files have it: each parcel keeps its network.
 	right := append(slices.Clone(key.Names[0][180:360]), key.Names[0][:180]...)
 	c, err := key.Match(Tokens{Count: 360, Names: right, File: "x.nii"})
@@ -295,11 +304,22 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// Numbers that count lines in another order than theirs speak against an order.
+// Numbers that count lines in another order than theirs speak against an order. Neither numbers in
+// order nor names of two tokens become the names of tokens without one.
 func TestNumberedLines(t *testing.T) {
 	p, err := Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for body, want := range map[string]int{"id,module\n1,1\n2,2\n3,2\n": 0, "name,module\na,1\na_ROI,2\nb,2\n": 0,
+		"name,module\nc,1\na,2\nb,2\n": 3} {
+		q, err := Read(write(t, "m.csv", body), text.Auto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := q.Match(Tokens{Count: 3, File: "x"}); err != nil || len(m.Names) != want {
+			t.Errorf("%q: %+v, %v, want %d names", body, m, err, want)
+		}
 	}
 	if m, err := p.Match(Tokens{Count: 3, Names: []string{"01", "2.0", "3"}, File: "x"}); err != nil ||
 		!slices.Equal(m.Labels, []int{1, 1, 0}) {

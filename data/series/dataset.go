@@ -76,7 +76,8 @@ func (s Source) Options(known []int) (Options, error) {
 	return o, nil
 }
 
-// Read reads the source's files, and matches its modules to their tokens.
+// Read reads the source's files, and matches its modules to their tokens. Tokens that have no names
+// get those of the modules' file.
 func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	o, err := s.Options(known)
 	if err != nil {
@@ -123,6 +124,10 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	}
 	if d.Modules, err = modules.Match(t); err != nil {
 		return nil, fmt.Errorf("--modules: %w", err)
+	}
+	if set.Names == nil && d.Modules.Names != nil {
+		set.Names, set.NamesFrom = d.Modules.Names, modules.File
+		set.Notes = append(set.Notes, fmt.Sprintf("Names of tokens come from %s, in its order.", modules.File))
 	}
 	return d, nil
 }

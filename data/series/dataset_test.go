@@ -160,7 +160,7 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 }
 
 // CAB-NP's LabelKey tells the axes of 360 parcels of the cortex, whatever the task; 718 rows are
-// those with the subcortex.
+// those with the subcortex. Its names become those of tokens that have none.
 func TestLabelKeyTellsTheCortex(t *testing.T) {
 	key, rows := strings.Builder{}, strings.Builder{}
 	key.WriteString("LABEL\tNETWORK\tGLASSERLABELNAME\n")
@@ -177,6 +177,16 @@ func TestLabelKeyTellsTheCortex(t *testing.T) {
 	d, err := source.Read(nil, false)
 	if err != nil || d.Tokens != 360 || d.Frames != 3 || len(d.Modules.Labels) != 360 ||
 		d.Modules.Labels[4] != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if len(d.Names) != 360 || d.Names[359] != "R_179_ROI" || d.NamesFrom != source.Modules ||
+		!strings.Contains(strings.Join(d.Notes, " "), "Names of tokens come from "+source.Modules) {
+		t.Errorf("names %q from %s, notes %q", d.Names, d.NamesFrom, d.Notes)
+	}
+	own := source // names of the data are kept, also where the key spells them otherwise
+	own.Names = write(t, "names.txt", strings.ToLower(strings.ReplaceAll(strings.Join(d.Names, "\n"), "_ROI", "")))
+	if d, err := own.Read(nil, false); err != nil || d.Names[0] != "l_0" || d.NamesFrom != own.Names ||
+		!strings.Contains(d.Modules.How, "such as L_0_ROI for l_0") {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -204,8 +214,8 @@ func TestNamesAreThoseOfTheirFile(t *testing.T) {
 	}
 	d, err := Source{Data: []string{fixture("sub-01.ptseries.nii")}, Modules: modules}.Read(nil,
 		false)
-	if err != nil || !strings.HasSuffix(d.Modules.How,
-		"has the names of "+fixture("sub-01.ptseries.nii")) {
+	if err != nil || !strings.HasSuffix(d.Modules.How, "has the names of "+fixture("sub-01.ptseries.nii")+
+		", which are kept: some are spelled otherwise, such as L_V1 for L_V1_ROI") {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"torchpe/data/array"
+	"torchpe/internal/wording"
 )
 
 // extensions are those of files that are taken from a folder.
@@ -34,7 +35,8 @@ func extensionOf(name string) string {
 // Files lists the files that paths name: themselves, and for a folder those in and below it whose
 // name matches pattern (such as *_Atlas.ptseries.nii), in the order of their paths. Without a
 // pattern the files of a folder that can be read must have one extension; those ending in .txt are
-// left out where there are others, because notes and licences end so too. namesFile and modulesFile
+// left out where there are others, because notes and licences end so too, and so are folders of runs,
+// sweeps and reports. namesFile and modulesFile
 // are no series. A file that is named twice is an error: it would count as two runs.
 func Files(paths []string, pattern string) ([]string, error) {
 	files, err := listFiles(paths, pattern, false)
@@ -97,10 +99,26 @@ func checkDistinct(files []string) error {
 	return nil
 }
 
+// madeHere are files that torchpe writes to folders of its own: runs, sweeps and reports.
+var madeHere = []string{"environment.json", "sweep.json", ".made", "report.json"}
+
+// isMade reports whether torchpe made a folder.
+func isMade(folder string) bool {
+	return slices.ContainsFunc(madeHere, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(folder, name))
+		return err == nil
+	})
+}
+
 func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
+	var made []string                    // folders, whose files are results
 	byExtension := map[string][]string{} // all under "" where there is a pattern
 	// With the slash a link to a folder is followed.
 	err := filepath.WalkDir(folder+"/", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && pattern == "" && isMade(p) {
+			made = append(made, p)
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() || d.Name() == namesFile || d.Name() == modulesFile {
 			return err
 		}
@@ -141,6 +159,10 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 		return nil, fmt.Errorf("%s: no file in this folder has a name that matches %q",
 			folder, pattern)
 	}
-	return nil, fmt.Errorf("%s: no file in this folder has an extension that can be read (%s)",
-		folder, strings.Join(extensions, ", "))
+	left := ""
+	if made != nil {
+		left = "; what torchpe made (" + wording.List(3, made) + ") is left out: --pattern '*.csv' reads it, too"
+	}
+	return nil, fmt.Errorf("%s: no file in this folder has an extension that can be read (%s)%s",
+		folder, strings.Join(extensions, ", "), left)
 }

@@ -63,6 +63,25 @@ func TestFiles(t *testing.T) {
 		!strings.Contains(err.Error(), "2 .h5, 1 .npy") {
 		t.Errorf("two kinds: %v", err)
 	}
+	// Results are no data, unless a pattern says so.
+	results := t.TempDir()
+	for _, name := range []string{"x.csv", "report/.made", "report/fig2.csv", "s/sweep.json", "s/summary.csv"} {
+		path := filepath.Join(results, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := Files([]string{results}, ""); err != nil ||
+		!slices.Equal(files, []string{filepath.Join(results, "x.csv")}) {
+		t.Errorf("beside results: %v, %v", files, err)
+	}
+	if files, err := Files([]string{results}, "*.csv"); err != nil || len(files) != 3 {
+		t.Errorf("results by a pattern: %v, %v", files, err)
+	}
+	if _, err := Files([]string{filepath.Join(results, "s")}, ""); err == nil || !strings.Contains(err.Error(),
+		"what torchpe made ("+filepath.Join(results, "s")) {
+		t.Errorf("results alone: %v", err)
+	}
 	// Compressed CIFTI is found, and kept apart from what may be the same run uncompressed.
 	packed := t.TempDir()
 	for _, name := range []string{"x.ptseries.nii.gz", "notes.gz"} {

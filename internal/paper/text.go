@@ -44,3 +44,38 @@ func RelativeTest() TTest { return TTest{13, 2.51, 0.03} }
 
 // String writes the test as the paper does: t(13) = 0.96, p = 0.35.
 func (t TTest) String() string { return fmt.Sprintf("t(%d) = %.2f, p = %.2f", t.DF, t.T, t.P) }
+
+// Sentences of the paper that runs are held against (sections 3.2 to 3.4 and appendices).
+const (
+	OptimalSigma = "Compared to the default initialization choice of σ = 1, which had a " +
+		"generalization performance of 0.89, we found that the optimal generalization " +
+		"performance was produced with PEs initialized with small norms (e.g., σ = 0.2; " +
+		"Acc=0.96)"
+	LargeSigma = "PE's initialized from a distribution with large σ converged, but generalized " +
+		"poorly (e.g., σ = 2.0, Acc=0.38)"
+	SmallerSigma = "we did observe a slight reduction in generalization performance for PEs " +
+		"initialized at σ = 0.1 relative to σ = 0.2"
+	Converged = "All models, except for the nope and c-nope models converged (accuracy after " +
+		"4000 epochs, c-nope=0.56, nope=0.51)"
+	TruthAlike = "we did not find a robust statistical difference between the ground truth " +
+		"2d-fixed model (97.7%) and the learn-0.2 model (95.6%)"
+	NextBest = "there was a significant difference between the learn-0.2 model with the next " +
+		"highest-performing model (relative)"
+	AttentionPredicts = "the degree of agreement of learned attention maps with the ground truth " +
+		"(2d-fixed) predicted improved generalization"
+	DistancePredicts = "more similar ground truth PE approximation (measured by L2 norm) near " +
+		"perfectly predicted downstream generalization"
+	DecayAlike = "when applying L2 regularization (via weight decay), the generalization " +
+		"performance of learnable PEs was virtually indistinguishable from the ground " +
+		"truth 2d-fixed PE (both models generalized with 99% accuracy)"
+	SGDBetter = "vanilla SGD outperformed the generalization ability of models trained with " +
+		"Adam for small values of σ ∈ {0.01, 0.05, 0.1}"
+	NoiseRobust = "models that were most robust to noise were those initialized from a low-norm " +
+		"distribution"
+	NetworkFound = "learnable PE models with a small-norm were the models that were most capable " +
+		"of learning the ground truth network organization"
+	BestErrors = "Small-norm initialized PEs (learn-0.1 and learn-0.2) achieved the best " +
+		"performance in both their training and validation sets"
+	NetworksHighest = "the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had " +
+		"the highest overall network modularity and segregation relative to other learnable PEs"
+)

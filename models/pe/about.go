@@ -13,8 +13,9 @@ var schemesYAML []byte
 
 // About holds the facts of a scheme that no computation needs, as schemes.yaml has them.
 type About struct {
-	Summary    string // one line
-	Title      string // of the paper that Reference names first
+	Summary    string   // one line
+	Also       []string // what papers and other programs call it
+	Title      string   // of the paper that Reference names first
 	Year       int
 	Reference  string
 	Formula    string // plain text

@@ -5,10 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"torchpe/internal/wording"
 	"torchpe/torchpe"
 )
 
@@ -57,7 +55,7 @@ func Register(s Scheme, options ...Option) Scheme {
 	if strings.Contains(s.Name, "+") {
 		panic("pe: scheme " + s.Name + ": + joins schemes")
 	}
-	if _, err := Find(s.Name); err == nil {
+	if slices.Contains(Names(), s.Name) {
 		panic("pe: scheme " + s.Name + " registered twice")
 	}
 	s.Options = slices.Concat(s.Options, options)
@@ -70,9 +68,11 @@ func Register(s Scheme, options ...Option) Scheme {
 func Schemes() []Scheme { return slices.Clone(registry) }
 
 // Names lists the names of the schemes.
-func Names() []string {
-	names := make([]string, len(registry))
-	for i, s := range registry {
+func Names() []string { return namesOf(registry) }
+
+func namesOf(schemes []Scheme) []string {
+	names := make([]string, len(schemes))
+	for i, s := range schemes {
 		names[i] = s.Name
 	}
 	return names
@@ -88,23 +88,7 @@ func Find(name string) (Scheme, error) {
 			return s, nil
 		}
 	}
-	hint := wording.Hint(name, Names())
-	if at := strings.LastIndex(name, "-"); at > 0 { // of lern-0.1, which is lern and a sigma
-		var learned []string
-		for _, s := range registry {
-			if s.Learned {
-				learned = append(learned, s.Name)
-			}
-		}
-		_, err := strconv.ParseFloat(name[at+1:], 64)
-		if best := wording.Nearest(name[:at], learned); err == nil && best != "" {
-			hint = fmt.Sprintf("; did you mean %q?", best+name[at:])
-		}
-	}
-	if hint == "" {
-		hint = "; there are " + strings.Join(Names(), ", ") + "; + stacks them, as in rope+learn"
-	}
-	return Scheme{}, fmt.Errorf("positional encoding %q is unknown%s", name, hint)
+	return Scheme{}, fmt.Errorf("positional encoding %q is unknown%s", name, hint(name))
 }
 
 // Resolve returns the value of every option of the scheme: the given one, or the default of the

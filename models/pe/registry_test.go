@@ -136,11 +136,15 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// An unknown name gives the nearest, or all where none is near.
+// An unknown name gives what it may mean, or where all names are listed.
 func TestFindUnknown(t *testing.T) {
 	for name, want := range map[string]string{"leran": `did you mean "learn"?`, "lern-0.1": `did you mean "learn-0.1"?`,
-		"ropee-0.1": "there are ",
-		"something": strings.Join(pe.Names(), ", ")} {
+		"rotary": `did you mean "rope"?`, "ROPE": `did you mean "rope"?`, "sinusoidal": `did you mean "1d-fixed"?`,
+		"Sinusoidal_2D": `did you mean "2d-fixed"?`, "absolute": `did you mean "1d-fixed" or "learn"?`,
+		"learned": `did you mean "learn"?`, "learned-0.5": `did you mean "learn-0.5"?`,
+		"learn0.2": `did you mean "learn-0.2"?`, "learn-02": `did you mean "learn-0.2"?`,
+		"2dfixed": `did you mean "2d-fixed"?`,
+		"rope2": `did you mean "rope"?`, "ropee-0.1": "`torchpe pe list` lists them", "something": "pe list", "": "pe list"} {
 		_, err := pe.Find(name)
 		if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) || !strings.Contains(err.Error(), want) {
 			t.Errorf("an unknown scheme gives the error %v", err)

@@ -44,7 +44,7 @@ cosine, jsd}]}], notes}.`,
   torchpe analyze attention runs --reference runs/lst_2d-fixed_code_seed1 --pooling layers --json
   torchpe analyze attention mine.npy --reference theirs.safetensors:attention`,
 		Maps: true,
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&reference, "reference", "", "run or FILE[:tensor] to compare with (required)")
 			fl.StringVar(&pooling, "pooling", string(metrics.EachMap), "each, layers, puzzles or all")
 		},

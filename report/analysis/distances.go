@@ -52,7 +52,7 @@ notes say why a distance has no value.`,
     --distance cosine --out d.npy`,
 		Out:        "write the distances to this .csv or .npy file",
 		Extensions: []string{".csv", ".npy"},
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&distance, "distance", "euclidean", distanceHelp)
 		},
 		run: func(in *Input) (*Report, error) {

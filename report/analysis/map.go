@@ -29,8 +29,8 @@ var MapMethods = []string{pca, mds}
 
 // mapOptions say how coordinates are made.
 type mapOptions struct {
-	method, distance, modules string
-	dims                      int
+	method, distance, modules, template string
+	dims                                int
 }
 
 func newMap() Measure {
@@ -52,18 +52,25 @@ All members of a run are mapped, each by itself; --member chooses one.
 JSON: {models: [{source, member, seed, pe, block, method, distance (mds), explained (pca),
 stress (mds), tokens, modules, coordinates: [[x1, x2...] of each token]}]}. --out map.csv writes
 (member,) token, module, x1, x2..., which "torchpe analyze procrustes" reads; --out map.pdf, .svg
-or .png draws the first two axes, a panel a member.`,
+or .png draws the first two axes, a panel a member.
+
+--out map.pscalar.nii writes a CIFTI file of scalars, a map an axis, which wb_view and nilearn
+open. --template is a ptseries, pscalar or pconn file with the parcels of the data, which are
+matched by name where tokens have names, else by order.`,
 		Example: `  torchpe analyze map runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze map runs/nmar --method mds --distance sign-aligned --out map.csv
   torchpe analyze map runs/nmar --out map.pdf
+  torchpe analyze map runs/rest --dims 3 --out map.pscalar.nii --template 100206.ptseries.nii
   torchpe analyze map --table table.csv --dims 3 --json`,
-		Out:        "write the coordinates to this .csv file, or draw them as .pdf, .svg or .png",
-		Extensions: []string{".csv", ".pdf", ".svg", ".png"},
-		Options: func(fl *pflag.FlagSet) {
+		Out:        "write the coordinates to this .csv or .pscalar.nii file, or draw them as .pdf, .svg or .png",
+		Extensions: []string{".csv", scalarsEnding, ".pdf", ".svg", ".png"},
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&o.method, "method", pca, "pca or mds")
 			fl.StringVar(&o.distance, "distance", "euclidean", "of mds, "+distanceHelp)
 			fl.IntVar(&o.dims, "dims", 2, "dimensions")
 			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps, if any)")
+			fl.StringVar(&o.template, "template", "",
+				"of --out X"+scalarsEnding+": a ptseries, pscalar or pconn file with the parcels of the data")
 		},
 		run: o.run,
 	}
@@ -89,6 +96,10 @@ func (o *mapOptions) run(in *Input) (*Report, error) {
 	if !slices.Contains(MapMethods, o.method) {
 		return nil, fmt.Errorf("--method %q is unknown; there are %s%s", o.method, strings.Join(MapMethods, " and "),
 			wording.Hint(o.method, MapMethods))
+	}
+	template, err := o.readTemplate(in)
+	if err != nil {
+		return nil, err
 	}
 	models, err := in.oneTable()
 	if err != nil {
@@ -116,6 +127,13 @@ func (o *mapOptions) run(in *Input) (*Report, error) {
 	case "":
 	case ".csv":
 		r.File, err = mapsCSV(maps)
+	case scalarsEnding:
+		var parcels []int
+		var how string
+		if parcels, how, err = parcelsOf(models[0], template); err == nil {
+			r.Wrote = append(r.Wrote, "parcels matched "+how)
+			r.File, err = mapScalars(maps, parcels, template)
+		}
 	default:
 		r.File, err = drawMaps(maps, in.extension())
 	}
@@ -216,6 +234,15 @@ func (m tokenMap) named() (head []string, rows [][]string) {
 	return head, rows
 }
 
+// title names a map by its encoding and seed, or its file.
+func (m tokenMap) title() string {
+	title := cmp.Or(m.PE, filepath.Base(m.Source))
+	if m.Seed != nil {
+		title += fmt.Sprintf(", seed %d", *m.Seed)
+	}
+	return title
+}
+
 // mostNamed is the largest number of tokens whose names a drawing has.
 const mostNamed = 64
 
@@ -227,10 +254,7 @@ func drawMaps(maps []tokenMap, extension string) ([]byte, error) {
 		if len(m.axes) < 2 {
 			return nil, errors.New("--dims 1: a drawing has two axes: choose 2, or write .csv")
 		}
-		panel := figure.Map{Title: cmp.Or(m.PE, filepath.Base(m.Source)), XLabel: m.axes[0], YLabel: m.axes[1]}
-		if m.Seed != nil {
-			panel.Title += fmt.Sprintf(", seed %d", *m.Seed)
-		}
+		panel := figure.Map{Title: m.title(), XLabel: m.axes[0], YLabel: m.axes[1]}
 		for _, at := range m.at {
 			panel.XY = append(panel.XY, [2]float64{float64(at[0]), float64(at[1])})
 		}

@@ -29,10 +29,9 @@ type Measure struct {
 	// measures that write none.
 	Out        string
 	Extensions []string
-	// Options declares the flags that are the measure's own.
-	Options func(*pflag.FlagSet)
 
-	run func(*Input) (*Report, error)
+	options func(*pflag.FlagSet) // declares the flags that are the measure's own; nil for none
+	run     func(*Input) (*Report, error)
 }
 
 // Measures returns the measures, with options at their defaults.
@@ -65,7 +64,7 @@ type Input struct {
 	from, to int // of Positions: the first, and the one after the last; 0 = all
 }
 
-// Flags declares the flags that choose what is measured.
+// Flags declares the flags that choose what is measured, and the measure's own.
 func (m Measure) Flags(fl *pflag.FlagSet, in *Input) {
 	if !m.Maps {
 		fl.StringArrayVar(&in.Files, "table", nil,
@@ -76,6 +75,9 @@ func (m Measure) Flags(fl *pflag.FlagSet, in *Input) {
 		fl.IntVar(&in.Block, "block", m.Block, "block of a run, or place in a stack of tables, from 0; -1 = all")
 		fl.StringVar(&in.Positions, "positions", "",
 			"FROM:TO, only these positions, from 0 and without the last (default all)")
+	}
+	if m.options != nil {
+		m.options(fl)
 	}
 }
 
@@ -105,7 +107,13 @@ func (m Measure) Run(in *Input) (*Report, error) {
 	return r, nil
 }
 
-func (in *Input) extension() string { return strings.ToLower(filepath.Ext(in.Out)) }
+// extension returns the kind of file that --out is, such as ".csv".
+func (in *Input) extension() string {
+	if name := strings.ToLower(in.Out); !strings.HasSuffix(name, scalarsEnding) {
+		return filepath.Ext(name)
+	}
+	return scalarsEnding
+}
 
 // Report holds the outcome of a measure.
 type Report struct {

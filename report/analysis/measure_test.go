@@ -22,7 +22,6 @@ func run(line string) (*Report, *Input, error) {
 	m, in := Measures()[at], &Input{}
 	fl := pflag.NewFlagSet(words[0], pflag.ContinueOnError)
 	m.Flags(fl, in)
-	m.Options(fl)
 	fl.StringVar(&in.Out, "out", "", "")
 	fl.BoolVar(&in.JSON, "json", false, "")
 	if err := fl.Parse(words[1:]); err != nil {

@@ -33,40 +33,46 @@ without self-connections. Against the modules of the tokens (paper A.3):
   Q = 1/l sum_ij [w_ij - k_i k_j / l] d(m_i, m_j), with l = sum_ij w_ij and k_i = sum_j w_ij
   C = mean over modules of (w_in - w_out) / w_in
 
-p is the share of N surrogates that reach Q, (1 + reached) / (1 + N). --null says which:
+With --permutations N, p is the share of N surrogates that reach Q, (1 + reached) / (1 + N):
 
-  permute  deal the labels to the tokens at random. Where neighbouring tokens are alike and
-           modules are compact, most encodings "have" modules by this test
-  moran    tables as smooth over where the tokens lie as the measured one (Moran spectral
-           randomisation, one sign an eigenvector of 1/distance for all columns)
-  spin     modules on a sphere that is turned at random; each keeps its size. Where the names of
-           all tokens tell a hemisphere, such as L_V1, each has a sphere of its own, and they turn
-           as mirror images
+  p          deals the labels to the tokens at random. Where neighbouring tokens are alike and
+             modules are compact, most encodings "have" modules by this test
+  p, smooth  keeps the smoothness over where the tokens lie, by --coordinates, --distances or
+             the run. --null says how:
+    moran    tables as smooth as the measured one (Moran spectral randomisation, one sign an
+             eigenvector of 1/distance for all columns)
+    spin     modules on a sphere that is turned at random; each keeps its size. Where the
+             names of all tokens tell a hemisphere, such as L_V1, each has a sphere of its own,
+             and they turn as mirror images. It needs coordinates
 
-moran and spin need --coordinates of the tokens; moran takes --distances as well.
+Q of the data is that of the correlations between tokens in the training samples, negative ones
+as 0, which a run keeps: were the modules there without the model?
 
 Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
 a line, a name and a label a line, CAB-NP's LabelKey, a vector of numbers in an array file), or
 rows or columns of the square grid that the tokens fill, such as the 4 x 4 of Latin-square puzzles.
 
-JSON: {distance, permutations, null, permutation_seed, models: [{source, member, seed, pe, tokens,
-modules, modules_from, places_from, modularity, clustering, blocks: [{block, modularity,
-clustering, p}]}], notes}; modularity and clustering of a model are means over its blocks. Notes say why a score has
-no value, such as a row of zeros by cosine, and what to know of weights, such as negative ones.`,
+JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
+modules, modules_from, null, places_from, connectivity_modularity, modularity, clustering, blocks:
+[{block, modularity, clustering, p, p_smooth}]}], notes}; modularity and clustering of a model are
+means over its blocks, connectivity_modularity is Q of the data. Notes say why a score has no
+value, such as a row of zeros by cosine, and what to know of weights, such as negative ones.`,
 		Example: `  torchpe analyze network runs/nmar_learn-0.1_code_seed1 --permutations 999
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows --permutations 999 \
-      --null moran --coordinates grid
+      --coordinates grid
+  torchpe analyze network runs/rest --permutations 999 --coordinates sphere.csv --null spin
   torchpe analyze network --table table.npy --modules modules.csv --distance cosine
   torchpe analyze network --weights weights.csv --modules modules.csv --json`,
 		Block: All,
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&o.weights, "weights", "", "score the weights [n,n] of FILE[:tensor] as they are but for the "+
 				"diagonal, instead of tables")
 			fl.StringVar(&o.modules, "modules", "", "FILE, rows or columns (default: those that the run keeps)")
 			fl.StringVar(&o.distance, "distance", "euclidean", distanceHelp)
-			fl.IntVar(&o.permutations, "permutations", 0, "surrogates for p; 0 = no test")
-			fl.StringVar(&o.null, "null", permute, "surrogates: "+strings.Join(nulls, ", "))
+			fl.IntVar(&o.permutations, "permutations", 0, "surrogates for each p; 0 = no test")
+			fl.StringVar(&o.null, "null", "", "smooth surrogates: "+strings.Join(nulls, " or ")+
+				" (default: moran, and spin of --weights)")
 			fl.StringVar(&o.coordinates, "coordinates", "",
 				"where tokens lie: FILE[:tensor] with a row a token, or grid (default: where the run keeps it)")
 			fl.StringVar(&o.distances, "distances", "",
@@ -82,15 +88,15 @@ func (o *networkOptions) check(in *Input) error {
 	switch {
 	case o.permutations < 0:
 		return fmt.Errorf("--permutations %d: want 0 or more", o.permutations)
-	case !slices.Contains(nulls, o.null):
+	case o.null != "" && !slices.Contains(nulls, o.null):
 		return fmt.Errorf("--null %q is none of %s%s", o.null, strings.Join(nulls, ", "), wording.Hint(o.null, nulls))
 	case o.coordinates != "" && o.distances != "":
 		return fmt.Errorf("--coordinates and --distances both say where tokens lie: give one")
-	case o.null == permute && o.coordinates+o.distances != "":
-		return fmt.Errorf("--null permute does not ask where tokens lie: with --coordinates or --distances " +
-			"give --null moran or spin")
-	case o.null != permute && o.permutations == 0:
+	case o.permutations == 0 && o.null != "":
 		return fmt.Errorf("--null %s without --permutations: say how many surrogates, such as 999", o.null)
+	case o.permutations == 0 && o.coordinates+o.distances != "":
+		return fmt.Errorf("--coordinates and --distances are for a test: say with --permutations how many " +
+			"surrogates, such as 999")
 	case o.null == moran && o.weights != "":
 		return fmt.Errorf("--null moran draws tables, and --weights has none: give --table, or --null spin")
 	case o.weights != "" && (len(in.Args)+len(in.Files) > 0 || in.Positions != ""):
@@ -118,24 +124,19 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, by := make([]moduleSet, len(models)), make([]nullModel, len(models))
+	known := make([]network, len(models))
 	for i, m := range models {
-		if all[i], err = m.modules(o.modules, in.Header); err != nil {
-			return nil, err
-		}
 		if i > 0 && m.Source == models[i-1].Source { // another member
-			by[i] = by[i-1]
-		} else if by[i], err = o.nullOf(m, in.Header); err != nil {
+			known[i] = known[i-1]
+		} else if known[i], err = o.networkOf(m, in); err != nil {
 			return nil, err
 		}
 	}
-	numbers := blocks(column{key: "modularity", heading: "modularity Q"},
-		column{key: "clustering", heading: "clustering C"},
-		column{key: "p", heading: "p", partsOnly: true, hidden: o.permutations == 0})
+	numbers := o.columns(known)
 	found := make([]scores, len(models))
 	for i, m := range models {
 		if found[i], err = numbers.measure(m, func(_ int, t Table) ([]any, error) {
-			values, why, err := o.score(t, kind, all[i], by[i])
+			values, why, err := o.score(t, kind, known[i])
 			if why != "" {
 				notes = append(notes, fmt.Sprintf("%s: %s %d: %s", m.Source, o.what(), t.Block, why))
 			}
@@ -143,24 +144,75 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 		}); err != nil {
 			return nil, err
 		}
-		found[i].about = Object{{"tokens", m.Tables[0].Tokens}, {"modules", all[i].count()},
-			{"modules_from", all[i].From}}
-		if by[i].from != "" {
-			found[i].about = append(found[i].about, Field{"places_from", by[i].from})
+		found[i].about = Object{{"tokens", m.Tables[0].Tokens}, {"modules", known[i].modules.count()},
+			{"modules_from", known[i].modules.From}}
+		if by := known[i].smooth; by.from != "" {
+			found[i].about = append(found[i].about, Field{"null", by.name()}, Field{"places_from", by.from})
 		}
 	}
-	head := Object{{"permutations", o.permutations}, {"null", o.null}, {"permutation_seed", o.seed}}
+	head := Object{{"permutations", o.permutations}, {"permutation_seed", o.seed}}
 	if o.weights == "" {
 		head = append(Object{{"distance", o.distance}}, head...)
 	}
 	r := numbers.report(head, found)
 	r.notes = notes
-	r.Tables[0].Foot = fmt.Sprintf("%s of %s, %s", wording.Count(all[0].count(), "module"),
-		wording.Count(models[0].Tables[0].Tokens, "token"), all[0].From)
-	if by[0].from != "" {
-		r.Tables[0].Foot += fmt.Sprintf("; p by %s surrogates, %s", o.null, by[0].from)
-	}
+	r.Tables[0].Foot = o.foot(known, models[0].Tables[0].Tokens)
 	return r, nil
+}
+
+// network is what is known of the tokens of a model.
+type network struct {
+	modules moduleSet
+	smooth  smoothNull
+	ofData  Number // modularity of the connectivity in the training samples
+}
+
+// networkOf returns what is known of a model's tokens.
+func (o *networkOptions) networkOf(m *Model, in *Input) (n network, err error) {
+	if n.modules, err = m.modules(o.modules, in.Header); err != nil {
+		return n, err
+	}
+	n.smooth, err = o.nullOf(m, in.Header)
+	if err != nil && o.null+o.coordinates+o.distances == "" { // nobody asked
+		in.note("%v: no test against smooth surrogates", err)
+		n.smooth, err = smoothNull{}, nil
+	}
+	n.ofData = None
+	if m.isRun() && o.modules == "" && m.Tables[0].Tokens == m.tokens { // it is of these modules, and of all tokens
+		if q := m.member.Run.ConnectivityModularity(); q != nil {
+			n.ofData = Number(*q)
+		}
+	}
+	return n, err
+}
+
+// columns returns the numbers of each table, in the order of score.
+func (o *networkOptions) columns(known []network) layout {
+	lacks := func(has func(network) bool) bool { return !slices.ContainsFunc(known, has) }
+	return blocks(column{key: "modularity", heading: "modularity Q"},
+		column{key: "connectivity_modularity", heading: "Q of the data",
+			hidden: lacks(func(n network) bool { return n.ofData.known() })},
+		column{key: "clustering", heading: "clustering C"},
+		column{key: "p", heading: "p", partsOnly: true, hidden: o.permutations == 0},
+		column{key: "p_smooth", heading: "p, smooth", partsOnly: true,
+			hidden: lacks(func(n network) bool { return n.smooth.from != "" })})
+}
+
+// foot says of the first of networks how many modules there are, and what a low p means.
+func (o *networkOptions) foot(known []network, tokens int) string {
+	modules := known[0].modules
+	text := fmt.Sprintf("%s of %s, %s", wording.Count(modules.count(), "module"), wording.Count(tokens, "token"),
+		modules.From)
+	if o.permutations == 0 {
+		return text
+	}
+	text += "\np: modules dealt to the tokens at random. Where neighbours are alike, compact modules pass this test"
+	i := slices.IndexFunc(known, func(n network) bool { return n.smooth.from != "" })
+	if i < 0 {
+		return text + ";\n--coordinates FILE, of where tokens lie, adds one that keeps what is smooth"
+	}
+	by := known[i].smooth
+	return text + fmt.Sprintf(";\np, smooth: surrogates that are as smooth (%s, %s)", by.name(), by.from)
 }
 
 // what names what is scored.
@@ -209,9 +261,9 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 	return []*Model{m}, notes, nil
 }
 
-// score returns the modularity, the clustering and p of a table, or of weights as they are, and says
-// why one of them has no value.
-func (o *networkOptions) score(t Table, kind metrics.Distance, modules moduleSet, by nullModel) ([]any, string, error) {
+// score returns the numbers of a table, or of weights as they are, and says why one of them has no
+// value.
+func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any, string, error) {
 	w := t.Values
 	if o.weights == "" {
 		d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, kind)
@@ -219,17 +271,21 @@ func (o *networkOptions) score(t Table, kind metrics.Distance, modules moduleSet
 			return nil, "", err
 		}
 		if why := noWeights(t, d, kind); why != "" {
-			return []any{None, None, None}, "no scores: " + why, nil
+			return []any{None, n.ofData, None, None, None}, "no scores: " + why, nil
 		}
 		w = metrics.Proximity(d)
 	}
-	s, err := metrics.ScoreNetwork(w, modules.Labels)
+	s, err := metrics.ScoreNetwork(w, n.modules.Labels)
 	if err != nil {
 		return nil, "", err
 	}
-	p := None
-	if q := s.Modularity; o.permutations > 0 && Number(q).known() {
-		p = Number(metrics.Reached(metrics.Null(by.surrogate(t, w, kind, modules), o.permutations, o.seed), q))
+	q := Number(s.Modularity)
+	p := func(draw metrics.Surrogate) Number {
+		if o.permutations == 0 || draw == nil || !q.known() {
+			return None
+		}
+		return Number(metrics.Reached(metrics.Null(draw, o.permutations, o.seed), s.Modularity))
 	}
-	return []any{Number(s.Modularity), Number(s.Clustering), p}, noScore(w, modules, s), nil
+	return []any{q, n.ofData, Number(s.Clustering), p(metrics.Permuted(w, n.modules.Labels)),
+		p(n.smooth.surrogate(t, w, kind, n.modules))}, noScore(w, n.modules, s), nil
 }

@@ -3,13 +3,11 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"torchpe/report/cohort"
-	"torchpe/report/internal/synthetic"
 	"torchpe/train/config"
 )
 
@@ -153,35 +151,6 @@ func TestReferenceOfASeed(t *testing.T) {
 		if err := comparable(member(1, counts[0]), member(1, counts[1])); (err == nil) != fits {
 			t.Errorf("%d tables against %d: %v", counts[0], counts[1], err)
 		}
-	}
-}
-
-// A course has the norms of a member's records, those of its own seed, as table and as CSV.
-func TestCourses(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a")
-	err := synthetic.Write(filepath.Dir(dir), synthetic.Run{Name: "a", Task: "nmar", PE: "learn", Seeds: []int{4, 6},
-		Edit: func(m *synthetic.Member) {
-			m.Records = m.Records[:2]
-			m.Records[1].Measures["pe_norm"] = float64(m.Seed)
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, notes := result(t, "rank "+dir+" --over-training")
-	if models, _ := got["models"].([]any); len(models) != 2 || notes != nil {
-		t.Fatalf("%v, %q", got, notes)
-	}
-	csv := "source,pe,member,seed,step,epoch,frobenius,effective_rank\n"
-	for i, seed := range []float64{4, 6} {
-		m := value(got, fmt.Sprintf("models/%d", i))
-		near(t, "course", m, map[string]any{"member": float64(i), "seed": seed})
-		near(t, "records", value(m, "records"), []any{map[string]any{"step": 200.0, "frobenius": seed,
-			"effective_rank": nil}})
-		csv += fmt.Sprintf("%s,%v,%d,%v,200,%v,%v,\n", dir, value(m, "pe"), i, seed, value(m, "records/0/epoch"), seed)
-	}
-	r, _, err := run("rank " + dir + " --over-training --out a.csv")
-	if err != nil || string(r.File) != csv {
-		t.Errorf("%v: %s, want %s", err, r.File, csv)
 	}
 }
 

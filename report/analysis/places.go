@@ -11,14 +11,13 @@ import (
 	"torchpe/internal/metrics"
 )
 
-// The ways to draw networks whose modules mean nothing.
+// The ways to draw networks that are as smooth over the tokens as the measured one.
 const (
-	permute = "permute" // labels are dealt to the tokens at random
-	moran   = "moran"   // tables are drawn that are as smooth over where tokens lie (metrics.Moran)
-	spin    = "spin"    // the sphere on which tokens lie is turned (metrics.Sphere)
+	moran = "moran" // tables are drawn that are as smooth over where tokens lie (metrics.Moran)
+	spin  = "spin"  // the sphere on which tokens lie is turned (metrics.Sphere)
 )
 
-var nulls = []string{permute, moran, spin}
+var nulls = []string{moran, spin}
 
 // places says where the tokens of a model lie.
 type places struct {
@@ -92,25 +91,29 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 	return p, nil
 }
 
-// nullModel makes the surrogates of a table's or a matrix's modularity.
-type nullModel struct {
+// smoothNull draws networks that are as smooth as a table or a matrix. Its zero value draws none.
+type smoothNull struct {
 	moran  *metrics.Moran
 	sphere *metrics.Sphere
 	from   string // where tokens lie, in words
 }
 
-// nullOf prepares the surrogates of a model.
-func (o *networkOptions) nullOf(m *Model, header text.Choice) (nullModel, error) {
-	out := nullModel{}
-	if o.permutations == 0 || o.null == permute {
+// nullOf prepares the smooth surrogates of a model. They are drawn where it is known where tokens lie;
+// where it is not, it is an error only for surrogates that --null asks for.
+func (o *networkOptions) nullOf(m *Model, header text.Choice) (smoothNull, error) {
+	out := smoothNull{}
+	if o.permutations == 0 {
 		return out, nil
 	}
 	p, err := o.placesOf(m, header)
+	if errors.Is(err, errNoPlaces) && o.null == "" {
+		return out, nil
+	}
 	if err != nil {
 		return out, err
 	}
 	out.from = p.from
-	if o.null == moran {
+	if o.null != spin && o.weights == "" {
 		n := m.Tables[0].Tokens
 		out.moran, err = metrics.NewMoran(metrics.InverseDistances(p.distances, n), n)
 		return out, err
@@ -125,7 +128,8 @@ func (o *networkOptions) nullOf(m *Model, header text.Choice) (nullModel, error)
 		return out, fmt.Errorf("%s: a spin needs --coordinates of tokens on a sphere, and no distances", m.Source)
 	}
 	if out.sphere, err = metrics.NewSphere(p.points, right); err != nil {
-		return out, fmt.Errorf("%s: %s: %w; --null moran takes tokens that lie anywhere", m.Source, p.from, err)
+		return out, fmt.Errorf("%s: %s: %w; tables can be drawn for tokens that lie anywhere (--null moran)", m.Source,
+			p.from, err)
 	}
 	out.from += ", one sphere"
 	if right != nil {
@@ -134,13 +138,24 @@ func (o *networkOptions) nullOf(m *Model, header text.Choice) (nullModel, error)
 	return out, nil
 }
 
-// surrogate returns how weights of a table are drawn anew.
-func (by nullModel) surrogate(t Table, w []float64, kind metrics.Distance, modules moduleSet) metrics.Surrogate {
+// name returns the value of --null that draws these surrogates; "" where none are drawn.
+func (by smoothNull) name() string {
+	switch {
+	case by.moran != nil:
+		return moran
+	case by.sphere != nil:
+		return spin
+	}
+	return ""
+}
+
+// surrogate returns how weights of a table are drawn anew; nil where they are not.
+func (by smoothNull) surrogate(t Table, w []float64, kind metrics.Distance, modules moduleSet) metrics.Surrogate {
 	switch {
 	case by.moran != nil:
 		return by.moran.Surrogate(t.Values, kind, modules.Labels)
 	case by.sphere != nil:
 		return by.sphere.Surrogate(w, modules.Labels)
 	}
-	return metrics.Permuted(w, modules.Labels)
+	return nil
 }

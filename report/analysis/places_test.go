@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,22 +43,33 @@ func gridFiles(t *testing.T) gridTable {
 // The grid, its cells by name in another order and the distances between them say the same.
 func TestPlacesOfTokens(t *testing.T) {
 	f := gridFiles(t)
-	line := "network --permutations 199 --null moran --table " + f.table + " --modules " + f.modules + " --table " +
+	line := "network --permutations 199 --table " + f.table + " --modules " + f.modules + " --table " +
 		f.table
 	var want float64
 	for i, places := range []string{"--coordinates grid", "--coordinates " + f.cells, "--distances " + f.apart} {
 		got, _ := result(t, line+" "+places)
-		p := jsonNumber(got, "models/0/blocks/0/p")
+		p := jsonNumber(got, "models/0/blocks/0/p_smooth")
 		if i == 0 {
 			want = p
 		}
-		if !(p == want) || jsonNumber(got, "models/1/blocks/0/p") != p || value(got, "models/0/places_from") == "" {
+		if !(p == want) || jsonNumber(got, "models/1/blocks/0/p_smooth") != p || value(got, "models/0/null") != moran ||
+			value(got, "models/0/places_from") == "" {
 			t.Errorf("%s: %v, want p = %v", places, got, want)
+		}
+		if dealt := jsonNumber(got, "models/0/blocks/0/p"); !(dealt < p) {
+			t.Errorf("%s: %v of dealt labels, and %v of smooth tables, want less", places, dealt, p)
 		}
 	}
 	got, _ := result(t, line+" --positions 4:12 --coordinates grid") // a part of the grid
-	if p := jsonNumber(got, "models/0/blocks/0/p"); !(p > 0 && p <= 1) {
+	if p := jsonNumber(got, "models/0/blocks/0/p_smooth"); !(p > 0 && p <= 1) {
 		t.Errorf("%v", got)
+	}
+	for places, want := range map[string]string{"": "--coordinates FILE", " --coordinates grid": "p, smooth: "} {
+		r, _, err := run(line + places)
+		if err != nil || !strings.Contains(r.Tables[0].Foot, "neighbours are alike") ||
+			!strings.Contains(r.Tables[0].Foot, want) || slices.Contains(r.Tables[0].Head, "p, smooth") != (places != "") {
+			t.Errorf("%s: %+v, %v", places, r, err)
+		}
 	}
 }
 
@@ -98,17 +110,17 @@ func TestSpinOfWeights(t *testing.T) {
 		}
 	}
 	files := [3]string{write(t, "w.csv", weights+"\n"), write(t, "m.csv", modules), write(t, "at.csv", at)}
-	line := "network --null spin --permutations 99 --weights " + files[0] + " --modules " + files[1]
+	line := "network --permutations 99 --weights " + files[0] + " --modules " + files[1]
 	got, _ := result(t, line+" --coordinates "+files[2])
 	from, _ := value(got, "models/0/places_from").(string)
-	if p := jsonNumber(got, "models/0/blocks/0/p"); !(p >= 0.01 && p <= 1) || !strings.Contains(from,
+	if p := jsonNumber(got, "models/0/blocks/0/p_smooth"); !(p >= 0.01 && p <= 1) || !strings.Contains(from,
 		"each hemisphere") {
 		t.Errorf("%v", got)
 	}
 	for what, bad := range map[string]string{
 		"no sphere":  " --coordinates " + write(t, "flat.csv", flat),
 		"distances":  " --distances " + files[0],
-		"nowhere":    "",
+		"nowhere":    " --null spin",
 		"a grid":     " --coordinates grid",
 		"no numbers": " --coordinates " + files[1],
 	} {
@@ -139,13 +151,19 @@ func TestChanceOfRuns(t *testing.T) {
 	if err != nil || chance == nil {
 		t.Fatalf("%v, %v", chance, err)
 	}
-	for null, want := range map[string]float64{permute: chance.P, moran: chance.Smooth} {
-		got, _ := result(t, fmt.Sprintf("network %s --block 0 --seed 1 --permutations %d --null %s", dir,
-			cohort.Surrogates,
-			null))
-		b := value(got, "models/0/blocks/0")
-		if jsonNumber(b, "p") != want || jsonNumber(b, "modularity") != chance.Q {
-			t.Errorf("%s: %v, the report has %+v", null, b, chance)
+	line := fmt.Sprintf("network %s --block 0 --seed 1 --permutations %d", dir, cohort.Surrogates)
+	got, _ := result(t, line)
+	b := value(got, "models/0/blocks/0")
+	if jsonNumber(b, "p") != chance.P || jsonNumber(b, "p_smooth") != chance.Smooth ||
+		jsonNumber(b, "modularity") != chance.Q {
+		t.Errorf("%v, the report has %+v", b, chance)
+	}
+	if q := jsonNumber(got, "models/0/connectivity_modularity"); q != synthetic.ConnectivityModularity {
+		t.Errorf("the connectivity has %v, want %v", q, synthetic.ConnectivityModularity)
+	}
+	for _, other := range []string{" --positions 2:6", " --modules " + write(t, "m.txt", strings.Repeat("1\n2\n", 4))} {
+		if got, _ := result(t, line+other); value(got, "models/0/connectivity_modularity") != nil {
+			t.Errorf("%s: %v, the data's modularity is of other modules or tokens", other, got)
 		}
 	}
 }

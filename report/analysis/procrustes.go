@@ -41,7 +41,7 @@ those of a model are means over its blocks.`,
   torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
   torchpe analyze procrustes --table mine.npy --reference theirs.safetensors:pos_embed --json`,
 		Block: All,
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&reference, "reference", fixed2D, "2d-fixed, 1d-fixed, a run or FILE[:tensor]")
 		},
 		run: func(in *Input) (*Report, error) { return procrustes(in, reference) },

@@ -29,10 +29,13 @@ func TestRefusals(t *testing.T) {
 		"twice.csv":   "label,a\n1,.5\n1,.5\n3,.1\n",
 		"letters.csv": "token,x1\n0,a\n1,2\n", "wide.csv": "token,x1\n0,1\n1,2,3\n", "bare.csv": "token,x1\n",
 		"unlike.csv": "member,token,x1\n0,a,1\n0,b,2\n1,c,1\n1,a,2\n",
+		"areas.csv":  "area,a,b\nx,2,2\ny,1,1\nz,3,5\nw,1,2\n",
+		"roi.csv":    "area,a,b\nmixed,2,2\nmixed_ROI,1,1\nthalamus,3,5\nr_v1,1,2\n",
 		"fewer.csv":  "member,token,x1\n0,a,1\n0,b,2\n1,a,1\n",
 	})("x"))
 	t.Chdir(dir)
 	tensors := filepath.Join(data, "model.safetensors")
+	parcels := filepath.Join(filepath.Dir(data), template)
 	const network = "network --table good.csv --modules three.txt "
 	const toeplitz = "toeplitz --table good.csv "
 	for _, c := range []struct {
@@ -81,10 +84,6 @@ func TestRefusals(t *testing.T) {
 		{"rank --table bare.csv", []string{"no tokens"}},
 		{"rank --table unlike.csv", []string{`"b"`, "member 1"}},
 		{"rank --table fewer.csv", []string{"member 1: 1 tokens, and member 0 has 2"}},
-		{"rank nowhere --over-training --block 0", []string{"--over-training", "--block"}},
-		{"rank --over-training --table good.csv", []string{"--over-training", "--table"}},
-		{"rank --over-training", []string{"no run is named"}},
-		{"rank --table good.csv --out x.csv", []string{"--over-training"}},
 		{"network --table good.csv", []string{"good.csv", "--modules"}},
 		{"network --table good.csv --modules labels.txt", []string{"module 1", "two modules"}},
 		{"network --table good.csv --modules rows", []string{"3 tokens fill no square grid"}},
@@ -93,7 +92,7 @@ func TestRefusals(t *testing.T) {
 		{network + "--null spn", []string{`"spn"`, `"spin"`}},
 		{network + "--null moran --coordinates grid", []string{"--permutations"}},
 		{network + "--permutations 9 --null moran", []string{"--coordinates"}},
-		{network + "--permutations 9 --coordinates grid", []string{"--null moran"}},
+		{network + "--coordinates grid", []string{"--permutations", "such as 999"}},
 		{network + "--permutations 9 --null moran --coordinates grid", []string{"3 tokens fill no square grid"}},
 		{network + "--permutations 9 --null moran --coordinates grid --distances x", []string{"give one"}},
 		{network + "--permutations 9 --null moran --distances good.csv", []string{"square matrix"}},
@@ -134,6 +133,12 @@ func TestRefusals(t *testing.T) {
 		{"map --table good.csv --method tsne", []string{"pca and mds"}},
 		{"map --table good.csv --dims 3", []string{"want 1 to 2"}},
 		{"map --table good.csv --dims 1 --out x.svg", []string{"a drawing has two axes"}},
+		{"map --table good.csv --template x.nii --out x.csv", []string{"--out X.pscalar.nii alone"}},
+		{"map --table good.csv --out x.pscalar.nii", []string{"give --template FILE"}},
+		{"map --table good.csv --out x.pscalar.nii --template good.csv", []string{"--template", "not a NIfTI file"}},
+		{"map --table good.csv --out x.pscalar.nii --template " + parcels, []string{"4 parcels", "good.csv"}},
+		{"map --table areas.csv --out x.pscalar.nii --template " + parcels, []string{"names 4 of its 4 tokens"}},
+		{"map --table roi.csv --out x.pscalar.nii --template " + parcels, []string{"the name of one parcel"}},
 		{"map --table good.csv --modules absent.txt", []string{"absent.txt"}},
 		{"map --table zeros.csv", []string{"zeros.csv", "equal"}},
 	} {

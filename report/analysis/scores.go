@@ -110,8 +110,8 @@ type column struct {
 // layout says how the numbers of a measure are written: a row of columns for each part of a model,
 // such as the table of a block, and for the whole.
 type layout struct {
-	parts   string   // key of the list of parts: blocks, layers or records
-	labels  []column // what tells a part from others: its block; its step and epoch
+	parts   string   // key of the list of parts: blocks or layers
+	labels  []column // what tells a part from others, such as its block
 	columns []column
 	whole   string   // label of the row of the whole, which models of one part have where it is no mean
 	extra   []string // headings of further columns that say which model it is

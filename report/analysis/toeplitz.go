@@ -55,7 +55,7 @@ attention_shuffled}]}]}; those of a model are means over its blocks.`,
       --key m.safetensors:encoder.layer.0.attention.self.key.weight \
       --words m.safetensors:embeddings.word_embeddings.weight`,
 		Block: All,
-		Options: func(fl *pflag.FlagSet) {
+		options: func(fl *pflag.FlagSet) {
 			fl.StringVar(&o.query, "query", "", "FILE[:tensor], weights of the queries [outputs,inputs]")
 			fl.StringVar(&o.key, "key", "", "FILE[:tensor], weights of the keys [outputs,inputs]")
 			fl.IntVar(&o.heads, "heads", 1, "heads that the outputs of --query and --key are split into")

@@ -11,43 +11,43 @@ import (
 const Stacks = "Several act at once where their names are joined by +, as in rope+learn: " +
 	"each at its places, in that order."
 
-// List returns the catalogue as a table, a row a scheme; of several references the first where it
-// is to be brief.
+// List returns the catalogue as a table, a row a scheme. It is whole, or brief: without TISA's criteria,
+// and with the first of several references.
 func List(all []Entry, s Setting, brief bool) table.Table {
+	criteria := []string{"inductive", "data_driven", "parameter_efficient", "translation_invariant",
+		"parallelizable", "interpretable"}
+	if brief {
+		criteria = nil
+	}
 	t := table.Table{
 		Columns: []table.Column{
 			{Heading: "scheme", Name: "name"}, {Heading: "year", Name: "year"},
 			{Heading: "acts on", Name: "acts_on"},
 			{Heading: "parameters", Name: "parameters"}, {Heading: "causal", Name: "causal"},
-			{Heading: "longer", Name: "extrapolates"},
-			{Heading: "ind", Name: "inductive", DropPriority: 2},
-			{Heading: "dat", Name: "data_driven", DropPriority: 2},
-			{Heading: "eff", Name: "parameter_efficient", DropPriority: 2},
-			{Heading: "inv", Name: "translation_invariant", DropPriority: 2},
-			{Heading: "par", Name: "parallelizable", DropPriority: 2},
-			{Heading: "int", Name: "interpretable", DropPriority: 2},
-			{Heading: "reference", Name: "reference", DropPriority: 1},
+			{Heading: "more tokens", Name: "extrapolates"},
 		},
 		More: "--csv or --json",
 		Note: fmt.Sprintf("Parameters: trained ones for N = %d tokens, D = %d, H = %d heads, L = "+
 			"%d layers, in the reading of the %s; – where a scheme refuses that size (torchpe "+
-			"pe show says why). causal: tokens see only those before them. longer: can be "+
-			"evaluated at more tokens than it was trained on. ind to int: TISA's criteria "+
-			"inductive, data-driven, parameter efficient, translation invariant, parallelizable, "+
-			"interpretable.", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
+			"pe show says why). Causal: tokens see only those before them. More tokens: can be "+
+			"evaluated at more tokens than it was trained on.", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
 	}
+	for _, name := range criteria {
+		t.Columns = append(t.Columns, table.Column{Heading: name, Name: name})
+	}
+	t.Columns = append(t.Columns, table.Column{Heading: "reference", Name: "reference", DropPriority: 1})
 	for _, e := range all {
 		c, reference := e.Criteria, e.Reference
 		if brief {
 			reference, _, _ = strings.Cut(reference, "; ")
 		}
-		t.Rows = append(t.Rows, table.Row{
-			table.Text(e.Name), table.Number(float64(e.Year)), table.Text(e.ActsOn), parameters(e),
-			yesNoCell(e.Causal), yesNoCell(e.Extrapolates),
-			yesNoCell(c.Inductive), yesNoCell(c.DataDriven), yesNoCell(c.ParameterEfficient),
-			yesNoCell(c.TranslationInvariant), yesNoCell(c.Parallelizable), yesNoCell(c.Interpretable),
-			table.Text(reference),
-		})
+		row := table.Row{table.Text(e.Name), table.Number(float64(e.Year)), table.Text(e.ActsOn), parameters(e),
+			yesNoCell(e.Causal), yesNoCell(e.Extrapolates)}
+		for _, meets := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient, c.TranslationInvariant,
+			c.Parallelizable, c.Interpretable}[:len(criteria)] {
+			row = append(row, yesNoCell(meets))
+		}
+		t.Rows = append(t.Rows, append(row, table.Text(reference)))
 	}
 	return t
 }

@@ -35,6 +35,15 @@ func (r *Run) Distance() (metrics.Distance, error) {
 	return metrics.ParseDistance(r.Config.Masked.Distance)
 }
 
+// ConnectivityModularity returns the modularity of the correlations between tokens in the training
+// samples, negative ones as 0; nil where the run does not know it.
+func (r *Run) ConnectivityModularity() *float64 {
+	if r.Result.Data == nil {
+		return nil
+	}
+	return r.Result.Data.ConnectivityModularity
+}
+
 // Chance tests the modularity of the model's first block for the modules that the run keeps; nil
 // where there is nothing to test.
 func (m Model) Chance() (*Chance, error) {

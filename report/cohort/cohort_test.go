@@ -230,7 +230,8 @@ func TestProbes(t *testing.T) {
 // Tokens have names where there is one for each, and a probe of a member that is not there is an error.
 func TestNamesAndMembersOfProbes(t *testing.T) {
 	dir := t.TempDir()
-	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1}}); err != nil {
+	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
+		Places: "[[0],[1],[2],[3],[4],[5],[6],[7]]"}); err != nil {
 		t.Fatal(err)
 	}
 	run, err := cohort.Open(filepath.Join(dir, "a"))
@@ -240,6 +241,9 @@ func TestNamesAndMembersOfProbes(t *testing.T) {
 	p, err := run.Probes()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if points := p.TokenPoints(8); len(points) != 8 || p.TokenPoints(7) != nil {
+		t.Errorf("places %v, and of seven tokens %v", points, p.TokenPoints(7))
 	}
 	if got := p.TokenNames(8); !slices.Equal(got, synthetic.TokenNames) || p.TokenNames(7) != nil {
 		t.Errorf("names %q, and of seven tokens %q", got, p.TokenNames(7))
@@ -345,6 +349,13 @@ func TestBaseAndDifferences(t *testing.T) {
 	}
 }
 
+func TestFinite(t *testing.T) {
+	got := cohort.Finite([]float64{1, math.NaN(), math.Inf(1), 2, math.Inf(-1)})
+	if !slices.Equal(got, []float64{1, 2}) {
+		t.Error(got)
+	}
+}
+
 func TestLabel(t *testing.T) {
 	for sigma, want := range map[float64]string{.2: "learn-0.2", 1: "learn-1.0", .05: "learn-0.05",
 		10: "learn-10.0", 0: "learn-0.0"} {
@@ -373,6 +384,62 @@ func TestFitted(t *testing.T) {
 		m := cohort.Model{Run: c.run, Result: runlog.MemberResult{Fit: c.fit, Measures: runlog.Numbers{"train": c.got}}}
 		if got := m.FitText(); got != c.want {
 			t.Errorf("case %d: %q, want %q", i, got, c.want)
+		}
+	}
+}
+
+// A model that has stopped keeps its last value; another ends, and a gap stays a gap.
+func TestStoppedModelsStay(t *testing.T) {
+	stopped := cohort.Model{Run: &cohort.Run{}}
+	stopped.Run.Config.Until = "train=0.99"
+	stopped.Result.Fit = &runlog.Fit{Reached: true}
+	unfitted, free := stopped, stopped
+	unfitted.Result.Fit = &runlog.Fit{}
+	free.Run = &cohort.Run{}
+	for _, c := range []struct {
+		m    cohort.Model
+		want string
+	}{{stopped, "[1 NaN 3 3 3]"}, {unfitted, "[1 NaN 3 NaN NaN]"}, {free, "[1 NaN 3 NaN NaN]"}} {
+		got := cohort.Curve([]float64{10, 20, 30, 40, 50}, map[int]float64{10: 1, 30: 3}, c.m.HasStopped())
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("until %q, reached %v: %v, want %s", c.m.Run.Config.Until, c.m.Result.Fit.Reached, got, c.want)
+		}
+	}
+}
+
+// Of models of one encoding the commonest length is kept, and the others are named.
+func TestOfCommonLength(t *testing.T) {
+	rope, short, cope := trained("rope", "", 9), trained("rope", "", 4), trained("cope", "", 9)
+	for want, models := range map[string][]cohort.Model{
+		"[]": {rope, rope, cope},
+		"[1 model of rope, trained for 4 epochs, is":   {rope, rope, short, cope},
+		"[2 models of rope, trained for 4 epochs, are": {rope, rope, rope, short, short},
+	} {
+		kept, notes, err := cohort.OfCommonLength(models)
+		if len(kept) != 3 || err != nil || !strings.HasPrefix(fmt.Sprint(notes), want) {
+			t.Errorf("%d models, %q, %v; want %s", len(kept), notes, err, want)
+		}
+	}
+}
+
+// trained returns a model that was trained for some of 9 epochs.
+func trained(pe, until string, epochs int) cohort.Model {
+	m := cohort.Model{Run: &cohort.Run{}, Result: runlog.MemberResult{PE: pe, Epochs: epochs}}
+	m.Run.Config.PE, m.Run.Config.Epochs, m.Run.Config.Until = pe, 9, until
+	m.Run.Config.JSON = fmt.Appendf(nil, `{"pe":%q,"until":%q,"epochs":9}`, pe, until)
+	m.Result.Fit = &runlog.Fit{Reached: true, Epoch: epochs}
+	return m
+}
+
+// Lengths that were reached before the most are a range; other lengths follow with their encodings.
+func TestLengthText(t *testing.T) {
+	until := []cohort.Model{trained("rope", "train=0.99", 3), trained("rope", "train=0.99", 6)}
+	for want, models := range map[string][]cohort.Model{
+		"3 to 6 of at most 9 epochs, until train=0.99":                         until,
+		"3 to 6 of at most 9 epochs, until train=0.99 (learn, cope: 4 epochs)": append(until, trained("learn", "", 4), trained("cope", "", 4)),
+	} {
+		if got := cohort.LengthText(models); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -66,10 +66,7 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			skipped = append(skipped, Skipped{path, err.Error()})
-			if entry != nil && entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
+			return fs.SkipDir
 		}
 		if entry.IsDir() && entry.Name() == "tasks" && isFile(filepath.Join(filepath.Dir(path), "sweep.json")) {
 			return fs.SkipDir

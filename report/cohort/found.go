@@ -2,6 +2,7 @@ package cohort
 
 import (
 	"fmt"
+	"strings"
 
 	"torchpe/internal/wording"
 )
@@ -11,7 +12,7 @@ type Found struct {
 	Dir    string
 	Runs   int      // the number of finished runs
 	Models []Model  // models that did not diverge
-	Notes  []string // what was left out, and why
+	Notes  []string // what was left out, and why, and what was trained elsewhere
 }
 
 // Read finds the finished runs in dir and below it that a report is on.
@@ -36,10 +37,19 @@ func Read(dir string, isOn func(*Run) bool) (*Found, error) {
 		f.Note("%s diverged: left out", wording.Count(diverged, "model"))
 	}
 	f.Models = models
+	var from []string
+	for _, m := range models {
+		if strings.HasPrefix(m.Run.Origin, imported) {
+			from = append(from, fmt.Sprintf("%s, seed %d, %s", m.Run.Name, m.Member.Seed, m.Weights()))
+		}
+	}
+	if from != nil {
+		f.Note("how models were trained in PyTorch is not known: %s", wording.List(3, from))
+	}
 	return f, nil
 }
 
-// Note adds a sentence on what was left out.
+// Note adds a sentence.
 func (f *Found) Note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }

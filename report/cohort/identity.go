@@ -144,6 +144,20 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 	return nil
 }
 
+// imported is the Origin of a run that came back from PyTorch.
+const imported = "imported"
+
+// Weights says where the weights come from, as Run.Origin does, and of an import after how much training
+// here: "imported from PyTorch after 24 epochs".
+func (m Model) Weights() string {
+	l := m.Length()
+	l.n, l.until = m.Result.Steps, ""
+	if l.unit == "epoch" {
+		l.n = m.Result.Epochs
+	}
+	return strings.Replace(m.Run.Origin, imported, imported+" from PyTorch after "+l.String(), 1)
+}
+
 // edited lists the settings whose values in config.json and in the newest checkpoint differ. The file was
 // edited: the weights are not of these settings, and training refuses to resume.
 func (r *Run) edited(checkpoint string) (keys []string, err error) {
@@ -173,7 +187,7 @@ var changedSetting = regexp.MustCompile(`^(\S+) was .* and is .* after step \d+$
 // machine, or more steps at a constant learning rate.
 func originOf(changed, schedule string) string {
 	if strings.HasPrefix(changed, runlog.ImportedFrom) {
-		return "imported"
+		return imported
 	}
 	found := changedSetting.FindStringSubmatch(changed)
 	isLonger := found != nil && IsLength(found[1]) && (schedule == config.Constant || schedule == "")

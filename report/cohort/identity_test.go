@@ -3,6 +3,7 @@ package cohort_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,12 @@ func TestGroupsByOrigin(t *testing.T) {
 	if err != nil || skipped != nil {
 		t.Fatal(skipped, err)
 	}
+	read, err := cohort.Read(dir, func(*cohort.Run) bool { return true })
+	want := []string{"how models were trained in PyTorch is not known: imported, seed 1, imported from PyTorch " +
+		"after 12 epochs"}
+	if err != nil || !slices.Equal(read.Notes, want) {
+		t.Errorf("%q, %v, want %q", read.Notes, err, want)
+	}
 	models, _ := cohort.Models(found)
 	models, notes, err := cohort.Distinct(models)
 	if err != nil || fmt.Sprint(notes) != "[1 model of the same settings and seed as another count once]" {
@@ -102,7 +109,7 @@ func TestGroupsByOrigin(t *testing.T) {
 	for _, g := range groups {
 		got = append(got, fmt.Sprintf("%s: %d", g.Label, len(g.Models)))
 	}
-	want := []string{"rope, data aaaaaaaa: 2",
+	want = []string{"rope, data aaaaaaaa: 2",
 		"rope, data aaaaaaaa, config.json was edited: heads: 1", "rope, data aaaaaaaa, imported: 1",
 		"rope, data aaaaaaaa, members.lr was 0.1 and is 0.2 after step 64: 1",
 		"rope, data bbbbbbbb: 1", "rope, data unknown: 1"}

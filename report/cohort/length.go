@@ -102,7 +102,7 @@ func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
 }
 
 // LengthText says how long models were trained, such as "20 epochs", "20 epochs (learn-0.01, learn-0.05:
-// 8 epochs)", or "16 to 151 of at most 400 epochs, until train=0.99"; "" of none.
+// 8 epochs)", or "16 to 151 epochs (until train=0.99)"; "" of none.
 func LengthText(models []Model) string {
 	if len(models) == 0 {
 		return ""
@@ -113,15 +113,20 @@ func LengthText(models []Model) string {
 		if !slices.Contains(labels[l], m.Label()) {
 			labels[l] = append(labels[l], m.Label())
 		}
-		if l.until != "" && l.unit == "epoch" && m.HasStopped() {
+		switch {
+		case l.until == "" || l.unit != "epoch":
+		case m.HasStopped():
 			took[l] = append(took[l], m.Result.Fit.Epoch)
+		default:
+			took[l] = append(took[l], l.n)
 		}
 	}
 	describe := func(l Length) string {
 		if took[l] == nil {
 			return l.String()
 		}
-		return fmt.Sprintf("%s of at most %s, until %s", wording.Range(took[l]), wording.Count(l.n, l.unit), l.until)
+		epochs := strings.TrimPrefix(wording.Count(slices.Max(took[l]), l.unit), fmt.Sprint(slices.Max(took[l])))
+		return fmt.Sprintf("%s%s (until %s)", wording.Range(took[l]), epochs, l.until)
 	}
 	most := CommonLength(models)
 	var others []string

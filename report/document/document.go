@@ -22,6 +22,7 @@ type Item struct {
 	ID      string // name of its files, such as fig2 or table_a3
 	Section string
 	Title   string
+	Lead    string // a sentence above the item; may be empty
 	Caption string
 	Figure  *figure.Figure // nil for a table
 	Panels  []figure.Row   // panels of the figure, row by row
@@ -96,7 +97,9 @@ func (d *Document) Section(title string) *page.Section {
 // Add writes the files of an item and adds it to its section. It returns the names of the files.
 func (d *Document) Add(item Item) (files []string, err error) {
 	if item.Figure == nil && item.Tables == nil {
-		d.emptyItems++
+		if item.Missing != nil {
+			d.emptyItems++
+		}
 		for _, m := range item.Missing {
 			m.What = item.Title + ": " + m.What
 			d.missing = append(d.missing, m)
@@ -104,6 +107,9 @@ func (d *Document) Add(item Item) (files []string, err error) {
 		return nil, nil
 	}
 	from, to := len(d.files.written), d.Section(item.Section)
+	if item.Lead != "" {
+		to.Items = append(to.Items, page.Text{Paragraphs: []string{item.Lead}})
+	}
 	if item.Figure != nil || item.Undrawn != nil {
 		err = d.addFigure(item, to)
 	} else {
@@ -222,13 +228,8 @@ func (d *Document) Finish(leftOut []string) (Written, error) {
 func (d *Document) Close() error {
 	if d.emptyItems > 0 {
 		to := d.Section("Not made")
-		if d.missing == nil {
-			to.Items = append(to.Items, page.Text{Paragraphs: []string{wording.Count(d.emptyItems, "item") +
-				" of the report: no runs to make them from."}})
-		} else {
-			to.Items = append(to.Items, page.Missing{Results: d.missing, Title: fmt.Sprintf(
-				"Figures and tables that these runs cannot make (%d), and the commands that can", d.emptyItems)})
-		}
+		to.Items = append(to.Items, page.Missing{Results: d.missing, Title: fmt.Sprintf(
+			"Figures and tables that these runs cannot make (%d), and the commands that can", d.emptyItems)})
 	}
 	if err := d.Save(d.File("index.html")); err != nil {
 		return err

@@ -51,21 +51,22 @@ func rangeOf(label string, values []float64, pad float64, log bool) axis {
 // on it. A smaller range would let differences between seeds fill the panel and look like effects.
 const minSpan = 0.1
 
-// widened returns a with a range of at least minSpan.
+// widened returns a, widened around its middle to a range of at least minSpan.
 func (a axis) widened() axis {
-	if a.log {
-		return a
-	}
-	return a.atLeast(minSpan * max(math.Abs(a.lo), math.Abs(a.hi)))
-}
-
-// atLeast returns a, widened around its middle to at least the given range.
-func (a axis) atLeast(least float64) axis {
-	if a.hi-a.lo < least {
+	least := minSpan * max(math.Abs(a.lo), math.Abs(a.hi))
+	if !a.log && a.hi-a.lo < least {
 		middle := (a.lo + a.hi) / 2
 		a.lo, a.hi = middle-least/2, middle+least/2
 	}
 	return a
+}
+
+// covering returns values with the numbers that an axis covers in any case; both 0 for none.
+func covering(values []float64, numbers [2]float64) []float64 {
+	if numbers == [2]float64{} {
+		return values
+	}
+	return append(values, numbers[:]...)
 }
 
 // withEnds returns a with the given ends if lo < hi, else a.

@@ -19,10 +19,10 @@ type Boxes struct {
 	Title, XLabel, YLabel string
 	Groups                []Group // from left to right
 	References            []Reference
-	HollowNote            string   // meaning of hollow dots, such as "hollow: not fitted"; required if any
-	Beside                []string // names of the measures shown beside boxes, at most two
-	Dots                  string   // plural noun for the dots; "members" if empty
-	MinRange              float64  // smallest range of the y axis, which then includes 0; 0 for none
+	HollowNote            string     // meaning of hollow dots, such as "hollow: not fitted"; required if any
+	Beside                []string   // names of the measures shown beside boxes, at most two
+	Dots                  string     // plural noun for the dots; "members" if empty
+	Covers                [2]float64 // numbers that the y axis covers, such as 0 and 1; both 0 for none
 }
 
 // Group holds the values of one box.
@@ -41,7 +41,7 @@ type Group struct {
 type Interval struct{ Mean, Low, High float64 }
 
 // Chance is the null distribution of a test of a group. It is drawn as a grey band behind the box, with
-// a star above where P is below 0.05.
+// a star above it where P is below 0.05.
 type Chance struct {
 	Low, High float64 // 2.5 % and 97.5 % quantiles
 	P         float64
@@ -107,10 +107,7 @@ func (b Boxes) axis() axis {
 			values = append(values, g.Interval.Low, g.Interval.High)
 		}
 	}
-	if b.MinRange > 0 {
-		values = append(values, 0)
-	}
-	return rangeOf(b.YLabel, values, 0.04, false).widened().atLeast(b.MinRange)
+	return rangeOf(b.YLabel, covering(values, b.Covers), 0.04, false).widened()
 }
 
 // note explains the marks that the groups have.
@@ -132,7 +129,7 @@ func (b Boxes) note() string {
 		parts = append(parts, "grey: central 95 % under chance")
 	}
 	if any(func(g Group) bool { return g.Chance != nil && g.Chance.P < 0.05 }) {
-		parts = append(parts, "*: p < .05")
+		parts = append(parts, "star: p < .05")
 	}
 	if any(func(g Group) bool { return g.Interval != nil }) {
 		parts = append(parts, "black: mean with 95 % confidence interval")
@@ -180,13 +177,13 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	pitch := trX(1) - trX(0)
 	half := min(0.31*pitch, 11)
 	x := trX(float64(b.i))
-	edge := readable(b.style.color)
+	edge := b.style.color
 	if g.Chance != nil {
 		wide := min(0.46*pitch, 2*half)
 		fill(c, rgb(0xd9d9d9), rectangle{x - wide, trY(g.Chance.Low), x + wide, trY(g.Chance.High)})
 		if g.Chance.P < 0.05 {
 			top := trY(max(g.Chance.High, slices.Max(values)))
-			smallText.centred(c, x, top+smallSize/2, "*")
+			star(c, ink, 3, vg.Point{X: x, Y: top + 6})
 		}
 	}
 	q := quartiles(values)
@@ -224,6 +221,20 @@ func (i Interval) draw(c draw.Canvas, trY func(float64) vg.Length, x vg.Length) 
 	c.StrokeLine2(line, x-1.5, low, x+1.5, low)
 	c.StrokeLine2(line, x-1.5, high, x+1.5, high)
 	circle(c, black, 1.6, vg.Point{X: x, Y: trY(i.Mean)})
+}
+
+// star paints a star with five points, which lie on a circle of the given radius.
+func star(c draw.Canvas, col color.Color, radius vg.Length, middle vg.Point) {
+	var corners []vg.Point
+	for k := range 10 {
+		r, angle := radius, math.Pi/2+float64(k)*math.Pi/5
+		if k%2 == 1 {
+			r *= 0.42
+		}
+		corners = append(corners, middle.Add(vg.Point{X: r * vg.Length(math.Cos(angle)),
+			Y: r * vg.Length(math.Sin(angle))}))
+	}
+	c.FillPolygon(col, corners)
 }
 
 // halved returns dashes of half the length, for the outlines of small shapes.

@@ -111,7 +111,7 @@ func ExampleScatter() {
 	}
 	fmt.Println(drawn("scatter.svg", 2, figure.Scatter{
 		XLabel: "Procrustes distance", YLabel: "Accuracy", Annotation: "Spearman ρ = −.90, n = 5",
-		ErrorNote: "±1 SD of 3 seeds",
+		Note: "Error bars: ±1 SD of 3 seeds",
 		Points: []figure.ScatterPoint{
 			point("learn σ=0.2", 0.2, 0.97), point("learn σ=1.0", 0.55, 0.7),
 			point("learn σ=1.8", 0.89, 0.27), point("learn σ=1.9", 0.9, 0.26),

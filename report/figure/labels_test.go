@@ -131,7 +131,7 @@ func TestSegmentHits(t *testing.T) {
 
 // pile has n points in one place.
 func pile(n int) (s Scatter) {
-	s.ErrorNote = "±1 SD"
+	s.Note = "±1 SD"
 	for i := range n {
 		s.Points = append(s.Points,
 			ScatterPoint{Label: fmt.Sprint("learn-", i), X: 1, Y: 1, XErr: 0.1})

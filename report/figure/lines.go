@@ -21,7 +21,8 @@ type Lines struct {
 	Band                  Band
 	Markers               bool // draws dots at up to 25 points of a line
 	LogX                  bool
-	YMin, YMax            float64 // range of the y axis, which may cut lines off; both 0 for automatic
+	YMin, YMax            float64    // range of the y axis, which may cut lines off; both 0 for automatic
+	Covers                [2]float64 // numbers that an automatic y axis covers, such as 0 and 1; both 0 for none
 	References            []Reference
 	NoMembers             bool // omits the number of members from the note, for lines without members
 }
@@ -124,7 +125,7 @@ func (l Lines) axes(a lineArt) (x, y axis) {
 	}
 	x = rangeOf(l.XLabel, xs, 0, l.LogX)
 	x.whole = isWhole
-	return x, rangeOf(l.YLabel, values, 0.04, false).widened().withEnds(l.YMin, l.YMax)
+	return x, rangeOf(l.YLabel, covering(values, l.Covers), 0.04, false).widened().withEnds(l.YMin, l.YMax)
 }
 
 // ShareY gives all panels a common y axis that covers their lines and references.

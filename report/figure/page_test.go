@@ -187,7 +187,7 @@ func TestPanelErrors(t *testing.T) {
 		{"has no values", bar(BarGroup{Label: "a", Bars: []Bar{{}}})},
 		{"no points", Scatter{}},
 		{"leave points without numbers out", Scatter{Points: []ScatterPoint{{X: nan}}}},
-		{"describe them in ErrorNote", Scatter{Points: []ScatterPoint{{XErr: 1}}}},
+		{"describe them in Note", Scatter{Points: []ScatterPoint{{XErr: 1}}}},
 		{"0 values", Matrix{}},
 		{"3 values for a matrix of 2 x 2", Matrix{Rows: 2, Columns: 2, Values: make([]float64, 3)}},
 		{"1 labels for 2 rows", Matrix{Rows: 2, Columns: 1, Values: make([]float64, 2),
@@ -279,7 +279,7 @@ func hostilePanels(rnd *rand.Rand) []Panel {
 	lines := Lines{Title: text(), XLabel: text(), YLabel: text(), LogX: logs, Band: BandSD,
 		References: []Reference{{"x" + text(), value()}}}
 	boxes, bars := Boxes{YLabel: text()}, Bars{XLabel: text()}
-	scatter := Scatter{Annotation: text(), ErrorNote: "SD"}
+	scatter := Scatter{Annotation: text(), Note: "SD"}
 	where := Map{Edges: GridEdges(1, n), XLabel: text()}
 	for i := range n {
 		label := fmt.Sprint(i, text())

@@ -18,8 +18,8 @@ import (
 
 // All colours are defined here. Categories use the palette of Okabe and Ito (jfly.uni-koeln.de/color,
 // 2008), which readers with any colour blindness can distinguish. Its yellow is too pale for a line on
-// white and is replaced by Tol's wine (SRON technical note 3.2, 2021). Its blues are used in the ramp
-// for learned encodings, whose darkest colour is Tol's indigo. Its black is used for 2d-fixed.
+// white and is replaced by Tol's wine (SRON technical note 3.2, 2021). Blues are left to the ramp for
+// learned encodings. Its black is used for 2d-fixed.
 var (
 	ink       = rgb(0x262626)
 	axisColor = rgb(0x4d4d4d)
@@ -32,7 +32,7 @@ var (
 	vermillion = rgb(0xd55e00)
 	purple     = rgb(0xcc79a7)
 	wine       = rgb(0x882255)
-	blue       = rgb(0x0072b2) // the default, and the middle of learnRamp
+	blue       = rgb(0x0072b2) // the default
 	categories = []color.NRGBA{vermillion, green, purple, orange, wine}
 	solid      = []vg.Length(nil)
 	dashed     = []vg.Length{4, 1.6}
@@ -107,16 +107,16 @@ func tellApart(styles map[string]lineStyle) {
 }
 
 // learnRamp holds the colours of learned encodings by σ. Colours in between are interpolated linearly in
-// √σ. The lightness increases over the paper's grid from 0.1 to 2, so that its ends differ clearly. Below
+// √σ. The lightness increases over the paper's grid from 0.1 to 2, most from 0.1 to 0.2 and from 0.7 to 1,
+// which are often neighbours in a panel. Below
 // 0.1 and above 2 the hue changes instead, because darker colours differ too little and lighter ones
 // are too pale on white.
 var learnRamp = []struct {
 	sigma float64
 	color color.NRGBA
 }{
-	{0.01, rgb(0xa578ff)}, {0.05, rgb(0x9a28f0)}, {0.1, rgb(0x332288)},
-	{0.7486067977, blue}, // ((√0.1+√2)/2)², halfway
-	{2, rgb(0x66bceb)}, {3, rgb(0xb8a860)},
+	{0.01, rgb(0xa578ff)}, {0.05, rgb(0x9a28f0)}, {0.1, rgb(0x241c60)}, {0.2, rgb(0x2644a6)},
+	{0.7, rgb(0x0069aa)}, {1, rgb(0x2993cd)}, {2, rgb(0x66bceb)}, {3, rgb(0xb8a860)},
 }
 
 // learnColor returns the colour of a learned encoding with the initial SD sigma.

@@ -47,7 +47,7 @@ func schemeBars() Bars {
 func sigmaScatter() Scatter {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	s := Scatter{XLabel: "Procrustes distance to the 2D arrangement", YLabel: "Validation accuracy",
-		Annotation: "Spearman ρ = −.96, p < .001, n = 20 σ levels", ErrorNote: "±1 SD of 15 seeds"}
+		Annotation: "Spearman ρ = −.96, p < .001, n = 20 σ levels", Note: "±1 SD of 15 seeds"}
 	for i := 1; i <= 20; i++ {
 		sigma := float64(i) / 10
 		x := 0.1 + 0.8/(1+math.Exp((1.0-sigma)/0.3)) + 0.02*rnd.NormFloat64()

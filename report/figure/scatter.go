@@ -15,7 +15,7 @@ type Scatter struct {
 	Title, XLabel, YLabel string
 	Points                []ScatterPoint
 	Annotation            string // above the axes: "Spearman ρ = .96, p < .001, n = 20 σ levels"
-	ErrorNote             string // meaning of error bars, such as "±1 SD of 15 seeds"; required if any
+	Note                  string // what points and error bars are; required if there are error bars
 }
 
 // ScatterPoint is one point.
@@ -42,8 +42,8 @@ func (s Scatter) check() error {
 				return fmt.Errorf("%w; leave points without numbers out", err)
 			}
 		}
-		if (p.XErr > 0 || p.YErr > 0) && s.ErrorNote == "" {
-			return errors.New("the points have error bars: describe them in ErrorNote")
+		if (p.XErr > 0 || p.YErr > 0) && s.Note == "" {
+			return errors.New("the points have error bars: describe them in Note")
 		}
 	}
 	return nil
@@ -55,7 +55,7 @@ func (s Scatter) axes() (x, y axis) {
 		xs, ys = append(xs, p.X-p.XErr, p.X+p.XErr), append(ys, p.Y-p.YErr, p.Y+p.YErr)
 	}
 	const pad = 0.06
-	return rangeOf(s.XLabel, xs, pad, false), rangeOf(s.YLabel, ys, pad, false)
+	return rangeOf(s.XLabel, xs, pad, false).widened(), rangeOf(s.YLabel, ys, pad, false).widened()
 }
 
 func (s Scatter) draw(c draw.Canvas) (note string, err error) {
@@ -74,7 +74,7 @@ func (s Scatter) draw(c draw.Canvas) (note string, err error) {
 	for i, line := range lines {
 		smallText.left(c, data.Min.X, c.Max.Y-smallSize*leading*(vg.Length(i)+0.5), line)
 	}
-	return sentences(crowded, noteIf(s.ErrorNote != "", "Error bars: "+s.ErrorNote)), nil
+	return sentences(crowded, s.Note), nil
 }
 
 func (s Scatter) labels(i int) (label, colorOf string) { return s.Points[i].Label, s.Points[i].ColorOf }

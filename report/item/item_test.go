@@ -2,8 +2,10 @@ package item
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,5 +40,31 @@ func TestNoRoom(t *testing.T) {
 	if err := errors.Join(err, errPage); err != nil || over.Undrawn == nil || d.Figures != 0 ||
 		!strings.Contains(string(page), "Not drawn: ") || !strings.Contains(string(page), `href="maps.csv"`) {
 		t.Errorf("%v: %d figures; the page does not say why, or has no link to the numbers", err, d.Figures)
+	}
+}
+
+// Tokens of three groups, dealt at random, are in groups again, whatever their order was.
+func TestClusterOrder(t *testing.T) {
+	const n = 12
+	group := []int{0, 2, 1, 1, 0, 2, 2, 0, 1, 0, 1, 2}
+	alike := make([]float64, n*n)
+	for i := range n {
+		for j := range n {
+			if alike[i*n+j] = 0.01 * float64((i+j)%5); group[i] == group[j] {
+				alike[i*n+j]++
+			}
+		}
+	}
+	alike[0*n+1], alike[1*n+0] = math.NaN(), math.NaN()
+	order := ClusterOrder(alike, n)
+	changes := 0
+	for k := 1; k < n; k++ {
+		if group[order[k]] != group[order[k-1]] {
+			changes++
+		}
+	}
+	if sorted := slices.Sorted(slices.Values(order)); changes != 2 || sorted[0] != 0 || sorted[n-1] != n-1 ||
+		len(slices.Compact(sorted)) != n {
+		t.Errorf("order %v", order)
 	}
 }

@@ -1,10 +1,14 @@
 package item
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/table"
@@ -45,7 +49,7 @@ func StoppedNote(models []cohort.Model) string {
 
 // Boxes draws a measure of groups. It leaves out groups without it.
 func (d *Draft) Boxes(title, yLabel, measure string, groups []cohort.Group) figure.Boxes {
-	b := figure.Boxes{Title: title, YLabel: yLabel}
+	b := figure.Boxes{Title: title, YLabel: yLabel, Covers: Covers(measure)}
 	if d.Marks {
 		b.HollowNote = "hollow: not fitted"
 	}
@@ -65,14 +69,18 @@ func (d *Draft) Boxes(title, yLabel, measure string, groups []cohort.Group) figu
 	return b
 }
 
-// AddChance adds to boxes of modularity what chance gives the first model of each group, and returns it
-// by label.
-func AddChance(b figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Chance, err error) {
+// AddChance adds to boxes of modularity the modularity of the data and what chance gives the first model
+// of each group. It returns the latter by label. A group is marked as unlike chance only where it is so by
+// each test.
+func AddChance(b *figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Chance, err error) {
 	by = map[string]*cohort.Chance{}
 	for _, g := range groups {
 		at := slices.IndexFunc(b.Groups, func(drawn figure.Group) bool { return drawn.ColorOf == g.Label })
 		if at < 0 {
 			continue
+		}
+		if q := g.Models[0].Run.ConnectivityModularity(); q != nil && b.References == nil {
+			b.References = []figure.Reference{{Label: "correlations of the data", Y: *q}}
 		}
 		c, err := g.Models[0].Chance()
 		if err != nil {
@@ -81,9 +89,41 @@ func AddChance(b figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Cha
 		if c != nil {
 			by[g.Label] = c
 			b.Groups[at].Chance = &figure.Chance{Low: c.Low, High: c.High, P: c.P}
+			if c.Smooth > c.P {
+				b.Groups[at].Chance.P = c.Smooth
+			}
 		}
 	}
 	return by, nil
+}
+
+// ChanceNote returns the sentences of a caption on what AddChance added to boxes; "" where it added nothing.
+func ChanceNote(b figure.Boxes, by map[string]*cohort.Chance) (note string) {
+	var tests []string
+	warning := " Where neighbours are alike, compact modules pass this test: `torchpe analyze network` with " +
+		"--coordinates tests against tables that are as smooth."
+	for _, drawn := range b.Groups {
+		c := by[drawn.ColorOf]
+		if c == nil {
+			continue
+		}
+		test := drawn.Label + " " + number.PText(c.P)
+		if !math.IsNaN(c.Smooth) {
+			test += fmt.Sprintf(" (smooth: %s)", number.PText(c.Smooth))
+			warning = " Where neighbours are alike, compact modules pass this test. In brackets: tables that are " +
+				"as smooth over the given places of the tokens (Moran spectral randomisation)."
+		}
+		tests = append(tests, test)
+	}
+	if tests != nil {
+		note = fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, first block, first "+
+			"seed): %s.%s", cohort.Surrogates, strings.Join(tests, "; "), warning)
+	}
+	if b.References != nil {
+		note += fmt.Sprintf(" Dashed: Q of the correlations between tokens in the training samples (%.3f; negative "+
+			"ones as 0), which need no model.", b.References[0].Y)
+	}
+	return note
 }
 
 // Clock chooses the x axis of a course.

@@ -3,6 +3,7 @@ package item
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"torchpe/internal/metrics"
@@ -84,6 +85,54 @@ func Plane(x cohort.Table) (places [][2]float64, explained []float64, err error)
 		places = append(places, [2]float64{at[2*i], at[2*i+1]})
 	}
 	return places, explained, nil
+}
+
+// ClusterOrder returns an order of n tokens in which like ones are neighbours: that of the leaves of
+// average-linkage clustering by the likeness alike [n,n], found by chains of nearest neighbours.
+func ClusterOrder(alike []float64, n int) []int {
+	apart, leaves := make([]float64, n*n), make([][]int, n)
+	for i := range apart {
+		if v := alike[i]; !math.IsNaN(v) {
+			apart[i] = -v
+		}
+	}
+	for i := range leaves {
+		leaves[i] = []int{i}
+	}
+	var chain []int
+	for range n - 1 {
+		for {
+			if len(chain) == 0 {
+				chain = []int{slices.IndexFunc(leaves, func(l []int) bool { return l != nil })}
+			}
+			end, before := chain[len(chain)-1], -1
+			if len(chain) > 1 {
+				before = chain[len(chain)-2]
+			}
+			nearest := before
+			for j, l := range leaves {
+				if l != nil && j != end && (nearest < 0 || apart[end*n+j] < apart[end*n+nearest]) {
+					nearest = j
+				}
+			}
+			if nearest == before {
+				break
+			}
+			chain = append(chain, nearest)
+		}
+		a, b := chain[len(chain)-1], chain[len(chain)-2]
+		chain = chain[:len(chain)-2]
+		if slices.Min(leaves[b]) < slices.Min(leaves[a]) {
+			a, b = b, a
+		}
+		na, nb := float64(len(leaves[a])), float64(len(leaves[b]))
+		for k := range n {
+			mean := (na*apart[a*n+k] + nb*apart[b*n+k]) / (na + nb)
+			apart[a*n+k], apart[k*n+a] = mean, mean
+		}
+		leaves[a], leaves[b] = append(leaves[a], leaves[b]...), nil
+	}
+	return slices.Concat(leaves...)
 }
 
 // MeanMap returns the mean [n,n] of attention maps, which lie in parts [...,n,n].

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/lst"
+	"torchpe/internal/stats"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/train/runlog"
@@ -98,4 +99,31 @@ func References(r *cohort.Run, level string) (out []figure.Reference) {
 		}
 	}
 	return out
+}
+
+// FewestForInterval is the least number of models whose mean has an interval: that of two spans everything.
+const FewestForInterval = 3
+
+// Interval returns Student's 95 % confidence interval of the mean of at least FewestForInterval values; not
+// ok of fewer, or of equal ones.
+func Interval(values []float64) (i stats.Interval, ok bool) {
+	if len(values) < FewestForInterval {
+		return i, false
+	}
+	i, err := stats.MeanInterval(values, 0.95)
+	return i, err == nil && !math.IsNaN(i.Low)
+}
+
+// Covers returns two numbers that the y axis of a measure covers, so that differences between seeds do not fill
+// a panel, and panels of a measure have one scale: all of an accuracy or cosine, and 0 to 0.1 of what is
+// small where nothing happened. Both are 0 of other measures.
+func Covers(measure string) [2]float64 {
+	switch kind, _, _ := strings.Cut(measure, "/"); kind {
+	case "train", "iid", "validation", "noise", "cosine", "tangent_alignment":
+		return [2]float64{0, 1}
+	case "modularity", "clustering", "toeplitz_r2", "jsd", "disparity", "pe_moved", "pe_gradient_share",
+		"pe_disparity", "pe_cosine":
+		return [2]float64{0, 0.1}
+	}
+	return [2]float64{}
 }

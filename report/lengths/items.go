@@ -1,7 +1,10 @@
 package lengths
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +23,12 @@ var items = []struct {
 	tasks              func(*Report) []task // which the item shows
 	make               func(*item.Draft, []task)
 }{
-	{"scores", "Scores", "Accuracy on inputs longer than in training", languages, scores},
+	{"scores", "What these runs say", "Accuracy on inputs longer than in training", languages, scores},
+	{"perplexity", "What these runs say", "Perplexity of held-out text", texts, perplexities},
 	{"best", "Scores", "Best accuracy on inputs longer than in training",
 		func(r *Report) []task { return r.best }, best},
 	{"lengths", "Accuracy by length", "Accuracy against the length of the input", languages, curves},
 	{"models", "Models", "Training, lengths of training, and longer", languages, models},
-	{"perplexity", "Text", "Perplexity of held-out text", texts, perplexities},
 	{"text", "Text", "Perplexity by length, and loss by position", texts, textCurves},
 }
 
@@ -57,6 +60,8 @@ func bestOf(g cohort.Group) table.Cell {
 // scores lists the mean accuracy on longer inputs, encodings by tasks.
 func scores(d *item.Draft, tasks []task) {
 	d.AddTable("", byTask(d.Title, tasks, func(g cohort.Group) table.Cell { return mean(g.Fitted(), "validation") }))
+	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", tasks, false,
+		func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
 	c := tasks[0].settings()
 	_, longer := c.Lengths()
 	d.Caption = fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, "+
@@ -69,6 +74,30 @@ func best(d *item.Draft, tasks []task) {
 	d.AddTable("", byTask(d.Title, tasks, bestOf))
 	d.Caption = "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, fitted or " +
 		"not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."
+}
+
+// sentence says on which tasks each encoding is best.
+func sentence(what string, tasks []task, least bool, of func(cohort.Group) float64) string {
+	won := map[string][]string{}
+	for _, t := range tasks {
+		measured := slices.DeleteFunc(slices.Clone(t.groups), func(g cohort.Group) bool { return math.IsNaN(of(g)) })
+		if len(measured) == 0 {
+			won["none"] = append(won["none"], t.name)
+			continue
+		}
+		best := slices.MaxFunc(measured, func(a, b cohort.Group) int {
+			if least {
+				a, b = b, a
+			}
+			return cmp.Compare(of(a), of(b))
+		})
+		won[best.Label] = append(won[best.Label], fmt.Sprintf("%s (%.3f)", t.name, of(best)))
+	}
+	var parts []string
+	for _, label := range slices.Sorted(maps.Keys(won)) {
+		parts = append(parts, label+" on "+strings.Join(won[label], ", "))
+	}
+	return fmt.Sprintf("%s: %s.", what, strings.Join(parts, "; "))
 }
 
 // byTask returns a table with a cell for each group, encodings by tasks.
@@ -131,7 +160,7 @@ func models(d *item.Draft, tasks []task) {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
 				table.Count(len(g.Fitted().Models)), mean(g, "train"), mean(g, "iid"), mean(g, "validation"), {}, {},
 				bestOf(g)}
-			if i, err := stats.MeanInterval(values(g, "validation"), 0.95); err == nil { // of two models or more
+			if i, ok := item.Interval(values(g, "validation")); ok {
 				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
 			}
 			t.Rows = append(t.Rows, row)
@@ -160,6 +189,11 @@ func perplexities(d *item.Draft, tasks []task) {
 			}
 		}
 	}
+	d.Lead = sentence("The lowest perplexity in windows of the length of training", tasks, true,
+		func(g cohort.Group) float64 {
+			length := g.Models[0].Run.Config.Sequence.TrainLength
+			return stats.Mean(values(g, "perplexity/"+strconv.Itoa(length)))
+		})
 	d.Caption = "Next characters of the last tenth of each file, in windows of so many " +
 		"characters: perplexity, and the share that is predicted rightly, mean ± SD over " +
 		"the models. train: share in training. Windows that an encoding has no places for " +

@@ -3,6 +3,7 @@ package lengths
 import (
 	"cmp"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,11 +46,12 @@ func (m made) write(t *testing.T, dir string) {
 		}
 		result.Members = append(result.Members, r)
 	}
-	saveRun(t, dir, c, result)
+	saveRun(t, dir, c, result, "")
 }
 
-// saveRun writes a run directory with a configuration and a result.
-func saveRun(t *testing.T, dir string, c config.Config, result runlog.Result) {
+// saveRun writes a run directory with a configuration, a result and a checkpoint that has the SHA-256 of
+// the data.
+func saveRun(t *testing.T, dir string, c config.Config, result runlog.Result, data string) {
 	t.Helper()
 	text, err := c.JSON()
 	if err != nil {
@@ -60,7 +62,8 @@ func saveRun(t *testing.T, dir string, c config.Config, result runlog.Result) {
 		t.Fatal(err)
 	}
 	defer run.Close()
-	if err := run.SaveResult(result); err != nil {
+	err = run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: data})
+	if err := errors.Join(err, run.SaveResult(result)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -123,7 +126,8 @@ func TestReport(t *testing.T) {
 		}
 	}
 	for want, name := range map[string]string{"alibi*": "lengths.svg", "rope*": "lengths.svg",
-		"trained to 20": "lengths.svg", "2 lengths above 20, to 100, 128 sequences": "index.html"} {
+		"trained to 20": "lengths.svg", "2 lengths above 20, to 100, 128 sequences": "index.html",
+		"4 runs on 2 formal languages, by torchpe.": "index.html", "Accuracy": "lengths_a.svg"} {
 		text, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +150,7 @@ func TestBest(t *testing.T) {
 	} {
 		m.write(t, filepath.Join(dir, "runs", name))
 	}
-	writeText(t, filepath.Join(dir, "runs", "text"))
+	writeText(t, filepath.Join(dir, "runs", "text"), "aaaaaaaa")
 	s, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +163,11 @@ func TestBest(t *testing.T) {
 		t.Error("a file is taken as a folder")
 	}
 	d := &item.Draft{}
+	curves(d, s.languages)
+	if top := d.Rows[0].Cells[0].Panel.(figure.Lines).YMax; top != 1 {
+		t.Errorf("accuracies end at %g", top)
+	}
+	d = &item.Draft{}
 	textCurves(d, s.texts)
 	for i, want := range []float64{5, 1.6} {
 		line := d.Rows[0].Cells[i].Panel.(figure.Lines).Series[0]
@@ -172,7 +181,7 @@ func TestBest(t *testing.T) {
 			",-0.395", ",1.395"},
 		"perplexity.csv": {",alibi,1,"},
 		"text.csv":       {"book.txt,alibi,12,perplexity,64,5\n", "book.txt,alibi,12,loss,64,1.6\n"},
-		"index.html":     {"4 runs on 1 formal language and 1 text, by torchpe."},
+		"index.html":     {"4 runs on 1 formal language and 1 text, by torchpe.", "Left: perplexity of held-out text"},
 	} {
 		text, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
@@ -186,8 +195,30 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// writeText makes a run of task text with alibi, whose second member diverged.
-func writeText(t *testing.T, dir string) {
+// Texts of one name whose characters differ are two tasks, and a copy of a run counts once.
+func TestTextsOfOneName(t *testing.T) {
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "a"), "aaaaaaaa")
+	writeText(t, filepath.Join(dir, "copy"), "aaaaaaaa")
+	s, err := Read(dir)
+	if err != nil || len(s.texts) != 1 || s.texts[0].name != "book.txt" || len(s.Models) != 1 {
+		t.Errorf("%v: %d models, %+v", err, len(s.Models), s.texts)
+	}
+	writeText(t, filepath.Join(dir, "b"), "bbbbbbbb")
+	if s, err = Read(dir); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, task := range s.texts {
+		got = append(got, fmt.Sprintf("%s: %d", task.name, len(task.groups[0].Models)))
+	}
+	if want := "[book.txt, data aaaaaaaa: 1 book.txt, data bbbbbbbb: 1]"; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// writeText makes a run of task text with alibi, whose second member diverged. data identifies the text.
+func writeText(t *testing.T, dir, data string) {
 	t.Helper()
 	c, err := config.Preset("text", "code")
 	if err != nil {
@@ -198,5 +229,5 @@ func writeText(t *testing.T, dir string) {
 	saveRun(t, dir, c, runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 12,
 		Status: runlog.StatusDone, Measures: runlog.Numbers{"length/64": .5, "perplexity/64": 5,
 			"position_loss/64": 1.6}},
-		{PE: "alibi", Seed: 13, Status: runlog.StatusDiverged, DivergedAtStep: 7}}})
+		{PE: "alibi", Seed: 13, Status: runlog.StatusDiverged, DivergedAtStep: 7}}}, data)
 }

@@ -73,6 +73,9 @@ func (r *Row) average() {
 		return
 	}
 	r.values["seed"] = table.Text(r.seeds())
+	if origin := r.models[0].model.Run.Origin; origin != "" && r.values[cohort.WeightsKey].IsMissing() {
+		r.values[cohort.WeightsKey] = table.Text(origin) // of several lengths
+	}
 	if r.values["run"].IsMissing() {
 		r.values["run"] = table.Text(strings.TrimSuffix(r.root, "/"))
 	}

@@ -236,7 +236,8 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 	if err := l.Table().CSV(&csv); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pe_lr", "data_sha256", "weights", "imported", "aaaa", "bbbb"} {
+	for _, want := range []string{"pe_lr", "data_sha256", "weights",
+		"imported from PyTorch after 12 epochs", "aaaa", "bbbb"} {
 		if !strings.Contains(csv.String(), want) {
 			t.Errorf("no %s in\n%s", want, csv.String())
 		}

@@ -8,6 +8,7 @@ import (
 
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -26,25 +27,25 @@ const fromValues = -1
 
 // The columns of any list: those before the settings that differ, those after them, and, after the
 // errors by mask level, the last. But for the first ones and two more they are shown where a model
-// has a value. Where a terminal is narrow, the run and its main result stay longest, then what tells
-// models apart.
+// has a value. Where a terminal is narrow, the run and its main result stay longest, then the encoding,
+// the seed, the state and the other accuracies; files go first.
 var (
 	leadingColumns = []column{
-		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", DropPriority: 2},
+		{Name: "run", Heading: "run"}, {Name: "task", Heading: "task", DropPriority: 3},
 		{Name: "pe", Heading: "PE", DropPriority: 1},
 		{Name: "sigma", Heading: "σ", Decimals: fromValues, DropPriority: 1},
 		{Name: "seed", Heading: "seed", DropPriority: 1},
 		{Name: "n", Heading: "n"}, // of averaged models
 	}
 	resultColumns = []column{
-		{Name: "status", Heading: "status", DropPriority: 1}, {Name: "steps", Heading: "steps", DropPriority: 3},
+		{Name: "status", Heading: "status", DropPriority: 1}, {Name: "steps", Heading: "steps", DropPriority: 4},
 		measureColumn("validation", 0), measureColumn("iid", 1), measureColumn("train", 1),
-		{Name: "fitted", Heading: "fitted at epoch", DropPriority: 2},
-		{Name: cohort.WeightsKey, Heading: "weights", DropPriority: 1},
+		{Name: "fitted", Heading: "fitted at epoch", DropPriority: 3},
+		{Name: cohort.WeightsKey, Heading: "weights", DropPriority: 2},
 	}
 	trailingColumns = []column{
-		measureColumn("train_mse", 2), measureColumn("modularity", 1), measureColumn("clustering", 3),
-		{Name: "seconds", Heading: "time", Unit: "s", Decimals: 1, DropPriority: 4},
+		measureColumn("train_mse", 3), measureColumn("modularity", 2), measureColumn("clustering", 4),
+		{Name: "seconds", Heading: "time", Unit: "s", Decimals: 1, DropPriority: 5},
 	}
 	// hiddenColumns are not shown unless they are named.
 	hiddenColumns = []column{
@@ -52,11 +53,11 @@ var (
 			Heading: "label"}, {Name: "process", Heading: "process"},
 		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {
 			Name: "steps_per_second", Heading: "steps/s", Decimals: 1},
-		{Name: "lr", Heading: "lr", Decimals: fromValues}, {Name: "weight_decay",
-			Heading: "weight decay", Decimals: fromValues},
-		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues}, {Name: "pe_weight_decay",
-			Heading: "PE's weight decay", Decimals: fromValues},
-		{Name: cohort.DataKey, Heading: "data"},
+		{Name: "lr", Heading: "lr", Decimals: fromValues, DropPriority: 2}, {Name: "weight_decay",
+			Heading: "weight decay", Decimals: fromValues, DropPriority: 2},
+		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues, DropPriority: 2}, {Name: "pe_weight_decay",
+			Heading: "PE's weight decay", Decimals: fromValues, DropPriority: 2},
+		{Name: cohort.DataKey, Heading: "data", DropPriority: 2},
 	}
 )
 
@@ -134,7 +135,11 @@ func allColumns(rows []Row) map[string]column {
 					if strings.HasPrefix(name, "config_") {
 						heading = "config: " + heading
 					}
-					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, DropPriority: 1,
+					priority := 2
+					if slices.Contains(config.PathKeys(), key) {
+						priority = 6
+					}
+					all[name] = column{Name: name, Heading: heading, Decimals: fromValues, DropPriority: priority,
 						isSetting: true}
 				}
 			}
@@ -150,9 +155,9 @@ func levelPriority(key string) int {
 	case key == "test_mse/0.50":
 		return 0
 	case strings.HasPrefix(key, "test_mse/"):
-		return 2
+		return 3
 	}
-	return 1
+	return 2
 }
 
 // lastPart returns the last part of a setting's key.

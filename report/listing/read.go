@@ -171,6 +171,9 @@ func readRun(p rootedPlace) ([]Row, error) {
 		}
 		addFit(v, m.Fit)
 		rows[i].model.Result = m
+		if run.Origin != "" {
+			v[cohort.WeightsKey] = table.Text(rows[i].model.Weights())
+		}
 		rows[i].addMeasures(m.Measures)
 	}
 	return rows, nil

@@ -27,6 +27,7 @@ type Report struct {
 	*cohort.Found
 	groups  []cohort.Group
 	learned []learned
+	order   []int // of tokens without modules and places: by the first table's clusters; else nil
 }
 
 // IsOwn reports whether a run is of masked prediction on files of the user.
@@ -71,8 +72,8 @@ var items = []struct {
 	id, section, title string
 	make               func(*Report, *item.Draft) error
 }{
+	{"table_errors", "What these runs say", "Errors and network scores by encoding", (*Report).errorTable},
 	{"errors", errorsSection, "Errors over training and at its end", (*Report).errors},
-	{"table_errors", errorsSection, "Errors and network scores by encoding", (*Report).errorTable},
 	{"subjects", errorsSection, "Error by test subject", (*Report).subjects},
 	{"maps", positionsSection, "Maps of the learned positions", (*Report).maps},
 	{"similarity", positionsSection, "Similarity of the learned positions", (*Report).similarity},
@@ -94,15 +95,15 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 	d.Panels = panels
 	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", wording.Count(len(r.Models), "model"),
 		wording.Count(r.Runs, "run"))
-	about := d.Section("Data")
-	about.Items = append(about.Items, page.List{Entries: r.data()})
 	if err := r.readLearned(); err != nil {
 		return document.Written{}, err
 	}
-	if err := r.explore(d); err != nil {
-		return document.Written{}, err
-	}
 	for _, it := range items {
+		if it.id == "maps" {
+			if err := r.explore(d); err != nil {
+				return document.Written{}, err
+			}
+		}
 		draft := &item.Draft{Item: document.Item{ID: it.id, Section: it.section, Title: it.title}}
 		if err := it.make(r, draft); err != nil {
 			return document.Written{}, fmt.Errorf("%s: %w", it.id, err)
@@ -117,6 +118,8 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 			return document.Written{}, fmt.Errorf("%s: %w", it.id, err)
 		}
 	}
+	about := d.Section("Data")
+	about.Items = append(about.Items, page.List{Entries: r.data()})
 	return d.Finish(r.Notes)
 }
 
@@ -188,6 +191,16 @@ func (r *Report) readLearned() error {
 		}
 		if l.tokens, err = item.TokensOf(l.probes, l.table.Tokens); err != nil {
 			return err
+		}
+		if r.order == nil && l.tokens.Labels == nil && l.probes.TokenPoints(l.table.Tokens) == nil {
+			alike, err := l.table.Cosines()
+			if err != nil {
+				return err
+			}
+			r.order = item.ClusterOrder(alike, l.table.Tokens)
+		}
+		if r.order != nil {
+			l.tokens.Order = r.order
 		}
 		r.learned = append(r.learned, l)
 	}

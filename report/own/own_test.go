@@ -128,7 +128,8 @@ func TestReport(t *testing.T) {
 	}
 	for want, name := range map[string]string{">learn-0.1, block 1<": "attention.svg", ">Training<": "errors.svg",
 		"dots: subjects": "subjects.svg", "mean with 95 % confidence interval": "subjects.svg",
-		">conditional Gaussian<": "subjects.svg", ">mean of the visible<": "subjects.svg"} {
+		">conditional Gaussian<": "subjects.svg", ">mean of the visible<": "subjects.svg",
+		">correlations of the data<": "scores.svg"} {
 		if !strings.Contains(read(t, dir, name), want) {
 			t.Errorf("%s has no %q", name, want)
 		}
@@ -136,7 +137,8 @@ func TestReport(t *testing.T) {
 	page := read(t, dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
 	for _, want := range []string{"0.200 [-0.048, 0.448]", "Left out", "nope", "6 models of 3 runs", "…/b/learn",
-		"No table of positions, and so no map: nope"} {
+		"No table of positions, and so no map: nope", "compact modules pass this test",
+		"training samples (0.125; negative ones as 0)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -163,6 +165,15 @@ func TestSettingsAreApart(t *testing.T) {
 	}
 	if len(all) != 7 || !n["1"] || !n["2"] || !n["3"] { // the last three are the baselines
 		t.Errorf("groups %q, want those of 1, 2 and 3 models", all)
+	}
+	if page := read(t, dir, "index.html"); strings.Count(page, "(smooth: p ") != 3 ||
+		!strings.Contains(page, "In brackets: tables that are as smooth") {
+		t.Error("the tests against smooth tables are not said")
+	}
+	for i, row := range rows(t, dir, "scores.csv") {
+		if want := []string{"data", "0.125"}[min(i, 1)]; row[2] != want {
+			t.Errorf("row %q, want %q in column 2", row, want)
+		}
 	}
 	if n := strings.Count(read(t, dir, "maps.svg"), ">As given<"); n != 1 {
 		t.Errorf("the given places are drawn %d times, want once", n)
@@ -311,8 +322,8 @@ func TestMatrices(t *testing.T) {
 		t.Errorf("with modules: %+v", m)
 	}
 	for most, values := range map[float64][]float64{1: {5, 0, 0, 5}, 0.5: {5, -0.5, 0.25, 5}} {
-		if low, high := offDiagonal(values, 2); low != -most || high != most {
-			t.Errorf("limits %g and %g, want %g", low, high, most)
+		if got := offDiagonal([]figure.Matrix{{Columns: 2, Values: values}}); got != most {
+			t.Errorf("limit %g, want %g", got, most)
 		}
 	}
 }

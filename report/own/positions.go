@@ -1,14 +1,13 @@
 package own
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"slices"
-	"strings"
 
-	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/item"
 	"torchpe/report/table"
@@ -91,7 +90,7 @@ func (l learned) labelled(panel figure.Map) figure.Map {
 
 // similarity draws how alike the learned positions of two tokens are.
 func (r *Report) similarity(d *item.Draft) error {
-	var panels []figure.Panel
+	var matrices []figure.Matrix
 	caption := ""
 	for _, l := range r.learned {
 		cosine, err := l.table.Cosines()
@@ -101,28 +100,40 @@ func (r *Report) similarity(d *item.Draft) error {
 		d.Groups, caption = l.tokens.Modules, captionOf(l.tokens)
 		panel := matrix(l.tokens, cosine)
 		panel.Title, panel.Scale, panel.BarLabel = l.label, figure.Diverging, "Cosine"
-		panel.Min, panel.Max = offDiagonal(panel.Values, l.table.Tokens)
-		panels = append(panels, panel)
-		d.AddTable(fmt.Sprintf("_%d", len(panels)), numbers(l.tokens, cosine))
+		matrices = append(matrices, panel)
+		d.AddTable(fmt.Sprintf("_%d", len(matrices)), numbers(l.tokens, cosine))
+	}
+	most := offDiagonal(matrices)
+	var panels []figure.Panel
+	for _, m := range matrices {
+		m.Min, m.Max = -most, most
+		panels = append(panels, m)
 	}
 	d.Pairs(mapHeight, panels)
 	d.Caption = "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
-		"module where modules are known. The colours span the values off the diagonal, which is 1." + caption
+		"module where modules are known" + r.orderNote() + ". The colours span the values of all matrices off their " +
+		"diagonals, which are 1." + caption
 	return nil
 }
 
-// offDiagonal returns colours' limits around 0 that hold all entries but those of the diagonal.
-func offDiagonal(values []float64, n int) (low, high float64) {
-	most := 0.0
-	for i, v := range values {
-		if i/n != i%n && !math.IsNaN(v) {
-			most = max(most, math.Abs(v))
+// orderNote says how tokens without modules are ordered, where they are.
+func (r *Report) orderNote() string {
+	if r.order == nil {
+		return ""
+	}
+	return ", else by clusters of the first encoding's positions (average linkage)"
+}
+
+// offDiagonal returns the largest magnitude off the diagonals of matrices; 1 where all are 0.
+func offDiagonal(panels []figure.Matrix) (most float64) {
+	for _, p := range panels {
+		for i, v := range p.Values {
+			if i/p.Columns != i%p.Columns && !math.IsNaN(v) {
+				most = max(most, math.Abs(v))
+			}
 		}
 	}
-	if most == 0 {
-		most = 1
-	}
-	return -most, most
+	return cmp.Or(most, 1)
 }
 
 // matrix returns a panel of values [n,n] between named tokens.
@@ -157,51 +168,45 @@ func numbers(t item.Tokens, values []float64) table.Table {
 func (r *Report) scores(d *item.Draft) error {
 	q := d.Boxes("Modularity", "Modularity Q", "modularity", r.groups)
 	c := d.Boxes("Clustering", "Clustering C", "clustering", r.groups)
-	q.MinRange, c.MinRange = 0.1, 0.1 // scores lie between -1 and 1
 	if q.Groups == nil {
 		r.Note("No modularity: no modules are known; train with --modules FILE")
 		return nil
 	}
-	chances, err := item.AddChance(q, r.groups)
+	chances, err := item.AddChance(&q, r.groups)
 	if err != nil {
 		return err
 	}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
-		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "by chance", Name: "chance", Decimals: 3},
+		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "Q of the data", Name: "data", Decimals: 3},
+		{Heading: "by chance", Name: "chance", Decimals: 3},
 		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
 		{Heading: "p", Name: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
-	var tests []string
-	smooth := ""
 	for _, g := range r.groups {
 		chance := chances[g.Label]
 		if chance == nil {
 			continue
 		}
-		t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Number(chance.Q), table.Number(chance.Mean),
-			table.Number(chance.Low), table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
-		test := fmt.Sprintf("%s %.3f, p = %.3f", g.Label, chance.Q, chance.P)
-		if !math.IsNaN(chance.Smooth) {
-			test += fmt.Sprintf(" (smooth: %.3f)", chance.Smooth)
-			smooth = " In brackets: tables that are as smooth over the given places of the tokens (Moran " +
-				"spectral randomisation), without which modules of neighbours pass too easily."
+		data := table.Cell{}
+		if v := g.Models[0].Run.ConnectivityModularity(); v != nil {
+			data = table.Number(*v)
 		}
-		tests = append(tests, test)
+		t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Number(chance.Q), data, table.Number(chance.Mean),
+			table.Number(chance.Low), table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
 	}
 	if t.Rows != nil {
 		d.AddTable("", t)
 	}
-	d.Caption = fmt.Sprintf("Modularity Q and clustering C of the learned positions for the known modules, the "+
-		"mean over blocks; a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into "+
-		"the modules. "+
-		"Chance: modules dealt to the tokens at random (%d permutations, first block, first seed): %s.%s",
-		cohort.Surrogates, strings.Join(tests, "; "), smooth)
+	d.Caption = "Modularity Q and clustering C of the learned positions for the known modules, the mean over blocks; " +
+		"a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into the modules." +
+		item.ChanceNote(q, chances)
 	d.Row(plotHeight, q, c)
 	return nil
 }
 
 // attention draws the mean attention between tokens, a panel a block.
 func (r *Report) attention(d *item.Draft) error {
-	drawn := 0
+	var rows [][]figure.Matrix // of each encoding
+	most := 0.0
 	caption := ""
 	for _, g := range r.groups {
 		m := g.Models[0]
@@ -221,23 +226,32 @@ func (r *Report) attention(d *item.Draft) error {
 			return err
 		}
 		d.Groups, caption = t.Modules, captionOf(t)
-		var panels []figure.Panel
-		first := len(d.Rows) + 1
+		if len(r.order) == a.Tokens {
+			t.Order = r.order
+		}
+		var panels []figure.Matrix
 		for layer, values := range a.Layers {
 			mean := item.MeanMap(a.Tokens, values)
 			panel := matrix(t, mean)
 			panel.Title, panel.BarLabel = fmt.Sprintf("%s, block %d", g.Label, layer+1), "Attention"
-			panel.Max = slices.Max(mean)
+			most = max(most, slices.Max(mean))
 			panels = append(panels, panel)
-			d.AddTable(fmt.Sprintf("_%d_block%d", first, layer+1), numbers(t, mean))
+			d.AddTable(fmt.Sprintf("_%d_block%d", len(rows)+1, layer+1), numbers(t, mean))
 		}
-		d.Pairs(mapHeight, panels)
-		drawn++
+		rows = append(rows, panels)
 	}
-	if drawn == 0 {
+	if rows == nil {
 		return nil
 	}
+	for _, row := range rows {
+		var panels []figure.Panel
+		for _, m := range row {
+			m.Max = most // one range of colours for all
+			panels = append(panels, m)
+		}
+		d.Pairs(mapHeight, panels)
+	}
 	d.Caption = "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
-		"first seed, tokens ordered by module where modules are known." + caption
+		"first seed, tokens ordered by module where modules are known" + r.orderNote() + "." + caption
 	return nil
 }

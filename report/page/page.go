@@ -85,7 +85,7 @@ type Missing struct {
 	Results []Result
 }
 
-// Result is a missing result and the command that produces it.
+// Result is a missing result and the command that produces it, which may be empty.
 type Result struct {
 	What, Command string
 }

@@ -30,10 +30,20 @@ func (r reading) groups(s *Study) []cohort.Group { return learned(s.groups(r.mod
 
 // experiment returns the experiment on the reading.
 func (r reading) experiment(s *Study) experiment {
-	what := fmt.Sprintf(", PE at the %s, answer at the %s",
-		map[string]string{"block": "input of every block", "input": "input"}[r.placement],
+	return s.variant("ablation", ", "+r.String(), r.models(s), "--pe-placement "+r.placement, "--read-out "+r.readOut)
+}
+
+// String returns "PE in every block, answer at the last token".
+func (r reading) String() string {
+	return fmt.Sprintf("PE %s, answer at the %s",
+		map[string]string{"block": "in every block", "input": "at the input"}[r.placement],
 		map[string]string{"last": "last token", "probe": "probe's token"}[r.readOut])
-	return s.variant("ablation", what, r.models(s), "--pe-placement "+r.placement, "--read-out "+r.readOut)
+}
+
+// hasReadings reports whether there are several readings to compare.
+func (d *draft) hasReadings() bool {
+	return len(slices.DeleteFunc(slices.Clone(readings),
+		func(r reading) bool { return r.groups(d.study) == nil })) > 1
 }
 
 func byReading(s *Study) (all []cohort.Group) {
@@ -57,7 +67,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 		for _, r := range readings {
 			if groups := largestBySigma(r.groups(d.study)); groups != nil {
 				line := d.study.againstSigma(groups, c.Measure)
-				line.Label = r.placement + ", " + r.readOut
+				line.Label = r.String()
 				lines = append(lines, line)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
+	"torchpe/report/item"
 	"torchpe/report/table"
 )
 
@@ -38,9 +39,6 @@ const (
 
 // absent is the finding without runs.
 var absent = finding{here: "no runs", verdict: cannotBeTold}
-
-// confidence is the level of intervals.
-const confidence = 0.95
 
 // row returns the claim's row of the summary.
 func (c claim) row() table.Row {
@@ -102,8 +100,8 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	for i := range x {
 		d[i] = x[i] - y[i]
 	}
-	v, err := stats.MeanInterval(d, confidence)
-	if err != nil {
+	v, ok := item.Interval(d)
+	if !ok {
 		return f
 	}
 	f.test = "difference " + decimals(stats.Mean(d), 3) + ", 95 % " + intervalText(v, 3)
@@ -174,8 +172,8 @@ func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here str
 	}
 	values := s.values(g[0], measure)
 	f := finding{here: here, n: wording.Count(len(values), "model"), verdict: cannotBeTold}
-	v, err := stats.MeanInterval(values, confidence)
-	if err != nil {
+	v, ok := item.Interval(values)
+	if !ok {
 		return f
 	}
 	f.test = "95 % " + intervalText(v, 3)
@@ -229,7 +227,9 @@ func (s *Study) ranksFirst(all []cohort.Group, measure string, rising bool, firs
 		between.high, between.low = between.low, between.high
 	}
 	own := s.compare(between, ordered)
-	f.test = fmt.Sprintf("%s less %s: %s", between.high, between.low, own.test)
+	if own.test != "" {
+		f.test = fmt.Sprintf("%s less %s: %s", between.high, between.low, own.test)
+	}
 	f.verdict = own.verdict
 	return f
 }

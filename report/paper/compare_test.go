@@ -160,7 +160,7 @@ func show(p figure.Panel) drawn {
 		}
 		return d
 	case figure.Scatter:
-		d := drawn{title: p.Title, y: p.XLabel + ", " + p.YLabel, note: p.ErrorNote + "; " +
+		d := drawn{title: p.Title, y: p.XLabel + ", " + p.YLabel, note: p.Note + "; " +
 			p.Annotation}
 		for _, x := range p.Points {
 			d.marks = append(d.marks, mark{label: x.Label, colour: x.ColorOf,

@@ -195,22 +195,3 @@ func TestMotionMeasures(t *testing.T) {
 		}
 	}
 }
-
-// A model that has stopped keeps its last value; another ends, and a gap stays a gap.
-func TestStoppedModelsStay(t *testing.T) {
-	stopped := cohort.Model{Run: &cohort.Run{}}
-	stopped.Run.Config.Until = "train=0.99"
-	stopped.Result.Fit = &runlog.Fit{Reached: true}
-	unfitted, free := stopped, stopped
-	unfitted.Result.Fit = &runlog.Fit{}
-	free.Run = &cohort.Run{}
-	for _, c := range []struct {
-		m    cohort.Model
-		want string
-	}{{stopped, "[1 NaN 3 3 3]"}, {unfitted, "[1 NaN 3 NaN NaN]"}, {free, "[1 NaN 3 NaN NaN]"}} {
-		got := cohort.Curve([]float64{10, 20, 30, 40, 50}, map[int]float64{10: 1, 30: 3}, c.m.HasStopped())
-		if fmt.Sprint(got) != c.want {
-			t.Errorf("until %q, reached %v: %v, want %s", c.m.Run.Config.Until, c.m.Result.Fit.Reached, got, c.want)
-		}
-	}
-}

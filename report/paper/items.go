@@ -11,21 +11,21 @@ import (
 
 // The sections of a report.
 const (
-	puzzles   = "Latin-square puzzles"
-	variants  = "Variants on puzzles"
-	masked    = "Masked prediction"
-	beyond    = "Beyond the paper"
-	summaries = "Summary"
+	puzzles  = "Latin-square puzzles"
+	variants = "Variants on puzzles"
+	masked   = "Masked prediction"
+	beyond   = "Beyond the paper"
+	claims   = "Claims of the paper"
+	findings = "What these runs say"
 )
 
-// specs lists all items in their order: the summary, the paper's figures and tables, and some that it
-// lacks. A new one is a row here; panels are in panels.go and masked.go.
+// specs lists all items in their order: what the runs say, the paper's figures and tables, some that it
+// lacks, and its claims. A new one is a row here; panels are in panels.go and masked.go.
 func specs() []spec {
 	var all []spec
-	for _, part := range [][]spec{
-		{{id: "summary", section: summaries, title: "What the paper says, and what these runs say",
+	for _, part := range [][]spec{openings(), puzzleItems(), variantItems(), maskedItems(), beyondItems(),
+		{{id: "summary", section: claims, title: "What the paper says, and what these runs say",
 			make: (*draft).summary}},
-		puzzleItems(), variantItems(), maskedItems(), beyondItems(),
 	} {
 		all = append(all, part...)
 	}
@@ -41,7 +41,8 @@ const perSigma = "levels of σ"
 
 func puzzleItems() []spec {
 	return []spec{
-		{id: "fig1", section: puzzles, title: "Figure 1: the task and its true positions", make: (*draft).fig1},
+		{id: "fig1", section: puzzles, title: "Figure 1: the task and its true positions",
+			of: func(s *Study) []cohort.Group { return s.groups(s.LST) }, make: (*draft).fig1},
 		{id: "fig2", section: puzzles, title: "Figure 2: learning and generalisation by initial σ",
 			of: mainLearned, lacks: []lack{sigmas(main("fig2"))},
 			rows: []row{
@@ -64,7 +65,7 @@ func puzzleItems() []spec {
 			of: mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
 			tables: []func(*draft){likenessTable}, caption: poolingNote + " The paper does not say how it pooled."},
 		{id: "fig_a10", section: puzzles, title: "Figure A10 (A9 in the first version): common encodings",
-			of: mainCommon, lacks: []lack{encodings(main("table1")), fittedReference}, only: (*draft).isCommon,
+			of: mainCommon, lacks: []lack{encodings(main("table1")), fittedReference},
 			rows: []row{
 				{height: plotHeight, panels: []panel{validationOf("Generalisation", everything),
 					boxPlot{title: "Attention near the ground truth", yLabel: "Cosine with 2d-fixed",
@@ -274,7 +275,7 @@ func beyondItems() []spec {
 				"number the table has: the right end of a line may be of fewer models than its left.{fit}"},
 		lazy(),
 		{id: "ablation", section: beyond, title: "Which undocumented choice carries the effect",
-			of: byReading, lacks: readingsLacking(),
+			of: byReading, lacks: readingsLacking(), only: (*draft).hasReadings,
 			rows:   []row{{height: 2.4, panels: []panel{readingLines}}},
 			tables: []func(*draft){readingTable},
 			caption: "The published code adds a PE of its own at the input of every " +
@@ -285,7 +286,7 @@ func beyondItems() []spec {
 			of: mainGroups, none: onPuzzles,
 			rows: []row{
 				{height: plotHeight, panels: []panel{
-					accuracyBars("By initial σ", "Initial σ", learned, sigmaLabel, accuracies)}},
+					accuracyBars("By initial σ", "Initial σ", besideCommon(learned), sigmaLabel, accuracies)}},
 				{height: plotHeight, panels: []panel{
 					accuracyBars("Common encodings", "", common, cohort.Group.Starred, accuracies)}}},
 			tables: []func(*draft){perModel("IID and OOD accuracy")},
@@ -294,7 +295,7 @@ func beyondItems() []spec {
 				"puzzles: published values are " + publishedIID() + "{fit}"},
 		{id: "conditions", section: beyond, title: "Accuracy by what a puzzle asks for",
 			of: mainGroups, none: onPuzzles,
-			rows: []row{{height: plotHeight, panels: []panel{conditionBars("Learned encodings", exemplars)}},
+			rows: []row{{height: plotHeight, panels: []panel{conditionBars("Learned encodings", besideCommon(exemplars))}},
 				{height: plotHeight, panels: []panel{conditionBars("Common encodings", common)}}},
 			tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
 			caption: "Validation accuracy by how many rows and columns must be brought together. " +

@@ -97,12 +97,12 @@ func TestUntil(t *testing.T) {
 		t.Errorf("notes %q", s.Notes)
 	}
 	until := pickModels(s.LST, "a", "c", "e")
-	const atMost = " of at most 9 epochs, until train=0.99"
+	const fitted = " epochs (until train=0.99)"
 	for want, models := range map[string][]cohort.Model{
-		"3 to 6" + atMost: until,
-		"4" + atMost:      pickModels(s.LST, "c"),
-		"3 to 6" + atMost + " (learn-2.0: 6 epochs)": s.LST,
-		"6 epochs (learn-0.2: 4" + atMost + ")":      pickModels(s.LST, "c", "f"),
+		"3 to 6" + fitted: until,
+		"4" + fitted:      pickModels(s.LST, "c"),
+		"3 to 6" + fitted + " (learn-2.0: 6 epochs)": s.LST,
+		"6 epochs (learn-0.2: 4" + fitted + ")":      pickModels(s.LST, "c", "f"),
 		"until train_mse=0.5, 300 steps at most":     s.NMAR,
 		"":                                           nil,
 	} {

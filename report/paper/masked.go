@@ -10,7 +10,6 @@ import (
 
 	"torchpe/data/nmar"
 	"torchpe/internal/metrics"
-	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/cohort"
@@ -35,22 +34,11 @@ func (d *draft) errorsByGroup(measure string) (all [][]float64) {
 func modularityBoxes(d *draft) ([]figure.Panel, error) {
 	groups := d.study.byMean(d.groups, "modularity", false)
 	b := d.Boxes("Modularity of the encodings", "Modularity Q", "modularity", groups)
-	chances, err := item.AddChance(b, groups)
+	chances, err := item.AddChance(&b, groups)
 	if err != nil {
 		return nil, err
 	}
-	var texts []string
-	for _, drawn := range b.Groups {
-		if found := chances[drawn.ColorOf]; found != nil {
-			texts = append(texts, fmt.Sprintf("%s %s", drawn.Label, number.PText(found.P)))
-		}
-	}
-	d.texts["chance"] = ""
-	if texts != nil {
-		d.texts["chance"] = fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, "+
-			"first block, first seed): %s. Where neighbours are alike, modules of neighbours pass "+
-			"this test too easily.", cohort.Surrogates, strings.Join(texts, "; "))
-	}
+	d.texts["chance"] = item.ChanceNote(b, chances)
 	if b.Groups == nil && d.first().Config.Task == "fmri" {
 		d.Lacks("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
 			"network scores: the runs know no networks")
@@ -216,9 +204,10 @@ func proximityMatrices(d *draft) ([]figure.Panel, error) {
 }
 
 // tokenMatrices draws how like each other the encodings of all tokens are, of the first model of
-// each group that has a table.
+// each group that has a table. Without modules the tokens are in clusters of the first model.
 func (d *draft) tokenMatrices(name string, groups []cohort.Group,
 	of func(*cohort.Run, cohort.Table) ([]float64, error)) (matrices []figure.Matrix, err error) {
+	var order []int
 	for _, g := range groups {
 		p, x, err := item.Learned(g.Models[0])
 		if errors.Is(err, cohort.ErrNoTable) {
@@ -234,6 +223,12 @@ func (d *draft) tokenMatrices(name string, groups []cohort.Group,
 		t, err := item.TokensOf(p, x.Tokens)
 		if err != nil {
 			return nil, err
+		}
+		if t.Labels == nil {
+			if order == nil {
+				order = item.ClusterOrder(values, x.Tokens)
+			}
+			t.Order = order
 		}
 		m := t.Matrix(values)
 		m.Title, m.Max, m.RowLabels, m.GroupColors = g.Label, 1, tokenTicks(t.Order), networkColors(t.Modules)

@@ -187,8 +187,10 @@ func (w *world) first(words, printed string, all []bunch, of func(seen) float64,
 		claimed, other = other, claimed
 	}
 	p := w.paired(*claimed, *other, of)
-	return claimRow{words, printed, strings.Join(here, ", "), claimed.label + " less " +
-		other.label + ": " + p.test,
+	if p.test != "" {
+		p.test = claimed.label + " less " + other.label + ": " + p.test
+	}
+	return claimRow{words, printed, strings.Join(here, ", "), p.test,
 		fromTo(counts) + " each", signOf(p)}
 }
 

@@ -232,7 +232,7 @@ func (w *world) paired(a, b bunch, of func(seen) float64) pairing {
 	d = present(d)
 	out := pairing{n: len(d)}
 	out.hasUnfitted = slices.ContainsFunc(slices.Concat(a.models, b.models), seen.unfitted)
-	if len(d) < 2 {
+	if len(d) < 3 {
 		return out
 	}
 	df, se := float64(len(d)-1), spread(d)/math.Sqrt(float64(len(d)))

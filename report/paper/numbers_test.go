@@ -13,8 +13,10 @@ import (
 // numberTests hold the numbers of each item: every cell of every CSV, what every panel draws and
 // how many models, and the numbers of the caption.
 var numberTests = map[string]func(*testing.T, *world){
-	"summary": summaryNumbers,
-	"fig1":    fig1Numbers, "fig2": fig2Numbers, "fig3": fig3Numbers,
+	"summary": summaryNumbers, "findings": findingsNumbers,
+	"findings_network": func(t *testing.T, w *world) { maskedFindings(t, w, "findings_network", "nmar", ".50") },
+	"findings_fmri":    func(t *testing.T, w *world) { maskedFindings(t, w, "findings_fmri", "fmri", ".90") },
+	"fig1":             fig1Numbers, "fig2": fig2Numbers, "fig3": fig3Numbers,
 	"table1": table1Numbers, "table_a2": tableA2Numbers, "table_a3": tableA3Numbers,
 	"table_a4": tableA4Numbers, "table_a5": tableA5Numbers, "table_a6": tableA6Numbers,
 	"fig_a7": figA7Numbers, "fig_a8": figA8Numbers, "fig_a9": figA9Numbers,
@@ -217,7 +219,7 @@ func scatterPanel(title, x, y, of string, all []bunch, a, b func(seen) float64,
 		xs, ys = append(xs, average(u)), append(ys, average(v))
 		m := mark{label: g.starred(), colour: g.label, x: []float64{average(u), 0},
 			values: [][]float64{{average(v), 0}}}
-		if len(present(u)) > 1 {
+		if min(len(present(u)), len(present(v))) > 2 {
 			m.x[1], m.values[0][1] = spread(u), spread(v)
 		}
 		d.marks, counts = append(d.marks, m), append(counts, min(len(present(u)), len(present(v))))
@@ -225,7 +227,11 @@ func scatterPanel(title, x, y, of string, all []bunch, a, b func(seen) float64,
 	rho, p := rankCorrelation(xs, ys)
 	correlation = fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", short(rho, 2), chanceOf(p), len(xs),
 		of)
-	d.note = fmt.Sprintf("±1 SD over seeds, n = %s a point; %s", fromTo(counts), correlation)
+	d.note = fmt.Sprintf("A point: mean of n = %s models; error bars: ±1 SD", fromTo(counts))
+	if slices.Min(counts) < 3 {
+		d.note += " where n > 2"
+	}
+	d.note += "; " + correlation
 	return d, correlation
 }
 

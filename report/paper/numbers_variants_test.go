@@ -91,7 +91,8 @@ func ablationNumbers(t *testing.T, w *world) {
 			shown, all[i].models = slices.Concat(shown, shared, those(b.models, isOwn)), shared
 		}
 		for i, measure := range of {
-			line := mark{label: corner[0] + ", " + corner[1]}
+			line := mark{label: map[string]string{"block": "PE in every block", "input": "PE at the input"}[corner[0]] +
+				", answer at the " + map[string]string{"last": "last token", "probe": "probe's token"}[corner[1]]}
 			for _, b := range all {
 				line.x = append(line.x, b.sigma)
 				for k := range b.models {

@@ -136,7 +136,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 	for _, c := range curves {
 		if len(lines[c.Measure]) > 0 {
 			panels = append(panels, figure.Lines{Title: c.title, XLabel: capitalised(string(x)), YLabel: c.yLabel,
-				Series: lines[c.Measure], Band: figure.BandSD})
+				Series: lines[c.Measure], Band: figure.BandSD, Covers: item.Covers(c.Measure)})
 		}
 	}
 	d.AddTable(name, t)
@@ -146,7 +146,11 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 // accuracyOver draws accuracies of some groups over training, after what the title says of all.
 func accuracyOver(name, title string, of selection) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		panels, err := d.courses(name, item.Epochs, of(d.groups), accuracyCurves)
+		groups := of(d.groups)
+		if groups == nil {
+			return nil, nil
+		}
+		panels, err := d.courses(name, item.Epochs, groups, accuracyCurves)
 		for i, p := range panels {
 			lines := p.(figure.Lines)
 			lines.Title, lines.YMax, lines.References = title+lines.Title, 1, chanceLine
@@ -183,7 +187,7 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 				continue
 			}
 			p := figure.ScatterPoint{Label: g.Starred(), ColorOf: g.Label, X: stats.Mean(a), Y: stats.Mean(b)}
-			if len(a) > 1 && len(b) > 1 {
+			if min(len(a), len(b)) >= item.FewestForInterval {
 				p.XErr, p.YErr = stats.SD(a), stats.SD(b)
 			}
 			seeds = append(seeds, min(len(a), len(b)))
@@ -194,9 +198,16 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 		if len(xs) < 2 {
 			return nil, nil
 		}
-		f.ErrorNote = "n = " + wording.Range(seeds) + " a point"
-		if slices.Max(seeds) > 1 {
-			f.ErrorNote = "±1 SD over seeds, " + f.ErrorNote
+		switch n := slices.Max(seeds); {
+		case n == 1:
+			f.Note = "A point: one model"
+		case n < item.FewestForInterval:
+			f.Note = fmt.Sprintf("A point: mean of n = %s models", wording.Range(seeds))
+		default:
+			f.Note = fmt.Sprintf("A point: mean of n = %s models; error bars: ±1 SD", wording.Range(seeds))
+			if slices.Min(seeds) < item.FewestForInterval {
+				f.Note += fmt.Sprintf(" where n > %d", item.FewestForInterval-1)
+			}
 		}
 		if f.Annotation, _ = correlation(xs, ys, levels); f.Annotation != "" {
 			d.texts["ρ "+measure] = f.Annotation

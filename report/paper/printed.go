@@ -9,6 +9,7 @@ import (
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/cohort"
+	"torchpe/report/item"
 	"torchpe/report/table"
 )
 
@@ -143,7 +144,7 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 			row[3] = table.Number(stats.Mean(x) - printed.Mean)
 			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
 			here := stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
-			if v, err := stats.WelchInterval(here, there, 0.95); err == nil { // one number has none
+			if v, err := stats.WelchInterval(here, there, 0.95); err == nil && len(x) >= item.FewestForInterval {
 				row[4] = table.Text(intervalText(v, 3))
 			}
 			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= fewestForP {

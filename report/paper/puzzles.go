@@ -23,9 +23,6 @@ func (d *draft) has(measure string) bool {
 	return slices.ContainsFunc(d.groups, func(g cohort.Group) bool { return len(d.study.values(g, measure)) > 0 })
 }
 
-// isCommon reports whether there is another encoding than learn-0.2, which is in other figures.
-func (d *draft) isCommon() bool { return len(d.groups) > 1 || sigma(d.groups[0]) < 0 }
-
 // attentionMaps draws the mean attention of the first model of some groups.
 func attentionMaps(d *draft, shown []cohort.Group) ([]figure.Panel, error) {
 	t := table.Table{Title: "Mean attention", Columns: []table.Column{
@@ -80,6 +77,9 @@ func attentionBySigma(d *draft) ([]figure.Panel, error) {
 func optimizerBars(d *draft) ([]figure.Panel, error) {
 	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ",
 		YLabel: "Validation accuracy", References: chanceLine}
+	if smallSGD(d.study) == nil || smallAdam(d.study) == nil {
+		return nil, nil
+	}
 	for _, want := range paper.OptimizerSigmas() {
 		pair := figure.BarGroup{Label: strconv.FormatFloat(want, 'g', -1, 64),
 			Bars: []figure.Bar{{Label: "SGD"}, {Label: "Adam"}}}

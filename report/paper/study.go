@@ -281,7 +281,7 @@ func ofOptimizers(all []cohort.Group) []cohort.Group {
 }
 
 // common returns the groups of the paper's common encodings and learn-0.2, in its order, then other
-// encodings than learned ones.
+// encodings than learned ones; nil where all are learned.
 func common(all []cohort.Group) []cohort.Group {
 	order := paper.Encodings()
 	place := func(g cohort.Group) int {
@@ -292,7 +292,21 @@ func common(all []cohort.Group) []cohort.Group {
 	}
 	out := pick(all, func(g cohort.Group) bool { return sigma(g) < 0 || place(g) < len(order) })
 	slices.SortStableFunc(out, func(a, b cohort.Group) int { return cmp.Compare(place(a), place(b)) })
-	return out
+	if slices.ContainsFunc(out, func(g cohort.Group) bool { return sigma(g) < 0 }) {
+		return out
+	}
+	return nil
+}
+
+// besideCommon returns some learned groups; nil for one alone that the common ones have, too.
+func besideCommon(of selection) selection {
+	return func(all []cohort.Group) []cohort.Group {
+		out := of(all)
+		if len(out) == 1 && groupNamed(common(all), out[0].Label) != nil {
+			return nil
+		}
+		return out
+	}
 }
 
 // exemplars returns, of the learned groups, those nearest to a small, a middle and a large sigma of the

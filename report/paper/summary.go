@@ -9,10 +9,32 @@ import (
 	"torchpe/internal/paper"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
+	"torchpe/report/document"
+	"torchpe/report/page"
 	"torchpe/report/table"
 )
 
-// summary sets the paper's claims, in its words, beside what the runs show.
+// claims lists the paper's claims with what the runs show.
+func (s *Study) claims() []claim {
+	return slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(), s.maskedClaims())
+}
+
+// addAbsent lists the claims for which there are no runs, collapsed.
+func (s *Study) addAbsent(d *document.Document) {
+	list := page.Missing{}
+	for _, c := range s.claims() {
+		if c.finding == absent {
+			list.Results = append(list.Results, page.Result{What: fmt.Sprintf("%s (printed: %s)", c.quote, c.printed)})
+		}
+	}
+	if list.Results != nil {
+		list.Title = wording.Count(len(list.Results), "claim") + " without runs"
+		to := d.Section(claims)
+		to.Items = append(to.Items, list)
+	}
+}
+
+// summary sets the paper's claims, in its words, beside what the runs show, where there are runs.
 func (d *draft) summary() error {
 	s := d.study
 	t := table.Table{Title: d.Title, Columns: []table.Column{
@@ -20,9 +42,13 @@ func (d *draft) summary() error {
 			Name: "here"}, {Heading: "test", Name: "test"},
 		{Heading: "n", Name: "n"}, {Heading: "verdict", Name: "verdict"},
 	}}
-	for _, c := range slices.Concat(s.puzzleClaims(), s.likenessClaims(), s.variantClaims(),
-		s.maskedClaims()) {
-		t.Rows = append(t.Rows, c.row())
+	for _, c := range s.claims() {
+		if c.finding != absent {
+			t.Rows = append(t.Rows, c.row())
+		}
+	}
+	if t.Rows == nil {
+		return nil
 	}
 	fidelity := ""
 	if s.Fidelity != "" {

@@ -110,11 +110,9 @@ func TestClaims(t *testing.T) {
 			no, no, no, no, no, yes},
 	} {
 		s := claimStudy(turned)
-		w := &world{drafts: map[string]*draft{"summary": draftOf(t, s, "summary")}}
-		for i, row := range w.csvOf(t, "summary")[1:] {
-			if got := row[len(row)-1]; i >= len(want) || got != want[i] {
-				t.Errorf("turned %v, claim %d: %s, want %s\n%q", turned, i, got,
-					want[min(i, len(want)-1)], row)
+		for i, c := range s.claims() {
+			if i >= len(want) || c.verdict != want[i] {
+				t.Errorf("turned %v, claim %d: %s, want %s\n%q", turned, i, c.verdict, want[min(i, len(want)-1)], c.quote)
 			}
 		}
 	}

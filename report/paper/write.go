@@ -56,6 +56,7 @@ func (s *Study) Write(dir string, panels bool) (w Written, err error) {
 			w.Missing = append(w.Missing, MissingItem{Item: item.ID, What: m.What, Command: m.Command})
 		}
 	}
+	s.addAbsent(to)
 	s.addRuns(to, dir)
 	if err := saveJSON(to.File("report.json"), reportJSON{Items: listed, Missing: w.Missing,
 		Notes: s.Notes}); err != nil {

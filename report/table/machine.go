@@ -99,19 +99,9 @@ func (t Table) json(b *bytes.Buffer) error {
 		Heading string `json:"heading"`
 		Unit    string `json:"unit,omitempty"`
 	}
-	var columns, rows []string
+	var columns []string
 	for _, c := range t.Columns {
 		columns = append(columns, jsonText(column{c.Name, c.Heading, c.Unit}))
-	}
-	names := t.machineNames()
-	for _, row := range t.Rows {
-		var cells []string
-		for j, c := range row {
-			for k, v := range c.values(len(names[j])) {
-				cells = append(cells, jsonText(names[j][k])+": "+jsonText(v))
-			}
-		}
-		rows = append(rows, "{"+strings.Join(cells, ", ")+"}")
 	}
 	lines := func(all []string) string {
 		if len(all) == 0 {
@@ -120,8 +110,36 @@ func (t Table) json(b *bytes.Buffer) error {
 		return "[\n    " + strings.Join(all, ",\n    ") + "\n  ]"
 	}
 	b.WriteString("{\n  \"title\": " + jsonText(t.Title) + ",\n  \"note\": " + jsonText(t.Note) +
-		",\n  \"columns\": " + lines(columns) + ",\n  \"rows\": " + lines(rows) + "\n}\n")
+		",\n  \"columns\": " + lines(columns) + ",\n  \"rows\": " + lines(t.objects()) + "\n}\n")
 	return nil
+}
+
+// objectList writes the rows as a JSON list of objects, each in a line of its own.
+func (t Table) objectList(b *bytes.Buffer) error {
+	b.WriteString("[")
+	for i, object := range t.objects() {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString("\n  " + object)
+	}
+	b.WriteString("\n]\n")
+	return nil
+}
+
+// objects returns each row as a JSON object keyed by the names of the columns.
+func (t Table) objects() (all []string) {
+	names := t.machineNames()
+	for _, row := range t.Rows {
+		var cells []string
+		for j, c := range row {
+			for k, v := range c.values(len(names[j])) {
+				cells = append(cells, jsonText(names[j][k])+": "+jsonText(v))
+			}
+		}
+		all = append(all, "{"+strings.Join(cells, ", ")+"}")
+	}
+	return all
 }
 
 // jsonText returns a value as JSON has it: with full precision, null if missing. Infinity, which JSON

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -128,8 +129,20 @@ func TestJSONReadsBack(t *testing.T) {
 			got.Columns[0].Heading != table.Columns[0].Heading {
 			t.Errorf("read the texts %q, %q, %q", got.Title, got.Note, got.Columns[0].Heading)
 		}
+		var rows []map[string]any
+		err := table.Objects(&b)
+		if d := json.NewDecoder(&b); err == nil {
+			d.UseNumber()
+			err = d.Decode(&rows)
+		}
+		if err != nil || len(rows) != len(got.Rows) {
+			t.Fatalf("%d rows, %v", len(rows), err)
+		}
 		for i, row := range table.Rows {
-			g := got.Rows[i]
+			g := rows[i]
+			if !reflect.DeepEqual(g, got.Rows[i]) {
+				t.Errorf("the list has %v, the object %v", g, got.Rows[i])
+			}
 			if g["text"] != row[0].text || g["none"] != nil ||
 				g["count"].(json.Number).String() != strconv.Itoa(row[2].count) {
 				t.Errorf("read %v for %+v", g, row)

@@ -172,6 +172,11 @@ func (t Table) CSV(w io.Writer) error { return t.Write(w, "csv") }
 // JSON writes t as a JSON object with full precision.
 func (t Table) JSON(w io.Writer) error { return t.Write(w, "json") }
 
+// Objects writes the rows of t as a JSON list of objects with full precision.
+func (t Table) Objects(w io.Writer) error {
+	return t.write(w, format{name: "JSON", machine: true, body: Table.objectList})
+}
+
 // HTML writes t as a <table> element, which is also well-formed XML.
 func (t Table) HTML(w io.Writer) error { return t.Write(w, "html") }
 

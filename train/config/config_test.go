@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -136,6 +137,21 @@ func TestFlagsTakeTheirDefaults(t *testing.T) {
 		if after, _ := c.JSON(); string(after) != string(before) {
 			t.Error("a flag changed the configuration that a copy was made of")
 		}
+	}
+}
+
+// Texts take their files by the flag that other tasks have for series, and need places for an output
+// of twice the input.
+func TestTexts(t *testing.T) {
+	c, err := Preset("text", "code")
+	s, _ := ByFlag("data")
+	f := s.NewFlag()
+	err = errors.Join(err, f.Set("a.txt"), s.Store(&c, f))
+	if err != nil || !slices.Equal(c.Sequence.Text, []string{"a.txt"}) {
+		t.Errorf("%v, %q", err, c.Sequence.Text)
+	}
+	if n, fixed := c.Tokens(); n != 128 || fixed { // windows of 64 characters
+		t.Errorf("%d tokens, fixed: %v", n, fixed)
 	}
 }
 

@@ -135,14 +135,20 @@ func (s Setting) parseFloat(text string) (float64, error) {
 	return v, s.explain(err, text, "a number")
 }
 
-// list reads numbers separated by commas.
+// list reads numbers and ranges from:to:step, separated by commas.
 func list[T any](text string, parse func(string) (T, error)) (all []T, err error) {
 	for part := range strings.SplitSeq(text, ",") {
-		v, err := parse(strings.TrimSpace(part))
+		values, err := Expand(strings.TrimSpace(part))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, v)
+		for _, value := range values {
+			v, err := parse(value)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, v)
+		}
 	}
 	return all, nil
 }

@@ -52,7 +52,8 @@ func (c Config) Renames() bool { return c.RenameSymbols != nil && *c.RenameSymbo
 var lstSettings = []Setting{
 	{
 		Key: "lst_train", Flag: "lst-train", Path: true, Tasks: Puzzles, Sweep: Repeated,
-		Help: "file of training puzzles; may be given several times (default: generated)",
+		Help: "file of training puzzles; may be given several times, and more files may follow the flags "+
+			"(default: generated)",
 	},
 	{
 		Key: "lst_validation", Flag: "lst-validation", Path: true, Tasks: Puzzles, Sweep: Whole,

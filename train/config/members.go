@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"torchpe/internal/paper"
 )
 
 // Member holds the settings that may differ between the members of an ensemble.
@@ -32,7 +30,7 @@ var memberSettings = []Setting{
 		Key: "members", Factor: true, SameStepTime: true,
 		Help: "the members of the ensemble: seed, sigma, learning rates and weight decays",
 	},
-	{Key: "members.seed", Help: "seed of the member; --seed, --seeds and --members give it"},
+	{Key: "members.seed", Help: "seed of the member; --seeds and --members give it"},
 	{
 		Key: "members.sigma", Flag: "sigma", Common: true, Default: 0.2, Range: "[0, 1e6]",
 		Help: "standard deviation of the initial learned PE",
@@ -144,32 +142,18 @@ func Label(pe string, sigma *float64) string {
 }
 
 // SplitLabel splits the label of an encoding with sigma, such as learn-0.2. ok is false where the
-// text does not end in a number after a dash; the encoding may be unknown.
+// text does not end in a number after a dash, or in one that lost its point, as 02 has; the encoding
+// may be unknown.
 func SplitLabel(label string) (pe string, sigma float64, ok bool) {
 	i := strings.LastIndex(label, "-")
 	if i <= 0 {
 		return label, 0, false
 	}
-	sigma, err := strconv.ParseFloat(label[i+1:], 64)
-	if err != nil {
+	text := label[i+1:]
+	sigma, err := strconv.ParseFloat(text, 64)
+	lostPoint := len(text) > 1 && text[0] == '0' && strings.Trim(text, "0123456789") == ""
+	if err != nil || lostPoint {
 		return label, 0, false
 	}
 	return label[:i], sigma, true
-}
-
-// ParseSeeds reads the values of --seeds: numbers, or the word paper alone.
-func ParseSeeds(texts []string) ([]uint64, error) {
-	if slices.Equal(texts, []string{"paper"}) {
-		return paper.Seeds(), nil
-	}
-	seeds := make([]uint64, len(texts))
-	for i, text := range texts {
-		v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%q is no seed; a seed is a whole number from 0 to 2^64-1, or "+
-				"the word paper alone", text)
-		}
-		seeds[i] = v
-	}
-	return seeds, nil
 }

@@ -16,7 +16,7 @@ func TestSplitLabel(t *testing.T) {
 			t.Errorf("%s is %s, %g, %v", label, pe, s, ok)
 		}
 	}
-	for _, label := range []string{"nope", "2d-fixed", "c-nope", "-1", "learn-", ""} {
+	for _, label := range []string{"nope", "2d-fixed", "c-nope", "-1", "learn-", "learn-02", ""} {
 		if pe, _, ok := SplitLabel(label); pe != label || ok {
 			t.Errorf("%s was taken apart", label)
 		}
@@ -35,6 +35,13 @@ func TestNewMembers(t *testing.T) {
 			t.Errorf("member %d: %+v", i, m)
 		}
 	}
+	own := .5
+	for flag, want := range map[string]float64{"pe-lr": .5, "pe-weight-decay": 7} {
+		s, _ := ByFlag(flag)
+		if got := s.Of(Member{LR: 5, WeightDecay: 7, PELR: &own}); got == nil || *got != want {
+			t.Errorf("--%s: %v, want %g", flag, got, want)
+		}
+	}
 	if _, err := NewMembers(Member{}, []uint64{1, 2, 3}, given); err == nil ||
 		!strings.Contains(err.Error(), "--lr: 2 values for 3 members") {
 		t.Error(err)
@@ -42,14 +49,13 @@ func TestNewMembers(t *testing.T) {
 }
 
 func TestParseSeeds(t *testing.T) {
-	if got, err := ParseSeeds([]string{"3", " 18446744073709551615"}); err != nil ||
-		!slices.Equal(got, []uint64{3, 1<<64 - 1}) {
-		t.Error(got, err)
+	for text, want := range map[string][]uint64{"3, 18446744073709551615": {3, 1<<64 - 1}, "paper": paper.Seeds(),
+		"1:3": {1, 2, 3}, "1..3,1": {1, 2, 3, 1}, "1:7:3": {1, 4, 7}} {
+		if got, err := ParseSeeds(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
 	}
-	if got, err := ParseSeeds([]string{"paper"}); err != nil || !slices.Equal(got, paper.Seeds()) {
-		t.Error(got, err)
-	}
-	for _, bad := range [][]string{{"paper", "1"}, {"-1"}, {"1.5"}, {""}} {
+	for _, bad := range []string{"paper,1", "-1", "1.5", "", "3:1", "1:2:0", "1:2:3:4"} {
 		if got, err := ParseSeeds(bad); err == nil {
 			t.Errorf("%q is %v", bad, got)
 		}
@@ -73,6 +79,14 @@ func TestCheckResumed(t *testing.T) {
 		t.Error(err)
 	}
 	if err := CheckResumed(stored, now, "f", []string{"layers"}); err != nil {
+		t.Error(err)
+	}
+	stored.Members = []Member{{LR: 1, Seed: 2}, {LR: 1, Seed: 3}}
+	now = stored.Clone()
+	now.Members[1].LR = 4
+	if err := CheckResumed(stored, now, "f", nil); err == nil ||
+		!strings.Contains(err.Error(), "members.lr was 1, 1 and would be 1, 4\n") ||
+		strings.Contains(err.Error(), "seed") {
 		t.Error(err)
 	}
 }

@@ -37,7 +37,7 @@ type Setting struct {
 	Resets    string // the key of the setting that a given flag brings back to its zero value
 	Instead   string // ends the note on a flag that the task does not have
 	Cleared   bool   // a task that lacks the setting clears it
-	Refused   string // why a task that lacks the setting refuses it, after "task NAME"
+	Refused   string // why config.json of a task that lacks the setting may not have it, after "task NAME"
 
 	Parse    func(text string) (any, error)   // reads a type of its own
 	Place    func(c *Config, given any) error // makes the place for a given value, or refuses it
@@ -241,7 +241,7 @@ func (s Setting) Store(c *Config, f *Flag) error {
 		if err := s.Place(c, f.value); err != nil {
 			return fmt.Errorf("--%s: %w", s.Flag, err)
 		}
-	} else if !s.hasPlace(c) {
+	} else if !s.hasPlace(c) || s.Refused != "" && !s.Tasks.has(c) {
 		return nil
 	}
 	if zero := reflect.ValueOf(f.value); s.Tasks.has(c) && zero.IsValid() && zero.IsZero() {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -168,7 +169,7 @@ func parseBounds(text string) bounds {
 	from, to, _ := strings.Cut(text[1:len(text)-1], ", ")
 	low, err := strconv.ParseFloat(from, 64)
 	high, err2 := strconv.ParseFloat(to, 64)
-	if err != nil || err2 != nil {
+	if errors.Join(err, err2) != nil {
 		panic("no range: " + text)
 	}
 	return bounds{text, low, high, text[0] == '[', text[len(text)-1] == ']'}
@@ -196,6 +197,8 @@ func textOf(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case Duration:
 		return time.Duration(x).String()
+	case Member:
+		return fmt.Sprintf("the model of seed %d", x.Seed)
 	case []float64:
 		texts := make([]string, len(x))
 		for i := range x {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -168,7 +169,7 @@ type scan struct {
 // scanMetrics finds where the records up to a step end.
 func (r *Reader) scanMetrics(step int) (scan, error) {
 	s := scan{step: noStep}
-	err := r.eachLine(func(number int, line []byte) error {
+	_, err := r.eachLine(func(number int, line []byte) error {
 		var rec struct {
 			Step *int `json:"step"`
 		}
@@ -197,10 +198,15 @@ func (r *Reader) scanMetrics(step int) (scan, error) {
 
 // ReadMetrics returns the records of metrics.jsonl as values of the caller's type: [Record], a
 // struct with some of its keys, or a map. Half a record at the end, which a crash or a running
-// training leaves, is passed over.
+// training leaves, is passed over. Records of a finished run that are not those of its result are
+// refused with ErrDamaged.
 func ReadMetrics[T any](r *Reader) ([]T, error) {
+	result, err := r.readResult() // before the records: the run may finish meanwhile
+	if err != nil && !errors.Is(err, ErrNoResult) {
+		return nil, err
+	}
 	var records []T
-	err := r.eachLine(func(number int, line []byte) error {
+	sum, err := r.eachLine(func(number int, line []byte) error {
 		var rec T
 		err := json.Unmarshal(line, &rec)
 		switch {
@@ -213,6 +219,10 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if want := result.MetricsCRC32C; want != "" && sum != want {
+		return nil, fmt.Errorf("read %s: %w: it has CRC-32C %s, and %s says %s: a line was changed or lost "+
+			"after the run was finished: put the file back, or train again", r.path(metricsFile), ErrDamaged, sum, resultFile, want)
 	}
 	return records, nil
 }
@@ -267,26 +277,29 @@ func lastRecords(text []byte) (records []Record, whole bool) {
 	return records, whole
 }
 
-// eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one.
-func (r *Reader) eachLine(f func(number int, line []byte) error) error {
+// eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one,
+// and returns the file's CRC-32C.
+func (r *Reader) eachLine(f func(number int, line []byte) error) (sum string, err error) {
 	metrics, err := r.root.Open(metricsFile)
 	if err != nil {
-		return r.fileError("read", metricsFile, err)
+		return "", r.fileError("read", metricsFile, err)
 	}
 	defer metrics.Close()
+	crc := uint32(0)
 	lines := bufio.NewReaderSize(metrics, 1<<16)
 	for number := 1; ; number++ {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
+			crc = crc32.Update(crc, castagnoli, line)
 			if err := f(number, line); err != nil {
-				return err
+				return "", err
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return nil
+			return fmt.Sprintf("%08x", crc), nil
 		}
 		if err != nil {
-			return r.fileError("read", metricsFile, err)
+			return "", r.fileError("read", metricsFile, err)
 		}
 	}
 }

@@ -59,10 +59,11 @@ type Result struct {
 	Baselines map[string]Numbers `json:"baselines,omitempty"`
 	Data      *DataSummary       `json:"data,omitempty"` // of masked prediction
 
-	// Both are of the file alone: SaveResult writes them and Result checks them. Files of earlier
-	// versions have neither.
-	ConfigSHA256 string `json:"config_sha256,omitempty"` // of config.json without schema and white space
-	CRC32C       string `json:"crc32c,omitempty"`        // of this object without this key and white space
+	// These are of the files alone: SaveResult writes them, Result and ReadMetrics check them. Files
+	// of earlier versions have none.
+	ConfigSHA256  string `json:"config_sha256,omitempty"`  // of config.json without schema and white space
+	MetricsCRC32C string `json:"metrics_crc32c,omitempty"` // of metrics.jsonl
+	CRC32C        string `json:"crc32c,omitempty"`         // of this object without this key and white space
 }
 
 // DataSummary says what masked prediction was trained and tested on.
@@ -78,6 +79,9 @@ type DataSummary struct {
 	TestSubjects   []string `json:"test_subjects,omitempty"`
 	Modules        int      `json:"modules,omitempty"`
 	ModulesFrom    string   `json:"modules_from,omitempty"` // how they were matched to the tokens
+	// ConnectivityModularity is the modularity of the correlations between tokens over training frames,
+	// negative ones as 0, for these modules; nil where it has no value, and of earlier versions.
+	ConnectivityModularity *float64 `json:"connectivity_modularity,omitempty"`
 	// Of a simulated network: the factor on its autoregressive weights, never 0 for the default.
 	ARScale float64  `json:"ar_scale,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
@@ -121,7 +125,11 @@ func (r *Run) SaveResult(result Result) error {
 	if err := r.metrics.sync(); err != nil {
 		return r.fileError("sync", metricsFile, err)
 	}
-	result.ConfigSHA256, result.CRC32C = r.config.sha256(), ""
+	records, err := r.eachLine(func(int, []byte) error { return nil })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	result.ConfigSHA256, result.MetricsCRC32C, result.CRC32C = r.config.sha256(), records, ""
 	text, err := json.Marshal(result)
 	if err == nil {
 		var object Object
@@ -155,7 +163,7 @@ func (r *Reader) Result() (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w (the SHA-256 of its settings begins %.12s, result.json was made with "+
 			"%.12s): put the old settings back", r.path(configFile), ErrConfigChanged, now, made)
 	}
-	result.ConfigSHA256, result.CRC32C = "", ""
+	result.ConfigSHA256, result.MetricsCRC32C, result.CRC32C = "", "", ""
 	return result, nil
 }
 

@@ -124,7 +124,7 @@ print(*sorted(json.loads(open(sys.argv[1] + "/metrics.jsonl").read(), parse_cons
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("needs /usr/bin/python3:", err)
 	}
-	want := "baselines config_sha256 crc32c fidelity members peak_rss_mb steps_per_second wall_seconds\n" +
+	want := "baselines config_sha256 crc32c fidelity members metrics_crc32c peak_rss_mb steps_per_second wall_seconds\n" +
 		"epochs measures pe seed sigma status steps\n" +
 		"epoch map measures member seed sigma step step_ms wall_seconds\n"
 	if err != nil || string(out) != want {

@@ -32,7 +32,8 @@ func readEnd(dir string) error {
 	defer r.Close()
 	_, probes := r.LoadProbes()
 	_, result := r.Result()
-	return errors.Join(probes, result)
+	_, records := ReadMetrics[Record](r)
+	return errors.Join(probes, result, records)
 }
 
 // replace writes a file of a run and returns what was there.
@@ -49,10 +50,10 @@ func replace(t *testing.T, dir, name string, text []byte) []byte {
 	return old
 }
 
-// Each flipped bit of a result or of probes is found, and the file is named.
+// Each flipped bit of the records, a result or of probes is found, and the file is named.
 func TestEveryBitOfTheEnd(t *testing.T) {
 	dir := simulated(t)
-	for _, name := range []string{probesFile, resultFile} {
+	for _, name := range []string{probesFile, resultFile, metricsFile} {
 		whole := replace(t, dir, name, nil)
 		for bit := range len(whole) * 8 {
 			damaged := slices.Clone(whole)
@@ -68,6 +69,11 @@ func TestEveryBitOfTheEnd(t *testing.T) {
 			t.Errorf("%s as it was: %v", name, err)
 		}
 	}
+	_, all, _ := strings.Cut(string(replace(t, dir, metricsFile, nil)), "\n")
+	replace(t, dir, metricsFile, []byte(all))
+	if err := readEnd(dir); !errors.Is(err, ErrDamaged) {
+		t.Errorf("without the first record: %v", err)
+	}
 }
 
 // Probes and results without checksums, which earlier versions wrote, are read.
@@ -81,7 +87,7 @@ func TestEndWithoutChecksums(t *testing.T) {
 	if err := errors.Join(err, parseErr); err != nil {
 		t.Fatal(err)
 	}
-	replace(t, dir, resultFile, result.Without("config_sha256", "crc32c").Text())
+	replace(t, dir, resultFile, result.Without("config_sha256", "metrics_crc32c", "crc32c").Text())
 	edited(t, dir, "lst", "old")
 	if err := readEnd(dir); err != nil {
 		t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"torchpe/internal/atomicfile"
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 )
 
@@ -83,7 +84,7 @@ var (
 // Errors of ClaimTask, for errors.Is.
 var (
 	ErrDone   = errors.New("is done")
-	ErrFailed = errors.New("has failed; torchpe sweep retry --failed tries again")
+	ErrFailed = errors.New("has failed")
 	ErrBusy   = errors.New("is being worked on")
 )
 
@@ -177,7 +178,8 @@ func (s *Sweep) outcomeError(index int, o outcome) error {
 	case o.done != nil:
 		return fmt.Errorf("task %d %w", index, ErrDone)
 	case o.failure != nil:
-		return fmt.Errorf("task %d %w", index, ErrFailed)
+		return fmt.Errorf("task %d %w; torchpe sweep retry --failed %s tries again", index, ErrFailed,
+			wording.Quote(s.Dir))
 	}
 	return nil
 }
@@ -257,8 +259,8 @@ func (c *Claim) takeOver(breakLock bool) error {
 	}
 	if foreign && !breakLock {
 		return fmt.Errorf("task %d %w by pid %d on %s, or was until it died there (last sign at %s): "+
-			"if it is dead, retry with --lost",
-			c.Index, ErrBusy, old.PID, old.Host, old.Time.Format(time.RFC3339))
+			"if it is dead, torchpe sweep retry --lost %s takes the task",
+			c.Index, ErrBusy, old.PID, old.Host, old.Time.Format(time.RFC3339), wording.Quote(c.Dir))
 	}
 	c.beat = Heartbeat{
 		PID: os.Getpid(), Host: host, Job: job, Attempt: old.Attempt + 1, Step: old.Step, Total: old.Total,

@@ -2,12 +2,12 @@ package sweep
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
 	"torchpe/internal/wording"
+	"torchpe/train/config"
 )
 
 // Spec is the definition of a sweep: the union of its parts.
@@ -23,10 +23,9 @@ type Part struct {
 	Axes []Axis
 	// Zip names groups of axes that advance together; each group is crossed as one axis.
 	Zip [][]string
-	// Seeds is the argument of --seeds: a list, ranges, or the word paper. Count is the number of
-	// seeds from --seed on. At most one is set; with neither there is one seed.
-	Seeds string
-	Count int
+	// Seeds and Members are the arguments of --seeds and --members, without which there is one seed.
+	Seeds   string
+	Members int
 	// Exclude drops the points that agree with one of these.
 	Exclude []Match
 }
@@ -47,6 +46,7 @@ type Setting struct{ Flag, Value string }
 type Point struct {
 	Part     string
 	Settings []Setting
+	varies   []string // flags in which it differs from other points of the part
 }
 
 // Args returns the point as arguments of "torchpe train".
@@ -60,20 +60,22 @@ func (p Point) Args() []string {
 	return args
 }
 
-// String returns the point for messages.
+// String returns the point for messages: what tells it from others of its part.
 func (p Point) String() string {
-	text := strings.Join(p.Args(), " ")
+	own := p
+	if p.varies != nil {
+		own.Settings = slices.DeleteFunc(slices.Clone(p.Settings),
+			func(s Setting) bool { return !slices.Contains(p.varies, s.Flag) })
+	}
+	text := strings.Join(own.Args(), " ")
 	if p.Part != "" {
 		text = p.Part + ": " + text
 	}
 	return text
 }
 
-// Limits against typing errors.
-const (
-	maxPoints = 1_000_000
-	maxValues = 10_000 // of a range
-)
+// maxPoints is a limit against typing errors.
+const maxPoints = 1_000_000
 
 // Points expands all parts, in their order.
 func (s Spec) Points() ([]Point, error) {
@@ -133,6 +135,9 @@ func (p Part) point(dimensions [][]Axis, i, total int) Point {
 		total /= len(d[0].Values)
 		for _, a := range d {
 			point.Settings = append(point.Settings, Setting{a.Flag, a.Values[i/total]})
+			if len(a.Values) > 1 {
+				point.varies = append(point.varies, a.Flag)
+			}
 		}
 		i %= total
 	}
@@ -209,15 +214,9 @@ func distinct(axes []Axis) error {
 }
 
 // seedSettings returns the flags that give the seeds.
-func (p Part) seedSettings() ([]Setting, error) {
-	if p.Seeds == "" && p.Count == 0 {
-		return nil, nil
-	}
-	if p.Seeds != "" && p.Count != 0 {
-		return nil, fmt.Errorf("seeds: a list and a count: give one of them")
-	}
+func (p Part) seedSettings() (settings []Setting, err error) {
 	for _, a := range p.Axes {
-		if a.Flag == "seeds" || a.Flag == "members" || a.Flag == "seed" && p.Seeds != "" {
+		if slices.Contains(seedFlags, a.Flag) && p.Seeds != "" {
 			return nil, fmt.Errorf("%s and seeds both give seeds: give one of them", a.Flag)
 		}
 	}
@@ -226,10 +225,17 @@ func (p Part) seedSettings() ([]Setting, error) {
 		if err != nil {
 			return nil, fmt.Errorf("seeds: %w", err)
 		}
-		return []Setting{{"seeds", seeds}}, nil
+		settings = append(settings, Setting{"seeds", seeds})
 	}
-	return []Setting{{"members", strconv.Itoa(p.Count)}}, nil
+	if p.Members != 0 {
+		settings = append(settings, Setting{"members", strconv.Itoa(p.Members)})
+	}
+	return settings, nil
 }
+
+// seedFlags are the flags of which a value replaces the seeds of a part. A file calls one seed of a grid
+// seed.
+var seedFlags = []string{"seeds", "members", "seed"}
 
 func (p Part) excludes(point Point) bool {
 	return slices.ContainsFunc(p.Exclude, func(m Match) bool { return m.agrees(point) })
@@ -311,8 +317,8 @@ func (s Spec) Set(axes []Axis) Spec {
 		p := &out.Parts[i]
 		p.Axes = slices.Clone(p.Axes)
 		for _, a := range axes {
-			if a.Flag == "seeds" || a.Flag == "members" || a.Flag == "seed" {
-				p.Seeds, p.Count = "", 0
+			if slices.Contains(seedFlags, a.Flag) {
+				p.Seeds, p.Members = "", 0
 			}
 			if at := slices.IndexFunc(p.Axes, func(b Axis) bool { return b.Flag == a.Flag }); at >= 0 {
 				p.Axes[at] = a
@@ -324,101 +330,36 @@ func (s Spec) Set(axes []Axis) Spec {
 	return out
 }
 
-// numberRange returns from, from+step, ..., to, exactly: 0.1 to 2 in tenths has 20 values.
-func numberRange(from, to, step string) ([]string, error) {
-	var numbers [3]*big.Rat
-	for i, text := range []string{from, to, step} {
-		x, err := number(text)
-		if err != nil {
-			return nil, fmt.Errorf("range: %s: %w", []string{"from", "to", "step"}[i], err)
-		}
-		numbers[i] = x
-	}
-	x, last, by := numbers[0], numbers[1], numbers[2]
-	rises := by.Sign()
-	if rises == 0 {
-		return nil, fmt.Errorf("range: step %s does not move %s", step, from)
-	}
-	if d := last.Cmp(x); d != 0 && d != rises {
-		return nil, fmt.Errorf("range: step %s leads away from %s", step, to)
-	}
-	var out []string
-	for ; x.Cmp(last) != rises; x = new(big.Rat).Add(x, by) {
-		if len(out) == maxValues {
-			return nil, fmt.Errorf("range: more than %d values", maxValues)
-		}
-		f, _ := x.Float64()
-		out = append(out, strconv.FormatFloat(f, 'g', -1, 64))
-	}
-	return out, nil
-}
-
-// number reads a decimal number of modest size exactly.
-func number(text string) (*big.Rat, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != f || f > 1e18 || f < -1e18 || f != 0 && f < 1e-18 && f > -1e-18 ||
-		strings.ContainsAny(text, "xXpP_") {
-		return nil, fmt.Errorf("%q is no number between 1e-18 and 1e18", text)
-	}
-	x, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return nil, fmt.Errorf("%q is no number", text)
-	}
-	return x, nil
-}
-
 // ParseValues reads the values of an axis as a flag has them: values separated by commas, each a
 // value or a range from:to:step.
 func ParseValues(text string) ([]string, error) {
 	var out []string
 	for _, part := range strings.Split(text, ",") {
 		part = strings.TrimSpace(part)
-		if ends := strings.Split(part, ":"); len(ends) == 3 {
-			values, err := numberRange(ends[0], ends[1], ends[2])
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, values...)
-			continue
-		}
 		if part == "" {
 			return nil, fmt.Errorf("%q has an empty value", text)
 		}
-		out = append(out, part)
+		values, err := config.Expand(part)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, values...)
 	}
 	return out, nil
 }
 
-// ParseSeeds reads seeds: the word paper, or numbers and ranges separated by commas. A range is
-// from:to, from..to or from:to:step. It returns the argument of "torchpe train --seeds".
+// ParseSeeds reads the seeds of "torchpe train --seeds", each once, and returns them without ranges.
 func ParseSeeds(text string) (string, error) {
-	if strings.TrimSpace(text) == "paper" {
-		return "paper", nil
+	seeds, err := config.ParseSeeds(text)
+	if text = strings.TrimSpace(text); err != nil || text == "paper" {
+		return text, err
 	}
 	var out []string
-	for _, part := range strings.Split(text, ",") {
-		part = strings.TrimSpace(part)
-		ends := strings.Split(strings.Replace(part, "..", ":", 1), ":")
-		values := []string{part}
-		if len(ends) == 2 {
-			ends = append(ends, "1")
+	for i, seed := range seeds {
+		if slices.Contains(seeds[:i], seed) {
+			return "", fmt.Errorf("%d is given twice", seed)
 		}
-		if len(ends) == 3 {
-			var err error
-			if values, err = numberRange(ends[0], ends[1], ends[2]); err != nil {
-				return "", fmt.Errorf("%s: %w", part, err)
-			}
-		}
-		for _, v := range values {
-			if _, err := strconv.ParseUint(v, 10, 64); err != nil {
-				return "", fmt.Errorf("%q is no seed: give whole numbers from 0 to 2^64-1, ranges "+
-					"as 1:15, or the word paper alone", v)
-			}
-			if slices.Contains(out, v) {
-				return "", fmt.Errorf("%s is given twice", v)
-			}
-			out = append(out, v)
-		}
+		out = append(out, strconv.FormatUint(seed, 10))
 	}
 	return strings.Join(out, ","), nil
 }

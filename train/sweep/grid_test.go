@@ -10,6 +10,7 @@ import (
 
 	"torchpe/data/sequence"
 	"torchpe/internal/paper"
+	"torchpe/train/config"
 )
 
 func axis(flag string, values ...string) Axis { return Axis{flag, values} }
@@ -19,8 +20,8 @@ func TestPoints(t *testing.T) {
 		Name: "p",
 		Axes: []Axis{axis("pe", "learn", "nope"), axis("optimizer", "adam", "sgd"),
 			axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3")},
-		Zip:   [][]string{{"optimizer", "lr"}},
-		Count: 3,
+		Zip:     [][]string{{"optimizer", "lr"}},
+		Members: 3,
 		Exclude: []Match{
 			{axis("pe", "nope"), axis("heads", "2.0")}, // numbers agree by value
 			{axis("lr", "0.001", "7"), axis("pe", "learn")},
@@ -48,7 +49,12 @@ func TestPoints(t *testing.T) {
 
 func TestSet(t *testing.T) {
 	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2")}, Seeds: "paper"},
-		{Axes: []Axis{axis("pe", "nope")}, Count: 2}}}
+		{Axes: []Axis{axis("pe", "nope")}, Members: 2}}}
+	from := Part{Axes: []Axis{axis("pe", "rope")}, Seeds: "5", Members: 3} // seeds 5, 6 and 7
+	if points, err := from.Points(); err != nil || strings.Join(points[0].Args(), " ") !=
+		"--pe=rope --seeds=5 --members=3" {
+		t.Errorf("%v, %v", points, err)
+	}
 	changed := s.Set([]Axis{axis("sigma", "0.5"), axis("epochs", "3"), axis("seeds", "7,8")})
 	points, err := changed.Points()
 	if err != nil || len(points) != 2 ||
@@ -78,9 +84,8 @@ func TestGridMistakes(t *testing.T) {
 			"lr is named twice"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
 		{Part{Axes: []Axis{axis("seed", "1", "2")}, Seeds: "3,4"}, "both give seeds"},
-		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "3", Count: 2}, "give one of them"},
-		{Part{Axes: []Axis{axis("a", must1(numberRange("1", "1001", "1"))...),
-			axis("b", must1(numberRange("1", "1000", "1"))...)}}, "more than 1000000"},
+		{Part{Axes: []Axis{axis("a", must1(config.Range("1", "1001", "1"))...),
+			axis("b", must1(config.Range("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
 		if _, err := c.part.Points(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.part, err, c.want)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"torchpe/train/config"
 )
 
 // local is a launcher whose workers are this test binary.
@@ -204,7 +206,7 @@ func BenchmarkFiveThousandTasks(b *testing.B) {
 	var s *Sweep
 	b.Run("plan", func(b *testing.B) {
 		for i := range b.N {
-			points := must1(Part{Axes: []Axis{{"lr", must1(numberRange("0.001", "1", "0.001"))},
+			points := must1(Part{Axes: []Axis{{"lr", must1(config.Range("0.001", "1", "0.001"))},
 				axis("pe", "a", "b", "c", "d", "e")}}.Points())
 			configs, _, _ = Resolve(points, fake)
 			s, _ = extend(b, filepath.Join(dir, fmt.Sprint(b.N, "-", i)), configs, 1)

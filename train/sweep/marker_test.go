@@ -285,8 +285,8 @@ func TestLostWords(t *testing.T) {
 		said = append(said, x.Message)
 	}
 	host := must1(os.Hostname())
-	want := []string{"died before its first step; torchpe sweep resume goes on",
-		"died at step 3 of 9; torchpe sweep retry --lost takes it over"}
+	want := []string{"died before its first step; torchpe sweep resume " + s.Dir + " goes on",
+		"died at step 3 of 9; torchpe sweep retry --lost " + s.Dir + " takes it over"}
 	if len(said) != 2 || !strings.Contains(said[0], host) ||
 		!slices.Equal([]string{said[0][strings.Index(said[0], "died"):],
 			said[1][strings.Index(said[1], "died"):]}, want) {

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"torchpe/train/config"
@@ -42,41 +40,6 @@ type Task struct {
 	Configuration int               `json:"configuration"` // place in Plan.Configurations
 	Members       []json.RawMessage `json:"members"`       // as in config.json
 	Runs          []string          `json:"runs"`          // names in runs/, one a member
-}
-
-// Resolver turns arguments of "torchpe train" into a configuration as in config.json, and notes for
-// the user.
-type Resolver func(args []string) (text []byte, notes []string, err error)
-
-// Resolve resolves points. It returns what is wrong with all of them at once, each mistake once.
-func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string, err error) {
-	seen := map[string]bool{}
-	var bad []string
-	for _, p := range points {
-		config, said, err := resolve(p.Args())
-		if err != nil {
-			if text := err.Error(); !seen[text] {
-				seen[text] = true
-				bad = append(bad, fmt.Sprintf("%s: %s", p, text))
-			}
-			continue
-		}
-		for _, note := range said {
-			if !seen[note] {
-				seen[note] = true
-				notes = append(notes, note)
-			}
-		}
-		configs = append(configs, config)
-	}
-	const most = 10
-	if n := len(bad); n > most {
-		bad = append(bad[:most], fmt.Sprintf("and %d more", n-most))
-	}
-	if bad != nil {
-		return nil, nil, errors.New(strings.Join(bad, "\n"))
-	}
-	return configs, notes, nil
 }
 
 // Added counts the runs of a call of Add.

@@ -70,7 +70,7 @@ func fake(args []string) ([]byte, []string, error) {
 
 func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
 	t.Helper()
-	points, err := Part{Axes: axes, Count: seeds}.Points()
+	points, err := Part{Axes: axes, Members: seeds}.Points()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 )
 
@@ -31,9 +32,9 @@ func (st Status) Troubles() (out []Trouble) {
 		case t.Note != "":
 			out = append(out, Trouble{t.Index, t.Runs[0], string(t.State), t.Note, t.Log})
 		case t.State == StateLost:
-			b, next := t.Heartbeat, "torchpe sweep resume goes on"
+			b, next := t.Heartbeat, "torchpe sweep resume "+wording.Quote(st.Dir)+" goes on"
 			if t.Elsewhere() {
-				next = "torchpe sweep retry --lost takes it over"
+				next = "torchpe sweep retry --lost " + wording.Quote(st.Dir) + " takes it over"
 			}
 			where := "before its first step"
 			if b.Total > 0 {

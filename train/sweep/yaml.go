@@ -85,7 +85,7 @@ func resolveAliases(n *yaml.Node) {
 
 // The keys of a part, and of a sweep.
 var (
-	partKeys  = []string{"name", "set", "grid", "zip", "seeds", "exclude"}
+	partKeys  = []string{"name", "set", "grid", "zip", "seeds", "members", "exclude"}
 	sweepKeys = append(slices.Clone(partKeys), "parts")
 )
 
@@ -205,8 +205,18 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 			p.Zip = append(p.Zip, names)
 		}
 	}
-	if v := valueOf(values, "seeds"); v != nil {
-		r.seeds(v, &p)
+	seeds, members := valueOf(values, "seeds"), valueOf(values, "members")
+	if seeds != nil || members != nil {
+		p.Seeds, p.Members = "", 0
+	}
+	if seeds != nil {
+		p.Seeds = r.seeds(seeds)
+	}
+	if members != nil {
+		var err error
+		if p.Members, err = strconv.Atoi(r.scalar(members, "members")); err != nil || p.Members < 1 {
+			refuse(members, "members: want a number of seeds, 1 or more")
+		}
 	}
 	if v := valueOf(values, "exclude"); v != nil {
 		for _, item := range r.list(v, "exclude") {
@@ -282,18 +292,16 @@ func (r *yamlReader) numberRange(n *yaml.Node, flag string) []string {
 		}
 		ends = append(ends, r.scalar(v, key))
 	}
-	out, err := numberRange(ends[0], ends[1], ends[2])
+	out, err := config.Range(ends[0], ends[1], ends[2])
 	if err != nil {
 		refuse(n, "%s: %w", flag, err)
 	}
 	return out
 }
 
-// seeds reads a count, a list, a range, or the word paper.
-func (r *yamlReader) seeds(n *yaml.Node, p *Part) {
-	p.Seeds, p.Count = "", 0
+// seeds reads a list, a range, or the word paper. One number alone was a count in 0.1.0.
+func (r *yamlReader) seeds(n *yaml.Node) string {
 	var list []string
-	var err error
 	switch n.Kind {
 	case yaml.MappingNode:
 		list = r.numberRange(n, "seeds")
@@ -303,17 +311,17 @@ func (r *yamlReader) seeds(n *yaml.Node, p *Part) {
 		}
 	default:
 		text := r.scalar(n, "seeds")
-		if text != "paper" && !strings.ContainsAny(text, ":.") {
-			if p.Count, err = strconv.Atoi(text); err != nil || p.Count < 1 {
-				refuse(n, "seeds: %q is neither a count, a list, a range as 1:15, nor the word paper", text)
-			}
-			return
+		if _, err := strconv.Atoi(text); err == nil {
+			refuse(n, "seeds: %s alone was a count: write members: %s for so many seeds, or seeds: [%s] for this one",
+				text, text, text)
 		}
 		list = []string{text}
 	}
-	if p.Seeds, err = ParseSeeds(strings.Join(list, ",")); err != nil {
+	seeds, err := ParseSeeds(strings.Join(list, ","))
+	if err != nil {
 		refuse(n, "seeds: %w", err)
 	}
+	return seeds
 }
 
 // ambiguous matches numbers that YAML and Go read as different ones: 010 is 8 or 10.

@@ -37,7 +37,7 @@ parts:
     grid:
       pe: [learn, nope]
       heads: [1, 2]
-  - seeds: 3
+  - members: 3
     grid: {pe: learn, sigma: {from: 0.1, to: 0.3, step: 0.1}, heads: 1}
     zip:
       - {optimizer: [adam, sgd], lr: [1e-4, 1e-3]}
@@ -100,8 +100,8 @@ func TestYAMLMistakes(t *testing.T) {
 		{"name: x\n", "nothing to train"},
 		{"grid:\n  pee: [learn]\n", `line 2, column 3: grid: "pee" is unknown; did you mean "pe"?`},
 		{"grd:\n  pe: [learn]\n",
-			`line 1, column 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, exclude, ` +
-				`parts; did you mean "grid"?`},
+			`line 1, column 1: sweep: "grd" is unknown; there are name, set, grid, zip, seeds, members, ` +
+				`exclude, parts; did you mean "grid"?`},
 		{"grid:\n  pe: learn\n  pe: nope\n", `line 3, column 3: grid: "pe" is given twice`},
 		{"grid: {pe: learn}\ngrid: {pe: nope}\n", `line 2, column 1: sweep: "grid" is given twice`},
 		{"grid: {pe: [learn, learn]}\n", "line 1, column 7: pe: learn is given twice"},
@@ -122,7 +122,11 @@ func TestYAMLMistakes(t *testing.T) {
 		{"grid:\n  sigma: [0.5, abc]\n", `line 2, column 16: sigma: "abc" is not a number`},
 		{"set:\n  noise: [0.5, abc]\n", `line 2, column 16: noise: "abc" is not a number`},
 		{"grid: {pe: [a]}\nexclude: [{sigma: x}]\n", `line 2, column 19: sigma: "x" is not a number`},
-		{"seeds: many\ngrid: {pe: learn}\n", `"many" is neither`},
+		{"seeds: many\ngrid: {pe: learn}\n", `"many" is no seed`},
+		{"seeds: 3\ngrid: {pe: learn}\n", "line 1, column 8: seeds: 3 alone was a count: write members: 3 for so " +
+			"many seeds, or seeds: [3] for this one"},
+		{"members: 0\ngrid: {pe: learn}\n", "line 1, column 10: members: want a number of seeds"},
+		{"members: [1, 2]\ngrid: {pe: learn}\n", "members: want one value"},
 		{"seeds: []\ngrid: {pe: learn}\n", "not empty"},
 		{"seeds: {a: 1}\ngrid: {pe: learn}\n", "line 1"},
 		{"zip: {pe: [a]}\n", "zip: want a list"},
@@ -173,7 +177,7 @@ func TestYAMLMistakes(t *testing.T) {
 }
 
 func FuzzYAML(f *testing.F) {
-	f.Add("grid: {pe: [learn, nope]}\nseeds: 3\n")
+	f.Add("grid: {pe: [learn, nope]}\nmembers: 3\n")
 	f.Add("parts: [{grid: {sigma: {from: 1, to: 2, step: .5}}}]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if s, err := parseYAML([]byte(text), testFlags); err == nil && len(s.Parts) == 0 {

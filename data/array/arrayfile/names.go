@@ -59,7 +59,8 @@ func notID(data []float64, columns int) (row int, why string) {
 
 // Named takes the first column of a matrix as the names of its rows where all tokens (nil: unknown) are
 // among its numbers. It returns an error where the column may be names or data: whole, distinct numbers
-// that count the rows, or have fractions beside them in half of the rows. Else it returns a unchanged.
+// that count the rows, are all ten times as large as any other number, or have fractions beside them in
+// half of the rows. Else it returns a unchanged.
 func (a Array) Named(tokens []string) (Array, error) {
 	if len(a.Shape) != 2 || a.Rows != nil || a.Shape[1] < 2 || isAxes(a.Columns) {
 		return a, nil
@@ -71,11 +72,16 @@ func (a Array) Named(tokens []string) (Array, error) {
 	}
 	rest, names := make([]float64, 0, n*(width-1)), make([]string, 0, n)
 	fractions, counts := 0, n > 2 // rows with fractions
+	least, most := math.Inf(1), 0.0
 	for i := range n {
 		row := a.Data[i*width : (i+1)*width]
 		names, rest = append(names, strconv.FormatFloat(row[0], 'f', -1, 64)), append(rest, row[1:]...)
 		if slices.ContainsFunc(row[1:], func(v float64) bool { return v != math.Trunc(v) }) {
 			fractions++
+		}
+		least = min(least, row[0])
+		for _, v := range row[1:] {
+			most = max(most, math.Abs(v))
 		}
 		counts = counts && row[0] == a.Data[0]+float64(i) && (a.Data[0] == 0 || a.Data[0] == 1)
 	}
@@ -86,7 +92,7 @@ func (a Array) Named(tokens []string) (Array, error) {
 		}
 		return a, nil
 	}
-	if a.Data[0] >= 0 && n > 2 && (2*fractions >= n || counts) {
+	if a.Data[0] >= 0 && n > 2 && (2*fractions >= n || counts || least > 10*most) {
 		return a, fmt.Errorf("%s: its first column (%s, %s, ...) may be the tokens' names or numbers "+
 			"of its own: give it as text with a header, whose first cell is id if it names them, x1 "+
 			"(and x2 the next) if not", a.Source, names[0], names[1])

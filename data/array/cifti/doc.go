@@ -1,6 +1,7 @@
 // Package cifti reads CIFTI-2 files, the form in which Workbench, the HCP pipelines and nibabel
 // keep brain data: a NIfTI-2 header, an XML text that says what the rows and columns are, and one
-// matrix. It also averages vertices within the parcels of a label file.
+// matrix. It also averages vertices within the parcels of a label file, and writes numbers of one's own
+// over the parcels of a file ([Template]).
 //
 // A file has two axes. Axis 0 (AppliesToMatrixDimension 0, dim[5] of the header) varies fastest in
 // the file, axis 1 (dim[6]) slowest, so the data is a row-major matrix of shape [axis 1, axis 0].

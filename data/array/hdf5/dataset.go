@@ -22,7 +22,7 @@ type dataset struct {
 	at     int       // where that begins in it
 	data   []float64 // what was read
 
-	inflated []byte // room for a chunk
+	inflated, unshuffled []byte // room for a chunk
 }
 
 // entry describes a dataset by its messages; ok is false for an object of another kind, such as a
@@ -256,33 +256,6 @@ func (d *dataset) store(i int, b []byte) error {
 			return fmt.Errorf("the element at index %v %w", array.Index(i+j, d.shape, false), err)
 		}
 		d.data[i+j] = v
-	}
-	return nil
-}
-
-// shuffled are n elements, from the given one on, of a chunk that has the first bytes of all of its
-// elements first.
-type shuffled struct {
-	chunk   []byte
-	from, n int
-}
-
-// storeShuffled is store for elements of a shuffled chunk.
-func (d *dataset) storeShuffled(i int, s shuffled) error {
-	const most = 1 << 12 // elements at a time
-	size, all := d.t.bytes, len(s.chunk)/d.t.bytes
-	out := make([]byte, min(s.n, most)*size)
-	for done := 0; done < s.n; done += most {
-		out = out[:min(s.n-done, most)*size]
-		for k := range size {
-			at := k*all + s.from + done
-			for j, v := range s.chunk[at : at+len(out)/size] {
-				out[j*size+k] = v
-			}
-		}
-		if err := d.store(i+done, out); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -99,8 +99,8 @@ func readable(filters []filter) error {
 }
 
 // undo returns the size bytes of a chunk that went through the filters; those whose bit is set in
-// mask were left out. A last shuffle of whole elements is not undone but reported.
-func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bool, err error) {
+// mask were left out.
+func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, err error) {
 	for i := len(d.filters) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
 			continue
@@ -108,12 +108,12 @@ func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bo
 		switch f := d.filters[i]; f.id {
 		case filterFletcher:
 			if len(b) < 4 {
-				return nil, false, array.Damaged("has %d bytes, fewer than its checksum", len(b))
+				return nil, array.Damaged("has %d bytes, fewer than its checksum", len(b))
 			}
 			want := binary.LittleEndian.Uint32(b[len(b)-4:])
 			b = b[:len(b)-4]
 			if !sameFletcher(fletcher32(b), want) {
-				return nil, false, fmt.Errorf("its checksum is wrong: the file is damaged")
+				return nil, fmt.Errorf("its checksum is wrong: the file is damaged")
 			}
 		case filterDeflate, filterLZF, filterNBit, filterScale:
 			if len(b) > 0 && &b[0] == &d.inflated[0] { // packed twice
@@ -121,22 +121,18 @@ func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, shuffled bo
 			}
 			// Behind the chunk's bytes only a checksum can have come out.
 			if b, err = d.unpack(f, b, size); err != nil {
-				return nil, false, err
+				return nil, err
 			}
 		case filterShuffle:
-			if shuffled = i == 0 && f.value(0) == d.t.bytes && len(b) == size; shuffled {
-				break
+			if b, err = d.unshuffle(b, f.value(0)); err != nil {
+				return nil, err
 			}
-			if err := d.f.budget.Fits(int64(len(b)), "a shuffled chunk"); err != nil {
-				return nil, false, err
-			}
-			b = unshuffle(b, f.value(0))
 		}
 	}
 	if len(b) != size {
-		return nil, false, array.Damaged("expected %d bytes, got %d", size, len(b))
+		return nil, array.Damaged("expected %d bytes, got %d", size, len(b))
 	}
-	return b, shuffled, nil
+	return b, nil
 }
 
 // unpack undoes a filter that packs the size bytes of a chunk.
@@ -173,19 +169,26 @@ func inflate(b, buffer []byte) ([]byte, error) {
 
 // unshuffle puts the bytes of elements, which lie first bytes first, together again. Bytes behind
 // the last whole element were left as they are.
-func unshuffle(b []byte, element int) []byte {
+func (d *dataset) unshuffle(b []byte, element int) (out []byte, err error) {
 	if element <= 1 || len(b) < element {
-		return b
+		return b, nil
+	}
+	if len(d.unshuffled) < len(b) {
+		if d.unshuffled, err = array.Make[byte](d.f.budget, len(b), "a shuffled chunk"); err != nil {
+			return nil, err
+		}
 	}
 	n := len(b) / element
-	out := make([]byte, len(b))
+	if out = d.unshuffled[:len(b)]; &b[0] == &out[0] { // shuffled twice
+		b = bytes.Clone(b)
+	}
 	for k := range element {
 		for i, v := range b[k*n : (k+1)*n] {
 			out[i*element+k] = v
 		}
 	}
 	copy(out[n*element:], b[n*element:])
-	return out
+	return out, nil
 }
 
 // sameFletcher compares checksums. Writers differ in the order of the bytes of each half (an old

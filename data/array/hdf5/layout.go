@@ -265,14 +265,11 @@ func (d *dataset) storeChunk(sides []int, size int, k chunk) error {
 	if err != nil {
 		return err
 	}
-	b, isShuffled, err := d.undo(k.mask, raw, size)
+	b, err := d.undo(k.mask, raw, size)
 	if err != nil {
 		return fmt.Errorf("the chunk at %v: %w", k.place, err)
 	}
 	store := func(to, from, n int) error {
-		if isShuffled {
-			return d.storeShuffled(to, shuffled{b, from, n})
-		}
 		return d.store(to, b[from*d.t.bytes:(from+n)*d.t.bytes])
 	}
 	if len(sides) == 0 {

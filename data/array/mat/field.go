@@ -3,6 +3,7 @@ package mat
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"torchpe/data/array"
@@ -80,35 +81,17 @@ func inField(name string) string {
 	return "contents of the field " + array.Quote(name)
 }
 
-// choose returns the place of the field with the longest name that path begins with, and the rest
-// of path.
+// choose returns the place of the field that path begins with, and the rest of path.
 func choose(names []string, path string) (int, string, error) {
-	best, rest, twice := -1, "", false
-	for i, name := range names {
-		after, ok := cutPath(path, name)
-		if !ok || best >= 0 && len(name) < len(names[best]) {
-			continue
-		}
-		twice = best >= 0 && len(name) == len(names[best])
-		best, rest = i, after
-	}
+	name, rest, _ := strings.Cut(path, ".")
+	at := slices.Index(names, name)
 	switch {
-	case best < 0:
-		return 0, "", fmt.Errorf("the struct has no field %s; %s", array.Quote(path), has(names))
-	case twice:
-		return 0, "", array.Damaged("two fields are called %s", array.Quote(names[best]))
+	case at < 0:
+		return 0, "", fmt.Errorf("the struct has no field %s; %s", array.Quote(name), has(names))
+	case slices.Contains(names[at+1:], name):
+		return 0, "", array.Damaged("two fields are called %s", array.Quote(name))
 	}
-	return best, rest, nil
-}
-
-// cutPath reports whether path is name or, after a dot, something in it, and returns that.
-func cutPath(path, name string) (string, bool) {
-	rest, ok := strings.CutPrefix(path, name)
-	if !ok || rest == "" {
-		return rest, ok
-	}
-	rest, ok = strings.CutPrefix(rest, ".")
-	return rest, ok && rest != ""
+	return at, rest, nil
 }
 
 // has lists fields for a message.

@@ -301,35 +301,6 @@ func TestNoPadding(t *testing.T) {
 	}
 }
 
-// TestDots checks that names with dots, which scipy writes and MATLAB does not, are found before
-// fields are looked for.
-func TestDots(t *testing.T) {
-	one := func(name string, v byte) []byte {
-		return little.matrix(little.start(int(classDouble), name, 1, 1),
-			little.small(miUint8, string(rune(v))))
-	}
-	s := little.matrix(little.start(int(classStruct), "s", 1, 1),
-		little.small(miInt32, string(little.words(4))),
-		little.element(miInt8, []byte("a.b\x00a\x00\x00\x00c\x00\x00\x00")), one("", 2), one(
-			"", 1), one("", 3))
-	b := little.file(s, one("s.a", 4))
-	for name, want := range map[string]float64{"s.a": 4, "s.a.b": 2, "s.c": 3} {
-		if name == "s.a.b" { // the variable s.a hides it
-			if _, err := readOne(b, name); err == nil {
-				t.Error("s.a.b was read of a number")
-			}
-			a, err := readOne(little.file(s), name)
-			if err != nil || a.Data[0] != want {
-				t.Errorf("%s: %v %v, want %v", name, a, err, want)
-			}
-			continue
-		}
-		if a, err := readOne(b, name); err != nil || a.Data[0] != want {
-			t.Errorf("%s: %v %v, want %v", name, a, err, want)
-		}
-	}
-}
-
 // TestDeepStruct goes into 20000 structs, each in the one before.
 func TestDeepStruct(t *testing.T) {
 	const depth = 20000

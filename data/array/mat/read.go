@@ -49,16 +49,11 @@ func inFile[T any](path string, use func(*file) (T, error)) (T, error) {
 
 // read reads the variable or the field of a struct called name.
 func (f *file) read(name string) (array.Array, error) {
-	var in *variable // the one with the longest name, where names have dots
-	var fields string
+	of, fields, _ := strings.Cut(name, ".")
 	for i := range f.variables {
-		v := &f.variables[i]
-		if rest, ok := cutPath(name, v.name); ok && (in == nil || len(v.name) > len(in.name)) {
-			in, fields = v, rest
+		if v := &f.variables[i]; v.name == of && !strings.HasSuffix(name, ".") {
+			return f.readVariable(v, fields, name)
 		}
-	}
-	if in != nil {
-		return f.readVariable(in, fields, name)
 	}
 	if len(f.variables) == 0 {
 		return array.Array{}, fmt.Errorf("holds no variable %s, and no other", array.Quote(name))

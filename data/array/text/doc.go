@@ -11,8 +11,8 @@
 // it has one for each, as numpy.savetxt writes them. A later one with the cells of a named row is an
 // error: it may be a row.
 //
-// Files whose name ends in .1D are AFNI's (afni.nimh.nih.gov, 1dcat): they have no names, 10@1.5
-// stands for ten times 1.5, and // begins a comment line too.
+// Files whose name ends in .1D are AFNI's (afni.nimh.nih.gov): they have no names, and // begins a
+// comment line too.
 //
 // Invariants. A [Table] that was read is a matrix with at least one row and one column. Nothing is
 // guessed about numbers: a row with a cell too few or too many, a cell that is no number, a number
@@ -20,5 +20,5 @@
 // from 1) and the text. So are names that are not UTF-8, names of rows, and lines of nothing but
 // names of columns, that look like numbers, as 7% and 0x10 do, unless they are said to be names. A
 // number takes 8 bytes and a name 16 besides its text, so that a table takes a small multiple of
-// its file; what 10@1.5 adds is bounded.
+// its file.
 package text

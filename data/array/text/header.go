@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // isHeader reports whether the first line holds the names of columns; second is nil where there is
@@ -28,12 +30,12 @@ func (p *parser) isHeader(first, second []byte) (bool, error) {
 		switch {
 		case k == textual || k == quotedNumber && below:
 			if !isName {
-				names, at = quote(a.text), a.start
+				names, at = array.Quote(a.text), a.start
 			}
 			isName = true
 		case k == numeric || k == quotedNumber && len(a.text) > 0:
 			if !isNumber {
-				numbers = quote(a.text)
+				numbers = array.Quote(a.text)
 			}
 			isNumber = true
 		}
@@ -100,7 +102,7 @@ func (p *parser) isNumbered(first []byte) (bool, error) {
 	if is == Auto {
 		return false, p.fail(0, "the first line, %s, may name the columns or be the first row: say "+
 			"--header yes or --header no (or put quotes around names, or write numbers with a point, "+
-			"such as 10.0)", quote(first))
+			"such as 10.0)", array.Quote(first))
 	}
 	return is == Yes, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // layout holds the delimiter of a file and which cells are names.
@@ -113,7 +115,7 @@ func (p *parser) isRow(line []byte, cells int) bool {
 // failCommented returns the error of a comment that may be a row.
 func (p *parser) failCommented(line []byte) error {
 	return p.fail(0, "%s is a comment by its first character but has the cells of a row: put quotes "+
-		"around its name if it is a row, or delete it", quote(line))
+		"around its name if it is a row, or delete it", array.Quote(line))
 }
 
 // find returns the delimiter of a file from its first line and its name.

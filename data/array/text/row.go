@@ -8,9 +8,6 @@ import (
 	"torchpe/data/array"
 )
 
-// maxRepeated bounds the numbers that the repeats of a .1D file add to it, 8 MB.
-const maxRepeated = 1 << 20
-
 // names returns the names of the columns in the header line, and that of the column of names.
 func (p *parser) names(line []byte) (names []string, corner string, err error) {
 	n := p.count(line)
@@ -22,7 +19,7 @@ func (p *parser) names(line []byte) (names []string, corner string, err error) {
 	c := p.cells(line)
 	for n := 0; c.next(); n++ {
 		if c.fault != "" {
-			return nil, "", p.fail(c.start, "cell %d, %s, %s", n+1, quote(c.text), c.fault)
+			return nil, "", p.fail(c.start, "cell %d, %s, %s", n+1, array.Quote(c.text), c.fault)
 		}
 		if err := p.checkUTF8(c); err != nil {
 			return nil, "", err
@@ -33,7 +30,7 @@ func (p *parser) names(line []byte) (names []string, corner string, err error) {
 		}
 		if p.headed && decimalComma.MatchString(name) {
 			return nil, "", p.fail(c.start, "cell %d is %s, which looks like a number with a decimal "+
-				"comma: write numbers with a point, or give the columns other names", n+1, quote(name))
+				"comma: write numbers with a point, or give the columns other names", n+1, array.Quote(name))
 		}
 		if n > 0 || !p.rowNames || p.short {
 			names = append(names, name)
@@ -47,7 +44,7 @@ func (p *parser) names(line []byte) (names []string, corner string, err error) {
 // checkUTF8 refuses a name in another encoding.
 func (p *parser) checkUTF8(c cells) error {
 	if at, problem := array.NotUTF8(string(c.text)); problem != "" {
-		return p.fail(c.textAt+at, "the name %s: %s", quote(c.text), problem)
+		return p.fail(c.textAt+at, "the name %s: %s", array.Quote(c.text), problem)
 	}
 	return nil
 }
@@ -60,7 +57,7 @@ func (p *parser) row(line []byte) (name string, err error) {
 	if p.rowNames {
 		c.next()
 		if c.fault != "" {
-			return "", p.fail(c.start, "cell 1, %s, %s", quote(c.text), c.fault)
+			return "", p.fail(c.start, "cell 1, %s, %s", array.Quote(c.text), c.fault)
 		}
 		if err := p.checkUTF8(c); err != nil {
 			return "", err
@@ -71,7 +68,7 @@ func (p *parser) row(line []byte) (name string, err error) {
 		if p.guessed && looksLikeNumber(c.text) {
 			return "", p.fail(c.start, "the first cell is %s, which looks like a number but is none: "+
 				"write numbers with a point and without other signs (0.07 for 7%%), or give the rows "+
-				"other names", quote(c.text))
+				"other names", array.Quote(c.text))
 		}
 		name = string(c.text)
 		n = 1
@@ -80,71 +77,48 @@ func (p *parser) row(line []byte) (name string, err error) {
 		n++
 		if p.counted > 0 && len(p.data)-before == p.columns {
 			return "", p.fail(c.start, "cell %d, %s, is one more than in line %d", n,
-				quote(c.text), p.counted)
+				array.Quote(c.text), p.counted)
 		}
 		if v, err := number(c.text); err == nil && c.fault == "" {
 			if array.BeyondInteger(v, c.text) {
 				return "", p.fail(c.start, "cell %d is %s, beyond 2^53: a float64 would round it; write "+
-					"it with a point or an exponent if that is meant", n, quote(c.text))
+					"it with a point or an exponent if that is meant", n, array.Quote(c.text))
 			}
 			p.data = append(p.data, v)
-		} else if err := p.expandRepeat(&c, n, err, before); err != nil {
-			return "", err
+		} else {
+			return "", p.notNumber(c, n, err)
 		}
 	}
 	got := len(p.data) - before
 	switch {
 	case got == 0:
-		return "", p.fail(0, "%s has a name but no numbers", quote(line))
+		return "", p.fail(0, "%s has a name but no numbers", array.Quote(line))
 	case p.counted == 0:
 		p.columns, p.counted = got, p.line
 	case got < p.columns:
 		return "", p.fail(len(line), "the line ends after %d of the %d numbers that line %d has: "+
-			"%s", got, p.columns, p.counted, quote(line))
+			"%s", got, p.columns, p.counted, array.Quote(line))
 	}
 	return name, nil
 }
 
-// expandRepeat takes a cell that is no number: a repeat in AFNI's files, else an error.
-func (p *parser) expandRepeat(c *cells, n int, err error, before int) error {
+// notNumber returns the error of the n-th cell, which is no number.
+func (p *parser) notNumber(c cells, n int, err error) error {
 	if c.fault != "" {
-		return p.fail(c.start, "cell %d, %s, %s", n, quote(c.text), c.fault)
-	}
-	count, value, isRepeat := bytes.Cut(c.text, []byte("@"))
-	if p.afni && isRepeat && !c.quoted {
-		times, ok := parseWhole(count)
-		v, err := number(value)
-		switch {
-		case !ok || times == 0 || err != nil || len(value) == 0:
-			return p.fail(c.start, "cell %d is %s, want a repeat such as 10@1.5", n, quote(c.text))
-		case times > maxRepeated-p.repeated:
-			return p.fail(c.start, "cell %d is %s: repeats may add up to at most %d numbers in a "+
-				"file", n, quote(c.text), maxRepeated)
-		case p.counted > 0 && len(p.data)-before+times > p.columns:
-			return p.fail(c.start, "cell %d, %s, gives more numbers than the %d in line %d", n,
-				quote(c.text), p.columns, p.counted)
-		}
-		p.repeated += times
-		for range times {
-			p.data = append(p.data, v)
-		}
-		return nil
+		return p.fail(c.start, "cell %d, %s, %s", n, array.Quote(c.text), c.fault)
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return p.fail(c.start, "cell %d is %s, too large for a float64", n, quote(c.text))
-	case isRepeat:
-		return p.fail(c.start, "cell %d is %s, not a number: repeats are read in files called .1D",
-			n, quote(c.text))
+		return p.fail(c.start, "cell %d is %s, too large for a float64", n, array.Quote(c.text))
 	case isBlankRow(c.text):
 		return p.fail(c.start, "cell %d is %s: blanks stand between its numbers: give the file a name "+
-			"in .txt", n, quote(c.text))
+			"in .txt", n, array.Quote(c.text))
 	case bytes.IndexByte(c.text, ',') >= 0 && p.delimiter != comma:
 		return p.fail(c.start, "cell %d is %s, not a number: write decimals with a point", n,
-			quote(c.text))
+			array.Quote(c.text))
 	case bytes.IndexByte(c.text, ';') >= 0 && p.delimiter == comma:
 		return p.fail(c.start, "cell %d is %s, not a number: with semicolons between cells, "+
-			"write decimals with a point", n, quote(c.text))
+			"write decimals with a point", n, array.Quote(c.text))
 	}
-	return p.fail(c.start, "cell %d is %s, not a number", n, quote(c.text))
+	return p.fail(c.start, "cell %d is %s, not a number", n, array.Quote(c.text))
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"torchpe/data/array"
 )
@@ -107,11 +106,10 @@ type parser struct {
 	above     []byte // the last comment before it
 	aboveLine int
 	layout
-	data     []float64
-	repeated int // numbers that came from repeats such as 10@1.5
-	budget   *array.Budget
-	guessed  bool // that the first cells are names
-	headed   bool // guessed that the first line is names
+	data    []float64
+	budget  *array.Budget
+	guessed bool // that the first cells are names
+	headed  bool // guessed that the first line is names
 }
 
 // parse reads a table from bytes, in which it may change line ends.
@@ -248,18 +246,4 @@ func (p *parser) take(bytes int) error {
 // fail returns an error at a place in the current line, counted in bytes from 0.
 func (p *parser) fail(at int, format string, args ...any) error {
 	return fmt.Errorf("text: %s:%d:%d: %s", p.name, p.line, at+1, fmt.Sprintf(format, args...))
-}
-
-// quote shows the beginning of text from a file in a message.
-func quote[T string | []byte](s T) string {
-	const most = 40 // characters
-	text := string(s[:min(len(s), most*utf8.UTFMax+1)])
-	runes := 0
-	for i := range text {
-		if runes == most {
-			return fmt.Sprintf("%q...", text[:i])
-		}
-		runes++
-	}
-	return fmt.Sprintf("%q", text)
 }

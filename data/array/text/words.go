@@ -31,7 +31,7 @@ func Words(path string) iter.Seq2[[]string, error] {
 			if (p.delimiter == blanks || p.width(p.delimiter, line) == 1) &&
 				p.width(comma, line)+p.width(semicolon, line) > 2 {
 				err = p.fail(0, "%s has a comma or a semicolon, which by the name of the file or its "+
-					"first line separate no cells: put quotes around names with either", quote(line))
+					"first line separate no cells: put quotes around names with either", array.Quote(line))
 			} else if row, _, err = p.names(bytes.TrimSpace(line)); err == nil && !yield(row, nil) {
 				return
 			}
@@ -54,7 +54,7 @@ func (p *parser) separate() error {
 		p.delimiter = tab
 	case p.width(comma, line) > 1 && p.width(semicolon, line) > 1:
 		return ahead.fail(0, "%s has commas and semicolons: put quotes around names with either, "+
-			"and write decimals with a point", quote(line))
+			"and write decimals with a point", array.Quote(line))
 	case p.delimiter != blanks && p.width(p.delimiter, line) == 1: // one column
 		n := p.width(blanks, line)
 		for n > 1 && ok && p.width(blanks, line) == n {

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // Write writes t, which must be a matrix with a row and a column, with commas, so that
@@ -77,7 +79,7 @@ func (t Table) writable() error {
 	for _, names := range [][]string{t.Columns, t.Rows} {
 		for _, name := range names {
 			if strings.ContainsAny(name, "\r\n\x00") {
-				return fmt.Errorf("the name %s has a line end or a NUL in it", quote(name))
+				return fmt.Errorf("the name %s has a line end or a NUL in it", array.Quote(name))
 			}
 		}
 	}

@@ -141,6 +141,9 @@ var TokenNames = []string{"Fp1", "Fp2", "C3", "C4", "O1", "O2", "T3", "T4"}
 // ModuleNames are the names of their two modules.
 var ModuleNames = []string{"left", "right"}
 
+// ConnectivityModularity is the modularity of the made-up data of task masked.
+const ConnectivityModularity = 0.125
+
 // probe is a tensor of probes.safetensors.
 type probe struct {
 	name   string

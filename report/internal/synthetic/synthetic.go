@@ -190,6 +190,8 @@ func (r *Run) write(dir string) error {
 		result.Data = &runlog.DataSummary{Frames: 900, Tokens: n, Runs: 3, Subjects: 3,
 			TrainFrames: 600, TestFrames: 300, MeasuredFrames: 300, Split: "made up",
 			TestSubjects: r.Subjects, Modules: modules, ModulesFrom: "by name"}
+		q := float64(ConnectivityModularity)
+		result.Data.ConnectivityModularity = &q
 	}
 	tensors, about, err := m.tensors(probes)
 	if err != nil {

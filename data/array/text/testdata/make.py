@@ -79,8 +79,8 @@ expected["bom.csv"]["columns"][0] = "é"
 write("odd.csv", b"\xef\xbb\xbf# made by hand\r\n\r\n  a , b ,\"c\"\n1, NaN ,nan\r\n% more\r  , n/a,NA\r\r\n\"2.5\" ,-1e-3,+.5\n   \n-inf,Inf,1.",
       np.array([[1, np.nan, np.nan], [np.nan] * 3, [2.5, -1e-3, 0.5], [-np.inf, np.inf, 1]]), ["a", "b", "c"])
 write("r.txt", b"x y\nsubject1 1 2.5\nsubject2 NA 1e3\n", np.array([[1, 2.5], [np.nan, 1e3]]), ["x", "y"], ["subject1", "subject2"])
-# AFNI's 1dcat: 5@0 is five zeros.
-write("afni.1D", b"# <matrix\n// comment\n 3@1.5 2@-2\n0 1 2 3 4\n5@0\n", np.array([[1.5] * 3 + [-2] * 2, range(5), [0] * 5]))
+# AFNI has two kinds of comments and no names.
+write("afni.1D", b"# <matrix\n// comment\n 1.5 1.5 1.5 -2 -2\n0 1 2 3 4\n0 0 0 0 0\n", np.array([[1.5] * 3 + [-2] * 2, range(5), [0] * 5]))
 write("counting.1D", b"0 1\n0.5 2.5\n", np.array([[0, 1], [0.5, 2.5]]))  # onsets of two runs, no header
 # A TSV of confounds: the first row of a derivative is n/a.
 write("confounds.tsv", b"csf\tframewise_displacement\n1.5\tn/a\n2.5\t0.125\n", np.array([[1.5, np.nan], [2.5, 0.125]]),

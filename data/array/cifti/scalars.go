@@ -1,0 +1,123 @@
+package cifti
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/xml"
+	"fmt"
+	"slices"
+
+	"torchpe/data/array"
+)
+
+// Template holds the parcels of a file, for which numbers of other origin can be written.
+type Template struct {
+	Name  string   // of the file
+	Names []string // of the parcels
+	space []byte   // the XML of the parcels, with their volume and surfaces
+}
+
+// ReadTemplate reads the parcels of a ptseries, pscalar, pconn or another file with an axis of parcels.
+func ReadTemplate(path string) (*Template, error) {
+	m, err := ReadHeader(path)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(m.Axes[:], func(a Axis) bool { return a.Kind == Parcels })
+	if i < 0 {
+		return nil, fmt.Errorf("%s is a %s file, which has no parcels: give a ptseries, pscalar or pconn file, "+
+			"such as wb_command -cifti-parcellate writes", path, m.Kind)
+	}
+	t := &Template{Name: path}
+	for _, p := range m.Axes[i].Parcels {
+		t.Names = append(t.Names, p.Name)
+	}
+	t.space, err = array.InFile("read cifti", path, func(f *array.File) ([]byte, error) {
+		return parcelSpace(f)
+	})
+	return t, err
+}
+
+// parcelSpace returns what is within the element of the parcels of a file whose header was read.
+func parcelSpace(f *array.File) ([]byte, error) {
+	s, err := newSource(f, f.Size())
+	if err != nil {
+		return nil, err
+	}
+	h, order, err := readFileHeader(s)
+	if err != nil {
+		return nil, err
+	}
+	text, err := findXML(s, h, order)
+	if err != nil {
+		return nil, err
+	}
+	var d struct {
+		Maps []struct {
+			Kind   AxisKind `xml:"IndicesMapToDataType,attr"`
+			Within []byte   `xml:",innerxml"`
+		} `xml:"Matrix>MatrixIndicesMap"`
+	}
+	if err := newDecoder(text).Decode(&d); err != nil {
+		return nil, err
+	}
+	for _, m := range d.Maps {
+		if m.Kind == Parcels {
+			return m.Within, nil
+		}
+	}
+	return nil, array.Damaged("no parcels")
+}
+
+// ParcelMap is one map of numbers over parcels.
+type ParcelMap struct {
+	Name   string
+	Values []float64 // [parcels], as the template lists them
+}
+
+// Encode returns a pscalar.nii of float32 with a column for each of maps.
+func (t *Template) Encode(maps []ParcelMap) ([]byte, error) {
+	text, err := t.xml(maps)
+	if err != nil {
+		return nil, err
+	}
+	const flag, extension, unit = 4, 8, 16 // bytes; extensions are multiples of unit
+	size := (extension + len(text) + unit - 1) / unit * unit
+	h := fileHeader{Size: nifti2Size, Magic: [8]byte([]byte(magic)), Datatype: 16, Bitpix: 32, Slope: 1,
+		Dim:    [8]int64{6, 1, 1, 1, 1, int64(len(maps)), int64(len(t.Names)), 1},
+		Pixdim: [8]float64{1, 1, 1, 1, 1, 1, 1, 1}, VoxOffset: int64(nifti2Size + flag + size),
+		IntentCode: 3008, // NIFTI_INTENT_CONNECTIVITY_PARCELLATED_SCALAR
+	}
+	copy(h.IntentName[:], "ConnParcelScalr")
+	var b bytes.Buffer
+	binary.Write(&b, binary.LittleEndian, h)
+	binary.Write(&b, binary.LittleEndian, [3]int32{1, int32(size), ecodeCIFTI}) // a flag, and the extension
+	b.Write(text)
+	b.Write(make([]byte, size-extension-len(text)))
+	for parcel := range t.Names {
+		for _, m := range maps {
+			binary.Write(&b, binary.LittleEndian, float32(m.Values[parcel]))
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// xml returns the text of a pscalar.nii with these maps.
+func (t *Template) xml(maps []ParcelMap) ([]byte, error) {
+	var b bytes.Buffer
+	const opening = `<MatrixIndicesMap AppliesToMatrixDimension="%d" IndicesMapToDataType="%s">`
+	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?><CIFTI Version="2"><Matrix>`+opening, 0, Scalars)
+	for _, m := range maps {
+		if len(m.Values) != len(t.Names) {
+			return nil, fmt.Errorf("%d numbers of %q for the %d parcels of %s", len(m.Values), m.Name, len(t.Names),
+				t.Name)
+		}
+		b.WriteString("<NamedMap><MapName>")
+		xml.EscapeText(&b, []byte(m.Name))
+		b.WriteString("</MapName></NamedMap>")
+	}
+	fmt.Fprintf(&b, `</MatrixIndicesMap>`+opening, 1, Parcels)
+	b.Write(t.space)
+	b.WriteString(`</MatrixIndicesMap></Matrix></CIFTI>`)
+	return b.Bytes(), nil
+}

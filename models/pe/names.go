@@ -1,0 +1,66 @@
+package pe
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"torchpe/internal/wording"
+)
+
+// labelled matches an encoding and its sigma, however they are joined: learn0.2, learn-02.
+var labelled = regexp.MustCompile(`^(.*?)[-_ ]?([0-9][0-9.]*)$`)
+
+// hint says what an unknown name may mean: a scheme that others call so, one with sigma, or the nearest
+// name.
+func hint(name string) string {
+	if same := meant(name); same != nil {
+		return did(same)
+	}
+	if m := labelled.FindStringSubmatch(name); m != nil { // of lern-0.1, which is lern and a sigma
+		learned := slices.DeleteFunc(slices.Clone(registry), func(s Scheme) bool { return !s.Learned })
+		all := meant(m[1])
+		if near := wording.Nearest(m[1], namesOf(learned)); all == nil && near != "" {
+			all = []string{near}
+		}
+		sigma := m[2]
+		if len(sigma) > 1 && sigma[0] == '0' && !strings.Contains(sigma, ".") { // 02
+			sigma = "0." + sigma[1:]
+		}
+		var labels []string
+		for _, s := range learned {
+			if slices.Contains(all, s.Name) {
+				labels = append(labels, s.Name+"-"+sigma)
+			}
+		}
+		if labels != nil {
+			return did(labels)
+		}
+	}
+	if near := wording.Nearest(name, Names()); near != "" {
+		return did([]string{near})
+	}
+	return "; `torchpe pe list` lists them, and + stacks them, as in rope+learn"
+}
+
+// meant lists the schemes that have a name but for case and dashes, or are called so by others.
+func meant(name string) (schemes []string) {
+	plain := strings.NewReplacer("-", "", "_", "", " ", "")
+	is := func(other string) bool {
+		return name != "" && strings.EqualFold(plain.Replace(name), plain.Replace(other))
+	}
+	for _, s := range registry {
+		if is(s.Name) {
+			return []string{s.Name}
+		}
+		if slices.ContainsFunc(s.About().Also, is) {
+			schemes = append(schemes, s.Name)
+		}
+	}
+	return schemes
+}
+
+func did(names []string) string {
+	return fmt.Sprintf(`; did you mean "%s"?`, strings.Join(names, `" or "`))
+}

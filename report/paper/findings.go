@@ -1,0 +1,175 @@
+package paper
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/internal/paper"
+	"torchpe/internal/wording"
+	"torchpe/report/cohort"
+	"torchpe/report/item"
+	"torchpe/report/table"
+)
+
+// opening is what a page says first of a task: a sentence on the best and the worst encoding, and a table
+// of all, the best first.
+type opening struct {
+	id, title string
+	of        source
+	what      string        // the measure in a sentence, such as "validation accuracy"
+	isError   bool          // the least is best
+	columns   []item.Column // the first decides
+}
+
+func openings() (all []spec) {
+	masked := func(level string) []item.Column {
+		return []item.Column{
+			{Measure: "test_mse/" + level, Heading: "test MSE, " + strings.TrimPrefix(level, "0.") + " % masked",
+				Name: "test_mse"},
+			{Measure: "train_mse", Heading: "training MSE", Name: "train_mse"},
+			{Measure: "modularity", Heading: "modularity Q", Name: "modularity"}}
+	}
+	for _, o := range []opening{
+		{"findings", "Puzzles", anyPuzzles, "validation accuracy", false, accuracyColumns},
+		{"findings_network", "Simulated network", nmarGroups, "test error with half of the nodes masked", true,
+			masked("0.50")},
+		{"findings_fmri", "Human fMRI", fmriAt(0.5), "test error with 90 % of the regions masked", true,
+			masked(paper.TestLevel)},
+	} {
+		all = append(all, spec{id: o.id, section: findings, title: o.title, of: o.of, make: o.make})
+	}
+	return all
+}
+
+// anyPuzzles returns the groups of the paper's variant, else of all variants.
+func anyPuzzles(s *Study) []cohort.Group {
+	if main := mainGroups(s); main != nil {
+		return main
+	}
+	return s.groups(s.LST)
+}
+
+// make writes the sentence and the table.
+func (o opening) make(d *draft) error {
+	s, first := d.study, o.columns[0]
+	measured := pick(d.groups, func(g cohort.Group) bool { return len(s.values(g, first.Measure)) > 0 })
+	if measured == nil {
+		return nil
+	}
+	ranked := s.byMean(measured, first.Measure, o.isError)
+	d.Lead = o.sentence(s, ranked)
+	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "n", Name: "n"}}}
+	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c item.Column) bool { return !d.has(c.Measure) })
+	for _, c := range columns {
+		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 3})
+	}
+	if !o.isError {
+		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: "fitted"},
+			table.Column{Heading: "validation in the paper", Name: "paper", Decimals: 3})
+	}
+	for _, g := range ranked {
+		row := table.Row{table.Text(g.Label), table.Count(len(g.Models))}
+		for _, c := range columns {
+			row = append(row, table.Mean(s.values(g, c.Measure)))
+		}
+		if !o.isError {
+			cell := table.Cell{}
+			if n, ok := printedAccuracy(g.Label); ok {
+				cell = table.MeanSD(n.Mean, n.SD)
+			}
+			row = append(row, table.Text(g.FittedText()), cell)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if o.isError {
+		_, level, _ := strings.Cut(first.Measure, "/")
+		for _, b := range item.Baselines {
+			row := make(table.Row, len(t.Columns))
+			row[0], row[2] = table.Text("no model: "+b.Name), table.Number(b.MSE(d.first(), level))
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	d.Caption = "Mean ± SD over n seeds, after {epochs}."
+	if !o.isError {
+		d.Caption += " fitted: models that have fitted their training puzzles; others say nothing about generalisation."
+	}
+	d.AddTable("", t)
+	return nil
+}
+
+// printedAccuracy returns the validation accuracy that the paper prints of an encoding.
+func printedAccuracy(label string) (n paper.Number, ok bool) {
+	for _, name := range []string{"1", "A2"} {
+		numbers, _ := paper.Table(name)
+		if n, ok = numbers[[2]string{label, "validation"}]; ok {
+			return n, ok
+		}
+	}
+	return n, false
+}
+
+// sentence says which encoding is best and which is worst, how sure that is, and what the paper has. Models
+// that have not fitted are not compared.
+func (o opening) sentence(s *Study, ranked []cohort.Group) string {
+	measure := o.columns[0].Measure
+	fitted := pick(ranked, func(g cohort.Group) bool { return len(cohort.Unfitted(g.Models)) == 0 })
+	switch len(fitted) {
+	case 0:
+		return fmt.Sprintf("No encoding has fitted its training puzzles with every seed (training accuracy %s), so that "+
+			"validation accuracy says nothing about generalisation yet: train longer, such as with --until train=0.99.",
+			rangeText(s.values(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train")))
+	case 1:
+		return fmt.Sprintf("%s has a %s of %s%s.", fitted[0].Label, o.what, s.meanText(fitted[0], measure),
+			o.printedBeside(fitted[0]))
+	}
+	best, worst := fitted[0], fitted[len(fitted)-1]
+	most, least := "the highest", "the lowest"
+	if o.isError {
+		most, least = least, most
+	}
+	of := wording.Count(len(fitted), "encoding")
+	if len(fitted) < len(ranked) {
+		of += " that have fitted their training puzzles"
+	}
+	return fmt.Sprintf("Of %s, %s has %s %s, %s, and %s %s, %s%s.%s", of, best.Label, most, o.what,
+		s.meanText(best, measure), worst.Label, least, s.meanText(worst, measure), o.printedBeside(best, worst),
+		s.certainty(best, worst, measure, o.isError))
+}
+
+// certainty says whether the best and the worst encoding can be told apart.
+func (s *Study) certainty(best, worst cohort.Group, measure string, isError bool) string {
+	c := comparison{high: best.Label, low: worst.Label, measure: measure}
+	if isError {
+		c.high, c.low = c.low, c.high
+	}
+	f := s.compare(c, []cohort.Group{best, worst})
+	switch {
+	case f.test == "":
+		return fmt.Sprintf(" With fewer than %d seeds in common this is no test: train more.", item.FewestForInterval)
+	case f.verdict == cannotBeTold:
+		return " The two cannot be told apart: " + f.test + "."
+	}
+	return " The two differ: " + f.test + "."
+}
+
+// printedBeside returns the printed accuracies of one encoding, or of the best and the worst, as the end of a
+// sentence; "" where the paper does not print them all.
+func (o opening) printedBeside(groups ...cohort.Group) string {
+	var means []float64
+	var texts []string
+	for _, g := range groups {
+		n, ok := printedAccuracy(g.Label)
+		if !ok || o.isError { // of which it prints none
+			return ""
+		}
+		means, texts = append(means, n.Mean), append(texts, decimals(n.Mean, 3))
+	}
+	switch {
+	case len(means) == 1:
+		return "; the paper prints " + texts[0]
+	case means[0] > means[1]:
+		return fmt.Sprintf(", as in the paper (%s and %s)", texts[0], texts[1])
+	}
+	return fmt.Sprintf("; in the paper it is the other way around (%s and %s)", texts[0], texts[1])
+}

@@ -1,0 +1,345 @@
+package evidence_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/number"
+	"torchpe/internal/paper"
+	"torchpe/internal/stats"
+)
+
+// contrastNames are the differences in validation accuracy that the page tests.
+var contrastNames = [][2]string{
+	{"learn-0.2", "learn-2"}, {"learn-0.2", "learn-0.01"}, {"learn-0.2", "learn-1.5"}, {"learn-0.2", "learn-1"},
+	{"learn-0.5", "learn-1"}, {"learn-0.2", "learn-0.1"}, {"learn-0.5", "learn-0.1"}, {"learn-0.2", "learn-0.5"},
+	{"learn-0.1", "learn-1"}, {"learn-0.2", "learn-0.7"},
+	{"2d-fixed", "learn-0.2"}, {"learn-0.2", "relative"}, {"learn-0.2", "random"}, {"learn-1", "random"},
+	{"learn-0.2", "rope"}, {"relative", "rope"},
+	{"2d-fixed", "2d-fixed without dropout"}, {"learn-0.2", "2d-fixed without dropout"},
+	{"learn-0.2 with dropout", "learn-0.2"}, {"learn-0.2 with dropout", "2d-fixed"},
+	{"learn-0.2, once", "learn-2, once"}, {"learn-0.2, once, probe", "learn-2, once, probe"},
+	{"learn-0.2, probe", "learn-2, probe"},
+}
+
+// other is a test of a claim that is no contrast of two settings of puzzles.csv.
+type other struct {
+	ours       string
+	p          float64
+	isOpposite bool // its direction is the opposite of the claim's
+}
+
+// family returns Holm's p of every test on the page by the test's name, and the contrasts.
+func family(t *testing.T, m models) (holm map[string]float64, contrasts map[string]difference) {
+	t.Helper()
+	contrasts, holm = map[string]difference{}, map[string]float64{}
+	var names []string
+	var p []float64
+	for _, c := range contrastNames {
+		name := c[0] + " less " + c[1]
+		contrasts[name] = m.less(t, c[0], c[1])
+		names, p = append(names, name), append(p, contrasts[name].p)
+	}
+	for _, c := range claims {
+		if c.other != nil {
+			names, p = append(names, c.quote), append(p, c.other(t, m).p)
+		}
+	}
+	corrected, err := stats.Holm(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		holm[name] = corrected[i]
+	}
+	return holm, contrasts
+}
+
+func contrastTable(holm map[string]float64, contrasts map[string]difference) string {
+	var rows []string
+	for _, c := range contrastNames {
+		name := c[0] + " less " + c[1]
+		d := contrasts[name]
+		both := "answers not kept"
+		if d.seedsPuzzles != (stats.Interval{}) {
+			both = span(d.seedsPuzzles)
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %d | %s | %s | %s | %s | %s |", name, d.n, point(d.mean),
+			span(d.seeds), both, number.P(d.p), number.P(holm[name])))
+	}
+	return markdown("| contrast | pairs | difference | 95 %, seeds | 95 %, seeds and puzzles | p | Holm's p |", rows)
+}
+
+// The verdicts on a claim.
+const (
+	holds        = "**holds**"
+	doesNotHold  = "**does not hold**"
+	cannotBeTold = "cannot be told"
+	notRun       = "not run"
+)
+
+// claim is a sentence of the paper. It is decided by a contrast, by another test, or in words.
+type claim struct {
+	quote, printed string
+	contrast       string                              // first less second, which the claim says is positive
+	other          func(t *testing.T, m models) other  // another test
+	isNone         bool                                // the claim is that there is no difference
+	words          func(t *testing.T, m models) string // the numbers of a claim without a test
+	verdict        string                              // of a claim that no test decides
+	besides        string                              // what else differs from the paper
+	file           string
+}
+
+// verdictOf decides a claim that has a test: by Holm's p, and by the intervals where there are any.
+func (c claim) verdictOf(t *testing.T, m models, holm map[string]float64, contrasts map[string]difference) string {
+	if c.verdict != "" {
+		return c.verdict
+	}
+	name := c.quote
+	isOpposite, isClear := false, true
+	if c.contrast != "" {
+		name = c.contrast
+		d := contrasts[name]
+		isOpposite = d.mean < 0
+		isClear = d.seedsPuzzles == (stats.Interval{}) || d.seedsPuzzles.Low*d.seedsPuzzles.High > 0
+	}
+	if c.other != nil {
+		isOpposite = c.other(t, m).isOpposite
+	}
+	switch {
+	case holm[name] >= .05 || !isClear:
+		return cannotBeTold
+	case c.isNone || isOpposite:
+		return doesNotHold
+	}
+	return holds
+}
+
+const (
+	fourthWidth = "width 64, not 160; until .99, not 4,000 epochs"
+	puzzlesFile = "puzzles.csv"
+)
+
+var claims = []claim{
+	{quote: paper.OptimalSigma, printed: ".956 ± .039; .894 ± .043", contrast: "learn-0.2 less learn-1",
+		besides: fourthWidth, file: puzzlesFile},
+	{quote: paper.LargeSigma, printed: ".956 ± .039; .377 ± .171", contrast: "learn-0.2 less learn-2",
+		besides: fourthWidth + "; only where the PE is added at every block", file: puzzlesFile},
+	{quote: paper.SmallerSigma, printed: ".956 ± .039; .925 ± .083", contrast: "learn-0.2 less learn-0.1",
+		besides: fourthWidth, file: puzzlesFile},
+	{quote: paper.Converged, printed: "training .559 ± .102; .509 ± .002", words: converged,
+		verdict: cannotBeTold, besides: "400 epochs at most, not 4,000", file: puzzlesFile},
+	{quote: paper.TruthAlike, printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
+		isNone: true, besides: "2d-fixed alone has dropout, in the paper too: with dropout or without in both, it " +
+			"cannot be told", file: puzzlesFile},
+	{quote: paper.NextBest, printed: paper.RelativeTest().String(), contrast: "learn-0.2 less relative",
+		besides: fourthWidth + "; relative has a causal mask, in the paper too", file: puzzlesFile},
+	{quote: paper.AttentionPredicts, printed: "ρ = 0.96, p < 0.0001", other: acrossSigma("cosine", 1),
+		besides: "7 levels of σ, not 20; four seeds; agreement is lower: " +
+			".557 at σ = 0.2, printed .838", file: "fig3.csv"},
+	{quote: paper.DistancePredicts, printed: "ρ = −0.98, p < 0.0001", other: acrossSigma("procrustes", -1),
+		besides: "7 levels of σ, not 20; four seeds; the distance grows with σ by the norm of the table alone",
+		file:    "fig3.csv"},
+	{quote: paper.DecayAlike, printed: ".997 ± .008; .994 ± .008", words: weightDecay, verdict: cannotBeTold,
+		besides: "three seeds; until .99: most of the paper's decay comes after fitting", file: "variants.csv"},
+	{quote: paper.SGDBetter, printed: "σ = 0.01: .885 ± .101; .588 ± .186", verdict: notRun},
+	{quote: "[two heads] overall reduce generalization performance", printed: "in a figure alone", other: twoHeads,
+		besides: "learn-0.2, three seeds", file: "variants.csv"},
+	{quote: paper.NoiseRobust,
+		printed: "in a figure alone", other: noise, besides: "8 levels of σ; accuracy with noise of SD 0.1 on tokens",
+		file: puzzlesFile},
+	{quote: "[simulated network, errors of eight encodings] no difference", printed: "F = .24, p = .97",
+		other: networkErrors, isNone: true, besides: "10,000 steps, not 50,000; half of the nodes masked",
+		file: "nmar.csv"},
+	{quote: "[simulated network] " + paper.NetworkFound, printed: "in a figure alone", other: networkModules,
+		besides: "10,000 steps, not 50,000; three seeds", file: "nmar.csv"},
+	{quote: "[human fMRI] " + paper.BestErrors,
+		printed: "in a figure alone", words: fmriErrors, verdict: cannotBeTold,
+		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
+	{quote: "[human fMRI] " + paper.NetworksHighest,
+		printed: "in a figure alone", words: fmriModules, verdict: cannotBeTold,
+		besides: "two seeds, 12 subjects, two layers, 12,000 steps", file: "fmri.csv"},
+}
+
+// claimTable sets each claim of the paper beside what was measured here.
+func claimTable(t *testing.T, m models, holm map[string]float64, contrasts map[string]difference) string {
+	var rows []string
+	for _, c := range claims {
+		ours, p := "", number.Dash
+		switch {
+		case c.contrast != "":
+			d := contrasts[c.contrast]
+			first, second, _ := strings.Cut(c.contrast, " less ")
+			ours = fmt.Sprintf("%s; %s; difference %s, %s (%d pairs)", accuracies(t, m, first),
+				accuracies(t, m, second), point(d.mean), span(d.seeds), d.n)
+			p = number.P(holm[c.contrast])
+		case c.other != nil:
+			ours, p = c.other(t, m).ours, number.P(holm[c.quote])
+		case c.words != nil:
+			ours = c.words(t, m)
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", c.quote, c.printed, ours, p,
+			c.verdictOf(t, m, holm, contrasts), c.besides, c.file))
+	}
+	return markdown("| the paper says | printed | measured here | Holm's p | verdict | what else differs | file |", rows)
+}
+
+// accuracies writes the mean validation accuracy of a setting, with those of training and IID test.
+func accuracies(t *testing.T, m models, name string) string {
+	return fmt.Sprintf("%s %s (training %s, IID %s)", name, point(stats.Mean(m.column(t, name, "validation"))),
+		point(stats.Mean(m.column(t, name, "train"))), point(stats.Mean(m.column(t, name, "iid"))))
+}
+
+// converged lists how many models of each encoding have fitted.
+func converged(t *testing.T, m models) string {
+	var parts []string
+	for _, name := range paper.Encodings() {
+		fitted := 0
+		for _, r := range m[name] {
+			if r["fitted"] != "no" {
+				fitted++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s %d of %d (training %s)", name, fitted, len(m[name]),
+			point(stats.Mean(m.column(t, name, "train")))))
+	}
+	return "fitted: " + strings.Join(parts, ", ")
+}
+
+// acrossSigma correlates a measure of fig3.csv with validation accuracy over levels of σ. The sign is the
+// claim's.
+func acrossSigma(measure string, sign float64) func(t *testing.T, m models) other {
+	return func(t *testing.T, _ models) other {
+		by := map[string][2][]float64{}
+		for _, r := range records(t, "fig3.csv") {
+			of := by[r["sigma"]]
+			by[r["sigma"]] = [2][]float64{append(of[0], r.number(t, measure)), append(of[1], r.number(t, "validation"))}
+		}
+		var x, y []float64
+		for _, sigma := range sigmas {
+			x, y = append(x, stats.Mean(by[sigma][0])), append(y, stats.Mean(by[sigma][1]))
+		}
+		of := spearman(t, x[1:], y[1:], sign) // the paper's grid begins at 0.1
+		of.ours += "; with σ = 0.01 ρ = " + number.Bare(spearmanOf(t, x, y).Statistic, 2)
+		return of
+	}
+}
+
+// noise correlates σ with the accuracy that is left with noise on the tokens, over levels of σ.
+func noise(t *testing.T, m models) other {
+	var x, y []float64
+	for _, sigma := range sigmas {
+		known := models{"": withRatio(m["learn-"+sigma])} // rows that have it have the ratios, too
+		x = append(x, known.column(t, "", "sigma")[0])
+		y = append(y, stats.Mean(known.column(t, "", "noise_0.1")))
+	}
+	return spearman(t, x, y, -1)
+}
+
+func spearman(t *testing.T, x, y []float64, sign float64) other {
+	t.Helper()
+	of := spearmanOf(t, x, y)
+	return other{fmt.Sprintf("Spearman ρ = %s over %d levels of σ", number.Bare(of.Statistic, 2), len(x)), of.P,
+		of.Statistic*sign < 0}
+}
+
+func spearmanOf(t *testing.T, x, y []float64) stats.Test {
+	t.Helper()
+	of, err := stats.Spearman(x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of
+}
+
+// weightDecay writes the accuracies of models with weight decay.
+func weightDecay(t *testing.T, _ models) string {
+	var parts []string
+	for _, pe := range []string{"2d-fixed", "learn"} {
+		var values []float64
+		for _, r := range records(t, "variants.csv") {
+			if r["optimizer"] == "adamw" && r["pe"] == pe && r["sigma"] != "2" {
+				values = append(values, r.number(t, "validation"))
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (n = %d)", strings.Replace(pe, "learn", "learn-0.2", 1), meanSD(stats.Mean(values), stats.SD(values)), len(values)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// twoHeads compares learn-0.2 with one head and with two, over the same seeds.
+func twoHeads(t *testing.T, m models) other {
+	both := models{"one": {}, "two": {}}
+	for _, r := range records(t, "variants.csv") {
+		if r["heads"] == "2" && r["pe"] == "learn" && r["sigma"] == "0.2" {
+			both["two"][r["seed"]], both["one"][r["seed"]] = r, m["learn-0.2"][r["seed"]]
+		}
+	}
+	d := both.less(t, "one", "two")
+	return other{fmt.Sprintf("one head less two: %s, %s (%d pairs)", point(d.mean), span(d.seeds), d.n), d.p,
+		d.mean < 0}
+}
+
+// masked returns a measure of a CSV file of masked prediction, by encoding, of runs of equal length.
+func masked(t *testing.T, file, measure, steps string) map[string][]float64 {
+	t.Helper()
+	by := map[string][]float64{}
+	for _, r := range records(t, file) {
+		if r["steps"] == steps && r[measure] != "" {
+			name := nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"})
+			by[name] = append(by[name], r.number(t, measure))
+		}
+	}
+	return by
+}
+
+// networkErrors tests whether the errors of the encodings differ on the simulated network.
+func networkErrors(t *testing.T, _ models) other {
+	var groups [][]float64
+	by := masked(t, "nmar.csv", "test_mse_50", "10000")
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		groups = append(groups, by[name])
+	}
+	of, err := stats.ANOVA(groups...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other{fmt.Sprintf("F = %s, %d encodings, three seeds each", number.Fixed(of.Statistic, 0), len(groups)), of.P,
+		false}
+}
+
+// networkModules compares the modularity of a small and a large σ on the simulated network.
+func networkModules(t *testing.T, _ models) other {
+	by := masked(t, "nmar.csv", "modularity", "10000")
+	of, err := stats.PairedT(by["learn-0.1"], by["learn-2"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other{fmt.Sprintf("Q: learn-0.1 %s, learn-0.2 %s, learn-2 %s, random %s",
+		point(stats.Mean(by["learn-0.1"])), point(stats.Mean(by["learn-0.2"])), point(stats.Mean(by["learn-2"])),
+		point(stats.Mean(by["random"]))), of.P, of.Statistic < 0}
+}
+
+func fmriErrors(t *testing.T, _ models) string {
+	return "error at 90 % masked: " + eachSeed(masked(t, "fmri.csv", "test_mse_90", "12000"))
+}
+
+func fmriModules(t *testing.T, _ models) string {
+	return "Q: " + eachSeed(masked(t, "fmri.csv", "modularity", "12000"))
+}
+
+// eachSeed writes the values of each table of positions.
+func eachSeed(by map[string][]float64) string {
+	var parts []string
+	for _, name := range []string{"learn-0.1", "learn-2", "random", "1d-fixed"} {
+		var values []string
+		for _, v := range by[name] {
+			values = append(values, point(v))
+		}
+		parts = append(parts, name+" "+strings.Join(values, ", "))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,265 @@
+package evidence_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"torchpe/internal/number"
+	"torchpe/internal/stats"
+)
+
+// models holds the rows of puzzles.csv by the name of their setting, such as "learn-0.2", and by seed.
+// Rows of one name differ only in the seed.
+type models map[string]map[string]row
+
+// row is a row of a CSV file by its headings.
+type row map[string]string
+
+// nameOf names the setting of a row: the encoding, and what differs from the published code's.
+func nameOf(r row) string {
+	name := r["pe"]
+	if r["sigma"] != "" {
+		name += "-" + r["sigma"]
+	}
+	if r["placement"] == "input" {
+		name += ", once"
+	}
+	if r["read_out"] == "probe" {
+		name += ", probe"
+	}
+	if r["pe_lr"] == "0" {
+		name += ", frozen"
+	}
+	switch {
+	case r["fixed_pe_dropout"] == "0":
+		name += " without dropout"
+	case r["dropout"] != "0":
+		name += " with dropout"
+	}
+	return name
+}
+
+// readModels reads puzzles.csv. It fails where two rows have one setting and seed, where rows of one name
+// differ in a setting, and where kept answers do not give the accuracy of their row.
+func readModels(t *testing.T) models {
+	t.Helper()
+	items := records(t, "items.csv")
+	m := models{}
+	settings := map[string]string{}
+	for _, r := range records(t, "puzzles.csv") {
+		var own []string
+		for _, name := range strings.Fields("pe sigma placement read_out dropout fixed_pe_dropout pe_lr " +
+			"optimizer lr weight_decay heads d_model until") {
+			own = append(own, r[name])
+		}
+		name, setting := nameOf(r), strings.Join(own, ",")
+		if m[name] == nil {
+			m[name], settings[name] = map[string]row{}, setting
+		}
+		if m[name][r["seed"]] != nil || settings[name] != setting {
+			t.Fatalf("puzzles.csv: %s has seed %s twice, or two settings", name, r["seed"])
+		}
+		m[name][r["seed"]] = r
+		if right := correct(r, items); right != nil && math.Abs(stats.Mean(right)-r.number(t, "validation")) > 1e-12 {
+			t.Fatalf("puzzles.csv: answers of %s, seed %s, are right in %v", name, r["seed"], stats.Mean(right))
+		}
+	}
+	return m
+}
+
+// correct returns 1 for each validation puzzle that the model of a row answered, else 0; nil where its
+// answers were not kept.
+func correct(r row, items []row) (right []float64) {
+	for i, answer := range r["answers_validation"] {
+		right = append(right, 0)
+		if string(answer) == items[i]["answer"] {
+			right[i] = 1
+		}
+	}
+	return right
+}
+
+// number returns a cell as a number.
+func (r row) number(t *testing.T, name string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(r[name], 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+// column returns a measure of a setting, seed by seed in one order.
+func (m models) column(t *testing.T, name, measure string) (values []float64) {
+	t.Helper()
+	if len(m[name]) == 0 {
+		t.Fatalf("puzzles.csv has no %s", name)
+	}
+	for _, seed := range seedsOf(m[name]) {
+		values = append(values, m[name][seed].number(t, measure))
+	}
+	return values
+}
+
+// seedsOf returns the seeds of a setting in one order.
+func seedsOf(of map[string]row) (seeds []string) {
+	for seed := range of {
+		seeds = append(seeds, seed)
+	}
+	slices.Sort(seeds)
+	return seeds
+}
+
+// difference is the first setting less the second in validation accuracy, over the seeds of both.
+type difference struct {
+	n            int
+	mean, p      float64
+	seeds        stats.Interval // Student's, over seeds
+	seedsPuzzles stats.Interval // bootstrap over seeds and items; zero where answers were not kept
+}
+
+// less compares two settings over the seeds that both have.
+func (m models) less(t *testing.T, first, second string) (d difference) {
+	t.Helper()
+	items := records(t, "items.csv")
+	var a, b, each []float64
+	var puzzles [][]float64 // [seed][puzzle], differences of 0 and 1
+	for _, seed := range seedsOf(m[first]) {
+		x, y := m[first][seed], m[second][seed]
+		if y == nil {
+			continue
+		}
+		a, b = append(a, x.number(t, "validation")), append(b, y.number(t, "validation"))
+		each = append(each, a[len(a)-1]-b[len(b)-1])
+		u, v := correct(x, items), correct(y, items)
+		if u == nil || v == nil {
+			continue
+		}
+		for i := range u {
+			u[i] -= v[i]
+		}
+		puzzles = append(puzzles, u)
+	}
+	test, err := stats.PairedT(a, b)
+	if err != nil {
+		t.Fatalf("%s, %s: %v", first, second, err)
+	}
+	d = difference{n: len(a), mean: stats.Mean(each), p: test.P}
+	if d.seeds, err = stats.MeanInterval(each, .95); err != nil {
+		t.Fatal(err)
+	}
+	if len(puzzles) == len(a) {
+		d.seedsPuzzles = bootstrap(puzzles, items)
+	}
+	return d
+}
+
+// bootstrap returns the 95 % interval of the mean of x [seed][puzzle] when seeds and items are both drawn
+// anew, with replacement. An item is the three rotations of one puzzle: they are drawn together.
+func bootstrap(x [][]float64, items []row) stats.Interval {
+	const draws = 4000
+	var first []int // the first puzzle of each item
+	for i := range items {
+		if i == 0 || items[i]["item"] != items[i-1]["item"] {
+			first = append(first, i)
+		}
+	}
+	size := len(items) / len(first)
+	source := rand.New(rand.NewPCG(1, 2))
+	means := make([]float64, draws)
+	for k := range means {
+		weight := make([]float64, len(items)) // how often each puzzle was drawn
+		for range first {
+			at := first[source.IntN(len(first))]
+			for i := range size {
+				weight[at+i]++
+			}
+		}
+		sum := 0.0
+		for range x {
+			for i, v := range x[source.IntN(len(x))] {
+				sum += weight[i] * v
+			}
+		}
+		means[k] = sum / float64(len(x)*len(items))
+	}
+	slices.Sort(means)
+	return stats.Interval{Low: stats.Quantile(means, .025), High: stats.Quantile(means, .975)}
+}
+
+// fitted returns in which range of epochs models reached .99, and how many did not.
+func (m models) fitted(t *testing.T, name string) string {
+	t.Helper()
+	var epochs []int
+	unfitted := 0
+	for _, r := range m[name] {
+		if r["fitted"] == "no" {
+			unfitted++
+			continue
+		}
+		epochs = append(epochs, int(r.number(t, "fitted")))
+	}
+	if len(epochs) == 0 {
+		return "none"
+	}
+	text := fmt.Sprintf("%d to %d", slices.Min(epochs), slices.Max(epochs))
+	if unfitted > 0 {
+		text += fmt.Sprintf("; %d not", unfitted)
+	}
+	return text
+}
+
+// records reads a CSV file with a header.
+func records(t *testing.T, path string) (out []row) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cells := range rows[1:] {
+		r := row{}
+		for i, name := range rows[0] {
+			r[name] = cells[i]
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// point writes a number with three decimals and no zero before the point.
+func point(v float64) string { return number.Bare(v, 3) }
+
+// span writes an interval.
+func span(v stats.Interval) string { return point(v.Low) + " to " + point(v.High) }
+
+// TestBootstrap holds the interval against closed forms: a constant, and equal seeds, where only the items
+// vary and the mean is nearly normal.
+func TestBootstrap(t *testing.T) {
+	items := records(t, "items.csv")
+	constant, equal := make([][]float64, 15), make([][]float64, 15)
+	for k := range equal {
+		for i := range items {
+			constant[k] = append(constant[k], .25)
+			equal[k] = append(equal[k], float64(i/3%2)) // 18 items of 36
+		}
+	}
+	if got := bootstrap(constant, items); got.Low != .25 || got.High != .25 {
+		t.Errorf("of a constant: %v", got)
+	}
+	half := 1.96 * math.Sqrt(.25/36)
+	if got := bootstrap(equal, items); math.Abs(got.Low-.5+half) > .01 || math.Abs(got.High-.5-half) > .01 {
+		t.Errorf("of equal seeds: %v, want .5 ± %.3f", got, half)
+	}
+}
