@@ -11,8 +11,7 @@ import (
 // own layer and of those below, and the third-party modules of thirdParty. A folder that is not
 // listed fails the test. See ARCHITECTURE.md.
 var layers = [][]string{
-	{"internal/alloctest", "internal/golden", "internal/atomicfile", "internal/number", "internal/paper",
-		"internal/wording"},
+	{"internal/atomicfile", "internal/expect", "internal/number", "internal/paper", "internal/wording"},
 	{"internal/stats", "internal/metrics"},
 	{"data"},
 	{"torchpe"},
@@ -42,7 +41,7 @@ var needsTorch = []string{"report/catalogue"}
 
 // thirdParty are the modules that each folder may import; cmd may import all of them.
 var thirdParty = map[string][]string{
-	"internal/golden":  {"github.com/google/go-cmp"},
+	"internal/expect":  {"github.com/google/go-cmp"},
 	"internal/metrics": {"gonum.org/v1/gonum"}, "internal/stats": {"gonum.org/v1/gonum"},
 	"data/masked": {"gonum.org/v1/gonum"}, "data/nmar": {"gonum.org/v1/gonum"}, "data/hcp": {"gonum.org/v1/gonum"},
 	"models/pe":    {"go.yaml.in/yaml/v3"},

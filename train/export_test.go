@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
-	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/internal/expect"
 	"torchpe/models/export"
 	"torchpe/train/runlog"
 )
@@ -275,10 +275,10 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := readFinal(t, whole)
-	writes := func(operation, name string) bool { return !faulttest.Reads(operation, name) }
+	writes := func(operation, name string) bool { return !expect.Reads(operation, name) }
 	for n := 1; ; n++ {
 		back := filepath.Join(t.TempDir(), "back")
-		x := faulttest.Faults{N: n, Err: faulttest.ErrCrash, Of: writes}
+		x := expect.Faults{N: n, Err: expect.ErrCrash, Of: writes}
 		err := x.During(func() error {
 			_, err := Import(twin, back, Options{})
 			return err

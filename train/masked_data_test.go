@@ -198,3 +198,29 @@ func residentBytes(t *testing.T) int {
 	}
 	return pages * os.Getpagesize()
 }
+
+// Of tokens a, a, b, b, whose series are orthogonal, correlations are 1 within two modules and 0 between
+// them, so that Q = (4 - 2) / 4; of a, -a they are below 0 and count as none, and of a constant token there
+// are none.
+func TestConnectivityModularity(t *testing.T) {
+	for _, c := range []struct {
+		x       []float32 // [4,4]
+		modules []int
+		want    float64
+	}{
+		{[]float32{1, 1, 1, 1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1}, []int{0, 0, 1, 1}, 0.5},
+		{[]float32{1, 1, 1, 1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1}, []int{0, 1, 0, 1}, -0.5},
+		{[]float32{1, -1, 1, -1, -1, 1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1}, []int{0, 0, 1, 1}, math.NaN()},
+		{[]float32{1, 1, 1, 3, -1, -1, 1, 3, 1, 1, -1, 3, -1, -1, -1, 3}, []int{0, 0, 1, 1}, math.NaN()},
+		{[]float32{1, 1, 1, 1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1}, nil, math.NaN()},
+	} {
+		b, err := masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, nil, masked.DefaultRidge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := connectivityModularity(b, c.modules)
+		if err != nil || (q == nil) != math.IsNaN(c.want) || q != nil && math.Abs(*q-c.want) > 1e-12 {
+			t.Errorf("%v, %v: %v, %v, want %v", c.x, c.modules, q, err, c.want)
+		}
+	}
+}

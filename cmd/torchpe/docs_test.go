@@ -69,6 +69,7 @@ var notRun = []struct{ part, reason string }{
 	{"--launcher slurm", "needs a cluster"},
 	{"sweep status fig2", "needs a cluster, as the line before it"},
 	{"data prices.csv", "the reader's own data: docs/own-data.md makes such a table"},
+	{"--template 100206", "published data: a parcellated series of HCP"},
 	{"LabelKey.txt", "published data: HCP's, and the Cole-Anticevic partition"},
 	{"encoder.layer.0", "published data: the weights of BERT"},
 	{"sweep quick --out reproduce", "40 minutes on two cores"},

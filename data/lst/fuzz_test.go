@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // FuzzRead checks any text: an error that names the file, or puzzles that come back the same when
@@ -26,7 +26,7 @@ func FuzzRead(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		alloctest.AtMost(t, justified(text), func() { ps, err = ReadFile(path) })
+		expect.AllocationsAtMost(t, justified(text), func() { ps, err = ReadFile(path) })
 		if err != nil {
 			if ps != nil || !strings.Contains(err.Error(), "fuzz.csv") {
 				t.Fatalf("%d puzzles with the error %v", len(ps), err)

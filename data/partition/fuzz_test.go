@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // FuzzParse checks any body: no panic, and a label for every token, of a module that there is.
@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 		path := write(t, "p.txt", body)
 		var p *Partition
 		var err error
-		alloctest.AtMost(t, justified(body), func() { p, err = Read(path, text.Auto) })
+		expect.AllocationsAtMost(t, justified(body), func() { p, err = Read(path, text.Auto) })
 		if err != nil {
 			return
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // FuzzRead checks any body: an error, or places that are a permutation and hold the invariants.
@@ -22,7 +22,7 @@ func FuzzRead(f *testing.F) {
 		}
 		path := write(t, "p.csv", body)
 		var file *File
-		alloctest.AtMost(t, justified(body), func() { file, err = Read(path, form, text.Auto) })
+		expect.AllocationsAtMost(t, justified(body), func() { file, err = Read(path, form, text.Auto) })
 		if err != nil {
 			return
 		}

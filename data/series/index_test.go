@@ -20,6 +20,7 @@ func TestIndexColumn(t *testing.T) {
 		{"Unnamed: 0", func(row int) any { return row }, true},
 		{"Index", func(row int) any { return 100 - 1/float64(row+1) }, true},
 		{"k", func(row int) any { return row + 1 }, true},
+		{"Subject", func(row int) any { return 7 + row/3 }, true},
 		{"k", func(row int) any { return 2 * row }, false},
 		{"time", func(row int) any { return row % 4 }, false},
 	} {

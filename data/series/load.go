@@ -136,7 +136,7 @@ func (l *loader) plan(file string) ([]plan, error) {
 		}
 		if m.index != "" {
 			l.note("The column %q of %s rises from frame to frame: it was read as a token; leave it "+
-				"out if it only counts frames or says their time.", m.index, p)
+				"out if it only counts frames or says their time or subject.", m.index, p)
 		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {
 			return nil, fmt.Errorf("%s: %d frames of %d tokens (shape %v): at least 1 frame and "+

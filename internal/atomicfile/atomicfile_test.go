@@ -10,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	_ "torchpe/internal/golden" // takes the flag of `go test ./report/... -update`
 )
 
 func text(s string) func(io.Writer) error {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/internal/expect"
 )
 
 // Each way to write a file whose n-th operation fails, or is the last of the process, n = 1, 2, ...,
@@ -31,13 +31,13 @@ func TestFaultAtEveryOperation(t *testing.T) {
 		},
 		"WriteIn": func(text string) error { return atomicfile.WriteIn(root, "file", []byte(text), true) },
 	} {
-		for _, fault := range []error{faulttest.ErrCrash, syscall.EIO} {
+		for _, fault := range []error{expect.ErrCrash, syscall.EIO} {
 			var operations []string
 			for n, more := 1, true; more; n++ {
 				if err := os.WriteFile(path, []byte("old"), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				x := faulttest.Faults{N: n, Err: fault}
+				x := expect.Faults{N: n, Err: fault}
 				err := x.During(func() error { return write("new and longer") })
 				if more = x.Done >= n; !more {
 					break
@@ -99,7 +99,7 @@ func TestRootFails(t *testing.T) {
 	}
 	for i, one := range do {
 		for n, more := 1, true; more; n++ {
-			x := faulttest.Faults{N: n, Err: syscall.ESTALE}
+			x := expect.Faults{N: n, Err: syscall.ESTALE}
 			err := x.During(one)
 			if more = x.Done >= n; more != errors.Is(err, syscall.ESTALE) || !more && err != nil {
 				t.Errorf("%d, fault at %d (%s): %v", i, n, x.First, err)
@@ -115,7 +115,7 @@ func TestRootFails(t *testing.T) {
 	if err := atomicfile.WriteIn(root, "file", []byte("a text"), false); err != nil {
 		t.Fatal(err)
 	}
-	x := faulttest.Faults{N: 1, Err: atomicfile.ErrShort}
+	x := expect.Faults{N: 1, Err: atomicfile.ErrShort}
 	if err := x.During(func() error {
 		f, err := root.Open("file")
 		if err != nil {

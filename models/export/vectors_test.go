@@ -9,7 +9,6 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
-	"torchpe/models/pe/vectors"
 )
 
 // vectorCase holds inputs and the outputs that a module must have.
@@ -89,7 +88,7 @@ func byHeads(a petest.Array) petest.Array {
 func TestModulesVectors(t *testing.T) {
 	dir, number := t.TempDir(), 0
 	for _, v := range byVectors {
-		text, err := vectors.File(v.file)
+		text, err := petest.VectorFile(v.file)
 		if err != nil {
 			t.Fatal(err)
 		}

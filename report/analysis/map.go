@@ -131,7 +131,7 @@ func (o *mapOptions) run(in *Input) (*Report, error) {
 		var parcels []int
 		var how string
 		if parcels, how, err = parcelsOf(models[0], template); err == nil {
-			r.Wrote = append(r.Wrote, "parcels matched "+how)
+			in.note("parcels matched %s", how)
 			r.File, err = mapScalars(maps, parcels, template)
 		}
 	default:

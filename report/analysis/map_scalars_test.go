@@ -26,13 +26,11 @@ func TestMapOfParcels(t *testing.T) {
 		line := "map --dims 3 --table " + table
 		want, _ := result(t, line)
 		out := filepath.Join(t.TempDir(), "m.pscalar.nii")
-		r, _, err := run(line + " --template " + template + " --out " + out)
+		r, in, err := run(line + " --template " + template + " --out " + out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(strings.Join(r.Wrote, "\n"), how) {
-			t.Errorf("%q, want parcels %s", r.Wrote, how)
-		}
+		checkNotes(t, line, in.Notes, []string{"parcels matched " + how})
 		if err := os.WriteFile(out, r.File, 0o666); err != nil {
 			t.Fatal(err)
 		}

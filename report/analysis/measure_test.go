@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	_ "torchpe/internal/golden" // the flag -update
+	_ "torchpe/internal/expect" // the flag -update
 )
 
 // run measures what a command line of "torchpe analyze" says, with its words apart by spaces.

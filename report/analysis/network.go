@@ -46,7 +46,8 @@ With --permutations N, p is the share of N surrogates that reach Q, (1 + reached
              and they turn as mirror images. It needs coordinates
 
 Q of the data is that of the correlations between tokens in the training samples, negative ones
-as 0, which a run keeps: were the modules there without the model?
+as 0, which a run keeps: are the modules there without the model? Correlations are weights of
+another kind than 1 - distance, so that an encoding as modular as its data has a lower Q.
 
 Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
 a line, a name and a label a line, CAB-NP's LabelKey, a vector of numbers in an array file), or

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/atomicfile/faulttest"
-	_ "torchpe/internal/golden" // takes the flag of `go test ./report/... -update`
+	"torchpe/internal/expect"
 	"torchpe/report/document"
 	"torchpe/report/table"
 )
@@ -70,12 +69,12 @@ func TestCrashWhileWriting(t *testing.T) {
 		if err := write(out, 1, 2); err != nil {
 			t.Fatal(err)
 		}
-		x := faulttest.Faults{N: n, Err: faulttest.ErrCrash}
+		x := expect.Faults{N: n, Err: expect.ErrCrash}
 		err := x.During(func() error { return write(out, 2, 3) })
 		if more = x.Done >= n; !more {
 			t.Logf("%d operations", x.Done)
 		}
-		if more != errors.Is(err, faulttest.ErrCrash) {
+		if more != errors.Is(err, expect.ErrCrash) {
 			t.Errorf("%s: %v", x.First, err)
 		}
 		for name, text := range files(t, out) {

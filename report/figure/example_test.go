@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"torchpe/internal/golden"
+	"torchpe/internal/expect"
 	"torchpe/report/figure"
 )
 
@@ -46,7 +46,7 @@ func drawn(file string, height float64, p figure.Panel) string {
 	if err := f.Encode(&svg, "svg"); err != nil {
 		return err.Error()
 	}
-	if err := golden.Compare(file, svg.Bytes()); err != nil {
+	if err := expect.CompareGolden(file, svg.Bytes()); err != nil {
 		return err.Error()
 	}
 	return "testdata/" + file

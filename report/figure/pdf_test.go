@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"torchpe/internal/golden"
+	"torchpe/internal/expect"
 	"torchpe/report/internal/viewer"
 )
 
@@ -169,7 +169,7 @@ func TestOperators(t *testing.T) {
 	c := newPDF(120, 90)
 	shapes(c)
 	ops := imageName.ReplaceAll(operators(t, document(t, c)), []byte("/IMAGE"))
-	golden.Check(t, "shapes.txt", ops)
+	expect.Golden(t, "shapes.txt", ops)
 }
 
 // An image is drawn alike wherever its own coordinates start.

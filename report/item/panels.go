@@ -121,7 +121,7 @@ func ChanceNote(b figure.Boxes, by map[string]*cohort.Chance) (note string) {
 	}
 	if b.References != nil {
 		note += fmt.Sprintf(" Dashed: Q of the correlations between tokens in the training samples (%.3f; negative "+
-			"ones as 0), which need no model.", b.References[0].Y)
+			"ones as 0), which need no model and are weights of another kind than 1 − distance.", b.References[0].Y)
 	}
 	return note
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/listing"
@@ -37,7 +37,7 @@ func TestReadFaults(t *testing.T) {
 	for _, fault := range []error{syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
 			var l *listing.List
-			x := faulttest.Faults{N: n, Err: fault}
+			x := expect.Faults{N: n, Err: fault}
 			err := x.During(func() (err error) {
 				l, err = listing.Read(dir)
 				return err

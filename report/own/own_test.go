@@ -16,7 +16,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	_ "torchpe/internal/golden" // for the flag -update
+	_ "torchpe/internal/expect" // for the flag -update
 	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"

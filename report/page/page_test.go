@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/golden"
+	"torchpe/internal/expect"
 	"torchpe/report/table"
 )
 
@@ -123,7 +123,7 @@ func rendered(t *testing.T, p Page) []byte {
 
 func TestGolden(t *testing.T) {
 	p := hostilePage(t)
-	golden.Check(t, "hostile.html", rendered(t, p))
+	expect.Golden(t, "hostile.html", rendered(t, p))
 	if again := rendered(t, hostilePage(t)); !bytes.Equal(again, rendered(t, p)) {
 		t.Error("the same page has other bytes")
 	}

@@ -84,23 +84,15 @@ func (s *Study) puzzleClaims() []claim {
 		return printed(table, a, "validation") + "; " + printed(table, b, "validation")
 	}
 	return []claim{
-		{"Compared to the default initialization choice of σ = 1, which had a generalization performance of " +
-			"0.89, we found that the optimal generalization performance was produced with PEs initialized " +
-			"with small norms (e.g., σ = 0.2; Acc=0.96)",
-			both("A2", "learn-0.2", "learn-1.0"), over("learn-0.2", "learn-1.0")},
-		{"PE's initialized from a distribution with large σ converged, but generalized poorly (e.g., σ = " +
-			"2.0, Acc=0.38)", both("A2", "learn-0.2", "learn-2.0"), over("learn-0.2", "learn-2.0")},
-		{"we did observe a slight reduction in generalization performance for PEs initialized at σ = 0.1 " +
-			"relative to σ = 0.2", both("A2", "learn-0.2", "learn-0.1"), over("learn-0.2", "learn-0.1")},
-		{"All models, except for the nope and c-nope models converged (accuracy after 4000 epochs, " +
-			"c-nope=0.56, nope=0.51)", printed("1", "c-nope", "train") + "; " +
+		{paper.OptimalSigma, both("A2", "learn-0.2", "learn-1.0"), over("learn-0.2", "learn-1.0")},
+		{paper.LargeSigma, both("A2", "learn-0.2", "learn-2.0"), over("learn-0.2", "learn-2.0")},
+		{paper.SmallerSigma, both("A2", "learn-0.2", "learn-0.1"), over("learn-0.2", "learn-0.1")},
+		{paper.Converged, printed("1", "c-nope", "train") + "; " +
 			printed("1", "nope", "train"), s.converged(common(all))},
-		{"we did not find a robust statistical difference between the ground truth 2d-fixed model (97.7%) " +
-			"and the learn-0.2 model (95.6%)",
+		{paper.TruthAlike,
 			paper.TruthTest().String() + " [15 pairs have 14 degrees of freedom]",
 			claimNoDifference(over(reference, "learn-0.2"))},
-		{"there was a significant difference between the learn-0.2 model with the next highest-performing " +
-			"model (relative)", paper.RelativeTest().String(), over("learn-0.2", "relative")},
+		{paper.NextBest, paper.RelativeTest().String(), over("learn-0.2", "relative")},
 	}
 }
 
@@ -133,12 +125,10 @@ func (s *Study) likenessClaims() []claim {
 	all := mainGroups(s)
 	grid := onGrid(learned(all))
 	return []claim{
-		{"the degree of agreement of learned attention maps with the ground truth (2d-fixed) predicted " +
-			"improved generalization", "ρ = 0.96, p < 0.0001",
+		{paper.AttentionPredicts, "ρ = 0.96, p < 0.0001",
 			s.correlate(trend{1, perSigma, "cosine", "validation"}, grid)},
-		{"more similar ground truth PE approximation (measured by L2 norm) near perfectly predicted " +
-			"downstream generalization", "ρ = −0.98, p < " +
-			"0.0001", s.correlate(trend{-1, perSigma, "procrustes", "validation"}, grid)},
+		{paper.DistancePredicts, "ρ = −0.98, p < 0.0001",
+			s.correlate(trend{-1, perSigma, "procrustes", "validation"}, grid)},
 		{"[the same, whatever the norms: Procrustes disparity]", "–",
 			s.correlate(trend{-1, perSigma, "disparity", "validation"}, grid)},
 		{"the 2d-fixed and 1d-fixed PEs are highly similar by design (the baseline cosine similarity between " +
@@ -180,23 +170,19 @@ func (s *Study) startCosine(g []cohort.Group) finding {
 func (s *Study) variantClaims() []claim {
 	indistinct := s.compare(comparison{high: reference, low: "learn-0.2", measure: "validation", isPuzzle: true},
 		withDecay(s))
-	out := []claim{{"when applying L2 regularization (via weight decay), the generalization performance of " +
-		"learnable PEs was virtually indistinguishable from the ground truth 2d-fixed PE (both models " +
-		"generalized with 99% accuracy)",
+	out := []claim{{paper.DecayAlike,
 		printed("A6", reference, "validation") + "; " + printed("A6", "learn-0.2", "validation"),
 		claimNoDifference(indistinct)}}
 	for _, sigma := range []string{"learn-0.01", "learn-0.05", "learn-0.1"} {
 		both := slices.Concat(labelled(groupNamed(bySGD(s), sigma), "SGD"),
 			labelled(groupNamed(mainGroups(s), sigma), "Adam"))
 		out = append(out,
-			claim{"vanilla SGD outperformed the generalization ability of models trained with Adam for small " +
-				"values of σ ∈ {0.01, 0.05, 0.1} [" + sigma + "]",
+			claim{paper.SGDBetter + " [" + sigma + "]",
 				"SGD " + printed("A4", sigma, "sgd") + "; Adam " + printed("A4", sigma, "adam"),
 				s.compare(comparison{high: "SGD", low: "Adam", measure: "validation", isPuzzle: true}, both)})
 	}
-	return append(out, claim{
-		"models that were most robust to noise were those initialized from a low-norm distribution",
-		"–", s.correlate(trend{-1, perSigma, "sigma", "noise"}, onGrid(learned(mainGroups(s))))})
+	return append(out, claim{paper.NoiseRobust, "–",
+		s.correlate(trend{-1, perSigma, "sigma", "noise"}, onGrid(learned(mainGroups(s))))})
 }
 
 // labelled gives groups another label.
@@ -214,17 +200,14 @@ func (s *Study) maskedClaims() []claim {
 	const trainMSE, testMSE = "train_mse", "test_mse/" + paper.TestLevel
 	small := []string{"learn-0.1", "learn-0.2"}
 	return []claim{
-		{"[simulated network] learnable PE models with a small-norm were the models that were most capable " +
-			"of learning the ground truth network organization", "modularity Q, in a figure alone",
+		{"[simulated network] " + paper.NetworkFound, "modularity Q, in a figure alone",
 			s.ranksFirst(learned(network), "modularity", false, small...)},
-		{"[human fMRI] small-norm initialized PEs (learn=0.1 and learn=0.2) achieved the best performance in " +
-			"both their training and validation sets [validation: MSE, 90 % masked]", "in a figure alone",
+		{"[human fMRI] " + paper.BestErrors + " [validation: MSE, 90 % masked]", "in a figure alone",
 			s.ranksFirst(brain, testMSE, true, small...)},
 		{"[the same in training]", "in a figure alone", s.ranksFirst(brain, trainMSE, true, small...)},
 		{"relative PEs fared the worst, followed by absolute 1d-fixed and random PEs",
 			"in a figure alone", s.ranksFirst(brain, testMSE, false, "relative")},
-		{"the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had the highest overall " +
-			"network modularity and segregation relative to other learnable PEs [modularity]", "in a figure alone",
+		{paper.NetworksHighest + " [modularity]", "in a figure alone",
 			s.ranksFirst(learned(brain), "modularity", false, small...)},
 		{"[segregation]", "in a figure alone", s.ranksFirst(learned(brain), "clustering", false, small...)},
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/golden"
+	"torchpe/internal/expect"
 )
 
 // plainTable has every kind of cell, with missing values of each.
@@ -71,13 +71,13 @@ func TestGoldens(t *testing.T) {
 			if err := table.Write(&b, f.extension); err != nil {
 				t.Fatal(err)
 			}
-			golden.Check(t, name+"."+f.extension, b.Bytes())
+			expect.Golden(t, name+"."+f.extension, b.Bytes())
 		}
 		var b bytes.Buffer
 		if err := table.Terminal(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden.Check(t, name+".txt", b.Bytes())
+		expect.Golden(t, name+".txt", b.Bytes())
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/golden"
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/figure"
@@ -30,7 +30,7 @@ func TestFigures(t *testing.T) {
 			if err := f.Encode(&b, path[strings.LastIndex(path, ".")+1:]); err != nil {
 				t.Fatal(err)
 			}
-			golden.CheckFile(t, path, b.Bytes())
+			expect.GoldenFile(t, path, b.Bytes())
 		}
 	}
 }
@@ -77,7 +77,7 @@ func sigmaPanel(t *testing.T, m models) figure.Panel {
 // placementPanel shows validation accuracy by where the PE is added and which token is read.
 func placementPanel(t *testing.T, m models, sigma string) figure.Panel {
 	boxes := figure.Boxes{Title: "σ = " + sigma, YLabel: "Validation accuracy", References: floors(t),
-		Beside: []string{"training accuracy", "IID test accuracy"}, Dots: "seeds", MinRange: 1}
+		Beside: []string{"training accuracy", "IID test accuracy"}, Dots: "seeds", Covers: [2]float64{.2, 1}}
 	for _, c := range corners {
 		name := "learn-" + sigma + c.suffix
 		boxes.Groups = append(boxes.Groups, figure.Group{Label: strings.TrimSuffix(strings.TrimSuffix(c.words,
@@ -91,7 +91,7 @@ func placementPanel(t *testing.T, m models, sigma string) figure.Panel {
 // where no table is added.
 func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
 	scatter := figure.Scatter{Title: "At the " + block + " block", XLabel: "RMS of the table / RMS of the tokens",
-		YLabel: "Validation accuracy", ErrorNote: "±1 SD over seeds"}
+		YLabel: "Validation accuracy", Note: "means, ±1 SD over seeds"}
 	for _, c := range corners {
 		for _, sigma := range sigmas {
 			known := models{"": withRatio(m["learn-"+sigma+c.suffix])}

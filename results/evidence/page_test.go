@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/golden"
+	"torchpe/internal/expect"
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
@@ -45,7 +45,7 @@ func TestPage(t *testing.T) {
 	} {
 		text = replace(t, text, part.name, part.text)
 	}
-	golden.CheckFile(t, "README.md", []byte(text))
+	expect.GoldenFile(t, "README.md", []byte(text))
 }
 
 // replace puts a text between the page's markers of its name.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/internal/expect"
 )
 
 // faulty returns a simulation in dir whose n-th operation fails.
@@ -228,7 +228,7 @@ func TestReadFaultsWhileResuming(t *testing.T) {
 				t.Fatal(s.saved, err)
 			}
 			saved := s.saved
-			x := faulttest.Faults{N: n, Err: fault, Of: faulttest.Reads}
+			x := expect.Faults{N: n, Err: fault, Of: expect.Reads}
 			err := x.During(newSimulation(dir, Options{wrap: lazy}).run)
 			if err != nil && (!errors.Is(err, fault) || !strings.Contains(err.Error(), dir)) {
 				t.Errorf("%v at %s: %v", fault, x.First, err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"torchpe/internal/atomicfile"
-	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/internal/expect"
 )
 
 // doTask claims a task, trains it and completes it.
@@ -105,10 +105,10 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	}
 	alone := must1(Open(filepath.Join(base, "alone")))
 	defer alone.Close()
-	for _, fault := range []error{faulttest.ErrCrash, syscall.EIO, atomicfile.ErrShort} {
+	for _, fault := range []error{expect.ErrCrash, syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
 			dir := filepath.Join(base, "sweep")
-			completed, x := false, &faulttest.Faults{N: n, Err: fault}
+			completed, x := false, &expect.Faults{N: n, Err: fault}
 			err := x.During(func() error { return sweepLife(dir, extend, &completed) })
 			if more = x.Done >= n; !more {
 				t.Logf("%v: %d operations", fault, x.Done)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"torchpe/internal/atomicfile/faulttest"
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 )
 
@@ -38,7 +38,7 @@ func TestAllFailuresAreCleared(t *testing.T) {
 func TestUncancelNothing(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
 	uncancel := func() error {
-		x := faulttest.Faults{N: 1, Err: syscall.EROFS,
+		x := expect.Faults{N: 1, Err: syscall.EROFS,
 			Of: func(operation, _ string) bool { return operation == "remove" }}
 		return x.During(s.Uncancel)
 	}

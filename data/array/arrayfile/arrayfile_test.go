@@ -13,7 +13,7 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/safetensors"
 	"torchpe/data/array/text"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 func write(t *testing.T, name, body string) string {
@@ -190,7 +190,7 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 	before := array.Limit()
 	array.SetLimit(64 << 20)
 	defer array.SetLimit(before)
-	alloctest.AtMost(t, 1<<20, func() {
+	expect.AllocationsAtMost(t, 1<<20, func() {
 		a, err := Read(path+":small", text.Auto, func([]int) error { return nil })
 		if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4}) {
 			t.Errorf("%v, %v", a, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // FuzzRead checks any bytes: no panic, and what is accepted keeps the package's invariants.
@@ -32,7 +32,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var m *Image
 		var err error
-		alloctest.AtMost(t, justified(file), func() { m, err = readBytes(file) })
+		expect.AllocationsAtMost(t, justified(file), func() { m, err = readBytes(file) })
 		if err == nil {
 			checkInvariants(t, m)
 		}
@@ -61,7 +61,7 @@ func FuzzXML(f *testing.F) {
 		file := s.build()
 		var m *Image
 		var err error
-		alloctest.AtMost(t, justified(file), func() { m, err = readBytes(file) })
+		expect.AllocationsAtMost(t, justified(file), func() { m, err = readBytes(file) })
 		if err != nil {
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // hostile lists files that are wrong in one way each, with what the message must contain.
@@ -302,7 +302,7 @@ func TestHostileFiles(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
-			alloctest.AtMost(t, 8*len(test.file)+256<<10, func() { _, err = readBytes(test.file) })
+			expect.AllocationsAtMost(t, 8*len(test.file)+256<<10, func() { _, err = readBytes(test.file) })
 			if err == nil {
 				t.Fatal("was accepted")
 			}
@@ -403,7 +403,7 @@ func TestMemoryOfCompressed(t *testing.T) {
 		"expected 400000008 bytes of CIFTI XML, and they end before": zipped(long.build()),
 	} {
 		var err error
-		alloctest.AtMost(t, 40*len(file), func() { _, err = readBytes(file) })
+		expect.AllocationsAtMost(t, 40*len(file), func() { _, err = readBytes(file) })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}

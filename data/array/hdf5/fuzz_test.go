@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // FuzzRead reads all datasets of damaged files, with checksums of metadata off so that damage is
@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var opened *file
 		var entries []Entry
-		alloctest.AtMost(t, 64*len(b)+1<<20, func() {
+		expect.AllocationsAtMost(t, 64*len(b)+1<<20, func() {
 			var err error
 			if opened, err = open(bytes.NewReader(b), int64(len(b))); err != nil {
 				entries = nil
@@ -41,7 +41,7 @@ func FuzzRead(f *testing.F) {
 		for _, e := range entries[:min(len(entries), 40)] { // one of them may claim megabytes
 			var a array.Array
 			var err error
-			alloctest.AtMost(t, 2*8*(array.MaxInflate*len(b)+unwritten), func() {
+			expect.AllocationsAtMost(t, 2*8*(array.MaxInflate*len(b)+unwritten), func() {
 				a, err = opened.read(e.Name, true)
 				opened.readReferences(e.Name)
 			})

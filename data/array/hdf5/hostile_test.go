@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // everything reads all datasets of a file that lies in memory, with no checksum of metadata
@@ -159,7 +159,7 @@ func TestClaimsCostNothing(t *testing.T) {
 		if bytes.Equal(b, good) {
 			t.Fatal("no shape to change")
 		}
-		alloctest.AtMost(t, 16<<20, func() {
+		expect.AllocationsAtMost(t, 16<<20, func() {
 			f, err := open(bytes.NewReader(b), int64(len(b)))
 			if err != nil {
 				t.Fatal(err)

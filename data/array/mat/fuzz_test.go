@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // seeds returns the fixtures and the broken files.
@@ -79,7 +79,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, name string) {
 		var file *file
 		var err error
-		alloctest.AtMost(t, justified(b),
+		expect.AllocationsAtMost(t, justified(b),
 			func() { file, err = newFile(bytes.NewReader(b), int64(len(b))) })
 		if err != nil {
 			return
@@ -99,7 +99,7 @@ func FuzzRead(f *testing.F) {
 			})
 		}
 		var as []array.Array
-		alloctest.AtMost(t, justified(b), func() { as, err = file.readAll() })
+		expect.AllocationsAtMost(t, justified(b), func() { as, err = file.readAll() })
 		if err != nil {
 			return
 		}
@@ -135,7 +135,7 @@ func FuzzPacked(f *testing.F) {
 		plain, packed := m.file(b), m.file(m.packed(t, b))
 		var as []array.Array
 		var err error
-		alloctest.AtMost(t, justifiedPlain(plain), func() { as, err = readBytes(plain) })
+		expect.AllocationsAtMost(t, justifiedPlain(plain), func() { as, err = readBytes(plain) })
 		as2, err2 := readBytes(packed)
 		if (err == nil) != (err2 == nil) || !equal(as, as2) {
 			t.Fatalf("plain %v, %v, compressed %v, %v", as, err, as2, err2)

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // number6 returns the start of a 2x3 double called x.
@@ -312,7 +312,7 @@ func TestBroken(t *testing.T) {
 	check := func(file broken, most int, read func() error, begin string) {
 		t.Run(file.name, func(t *testing.T) {
 			var err error
-			alloctest.AtMost(t, 2*len(file.file)+most, func() { err = read() })
+			expect.AllocationsAtMost(t, 2*len(file.file)+most, func() { err = read() })
 			switch {
 			case err == nil:
 				t.Error("no error, want", file.want)
@@ -369,7 +369,7 @@ func TestManyPacked(t *testing.T) {
 				0, 0), little.tag(miDouble, 0))))
 	}
 	b := little.file(elements...)
-	alloctest.AtMost(t, 20<<20, func() {
+	expect.AllocationsAtMost(t, 20<<20, func() {
 		f, err := newFile(bytes.NewReader(b), int64(len(b)))
 		if err != nil || len(f.variables) != 1000 {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // member0 is an array without methods, for comparison.
@@ -54,7 +54,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var a array.Array
 		var err error
-		alloctest.AtMost(t, 2*8*len(file)+64<<10,
+		expect.AllocationsAtMost(t, 2*8*len(file)+64<<10,
 			func() { a, err = read(bytes.NewReader(file), int64(len(file))) })
 		if err != nil {
 			return
@@ -90,7 +90,7 @@ func FuzzArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var as []member0
 		var err error
-		alloctest.AtMost(t, 2*8*array.MaxInflate*len(file)+1<<20,
+		expect.AllocationsAtMost(t, 2*8*array.MaxInflate*len(file)+1<<20,
 			func() { as, err = readAll(file) })
 		if err != nil {
 			return

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // npyFile returns an .npy file of version 1 with the given header and n bytes of data.
@@ -156,7 +156,7 @@ func TestHostileFiles(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
-			alloctest.AtMost(t, 2*len(test.file)+64<<10, func() {
+			expect.AllocationsAtMost(t, 2*len(test.file)+64<<10, func() {
 				_, err = read(bytes.NewReader(test.file), int64(len(test.file)))
 			})
 			wantError(t, err, test.want)
@@ -419,7 +419,7 @@ func TestHostileArchives(t *testing.T) {
 			}
 			var err error
 			// The reader of deflate and the first numbers are 512 kB.
-			alloctest.AtMost(t, 1<<20, func() { _, err = readArchive(path) })
+			expect.AllocationsAtMost(t, 1<<20, func() { _, err = readArchive(path) })
 			if test.want != "" {
 				wantError(t, err, "npy: "+path+": "+test.want)
 			} else if err == nil || !strings.Contains(err.Error(), `array "a": `) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // FuzzDecode checks any bytes: no panic; what is accepted agrees with encoding/json's reading of
@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var got *File
 		var err error
-		alloctest.AtMost(t, justified(file), func() { got, err = decodeBytes(file) })
+		expect.AllocationsAtMost(t, justified(file), func() { got, err = decodeBytes(file) })
 		if err != nil {
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // fileOf returns a file with the given header and a payload of n bytes.
@@ -158,7 +158,7 @@ func TestHostileFiles(t *testing.T) {
 	for _, test := range hostile {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
-			alloctest.AtMost(t, len(test.file)+64<<10, func() { _, err = decodeBytes(test.file) })
+			expect.AllocationsAtMost(t, len(test.file)+64<<10, func() { _, err = decodeBytes(test.file) })
 			took := fastest(3, func() { _, _ = decodeBytes(test.file) })
 			if err == nil {
 				t.Fatal("was accepted")
@@ -261,7 +261,7 @@ func TestManyEntries(t *testing.T) {
 	}
 	const n = 100_000
 	file, tenth := manyEntries(n), manyEntries(n/10)
-	alloctest.AtMost(t, justified(file), func() {
+	expect.AllocationsAtMost(t, justified(file), func() {
 		f, err := decodeBytes(file)
 		if err != nil || len(f.Tensors) != n || f.Tensors[n-1].Name != fmt.Sprintf("t%d", n-1) {
 			t.Errorf("%d tensors, %v", len(f.Tensors), err)

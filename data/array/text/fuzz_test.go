@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"torchpe/internal/alloctest"
+	"torchpe/internal/expect"
 )
 
 // FuzzParse checks any bytes under any name: no panic, and what is accepted is a table with as many
@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, name string) {
 		var got Table
 		var err error
-		alloctest.AtMost(t, justified(raw),
+		expect.AllocationsAtMost(t, justified(raw),
 			func() { got, err = Parse(bytes.NewReader(raw), name, Options{}) })
 		if err != nil {
 			return

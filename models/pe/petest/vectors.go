@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/models/pe/vectors"
 	"torchpe/torchpe"
 )
 
@@ -57,15 +56,15 @@ type Adapter func(t testing.TB, c *VectorCase) Outputs
 // sharedFolders are beside the repository, where there are cases that do not ship.
 var sharedFolders = []string{"pe", "pe-new"}
 
-// sharedFolder returns the folder shared/name beside the repository.
-func sharedFolder(name string) (string, error) {
+// moduleRoot returns the folder of go.mod above the test.
+func moduleRoot() (string, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			return filepath.Join(root, "..", "shared", name), nil
+			return root, nil
 		}
 		if root == filepath.Dir(root) {
 			return "", errors.New("no go.mod above the test")
@@ -93,10 +92,10 @@ func folderVectors() (all []*Vectors, err error) {
 	return all, nil
 }
 
-// shippedVectors reads those of package vectors, and the cases that do not ship from the shared
+// shippedVectors reads those that ship, and the cases that do not ship from the shared
 // folders; a case that is in neither has nothing but a name and the reason why it does not ship.
 func shippedVectors() (all []*Vectors, err error) {
-	list, err := vectors.List()
+	list, err := readManifest()
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func shippedVectors() (all []*Vectors, err error) {
 	for _, name := range names {
 		v := &Vectors{file: name}
 		if _, ok := list.Schemes[name]; ok {
-			text, err := vectors.File(name)
+			text, err := VectorFile(name)
 			if err == nil {
 				v, err = parseVectors(name, text)
 			}
@@ -132,12 +131,12 @@ func leftOut(scheme string, reasons map[string]string) (cases []*VectorCase, err
 	if len(reasons) == 0 {
 		return nil, nil
 	}
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
 	for _, folder := range sharedFolders {
-		folder, err := sharedFolder(folder)
-		if err != nil {
-			return nil, err
-		}
-		v, err := readVectors(filepath.Join(folder, scheme+".json"))
+		v, err := readVectors(filepath.Join(root, "..", "shared", folder, scheme+".json"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "torchpe/internal/golden" // takes the flag of `go test ./report/... -update`
+	_ "torchpe/internal/expect" // takes the flag of `go test ./report/... -update`
 )
 
 func write(t *testing.T, html string) (file string) {

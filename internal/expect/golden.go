@@ -1,8 +1,9 @@
-// Package golden compares the figures and tables of package report with files in testdata.
+// Package expect checks in tests what a function writes, what it allocates, and what it does when a
+// file operation fails. Only tests import it.
 //
 // It registers the test flag -update. Every test package below report imports it, so that
 // `go test ./report/... -update` is accepted by all of them.
-package golden
+package expect
 
 import (
 	"bytes"
@@ -19,22 +20,22 @@ import (
 var update = flag.Bool("update", false,
 	"rewrite the golden files in testdata instead of comparing with them")
 
-// Check fails t if got differs from testdata/name. Under -update it writes that file instead.
-func Check(t *testing.T, name string, got []byte) {
+// Golden fails t if got differs from testdata/name. Under -update it writes that file instead.
+func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	if err := Compare(name, got); err != nil {
+	if err := CompareGolden(name, got); err != nil {
 		t.Error(err)
 	}
 }
 
-// Compare returns an error if got differs from testdata/name. Under -update it writes that file
+// CompareGolden returns an error if got differs from testdata/name. Under -update it writes that file
 // instead. An Example, which has no testing.T, calls it and prints the error.
-func Compare(name string, got []byte) error {
+func CompareGolden(name string, got []byte) error {
 	return compare(filepath.Join("testdata", name), got)
 }
 
-// CheckFile is [Check] for a file outside testdata, such as a generated page.
-func CheckFile(t *testing.T, path string, got []byte) {
+// GoldenFile is [Golden] for a file outside testdata, such as a generated page.
+func GoldenFile(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if err := compare(path, got); err != nil {
 		t.Error(err)

@@ -1,5 +1,4 @@
-// Package faulttest makes file operations fail in tests, one at a time.
-package faulttest
+package expect
 
 import (
 	"errors"

@@ -1,45 +1,47 @@
-// Package vectors holds reference vectors of positional encodings: numbers that other people's code
-// computed, of repositories whose licence allows commercial use. scripts/pe_vectors.py makes the two
-// files, of which the manifest names the repository, commit and licence of every case.
-package vectors
+package petest
 
 import (
-	"bytes"
-	"embed"
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
 	"torchpe/data/array/safetensors"
 )
 
-//go:embed manifest.json vectors.safetensors
-var files embed.FS
+// shippedFolder holds the reference vectors that ship: numbers that other people's code computed, of
+// repositories whose licence allows commercial use. scripts/pe_vectors.py makes its two files.
+const shippedFolder = "models/pe/vectors"
 
-// Manifest lists what ships and what does not.
-type Manifest struct {
+// manifest lists what ships and what does not.
+type manifest struct {
 	Schemes map[string]map[string]any    `json:"schemes"`  // title, cases, ...: see manifest.json
 	LeftOut map[string]map[string]string `json:"left_out"` // reasons by scheme and case
 }
 
-// List returns the manifest.
-func List() (m Manifest, err error) {
-	text, err := files.ReadFile("manifest.json")
+// readManifest returns the manifest.
+func readManifest() (m manifest, err error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return m, err
+	}
+	text, err := os.ReadFile(filepath.Join(root, shippedFolder, "manifest.json"))
 	if err != nil {
 		return m, err
 	}
 	return m, json.Unmarshal(text, &m)
 }
 
-// arrays returns the tensors by scheme/case/kind and name.
-var arrays = sync.OnceValues(func() (map[string]map[string]any, error) {
-	data, err := files.ReadFile("vectors.safetensors")
+// shippedArrays returns the tensors by scheme/case/kind and name.
+var shippedArrays = sync.OnceValues(func() (map[string]map[string]any, error) {
+	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
 	}
-	file, err := safetensors.Decode(bytes.NewReader(data), int64(len(data)))
+	file, err := safetensors.Read(filepath.Join(root, shippedFolder, "vectors.safetensors"))
 	if err != nil {
 		return nil, err
 	}
@@ -74,17 +76,17 @@ func nested(values []float64, shape []int) any {
 	return rows
 }
 
-// File returns the cases of a scheme as one JSON text, with their arrays as nested lists.
-func File(scheme string) ([]byte, error) {
-	manifest, err := List()
+// VectorFile returns the cases of a scheme as one JSON text, with their arrays as nested lists.
+func VectorFile(scheme string) ([]byte, error) {
+	list, err := readManifest()
 	if err != nil {
 		return nil, err
 	}
-	all, err := arrays()
+	all, err := shippedArrays()
 	if err != nil {
 		return nil, err
 	}
-	file, ok := manifest.Schemes[scheme]
+	file, ok := list.Schemes[scheme]
 	if !ok {
 		return nil, fmt.Errorf("there are no reference vectors of %q", scheme)
 	}

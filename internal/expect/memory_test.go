@@ -1,4 +1,4 @@
-package alloctest
+package expect
 
 import "testing"
 
@@ -15,7 +15,7 @@ var sink []byte
 
 // What is let go of at once is counted like what stays, and one call of three within the bound is
 // enough.
-func TestAtMost(t *testing.T) {
+func TestAllocationsAtMost(t *testing.T) {
 	calls := 0
 	for name, test := range map[string]struct {
 		f    func()
@@ -35,7 +35,7 @@ func TestAtMost(t *testing.T) {
 		}, false},
 	} {
 		f := &failed{TB: t}
-		if AtMost(f, 200<<10, test.f); f.told != test.want {
+		if AllocationsAtMost(f, 200<<10, test.f); f.told != test.want {
 			t.Errorf("%s: failed is %t", name, f.told)
 		}
 	}
@@ -43,7 +43,7 @@ func TestAtMost(t *testing.T) {
 		t.Errorf("called %d times, want 2", calls)
 	}
 	always := 0
-	AtMost(&failed{TB: t}, 200<<10, func() { always, sink = always+1, make([]byte, 300<<10) })
+	AllocationsAtMost(&failed{TB: t}, 200<<10, func() { always, sink = always+1, make([]byte, 300<<10) })
 	if always != 3 {
 		t.Errorf("what is always too much is called %d times, want 3", always)
 	}

@@ -1,0 +1,25 @@
+package expect
+
+import (
+	"runtime"
+	"testing"
+)
+
+// AllocationsAtMost calls f and fails the test if f allocates more than the given number of bytes in
+// total, freed memory included. Tests use it to show that a damaged file does not make a reader allocate
+// more than its size justifies. The count includes the allocations of other goroutines, so f gets up to
+// three tries.
+func AllocationsAtMost(t testing.TB, bytes int, f func()) {
+	t.Helper()
+	allocated := 0
+	for range 3 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		if allocated = int(after.TotalAlloc - before.TotalAlloc); allocated <= bytes {
+			return
+		}
+	}
+	t.Fatalf("allocated %d bytes, want at most %d", allocated, bytes)
+}
