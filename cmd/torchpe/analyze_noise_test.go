@@ -98,8 +98,6 @@ func TestNoiseMistakesExitWithTwo(t *testing.T) {
 		{[]string{"train", "--noise", "-1"}, "--noise: -1"},
 		{[]string{"train", "--noise", ""}, "none"},
 		{[]string{"train", "--noise-repeats", "0"}, "--noise-repeats"},
-		{[]string{"train", "--task", "nmar", "--noise", "0.1"}, "task nmar has no puzzles"},
-		{[]string{"train", "--task", "nmar", "--noise-repeats", "3"}, "task nmar has no puzzles"},
 		{[]string{"analyze", "noise"}, "run directory"},
 		{[]string{"analyze", "noise", "a", "b"}, "2 were given"},
 		{[]string{"analyze", "noise", "run", "--amplitudes", "x"}, `--amplitudes: "x"`},
