@@ -157,7 +157,7 @@ func race(t *testing.T, role, dir string, processes int) {
 
 // TestRaceToCreate lets two processes create the same run at the same moment, many times.
 func TestRaceToCreate(t *testing.T) {
-	for i := range 100 {
+	for i := range 30 {
 		race(t, "create", filepath.Join(t.TempDir(), fmt.Sprint("run", i)), 2+i%2)
 	}
 }
@@ -165,7 +165,7 @@ func TestRaceToCreate(t *testing.T) {
 // TestRaceToResume does the same with a run that was stopped.
 func TestRaceToResume(t *testing.T) {
 	s := twoCheckpoints(t)
-	for i := range 100 {
+	for i := range 30 {
 		race(t, "resume", s.dir, 2+i%2)
 	}
 }
