@@ -32,9 +32,7 @@ func ReadTemplate(path string) (*Template, error) {
 	for _, p := range m.Axes[i].Parcels {
 		t.Names = append(t.Names, p.Name)
 	}
-	t.space, err = array.InFile("read cifti", path, func(f *array.File) ([]byte, error) {
-		return parcelSpace(f)
-	})
+	t.space, err = array.InFile("read cifti", path, parcelSpace)
 	return t, err
 }
 
@@ -113,7 +111,9 @@ func (t *Template) xml(maps []ParcelMap) ([]byte, error) {
 				t.Name)
 		}
 		b.WriteString("<NamedMap><MapName>")
-		xml.EscapeText(&b, []byte(m.Name))
+		if err := xml.EscapeText(&b, []byte(m.Name)); err != nil {
+			return nil, err
+		}
 		b.WriteString("</MapName></NamedMap>")
 	}
 	fmt.Fprintf(&b, `</MatrixIndicesMap>`+opening, 1, Parcels)
