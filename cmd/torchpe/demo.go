@@ -38,7 +38,7 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{epochs: 200, workers: runtime.NumCPU(), fidelity: "code"}
+	f := demoFlags{epochs: 300, workers: runtime.NumCPU(), fidelity: "code"}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
