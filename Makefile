@@ -19,7 +19,7 @@ shim: setup ## build lib/libtorchpe.so against the libtorch found (LIBTORCH=/pat
 build: shim ## build bin/torchpe
 	@go build -buildvcs=auto -tags installed -o bin/torchpe ./cmd/torchpe && echo "built bin/torchpe"
 
-demo: build ## train four models in four minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
+demo: build ## train four models in minutes; table and demo/accuracy.pdf (LST=dir: published puzzles)
 	@bin/torchpe demo --out demo $(if $(LST),--lst $(LST))
 
 reproduce-quick: build ## a reduced grid of the paper on a CPU, 40 minutes; reproduce/report/index.html

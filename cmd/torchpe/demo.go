@@ -38,12 +38,12 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{epochs: 200, workers: runtime.NumCPU(), fidelity: "code"}
+	f := demoFlags{epochs: 300, workers: runtime.NumCPU(), fidelity: "code"}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
-		Long: `Train four small models (preset quick, --batch 64), two seeds with a learned positional encoding that starts at σ = 2
-and two that start at 0.2, as worker processes side by side, each until it has fitted its training puzzles
+		Long: `Train four small models (preset quick, --batch 64), two seeds with a learned positional encoding that
+starts at σ = 2 and two that start at 0.2, as worker processes side by side, each until it has fitted its training puzzles
 or the epochs are over. Then print training, IID and validation accuracy, say whether the models that
 start small are right more often on puzzles unlike those of training, and draw the accuracies against
 epoch as OUT/accuracy.pdf and .png.
@@ -213,7 +213,7 @@ func (f *demoFlags) groups() (groups []cohort.Group, err error) {
 	}
 	models, diverged := cohort.Models(found)
 	if groups, err = cohort.Groups(models); err == nil && (diverged > 0 || len(groups) != 2) {
-		err = fmt.Errorf("%s has models that diverged, or differ in more than σ and seed: start anew with --force", f.out)
+		err = fmt.Errorf("%s: models diverged or differ in more than σ and seed: start anew with --force", f.out)
 	}
 	return groups, err
 }
@@ -258,7 +258,7 @@ func drawDemo(dir string, groups []cohort.Group) error {
 			line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label, X: x}
 			for i := range g.Models {
 				own := cohort.Measured(read[i], func(r runlog.Record) float64 { return r.Measures.Get(p.key) })
-				line.Values = append(line.Values, cohort.Curve(x, own, false))
+				line.Values = append(line.Values, cohort.Curve(x, own, g.Models[i].HasStopped()))
 			}
 			panel.Series = append(panel.Series, line)
 		}

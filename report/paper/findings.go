@@ -117,7 +117,8 @@ func (o opening) sentence(s *Study, ranked []cohort.Group) string {
 	switch len(fitted) {
 	case 0:
 		return fmt.Sprintf("No encoding has fitted its training puzzles with every seed (training accuracy %s), so "+
-			"that validation accuracy says nothing about generalisation yet: train longer, such as with --until train=0.99.",
+			"that validation accuracy says nothing about generalisation yet: train longer, such as with "+
+			"--until train=0.99.",
 			rangeText(s.values(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train")))
 	case 1:
 		return fmt.Sprintf("%s has a %s of %s%s.", fitted[0].Label, o.what, s.meanText(fitted[0], measure),

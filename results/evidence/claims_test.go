@@ -184,7 +184,8 @@ func claimTable(t *testing.T, m models, holm map[string]float64, contrasts map[s
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", c.quote, c.printed, ours, p,
 			c.verdictOf(t, m, holm, contrasts), c.besides, c.file))
 	}
-	return markdown("| the paper says | printed | measured here | Holm's p | verdict | what else differs | file |", rows)
+	return markdown("| the paper says | printed | measured here | Holm's p | verdict | what else differs | "+
+		"file |", rows)
 }
 
 // accuracies writes the mean validation accuracy of a setting, with those of training and IID test.
@@ -265,7 +266,9 @@ func weightDecay(t *testing.T, _ models) string {
 				values = append(values, r.number(t, "validation"))
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %s (n = %d)", strings.Replace(pe, "learn", "learn-0.2", 1), meanSD(stats.Mean(values), stats.SD(values)), len(values)))
+		name := strings.Replace(pe, "learn", "learn-0.2", 1)
+		parts = append(parts, fmt.Sprintf("%s %s (n = %d)", name, meanSD(stats.Mean(values), stats.SD(values)),
+			len(values)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -307,8 +310,8 @@ func networkErrors(t *testing.T, _ models) other {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return other{fmt.Sprintf("F = %s, %d encodings, three seeds each", number.Fixed(of.Statistic, 0), len(groups)), of.P,
-		false}
+	ours := fmt.Sprintf("F = %s, %d encodings, three seeds each", number.Fixed(of.Statistic, 0), len(groups))
+	return other{ours, of.P, false}
 }
 
 // networkModules compares the modularity of a small and a large σ on the simulated network.

@@ -73,9 +73,9 @@ func abstract(t *testing.T, m models, contrasts map[string]difference) string {
 		of := contrasts[first+" less "+second]
 		return fmt.Sprintf("%s, %s", point(of.mean), span(of.seeds))
 	}
-	return fmt.Sprintf(`Transformers of width 64 and four layers were trained on the published Latin-square puzzles until
-their training accuracy was .99, with the paper's %d seeds. A learned table that starts at σ = 0.2 then
-solves %s of the validation puzzles, which are unlike all training puzzles; one that starts at σ = 2
+	return fmt.Sprintf(`Transformers of width 64 and four layers were trained on the published Latin-square
+puzzles until their training accuracy was .99, with the paper's %d seeds. A learned table that starts at
+σ = 0.2 then solves %s of the validation puzzles, which are unlike all training puzzles; one that starts at σ = 2
 solves %s (difference %s), and a look-up of the most similar training puzzle .252. This is the
 paper's effect. Three controls narrow it. It needs a table that is added at every block, as in the
 published code: added once, σ = 2 solves %s. It does not need a trained table: a frozen one cannot
@@ -217,7 +217,8 @@ func ratioTable(t *testing.T, m models) string {
 				point(stats.Mean(known.column(t, "", "iid"))), point(stats.Mean(known.column(t, "", "validation")))))
 		}
 	}
-	return markdown("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | validation |", rows)
+	return markdown("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | "+
+		"validation |", rows)
 }
 
 // withRatio returns the rows whose ratios of table and tokens are known.
