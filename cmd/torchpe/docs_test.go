@@ -194,7 +194,7 @@ func TestDocsRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "torchpe"), []byte(program), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	used, reported := map[string]bool{}, false
+	used, ran := map[string]bool{}, map[string]bool{}
 	for _, line := range lines {
 		skip := ""
 		for _, n := range notRun {
@@ -214,17 +214,17 @@ func TestDocsRun(t *testing.T) {
 			line.command = strings.Replace(line.command, n.interpreter, path, 1)
 			break
 		}
-		if report := strings.HasSuffix(shortened(line.command), "torchpe report runs"); report && reported {
-			skip = "made before"
-		} else {
-			reported = reported || report
+		command := shortened(line.command)
+		if ran[command] {
+			skip = "ran before"
 		}
+		ran[command] = true
 		if skip != "" {
 			t.Logf("%s: not run: %s", line.at, skip)
 			continue
 		}
 		start := time.Now()
-		out, code := runDocLine(t, dir, bin, shortened(line.command))
+		out, code := runDocLine(t, dir, bin, command)
 		t.Logf("%s: %.1f s", line.at, time.Since(start).Seconds())
 		want := 0
 		for _, f := range fails {
@@ -233,7 +233,7 @@ func TestDocsRun(t *testing.T) {
 			}
 		}
 		if code != want {
-			t.Errorf("%s: %s: exit code %d, want %d\n%s", line.at, shortened(line.command), code, want, tail(out))
+			t.Errorf("%s: %s: exit code %d, want %d\n%s", line.at, command, code, want, tail(out))
 		}
 	}
 	for _, n := range notRun {
