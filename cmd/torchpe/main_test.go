@@ -353,7 +353,7 @@ func TestDemo(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"learn", "0.2", "2", "IID test", "fitted", "until train=0.99, for 1 epochs at most",
+	for _, want := range []string{"learn", "0.2", "2", "IID test", "fitted", "until train=0.95, for 1 epochs at most",
 		"learn-0.2 of seed 1 has not fitted", "--epochs 2 --force", "accuracy.pdf"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in %s", want, stdout)
