@@ -63,9 +63,9 @@ func contrastTable(holm map[string]float64, contrasts map[string]difference) str
 	for _, c := range contrastNames {
 		name := c[0] + " less " + c[1]
 		d := contrasts[name]
-		both := "answers not kept"
-		if d.seedsPuzzles != (stats.Interval{}) {
-			both = span(d.seedsPuzzles)
+		both := span(d.seedsPuzzles)
+		if d.answered < d.n {
+			both += fmt.Sprintf(" (%d)", d.answered)
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %d | %s | %s | %s | %s | %s |", name, d.n, point(d.mean),
 			span(d.seeds), both, number.P(d.p), number.P(holm[name])))
@@ -104,7 +104,7 @@ func (c claim) verdictOf(t *testing.T, m models, holm map[string]float64, contra
 		name = c.contrast
 		d := contrasts[name]
 		isOpposite = d.mean < 0
-		isClear = d.seedsPuzzles == (stats.Interval{}) || d.seedsPuzzles.Low*d.seedsPuzzles.High > 0
+		isClear = d.seedsPuzzles.Low*d.seedsPuzzles.High > 0
 	}
 	if c.other != nil {
 		isOpposite = c.other(t, m).isOpposite

@@ -119,10 +119,10 @@ func seedsOf(of map[string]row) (seeds []string) {
 
 // difference is the first setting less the second in validation accuracy, over the seeds of both.
 type difference struct {
-	n            int
+	n, answered  int // pairs of one seed, and those of which both models' answers were kept
 	mean, p      float64
 	seeds        stats.Interval // Student's, over seeds
-	seedsPuzzles stats.Interval // bootstrap over seeds and items; zero where answers were not kept
+	seedsPuzzles stats.Interval // bootstrap over the answered seeds and items; zero where there are none
 }
 
 // less compares two settings over the seeds that both have.
@@ -151,11 +151,11 @@ func (m models) less(t *testing.T, first, second string) (d difference) {
 	if err != nil {
 		t.Fatalf("%s, %s: %v", first, second, err)
 	}
-	d = difference{n: len(a), mean: stats.Mean(each), p: test.P}
+	d = difference{n: len(a), answered: len(puzzles), mean: stats.Mean(each), p: test.P}
 	if d.seeds, err = stats.MeanInterval(each, .95); err != nil {
 		t.Fatal(err)
 	}
-	if len(puzzles) == len(a) {
+	if len(puzzles) > 0 {
 		d.seedsPuzzles = bootstrap(puzzles, items)
 	}
 	return d

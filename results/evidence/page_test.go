@@ -46,6 +46,20 @@ func TestPage(t *testing.T) {
 		text = replace(t, text, part.name, part.text)
 	}
 	expect.GoldenFile(t, "README.md", []byte(text))
+
+	for _, path := range []string{"../../README.md", "../../docs/verified.md"} {
+		other, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"learn-0.2", "learn-2"} {
+			v := m.column(t, name, "validation")
+			want := meanSD(stats.Mean(v), stats.SD(v))
+			if !strings.Contains(strings.Join(strings.Fields(string(other)), " "), want) {
+				t.Errorf("%s does not say that %s has %s", path, name, want)
+			}
+		}
+	}
 }
 
 // replace puts a text between the page's markers of its name.
