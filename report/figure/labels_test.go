@@ -149,8 +149,8 @@ func TestCrowdNote(t *testing.T) {
 		c    draw.Canvas
 		want string
 	}{
-		{pile(3), c, "Error bars: ±1 SD."},
-		{pile(200), c, "No room for the labels of 200 of 200 points. Error bars: ±1 SD."},
+		{pile(3), c, "±1 SD."},
+		{pile(200), c, "No room for the labels of 200 of 200 points. ±1 SD."},
 		{crowd, c, "n = 1 model. No room for the labels of 200 of 200 points."},
 		{crowd, narrow, "n = 1 model. No room for the labels of 200 of 200 points. Long names are shortened."},
 	} {

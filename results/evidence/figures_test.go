@@ -91,7 +91,7 @@ func placementPanel(t *testing.T, m models, sigma string) figure.Panel {
 // where no table is added.
 func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
 	scatter := figure.Scatter{Title: "At the " + block + " block", XLabel: "RMS of the table / RMS of the tokens",
-		YLabel: "Validation accuracy", Note: "means, ±1 SD over seeds"}
+		YLabel: "Validation accuracy", Note: "Points: means of seeds; bars: ±1 SD"}
 	for _, c := range corners {
 		for _, sigma := range sigmas {
 			known := models{"": withRatio(m["learn-"+sigma+c.suffix])}
