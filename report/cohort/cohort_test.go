@@ -431,12 +431,12 @@ func trained(pe, until string, epochs int) cohort.Model {
 	return m
 }
 
-// Lengths that were reached before the most are a range; other lengths follow with their encodings.
+// Lengths that end by a criterion are a range; other lengths follow with their encodings.
 func TestLengthText(t *testing.T) {
 	until := []cohort.Model{trained("rope", "train=0.99", 3), trained("rope", "train=0.99", 6)}
 	for want, models := range map[string][]cohort.Model{
-		"3 to 6 of at most 9 epochs, until train=0.99": until,
-		"3 to 6 of at most 9 epochs, until train=0.99 (learn, cope: 4 epochs)": append(until,
+		"3 to 6 epochs (until train=0.99)": until,
+		"3 to 6 epochs (until train=0.99) (learn, cope: 4 epochs)": append(until,
 			trained("learn", "", 4), trained("cope", "", 4)),
 	} {
 		if got := cohort.LengthText(models); got != want {
