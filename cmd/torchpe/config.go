@@ -127,7 +127,7 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	given, c := f.given(), train.Config{Config: base.Clone()}
 	switch {
-	case given["lst"] && (given["lst-train"] || given["lst-validation"]):
+	case given["lst"] && (given[config.LSTTrain] || given[config.LSTValidation]):
 		return c, nil, fmt.Errorf("--lst stands for --lst-train and --lst-validation: leave out either it or these")
 	case f.file != "" && given["preset"]:
 		return c, nil, fmt.Errorf("--config and --preset both say where defaults come from: give one of them")
@@ -178,12 +178,12 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 func (f *configFlags) setPuzzles() error {
 	files, validation, err := lst.FilesIn(f.lst)
 	for _, file := range files {
-		err = errors.Join(err, f.own.Set("lst-train", file))
+		err = errors.Join(err, f.own.Set(config.LSTTrain, file))
 	}
 	if err != nil {
 		return fmt.Errorf("--lst: %w", err)
 	}
-	return f.own.Set("lst-validation", validation)
+	return f.own.Set(config.LSTValidation, validation)
 }
 
 // deviceName matches the values of --device.

@@ -60,7 +60,7 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
   torchpe train --task masked --modules sectors.csv --data prices.csv
   torchpe train --task masked --data eeg.csv --positions layout.csv --pe swin`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("data") && !cmd.Flags().Changed("lst-train") {
+			if !cmd.Flags().Changed("data") && !cmd.Flags().Changed(config.LSTTrain) {
 				return noArguments(cmd, args)
 			}
 			return nil
@@ -88,7 +88,7 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	for _, file := range c.args { // a shell expands --data *.csv to these
 		flag := "data"
 		if !c.Flags().Changed(flag) {
-			flag = "lst-train"
+			flag = config.LSTTrain
 		}
 		if err := c.Flags().Set(flag, file); err != nil {
 			return r, usageError{err}

@@ -21,6 +21,12 @@ var lstTask = TaskFacts{
 	tokens: func(c *Config) (n int, fixed bool) { return c.Side() * c.Side(), true },
 }
 
+// The flags of puzzle files, which --lst stands for.
+const (
+	LSTTrain      = "lst-train"
+	LSTValidation = "lst-validation"
+)
+
 // Puzzles has the configurations of task lst. Its settings are fields of every configuration.
 var Puzzles = &Tasks{name: lstTask.Name, everywhere: true, holds: (*Config).HasPuzzles}
 
@@ -51,12 +57,12 @@ func (c Config) Renames() bool { return c.RenameSymbols != nil && *c.RenameSymbo
 
 var lstSettings = []Setting{
 	{
-		Key: "lst_train", Flag: "lst-train", Path: true, Tasks: Puzzles, Sweep: Repeated,
+		Key: "lst_train", Flag: LSTTrain, Path: true, Tasks: Puzzles, Sweep: Repeated,
 		Help: "file of training puzzles; may be given several times, and more files may follow the flags " +
 			"(default: generated)",
 	},
 	{
-		Key: "lst_validation", Flag: "lst-validation", Path: true, Tasks: Puzzles, Sweep: Whole,
+		Key: "lst_validation", Flag: LSTValidation, Path: true, Tasks: Puzzles, Sweep: Whole,
 		Help: "file of validation puzzles (default: generated)",
 		Check: func(c *Config) error {
 			if (len(c.LSTTrain) == 0) != (c.LSTValidation == "") {
