@@ -58,7 +58,7 @@ func TestHelp(t *testing.T) {
 			}
 			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 				isOption := slices.Contains(f.Annotations[helpGroup], encodingOptions)
-				if regexp.MustCompile(`(?m) --`+f.Name+`( |$)`).MatchString(all) == isOption {
+				if regexp.MustCompile(`(?m)^ +(-., )?--`+f.Name+`( |$)`).MatchString(all) == isOption {
 					t.Errorf("%s --help all: --%s is an option of an encoding: %v", path, f.Name, isOption)
 				}
 			})
