@@ -214,7 +214,7 @@ func TestConnectivityModularity(t *testing.T) {
 		{[]float32{1, 1, 1, 3, -1, -1, 1, 3, 1, 1, -1, 3, -1, -1, -1, 3}, []int{0, 0, 1, 1}, math.NaN()},
 		{[]float32{1, 1, 1, 1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1}, nil, math.NaN()},
 	} {
-		b, err := masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, nil, masked.DefaultRidge)
+		b, err := masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, []int{0, 1, 2, 3}, masked.DefaultRidge)
 		if err != nil {
 			t.Fatal(err)
 		}
