@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"torchpe/data/masked"
+	"torchpe/torchpe"
 	"torchpe/train/config"
 )
 
@@ -162,6 +163,7 @@ func TestOldSimulationsAreRefused(t *testing.T) {
 // The table is held once: a CPU's tensor of float32 shares its memory, and for one of float64 Go gives it back.
 func TestMaskedTableIsHeldOnce(t *testing.T) {
 	const table = 30 << 20
+	torchpe.Live() // the first call loads libtorch
 	for dtype, grows := range map[string]int{"float32": 0, "float64": 2*table - table} {
 		c := tinyMasked(t, "learn")
 		c.Masked.NMAR.Frames, c.DType = table/4/15, dtype
