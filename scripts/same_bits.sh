@@ -39,8 +39,8 @@ from run_numbers import NAMES, PLAIN, measures
 # Checksums and baselines are newer than version 0.1.0.
 times = {"wall_seconds", "step_ms", "steps_per_second", "peak_rss_mb", "config_sha256", "metrics_crc32c", "crc32c", "baselines"}
 
-# Results of 0.1.0 lack these, which its last records have.
-recorded = {"loss", "pe_norm", "pe_effective_rank"}
+# Results of 0.1.0 lack these. Its last records have the first three.
+recorded = {"loss", "pe_norm", "pe_effective_rank", "connectivity_modularity"}
 numbers = set(NAMES) | PLAIN | {"pe_motion", "measures", "map"}
 
 def meaning(line, is_member=False):
