@@ -39,13 +39,14 @@ from run_numbers import NAMES, PLAIN, measures
 # Checksums and baselines are newer than version 0.1.0.
 times = {"wall_seconds", "step_ms", "steps_per_second", "peak_rss_mb", "config_sha256", "metrics_crc32c", "crc32c", "baselines"}
 
-# Results of 0.1.0 lack these. Its last records have the first three.
-recorded = {"loss", "pe_norm", "pe_effective_rank", "connectivity_modularity"}
+# Results of 0.1.0 lack these, which its last records have.
+recorded = {"loss", "pe_norm", "pe_effective_rank"}
 numbers = set(NAMES) | PLAIN | {"pe_motion", "measures", "map"}
 
 def meaning(line, is_member=False):
     """A record, or a member's result, with its numbers by their present keys."""
     rest = {k: v for k, v in line.items() if k not in times | numbers}
+    rest["data"] = {k: v for k, v in (line.get("data") or {}).items() if k != "connectivity_modularity"}
     if "members" in rest:
         rest["members"] = [meaning(m, True) for m in rest["members"]]
     rest["measures"] = {k: v for k, v in measures(line).items() if not is_member or k not in recorded}
