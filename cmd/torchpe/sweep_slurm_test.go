@@ -13,10 +13,13 @@ import (
 	"torchpe/train/sweep"
 )
 
+// oneNodeSlurm is the script's path wherever a test has gone since.
+var oneNodeSlurm, _ = filepath.Abs("../../scripts/one_node_slurm.sh")
+
 // onNode runs scripts/one_node_slurm.sh, or skips the test where Slurm is not installed.
 func onNode(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("../../scripts/one_node_slurm.sh", args...)
+	cmd := exec.Command(oneNodeSlurm, args...)
 	cmd.Env = append(os.Environ(), "CPUS=8", "GPUS=2")
 	var said strings.Builder
 	cmd.Stderr = &said
