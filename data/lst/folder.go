@@ -21,8 +21,10 @@ var publishedFiles = []string{"generated_puzzle_data_binary_dist80.csv", "genera
 // FilesIn returns the paths of the training pool and of the validation puzzles in a folder: the published
 // files, or those that "torchpe data lst generate" wrote there.
 func FilesIn(dir string) (train []string, validation string, err error) {
-	if _, err := os.Stat(dir); err != nil {
+	if about, err := os.Stat(dir); err != nil {
 		return nil, "", err
+	} else if !about.IsDir() {
+		return nil, "", fmt.Errorf("%s is a file; want the folder that holds files of puzzles", dir)
 	}
 	var lacks string
 	for _, names := range [][]string{GeneratedFiles, publishedFiles} {

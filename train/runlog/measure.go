@@ -174,7 +174,7 @@ func ParseMeasure(name string) (key string, err error) {
 	}
 	var keys []string
 	for _, m := range measures {
-		if !m.AtEnd {
+		if !m.AtEnd && !slices.Contains(keys, m.Key) { // tasks have rows of one key
 			keys = append(keys, m.Key)
 		}
 	}
