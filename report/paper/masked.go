@@ -115,8 +115,8 @@ func maskingSchematic(d *draft) ([]figure.Panel, error) {
 }
 
 func masking(tokens string, c cohort.Config) figure.Panel {
-	return schematic("Masked prediction", tokens, "*mask a share of them", "+ PE", blocksText(c),
-		"values of the masked")
+	texts := append([]string{tokens, "*mask a share of them"}, blocksTexts(c, "+ PE")...)
+	return schematic("Masked prediction", append(texts, "values of the masked")...)
 }
 
 // scoringSchematic draws how networks in encodings are scored.

@@ -38,17 +38,24 @@ func drawing(title string, texts ...string) panel {
 // modelSchematic draws what the models are made of.
 func modelSchematic(d *draft) ([]figure.Panel, error) {
 	c := d.groups[0].Models[0].Run.Config
-	return one(schematic("Model", "cells", fmt.Sprintf("embedding, width %d", c.DModel), "*+ PE, N(0, σ²)",
-		blocksText(c), "symbol")), nil
+	texts := []string{"cells", fmt.Sprintf("embedding, width %d", c.DModel)}
+	texts = append(texts, blocksTexts(c, "*+ PE, N(0, σ²)")...)
+	return one(schematic("Model", append(texts, "symbol")...)), nil
 }
 
-// blocksText returns "4 blocks: attention, MLP", with the number of heads where there are several.
-func blocksText(c cohort.Config) string {
+// blocksTexts returns the boxes of the PE and the blocks: "+ PE" and "4 blocks: attention, MLP", or one where
+// each block adds it, "4 blocks: + PE, attention, MLP".
+func blocksTexts(c cohort.Config, pe string) []string {
 	attention := "attention"
 	if c.Heads > 1 {
 		attention = fmt.Sprintf("attention of %d heads", c.Heads)
 	}
-	return fmt.Sprintf("%s: %s, MLP", wording.Count(c.Layers, "block"), attention)
+	blocks := wording.Count(c.Layers, "block") + ": "
+	if c.Placement() == "block" {
+		text, isEmphasised := strings.CutPrefix(pe, "*")
+		return []string{map[bool]string{true: "*"}[isEmphasised] + blocks + text + ", " + attention + ", MLP"}
+	}
+	return []string{pe, blocks + attention + ", MLP"}
 }
 
 // sigmaLabel returns a tick of an axis of sigma: "0.2", "1", with the options that tell groups of
