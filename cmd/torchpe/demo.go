@@ -47,9 +47,9 @@ func newDemoCommand() *cobra.Command {
 		Short: "Show in minutes that learned encodings generalise when they start small",
 		Long: `Train four small models (preset quick, --batch 64), two seeds with a learned positional encoding that
 starts at σ = 2 and two that start at 0.2, as worker processes side by side, each until it answers .95
-of its training puzzles right or the epochs are over. Then print training, IID and validation accuracy, say whether the models that
-start small are right more often on puzzles unlike those of training, and draw the accuracies against
-epoch as OUT/accuracy.pdf and .png.
+of its training puzzles right or the epochs are over. Then print training, IID and validation accuracy,
+say whether the models that start small are right more often on puzzles unlike those of training, and
+draw the accuracies against epoch as OUT/accuracy.pdf and .png.
 
 The same command continues a demo that was stopped; --force starts anew.`,
 		Example: `  torchpe demo

@@ -144,7 +144,8 @@ func TestFindUnknown(t *testing.T) {
 		"learned": `did you mean "learn"?`, "learned-0.5": `did you mean "learn-0.5"?`,
 		"learn0.2": `did you mean "learn-0.2"?`, "learn-02": `did you mean "learn-0.2"?`,
 		"2dfixed": `did you mean "2d-fixed"?`,
-		"rope2":   `did you mean "rope"?`, "ropee-0.1": "`torchpe pe list` lists them", "something": "pe list", "": "pe list"} {
+		"rope2":   `did you mean "rope"?`, "ropee-0.1": "`torchpe pe list` lists them",
+		"something": "pe list", "": "pe list"} {
 		_, err := pe.Find(name)
 		if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) || !strings.Contains(err.Error(), want) {
 			t.Errorf("an unknown scheme gives the error %v", err)

@@ -165,7 +165,7 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 	return r, nil
 }
 
-// network is what is known of the tokens of a model.
+// network holds what is known of the tokens of a model.
 type network struct {
 	modules moduleSet
 	smooth  smoothNull

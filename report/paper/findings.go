@@ -12,7 +12,7 @@ import (
 	"torchpe/report/table"
 )
 
-// opening is what a page says first of a task: a sentence on the best and the worst encoding, and a table
+// opening begins the page of a task: a sentence on the best and the worst encoding, and a table
 // of all, the best first.
 type opening struct {
 	id, title string
