@@ -112,6 +112,14 @@ func byteOrder(b []byte) (binary.ByteOrder, uint32) {
 var errNoCIFTI = errors.New(
 	"a NIfTI-2 file without a CIFTI extension (code 32): not a CIFTI file, perhaps an image volume")
 
+// readHeaderAndXML reads the header of a file and finds its XML.
+func readHeaderAndXML(s *source) (h *fileHeader, order binary.ByteOrder, text []byte, err error) {
+	if h, order, err = readFileHeader(s); err == nil {
+		text, err = findXML(s, h, order)
+	}
+	return h, order, text, err
+}
+
 // findXML walks the header's extensions and returns the text of the one that is CIFTI's, without
 // the zeros that fill it up.
 func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {

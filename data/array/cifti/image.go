@@ -87,11 +87,7 @@ func decode(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, order, err := readFileHeader(s)
-	if err != nil {
-		return nil, err
-	}
-	text, err := findXML(s, h, order)
+	h, order, text, err := readHeaderAndXML(s)
 	if err != nil {
 		return nil, err
 	}

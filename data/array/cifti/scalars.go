@@ -42,11 +42,7 @@ func parcelSpace(f *array.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, order, err := readFileHeader(s)
-	if err != nil {
-		return nil, err
-	}
-	text, err := findXML(s, h, order)
+	_, _, text, err := readHeaderAndXML(s)
 	if err != nil {
 		return nil, err
 	}
