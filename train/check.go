@@ -12,8 +12,8 @@ import (
 // the model can be built and measured on all held-out data, else the reason, such as an encoding that
 // does not suit the tokens, or a table too short for longer inputs. It reads data once for
 // configurations in a row that share them, and fails where they cannot be read, or where their SHA-256
-// is not sum, unless that is empty.
-func CheckModels(configs []config.Config, sum string) (unsuited []error, err error) {
+// is not sum, unless that is empty. It passes what is to be known of the data to note.
+func CheckModels(configs []config.Config, sum string, note func(string)) (unsuited []error, err error) {
 	var t task
 	unsuited = make([]error, len(configs))
 	for i, stored := range configs {
@@ -24,6 +24,9 @@ func CheckModels(configs []config.Config, sum string) (unsuited []error, err err
 		if i == 0 || !sameData(stored, configs[i-1]) {
 			if t, err = newTask(c); err != nil {
 				return nil, &DataError{err}
+			}
+			for _, text := range t.notes() {
+				note(text)
 			}
 		}
 		if sum != "" && t.fingerprint() != sum {

@@ -57,6 +57,9 @@ func newAdviseCommand() *cobra.Command {
 OUT/advice/index.html has the answer with a table of held-out errors, those without a model among
 them, and the curves. OUT is an ordinary sweep, for torchpe sweep, runs list and report.
 
+A line "data: N frames of M tokens" says how the data were read: a token is one series (a region, a
+sensor, a stock), a frame one time point. Where they are the wrong way round, give --axes.
+
 The candidates are nope, random, rope, learn with σ of 0.2, 0.5 and 1, and one that knows where the
 tokens lie, where that is known. --pe names others; every other flag of torchpe train has one value.
 --budget chooses --steps (--epochs of puzzles) so that training takes about so long here.
@@ -101,7 +104,7 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	a, err := study.Write(filepath.Join(f.out, "advice"))
-	return result{value: a, table: &a.Table, notes: a.Notes, print: printf("\n%s\n%s\n", a.Text, a.Page)}, err
+	return result{value: a, table: &a.Table, notes: a.Notes, print: printf("%s\n\n%s\n%s\n", a.Legend, a.Text, a.Page)}, err
 }
 
 // configs returns the configurations to train. It fails where the sweep in OUT has other runs.
@@ -187,7 +190,7 @@ func suited(c *call, points []sweep.Point, sum string) (good []sweep.Point, err 
 			return nil, err
 		}
 	}
-	unsuited, err := train.CheckModels(configs, sum)
+	unsuited, err := train.CheckModels(configs, sum, c.note)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,11 @@ func completeValues(cmd *cobra.Command) {
 // valuesOf returns a function that lists the values of a flag, or nil where they are too many.
 func valuesOf(flag *pflag.Flag) func() []string {
 	setting, _ := config.ByFlag(flag.Name)
-	few, isFew := flag.Value.(interface{ Choices() []string })
+	value := flag.Value
+	if s, ok := value.(*single); ok {
+		value = s.Value
+	}
+	few, isFew := value.(interface{ Choices() []string })
 	switch {
 	case isFew:
 		return few.Choices

@@ -148,6 +148,9 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 			bad = append(bad, s.Store(&c.Config, v))
 		}
 	}
+	if given["pe"] && strings.Contains(c.PE, ",") {
+		return c, nil, fmt.Errorf("--pe %s: want one encoding; torchpe sweep --pe %[1]s trains each", c.PE)
+	}
 	name, sigma := train.SplitLabel(c.PE)
 	c.PE = name
 	if sigma != nil && given["sigma"] {

@@ -222,18 +222,18 @@ func printLSTReport(w io.Writer, r lst.Report) {
 		value any
 	}{
 		{"puzzles", r.Puzzles},
-		{"valid", r.Valid},
-		{"condition agrees", r.ConditionAgrees},
-		{"answer agrees", r.AnswerAgrees},
-		{"duplicates", r.Duplicates},
-		{"min dissimilarity to validation", fmt.Sprintf("%.4f", r.MinDissimilarity)},
-		{"training isomorphic to validation", r.IsomorphicToValidation},
-		{"validation covered by these", r.ValidationCovered},
-		{"validation up to isomorphism", r.ValidationClasses},
-		{"unique completion, training", r.UniqueCompletion.Training},
-		{"unique completion, validation", r.UniqueCompletion.Validation},
-		{"3-vector, but two lines decide, training", r.TwoLines.Training},
-		{"3-vector, but two lines decide, validation", r.TwoLines.Validation},
+		{"obey the rules of a Latin square", r.Valid},
+		{"need as many rows and columns as their condition says", r.ConditionAgrees},
+		{"have the answer that follows from the grid", r.AnswerAgrees},
+		{"given twice", r.Duplicates},
+		{"least dissimilarity (Jaccard) of training to validation", fmt.Sprintf("%.4f", r.MinDissimilarity)},
+		{"training puzzles isomorphic to a validation puzzle", r.IsomorphicToValidation},
+		{"validation puzzles that these are isomorphic to", r.ValidationCovered},
+		{"validation puzzles, isomorphic ones counted once", r.ValidationClasses},
+		{"training puzzles with one solution", r.UniqueCompletion.Training},
+		{"validation puzzles with one solution", r.UniqueCompletion.Validation},
+		{"3-vector training puzzles that two lines decide", r.TwoLines.Training},
+		{"3-vector validation puzzles that two lines decide", r.TwoLines.Validation},
 	} {
 		counts = append(counts, []string{c.name, fmt.Sprint(c.value)})
 	}
@@ -245,10 +245,11 @@ func printLSTReport(w io.Writer, r lst.Report) {
 	}
 	for _, c := range lst.Conditions() {
 		sets := r.PerCondition[c.Label()]
-		add(c.Label(), "training", sets.Training)
-		add(c.Label(), "validation", sets.Validation)
+		name := fmt.Sprintf("%s (%s)", c.Label(), c)
+		add(name, "training", sets.Training)
+		add(name, "validation", sets.Validation)
 	}
-	printTable(w, []string{"condition", "set", "puzzles", "givens mean (range)", "per answer", "per probe cell"}, rows)
+	printTable(w, []string{"condition", "set", "puzzles", "given cells (range)", "per answer", "per probe cell"}, rows)
 	for _, p := range r.Problems {
 		fmt.Fprintln(w, p)
 	}

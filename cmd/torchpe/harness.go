@@ -73,6 +73,7 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 		cmd.Args = argumentsOf(cmd)
 	}
 	cmd.Flags().SortFlags = false
+	cmd.Flags().VisitAll(makeSingle)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c := &call{Command: cmd, args: args, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
 		c.json, _ = cmd.Flags().GetBool("json") // false where there is no such flag
@@ -81,6 +82,7 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 				return err
 			}
 		}
+		c.noteRepeated()
 		r, err := run(c)
 		if err != nil {
 			return err
@@ -229,6 +231,48 @@ func (n bounded) Set(text string) error {
 	}
 	*n.to = v
 	return nil
+}
+
+// single is a flag with one value. Of several the last counts, as where a script puts a flag behind its
+// usual ones; a note says so.
+type single struct {
+	pflag.Value
+	given []string
+}
+
+// Set stores the value.
+func (s *single) Set(text string) error {
+	s.given = append(s.given, text)
+	return s.Value.Set(text)
+}
+
+// makeSingle counts the values of a flag, unless it takes several.
+func makeSingle(flag *pflag.Flag) {
+	switch v := flag.Value.(type) {
+	case pflag.SliceValue, *single:
+		return
+	case *axisFlag:
+		if !v.isWhole() {
+			return
+		}
+	default:
+		if kind := v.Type(); strings.HasSuffix(kind, "Slice") || strings.HasSuffix(kind, "Array") {
+			return
+		}
+	}
+	flag.Value = &single{Value: flag.Value}
+}
+
+// noteRepeated says of each flag with several values which one counts.
+func (c *call) noteRepeated() {
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		s, ok := flag.Value.(*single)
+		if !ok || len(slices.Compact(slices.Clone(s.given))) < 2 {
+			return
+		}
+		c.note(fmt.Sprintf("--%s is given %d times: the last, %s, counts", flag.Name, len(s.given),
+			s.given[len(s.given)-1]))
+	})
 }
 
 // destination is --out with --force: a file, or some files of a folder, that a command writes.

@@ -122,11 +122,8 @@ func (p *progress) Stepped(done int) {
 func (p *progress) forecast(done int, took time.Duration) string {
 	step := took / time.Duration(max(1, done-p.first))
 	left := step * time.Duration(p.total-done)
-	text := fmt.Sprintf("step %d of %d, %v a step: about %s left", done, p.total, step.Round(100*time.Microsecond),
-		timeText(left.Seconds()))
-	if p.c.Until != "" {
-		text += " at most"
-	}
+	text := fmt.Sprintf("step %d of %d, %v a step: about %s", done, p.total, step.Round(100*time.Microsecond),
+		p.leftText(left.Seconds()))
 	if left < time.Hour {
 		return text
 	}
@@ -139,6 +136,15 @@ func (p *progress) forecast(done int, took time.Duration) string {
 	}
 	return text + fmt.Sprintf("; fewer %s, a smaller --batch, --d-model or --layers take less%s. Ctrl-C saves, and "+
 		"--resume continues", length, device)
+}
+
+// leftText writes the time that is left. A run that ends when its models are fitted may take less.
+func (p *progress) leftText(seconds float64) string {
+	text := timeText(seconds) + " left"
+	if p.c.Until != "" {
+		text += " at most"
+	}
+	return text
 }
 
 // Logged shows, for each configuration, the mean over the members that have it.
@@ -173,7 +179,7 @@ func (p *progress) Logged(rs []runlog.Record) {
 	pace := fmt.Sprintf("%.1f ms a step", r.StepMS)
 	if left := p.total - r.Step; left > 0 {
 		seconds := time.Since(p.started).Seconds() * float64(left) / math.Max(1, float64(r.Step-p.first))
-		pace += fmt.Sprintf(", %s left", timeText(seconds))
+		pace += ", " + p.leftText(seconds)
 	}
 	fmt.Fprintf(p.w, "%s %s %s (%s)\n", p.label(), at, p.summary, pace)
 }

@@ -103,7 +103,7 @@ func readRuns(dirs []string) (l *listing.List, notes []string, err error) {
 
 func newRunsCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "compare RUN...",
+		Use:   "compare [RUN...]",
 		Short: "Set runs side by side: settings that differ, numbers and curves",
 		Long: `Print a row a configuration: the settings that differ, and the mean and SD over seeds of
 each number. Models that differ in any setting besides the seed, or in their state, or were found in
@@ -112,13 +112,17 @@ out. The numbers of runs that are not finished are those of their last record. W
 curves and write index.html with all of it, figures as PDF, SVG and PNG, and the table as CSV,
 LaTeX, Markdown, HTML and JSON.
 
-A RUN is a run directory, or a folder of some, of any task.`,
+A RUN (default: runs) is a run directory, or a folder of some, of any task.`,
 		Example: `  torchpe runs compare runs/a runs/b
   torchpe runs compare runs --out comparison`,
 	}
 	out := cmd.Flags().StringP("out", "o", "", "folder for figures, tables and index.html (default: none)")
 	return leaf(cmd, func(c *call) (r result, err error) {
-		l, notes, err := readRuns(c.args)
+		dirs, err := runFolders(c.args)
+		if err != nil {
+			return r, err
+		}
+		l, notes, err := readRuns(dirs)
 		if err != nil {
 			return r, err
 		}

@@ -64,8 +64,7 @@ Presets:
 	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "", "directory of the sweep (default sweeps/<preset or name of the file>)")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
-		"print the plan, the time that it takes here (from a short calibration) and the disk, or the points of which "+
-			"no model can be made, and stop")
+		"print the plan with time and disk, or the points of which no model can be made, and stop")
 	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "leave the time out of --dry-run")
 	fl.Var(&f.pack, "pack", "configurations that train together as one ensemble: auto, or at most a number")
 	fl.StringArrayVar(&f.zip, "zip", nil,
@@ -176,7 +175,8 @@ func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []stri
 	invalid := &sweep.Invalid{}
 	errors.As(err, &invalid)
 	if f.skipInvalid || f.dryRun && !f.noCalibrate {
-		if err := checkModels(points, configs, invalid); err != nil {
+		note := func(text string) { notes = append(notes, text) }
+		if err := checkModels(points, configs, invalid, note); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -195,7 +195,7 @@ func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []stri
 
 // checkModels builds the untrained model of each configuration but those that differ in their members
 // alone. It adds what fails to the invalid points, and takes its text away.
-func checkModels(points []sweep.Point, texts [][]byte, invalid *sweep.Invalid) error {
+func checkModels(points []sweep.Point, texts [][]byte, invalid *sweep.Invalid, note func(string)) error {
 	models := map[string][]int{} // places in points
 	var distinct []config.Config
 	var keys []string
@@ -218,7 +218,7 @@ func checkModels(points []sweep.Point, texts [][]byte, invalid *sweep.Invalid) e
 		}
 		models[string(key)] = append(models[string(key)], i)
 	}
-	unsuited, err := train.CheckModels(distinct, "")
+	unsuited, err := train.CheckModels(distinct, "", note)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type Answer struct {
 type Difference struct {
 	Mean     float64        `json:"mean"`
 	Interval stats.Interval `json:"interval"` // simultaneous for all pairs of candidates
+	P        float64        `json:"p"`        // of Welch's test of the two alone; NaN where neither varies
 	Clear    bool           `json:"clear"`
 }
 
@@ -69,9 +70,10 @@ func (c comparison) difference(a, b int) (Difference, error) {
 	d.Interval.Level = level
 	d.Clear = d.Interval.Low > 0 || d.Interval.High < 0
 	summary := func(i int) stats.Summary { return stats.Summary{Mean: c.means[i], SD: stats.SD(c.errors[i]), N: n} }
+	d.P = math.NaN()
 	// It fails where neither varies: the pooled spread then decides.
-	if test, err := stats.WelchTFrom(summary(a), summary(b)); err == nil && test.P >= 1-level {
-		d.Clear = false
+	if test, err := stats.WelchTFrom(summary(a), summary(b)); err == nil {
+		d.P, d.Clear = test.P, d.Clear && test.P < 1-level
 	}
 	return d, nil
 }
@@ -180,7 +182,7 @@ func (s *Study) tooShort(labels []string, more float64, why string) Answer {
 	size := math.Pow(10, math.Floor(math.Log10(more)))
 	n := int(math.Ceil(more/size) * size)
 	return Answer{Verdict: Short, Labels: labels, More: n,
-		Text: fmt.Sprintf("Not trained long enough: about %s more (--%ss %.0f, with another --out). "+
+		Text: fmt.Sprintf("Not trained long enough: at least %s more (--%ss %.0f, with another --out). "+
 			"The error of %s %s.", wording.Count(n, s.unit), s.unit, s.length()+float64(n),
 			strings.Join(labels, ", "), why)}
 }

@@ -138,14 +138,14 @@ func TestAnswers(t *testing.T) {
 		// By hand: the thirds' means are .692, .453 and .330, so falls of .239 and .123 with a ratio of .513;
 		// from .123 to a third of the spread, .0098, are 5.4 thirds of 200 steps.
 		"one of two still falls": {exp(1, 0.2, 300), flat(0.31), flat(0.9), 0.1, Short, "Not trained long enough: " +
-			"about 2000 steps more (--steps 2600, with another --out). The error of learned still falls"},
+			"at least 2000 steps more (--steps 2600, with another --out). The error of learned still falls"},
 		"the winner still falls": {exp(1, 0.2, 300), flat(0.5), flat(0.9), 0.1, Best,
 			"learned is better than the rest"},
 		"all fall slowly": {exp(0.75, 0.6, 2000), exp(0.75, 0.61, 2000), exp(0.75, 0.6, 2100), 0.1, Short,
 			"Not trained long enough"}, // as puzzles after 12 epochs
 		"another still falls": {exp(1, 0.4, 300), flat(0.3), flat(0.9), 0.1, Short, "The error of learned still"},
 		"too far behind":      {exp(1, 0.85, 300), flat(0.3), flat(0.9), 0.1, Best, "fixed is better than the rest"},
-		"one has not begun":   {flat(0.9), flat(0.3), flat(0.9), 0.9, Short, "about 600 steps more"},
+		"one has not begun":   {flat(0.9), flat(0.3), flat(0.9), 0.9, Short, "at least 600 steps more"},
 		"it knows by heart":   {flat(0.9), flat(0.3), flat(0.9), 0.1, Best, "fixed is better than the rest"},
 		"it rises": {func(x float64) float64 { return 0.2 + x/1e4 }, flat(0.5), flat(0.9), 0.1, Best,
 			"learned is better"},

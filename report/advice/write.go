@@ -21,6 +21,7 @@ type Advice struct {
 	Page   string          `json:"page"`   // index.html
 	Notes  []string        `json:"notes"`
 	Table  table.Table     `json:"-"`
+	Legend string          `json:"-"` // of the table
 }
 
 // Write decides, and writes the page with the answer, the table and the curves to dir.
@@ -36,6 +37,9 @@ func (s *Study) Write(dir string) (a Advice, err error) {
 	d.Subtitle = fmt.Sprintf("%s, %s each, after %s, by torchpe.", wording.Count(len(s.Candidates), "encoding"),
 		wording.Count(n, "seed"), wording.Count(int(last(s.X)), s.unit))
 	a.Table = s.table()
+	a.Legend = fmt.Sprintf("Error: %s; mean ± SD of %s. From, to: the 95 %% interval of the difference from the "+
+		"least, for all pairs of encodings at once, with the spread of seeds pooled. p: Welch's test of the two "+
+		"alone. Told apart: the interval leaves out 0, and p < .05.", s.measure, wording.Count(n, "seed"))
 	var errors bytes.Buffer
 	if err := a.Table.JSON(&errors); err != nil {
 		return a, err
@@ -54,9 +58,7 @@ func (s *Study) Write(dir string) (a Advice, err error) {
 		Tables: []document.Named{{Name: "curves", Table: s.numbers()}}}
 	curves.Compose(figure.Page{Width: figure.PageWidth})
 	for _, item := range []document.Item{{ID: "errors", Section: "Errors", Title: "Held-out error at the end",
-		Caption: fmt.Sprintf("Error: %s; mean ± SD of %s. From, to: the 95 %% interval of the difference from the "+
-			"least, for all pairs of encodings at once, with the spread of seeds pooled. Clear: it leaves out 0, and "+
-			"Welch's test of the two encodings has p < .05.", s.measure, wording.Count(n, "seed")),
+		Caption: a.Legend,
 		Tables: []document.Named{{Name: "errors", Table: a.Table}}}, curves} {
 		if _, err := d.Add(item); err != nil {
 			return a, err
@@ -72,18 +74,19 @@ func (s *Study) table() table.Table {
 	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
 		{Heading: "error", Name: "error", Decimals: 4}, {Heading: "more than the least", Name: "behind", Decimals: 4},
 		{Heading: "from", Name: "low", Decimals: 4}, {Heading: "to", Name: "high", Decimals: 4},
-		{Heading: "clear", Name: "clear"}}}
+		{Heading: "p", Name: "p"}, {Heading: "told apart", Name: "told_apart"}}}
 	for i, c := range s.Candidates {
-		row := table.Row{table.Text(c.Label), table.Count(len(c.Errors)), table.Mean(c.final()), {}, {}, {}, {}}
+		row := table.Row{table.Text(c.Label), table.Count(len(c.Errors)), table.Mean(c.final()), {}, {}, {}, {}, {}}
 		if d := s.differences[i]; i > 0 {
 			row[3], row[4], row[5] = table.Number(d.Mean), table.Number(d.Interval.Low), table.Number(d.Interval.High)
-			row[6] = table.Text(map[bool]string{true: "yes", false: "no"}[d.Clear])
+			row[6] = table.P(d.P)
+			row[7] = table.Text(map[bool]string{true: "yes", false: "no"}[d.Clear])
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	for _, b := range s.baselines {
 		t.Rows = append(t.Rows, table.Row{table.Text("without a model: " + b.Label), {}, table.Number(b.Y),
-			{}, {}, {}, {}})
+			{}, {}, {}, {}, {}})
 	}
 	return t
 }

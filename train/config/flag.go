@@ -28,7 +28,10 @@ func (s Setting) NewFlag() *Flag {
 // Set reads the text of a flag. Lists grow when their flag is given again.
 func (f *Flag) Set(text string) error {
 	v, err := f.setting.parse(text)
-	if err != nil {
+	switch {
+	case err != nil && f.setting.Sweep == Axis && strings.Contains(text, ","):
+		return fmt.Errorf("%w; torchpe sweep takes several values", err)
+	case err != nil:
 		return err
 	}
 	before, after := reflect.ValueOf(f.value), reflect.ValueOf(v)

@@ -50,9 +50,8 @@ var sourceSettings = []Setting{
 			"stands for any name; may be given several times",
 	},
 	{
-		Key: "masked.files.axes", Flag: "axes", Tasks: FromSeries, Sweep: Whole,
-		Help: "axes of the arrays as numpy shows them, such as tokens,frames or subjects,frames,tokens " +
-			"(default: by names or --tokens)",
+		Key: "masked.files.axes", Flag: "axes", Common: true, Tasks: FromSeries, Sweep: Whole,
+		Help: "axes of the arrays, such as frames,tokens (a token is a series)",
 		Check: func(c *Config) error {
 			if c.Masked.Files.Axes == "" {
 				return nil

@@ -15,7 +15,7 @@ type Resolver func(args []string) (text []byte, notes []string, err error)
 // Resolve returns the configuration of each point, nil for those that are Invalid, and all notes, each
 // once. The error is nil or of type *Invalid.
 func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string, err error) {
-	var invalid Invalid
+	invalid := Invalid{of: len(points)}
 	configs = make([][]byte, len(points))
 	for i, p := range points {
 		config, said, err := resolve(p.Args())
@@ -35,6 +35,7 @@ func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string
 
 // Invalid holds the points of which no model can be trained, by what is wrong with them.
 type Invalid struct {
+	of      int // the number of all points, where it is known
 	reasons []string
 	points  map[string][]Point
 }
@@ -59,11 +60,16 @@ func (v *Invalid) Err() error {
 	return v
 }
 
-// Lines returns a line for each reason, with its first point and the number of the others.
+// Lines returns a line for each reason, with its first point and the number of the others. What is wrong
+// with all points stands alone.
 func (v *Invalid) Lines() (lines []string) {
 	for _, reason := range v.reasons {
+		n := len(v.points[reason])
 		line := fmt.Sprintf("%s: %s", v.points[reason][0], reason)
-		if n := len(v.points[reason]); n > 1 {
+		switch {
+		case n == v.of:
+			line = reason
+		case n > 1:
 			line += fmt.Sprintf(" (and %s)", wording.Count(n-1, "other configuration"))
 		}
 		lines = append(lines, line)
