@@ -2,8 +2,8 @@
 
     /usr/bin/python3 scripts/evidence_rows.py PUZZLES.csv OUT.csv RUNS_DIR...
 
-It adds a row for each run, or replaces the row of the same settings and seed; the accuracies of a row
-that it replaces must be the same. A row has the settings and final numbers of result.json; for learned
+It adds a row for each run, or replaces the row of the same settings and seed; the accuracies of a row with
+answers that it replaces must be the same. A row has the settings and final numbers of result.json; for learned
 tables the motion of the PE; the answers to each validation and IID puzzle, a digit 0 to 3 each, 9 for
 none, in the order of the files; and for tables that are added to the input of a block, the ratio of the
 root mean squares of table and tokens at that block's input, over all validation puzzles. The ratio comes
@@ -143,7 +143,7 @@ def main():
             r = {c: r.get(c, "") for c in COLUMNS}
             old = rows.get(key(r), r)
             for c in ("epochs", "train", "iid", "validation"):
-                if old[c] != r[c]:
+                if old["answers_validation"] and old[c] != r[c]:
                     raise SystemExit("%s/%s: %s is %s, and %s in %s" % (root, name, c, r[c], old[c], target))
             rows[key(r)] = r
     with open(target, "w", newline="") as f:
