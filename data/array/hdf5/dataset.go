@@ -157,7 +157,7 @@ func (f *file) dataset(path string) (*dataset, error) {
 	}
 	if external != nil {
 		return nil, fmt.Errorf("its numbers lie in other files (external storage), which cannot " +
-			"be read: rewrite it with h5repack")
+			"be read: store its numbers with h5py (as a dataset of x[...])")
 	}
 	if d.shape, d.most, err = f.cursor(space, "dataspace").dataspace(); err != nil {
 		return nil, err
