@@ -14,7 +14,8 @@ var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|tim
 	`date|dates|datetime|date ?time|day|days|hours?|minutes?|seconds?|secs?|millis(econds)?|msec|ms|years?|` +
 	`months?|weeks?|quarters?|t|frames?|samples?|tr|trs|volumes?|scans?|epoch|onset|elapsed|step|` +
 	`subjects?|sub|participants?|patients?|sessions?|ses|runs?|trials?|blocks?)` +
-	`( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|points?|no|number)\.?)?$`)
+	`( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|points?|no|` +
+	`number)\.?)?$`)
 
 // date matches the text of a date or a time of day.
 var date = regexp.MustCompile(`^\d{1,4}([-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|:\d\d(:\d\d.*)?)$`)
