@@ -286,6 +286,10 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 		if code != exitUsage || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
 			t.Errorf("%s: exit %d, no %q in %s", name, code, want, stderr)
 		}
+		_, listed, _ := here(t, dir, "runs", "list", "run")
+		if name == "config.json" && !strings.Contains(listed, want) {
+			t.Errorf("runs list: no %q in %s", want, listed)
+		}
 		if err := os.WriteFile(path, before, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -150,7 +150,7 @@ func faketime(t *testing.T) string {
 
 // Too few addresses for libtorch, or for Go, are named as the cause.
 func TestLittleAddressSpace(t *testing.T) {
-	for _, kilobytes := range []string{"400000", "800000", "1200000"} {
+	for _, kilobytes := range []string{"400000", "1200000", "1300000", "1900000"} {
 		cmd := inherit(t, t.TempDir(), "ulimit -v "+kilobytes, "doctor")
 		printed, err := cmd.CombinedOutput()
 		if text := string(printed); exitStatus(err) != exitFailed || !strings.Contains(text, "(ulimit -v)") ||

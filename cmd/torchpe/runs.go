@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -96,7 +98,8 @@ func readRuns(dirs []string) (l *listing.List, notes []string, err error) {
 		notes = append(notes, "left out: "+s.Reason)
 	}
 	if len(l.Rows) == 0 {
-		return nil, nil, usagef("%s: no run in %s", dirs[0], map[bool]string{true: "it", false: "them"}[len(dirs) == 1])
+		none := fmt.Sprintf("%s: no run in %s", dirs[0], map[bool]string{true: "it", false: "them"}[len(dirs) == 1])
+		return nil, nil, usagef("%s", strings.Join(append([]string{none}, notes...), "\n"))
 	}
 	return l, notes, nil
 }

@@ -82,6 +82,17 @@ func modulesBeside(files []string) (string, error) {
 // maxNamesBytes is the longest list of names or modules that is read.
 const maxNamesBytes = 64 << 20
 
+// checkOneColumn returns an error where all names have a separator in them: they are rows of a table.
+func checkOneColumn(names []string, path string) error {
+	for _, separator := range []string{",", ";", "\t"} {
+		if !slices.ContainsFunc(names, func(name string) bool { return !strings.Contains(name, separator) }) {
+			return fmt.Errorf("%s: all of its lines have %q in them, such as %q: give one name a line and "+
+				"nothing else", path, separator, names[0])
+		}
+	}
+	return nil
+}
+
 // readNames reads one name a line, below the first line where that is a header.
 func readNames(path string, header text.Choice) ([]string, error) {
 	b, err := array.ReadText(path, maxNamesBytes)

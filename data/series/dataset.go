@@ -64,6 +64,9 @@ func (s Source) Options(known []int) (Options, error) {
 	}
 	if s.Names != "" {
 		names, err := readNames(s.Names, s.Header)
+		if err == nil {
+			err = checkOneColumn(names, s.Names)
+		}
 		if err != nil {
 			return o, fmt.Errorf("--names: %w", err)
 		}

@@ -207,6 +207,8 @@ func TestNamesAreThoseOfTheirFile(t *testing.T) {
 			fixture("anonymous-right.dlabel.nii") + " names 6 of its 6 tokens otherwise"},
 		{Source{Data: []string{fixture("plain.csv")}, Names: other, Tokens: 5},
 			"--tokens says 5, but --names " + other + " has 6"},
+		{Source{Data: []string{fixture("plain.csv")}, Names: modules},
+			`all of its lines have "," in them, such as "L_V1,1"`},
 	} {
 		if _, err := c.s.Read(nil, false); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want an error with %q", err, c.want)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"torchpe/data/array/text"
 )
 
@@ -21,7 +22,8 @@ func TestIndexColumn(t *testing.T) {
 		{"Index", func(row int) any { return 100 - 1/float64(row+1) }, true},
 		{"k", func(row int) any { return row + 1 }, true},
 		{"Subject", func(row int) any { return 7 + row/3 }, true},
-		{"k", func(row int) any { return 2 * row }, false},
+		{"Zeit", func(row int) any { return 0.72 * float64(row+9) }, true},
+		{"k", func(row int) any { return row * row }, false},
 		{"time", func(row int) any { return row % 4 }, false},
 	} {
 		text := strings.Builder{}

@@ -257,6 +257,7 @@ func TestNotes(t *testing.T) {
 		"negative.csv": "-9,-1,.5,.5\n-1,0,.5,.5\n.5,.5,0,2\n.5,.5,2,0\n",
 		"nil.csv":      "0,1,-1,0\n1,0,0,-1\n-1,0,0,1\n0,-1,1,0\n",
 		"one.csv":      "0,1,1,-1\n1,0,-1,1\n1,-1,0,1\n-1,1,1,0\n",
+		"rounded.csv":  "0,1,2,0.3\n1,0,0.5,1\n2,0.5,0,1\n0.30000000000000004,1,1,0\n",
 		"quoted.csv":   "\"1.5\",2,3\n\"2.5\",3,4\n", "pandas.csv": ",a,b\n0,2,3\n1,3,4\n",
 		"counted.csv": ",a,b\n1,2,3\n2,3,4\n", "named.csv": "x,2,3\ny,3,4\n", "plain.csv": "1.5,2,3\n2.5,3,4\n",
 	})
@@ -279,6 +280,7 @@ func TestNotes(t *testing.T) {
 		{"two.txt --weights negative.csv", true, true, []string{"2 weights below 0, to -1:",
 			"the diagonal, -9 to 0, is taken as 0"}},
 		{"two.txt --weights nil.csv", false, true, []string{"4 weights below 0", "the weights add up to 0"}},
+		{"two.txt --weights rounded.csv", true, true, nil},
 		{"two.txt --weights one.csv", true, true, []string{"4 weights below 0"}},
 	} {
 		line := "network --permutations 9 --modules "

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -254,7 +255,8 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 				return nil, nil, fmt.Errorf("%s: the weight of %d and %d is %v: want finite numbers",
 					a.Source, i/n, i%n, v)
 			}
-			if v != w[i%n*n+i/n] {
+			// np.corrcoef is symmetric up to rounding.
+			if back := w[i%n*n+i/n]; math.Abs(v-back) > 1e-6*max(math.Abs(v), math.Abs(back)) {
 				notes = append(notes, a.Source+": the weights are not symmetric; degrees are the sums of rows")
 			}
 		}

@@ -26,16 +26,22 @@ const (
 func IsID(heading string) bool { return idHeading.MatchString(strings.TrimSpace(heading)) }
 
 // inText reads a table, whose first column holds names of the rows where it is headed so, even if
-// they are numbers.
+// they are numbers. It is an error where another column is headed so.
 func inText(file string, header text.Choice) (Array, error) {
 	t, err := text.Read(file, text.Options{Header: header})
-	if err != nil || t.Rows != nil || len(t.Columns) < 2 || !IsID(t.Columns[0]) {
+	at := slices.IndexFunc(t.Columns, IsID)
+	if err != nil || t.Rows != nil || len(t.Columns) < 2 || at < 0 ||
+		at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns) { // tokens by tokens, one called No
 		return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
 	}
-	if i, why := notID(t.Data, len(t.Columns)); why != "" {
-		return Array{}, fmt.Errorf("%s: its first column is headed %q, as names of tokens are, but "+
-			"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, t.Columns[0],
-			t.Data[i*len(t.Columns)], i+1, why)
+	if i, why := notID(t.Data[at:], len(t.Columns)); why != "" {
+		return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are, but "+
+			"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, at+1, t.Columns[at],
+			t.Data[at+i*len(t.Columns)], i+1, why)
+	}
+	if at > 0 {
+		return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are: put it first, "+
+			"or head it otherwise if it is data (x1)", file, at+1, t.Columns[at])
 	}
 	t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
 	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err

@@ -219,9 +219,10 @@ func (h *fileHeader) layout(s *source) (layout, error) {
 
 // readNumbers reads the data.
 func readNumbers(s *source, l layout, order binary.ByteOrder) ([]float64, error) {
-	n := array.Numbers{Shape: []int{l.dims[1], l.dims[0]}, Bytes: l.number.Bytes,
+	n := array.Numbers{Shape: []int{l.dims[1], l.dims[0]}, Bytes: l.number.Bytes, Type: l.number.String(),
 		Decode: func(b []byte) (float64, error) {
-			return l.number.Float64(b, order)*l.slope + l.inter, nil
+			v, err := l.number.Exact(b, order)
+			return v*l.slope + l.inter, err
 		},
 	}
 	return n.Read(s.r, s.budget)

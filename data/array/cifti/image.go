@@ -50,7 +50,7 @@ type Image struct {
 	Axes     [2]Axis // by AppliesToMatrixDimension: Axes[0] varies fastest in the file
 
 	// Data has shape [Axes[1].Length, Axes[0].Length], with the header's slope and intercept
-	// applied. Integers beyond 2^53 are rounded to float64. ReadHeader leaves it empty.
+	// applied. Integers beyond 2^53 are an error. ReadHeader leaves it empty.
 	Data array.Array
 }
 

@@ -3,6 +3,7 @@ package cifti
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -22,10 +23,10 @@ func TestNumbers(t *testing.T) {
 			[]float64{0, 1, 2147483647, -2147483648, -1, 258}},
 		{768, 32, []uint32{0, 1, math.MaxUint32, 258, 2, 3},
 			[]float64{0, 1, 4294967295, 258, 2, 3}},
-		{1024, 64, []int64{0, 1, 1 << 53, -1 << 63, -1, 258}, []float64{0, 1, 9007199254740992,
-			-9223372036854775808, -1, 258}},
-		{1280, 64, []uint64{0, 1, 1 << 53, 1 << 63, 258, 3}, []float64{0, 1, 9007199254740992,
-			9223372036854775808, 258, 3}},
+		{1024, 64, []int64{0, 1, 1 << 53, -1 << 53, -1, 258}, []float64{0, 1, 9007199254740992,
+			-9007199254740992, -1, 258}},
+		{1280, 64, []uint64{0, 1, 1 << 53, 1 << 52, 258, 3}, []float64{0, 1, 9007199254740992,
+			4503599627370496, 258, 3}},
 		{16, 32, []float32{0, 1.5, -2.25, math.MaxFloat32, float32(math.Inf(1)),
 			math.SmallestNonzeroFloat32},
 			[]float64{0, 1.5, -2.25, math.MaxFloat32, math.Inf(1), math.SmallestNonzeroFloat32}},
@@ -59,5 +60,14 @@ func TestNumbers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestIntegerThatWouldBeRounded(t *testing.T) {
+	s := good()
+	s.datatype, s.bits = 1024, 64
+	s.data, _ = binary.Append(nil, binary.LittleEndian, []int64{0, 1, 1<<53 + 1, 3, 4, 5})
+	if _, err := readBytes(s.build()); err == nil || !strings.Contains(err.Error(), "beyond 2^53") {
+		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"torchpe/data/array"
 )
@@ -17,6 +18,8 @@ type dataset struct {
 	filters []filter
 	fill    []byte // of one element that was never written; empty for zero
 	layout  []byte
+	// attributes are those that attributes returns.
+	attributes map[string]string
 
 	number *datatype // what is read of an element
 	at     int       // where that begins in it
@@ -41,24 +44,46 @@ func (f *file) entry(path string, messages []message) (Entry, bool) {
 			e.DType = t.dtype
 		}
 	}
-	e.Attributes = f.attributes(messages)
+	if e.Attributes, err = f.attributes(messages); err != nil {
+		e.DType = "damaged"
+	}
 	return e, true
 }
 
-// attributes returns what attribute takes of the attributes in messages.
-func (f *file) attributes(messages []message) map[string]string {
-	all := map[string]string{}
+// attributes returns what attribute takes of the attributes in messages, or in the heap that these
+// lead to.
+func (f *file) attributes(messages []message) (all map[string]string, err error) {
+	all = map[string]string{}
+	add := func(data []byte) {
+		if name, text, ok := f.attribute(data); ok {
+			all[name] = text
+		}
+	}
 	for _, m := range messages {
-		if m.kind == msgAttribute {
-			if name, text, ok := f.attribute(m.data); ok {
-				all[name] = text
+		switch m.kind {
+		case msgAttribute:
+			add(m.data)
+		case msgAttributes:
+			c := f.cursor(m.data, "attribute info")
+			c.skip(1)
+			if c.u8()&1 != 0 {
+				c.skip(2)
+			}
+			err = f.dense(c, func(heap *fractalHeap, record []byte) error {
+				if data, err := heap.object(record[:min(8, len(record))]); err == nil {
+					add(data)
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
 			}
 		}
 	}
-	return all
+	return all, nil
 }
 
-// attribute takes an attribute message that holds one text of fixed length or one whole number.
+// attribute takes an attribute message that holds one text of fixed length or one real number.
 func (f *file) attribute(data []byte) (name, text string, ok bool) {
 	c := f.cursor(data, "attribute")
 	version, flags := c.u8(), c.u8()
@@ -79,7 +104,7 @@ func (f *file) attribute(data []byte) (name, text string, ok bool) {
 	part := func(n int) *cursor { return f.cursor(c.take(padded(n)), "attribute") }
 	name = part(nameBytes).text()
 	t, err := part(typeBytes).datatype(0)
-	if err != nil || t.class != classText && !(t.class == classInteger && t.exact) {
+	if err != nil || t.class != classText && !t.isReal() {
 		return "", "", false
 	}
 	shape, _, err := part(spaceBytes).dataspace()
@@ -87,9 +112,9 @@ func (f *file) attribute(data []byte) (name, text string, ok bool) {
 		return "", "", false
 	}
 	b := c.take(t.bytes)
-	if t.class == classInteger && c.err == nil {
+	if t.isReal() && c.err == nil {
 		v, err := t.get(b)
-		return name, fmt.Sprintf("%.0f", v), err == nil
+		return name, strconv.FormatFloat(v, 'f', -1, 64), err == nil
 	}
 	for len(b) > 0 && (b[len(b)-1] == 0 || b[len(b)-1] == ' ') {
 		b = b[:len(b)-1]
@@ -112,6 +137,7 @@ func (f *file) dataset(path string) (*dataset, error) {
 			f.missing(path, "", links))
 	}
 	d := &dataset{f: f}
+	d.attributes, err = f.attributes(messages)
 	part := func(kind int, what string, required bool) []byte {
 		if err != nil {
 			return nil
@@ -131,7 +157,7 @@ func (f *file) dataset(path string) (*dataset, error) {
 	}
 	if external != nil {
 		return nil, fmt.Errorf("its numbers lie in other files (external storage), which cannot " +
-			"be read: rewrite it with h5repack")
+			"be read: store its numbers with h5py (as a dataset of x[...])")
 	}
 	if d.shape, d.most, err = f.cursor(space, "dataspace").dataspace(); err != nil {
 		return nil, err
@@ -202,12 +228,49 @@ func (f *file) read(name string, realParts bool) (array.Array, error) {
 			"be read", d.t.dtype)
 	}
 	if err == nil {
+		err = d.checkPacked()
+	}
+	if err == nil {
 		err = d.readAll()
 	}
 	if err != nil {
 		return array.Array{}, named(name, err)
 	}
+	d.markMissing()
 	return array.Array{Name: name, Shape: d.shape, Data: d.data}, nil
+}
+
+// attributeNumber returns an attribute that is a number, or NaN.
+func (d *dataset) attributeNumber(name string) float64 {
+	if v, err := strconv.ParseFloat(d.attributes[name], 64); err == nil {
+		return v
+	}
+	return math.NaN()
+}
+
+// checkPacked returns an error where other numbers are meant than those that are stored, by the
+// attributes scale_factor and add_offset of the netCDF conventions.
+func (d *dataset) checkPacked() error {
+	for name, neutral := range map[string]float64{"scale_factor": 1, "add_offset": 0} {
+		if v := d.attributeNumber(name); v == v && v != neutral {
+			return fmt.Errorf("its numbers are packed: its attribute %s is %v (netCDF's conventions). "+
+				"Store them unpacked, as xarray and netCDF4 return them, such as in .npy", name, v)
+		}
+	}
+	return nil
+}
+
+// markMissing puts NaN for the numbers that the attributes _FillValue and missing_value of the
+// netCDF conventions call missing.
+func (d *dataset) markMissing() {
+	for _, name := range []string{"_FillValue", "missing_value"} {
+		missing := d.attributeNumber(name)
+		for i, v := range d.data {
+			if v == missing {
+				d.data[i] = math.NaN()
+			}
+		}
+	}
 }
 
 // readReferences returns the addresses that a dataset of object references holds.

@@ -7,6 +7,9 @@
 // floats of 16, 32 and 64 bits, little or big endian, the
 // real parts of complex numbers as h5py writes them, and references to datasets.
 //
+// Numbers that attributes of the netCDF conventions call missing (_FillValue, missing_value) are NaN;
+// those that are packed by scale_factor and add_offset are refused.
+//
 // Invariants. An array.Array that was read is row-major and holds exactly the numbers of the file;
 // an integer that a float64 would round is an error. What a file claims is checked against its
 // length before memory is allocated for it, checksums of metadata are verified, and links, trees

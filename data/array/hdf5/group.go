@@ -213,7 +213,11 @@ func (f *file) list() ([]Entry, error) {
 			return nil // a hard link to a group that is listed under another name
 		}
 		visited[address] = true
-		if all := f.attributes(messages); len(all) > 0 {
+		all, err := f.attributes(messages)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if len(all) > 0 {
 			if err := add(Entry{Name: path, DType: Group, Attributes: all, address: address}); err != nil {
 				return err
 			}

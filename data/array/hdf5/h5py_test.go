@@ -224,8 +224,31 @@ func TestTextAttributes(t *testing.T) {
 		}
 		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "/types/attributes" })
 		if i < 0 || entries[i].Attributes["MATLAB_class"] != "double" ||
-			len(entries[i].Attributes) != 1 {
-			t.Errorf("%s: /types/attributes has %v, want the text MATLAB_class", file, entries[i])
+			entries[i].Attributes["number"] != "3" || len(entries[i].Attributes) != 2 {
+			t.Errorf("%s: /types/attributes has %v, want the text MATLAB_class and the number 3", file, entries[i])
+		}
+	}
+}
+
+// By netCDF's conventions (docs.unidata.ucar.edu/nug, "Attribute Conventions") numbers equal to
+// _FillValue or missing_value are missing, and others are meant where scale_factor or add_offset is
+// given. Where a dataset has many attributes they lie in a heap.
+func TestNetCDFConventions(t *testing.T) {
+	nan := math.NaN()
+	for _, file := range []string{"conventions-old.h5", "conventions-new.h5"} {
+		for name, want := range map[string][]float64{"neutral": {0, 1, 2, 3, 4, 5},
+			"_FillValue": {1, nan, 3}, "missing_value": {1, 2, nan}, "many_FillValue": {1, nan, 3}} {
+			a, err := Read(filepath.Join("testdata", file), name)
+			if err != nil || !slices.EqualFunc(a.Data, want, same) {
+				t.Errorf("%s %s: %v, %v, want %v", file, name, a.Data, err, want)
+			}
+		}
+		for name, want := range map[string]string{"scale_factor": "attribute scale_factor is 0.5",
+			"add_offset": "attribute add_offset is -2", "many_scale_factor": "scale_factor is 9.969"} {
+			if _, err := Read(filepath.Join("testdata", file), name); err == nil ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s %s: error %v, want one with %q", file, name, err, want)
+			}
 		}
 	}
 }

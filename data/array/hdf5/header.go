@@ -19,6 +19,7 @@ const (
 	msgAttribute    = 0x0c
 	msgContinuation = 0x10
 	msgSymbolTable  = 0x11
+	msgAttributes   = 0x15
 )
 
 // message is one message of an object header.

@@ -16,16 +16,8 @@ func (f *file) denseLinks(info []byte) ([]link, error) {
 	if c.u8()&1 != 0 {
 		c.skip(8)
 	}
-	heapAddress, tree := c.offset(), c.offset()
-	if c.err != nil || heapAddress == undefined {
-		return nil, c.err
-	}
-	heap, err := f.fractalHeap(heapAddress)
-	if err != nil {
-		return nil, err
-	}
 	var links []link
-	err = f.treeV2(tree, func(record []byte) error {
+	err := f.dense(c, func(heap *fractalHeap, record []byte) error {
 		if len(record) < 4 {
 			return array.Damaged("a record of a group's B-tree has %d bytes", len(record))
 		}
@@ -38,6 +30,20 @@ func (f *file) denseLinks(info []byte) ([]link, error) {
 		return err
 	})
 	return links, err
+}
+
+// dense takes the addresses of a heap and of the B-tree over it, and calls visit with each record of
+// the tree. There may be none.
+func (f *file) dense(c *cursor, visit func(heap *fractalHeap, record []byte) error) error {
+	heapAddress, tree := c.offset(), c.offset()
+	if c.err != nil || heapAddress == undefined {
+		return c.err
+	}
+	heap, err := f.fractalHeap(heapAddress)
+	if err != nil {
+		return err
+	}
+	return f.treeV2(tree, func(record []byte) error { return visit(heap, record) })
 }
 
 // fractalHeap is a heap of small objects in blocks whose sizes double from row to row.

@@ -41,7 +41,7 @@ func (d *dataset) load() error {
 		return d.chunked(c, version)
 	case 3:
 		return fmt.Errorf("it is put together from other datasets (virtual), which cannot be " +
-			"read: rewrite it with h5repack")
+			"read: store its numbers with h5py (as a dataset of x[...])")
 	}
 	return fmt.Errorf("its layout is of kind %d, which cannot be read", class)
 }

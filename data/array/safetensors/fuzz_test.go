@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -48,7 +49,7 @@ func FuzzDecode(f *testing.F) {
 			if !ok || a.DType != b.DType || !bytes.Equal(a.Data, b.Data) {
 				t.Fatalf("tensor %q changed from %v to %v", a.Name, a, b)
 			}
-			if _, err := a.Float64s(); err != nil {
+			if _, err := a.Float64s(); err != nil && !strings.Contains(err.Error(), "beyond 2^53") {
 				t.Fatalf("tensor %q: %v", a.Name, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -109,7 +110,8 @@ arrays = {
     "i16": ("I16", np.arange(-5, 5, dtype="<i2")), "i16_64": ("F64", np.arange(-5, 5, dtype="<f8")),
     "i8": ("I8", np.arange(-128, 128, dtype="i1")), "i8_64": ("F64", np.arange(-128, 128, dtype="<f8")),
     "i64": ("I64", np.array([-2**53, 2**40], "<i8")), "i64_64": ("F64", np.array([-2.0**53, 2.0**40])),
-    "u64": ("U64", np.array([2**63], "<u8")), "u64_64": ("F64", np.array([2.0**63])),
+    "u64": ("U64", np.array([2**53], "<u8")), "u64_64": ("F64", np.array([2.0**53])),
+    "i64_more": ("I64", np.array([2**53 + 1], "<i8")), "u64_more": ("U64", np.array([2**63], "<u8")),
     "u32": ("U32", np.array([2**32-1], "<u4")), "u32_64": ("F64", np.array([2.0**32-1])),
     "i32": ("I32", np.array([-2**31], "<i4")), "i32_64": ("F64", np.array([-2.0**31])),
     "u16": ("U16", np.array([65535], "<u2")), "u16_64": ("F64", np.array([65535.0])),
@@ -154,6 +156,12 @@ func TestPythonWrites(t *testing.T) {
 		})
 		if !same || len(want) == 0 {
 			t.Errorf("%s (%s): differs from numpy's conversion", name, a.DType)
+		}
+	}
+	for _, name := range []string{"i64_more", "u64_more"} {
+		a, _ := f.Tensor(name)
+		if v, err := a.Float64s(); err == nil || !strings.Contains(err.Error(), "beyond 2^53") {
+			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
 	single, _ := f.Tensor("single")

@@ -106,8 +106,8 @@ func New[T Element](name string, shape []int, values []T) (Tensor, error) {
 	return t, nil
 }
 
-// Float64s returns the elements as float64, whatever the dtype; BOOL gives 0 and 1. Only I64 and
-// U64 values beyond 2^53 are rounded.
+// Float64s returns the elements as float64, whatever the dtype; BOOL gives 0 and 1. Values of I64 and
+// U64 beyond 2^53 are an error.
 func (t Tensor) Float64s() ([]float64, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -125,8 +125,12 @@ func (t Tensor) Float64s() ([]float64, error) {
 		b := t.Data[i*n.Bytes:]
 		if t.DType == BF16 {
 			values[i] = float64(math.Float32frombits(uint32(le.Uint16(b)) << 16))
-		} else {
-			values[i] = n.Float64(b, le)
+			continue
+		}
+		var err error
+		if values[i], err = n.Exact(b, le); err != nil {
+			return nil, fmt.Errorf("tensor %q: the element at index %v %w", t.Name,
+				array.Index(i, t.Shape, false), err)
 		}
 	}
 	return values, nil

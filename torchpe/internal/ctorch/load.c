@@ -43,7 +43,7 @@ static void* find(void* library, const char* name) {
 }
 
 static void load(void) {
-  give_up_for_addresses("libtorchpe.so", 1400L << 20); /* else Go's runtime may end first, in words of its own */
+  give_up_for_addresses("libtorchpe.so", 2000L << 20); /* else it may end in words of its own, once it starts threads */
   void* library = dlopen("libtorchpe.so", RTLD_LAZY | RTLD_GLOBAL);
   if (!library) {
     const char* why = dlerror();

@@ -7,9 +7,9 @@
 // Go's runtime does not say why it ends where it has too few addresses for its tables.
 __attribute__((constructor)) static void need_addresses(void) {
   struct rlimit most;
-  if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur >= 1 << 30) return;
+  if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur >= 1400L << 20) return;
   dprintf(STDERR_FILENO,
-          "torchpe: this process may use addresses of %ld MB (ulimit -v), and needs 1024, or with libtorch 2000 to "
+          "torchpe: this process may use addresses of %ld MB (ulimit -v), and needs 1400, or with libtorch 2000 to "
           "3000: raise the limit\n",
           (long)(most.rlim_cur >> 20));
   _exit(1);

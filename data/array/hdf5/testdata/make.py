@@ -136,13 +136,27 @@ def unreadable(f):
     h5py.h5d.create(f.id, b"external", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((6,)), dcpl)
 
 
+def conventions(f):
+    for at, value in [("scale_factor", 0.5), ("add_offset", -2)]:
+        f.create_dataset(at, data=ramp((2, 3), "i2")).attrs[at] = value
+    d = f.create_dataset("neutral", data=ramp((2, 3), "i2"))
+    d.attrs["scale_factor"], d.attrs["add_offset"] = np.float32(1), 0
+    f.create_dataset("_FillValue", data=np.array([1, -9999, 3], "f4")).attrs["_FillValue"] = np.array([-9999], "f4")
+    f.create_dataset("missing_value", data=np.array([1, 2, 2**40])).attrs["missing_value"] = np.int64(2**40)
+    for at, key in [("many_FillValue", "_FillValue"), ("many_scale_factor", "scale_factor")]:
+        d = f.create_dataset(at, data=np.array([1, 9.96921e36, 3], "f4"))
+        for i in range(20):
+            d.attrs[f"note{i}"] = np.bytes_("text")
+        d.attrs[key] = np.float32(9.96921e36)
+
+
 def write(name, fill, **options):
     path = os.path.join(here, name)
     if os.path.exists(path):
         os.remove(path)
     with h5py.File(path, "w", **options) as f:
         fill(f)
-    if name.startswith("unreadable"):
+    if name.startswith(("unreadable", "conventions")):
         return
     with h5py.File(path) as f:
         f.visititems(lambda at, d: note(name, "/" + at, d))
@@ -163,6 +177,7 @@ for name, libver in [("old", "earliest"), ("new", "latest")]:
     write(f"layouts-{name}.h5", layouts, libver=libver)
     write(f"unreadable-{name}.h5", unreadable, libver=libver)
     write(f"packed-{name}.h5", packed, libver=libver)
+    write(f"conventions-{name}.h5", conventions, libver=libver)
 write("links-old.h5", lambda f: links(f, 60), libver="earliest")
 write("links-new.h5", lambda f: links(f, 60), libver="latest")
 write("links-tracked.h5", lambda f: links(f, 20), libver="latest", track_order=True)
