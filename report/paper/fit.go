@@ -7,6 +7,7 @@ import (
 
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
+	"torchpe/report/item"
 	"torchpe/train/runlog"
 )
 
@@ -59,7 +60,7 @@ func rangeText(x []float64) string {
 	if len(x) == 0 {
 		return "not measured"
 	}
-	low, high := decimals(slices.Min(x), 2), decimals(slices.Max(x), 2)
+	low, high := item.Decimals(slices.Min(x), 2), item.Decimals(slices.Max(x), 2)
 	if low == high {
 		return low
 	}

@@ -51,15 +51,11 @@ type quantity struct {
 	groups        []cohort.Group // where it is another selection than the table's; nil otherwise
 }
 
-// fewestForP is the least number of models for a p value: fewer have the difference and its
-// interval.
-const fewestForP = 5
-
 // roundedSD is the largest SD that is printed as .000.
 const roundedSD = 0.0005
 
 // besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding: mean and
-// SD of both, n, and the difference with Welch's interval and, of at least fewestForP models,
+// SD of both, n, and the difference with Welch's interval and, of at least item.FewestForP models,
 // Welch's test, corrected for the number of rows (Holm). A quantity that the table does not print
 // has mean and n alone. The last column counts the models that have fitted; where groups is nil,
 // and each quantity has its own, there is one for each.
@@ -107,7 +103,7 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and "+
 		"counts as %.4f. difference: here less paper, with Welch's 95 %% interval; p: Welch's t, "+
 		"two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
-		roundedSD, fewestForP)
+		roundedSD, item.FewestForP)
 	return t
 }
 
@@ -145,9 +141,9 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
 			here := stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
 			if v, err := stats.WelchInterval(here, there, 0.95); err == nil && len(x) >= item.FewestForInterval {
-				row[4] = table.Text(intervalText(v, 3))
+				row[4] = table.Text(item.IntervalText(v))
 			}
-			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= fewestForP {
+			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= item.FewestForP {
 				tested, ps = append(tested, i), append(ps, test.P)
 			}
 		}
@@ -174,11 +170,6 @@ func hereCells(x []float64) []table.Cell {
 	return []table.Cell{table.MeanSD(stats.Mean(x), stats.SD(x)), table.Count(len(x))}
 }
 
-// intervalText returns "−.012 to .034".
-func intervalText(v stats.Interval, digits int) string {
-	return decimals(v.Low, digits) + " to " + decimals(v.High, digits)
-}
-
 // correlation says how two measures of groups' means correlate: "Spearman ρ = .96, p < .001, n =
 // 20".
 func correlation(x, y []float64, of string) (text string, rho float64) {
@@ -186,19 +177,6 @@ func correlation(x, y []float64, of string) (text string, rho float64) {
 	if err != nil {
 		return "", math.NaN()
 	}
-	return fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", decimals(test.Statistic, 2), number.PText(test.P),
+	return fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", item.Decimals(test.Statistic, 2), number.PText(test.P),
 		test.N, of), test.Statistic
-}
-
-// decimals writes a number from -1 to 1 as papers do, without the zero before its point. Unlike
-// number.Bare it keeps the sign of −.000, which says on which side of 0 an interval ends.
-func decimals(v float64, digits int) string {
-	text := fmt.Sprintf("%.*f", digits, math.Abs(v))
-	if math.Abs(v) < 1 && text[0] == '0' {
-		text = text[1:]
-	}
-	if v < 0 {
-		return "−" + text
-	}
-	return text
 }

@@ -39,7 +39,7 @@ func truthTest(d *draft) string {
 	printed := paper.TruthTest()
 	return fmt.Sprintf(" %s less %s, paired by seed: %s (the paper prints t(%d) = %s, p = %s; "+
 		"15 pairs have 14 degrees of freedom).", paper.Truth, paper.Learned, of.test,
-		printed.DF, decimals(printed.T, 2), decimals(printed.P, 2))
+		printed.DF, item.Decimals(printed.T, 2), item.Decimals(printed.P, 2))
 }
 
 // labelsText says where accuracies are by the labels of puzzles.
@@ -82,5 +82,5 @@ func anovaText(d *draft) string {
 	}
 	return fmt.Sprintf(" Test MSE by encoding: F(%g, %g) = %.2f, %s (the paper prints "+
 		"F = %s, p = %s).", test.DF, test.DF2, test.Statistic, number.PText(test.P),
-		decimals(paper.NMARF, 2), decimals(paper.NMARP, 2))
+		item.Decimals(paper.NMARF, 2), item.Decimals(paper.NMARP, 2))
 }
