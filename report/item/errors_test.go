@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"torchpe/report/cohort"
-	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
 // What errors show is said with what predicts without a model, and no encoding is the best that cannot be
 // told from the others. Intervals are those of scipy.stats.ttest_rel(a, b).confidence_interval().
 func TestErrorSentences(t *testing.T) {
-	run := &cohort.Run{Config: cohort.Config{Config: config.Config{Task: "masked"}}, Result: runlog.Result{Baselines: map[string]runlog.Numbers{"gaussian": {"0.90": .3},
+	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{"gaussian": {"0.90": .3},
 		"mean": {"0.90": .6}, "zero": {"0.90": 1}}}}
+	run.Config.Task = "masked"
 	group := func(label string, errors ...float64) cohort.Group {
 		g := cohort.Group{Label: label}
 		for i, v := range errors {
