@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/series"
 	"torchpe/report/cohort"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -13,7 +15,7 @@ import (
 func TestErrorSentences(t *testing.T) {
 	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{"gaussian": {"0.90": .3},
 		"mean": {"0.90": .6}, "zero": {"0.90": 1}}}}
-	run.Config.Task = "masked"
+	run.Config.Task, run.Config.Masked = "masked", &config.MaskedConfig{Files: &series.Source{}}
 	group := func(label string, errors ...float64) cohort.Group {
 		g := cohort.Group{Label: label}
 		for i, v := range errors {
