@@ -184,7 +184,9 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 	}
 	if subjects == nil {
-		r.Note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
+		if data := r.first().Result.Data; data != nil && data.Subjects > 1 {
+			r.Note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
+		}
 		return nil
 	}
 	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "subject", Name: "subject"}}}

@@ -349,6 +349,10 @@ func TestNoPaths(t *testing.T) {
 			t.Errorf("no %q in %q", want, got)
 		}
 	}
+	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
+	if err := s.subjects(&item.Draft{}); err != nil || strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
+		t.Errorf("%v, %q", err, s.Notes)
+	}
 }
 
 // Models that differ in more than the seed have rows of their own, a copied run counts once, and runs
