@@ -41,8 +41,8 @@ var absent = finding{here: "no runs", verdict: cannotBeTold}
 
 // row returns the claim's row of the summary.
 func (c claim) row() table.Row {
-	return table.Row{table.Text(c.quote), table.Text(c.printed), table.Text(c.here),
-		table.Text(c.test), table.Text(c.n), table.Text(c.verdict)}
+	return table.Row{table.Text(c.quote), table.Words(c.printed), table.Words(c.here),
+		table.Words(c.test), table.Text(c.n), table.Text(c.verdict)}
 }
 
 // accuracyText returns "learn-0.2: validation .956 ± .039 (training .99, IID .98)", with a star

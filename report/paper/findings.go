@@ -73,7 +73,7 @@ func (o opening) make(d *draft) error {
 			table.Column{Heading: "validation in the paper", Name: "paper", Decimals: 3})
 	}
 	for _, g := range ranked {
-		row := table.Row{table.Text(g.Label), table.Count(len(g.Models))}
+		row := table.Row{table.Marked(g.Label, g.Mark()), table.Count(len(g.Models))}
 		for _, c := range columns {
 			row = append(row, table.Mean(s.values(g, c.Measure)))
 		}
@@ -96,7 +96,7 @@ func (o opening) make(d *draft) error {
 	}
 	d.Caption = "Mean ± SD over n seeds, after {epochs}."
 	if !isError {
-		d.Caption += " fitted: models that have fitted their training puzzles; others say nothing about generalisation."
+		d.Caption += " fitted: models that have fitted their training puzzles; others (*) say nothing about generalisation."
 	}
 	d.AddTable("", t)
 	return nil
