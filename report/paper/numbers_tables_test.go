@@ -69,7 +69,7 @@ func besideSheet(t *testing.T, table string, fitted []bunch, quantities ...besid
 		if isPrinted {
 			head = slices.Concat([]any{q.name + "_paper", q.name + "_paper_sd"}, head,
 				[]any{q.name + "_difference", q.name + "_interval_low",
-				q.name + "_interval_high", q.name + "_p"})
+					q.name + "_interval_high", q.name + "_p"})
 		}
 		out[0] = append(out[0], head...)
 		cells, ps := make([][]any, len(labels)), make([]float64, len(labels))

@@ -17,8 +17,8 @@ import (
 type Cell struct {
 	kind      kind
 	text      string
-	mark      string // after the text, for people alone
-	isWords   bool   // of a text: ours, not a name
+	mark      string  // after the text, for people alone
+	isWords   bool    // of a text: ours, not a name
 	value, sd float64 // of an interval its ends
 	count     int
 }
