@@ -85,7 +85,7 @@ func (m *Model) ownModules() (moduleSet, error) {
 		return moduleSet{}, fmt.Errorf("probes.safetensors has the modules of %d tokens, and "+
 			"tables of %d", len(labels), m.tokens)
 	}
-	return moduleSet{Labels: labels, Names: m.probes.Text("module_names"), From: "the run"}.withNames(), nil
+	return moduleSet{Labels: labels, Names: m.probes.Text("module_names"), From: ofRun}.withNames(), nil
 }
 
 // withNames gives modules without a name their number.
@@ -144,3 +144,6 @@ func (m moduleSet) count() int {
 	}
 	return len(seen)
 }
+
+// ofRun is where modules are from that a run keeps.
+const ofRun = "the run"

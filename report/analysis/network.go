@@ -162,7 +162,7 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 	}
 	r := numbers.report(head, found)
 	r.notes = notes
-	r.Tables[0].Foot = o.foot(known, models[0].Tables[0].Tokens)
+	r.Tables[0].Foot = o.foot(known, models[0].Tables[0].Tokens, found)
 	return r, nil
 }
 
@@ -204,21 +204,40 @@ func (o *networkOptions) columns(known []network) layout {
 	return l
 }
 
-// foot says of the first of networks how many modules there are, and what a low p means.
-func (o *networkOptions) foot(known []network, tokens int) string {
+// foot says of the first of networks how many modules there are, in how many tables the scores are above
+// chance, and what a low p means.
+func (o *networkOptions) foot(known []network, tokens int, found []scores) string {
 	modules := known[0].modules
 	text := fmt.Sprintf("%s of %s, %s", wording.Count(modules.count(), "module"), wording.Count(tokens, "token"),
-		modules.From)
+		map[bool]string{true: "kept by the run", false: modules.From}[modules.From == ofRun])
 	if o.permutations == 0 {
 		return text
 	}
-	text += "\np: modules dealt to the tokens at random. Where neighbours are alike, compact modules pass this test"
+	text += fmt.Sprintf("\np: modules dealt %s to the tokens at random; %s.\n"+
+		"Where neighbours are alike, compact modules pass this test", wording.Count(o.permutations, "time"),
+		verdict(found, 3))
 	i := slices.IndexFunc(known, func(n network) bool { return n.smooth.from != "" })
 	if i < 0 {
 		return text + ";\n--coordinates FILE, of where tokens lie, adds one that keeps what is smooth"
 	}
 	by := known[i].smooth
-	return text + fmt.Sprintf(";\np, smooth: surrogates that are as smooth (%s, %s)", by.name(), by.from)
+	return text + fmt.Sprintf(";\np, smooth: %s that are as smooth (%s, %s); %s",
+		wording.Count(o.permutations, "surrogate"), by.name(), by.from, verdict(found, 4))
+}
+
+// verdict says in how many tables the p at a place of their parts is below .05.
+func verdict(found []scores, at int) string {
+	below, all := 0, 0
+	for _, s := range found {
+		for _, part := range s.parts {
+			if p, ok := part[at].(Number); ok && p.known() {
+				if all++; p < 0.05 {
+					below++
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("p < .05 in %d of %s", below, wording.Count(all, "table"))
 }
 
 // what names what is scored.

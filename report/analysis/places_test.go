@@ -67,6 +67,7 @@ func TestPlacesOfTokens(t *testing.T) {
 	for places, want := range map[string]string{"": "--coordinates FILE", " --coordinates grid": "p, smooth: "} {
 		r, _, err := run(line + places)
 		if err != nil || !strings.Contains(r.Tables[0].Foot, "neighbours are alike") ||
+			!strings.Contains(r.Tables[0].Foot, " times to the tokens at random; p < .05 in ") ||
 			!strings.Contains(r.Tables[0].Foot, want) ||
 			slices.Contains(r.Tables[0].Head, "p, smooth") != (places != "") {
 			t.Errorf("%s: %+v, %v", places, r, err)

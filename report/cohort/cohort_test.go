@@ -72,6 +72,33 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A report leaves out runs whose records or probes are damaged, by name, and is made of the others, also of
+// those that kept no probes.
+func TestDamagedRunsAreLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a whole", "b cut", "c broken line", "d no probes"} {
+		if err := synthetic.Write(dir, synthetic.Run{Name: name, Task: "lst", PE: "learn", Sigma: .2,
+			Seeds: []int{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
+	if err := errors.Join(os.Truncate(file("b cut", "probes.safetensors"), 2000),
+		os.WriteFile(file("c broken line", "metrics.jsonl"), []byte("{\"step\":1}\n{\"st\n{}\n"), 0o644),
+		os.Remove(file("d no probes", "probes.safetensors"))); err != nil {
+		t.Fatal(err)
+	}
+	found, err := cohort.Read(dir, func(*cohort.Run) bool { return true })
+	if err != nil || found.Runs != 2 || len(found.Models) != 2 || len(found.Notes) != 2 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	for i, want := range []string{file("b cut", "probes.safetensors"), file("c broken line", "metrics.jsonl") + ": "} {
+		if note := found.Notes[i]; !strings.HasPrefix(note, "left out: ") || !strings.Contains(note, want) {
+			t.Errorf("%q does not name %s", note, want)
+		}
+	}
+}
+
 // Runs by the thousand are read with few files open.
 func TestOpenKeepsNoFile(t *testing.T) {
 	dir := t.TempDir()

@@ -176,5 +176,21 @@ func (r *Run) Probes() (*Probes, error) {
 	return &Probes{file: file, members: len(r.Config.Members), dir: r.Dir}, nil
 }
 
+// checkWhole returns an error where the records or the probes of a run are damaged.
+func (r *Run) checkWhole() error {
+	reader, err := runlog.Open(r.Dir)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	if _, err := runlog.ReadMetrics[struct{}](reader); err != nil {
+		return err
+	}
+	if _, err := reader.LoadProbes(); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // ErrNoTable says that an encoding has no table of learned or fixed positions.
 var ErrNoTable = errors.New("has no table of positions")

@@ -15,7 +15,8 @@ type Found struct {
 	Notes  []string // what was left out, and why, and what was trained elsewhere
 }
 
-// Read finds the finished runs in dir and below it that a report is on.
+// Read finds the finished runs in dir and below it that a report is on. It leaves out those with damaged
+// records or probes.
 func Read(dir string, isOn func(*Run) bool) (*Found, error) {
 	all, skipped, err := Find(dir)
 	if err != nil {
@@ -27,9 +28,14 @@ func Read(dir string, isOn func(*Run) bool) (*Found, error) {
 	}
 	var own []*Run
 	for _, r := range all {
-		if isOn(r) {
-			own = append(own, r)
+		if !isOn(r) {
+			continue
 		}
+		if err := r.checkWhole(); err != nil {
+			f.Note("left out: %s", err)
+			continue
+		}
+		own = append(own, r)
 	}
 	f.Runs = len(own)
 	models, diverged := Models(own)

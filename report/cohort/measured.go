@@ -74,10 +74,13 @@ func (g Group) FittedText() string {
 	return fmt.Sprintf("%d of %d", len(g.Fitted().Models), len(g.Models))
 }
 
-// Starred returns the label, with a star where a model has not fitted.
-func (g Group) Starred() string {
+// Mark returns a star where a model of the group has not fitted, else "".
+func (g Group) Mark() string {
 	if slices.ContainsFunc(g.Models, Model.IsUnfitted) {
-		return g.Label + "*"
+		return "*"
 	}
-	return g.Label
+	return ""
 }
+
+// Starred returns the label with the mark.
+func (g Group) Starred() string { return g.Label + g.Mark() }

@@ -160,8 +160,12 @@ func (l Lines) note(a lineArt, y axis) string {
 	case l.Band == BandSD && n.hi >= minSD:
 		parts = append(parts, "band: ±1 SD")
 	}
-	if n.hi > 1 && l.Band == BandSD && n.lo < minSD {
-		parts = append(parts, "thin lines: members where n = 2")
+	switch {
+	case n.hi < 2 || l.Band != BandSD || n.lo >= minSD:
+	case n.hi < minSD:
+		parts = append(parts, "thin lines are the members")
+	default:
+		parts = append(parts, "where n = 2, thin lines are the members")
 	}
 	return sentences(n.note(parts...), a.cutNote(y))
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"torchpe/data/lst"
-	"torchpe/internal/stats"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/train/runlog"
@@ -99,19 +98,6 @@ func References(r *cohort.Run, level string) (out []figure.Reference) {
 		}
 	}
 	return out
-}
-
-// FewestForInterval is the least number of models whose mean has an interval: that of two spans everything.
-const FewestForInterval = 3
-
-// Interval returns Student's 95 % confidence interval of the mean of at least FewestForInterval values; not
-// ok of fewer, or of equal ones.
-func Interval(values []float64) (i stats.Interval, ok bool) {
-	if len(values) < FewestForInterval {
-		return i, false
-	}
-	i, err := stats.MeanInterval(values, 0.95)
-	return i, err == nil && !math.IsNaN(i.Low)
 }
 
 // Covers returns two numbers that the y axis of a measure covers, so that differences between seeds do not fill

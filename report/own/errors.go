@@ -94,47 +94,15 @@ func (r *Report) errorTable(d *item.Draft) error {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	d.Lead = r.sentence()
+	_, level := r.levels()
+	test := "test_mse/" + level
+	mean := func(g cohort.Group) float64 { return stats.Mean(cohort.Finite(d.Values(g, test))) }
+	ranked := slices.DeleteFunc(slices.Clone(r.groups), func(g cohort.Group) bool { return math.IsNaN(mean(g)) })
+	slices.SortStableFunc(ranked, func(a, b cohort.Group) int { return cmp.Compare(mean(a), mean(b)) })
+	d.Lead = d.ErrorSentences(ranked, test, "test error with "+percent(level)+" masked")
 	d.Caption = "Mean ± SD over n seeds; the share is of tokens masked in the test."
 	d.AddTable("", t)
 	return nil
-}
-
-// sentence says which encoding has the least test error, whether it beats the others, and what needs no
-// training.
-func (r *Report) sentence() string {
-	_, level := r.levels()
-	value := func(m cohort.Model) float64 { return item.Value(m, "test_mse/"+level) }
-	mean := func(g cohort.Group) float64 { return stats.Mean(cohort.Finite(g.Values(value))) }
-	ranked := slices.DeleteFunc(slices.Clone(r.groups), func(g cohort.Group) bool { return math.IsNaN(mean(g)) })
-	if len(ranked) == 0 {
-		return ""
-	}
-	slices.SortStableFunc(ranked, func(a, b cohort.Group) int { return cmp.Compare(mean(a), mean(b)) })
-	best := ranked[0]
-	text := fmt.Sprintf("%s has a test error (MSE, %s masked) of %.3f", best.Label, percent(level), mean(best))
-	if len(ranked) > 1 {
-		next := ranked[1]
-		text = fmt.Sprintf("Of %d encodings, %s has the least test error (MSE, %s masked), %.3f, then %s, %.3f",
-			len(ranked), best.Label, percent(level), mean(best), next.Label, mean(next))
-		x, y := cohort.Paired(next, best, value)
-		var differences []float64
-		for i := range x {
-			differences = append(differences, x[i]-y[i])
-		}
-		switch v, ok := item.Interval(differences); {
-		case !ok:
-			text += fmt.Sprintf(" (fewer than %d seeds in common: no test)", item.FewestForInterval)
-		case v.Low > 0:
-			text += fmt.Sprintf(" (a difference of %.3f to %.3f with 95 %% confidence)", v.Low, v.High)
-		default:
-			text += " (the two cannot be told apart)"
-		}
-	}
-	if b := item.Baselines[0]; !math.IsNaN(b.MSE(r.first(), level)) {
-		text += fmt.Sprintf("; the %s, which needs no model, has %.3f", b.Name, b.MSE(r.first(), level))
-	}
-	return text + "."
 }
 
 // steps returns the number of training steps of a group's models, or their range.
@@ -216,7 +184,9 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 	}
 	if subjects == nil {
-		r.Note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
+		if data := r.first().Result.Data; data != nil && data.Subjects > 1 {
+			r.Note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
+		}
 		return nil
 	}
 	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "subject", Name: "subject"}}}

@@ -121,10 +121,10 @@ func publishedIID() string {
 	small, large := paper.PublishedIID()
 	numbers, _ := paper.Table("A2")
 	validation := func(pe string) string {
-		return decimals(numbers[[2]string{pe, "validation"}].Mean, 3)
+		return item.Decimals(numbers[[2]string{pe, "validation"}].Mean, 3)
 	}
 	return fmt.Sprintf("%s for learn-0.2 and %s for learn-2.0, whose validation accuracies are "+
-		"%s and %s.", decimals(small, 3), decimals(large, 3), validation("learn-0.2"),
+		"%s and %s.", item.Decimals(small, 3), item.Decimals(large, 3), validation("learn-0.2"),
 		validation("learn-2.0"))
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
@@ -42,8 +41,8 @@ var absent = finding{here: "no runs", verdict: cannotBeTold}
 
 // row returns the claim's row of the summary.
 func (c claim) row() table.Row {
-	return table.Row{table.Text(c.quote), table.Text(c.printed), table.Text(c.here),
-		table.Text(c.test), table.Text(c.n), table.Text(c.verdict)}
+	return table.Row{table.Text(c.quote), table.Words(c.printed), table.Words(c.here),
+		table.Words(c.test), table.Text(c.n), table.Text(c.verdict)}
 }
 
 // accuracyText returns "learn-0.2: validation .956 ± .039 (training .99, IID .98)", with a star
@@ -57,20 +56,12 @@ func shareText(v float64) string {
 	if math.IsNaN(v) {
 		return "not measured"
 	}
-	return decimals(v, 3)
+	return item.Decimals(v, 3)
 }
 
 // meanText returns ".956 ± .039", or ".956" of one model.
 func (s *Study) meanText(g cohort.Group, measure string) string {
-	values := s.values(g, measure)
-	if len(values) == 0 {
-		return "not measured"
-	}
-	text := decimals(stats.Mean(values), 3)
-	if len(values) > 1 {
-		text += " ± " + decimals(stats.SD(values), 3)
-	}
-	return text
+	return item.MeanText(s.values(g, measure))
 }
 
 // comparison asks whether a group has more of a measure than another.
@@ -95,19 +86,10 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	f := finding{here: describe(high[0]) + "; " + describe(low[0]), verdict: cannotBeTold}
 	x, y := cohort.Paired(high[0], low[0], func(m cohort.Model) float64 { return s.value(m, c.measure) })
 	hasUnfitted := c.isPuzzle && len(cohort.Unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
-	f.n, f.canMiss = wording.Count(len(x), "pair"), len(x) < fewestForP || hasUnfitted
-	d := make([]float64, len(x))
-	for i := range x {
-		d[i] = x[i] - y[i]
-	}
-	v, ok := item.Interval(d)
-	if !ok {
+	f.n, f.canMiss = wording.Count(len(x), "pair"), len(x) < item.FewestForP || hasUnfitted
+	v := item.Compare(x, y)
+	if f.test = v.Text; f.test == "" {
 		return f
-	}
-	f.test = "difference " + decimals(stats.Mean(d), 3) + ", 95 % " + intervalText(v, 3)
-	if test, err := stats.PairedT(x, y); err == nil && len(x) >= fewestForP {
-		f.test += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, decimals(test.Statistic, 2),
-			number.PText(test.P))
 	}
 	if hasUnfitted {
 		return f
@@ -153,7 +135,7 @@ func (s *Study) correlate(c trend, all []cohort.Group) finding {
 		return absent
 	}
 	text, rho := correlation(xs, ys, c.of)
-	f := finding{here: "ρ = " + decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs),
+	f := finding{here: "ρ = " + item.Decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs),
 		c.of), verdict: cannotBeTold}
 	switch {
 	case len(cohort.Unfitted(cohort.ModelsOf(all))) > 0 || test.P >= 0.05:
@@ -176,8 +158,8 @@ func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here str
 	if !ok {
 		return f
 	}
-	f.test = "95 % " + intervalText(v, 3)
-	if len(values) < fewestForP {
+	f.test = "95 % " + item.IntervalText(v)
+	if len(values) < item.FewestForP {
 		return f
 	}
 	f.verdict = notReproduced

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"torchpe/data/lst"
 	"torchpe/internal/metrics"
@@ -47,6 +48,7 @@ func (d *draft) fig1() error {
 			Name: "other"}, {Heading: "distance", Name: "distance", Decimals: 3},
 	}}
 	addMatrix(&t, "ground truth", truth)
+	where := "on the grid"
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {
 		tableOf(label, ", of whose table a run holds a copy")(d)
 		g := groupNamed(mainGroups(d.study), label)
@@ -61,14 +63,14 @@ func (d *draft) fig1() error {
 		if err != nil {
 			return err
 		}
+		where = strings.TrimSuffix(where, " and in the fixed encodings") + " and in the fixed encodings"
 		distances = append(distances, matrix(label, "Euclidean distance", between))
 		addMatrix(&t, label, between)
 	}
 	d.Row(2.1, distances...)
 	d.Caption = "A–C: puzzles of the three kinds, by how many rows and columns must be brought together; " +
 		"each symbol stands once in a row and column. D: what a model gets, a token a cell. " +
-		"Then distances between the 16 cells, in the order in which a model sees them: on the grid, and in " +
-		"the fixed encodings."
+		"Then distances between the 16 cells, in the order in which a model sees them: " + where + "."
 	d.AddTable("", t)
 	return nil
 }

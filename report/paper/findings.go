@@ -12,13 +12,12 @@ import (
 	"torchpe/report/table"
 )
 
-// opening begins the page of a task: a sentence on the best and the worst encoding, and a table
-// of all, the best first.
+// opening begins the page of a task: a sentence on what the runs show, and a table of the encodings, the
+// best first.
 type opening struct {
 	id, title string
 	of        source
-	what      string        // the measure in a sentence, such as "validation accuracy"
-	isError   bool          // the least is best
+	what      string        // the error in a sentence; "" of accuracies
 	columns   []item.Column // the first decides
 }
 
@@ -31,10 +30,10 @@ func openings() (all []spec) {
 			{Measure: "modularity", Heading: "modularity Q", Name: "modularity"}}
 	}
 	for _, o := range []opening{
-		{"findings", "Puzzles", anyPuzzles, "validation accuracy", false, accuracyColumns},
-		{"findings_network", "Simulated network", nmarGroups, "test error with half of the nodes masked", true,
+		{"findings", "Puzzles", anyPuzzles, "", accuracyColumns},
+		{"findings_network", "Simulated network", nmarGroups, "test error with half of the nodes masked",
 			masked("0.50")},
-		{"findings_fmri", "Human fMRI", fmriAt(0.5), "test error with 90 % of the regions masked", true,
+		{"findings_fmri", "Human fMRI", fmriAt(0.5), "test error with 90 % of the regions masked",
 			masked(paper.TestLevel)},
 	} {
 		all = append(all, spec{id: o.id, section: findings, title: o.title, of: o.of, make: o.make})
@@ -57,23 +56,28 @@ func (o opening) make(d *draft) error {
 	if measured == nil {
 		return nil
 	}
-	ranked := s.byMean(measured, first.Measure, o.isError)
-	d.Lead = o.sentence(s, ranked)
+	isError := o.what != ""
+	ranked := s.byMean(measured, first.Measure, isError)
+	if isError {
+		d.Lead = d.ErrorSentences(ranked, first.Measure, o.what)
+	} else {
+		d.Lead = accuracySentences(s, ranked)
+	}
 	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "n", Name: "n"}}}
 	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c item.Column) bool { return !d.has(c.Measure) })
 	for _, c := range columns {
 		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 3})
 	}
-	if !o.isError {
+	if !isError {
 		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: "fitted"},
 			table.Column{Heading: "validation in the paper", Name: "paper", Decimals: 3})
 	}
 	for _, g := range ranked {
-		row := table.Row{table.Text(g.Label), table.Count(len(g.Models))}
+		row := table.Row{table.Marked(g.Label, g.Mark()), table.Count(len(g.Models))}
 		for _, c := range columns {
 			row = append(row, table.Mean(s.values(g, c.Measure)))
 		}
-		if !o.isError {
+		if !isError {
 			cell := table.Cell{}
 			if n, ok := printedAccuracy(g.Label); ok {
 				cell = table.MeanSD(n.Mean, n.SD)
@@ -82,7 +86,7 @@ func (o opening) make(d *draft) error {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if o.isError {
+	if isError {
 		_, level, _ := strings.Cut(first.Measure, "/")
 		for _, b := range item.Baselines {
 			row := make(table.Row, len(t.Columns))
@@ -91,8 +95,8 @@ func (o opening) make(d *draft) error {
 		}
 	}
 	d.Caption = "Mean ± SD over n seeds, after {epochs}."
-	if !o.isError {
-		d.Caption += " fitted: models that have fitted their training puzzles; others say nothing about generalisation."
+	if !isError {
+		d.Caption += " fitted: models that have fitted their training puzzles; others (*) say nothing about generalisation."
 	}
 	d.AddTable("", t)
 	return nil
@@ -109,10 +113,10 @@ func printedAccuracy(label string) (n paper.Number, ok bool) {
 	return n, false
 }
 
-// sentence says which encoding is best and which is worst, how sure that is, and what the paper has. Models
-// that have not fitted are not compared.
-func (o opening) sentence(s *Study, ranked []cohort.Group) string {
-	measure := o.columns[0].Measure
+// accuracySentences say which encoding is best and which is worst, how sure that is, and what the paper has.
+// Models that have not fitted are not compared.
+func accuracySentences(s *Study, ranked []cohort.Group) string {
+	const measure = "validation"
 	fitted := pick(ranked, func(g cohort.Group) bool { return len(cohort.Unfitted(g.Models)) == 0 })
 	switch len(fitted) {
 	case 0:
@@ -121,50 +125,30 @@ func (o opening) sentence(s *Study, ranked []cohort.Group) string {
 			"--until train=0.99.",
 			rangeText(s.values(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train")))
 	case 1:
-		return fmt.Sprintf("%s has a %s of %s%s.", fitted[0].Label, o.what, s.meanText(fitted[0], measure),
-			o.printedBeside(fitted[0]))
+		return fmt.Sprintf("%s has a validation accuracy of %s%s.", fitted[0].Label, s.meanText(fitted[0], measure),
+			printedBeside(fitted[0]))
 	}
-	best, worst := fitted[0], fitted[len(fitted)-1]
-	most, least := "the highest", "the lowest"
-	if o.isError {
-		most, least = least, most
-	}
+	best, next, worst := fitted[0], fitted[1], fitted[len(fitted)-1]
 	of := wording.Count(len(fitted), "encoding")
 	if len(fitted) < len(ranked) {
 		of += " that have fitted their training puzzles"
 	}
-	return fmt.Sprintf("Of %s, %s has %s %s, %s, and %s %s, %s%s.%s", of, best.Label, most, o.what,
-		s.meanText(best, measure), worst.Label, least, s.meanText(worst, measure), o.printedBeside(best, worst),
-		s.certainty(best, worst, measure, o.isError))
-}
-
-// certainty says whether the best and the worst encoding can be told apart.
-func (s *Study) certainty(best, worst cohort.Group, measure string, isError bool) string {
-	c := comparison{high: best.Label, low: worst.Label, measure: measure}
-	if isError {
-		c.high, c.low = c.low, c.high
-	}
-	f := s.compare(c, []cohort.Group{best, worst})
-	switch {
-	case f.test == "":
-		return fmt.Sprintf(" With fewer than %d seeds in common this is no test: train more.", item.FewestForInterval)
-	case f.verdict == cannotBeTold:
-		return " The two cannot be told apart: " + f.test + "."
-	}
-	return " The two differ: " + f.test + "."
+	return fmt.Sprintf("Of %s, %s has the highest validation accuracy, %s, and %s the lowest, %s%s. ", of, best.Label,
+		s.meanText(best, measure), worst.Label, s.meanText(worst, measure), printedBeside(best, worst)) +
+		item.Certainty(best, next, worst, func(m cohort.Model) float64 { return s.value(m, measure) })
 }
 
 // printedBeside returns the printed accuracies of one encoding, or of the best and the worst, as the end of a
 // sentence; "" where the paper does not print them all.
-func (o opening) printedBeside(groups ...cohort.Group) string {
+func printedBeside(groups ...cohort.Group) string {
 	var means []float64
 	var texts []string
 	for _, g := range groups {
 		n, ok := printedAccuracy(g.Label)
-		if !ok || o.isError { // of which it prints none
+		if !ok {
 			return ""
 		}
-		means, texts = append(means, n.Mean), append(texts, decimals(n.Mean, 3))
+		means, texts = append(means, n.Mean), append(texts, item.Decimals(n.Mean, 3))
 	}
 	switch {
 	case len(means) == 1:

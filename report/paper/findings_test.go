@@ -77,8 +77,8 @@ func TestOpeningSentence(t *testing.T) {
 			"(.956 and .377). With fewer than 3 seeds in common this is no test: train more."}},
 		{alone, "findings", []string{"learn-0.2 has a validation accuracy of .9", "; the paper prints .956."}},
 		{unfitted, "findings", []string{"No encoding has fitted its training puzzles", "(training accuracy .40)"}},
-		{whole, "findings_fmri", []string{"Of 6 encodings, learn-0.1 has the lowest test error",
-			"relative the highest, .90", " ± .002. The two differ"}},
+		{whole, "findings_fmri", []string{"the test error with 90 % of the regions masked of 6 encodings ranges from " +
+			".302 ± .002 (learn-0.1, n = 6) to .901 ± .002 (relative, n = 6). The two differ: difference .600, 95 % "}},
 	} {
 		lead := draftOf(t, c.s, c.id).Lead
 		for _, want := range c.want {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"torchpe/internal/wording"
 	"torchpe/report/cohort"
+	"torchpe/report/item"
 	"torchpe/train/runlog"
 )
 
@@ -41,12 +41,16 @@ func (s *Study) fitNote(models []cohort.Model) string {
 	if f := models[0].Result.Fit; f != nil {
 		criterion = f.Criterion
 	}
-	verb := "have"
-	if reached == 1 || total == 1 {
-		verb = "has"
+	who := fmt.Sprintf("%d of %d models have fitted their", reached, total)
+	switch {
+	case total == 1 && reached == 1:
+		who = "The model has fitted its"
+	case total == 1:
+		who = "The model has not fitted its"
+	case reached == 1:
+		who = fmt.Sprintf("1 of %d models has fitted its", total)
 	}
-	text := fmt.Sprintf(" %d of %s %s fitted their training puzzles (%s).", reached,
-		wording.Count(total, "model"), verb, criterion)
+	text := fmt.Sprintf(" %s training puzzles (%s).", who, criterion)
 	if rest != nil {
 		text += " Not fitted, marked *, so that their validation accuracy says nothing about " +
 			"generalisation: " + strings.Join(rest, "; ") + "."
@@ -59,7 +63,7 @@ func rangeText(x []float64) string {
 	if len(x) == 0 {
 		return "not measured"
 	}
-	low, high := decimals(slices.Min(x), 2), decimals(slices.Max(x), 2)
+	low, high := item.Decimals(slices.Min(x), 2), item.Decimals(slices.Max(x), 2)
 	if low == high {
 		return low
 	}

@@ -55,13 +55,16 @@ func TestFitNote(t *testing.T) {
 		"(train=0.99)."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got, want := fitNote(fine.Models[:1]), " The model has fitted its training puzzles (train=0.99)."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	const rest = " Not fitted, marked *, so that their validation accuracy says nothing about " +
 		"generalisation: "
 	for want, models := range map[string][]cohort.Model{
-		" 1 of 4 models has fitted their training puzzles (train=0.99)." + rest +
+		" 1 of 4 models has fitted its training puzzles (train=0.99)." + rest +
 			"learn-0.2 1 of 1 (training accuracy .50, IID not measured); nope 2 of 3 (training " +
 			"accuracy .31 to .36, IID .20).": slices.Concat(b.Models, a.Models),
-		" 0 of 1 model has fitted their training puzzles (loss=0.1)." + rest +
+		" The model has not fitted its training puzzles (loss=0.1)." + rest +
 			"learn-0.2 1 of 1 (training accuracy .50, IID not measured).": {withFit(b.Models[0],
 			&runlog.Fit{Criterion: "loss=0.1"})},
 	} {

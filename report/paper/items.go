@@ -33,7 +33,7 @@ func specs() []spec {
 }
 
 // poolingNote says how attention was compared.
-const poolingNote = "Cosine of each layer's map of each validation puzzle with that of the 2d-fixed " +
+const poolingNote = "Cosine of each block's map of each validation puzzle with that of the 2d-fixed " +
 	"model of the same seed (else of the first), then the mean."
 
 // perSigma describes the points of a correlation over groups by σ.
@@ -76,7 +76,7 @@ func puzzleItems() []spec {
 			},
 			tables: []func(*draft){perModel("Common encodings", likenessColumns...)},
 			caption: poolingNote + " {ρ cosine}. Maps: attention of the first model of each " +
-				"encoding, mean over layers, heads and validation puzzles.{fit}"},
+				"encoding, mean over blocks, heads and validation puzzles.{fit}"},
 		{id: "fig_a9", section: puzzles,
 			title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
 			of:    mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
@@ -128,7 +128,7 @@ func fig3() spec {
 				scatter("Whatever the norms", "Procrustes disparity", "disparity", perSigma, onGrid)}},
 		},
 		tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
-		caption: "Maps: attention of the first model of each encoding, mean over layers, heads " +
+		caption: "Maps: attention of the first model of each encoding, mean over blocks, heads " +
 			"and validation puzzles. " + poolingNote + " The Procrustes distance min ||E R − G|| over " +
 			"orthogonal R grows with σ whatever was learned, as large encodings are far from " +
 			"everything; the disparity, of centred and scaled encodings, does not. Means over " +
@@ -149,7 +149,7 @@ func variantItems() []spec {
 				{height: plotHeight, panels: []panel{optimizerBars}},
 			},
 			tables:  []func(*draft){perModel("Accuracy by optimizer")},
-			caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
+			caption: "Encodings that start very small, trained {optimizers} ({epochs}).{fit}{stopped}"},
 		{id: "table_a4", section: variants, title: "Table A4: Adam and SGD", of: byOptimizer, lacks: optimizers,
 			tables: []func(*draft){optimizerTable}, caption: "Validation accuracy.{fit}"},
 		{id: "fig_a8", section: variants, title: "Figure A8 (A7 in the first version): weight decay",
@@ -177,7 +177,7 @@ func severalHeads() spec {
 		of: twoOrFourHeads,
 		tables: []func(*draft){perModel("Accuracy with several heads",
 			append([]item.Column{{Measure: "heads", Heading: "heads", Name: "heads"}}, accuracyColumns...)...)},
-		caption: "Attention with 2 and with 4 heads ({epochs}).{fit}{stopped}"}
+		caption: "Attention {heads} ({epochs}).{fit}{stopped}"}
 	for _, n := range []int{2, 4} {
 		of, name := withHeads(n), fmt.Sprintf("%d heads", n)
 		it.lacks = append(it.lacks, sigmas(headed(n)), encodings(headed(n)))
@@ -315,9 +315,7 @@ func beyondItems() []spec {
 				{height: plotHeight, panels: []panel{from(nmarLearned,
 					course("network", "Simulated network", item.Steps))}},
 				{height: plotHeight, panels: []panel{from(fmriLearned, course("fmri", "fMRI", item.Steps))}}},
-			caption: "How the learned encodings change in training: their modularity against the " +
-				"known modules, their Frobenius norm and effective rank (exp of the entropy of the " +
-				"singular values), means over blocks.{stopped}"},
+			caption: "How the learned encodings change in training: {course}, means over blocks.{stopped}"},
 		toeplitz(),
 	}
 }

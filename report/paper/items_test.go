@@ -87,3 +87,23 @@ func draftOf(t *testing.T, s *Study, id string) *draft {
 	t.Fatal("no item", id)
 	return nil
 }
+
+// A caption speaks of the panels that are drawn.
+func TestCaptionsOfFewPanels(t *testing.T) {
+	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, Edit: edit},
+		synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Heads: 4}), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, texts := range map[string][2]string{ // what it says, and what not
+		"fig1":    {"sees them: on the grid.", "fixed encodings"},
+		"fig_a7":  {"trained by Adam (12 epochs)", "SGD"},
+		"fig_a15": {"Attention with 4 heads", "2 heads"},
+		"course":  {"training: their Frobenius norm", "modularity"},
+	} {
+		if caption := draftOf(t, s, id).Caption; !strings.Contains(caption, texts[0]) ||
+			strings.Contains(caption, texts[1]) {
+			t.Errorf("%s: %q has no %q, or %q", id, caption, texts[0], texts[1])
+		}
+	}
+}

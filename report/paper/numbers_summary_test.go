@@ -24,12 +24,15 @@ func summaryNumbers(t *testing.T, w *world) {
 	for i, c := range want {
 		if row := got[i+1]; !strings.Contains(row[0], c.words) {
 			t.Errorf("claim %d is %q, want one with %q", i, row[0], c.words)
-		} else if own := []string{c.printed, c.here, c.test, c.n, c.verdict}; !slices.Equal(row[1:],
+		} else if own := []string{hyphens(c.printed), hyphens(c.here), hyphens(c.test), c.n, c.verdict}; !slices.Equal(row[1:],
 			own) {
 			t.Errorf("%q:\n%q, want\n%q", row[0], row[1:], own)
 		}
 	}
 }
+
+// hyphens are the minus signs of CSV.
+func hyphens(s string) string { return strings.ReplaceAll(s, "−", "-") }
 
 // meanSpread is ".956 ± .039".
 func meanSpread(x []float64) string {

@@ -56,6 +56,9 @@ func besideSheet(t *testing.T, table string, fitted []bunch, quantities ...besid
 			labels = append(labels, b.label)
 		}
 	}
+	labels = slices.DeleteFunc(labels, func(label string) bool {
+		return !slices.ContainsFunc(quantities, func(q besidePaper) bool { return named(q.all, label) != nil })
+	})
 	out := columns("pe")
 	for _, label := range labels {
 		out = append(out, []any{label})
@@ -65,7 +68,8 @@ func besideSheet(t *testing.T, table string, fitted []bunch, quantities ...besid
 		head := []any{q.name, q.name + "_sd", q.name + "_n"}
 		if isPrinted {
 			head = slices.Concat([]any{q.name + "_paper", q.name + "_paper_sd"}, head,
-				[]any{q.name + "_difference", q.name + "_interval", q.name + "_p"})
+				[]any{q.name + "_difference", q.name + "_interval_low",
+					q.name + "_interval_high", q.name + "_p"})
 		}
 		out[0] = append(out[0], head...)
 		cells, ps := make([][]any, len(labels)), make([]float64, len(labels))
@@ -84,6 +88,19 @@ func besideSheet(t *testing.T, table string, fitted []bunch, quantities ...besid
 	}
 	if fitted != nil {
 		out = withFitted(out, "fitted", fitted)
+	}
+	return withoutEmpty(out)
+}
+
+// withoutEmpty leaves out the columns that have a heading alone.
+func withoutEmpty(all sheet) (out sheet) {
+	out = make(sheet, len(all))
+	for j := range all[0] {
+		if slices.ContainsFunc(all[1:], func(row []any) bool { return row[j] != nil }) {
+			for i, row := range all {
+				out[i] = append(out[i], row[j])
+			}
+		}
 	}
 	return out
 }
@@ -120,20 +137,20 @@ func (q besidePaper) cells(printed map[[2]string]printedNumber, label string,
 	}
 	paper, known := printed[[2]string{label, q.name}]
 	if !known {
-		return slices.Concat([]any{nil, nil}, own, []any{nil, nil}), math.NaN()
+		return slices.Concat([]any{nil, nil}, own, []any{nil, nil, nil}), math.NaN()
 	}
 	cells = slices.Concat([]any{paper.mean, paper.sd}, own)
 	if len(x) == 0 {
-		return append(cells, nil, nil), math.NaN()
+		return append(cells, nil, nil, nil), math.NaN()
 	}
 	d := average(x) - paper.mean
 	if len(x) == 1 {
-		return append(cells, d, nil), math.NaN()
+		return append(cells, d, nil, nil), math.NaN()
 	}
 	a, b := spread(x)*spread(x)/float64(len(x)), math.Pow(max(paper.sd, .0005), 2)/15
 	df := (a + b) * (a + b) / (a*a/float64(len(x)-1) + b*b/14)
 	half := quantile95(df) * math.Sqrt(a+b)
-	cells = append(cells, d, short(d-half, 3)+" to "+short(d+half, 3))
+	cells = append(cells, d, d-half, d+half)
 	if len(x) < 5 {
 		return cells, math.NaN()
 	}

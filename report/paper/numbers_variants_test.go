@@ -70,7 +70,7 @@ func figA15Numbers(t *testing.T, w *world) {
 	heads := measured{"heads", func(m seen) float64 { return m.config.number("heads") }}
 	w.checkCSV(t, "fig_a15", modelSheet(shown, append([]measured{heads}, accuracies...)...))
 	w.checkPanels(t, "fig_a15", panels...)
-	w.checkCaption(t, "fig_a15", []string{"with 2 and with 4 heads (12 epochs)",
+	w.checkCaption(t, "fig_a15", []string{"with 2 heads and with 4 heads (12 epochs)",
 		fitSentences(shown)})
 }
 

@@ -3,6 +3,7 @@ package paper
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -259,15 +260,15 @@ func TestBesidePrinted(t *testing.T) {
 		made("learn-0.2", nil, .93, .95, .98, 1, .97), made("learn-0.1", nil, .5, .6, .7, .65,
 			.55), made("learn-1.0", nil, .9, .8, .85, .95), made("learn-2.0", nil, .3),
 	})
-	if !near(t, cells[1][5], 0.5390719423903977) || cells[1][4] != table.Text("−.025 to .045") ||
+	if !near(t, cells[1][5], 0.5390719423903977) || !spans(cells[1][4], -.025, .045) ||
 		!near(t, cells[1][3], 0.01) {
 		t.Errorf("learn-0.2: %+v", cells[1])
 	}
 	if !near(t, cells[0][5], 2*8.769173924932131e-05) ||
-		cells[0][4] != table.Text("−.422 to −.228") || !near(t, cells[0][3], -0.325) {
+		!spans(cells[0][4], -.422, -.228) || !near(t, cells[0][3], -0.325) {
 		t.Errorf("learn-0.1: %+v", cells[0])
 	}
-	if of4 := cells[9]; of4[5] != (table.Cell{}) || of4[4] != table.Text("−.116 to .078") ||
+	if of4 := cells[9]; of4[5] != (table.Cell{}) || !spans(of4[4], -.116, .078) ||
 		of4[2] != table.Count(4) {
 		t.Errorf("four models have a p, or no interval: %+v", of4)
 	}
@@ -277,14 +278,34 @@ func TestBesidePrinted(t *testing.T) {
 	if cells[5][1] != (table.Cell{}) || cells[5][0] == (table.Cell{}) {
 		t.Errorf("a printed number without models: %+v", cells[5])
 	}
-	tab := (&Study{}).besidePrinted("A2", []cohort.Group{made("learn-0.2", nil, .9), made("learn-7.0", nil, .3)}, q)
-	if len(tab.Rows) != 21 {
-		t.Fatalf("%d rows", len(tab.Rows))
+	unfitted := made("learn-7.0", nil, .3)
+	unfitted.Models[0].Result.Measures["train"] = .4
+	tab := (&Study{}).besidePrinted("A2", []cohort.Group{made("learn-0.2", nil, .9), unfitted}, q)
+	// Rows and columns without models are left out; what has not fitted is marked for people alone.
+	var text, shown strings.Builder
+	if err := errors.Join(tab.CSV(&text), tab.Write(&shown, "md")); err != nil {
+		t.Fatal(err)
 	}
-	var text strings.Builder
-	if err := tab.CSV(&text); err != nil || !strings.Contains(text.String(), "learn-7.0") {
-		t.Error(err, text.String())
+	if want := "pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n,validation_difference,fitted\n" +
+		"learn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\nlearn-7.0,,,0.3,,1,,0 of 1\n"; text.String() != want {
+		t.Errorf("%s, want %s", text.String(), want)
 	}
+	if !strings.Contains(shown.String(), "learn-7.0\\* ") || strings.Contains(shown.String(), "learn-0.2\\*") {
+		t.Error(shown.String())
+	}
+}
+
+// spans says whether a cell is an interval with these ends, rounded to three decimals.
+func spans(c table.Cell, low, high float64) bool {
+	text := func(c table.Cell) string {
+		var b strings.Builder
+		t := table.Table{Columns: []table.Column{{Heading: "x", Name: "x", Decimals: 3}}, Rows: []table.Row{{c}}}
+		if err := t.Write(&b, "md"); err != nil {
+			return err.Error()
+		}
+		return b.String()
+	}
+	return text(c) == text(table.Interval(low, high))
 }
 
 // near says whether a cell of a p-value has that value to 1e-10.

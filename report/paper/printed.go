@@ -51,28 +51,34 @@ type quantity struct {
 	groups        []cohort.Group // where it is another selection than the table's; nil otherwise
 }
 
-// fewestForP is the least number of models for a p value: fewer have the difference and its
-// interval.
-const fewestForP = 5
-
 // roundedSD is the largest SD that is printed as .000.
 const roundedSD = 0.0005
 
-// besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding: mean and
-// SD of both, n, and the difference with Welch's interval and, of at least fewestForP models,
-// Welch's test, corrected for the number of rows (Holm). A quantity that the table does not print
-// has mean and n alone. The last column counts the models that have fitted; where groups is nil,
-// and each quantity has its own, there is one for each.
+// besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding of which there
+// are models, those of the paper first: mean and SD of both, n, and the difference with Welch's interval and, of
+// at least item.FewestForP models, Welch's test, corrected for the number of rows (Holm). A quantity that the
+// table does not print has mean and n alone. A column counts the models that have fitted; where groups is nil,
+// and each quantity has its own, there is one for each. Columns without a number are left out.
 func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities ...quantity) table.Table {
 	numbers, labels := paper.Table(printed)
-	for _, g := range groups { // what the paper lacks follows
+	ours := groups
+	for _, q := range quantities {
+		ours = append(ours[:len(ours):len(ours)], q.groups...)
+	}
+	labels = slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return groupNamed(ours, label) == nil })
+	for _, g := range ours { // what the paper lacks follows
 		if !slices.Contains(labels, g.Label) {
 			labels = append(labels, g.Label)
 		}
 	}
 	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}}}
 	for _, label := range labels {
-		t.Rows = append(t.Rows, table.Row{table.Text(label)})
+		unfitted := pick(groupNamed(ours, label), func(g cohort.Group) bool { return g.Mark() != "" })
+		mark := ""
+		if unfitted != nil {
+			mark = unfitted[0].Mark()
+		}
+		t.Rows = append(t.Rows, table.Row{table.Marked(label, mark)})
 	}
 	addFitted := func(name string, groups []cohort.Group) {
 		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: name})
@@ -89,6 +95,9 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 		if q.groups != nil {
 			from = q.groups
 		}
+		if len(from) == 0 {
+			continue
+		}
 		columns, rows := s.columns(q, numbers, labels, from)
 		t.Columns = append(t.Columns, columns...)
 		for i, cells := range rows {
@@ -101,13 +110,11 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 	if groups != nil {
 		addFitted("fitted", groups)
 	}
-	t.Rows = slices.DeleteFunc(t.Rows, func(r table.Row) bool {
-		return !slices.ContainsFunc(r[1:], func(c table.Cell) bool { return c != table.Cell{} })
-	})
+	t = t.WithoutEmptyColumns()
 	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and "+
 		"counts as %.4f. difference: here less paper, with Welch's 95 %% interval; p: Welch's t, "+
 		"two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
-		roundedSD, fewestForP)
+		roundedSD, item.FewestForP)
 	return t
 }
 
@@ -145,9 +152,9 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
 			here := stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}
 			if v, err := stats.WelchInterval(here, there, 0.95); err == nil && len(x) >= item.FewestForInterval {
-				row[4] = table.Text(intervalText(v, 3))
+				row[4] = table.Interval(v.Low, v.High)
 			}
-			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= fewestForP {
+			if test, err := stats.WelchTFrom(here, there); err == nil && len(x) >= item.FewestForP {
 				tested, ps = append(tested, i), append(ps, test.P)
 			}
 		}
@@ -162,7 +169,7 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 		{Heading: q.heading + ", paper", Name: q.name + "_paper", Decimals: 3}, {Heading: "here",
 			Name: q.name, Decimals: 3}, {Heading: "n", Name: q.name + "_n"},
 		{Heading: "difference", Name: q.name + "_difference", Decimals: 3}, {Heading: "95 %",
-			Name: q.name + "_interval"}, {Heading: "p", Name: q.name + "_p"},
+			Name: q.name + "_interval", Decimals: 3}, {Heading: "p", Name: q.name + "_p"},
 	}, cells
 }
 
@@ -174,11 +181,6 @@ func hereCells(x []float64) []table.Cell {
 	return []table.Cell{table.MeanSD(stats.Mean(x), stats.SD(x)), table.Count(len(x))}
 }
 
-// intervalText returns "−.012 to .034".
-func intervalText(v stats.Interval, digits int) string {
-	return decimals(v.Low, digits) + " to " + decimals(v.High, digits)
-}
-
 // correlation says how two measures of groups' means correlate: "Spearman ρ = .96, p < .001, n =
 // 20".
 func correlation(x, y []float64, of string) (text string, rho float64) {
@@ -186,19 +188,6 @@ func correlation(x, y []float64, of string) (text string, rho float64) {
 	if err != nil {
 		return "", math.NaN()
 	}
-	return fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", decimals(test.Statistic, 2), number.PText(test.P),
+	return fmt.Sprintf("Spearman ρ = %s, %s, n = %d %s", item.Decimals(test.Statistic, 2), number.PText(test.P),
 		test.N, of), test.Statistic
-}
-
-// decimals writes a number from -1 to 1 as papers do, without the zero before its point. Unlike
-// number.Bare it keeps the sign of −.000, which says on which side of 0 an interval ends.
-func decimals(v float64, digits int) string {
-	text := fmt.Sprintf("%.*f", digits, math.Abs(v))
-	if math.Abs(v) < 1 && text[0] == '0' {
-		text = text[1:]
-	}
-	if v < 0 {
-		return "−" + text
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
+	"torchpe/report/item"
 	"torchpe/report/page"
 	"torchpe/report/table"
 )
@@ -58,7 +59,7 @@ func (d *draft) summary() error {
 		"interval of the difference, paired by seed, excludes 0 in the claimed direction, "+
 		"\"%s\" where it does in the other; a number where %d models or more have it in their "+
 		"interval; a correlation by its sign, with p < .05. \"%s\": too few models, or some that "+
-		"have not fitted their training puzzles (*).", reproduced, notReproduced, fewestForP,
+		"have not fitted their training puzzles (*).", reproduced, notReproduced, item.FewestForP,
 		capitalised(cannotBeTold))
 	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
 		wording.Count(s.Runs, "run"), wording.Count(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
@@ -71,7 +72,7 @@ func (d *draft) summary() error {
 func printed(table, pe, quantity string) string {
 	numbers, _ := paper.Table(table)
 	n := numbers[[2]string{pe, quantity}]
-	return pe + ": " + decimals(n.Mean, 3) + " ± " + decimals(n.SD, 3)
+	return pe + ": " + item.Decimals(n.Mean, 3) + " ± " + item.Decimals(n.SD, 3)
 }
 
 // puzzleClaims returns the claims of sections 3.1 and 3.2.
@@ -148,7 +149,7 @@ func (s *Study) fixedCosine(g []cohort.Group) finding {
 	}
 	v := s.mean(g[0], "table_cosine")
 	width := g[0].Models[0].Run.Config.DModel
-	f := finding{here: fmt.Sprintf("%s at width %d", decimals(v, 2), width), verdict: notReproduced}
+	f := finding{here: fmt.Sprintf("%s at width %d", item.Decimals(v, 2), width), verdict: notReproduced}
 	switch {
 	case width != paper.Width:
 		f.verdict = cannotBeTold

@@ -21,6 +21,7 @@ var words = map[string]func(*draft) string{
 	"gradient": func(d *draft) string {
 		return rangeText(d.study.values(cohort.Group{Models: cohort.ModelsOf(d.groups)}, "pe_gradient_share"))
 	},
+	"optimizers": optimizersText, "heads": headsText, "course": courseText,
 	"labels": labelsText, "truth test": truthTest,
 	// of masked prediction
 	"distance": func(d *draft) string { return distanceName(d.first()) },
@@ -39,7 +40,41 @@ func truthTest(d *draft) string {
 	printed := paper.TruthTest()
 	return fmt.Sprintf(" %s less %s, paired by seed: %s (the paper prints t(%d) = %s, p = %s; "+
 		"15 pairs have 14 degrees of freedom).", paper.Truth, paper.Learned, of.test,
-		printed.DF, decimals(printed.T, 2), decimals(printed.P, 2))
+		printed.DF, item.Decimals(printed.T, 2), item.Decimals(printed.P, 2))
+}
+
+// optimizersText names the optimizers of the study of optimizers that models were trained by.
+func optimizersText(d *draft) string {
+	var names []string
+	for _, o := range []struct {
+		name string
+		of   source
+	}{{"by SGD", smallSGD}, {"by Adam", smallAdam}} {
+		if o.of(d.study) != nil {
+			names = append(names, o.name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// headsText says how many heads models have.
+func headsText(d *draft) string {
+	var names []string
+	for _, n := range []int{2, 4} {
+		if withHeads(n)(d.study) != nil {
+			names = append(names, fmt.Sprintf("with %d heads", n))
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// courseText names what the panels of the course of training show.
+func courseText(d *draft) string {
+	text := "their Frobenius norm and effective rank (exp of the entropy of the singular values)"
+	if d.has("modularity") {
+		text = "their modularity against the known modules, " + text
+	}
+	return text
 }
 
 // labelsText says where accuracies are by the labels of puzzles.
@@ -82,5 +117,5 @@ func anovaText(d *draft) string {
 	}
 	return fmt.Sprintf(" Test MSE by encoding: F(%g, %g) = %.2f, %s (the paper prints "+
 		"F = %s, p = %s).", test.DF, test.DF2, test.Statistic, number.PText(test.P),
-		decimals(paper.NMARF, 2), decimals(paper.NMARP, 2))
+		item.Decimals(paper.NMARF, 2), item.Decimals(paper.NMARP, 2))
 }

@@ -17,7 +17,9 @@ import (
 type Cell struct {
 	kind      kind
 	text      string
-	value, sd float64
+	mark      string  // after the text, for people alone
+	isWords   bool    // of a text: ours, not a name
+	value, sd float64 // of an interval its ends
 	count     int
 }
 
@@ -29,12 +31,20 @@ const (
 	count
 	decimal
 	meanSD
+	interval
 	pValue
 	text
 )
 
 // Text returns a cell of text.
 func Text(s string) Cell { return Cell{kind: text, text: s} }
+
+// Marked returns a cell of text with a mark behind it, such as a star, in tables for people.
+func Marked(s, mark string) Cell { return Cell{kind: text, text: s, mark: mark} }
+
+// Words returns a cell of text about numbers, such as "−.012 to .034". Its minus signs are hyphens in CSV and
+// JSON and on a terminal, as those of numbers.
+func Words(s string) Cell { return Cell{kind: text, text: s, isWords: true} }
 
 // Number returns a cell with a number. NaN is a missing value.
 func Number(v float64) Cell {
@@ -50,6 +60,10 @@ func Count(n int) Cell { return Cell{kind: count, count: n, value: float64(n)} }
 // MeanSD returns a cell with a mean and a standard deviation. A missing one is NaN. In CSV and JSON its
 // column becomes two columns, name and name_sd.
 func MeanSD(mean, sd float64) Cell { return Cell{kind: meanSD, value: mean, sd: sd} }
+
+// Interval returns a cell with the ends of an interval. In CSV and JSON its column becomes two columns,
+// name_low and name_high.
+func Interval(low, high float64) Cell { return Cell{kind: interval, value: low, sd: high} }
 
 // Mean returns a cell with the mean and SD of the values that are not NaN. It returns a single value as a
 // Number, and the zero Cell for none.
@@ -149,11 +163,14 @@ func (c Cell) check() error {
 	return nil
 }
 
+// plain returns a text with hyphens for minus signs, which programs read and terminals can search.
+func plain(s string) string { return strings.ReplaceAll(s, "−", "-") }
+
 // shown formats the cell for people.
 func (c Cell) shown(decimals int) string {
 	switch c.kind {
 	case text:
-		return c.text
+		return c.text + c.mark
 	case decimal:
 		return number.Fixed(c.value, decimals)
 	case count:
@@ -162,6 +179,8 @@ func (c Cell) shown(decimals int) string {
 		if !math.IsNaN(c.value) || !math.IsNaN(c.sd) {
 			return number.Fixed(c.value, decimals) + " ± " + number.Fixed(c.sd, decimals)
 		}
+	case interval:
+		return number.Fixed(c.value, decimals) + " to " + number.Fixed(c.sd, decimals)
 	case pValue:
 		return number.P(c.value)
 	}

@@ -48,8 +48,11 @@ func (t Table) terminalTable() terminalTable {
 	header, rows := t.shown(func(s string) string { return s })
 	s := terminalTable{rows: len(rows), prose: t.Prose}
 	for j, heading := range header {
-		c := terminalColumn{heading: heading, left: t.isLeft(j), dropPriority: t.Columns[j].DropPriority}
-		for _, row := range rows {
+		c := terminalColumn{heading: plain(heading), left: t.isLeft(j), dropPriority: t.Columns[j].DropPriority}
+		for i, row := range rows {
+			if cell := t.Rows[i][j]; !cell.IsText() || cell.isWords {
+				row[j] = plain(row[j])
+			}
 			c.cells = append(c.cells, row[j])
 		}
 		s.columns = append(s.columns, c)

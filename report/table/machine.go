@@ -12,13 +12,18 @@ import (
 	"torchpe/internal/number"
 )
 
-// machineNames returns the names of each column in CSV and JSON: two if it holds means with SDs.
+// machineNames returns the names of each column in CSV and JSON: two if it holds means with SDs, or intervals.
 func (t Table) machineNames() [][]string {
 	names := make([][]string, len(t.Columns))
 	for j, c := range t.Columns {
-		names[j] = []string{c.Name}
-		if slices.ContainsFunc(t.Rows, func(r Row) bool { return r[j].kind == meanSD }) {
-			names[j] = append(names[j], c.Name+"_sd")
+		has := func(k kind) bool { return slices.ContainsFunc(t.Rows, func(r Row) bool { return r[j].kind == k }) }
+		switch {
+		case has(interval):
+			names[j] = []string{c.Name + "_low", c.Name + "_high"}
+		case has(meanSD):
+			names[j] = []string{c.Name, c.Name + "_sd"}
+		default:
+			names[j] = []string{c.Name}
 		}
 	}
 	return names
@@ -37,10 +42,12 @@ func (c Cell) values(n int) []any {
 	switch c.kind {
 	case missing:
 	case text:
-		out[0] = c.text
+		if out[0] = c.text; c.isWords {
+			out[0] = plain(c.text)
+		}
 	case count:
 		out[0] = c.count
-	case meanSD:
+	case meanSD, interval:
 		out[0], out[1] = known(c.value), known(c.sd)
 	default:
 		out[0] = known(c.value)

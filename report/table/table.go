@@ -72,6 +72,22 @@ func (t Table) Uniform() Table {
 	return t
 }
 
+// WithoutEmptyColumns returns t without the columns that have no value in any row.
+func (t Table) WithoutEmptyColumns() Table {
+	out := t
+	out.Columns, out.Rows = nil, make([]Row, len(t.Rows))
+	for j, c := range t.Columns {
+		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return !r[j].IsMissing() }) {
+			continue
+		}
+		out.Columns = append(out.Columns, c)
+		for i, row := range t.Rows {
+			out.Rows[i] = append(out.Rows[i], row[j])
+		}
+	}
+	return out
+}
+
 // isLeft reports whether column j is aligned left: it has text or no rows.
 func (t Table) isLeft(j int) bool {
 	return len(t.Rows) == 0 || slices.ContainsFunc(t.Rows,

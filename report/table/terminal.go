@@ -36,7 +36,7 @@ func (t Table) terminal(b *bytes.Buffer, width int) error {
 			rows[i] = append(rows[i], cell)
 		}
 	}
-	writeLines(b, oneLine(t.Title), width)
+	writeLines(b, plain(oneLine(t.Title)), width)
 	grid := tablewriter.NewTable(b,
 		tablewriter.WithHeaderAutoFormat(tw.Off), // keeps σ and "IID test" from becoming upper case
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
@@ -51,7 +51,7 @@ func (t Table) terminal(b *bytes.Buffer, width int) error {
 	if err := grid.Render(); err != nil {
 		return err
 	}
-	for _, note := range append(s.notes, oneLine(t.Note)) {
+	for _, note := range append(s.notes, plain(oneLine(t.Note))) {
 		writeLines(b, note, width)
 	}
 	return nil

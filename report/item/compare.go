@@ -1,0 +1,80 @@
+package item
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/internal/number"
+	"torchpe/internal/stats"
+)
+
+// The least numbers of models whose mean has an interval, which that of two has not because it spans
+// everything, and of models that are tested.
+const (
+	FewestForInterval = 3
+	FewestForP        = 5
+)
+
+// Interval returns Student's 95 % confidence interval of the mean of at least FewestForInterval values; not
+// ok of fewer, or of equal ones.
+func Interval(values []float64) (i stats.Interval, ok bool) {
+	if len(values) < FewestForInterval {
+		return i, false
+	}
+	i, err := stats.MeanInterval(values, 0.95)
+	return i, err == nil && !math.IsNaN(i.Low)
+}
+
+// Difference is the mean difference of pairs, with Student's 95 % interval.
+type Difference struct {
+	stats.Interval
+	Text string // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" where no interval is known
+}
+
+// IsTold reports whether the interval excludes 0.
+func (d Difference) IsTold() bool { return d.Text != "" && (d.Low > 0 || d.High < 0) }
+
+// Compare returns the difference of x and y, pair by pair. At least FewestForP pairs are tested.
+func Compare(x, y []float64) (d Difference) {
+	between := make([]float64, len(x))
+	for i := range x {
+		between[i] = x[i] - y[i]
+	}
+	var ok bool
+	if d.Interval, ok = Interval(between); !ok {
+		return d
+	}
+	d.Text = "difference " + Decimals(stats.Mean(between), 3) + ", 95 % " + IntervalText(d.Interval)
+	if test, err := stats.PairedT(x, y); err == nil && len(x) >= FewestForP {
+		d.Text += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, Decimals(test.Statistic, 2), number.PText(test.P))
+	}
+	return d
+}
+
+// IntervalText returns "−.012 to .034".
+func IntervalText(v stats.Interval) string { return Decimals(v.Low, 3) + " to " + Decimals(v.High, 3) }
+
+// MeanText returns ".956 ± .039", or ".956" of one value.
+func MeanText(values []float64) string {
+	if len(values) == 0 {
+		return "not measured"
+	}
+	text := Decimals(stats.Mean(values), 3)
+	if len(values) > 1 {
+		text += " ± " + Decimals(stats.SD(values), 3)
+	}
+	return text
+}
+
+// Decimals writes a number from -1 to 1 as papers do, without the zero before its point. Unlike
+// number.Bare it keeps the sign of −.000, which says on which side of 0 an interval ends.
+func Decimals(v float64, digits int) string {
+	text := fmt.Sprintf("%.*f", digits, math.Abs(v))
+	if math.Abs(v) < 1 && text[0] == '0' {
+		text = text[1:]
+	}
+	if v < 0 {
+		return "−" + text
+	}
+	return text
+}

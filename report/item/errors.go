@@ -1,0 +1,92 @@
+package item
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"torchpe/internal/stats"
+	"torchpe/report/cohort"
+)
+
+// ErrorSentences says what the errors of groups show, which come in the order of their means: which
+// encodings predict no better than a constant or the mean of the visible tokens, how sure the least error
+// is, and what needs no model. The measure is an error at a share of tokens masked, "test_mse/0.50", and
+// what names it. It returns "" for no groups.
+func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) string {
+	if len(ranked) == 0 {
+		return ""
+	}
+	_, level, _ := strings.Cut(measure, "/")
+	run := ranked[0].Models[0].Run
+	simple, bound := simplest(run, level)
+	var poor []string
+	for _, g := range ranked {
+		if stats.Mean(cohort.Finite(d.Values(g, measure))) >= bound {
+			poor = append(poor, g.Label)
+		}
+	}
+	after := "After " + cohort.LengthText(cohort.ModelsOf(ranked))
+	var all []string
+	switch best, has := ranked[0], d.errorText; {
+	case len(poor) == len(ranked):
+		all = append(all, fmt.Sprintf("%s, no encoding predicts better than %s (%s %s): the lowest error is %s. "+
+			"Train longer before you compare them.", after, simple, what, Decimals(bound, 3), has(best, measure)))
+	case len(ranked) == 1:
+		all = append(all, fmt.Sprintf("%s, the %s is %s.", after, what, has(best, measure)))
+	default:
+		worst := ranked[len(ranked)-1]
+		all = append(all, fmt.Sprintf("%s, the %s of %d encodings ranges from %s to %s.", after, what, len(ranked),
+			has(best, measure), has(worst, measure)),
+			Certainty(best, ranked[1], worst, func(m cohort.Model) float64 { return d.Of(m, measure) }))
+	}
+	if 0 < len(poor) && len(poor) < len(ranked) {
+		all = append(all, fmt.Sprintf("No better than %s (%s): %s.", simple, Decimals(bound, 3), strings.Join(poor, ", ")))
+	}
+	if b := Baselines[0]; !math.IsNaN(b.MSE(run, level)) {
+		all = append(all, fmt.Sprintf("The %s, which needs no model, has %s.", b.Name, Decimals(b.MSE(run, level), 3)))
+	}
+	return strings.Join(all, " ")
+}
+
+// errorText returns ".956 ± .039 (learn-0.2, n = 3)".
+func (d *Draft) errorText(g cohort.Group, measure string) string {
+	values := cohort.Finite(d.Values(g, measure))
+	return fmt.Sprintf("%s (%s, n = %d)", MeanText(values), g.Label, len(values))
+}
+
+// simplest names the better of the predictions that know nothing of the tokens, and returns its error; +Inf
+// where a run has none.
+func simplest(r *cohort.Run, level string) (name string, mse float64) {
+	mse = math.Inf(1)
+	for _, b := range Baselines[1:] {
+		if v := b.MSE(r, level); v < mse {
+			name, mse = map[string]string{"zero": "zero", "mean": "the mean of the visible tokens"}[b.Key], v
+		}
+	}
+	return name, mse
+}
+
+// Certainty says in sentences whether the best of groups can be told from the worst, and from the next one,
+// which may be the worst.
+func Certainty(best, next, worst cohort.Group, of func(cohort.Model) float64) string {
+	between := func(g cohort.Group) Difference {
+		x, y := cohort.Paired(best, g, of)
+		if stats.Mean(x) < stats.Mean(y) {
+			x, y = y, x
+		}
+		return Compare(x, y)
+	}
+	d := between(worst)
+	switch {
+	case d.Text == "":
+		return fmt.Sprintf("With fewer than %d seeds in common this is no test: train more.", FewestForInterval)
+	case !d.IsTold():
+		return "The two cannot be told apart: " + d.Text + "."
+	}
+	text := "The two differ: " + d.Text + "."
+	if next.Label == worst.Label || between(next).IsTold() {
+		return text
+	}
+	return text + fmt.Sprintf(" %s and the next, %s, cannot be told apart.", best.Label, next.Label)
+}

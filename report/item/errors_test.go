@@ -1,0 +1,55 @@
+package item
+
+import (
+	"strings"
+	"testing"
+
+	"torchpe/data/series"
+	"torchpe/report/cohort"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+// What errors show is said with what predicts without a model, and no encoding is the best that cannot be
+// told from the others. Intervals are those of scipy.stats.ttest_rel(a, b).confidence_interval().
+func TestErrorSentences(t *testing.T) {
+	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{"gaussian": {"0.90": .3},
+		"mean": {"0.90": .6}, "zero": {"0.90": 1}}}}
+	run.Config.Task, run.Config.Masked = "masked", &config.MaskedConfig{Files: &series.Source{}}
+	group := func(label string, errors ...float64) cohort.Group {
+		g := cohort.Group{Label: label}
+		for i, v := range errors {
+			g.Models = append(g.Models, cohort.Model{Run: run, Member: cohort.Member{Seed: uint64(i)},
+				Result: runlog.MemberResult{Steps: 40, Measures: runlog.Numbers{"test_mse/0.90": v}}})
+		}
+		return g
+	}
+	a, b, c := group("a", .40, .41, .42), group("b", .41, .40, .43), group("c", .80, .83, .82)
+	for _, x := range []struct {
+		groups []cohort.Group
+		want   []string
+		never  string
+	}{
+		{[]cohort.Group{group("d", 1.1, 1.2, 1.3), group("e", 1.2, 1.3, 1.5)},
+			[]string{"After 40 steps, no encoding predicts better than the mean of the visible tokens (test error .600): " +
+				"the lowest error is 1.200 ± .100 (d, n = 3). Train longer before you compare them. The conditional " +
+				"Gaussian, which needs no model, has .300."}, "differ"},
+		{[]cohort.Group{a, b}, []string{"from .410 ± .010 (a, n = 3) to .413 ± .015 (b, n = 3). The two cannot be told " +
+			"apart: difference .003, 95 % −.025 to .032."}, "No better"},
+		{[]cohort.Group{a, b, c}, []string{"The two differ: difference .407, 95 % .378 to .435. a and the next, b, " +
+			"cannot be told apart.", " No better than the mean of the visible tokens (.600): c."}, "no test"},
+		{[]cohort.Group{a, c}, []string{"The two differ: difference .407"}, "next"},
+		{[]cohort.Group{group("f", .4, .5), c}, []string{"fewer than 3 seeds in common"}, "differ"},
+		{[]cohort.Group{a}, []string{"After 40 steps, the test error is .410 ± .010 (a, n = 3)."}, "ranges"},
+	} {
+		got := (&Draft{}).ErrorSentences(x.groups, "test_mse/0.90", "test error")
+		for _, want := range x.want {
+			if !strings.Contains(got, want) || strings.Contains(got, x.never) {
+				t.Errorf("%q has no %q, or %q", got, want, x.never)
+			}
+		}
+	}
+	if got := (&Draft{}).ErrorSentences(nil, "test_mse/0.90", "test error"); got != "" {
+		t.Errorf("of no groups: %q", got)
+	}
+}
