@@ -13,9 +13,7 @@ func inForm(t *testing.T, form string, f func()) {
 	t.Helper()
 	before := AttentionForm()
 	defer SetAttentionForm(before)
-	if err := SetAttentionForm(form); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, SetAttentionForm(form))
 	f()
 }
 

@@ -118,10 +118,7 @@ func TestFusedWithoutGradient(t *testing.T) {
 		for _, dtype := range []DType{Float64, Float32} {
 			want, _ := c.run(dense, dtype, nil, 1)
 			s := NewScopeNoGrad()
-			x := make([]Tensor, len(c.inputs))
-			for i, p := range c.inputs {
-				x[i] = dense.tensor(s, p, dtype)
-			}
+			x := c.tensors(s, dense, dtype)
 			y := c.f(x)
 			if strings.Contains(c.name, "learned") { // angles with a gradient have no loop
 				near(t, fmt.Sprint(c.name, ", ", dtype), y.Float64s(), want, twinTolerance[dtype])

@@ -69,9 +69,7 @@ func TestPrecisionOnGPU(t *testing.T) {
 			}
 			exact, exactGradients := c.run(dense, Float64, nil, 1)
 			for precision, eps := range map[string]float64{"tf32": 0x1p-10, "bf16": 0x1p-7} {
-				if err := SetPrecision(precision); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, SetPrecision(precision))
 				var have []float64
 				var gradients [][]float64
 				calls := Operators(func() { have, gradients = c.onGPU(dense, Float32) })

@@ -87,10 +87,17 @@ func parametersOf(t *testing.T, c function, members int, dtype DType) (ps *Param
 		params = append(params, ps.Add(fmt.Sprint("input ", i), true, init, p.shape[1:]...))
 		filler(ps, fmt.Sprint("after ", i))
 	}
-	if err := ps.Build(make([]uint64, members)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ps.Build(make([]uint64, members)))
 	return ps, params
+}
+
+// tensorsOf returns parameters in a scope.
+func tensorsOf(s *Scope, params []*Param) []Tensor {
+	x := make([]Tensor, len(params))
+	for i, p := range params {
+		x[i] = p.In(s)
+	}
+	return x
 }
 
 // TestParameterGradients checks the gradients that gather in the flat buffer of a ParamSet, where a
@@ -116,10 +123,7 @@ func checkParameterGradients(t *testing.T, c function, E int, want [][]float64) 
 	defer ps.Close()
 	for pass := 1; pass <= 2; pass++ {
 		s := NewScope()
-		x := make([]Tensor, len(params))
-		for i, p := range params {
-			x[i] = p.In(s)
-		}
+		x := tensorsOf(s, params)
 		weighted(c.f(x)).Backward()
 		for i, p := range params {
 			name := fmt.Sprintf("%s with %d members, parameter %d after %d passes", c.name, E, i, pass)
@@ -144,9 +148,7 @@ func TestFrozenParameter(t *testing.T) {
 	ps := NewParamSet(2, Float64, CPU)
 	w := ps.Add("w", true, Constant(0.5), 3, 4)
 	b := ps.Add("b", false, Constant(0.25), 3)
-	if err := ps.Build([]uint64{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ps.Build([]uint64{1, 2}))
 	defer ps.Close()
 	s := NewScope()
 	defer s.Close()
@@ -179,23 +181,15 @@ func checkZeroGrad(t *testing.T, c function, how string, want []float64) {
 	t.Helper()
 	ps, params := parametersOf(t, c, 3, Float64)
 	defer ps.Close()
-	o, err := NewOptimizer(SGD, ps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := optimizerOf(t, SGD, ps)
 	defer o.Close()
 	s := NewScope()
 	defer s.Close()
 	for _, p := range ps.All() {
 		p.In(s).Grad().Fill(math.NaN())
 	}
-	if err := o.ZeroGrad(); err != nil {
-		t.Fatal(err)
-	}
-	x := make([]Tensor, len(params))
-	for i, p := range params {
-		x[i] = p.In(s)
-	}
+	noError(t, o.ZeroGrad())
+	x := tensorsOf(s, params)
 	last := x[len(x)-1]
 	loss := weighted(c.f(x))
 	if how == "twice" {

@@ -11,26 +11,6 @@ func two(name string, ps []point, f func(a, b Tensor) Tensor) function {
 	return function{name, ps, func(x []Tensor) Tensor { return f(x[0], x[1]) }}
 }
 
-// TestUnaryGradients checks the operators with one operand, where they have a derivative.
-func TestUnaryGradients(t *testing.T) {
-	m := []int{2, 3, 2}
-	free, positive, chosen := inputs(1, m), between(0.3, 3, inputs(2, m)), apart(inputs(3, m))
-	for _, c := range []function{
-		one("Neg", free, Tensor.Neg), one("Abs", chosen, Tensor.Abs), one("Exp", free, Tensor.Exp),
-		one("Log1p", positive, Tensor.Log1p), one("Sqrt", positive, Tensor.Sqrt), one("Square", free, Tensor.Square),
-		one("Sin", free, Tensor.Sin), one("Cos", free, Tensor.Cos),
-		one("Sigmoid", free, Tensor.Sigmoid), one("Softplus", free, Tensor.Softplus),
-		one("ReLU", chosen, Tensor.ReLU), one("GELU", free, Tensor.GELU),
-		one("Contiguous", free, Tensor.Contiguous), one("Clone", free, Tensor.Clone),
-		one("Floor", free, func(x Tensor) Tensor { return x.Floor().Mul(x) }),
-		one("AddScalar", free, func(x Tensor) Tensor { return x.AddScalar(2.5).Square() }),
-		one("MulScalar", free, func(x Tensor) Tensor { return x.MulScalar(-2.5) }),
-		one("Clamp", chosen, func(x Tensor) Tensor { return x.Clamp(-0.95, 1.25) }),
-	} {
-		checkGradients(t, c)
-	}
-}
-
 // TestBinaryGradients checks the operators with two operands over shapes that broadcast in
 // different ways.
 func TestBinaryGradients(t *testing.T) {

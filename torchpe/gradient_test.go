@@ -71,14 +71,20 @@ func weighted(y Tensor) Tensor {
 	return y.Mul(Of(y.Scope(), CPU, w, y.Shape()...).To(y.DType(), CPU)).Sum()
 }
 
+// tensors returns the inputs of c in a layout.
+func (c function) tensors(s *Scope, l layout, dtype DType) []Tensor {
+	x := make([]Tensor, len(c.inputs))
+	for i, p := range c.inputs {
+		x[i] = l.tensor(s, p, dtype)
+	}
+	return x
+}
+
 // loss computes the loss of c without gradients; the sum is made here.
 func (c function) loss(l layout) (sum float64) {
 	s := NewScopeNoGrad()
 	defer s.Close()
-	x := make([]Tensor, len(c.inputs))
-	for i, p := range c.inputs {
-		x[i] = l.tensor(s, p, Float64)
-	}
+	x := c.tensors(s, l, Float64)
 	for i, v := range c.f(x).Float64s() {
 		sum += weight(i) * v
 	}

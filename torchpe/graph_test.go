@@ -41,9 +41,7 @@ func TestGraph(t *testing.T) {
 			values := []float64{v, 2 * v, -v}
 			Write(x, values)
 			clear(values) // they were taken
-			if err := g.Replay(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, g.Replay())
 		}
 		if v := sum.Float64s(); !slices.Equal(v, []float64{14, 56, 14}) {
 			t.Errorf("%s: three replays give %v", d, v)
@@ -146,10 +144,7 @@ func TestOptimizerGate(t *testing.T) {
 		step := func(active bool, gate []float64) []float64 {
 			ps := parameters(t, 2, 5, Float64)
 			defer ps.Close()
-			o, err := NewOptimizer(method, ps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := optimizerOf(t, method, ps)
 			defer o.Close()
 			if err := o.Apply(Tensor{}); err == nil {
 				t.Error("a step that was not prepared")

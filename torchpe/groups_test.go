@@ -20,10 +20,7 @@ func TestGroupsTwin(t *testing.T) {
 			for _, fused := range []bool{true, false} {
 				SetFused(fused)
 				ps := parameters(t, E, n, dtype)
-				o, err := NewOptimizer(method, ps)
-				if err != nil {
-					t.Fatal(err)
-				}
+				o := optimizerOf(t, method, ps)
 				var twins []*twin
 				start := flat(ps)
 				for e := range E {
@@ -44,9 +41,7 @@ func TestGroupsTwin(t *testing.T) {
 						},
 					}
 					setGradients(ps, g)
-					if err := o.Step(set); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, o.Step(set))
 					var want []float64
 					for k, w := range twins {
 						e, r := k/len(ranges), ranges[k%len(ranges)]
@@ -95,10 +90,7 @@ func TestGroupsPyTorch(t *testing.T) {
 	for _, c := range file.Cases {
 		n := len(c.Start)
 		ps := parameters(t, 2, n, Float64)
-		o, err := NewOptimizer(c.Method, ps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := optimizerOf(t, c.Method, ps)
 		s := NewScope()
 		ps.Flat(s).Select(0, 1).Narrow(0, 0, n).CopyFrom(Of(s, CPU, c.Start, n))
 		s.Close()
@@ -124,10 +116,7 @@ func TestBadGroups(t *testing.T) {
 	ps := parameters(t, 2, 7, Float64)
 	defer ps.Close()
 	setGradients(ps, normals(rand.New(rand.NewPCG(65, 0)), 14))
-	o, err := NewOptimizer(Adam, ps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := optimizerOf(t, Adam, ps)
 	defer o.Close()
 	before, two, on := flat(ps), []float64{0.1, 0.1}, []bool{true, true}
 	for name, groups := range map[string][]Group{

@@ -67,6 +67,30 @@ func failing(t *testing.T, op string, f func()) *Error {
 	return e
 }
 
+// noError ends the test where there is one.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// optimizerOf makes an optimizer; close it.
+func optimizerOf(t *testing.T, method Method, ps *ParamSet) *Optimizer {
+	t.Helper()
+	o, err := NewOptimizer(method, ps)
+	noError(t, err)
+	return o
+}
+
+// valuesOf returns the values of a parameter.
+func valuesOf(t *testing.T, ps *ParamSet, name string) []float64 {
+	t.Helper()
+	v, err := ps.Values(name)
+	noError(t, err)
+	return v
+}
+
 func normals(rng *rand.Rand, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {

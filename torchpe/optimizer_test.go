@@ -60,9 +60,7 @@ func parameters(t *testing.T, E, n int, dtype DType) *ParamSet {
 	for e := range seeds {
 		seeds[e] = uint64(e)
 	}
-	if err := ps.Build(seeds); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ps.Build(seeds))
 	return ps
 }
 
@@ -102,10 +100,7 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 	t.Helper()
 	defer ps.Close()
 	E, n := ps.Members, ps.Count()
-	o, err := NewOptimizer(method, ps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := optimizerOf(t, method, ps)
 	defer o.Close()
 	twins := make([]*twin, E)
 	for e, p := range slices.Collect(slices.Chunk(flat(ps), n)) {
@@ -121,9 +116,7 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 			WeightDecay: []float64{0, 0.1, 0.02}, Active: []bool{true, step%3 != 1, true},
 			ClipNorm: clip}
 		setGradients(ps, g)
-		if err := o.Step(set); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, o.Step(set))
 		var want []float64
 		for e, w := range twins {
 			w.step(g[e*n:(e+1)*n], set.LR[e], set.WeightDecay[e], clip, set.Active[e])
@@ -142,16 +135,11 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 func TestAdamFirstStep(t *testing.T) {
 	ps := parameters(t, 1, 5, Float64)
 	defer ps.Close()
-	o, err := NewOptimizer(Adam, ps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := optimizerOf(t, Adam, ps)
 	defer o.Close()
 	before, g := flat(ps), []float64{1e-3, -1e3, 1, 0, 1e-8}
 	setGradients(ps, g)
-	if err := o.Step(StepSettings{LR: []float64{0.25}, WeightDecay: []float64{0}, Active: []bool{true}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, o.Step(StepSettings{LR: []float64{0.25}, WeightDecay: []float64{0}, Active: []bool{true}}))
 	var want []float64
 	for i, p := range before {
 		want = append(want, p-0.25*g[i]/(math.Abs(g[i])+1e-8))
@@ -164,24 +152,17 @@ func TestAdamFirstStep(t *testing.T) {
 func TestSGDOnQuadratic(t *testing.T) {
 	ps := parameters(t, 2, 6, Float64)
 	defer ps.Close()
-	o, err := NewOptimizer(SGD, ps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := optimizerOf(t, SGD, ps)
 	defer o.Close()
 	want := flat(ps)
 	for range 5 {
-		if err := o.ZeroGrad(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, o.ZeroGrad())
 		s := NewScope()
 		loss := ps.Get("a").In(s).Square().Sum().Add(ps.Get("b").In(s).Square().Sum()).MulScalar(0.5)
 		loss.Backward()
 		s.Close()
-		if err := o.Step(StepSettings{LR: []float64{0.1, 0.4}, WeightDecay: []float64{0, 0},
-			Active: []bool{true, true}}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, o.Step(StepSettings{LR: []float64{0.1, 0.4}, WeightDecay: []float64{0, 0},
+			Active: []bool{true, true}}))
 		for i := range want {
 			want[i] *= []float64{0.9, 0.6}[i/6]
 		}
@@ -200,17 +181,12 @@ func TestAdamThreads(t *testing.T) {
 	run := func() []float64 {
 		ps := parameters(t, 1, n, Float32)
 		defer ps.Close()
-		o, err := NewOptimizer(AdamW, ps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := optimizerOf(t, AdamW, ps)
 		defer o.Close()
 		setGradients(ps, g)
 		for range 3 {
-			if err := o.Step(StepSettings{LR: []float64{0.01}, WeightDecay: []float64{0.1},
-				Active: []bool{true}, ClipNorm: 1}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, o.Step(StepSettings{LR: []float64{0.01}, WeightDecay: []float64{0.1},
+				Active: []bool{true}, ClipNorm: 1}))
 		}
 		return flat(ps)
 	}
@@ -237,17 +213,12 @@ func TestResumedOptimizer(t *testing.T) {
 	set := StepSettings{LR: []float64{0.1}, WeightDecay: []float64{0.01}, Active: []bool{true}}
 	create := func() (*ParamSet, *Optimizer) {
 		ps := parameters(t, 1, 9, Float64)
-		o, err := NewOptimizer(Adam, ps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := optimizerOf(t, Adam, ps)
 		return ps, o
 	}
 	step := func(ps *ParamSet, o *Optimizer, k int) {
 		setGradients(ps, normals(rand.New(rand.NewPCG(62, uint64(k))), 9))
-		if err := o.Step(set); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, o.Step(set))
 	}
 	ps, o := create()
 	defer ps.Close()
@@ -283,10 +254,7 @@ func TestBadOptimizer(t *testing.T) {
 	}
 	setGradients(ps, normals(rand.New(rand.NewPCG(63, 0)), 10))
 	for _, method := range []Method{Adam, AdamW, SGD} {
-		o, err := NewOptimizer(method, ps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := optimizerOf(t, method, ps)
 		before := flat(ps)
 		two, on := []float64{0.1, 0.1}, []bool{true, true}
 		for name, set := range map[string]StepSettings{

@@ -13,26 +13,16 @@ func TestBuildOver(t *testing.T) {
 	base.Add("w", true, Normal(0, 1), 2, 3)
 	base.Add("table", false, Constant(2), 4)
 	base.Add("drawn", false, Normal(0, 1), 3)
-	if err := base.Build([]uint64{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, base.Build([]uint64{1, 2}))
 	defer base.Close()
 	before := Live()
 	over := NewParamSet(2, Float64, CPU)
 	over.Add("table", false, Constant(7), 6)
 	w := over.Add("w", true, Constant(9), 2, 3)
 	over.Add("drawn", false, Normal(0, 1), 3)
-	if err := over.BuildOver(base, []uint64{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, over.BuildOver(base, []uint64{1, 2}))
 	s := NewScope()
-	values := func(ps *ParamSet, name string) []float64 {
-		v, err := ps.Values(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	values := func(ps *ParamSet, name string) []float64 { return valuesOf(t, ps, name) }
 	identical(t, "w", values(over, "w"), values(base, "w"))
 	identical(t, "what is drawn", values(over, "drawn"), values(base, "drawn"))
 	identical(t, "what is computed", values(over, "table"), slices.Repeat([]float64{7}, 12))
@@ -52,9 +42,7 @@ func TestBadBuildOver(t *testing.T) {
 	base := NewParamSet(1, Float32, CPU)
 	base.Add("w", true, Constant(1), 3)
 	base.Add("fixed", false, Constant(1), 3)
-	if err := base.Build([]uint64{1}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, base.Build([]uint64{1}))
 	defer base.Close()
 	before := Live()
 	for name, shape := range map[string][]int{"w": {4}, "v": {3}, "fixed": {3}} {

@@ -17,9 +17,7 @@ func TestParamSetLayout(t *testing.T) {
 	a := ps.Add("a", true, Constant(1), 2, 3)
 	f := ps.Add("f", false, Constant(2), 4)
 	b := ps.Add("b", true, Constant(3))
-	if err := ps.Build([]uint64{5, 6}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ps.Build([]uint64{5, 6}))
 	defer ps.Close()
 	s := NewScope()
 	defer s.Close()
@@ -40,9 +38,7 @@ func TestParamSetLayout(t *testing.T) {
 	near(t, "flat buffer", ps.Flat(s).Float64s(), append(row(1, 3), row(1, 3)...), 0)
 	frozen := append(slices.Repeat([]float64{2}, 4), make([]float64, 28)...)
 	near(t, "frozen buffer", Tensor{ps.frozen, s}.Float64s(), append(frozen, frozen...), 0)
-	if err := ps.Set("b", []float64{10, 20}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ps.Set("b", []float64{10, 20}))
 	ps.Flat(s).Narrow(1, 0, 1).Fill(-1)
 	near(t, "after writing", ps.Flat(s).Float64s(), append(row(-1, 10), row(-1, 20)...), 0)
 	values, err := ps.Values("a")
@@ -60,18 +56,10 @@ func TestParamSetDraws(t *testing.T) {
 		for _, name := range names {
 			ps.Add(name, name != "frozen", Normal(0, 1), 3, 2)
 		}
-		if err := ps.Build(seeds); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ps.Build(seeds))
 		return ps
 	}
-	values := func(ps *ParamSet, name string) []float64 {
-		v, err := ps.Values(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	values := func(ps *ParamSet, name string) []float64 { return valuesOf(t, ps, name) }
 	ensemble, alone := build([]uint64{1, 2}, "w", "frozen", "v"), build([]uint64{2}, "x", "v", "frozen")
 	defer ensemble.Close()
 	defer alone.Close()
@@ -143,9 +131,7 @@ func TestBadParamSet(t *testing.T) {
 	if _, err := ps.Values("a"); err == nil {
 		t.Error("values before Build are no error")
 	}
-	if err := ps.Build([]uint64{1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, ps.Build([]uint64{1, 2}))
 	n := Live()
 	if err := ps.Build([]uint64{1, 2}); err == nil || Live() != n {
 		t.Errorf("building twice: %v, %d tensors more", err, Live()-n)

@@ -16,9 +16,7 @@ func withPrecision(t *testing.T, name string, f func(form int)) {
 	defer SetPrecision("fp32")
 	for form := range 3 {
 		ctorch.SetFusedForm(form)
-		if err := SetPrecision(name); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, SetPrecision(name))
 		f(form)
 	}
 }
@@ -233,10 +231,7 @@ func compareParameterGradients(t *testing.T, c function, members int, how string
 	defer ps.Close()
 	s := NewScope()
 	defer s.Close()
-	x := make([]Tensor, len(params))
-	for i, p := range params {
-		x[i] = p.In(s)
-	}
+	x := tensorsOf(s, params)
 	weighted(c.f(x)).Backward()
 	for i, p := range params {
 		near(t, fmt.Sprintf("%s of %d members in %s, parameter %d", c.name, members, how, i),

@@ -257,9 +257,7 @@ func TestRoundedBeside(t *testing.T) {
 	defer ctorch.SetFusedForm(ctorch.Fused)
 	defer SetPrecision("fp32")
 	ctorch.SetFusedForm(ctorch.Emulated)
-	if err := SetPrecision("bf16"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, SetPrecision("bf16"))
 	s := NewScopeNoGrad()
 	defer s.Close()
 	x := make([]Tensor, len(in))

@@ -494,6 +494,7 @@ func TestPyTorchOptions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compares hundreds of models")
 	}
+	python(t)
 	cases := variants(t)
 	order := rand.New(rand.NewPCG(5, 6)).Perm(9)
 	line, points := pe.Line(9).Permuted(order), pe.Line(9)

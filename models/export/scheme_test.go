@@ -166,6 +166,7 @@ func distinct(all []oneCase) []oneCase {
 // TestModules: every encoding with each of its options gives the same in its module as here, in
 // float64.
 func TestModules(t *testing.T) {
+	python(t)
 	dir := t.TempDir()
 	var cases []oneCase
 	for _, s := range pe.Schemes() {

@@ -86,6 +86,7 @@ func byHeads(a petest.Array) petest.Array {
 
 // TestModulesVectors: the modules give what other people's code gave.
 func TestModulesVectors(t *testing.T) {
+	python(t)
 	dir, number := t.TempDir(), 0
 	for _, v := range byVectors {
 		text, err := petest.VectorFile(v.file)
@@ -134,8 +135,8 @@ func (c vectorCase) write(dir, name string, options pe.Options, params, outputs 
 	}
 	n := at.Tokens()
 	arrays := map[string]petest.Array{
-		"layer": petest.Scalar(0), "weight": zeros(3*heads*width, heads*width), "x": zeros(1, n, heads*width),
-		"q": zeros(1, heads, n, width), "k": zeros(1, heads, n, width), "v": zeros(1, heads, n, width),
+		"layer": petest.Scalar(0), "weight": petest.Zeros(3*heads*width, heads*width), "x": petest.Zeros(1, n, heads*width),
+		"q": petest.Zeros(1, heads, n, width), "k": petest.Zeros(1, heads, n, width), "v": petest.Zeros(1, heads, n, width),
 	}
 	for from, a := range c.Inputs {
 		if arrays[from] = a; from == "q" || from == "k" {
@@ -161,12 +162,4 @@ func (c vectorCase) write(dir, name string, options pe.Options, params, outputs 
 		all = append(all, x)
 	}
 	return safetensors.Write(filepath.Join(dir, "case.safetensors"), all, nil)
-}
-
-func zeros(shape ...int) petest.Array {
-	n := 1
-	for _, size := range shape {
-		n *= size
-	}
-	return petest.Array{Shape: shape, Values: make([]float64, n)}
 }

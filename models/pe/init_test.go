@@ -7,13 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 )
 
 // started returns the initial pe.table [E][L][N*D] of a model of 3 layers with a table each.
-func started(t *testing.T, init, scale string, p pe.Positions, d int, seeds []uint64, sigma []float64) [][][]float64 {
+func started(t *testing.T, init, scale string, p pe.Positions, d int, seeds []uint64,
+	sigma []float64) [][][]float64 {
 	t.Helper()
 	i, err := pe.ParseInit(init, scale, "code")
 	if err != nil {
@@ -23,12 +26,8 @@ func started(t *testing.T, init, scale string, p pe.Positions, d int, seeds []ui
 		Scheme: "learn", Layers: 3, DModel: d, Positions: p, Seeds: seeds, Sigma: sigma,
 		Change: func(c *models.Config) { c.PEInit = i },
 	}.Model(t)
-	values, err := m.Params.Values("pe.table")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var tables [][][]float64
-	for member := range slices.Chunk(values, 3*p.Tokens()*d) {
+	for member := range slices.Chunk(valuesOf(t, m, "pe.table"), 3*p.Tokens()*d) {
 		tables = append(tables, slices.Collect(slices.Chunk(member, p.Tokens()*d)))
 	}
 	return tables
@@ -41,37 +40,12 @@ func within(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// rank counts the pivots of Gaussian elimination, rows and columns exchanged, that are above 1e-9
-// of the first.
+// rank counts the singular values of rows of the given width that are above 1e-9 of the first.
 func rank(x []float64, width int) int {
-	a := slices.Collect(slices.Chunk(slices.Clone(x), width))
-	first := 0.0
-	for k := range min(len(a), width) {
-		r, c := k, k
-		for i := k; i < len(a); i++ {
-			for j := k; j < width; j++ {
-				if math.Abs(a[i][j]) > math.Abs(a[r][c]) {
-					r, c = i, j
-				}
-			}
-		}
-		if k == 0 {
-			first = math.Abs(a[r][c])
-		}
-		if math.Abs(a[r][c]) <= 1e-9*first {
-			return k
-		}
-		a[k], a[r] = a[r], a[k]
-		for i := range a {
-			a[i][k], a[i][c] = a[i][c], a[i][k]
-		}
-		for i := k + 1; i < len(a); i++ {
-			for j, f := width-1, a[i][k]/a[k][k]; j >= k; j-- {
-				a[i][j] -= f * a[k][j]
-			}
-		}
-	}
-	return min(len(a), width)
+	var svd mat.SVD
+	svd.Factorize(mat.NewDense(len(x)/width, width, slices.Clone(x)), mat.SVDNone)
+	values := svd.Values(nil)
+	return len(slices.DeleteFunc(values, func(v float64) bool { return v <= 1e-9*values[0] }))
 }
 
 // TestInits compares each start with its closed form: norms, orthogonality, rank, bounds and
@@ -129,7 +103,8 @@ func TestInits(t *testing.T) {
 			}
 			for _, scaled := range []string{"sinusoidal-1d", "sinusoidal-2d"} {
 				for e, tables := range started(t, scaled, "sigma", p, d, seeds, sigma) {
-					within(t, scaled+" scaled to sigma", norm(tables[2]), sigma[e]*math.Sqrt(float64(n*d)), 1e-9)
+					within(t, scaled+" scaled to sigma", norm(tables[2]),
+						sigma[e]*math.Sqrt(float64(n*d)), 1e-9)
 				}
 			}
 		}
@@ -140,22 +115,18 @@ func TestInits(t *testing.T) {
 // squares of `square`.
 func gram(t *testing.T, name string, x []float64, n, d int, square float64) {
 	t.Helper()
-	at := func(i, k int) float64 { return x[i*d+k] }
-	few, many := n, d
+	var a mat.Matrix = mat.NewDense(n, d, x)
 	if n > d {
-		at, few, many = func(i, k int) float64 { return x[k*d+i] }, d, n
+		a = a.T()
 	}
-	for i := range few {
-		for j := range few {
-			dot, want := 0.0, 0.0
-			for k := range many {
-				dot += at(i, k) * at(j, k)
-			}
-			if i == j {
-				want = square
-			}
-			within(t, fmt.Sprintf("%s: product of %d and %d", name, i, j), dot, want, 1e-12*square*float64(many))
+	var products mat.Dense
+	products.Mul(a, a.T())
+	for i, v := range products.RawMatrix().Data {
+		want := 0.0
+		if i%(min(n, d)+1) == 0 {
+			want = square
 		}
+		within(t, fmt.Sprintf("%s: product %d", name, i), v, want, 1e-12*square*float64(max(n, d)))
 	}
 }
 
@@ -193,7 +164,8 @@ func TestInitsOfMembers(t *testing.T) {
 				t.Errorf("%q: member %d starts otherwise alone", init, e)
 			}
 		}
-		if drawn := init != "sinusoidal-2d" && init != "zeros"; drawn != (norm(difference(all[0][0], all[2][0])) > 0) {
+		if drawn := init != "sinusoidal-2d" && init != "zeros"; drawn != (norm(difference(all[0][0],
+			all[2][0])) > 0) {
 			t.Errorf("%q: members 0 and 2 differ: %v", init, !drawn)
 		}
 		if init == "normal" && fmt.Sprint(all) != fmt.Sprint(started(t, "", "", p, 16, seeds, sigma)) {
@@ -219,10 +191,7 @@ func TestInitsOfOtherTables(t *testing.T) {
 					continue
 				}
 				tables++
-				x, err := m.Params.Values(q.Name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := valuesOf(t, m, q.Name)
 				size := q.Shape[2] * q.Shape[3]
 				want := 0.5 * math.Sqrt(float64(size))
 				if init == "zeros" {
@@ -251,7 +220,8 @@ func TestRefusedInits(t *testing.T) {
 			t.Errorf("--pe-init %s is read", text)
 		}
 	}
-	for _, c := range []struct{ init, scale string }{{"normal", "sigma"}, {"zeros", "own"}, {"sinusoidal-1d", "big"}} {
+	for _, c := range []struct{ init, scale string }{{"normal", "sigma"}, {"zeros", "own"},
+		{"sinusoidal-1d", "big"}} {
 		if _, err := pe.ParseInit(c.init, c.scale, "code"); err == nil {
 			t.Errorf("--pe-init %s has a scale %s", c.init, c.scale)
 		}

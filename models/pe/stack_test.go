@@ -22,54 +22,12 @@ func build(s pe.Scheme, p pe.Positions) error {
 	return err
 }
 
-// The suite holds for stacks: two that add tables, one that draws positions, one of two places on
-// the logits.
-func TestStackOfTables(t *testing.T) {
-	petest.Run(t, petest.Case{
-		Scheme: "learn+2d-fixed",
-		Variants: []petest.Variant{
-			petest.Code("pe-placement", "input"), petest.Code("positions-from", "1"),
-			petest.Text("fixed-pe-dropout", "0.3"),
-			petest.Code("grid-order", "rows-first"), petest.Code("grid-exponent", "full"),
-			petest.Code("sinusoid-base", "100"),
-			petest.Code("grid-normalize", "true"), petest.Code("sinusoid-layout", "concat"),
-		},
-		Noiseless: pe.Options{"fixed-pe-dropout": "0"},
-		Refuse: []petest.Refusal{petest.Refuse("tokens on no grid",
-			petest.Spec{Positions: pe.Line(8)}, "2d-fixed", "grid")},
-	})
-}
-
-// Relative vectors meet turned queries here, so that a shift of all positions is seen.
-func TestStackOfRotationAndRelative(t *testing.T) {
-	petest.Run(t, petest.Case{
-		Scheme: "rope+relative",
-		Variants: rotaryVariants(petest.Code("rope-dims", "2"), petest.Code("rope-proportion", "0.5"),
-			petest.Code("relative", "shaw"), petest.Text("relative-clip", "2"), petest.Text("relative-values", "true"),
-		),
-	})
-}
-
-func TestStackThatDraws(t *testing.T) {
-	petest.Run(t, petest.Case{
-		Scheme: "random+c-nope", Drawn: []string{"pe.random.table"},
-		Variants: []petest.Variant{
-			petest.Code("pe-placement", "input"), petest.Code("random", "ruoss"), petest.Text("random-max", "20"),
-			petest.Text("random-base", "rope"), petest.Code("c-nope-temperature", "0.5"),
-			petest.Code("attention-bias", "true"), petest.Code("attention-init", "xavier"),
-		},
-	})
-}
-
 // TestStackIsItsParts: a stack's hooks are its parts', one after the other; its parameters are
 // theirs under their names.
 func TestStackIsItsParts(t *testing.T) {
 	both := petest.Spec{Scheme: "learn+rope", Heads: 2}.Model(t)
-	table, err := both.Params.Values("pe.learn.table")
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := petest.Spec{Scheme: "learn", Heads: 2, Set: map[string][]float64{"pe.table": table}}.Model(t)
+	one := petest.Spec{Scheme: "learn", Heads: 2,
+		Set: map[string][]float64{"pe.table": valuesOf(t, both, "pe.learn.table")}}.Model(t)
 	two := petest.Spec{Scheme: "rope", Heads: 2}.Model(t)
 	p := pe.Grid(2, 4)
 	for layer := range 2 {
@@ -79,7 +37,8 @@ func TestStackIsItsParts(t *testing.T) {
 	got, _ := rotated(both, q, k, p)
 	want, _ := rotated(two, q, k, p)
 	petest.Near(t, "what is turned", got, want, 0)
-	if both.Encoding.Sites() != pe.AtEmbed|pe.AtQK || both.Encoding.Sites().String() != "embedding, q and k" {
+	if both.Encoding.Sites() != pe.AtEmbed|pe.AtQK ||
+		both.Encoding.Sites().String() != "embedding, q and k" {
 		t.Errorf("the stack acts at %v", both.Encoding.Sites())
 	}
 	if a, b := both.Encoding.Attention(), two.Encoding.Attention(); a != b {

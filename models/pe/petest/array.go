@@ -20,6 +20,33 @@ func ArrayOf(t torchpe.Tensor) Array { return Array{Shape: t.Shape(), Values: t.
 // Scalar returns an array of one number and no axes.
 func Scalar(v float64) Array { return Array{Values: []float64{v}} }
 
+// Zeros returns an array of zeros.
+func Zeros(shape ...int) Array {
+	n := 1
+	for _, size := range shape {
+		n *= size
+	}
+	return Array{Shape: shape, Values: make([]float64, n)}
+}
+
+// ByHeads copies queries, keys or values [N,H,Dh], [N,H Dh] or [B,N,H,Dh] into a tensor [1,B,H,N,Dh].
+func ByHeads(s *torchpe.Scope, x Array, heads int) torchpe.Tensor {
+	b, n := 1, x.Shape[0]
+	if len(x.Shape) == 4 {
+		b, n = x.Shape[0], x.Shape[1]
+	}
+	return x.Reshaped(1, b, n, heads, len(x.Values)/(b*n*heads)).Tensor(s).Permute(0, 1, 3, 2, 4)
+}
+
+// FromHeads returns a tensor [1,B,H,N,Dh] as an array [N,H,Dh] for one sample, [B,N,H,Dh] for more.
+func FromHeads(x torchpe.Tensor) Array {
+	a := ArrayOf(x.Permute(0, 1, 3, 2, 4))
+	if a.Shape[1] == 1 {
+		return a.Reshaped(a.Shape[2:]...)
+	}
+	return a.Reshaped(a.Shape[1:]...)
+}
+
 // Tensor copies the array into a float64 tensor on the CPU.
 func (a Array) Tensor(s *torchpe.Scope) torchpe.Tensor {
 	return torchpe.Of(s, torchpe.CPU, a.Values, a.Shape...)

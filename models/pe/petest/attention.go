@@ -74,11 +74,7 @@ func (h HeadInputs) Attend(m *models.Model, p pe.Positions, causal bool) (a Atte
 	}
 	n, heads := q.Shape[0], m.Config.Heads
 	Closed(func(s *torchpe.Scope) {
-		in := func(x Array) torchpe.Tensor {
-			return x.Reshaped(1, 1, n, heads, len(x.Values)/n/heads).Tensor(s).
-				Permute(0, 1, 3, 2, 4)
-		}
-		attn := pe.Attn{Q: in(q), K: in(k), V: in(v)}
+		attn := pe.Attn{Q: ByHeads(s, q, heads), K: ByHeads(s, k, heads), V: ByHeads(s, v, heads)}
 		if h.X.Values != nil {
 			attn.X = h.X.Reshaped(1, 1, n, h.X.Shape[1]).Tensor(s)
 		}
@@ -92,11 +88,7 @@ func (h HeadInputs) Attend(m *models.Model, p pe.Positions, causal bool) (a Atte
 func BiasOf(m *models.Model, q, k Array, p pe.Positions) (out Array) {
 	n, heads := q.Shape[0], m.Config.Heads
 	Closed(func(s *torchpe.Scope) {
-		in := func(x Array) torchpe.Tensor {
-			return x.Reshaped(1, 1, n, heads, len(x.Values)/n/heads).Tensor(s).
-				Permute(0, 1, 3, 2, 4)
-		}
-		attn := pe.Attn{Q: in(q), K: in(k), V: in(k)}
+		attn := pe.Attn{Q: ByHeads(s, q, heads), K: ByHeads(s, k, heads), V: ByHeads(s, k, heads)}
 		attn.Scale = m.Encoding.Attention().LogitScale(attn.Q.Size(-1))
 		zeros := torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, heads, n, n)
 		out = ArrayOf(Begin(s, m, p).Logits(attn, zeros)).Reshaped(heads, n, n)
@@ -111,8 +103,7 @@ func (a *Attended) attend(m *models.Model, attn pe.Attn, p pe.Positions, causal 
 	hooks, wants := Begin(s, m, p), m.Encoding.Attention()
 	attn.Scale = wants.LogitScale(dh)
 	attn.Q, attn.K, attn.V = hooks.QKV(attn)
-	a.Q = ArrayOf(attn.Q.Permute(0, 1, 3, 2, 4)).Reshaped(n, heads, dh)
-	a.K = ArrayOf(attn.K.Permute(0, 1, 3, 2, 4)).Reshaped(n, heads, dh)
+	a.Q, a.K = FromHeads(attn.Q), FromHeads(attn.K)
 	logits := hooks.Logits(attn, torchpe.AttentionLogits(attn.Q, attn.K, attn.Scale))
 	a.Logits = ArrayOf(logits).Reshaped(heads, n, n)
 	logits = logits.MulScalar(1 / wants.Temperature)
@@ -181,13 +172,13 @@ func (w Projections) AttendInModel(t testing.TB, sp Spec, x Array, other Attende
 		for j := range sum {
 			sum[j] = x.Row(i)[j] + other.Output.Row(i)[j]
 		}
-		want.Values = append(want.Values, layerNorm(layerNorm(sum))...)
+		want.Values = append(want.Values, LayerNorm(LayerNorm(sum))...)
 	}
 	Near(t, "output in the model", run["hidden/0"], want, 1e-11)
 }
 
-// layerNorm returns (x - mean)/sqrt(variance + 1e-5), as torch.nn.LayerNorm does.
-func layerNorm(x []float64) []float64 {
+// LayerNorm returns (x - mean)/sqrt(variance + 1e-5), as torch.nn.LayerNorm does.
+func LayerNorm(x []float64) []float64 {
 	var mean, variance float64
 	for _, v := range x {
 		mean += v / float64(len(x))

@@ -11,9 +11,9 @@ import (
 	"torchpe/torchpe"
 )
 
-// checkGradients checks that every trained parameter gets a finite gradient. That of the encoding's
-// own must agree with finite differences and not be zero for any member. That of the other
-// parameters is compared at one size, by its largest entry.
+// checkGradients checks that every trained parameter gets a finite gradient. That of each of the
+// encoding's own must agree with finite differences, along a direction of all its entries, and not be
+// zero for any member. Those of the other parameters are compared together, at one size.
 func checkGradients(tr trial) error {
 	m, err := tr.spec().New()
 	if err != nil {
@@ -22,39 +22,38 @@ func checkGradients(tr trial) error {
 	defer m.Close()
 	b := newBatch(m, m.Config.Positions)
 	gradients := backward(m, b)
-	rng := rand.New(rand.NewPCG(1, 1))
+	var others []string
 	for _, p := range m.Params.All() {
 		if !p.Trainable {
 			continue
 		}
-		g, own := gradients[p.Name], strings.HasPrefix(p.Name, "pe.")
+		g := gradients[p.Name]
 		if !finite(g.Values) {
 			return fmt.Errorf("the gradient of %s is not finite", p.Name)
 		}
-		for e := range tr.members {
-			if own && largest(g.Row(e)) < 1e-12 && !slices.Contains(tr.Unfelt, p.Name) {
-				return fmt.Errorf("the gradient of %s is zero for member %d", p.Name, e)
+		if !strings.HasPrefix(p.Name, "pe.") {
+			others = append(others, p.Name)
+			continue
+		}
+		rows, layers := g, 1 // of each layer, too, where it has parameters of its own
+		if len(g.Shape) > 1 && g.Shape[1] == m.Config.Layers && !tr.Kinks {
+			layers = m.Config.Layers
+			rows = g.Reshaped(tr.members*layers, len(g.Values)/(tr.members*layers))
+		}
+		for i := range tr.members * layers {
+			if largest(rows.Row(i)) < 1e-12 && !slices.Contains(tr.Unfelt, p.Name) {
+				return fmt.Errorf("the gradient of %s is zero for member %d, part %d of %d", p.Name, i/layers,
+					i%layers, layers)
 			}
 		}
-		picked := entries(g.Values, rng)
-		switch {
-		case own:
-		case tr.heads == 2 && tr.members == 3:
-			picked = picked[:1]
-		default:
-			picked = nil
-		}
-		for _, i := range picked {
-			e := entry{p.Name, i, g.Values[i], 2e-5, 1e-7}
-			if tr.Kinks {
-				e.step, e.tolerance = 2e-7, 1e-5
-			}
-			if err := checkEntry(m, b, e); err != nil {
-				return err
-			}
+		if err := tr.checkDirection(m, b, gradients, p.Name); err != nil {
+			return err
 		}
 	}
-	return nil
+	if tr.heads != 2 || tr.members != 3 {
+		return nil
+	}
+	return tr.checkDirection(m, b, gradients, others...)
 }
 
 // largest returns the largest magnitude.
@@ -63,17 +62,6 @@ func largest(values []float64) (most float64) {
 		most = max(most, math.Abs(v))
 	}
 	return most
-}
-
-// entries picks the entry of the largest gradient, and two at random.
-func entries(gradient []float64, rng *rand.Rand) []int {
-	top := 0
-	for i, g := range gradient {
-		if math.Abs(g) > math.Abs(gradient[top]) {
-			top = i
-		}
-	}
-	return []int{top, rng.IntN(len(gradient)), rng.IntN(len(gradient))}
 }
 
 // loss returns a random linear function of the last hidden states and the logits: no gradient
@@ -105,26 +93,39 @@ func backward(m *models.Model, b batch) map[string]Array {
 	return found
 }
 
-// entry is one element of a parameter, with the gradient to check.
-type entry struct {
-	parameter string
-	index     int
-	gradient  float64
-	step      float64 // of the differences
-	tolerance float64 // of the gradient, relative above 1
-}
-
-// checkEntry compares with the five-point difference (f(-2h) - 8 f(-h) + 8 f(h) - f(2h)) / 12h: its
+// checkDirection compares the derivative of the loss along a random direction of norm 1 in the
+// values of parameters with the five-point difference (f(-2h) - 8 f(-h) + 8 f(h) - f(2h)) / 12h: its
 // error goes with h^4, which the steep softmax of a low temperature needs.
-func checkEntry(m *models.Model, b batch, e entry) error {
-	values, err := m.Params.Values(e.parameter)
-	if err != nil {
-		return err
+func (tr trial) checkDirection(m *models.Model, b batch, gradients map[string]Array, names ...string) error {
+	h, tolerance := 2e-5, 2e-8
+	if tr.Kinks {
+		h, tolerance = 2e-7, 2e-6
 	}
-	h, start, difference := e.step, values[e.index], 0.0
+	rng, start, direction := rand.New(rand.NewPCG(1, 1)), map[string][]float64{}, map[string][]float64{}
+	size, derivative, difference := 0.0, 0.0, 0.0
+	for _, name := range names {
+		values, err := m.Params.Values(name)
+		if err != nil {
+			return err
+		}
+		start[name], direction[name] = values, make([]float64, len(values))
+		for i, g := range gradients[name].Values {
+			d := rng.NormFloat64()
+			direction[name][i], size, derivative = d, math.Hypot(size, d), derivative+d*g
+		}
+	}
+	derivative /= size
 	at := func(step float64) error {
-		values[e.index] = start + step
-		return m.Params.Set(e.parameter, values)
+		for _, name := range names {
+			moved := slices.Clone(start[name])
+			for i, d := range direction[name] {
+				moved[i] += step / size * d
+			}
+			if err := m.Params.Set(name, moved); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	for step, weight := range map[float64]float64{-2 * h: 1, -h: -8, h: 8, 2 * h: -1} {
 		if err := at(step); err != nil {
@@ -138,9 +139,9 @@ func checkEntry(m *models.Model, b batch, e entry) error {
 		return err
 	}
 	// Rounding of the loss, about 1e-15 times its size of 10, is divided by h.
-	if d := math.Abs(difference - e.gradient); !(d <= e.tolerance*max(1, math.Abs(e.gradient))) {
-		return fmt.Errorf("the gradient of %s[%d] is %g, finite differences give %g (off by %.1e)",
-			e.parameter, e.index, e.gradient, difference, d)
+	if d := math.Abs(difference - derivative); !(d <= tolerance*max(1, math.Abs(derivative))) {
+		return fmt.Errorf("the gradient of %s is %g along a direction, finite differences give %g (off by %.1e)",
+			strings.Join(names, ", "), derivative, difference, d)
 	}
 	return nil
 }

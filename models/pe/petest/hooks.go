@@ -211,16 +211,14 @@ func Embedded(m *models.Model, layer int, x Array, p pe.Positions) (out Array) {
 // Added returns the addend of a layer's Embed hook for the tokens of the one member, [N,D].
 func Added(m *models.Model, layer int, p pe.Positions) Array {
 	n, d := p.Tokens(), m.Config.DModel
-	zero := Array{Shape: []int{1, 1, n, d}, Values: make([]float64, n*d)}
-	return Embedded(m, layer, zero, p).Reshaped(n, d)
+	return Embedded(m, layer, Zeros(1, 1, n, d), p).Reshaped(n, d)
 }
 
 // AddedToLogits returns the output of a layer's Logits hook for logits, queries and keys of zero:
 // the bias [H,N,N] of schemes that add one.
 func AddedToLogits(m *models.Model, layer int, p pe.Positions) Array {
 	h, n := m.Config.Heads, p.Tokens()
-	zeros := Array{Shape: []int{h, n, n}, Values: make([]float64, h*n*n)}
-	return LogitsOf(m, layer, zeros, p)
+	return LogitsOf(m, layer, Zeros(h, n, n), p)
 }
 
 // LogitsOf returns the output of a layer's Logits hook for the given logits [H,N,N], and queries and

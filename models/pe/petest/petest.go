@@ -66,40 +66,24 @@ type Variant struct {
 	heads int    // the only number of heads; 0 for one and two
 }
 
-// Moving returns the variant as one in which a shift of positions is seen, although the case is
-// Unmoved.
-func (v Variant) Moving() Variant {
-	shift := Moved
-	v.shift = &shift
-	return v
-}
-
-// Still returns the variant as one that is Unmoved, although the case is Moved.
-func (v Variant) Still() Variant {
-	shift := Unmoved
-	v.shift = &shift
-	return v
-}
-
-// For returns the variant as one that is run with the given number of heads only: its options are
-// tied to their width.
-func (v Variant) For(heads int) Variant {
-	v.heads = heads
-	return v
-}
-
-// Code returns the code's reading with options given as pairs of name and value.
-func Code(options ...string) Variant { return Variant{Fidelity: "code", Given: pairs(options)} }
-
-// Text returns the text's reading with options given as pairs of name and value.
-func Text(options ...string) Variant { return Variant{Fidelity: "text", Given: pairs(options)} }
-
-func pairs(list []string) pe.Options {
-	options := pe.Options{}
-	for pair := range slices.Chunk(list, 2) {
-		options[pair[0]] = pair[1]
+// Variants reads a variant from each text: options as name=value, and the words "text" for the text's
+// reading, "moved" and "unmoved" for a shift in place of the case's, and "heads=1" for the only
+// number of heads.
+func Variants(texts ...string) (all []Variant) {
+	shifts := map[string]Shift{"moved": Moved, "unmoved": Unmoved}
+	for _, text := range texts {
+		sp, others := read(text)
+		v := Variant{Fidelity: sp.Fidelity, Given: sp.Given, heads: sp.Heads}
+		for _, word := range others {
+			shift, ok := shifts[word]
+			if !ok {
+				panic(fmt.Sprintf("the variant %q has the unknown word %q", text, word))
+			}
+			v.shift = &shift
+		}
+		all = append(all, v)
 	}
-	return options
+	return all
 }
 
 func (v Variant) String() string {
@@ -126,8 +110,8 @@ type Refusal struct {
 	Expect []string // what the error's text must contain
 }
 
-// Refuse returns a Refusal.
-func Refuse(name string, sp Spec, expect ...string) Refusal { return Refusal{name, sp, expect} }
+// Refuse returns the refusal of a configuration that Read reads.
+func Refuse(text string, expect ...string) Refusal { return Refusal{text, Read(text), expect} }
 
 // check tests one promise of every scheme.
 type check struct {
@@ -175,11 +159,11 @@ func Run(t *testing.T, c Case) {
 	ran[c.Scheme] = true
 	for _, check := range schemeChecks {
 		t.Run(check.name, func(t *testing.T) {
-			report(t, check, trial{Case: c, variant: Code(),
+			report(t, check, trial{Case: c, variant: Variant{Fidelity: "code"},
 				heads: 1, members: 1})
 		})
 	}
-	for _, v := range append([]Variant{Code(), Text()}, c.Variants...) {
+	for _, v := range append(Variants("", "text"), c.Variants...) {
 		for _, size := range []struct{ heads, members int }{{1, 1}, {2, 3}} {
 			if v.heads != 0 {
 				size.heads = v.heads

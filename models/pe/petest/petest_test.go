@@ -213,18 +213,18 @@ var broken = []struct {
 	}, nil},
 	{"option not varied", "options", "no variant changes --fake alone", table(nil), func(c *Case) { c.Variants = nil }},
 	{"variant of nothing", "options", "changes no option", table(nil), func(c *Case) {
-		c.Variants = append(c.Variants, Code("fake", "a"))
+		c.Variants = append(c.Variants, Variants("fake=a")...)
 	}},
 	{"option without effect", "differ", "the same as its plain reading", table(nil), nil},
 	{"not refused", "refusals", "is not refused", table(nil),
-		func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "7")} }},
+		func(c *Case) { c.Refuse = []Refusal{Refuse("d_model=7", "7")} }},
 	{"refused in other words", "refusals", `does not say "seven"`,
 		func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
 			if c.DModel == 7 {
 				return nil, fmt.Errorf("no")
 			}
 			return table(nil)(c, ps)
-		}, func(c *Case) { c.Refuse = []Refusal{Refuse("7", Spec{DModel: 7}, "seven")} }},
+		}, func(c *Case) { c.Refuse = []Refusal{Refuse("d_model=7", "seven")} }},
 }
 
 func init() {
@@ -242,7 +242,7 @@ func init() {
 func TestBrokenSchemes(t *testing.T) {
 	caught := map[string]bool{}
 	for _, b := range broken {
-		c := Case{Scheme: b.name, Variants: []Variant{Code("fake", "b")}}
+		c := Case{Scheme: b.name, Variants: Variants("fake=b")}
 		if b.change != nil {
 			b.change(&c)
 		}
@@ -252,7 +252,7 @@ func TestBrokenSchemes(t *testing.T) {
 				if !sound && check.name != b.check {
 					continue
 				}
-				err := perform(check, trial{Case: c, variant: Code(), heads: 2, members: 3})
+				err := perform(check, trial{Case: c, variant: Variant{Fidelity: "code"}, heads: 2, members: 3})
 				if sound && err != nil {
 					t.Errorf("%s finds fault with a sound scheme: %v", check.name, err)
 				}

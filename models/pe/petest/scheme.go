@@ -98,10 +98,10 @@ func checkDiffer(tr trial) error {
 // refusals lists the configurations that no scheme can serve.
 func refusals(s pe.Scheme, width int) []Refusal {
 	change := func(name string, f func(*models.Config), expect ...string) Refusal {
-		return Refuse(name, Spec{Change: f}, expect...)
+		return Refusal{name, Spec{Change: f}, expect}
 	}
 	at := func(name string, index []int, expect ...string) Refusal {
-		return Refuse(name, Spec{Positions: pe.Positions{Index: index}}, expect...)
+		return Refusal{name, Spec{Positions: pe.Positions{Index: index}}, expect}
 	}
 	list := []Refusal{
 		change("no members", func(c *models.Config) {
@@ -117,16 +117,16 @@ func refusals(s pe.Scheme, width int) []Refusal {
 		at("a position twice", []int{0, 2, 2}, "position 2", "permutation"),
 		at("a position out of range", []int{0, 1, 3}, "position 3", "0..2"),
 		at("a negative position", []int{0, -1}, "position -1"),
-		Refuse("too few grid cells", Spec{Positions: pe.Positions{Index: []int{0, 1},
-			Cells: [][2]int{{0, 0}}}}, "1 grid cells", "2 tokens"),
+		{"too few grid cells", Spec{Positions: pe.Positions{Index: []int{0, 1},
+			Cells: [][2]int{{0, 0}}}}, []string{"1 grid cells", "2 tokens"}},
 	}
 	if s.Learned {
 		list = append(list,
-			Refuse("too few sigmas", Spec{Seeds: []uint64{1, 2}, Sigma: []float64{1}},
-				"1 values of sigma", "2 members"),
-			Refuse("a negative sigma", Spec{Sigma: []float64{-1}}, "sigma -1"),
-			Refuse("an infinite sigma", Spec{Sigma: []float64{math.Inf(1)}}, "sigma +Inf"),
-			Refuse("sigma NaN", Spec{Sigma: []float64{math.NaN()}}, "sigma NaN"),
+			Refusal{"too few sigmas", Spec{Seeds: []uint64{1, 2}, Sigma: []float64{1}},
+				[]string{"1 values of sigma", "2 members"}},
+			Refusal{"a negative sigma", Spec{Sigma: []float64{-1}}, []string{"sigma -1"}},
+			Refusal{"an infinite sigma", Spec{Sigma: []float64{math.Inf(1)}}, []string{"sigma +Inf"}},
+			Refusal{"sigma NaN", Spec{Sigma: []float64{math.NaN()}}, []string{"sigma NaN"}},
 		)
 	}
 	for _, o := range s.Options {
@@ -135,7 +135,7 @@ func refusals(s pe.Scheme, width int) []Refusal {
 			delete(c.PEOptions, o.Name)
 		}
 		list = append(list, change("no "+o.Name, unresolved, o.Name),
-			Refuse("a bad "+o.Name, Spec{Given: pe.Options{o.Name: "bogus"}}, "--"+o.Name, "bogus"))
+			Refuse(o.Name+"=bogus", "--"+o.Name, "bogus"))
 	}
 	return list
 }

@@ -1,6 +1,8 @@
 package petest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"torchpe/models"
@@ -26,6 +28,51 @@ type Spec struct {
 	// Set holds values of parameters that replace the initial ones, for Model.
 	Set map[string][]float64
 }
+
+// Read returns the spec that a text describes: options as name=value, and the words "text" for the
+// text's reading, "d_model=8", "heads=2", "layers=1", and "line=8", "grid=2x4" or "box=2x2x2" for the
+// positions. It panics on other words.
+func Read(text string) Spec {
+	sp, others := read(text)
+	if others != nil {
+		panic(fmt.Sprintf("the spec %q has unknown words: %q", text, others))
+	}
+	return sp
+}
+
+// read returns the spec that a text describes, and its words that describe none.
+func read(text string) (sp Spec, others []string) {
+	sp = Spec{Fidelity: "code", Given: pe.Options{}}
+	for _, word := range strings.Fields(text) {
+		name, value, ok := strings.Cut(word, "=")
+		var n [3]int
+		_, _ = fmt.Sscanf(value, "%dx%dx%d", &n[0], &n[1], &n[2])
+		switch {
+		case word == "text":
+			sp.Fidelity = word
+		case !ok:
+			others = append(others, word)
+		case name == "d_model":
+			sp.DModel = n[0]
+		case name == "heads":
+			sp.Heads = n[0]
+		case name == "layers":
+			sp.Layers = n[0]
+		case name == "line":
+			sp.Positions = pe.Line(n[0])
+		case name == "grid":
+			sp.Positions = pe.Grid(n[0], n[1])
+		case name == "box":
+			sp.Positions = pe.Box(n[0], n[1], n[2])
+		default:
+			sp.Given[name] = value
+		}
+	}
+	return sp, others
+}
+
+// Given returns options that are written as name=value, with blanks between.
+func Given(format string, args ...any) pe.Options { return Read(fmt.Sprintf(format, args...)).Given }
 
 // The suite's seeds and sigmas, of up to three members.
 var (
