@@ -173,10 +173,11 @@ func TestGenerateIsDeterministic(t *testing.T) {
 		return b.String()
 	}
 	for _, side := range []int{4, 5} {
-		if text(side, 7) != text(side, 7) {
+		first := text(side, 7)
+		if text(side, 7) != first {
 			t.Errorf("side %d: the same seed gave other puzzles", side)
 		}
-		if text(side, 8) == text(side, 7) {
+		if text(side, 8) == first {
 			t.Errorf("side %d: another seed gave the same puzzles", side)
 		}
 	}
