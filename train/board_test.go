@@ -32,7 +32,8 @@ func readEvents(t *testing.T, dir string) map[string]any {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("event files %v, %v", paths, err)
 	}
-	decode := exec.Command(python, append([]string{"-S", "-E", filepath.Join("runlog", "testdata", "decode.py")}, paths...)...)
+	script := filepath.Join("runlog", "testdata", "decode.py")
+	decode := exec.Command(python, append([]string{"-S", "-E", script}, paths...)...)
 	decode.Stderr = os.Stderr
 	out, err := decode.Output()
 	if err != nil {
