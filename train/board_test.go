@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -26,33 +25,26 @@ func readEvents(t *testing.T, dir string) map[string]any {
 		t.Log("no python3: event files are not read")
 		return nil
 	}
+	if !must(ReadConfig(filepath.Join(dir, "config.json"))).TensorBoard {
+		return nil
+	}
 	paths, err := filepath.Glob(filepath.Join(dir, "tensorboard", "*", "events.out.tfevents.*"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("event files %v, %v", paths, err)
 	}
-	out, err := exec.Command(python,
-		append([]string{filepath.Join("runlog", "testdata", "decode.py")}, paths...)...).Output()
+	script := filepath.Join("runlog", "testdata", "decode.py")
+	decode := exec.Command(python, append([]string{"-S", "-E", script}, paths...)...)
+	decode.Stderr = os.Stderr
+	out, err := decode.Output()
 	if err != nil {
-		var e *exec.ExitError
-		errors.As(err, &e)
-		t.Fatalf("decode.py: %v %s", err, e.Stderr)
+		t.Fatalf("decode.py: %v", err)
 	}
 	var files [][]struct {
 		Step    int
 		Scalars [][2]any
 	}
-	if err := json.Unmarshal(out, &files); err != nil {
-		t.Fatal(err)
-	}
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	records, err := runlog.ReadMetrics[runlog.Record](r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(out, &files))
+	records := recordsOf(t, dir)
 	events := map[string]any{}
 	for i, file := range files {
 		own := slices.DeleteFunc(slices.Clone(records), func(r runlog.Record) bool { return r.Member != i })
@@ -75,37 +67,27 @@ func readEvents(t *testing.T, dir string) map[string]any {
 func TestTrainingWithoutABoard(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Epochs = 2
-	good, bad, off := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(),
-		"run"), filepath.Join(t.TempDir(), "run")
-	if err := errors.Join(os.Mkdir(bad, 0o777), os.WriteFile(filepath.Join(bad, "tensorboard"), nil,
-		0o666)); err != nil {
-		t.Fatal(err)
-	}
-	heard := map[string]*listener{good: {}, bad: {}, off: {}}
-	for dir, l := range heard {
-		c.TensorBoard = dir != off
-		if _, err := Run(context.Background(), c, dir, Options{Observer: l}); err != nil {
-			t.Fatal(err)
+	base := t.TempDir()
+	bad := filepath.Join(base, "bad")
+	noError(t, errors.Join(os.Mkdir(bad, 0o777), os.WriteFile(filepath.Join(bad, "tensorboard"), nil, 0o666)))
+	records := 0
+	for _, kind := range []string{"good", "bad", "off"} {
+		dir, heard := filepath.Join(base, kind), &listener{}
+		c.TensorBoard = kind != "off"
+		must(Run(t.Context(), c, dir, Options{Observer: heard}))
+		if said := strings.Contains(strings.Join(heard.notices, ""), "without event files"); said != (kind == "bad") ||
+			len(heard.notices) > 1 {
+			t.Errorf("%s: notices %q", kind, heard.notices)
+		}
+		if n := len(recordsOf(t, dir)); kind == "good" {
+			records = n
+			readFinal(t, dir)
+		} else if n != records || n == 0 {
+			t.Errorf("%s: %d records, want %d", kind, n, records)
 		}
 	}
-	if n := heard[bad].notices; len(n) != 1 || !strings.Contains(n[0], "without event files") ||
-		len(heard[good].notices)+len(heard[off].notices) > 0 {
-		t.Errorf("notices %q, %q, %q", n, heard[good].notices, heard[off].notices)
-	}
-	if _, err := os.Lstat(filepath.Join(off, "tensorboard")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(base, "off", "tensorboard")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("with --tensorboard=false: %v", err)
-	}
-	want := readFinal(t, good)
-	for _, dir := range []string{bad, off} {
-		// The same but for the event files.
-		r, err := runlog.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		records, err := runlog.ReadMetrics[map[string]any](r)
-		if err := errors.Join(err, r.Close()); err != nil || len(records) != len(want.metrics) {
-			t.Errorf("%d records, want %d, %v", len(records), len(want.metrics), err)
-		}
 	}
 }
 

@@ -19,21 +19,10 @@ import (
 )
 
 func TestConfigRoundTrip(t *testing.T) {
-	c, err := Preset("lst", "text")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := c.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := ParseConfig(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset("lst", "text"))
+	noError(t, c.Resolve())
+	text := must(c.JSON())
+	back := must(ParseConfig(text))
 	if !reflect.DeepEqual(back, c) {
 		t.Errorf("read back %+v, wrote %+v", back, c)
 	}
@@ -46,42 +35,25 @@ func TestConfigRoundTrip(t *testing.T) {
 // Configurations of all presets, and of released runs, are as docs/settings.schema.json says, and an
 // unknown key is not.
 func TestConfigSchema(t *testing.T) {
-	text, err := os.ReadFile("../docs/settings.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../docs/settings.schema.json"))
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, &schema))
+	resolved := must(schema.Resolve(nil))
 	texts := map[string][]byte{}
 	released, _ := filepath.Glob("../cmd/torchpe/testdata/released/*/config.json") // a valid pattern
 	for _, path := range released {
-		if texts[path], err = os.ReadFile(path); err != nil {
-			t.Fatal(err)
-		}
+		texts[path] = must(os.ReadFile(path))
 	}
 	if len(texts) == 0 {
 		t.Error("no released configurations")
 	}
 	for _, name := range config.Presets() {
-		c, err := Preset(name, "code")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if texts[name], err = c.JSON(); err != nil {
-			t.Fatal(err)
-		}
+		c := must(Preset(name, "code"))
+		texts[name] = must(c.JSON())
 	}
 	for name, text := range texts {
 		var value map[string]any
-		if err := json.Unmarshal(text, &value); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(text, &value))
 		if err := resolved.Validate(value); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -110,14 +82,9 @@ func TestReadings(t *testing.T) {
 	} {
 		var read [2]Config
 		for i, fidelity := range []string{"code", "text"} {
-			c, err := Preset("lst", fidelity)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(Preset("lst", fidelity))
 			c.PE = scheme
-			if err := c.Resolve(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.Resolve())
 			read[i] = c
 		}
 		if a, b := read[0], read[1]; a.TokenInput != "one-hot" || b.TokenInput != "embedding" ||
@@ -146,18 +113,10 @@ func TestMistakesAreListed(t *testing.T) {
 		"first", -1, []string{"x"}
 	c.Members = []Member{{Sigma: &sigma, LR: math.Inf(1), WeightDecay: -1}}
 	err := c.Resolve()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, want := range []string{
+	wantError(t, err,
 		`did you mean "learn"`, "d-model", "--batch", "--epochs", "--dropout",
 		`did you mean "adam"`, `did you mean "cosine"`, "float16", "--read-out",
-		"--log-every", "--lst-validation", "--sigma", "--lr", "--weight-decay",
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("no %s in\n%v", want, err)
-		}
-	}
+		"--log-every", "--lst-validation", "--sigma", "--lr", "--weight-decay")
 }
 
 func TestUnknownFieldsAreNamed(t *testing.T) {
@@ -165,18 +124,11 @@ func TestUnknownFieldsAreNamed(t *testing.T) {
 		`{"epoch": 3}`: `did you mean "epochs"`, `{"epochs": "3"}`: "epochs",
 		`{} {}`: "after top-level value", ``: "unexpected end", `{"epochs": 1e99}`: "epochs",
 	} {
-		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", text, err, want)
-		}
+		wantError(t, errorOf(ParseConfig([]byte(text))), want)
 	}
 	path := filepath.Join(t.TempDir(), "config.json")
-	if err := os.WriteFile(path, []byte(`{"schema": 1, "epochz": 2}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) ||
-		!strings.Contains(err.Error(), "epochz") {
-		t.Errorf("error %v, want one that names the file and the field", err)
-	}
+	noError(t, os.WriteFile(path, []byte(`{"schema": 1, "epochz": 2}`), 0o666))
+	wantError(t, errorOf(ReadConfig(path)), path, "epochz")
 }
 
 // TestSettingsNameWhatModelsKnow compares the values in the table of settings with those that
@@ -206,15 +158,9 @@ func TestSettingsNameWhatModelsKnow(t *testing.T) {
 // runs and sweeps from before stay what they were.
 func TestLaterOptions(t *testing.T) {
 	for _, name := range pe.Names() {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scheme := must(pe.Find(name))
 		for _, fidelity := range []string{"text", "code"} {
-			all, err := scheme.Resolve(fidelity, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must(scheme.Resolve(fidelity, nil))
 			again, err := scheme.Resolve(fidelity, scheme.Stored(fidelity, all))
 			if err != nil || !reflect.DeepEqual(again, all) {
 				t.Errorf("%s, %s: %v, %v, want %v", name, fidelity, err, again, all)
@@ -228,9 +174,7 @@ func TestLaterOptions(t *testing.T) {
 		if given != "" {
 			c.PEOptions = pe.Options{"rope-proportion": given}
 		}
-		if err := c.Resolve(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Resolve())
 		if got := c.PEOptions["rope-proportion"]; got != strings.TrimSuffix(given, "1") {
 			t.Errorf("given %q, stored %q", given, got)
 		}

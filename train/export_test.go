@@ -30,14 +30,8 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 			dir, result := runTiny(t, c)
 			member, members := len(c.Members)-1, len(c.Members)
 			twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
-			x, err := Export(dir, member, twin)
-			if err != nil {
-				t.Fatal(err)
-			}
-			again, err := Import(twin, back, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must(Export(dir, member, twin))
+			again := must(Import(twin, back, Options{}))
 			if x.Step != result.Members[member].Steps || again.Members[0].Steps != x.Step {
 				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step,
 					again.Members[0].Steps)
@@ -79,87 +73,54 @@ func sameMember(t *testing.T, f *safetensors.File, all safetensors.Tensor, membe
 
 func compareProbes(t *testing.T, dir, back string, member, members int) {
 	t.Helper()
-	read := func(dir string) *safetensors.File {
-		r, err := runlog.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		f, err := r.LoadProbes()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	was, now := read(dir), read(back)
-	for _, tensor := range was.Tensors {
+	now := must(opened(t, back).LoadProbes())
+	for _, tensor := range must(opened(t, dir).LoadProbes()).Tensors {
 		sameMember(t, now, tensor, member, members)
 	}
 }
 
 // Import reads what was changed, writes where the weights are from, and refuses other data, a folder
-// that holds a run and a state dict that does not fit, without writing anything.
+// that holds a run and a state dict that does not fit, without writing anything. Export refuses a
+// member that there is not.
 func TestImportOfChangedWeights(t *testing.T) {
 	dir, _ := runTiny(t, tiny(t, "learn"))
 	twin, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
-	if _, err := Export(dir, 0, twin); err != nil {
-		t.Fatal(err)
+	var refused *ConfigError
+	if _, err := Export(dir, 7, twin); !errors.As(err, &refused) || !strings.Contains(err.Error(), "member 7") {
+		t.Errorf("member 7: %v", err)
 	}
+	must(Export(dir, 0, twin))
 	path := filepath.Join(twin, export.WeightsFile)
-	f, err := safetensors.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(safetensors.Read(path))
 	for i, x := range f.Tensors {
 		if x.Name == "pe.table" {
-			f.Tensors[i], err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{0.5}, len(x.Data)/4))
+			f.Tensors[i] = must(safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{0.5}, len(x.Data)/4)))
 		}
 	}
-	if err == nil {
-		err = safetensors.Write(path, f.Tensors, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Import(twin, back, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, safetensors.Write(path, f.Tensors, nil))
+	must(Import(twin, back, Options{}))
 	if _, table := probed(t, back, "pe/0"); table[3] != 0.5 {
 		t.Errorf("the table of the probes has %g, want 0.5", table[3])
 	}
-	r, err := runlog.Open(back)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	all, err := r.Environments()
-	if err != nil || !strings.Contains(strings.Join(all[0].Changed, ""), "weights imported from "+path) {
-		t.Errorf("environment %v, %v", all, err)
+	if changed := environments(t, back)[0].Changed; !strings.Contains(strings.Join(changed, ""),
+		"weights imported from "+path) {
+		t.Errorf("changed %q", changed)
 	}
 	if _, err := Import(twin, back, Options{}); !errors.Is(err, runlog.ErrExists) {
 		t.Errorf("over a run: %v", err)
 	}
 	config := filepath.Join(twin, export.ConfigFile)
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(config))
 	sum := checkpointOf(t, dir).Metadata["data_sha256"]
 	other := bytes.ReplaceAll(text, []byte(sum), []byte(strings.Repeat("0", len(sum))))
-	if err := os.WriteFile(config, other, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(config, other, 0o666))
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	var data *DataError
 	if _, err := Import(twin, nowhere, Options{}); !errors.As(err, &data) {
 		t.Errorf("other data: %v", err)
 	}
-	if err := errors.Join(os.WriteFile(config, text, 0o666), safetensors.Write(path, f.Tensors[1:], nil)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Import(twin, nowhere, Options{}); err == nil || !strings.Contains(err.Error(), "it is missing") {
-		t.Errorf("a tensor is missing: %v", err)
-	}
+	noError(t, errors.Join(os.WriteFile(config, text, 0o666), safetensors.Write(path, f.Tensors[1:], nil)))
+	wantError(t, errorOf(Import(twin, nowhere, Options{})), "it is missing")
 	if _, err := os.Stat(nowhere); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s was written", nowhere)
 	}
@@ -193,21 +154,10 @@ func TestExportOfADivergedMember(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(said)) {
 		t.Fatalf("no %s in %s (%v)", said, text, err)
 	}
-	if err := os.WriteFile(path, bytes.Replace(text, []byte(said), nil, 1), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, bytes.Replace(text, []byte(said), nil, 1), 0o666))
 	again, err := Import(twin, back, Options{})
 	if err != nil || again.Members[0].Status != runlog.StatusDone || again.Members[0].Steps != at-1 {
 		t.Errorf("%+v, %v", again.Members, err)
-	}
-}
-
-// Export refuses a member that there is not.
-func TestExportRefuses(t *testing.T) {
-	dir, _ := runTiny(t, tiny(t, "learn"))
-	var config *ConfigError
-	if _, err := Export(dir, 7, t.TempDir()); !errors.As(err, &config) || !strings.Contains(err.Error(), "member 7") {
-		t.Errorf("member 7: %v", err)
 	}
 }
 
@@ -218,26 +168,19 @@ func TestExampleIsExact(t *testing.T) {
 	dir, _ := runTiny(t, c)
 	exampleOf := func() string {
 		out := t.TempDir()
-		if _, err := Export(dir, 0, out); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(filepath.Join(out, export.ConfigFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(Export(dir, 0, out))
+		text := must(os.ReadFile(filepath.Join(out, export.ConfigFile)))
 		_, text, _ = bytes.Cut(text, []byte(`"example": `))
 		text, _, _ = bytes.Cut(text, []byte("\n"))
 		return string(text)
 	}
 	rounded := exampleOf()
 	path := filepath.Join(dir, "config.json")
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, bytes.Replace(text, []byte(`"bf16"`), []byte(`"fp32"`), 1), 0o600)
-	}
+	text := must(os.ReadFile(path))
+	noError(t, os.WriteFile(path, bytes.Replace(text, []byte(`"bf16"`), []byte(`"fp32"`), 1), 0o600))
 	// A finished run whose settings were edited is refused; one without the hash of an earlier version is not.
-	if _, edited := Export(dir, 0, t.TempDir()); err != nil || !errors.Is(edited, runlog.ErrConfigChanged) {
-		t.Errorf("edited settings: %v, %v", err, edited)
+	if _, err := Export(dir, 0, t.TempDir()); !errors.Is(err, runlog.ErrConfigChanged) {
+		t.Errorf("edited settings: %v", err)
 	}
 	unsealResult(t, dir)
 	if exact := exampleOf(); exact != rounded || !strings.Contains(exact, "output") {
@@ -249,16 +192,8 @@ func TestExampleIsExact(t *testing.T) {
 func unsealResult(t *testing.T, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, "result.json")
-	text, err := os.ReadFile(path)
-	if err == nil {
-		var object runlog.Object
-		if object, err = runlog.ParseObject(text); err == nil {
-			err = os.WriteFile(path, object.Without("config_sha256", "metrics_crc32c", "crc32c").Text(), 0o600)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := must(runlog.ParseObject(must(os.ReadFile(path))))
+	noError(t, os.WriteFile(path, object.Without("config_sha256", "metrics_crc32c", "crc32c").Text(), 0o600))
 }
 
 // An import that is killed at its n-th operation on files, n = 1, 2, ..., leaves no run, and the
@@ -268,12 +203,8 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 	c.Epochs, c.Noise = 1, nil
 	dir, _ := runTiny(t, c)
 	twin, whole := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "whole")
-	if _, err := Export(dir, 0, twin); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Import(twin, whole, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(Export(dir, 0, twin))
+	must(Import(twin, whole, Options{}))
 	want := readFinal(t, whole)
 	writes := func(operation, name string) bool { return !expect.Reads(operation, name) }
 	for n := 1; ; n++ {
@@ -289,49 +220,31 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 			}
 			return
 		}
-		r, opened := runlog.Open(back)
-		if opened == nil {
+		killed := fmt.Sprintf("killed at operation %d (%s)", n, x.First)
+		r, err := runlog.Open(back)
+		if err == nil {
 			if !r.Complete() {
-				t.Errorf("killed at operation %d (%s): a run without a result", n, x.First)
+				t.Errorf("%s: a run without a result", killed)
 			}
 			r.Close()
 			sameFinal(t, readFinal(t, back), want)
 			continue
 		}
-		if !errors.Is(opened, runlog.ErrNoRun) {
-			t.Errorf("killed at operation %d (%s): %v", n, x.First, opened)
+		if !errors.Is(err, runlog.ErrNoRun) {
+			t.Errorf("%s: %v", killed, err)
 		}
 		switch n % 6 {
 		case 0: // what trains there is no import
-			if _, err := Run(t.Context(), c, back, Options{Resume: true}); err != nil {
-				t.Fatalf("killed at operation %d (%s), training there: %v", n, x.First, err)
-			}
+			resume(t, c, back)
 			sameFinal(t, readFinal(t, back), readFinal(t, dir))
 			if changed := environments(t, back)[0].Changed; changed != nil {
-				t.Errorf("killed at operation %d (%s), trained there: %q", n, x.First, changed)
+				t.Errorf("%s, trained there: %q", killed, changed)
 			}
 		case 2, 4:
-			if _, err := Import(twin, back, Options{}); err != nil {
-				t.Fatalf("killed at operation %d (%s), repeated: %v", n, x.First, err)
-			}
+			must(Import(twin, back, Options{}))
 			sameFinal(t, readFinal(t, back), want)
 		}
 	}
-}
-
-// environments returns what a run says of where it was computed.
-func environments(t *testing.T, dir string) []runlog.Environment {
-	t.Helper()
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	all, err := r.Environments()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // An import of an earlier version that was killed is a run without a result: training does not go on
@@ -340,16 +253,10 @@ func TestUnfinishedImportIsNotTrained(t *testing.T) {
 	c := tiny(t, "learn")
 	dir, _ := runTiny(t, c)
 	twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
-	if _, err := Export(dir, 0, twin); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Import(twin, back, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(Export(dir, 0, twin))
+	must(Import(twin, back, Options{}))
 	for _, name := range []string{"result.json", "probes.safetensors", "checkpoint.safetensors", "metrics.jsonl"} {
-		if err := os.Remove(filepath.Join(back, name)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(filepath.Join(back, name)))
 	}
 	var config *ConfigError
 	_, err := Run(t.Context(), c, back, Options{Resume: true})

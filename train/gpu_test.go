@@ -1,8 +1,6 @@
 package train
 
 import (
-	"context"
-	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -75,27 +73,21 @@ func perScheme(t *testing.T, f func(t *testing.T, c Config)) {
 func TestGPUAgreesWithCPU(t *testing.T) {
 	needGPU(t)
 	const tolerance = 1e-10
-	perScheme(t, func(t *testing.T, c Config) {
+	check := func(t *testing.T, name string, c Config) {
 		c.Optimizer = string(torchpe.SGD)
 		want, wantSums, _ := after(t, c, 9, func(*ensemble) {})
 		got, sums := onGPU(t, c, 9, func(*ensemble) {})
 		d, losses := furthest(got, want), furthest(sums.loss, wantSums.loss)
-		t.Logf("twin %s: parameters off by relative %.2g, losses %.2g (allowed %.2g)", c.PE, d, losses, tolerance)
+		t.Logf("twin %s: parameters off by relative %.2g, losses %.2g (allowed %.2g)", name, d, losses, tolerance)
 		if !(d < tolerance) || !(losses < tolerance) || !slices.Equal(sums.correct, wantSums.correct) {
-			t.Errorf("parameters differ by %g, losses %v and %v", d, sums, wantSums)
+			t.Errorf("%s: parameters differ by %g, losses %v and %v", name, d, sums, wantSums)
 		}
-	})
+	}
+	perScheme(t, func(t *testing.T, c Config) { check(t, c.PE, c) })
 	for _, draw := range []string{config.ExactMask, config.BernoulliMask} {
 		c := tinyMasked(t, "learn")
-		c.DType, c.Optimizer, c.Masked.Draw, c.ClipNorm = "float64", string(torchpe.SGD), draw, 0.1
-		want, wantSums, _ := after(t, c, 9, func(*ensemble) {})
-		got, sums := onGPU(t, c, 9, func(*ensemble) {})
-		d, losses := furthest(got, want), furthest(sums.loss, wantSums.loss)
-		t.Logf("twin masked prediction, %s: parameters off by relative %.2g, losses %.2g (allowed %.2g)",
-			draw, d, losses, tolerance)
-		if !(d < tolerance) || !(losses < tolerance) {
-			t.Errorf("masked prediction, %s: parameters differ by %g, losses %v and %v", draw, d, sums, wantSums)
-		}
+		c.DType, c.Masked.Draw, c.ClipNorm = "float64", draw, 0.1
+		check(t, "masked prediction, "+draw, c)
 	}
 }
 
@@ -217,29 +209,15 @@ func TestGPUResume(t *testing.T) {
 	diverges := variedSteps(t)["a member that diverges"]
 	for _, c := range []Config{tiny(t, "learn"), tiny(t, "1d-fixed"), tinyMasked(t, "learn"), diverges} {
 		c.Device, c.Deterministic = "cuda:0", !emulatedGPU()
-		whole, plain := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "plain")
 		launched := c
 		launched.NoGraph = true
-		for dir, c := range map[string]Config{whole: c, plain: launched} {
-			if _, err := Run(context.Background(), c, dir, Options{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		whole, _ := runTiny(t, c)
+		plain, _ := runTiny(t, launched)
 		sameFinal(t, readFinal(t, plain), readFinal(t, whole))
 		if c.Schedule == diverges.Schedule {
 			continue // what is kept of a member that diverges depends on where a run stopped
 		}
-		parts := filepath.Join(t.TempDir(), "parts")
-		for _, stepped := range []int{2, 5, 1000} {
-			ctx, cancel := context.WithCancel(context.Background())
-			_, err := Run(ctx, c, parts, Options{Resume: true, Observer: &stopper{after: stepped, cancel: cancel}})
-			cancel()
-			var stopped *Interrupted
-			if stepped < 1000 && !errors.As(err, &stopped) || stepped == 1000 && err != nil {
-				t.Fatalf("after %d: %v", stepped, err)
-			}
-		}
-		sameFinal(t, readFinal(t, parts), readFinal(t, whole))
+		resumesTo(t, c, whole, 2, 5)
 	}
 }
 
@@ -249,15 +227,13 @@ func TestGPUOutOfMemory(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Device, c.DModel, c.Batch = "cuda:0", 16384, 256
 	c.Layers = 64
-	_, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "big"), Options{})
+	_, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "big"), Options{})
 	if err == nil || !outOfMemory(err) || !strings.Contains(err.Error(), "--members") {
 		t.Fatalf("%v", err)
 	}
-	c = tiny(t, "learn")
+	c = tiny(t, "learn") // after that a small one trains
 	c.Device = "cuda:0"
-	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "small"), Options{}); err != nil {
-		t.Errorf("after that a small one: %v", err)
-	}
+	runTiny(t, c)
 }
 
 // Training does not take more memory as it goes on.
@@ -265,18 +241,12 @@ func TestGPUMemoryIsFlat(t *testing.T) {
 	needGPU(t)
 	c := tiny(t, "learn")
 	c.Device = "cuda:0"
-	e, end := build(t, c)
-	defer end()
+	e := started(t, c)
 	var early torchpe.DeviceMemory
 	for step := range 3000 {
-		if err := e.step(step, 3000); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, e.step(step, 3000))
 		if made := step + 1; made == 300 || made == 3000 {
-			now, err := torchpe.MemoryOf(e.device)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := must(torchpe.MemoryOf(e.device))
 			if made == 300 {
 				early = now
 			} else if now.Allocated != early.Allocated || now.Reserved != early.Reserved {

@@ -2,10 +2,7 @@ package train
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"math"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,79 +12,29 @@ import (
 	"torchpe/train/runlog"
 )
 
-func of[T any](v T) *T { return &v }
-
 // ownLearning is a short run whose PE learns in a way of its own, in everything that there is.
 func ownLearning(t *testing.T) Config {
 	c := tiny(t, "learn")
 	c.Epochs, c.Optimizer, c.WarmupSteps, c.Schedule, c.ClipNorm = 2, string(torchpe.AdamW), 3, config.Linear, 0.5
-	c.PEInit, c.PEInitScale, c.PEWarmupSteps, c.PEDropout, c.InitScale = "sinusoidal-2d", "sigma", of(9), 0.2, of(0.5)
-	c.Members[0].PELR, c.Members[0].PEWeightDecay = of(5e-4), of(0.3)
-	c.Members[1].PELR = of(0.0)
+	c.PEInit, c.PEInitScale, c.PEWarmupSteps, c.PEDropout, c.InitScale = "sinusoidal-2d", "sigma", new(9), 0.2, new(0.5)
+	c.Members[0].PELR, c.Members[0].PEWeightDecay = new(5e-4), new(0.3)
+	c.Members[1].PELR = new(0.0)
 	return c
 }
 
 // trained runs c and returns its final checkpoint.
 func trained(t *testing.T, c Config) *runlog.Checkpoint {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := Run(context.Background(), c, dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	dir, _ := runTiny(t, c)
 	return checkpointOf(t, dir)
 }
 
-func checkpointOf(t *testing.T, dir string) *runlog.Checkpoint {
-	t.Helper()
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	c, err := r.LoadCheckpoint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// floats returns a tensor of a checkpoint.
-func floats(t *testing.T, c *runlog.Checkpoint, name string) []float64 {
-	t.Helper()
-	x, ok := c.Tensor(name)
-	if !ok {
-		t.Fatalf("no %s in %v", name, c.Names())
-	}
-	v, err := x.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-// TestOwnLearningResumes: a run with every setting of the PE's learning that is interrupted ends
-// with the same bits; each member ends as it does alone, and one with a rate of 0 keeps its table.
-func TestOwnLearningResumes(t *testing.T) {
+// TestOwnLearning: a run with every setting of the PE's learning that is interrupted ends with the same
+// bits; each member ends as it does alone, and one with a rate of 0 keeps its table.
+func TestOwnLearning(t *testing.T) {
 	c := ownLearning(t)
-	whole := filepath.Join(t.TempDir(), "run")
-	if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	stopped := filepath.Join(t.TempDir(), "run")
-	ctx, cancel := context.WithCancel(context.Background())
-	var interrupted *Interrupted
-	if _, err := Run(ctx, c, stopped, Options{Observer: stopAfter{noopObserver{}, 7, cancel}}); !errors.As(
-		err, &interrupted) {
-		t.Fatalf("not interrupted: %v", err)
-	}
-	read, err := ReadConfig(filepath.Join(stopped, "config.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(context.Background(), read, stopped, Options{Resume: true}); err != nil {
-		t.Fatal(err)
-	}
-	sameFinal(t, readFinal(t, stopped), readFinal(t, whole))
+	whole, _ := runTiny(t, c)
+	resumesTo(t, c, whole, 7)
 
 	both := floats(t, checkpointOf(t, whole), "w/pe.table")
 	n := len(both) / 2
@@ -109,19 +56,6 @@ func TestOwnLearningResumes(t *testing.T) {
 	}
 }
 
-// stopAfter ends a context after a step.
-type stopAfter struct {
-	Observer
-	step   int
-	cancel func()
-}
-
-func (s stopAfter) Stepped(done int) {
-	if done == s.step {
-		s.cancel()
-	}
-}
-
 // TestGroupOfEqualSettings: a group with the settings of the rest trains as no group does, up to
 // the rounding of shorter loops; PE settings that are not given leave every bit and every key of
 // the configuration as they were.
@@ -130,9 +64,9 @@ func TestGroupOfEqualSettings(t *testing.T) {
 	plain.Epochs, plain.WarmupSteps, plain.DType = 2, 5, "float64"
 	grouped := plain
 	grouped.Members = []Member{plain.Members[0], plain.Members[1]}
-	grouped.PEWarmupSteps = of(5)
+	grouped.PEWarmupSteps = new(5)
 	for i := range grouped.Members {
-		grouped.Members[i].PELR, grouped.Members[i].PEWeightDecay = of(plain.Members[i].LR), of(
+		grouped.Members[i].PELR, grouped.Members[i].PEWeightDecay = new(plain.Members[i].LR), new(
 			plain.Members[i].WeightDecay)
 	}
 	a, b := trained(t, plain), trained(t, grouped)
@@ -145,7 +79,7 @@ func TestGroupOfEqualSettings(t *testing.T) {
 		}
 	}
 	said := plain
-	said.PEInit, said.InitScale = "normal", of(1.0)
+	said.PEInit, said.InitScale = "normal", new(1.0)
 	c := trained(t, said)
 	for _, name := range a.Names() {
 		x, _ := a.Tensor(name)
@@ -154,13 +88,8 @@ func TestGroupOfEqualSettings(t *testing.T) {
 		}
 	}
 	for _, c := range []Config{plain, said} {
-		if err := c.Resolve(); err != nil {
-			t.Fatal(err)
-		}
-		text, err := c.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Resolve())
+		text := must(c.JSON())
 		for _, key := range []string{"pe_init", "pe_lr", "pe_weight_decay", "pe_warmup_steps", "pe_dropout",
 			"init_scale"} {
 			if strings.Contains(string(text), key) {
@@ -173,10 +102,9 @@ func TestGroupOfEqualSettings(t *testing.T) {
 // TestPEWarmup: the rates that the two groups have at each step, by hand.
 func TestPEWarmup(t *testing.T) {
 	c := tiny(t, "learn")
-	c.WarmupSteps, c.PEWarmupSteps, c.Schedule = 2, of(4), config.Linear
-	c.Members[0].PELR = of(0.5)
-	e, end := build(t, c)
-	defer end()
+	c.WarmupSteps, c.PEWarmupSteps, c.Schedule = 2, new(4), config.Linear
+	c.Members[0].PELR = new(0.5)
+	e := started(t, c)
 	if g := e.settings.Groups; len(g) != 1 || g[0].From != 0 || g[0].To != 2*16*16 ||
 		!reflect.DeepEqual(g[0].WeightDecay, []float64{0, 0.1}) {
 		t.Fatalf("groups %+v; a table of 16 x 16 in each of 2 blocks comes first", g)
@@ -198,20 +126,13 @@ func TestInitScale(t *testing.T) {
 	with := func(scale *float64) *ensemble {
 		c := tiny(t, "learn")
 		c.InitScale = scale
-		e, end := build(t, c)
-		t.Cleanup(end)
+		e := started(t, c)
 		return e
 	}
-	plain, scaled := with(nil), with(of(0.25)) // a power of 2: exact in float32
+	plain, scaled := with(nil), with(new(0.25)) // a power of 2: exact in float32
 	for _, p := range plain.model.Params.All() {
-		x, err := plain.model.Params.Values(p.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		y, err := scaled.model.Params.Values(p.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must(plain.model.Params.Values(p.Name))
+		y := must(scaled.model.Params.Values(p.Name))
 		by := 0.25
 		if strings.HasPrefix(p.Name, "pe.") || strings.Contains(p.Name, "norm") {
 			by = 1
@@ -231,29 +152,27 @@ func TestRefusedLearning(t *testing.T) {
 		"is not one of normal, uniform":               func(c *Config) { c.PEInit = "gauss" },
 		"only the sinusoids have one":                 func(c *Config) { c.PEInitScale = "sigma" },
 		"--pe-dropout: 2d-fixed has no learned table": func(c *Config) { c.PE, c.PEDropout = "2d-fixed", 0.1 },
-		"nope has no trained parameters":              func(c *Config) { c.PE, c.PEWarmupSteps = "nope", of(3) },
+		"nope has no trained parameters":              func(c *Config) { c.PE, c.PEWarmupSteps = "nope", new(3) },
 		"rope has no trained parameters": func(c *Config) {
 			c.PE,
-				c.Members[1].PELR = "rope", of(1e-4)
+				c.Members[1].PELR = "rope", new(1e-4)
 		},
-		"--pe-lr: -1 (member 0)": func(c *Config) { c.Members[0].PELR = of(-1.0) },
+		"--pe-lr: -1 (member 0)": func(c *Config) { c.Members[0].PELR = new(-1.0) },
 		"--pe-weight-decay: NaN (member 1)": func(c *Config) {
-			c.Members[1].PEWeightDecay = of(math.NaN())
+			c.Members[1].PEWeightDecay = new(math.NaN())
 		},
 		"--pe-dropout: 1 is not in [0, 1)":               func(c *Config) { c.PEDropout = 1 },
-		"--pe-warmup-steps: -1 is less than 0":           func(c *Config) { c.PEWarmupSteps = of(-1) },
-		"--init-scale: 0 is not in (0, 1e6]":             func(c *Config) { c.InitScale = of(0.0) },
+		"--pe-warmup-steps: -1 is less than 0":           func(c *Config) { c.PEWarmupSteps = new(-1) },
+		"--init-scale: 0 is not in (0, 1e6]":             func(c *Config) { c.InitScale = new(0.0) },
 		"--pe-init: \"low-rank\": a rank of at least 1":  func(c *Config) { c.PEInit = "low-rank" },
 		"--pe-init: \"matched:x\": the name of a scheme": func(c *Config) { c.PEInit = "matched:x" },
 	} {
 		c := tiny(t, "learn")
 		change(&c)
-		if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want an error with %q", err, says)
-		}
+		wantError(t, c.Resolve(), says)
 	}
 	c := tiny(t, "t5") // trained parameters, but no table
-	c.PEWarmupSteps, c.Members[0].PELR = of(3), of(1e-4)
+	c.PEWarmupSteps, c.Members[0].PELR = new(3), new(1e-4)
 	if err := c.Resolve(); err != nil {
 		t.Error(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
-	"torchpe/train/runlog"
 )
 
 // Accuracy by lines is the share of right predictions among puzzles that need so many, though
@@ -19,9 +18,7 @@ func TestValidationByLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lst.WriteFiles(lst.File{Path: c.LSTValidation, Puzzles: pool}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, lst.WriteFiles(lst.File{Path: c.LSTValidation, Puzzles: pool}))
 	dir, result := runTiny(t, c)
 	shape, predicted := probed(t, dir, "prediction/validation")
 	if !slices.Equal(shape, []int{2, 120}) {
@@ -57,18 +54,4 @@ func TestValidationByLines(t *testing.T) {
 				member.Measures.Of("validation"))
 		}
 	}
-}
-
-func recordsOf(t *testing.T, dir string) []runlog.Record {
-	t.Helper()
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	records, err := runlog.ReadMetrics[runlog.Record](r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return records
 }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/stat"
 
 	"torchpe/data/masked"
 	"torchpe/torchpe"
@@ -28,19 +29,14 @@ func TestMaskedConstantColumns(t *testing.T) {
 		for f := range frames {
 			table.X[2*f], table.X[2*f+1] = float32(f), value
 		}
-		if err := standardise(table); err == nil || !strings.Contains(err.Error(), "token 1") ||
-			!strings.Contains(err.Error(), "--zscore") {
-			t.Errorf("a column of %g: %v", value, err)
-		}
+		wantError(t, standardise(table), "token 1", "--zscore")
 	}
 	table := masked.Table{Frames: frames, Tokens: 1, X: make([]float32, frames)}
 	for f := range frames {
 		table.X[f] = 0.1
 	}
 	table.X[17] = 0.1001
-	if err := standardise(table); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, standardise(table))
 	// One of n: sqrt(n-1) above the mean, the others 1/sqrt(n-1) below it.
 	if got, want := float64(table.X[17]), math.Sqrt(frames-1); math.Abs(got/want-1) > 1e-5 ||
 		math.Abs(float64(table.X[0])+1/want) > 1e-5 {
@@ -58,10 +54,7 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 	}{{0, 1.0 / 3, 0}, {0.25, 0.25, 0}, {0.6, 0.6, 1}} {
 		c := tinyMasked(t, "learn")
 		c.Steps, c.Masked.NMAR.Scale = 2, test.scale
-		r, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, r := runTiny(t, c)
 		if r.Data.ARScale != test.want || len(r.Data.Notes) != test.notes {
 			t.Errorf("scale %g: recorded %g, notes %q", test.scale, r.Data.ARScale, r.Data.Notes)
 		}
@@ -72,10 +65,7 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 	}
 	c := tinyMasked(t, "learn")
 	c.Masked.NMAR.Scale = 1
-	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil ||
-		!strings.Contains(err.Error(), "spectral radius 1.") {
-		t.Errorf("as printed: %v", err)
-	}
+	wantError(t, errorOf(newMaskedTask(c)), "spectral radius 1.")
 }
 
 // By default the simulation's series are raw: the conditional Gaussian, the best linear prediction,
@@ -83,22 +73,13 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 // .0012), among which is the .049 that the paper prints (appendix A.4). Z-scored series have an
 // error near 1.
 func TestNMARErrorIsThePrintedOne(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "data", "nmar", "testdata", "gaussian.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join("..", "data", "nmar", "testdata", "gaussian.json")))
 	var numpy struct{ Raw, ZScored []float64 }
 	if err := json.Unmarshal(text, &numpy); err != nil || len(numpy.Raw) != 60 {
 		t.Fatalf("%v: %d networks", err, len(numpy.Raw))
 	}
 	if low, high := slices.Min(numpy.Raw), slices.Max(numpy.Raw); low > 0.049 || high < 0.049 {
 		t.Errorf("numpy's errors are %g to %g, without .049", low, high)
-	}
-	mean := func(x []float64) (m float64) {
-		for _, v := range x {
-			m += v / float64(len(x))
-		}
-		return m
 	}
 	const seeds = 8
 	for _, test := range []struct {
@@ -108,21 +89,15 @@ func TestNMARErrorIsThePrintedOne(t *testing.T) {
 	}{{false, numpy.Raw, 0.0013}, {true, numpy.ZScored, 0.03}} {
 		var errors []float64
 		for seed := range uint64(seeds) {
-			c, err := Preset("nmar", "code")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(Preset("nmar", "code"))
 			if test.zscore {
 				c.Masked.ZScore = true
 			}
 			c.DataSeed, c.Masked.TestFrames, c.Masked.TestLevels = seed, 0, []float64{0.5}
-			task, err := newMaskedTask(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			task := must(newMaskedTask(c))
 			errors = append(errors, task.tests[0].baselines.Gaussian)
 		}
-		if got, want := mean(errors), mean(test.want); math.Abs(got-want) > test.tolerance {
+		if got, want := stat.Mean(errors, nil), stat.Mean(test.want, nil); math.Abs(got-want) > test.tolerance {
 			t.Errorf("z-scored %t: the conditional Gaussian has a mean error of %.4f (%.4f), numpy's %.4f",
 				test.zscore, got, errors, want)
 		}
@@ -134,28 +109,20 @@ func TestNMARErrorIsThePrintedOne(t *testing.T) {
 func TestOldSimulationsAreRefused(t *testing.T) {
 	c := tinyMasked(t, "learn")
 	dir := filepath.Join(t.TempDir(), "run")
-	ctx, cancel := context.WithCancel(context.Background())
-	if _, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 5}}); err == nil {
-		t.Fatal("not interrupted")
-	}
+	stopAfter(t, c, dir, 5)
 	old := c
 	old.Masked = &config.MaskedConfig{}
 	*old.Masked = *c.Masked
 	network := *c.Masked.NMAR
 	network.Order = ""
 	old.Masked.NMAR = &network
-	if _, err := Run(context.Background(), old, dir, Options{Resume: true}); err == nil ||
-		!strings.Contains(err.Error(), `masked.nmar.order: ""`) ||
-		!strings.Contains(err.Error(), "side by side") || !strings.Contains(err.Error(), "--preset nmar") {
-		t.Errorf("nodes by module: %v", err)
-	}
+	wantError(t, errorOf(Run(t.Context(), old, dir, Options{Resume: true})), `masked.nmar.order: ""`,
+		"side by side", "--preset nmar")
 	other := c
 	other.DataSeed++
-	_, err := Run(context.Background(), other, dir, Options{Resume: true, AllowChanged: []string{"data_seed"}})
-	if err == nil || !strings.Contains(err.Error(), "trained on other data") {
-		t.Errorf("another network: %v", err)
-	}
-	if _, err := Run(context.Background(), c, dir, Options{Resume: true}); err != nil {
+	_, err := Run(t.Context(), other, dir, Options{Resume: true, AllowChanged: []string{"data_seed"}})
+	wantError(t, err, "trained on other data")
+	if _, err := Run(t.Context(), c, dir, Options{Resume: true}); err != nil {
 		t.Error(err)
 	}
 }
@@ -167,18 +134,10 @@ func TestMaskedTableIsHeldOnce(t *testing.T) {
 	for dtype, grows := range map[string]int{"float32": 0, "float64": 2*table - table} {
 		c := tinyMasked(t, "learn")
 		c.Masked.NMAR.Frames, c.DType = table/4/15, dtype
-		if err := c.Resolve(); err != nil {
-			t.Fatal(err)
-		}
-		task, err := newMaskedTask(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Resolve())
+		task := must(newMaskedTask(c))
 		before := residentBytes(t)
-		e, err := newEnsemble(c, task)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(newEnsemble(c, task))
 		if grown := residentBytes(t) - before; grown > grows+table/2 || grown < grows-table/2 {
 			t.Errorf("%s: %d MB more are held, want about %d", dtype, grown>>20, grows>>20)
 		}
@@ -194,10 +153,7 @@ func residentBytes(t *testing.T) int {
 	if err != nil {
 		t.Skip("no /proc: ", err)
 	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(strconv.Atoi(strings.Fields(string(text))[1]))
 	return pages * os.Getpagesize()
 }
 
@@ -216,10 +172,7 @@ func TestConnectivityModularity(t *testing.T) {
 		{[]float32{1, 1, 1, 3, -1, -1, 1, 3, 1, 1, -1, 3, -1, -1, -1, 3}, []int{0, 0, 1, 1}, math.NaN()},
 		{[]float32{1, 1, 1, 1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1}, nil, math.NaN()},
 	} {
-		b, err := masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, []int{0, 1, 2, 3}, masked.DefaultRidge)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, []int{0, 1, 2, 3}, masked.DefaultRidge))
 		q, err := connectivityModularity(b, c.modules)
 		if err != nil || (q == nil) != math.IsNaN(c.want) || q != nil && math.Abs(*q-c.want) > 1e-12 {
 			t.Errorf("%v, %v: %v, %v, want %v", c.x, c.modules, q, err, c.want)

@@ -1,8 +1,6 @@
 package train
 
 import (
-	"context"
-	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -18,16 +16,10 @@ import (
 // tinyMasked is a small run of masked prediction on the network simulation.
 func tinyMasked(t testing.TB, scheme string) Config {
 	t.Helper()
-	c, err := Preset("nmar", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset("nmar", "code"))
 	c.PE, c.Layers, c.DModel, c.Batch, c.Steps, c.LogEvery, c.Threads, c.Device = scheme, 2, 16, 32, 40, 15, 1, "cpu"
 	c.Masked.NMAR.Frames, c.Masked.TestFrames = 1000, 50
-	c.Dropout = 0.1
-	sigmas := []float64{0.2, 1}
-	c.Members = []Member{{Seed: 5, Sigma: &sigmas[0], LR: 1e-3}, {Seed: 9, Sigma: &sigmas[1], LR: 3e-4,
-		WeightDecay: 0.1}}
+	c.Members, c.Dropout = twoMembers(), 0.1
 	return c
 }
 
@@ -54,51 +46,25 @@ func TestMaskedTokens(t *testing.T) {
 	}
 }
 
-// Members of masked prediction draw their own samples and masks, and are the same alone.
-func TestMaskedEnsembleEqualsItsMembers(t *testing.T) {
-	for _, draw := range []string{config.ExactMask, config.BernoulliMask} {
-		c := tinyMasked(t, "learn")
-		c.DType, c.Masked.Draw = "float64", draw
-		equalsItsMembers(t, c)
-	}
-}
-
 // Every scheme that needs no grid trains, stops in the middle of an interval and goes on to the same
 // bits. Those that need one say so.
 func TestMaskedRunsResume(t *testing.T) {
 	needsGrid := 0
 	for _, name := range pe.Names() {
 		c := tinyMasked(t, name)
-		c.Steps, c.LogEvery, c.Masked.NMAR.Frames = 12, 5, 300
+		c.Steps, c.LogEvery, c.Masked.NMAR.Frames, c.TensorBoard = 12, 5, 300, false
 		whole := filepath.Join(t.TempDir(), "run")
-		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
+		if _, err := Run(t.Context(), c, whole, Options{}); err != nil {
 			if needsGrid++; !strings.Contains(err.Error(), "lst has a grid") {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
 		}
-		resumesTo(t, c, whole)
+		resumesTo(t, c, whole, 7)
 	}
 	if most := len(pe.Names()) / 3; needsGrid == 0 || needsGrid > most {
 		t.Errorf("%d encodings need a grid, want some, and at most %d", needsGrid, most)
 	}
-}
-
-// resumesTo checks that a run that is stopped at step 7 goes on to the end of a whole one.
-func resumesTo(t *testing.T, c Config, whole string) {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
-	ctx, cancel := context.WithCancel(context.Background())
-	_, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 7}})
-	cancel()
-	var stopped *Interrupted
-	if !errors.As(err, &stopped) {
-		t.Fatalf("%s: %v", c.PE, err)
-	}
-	if _, err := Run(context.Background(), c, dir, Options{Resume: true}); err != nil {
-		t.Fatalf("%s: %v", c.PE, err)
-	}
-	sameFinal(t, readFinal(t, dir), readFinal(t, whole))
 }
 
 // A model that answers 0 whatever it sees has the error of the baseline that does, over each
@@ -107,30 +73,14 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 	for _, draw := range []string{config.ExactMask, config.BernoulliMask} {
 		c := tinyMasked(t, "nope")
 		c.Masked.Draw, c.DType = draw, "float64"
-		if err := c.Resolve(); err != nil {
-			t.Fatal(err)
-		}
-		task, err := newMaskedTask(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Resolve())
+		task := must(newMaskedTask(c))
 		table := task.table // its values are let go of once they are on the device
-		e, err := newEnsemble(c, task)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(newEnsemble(c, task))
 		defer e.close()
-		for _, name := range []string{"head.weight", "head.bias"} {
-			zeros := make([]float64, 2*map[string]int{"head.weight": c.DModel, "head.bias": 1}[name])
-			if err := e.model.Params.Set(name, zeros); err != nil {
-				t.Fatal(err)
-			}
-		}
+		constantModel(t, e, []float64{0})
 		for _, set := range task.tests {
-			got, err := task.testMSE(e, set, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(task.testMSE(e, set, 0))
 			for m, v := range got {
 				if math.Abs(v-set.baselines.Zero) > 1e-12 {
 					t.Errorf("%s, level %s, member %d: %g, the baseline has %g", draw, set.key(), m, v,
@@ -140,14 +90,8 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 		}
 		// The training loss of that model is the mean square of the masked values of the step's own
 		// frames.
-		err = torchpe.Catch(func() {
-			inner := e.resident.Child()
-			defer inner.Close()
-			inner.Seed(e.seeds, 3)
-			in := task.inputs(e, 3)
-			places := allocateInputs(inner, e.device, in)
-			places.write(in)
-			for m, v := range task.loss(e, inner, places).each.Float64s() {
+		atStep(t, e, 3, task.inputs(e, 3), func(_ *torchpe.Scope, loss stepLoss) {
+			for m, v := range loss.each.Float64s() {
 				masks := make([]bool, c.Batch*15)
 				task.train.Draw(masked.Source{Seed: e.seeds[m], Stream: "train", Step: 3}, 15, masks)
 				sum, n := 0.0, 0.0
@@ -163,9 +107,6 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 				}
 			}
 		})
-		if err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -176,16 +117,10 @@ func TestMaskedConfigErrors(t *testing.T) {
 	c.Masked.Level, c.Masked.Draw, c.Masked.Token, c.Masked.Distance = 1, "exct", "none", "l2"
 	c.Masked.TestLevels, c.Masked.TestShare, c.Masked.NMAR.Nodes = []float64{0.5, 0.5, 0.123}, 0, 1
 	err := c.Resolve()
-	for _, want := range []string{"--steps", "--mask-level: 1", `--mask-draw: "exct"`,
+	wantError(t, err, "--steps", "--mask-level: 1", `--mask-draw: "exct"`,
 		`did you mean "exact"?`, "--mask-token", "--pe-distance", "--test-levels: 0.5 is",
-		"--test-levels: 0.123", "--test-share: 0", "nodes 1"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
-		}
-	}
+		"--test-levels: 0.123", "--test-share: 0", "nodes 1")
 	c, _ = Preset("quick", "code")
 	c.Task = "nmar"
-	if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "--preset nmar") {
-		t.Errorf("a preset of another task: %v", err)
-	}
+	wantError(t, c.Resolve(), "--preset nmar")
 }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -29,13 +28,8 @@ func TestNamesOfAnyText(t *testing.T) {
 	c, dir := tinyFiles(t, map[string]string{"x.csv": table, "modules.csv": modules})
 	c.Masked.TestFrames = 0
 	run := filepath.Join(dir, "run")
-	if _, err := Run(context.Background(), c, run, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	probes, err := safetensors.Read(filepath.Join(run, "probes.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(Run(t.Context(), c, run, Options{}))
+	probes := must(safetensors.Read(filepath.Join(run, "probes.safetensors")))
 	if probes.Metadata["token_names"] != strings.Join(names, "\n") ||
 		probes.Metadata["module_names"] != "m"+names[0]+"\n<m>é" {
 		t.Errorf("%q", probes.Metadata)
@@ -49,14 +43,10 @@ func TestNamesOfAnyText(t *testing.T) {
 		c, dir := tinyFiles(t, files)
 		if name == "names.txt:5:3:" {
 			c.Masked.Files.Names = filepath.Join(dir, "names.txt")
-			if err := os.WriteFile(c.Masked.Files.Names, []byte("a\nb\nc\nd\npr\xe9\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(c.Masked.Files.Names, []byte("a\nb\nc\nd\npr\xe9\n"), 0o600))
 		}
-		_, err := Run(context.Background(), c, filepath.Join(dir, "run"), Options{})
-		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "UTF-8") {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := Run(t.Context(), c, filepath.Join(dir, "run"), Options{})
+		wantError(t, err, name, "UTF-8")
 	}
 }
 
@@ -69,22 +59,13 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 		"modules.csv":  "name,module\na,left\nb,left\nc,right\nd,right\ne,right\n"}
 	c, dir := tinyFiles(t, files)
 	c.Masked.TestFrames, c.Masked.Split = 0, config.SubjectSplit
-	first, err := Run(context.Background(), c, filepath.Join(dir, "run"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(Run(t.Context(), c, filepath.Join(dir, "run"), Options{}))
 	files["sub-3.csv"], files["subjects.csv"] = tableText(20, 4), "subject,set\n1,test\n2,train\n3,test\n"
 	c, dir = tinyFiles(t, files)
 	c.Masked.TestFrames, c.Masked.Split = 0, config.SubjectSplit
 	run := filepath.Join(dir, "run")
-	result, err := Run(context.Background(), c, run, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	probes, err := safetensors.Read(filepath.Join(run, "probes.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must(Run(t.Context(), c, run, Options{}))
+	probes := must(safetensors.Read(filepath.Join(run, "probes.safetensors")))
 	for key, want := range map[string]string{"token_names": "a\nb\nc\nd\ne", "module_names": "left\nright",
 		"test_subjects": "1\n3", "token_points": ""} {
 		if got := probes.Metadata[key]; got != want {
@@ -95,15 +76,9 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 	if !ok || fmt.Sprint(x.Shape) != "[2 2]" {
 		t.Fatalf("subjects/0.50 has shape %v", x.Shape)
 	}
-	mse, err := x.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mse := must(x.Float64s())
 	attention, _ := probes.Tensor("attention/0")
-	shares, err := attention.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	shares := must(attention.Float64s())
 	for row := range slices.Chunk(shares, 5) { // a mean over frames of shares
 		if sum := row[0] + row[1] + row[2] + row[3] + row[4]; math.Abs(sum-1) > 1e-5 {
 			t.Errorf("attention %v has sum %g, want 1", row, sum)

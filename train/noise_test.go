@@ -13,43 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"torchpe/torchpe"
 	"torchpe/train/config"
-	"torchpe/train/runlog"
 )
-
-// runTiny trains in a new directory.
-func runTiny(t *testing.T, c Config) (string, runlog.Result) {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
-	result, err := Run(context.Background(), c, dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir, result
-}
-
-// probed returns a tensor of a run's probes.
-func probed(t *testing.T, dir, name string) (shape []int, values []float64) {
-	t.Helper()
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	f, err := r.LoadProbes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, ok := f.Tensor(name)
-	if !ok {
-		t.Fatalf("no %s in the probes", name)
-	}
-	if values, err = x.Float64s(); err != nil {
-		t.Fatal(err)
-	}
-	return x.Shape, values
-}
 
 // Amplitude 0 gives the validation accuracy itself, also where evaluation draws dropout or
 // positions; the probes hold every repeat, the result their mean; and the checkpoint gives the same
@@ -67,10 +35,7 @@ func TestNoiseOfARun(t *testing.T) {
 			!slices.Equal(shape, []int{2, 3, 4}) {
 			t.Errorf("%s: amplitudes %v %v, accuracies %v", pe, amplitudeShape, amplitudes, shape)
 		}
-		report, err := Noise(dir, NoiseOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := must(Noise(dir, NoiseOptions{}))
 		if report.Step != 20 || report.Repeats != 4 || report.Puzzles != 12 || len(report.Members) != 2 {
 			t.Errorf("%s: %+v", pe, report)
 		}
@@ -86,19 +51,14 @@ func TestNoiseOfARun(t *testing.T) {
 			}
 			for a, amplitude := range c.Noise {
 				each := accuracy[(m*3+a)*4 : (m*3+a+1)*4]
-				mean := (each[0] + each[1] + each[2] + each[3]) / 4
 				level := report.Members[m].Noise[a]
 				if !slices.Equal(level.Accuracy, each) ||
 					level.Mean != member.Measures["noise/"+strconv.FormatFloat(amplitude, 'g', -1, 64)] ||
-					math.Abs(level.Mean-mean) > 1e-12 {
+					math.Abs(level.Mean-stat.Mean(each, nil)) > 1e-12 {
 					t.Errorf("%s, member %d, amplitude %g: probes %v, checkpoint %+v, result %v", pe, m,
 						amplitude, each, level, member.Measures.Of("noise"))
 				}
-				sum := 0.0
-				for _, v := range each {
-					sum += (v - mean) * (v - mean)
-				}
-				if math.Abs(*level.SD-math.Sqrt(sum/3)) > 1e-12 {
+				if math.Abs(*level.SD-stat.StdDev(each, nil)) > 1e-12 {
 					t.Errorf("%s, member %d: SD %g of %v", pe, m, *level.SD, each)
 				}
 			}
@@ -106,39 +66,23 @@ func TestNoiseOfARun(t *testing.T) {
 	}
 }
 
-// A model answers the puzzles that it learned by heart with little noise and guesses with much: a
+// A model learns puzzles by heart. It answers them with little noise and guesses with much: a
 // quarter is right, as noise knows no answers. The standard error over 270 x 20 guesses is .006.
 func TestNoiseDrownsTheAnswer(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Members = c.Members[:1]
 	c.Members[0].LR, c.DModel, c.Dropout = 3e-3, 32, 0
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := load(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Resolve())
+	s := must(load(c))
 	s.validation = s.train
 	s.validation.name = "validation"
-	task, err := newLSTTask(c, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := newEnsemble(c, task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := must(newLSTTask(c, s))
+	e := must(newEnsemble(c, task))
 	defer e.close()
 	for step := range 120 * task.stepsPerEpoch() {
-		if err := e.step(step, 1); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, e.step(step, 1))
 	}
-	x, err := task.robustness(e, 0, []float64{0.01, 0.2, 1000}, 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(task.robustness(e, 0, []float64{0.01, 0.2, 1000}, 20))
 	_, little := x.accuracies(0, 0)
 	_, some := x.accuracies(0, 1)
 	_, much := x.accuracies(0, 2)
@@ -152,30 +96,14 @@ func TestNoiseDrownsTheAnswer(t *testing.T) {
 func TestStandardNoise(t *testing.T) {
 	c := tiny(t, "learn")
 	draws := func(c Config, repeat int, p piece) (z []float64) {
-		if err := c.Resolve(); err != nil {
-			t.Fatal(err)
-		}
-		s, err := load(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		task, err := newLSTTask(c, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := newEnsemble(c, task)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.Resolve())
+		s := must(load(c))
+		task := must(newLSTTask(c, s))
+		e := must(newEnsemble(c, task))
 		defer e.close()
 		inner := e.resident.ChildNoGrad()
 		defer inner.Close()
-		if err := torchpe.Catch(func() {
-			z = task.standardNoise(e, inner, p,
-				repeat).Float64s()
-		}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, torchpe.Catch(func() { z = task.standardNoise(e, inner, p, repeat).Float64s() }))
 		return z
 	}
 	const each = 16 * 16 // N x D
@@ -208,23 +136,6 @@ func TestStandardNoise(t *testing.T) {
 	}
 }
 
-// Members of an ensemble have the accuracies that they have alone.
-func TestNoiseOfMembersAlone(t *testing.T) {
-	c := tiny(t, "learn")
-	c.DType, c.LimitSteps, c.NoiseRepeats = "float64", 30, 3
-	dir, _ := runTiny(t, c)
-	_, together := probed(t, dir, "noise/accuracy")
-	all := c.Members
-	for m := range all {
-		c.Members = all[m : m+1]
-		dir, _ := runTiny(t, c)
-		_, alone := probed(t, dir, "noise/accuracy")
-		if want := together[m*len(alone) : (m+1)*len(alone)]; !slices.Equal(alone, want) || len(alone) != 6*3 {
-			t.Errorf("member %d: %v together, %v alone", m, want, alone)
-		}
-	}
-}
-
 // Without amplitudes nothing is measured, and a configuration from before there was noise reads as
 // that; its run can be measured later all the same, at any amplitude, finished or not.
 func TestRunsWithoutNoise(t *testing.T) {
@@ -250,7 +161,7 @@ func TestRunsWithoutNoise(t *testing.T) {
 		report.Repeats != 10 {
 		t.Errorf("%v, %+v", err, report)
 	}
-	result, err := Run(context.Background(), c, dir, Options{Resume: true})
+	result, err := Run(t.Context(), c, dir, Options{Resume: true})
 	if err != nil || result.Members[0].Measures.Of("noise") != nil {
 		t.Errorf("%v, %+v", err, result.Members)
 	}
@@ -267,10 +178,7 @@ func TestNoiseOfADivergedMember(t *testing.T) {
 	c.Optimizer, c.Epochs, c.Dropout = "sgd", 2, 0
 	c.Members[0].LR = 1e6
 	dir, result := runTiny(t, c)
-	report, err := Noise(dir, NoiseOptions{Repeats: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(Noise(dir, NoiseOptions{Repeats: 1}))
 	if result.Members[0].Measures.Of("noise") != nil || report.Members[0].DivergedAtStep == 0 ||
 		report.Members[1].DivergedAtStep != 0 {
 		t.Errorf("%+v, %+v", result.Members, report.Members)
@@ -284,59 +192,33 @@ func TestNoiseErrors(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Noise, c.NoiseRepeats = []float64{0.1, -1, 0.1, math.NaN(), 2e6}, -3
 	err := c.Resolve()
-	for _, want := range []string{"--noise: -1 ", "--noise: 0.1 is given twice", "--noise: NaN",
-		"--noise: 2e+06", "--noise-repeats: -3"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
-		}
-	}
+	wantError(t, err, "--noise: -1 ", "--noise: 0.1 is given twice", "--noise: NaN",
+		"--noise: 2e+06", "--noise-repeats: -3")
 	c = tinyMasked(t, "learn")
 	c.Noise = []float64{1}
-	if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "task nmar has no puzzles") {
-		t.Errorf("noise for masked prediction: %v", err)
-	}
+	wantError(t, c.Resolve(), "task nmar has no puzzles")
 	c.Noise, c.LimitSteps = nil, 1
 	dir, _ := runTiny(t, c)
 	c = tiny(t, "learn")
 	c.LimitSteps = 1
 	moved, _ := runTiny(t, c)
-	if _, err := Noise(moved, NoiseOptions{Amplitudes: []float64{-1}}); err == nil ||
-		!strings.Contains(err.Error(), "-1") {
-		t.Errorf("a negative amplitude: %v", err)
-	}
-	if _, err := Noise(moved, NoiseOptions{Device: "cuda:999"}); err == nil ||
-		!strings.Contains(err.Error(), "--device cpu") {
-		t.Errorf("a device that is not there: %v", err)
-	}
-	if err := os.Rename(c.LSTTrain[0], c.LSTTrain[0]+".old"); err != nil {
-		t.Fatal(err)
-	}
+	wantError(t, errorOf(Noise(moved, NoiseOptions{Amplitudes: []float64{-1}})), "-1")
+	wantError(t, errorOf(Noise(moved, NoiseOptions{Device: "cuda:999"})), "--device cpu")
+	noError(t, os.Rename(c.LSTTrain[0], c.LSTTrain[0]+".old"))
 	for run, want := range map[string]string{dir: "task nmar", moved: c.LSTTrain[0], t.TempDir(): "holds no run"} {
-		if _, err := Noise(run, NoiseOptions{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
-		}
+		wantError(t, errorOf(Noise(run, NoiseOptions{})), want)
 	}
 	same := tiny(t, "learn")
-	puzzles, err := os.ReadFile(same.LSTTrain[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	puzzles := must(os.ReadFile(same.LSTTrain[0]))
 	rows := strings.SplitAfter(string(puzzles), "\n")
-	if err := os.WriteFile(c.LSTTrain[0], []byte(strings.Join(rows[:len(rows)-20], "")), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Noise(moved, NoiseOptions{}); err == nil || !strings.Contains(err.Error(), "other data") {
-		t.Errorf("other puzzles in the run's file: %v", err)
-	}
+	noError(t, os.WriteFile(c.LSTTrain[0], []byte(strings.Join(rows[:len(rows)-20], "")), 0o666))
+	wantError(t, errorOf(Noise(moved, NoiseOptions{})), "other data")
 }
 
 // The defaults: LST measures noise, masked prediction does not; a file from before has none.
 func TestNoiseDefaults(t *testing.T) {
 	for _, preset := range config.Presets() {
-		c, err := Preset(preset, "code")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(Preset(preset, "code"))
 		want := []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}
 		if c.Task != "lst" {
 			want = nil
@@ -346,23 +228,13 @@ func TestNoiseDefaults(t *testing.T) {
 		}
 	}
 	c, _ := Preset("quick", "code")
-	text, err := c.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(c.JSON())
 	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, &fields))
 	delete(fields, "noise")
 	delete(fields, "noise_repeats")
-	if text, err = json.Marshal(fields); err != nil {
-		t.Fatal(err)
-	}
-	old, err := ParseConfig(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text = must(json.Marshal(fields))
+	old := must(ParseConfig(text))
 	if err := old.Resolve(); err != nil || old.Noise != nil || old.NoiseRepeats != 0 {
 		t.Errorf("%v: %v, %d times", err, old.Noise, old.NoiseRepeats)
 	}

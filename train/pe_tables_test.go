@@ -18,13 +18,8 @@ func firstRecords(t *testing.T, c Config) (dir string, records []runlog.Record) 
 	}
 	c.LimitSteps, c.Noise = 2, nil
 	dir, _ = runTiny(t, c)
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if records, err = runlog.ReadMetrics[runlog.Record](r); err != nil || len(records) != len(c.Members) {
-		t.Fatalf("%v, %d records", err, len(records))
+	if records = recordsOf(t, dir); len(records) != len(c.Members) {
+		t.Fatalf("%d records", len(records))
 	}
 	return dir, records
 }
@@ -42,10 +37,7 @@ func TestCourseOfALearnedPE(t *testing.T) {
 	}{{lst, 16, 2, "block"}, {lst, 16, 1, "input"}, {masked, 15, 2, "block"}} {
 		c.config.PEOptions = map[string]string{"pe-placement": c.place}
 		dir, records := firstRecords(t, c.config)
-		f, err := safetensors.Read(filepath.Join(dir, "probes.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(safetensors.Read(filepath.Join(dir, "probes.safetensors")))
 		for m, r := range records {
 			size := c.tokens * float64(c.config.DModel)
 			want := *c.config.Members[m].Sigma * math.Sqrt(size)
@@ -57,14 +49,8 @@ func TestCourseOfALearnedPE(t *testing.T) {
 			rank := 0.0
 			for layer := range int(c.blocks) {
 				x, _ := f.Tensor([]string{"pe/0", "pe/1"}[layer])
-				values, err := x.Float64s()
-				if err != nil {
-					t.Fatal(err)
-				}
-				own, err := metrics.EffectiveRank(values[m*int(size):(m+1)*int(size)], int(c.tokens), c.config.DModel)
-				if err != nil {
-					t.Fatal(err)
-				}
+				values := must(x.Float64s())
+				own := must(metrics.EffectiveRank(values[m*int(size):(m+1)*int(size)], int(c.tokens), c.config.DModel))
 				rank += own / c.blocks
 			}
 			if math.IsNaN(r.Measures.Get("pe_effective_rank")) ||

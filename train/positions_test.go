@@ -2,7 +2,6 @@ package train
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -96,9 +95,7 @@ func placedRun(t *testing.T, scheme string, order []int, where, as string) Confi
 	c.Dropout, c.Masked.Split, c.DType = 0, config.RandomSplit, "float64"
 	if where != "" {
 		path := filepath.Join(dir, "where.csv")
-		if err := os.WriteFile(path, []byte(where), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(where), 0o600))
 		c.Positions = &config.PositionsConfig{File: path, As: as}
 	}
 	return c
@@ -128,18 +125,10 @@ func TestPositionsGoByName(t *testing.T) {
 func answers(t *testing.T, c Config) map[string]float64 {
 	t.Helper()
 	c.PEOptions = map[string]string{"fixed-pe-dropout": "0"} // it acts at evaluation, too
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	task, err := newMaskedTask(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Resolve())
+	task := must(newMaskedTask(c))
 	names := slices.Clone(task.table.Names)
-	e, err := newEnsemble(c, task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(newEnsemble(c, task))
 	defer e.close()
 	values, masked := make([]float64, 16), make([]float64, 16)
 	for i, name := range names {
@@ -150,20 +139,17 @@ func answers(t *testing.T, c Config) map[string]float64 {
 		}
 	}
 	out := map[string]float64{}
-	err = torchpe.Catch(func() {
+	noError(t, torchpe.Catch(func() {
 		s := e.resident.ChildNoGrad()
 		defer s.Close()
 		in := models.Input{
-			Values: torchpe.Of(s, e.device, values, 1, 1, 16), Masked: torchpe.Of(s, e.device, masked, 1, 1,
-				16), Positions: e.model.Config.Positions,
+			Values: torchpe.Of(s, e.device, values, 1, 1, 16), Masked: torchpe.Of(s, e.device, masked, 1, 1, 16),
+			Positions: e.model.Config.Positions,
 		}
 		for i, v := range e.model.Forward(s, in, nil).Float64s() {
 			out[names[i]] = v
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -203,15 +189,10 @@ func TestKnownPositionsAreLearned(t *testing.T) {
 	for _, x := range []struct{ scheme, where string }{{"nope", ""}, {"swin", cellRows(inOrder16())},
 		{"graphormer", edgeRows(true)}} {
 		c := placedRun(t, x.scheme, shuffled, x.where, "")
-		if err := os.WriteFile(c.Masked.Files.Data[0], []byte(gridTable(2000, shuffled)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(c.Masked.Files.Data[0], []byte(gridTable(2000, shuffled)), 0o600))
 		c.DType, c.DModel, c.Steps, c.LogEvery, c.Members[0].LR, c.Masked.TestLevels,
 			c.Masked.TestFrames = "float32", 32, 300, 300, 2e-3, []float64{0.5}, 400
-		r, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, r := runTiny(t, c)
 		mse[x.scheme] = r.Members[0].Measures["test_mse/0.50"]
 		if says := strings.Join(r.Data.Notes, "\n"); strings.Contains(says, "positions: ") != (x.where != "") {
 			t.Errorf("%s: the result says %q", x.scheme, says)
@@ -232,9 +213,7 @@ func TestPositionsOfPuzzles(t *testing.T) {
 			b += cell(i/4, i%4) + "\n"
 		}
 		path := filepath.Join(t.TempDir(), "grid.csv")
-		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(b), 0o600))
 		return &config.PositionsConfig{File: path}
 	}
 	end := func(p *config.PositionsConfig) []byte {
@@ -256,36 +235,18 @@ func TestPositionsOfPuzzles(t *testing.T) {
 func TestChangedPositionsAreRefused(t *testing.T) {
 	c := placedRun(t, "swin", shuffled, cellRows(inOrder16()), "")
 	dir := filepath.Join(t.TempDir(), "run")
-	ctx, cancel := context.WithCancel(context.Background())
-	if _, err := Run(ctx, c, dir, Options{Observer: &stopper{cancel: cancel, after: 5}}); err == nil {
-		t.Fatal("not interrupted")
-	}
+	stopAfter(t, c, dir, 5)
 	stored, err := ReadConfig(filepath.Join(dir, "config.json"))
 	if err != nil || stored.Positions == nil || len(stored.Positions.SHA256) != 64 {
 		t.Fatalf("%+v, %v", stored.Positions, err)
 	}
-	was, err := os.ReadFile(c.Positions.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(c.Positions.File, []byte(cellRows(shuffled)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil ||
-		!strings.Contains(err.Error(), "where.csv has changed") {
-		t.Errorf("a changed file: %v", err)
-	}
-	if err := os.Remove(c.Positions.File); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err == nil ||
-		!strings.Contains(err.Error(), "--positions: ") {
-		t.Errorf("no file: %v", err)
-	}
-	if err := os.WriteFile(c.Positions.File, was, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(context.Background(), stored, dir, Options{Resume: true}); err != nil {
+	was := must(os.ReadFile(c.Positions.File))
+	noError(t, os.WriteFile(c.Positions.File, []byte(cellRows(shuffled)), 0o600))
+	wantError(t, errorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "where.csv has changed")
+	noError(t, os.Remove(c.Positions.File))
+	wantError(t, errorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "--positions: ")
+	noError(t, os.WriteFile(c.Positions.File, was, 0o600))
+	if _, err := Run(t.Context(), stored, dir, Options{Resume: true}); err != nil {
 		t.Errorf("the file put back: %v", err)
 	}
 }
@@ -313,17 +274,14 @@ func TestPositionsMistakes(t *testing.T) {
 			c.Positions.File += ".gone"
 		}
 		dir := filepath.Join(t.TempDir(), "run")
-		if _, err := Run(context.Background(), c, dir, Options{}); err == nil ||
-			!strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %v, want an error with %q", name, err, x.want)
-		}
+		wantError(t, errorOf(Run(t.Context(), c, dir, Options{})), x.want)
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s: there is a run", name)
 		}
 	}
 	c := placedRun(t, "rope", shuffled,
 		rows(inOrder16(), "name,at", func(r, c int) string { return fmt.Sprint(10*r + c) }), "order")
-	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err != nil {
+	if _, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{}); err != nil {
 		t.Errorf("ranks, asked for: %v", err)
 	}
 	text, err := tinyMasked(t, "learn").JSON()
@@ -335,13 +293,8 @@ func TestPositionsMistakes(t *testing.T) {
 // Rows that begin with the numbers that tokens are called go by these.
 func TestPositionsGoByNumber(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "where.csv")
-	if err := os.WriteFile(path, []byte("10,0,.5\n20,1.5,1\n30,7,2.5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sum, err := config.SumOf(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte("10,0,.5\n20,1.5,1\n30,7,2.5\n"), 0o600))
+	sum := must(config.SumOf(path))
 	var c Config
 	c.PE, c.Positions = "fourier-features", &config.PositionsConfig{File: path, SHA256: sum}
 	at, _, err := c.place(positions.Tokens{Count: 3, Names: []string{"30", "10", "20"}}, pe.Line(3))

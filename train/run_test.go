@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -14,71 +13,45 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Three members together equal the same three alone: weights after 200 steps in float64 to 1e-9.
+// Members together equal the same alone, each with its own draws of samples, masks, symbols and noise:
+// their weights to 1e-9 in float64, and what is measured.
 func TestEnsembleEqualsItsMembers(t *testing.T) {
-	c := tiny(t, "learn")
-	c.DType, c.Epochs, c.Dropout = "float64", 25, 0.1 // 9 steps an epoch
-	c.LimitSteps = 200
-	s := []float64{0.2, 1, 0.5}
-	c.Members = []Member{{Seed: 1, Sigma: &s[0], LR: 1e-3},
-		{Seed: 2, Sigma: &s[1], LR: 1e-4, WeightDecay: 0.1}, {Seed: 3, Sigma: &s[2], LR: 3e-4}}
-	equalsItsMembers(t, c)
-}
-
-// equalsItsMembers trains a configuration, then each of its members alone, and compares the
-// weights.
-func equalsItsMembers(t *testing.T, c Config) {
-	t.Helper()
-	together := filepath.Join(t.TempDir(), "together")
-	if _, err := Run(context.Background(), c, together, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	all := c.Members
-	for e, m := range all {
-		c.Members = []Member{m}
-		alone := filepath.Join(t.TempDir(), "alone")
-		if _, err := Run(context.Background(), c, alone, Options{}); err != nil {
-			t.Fatal(err)
+	three := tiny(t, "learn")
+	three.LimitSteps, three.Members = 200, []Member{{Seed: 1, Sigma: new(0.2), LR: 1e-3},
+		{Seed: 2, Sigma: new(1.0), LR: 1e-4, WeightDecay: 0.1}, {Seed: 3, Sigma: new(0.5), LR: 3e-4}}
+	three.Epochs = 25 // of 9 steps
+	independent := tinyMasked(t, "learn")
+	independent.Masked.Draw = config.BernoulliMask
+	for name, c := range map[string]Config{"three": three, "other sizes": tinySizes(t, "t5"),
+		"exact masks": tinyMasked(t, "learn"), "independent masks": independent,
+		"sequence": tinySequence(t, "binary-addition", "learn")} {
+		c.DType = "float64"
+		together, result := runTiny(t, c)
+		for e := range c.Members {
+			one := c
+			one.Members = c.Members[e : e+1]
+			alone, own := runTiny(t, one)
+			compareMember(t, fmt.Sprint(name, ", member ", e), checkpointOf(t, together), checkpointOf(t, alone), e)
+			for key, want := range own.Members[0].Measures {
+				if got := result.Members[e].Measures.Get(key); !(math.Abs(got-want) <= 1e-9) {
+					t.Errorf("%s, member %d: %s is %g together and %g alone", name, e, key, got, want)
+				}
+			}
 		}
-		compareMember(t, together, alone, e, len(all))
 	}
 }
 
-func compareMember(t *testing.T, together, alone string, e, members int) {
+// compareMember compares the weights of a member with those that it has alone.
+func compareMember(t *testing.T, what string, together, alone *runlog.Checkpoint, e int) {
 	t.Helper()
-	open := func(dir string) *runlog.Checkpoint {
-		r, err := runlog.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		c, err := r.LoadCheckpoint()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	a, b := open(together), open(alone)
-	for _, name := range b.Names() {
+	for _, name := range alone.Names() {
 		if !strings.HasPrefix(name, "w/") {
 			continue
 		}
-		x, _ := a.Tensor(name)
-		y, _ := b.Tensor(name)
-		all, err := x.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
-		one, err := y.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(all) != members*len(one) {
-			t.Fatalf("%s: %d values together, %d alone", name, len(all), len(one))
-		}
+		all, one := floats(t, together, name), floats(t, alone, name)
 		for i, want := range one {
 			if got := all[e*len(one)+i]; !(math.Abs(got-want) <= 1e-9) {
-				t.Errorf("member %d: %s[%d] is %g together and %g alone", e, name, i, got, want)
+				t.Errorf("%s: %s[%d] is %g together and %g alone", what, name, i, got, want)
 				break
 			}
 		}
@@ -93,10 +66,7 @@ func TestDivergedMemberStops(t *testing.T) {
 	c.Members[0].LR, c.Members[1].LR = 1e6, 1e-3
 	dir := filepath.Join(t.TempDir(), "run")
 	heard := &listener{}
-	result, err := Run(context.Background(), c, dir, Options{Observer: heard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must(Run(t.Context(), c, dir, Options{Observer: heard}))
 	bad, good := result.Members[0], result.Members[1]
 	if bad.Status != runlog.StatusDiverged || bad.DivergedAtStep < 2 ||
 		bad.Steps != bad.DivergedAtStep-1 || bad.Epochs != bad.Steps/9 || !math.IsNaN(bad.Measures.Get("validation")) {
@@ -111,28 +81,14 @@ func TestDivergedMemberStops(t *testing.T) {
 	}
 	for _, short := range []int{1, 0} { // a run that ends one step before is done
 		c.LimitSteps = bad.DivergedAtStep - short
-		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
-		if err != nil || (result.Members[0].Status == runlog.StatusDone) != (short == 1) {
-			t.Errorf("diverged at step %d; after %d steps: %+v, %v", bad.DivergedAtStep, c.LimitSteps,
-				result.Members[0], err)
+		_, result := runTiny(t, c)
+		if (result.Members[0].Status == runlog.StatusDone) != (short == 1) {
+			t.Errorf("diverged at step %d; after %d steps: %+v", bad.DivergedAtStep, c.LimitSteps, result.Members[0])
 		}
 	}
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	ck, err := r.LoadCheckpoint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ck := checkpointOf(t, dir)
 	for _, name := range ck.Names() {
-		x, _ := ck.Tensor(name)
-		values, err := x.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+		if slices.ContainsFunc(floats(t, ck, name), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
 			t.Errorf("%s holds values that are not finite", name)
 		}
 	}
@@ -140,19 +96,14 @@ func TestDivergedMemberStops(t *testing.T) {
 
 // A tiny model learns its training set by heart: the loop trains.
 func TestTrainingLearns(t *testing.T) {
-	for _, name := range []string{"learn", "2d-fixed"} {
-		c := tiny(t, name)
-		c.Members = c.Members[:1]
-		c.Members[0].LR = 3e-3
-		c.DModel, c.Epochs, c.Dropout, c.Until = 32, 120, 0, "train=0.9"
-		c.PEOptions = map[string]string{"fixed-pe-dropout": "0"}
-		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m := result.Members[0]; !m.Fit.Reached {
-			t.Errorf("%s: train accuracy %.3f after %d epochs of 270 puzzles", name, m.Measures["train"], m.Epochs)
-		}
+	c := tiny(t, "2d-fixed")
+	c.Members = c.Members[:1]
+	c.Members[0].LR = 3e-3
+	c.DModel, c.Epochs, c.Dropout, c.Until = 32, 120, 0, "train=0.9"
+	c.PEOptions = map[string]string{"fixed-pe-dropout": "0"}
+	_, result := runTiny(t, c)
+	if m := result.Members[0]; !m.Fit.Reached {
+		t.Errorf("train accuracy %.3f after %d epochs of 270 puzzles", m.Measures["train"], m.Epochs)
 	}
 }
 
@@ -160,14 +111,11 @@ func TestTrainingLearns(t *testing.T) {
 func TestEverySchemeTrains(t *testing.T) {
 	for i, name := range pe.Names() {
 		fidelity := []string{"code", "text"}[i%2]
-		preset, err := Preset("quick", fidelity)
-		if err != nil {
-			t.Fatal(err)
-		}
+		preset := must(Preset("quick", fidelity))
 		c := tiny(t, name)
 		c.Fidelity, c.TokenInput, c.ReadOut = fidelity, preset.TokenInput, preset.ReadOut
 		c.LimitSteps, c.Noise = 3, nil
-		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
+		result, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})
 		if err != nil {
 			t.Errorf("%s, %s: %v", name, fidelity, err)
 			continue

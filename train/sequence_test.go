@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -19,52 +17,13 @@ import (
 // tinySequence is a small run on a formal language.
 func tinySequence(t testing.TB, name, scheme string) Config {
 	t.Helper()
-	c, err := Preset("sequence-quick", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset("sequence-quick", "code"))
 	c.PE, c.Layers, c.DModel, c.Heads, c.Batch, c.Steps, c.LogEvery = scheme, 1, 16, 2, 8, 12, 5
 	c.Threads, c.Device = 1, "cpu"
 	c.Sequence.Name, c.Sequence.Tests = name, 6
 	c.Sequence.TrainLength, c.Sequence.TestLength, c.Sequence.TestLengths = 4, 9, 2
-	sigmas := []float64{0.2, 1}
-	c.Members = []Member{{Seed: 5, Sigma: &sigmas[0], LR: 1e-3}, {Seed: 9, Sigma: &sigmas[1], LR: 3e-4,
-		WeightDecay: 0.1}}
+	c.Members = twoMembers()
 	return c
-}
-
-// A run on sequences stops in the middle of an interval and goes on to the same bits, with schemes that
-// act at each place and those that draw.
-func TestSequenceRunsResume(t *testing.T) {
-	for _, scheme := range []string{"learn", "rope", "t5", "random", "cape", "forgetting"} {
-		c := tinySequence(t, "stack-manipulation", scheme)
-		whole := filepath.Join(t.TempDir(), "run")
-		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
-			t.Fatalf("%s: %v", scheme, err)
-		}
-		resumesTo(t, c, whole)
-	}
-}
-
-func TestSequenceEnsembleEqualsItsMembers(t *testing.T) {
-	c := tinySequence(t, "binary-addition", "learn")
-	c.DType = "float64"
-	equalsItsMembers(t, c)
-}
-
-// Steps of different lengths are recorded apart.
-func TestRecordedStepsOfSequences(t *testing.T) {
-	for _, scheme := range []string{"learn", "t5", "rope", "random", "cape"} {
-		c := tinySequence(t, "missing-duplicate", scheme)
-		if scheme == "random" {
-			c.PEOptions = pe.Options{"random": "ruoss", "random-base": "transformer-xl"}
-		}
-		plain, sums, _ := after(t, c, 20, func(*ensemble) {})
-		same, sumsToo, _ := after(t, c, 20, recorded)
-		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) {
-			t.Errorf("%s: recorded steps train otherwise: %v and %v", scheme, sums, sumsToo)
-		}
-	}
 }
 
 // The model at a shorter length has the loss and the gradients of one that was built for it.
@@ -72,37 +31,31 @@ func TestSequenceGradientsAtEachLength(t *testing.T) {
 	for _, scheme := range []string{"t5", "rope", "fire", "kerple", "nope"} {
 		c := tinySequence(t, "reverse-string", scheme)
 		c.DType = "float64"
-		long, end := build(t, c)
-		defer end()
+		long := started(t, c)
 		c.Sequence.TrainLength = 3
-		short, end := build(t, c)
-		defer end()
-		step := 0
-		for long.task.(*sequenceTask).source.length(c.DataSeed, step) != 3 {
-			step++
-		}
+		short := started(t, c)
+		step := stepOfLength(long, 3)
 		in := long.task.inputs(long, step)
 		var losses, gradients [][]float64
 		for _, e := range []*ensemble{long, short} {
-			err := torchpe.Catch(func() {
-				s := e.resident.Child()
-				defer s.Close()
-				s.Seed(e.seeds, step)
-				places := allocateInputs(s, e.device, in)
-				places.write(in)
-				loss := e.task.loss(e, s, places).each
-				losses = append(losses, loss.Float64s())
-				loss.Sum().Backward()
+			atStep(t, e, step, in, func(s *torchpe.Scope, loss stepLoss) {
+				losses = append(losses, loss.each.Float64s())
+				loss.each.Sum().Backward()
 				gradients = append(gradients, e.model.Params.Grads(s).Float64s())
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
 		if !near(losses[0], losses[1]) || !near(gradients[0], gradients[1]) {
 			t.Errorf("%s: losses %v and %v, or other gradients", scheme, losses[0], losses[1])
 		}
 	}
+}
+
+// stepOfLength returns the first step whose inputs have a length.
+func stepOfLength(e *ensemble, length int) (step int) {
+	for e.task.(*sequenceTask).source.length(e.config.DataSeed, step) != length {
+		step++
+	}
+	return step
 }
 
 // near reports whether numbers agree to twelve digits.
@@ -119,8 +72,7 @@ func near(a, b []float64) bool {
 func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 	c := tinySequence(t, "stack-manipulation", "alibi")
 	c.DType = "float64"
-	e, end := build(t, c)
-	defer end()
+	e := started(t, c)
 	bias := []float64{0.5, 2, -1} // class 1 is the largest
 	constantModel(t, e, bias)
 	task := e.task.(*sequenceTask)
@@ -131,10 +83,7 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 			for _, s := range set.symbols[i*set.tokens:][:length] {
 				text = append(text, int(s))
 			}
-			answer, err := task.source.(*languageSource).task.Answer(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must(task.source.(*languageSource).task.Answer(text))
 			for _, class := range answer.Output[:answer.Scored] {
 				if counted++; class == 1 {
 					want++
@@ -146,18 +95,9 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 			t.Errorf("length %d: %v, %v; want %g", length, got, err, want/counted)
 		}
 	}
-	err := torchpe.Catch(func() {
-		s := e.resident.Child()
-		defer s.Close()
-		step := 0
-		for task.source.length(c.DataSeed, step) != 4 {
-			step++
-		}
-		s.Seed(e.seeds, step)
-		in := task.inputs(e, step)
-		places := allocateInputs(s, e.device, in)
-		places.write(in)
-		loss := task.loss(e, s, places)
+	step := stepOfLength(e, 4)
+	in := task.inputs(e, step)
+	atStep(t, e, step, in, func(_ *torchpe.Scope, loss stepLoss) {
 		target, counted := in.arrays[1].ints, in.arrays[2].ints
 		for m := range 2 {
 			sum, right, n := 0.0, 0.0, 0.0
@@ -177,9 +117,6 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 			}
 		}
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // A small model learns short strings, and records say how it does on longer ones: NaN where its
@@ -191,10 +128,7 @@ func TestSequencesAreLearned(t *testing.T) {
 	for _, places := range []int{0, 9} {
 		c.Sequence.Places = places
 		var l listener
-		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{Observer: &l})
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must(Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{Observer: &l}))
 		m := result.Members[0]
 		if !m.Fit.Reached || m.Measures["iid"] < 0.95 {
 			t.Errorf("places %d: %+v", places, m)
@@ -215,40 +149,21 @@ func constantModel(t *testing.T, e *ensemble, bias []float64) {
 	for name, values := range map[string][]float64{
 		"head.weight": make([]float64, 2*len(bias)*e.config.DModel), "head.bias": slices.Repeat(bias, 2),
 	} {
-		if err := e.model.Params.Set(name, values); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, e.model.Params.Set(name, values))
 	}
 }
 
 // tinyText is a small run on a text of three characters.
 func tinyText(t testing.TB, scheme string) Config {
 	t.Helper()
-	c, err := Preset("text", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset("text", "code"))
 	path := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(path, []byte(strings.Repeat("abcacb", 60)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(strings.Repeat("abcacb", 60)), 0o600))
 	c.PE, c.Layers, c.DModel, c.Heads, c.Batch, c.Steps, c.LogEvery = scheme, 1, 16, 2, 8, 12, 5
 	c.Threads, c.Device = 1, "cpu"
 	c.Sequence.Text, c.Sequence.Tests, c.Sequence.TrainLength, c.Sequence.TestLength = []string{path}, 5, 6, 30
-	sigma := 0.2
-	c.Members = []Member{{Seed: 5, Sigma: &sigma, LR: 1e-3}, {Seed: 9, Sigma: &sigma, LR: 3e-3}}
+	c.Members = twoMembers()
 	return c
-}
-
-// Texts, and decoders of languages, stop in the middle of an interval and go on to the same bits.
-func TestCausalRunsResume(t *testing.T) {
-	for _, c := range []Config{tinyText(t, "rope"), tinyText(t, "alibi"), decoder(t, "addition", "abacus")} {
-		whole := filepath.Join(t.TempDir(), "run")
-		if _, err := Run(context.Background(), c, whole, Options{}); err != nil {
-			t.Fatal(err)
-		}
-		resumesTo(t, c, whole)
-	}
 }
 
 func decoder(t testing.TB, name, scheme string) Config {
@@ -266,15 +181,12 @@ func TestCausalModelsDoNotLookAhead(t *testing.T) {
 		task := e.task.(*sequenceTask)
 		set := task.tests[c.Sequence.TrainLength].part(0, 1)
 		logits := func(set sequences) (out []float64) {
-			err := torchpe.Catch(func() {
+			noError(t, torchpe.Catch(func() {
 				s := e.resident.ChildNoGrad()
 				defer s.Close()
 				s.Seed(e.seeds, 0)
 				out = task.model(e, set.tokens).Forward(s, task.testInput(e, s, set, 0), nil).Float64s()
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			return out[:len(out)/2] // of the first member
 		}
 		before := logits(set)
@@ -297,21 +209,15 @@ func TestCausalModelsDoNotLookAhead(t *testing.T) {
 func TestPerplexityOfAConstantModel(t *testing.T) {
 	c := tinyText(t, "nope")
 	c.DType, c.Sequence.Tests = "float64", 2*evaluationTokens/24-7 // measured in two pieces, one shorter
-	if err := os.WriteFile(c.Sequence.Text[0], []byte(strings.Repeat("abcacb", 20000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e, end := build(t, c)
-	defer end()
+	noError(t, os.WriteFile(c.Sequence.Text[0], []byte(strings.Repeat("abcacb", 20000)), 0o600))
+	e := started(t, c)
 	bias := []float64{0.5, -1, 2}
 	constantModel(t, e, bias)
 	task := e.task.(*sequenceTask)
 	if !slices.Equal(task.longer, []int{12, 24}) {
 		t.Fatalf("lengths %v", task.longer)
 	}
-	fill, err := task.measure(e, 0, peTables{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fill := must(task.measure(e, 0, peTables{}))
 	got := runlog.Numbers{}
 	fill(1, got, trainSums{correct: []float64{0, 0}, examples: 1})
 	total := math.Log(math.Exp(bias[0]) + math.Exp(bias[1]) + math.Exp(bias[2]))

@@ -2,7 +2,6 @@ package train
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -67,24 +66,24 @@ var settingChanges = map[string][]change{
 	"data_seed":    {{"lst", func(c *Config) { c.DataSeed = 7 }}, {"nmar", func(c *Config) { c.DataSeed = 7 }}},
 	"pe_options":   {{"lst", func(c *Config) { c.PEOptions = map[string]string{"pe-placement": "input"} }}},
 	"members.seed": {{"lst", func(c *Config) { c.Members[0].Seed = 6 }}},
-	"members.sigma": {{"lst", func(c *Config) { c.Members[0].Sigma = pointer(0.5) }},
-		{"nmar", func(c *Config) { c.Members[0].Sigma = pointer(0.5) }}},
+	"members.sigma": {{"lst", func(c *Config) { c.Members[0].Sigma = new(0.5) }},
+		{"nmar", func(c *Config) { c.Members[0].Sigma = new(0.5) }}},
 	"members.lr": {{"lst", func(c *Config) { c.Members[0].LR = 2e-3 }},
 		{"lst", func(c *Config) { c.Members[0].LR = 3e-3 }}},
-	"members.pe_lr": {{"lst", func(c *Config) { c.Members[0].PELR = pointer(0.01) }},
-		{"lst", func(c *Config) { c.Members[0].PELR = pointer(0.) }}},
+	"members.pe_lr": {{"lst", func(c *Config) { c.Members[0].PELR = new(0.01) }},
+		{"lst", func(c *Config) { c.Members[0].PELR = new(0.) }}},
 	"warmup_steps": {{"lst", func(c *Config) { c.WarmupSteps = 3 }}, {"lst", func(c *Config) { c.WarmupSteps = 5 }}},
 	"pe_init": {{"lst", func(c *Config) { c.PEInit = "uniform" }},
 		{"lst", func(c *Config) { c.PEInit = "matched:2d-fixed" }}},
 	"pe_init_scale": {{"lst", func(c *Config) { c.PEInit = "sinusoidal-1d" }},
 		{"lst", func(c *Config) { c.PEInit, c.PEInitScale = "sinusoidal-1d", "sigma" }}},
-	"pe_init_sparsity": {{"nmar", func(c *Config) { c.PEInit, c.PEInitSparsity = "gradients:2", pointer(0.5) }},
-		{"nmar", func(c *Config) { c.PEInit, c.PEInitSparsity = "gradients:2", pointer(0.7) }}},
-	"pe_warmup_steps": {{"lst", func(c *Config) { c.PEWarmupSteps = pointer(3) }},
-		{"lst", func(c *Config) { c.PEWarmupSteps = pointer(6) }}},
+	"pe_init_sparsity": {{"nmar", func(c *Config) { c.PEInit, c.PEInitSparsity = "gradients:2", new(0.5) }},
+		{"nmar", func(c *Config) { c.PEInit, c.PEInitSparsity = "gradients:2", new(0.7) }}},
+	"pe_warmup_steps": {{"lst", func(c *Config) { c.PEWarmupSteps = new(3) }},
+		{"lst", func(c *Config) { c.PEWarmupSteps = new(6) }}},
 	"pe_dropout": {{"lst", func(c *Config) { c.PEDropout = 0.2 }}, {"lst", func(c *Config) { c.PEDropout = 0.5 }}},
-	"init_scale": {{"lst", func(c *Config) { c.InitScale = pointer(0.5) }},
-		{"nmar", func(c *Config) { c.InitScale = pointer(0.5) }}},
+	"init_scale": {{"lst", func(c *Config) { c.InitScale = new(0.5) }},
+		{"nmar", func(c *Config) { c.InitScale = new(0.5) }}},
 	"ff_multiple": {{"lst", func(c *Config) { c.FFMultiple = 2 }}},
 	"dropout": {{"lst", func(c *Config) { c.Dropout = 0 }}, {"lst", func(c *Config) { c.Dropout = 0.2 }},
 		{"nmar", func(c *Config) { c.Dropout = 0 }}, {"nmar", func(c *Config) { c.Dropout = 0.2 }}},
@@ -94,8 +93,8 @@ var settingChanges = map[string][]change{
 	"read_out": {{"lst", func(c *Config) { c.ReadOut = "probe" }}},
 	"members.weight_decay": {{"lst", func(c *Config) { c.Members[0].WeightDecay = 0.1 }},
 		{"lst", func(c *Config) { c.Members[0].WeightDecay = 0.2 }}},
-	"members.pe_weight_decay": {{"lst", func(c *Config) { c.Members[1].PEWeightDecay = pointer(0.) }},
-		{"lst", func(c *Config) { c.Members[1].PEWeightDecay = pointer(0.3) }}},
+	"members.pe_weight_decay": {{"lst", func(c *Config) { c.Members[1].PEWeightDecay = new(0.) }},
+		{"lst", func(c *Config) { c.Members[1].PEWeightDecay = new(0.3) }}},
 	"clip_norm": {{"lst", func(c *Config) { c.Optimizer, c.ClipNorm = "sgd", 0.1 }},
 		{"lst", func(c *Config) { c.Optimizer, c.ClipNorm = "sgd", 0.2 }},
 		{"nmar", func(c *Config) { c.Optimizer, c.ClipNorm = "sgd", 0.01 }},
@@ -103,7 +102,7 @@ var settingChanges = map[string][]change{
 	"limit_steps":    {{"lst", func(c *Config) { c.LimitSteps = 5 }}},
 	"until":          {{"lst", func(c *Config) { c.Until = "train=0.01" }}},
 	"eval_tokens":    {{"lst", func(c *Config) { c.PE, c.PEOptions, c.EvalTokens = "rope", nil, []int{25} }}},
-	"rename_symbols": {{"lst", func(c *Config) { c.RenameSymbols = pointer(true) }}},
+	"rename_symbols": {{"lst", func(c *Config) { c.RenameSymbols = new(true) }}},
 
 	"masked.mask_level": {{"nmar", func(c *Config) { c.Masked.Level = 0.25 }},
 		{"nmar", func(c *Config) { c.Masked.Level = 0.75 }}},
@@ -136,7 +135,7 @@ var settingChanges = map[string][]change{
 
 // settingElsewhere says where settings are tested that this test cannot change.
 var settingElsewhere = map[string]string{
-	"lst_train": "TestResumeRefusesOtherData", "lst_validation": "the same", "lst_side": "sizes_test.go",
+	"lst_train": "TestRefusedResumeChangesNothing", "lst_validation": "the same", "lst_side": "sizes_test.go",
 	"masked.nmar.order": "no flag: drawn from the data seed",
 	"precision":         "gpu_test.go", "no_graph": "gpu_test.go", "deterministic": "gpu_test.go",
 	"attention":      "gpu_test.go",
@@ -144,13 +143,11 @@ var settingElsewhere = map[string]string{
 	"header": "header_test.go of cmd/torchpe",
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // outcome returns a digest of all numbers that a run ends with; an error names what was changed.
 func outcome(t *testing.T, what string, c Config) [32]byte {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := Run(context.Background(), c, dir, Options{}); err != nil {
+	if _, err := Run(t.Context(), c, dir, Options{}); err != nil {
 		t.Errorf("%s: %v", what, err)
 		return [32]byte{}
 	}
@@ -200,24 +197,6 @@ func TestEverySettingReachesTheComputation(t *testing.T) {
 	}
 }
 
-// started builds the ensemble of a configuration.
-func started(t *testing.T, c Config) *ensemble {
-	t.Helper()
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	task, err := newTask(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := newEnsemble(c, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.close)
-	return e
-}
-
 // flat returns the trained parameters, [member][parameter].
 func flat(t *testing.T, e *ensemble) [][]float64 {
 	t.Helper()
@@ -258,9 +237,7 @@ func TestSettingsAreUsedAsGiven(t *testing.T) {
 		set(&c)
 		e := started(t, c)
 		before := flat(t, e)
-		if err := e.step(0, 1000); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, e.step(0, 1000))
 		for m, after := range flat(t, e) {
 			sum, norm := 0.0, 0.0
 			for i, v := range after {
@@ -313,10 +290,7 @@ func TestParametersStartDifferent(t *testing.T) {
 	for _, scheme := range []string{"learn", "relative", "t5"} {
 		c := tiny(t, scheme)
 		c.Layers = 3
-		scheme, err := pe.Find(scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scheme := must(pe.Find(scheme))
 		if !scheme.Learned {
 			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
 		}

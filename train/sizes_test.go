@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -28,31 +27,21 @@ func tinySizes(t *testing.T, pe string) Config {
 
 // What a configuration without sizes trains on is what it always was.
 func TestDefaultDataAreUnchanged(t *testing.T) {
-	c, err := Preset("quick", "code")
-	if err != nil {
-		t.Fatal(err)
+	c, four := must(Preset("quick", "code")), must(Preset("quick", "code"))
+	four.LSTSide = 4
+	noError(t, errors.Join(c.Resolve(), four.Resolve()))
+	// The SHA-256 of lst.Default: if it changes, so do the results of all who train on it.
+	if got := must(load(c)).fingerprint; got != "d858ce73a8016f34a5d46197ca82cf7755129ca368ed97a766f5b30615651cf1" {
+		t.Errorf("fingerprint %s", got)
 	}
-	for _, side := range []int{0, 4} {
-		c.LSTSide = side
-		if err := c.Resolve(); err != nil {
-			t.Fatal(err)
-		}
-		s, err := load(c)
-		// The SHA-256 of lst.Default: if it changes, so do the results of all who train on it.
-		if want := "d858ce73a8016f34a5d46197ca82cf7755129ca368ed97a766f5b30615651cf1"; err != nil ||
-			s.fingerprint != want {
-			t.Errorf("--lst-side %d: fingerprint %s, %v; want %s", side, s.fingerprint, err, want)
-		}
-		text, err := c.JSON()
-		if err != nil || strings.Contains(string(text), "lst_side") || strings.Contains(string(text),
-			"eval_tokens") || strings.Contains(string(text), "rename_symbols") {
-			t.Errorf("--lst-side %d: config.json names sizes (%v): %s", side, err, text)
-		}
+	text := string(must(c.JSON()))
+	if text != string(must(four.JSON())) || strings.Contains(text, "lst_side") ||
+		strings.Contains(text, "eval_tokens") || strings.Contains(text, "rename_symbols") {
+		t.Errorf("config.json names sizes: %s", text)
 	}
 }
 
 func TestResolveSizes(t *testing.T) {
-	no, yes := false, true
 	for _, c := range []struct {
 		name    string
 		change  func(*Config)
@@ -61,12 +50,13 @@ func TestResolveSizes(t *testing.T) {
 		symbols int
 		err     string
 	}{
-		{"larger", func(c *Config) { c.EvalTokens = []int{36, 25} }, []int{25, 36}, &yes, 6, ""},
+		{"larger", func(c *Config) { c.EvalTokens = []int{36, 25} }, []int{25, 36}, new(true), 6, ""},
 		{"smaller", func(c *Config) { c.LSTSide, c.EvalTokens = 6, []int{16} }, []int{16}, nil, 6, ""},
 		{"as large", func(c *Config) { c.EvalTokens = []int{16} }, []int{16}, nil, 4, ""},
-		{"not renamed", func(c *Config) { c.EvalTokens, c.RenameSymbols = []int{25}, &no }, []int{25}, &no, 5, ""},
-		{"renamed alone", func(c *Config) { c.RenameSymbols = &yes }, nil, &yes, 4, ""},
-		{"nothing to leave", func(c *Config) { c.RenameSymbols = &no }, nil, nil, 4, ""},
+		{"not renamed", func(c *Config) { c.EvalTokens, c.RenameSymbols = []int{25}, new(false) }, []int{25},
+			new(false), 5, ""},
+		{"renamed alone", func(c *Config) { c.RenameSymbols = new(true) }, nil, new(true), 4, ""},
+		{"nothing to leave", func(c *Config) { c.RenameSymbols = new(false) }, nil, nil, 4, ""},
 		{"none", func(c *Config) { c.EvalTokens = []int{} }, nil, nil, 4, ""},
 		{"twice", func(c *Config) { c.EvalTokens = []int{25, 25} }, nil, nil, 0, "--eval-tokens: 25 is given twice"},
 		{"no square", func(c *Config) { c.EvalTokens = []int{24} }, nil, nil, 0,
@@ -83,20 +73,15 @@ func TestResolveSizes(t *testing.T) {
 			"learn's table is tied to their number"},
 		{"tied with these options", func(c *Config) { c.PE, c.EvalTokens = "relative", []int{25} }, nil,
 			nil, 0, "with other options it can"},
-		{"a stack", func(c *Config) { c.PE, c.EvalTokens = "rope+t5", []int{25} }, []int{25}, &yes, 5, ""},
+		{"a stack", func(c *Config) { c.PE, c.EvalTokens = "rope+t5", []int{25} }, []int{25}, new(true), 5, ""},
 		{"fewer", func(c *Config) { c.PE, c.LSTSide, c.EvalTokens = "learn", 5, []int{16} }, []int{16}, nil, 5, ""},
 	} {
-		config, err := Preset("quick", "code")
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must(Preset("quick", "code"))
 		config.PE = "rope"
 		c.change(&config)
-		err = config.Resolve()
+		err := config.Resolve()
 		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%s: %v, want %q", c.name, err, c.err)
-			}
+			wantError(t, err, c.err)
 			continue
 		}
 		if err != nil || !slices.Equal(config.EvalTokens, c.tokens) ||
@@ -104,10 +89,7 @@ func TestResolveSizes(t *testing.T) {
 			t.Errorf("%s: %v; sizes %v, renamed %v, %d symbols", c.name, err, config.EvalTokens,
 				config.RenameSymbols, config.Symbols())
 		}
-		text, err := config.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(config.JSON())
 		again, err := ParseConfig(text)
 		if err == nil {
 			err = again.Resolve()
@@ -116,14 +98,9 @@ func TestResolveSizes(t *testing.T) {
 			t.Errorf("%s: config.json gives %v, %+v", c.name, err, again)
 		}
 	}
-	masked, err := Preset("nmar", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	masked := must(Preset("nmar", "code"))
 	masked.EvalTokens = []int{25}
-	if err := masked.Resolve(); err == nil || !strings.Contains(err.Error(), "task nmar has data of one size") {
-		t.Errorf("task nmar: %v", err)
-	}
+	wantError(t, masked.Resolve(), "task nmar has data of one size")
 }
 
 // A renaming takes the symbols to different ones of those that the model knows, all choices alike,
@@ -159,19 +136,12 @@ func TestDrawNames(t *testing.T) {
 	}
 }
 
-// newTinyTask returns a task and its ensemble.
-func newTinyTask(t *testing.T, c Config) (*lstTask, *ensemble) {
-	t.Helper()
-	e, end := build(t, c)
-	t.Cleanup(end)
-	return e.task.(*lstTask), e
-}
-
 // A training batch with its names undone is the batch as the files have it, answer and all; names
 // differ between members, puzzles and epochs.
 func TestRenamedBatches(t *testing.T) {
 	c := tinySizes(t, "rope")
-	task, e := newTinyTask(t, c)
+	e := started(t, c)
+	task := e.task.(*lstTask)
 	const n, at = 32, 64
 	names := map[string]bool{}
 	for _, epoch := range []int{0, 1, 0} {
@@ -229,19 +199,11 @@ func TestRenamedBatches(t *testing.T) {
 // what the generator made.
 func TestRenamedHeldOut(t *testing.T) {
 	c := tinySizes(t, "rope")
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := load(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Resolve())
+	s := must(load(c))
 	plain := c
 	plain.EvalTokens, plain.RenameSymbols = nil, nil
-	was, err := load(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := must(load(plain))
 	canonical := func(x examples, side int) (all []string) {
 		for i := range x.n {
 			number := map[int64]int{}
@@ -275,10 +237,7 @@ func TestRenamedHeldOut(t *testing.T) {
 		}
 	}
 	for i, side := range []int{5, 6} {
-		made, err := lst.Puzzles(side, 108, c.DataSeed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(lst.Puzzles(side, 108, c.DataSeed))
 		want := newExamples("", made)
 		if !slices.Equal(canonical(s.sizes[i], side), canonical(want, side)) || s.sizes[i].n != 108 {
 			t.Errorf("%d tokens: other puzzles than the generator's", side*side)
@@ -307,36 +266,23 @@ func TestSchemesAtOtherSizes(t *testing.T) {
 	for _, name := range append(pe.Names(), "rope+t5", "2d-fixed+alibi", "learn+rope") {
 		for _, fidelity := range []string{"code", "text"} {
 			t.Run(name+"/"+fidelity, func(t *testing.T) {
-				scheme, err := pe.Find(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c, err := Preset("quick", fidelity)
-				if err != nil {
-					t.Fatal(err)
-				}
+				scheme := must(pe.Find(name))
+				c := must(Preset("quick", fidelity))
 				c.LSTTrain, c.LSTValidation, c.Noise = base.LSTTrain, base.LSTValidation, nil
 				c.PE, c.Layers, c.DModel, c.Batch, c.LimitSteps, c.Device, c.Threads = name, 2, 24, 16, 2, "cpu", 1
 				c.Members = slices.Clone(base.Members)
 				c.EvalTokens = []int{25, 36}
-				options, err := scheme.Resolve(fidelity, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				options := must(scheme.Resolve(fidelity, nil))
 				if !scheme.CanExtrapolate(options) {
 					err := c.Resolve()
-					if err == nil || !strings.Contains(err.Error(),
-						name+" cannot be evaluated at 25 tokens: it was trained on 16") ||
-						!strings.Contains(err.Error(), "extrapolates=yes") {
-						t.Errorf("%v", err)
-					}
+					wantError(t, err, name+" cannot be evaluated at 25 tokens: it was trained on 16",
+						"extrapolates=yes")
 					return
 				}
-				task, e := newTinyTask(t, c)
+				e := started(t, c)
+				task := e.task.(*lstTask)
 				for step := range 2 {
-					if err := e.step(step, 2); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, e.step(step, 2))
 				}
 				for _, r := range task.sizes {
 					err := task.forward(e, forwardPass{split: r, step: 2},
@@ -357,54 +303,10 @@ func TestSchemesAtOtherSizes(t *testing.T) {
 	}
 }
 
-// A run with other sizes that is stopped and resumed ends with the same bits, in both readings,
-// with drawn positions and with dropout at evaluation.
-func TestSizesResume(t *testing.T) {
-	for _, c := range []struct{ pe, fidelity string }{{"rope", "code"}, {"t5", "text"},
-		{"2d-fixed", "code"}, {"random", "text"}} {
-		t.Run(c.pe, func(t *testing.T) {
-			config := tinySizes(t, c.pe)
-			if config.Fidelity = c.fidelity; c.fidelity == "text" {
-				config.TokenInput, config.ReadOut = string(models.Embedding), string(models.ProbeToken)
-			}
-			whole := filepath.Join(t.TempDir(), "whole")
-			result, err := Run(context.Background(), config, whole, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts := filepath.Join(t.TempDir(), "parts")
-			for _, after := range []int{1, 4, 7, 1000} {
-				ctx, cancel := context.WithCancel(context.Background())
-				_, err := Run(ctx, config, parts,
-					Options{Resume: true, Observer: &stopper{after: after, cancel: cancel}})
-				cancel()
-				var stopped *Interrupted
-				if after < 1000 && !errors.As(err, &stopped) || after == 1000 && err != nil {
-					t.Fatalf("after %d steps: %v", after, err)
-				}
-			}
-			sameFinal(t, readFinal(t, parts), readFinal(t, whole))
-			sizeNumbers(t, whole, result)
-		})
-	}
-}
-
 // sizeNumbers checks that records, probes and result of a run say the same.
 func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 	t.Helper()
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	records, err := runlog.ReadMetrics[runlog.Record](r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	probes, err := r.LoadProbes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	records, probes := recordsOf(t, dir), must(opened(t, dir).LoadProbes())
 	for m, member := range result.Members {
 		last := records[len(records)-len(result.Members)+m]
 		if !reflect.DeepEqual(last.Measures.Of("tokens"), member.Measures.Of("tokens")) ||
@@ -432,62 +334,24 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 	}
 }
 
-// A member with renamed symbols and other sizes equals the same model alone, in weights and in what
-// is measured.
-func TestSizesEnsembleEqualsItsMembers(t *testing.T) {
-	c := tinySizes(t, "t5")
-	c.DType = "float64"
-	together := filepath.Join(t.TempDir(), "together")
-	result, err := Run(context.Background(), c, together, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := c.Members
-	for m := range all {
-		c.Members = all[m : m+1]
-		alone := filepath.Join(t.TempDir(), "alone")
-		own, err := Run(context.Background(), c, alone, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		compareMember(t, together, alone, m, len(all))
-		if !reflect.DeepEqual(own.Members[0].Measures.Of("tokens"), result.Members[m].Measures.Of("tokens")) {
-			t.Errorf("member %d: %v together, %v alone", m, result.Members[m].Measures.Of("tokens"),
-				own.Members[0].Measures.Of("tokens"))
-		}
-	}
-}
-
 // Training on 5 x 5, measured at fewer and more tokens; at fewer, tables that are tied to 25 tokens
 // serve with their first rows.
 func TestTrainOnLargerPuzzles(t *testing.T) {
 	for pe, tokens := range map[string][]int{"alibi": {9, 16, 36}, "learn": {9, 16}, "learn-2d": {16}} {
-		c, err := Preset("quick", "code")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.PE, c.LSTSide, c.EvalTokens, c.Layers, c.DModel, c.LimitSteps, c.Threads, c.Device, c.Noise = pe,
-			5, tokens, 1, 16, 3, 1, "cpu", []float64{0.1}
-		c.NoiseRepeats = 1
-		result, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{})
-		if err != nil {
-			t.Fatalf("%s: %v", pe, err)
-		}
+		c := must(Preset("quick", "code"))
+		c.PE, c.LSTSide, c.EvalTokens, c.Layers, c.DModel, c.LimitSteps = pe, 5, tokens, 1, 16, 3
+		c.Threads, c.Device, c.Noise, c.NoiseRepeats = 1, "cpu", []float64{0.1}, 1
+		_, result := runTiny(t, c)
 		if m := result.Members[0]; len(m.Measures.Of("tokens")) != len(tokens) ||
 			math.IsNaN(m.Measures.Get("validation")) || len(m.Measures.Of("noise")) != 1 {
 			t.Errorf("%s: %+v", pe, m)
 		}
 	}
-	c, err := Preset("quick", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset("quick", "code"))
 	c.PE, c.EvalTokens, c.Device = "random", []int{25}, "cpu"
 	c.PEOptions = map[string]string{"random": "ruoss", "random-max": "20"}
-	if _, err := Run(context.Background(), c, filepath.Join(t.TempDir(), "run"), Options{}); err == nil ||
-		!strings.Contains(err.Error(), "--eval-tokens 25: random: --random-max 20") {
-		t.Errorf("25 tokens of 20 positions: %v", err)
-	}
+	_, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})
+	wantError(t, err, "--eval-tokens 25: random: --random-max 20")
 }
 
 // Rotations that depend on how many tokens they were trained on (rope-yarn, rope-longrope) do so at
@@ -496,7 +360,8 @@ func TestRotationsRememberTheirLength(t *testing.T) {
 	for _, name := range []string{"rope", "rope-yarn", "rope-longrope", "rope-pi", "rope-ntk"} {
 		c := tinySizes(t, name)
 		c.DModel, c.Dropout = 32, 0
-		task, e := newTinyTask(t, c)
+		e := started(t, c)
+		task := e.task.(*lstTask)
 		var at *models.Model
 		for _, r := range task.sizes {
 			at = r.at

@@ -16,12 +16,8 @@ import (
 func startOfRun(t *testing.T, c Config) (tables [][]float64, notes string) {
 	t.Helper()
 	c.DType = "float64"
-	e, end := build(t, c)
-	defer end()
-	p, err := e.peTables()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := started(t, c)
+	p := must(e.peTables())
 	return p.blocks[0], strings.Join(e.task.notes(), "\n")
 }
 
@@ -30,10 +26,7 @@ func startOfRun(t *testing.T, c Config) (tables [][]float64, notes string) {
 func apartBy(t *testing.T, table, want []float64, n int, sigma float64) {
 	t.Helper()
 	d := len(table) / n
-	got, err := metrics.Distances(table, n, d, metrics.Euclidean)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(metrics.Distances(table, n, d, metrics.Euclidean))
 	factor := got[1] / want[1]
 	for i := range got {
 		if math.Abs(got[i]-factor*want[i]) > 1e-9*factor {
@@ -110,25 +103,18 @@ func TestStartsLeaveHeldOutDataAlone(t *testing.T) {
 		})
 		c.PEInit = init
 		if init != "mds" {
-			c.PEInitSparsity = pointer(0.4)
+			c.PEInitSparsity = new(0.4)
 		}
 		before, _ := startOfRun(t, c)
 		for i, changes := range []bool{true, false, false} { // a first: then c alone
 			file := c.Masked.Files.Data[[]int{0, 2, 2}[i]]
-			was, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(tableText(120+i, 11+i)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			was := must(os.ReadFile(file))
+			noError(t, os.WriteFile(file, []byte(tableText(120+i, 11+i)), 0o600))
 			after, _ := startOfRun(t, c)
 			if slices.Equal(before[0], after[0]) == changes {
 				t.Errorf("%s: %s changed, and the start: %v", init, file, !changes)
 			}
-			if err := os.WriteFile(file, was, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(file, was, 0o600))
 		}
 	}
 }
@@ -140,7 +126,7 @@ func TestRefusedStarts(t *testing.T) {
 	flat.Masked.ZScore, flat.PEInit = false, "mds"
 	few, many, puzzles, parts := tinyMasked(t, "learn"), tinyMasked(t, "learn"), tiny(t, "learn"),
 		placedRun(t, "learn", inOrder16(), adjacencyOfTwo(), "graph")
-	few.PEInitSparsity = pointer(0.9) // not sparsityOfFew, as where none is given
+	few.PEInitSparsity = new(0.9) // not sparsityOfFew, as where none is given
 	few.PEInit, many.PEInit, puzzles.PEInit, parts.PEInit = "gradients", "mds:16", "gradients", "mds"
 	for says, c := range map[string]Config{
 		"token 2 is constant":             flat,
@@ -153,9 +139,7 @@ func TestRefusedStarts(t *testing.T) {
 		if err == nil {
 			_, err = newTask(c)
 		}
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "--pe-init") {
-			t.Errorf("%v, want an error with %q", err, says)
-		}
+		wantError(t, err, says, "--pe-init")
 	}
 }
 

@@ -15,13 +15,8 @@ import (
 // ends both.
 func build(t testing.TB, c Config) (e *ensemble, end func()) {
 	t.Helper()
-	if err := c.Resolve(); err != nil {
-		t.Fatal(err)
-	}
-	done, err := c.onDevice()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Resolve())
+	done := must(c.onDevice())
 	task, err := newTask(c)
 	if err == nil {
 		e, err = newEnsemble(c, task)
@@ -31,6 +26,27 @@ func build(t testing.TB, c Config) (e *ensemble, end func()) {
 		t.Fatal(err)
 	}
 	return e, func() { e.close(); done() }
+}
+
+// started returns the ensemble of a configuration until the end of the test.
+func started(t testing.TB, c Config) *ensemble {
+	t.Helper()
+	e, end := build(t, c)
+	t.Cleanup(end)
+	return e
+}
+
+// atStep calls f with the loss of a model at the inputs of a step.
+func atStep(t *testing.T, e *ensemble, step int, in stepInputs, f func(s *torchpe.Scope, loss stepLoss)) {
+	t.Helper()
+	noError(t, torchpe.Catch(func() {
+		s := e.resident.Child()
+		defer s.Close()
+		s.Seed(e.seeds, step)
+		places := allocateInputs(s, e.device, in)
+		places.write(in)
+		f(s, e.task.loss(e, s, places))
+	}))
 }
 
 // after trains n steps and returns all parameters, the sums since the start, and the steps at which
@@ -69,43 +85,6 @@ func recorded(e *ensemble) { e.graphs, e.repeat = true, true }
 
 // eager makes steps that are not recorded.
 func eager(e *ensemble) { e.graphs = false }
-
-// Every scheme trains the same with recorded steps, over epochs whose last batch is smaller.
-func TestRecordedStepsOfEveryScheme(t *testing.T) {
-	base := tiny(t, "learn")
-	base.Batch, base.Layers = 120, 1
-	for _, scheme := range pe.Schemes() {
-		c := base
-		c.PE = scheme.Name
-		if !scheme.Learned {
-			c.Members = slices.Clone(c.Members)
-			for m := range c.Members {
-				c.Members[m].Sigma = nil
-			}
-		}
-		plain, sums, _ := after(t, c, 9, func(*ensemble) {})
-		same, sumsToo, _ := after(t, c, 9, recorded)
-		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) ||
-			!slices.Equal(sums.correct, sumsToo.correct) || sums.examples != sumsToo.examples {
-			t.Errorf("%s: recorded steps train otherwise: losses %v and %v", scheme.Name, sums, sumsToo)
-		}
-	}
-}
-
-// The same for masked prediction, with exact and independent masks, clipping, and a warm-up of the
-// PE's own.
-func TestRecordedStepsOfMaskedPrediction(t *testing.T) {
-	for _, draw := range []string{config.ExactMask, config.BernoulliMask} {
-		c := tinyMasked(t, "learn")
-		c.Masked.Draw, c.ClipNorm, c.Schedule, c.PEWarmupSteps = draw, 0.1, config.Cosine, new(int)
-		*c.PEWarmupSteps = 4
-		plain, sums, _ := after(t, c, 8, func(*ensemble) {})
-		same, sumsToo, _ := after(t, c, 8, recorded)
-		if !slices.Equal(plain, same) || !slices.Equal(sums.loss, sumsToo.loss) {
-			t.Errorf("%s masks: recorded steps train otherwise: %v and %v", draw, sums, sumsToo)
-		}
-	}
-}
 
 // On a GPU no operator of a step may read from the device, for that waits for it and cannot be
 // recorded. libtorch's operators that do so on a GPU call one of these there and here.
@@ -192,8 +171,8 @@ func sameState(t *testing.T, what string, a, b func() ([]float64, trainSums, []i
 func variedSteps(t *testing.T) map[string]Config {
 	t.Helper()
 	groups := tiny(t, "learn")
-	groups.Schedule, groups.WarmupSteps, groups.PEWarmupSteps, groups.ClipNorm = config.Cosine, 7, of(13), 0.1
-	groups.Members[0].PELR, groups.Members[1].PEWeightDecay = of(0.05), of(0.3)
+	groups.Schedule, groups.WarmupSteps, groups.PEWarmupSteps, groups.ClipNorm = config.Cosine, 7, new(13), 0.1
+	groups.Members[0].PELR, groups.Members[1].PEWeightDecay = new(0.05), new(0.3)
 	drawn := tiny(t, "random")
 	drawn.PEOptions = map[string]string{"random": "ruoss"}
 	for m := range drawn.Members {
@@ -202,17 +181,35 @@ func variedSteps(t *testing.T) map[string]Config {
 	diverges := tiny(t, "learn")
 	diverges.Optimizer, diverges.Schedule, diverges.WarmupSteps = string(torchpe.SGD), config.Linear, 30
 	diverges.Members[1].LR = 150 // at step 15, counted from 1
-	masked := tinyMasked(t, "learn")
-	masked.Masked.Draw = config.BernoulliMask
+	masks, exact := tinyMasked(t, "learn"), tinyMasked(t, "learn")
+	masks.Masked.Draw = config.BernoulliMask
+	exact.ClipNorm, exact.Schedule, exact.PEWarmupSteps = 0.1, config.Cosine, new(4)
 	return map[string]Config{"settings of groups": groups, "drawn positions": drawn, "a member that diverges": diverges,
-		"masks": masked}
+		"independent masks": masks, "exact masks": exact}
 }
 
-// Recorded steps are those that are not recorded, in the same bits, whatever the host sends.
+// Recorded steps are those that are not recorded, in the same bits: with every scheme, over epochs whose last
+// batch is smaller; with lengths that differ between steps; and whatever else the host sends.
 func TestRecordedStepsEqualEager(t *testing.T) {
+	check := func(name string, c Config, steps int) {
+		t.Helper()
+		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, steps, eager) },
+			func() ([]float64, trainSums, []int) { return after(t, c, steps, recorded) })
+	}
+	for _, scheme := range pe.Schemes() {
+		c := tiny(t, scheme.Name)
+		c.Batch, c.Layers = 120, 1
+		check(scheme.Name, c, 9)
+	}
+	for _, scheme := range []string{"learn", "t5", "rope", "random", "cape"} {
+		c := tinySequence(t, "missing-duplicate", scheme)
+		if scheme == "random" {
+			c.PEOptions = pe.Options{"random": "ruoss", "random-base": "transformer-xl"}
+		}
+		check("sequences "+scheme, c, 20)
+	}
 	for name, c := range variedSteps(t) {
-		sameState(t, name, func() ([]float64, trainSums, []int) { return after(t, c, 33, eager) },
-			func() ([]float64, trainSums, []int) { return after(t, c, 33, recorded) })
+		check(name, c, 33)
 	}
 	_, _, stopped := after(t, variedSteps(t)["a member that diverges"], 33, recorded)
 	if stopped[1] < 12 || stopped[1] > 17 {
@@ -225,8 +222,7 @@ func TestRecordedStepsEqualEager(t *testing.T) {
 func TestRecordedStepsOutOfMemory(t *testing.T) {
 	c := tinyMasked(t, "learn")
 	outOfMemoryAt11 := func() ([]float64, trainSums, []int) {
-		e, end := build(t, c)
-		defer end()
+		e := started(t, c)
 		recorded(e)
 		for step := range 33 {
 			if step == 11 {
@@ -241,9 +237,7 @@ func TestRecordedStepsOutOfMemory(t *testing.T) {
 					t.Fatalf("%d calls: %v", calls, err)
 				}
 			}
-			if err := e.step(step, 33); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, e.step(step, 33))
 			for _, v := range e.buffers.variants {
 				// of the runs since the last recording, the fourth is recorded
 				if (v.graph != nil) != (v.runs > eagerRuns) {

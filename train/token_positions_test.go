@@ -15,10 +15,7 @@ func TestFindPositions(t *testing.T) {
 		found := func(heldOut float64) TokenPositions {
 			c := lineOfTokens(t, heldOut)
 			c.PE, c.PEInit = "learn", init
-			p, err := FindPositions(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(FindPositions(c))
 			return p
 		}
 		p := found(1)
@@ -43,9 +40,7 @@ func TestFindPositions(t *testing.T) {
 	}
 	c := tiny(t, "learn")
 	c.PEInit = "mds"
-	if _, err := FindPositions(c); err == nil || !strings.Contains(err.Error(), "masked prediction") {
-		t.Errorf("puzzles: %v", err)
-	}
+	wantError(t, errorOf(FindPositions(c)), "masked prediction")
 }
 
 // lineOfTokens returns a configuration of nine tokens t0 to t8 of which neighbours correlate by 0.8.

@@ -108,9 +108,7 @@ func TestUntilTheEnd(t *testing.T) {
 	}
 	for _, bad := range []string{"train", "trian=1", "train=nan"} {
 		c.Until = bad
-		if err := c.Resolve(); err == nil || !strings.Contains(err.Error(), "--until") {
-			t.Errorf("--until %s: %v", bad, err)
-		}
+		wantError(t, c.Resolve(), "--until")
 	}
 }
 
@@ -144,9 +142,7 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{tinyText(t, "alibi"), "perplexity_12=0.5", "perplexity/12 is never beyond 1"},
 	} {
 		c.config.Until = c.until
-		if err := c.config.Resolve(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.config.Resolve())
 		err := c.config.CheckUntil()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, %s, --until %s: %v, want %q", c.config.Task, c.config.PE, c.until, err, c.want)

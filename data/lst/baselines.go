@@ -14,18 +14,17 @@ type Baselines struct {
 func NewBaselines(train, test []Puzzle) Baselines {
 	var b Baselines
 	answers := map[[10]int][10]int{} // by counts of each digit
-	filled := make([]int, len(train))
+	cells := make([]features, len(train))
 	for i, p := range train {
 		n := digits(p.Cells)
 		frequencies := answers[n]
 		frequencies[p.Answer]++
 		answers[n] = frequencies
-		filled[i] = len(p.Cells) - n[0]
+		cells[i] = p.Cells.features()
 	}
 	for _, p := range test {
-		n := digits(p.Cells)
-		b.Counts += commonest(answers[n], p)
-		b.LookUp += lookUp(train, filled, p, len(p.Cells)-n[0])
+		b.Counts += commonest(answers[digits(p.Cells)], p)
+		b.LookUp += lookUp(train, cells, p)
 	}
 	b.Counts /= float64(len(test))
 	b.LookUp /= float64(len(test))
@@ -58,19 +57,15 @@ func commonest(answers [10]int, p Puzzle) float64 {
 	return 1 / float64(ties)
 }
 
-// lookUp returns the share of the training puzzles most similar to p that have its answer. filled counts
-// the filled cells of each training puzzle, own those of p.
-func lookUp(train []Puzzle, filled []int, p Puzzle, own int) float64 {
+// lookUp returns the share of the training puzzles most similar to p that have its answer. cells are those
+// of the training puzzles.
+func lookUp(train []Puzzle, cells []features, p Puzzle) float64 {
 	shared, union := 0, 1 // the largest similarity
 	ties, right := 0, 0
+	own := p.Cells.features()
 	for i, q := range train {
-		same := 0
-		for k := range p.Cells {
-			if p.Cells[k] == q.Cells[k] && p.Cells[k] != '0' {
-				same++
-			}
-		}
-		either := own + filled[i] - same
+		same := own.shared(&cells[i])
+		either := own.size + cells[i].size - same
 		switch {
 		case same*union < shared*either:
 			continue

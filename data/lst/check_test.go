@@ -133,10 +133,3 @@ func TestCheckEmptyAndMany(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func BenchmarkCheck(b *testing.B) {
-	train, validation := published(b)
-	for b.Loop() {
-		Check(train, validation)
-	}
-}

@@ -44,10 +44,7 @@ func TestClassifyRules(t *testing.T) {
 			"column 1, row 3, row 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ds, err := Deduce(mustParse(t, c.grid))
-			if err != nil {
-				t.Fatal(err)
-			}
+			ds := must(Deduce(mustParse(t, c.grid)))
 			d := ds[0]
 			want := Deduction{Condition: c.condition, Answer: c.answer, Lines: d.Lines}.String()
 			if d.String() != want || !strings.Contains(d.String(), ": "+c.lines+" force ") {

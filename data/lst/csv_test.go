@@ -20,9 +20,7 @@ const (
 func readText(t testing.TB, text string) ([]Puzzle, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "in.csv")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(text), 0o600))
 	return ReadFile(path)
 }
 
@@ -31,18 +29,13 @@ var linePuzzle = Puzzle{"1532000000000000", 4, OneVector}
 // The published training files, read and written again, are the same bytes.
 func TestWriteMatchesPublishedBytes(t *testing.T) {
 	for _, name := range publishedTraining {
-		want, err := os.ReadFile(publishedPath(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(os.ReadFile(publishedPath(t, name)))
 		ps := readPublished(t, name)
 		if len(ps) != 3000 {
 			t.Errorf("%s: %d puzzles, want 3000", name, len(ps))
 		}
 		var b bytes.Buffer
-		if err := writeSet(&b, ps); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, writeSet(&b, ps))
 		if !bytes.Equal(b.Bytes(), want) {
 			t.Errorf("%s was not written as it was read", name)
 		}
@@ -107,6 +100,13 @@ func TestReadErrors(t *testing.T) {
 		{"answer 5", head + "0,,Binary,1532000000000000,5\n", `answer "5", want`},
 		{"answer 4.0", head + "0,,Binary,1532000000000000,4.0\n", `answer "4.0", want`},
 		{"no answer", head + "0,,Binary,1532000000000000,\n", `answer "", want`},
+		{"24 tokens", head + "0,,Binary,612340000000000000000000,5\n", "24 tokens"},
+		{"side 5: answer 6", head + "0,,Binary,6123400000000000000000000,6\n", "answer"},
+		{"side 5: digit", head + "0,,Binary,7123400000000000000000000,5\n", "digit 1"},
+		{"side 5: repeated symbol", head + "0,,Binary,6113400000000000000000000,5\n", "twice in row 1"},
+		{"side 5: two probes", head + "0,,Binary,6123400000000000000000006,5\n", "2 probes"},
+		{"two sides", head + "0,,Binary,6123400000000000000000000,5\n" +
+			"1,,Binary,712345000000000000000000000000000000,6\n", "side 6 follows"},
 		{"huge line", head + strings.Repeat("1", 1<<20), `1 cells, want 5`},
 		{"unclosed quote", head + "0,,Binary,\"1532000000000000,4\n",
 			`in.csv:2:11: cell 4, "\"1532000000000000,4", has no second quote in its line`},
@@ -173,9 +173,7 @@ func TestWriteFiles(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")
 	other := Puzzle{"5123000000000000", 4, OneVector}
-	if err := os.WriteFile(a, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(a, []byte("old"), 0o600))
 	// A failure of the second file leaves the first alone.
 	err := WriteFiles(File{a, []Puzzle{linePuzzle}}, File{filepath.Join(dir, "absent", "b.csv"),
 		[]Puzzle{other}})
@@ -186,10 +184,8 @@ func TestWriteFiles(t *testing.T) {
 	if text, _ := os.ReadFile(a); err == nil || string(text) != "old" {
 		t.Errorf("%v, the first file holds %q", err, text)
 	}
-	if err := WriteFiles(File{a, []Puzzle{linePuzzle}},
-		File{b, []Puzzle{other, linePuzzle}}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, WriteFiles(File{a, []Puzzle{linePuzzle}},
+		File{b, []Puzzle{other, linePuzzle}}))
 	for path, want := range map[string][]Puzzle{a: {linePuzzle}, b: {other, linePuzzle}} {
 		if ps, err := ReadFile(path); err != nil || !slices.Equal(ps, want) {
 			t.Errorf("%s: %v, %v, want %v", path, ps, err, want)

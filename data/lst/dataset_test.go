@@ -50,37 +50,15 @@ func checkPartition(t *testing.T, pool, train, iid []Puzzle) {
 	}
 }
 
-func TestDefault(t *testing.T) {
-	d, err := Default(Side, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkPaperSizes(t, d)
-	pool, validation, err := Generate(DefaultOptions(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkPartition(t, pool, d.Train, d.IID)
-	if !slices.Equal(validation, d.Validation) {
-		t.Error("the validation set is not that of Generate")
-	}
-}
-
 func TestLoadPublished(t *testing.T) {
 	var files []string
 	for _, name := range publishedTraining {
 		files = append(files, publishedPath(t, name))
 	}
-	d, err := Load(files, publishedPath(t, publishedValidation), 42)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(Load(files, publishedPath(t, publishedValidation), 42))
 	checkPaperSizes(t, d)
 	slices.Reverse(files)
-	again, err := Load(files, publishedPath(t, publishedValidation), 42)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must(Load(files, publishedPath(t, publishedValidation), 42))
 	for _, ps := range [][]Puzzle{d.IID, again.IID} {
 		slices.SortFunc(ps, comparePuzzles)
 	}
@@ -90,10 +68,7 @@ func TestLoadPublished(t *testing.T) {
 }
 
 func TestSplit(t *testing.T) {
-	pool, _, err := Generate(Options{Train: 333}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool, _ := generated(t, Options{Train: 333}, 5)
 	// a tenth, rounded up
 	for n, want := range map[int]int{2: 1, 9: 1, 10: 1, 11: 2, 30: 3, 333: 34} {
 		train, iid, err := splitPool(pool[:n], 9)
@@ -113,15 +88,10 @@ func TestSplit(t *testing.T) {
 }
 
 func TestSplitDependsOnSeedAndContentsOnly(t *testing.T) {
-	pool, _, err := Generate(Options{Train: 300}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool, _ := generated(t, Options{Train: 300}, 5)
 	held := func(pool []Puzzle, seed uint64) []Puzzle {
 		_, iid, err := splitPool(pool, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		slices.SortFunc(iid, comparePuzzles)
 		return iid
 	}
@@ -141,9 +111,7 @@ func TestLoadErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	good, single := write("good.csv", head+line+line), write("single.csv", head+line)

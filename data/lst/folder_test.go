@@ -24,9 +24,7 @@ func TestFilesIn(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for _, name := range c.files {
-			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
 		}
 		train, validation, err := FilesIn(dir)
 		for i := range train {

@@ -23,9 +23,7 @@ func FuzzRead(f *testing.F) {
 		var ps []Puzzle
 		var err error
 		path := filepath.Join(t.TempDir(), "fuzz.csv")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, text, 0o600))
 		expect.AllocationsAtMost(t, justified(text), func() { ps, err = ReadFile(path) })
 		if err != nil {
 			if ps != nil || !strings.Contains(err.Error(), "fuzz.csv") {
@@ -35,9 +33,7 @@ func FuzzRead(f *testing.F) {
 		}
 		// What was read can be written, and comes back.
 		var b bytes.Buffer
-		if err := writeSet(&b, ps); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, writeSet(&b, ps))
 		back, err := readText(t, b.String())
 		if err != nil || !slices.Equal(back, ps) {
 			t.Fatalf("%v came back as %v, %v", ps, back, err)

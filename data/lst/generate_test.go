@@ -15,35 +15,41 @@ import (
 	"pgregory.net/rapid"
 )
 
+// generated returns the sets that Generate makes.
+func generated(t testing.TB, o Options, seed uint64) (train, validation []Puzzle) {
+	t.Helper()
+	train, validation, err := Generate(o, seed)
+	noError(t, err)
+	return train, validation
+}
+
 // checkPromises tests what Generate promises about its sets, by its own slow means.
 func checkPromises(t *testing.T, o Options, train, validation []Puzzle) {
 	t.Helper()
 	if len(train) != o.Train || len(validation) != o.Validation {
-		t.Fatalf("%d and %d puzzles, want %d and %d", len(train), len(validation), o.Train,
-			o.Validation)
+		t.Fatalf("%d and %d puzzles, want %d and %d", len(train), len(validation), o.Train, o.Validation)
 	}
 	seen := map[Grid]bool{}
-	for _, p := range append(slices.Clone(train), validation...) {
-		if err := p.Verify(); err != nil {
-			t.Error(err)
-		}
-		if seen[p.Cells] {
-			t.Errorf("%v occurs twice", p.Cells)
+	for _, p := range slices.Concat(train, validation) {
+		noError(t, p.Verify())
+		if seen[p.Cells] || p.Cells.Side() != max(o.Side, Side) {
+			t.Errorf("%v occurs twice, or has another side", p.Cells)
 		}
 		seen[p.Cells] = true
 	}
+	isSideFour := max(o.Side, Side) == Side
 	for _, v := range validation {
-		if n := len(Lines(v.Cells)); n != int(v.Condition) {
+		if n := len(Lines(v.Cells)); isSideFour && n != int(v.Condition) {
 			t.Errorf("validation puzzle %v is %v, but needs %d lines", v.Cells, v.Condition, n)
 		}
 	}
 	for _, p := range train {
 		for _, v := range validation {
 			if d := dissimilarity(p.Cells, v.Cells); d <= 0.8 {
-				t.Fatalf("training puzzle %v has dissimilarity %v to validation puzzle %v, want "+
-					"above 0.8", p.Cells, d, v.Cells)
+				t.Fatalf("training puzzle %v has dissimilarity %v to validation puzzle %v, want above 0.8", p.Cells,
+					d, v.Cells)
 			}
-			if !o.AllowIsomorphic && p.Cells.canonical() == v.Cells.canonical() {
+			if isSideFour && !o.AllowIsomorphic && p.Cells.canonical() == v.Cells.canonical() {
 				t.Fatalf("training puzzle %v is validation puzzle %v in disguise", p.Cells, v.Cells)
 			}
 		}
@@ -56,21 +62,30 @@ func checkPromises(t *testing.T, o Options, train, validation []Puzzle) {
 // differ by at most one.
 func checkBalance(t *testing.T, ps []Puzzle, probes bool) {
 	t.Helper()
+	if len(ps) == 0 {
+		return
+	}
 	within := func(what string, counts []int) {
 		if slices.Max(counts)-slices.Min(counts) > 1 {
 			t.Errorf("%s are not balanced: %v of %d puzzles", what, counts, len(ps))
 		}
 	}
-	var conditions [3]int
-	for k, c := range Conditions() {
-		r := describe(ps, c)
-		conditions[k] = r.Puzzles
-		within("answers", r.Answers[:])
+	side := ps[0].Cells.Side()
+	conditions := perCondition(ps)
+	within("conditions", conditions[:])
+	for _, c := range Conditions() {
+		answers, cells := make([]int, side), make([]int, side*side)
+		for _, p := range ps {
+			if p.Condition == c {
+				answers[p.Answer-1]++
+				cells[p.Cells.Probe()]++
+			}
+		}
+		within("answers", answers)
 		if probes {
-			within("probe cells", r.Probes[:])
+			within("probe cells", cells)
 		}
 	}
-	within("conditions", conditions[:])
 }
 
 func TestGenerateKeepsPromises(t *testing.T) {
@@ -79,6 +94,10 @@ func TestGenerateKeepsPromises(t *testing.T) {
 		o    Options
 	}{
 		{"small", Options{Train: 100, Validation: 40}},
+		{"side 5", Options{Side: 5, Train: 150, Validation: 15}},
+		{"side 6", Options{Side: 6, Train: 216, Validation: 18}},
+		{"side 7", Options{Side: 7, Train: 294, Validation: 21}},
+		{"side 8", Options{Side: 8, Train: 384, Validation: 24}},
 		{"more validation than training", Options{Train: 5, Validation: 50}},
 		{"imbalance and isomorphs", Options{Train: 200, Validation: 20, PublishedImbalance: true,
 			AllowIsomorphic: true}},
@@ -87,10 +106,7 @@ func TestGenerateKeepsPromises(t *testing.T) {
 		{"nothing", Options{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			train, validation, err := Generate(c.o, 11)
-			if err != nil {
-				t.Fatal(err)
-			}
+			train, validation := generated(t, c.o, 11)
 			checkPromises(t, c.o, train, validation)
 		})
 	}
@@ -99,10 +115,7 @@ func TestGenerateKeepsPromises(t *testing.T) {
 // The default set, by the report that the published set is measured with.
 func TestGenerateDefault(t *testing.T) {
 	o := DefaultOptions()
-	train, validation, err := Generate(o, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	train, validation := generated(t, o, 0)
 	r := Check(train, validation)
 	if r.Puzzles != 9108 || r.Valid != 9108 || r.ConditionAgrees != 9108 ||
 		r.AnswerAgrees != 9108 || r.Duplicates != 0 ||
@@ -131,10 +144,7 @@ func TestGenerateDefault(t *testing.T) {
 }
 
 func TestGeneratePublishedImbalance(t *testing.T) {
-	train, _, err := Generate(Options{Train: 9000, PublishedImbalance: true}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	train, _ := generated(t, Options{Train: 9000, PublishedImbalance: true}, 1)
 	for k, c := range Conditions() {
 		if got := describe(train, c).Probes; got != publishedProbes[k] {
 			t.Errorf("%v: probe cells %v, want %v", c, got, publishedProbes[k])
@@ -147,10 +157,7 @@ func TestGenerateAllowIsomorphic(t *testing.T) {
 	o := Options{Train: 1500, Validation: 60, AllowIsomorphic: true}
 	for _, allow := range []bool{true, false} {
 		o.AllowIsomorphic = allow
-		train, validation, err := Generate(o, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		train, validation := generated(t, o, 2)
 		if n := Check(train, validation).IsomorphicToValidation; (n > 0) != allow {
 			t.Errorf("AllowIsomorphic %v: %d training puzzles isomorphic to a validation puzzle",
 				allow, n)
@@ -159,42 +166,32 @@ func TestGenerateAllowIsomorphic(t *testing.T) {
 }
 
 func TestGenerateIsDeterministic(t *testing.T) {
-	o := Options{Train: 300, Validation: 60}
-	text := func(o Options, seed uint64) string {
-		train, validation, err := Generate(o, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+	text := func(side int, seed uint64) string {
+		train, validation := generated(t, Options{Side: side, Train: 300, Validation: 60}, seed)
 		var b bytes.Buffer
-		if err := errors.Join(writeSet(&b, validation), writeSet(&b, train)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(writeSet(&b, validation), writeSet(&b, train)))
 		return b.String()
 	}
-	first := text(o, 7)
-	if text(o, 7) != first {
-		t.Error("the same seed gave other puzzles")
-	}
-	if text(o, 8) == first {
-		t.Error("another seed gave the same puzzles")
+	for _, side := range []int{4, 5} {
+		first := text(side, 7)
+		if text(side, 7) != first {
+			t.Errorf("side %d: the same seed gave other puzzles", side)
+		}
+		if text(side, 8) == first {
+			t.Errorf("side %d: another seed gave the same puzzles", side)
+		}
 	}
 	// The digest was taken when the generator was written. If it changes, so do the results of
 	// everyone who gave a seed: say so in the CHANGELOG.
-	sum := sha256.Sum256([]byte(first))
+	sum := sha256.Sum256([]byte(text(4, 7)))
 	if got, want := hex.EncodeToString(sum[:8]), "490a31789d7b4bb1"; got != want {
 		t.Errorf("puzzles of seed 7 have the digest %s, want %s", got, want)
 	}
 }
 
 func TestGenerateValidationIgnoresTraining(t *testing.T) {
-	_, with, err := Generate(Options{Train: 300, Validation: 60}, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, without, err := Generate(Options{Validation: 60}, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, with := generated(t, Options{Train: 300, Validation: 60}, 7)
+	_, without := generated(t, Options{Validation: 60}, 7)
 	if !slices.Equal(with, without) {
 		t.Error("the validation set depends on the size of the training set")
 	}
@@ -328,15 +325,4 @@ func TestQuota(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A published pool of the default size: 9000 + 108 puzzles with every filter.
-func BenchmarkGenerate(b *testing.B) {
-	seed := uint64(0)
-	for b.Loop() {
-		if _, _, err := Generate(DefaultOptions(), seed); err != nil {
-			b.Fatal(err)
-		}
-		seed++
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -38,57 +37,6 @@ func TestRulesOfSide5(t *testing.T) {
 	}
 }
 
-// Sets are balanced, valid, distinct and a function of their seed.
-func TestGenerateSides(t *testing.T) {
-	for side := 4; side <= MaxSide; side++ {
-		o := Options{Side: side, Train: 6 * side * side, Validation: 3 * side}
-		train, validation, err := Generate(o, 11)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(train) != o.Train || len(validation) != o.Validation {
-			t.Errorf("side %d: %d and %d puzzles", side, len(train), len(validation))
-		}
-		seen := map[Grid]bool{}
-		for _, p := range append(train, validation...) {
-			if err := p.Verify(); err != nil || p.Cells.Side() != side || p.Cells.Probe() < 0 ||
-				seen[p.Cells] {
-				t.Errorf("side %d: %v: %v, seen before: %v", side, p, err, seen[p.Cells])
-			}
-			seen[p.Cells] = true
-		}
-		for _, set := range [][]Puzzle{train, validation} {
-			for _, c := range Conditions() {
-				answers, probes, all := make([]int, side), make([]int, side*side), 0
-				for _, p := range set {
-					if p.Condition == c {
-						all++
-						answers[p.Answer-1]++
-						probes[p.Cells.Probe()]++
-					}
-				}
-				if all != len(set)/3 || slices.Max(answers)-slices.Min(answers) > 1 ||
-					slices.Max(probes)-slices.Min(probes) > 1 {
-					t.Errorf("side %d: %d of %d puzzles are %v, answers %v, probes %v", side, all,
-						len(set), c, answers, probes)
-				}
-			}
-		}
-		for _, a := range train {
-			for _, b := range validation {
-				if d := dissimilarity(a.Cells, b.Cells); d <= 0.8 {
-					t.Errorf("side %d: %v and %v have dissimilarity %g", side, a, b, d)
-				}
-			}
-		}
-		again, _, err := Generate(o, 11)
-		other, _, _ := Generate(o, 12)
-		if err != nil || !reflect.DeepEqual(again, train) || reflect.DeepEqual(other, train) {
-			t.Errorf("side %d: not a function of the seed (%v)", side, err)
-		}
-	}
-}
-
 // dissimilarity returns the Jaccard distance of two grids as one-hot vectors (see features).
 func dissimilarity(a, b Grid) float64 {
 	both, either := 0, 0
@@ -110,14 +58,12 @@ func dissimilarity(a, b Grid) float64 {
 	return 1 - float64(both)/float64(either)
 }
 
-// The default sets of all sides have the same sizes, and givens as dense as those of side 4.
+// The default sets of all sides have the same sizes, and givens as dense as those of side 4, whose pool
+// and validation set are those of Generate.
 func TestDefaultSides(t *testing.T) {
 	want := 0.0
 	for _, side := range []int{4, 5, 6, 8} {
-		set, err := Default(side, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must(Default(side, 0))
 		checkPaperSizes(t, set)
 		density := 0.0
 		for _, p := range set.Train {
@@ -125,77 +71,27 @@ func TestDefaultSides(t *testing.T) {
 		}
 		if side == Side {
 			want = density
+			pool, validation := generated(t, DefaultOptions(), 0)
+			if checkPartition(t, pool, set.Train, set.IID); !slices.Equal(validation, set.Validation) {
+				t.Error("the validation set is not that of Generate")
+			}
 		} else if math.Abs(density-want) > 0.05 {
 			t.Errorf("side %d: %.3f of the cells are given, at side 4 %.3f", side, density, want)
 		}
 	}
 }
 
-// forces reports, by trying all fillings, whether some lines force the probe's symbol where nothing
-// else is known and no other line must be without repetitions.
-func forces(p Puzzle, lines ...Line) bool {
-	side, given, probe := p.Cells.Side(), p.Cells.Tokens(), p.Cells.Probe()
-	repeats := func(cells []uint8, i int) bool {
-		for _, line := range lines {
-			for k := range side {
-				j := lineCell(side, line, k)
-				if j != i && cells[j] == cells[i] && onLine(side, line, i) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	var open []int // cells of the lines that show nothing
-	for _, line := range lines {
-		for k := range side {
-			if i := lineCell(side, line, k); given[i] == 0 && !slices.Contains(open, i) {
-				open = append(open, i)
-			}
-		}
-	}
-	var fillable func(cells []uint8, open []int) bool
-	fillable = func(cells []uint8, open []int) bool {
-		if len(open) == 0 {
-			return true
-		}
-		i := open[0]
-		defer func() { cells[i] = 0 }()
-		for symbol := range uint8(side) {
-			if cells[i] = symbol + 1; !repeats(cells, i) && fillable(cells, open[1:]) {
-				return true
-			}
-		}
-		return false
-	}
-	possible := 0
-	for symbol := range uint8(side) {
-		cells := slices.Clone(given)
-		if cells[probe] = symbol + 1; !repeats(cells, probe) && fillable(cells, open) {
-			possible++
-		}
-	}
-	return possible == 1
-}
-
-func onLine(side int, line Line, cell int) bool {
-	return line == rowOf(side, cell) || line == columnOf(side, cell)
-}
-
 // Two lines decide a puzzle of a training set where TwoLines says so, and none of a validation set.
 func TestTwoLines(t *testing.T) {
 	for _, side := range []int{4, 5, 6} {
-		train, validation, err := Generate(Options{Side: side, Train: 20 * side,
+		train, validation := generated(t, Options{Side: side, Train: 20 * side,
 			Validation: 10 * side}, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
 		found := 0
 		for i, p := range append(train, validation...) {
 			two := false
 			for k, a := range linesOf(side) {
 				for _, b := range linesOf(side)[:k] {
-					two = two || p.Condition == ThreeVector && forces(p, a, b)
+					two = two || p.Condition == ThreeVector && len(seenAlone(p.Cells, a, b)) == 1
 				}
 			}
 			if two {
@@ -276,33 +172,11 @@ func TestPuzzles(t *testing.T) {
 // Files hold puzzles of any side, but of one.
 func TestFilesOfSides(t *testing.T) {
 	for _, side := range []int{4, 6} {
-		ps, err := Puzzles(side, 30, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ps := must(Puzzles(side, 30, 1))
 		var b bytes.Buffer
-		if err := writeSet(&b, ps); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, writeSet(&b, ps))
 		if again, err := readText(t, b.String()); err != nil || !slices.Equal(again, ps) {
 			t.Errorf("side %d: %v: %v", side, err, again)
-		}
-	}
-	const head = "condition,puzzles,solutions\n"
-	for text, want := range map[string]string{
-		"Binary,612340000000000000000000,5\n":   "24 tokens",
-		"Binary,6123400000000000000000000,6\n":  "answer",
-		"Seventh,6123400000000000000000000,5\n": "condition",
-		"Binary,7123400000000000000000000,5\n":  "digit 1",
-		"Binary,6123410000000000000000000\n":    "want 3",
-		"Binary,6113400000000000000000000,5\n":  "twice in row 1",
-		"Binary,6123400000000000000000006,5\n":  "2 probes",
-
-		"Binary,6123400000000000000000000,5\nBinary,712345000000000000000000000000000000,6\n": "side 6 follows",
-	} {
-		if _, err := readText(t, head+text); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 	p := Puzzle{Cells: "412000000", Answer: 3, Condition: OneVector}

@@ -38,13 +38,25 @@ func anyGrid() *rapid.Generator[Grid] {
 	})
 }
 
-func mustParse(t testing.TB, s string) Grid {
+// must returns a value that a call gives without an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test that cannot go on.
+func noError(t testing.TB, err error) {
 	t.Helper()
-	g, err := ParseGrid(strings.ReplaceAll(s, " ", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g
+}
+
+func mustParse(t testing.TB, s string) Grid {
+	t.Helper()
+	return must(ParseGrid(strings.ReplaceAll(s, " ", "")))
 }
 
 func TestParseGridErrors(t *testing.T) {
@@ -126,10 +138,7 @@ func TestTokens(t *testing.T) {
 
 func TestPuzzleJSON(t *testing.T) {
 	p := Puzzle{Cells: mustParse(t, "1235 0000 4000 0000"), Answer: 4, Condition: TwoVector}
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(p))
 	if want := `{"puzzle":"1235000040000000","answer":4,"condition":"Ternary"}`; string(
 		text) != want {
 		t.Errorf("%s, want %s", text, want)

@@ -101,10 +101,3 @@ func TestCanonicalWithoutProbe(t *testing.T) {
 		t.Errorf("%v became %v", g, g.canonical())
 	}
 }
-
-func BenchmarkCanonical(b *testing.B) {
-	g := mustParse(b, "1324204042303050")
-	for b.Loop() {
-		g.canonical()
-	}
-}

@@ -42,10 +42,7 @@ func published(t testing.TB) (train, validation []Puzzle) {
 
 func readPublished(t testing.TB, name string) []Puzzle {
 	t.Helper()
-	ps, err := ReadFile(publishedPath(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ps := must(ReadFile(publishedPath(t, name)))
 	return ps
 }
 

@@ -31,10 +31,7 @@ func near(a, b, tolerance float64) bool {
 // TestBaselinesEqualNumpy compares with a solve per sample and mask in numpy, in which each mask
 // size takes one of the two ways through the Gaussian.
 func TestBaselinesEqualNumpy(t *testing.T) {
-	raw, err := os.ReadFile("testdata/baselines.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile("testdata/baselines.json"))
 	var f fixture
 	if err := json.Unmarshal(raw, &f); err != nil || len(f.Cases) != 10 {
 		t.Fatalf("%d cases, %v", len(f.Cases), err)
@@ -51,18 +48,12 @@ func TestBaselinesEqualNumpy(t *testing.T) {
 		}
 	}
 	for _, c := range f.Cases {
-		b, err := Fit(both, train, c.Ridge)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(Fit(both, train, c.Ridge))
 		masks := make([]bool, len(c.Masks))
 		for i, m := range c.Masks {
 			masks[i] = m == 1
 		}
-		got, err := b.MSE(both, test, masks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(b.MSE(both, test, masks))
 		if got.Masked != c.Masked || got.Samples != len(test) || !near(got.Zero, c.Zero, 1e-12) ||
 			!near(got.Mean, c.Mean, 1e-10) || !near(got.Gaussian, c.Gaussian, 1e-9) {
 			t.Errorf("ridge %v, %d masked: %+v, want zero %v, mean %v, gaussian %v", c.Ridge,
@@ -97,10 +88,7 @@ func randomTable(seed uint64, frames, tokens int) Table {
 // block and more tokens than a panel.
 func TestCovarianceEqualsGonum(t *testing.T) {
 	table := randomTable(3, 2100, 70)
-	b, err := Fit(table, all(table), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(Fit(table, all(table), 0))
 	wide := mat.NewDense(table.Frames, table.Tokens, nil)
 	for i, v := range table.X {
 		wide.RawMatrix().Data[i] = float64(v)
@@ -120,10 +108,7 @@ func TestCovarianceEqualsGonum(t *testing.T) {
 // and covariance 8/3.
 func TestTwoTokensByHand(t *testing.T) {
 	train := Table{Frames: 4, Tokens: 2, X: []float32{0, 0, 2, 1, 2, 3, 4, 4}}
-	b, err := Fit(train, all(train), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(Fit(train, all(train), 0))
 	if r, err := b.Correlation(); err != nil || !near(r[1], 2/math.Sqrt(5), 1e-15) || r[1] != r[2] ||
 		r[0] != 1 || r[3] != 1 { // (8/3) / sqrt(8/3 10/3)
 		t.Errorf("correlations %v, %v", r, err)
@@ -154,10 +139,7 @@ func TestTwoTokensByHand(t *testing.T) {
 // predicts the token's mean.
 func TestConstantVisibleMean(t *testing.T) {
 	train := Table{Frames: 4, Tokens: 3, X: []float32{1, -1, 2, -1, 1, 4, 1, -1, 6, -1, 1, 8}}
-	b, err := Fit(train, all(train), 1e-3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(Fit(train, all(train), 1e-3))
 	got, err := b.MSE(Table{Frames: 1, Tokens: 3, X: []float32{3, 9, 7}}, []int{0},
 		[]bool{false, false, true})
 	if err != nil || !near(got.Mean, 4, 1e-12) {
@@ -168,16 +150,10 @@ func TestConstantVisibleMean(t *testing.T) {
 // TestWorkersDoNotMatter: the same bits from any number of goroutines.
 func TestWorkersDoNotMatter(t *testing.T) {
 	table := randomTable(5, 300, 40)
-	b, err := Fit(table, all(table), DefaultRidge)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(Fit(table, all(table), DefaultRidge))
 	for _, level := range []float64{0.15, 0.5, 0.9} {
 		masks := draw(Masking{level, false}, 1, StreamTest, 0, table.Frames, table.Tokens)
-		want, err := b.mse(table, all(table), masks, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(b.mse(table, all(table), masks, 1))
 		for _, workers := range []int{2, 3, 16, 1000} {
 			if got, err := b.mse(table, all(table), masks, workers); got != want || err != nil {
 				t.Errorf("%d workers: %+v (%v), want %+v", workers, got, err, want)
@@ -191,10 +167,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 
 func TestBaselinesRefuse(t *testing.T) {
 	table := randomTable(7, 30, 6)
-	b, err := Fit(table, all(table), DefaultRidge)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(Fit(table, all(table), DefaultRidge))
 	collinear := randomTable(7, 30, 6)
 	for i := range 30 {
 		collinear.X[i*6+5] = collinear.X[i*6+4]
@@ -224,37 +197,4 @@ func fitError(t Table, frames []int, ridge float64) error {
 func mseError(b *Baselines, t Table, frames []int, masks []bool) error {
 	_, err := b.MSE(t, frames, masks)
 	return err
-}
-
-func BenchmarkFit(b *testing.B) {
-	table := randomTable(1, 9560, 360)
-	for b.Loop() {
-		if _, err := Fit(table, all(table), DefaultRidge); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkMSE times a thousand samples of 360 tokens.
-func BenchmarkMSE(b *testing.B) {
-	table := randomTable(1, 1000, 360)
-	fit, err := Fit(table, all(table), DefaultRidge)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, level := range []string{"0.15", "0.50", "0.75", "0.90"} {
-		var m Masking
-		m.Exact = true
-		if err := json.Unmarshal([]byte(level), &m.Level); err != nil {
-			b.Fatal(err)
-		}
-		masks := draw(m, 1, StreamTest, 0, 1000, 360)
-		b.Run(level, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := fit.MSE(table, all(table), masks); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

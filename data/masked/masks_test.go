@@ -11,6 +11,22 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// must returns a value that a call gives without an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test that cannot go on.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // draw draws into a new slice.
 func draw(m Masking, seed uint64, stream string, step, samples, tokens int) []bool {
 	into := make([]bool, samples*tokens)
@@ -57,10 +73,7 @@ func uniform(counts []int) float64 {
 // TestDrawEqualsSecondImplementation compares with the masks that testdata/make.py draws with its
 // own PCG.
 func TestDrawEqualsSecondImplementation(t *testing.T) {
-	raw, err := os.ReadFile("testdata/masks.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile("testdata/masks.json"))
 	var cases []struct {
 		Level                 float64
 		Exact                 bool
@@ -289,22 +302,5 @@ func TestMaskingCheck(t *testing.T) {
 			}()
 			call()
 		}()
-	}
-}
-
-func BenchmarkDraw(b *testing.B) {
-	into := make([]bool, 128*360)
-	for _, test := range []struct {
-		name string
-		m    Masking
-	}{{"exact15", Masking{0.15, true}}, {"exact50", Masking{0.5, true}},
-		{"exact90", Masking{0.9, true}}, {"bernoulli50", Masking{0.5, false}}} {
-		b.Run(test.name, func(b *testing.B) {
-			step := 0
-			for b.Loop() {
-				test.m.Draw(Source{1, StreamTrain, step}, 360, into)
-				step++
-			}
-		})
 	}
 }

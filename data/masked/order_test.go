@@ -7,10 +7,7 @@ import (
 
 func sampler(t *testing.T, seed uint64, batch, n int) *Sampler {
 	t.Helper()
-	s, err := NewSampler(seed, batch, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(NewSampler(seed, batch, n))
 	return s
 }
 

@@ -15,21 +15,8 @@ import (
 // restRuns returns the resting-state runs beside the module, or skips the test.
 func restRuns(t *testing.T) []string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			t.Skip("no go.mod above this folder")
-		}
-		dir = filepath.Dir(dir)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "..", "shared", "fmri", "hcp_rest", "*.h5"))
-	if err != nil || len(files) < 12 {
+	files := must(filepath.Glob("../../../shared/fmri/hcp_rest/*.h5"))
+	if len(files) < 12 {
 		t.Skipf("%d resting-state runs in ../shared/fmri/hcp_rest, want 12", len(files))
 	}
 	return files[:12]
@@ -71,17 +58,12 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 				bytes[i] = 1
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, key), bytes, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, key), bytes, 0o600))
 		args = append(args, key+"="+filepath.Join(dir, key))
 	}
 	command := exec.Command(py, append(args, files...)...)
 	command.Stderr = os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(command.Output())
 	var want struct {
 		Frames, Parcels int
 		MSE             map[string]Errors
@@ -96,16 +78,10 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 	for i := range trained {
 		trained[i] = i
 	}
-	b, err := Fit(table, trained, DefaultRidge)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(Fit(table, trained, DefaultRidge))
 	reference := map[string]float64{"0.15": .568, "0.50": .597, "0.75": .636, "0.90": .705}
 	for key, w := range want.MSE {
-		got, err := b.MSE(table, test, masks[key])
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(b.MSE(table, test, masks[key]))
 		t.Logf("level %s: zero %.4f, mean %.4f, Gaussian %.4f over %d values (numpy %.4f, %.4f, "+
 			"%.4f)", key, got.Zero, got.Mean,
 			got.Gaussian, got.Masked, w.Zero, w.Mean, w.Gaussian)
@@ -123,10 +99,7 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 // readFloats reads a raw little-endian float32 file.
 func readFloats(t *testing.T, path string) []float32 {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(path))
 	x := make([]float32, len(raw)/4)
 	for i := range x {
 		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))

@@ -27,10 +27,7 @@ func TestAttentionSetting(t *testing.T) {
 		{preset: "nmar", change: func(*Config) {}, note: "on 15 tokens"},
 		{preset: "nmar", change: func(c *Config) { c.Masked.NMAR.Nodes = 33 }},
 	} {
-		config, err := Preset(c.preset, "code")
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must(Preset(c.preset, "code"))
 		c.change(&config)
 		if note := s.Ignored(&config); !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
 			t.Errorf("%s, %s: note %q, want %q", c.preset, config.Attention, note, c.note)

@@ -64,10 +64,7 @@ func TestParseSeeds(t *testing.T) {
 
 // A run goes on with other threads, but not with another model.
 func TestCheckResumed(t *testing.T) {
-	stored, err := Preset("quick", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must(Preset("quick", "code"))
 	now := stored.Clone()
 	now.Threads++
 	if err := CheckResumed(stored, now, "f", nil); err != nil {

@@ -10,16 +10,11 @@ import (
 // FILE:NAME is an array in a file; a missing file is an error that names its flag.
 func TestMakePathsAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("a.h5", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.Getwd())
+	noError(t, os.WriteFile("a.h5", nil, 0o666))
 	var c Config
 	c.LSTTrain, c.LSTValidation = []string{"a.h5", "a.h5:x/y"}, "b.csv"
-	err = MakePathsAbsolute(&c)
+	err := MakePathsAbsolute(&c)
 	if err == nil || !strings.HasPrefix(err.Error(), "--lst-validation: stat "+filepath.Join(dir, "b.csv")) ||
 		strings.Contains(err.Error(), "\n") {
 		t.Error(err)

@@ -2,11 +2,13 @@ package runlog
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -48,33 +50,19 @@ func decode(t *testing.T, paths ...string) [][]decoded {
 	if err != nil {
 		t.Skip("no python3 to decode event files with")
 	}
-	out, err := exec.Command(python, append([]string{filepath.Join("testdata", "decode.py")},
-		paths...)...).Output()
-	if err != nil {
-		if e, ok := err.(*exec.ExitError); ok {
-			t.Fatalf("decode.py: %s", e.Stderr)
-		}
-		t.Fatal(err)
-	}
+	decode := exec.Command(python, append([]string{filepath.Join("testdata", "decode.py")}, paths...)...)
+	decode.Stderr = os.Stderr
 	var files [][]decoded
-	if err := json.Unmarshal(out, &files); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(must(decode.Output()), &files))
 	return files
 }
 
 // boarded returns a new run with records of these steps and their event files.
 func boarded(t *testing.T, dir string, steps ...int) (*Run, *Board) {
 	t.Helper()
-	r, err := Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
 	t.Cleanup(func() { _ = r.Close() })
-	b, err := r.OpenBoard([]string{"a", "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(r.OpenBoard([]string{"a", "b"}))
 	for _, step := range steps {
 		appendBoth(t, r, b, step)
 	}
@@ -83,39 +71,20 @@ func boarded(t *testing.T, dir string, steps ...int) (*Run, *Board) {
 
 func appendBoth(t *testing.T, r *Run, b *Board, step int) {
 	t.Helper()
-	if err := r.Append(measured(step)...); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Append(measured(step)...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Append(measured(step)...))
+	noError(t, b.Append(measured(step)...))
 }
 
 // again closes a run and opens it and its board as a resumption after step does.
 func again(t *testing.T, r *Run, step int) (*Run, *Board) {
 	t.Helper()
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Resume(r.Dir(), Options{wrap: lazy})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.AddEnvironment(Environment{StartTime: time.Unix(1732189999, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Close())
+	r = must(Resume(r.Dir(), Options{wrap: lazy}))
+	noError(t, r.AddEnvironment(Environment{StartTime: time.Unix(1732189999, 0)}))
 	t.Cleanup(func() { _ = r.Close() })
-	if _, err := r.OpenBoard([]string{"a", "b"}); err == nil || !strings.Contains(err.Error(), "TruncateMetrics") {
-		t.Errorf("a board before the end of the metrics is known: %v", err)
-	}
-	if _, err := r.TruncateMetrics(step); err != nil {
-		t.Fatal(err)
-	}
-	b, err := r.OpenBoard([]string{"a", "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r, b
+	wantError(t, errorOf(r.OpenBoard([]string{"a", "b"})), "TruncateMetrics")
+	must(r.TruncateMetrics(step))
+	return r, must(r.OpenBoard([]string{"a", "b"}))
 }
 
 func TestBoardIsDecoded(t *testing.T) {
@@ -123,22 +92,17 @@ func TestBoardIsDecoded(t *testing.T) {
 	boarded(t, dir, 7, 300)
 	files := decode(t, eventFile(dir, "a"), eventFile(dir, "b"))
 	third := float64(float32(1. / 301))
+	puzzles := func(loss, epoch float64) [][2]any {
+		return [][2]any{{"σ", 2.}, {"loss", loss}, {"train", .25}, {"iid", .5}, {"validation/1-vector", .75},
+			{"validation/2-vector", .5}, {"tokens/9", .25}, {"tokens/25", .5}, {"pe_norm", 1.5}, {"time/epoch", epoch},
+			{"time/step_ms", 2.}}
+	}
 	want := []decoded{
 		{WallTime: 1732181400, FileVersion: "brain.Event:2"},
-		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: [][2]any{{"σ", 2.}, {"loss", .125}, {"train", .25},
-			{"iid", .5}, {"validation/1-vector", .75}, {"validation/2-vector", .5}, {"tokens/9", .25},
-			{"tokens/25", .5}, {"pe_norm", 1.5}, {"time/epoch", 0.}, {"time/step_ms", 2.}}},
-		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: [][2]any{{"σ", 2.}, {"loss", third}, {"train", .25},
-			{"iid", .5}, {"validation/1-vector", .75}, {"validation/2-vector", .5}, {"tokens/9", .25},
-			{"tokens/25", .5}, {"pe_norm", 1.5}, {"time/epoch", 30.}, {"time/step_ms", 2.}}},
+		{WallTime: 1732181400 + 7./3, Step: 7, Scalars: puzzles(.125, 0)},
+		{WallTime: 1732181400 + 300./3, Step: 300, Scalars: puzzles(third, 30)},
 	}
-	same := func(got, want []decoded) bool {
-		return slices.EqualFunc(got, want, func(a, b decoded) bool {
-			return a.WallTime == b.WallTime && a.Step == b.Step && a.FileVersion == b.FileVersion &&
-				slices.Equal(a.Scalars, b.Scalars)
-		})
-	}
-	if !same(files[0], want) {
+	if !reflect.DeepEqual(files[0], want) {
 		t.Errorf("puzzles: %+v", files[0])
 	}
 	masked := [][2]any{{"train_mse", 1.5}, {"test_mse/0.15", .25}, {"test_mse/0.50", .5}, {"modularity/0", .5},
@@ -155,10 +119,7 @@ func TestBoardAfterResume(t *testing.T) {
 	boarded(t, whole, 10, 20, 30, 40)
 	var want [2][]byte
 	for i, curve := range []string{"a", "b"} {
-		var err error
-		if want[i], err = os.ReadFile(eventFile(whole, curve)); err != nil {
-			t.Fatal(err)
-		}
+		want[i] = must(os.ReadFile(eventFile(whole, curve)))
 	}
 	for name, damage := range map[string]func(path string) error{
 		"nothing":         func(string) error { return nil },
@@ -177,9 +138,7 @@ func TestBoardAfterResume(t *testing.T) {
 		for _, step := range []int{-1, 10, 25, 40} {
 			dir := filepath.Join(t.TempDir(), "run")
 			r, _ := boarded(t, dir, 10, 20, 30, 40)
-			if err := damage(eventFile(dir, "a")); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, damage(eventFile(dir, "a")))
 			r, b := again(t, r, step)
 			for _, s := range []int{10, 20, 30, 40} {
 				if s > step {
@@ -199,10 +158,7 @@ func TestBoardAfterResume(t *testing.T) {
 func TestBoardKeepsFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, _ := boarded(t, dir, 10, 20, 30)
-	before, err := os.Stat(eventFile(dir, "a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(os.Stat(eventFile(dir, "a")))
 	again(t, r, 20)
 	after, err := os.Stat(eventFile(dir, "a"))
 	if err != nil || !os.SameFile(before, after) || after.Size() >= before.Size() {
@@ -214,26 +170,17 @@ func TestBoardKeepsFiles(t *testing.T) {
 func TestForceRemovesTheBoard(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, _ := boarded(t, dir, 10)
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Close())
 	foreign := filepath.Join(dir, "tensorboard", "b", "events.out.tfevents.1.somebody")
-	if err := os.WriteFile(foreign, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)},
-		Options{wrap: lazy, Force: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(foreign, nil, 0o666))
+	r = must(Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)},
+		Options{wrap: lazy, Force: true}))
 	defer r.Close()
 	if got := files(t, dir); !slices.Contains(got, "tensorboard/b/events.out.tfevents.1.somebody") ||
 		slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, eventSuffix) }) {
 		t.Errorf("after --force: %v", got)
 	}
-	if _, err := r.OpenBoard([]string{"c"}); err != nil {
-		t.Fatal(err)
-	}
+	must(r.OpenBoard([]string{"c"}))
 	if got := files(t, dir); !slices.Contains(got, "tensorboard/c/events.out.tfevents.1732189999.torchpe") {
 		t.Errorf("the new run: %v", got)
 	}
@@ -242,15 +189,12 @@ func TestForceRemovesTheBoard(t *testing.T) {
 // files lists the files in a directory and below it.
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+	noError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			names = append(names, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return names
 }
 
@@ -258,28 +202,18 @@ func files(t *testing.T, dir string) (names []string) {
 // written through.
 func TestBoardLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
-	if err := os.Mkdir(outside, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(outside, 0o777))
 	for name, plant := range map[string]func(dir string) error{
-		"the folder": func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "tensorboard")) },
-		"a curve":    func(dir string) error { return link(outside, filepath.Join(dir, "tensorboard", "a")) },
-		"a file":     func(dir string) error { return link(filepath.Join(outside, "x"), eventFile(dir, "a")) },
-		"within":     func(dir string) error { return link(filepath.Join(dir, configFile), eventFile(dir, "a")) },
-		"a plain one": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "tensorboard"),
-				[]byte("x"), 0o666)
-		},
+		"the folder":  func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "tensorboard")) },
+		"a curve":     func(dir string) error { return link(outside, filepath.Join(dir, "tensorboard", "a")) },
+		"a file":      func(dir string) error { return link(filepath.Join(outside, "x"), eventFile(dir, "a")) },
+		"within":      func(dir string) error { return link(filepath.Join(dir, configFile), eventFile(dir, "a")) },
+		"a plain one": func(dir string) error { return os.WriteFile(filepath.Join(dir, "tensorboard"), nil, 0o666) },
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		r, err := Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
 		defer r.Close()
-		if err := plant(dir); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, plant(dir))
 		b, err := r.OpenBoard([]string{"a"})
 		if refused := !strings.HasPrefix(name, "a file") && name != "within"; refused != (err != nil) {
 			t.Errorf("%s: %v", name, err)
@@ -300,10 +234,7 @@ func TestBoardLinks(t *testing.T) {
 
 // link makes a symbolic link and the folders above it.
 func link(to, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return os.Symlink(to, path)
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.Symlink(to, path))
 }
 
 func TestBoardRefuses(t *testing.T) {
@@ -315,18 +246,10 @@ func TestBoardRefuses(t *testing.T) {
 		}
 	}
 	rec := Record{Step: 20, Epoch: 0, Member: 2}
-	if err := b.Append(rec); err == nil || !strings.Contains(err.Error(), "member 2") {
-		t.Errorf("a record of no curve: %v", err)
-	}
-	if err := os.Truncate(eventFile(dir, "a"), 5); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Append(measured(20)...); err == nil || !strings.Contains(err.Error(), "somebody") {
-		t.Errorf("a file that somebody cut: %v", err)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "tensorboard")); err != nil {
-		t.Fatal(err)
-	}
+	wantError(t, b.Append(rec), "member 2")
+	noError(t, os.Truncate(eventFile(dir, "a"), 5))
+	wantError(t, b.Append(measured(20)...), "somebody")
+	noError(t, os.RemoveAll(filepath.Join(dir, "tensorboard")))
 	if err := b.Append(measured(30)...); err == nil {
 		t.Error("a file that is gone: no error")
 	}

@@ -21,31 +21,21 @@ func twoCheckpoints(t *testing.T) *simulation {
 	t.Helper()
 	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
 	r, _, err := s.begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for step := 1; step <= 4; step++ {
-		err := r.Append(s.records(step)...)
-		if err == nil && step%2 == 0 {
-			err = r.SaveCheckpoint(step, s.state(step), map[string]string{"pe": "learn"})
-		}
-		if err != nil {
-			t.Fatal(err)
+		noError(t, r.Append(s.records(step)...))
+		if step%2 == 0 {
+			noError(t, r.SaveCheckpoint(step, s.state(step), map[string]string{"pe": "learn"}))
 		}
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Close())
 	return s
 }
 
 // load loads a run's checkpoint without its lock.
 func load(t *testing.T, dir string) (*Checkpoint, error) {
 	t.Helper()
-	r, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Open(dir))
 	defer r.Close()
 	return r.LoadCheckpoint()
 }
@@ -55,17 +45,12 @@ func load(t *testing.T, dir string) (*Checkpoint, error) {
 func TestEveryBitOfACheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(os.ReadFile(path))
 	payload := 8 + int(binary.LittleEndian.Uint64(whole))
 	for bit := range len(whole) * 8 {
 		damaged := slices.Clone(whole)
 		damaged[bit/8] ^= 1 << (bit % 8)
-		if err := os.WriteFile(path, damaged, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, damaged, 0o666))
 		c, err := load(t, s.dir)
 		if err != nil || c.Step != 2 || c.Name != previousFile || s.checkState(c) != nil {
 			t.Fatalf("bit %d: loaded %+v, %v", bit, c, err)
@@ -84,17 +69,12 @@ func TestEveryBitOfACheckpoint(t *testing.T) {
 func TestEveryCutOfACheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(os.ReadFile(path))
 	for n := range len(whole) + 2 {
 		if n == len(whole) {
 			continue
 		}
-		if err := os.WriteFile(path, append(slices.Clone(whole), 0)[:n], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, append(slices.Clone(whole), 0)[:n], 0o666))
 		if c, err := load(t, s.dir); err != nil || c.Step != 2 || c.Warning == "" {
 			t.Fatalf("%d of %d bytes: loaded %+v, %v", n, len(whole), c, err)
 		}
@@ -106,26 +86,21 @@ func TestEveryCutOfACheckpoint(t *testing.T) {
 func TestNoGoodCheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	for _, name := range []string{checkpointFile, previousFile} {
-		if err := os.Truncate(filepath.Join(s.dir, name), 100); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Truncate(filepath.Join(s.dir, name), 100))
 	}
 	before := snapshot(t, s.dir)
-	r, err := Resume(s.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
+	r := must(Resume(s.dir, Options{}))
+	if _, err := r.LoadProbes(); !errors.Is(err, fs.ErrNotExist) { // saved at the end
+		t.Errorf("LoadProbes: %v", err)
 	}
-	_, err = r.LoadCheckpoint()
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), checkpointFile) ||
+	if _, err := r.LoadCheckpoint(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), checkpointFile) ||
 		!strings.Contains(err.Error(), previousFile) {
 		t.Errorf("LoadCheckpoint: %v", err)
 	}
 	if err := r.SaveCheckpoint(6, s.state(6), nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("SaveCheckpoint: %v", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, r.Close())
 	after := snapshot(t, s.dir)
 	delete(before, environmentFile) // Resume adds to it
 	delete(after, environmentFile)
@@ -137,17 +112,9 @@ func TestNoGoodCheckpoint(t *testing.T) {
 // snapshot returns the content of each file in a directory.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	files := map[string]string{}
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = string(b)
+	for _, e := range must(os.ReadDir(dir)) {
+		files[e.Name()] = string(must(os.ReadFile(filepath.Join(dir, e.Name()))))
 	}
 	return files
 }
@@ -157,16 +124,10 @@ func snapshot(t *testing.T, dir string) map[string]string {
 func TestDamagedCheckpointIsReplaced(t *testing.T) {
 	for n := 1; ; n++ {
 		s := twoCheckpoints(t)
-		if err := os.Truncate(filepath.Join(s.dir, checkpointFile), 100); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Truncate(filepath.Join(s.dir, checkpointFile), 100))
 		faulty, d := faulty(t, s.dir, faultDisk{n: n, err: errCrash, crash: true})
 		err := faulty.run()
-		c, loadErr := load(t, s.dir)
-		if loadErr != nil {
-			t.Fatalf("operation %d: %v", n, loadErr)
-		}
-		if c.Step < max(2, faulty.saved) {
+		if c := must(load(t, s.dir)); c.Step < max(2, faulty.saved) {
 			t.Errorf("operation %d (%s): loaded step %d, saved was %d", n, d.log[len(d.log)-1], c.Step, faulty.saved)
 		}
 		if err == nil {
@@ -184,9 +145,7 @@ func TestNewestByStep(t *testing.T) {
 	times := []time.Time{time.Unix(0, 0), time.Now().Add(3650 * day)}
 	for range 2 {
 		for i, path := range []string{a, b} {
-			if err := os.Chtimes(path, times[i], times[i]); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Chtimes(path, times[i], times[i]))
 		}
 		if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
 			t.Errorf("times %v: %+v, %v", times, c, err)
@@ -195,16 +154,12 @@ func TestNewestByStep(t *testing.T) {
 	}
 	swap := b + ".swap"
 	for _, names := range [][2]string{{a, swap}, {b, a}, {swap, b}} {
-		if err := os.Rename(names[0], names[1]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(names[0], names[1]))
 	}
 	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Name != previousFile {
 		t.Errorf("names swapped: %+v, %v", c, err)
 	}
-	if err := os.Remove(a); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(a))
 	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
 		t.Errorf("only the previous one: %+v, %v", c, err)
 	}
@@ -216,18 +171,12 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 	s := twoCheckpoints(t)
 	var free fixedFree
 	wrap := func(d disk) disk { free = fixedFree{d, 1 << 40}; return &free }
-	r, err := Resume(s.dir, Options{wrap: wrap})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Resume(s.dir, Options{wrap: wrap}))
 	defer r.Close()
 	before := snapshot(t, s.dir)
 	twice := append(s.state(6), s.state(6)...)
 	free.bytes = 1_500_000
-	big, err := safetensors.New("big", []int{500_000}, make([]float64, 500_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	big := must(safetensors.New("big", []int{500_000}, make([]float64, 500_000)))
 	tests := []struct {
 		step     int
 		tensors  []safetensors.Tensor
@@ -242,14 +191,9 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		err := r.SaveCheckpoint(test.step, test.tensors, test.metadata)
-		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), s.dir) {
-			t.Errorf("got %v, want %q", err, test.want)
-		}
+		wantError(t, err, test.want, s.dir)
 	}
-	if err := r.SaveProbes([]safetensors.Tensor{big}, nil); err == nil ||
-		!strings.Contains(err.Error(), "needs 5 MB") {
-		t.Errorf("SaveProbes: %v", err)
-	}
+	wantError(t, r.SaveProbes([]safetensors.Tensor{big}, nil), "needs 5 MB")
 	if after := snapshot(t, s.dir); !maps.Equal(before, after) {
 		t.Error("files changed")
 	}
@@ -269,72 +213,26 @@ func TestCheckpointSchema(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
 	sealed := map[string]string{stepKey: "6", checkpointKey: "3"}
-	if err := addChecksums(s.state(6), sealed); err != nil {
-		t.Fatal(err)
-	}
-	if err := safetensors.Write(path, s.state(6), sealed); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, addChecksums(s.state(6), sealed))
+	noError(t, safetensors.Write(path, s.state(6), sealed))
 	if c, err := load(t, s.dir); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
 		t.Errorf("newer schema: %+v, %v", c, err)
 	}
-	if err := safetensors.Write(path, s.state(6), map[string]string{"torchpe.step": "6"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, safetensors.Write(path, s.state(6), map[string]string{"torchpe.step": "6"}))
 	if c, err := load(t, s.dir); err != nil || c.Step != 2 || !strings.Contains(c.Warning, "no checksum") {
 		t.Errorf("without checksums: %+v, %v", c, err)
-	}
-}
-
-// TestProbes checks that probes come back, and that there are none before they are saved.
-func TestProbes(t *testing.T) {
-	s := twoCheckpoints(t)
-	r, err := Resume(s.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if _, err := r.LoadProbes(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("before: %v", err)
-	}
-	if err := r.SaveProbes(s.state(1), map[string]string{"layer": "0"}); err != nil {
-		t.Fatal(err)
-	}
-	f, err := r.LoadProbes()
-	if err != nil || f.Metadata["layer"] != "0" || len(f.Tensors) != 2 {
-		t.Errorf("after: %+v, %v", f, err)
-	}
-}
-
-// TestKnownChecksum compares the checksum with the check value of CRC-32C in RFC 3720, appendix B.4
-// (32 bytes of zeros, here as a number, and of 0 to 31).
-func TestKnownChecksum(t *testing.T) {
-	count := make([]byte, 32)
-	for i := range count {
-		count[i] = byte(i)
-	}
-	if a, b := checksum(make([]byte, 32)), checksum(count); a != "8a9136aa" || b != "46dd794e" {
-		t.Errorf("got %s and %s", a, b)
 	}
 }
 
 // BenchmarkSaveCheckpoint saves 16 MB, the parameters and optimizer of 15 members of the paper's
 // size several times over.
 func BenchmarkSaveCheckpoint(b *testing.B) {
-	r, err := Create(filepath.Join(b.TempDir(), "run"), []byte("{}"), Environment{}, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := must(Create(filepath.Join(b.TempDir(), "run"), []byte("{}"), Environment{}, Options{}))
 	defer r.Close()
-	w, err := safetensors.New("w", []int{4 << 20}, make([]float32, 4<<20))
-	if err != nil {
-		b.Fatal(err)
-	}
+	w := must(safetensors.New("w", []int{4 << 20}, make([]float32, 4<<20)))
 	b.SetBytes(int64(len(w.Data)))
 	for step := 0; b.Loop(); step++ {
-		if err := r.SaveCheckpoint(step, []safetensors.Tensor{w}, nil); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, r.SaveCheckpoint(step, []safetensors.Tensor{w}, nil))
 	}
 }
 
@@ -344,35 +242,24 @@ func TestAppendBesideCheckpoint(t *testing.T) {
 	s := newSimulation(filepath.Join(t.TempDir(), "run"), Options{})
 	s.size = 1 << 16
 	r, _, err := s.begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	step := 0
 	for range 5 {
 		at := step
-		write, err := r.BeginCheckpoint(at, s.state(at), map[string]string{"pe": "learn"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		write := must(r.BeginCheckpoint(at, s.state(at), map[string]string{"pe": "learn"}))
 		done := make(chan error, 1)
 		go func() { done <- write() }()
 		for range 40 {
 			step++
-			if err := r.Append(s.records(step)...); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Append(s.records(step)...))
 		}
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		noError(t, <-done)
 		c, err := r.LoadCheckpoint()
 		if err != nil || c.Step != at {
 			t.Fatalf("checkpoint of step %v, want %d: %v", c, at, err)
 		}
-		if err := s.checkState(c); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.checkState(c))
 	}
 	records, err := ReadMetrics[Record](r.Reader)
 	if err != nil || len(records) != 2*step {

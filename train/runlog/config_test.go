@@ -15,10 +15,7 @@ func TestConfig(t *testing.T) {
 	for _, given := range []string{config, "  " + config + "\n", `{"schema":1,` + config[1:],
 		config[:len(config)-1] + `,"schema":1}`} {
 		dir := filepath.Join(t.TempDir(), "a")
-		r, err := Create(dir, []byte(given), Environment{}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Create(dir, []byte(given), Environment{}, Options{}))
 		if got := r.Config(); string(got.JSON) != config || got.Schema != SchemaVersion {
 			t.Errorf("given %s\ngot schema %d, %s", given, got.Schema, got.JSON)
 		}
@@ -30,15 +27,13 @@ func TestConfig(t *testing.T) {
 		if err != nil || string(again.Config().JSON) != config {
 			t.Errorf("again: %v", err)
 		}
-		if err := errors.Join(r.Close(), again.Close()); err != nil {
-			t.Error(err)
-		}
+		noError(t, errors.Join(r.Close(), again.Close()))
 	}
-	r, err := Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{})
-	if err != nil || string(r.Config().JSON) != "{}" {
-		t.Fatalf("empty configuration: %v", err)
+	r := must(Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{}))
+	defer r.Close()
+	if got := string(r.Config().JSON); got != "{}" {
+		t.Errorf("empty configuration: %s", got)
 	}
-	_ = r.Close()
 }
 
 // TestConfigRefuses checks that what is no configuration is refused before a directory is made.
@@ -60,9 +55,7 @@ func TestConfigRefuses(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		_, err := Create(dir, []byte(config), Environment{}, Options{})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v, want %q", config, err, want)
-		}
+		wantError(t, err, want, dir)
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s: the directory was made", config)
 		}
@@ -72,15 +65,11 @@ func TestConfigRefuses(t *testing.T) {
 // TestForeignConfig checks runs that another version, or somebody else, wrote.
 func TestForeignConfig(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(dir, 0o777))
 	path := filepath.Join(dir, configFile)
 	open := func(config string) error {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(config), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(config), 0o666))
 		r, err := Open(dir)
 		if err == nil {
 			return r.Close()
@@ -93,29 +82,17 @@ func TestForeignConfig(t *testing.T) {
 	if err := open(`{"schema":3}`); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
 		t.Errorf("schema 3: %v", err)
 	}
-	if err := open(`{"task":"lst"}`); err == nil || !strings.Contains(err.Error(), "--config") {
-		t.Errorf("no schema: %v", err)
-	}
-	if err := open(`{"sche`); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("half a file: %v", err)
-	}
+	wantError(t, open(`{"task":"lst"}`), "--config")
+	wantError(t, open(`{"sche`), path)
 	if _, err := Resume(dir, Options{}); err == nil {
 		t.Error("half a file was resumed")
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	for name, f := range map[string]func() error{
-		"Open":         func() error { _, err := Open(dir); return err },
-		"Resume":       func() error { _, err := Resume(dir, Options{}); return err },
-		"Open missing": func() error { _, err := Open(filepath.Join(dir, "missing")); return err },
-		"Resume missed": func() error {
-			_, err := Resume(filepath.Join(dir, "missing"), Options{})
-			return err
-		},
-	} {
-		if err := f(); !errors.Is(err, ErrNoRun) {
-			t.Errorf("%s: %v", name, err)
+	noError(t, os.Remove(path))
+	for _, dir := range []string{dir, filepath.Join(dir, "missing")} {
+		_, opened := Open(dir)
+		_, resumed := resumeIt(dir)
+		if !errors.Is(opened, ErrNoRun) || !errors.Is(resumed, ErrNoRun) {
+			t.Errorf("%s: %v, %v", dir, opened, resumed)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -127,9 +104,7 @@ func TestForeignConfig(t *testing.T) {
 func TestValidateName(t *testing.T) {
 	for _, name := range []string{"a", "lst-learn_sigma=0.2_seed3", ".hidden", "a.b", "Größe", "σ0.2", "脑",
 		"com10", "console", strings.Repeat("x", 128), "a b"} {
-		if err := ValidateName(name); err != nil {
-			t.Error(err)
-		}
+		noError(t, ValidateName(name))
 	}
 	for name, want := range map[string]string{
 		"":                       "empty",

@@ -40,9 +40,7 @@ func TestCriterion(t *testing.T) {
 		"train=inf": "NUMBER=BOUND", "trian=1": "no number of the records",
 		"validation_=1": "no number of the records", "validation/=1": "no number of the records",
 	} {
-		if _, err := ParseCriterion(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		wantError(t, errorOf(ParseCriterion(text)), want)
 	}
 }
 

@@ -4,29 +4,21 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
-	"hash/crc32"
+	"fmt"
 	"os"
 	"testing"
 )
 
 // The bytes equal those of Google's protocol buffers: testdata/events.py.
 func TestBytes(t *testing.T) {
-	text, err := os.ReadFile("testdata/events.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("testdata/events.json"))
 	var events []struct {
 		WallTime float64  `json:"wall_time"`
 		Step     int64    `json:"step"`
 		Scalars  [][2]any `json:"scalars"`
 	}
-	if err := json.Unmarshal(text, &events); err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile("testdata/events.tfevents")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, &events))
+	want := must(os.ReadFile("testdata/events.tfevents"))
 	got := eventHeader(1732181400)
 	for _, e := range events {
 		event := boardEvent{wallTime: e.WallTime, step: e.Step}
@@ -57,23 +49,19 @@ func TestCRC(t *testing.T) {
 	for i := range up {
 		up[i], down[i] = byte(i), byte(31-i)
 	}
-	scsi, err := hex.DecodeString(
-		"01c00000000000000000000000000000140000000000040000000014000000182800000000000000020000000000000000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scsi := must(hex.DecodeString(
+		"01c00000000000000000000000000000140000000000040000000014000000182800000000000000020000000000000000"))
 	for _, v := range []struct {
 		data []byte
 		want uint32
 	}{
-		{make([]byte, 32), 0x8a9136aa}, {bytes.Repeat([]byte{0xff}, 32), 0x62a8ab43}, {up,
-			0x46dd794e}, {down, 0x113fdb5c},
+		{make([]byte, 32), 0x8a9136aa}, {bytes.Repeat([]byte{0xff}, 32), 0x62a8ab43}, {up, 0x46dd794e},
+		{down, 0x113fdb5c},
 		// the last: the catalogue of CRCs, check value of CRC-32/ISCSI
 		{scsi[:48], 0xd9963a56}, {[]byte("123456789"), 0xe3069283},
 	} {
-		crc := crc32.Checksum(v.data, castagnoli)
-		if crc != v.want {
-			t.Errorf("CRC-32C of %x is %08x, want %08x", v.data, crc, v.want)
+		if crc := checksum(v.data); crc != fmt.Sprintf("%08x", v.want) {
+			t.Errorf("CRC-32C of %x is %s, want %08x", v.data, crc, v.want)
 		}
 		if got, want := maskedCRC(v.data), (v.want>>15|v.want<<17)+0xa282ead8; got != want {
 			t.Errorf("masked CRC of %x is %08x, want %08x", v.data, got, want)

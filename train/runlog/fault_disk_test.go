@@ -165,10 +165,7 @@ func newModel(t *testing.T, dir string) *model {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(os.ReadFile(filepath.Join(dir, e.Name())))
 		m.now[e.Name()] = &inode{b, slices.Clone(b)}
 	}
 	m.durable = maps.Clone(m.now)
@@ -220,17 +217,13 @@ func (m *model) images(t *testing.T, f func(dir, description string)) {
 		}
 		for treatment, content := range afterPowerLoss {
 			dir := filepath.Join(fastDir(t), "image")
-			if err := os.Mkdir(dir, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Mkdir(dir, 0o777))
 			for name, i := range names {
 				b := content(i)
 				if treatment == "half" && len(i.now) < len(i.durable) {
 					b = i.durable
 				}
-				if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 			}
 			f(dir, treatment)
 		}

@@ -28,14 +28,16 @@ func (d *faultDisk) where(n int) string {
 
 // TestCrashAtEveryOperation kills the run at its n-th operation for every n, with half of a write
 // done; then it must hold an old or the new checkpoint, and go on to the same files as an
-// uninterrupted run.
+// uninterrupted run. The same must hold for a machine that loses its power: of what was not synced,
+// everything, nothing or a part survives, in any combination.
 func TestCrashAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
+	images := 0
 	for n := 1; ; n++ {
 		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: errCrash, crash: true})
 		err := s.run()
 		if err == nil {
-			t.Logf("%d operations", n-1)
+			t.Logf("%d operations, %d images", n-1, images)
 			if n < 80 {
 				t.Error("the simulation is too short to show anything")
 			}
@@ -44,6 +46,12 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		if !errors.Is(err, errCrash) {
 			t.Fatalf("operation %d: %v", n, err)
 		}
+		d.model.images(t, func(dir, treatment string) {
+			images++
+			lost := *s
+			lost.dir, lost.powerLoss = dir, true
+			lost.finish(t, want, d.where(n)+", unsynced bytes "+treatment)
+		})
 		s.finish(t, want, d.where(n))
 	}
 }
@@ -68,26 +76,6 @@ func TestCrashWhileResuming(t *testing.T) {
 			}
 			second.finish(t, want, d.where(n)+", then "+e.where(m))
 		}
-	}
-}
-
-// TestPowerLossAtEveryOperation is the same for a machine that loses its power: of what was not
-// synced, everything, nothing or a part survives, in any combination.
-func TestPowerLossAtEveryOperation(t *testing.T) {
-	want := uninterrupted(t)
-	images := 0
-	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: errCrash, crash: true})
-		if err := s.run(); err == nil {
-			t.Logf("%d operations, %d images", n-1, images)
-			return
-		}
-		d.model.images(t, func(dir, treatment string) {
-			images++
-			lost := *s
-			lost.dir, lost.powerLoss = dir, true
-			lost.finish(t, want, d.where(n)+", unsynced bytes "+treatment)
-		})
 	}
 }
 
@@ -143,9 +131,7 @@ func TestCrashWhileForcing(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
 		dir := filepath.Join(fastDir(t), "run")
-		if err := newSimulation(dir, Options{wrap: lazy}).run(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, newSimulation(dir, Options{wrap: lazy}).run())
 		s, d := faulty(t, dir, faultDisk{n: n, err: errCrash, crash: true})
 		s.opts.Force = true
 		r, err := Create(dir, []byte(`{"task":"lst"}`), Environment{}, s.opts)
@@ -233,15 +219,10 @@ func TestReadFaultsWhileResuming(t *testing.T) {
 			if err != nil && (!errors.Is(err, fault) || !strings.Contains(err.Error(), dir)) {
 				t.Errorf("%v at %s: %v", fault, x.First, err)
 			}
-			r, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := r.LoadCheckpoint()
+			c, err := load(t, dir)
 			if err != nil || c.Step < saved {
 				t.Fatalf("%v at %s: checkpoint %v, %v, step %d was saved", fault, x.First, c, err, saved)
 			}
-			r.Close()
 			s.saved = c.Step
 			s.finish(t, want, fmt.Sprintf("%v at %s", fault, x.First))
 			if more = x.Done >= n; !more {

@@ -47,9 +47,7 @@ func TestOldFiles(t *testing.T) {
 			"modularity/0": -.5, "modularity/1": 0, "clustering/0": 1}},
 	} {
 		var r, again Record
-		if err := json.Unmarshal([]byte(c.text), &r); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(c.text), &r))
 		if !maps.Equal(r.Measures, c.want) {
 			t.Errorf("%s\nhas %v, want %v", c.text, r.Measures, c.want)
 		}
@@ -80,12 +78,8 @@ func TestOldFiles(t *testing.T) {
 // today, and keeps the bytes of the old ones.
 func TestOldRunGoesOn(t *testing.T) {
 	r := resumed(t, oldMasked+"\n")
-	if _, err := r.TruncateMetrics(1); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Append(Record{Step: 2, Measures: Numbers{"loss": .25, "test_mse/0.15": .5}}); err != nil {
-		t.Fatal(err)
-	}
+	must(r.TruncateMetrics(1))
+	noError(t, r.Append(Record{Step: 2, Measures: Numbers{"loss": .25, "test_mse/0.15": .5}}))
 	records, err := ReadMetrics[Record](r.Reader)
 	if err != nil || len(records) != 2 || records[0].Measures["test_mse/0.15"] != 1 ||
 		records[1].Measures["test_mse/0.15"] != .5 || !math.IsNaN(records[1].Measures.Get("modularity")) {
@@ -98,15 +92,9 @@ func TestOldRunGoesOn(t *testing.T) {
 
 // TestReleasedResult reads a result of torchpe 0.1.0, whose seal is of its old keys.
 func TestReleasedResult(t *testing.T) {
-	r, err := Open(filepath.Join("..", "..", "cmd", "torchpe", "testdata", "released", "done"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Open(filepath.Join("..", "..", "cmd", "torchpe", "testdata", "released", "done")))
 	defer r.Close()
-	result, err := r.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must(r.Result())
 	m := result.Members[0].Measures // from result.json
 	if m.Get("validation") != 1./3 || m.Get("train") != 0.4125 || m.Get("validation/3-vector") != 0 ||
 		m.Get("noise/0.5") != 0.26666666666666666 || m.Get("pe_start_cosine/0") != 0.022074243922327274 {

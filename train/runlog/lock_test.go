@@ -77,10 +77,7 @@ type racer struct {
 func startRacer(t *testing.T, role, dir string) *racer {
 	t.Helper()
 	r := &racer{cmd: child(role, dir)}
-	in, err := r.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must(r.cmd.StdinPipe())
 	r.in, r.out = in, startAndWait(t, r.cmd)
 	return r
 }
@@ -89,13 +86,8 @@ func startRacer(t *testing.T, role, dir string) *racer {
 // process prints after that.
 func startAndWait(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 	t.Helper()
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pipe := must(cmd.StdoutPipe())
+	noError(t, cmd.Start())
 	out := bufio.NewReader(pipe)
 	if got, err := out.ReadString('\n'); err != nil || got != "ready\n" {
 		t.Fatalf("the other process said %q (%v)", got, err)
@@ -106,10 +98,7 @@ func startAndWait(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 // line returns the next line that the process prints.
 func (r *racer) line(t *testing.T) string {
 	t.Helper()
-	s, err := r.out.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(r.out.ReadString('\n'))
 	return strings.TrimSuffix(s, "\n")
 }
 
@@ -122,9 +111,7 @@ func race(t *testing.T, role, dir string, processes int) {
 		racers[i] = startRacer(t, role, dir)
 	}
 	for _, r := range racers {
-		if _, err := io.WriteString(r.in, "go\n"); err != nil {
-			t.Fatal(err)
-		}
+		must(io.WriteString(r.in, "go\n"))
 	}
 	winner, lines := 0, make([]string, processes)
 	for i, r := range racers {
@@ -135,11 +122,7 @@ func race(t *testing.T, role, dir string, processes int) {
 			winner = r.cmd.Process.Pid
 		}
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := fmt.Sprintf("locked by pid %d on host %s since 20", winner, host)
+	want := fmt.Sprintf("locked by pid %d on host %s since 20", winner, must(os.Hostname()))
 	for _, line := range lines {
 		if line != "won" && !strings.Contains(line, want) {
 			t.Errorf("a loser said %q, want %q", line, want)
@@ -149,9 +132,7 @@ func race(t *testing.T, role, dir string, processes int) {
 		t.Errorf("nobody has the run: %q", lines)
 	}
 	for _, r := range racers {
-		if err := errors.Join(r.in.Close(), r.cmd.Wait()); err != nil {
-			t.Error(err)
-		}
+		noError(t, errors.Join(r.in.Close(), r.cmd.Wait()))
 	}
 }
 
@@ -174,13 +155,10 @@ func TestRaceToResume(t *testing.T) {
 // also with Force and BreakLock, and that the files of the first are untouched.
 func TestLockedByThisProcess(t *testing.T) {
 	s := twoCheckpoints(t)
-	r, err := Resume(s.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Resume(s.dir, Options{}))
 	before := snapshot(t, s.dir)
 	opts := Options{Force: true, BreakLock: true}
-	_, err = Create(s.dir, []byte("{}"), Environment{}, opts)
+	_, err := Create(s.dir, []byte("{}"), Environment{}, opts)
 	var locked *LockedError
 	if !errors.As(err, &locked) || locked.Stale || locked.Holder.PID != os.Getpid() {
 		t.Errorf("Create: %v", err)
@@ -191,51 +169,35 @@ func TestLockedByThisProcess(t *testing.T) {
 	if after := snapshot(t, s.dir); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Error("files changed")
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Close())
 	if text := snapshot(t, s.dir)[lockFile]; text != "" {
 		t.Errorf("after Close the lock says %q", text)
 	}
-	if r, err = Resume(s.dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	_ = r.Close()
+	noError(t, must(Resume(s.dir, Options{})).Close())
 }
 
 // TestStaleLock checks what a dead process left: on this host it is ignored, on another it needs
 // BreakLock.
 func TestStaleLock(t *testing.T) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must(os.Hostname())
 	s := twoCheckpoints(t)
 	leave := func(text string) {
-		if err := os.WriteFile(filepath.Join(s.dir, lockFile), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(s.dir, lockFile), []byte(text), 0o666))
 	}
 	for _, text := range []string{"", "garbage",
 		fmt.Sprintf(`{"pid":1,"host":%q,"since":"2031-02-03T04:05:06Z"}`, host)} {
 		leave(text)
-		r, err := Resume(s.dir, Options{})
-		if err != nil {
-			t.Fatalf("lock %q: %v", text, err)
-		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, must(Resume(s.dir, Options{})).Close())
 	}
 	const foreign = `{"pid":77,"host":"node-that-died","since":"2031-02-03T04:05:06Z"}`
 	leave(foreign)
-	_, err = Resume(s.dir, Options{})
+	_, err := Resume(s.dir, Options{})
 	var locked *LockedError
 	if !errors.As(err, &locked) || !locked.Stale {
 		t.Fatalf("foreign lock: %v", err)
 	}
-	for _, want := range []string{s.dir,
-		"locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z", "--break-lock"} {
+	for _, want := range []string{s.dir, "locked by pid 77 on host node-that-died since 2031-02-03T04:05:06Z",
+		"--break-lock"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("message %q lacks %q", err, want)
 		}
@@ -243,10 +205,7 @@ func TestStaleLock(t *testing.T) {
 	if text := snapshot(t, s.dir)[lockFile]; text != foreign {
 		t.Errorf("the lock became %q", text)
 	}
-	r, err := Resume(s.dir, Options{BreakLock: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Resume(s.dir, Options{BreakLock: true}))
 	if h := r.holder(); h.PID != os.Getpid() || h.Host != host || time.Since(h.Since) > time.Hour {
 		t.Errorf("holder %+v", h)
 	}
@@ -270,35 +229,20 @@ func TestLockCause(t *testing.T) {
 func TestClaim(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "runs", "run")
-	r, err := Claim(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Claim(dir, Options{}))
 	var locked *LockedError
 	if _, err := Claim(dir, Options{}); !errors.As(err, &locked) {
 		t.Errorf("claimed twice: %v", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.Close())
 	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
 		t.Errorf("%v stay: %v", left, err)
 	}
-	if r, err = Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
 	if _, err := Claim(dir, Options{}); !errors.Is(err, ErrExists) {
 		t.Errorf("%v", err)
 	}
-	if r, err = Claim(dir, Options{Force: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, must(Claim(dir, Options{Force: true})).Close())
 	if r, err := Open(dir); err != nil || string(r.Config().JSON) != `{"task":"lst"}` {
 		t.Errorf("a claim with Force removed the run: %v", err)
 	}
@@ -308,17 +252,10 @@ func TestClaim(t *testing.T) {
 func TestRunsBelow(t *testing.T) {
 	for _, below := range []string{"a", "a/b", "sweep/runs/a"} {
 		dir := t.TempDir()
-		r, err := Create(filepath.Join(dir, below), []byte("{}"), Environment{}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, must(createEmpty(filepath.Join(dir, below))).Close())
 		for _, force := range []bool{false, true} {
 			_, err := Create(dir, []byte("{}"), Environment{}, Options{Force: force})
-			if !errors.Is(err, ErrRunsBelow) ||
-				!strings.Contains(err.Error(), below) {
+			if !errors.Is(err, ErrRunsBelow) || !strings.Contains(err.Error(), below) {
 				t.Errorf("%s: %v", below, err)
 			}
 		}
@@ -327,17 +264,7 @@ func TestRunsBelow(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "other"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "other", "config.json"), []byte(`{"name": "npm"}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Create(dir, []byte("{}"), Environment{}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(dir, "other"), 0o777))
+	noError(t, os.WriteFile(filepath.Join(dir, "other", "config.json"), []byte(`{"name": "npm"}`), 0o666))
+	noError(t, must(createEmpty(dir)).Close())
 }

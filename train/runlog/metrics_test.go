@@ -16,19 +16,10 @@ import (
 func resumed(t testing.TB, text string) *Run {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	r, err := Create(dir, []byte("{}"), Environment{}, Options{wrap: lazy})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = Resume(dir, Options{wrap: lazy}); err != nil {
-		t.Fatal(err)
-	}
+	r := must(Create(dir, []byte("{}"), Environment{}, Options{wrap: lazy}))
+	noError(t, r.Close())
+	noError(t, os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666))
+	r = must(Resume(dir, Options{wrap: lazy}))
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
@@ -73,10 +64,7 @@ func TestTruncateMetrics(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := resumed(t, test.file)
-			if err := r.Append(Record{Step: 100, Epoch: 0, Member: 0}); err == nil ||
-				!strings.Contains(err.Error(), "TruncateMetrics") {
-				t.Errorf("Append before TruncateMetrics: %v", err)
-			}
+			wantError(t, r.Append(Record{Step: 100}), "TruncateMetrics")
 			cut, err := r.TruncateMetrics(test.step)
 			if err != nil || cut != test.cut {
 				t.Fatalf("cut %d, %v; want %d", cut, err, test.cut)
@@ -85,9 +73,7 @@ func TestTruncateMetrics(t *testing.T) {
 			if err != nil || string(got) != test.want {
 				t.Fatalf("left %q, want %q", got, test.want)
 			}
-			if err := r.Append(Record{Step: test.step + 1, Epoch: 0, Member: 0}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.Append(Record{Step: test.step + 1}))
 			records, err := ReadMetrics[map[string]any](r.Reader)
 			if err != nil || len(records) != strings.Count(test.want, "\n")+1 {
 				t.Errorf("%d records, %v", len(records), err)
@@ -118,35 +104,23 @@ func TestTruncateMetricsRefuses(t *testing.T) {
 		}
 	}
 	r := resumed(t, "")
-	if err := os.Remove(r.path(metricsFile)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(r.path(metricsFile)))
 	if _, err := r.TruncateMetrics(3); !errors.Is(err, fs.ErrNotExist) ||
 		!strings.Contains(err.Error(), "up to step 3 is lost") {
 		t.Errorf("file missing: %v", err)
 	}
-	if _, err := r.TruncateMetrics(-1); err != nil {
-		t.Errorf("file missing at the start: %v", err)
-	}
+	must(r.TruncateMetrics(-1)) // at the start there is none
 }
 
 // TestAppendRefuses checks that records which a resumed run would lose or repeat are refused whole.
 func TestAppendRefuses(t *testing.T) {
 	s := twoCheckpoints(t)
 	r, from, err := s.begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	before := snapshot(t, s.dir)[metricsFile]
-	if err := r.Append(Record{Step: from, Epoch: 0, Member: 0}); err == nil ||
-		!strings.Contains(err.Error(), "checkpoint of step 4") {
-		t.Errorf("a step of the checkpoint: %v", err)
-	}
-	if err := r.Append(Record{Step: 6, Epoch: 0, Member: 0}, Record{Step: 5, Epoch: 0, Member: 0}); err == nil ||
-		!strings.Contains(err.Error(), "step 5 comes after step 6") {
-		t.Errorf("steps out of order: %v", err)
-	}
+	wantError(t, r.Append(Record{Step: from}), "checkpoint of step 4")
+	wantError(t, r.Append(Record{Step: 6}, Record{Step: 5}), "step 5 comes after step 6")
 	if err := r.Append(); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
@@ -182,24 +156,19 @@ func TestReadMetrics(t *testing.T) {
 // whole records.
 func TestReadWhileWriting(t *testing.T) {
 	r := resumed(t, "")
-	if _, err := r.TruncateMetrics(noStep); err != nil {
-		t.Fatal(err)
-	}
+	must(r.TruncateMetrics(noStep))
 	done := make(chan error)
 	go func() {
 		for step := range 500 {
-			if err := r.Append(Record{Step: step, Epoch: 0, Member: 0},
-				Record{Step: step, Epoch: 0, Member: 1}); err != nil {
+			if err := r.Append(Record{Step: step},
+				Record{Step: step, Member: 1}); err != nil {
 				done <- err
 				return
 			}
 		}
 		close(done)
 	}()
-	reader, err := Open(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := must(Open(r.Dir()))
 	defer reader.Close()
 	for running := true; running; {
 		select {
@@ -210,10 +179,7 @@ func TestReadWhileWriting(t *testing.T) {
 			running = false
 		default:
 		}
-		records, err := ReadMetrics[Record](reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := must(ReadMetrics[Record](reader))
 		for i, rec := range records {
 			if rec.Step != i/2 || rec.Member != i%2 {
 				t.Fatalf("record %d is step %d, member %d", i, rec.Step, rec.Member)
@@ -251,9 +217,7 @@ func FuzzTruncateMetrics(f *testing.F) {
 			kept != stepsUpTo(t, file, step) {
 			t.Fatalf("kept %q of %q: %d records up to step %d", left, file, kept, step)
 		}
-		if err := r.Append(Record{Step: step + 1, Epoch: 0, Member: 0}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.Append(Record{Step: step + 1}))
 	})
 }
 

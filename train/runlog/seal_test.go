@@ -17,9 +17,7 @@ func simulated(t *testing.T) string {
 	t.Helper()
 	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
 	s.size = 2
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.run())
 	return s.dir
 }
 
@@ -40,13 +38,8 @@ func readEnd(dir string) error {
 func replace(t *testing.T, dir, name string, text []byte) []byte {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	old, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, text, 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(os.ReadFile(path))
+	noError(t, os.WriteFile(path, text, 0o666))
 	return old
 }
 
@@ -79,19 +72,12 @@ func TestEveryBitOfTheEnd(t *testing.T) {
 // Probes and results without checksums, which earlier versions wrote, are read.
 func TestEndWithoutChecksums(t *testing.T) {
 	dir := simulated(t)
-	probes, err := safetensors.Read(filepath.Join(dir, probesFile))
-	if err == nil {
-		err = safetensors.Write(filepath.Join(dir, probesFile), probes.Tensors, map[string]string{"layer": "0"})
-	}
-	result, parseErr := ParseObject(replace(t, dir, resultFile, nil))
-	if err := errors.Join(err, parseErr); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(dir, probesFile)
+	noError(t, safetensors.Write(path, must(safetensors.Read(path)).Tensors, map[string]string{"layer": "0"}))
+	result := must(ParseObject(replace(t, dir, resultFile, nil)))
 	replace(t, dir, resultFile, result.Without("config_sha256", "metrics_crc32c", "crc32c").Text())
 	edited(t, dir, "lst", "old")
-	if err := readEnd(dir); err != nil {
-		t.Error(err)
-	}
+	noError(t, readEnd(dir))
 }
 
 // edited replaces a text in config.json.
@@ -115,23 +101,14 @@ func TestResultOfEditedConfig(t *testing.T) {
 	}
 	edited(t, dir, "nmar", "lst")
 	edited(t, dir, "\n", "\r\n\t")
-	if err := readEnd(dir); err != nil {
-		t.Errorf("other white space: %v", err)
-	}
+	noError(t, readEnd(dir))
 	r := resumed(t, "")
-	if err := errors.Join(r.SetConfig([]byte(`{"task":"fmri"}`)), r.SaveResult(sampleResult())); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Result(); err != nil {
-		t.Errorf("set before the end: %v", err)
-	}
+	noError(t, errors.Join(r.SetConfig([]byte(`{"task":"fmri"}`)), r.SaveResult(sampleResult())))
+	must(r.Result())
 	var made struct {
 		SHA string `json:"config_sha256"`
 	}
-	text, err := os.ReadFile(filepath.Join(r.Dir(), resultFile))
-	if err == nil {
-		err = json.Unmarshal(text, &made)
-	}
+	err := json.Unmarshal(must(os.ReadFile(filepath.Join(r.Dir(), resultFile))), &made)
 	// printf '{"task":"fmri"}' | sha256sum
 	if want := "4585bb7ec2b7a664520c540aa1089477a9fa9a94293f4cbe7343f934c8e62a76"; err != nil || made.SHA != want {
 		t.Errorf("%s (%v), want %s", made.SHA, err, want)
@@ -145,9 +122,7 @@ func TestOlderCheckpointOfFinishedRun(t *testing.T) {
 	if c, err := load(t, dir); err != nil || c.Warning != "" || c.Step != 10 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if err := os.Remove(filepath.Join(dir, checkpointFile)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(filepath.Join(dir, checkpointFile)))
 	c, err := load(t, dir)
 	if err != nil || c.Step != 8 || !strings.Contains(c.Warning, "is of step 8, and training ended after step 10") {
 		t.Errorf("%+v, %v", c, err)

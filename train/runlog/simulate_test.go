@@ -7,10 +7,40 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/data/array/safetensors"
 )
+
+// must returns a value that a call gives without an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test that cannot go on.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError fails unless an error says all of these.
+func wantError(t testing.TB, err error, says ...string) {
+	t.Helper()
+	for _, text := range says {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("error %v, want one with %q", err, text)
+		}
+	}
+}
+
+// errorOf returns the error of a call.
+func errorOf[T any](_ T, err error) error { return err }
 
 // A simulation trains nothing, but writes a run directory in the order in which training does. The
 // state after a step is a function of the step, so that what a resumed run must contain is known
@@ -41,26 +71,17 @@ func (s *simulation) state(step int) []safetensors.Tensor {
 	for i := range w {
 		w[i] = math.Sin(float64(step*s.size + i))
 	}
-	tensor, err := safetensors.New("w", []int{s.size}, w)
-	if err != nil {
-		panic(err)
-	}
-	rng, err := safetensors.New("rng", []int{2}, []int64{int64(step), int64(-step)})
-	if err != nil {
-		panic(err)
-	}
-	return []safetensors.Tensor{tensor, rng}
+	rng := must(safetensors.New("rng", []int{2}, []int64{int64(step), int64(-step)}))
+	return []safetensors.Tensor{must(safetensors.New("w", []int{s.size}, w)), rng}
 }
 
 // records returns the records of a step, one for each of two members.
 func (s *simulation) records(step int) []Record {
 	sigma := 0.2
-	records := []Record{Record{Step: step, Epoch: step / 4, Member: 0}, Record{Step: step, Epoch: step / 4, Member: 1}}
+	records := make([]Record, 2)
 	for i := range records {
-		records[i].Sigma = &sigma
-		records[i].Seed = int64(i)
-		records[i].Measures = Numbers{"loss": math.Exp(-float64(step))}
-		records[i].WallSeconds = float64(step)
+		records[i] = Record{Step: step, Epoch: step / 4, Member: i, Sigma: &sigma, Seed: int64(i),
+			Measures: Numbers{"loss": math.Exp(-float64(step))}, WallSeconds: float64(step)}
 	}
 	return records
 }
@@ -204,11 +225,7 @@ func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for _, name := range finalFiles {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = string(b)
+		files[name] = string(must(os.ReadFile(filepath.Join(dir, name))))
 	}
 	return files
 }
@@ -229,19 +246,14 @@ func fastDir(t *testing.T) string {
 func uninterrupted(t *testing.T) map[string]string {
 	t.Helper()
 	s := newSimulation(filepath.Join(fastDir(t), "whole"), Options{wrap: lazy})
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.run())
 	return content(t, s.dir)
 }
 
 // checkPrevious checks that the checkpoint before the last one is good.
 func (s *simulation) checkPrevious(t *testing.T, fault string) {
 	t.Helper()
-	r, err := Open(s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Open(s.dir))
 	defer r.Close()
 	c, err := r.readCheckpoint(previousFile)
 	if err == nil {
@@ -269,9 +281,7 @@ func (s *simulation) finish(t *testing.T, want map[string]string, fault string) 
 		case c.Warning != "":
 			t.Errorf("%s: %s", fault, c.Warning)
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, r.Close())
 	}
 	if err := again.run(); err != nil {
 		t.Errorf("%s: cannot go on: %v", fault, err)

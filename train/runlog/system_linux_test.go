@@ -36,9 +36,7 @@ func childSimulation(dir string) error {
 func TestKill(t *testing.T) {
 	whole, killed := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
 	start := time.Now()
-	if err := child("simulate", whole).Run(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, child("simulate", whole).Run())
 	alone := time.Since(start)
 	rng := rand.New(rand.NewPCG(1, 2))
 	kills := 0
@@ -71,27 +69,14 @@ func TestKill(t *testing.T) {
 
 // twoMB returns a tensor of 2 MB.
 func twoMB() []safetensors.Tensor {
-	w, err := safetensors.New("w", []int{1 << 18}, make([]float64, 1<<18))
-	if err != nil {
-		panic(err)
-	}
-	return []safetensors.Tensor{w}
+	return []safetensors.Tensor{must(safetensors.New("w", []int{1 << 18}, make([]float64, 1<<18)))}
 }
 
 // childWithFileLimit writes a checkpoint that is larger than the files that this process may write.
 func childWithFileLimit(dir string) error {
-	r, err := createEmpty(dir)
-	if err != nil {
-		return err
-	}
-	small, err := safetensors.New("w", []int{1}, []float64{1})
-	if err == nil {
-		err = r.SaveCheckpoint(1, []safetensors.Tensor{small}, nil)
-	}
-	if err != nil {
-		return err
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err != nil {
+	r, small := must(createEmpty(dir)), must(safetensors.New("w", []int{1}, []float64{1}))
+	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{small}, nil),
+		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20})); err != nil {
 		return err
 	}
 	fmt.Println("got:", r.SaveCheckpoint(2, twoMB(), nil))
@@ -119,44 +104,30 @@ func TestSmallDisk(t *testing.T) {
 		t.Skip("cannot mount a small file system (needs root):", err)
 	}
 	defer func() {
-		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
+		noError(t, syscall.Unmount(mount, syscall.MNT_DETACH))
 	}()
 	dir := filepath.Join(mount, "run")
 	boast := func(d disk) disk { return &fixedFree{d, math.MaxInt64} }
 	for name, opts := range map[string]Options{"asked first": {Force: true}, "tried": {Force: true, wrap: boast}} {
-		r, err := Create(dir, []byte("{}"), Environment{}, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Create(dir, []byte("{}"), Environment{}, opts))
 		for step := 1; step <= 2; step++ {
-			if err := r.SaveCheckpoint(step, twoMB(), nil); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, r.SaveCheckpoint(step, twoMB(), nil))
 		}
-		err = r.SaveCheckpoint(3, twoMB(), nil)
+		err := r.SaveCheckpoint(3, twoMB(), nil)
 		var space *SpaceError
 		if !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) ||
 			!strings.Contains(err.Error(), "no space left: needs 3 MB, has ") {
 			t.Errorf("%s: %v", name, err)
 		}
-		c, loadErr := r.LoadCheckpoint()
-		if loadErr != nil || c.Step != 2 || c.Warning != "" {
-			t.Errorf("%s: then loaded %+v, %v", name, c, loadErr)
+		if c := must(r.LoadCheckpoint()); c.Step != 2 || c.Warning != "" {
+			t.Errorf("%s: then loaded %+v", name, c)
 		}
 		if temps, _ := filepath.Glob(filepath.Join(dir, "*"+tempSuffix)); len(temps) > 0 {
 			t.Errorf("%s: left %v", name, temps)
 		}
-		if err := os.Remove(filepath.Join(dir, previousFile)); err != nil { // free some space
-			t.Fatal(err)
-		}
-		if err := r.SaveCheckpoint(3, twoMB(), nil); err != nil {
-			t.Errorf("%s: after space was freed: %v", name, err)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, os.Remove(filepath.Join(dir, previousFile))) // free some space
+		noError(t, r.SaveCheckpoint(3, twoMB(), nil))
+		noError(t, r.Close())
 	}
 }
 
@@ -172,21 +143,14 @@ func childWrites(dir string) error {
 // TestReadOnly checks, as a user without privileges, a directory in which nothing may be written.
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
-	r, err := createEmpty(filepath.Join(dir, "old"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(r.Close(), os.Chmod(dir, 0o555), os.Chmod(filepath.Join(dir, "old"), 0o555)); err != nil {
-		t.Fatal(err)
-	}
+	r := must(createEmpty(filepath.Join(dir, "old")))
+	noError(t, errors.Join(r.Close(), os.Chmod(dir, 0o555), os.Chmod(filepath.Join(dir, "old"), 0o555)))
 	defer os.Chmod(dir, 0o755)
 	cmd := child("write", dir)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		cmd.Path = publicCopy(t, os.Args[0])
-		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	}
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(string(out), "\n")
@@ -203,24 +167,13 @@ func TestReadOnly(t *testing.T) {
 // publicCopy returns a copy of a program that any user may start.
 func publicCopy(t *testing.T, program string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "runlog")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("", "runlog"))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	in, err := os.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must(os.Open(program))
 	defer in.Close()
-	out, err := os.OpenFile(filepath.Join(dir, "program"), os.O_WRONLY|os.O_CREATE, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(out, in)
-	if err := errors.Join(err, out.Close(), os.Chmod(dir, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	out := must(os.OpenFile(filepath.Join(dir, "program"), os.O_WRONLY|os.O_CREATE, 0o755))
+	must(io.Copy(out, in))
+	noError(t, errors.Join(out.Close(), os.Chmod(dir, 0o755)))
 	return out.Name()
 }
 
@@ -230,10 +183,8 @@ func TestBadPaths(t *testing.T) {
 	plain := filepath.Join(dir, "plain")
 	link := filepath.Join(dir, "link")
 	real := filepath.Join(dir, "real")
-	if err := errors.Join(os.WriteFile(plain, nil, 0o666), os.Mkdir(real, 0o777),
-		os.Symlink(real, link)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(os.WriteFile(plain, nil, 0o666), os.Mkdir(real, 0o777),
+		os.Symlink(real, link)))
 	for path, want := range map[string]string{
 		plain:                        "not a directory",
 		filepath.Join(plain, "run"):  "not a directory",
@@ -247,23 +198,11 @@ func TestBadPaths(t *testing.T) {
 			t.Errorf("Create(%q): %v, want %q", path, err, want)
 		}
 	}
-	r, err := createEmpty(filepath.Join(dir, "deep", "er", "run"))
-	if err != nil {
-		t.Fatalf("missing parents: %v", err)
+	for _, path := range []string{filepath.Join(dir, "deep", "er", "run"), real} { // without parents, and empty
+		noError(t, must(createEmpty(path)).Close())
 	}
-	_ = r.Close()
-	if r, err = createEmpty(real); err != nil {
-		t.Fatalf("an empty directory: %v", err)
-	}
-	_ = r.Close()
-	if _, err := resumeIt(link); err == nil || !strings.Contains(err.Error(), "symbolic link") {
-		t.Errorf("Resume of a link: %v", err)
-	}
-	reader, err := Open(link)
-	if err != nil {
-		t.Fatalf("Open of a link: %v", err)
-	}
-	_ = reader.Close()
+	wantError(t, errorOf(resumeIt(link)), "symbolic link")
+	noError(t, must(Open(link)).Close())
 }
 
 // TestPlantedLinks puts a symbolic link in the place of each file in turn: nothing outside the
@@ -274,10 +213,8 @@ func TestPlantedLinks(t *testing.T) {
 		base := t.TempDir()
 		outside := filepath.Join(base, "outside")
 		dir := filepath.Join(base, "run")
-		if err := errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777),
-			os.Symlink("../outside", filepath.Join(dir, name))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777),
+			os.Symlink("../outside", filepath.Join(dir, name))))
 		s := newSimulation(dir, Options{wrap: lazy, Force: true})
 		err := s.run()
 		if b, readErr := os.ReadFile(outside); readErr != nil || string(b) != "precious" {
@@ -296,17 +233,12 @@ func TestForceAndForeignFiles(t *testing.T) {
 	foreign := []string{"slurm-12.out", "notes" + tempSuffix, "checkpoint.safetensors.tmp",
 		"checkpoint.best.safetensors"}
 	for _, name := range append(foreign, checkpointFile+tempSuffix, resultFile+tempSuffix) {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666))
 	}
 	if _, err := createEmpty(s.dir); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("without Force: %v", err)
 	}
-	r, err := Create(s.dir, []byte(`{"new":true}`), Environment{}, Options{Force: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Create(s.dir, []byte(`{"new":true}`), Environment{}, Options{Force: true}))
 	want := map[string]bool{configFile: true, environmentFile: true, metricsFile: true, lockFile: true}
 	for _, name := range foreign {
 		want[name] = true
@@ -323,15 +255,9 @@ func TestForceAndForeignFiles(t *testing.T) {
 	if _, err := r.LoadCheckpoint(); !errors.Is(err, ErrNoCheckpoint) {
 		t.Errorf("LoadCheckpoint: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, checkpointFile+tempSuffix), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = resumeIt(s.dir); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(s.dir, checkpointFile+tempSuffix), []byte("x"), 0o666))
+	noError(t, r.Close())
+	r = must(resumeIt(s.dir))
 	defer r.Close()
 	files := snapshot(t, s.dir)
 	if _, left := files[checkpointFile+tempSuffix]; left || files[foreign[1]] != "x" {
@@ -339,9 +265,7 @@ func TestForceAndForeignFiles(t *testing.T) {
 	}
 	// A directory that holds only a checkpoint is somebody's too.
 	alone := t.TempDir()
-	if err := os.WriteFile(filepath.Join(alone, checkpointFile), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(alone, checkpointFile), []byte("x"), 0o666))
 	if _, err := createEmpty(alone); !errors.Is(err, ErrExists) {
 		t.Errorf("a checkpoint alone: %v", err)
 	}

@@ -2,7 +2,6 @@ package runlog
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"torchpe/data/array/safetensors"
@@ -12,25 +11,16 @@ import (
 // of that member.
 func TestMemberParts(t *testing.T) {
 	of := func(name string, shape []int, data ...float64) safetensors.Tensor {
-		x, err := safetensors.New(name, shape, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
+		return must(safetensors.New(name, shape, data))
 	}
 	own, shared := of("w/x", []int{2, 1, 2}, 1, 2, 3, 4), of("modules", []int{3}, 1, 2, 3)
-	got, err := MemberParts([]safetensors.Tensor{own, shared}, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(MemberParts([]safetensors.Tensor{own, shared}, 1, 2))
 	values, err := got[0].Float64s()
 	if fmt.Sprint(got[0].Shape, values, got[1].Shape, err) != "[1 1 2] [3 4] [3] <nil>" {
 		t.Errorf("%v %v %v %v", got[0].Shape, values, got[1].Shape, err)
 	}
 	for member, bad := range map[int]safetensors.Tensor{
 		0: of("w/x", []int{3}, 1, 2, 3), 1: of("w/x", []int{}, 1), 2: own, -1: own} {
-		if _, err := MemberPart(bad, member, 2); err == nil || !strings.Contains(err.Error(), "2 members") {
-			t.Errorf("member %d of %v: %v", member, bad.Shape, err)
-		}
+		wantError(t, errorOf(MemberPart(bad, member, 2)), "2 members")
 	}
 }

@@ -3,7 +3,6 @@ package sweep
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,10 +74,8 @@ func TestOtherHosts(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
 	put := func(b Heartbeat) {
 		t.Helper()
-		if err := errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(taskFile(0, beatFile),
-			must1(json.Marshal(b)), false), s.write(taskFile(0, lockFile), nil, false)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(taskFile(0, beatFile),
+			must(json.Marshal(b)), false), s.write(taskFile(0, lockFile), nil, false)))
 	}
 	state := func() State { return s.Task(0).State }
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})
@@ -107,14 +104,10 @@ func TestOtherHosts(t *testing.T) {
 	}
 	// lost with its node, and submitted anew
 	put(Heartbeat{PID: 1, Host: "elsewhere", Job: "11_0", Time: time.Now().Add(-time.Hour)})
-	if c, err = s.ClaimTask(0, false); err != nil {
-		t.Fatal(err)
-	}
+	c = must(s.ClaimTask(0, false))
 	c.Release()
 	put(Heartbeat{PID: 1, Host: "elsewhere", Time: time.Now()})
-	if c, err = s.ClaimTask(0, true); err != nil {
-		t.Fatal(err)
-	}
+	c = must(s.ClaimTask(0, true))
 	c.Release()
 	if state() != StateLost { // it said nothing as it ended
 		t.Error(state())
@@ -130,10 +123,8 @@ func TestPlantedFiles(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := extend(t, filepath.Join(dir, "s"), resolved(t, 2, axis("pe", "learn")), 1)
 	outside := filepath.Join(dir, "outside")
-	if err := errors.Join(os.MkdirAll(filepath.Join(s.Dir, taskDir(0), lockFile), 0o777), os.Mkdir(outside, 0o777),
-		os.Symlink(outside, filepath.Join(s.Dir, taskDir(1)))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(os.MkdirAll(filepath.Join(s.Dir, taskDir(0), lockFile), 0o777), os.Mkdir(outside, 0o777),
+		os.Symlink(outside, filepath.Join(s.Dir, taskDir(1)))))
 	for i := range 2 {
 		if c, err := s.ClaimTask(i, false); err == nil {
 			t.Errorf("task %d was claimed", i)
@@ -156,19 +147,13 @@ type model struct {
 // rules in this test gives it.
 func TestStates(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "s")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		dir := must(os.MkdirTemp(t.TempDir(), "s"))
 		const tasks = 3
 		configs := resolved(t, tasks, axis("pe", "learn"))
-		s, err := Extend(dir, "x", func(p *Plan) error {
+		s := must(Extend(dir, "x", func(p *Plan) error {
 			_, err := p.Add(configs, Packing{Members: 1}, nil)
 			return err
-		})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		}))
 		defer s.Close()
 		want := make([]model, tasks)
 		for i := range want {
@@ -248,10 +233,7 @@ func TestStates(t *testing.T) {
 				want[i].state = StatePending
 			},
 			"": func(rt *rapid.T) {
-				st, err := s.Status(nil)
-				if err != nil {
-					rt.Fatal(err)
-				}
+				st := must(s.Status(nil))
 				for i, task := range st.Tasks {
 					if task.State != want[i].state {
 						rt.Fatalf("task %d is %s, want %s", i, task.State, want[i].state)
@@ -272,16 +254,11 @@ func TestComplete(t *testing.T) {
 	single, _ := extend(t, filepath.Join(dir, "single"), configs, 1)
 	for _, s := range []*Sweep{packed, single} {
 		for i := range s.Plan.Tasks {
-			c, err := s.ClaimTask(i, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(s.ClaimTask(i, false))
 			if err := c.Complete(); !errors.Is(err, runlog.ErrNoRun) {
 				t.Errorf("a task without a run: %v", err)
 			}
-			if err := errors.Join(trainFake(c, 6, 0), c.Complete()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(trainFake(c, 6, 0), c.Complete()))
 			if _, err := os.Stat(s.EnsembleDir(i)); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the ensemble is still there: %v", err)
 			}
@@ -305,72 +282,14 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// A worker that dies at any point of Complete leaves a task that another one completes to the same
-// bytes.
-func TestCompleteGoesOn(t *testing.T) {
-	dir := t.TempDir()
-	configs := resolved(t, 3, axis("pe", "learn"))
-	var want []map[string]string
-	for died := range 4 {
-		s, _ := extend(t, filepath.Join(dir, fmt.Sprint(died)), configs, 3)
-		c, err := s.ClaimTask(0, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := trainFake(c, 6, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.root.MkdirAll(runsDir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		e, err := c.readEnsemble()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for m := range died { // so many runs are in place
-			if err := c.split(e, m, s.Plan.Tasks[0].Runs[m]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// And half of the next.
-		half := filepath.Join(s.Dir, taskDir(0), splitDir, s.Plan.Tasks[0].Runs[min(died, 2)])
-		if err := errors.Join(os.MkdirAll(half, 0o777), os.WriteFile(filepath.Join(half, "config.json"),
-			[]byte("{"), 0o666)); err != nil {
-			t.Fatal(err)
-		}
-		c.Release()
-		if state := s.Task(0).State; state != StateLost {
-			t.Errorf("after %d runs: %s", died, state)
-		}
-		if c, err = s.ClaimTask(0, false); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Complete(); err != nil {
-			t.Fatal(err)
-		}
-		for m, name := range s.Plan.Tasks[0].Runs {
-			if died == 0 {
-				want = append(want, finished(t, s, name))
-			} else if fmt.Sprint(finished(t, s, name)) != fmt.Sprint(want[m]) {
-				t.Errorf("%d runs in place: %s differs", died, name)
-			}
-		}
-	}
-}
-
 // An ensemble whose newest checkpoint is gone is not split: its runs would hold older weights than
 // those that their numbers are of.
 func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 2)
-	c, err := s.ClaimTask(0, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.ClaimTask(0, false))
 	defer c.Release()
 	dir := s.EnsembleDir(0)
-	if err := errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))))
 	if err := c.Complete(); err == nil ||
 		!strings.Contains(err.Error(), "training ended after step 6; remove result.json in "+dir) {
 		t.Error(err)
@@ -383,15 +302,10 @@ func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
 // What is in the way of a run is named, not overwritten.
 func TestCompleteOverwritesNothing(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 2)
-	c, err := s.ClaimTask(0, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.ClaimTask(0, false))
 	mine := filepath.Join(s.RunDir(s.Plan.Tasks[0].Runs[1]), "mine.txt")
-	if err := errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777),
-		os.WriteFile(mine, []byte("x"), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777),
+		os.WriteFile(mine, []byte("x"), 0o666)))
 	if err := c.Complete(); err == nil || !strings.Contains(err.Error(), "in the way") {
 		t.Error(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -27,7 +28,7 @@ func doTask(s *Sweep, index int) error {
 	return c.Complete()
 }
 
-// sweepLife makes a sweep of one task, fails it and tries it again, completes it, and writes what a
+// sweepLife makes a sweep of one task of two members, fails it and tries it again, completes it, and writes what a
 // sweep writes beside it. completed becomes true with the task.
 func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *bool) error {
 	s, err := extend(dir)
@@ -63,13 +64,12 @@ func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *b
 func checkSweep(t *testing.T, what string, s, alone *Sweep, completed bool) {
 	t.Helper()
 	for {
-		task := must1(s.Status(nil)).Tasks[0]
+		task := must(s.Status(nil)).Tasks[0]
 		switch {
 		case task.State == StateDone:
-			want := finished(t, alone, task.Runs[0])
-			for file, got := range finished(t, s, task.Runs[0]) {
-				if got != want[file] {
-					t.Errorf("%s: %s differs", what, file)
+			for _, run := range task.Runs {
+				if !maps.Equal(finished(t, s, run), finished(t, alone, run)) {
+					t.Errorf("%s: %s differs", what, run)
 				}
 			}
 			return
@@ -92,18 +92,16 @@ func TestFaultAtEveryOperation(t *testing.T) {
 		base = t.TempDir()
 	}
 	defer os.RemoveAll(base)
-	grid := resolved(t, 1, axis("pe", "learn"))
+	grid := resolved(t, 2, axis("pe", "learn"))
 	extend := func(dir string) (*Sweep, error) {
 		return Extend(dir, "x", func(p *Plan) error {
-			_, err := p.Add(grid, Packing{Members: 1}, nil)
+			_, err := p.Add(grid, Packing{Members: 2}, nil)
 			return err
 		})
 	}
 	completed := false
-	if err := sweepLife(filepath.Join(base, "alone"), extend, &completed); err != nil {
-		t.Fatal(err)
-	}
-	alone := must1(Open(filepath.Join(base, "alone")))
+	noError(t, sweepLife(filepath.Join(base, "alone"), extend, &completed))
+	alone := must(Open(filepath.Join(base, "alone")))
 	defer alone.Close()
 	for _, fault := range []error{expect.ErrCrash, syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
@@ -123,9 +121,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 			checkSweep(t, what, s, alone, completed)
-			if err := errors.Join(s.Close(), os.RemoveAll(dir)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(s.Close(), os.RemoveAll(dir)))
 		}
 	}
 }
@@ -134,11 +130,9 @@ func TestFaultAtEveryOperation(t *testing.T) {
 // answer, and not taken from a worker on another host.
 func TestUnreadableIsNotGone(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 1)
-	if err := doTask(s, 0); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, doTask(s, 0))
 	put(t, s, taskFile(1, beatFile),
-		string(must1(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Time: time.Now()}))))
+		string(must(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Time: time.Now()}))))
 	result := filepath.Join(runsDir, s.Plan.Tasks[0].Runs[0], resultFile)
 	for task, file := range []string{result, taskFile(1, beatFile)} {
 		atomicfile.Fault = func(_, name string) error {

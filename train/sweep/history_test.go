@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -159,10 +160,7 @@ var oneHost = []string{""}
 // two seconds, and then lets them end.
 func schedule(t *testing.T, s *Sweep, path string, seed uint64, hosts []string) {
 	t.Helper()
-	h, err := openHistory(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(openHistory(path))
 	defer h.Close()
 	r := rand.New(rand.NewPCG(seed, 2))
 	var running []*exec.Cmd
@@ -171,9 +169,7 @@ func schedule(t *testing.T, s *Sweep, path string, seed uint64, hosts []string) 
 		cmd := exec.Command(os.Args[0], path, fmt.Sprint(r.Uint64()))
 		cmd.Env = append(os.Environ(), asHistorian+"="+s.Dir, asHost+"="+hosts[r.IntN(len(hosts))])
 		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, cmd.Start())
 		running = append(running, cmd)
 		ends.Go(func() { cmd.Wait() })
 	}
@@ -231,16 +227,11 @@ func finishSweep(t *testing.T, s *Sweep, path string, seed uint64, hosts []strin
 func finishOnHost(t *testing.T, s *Sweep, path, seed, host string) (done bool) {
 	t.Helper()
 	defer onHost(host)()
-	if err := s.ClearFailures(false); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.ClearFailures(false))
 	if code := historian(s.Dir, path, seed); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	st, err := s.Status(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must(s.Status(nil))
 	return st.Counts[StateDone] == len(s.Plan.Tasks)
 }
 
@@ -291,10 +282,7 @@ func checkHistory(t *testing.T, text string, tasks int, count map[string]int) {
 func TestHistories(t *testing.T) {
 	total := 10 * time.Second
 	if given := os.Getenv("TORCHPE_SWEEP_HISTORY"); given != "" {
-		var err error
-		if total, err = time.ParseDuration(given); err != nil {
-			t.Fatal(err)
-		}
+		total = must(time.ParseDuration(given))
 	}
 	if testing.Short() {
 		total = 2 * time.Second
@@ -316,18 +304,12 @@ func TestHistories(t *testing.T) {
 		}
 		schedule(t, s, dir+".txt", seed, hosts)
 		finishSweep(t, s, dir+".txt", seed, hosts)
-		text, err := os.ReadFile(dir + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(dir + ".txt"))
 		checkHistory(t, string(text), len(s.Plan.Tasks), count)
 		for _, task := range s.Plan.Tasks {
 			for _, name := range task.Runs {
-				want := finished(t, alone, name)
-				for file, got := range finished(t, s, name) {
-					if got != want[file] {
-						t.Errorf("%s of %s differs", file, name)
-					}
+				if !maps.Equal(finished(t, s, name), finished(t, alone, name)) {
+					t.Errorf("%s differs", name)
 				}
 			}
 		}

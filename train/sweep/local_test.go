@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"torchpe/train/config"
 )
 
 // local is a launcher whose workers are this test binary.
@@ -39,9 +37,7 @@ func TestLocal(t *testing.T) {
 	var ended []string
 	l := local(s, 2)
 	l.Ended = func(t TaskStatus) { ended = append(ended, fmt.Sprint(t.Index, t.State)) }
-	if err := l.Launch(t.Context(), s, all(s)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Launch(t.Context(), s, all(s)))
 	slices.Sort(ended)
 	if want := []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"}; !slices.Equal(ended, want) {
 		t.Errorf("%v, want %v", ended, want)
@@ -68,26 +64,18 @@ func TestLocal(t *testing.T) {
 	}
 	// Nothing to do the second time.
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was touched", task.Index) }
-	if err := l.Launch(t.Context(), s, all(s)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.clearFailure(1, true); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Launch(t.Context(), s, all(s)))
+	noError(t, s.clearFailure(1, true))
 	l.Ended = func(task TaskStatus) {
 		if task.Index != 1 {
 			t.Errorf("task %d was touched", task.Index)
 		}
 	}
-	if err := l.Launch(t.Context(), s, all(s)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, l.Launch(t.Context(), s, all(s)))
 	if f := s.Task(1).Failure; f == nil || f.Attempt != 2 {
 		t.Errorf("%+v", f)
 	}
-	if err := s.WriteSummary(st); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.WriteSummary(st))
 	text, err := os.ReadFile(filepath.Join(s.Dir, summaryFile))
 	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 7 ||
 		lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,,,,,," {
@@ -138,9 +126,7 @@ func TestStopAndCancel(t *testing.T) {
 	if err != nil || st.Counts[StatePending] < 2 || st.Counts[StateFailed]+st.Counts[StateDone] > 0 {
 		t.Errorf("%+v, %v", st.Counts, err)
 	}
-	if err := s.Cancel(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Cancel())
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was begun though the sweep is cancelled", task.Index) }
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
 		t.Error(err)
@@ -196,48 +182,6 @@ func TestETA(t *testing.T) {
 	if got := s.eta(tasks); got != 0 {
 		t.Error(got)
 	}
-}
-
-// Planning, status and summary of 5,000 tasks; each should stay under two seconds.
-func BenchmarkFiveThousandTasks(b *testing.B) {
-	const n = 5000
-	dir := b.TempDir()
-	var configs [][]byte
-	var s *Sweep
-	b.Run("plan", func(b *testing.B) {
-		for i := range b.N {
-			points := must1(Part{Axes: []Axis{{"lr", must1(config.Range("0.001", "1", "0.001"))},
-				axis("pe", "a", "b", "c", "d", "e")}}.Points())
-			configs, _, _ = Resolve(points, fake)
-			s, _ = extend(b, filepath.Join(dir, fmt.Sprint(b.N, "-", i)), configs, 1)
-		}
-	})
-	s = must1(Open(s.Dir))
-	defer s.Close()
-	if len(s.Plan.Tasks) != n {
-		b.Fatal(len(s.Plan.Tasks))
-	}
-	for i := range n - 10 {
-		c := must1(s.ClaimTask(i, false))
-		if err := errors.Join(finish(c), c.Release()); err != nil {
-			b.Fatal(err)
-		}
-	}
-	var st Status
-	b.Run("status", func(b *testing.B) {
-		for range b.N {
-			own := must1(Open(s.Dir))
-			st = must1(own.Status(nil))
-			own.Close()
-		}
-	})
-	b.Run("summary", func(b *testing.B) {
-		for range b.N {
-			if err := s.WriteSummary(st); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // With FailFast nothing is begun after a task that failed, and what others work on is stopped.

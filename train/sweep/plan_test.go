@@ -6,74 +6,44 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// fake is a resolver that knows three flags and seeds; sigma is of scheme learn alone, as in the
-// real one.
+// fake is a resolver that knows a few flags; sigma is of scheme learn alone, as in the real one.
 func fake(args []string) ([]byte, []string, error) {
-	type member struct {
-		Seed  int      `json:"seed"`
-		Sigma *float64 `json:"sigma"`
-		LR    float64  `json:"lr"`
-	}
-	c := struct {
-		Task    string   `json:"task"`
-		PE      string   `json:"pe"`
-		Members []member `json:"members"`
-		Heads   int      `json:"heads"`
-		Data    string   `json:"data"`
-		Device  string   `json:"device"`
-	}{Task: "lst", PE: "learn", Heads: 1, Data: "<a&b>", Device: "cpu"}
-	m, seeds, notes := member{LR: 1e-4}, []int{1}, []string(nil)
-	sigma := 0.2
+	flags := map[string]string{"pe": "learn", "heads": "1", "device": "cpu", "sigma": "0.2", "lr": "0.0001",
+		"members": "1"}
+	var notes []string
 	for _, arg := range args {
 		flag, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		var err error
-		switch flag {
-		case "pe":
-			c.PE = value
-		case "heads":
-			_, err = fmt.Sscan(value, &c.Heads)
-		case "device":
-			c.Device = value
-		case "sigma":
-			_, err = fmt.Sscan(value, &sigma)
+		if flags[flag] == "" {
+			return nil, nil, fmt.Errorf("no flag %s", flag)
+		}
+		if flag == "sigma" {
 			notes = []string{"sigma given"}
-		case "lr":
-			_, err = fmt.Sscan(value, &m.LR)
-		case "members":
-			n := 0
-			_, err = fmt.Sscan(value, &n)
-			seeds = nil
-			for i := range n {
-				seeds = append(seeds, i+1)
-			}
-		default:
-			err = fmt.Errorf("no flag %s", flag)
 		}
-		if err != nil {
-			return nil, nil, err
-		}
+		flags[flag] = value
 	}
-	if c.PE == "learn" {
-		m.Sigma = &sigma
+	number := func(flag string) string { // as JSON writes it
+		return string(must(json.Marshal(must(strconv.ParseFloat(flags[flag], 64)))))
 	}
-	for _, s := range seeds {
-		m.Seed = s
-		c.Members = append(c.Members, m)
+	sigma := "null"
+	if flags["pe"] == "learn" {
+		sigma = number("sigma")
 	}
-	text, err := json.Marshal(c)
-	return text, notes, err
+	var members []string
+	for i := range must(strconv.Atoi(flags["members"])) {
+		members = append(members, fmt.Sprintf(`{"seed":%d,"sigma":%s,"lr":%s}`, i+1, sigma, number("lr")))
+	}
+	return fmt.Appendf(nil, `{"task":"lst","pe":%q,"members":[%s],"heads":%s,"data":"\u003ca\u0026b\u003e","device":%q}`,
+		flags["pe"], strings.Join(members, ","), number("heads"), flags["device"]), notes, nil
 }
 
 func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
 	t.Helper()
-	points, err := Part{Axes: axes, Members: seeds}.Points()
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := must(Part{Axes: axes, Members: seeds}.Points())
 	configs, _, err := Resolve(points, fake)
 	if err != nil {
 		t.Fatal(err)
@@ -84,13 +54,10 @@ func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
 func extend(t testing.TB, dir string, configs [][]byte, pack int) (*Sweep, Added) {
 	t.Helper()
 	var added Added
-	s, err := Extend(dir, "test", func(p *Plan) (err error) {
+	s := must(Extend(dir, "test", func(p *Plan) (err error) {
 		added, err = p.Add(configs, Packing{Members: pack}, []string{"test"})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { s.Close() })
 	return s, added
 }
@@ -118,10 +85,7 @@ func TestPlanAndAppend(t *testing.T) {
 		string(config) != want {
 		t.Errorf("%s, %v", config, err)
 	}
-	before, err := os.ReadFile(filepath.Join(dir, planFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(os.ReadFile(filepath.Join(dir, planFile)))
 
 	// The same again, and another device, add nothing and write nothing.
 	for _, device := range []string{"cpu", "cuda"} {
@@ -140,10 +104,7 @@ func TestPlanAndAppend(t *testing.T) {
 	if added != (Added{New: 4, Known: 2, Tasks: 2}) {
 		t.Errorf("%+v", added)
 	}
-	old, err := json.Marshal(s.Plan.Tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(json.Marshal(s.Plan.Tasks))
 	if now, err := json.Marshal(s2.Plan.Tasks[:3]); err != nil || string(now) != string(old) {
 		t.Errorf("tasks changed from %s to %s", old, now)
 	}
@@ -170,10 +131,7 @@ func TestPlanIsNotEdited(t *testing.T) {
 	s, _ := extend(t, dir, resolved(t, 2, axis("pe", "learn", "nope")), 1)
 	s.Close()
 	path := filepath.Join(dir, planFile)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must(os.ReadFile(path))
 	for _, c := range []struct{ from, to, want string }{
 		{`"seed":2`, `"seed":3`, "was changed"},
 		{`"heads":1`, `"heads":2`, "was changed"},
@@ -188,9 +146,7 @@ func TestPlanIsNotEdited(t *testing.T) {
 		if bad == string(good) {
 			t.Fatalf("no %s in %s", c.from, good)
 		}
-		if err := os.WriteFile(path, []byte(bad), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(bad), 0o666))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s for %s: %v", c.to, c.from, err)
 		}
@@ -229,7 +185,7 @@ func TestNamesAreSafeAndDistinct(t *testing.T) {
 func TestPacking(t *testing.T) {
 	config := []byte(`{"task":"lst","layers":4,"heads":1,"d_model":160,"ff_multiple":4,"batch":128,` +
 		`"dtype":"float32","optimizer":"adam"}`)
-	size := sizeOf(must1(readConfig(config)))
+	size := sizeOf(must(readConfig(config)))
 	// The paper's model has 1,248,964 parameters; the estimate leaves out embedding
 	// and read-out.
 	if size.Parameters < 1.2e6 || size.Parameters > 1.26e6 {

@@ -36,46 +36,25 @@ func TestMain(m *testing.M) {
 // worker works on a task as its learning rate says: 1 fails, 2 kills itself, 3 exits without a
 // word, 4 claims and dies; others take some steps with checkpoints between them.
 func worker(dir, index string) int {
-	i, err := strconv.Atoi(index)
-	if err != nil {
-		return 2
-	}
-	s, err := Open(dir)
-	if err != nil {
-		fmt.Println(err)
-		return 2
-	}
-	c, err := s.ClaimTask(i, false)
+	s := must(Open(dir))
+	c, err := s.ClaimTask(must(strconv.Atoi(index)), false)
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	log, err := c.OpenLog()
-	if err != nil {
+	fmt.Fprintf(must(c.OpenLog()), "attempt %d\n", c.Attempt())
+	switch partsOfMembers(c)[0].settings["lr"] {
+	case "1":
+		c.Fail(Failure{Reason: ReasonData, ExitCode: 1, Message: "no such file"})
 		return 1
-	}
-	fmt.Fprintf(log, "attempt %d\n", c.Attempt())
-	switch own, err := runsOf(must1(s.Plan.configText(i))); {
-	case err != nil:
-		return 1
-	default:
-		f, err := namePartsOf(own[0], map[string]string{})
-		if err != nil {
-			return 1
-		}
-		switch f.settings["lr"] {
-		case "1":
-			c.Fail(Failure{Reason: ReasonData, ExitCode: 1, Message: "no such file"})
-			return 1
-		case "2":
-			self, _ := os.FindProcess(os.Getpid())
-			self.Kill()
-			time.Sleep(time.Minute)
-		case "3":
-			return 7
-		case "4":
-			time.Sleep(time.Minute)
-		}
+	case "2":
+		self, _ := os.FindProcess(os.Getpid())
+		self.Kill()
+		time.Sleep(time.Minute)
+	case "3":
+		return 7
+	case "4":
+		time.Sleep(time.Minute)
 	}
 	if err := trainFake(c, 6, 2*time.Millisecond); err != nil {
 		fmt.Println(err)
@@ -88,17 +67,34 @@ func worker(dir, index string) int {
 	return 0
 }
 
-func must1[T any](v T, err error) T {
+// partsOfMembers returns the parts of the names of a task's members.
+func partsOfMembers(c *Claim) (parts []nameParts) {
+	for _, member := range must(runsOf(must(c.Plan.configText(c.Index)))) {
+		parts = append(parts, must(namePartsOf(member, map[string]string{})))
+	}
+	return parts
+}
+
+// must returns a value that a call gives without an error.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
 	return v
 }
 
+// noError ends a test that cannot go on.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // trainFake makes the task's ensemble as training would, resumably: what it holds of a member is a
 // function of that alone, and each step is counted in a file of the task.
 func trainFake(c *Claim, steps int, pause time.Duration) error {
-	config := must1(c.Plan.configText(c.Index))
+	config := must(c.Plan.configText(c.Index))
 	dir := c.EnsembleDir(c.Index)
 	r, err := runlog.Resume(dir, runlog.Options{})
 	switch {
@@ -127,13 +123,10 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	if err != nil {
 		return err
 	}
-	members := must1(runsOf(config))
+	members := partsOfMembers(c)
 	E := len(members)
-	var result runlog.Result
-	result.WallSeconds, result.StepsPerSecond, result.PeakRSSMB, result.Fidelity = 1, 2, 3, "code"
 	values := func(step int) (all []float64) {
-		for m := range E {
-			f := must1(namePartsOf(members[m], map[string]string{}))
+		for _, f := range members {
 			for k := range 6 {
 				all = append(all, float64(f.seed)*1000+float64(len(f.pe))*100+float64(step)*10+float64(k))
 			}
@@ -142,16 +135,14 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 	}
 	for step := first + 1; step <= steps; step++ {
 		time.Sleep(pause)
-		for m := range E {
-			rec := runlog.Record{Step: step, Epoch: step, Member: m, Measures: runlog.Numbers{}}
-			rec.Seed = int64(must1(namePartsOf(members[m], map[string]string{})).seed)
-			rec.Measures["loss"] = values(step)[m*6]
-			if err := r.Append(rec); err != nil {
+		for m, f := range members {
+			if err := r.Append(runlog.Record{Step: step, Epoch: step, Member: m, Seed: int64(f.seed),
+				Measures: runlog.Numbers{"loss": values(step)[m*6]}}); err != nil {
 				return err
 			}
 		}
-		w := must1(safetensors.New("w/x", []int{E, 2, 3}, values(step)))
-		seen := must1(safetensors.New("state/seen", []int{1}, []float64{float64(step)}))
+		w := must(safetensors.New("w/x", []int{E, 2, 3}, values(step)))
+		seen := must(safetensors.New("state/seen", []int{1}, []float64{float64(step)}))
 		if err := r.SaveCheckpoint(step, []safetensors.Tensor{w, seen},
 			map[string]string{"seconds": "1"}); err != nil {
 			return err
@@ -160,13 +151,13 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 			return err
 		}
 	}
-	probe := must1(safetensors.New("pe/0", []int{E, 6}, values(steps)))
-	modules := must1(safetensors.New("modules", []int{4}, []int64{1, 2, 3, 4}))
+	probe := must(safetensors.New("pe/0", []int{E, 6}, values(steps)))
+	modules := must(safetensors.New("modules", []int{4}, []int64{1, 2, 3, 4}))
 	if err := r.SaveProbes([]safetensors.Tensor{probe, modules}, map[string]string{"step": "6"}); err != nil {
 		return err
 	}
-	for m := range E {
-		f := must1(namePartsOf(members[m], map[string]string{}))
+	result := runlog.Result{WallSeconds: 1, StepsPerSecond: 2, PeakRSSMB: 3, Fidelity: "code"}
+	for _, f := range members {
 		result.Members = append(result.Members, runlog.MemberResult{PE: f.pe, Sigma: f.sigma,
 			Seed: int64(f.seed), Steps: steps, Status: runlog.StatusDone,
 			Measures: runlog.Numbers{"train": float64(f.seed)}})
@@ -181,11 +172,7 @@ func finished(t testing.TB, s *Sweep, name string) map[string]string {
 	out := map[string]string{}
 	for _, file := range []string{"config.json", "metrics.jsonl", "checkpoint.safetensors",
 		"probes.safetensors", "result.json"} {
-		text, err := os.ReadFile(filepath.Join(s.RunDir(name), file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[file] = string(text)
+		out[file] = string(must(os.ReadFile(filepath.Join(s.RunDir(name), file))))
 	}
 	return out
 }

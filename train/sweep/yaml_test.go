@@ -26,7 +26,7 @@ func aNumber(text string) error {
 }
 
 func TestYAML(t *testing.T) {
-	s, err := parseYAML([]byte(`# a sweep
+	s := must(parseYAML([]byte(`# a sweep
 name: mine
 seeds: paper
 set: {preset: quick, noise: [0.1, 1], lst-train: [a.csv, b.csv]}
@@ -41,14 +41,8 @@ parts:
     grid: {pe: learn, sigma: {from: 0.1, to: 0.3, step: 0.1}, heads: 1}
     zip:
       - {optimizer: [adam, sgd], lr: [1e-4, 1e-3]}
-`), testFlags)
-	if err != nil {
-		t.Fatal(err)
-	}
-	points, err := s.Points()
-	if err != nil {
-		t.Fatal(err)
-	}
+`), testFlags))
+	points := must(s.Points())
 	const set = "--preset=quick --noise=0.1,1 --lst-train=a.csv --lst-train=b.csv "
 	var got []string
 	for _, p := range points {
@@ -69,17 +63,16 @@ parts:
 	}
 	for text, want := range map[string]string{"1:4": "1,2,3,4", "2..3": "2,3",
 		"{from: 1, to: 5, step: 2}": "1,3,5", "[1:3, 9]": "1,2,3,9"} {
-		s, err := parseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags)
-		if err != nil || s.Parts[0].Seeds != want {
-			t.Errorf("seeds %s: %+v, %v", text, s, err)
+		if s := must(parseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags)); s.Parts[0].Seeds != want {
+			t.Errorf("seeds %s: %+v", text, s)
 		}
 	}
 	// A list that is named once; what stands at the top holds for all parts.
-	s, err = parseYAML([]byte("grid: {heads: [1, 2]}\nzip: [{optimizer: [adam, sgd], lr: [1, 2]}]\n"+
-		"parts: [{grid: {pe: &a [learn, nope]}}, {grid: {pe: *a}, set: {heads: 1}}]\n"), testFlags)
-	if points, pointsErr := s.Points(); err != nil || pointsErr != nil || len(points) != 8+4 ||
+	s = must(parseYAML([]byte("grid: {heads: [1, 2]}\nzip: [{optimizer: [adam, sgd], lr: [1, 2]}]\n"+
+		"parts: [{grid: {pe: &a [learn, nope]}}, {grid: {pe: *a}, set: {heads: 1}}]\n"), testFlags))
+	if points := must(s.Points()); len(points) != 8+4 ||
 		strings.Join(points[11].Args(), " ") != "--heads=1 --optimizer=sgd --lr=2 --pe=nope" {
-		t.Errorf("%v, %v, %v", points, err, pointsErr)
+		t.Errorf("%v", points)
 	}
 	crlf, err := parseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
 	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Seeds != "3,4" ||
@@ -168,9 +161,7 @@ func TestYAMLMistakes(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "s.yaml")
-	if err := os.WriteFile(path, []byte("grid: {pee: x}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte("grid: {pee: x}\n"), 0o666))
 	if _, err := ReadFile(path, testFlags); err == nil || !strings.HasPrefix(err.Error(), path+": line 1") {
 		t.Error(err)
 	}

@@ -28,10 +28,7 @@ func launch(t *testing.T, s *sweep.Sweep, o Options) (r Report, submitted []int,
 // claim claims a task.
 func claim(t *testing.T, s *sweep.Sweep, i int) *sweep.Claim {
 	t.Helper()
-	c, err := s.ClaimTask(i, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.ClaimTask(i, false))
 	return c
 }
 
@@ -50,17 +47,13 @@ func setQueue(t *testing.T, fake string, s *sweep.Sweep, lines string) {
 func TestLaunch(t *testing.T) {
 	fake := fakeSlurm(t)
 	s := newSweep(t, "s", 6)
-	if err := claim(t, s, 4).Fail(sweep.Failure{Reason: sweep.ReasonOOM}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, claim(t, s, 4).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
 	o := Options{MaxSubmissions: 2}
 	if r, submitted, err := launch(t, s, o); err != nil || !slices.Equal(submitted, []int{0, 1, 2, 3, 5}) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	// 0 ended but is still listed, 1 runs, 2 is lost, 3 is lost for Slurm but shows life, 5 is held.
-	if err := claim(t, s, 0).Fail(sweep.Failure{Reason: sweep.ReasonOOM}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, claim(t, s, 0).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
 	alive := claim(t, s, 3)
 	setQueue(t, fake, s, "0|COMPLETING|%s|None\n1|RUNNING|%s|None\n4|PENDING|%s|JobHeldUser\n")
 	if r, submitted, err := launch(t, s, o); err != nil || !slices.Equal(submitted, []int{2}) ||
@@ -86,13 +79,9 @@ func TestLaunch(t *testing.T) {
 		!slices.Equal(submitted, []int{1, 5}) || !slices.Equal(r.Waiting, []int{3}) {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if err := alive.Release(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, alive.Release())
 	for _, i := range []int{1, 2, 3, 5} {
-		if err := claim(t, s, i).Fail(sweep.Failure{Reason: sweep.ReasonOOM}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, claim(t, s, i).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
 	}
 	fakeCommand(t, "squeue", "exit 1") // where all have ended it is not asked
 	if r, submitted, err := launch(t, s, o); err != nil || submitted != nil {
@@ -126,32 +115,17 @@ func TestSubmissionsAreCounted(t *testing.T) {
 	fakeCommand(t, "sbatch", took)
 	for range 4 {
 		expect("0 stops in good order", []int{0, 1}, nil)
-		if err := claim(t, s, 0).Stop("signal"); err != nil {
-			t.Fatal(err)
-		}
-		if err := CountAnew(s); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, claim(t, s, 0).Stop("signal"))
+		noError(t, CountAnew(s))
 	}
 	expect("first", []int{0, 1}, nil)
 	expect("second", []int{0, 1}, nil)
-	if err := claim(t, s, 0).Stop("signal"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, claim(t, s, 0).Stop("signal"))
 	expect("1 was lost twice", []int{0}, []int{1})
 	expect("0 was lost once since", []int{0}, []int{1})
 	expect("both", nil, []int{0, 1})
-	if err := Cancel(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Cancel(t.Context(), s))
 	expect("cancelled", []int{0, 1}, nil)
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // A sweep is submitted in arrays of at most MaxArraySize jobs, each word as it is; all that a job
@@ -239,9 +213,7 @@ if [ $n = 2 ]; then `+body+`; else echo $n; fi`)
 func TestSubmitStaysInside(t *testing.T) {
 	fake := fakeSlurm(t)
 	s, outside := newSweep(t, "s", 1), t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(s.Dir, folder)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(outside, filepath.Join(s.Dir, folder)))
 	if _, _, err := launch(t, s, Options{}); err == nil {
 		t.Error("wrote through a link")
 	}
@@ -259,19 +231,15 @@ func TestRecords(t *testing.T) {
 	}
 	name := arrayName(s) + ".0123abcd.0"
 	for _, text := range []string{"", "{", `{"name": "` + arrayName(s) + `.ffffffff.0"}`, "null"} {
-		if err := writeFile(s.Dir, name+".json", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, writeFile(s.Dir, name+".json", []byte(text)))
 		if _, err := recordedJobs(s); err == nil || !strings.Contains(err.Error(), name+".json") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	old := `{"id": 7, "name": "` + name + `", "chunk": 0, "tasks": [0], "tasks_per_job": 1, "submitted":
 		"2026-11-22T12:36:18Z", "logs": "/x", "withdrawn": true, "excused": [0]}`
-	if err := errors.Join(writeFile(s.Dir, name+".json", []byte(old)), writeFile(s.Dir, "other.0123abcd.0.json", nil),
-		writeFile(s.Dir, arrayName(s)+".0123abcd.0.0123abcd.0.json", nil)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(writeFile(s.Dir, name+".json", []byte(old)), writeFile(s.Dir, "other.0123abcd.0.json", nil),
+		writeFile(s.Dir, arrayName(s)+".0123abcd.0.0123abcd.0.json", nil)))
 	if jobs, err := recordedJobs(s); err != nil || len(jobs) != 1 || jobs[0].ID != 7 {
 		t.Errorf("%v %v", jobs, err)
 	}
@@ -286,9 +254,7 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	want := Flags{"time": {"2h0m0s"}, "sbatch": {"--a=1,2", "--b"}, "partition": {""}}
-	if err := writeJSON(dir, flagsFile, want); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, writeJSON(dir, flagsFile, want))
 	got, path, err := ReadFlags(dir)
 	if err != nil || !maps.EqualFunc(got, want, slices.Equal[[]string]) {
 		t.Errorf("%v, want %v, %v", got, want, err)

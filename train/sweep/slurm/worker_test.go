@@ -91,13 +91,10 @@ func newSweep(t *testing.T, name string, n int) *sweep.Sweep {
 		members[i] = fmt.Sprintf(`{"seed":%d}`, i+1)
 	}
 	config := `{"task":"lst","pe":"nope","members":[` + strings.Join(members, ",") + `]}`
-	s, err := sweep.Extend(filepath.Join(t.TempDir(), name), "x", func(p *sweep.Plan) error {
+	s := must(sweep.Extend(filepath.Join(t.TempDir(), name), "x", func(p *sweep.Plan) error {
 		_, err := p.Add([][]byte{[]byte(config)}, sweep.Packing{Members: 1}, nil)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -113,9 +110,7 @@ func all(s *sweep.Sweep) (indexes []int) {
 // put writes an executable file.
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(text), 0o777))
 }
 
 // fakeCommand puts a command of bash on PATH, in the place of Slurm's. $fake is the folder that it is in.
@@ -127,10 +122,7 @@ func fakeCommand(t *testing.T, name, body string) {
 
 func mustPath(t *testing.T, command string) string {
 	t.Helper()
-	path, err := exec.LookPath(command)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(exec.LookPath(command))
 	return path
 }
 
@@ -162,5 +154,21 @@ func sbatches(t *testing.T, fake string) (calls [][]string) {
 			t.Fatal(err)
 		}
 		calls = append(calls, strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"))
+	}
+}
+
+// must returns a value that a call gives without an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test that cannot go on.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
