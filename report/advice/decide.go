@@ -150,8 +150,8 @@ func (s *Study) answer() (Answer, error) {
 			tied = append(tied, c.Label)
 		}
 	}
-	if len(tied) == 1 {
-		more[0] = 0 // the winner wins by more
+	if len(tied) == 1 || s.none == 0 {
+		more[0] = 0 // the winner wins by more, and none is better than none all the same
 	}
 	for i, c := range s.Candidates {
 		if more[i] > 0 {

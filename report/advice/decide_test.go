@@ -133,6 +133,8 @@ func TestAnswers(t *testing.T) {
 			"None is better than none (nope): the error of fixed, the best of them, is less by 0.001 (95 % "},
 		"all are worse": {flat(0.99), flat(0.98), flat(0.9), 0.1, None,
 			"None is better than none (nope): the error of fixed, the best of them, is greater by 0.08 (95 % "},
+		"none is best and still falls": {flat(0.99), flat(0.98), exp(1, 0.2, 300), 0.1, None,
+			"None is better than none (nope): the error of fixed"},
 		"nothing learned": {flat(0.901), flat(0.899), flat(0.9), 0.9, None,
 			"In training too, learned came no further"},
 		// By hand: the thirds' means are .692, .453 and .330, so falls of .239 and .123 with a ratio of .513;
