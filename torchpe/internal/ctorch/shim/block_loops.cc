@@ -203,17 +203,10 @@ struct EndingFunction : torch::autograd::Function<EndingFunction> {
              member_or_null<T>(dtable, e), dout.size(-2), member_or_null<T>(du, e), member_or_null<T>(dy, e), alone});
       });
     });
-    return {dx,
-            dinner,
-            into[0].result(),
-            into[1].result(),
-            into[2].result(),
-            into[3].result(),
-            into[4].result(),
-            into[5].result(),
-            dtable,
-            {},
-            {}};
+    variable_list out = {dx, dinner};
+    for (const auto& target : into) out.push_back(target.result());
+    out.insert(out.end(), {dtable, {}, {}});
+    return out;
   }
 
   template <typename T>

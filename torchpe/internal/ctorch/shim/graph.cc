@@ -54,10 +54,17 @@ c10::DeviceIndex gpu(int number) {
 
 #else
 
-[[noreturn]] void no_cuda() {
-  TORCH_CHECK(false,
-              "this shim was built without CUDA: build it against a libtorch with CUDA, on a machine with its "
-              "toolkit's headers");
+char* no_cuda() {
+  return act([] {
+    TORCH_CHECK(false,
+                "this shim was built without CUDA: build it against a libtorch with CUDA, on a machine with its "
+                "toolkit's headers");
+  });
+}
+
+// An error where there is no such device.
+char* exists(int number) {
+  return act([&] { device(number); });
 }
 
 #endif
@@ -66,35 +73,24 @@ c10::DeviceIndex gpu(int number) {
 
 extern "C" {
 
-char* tp_own_stream(int number) {
-  return act([&] {
-#ifdef TORCHPE_CUDA
-    c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, gpu(number)));
-#else
-    no_cuda();
-#endif
-  });
-}
-
-char* tp_default_stream(int number) {
-  return act([&] {
-#ifdef TORCHPE_CUDA
-    c10::cuda::setCurrentCUDAStream(c10::cuda::getDefaultCUDAStream(gpu(number)));
-#else
-    no_cuda();
-#endif
-  });
-}
-
 char* tp_synchronize(int number) {
   return act([&] {
     if (device(number).is_cuda()) torch::cuda::synchronize(device(number).index());
   });
 }
 
+#ifdef TORCHPE_CUDA
+
+char* tp_own_stream(int number) {
+  return act([&] { c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(false, gpu(number))); });
+}
+
+char* tp_default_stream(int number) {
+  return act([&] { c10::cuda::setCurrentCUDAStream(c10::cuda::getDefaultCUDAStream(gpu(number))); });
+}
+
 char* tp_graph_begin(int number, uint64_t share, uint64_t* graph) {
   return act([&] {
-#ifdef TORCHPE_CUDA
     auto& all = Graphs::instance();
     const auto index = gpu(number);
     TORCH_CHECK(c10::cuda::getCurrentCUDAStream(index) != c10::cuda::getDefaultCUDAStream(index),
@@ -108,50 +104,69 @@ char* tp_graph_begin(int number, uint64_t share, uint64_t* graph) {
     std::lock_guard<std::mutex> lock(all.mutex);
     *graph = ++all.last;
     all.all[*graph] = std::move(g);
-#else
-    (void)number, (void)share, (void)graph;
-    no_cuda();
-#endif
   });
 }
 
 char* tp_graph_end(uint64_t graph) {
   return act([&] {
-#ifdef TORCHPE_CUDA
     const auto g = Graphs::instance().find(graph);
     const c10::DeviceGuard here(g->device);
     g->graph.capture_end();
-#else
-    (void)graph;
-    no_cuda();
-#endif
   });
 }
 
 char* tp_graph_replay(uint64_t graph) {
-  return act([&] {
-#ifdef TORCHPE_CUDA
-    Graphs::instance().find(graph)->graph.replay();
-#else
-    (void)graph;
-    no_cuda();
-#endif
-  });
+  return act([&] { Graphs::instance().find(graph)->graph.replay(); });
 }
 
 char* tp_graph_free(uint64_t graph) {
   return act([&] {
-#ifdef TORCHPE_CUDA
     auto& all = Graphs::instance();
     auto g = all.find(graph);
     std::lock_guard<std::mutex> lock(all.mutex);
     all.all.erase(graph);
-#else
-    (void)graph;
-    no_cuda();
-#endif
   });
 }
+
+char* tp_device_memory(int number, int64_t* allocated, int64_t* peak, int64_t* reserved) {
+  return act([&] {
+    *allocated = *peak = *reserved = 0;
+    if (!device(number).is_cuda()) return;
+    const auto s = c10::cuda::CUDACachingAllocator::getDeviceStats(gpu(number));  // [0]: pools of all sizes together
+    *allocated = s.allocated_bytes[0].current;
+    *peak = s.allocated_bytes[0].peak;
+    *reserved = s.reserved_bytes[0].current;
+  });
+}
+
+char* tp_reset_peak_memory(int number) {
+  return act([&] {
+    if (device(number).is_cuda()) c10::cuda::CUDACachingAllocator::resetPeakStats(gpu(number));
+  });
+}
+
+char* tp_release_cached(int number) {
+  return act([&] {
+    if (device(number).is_cuda()) c10::cuda::CUDACachingAllocator::emptyCache();
+  });
+}
+
+#else
+
+char* tp_own_stream(int) { return no_cuda(); }
+char* tp_default_stream(int) { return no_cuda(); }
+char* tp_graph_begin(int, uint64_t, uint64_t*) { return no_cuda(); }
+char* tp_graph_end(uint64_t) { return no_cuda(); }
+char* tp_graph_replay(uint64_t) { return no_cuda(); }
+char* tp_graph_free(uint64_t) { return no_cuda(); }
+char* tp_reset_peak_memory(int number) { return exists(number); }
+char* tp_release_cached(int number) { return exists(number); }
+char* tp_device_memory(int number, int64_t* allocated, int64_t* peak, int64_t* reserved) {
+  *allocated = *peak = *reserved = 0;
+  return exists(number);
+}
+
+#endif
 
 char* tp_write_(tp_tensor hdst, const void* data, int64_t bytes) {
   return act([&] {
@@ -169,39 +184,6 @@ char* tp_write_(tp_tensor hdst, const void* data, int64_t bytes) {
     auto pinned = at::empty(dst.sizes(), dst.options().device(at::kCPU).requires_grad(false).pinned_memory(true));
     std::memcpy(pinned.data_ptr(), data, size_t(bytes));
     dst.copy_(pinned, /*non_blocking=*/true);
-  });
-}
-
-char* tp_device_memory(int number, int64_t* allocated, int64_t* peak, int64_t* reserved) {
-  return act([&] {
-    *allocated = *peak = *reserved = 0;
-    if (!device(number).is_cuda()) return;
-#ifdef TORCHPE_CUDA
-    const auto s = c10::cuda::CUDACachingAllocator::getDeviceStats(gpu(number));  // [0]: pools of all sizes together
-    *allocated = s.allocated_bytes[0].current;
-    *peak = s.allocated_bytes[0].peak;
-    *reserved = s.reserved_bytes[0].current;
-#endif
-  });
-}
-
-char* tp_reset_peak_memory(int number) {
-  return act([&] {
-#ifdef TORCHPE_CUDA
-    if (device(number).is_cuda()) c10::cuda::CUDACachingAllocator::resetPeakStats(gpu(number));
-#else
-    device(number);
-#endif
-  });
-}
-
-char* tp_release_cached(int number) {
-  return act([&] {
-#ifdef TORCHPE_CUDA
-    if (device(number).is_cuda()) c10::cuda::CUDACachingAllocator::emptyCache();
-#else
-    device(number);
-#endif
   });
 }
 

@@ -97,23 +97,6 @@ void account(const at::Tensor& each, const at::Tensor& correct, double examples,
     });
     return;
   }
-  if (use_loops(each)) {
-    const auto losses = each.contiguous();
-    const int64_t E = each.size(0);
-    double* const s = state.data_ptr<double>();
-    TORCHPE_DISPATCH(each, [&] {
-      for (int64_t e = 0; e < E; e++) {
-        const double loss = double(losses.data_ptr<T>()[e]);
-        s[LOSS * E + e] += loss * examples;
-        if (correct.defined()) s[CORRECT * E + e] += correct.data_ptr<double>()[e * correct.stride(0)];
-        s[LAST * E + e] = loss;
-        if (std::isfinite(loss)) continue;
-        s[DIVERGED * E + e] += s[STILL_ACTIVE * E + e] * double(*step.data_ptr<int64_t>() + 1);
-        s[STILL_ACTIVE * E + e] = 0;
-      }
-    });
-    return;
-  }
   const auto loss = each.to(at::kDouble), finite = loss.isfinite().to(at::kDouble);
   auto active = state[STILL_ACTIVE];
   state[LOSS].add_(loss * examples);

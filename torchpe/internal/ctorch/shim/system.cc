@@ -130,6 +130,9 @@ namespace avx512 {
 KernelTable<float> float_table();
 KernelTable<double> double_table();
 }
+#else
+namespace avx2 = generic;
+namespace avx512 = generic;
 #endif
 
 namespace {
@@ -140,10 +143,10 @@ KernelTable<T> pick(KernelTable<T> (*generic)(), KernelTable<T> (*two)(), Kernel
   const char* wish = std::getenv("TORCHPE_KERNELS");
   const std::string most = wish ? wish : "avx512";
   __builtin_cpu_init();
-  if (five && most == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+  if (most == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
     return five();
-  if (two && most != "generic" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return two();
+  if (most != "generic" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return two();
 #endif
   return generic();
 }
@@ -151,21 +154,13 @@ KernelTable<T> pick(KernelTable<T> (*generic)(), KernelTable<T> (*two)(), Kernel
 
 template <>
 const KernelTable<float>& kernels<float>() {
-#ifdef TORCHPE_X86_KERNELS
   static const auto table = pick<float>(generic::float_table, avx2::float_table, avx512::float_table);
-#else
-  static const auto table = pick<float>(generic::float_table, nullptr, nullptr);
-#endif
   return table;
 }
 
 template <>
 const KernelTable<double>& kernels<double>() {
-#ifdef TORCHPE_X86_KERNELS
   static const auto table = pick<double>(generic::double_table, avx2::double_table, avx512::double_table);
-#else
-  static const auto table = pick<double>(generic::double_table, nullptr, nullptr);
-#endif
   return table;
 }
 
