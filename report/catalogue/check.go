@@ -114,13 +114,17 @@ type difference struct {
 	index      []int
 	got, want  float64
 	count, all int
-	largest    float64 // of those that are numbers
-	nan        int     // how many are not
-	relative   float64 // the largest, relative to the numbers of its array; of all outputs
-	far        float64 // the mean of all numbers, each 1 at most; of all outputs
+	largest    float64  // of those that are numbers
+	nan        int      // how many are not
+	relative   float64  // the largest, relative to the numbers of its array; of all outputs
+	far        float64  // the mean of all numbers, each 1 at most; of all outputs
+	shapes     [2][]int // of the array and of what is expected, where they differ and nothing was compared
 }
 
 func (d difference) String() string {
+	if d.shapes[0] != nil {
+		return fmt.Sprintf("%s has shape %v, want %v: it was not compared", d.name, d.shapes[0], d.shapes[1])
+	}
 	s := fmt.Sprintf("%s%v is %.6g, want %.6g; %d of %d numbers differ", d.name, d.index, d.got, d.want,
 		d.count, d.all)
 	if d.largest > 0 {
@@ -164,8 +168,7 @@ func (c Check) firstDifference(t trial, expected []array.Array) *difference {
 
 func (c Check) difference(o Output, want array.Array, reversed bool) *difference {
 	if !slices.Equal(o.Shape, want.Shape) {
-		return &difference{name: o.Name + " of shape ", index: o.Shape, got: math.NaN(), want: math.NaN(),
-			count: 1, all: 1, largest: math.Inf(1), relative: math.Inf(1), far: 1}
+		return &difference{name: o.Name, shapes: [2][]int{o.Shape, want.Shape}, relative: math.Inf(1), far: 1}
 	}
 	scale := 1.0
 	for _, v := range want.Data {

@@ -416,3 +416,12 @@ func nanAt(index ...int) func([]int) float64 {
 		return 0
 	}
 }
+
+// An array of another shape is said to be that, with both shapes.
+func TestDifferenceOfShapes(t *testing.T) {
+	got := Output{Name: "q_out", Array: array.Array{Shape: []int{2, 4}}}
+	d := Check{}.difference(got, array.Array{Shape: []int{2, 6}}, false)
+	if text, want := d.String(), "q_out has shape [2 4], want [2 6]: it was not compared"; text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
