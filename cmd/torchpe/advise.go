@@ -104,7 +104,8 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	a, err := study.Write(filepath.Join(f.out, "advice"))
-	return result{value: a, table: &a.Table, notes: a.Notes, print: printf("%s\n\n%s\n%s\n", a.Legend, a.Text, a.Page)}, err
+	return result{value: a, table: &a.Table, notes: a.Notes,
+		print: printf("%s\n\n%s\n%s\n", a.Legend, a.Text, a.Page)}, err
 }
 
 // configs returns the configurations to train. It fails where the sweep in OUT has other runs.

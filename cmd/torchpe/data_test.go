@@ -94,7 +94,8 @@ func TestLSTCheckPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"│ need as many rows and columns as their condition says ", "│ 0.8125 ", "│ 8.15 (3-11) ", "│ 43-357 ",
+	for _, want := range []string{"│ need as many rows and columns as their condition says ", "│ 0.8125 ",
+		"│ 8.15 (3-11) ", "│ 43-357 ",
 		"│ 3-vector training puzzles that two lines decide         │ 594 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)

@@ -135,8 +135,10 @@ func (c vectorCase) write(dir, name string, options pe.Options, params, outputs 
 	}
 	n := at.Tokens()
 	arrays := map[string]petest.Array{
-		"layer": petest.Scalar(0), "weight": petest.Zeros(3*heads*width, heads*width), "x": petest.Zeros(1, n, heads*width),
-		"q": petest.Zeros(1, heads, n, width), "k": petest.Zeros(1, heads, n, width), "v": petest.Zeros(1, heads, n, width),
+		"layer": petest.Scalar(0), "weight": petest.Zeros(3*heads*width, heads*width),
+		"x": petest.Zeros(1, n, heads*width),
+		"q": petest.Zeros(1, heads, n, width), "k": petest.Zeros(1, heads, n, width),
+		"v": petest.Zeros(1, heads, n, width),
 	}
 	for from, a := range c.Inputs {
 		if arrays[from] = a; from == "q" || from == "k" {

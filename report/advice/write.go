@@ -59,7 +59,7 @@ func (s *Study) Write(dir string) (a Advice, err error) {
 	curves.Compose(figure.Page{Width: figure.PageWidth})
 	for _, item := range []document.Item{{ID: "errors", Section: "Errors", Title: "Held-out error at the end",
 		Caption: a.Legend,
-		Tables: []document.Named{{Name: "errors", Table: a.Table}}}, curves} {
+		Tables:  []document.Named{{Name: "errors", Table: a.Table}}}, curves} {
 		if _, err := d.Add(item); err != nil {
 			return a, err
 		}

@@ -162,7 +162,8 @@ func TestLineNotes(t *testing.T) {
 		{[]LineSeries{one}, BandMinMax, "One member per line (n = 1)."},
 		{[]LineSeries{two}, BandMinMax, "Mean of n = 2 members; band: minimum to maximum."},
 		{[]LineSeries{two}, BandSD, "Mean of n = 2 members; thin lines are the members."},
-		{[]LineSeries{two, flat("cape", 0.5, 3)}, BandSD, "Mean of n = 2 to 3 members; band: ±1 SD; where n = 2, thin " +
+		{[]LineSeries{two, flat("cape", 0.5, 3)}, BandSD,
+			"Mean of n = 2 to 3 members; band: ±1 SD; where n = 2, thin " +
 			"lines are the members."},
 		{[]LineSeries{two}, "", "Mean of n = 2 members."},
 		{[]LineSeries{one, two}, "", "Mean of n = 1 to 2 members."},

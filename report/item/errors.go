@@ -41,7 +41,8 @@ func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) stri
 			Certainty(best, ranked[1], worst, func(m cohort.Model) float64 { return d.Of(m, measure) }))
 	}
 	if 0 < len(poor) && len(poor) < len(ranked) {
-		all = append(all, fmt.Sprintf("No better than %s (%s): %s.", simple, Decimals(bound, 3), strings.Join(poor, ", ")))
+		all = append(all, fmt.Sprintf("No better than %s (%s): %s.", simple, Decimals(bound, 3),
+			strings.Join(poor, ", ")))
 	}
 	if b := Baselines[0]; !math.IsNaN(b.MSE(run, level)) {
 		all = append(all, fmt.Sprintf("The %s, which needs no model, has %s.", b.Name, Decimals(b.MSE(run, level), 3)))

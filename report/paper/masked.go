@@ -309,7 +309,8 @@ func nmarErrors(d *draft) {
 	t := table.Table{Title: d.Title, Columns: []table.Column{
 		{Heading: "PE", Name: "pe"}, {Heading: "n", Name: "n"}, {Heading: "test MSE, 50 % masked",
 			Name: "test_mse_50", Decimals: 4},
-		{Heading: "less " + item.Decimals(paper.NMARError, 3), Name: "difference", Decimals: 4}, {Heading: "F", Name: "f",
+		{Heading: "less " + item.Decimals(paper.NMARError, 3), Name: "difference", Decimals: 4},
+		{Heading: "F", Name: "f",
 			Decimals: 2}, {Heading: "df", Name: "df"},
 		{Heading: "p", Name: "p"},
 	}}

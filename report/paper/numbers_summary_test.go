@@ -24,7 +24,8 @@ func summaryNumbers(t *testing.T, w *world) {
 	for i, c := range want {
 		if row := got[i+1]; !strings.Contains(row[0], c.words) {
 			t.Errorf("claim %d is %q, want one with %q", i, row[0], c.words)
-		} else if own := []string{hyphens(c.printed), hyphens(c.here), hyphens(c.test), c.n, c.verdict}; !slices.Equal(row[1:],
+		} else if own := []string{hyphens(c.printed), hyphens(c.here), hyphens(c.test), c.n,
+			c.verdict}; !slices.Equal(row[1:],
 			own) {
 			t.Errorf("%q:\n%q, want\n%q", row[0], row[1:], own)
 		}

@@ -286,8 +286,10 @@ func TestBesidePrinted(t *testing.T) {
 	if err := errors.Join(tab.CSV(&text), tab.Write(&shown, "md")); err != nil {
 		t.Fatal(err)
 	}
-	if want := "pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n,validation_difference,fitted\n" +
-		"learn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\nlearn-7.0,,,0.3,,1,,0 of 1\n"; text.String() != want {
+	if want := "pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n," +
+		"validation_difference,fitted\n" +
+		"learn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\n" +
+		"learn-7.0,,,0.3,,1,,0 of 1\n"; text.String() != want {
 		t.Errorf("%s, want %s", text.String(), want)
 	}
 	if !strings.Contains(shown.String(), "learn-7.0\\* ") || strings.Contains(shown.String(), "learn-0.2\\*") {
