@@ -164,7 +164,7 @@ func TestLineNotes(t *testing.T) {
 		{[]LineSeries{two}, BandSD, "Mean of n = 2 members; thin lines are the members."},
 		{[]LineSeries{two, flat("cape", 0.5, 3)}, BandSD,
 			"Mean of n = 2 to 3 members; band: ±1 SD; where n = 2, thin " +
-			"lines are the members."},
+				"lines are the members."},
 		{[]LineSeries{two}, "", "Mean of n = 2 members."},
 		{[]LineSeries{one, two}, "", "Mean of n = 1 to 2 members."},
 		{[]LineSeries{gap}, "", "Mean of n = 2 members; 1 of 6 values missing."},

@@ -96,7 +96,8 @@ func (o opening) make(d *draft) error {
 	}
 	d.Caption = "Mean ± SD over n seeds, after {epochs}."
 	if !isError {
-		d.Caption += " fitted: models that have fitted their training puzzles; others (*) say nothing about generalisation."
+		d.Caption += " fitted: models that have fitted their training puzzles; others (*) say nothing about " +
+			"generalisation."
 	}
 	d.AddTable("", t)
 	return nil
