@@ -120,8 +120,9 @@ func ChanceNote(b figure.Boxes, by map[string]*cohort.Chance) (note string) {
 			"seed): %s.%s", cohort.Surrogates, strings.Join(tests, "; "), warning)
 	}
 	if b.References != nil {
-		note += fmt.Sprintf(" Dashed: Q of the correlations between tokens in the training samples (%.3f; negative "+
-			"ones as 0), which need no model and are weights of another kind than 1 − distance.", b.References[0].Y)
+		note += fmt.Sprintf(" Dashed: Q of the correlations between tokens in the training samples (%s; negative "+
+			"ones as 0), which need no model and are weights of another kind than 1 − distance.",
+			number.Fixed(b.References[0].Y, 3))
 	}
 	return note
 }

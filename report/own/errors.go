@@ -212,8 +212,8 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 		if v, ok := item.Interval(drawn.Values); ok {
 			drawn.Interval = &figure.Interval{Mean: stats.Mean(drawn.Values), Low: v.Low, High: v.High}
-			intervals = append(intervals, fmt.Sprintf("%s %.3f [%.3f, %.3f]", g.Label, drawn.Interval.Mean, v.Low,
-				v.High))
+			intervals = append(intervals, fmt.Sprintf("%s %s (%s)", g.Label, item.Decimals(drawn.Interval.Mean, 3),
+				item.IntervalText(v)))
 		}
 		panel.Groups = append(panel.Groups, drawn)
 	}

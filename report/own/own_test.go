@@ -137,7 +137,7 @@ func TestReport(t *testing.T) {
 	page := read(t, dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
 	for _, want := range []string{"of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
-		"fewer than 3 seeds in common", "which needs no model, has ", "0.200 [-0.048, 0.448]", "Left out", "nope",
+		"fewer than 3 seeds in common", "which needs no model, has ", ".200 (−.048 to .448)", "Left out", "nope",
 		"6 models of 3 runs", "…/b/learn", "No table of positions, and so no map: nope",
 		"compact modules pass this test", "training samples (0.125; negative ones as 0)"} {
 		if !strings.Contains(page, want) {
