@@ -185,7 +185,7 @@ func TestPage(t *testing.T) {
 // experiments matches files whose names of settings are data: experiments, fixtures, and what is
 // written for PyTorch.
 var experiments = regexp.MustCompile(
-	`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/|models/export/`)
+	`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/|models/export/|models/pe/petest/`)
 
 // TestFilesThatNameASetting counts the files of Go, outside this package, that hold the key or flag
 // of a setting as a text: one that uses it. Rows of this package may name each other. Keys of one
