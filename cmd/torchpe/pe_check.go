@@ -3,10 +3,12 @@ package main
 import (
 	_ "embed"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/report/catalogue"
 )
@@ -98,6 +100,10 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	found, err := check.Run()
 	if err != nil {
 		return r, usagef("%s: %w", f.against, errors.Join(err, unread))
+	}
+	if !c.given("tokens") {
+		f.notes = append(f.notes, fmt.Sprintf("the arrays have %s; --tokens N refuses another number",
+			wording.Count(check.Positions.Tokens(), "token")))
 	}
 	r = result{value: found, print: printf("%v", found), notes: f.notes}
 	if !found.Follows {

@@ -35,6 +35,20 @@ if torch is not None:
     save("torch.npz", q=torch.tensor(q), q_out=torch.tensor(turned, requires_grad=True).to(torch.bfloat16))
 `
 
+// The number of tokens is that of the arrays, which a note says, unless the flags give it.
+func TestPECheckSizes(t *testing.T) {
+	dir := t.TempDir()
+	peRun(t, dir, "values", "alibi", "--tokens", "5", "--dim", "16", "--heads", "4", "--out", "bias.npy")
+	check := []string{"pe", "check", "alibi", "--against", "bias.npy"}
+	if _, notes, code := here(t, dir, check...); code != 0 || !strings.Contains(notes, "the arrays have 5 tokens") {
+		t.Errorf("exit code %d, %s", code, notes)
+	}
+	_, notes, code := here(t, dir, append(check, "--tokens", "8")...)
+	if code != exitUsage || !strings.Contains(notes, "the arrays have N = 5, and the flags say 8") {
+		t.Errorf("exit code %d, %s", code, notes)
+	}
+}
+
 // TestPECheckHelper: what the helper prints saves arrays that check reads, of which the convention is
 // found, in bfloat16 with a wider tolerance.
 func TestPECheckHelper(t *testing.T) {

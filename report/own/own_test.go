@@ -139,7 +139,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{"of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
 		"fewer than 3 seeds in common", "which needs no model, has ", ".200 (−.048 to .448)", "Left out", "nope",
 		"6 models of 3 runs", "…/b/learn", "No table of positions, and so no map: nope",
-		"compact modules pass this test", "training samples (0.125; negative ones as 0)"} {
+		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -363,7 +363,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 		return synthetic.Run{Name: name, Task: "masked", PE: "learn", Sigma: .1, Seeds: seeds, Until: "test_mse=0.5",
 			Data: "aaaa"}
 	}
-	short, own, edited := run("a", 1, 2), run("own rate", 3, 4), run("edited", 5)
+	short, own, edited := run("a", 1, 2), run("own rate", 3, 4), run("0 edited", 5)
 	short.Edit = func(m *synthetic.Member) {
 		m.Result.Fit = &runlog.Fit{Reached: true}
 		if m.Seed == 2 { // stops first
@@ -373,7 +373,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, false, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
-	for _, want := range []string{"1 model of other data or another size, such as edited",
+	for _, want := range []string{"1 model of other data or another size, such as 0 edited",
 		"1 model of the same settings and seed as another count once"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no %q in the notes:\n%s", want, notes)
