@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -25,7 +26,7 @@ func readEvents(t *testing.T, dir string) map[string]any {
 		t.Log("no python3: event files are not read")
 		return nil
 	}
-	if !must(ReadConfig(filepath.Join(dir, "config.json"))).TensorBoard {
+	if !expect.Must(ReadConfig(filepath.Join(dir, "config.json"))).TensorBoard {
 		return nil
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, "tensorboard", "*", "events.out.tfevents.*"))
@@ -43,7 +44,7 @@ func readEvents(t *testing.T, dir string) map[string]any {
 		Step    int
 		Scalars [][2]any
 	}
-	noError(t, json.Unmarshal(out, &files))
+	expect.NoError(t, json.Unmarshal(out, &files))
 	records := recordsOf(t, dir)
 	events := map[string]any{}
 	for i, file := range files {
@@ -69,12 +70,12 @@ func TestTrainingWithoutABoard(t *testing.T) {
 	c.Epochs = 2
 	base := t.TempDir()
 	bad := filepath.Join(base, "bad")
-	noError(t, errors.Join(os.Mkdir(bad, 0o777), os.WriteFile(filepath.Join(bad, "tensorboard"), nil, 0o666)))
+	expect.NoError(t, errors.Join(os.Mkdir(bad, 0o777), os.WriteFile(filepath.Join(bad, "tensorboard"), nil, 0o666)))
 	records := 0
 	for _, kind := range []string{"good", "bad", "off"} {
 		dir, heard := filepath.Join(base, kind), &listener{}
 		c.TensorBoard = kind != "off"
-		must(Run(t.Context(), c, dir, Options{Observer: heard}))
+		expect.Must(Run(t.Context(), c, dir, Options{Observer: heard}))
 		if said := strings.Contains(strings.Join(heard.notices, ""), "without event files"); said != (kind == "bad") ||
 			len(heard.notices) > 1 {
 			t.Errorf("%s: notices %q", kind, heard.notices)

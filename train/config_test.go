@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -19,10 +20,10 @@ import (
 )
 
 func TestConfigRoundTrip(t *testing.T) {
-	c := must(Preset("lst", "text"))
-	noError(t, c.Resolve())
-	text := must(c.JSON())
-	back := must(ParseConfig(text))
+	c := expect.Must(Preset("lst", "text"))
+	expect.NoError(t, c.Resolve())
+	text := expect.Must(c.JSON())
+	back := expect.Must(ParseConfig(text))
 	if !reflect.DeepEqual(back, c) {
 		t.Errorf("read back %+v, wrote %+v", back, c)
 	}
@@ -35,25 +36,25 @@ func TestConfigRoundTrip(t *testing.T) {
 // Configurations of all presets, and of released runs, are as docs/settings.schema.json says, and an
 // unknown key is not.
 func TestConfigSchema(t *testing.T) {
-	text := must(os.ReadFile("../docs/settings.schema.json"))
+	text := expect.Must(os.ReadFile("../docs/settings.schema.json"))
 	var schema jsonschema.Schema
-	noError(t, json.Unmarshal(text, &schema))
-	resolved := must(schema.Resolve(nil))
+	expect.NoError(t, json.Unmarshal(text, &schema))
+	resolved := expect.Must(schema.Resolve(nil))
 	texts := map[string][]byte{}
 	released, _ := filepath.Glob("../cmd/torchpe/testdata/released/*/config.json") // a valid pattern
 	for _, path := range released {
-		texts[path] = must(os.ReadFile(path))
+		texts[path] = expect.Must(os.ReadFile(path))
 	}
 	if len(texts) == 0 {
 		t.Error("no released configurations")
 	}
 	for _, name := range config.Presets() {
-		c := must(Preset(name, "code"))
-		texts[name] = must(c.JSON())
+		c := expect.Must(Preset(name, "code"))
+		texts[name] = expect.Must(c.JSON())
 	}
 	for name, text := range texts {
 		var value map[string]any
-		noError(t, json.Unmarshal(text, &value))
+		expect.NoError(t, json.Unmarshal(text, &value))
 		if err := resolved.Validate(value); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -82,9 +83,9 @@ func TestReadings(t *testing.T) {
 	} {
 		var read [2]Config
 		for i, fidelity := range []string{"code", "text"} {
-			c := must(Preset("lst", fidelity))
+			c := expect.Must(Preset("lst", fidelity))
 			c.PE = scheme
-			noError(t, c.Resolve())
+			expect.NoError(t, c.Resolve())
 			read[i] = c
 		}
 		if a, b := read[0], read[1]; a.TokenInput != "one-hot" || b.TokenInput != "embedding" ||
@@ -113,7 +114,7 @@ func TestMistakesAreListed(t *testing.T) {
 		"first", -1, []string{"x"}
 	c.Members = []Member{{Sigma: &sigma, LR: math.Inf(1), WeightDecay: -1}}
 	err := c.Resolve()
-	wantError(t, err,
+	expect.Error(t, err,
 		`did you mean "learn"`, "d-model", "--batch", "--epochs", "--dropout",
 		`did you mean "adam"`, `did you mean "cosine"`, "float16", "--read-out",
 		"--log-every", "--lst-validation", "--sigma", "--lr", "--weight-decay")
@@ -124,11 +125,11 @@ func TestUnknownFieldsAreNamed(t *testing.T) {
 		`{"epoch": 3}`: `did you mean "epochs"`, `{"epochs": "3"}`: "epochs",
 		`{} {}`: "after top-level value", ``: "unexpected end", `{"epochs": 1e99}`: "epochs",
 	} {
-		wantError(t, errorOf(ParseConfig([]byte(text))), want)
+		expect.Error(t, expect.ErrorOf(ParseConfig([]byte(text))), want)
 	}
 	path := filepath.Join(t.TempDir(), "config.json")
-	noError(t, os.WriteFile(path, []byte(`{"schema": 1, "epochz": 2}`), 0o666))
-	wantError(t, errorOf(ReadConfig(path)), path, "epochz")
+	expect.NoError(t, os.WriteFile(path, []byte(`{"schema": 1, "epochz": 2}`), 0o666))
+	expect.Error(t, expect.ErrorOf(ReadConfig(path)), path, "epochz")
 }
 
 // TestSettingsNameWhatModelsKnow compares the values in the table of settings with those that
@@ -158,9 +159,9 @@ func TestSettingsNameWhatModelsKnow(t *testing.T) {
 // runs and sweeps from before stay what they were.
 func TestLaterOptions(t *testing.T) {
 	for _, name := range pe.Names() {
-		scheme := must(pe.Find(name))
+		scheme := expect.Must(pe.Find(name))
 		for _, fidelity := range []string{"text", "code"} {
-			all := must(scheme.Resolve(fidelity, nil))
+			all := expect.Must(scheme.Resolve(fidelity, nil))
 			again, err := scheme.Resolve(fidelity, scheme.Stored(fidelity, all))
 			if err != nil || !reflect.DeepEqual(again, all) {
 				t.Errorf("%s, %s: %v, %v, want %v", name, fidelity, err, again, all)
@@ -174,7 +175,7 @@ func TestLaterOptions(t *testing.T) {
 		if given != "" {
 			c.PEOptions = pe.Options{"rope-proportion": given}
 		}
-		noError(t, c.Resolve())
+		expect.NoError(t, c.Resolve())
 		if got := c.PEOptions["rope-proportion"]; got != strings.TrimSuffix(given, "1") {
 			t.Errorf("given %q, stored %q", given, got)
 		}

@@ -30,8 +30,8 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 			dir, result := runTiny(t, c)
 			member, members := len(c.Members)-1, len(c.Members)
 			twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
-			x := must(Export(dir, member, twin))
-			again := must(Import(twin, back, Options{}))
+			x := expect.Must(Export(dir, member, twin))
+			again := expect.Must(Import(twin, back, Options{}))
 			if x.Step != result.Members[member].Steps || again.Members[0].Steps != x.Step {
 				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step,
 					again.Members[0].Steps)
@@ -73,8 +73,8 @@ func sameMember(t *testing.T, f *safetensors.File, all safetensors.Tensor, membe
 
 func compareProbes(t *testing.T, dir, back string, member, members int) {
 	t.Helper()
-	now := must(opened(t, back).LoadProbes())
-	for _, tensor := range must(opened(t, dir).LoadProbes()).Tensors {
+	now := expect.Must(opened(t, back).LoadProbes())
+	for _, tensor := range expect.Must(opened(t, dir).LoadProbes()).Tensors {
 		sameMember(t, now, tensor, member, members)
 	}
 }
@@ -89,16 +89,16 @@ func TestImportOfChangedWeights(t *testing.T) {
 	if _, err := Export(dir, 7, twin); !errors.As(err, &refused) || !strings.Contains(err.Error(), "member 7") {
 		t.Errorf("member 7: %v", err)
 	}
-	must(Export(dir, 0, twin))
+	expect.Must(Export(dir, 0, twin))
 	path := filepath.Join(twin, export.WeightsFile)
-	f := must(safetensors.Read(path))
+	f := expect.Must(safetensors.Read(path))
 	for i, x := range f.Tensors {
 		if x.Name == "pe.table" {
-			f.Tensors[i] = must(safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{0.5}, len(x.Data)/4)))
+			f.Tensors[i] = expect.Must(safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{0.5}, len(x.Data)/4)))
 		}
 	}
-	noError(t, safetensors.Write(path, f.Tensors, nil))
-	must(Import(twin, back, Options{}))
+	expect.NoError(t, safetensors.Write(path, f.Tensors, nil))
+	expect.Must(Import(twin, back, Options{}))
 	if _, table := probed(t, back, "pe/0"); table[3] != 0.5 {
 		t.Errorf("the table of the probes has %g, want 0.5", table[3])
 	}
@@ -110,17 +110,17 @@ func TestImportOfChangedWeights(t *testing.T) {
 		t.Errorf("over a run: %v", err)
 	}
 	config := filepath.Join(twin, export.ConfigFile)
-	text := must(os.ReadFile(config))
+	text := expect.Must(os.ReadFile(config))
 	sum := checkpointOf(t, dir).Metadata["data_sha256"]
 	other := bytes.ReplaceAll(text, []byte(sum), []byte(strings.Repeat("0", len(sum))))
-	noError(t, os.WriteFile(config, other, 0o666))
+	expect.NoError(t, os.WriteFile(config, other, 0o666))
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	var data *DataError
 	if _, err := Import(twin, nowhere, Options{}); !errors.As(err, &data) {
 		t.Errorf("other data: %v", err)
 	}
-	noError(t, errors.Join(os.WriteFile(config, text, 0o666), safetensors.Write(path, f.Tensors[1:], nil)))
-	wantError(t, errorOf(Import(twin, nowhere, Options{})), "it is missing")
+	expect.NoError(t, errors.Join(os.WriteFile(config, text, 0o666), safetensors.Write(path, f.Tensors[1:], nil)))
+	expect.Error(t, expect.ErrorOf(Import(twin, nowhere, Options{})), "it is missing")
 	if _, err := os.Stat(nowhere); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s was written", nowhere)
 	}
@@ -154,7 +154,7 @@ func TestExportOfADivergedMember(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(said)) {
 		t.Fatalf("no %s in %s (%v)", said, text, err)
 	}
-	noError(t, os.WriteFile(path, bytes.Replace(text, []byte(said), nil, 1), 0o666))
+	expect.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte(said), nil, 1), 0o666))
 	again, err := Import(twin, back, Options{})
 	if err != nil || again.Members[0].Status != runlog.StatusDone || again.Members[0].Steps != at-1 {
 		t.Errorf("%+v, %v", again.Members, err)
@@ -168,16 +168,16 @@ func TestExampleIsExact(t *testing.T) {
 	dir, _ := runTiny(t, c)
 	exampleOf := func() string {
 		out := t.TempDir()
-		must(Export(dir, 0, out))
-		text := must(os.ReadFile(filepath.Join(out, export.ConfigFile)))
+		expect.Must(Export(dir, 0, out))
+		text := expect.Must(os.ReadFile(filepath.Join(out, export.ConfigFile)))
 		_, text, _ = bytes.Cut(text, []byte(`"example": `))
 		text, _, _ = bytes.Cut(text, []byte("\n"))
 		return string(text)
 	}
 	rounded := exampleOf()
 	path := filepath.Join(dir, "config.json")
-	text := must(os.ReadFile(path))
-	noError(t, os.WriteFile(path, bytes.Replace(text, []byte(`"bf16"`), []byte(`"fp32"`), 1), 0o600))
+	text := expect.Must(os.ReadFile(path))
+	expect.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte(`"bf16"`), []byte(`"fp32"`), 1), 0o600))
 	// A finished run whose settings were edited is refused; one without the hash of an earlier version is not.
 	if _, err := Export(dir, 0, t.TempDir()); !errors.Is(err, runlog.ErrConfigChanged) {
 		t.Errorf("edited settings: %v", err)
@@ -192,8 +192,8 @@ func TestExampleIsExact(t *testing.T) {
 func unsealResult(t *testing.T, dir string) {
 	t.Helper()
 	path := filepath.Join(dir, "result.json")
-	object := must(runlog.ParseObject(must(os.ReadFile(path))))
-	noError(t, os.WriteFile(path, object.Without("config_sha256", "metrics_crc32c", "crc32c").Text(), 0o600))
+	object := expect.Must(runlog.ParseObject(expect.Must(os.ReadFile(path))))
+	expect.NoError(t, os.WriteFile(path, object.Without("config_sha256", "metrics_crc32c", "crc32c").Text(), 0o600))
 }
 
 // An import that is killed at its n-th operation on files, n = 1, 2, ..., leaves no run, and the
@@ -203,8 +203,8 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 	c.Epochs, c.Noise = 1, nil
 	dir, _ := runTiny(t, c)
 	twin, whole := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "whole")
-	must(Export(dir, 0, twin))
-	must(Import(twin, whole, Options{}))
+	expect.Must(Export(dir, 0, twin))
+	expect.Must(Import(twin, whole, Options{}))
 	want := readFinal(t, whole)
 	writes := func(operation, name string) bool { return !expect.Reads(operation, name) }
 	for n := 1; ; n++ {
@@ -241,7 +241,7 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 				t.Errorf("%s, trained there: %q", killed, changed)
 			}
 		case 2, 4:
-			must(Import(twin, back, Options{}))
+			expect.Must(Import(twin, back, Options{}))
 			sameFinal(t, readFinal(t, back), want)
 		}
 	}
@@ -253,10 +253,10 @@ func TestUnfinishedImportIsNotTrained(t *testing.T) {
 	c := tiny(t, "learn")
 	dir, _ := runTiny(t, c)
 	twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
-	must(Export(dir, 0, twin))
-	must(Import(twin, back, Options{}))
+	expect.Must(Export(dir, 0, twin))
+	expect.Must(Import(twin, back, Options{}))
 	for _, name := range []string{"result.json", "probes.safetensors", "checkpoint.safetensors", "metrics.jsonl"} {
-		noError(t, os.Remove(filepath.Join(back, name)))
+		expect.NoError(t, os.Remove(filepath.Join(back, name)))
 	}
 	var config *ConfigError
 	_, err := Run(t.Context(), c, back, Options{Resume: true})

@@ -4,46 +4,17 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 )
-
-// must returns a value that a call gives without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test that cannot go on.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantError fails unless an error says all of these.
-func wantError(t testing.TB, err error, says ...string) {
-	t.Helper()
-	for _, text := range says {
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("error %v, want one with %q", err, text)
-		}
-	}
-}
-
-// errorOf returns the error of a call.
-func errorOf[T any](_ T, err error) error { return err }
 
 // runTiny trains in a new directory.
 func runTiny(t *testing.T, c Config) (string, runlog.Result) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	return dir, must(Run(t.Context(), c, dir, Options{}))
+	return dir, expect.Must(Run(t.Context(), c, dir, Options{}))
 }
 
 // stopper cancels a context after a number of steps.
@@ -73,7 +44,7 @@ func stopAfter(t *testing.T, c Config, dir string, steps int) {
 // resume goes on with a run to its end.
 func resume(t *testing.T, c Config, dir string) runlog.Result {
 	t.Helper()
-	return must(Run(t.Context(), c, dir, Options{Resume: true}))
+	return expect.Must(Run(t.Context(), c, dir, Options{Resume: true}))
 }
 
 // listener keeps what it is told.
@@ -87,35 +58,35 @@ func (l *listener) Noticed(m string) { l.notices = append(l.notices, m) }
 // opened returns a run for reading.
 func opened(t *testing.T, dir string) *runlog.Reader {
 	t.Helper()
-	r := must(runlog.Open(dir))
+	r := expect.Must(runlog.Open(dir))
 	t.Cleanup(func() { r.Close() })
 	return r
 }
 
 func checkpointOf(t *testing.T, dir string) *runlog.Checkpoint {
 	t.Helper()
-	return must(opened(t, dir).LoadCheckpoint())
+	return expect.Must(opened(t, dir).LoadCheckpoint())
 }
 
 func recordsOf(t *testing.T, dir string) []runlog.Record {
 	t.Helper()
-	return must(runlog.ReadMetrics[runlog.Record](opened(t, dir)))
+	return expect.Must(runlog.ReadMetrics[runlog.Record](opened(t, dir)))
 }
 
 // environments returns what a run says of where it was computed.
 func environments(t *testing.T, dir string) []runlog.Environment {
 	t.Helper()
-	return must(opened(t, dir).Environments())
+	return expect.Must(opened(t, dir).Environments())
 }
 
 // probed returns a tensor of a run's probes.
 func probed(t *testing.T, dir, name string) (shape []int, values []float64) {
 	t.Helper()
-	x, ok := must(opened(t, dir).LoadProbes()).Tensor(name)
+	x, ok := expect.Must(opened(t, dir).LoadProbes()).Tensor(name)
 	if !ok {
 		t.Fatalf("no %s in the probes", name)
 	}
-	return x.Shape, must(x.Float64s())
+	return x.Shape, expect.Must(x.Float64s())
 }
 
 // floats returns a tensor of a checkpoint.
@@ -125,7 +96,7 @@ func floats(t *testing.T, c *runlog.Checkpoint, name string) []float64 {
 	if !ok {
 		t.Fatalf("no %s in %v", name, c.Names())
 	}
-	return must(x.Float64s())
+	return expect.Must(x.Float64s())
 }
 
 // resumesTo checks that a run that stops after each of these numbers of steps, and goes on in the end with the
@@ -136,6 +107,6 @@ func resumesTo(t *testing.T, c Config, whole string, stops ...int) {
 	for _, steps := range stops {
 		stopAfter(t, c, dir, steps)
 	}
-	resume(t, must(ReadConfig(filepath.Join(dir, "config.json"))), dir)
+	resume(t, expect.Must(ReadConfig(filepath.Join(dir, "config.json"))), dir)
 	sameFinal(t, readFinal(t, dir), readFinal(t, whole))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -244,9 +245,9 @@ func TestGPUMemoryIsFlat(t *testing.T) {
 	e := started(t, c)
 	var early torchpe.DeviceMemory
 	for step := range 3000 {
-		noError(t, e.step(step, 3000))
+		expect.NoError(t, e.step(step, 3000))
 		if made := step + 1; made == 300 || made == 3000 {
-			now := must(torchpe.MemoryOf(e.device))
+			now := expect.Must(torchpe.MemoryOf(e.device))
 			if made == 300 {
 				early = now
 			} else if now.Allocated != early.Allocated || now.Reserved != early.Reserved {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -88,8 +89,8 @@ func TestGroupOfEqualSettings(t *testing.T) {
 		}
 	}
 	for _, c := range []Config{plain, said} {
-		noError(t, c.Resolve())
-		text := must(c.JSON())
+		expect.NoError(t, c.Resolve())
+		text := expect.Must(c.JSON())
 		for _, key := range []string{"pe_init", "pe_lr", "pe_weight_decay", "pe_warmup_steps", "pe_dropout",
 			"init_scale"} {
 			if strings.Contains(string(text), key) {
@@ -131,8 +132,8 @@ func TestInitScale(t *testing.T) {
 	}
 	plain, scaled := with(nil), with(new(0.25)) // a power of 2: exact in float32
 	for _, p := range plain.model.Params.All() {
-		x := must(plain.model.Params.Values(p.Name))
-		y := must(scaled.model.Params.Values(p.Name))
+		x := expect.Must(plain.model.Params.Values(p.Name))
+		y := expect.Must(scaled.model.Params.Values(p.Name))
 		by := 0.25
 		if strings.HasPrefix(p.Name, "pe.") || strings.Contains(p.Name, "norm") {
 			by = 1
@@ -169,7 +170,7 @@ func TestRefusedLearning(t *testing.T) {
 	} {
 		c := tiny(t, "learn")
 		change(&c)
-		wantError(t, c.Resolve(), says)
+		expect.Error(t, c.Resolve(), says)
 	}
 	c := tiny(t, "t5") // trained parameters, but no table
 	c.PEWarmupSteps, c.Members[0].PELR = new(3), new(1e-4)

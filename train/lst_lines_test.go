@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 )
 
 // Accuracy by lines is the share of right predictions among puzzles that need so many, though
@@ -18,7 +19,7 @@ func TestValidationByLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noError(t, lst.WriteFiles(lst.File{Path: c.LSTValidation, Puzzles: pool}))
+	expect.NoError(t, lst.WriteFiles(lst.File{Path: c.LSTValidation, Puzzles: pool}))
 	dir, result := runTiny(t, c)
 	shape, predicted := probed(t, dir, "prediction/validation")
 	if !slices.Equal(shape, []int{2, 120}) {

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"torchpe/data/masked"
+	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 )
@@ -29,14 +30,14 @@ func TestMaskedConstantColumns(t *testing.T) {
 		for f := range frames {
 			table.X[2*f], table.X[2*f+1] = float32(f), value
 		}
-		wantError(t, standardise(table), "token 1", "--zscore")
+		expect.Error(t, standardise(table), "token 1", "--zscore")
 	}
 	table := masked.Table{Frames: frames, Tokens: 1, X: make([]float32, frames)}
 	for f := range frames {
 		table.X[f] = 0.1
 	}
 	table.X[17] = 0.1001
-	noError(t, standardise(table))
+	expect.NoError(t, standardise(table))
 	// One of n: sqrt(n-1) above the mean, the others 1/sqrt(n-1) below it.
 	if got, want := float64(table.X[17]), math.Sqrt(frames-1); math.Abs(got/want-1) > 1e-5 ||
 		math.Abs(float64(table.X[0])+1/want) > 1e-5 {
@@ -65,7 +66,7 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 	}
 	c := tinyMasked(t, "learn")
 	c.Masked.NMAR.Scale = 1
-	wantError(t, errorOf(newMaskedTask(c)), "spectral radius 1.")
+	expect.Error(t, expect.ErrorOf(newMaskedTask(c)), "spectral radius 1.")
 }
 
 // By default the simulation's series are raw: the conditional Gaussian, the best linear prediction,
@@ -73,7 +74,7 @@ func TestNMARScaleIsRecorded(t *testing.T) {
 // .0012), among which is the .049 that the paper prints (appendix A.4). Z-scored series have an
 // error near 1.
 func TestNMARErrorIsThePrintedOne(t *testing.T) {
-	text := must(os.ReadFile(filepath.Join("..", "data", "nmar", "testdata", "gaussian.json")))
+	text := expect.Must(os.ReadFile(filepath.Join("..", "data", "nmar", "testdata", "gaussian.json")))
 	var numpy struct{ Raw, ZScored []float64 }
 	if err := json.Unmarshal(text, &numpy); err != nil || len(numpy.Raw) != 60 {
 		t.Fatalf("%v: %d networks", err, len(numpy.Raw))
@@ -89,12 +90,12 @@ func TestNMARErrorIsThePrintedOne(t *testing.T) {
 	}{{false, numpy.Raw, 0.0013}, {true, numpy.ZScored, 0.03}} {
 		var errors []float64
 		for seed := range uint64(seeds) {
-			c := must(Preset("nmar", "code"))
+			c := expect.Must(Preset("nmar", "code"))
 			if test.zscore {
 				c.Masked.ZScore = true
 			}
 			c.DataSeed, c.Masked.TestFrames, c.Masked.TestLevels = seed, 0, []float64{0.5}
-			task := must(newMaskedTask(c))
+			task := expect.Must(newMaskedTask(c))
 			errors = append(errors, task.tests[0].baselines.Gaussian)
 		}
 		if got, want := stat.Mean(errors, nil), stat.Mean(test.want, nil); math.Abs(got-want) > test.tolerance {
@@ -116,12 +117,12 @@ func TestOldSimulationsAreRefused(t *testing.T) {
 	network := *c.Masked.NMAR
 	network.Order = ""
 	old.Masked.NMAR = &network
-	wantError(t, errorOf(Run(t.Context(), old, dir, Options{Resume: true})), `masked.nmar.order: ""`,
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), old, dir, Options{Resume: true})), `masked.nmar.order: ""`,
 		"side by side", "--preset nmar")
 	other := c
 	other.DataSeed++
 	_, err := Run(t.Context(), other, dir, Options{Resume: true, AllowChanged: []string{"data_seed"}})
-	wantError(t, err, "trained on other data")
+	expect.Error(t, err, "trained on other data")
 	if _, err := Run(t.Context(), c, dir, Options{Resume: true}); err != nil {
 		t.Error(err)
 	}
@@ -134,10 +135,10 @@ func TestMaskedTableIsHeldOnce(t *testing.T) {
 	for dtype, grows := range map[string]int{"float32": 0, "float64": 2*table - table} {
 		c := tinyMasked(t, "learn")
 		c.Masked.NMAR.Frames, c.DType = table/4/15, dtype
-		noError(t, c.Resolve())
-		task := must(newMaskedTask(c))
+		expect.NoError(t, c.Resolve())
+		task := expect.Must(newMaskedTask(c))
 		before := residentBytes(t)
-		e := must(newEnsemble(c, task))
+		e := expect.Must(newEnsemble(c, task))
 		if grown := residentBytes(t) - before; grown > grows+table/2 || grown < grows-table/2 {
 			t.Errorf("%s: %d MB more are held, want about %d", dtype, grown>>20, grows>>20)
 		}
@@ -153,7 +154,7 @@ func residentBytes(t *testing.T) int {
 	if err != nil {
 		t.Skip("no /proc: ", err)
 	}
-	pages := must(strconv.Atoi(strings.Fields(string(text))[1]))
+	pages := expect.Must(strconv.Atoi(strings.Fields(string(text))[1]))
 	return pages * os.Getpagesize()
 }
 
@@ -172,7 +173,7 @@ func TestConnectivityModularity(t *testing.T) {
 		{[]float32{1, 1, 1, 3, -1, -1, 1, 3, 1, 1, -1, 3, -1, -1, -1, 3}, []int{0, 0, 1, 1}, math.NaN()},
 		{[]float32{1, 1, 1, 1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1}, nil, math.NaN()},
 	} {
-		b := must(masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, []int{0, 1, 2, 3}, masked.DefaultRidge))
+		b := expect.Must(masked.Fit(masked.Table{Frames: 4, Tokens: 4, X: c.x}, []int{0, 1, 2, 3}, masked.DefaultRidge))
 		q, err := connectivityModularity(b, c.modules)
 		if err != nil || (q == nil) != math.IsNaN(c.want) || q != nil && math.Abs(*q-c.want) > 1e-12 {
 			t.Errorf("%v, %v: %v, %v, want %v", c.x, c.modules, q, err, c.want)

@@ -12,6 +12,7 @@ import (
 
 	"torchpe/data/nmar"
 	"torchpe/data/series"
+	"torchpe/internal/expect"
 	"torchpe/train/config"
 )
 
@@ -19,14 +20,14 @@ import (
 func tinyFiles(t *testing.T, files map[string]string) (Config, string) {
 	t.Helper()
 	c := tinyMasked(t, "learn")
-	masked := must(Preset("masked", "code"))
+	masked := expect.Must(Preset("masked", "code"))
 	dir := t.TempDir()
 	c.Task, c.Masked = "masked", masked.Masked
 	c.Masked.Files = &series.Source{}
 	c.Masked.TestFrames = 50
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		noError(t, os.WriteFile(path, []byte(text), 0o600))
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		switch {
 		case strings.HasPrefix(name, "modules"):
 			c.Masked.Files.Modules = path
@@ -59,7 +60,7 @@ func tableText(frames, seed int) string {
 // A simulation that goes through files trains to the same bits as the simulation itself.
 func TestFilesEqualTheSimulation(t *testing.T) {
 	c := tinyMasked(t, "learn")
-	sim := must(nmar.Simulate(c.Masked.NMAR.Options(), c.DataSeed))
+	sim := expect.Must(nmar.Simulate(c.Masked.NMAR.Options(), c.DataSeed))
 	var values, modules strings.Builder
 	values.WriteString(strings.Join(sim.Names, ",") + "\n")
 	for f := range c.Masked.NMAR.Frames {
@@ -118,28 +119,28 @@ func TestSplits(t *testing.T) {
 		}
 		return n == len(frames)
 	}
-	task := must(splitOf(named, ""))
+	task := expect.Must(splitOf(named, ""))
 	if !inRange(task.split.Test, [2]int{0, 60}, [2]int{90, 100}) || !inRange(task.split.Train, [2]int{60, 90}) {
 		t.Errorf("by the table: train %v, test %v", task.split.Train, task.split.Test)
 	}
 	if fmt.Sprint(task.data.TestSubjects) != "[1 3]" || task.data.Runs != 4 || task.data.Subjects != 3 {
 		t.Errorf("%+v", task.data)
 	}
-	task = must(splitOf(four, ""))
+	task = expect.Must(splitOf(four, ""))
 	if len(task.data.TestSubjects) != 1 || !strings.Contains(task.data.Split, "1 of 3 subjects") {
 		t.Errorf("70/30 of three subjects: %+v", task.data)
 	}
-	task = must(splitOf(four, config.TimeSplit))
+	task = expect.Must(splitOf(four, config.TimeSplit))
 	if !inRange(task.split.Test, [2]int{28, 40}, [2]int{54, 60}, [2]int{81, 90}, [2]int{97, 100}) {
 		t.Errorf("by time: %v", task.split.Test)
 	}
-	task = must(splitOf(four, config.RandomSplit))
+	task = expect.Must(splitOf(four, config.RandomSplit))
 	if len(task.split.Test) != 30 || slices.Max(task.split.Train) < 60 {
 		t.Errorf("at random: %v", task)
 	}
-	wantError(t, errorOf(splitOf(named, config.TimeSplit)), "--split")
+	expect.Error(t, expect.ErrorOf(splitOf(named, config.TimeSplit)), "--split")
 	one := map[string]string{"one.csv": tableText(40, 1)}
-	wantError(t, errorOf(splitOf(one, config.SubjectSplit)), "1 subject")
+	expect.Error(t, expect.ErrorOf(splitOf(one, config.SubjectSplit)), "1 subject")
 }
 
 // A run refuses to go on with files that changed.
@@ -147,15 +148,15 @@ func TestChangedFilesAreNoticed(t *testing.T) {
 	c, dir := tinyFiles(t, map[string]string{"x.csv": tableText(80, 1)})
 	run := filepath.Join(dir, "run")
 	stopAfter(t, c, run, 5)
-	noError(t, os.WriteFile(c.Masked.Files.Data[0], []byte(tableText(80, 2)), 0o600))
-	wantError(t, errorOf(Run(t.Context(), c, run, Options{Resume: true})), "data")
+	expect.NoError(t, os.WriteFile(c.Masked.Files.Data[0], []byte(tableText(80, 2)), 0o600))
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), c, run, Options{Resume: true})), "data")
 }
 
 // The surrogate trains, with scores against its own networks; without scores where no modules are
 // known.
 func TestSurrogateTrains(t *testing.T) {
 	c := tinyMasked(t, "learn")
-	fmri := must(Preset("fmri", "code"))
+	fmri := expect.Must(Preset("fmri", "code"))
 	c.Task, c.Masked, c.Batch, c.Steps, c.LogEvery = "fmri", fmri.Masked, 4, 4, 2
 	c.Masked.Surrogate = &config.Surrogate{Subjects: 4, Frames: 30}
 	c.Masked.TestFrames, c.Masked.TestLevels = 8, []float64{0.5}
@@ -180,12 +181,12 @@ func TestSourcesAreChecked(t *testing.T) {
 		"--split":         func(c *Config) { c.Masked.Split = "half" },
 		"--tokens":        func(c *Config) { c.Masked.Files.Tokens = -1 },
 		"1 subjects": func(c *Config) {
-			c.Task, c.Masked = "fmri", must(Preset("fmri", "code")).Masked
+			c.Task, c.Masked = "fmri", expect.Must(Preset("fmri", "code")).Masked
 			c.Masked.Surrogate = &config.Surrogate{Subjects: 1, Frames: 30}
 		},
 	} {
 		c, _ := tinyFiles(t, map[string]string{"x.csv": "a,b\n1,2\n"})
 		change(&c)
-		wantError(t, c.Resolve(), want)
+		expect.Error(t, c.Resolve(), want)
 	}
 }

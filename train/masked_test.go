@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/masked"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -16,7 +17,7 @@ import (
 // tinyMasked is a small run of masked prediction on the network simulation.
 func tinyMasked(t testing.TB, scheme string) Config {
 	t.Helper()
-	c := must(Preset("nmar", "code"))
+	c := expect.Must(Preset("nmar", "code"))
 	c.PE, c.Layers, c.DModel, c.Batch, c.Steps, c.LogEvery, c.Threads, c.Device = scheme, 2, 16, 32, 40, 15, 1, "cpu"
 	c.Masked.NMAR.Frames, c.Masked.TestFrames = 1000, 50
 	c.Members, c.Dropout = twoMembers(), 0.1
@@ -73,14 +74,14 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 	for _, draw := range []string{config.ExactMask, config.BernoulliMask} {
 		c := tinyMasked(t, "nope")
 		c.Masked.Draw, c.DType = draw, "float64"
-		noError(t, c.Resolve())
-		task := must(newMaskedTask(c))
+		expect.NoError(t, c.Resolve())
+		task := expect.Must(newMaskedTask(c))
 		table := task.table // its values are let go of once they are on the device
-		e := must(newEnsemble(c, task))
+		e := expect.Must(newEnsemble(c, task))
 		defer e.close()
 		constantModel(t, e, []float64{0})
 		for _, set := range task.tests {
-			got := must(task.testMSE(e, set, 0))
+			got := expect.Must(task.testMSE(e, set, 0))
 			for m, v := range got {
 				if math.Abs(v-set.baselines.Zero) > 1e-12 {
 					t.Errorf("%s, level %s, member %d: %g, the baseline has %g", draw, set.key(), m, v,
@@ -117,10 +118,10 @@ func TestMaskedConfigErrors(t *testing.T) {
 	c.Masked.Level, c.Masked.Draw, c.Masked.Token, c.Masked.Distance = 1, "exct", "none", "l2"
 	c.Masked.TestLevels, c.Masked.TestShare, c.Masked.NMAR.Nodes = []float64{0.5, 0.5, 0.123}, 0, 1
 	err := c.Resolve()
-	wantError(t, err, "--steps", "--mask-level: 1", `--mask-draw: "exct"`,
+	expect.Error(t, err, "--steps", "--mask-level: 1", `--mask-draw: "exct"`,
 		`did you mean "exact"?`, "--mask-token", "--pe-distance", "--test-levels: 0.5 is",
 		"--test-levels: 0.123", "--test-share: 0", "nodes 1")
 	c, _ = Preset("quick", "code")
 	c.Task = "nmar"
-	wantError(t, c.Resolve(), "--preset nmar")
+	expect.Error(t, c.Resolve(), "--preset nmar")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/internal/stats"
 	"torchpe/train/config"
 )
@@ -28,8 +29,8 @@ func TestNamesOfAnyText(t *testing.T) {
 	c, dir := tinyFiles(t, map[string]string{"x.csv": table, "modules.csv": modules})
 	c.Masked.TestFrames = 0
 	run := filepath.Join(dir, "run")
-	must(Run(t.Context(), c, run, Options{}))
-	probes := must(safetensors.Read(filepath.Join(run, "probes.safetensors")))
+	expect.Must(Run(t.Context(), c, run, Options{}))
+	probes := expect.Must(safetensors.Read(filepath.Join(run, "probes.safetensors")))
 	if probes.Metadata["token_names"] != strings.Join(names, "\n") ||
 		probes.Metadata["module_names"] != "m"+names[0]+"\n<m>é" {
 		t.Errorf("%q", probes.Metadata)
@@ -43,10 +44,10 @@ func TestNamesOfAnyText(t *testing.T) {
 		c, dir := tinyFiles(t, files)
 		if name == "names.txt:5:3:" {
 			c.Masked.Files.Names = filepath.Join(dir, "names.txt")
-			noError(t, os.WriteFile(c.Masked.Files.Names, []byte("a\nb\nc\nd\npr\xe9\n"), 0o600))
+			expect.NoError(t, os.WriteFile(c.Masked.Files.Names, []byte("a\nb\nc\nd\npr\xe9\n"), 0o600))
 		}
 		_, err := Run(t.Context(), c, filepath.Join(dir, "run"), Options{})
-		wantError(t, err, name, "UTF-8")
+		expect.Error(t, err, name, "UTF-8")
 	}
 }
 
@@ -59,13 +60,13 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 		"modules.csv":  "name,module\na,left\nb,left\nc,right\nd,right\ne,right\n"}
 	c, dir := tinyFiles(t, files)
 	c.Masked.TestFrames, c.Masked.Split = 0, config.SubjectSplit
-	first := must(Run(t.Context(), c, filepath.Join(dir, "run"), Options{}))
+	first := expect.Must(Run(t.Context(), c, filepath.Join(dir, "run"), Options{}))
 	files["sub-3.csv"], files["subjects.csv"] = tableText(20, 4), "subject,set\n1,test\n2,train\n3,test\n"
 	c, dir = tinyFiles(t, files)
 	c.Masked.TestFrames, c.Masked.Split = 0, config.SubjectSplit
 	run := filepath.Join(dir, "run")
-	result := must(Run(t.Context(), c, run, Options{}))
-	probes := must(safetensors.Read(filepath.Join(run, "probes.safetensors")))
+	result := expect.Must(Run(t.Context(), c, run, Options{}))
+	probes := expect.Must(safetensors.Read(filepath.Join(run, "probes.safetensors")))
 	for key, want := range map[string]string{"token_names": "a\nb\nc\nd\ne", "module_names": "left\nright",
 		"test_subjects": "1\n3", "token_points": ""} {
 		if got := probes.Metadata[key]; got != want {
@@ -76,9 +77,9 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 	if !ok || fmt.Sprint(x.Shape) != "[2 2]" {
 		t.Fatalf("subjects/0.50 has shape %v", x.Shape)
 	}
-	mse := must(x.Float64s())
+	mse := expect.Must(x.Float64s())
 	attention, _ := probes.Tensor("attention/0")
-	shares := must(attention.Float64s())
+	shares := expect.Must(attention.Float64s())
 	for row := range slices.Chunk(shares, 5) { // a mean over frames of shares
 		if sum := row[0] + row[1] + row[2] + row[3] + row[4]; math.Abs(sum-1) > 1e-5 {
 			t.Errorf("attention %v has sum %g, want 1", row, sum)

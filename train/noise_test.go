@@ -15,6 +15,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 )
@@ -35,7 +36,7 @@ func TestNoiseOfARun(t *testing.T) {
 			!slices.Equal(shape, []int{2, 3, 4}) {
 			t.Errorf("%s: amplitudes %v %v, accuracies %v", pe, amplitudeShape, amplitudes, shape)
 		}
-		report := must(Noise(dir, NoiseOptions{}))
+		report := expect.Must(Noise(dir, NoiseOptions{}))
 		if report.Step != 20 || report.Repeats != 4 || report.Puzzles != 12 || len(report.Members) != 2 {
 			t.Errorf("%s: %+v", pe, report)
 		}
@@ -72,17 +73,17 @@ func TestNoiseDrownsTheAnswer(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Members = c.Members[:1]
 	c.Members[0].LR, c.DModel, c.Dropout = 3e-3, 32, 0
-	noError(t, c.Resolve())
-	s := must(load(c))
+	expect.NoError(t, c.Resolve())
+	s := expect.Must(load(c))
 	s.validation = s.train
 	s.validation.name = "validation"
-	task := must(newLSTTask(c, s))
-	e := must(newEnsemble(c, task))
+	task := expect.Must(newLSTTask(c, s))
+	e := expect.Must(newEnsemble(c, task))
 	defer e.close()
 	for step := range 120 * task.stepsPerEpoch() {
-		noError(t, e.step(step, 1))
+		expect.NoError(t, e.step(step, 1))
 	}
-	x := must(task.robustness(e, 0, []float64{0.01, 0.2, 1000}, 20))
+	x := expect.Must(task.robustness(e, 0, []float64{0.01, 0.2, 1000}, 20))
 	_, little := x.accuracies(0, 0)
 	_, some := x.accuracies(0, 1)
 	_, much := x.accuracies(0, 2)
@@ -96,14 +97,14 @@ func TestNoiseDrownsTheAnswer(t *testing.T) {
 func TestStandardNoise(t *testing.T) {
 	c := tiny(t, "learn")
 	draws := func(c Config, repeat int, p piece) (z []float64) {
-		noError(t, c.Resolve())
-		s := must(load(c))
-		task := must(newLSTTask(c, s))
-		e := must(newEnsemble(c, task))
+		expect.NoError(t, c.Resolve())
+		s := expect.Must(load(c))
+		task := expect.Must(newLSTTask(c, s))
+		e := expect.Must(newEnsemble(c, task))
 		defer e.close()
 		inner := e.resident.ChildNoGrad()
 		defer inner.Close()
-		noError(t, torchpe.Catch(func() { z = task.standardNoise(e, inner, p, repeat).Float64s() }))
+		expect.NoError(t, torchpe.Catch(func() { z = task.standardNoise(e, inner, p, repeat).Float64s() }))
 		return z
 	}
 	const each = 16 * 16 // N x D
@@ -178,7 +179,7 @@ func TestNoiseOfADivergedMember(t *testing.T) {
 	c.Optimizer, c.Epochs, c.Dropout = "sgd", 2, 0
 	c.Members[0].LR = 1e6
 	dir, result := runTiny(t, c)
-	report := must(Noise(dir, NoiseOptions{Repeats: 1}))
+	report := expect.Must(Noise(dir, NoiseOptions{Repeats: 1}))
 	if result.Members[0].Measures.Of("noise") != nil || report.Members[0].DivergedAtStep == 0 ||
 		report.Members[1].DivergedAtStep != 0 {
 		t.Errorf("%+v, %+v", result.Members, report.Members)
@@ -192,33 +193,33 @@ func TestNoiseErrors(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Noise, c.NoiseRepeats = []float64{0.1, -1, 0.1, math.NaN(), 2e6}, -3
 	err := c.Resolve()
-	wantError(t, err, "--noise: -1 ", "--noise: 0.1 is given twice", "--noise: NaN",
+	expect.Error(t, err, "--noise: -1 ", "--noise: 0.1 is given twice", "--noise: NaN",
 		"--noise: 2e+06", "--noise-repeats: -3")
 	c = tinyMasked(t, "learn")
 	c.Noise = []float64{1}
-	wantError(t, c.Resolve(), "task nmar has no puzzles")
+	expect.Error(t, c.Resolve(), "task nmar has no puzzles")
 	c.Noise, c.LimitSteps = nil, 1
 	dir, _ := runTiny(t, c)
 	c = tiny(t, "learn")
 	c.LimitSteps = 1
 	moved, _ := runTiny(t, c)
-	wantError(t, errorOf(Noise(moved, NoiseOptions{Amplitudes: []float64{-1}})), "-1")
-	wantError(t, errorOf(Noise(moved, NoiseOptions{Device: "cuda:999"})), "--device cpu")
-	noError(t, os.Rename(c.LSTTrain[0], c.LSTTrain[0]+".old"))
+	expect.Error(t, expect.ErrorOf(Noise(moved, NoiseOptions{Amplitudes: []float64{-1}})), "-1")
+	expect.Error(t, expect.ErrorOf(Noise(moved, NoiseOptions{Device: "cuda:999"})), "--device cpu")
+	expect.NoError(t, os.Rename(c.LSTTrain[0], c.LSTTrain[0]+".old"))
 	for run, want := range map[string]string{dir: "task nmar", moved: c.LSTTrain[0], t.TempDir(): "holds no run"} {
-		wantError(t, errorOf(Noise(run, NoiseOptions{})), want)
+		expect.Error(t, expect.ErrorOf(Noise(run, NoiseOptions{})), want)
 	}
 	same := tiny(t, "learn")
-	puzzles := must(os.ReadFile(same.LSTTrain[0]))
+	puzzles := expect.Must(os.ReadFile(same.LSTTrain[0]))
 	rows := strings.SplitAfter(string(puzzles), "\n")
-	noError(t, os.WriteFile(c.LSTTrain[0], []byte(strings.Join(rows[:len(rows)-20], "")), 0o666))
-	wantError(t, errorOf(Noise(moved, NoiseOptions{})), "other data")
+	expect.NoError(t, os.WriteFile(c.LSTTrain[0], []byte(strings.Join(rows[:len(rows)-20], "")), 0o666))
+	expect.Error(t, expect.ErrorOf(Noise(moved, NoiseOptions{})), "other data")
 }
 
 // The defaults: LST measures noise, masked prediction does not; a file from before has none.
 func TestNoiseDefaults(t *testing.T) {
 	for _, preset := range config.Presets() {
-		c := must(Preset(preset, "code"))
+		c := expect.Must(Preset(preset, "code"))
 		want := []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}
 		if c.Task != "lst" {
 			want = nil
@@ -228,13 +229,13 @@ func TestNoiseDefaults(t *testing.T) {
 		}
 	}
 	c, _ := Preset("quick", "code")
-	text := must(c.JSON())
+	text := expect.Must(c.JSON())
 	var fields map[string]any
-	noError(t, json.Unmarshal(text, &fields))
+	expect.NoError(t, json.Unmarshal(text, &fields))
 	delete(fields, "noise")
 	delete(fields, "noise_repeats")
-	text = must(json.Marshal(fields))
-	old := must(ParseConfig(text))
+	text = expect.Must(json.Marshal(fields))
+	old := expect.Must(ParseConfig(text))
 	if err := old.Resolve(); err != nil || old.Noise != nil || old.NoiseRepeats != 0 {
 		t.Errorf("%v: %v, %d times", err, old.Noise, old.NoiseRepeats)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/internal/metrics"
 	"torchpe/train/runlog"
 )
@@ -37,7 +38,7 @@ func TestCourseOfALearnedPE(t *testing.T) {
 	}{{lst, 16, 2, "block"}, {lst, 16, 1, "input"}, {masked, 15, 2, "block"}} {
 		c.config.PEOptions = map[string]string{"pe-placement": c.place}
 		dir, records := firstRecords(t, c.config)
-		f := must(safetensors.Read(filepath.Join(dir, "probes.safetensors")))
+		f := expect.Must(safetensors.Read(filepath.Join(dir, "probes.safetensors")))
 		for m, r := range records {
 			size := c.tokens * float64(c.config.DModel)
 			want := *c.config.Members[m].Sigma * math.Sqrt(size)
@@ -49,8 +50,9 @@ func TestCourseOfALearnedPE(t *testing.T) {
 			rank := 0.0
 			for layer := range int(c.blocks) {
 				x, _ := f.Tensor([]string{"pe/0", "pe/1"}[layer])
-				values := must(x.Float64s())
-				own := must(metrics.EffectiveRank(values[m*int(size):(m+1)*int(size)], int(c.tokens), c.config.DModel))
+				values := expect.Must(x.Float64s())
+				own := expect.Must(metrics.EffectiveRank(values[m*int(size):(m+1)*int(size)],
+					int(c.tokens), c.config.DModel))
 				rank += own / c.blocks
 			}
 			if math.IsNaN(r.Measures.Get("pe_effective_rank")) ||

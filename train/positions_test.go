@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/positions"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -95,7 +96,7 @@ func placedRun(t *testing.T, scheme string, order []int, where, as string) Confi
 	c.Dropout, c.Masked.Split, c.DType = 0, config.RandomSplit, "float64"
 	if where != "" {
 		path := filepath.Join(dir, "where.csv")
-		noError(t, os.WriteFile(path, []byte(where), 0o600))
+		expect.NoError(t, os.WriteFile(path, []byte(where), 0o600))
 		c.Positions = &config.PositionsConfig{File: path, As: as}
 	}
 	return c
@@ -125,10 +126,10 @@ func TestPositionsGoByName(t *testing.T) {
 func answers(t *testing.T, c Config) map[string]float64 {
 	t.Helper()
 	c.PEOptions = map[string]string{"fixed-pe-dropout": "0"} // it acts at evaluation, too
-	noError(t, c.Resolve())
-	task := must(newMaskedTask(c))
+	expect.NoError(t, c.Resolve())
+	task := expect.Must(newMaskedTask(c))
 	names := slices.Clone(task.table.Names)
-	e := must(newEnsemble(c, task))
+	e := expect.Must(newEnsemble(c, task))
 	defer e.close()
 	values, masked := make([]float64, 16), make([]float64, 16)
 	for i, name := range names {
@@ -139,7 +140,7 @@ func answers(t *testing.T, c Config) map[string]float64 {
 		}
 	}
 	out := map[string]float64{}
-	noError(t, torchpe.Catch(func() {
+	expect.NoError(t, torchpe.Catch(func() {
 		s := e.resident.ChildNoGrad()
 		defer s.Close()
 		in := models.Input{
@@ -189,7 +190,7 @@ func TestKnownPositionsAreLearned(t *testing.T) {
 	for _, x := range []struct{ scheme, where string }{{"nope", ""}, {"swin", cellRows(inOrder16())},
 		{"graphormer", edgeRows(true)}} {
 		c := placedRun(t, x.scheme, shuffled, x.where, "")
-		noError(t, os.WriteFile(c.Masked.Files.Data[0], []byte(gridTable(2000, shuffled)), 0o600))
+		expect.NoError(t, os.WriteFile(c.Masked.Files.Data[0], []byte(gridTable(2000, shuffled)), 0o600))
 		c.DType, c.DModel, c.Steps, c.LogEvery, c.Members[0].LR, c.Masked.TestLevels,
 			c.Masked.TestFrames = "float32", 32, 300, 300, 2e-3, []float64{0.5}, 400
 		_, r := runTiny(t, c)
@@ -213,7 +214,7 @@ func TestPositionsOfPuzzles(t *testing.T) {
 			b += cell(i/4, i%4) + "\n"
 		}
 		path := filepath.Join(t.TempDir(), "grid.csv")
-		noError(t, os.WriteFile(path, []byte(b), 0o600))
+		expect.NoError(t, os.WriteFile(path, []byte(b), 0o600))
 		return &config.PositionsConfig{File: path}
 	}
 	end := func(p *config.PositionsConfig) []byte {
@@ -240,12 +241,12 @@ func TestChangedPositionsAreRefused(t *testing.T) {
 	if err != nil || stored.Positions == nil || len(stored.Positions.SHA256) != 64 {
 		t.Fatalf("%+v, %v", stored.Positions, err)
 	}
-	was := must(os.ReadFile(c.Positions.File))
-	noError(t, os.WriteFile(c.Positions.File, []byte(cellRows(shuffled)), 0o600))
-	wantError(t, errorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "where.csv has changed")
-	noError(t, os.Remove(c.Positions.File))
-	wantError(t, errorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "--positions: ")
-	noError(t, os.WriteFile(c.Positions.File, was, 0o600))
+	was := expect.Must(os.ReadFile(c.Positions.File))
+	expect.NoError(t, os.WriteFile(c.Positions.File, []byte(cellRows(shuffled)), 0o600))
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "where.csv has changed")
+	expect.NoError(t, os.Remove(c.Positions.File))
+	expect.Error(t, expect.ErrorOf(Run(t.Context(), stored, dir, Options{Resume: true})), "--positions: ")
+	expect.NoError(t, os.WriteFile(c.Positions.File, was, 0o600))
 	if _, err := Run(t.Context(), stored, dir, Options{Resume: true}); err != nil {
 		t.Errorf("the file put back: %v", err)
 	}
@@ -274,7 +275,7 @@ func TestPositionsMistakes(t *testing.T) {
 			c.Positions.File += ".gone"
 		}
 		dir := filepath.Join(t.TempDir(), "run")
-		wantError(t, errorOf(Run(t.Context(), c, dir, Options{})), x.want)
+		expect.Error(t, expect.ErrorOf(Run(t.Context(), c, dir, Options{})), x.want)
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s: there is a run", name)
 		}
@@ -293,8 +294,8 @@ func TestPositionsMistakes(t *testing.T) {
 // Rows that begin with the numbers that tokens are called go by these.
 func TestPositionsGoByNumber(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "where.csv")
-	noError(t, os.WriteFile(path, []byte("10,0,.5\n20,1.5,1\n30,7,2.5\n"), 0o600))
-	sum := must(config.SumOf(path))
+	expect.NoError(t, os.WriteFile(path, []byte("10,0,.5\n20,1.5,1\n30,7,2.5\n"), 0o600))
+	sum := expect.Must(config.SumOf(path))
 	var c Config
 	c.PE, c.Positions = "fourier-features", &config.PositionsConfig{File: path, SHA256: sum}
 	at, _, err := c.place(positions.Tokens{Count: 3, Names: []string{"30", "10", "20"}}, pe.Line(3))

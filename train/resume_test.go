@@ -19,6 +19,7 @@ import (
 
 	"torchpe/data/array/safetensors"
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -40,10 +41,10 @@ var tinySet = sync.OnceValues(func() (sets [2][]lst.Puzzle, err error) {
 func tiny(t *testing.T, pe string) Config {
 	t.Helper()
 	dir := t.TempDir()
-	sets := must(tinySet())
-	c := must(Preset("quick", "code"))
+	sets := expect.Must(tinySet())
+	c := expect.Must(Preset("quick", "code"))
 	c.LSTTrain, c.LSTValidation = []string{filepath.Join(dir, "train.csv")}, filepath.Join(dir, "validation.csv")
-	noError(t, lst.WriteFiles(lst.File{Path: c.LSTTrain[0], Puzzles: sets[0]},
+	expect.NoError(t, lst.WriteFiles(lst.File{Path: c.LSTTrain[0], Puzzles: sets[0]},
 		lst.File{Path: c.LSTValidation, Puzzles: sets[1]}))
 	c.PE, c.Layers, c.DModel, c.Batch, c.Epochs, c.Threads, c.Device = pe, 2, 16, 32, 12, 1, "cpu"
 	c.Members, c.Dropout = twoMembers(), 0.1
@@ -66,15 +67,15 @@ type final struct {
 func readFinal(t *testing.T, dir string) final {
 	t.Helper()
 	r := opened(t, dir)
-	f := final{weights: map[string][]byte{}, metrics: must(runlog.ReadMetrics[map[string]any](r))}
-	for _, x := range must(r.LoadCheckpoint()).Tensors {
+	f := final{weights: map[string][]byte{}, metrics: expect.Must(runlog.ReadMetrics[map[string]any](r))}
+	for _, x := range expect.Must(r.LoadCheckpoint()).Tensors {
 		f.weights[x.Name] = x.Data
 	}
 	for _, m := range f.metrics {
 		delete(m, "wall_seconds")
 		delete(m, "step_ms")
 	}
-	f.probes = must(os.ReadFile(filepath.Join(dir, "probes.safetensors")))
+	f.probes = expect.Must(os.ReadFile(filepath.Join(dir, "probes.safetensors")))
 	f.events = readEvents(t, dir)
 	return f
 }
@@ -105,7 +106,7 @@ func sameFinal(t *testing.T, got, want final) {
 func TestKilledRunsResume(t *testing.T) {
 	kills, encodings := 6, []string{"learn"}
 	if given := os.Getenv("TORCHPE_KILLS"); given != "" {
-		kills = must(strconv.Atoi(given))
+		kills = expect.Must(strconv.Atoi(given))
 		encodings = []string{"learn", "relative", "rope", "random"}
 	}
 	for _, encoding := range encodings {
@@ -116,7 +117,7 @@ func TestKilledRunsResume(t *testing.T) {
 		c.CheckpointEvery = config.Duration(time.Millisecond)
 		undisturbed := filepath.Join(t.TempDir(), "run")
 		start := time.Now()
-		must(Run(t.Context(), c, undisturbed, Options{}))
+		expect.Must(Run(t.Context(), c, undisturbed, Options{}))
 		took, want := time.Since(start), readFinal(t, undisturbed)
 		killed, runs := 0, 0
 		for ; killed < kills; runs++ {
@@ -132,15 +133,15 @@ func TestKilledRunsResume(t *testing.T) {
 // random moments, until one of them has finished the run. It returns the number of kills.
 func killUntilDone(t *testing.T, c Config, dir string, most int, took time.Duration) (killed int) {
 	t.Helper()
-	text := must(c.JSON())
+	text := expect.Must(c.JSON())
 	path := filepath.Join(t.TempDir(), "config.json")
-	noError(t, os.WriteFile(path, text, 0o666))
+	expect.NoError(t, os.WriteFile(path, text, 0o666))
 	for {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), workerDir+"="+dir, workerConfig+"="+path)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		noError(t, cmd.Start())
+		expect.NoError(t, cmd.Start())
 		kill := killed < most
 		if kill {
 			// Start-up takes some tenths of a second; most kills fall into training, some before
@@ -199,11 +200,11 @@ func TestResumeFallsBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	stopAfter(t, c, dir, 11)
 	path := filepath.Join(dir, "checkpoint.safetensors")
-	text := must(os.ReadFile(path))
+	text := expect.Must(os.ReadFile(path))
 	text[len(text)/2] ^= 1
-	noError(t, os.WriteFile(path, text, 0o666))
+	expect.NoError(t, os.WriteFile(path, text, 0o666))
 	heard := &listener{}
-	must(Run(t.Context(), c, dir, Options{Resume: true, Observer: heard}))
+	expect.Must(Run(t.Context(), c, dir, Options{Resume: true, Observer: heard}))
 	if len(heard.notices) != 1 {
 		t.Errorf("notices %q, want one about the damaged checkpoint", heard.notices)
 	}
@@ -213,9 +214,9 @@ func TestResumeFallsBack(t *testing.T) {
 // edit returns a configuration with another value of a key of config.json, of any kind.
 func edit(t *testing.T, c Config, key string) []byte {
 	t.Helper()
-	text := must(c.JSON())
+	text := expect.Must(c.JSON())
 	var all map[string]any
-	noError(t, json.Unmarshal(text, &all))
+	expect.NoError(t, json.Unmarshal(text, &all))
 	object := all
 	for {
 		outer, inner, found := strings.Cut(key, ".")
@@ -243,7 +244,7 @@ func edit(t *testing.T, c Config, key string) []byte {
 	case nil:
 		object[key] = 0.25
 	}
-	return must(json.Marshal(all))
+	return expect.Must(json.Marshal(all))
 }
 
 // interrupted returns the directory of a run that stopped after two steps, and its configuration.
@@ -251,7 +252,7 @@ func interrupted(t *testing.T) (dir string, c Config) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
 	stopAfter(t, tiny(t, "learn"), dir, 2)
-	return dir, must(ReadConfig(filepath.Join(dir, "config.json")))
+	return dir, expect.Must(ReadConfig(filepath.Join(dir, "config.json")))
 }
 
 // Whatever setting of config.json is edited between two parts of a run, the run does not go on
@@ -303,7 +304,7 @@ func TestResumeAllowsChangedSettings(t *testing.T) {
 	if !slices.Contains(envs[len(envs)-1].Changed, "epochs was 12 and is 2 after step 2") {
 		t.Errorf("%+v", envs)
 	}
-	if now := must(ReadConfig(filepath.Join(dir, "config.json"))); now.Epochs != 2 || now.Members[1].LR != 0.5 {
+	if now := expect.Must(ReadConfig(filepath.Join(dir, "config.json"))); now.Epochs != 2 || now.Members[1].LR != 0.5 {
 		t.Errorf("config.json: %+v", now)
 	}
 }
@@ -311,15 +312,15 @@ func TestResumeAllowsChangedSettings(t *testing.T) {
 // Another machine or program is one warning and a line in the run's environment.
 func TestResumeNotesAnotherMachine(t *testing.T) {
 	dir, c := interrupted(t)
-	f := must(safetensors.Read(filepath.Join(dir, "checkpoint.safetensors")))
-	r := must(runlog.Resume(dir, runlog.Options{}))
-	checkpoint := must(r.LoadCheckpoint())
+	f := expect.Must(safetensors.Read(filepath.Join(dir, "checkpoint.safetensors")))
+	r := expect.Must(runlog.Resume(dir, runlog.Options{}))
+	checkpoint := expect.Must(r.LoadCheckpoint())
 	metadata := checkpoint.Metadata
 	metadata["environment"] = strings.Replace(metadata["environment"], `"libtorch":"`, `"libtorch":"9.`, 1)
-	noError(t, r.SaveCheckpoint(checkpoint.Step, f.Tensors, metadata))
-	noError(t, r.Close())
+	expect.NoError(t, r.SaveCheckpoint(checkpoint.Step, f.Tensors, metadata))
+	expect.NoError(t, r.Close())
 	l := &listener{}
-	must(Run(t.Context(), c, dir, Options{Resume: true, Observer: l}))
+	expect.Must(Run(t.Context(), c, dir, Options{Resume: true, Observer: l}))
 	if !strings.Contains(strings.Join(l.notices, "\n"), `libtorch was "9.`) {
 		t.Errorf("%q", l.notices)
 	}
@@ -352,7 +353,7 @@ func TestRefusedResumeChangesNothing(t *testing.T) {
 		t.Helper()
 		all := ""
 		for _, name := range []string{"config.json", "environment.json", "metrics.jsonl"} {
-			all += string(must(os.ReadFile(filepath.Join(dir, name))))
+			all += string(expect.Must(os.ReadFile(filepath.Join(dir, name))))
 		}
 		return all
 	}
@@ -382,7 +383,7 @@ func TestCheckpointLayout(t *testing.T) {
 	c := tiny(t, "learn")
 	c.LimitSteps = 2
 	dir, _ := runTiny(t, c)
-	f := must(safetensors.Read(filepath.Join(dir, "checkpoint.safetensors")))
+	f := expect.Must(safetensors.Read(filepath.Join(dir, "checkpoint.safetensors")))
 	for name, shape := range map[string][]int{"w/embed.weight": {2, 16, 5}, "w/pe.table": {2, 2, 16, 16},
 		"adam.m/pe.table": {2, 2, 16, 16}, "w/head.bias": {2, 4}} {
 		x, ok := f.Tensor(name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -66,7 +67,7 @@ func TestDivergedMemberStops(t *testing.T) {
 	c.Members[0].LR, c.Members[1].LR = 1e6, 1e-3
 	dir := filepath.Join(t.TempDir(), "run")
 	heard := &listener{}
-	result := must(Run(t.Context(), c, dir, Options{Observer: heard}))
+	result := expect.Must(Run(t.Context(), c, dir, Options{Observer: heard}))
 	bad, good := result.Members[0], result.Members[1]
 	if bad.Status != runlog.StatusDiverged || bad.DivergedAtStep < 2 ||
 		bad.Steps != bad.DivergedAtStep-1 || bad.Epochs != bad.Steps/9 || !math.IsNaN(bad.Measures.Get("validation")) {
@@ -111,7 +112,7 @@ func TestTrainingLearns(t *testing.T) {
 func TestEverySchemeTrains(t *testing.T) {
 	for i, name := range pe.Names() {
 		fidelity := []string{"code", "text"}[i%2]
-		preset := must(Preset("quick", fidelity))
+		preset := expect.Must(Preset("quick", fidelity))
 		c := tiny(t, name)
 		c.Fidelity, c.TokenInput, c.ReadOut = fidelity, preset.TokenInput, preset.ReadOut
 		c.LimitSteps, c.Noise = 3, nil

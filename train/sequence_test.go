@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -17,7 +18,7 @@ import (
 // tinySequence is a small run on a formal language.
 func tinySequence(t testing.TB, name, scheme string) Config {
 	t.Helper()
-	c := must(Preset("sequence-quick", "code"))
+	c := expect.Must(Preset("sequence-quick", "code"))
 	c.PE, c.Layers, c.DModel, c.Heads, c.Batch, c.Steps, c.LogEvery = scheme, 1, 16, 2, 8, 12, 5
 	c.Threads, c.Device = 1, "cpu"
 	c.Sequence.Name, c.Sequence.Tests = name, 6
@@ -83,7 +84,7 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 			for _, s := range set.symbols[i*set.tokens:][:length] {
 				text = append(text, int(s))
 			}
-			answer := must(task.source.(*languageSource).task.Answer(text))
+			answer := expect.Must(task.source.(*languageSource).task.Answer(text))
 			for _, class := range answer.Output[:answer.Scored] {
 				if counted++; class == 1 {
 					want++
@@ -128,7 +129,7 @@ func TestSequencesAreLearned(t *testing.T) {
 	for _, places := range []int{0, 9} {
 		c.Sequence.Places = places
 		var l listener
-		result := must(Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{Observer: &l}))
+		result := expect.Must(Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{Observer: &l}))
 		m := result.Members[0]
 		if !m.Fit.Reached || m.Measures["iid"] < 0.95 {
 			t.Errorf("places %d: %+v", places, m)
@@ -149,16 +150,16 @@ func constantModel(t *testing.T, e *ensemble, bias []float64) {
 	for name, values := range map[string][]float64{
 		"head.weight": make([]float64, 2*len(bias)*e.config.DModel), "head.bias": slices.Repeat(bias, 2),
 	} {
-		noError(t, e.model.Params.Set(name, values))
+		expect.NoError(t, e.model.Params.Set(name, values))
 	}
 }
 
 // tinyText is a small run on a text of three characters.
 func tinyText(t testing.TB, scheme string) Config {
 	t.Helper()
-	c := must(Preset("text", "code"))
+	c := expect.Must(Preset("text", "code"))
 	path := filepath.Join(t.TempDir(), "text")
-	noError(t, os.WriteFile(path, []byte(strings.Repeat("abcacb", 60)), 0o600))
+	expect.NoError(t, os.WriteFile(path, []byte(strings.Repeat("abcacb", 60)), 0o600))
 	c.PE, c.Layers, c.DModel, c.Heads, c.Batch, c.Steps, c.LogEvery = scheme, 1, 16, 2, 8, 12, 5
 	c.Threads, c.Device = 1, "cpu"
 	c.Sequence.Text, c.Sequence.Tests, c.Sequence.TrainLength, c.Sequence.TestLength = []string{path}, 5, 6, 30
@@ -181,7 +182,7 @@ func TestCausalModelsDoNotLookAhead(t *testing.T) {
 		task := e.task.(*sequenceTask)
 		set := task.tests[c.Sequence.TrainLength].part(0, 1)
 		logits := func(set sequences) (out []float64) {
-			noError(t, torchpe.Catch(func() {
+			expect.NoError(t, torchpe.Catch(func() {
 				s := e.resident.ChildNoGrad()
 				defer s.Close()
 				s.Seed(e.seeds, 0)
@@ -209,7 +210,7 @@ func TestCausalModelsDoNotLookAhead(t *testing.T) {
 func TestPerplexityOfAConstantModel(t *testing.T) {
 	c := tinyText(t, "nope")
 	c.DType, c.Sequence.Tests = "float64", 2*evaluationTokens/24-7 // measured in two pieces, one shorter
-	noError(t, os.WriteFile(c.Sequence.Text[0], []byte(strings.Repeat("abcacb", 20000)), 0o600))
+	expect.NoError(t, os.WriteFile(c.Sequence.Text[0], []byte(strings.Repeat("abcacb", 20000)), 0o600))
 	e := started(t, c)
 	bias := []float64{0.5, -1, 2}
 	constantModel(t, e, bias)
@@ -217,7 +218,7 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 	if !slices.Equal(task.longer, []int{12, 24}) {
 		t.Fatalf("lengths %v", task.longer)
 	}
-	fill := must(task.measure(e, 0, peTables{}))
+	fill := expect.Must(task.measure(e, 0, peTables{}))
 	got := runlog.Numbers{}
 	fill(1, got, trainSums{correct: []float64{0, 0}, examples: 1})
 	total := math.Log(math.Exp(bias[0]) + math.Exp(bias[1]) + math.Exp(bias[2]))

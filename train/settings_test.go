@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -237,7 +238,7 @@ func TestSettingsAreUsedAsGiven(t *testing.T) {
 		set(&c)
 		e := started(t, c)
 		before := flat(t, e)
-		noError(t, e.step(0, 1000))
+		expect.NoError(t, e.step(0, 1000))
 		for m, after := range flat(t, e) {
 			sum, norm := 0.0, 0.0
 			for i, v := range after {
@@ -290,7 +291,7 @@ func TestParametersStartDifferent(t *testing.T) {
 	for _, scheme := range []string{"learn", "relative", "t5"} {
 		c := tiny(t, scheme)
 		c.Layers = 3
-		scheme := must(pe.Find(scheme))
+		scheme := expect.Must(pe.Find(scheme))
 		if !scheme.Learned {
 			c.Members[0].Sigma, c.Members[1].Sigma = nil, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -27,15 +28,16 @@ func tinySizes(t *testing.T, pe string) Config {
 
 // What a configuration without sizes trains on is what it always was.
 func TestDefaultDataAreUnchanged(t *testing.T) {
-	c, four := must(Preset("quick", "code")), must(Preset("quick", "code"))
+	c, four := expect.Must(Preset("quick", "code")), expect.Must(Preset("quick", "code"))
 	four.LSTSide = 4
-	noError(t, errors.Join(c.Resolve(), four.Resolve()))
+	expect.NoError(t, errors.Join(c.Resolve(), four.Resolve()))
 	// The SHA-256 of lst.Default: if it changes, so do the results of all who train on it.
-	if got := must(load(c)).fingerprint; got != "d858ce73a8016f34a5d46197ca82cf7755129ca368ed97a766f5b30615651cf1" {
+	got := expect.Must(load(c)).fingerprint
+	if got != "d858ce73a8016f34a5d46197ca82cf7755129ca368ed97a766f5b30615651cf1" {
 		t.Errorf("fingerprint %s", got)
 	}
-	text := string(must(c.JSON()))
-	if text != string(must(four.JSON())) || strings.Contains(text, "lst_side") ||
+	text := string(expect.Must(c.JSON()))
+	if text != string(expect.Must(four.JSON())) || strings.Contains(text, "lst_side") ||
 		strings.Contains(text, "eval_tokens") || strings.Contains(text, "rename_symbols") {
 		t.Errorf("config.json names sizes: %s", text)
 	}
@@ -76,12 +78,12 @@ func TestResolveSizes(t *testing.T) {
 		{"a stack", func(c *Config) { c.PE, c.EvalTokens = "rope+t5", []int{25} }, []int{25}, new(true), 5, ""},
 		{"fewer", func(c *Config) { c.PE, c.LSTSide, c.EvalTokens = "learn", 5, []int{16} }, []int{16}, nil, 5, ""},
 	} {
-		config := must(Preset("quick", "code"))
+		config := expect.Must(Preset("quick", "code"))
 		config.PE = "rope"
 		c.change(&config)
 		err := config.Resolve()
 		if c.err != "" {
-			wantError(t, err, c.err)
+			expect.Error(t, err, c.err)
 			continue
 		}
 		if err != nil || !slices.Equal(config.EvalTokens, c.tokens) ||
@@ -89,7 +91,7 @@ func TestResolveSizes(t *testing.T) {
 			t.Errorf("%s: %v; sizes %v, renamed %v, %d symbols", c.name, err, config.EvalTokens,
 				config.RenameSymbols, config.Symbols())
 		}
-		text := must(config.JSON())
+		text := expect.Must(config.JSON())
 		again, err := ParseConfig(text)
 		if err == nil {
 			err = again.Resolve()
@@ -98,9 +100,9 @@ func TestResolveSizes(t *testing.T) {
 			t.Errorf("%s: config.json gives %v, %+v", c.name, err, again)
 		}
 	}
-	masked := must(Preset("nmar", "code"))
+	masked := expect.Must(Preset("nmar", "code"))
 	masked.EvalTokens = []int{25}
-	wantError(t, masked.Resolve(), "task nmar has data of one size")
+	expect.Error(t, masked.Resolve(), "task nmar has data of one size")
 }
 
 // A renaming takes the symbols to different ones of those that the model knows, all choices alike,
@@ -199,11 +201,11 @@ func TestRenamedBatches(t *testing.T) {
 // what the generator made.
 func TestRenamedHeldOut(t *testing.T) {
 	c := tinySizes(t, "rope")
-	noError(t, c.Resolve())
-	s := must(load(c))
+	expect.NoError(t, c.Resolve())
+	s := expect.Must(load(c))
 	plain := c
 	plain.EvalTokens, plain.RenameSymbols = nil, nil
-	was := must(load(plain))
+	was := expect.Must(load(plain))
 	canonical := func(x examples, side int) (all []string) {
 		for i := range x.n {
 			number := map[int64]int{}
@@ -237,7 +239,7 @@ func TestRenamedHeldOut(t *testing.T) {
 		}
 	}
 	for i, side := range []int{5, 6} {
-		made := must(lst.Puzzles(side, 108, c.DataSeed))
+		made := expect.Must(lst.Puzzles(side, 108, c.DataSeed))
 		want := newExamples("", made)
 		if !slices.Equal(canonical(s.sizes[i], side), canonical(want, side)) || s.sizes[i].n != 108 {
 			t.Errorf("%d tokens: other puzzles than the generator's", side*side)
@@ -266,23 +268,23 @@ func TestSchemesAtOtherSizes(t *testing.T) {
 	for _, name := range append(pe.Names(), "rope+t5", "2d-fixed+alibi", "learn+rope") {
 		for _, fidelity := range []string{"code", "text"} {
 			t.Run(name+"/"+fidelity, func(t *testing.T) {
-				scheme := must(pe.Find(name))
-				c := must(Preset("quick", fidelity))
+				scheme := expect.Must(pe.Find(name))
+				c := expect.Must(Preset("quick", fidelity))
 				c.LSTTrain, c.LSTValidation, c.Noise = base.LSTTrain, base.LSTValidation, nil
 				c.PE, c.Layers, c.DModel, c.Batch, c.LimitSteps, c.Device, c.Threads = name, 2, 24, 16, 2, "cpu", 1
 				c.Members = slices.Clone(base.Members)
 				c.EvalTokens = []int{25, 36}
-				options := must(scheme.Resolve(fidelity, nil))
+				options := expect.Must(scheme.Resolve(fidelity, nil))
 				if !scheme.CanExtrapolate(options) {
 					err := c.Resolve()
-					wantError(t, err, name+" cannot be evaluated at 25 tokens: it was trained on 16",
+					expect.Error(t, err, name+" cannot be evaluated at 25 tokens: it was trained on 16",
 						"extrapolates=yes")
 					return
 				}
 				e := started(t, c)
 				task := e.task.(*lstTask)
 				for step := range 2 {
-					noError(t, e.step(step, 2))
+					expect.NoError(t, e.step(step, 2))
 				}
 				for _, r := range task.sizes {
 					err := task.forward(e, forwardPass{split: r, step: 2},
@@ -306,7 +308,7 @@ func TestSchemesAtOtherSizes(t *testing.T) {
 // sizeNumbers checks that records, probes and result of a run say the same.
 func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 	t.Helper()
-	records, probes := recordsOf(t, dir), must(opened(t, dir).LoadProbes())
+	records, probes := recordsOf(t, dir), expect.Must(opened(t, dir).LoadProbes())
 	for m, member := range result.Members {
 		last := records[len(records)-len(result.Members)+m]
 		if !reflect.DeepEqual(last.Measures.Of("tokens"), member.Measures.Of("tokens")) ||
@@ -338,7 +340,7 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 // serve with their first rows.
 func TestTrainOnLargerPuzzles(t *testing.T) {
 	for pe, tokens := range map[string][]int{"alibi": {9, 16, 36}, "learn": {9, 16}, "learn-2d": {16}} {
-		c := must(Preset("quick", "code"))
+		c := expect.Must(Preset("quick", "code"))
 		c.PE, c.LSTSide, c.EvalTokens, c.Layers, c.DModel, c.LimitSteps = pe, 5, tokens, 1, 16, 3
 		c.Threads, c.Device, c.Noise, c.NoiseRepeats = 1, "cpu", []float64{0.1}, 1
 		_, result := runTiny(t, c)
@@ -347,11 +349,11 @@ func TestTrainOnLargerPuzzles(t *testing.T) {
 			t.Errorf("%s: %+v", pe, m)
 		}
 	}
-	c := must(Preset("quick", "code"))
+	c := expect.Must(Preset("quick", "code"))
 	c.PE, c.EvalTokens, c.Device = "random", []int{25}, "cpu"
 	c.PEOptions = map[string]string{"random": "ruoss", "random-max": "20"}
 	_, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})
-	wantError(t, err, "--eval-tokens 25: random: --random-max 20")
+	expect.Error(t, err, "--eval-tokens 25: random: --random-max 20")
 }
 
 // Rotations that depend on how many tokens they were trained on (rope-yarn, rope-longrope) do so at

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/metrics"
 )
 
@@ -17,7 +18,7 @@ func startOfRun(t *testing.T, c Config) (tables [][]float64, notes string) {
 	t.Helper()
 	c.DType = "float64"
 	e := started(t, c)
-	p := must(e.peTables())
+	p := expect.Must(e.peTables())
 	return p.blocks[0], strings.Join(e.task.notes(), "\n")
 }
 
@@ -26,7 +27,7 @@ func startOfRun(t *testing.T, c Config) (tables [][]float64, notes string) {
 func apartBy(t *testing.T, table, want []float64, n int, sigma float64) {
 	t.Helper()
 	d := len(table) / n
-	got := must(metrics.Distances(table, n, d, metrics.Euclidean))
+	got := expect.Must(metrics.Distances(table, n, d, metrics.Euclidean))
 	factor := got[1] / want[1]
 	for i := range got {
 		if math.Abs(got[i]-factor*want[i]) > 1e-9*factor {
@@ -108,13 +109,13 @@ func TestStartsLeaveHeldOutDataAlone(t *testing.T) {
 		before, _ := startOfRun(t, c)
 		for i, changes := range []bool{true, false, false} { // a first: then c alone
 			file := c.Masked.Files.Data[[]int{0, 2, 2}[i]]
-			was := must(os.ReadFile(file))
-			noError(t, os.WriteFile(file, []byte(tableText(120+i, 11+i)), 0o600))
+			was := expect.Must(os.ReadFile(file))
+			expect.NoError(t, os.WriteFile(file, []byte(tableText(120+i, 11+i)), 0o600))
 			after, _ := startOfRun(t, c)
 			if slices.Equal(before[0], after[0]) == changes {
 				t.Errorf("%s: %s changed, and the start: %v", init, file, !changes)
 			}
-			noError(t, os.WriteFile(file, was, 0o600))
+			expect.NoError(t, os.WriteFile(file, was, 0o600))
 		}
 	}
 }
@@ -139,7 +140,7 @@ func TestRefusedStarts(t *testing.T) {
 		if err == nil {
 			_, err = newTask(c)
 		}
-		wantError(t, err, says, "--pe-init")
+		expect.Error(t, err, says, "--pe-init")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -15,8 +16,8 @@ import (
 // ends both.
 func build(t testing.TB, c Config) (e *ensemble, end func()) {
 	t.Helper()
-	noError(t, c.Resolve())
-	done := must(c.onDevice())
+	expect.NoError(t, c.Resolve())
+	done := expect.Must(c.onDevice())
 	task, err := newTask(c)
 	if err == nil {
 		e, err = newEnsemble(c, task)
@@ -39,7 +40,7 @@ func started(t testing.TB, c Config) *ensemble {
 // atStep calls f with the loss of a model at the inputs of a step.
 func atStep(t *testing.T, e *ensemble, step int, in stepInputs, f func(s *torchpe.Scope, loss stepLoss)) {
 	t.Helper()
-	noError(t, torchpe.Catch(func() {
+	expect.NoError(t, torchpe.Catch(func() {
 		s := e.resident.Child()
 		defer s.Close()
 		s.Seed(e.seeds, step)
@@ -237,7 +238,7 @@ func TestRecordedStepsOutOfMemory(t *testing.T) {
 					t.Fatalf("%d calls: %v", calls, err)
 				}
 			}
-			noError(t, e.step(step, 33))
+			expect.NoError(t, e.step(step, 33))
 			for _, v := range e.buffers.variants {
 				// of the runs since the last recording, the fourth is recorded
 				if (v.graph != nil) != (v.runs > eagerRuns) {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -23,17 +24,17 @@ func TestTangentKernelOfLinearModel(t *testing.T) {
 		}
 	}
 	u, v := ps.Add("u", true, normal, hidden, in), ps.Add("v", true, normal, out, hidden)
-	noError(t, ps.Build([]uint64{1, 2}))
+	expect.NoError(t, ps.Build([]uint64{1, 2}))
 	x := make([]float64, n*in)
 	normal(0, torchpe.Stream(3, "x"), x)
 	within := torchpe.NewScope()
 	defer within.Close()
-	kernels := must(tangentKernels(within, ps, outputs{n, out, func(s *torchpe.Scope, i int) torchpe.Tensor {
+	kernels := expect.Must(tangentKernels(within, ps, outputs{n, out, func(s *torchpe.Scope, i int) torchpe.Tensor {
 		xi := torchpe.Of(s, torchpe.CPU, x[i*in:(i+1)*in], 1, in, 1).Expand(members, in, 1)
 		return v.In(s).MatMul(u.In(s).MatMul(xi)).Reshape(members, out)
 	}}))
-	us := must(ps.Values("u"))
-	vs := must(ps.Values("v"))
+	us := expect.Must(ps.Values("u"))
+	vs := expect.Must(ps.Values("v"))
 	for m := range members {
 		um, vm := us[m*hidden*in:(m+1)*hidden*in], vs[m*out*hidden:(m+1)*out*hidden]
 		for i := range n {

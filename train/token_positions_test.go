@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Tokens of a line whose correlations fall with their distance come back in its order, by both
@@ -15,7 +17,7 @@ func TestFindPositions(t *testing.T) {
 		found := func(heldOut float64) TokenPositions {
 			c := lineOfTokens(t, heldOut)
 			c.PE, c.PEInit = "learn", init
-			p := must(FindPositions(c))
+			p := expect.Must(FindPositions(c))
 			return p
 		}
 		p := found(1)
@@ -40,7 +42,7 @@ func TestFindPositions(t *testing.T) {
 	}
 	c := tiny(t, "learn")
 	c.PEInit = "mds"
-	wantError(t, errorOf(FindPositions(c)), "masked prediction")
+	expect.Error(t, expect.ErrorOf(FindPositions(c)), "masked prediction")
 }
 
 // lineOfTokens returns a configuration of nine tokens t0 to t8 of which neighbours correlate by 0.8.

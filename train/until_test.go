@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 )
 
@@ -108,7 +109,7 @@ func TestUntilTheEnd(t *testing.T) {
 	}
 	for _, bad := range []string{"train", "trian=1", "train=nan"} {
 		c.Until = bad
-		wantError(t, c.Resolve(), "--until")
+		expect.Error(t, c.Resolve(), "--until")
 	}
 }
 
@@ -142,7 +143,7 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{tinyText(t, "alibi"), "perplexity_12=0.5", "perplexity/12 is never beyond 1"},
 	} {
 		c.config.Until = c.until
-		noError(t, c.config.Resolve())
+		expect.NoError(t, c.config.Resolve())
 		err := c.config.CheckUntil()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, %s, --until %s: %v, want %q", c.config.Task, c.config.PE, c.until, err, c.want)

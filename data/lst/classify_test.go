@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -44,7 +46,7 @@ func TestClassifyRules(t *testing.T) {
 			"column 1, row 3, row 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ds := must(Deduce(mustParse(t, c.grid)))
+			ds := expect.Must(Deduce(mustParse(t, c.grid)))
 			d := ds[0]
 			want := Deduction{Condition: c.condition, Answer: c.answer, Lines: d.Lines}.String()
 			if d.String() != want || !strings.Contains(d.String(), ": "+c.lines+" force ") {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 func readText(t testing.TB, text string) ([]Puzzle, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "in.csv")
-	noError(t, os.WriteFile(path, []byte(text), 0o600))
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return ReadFile(path)
 }
 
@@ -29,13 +31,13 @@ var linePuzzle = Puzzle{"1532000000000000", 4, OneVector}
 // The published training files, read and written again, are the same bytes.
 func TestWriteMatchesPublishedBytes(t *testing.T) {
 	for _, name := range publishedTraining {
-		want := must(os.ReadFile(publishedPath(t, name)))
+		want := expect.Must(os.ReadFile(publishedPath(t, name)))
 		ps := readPublished(t, name)
 		if len(ps) != 3000 {
 			t.Errorf("%s: %d puzzles, want 3000", name, len(ps))
 		}
 		var b bytes.Buffer
-		noError(t, writeSet(&b, ps))
+		expect.NoError(t, writeSet(&b, ps))
 		if !bytes.Equal(b.Bytes(), want) {
 			t.Errorf("%s was not written as it was read", name)
 		}
@@ -173,7 +175,7 @@ func TestWriteFiles(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")
 	other := Puzzle{"5123000000000000", 4, OneVector}
-	noError(t, os.WriteFile(a, []byte("old"), 0o600))
+	expect.NoError(t, os.WriteFile(a, []byte("old"), 0o600))
 	// A failure of the second file leaves the first alone.
 	err := WriteFiles(File{a, []Puzzle{linePuzzle}}, File{filepath.Join(dir, "absent", "b.csv"),
 		[]Puzzle{other}})
@@ -184,7 +186,7 @@ func TestWriteFiles(t *testing.T) {
 	if text, _ := os.ReadFile(a); err == nil || string(text) != "old" {
 		t.Errorf("%v, the first file holds %q", err, text)
 	}
-	noError(t, WriteFiles(File{a, []Puzzle{linePuzzle}},
+	expect.NoError(t, WriteFiles(File{a, []Puzzle{linePuzzle}},
 		File{b, []Puzzle{other, linePuzzle}}))
 	for path, want := range map[string][]Puzzle{a: {linePuzzle}, b: {other, linePuzzle}} {
 		if ps, err := ReadFile(path); err != nil || !slices.Equal(ps, want) {

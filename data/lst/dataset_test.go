@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // perCondition counts puzzles by condition.
@@ -55,10 +57,10 @@ func TestLoadPublished(t *testing.T) {
 	for _, name := range publishedTraining {
 		files = append(files, publishedPath(t, name))
 	}
-	d := must(Load(files, publishedPath(t, publishedValidation), 42))
+	d := expect.Must(Load(files, publishedPath(t, publishedValidation), 42))
 	checkPaperSizes(t, d)
 	slices.Reverse(files)
-	again := must(Load(files, publishedPath(t, publishedValidation), 42))
+	again := expect.Must(Load(files, publishedPath(t, publishedValidation), 42))
 	for _, ps := range [][]Puzzle{d.IID, again.IID} {
 		slices.SortFunc(ps, comparePuzzles)
 	}
@@ -91,7 +93,7 @@ func TestSplitDependsOnSeedAndContentsOnly(t *testing.T) {
 	pool, _ := generated(t, Options{Train: 300}, 5)
 	held := func(pool []Puzzle, seed uint64) []Puzzle {
 		_, iid, err := splitPool(pool, seed)
-		noError(t, err)
+		expect.NoError(t, err)
 		slices.SortFunc(iid, comparePuzzles)
 		return iid
 	}
@@ -111,7 +113,7 @@ func TestLoadErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		noError(t, os.WriteFile(path, []byte(text), 0o600))
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	good, single := write("good.csv", head+line+line), write("single.csv", head+line)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A folder holds the published files, in the order of their code, those of generate, or not all of either.
@@ -24,7 +26,7 @@ func TestFilesIn(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for _, name := range c.files {
-			noError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
+			expect.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
 		}
 		train, validation, err := FilesIn(dir)
 		for i := range train {

@@ -23,7 +23,7 @@ func FuzzRead(f *testing.F) {
 		var ps []Puzzle
 		var err error
 		path := filepath.Join(t.TempDir(), "fuzz.csv")
-		noError(t, os.WriteFile(path, text, 0o600))
+		expect.NoError(t, os.WriteFile(path, text, 0o600))
 		expect.AllocationsAtMost(t, justified(text), func() { ps, err = ReadFile(path) })
 		if err != nil {
 			if ps != nil || !strings.Contains(err.Error(), "fuzz.csv") {
@@ -33,7 +33,7 @@ func FuzzRead(f *testing.F) {
 		}
 		// What was read can be written, and comes back.
 		var b bytes.Buffer
-		noError(t, writeSet(&b, ps))
+		expect.NoError(t, writeSet(&b, ps))
 		back, err := readText(t, b.String())
 		if err != nil || !slices.Equal(back, ps) {
 			t.Fatalf("%v came back as %v, %v", ps, back, err)

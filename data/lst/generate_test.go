@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -19,7 +21,7 @@ import (
 func generated(t testing.TB, o Options, seed uint64) (train, validation []Puzzle) {
 	t.Helper()
 	train, validation, err := Generate(o, seed)
-	noError(t, err)
+	expect.NoError(t, err)
 	return train, validation
 }
 
@@ -31,7 +33,7 @@ func checkPromises(t *testing.T, o Options, train, validation []Puzzle) {
 	}
 	seen := map[Grid]bool{}
 	for _, p := range slices.Concat(train, validation) {
-		noError(t, p.Verify())
+		expect.NoError(t, p.Verify())
 		if seen[p.Cells] || p.Cells.Side() != max(o.Side, Side) {
 			t.Errorf("%v occurs twice, or has another side", p.Cells)
 		}
@@ -169,7 +171,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	text := func(side int, seed uint64) string {
 		train, validation := generated(t, Options{Side: side, Train: 300, Validation: 60}, seed)
 		var b bytes.Buffer
-		noError(t, errors.Join(writeSet(&b, validation), writeSet(&b, train)))
+		expect.NoError(t, errors.Join(writeSet(&b, validation), writeSet(&b, train)))
 		return b.String()
 	}
 	for _, side := range []int{4, 5} {

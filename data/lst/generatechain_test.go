@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // One puzzle of each rule at side 5, decided by hand.
@@ -63,7 +65,7 @@ func dissimilarity(a, b Grid) float64 {
 func TestDefaultSides(t *testing.T) {
 	want := 0.0
 	for _, side := range []int{4, 5, 6, 8} {
-		set := must(Default(side, 0))
+		set := expect.Must(Default(side, 0))
 		checkPaperSizes(t, set)
 		density := 0.0
 		for _, p := range set.Train {
@@ -172,9 +174,9 @@ func TestPuzzles(t *testing.T) {
 // Files hold puzzles of any side, but of one.
 func TestFilesOfSides(t *testing.T) {
 	for _, side := range []int{4, 6} {
-		ps := must(Puzzles(side, 30, 1))
+		ps := expect.Must(Puzzles(side, 30, 1))
 		var b bytes.Buffer
-		noError(t, writeSet(&b, ps))
+		expect.NoError(t, writeSet(&b, ps))
 		if again, err := readText(t, b.String()); err != nil || !slices.Equal(again, ps) {
 			t.Errorf("side %d: %v: %v", side, err, again)
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -38,25 +40,9 @@ func anyGrid() *rapid.Generator[Grid] {
 	})
 }
 
-// must returns a value that a call gives without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test that cannot go on.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func mustParse(t testing.TB, s string) Grid {
 	t.Helper()
-	return must(ParseGrid(strings.ReplaceAll(s, " ", "")))
+	return expect.Must(ParseGrid(strings.ReplaceAll(s, " ", "")))
 }
 
 func TestParseGridErrors(t *testing.T) {
@@ -138,7 +124,7 @@ func TestTokens(t *testing.T) {
 
 func TestPuzzleJSON(t *testing.T) {
 	p := Puzzle{Cells: mustParse(t, "1235 0000 4000 0000"), Answer: 4, Condition: TwoVector}
-	text := must(json.Marshal(p))
+	text := expect.Must(json.Marshal(p))
 	if want := `{"puzzle":"1235000040000000","answer":4,"condition":"Ternary"}`; string(
 		text) != want {
 		t.Errorf("%s, want %s", text, want)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // publishedPath finds a file of the published puzzles (github.com/ljhearne/LSTNN_public), which are
@@ -42,7 +44,7 @@ func published(t testing.TB) (train, validation []Puzzle) {
 
 func readPublished(t testing.TB, name string) []Puzzle {
 	t.Helper()
-	ps := must(ReadFile(publishedPath(t, name)))
+	ps := expect.Must(ReadFile(publishedPath(t, name)))
 	return ps
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
+
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
@@ -31,7 +33,7 @@ func near(a, b, tolerance float64) bool {
 // TestBaselinesEqualNumpy compares with a solve per sample and mask in numpy, in which each mask
 // size takes one of the two ways through the Gaussian.
 func TestBaselinesEqualNumpy(t *testing.T) {
-	raw := must(os.ReadFile("testdata/baselines.json"))
+	raw := expect.Must(os.ReadFile("testdata/baselines.json"))
 	var f fixture
 	if err := json.Unmarshal(raw, &f); err != nil || len(f.Cases) != 10 {
 		t.Fatalf("%d cases, %v", len(f.Cases), err)
@@ -48,12 +50,12 @@ func TestBaselinesEqualNumpy(t *testing.T) {
 		}
 	}
 	for _, c := range f.Cases {
-		b := must(Fit(both, train, c.Ridge))
+		b := expect.Must(Fit(both, train, c.Ridge))
 		masks := make([]bool, len(c.Masks))
 		for i, m := range c.Masks {
 			masks[i] = m == 1
 		}
-		got := must(b.MSE(both, test, masks))
+		got := expect.Must(b.MSE(both, test, masks))
 		if got.Masked != c.Masked || got.Samples != len(test) || !near(got.Zero, c.Zero, 1e-12) ||
 			!near(got.Mean, c.Mean, 1e-10) || !near(got.Gaussian, c.Gaussian, 1e-9) {
 			t.Errorf("ridge %v, %d masked: %+v, want zero %v, mean %v, gaussian %v", c.Ridge,
@@ -88,7 +90,7 @@ func randomTable(seed uint64, frames, tokens int) Table {
 // block and more tokens than a panel.
 func TestCovarianceEqualsGonum(t *testing.T) {
 	table := randomTable(3, 2100, 70)
-	b := must(Fit(table, all(table), 0))
+	b := expect.Must(Fit(table, all(table), 0))
 	wide := mat.NewDense(table.Frames, table.Tokens, nil)
 	for i, v := range table.X {
 		wide.RawMatrix().Data[i] = float64(v)
@@ -108,7 +110,7 @@ func TestCovarianceEqualsGonum(t *testing.T) {
 // and covariance 8/3.
 func TestTwoTokensByHand(t *testing.T) {
 	train := Table{Frames: 4, Tokens: 2, X: []float32{0, 0, 2, 1, 2, 3, 4, 4}}
-	b := must(Fit(train, all(train), 0))
+	b := expect.Must(Fit(train, all(train), 0))
 	if r, err := b.Correlation(); err != nil || !near(r[1], 2/math.Sqrt(5), 1e-15) || r[1] != r[2] ||
 		r[0] != 1 || r[3] != 1 { // (8/3) / sqrt(8/3 10/3)
 		t.Errorf("correlations %v, %v", r, err)
@@ -139,7 +141,7 @@ func TestTwoTokensByHand(t *testing.T) {
 // predicts the token's mean.
 func TestConstantVisibleMean(t *testing.T) {
 	train := Table{Frames: 4, Tokens: 3, X: []float32{1, -1, 2, -1, 1, 4, 1, -1, 6, -1, 1, 8}}
-	b := must(Fit(train, all(train), 1e-3))
+	b := expect.Must(Fit(train, all(train), 1e-3))
 	got, err := b.MSE(Table{Frames: 1, Tokens: 3, X: []float32{3, 9, 7}}, []int{0},
 		[]bool{false, false, true})
 	if err != nil || !near(got.Mean, 4, 1e-12) {
@@ -150,10 +152,10 @@ func TestConstantVisibleMean(t *testing.T) {
 // TestWorkersDoNotMatter: the same bits from any number of goroutines.
 func TestWorkersDoNotMatter(t *testing.T) {
 	table := randomTable(5, 300, 40)
-	b := must(Fit(table, all(table), DefaultRidge))
+	b := expect.Must(Fit(table, all(table), DefaultRidge))
 	for _, level := range []float64{0.15, 0.5, 0.9} {
 		masks := draw(Masking{level, false}, 1, StreamTest, 0, table.Frames, table.Tokens)
-		want := must(b.mse(table, all(table), masks, 1))
+		want := expect.Must(b.mse(table, all(table), masks, 1))
 		for _, workers := range []int{2, 3, 16, 1000} {
 			if got, err := b.mse(table, all(table), masks, workers); got != want || err != nil {
 				t.Errorf("%d workers: %+v (%v), want %+v", workers, got, err, want)
@@ -167,7 +169,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 
 func TestBaselinesRefuse(t *testing.T) {
 	table := randomTable(7, 30, 6)
-	b := must(Fit(table, all(table), DefaultRidge))
+	b := expect.Must(Fit(table, all(table), DefaultRidge))
 	collinear := randomTable(7, 30, 6)
 	for i := range 30 {
 		collinear.X[i*6+5] = collinear.X[i*6+4]

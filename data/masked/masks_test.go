@@ -8,24 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
+
 	"gonum.org/v1/gonum/stat/distuv"
 )
-
-// must returns a value that a call gives without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test that cannot go on.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // draw draws into a new slice.
 func draw(m Masking, seed uint64, stream string, step, samples, tokens int) []bool {
@@ -73,7 +59,7 @@ func uniform(counts []int) float64 {
 // TestDrawEqualsSecondImplementation compares with the masks that testdata/make.py draws with its
 // own PCG.
 func TestDrawEqualsSecondImplementation(t *testing.T) {
-	raw := must(os.ReadFile("testdata/masks.json"))
+	raw := expect.Must(os.ReadFile("testdata/masks.json"))
 	var cases []struct {
 		Level                 float64
 		Exact                 bool

@@ -3,11 +3,13 @@ package masked
 import (
 	"slices"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func sampler(t *testing.T, seed uint64, batch, n int) *Sampler {
 	t.Helper()
-	s := must(NewSampler(seed, batch, n))
+	s := expect.Must(NewSampler(seed, batch, n))
 	return s
 }
 

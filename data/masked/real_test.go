@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // restRuns returns the resting-state runs beside the module, or skips the test.
 func restRuns(t *testing.T) []string {
 	t.Helper()
-	files := must(filepath.Glob("../../../shared/fmri/hcp_rest/*.h5"))
+	files := expect.Must(filepath.Glob("../../../shared/fmri/hcp_rest/*.h5"))
 	if len(files) < 12 {
 		t.Skipf("%d resting-state runs in ../shared/fmri/hcp_rest, want 12", len(files))
 	}
@@ -58,12 +60,12 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 				bytes[i] = 1
 			}
 		}
-		noError(t, os.WriteFile(filepath.Join(dir, key), bytes, 0o600))
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, key), bytes, 0o600))
 		args = append(args, key+"="+filepath.Join(dir, key))
 	}
 	command := exec.Command(py, append(args, files...)...)
 	command.Stderr = os.Stderr
-	out := must(command.Output())
+	out := expect.Must(command.Output())
 	var want struct {
 		Frames, Parcels int
 		MSE             map[string]Errors
@@ -78,10 +80,10 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 	for i := range trained {
 		trained[i] = i
 	}
-	b := must(Fit(table, trained, DefaultRidge))
+	b := expect.Must(Fit(table, trained, DefaultRidge))
 	reference := map[string]float64{"0.15": .568, "0.50": .597, "0.75": .636, "0.90": .705}
 	for key, w := range want.MSE {
-		got := must(b.MSE(table, test, masks[key]))
+		got := expect.Must(b.MSE(table, test, masks[key]))
 		t.Logf("level %s: zero %.4f, mean %.4f, Gaussian %.4f over %d values (numpy %.4f, %.4f, "+
 			"%.4f)", key, got.Zero, got.Mean,
 			got.Gaussian, got.Masked, w.Zero, w.Mean, w.Gaussian)
@@ -99,7 +101,7 @@ func TestRealSubjectsEqualNumpy(t *testing.T) {
 // readFloats reads a raw little-endian float32 file.
 func readFloats(t *testing.T, path string) []float32 {
 	t.Helper()
-	raw := must(os.ReadFile(path))
+	raw := expect.Must(os.ReadFile(path))
 	x := make([]float32, len(raw)/4)
 	for i := range x {
 		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))

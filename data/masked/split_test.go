@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // checkSplit fails unless the two lists ascend and make up 0 to n-1 between them.
@@ -40,7 +42,7 @@ func TestSplitGroups(t *testing.T) {
 	distinct := len(slices.Compact(slices.Sorted(slices.Values(groups))))
 	held := map[int]int{}
 	for seed := range uint64(200) {
-		s := must(SplitGroups(groups, DefaultHeldOut, seed))
+		s := expect.Must(SplitGroups(groups, DefaultHeldOut, seed))
 		checkSplit(t, s, len(groups))
 		if want := heldOut(distinct, 0.3); len(s.TestGroups) != want ||
 			!slices.IsSorted(s.TestGroups) {
@@ -93,7 +95,7 @@ func TestSplitSizes(t *testing.T) {
 }
 
 func TestHoldOutGroups(t *testing.T) {
-	s := must(HoldOutGroups([]int{3, 1, 1, 2, 3}, []int{3, 2}))
+	s := expect.Must(HoldOutGroups([]int{3, 1, 1, 2, 3}, []int{3, 2}))
 	checkSplit(t, s, 5)
 	if !slices.Equal(s.Test, []int{0, 3, 4}) || !slices.Equal(s.TestGroups, []int{2, 3}) {
 		t.Errorf("%+v", s)
@@ -111,12 +113,12 @@ func TestHoldOutGroups(t *testing.T) {
 }
 
 func TestSplitTime(t *testing.T) {
-	s := must(SplitTime(20000, TimeSplit{Share: DefaultHeldOut}))
+	s := expect.Must(SplitTime(20000, TimeSplit{Share: DefaultHeldOut}))
 	checkSplit(t, s, 20000)
 	if len(s.Test) != 6000 || s.Test[0] != 14000 || !strings.Contains(s.How, "last 6000") {
 		t.Errorf("%d test frames from %d: %s", len(s.Test), s.Test[0], s.How)
 	}
-	r := must(SplitTime(20000, TimeSplit{Share: DefaultHeldOut, Random: true, Seed: 5}))
+	r := expect.Must(SplitTime(20000, TimeSplit{Share: DefaultHeldOut, Random: true, Seed: 5}))
 	checkSplit(t, r, 20000)
 	counts := make([]int, 20)
 	for _, f := range r.Test {

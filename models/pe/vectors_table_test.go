@@ -108,12 +108,12 @@ func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // capeSpec is cape of a case, with options that both forms have.
 func capeSpec(c *petest.VectorCase, form string, d int) petest.Spec {
 	return petest.Spec{Scheme: "cape", DModel: d, Layers: 1, Given: given(
-		"cape=%s cape-global=%s cape-local=%s cape-scaling=%s", form, format(c.Float("max_global_shift",
-			0)),
-		format(c.Float("max_local_shift", 0)), format(c.Float("max_global_scaling", 1)))}
+		"cape=%s cape-global=%s cape-local=%s cape-scaling=%s", form,
+		format(c.Float("max_global_shift", 0)), format(c.Float("max_local_shift", 0)),
+		format(c.Float("max_global_scaling", 1)))}
 }
 
-// capeDraws are what cape draws for one sample: shifts of the sample [A] and of its tokens [N,A], and the
+// capeDraws holds what cape draws for one sample: shifts of the sample [A] and of its tokens [N,A], and the
 // logarithm of its factor [1].
 type capeDraws struct{ global, local, scale petest.Array }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,25 +12,8 @@ import (
 	"testing"
 
 	"torchpe/data/series"
+	"torchpe/internal/expect"
 )
-
-var update = flag.Bool("update", false, "write docs/settings.md and docs/settings.schema.json")
-
-// must returns a value that a call gives without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test that cannot go on.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // jsonKeys lists the keys of a struct's JSON, those of inner structs after a dot; without members'
 // and the surrogate's, which one row sets as a whole.
@@ -87,7 +69,7 @@ func TestRows(t *testing.T) {
 func TestPresetsAreValid(t *testing.T) {
 	for _, name := range Presets() {
 		for _, fidelity := range fidelities() {
-			c := must(Preset(name, fidelity))
+			c := expect.Must(Preset(name, fidelity))
 			if name == "masked" {
 				c.Masked.Files.Data = []string{"x.csv"}
 			}
@@ -170,15 +152,9 @@ func TestTexts(t *testing.T) {
 
 // TestPage fails when docs/settings.md or the schema is stale.
 func TestPage(t *testing.T) {
-	schema := must(Schema())
+	schema := expect.Must(Schema())
 	for name, want := range map[string]string{"settings.md": Page(), "settings.schema.json": string(schema)} {
-		path := filepath.Join("..", "..", "docs", name)
-		if *update {
-			noError(t, os.WriteFile(path, []byte(want), 0o666))
-		}
-		if text, err := os.ReadFile(path); err != nil || string(text) != want {
-			t.Errorf("%s is stale (%v): go test ./train/config -update", path, err)
-		}
+		expect.GoldenFile(t, filepath.Join("..", "..", "docs", name), []byte(want))
 	}
 }
 
@@ -232,7 +208,7 @@ func TestFilesThatNameASetting(t *testing.T) {
 
 // What a run of an earlier version has, or a caller of the package may give, is refused or named.
 func TestConfigurationsOfOthers(t *testing.T) {
-	c := must(Preset("nmar", "code"))
+	c := expect.Must(Preset("nmar", "code"))
 	var bad Problems
 	c.Complete(&bad)
 	c.Masked.NMAR.Order = ""
@@ -313,7 +289,7 @@ func TestBounds(t *testing.T) {
 	} {
 		for v, refused := range map[int]bool{b.low - 1: b.flag != "threads", b.low: false, b.high: false,
 			b.high + 1: true} { // threads: 0 is auto
-			c := must(Preset("quick", "code"))
+			c := expect.Must(Preset("quick", "code"))
 			var bad Problems
 			c.Complete(&bad)
 			*b.at(&c) = v
@@ -327,7 +303,7 @@ func TestBounds(t *testing.T) {
 	}
 	for sizes, want := range map[[2]int]string{{25, 36}: "", {25, 25}: "--eval-tokens: 25 is given twice",
 		{25, 26}: "--eval-tokens: no puzzle has 26 tokens"} {
-		c := must(Preset("quick", "code"))
+		c := expect.Must(Preset("quick", "code"))
 		c.EvalTokens = sizes[:]
 		var bad Problems
 		c.Complete(&bad)
@@ -376,7 +352,7 @@ func TestSharesData(t *testing.T) {
 		{"sequence-quick", func(c *Config) { c.PE = "rope" }, false},
 		{"sequence-quick", func(c *Config) { c.PEOptions = map[string]string{"max-position": "64"} }, false},
 	} {
-		a := must(Preset(c.preset, "code"))
+		a := expect.Must(Preset(c.preset, "code"))
 		if a.Members == nil {
 			a.Members = []Member{{}}
 		}

@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A form of attention that a configuration cannot have is an error, and one without effect is said.
@@ -27,7 +29,7 @@ func TestAttentionSetting(t *testing.T) {
 		{preset: "nmar", change: func(*Config) {}, note: "on 15 tokens"},
 		{preset: "nmar", change: func(c *Config) { c.Masked.NMAR.Nodes = 33 }},
 	} {
-		config := must(Preset(c.preset, "code"))
+		config := expect.Must(Preset(c.preset, "code"))
 		c.change(&config)
 		if note := s.Ignored(&config); !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
 			t.Errorf("%s, %s: note %q, want %q", c.preset, config.Attention, note, c.note)

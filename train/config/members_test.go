@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 )
 
@@ -64,7 +65,7 @@ func TestParseSeeds(t *testing.T) {
 
 // A run goes on with other threads, but not with another model.
 func TestCheckResumed(t *testing.T) {
-	stored := must(Preset("quick", "code"))
+	stored := expect.Must(Preset("quick", "code"))
 	now := stored.Clone()
 	now.Threads++
 	if err := CheckResumed(stored, now, "f", nil); err != nil {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // What is wrong in a config.json is said with line and column, in the words of the format.
@@ -31,7 +33,7 @@ func TestReadStrict(t *testing.T) {
 		{"NUL", "{\x00}", "line 1, column 2: invalid character"},
 	} {
 		path := filepath.Join(dir, "config.json")
-		noError(t, os.WriteFile(path, []byte(c.text), 0o666))
+		expect.NoError(t, os.WriteFile(path, []byte(c.text), 0o666))
 		_, err := Read(path)
 		if err == nil || !strings.Contains(err.Error(), c.want) ||
 			!strings.HasPrefix(err.Error(), path+": configuration: line ") {
@@ -39,8 +41,8 @@ func TestReadStrict(t *testing.T) {
 		}
 	}
 	big := filepath.Join(dir, "big.json")
-	noError(t, os.WriteFile(big, nil, 0o666))
-	noError(t, os.Truncate(big, maxFile+1))
+	expect.NoError(t, os.WriteFile(big, nil, 0o666))
+	expect.NoError(t, os.Truncate(big, maxFile+1))
 	for file, want := range map[string]string{"/dev/zero": "a device", big: "16.8 MB", dir: "a folder"} {
 		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)

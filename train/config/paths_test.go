@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // FILE:NAME is an array in a file; a missing file is an error that names its flag.
 func TestMakePathsAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
-	dir := must(os.Getwd())
-	noError(t, os.WriteFile("a.h5", nil, 0o666))
+	dir := expect.Must(os.Getwd())
+	expect.NoError(t, os.WriteFile("a.h5", nil, 0o666))
 	var c Config
 	c.LSTTrain, c.LSTValidation = []string{"a.h5", "a.h5:x/y"}, "b.csv"
 	err := MakePathsAbsolute(&c)

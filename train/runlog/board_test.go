@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // eventFile is the file of a curve in a run that started at startOfRun.
@@ -53,16 +55,16 @@ func decode(t *testing.T, paths ...string) [][]decoded {
 	decode := exec.Command(python, append([]string{filepath.Join("testdata", "decode.py")}, paths...)...)
 	decode.Stderr = os.Stderr
 	var files [][]decoded
-	noError(t, json.Unmarshal(must(decode.Output()), &files))
+	expect.NoError(t, json.Unmarshal(expect.Must(decode.Output()), &files))
 	return files
 }
 
 // boarded returns a new run with records of these steps and their event files.
 func boarded(t *testing.T, dir string, steps ...int) (*Run, *Board) {
 	t.Helper()
-	r := must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
+	r := expect.Must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
 	t.Cleanup(func() { _ = r.Close() })
-	b := must(r.OpenBoard([]string{"a", "b"}))
+	b := expect.Must(r.OpenBoard([]string{"a", "b"}))
 	for _, step := range steps {
 		appendBoth(t, r, b, step)
 	}
@@ -71,20 +73,20 @@ func boarded(t *testing.T, dir string, steps ...int) (*Run, *Board) {
 
 func appendBoth(t *testing.T, r *Run, b *Board, step int) {
 	t.Helper()
-	noError(t, r.Append(measured(step)...))
-	noError(t, b.Append(measured(step)...))
+	expect.NoError(t, r.Append(measured(step)...))
+	expect.NoError(t, b.Append(measured(step)...))
 }
 
 // again closes a run and opens it and its board as a resumption after step does.
 func again(t *testing.T, r *Run, step int) (*Run, *Board) {
 	t.Helper()
-	noError(t, r.Close())
-	r = must(Resume(r.Dir(), Options{wrap: lazy}))
-	noError(t, r.AddEnvironment(Environment{StartTime: time.Unix(1732189999, 0)}))
+	expect.NoError(t, r.Close())
+	r = expect.Must(Resume(r.Dir(), Options{wrap: lazy}))
+	expect.NoError(t, r.AddEnvironment(Environment{StartTime: time.Unix(1732189999, 0)}))
 	t.Cleanup(func() { _ = r.Close() })
-	wantError(t, errorOf(r.OpenBoard([]string{"a", "b"})), "TruncateMetrics")
-	must(r.TruncateMetrics(step))
-	return r, must(r.OpenBoard([]string{"a", "b"}))
+	expect.Error(t, expect.ErrorOf(r.OpenBoard([]string{"a", "b"})), "TruncateMetrics")
+	expect.Must(r.TruncateMetrics(step))
+	return r, expect.Must(r.OpenBoard([]string{"a", "b"}))
 }
 
 func TestBoardIsDecoded(t *testing.T) {
@@ -119,7 +121,7 @@ func TestBoardAfterResume(t *testing.T) {
 	boarded(t, whole, 10, 20, 30, 40)
 	var want [2][]byte
 	for i, curve := range []string{"a", "b"} {
-		want[i] = must(os.ReadFile(eventFile(whole, curve)))
+		want[i] = expect.Must(os.ReadFile(eventFile(whole, curve)))
 	}
 	for name, damage := range map[string]func(path string) error{
 		"nothing":         func(string) error { return nil },
@@ -138,7 +140,7 @@ func TestBoardAfterResume(t *testing.T) {
 		for _, step := range []int{-1, 10, 25, 40} {
 			dir := filepath.Join(t.TempDir(), "run")
 			r, _ := boarded(t, dir, 10, 20, 30, 40)
-			noError(t, damage(eventFile(dir, "a")))
+			expect.NoError(t, damage(eventFile(dir, "a")))
 			r, b := again(t, r, step)
 			for _, s := range []int{10, 20, 30, 40} {
 				if s > step {
@@ -158,7 +160,7 @@ func TestBoardAfterResume(t *testing.T) {
 func TestBoardKeepsFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, _ := boarded(t, dir, 10, 20, 30)
-	before := must(os.Stat(eventFile(dir, "a")))
+	before := expect.Must(os.Stat(eventFile(dir, "a")))
 	again(t, r, 20)
 	after, err := os.Stat(eventFile(dir, "a"))
 	if err != nil || !os.SameFile(before, after) || after.Size() >= before.Size() {
@@ -170,17 +172,17 @@ func TestBoardKeepsFiles(t *testing.T) {
 func TestForceRemovesTheBoard(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, _ := boarded(t, dir, 10)
-	noError(t, r.Close())
+	expect.NoError(t, r.Close())
 	foreign := filepath.Join(dir, "tensorboard", "b", "events.out.tfevents.1.somebody")
-	noError(t, os.WriteFile(foreign, nil, 0o666))
-	r = must(Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)},
+	expect.NoError(t, os.WriteFile(foreign, nil, 0o666))
+	r = expect.Must(Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)},
 		Options{wrap: lazy, Force: true}))
 	defer r.Close()
 	if got := files(t, dir); !slices.Contains(got, "tensorboard/b/events.out.tfevents.1.somebody") ||
 		slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, eventSuffix) }) {
 		t.Errorf("after --force: %v", got)
 	}
-	must(r.OpenBoard([]string{"c"}))
+	expect.Must(r.OpenBoard([]string{"c"}))
 	if got := files(t, dir); !slices.Contains(got, "tensorboard/c/events.out.tfevents.1732189999.torchpe") {
 		t.Errorf("the new run: %v", got)
 	}
@@ -189,7 +191,7 @@ func TestForceRemovesTheBoard(t *testing.T) {
 // files lists the files in a directory and below it.
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	noError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+	expect.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			names = append(names, path)
 		}
@@ -202,7 +204,7 @@ func files(t *testing.T, dir string) (names []string) {
 // written through.
 func TestBoardLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
-	noError(t, os.Mkdir(outside, 0o777))
+	expect.NoError(t, os.Mkdir(outside, 0o777))
 	for name, plant := range map[string]func(dir string) error{
 		"the folder":  func(dir string) error { return os.Symlink(outside, filepath.Join(dir, "tensorboard")) },
 		"a curve":     func(dir string) error { return link(outside, filepath.Join(dir, "tensorboard", "a")) },
@@ -211,9 +213,9 @@ func TestBoardLinks(t *testing.T) {
 		"a plain one": func(dir string) error { return os.WriteFile(filepath.Join(dir, "tensorboard"), nil, 0o666) },
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		r := must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
+		r := expect.Must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
 		defer r.Close()
-		noError(t, plant(dir))
+		expect.NoError(t, plant(dir))
 		b, err := r.OpenBoard([]string{"a"})
 		if refused := !strings.HasPrefix(name, "a file") && name != "within"; refused != (err != nil) {
 			t.Errorf("%s: %v", name, err)
@@ -246,10 +248,10 @@ func TestBoardRefuses(t *testing.T) {
 		}
 	}
 	rec := Record{Step: 20, Epoch: 0, Member: 2}
-	wantError(t, b.Append(rec), "member 2")
-	noError(t, os.Truncate(eventFile(dir, "a"), 5))
-	wantError(t, b.Append(measured(20)...), "somebody")
-	noError(t, os.RemoveAll(filepath.Join(dir, "tensorboard")))
+	expect.Error(t, b.Append(rec), "member 2")
+	expect.NoError(t, os.Truncate(eventFile(dir, "a"), 5))
+	expect.Error(t, b.Append(measured(20)...), "somebody")
+	expect.NoError(t, os.RemoveAll(filepath.Join(dir, "tensorboard")))
 	if err := b.Append(measured(30)...); err == nil {
 		t.Error("a file that is gone: no error")
 	}

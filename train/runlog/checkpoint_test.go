@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 )
 
 // twoCheckpoints returns a run with the checkpoints of steps 2 and 4, not complete, and its
@@ -21,21 +22,21 @@ func twoCheckpoints(t *testing.T) *simulation {
 	t.Helper()
 	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
 	r, _, err := s.begin()
-	noError(t, err)
+	expect.NoError(t, err)
 	for step := 1; step <= 4; step++ {
-		noError(t, r.Append(s.records(step)...))
+		expect.NoError(t, r.Append(s.records(step)...))
 		if step%2 == 0 {
-			noError(t, r.SaveCheckpoint(step, s.state(step), map[string]string{"pe": "learn"}))
+			expect.NoError(t, r.SaveCheckpoint(step, s.state(step), map[string]string{"pe": "learn"}))
 		}
 	}
-	noError(t, r.Close())
+	expect.NoError(t, r.Close())
 	return s
 }
 
 // load loads a run's checkpoint without its lock.
 func load(t *testing.T, dir string) (*Checkpoint, error) {
 	t.Helper()
-	r := must(Open(dir))
+	r := expect.Must(Open(dir))
 	defer r.Close()
 	return r.LoadCheckpoint()
 }
@@ -45,12 +46,12 @@ func load(t *testing.T, dir string) (*Checkpoint, error) {
 func TestEveryBitOfACheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
-	whole := must(os.ReadFile(path))
+	whole := expect.Must(os.ReadFile(path))
 	payload := 8 + int(binary.LittleEndian.Uint64(whole))
 	for bit := range len(whole) * 8 {
 		damaged := slices.Clone(whole)
 		damaged[bit/8] ^= 1 << (bit % 8)
-		noError(t, os.WriteFile(path, damaged, 0o666))
+		expect.NoError(t, os.WriteFile(path, damaged, 0o666))
 		c, err := load(t, s.dir)
 		if err != nil || c.Step != 2 || c.Name != previousFile || s.checkState(c) != nil {
 			t.Fatalf("bit %d: loaded %+v, %v", bit, c, err)
@@ -69,12 +70,12 @@ func TestEveryBitOfACheckpoint(t *testing.T) {
 func TestEveryCutOfACheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
-	whole := must(os.ReadFile(path))
+	whole := expect.Must(os.ReadFile(path))
 	for n := range len(whole) + 2 {
 		if n == len(whole) {
 			continue
 		}
-		noError(t, os.WriteFile(path, append(slices.Clone(whole), 0)[:n], 0o666))
+		expect.NoError(t, os.WriteFile(path, append(slices.Clone(whole), 0)[:n], 0o666))
 		if c, err := load(t, s.dir); err != nil || c.Step != 2 || c.Warning == "" {
 			t.Fatalf("%d of %d bytes: loaded %+v, %v", n, len(whole), c, err)
 		}
@@ -86,10 +87,10 @@ func TestEveryCutOfACheckpoint(t *testing.T) {
 func TestNoGoodCheckpoint(t *testing.T) {
 	s := twoCheckpoints(t)
 	for _, name := range []string{checkpointFile, previousFile} {
-		noError(t, os.Truncate(filepath.Join(s.dir, name), 100))
+		expect.NoError(t, os.Truncate(filepath.Join(s.dir, name), 100))
 	}
 	before := snapshot(t, s.dir)
-	r := must(Resume(s.dir, Options{}))
+	r := expect.Must(Resume(s.dir, Options{}))
 	if _, err := r.LoadProbes(); !errors.Is(err, fs.ErrNotExist) { // saved at the end
 		t.Errorf("LoadProbes: %v", err)
 	}
@@ -100,7 +101,7 @@ func TestNoGoodCheckpoint(t *testing.T) {
 	if err := r.SaveCheckpoint(6, s.state(6), nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("SaveCheckpoint: %v", err)
 	}
-	noError(t, r.Close())
+	expect.NoError(t, r.Close())
 	after := snapshot(t, s.dir)
 	delete(before, environmentFile) // Resume adds to it
 	delete(after, environmentFile)
@@ -113,8 +114,8 @@ func TestNoGoodCheckpoint(t *testing.T) {
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	for _, e := range must(os.ReadDir(dir)) {
-		files[e.Name()] = string(must(os.ReadFile(filepath.Join(dir, e.Name()))))
+	for _, e := range expect.Must(os.ReadDir(dir)) {
+		files[e.Name()] = string(expect.Must(os.ReadFile(filepath.Join(dir, e.Name()))))
 	}
 	return files
 }
@@ -124,10 +125,10 @@ func snapshot(t *testing.T, dir string) map[string]string {
 func TestDamagedCheckpointIsReplaced(t *testing.T) {
 	for n := 1; ; n++ {
 		s := twoCheckpoints(t)
-		noError(t, os.Truncate(filepath.Join(s.dir, checkpointFile), 100))
+		expect.NoError(t, os.Truncate(filepath.Join(s.dir, checkpointFile), 100))
 		faulty, d := faulty(t, s.dir, faultDisk{n: n, err: errCrash, crash: true})
 		err := faulty.run()
-		if c := must(load(t, s.dir)); c.Step < max(2, faulty.saved) {
+		if c := expect.Must(load(t, s.dir)); c.Step < max(2, faulty.saved) {
 			t.Errorf("operation %d (%s): loaded step %d, saved was %d", n, d.log[len(d.log)-1], c.Step, faulty.saved)
 		}
 		if err == nil {
@@ -145,7 +146,7 @@ func TestNewestByStep(t *testing.T) {
 	times := []time.Time{time.Unix(0, 0), time.Now().Add(3650 * day)}
 	for range 2 {
 		for i, path := range []string{a, b} {
-			noError(t, os.Chtimes(path, times[i], times[i]))
+			expect.NoError(t, os.Chtimes(path, times[i], times[i]))
 		}
 		if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
 			t.Errorf("times %v: %+v, %v", times, c, err)
@@ -154,12 +155,12 @@ func TestNewestByStep(t *testing.T) {
 	}
 	swap := b + ".swap"
 	for _, names := range [][2]string{{a, swap}, {b, a}, {swap, b}} {
-		noError(t, os.Rename(names[0], names[1]))
+		expect.NoError(t, os.Rename(names[0], names[1]))
 	}
 	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Name != previousFile {
 		t.Errorf("names swapped: %+v, %v", c, err)
 	}
-	noError(t, os.Remove(a))
+	expect.NoError(t, os.Remove(a))
 	if c, err := load(t, s.dir); err != nil || c.Step != 4 || c.Warning != "" {
 		t.Errorf("only the previous one: %+v, %v", c, err)
 	}
@@ -171,12 +172,12 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 	s := twoCheckpoints(t)
 	var free fixedFree
 	wrap := func(d disk) disk { free = fixedFree{d, 1 << 40}; return &free }
-	r := must(Resume(s.dir, Options{wrap: wrap}))
+	r := expect.Must(Resume(s.dir, Options{wrap: wrap}))
 	defer r.Close()
 	before := snapshot(t, s.dir)
 	twice := append(s.state(6), s.state(6)...)
 	free.bytes = 1_500_000
-	big := must(safetensors.New("big", []int{500_000}, make([]float64, 500_000)))
+	big := expect.Must(safetensors.New("big", []int{500_000}, make([]float64, 500_000)))
 	tests := []struct {
 		step     int
 		tensors  []safetensors.Tensor
@@ -191,9 +192,9 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		err := r.SaveCheckpoint(test.step, test.tensors, test.metadata)
-		wantError(t, err, test.want, s.dir)
+		expect.Error(t, err, test.want, s.dir)
 	}
-	wantError(t, r.SaveProbes([]safetensors.Tensor{big}, nil), "needs 5 MB")
+	expect.Error(t, r.SaveProbes([]safetensors.Tensor{big}, nil), "needs 5 MB")
 	if after := snapshot(t, s.dir); !maps.Equal(before, after) {
 		t.Error("files changed")
 	}
@@ -213,12 +214,12 @@ func TestCheckpointSchema(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
 	sealed := map[string]string{stepKey: "6", checkpointKey: "3"}
-	noError(t, addChecksums(s.state(6), sealed))
-	noError(t, safetensors.Write(path, s.state(6), sealed))
+	expect.NoError(t, addChecksums(s.state(6), sealed))
+	expect.NoError(t, safetensors.Write(path, s.state(6), sealed))
 	if c, err := load(t, s.dir); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
 		t.Errorf("newer schema: %+v, %v", c, err)
 	}
-	noError(t, safetensors.Write(path, s.state(6), map[string]string{"torchpe.step": "6"}))
+	expect.NoError(t, safetensors.Write(path, s.state(6), map[string]string{"torchpe.step": "6"}))
 	if c, err := load(t, s.dir); err != nil || c.Step != 2 || !strings.Contains(c.Warning, "no checksum") {
 		t.Errorf("without checksums: %+v, %v", c, err)
 	}
@@ -227,12 +228,12 @@ func TestCheckpointSchema(t *testing.T) {
 // BenchmarkSaveCheckpoint saves 16 MB, the parameters and optimizer of 15 members of the paper's
 // size several times over.
 func BenchmarkSaveCheckpoint(b *testing.B) {
-	r := must(Create(filepath.Join(b.TempDir(), "run"), []byte("{}"), Environment{}, Options{}))
+	r := expect.Must(Create(filepath.Join(b.TempDir(), "run"), []byte("{}"), Environment{}, Options{}))
 	defer r.Close()
-	w := must(safetensors.New("w", []int{4 << 20}, make([]float32, 4<<20)))
+	w := expect.Must(safetensors.New("w", []int{4 << 20}, make([]float32, 4<<20)))
 	b.SetBytes(int64(len(w.Data)))
 	for step := 0; b.Loop(); step++ {
-		noError(b, r.SaveCheckpoint(step, []safetensors.Tensor{w}, nil))
+		expect.NoError(b, r.SaveCheckpoint(step, []safetensors.Tensor{w}, nil))
 	}
 }
 
@@ -242,24 +243,24 @@ func TestAppendBesideCheckpoint(t *testing.T) {
 	s := newSimulation(filepath.Join(t.TempDir(), "run"), Options{})
 	s.size = 1 << 16
 	r, _, err := s.begin()
-	noError(t, err)
+	expect.NoError(t, err)
 	defer r.Close()
 	step := 0
 	for range 5 {
 		at := step
-		write := must(r.BeginCheckpoint(at, s.state(at), map[string]string{"pe": "learn"}))
+		write := expect.Must(r.BeginCheckpoint(at, s.state(at), map[string]string{"pe": "learn"}))
 		done := make(chan error, 1)
 		go func() { done <- write() }()
 		for range 40 {
 			step++
-			noError(t, r.Append(s.records(step)...))
+			expect.NoError(t, r.Append(s.records(step)...))
 		}
-		noError(t, <-done)
+		expect.NoError(t, <-done)
 		c, err := r.LoadCheckpoint()
 		if err != nil || c.Step != at {
 			t.Fatalf("checkpoint of step %v, want %d: %v", c, at, err)
 		}
-		noError(t, s.checkState(c))
+		expect.NoError(t, s.checkState(c))
 	}
 	records, err := ReadMetrics[Record](r.Reader)
 	if err != nil || len(records) != 2*step {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestConfig checks that the configuration comes back as it was, in its order and with its numbers
@@ -15,7 +17,7 @@ func TestConfig(t *testing.T) {
 	for _, given := range []string{config, "  " + config + "\n", `{"schema":1,` + config[1:],
 		config[:len(config)-1] + `,"schema":1}`} {
 		dir := filepath.Join(t.TempDir(), "a")
-		r := must(Create(dir, []byte(given), Environment{}, Options{}))
+		r := expect.Must(Create(dir, []byte(given), Environment{}, Options{}))
 		if got := r.Config(); string(got.JSON) != config || got.Schema != SchemaVersion {
 			t.Errorf("given %s\ngot schema %d, %s", given, got.Schema, got.JSON)
 		}
@@ -27,9 +29,9 @@ func TestConfig(t *testing.T) {
 		if err != nil || string(again.Config().JSON) != config {
 			t.Errorf("again: %v", err)
 		}
-		noError(t, errors.Join(r.Close(), again.Close()))
+		expect.NoError(t, errors.Join(r.Close(), again.Close()))
 	}
-	r := must(Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{}))
+	r := expect.Must(Create(filepath.Join(t.TempDir(), "empty"), []byte(" {}"), Environment{}, Options{}))
 	defer r.Close()
 	if got := string(r.Config().JSON); got != "{}" {
 		t.Errorf("empty configuration: %s", got)
@@ -55,7 +57,7 @@ func TestConfigRefuses(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		_, err := Create(dir, []byte(config), Environment{}, Options{})
-		wantError(t, err, want, dir)
+		expect.Error(t, err, want, dir)
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s: the directory was made", config)
 		}
@@ -65,11 +67,11 @@ func TestConfigRefuses(t *testing.T) {
 // TestForeignConfig checks runs that another version, or somebody else, wrote.
 func TestForeignConfig(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	noError(t, os.Mkdir(dir, 0o777))
+	expect.NoError(t, os.Mkdir(dir, 0o777))
 	path := filepath.Join(dir, configFile)
 	open := func(config string) error {
 		t.Helper()
-		noError(t, os.WriteFile(path, []byte(config), 0o666))
+		expect.NoError(t, os.WriteFile(path, []byte(config), 0o666))
 		r, err := Open(dir)
 		if err == nil {
 			return r.Close()
@@ -82,12 +84,12 @@ func TestForeignConfig(t *testing.T) {
 	if err := open(`{"schema":3}`); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), path) {
 		t.Errorf("schema 3: %v", err)
 	}
-	wantError(t, open(`{"task":"lst"}`), "--config")
-	wantError(t, open(`{"sche`), path)
+	expect.Error(t, open(`{"task":"lst"}`), "--config")
+	expect.Error(t, open(`{"sche`), path)
 	if _, err := Resume(dir, Options{}); err == nil {
 		t.Error("half a file was resumed")
 	}
-	noError(t, os.Remove(path))
+	expect.NoError(t, os.Remove(path))
 	for _, dir := range []string{dir, filepath.Join(dir, "missing")} {
 		_, opened := Open(dir)
 		_, resumed := resumeIt(dir)
@@ -104,7 +106,7 @@ func TestForeignConfig(t *testing.T) {
 func TestValidateName(t *testing.T) {
 	for _, name := range []string{"a", "lst-learn_sigma=0.2_seed3", ".hidden", "a.b", "Größe", "σ0.2", "脑",
 		"com10", "console", strings.Repeat("x", 128), "a b"} {
-		noError(t, ValidateName(name))
+		expect.NoError(t, ValidateName(name))
 	}
 	for name, want := range map[string]string{
 		"":                       "empty",

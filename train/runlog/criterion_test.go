@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func TestCriterion(t *testing.T) {
@@ -40,7 +42,7 @@ func TestCriterion(t *testing.T) {
 		"train=inf": "NUMBER=BOUND", "trian=1": "no number of the records",
 		"validation_=1": "no number of the records", "validation/=1": "no number of the records",
 	} {
-		wantError(t, errorOf(ParseCriterion(text)), want)
+		expect.Error(t, expect.ErrorOf(ParseCriterion(text)), want)
 	}
 }
 

@@ -7,18 +7,20 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The bytes equal those of Google's protocol buffers: testdata/events.py.
 func TestBytes(t *testing.T) {
-	text := must(os.ReadFile("testdata/events.json"))
+	text := expect.Must(os.ReadFile("testdata/events.json"))
 	var events []struct {
 		WallTime float64  `json:"wall_time"`
 		Step     int64    `json:"step"`
 		Scalars  [][2]any `json:"scalars"`
 	}
-	noError(t, json.Unmarshal(text, &events))
-	want := must(os.ReadFile("testdata/events.tfevents"))
+	expect.NoError(t, json.Unmarshal(text, &events))
+	want := expect.Must(os.ReadFile("testdata/events.tfevents"))
 	got := eventHeader(1732181400)
 	for _, e := range events {
 		event := boardEvent{wallTime: e.WallTime, step: e.Step}
@@ -49,7 +51,7 @@ func TestCRC(t *testing.T) {
 	for i := range up {
 		up[i], down[i] = byte(i), byte(31-i)
 	}
-	scsi := must(hex.DecodeString(
+	scsi := expect.Must(hex.DecodeString(
 		"01c00000000000000000000000000000140000000000040000000014000000182800000000000000020000000000000000"))
 	for _, v := range []struct {
 		data []byte

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // errCrash stands for the death of the process: every later operation returns it.
@@ -165,7 +167,7 @@ func newModel(t *testing.T, dir string) *model {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		b := must(os.ReadFile(filepath.Join(dir, e.Name())))
+		b := expect.Must(os.ReadFile(filepath.Join(dir, e.Name())))
 		m.now[e.Name()] = &inode{b, slices.Clone(b)}
 	}
 	m.durable = maps.Clone(m.now)
@@ -217,13 +219,13 @@ func (m *model) images(t *testing.T, f func(dir, description string)) {
 		}
 		for treatment, content := range afterPowerLoss {
 			dir := filepath.Join(fastDir(t), "image")
-			noError(t, os.Mkdir(dir, 0o777))
+			expect.NoError(t, os.Mkdir(dir, 0o777))
 			for name, i := range names {
 				b := content(i)
 				if treatment == "half" && len(i.now) < len(i.durable) {
 					b = i.durable
 				}
-				noError(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
+				expect.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 			}
 			f(dir, treatment)
 		}

@@ -131,7 +131,7 @@ func TestCrashWhileForcing(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
 		dir := filepath.Join(fastDir(t), "run")
-		noError(t, newSimulation(dir, Options{wrap: lazy}).run())
+		expect.NoError(t, newSimulation(dir, Options{wrap: lazy}).run())
 		s, d := faulty(t, dir, faultDisk{n: n, err: errCrash, crash: true})
 		s.opts.Force = true
 		r, err := Create(dir, []byte(`{"task":"lst"}`), Environment{}, s.opts)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Lines of torchpe 0.1.0, as it wrote them, with each key that it had. A null was a number that was
@@ -47,7 +49,7 @@ func TestOldFiles(t *testing.T) {
 			"modularity/0": -.5, "modularity/1": 0, "clustering/0": 1}},
 	} {
 		var r, again Record
-		noError(t, json.Unmarshal([]byte(c.text), &r))
+		expect.NoError(t, json.Unmarshal([]byte(c.text), &r))
 		if !maps.Equal(r.Measures, c.want) {
 			t.Errorf("%s\nhas %v, want %v", c.text, r.Measures, c.want)
 		}
@@ -78,8 +80,8 @@ func TestOldFiles(t *testing.T) {
 // today, and keeps the bytes of the old ones.
 func TestOldRunGoesOn(t *testing.T) {
 	r := resumed(t, oldMasked+"\n")
-	must(r.TruncateMetrics(1))
-	noError(t, r.Append(Record{Step: 2, Measures: Numbers{"loss": .25, "test_mse/0.15": .5}}))
+	expect.Must(r.TruncateMetrics(1))
+	expect.NoError(t, r.Append(Record{Step: 2, Measures: Numbers{"loss": .25, "test_mse/0.15": .5}}))
 	records, err := ReadMetrics[Record](r.Reader)
 	if err != nil || len(records) != 2 || records[0].Measures["test_mse/0.15"] != 1 ||
 		records[1].Measures["test_mse/0.15"] != .5 || !math.IsNaN(records[1].Measures.Get("modularity")) {
@@ -92,9 +94,9 @@ func TestOldRunGoesOn(t *testing.T) {
 
 // TestReleasedResult reads a result of torchpe 0.1.0, whose seal is of its old keys.
 func TestReleasedResult(t *testing.T) {
-	r := must(Open(filepath.Join("..", "..", "cmd", "torchpe", "testdata", "released", "done")))
+	r := expect.Must(Open(filepath.Join("..", "..", "cmd", "torchpe", "testdata", "released", "done")))
 	defer r.Close()
-	result := must(r.Result())
+	result := expect.Must(r.Result())
 	m := result.Members[0].Measures // from result.json
 	if m.Get("validation") != 1./3 || m.Get("train") != 0.4125 || m.Get("validation/3-vector") != 0 ||
 		m.Get("noise/0.5") != 0.26666666666666666 || m.Get("pe_start_cosine/0") != 0.022074243922327274 {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // roles lists what this test binary does when a test starts it again as another process.
@@ -77,7 +79,7 @@ type racer struct {
 func startRacer(t *testing.T, role, dir string) *racer {
 	t.Helper()
 	r := &racer{cmd: child(role, dir)}
-	in := must(r.cmd.StdinPipe())
+	in := expect.Must(r.cmd.StdinPipe())
 	r.in, r.out = in, startAndWait(t, r.cmd)
 	return r
 }
@@ -86,8 +88,8 @@ func startRacer(t *testing.T, role, dir string) *racer {
 // process prints after that.
 func startAndWait(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 	t.Helper()
-	pipe := must(cmd.StdoutPipe())
-	noError(t, cmd.Start())
+	pipe := expect.Must(cmd.StdoutPipe())
+	expect.NoError(t, cmd.Start())
 	out := bufio.NewReader(pipe)
 	if got, err := out.ReadString('\n'); err != nil || got != "ready\n" {
 		t.Fatalf("the other process said %q (%v)", got, err)
@@ -98,7 +100,7 @@ func startAndWait(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 // line returns the next line that the process prints.
 func (r *racer) line(t *testing.T) string {
 	t.Helper()
-	s := must(r.out.ReadString('\n'))
+	s := expect.Must(r.out.ReadString('\n'))
 	return strings.TrimSuffix(s, "\n")
 }
 
@@ -111,7 +113,7 @@ func race(t *testing.T, role, dir string, processes int) {
 		racers[i] = startRacer(t, role, dir)
 	}
 	for _, r := range racers {
-		must(io.WriteString(r.in, "go\n"))
+		expect.Must(io.WriteString(r.in, "go\n"))
 	}
 	winner, lines := 0, make([]string, processes)
 	for i, r := range racers {
@@ -122,7 +124,7 @@ func race(t *testing.T, role, dir string, processes int) {
 			winner = r.cmd.Process.Pid
 		}
 	}
-	want := fmt.Sprintf("locked by pid %d on host %s since 20", winner, must(os.Hostname()))
+	want := fmt.Sprintf("locked by pid %d on host %s since 20", winner, expect.Must(os.Hostname()))
 	for _, line := range lines {
 		if line != "won" && !strings.Contains(line, want) {
 			t.Errorf("a loser said %q, want %q", line, want)
@@ -132,7 +134,7 @@ func race(t *testing.T, role, dir string, processes int) {
 		t.Errorf("nobody has the run: %q", lines)
 	}
 	for _, r := range racers {
-		noError(t, errors.Join(r.in.Close(), r.cmd.Wait()))
+		expect.NoError(t, errors.Join(r.in.Close(), r.cmd.Wait()))
 	}
 }
 
@@ -155,7 +157,7 @@ func TestRaceToResume(t *testing.T) {
 // also with Force and BreakLock, and that the files of the first are untouched.
 func TestLockedByThisProcess(t *testing.T) {
 	s := twoCheckpoints(t)
-	r := must(Resume(s.dir, Options{}))
+	r := expect.Must(Resume(s.dir, Options{}))
 	before := snapshot(t, s.dir)
 	opts := Options{Force: true, BreakLock: true}
 	_, err := Create(s.dir, []byte("{}"), Environment{}, opts)
@@ -169,25 +171,25 @@ func TestLockedByThisProcess(t *testing.T) {
 	if after := snapshot(t, s.dir); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Error("files changed")
 	}
-	noError(t, r.Close())
+	expect.NoError(t, r.Close())
 	if text := snapshot(t, s.dir)[lockFile]; text != "" {
 		t.Errorf("after Close the lock says %q", text)
 	}
-	noError(t, must(Resume(s.dir, Options{})).Close())
+	expect.NoError(t, expect.Must(Resume(s.dir, Options{})).Close())
 }
 
 // TestStaleLock checks what a dead process left: on this host it is ignored, on another it needs
 // BreakLock.
 func TestStaleLock(t *testing.T) {
-	host := must(os.Hostname())
+	host := expect.Must(os.Hostname())
 	s := twoCheckpoints(t)
 	leave := func(text string) {
-		noError(t, os.WriteFile(filepath.Join(s.dir, lockFile), []byte(text), 0o666))
+		expect.NoError(t, os.WriteFile(filepath.Join(s.dir, lockFile), []byte(text), 0o666))
 	}
 	for _, text := range []string{"", "garbage",
 		fmt.Sprintf(`{"pid":1,"host":%q,"since":"2031-02-03T04:05:06Z"}`, host)} {
 		leave(text)
-		noError(t, must(Resume(s.dir, Options{})).Close())
+		expect.NoError(t, expect.Must(Resume(s.dir, Options{})).Close())
 	}
 	const foreign = `{"pid":77,"host":"node-that-died","since":"2031-02-03T04:05:06Z"}`
 	leave(foreign)
@@ -205,7 +207,7 @@ func TestStaleLock(t *testing.T) {
 	if text := snapshot(t, s.dir)[lockFile]; text != foreign {
 		t.Errorf("the lock became %q", text)
 	}
-	r := must(Resume(s.dir, Options{BreakLock: true}))
+	r := expect.Must(Resume(s.dir, Options{BreakLock: true}))
 	if h := r.holder(); h.PID != os.Getpid() || h.Host != host || time.Since(h.Since) > time.Hour {
 		t.Errorf("holder %+v", h)
 	}
@@ -229,20 +231,20 @@ func TestLockCause(t *testing.T) {
 func TestClaim(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "runs", "run")
-	r := must(Claim(dir, Options{}))
+	r := expect.Must(Claim(dir, Options{}))
 	var locked *LockedError
 	if _, err := Claim(dir, Options{}); !errors.As(err, &locked) {
 		t.Errorf("claimed twice: %v", err)
 	}
-	noError(t, r.Close())
+	expect.NoError(t, r.Close())
 	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
 		t.Errorf("%v stay: %v", left, err)
 	}
-	noError(t, must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
+	expect.NoError(t, expect.Must(Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{})).Close())
 	if _, err := Claim(dir, Options{}); !errors.Is(err, ErrExists) {
 		t.Errorf("%v", err)
 	}
-	noError(t, must(Claim(dir, Options{Force: true})).Close())
+	expect.NoError(t, expect.Must(Claim(dir, Options{Force: true})).Close())
 	if r, err := Open(dir); err != nil || string(r.Config().JSON) != `{"task":"lst"}` {
 		t.Errorf("a claim with Force removed the run: %v", err)
 	}
@@ -252,7 +254,7 @@ func TestClaim(t *testing.T) {
 func TestRunsBelow(t *testing.T) {
 	for _, below := range []string{"a", "a/b", "sweep/runs/a"} {
 		dir := t.TempDir()
-		noError(t, must(createEmpty(filepath.Join(dir, below))).Close())
+		expect.NoError(t, expect.Must(createEmpty(filepath.Join(dir, below))).Close())
 		for _, force := range []bool{false, true} {
 			_, err := Create(dir, []byte("{}"), Environment{}, Options{Force: force})
 			if !errors.Is(err, ErrRunsBelow) || !strings.Contains(err.Error(), below) {
@@ -264,7 +266,7 @@ func TestRunsBelow(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	noError(t, os.Mkdir(filepath.Join(dir, "other"), 0o777))
-	noError(t, os.WriteFile(filepath.Join(dir, "other", "config.json"), []byte(`{"name": "npm"}`), 0o666))
-	noError(t, must(createEmpty(dir)).Close())
+	expect.NoError(t, os.Mkdir(filepath.Join(dir, "other"), 0o777))
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "other", "config.json"), []byte(`{"name": "npm"}`), 0o666))
+	expect.NoError(t, expect.Must(createEmpty(dir)).Close())
 }

@@ -10,16 +10,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // resumed returns a run whose metrics.jsonl has this text.
 func resumed(t testing.TB, text string) *Run {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	r := must(Create(dir, []byte("{}"), Environment{}, Options{wrap: lazy}))
-	noError(t, r.Close())
-	noError(t, os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666))
-	r = must(Resume(dir, Options{wrap: lazy}))
+	r := expect.Must(Create(dir, []byte("{}"), Environment{}, Options{wrap: lazy}))
+	expect.NoError(t, r.Close())
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666))
+	r = expect.Must(Resume(dir, Options{wrap: lazy}))
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
@@ -64,7 +66,7 @@ func TestTruncateMetrics(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := resumed(t, test.file)
-			wantError(t, r.Append(Record{Step: 100}), "TruncateMetrics")
+			expect.Error(t, r.Append(Record{Step: 100}), "TruncateMetrics")
 			cut, err := r.TruncateMetrics(test.step)
 			if err != nil || cut != test.cut {
 				t.Fatalf("cut %d, %v; want %d", cut, err, test.cut)
@@ -73,7 +75,7 @@ func TestTruncateMetrics(t *testing.T) {
 			if err != nil || string(got) != test.want {
 				t.Fatalf("left %q, want %q", got, test.want)
 			}
-			noError(t, r.Append(Record{Step: test.step + 1}))
+			expect.NoError(t, r.Append(Record{Step: test.step + 1}))
 			records, err := ReadMetrics[map[string]any](r.Reader)
 			if err != nil || len(records) != strings.Count(test.want, "\n")+1 {
 				t.Errorf("%d records, %v", len(records), err)
@@ -104,23 +106,23 @@ func TestTruncateMetricsRefuses(t *testing.T) {
 		}
 	}
 	r := resumed(t, "")
-	noError(t, os.Remove(r.path(metricsFile)))
+	expect.NoError(t, os.Remove(r.path(metricsFile)))
 	if _, err := r.TruncateMetrics(3); !errors.Is(err, fs.ErrNotExist) ||
 		!strings.Contains(err.Error(), "up to step 3 is lost") {
 		t.Errorf("file missing: %v", err)
 	}
-	must(r.TruncateMetrics(-1)) // at the start there is none
+	expect.Must(r.TruncateMetrics(-1)) // at the start there is none
 }
 
 // TestAppendRefuses checks that records which a resumed run would lose or repeat are refused whole.
 func TestAppendRefuses(t *testing.T) {
 	s := twoCheckpoints(t)
 	r, from, err := s.begin()
-	noError(t, err)
+	expect.NoError(t, err)
 	defer r.Close()
 	before := snapshot(t, s.dir)[metricsFile]
-	wantError(t, r.Append(Record{Step: from}), "checkpoint of step 4")
-	wantError(t, r.Append(Record{Step: 6}, Record{Step: 5}), "step 5 comes after step 6")
+	expect.Error(t, r.Append(Record{Step: from}), "checkpoint of step 4")
+	expect.Error(t, r.Append(Record{Step: 6}, Record{Step: 5}), "step 5 comes after step 6")
 	if err := r.Append(); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
@@ -156,7 +158,7 @@ func TestReadMetrics(t *testing.T) {
 // whole records.
 func TestReadWhileWriting(t *testing.T) {
 	r := resumed(t, "")
-	must(r.TruncateMetrics(noStep))
+	expect.Must(r.TruncateMetrics(noStep))
 	done := make(chan error)
 	go func() {
 		for step := range 500 {
@@ -168,7 +170,7 @@ func TestReadWhileWriting(t *testing.T) {
 		}
 		close(done)
 	}()
-	reader := must(Open(r.Dir()))
+	reader := expect.Must(Open(r.Dir()))
 	defer reader.Close()
 	for running := true; running; {
 		select {
@@ -179,7 +181,7 @@ func TestReadWhileWriting(t *testing.T) {
 			running = false
 		default:
 		}
-		records := must(ReadMetrics[Record](reader))
+		records := expect.Must(ReadMetrics[Record](reader))
 		for i, rec := range records {
 			if rec.Step != i/2 || rec.Member != i%2 {
 				t.Fatalf("record %d is step %d, member %d", i, rec.Step, rec.Member)
@@ -217,7 +219,7 @@ func FuzzTruncateMetrics(f *testing.F) {
 			kept != stepsUpTo(t, file, step) {
 			t.Fatalf("kept %q of %q: %d records up to step %d", left, file, kept, step)
 		}
-		noError(t, r.Append(Record{Step: step + 1}))
+		expect.NoError(t, r.Append(Record{Step: step + 1}))
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // stepOf returns the step of a line of metrics.jsonl; like encoding/json it takes the key in any
@@ -65,7 +67,7 @@ func sampleRecord() Record {
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	var x, y any
-	noError(t, errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)))
+	expect.NoError(t, errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)))
 	return reflect.DeepEqual(x, y)
 }
 
@@ -76,7 +78,7 @@ func TestJSONKeys(t *testing.T) {
 		t.Errorf("result: got\n%s\nwant\n%s\n(%v)", text, wantResult, err)
 	}
 	var result Result
-	noError(t, json.Unmarshal([]byte(wantResult), &result))
+	expect.NoError(t, json.Unmarshal([]byte(wantResult), &result))
 	again, err := json.Marshal(result)
 	if m := result.Members[0].Measures; err != nil || !sameJSON(t, string(again), wantResult) || len(m) != 4 ||
 		!math.IsNaN(m.Get("train")) || m.Get("iid") != 0.5 || !math.IsNaN(m["validation"]) ||
@@ -88,7 +90,7 @@ func TestJSONKeys(t *testing.T) {
 		t.Errorf("record: got\n%s\nwant\n%s\n(%v)", text, wantRecord, err)
 	}
 	rec := Record{Map: [][2]float64{{3, 3}}, Measures: Numbers{"train": 1}} // used before
-	noError(t, json.Unmarshal([]byte(wantRecord), &rec))
+	expect.NoError(t, json.Unmarshal([]byte(wantRecord), &rec))
 	again, err = json.Marshal(rec)
 	if err != nil || !sameJSON(t, string(again), wantRecord) {
 		t.Errorf("record read back: %+v, %v", rec, err)
@@ -104,15 +106,15 @@ func TestResult(t *testing.T) {
 	if err := r.SaveResult(Result{}); err == nil || r.Complete() {
 		t.Errorf("without members: %v", err)
 	}
-	wantError(t, r.SaveResult(Result{Members: []MemberResult{{Status: "fine"}}}), `"fine"`)
-	noError(t, errors.Join(r.SaveResult(sampleResult()), r.Close()))
+	expect.Error(t, r.SaveResult(Result{Members: []MemberResult{{Status: "fine"}}}), `"fine"`)
+	expect.NoError(t, errors.Join(r.SaveResult(sampleResult()), r.Close()))
 	if _, err := Resume(r.Dir(), Options{}); !errors.Is(err, ErrComplete) {
 		t.Errorf("Resume: %v", err)
 	}
 	if _, err := Create(r.Dir(), []byte("{}"), Environment{}, Options{}); !errors.Is(err, ErrExists) {
 		t.Errorf("Create: %v", err)
 	}
-	reader := must(Open(r.Dir()))
+	reader := expect.Must(Open(r.Dir()))
 	defer reader.Close()
 	if got, err := reader.Result(); err != nil || len(got.Members) != 2 || !reader.Complete() {
 		t.Errorf("after: %+v, %v", got, err)
@@ -124,7 +126,7 @@ func TestResult(t *testing.T) {
 func TestCompletedMeanwhile(t *testing.T) {
 	s := twoCheckpoints(t)
 	meanwhile := func(d disk) disk {
-		noError(t, os.WriteFile(filepath.Join(s.dir, resultFile), []byte("{}"), 0o666))
+		expect.NoError(t, os.WriteFile(filepath.Join(s.dir, resultFile), []byte("{}"), 0o666))
 		return d
 	}
 	if _, err := Resume(s.dir, Options{wrap: meanwhile}); !errors.Is(err, ErrComplete) {
@@ -144,11 +146,11 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%+v", env)
 	}
 	env.Threads = 2
-	r := must(Create(dir, []byte("{}"), env, Options{}))
+	r := expect.Must(Create(dir, []byte("{}"), env, Options{}))
 	for i := range 2 {
-		noError(t, r.Close())
-		r = must(Resume(dir, Options{}))
-		noError(t, r.AddEnvironment(Environment{Threads: 3 + i}))
+		expect.NoError(t, r.Close())
+		r = expect.Must(Resume(dir, Options{}))
+		expect.NoError(t, r.AddEnvironment(Environment{Threads: 3 + i}))
 	}
 	defer r.Close()
 	envs, err := r.Environments()
@@ -157,7 +159,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%+v, %v", envs, err)
 	}
 	var object map[string]any
-	noError(t, r.readJSON(environmentFile, &object))
+	expect.NoError(t, r.readJSON(environmentFile, &object))
 	want := []string{"arch", "blas", "blas_kernel", "command_line", "cpu", "device", "git_commit",
 		"git_modified", "go", "gpu", "host",
 		"libtorch_built", "libtorch_running", "os", "resumed", "start_time", "threads", "torchpe"}
@@ -168,7 +170,7 @@ func TestEnvironment(t *testing.T) {
 
 // The newest version of CHANGELOG.md is that of the program, and a run's environment has it.
 func TestVersion(t *testing.T) {
-	text := must(os.ReadFile("../../CHANGELOG.md"))
+	text := expect.Must(os.ReadFile("../../CHANGELOG.md"))
 	newest := regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+)$`).FindSubmatch(text)
 	if newest == nil || string(newest[1]) != Version {
 		t.Errorf("CHANGELOG.md has %q, the program %s", newest, Version)

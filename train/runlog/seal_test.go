@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 )
 
 // simulated returns the directory of a finished simulation.
@@ -17,7 +18,7 @@ func simulated(t *testing.T) string {
 	t.Helper()
 	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
 	s.size = 2
-	noError(t, s.run())
+	expect.NoError(t, s.run())
 	return s.dir
 }
 
@@ -38,8 +39,8 @@ func readEnd(dir string) error {
 func replace(t *testing.T, dir, name string, text []byte) []byte {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	old := must(os.ReadFile(path))
-	noError(t, os.WriteFile(path, text, 0o666))
+	old := expect.Must(os.ReadFile(path))
+	expect.NoError(t, os.WriteFile(path, text, 0o666))
 	return old
 }
 
@@ -73,11 +74,12 @@ func TestEveryBitOfTheEnd(t *testing.T) {
 func TestEndWithoutChecksums(t *testing.T) {
 	dir := simulated(t)
 	path := filepath.Join(dir, probesFile)
-	noError(t, safetensors.Write(path, must(safetensors.Read(path)).Tensors, map[string]string{"layer": "0"}))
-	result := must(ParseObject(replace(t, dir, resultFile, nil)))
+	expect.NoError(t, safetensors.Write(path, expect.Must(safetensors.Read(path)).Tensors,
+		map[string]string{"layer": "0"}))
+	result := expect.Must(ParseObject(replace(t, dir, resultFile, nil)))
 	replace(t, dir, resultFile, result.Without("config_sha256", "metrics_crc32c", "crc32c").Text())
 	edited(t, dir, "lst", "old")
-	noError(t, readEnd(dir))
+	expect.NoError(t, readEnd(dir))
 }
 
 // edited replaces a text in config.json.
@@ -101,14 +103,14 @@ func TestResultOfEditedConfig(t *testing.T) {
 	}
 	edited(t, dir, "nmar", "lst")
 	edited(t, dir, "\n", "\r\n\t")
-	noError(t, readEnd(dir))
+	expect.NoError(t, readEnd(dir))
 	r := resumed(t, "")
-	noError(t, errors.Join(r.SetConfig([]byte(`{"task":"fmri"}`)), r.SaveResult(sampleResult())))
-	must(r.Result())
+	expect.NoError(t, errors.Join(r.SetConfig([]byte(`{"task":"fmri"}`)), r.SaveResult(sampleResult())))
+	expect.Must(r.Result())
 	var made struct {
 		SHA string `json:"config_sha256"`
 	}
-	err := json.Unmarshal(must(os.ReadFile(filepath.Join(r.Dir(), resultFile))), &made)
+	err := json.Unmarshal(expect.Must(os.ReadFile(filepath.Join(r.Dir(), resultFile))), &made)
 	// printf '{"task":"fmri"}' | sha256sum
 	if want := "4585bb7ec2b7a664520c540aa1089477a9fa9a94293f4cbe7343f934c8e62a76"; err != nil || made.SHA != want {
 		t.Errorf("%s (%v), want %s", made.SHA, err, want)
@@ -122,7 +124,7 @@ func TestOlderCheckpointOfFinishedRun(t *testing.T) {
 	if c, err := load(t, dir); err != nil || c.Warning != "" || c.Step != 10 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	noError(t, os.Remove(filepath.Join(dir, checkpointFile)))
+	expect.NoError(t, os.Remove(filepath.Join(dir, checkpointFile)))
 	c, err := load(t, dir)
 	if err != nil || c.Step != 8 || !strings.Contains(c.Warning, "is of step 8, and training ended after step 10") {
 		t.Errorf("%+v, %v", c, err)

@@ -7,40 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 )
-
-// must returns a value that a call gives without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test that cannot go on.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantError fails unless an error says all of these.
-func wantError(t testing.TB, err error, says ...string) {
-	t.Helper()
-	for _, text := range says {
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("error %v, want one with %q", err, text)
-		}
-	}
-}
-
-// errorOf returns the error of a call.
-func errorOf[T any](_ T, err error) error { return err }
 
 // A simulation trains nothing, but writes a run directory in the order in which training does. The
 // state after a step is a function of the step, so that what a resumed run must contain is known
@@ -71,8 +42,8 @@ func (s *simulation) state(step int) []safetensors.Tensor {
 	for i := range w {
 		w[i] = math.Sin(float64(step*s.size + i))
 	}
-	rng := must(safetensors.New("rng", []int{2}, []int64{int64(step), int64(-step)}))
-	return []safetensors.Tensor{must(safetensors.New("w", []int{s.size}, w)), rng}
+	rng := expect.Must(safetensors.New("rng", []int{2}, []int64{int64(step), int64(-step)}))
+	return []safetensors.Tensor{expect.Must(safetensors.New("w", []int{s.size}, w)), rng}
 }
 
 // records returns the records of a step, one for each of two members.
@@ -225,7 +196,7 @@ func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for _, name := range finalFiles {
-		files[name] = string(must(os.ReadFile(filepath.Join(dir, name))))
+		files[name] = string(expect.Must(os.ReadFile(filepath.Join(dir, name))))
 	}
 	return files
 }
@@ -246,14 +217,14 @@ func fastDir(t *testing.T) string {
 func uninterrupted(t *testing.T) map[string]string {
 	t.Helper()
 	s := newSimulation(filepath.Join(fastDir(t), "whole"), Options{wrap: lazy})
-	noError(t, s.run())
+	expect.NoError(t, s.run())
 	return content(t, s.dir)
 }
 
 // checkPrevious checks that the checkpoint before the last one is good.
 func (s *simulation) checkPrevious(t *testing.T, fault string) {
 	t.Helper()
-	r := must(Open(s.dir))
+	r := expect.Must(Open(s.dir))
 	defer r.Close()
 	c, err := r.readCheckpoint(previousFile)
 	if err == nil {
@@ -281,7 +252,7 @@ func (s *simulation) finish(t *testing.T, want map[string]string, fault string) 
 		case c.Warning != "":
 			t.Errorf("%s: %s", fault, c.Warning)
 		}
-		noError(t, r.Close())
+		expect.NoError(t, r.Close())
 	}
 	if err := again.run(); err != nil {
 		t.Errorf("%s: cannot go on: %v", fault, err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 )
 
 func init() {
@@ -36,7 +37,7 @@ func childSimulation(dir string) error {
 func TestKill(t *testing.T) {
 	whole, killed := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
 	start := time.Now()
-	noError(t, child("simulate", whole).Run())
+	expect.NoError(t, child("simulate", whole).Run())
 	alone := time.Since(start)
 	rng := rand.New(rand.NewPCG(1, 2))
 	kills := 0
@@ -69,12 +70,12 @@ func TestKill(t *testing.T) {
 
 // twoMB returns a tensor of 2 MB.
 func twoMB() []safetensors.Tensor {
-	return []safetensors.Tensor{must(safetensors.New("w", []int{1 << 18}, make([]float64, 1<<18)))}
+	return []safetensors.Tensor{expect.Must(safetensors.New("w", []int{1 << 18}, make([]float64, 1<<18)))}
 }
 
 // childWithFileLimit writes a checkpoint that is larger than the files that this process may write.
 func childWithFileLimit(dir string) error {
-	r, small := must(createEmpty(dir)), must(safetensors.New("w", []int{1}, []float64{1}))
+	r, small := expect.Must(createEmpty(dir)), expect.Must(safetensors.New("w", []int{1}, []float64{1}))
 	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{small}, nil),
 		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20})); err != nil {
 		return err
@@ -104,14 +105,14 @@ func TestSmallDisk(t *testing.T) {
 		t.Skip("cannot mount a small file system (needs root):", err)
 	}
 	defer func() {
-		noError(t, syscall.Unmount(mount, syscall.MNT_DETACH))
+		expect.NoError(t, syscall.Unmount(mount, syscall.MNT_DETACH))
 	}()
 	dir := filepath.Join(mount, "run")
 	boast := func(d disk) disk { return &fixedFree{d, math.MaxInt64} }
 	for name, opts := range map[string]Options{"asked first": {Force: true}, "tried": {Force: true, wrap: boast}} {
-		r := must(Create(dir, []byte("{}"), Environment{}, opts))
+		r := expect.Must(Create(dir, []byte("{}"), Environment{}, opts))
 		for step := 1; step <= 2; step++ {
-			noError(t, r.SaveCheckpoint(step, twoMB(), nil))
+			expect.NoError(t, r.SaveCheckpoint(step, twoMB(), nil))
 		}
 		err := r.SaveCheckpoint(3, twoMB(), nil)
 		var space *SpaceError
@@ -119,15 +120,15 @@ func TestSmallDisk(t *testing.T) {
 			!strings.Contains(err.Error(), "no space left: needs 3 MB, has ") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c := must(r.LoadCheckpoint()); c.Step != 2 || c.Warning != "" {
+		if c := expect.Must(r.LoadCheckpoint()); c.Step != 2 || c.Warning != "" {
 			t.Errorf("%s: then loaded %+v", name, c)
 		}
 		if temps, _ := filepath.Glob(filepath.Join(dir, "*"+tempSuffix)); len(temps) > 0 {
 			t.Errorf("%s: left %v", name, temps)
 		}
-		noError(t, os.Remove(filepath.Join(dir, previousFile))) // free some space
-		noError(t, r.SaveCheckpoint(3, twoMB(), nil))
-		noError(t, r.Close())
+		expect.NoError(t, os.Remove(filepath.Join(dir, previousFile))) // free some space
+		expect.NoError(t, r.SaveCheckpoint(3, twoMB(), nil))
+		expect.NoError(t, r.Close())
 	}
 }
 
@@ -143,14 +144,14 @@ func childWrites(dir string) error {
 // TestReadOnly checks, as a user without privileges, a directory in which nothing may be written.
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
-	r := must(createEmpty(filepath.Join(dir, "old")))
-	noError(t, errors.Join(r.Close(), os.Chmod(dir, 0o555), os.Chmod(filepath.Join(dir, "old"), 0o555)))
+	r := expect.Must(createEmpty(filepath.Join(dir, "old")))
+	expect.NoError(t, errors.Join(r.Close(), os.Chmod(dir, 0o555), os.Chmod(filepath.Join(dir, "old"), 0o555)))
 	defer os.Chmod(dir, 0o755)
 	cmd := child("write", dir)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		cmd.Path = publicCopy(t, os.Args[0])
-		noError(t, os.Chmod(filepath.Dir(dir), 0o755))
+		expect.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	}
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(string(out), "\n")
@@ -167,13 +168,13 @@ func TestReadOnly(t *testing.T) {
 // publicCopy returns a copy of a program that any user may start.
 func publicCopy(t *testing.T, program string) string {
 	t.Helper()
-	dir := must(os.MkdirTemp("", "runlog"))
+	dir := expect.Must(os.MkdirTemp("", "runlog"))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	in := must(os.Open(program))
+	in := expect.Must(os.Open(program))
 	defer in.Close()
-	out := must(os.OpenFile(filepath.Join(dir, "program"), os.O_WRONLY|os.O_CREATE, 0o755))
-	must(io.Copy(out, in))
-	noError(t, errors.Join(out.Close(), os.Chmod(dir, 0o755)))
+	out := expect.Must(os.OpenFile(filepath.Join(dir, "program"), os.O_WRONLY|os.O_CREATE, 0o755))
+	expect.Must(io.Copy(out, in))
+	expect.NoError(t, errors.Join(out.Close(), os.Chmod(dir, 0o755)))
 	return out.Name()
 }
 
@@ -183,7 +184,7 @@ func TestBadPaths(t *testing.T) {
 	plain := filepath.Join(dir, "plain")
 	link := filepath.Join(dir, "link")
 	real := filepath.Join(dir, "real")
-	noError(t, errors.Join(os.WriteFile(plain, nil, 0o666), os.Mkdir(real, 0o777),
+	expect.NoError(t, errors.Join(os.WriteFile(plain, nil, 0o666), os.Mkdir(real, 0o777),
 		os.Symlink(real, link)))
 	for path, want := range map[string]string{
 		plain:                        "not a directory",
@@ -199,10 +200,10 @@ func TestBadPaths(t *testing.T) {
 		}
 	}
 	for _, path := range []string{filepath.Join(dir, "deep", "er", "run"), real} { // without parents, and empty
-		noError(t, must(createEmpty(path)).Close())
+		expect.NoError(t, expect.Must(createEmpty(path)).Close())
 	}
-	wantError(t, errorOf(resumeIt(link)), "symbolic link")
-	noError(t, must(Open(link)).Close())
+	expect.Error(t, expect.ErrorOf(resumeIt(link)), "symbolic link")
+	expect.NoError(t, expect.Must(Open(link)).Close())
 }
 
 // TestPlantedLinks puts a symbolic link in the place of each file in turn: nothing outside the
@@ -213,7 +214,7 @@ func TestPlantedLinks(t *testing.T) {
 		base := t.TempDir()
 		outside := filepath.Join(base, "outside")
 		dir := filepath.Join(base, "run")
-		noError(t, errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777),
+		expect.NoError(t, errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777),
 			os.Symlink("../outside", filepath.Join(dir, name))))
 		s := newSimulation(dir, Options{wrap: lazy, Force: true})
 		err := s.run()
@@ -233,12 +234,12 @@ func TestForceAndForeignFiles(t *testing.T) {
 	foreign := []string{"slurm-12.out", "notes" + tempSuffix, "checkpoint.safetensors.tmp",
 		"checkpoint.best.safetensors"}
 	for _, name := range append(foreign, checkpointFile+tempSuffix, resultFile+tempSuffix) {
-		noError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666))
+		expect.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("x"), 0o666))
 	}
 	if _, err := createEmpty(s.dir); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("without Force: %v", err)
 	}
-	r := must(Create(s.dir, []byte(`{"new":true}`), Environment{}, Options{Force: true}))
+	r := expect.Must(Create(s.dir, []byte(`{"new":true}`), Environment{}, Options{Force: true}))
 	want := map[string]bool{configFile: true, environmentFile: true, metricsFile: true, lockFile: true}
 	for _, name := range foreign {
 		want[name] = true
@@ -255,9 +256,9 @@ func TestForceAndForeignFiles(t *testing.T) {
 	if _, err := r.LoadCheckpoint(); !errors.Is(err, ErrNoCheckpoint) {
 		t.Errorf("LoadCheckpoint: %v", err)
 	}
-	noError(t, os.WriteFile(filepath.Join(s.dir, checkpointFile+tempSuffix), []byte("x"), 0o666))
-	noError(t, r.Close())
-	r = must(resumeIt(s.dir))
+	expect.NoError(t, os.WriteFile(filepath.Join(s.dir, checkpointFile+tempSuffix), []byte("x"), 0o666))
+	expect.NoError(t, r.Close())
+	r = expect.Must(resumeIt(s.dir))
 	defer r.Close()
 	files := snapshot(t, s.dir)
 	if _, left := files[checkpointFile+tempSuffix]; left || files[foreign[1]] != "x" {
@@ -265,7 +266,7 @@ func TestForceAndForeignFiles(t *testing.T) {
 	}
 	// A directory that holds only a checkpoint is somebody's too.
 	alone := t.TempDir()
-	noError(t, os.WriteFile(filepath.Join(alone, checkpointFile), []byte("x"), 0o666))
+	expect.NoError(t, os.WriteFile(filepath.Join(alone, checkpointFile), []byte("x"), 0o666))
 	if _, err := createEmpty(alone); !errors.Is(err, ErrExists) {
 		t.Errorf("a checkpoint alone: %v", err)
 	}

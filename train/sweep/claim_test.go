@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 )
 
@@ -74,8 +75,8 @@ func TestOtherHosts(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
 	put := func(b Heartbeat) {
 		t.Helper()
-		noError(t, errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(taskFile(0, beatFile),
-			must(json.Marshal(b)), false), s.write(taskFile(0, lockFile), nil, false)))
+		expect.NoError(t, errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(taskFile(0, beatFile),
+			expect.Must(json.Marshal(b)), false), s.write(taskFile(0, lockFile), nil, false)))
 	}
 	state := func() State { return s.Task(0).State }
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})
@@ -104,10 +105,10 @@ func TestOtherHosts(t *testing.T) {
 	}
 	// lost with its node, and submitted anew
 	put(Heartbeat{PID: 1, Host: "elsewhere", Job: "11_0", Time: time.Now().Add(-time.Hour)})
-	c = must(s.ClaimTask(0, false))
+	c = expect.Must(s.ClaimTask(0, false))
 	c.Release()
 	put(Heartbeat{PID: 1, Host: "elsewhere", Time: time.Now()})
-	c = must(s.ClaimTask(0, true))
+	c = expect.Must(s.ClaimTask(0, true))
 	c.Release()
 	if state() != StateLost { // it said nothing as it ended
 		t.Error(state())
@@ -123,7 +124,8 @@ func TestPlantedFiles(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := extend(t, filepath.Join(dir, "s"), resolved(t, 2, axis("pe", "learn")), 1)
 	outside := filepath.Join(dir, "outside")
-	noError(t, errors.Join(os.MkdirAll(filepath.Join(s.Dir, taskDir(0), lockFile), 0o777), os.Mkdir(outside, 0o777),
+	expect.NoError(t, errors.Join(os.MkdirAll(filepath.Join(s.Dir, taskDir(0), lockFile), 0o777),
+		os.Mkdir(outside, 0o777),
 		os.Symlink(outside, filepath.Join(s.Dir, taskDir(1)))))
 	for i := range 2 {
 		if c, err := s.ClaimTask(i, false); err == nil {
@@ -147,10 +149,10 @@ type model struct {
 // rules in this test gives it.
 func TestStates(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		dir := must(os.MkdirTemp(t.TempDir(), "s"))
+		dir := expect.Must(os.MkdirTemp(t.TempDir(), "s"))
 		const tasks = 3
 		configs := resolved(t, tasks, axis("pe", "learn"))
-		s := must(Extend(dir, "x", func(p *Plan) error {
+		s := expect.Must(Extend(dir, "x", func(p *Plan) error {
 			_, err := p.Add(configs, Packing{Members: 1}, nil)
 			return err
 		}))
@@ -233,7 +235,7 @@ func TestStates(t *testing.T) {
 				want[i].state = StatePending
 			},
 			"": func(rt *rapid.T) {
-				st := must(s.Status(nil))
+				st := expect.Must(s.Status(nil))
 				for i, task := range st.Tasks {
 					if task.State != want[i].state {
 						rt.Fatalf("task %d is %s, want %s", i, task.State, want[i].state)
@@ -254,11 +256,11 @@ func TestComplete(t *testing.T) {
 	single, _ := extend(t, filepath.Join(dir, "single"), configs, 1)
 	for _, s := range []*Sweep{packed, single} {
 		for i := range s.Plan.Tasks {
-			c := must(s.ClaimTask(i, false))
+			c := expect.Must(s.ClaimTask(i, false))
 			if err := c.Complete(); !errors.Is(err, runlog.ErrNoRun) {
 				t.Errorf("a task without a run: %v", err)
 			}
-			noError(t, errors.Join(trainFake(c, 6, 0), c.Complete()))
+			expect.NoError(t, errors.Join(trainFake(c, 6, 0), c.Complete()))
 			if _, err := os.Stat(s.EnsembleDir(i)); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the ensemble is still there: %v", err)
 			}
@@ -286,10 +288,10 @@ func TestComplete(t *testing.T) {
 // those that their numbers are of.
 func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 2)
-	c := must(s.ClaimTask(0, false))
+	c := expect.Must(s.ClaimTask(0, false))
 	defer c.Release()
 	dir := s.EnsembleDir(0)
-	noError(t, errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))))
+	expect.NoError(t, errors.Join(trainFake(c, 6, 0), os.Remove(filepath.Join(dir, "checkpoint.safetensors"))))
 	if err := c.Complete(); err == nil ||
 		!strings.Contains(err.Error(), "training ended after step 6; remove result.json in "+dir) {
 		t.Error(err)
@@ -302,9 +304,9 @@ func TestCompleteRefusesAnOlderCheckpoint(t *testing.T) {
 // What is in the way of a run is named, not overwritten.
 func TestCompleteOverwritesNothing(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 2)
-	c := must(s.ClaimTask(0, false))
+	c := expect.Must(s.ClaimTask(0, false))
 	mine := filepath.Join(s.RunDir(s.Plan.Tasks[0].Runs[1]), "mine.txt")
-	noError(t, errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777),
+	expect.NoError(t, errors.Join(trainFake(c, 6, 0), os.MkdirAll(filepath.Dir(mine), 0o777),
 		os.WriteFile(mine, []byte("x"), 0o666)))
 	if err := c.Complete(); err == nil || !strings.Contains(err.Error(), "in the way") {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/train/config"
 )
 
@@ -15,14 +16,14 @@ func TestEstimate(t *testing.T) {
 	for _, c := range []struct {
 		layers, epochs int
 	}{{1, 2}, {1, 3}, {2, 5}} {
-		base := must(config.Preset("quick", "code"))
+		base := expect.Must(config.Preset("quick", "code"))
 		base.PE, base.Layers, base.Epochs = "nope", c.layers, c.epochs
 		base.Members = []config.Member{{Seed: 1, LR: 1}, {Seed: 2, LR: 1}}
-		text := must(json.Marshal(base))
+		text := expect.Must(json.Marshal(base))
 		configs = append(configs, text)
 	}
 	var p Plan
-	must(p.Add(configs, Packing{Members: 1}, nil))
+	expect.Must(p.Add(configs, Packing{Members: 1}, nil))
 	// Task 1, a seed of the first configuration, is done.
 	st := Status{Runs: 2, DoneRuns: 1, Tasks: []TaskStatus{{}, {Done: &Done{}}}}
 	e, err := p.Estimate(st)
@@ -30,7 +31,7 @@ func TestEstimate(t *testing.T) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	e.Workers = 2
-	noError(t, e.Calibrate(&p, func(c config.Config, _ string) (StepTime, error) {
+	expect.NoError(t, e.Calibrate(&p, func(c config.Config, _ string) (StepTime, error) {
 		return StepTime{Device: "x", MemberMS: 36 * float64(c.Layers), StepsPerEpoch: 100}, nil
 	}))
 	// 100 steps of 36 ms are a thousandth of an hour: 2 + 3 + 3 epochs, and 5 + 5 of twice the time.
@@ -39,7 +40,7 @@ func TestEstimate(t *testing.T) {
 		math.Abs(e.Hours-(one+two)/2) > 1e-12 || s[0].Runs != 3 || s[1].StepMS != 72 || e.Device != "x" {
 		t.Errorf("%+v", e)
 	}
-	size, larger := sizeOf(must(readConfig(configs[0]))), sizeOf(must(readConfig(configs[2])))
+	size, larger := sizeOf(expect.Must(readConfig(configs[0]))), sizeOf(expect.Must(readConfig(configs[2])))
 	if math.Abs(e.DiskMB-3*size.DiskMB-2*larger.DiskMB) > 1e-9 {
 		t.Errorf("%g MB", e.DiskMB)
 	}
@@ -52,14 +53,14 @@ func TestShapesOfMaskLevels(t *testing.T) {
 		level float64
 		nodes int
 	}{{0.5, 15}, {0.15, 15}, {0.9, 15}, {0.5, 30}} {
-		base := must(config.Preset("nmar", "code"))
+		base := expect.Must(config.Preset("nmar", "code"))
 		base.PE, base.Masked.Level, base.Masked.NMAR.Nodes = "nope", c.level, c.nodes
 		base.Members = []config.Member{{Seed: 1, LR: 1}}
-		text := must(json.Marshal(base))
+		text := expect.Must(json.Marshal(base))
 		configs = append(configs, text)
 	}
 	var p Plan
-	must(p.Add(configs, Packing{Members: 1}, nil))
+	expect.Must(p.Add(configs, Packing{Members: 1}, nil))
 	e, err := p.Estimate(Status{})
 	if err != nil || len(e.Shapes) != 2 || e.Shapes[0].Runs != 3 || e.Shapes[1].Runs != 1 {
 		t.Errorf("%+v, %v", e, err)

@@ -64,7 +64,7 @@ func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *b
 func checkSweep(t *testing.T, what string, s, alone *Sweep, completed bool) {
 	t.Helper()
 	for {
-		task := must(s.Status(nil)).Tasks[0]
+		task := expect.Must(s.Status(nil)).Tasks[0]
 		switch {
 		case task.State == StateDone:
 			for _, run := range task.Runs {
@@ -100,8 +100,8 @@ func TestFaultAtEveryOperation(t *testing.T) {
 		})
 	}
 	completed := false
-	noError(t, sweepLife(filepath.Join(base, "alone"), extend, &completed))
-	alone := must(Open(filepath.Join(base, "alone")))
+	expect.NoError(t, sweepLife(filepath.Join(base, "alone"), extend, &completed))
+	alone := expect.Must(Open(filepath.Join(base, "alone")))
 	defer alone.Close()
 	for _, fault := range []error{expect.ErrCrash, syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
@@ -121,7 +121,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 			checkSweep(t, what, s, alone, completed)
-			noError(t, errors.Join(s.Close(), os.RemoveAll(dir)))
+			expect.NoError(t, errors.Join(s.Close(), os.RemoveAll(dir)))
 		}
 	}
 }
@@ -130,9 +130,9 @@ func TestFaultAtEveryOperation(t *testing.T) {
 // answer, and not taken from a worker on another host.
 func TestUnreadableIsNotGone(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 1)
-	noError(t, doTask(s, 0))
+	expect.NoError(t, doTask(s, 0))
 	put(t, s, taskFile(1, beatFile),
-		string(must(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Time: time.Now()}))))
+		string(expect.Must(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Time: time.Now()}))))
 	result := filepath.Join(runsDir, s.Plan.Tasks[0].Runs[0], resultFile)
 	for task, file := range []string{result, taskFile(1, beatFile)} {
 		atomicfile.Fault = func(_, name string) error {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"torchpe/data/sequence"
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 	"torchpe/train/config"
 )
@@ -27,7 +28,7 @@ func TestPoints(t *testing.T) {
 			{axis("lr", "0.001", "7"), axis("pe", "learn")},
 		},
 	}
-	points := must(p.Points())
+	points := expect.Must(p.Points())
 	var got []string
 	for _, p := range points {
 		got = append(got, strings.Join(p.Args(), " "))
@@ -81,8 +82,8 @@ func TestGridMistakes(t *testing.T) {
 			"lr is named twice"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
 		{Part{Axes: []Axis{axis("seed", "1", "2")}, Seeds: "3,4"}, "both give seeds"},
-		{Part{Axes: []Axis{axis("a", must(config.Range("1", "1001", "1"))...),
-			axis("b", must(config.Range("1", "1000", "1"))...)}}, "more than 1000000"},
+		{Part{Axes: []Axis{axis("a", expect.Must(config.Range("1", "1001", "1"))...),
+			axis("b", expect.Must(config.Range("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
 		if _, err := c.part.Points(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.part, err, c.want)
@@ -110,7 +111,7 @@ func TestCrossedCount(t *testing.T) {
 			want = next
 			p.Axes = append(p.Axes, a)
 		}
-		points := must(p.Points())
+		points := expect.Must(p.Points())
 		for i, point := range points {
 			if got := " " + strings.Join(point.Args(), " "); got != want[i] {
 				t.Fatalf("point %d is %s, want %s", i, got, want[i])
@@ -233,7 +234,7 @@ func TestPresetCounts(t *testing.T) {
 func TestPresetValues(t *testing.T) {
 	values := func(preset string, part int, flag string) []string {
 		t.Helper()
-		axes := must(FindPreset(preset)).Spec.Parts[part].Axes
+		axes := expect.Must(FindPreset(preset)).Spec.Parts[part].Axes
 		return axes[slices.IndexFunc(axes, func(a Axis) bool { return a.Flag == flag })].Values
 	}
 	var texts [3][]string
@@ -262,7 +263,7 @@ func TestPresetValues(t *testing.T) {
 func TestPresetsFollowThePaper(t *testing.T) {
 	decayed := map[string]bool{}
 	for _, p := range Presets() {
-		points := must(p.Spec.Points())
+		points := expect.Must(p.Spec.Points())
 		for _, point := range points {
 			args := point.Args()
 			decays := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--weight-decay") })

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"torchpe/internal/atomicfile"
+	"torchpe/internal/expect"
 )
 
 // asHistorian in the environment makes the test binary a process that works on a sweep and writes a
@@ -160,7 +161,7 @@ var oneHost = []string{""}
 // two seconds, and then lets them end.
 func schedule(t *testing.T, s *Sweep, path string, seed uint64, hosts []string) {
 	t.Helper()
-	h := must(openHistory(path))
+	h := expect.Must(openHistory(path))
 	defer h.Close()
 	r := rand.New(rand.NewPCG(seed, 2))
 	var running []*exec.Cmd
@@ -169,7 +170,7 @@ func schedule(t *testing.T, s *Sweep, path string, seed uint64, hosts []string) 
 		cmd := exec.Command(os.Args[0], path, fmt.Sprint(r.Uint64()))
 		cmd.Env = append(os.Environ(), asHistorian+"="+s.Dir, asHost+"="+hosts[r.IntN(len(hosts))])
 		cmd.Stderr = os.Stderr
-		noError(t, cmd.Start())
+		expect.NoError(t, cmd.Start())
 		running = append(running, cmd)
 		ends.Go(func() { cmd.Wait() })
 	}
@@ -227,11 +228,11 @@ func finishSweep(t *testing.T, s *Sweep, path string, seed uint64, hosts []strin
 func finishOnHost(t *testing.T, s *Sweep, path, seed, host string) (done bool) {
 	t.Helper()
 	defer onHost(host)()
-	noError(t, s.ClearFailures(false))
+	expect.NoError(t, s.ClearFailures(false))
 	if code := historian(s.Dir, path, seed); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	st := must(s.Status(nil))
+	st := expect.Must(s.Status(nil))
 	return st.Counts[StateDone] == len(s.Plan.Tasks)
 }
 
@@ -282,7 +283,7 @@ func checkHistory(t *testing.T, text string, tasks int, count map[string]int) {
 func TestHistories(t *testing.T) {
 	total := 10 * time.Second
 	if given := os.Getenv("TORCHPE_SWEEP_HISTORY"); given != "" {
-		total = must(time.ParseDuration(given))
+		total = expect.Must(time.ParseDuration(given))
 	}
 	if testing.Short() {
 		total = 2 * time.Second
@@ -304,7 +305,7 @@ func TestHistories(t *testing.T) {
 		}
 		schedule(t, s, dir+".txt", seed, hosts)
 		finishSweep(t, s, dir+".txt", seed, hosts)
-		text := must(os.ReadFile(dir + ".txt"))
+		text := expect.Must(os.ReadFile(dir + ".txt"))
 		checkHistory(t, string(text), len(s.Plan.Tasks), count)
 		for _, task := range s.Plan.Tasks {
 			for _, name := range task.Runs {

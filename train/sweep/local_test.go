@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // local is a launcher whose workers are this test binary.
@@ -37,7 +39,7 @@ func TestLocal(t *testing.T) {
 	var ended []string
 	l := local(s, 2)
 	l.Ended = func(t TaskStatus) { ended = append(ended, fmt.Sprint(t.Index, t.State)) }
-	noError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
 	slices.Sort(ended)
 	if want := []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"}; !slices.Equal(ended, want) {
 		t.Errorf("%v, want %v", ended, want)
@@ -64,18 +66,18 @@ func TestLocal(t *testing.T) {
 	}
 	// Nothing to do the second time.
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was touched", task.Index) }
-	noError(t, l.Launch(t.Context(), s, all(s)))
-	noError(t, s.clearFailure(1, true))
+	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, s.clearFailure(1, true))
 	l.Ended = func(task TaskStatus) {
 		if task.Index != 1 {
 			t.Errorf("task %d was touched", task.Index)
 		}
 	}
-	noError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
 	if f := s.Task(1).Failure; f == nil || f.Attempt != 2 {
 		t.Errorf("%+v", f)
 	}
-	noError(t, s.WriteSummary(st))
+	expect.NoError(t, s.WriteSummary(st))
 	text, err := os.ReadFile(filepath.Join(s.Dir, summaryFile))
 	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 7 ||
 		lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,,,,,," {
@@ -126,7 +128,7 @@ func TestStopAndCancel(t *testing.T) {
 	if err != nil || st.Counts[StatePending] < 2 || st.Counts[StateFailed]+st.Counts[StateDone] > 0 {
 		t.Errorf("%+v, %v", st.Counts, err)
 	}
-	noError(t, s.Cancel())
+	expect.NoError(t, s.Cancel())
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was begun though the sweep is cancelled", task.Index) }
 	if err := l.Launch(t.Context(), s, all(s)); err != nil {
 		t.Error(err)

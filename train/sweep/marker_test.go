@@ -11,21 +11,23 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // put writes a file of a sweep.
 func put(t *testing.T, s *Sweep, name, text string) {
 	t.Helper()
 	path := filepath.Join(s.Dir, name)
-	noError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+	expect.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
 		os.WriteFile(path, []byte(text), 0o666)))
 }
 
 // launched runs a sweep to its end with workers of this binary.
 func launched(t *testing.T, s *Sweep) Status {
 	t.Helper()
-	noError(t, local(s, 2).Launch(t.Context(), s, all(s)))
-	return must(s.Status(nil))
+	expect.NoError(t, local(s, 2).Launch(t.Context(), s, all(s)))
+	return expect.Must(s.Status(nil))
 }
 
 // A done task one of whose runs was removed is done again, to the same bytes; until then it counts
@@ -35,14 +37,14 @@ func TestRunsGone(t *testing.T) {
 	launched(t, s)
 	name := s.Plan.Tasks[1].Runs[0]
 	want := finished(t, s, name)
-	noError(t, os.RemoveAll(s.RunDir(name)))
-	st := must(s.Status(nil))
+	expect.NoError(t, os.RemoveAll(s.RunDir(name)))
+	st := expect.Must(s.Status(nil))
 	if st.DoneRuns != 2 || st.Counts[StatePending] != 1 || len(st.Troubles()) != 1 ||
 		!strings.HasPrefix(st.Troubles()[0].Message, "run directory gone: "+s.RunDir(name)) {
 		t.Errorf("%+v, %+v", st.Counts, st.Troubles())
 	}
-	noError(t, s.WriteSummary(st))
-	if text := string(must(os.ReadFile(filepath.Join(s.Dir, summaryFile)))); strings.Contains(text,
+	expect.NoError(t, s.WriteSummary(st))
+	if text := string(expect.Must(os.ReadFile(filepath.Join(s.Dir, summaryFile)))); strings.Contains(text,
 		name) || strings.Count(text, "\n") != 3 {
 		t.Errorf("%s", text)
 	}
@@ -52,7 +54,7 @@ func TestRunsGone(t *testing.T) {
 	if got := finished(t, s, name); !maps.Equal(got, want) {
 		t.Errorf("%s is %q, was %q", name, got, want)
 	}
-	if log := string(must(os.ReadFile(s.Log(0)))); log != "attempt 1\n" {
+	if log := string(expect.Must(os.ReadFile(s.Log(0)))); log != "attempt 1\n" {
 		t.Errorf("the other task: %q", log)
 	}
 }
@@ -65,14 +67,14 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 	launched(t, s)
 	other, _ := extend(t, filepath.Join(dir, "other"), resolved(t, 2, axis("pe", "learn"), axis("sigma", "0.3")), 2)
 	plan := filepath.Join(s.Dir, planFile)
-	noError(t, os.Remove(plan))
+	expect.NoError(t, os.Remove(plan))
 	if _, err := Extend(s.Dir, "x",
 		func(*Plan) error { t.Error("a new plan was made"); return nil }); err == nil ||
 		!strings.Contains(err.Error(), "no sweep.json") {
 		t.Error(err)
 	}
-	noError(t, os.WriteFile(plan, must(os.ReadFile(filepath.Join(other.Dir, planFile))), 0o666))
-	s = must(Open(s.Dir))
+	expect.NoError(t, os.WriteFile(plan, expect.Must(os.ReadFile(filepath.Join(other.Dir, planFile))), 0o666))
+	s = expect.Must(Open(s.Dir))
 	defer s.Close()
 	if task := s.Task(0); task.State != StatePending || !strings.Contains(task.Note, "another plan") {
 		t.Errorf("%+v", task)
@@ -81,7 +83,7 @@ func TestMarkersOfAnotherPlan(t *testing.T) {
 		t.Errorf("%+v", st.Counts)
 	}
 	put(t, s, taskFile(0, failedFile), `{"task":"0123","reason":"oom","attempt":2}`)
-	noError(t, os.Remove(filepath.Join(s.Dir, taskFile(0, doneFile))))
+	expect.NoError(t, os.Remove(filepath.Join(s.Dir, taskFile(0, doneFile))))
 	if task := s.Task(0); task.State != StatePending ||
 		!strings.Contains(task.Note, "failed.json is of another plan") {
 		t.Errorf("%+v", task)
@@ -95,9 +97,10 @@ func TestDamagedMarkers(t *testing.T) {
 	put(t, s, taskFile(0, doneFile), "")
 	put(t, s, taskFile(1, failedFile), `{"reason":`)
 	// of the attempt that failed
-	put(t, s, taskFile(1, beatFile), string(must(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1}))))
-	noError(t, os.MkdirAll(filepath.Join(s.Dir, taskFile(2, doneFile)), 0o777))
-	st := must(s.Status(nil))
+	beat := expect.Must(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1}))
+	put(t, s, taskFile(1, beatFile), string(beat))
+	expect.NoError(t, os.MkdirAll(filepath.Join(s.Dir, taskFile(2, doneFile)), 0o777))
+	st := expect.Must(s.Status(nil))
 	if st.Counts[StatePending] != 3 || st.Counts[StateUnknown] != 1 {
 		t.Errorf("%+v", st.Counts)
 	}
@@ -120,14 +123,14 @@ func TestFailureNotRecorded(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("lr", "0.1", "3", "0.2"),
 		axis("pe", "learn")), 1)
 	// In the place of a full disk: no file can be made under this name.
-	noError(t, os.MkdirAll(filepath.Join(s.Dir, taskFile(1, failedFile+tempSuffix)), 0o777))
+	expect.NoError(t, os.MkdirAll(filepath.Join(s.Dir, taskFile(1, failedFile+tempSuffix)), 0o777))
 	err := local(s, 1).Launch(t.Context(), s, all(s))
 	want := "task 1: the worker ended with exit code 7; that could not be recorded: write " +
 		filepath.Join(s.Dir, taskFile(1, failedFile)) + ": is a directory"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if st := must(s.Status(nil)); st.Counts[StateDone] != 1 || st.Counts[StateLost] != 1 ||
+	if st := expect.Must(s.Status(nil)); st.Counts[StateDone] != 1 || st.Counts[StateLost] != 1 ||
 		st.Counts[StatePending] != 1 {
 		t.Errorf("%+v", st.Counts)
 	}
@@ -137,16 +140,16 @@ func TestFailureNotRecorded(t *testing.T) {
 // it has failed.
 func TestForgive(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
-	c := must(s.ClaimTask(0, false))
+	c := expect.Must(s.ClaimTask(0, false))
 	put(t, s, taskFile(0, ensembleDir+"/x"), "kept")
 	if err := s.clearFailure(0, true); !errors.Is(err, ErrBusy) || !s.exists(taskFile(0, ensembleDir)) {
 		t.Errorf("a task that somebody works on: %v", err)
 	}
-	noError(t, c.Release())
+	expect.NoError(t, c.Release())
 	if err := s.clearFailure(0, true); err != nil || !s.exists(taskFile(0, ensembleDir)) {
 		t.Errorf("a task that has not failed: %v", err)
 	}
-	c = must(s.ClaimTask(0, false))
+	c = expect.Must(s.ClaimTask(0, false))
 	if err := errors.Join(c.Fail(Failure{Reason: ReasonOOM}), s.clearFailure(0, true)); err != nil ||
 		s.Task(0).State != StatePending || s.exists(taskFile(0, ensembleDir)) {
 		t.Errorf("%v, %s", err, s.Task(0).State)
@@ -162,20 +165,20 @@ func TestDied(t *testing.T) {
 	if err := s.RecordKilled(0, 137); err != nil || state() != StatePending {
 		t.Errorf("a task that was never begun: %v, %s", err, state())
 	}
-	c := must(s.ClaimTask(0, false))
+	c := expect.Must(s.ClaimTask(0, false))
 	if err := s.RecordKilled(0, 137); err != nil || state() != StateRunning {
 		t.Errorf("a task at work: %v, %s", err, state())
 	}
 	if err := errors.Join(c.Stop("signal"), s.RecordKilled(0, 137)); err != nil || state() != StatePending {
 		t.Errorf("a task that was stopped: %v, %s", err, state())
 	}
-	noError(t, must(s.ClaimTask(0, false)).Release())
+	expect.NoError(t, expect.Must(s.ClaimTask(0, false)).Release())
 	t.Setenv("SLURM_ARRAY_TASK_ID", "4")
 	if err := s.RecordKilled(0, 137); err != nil || state() != StateLost {
 		t.Errorf("a task of another job: %v, %s", err, state())
 	}
 	t.Setenv("SLURM_ARRAY_TASK_ID", "3")
-	noError(t, s.RecordKilled(0, 137))
+	expect.NoError(t, s.RecordKilled(0, 137))
 	// 137 is 128 and SIGKILL, 9.
 	if f := s.Task(0).Failure; f == nil || f.Reason != ReasonKilled || f.ExitCode != 137 ||
 		!strings.Contains(f.Message, "signal 9 (killed), likely as the memory") || f.Attempt != 2 {
@@ -190,23 +193,23 @@ func TestDied(t *testing.T) {
 func TestSummaryOfLast(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
 	for k, i := range []int{2, 0, 1} {
-		c := must(s.ClaimTask(i, false))
+		c := expect.Must(s.ClaimTask(i, false))
 		end := func() error { return errors.Join(trainFake(c, 1, 0), c.Complete()) }
 		if i == 0 {
 			end = func() error { return c.Fail(Failure{Reason: ReasonOOM}) }
 		}
-		noError(t, errors.Join(end(), s.SummaryOfLast(i)))
+		expect.NoError(t, errors.Join(end(), s.SummaryOfLast(i)))
 		if s.exists(summaryFile) != (k == 2) {
 			t.Errorf("after %d tasks: %v", k+1, s.exists(summaryFile))
 		}
 	}
-	if text := string(must(os.ReadFile(filepath.Join(s.Dir, summaryFile)))); strings.Count(text, "\n") != 3 {
+	if text := string(expect.Must(os.ReadFile(filepath.Join(s.Dir, summaryFile)))); strings.Count(text, "\n") != 3 {
 		t.Errorf("%s", text)
 	}
 	// A table that says so already is not written again: whoever may only read sees no error. In
 	// the place of a read-only file system:
 	if err := errors.Join(os.Mkdir(filepath.Join(s.Dir, summaryFile+tempSuffix), 0o777),
-		s.WriteSummary(must(s.Status(nil)))); err != nil {
+		s.WriteSummary(expect.Must(s.Status(nil)))); err != nil {
 		t.Error(err)
 	}
 }
@@ -229,7 +232,7 @@ func TestOlderPlan(t *testing.T) {
 		`"tensorboard":true,"log_every":2,"device":"cpu"`:             0,
 		`"tensorboard":true,"log_every":1,"device":"cpu","threads":4`: 1,
 	} {
-		p := must(decode([]byte(text)))
+		p := expect.Must(decode([]byte(text)))
 		added, err := p.Add(
 			[][]byte{[]byte(`{"task":"lst","pe":"learn","members":[{"seed":1,"sigma":0.2}],` + asked +
 				`}`)}, Packing{Members: 1}, nil)
@@ -243,16 +246,16 @@ func TestOlderPlan(t *testing.T) {
 // is dead.
 func TestLostWords(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 2, axis("pe", "learn")), 1)
-	noError(t, must(s.ClaimTask(0, false)).Release())
+	expect.NoError(t, expect.Must(s.ClaimTask(0, false)).Release())
 	put(t, s, taskFile(1, beatFile),
-		string(must(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Step: 3, Total: 9,
+		string(expect.Must(json.Marshal(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 1, Step: 3, Total: 9,
 			Time: time.Now().Add(-time.Hour)}))))
-	st := must(s.Status(nil))
+	st := expect.Must(s.Status(nil))
 	var said []string
 	for _, x := range st.Troubles() {
 		said = append(said, x.Message)
 	}
-	host := must(os.Hostname())
+	host := expect.Must(os.Hostname())
 	want := []string{"died before its first step; torchpe sweep resume " + s.Dir + " goes on",
 		"died at step 3 of 9; torchpe sweep retry --lost " + s.Dir + " takes it over"}
 	if len(said) != 2 || !strings.Contains(said[0], host) ||

@@ -16,13 +16,13 @@ import (
 func TestAllFailuresAreCleared(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
 	for i := range 3 {
-		noError(t, must(s.ClaimTask(i, false)).Fail(Failure{Reason: ReasonOOM}))
+		expect.NoError(t, expect.Must(s.ClaimTask(i, false)).Fail(Failure{Reason: ReasonOOM}))
 	}
-	busy := must(s.lockTask(1))
+	busy := expect.Must(s.lockTask(1))
 	if err := s.ClearFailures(false); err != nil {
 		t.Error(err)
 	}
-	noError(t, busy.Release())
+	expect.NoError(t, busy.Release())
 	for i, want := range []State{StatePending, StateFailed, StatePending} {
 		if got := s.Task(i).State; got != want {
 			t.Errorf("task %d is %s, want %s", i, got, want)
@@ -70,7 +70,7 @@ func TestCells(t *testing.T) {
 func TestSizesFollowTheTokens(t *testing.T) {
 	size := func(data string) float64 {
 		text := `{"layers":2,"d_model":8,"heads":1,"ff_multiple":4` + data + `}`
-		return sizeOf(must(readConfig([]byte(text)))).Parameters
+		return sizeOf(expect.Must(readConfig([]byte(text)))).Parameters
 	}
 	base := size(`,"masked":{"nmar":{"nodes":10}}`)
 	for data, tokens := range map[string]float64{

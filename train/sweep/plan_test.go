@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // fake is a resolver that knows a few flags; sigma is of scheme learn alone, as in the real one.
@@ -27,14 +29,14 @@ func fake(args []string) ([]byte, []string, error) {
 		flags[flag] = value
 	}
 	number := func(flag string) string { // as JSON writes it
-		return string(must(json.Marshal(must(strconv.ParseFloat(flags[flag], 64)))))
+		return string(expect.Must(json.Marshal(expect.Must(strconv.ParseFloat(flags[flag], 64)))))
 	}
 	sigma := "null"
 	if flags["pe"] == "learn" {
 		sigma = number("sigma")
 	}
 	var members []string
-	for i := range must(strconv.Atoi(flags["members"])) {
+	for i := range expect.Must(strconv.Atoi(flags["members"])) {
 		members = append(members, fmt.Sprintf(`{"seed":%d,"sigma":%s,"lr":%s}`, i+1, sigma, number("lr")))
 	}
 	return fmt.Appendf(nil, `{"task":"lst","pe":%q,"members":[%s],"heads":%s,"data":"\u003ca\u0026b\u003e","device":%q}`,
@@ -43,7 +45,7 @@ func fake(args []string) ([]byte, []string, error) {
 
 func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
 	t.Helper()
-	points := must(Part{Axes: axes, Members: seeds}.Points())
+	points := expect.Must(Part{Axes: axes, Members: seeds}.Points())
 	configs, _, err := Resolve(points, fake)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +56,7 @@ func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
 func extend(t testing.TB, dir string, configs [][]byte, pack int) (*Sweep, Added) {
 	t.Helper()
 	var added Added
-	s := must(Extend(dir, "test", func(p *Plan) (err error) {
+	s := expect.Must(Extend(dir, "test", func(p *Plan) (err error) {
 		added, err = p.Add(configs, Packing{Members: pack}, []string{"test"})
 		return err
 	}))
@@ -85,7 +87,7 @@ func TestPlanAndAppend(t *testing.T) {
 		string(config) != want {
 		t.Errorf("%s, %v", config, err)
 	}
-	before := must(os.ReadFile(filepath.Join(dir, planFile)))
+	before := expect.Must(os.ReadFile(filepath.Join(dir, planFile)))
 
 	// The same again, and another device, add nothing and write nothing.
 	for _, device := range []string{"cpu", "cuda"} {
@@ -104,7 +106,7 @@ func TestPlanAndAppend(t *testing.T) {
 	if added != (Added{New: 4, Known: 2, Tasks: 2}) {
 		t.Errorf("%+v", added)
 	}
-	old := must(json.Marshal(s.Plan.Tasks))
+	old := expect.Must(json.Marshal(s.Plan.Tasks))
 	if now, err := json.Marshal(s2.Plan.Tasks[:3]); err != nil || string(now) != string(old) {
 		t.Errorf("tasks changed from %s to %s", old, now)
 	}
@@ -131,7 +133,7 @@ func TestPlanIsNotEdited(t *testing.T) {
 	s, _ := extend(t, dir, resolved(t, 2, axis("pe", "learn", "nope")), 1)
 	s.Close()
 	path := filepath.Join(dir, planFile)
-	good := must(os.ReadFile(path))
+	good := expect.Must(os.ReadFile(path))
 	for _, c := range []struct{ from, to, want string }{
 		{`"seed":2`, `"seed":3`, "was changed"},
 		{`"heads":1`, `"heads":2`, "was changed"},
@@ -146,7 +148,7 @@ func TestPlanIsNotEdited(t *testing.T) {
 		if bad == string(good) {
 			t.Fatalf("no %s in %s", c.from, good)
 		}
-		noError(t, os.WriteFile(path, []byte(bad), 0o666))
+		expect.NoError(t, os.WriteFile(path, []byte(bad), 0o666))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s for %s: %v", c.to, c.from, err)
 		}
@@ -185,7 +187,7 @@ func TestNamesAreSafeAndDistinct(t *testing.T) {
 func TestPacking(t *testing.T) {
 	config := []byte(`{"task":"lst","layers":4,"heads":1,"d_model":160,"ff_multiple":4,"batch":128,` +
 		`"dtype":"float32","optimizer":"adam"}`)
-	size := sizeOf(must(readConfig(config)))
+	size := sizeOf(expect.Must(readConfig(config)))
 	// The paper's model has 1,248,964 parameters; the estimate leaves out embedding
 	// and read-out.
 	if size.Parameters < 1.2e6 || size.Parameters > 1.26e6 {

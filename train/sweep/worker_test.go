@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 )
 
@@ -36,13 +37,13 @@ func TestMain(m *testing.M) {
 // worker works on a task as its learning rate says: 1 fails, 2 kills itself, 3 exits without a
 // word, 4 claims and dies; others take some steps with checkpoints between them.
 func worker(dir, index string) int {
-	s := must(Open(dir))
-	c, err := s.ClaimTask(must(strconv.Atoi(index)), false)
+	s := expect.Must(Open(dir))
+	c, err := s.ClaimTask(expect.Must(strconv.Atoi(index)), false)
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	fmt.Fprintf(must(c.OpenLog()), "attempt %d\n", c.Attempt())
+	fmt.Fprintf(expect.Must(c.OpenLog()), "attempt %d\n", c.Attempt())
 	switch partsOfMembers(c)[0].settings["lr"] {
 	case "1":
 		c.Fail(Failure{Reason: ReasonData, ExitCode: 1, Message: "no such file"})
@@ -69,32 +70,16 @@ func worker(dir, index string) int {
 
 // partsOfMembers returns the parts of the names of a task's members.
 func partsOfMembers(c *Claim) (parts []nameParts) {
-	for _, member := range must(runsOf(must(c.Plan.configText(c.Index)))) {
-		parts = append(parts, must(namePartsOf(member, map[string]string{})))
+	for _, member := range expect.Must(runsOf(expect.Must(c.Plan.configText(c.Index)))) {
+		parts = append(parts, expect.Must(namePartsOf(member, map[string]string{})))
 	}
 	return parts
-}
-
-// must returns a value that a call gives without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test that cannot go on.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // trainFake makes the task's ensemble as training would, resumably: what it holds of a member is a
 // function of that alone, and each step is counted in a file of the task.
 func trainFake(c *Claim, steps int, pause time.Duration) error {
-	config := must(c.Plan.configText(c.Index))
+	config := expect.Must(c.Plan.configText(c.Index))
 	dir := c.EnsembleDir(c.Index)
 	r, err := runlog.Resume(dir, runlog.Options{})
 	switch {
@@ -141,8 +126,8 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 				return err
 			}
 		}
-		w := must(safetensors.New("w/x", []int{E, 2, 3}, values(step)))
-		seen := must(safetensors.New("state/seen", []int{1}, []float64{float64(step)}))
+		w := expect.Must(safetensors.New("w/x", []int{E, 2, 3}, values(step)))
+		seen := expect.Must(safetensors.New("state/seen", []int{1}, []float64{float64(step)}))
 		if err := r.SaveCheckpoint(step, []safetensors.Tensor{w, seen},
 			map[string]string{"seconds": "1"}); err != nil {
 			return err
@@ -151,8 +136,8 @@ func trainFake(c *Claim, steps int, pause time.Duration) error {
 			return err
 		}
 	}
-	probe := must(safetensors.New("pe/0", []int{E, 6}, values(steps)))
-	modules := must(safetensors.New("modules", []int{4}, []int64{1, 2, 3, 4}))
+	probe := expect.Must(safetensors.New("pe/0", []int{E, 6}, values(steps)))
+	modules := expect.Must(safetensors.New("modules", []int{4}, []int64{1, 2, 3, 4}))
 	if err := r.SaveProbes([]safetensors.Tensor{probe, modules}, map[string]string{"step": "6"}); err != nil {
 		return err
 	}
@@ -172,7 +157,7 @@ func finished(t testing.TB, s *Sweep, name string) map[string]string {
 	out := map[string]string{}
 	for _, file := range []string{"config.json", "metrics.jsonl", "checkpoint.safetensors",
 		"probes.safetensors", "result.json"} {
-		out[file] = string(must(os.ReadFile(filepath.Join(s.RunDir(name), file))))
+		out[file] = string(expect.Must(os.ReadFile(filepath.Join(s.RunDir(name), file))))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train/config"
 )
 
@@ -26,7 +27,7 @@ func aNumber(text string) error {
 }
 
 func TestYAML(t *testing.T) {
-	s := must(parseYAML([]byte(`# a sweep
+	s := expect.Must(parseYAML([]byte(`# a sweep
 name: mine
 seeds: paper
 set: {preset: quick, noise: [0.1, 1], lst-train: [a.csv, b.csv]}
@@ -42,7 +43,7 @@ parts:
     zip:
       - {optimizer: [adam, sgd], lr: [1e-4, 1e-3]}
 `), testFlags))
-	points := must(s.Points())
+	points := expect.Must(s.Points())
 	const set = "--preset=quick --noise=0.1,1 --lst-train=a.csv --lst-train=b.csv "
 	var got []string
 	for _, p := range points {
@@ -63,14 +64,15 @@ parts:
 	}
 	for text, want := range map[string]string{"1:4": "1,2,3,4", "2..3": "2,3",
 		"{from: 1, to: 5, step: 2}": "1,3,5", "[1:3, 9]": "1,2,3,9"} {
-		if s := must(parseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags)); s.Parts[0].Seeds != want {
+		s := expect.Must(parseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags))
+		if s.Parts[0].Seeds != want {
 			t.Errorf("seeds %s: %+v", text, s)
 		}
 	}
 	// A list that is named once; what stands at the top holds for all parts.
-	s = must(parseYAML([]byte("grid: {heads: [1, 2]}\nzip: [{optimizer: [adam, sgd], lr: [1, 2]}]\n"+
+	s = expect.Must(parseYAML([]byte("grid: {heads: [1, 2]}\nzip: [{optimizer: [adam, sgd], lr: [1, 2]}]\n"+
 		"parts: [{grid: {pe: &a [learn, nope]}}, {grid: {pe: *a}, set: {heads: 1}}]\n"), testFlags))
-	if points := must(s.Points()); len(points) != 8+4 ||
+	if points := expect.Must(s.Points()); len(points) != 8+4 ||
 		strings.Join(points[11].Args(), " ") != "--heads=1 --optimizer=sgd --lr=2 --pe=nope" {
 		t.Errorf("%v", points)
 	}
@@ -161,7 +163,7 @@ func TestYAMLMistakes(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "s.yaml")
-	noError(t, os.WriteFile(path, []byte("grid: {pee: x}\n"), 0o666))
+	expect.NoError(t, os.WriteFile(path, []byte("grid: {pee: x}\n"), 0o666))
 	if _, err := ReadFile(path, testFlags); err == nil || !strings.HasPrefix(err.Error(), path+": line 1") {
 		t.Error(err)
 	}

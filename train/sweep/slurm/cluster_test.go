@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train/sweep"
 )
 
@@ -30,7 +31,7 @@ func startCluster(t *testing.T, env ...string) (dir string) {
 		}
 	}
 	// Not t.TempDir: its path is too long for the name of a socket.
-	dir = must(os.MkdirTemp("", "slurm"))
+	dir = expect.Must(os.MkdirTemp("", "slurm"))
 	t.Cleanup(func() {
 		if out, err := exec.Command(launcher, "stop", dir).CombinedOutput(); err != nil {
 			t.Errorf("stopping Slurm: %v\n%s", err, out)
@@ -70,7 +71,7 @@ func operate(t *testing.T, command ...string) {
 // twelveTasks returns a sweep of twelve tasks in a folder with a hostile name, and its launcher.
 func twelveTasks(t *testing.T) (*sweep.Sweep, Launcher) {
 	t.Helper()
-	self := must(os.Executable())
+	self := expect.Must(os.Executable())
 	return newSweep(t, `it's a $(touch pwned) "sweep" %A é`, 12), Launcher{Program: self, Options: Options{
 		Time: time.Minute, Signal: 50 * time.Second, Requeue: true, Throttle: 6, CPUs: 1,
 		Extra: []string{"--comment=it's $(x)"}}}
@@ -212,7 +213,7 @@ func TestClusterCancel(t *testing.T) {
 	startCluster(t)
 	s, l := twelveTasks(t)
 	l.Options.Throttle = 2
-	noError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
 	until := func(what string, want int, is func(Place) bool) {
 		t.Helper()
 		n := -1
@@ -220,7 +221,7 @@ func TestClusterCancel(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%d tasks are %s, want %d", n, what, want)
 			}
-			queue := must(Queued(t.Context(), s))
+			queue := expect.Must(Queued(t.Context(), s))
 			n = 0
 			for _, p := range queue {
 				if is(p) {
@@ -231,7 +232,7 @@ func TestClusterCancel(t *testing.T) {
 	}
 	until("running", 2, func(p Place) bool { return p.State == "RUNNING" })
 	until("pending", 10, func(p Place) bool { return p.State == "PENDING" })
-	jobs := must(recordedJobs(s))
+	jobs := expect.Must(recordedJobs(s))
 	operate(t, "scontrol", "hold", fmt.Sprint(jobs[0].ID))
 	until("held", 10, Place.Held)
 	for range 300 { // what runs for Slurm may not listen yet
@@ -244,7 +245,7 @@ func TestClusterCancel(t *testing.T) {
 	until("suspended", 1, func(p Place) bool { return p.State == "SUSPENDED" })
 	operate(t, "scontrol", "resume", fmt.Sprintf("%d_1", jobs[0].ID))
 	for range 2 { // also where nothing is left
-		noError(t, Cancel(t.Context(), s))
+		expect.NoError(t, Cancel(t.Context(), s))
 	}
 	until("in the queue", 0, func(Place) bool { return true })
 	if h := history(t, s, 0); h[len(h)-1] != "stopped by terminated" && h[len(h)-1] != "end" {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // hostile are words that break scripts that do not quote them.
@@ -36,7 +38,7 @@ func TestCall(t *testing.T) {
 	if out, err := call(t.Context(), "squeue", "a b", "$(c)"); err != nil || out != "a b\n$(c)\n" {
 		t.Errorf("%q %v", out, err)
 	}
-	env := string(must(os.ReadFile(filepath.Join(fake, "env"))))
+	env := string(expect.Must(os.ReadFile(filepath.Join(fake, "env"))))
 	for _, has := range []string{"SLURM_CONF=/x\n", "SBATCH_ACCOUNT=mine\n", "LC_ALL=C\n"} {
 		if !strings.Contains(env, has) {
 			t.Errorf("no %q in the environment", has)
@@ -167,7 +169,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%q: %v", dir, err)
 		}
 	}
-	t.Chdir(must(os.MkdirTemp(t.TempDir(), `a\b`)))
+	t.Chdir(expect.Must(os.MkdirTemp(t.TempDir(), `a\b`)))
 	if err := CheckDir("s"); err == nil {
 		t.Error("a relative path in a folder with a backslash was taken")
 	}

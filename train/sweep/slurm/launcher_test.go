@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train/sweep"
 )
 
@@ -28,7 +29,7 @@ func launch(t *testing.T, s *sweep.Sweep, o Options) (r Report, submitted []int,
 // claim claims a task.
 func claim(t *testing.T, s *sweep.Sweep, i int) *sweep.Claim {
 	t.Helper()
-	c := must(s.ClaimTask(i, false))
+	c := expect.Must(s.ClaimTask(i, false))
 	return c
 }
 
@@ -47,13 +48,13 @@ func setQueue(t *testing.T, fake string, s *sweep.Sweep, lines string) {
 func TestLaunch(t *testing.T) {
 	fake := fakeSlurm(t)
 	s := newSweep(t, "s", 6)
-	noError(t, claim(t, s, 4).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
+	expect.NoError(t, claim(t, s, 4).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
 	o := Options{MaxSubmissions: 2}
 	if r, submitted, err := launch(t, s, o); err != nil || !slices.Equal(submitted, []int{0, 1, 2, 3, 5}) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	// 0 ended but is still listed, 1 runs, 2 is lost, 3 is lost for Slurm but shows life, 5 is held.
-	noError(t, claim(t, s, 0).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
+	expect.NoError(t, claim(t, s, 0).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
 	alive := claim(t, s, 3)
 	setQueue(t, fake, s, "0|COMPLETING|%s|None\n1|RUNNING|%s|None\n4|PENDING|%s|JobHeldUser\n")
 	if r, submitted, err := launch(t, s, o); err != nil || !slices.Equal(submitted, []int{2}) ||
@@ -79,9 +80,9 @@ func TestLaunch(t *testing.T) {
 		!slices.Equal(submitted, []int{1, 5}) || !slices.Equal(r.Waiting, []int{3}) {
 		t.Fatalf("%+v %v", r, err)
 	}
-	noError(t, alive.Release())
+	expect.NoError(t, alive.Release())
 	for _, i := range []int{1, 2, 3, 5} {
-		noError(t, claim(t, s, i).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
+		expect.NoError(t, claim(t, s, i).Fail(sweep.Failure{Reason: sweep.ReasonOOM}))
 	}
 	fakeCommand(t, "squeue", "exit 1") // where all have ended it is not asked
 	if r, submitted, err := launch(t, s, o); err != nil || submitted != nil {
@@ -98,14 +99,14 @@ func TestSubmissionsAreCounted(t *testing.T) {
 	fakeSlurm(t)
 	s := newSweep(t, "s", 2)
 	o := Options{MaxSubmissions: 2}
-	expect := func(what string, submitted, givenUp []int) {
+	submits := func(what string, submitted, givenUp []int) {
 		t.Helper()
 		r, got, err := launch(t, s, o)
 		if !slices.Equal(got, submitted) || !slices.Equal(r.GivenUp, givenUp) || (err != nil) != (givenUp != nil) {
 			t.Fatalf("%s: submitted %v, gave up %v, %v; want %v, %v", what, got, r.GivenUp, err, submitted, givenUp)
 		}
 	}
-	took := strings.TrimPrefix(string(must(os.ReadFile(mustPath(t, "sbatch")))), "#!/usr/bin/env bash\n")
+	took := strings.TrimPrefix(string(expect.Must(os.ReadFile(mustPath(t, "sbatch")))), "#!/usr/bin/env bash\n")
 	fakeCommand(t, "sbatch", "exit 1")
 	for range 3 {
 		if r, _, err := launch(t, s, o); err == nil || !slices.Equal(r.Left, []int{0, 1}) {
@@ -114,18 +115,18 @@ func TestSubmissionsAreCounted(t *testing.T) {
 	}
 	fakeCommand(t, "sbatch", took)
 	for range 4 {
-		expect("0 stops in good order", []int{0, 1}, nil)
-		noError(t, claim(t, s, 0).Stop("signal"))
-		noError(t, CountAnew(s))
+		submits("0 stops in good order", []int{0, 1}, nil)
+		expect.NoError(t, claim(t, s, 0).Stop("signal"))
+		expect.NoError(t, CountAnew(s))
 	}
-	expect("first", []int{0, 1}, nil)
-	expect("second", []int{0, 1}, nil)
-	noError(t, claim(t, s, 0).Stop("signal"))
-	expect("1 was lost twice", []int{0}, []int{1})
-	expect("0 was lost once since", []int{0}, []int{1})
-	expect("both", nil, []int{0, 1})
-	noError(t, Cancel(t.Context(), s))
-	expect("cancelled", []int{0, 1}, nil)
+	submits("first", []int{0, 1}, nil)
+	submits("second", []int{0, 1}, nil)
+	expect.NoError(t, claim(t, s, 0).Stop("signal"))
+	submits("1 was lost twice", []int{0}, []int{1})
+	submits("0 was lost once since", []int{0}, []int{1})
+	submits("both", nil, []int{0, 1})
+	expect.NoError(t, Cancel(t.Context(), s))
+	submits("cancelled", []int{0, 1}, nil)
 }
 
 // A sweep is submitted in arrays of at most MaxArraySize jobs, each word as it is; all that a job
@@ -159,7 +160,7 @@ n=$(($(cat "$fake/n" 2>/dev/null) + 1)); echo $n >"$fake/n"; printf '%s\0' "$@" 
 			t.Errorf("%q, want %q", calls[k], want)
 		}
 	}
-	if list := string(must(os.ReadFile(filepath.Join(fake, "list3")))); list != "20 21\n22\n" {
+	if list := string(expect.Must(os.ReadFile(filepath.Join(fake, "list3")))); list != "20 21\n22\n" {
 		t.Errorf("%q", list)
 	}
 	for i, want := range map[int][]int{0: {20, 21}, 1: {22}, 2: {}} {
@@ -192,7 +193,7 @@ if [ $n = 2 ]; then `+body+`; else echo $n; fi`)
 			if err == nil || !slices.Equal(submitted, []int{0}) || !slices.Equal(r.Left, []int{1, 2}) {
 				t.Fatalf("%+v %v", r, err)
 			}
-			jobs := must(recordedJobs(s))
+			jobs := expect.Must(recordedJobs(s))
 			taken := jobs[slices.IndexFunc(jobs, func(j Job) bool { return j.ID == 0 })]
 			put(t, filepath.Join(fake, "queue"), "0|PENDING|"+taken.Name+"|Priority\n")
 			if r, submitted, err := launch(t, s, Options{}); err != nil || !slices.Equal(submitted, []int{0, 2}) ||
@@ -213,11 +214,11 @@ if [ $n = 2 ]; then `+body+`; else echo $n; fi`)
 func TestSubmitStaysInside(t *testing.T) {
 	fake := fakeSlurm(t)
 	s, outside := newSweep(t, "s", 1), t.TempDir()
-	noError(t, os.Symlink(outside, filepath.Join(s.Dir, folder)))
+	expect.NoError(t, os.Symlink(outside, filepath.Join(s.Dir, folder)))
 	if _, _, err := launch(t, s, Options{}); err == nil {
 		t.Error("wrote through a link")
 	}
-	if left := must(os.ReadDir(outside)); len(left) > 0 || sbatches(t, fake) != nil {
+	if left := expect.Must(os.ReadDir(outside)); len(left) > 0 || sbatches(t, fake) != nil {
 		t.Errorf("%v was written outside", left)
 	}
 }
@@ -231,14 +232,15 @@ func TestRecords(t *testing.T) {
 	}
 	name := arrayName(s) + ".0123abcd.0"
 	for _, text := range []string{"", "{", `{"name": "` + arrayName(s) + `.ffffffff.0"}`, "null"} {
-		noError(t, writeFile(s.Dir, name+".json", []byte(text)))
+		expect.NoError(t, writeFile(s.Dir, name+".json", []byte(text)))
 		if _, err := recordedJobs(s); err == nil || !strings.Contains(err.Error(), name+".json") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	old := `{"id": 7, "name": "` + name + `", "chunk": 0, "tasks": [0], "tasks_per_job": 1, "submitted":
 		"2026-11-22T12:36:18Z", "logs": "/x", "withdrawn": true, "excused": [0]}`
-	noError(t, errors.Join(writeFile(s.Dir, name+".json", []byte(old)), writeFile(s.Dir, "other.0123abcd.0.json", nil),
+	expect.NoError(t, errors.Join(writeFile(s.Dir, name+".json", []byte(old)),
+		writeFile(s.Dir, "other.0123abcd.0.json", nil),
 		writeFile(s.Dir, arrayName(s)+".0123abcd.0.0123abcd.0.json", nil)))
 	if jobs, err := recordedJobs(s); err != nil || len(jobs) != 1 || jobs[0].ID != 7 {
 		t.Errorf("%v %v", jobs, err)
@@ -254,7 +256,7 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	want := Flags{"time": {"2h0m0s"}, "sbatch": {"--a=1,2", "--b"}, "partition": {""}}
-	noError(t, writeJSON(dir, flagsFile, want))
+	expect.NoError(t, writeJSON(dir, flagsFile, want))
 	got, path, err := ReadFlags(dir)
 	if err != nil || !maps.EqualFunc(got, want, slices.Equal[[]string]) {
 		t.Errorf("%v, want %v, %v", got, want, err)

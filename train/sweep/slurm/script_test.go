@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // script is a call of the job script with its list of tasks: 5 17 400, and 7.
@@ -83,7 +85,7 @@ func TestScriptKeepsEveryWord(t *testing.T) {
 		}
 		name := strings.ReplaceAll(bad, "/", "_")
 		dir := filepath.Join(base, fmt.Sprintf("%d%s", n, name))
-		noError(t, os.MkdirAll(dir, 0o777))
+		expect.NoError(t, os.MkdirAll(dir, 0o777))
 		own := filepath.Join(dir, "say it's "+name)
 		put(t, own, "#!/bin/sh\nprintf '%s\\0' \"$PWD\" \"$@\" >>words\n")
 		s := newScript(t, dir, 0, 0, append([]string{own}, hostile...)...)
@@ -146,7 +148,7 @@ func TestScriptEnds(t *testing.T) {
 	if out, err := s.command(2, 0).CombinedOutput(); err == nil || !strings.Contains(string(out), "no line 3") {
 		t.Errorf("beyond the list: %v %s", err, out)
 	}
-	noError(t, os.Remove(s.args[0]))
+	expect.NoError(t, os.Remove(s.args[0]))
 	if out, err := s.command(0, 0).CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be read") {
 		t.Errorf("without a list: %v %s", err, out)
 	}
@@ -172,13 +174,13 @@ for i in $(seq 100); do sleep 0.05; [ -z "$got" ] || exit $got; [ ! -e go ] || e
 	} {
 		s := newScript(t, t.TempDir(), 20, 0, program(t, body))
 		cmd := s.command(0, 0)
-		noError(t, cmd.Start())
+		expect.NoError(t, cmd.Start())
 		for deadline := time.Now().Add(20 * time.Second); s.ran() != "5 ready"; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("not ready: %q", s.ran())
 			}
 		}
-		noError(t, cmd.Process.Signal(c.signal))
+		expect.NoError(t, cmd.Process.Signal(c.signal))
 		if c.signal == syscall.SIGTERM { // the program ends by itself after the signal
 			time.Sleep(200 * time.Millisecond)
 			put(t, filepath.Join(s.dir, "go"), "")
@@ -199,7 +201,7 @@ func TestScriptSignalRace(t *testing.T) {
 	}
 	for n := range rounds {
 		cmd := s.command(1, 0)
-		noError(t, cmd.Start())
+		expect.NoError(t, cmd.Start())
 		time.Sleep(20*time.Millisecond + 2*time.Duration(n)*time.Millisecond)
 		signalled := cmd.Process.Signal(syscall.SIGUSR1) == nil
 		// 75: the signal came before the program could ignore it, or bash lost its exit status. -1:

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train/sweep"
 )
 
@@ -91,7 +92,7 @@ func newSweep(t *testing.T, name string, n int) *sweep.Sweep {
 		members[i] = fmt.Sprintf(`{"seed":%d}`, i+1)
 	}
 	config := `{"task":"lst","pe":"nope","members":[` + strings.Join(members, ",") + `]}`
-	s := must(sweep.Extend(filepath.Join(t.TempDir(), name), "x", func(p *sweep.Plan) error {
+	s := expect.Must(sweep.Extend(filepath.Join(t.TempDir(), name), "x", func(p *sweep.Plan) error {
 		_, err := p.Add([][]byte{[]byte(config)}, sweep.Packing{Members: 1}, nil)
 		return err
 	}))
@@ -110,7 +111,7 @@ func all(s *sweep.Sweep) (indexes []int) {
 // put writes an executable file.
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	noError(t, os.WriteFile(path, []byte(text), 0o777))
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o777))
 }
 
 // fakeCommand puts a command of bash on PATH, in the place of Slurm's. $fake is the folder that it is in.
@@ -122,7 +123,7 @@ func fakeCommand(t *testing.T, name, body string) {
 
 func mustPath(t *testing.T, command string) string {
 	t.Helper()
-	path := must(exec.LookPath(command))
+	path := expect.Must(exec.LookPath(command))
 	return path
 }
 
@@ -154,21 +155,5 @@ func sbatches(t *testing.T, fake string) (calls [][]string) {
 			t.Fatal(err)
 		}
 		calls = append(calls, strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"))
-	}
-}
-
-// must returns a value that a call gives without an error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test that cannot go on.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,0 +1,35 @@
+package expect
+
+import (
+	"strings"
+	"testing"
+)
+
+// Must returns the value of a call that gives no error; it panics with the error of another.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// NoError ends a test that cannot go on.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Error fails unless an error says all of these.
+func Error(t testing.TB, err error, says ...string) {
+	t.Helper()
+	for _, text := range says {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("error %v, want one with %q", err, text)
+		}
+	}
+}
+
+// ErrorOf returns the error of a call.
+func ErrorOf[T any](_ T, err error) error { return err }
