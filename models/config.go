@@ -79,6 +79,8 @@ type Config struct {
 	PEDropout float64    // on the tables that the scheme adds, in training only
 	// factor on the initial weights but the PE's and layer norm's; 0 stands for 1
 	InitScale float64
+	// factor on those of the token embedding beside InitScale; 0 stands for 1
+	EmbedInitScale float64
 
 	Seeds  []uint64 // [E]; their number is that of the members
 	DType  torchpe.DType
@@ -126,8 +128,10 @@ func (c Config) Validate() error {
 		"d_model %d is not divisible by %d heads", c.DModel, c.Heads)
 	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
 	report(!(c.Dropout >= 0 && c.Dropout < 1), "dropout %g is not in [0, 1)", c.Dropout)
-	report(!(c.InitScale >= 0) || math.IsInf(c.InitScale, 0),
-		"scale %g of the initial weights is not a finite number above 0", c.InitScale)
+	for _, scale := range []float64{c.InitScale, c.EmbedInitScale} {
+		report(!(scale >= 0) || math.IsInf(scale, 0),
+			"scale %g of the initial weights is not a finite number above 0", scale)
+	}
 	report(!slices.Contains([]TokenInput{OneHot, Embedding, Scalar}, c.TokenInput),
 		"token input %q is not one of one-hot, embedding, scalar", c.TokenInput)
 	_, err := pe.Find(c.PE)

@@ -75,8 +75,15 @@ func (m *Model) EncodingColumns() int { return m.encodingCols }
 func (m *Model) Close() { m.Params.Close() }
 
 // scaled returns init with its values times InitScale.
-func (m *Model) scaled(init torchpe.Init) torchpe.Init {
-	by := m.Config.InitScale
+func (m *Model) scaled(init torchpe.Init) torchpe.Init { return times(m.Config.InitScale, init) }
+
+// scaledEmbedding returns init with its values times InitScale and EmbedInitScale.
+func (m *Model) scaledEmbedding(init torchpe.Init) torchpe.Init {
+	return times(m.Config.EmbedInitScale, m.scaled(init))
+}
+
+// times returns init with its values multiplied; by 0 stands for 1.
+func times(by float64, init torchpe.Init) torchpe.Init {
 	if by == 0 || by == 1 {
 		return init
 	}
@@ -95,6 +102,9 @@ func (m *Model) declare() {
 	d, ff := c.DModel, c.FFMultiple*c.DModel
 	linear := func(name string, out, in int) (w, b *torchpe.Param) {
 		start := m.scaled(torchpe.FanIn(in))
+		if name == "embed" {
+			start = m.scaledEmbedding(torchpe.FanIn(in))
+		}
 		w = ps.Add(name+".weight", true, start, out, in)
 		return w, ps.Add(name+".bias", true, start, out)
 	}
@@ -109,14 +119,14 @@ func (m *Model) declare() {
 	case Scalar:
 		m.embedW, m.embedB = linear("embed", d, 1)
 		if c.MaskToken == LearnedMask {
-			m.maskToken = ps.Add("embed.mask", true, m.scaled(torchpe.Normal(0, c.MaskSD)), d)
+			m.maskToken = ps.Add("embed.mask", true, m.scaledEmbedding(torchpe.Normal(0, c.MaskSD)), d)
 		}
 	case Embedding:
 		start := torchpe.FanIn(channels)
 		if c.EmbeddingInit == UnitNormal {
 			start = torchpe.Normal(0, 1)
 		}
-		m.embedW = ps.Add("embed.weight", true, m.scaled(start), c.Symbols, d)
+		m.embedW = ps.Add("embed.weight", true, m.scaledEmbedding(start), c.Symbols, d)
 	}
 	m.blocks = make([]block, c.Layers)
 	for i := range m.blocks {

@@ -122,21 +122,22 @@ func TestPEWarmup(t *testing.T) {
 	}
 }
 
-// TestInitScale: every weight but the PE and those of layer norm is multiplied.
+// TestInitScale: every weight but the PE and those of layer norm is multiplied, the embedding's twice.
 func TestInitScale(t *testing.T) {
-	with := func(scale *float64) *ensemble {
+	with := func(all, embedding *float64) *ensemble {
 		c := tiny(t, "learn")
-		c.InitScale = scale
-		e := started(t, c)
-		return e
+		c.InitScale, c.EmbedInitScale = all, embedding
+		return started(t, c)
 	}
-	plain, scaled := with(nil), with(new(0.25)) // a power of 2: exact in float32
+	plain, scaled := with(nil, nil), with(new(0.25), new(8.)) // powers of 2: exact in float32
 	for _, p := range plain.model.Params.All() {
 		x := expect.Must(plain.model.Params.Values(p.Name))
 		y := expect.Must(scaled.model.Params.Values(p.Name))
 		by := 0.25
 		if strings.HasPrefix(p.Name, "pe.") || strings.Contains(p.Name, "norm") {
 			by = 1
+		} else if strings.HasPrefix(p.Name, "embed.") {
+			by = 2
 		}
 		for i := range x {
 			if y[i] != by*x[i] {

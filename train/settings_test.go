@@ -85,6 +85,8 @@ var settingChanges = map[string][]change{
 	"pe_dropout": {{"lst", func(c *Config) { c.PEDropout = 0.2 }}, {"lst", func(c *Config) { c.PEDropout = 0.5 }}},
 	"init_scale": {{"lst", func(c *Config) { c.InitScale = new(0.5) }},
 		{"nmar", func(c *Config) { c.InitScale = new(0.5) }}},
+	"embed_init_scale": {{"lst", func(c *Config) { c.EmbedInitScale = new(0.5) }},
+		{"nmar", func(c *Config) { c.EmbedInitScale = new(0.5) }}},
 	"ff_multiple": {{"lst", func(c *Config) { c.FFMultiple = 2 }}},
 	"dropout": {{"lst", func(c *Config) { c.Dropout = 0 }}, {"lst", func(c *Config) { c.Dropout = 0.2 }},
 		{"nmar", func(c *Config) { c.Dropout = 0 }}, {"nmar", func(c *Config) { c.Dropout = 0.2 }}},

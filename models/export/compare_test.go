@@ -416,6 +416,7 @@ var others = []string{
 	"random: random=ruoss random-base=rope", "random: random=ruoss random-base=alibi",
 	"random: random=ruoss random-base=transformer-xl", "random: random=ruoss pe-placement=block",
 	"relative: relative=shaw relative-values=true relative-clip=3",
+	"learn: pe-tables=shared", "learn: pe-tables=shared pe-placement=input",
 	"learn-resampled: resample-by=linear resample-from=2x5",
 	"learn-resampled: resample-by=bicubic resample-from=3x5 pe-placement=input",
 	"rope: rope-dims=4 rope-layout=half", "rope: rope-dims=4", "rope: rope-proportion=0.5",

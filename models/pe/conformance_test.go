@@ -286,7 +286,8 @@ var tables = []petest.Case{
 	{Scheme: "laplacian", Variants: variants("laplacian-first=3", "laplacian-last=2",
 		"text laplacian-scale=z-score",
 		"laplacian-alpha=2")},
-	{Scheme: "learn", Variants: variants("pe-placement=input", "text pe-placement=block")},
+	{Scheme: "learn", Variants: variants("pe-placement=input", "text pe-placement=block",
+		"pe-tables=shared")},
 	{Scheme: "learn-2d", Variants: variants("pe-placement=input", "grid-table=concat", "grid-table=full"),
 		Refuse: refusals(refuse("d_model=7 grid-table=concat", "learn-2d", "d_model 7", "odd"),
 			refuse("line=8", "learn-2d", "grid"))},
@@ -346,7 +347,7 @@ var tables = []petest.Case{
 // positions.
 var stacks = []petest.Case{
 	{Scheme: "learn+2d-fixed", Noiseless: petest.Given("fixed-pe-dropout=0"),
-		Variants: variants("pe-placement=input", "positions-from=1", "text fixed-pe-dropout=0.3",
+		Variants: variants("pe-placement=input", "pe-tables=shared", "positions-from=1", "text fixed-pe-dropout=0.3",
 			"grid-order=rows-first", "grid-exponent=full", "sinusoid-base=100", "grid-normalize=true",
 			"sinusoid-layout=concat"),
 		Refuse: refusals(refuse("line=8", "2d-fixed", "grid"))},

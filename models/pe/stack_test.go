@@ -54,7 +54,7 @@ func TestStackInTheRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.Learned || s.About().Criteria.TranslationInvariant || !s.About().Criteria.DataDriven ||
-		s.Needs != pe.NeedsOrder || len(s.Options) != 8 {
+		s.Needs != pe.NeedsOrder || len(s.Options) != 9 {
 		t.Errorf("rope+learn: %+v", s)
 	}
 	if slices.Contains(pe.Names(), "rope+learn") {

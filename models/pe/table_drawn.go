@@ -194,7 +194,7 @@ func newRandom(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, fmt.Errorf("random: --random-base %s needs --random ruoss; "+
 			"a frozen table has no positions", base)
 	case c.is("random", "frozen"):
-		return byIndex(ps.Add("pe.table", false, torchpe.Normal(0, 1), tablesFor(c), n, c.DModel)), nil
+		return byIndex(ps.Add("pe.table", false, torchpe.Normal(0, 1), tablesFor(c), n, c.DModel), false), nil
 	case most < n:
 		return nil, fmt.Errorf("random: --random-max %d is less than the %d tokens", most, n)
 	case base == "rope" && c.HeadWidth()%2 != 0:

@@ -21,13 +21,19 @@ var _ = Register(Scheme{Name: "learn", Learned: true,
 		if err != nil {
 			return nil, err
 		}
-		return byIndex(ps.Add("pe.table", true, start, tablesFor(c), n, c.DModel)), nil
-	}}, placement)
+		tables, shared := tablesFor(c), c.is("pe-tables", "shared") && tablesFor(c) > 1
+		if shared {
+			tables = 1
+		}
+		return byIndex(ps.Add("pe.table", true, start, tables, n, c.DModel), shared), nil
+	}}, placement, option("pe-tables", "own", oneOf("own", "shared"),
+	"with --pe-placement block: a table for each block, or one that all share").later())
 
-// byIndex returns the encoding that adds the rows of tables [E,T,N,D] at the tokens' places.
-func byIndex(table *torchpe.Param) Encoding {
+// byIndex returns the encoding that adds the rows of tables [E,T,N,D] at the tokens' places. A
+// repeated table is the one of all blocks.
+func byIndex(table *torchpe.Param, repeat bool) Encoding {
 	return adding(func(s *torchpe.Scope, p Positions) *tableHooks {
-		return &tableHooks{tables: rowsAt(s, table.In(s), 2, p.Index)}
+		return &tableHooks{tables: rowsAt(s, table.In(s), 2, p.Index), repeat: repeat}
 	})
 }
 

@@ -11,7 +11,8 @@ type EncodingConfig struct {
 	PEInitSparsity *float64          `json:"pe_init_sparsity,omitempty"` // nil is 0.9, or 0.5 of 20 tokens or fewer
 	PEWarmupSteps  *int              `json:"pe_warmup_steps,omitempty"`  // nil: as the others
 	PEDropout      float64           `json:"pe_dropout,omitempty"`
-	InitScale      *float64          `json:"init_scale,omitempty"` // nil is 1
+	InitScale      *float64          `json:"init_scale,omitempty"`       // nil is 1
+	EmbedInitScale *float64          `json:"embed_init_scale,omitempty"` // nil is 1
 }
 
 // InitFlag sets the start of the learned PE.
@@ -58,5 +59,9 @@ var startSettings = []Setting{
 	{
 		Key: "init_scale", Flag: "init-scale", Zero: "1", Range: "(0, 1e6]",
 		Help: "factor on the initial values of all weights but the PE's and those of layer norm",
+	},
+	{
+		Key: "embed_init_scale", Flag: "embed-init-scale", Zero: "1", Range: "(0, 1e6]",
+		Help: "factor on the initial values of the token embedding, on top of --init-scale",
 	},
 }

@@ -10,9 +10,11 @@ from rotations import rotate
 @implements("learn")
 class Learned(Table):
     """table [T, N, D], a row for each place: T is 1 where P is added to the first layer's input, else
-    each layer has its own."""
+    each layer has its own, or all share one."""
 
     def added(self, layer):
+        if self.options.get("pe-tables") == "shared" and self.options["pe-placement"] == "block":
+            layer = 0
         return self.table[layer][self.place] if layer < len(self.table) else None
 
 
