@@ -22,8 +22,8 @@ from scipy.special import erf
 from run_numbers import measures
 
 # Two models whose settings are the same differ in the seed alone.
-SETTINGS = ["pe", "sigma", "placement", "read_out", "dropout", "fixed_pe_dropout", "pe_lr", "optimizer", "lr",
-            "weight_decay", "heads", "d_model", "until"]
+SETTINGS = ["pe", "sigma", "placement", "pe_tables", "embed_init_scale", "read_out", "dropout", "fixed_pe_dropout",
+            "pe_lr", "optimizer", "lr", "weight_decay", "heads", "d_model", "until"]
 COLUMNS = SETTINGS + ["seed", "epochs", "fitted", "train", "iid", "validation", "validation_1_line",
                       "validation_2_lines", "validation_3_lines", "noise_0.1", "moved", "gradient_share",
                       "disparity", "cosine", "ratio_block_1", "ratio_block_2", "ratio_block_3", "ratio_block_4",
@@ -55,12 +55,13 @@ def forward(w, config, grids):
     one_hot = np.eye(symbols + 1)[grids][..., 1:]
     x = one_hot @ w["w/embed.weight"].T + w["w/embed.bias"]
     d, ratios = config["d_model"], []
-    table = w["w/pe.table"]
+    table, shared = w["w/pe.table"], config["pe_options"].get("pe-tables") == "shared"
     for i in range(config["layers"]):
         b = "w/block%d." % i
-        if i < len(table):
-            ratios.append(math.sqrt((table[i] ** 2).mean() / (x ** 2).mean()))
-            x = x + table[i]
+        added = table[0] if shared else table[i] if i < len(table) else None
+        if added is not None:
+            ratios.append(math.sqrt((added ** 2).mean() / (x ** 2).mean()))
+            x = x + added
         q, k, v = np.split(x @ w[b + "attn.in.weight"].T + w[b + "attn.in.bias"], 3, axis=-1)
         logits = q @ k.transpose(0, 2, 1) / math.sqrt(d)
         logits = np.exp(logits - logits.max(-1, keepdims=True))
@@ -98,6 +99,7 @@ def row(directory, grids):
     fit = m.get("fit") or {}
     options = config.get("pe_options") or {}
     out = {"pe": config["pe"], "sigma": member["sigma"], "placement": options.get("pe-placement"),
+           "pe_tables": options.get("pe-tables"), "embed_init_scale": config.get("embed_init_scale"),
            "read_out": config["read_out"], "dropout": config["dropout"],
            "fixed_pe_dropout": options.get("fixed-pe-dropout"), "pe_lr": member.get("pe_lr"),
            "optimizer": config["optimizer"], "lr": member["lr"], "weight_decay": member["weight_decay"],
@@ -123,7 +125,7 @@ def row(directory, grids):
 
 
 def key(r):
-    return tuple(r[name] for name in SETTINGS + ["seed"])
+    return tuple(r.get(name) or "" for name in SETTINGS + ["seed"])
 
 
 def main():

@@ -37,6 +37,18 @@ func nameOf(r row) string {
 	if r["pe_lr"] == "0" {
 		name += ", frozen"
 	}
+	if r["pe_tables"] == "shared" {
+		name += ", shared"
+	}
+	if scale := r["embed_init_scale"]; scale != "" {
+		name += ", tokens x " + scale
+	}
+	if r["optimizer"] == "adamw" {
+		name += ", decay"
+	}
+	if r["until"] == "" {
+		name += ", 400 epochs"
+	}
 	switch {
 	case r["fixed_pe_dropout"] == "0":
 		name += " without dropout"
@@ -55,8 +67,8 @@ func readModels(t *testing.T) models {
 	settings := map[string]string{}
 	for _, r := range records(t, "puzzles.csv") {
 		var own []string
-		for _, name := range strings.Fields("pe sigma placement read_out dropout fixed_pe_dropout pe_lr " +
-			"optimizer lr weight_decay heads d_model until") {
+		for _, name := range strings.Fields("pe sigma placement pe_tables embed_init_scale read_out dropout " +
+			"fixed_pe_dropout pe_lr optimizer lr weight_decay heads d_model until") {
 			own = append(own, r[name])
 		}
 		name, setting := nameOf(r), strings.Join(own, ",")

@@ -40,6 +40,7 @@ func TestPage(t *testing.T) {
 		{"contrasts", contrastTable(holm, contrasts)},
 		{"dropout", dropoutTable(t, m)},
 		{"frozen", frozenTable(t, m)},
+		{"past", pastTable(t, m)},
 		{"placement", placementTable(t, m)},
 		{"ratio", ratioTable(t, m)},
 	} {
@@ -171,29 +172,50 @@ func dropoutTable(t *testing.T, m models) string {
 	return markdown("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
 }
 
-// frozenTable sets tables that stay at their initial values beside trained ones of the same seeds.
+// frozenTable sets tables that stay at their initial values beside trained ones.
 func frozenTable(t *testing.T, m models) string {
-	var rows []string
+	var pairs [][3]string
 	for _, placement := range []struct{ suffix, words string }{{"", "every block"}, {", once", "once"}} {
 		for _, sigma := range []string{"0.2", "1", "2"} {
 			trained := "learn-" + sigma + placement.suffix
-			frozen := trained + ", frozen"
-			d := m.less(t, frozen, trained)
-			text := fmt.Sprintf("| %s | %s | %d", placement.words, sigma, d.n)
-			for _, name := range []string{frozen, trained} {
-				same := models{"": {}} // the seeds of both
-				for seed := range m[frozen] {
-					same[""][seed] = m[name][seed]
-				}
-				iid, validation := same.column(t, "", "iid"), same.column(t, "", "validation")
-				text += fmt.Sprintf(" | %s | %s", point(stats.Mean(iid)),
-					meanSD(stats.Mean(validation), stats.SD(validation)))
-			}
-			rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
+			pairs = append(pairs, [3]string{placement.words + " | " + sigma, trained + ", frozen", trained})
 		}
 	}
-	return markdown("| PE added | σ | n | frozen: IID test | validation | trained: IID test | validation | "+
-		"frozen less trained, 95 % |", rows)
+	return pairTable(t, m, "PE added | σ", "frozen", "trained", pairs)
+}
+
+// pastTable sets models that were trained for 400 epochs beside themselves when training was .99.
+func pastTable(t *testing.T, m models) string {
+	var pairs [][3]string
+	for _, name := range []string{"learn-0.1", "learn-0.2", "learn-1", "learn-2", "random"} {
+		if m[name+", 400 epochs"] != nil {
+			pairs = append(pairs, [3]string{name, name + ", 400 epochs", name})
+		}
+	}
+	return pairTable(t, m, "encoding", "after 400 epochs", "at .99", pairs)
+}
+
+// pairTable sets settings beside others of the same seeds. A pair is the first cells of its row and the
+// names of both.
+func pairTable(t *testing.T, m models, labels, first, second string, pairs [][3]string) string {
+	var rows []string
+	for _, pair := range pairs {
+		d := m.less(t, pair[1], pair[2])
+		text := fmt.Sprintf("| %s | %d", pair[0], d.n)
+		for _, name := range pair[1:] {
+			same := models{"": {}} // the seeds of both
+			for seed := range m[pair[1]] {
+				same[""][seed] = m[name][seed]
+			}
+			train, iid := same.column(t, "", "train"), same.column(t, "", "iid")
+			validation := same.column(t, "", "validation")
+			text += fmt.Sprintf(" | %s, %s | %s", point(stats.Mean(train)), point(stats.Mean(iid)),
+				meanSD(stats.Mean(validation), stats.SD(validation)))
+		}
+		rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
+	}
+	return markdown(fmt.Sprintf("| %s | n | %s: training, IID test | validation | %s: training, IID test | validation | "+
+		"%s less %s, 95 %% |", labels, first, second, first, second), rows)
 }
 
 func placementTable(t *testing.T, m models) string {

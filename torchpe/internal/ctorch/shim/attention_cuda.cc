@@ -87,7 +87,7 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
 
   static bool few(const AttentionPass& a) { return few_tokens(a.q.size(3), a.k.size(3), a.q.size(4), a.v.size(4)); }
 
-  // t [E,B,H,N,Dh] as [E B,N,H,Dh]; what is written to lies so that this is a view.
+  // Returns t [E,B,H,N,Dh] as [E B,N,H,Dh]: a view, for tensors that are written to.
   static at::Tensor samples(const at::Tensor& t) { return t.defined() ? t.flatten(0, 1).transpose(1, 2) : t; }
   static AttentionProducts products(const AttentionPass& a) {
     return {samples(a.q), samples(a.k), samples(a.v), a.scale, samples(a.dq), samples(a.dk), samples(a.dv)};

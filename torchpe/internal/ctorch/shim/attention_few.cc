@@ -1,6 +1,6 @@
 // attention_few.cc: softmax(scale q k^T + bias) v for few tokens on the CPU, a group of heads at a
-// time: their logits are in cache from their product to that with the values, and back. The weights are
-// kept, in rows of whole vectors.
+// time, so that their logits stay in cache between the two products, forward and backward. The weights
+// are kept, in rows of whole vectors.
 #include <limits>
 
 #include "heads.h"
@@ -30,7 +30,7 @@ class Added {
       : n_(n), padded_(padded), rows_(size_t(n.N * padded), -std::numeric_limits<T>::infinity()) {
     for (int64_t r = 0; r < n.N; r++) std::fill_n(rows_.data() + r * padded, n.M, T(0));
   }
-  // The bias of the next head; the same as of the head before it is mostly.
+  // Sets the bias of the next head, which is mostly that of the head before.
   void set(const T* bias, int64_t row) {
     if (bias == last_) return;
     last_ = bias;

@@ -2,9 +2,9 @@
 //
 // Composed, each head's logits and weights [N,M] are written and read several times, which costs
 // more than the products. Here blocks of rows go from queries to output while they are in cache:
-// the forward pass keeps of each row its largest logit and the sum of its exponentials, and where
-// these take little memory them too; else the backward pass makes them anew, the same bits. One
-// thread does all of a head, so that results do not depend on the number of threads.
+// the forward pass keeps the largest logit and the sum of exponentials of each row. It keeps the
+// exponentials too where they take little memory; else the backward pass computes them again, to the
+// same bits. One thread does all of a head, so results do not depend on the number of threads.
 #include <ATen/ExpandUtils.h>
 
 #include "heads.h"

@@ -10,8 +10,8 @@ namespace {
 // Bytes of logits, and of their gradients beside them, at a time: in the 50 MB of an H100's cache.
 constexpr int64_t LOGITS_MOST = 32 << 20;
 
-// The same head of some samples. Its matrices are one stride apart, so that cuBLAS takes a chunk in
-// one call where q, k and v lie; across heads and samples there is no such stride.
+// A chunk is the same head of some samples. Its matrices are one stride apart, so cuBLAS multiplies
+// them in one call and in place; across heads and samples there is no such stride.
 struct Chunk {
   int64_t head, first, count;
   at::Tensor of(const at::Tensor& t) const { return t.select(2, head).narrow(0, first, count); }

@@ -57,8 +57,8 @@ at::Tensor merge_heads(const at::Tensor& t) {
   return t.permute({0, 1, 3, 2, 4}).reshape({t.size(0), t.size(1), t.size(3), t.size(2) * t.size(4)});
 }
 
-// Which tokens ask: only those that are read, or all where a mask, which has a row for each query, is given;
-// then the tokens are read afterwards.
+// The tokens that are queries: only those that are read; with a mask, which has a row for each query,
+// all, and the tokens are read afterwards.
 struct Asking {
   explicit Asking(const AttentionBlock& b) : read(b.read), only(b.read.defined() && !b.mask.defined()) {}
   at::Tensor before(const at::Tensor& x) const { return only ? tokens_of(x, read) : x; }
@@ -104,15 +104,15 @@ Normed composed(const MLPBlock& b) {
   return add_layer_norm(b.x, linear(inner, b.out_w, b.out_b, true, Stored::gradient), b.norm, Stored::result);
 }
 
-// Whether the sum's layer norm is one that the GPU's kernels take, and the summand's bias, given or not,
-// dense and a parameter of its own: their gradients are added at a time.
+// Whether the GPU's kernels can compute the layer norm of the sum, and the summand's bias, if any, is
+// dense and a parameter of its own, so that all gradients are added in one kernel.
 bool norm_fits(const at::Tensor& x, const NormOperands& n, const at::Tensor& summand_bias) {
   if (!norms(x, n) || !norm_fits_gpu(x, n)) return false;
   return !given(summand_bias) || ((summand_bias.stride(1) == 1 || summand_bias.size(1) == 1) &&
                                   !summand_bias.is_same(n.gain) && !summand_bias.is_same(n.bias));
 }
 
-// What does not fit is left to the operators, which say so if it is wrong.
+// Operands that do not fit go to the plain operators, which report what is wrong with them.
 bool fits_gpu(const AttentionBlock& b) {
   if (b.rows.given() || !use_kernels(b.x) || b.x.dim() != 4 || b.x.numel() == 0 || b.heads < 1 ||
       b.x.size(3) % b.heads != 0)

@@ -80,8 +80,8 @@ struct MLPOnGpu : torch::autograd::Function<MLPOnGpu> {
   }
 };
 
-// Where no tokens are named all are read: their queries, keys and values are one product. Else
-// queries are a product of their own.
+// Where all tokens are read, one product makes queries, keys and values; else queries have a product
+// of their own.
 struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& qkv_w,
                             const at::Tensor& qkv_b, const at::Tensor& out_w, const at::Tensor& out_b,

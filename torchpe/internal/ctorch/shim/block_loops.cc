@@ -31,8 +31,8 @@ template <typename T>
 struct Ending {
   int64_t rows, D, I;
   const T *x, *in_w, *in_b, *out_w, *out_b, *gain, *bias;
-  // What the backward pass reads: slopes of both GELUs, and what layer norm keeps; where out is wanted
-  // alone, null, and inner too where it is made here.
+  // For the backward pass: slopes of both GELUs, and what layer norm keeps. Null where only out is
+  // wanted; then inner is null too where it is computed here.
   T *inner, *in_slope, *out_slope, *xhat, *rstd;
 
   void forward(Table<T> table, T eps, T* out) const {
@@ -61,7 +61,7 @@ struct Ending {
     });
   }
 
-  // Gradients, of which those of parameters are added to. What is not wanted is null, but for x.
+  // Gradients; those of parameters are added to. All but x may be null: not wanted.
   struct Gradients {
     T *x, *inner;  // of inner where it was given
     T *in_w, *in_b, *out_w, *out_b, *gain, *bias;

@@ -37,8 +37,8 @@ Cut cut_of(int width) {
   return c;
 }
 
-// parts[slice,n,m]: the share of a slice of columns in a[n] . b[m], to whose rows a_bias and b_bias
-// are added, null for none. The block waits before and after.
+// Writes parts[slice,n,m], the share of a slice of columns in a[n] . b[m]. a_bias and b_bias are added to
+// the rows, null for none. The block synchronises before and after.
 template <typename T, typename S, int R>
 __device__ __forceinline__ void partial_products(int N, int M, int width, const S* __restrict a, int64_t a_row,
                                                  const T* a_bias, const S* __restrict b, int64_t b_row, const T* b_bias,
@@ -92,7 +92,7 @@ __device__ __forceinline__ T whole_product(const T* parts, int slices, int n, in
   return sum;
 }
 
-// w [R,R] = softmax(scale * products + bias), zero outside [N,M]: a warp a row. The block waits
+// w [R,R] = softmax(scale * products + bias), zero outside [N,M]: a warp a row. The block synchronises
 // after.
 template <typename T, int R>
 __device__ __forceinline__ void weights(int N, int M, const T* parts, int slices, T scale, const T* bias,

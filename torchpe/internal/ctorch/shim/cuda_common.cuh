@@ -98,7 +98,7 @@ __device__ __forceinline__ T warp_max(T v) {
   return v;
 }
 
-// What op makes of the values that the warps of a group of GROUP threads, a warp or a block, have in v.
+// Reduces by op the values v of a group of GROUP threads, which is a warp or a block.
 template <typename T, int GROUP, typename Op>
 __device__ __forceinline__ T across_warps(T v, T* scratch, Op op) {
   if constexpr (GROUP > 32) {
@@ -110,7 +110,7 @@ __device__ __forceinline__ T across_warps(T v, T* scratch, Op op) {
   }
   return v;
 }
-// Sum and largest of what such a group has in v.
+// The sum, and the largest, of such a group's values.
 template <typename T, int GROUP>
 __device__ __forceinline__ T group_sum(T v, T* scratch) {
   return across_warps<T, GROUP>(warp_sum(v), scratch, [](T a, T b) { return a + b; });

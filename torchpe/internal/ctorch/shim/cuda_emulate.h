@@ -1,6 +1,6 @@
-// cuda_emulate.h: what CUDA gives a kernel, for a C++ compiler: a block's threads are fibers that
-// run one at a time until they wait for each other, one block after another. It is for tests, so it
-// is strict where a GPU is not:
+// cuda_emulate.h: CUDA's kernel language for a C++ compiler. Blocks run one after another; a block's
+// threads are fibers that run one at a time until they wait for each other. It is for tests, so it is
+// strict where a GPU is not:
 //   * shared memory starts as NaN, has exactly the size that the launch asked for
 //     (AddressSanitizer sees what lies beyond), and is at most the 48 KiB that every GPU gives
 //     without asking;

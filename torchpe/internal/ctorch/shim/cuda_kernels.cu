@@ -14,8 +14,8 @@ namespace {
 // A block takes 32 columns of a chunk of rows: thread (x,y) column x and every eighth row.
 constexpr int COLUMNS = 32, LANES = THREADS / COLUMNS;
 
-// Loads of a thread under way before its first store, which might be to where the next is from: as
-// many bytes whatever the type.
+// A thread's loads before its first store, which the compiler must assume to alias the next load: the
+// same number of bytes for each type.
 template <typename S>
 constexpr int AT_ONCE = sizeof(S) < 4 ? 8 : 4;
 
@@ -116,7 +116,7 @@ void add_sums(GpuStream s, const GpuSums<T>& a) {
 
 // ---- layer norm ----
 
-// A row is GROUP threads', each of which holds up to PER of its numbers.
+// GROUP threads work on a row; each holds up to PER of its numbers.
 template <typename T, typename S, int GROUP, int PER, bool GELU>
 __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T, S> a) {
   TORCHPE_SHARED(T, scratch);
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(THREADS) add_layer_norm_kernel(const GpuNorm<T
     sum += d * d;
   }
   const T rs = T(1) / root_of(group_sum<T, GROUP>(sum, scratch) / T(cols) + T(a.eps));
-  T gain[PER], bias[PER];  // loaded before the first store, which might be to where they are
+  T gain[PER], bias[PER];  // loaded before the first store, which may alias them
   TORCHPE_UNROLL()
   for (int k = 0; k < PER; k++) {
     const int c = lane + k * GROUP;

@@ -64,8 +64,8 @@ struct GpuAttention {
   GpuHeads<T> dq_sum, dk_sum, dv_sum;  // sums of dq, dk, dv over their tokens, one row [E,B,H,1,width]; null for none
 };
 
-// Rows whose gradients are summed up together: `rows` rows of one token each, so that sums over
-// chunks are those of a table's gradient too. Without a table all rows are of one token.
+// A chunk of rows whose gradients are summed together: `rows` rows of one token, so that sums over
+// chunks also give a table's gradient. Without a table all rows count as one token.
 struct GpuNormCut {
   int64_t tokens, rows, of_token;  // of_token: chunks
   int64_t chunks() const { return tokens * of_token; }

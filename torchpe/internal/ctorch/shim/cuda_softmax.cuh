@@ -1,5 +1,5 @@
 // cuda_softmax.cuh: the softmax between the products of attention over many tokens, and its backward
-// pass, in the logits' place. A row is read once and lies in registers.
+// pass, in place of the logits. A row is read once into registers.
 #pragma once
 #include "cuda_common.cuh"
 

@@ -42,9 +42,9 @@ inline bool given(const at::Tensor& t) { return t.numel() > 0; }
     }                                  \
   } while (0)
 
-// Numbers below the smallest normal one (1e-38) are zeros to the loops while one of these lives:
-// each costs a CPU a hundred times what another costs, and saturated softmaxes make tensors full of
-// them. The thread's own setting comes back: Go runs on it too.
+// While one of these lives, the loops take numbers below the smallest normal one (1e-38) for zeros:
+// each costs a CPU a hundred times as much as another number, and saturated softmaxes make tensors
+// full of them. It restores the thread's own setting at its end, because Go runs on the thread too.
 class FlushDenormals {
 #if defined(__x86_64__)
  public:
@@ -66,8 +66,8 @@ void in_parallel(int64_t begin, int64_t end, int64_t grain, const F& f) {
   });
 }
 
-// Calls f(e, alone) for each of E members, several at once where that keeps all threads busy: then, as where
-// there is one thread only, f is alone on its thread and its own loops do not spread.
+// Calls f(e, alone) for each of E members, several at once where that keeps all threads busy. alone says
+// that f has one thread to itself, and its loops must not start others.
 template <typename F>
 void for_members(int64_t E, const F& f) {
   const int64_t threads = at::get_num_threads(), rounds = (E + threads - 1) / threads;
@@ -191,8 +191,8 @@ enum class Stored {
   gradient  // that, and the gradient of x
 };
 
-// The operators, for others to be composed of; they see whether gradients are on. b and y
-// may be empty, attention's bias and x16 (gpu.h) undefined.
+// The operators as functions, for composed forms; they heed whether gradients are on. b and y may be
+// empty, attention's bias and x16 (gpu.h) undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, bool gelu,
                   Stored stored = Stored::nothing);
 // Tokens that share rows: token n of sample b is all[e, index[e,b,n], n] + values[e,b,n] slope[e], all [E,S,N,D],

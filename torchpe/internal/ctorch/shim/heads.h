@@ -5,8 +5,8 @@
 
 namespace torchpe {
 
-// Above this many multiplications a head, a product of its own for each head is BLAS's, and
-// attention as a whole the loops' of attention_fused.cc.
+// Above this many multiplications a head, BLAS computes each head's product, and the loops of
+// attention_fused.cc compute attention as a whole.
 constexpr int64_t SMALL_PRODUCT = 64 * 64 * 64;
 
 // A [E,B,H,R,C] tensor whose last axis is dense, as the loops read it.

@@ -45,7 +45,7 @@ inline void normal(V<double> u, V<double>& cdf, V<double>& pdf) {
   }
 }
 
-// Calls f(x, columns, place) for vectors of x = u + bias, of which `columns` count.
+// Calls f(x, columns, place) for vectors of x = u + bias; only the first `columns` elements are valid.
 template <typename T, typename F>
 inline void each_biased(int64_t rows, int64_t cols, const T* u, const T* bias, const F& f) {
   for (int64_t r = 0; r < rows; r++)
@@ -365,8 +365,8 @@ void softmax_backward(int64_t rows, int64_t cols, T* __restrict s, T* __restrict
   }
 }
 
-// A row's last vector may reach into the next rows, which are read again or written later; that of
-// the last rows must not.
+// A row's last vector may reach into the next rows, which are read again or written later. The last
+// rows have no such rows behind them.
 template <typename T>
 inline bool reaches_no_end(int64_t r, int64_t rows, int64_t cols) {
   constexpr int64_t width = Vec<T>::width;

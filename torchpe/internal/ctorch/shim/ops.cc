@@ -27,7 +27,7 @@ int dtype_number(at::ScalarType t) {
   }
 }
 
-// The axes of a reduction: those that are named from integer 1 on, or all where none is.
+// The axes of a reduction: integers 1 and up, or all axes where none is given.
 std::vector<int64_t> reduced(const Operands& o) {
   std::vector<int64_t> axes = o.integers(1).vec();
   if (axes.empty())

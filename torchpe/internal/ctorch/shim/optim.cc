@@ -5,7 +5,7 @@ using namespace torchpe;
 
 namespace {
 
-// dense_rows says that each row of t is: t may be some columns of a buffer.
+// dense_rows reports whether the rows of t are dense: t may be some columns of a buffer.
 bool dense_rows(const at::Tensor& t) { return t.size(1) <= 1 || t.stride(1) == 1; }
 
 void check_buffers(const char* what, const at::Tensor& p, const at::Tensor& other) {
@@ -145,7 +145,7 @@ void adam(const at::Tensor& p, const at::Tensor& g, const at::Tensor& m, const a
   }
 }
 
-// As adam; of the settings the first four count.
+// As adam, with the first four settings.
 void sgd(const at::Tensor& p, const at::Tensor& g, const at::Tensor& settings) {
   const at::NoGradGuard off;
   check_buffers("SGD", p, g);

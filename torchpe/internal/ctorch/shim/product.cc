@@ -47,7 +47,7 @@ class TensorCores {
   }
   TensorCores(const TensorCores&) = delete;
   static void allow(bool tf32) {
-    const Quiet quiet;  // of names that newer libtorch would rather see, and older ones lack
+    const Quiet quiet;  // newer libtorch warns of these names; older ones have no others
     at::globalContext().setAllowTF32CuBLAS(tf32);
   }
 
@@ -129,7 +129,7 @@ void gemm_bf16(const at::Tensor& a, const at::Tensor& b, float beta, const at::T
       g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, int(g.m), int(g.n), int(g.k), &one, pa, CUDA_R_16BF, int(g.lda),
       g.stride_a, pb, CUDA_R_16BF, int(g.ldb), g.stride_b, &beta, c.data_ptr(), rounds ? CUDA_R_16BF : CUDA_R_32F,
       int(g.ldc), g.stride_c, int(g.batch), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  // And not what was asked of it.
+  // These two are failures of the GPU, the others of the operands.
   const bool gpu = status == CUBLAS_STATUS_EXECUTION_FAILED || status == CUBLAS_STATUS_INTERNAL_ERROR;
   TORCH_CHECK(status == CUBLAS_STATUS_SUCCESS, gpu ? "CUDA error: " : "", "cublasGemmStridedBatchedEx of ", a.sizes(),
               " and ", b.sizes(), ": status ", int(status));

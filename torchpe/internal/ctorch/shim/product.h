@@ -8,8 +8,8 @@ namespace torchpe {
 enum class Precision { fp32 = 0, tf32 = 1, bf16 = 2 };
 Precision precision();
 
-// Whether products of operands like t are to be less precise than float32: those of operand() and
-// operand_product() then are.
+// Whether products of operands like t are less precise than float32, in operand() and
+// operand_product().
 bool rounds_operands(const at::Tensor& t);
 
 // x with mantissas of 10 bits (tf32) or 7 (bf16), the nearest, of two the even one; x float32 on

@@ -1,4 +1,4 @@
-// quiet.h: libtorch's warnings of what is meant to be so.
+// quiet.h: silences libtorch's warnings of what is intended.
 #pragma once
 #include <c10/util/Exception.h>
 #include <torch/version.h>

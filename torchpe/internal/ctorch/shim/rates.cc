@@ -8,7 +8,7 @@ using namespace torchpe;
 
 namespace {
 
-// The rate of `times` calls of f at their fastest: work is what all threads do in a call.
+// Returns work per second of the fastest of `times` calls of f; all threads together do `work` in a call.
 template <typename F>
 double best_rate(int times, double work, const F& f) {
   double best = 0;

@@ -88,9 +88,9 @@ std::atomic<int> fused_chosen{1};
 std::atomic<int> threads_wanted{1};
 std::atomic<uint64_t> next_node{0};  // that no thread has numbered yet
 
-// What is put right when this library is loaded. One thread until somebody asks for more: two threads
-// of one small product are slower than one on a machine whose two CPUs share a core, and workers that
-// run side by side each take one.
+// Runs when this library is loaded. It sets one thread until somebody asks for more: two threads of one
+// small product are slower than one where two CPUs share a core, and workers side by side take one
+// each.
 const std::string repaired = [] {
   auto done = repair_kernel();
   tp_set_threads(1);
