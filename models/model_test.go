@@ -162,24 +162,6 @@ func checkMembersTrainAsAlone(t *testing.T, method torchpe.Method, sp petest.Spe
 	}
 }
 
-// TestInactiveMemberStays: a member that is not active keeps its bits while the others move.
-func TestInactiveMemberStays(t *testing.T) {
-	m := petest.Spec{Scheme: "learn", Seeds: []uint64{1, 2}}.Model(t)
-	start := values(t, m)
-	end := train(t, m, torchpe.Adam, torchpe.StepSettings{
-		LR: []float64{1e-2, 1e-2}, WeightDecay: []float64{0.1, 0.1}, Active: []bool{true, false},
-	})
-	for name, v := range end {
-		n := len(v) / 2
-		if !slices.Equal(v[n:], start[name][n:]) {
-			t.Errorf("%s of the inactive member moved", name)
-		}
-		if slices.Equal(v[:n], start[name][:n]) {
-			t.Errorf("%s of the active member stayed", name)
-		}
-	}
-}
-
 // TestValidateListsAll: all mistakes of a configuration are in one error, each with its value.
 func TestValidateListsAll(t *testing.T) {
 	good, err := petest.Spec{Scheme: "learn"}.Config()
@@ -289,9 +271,9 @@ func TestTraceByName(t *testing.T) {
 	}
 }
 
-// TestReadOut: the logits are the head's linear map of the read-out's token of the last hidden
-// states, also where the last block computes that token alone; and its gradients are those of the
-// full computation.
+// TestReadOut: the logits are the head's linear map of the read-out's token of the last hidden states, also
+// where the last block computes that token alone and what an encoding adds to the logits exists as no
+// tensor; and its gradients are those of the full computation.
 func TestReadOut(t *testing.T) {
 	for _, scheme := range pe.Names() {
 		for _, fidelity := range []string{"code", "text"} {
@@ -310,7 +292,7 @@ func TestReadOut(t *testing.T) {
 
 func checkReadOut(t *testing.T, m *models.Model) {
 	short := trace(m, false, 0)["returned"]
-	full := trace(m, false, 0, "hidden/1")
+	full := trace(m, false, 0, "hidden/1", "attention/*")
 	petest.Near(t, "logits with and without the shortcut", short, full["returned"], 1e-12)
 	x, p := draw(m, "trace"), values(t, m)
 	const classes = 3
@@ -422,18 +404,6 @@ func TestTokenInput(t *testing.T) {
 					t.Fatalf("%s: symbol %d enters with %g in dimension %d, want %g", input, symbol, got, j, want)
 				}
 			}
-		}
-	}
-}
-
-// TestTracedAttention: what an encoding adds to the logits is the same whether they exist as a tensor, as
-// a trace of the attention needs, or not.
-func TestTracedAttention(t *testing.T) {
-	for _, name := range pe.Names() {
-		for _, fidelity := range []string{"code", "text"} {
-			m := petest.Spec{Scheme: name, Fidelity: fidelity, Heads: 2}.Model(t)
-			petest.Near(t, name+", "+fidelity, trace(m, false, 0)["returned"],
-				trace(m, false, 0, "attention/*")["returned"], 1e-12)
 		}
 	}
 }

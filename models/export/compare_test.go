@@ -286,28 +286,35 @@ type difference struct {
 	Weights            float64
 }
 
-// compare exports all cases and returns how they differ in PyTorch.
-func compare(t *testing.T, cases []oneCase, method torchpe.Method) []difference {
+// run returns what a script of testdata says of the cases in a folder: a JSON object a line.
+func run[T any](t *testing.T, script, dir string, settings ...string) (all []T) {
 	t.Helper()
-	interpreter, dir := python(t), t.TempDir()
-	for _, c := range cases {
-		c.write(t, dir, method)
-	}
-	cmd := exec.Command(interpreter, "testdata/compare.py", dir)
-	cmd.Env = append(os.Environ(), "METHOD="+string(method))
+	cmd := exec.Command(python(t), "testdata/"+script, dir)
+	cmd.Env = append(os.Environ(), settings...)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
-	var all []difference
 	for lines := bufio.NewScanner(&out); lines.Scan(); {
-		var d difference
+		var d T
 		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
 			t.Fatalf("%v: %s", err, lines.Text())
 		}
 		all = append(all, d)
 	}
+	return all
+}
+
+// compare exports all cases and returns how they differ in PyTorch.
+func compare(t *testing.T, cases []oneCase, method torchpe.Method) []difference {
+	t.Helper()
+	python(t)
+	dir := t.TempDir()
+	for _, c := range cases {
+		c.write(t, dir, method)
+	}
+	all := run[difference](t, "compare.py", dir, "METHOD="+string(method))
 	if len(all) != len(cases) {
 		t.Fatalf("%d results of %d cases", len(all), len(cases))
 	}
