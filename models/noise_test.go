@@ -18,7 +18,7 @@ func TestNoiseActsOnTheEmbedding(t *testing.T) {
 		}}.Model(t)
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
-		in, trace := draw(m, "noise").input(s, m, 0), models.NewTrace("embedding")
+		in, trace := seeded(s, m, draw(m, "noise"), 0), models.NewTrace("embedding")
 		clean := m.Forward(s, in, trace).Float64s()
 		embedding, _ := trace.Get("embedding")
 		in.Noise = embedding.MulScalar(0)
@@ -45,11 +45,11 @@ func TestNoiseStaysInItsSample(t *testing.T) {
 	x := draw(m, "noise")
 	s := torchpe.NewScopeNoGrad()
 	defer s.Close()
-	in := x.input(s, m, 0)
+	in := seeded(s, m, x, 0)
 	clean := m.Forward(s, in, nil).Float64s()
-	noise := make([]float64, x.size*x.tokens*m.Config.DModel)
-	noise[(2*x.tokens+1)*m.Config.DModel+3] = 0.5 // sample 2, token 1, dimension 3
-	in.Noise = torchpe.Of(s, torchpe.CPU, noise, 1, x.size, x.tokens, m.Config.DModel)
+	noise := make([]float64, x.Size*x.Tokens*m.Config.DModel)
+	noise[(2*x.Tokens+1)*m.Config.DModel+3] = 0.5 // sample 2, token 1, dimension 3
+	in.Noise = torchpe.Of(s, torchpe.CPU, noise, 1, x.Size, x.Tokens, m.Config.DModel)
 	for i, v := range m.Forward(s, in, nil).Float64s() {
 		if sample := i / m.Config.Classes; (v != clean[i]) != (sample == 2) {
 			t.Errorf("sample %d, logit %d: %g without and %g with noise in sample 2", sample, i, clean[i], v)

@@ -14,12 +14,10 @@ import (
 
 // crowd draws examples in which many tokens have the same symbol in the same cell, and one symbol
 // is in none.
-func crowd(m *models.Model) examples {
-	x := draw(m, "crowd")
-	x.size *= 2
-	x.symbols, x.probe, x.target = slices.Repeat(x.symbols, 2), slices.Repeat(x.probe, 2), slices.Repeat(x.target, 2)
-	for i, v := range x.symbols {
-		x.symbols[i] = (v + int64(i)) % int64(m.Config.Symbols-1)
+func crowd(m *models.Model) petest.Batch {
+	x := petest.NewBatch(m, m.Config.Positions, 12, "crowd")
+	for i, v := range x.Symbols {
+		x.Symbols[i] = (v + int64(i)) % int64(m.Config.Symbols-1)
 	}
 	return x
 }
@@ -54,15 +52,15 @@ func pass(m *models.Model, trace *models.Trace, input func(s *torchpe.Scope) mod
 }
 
 // passExamples makes a step on examples, with this noise everywhere.
-func passExamples(m *models.Model, x examples, trace *models.Trace, noise float64) passed {
+func passExamples(m *models.Model, x petest.Batch, trace *models.Trace, noise float64) passed {
 	return pass(m, trace, func(s *torchpe.Scope) models.Input {
-		in := x.input(s, m, 0)
+		in := seeded(s, m, x, 0)
 		if noise != 0 {
-			in.Noise = torchpe.Full(s, noise, m.Config.DType, torchpe.CPU, x.members, x.size, x.tokens, m.Config.DModel)
+			in.Noise = torchpe.Full(s, noise, m.Config.DType, torchpe.CPU, x.Members, x.Size, x.Tokens, m.Config.DModel)
 		}
 		return in
 	}, func(y torchpe.Tensor) torchpe.Tensor {
-		return torchpe.CrossEntropy(y, torchpe.Of(y.Scope(), torchpe.CPU, x.target, x.members, x.size)).Sum()
+		return torchpe.CrossEntropy(y, torchpe.Of(y.Scope(), torchpe.CPU, x.Target, x.Members, x.Size)).Sum()
 	})
 }
 

@@ -118,8 +118,7 @@ func TestKernelSelfAttention(t *testing.T) {
 			"alone":        func(q, k, v Tensor) Tensor { return Attention(q, k, v, Tensor{}, scale) },
 			"turned round": func(q, k, v Tensor) Tensor { return Attention(k, q, v, Tensor{}, scale) },
 			"scaled before": func(q, k, v Tensor) Tensor {
-				return Attention(q, k.MulScalar(2),
-					v, Tensor{}, scale)
+				return Attention(q, k.MulScalar(2), v, Tensor{}, scale)
 			},
 			"keys as values":    func(q, k, _ Tensor) Tensor { return Attention(q, k, k, Tensor{}, scale) },
 			"queries elsewhere": func(q, k, v Tensor) Tensor { return Attention(q, k, v, Tensor{}, scale).Add(q) },
