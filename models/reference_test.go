@@ -1,4 +1,4 @@
-package models
+package models_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/models"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
@@ -25,10 +27,10 @@ type fixture struct {
 	DModel           int     `json:"d_model"`
 	Sigma            float64 `json:"sigma"`
 	Symbols, Classes int
-	TokenInput       TokenInput `json:"token_input"`
-	MaskToken        MaskToken  `json:"mask_token"`
-	MaskCount        int        `json:"mask_count"` // masked tokens of each sample; 0 where it varies
-	ReadOut          ReadOut    `json:"read_out"`
+	TokenInput       models.TokenInput `json:"token_input"`
+	MaskToken        models.MaskToken  `json:"mask_token"`
+	MaskCount        int               `json:"mask_count"` // masked tokens of each sample; 0 where it varies
+	ReadOut          models.ReadOut    `json:"read_out"`
 	Optimizer        string
 	LR               float64
 	WeightDecay      float64 `json:"weight_decay"`
@@ -70,12 +72,8 @@ func (f fixture) shape(name string) []int {
 }
 
 // model builds the fixture's model with its weights.
-func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
+func (f fixture) model(t *testing.T, dtype torchpe.DType) *models.Model {
 	t.Helper()
-	scheme, err := pe.Find(f.Scheme)
-	if err != nil {
-		t.Fatal(err)
-	}
 	given := pe.Options{"fixed-pe-dropout": "0"}
 	if f.Clip > 0 {
 		given["relative-clip"] = fmt.Sprint(f.Clip)
@@ -86,21 +84,11 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
 	if f.RandomMax > 0 {
 		given["random-max"] = fmt.Sprint(f.RandomMax)
 	}
-	options, err := scheme.Resolve(f.Fidelity, given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := New(Config{
-		Positions: pe.Grid(4, 4), Symbols: f.Symbols, Classes: f.Classes,
-		Layers: f.Layers, Heads: f.Heads, DModel: f.DModel, FFMultiple: 4,
-		TokenInput: f.TokenInput, EmbeddingInit: LikeLinear, ReadOut: f.ReadOut, MaskToken: f.MaskToken,
-		PE: f.Scheme, PEOptions: options, Sigma: []float64{f.Sigma},
-		Seeds: []uint64{1}, DType: dtype, Device: torchpe.CPU,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.Close)
+	m := petest.Spec{Scheme: f.Scheme, Fidelity: f.Fidelity, Given: given, Positions: pe.Grid(4, 4), Layers: f.Layers,
+		Heads: f.Heads, DModel: f.DModel, Sigma: []float64{f.Sigma}, Seeds: []uint64{1}, Change: func(c *models.Config) {
+			c.Symbols, c.Classes, c.FFMultiple, c.DType = f.Symbols, f.Classes, 4, dtype
+			c.TokenInput, c.ReadOut, c.MaskToken = f.TokenInput, f.ReadOut, f.MaskToken
+		}}.Model(t)
 	used := 0
 	for _, p := range m.Params.All() {
 		if !p.Trainable && f.shape("w/"+p.Name) == nil {
@@ -124,14 +112,14 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *Model {
 
 // masked returns the fixture's batch of masked prediction in s, with the loss of what the model
 // predicts.
-func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *Model) (Input,
+func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *models.Model) (models.Input,
 	func(predicted torchpe.Tensor) torchpe.Tensor) {
 	t.Helper()
 	masked := f.floats(t, "input/masked")
 	b := f.shape("input/values")[0]
 	values := torchpe.Of(s, torchpe.CPU, f.floats(t, "input/values"), 1, b, 16).To(m.Config.DType, torchpe.CPU)
 	hidden := torchpe.Of(s, torchpe.CPU, masked, 1, b, 16).To(m.Config.DType, torchpe.CPU)
-	in := Input{Values: values, Masked: hidden, Positions: pe.Grid(4, 4), Training: true}
+	in := models.Input{Values: values, Masked: hidden, Positions: pe.Grid(4, 4), Training: true}
 	target, weight := values, hidden
 	if f.MaskCount > 0 { // only the masked tokens are predicted
 		var read []int64
@@ -150,10 +138,10 @@ func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *Model) (Input,
 
 // input returns the fixture's batch in s, repeated where it is one of puzzles, with the loss of what
 // the model answers.
-func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model, repeat int) (Input,
+func (f fixture) input(t *testing.T, s *torchpe.Scope, m *models.Model, repeat int) (models.Input,
 	func(logits torchpe.Tensor) torchpe.Tensor) {
 	t.Helper()
-	if f.TokenInput == Scalar {
+	if f.TokenInput == models.Scalar {
 		return f.masked(t, s, m)
 	}
 	t.Helper()
@@ -167,7 +155,7 @@ func (f fixture) input(t *testing.T, s *torchpe.Scope, m *Model, repeat int) (In
 		positions.Drawn = whole("input/positions", 1, b, 16).To(m.Config.DType, torchpe.CPU)
 	}
 	target := whole("input/target", 1, b)
-	return Input{
+	return models.Input{
 		Symbols: whole("input/symbols", 1, b, 16), Probe: whole("input/probe", 1, b),
 		Positions: positions, Training: true,
 	}, func(logits torchpe.Tensor) torchpe.Tensor { return torchpe.CrossEntropy(logits, target) }
@@ -223,7 +211,7 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 			s := torchpe.NewScope()
 			defer s.Close()
 			s.Seed([]uint64{1}, i)
-			pass := func(repeat int, trace *Trace) {
+			pass := func(repeat int, trace *models.Trace) {
 				if err := optimizer.ZeroGrad(); err != nil {
 					t.Fatal(err)
 				}
@@ -240,7 +228,7 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 				}
 			}
 			if i == 0 {
-				trace := NewTrace("embedding", "hidden/*", "attention/*", "pe/*", "logits")
+				trace := models.NewTrace("embedding", "hidden/*", "attention/*", "pe/*", "logits")
 				pass(1, trace)
 				checkIntermediates(t, f, trace, tolerance)
 				pass(1, nil) // the read-out's shortcut in the last block
@@ -254,7 +242,7 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 	checkSteps(t, f, m, tolerance)
 }
 
-func checkIntermediates(t *testing.T, f fixture, trace *Trace, tolerance float64) {
+func checkIntermediates(t *testing.T, f fixture, trace *models.Trace, tolerance float64) {
 	t.Helper()
 	for _, name := range f.Names() {
 		kind, _, _ := strings.Cut(name, "/")
@@ -270,7 +258,7 @@ func checkIntermediates(t *testing.T, f fixture, trace *Trace, tolerance float64
 	}
 }
 
-func checkGradients(t *testing.T, f fixture, m *Model, s *torchpe.Scope, tolerance float64) {
+func checkGradients(t *testing.T, f fixture, m *models.Model, s *torchpe.Scope, tolerance float64) {
 	t.Helper()
 	trained := 0
 	for _, p := range m.Params.All() {
@@ -288,7 +276,7 @@ func checkGradients(t *testing.T, f fixture, m *Model, s *torchpe.Scope, toleran
 // keys), Adam makes steps of size lr out of rounding errors: such elements are only held to that
 // bound. In float32 an element's step is as uncertain as its gradient is relative to float32's
 // rounding.
-func checkSteps(t *testing.T, f fixture, m *Model, tolerance float64) {
+func checkSteps(t *testing.T, f fixture, m *models.Model, tolerance float64) {
 	t.Helper()
 	for _, p := range m.Params.All() {
 		if !p.Trainable {

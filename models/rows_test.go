@@ -14,54 +14,54 @@ import (
 
 // crowd draws examples in which many tokens have the same symbol in the same cell, and one symbol
 // is in none.
-func crowd(m *models.Model) examples {
-	x := draw(m, "crowd")
-	x.size *= 2
-	x.symbols, x.probe, x.target = slices.Repeat(x.symbols, 2), slices.Repeat(x.probe, 2), slices.Repeat(x.target, 2)
-	for i, v := range x.symbols {
-		x.symbols[i] = (v + int64(i)) % int64(m.Config.Symbols-1)
+func crowd(m *models.Model) petest.Batch {
+	x := petest.NewBatch(m, m.Config.Positions, 12, "crowd")
+	for i, v := range x.Symbols {
+		x.Symbols[i] = (v + int64(i)) % int64(m.Config.Symbols-1)
 	}
 	return x
 }
 
-// passed holds the logits and gradients of a training step, and how often tokens took rows of others in
-// it: those that are read always do.
+// passed holds the result and the gradients [E,P] of a training step, and how often tokens took rows of
+// others in it: those that are read always do.
 type passed struct {
-	logits    []float64
-	gradients map[string][]float64
-	taken     int
+	result, gradients petest.Array
+	taken             int
 }
 
-func pass(m *models.Model, x examples, trace *models.Trace, noise float64) (p passed) {
+// pass makes a training step on an input.
+func pass(m *models.Model, trace *models.Trace, input func(s *torchpe.Scope) models.Input,
+	loss func(result torchpe.Tensor) torchpe.Tensor) (p passed) {
 	s := torchpe.NewScope()
 	defer s.Close()
-	for _, w := range m.Params.All() {
-		if w.Trainable {
-			w.In(s).Grad().Fill(0)
-		}
-	}
-	in := x.input(s, m, 0)
+	m.Params.Grads(s).Fill(0)
+	in := input(s)
 	in.Training = true
-	if noise != 0 {
-		in.Noise = torchpe.Full(s, noise, m.Config.DType, torchpe.CPU, x.members, x.size, x.tokens, m.Config.DModel)
-	}
 	calls := torchpe.Operators(func() {
 		y := m.Forward(s, in, trace)
-		p.logits = y.Float64s()
-		torchpe.CrossEntropy(y, torchpe.Of(s, torchpe.CPU, x.target, x.members, x.size)).Sum().Backward()
+		p.result = petest.ArrayOf(y)
+		loss(y).Backward()
 	})
 	for name, n := range calls {
 		if strings.HasSuffix(name, "::RowsFunction>") {
 			p.taken += n
 		}
 	}
-	p.gradients = map[string][]float64{}
-	for _, w := range m.Params.All() {
-		if w.Trainable {
-			p.gradients[w.Name] = w.In(s).Grad().Float64s()
-		}
-	}
+	p.gradients = petest.ArrayOf(m.Params.Grads(s))
 	return p
+}
+
+// passExamples makes a step on examples, with this noise everywhere.
+func passExamples(m *models.Model, x petest.Batch, trace *models.Trace, noise float64) passed {
+	return pass(m, trace, func(s *torchpe.Scope) models.Input {
+		in := seeded(s, m, x, 0)
+		if noise != 0 {
+			in.Noise = torchpe.Full(s, noise, m.Config.DType, torchpe.CPU, x.Members, x.Size, x.Tokens, m.Config.DModel)
+		}
+		return in
+	}, func(y torchpe.Tensor) torchpe.Tensor {
+		return torchpe.CrossEntropy(y, torchpe.Of(y.Scope(), torchpe.CPU, x.Target, x.Members, x.Size)).Sum()
+	})
 }
 
 // TestSharedRows: the projection of the first block, once for each symbol in each cell, gives every
@@ -73,20 +73,30 @@ func TestSharedRows(t *testing.T) {
 			m := petest.Spec{Scheme: scheme, Fidelity: []string{"code", "text"}[i], Heads: 2, Seeds: []uint64{11, 22},
 				Change: func(c *models.Config) { c.TokenInput = input }}.Model(t)
 			x := crowd(m)
-			own, rows := pass(m, x, models.NewTrace(), 0), pass(m, x, nil, 0)
+			own, rows := passExamples(m, x, models.NewTrace(), 0), passExamples(m, x, nil, 0)
 			adds := m.Encoding.Sites()&pe.AtEmbed == 0 || slices.Contains([]string{"learn", "axial", "rrwp"}, scheme)
 			shared := rows.taken > own.taken
 			if adds && !shared || m.Encoding.Draw().Range > 0 && adds != shared {
 				t.Errorf("%s, %s: tokens took rows %d times, traced %d", scheme, input, rows.taken, own.taken)
 			}
-			if !slices.Equal(rows.logits, own.logits) {
+			if !slices.Equal(rows.result.Values, own.result.Values) {
 				t.Errorf("%s, %s: shared rows change a bit of the logits", scheme, input)
 			}
-			for name, want := range own.gradients {
-				nearest(t, scheme+", "+string(input)+", "+name, rows.gradients[name], want)
+			for _, p := range m.Params.All() {
+				if p.Trainable {
+					nearest(t, scheme+", "+string(input)+", "+p.Name, gradient(p, rows), gradient(p, own))
+				}
 			}
 		}
 	}
+}
+
+// gradient returns that of a parameter, of all members.
+func gradient(w *torchpe.Param, p passed) (values []float64) {
+	for e := range p.gradients.Shape[0] {
+		values = append(values, p.gradients.Row(e)[w.Offset():w.Offset()+w.PerMember()]...)
+	}
+	return values
 }
 
 // nearest holds a list to rounding, relative to its largest value or 1.
@@ -133,7 +143,7 @@ func TestOwnRows(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		own, rows := pass(m, x, models.NewTrace(), c.noise), pass(m, x, nil, c.noise)
+		own, rows := passExamples(m, x, models.NewTrace(), c.noise), passExamples(m, x, nil, c.noise)
 		if rows.taken > own.taken {
 			t.Errorf("%s: tokens share rows", name)
 		}

@@ -1,50 +1,28 @@
-package models
+package models_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"torchpe/models"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
 // sizeModel returns a small model of a scheme on 4 x 4.
-func sizeModel(t *testing.T, name string) *Model {
+func sizeModel(t *testing.T, name string) *models.Model {
 	t.Helper()
-	scheme, err := pe.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	options, err := scheme.Resolve("text", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := New(Config{
-		Positions: pe.Grid(4, 4), Symbols: 6, Classes: 4, Layers: 2, Heads: 2, DModel: 8,
-		FFMultiple: 2, TokenInput: Embedding, EmbeddingInit: LikeLinear,
-		ReadOut: ProbeToken, PE: name, PEOptions: options, Sigma: []float64{0.5, 1},
-		Seeds: []uint64{3, 4}, DType: torchpe.Float64,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.Close)
-	return m
+	return petest.Spec{Scheme: name, Fidelity: "text", Heads: 2, Positions: pe.Grid(4, 4),
+		Seeds: []uint64{3, 4}}.Model(t)
 }
 
-// forwardOn runs a model on grids of blanks with a probe in the middle.
-func forwardOn(m *Model, p pe.Positions) []float64 {
-	s := torchpe.NewScopeNoGrad()
-	defer s.Close()
-	n := p.Tokens()
-	symbols := make([]int64, 2*n)
-	for i := range symbols {
-		symbols[i] = int64(i % 6)
-	}
-	in := Input{Positions: p, Symbols: torchpe.Of(s, torchpe.CPU, symbols, 2, 1, n),
-		Probe: torchpe.Of(s, torchpe.CPU, []int64{1, 2}, 2, 1)}
-	return m.Forward(s, in, nil).Float64s()
+// logitsOn runs a model on tokens at positions p.
+func logitsOn(m *models.Model, p pe.Positions) []float64 {
+	at := *m
+	at.Config.Positions = p
+	return trace(&at, false, 0)["returned"].Values
 }
 
 // A model at other positions has the parameters of the first, also after these have changed.
@@ -55,11 +33,11 @@ func TestModelAtFollowsTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, own := forwardOn(at, pe.Grid(6, 6)), forwardOn(m, pe.Grid(4, 4))
+		before, own := logitsOn(at, pe.Grid(6, 6)), logitsOn(m, pe.Grid(4, 4))
 		s := torchpe.NewScopeNoGrad()
 		m.Params.Flat(s).CopyFrom(m.Params.Flat(s).MulScalar(1.5))
 		s.Close()
-		after := forwardOn(at, pe.Grid(6, 6))
+		after := logitsOn(at, pe.Grid(6, 6))
 		if slices.Equal(before, after) {
 			t.Errorf("%s: other weights give the same logits", name)
 		}
@@ -67,17 +45,17 @@ func TestModelAtFollowsTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(forwardOn(again, pe.Grid(6, 6)), after) {
+		if !slices.Equal(logitsOn(again, pe.Grid(6, 6)), after) {
 			t.Errorf("%s: a model made of the new weights differs from one that followed them", name)
 		}
 		same, err := m.At(pe.Grid(4, 4))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x := forwardOn(same, pe.Grid(4, 4)); slices.Equal(x, own) || !slices.Equal(x, forwardOn(m, pe.Grid(4, 4))) {
+		if x := logitsOn(same, pe.Grid(4, 4)); slices.Equal(x, own) || !slices.Equal(x, logitsOn(m, pe.Grid(4, 4))) {
 			t.Errorf("%s: at its own positions it is another model", name)
 		}
-		for _, x := range []*Model{at, again, same} {
+		for _, x := range []*models.Model{at, again, same} {
 			x.Close()
 		}
 	}
@@ -96,7 +74,7 @@ func TestModelAtErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := forwardOn(small, pe.Grid(3, 3)); len(got) != 8 || !slices.Equal(got, forwardOn(m, pe.Grid(3, 3))) {
+	if got := logitsOn(small, pe.Grid(3, 3)); !slices.Equal(got, logitsOn(m, pe.Grid(3, 3))) {
 		t.Errorf("learn at 9 tokens: %v", got)
 	}
 	small.Close()

@@ -1,10 +1,12 @@
-package models
+package models_test
 
 import (
 	"math"
 	"testing"
 
+	"torchpe/models"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
@@ -12,45 +14,38 @@ import (
 // had such counters: operations exactly; bytes within 4 %, because biases and tables are left out, and
 // not those of rope, which its rotations add.
 func TestStepWork(t *testing.T) {
+	masked := func(c *models.Config) {
+		c.TokenInput, c.MaskToken, c.ReadOut, c.Classes = models.Scalar, models.LearnedMask, models.ReadTokens, 1
+	}
 	for _, c := range []struct {
 		name                string
-		change              func(*Config)
+		spec                petest.Spec
 		batch, tokens, read int
 		gflop, mb           float64
 	}{
-		{"quick", func(*Config) {}, 128, 16, 1, 1.458364416 + .077070336, 98.38272},
-		{"quick, 4 heads", func(c *Config) { c.Heads = 4 }, 128, 16, 1, 1.877532672, 121.295744},
-		{"quick, rope", func(c *Config) { c.PE = "rope" }, 128, 16, 1, 1.924718592, 0},
-		{"nmar", func(c *Config) {
-			c.Positions, c.TokenInput, c.MaskToken, c.ReadOut, c.Classes = pe.Line(15), Scalar, LearnedMask,
-				ReadTokens, 1
-		}, 128, 15, 8, 1.58738688 + .07815168, 104.88968},
-		{"fmri", func(c *Config) {
-			c.Positions, c.TokenInput, c.MaskToken, c.ReadOut, c.Classes = pe.Line(360), Scalar, LearnedMask,
-				ReadTokens, 1
-		}, 32, 360, 180, 20.541272064, 691.0592},
+		{"quick", petest.Spec{}, 128, 16, 1, 1.458364416 + .077070336, 98.38272},
+		{"quick, 4 heads", petest.Spec{Heads: 4}, 128, 16, 1, 1.877532672, 121.295744},
+		{"quick, rope", petest.Spec{Scheme: "rope"}, 128, 16, 1, 1.924718592, 0},
+		{"nmar", petest.Spec{Positions: pe.Line(15), Change: masked}, 128, 15, 8, 1.58738688 + .07815168, 104.88968},
+		{"fmri", petest.Spec{Positions: pe.Line(360), Change: masked}, 32, 360, 180, 20.541272064, 691.0592},
 	} {
-		config := Config{
-			Positions: pe.Grid(4, 4), Symbols: 6, Classes: 4, Layers: 4, Heads: 1, DModel: 64, FFMultiple: 4,
-			TokenInput: OneHot, EmbeddingInit: LikeLinear, ReadOut: LastToken, PE: "learn",
-			Sigma: []float64{0.2}, Seeds: []uint64{1}, DType: torchpe.Float32, Device: torchpe.CPU,
+		sp := c.spec
+		sp.Layers, sp.DModel = 4, 64
+		if sp.Scheme == "" {
+			sp.Scheme = "learn"
 		}
-		c.change(&config)
-		scheme, err := pe.Find(config.PE)
-		if err != nil {
-			t.Fatal(err)
+		if sp.Positions.Index == nil {
+			sp.Positions = pe.Grid(4, 4)
 		}
-		if config.PEOptions, err = scheme.Resolve("code", nil); err != nil {
-			t.Fatal(err)
-		}
-		m, err := New(config)
-		if err != nil {
-			t.Fatal(err)
+		sp.Change = func(to *models.Config) {
+			to.Symbols, to.Classes, to.FFMultiple, to.ReadOut, to.DType = 6, 4, 4, models.LastToken, torchpe.Float32
+			if c.spec.Change != nil {
+				c.spec.Change(to)
+			}
 		}
 		s := torchpe.NewScope()
-		work := m.StepWork(s, c.batch, c.tokens, c.read)
+		work := sp.Model(t).StepWork(s, c.batch, c.tokens, c.read)
 		s.Close()
-		m.Close()
 		if math.Abs(work.Operations/1e9-c.gflop) > 1e-9 || c.mb > 0 && math.Abs(work.Bytes/1e6/c.mb-1) > 0.04 {
 			t.Errorf("%s: %.9f GFLOP, %g MB, want %g, %g", c.name, work.Operations/1e9, work.Bytes/1e6, c.gflop, c.mb)
 		}

@@ -4,16 +4,12 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"torchpe/torchpe/internal/ctorch"
 )
 
 // Three steps of three members, by hand: the second member's loss becomes infinite in step 2 and
 // finite again, the third's NaN in step 3.
 func TestAccount(t *testing.T) {
-	defer ctorch.SetFusedForm(ctorch.Fused)
-	for _, form := range []int{ctorch.Composed, ctorch.Fused, ctorch.Emulated} {
-		ctorch.SetFusedForm(form)
+	eachForm(func(form int) {
 		for _, d := range devices(t) {
 			for _, dtype := range []DType{Float32, Float64} {
 				for _, counts := range []bool{true, false} {
@@ -27,11 +23,11 @@ func TestAccount(t *testing.T) {
 						Account(Of(s, CPU, losses, 3).To(dtype, d), correct, 4,
 							Of(s, d, []int64{int64(step), 77}, 2), state)
 					}
-					have := state.Float64s()
 					want := []float64{17, math.Inf(1), math.NaN(), 1, 2, 3, 1, 0, 0, 0, 2, 3, 0.25, 8, math.NaN()}
 					if counts {
 						want[3], want[4] = 4, 8
 					}
+					have := state.Float64s()
 					if !slices.EqualFunc(have, want, func(a, b float64) bool { return a == b || a != a && b != b }) {
 						t.Errorf("%s %s, form %d, right answers %v: %v, want %v", d, dtype, form, counts, have, want)
 					}
@@ -39,7 +35,7 @@ func TestAccount(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 	if err := Catch(func() {
 		s := NewScopeNoGrad()
 		defer s.Close()

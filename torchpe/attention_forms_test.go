@@ -49,13 +49,16 @@ func productSizes() []sizes {
 	}
 }
 
-// TestAttentionProducts holds attention by products, with the kernel between them emulated, against
-// attention by its definition in float64.
+// TestAttentionProducts holds attention by products, with the kernel between them emulated, and its
+// three operators one after the other against attention by its definition in float64.
 func TestAttentionProducts(t *testing.T) {
 	for k, z := range productSizes() {
 		scale := []float64{0.5, -0.3}[k%2]
 		c := attention(z, point{}, scale)
 		want, gradients := directAttention(z, c.inputs, point{}, scale)
+		steps := function{"one after the other", c.inputs, func(x []Tensor) Tensor {
+			return AttentionValues(AttentionLogits(x[0], x[1], scale).Softmax(-1), x[2])
+		}}
 		for _, dtype := range []DType{Float64, Float32} {
 			if chunks := z.N == 720; chunks && (testing.Short() || dtype == Float64) {
 				continue
@@ -70,9 +73,12 @@ func TestAttentionProducts(t *testing.T) {
 					}
 				})
 			})
+			parts, others := steps.run(layout(k%3), dtype, nil, 1)
 			near(t, name, have, want, twinTolerance[dtype])
+			near(t, name+", "+steps.name, parts, want, twinTolerance[dtype])
 			for i := range all {
 				near(t, fmt.Sprint(name, ", gradient ", i), all[i], gradients[i], twinTolerance[dtype])
+				near(t, fmt.Sprint(name, ", ", steps.name, ", gradient ", i), others[i], gradients[i], twinTolerance[dtype])
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 // Constants keeps the tensors that a repeated computation copies from the host: masks, tables,
 // angles. The first pass makes them; each later pass takes them from here, in the same order. So a
-// computation that makes its tables in every pass can be recorded as a graph, which may read
-// nothing from the host.
+// graph, which may read nothing from the host, can record a computation that makes its tables in
+// every pass.
 //
 // It is an error if a constant differs from that of the first pass (it should have been an input in
 // fixed memory), or if the computation reads one of its tensors.

@@ -49,19 +49,17 @@ func mask(t *testing.T, dtype DType, n int, p float64, seeds []uint64, step, cal
 	return Full(s, 1, dtype, CPU, len(seeds), n).Dropout(p).Float64s()
 }
 
-// TestDropoutMask compares masks with the twin: element i of a member is word i%4 of block i/4,
-// dropped below p 2^32.
+// TestDropoutMask compares masks of all forms with the twin: element i of a member is word i%4 of block
+// i/4, dropped below p 2^32.
 func TestDropoutMask(t *testing.T) {
-	const n = 39
 	for _, seed := range []uint64{0, 1, 12345, 1 << 32, math.MaxUint64} {
 		for _, step := range []uint64{0, 1, 70000, 1<<40 + 3} {
 			for _, call := range []uint64{0, 1, 40, math.MaxUint32} {
-				for _, p := range []float64{0.1, 0.5, 0.93} {
+				for p, n := range map[float64]int{0.1: 39, 0.5: 5003, 0.93: 1} {
 					var want []float64
 					for _, member := range []uint64{seed, seed + 1} {
 						for i := range n {
-							words := philox([4]uint32{uint32(i / 4), uint32(call), uint32(step),
-								uint32(step >> 32)},
+							words := philox([4]uint32{uint32(i / 4), uint32(call), uint32(step), uint32(step >> 32)},
 								[2]uint32{uint32(member), uint32(member >> 32)})
 							want = append(want, 0)
 							if float64(words[i%4]) >= math.Floor(p*(1<<32)) {
@@ -69,8 +67,10 @@ func TestDropoutMask(t *testing.T) {
 							}
 						}
 					}
-					near(t, fmt.Sprintf("mask of seed %d, step %d, call %d, p %g", seed, step, call, p),
-						mask(t, Float64, n, p, []uint64{seed, seed + 1}, step, call), want, 1e-15)
+					eachForm(func(form int) {
+						near(t, fmt.Sprintf("mask of seed %d, step %d, call %d, p %g, form %d", seed, step, call, p, form),
+							mask(t, Float64, n, p, []uint64{seed, seed + 1}, step, call), want, 1e-15)
+					})
 				}
 			}
 		}
@@ -78,65 +78,19 @@ func TestDropoutMask(t *testing.T) {
 	// The first word of counter 0 with key 0 is 0x6627e8d5 (see TestPhilox): kept up to that
 	// threshold, dropped above.
 	const first = 0x6627e8d5
-	if kept, dropped := mask(t, Float64, 1, first/float64(1<<32), []uint64{0}, 0, 0),
-		mask(t, Float64, 1, (first+1)/float64(1<<32), []uint64{0}, 0, 0); kept[0] == 0 ||
-		dropped[0] != 0 {
+	kept := mask(t, Float64, 1, first/float64(1<<32), []uint64{0}, 0, 0)
+	dropped := mask(t, Float64, 1, (first+1)/float64(1<<32), []uint64{0}, 0, 0)
+	if kept[0] == 0 || dropped[0] != 0 {
 		t.Errorf("the first number is not %x: at that threshold the mask is %v, above it %v", first, kept, dropped)
 	}
 }
 
-// TestDropoutMembers checks that a member gets the mask it has alone, whatever the others, the
-// dtype and the number of threads, and that a step can be repeated.
-func TestDropoutMembers(t *testing.T) {
-	const n = 5003
+// TestDropoutThreads checks that a mask does not depend on the dtype and the number of threads.
+func TestDropoutThreads(t *testing.T) {
 	seeds := []uint64{3, 99, 7}
-	all := mask(t, Float64, n, 0.3, seeds, 11, 2)
-	for e, seed := range seeds {
-		identical(t, fmt.Sprint("member ", e), mask(t, Float64, n, 0.3, []uint64{seed}, 11, 2), all[e*n:(e+1)*n])
-	}
-	near(t, "float32", mask(t, Float32, n, 0.3, seeds, 11, 2), all, 1e-7)
-	withThreads(2, func() { identical(t, "two threads", mask(t, Float64, n, 0.3, seeds, 11, 2), all) })
-}
-
-// TestDropoutStatistics checks share, mean and variance of a mask, and that masks of other members,
-// steps and calls, and neighbours in a mask, do not go together. Of n independent draws a mean
-// strays by 1/sqrt(n) standard deviations; five of them are allowed, and the seeds are fixed.
-func TestDropoutStatistics(t *testing.T) {
-	const n, p = 400_000, 0.2
-	allowed := 5 / math.Sqrt(n)
-	a := mask(t, Float64, n, p, []uint64{1}, 5, 6)
-	mean, variance := moments(a)
-	sd := math.Sqrt(p / (1 - p)) // of a variable that is 1/(1-p) with probability 1-p, else 0
-	if math.Abs(mean-1) > allowed*sd || math.Abs(variance-sd*sd) > 5*allowed*sd*sd {
-		t.Errorf("mean %g, variance %g; want 1 and %g", mean, variance, sd*sd)
-	}
-	for name, b := range map[string][]float64{
-		"next member":             mask(t, Float64, n, p, []uint64{2}, 5, 6),
-		"next step":               mask(t, Float64, n, p, []uint64{1}, 6, 6),
-		"next call":               mask(t, Float64, n, p, []uint64{1}, 5, 7),
-		"call and step exchanged": mask(t, Float64, n, p, []uint64{1}, 6, 5),
-		"seed and step exchanged": mask(t, Float64, n, p, []uint64{5}, 1, 6),
-		"other half of the seed":  mask(t, Float64, n, p, []uint64{1 << 32}, 5, 6),
-		"next element":            append(a[1:len(a):len(a)], a[0]), "next block": append(a[4:len(a):len(a)], a[:4]...),
-	} {
-		together := 0.0
-		for i := range a {
-			together += (a[i] - 1) * (b[i] - 1) / n
-		}
-		if r := together / (sd * sd); math.Abs(r) > allowed {
-			t.Errorf("%s: correlation %g, allowed %g", name, r, allowed)
-		}
-	}
-}
-
-func moments(v []float64) (mean, variance float64) {
-	for _, x := range v {
-		mean += x / float64(len(v))
-	}
-	for _, x := range v {
-		variance += (x - mean) * (x - mean) / float64(len(v))
-	}
-	return mean, variance
+	all := mask(t, Float64, 5003, 0.3, seeds, 11, 2)
+	near(t, "float32", mask(t, Float32, 5003, 0.3, seeds, 11, 2), all, 1e-7)
+	withThreads(2, func() { identical(t, "two threads", mask(t, Float64, 5003, 0.3, seeds, 11, 2), all) })
 }
 
 // TestDropoutInScopes checks how scopes hand out draws: each call the next, children in turn with

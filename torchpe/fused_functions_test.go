@@ -30,6 +30,28 @@ func fusedFunctions(z sizes) []function {
 		seeds[e] = uint64(100 + e)
 	}
 	narrow := 1 / math.Sqrt(float64(D)) // so that sums of D products are of size 1
+	rows := []int{z.E, z.H + 2, z.N, D}
+	// block is AttentionBlock of x, with biases or without, as changed by more operands.
+	block := func(name string, seed uint64, x []int, biases bool,
+		change func(x Tensor, more []Tensor, a *SelfAttention, n *Norm), more ...[]int) function {
+		shapes := [][]int{x, wqkv, {z.E, D, D}, gain, gain}
+		if biases {
+			shapes = append(shapes, bqkv, gain)
+		}
+		own := len(shapes)
+		return function{name, inputs(seed, append(shapes, more...)...), func(x []Tensor) Tensor {
+			a := SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D)}
+			n := normed(x[3], x[4], blockEps)
+			if biases {
+				a.QKVBias, a.OutBias = x[5], x[6]
+			}
+			change(x[0], x[own:], &a, &n)
+			if a.Rows.All.Defined() {
+				return AttentionBlock(TakeRows(a.Rows), a, n)
+			}
+			return AttentionBlock(x[0], a, n)
+		}}
+	}
 	list := []function{
 		two("Linear without bias", inputs(20, x, w), func(x, w Tensor) Tensor { return Linear(x, w, Tensor{}) }),
 		two("LinearGELU without bias", inputs(21, x, w),
@@ -59,27 +81,22 @@ func fusedFunctions(z sizes) []function {
 			return AttentionValues(AttentionLogits(x[0], x[1], 0.5).Softmax(-1), x[2])
 		}},
 		{"Attention", inputs(40, q, k, k), func(x []Tensor) Tensor {
-			return Attention(x[0], x[1],
-				x[2], Tensor{}, 0.5)
+			return Attention(x[0], x[1], x[2], Tensor{}, 0.5)
 		}},
 		{"Attention with bias, heads merged", inputs(41, q, k, k), func(x []Tensor) Tensor {
-			s, hidden := x[0].Scope(), normals(rand.New(rand.NewPCG(42, 0)), z.N*z.M)
+			hidden := normals(rand.New(rand.NewPCG(42, 0)), z.N*z.M)
 			for i := range hidden {
 				if i%z.M > i/z.M { // no row is hidden as a whole
 					hidden[i] = math.Inf(-1)
 				}
 			}
-			return Attention(x[0], x[1], x[2],
-				Of(s, CPU, hidden, z.N, z.M).To(x[0].DType(), x[0].Device()), 0.5).Permute(0, 1, 3,
-				2, 4).Reshape(z.E, z.B, z.N, D)
+			bias := Of(x[0].Scope(), CPU, hidden, z.N, z.M).To(x[0].DType(), x[0].Device())
+			return Attention(x[0], x[1], x[2], bias, 0.5).Permute(0, 1, 3, 2, 4).Reshape(z.E, z.B, z.N, D)
 		}},
 		{"AddLayerNorm", inputs(32, x, x, gain, gain),
 			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[1], normed(x[2], x[3], normEps)) }},
 		{"AddLayerNorm of one", inputs(33, x, gain, gain),
-			func(x []Tensor) Tensor {
-				return AddLayerNorm(x[0], Tensor{},
-					normed(x[1], x[2], normEps))
-			}},
+			func(x []Tensor) Tensor { return AddLayerNorm(x[0], Tensor{}, normed(x[1], x[2], normEps)) }},
 		{"AddLayerNorm of one twice", inputs(34, x, gain, gain),
 			func(x []Tensor) Tensor { return AddLayerNorm(x[0], x[0], normed(x[1], x[2], normEps)) }},
 		{"AddLayerNorm with a table", inputs(48, x, x, gain, gain, []int{z.E, z.N, D}), func(x []Tensor) Tensor {
@@ -89,64 +106,41 @@ func fusedFunctions(z sizes) []function {
 			func(x []Tensor) Tensor {
 				return MLPBlock(x[0].MulScalar(narrow), MLP{x[1], x[2], x[3], x[4]}, Norm{x[5], x[6], blockEps, x[7]})
 			}},
-		{"AttentionBlock with a table", inputs(50, x, wqkv, []int{z.E, D, D}, gain, gain, []int{z.E, z.N, D}),
-			func(x []Tensor) Tensor {
-				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H,
-					Folds: z.H == 1, Scale: 0.4 / float64(D)}, Norm{x[3], x[4], blockEps, x[5]})
-			}},
 		{"MLPBlock", inputs(43, x, w, b, []int{z.E, D, z.O}, gain, gain, gain), func(x []Tensor) Tensor {
 			return MLPBlock(x[0].MulScalar(narrow), MLP{x[1], x[2], x[3], x[4]}, normed(x[5], x[6], blockEps))
 		}},
 		{"MLPBlock without biases", inputs(44, x, w, []int{z.E, D, z.O}, gain, gain), func(x []Tensor) Tensor {
 			return MLPBlock(x[0].MulScalar(narrow), MLP{x[1], Tensor{}, x[2], Tensor{}}, normed(x[3], x[4], blockEps))
 		}},
-		{"AttentionBlock", inputs(45, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain), func(x []Tensor) Tensor {
-			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
-				OutWeight: x[3], OutBias: x[4], Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D)},
-				normed(x[5], x[6], blockEps))
-		}},
-		{"AttentionBlock without biases, causal backwards", inputs(46, x, wqkv, []int{z.E, D, D}, gain, gain),
-			func(x []Tensor) Tensor {
-				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], OutWeight: x[2],
-					Mask: causal(x[0], z).Transpose(0, 1), Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D)},
-					normed(x[3], x[4], blockEps))
-			}},
-		{"AttentionBlock of some tokens", inputs(47, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain,
-			gain), func(x []Tensor) Tensor {
-			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2],
-				OutWeight: x[3], OutBias: x[4], Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D),
-				Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
-		}},
-		{"Causal: AttentionBlock of some tokens", inputs(53, x, wqkv, bqkv, []int{z.E, D, D}, gain, gain, gain),
-			func(x []Tensor) Tensor {
-				return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
-					OutBias: x[4], Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D), Mask: causal(x[0], z),
-					Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
-			}},
-		{"Shared rows: AttentionBlock", inputs(54, []int{z.E, z.H + 2, z.N, D}, wqkv, bqkv, []int{z.E, D, D}, gain,
-			gain, gain, gain), func(x []Tensor) Tensor {
-			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z), Values: tokenValues(x[0], z),
-				Slope: x[7].MulScalar(0.1)}
-			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
-				OutBias: x[4], Heads: z.H, Folds: z.H == 1,
-				Scale: 0.4 / float64(D), Rows: rows}, normed(x[5], x[6], blockEps))
-		}},
-		{"Shared rows: AttentionBlock of some tokens, without biases", inputs(55, []int{z.E, z.H + 2, z.N, D}, wqkv,
-			[]int{z.E, D, D}, gain, gain), func(x []Tensor) Tensor {
-			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z)}
-			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], OutWeight: x[2], Heads: z.H,
-				Folds: z.H == 1,
-				Scale: 0.4 / float64(D), Rows: rows, Read: someTokens(x[0], z)}, normed(x[3], x[4], blockEps))
-		}},
-		{"Causal, shared rows: AttentionBlock of some tokens", inputs(57, []int{z.E, z.H + 2, z.N, D}, wqkv, bqkv,
-			[]int{z.E, D, D}, gain, gain, gain, gain), func(x []Tensor) Tensor {
-			rows := TokenRows{All: x[0], Index: tokenRows(x[0], z), Values: tokenValues(x[0], z),
-				Slope: x[7].MulScalar(0.1)}
-			return AttentionBlock(TakeRows(rows), SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3],
-				OutBias: x[4], Mask: causal(x[0], z), Heads: z.H, Folds: z.H == 1, Scale: 0.4 / float64(D), Rows: rows,
-				Read: someTokens(x[0], z)}, normed(x[5], x[6], blockEps))
-		}},
-		two("ProjectQKV of shared rows", inputs(56, []int{z.E, z.H + 2, z.N, D}, wqkv), func(rows, w Tensor) Tensor {
+		block("AttentionBlock", 45, x, true, func(Tensor, []Tensor, *SelfAttention, *Norm) {}),
+		block("AttentionBlock with a table", 50, x, false, func(_ Tensor, more []Tensor, _ *SelfAttention, n *Norm) {
+			n.Table = more[0]
+		}, []int{z.E, z.N, D}),
+		block("AttentionBlock without biases, causal backwards", 46, x, false,
+			func(x Tensor, _ []Tensor, a *SelfAttention, _ *Norm) { a.Mask = causal(x, z).Transpose(0, 1) }),
+		block("AttentionBlock of some tokens", 47, x, true, func(x Tensor, _ []Tensor, a *SelfAttention, _ *Norm) {
+			a.Read = someTokens(x, z)
+		}),
+		block("Causal: AttentionBlock of some tokens", 53, x, true,
+			func(x Tensor, _ []Tensor, a *SelfAttention, _ *Norm) {
+				a.Mask, a.Read = causal(x, z), someTokens(x, z)
+			}),
+		block("Shared rows: AttentionBlock", 54, rows, true,
+			func(all Tensor, more []Tensor, a *SelfAttention, _ *Norm) {
+				a.Rows = TokenRows{All: all, Index: tokenRows(all, z), Values: tokenValues(all, z),
+					Slope: more[0].MulScalar(0.1)}
+			}, gain),
+		block("Shared rows: AttentionBlock of some tokens, without biases", 55, rows, false,
+			func(all Tensor, _ []Tensor, a *SelfAttention, _ *Norm) {
+				a.Rows, a.Read = TokenRows{All: all, Index: tokenRows(all, z)}, someTokens(all, z)
+			}),
+		block("Causal, shared rows: AttentionBlock of some tokens", 57, rows, true,
+			func(all Tensor, more []Tensor, a *SelfAttention, _ *Norm) {
+				a.Mask, a.Read = causal(all, z), someTokens(all, z)
+				a.Rows = TokenRows{All: all, Index: tokenRows(all, z), Values: tokenValues(all, z),
+					Slope: more[0].MulScalar(0.1)}
+			}, gain),
+		two("ProjectQKV of shared rows", inputs(56, rows, wqkv), func(rows, w Tensor) Tensor {
 			q, k, v := ProjectRows(TokenRows{All: rows, Index: tokenRows(rows, z)}, w, Tensor{}, z.H)
 			return Cat(-1, q, k, v)
 		}),

@@ -102,38 +102,38 @@ func tensorsOf(s *Scope, params []*Param) []Tensor {
 
 // TestParameterGradients checks the gradients that gather in the flat buffer of a ParamSet, where a
 // parameter of three members lies in strides: against those of plain leaves, which
-// TestFusedGradients holds against differences. Two passes give twice the gradient, and what
-// belongs to other parameters stays zero.
+// TestFusedGradients holds against differences.
 func TestParameterGradients(t *testing.T) {
 	for _, E := range []int{1, 3} {
 		for _, c := range smallFunctions(E) {
 			_, want := c.run(dense, Float64, nil, 1)
-			for _, fused := range []bool{true, false} {
-				SetFused(fused)
-				checkParameterGradients(t, c, E, want)
-			}
-			SetFused(true)
+			eachForm(func(form int) {
+				checkParameterGradients(t, fmt.Sprint("form ", form), c, E, Float64, want, 1e-13)
+			})
 		}
 	}
 }
 
-func checkParameterGradients(t *testing.T, c function, E int, want [][]float64) {
+// checkParameterGradients checks that two passes give twice the gradient, and that what belongs to other
+// parameters stays zero.
+func checkParameterGradients(t *testing.T, how string, c function, E int, dtype DType, want [][]float64,
+	tolerance float64) {
 	t.Helper()
-	ps, params := parametersOf(t, c, E, Float64)
+	ps, params := parametersOf(t, c, E, dtype)
 	defer ps.Close()
 	for pass := 1; pass <= 2; pass++ {
 		s := NewScope()
 		x := tensorsOf(s, params)
 		weighted(c.f(x)).Backward()
 		for i, p := range params {
-			name := fmt.Sprintf("%s with %d members, parameter %d after %d passes", c.name, E, i, pass)
-			near(t, name, p.In(s).Grad().Float64s(), scaled(float64(pass), want[i]), 1e-13)
+			name := fmt.Sprintf("%s with %d members, %s, parameter %d after %d passes", c.name, E, how, i, pass)
+			near(t, name, p.In(s).Grad().Float64s(), scaled(float64(pass), want[i]), tolerance)
 			columns := ps.Grads(s).Narrow(1, p.Offset(), p.PerMember())
-			near(t, name+", in the buffer", columns.Float64s(), scaled(float64(pass), want[i]), 1e-13)
+			near(t, name+", in the buffer", columns.Float64s(), scaled(float64(pass), want[i]), tolerance)
 			columns.Fill(0) // what is left then belongs to no parameter of c
 		}
 		if rest := ps.Grads(s).Abs().Sum().Item(); rest != 0 {
-			t.Errorf("%s with %d members: %g of gradient outside its parameters", c.name, E, rest)
+			t.Errorf("%s with %d members, %s: %g of gradient outside its parameters", c.name, E, how, rest)
 		}
 		for i, p := range params { // back for the next pass
 			p.In(s).Grad().CopyFrom(Of(s, CPU, scaled(float64(pass), want[i]), p.Shape...))

@@ -81,7 +81,7 @@ func OwnStream(d Device) (back func(), err error) {
 		return nil, err
 	}
 	return func() {
-		// An error here is one of the device, which whatever comes next meets too.
+		// An error here means that the device failed; the next call reports it too.
 		_ = ctorch.Synchronize(int(d))
 		_ = ctorch.DefaultStream(int(d))
 	}, nil

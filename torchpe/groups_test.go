@@ -5,64 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 )
-
-// TestGroupsTwin makes twelve steps with two groups of columns and gaps beside them, against twins
-// that each hold a group's columns of a member. Clipping is of the whole gradient: the twins get it
-// scaled.
-func TestGroupsTwin(t *testing.T) {
-	const E, n = 3, 37
-	ranges := [][2]int{{0, 5}, {5, 9}, {9, 20}, {20, 21}, {21, 37}} // the second and the fourth are groups
-	for _, method := range []Method{Adam, AdamW, SGD} {
-		for _, dtype := range []DType{Float64, Float32} {
-			for _, fused := range []bool{true, false} {
-				SetFused(fused)
-				ps := parameters(t, E, n, dtype)
-				o := optimizerOf(t, method, ps)
-				var twins []*twin
-				start := flat(ps)
-				for e := range E {
-					for _, r := range ranges {
-						p := slices.Clone(start[e*n+r[0] : e*n+r[1]])
-						twins = append(twins, &twin{method, p, make([]float64, len(p)), make([]float64, len(p)), 0})
-					}
-				}
-				rng := rand.New(rand.NewPCG(64, 0))
-				for step := range 12 {
-					g := normals(rng, E*n)
-					set := StepSettings{
-						LR: []float64{0.1, 0.01, 0.2}, WeightDecay: []float64{0, 0.1, 0.02},
-						Active: []bool{true, step%3 != 1, true},
-						Groups: []Group{
-							{5, 9, []float64{0.05, 0, 0.3 / float64(step+1)}, []float64{0.3, 0, 0.01}},
-							{20, 21, []float64{0.02, 0.03, 0.04}, []float64{0, 0.2, 0.1}},
-						},
-					}
-					setGradients(ps, g)
-					noError(t, o.Step(set))
-					var want []float64
-					for k, w := range twins {
-						e, r := k/len(ranges), ranges[k%len(ranges)]
-						lr, decay := set.LR[e], set.WeightDecay[e]
-						if k%len(ranges)%2 == 1 {
-							group := set.Groups[k%len(ranges)/2]
-							lr, decay = group.LR[e], group.WeightDecay[e]
-						}
-						w.step(g[e*n+r[0]:e*n+r[1]], lr, decay, 0, set.Active[e])
-						want = append(want, w.p...)
-					}
-					near(t, fmt.Sprintf("%s %s, fused %v, step %d", method, dtype, fused, step+1),
-						flat(ps), want, map[DType]float64{Float64: 1e-13, Float32: 2e-5}[dtype])
-				}
-				o.Close()
-				ps.Close()
-			}
-		}
-	}
-	SetFused(true)
-}
 
 // TestGroupsPyTorch holds groups against torch.optim's param_groups (scripts/reference_groups.py),
 // with the norm of all gradients clipped. The case runs as the second of two members.

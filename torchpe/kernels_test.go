@@ -3,22 +3,9 @@ package torchpe
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"torchpe/torchpe/internal/ctorch"
 )
-
-// The kernels for GPUs, emulated on the CPU (shim/cuda_emulate.h), against the same operators
-// composed of libtorch's and against the CPU's loops.
-
-// emulated runs f with the fused operators as a GPU computes them.
-func emulated(f func()) {
-	ctorch.SetFusedForm(ctorch.Emulated)
-	defer ctorch.SetFusedForm(ctorch.Fused)
-	f()
-}
 
 // kernelSizes are the sizes at which warps, tiles and chunks of the kernels end or do not end.
 func kernelSizes() []sizes {
@@ -131,8 +118,7 @@ func TestKernelSelfAttention(t *testing.T) {
 			"alone":        func(q, k, v Tensor) Tensor { return Attention(q, k, v, Tensor{}, scale) },
 			"turned round": func(q, k, v Tensor) Tensor { return Attention(k, q, v, Tensor{}, scale) },
 			"scaled before": func(q, k, v Tensor) Tensor {
-				return Attention(q, k.MulScalar(2),
-					v, Tensor{}, scale)
+				return Attention(q, k.MulScalar(2), v, Tensor{}, scale)
 			},
 			"keys as values":    func(q, k, _ Tensor) Tensor { return Attention(q, k, k, Tensor{}, scale) },
 			"queries elsewhere": func(q, k, v Tensor) Tensor { return Attention(q, k, v, Tensor{}, scale).Add(q) },
@@ -145,94 +131,13 @@ func TestKernelSelfAttention(t *testing.T) {
 	}
 }
 
-// TestKernelParameters checks gradients in the flat buffer of a ParamSet, as TestParameterGradients
-// does those of the loops.
-func TestKernelParameters(t *testing.T) {
-	for _, E := range []int{1, 3} {
-		for _, c := range fusedFunctions(smallSizes(E, 2)) {
-			_, want := c.run(dense, Float64, nil, 1)
-			emulated(func() { checkParameterGradients(t, c, E, want) })
-		}
-	}
-}
-
-// TestKernelOptimizers holds the kernels against the optimizers in Go, and all forms against the
-// loops.
-func TestKernelOptimizers(t *testing.T) {
-	for _, method := range []Method{Adam, AdamW, SGD} {
-		for _, dtype := range []DType{Float64, Float32} {
-			emulated(func() {
-				for _, n := range []int{4, 37, 1029} { // with one, some and more parameters than a block takes
-					compareOptimizer(t, fmt.Sprintf("%s %s, emulated", method, dtype),
-						parameters(t, 3, n, dtype), method, 0.5)
-				}
-			})
-			for _, form := range []int{ctorch.Composed, ctorch.Emulated} {
-				compareForms(t, method, dtype, form)
-			}
-		}
-	}
-}
-
-// compareForms makes three steps on columns of buffers in a form and in loops. Member 1 pauses,
-// with gradients that would show.
-func compareForms(t *testing.T, method Method, dtype DType, form int) {
-	t.Helper()
-	const E, n = 3, 21
-	s := NewScopeNoGrad()
-	defer s.Close()
-	rng := rand.New(rand.NewPCG(72, 0))
-	start := normals(rng, 4*E*n)
-	buffers := func() (views [4]Tensor) {
-		for i := range views {
-			all := Of(s, CPU, start[i*E*n:(i+1)*E*n], E, n).To(dtype, CPU)
-			if i == 3 {
-				all = all.Square() // Adam's second moments
-			}
-			views[i] = all.Narrow(1, 2, n-5)
-		}
-		views[1].Select(0, 1).Fill(math.NaN())
-		return views
-	}
-	one, other := buffers(), buffers()
-	for step := 1; step <= 3; step++ {
-		var rows []float64
-		for _, lrDecayScaleActive := range [E][]float64{{0.1, 0, 1, 1}, {0.2, 0.1, 1, 0}, {0.03, 0.02, 0.3, 1}} {
-			rows = append(append(rows, lrDecayScaleActive...), 1-math.Pow(beta1, float64(step)),
-				math.Sqrt(1-math.Pow(beta2, float64(step))))
-		}
-		settings := Of(s, CPU, rows, E, 6)
-		for how, b := range map[int][4]Tensor{ctorch.Fused: one, form: other} {
-			ctorch.SetFusedForm(how)
-			err := Catch(func() { update(method, b, settings) })
-			ctorch.SetFusedForm(ctorch.Fused)
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, i := range []int{0, 2, 3} {
-			name := fmt.Sprintf("%s %s in form %d, step %d, buffer %d", method, dtype, form, step, i)
-			near(t, name, other[i].Float64s(), one[i].Float64s(),
-				map[DType]float64{Float64: 1e-14, Float32: 1e-6}[dtype])
-		}
-	}
-	for name, bad := range map[string]Tensor{"float32": Zeros(s, Float32, CPU, E, 6),
-		"five columns": Zeros(s, Float64, CPU, E, 5), "two members": Zeros(s, Float64, CPU, 2, 6)} {
-		if Catch(func() { update(SGD, other, bad) }) == nil || Catch(func() { update(Adam, other, bad) }) == nil {
-			t.Errorf("settings with %s are taken", name)
-		}
-	}
-}
-
 // TestCountCorrect counts by hand, in all forms: the first of equal logits answers, and NaN is the
 // largest of all.
 func TestCountCorrect(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	rows := [][]float64{{1, 3, 2}, {2, 2, 1}, {-inf, -inf, -inf}, {nan, inf, nan}, {0, nan, 5}, {-1, -2, inf}}
 	answers := []int64{1, 0, 0, 0, 1, 2}
-	defer ctorch.SetFusedForm(ctorch.Fused)
-	for form := range 3 {
-		ctorch.SetFusedForm(form)
+	eachForm(func(form int) {
 		for _, dtype := range []DType{Float64, Float32} {
 			for _, B := range []int{1, 6, 300, 1000} { // rows of a block: fewer, and more than its threads
 				s := NewScope()
@@ -254,7 +159,7 @@ func TestCountCorrect(t *testing.T) {
 				s.Close()
 			}
 		}
-	}
+	})
 }
 
 // TestKernelCrossEntropy goes through numbers of rows and classes at which a block's threads have
@@ -280,43 +185,30 @@ func TestKernelCrossEntropy(t *testing.T) {
 	})
 }
 
-// TestDropoutDrawn checks that draws in a tensor give the mask of draws as arguments, in all forms,
-// bit by bit, forward and back.
+// TestDropoutDrawn checks in all forms that the gradient is the mask, bit by bit, and that a tensor that
+// starts between two vectors has the mask of another.
 func TestDropoutDrawn(t *testing.T) {
-	defer ctorch.SetFusedForm(ctorch.Fused)
-	for _, n := range []int{1, 4, 39, 1100} {
-		for _, dtype := range []DType{Float64, Float32} {
-			for _, step := range []uint64{3, 1<<40 + 5, math.MaxUint64} {
-				seeds, call, p := []uint64{7, math.MaxUint64 - 3, 1 << 33}, step%41, 0.3
-				ctorch.SetFusedForm(ctorch.Fused)
-				want := mask(t, dtype, n, p, seeds, step, call)
-				for form := range 3 {
-					ctorch.SetFusedForm(form)
-					name := fmt.Sprintf("%d of %s, step %d, form %d", n, dtype, step, form)
-					s := NewScope()
-					draws := []int64{int64(step)}
-					for _, seed := range seeds {
-						draws = append(draws, int64(seed))
+	eachForm(func(form int) {
+		for _, n := range []int{1, 4, 39, 1100} {
+			for _, dtype := range []DType{Float64, Float32} {
+				s := NewScope()
+				draws, p, name := Of(s, CPU, []int64{3, 7, -4, 1 << 33}, 4), 0.3, fmt.Sprintf("%d of %s, form %d", n, dtype, form)
+				x := Full(s, 1, dtype, CPU, 3, n).RequireGrad()
+				y := x.dropout(p, draws, 5)
+				want := y.Float64s()
+				y.Sum().Backward()
+				identical(t, name+", back", x.Grad().Float64s(), want)
+				odd := Full(s, 1, dtype, CPU, 3*n+1).Narrow(0, 1, 3*n).Reshape(3, n)
+				identical(t, name+", unaligned", odd.dropout(p, draws, 5).Float64s(), want)
+				for _, bad := range []Tensor{draws.Narrow(0, 0, 3), draws.Unsqueeze(1), Zeros(s, Float64, CPU, 4)} {
+					if Catch(func() { x.dropout(p, bad, 5) }) == nil {
+						t.Errorf("%s: draws %v are taken", name, bad.Shape())
 					}
-					x := Full(s, 1, dtype, CPU, 3, n).RequireGrad()
-					y := x.dropout(p, Of(s, CPU, draws, 4), int(call))
-					identical(t, name, y.Float64s(), want)
-					y.Sum().Backward()
-					identical(t, name+", back", x.Grad().Float64s(), want)
-					identical(t, name+", drawn by arguments", mask(t, dtype, n, p, seeds, step, call), want)
-					odd := Full(s, 1, dtype, CPU, 3*n+1).Narrow(0, 1, 3*n).Reshape(3, n) // starts between two vectors
-					identical(t, name+", unaligned", odd.dropout(p, Of(s, CPU, draws, 4), int(call)).Float64s(), want)
-					for _, bad := range []Tensor{Of(s, CPU, draws[:3], 3), Of(s, CPU, draws, 4, 1),
-						Zeros(s, Float64, CPU, 4)} {
-						if Catch(func() { x.dropout(p, bad, int(call)) }) == nil {
-							t.Errorf("%s: draws %v are taken", name, bad.Shape())
-						}
-					}
-					s.Close()
 				}
+				s.Close()
 			}
 		}
-	}
+	})
 }
 
 // TestKernelsRepeat: the same bits each time, of each gradient wanted alone too, and without a
@@ -344,68 +236,5 @@ func TestKernelsRepeat(t *testing.T) {
 			x := c.tensors(s, dense, Float32)
 			identical(t, c.name+" without a gradient", c.f(x).Float64s(), want)
 		})
-	}
-}
-
-// TestKernelGELU compares the kernels' GELU and its slope with float64 erfc, as TestGELU does those
-// of the loops, and their limits.
-func TestKernelGELU(t *testing.T) {
-	emulated(func() {
-		var x []float64
-		for i := -12 * 256; i <= 12*256; i += 8 {
-			x = append(x, float64(i)/256)
-		}
-		for dtype, allowed := range map[DType]float64{Float64: 1e-15, Float32: 1.2e-7} {
-			y, slope := geluOf(dtype, true, x)
-			for i, v := range x {
-				if d := math.Abs(y[i] - gelu(v)); d > math.Abs(v)*allowed+math.Abs(gelu(v))*allowed {
-					t.Fatalf("%s GELU(%g) = %g, want %g", dtype, v, y[i], gelu(v))
-				}
-				if d := math.Abs(slope[i] - geluSlope(v)); d > 4*allowed {
-					t.Fatalf("%s GELU'(%g) = %g, want %g", dtype, v, slope[i], geluSlope(v))
-				}
-			}
-			far, one := geluOf(dtype, true, []float64{1e4, 1e30, -1e4, -1e30, math.NaN()})
-			if far[0] != 1e4 || math.Abs(far[1]/1e30-1) > 1e-6 || far[2] != 0 || far[3] != 0 ||
-				!math.IsNaN(far[4]) || one[0] != 1 || one[2] != 0 || !math.IsNaN(one[4]) {
-				t.Errorf("%s: GELU far out is %v, its slope %v", dtype, far, one)
-			}
-		}
-	})
-}
-
-// TestKernelAttentionExtremes: a row whose keys are all hidden is NaN and no other; a hidden key
-// weighs nothing; large logits do not overflow.
-func TestKernelAttentionExtremes(t *testing.T) {
-	z := sizes{E: 1, B: 1, H: 2, N: 9, M: 11, Dh: 6, O: 6}
-	bias := point{[]int{z.N, z.M}, make([]float64, z.N*z.M)}
-	const hidden, single, large = 2, 3, 4
-	for m := range z.M {
-		bias.values[hidden*z.M+m], bias.values[single*z.M+m],
-			bias.values[large*z.M+m] = math.Inf(-1), math.Inf(-1), 1e30
-	}
-	bias.values[single*z.M+7] = 0
-	for _, dtype := range []DType{Float32, Float64} {
-		c := attention(z, bias, 0.3)
-		for i := range c.inputs[2].values {
-			c.inputs[2].values[i] = float64(i / z.O % z.M)
-		}
-		var have, want []float64
-		var gradients, others [][]float64
-		emulated(func() { have, gradients = c.run(dense, dtype, nil, 1) })
-		composed(func() { want, others = c.run(dense, dtype, nil, 1) })
-		for i, list := range append(gradients, have) {
-			for j, v := range append(others, want)[i] {
-				if d := math.Abs(list[j] - v); math.IsNaN(v) != math.IsNaN(list[j]) || d > twinTolerance[dtype]*10 {
-					t.Fatalf("%s, list %d: value %d is %g, composed %g", dtype, i, j, list[j], v)
-				}
-			}
-		}
-		for i, v := range have {
-			switch row := i / z.O % z.N; {
-			case math.IsNaN(v) != (row == hidden), row == single && v != 7, row == large && math.Abs(v-5) > 1e-5:
-				t.Fatalf("%s: row %d is %g", dtype, row, v)
-			}
-		}
 	}
 }

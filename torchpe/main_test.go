@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"torchpe/torchpe/internal/ctorch"
 )
 
 // TestMain fails the package where a tensor outlives its test. Other processes that tests start are
@@ -112,4 +114,22 @@ func composed(f func()) {
 	SetFused(false)
 	defer SetFused(true)
 	f()
+}
+
+// emulated runs f with the fused operators as a GPU computes them, its kernels compiled for the CPU
+// (shim/cuda_emulate.h).
+func emulated(f func()) {
+	ctorch.SetFusedForm(ctorch.Emulated)
+	defer ctorch.SetFusedForm(ctorch.Fused)
+	f()
+}
+
+// eachForm runs f in the three forms of the fused operators: composed of libtorch's, the CPU's loops,
+// and a GPU's kernels, emulated.
+func eachForm(f func(form int)) {
+	defer ctorch.SetFusedForm(ctorch.Fused)
+	for _, form := range []int{ctorch.Composed, ctorch.Fused, ctorch.Emulated} {
+		ctorch.SetFusedForm(form)
+		f(form)
+	}
 }

@@ -113,21 +113,6 @@ func TestParamSetsKeepMemory(t *testing.T) {
 	})
 }
 
-// TestDeepHistory goes forward and back through a history of 50,000 operators, which must not need
-// as deep a stack.
-func TestDeepHistory(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
-	x := Full(s, 1, Float64, CPU).RequireGrad()
-	y := x
-	for range 50_000 {
-		y = y.AddScalar(1)
-	}
-	y.Backward()
-	near(t, "gradient", x.Grad().Float64s(), []float64{1}, 0)
-	failing(t, "Backward", func() { x.Square().Mul(y.Square()).Reshape(1, 1).Expand(2, 2).Backward() })
-}
-
 // TestShare: a tensor that shares the memory of an array sees it, keeps it through collections of garbage, and
 // lets go of it when its scope is closed.
 func TestShare(t *testing.T) {

@@ -63,8 +63,8 @@ func (c call) operands() ctorch.Operands {
 	return ctorch.Operands{Tensors: hs, Ints: c.ints, Numbers: c.numbers}
 }
 
-// given returns the operands that are not the zero Tensor. A parameter of a set that is closed, or not
-// built yet, has no tensor either, but is an error: it was not meant to be left out.
+// given returns the operands that are not the zero Tensor. A parameter of a set that is closed or not
+// yet built has no tensor either, but is an error: the caller did not mean to leave it out.
 func given(op string, ts []Tensor) []Tensor {
 	all := make([]Tensor, 0, len(ts))
 	for _, t := range ts {

@@ -95,15 +95,15 @@ type SelfAttention struct {
 	Heads                                        int
 	Scale                                        float64
 	Folds                                        bool      // one head's maps are multiplied out in pairs, on a CPU
-	Read                                         Tensor    // int64 [E,B,M]: only these tokens are asked for
+	Read                                         Tensor    // int64 [E,B,M]: results for these tokens only
 	Rows                                         TokenRows // where given, x must be TakeRows of them
 }
 
 // AttentionBlock returns the layer norm n of x + Linear(a, OutWeight, OutBias), where a is
 // Attention of the queries, keys and values that ProjectQKV makes of x [E,B,N,D], its heads merged;
 // with Read, those tokens [E,B,M,D] of it. It is the first half of a transformer's block in one
-// operator, which on a GPU makes fewer passes over memory than its parts. Where it Folds, it takes 0
-// for the gradient of the keys' bias, which is 0 but for rounding.
+// operator, which on a GPU makes fewer passes over memory than its parts. With Folds, the gradient
+// of the keys' bias is set to 0, its value up to rounding.
 func AttentionBlock(x Tensor, a SelfAttention, n Norm) Tensor {
 	return call{op: "AttentionBlock", tensors: slices.Concat(
 		[]Tensor{x, a.QKVWeight, a.QKVBias, a.OutWeight, a.OutBias, a.Mask, a.Read}, a.Rows.operands(), n.operands()),

@@ -25,11 +25,11 @@ func (t Tensor) Squeeze(dim int) Tensor { return t.op("Squeeze", dim) }
 // Narrow returns length entries of axis dim from start.
 func (t Tensor) Narrow(dim, start, length int) Tensor { return t.op("Narrow", dim, start, length) }
 
-// Select returns entry index of axis dim, which goes.
+// Select returns entry index of axis dim, which is removed.
 func (t Tensor) Select(dim, index int) Tensor { return t.op("Select", dim, index) }
 
-// Unbind returns all entries of axis dim, which goes. Their gradients are collected at a time,
-// where each Select fills a gradient of the whole of t.
+// Unbind returns all entries of axis dim, which is removed. Its backward pass collects the gradients of
+// all entries at once; that of each Select would fill a gradient of the size of t.
 func (t Tensor) Unbind(dim int) []Tensor {
 	return call{op: "Unbind", tensors: []Tensor{t}, ints: []int{dim}}.results(t.Size(dim))
 }
@@ -100,11 +100,11 @@ func joined(op string, dim int, xs []Tensor) Tensor {
 	return call{op: op, tensors: xs, ints: []int{dim}}.result()
 }
 
-// Sum returns the sum over the axes dims, which go; over all where none is named.
+// Sum returns the sum over the axes dims, which are removed; over all axes if none is named.
 func (t Tensor) Sum(dims ...int) Tensor { return t.op("Sum", append([]int{0}, dims...)...) }
 
-// SumKeep returns the sum over the axes dims, which stay with length 1.
+// SumKeep returns the sum over the axes dims, which keep the length 1.
 func (t Tensor) SumKeep(dims ...int) Tensor { return t.op("Sum", append([]int{1}, dims...)...) }
 
-// Mean returns the mean over the axes dims, which go; over all where none is named.
+// Mean returns the mean over the axes dims, which are removed; over all axes if none is named.
 func (t Tensor) Mean(dims ...int) Tensor { return t.op("Mean", append([]int{0}, dims...)...) }

@@ -47,127 +47,140 @@ func TestUnary(t *testing.T) {
 	}
 }
 
-// TestBinaryValues compares the operators on two operands with Go, row by column.
-func TestBinaryValues(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
-	a, b := []float64{0.5, 2, 3}, []float64{2, 0.5, 1, 3}
-	x, y := Of(s, CPU, a, 3, 1), Of(s, CPU, b, 4)
-	for _, c := range []struct {
-		name string
-		have Tensor
-		want func(a, b float64) float64
-	}{
-		{"Add", x.Add(y), func(a, b float64) float64 { return a + b }},
-		{"Sub", x.Sub(y), func(a, b float64) float64 { return a - b }},
-		{"Mul", x.Mul(y), func(a, b float64) float64 { return a * b }},
-		{"Div", x.Div(y), func(a, b float64) float64 { return a / b }},
-		{"Maximum", x.Maximum(y), math.Max},
-	} {
-		var want []float64
-		for _, a := range a {
-			for _, b := range b {
-				want = append(want, c.want(a, b))
-			}
-		}
-		if shape := c.have.Shape(); !slices.Equal(shape, []int{3, 4}) {
-			t.Errorf("%s has shape %v", c.name, shape)
-		}
-		near(t, c.name, c.have.Float64s(), want, 1e-15)
-	}
+// operatorCase is an operator under test, with the shape and values of its result.
+type operatorCase struct {
+	function
+	shape []int
+	want  []float64
 }
 
-// TestShapeValues moves the numbers 0 to 5 about and compares with what stands where.
-func TestShapeValues(t *testing.T) {
+// TestOperators compares operators on the numbers 0 to 5 and on two operands that broadcast with what
+// they give, and their gradients with differences.
+func TestOperators(t *testing.T) {
+	x := []point{{[]int{2, 3}, []float64{0, 1, 2, 3, 4, 5}}}
+	logs := []point{{[]int{2, 3}, []float64{0, math.Log(2), math.Log(3), math.Log(4), math.Log(5), math.Log(6)}}}
+	pair := []point{{[]int{3, 1}, []float64{0.5, 2, 3}}, {[]int{2}, []float64{1, 4}}}
+	index := func(x Tensor, v ...int64) Tensor { return Of(x.Scope(), CPU, v, len(v)) }
+	up, down := -math.Log1p(math.Exp(3)), -math.Log1p(math.Exp(-3))
+	for _, c := range []operatorCase{
+		{two("Add", pair, Tensor.Add), []int{3, 2}, []float64{1.5, 4.5, 3, 6, 4, 7}},
+		{two("Sub", pair, Tensor.Sub), []int{3, 2}, []float64{-0.5, -3.5, 1, -2, 2, -1}},
+		{two("Mul", pair, Tensor.Mul), []int{3, 2}, []float64{0.5, 2, 2, 8, 3, 12}},
+		{two("Div", pair, Tensor.Div), []int{3, 2}, []float64{0.5, 0.125, 2, 0.5, 3, 0.75}},
+		{two("Maximum", pair, Tensor.Maximum), []int{3, 2}, []float64{1, 4, 2, 4, 3, 4}},
+		{two("MatMul", pair, func(a, b Tensor) Tensor { return a.MatMul(b.Unsqueeze(0)) }), []int{3, 2},
+			[]float64{0.5, 2, 2, 8, 3, 12}},
+		{two("Cat", pair, func(a, b Tensor) Tensor { return Cat(0, a, b.Unsqueeze(1), a) }), []int{8, 1},
+			[]float64{0.5, 2, 3, 1, 4, 0.5, 2, 3}},
+
+		{one("Reshape", x, func(x Tensor) Tensor { return x.Reshape(3, -1) }), []int{3, 2}, x[0].values},
+		{one("Expand", x, func(x Tensor) Tensor { return x.Narrow(0, 1, 1).Expand(2, 2, 3) }), []int{2, 2, 3},
+			[]float64{3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5}},
+		{one("Permute", x, func(x Tensor) Tensor { return x.Unsqueeze(0).Permute(2, 0, 1) }), []int{3, 1, 2},
+			[]float64{0, 3, 1, 4, 2, 5}},
+		{one("Transpose", x, func(x Tensor) Tensor { return x.Transpose(0, -1) }), []int{3, 2},
+			[]float64{0, 3, 1, 4, 2, 5}},
+		{one("Unsqueeze", x, func(x Tensor) Tensor { return x.Unsqueeze(-1) }), []int{2, 3, 1}, x[0].values},
+		{one("Squeeze", x, func(x Tensor) Tensor { return x.Unsqueeze(1).Squeeze(1) }), []int{2, 3}, x[0].values},
+		{one("Narrow", x, func(x Tensor) Tensor { return x.Narrow(1, 1, 2) }), []int{2, 2}, []float64{1, 2, 4, 5}},
+		{one("Unbind", x, func(x Tensor) Tensor { return x.Unbind(1)[2].Mul(x.Unbind(1)[1]) }), []int{2},
+			[]float64{2, 20}},
+		{one("Select", x, func(x Tensor) Tensor { return x.Select(1, -1) }), []int{2}, []float64{2, 5}},
+		{one("Stack", x, func(x Tensor) Tensor { return Stack(-1, x, x.Neg()) }), []int{2, 3, 2},
+			[]float64{0, 0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5}},
+		{one("Flip", x, func(x Tensor) Tensor { return x.Flip(1) }), []int{2, 3}, []float64{2, 1, 0, 5, 4, 3}},
+		{one("Pad", x, func(x Tensor) Tensor { return x.Pad(1, 1, 2, 7) }), []int{2, 6},
+			[]float64{7, 0, 1, 2, 7, 7, 7, 3, 4, 5, 7, 7}},
+		{one("Pad of the first axis", x, func(x Tensor) Tensor { return x.Pad(0, 1, 0, 7) }), []int{3, 3},
+			[]float64{7, 7, 7, 0, 1, 2, 3, 4, 5}},
+		{one("Pad by less than nothing", x, func(x Tensor) Tensor { return x.Pad(1, -1, 2, 7) }), []int{2, 4},
+			[]float64{1, 2, 7, 7, 4, 5, 7, 7}},
+		{one("IndexSelect", x, func(x Tensor) Tensor { return x.IndexSelect(1, index(x, 2, 0, 2, 1)) }), []int{2, 4},
+			[]float64{2, 0, 2, 1, 5, 3, 5, 4}},
+		{one("Gather", x, func(x Tensor) Tensor { return x.Gather(1, index(x, 2, 2, 0, 1).Reshape(2, 2)) }),
+			[]int{2, 2}, []float64{2, 2, 3, 4}},
+		{one("To", x, func(x Tensor) Tensor { return x.To(Float64, CPU) }), []int{2, 3}, x[0].values},
+		{one("Sum", x, func(x Tensor) Tensor { return x.Sum(0) }), []int{3}, []float64{3, 5, 7}},
+		{one("Sum of all", x, func(x Tensor) Tensor { return x.Sum() }), []int{}, []float64{15}},
+		{one("SumKeep", x, func(x Tensor) Tensor { return x.SumKeep(-1) }), []int{2, 1}, []float64{3, 12}},
+		{one("Mean", x, func(x Tensor) Tensor { return x.Mean(1) }), []int{2}, []float64{1, 4}},
+		{one("Mean of all", x, func(x Tensor) Tensor { return x.Mean() }), []int{}, []float64{2.5}},
+		{one("Cumsum", x, func(x Tensor) Tensor { return x.Cumsum(1) }), []int{2, 3}, []float64{0, 1, 3, 3, 7, 12}},
+		{one("Softmax", logs, func(x Tensor) Tensor { return x.Softmax(1) }), []int{2, 3},
+			[]float64{1. / 6, 2. / 6, 3. / 6, 4. / 15, 5. / 15, 6. / 15}},
+		{one("LogSoftmax", x, func(x Tensor) Tensor { return x.LogSoftmax(0) }), []int{2, 3},
+			[]float64{up, up, up, down, down, down}},
+	} {
+		s := NewScope()
+		y := c.f(c.tensors(s, dense, Float64))
+		if shape := y.Shape(); !slices.Equal(shape, c.shape) {
+			t.Errorf("%s has shape %v, want %v", c.name, shape, c.shape)
+		}
+		near(t, c.name, y.Float64s(), c.want, 2e-15)
+		s.Close()
+		checkGradients(t, c.function)
+	}
 	s := NewScope()
 	defer s.Close()
-	x := Of(s, CPU, []float64{0, 1, 2, 3, 4, 5}, 2, 3)
-	logs := Of(s, CPU, []float64{math.Inf(-1), 0, math.Log(2), math.Log(3), math.Log(4), math.Log(5)}, 2, 3)
-	index := func(v ...int64) Tensor { return Of(s, CPU, v, len(v)) }
-	for _, c := range []struct {
-		name  string
+	y := dense.tensor(s, x[0], Float64)
+	failing(t, "Squeeze", func() { y.Squeeze(0) })
+	failing(t, "Pad", func() { y.Sum().Pad(0, 1, 1, 0) })
+	failing(t, "IndexSelect", func() { y.Sum().IndexSelect(0, index(y, 0, 0, 0)) })
+	failing(t, "IndexSelect", func() { y.IndexSelect(1, index(y, 3)) })
+	failing(t, "OneHot", func() { index(y, 3).OneHot(3, Float64) })
+}
+
+// one and two make functions of operators with one and two operands.
+func one(name string, ps []point, f func(Tensor) Tensor) function {
+	return function{name, ps, func(x []Tensor) Tensor { return f(x[0]) }}
+}
+
+func two(name string, ps []point, f func(a, b Tensor) Tensor) function {
+	return function{name, ps, func(x []Tensor) Tensor { return f(x[0], x[1]) }}
+}
+
+// TestDetach checks that no gradient flows through Detach: the derivative of x * detached(x) is x,
+// not 2 x.
+func TestDetach(t *testing.T) {
+	c := one("Detach", inputs(14, []int{5}), func(x Tensor) Tensor { return x.Mul(x.Detach()) })
+	_, gradients := c.run(dense, Float64, nil, 1)
+	var want []float64
+	for i, x := range c.inputs[0].values {
+		want = append(want, weight(i)*x)
+	}
+	near(t, "gradient of x * detached(x)", gradients[0], want, 1e-15)
+}
+
+// TestNotDifferentiable checks indices and what is made of them, that they carry no gradient, and that
+// Backward of such a result is an error.
+func TestNotDifferentiable(t *testing.T) {
+	s := NewScope()
+	defer s.Close()
+	x := Of(s, CPU, []float64{1, 2, 0, 5, 4, 3}, 2, 3).RequireGrad()
+	for name, c := range map[string]struct {
 		have  Tensor
 		shape []int
 		want  []float64
 	}{
-		{"Reshape", x.Reshape(3, -1), []int{3, 2}, []float64{0, 1, 2, 3, 4, 5}},
-		{"Expand", x.Narrow(0, 1, 1).Expand(2, 2, 3), []int{2, 2, 3}, []float64{3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5}},
-		{"Permute", x.Unsqueeze(0).Permute(2, 0, 1), []int{3, 1, 2}, []float64{0, 3, 1, 4, 2, 5}},
-		{"Transpose", x.Transpose(0, -1), []int{3, 2}, []float64{0, 3, 1, 4, 2, 5}},
-		{"Unsqueeze", x.Unsqueeze(-1), []int{2, 3, 1}, []float64{0, 1, 2, 3, 4, 5}},
-		{"Squeeze", x.Unsqueeze(1).Squeeze(1), []int{2, 3}, []float64{0, 1, 2, 3, 4, 5}},
-		{"Narrow", x.Narrow(1, 1, 2), []int{2, 2}, []float64{1, 2, 4, 5}},
-		{"Unbind", x.Unbind(1)[1], []int{2}, []float64{1, 4}},
-		{"Select", x.Select(1, -1), []int{2}, []float64{2, 5}},
-		{"Cat", Cat(0, x, x.Narrow(0, 0, 1)), []int{3, 3}, []float64{0, 1, 2, 3, 4, 5, 0, 1, 2}},
-		{"Stack", Stack(-1, x, x.Neg()), []int{2, 3, 2}, []float64{0, 0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5}},
-		{"Flip", x.Flip(1), []int{2, 3}, []float64{2, 1, 0, 5, 4, 3}},
-		{"Pad", x.Pad(1, 1, 2, 7), []int{2, 6}, []float64{7, 0, 1, 2, 7, 7, 7, 3, 4, 5, 7, 7}},
-		{"Pad of the first axis", x.Pad(0, 1, 0, 7), []int{3, 3}, []float64{7, 7, 7, 0, 1, 2, 3, 4, 5}},
-		{"IndexSelect", x.IndexSelect(1, index(2, 0, 2, 1)), []int{2, 4}, []float64{2, 0, 2, 1, 5, 3, 5, 4}},
-		{"Gather", x.Gather(1, index(2, 0).Reshape(2, 1)), []int{2, 1}, []float64{2, 3}},
-		{"OneHot", index(2, 0).OneHot(3, Float64), []int{2, 3}, []float64{0, 0, 1, 1, 0, 0}},
-		{"Sum", x.Sum(0), []int{3}, []float64{3, 5, 7}},
-		{"Sum of all", x.Sum(), []int{}, []float64{15}},
-		{"SumKeep", x.SumKeep(-1), []int{2, 1}, []float64{3, 12}},
-		{"Mean", x.Mean(1), []int{2}, []float64{1, 4}},
-		{"Argmax", x.Neg().Argmax(1), []int{2}, []float64{0, 0}},
-		{"Cumsum", x.Cumsum(1), []int{2, 3}, []float64{0, 1, 3, 3, 7, 12}},
-		{"Softmax", logs.Softmax(1), []int{2, 3},
-			[]float64{0, 1. / 3, 2. / 3, 3. / 12, 4. / 12, 5. / 12}},
-		{"LogSoftmax", x.MulScalar(0).LogSoftmax(0), []int{2, 3}, slices.Repeat([]float64{-math.Ln2}, 6)},
-		{"MatMul", x.MatMul(x.Transpose(0, 1)), []int{2, 2}, []float64{5, 14, 14, 50}},
+		"Argmax": {x.Argmax(1), []int{2}, []float64{1, 0}},
+		"OneHot": {x.Argmax(1).OneHot(3, Float64), []int{2, 3}, []float64{0, 1, 0, 1, 0, 0}},
 	} {
-		if shape := c.have.Shape(); !slices.Equal(shape, c.shape) {
-			t.Errorf("%s has shape %v, want %v", c.name, shape, c.shape)
+		if c.have.RequiresGrad() || !slices.Equal(c.have.Shape(), c.shape) {
+			t.Errorf("the result of %s wants a gradient, or has the shape %v", name, c.have.Shape())
 		}
-		near(t, c.name, c.have.Float64s(), c.want, 1e-15)
+		near(t, name, c.have.Float64s(), c.want, 0)
+		failing(t, "Backward", func() { c.have.To(Float64, CPU).Sum().Backward() })
 	}
-	failing(t, "Squeeze", func() { x.Squeeze(0) })
-	failing(t, "Pad", func() { x.Sum().Pad(0, 1, 1, 0) })
-	failing(t, "IndexSelect", func() { x.Sum().IndexSelect(0, index(0, 0, 0)) })
-	failing(t, "IndexSelect", func() { x.IndexSelect(1, index(3)) })
-	failing(t, "OneHot", func() { index(3).OneHot(3, Float64) })
 }
 
-// TestAttentionValues compares logits and values with sums in Go, and the memory of the values:
-// merging heads copies nothing, so that writing to the merged tensor writes to them.
-func TestAttentionValues(t *testing.T) {
-	const E, B, H, N, M, D = 2, 2, 3, 4, 5, 3
-	p := inputs(92, []int{E, B, H, N, D}, []int{E, B, H, M, D})
-	var logits, values []float64
-	for head := range E * B * H {
-		q, k := p[0].values[head*N*D:], p[1].values[head*M*D:]
-		rows := make([]float64, N*M)
-		for n := range N {
-			for m := range M {
-				for d := range D {
-					rows[n*M+m] += 0.5 * q[n*D+d] * k[m*D+d]
-				}
-			}
-		}
-		for n := range N {
-			for d := range D {
-				sum := 0.0
-				for m := range M {
-					sum += rows[n*M+m] * k[m*D+d]
-				}
-				values = append(values, sum)
-			}
-		}
-		logits = append(logits, rows...)
-	}
+// TestMergedHeads checks that merging heads copies nothing: writing to the merged tensor writes to them.
+func TestMergedHeads(t *testing.T) {
 	s := NewScopeNoGrad()
 	defer s.Close()
-	for _, l := range []layout{dense, turned, spaced} {
-		q, k := l.tensor(s, p[0], Float64), l.tensor(s, p[1], Float64)
-		w := AttentionLogits(q, k, 0.5)
-		near(t, "logits, "+l.String(), w.Float64s(), logits, 1e-15)
-		v := AttentionValues(w, k)
-		near(t, "values, "+l.String(), v.Float64s(), values, 1e-15)
-		v.Permute(0, 1, 3, 2, 4).Reshape(E, B, N, H*D).Fill(1)
-		near(t, "values after writing to the merged heads", v.Float64s(), slices.Repeat([]float64{1}, len(values)), 0)
-	}
+	w, v := RandN(s, 1, Float64, CPU, 2, 2, 3, 4, 5), RandN(s, 2, Float64, CPU, 2, 2, 3, 5, 3)
+	values := AttentionValues(w, v)
+	values.Permute(0, 1, 3, 2, 4).Reshape(2, 2, 4, 9).Fill(1)
+	near(t, "values after writing to the merged heads", values.Float64s(), slices.Repeat([]float64{1}, 144), 0)
 }
 
 // TestProjectQKV compares with a linear map whose result is cut in three and then into heads.

@@ -37,7 +37,7 @@ type Optimizer struct {
 	m, v   ctorch.Handle // Adam's moments [E,P]; 0 for SGD
 	step   int
 
-	// Of the step that was prepared last.
+	// The step that was prepared last:
 	settings ctorch.Handle // float64 [parts,E,6] on the device: the members' own, then those of each group
 	parts    int
 	groups   []Group
@@ -152,7 +152,7 @@ func (o *Optimizer) settingsOf(set StepSettings, step int) (values []float64) {
 	return values
 }
 
-// allocateSettings makes room for the settings of members and groups, where there is none yet.
+// allocateSettings allocates the settings of members and groups, unless that was done before.
 func (o *Optimizer) allocateSettings(parts int) (err error) {
 	if o.settings != 0 && o.parts == parts {
 		return nil
@@ -167,7 +167,7 @@ func (o *Optimizer) allocateSettings(parts int) (err error) {
 }
 
 // Apply makes the step that was prepared. It reads nothing from the host, so that a graph can record
-// it; number and columns of the groups and ClipNorm are recorded with it. gate [E] (float64, or the
+// it; the groups' columns and ClipNorm become part of the recording. gate [E] (float64, or the
 // zero Tensor for all) is 0 for members to leave as they are.
 func (o *Optimizer) Apply(gate Tensor) error {
 	if o.settings == 0 {
@@ -233,7 +233,7 @@ func (o *Optimizer) stepGroups(all Tensor) {
 	o.updateColumns(at, o.ps.Columns(), all.Select(0, 0))
 }
 
-// updateColumns updates columns from...to-1 of the buffers.
+// updateColumns makes the step on columns from...to-1 of the buffers.
 func (o *Optimizer) updateColumns(from, to int, settings Tensor) {
 	if from == to {
 		return
@@ -248,7 +248,7 @@ func (o *Optimizer) updateColumns(from, to int, settings Tensor) {
 	update(o.method, buffers, settings)
 }
 
-// update makes one step on buffers: parameters, gradients and, but for SGD, Adam's moments.
+// update makes one step on buffers: parameters, gradients and, except for SGD, Adam's moments.
 func update(method Method, b [4]Tensor, settings Tensor) {
 	if method == SGD {
 		call{op: "SGD", tensors: []Tensor{b[0], b[1], settings}}.act()

@@ -12,24 +12,18 @@ import (
 
 // twin is an optimizer of one member, in Go and float64: Kingma & Ba 2015, algorithm 1; decoupled
 // decay as in Loshchilov & Hutter 2019, algorithm 2, with the learning rate as the schedule (as in
-// PyTorch); clipping as in PyTorch.
+// PyTorch).
 type twin struct {
 	method  Method
 	p, m, v []float64
 	steps   int
 }
 
-func (o *twin) step(g []float64, lr, decay, clip float64, active bool) {
+// step makes a step with scale times the gradient g.
+func (o *twin) step(g []float64, scale, lr, decay float64, active bool) {
 	o.steps++
 	if !active {
 		return
-	}
-	scale, sum := 1.0, 0.0
-	for _, x := range g {
-		sum += x * x
-	}
-	if clip > 0 {
-		scale = math.Min(1, clip/(math.Sqrt(sum)+1e-6))
 	}
 	for i := range o.p {
 		d := g[i] * scale
@@ -48,6 +42,18 @@ func (o *twin) step(g []float64, lr, decay, clip float64, active bool) {
 		second := o.v[i] / (1 - math.Pow(0.999, float64(o.steps)))
 		o.p[i] -= lr * first / (math.Sqrt(second) + 1e-8)
 	}
+}
+
+// clipping returns the factor that limits the norm of g, as in PyTorch; 0 for no limit.
+func clipping(g []float64, limit float64) float64 {
+	sum := 0.0
+	for _, x := range g {
+		sum += x * x
+	}
+	if limit == 0 {
+		return 1
+	}
+	return math.Min(1, limit/(math.Sqrt(sum)+1e-6))
 }
 
 // parameters makes a set of E members with n values each in two parameters, drawn from rng.
@@ -79,97 +85,78 @@ func flat(ps *ParamSet) []float64 {
 }
 
 // TestOptimizers makes twelve steps with settings that differ between members and steps: learning
-// rate, decay, clipping, and a member that pauses.
+// rate, decay, clipping, and a member that pauses; and with two groups of columns and gaps beside them.
+// Clipping is of the whole gradient of a member.
 func TestOptimizers(t *testing.T) {
-	const E, n = 3, 37
 	for _, method := range []Method{Adam, AdamW, SGD} {
 		for _, dtype := range []DType{Float64, Float32} {
 			for _, clip := range []float64{0, 0.5} {
-				for _, fused := range []bool{true, false} {
-					SetFused(fused)
-					name := fmt.Sprintf("%s %s, clipping at %g, fused %v", method, dtype, clip, fused)
-					compareOptimizer(t, name, parameters(t, E, n, dtype), method, clip)
-				}
+				eachForm(func(form int) {
+					for _, n := range []int{4, 37, 1029} { // one, some and more parameters than a kernel's block takes
+						name := fmt.Sprintf("%s %s, clipping at %g, form %d, %d parameters", method, dtype, clip, form, n)
+						compareOptimizer(t, name, parameters(t, 3, n, dtype), method, clip, []int{0, n})
+					}
+					name := fmt.Sprintf("%s %s, clipping at %g, form %d, groups", method, dtype, clip, form)
+					compareOptimizer(t, name, parameters(t, 3, 37, dtype), method, clip, []int{0, 5, 9, 20, 21, 37})
+				})
 			}
 		}
 	}
-	SetFused(true)
 }
 
-func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, clip float64) {
+// compareOptimizer compares steps on ps with twins that each hold the columns of a member between two
+// bounds; every second range of columns is a group.
+func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, clip float64, bounds []int) {
 	t.Helper()
 	defer ps.Close()
-	E, n := ps.Members, ps.Count()
+	n := ps.Count()
 	o := optimizerOf(t, method, ps)
 	defer o.Close()
-	twins := make([]*twin, E)
-	for e, p := range slices.Collect(slices.Chunk(flat(ps), n)) {
-		twins[e] = &twin{method, p, make([]float64, n), make([]float64, n), 0}
+	var twins [][]*twin // by member and range
+	for p := range slices.Chunk(flat(ps), n) {
+		var own []*twin
+		for i, from := range bounds[:len(bounds)-1] {
+			p := slices.Clone(p[from:bounds[i+1]])
+			own = append(own, &twin{method, p, make([]float64, len(p)), make([]float64, len(p)), 0})
+		}
+		twins = append(twins, own)
 	}
 	rng := rand.New(rand.NewPCG(60, 0))
 	for step := range 12 {
-		g := normals(rng, E*n)
-		for i := range n {
-			g[i] *= 0.01 // member 0 stays below the limit of the norm
-		}
 		set := StepSettings{LR: []float64{0.1, 0.01, 0.3 / float64(step+1)},
-			WeightDecay: []float64{0, 0.1, 0.02}, Active: []bool{true, step%3 != 1, true},
-			ClipNorm: clip}
+			WeightDecay: []float64{0, 0.1, 0.02}, Active: []bool{true, step%3 != 1, true}, ClipNorm: clip}
+		for i := 1; i < len(bounds)-1; i += 2 {
+			set.Groups = append(set.Groups, Group{bounds[i], bounds[i+1],
+				[]float64{0.02 * float64(i), 0, 0.3 / float64(step+1)}, []float64{0.3, 0.1 * float64(i), 0.01}})
+		}
+		g := normals(rng, len(twins)*n)
+		var want []float64
+		for e, own := range twins {
+			g := g[e*n : (e+1)*n]
+			for i := range g {
+				if e == 0 {
+					g[i] *= 0.01 // stays below the limit of the norm
+				} else if !set.Active[e] {
+					g[i] = math.NaN() // would show
+				}
+			}
+			scale := clipping(g, clip)
+			for i, w := range own {
+				lr, decay := set.LR[e], set.WeightDecay[e]
+				if i%2 == 1 {
+					lr, decay = set.Groups[i/2].LR[e], set.Groups[i/2].WeightDecay[e]
+				}
+				w.step(g[bounds[i]:bounds[i+1]], scale, lr, decay, set.Active[e])
+				want = append(want, w.p...)
+			}
+		}
 		setGradients(ps, g)
 		noError(t, o.Step(set))
-		var want []float64
-		for e, w := range twins {
-			w.step(g[e*n:(e+1)*n], set.LR[e], set.WeightDecay[e], clip, set.Active[e])
-			want = append(want, w.p...)
-		}
 		near(t, fmt.Sprint(name, ", step ", step+1), flat(ps), want,
 			map[DType]float64{Float64: 1e-13, Float32: 2e-5}[ps.DType])
 	}
 	if o.Steps() != 12 {
 		t.Errorf("%s: %d steps counted", name, o.Steps())
-	}
-}
-
-// TestAdamFirstStep checks the closed form of the first step, lr g/(|g| + eps): the learning rate,
-// whatever the gradient.
-func TestAdamFirstStep(t *testing.T) {
-	ps := parameters(t, 1, 5, Float64)
-	defer ps.Close()
-	o := optimizerOf(t, Adam, ps)
-	defer o.Close()
-	before, g := flat(ps), []float64{1e-3, -1e3, 1, 0, 1e-8}
-	setGradients(ps, g)
-	noError(t, o.Step(StepSettings{LR: []float64{0.25}, WeightDecay: []float64{0}, Active: []bool{true}}))
-	var want []float64
-	for i, p := range before {
-		want = append(want, p-0.25*g[i]/(math.Abs(g[i])+1e-8))
-	}
-	near(t, "after the first step", flat(ps), want, 1e-14)
-}
-
-// TestSGDOnQuadratic checks that on f(p) = p^2/2 each step multiplies p with 1 - lr, and ZeroGrad
-// and Backward between.
-func TestSGDOnQuadratic(t *testing.T) {
-	ps := parameters(t, 2, 6, Float64)
-	defer ps.Close()
-	o := optimizerOf(t, SGD, ps)
-	defer o.Close()
-	want := flat(ps)
-	for range 5 {
-		noError(t, o.ZeroGrad())
-		s := NewScope()
-		loss := ps.Get("a").In(s).Square().Sum().Add(ps.Get("b").In(s).Square().Sum()).MulScalar(0.5)
-		loss.Backward()
-		s.Close()
-		noError(t, o.Step(StepSettings{LR: []float64{0.1, 0.4}, WeightDecay: []float64{0, 0},
-			Active: []bool{true, true}}))
-		for i := range want {
-			want[i] *= []float64{0.9, 0.6}[i/6]
-		}
-	}
-	near(t, "after five steps", flat(ps), want, 1e-15)
-	if o.State(nil) != nil {
-		t.Error("SGD has a state")
 	}
 }
 
@@ -253,6 +240,8 @@ func TestBadOptimizer(t *testing.T) {
 		t.Error("an unknown method is no error")
 	}
 	setGradients(ps, normals(rand.New(rand.NewPCG(63, 0)), 10))
+	s := NewScopeNoGrad()
+	defer s.Close()
 	for _, method := range []Method{Adam, AdamW, SGD} {
 		o := optimizerOf(t, method, ps)
 		before := flat(ps)
@@ -275,6 +264,15 @@ func TestBadOptimizer(t *testing.T) {
 		identical(t, string(method)+" after refused steps", flat(ps), before)
 		if o.Steps() != 0 {
 			t.Errorf("%s counts %d refused steps", method, o.Steps())
+		}
+		if (o.State(nil) == nil) != (method == SGD) {
+			t.Errorf("%s has the state %v", method, o.State(nil))
+		}
+		for name, bad := range map[string]Tensor{"float32": Zeros(s, Float32, CPU, 2, 6),
+			"five columns": Zeros(s, Float64, CPU, 2, 5), "three members": Zeros(s, Float64, CPU, 3, 6)} {
+			if Catch(func() { o.updateColumns(0, ps.Columns(), bad) }) == nil {
+				t.Errorf("%s takes settings on the device of %s", method, name)
+			}
 		}
 		o.Close()
 		o.Close()

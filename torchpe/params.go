@@ -30,8 +30,8 @@ type Init func(member int, rng *rand.Rand, out []float64)
 
 // ParamSet holds all parameters of a model. Those that are trained lie in one buffer [E,P], with
 // their gradients in another of the same layout, so that the optimizer needs one call; those that
-// are not lie in a third. Each parameter of each member starts at a multiple of 32 numbers, as a
-// GPU reads them best; what lies between is 0 and stays so.
+// are not lie in a third. Each parameter of each member starts at a multiple of 32 numbers, which
+// suits a GPU; the gaps are 0 and stay 0.
 type ParamSet struct {
 	Members int
 	DType   DType
@@ -217,7 +217,7 @@ func (ps *ParamSet) settle() {
 
 // Close frees the parameters. Closing twice does nothing.
 func (ps *ParamSet) Close() {
-	if len(ps.leaves) > 0 { // their memory may be another's soon; a lost device takes it along
+	if len(ps.leaves) > 0 { // their memory may soon be reused; an error means that the device is lost
 		_ = ctorch.Act("SettleGradients", ctorch.Operands{Tensors: ps.leaves})
 		ps.leaves = nil
 	}

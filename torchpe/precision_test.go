@@ -5,20 +5,16 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"torchpe/torchpe/internal/ctorch"
 )
 
 // withPrecision runs f with that precision of products, in each form of the fused operators.
 func withPrecision(t *testing.T, name string, f func(form int)) {
 	t.Helper()
-	defer ctorch.SetFusedForm(ctorch.Fused)
 	defer SetPrecision("fp32")
-	for form := range 3 {
-		ctorch.SetFusedForm(form)
+	eachForm(func(form int) {
 		noError(t, SetPrecision(name))
 		f(form)
-	}
+	})
 }
 
 // mantissas are the bits behind the point that each precision keeps: IEEE 754 for float32, 10 for
@@ -215,26 +211,10 @@ func TestPrecisionInBuffers(t *testing.T) {
 		for _, E := range []int{1, 3} {
 			for _, c := range fusedFunctions(smallSizes(E, 2)) {
 				withPrecision(t, precision, func(form int) {
-					compareParameterGradients(t, c, E,
-						fmt.Sprintf("%s, form %d", precision, form))
+					_, want := c.run(dense, Float32, nil, 1)
+					checkParameterGradients(t, fmt.Sprintf("%s, form %d", precision, form), c, E, Float32, want, 1e-5)
 				})
 			}
 		}
-	}
-}
-
-// compareParameterGradients compares float32 gradients in a buffer with those of plain leaves.
-func compareParameterGradients(t *testing.T, c function, members int, how string) {
-	t.Helper()
-	_, want := c.run(dense, Float32, nil, 1)
-	ps, params := parametersOf(t, c, members, Float32)
-	defer ps.Close()
-	s := NewScope()
-	defer s.Close()
-	x := tensorsOf(s, params)
-	weighted(c.f(x)).Backward()
-	for i, p := range params {
-		near(t, fmt.Sprintf("%s of %d members in %s, parameter %d", c.name, members, how, i),
-			p.In(s).Grad().Float64s(), want[i], 1e-5)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Rates holds what a machine's CPU reaches with all threads that are set.
+// Rates holds the speeds that a machine's CPU reaches with the threads that are set.
 type Rates struct {
 	Operations float64 // a second, in products whose operands are in cache
 	Bytes      float64 // a second, read and written, in copies that are larger than a cache

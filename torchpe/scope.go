@@ -26,7 +26,7 @@ type Scope struct {
 type noise struct {
 	host  []int64 // [1+E], the step and the bits of each member's seed
 	drawn Tensor  // the same on the device; undefined where host counts
-	calls int     // of random operators so far
+	calls int     // random operators so far
 }
 
 // NewScope returns a scope in which gradients are recorded. Close it.
@@ -80,7 +80,7 @@ func (s *Scope) Close() {
 	release("Scope.Close", hs...)
 }
 
-// give moves t, a tensor of s, to its ancestor to. A tensor of an outer scope stays where it is.
+// give moves t, a tensor of s, to the ancestor scope to. A tensor of an outer scope stays there.
 func (s *Scope) give(t Tensor, to *Scope) Tensor {
 	if !t.Defined() {
 		return Tensor{}
@@ -128,7 +128,7 @@ func innermost(op string, operands ...Tensor) *Scope {
 	return in
 }
 
-// own makes the scope the owner of a result, or panics where there is an error instead.
+// own makes the scope the owner of a result; with an error it panics instead.
 func (s *Scope) own(op string, h ctorch.Handle, err error, operands ...Tensor) Tensor {
 	if err != nil {
 		fail(op, err.Error(), operands...)

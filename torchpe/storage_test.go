@@ -2,194 +2,88 @@ package torchpe
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"torchpe/torchpe/internal/ctorch"
 )
 
 // With bfloat16 as the precision of products, the blocks of a transformer store their wide tensors as
-// that. The tests hold them against the same sums in Go, with a rounding wherever a number is
-// stored.
+// that. The tests hold them against the same sums of libtorch in float64, with a rounding wherever a
+// number is stored.
 
-// rounded7 returns v as bfloat16 has it.
-func rounded7(v float64) float64 { return roundTo(v, 7) }
-
-// matrix is dense, rows by columns.
-type matrix struct {
-	rows, cols int
-	v          []float64
-}
-
-func (m matrix) at(r, c int) float64 { return m.v[r*m.cols+c] }
-
-func matrixOf(rows, cols int, f func(r, c int) float64) matrix {
-	m := matrix{rows, cols, make([]float64, rows*cols)}
-	for i := range m.v {
-		m.v[i] = f(i/cols, i%cols)
+// each returns x [E,...] with f of each number.
+func each(x Tensor, f func(v float64) float64) Tensor {
+	values := x.Float64s()
+	for i, v := range values {
+		values[i] = f(v)
 	}
-	return m
+	return Of(x.Scope(), CPU, values, x.Shape()...)
 }
 
-func (m matrix) each(f func(v float64) float64) matrix {
-	return matrixOf(m.rows, m.cols, func(r, c int) float64 { return f(m.at(r, c)) })
+// rounded returns x as bfloat16 has it.
+func rounded(x Tensor) Tensor {
+	return each(x, func(v float64) float64 { return roundTo(v, mantissas["bf16"]) })
 }
 
-func (m matrix) turned() matrix {
-	return matrixOf(m.cols, m.rows, func(r, c int) float64 { return m.at(c, r) })
-}
+// storedNorm is layer norm of s [E,rows,D], which keeps what it normalised rounded.
+type storedNorm struct{ gain, out, kept, deviation Tensor }
 
-func (m matrix) times(o matrix) matrix {
-	return matrixOf(m.rows, o.cols, func(r, c int) (sum float64) {
-		for k := range m.cols {
-			sum += m.at(r, k) * o.at(k, c)
-		}
-		return sum
-	})
-}
-
-func (m matrix) plus(o matrix) matrix {
-	return matrixOf(m.rows, m.cols, func(r, c int) float64 { return m.at(r, c) + o.at(r%o.rows, c) })
-}
-
-func (m matrix) by(o matrix) matrix {
-	return matrixOf(m.rows, m.cols, func(r, c int) float64 { return m.at(r, c) * o.at(r%o.rows, c) })
-}
-
-// sums returns the sums of the columns as one row.
-func (m matrix) sums() matrix {
-	return matrixOf(1, m.cols, func(_, c int) (sum float64) {
-		for r := range m.rows {
-			sum += m.at(r, c)
-		}
-		return sum
-	})
-}
-
-func (m matrix) columns(from, to int) matrix {
-	return matrixOf(m.rows, to-from, func(r, c int) float64 { return m.at(r, from+c) })
-}
-
-func (m matrix) part(from, to int) matrix {
-	return matrix{to - from, m.cols, m.v[from*m.cols : to*m.cols]}
-}
-
-func geluAndSlope(u float64) (y, slope float64) {
-	cdf := 0.5 * math.Erfc(-u/math.Sqrt2)
-	return u * cdf, cdf + u*math.Exp(-u*u/2)/math.Sqrt(2*math.Pi)
-}
-
-func geluValue(u float64) float64 {
-	y, _ := geluAndSlope(u)
-	return y
-}
-
-func slopeOf(u float64) float64 {
-	_, s := geluAndSlope(u)
-	return s
-}
-
-// storedNorm is layer norm of s, which keeps what it normalised rounded.
-type storedNorm struct {
-	gain, out, kept matrix
-	over            []float64 // 1/std of each row
-}
-
-func normOf(s, gain, bias matrix, eps float64) storedNorm {
-	n := storedNorm{gain: gain, over: make([]float64, s.rows)}
-	hat := matrixOf(s.rows, s.cols, func(r, c int) float64 {
-		mean, variance := 0.0, 0.0
-		for _, v := range s.v[r*s.cols : (r+1)*s.cols] {
-			mean += v / float64(s.cols)
-		}
-		for _, v := range s.v[r*s.cols : (r+1)*s.cols] {
-			variance += (v - mean) * (v - mean) / float64(s.cols)
-		}
-		n.over[r] = 1 / math.Sqrt(variance+eps)
-		return (s.at(r, c) - mean) * n.over[r]
-	})
-	n.out, n.kept = hat.by(gain).plus(bias), hat.each(rounded7)
-	return n
+func normOf(s, gain, bias Tensor) storedNorm {
+	centred := s.Sub(s.Mean(-1).Unsqueeze(-1))
+	deviation := centred.Square().Mean(-1).Unsqueeze(-1).AddScalar(blockEps).Sqrt()
+	hat := centred.Div(deviation)
+	return storedNorm{gain, hat.Mul(gain.Unsqueeze(1)).Add(bias.Unsqueeze(1)), rounded(hat), deviation}
 }
 
 // backward returns the gradients of s, gain and bias.
-func (n storedNorm) backward(d matrix) (ds, dgain, dbias matrix) {
-	dg := d.by(n.gain)
-	ds = matrixOf(d.rows, d.cols, func(r, c int) float64 {
-		m1, m2 := 0.0, 0.0
-		for k := range d.cols {
-			m1 += dg.at(r, k) / float64(d.cols)
-			m2 += dg.at(r, k) * n.kept.at(r, k) / float64(d.cols)
-		}
-		return (dg.at(r, c) - m1 - n.kept.at(r, c)*m2) * n.over[r]
-	})
-	return ds, d.by(n.kept).sums(), d.sums()
+func (n storedNorm) backward(d Tensor) (ds, gain, bias Tensor) {
+	g := d.Mul(n.gain.Unsqueeze(1))
+	along := n.kept.Mul(g.Mul(n.kept).Mean(-1).Unsqueeze(-1))
+	return g.Sub(g.Mean(-1).Unsqueeze(-1)).Sub(along).Div(n.deviation), d.Mul(n.kept).Sum(1), d.Sum(1)
 }
 
-// storedMLP returns the block of one member and, by the gradient d of its result, the gradients of
-// all seven operands.
-func storedMLP(in []matrix, d matrix) (out matrix, gradients []matrix) {
-	x, b1, b2 := in[0], in[2], in[4]
-	x16, w1, w2 := x.each(rounded7), in[1].each(rounded7), in[3].each(rounded7)
-	u := x16.times(w1.turned()).each(rounded7)
-	h := u.plus(b1).each(geluValue).each(rounded7)
-	v := h.times(w2.turned()).each(rounded7)
-	n := normOf(x.plus(v.plus(b2).each(geluValue)), in[5], in[6], blockEps)
-	ds, dgain, dbias := n.backward(d)
-	dv := ds.by(v.plus(b2).each(slopeOf))
-	dv16 := dv.each(rounded7)
-	du := dv16.times(w2).each(rounded7).by(u.plus(b1).each(slopeOf))
-	du16 := du.each(rounded7)
-	return n.out, []matrix{ds.plus(du16.times(w1)), du16.turned().times(x16), du.sums(), dv16.turned().times(h),
-		dv.sums(), dgain, dbias}
+// transposed returns x [...,R,C] as [...,C,R].
+func transposed(x Tensor) Tensor { return x.Transpose(-1, -2) }
+
+// storedMLP returns the block over tokens [E,rows,D] and, by the gradient d of its result, the
+// gradients of all seven operands.
+func storedMLP(in []Tensor, d Tensor) (all []Tensor) {
+	x, b1, b2 := in[0], in[2].Unsqueeze(1), in[4].Unsqueeze(1)
+	x16, w1, w2 := rounded(x), rounded(in[1]), rounded(in[3])
+	u := rounded(x16.MatMul(transposed(w1))).Add(b1)
+	h := rounded(each(u, gelu))
+	v := rounded(h.MatMul(transposed(w2))).Add(b2)
+	n := normOf(x.Add(each(v, gelu)), in[5], in[6])
+	ds, gain, bias := n.backward(d)
+	dv := ds.Mul(each(v, geluSlope))
+	dv16 := rounded(dv)
+	du := rounded(dv16.MatMul(w2)).Mul(each(u, geluSlope))
+	du16 := rounded(du)
+	return []Tensor{n.out, ds.Add(du16.MatMul(w1)), transposed(du16).MatMul(x16), du.Sum(1),
+		transposed(dv16).MatMul(h), dv.Sum(1), gain, bias}
 }
 
-// storedAttention does the same with attention over tokens of B samples and H heads.
-func storedAttention(in []matrix, d matrix, B, H int, scale float64) (out matrix, gradients []matrix) {
-	x, D, N := in[0], in[0].cols, in[0].rows/B
-	x16, w1, w2 := x.each(rounded7), in[1].each(rounded7), in[3].each(rounded7)
-	qkv := x16.times(w1.turned()).each(rounded7).plus(in[2])
-	Dh := D / H
-	a, weights := matrixOf(x.rows, D, func(int, int) float64 { return 0 }), map[[2]int]matrix{}
-	head := func(of matrix, b, part, h int) matrix {
-		return of.part(b*N, (b+1)*N).columns(part*D+h*Dh, part*D+(h+1)*Dh)
-	}
-	put := func(into, what matrix, b, part, h int) {
-		for i := range what.v {
-			into.v[(b*N+i/Dh)*into.cols+part*D+h*Dh+i%Dh] = what.v[i]
-		}
-	}
-	for b := range B {
-		for h := range H {
-			e := head(qkv, b, 0, h).times(head(qkv, b, 1, h).turned()).each(func(v float64) float64 {
-				return math.Exp(scale * v)
-			})
-			total := e.turned().sums()
-			w := matrixOf(N, N, func(r, c int) float64 { return e.at(r, c) / total.v[r] })
-			weights[[2]int{b, h}] = w
-			put(a, w.times(head(qkv, b, 2, h)).each(rounded7), b, 0, h)
-		}
-	}
-	y := a.times(w2.turned()).each(rounded7)
-	n := normOf(x.plus(y).plus(in[4]), in[5], in[6], blockEps)
-	ds, dgain, dbias := n.backward(d)
-	dy := ds.each(rounded7)
-	da := dy.times(w2).each(rounded7)
-	du := matrixOf(x.rows, 3*D, func(int, int) float64 { return 0 })
-	for b := range B {
-		for h := range H {
-			w, dh := weights[[2]int{b, h}], head(da, b, 0, h)
-			dw := dh.times(head(qkv, b, 2, h).turned())
-			dots := dw.by(w).turned().sums()
-			dl := matrixOf(N, N, func(r, c int) float64 { return scale * w.at(r, c) * (dw.at(r, c) - dots.v[r]) })
-			put(du, dl.times(head(qkv, b, 1, h)), b, 0, h)
-			put(du, dl.turned().times(head(qkv, b, 0, h)), b, 1, h)
-			put(du, w.turned().times(dh), b, 2, h)
-		}
-	}
-	du16 := du.each(rounded7)
-	return n.out, []matrix{ds.plus(du16.times(w1)), du16.turned().times(x16), du.sums(), dy.turned().times(a),
-		ds.sums(), dgain, dbias}
+// storedAttention does the same with attention over the tokens of B samples and H heads.
+func storedAttention(in []Tensor, d Tensor, B, H int, scale float64) (all []Tensor) {
+	x := in[0]
+	E, rows, D := x.Size(0), x.Size(1), x.Size(2)
+	heads := func(x Tensor) Tensor { return x.Reshape(E, B, rows/B, H, D/H).Permute(0, 1, 3, 2, 4) }
+	merged := func(x Tensor) Tensor { return x.Permute(0, 1, 3, 2, 4).Reshape(E, rows, D) }
+	x16, w1, w2 := rounded(x), rounded(in[1]), rounded(in[3])
+	qkv := rounded(x16.MatMul(transposed(w1))).Add(in[2].Unsqueeze(1))
+	q, k, v := heads(qkv.Narrow(2, 0, D)), heads(qkv.Narrow(2, D, D)), heads(qkv.Narrow(2, 2*D, D))
+	w := q.MatMul(transposed(k)).MulScalar(scale).Softmax(-1)
+	a := rounded(merged(w.MatMul(v)))
+	n := normOf(x.Add(rounded(a.MatMul(transposed(w2)))).Add(in[4].Unsqueeze(1)), in[5], in[6])
+	ds, gain, bias := n.backward(d)
+	dy := rounded(ds)
+	da := heads(rounded(dy.MatMul(w2)))
+	dw := da.MatMul(transposed(v))
+	dl := w.Mul(dw.Sub(dw.Mul(w).SumKeep(-1))).MulScalar(scale)
+	du := Cat(2, merged(dl.MatMul(k)), merged(transposed(dl).MatMul(q)), merged(transposed(w).MatMul(da)))
+	du16 := rounded(du)
+	return []Tensor{n.out, ds.Add(du16.MatMul(w1)), transposed(du16).MatMul(x16), du.Sum(1),
+		transposed(dy).MatMul(a), ds.Sum(1), gain, bias}
 }
 
 // TestStorage compares both blocks, as the CPU's loops round and as the kernels store. Where a sum in
@@ -200,7 +94,7 @@ func TestStorage(t *testing.T) {
 	row := []int{E, D}
 	blocks := map[string]struct {
 		function
-		stored func(in []matrix, d matrix) (matrix, []matrix)
+		stored func(in []Tensor, d Tensor) []Tensor // the result, and the gradients
 	}{
 		"MLPBlock": {function{"MLPBlock", inputs(120, []int{E, B, N, D}, []int{E, O, D}, []int{E, O}, []int{E, D, O},
 			row, row, row), func(x []Tensor) Tensor {
@@ -210,28 +104,24 @@ func TestStorage(t *testing.T) {
 			[]int{E, 3 * D}, []int{E, D, D}, row, row, row), func(x []Tensor) Tensor {
 			return AttentionBlock(x[0], SelfAttention{QKVWeight: x[1], QKVBias: x[2], OutWeight: x[3], OutBias: x[4],
 				Heads: H, Scale: 0.1}, normed(x[5], x[6], blockEps))
-		}}, func(in []matrix, d matrix) (matrix, []matrix) { return storedAttention(in, d, B, H, 0.1) }},
+		}}, func(in []Tensor, d Tensor) []Tensor { return storedAttention(in, d, B, H, 0.1) }},
 	}
 	for name, block := range blocks {
 		for i := range block.inputs {
 			copy(block.inputs[i].values, roundAll(block.inputs[i].values, 23))
 		}
-		want := make([][]float64, 1+len(block.inputs))
-		for e := range E {
-			in := make([]matrix, len(block.inputs))
-			for i, p := range block.inputs {
-				cols := p.shape[len(p.shape)-1]
-				per := product(p.shape) / E
-				in[i] = matrix{per / cols, cols, p.values[e*per : (e+1)*per]}
-			}
-			out, gradients := block.stored(in, matrixOf(B*N, D, func(r, c int) float64 {
-				return roundTo(weight((e*B*N+r)*D+c), 23)
-			}))
-			want[0] = append(want[0], out.v...)
-			for i, g := range gradients {
-				want[1+i] = append(want[1+i], g.v...)
-			}
+		s := NewScopeNoGrad()
+		in := block.tensors(s, dense, Float64)
+		in[0] = in[0].Reshape(E, B*N, D)
+		d := make([]float64, E*B*N*D)
+		for i := range d {
+			d[i] = roundTo(weight(i), 23)
 		}
+		var want [][]float64
+		for _, x := range block.stored(in, Of(s, CPU, d, E, B*N, D)) {
+			want = append(want, x.Float64s())
+		}
+		s.Close()
 		withPrecision(t, "bf16", func(form int) {
 			if form == ctorch.Composed {
 				return // stores float32

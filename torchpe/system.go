@@ -148,8 +148,8 @@ func Precisions() []string { return []string{"fp32", "tf32", "bf16"} }
 
 // SetPrecision sets the precision of the operands of float32 products in linear maps, projections
 // and attention of many tokens: fp32, tf32 (mantissas of 10 bits) or bf16 (of 7). Sums, results and
-// all else stay float32, and float64 is not affected. A GPU becomes faster so; on the CPU operands
-// are rounded, which shows the effect on results alone.
+// all else stay float32, and float64 is not affected. This makes a GPU faster; on the CPU it only
+// rounds the operands, which shows the effect on results.
 func SetPrecision(name string) error {
 	i := slices.Index(Precisions(), name)
 	if i < 0 {

@@ -110,7 +110,7 @@ func nvidiaSeen() string {
 }
 
 // Tensor is an n-dimensional array of libtorch. It is a small value to be passed by copy; its
-// memory belongs to its Scope. The zero Tensor is none: Defined says so.
+// memory belongs to its Scope. The zero Tensor stands for no tensor: Defined is false.
 type Tensor struct {
 	h ctorch.Handle
 	s *Scope

@@ -16,6 +16,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/models"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
@@ -77,26 +78,20 @@ func (c oneCase) config(t *testing.T) models.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := pe.Options{"fixed-pe-dropout": "0", "cape-global": "0", "cape-local": "0", "cape-scaling": "1"}
+	given := petest.Given("fixed-pe-dropout=0 cape-global=0 cape-local=0 cape-scaling=1")
 	if c.pe == "learn-waves" { // at this width its waves turn by hundreds of radians, too many for float32
 		given["sinusoid-base"] = "100"
 	}
-	for k, v := range c.options {
-		given[k] = v
-	}
-	options, err := scheme.Resolve(c.fidelity, given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	maps.Copy(given, c.options)
 	if c.positions.Index == nil {
 		c.positions = positionsFor(scheme)
 	}
-	config := models.Config{
-		Positions: c.positions, Symbols: 6, Classes: 4, Layers: 2, Heads: 2, DModel: 16, FFMultiple: 2,
-		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.LastToken,
-		PE: c.pe, PEOptions: options, Sigma: []float64{0.7}, Seeds: []uint64{7}, DType: c.dtype,
-		Device: torchpe.CPU,
+	config, err := petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given, Positions: c.positions, Heads: 2,
+		DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config()
+	if err != nil {
+		t.Fatal(err)
 	}
+	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, models.LastToken
 	if c.fidelity == "text" {
 		config.TokenInput, config.ReadOut = models.Embedding, models.ProbeToken
 	}
@@ -286,28 +281,35 @@ type difference struct {
 	Weights            float64
 }
 
-// compare exports all cases and returns how they differ in PyTorch.
-func compare(t *testing.T, cases []oneCase, method torchpe.Method) []difference {
+// run returns what a script of testdata says of the cases in a folder: a JSON object a line.
+func run[T any](t *testing.T, script, dir string, settings ...string) (all []T) {
 	t.Helper()
-	interpreter, dir := python(t), t.TempDir()
-	for _, c := range cases {
-		c.write(t, dir, method)
-	}
-	cmd := exec.Command(interpreter, "testdata/compare.py", dir)
-	cmd.Env = append(os.Environ(), "METHOD="+string(method))
+	cmd := exec.Command(python(t), "testdata/"+script, dir)
+	cmd.Env = append(os.Environ(), settings...)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
-	var all []difference
 	for lines := bufio.NewScanner(&out); lines.Scan(); {
-		var d difference
+		var d T
 		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
 			t.Fatalf("%v: %s", err, lines.Text())
 		}
 		all = append(all, d)
 	}
+	return all
+}
+
+// compare exports all cases and returns how they differ in PyTorch.
+func compare(t *testing.T, cases []oneCase, method torchpe.Method) []difference {
+	t.Helper()
+	python(t)
+	dir := t.TempDir()
+	for _, c := range cases {
+		c.write(t, dir, method)
+	}
+	all := run[difference](t, "compare.py", dir, "METHOD="+string(method))
 	if len(all) != len(cases) {
 		t.Fatalf("%d results of %d cases", len(all), len(cases))
 	}
@@ -455,12 +457,7 @@ func variants(t *testing.T) (all []oneCase) {
 	}
 	for _, text := range others {
 		name, settings, _ := strings.Cut(text, ":")
-		options := pe.Options{}
-		for _, setting := range strings.Fields(settings) {
-			k, v, _ := strings.Cut(setting, "=")
-			options[k] = v
-		}
-		all = append(all, oneCase{pe: name, fidelity: "code", options: options})
+		all = append(all, oneCase{pe: name, fidelity: "code", options: petest.Given("%s", settings)})
 	}
 	for i := range all {
 		all[i].dtype = torchpe.Float64

@@ -1,12 +1,8 @@
 package export
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -17,78 +13,34 @@ import (
 	"torchpe/torchpe"
 )
 
-// built is an encoding of so many heads, width and layers, with parameters of these values.
-type built struct {
-	scheme            string
-	options           pe.Options
-	at                pe.Positions
-	heads, dim, layer int
-	set               map[string][]float64
-}
-
-// write writes the module of the encoding.
-func (b built) write(dir string) error {
-	return b.with(func(m *models.Model) error {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-		out, err := NewModule(m, "numbers.safetensors")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "encoding.py"), []byte(out.Text), 0o600); err != nil {
-			return err
-		}
-		return safetensors.Write(filepath.Join(dir, "numbers.safetensors"), out.Numbers, nil)
-	})
-}
-
-// with calls f with the encoding, as part of a model that has nothing else.
-func (b built) with(f func(m *models.Model) error) error {
-	scheme, err := pe.Find(b.scheme)
-	if err != nil {
-		return err
-	}
-	options, err := scheme.Resolve("code", b.options)
-	if err != nil {
-		return err
-	}
-	ps := torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)
-	e, err := scheme.Build(pe.Config{Members: 1, Layers: b.layer, Heads: b.heads, DModel: b.dim, Positions: b.at,
-		Sigma: []float64{0.7}, Options: options}, ps)
-	if err != nil {
-		return err
-	}
-	defer ps.Close()
-	if err := ps.Build([]uint64{7}); err != nil {
-		return err
-	}
-	for name, values := range b.set {
-		if err := ps.Set(name, values); err != nil {
-			return err
-		}
-	}
-	return f(&models.Model{Params: ps, Encoding: e, Config: models.Config{Positions: b.at, Layers: b.layer,
-		Heads: b.heads, DModel: b.dim, PE: b.scheme, PEOptions: options}})
-}
-
 // writeModule writes the module of a case, and beside it inputs with what the encoding's hooks make of
 // them here.
 func (c oneCase) writeModule(t *testing.T, dir string, layer int) error {
 	t.Helper()
-	config := c.config(t)
-	dir = filepath.Join(dir, c.name())
-	b := built{c.pe, config.PEOptions, config.Positions, config.Heads, config.DModel, config.Layers, nil}
-	if err := b.write(dir); err != nil {
+	m, err := models.New(c.config(t))
+	if err != nil {
 		return err
 	}
-	return b.with(func(m *models.Model) error {
-		arrays, err := hooked(m.Encoding, config.Positions, layer)
-		if err != nil {
-			return err
-		}
-		return safetensors.Write(filepath.Join(dir, "case.safetensors"), arrays, nil)
-	})
+	defer m.Close()
+	dir = filepath.Join(dir, c.name())
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	out, err := NewModule(m, "numbers.safetensors")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "encoding.py"), []byte(out.Text), 0o600); err != nil {
+		return err
+	}
+	if err := safetensors.Write(filepath.Join(dir, "numbers.safetensors"), out.Numbers, nil); err != nil {
+		return err
+	}
+	arrays, err := hooked(m.Encoding, m.Config.Positions, layer)
+	if err != nil {
+		return err
+	}
+	return safetensors.Write(filepath.Join(dir, "case.safetensors"), arrays, nil)
 }
 
 // hooked returns inputs, and what the hooks of a layer make of them.
@@ -153,16 +105,6 @@ func hooked(e pe.Encoding, p pe.Positions, layer int) (all []safetensors.Tensor,
 	return all, err
 }
 
-// distinct returns cases of different names.
-func distinct(all []oneCase) []oneCase {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(c oneCase) bool {
-		was := seen[c.name()]
-		seen[c.name()] = true
-		return was
-	})
-}
-
 // TestModules: every encoding with each of its options gives the same in its module as here, in
 // float64.
 func TestModules(t *testing.T) {
@@ -178,21 +120,14 @@ func TestModules(t *testing.T) {
 		}
 	}
 	if !testing.Short() {
-		cases = append(cases, possible(t, variants(t))...)
+		cases = append(cases, variants(t)...)
 	}
-	cases = distinct(cases)
+	cases = possible(t, cases)
 	for i, c := range cases {
 		if err := c.writeModule(t, dir, i%2); err != nil {
 			t.Errorf("%s: %v", c.name(), err)
 		}
 	}
-	compareModules(t, dir, len(cases), 1e-10)
-}
-
-// compareModules compares so many folders of modules with what lies beside them.
-func compareModules(t *testing.T, dir string, folders int, most float64) {
-	t.Helper()
-	interpreter := python(t)
 	reader, err := sources.ReadFile("python/weights.py")
 	if err != nil {
 		t.Fatal(err)
@@ -200,28 +135,19 @@ func compareModules(t *testing.T, dir string, folders int, most float64) {
 	if err := os.WriteFile(filepath.Join(dir, "reader.py"), reader, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(interpreter, "testdata/modules.py", dir)
-	var out, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
+	type module struct {
+		Case, Error, At string
+		Worst           float64
 	}
-	number, worst := 0, 0.0
-	for lines := bufio.NewScanner(&out); lines.Scan(); number++ {
-		var d struct {
-			Case, Error, At string
-			Worst           float64
-		}
-		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
-			t.Fatalf("%v: %s", err, lines.Text())
-		}
-		if d.Error != "" || !(d.Worst <= most) {
+	all, worst := run[module](t, "modules.py", dir), 0.0
+	for _, d := range all {
+		if d.Error != "" || !(d.Worst <= 1e-10) {
 			t.Errorf("%s: %s differs by %.1e %s", d.Case, d.At, d.Worst, d.Error)
 		}
 		worst = max(worst, d.Worst)
 	}
-	if number != folders {
-		t.Errorf("%d results of %d folders", number, folders)
+	if len(all) != len(cases) {
+		t.Errorf("%d results of %d modules", len(all), len(cases))
 	}
-	t.Logf("%d modules; largest difference %.1e", number, worst)
+	t.Logf("%d modules; largest difference %.1e", len(all), worst)
 }

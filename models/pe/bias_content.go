@@ -106,7 +106,7 @@ func (o order) back(x torchpe.Tensor, dim int) torchpe.Tensor {
 	return x.IndexSelect(dim, o.at)
 }
 
-// sums returns those of x over axis dim, of tokens, up to and with each place.
+// sums returns the running sums of x over axis dim, of tokens, up to and including each place.
 func (o order) sums(x torchpe.Tensor, dim int) torchpe.Tensor {
 	return o.back(o.sorted(x, dim).Cumsum(dim), dim)
 }
@@ -126,7 +126,7 @@ var _ = Register(Scheme{Name: "forgetting", Extrapolates: Always, New: newForget
 	option("forgetting-window", "0", whole(0, 1<<30),
 		"tokens that a query of forgetting sees, itself among them; 0 for all"))
 
-// unseen is added to the logits of keys that a window leaves out: their weight is 0 in float32.
+// unseen is added to the logits of keys outside the window: their weight is 0 in float32.
 const unseen = -1e30
 
 // gates are linear maps of the tokens, one for each layer and gate.

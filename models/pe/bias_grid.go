@@ -174,8 +174,8 @@ func unit(x torchpe.Tensor) torchpe.Tensor {
 }
 
 // In MeshGraphNets e_ij is the input of an edge's MLP, with j the edge's sender and i its receiver.
-// In attention every pair is an edge and the logit is what an edge has: a weight for each feature,
-// head and block is our reading of it.
+// In attention every pair is an edge, and an edge has a logit. We read this as a weight for each
+// feature, head and block.
 var _ = Register(Scheme{Name: "edge-geometry", Needs: NeedsPoints, Extrapolates: Always,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		dims := len(c.Positions.coordinates("edge-geometry", 0)[0])

@@ -5,6 +5,7 @@ package pe
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/torchpe"
@@ -149,7 +150,7 @@ func clampThrough(s *torchpe.Scope, x *torchpe.Param, high float64) torchpe.Tens
 	return perHead(t.Add(t.Clamp(0.01, high).Sub(t).Detach()))
 }
 
-// times returns factor x, or x where there is no factor.
+// times returns factor * x, or x if factor is the zero Tensor.
 func times(factor, x torchpe.Tensor) torchpe.Tensor {
 	if !factor.Defined() {
 		return x
@@ -190,7 +191,7 @@ func newSandwich(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// farthest returns the last place of a token.
+// farthest returns the largest place of a token.
 func farthest(p Positions) (most int) {
 	for _, i := range p.Index {
 		most = max(most, i)
@@ -258,10 +259,11 @@ func leakyReLU(x torchpe.Tensor, slope float64) torchpe.Tensor {
 // linearMap holds a weight [E,..,out,in] and bias [E,..,out].
 type linearMap struct{ w, b *torchpe.Param }
 
-// newLinearMap declares a linear map that starts as torch.nn.Linear does; the last axis of shape is
-// that of the outputs.
+// newLinearMap declares the weight [shape,in] and bias [shape] of a linear map, which start as in
+// torch.nn.Linear. The last axis of shape is that of the outputs.
 func newLinearMap(ps *torchpe.ParamSet, name string, in int, shape ...int) (l linearMap) {
-	l.w, l.b = addLinear(ps, name, in, shape...)
+	l.w = ps.Add(name+"weight", true, torchpe.FanIn(in), append(slices.Clone(shape), in)...)
+	l.b = ps.Add(name+"bias", true, torchpe.FanIn(in), shape...)
 	return l
 }
 
@@ -270,7 +272,7 @@ func (l linearMap) of(x torchpe.Tensor) torchpe.Tensor {
 	return torchpe.Linear(x, l.w.In(s), l.b.In(s))
 }
 
-// ofEach applies maps [E,T,out,in] to x [E T,..,in]: those of each layer are a member's.
+// ofEach applies maps [E,T,out,in] to x [E T,..,in]: the maps of a layer act as those of a member.
 func (l linearMap) ofEach(x torchpe.Tensor) torchpe.Tensor {
 	s, shape := x.Scope(), l.w.Shape
 	each := shape[0] * shape[1]
@@ -359,8 +361,8 @@ func newDynamicBias(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// T5's initial queries are smaller by sqrt(Dh), so that its code need not divide. Projections here
-// start as those of other schemes.
+// T5's initial queries are smaller by sqrt(Dh), so its code does not divide the logits. Here projections
+// start as for other schemes.
 var _ = Register(Scheme{Name: "t5", Extrapolates: Always, New: newT5},
 	option("t5-direction", "bidirectional", oneOf("bidirectional", "causal"),
 		"buckets of t5 for keys on both sides (encoder), or before the query only (decoder)"),

@@ -15,7 +15,7 @@ import (
 // The published code of the paper means the skewed reading of Music Transformer, causal and without
 // an output projection. Tables are shared by the heads and own to each layer.
 var _ = Register(Scheme{Name: "relative", New: newRelative,
-	Extrapolates: func(o Options) bool { return o.Text("relative") == "shaw" }},
+	Extrapolates: func(o Options) bool { return o["relative"] == "shaw" }},
 	option("relative", "skew", oneOf("shaw", "skew"),
 		"reading of relative: bidirectional and clipped, or skewed and causal without "+
 			"output projection").inText("shaw"),
@@ -141,7 +141,7 @@ func newHuang(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// Sines tell left from right. u and v are trained for each head and layer, and start as Xavier's,
+// The signs of the sines distinguish left from right. u and v are trained for each head and layer, and start as Xavier's,
 // as in the published code.
 var _ = Register(Scheme{Name: "tener", MinHeadWidth: 2, Extrapolates: Always, New: newTENER},
 	option("tener-offset", "i-j", oneOf("i-j", "j-i"),
@@ -211,7 +211,7 @@ func newTENER(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 // segment memory of the paper is no encoding: to attend to m tokens before is to have them.
 var _ = Register(Scheme{Name: "transformer-xl", New: newTransformerXL,
 	Extrapolates: func(o Options) bool {
-		return o.Text("xl-table") == "sinusoid" && o.Text("xl-keys") == "mapped"
+		return o["xl-table"] == "sinusoid" && o["xl-keys"] == "mapped"
 	}},
 	option("xl-direction", "causal", oneOf("causal", "bidirectional", "mirrored"),
 		"whether tokens of transformer-xl see only those before them; mirrored is both "+

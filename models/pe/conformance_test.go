@@ -247,7 +247,7 @@ var otherBiases = []petest.Case{
 }
 
 var tables = []petest.Case{
-	// The passes are those of training, so that the offset shows.
+	// Training passes, in which the offset is drawn.
 	{Scheme: "abacus", Positions: training(pe.Grid(2, 4)),
 		Variants: variants("pe-placement=input", "abacus-rows=12", "abacus-offset=50"),
 		Refuse: refusals(refuse("abacus-rows=4", "abacus", "place 4", "--abacus-rows 4"),

@@ -30,7 +30,7 @@ func newConv(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if d%groups != 0 {
 		return nil, fmt.Errorf("conv-pos: --conv-groups %d does not divide d_model %d", groups, d)
 	}
-	norms := make([][]float64, c.Members) // of V as it is drawn, for gain, which is drawn after it
+	norms := make([][]float64, c.Members) // of V, for gain, which is drawn after V
 	draw := func(member int, rng *rand.Rand, out []float64) {
 		torchpe.Normal(0, math.Sqrt(4/float64(k*d)))(member, rng, out)
 		norm := make([]float64, k)
@@ -50,7 +50,7 @@ func newConv(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	bias := ps.Add("pe.bias", true, torchpe.FanIn(inner*k), d)
 	return encoding{AtEmbed, PlainAttention, func(s *torchpe.Scope, p Positions) Hooks {
 		e, span := c.Members, slices.Max(p.Index)-slices.Min(p.Index)
-		// Taps that reach a token from another one.
+		// The taps that reach from one token to another.
 		first, last := max(0, k/2-span), min(k-1, k/2+span)
 		used := last - first + 1
 		v := ofV.In(s).Narrow(3, first, used)
@@ -77,8 +77,8 @@ func (h *convHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
 		return x
 	}
 	w, shape := h.w.Shape(), x.Shape()
-	// Two ways to the same: one matrix from all tokens to all, or all that the taps see of each
-	// sample. The smaller is made.
+	// One matrix from all tokens to all tokens, or a gather of the tokens that the taps see in each
+	// sample: the smaller of the two is made.
 	convolve := h.bySeen
 	if samples, n := shape[1], shape[2]; w[3]*n < samples*w[2] {
 		convolve = h.byMatrix

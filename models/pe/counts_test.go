@@ -47,10 +47,13 @@ func TestParameterCounts(t *testing.T) {
 		{"learn-2d", pe.Options{"grid-table": "sum"}, l * (3 + 4) * d},
 		{"learn-2d", pe.Options{"grid-table": "concat"}, l * (3 + 4) * d / 2},
 		{"learn-2d", pe.Options{"grid-table": "full"}, l * n * d},
+		{"learn", nil, l * n * d},
+		{"relative", nil, l * n * d / 2},
 	})
 }
 
-// TestBiasParameters: see TestParameterCounts. Those of tisa and tupe are in Table 2 of TISA's paper.
+// TestBiasParameters: see TestParameterCounts. Those of tisa and tupe are in Table 2 of TISA's paper;
+// 393,216 are those of BERT.
 func TestBiasParameters(t *testing.T) {
 	const n, d, h, l, dh = 512, 768, 12, 12, 64
 	checkCounts(t, "text", pe.Size{Tokens: n, DModel: d, Heads: h, Layers: l}, []counted{
@@ -100,6 +103,9 @@ func TestBiasParameters(t *testing.T) {
 		{"synthesizer", pe.Options{"synthesizer": "factorised"}, 2 * l * h * n * 32},
 		{"synthesizer", pe.Options{"synthesizer": "factorised-dense:16"}, l * h * (16 + n/16) * (d + 1)},
 		{"kerple", nil, 2 * h},
+		{"learn", nil, 393_216},
+		{"relative", nil, l * 33 * dh},
+		{"relative", pe.Options{"relative-values": "true"}, 2 * l * 33 * dh},
 		{"learn+tisa", nil, 393_216 + 2_160},
 		{"tupe", nil, 1_572_864},
 	})

@@ -32,9 +32,6 @@ func RotationOf(h Hooks) (cos, sin torchpe.Tensor) {
 	return r.q.cos, r.q.sin
 }
 
-// UniformForTest is uniform.
-var UniformForTest = uniform
-
 // FoPEFrequencies returns the frequencies that fope sums.
 func FoPEFrequencies(c Config) []float64 { return fopeFrequencies(c) }
 

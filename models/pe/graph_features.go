@@ -28,8 +28,8 @@ func (c Config) newMapped(ps *torchpe.ParamSet, name string, width int, fill fun
 // multiplies by alpha and concatenates it to the token's features: before a linear map that is the
 // same as C z added to x. Where a graph has fewer eigenvectors, the other columns are zeros, as in
 // Dwivedi's code. The entry of the largest magnitude is positive, and no sign is drawn anew in
-// training as that code does. Of a repeated eigenvalue (a grid has them) any basis would do; a
-// graph gives the same one always.
+// training as that code does. For a repeated eigenvalue (a grid has some) any basis would do; a
+// graph always gives the same one.
 var _ = Register(Scheme{Name: "laplacian", Needs: NeedsGraph, Extrapolates: Always,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		n, first, last := c.Positions.Tokens(), c.int("laplacian-first"), c.int("laplacian-last")

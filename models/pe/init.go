@@ -33,12 +33,12 @@ import (
 // orthogonal, low-rank, mds and gradients is that exactly.
 type Init struct {
 	Kind     string // one of those above without what follows the colon; "" is normal
-	Rank     int    // of low-rank, mds and gradients; 0 for those that do not say it
+	Rank     int    // of low-rank, mds and gradients; 0 if not given
 	Scheme   string // of matched
 	Scale    string // of the sinusoids: "own" (or "") or "sigma", for a norm of sigma sqrt(N D)
 	Fidelity string // reading from which the other scheme's options come, "code" or "text"
-	// Coordinates [N][K] are those of mds and gradients, by the Index of tokens. Who knows the
-	// tokens' distances or series sets them.
+	// Coordinates [N][K] are those of mds and gradients, by the Index of tokens. The caller, who knows
+	// the tokens' distances or series, sets them.
 	Coordinates [][]float64
 }
 

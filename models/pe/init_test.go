@@ -63,20 +63,10 @@ func TestInits(t *testing.T) {
 					switch init {
 					case "zeros":
 						within(t, name, norm(x), 0, 0)
-					case "sinusoidal-1d":
-						within(t, name+": norm", norm(x), math.Sqrt(float64(n*d)/2), 1e-9)
-						for at, v := range x {
-							angle := float64(at/d) / math.Pow(10000, float64(at%d/2*2)/float64(d))
-							within(t, name, v, []float64{math.Sin(angle), math.Cos(angle)}[at%2], 1e-12)
-						}
-					case "sinusoidal-2d": // the published code's: columns first, from 0
-						for at, v := range x {
-							token, j := at/d, at%d
-							coordinate := []int{token % size.columns, token / size.columns}[2*j/d]
-							j %= d / 2
-							angle := float64(coordinate) / math.Pow(10000, float64(j/2*2)/float64(d/2))
-							within(t, name, v, []float64{math.Sin(angle), math.Cos(angle)}[j%2], 1e-12)
-						}
+					case "sinusoidal-1d", "sinusoidal-2d":
+						fixed := petest.Spec{Scheme: init[len("sinusoidal-"):] + "-fixed", DModel: d, Positions: p,
+							Given: given("fixed-pe-dropout=0")}
+						within(t, name, norm(difference(x, tableOf(t, fixed).Values)), 0, 1e-12)
 					case "matched:2d-fixed": // sines and cosines of one angle: 1 a pair
 						within(t, name+": norm", norm(x), math.Sqrt(float64(n*d)/2), 1e-9)
 					case "low-rank:3", "low-rank:1":

@@ -12,8 +12,8 @@ import (
 // labelled matches an encoding and its sigma, however they are joined: learn0.2, learn-02.
 var labelled = regexp.MustCompile(`^(.*?)[-_ ]?([0-9][0-9.]*)$`)
 
-// hint says what an unknown name may mean: a scheme that others call so, one with sigma, or the nearest
-// name.
+// hint suggests what an unknown name may mean: a scheme of which it is another name, a scheme with
+// sigma, or the nearest name.
 func hint(name string) string {
 	if same := meant(name); same != nil {
 		return did(same)
@@ -44,7 +44,7 @@ func hint(name string) string {
 	return "; `torchpe pe list` lists them, and + stacks them, as in rope+learn"
 }
 
-// meant lists the schemes that have a name but for case and dashes, or are called so by others.
+// meant lists the schemes whose name, or another name in use, equals name up to case and dashes.
 func meant(name string) (schemes []string) {
 	plain := strings.NewReplacer("-", "", "_", "", " ", "")
 	is := func(other string) bool {

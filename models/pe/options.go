@@ -48,9 +48,6 @@ func direction(scheme, value string) Option {
 // value.
 type Options map[string]string
 
-// Text returns a setting.
-func (o Options) Text(name string) string { return o[name] }
-
 // Float returns a numeric setting.
 func (o Options) Float(name string) float64 {
 	v, _ := strconv.ParseFloat(o[name], 64)
@@ -63,11 +60,7 @@ func (o Options) Int(name string) int {
 	return v
 }
 
-// Bool returns a yes/no setting.
-func (o Options) Bool(name string) bool { return o[name] == "true" }
-
-// text returns a setting of the scheme that is built. It panics where the scheme has no such
-// option.
+// text returns a setting of the scheme being built. It panics if the scheme has no such option.
 func (c Config) text(option string) string {
 	v, ok := c.Options[option]
 	if !ok {
@@ -76,20 +69,20 @@ func (c Config) text(option string) string {
 	return v
 }
 
-// is says whether a setting has a value.
+// is reports whether a setting has the given value.
 func (c Config) is(option, value string) bool { return c.text(option) == value }
 
-// yes, float and int return a setting as what it stands for.
+// yes, float and int return the value of a setting.
 func (c Config) yes(option string) bool { return c.is(option, "true") }
 
 func (c Config) float(option string) float64 {
-	v, _ := strconv.ParseFloat(c.text(option), 64)
-	return v
+	c.text(option)
+	return c.Options.Float(option)
 }
 
 func (c Config) int(option string) int {
-	v, _ := strconv.Atoi(c.text(option))
-	return v
+	c.text(option)
+	return c.Options.Int(option)
 }
 
 // Options that several families share.
@@ -106,7 +99,7 @@ var (
 			"or as a plain linear map").inText("xavier")
 )
 
-// notOneOf is the error of a value that is not among those listed.
+// notOneOf is the error for a value that is not listed.
 type notOneOf struct {
 	value  string
 	values []string
@@ -126,7 +119,7 @@ func oneOf(values ...string) func(string) error {
 	}
 }
 
-// Choices lists the values of an option; nil where they are too many to list.
+// Choices lists the values of an option; nil if they cannot be listed.
 func (o Option) Choices() []string {
 	var one notOneOf
 	if errors.As(o.Check("\x00"), &one) {

@@ -1,7 +1,7 @@
 // Package pe holds the positional encodings, in families that share a mechanism: rotations
-// (rotary.go), biases on the logits (bias.go), tables added to the input (table.go) and what reads
-// a graph (graph.go). A scheme is its facts in schemes.yaml, a row with its options, and a function
-// that makes its Encoding, which says the formula.
+// (rotary.go), biases on the logits (bias.go), tables added to the input (table.go) and encodings of
+// graphs (graph.go). A scheme has facts in schemes.yaml, a row with its options, and a function that
+// makes its Encoding and states its formula.
 //
 // The transformer reads Attention when it is built, opens each forward pass with Begin, and calls
 // the hooks that Begin returns, at least those of the encoding's Sites. It knows no scheme by name.

@@ -310,7 +310,7 @@ func (p Positions) validatePoints() error {
 	return nil
 }
 
-// checkPlaces panics with an *Error where a token's place is none that an encoding was built for.
+// checkPlaces panics with an *Error if an encoding was not built for a token's place.
 func checkPlaces(index []int, places int) {
 	for i, at := range index {
 		if at < 0 || at >= places {

@@ -1,5 +1,5 @@
-// Encodings that only queries, keys and values see, or that stand alone: no encoding, and two at
-// once.
+// Encodings that act on queries, keys and values only, no encoding at all, and encodings that combine
+// two mechanisms.
 
 package pe
 
@@ -29,7 +29,7 @@ var _ = Register(Scheme{Name: "c-nope", Extrapolates: Always,
 // The table is that of 2d-fixed with rows first and counted from 1, or of learn-2d, U(0, 1) at
 // first as in DETR's code, in every block. The values carry no position.
 var _ = Register(Scheme{Name: "detr", Needs: NeedsGrid, New: newDETR,
-	Extrapolates: func(o Options) bool { return o.Text("detr-table") != "learned" }},
+	Extrapolates: func(o Options) bool { return o["detr-table"] != "learned" }},
 	option("detr-table", "normalised", oneOf("normalised", "sine", "learned"),
 		"table of detr: sinusoids of coordinates from 0 to 2 pi, of the coordinates "+
 			"themselves, or learned rows and columns"))
@@ -149,8 +149,8 @@ const floaterSteps = 5
 
 type floater struct {
 	None
-	start    *torchpe.Param    // [E,3,L,D]
-	w, b     [2]*torchpe.Param // [E,D,D+1], [E,D]: the last column is that of t
+	start    *torchpe.Param // [E,3,L,D]
+	maps     [2]linearMap   // [E,D,D+1], [E,D]: the last column is that of t
 	dt       float64
 	euler    bool
 	layers   int
@@ -168,7 +168,7 @@ func newFloater(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		layers: c.Layers, heads: c.Heads, d: c.DModel,
 	}
 	for i, name := range []string{"pe.in.", "pe.out."} {
-		f.w[i], f.b[i] = addLinear(ps, name, c.DModel+1, c.DModel)
+		f.maps[i] = newLinearMap(ps, name, c.DModel+1, c.DModel)
 	}
 	return f, nil
 }
@@ -198,7 +198,7 @@ func (f *floater) flow(s *torchpe.Scope, start torchpe.Tensor, last int) torchpe
 	members := f.start.Shape[0]
 	w1, u1 := f.parts(s, 0)
 	w2, u2 := f.parts(s, 1)
-	b2 := f.b[1].In(s)
+	b2 := f.maps[1].b.In(s)
 	m := w1.MatMul(w2)
 	c0 := w1.MatMul(b2.Unsqueeze(-1)).Squeeze(-1).Add(u1)
 	c1 := w1.MatMul(u2.Unsqueeze(-1)).Squeeze(-1)
@@ -211,7 +211,7 @@ func (f *floater) flow(s *torchpe.Scope, start torchpe.Tensor, last int) torchpe
 	column := func(values []float64, shape ...int) torchpe.Tensor {
 		return numbers(s, m, values, shape...)
 	}
-	z := torchpe.Linear(start, w1, f.b[0].In(s))
+	z := torchpe.Linear(start, w1, f.maps[0].b.In(s))
 	sums := []torchpe.Tensor{z.MulScalar(0)}
 	if steps > 0 {
 		var times []float64
@@ -256,7 +256,7 @@ func (f *floater) flow(s *torchpe.Scope, start torchpe.Tensor, last int) torchpe
 
 // parts returns the weights of p [E,D,D] and of t [E,D] of a layer of h.
 func (f *floater) parts(s *torchpe.Scope, layer int) (w, u torchpe.Tensor) {
-	all := f.w[layer].In(s)
+	all := f.maps[layer].w.In(s)
 	return all.Narrow(2, 0, f.d).Contiguous(), all.Select(2, f.d)
 }
 

@@ -81,21 +81,10 @@ func TestReadings(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, s := range pe.Schemes() {
-		for i, fidelity := range []string{"text", "code"} {
-			options, err := s.Resolve(fidelity, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(options) != len(s.Options) {
-				t.Errorf("%s: %d options resolved of %d", s.Name, len(options), len(s.Options))
-			}
-			for name, values := range want {
-				if got, ok := options[name]; ok {
-					found[name] = true
-					if got != values[i] {
-						t.Errorf("%s: --%s is %s in the %s reading, want %s", s.Name, name, got, fidelity, values[i])
-					}
-				}
+		for _, o := range s.Options {
+			values, ok := want[o.Name]
+			if found[o.Name] = true; ok && values != [2]string{o.Text, o.Code} {
+				t.Errorf("%s: --%s is %s and %s in the two readings, want %v", s.Name, o.Name, o.Text, o.Code, values)
 			}
 		}
 	}
@@ -161,50 +150,6 @@ func TestRegisterTwice(t *testing.T) {
 		}
 	}()
 	pe.Register(pe.Scheme{Name: "nope"})
-}
-
-// TestDescribe: the numbers of parameters are the closed forms, at the size of TISA's Table 2 and
-// others; 393,216 are those of BERT.
-func TestDescribe(t *testing.T) {
-	bert := pe.Size{Tokens: 512, DModel: 768, Heads: 12, Layers: 12}
-	for _, c := range []struct {
-		scheme, fidelity string
-		given            pe.Options
-		z                pe.Size
-		parameters       int
-		sites            pe.Site
-		extrapolates     bool
-	}{
-		{"learn", "text", nil, bert, 393_216, pe.AtEmbed, false},
-		{"learn", "code", nil, pe.Size{Tokens: 16, DModel: 160, Heads: 1, Layers: 4}, 4 * 16 * 160, pe.AtEmbed, false},
-		{"relative", "text", nil, bert, 12 * 33 * 64, pe.AtLogits, true},
-		{"relative", "text", pe.Options{"relative-values": "true"}, bert, 2 * 12 * 33 * 64,
-			pe.AtLogits | pe.AtOutput, true},
-		{"relative", "code", nil, bert, 12 * 512 * 64, pe.AtLogits, false},
-		{"nope", "code", nil, bert, 0, 0, true},
-		{"2d-fixed", "code", nil, pe.Size{Tokens: 12, DModel: 8, Heads: 1, Layers: 2}, 0, pe.AtEmbed, true},
-		{"learn+relative", "text", nil, bert, 393_216 + 12*33*64, pe.AtEmbed | pe.AtLogits, false},
-	} {
-		s, err := pe.Find(c.scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
-		options, err := s.Resolve(c.fidelity, c.given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := s.Describe(c.z, options)
-		if err != nil || f.Parameters != c.parameters || f.Sites != c.sites || f.Extrapolates != c.extrapolates {
-			t.Errorf("%s, %s, %v: %+v, %v", c.scheme, c.fidelity, c.given, f, err)
-		}
-		err = s.CheckTokens(c.z.Tokens, c.z.Tokens+1, options)
-		if (err == nil) != c.extrapolates || err != nil && !strings.Contains(err.Error(), s.Name) {
-			t.Errorf("%s, %s: one token more gives %v", c.scheme, c.fidelity, err)
-		}
-		if err := s.CheckTokens(c.z.Tokens, c.z.Tokens, options); err != nil {
-			t.Errorf("%s: as many tokens give %v", c.scheme, err)
-		}
-	}
 }
 
 // TestCriteria: the rows of TISA's Table 1 are as printed: inductive, data-driven, parameter

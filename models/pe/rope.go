@@ -36,8 +36,8 @@ func allOrEven(v string) error {
 	return nil
 }
 
-// registerRope registers a scheme of angles for the place and the pair of width dimensions: those
-// of --rope-dims, or the head. Heads have at least two pairs where one would have no meaning.
+// registerRope registers a scheme given by its angles, a function of place and pair. The pairs are
+// those of width dimensions: --rope-dims, or the head. A head has at least leastPairs pairs.
 //
 //nolint:unparam // the result is for "var _ = registerRope(...)", which needs no init function
 func registerRope(name string, leastPairs int, angles func(c Config, width int) (turn, error),
@@ -318,8 +318,8 @@ var _ = registerRope("hope", 1, func(c Config, width int) (turn, error) {
 	return plainTurn(base, width).first(kept), nil
 }, ropeTrained)
 
-// Logits go with zeta^((i-j)/S), which grows for j > i: --xpos-causal false is at one's own risk.
-// The centre ceil(N/2) keeps numbers small and changes no logit.
+// Logits scale with zeta^((i-j)/S), which grows without bound for j > i, so the default is causal. The
+// centre ceil(N/2) keeps numbers small and changes no logit.
 var _ = registerRope("xpos", 1, func(c Config, width int) (turn, error) {
 	dh, gamma, span := float64(width), c.float("xpos-gamma"), c.float("xpos-scale-base")
 	centre := c.float("positions-from") + math.Ceil(float64(c.Positions.Tokens())/2)

@@ -14,9 +14,9 @@ import (
 	"torchpe/torchpe"
 )
 
-// Matrices of two axes do not commute, so that logits know the offset alone on a line alone. What
-// is left over of a head stays. The published code trains both triangles of a matrix and uses the
-// upper one.
+// Matrices of two axes do not commute, so the logits depend on offsets alone only on a line. The
+// dimensions of a head that fill no block stay as they are. The published code trains both triangles of
+// a matrix and uses the upper one.
 var _ = Register(Scheme{Name: "liere", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
 	New: newLieRE},
 	option("liere-block", "8", whole(2, 1<<12),
@@ -217,7 +217,7 @@ func fourier(d int) (basis, angles []float64) {
 	return basis, angles
 }
 
-// Since cosine and sine are no longer those of one angle, logits do not know the offset alone. C
+// Cosine and sine no longer belong to one angle, so the logits depend on more than the offset. C
 // and S are drawn for each head, an identity plus numbers of variance 0.09 2/(D+o) for o sums, and
 // shared by layers. At least the fastest frequency is one that is summed.
 var _ = Register(Scheme{Name: "fope", MinHeadWidth: 4, Extrapolates: Always, New: newFoPE},
@@ -308,7 +308,7 @@ var _ = Register(Scheme{Name: "grape-m", MinHeadWidth: 2, Extrapolates: Always, 
 			"(commuting), or the gate's logit (contextual)"),
 	attentionBias, attentionInit)
 
-// grape says which form --grape-m names.
+// grape is the form that --grape-m names.
 type grape struct {
 	kind  string
 	heads bool

@@ -254,7 +254,7 @@ func (d *dino) Begin(s *torchpe.Scope, p Positions) Hooks {
 		return d.rotary.Begin(s, p)
 	}
 	bounds := d.bounds.In(s)
-	u := uniform(s, bounds).MulScalar(2).AddScalar(-1) // in [-1, 1)
+	u := uniform(s, bounds, bounds.Shape()...).MulScalar(2).AddScalar(-1) // in [-1, 1)
 	return d.drawn(s, p, u.Mul(bounds))
 }
 
@@ -272,14 +272,16 @@ func (d *dino) drawn(s *torchpe.Scope, p Positions, draws torchpe.Tensor) Hooks 
 	return &rotaryHooks{q: t, k: t, width: d.width, half: d.half}
 }
 
-// uniform returns numbers of like's shape in U(0, 1), drawn for each member from its seed and the
-// step: 24 draws of a bit each.
-func uniform(s *torchpe.Scope, like torchpe.Tensor) torchpe.Tensor {
-	const bits = 24
-	weights := make([]float64, bits)
+// uniformBits counts the bits of numbers that uniform draws.
+const uniformBits = 24
+
+// uniform returns numbers in U(0, 1), of like's dtype on its device, drawn for each member from its
+// seed and the step: a dropout of one half draws each bit.
+func uniform(s *torchpe.Scope, like torchpe.Tensor, shape ...int) torchpe.Tensor {
+	weights := make([]float64, uniformBits)
 	for i := range weights {
 		weights[i] = math.Pow(2, -float64(i+2)) // a bit that is kept is 2
 	}
-	ones := torchpe.Full(s, 1, like.DType(), like.Device(), append(like.Shape(), bits)...)
-	return ones.Dropout(0.5).Mul(numbers(s, like, weights, bits)).Sum(-1)
+	ones := torchpe.Full(s, 1, like.DType(), like.Device(), append(shape, uniformBits)...)
+	return ones.Dropout(0.5).Mul(numbers(s, like, weights, uniformBits)).Sum(-1)
 }

@@ -34,7 +34,7 @@ func turnBy(frequency []float64, factor float64) turn {
 	}
 }
 
-// first returns the turn that leaves all pairs but the first as they are.
+// first returns the turn of the first pairs alone; the others stay as they are.
 func (t turn) first(kept int) turn {
 	return func(p float64, pair int) (angle, q, k float64) {
 		if angle, q, k = t(p, pair); pair >= kept {
@@ -116,13 +116,13 @@ func (c Config) rotaryTables(ps *torchpe.ParamSet, rows, pairs int,
 }
 
 // halves says whether pairs are k and k+r/2; schemes without the option set it themselves.
-func (c Config) halves() bool { return c.Options.Text(ropeLayout.Name) == "half" }
+func (c Config) halves() bool { return c.Options[ropeLayout.Name] == "half" }
 
 // rotaryAttention returns the attention around rotations: without biases in the code's reading.
 func rotaryAttention(c Config) Attention {
 	a := PlainAttention
-	a.Bias = c.Options.Bool(attentionBias.Name)
-	a.LinearInit = c.Options.Text(attentionInit.Name) == "linear"
+	a.Bias = c.Options[attentionBias.Name] == "true"
+	a.LinearInit = c.Options[attentionInit.Name] == "linear"
 	return a
 }
 
@@ -142,7 +142,7 @@ func (r *rotary) Begin(s *torchpe.Scope, p Positions) Hooks {
 	return h
 }
 
-// rotation holds cosines and sines [E,1,1,N,P], multiplied by a factor where there is one.
+// rotation holds cosines and sines [E,1,1,N,P], times a factor if there is one.
 type rotation struct{ cos, sin torchpe.Tensor }
 
 type rotaryHooks struct {
@@ -177,7 +177,7 @@ func (t rotation) apply(x torchpe.Tensor, width int, half bool) torchpe.Tensor {
 	return torchpe.Cat(-1, parts...)
 }
 
-// turning returns hooks that map queries and keys [E,B,H,N,Dh] alike, by the map of each layer.
+// turning returns hooks that apply the map of a layer to both queries and keys [E,B,H,N,Dh].
 func turning(ofLayer func(layer int) func(x torchpe.Tensor) torchpe.Tensor) Hooks {
 	return qkvHooks{change: func(a Attn) (q, k, v torchpe.Tensor) {
 		turned := ofLayer(a.Layer)

@@ -86,8 +86,8 @@ func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error
 	return s, nil
 }
 
-// forPart returns the configuration of a part of a stack: without Init where it has no learned
-// table, and without Dropout, which is checked for the whole.
+// forPart returns the configuration of a part of a stack: without Init if it has no learned table, and
+// without Dropout, which is checked for the whole stack.
 func (c Config) forPart(part Scheme) Config {
 	c.Dropout = 0
 	if !part.Learned {

@@ -4,7 +4,6 @@ package pe
 
 import (
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"torchpe/torchpe"
@@ -76,13 +75,6 @@ func (c Config) addLearned(ps *torchpe.ParamSet, name string,
 		return nil, err
 	}
 	return ps.Add(name, true, start, tablesFor(c), rows, width), nil
-}
-
-// addLinear declares the weight [shape,in] and bias [shape] of a linear map, which start as in
-// torch.nn.Linear. The last axis of shape is that of the outputs.
-func addLinear(ps *torchpe.ParamSet, name string, in int, shape ...int) (w, b *torchpe.Param) {
-	w = ps.Add(name+"weight", true, torchpe.FanIn(in), append(slices.Clone(shape), in)...)
-	return w, ps.Add(name+"bias", true, torchpe.FanIn(in), shape...)
 }
 
 // computed returns an Init that calls f for each element in row-major order.

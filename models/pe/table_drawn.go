@@ -12,7 +12,7 @@ import (
 
 // The limits are by default those of the example for images in the README of gcambara/cape, whose
 // code draws nothing and takes no mean off unless told to; with 0, 0 and 1 nothing is drawn. 1d
-// reads the one coordinate of points where there is one, else places.
+// reads the coordinate of points in one dimension, or else places.
 var _ = Register(Scheme{Name: "cape", Extrapolates: Always, New: newCAPE},
 	option("cape", "1d", oneOf("1d", "2d"),
 		"positions of cape: places on the line, or rows and columns of a grid"),
@@ -29,7 +29,7 @@ var _ = Register(Scheme{Name: "cape", Extrapolates: Always, New: newCAPE},
 	option("cape-content", "true", yesNo,
 		"whether the tokens' vectors are multiplied by sqrt(D) before cape is added"))
 
-// capeLimits are those of what is drawn.
+// capeLimits are the limits of what cape draws.
 type capeLimits struct{ global, local, scaling float64 }
 
 func newCAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -129,19 +129,11 @@ func (h *capeHooks) moved(global, local, scale torchpe.Tensor) torchpe.Tensor {
 	return h.at.Add(global).Add(local).Mul(scale.Exp())
 }
 
-// uniform draws [E,B,tokens,axes] numbers of U(-limit, limit) anew for each step. Each is a sum of 24
-// random bits. A dropout of one half makes a bit 0 or 2.
+// uniform draws [E,B,tokens,axes] numbers of U(-limit, limit) anew for each step.
 func (h *capeHooks) uniform(samples, tokens, axes int, limit float64) torchpe.Tensor {
-	const bits = 24
-	weights := make([]float64, bits)
-	for i := range weights {
-		weights[i] = math.Ldexp(1, -i-1) // twice 1/2, 1/4, .. of the width 2, halved by dropout
-	}
-	s, like := h.at.Scope(), h.frequencies
-	ones := torchpe.Full(s, 1, like.DType(), like.Device(),
-		like.Size(0), samples, tokens, axes, bits).Dropout(0.5)
-	unit := ones.Mul(numbers(s, like, weights, bits)).Sum(-1) // in [0, 2 - 2^-23]
-	return unit.AddScalar(math.Ldexp(1, -bits) - 1).MulScalar(limit)
+	like := h.frequencies
+	u := uniform(h.at.Scope(), like, like.Size(0), samples, tokens, axes) // in [0, 1 - 2^-24]
+	return u.MulScalar(2).AddScalar(math.Ldexp(1, -uniformBits) - 1).MulScalar(limit)
 }
 
 func (h *capeHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
@@ -171,7 +163,7 @@ func (h *capeHooks) Table(layer int) (torchpe.Tensor, bool) { return h.table, la
 // the sided form of alibi. The published code draws once for each batch, in attention once for each
 // layer; here each sample has its own draw, and its layers share it.
 var _ = Register(Scheme{Name: "random", New: newRandom,
-	Extrapolates: func(o Options) bool { return o.Text("random") == "ruoss" }}, placement,
+	Extrapolates: func(o Options) bool { return o["random"] == "ruoss" }}, placement,
 	option("random", "frozen", oneOf("ruoss", "frozen"),
 		"form of random: sorted random positions in a sinusoid, or a frozen N(0,1) table").inText("ruoss"),
 	option("random-max", "2048", whole(1, 1<<24), // larger ones are not exact in float32

@@ -253,8 +253,8 @@ func newLearnFourier(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}), nil
 }
 
-// These networks concatenate z to the channels of their input. Before a linear map that is C z
-// added to x, which is how it acts in a transformer of fixed width: C and b are trained, z is not.
+// These networks concatenate z to the channels of their input. Before a linear map this is the same as
+// adding C z to x, which a transformer of fixed width can do: C and b are trained, z is not.
 // Coordinates are scaled as in neuraloperator's grid (i/H, j/W), or as they are.
 var _ = Register(Scheme{Name: "fourier-features", Needs: NeedsPoints, Extrapolates: Always,
 	New: newFourierFeatures},

@@ -192,7 +192,7 @@ func numbered(points [][]float64) map[[3]float64]int {
 // It is made for tokens that spell numbers. k comes from the positions: points of one dimension are
 // k itself; on a grid k is the place in the row; on a line it is the place. In training an offset,
 // the same for all runs of a batch, is added to k from 1 on, so that rows beyond the longest run
-// are trained. The authors' code draws it from 0..99; the default is none.
+// are trained. The authors' code draws it from 0..99; by default there is none.
 var _ = Register(Scheme{Name: "abacus", Learned: true, Extrapolates: Always, New: newAbacus}, placement,
 	option("abacus-rows", "101", whole(2, 1<<20),
 		"rows of the table of abacus: one more than the digits of the longest number and --abacus-offset"),
@@ -247,7 +247,7 @@ func runPlaces(p Positions, rows, offset int) ([]int, error) {
 // from 0..most, for those above 0.
 func movedRows(s *torchpe.Scope, table torchpe.Tensor, places []int, most int) torchpe.Tensor {
 	e, t, n, d := table.Size(0), table.Size(1), len(places), table.Size(3)
-	draw := uniform(s, torchpe.Zeros(s, table.DType(), table.Device(), e))      // [E]
+	draw := uniform(s, table, e)                                                // [E]
 	offset := draw.MulScalar(float64(most+1)).To(torchpe.Int64, table.Device()) // draw <= 1 - 2^-24
 	isDigit := make([]int, n)
 	for i, place := range places {
@@ -334,7 +334,7 @@ type kernel struct {
 	reach  float64
 }
 
-// kernels are those of antialiased resizes: Keys' with a = -1/2, and the triangle.
+// kernels are the two of antialiased resizes: Keys' kernel with a = -1/2, and the triangle.
 var kernels = map[string]kernel{
 	"bicubic": {func(x float64) float64 {
 		const a = -0.5

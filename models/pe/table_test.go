@@ -66,41 +66,27 @@ func TestAbacusOffset(t *testing.T) {
 	}
 }
 
-// TestDraws: 40,000 numbers that cape draws, U(-3, 3), and 20,000 of rope-dinov3, U(0, 1), have the mean,
-// the variance and the largest distance from the distribution function (Kolmogorov) that they should, and
-// differ.
+// TestDraws: 40,000 numbers of U(-3, 3) that cape draws have the mean, the variance and the largest distance
+// from the distribution function (Kolmogorov) that they should, and differ.
 func TestDraws(t *testing.T) {
+	const n, limit = 40000., 3.
 	sp := petest.Spec{Scheme: "cape", Positions: pe.Line(8)}
 	m := sp.Model(t)
 	petest.Closed(func(s *torchpe.Scope) {
 		s.Seed(m.Config.Seeds, 5)
-		for _, c := range []struct {
-			low, high float64
-			values    []float64
-		}{
-			{-3, 3, pe.CAPEUniform(s, m.Encoding, sp.Positions, 5000, 3).Float64s()},
-			{0, 1, pe.UniformForTest(s, torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1,
-				20000)).Float64s()},
-		} {
-			n, width, apart := float64(len(c.values)), c.high-c.low, 0.0
-			slices.Sort(c.values)
-			var mean, squares float64
-			for i, v := range c.values {
-				u := (v - c.low) / width
-				mean, squares = mean+(u-0.5)/n, squares+(u-0.5)*(u-0.5)/n
-				apart = max(apart, math.Abs(u-(float64(i)+0.5)/n))
-			}
-			if math.Abs(mean) > 5*math.Sqrt(1/12./n) ||
-				math.Abs(squares-1/12.) > 5*math.Sqrt(1/180./n) ||
-				apart > 1.95/math.Sqrt(n) || c.values[0] < c.low ||
-				c.values[len(c.values)-1] >= c.high {
-				t.Errorf("U(%g, %g): mean %g and variance %g of the width, distance %g, from %g to %g",
-					c.low, c.high, mean,
-					squares, apart, c.values[0], c.values[len(c.values)-1])
-			}
-			if distinct := len(slices.Compact(c.values)); float64(distinct) < 0.975*n {
-				t.Errorf("U(%g, %g): %d different numbers of %g", c.low, c.high, distinct, n)
-			}
+		values := pe.CAPEUniform(s, m.Encoding, sp.Positions, n/8, limit).Float64s()
+		slices.Sort(values)
+		var mean, squares, apart float64
+		for i, v := range values {
+			u := (v + limit) / (2 * limit)
+			mean, squares = mean+(u-0.5)/n, squares+(u-0.5)*(u-0.5)/n
+			apart = max(apart, math.Abs(u-(float64(i)+0.5)/n))
+		}
+		within(t, "mean", mean, 0, 5*math.Sqrt(1/12./n))
+		within(t, "variance", squares, 1/12., 5*math.Sqrt(1/180./n))
+		within(t, "distance", apart, 0, 1.95/math.Sqrt(n))
+		if distinct := len(slices.Compact(values)); values[0] < -limit || values[n-1] >= limit || distinct < 0.975*n {
+			t.Errorf("%d different numbers from %g to %g", distinct, values[0], values[n-1])
 		}
 	})
 }

@@ -144,7 +144,7 @@ func kerpleVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		names += fmt.Sprintf(" weights-%c=wei_%[1]c", letter)
 	}
 	sp.Set = params(t, c, names)
-	out := petest.LogitsOf(sp.Model(t), 0, scores, sp.Positions)
+	out := petest.HeadInputs{}.Logits(sp.Model(t), 0, scores, sp.Positions)
 	return petest.Outputs{"bias": biasOf(t, sp), "out": out, "out_causal": out}
 }
 
@@ -176,7 +176,7 @@ func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	c.Unused("proj.weight", "proj.bias") // after the heads are merged
 	w := petest.Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias")}
 	out := petest.Outputs{"logits": w.Attend(sp.Model(t), c.Input(t, "x"), sp.Positions, false).Logits}
-	if c.Outputs["bias"] != nil {
+	if c.Has("bias") {
 		out["bias"] = biasOf(t, sp)
 	}
 	return out

@@ -82,7 +82,7 @@ func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		nothing[name+"weight"], nothing[name+"bias"] = make([]float64, len(w.Values)), make([]float64,
 			len(b.Values))
 	}
-	out := petest.LogitsOf(sp.Model(t), 0, scores, sp.Positions)
+	out := petest.HeadInputs{}.Logits(sp.Model(t), 0, scores, sp.Positions)
 	sp.Set = nothing
 	return petest.Outputs{"base_bias": biasOf(t, sp), "out": out, "out_causal": out}
 }
@@ -227,9 +227,9 @@ func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Value("l2_norm") == false {
 		sp.Given["grape-a-unit"] = "false"
 	}
-	m := sp.Model(t)
-	return petest.Outputs{"bias": petest.BiasOf(m, q, k, sp.Positions),
-		"logits": petest.HeadInputs{Q: q, K: k}.Attend(m, sp.Positions, false).Logits}
+	m, in := sp.Model(t), petest.HeadInputs{Q: q, K: k}
+	return petest.Outputs{"bias": in.Logits(m, 0, petest.Array{}, sp.Positions),
+		"logits": in.Attend(m, sp.Positions, false).Logits}
 }
 
 // huangVector: BERT's relative_key_query is method 4 with offsets i-j, as in shawVector.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -87,13 +86,7 @@ func graphormerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	plain.Set = nil
 	sp.Set["pe.edges"] = sp.Set["pe.edges"][:plain.Model(t).Params.Get("pe.edges").Shape[2]*sp.Heads]
 	spatial := make([]float64, 511*sp.Heads)
-	for number, row := range c.Rows(t, "spatial_pos_rows") {
-		at, err := strconv.Atoi(number)
-		if err != nil {
-			t.Fatal(err)
-		}
-		copy(spatial[(at-1)*sp.Heads:], row)
-	}
+	copy(spatial, c.Param(t, "spatial_pos_rows").Values[sp.Heads:]) // theirs count from 1
 	sp.Set["pe.distances"] = spatial
 	spd, shifted, kinds := zeros(n, n), zeros(n, n), zeros(n, n)
 	for i := range spd.Values {

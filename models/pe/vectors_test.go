@@ -67,7 +67,7 @@ func only(a petest.Adapter) petest.Adapter {
 	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		out := a(t, c)
 		for name := range out {
-			if c.Outputs[name] == nil {
+			if _, ok := c.Outputs[name]; !ok {
 				delete(out, name)
 			}
 		}

@@ -3,7 +3,9 @@ package petest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"torchpe/torchpe"
 )
@@ -77,8 +79,20 @@ func (a Array) along(dim int, order []int) Array {
 	return out
 }
 
-// UnmarshalJSON reads nested lists; null is NaN.
+// UnmarshalJSON reads nested lists; null is NaN. An object of rows by number has zeros between them.
 func (a *Array) UnmarshalJSON(data []byte) error {
+	if data[0] == '{' {
+		var rows map[int][]float64
+		if err := json.Unmarshal(data, &rows); err != nil || len(rows) == 0 {
+			return fmt.Errorf("an object that is not rows by number: %v", err)
+		}
+		last := slices.Max(slices.Collect(maps.Keys(rows)))
+		*a = Zeros(last+1, len(rows[last]))
+		for i, row := range rows {
+			copy(a.Row(i), row)
+		}
+		return nil
+	}
 	var nested any
 	if err := json.Unmarshal(data, &nested); err != nil {
 		return err

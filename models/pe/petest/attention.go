@@ -84,18 +84,6 @@ func (h HeadInputs) Attend(m *models.Model, p pe.Positions, causal bool) (a Atte
 	return a
 }
 
-// BiasOf returns what the Logits hook adds to logits of zero for queries and keys [N,H,Dh]: [H,N,N].
-func BiasOf(m *models.Model, q, k Array, p pe.Positions) (out Array) {
-	n, heads := q.Shape[0], m.Config.Heads
-	Closed(func(s *torchpe.Scope) {
-		attn := pe.Attn{Q: ByHeads(s, q, heads), K: ByHeads(s, k, heads), V: ByHeads(s, k, heads)}
-		attn.Scale = m.Encoding.Attention().LogitScale(attn.Q.Size(-1))
-		zeros := torchpe.Zeros(s, torchpe.Float64, torchpe.CPU, 1, 1, heads, n, n)
-		out = ArrayOf(Begin(s, m, p).Logits(attn, zeros)).Reshaped(heads, n, n)
-	})
-	return out
-}
-
 // attend does layer 0 from the projections on and returns the merged heads [1,1,N,D].
 func (a *Attended) attend(m *models.Model, attn pe.Attn, p pe.Positions, causal bool) torchpe.Tensor {
 	s, shape := attn.Q.Scope(), attn.Q.Shape()
@@ -159,10 +147,9 @@ func (w Projections) AttendInModel(t testing.TB, sp Spec, x Array, other Attende
 		"block0.mlp.out.weight", "block0.mlp.out.bias"} {
 		set(name, nil)
 	}
-	b := batch{members: 1, size: 1, tokens: n, probe: []int64{0},
-		positions: window(sp.Positions, 0, n)}
+	b := Batch{Members: 1, Size: 1, Tokens: n, Probe: []int64{0}, positions: window(sp.Positions, 0, n)}
 	for i := range n {
-		b.symbols = append(b.symbols, int64(i))
+		b.Symbols = append(b.Symbols, int64(i))
 	}
 	run := b.forward(m)
 	Near(t, "weights in the model", run["attention/0"].Reshaped(other.Weights.Shape...), other.Weights, 1e-12)

@@ -253,6 +253,9 @@ func checkExtrapolation(tr trial) error {
 	if err := scheme.CheckTokens(8, 12, options); (err == nil) != can {
 		return fmt.Errorf("the registry says %v to more tokens, CheckTokens %w", can, err)
 	}
+	if err := scheme.CheckTokens(8, 8, options); err != nil {
+		return fmt.Errorf("as many tokens: %w", err)
+	}
 	wider := tr.spec()
 	if wider.Positions = tr.More; wider.Positions.Index == nil {
 		wider.Positions = pe.Grid(3, 4)

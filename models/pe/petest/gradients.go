@@ -66,11 +66,11 @@ func largest(values []float64) (most float64) {
 
 // loss returns a random linear function of the last hidden states and the logits: no gradient
 // vanishes by symmetry.
-func loss(s *torchpe.Scope, m *models.Model, b batch) torchpe.Tensor {
+func loss(s *torchpe.Scope, m *models.Model, b Batch) torchpe.Tensor {
 	s.Seed(m.Config.Seeds, noiseStep)
 	last := fmt.Sprintf("hidden/%d", m.Config.Layers-1)
 	trace := models.NewTrace(last)
-	logits := m.Forward(s, b.input(s, m), trace)
+	logits := m.Forward(s, b.Input(s, m), trace)
 	hidden, _ := trace.Get(last)
 	weighed := func(x torchpe.Tensor, seed uint64) torchpe.Tensor {
 		return x.Mul(torchpe.RandN(s, seed, x.DType(), x.Device(), x.Shape()...)).Sum()
@@ -79,7 +79,7 @@ func loss(s *torchpe.Scope, m *models.Model, b batch) torchpe.Tensor {
 }
 
 // backward returns the gradients of the loss by parameter.
-func backward(m *models.Model, b batch) map[string]Array {
+func backward(m *models.Model, b Batch) map[string]Array {
 	s := torchpe.NewScope()
 	defer s.Close()
 	m.Params.Grads(s).Fill(0)
@@ -96,7 +96,7 @@ func backward(m *models.Model, b batch) map[string]Array {
 // checkDirection compares the derivative of the loss along a random direction of norm 1 in the
 // values of parameters with the five-point difference (f(-2h) - 8 f(-h) + 8 f(h) - f(2h)) / 12h: its
 // error goes with h^4, which the steep softmax of a low temperature needs.
-func (tr trial) checkDirection(m *models.Model, b batch, gradients map[string]Array, names ...string) error {
+func (tr trial) checkDirection(m *models.Model, b Batch, gradients map[string]Array, names ...string) error {
 	h, tolerance := 2e-5, 2e-8
 	if tr.Kinks {
 		h, tolerance = 2e-7, 2e-6

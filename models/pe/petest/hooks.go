@@ -11,7 +11,7 @@ import (
 // Begin opens a forward pass of the model's encoding, with positions drawn where it wants them.
 func Begin(s *torchpe.Scope, m *models.Model, p pe.Positions) pe.Hooks {
 	s.Seed(m.Config.Seeds, noiseStep)
-	return m.Encoding.Begin(s, newBatch(m, p).input(s, m).Positions)
+	return m.Encoding.Begin(s, newBatch(m, p).Input(s, m).Positions)
 }
 
 // call records one call of a hook, with its tensors before and after.
@@ -217,24 +217,25 @@ func Added(m *models.Model, layer int, p pe.Positions) Array {
 // AddedToLogits returns the output of a layer's Logits hook for logits, queries and keys of zero:
 // the bias [H,N,N] of schemes that add one.
 func AddedToLogits(m *models.Model, layer int, p pe.Positions) Array {
-	h, n := m.Config.Heads, p.Tokens()
-	return LogitsOf(m, layer, Zeros(h, n, n), p)
+	return HeadInputs{}.Logits(m, layer, Array{}, p)
 }
 
-// LogitsOf returns the output of a layer's Logits hook for the given logits [H,N,N], and queries and
-// keys of zero.
-func LogitsOf(m *models.Model, layer int, logits Array, p pe.Positions) (out Array) {
+// Logits returns the output of a layer's Logits hook for logits [H,N,N]. The zero Array stands for zeros
+// among logits, queries and keys.
+func (h HeadInputs) Logits(m *models.Model, layer int, logits Array, p pe.Positions) (out Array) {
 	Closed(func(s *torchpe.Scope) {
 		c, n := m.Config, p.Tokens()
-		zeros := func(shape ...int) torchpe.Tensor {
-			return torchpe.Zeros(s, c.DType, c.Device, shape...)
+		put := func(x Array, shape ...int) torchpe.Tensor {
+			if x.Values == nil {
+				x = Zeros(shape...)
+			}
+			return x.Tensor(s).To(c.DType, c.Device).Reshape(shape...)
 		}
 		dh := c.DModel / c.Heads
-		q := zeros(1, 1, c.Heads, n, dh)
-		attn := pe.Attn{Layer: layer, X: zeros(1, 1, n, c.DModel), Q: q, K: q, V: q,
-			Scale: m.Encoding.Attention().LogitScale(dh)}
-		in := logits.Reshaped(1, 1, c.Heads, n, n).Tensor(s).To(c.DType, c.Device)
-		out = ArrayOf(Begin(s, m, p).Logits(attn, in)).Reshaped(c.Heads, n, n)
+		byHeads := func(x Array) torchpe.Tensor { return put(x, 1, 1, n, c.Heads, dh).Permute(0, 1, 3, 2, 4) }
+		attn := pe.Attn{Layer: layer, X: put(Array{}, 1, 1, n, c.DModel), Q: byHeads(h.Q), K: byHeads(h.K),
+			V: byHeads(h.K), Scale: m.Encoding.Attention().LogitScale(dh)}
+		out = ArrayOf(Begin(s, m, p).Logits(attn, put(logits, 1, 1, c.Heads, n, n))).Reshaped(c.Heads, n, n)
 	})
 	return out
 }

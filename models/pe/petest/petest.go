@@ -42,11 +42,11 @@ type Case struct {
 	// Unfelt names the trained parameters whose gradient may be zero in some variant: they add the
 	// same to all logits of a query, which the softmax does not see.
 	Unfelt []string
-	// Kinks says that a network with kinks reads so many numbers that difference quotients meet some:
-	// gradients are compared by smaller steps, to fewer digits.
+	// Kinks says that the scheme has a network with so many kinks that difference quotients would cross
+	// some: gradients are compared with smaller steps, to fewer digits.
 	Kinks bool
-	// Positions are of 8 tokens, for schemes that cannot use a grid of 2 x 4, or of as many as an
-	// option needs to act; More are those of more tokens (3 x 4).
+	// Positions are for schemes that cannot use a grid of 2 x 4: 8 tokens, or as many as an option needs
+	// to have an effect. More are positions of more tokens, in place of a grid of 3 x 4.
 	Positions, More pe.Positions
 	// Apart names two sets of tokens that a shift brings on each other; places 0..4 and 3..7 where
 	// it is left out.

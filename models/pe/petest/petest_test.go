@@ -289,7 +289,11 @@ func TestArrayFromJSON(t *testing.T) {
 	if !slices.Equal(a.Shape, []int{2, 3}) || !math.IsNaN(a.Values[1]) || a.Values[5] != 6.5 {
 		t.Errorf("read %+v", a)
 	}
-	for _, text := range []string{`[[1], [2, 3]]`, `[1, [2]]`, `["x"]`, `[[1], 2]`} {
+	if err := json.Unmarshal([]byte(`{"1": [2, 3]}`), &a); err != nil || !slices.Equal(a.Shape, []int{2, 2}) ||
+		!slices.Equal(a.Values, []float64{0, 0, 2, 3}) {
+		t.Errorf("read %+v, %v", a, err)
+	}
+	for _, text := range []string{`[[1], [2, 3]]`, `[1, [2]]`, `["x"]`, `[[1], 2]`, `{}`, `{"x": [1]}`} {
 		if err := json.Unmarshal([]byte(text), &a); err == nil {
 			t.Errorf("%s is read as %+v", text, a)
 		}

@@ -3,7 +3,7 @@ package petest
 import (
 	"encoding/json"
 	"fmt"
-	"math"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +18,7 @@ const shippedFolder = "models/pe/vectors"
 
 // manifest lists what ships and what does not.
 type manifest struct {
-	Schemes map[string]map[string]any    `json:"schemes"`  // title, cases, ...: see manifest.json
+	Schemes map[string]json.RawMessage   `json:"schemes"`  // Vectors, without most arrays
 	LeftOut map[string]map[string]string `json:"left_out"` // reasons by scheme and case
 }
 
@@ -35,8 +35,8 @@ func readManifest() (m manifest, err error) {
 	return m, json.Unmarshal(text, &m)
 }
 
-// shippedArrays returns the tensors by scheme/case/kind and name.
-var shippedArrays = sync.OnceValues(func() (map[string]map[string]any, error) {
+// shippedArrays returns the arrays by scheme/case/kind and name.
+var shippedArrays = sync.OnceValues(func() (map[string]map[string]Array, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ var shippedArrays = sync.OnceValues(func() (map[string]map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]map[string]any{}
+	all := map[string]map[string]Array{}
 	for _, t := range file.Tensors {
 		at := strings.LastIndex(t.Name, "/")
 		values, err := t.Float64s()
@@ -53,56 +53,22 @@ var shippedArrays = sync.OnceValues(func() (map[string]map[string]any, error) {
 			return nil, err
 		}
 		if of := t.Name[:at]; all[of] == nil {
-			all[of] = map[string]any{}
+			all[of] = map[string]Array{}
 		}
-		all[t.Name[:at]][t.Name[at+1:]] = nested(values, t.Shape)
+		all[t.Name[:at]][t.Name[at+1:]] = Array{t.Shape, values}
 	}
 	return all, nil
 })
 
-// nested returns numbers as JSON has them, null for NaN.
-func nested(values []float64, shape []int) any {
-	if len(shape) == 0 {
-		if math.IsNaN(values[0]) {
-			return nil
-		}
-		return values[0]
-	}
-	rows := make([]any, shape[0])
-	each := len(values) / max(1, shape[0])
-	for i := range rows {
-		rows[i] = nested(values[i*each:(i+1)*each], shape[1:])
-	}
-	return rows
-}
-
-// VectorFile returns the cases of a scheme as one JSON text, with their arrays as nested lists.
-func VectorFile(scheme string) ([]byte, error) {
-	list, err := readManifest()
-	if err != nil {
-		return nil, err
-	}
+// vectors returns the cases of a scheme that ship.
+func (m manifest) vectors(scheme string) (*Vectors, error) {
 	all, err := shippedArrays()
 	if err != nil {
 		return nil, err
 	}
-	file, ok := list.Schemes[scheme]
-	if !ok {
-		return nil, fmt.Errorf("there are no reference vectors of %q", scheme)
-	}
-	cases, _ := file["cases"].([]any)
-	for _, c := range cases {
-		c, _ := c.(map[string]any)
-		for _, kind := range []string{"params", "inputs", "outputs"} {
-			entries, _ := c[kind].(map[string]any)
-			if entries == nil {
-				entries = map[string]any{}
-			}
-			for name, value := range all[fmt.Sprintf("%s/%s/%s", scheme, c["name"], kind)] {
-				entries[name] = value
-			}
-			c[kind] = entries
+	return parseVectors(scheme, m.Schemes[scheme], func(c *VectorCase) {
+		for kind, into := range map[string]map[string]Array{"params": c.Params, "inputs": c.Inputs, "outputs": c.Outputs} {
+			maps.Copy(into, all[fmt.Sprintf("%s/%s/%s", scheme, c.Name, kind)])
 		}
-	}
-	return json.Marshal(file)
+	})
 }

@@ -190,29 +190,30 @@ func window(p pe.Positions, from, n int) pe.Positions {
 	return At(p, places...)
 }
 
-// batch is an input of a model, on the host.
-type batch struct {
-	members, size, tokens int
-	symbols, probe        []int64 // [E,B,N] and [E,B]
-	positions             pe.Positions
-	drawn                 []float64 // [E,B,places], where the encoding wants positions drawn
-	training              bool
+// Batch is an input of a model [E,B,N], on the host. Each member has its own, drawn from its seed.
+type Batch struct {
+	Members, Size, Tokens  int
+	Symbols, Probe, Target []int64 // [E,B,N], [E,B] and [E,B]
+	positions              pe.Positions
+	drawn                  []float64 // [E,B,places], where the encoding wants positions drawn
 }
 
-// newBatch draws two samples for each member, from its seed.
-func newBatch(m *models.Model, p pe.Positions) batch {
-	b := batch{members: len(m.Config.Seeds), size: 2, tokens: p.Tokens(), positions: p}
+// NewBatch draws samples of tokens at positions p for each member, from the stream called name of its
+// seed.
+func NewBatch(m *models.Model, p pe.Positions, samples int, name string) Batch {
+	b := Batch{Members: len(m.Config.Seeds), Size: samples, Tokens: p.Tokens(), positions: p}
 	for _, seed := range m.Config.Seeds {
-		rng := torchpe.Stream(seed, "batch")
-		for range b.size {
-			for range b.tokens {
-				b.symbols = append(b.symbols, rng.Int64N(int64(m.Config.Symbols)))
+		rng, targets := torchpe.Stream(seed, name), torchpe.Stream(seed, name+" targets")
+		for range b.Size {
+			for range b.Tokens {
+				b.Symbols = append(b.Symbols, rng.Int64N(int64(m.Config.Symbols)))
 			}
-			b.probe = append(b.probe, rng.Int64N(int64(b.tokens)))
+			b.Probe = append(b.Probe, rng.Int64N(int64(b.Tokens)))
+			b.Target = append(b.Target, targets.Int64N(int64(m.Config.Classes)))
 		}
 		if draw := m.Encoding.Draw(); draw.Range > 0 {
 			places := m.Config.Positions.Tokens()
-			drawn := make([]float64, b.size*places)
+			drawn := make([]float64, b.Size*places)
 			draw.Fill(torchpe.Stream(seed, "drawn"), places, drawn)
 			b.drawn = append(b.drawn, drawn...)
 		}
@@ -220,33 +221,36 @@ func newBatch(m *models.Model, p pe.Positions) batch {
 	return b
 }
 
+// newBatch draws the suite's two samples for each member.
+func newBatch(m *models.Model, p pe.Positions) Batch { return NewBatch(m, p, 2, "batch") }
+
 // permuted returns the batch with its tokens in another order, at their positions.
-func (b batch) permuted(order []int) batch {
+func (b Batch) permuted(order []int) Batch {
 	q := b
 	q.positions = b.positions.Permuted(order)
-	q.symbols, q.probe = make([]int64, len(b.symbols)), make([]int64, len(b.probe))
-	for sample := range b.probe {
+	q.Symbols, q.Probe = make([]int64, len(b.Symbols)), make([]int64, len(b.Probe))
+	for sample := range b.Probe {
 		for i, from := range order {
-			q.symbols[sample*b.tokens+i] = b.symbols[sample*b.tokens+from]
-			if int64(from) == b.probe[sample] {
-				q.probe[sample] = int64(i)
+			q.Symbols[sample*b.Tokens+i] = b.Symbols[sample*b.Tokens+from]
+			if int64(from) == b.Probe[sample] {
+				q.Probe[sample] = int64(i)
 			}
 		}
 	}
 	return q
 }
 
-// input puts the batch on the model's device.
-func (b batch) input(s *torchpe.Scope, m *models.Model) models.Input {
+// Input puts the batch on the model's device.
+func (b Batch) Input(s *torchpe.Scope, m *models.Model) models.Input {
 	c := m.Config
 	in := models.Input{
-		Symbols:   torchpe.Of(s, c.Device, b.symbols, b.members, b.size, b.tokens),
-		Probe:     torchpe.Of(s, c.Device, b.probe, b.members, b.size),
-		Positions: b.positions, Training: b.training,
+		Symbols:   torchpe.Of(s, c.Device, b.Symbols, b.Members, b.Size, b.Tokens),
+		Probe:     torchpe.Of(s, c.Device, b.Probe, b.Members, b.Size),
+		Positions: b.positions,
 	}
 	if b.drawn != nil {
-		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, b.drawn, b.members, b.size,
-			len(b.drawn)/(b.members*b.size)).To(c.DType, c.Device)
+		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, b.drawn, b.Members, b.Size,
+			len(b.drawn)/(b.Members*b.Size)).To(c.DType, c.Device)
 	}
 	return in
 }
@@ -255,12 +259,12 @@ func (b batch) input(s *torchpe.Scope, m *models.Model) models.Input {
 const noiseStep = 3
 
 // forward runs the model and returns all intermediates by name.
-func (b batch) forward(m *models.Model) map[string]Array {
+func (b Batch) forward(m *models.Model) map[string]Array {
 	s := torchpe.NewScopeNoGrad()
 	defer s.Close()
 	s.Seed(m.Config.Seeds, noiseStep)
 	trace := models.NewTrace("embedding", "pe/*", "attention/*", "hidden/*", "logits")
-	m.Forward(s, b.input(s, m), trace)
+	m.Forward(s, b.Input(s, m), trace)
 	found := map[string]Array{}
 	for _, name := range trace.Names() {
 		x, _ := trace.Get(name)

@@ -35,9 +35,9 @@ type VectorCase struct {
 	SourceRepo   any `json:"source_repo"`
 	SourceSymbol any `json:"source_symbol"`
 	Config       map[string]any
-	Params       map[string]json.RawMessage
-	Inputs       map[string]json.RawMessage
-	Outputs      map[string]json.RawMessage
+	Params       map[string]Array
+	Inputs       map[string]Array
+	Outputs      map[string]Array
 	Tolerance    Tolerance // that of the file where the case has none
 
 	missing  string          // why it is not there; "" where it is
@@ -53,7 +53,7 @@ type Outputs map[string]Array
 // kind exist.
 type Adapter func(t testing.TB, c *VectorCase) Outputs
 
-// sharedFolders are beside the repository, where there are cases that do not ship.
+// sharedFolders lie beside the repository and may hold the cases that do not ship.
 var sharedFolders = []string{"pe", "pe-new"}
 
 // moduleRoot returns the folder of go.mod above the test.
@@ -108,11 +108,7 @@ func shippedVectors() (all []*Vectors, err error) {
 	for _, name := range names {
 		v := &Vectors{file: name}
 		if _, ok := list.Schemes[name]; ok {
-			text, err := VectorFile(name)
-			if err == nil {
-				v, err = parseVectors(name, text)
-			}
-			if err != nil {
+			if v, err = list.vectors(name); err != nil {
 				return nil, err
 			}
 		}
@@ -163,15 +159,15 @@ func readVectors(path string) (*Vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := parseVectors(strings.TrimSuffix(filepath.Base(path), ".json"), text)
+	v, err := parseVectors(strings.TrimSuffix(filepath.Base(path), ".json"), text, func(*VectorCase) {})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return v, nil
 }
 
-// parseVectors reads a scheme's vectors.
-func parseVectors(name string, text []byte) (*Vectors, error) {
+// parseVectors reads a scheme's vectors; fill adds the arrays that lie elsewhere to a case.
+func parseVectors(name string, text []byte, fill func(c *VectorCase)) (*Vectors, error) {
 	v := &Vectors{file: name}
 	if err := json.Unmarshal(text, v); err != nil {
 		return nil, err
@@ -184,6 +180,12 @@ func parseVectors(name string, text []byte) (*Vectors, error) {
 		if c.Tolerance == (Tolerance{}) {
 			c.Tolerance = v.Tolerance
 		}
+		for _, arrays := range []*map[string]Array{&c.Params, &c.Inputs, &c.Outputs} {
+			if *arrays == nil {
+				*arrays = map[string]Array{}
+			}
+		}
+		fill(c)
 		if c.Name == "" || len(c.Outputs) == 0 {
 			return nil, fmt.Errorf("case %d %q has %d outputs: want a name and at least one",
 				i, c.Name, len(c.Outputs))
@@ -235,7 +237,7 @@ func EachVector(t *testing.T, adapters map[string]Adapter, unused []string,
 		schemes, cases, left, missing)
 }
 
-// Lacks fails the test with what a case needs and the scheme has not.
+// Lacks fails the test and names what the case needs and the scheme does not have.
 func (c *VectorCase) Lacks(t testing.TB, format string, args ...any) {
 	t.Helper()
 	t.Fatalf("the case needs what the scheme lacks: "+format, args...)
@@ -258,8 +260,7 @@ func CheckVector(t *testing.T, adapter Adapter, c *VectorCase) {
 	if err := c.compare(c.run(t, adapter), c.want(t)); err != nil {
 		t.Error(err)
 	}
-	for kind, entries := range map[string]map[string]json.RawMessage{"parameter": c.Params,
-		"input": c.Inputs} {
+	for kind, entries := range map[string]map[string]Array{"parameter": c.Params, "input": c.Inputs} {
 		for name := range entries {
 			if !c.used[kind+" "+name] {
 				t.Errorf("the adapter does not use the %s %q of the case", kind, name)
@@ -305,7 +306,7 @@ func CheckVectorChanged(t *testing.T, adapter Adapter, c *VectorCase) {
 	}
 }
 
-// want parses all outputs.
+// want returns all outputs.
 func (c *VectorCase) want(t testing.TB) Outputs {
 	t.Helper()
 	want := Outputs{}
@@ -359,20 +360,15 @@ func withSigns(got, want Array) Array {
 	return out
 }
 
-// array parses one entry of the case's weights, inputs or outputs.
-func (c *VectorCase) array(t testing.TB, kind string, from map[string]json.RawMessage,
-	name string) Array {
+// array returns a copy of one entry of the case's weights, inputs or outputs.
+func (c *VectorCase) array(t testing.TB, kind string, from map[string]Array, name string) Array {
 	t.Helper()
-	text, ok := from[name]
+	a, ok := from[name]
 	if !ok {
 		t.Fatalf("the case has no %s %q", kind, name)
 	}
 	c.used[kind+" "+name] = true
-	var a Array
-	if err := json.Unmarshal(text, &a); err != nil {
-		t.Fatalf("%s %s: %v", kind, name, err)
-	}
-	return a
+	return Array{slices.Clone(a.Shape), slices.Clone(a.Values)}
 }
 
 // Param returns a weight.
@@ -393,25 +389,14 @@ func (c *VectorCase) Output(t testing.TB, name string) Array {
 	return c.array(t, "output", c.Outputs, name)
 }
 
-// Rows returns a weight or input that is an object of rows by number, as its numbers and rows.
-func (c *VectorCase) Rows(t testing.TB, name string) map[string][]float64 {
-	t.Helper()
-	var rows map[string][]float64
-	for kind, from := range map[string]map[string]json.RawMessage{"parameter": c.Params,
-		"input": c.Inputs} {
-		if text, ok := from[name]; ok {
-			c.used[kind+" "+name] = true
-			if err := json.Unmarshal(text, &rows); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-	}
-	return rows
-}
-
 // Has reports whether the case has such a weight, input or output.
 func (c *VectorCase) Has(name string) bool {
-	return c.Params[name] != nil || c.Inputs[name] != nil || c.Outputs[name] != nil
+	for _, from := range []map[string]Array{c.Params, c.Inputs, c.Outputs} {
+		if _, ok := from[name]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // Unused marks weights or inputs that do not enter the outputs, as the case's notes say.

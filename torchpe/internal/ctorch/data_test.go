@@ -17,13 +17,9 @@ func TestFromDataFits(t *testing.T) {
 		"larger dtype":    func() (Handle, error) { return FromData(make([]float32, 6), []int{6}, Float64, CPU) },
 		"smaller dtype":   func() (Handle, error) { return FromData(make([]float64, 6), []int{6}, Bool, CPU) },
 		"overflow to a fit": func() (Handle, error) {
-			return FromData([]float32(nil),
-				[]int{1 << 32, 1 << 32}, Float32, CPU)
+			return FromData([]float32(nil), []int{1 << 32, 1 << 32}, Float32, CPU)
 		},
-		"two negatives": func() (Handle, error) {
-			return FromData(make([]float32, 6),
-				[]int{-2, -3}, Float32, CPU)
-		},
+		"two negatives": func() (Handle, error) { return FromData(make([]float32, 6), []int{-2, -3}, Float32, CPU) },
 	} {
 		if h, err := f(); err == nil {
 			t.Errorf("%s is no error", name)
