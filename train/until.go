@@ -29,8 +29,8 @@ func (c Config) CheckUntil() error {
 	best, falls := criterion.Scale().Best, criterion.Scale().Falls
 	switch {
 	case !slices.Contains(keys, criterion.Key):
-		return fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
-			"they have %s%s", c.Until, criterion.Key, strings.Join(keys, ", "), wording.Hint(criterion.Key, keys))
+		return fmt.Errorf("--until %s: %s is no number at which this run can stop; these are %s%s", c.Until,
+			criterion.Key, strings.Join(keys, ", "), wording.Hint(criterion.Key, keys))
 	case falls && criterion.Bound < best, !falls && criterion.Bound > best:
 		return fmt.Errorf("--until %s: %s is never beyond %g, so training would never stop", c.Until,
 			criterion.Key, best)
@@ -38,8 +38,8 @@ func (c Config) CheckUntil() error {
 	return nil
 }
 
-// recordedKeys returns the keys of the numbers that records of the run may have, without those of
-// blocks and positions.
+// recordedKeys returns the keys of the numbers that records of the run may have and that Until takes: not
+// those of single blocks and positions.
 func (c Config) recordedKeys(scheme pe.Scheme) (keys []string, err error) {
 	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
 	if err != nil {
@@ -47,10 +47,12 @@ func (c Config) recordedKeys(scheme pe.Scheme) (keys []string, err error) {
 	}
 	facts, err := scheme.Describe(pe.Size{Tokens: 16, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}, options)
 	addsNoTable := err == nil && facts.Sites&pe.AtEmbed == 0
+	isTrained := scheme.About().Parameters != "none"
 	parts, lacking := c.maker().recorded(c, scheme)
 	for _, m := range runlog.Measures() {
 		switch {
-		case m.Tasks&c.Facts().Measures == 0 || m.AtEnd || addsNoTable && m.Needs != runlog.OfModel:
+		case m.Tasks&c.Facts().Measures == 0 || m.AtEnd, addsNoTable && m.Needs != runlog.OfModel,
+			!isTrained && m.Needs == runlog.OfTrained:
 		case m.IsFamily():
 			for _, part := range parts[m.Family()] {
 				keys = append(keys, m.Family()+"/"+part)
@@ -84,8 +86,17 @@ func (e *ensemble) checkUntil() error {
 		return err
 	}
 	missing := e.task.whyMissing(measure, criterion.Key)
-	if missing == "" && len(tables.blocks) == 0 && measure.Needs != runlog.OfModel {
+	switch {
+	case missing != "":
+	case len(tables.blocks) == 0 && measure.Needs != runlog.OfModel:
 		missing = "the encoding adds no table of positions"
+	case e.model.EncodingSize() == 0 && measure.Needs == runlog.OfTrained:
+		missing = "the encoding's tables are not trained"
+	}
+	most := min(tables.tokens, tables.width)
+	if missing == "" && criterion.Key == "pe_effective_rank" && criterion.Bound > float64(most) {
+		return &ConfigError{fmt.Errorf("--until %s: tables of %d tokens and %d columns have no rank beyond %d, so "+
+			"training would never stop", e.config.Until, tables.tokens, tables.width, most)}
 	}
 	if missing != "" {
 		return &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would "+

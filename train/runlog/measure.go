@@ -57,7 +57,8 @@ type Need int
 const (
 	OfModel   Need = iota // every run has it
 	OfTables              // the encoding adds a table to the input of blocks
-	OfModules             // that, and the modules of the tokens are known
+	OfTrained             // that, and it is trained
+	OfModules             // the encoding adds a table, and the modules of the tokens are known
 )
 
 // measures has all measures. Families whose key has two parts follow those of one.
@@ -90,15 +91,15 @@ var measures = []Measure{
 	{Key: "pe_effective_rank", Heading: "effective rank of the PE", Scale: amount, Tasks: AnyTask, Needs: OfTables},
 	// Of trained tables: norm of the change over the norm at the start; norm of the PE's gradient
 	// over that of all, at the last step.
-	{Key: "pe_moved/BLOCK", Heading: "||E − E₀|| / ||E₀||", Scale: amount, Tasks: AnyTask, Needs: OfTables},
-	{Key: "pe_gradient_share", Heading: "PE's share of the gradient", Scale: score, Tasks: AnyTask, Needs: OfTables},
+	{Key: "pe_moved/BLOCK", Heading: "||E − E₀|| / ||E₀||", Scale: amount, Tasks: AnyTask, Needs: OfTrained},
+	{Key: "pe_gradient_share", Heading: "PE's share of the gradient", Scale: score, Tasks: AnyTask, Needs: OfTrained},
 	// Of trained tables of tokens on a grid, against 2d-fixed in the published code: the Procrustes
 	// disparity (see metrics.Procrustes), and the cosine of the two tables, also before training.
 	// 1d-fixed has a cosine of 0.72 at the paper's size.
-	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask, Needs: OfTables},
-	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask, Needs: OfTables},
+	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask, Needs: OfTrained},
+	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask, Needs: OfTrained},
 	{Key: "pe_start_cosine/BLOCK", Heading: "cosine with 2d-fixed before training", Scale: score,
-		Tasks: AnyTask, Needs: OfTables, AtEnd: true},
+		Tasks: AnyTask, Needs: OfTrained, AtEnd: true},
 	// Validation accuracy with Gaussian noise on the embeddings, by its standard deviation.
 	{Key: "noise/SD", Heading: "with noise of SD %s", Scale: accuracy, Tasks: Puzzles, AtEnd: true},
 	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.
