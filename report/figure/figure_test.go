@@ -165,28 +165,6 @@ func TestSave(t *testing.T) {
 	}
 }
 
-func TestIntegerTicks(t *testing.T) {
-	for _, c := range []struct {
-		lo, hi int
-		want   string
-	}{
-		{1, 20, "1 5 10 15 20"},
-		{0, 4000, "0 1000 2000 3000 4000"},
-		{0, 20, "0 5 10 15 20"},
-		{1, 8, "2 4 6 8"},
-		{3, 3, "3"},
-		{3, 4, "3 4"},
-		{0, 5, "0 1 2 3 4 5"},
-		{7, 13, "8 10 12"},
-		{95, 104, "96 98 100 102 104"},
-		{0, 1_000_000_000, "0 200000000 400000000 600000000 800000000 1000000000"},
-	} {
-		if got := labelsOf(integerTicks(c.lo, c.hi, 6)); got != c.want {
-			t.Errorf("%d to %d: %s, want %s", c.lo, c.hi, got, c.want)
-		}
-	}
-}
-
 func labelsOf(ticks plot.ConstantTicks) string {
 	var all []string
 	for _, tick := range ticks {

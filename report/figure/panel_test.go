@@ -64,6 +64,8 @@ func TestWholeTicks(t *testing.T) {
 		{[]float64{7, 8}, false, "7 8"},
 		{[]float64{3}, false, "3"},
 		{[]float64{0, 50, 100}, false, "0 20 40 60 80 100"},
+		{[]float64{0, 4000}, false, "0 1000 2000 3000 4000"},
+		{[]float64{95, 104}, false, "96 98 100 102 104"},
 		{[]float64{1, 1.5, 3}, false, "1.0 1.5 2.0 2.5 3.0"},
 		{[]float64{1, 2, 3}, true, "1 2"},
 	} {
