@@ -3,6 +3,7 @@ package catalogue
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -99,12 +100,9 @@ func (c Check) hasOption(option string) bool {
 
 // withOption returns the options with one more.
 func withOption(given pe.Options, name, value string) pe.Options {
-	with := pe.Options{name: value}
-	for k, v := range given {
-		if k != name {
-			with[k] = v
-		}
-	}
+	with := pe.Options{}
+	maps.Copy(with, given)
+	with[name] = value
 	return with
 }
 
@@ -337,19 +335,6 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 		return merged(a), nil
 	}
 	return a, nil
-}
-
-// merged returns [H,N,C] as [N,HC].
-func merged(a array.Array) array.Array {
-	h, n, c := a.Shape[0], a.Shape[1], a.Shape[2]
-	out := array.Array{Shape: []int{n, h * c}}
-	for token := range n {
-		for head := range h {
-			at := (head*n + token) * c
-			out.Data = append(out.Data, a.Data[at:at+c]...)
-		}
-	}
-	return out
 }
 
 // rotationTable returns the cosines or sines [N,P] of a scheme that turns queries and keys, or [N,2P]

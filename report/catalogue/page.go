@@ -1,10 +1,8 @@
 package catalogue
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"torchpe/models/pe"
@@ -75,14 +73,8 @@ regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
 | what is known of the tokens | and | nothing is trained | the encoding is trained |
 |---|---|---|---|
 `)
-	var needs []string
-	for _, e := range all {
-		if !slices.Contains(needs, e.Needs) {
-			needs = append(needs, e.Needs)
-		}
-	}
-	slices.SortFunc(needs, func(a, b string) int { return cmp.Compare(needIndex(a), needIndex(b)) })
-	for _, need := range needs {
+	for n := pe.NeedsOrder; n <= pe.NeedsPoints; n++ {
+		need := n.String()
 		for _, row := range []struct {
 			text                 string
 			extrapolates, causal bool
@@ -111,19 +103,10 @@ regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
 	}
 }
 
-// needIndex returns the place of a need among the needs, from the least on.
-func needIndex(text string) int {
-	for n := pe.NeedsOrder; n <= pe.NeedsPoints; n++ {
-		if n.String() == text {
-			return int(n)
-		}
-	}
-	return -1
-}
-
 // section writes a scheme's section.
 func section(b *strings.Builder, e Entry) {
-	fmt.Fprintf(b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n", e.Name, capitalised(e.Summary), e.Formula)
+	fmt.Fprintf(b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n", e.Name, strings.ToUpper(e.Summary[:1])+e.Summary[1:],
+		e.Formula)
 	fmt.Fprintf(b, "* Paper: *%s*, %s\n", e.Title, e.Reference)
 	fmt.Fprintf(b, "* When: %s\n", when(e))
 	cost := "no trained parameters"
@@ -185,5 +168,3 @@ func when(e Entry) string {
 	}
 	return text
 }
-
-func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

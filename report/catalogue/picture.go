@@ -46,12 +46,8 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 		}
 	}
 	if sites&pe.AtQK != 0 || sites&pe.AtLogits != 0 && !bias {
-		ones := array.Array{Shape: []int{i.Setting.Heads, i.Positions.Tokens(),
-			i.Setting.DModel / i.Setting.Heads}}
-		ones.Data = make([]float64, ones.Shape[0]*ones.Shape[1]*ones.Shape[2])
-		for k := range ones.Data {
-			ones.Data[k] = 1
-		}
+		n, h, d := i.Positions.Tokens(), i.Setting.Heads, i.Setting.DModel
+		ones := array.Array{Shape: []int{h, n, d / h}, Data: slices.Repeat([]float64{1}, n*d)}
 		l, _, err := i.Values(Want{Kind: kindLogits, Layer: layer, Q: ones, K: ones})
 		var p picture
 		if err == nil {
@@ -82,14 +78,8 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 	return all, nil
 }
 
-func constant(data []float64) bool {
-	for _, v := range data {
-		if v != data[0] {
-			return false
-		}
-	}
-	return true
-}
+// constant reports whether all numbers are the same, none of which is NaN.
+func constant(data []float64) bool { return slices.Min(data) == slices.Max(data) }
 
 // response shows the addend of a scheme whose Embed hook depends on the embeddings: for X, or where
 // that is not given, for embeddings that are 1 for the token in the middle of the order and 0

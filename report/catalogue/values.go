@@ -332,14 +332,25 @@ func (i *Instance) byHeads(a array.Array) (array.Array, error) {
 		return a, fmt.Errorf("queries or keys have shape %v, want [H,N,Dh] = [%d,%d,%d] or [N,D] "+
 			"= [%d,%d]", a.Shape, h, n, dh, n, h*dh)
 	}
-	sorted := array.Array{Shape: []int{h, n, dh}}
-	for head := range h {
-		for token := range n {
-			at := token*h*dh + head*dh
-			sorted.Data = append(sorted.Data, a.Data[at:at+dh]...)
+	return array.Array{Shape: []int{h, n, dh}, Data: swapAxes(a.Data, n, h, dh)}, nil
+}
+
+// merged returns [H,N,C] as [N,HC].
+func merged(a array.Array) array.Array {
+	h, n, c := a.Shape[0], a.Shape[1], a.Shape[2]
+	return array.Array{Shape: []int{n, h * c}, Data: swapAxes(a.Data, h, n, c)}
+}
+
+// swapAxes returns the numbers of an array [a,b,c] in the order of [b,a,c].
+func swapAxes(data []float64, a, b, c int) []float64 {
+	out := make([]float64, 0, len(data))
+	for j := range b {
+		for i := range a {
+			at := (i*b + j) * c
+			out = append(out, data[at:at+c]...)
 		}
 	}
-	return sorted, nil
+	return out
 }
 
 // compute runs the hooks.
