@@ -58,8 +58,8 @@ acts nowhere, alike on all tokens as it starts, or on what tokens hold alone.
 	return b.String(), nil
 }
 
-// decisions writes the table "Which encoding?": by what is known of the tokens' places, whether a
-// model is to meet more tokens than in training, and what the task allows.
+// decisions writes the table "Which encoding?": by what is known about positions, whether a model will see
+// more tokens than in training, and whether the task is causal.
 func decisions(b *strings.Builder, all []Entry) {
 	b.WriteString(`
 ## Which encoding?
@@ -133,7 +133,7 @@ func section(b *strings.Builder, e Entry) {
 	}
 }
 
-// markedFlags finds options in a sentence, with the value that follows them.
+// markedFlags matches an option in a sentence, with its value.
 var markedFlags = regexp.MustCompile(`--[a-z0-9-]+( (false|[0-9.]+))?`)
 
 // when returns the conditions under which a scheme is useful, by its entry.

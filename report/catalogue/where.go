@@ -11,7 +11,7 @@ import (
 	"torchpe/internal/wording"
 )
 
-// fieldNames are the keys of conditions, which are those of the JSON of an entry and of its criteria.
+// fieldNames lists the keys of conditions. They are JSON keys of an entry or of its criteria.
 var fieldNames = []string{"name", "year", "family", "acts_on", "needs", "reference", "parameters", "causal",
 	"extrapolates", "trained", "sigma", "inductive", "data_driven", "parameter_efficient",
 	"translation_invariant", "parallelizable", "interpretable", "printed"}
@@ -19,7 +19,7 @@ var fieldNames = []string{"name", "year", "family", "acts_on", "needs", "referen
 // FieldNames lists the keys of the conditions of Where.
 func FieldNames() []string { return slices.Clone(fieldNames) }
 
-// field returns the value of a key as JSON has it: a text, a number, a bool, or nil where it is not known.
+// field returns the JSON value of a key: a text, a number, a bool, or nil if it is not known.
 func (e Entry) field(key string) any {
 	values := map[string]any{}
 	for _, part := range []any{e, e.Criteria} {
@@ -34,9 +34,8 @@ func (e Entry) field(key string) any {
 	return values[key]
 }
 
-// Where keeps the entries that meet every condition: key=value, key!=value, key>=value or
-// key<=value. Texts are met by a part of them, whatever the case; yes and no stand for true and
-// false.
+// Where keeps the entries that meet every condition: key=value, key!=value, key>=value or key<=value. A
+// text matches if it contains the value, in any case. yes and no stand for true and false.
 func Where(all []Entry, conditions []string) ([]Entry, error) {
 	kept := slices.Clone(all)
 	for _, c := range conditions {
