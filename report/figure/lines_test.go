@@ -156,14 +156,3 @@ func TestRanges(t *testing.T) {
 		t.Errorf("shared axes: %g to %g and %g to %g", l.YMin, l.YMax, m.YMin, m.YMax)
 	}
 }
-
-// No module has the colour of an encoding.
-func TestModulesAreNoEncodings(t *testing.T) {
-	for i := range 2 * len(moduleColors) {
-		for _, style := range namedStyles {
-			if moduleColor(i) == style.color {
-				t.Errorf("module %d has the colour %v of an encoding", i, style.color)
-			}
-		}
-	}
-}
