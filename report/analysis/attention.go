@@ -63,8 +63,8 @@ cosine, jsd}]}], notes}.`,
 	}
 }
 
-// attention compares the attention of models with that of a reference: an array, or a run's member of
-// the same seed, else its first member, which a note says.
+// attention compares the attention of models with that of a reference: an array, or the run's member
+// with the same seed. If there is none, it takes the first member and says so in a note.
 func attention(in *Input, reference string, how metrics.Pooling) (*Report, error) {
 	models, err := in.attentionModels()
 	if err != nil {
@@ -107,8 +107,7 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 	return report, nil
 }
 
-// attentionModels returns models with attention maps: of directories the members of runs, then the
-// arrays FILE[:tensor].
+// attentionModels returns the members of the runs among the arguments, then the arrays FILE[:tensor].
 func (in *Input) attentionModels() ([]*Model, error) {
 	var dirs, files []string
 	for _, r := range in.Args {
@@ -158,7 +157,7 @@ func attentionPair(m, r *Model) (a, b cohort.Attention, err error) {
 	return a, b, err
 }
 
-// compareAttention compares maps as a whole, those of each layer, and those of each example.
+// compareAttention compares two models' maps as a whole, by layer and by example.
 func compareAttention(a, b cohort.Attention, how metrics.Pooling) (scores, error) {
 	var s scores
 	compare := func(layersA, layersB [][]float64, examples int) ([]Number, error) {
@@ -199,7 +198,7 @@ func example(a cohort.Attention, e int) [][]float64 {
 	return out
 }
 
-// noteOtherData notes where two runs do not look at the same examples by their settings.
+// noteOtherData adds a note if the settings of two runs give them different examples.
 func (in *Input) noteOtherData(m, r *Model) {
 	if m.Source == r.Source || !m.isRun() || !r.isRun() {
 		return

@@ -10,12 +10,12 @@ import (
 	"torchpe/report/cohort"
 )
 
-// attentionAxes are the axes of arrays of attention maps by how many there are.
+// attentionAxes maps the number of an array's axes to the names of those before [tokens,tokens].
 var attentionAxes = map[int][]string{
 	2: {}, 3: {"example"}, 4: {"layer", "example"}, 5: {"layer", "example", "head"},
 }
 
-// isAttention says whether a shape is that of attention maps.
+// isAttention returns an error for a shape that attention maps cannot have.
 func isAttention(shape []int) error {
 	axes, ok := attentionAxes[len(shape)]
 	if k := len(shape); !ok || shape[k-1] != shape[k-2] || shape[k-1] < 2 {
@@ -59,7 +59,7 @@ func (in *Input) fileAttention(reference string) (*Model, error) {
 	return &Model{Subject: Subject{Source: a.Source}, maps: &maps}, nil
 }
 
-// areDistributions says which row of attention maps is no distribution.
+// areDistributions returns an error that names the first row that is no distribution.
 func areDistributions(a arrayfile.Array) error {
 	n := a.Shape[len(a.Shape)-1]
 	for at := 0; at < len(a.Data); at += n {
@@ -80,7 +80,7 @@ func areDistributions(a arrayfile.Array) error {
 	return nil
 }
 
-// rowOf names the row of that place: "layer 0, example 3, row 5".
+// rowOf names row number at: "layer 0, example 3, row 5".
 func rowOf(shape []int, at int) string {
 	names := append(append([]string(nil), attentionAxes[len(shape)]...), "row")
 	for i := len(names) - 1; i >= 0; i-- {

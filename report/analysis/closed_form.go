@@ -16,9 +16,9 @@ const (
 //
 //	P[p,2i] = sin(p / 10000^(2i/d)),  P[p,2i+1] = cos(p / 10000^(2i/d))
 //
-// 2d-fixed encodes the row in half of the dimensions and the column in the other (the paper's
-// appendix A.1). To count from another position, or to swap the halves (text and code differ), turns
-// columns, which a Procrustes transform undoes.
+// 2d-fixed encodes the row in one half of the dimensions and the column in the other (the paper's
+// appendix A.1). Counting from another position, or swapping the halves (text and code differ), only
+// rotates the columns, which a Procrustes transform undoes.
 func closedForm(name string, m *Model) (*Model, error) {
 	n, d := m.Tables[0].Tokens, m.Tables[0].Dim
 	coordinates := func(p int) []int { return []int{p} }

@@ -65,10 +65,10 @@ notes say why a distance has no value.`,
 	}
 }
 
-// mostShown is the number of tokens of the largest matrix that is printed as a table.
+// mostShown limits the tokens of a matrix that is printed as a table.
 const mostShown = 20
 
-// distances measures the distances between the tokens of each model's table.
+// distances returns the distances between the tokens of each model's table.
 func distances(in *Input, kind metrics.Distance) (*Report, error) {
 	models, err := in.oneTable()
 	if err != nil {

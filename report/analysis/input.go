@@ -13,9 +13,9 @@ import (
 	"torchpe/report/cohort"
 )
 
-// Table is a table of positions: a row a token.
+// Table is a table of positions with one row per token.
 type Table struct {
-	Block       int // of the model, from 0, at whose input it is added; of a file its place in a stack of tables
+	Block       int // block that adds it to its input, from 0; for a file its index in a stack of tables
 	Tokens, Dim int
 	Values      []float64 // [Tokens,Dim]
 }
@@ -25,10 +25,10 @@ type Subject struct {
 	Source string  // the run's directory, or FILE[:tensor]
 	Member *int    // of a run
 	Seed   *uint64 // of a run
-	PE     string  // of a run, as the paper names it: learn-0.2
+	PE     string  // of a run, by the paper's name: learn-0.2
 }
 
-// object returns the subject for JSON, without what is not known.
+// object returns the known fields of the subject for JSON.
 func (s Subject) object() Object {
 	o := Object{{"source", s.Source}}
 	if s.Member != nil {
@@ -40,7 +40,7 @@ func (s Subject) object() Object {
 	return o
 }
 
-// cells returns the first cells of a row: source, encoding, member and seed.
+// cells returns the cells that start a row: source, encoding, member and seed.
 func (s Subject) cells() []string {
 	if s.Member == nil {
 		return []string{s.Source, dash, dash, dash}
@@ -56,23 +56,23 @@ func (s Subject) label() string {
 	return fmt.Sprintf("%s, member %d", s.Source, *s.Member)
 }
 
-// Model is a member of a run, or an array of a file, with its tables.
+// Model is a member of a run or an array from a file, with its tables.
 type Model struct {
 	Subject
 	Tables []Table
 	Names  []string // of the tokens, or nil
 
-	from   int          // first position that was taken
-	tokens int          // before positions were taken
+	from   int          // first position that is measured
+	tokens int          // number of tokens before --positions
 	member cohort.Model // of a run
 	probes *cohort.Probes
 	maps   *cohort.Attention // of a file of attention maps
 }
 
-// isRun says whether the model is a member of a run.
+// isRun reports whether the model is a member of a run.
 func (m *Model) isRun() bool { return m.probes != nil }
 
-// tokenNames returns the names of tokens, or their positions.
+// tokenNames returns the names of the tokens, or else their positions.
 func (m *Model) tokenNames() []string {
 	if m.Names != nil {
 		return m.Names
@@ -84,10 +84,10 @@ func (m *Model) tokenNames() []string {
 	return names
 }
 
-// maxTokens is the largest table that is measured: its matrix of distances has 800 MB.
+// maxTokens limits the rows of a table. Its matrix of distances then has 800 MB.
 const maxTokens = 10_000
 
-// parsePositions reads from:to, counted from 0 without the last, either of which may be left out.
+// parsePositions parses FROM:TO. Positions count from 0, TO is exclusive, and either end may be omitted.
 func parsePositions(value string) (from, to int, err error) {
 	if value == "" {
 		return 0, 0, nil
@@ -105,7 +105,7 @@ func parsePositions(value string) (from, to int, err error) {
 	return from, to, nil
 }
 
-// models returns the models of the input with their tables.
+// models returns the input's models with their tables.
 func (in *Input) models() ([]*Model, error) {
 	if len(in.Args)+len(in.Files) == 0 {
 		return nil, errors.New("nothing to measure: name the directory of a run, or --table FILE")
@@ -143,7 +143,7 @@ func (in *Input) models() ([]*Model, error) {
 	return models, nil
 }
 
-// oneTable returns the members of one run with a table each, or one table.
+// oneTable returns the members of a single run, each with one table, or a single table.
 func (in *Input) oneTable() ([]*Model, error) {
 	if len(in.Args)+len(in.Files) > 1 {
 		return nil, fmt.Errorf("%s and %s: this command takes one", wording.Count(len(in.Args), "run"),
@@ -164,7 +164,7 @@ func (in *Input) oneTable() ([]*Model, error) {
 	return models, nil
 }
 
-// nothing returns an error that says with the notes, which it takes, why nothing is left.
+// nothing returns an error that gives the notes as the reason why nothing is left, and removes them.
 func (in *Input) nothing(what string) error {
 	err := fmt.Errorf("%s: %s", what, strings.Join(unique(in.Notes), "; "))
 	in.Notes = nil
@@ -175,8 +175,7 @@ func (in *Input) note(format string, args ...any) {
 	in.Notes = append(in.Notes, fmt.Sprintf(format, args...))
 }
 
-// members opens runs and returns their members that did not diverge; folders that hold runs stand
-// for all runs below them.
+// members returns the members of runs that did not diverge. A folder stands for all runs below it.
 func (in *Input) members(dirs []string) (models []*Model, err error) {
 	for _, dir := range dirs {
 		found, skipped, err := cohort.Find(dir)
@@ -253,7 +252,7 @@ func (m *Model) readTables() error {
 	return nil
 }
 
-// isTable says whether a shape is that of a table or a stack of them.
+// isTable returns an error for a shape that neither a table nor a stack of tables can have.
 func isTable(shape []int) error {
 	if len(shape) < 2 || shape[len(shape)-2] < 2 || shape[len(shape)-1] < 1 {
 		return fmt.Errorf("shape %v: want a table [tokens,dimensions] of 2 tokens or more, or a "+
@@ -262,7 +261,7 @@ func isTable(shape []int) error {
 	return nil
 }
 
-// fileTables reads the tables of FILE[:tensor], or of a map that was written as .csv.
+// fileTables reads the tables of FILE[:tensor], which may be a map that mapsCSV wrote.
 func (in *Input) fileTables(reference string) (*Model, error) {
 	if m, err := readMap(reference); m != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, err
@@ -286,8 +285,8 @@ func (in *Input) fileTables(reference string) (*Model, error) {
 	return m, nil
 }
 
-// numberedNames returns a note where names of rows are numbers but do not count the rows: they may be
-// a column of data, in quotes.
+// numberedNames returns a note if the names of rows are numbers that do not count the rows. They may be
+// a quoted column of data.
 func numberedNames(a arrayfile.Array) string {
 	counts := true
 	for i, name := range a.Rows {
@@ -304,7 +303,7 @@ func numberedNames(a arrayfile.Array) string {
 		"quotes, or head it otherwise (x1), if it is data", a.Source, a.Rows[0])
 }
 
-// restrict keeps the block and the positions that an input names, and checks that numbers are
+// restrict keeps the block and the positions that the input selects, and checks that all numbers are
 // finite.
 func (m *Model) restrict(in *Input) error {
 	if in.Block != All {

@@ -27,7 +27,7 @@ const (
 // MapMethods lists the values of --method.
 var MapMethods = []string{pca, mds}
 
-// mapOptions say how coordinates are made.
+// mapOptions selects how coordinates are computed.
 type mapOptions struct {
 	method, distance, modules, template string
 	dims                                int
@@ -76,15 +76,15 @@ matched by name where tokens have names, else by order.`,
 	}
 }
 
-// tokenMap holds coordinates of the tokens of a table.
+// tokenMap holds the coordinates of a table's tokens.
 type tokenMap struct {
 	Subject
 	tokens  []string
-	modules []string   // of each token; nil where none are known
+	modules []string   // of each token; nil if unknown
 	at      [][]Number // [tokens][dims]
 	axes    []string   // names of the axes, for drawings
-	about   Object     // how the map was made, for JSON
-	how     string     // the same in words
+	about   Object     // how the map was computed, for JSON
+	how     string     // the same as a sentence
 }
 
 // run maps the tokens of each model's table.
@@ -172,8 +172,7 @@ func (o *mapOptions) coordinates(m *Model, in *Input, distance metrics.Distance)
 	return out, nil
 }
 
-// components finds coordinates along the principal axes of a table, and the variance that they
-// explain.
+// components sets coordinates along the principal axes of a table, and the variance they explain.
 func (m *tokenMap) components(t Table, dims int) error {
 	at, explained, err := metrics.PCA(t.Values, t.Tokens, t.Dim, dims)
 	if err != nil {
@@ -189,7 +188,7 @@ func (m *tokenMap) components(t Table, dims int) error {
 	return nil
 }
 
-// scale finds coordinates by classical multidimensional scaling, and their stress.
+// scale sets coordinates by classical multidimensional scaling, and their stress.
 func (m *tokenMap) scale(t Table, dims int, distance metrics.Distance) error {
 	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, distance)
 	if err != nil {
@@ -214,8 +213,8 @@ func (m *tokenMap) scale(t Table, dims int, distance metrics.Distance) error {
 	return nil
 }
 
-// named returns the headings and the first cells of the rows of a map: the token, and its module
-// where modules are known.
+// named returns a map's headings and the cells that start its rows: the token, and its module if
+// modules are known.
 func (m tokenMap) named() (head []string, rows [][]string) {
 	head = []string{mapToken}
 	if m.modules != nil {
@@ -234,7 +233,7 @@ func (m tokenMap) named() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// title names a map by its encoding and seed, or its file.
+// title names a map by its encoding and seed, or by its file.
 func (m tokenMap) title() string {
 	title := cmp.Or(m.PE, filepath.Base(m.Source))
 	if m.Seed != nil {
@@ -243,10 +242,10 @@ func (m tokenMap) title() string {
 	return title
 }
 
-// mostNamed is the largest number of tokens whose names a drawing has.
+// mostNamed limits the tokens that a drawing names.
 const mostNamed = 64
 
-// drawMaps draws the first two axes of maps, at most three in a row.
+// drawMaps draws the first two axes of each map, with up to three maps in a row.
 func drawMaps(maps []tokenMap, extension string) ([]byte, error) {
 	const inRow = 3
 	page := figure.Page{Width: figure.PageWidth}
@@ -284,8 +283,8 @@ func drawMaps(maps []tokenMap, extension string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// mapsCSV returns a row a token: its name, its module where modules are known, and its coordinates
-// x1, x2... Of several maps the first column is the member.
+// mapsCSV returns one row per token: its name, its module if known, and its coordinates x1, x2... If
+// there are several maps, the first column is the member.
 func mapsCSV(maps []tokenMap) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

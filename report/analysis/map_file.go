@@ -13,7 +13,7 @@ import (
 	"torchpe/data/array"
 )
 
-// The columns of a map's file that hold no coordinates.
+// Names of the columns before the coordinates in a map's file.
 const (
 	mapMember = "member"
 	mapToken  = "token"
@@ -23,8 +23,8 @@ const (
 // mapAxis names the column of an axis, counted from 0.
 func mapAxis(axis int) string { return fmt.Sprintf("x%d", axis+1) }
 
-// mapColumns returns the places of the tokens and of the first coordinate in a map's first line; -1
-// where it is the first line of no map.
+// mapColumns returns the columns of the tokens and of the first coordinate, given a file's first line.
+// Both are -1 if the file is no map.
 func mapColumns(head []string) (token, from int) {
 	token = slices.Index(head, mapToken)
 	if token != 0 && !(token == 1 && head[0] == mapMember) {
@@ -45,11 +45,11 @@ func mapColumns(head []string) (token, from int) {
 	return token, from
 }
 
-// maxMapBytes is the longest file of a map that is read.
+// maxMapBytes limits the size of a map's file.
 const maxMapBytes = 256 << 20
 
-// readMap reads what mapsCSV wrote: the names of tokens, and a table a member. It returns nil for a
-// file of another kind.
+// readMap reads what mapsCSV wrote: the names of the tokens and one table per member. It returns nil
+// for any other file.
 func readMap(path string) (*Model, error) {
 	if !strings.EqualFold(filepath.Ext(path), ".csv") {
 		return nil, nil
@@ -84,12 +84,12 @@ func readMap(path string) (*Model, error) {
 	return m, nil
 }
 
-// mapMembers returns the members of a map, in the order of their numbers. Rows may be in any order:
-// the tokens of all members are brought into the order of the first's.
+// mapMembers returns the members of a map by number. Rows may be in any order: the tokens of every member
+// are put in the order of the first member's.
 func mapMembers(rows [][]string, token, from int) (members []*Model, err error) {
 	by := map[string]*Model{}
 	for i, row := range rows[1:] {
-		name := "" // of the only member
+		name := "" // if there is only one member
 		if token == 1 {
 			name = row[0]
 		}
@@ -112,7 +112,7 @@ func mapMembers(rows [][]string, token, from int) (members []*Model, err error) 
 	if members == nil {
 		return nil, errors.New("no tokens")
 	}
-	slices.SortStableFunc(members, func(a, b *Model) int { // by their numbers
+	slices.SortStableFunc(members, func(a, b *Model) int { // by number
 		return cmp.Or(cmp.Compare(len(a.Source), len(b.Source)), cmp.Compare(a.Source, b.Source))
 	})
 	first := members[0]

@@ -8,10 +8,10 @@ import (
 	"torchpe/data/partition"
 )
 
-// scalarsEnding is the end of the names of files with scalars over parcels, by which programs know them.
+// scalarsEnding is the extension by which programs recognise files of scalars over parcels.
 const scalarsEnding = ".pscalar.nii"
 
-// readTemplate returns the parcels of --template, nil where --out is a file of another kind.
+// readTemplate returns the parcels of --template, or nil if --out is another kind of file.
 func (o *mapOptions) readTemplate(in *Input) (*cifti.Template, error) {
 	switch isScalars := in.extension() == scalarsEnding; {
 	case !isScalars && o.template == "":
@@ -29,8 +29,8 @@ func (o *mapOptions) readTemplate(in *Input) (*cifti.Template, error) {
 	return t, nil
 }
 
-// parcelsOf returns the parcel of each of a model's tokens, by name where tokens have names, else by
-// order, and says which. Every parcel has one token.
+// parcelsOf returns the parcel of each of a model's tokens, matched by name if tokens have names, else by
+// order, and how they were matched. Every parcel has one token.
 func parcelsOf(m *Model, t *cifti.Template) (parcels []int, how string, err error) {
 	n := m.Tables[0].Tokens
 	if n != len(t.Names) {
@@ -51,7 +51,7 @@ func parcelsOf(m *Model, t *cifti.Template) (parcels []int, how string, err erro
 	return matched.Labels, matched.How, nil
 }
 
-// mapScalars returns a pscalar.nii of maps, a column an axis and member.
+// mapScalars returns a pscalar.nii file with one map per member and axis.
 func mapScalars(maps []tokenMap, parcels []int, t *cifti.Template) ([]byte, error) {
 	var all []cifti.ParcelMap
 	for _, m := range maps {

@@ -1,9 +1,8 @@
 // Package analysis measures what models learned: their tables of positions and attention maps, from
 // run directories or from arrays of the user's own.
 //
-// A [Measure] is a row of [Measures]: its options, its words and a function from an [Input] to a
-// [Report]. "torchpe analyze" makes a subcommand of each row. What the numbers are is in package
-// metrics.
+// A [Measure] is a row of [Measures]: its options, its help and a function from an [Input] to a
+// [Report]. "torchpe analyze" makes a subcommand of each row. Package metrics computes the numbers.
 package analysis
 
 import (
@@ -20,17 +19,17 @@ import (
 type Measure struct {
 	Use, Short, Long, Example string
 
-	// Maps says that attention maps are measured: arguments are runs or arrays, and the flags that
-	// choose tables are left out.
+	// Maps is set for measures of attention maps. Their arguments are runs or arrays, and they lack the
+	// flags that select tables.
 	Maps bool
 	// Block is the default of --block: All, or 0 for measures of one table.
 	Block int
-	// Out is the help of --out, and Extensions are the kinds of file that it takes; empty for
-	// measures that write none.
+	// Out is the help of --out, and Extensions are the kinds of file it writes. Both are empty for
+	// measures that write no file.
 	Out        string
 	Extensions []string
 
-	options func(*pflag.FlagSet) // declares the flags that are the measure's own; nil for none
+	options func(*pflag.FlagSet) // declares the measure's own flags; nil for none
 	run     func(*Input) (*Report, error)
 }
 
@@ -43,10 +42,10 @@ func Measures() []Measure {
 // Name returns the name of the measure.
 func (m Measure) Name() string { return strings.Fields(m.Use)[0] }
 
-// All chooses all members, or all blocks.
+// All selects all members or all blocks.
 const All = -1
 
-// Input says what is measured: the arguments, and the flags that measures share.
+// Input selects what is measured: the arguments, and the flags that all measures have.
 type Input struct {
 	Args      []string // directories: runs, or folders with runs below them; for maps also FILE[:tensor]
 	Files     []string // FILE[:tensor], of shape [n,d], or stacks of tables [...,n,d]
@@ -57,14 +56,14 @@ type Input struct {
 	Out       string // file that the result is written to, of one of the Extensions, or empty
 	JSON      bool   // print all numbers as JSON, rather than a table
 
-	// Notes say what was left out of the input, how it was read, and why a number has no value.
-	// They are set by Run, also where it fails.
+	// Notes say what was left out, how the input was read, and why a number has no value. Run sets them,
+	// even if it fails.
 	Notes []string
 
-	from, to int // of Positions: the first, and the one after the last; 0 = all
+	from, to int // of Positions: the first, and one past the last; 0 = all
 }
 
-// Flags declares the flags that choose what is measured, and the measure's own.
+// Flags declares the flags that select what is measured, and the measure's own.
 func (m Measure) Flags(fl *pflag.FlagSet, in *Input) {
 	if !m.Maps {
 		fl.StringArrayVar(&in.Files, "table", nil,
@@ -107,7 +106,7 @@ func (m Measure) Run(in *Input) (*Report, error) {
 	return r, nil
 }
 
-// extension returns the kind of file that --out is, such as ".csv".
+// extension returns the extension of --out, such as ".csv".
 func (in *Input) extension() string {
 	if name := strings.ToLower(in.Out); !strings.HasSuffix(name, scalarsEnding) {
 		return filepath.Ext(name)
@@ -120,9 +119,9 @@ type Report struct {
 	JSON   Object      // for --json
 	Tables []TextTable // for the terminal
 	File   []byte      // the contents of --out
-	Wrote  []string    // what the file holds, a line each
+	Wrote  []string    // lines that say what the file holds
 
-	notes []string // on the numbers, such as why one has no value: they are in JSON, too
+	notes []string // on the numbers, such as why one has no value; also in JSON
 }
 
 // TextTable is a table of texts, and a line below it.
@@ -132,7 +131,7 @@ type TextTable struct {
 	Foot string
 }
 
-// unique leaves out notes that were made before, and empty ones.
+// unique removes empty and repeated notes.
 func unique(notes []string) []string {
 	seen := map[string]bool{"": true}
 	var out []string

@@ -10,26 +10,26 @@ import (
 	"torchpe/data/partition"
 )
 
-// moduleSet are the modules of the tokens of a model.
+// moduleSet assigns a model's tokens to modules.
 type moduleSet struct {
-	Labels []int // [tokens], places in Names
+	Labels []int // [tokens], indices into Names
 	Names  []string
 	From   string // where they come from, in words
 }
 
-// The modules that a square grid has without a file.
+// Values of --modules for tokens of a square grid.
 const (
 	byRows    = "rows"
 	byColumns = "columns"
 )
 
-// errNoModules says that nothing says which module each token is in.
+// errNoModules is returned if nothing assigns the tokens to modules.
 var errNoModules = errors.New("no modules are known: give --modules FILE, or --modules rows or " +
 	"columns for tokens of a square grid")
 
-// modules returns the modules of a model's tokens: of a file (see package partition), the rows or
-// columns of the square grid that the tokens fill row by row, or for "" those that a run of masked
-// prediction keeps with its probes.
+// modules returns the modules of a model's tokens: from a file (see package partition), or the rows or
+// columns of the square grid that the tokens fill row by row, or, if source is empty, those that a run
+// of masked prediction keeps with its probes.
 func (m *Model) modules(source string, header text.Choice) (moduleSet, error) {
 	all, err := m.allModules(source, header)
 	if err != nil {
@@ -61,7 +61,7 @@ func (m *Model) allModules(source string, header text.Choice) (moduleSet, error)
 	return moduleSet{Labels: matched.Labels, Names: matched.Modules, From: source + ", " + matched.How}, nil
 }
 
-// allNames returns the names of all tokens; nil where there are none, or a part was taken.
+// allNames returns the names of all tokens, or nil if they have none or only some are measured.
 func (m *Model) allNames() []string {
 	if len(m.Names) != m.tokens {
 		return nil
@@ -88,7 +88,7 @@ func (m *Model) ownModules() (moduleSet, error) {
 	return moduleSet{Labels: labels, Names: m.probes.Text("module_names"), From: ofRun}.withNames(), nil
 }
 
-// withNames gives modules without a name their number.
+// withNames names the modules by their numbers if names are missing.
 func (m moduleSet) withNames() moduleSet {
 	low, high := slices.Min(m.Labels), slices.Max(m.Labels)
 	if low >= 0 && high < len(m.Names) {
@@ -145,5 +145,5 @@ func (m moduleSet) count() int {
 	return len(seen)
 }
 
-// ofRun is where modules are from that a run keeps.
+// ofRun is the From of modules that a run keeps.
 const ofRun = "the run"

@@ -13,14 +13,14 @@ import (
 	"torchpe/internal/wording"
 )
 
-// networkOptions say how weights are made, scored and tested.
+// networkOptions selects how weights are computed, scored and tested.
 type networkOptions struct {
 	weights, modules, distance string
 	permutations               int // 0 = no test
 	null                       string
 	seed                       uint64
-	coordinates                string // of tokens, for a spatial null: a file, or grid; empty = those that a run keeps
-	distances                  string // between tokens, in the place of coordinates
+	coordinates                string // of tokens, for a spatial null: a file or grid; empty = those of the run
+	distances                  string // between tokens, instead of coordinates
 }
 
 func newNetwork() Measure {
@@ -85,7 +85,7 @@ value, such as a row of zeros by cosine, and what to know of weights, such as ne
 	}
 }
 
-// check says which options cannot go together.
+// check returns an error for options that exclude each other.
 func (o *networkOptions) check(in *Input) error {
 	switch {
 	case o.permutations < 0:
@@ -107,7 +107,7 @@ func (o *networkOptions) check(in *Input) error {
 	return nil
 }
 
-// run scores the tables of models, or weights as they are, by the modules of their tokens.
+// run scores tables, or given weights, by the modules of their tokens.
 func (o *networkOptions) run(in *Input) (*Report, error) {
 	kind, err := parseDistance(o.distance)
 	if err == nil {
@@ -166,25 +166,25 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 	return r, nil
 }
 
-// network holds what is known of the tokens of a model.
+// network holds what is known about a model's tokens.
 type network struct {
 	modules moduleSet
 	smooth  smoothNull
 	ofData  Number // modularity of the connectivity in the training samples
 }
 
-// networkOf returns what is known of a model's tokens.
+// networkOf returns what is known about a model's tokens.
 func (o *networkOptions) networkOf(m *Model, in *Input) (n network, err error) {
 	if n.modules, err = m.modules(o.modules, in.Header); err != nil {
 		return n, err
 	}
 	n.smooth, err = o.nullOf(m, in.Header)
-	if err != nil && o.null+o.coordinates+o.distances == "" { // nobody asked
+	if err != nil && o.null+o.coordinates+o.distances == "" { // no option asks for the test
 		in.note("%v: no test against smooth surrogates", err)
 		n.smooth, err = smoothNull{}, nil
 	}
 	n.ofData = None
-	if m.isRun() && o.modules == "" && m.Tables[0].Tokens == m.tokens { // it is of these modules, and of all tokens
+	if m.isRun() && o.modules == "" && m.Tables[0].Tokens == m.tokens { // kept for the run's modules and all tokens
 		if q := m.member.Run.ConnectivityModularity(); q != nil {
 			n.ofData = Number(*q)
 		}
@@ -192,7 +192,7 @@ func (o *networkOptions) networkOf(m *Model, in *Input) (n network, err error) {
 	return n, err
 }
 
-// columns returns the numbers of each table, in the order of score.
+// columns returns the columns of the numbers that score returns.
 func (o *networkOptions) columns(known []network) layout {
 	isSmooth := func(n network) bool { return n.smooth.from != "" }
 	l := blocks(column{key: "modularity", heading: "modularity Q"},
@@ -204,8 +204,8 @@ func (o *networkOptions) columns(known []network) layout {
 	return l
 }
 
-// foot says of the first of networks how many modules there are, in how many tables the scores are above
-// chance, and what a low p means.
+// foot returns the text below the table: the number of modules of the first network, the number of tables
+// with p below .05, and what a low p means.
 func (o *networkOptions) foot(known []network, tokens int, found []scores) string {
 	modules := known[0].modules
 	text := fmt.Sprintf("%s of %s, %s", wording.Count(modules.count(), "module"), wording.Count(tokens, "token"),
@@ -225,7 +225,7 @@ func (o *networkOptions) foot(known []network, tokens int, found []scores) strin
 		wording.Count(o.permutations, "surrogate"), by.name(), by.from, verdict(found, 4))
 }
 
-// verdict says in how many tables the p at a place of their parts is below .05.
+// verdict returns the number of tables whose p, at index at of their parts, is below .05.
 func verdict(found []scores, at int) string {
 	below, all := 0, 0
 	for _, s := range found {
@@ -240,7 +240,7 @@ func verdict(found []scores, at int) string {
 	return fmt.Sprintf("p < .05 in %d of %s", below, wording.Count(all, "table"))
 }
 
-// what names what is scored.
+// what returns the noun for what is scored.
 func (o *networkOptions) what() string {
 	if o.weights != "" {
 		return "matrix"
@@ -287,8 +287,7 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 	return []*Model{m}, notes, nil
 }
 
-// score returns the numbers of a table, or of weights as they are, and says why one of them has no
-// value.
+// score returns the numbers of a table, or of given weights, and the reason why one of them has no value.
 func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any, string, error) {
 	w := t.Values
 	if o.weights == "" {

@@ -11,30 +11,30 @@ import (
 	"torchpe/internal/metrics"
 )
 
-// The ways to draw networks that are as smooth over the tokens as the measured one.
+// Values of --null: how to draw networks that are as smooth over the tokens as the measured one.
 const (
-	moran = "moran" // tables are drawn that are as smooth over where tokens lie (metrics.Moran)
-	spin  = "spin"  // the sphere on which tokens lie is turned (metrics.Sphere)
+	moran = "moran" // draws equally smooth tables (metrics.Moran)
+	spin  = "spin"  // rotates the sphere on which the tokens lie (metrics.Sphere)
 )
 
 var nulls = []string{moran, spin}
 
-// places says where the tokens of a model lie.
+// places holds where a model's tokens lie.
 type places struct {
 	points    [][]float64 // [tokens][axes], or nil
 	distances []float64   // [tokens,tokens]
 	from      string      // where they come from, in words
 }
 
-// byGrid places tokens on the square grid that they fill row by row.
+// byGrid is the value of --coordinates for a square grid that the tokens fill row by row.
 const byGrid = "grid"
 
-// errNoPlaces says that nothing says where tokens lie.
+// errNoPlaces is returned if nothing says where the tokens lie.
 var errNoPlaces = errors.New("nothing says where tokens lie, which a spatial null needs: give " +
 	"--coordinates FILE, or grid for tokens of a square grid, or --distances FILE")
 
-// placesOf returns where a model's tokens lie: by a file of coordinates or of distances, on a grid,
-// or as a run keeps it.
+// placesOf returns where a model's tokens lie: according to a file of coordinates or distances, a grid,
+// or the run.
 func (o *networkOptions) placesOf(m *Model, header text.Choice) (places, error) {
 	p, err := o.allPlaces(m, header)
 	if err != nil {
@@ -91,15 +91,15 @@ func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error)
 	return p, nil
 }
 
-// smoothNull draws networks that are as smooth as a table or a matrix. Its zero value draws none.
+// smoothNull draws networks that are as smooth as the measured one. The zero value draws none.
 type smoothNull struct {
 	moran  *metrics.Moran
 	sphere *metrics.Sphere
 	from   string // where tokens lie, in words
 }
 
-// nullOf prepares the smooth surrogates of a model. They are drawn where it is known where tokens lie;
-// where it is not, it is an error only for surrogates that --null asks for.
+// nullOf prepares the smooth surrogates of a model. If nothing says where its tokens lie, there are none,
+// which is an error only if --null asks for them.
 func (o *networkOptions) nullOf(m *Model, header text.Choice) (smoothNull, error) {
 	out := smoothNull{}
 	if o.permutations == 0 {
@@ -138,7 +138,7 @@ func (o *networkOptions) nullOf(m *Model, header text.Choice) (smoothNull, error
 	return out, nil
 }
 
-// name returns the value of --null that draws these surrogates; "" where none are drawn.
+// name returns the value of --null for these surrogates, or "" if there are none.
 func (by smoothNull) name() string {
 	switch {
 	case by.moran != nil:
@@ -149,7 +149,7 @@ func (by smoothNull) name() string {
 	return ""
 }
 
-// surrogate returns how weights of a table are drawn anew; nil where they are not.
+// surrogate returns a function that draws surrogates of a table's weights, or nil if there are none.
 func (by smoothNull) surrogate(t Table, w []float64, kind metrics.Distance, modules moduleSet) metrics.Surrogate {
 	switch {
 	case by.moran != nil:

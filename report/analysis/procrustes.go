@@ -48,7 +48,7 @@ those of a model are means over its blocks.`,
 	}
 }
 
-// procrustes measures how far the tables of models are from those of a reference.
+// procrustes returns the distances of models' tables from those of a reference.
 func procrustes(in *Input, reference string) (*Report, error) {
 	if a := in.Args; len(a) == 2 && isRegular(a[0]) && isRegular(a[1]) {
 		return nil, fmt.Errorf("%s and %s are files, not runs: --table %s --reference %s", a[0], a[1],
@@ -62,7 +62,7 @@ func procrustes(in *Input, reference string) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
-	pairs := make([][2]*Model, len(models)) // a model and its reference, of tables of one shape
+	pairs := make([][2]*Model, len(models)) // a model and its reference, with tables of equal shape
 	for i, m := range models {
 		if pairs[i], err = in.pair(m, reference, references); err != nil {
 			return nil, fmt.Errorf("%s against reference %s: %w", m.Source, reference, err)
@@ -89,10 +89,10 @@ func procrustes(in *Input, reference string) (*Report, error) {
 	return numbers.report(Object{{"reference", reference}}, found), nil
 }
 
-// table returns the table that is held against table i of another model: the only one, or its own.
+// table returns the table to compare with table i of another model: the i-th, or the only one.
 func (m *Model) table(i int) Table { return m.Tables[min(i, len(m.Tables)-1)] }
 
-// referenceModels reads the members of a run, or FILE[:tensor]; nil for tables in closed form.
+// referenceModels reads the members of a run, or FILE[:tensor]. It returns nil for closed forms.
 func referenceModels(reference string) ([]*Model, error) {
 	if reference == fixed1D || reference == fixed2D {
 		return nil, nil
@@ -106,8 +106,8 @@ func referenceModels(reference string) ([]*Model, error) {
 	return in.models()
 }
 
-// pair returns a model and its reference as they are compared, with notes: of a run the member of the
-// same seed, with the rows of the same tokens, in the dimensions of the reference.
+// pair returns a model and its reference ready to be compared: the reference's member of the same seed,
+// rows of the same tokens, and the dimensions of the reference. Notes say what was changed.
 func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Model, error) {
 	var r *Model
 	var err error
@@ -126,8 +126,7 @@ func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Mode
 	return [2]*Model{m, r}, err
 }
 
-// sameSeed returns the reference of a model among the members of a run: that of the same seed, else
-// the first, with a note.
+// sameSeed returns the member of the reference that has the model's seed, or the first, with a note.
 func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 	first := references[0]
 	if m.Seed == nil || first.Seed == nil {
@@ -143,7 +142,7 @@ func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 	return first
 }
 
-// ofBlock returns a reference with the table of a model's block, where one block was chosen.
+// ofBlock returns r with the table of m's block alone, if one block was selected.
 func ofBlock(r, m *Model) *Model {
 	if len(m.Tables) != 1 || len(r.Tables) == 1 {
 		return r
@@ -157,8 +156,8 @@ func ofBlock(r, m *Model) *Model {
 	return &chosen
 }
 
-// pairRows returns a reference with the rows of a model's tokens, and notes where they are paired in
-// order though one of the two has names. Names that count the tokens say no more than their order.
+// pairRows returns r with the rows of m's tokens. It adds a note if rows are paired in order although one
+// of the two has names. Names that only count the tokens are ignored.
 func (in *Input) pairRows(m, r *Model) (*Model, error) {
 	named, other := m.Names != nil && !countTokens(m.Names, m.from), r.Names != nil && !countTokens(r.Names, 0)
 	whole := in.from == 0 && in.to == 0
@@ -187,7 +186,7 @@ func (in *Input) pairRows(m, r *Model) (*Model, error) {
 	return r, nil
 }
 
-// countTokens reports whether names are numbers that count tokens, from a number on or from 1.
+// countTokens reports whether names are consecutive numbers that start at from or at 1.
 func countTokens(names []string, from int) bool {
 	return slices.ContainsFunc([]int{from, 1}, func(start int) bool {
 		for i, name := range names {
@@ -199,7 +198,7 @@ func countTokens(names []string, from int) bool {
 	})
 }
 
-// rowsOf returns a model with the rows of these names, in their order.
+// rowsOf returns m with the rows of the given names, in that order.
 func rowsOf(m *Model, names []string) (*Model, error) {
 	place := make(map[string]int, len(m.Names))
 	for i, name := range m.Names {
@@ -226,8 +225,8 @@ func rowsOf(m *Model, names []string) (*Model, error) {
 	return &out, nil
 }
 
-// inReferenceDimensions returns a model along as many principal axes as a reference of fewer columns
-// has, both about their means, with a note; of another reference, both as they are.
+// inReferenceDimensions returns m and r unchanged unless r has fewer columns. Then m is projected on as
+// many of its principal axes, both are centred, and a note says so.
 func (in *Input) inReferenceDimensions(m, r *Model) (of, reference *Model, err error) {
 	k, d := r.Tables[0].Dim, m.Tables[0].Dim
 	if k >= d {
@@ -251,7 +250,7 @@ func (in *Input) inReferenceDimensions(m, r *Model) (of, reference *Model, err e
 	return &along, &about, nil
 }
 
-// comparable says why the tables of two models cannot be held against each other.
+// comparable returns an error if the tables of two models cannot be compared.
 func comparable(m, r *Model) error {
 	if len(r.Tables) != 1 && len(r.Tables) != len(m.Tables) {
 		return fmt.Errorf("it has %s, the reference %d: want one, or one for each",

@@ -13,7 +13,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// projection holds the query and key weights that positional scores are made with.
+// projection holds the query and key weights of positional scores.
 type projection struct {
 	query, key []float64 // [outputs,d], as PyTorch stores them
 	outputs    int       // of all heads
@@ -21,7 +21,7 @@ type projection struct {
 	words      []float64 // [d] the mean word embedding, or nil
 }
 
-// projectionFiles name projections of a user's own model.
+// projectionFiles names the files with the projections of a user's own model.
 type projectionFiles struct {
 	query, key, words string // FILE[:tensor]
 	heads             int
@@ -70,7 +70,7 @@ func (p projectionFiles) read(d int, header text.Choice) (*projection, error) {
 	return out, nil
 }
 
-// matrix reads weights [outputs,d], and returns how many outputs they have.
+// matrix reads weights [outputs,d] and returns the number of outputs.
 func (p projectionFiles) matrix(reference string, d int, header text.Choice) ([]float64, int, error) {
 	axis, want := 1, "[outputs,inputs] with %d inputs (PyTorch's layout; --in-out for the other)"
 	if p.inOut {
@@ -91,8 +91,8 @@ func (p projectionFiles) matrix(reference string, d int, header text.Choice) ([]
 	return a.Data, a.Shape[0], nil
 }
 
-// ownProjections returns those of a run's member for each of its tables, with a note where there are
-// none, or only older ones. They are nil where there are none.
+// ownProjections returns the projections of a run's member for each of its tables. If there are none, they
+// are nil and a note says why. A note also says if they come from an older checkpoint.
 func (in *Input) ownProjections(m *Model, cache map[*cohort.Run]*cohort.Weights) ([]*projection, error) {
 	none := make([]*projection, len(m.Tables))
 	if !m.isRun() {
@@ -132,8 +132,8 @@ func (in *Input) ownProjections(m *Model, cache map[*cohort.Run]*cohort.Weights)
 }
 
 // scores returns the positional part of each head's attention scores, E Wq Wk^T E^T [n,n] (Wennberg
-// and Henter 2021, equation 3; with words, E has the mean word embedding added to each row, their
-// equation 12 but for a constant). It is empty where p is nil.
+// and Henter 2021, equation 3). With words, the mean word embedding is added to each row of E, which is
+// their equation 12 up to a constant. It returns nothing if p is nil.
 func (p *projection) scores(t Table) [][]float64 {
 	if p == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"torchpe/internal/wording"
 )
 
-// noDirection says which rows of a table have no direction by a distance, and so no distance from
-// any other; empty for none.
+// noDirection says which rows of a table have no direction, and so no distance of this kind from any
+// other row. It returns "" if all have one.
 func noDirection(t Table, kind metrics.Distance) string {
 	what := ""
 	switch kind {
@@ -46,7 +46,7 @@ func noDirection(t Table, kind metrics.Distance) string {
 		"have no value", first, count-1, what, kind)
 }
 
-// noWeights says why distances [n,n] between the rows of a table make no weights; empty where they
+// noWeights says why distances [n,n] between the rows of a table give no weights. It returns "" if they
 // do.
 func noWeights(t Table, d []float64, kind metrics.Distance) string {
 	if why := noDirection(t, kind); why != "" {
@@ -72,8 +72,8 @@ func noWeights(t Table, d []float64, kind metrics.Distance) string {
 	return "all rows are the same: every distance is 0, which makes no weights"
 }
 
-// noScore says why weights [n,n] have no modularity or no clustering (metrics.ScoreNetwork); empty
-// where they have both.
+// noScore says why weights [n,n] have no modularity or no clustering (metrics.ScoreNetwork). It returns ""
+// if they have both.
 func noScore(w []float64, modules moduleSet, s metrics.NetworkScore) string {
 	if Number(s.Modularity).known() && Number(s.Clustering).known() {
 		return ""
@@ -108,7 +108,7 @@ func noScore(w []float64, modules moduleSet, s metrics.NetworkScore) string {
 	return "the weights are too large or too small for their scores in float64: scale them"
 }
 
-// diagonalNote returns a note on weights of nodes with themselves.
+// diagonalNote returns a note on weights that connect nodes with themselves.
 func diagonalNote(source string, w []float64, n int) string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i, v := range w {

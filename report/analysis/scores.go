@@ -11,10 +11,10 @@ import (
 	"torchpe/internal/number"
 )
 
-// Number is a result; one that is not finite is null in JSON.
+// Number is a result. It is null in JSON if it is not finite.
 type Number float64
 
-// None is the Number of what has no value.
+// None stands for a missing result.
 var None = Number(math.NaN())
 
 // MarshalJSON writes null for what is not finite.
@@ -30,13 +30,13 @@ func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(flo
 // String returns four significant digits, or a dash.
 func (n Number) String() string { return number.Short(float64(n), 4) }
 
-// dash stands in tables for what has no value.
+// dash stands for a missing result in tables.
 const dash = "–"
 
-// perHead holds a number for each head of attention.
+// perHead holds one number per attention head.
 type perHead []Number
 
-// String lists the numbers; of many heads their range.
+// String lists the numbers, or gives their range if there are many heads.
 func (p perHead) String() string {
 	const most = 4
 	if len(p) == 0 {
@@ -64,7 +64,7 @@ func numbers(values []float64, width int) (rows [][]Number) {
 	return rows
 }
 
-// meanOf returns the mean of numbers; None where one of them has no value.
+// meanOf returns the mean of numbers, or None if one of them is missing.
 func meanOf(all []Number) Number {
 	sum := 0.0
 	for _, n := range all {
@@ -100,32 +100,32 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// column is one of the numbers that a measure gives for each part of a model.
+// column describes a number that a measure returns for each part of a model.
 type column struct {
 	key, heading string
-	partsOnly    bool // the whole model has no such number
-	hidden       bool // not in tables
+	partsOnly    bool // parts have this number, the whole model has not
+	hidden       bool // left out of tables
 }
 
-// layout says how the numbers of a measure are written: a row of columns for each part of a model,
-// such as the table of a block, and for the whole.
+// layout describes how the numbers of a measure are written: one row for each part of a model, such as
+// the table of a block, and one for the whole model.
 type layout struct {
 	parts   string   // key of the list of parts: blocks or layers
-	labels  []column // what tells a part from others, such as its block
+	labels  []column // what identifies a part, such as its block
 	columns []column
-	whole   string   // label of the row of the whole, which models of one part have where it is no mean
-	extra   []string // headings of further columns that say which model it is
+	whole   string   // label of the whole model's row; if it is mean, models of one part have no such row
+	extra   []string // headings of further columns that identify the model
 }
 
-// mean is the label of the whole where that is the mean over parts.
+// mean labels the row of the whole model if it holds means over parts.
 const mean = "mean"
 
-// blocks returns the layout of numbers of each block's table, and of the mean over blocks.
+// blocks returns the layout of numbers of each block's table and of their means.
 func blocks(columns ...column) layout {
 	return layout{parts: "blocks", labels: []column{{key: "block", heading: "block"}}, columns: columns, whole: mean}
 }
 
-// scores are the numbers of one model.
+// scores holds the numbers of one model.
 type scores struct {
 	Subject
 	about Object   // fields before the numbers
@@ -135,8 +135,8 @@ type scores struct {
 	extra []string // texts of the layout's extra columns
 }
 
-// measure applies of to each table of a model, and takes the means over tables (and heads). of
-// returns a Number or perHead for each column.
+// measure calls of for each table of a model and takes means over tables (and heads). of returns a Number
+// or perHead for each column.
 func (l layout) measure(m *Model, of func(i int, t Table) ([]any, error)) (scores, error) {
 	s := scores{Subject: m.Subject}
 	for i, t := range m.Tables {
@@ -222,7 +222,7 @@ func (l layout) table(all []scores) TextTable {
 		}
 		add(s, cells)
 	}
-	for c := len(lead) - 1; c > 0; c-- { // columns that say nothing of any model
+	for c := len(lead) - 1; c > 0; c-- { // columns that are empty for all models
 		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[c] != dash }) {
 			t.Head = slices.Delete(t.Head, c, c+1)
 			for i := range t.Rows {
@@ -233,7 +233,7 @@ func (l layout) table(all []scores) TextTable {
 	return t
 }
 
-// numberTable returns a table of rows of numbers, which begin with the cells of lead.
+// numberTable returns a table of numbers. Each row starts with its cells of lead.
 func numberTable(head []string, lead [][]string, rows [][]Number, foot string) TextTable {
 	t := TextTable{Head: head, Foot: foot}
 	for i, row := range rows {

@@ -12,7 +12,7 @@ import (
 	"torchpe/report/cohort"
 )
 
-// toeplitzOptions say how much of a matrix is Toeplitz by chance, and which projections make scores.
+// toeplitzOptions selects the projections of scores, and the random orders that estimate chance.
 type toeplitzOptions struct {
 	projectionFiles
 	shuffles int // random orders of the tokens
@@ -69,9 +69,9 @@ attention_shuffled}]}]}; those of a model are means over its blocks.`,
 	}
 }
 
-// run measures how translation invariant tables are (Wennberg and Henter 2021, section 3 and appendix
-// B), and the positional part of attention scores with the projections of files, or of a run's own
-// checkpoint: those of the block at whose input the table is added.
+// run measures the translation invariance of tables (Wennberg and Henter 2021, section 3 and appendix B)
+// and of the positional part of attention scores. Projections come from files, or from the block of the
+// run's checkpoint that adds the table to its input.
 func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	switch {
 	case o.shuffles < 0:
@@ -115,9 +115,9 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	return numbers.report(nil, found), nil
 }
 
-// measure returns R^2 of E E^T of a table E, its mean over random orders of the tokens, the share of
-// orders that reach it, R^2 with the mean row taken off E, and R^2 of the positional scores of each
-// head with their mean over random orders; None where p is nil.
+// measure returns, for a table E: R^2 of E E^T, its mean over random orders of the tokens, the share of
+// orders that reach it, R^2 without the mean row of E, and R^2 of each head's positional scores with their
+// mean over random orders. The last two are missing if p is nil.
 func (o *toeplitzOptions) measure(t Table, p *projection) ([]any, error) {
 	gram, err := metrics.Gram(t.Values, t.Tokens, t.Dim)
 	if err != nil {
@@ -131,7 +131,7 @@ func (o *toeplitzOptions) measure(t Table, p *projection) ([]any, error) {
 		return nil, err
 	}
 	centred := None
-	if v, err := metrics.ToeplitzR2(gram, t.Tokens); err == nil { // of rows that are all the same nothing is left
+	if v, err := metrics.ToeplitzR2(gram, t.Tokens); err == nil { // an error means that all rows are equal
 		centred = Number(v)
 	}
 	var heads perHead
@@ -146,14 +146,12 @@ func (o *toeplitzOptions) measure(t Table, p *projection) ([]any, error) {
 	return []any{r2, shuffled, share, centred, heads, meanOf(shuffledHeads)}, nil
 }
 
-// streamShuffle keeps the draws apart from others of the same seed.
+// streamShuffle makes the draws independent of others with the same seed.
 const streamShuffle = 0x73687566 // "shuf"
 
-// r2 returns the R^2 of a matrix [n,n], its mean under random orders of the tokens, and the share of
-// orders that reach it.
-//
-// The mean is not 0: the diagonal alone, where a row meets itself, makes a random table of d
-// dimensions and n tokens look d/(d+n) Toeplitz.
+// r2 returns the R^2 of a matrix [n,n], its mean over random orders of the tokens, and the share of
+// orders that reach it. The mean is above 0: because of its diagonal alone, the Gram matrix of a random
+// table of n tokens and d dimensions has an R^2 of about d/(d+n).
 func (o *toeplitzOptions) r2(m []float64, n int) (r2, mean, share Number, err error) {
 	own, err := metrics.ToeplitzR2(m, n)
 	if err != nil || o.shuffles == 0 {
@@ -181,7 +179,7 @@ func (o *toeplitzOptions) r2(m []float64, n int) (r2, mean, share Number, err er
 	return Number(own), Number(sum / orders), Number(float64(1+reached) / (1 + orders)), nil
 }
 
-// centre returns a table with its mean row taken off.
+// centre returns a table minus its mean row.
 func centre(t Table) []float64 {
 	mean := make([]float64, t.Dim)
 	for i, v := range t.Values {

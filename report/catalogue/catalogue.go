@@ -1,10 +1,9 @@
-// Package catalogue describes the schemes in the registry of package pe: facts about each at a
-// given size, the values of its tables, biases and rotations in float64, pictures of them, the
-// page docs/encodings.md, and which convention another implementation's arrays follow.
+// Package catalogue describes the schemes in the registry of package pe. It returns facts about each at a
+// given size, draws them, writes docs/encodings.md, computes the values of tables, biases and rotations in
+// float64, and finds the convention that another implementation's arrays follow.
 //
-// It knows no scheme by name: everything comes from pe.Scheme and from running the scheme's hooks.
-// A scheme that cannot be built at the size (its heads are too narrow, say) has a reason in
-// Entry.Refused; that is no error.
+// Everything comes from pe.Scheme and from running the scheme's hooks. A scheme that cannot be built at a
+// size, for example because its heads are too narrow, has the reason in Entry.Refused.
 package catalogue
 
 import (
@@ -18,8 +17,8 @@ import (
 // Setting holds the size and options at which schemes are described.
 type Setting struct {
 	pe.Size
-	Fidelity string     // the reading whose defaults hold: code or text
-	Given    pe.Options // options that are not at their default
+	Fidelity string     // which defaults options have: those of the code or of the text
+	Given    pe.Options // options with other values
 }
 
 // DefaultSetting returns the model of the paper on Latin squares, with the paper's one head.
@@ -27,7 +26,7 @@ func DefaultSetting() Setting {
 	return Setting{Size: pe.Size{Tokens: 16, DModel: 160, Heads: 1, Layers: 4}, Fidelity: "code"}
 }
 
-// Validate returns an error where no scheme could be built.
+// Validate returns an error for a setting at which no scheme can be built.
 func (s Setting) Validate() error {
 	for _, n := range []struct {
 		flag  string
@@ -55,15 +54,15 @@ type Entry struct {
 	Title             string      `json:"title"`
 	Reference         string      `json:"reference"`
 	Formula           string      `json:"formula"`
-	Differ            string      `json:"differ"`             // in what implementations differ; "" for nothing
+	Differ            string      `json:"differ"`             // how implementations differ; "" if they agree
 	ActsOn            string      `json:"acts_on"`            // as pe.Site.String lists them
-	ParametersFormula string      `json:"parameters_formula"` // of those that are trained
+	ParametersFormula string      `json:"parameters_formula"` // of the trained ones
 	Parameters        *int        `json:"parameters"`         // at this size; null if Refused
 	Refused           string      `json:"refused,omitempty"`  // why the scheme cannot be built
 	Needs             string      `json:"needs"`              // the kind of positions
-	Causal            bool        `json:"causal"`             // tokens see only those before them
+	Causal            bool        `json:"causal"`             // a token sees only those before it
 	Extrapolates      bool        `json:"extrapolates"`
-	Trained           bool        `json:"trained"` // it has parameters that are trained
+	Trained           bool        `json:"trained"` // it has trained parameters
 	Sigma             bool        `json:"sigma"`   // sigma is the SD of its initial values
 	MinHeadWidth      int         `json:"min_head_width"`
 	Criteria          pe.Criteria `json:"criteria"`
@@ -75,12 +74,11 @@ type Option struct {
 	Name  string `json:"name"`
 	Code  string `json:"default_code"`
 	Text  string `json:"default_text"`
-	Value string `json:"value"` // here
+	Value string `json:"value"` // in the setting
 	Help  string `json:"help"`
 }
 
-// options returns the value of each option of the scheme in a setting; one that is given and not
-// the scheme's is an error.
+// options returns the values of all options of a scheme. A given option that the scheme lacks is an error.
 func (s Setting) options(scheme pe.Scheme) (pe.Options, error) {
 	for name := range s.Given {
 		if !slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == name }) {
@@ -133,7 +131,7 @@ func Describe(scheme pe.Scheme, s Setting) (Entry, error) {
 // sizeForAll is a size at which all schemes can be built.
 var sizeForAll = pe.Size{Tokens: 16, DModel: 192, Heads: 2, Layers: 2}
 
-// Families in the order in which they are shown.
+// families lists the families in the order in which they are shown.
 var families = []string{
 	"Nothing but attention",
 	"Added to the input, computed",
@@ -166,7 +164,7 @@ func family(f pe.Facts) string {
 	return families[k]
 }
 
-// Entries describes all schemes, by name. The setting gives no options.
+// Entries describes all schemes in the order of their names, with default options.
 func Entries(s Setting) ([]Entry, error) {
 	var all []Entry
 	for _, scheme := range pe.Schemes() {

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"torchpe/models/pe"
 )
 
-// Check holds arrays of another implementation against a scheme: whether they follow it with the
-// options of a setting, and else which convention they follow.
+// Check compares arrays of another implementation with a scheme: whether they follow it with the options
+// of a setting, and if not, which convention they follow.
 type Check struct {
 	Scheme    pe.Scheme
 	Setting   Setting
@@ -23,32 +24,32 @@ type Check struct {
 	// Tolerance bounds the difference of a number, relative to the largest of its array or 1.
 	Tolerance float64
 
-	causal bool // keys after the query are not seen
+	causal bool // queries do not see later keys
 }
 
 // Finding holds the result of Check.Run. Its JSON keys are part of the command line's interface.
 type Finding struct {
 	Scheme     string   `json:"scheme"`
 	Outputs    []string `json:"outputs"`
-	Follows    bool     `json:"follows"`    // with the options of the setting
-	Convention []string `json:"convention"` // that they follow; null where there is none
-	Flags      string   `json:"flags"`      // that give this convention here; "" where none do
-	Deviations []string `json:"deviations"` // in what it is not the setting's
-	Untold     []string `json:"untold"`     // conventions that give these numbers as well
+	Follows    bool     `json:"follows"`    // the arrays follow the scheme with the options of the setting
+	Convention []string `json:"convention"` // what they follow; null if no convention was found
+	Flags      string   `json:"flags"`      // the flags for this convention; "" if there are none
+	Deviations []string `json:"deviations"` // how it differs from the setting's
+	Untold     []string `json:"untold"`     // conventions that give the same numbers
 	Expected   []string `json:"expected"`   // the setting's convention
 	Tried      int      `json:"tried"`
-	Assumed    string   `json:"assumed,omitempty"` // that the arrays do not say, where it may matter
-	First      string   `json:"first"`             // where they first differ from the setting's convention
-	Nearest    []string `json:"nearest"`           // in what the nearest one tried differs, where none is followed
+	Assumed    string   `json:"assumed,omitempty"` // a size that the arrays leave open, if it may matter
+	First      string   `json:"first"`             // first difference from the setting's convention
+	Nearest    []string `json:"nearest"`           // deviations of the nearest convention, if none is followed
 	NearestAt  string   `json:"nearest_first,omitempty"`
-	Rounding   float64  `json:"rounding,omitempty"` // the tolerance that takes small differences from it as rounding
-	Read       string   `json:"read_as,omitempty"`  // the sizes, where none is followed
+	Rounding   float64  `json:"rounding,omitempty"` // tolerance at which the differences from it count as rounding
+	Read       string   `json:"read_as,omitempty"`  // the sizes, if no convention is followed
 }
 
-// trialLimit bounds how many conventions are tried.
+// trialLimit limits the conventions that are tried.
 const trialLimit = 5000
 
-// Run compares.
+// Run compares the arrays with the scheme, and searches for a convention if they do not follow it.
 func (c Check) Run() (Finding, error) {
 	f := Finding{Scheme: c.Scheme.Name}
 	for _, o := range c.Given.Outputs {
@@ -92,33 +93,30 @@ func (c Check) Run() (Finding, error) {
 	return f, nil
 }
 
-// hasOption says whether the scheme has an option.
+// hasOption reports whether the scheme has an option.
 func (c Check) hasOption(option string) bool {
 	return slices.ContainsFunc(c.Scheme.Options, func(o pe.Option) bool { return o.Name == option })
 }
 
-// withOption returns the options with one more.
+// withOption returns given with one option set.
 func withOption(given pe.Options, name, value string) pe.Options {
-	with := pe.Options{name: value}
-	for k, v := range given {
-		if k != name {
-			with[k] = v
-		}
-	}
+	with := pe.Options{}
+	maps.Copy(with, given)
+	with[name] = value
 	return with
 }
 
-// difference says where arrays differ.
+// difference describes how two arrays differ.
 type difference struct {
 	name       string
 	index      []int
 	got, want  float64
 	count, all int
-	largest    float64  // of those that are numbers
-	nan        int      // how many are not
-	relative   float64  // the largest, relative to the numbers of its array; of all outputs
-	far        float64  // the mean of all numbers, each 1 at most; of all outputs
-	shapes     [2][]int // of the array and of what is expected, where they differ and nothing was compared
+	largest    float64  // largest difference of two numbers
+	nan        int      // how many differences are NaN
+	relative   float64  // largest difference relative to its array's numbers, over all outputs
+	far        float64  // mean relative difference, each at most 1, summed over all outputs
+	shapes     [2][]int // of the array and of the expected one, if they differ; then nothing is compared
 }
 
 func (d difference) String() string {
@@ -136,8 +134,8 @@ func (d difference) String() string {
 	return s
 }
 
-// rounding returns the power of ten that as a tolerance takes all differences as rounding, 0 where they
-// are larger than those of half precision.
+// rounding returns the smallest power of ten that, as a tolerance, covers all differences. It returns 0 if
+// they are larger than half precision explains.
 func (d difference) rounding() float64 {
 	if d.nan > 0 || d.relative > 0.01 {
 		return 0
@@ -145,8 +143,8 @@ func (d difference) rounding() float64 {
 	return math.Pow(10, math.Ceil(math.Log10(d.relative)))
 }
 
-// firstDifference returns the first output that differs from what is expected, nil where none does. Numbers
-// that are not finite in both are masked.
+// firstDifference returns the difference of the first output that is not as expected, or nil. Numbers that
+// are masked in both do not count.
 func (c Check) firstDifference(t trial, expected []array.Array) *difference {
 	var first *difference
 	relative, far := 0.0, 0.0
@@ -213,11 +211,11 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 	return d
 }
 
-// masked says whether a logit stands for a key that is not seen.
+// masked reports whether a logit hides its key.
 func masked(v float64) bool { return math.IsNaN(v) || v <= -1e8 || math.IsInf(v, 0) }
 
-// hidden says whether number i of an array [H,N,N] is that of a key after the query, or before it where
-// reversed, which a causal mask hides.
+// hidden reports whether a causal mask hides number i of an array [H,N,N]: its key is after the query, or
+// before it if reversed.
 func (c Check) hidden(kind string, i int, reversed bool) bool {
 	n := c.Positions.Tokens()
 	key, query := c.Positions.Index[i%n], c.Positions.Index[i/n%n]
@@ -262,7 +260,7 @@ func (c Check) compute(t trial) (all []array.Array, err error) {
 	return all, nil
 }
 
-// setParams takes the given trained numbers, moved along the axis of offsets where the trial says so.
+// setParams sets the given trained parameters, after the trial's shift along their axis of offsets.
 func (c Check) setParams(i *Instance, t trial) error {
 	trained := false
 	for _, p := range i.params.All() {
@@ -339,21 +337,8 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	return a, nil
 }
 
-// merged returns [H,N,C] as [N,HC].
-func merged(a array.Array) array.Array {
-	h, n, c := a.Shape[0], a.Shape[1], a.Shape[2]
-	out := array.Array{Shape: []int{n, h * c}}
-	for token := range n {
-		for head := range h {
-			at := (head*n + token) * c
-			out.Data = append(out.Data, a.Data[at:at+c]...)
-		}
-	}
-	return out
-}
-
-// rotationTable returns the cosines or sines [N,P] of a scheme that turns queries and keys, or [N,2P]
-// where the output is as wide, a column for each dimension.
+// rotationTable returns the cosines or sines [N,P] of a rotation, or [N,2P] with a column per dimension if
+// the output is that wide.
 func (i *Instance) rotationTable(o Output) (array.Array, error) {
 	p := i.params.Get("pe." + o.Kind)
 	if p == nil {
@@ -379,10 +364,10 @@ func (i *Instance) rotationTable(o Output) (array.Array, error) {
 	return selectAlong(a, 1, columns), nil
 }
 
-// errNoEffect is of a change that a scheme has no use for.
+// errNoEffect is returned for a change that does not apply to the scheme.
 var errNoEffect = errors.New("the scheme has nothing that this changes")
 
-// String says what was found, in sentences.
+// String describes the finding in sentences.
 func (f Finding) String() string {
 	var b strings.Builder
 	what := strings.Join(f.Outputs, ", ")

@@ -11,12 +11,12 @@ import (
 	"torchpe/models/pe"
 )
 
-// trial is a scheme with options, or with one of the errors that implementations have.
+// trial is a convention: a scheme with options, possibly with errors that implementations make.
 type trial struct {
 	Setting
 	at                        pe.Positions
-	queries, keys             []int   // tokens of at that are those of the arrays; nil for all, in order
-	scaleQ, scaleX, scaleBias float64 // of what goes in, and of a bias; 0 stands for 1
+	queries, keys             []int   // places in at of the arrays' tokens; nil for all in order
+	scaleQ, scaleX, scaleBias float64 // factors of queries, embeddings and bias; 0 counts as 1
 	pairs                     func(width int) []int
 	changes                   []func(*Instance) error
 	roll                      func(array.Array) array.Array
@@ -26,14 +26,14 @@ type trial struct {
 // choice is one value of an axis.
 type choice struct {
 	phrase string // "half-split pairs"
-	flag   string // that gives it; "" for none
+	flag   string // the flag for it; "" if there is none
 	apply  func(*trial) error
 }
 
-// axis is one thing in which conventions differ. The first choice is the setting's.
+// axis lists the choices for one property of a convention. The first is the setting's.
 type axis []choice
 
-// phrases say the values of options; %s is the value.
+// phrases describes values of options. %s stands for the value.
 var phrases = map[string]string{
 	"rope-layout=half": "half-split pairs", "rope-layout=interleaved": "interleaved pairs",
 	"dinov3-layout=half": "half-split pairs", "dinov3-layout=interleaved": "interleaved pairs",
@@ -61,7 +61,7 @@ var phrases = map[string]string{
 	"t5-direction=causal":        "keys before the query only",
 }
 
-// phrase says the value of an option.
+// phrase describes the value of an option.
 func phrase(name, value string) string {
 	if p, ok := phrases[name+"="+value]; ok {
 		return p
@@ -72,7 +72,7 @@ func phrase(name, value string) string {
 	return name + " " + value
 }
 
-// usualValues are values of options that have no list of them, which implementations have.
+// usualValues lists values that implementations use, for options that accept any.
 var usualValues = map[string][]string{
 	"rope-base": {"10000", "100", "10", "500000", "1000000"}, "rope-2d-base": {"auto", "100", "10", "10000"},
 	"sinusoid-base":   {"10000", "100", "10", "1000", "500000", "1000000"},
@@ -80,10 +80,10 @@ var usualValues = map[string][]string{
 	"rope-unit":       {"1", "2"},
 }
 
-// optionsWithoutNumbers are options that change no number that can be compared.
+// optionsWithoutNumbers lists options that change no number that can be compared.
 var optionsWithoutNumbers = []string{"attention-bias", "attention-init", "fixed-pe-dropout", "pe-placement"}
 
-// values returns those of an option that are tried, the given one first.
+// values returns the values of an option to try, the current one first.
 func values(o pe.Option, now string, headWidth int) []string {
 	all := o.Choices()
 	switch {
@@ -121,7 +121,7 @@ func (c Check) optionAxes(resolved pe.Options) (all []axis) {
 	return all
 }
 
-// errorAxes returns the errors that no option stands for.
+// errorAxes returns axes for errors that implementations make and no option describes.
 func (c Check) errorAxes() []axis {
 	own := choice{apply: func(*trial) error { return nil }}
 	width := float64(c.Setting.DModel / c.Setting.Heads)
@@ -161,7 +161,7 @@ func (c Check) errorAxes() []axis {
 	return all
 }
 
-// scaleLogits multiplies queries, where logits are compared.
+// scaleLogits multiplies the queries if logits or weights are compared.
 func (c Check) scaleLogits(by float64) func(*trial) error {
 	return func(t *trial) error {
 		if !slices.ContainsFunc(c.Given.Outputs, func(o Output) bool {
@@ -189,7 +189,8 @@ func scaleBias(by float64) func(*trial) error {
 	return func(t *trial) error { t.scaleBias = by; return nil }
 }
 
-// rolled moves the rows of tables over offsets, which have an odd number of them, by so many.
+// rolled shifts the rows of tables over offsets by a number of rows, around or up to the edge. These tables
+// have an odd number of rows.
 func rolled(by int, around bool) func(*trial) error {
 	return func(t *trial) error {
 		t.roll = func(a array.Array) array.Array {
@@ -214,7 +215,7 @@ func rolled(by int, around bool) func(*trial) error {
 	}
 }
 
-// shift moves keys by so many places against queries.
+// shift moves the keys by one place against the queries, in the direction of by.
 func shift(by int) func(*trial) error {
 	return func(t *trial) error {
 		n := t.at.Tokens()
@@ -238,7 +239,7 @@ func indices(from, n int) []int {
 	return all
 }
 
-// fromOne numbers places, or rows and columns, from 1.
+// fromOne counts positions, or rows and columns, from 1.
 func fromOne(t *trial) error {
 	n := t.at.Tokens()
 	switch {
@@ -274,7 +275,7 @@ func swapCells(t *trial) error {
 	return nil
 }
 
-// byColumns gives tokens the cells of a grid column after column.
+// byColumns places the tokens on the grid column by column.
 func byColumns(t *trial) error {
 	if t.at.Cells == nil {
 		return errNoEffect
@@ -290,7 +291,7 @@ func byColumns(t *trial) error {
 	return nil
 }
 
-// reversal says what reverse does to the outputs.
+// reversal describes the effect of reverse on the outputs.
 func (c Check) reversal() string {
 	if slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return axes[o.Kind] == "HNN" }) {
 		return "offset with the other sign (i and j swapped)"
@@ -310,7 +311,7 @@ func reverse(t *trial) error {
 	return nil
 }
 
-// tablesOf returns the values of fixed tables.
+// tablesOf returns the values of those of the named tables that are fixed.
 func tablesOf(i *Instance, names ...string) (all map[string][]float64, err error) {
 	all = map[string][]float64{}
 	for _, name := range names {
@@ -323,7 +324,7 @@ func tablesOf(i *Instance, names ...string) (all map[string][]float64, err error
 	return all, nil
 }
 
-// swapSines exchanges cosines and sines of a rotation or of a table of sinusoids.
+// swapSines exchanges the sines and cosines of a rotation or a table of sinusoids.
 func swapSines(i *Instance) error {
 	old, err := tablesOf(i, "pe.cos", "pe.sin", "pe.key-cos", "pe.key-sin", "pe.fixed")
 	if err != nil {
@@ -347,8 +348,8 @@ func swapSines(i *Instance) error {
 	return nil
 }
 
-// swapColumns exchanges sines and cosines of a table: neighbouring columns, or where all sines come
-// first the halves of each coordinate's columns.
+// swapColumns exchanges the sines and cosines of a table: neighbouring columns, or the halves of each
+// coordinate's columns if all sines come first.
 func swapColumns(i *Instance, old []float64) error {
 	d, layout := i.Setting.DModel, i.options["sinusoid-layout"]
 	neighbours := layout == "interleaved" || layout == "tutorial"
@@ -371,7 +372,7 @@ func swapColumns(i *Instance, old []float64) error {
 	return i.params.Set("pe.fixed", moved)
 }
 
-// negateSines turns the other way.
+// negateSines reverses the direction of a rotation.
 func negateSines(i *Instance) error {
 	old, err := tablesOf(i, "pe.sin", "pe.key-sin")
 	if err != nil {
@@ -392,12 +393,12 @@ func negateSines(i *Instance) error {
 	return nil
 }
 
-// pairedAs orders the dimensions of a head otherwise.
+// pairedAs sets the order of the dimensions of a head.
 func pairedAs(order func(width int) []int) func(*trial) error {
 	return func(t *trial) error { t.pairs = order; return nil }
 }
 
-// toHalves returns the dimension of a head with interleaved pairs for each of one with half-split ones.
+// toHalves returns, for each dimension of a head with half-split pairs, that with interleaved pairs.
 func toHalves(width int) []int {
 	order := make([]int, width)
 	for k := range order {
@@ -420,7 +421,7 @@ func inverse(order []int) []int {
 	return back
 }
 
-// paired returns queries or keys [H,N,C] with the dimensions of the scheme, or back.
+// paired reorders the dimensions of queries or keys [H,N,C] to those of the scheme, or back.
 func (t trial) paired(a array.Array, back bool) array.Array {
 	if t.pairs == nil {
 		return a
@@ -432,8 +433,8 @@ func (t trial) paired(a array.Array, back bool) array.Array {
 	return selectAlong(a, len(a.Shape)-1, order)
 }
 
-// place returns an array with its tokens in those rows of the trial's, zeros elsewhere, times scale; its
-// axis of tokens is the last but one.
+// place returns a, times scale, with its tokens in the given rows of the trial's and zeros elsewhere. The
+// tokens are on the last axis but one.
 func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
 	if scale == 0 {
 		scale = 1
@@ -452,7 +453,7 @@ func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
 	return out
 }
 
-// selectAlong returns entries of an axis; nil takes all.
+// selectAlong returns the given entries of an axis, or all for nil.
 func selectAlong(a array.Array, dim int, entries []int) array.Array {
 	if entries == nil {
 		return a

@@ -11,14 +11,14 @@ import (
 	"torchpe/data/array/text"
 )
 
-// ReadArray reads the one array of a file.
+// ReadArray reads a file that holds one array.
 func ReadArray(path string, header text.Choice) (array.Array, error) {
 	a, err := arrayfile.Read(path, header, func([]int) error { return nil })
 	return a.Array, err
 }
 
-// WriteJSON writes values of the instance with their description: nested lists, null where a number is
-// not finite.
+// WriteJSON writes values of the instance as nested lists, with a description. Numbers that are not finite
+// are null.
 func (i *Instance) WriteJSON(w io.Writer, kind string, layer int, a array.Array) error {
 	s := i.Setting
 	return json.NewEncoder(w).Encode(struct {

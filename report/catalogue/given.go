@@ -17,33 +17,33 @@ import (
 
 // Given holds arrays of another implementation of a scheme.
 type Given struct {
-	X, Q, K, V array.Array   // what went in; none where Data is nil
-	Params     []array.Array // trained numbers, by their names here
+	X, Q, K, V array.Array   // the inputs; not given if Data is nil
+	Params     []array.Array // trained parameters with our names
 	Outputs    []Output
 
-	assumed bool // the head width, which the arrays do not say
+	assumed bool // the arrays leave the head width open
 }
 
-// Output is an array that is held against the scheme's.
+// Output is an array to compare with the scheme's.
 type Output struct {
 	Name string // as in its file
 	Kind string // one of Kinds, or cos or sin
 	array.Array
 }
 
-// Kinds of outputs that Values does not compute: cosines and sines of a rotation.
+// Kinds of outputs beside those of Values: the cosines and sines of a rotation.
 const (
 	kindCos = "cos"
 	kindSin = "sin"
 )
 
-// outputKinds are the kinds of outputs by their names in a file.
+// outputKinds maps the names of outputs in a file to their kinds.
 var outputKinds = map[string]string{
 	"table": kindTable, "bias": kindBias, "x_out": kindInput, "q_out": kindQuery, "k_out": kindKey,
 	"v_out": kindValue, "logits": kindLogits, "weights": kindWeights, "cos": kindCos, "sin": kindSin,
 }
 
-// GivenNames lists the names that arrays may have, besides those of parameters.
+// GivenNames lists the names that arrays may have, except those of parameters. Inputs come first.
 func GivenNames() []string {
 	names := []string{"x", "q", "k", "v"}
 	for name := range outputKinds {
@@ -53,9 +53,9 @@ func GivenNames() []string {
 	return names
 }
 
-// ReadGiven reads arrays by name: of one .npz, .safetensors, .json or other file, or of all files of a
-// directory, where NAME.npy is called NAME. An array without a name is called what, or where that is ""
-// table or bias, as the scheme has it; of others those called what alone are compared.
+// ReadGiven reads named arrays from a .npz, .safetensors, .json or other file, or from all files of a
+// directory, where NAME.npy holds the array NAME. If what is given, only outputs of that name are kept. A
+// single array without a name is named what, or else table or bias, whichever the scheme has.
 func ReadGiven(path, what string, header text.Choice, scheme pe.Scheme) (g Given, err error) {
 	kind, ok := outputKinds[what]
 	if what != "" && !ok {
@@ -98,7 +98,7 @@ func ReadGiven(path, what string, header text.Choice, scheme pe.Scheme) (g Given
 	return g, nil
 }
 
-// usualKind returns the kind of an array without a name: the table of a scheme that has one, else a bias.
+// usualKind returns the kind of an unnamed array: table if the scheme has one, else bias.
 func usualKind(scheme pe.Scheme) string {
 	options, err := scheme.Resolve("code", nil)
 	if err == nil {
@@ -109,7 +109,7 @@ func usualKind(scheme pe.Scheme) string {
 	return kindTable
 }
 
-// add puts an array where its name says.
+// add stores an array by its name.
 func (g *Given) add(a array.Array) error {
 	if to, ok := map[string]*array.Array{"x": &g.X, "q": &g.Q, "k": &g.K, "v": &g.V}[a.Name]; ok {
 		*to = a
@@ -127,17 +127,17 @@ func (g *Given) add(a array.Array) error {
 		wording.Hint(a.Name, GivenNames()), strings.Join(GivenNames(), ", "))
 }
 
-// axes are those of an array of a kind.
+// axes lists the axes of each kind of array, a letter each.
 var axes = map[string]string{
 	"x": "ND", "q": "HNC", "k": "HNC", "v": "HNC", kindTable: "ND", kindBias: "HNN",
 	kindLogits: "HNN", kindWeights: "HNN", kindCos: "NP", kindSin: "NP",
 }
 
-// sizes are the lengths of axes by their letters.
+// sizes holds the lengths of axes by their letters.
 type sizes map[byte]int
 
-// fit gives an array the axes of its kind, without axes of length 1 in front, and notes their
-// lengths, which must be those noted before.
+// fit reshapes an array to the axes of its kind, without leading axes of length 1. It stores their lengths
+// and returns an error if another array had others.
 func (found sizes) fit(what, kind string, a *array.Array) error {
 	want := axes[kind]
 	if a.Data == nil {
@@ -169,8 +169,8 @@ func (found sizes) fit(what, kind string, a *array.Array) error {
 	return nil
 }
 
-// Fit gives the arrays the axes of their kinds, without axes of length 1 in front, and returns the
-// setting with the sizes that they have; those of fixed stay, by their letters: N, D and H.
+// Fit reshapes the arrays to the axes of their kinds, without leading axes of length 1, and returns the
+// setting with their sizes. Sizes in fixed (N, D or H) must not change.
 func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	was, found := s, sizes{}
 	for i, a := range []*array.Array{&g.X, &g.Q, &g.K, &g.V} {
@@ -209,7 +209,7 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	return s, s.Validate()
 }
 
-// hasRepeatedColumns says whether each column of an array [N,C] is there twice: as its neighbour, or half of C away.
+// hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or C/2 away.
 func hasRepeatedColumns(a array.Array) bool {
 	c := a.Shape[1]
 	if c%2 != 0 {
@@ -224,8 +224,8 @@ func hasRepeatedColumns(a array.Array) bool {
 	return neighbour || half
 }
 
-// withSizes returns the setting with the sizes that were found: those of N tokens, D numbers, H heads of C
-// numbers each, of which there are P where cosines are given; and whether D had to be assumed.
+// withSizes returns the setting with the sizes found: N tokens, model width D, and H heads of width C, or P
+// according to cosines. It reports whether D had to be assumed.
 func withSizes(s Setting, found sizes) (of Setting, assumed bool) {
 	for letter, to := range map[byte]*int{'N': &s.Tokens, 'H': &s.Heads, 'D': &s.DModel} {
 		if n, ok := found[letter]; ok {

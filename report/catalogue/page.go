@@ -1,10 +1,8 @@
 package catalogue
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"torchpe/models/pe"
@@ -60,8 +58,8 @@ acts nowhere, alike on all tokens as it starts, or on what tokens hold alone.
 	return b.String(), nil
 }
 
-// decisions writes the table "Which encoding?": by what is known of the tokens' places, whether a
-// model is to meet more tokens than in training, and what the task allows.
+// decisions writes the table "Which encoding?": by what is known about positions, whether a model will see
+// more tokens than in training, and whether the task is causal.
 func decisions(b *strings.Builder, all []Entry) {
 	b.WriteString(`
 ## Which encoding?
@@ -75,14 +73,8 @@ regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
 | what is known of the tokens | and | nothing is trained | the encoding is trained |
 |---|---|---|---|
 `)
-	var needs []string
-	for _, e := range all {
-		if !slices.Contains(needs, e.Needs) {
-			needs = append(needs, e.Needs)
-		}
-	}
-	slices.SortFunc(needs, func(a, b string) int { return cmp.Compare(needIndex(a), needIndex(b)) })
-	for _, need := range needs {
+	for n := pe.NeedsOrder; n <= pe.NeedsPoints; n++ {
+		need := n.String()
 		for _, row := range []struct {
 			text                 string
 			extrapolates, causal bool
@@ -111,19 +103,10 @@ regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
 	}
 }
 
-// needIndex returns the place of a need among the needs, from the least on.
-func needIndex(text string) int {
-	for n := pe.NeedsOrder; n <= pe.NeedsPoints; n++ {
-		if n.String() == text {
-			return int(n)
-		}
-	}
-	return -1
-}
-
 // section writes a scheme's section.
 func section(b *strings.Builder, e Entry) {
-	fmt.Fprintf(b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n", e.Name, capitalised(e.Summary), e.Formula)
+	fmt.Fprintf(b, "\n### %s\n\n%s.\n\n```\n%s\n```\n\n", e.Name, strings.ToUpper(e.Summary[:1])+e.Summary[1:],
+		e.Formula)
 	fmt.Fprintf(b, "* Paper: *%s*, %s\n", e.Title, e.Reference)
 	fmt.Fprintf(b, "* When: %s\n", when(e))
 	cost := "no trained parameters"
@@ -150,7 +133,7 @@ func section(b *strings.Builder, e Entry) {
 	}
 }
 
-// markedFlags finds options in a sentence, with the value that follows them.
+// markedFlags matches an option in a sentence, with its value.
 var markedFlags = regexp.MustCompile(`--[a-z0-9-]+( (false|[0-9.]+))?`)
 
 // when returns the conditions under which a scheme is useful, by its entry.
@@ -185,5 +168,3 @@ func when(e Entry) string {
 	}
 	return text
 }
-
-func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

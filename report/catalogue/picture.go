@@ -11,9 +11,9 @@ import (
 	"torchpe/report/figure"
 )
 
-const mostHeads = 4 // that a figure shows
+const mostHeads = 4 // heads that a figure shows
 
-// picture holds one view of an instance: matrices, and their means against the distance.
+// picture is one view of an instance: matrices, and their means against distance.
 type picture struct {
 	kind     string
 	matrices []figure.Matrix
@@ -46,12 +46,8 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 		}
 	}
 	if sites&pe.AtQK != 0 || sites&pe.AtLogits != 0 && !bias {
-		ones := array.Array{Shape: []int{i.Setting.Heads, i.Positions.Tokens(),
-			i.Setting.DModel / i.Setting.Heads}}
-		ones.Data = make([]float64, ones.Shape[0]*ones.Shape[1]*ones.Shape[2])
-		for k := range ones.Data {
-			ones.Data[k] = 1
-		}
+		n, h, d := i.Positions.Tokens(), i.Setting.Heads, i.Setting.DModel
+		ones := array.Array{Shape: []int{h, n, d / h}, Data: slices.Repeat([]float64{1}, n*d)}
 		l, _, err := i.Values(Want{Kind: kindLogits, Layer: layer, Q: ones, K: ones})
 		var p picture
 		if err == nil {
@@ -82,18 +78,11 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 	return all, nil
 }
 
-func constant(data []float64) bool {
-	for _, v := range data {
-		if v != data[0] {
-			return false
-		}
-	}
-	return true
-}
+// constant reports whether all numbers are the same, none of which is NaN.
+func constant(data []float64) bool { return slices.Min(data) == slices.Max(data) }
 
-// response shows the addend of a scheme whose Embed hook depends on the embeddings: for X, or where
-// that is not given, for embeddings that are 1 for the token in the middle of the order and 0
-// elsewhere.
+// response shows what a scheme adds if its Embed hook depends on the embeddings: to X, or else to
+// embeddings of ones for the middle token and zeros for all others.
 func (i *Instance) response(layer int) (picture, error) {
 	n, d := i.Positions.Tokens(), i.Setting.DModel
 	added := func(x array.Array) ([]float64, error) {
@@ -122,7 +111,7 @@ func (i *Instance) response(layer int) (picture, error) {
 	if constant(values) {
 		return picture{}, fmt.Errorf("%s adds nothing in layer %d", i.Scheme.Name, layer)
 	}
-	norms := make([]float64, n) // by place in the order
+	norms := make([]float64, n) // by position
 	for token, at := range i.Positions.Index {
 		for k := range d {
 			norms[at] = math.Hypot(norms[at], values[token*d+k])
@@ -137,8 +126,8 @@ func (i *Instance) response(layer int) (picture, error) {
 			Values: [][]float64{norms}}}}}, nil
 }
 
-// addedToQ shows the table that a scheme adds to the input of the projections to q and k. With the
-// identity for a projection it equals the change of q.
+// addedToQ shows the table that a scheme adds to the input of the projections to q and k. It equals the
+// change of q if the projection is the identity.
 func (i *Instance) addedToQ(layer int, shape []int) (picture, error) {
 	q, _, err := i.Values(Want{Kind: kindQuery, Layer: layer, Q: array.Array{Shape: shape,
 		Data: make([]float64, shape[0]*shape[1]*shape[2])}, identity: true})
@@ -235,8 +224,8 @@ func (i *Instance) masked(values []float64) []float64 {
 	return left
 }
 
-// distinctRange returns the least and the largest number, which differ: by 1 where they are the same but for
-// rounding.
+// distinctRange returns the smallest and the largest number. If they are equal up to rounding, it returns a
+// range of 1.
 func distinctRange(data []float64) (low, high float64) {
 	low, high = data[0], data[0]
 	for _, v := range data {
@@ -256,8 +245,8 @@ func wholeNumbers(from, to int) []float64 {
 	return x
 }
 
-// byOffset returns the mean of the entries of a matrix [N,N] over query and key whose places in the
-// order are apart by an offset, for offsets from the least to the most.
+// byOffset returns, for each offset from least to most, the mean of the entries of a matrix [N,N] whose key
+// and query are that far apart in the order.
 func byOffset(values []float64, index []int, least, most int) [][]float64 {
 	sums, entries := make([]float64, most-least+1), make([]float64, most-least+1)
 	for row, query := range index {
@@ -274,7 +263,7 @@ func byOffset(values []float64, index []int, least, most int) [][]float64 {
 	return [][]float64{sums}
 }
 
-// note returns the note under a figure of an instance.
+// note returns the note below a figure of the instance.
 func (i *Instance) note(layer int) string {
 	s := i.Setting
 	text := fmt.Sprintf("N = %d tokens on %v, D = %d, H = %d, layer %d of %d, seed %d, "+
@@ -289,13 +278,13 @@ func (i *Instance) note(layer int) string {
 	return text
 }
 
-// numbered returns a matrix with the numbers of some rows and columns, from 0.
+// numbered returns a matrix with some of its rows and columns numbered, from 0.
 func numbered(m figure.Matrix) figure.Matrix {
 	m.RowLabels, m.ColumnLabels = ticks(m.Rows), ticks(m.Columns)
 	return m
 }
 
-// ticks returns labels of n places: about four round numbers, and nothing at the other places.
+// ticks returns n labels, of which about four are round numbers and the others empty.
 func ticks(n int) []string {
 	step := 1
 	for k := 0; n > 5*step; k++ {
@@ -316,20 +305,20 @@ func Plot(all []*Instance, layer int) (*figure.Figure, error) {
 	return plotSideBySide(all, layer)
 }
 
-// plotOne draws the pictures of an instance: matrices above, their means against the distance below.
+// plotOne draws the pictures of an instance: matrices, and below them their means against distance.
 func plotOne(i *Instance, layer int) (*figure.Figure, error) {
 	all, err := i.pictures(layer)
 	if err != nil {
 		return nil, err
 	}
 	title := i.Scheme.Name + ": " + i.Scheme.About().Summary
-	if len(title) > 110 { // of a stack: it would run out of the page
+	if len(title) > 110 { // the summary of a stack is too long
 		title = i.Scheme.Name
 	}
 	page := figure.Page{Width: figure.PageWidth, Title: title, Note: i.note(layer)}
 	for _, p := range all {
 		row := figure.Row{Height: 2.4}
-		if len(p.matrices) > 2 { // narrow ones, which are square
+		if len(p.matrices) > 2 { // narrow square matrices
 			row.Height = 1.75
 		}
 		for k := range p.matrices {
@@ -350,7 +339,7 @@ func plotOne(i *Instance, layer int) (*figure.Figure, error) {
 	return figure.Compose(page)
 }
 
-// noteOf returns the note of the first causal instance, or else of the first.
+// noteOf returns the note of the first causal instance, or of the first if none is causal.
 func noteOf(all []*Instance, layer int) string {
 	for _, i := range all {
 		if i.encoding.Attention().Causal {
@@ -360,8 +349,7 @@ func noteOf(all []*Instance, layer int) string {
 	return all[0].note(layer)
 }
 
-// plotSideBySide draws instances in a column each: the first matrix, and its means against the
-// distance.
+// plotSideBySide draws one column per instance: the first matrix, and its means against distance.
 func plotSideBySide(all []*Instance, layer int) (*figure.Figure, error) {
 	const most = 6
 	if len(all) > most {

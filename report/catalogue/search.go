@@ -18,10 +18,10 @@ type search struct {
 	untold []string
 }
 
-// search finds the axes on which a choice changes the outputs.
+// search returns the axes whose choices change the outputs.
 func (c Check) search(resolved pe.Options, own trial, expected []array.Array) *search {
 	s := &search{Check: c, own: own}
-	as := c // with what is expected in place of what is given
+	as := c // the expected arrays take the place of the given ones
 	as.Given.Outputs = slices.Clone(c.Given.Outputs)
 	for i := range expected {
 		as.Given.Outputs[i].Array = expected[i]
@@ -54,7 +54,7 @@ func (c Check) search(resolved pe.Options, own trial, expected []array.Array) *s
 	return s
 }
 
-// phrases returns what a combination of choices says.
+// phrases describes a combination of choices.
 func (s *search) phrases(of []int) []string {
 	var all []string
 	for i, a := range s.axes {
@@ -65,11 +65,11 @@ func (s *search) phrases(of []int) []string {
 	return all
 }
 
-// run tries combinations of conventions, those with fewer changes first. The setting's is apart from
-// the outputs.
+// run tries combinations of conventions, those with fewer changes first. apart is the difference of the
+// setting's convention.
 func (s *search) run(f *Finding, apart difference) {
 	f.Rounding = apart.rounding()
-	var same []string // other names of the convention that is found
+	var same []string // other single changes that give the same numbers
 	for changes := 1; changes <= 3 && f.Convention == nil && f.Tried < trialLimit; changes++ {
 		s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
 			t, deviations, flags := s.trial(of)
@@ -84,7 +84,7 @@ func (s *search) run(f *Finding, apart difference) {
 			switch {
 			case d == nil && f.Convention == nil:
 				f.Convention, f.Deviations, f.Flags = s.phrases(of), deviations, flags
-				return changes == 1 && flags == "" // which numbers may not tell from another error
+				return changes == 1 && flags == "" // other errors may give the same numbers
 			case d == nil && !slices.Contains(same, deviations[0]):
 				same = append(same, deviations[0])
 			case d != nil && d.far < apart.far:
@@ -105,7 +105,7 @@ func (s *search) run(f *Finding, apart difference) {
 	}
 }
 
-// runTimes tries the setting's convention, and those with one change, times a constant.
+// runTimes tries the setting's convention, and those with one change, multiplied by a constant.
 func (s *search) runTimes(f *Finding) {
 	if len(s.Given.Outputs) != 1 {
 		return
@@ -132,7 +132,7 @@ func (s *search) runTimes(f *Finding) {
 	}
 }
 
-// times multiplies an array by the constant that brings it nearest to the output, and returns that.
+// times multiplies an array by the constant that fits the output best, and returns the constant.
 func (s *search) times(a array.Array, reversed bool) float64 {
 	o, product, square := s.Given.Outputs[0], 0.0, 0.0
 	if !slices.Equal(o.Shape, a.Shape) {
@@ -152,8 +152,8 @@ func (s *search) times(a array.Array, reversed bool) float64 {
 	return product / square
 }
 
-// trial returns what a combination of choices is, in what it deviates from the setting, and the flags
-// that give it; nil where a choice has nothing to change.
+// trial returns the convention of a combination of choices, its deviations from the setting, and the flags
+// for it. It returns nil if a choice does not apply.
 func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
 	own := s.own
 	options := maps.Clone(s.Setting.Given)
@@ -192,8 +192,8 @@ func flagLine(options pe.Options) string {
 	return strings.Join(all, " ")
 }
 
-// combine calls f with every combination of so many changes from axis number from on, until it
-// returns false.
+// combine calls f for every combination of the given number of changes on the axes from index from, until f
+// returns false. It reports whether f never did.
 func (s *search) combine(of []int, from, changes int, f func([]int) bool) bool {
 	if changes == 0 {
 		return f(of)

@@ -11,7 +11,7 @@ import (
 	"torchpe/report/figure"
 )
 
-// sheetColumns are the most pictures side by side on a sheet.
+// sheetColumns limits the pictures side by side on a sheet.
 const sheetColumns = 5
 
 // SheetNote explains the pictures.
@@ -24,9 +24,9 @@ func sheetOf(family string) string {
 	return "encodings-" + strings.NewReplacer(",", "", " ", "-").Replace(strings.ToLower(family)) + ".svg"
 }
 
-// Sheets writes a small picture of each scheme to a folder, a file a family, and returns their
-// paths, and the schemes that have none: they act nowhere, alike on all tokens as they start, or
-// on what the tokens hold alone.
+// Sheets draws a small picture of each scheme, in one file per family, and returns the paths of the files
+// and the schemes without a picture. These act nowhere, or start alike for all tokens, or depend on the
+// tokens' contents alone.
 func Sheets(folder string) (files, without []string, err error) {
 	byFamily := map[string][]figure.Matrix{}
 	for _, scheme := range pe.Schemes() {
@@ -67,8 +67,8 @@ func Sheets(folder string) (files, without []string, err error) {
 	return files, without, nil
 }
 
-// thumbnail returns the family of a scheme and its picture on a sheet: of a table the products of
-// its rows, else the first matrix of its pictures; nil where there is none.
+// thumbnail returns the family of a scheme and its picture on a sheet: the dot products of a table's rows,
+// or else the first matrix of its pictures, or nil if it has none.
 func thumbnail(scheme pe.Scheme) (string, *figure.Matrix, error) {
 	s := Setting{Size: sizeForAll, Fidelity: "code"}
 	e, err := Describe(scheme, s)

@@ -11,8 +11,8 @@ import (
 const Stacks = "Several act at once where their names are joined by +, as in rope+learn: " +
 	"each at its places, in that order."
 
-// List returns the catalogue as a table, a row a scheme. It is whole, or brief: without TISA's criteria,
-// and with the first of several references.
+// List returns the catalogue as a table with one row per scheme. If brief, it leaves out TISA's criteria and
+// all references but the first.
 func List(all []Entry, s Setting, brief bool) table.Table {
 	criteria := []string{"inductive", "data_driven", "parameter_efficient", "translation_invariant",
 		"parallelizable", "interpretable"}
@@ -68,7 +68,7 @@ func yesNo(is bool) string {
 	return "no"
 }
 
-// withCommas formats a number with commas, as papers print it; a dash where there is none.
+// withCommas formats a number with commas, as papers print it, and nil as a dash.
 func withCommas(n *int) string {
 	if n == nil {
 		return "–"
@@ -80,7 +80,7 @@ func withCommas(n *int) string {
 	return digits
 }
 
-// facts returns the lines of Compare and Show for an entry.
+// facts returns what Compare and Show print about an entry.
 func facts(e Entry) [][2]string {
 	c := e.Criteria
 	width := "any"
@@ -110,7 +110,7 @@ func facts(e Entry) [][2]string {
 	}
 }
 
-// Compare returns the facts of entries side by side, a column each, without their formulas.
+// Compare returns the facts of entries, except their formulas, with one column per entry.
 func Compare(all []Entry) table.Table {
 	t := table.Table{Prose: true, Columns: []table.Column{{Heading: "", Name: "fact"}}}
 	for i, e := range all {

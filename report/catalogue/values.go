@@ -21,7 +21,7 @@ const (
 	kindKey     = "k"       // output of the QKV hook for given keys, [H,N,Dh]
 	kindValue   = "v"       // output of the QKV hook for given values, [H,N,Dh]
 	kindLogits  = "logits"  // of given queries and keys, before mask, temperature and softmax, [H,N,N]
-	kindWeights = "weights" // of attention, with zeros for logits that are not given, [H,N,N]
+	kindWeights = "weights" // attention weights, of zero logits if none are given, [H,N,N]
 )
 
 // Kinds lists the kinds of values.
@@ -34,22 +34,22 @@ type Instance struct {
 	Scheme    pe.Scheme
 	Setting   Setting
 	Positions pe.Positions
-	X         array.Array // embeddings [N,D] to draw responses to; none where Data is nil
+	X         array.Array // embeddings [N,D] to draw responses to; not given if Data is nil
 
 	encoding pe.Encoding
 	options  pe.Options // every option of the scheme
 	params   *torchpe.ParamSet
 	seed     uint64
-	weights  map[string][]float64 // of given projections, by their names in a checkpoint
+	weights  map[string][]float64 // given projections by their names in a checkpoint
 }
 
-// Start says what the initial parameters are drawn from.
+// Start determines the initial parameters.
 type Start struct {
 	Sigma float64
 	Seed  uint64
 }
 
-// Build makes an instance with the initial parameters, in float64, of a run's member that starts so.
+// Build returns an instance with the initial parameters that a run's member would have, in float64.
 func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance, error) {
 	options, err := s.options(scheme)
 	if err != nil {
@@ -74,7 +74,7 @@ func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance,
 // Close frees the parameters.
 func (i *Instance) Close() { i.params.Close() }
 
-// Model returns the scheme with its parameters as part of a model that has nothing else.
+// Model returns a model that consists of the scheme and its parameters only.
 func (i *Instance) Model() *models.Model {
 	s := i.Setting
 	return &models.Model{
@@ -87,10 +87,9 @@ func (i *Instance) Model() *models.Model {
 // sites returns the places where the scheme acts.
 func (i *Instance) sites() pe.Site { return i.encoding.Sites() }
 
-// Set replaces parameters by arrays of their names, with or without "pe.". They may lie as in a
-// checkpoint, which has an axis of members in front, of which member is taken. Every parameter that
-// is trained must be there; names that are no parameter of the scheme are an error, but those of
-// other parts of a model.
+// Set replaces parameters by arrays with their names, with or without "pe.". Arrays from a checkpoint have a
+// leading axis of members, of which one is taken. Every trained parameter must be given. Names of other
+// parts of a model are ignored, and unknown names are an error.
 func (i *Instance) Set(given []array.Array, member int) error {
 	left := map[string]bool{}
 	for _, p := range i.params.All() {
@@ -108,8 +107,7 @@ func (i *Instance) Set(given []array.Array, member int) error {
 		if p == nil {
 			p = i.params.Get("pe." + a.Name)
 		}
-		if p == nil && strings.HasSuffix(a.Name, projectionWeight) ||
-			strings.HasSuffix(a.Name, projectionBias) {
+		if strings.HasSuffix(a.Name, projectionWeight) || strings.HasSuffix(a.Name, projectionBias) {
 			if err := i.setProjection(a, member); err != nil {
 				return err
 			}
@@ -140,8 +138,8 @@ func (i *Instance) Set(given []array.Array, member int) error {
 	return nil
 }
 
-// ofMember returns the numbers of an array of the wanted shape, or of that with an axis of members
-// in front, of which one is taken.
+// ofMember returns the numbers of an array of the wanted shape, or of one member of an array that has a
+// leading axis of members.
 func ofMember(a array.Array, name string, want []int, member int) ([]float64, error) {
 	switch {
 	case slices.Equal(a.Shape, want):
@@ -164,8 +162,8 @@ const (
 // projection returns the name of a layer's projections.
 func projection(layer int, name string) string { return fmt.Sprintf("block%d.%s", layer, name) }
 
-// setProjection keeps the weights of projections: block0.attn.in.weight is that of layer 0,
-// attn.in.weight that of all.
+// setProjection keeps the weights or biases of projections. block0.attn.in.weight belongs to layer 0,
+// attn.in.weight to all layers.
 func (i *Instance) setProjection(a array.Array, member int) error {
 	d := i.Setting.DModel
 	want := []int{3 * d, d}
@@ -208,9 +206,9 @@ func (i *Instance) Parameters() string {
 type Want struct {
 	Kind  string // one of Kinds; "" for the kind that suits the scheme and the given arrays
 	Layer int
-	// Given are embeddings [N,D]; and queries, keys and values [H,N,Dh], or [N,D] with the heads
-	// side by side. None where Data is nil. Without queries, keys or values they are the embeddings
-	// times the weights of the layer, where Set had those.
+	// Embeddings [N,D]; queries, keys and values [H,N,Dh], or [N,D] with the heads side by side. They are
+	// not given if Data is nil. Queries, keys and values are then projected from the embeddings, if Set
+	// was given the weights of the layer.
 	X, Q, K, V array.Array
 
 	identity bool // projections are the identity
@@ -249,7 +247,7 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 	return out, kind, err
 }
 
-// kind returns the kind that is wanted, or an error where the scheme has no such values.
+// kind returns the wanted kind, or an error if the scheme has no such values.
 func (i *Instance) kind(w Want) (string, error) {
 	sites, name := i.sites(), i.Scheme.Name
 	projected := w.X.Data != nil && i.weights[projection(w.Layer, projectionWeight)] != nil
@@ -290,7 +288,7 @@ func (i *Instance) kind(w Want) (string, error) {
 	return kind, nil
 }
 
-// defaultKind returns the kind of values that a scheme has, or computes from the given arrays.
+// defaultKind returns the kind of values that the given arrays or, without arrays, the scheme suggest.
 func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 	sites, name := i.sites(), i.Scheme.Name
 	switch {
@@ -332,14 +330,25 @@ func (i *Instance) byHeads(a array.Array) (array.Array, error) {
 		return a, fmt.Errorf("queries or keys have shape %v, want [H,N,Dh] = [%d,%d,%d] or [N,D] "+
 			"= [%d,%d]", a.Shape, h, n, dh, n, h*dh)
 	}
-	sorted := array.Array{Shape: []int{h, n, dh}}
-	for head := range h {
-		for token := range n {
-			at := token*h*dh + head*dh
-			sorted.Data = append(sorted.Data, a.Data[at:at+dh]...)
+	return array.Array{Shape: []int{h, n, dh}, Data: swapAxes(a.Data, n, h, dh)}, nil
+}
+
+// merged returns [H,N,C] as [N,HC].
+func merged(a array.Array) array.Array {
+	h, n, c := a.Shape[0], a.Shape[1], a.Shape[2]
+	return array.Array{Shape: []int{n, h * c}, Data: swapAxes(a.Data, h, n, c)}
+}
+
+// swapAxes returns the numbers of an array [a,b,c] in the order of [b,a,c].
+func swapAxes(data []float64, a, b, c int) []float64 {
+	out := make([]float64, 0, len(data))
+	for j := range b {
+		for i := range a {
+			at := (i*b + j) * c
+			out = append(out, data[at:at+c]...)
 		}
 	}
-	return sorted, nil
+	return out
 }
 
 // compute runs the hooks.
@@ -389,8 +398,7 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 	return array.Array{Shape: []int{h, n, n}, Data: logits.Contiguous().Float64s()}, nil
 }
 
-// project returns the projections of a layer: by the given weights, or in their place the identity
-// or zeros.
+// project returns the projection of a layer: by the given weights, or the identity, or to zeros.
 func (i *Instance) project(s *torchpe.Scope, w Want,
 	kind string) func(torchpe.Tensor) (q, k, v torchpe.Tensor) {
 	h, d := i.Setting.Heads, i.Setting.DModel
@@ -418,7 +426,7 @@ func (i *Instance) project(s *torchpe.Scope, w Want,
 	}
 }
 
-// softmax returns the weights of logits [1,1,H,N,N], as the model around the scheme makes them.
+// softmax returns the attention weights of logits [1,1,H,N,N], as the model computes them.
 func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tensor {
 	around := i.encoding.Attention()
 	logits = logits.MulScalar(1 / around.Temperature)
@@ -428,7 +436,7 @@ func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tens
 	return logits.Softmax(-1)
 }
 
-// drawnPositions returns the positions, with draws from the seed where the scheme needs them.
+// drawnPositions returns the positions, with random draws if the scheme needs them.
 func (i *Instance) drawnPositions(s *torchpe.Scope) pe.Positions {
 	p := i.Positions
 	if draw := i.encoding.Draw(); draw.Range > 0 {
@@ -439,8 +447,7 @@ func (i *Instance) drawnPositions(s *torchpe.Scope) pe.Positions {
 	return p
 }
 
-// Place parses positions: "grid" (the most square one of n tokens), "line",
-// or sizes as in 4x4 and 2x4x4.
+// Place parses positions of n tokens: "grid" (the most square one), "line", or sizes such as 4x4 or 2x4x4.
 func Place(text string, n int) (pe.Positions, error) {
 	switch text {
 	case "line":

@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,50 +11,31 @@ import (
 	"torchpe/internal/wording"
 )
 
-// field is a property of an entry that a condition can name.
-type field struct {
-	name string
-	of   func(Entry) any // string, int, bool, or nil where it is not known
-}
-
-var fields = []field{
-	{"name", func(e Entry) any { return e.Name }},
-	{"year", func(e Entry) any { return e.Year }},
-	{"family", func(e Entry) any { return e.Family }},
-	{"acts_on", func(e Entry) any { return e.ActsOn }},
-	{"needs", func(e Entry) any { return e.Needs }},
-	{"reference", func(e Entry) any { return e.Reference }},
-	{"parameters", func(e Entry) any {
-		if e.Parameters == nil {
-			return nil
-		}
-		return *e.Parameters
-	}},
-	{"causal", func(e Entry) any { return e.Causal }},
-	{"extrapolates", func(e Entry) any { return e.Extrapolates }},
-	{"trained", func(e Entry) any { return e.Trained }},
-	{"sigma", func(e Entry) any { return e.Sigma }},
-	{"inductive", func(e Entry) any { return e.Criteria.Inductive }},
-	{"data_driven", func(e Entry) any { return e.Criteria.DataDriven }},
-	{"parameter_efficient", func(e Entry) any { return e.Criteria.ParameterEfficient }},
-	{"translation_invariant", func(e Entry) any { return e.Criteria.TranslationInvariant }},
-	{"parallelizable", func(e Entry) any { return e.Criteria.Parallelizable }},
-	{"interpretable", func(e Entry) any { return e.Criteria.Interpretable }},
-	{"printed", func(e Entry) any { return e.Criteria.Printed }},
-}
+// fieldNames lists the keys of conditions. They are JSON keys of an entry or of its criteria.
+var fieldNames = []string{"name", "year", "family", "acts_on", "needs", "reference", "parameters", "causal",
+	"extrapolates", "trained", "sigma", "inductive", "data_driven", "parameter_efficient",
+	"translation_invariant", "parallelizable", "interpretable", "printed"}
 
 // FieldNames lists the keys of the conditions of Where.
-func FieldNames() []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
+func FieldNames() []string { return slices.Clone(fieldNames) }
+
+// field returns the JSON value of a key: a text, a number, a bool, or nil if it is not known.
+func (e Entry) field(key string) any {
+	values := map[string]any{}
+	for _, part := range []any{e, e.Criteria} {
+		body, err := json.Marshal(part)
+		if err == nil {
+			err = json.Unmarshal(body, &values)
+		}
+		if err != nil {
+			panic(err) // texts, numbers and bools have JSON
+		}
 	}
-	return names
+	return values[key]
 }
 
-// Where keeps the entries that meet every condition: key=value, key!=value, key>=value or
-// key<=value. Texts are met by a part of them, whatever the case; yes and no stand for true and
-// false.
+// Where keeps the entries that meet every condition: key=value, key!=value, key>=value or key<=value. A
+// text matches if it contains the value, in any case. yes and no stand for true and false.
 func Where(all []Entry, conditions []string) ([]Entry, error) {
 	kept := slices.Clone(all)
 	for _, c := range conditions {
@@ -75,29 +58,20 @@ func condition(text string) (meets func(Entry) bool, err error) {
 	if last := key[len(key)-1:]; last == "!" || last == "<" || last == ">" {
 		key, sign = key[:len(key)-1], last
 	}
-	k := slices.IndexFunc(fields, func(f field) bool { return f.name == key })
-	if k < 0 {
+	if !slices.Contains(fieldNames, key) {
 		return nil, fmt.Errorf("condition %q: unknown key %q%s; keys are %s",
-			text, key, wording.Hint(key, FieldNames()), strings.Join(FieldNames(), ", "))
+			text, key, wording.Hint(key, fieldNames), strings.Join(fieldNames, ", "))
 	}
-	of := fields[k].of
-	switch of(Entry{Parameters: new(int)}).(type) {
-	case int:
+	switch (Entry{Parameters: new(int)}).field(key).(type) {
+	case float64:
 		want, err := strconv.Atoi(value)
 		if err != nil {
 			return nil, fmt.Errorf("condition %q: %q is not a whole number", text, value)
 		}
 		return func(e Entry) bool {
-			have, known := of(e).(int)
-			switch sign {
-			case "!":
-				return known && have != want
-			case "<":
-				return known && have <= want
-			case ">":
-				return known && have >= want
-			}
-			return known && have == want
+			have, known := e.field(key).(float64)
+			order := cmp.Compare(have, float64(want))
+			return known && map[string]bool{"!": order != 0, "<": order <= 0, ">": order >= 0, "=": order == 0}[sign]
 		}, nil
 	case bool:
 		want, known := map[string]bool{"yes": true, "true": true, "no": false,
@@ -105,13 +79,13 @@ func condition(text string) (meets func(Entry) bool, err error) {
 		if !known || sign == "<" || sign == ">" {
 			return nil, fmt.Errorf("condition %q: want %s=yes or %s=no", text, key, key)
 		}
-		return func(e Entry) bool { return (of(e) == want) == (sign == "=") }, nil
+		return func(e Entry) bool { return (e.field(key) == want) == (sign == "=") }, nil
 	}
 	if sign == "<" || sign == ">" {
 		return nil, fmt.Errorf("condition %q: %s is a text, which = and != compare", text, key)
 	}
 	return func(e Entry) bool {
-		return strings.Contains(strings.ToLower(of(e).(string)),
+		return strings.Contains(strings.ToLower(e.field(key).(string)),
 			strings.ToLower(value)) == (sign == "=")
 	}, nil
 }

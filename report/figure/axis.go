@@ -69,14 +69,6 @@ func covering(values []float64, numbers [2]float64) []float64 {
 	return append(values, numbers[:]...)
 }
 
-// withEnds returns a with the given ends if lo < hi, else a.
-func (a axis) withEnds(lo, hi float64) axis {
-	if lo < hi {
-		a.lo, a.hi = lo, hi
-	}
-	return a
-}
-
 // checkFixed returns an error for ends that form no range. Two zeros mean that no ends are given.
 func checkFixed(name string, lo, hi float64) error {
 	if (lo != 0 || hi != 0) && !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi))) {
@@ -234,22 +226,4 @@ func logTicks(lo, hi float64, count int) plot.ConstantTicks {
 		return coarse
 	}
 	return plot.ConstantTicks{{Value: lo, Label: number.Digits(lo, 3)}, {Value: hi, Label: number.Digits(hi, 3)}}
-}
-
-// integerTicks returns labelled ticks at integers from lo to hi: at most count multiples of 1, 2 or 5
-// times a power of ten. It adds lo where it is not too near to the first multiple.
-func integerTicks(lo, hi, count int) plot.ConstantTicks {
-	step := 1
-	for i := 0; (hi-lo)/step >= count; i++ {
-		step = []int{1, 2, 5}[i%3] * int(math.Pow10(i/3))
-	}
-	first := int(math.Ceil(float64(lo)/float64(step))) * step
-	var ticks plot.ConstantTicks
-	if 2*(first-lo) > step {
-		ticks = append(ticks, plot.Tick{Value: float64(lo), Label: number.Step(float64(lo), 1, false)})
-	}
-	for v := first; v <= hi; v += step {
-		ticks = append(ticks, plot.Tick{Value: float64(v), Label: number.Step(float64(v), 1, false)})
-	}
-	return ticks
 }

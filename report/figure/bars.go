@@ -154,7 +154,7 @@ func (b Bars) draw(c draw.Canvas) (note string, err error) {
 		}
 		if p.Y.Min < 0 && p.Y.Max > 0 {
 			_, trY := p.Transforms(&c)
-			c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, c.Min.X, trY(0),
+			c.StrokeLine2(hairlineOf(axisColor), c.Min.X, trY(0),
 				c.Max.X, trY(0))
 		}
 	}
@@ -196,7 +196,7 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 		x0, x1 = trX(middle)-13, trX(middle)+13
 	}
 	base, top := trY(0), trY(mean)
-	fill(c, shade(style.color, b.k, b.n), rectangle{x0, base, x1, top})
+	fill(c, shade(style.color, b.k, b.n), rect(x0, base, x1, top))
 	if style.dashes != nil { // two labels have this colour
 		edge := mix(style.color, black, 0.45)
 		line := draw.LineStyle{Color: edge, Width: 0.8, Dashes: halved(style.dashes)}

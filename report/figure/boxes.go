@@ -180,7 +180,7 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	edge := b.style.color
 	if g.Chance != nil {
 		wide := min(0.46*pitch, 2*half)
-		fill(c, rgb(0xd9d9d9), rectangle{x - wide, trY(g.Chance.Low), x + wide, trY(g.Chance.High)})
+		fill(c, rgb(0xd9d9d9), rect(x-wide, trY(g.Chance.Low), x+wide, trY(g.Chance.High)))
 		if g.Chance.P < 0.05 {
 			top := trY(max(g.Chance.High, slices.Max(values)))
 			star(c, ink, 3, vg.Point{X: x, Y: top + 6})
@@ -194,10 +194,10 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 		c.StrokeLine2(line, x, trY(q[2]), x, trY(hi))
 		c.StrokeLine2(line, x-half/2, trY(lo), x+half/2, trY(lo))
 		c.StrokeLine2(line, x-half/2, trY(hi), x+half/2, trY(hi))
-		box := rectangle{x - half, trY(q[0]), x + half, trY(q[2])}
+		box := rect(x-half, trY(q[0]), x+half, trY(q[2]))
 		fill(c, mix(b.style.color, rgb(0xffffff), 0.72), box)
 		line.Dashes = halved(b.style.dashes)
-		c.StrokeLines(line, box.closed())
+		outline(c, line, box)
 	}
 	for k, v := range g.Beside {
 		if !math.IsNaN(v) {

@@ -43,7 +43,7 @@ func drawEndLabels(c draw.Canvas, labels []endLabel, data draw.Canvas) {
 			c.StrokeLine2(draw.LineStyle{Color: l.color, Width: hairline,
 				Dashes: []vg.Length{0.5, 2}}, data.X(l.x)+3, want[i], edge, want[i])
 		}
-		c.StrokeLines(draw.LineStyle{Color: l.color, Width: hairline},
+		c.StrokeLines(hairlineOf(l.color),
 			[]vg.Point{{X: edge, Y: want[i]}, {X: right - 2, Y: at[i]}, {X: right, Y: at[i]}})
 		smallText.in(readable(l.color)).left(c, right+leaderGap, at[i], l.text)
 	}

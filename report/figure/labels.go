@@ -153,8 +153,8 @@ func clearGround(c draw.Canvas, labels []placedLabel) {
 			c.StrokeLine2(draw.LineStyle{Color: l.color, Width: 0.35}, l.leader.a.X, l.leader.a.Y,
 				l.leader.b.X, l.leader.b.Y)
 		}
-		fill(c, color.White, rectangle{
-			l.box.Min.X - 0.5, l.box.Min.Y + 0.3, l.box.Max.X + 0.5, l.box.Max.Y - 0.3})
+		fill(c, color.White, rect(
+			l.box.Min.X-0.5, l.box.Min.Y+0.3, l.box.Max.X+0.5, l.box.Max.Y-0.3))
 	}
 }
 

@@ -52,8 +52,9 @@ func (e legendEntry) draw(c draw.Canvas, x, y vg.Length) {
 		c.StrokeLine2(draw.LineStyle{Color: e.color, Width: lineWidth, Dashes: e.dashes}, x, y,
 			x+strokeSwatch, y)
 	default:
-		fill(c, e.color, rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
-		outline(c, mix(e.color, black, 0.25), rectangle{x, y - swatch/2, x + swatch, y + swatch/2})
+		square := rect(x, y-swatch/2, x+swatch, y+swatch/2)
+		fill(c, e.color, square)
+		outline(c, hairlineOf(mix(e.color, black, 0.25)), square)
 	}
 	smallText.left(c, x+e.markWidth(), y, e.text)
 }
@@ -150,27 +151,28 @@ func (l legend) splitOff(c draw.Canvas, aspect vg.Length) (draw.Canvas, func(dra
 	return space, func(to draw.Canvas) { l.drawRows(to, c.Min.X, c.Min.Y+rows, size.X) }, nil
 }
 
-// rectangle is given by its lower left and upper right corners.
-type rectangle struct{ x0, y0, x1, y1 vg.Length }
-
-// corners returns the corners counter-clockwise from the lower left.
-func (r rectangle) corners() []vg.Point {
-	return []vg.Point{
-		{X: r.x0, Y: r.y0}, {X: r.x1, Y: r.y0}, {X: r.x1, Y: r.y1}, {X: r.x0, Y: r.y1}}
+// rect returns a rectangle by its lower left and upper right corners.
+func rect(x0, y0, x1, y1 vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}
 }
 
-// closed returns the corners with the first one repeated at the end.
-func (r rectangle) closed() []vg.Point { return append(r.corners(), vg.Point{X: r.x0, Y: r.y0}) }
+// corners returns the corners counter-clockwise from the lower left.
+func corners(r vg.Rectangle) []vg.Point {
+	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
+}
 
 // fill paints a rectangle.
-func fill(c draw.Canvas, col color.Color, r rectangle) { c.FillPolygon(col, r.corners()) }
+func fill(c draw.Canvas, col color.Color, r vg.Rectangle) { c.FillPolygon(col, corners(r)) }
 
 // circle paints a disc.
 func circle(c draw.Canvas, col color.Color, radius vg.Length, at vg.Point) {
 	c.DrawGlyph(draw.GlyphStyle{Color: col, Radius: radius, Shape: draw.CircleGlyph{}}, at)
 }
 
-// outline strokes a rectangle with a hairline.
-func outline(c draw.Canvas, col color.Color, r rectangle) {
-	c.StrokeLines(draw.LineStyle{Color: col, Width: hairline}, r.closed())
+// outline strokes the edges of a rectangle.
+func outline(c draw.Canvas, line draw.LineStyle, r vg.Rectangle) {
+	c.StrokeLines(line, append(corners(r), r.Min))
 }
+
+// hairlineOf returns the style of a hairline.
+func hairlineOf(col color.Color) draw.LineStyle { return draw.LineStyle{Color: col, Width: hairline} }

@@ -125,7 +125,11 @@ func (l Lines) axes(a lineArt) (x, y axis) {
 	}
 	x = rangeOf(l.XLabel, xs, 0, l.LogX)
 	x.whole = isWhole
-	return x, rangeOf(l.YLabel, covering(values, l.Covers), 0.04, false).widened().withEnds(l.YMin, l.YMax)
+	y = rangeOf(l.YLabel, covering(values, l.Covers), 0.04, false).widened()
+	if l.YMin < l.YMax {
+		y.lo, y.hi = l.YMin, l.YMax
+	}
+	return x, y
 }
 
 // ShareY gives all panels a common y axis that covers their lines and references.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot/vg/draw"
-
 	"torchpe/report/internal/viewer"
 )
 
@@ -77,14 +75,6 @@ func edgeCases() map[string]Lines {
 	return cases
 }
 
-// Another program reads each figure's PDF: no word leaves the page, and no two words overlap.
-func TestNothingOverlapsOrLeavesThePage(t *testing.T) {
-	for name, l := range edgeCases() {
-		f := mustCompose(t, alone(l, ColumnWidth, 2.3))
-		checkWords(t, name, encode(t, f, "pdf"), float64(f.width), float64(f.height))
-	}
-}
-
 var word = regexp.MustCompile(
 	`<word xMin="([-0-9.]+)" yMin="([-0-9.]+)" xMax="([-0-9.]+)" yMax="([-0-9.]+)">([^<]*)</word>`)
 
@@ -124,65 +114,6 @@ func checkWords(t *testing.T, name string, pdf []byte, width, height float64) {
 	}
 }
 
-func TestPDFText(t *testing.T) {
-	l := trainingLines(5)
-	l.Band = BandMinMax
-	pdf := encode(t, mustCompose(t, alone(l, ColumnWidth, 2.3)), "pdf")
-	text := viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF, "-")
-	last := -1
-	for _, want := range []string{"learn σ=0.2", "2d-fixed", "1d-fixed", "learn σ=1.0", "nope",
-		"learn σ=2.0", "chance"} {
-		at := strings.Index(text, want)
-		if at <= last {
-			t.Errorf(
-				"%q is missing from the PDF's text, or not in the order of the final accuracies:\n%s",
-				want, text)
-		}
-		last = at
-	}
-	for _, want := range []string{"Validation accuracy", "Epoch",
-		"Mean of n = 5 members; band: minimum to maximum."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing from the PDF's text:\n%s", want, text)
-		}
-	}
-	if len(pdf) > 60_000 {
-		t.Errorf("the PDF has %d bytes, want at most 60,000", len(pdf))
-	}
-}
-
-func TestLineNotes(t *testing.T) {
-	one, two, gap := flat("rope", 0.5, 1), flat("nope", 0.5, 2), flat("t5", 0.5, 2)
-	gap.Values[1] = []float64{0.5, 0.5, nan}
-	for _, c := range []struct {
-		series []LineSeries
-		band   Band
-		want   string
-	}{
-		{[]LineSeries{one}, BandMinMax, "One member per line (n = 1)."},
-		{[]LineSeries{two}, BandMinMax, "Mean of n = 2 members; band: minimum to maximum."},
-		{[]LineSeries{two}, BandSD, "Mean of n = 2 members; thin lines are the members."},
-		{[]LineSeries{two, flat("cape", 0.5, 3)}, BandSD,
-			"Mean of n = 2 to 3 members; band: ±1 SD; where n = 2, thin " +
-				"lines are the members."},
-		{[]LineSeries{two}, "", "Mean of n = 2 members."},
-		{[]LineSeries{one, two}, "", "Mean of n = 1 to 2 members."},
-		{[]LineSeries{gap}, "", "Mean of n = 2 members; 1 of 6 values missing."},
-	} {
-		l := Lines{Series: c.series, Band: c.band}
-		if got := noteOf(t, l, draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
-			t.Errorf("note %q, want %q", got, c.want)
-		}
-		svg := string(encode(t, mustCompose(t, alone(l, ColumnWidth, 2)), "svg"))
-		for _, s := range c.series {
-			n := fmt.Sprintf(">%s (n=%d)<", s.Label, len(s.Values))
-			if got, want := strings.Contains(svg, n), len(c.series) > 1; got != want {
-				t.Errorf("label with %s: %v, want %v (only where n differs)", n, got, want)
-			}
-		}
-	}
-}
-
 func TestOrderOfLinesDoesNotMatter(t *testing.T) {
 	l := trainingLines(3)
 	l.Series = append(l.Series, flat("alibi", 0.5, 3), flat("fire", 0.5, 3), flat("tisa", 0.5, 3))
@@ -210,8 +141,7 @@ func TestTooManyLines(t *testing.T) {
 	}
 }
 
-// Differences of a thousandth do not fill a panel; panels that share y hold what each shows; and
-// the SD of two members is not drawn, the members are.
+// Differences of a thousandth do not fill a panel; panels that share y hold what each shows.
 func TestRanges(t *testing.T) {
 	near := func(y float64) Lines {
 		return Lines{Series: []LineSeries{{Label: "rope", X: []float64{1, 2},
@@ -224,24 +154,5 @@ func TestRanges(t *testing.T) {
 	ShareY(&l, &m)
 	if l.YMin != m.YMin || l.YMax != m.YMax || l.YMin > 1 || l.YMax < 3.003 {
 		t.Errorf("shared axes: %g to %g and %g to %g", l.YMin, l.YMax, m.YMin, m.YMax)
-	}
-	for n, want := range map[int][]float64{2: {0, 2}, 3: {0, 2}} { // of 0, 2; of 0, 1, 2, whose SD is 1
-		s := LineSeries{Label: "a", X: []float64{0}, Values: [][]float64{{0}, {2}, {1}}[:n]}
-		got := summarize(s, BandSD)
-		if p := got.points[0]; math.Abs(p.lo-want[0]) > 1e-12 || math.Abs(p.hi-want[1]) > 1e-12 ||
-			(len(got.each) == 2) != (n == 2) {
-			t.Errorf("%d members: %+v", n, got)
-		}
-	}
-}
-
-// No module has the colour of an encoding.
-func TestModulesAreNoEncodings(t *testing.T) {
-	for i := range 2 * len(moduleColors) {
-		for _, style := range namedStyles {
-			if moduleColor(i) == style.color {
-				t.Errorf("module %d has the colour %v of an encoding", i, style.color)
-			}
-		}
 	}
 }

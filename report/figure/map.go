@@ -97,7 +97,7 @@ func (m Map) draw(c draw.Canvas) (note string, err error) {
 	}
 	area.Max.X = area.Min.X + min(size.X, aspect*size.Y)
 	area.Min.Y = area.Max.Y - min(size.Y, area.Size().X/aspect)
-	outline(c, rgb(0xb0b0b0), rectangle{area.Min.X, area.Min.Y, area.Max.X, area.Max.Y})
+	outline(c, hairlineOf(rgb(0xb0b0b0)), area.Rectangle)
 	labelText.centred(c, (area.Min.X+area.Max.X)/2, area.Min.Y-labelSize*leading/2-1, m.XLabel)
 	labelText.up(c, area.Min.X-labelSize*leading/2-1, (area.Min.Y+area.Max.Y-labelText.width(m.YLabel))/2,
 		m.YLabel)

@@ -357,10 +357,10 @@ func (m Matrix) drawGroups(area draw.Canvas) {
 		col := colors[run.group]
 		right, below := area.Min.X-groupGap, area.Min.Y-groupGap
 		fill(area, col,
-			rectangle{right - groupBar, area.Max.Y - size.Y*to, right, area.Max.Y - size.Y*from})
+			rect(right-groupBar, area.Max.Y-size.Y*to, right, area.Max.Y-size.Y*from))
 		if m.Rows == m.Columns {
 			fill(area, col,
-				rectangle{area.Min.X + size.X*from, below - groupBar, area.Min.X + size.X*to, below})
+				rect(area.Min.X+size.X*from, below-groupBar, area.Min.X+size.X*to, below))
 		}
 	}
 }
@@ -427,11 +427,11 @@ func (m Matrix) drawBar(area draw.Canvas) {
 		from, to := height*vg.Length(k)/steps, height*vg.Length(k+1)/steps
 		col := m.color(a.lo+(a.hi-a.lo)*(float64(k)+0.5)/steps, a.lo, a.hi)
 		top := min(area.Min.Y+to+0.1, area.Max.Y)
-		fill(area, col, rectangle{x, area.Min.Y + from, x + barWidth, top})
+		fill(area, col, rect(x, area.Min.Y+from, x+barWidth, top))
 	}
 	for _, t := range m.barTicks(height) {
 		y := area.Min.Y + height*vg.Length(a.norm(t.Value))
-		area.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x+barWidth, y,
+		area.StrokeLine2(hairlineOf(axisColor), x+barWidth, y,
 			x+barWidth+1.5, y)
 		smallText.power(area, x+barWidth+3,
 			min(max(y, area.Min.Y+smallSize/2-1), area.Max.Y-smallSize/2+1), t.Label)

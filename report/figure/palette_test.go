@@ -64,12 +64,8 @@ func TestLearnRamp(t *testing.T) {
 			t.Errorf("σ = %.1f is not lighter than the one before", float64(i+1)/10)
 		}
 	}
-	for _, pair := range [][2]int{{1, 2}, {7, 10}, {2, 10}, {10, 20}} {
-		for name, blind := range blindness {
-			if d := colorDistance(grid[pair[0]-1], grid[pair[1]-1], blind); d < 14 {
-				t.Errorf("with %s tenths %v of σ are only %.1f apart", name, pair, d)
-			}
-		}
+	for _, pair := range [][2]int{{1, 2}, {7, 10}, {2, 10}, {10, 20}} { // tenths of σ
+		checkApart(t, 14, grid[pair[0]-1], grid[pair[1]-1])
 	}
 	for _, ends := range [][2]float64{{1e-9, 0.01}, {1e9, 3}} {
 		if learnColor(ends[0]) != learnColor(ends[1]) {
@@ -89,13 +85,8 @@ func TestLearnOutsideGrid(t *testing.T) {
 	for _, c := range []struct{ sigma, contrast float64 }{{0.01, 3}, {0.05, 3},
 		{3, contrastWithWhite(grid[19])}} {
 		got := learnColor(c.sigma)
-		for name, blind := range blindness {
-			for _, other := range all {
-				if d := colorDistance(got, other, blind); d < 20 {
-					t.Errorf("with %s σ = %g is only %.1f from #%02x%02x%02x", name, c.sigma, d,
-						other.R, other.G, other.B)
-				}
-			}
+		for _, other := range all {
+			checkApart(t, 20, got, other)
 		}
 		if have := contrastWithWhite(got); have < c.contrast {
 			t.Errorf("σ = %g has contrast %.1f with white, want %.1f", c.sigma, have, c.contrast)
@@ -202,6 +193,18 @@ func colorDistance(a, b color.NRGBA, blind [3][3]float64) float64 {
 	return math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2])
 }
 
+// checkApart checks that two colours differ by at least so many CIE76 units with every kind of colour
+// blindness.
+func checkApart(t *testing.T, least float64, a, b color.NRGBA) {
+	t.Helper()
+	for name, blind := range blindness {
+		if d := colorDistance(a, b, blind); d < least {
+			t.Errorf("with %s #%02x%02x%02x and #%02x%02x%02x are only %.1f apart, want %g", name, a.R, a.G, a.B,
+				b.R, b.G, b.B, d, least)
+		}
+	}
+}
+
 // rampColors are the colours that the ramp for learned encodings is mixed from.
 func rampColors() (all []color.NRGBA) {
 	for _, stop := range learnRamp {
@@ -214,19 +217,20 @@ func rampColors() (all []color.NRGBA) {
 // every kind of colour blindness.
 func TestColourBlindSafe(t *testing.T) {
 	all := append(append([]color.NRGBA{black, grey}, categories...), rampColors()...)
-	for name, blind := range blindness {
-		nearest, pair := math.Inf(1), ""
-		for i, a := range all {
-			for _, b := range all[:i] {
-				if d := colorDistance(a, b, blind); d < nearest {
-					nearest, pair = d,
-						fmt.Sprintf("#%02x%02x%02x and #%02x%02x%02x", a.R, a.G, a.B, b.R, b.G, b.B)
-				}
-			}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			checkApart(t, 10, a, b)
 		}
-		t.Logf("%s: %s are nearest, %.1f apart", name, pair, nearest)
-		if nearest < 10 {
-			t.Errorf("with %s %s are only %.1f apart, want 10", name, pair, nearest)
+	}
+}
+
+// No module has the colour of an encoding.
+func TestModulesAreNoEncodings(t *testing.T) {
+	for i := range 2 * len(moduleColors) {
+		for _, style := range namedStyles {
+			if moduleColor(i) == style.color {
+				t.Errorf("module %d has the colour %v of an encoding", i, style.color)
+			}
 		}
 	}
 }

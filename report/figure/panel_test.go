@@ -64,6 +64,8 @@ func TestWholeTicks(t *testing.T) {
 		{[]float64{7, 8}, false, "7 8"},
 		{[]float64{3}, false, "3"},
 		{[]float64{0, 50, 100}, false, "0 20 40 60 80 100"},
+		{[]float64{0, 4000}, false, "0 1000 2000 3000 4000"},
+		{[]float64{95, 104}, false, "96 98 100 102 104"},
 		{[]float64{1, 1.5, 3}, false, "1.0 1.5 2.0 2.5 3.0"},
 		{[]float64{1, 2, 3}, true, "1 2"},
 	} {
@@ -172,6 +174,9 @@ func TestPanelNotes(t *testing.T) {
 		}
 		return b
 	}
+	lines := func(band Band, series ...LineSeries) Lines { return Lines{Series: series, Band: band} }
+	one, two, missing := flat("rope", 0.5, 1), flat("nope", 0.5, 2), flat("t5", 0.5, 2)
+	missing.Values[1] = []float64{0.5, 0.5, nan}
 	for _, c := range []struct {
 		p    Panel
 		want string
@@ -200,16 +205,32 @@ func TestPanelNotes(t *testing.T) {
 			"The y axis cuts lines off."},
 		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1},
 			Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
+		{lines(BandMinMax, one), "One member per line (n = 1)."},
+		{lines(BandMinMax, two), "Mean of n = 2 members; band: minimum to maximum."},
+		{lines(BandSD, two), "Mean of n = 2 members; thin lines are the members."},
+		{lines(BandSD, two, flat("cape", 0.5, 3)), "Mean of n = 2 to 3 members; band: ±1 SD; where n = 2, thin " +
+			"lines are the members."},
+		{lines("", two), "Mean of n = 2 members."},
+		{lines("", one, two), "Mean of n = 1 to 2 members."},
+		{lines("", missing), "Mean of n = 2 members; 1 of 6 values missing."},
 	} {
 		if got := noteOf(t, c.p, draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
 			t.Errorf("%T: note %q, want %q", c.p, got, c.want)
 		}
 	}
-	svg := string(encode(t, mustCompose(t,
-		alone(Boxes{Groups: []Group{group("a", 7), group("b", 4)}}, 3, 2)), "svg"))
-	for _, want := range []string{">n=7<", ">n=4<"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("the figure lacks %s", want)
+	for _, c := range []struct { // n stands at the labels where it differs, and only there
+		p     Panel
+		n     string
+		shown int
+	}{
+		{Boxes{Groups: []Group{group("a", 7), group("b", 4)}}, ">n=", 2},
+		{Boxes{Groups: []Group{group("a", 7), group("b", 7)}}, ">n=", 0},
+		{lines("", one, two), " (n=", 2},
+		{lines("", two), " (n=", 0},
+	} {
+		svg := string(encode(t, mustCompose(t, alone(c.p, ColumnWidth, 2)), "svg"))
+		if got := strings.Count(svg, c.n); got != c.shown {
+			t.Errorf("%T: %d labels with n, want %d", c.p, got, c.shown)
 		}
 	}
 }

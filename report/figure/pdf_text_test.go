@@ -99,25 +99,6 @@ func TestTextIsAsWideAsMeasured(t *testing.T) {
 	}
 }
 
-func TestKernedRuns(t *testing.T) {
-	f := face("Sans", 10)
-	for _, s := range []string{"Validation", "AVATAR", "plain", "To be", ""} {
-		runs := kernedRuns(f, s)
-		var joined string
-		for _, r := range runs {
-			joined += r.text
-		}
-		last := runs[len(runs)-1]
-		if end := last.dx + f.Width(last.text); joined != s ||
-			math.Abs((end-f.Width(s)).Points()) > 1e-9 {
-			t.Errorf("%q: runs %v end at %v, want %v", s, runs, end, f.Width(s))
-		}
-	}
-	if runs := kernedRuns(f, "AV"); len(runs) != 2 || runs[1].dx >= f.Width("A") {
-		t.Errorf("AV is set as %v: its second letter is not drawn nearer", runs)
-	}
-}
-
 // fpdf reads past the end of invalid UTF-8 and mangles what is above U+FFFF.
 func TestHostileText(t *testing.T) {
 	c := newPDF(200, 200)

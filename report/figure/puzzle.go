@@ -56,22 +56,22 @@ func (p Puzzle) draw(c draw.Canvas) (note string, err error) {
 	for i, v := range p.Cells {
 		cx, cy := x+cell*(vg.Length(i%4)+0.5), y+side-cell*(vg.Length(i/4)+0.5)
 		if v == Probe {
-			fill(c, probeColor, rectangle{cx - cell/2, cy - cell/2, cx + cell/2, cy + cell/2})
+			fill(c, probeColor, rect(cx-cell/2, cy-cell/2, cx+cell/2, cy+cell/2))
 			w := newWriter(bold(sans(max(0.62*cell, smallSize))), ink)
 			w.centred(c, cx, cy, "?")
 			continue
 		}
 		drawSymbol(c, v, vg.Point{X: cx, Y: cy}, 0.3*cell)
 	}
-	line := draw.LineStyle{Color: axisColor, Width: hairline}
+	line := hairlineOf(axisColor)
 	for k := 1; k < 4; k++ {
 		at := cell * vg.Length(k)
 		c.StrokeLine2(line, x+at, y, x+at, y+side)
 		c.StrokeLine2(line, x, y+at, x+side, y+at)
 	}
 	line.Width = 1
-	frame := rectangle{x, y, x + side, y + side}.closed()
-	c.StrokeLines(line, append(frame, frame[1])) // joins the line at its start too
+	frame := corners(rect(x, y, x+side, y+side))
+	c.StrokeLines(line, append(frame, frame[:2]...)) // joins the line at its start too
 	if p.Answer != 0 {
 		const text = "answer:"
 		radius := min(0.3*cell, 5)

@@ -85,7 +85,7 @@ func (s Schematic) draw(c draw.Canvas) (note string, err error) {
 			drawArrow(c, vg.Point{X: x + 2, Y: y}, arrow-4)
 			x += arrow
 		}
-		s.drawBox(c, i, lines[i], rectangle{x, y - height/2, x + widths[i], y + height/2})
+		s.drawBox(c, i, lines[i], rect(x, y-height/2, x+widths[i], y+height/2))
 		x += widths[i]
 	}
 	return "", nil
@@ -100,7 +100,7 @@ func wrapLines(s string, width vg.Length) []string {
 	return lines
 }
 
-func (s Schematic) drawBox(c draw.Canvas, i int, lines []string, r rectangle) {
+func (s Schematic) drawBox(c draw.Canvas, i int, lines []string, r vg.Rectangle) {
 	body, edge := rgb(0xf2f2f2), rgb(0x8a8a8a)
 	col, width := ink, hairline
 	if s.Boxes[i].Emphasis {
@@ -115,24 +115,24 @@ func (s Schematic) drawBox(c draw.Canvas, i int, lines []string, r rectangle) {
 	c.SetLineDash(nil, 0)
 	c.Stroke(path)
 	w := labelText.in(col)
-	middle := (r.y0 + r.y1) / 2
+	middle := (r.Min.Y + r.Max.Y) / 2
 	for k, line := range lines {
-		w.centred(c, (r.x0+r.x1)/2, middle+boxLead*(vg.Length(len(lines)-1)/2-vg.Length(k)), line)
+		w.centred(c, (r.Min.X+r.Max.X)/2, middle+boxLead*(vg.Length(len(lines)-1)/2-vg.Length(k)), line)
 	}
 }
 
 // rounded returns the outline of a box with round corners.
-func rounded(r rectangle, radius vg.Length) vg.Path {
+func rounded(r vg.Rectangle, radius vg.Length) vg.Path {
 	var p vg.Path
-	p.Move(vg.Point{X: r.x0 + radius, Y: r.y0})
-	p.Line(vg.Point{X: r.x1 - radius, Y: r.y0})
-	p.QuadTo(vg.Point{X: r.x1, Y: r.y0}, vg.Point{X: r.x1, Y: r.y0 + radius})
-	p.Line(vg.Point{X: r.x1, Y: r.y1 - radius})
-	p.QuadTo(vg.Point{X: r.x1, Y: r.y1}, vg.Point{X: r.x1 - radius, Y: r.y1})
-	p.Line(vg.Point{X: r.x0 + radius, Y: r.y1})
-	p.QuadTo(vg.Point{X: r.x0, Y: r.y1}, vg.Point{X: r.x0, Y: r.y1 - radius})
-	p.Line(vg.Point{X: r.x0, Y: r.y0 + radius})
-	p.QuadTo(vg.Point{X: r.x0, Y: r.y0}, vg.Point{X: r.x0 + radius, Y: r.y0})
+	p.Move(vg.Point{X: r.Min.X + radius, Y: r.Min.Y})
+	p.Line(vg.Point{X: r.Max.X - radius, Y: r.Min.Y})
+	p.QuadTo(vg.Point{X: r.Max.X, Y: r.Min.Y}, vg.Point{X: r.Max.X, Y: r.Min.Y + radius})
+	p.Line(vg.Point{X: r.Max.X, Y: r.Max.Y - radius})
+	p.QuadTo(vg.Point{X: r.Max.X, Y: r.Max.Y}, vg.Point{X: r.Max.X - radius, Y: r.Max.Y})
+	p.Line(vg.Point{X: r.Min.X + radius, Y: r.Max.Y})
+	p.QuadTo(vg.Point{X: r.Min.X, Y: r.Max.Y}, vg.Point{X: r.Min.X, Y: r.Max.Y - radius})
+	p.Line(vg.Point{X: r.Min.X, Y: r.Min.Y + radius})
+	p.QuadTo(vg.Point{X: r.Min.X, Y: r.Min.Y}, vg.Point{X: r.Min.X + radius, Y: r.Min.Y})
 	p.Close()
 	return p
 }

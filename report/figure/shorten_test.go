@@ -106,6 +106,24 @@ func TestLongLegends(t *testing.T) {
 	}
 }
 
+// Tokens of a strip are counted from 1, with few enough numbers to read.
+func TestStripCounts(t *testing.T) {
+	for n, want := range map[int]string{8: "1 2 3 4 5 6 7 8", 16: "2 4 6 8 10 12 14 16",
+		360: "1 50 100 150 200 250 300 350"} {
+		m := newMeasure()
+		if _, err := (Strip{Groups: make([]int, n)}).draw(draw.NewCanvas(m, 200, 40)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, text := range m.texts {
+			got = append(got, text.text)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%d tokens: %s, want %s", n, s, want)
+		}
+	}
+}
+
 // The time of shortening grows with a name's length, not its square: here a tenth of a second, not hours.
 func TestShortenALongName(t *testing.T) {
 	long := strings.Repeat("n", 100_000)

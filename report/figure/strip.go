@@ -3,7 +3,9 @@ package figure
 import (
 	"errors"
 	"image/color"
+	"slices"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -45,18 +47,22 @@ func (s Strip) draw(c draw.Canvas) (note string, err error) {
 	width, top := c.Size().X, c.Max.Y
 	for _, run := range s.grouping().runs() {
 		from, to := width*vg.Length(run.first)/n, width*vg.Length(run.last)/n
-		fill(c, colors[run.group], rectangle{c.Min.X + from, top - height, c.Min.X + to, top})
+		fill(c, colors[run.group], rect(c.Min.X+from, top-height, c.Min.X+to, top))
 	}
-	outline(c, axisColor, rectangle{c.Min.X, top - height, c.Max.X, top})
+	outline(c, hairlineOf(axisColor), rect(c.Min.X, top-height, c.Max.X, top))
 	y := top - height - smallSize*leading/2 - 2
 	right := c.Min.X - 10
-	for _, t := range integerTicks(1, len(s.Groups), 8) { // counted from 1, at the tokens' middles
+	ticks := niceTicks(1, float64(len(s.Groups)), 1, 8) // tokens count from 1
+	if ticks[0].Value > 2 {
+		ticks = slices.Insert(ticks, 0, plot.Tick{Value: 1, Label: "1"})
+	}
+	for _, t := range ticks { // at the tokens' middles
 		x := c.Min.X + width*(vg.Length(t.Value)-0.5)/n
 		left := min(max(x-smallText.width(t.Label)/2, c.Min.X), c.Max.X-smallText.width(t.Label))
 		if left < right+4 {
 			continue
 		}
-		c.StrokeLine2(draw.LineStyle{Color: axisColor, Width: hairline}, x, top-height, x,
+		c.StrokeLine2(hairlineOf(axisColor), x, top-height, x,
 			top-height-2)
 		smallText.left(c, left, y, t.Label)
 		right = left + smallText.width(t.Label)

@@ -18,6 +18,7 @@ func TestReduce(t *testing.T) {
 		// numpy.std([0.9, 1, 1], ddof=1) is 0.0577350269
 		{[]float64{0.9, 1, 1}, BandSD, meanPoint{7, 0.9666666667, 0.9089316398, 1.0244016936}},
 		{[]float64{0.3}, BandSD, meanPoint{7, 0.3, 0.3, 0.3}},
+		{[]float64{0, 2}, BandSD, meanPoint{7, 1, 0, 2}}, // two members are their own band
 		{[]float64{0.3}, BandMinMax, meanPoint{7, 0.3, 0.3, 0.3}},
 	} {
 		got := reduce(7, c.values, c.band)
@@ -25,6 +26,12 @@ func TestReduce(t *testing.T) {
 		if got.x != 7 || far(got.mean, c.want.mean) || far(got.lo, c.want.lo) ||
 			far(got.hi, c.want.hi) {
 			t.Errorf("%v with band %q: %v, want %v", c.values, c.band, got, c.want)
+		}
+	}
+	for n, each := range map[int]int{1: 0, 2: 2, 3: 0} { // too few for an SD: the members are drawn
+		s := summarize(LineSeries{X: []float64{0}, Values: [][]float64{{0}, {2}, {1}}[:n]}, BandSD)
+		if len(s.each) != each {
+			t.Errorf("of %d members %d are drawn, want %d", n, len(s.each), each)
 		}
 	}
 	if p := reduce(1, nil, BandSD); !math.IsNaN(p.mean) || !math.IsNaN(p.lo) || !math.IsNaN(p.hi) {

@@ -52,7 +52,7 @@ func (s Traces) draw(c draw.Canvas) (note string, err error) {
 	p := newPlot()
 	p.X.Label.Text = s.XLabel
 	p.X.Min, p.X.Max = 0, float64(frames-1)
-	p.X.Tick.Marker = integerTicks(0, frames-1, 6)
+	p.X.Tick.Marker = niceTicks(0, float64(frames-1), 1, 6)
 	p.Y.Min, p.Y.Max = -float64(shown)+0.3, 0.7
 	p.Y.Width, p.Y.Tick.Length = 0, 0
 	colors := grouping{of: s.Groups}.colors()

@@ -175,10 +175,11 @@ func (c Cell) shown(decimals int) string {
 		return number.Fixed(c.value, decimals)
 	case count:
 		return number.Minus(strconv.Itoa(c.count))
-	case meanSD:
-		if !math.IsNaN(c.value) || !math.IsNaN(c.sd) {
-			return number.Fixed(c.value, decimals) + " ± " + number.Fixed(c.sd, decimals)
+	case meanSD: // of one value, which has no SD, the value
+		if math.IsNaN(c.sd) {
+			return number.Fixed(c.value, decimals)
 		}
+		return number.Fixed(c.value, decimals) + " ± " + number.Fixed(c.sd, decimals)
 	case interval:
 		return number.Fixed(c.value, decimals) + " to " + number.Fixed(c.sd, decimals)
 	case pValue:
