@@ -8,44 +8,75 @@ import (
 	"torchpe/train/config"
 )
 
-// CheckModels builds the untrained model of each configuration. It returns one error for each: nil if
-// the model can be built and measured on all held-out data, else the reason, such as an encoding that
-// does not suit the tokens, or a table too short for longer inputs. It reads data once for
-// configurations in a row that share them, and fails where they cannot be read, or where their SHA-256
-// is not sum, unless that is empty. It passes what is to be known of the data to note.
-func CheckModels(configs []config.Config, sum string, note func(string)) (unsuited []error, err error) {
-	var t task
-	unsuited = make([]error, len(configs))
-	for i, stored := range configs {
+// CheckModels builds the untrained model of each configuration, given as in config.json, once for those
+// that differ in their members alone. It returns one error for each: nil if the model can be built and
+// measured on all held-out data, or if the text is nil, else the reason, such as an encoding that does
+// not suit the tokens, or a table too short for longer inputs. It reads data once for configurations in
+// a row that share them, and fails where they cannot be read, or where their SHA-256 is not sum, unless
+// that is empty. It passes what is to be known of the data to note.
+func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []error, err error) {
+	var read task
+	var before config.Config // whose data were read
+	checked := map[string]error{}
+	unsuited = make([]error, len(texts))
+	for i, text := range texts {
+		if text == nil {
+			continue
+		}
+		stored, err := config.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		alone := stored
+		alone.Members = nil
+		key, err := alone.JSON()
+		if err != nil {
+			return nil, err
+		}
+		if reason, ok := checked[string(key)]; ok {
+			unsuited[i] = reason
+			continue
+		}
 		c := Config{stored}
 		if err := c.Resolve(); err != nil {
 			return nil, err
 		}
-		if i == 0 || !sameData(stored, configs[i-1]) {
-			if t, err = newTask(c); err != nil {
+		if read == nil || !sameData(stored, before) {
+			if read, err = newTask(c); err != nil {
 				return nil, &DataError{err}
 			}
-			for _, text := range t.notes() {
+			before = stored
+			for _, text := range read.notes() {
 				note(text)
 			}
 		}
-		if sum != "" && t.fingerprint() != sum {
+		if sum != "" && read.fingerprint() != sum {
 			return nil, &DataError{errors.New("the content of the data has changed: give another --out")}
 		}
-		one := c
-		one.Device, one.Members = "cpu", c.Members[:1]
-		e, err := emptyEnsemble(one, t)
-		if err != nil {
+		if unsuited[i], err = checkModel(c, read); err != nil {
 			return nil, err
 		}
-		e.model, unsuited[i] = e.newModel()
-		e.close()
-		if unsuited[i] != nil && outOfMemory(unsuited[i]) {
-			return nil, fmt.Errorf("%s: %w", c.PE, unsuited[i])
-		}
-		if unsuited[i] == nil {
-			unsuited[i] = t.checkMeasured(c)
-		}
+		checked[string(key)] = unsuited[i]
+	}
+	return unsuited, nil
+}
+
+// checkModel builds the untrained model of a configuration. It returns why that cannot be built or
+// measured, and fails where memory is short.
+func checkModel(c Config, t task) (unsuited, err error) {
+	one := c
+	one.Device, one.Members = "cpu", c.Members[:1]
+	e, err := emptyEnsemble(one, t)
+	if err != nil {
+		return nil, err
+	}
+	e.model, unsuited = e.newModel()
+	e.close()
+	if unsuited != nil && outOfMemory(unsuited) {
+		return nil, fmt.Errorf("%s: %w", c.PE, unsuited)
+	}
+	if unsuited == nil {
+		unsuited = t.checkMeasured(c)
 	}
 	return unsuited, nil
 }

@@ -185,18 +185,16 @@ func suited(c *call, points []sweep.Point, sum string) (good []sweep.Point, err 
 	if err != nil {
 		return nil, err
 	}
-	configs := make([]config.Config, len(texts))
-	for i, text := range texts {
-		if configs[i], err = config.Parse(text); err != nil {
-			return nil, err
-		}
-	}
-	unsuited, err := train.CheckModels(configs, sum, c.note)
+	unsuited, err := train.CheckModels(texts, sum, c.note)
 	if err != nil {
 		return nil, err
 	}
 	hasPlaced := false
-	for i, one := range configs {
+	for i, text := range texts {
+		one, err := config.Parse(text)
+		if err != nil {
+			return nil, err
+		}
 		isPlaced := slices.Contains(placed, one.PE)
 		switch label := config.Label(one.PE, one.Members[0].Sigma); {
 		case c.given("pe") || one.PE == "nope":
@@ -251,7 +249,7 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	most := float64(n) * f.budget.Hours() / e.Hours
 	if !(most >= adviseRecords) {
 		return s, fmt.Errorf("--budget %v is too short: %d %s take about %s here", f.budget, n, flag,
-			timeText(3600*e.Hours))
+			wording.Seconds(3600*e.Hours))
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(most))-1) // two digits
 	return sweep.Setting{Flag: flag, Value: strconv.Itoa(int(math.Floor(most/unit) * unit))}, err

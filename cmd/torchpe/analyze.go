@@ -6,12 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/atomicfile"
 	"torchpe/report/analysis"
 )
 
 func newAnalyzeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := parent(&cobra.Command{
 		Use:   "analyze",
 		Short: "The metrics, of runs and of your own arrays",
 		Long: `Measure what models learned: of finished runs, or of your own arrays.
@@ -21,13 +20,10 @@ FILE[:tensor] is an array: .npy, .csv, .tsv or .txt; or a tensor by its name in 
 .npz, HDF5 or .mat, where the name may be left out if only one tensor fits. --header yes|no says
 whether the first line of a text holds names, where it may be either.
 A number that has no value is a dash, and null with --json.`,
-		Args: noArguments,
-		RunE: showHelp,
-	}
+	}, newAnalyzeNoiseCommand())
 	for _, m := range analysis.Measures() {
 		cmd.AddCommand(newMeasureCommand(m))
 	}
-	cmd.AddCommand(newAnalyzeNoiseCommand())
 	return cmd
 }
 
@@ -53,10 +49,7 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 			return result{}, usageError{err}
 		}
 		if in.Out != "" {
-			if err := atomicfile.Write(in.Out, func(w io.Writer) error {
-				_, err := w.Write(report.File)
-				return err
-			}); err != nil {
+			if err := to.write(bytesOf(report.File)); err != nil {
 				return result{}, err
 			}
 		}

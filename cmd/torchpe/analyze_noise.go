@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,15 +12,12 @@ import (
 	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
-	"torchpe/train/runlog"
 )
 
 // noiseFlags holds the flags of "torchpe analyze noise".
 type noiseFlags struct {
 	amplitudes []string
-	repeats    int
-	device     string
-	json       bool
+	options    train.NoiseOptions
 }
 
 func newAnalyzeNoiseCommand() *cobra.Command {
@@ -36,67 +34,39 @@ are smooth, and two encodings trained with one seed are compared under the same 
 written. "torchpe train --noise" measures the same at the end of a run.`,
 		Example: `  torchpe analyze noise runs/first
   torchpe analyze noise runs/first --amplitudes 0.05,0.1,0.5,1 --repeats 50 --json`,
-		Args: oneRun,
-		RunE: f.run,
 	}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	fl.StringSliceVar(&f.amplitudes, "amplitudes", nil,
 		"standard deviations a of the noise (default: the run's --noise)")
-	fl.IntVar(&f.repeats, "repeats", 0, "draws of the noise (default: the run's --noise-repeats)")
-	fl.StringVar(&f.device, "device", "", "device: auto, cpu, cuda or cuda:i (default: the run's)")
-	fl.BoolVar(&f.json, "json", false, "print as JSON")
-	return cmd
+	fl.Var(bounded{&f.options.Repeats, 1, math.MaxInt}, "repeats",
+		"draws of the noise (default: the run's --noise-repeats)")
+	fl.StringVar(&f.options.Device, "device", "", "device: auto, cpu, cuda or cuda:i (default: the run's)")
+	return leaf(cmd, f.run)
 }
 
-// oneRun takes a run directory and nothing else.
-func oneRun(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usagef("%s: name one run directory, such as runs/first; %d were given", cmd.CommandPath(), len(args))
-	}
-	return nil
-}
-
-func parseAmplitudes(texts []string) ([]float64, error) {
-	values, err := config.ParseNoise(strings.Join(texts, ","))
-	if err != nil {
-		return nil, usagef("--amplitudes: %w", err)
-	}
-	if len(values) == 0 {
-		return nil, usagef("--amplitudes: none leaves nothing to measure")
-	}
-	return values, nil
-}
-
-func (f *noiseFlags) run(cmd *cobra.Command, args []string) error {
-	if cmd.Flags().Changed("repeats") && f.repeats < 1 {
-		return usagef("--repeats: %d is less than 1", f.repeats)
-	}
-	o := train.NoiseOptions{Repeats: f.repeats, Device: f.device}
-	if cmd.Flags().Changed("amplitudes") {
-		var err error
-		if o.Amplitudes, err = parseAmplitudes(f.amplitudes); err != nil {
-			return err
+func (f *noiseFlags) run(c *call) (r result, err error) {
+	if c.given("amplitudes") {
+		f.options.Amplitudes, err = config.ParseNoise(strings.Join(f.amplitudes, ","))
+		if err == nil && len(f.options.Amplitudes) == 0 {
+			err = errors.New("none leaves nothing to measure")
+		}
+		if err != nil {
+			return r, usagef("--amplitudes: %w", err)
 		}
 	}
-	r, err := train.Noise(args[0], o)
+	report, err := train.Noise(c.args[0], f.options)
 	if err != nil {
-		if errors.Is(err, runlog.ErrNoRun) {
-			return usageError{err}
-		}
-		return err
+		return r, err
 	}
-	if r.Warning != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "torchpe: "+r.Warning)
+	if report.Warning != "" {
+		r.notes = []string{report.Warning}
 	}
-	if f.json {
-		return printJSON(cmd.OutOrStdout(), struct {
-			Run string `json:"run"`
-			train.NoiseReport
-		}{args[0], r})
-	}
-	printNoise(cmd.OutOrStdout(), r)
-	return nil
+	r.value = struct {
+		Run string `json:"run"`
+		train.NoiseReport
+	}{c.args[0], report}
+	r.print = func(w io.Writer) { printNoise(w, report) }
+	return r, nil
 }
 
 // printNoise prints a row a member and a column an amplitude.

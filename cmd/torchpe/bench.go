@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -14,9 +15,7 @@ import (
 )
 
 func newBenchCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "bench", Short: "Measure speed and memory", Args: noArguments, RunE: showHelp}
-	cmd.AddCommand(newBenchStepCommand())
-	return cmd
+	return parent(&cobra.Command{Use: "bench", Short: "Measure speed and memory"}, newBenchStepCommand())
 }
 
 // benchFlags holds the flags of "torchpe bench step" that say how to measure.
@@ -24,12 +23,11 @@ type benchFlags struct {
 	config        configFlags
 	steps, warmup int
 	warmupSeconds float64
-	json          bool
 	trace         string
 }
 
 func newBenchStepCommand() *cobra.Command {
-	var f benchFlags
+	f := benchFlags{steps: 30, warmup: 5}
 	cmd := &cobra.Command{
 		Use:   "step",
 		Short: "Time a training step",
@@ -46,60 +44,50 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
   torchpe bench step --preset nmar
   torchpe bench step --preset lst --pe rope --json
   torchpe bench step --preset quick --pe nope,learn,rope,t5`,
-		Args: noArguments,
-		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.IntVar(&f.steps, "steps", 30, "steps to measure")
-	fl.IntVar(&f.warmup, "warmup", 5, "steps before that")
+	fl.Var(bounded{&f.steps, 1, math.MaxInt}, "steps", "steps to measure")
+	fl.Var(bounded{&f.warmup, 0, math.MaxInt}, "warmup", "steps before that")
 	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
 	fl.StringVar(&f.trace, "trace", "", "write libtorch's trace of a few more steps to `FILE`, for ui.perfetto.dev")
-	fl.BoolVar(&f.json, "json", false, "print as JSON")
 	f.config.bench = true
 	headFlags(fl, "measurement")
 	f.config.add(fl)
-	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "warmup", "json")...)
-	return cmd
+	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "warmup")...)
+	return leaf(cmd, f.run)
 }
 
-func (f *benchFlags) run(cmd *cobra.Command, _ []string) error {
-	w, say := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if f.steps < 1 || f.warmup < 0 {
-		return usagef("--steps %d, --warmup %d: at least 1 and 0", f.steps, f.warmup)
-	}
+func (f *benchFlags) run(c *call) (r result, err error) {
 	if !(f.warmupSeconds >= 0 && f.warmupSeconds <= 3600) {
-		return usagef("--warmup-seconds %g: 0 to 3600", f.warmupSeconds)
+		return r, usagef("--warmup-seconds %g: 0 to 3600", f.warmupSeconds)
 	}
-	configs, err := f.configs(say)
+	configs, err := f.configs(c)
 	if err != nil {
-		return usageError{err}
+		return r, usageError{err}
 	}
 	if f.trace != "" && len(configs) > 1 {
-		return usagef("--trace: one encoding in --pe, not %d", len(configs))
+		return r, usagef("--trace: one encoding in --pe, not %d", len(configs))
 	}
 	var measured []benchedScheme
-	for _, c := range configs {
-		b, err := f.measure(c, len(configs) == 1, say)
+	for _, config := range configs {
+		b, err := f.measure(config, len(configs) == 1, c.notes)
 		if err != nil {
-			return err
+			return r, err
 		}
 		measured = append(measured, b)
-		if !f.json {
-			b.print(w)
+		if !c.json {
+			b.print(c.out)
 		}
 	}
-	switch {
-	case !f.json:
-		return nil
-	case len(measured) == 1:
-		return printJSON(w, measured[0])
+	if r.value = measured; len(measured) == 1 {
+		r.value = measured[0]
 	}
-	return printJSON(w, measured)
+	return r, nil
 }
 
 // configs returns a configuration for each encoding of --pe.
-func (f *benchFlags) configs(say io.Writer) (all []train.Config, err error) {
+func (f *benchFlags) configs(c *call) (all []train.Config, err error) {
 	value := f.config.values["pe"]
 	names := strings.Split(value.String(), ",")
 	for _, name := range names {
@@ -108,14 +96,14 @@ func (f *benchFlags) configs(say io.Writer) (all []train.Config, err error) {
 				return nil, err
 			}
 		}
-		c, notes, err := f.config.resolve()
+		resolved, notes, err := f.config.resolve()
 		if err != nil {
 			return nil, err
 		}
 		for _, n := range notes {
-			fmt.Fprintln(say, "torchpe: "+n)
+			c.note(n)
 		}
-		all = append(all, c)
+		all = append(all, resolved)
 	}
 	return all, nil
 }

@@ -3,14 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/data/array"
 	"torchpe/data/series"
-	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
 
@@ -41,7 +39,7 @@ min, max and not_finite are null.`,
 		}
 		return result{value: infos, err: misfits, print: func(w io.Writer) {
 			printInfos(w, infos)
-			printProse(w, append(notes, infoNotes(infos)...))
+			printProse(w, append(notes, series.Remarks(infos)...))
 		}}, nil
 	})
 }
@@ -70,33 +68,6 @@ func printProse(w io.Writer, lines []string) {
 		}
 		fmt.Fprintln(w, line)
 	}
-}
-
-// infoNotes returns the notes on files and their arrays. A note that several share appears once.
-func infoNotes(infos []*series.Info) (lines []string) {
-	at, more := map[string]int{}, map[int]int{}
-	for _, info := range infos {
-		said := append(slices.Clone(info.Notes), info.Problem)
-		names := make([]string, len(said)) // of the arrays of which it is said
-		for _, a := range info.Arrays {
-			if !slices.Contains(said, a.Problem) {
-				said, names = append(said, a.Problem), append(names, ": "+a.Name)
-			}
-		}
-		for k, line := range said {
-			text := strings.Replace(strings.ReplaceAll(line, info.File, ""), names[k], "", 1)
-			if first, ok := at[text]; ok {
-				more[first]++
-			} else if line != "" {
-				at[text] = len(lines)
-				lines = append(lines, line)
-			}
-		}
-	}
-	for i, n := range more {
-		lines[i] += fmt.Sprintf(" (the same %s more)", wording.Count(n, "time"))
-	}
-	return lines
 }
 
 // infoRow returns the cells of an array. The empty array stands for a file that cannot be read.

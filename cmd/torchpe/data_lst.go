@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
-	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -91,9 +88,9 @@ type lstGenerated struct {
 	Seed       uint64      `json:"seed"`
 	Report     *lst.Report `json:"report,omitempty"` // of side 4
 
-	// For other sides; Sets is by set and label of the condition.
-	Side int                              `json:"side,omitempty"`
-	Sets map[string]map[string]lst.Givens `json:"sets,omitempty"`
+	// For other sides.
+	Side int      `json:"side,omitempty"`
+	Sets lst.Sets `json:"sets,omitempty"`
 }
 
 func (f *lstGenerateFlags) run(*call) (r result, err error) {
@@ -110,7 +107,7 @@ func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	g := lstGenerated{Train: f.to.file(f.to.files[0]), Validation: f.to.file(f.to.files[1]), Seed: f.seed}
 	of := ""
 	if sized {
-		g.Side, g.Sets = o.Side, countGivens(train, validation)
+		g.Side, g.Sets = o.Side, lst.CountSets(train, validation)
 		of = fmt.Sprintf(" of side %d", o.Side)
 	} else {
 		report := lst.Check(train, validation)
@@ -128,39 +125,13 @@ func (f *lstGenerateFlags) run(*call) (r result, err error) {
 		fmt.Fprintf(w, "wrote %d puzzles%s to %s and %d to %s (seed %d)\n", len(train), of, g.Train,
 			len(validation), g.Validation, f.seed)
 		if sized {
-			printGivens(w, g.Sets)
+			head, rows := g.Sets.Table()
+			printTable(w, head, rows)
 			return
 		}
 		printLSTReport(w, *g.Report)
 	}
 	return r, lst.WriteFiles(lst.File{Path: g.Validation, Puzzles: validation}, lst.File{Path: g.Train, Puzzles: train})
-}
-
-// countGivens counts the puzzles of both sets by condition.
-func countGivens(train, validation []lst.Puzzle) map[string]map[string]lst.Givens {
-	sets := map[string]map[string]lst.Givens{"training": {}, "validation": {}}
-	for _, c := range lst.Conditions() {
-		sets["training"][c.Label()] = lst.CountGivens(train, c)
-		sets["validation"][c.Label()] = lst.CountGivens(validation, c)
-	}
-	return sets
-}
-
-// printGivens prints the counts of countGivens.
-func printGivens(w io.Writer, sets map[string]map[string]lst.Givens) {
-	var rows [][]string
-	for _, set := range []string{"training", "validation"} {
-		for _, c := range lst.Conditions() {
-			n := sets[set][c.Label()]
-			rows = append(rows, []string{c.Label(), set, strconv.Itoa(n.Puzzles), givensText(n)})
-		}
-	}
-	printTable(w, []string{"condition", "set", "puzzles", "givens mean (range)"}, rows)
-}
-
-// givensText writes the mean and range of the given symbols.
-func givensText(n lst.Givens) string {
-	return fmt.Sprintf("%.2f (%d-%d)", n.GivensMean, n.GivensMin, n.GivensMax)
 }
 
 func newLSTCheckCommand() *cobra.Command {
@@ -216,52 +187,13 @@ func lstSets(trainFiles []string, validationFile string, seed uint64) (train, va
 
 // printLSTReport prints a report as two tables and the problems.
 func printLSTReport(w io.Writer, r lst.Report) {
-	var counts [][]string
-	for _, c := range []struct {
-		name  string
-		value any
-	}{
-		{"puzzles", r.Puzzles},
-		{"obey the rules of a Latin square", r.Valid},
-		{"need as many rows and columns as their condition says", r.ConditionAgrees},
-		{"have the answer that follows from the grid", r.AnswerAgrees},
-		{"given twice", r.Duplicates},
-		{"least dissimilarity (Jaccard) of training to validation", fmt.Sprintf("%.4f", r.MinDissimilarity)},
-		{"training puzzles isomorphic to a validation puzzle", r.IsomorphicToValidation},
-		{"validation puzzles that these are isomorphic to", r.ValidationCovered},
-		{"validation puzzles, isomorphic ones counted once", r.ValidationClasses},
-		{"training puzzles with one solution", r.UniqueCompletion.Training},
-		{"validation puzzles with one solution", r.UniqueCompletion.Validation},
-		{"3-vector training puzzles that two lines decide", r.TwoLines.Training},
-		{"3-vector validation puzzles that two lines decide", r.TwoLines.Validation},
-	} {
-		counts = append(counts, []string{c.name, fmt.Sprint(c.value)})
-	}
-	printTable(w, []string{"check", "count or value"}, counts)
-	var rows [][]string
-	add := func(condition, set string, s lst.SetReport) {
-		rows = append(rows, []string{condition, set, strconv.Itoa(s.Puzzles), givensText(s.Givens),
-			rangeText(s.Answers[:]), rangeText(s.Probes[:])})
-	}
-	for _, c := range lst.Conditions() {
-		sets := r.PerCondition[c.Label()]
-		name := fmt.Sprintf("%s (%s)", c.Label(), c)
-		add(name, "training", sets.Training)
-		add(name, "validation", sets.Validation)
-	}
-	printTable(w, []string{"condition", "set", "puzzles", "given cells (range)", "per answer", "per probe cell"}, rows)
+	head, rows := r.Counts()
+	printTable(w, head, rows)
+	head, rows = r.Table()
+	printTable(w, head, rows)
 	for _, p := range r.Problems {
 		fmt.Fprintln(w, p)
 	}
-}
-
-// rangeText writes the smallest and largest of some counts.
-func rangeText(counts []int) string {
-	low, high := slices.Min(counts), slices.Max(counts)
-	if low == high {
-		return strconv.Itoa(low)
-	}
-	return fmt.Sprintf("%d-%d", low, high)
 }
 
 // lstShowFlags holds the flags of "torchpe data lst show".
@@ -292,14 +224,6 @@ puzzles of the generated default set.`,
 	return leaf(cmd, f.run)
 }
 
-// lstShown is one puzzle as show prints it.
-type lstShown struct {
-	Index int `json:"index"`
-	Side  int `json:"side,omitempty"` // other than 4
-	lst.Puzzle
-	lst.Explanation
-}
-
 func (f *lstShowFlags) run(c *call) (r result, err error) {
 	ps, name, err := f.puzzles(c.args)
 	if err != nil {
@@ -307,24 +231,18 @@ func (f *lstShowFlags) run(c *call) (r result, err error) {
 	}
 	chosen := []int{f.index}
 	if !c.given("index") {
-		chosen = onePerCondition(ps, rand.New(rand.NewPCG(f.seed, 0)))
+		chosen = lst.OnePerCondition(ps, f.seed)
 	} else if f.index >= len(ps) {
 		return r, usagef("--index %d: %s has %d puzzles, counted from 0", f.index, name, len(ps))
 	}
-	var shown []lstShown
-	for _, i := range chosen {
-		s := lstShown{Index: i, Puzzle: ps[i], Explanation: ps[i].Explain()}
-		if f.side != lst.Side {
-			s.Side = f.side
-		}
-		shown = append(shown, s)
-	}
+	shown := lst.Show(ps, chosen)
 	return result{value: shown, print: func(w io.Writer) {
 		for k, s := range shown {
 			if k > 0 {
 				fmt.Fprintln(w)
 			}
-			s.print(w, name)
+			fmt.Fprintf(w, "puzzle %d of %s: %s (%v), answer %d\n\n%v", s.Index, name, s.Condition.Label(),
+				s.Condition, s.Answer, s)
 		}
 	}}, nil
 }
@@ -346,41 +264,4 @@ func (f *lstShowFlags) puzzles(args []string) (ps []lst.Puzzle, name string, err
 	o.Train = 0 // does not change the validation set
 	_, ps, err = lst.Generate(o, f.seed)
 	return ps, fmt.Sprintf("the generated validation set of seed %d", f.seed), err
-}
-
-// onePerCondition draws the index of one puzzle of each condition that occurs.
-func onePerCondition(ps []lst.Puzzle, rng *rand.Rand) []int {
-	var chosen []int
-	for _, c := range lst.Conditions() {
-		var candidates []int
-		for i, p := range ps {
-			if p.Condition == c {
-				candidates = append(candidates, i)
-			}
-		}
-		if len(candidates) > 0 {
-			chosen = append(chosen, candidates[rng.IntN(len(candidates))])
-		}
-	}
-	return chosen
-}
-
-// print draws the puzzle.
-func (s lstShown) print(w io.Writer, from string) {
-	fmt.Fprintf(w, "puzzle %d of %s: %s (%v), answer %d\n\n", s.Index, from, s.Condition.Label(),
-		s.Condition, s.Answer)
-	for _, row := range s.Cells.Rows() {
-		fmt.Fprintf(w, "    %s\n", row)
-	}
-	fmt.Fprintln(w)
-	for _, by := range s.DecidedBy {
-		fmt.Fprintf(w, "    %s\n", by)
-	}
-	if s.TwoLines != nil {
-		fmt.Fprintf(w, "    but two lines suffice: %v, %v force %d\n", s.TwoLines[0], s.TwoLines[1],
-			s.DecidedBy[0].Answer)
-	}
-	if s.Problem != "" {
-		fmt.Fprintf(w, "    problem: %s\n", s.Problem)
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -114,15 +113,9 @@ func (f *nmarFlags) write(s *nmar.Simulation) error {
 	if err := os.MkdirAll(f.to.path, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	body := func(text []byte) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, err := w.Write(text)
-			return err
-		}
-	}
 	series, modules := s.CSV()
-	return atomicfile.WriteAll(atomicfile.File{Path: f.to.file("series.csv"), Body: body(series)},
-		atomicfile.File{Path: f.to.file("modules.csv"), Body: body(modules)})
+	return atomicfile.WriteAll(atomicfile.File{Path: f.to.file("series.csv"), Body: bytesOf(series)},
+		atomicfile.File{Path: f.to.file("modules.csv"), Body: bytesOf(modules)})
 }
 
 // draw draws the simulation, whose nodes are ordered by module.

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,11 +61,7 @@ func (f *drawnFlags) draw(name string) (t sequence.Task, examples []sequence.Exa
 	if t, err = sequence.Find(name); err != nil {
 		return t, nil, usageError{err}
 	}
-	r := rand.New(rand.NewPCG(f.seed, uint64(f.length)))
-	for range f.count {
-		examples = append(examples, t.Draw(r, f.length))
-	}
-	return t, examples, nil
+	return t, t.DrawMany(f.count, f.length, f.seed), nil
 }
 
 func newSequenceShowCommand() *cobra.Command {
@@ -117,12 +108,7 @@ func newSequenceGenerateCommand() *cobra.Command {
 		if err != nil {
 			return result{}, err
 		}
-		err = to.write(func(w io.Writer) error {
-			for _, e := range examples {
-				fmt.Fprintf(w, "%s %s %d\n", t.Text(e.Input), t.OutputText(e.Output), e.Scored)
-			}
-			return nil
-		})
+		err = to.write(func(w io.Writer) error { return t.Write(w, examples) })
 		return result{value: sequenceFile{to.path, t.Name, len(examples), f.length, f.length}}, err
 	}, &to)
 }
@@ -148,57 +134,17 @@ output count.`,
 		if err != nil {
 			return r, usageError{err}
 		}
-		f, err := checkSequences(t, c.args[1])
-		return result{value: f, print: printf("%s of %s, lengths %d to %d: all answers are right\n",
-			wording.Count(f.Examples, "example"), t.Name, f.Shortest, f.Longest)}, err
-	})
-}
-
-// checkSequences checks all lines of a file and describes it.
-func checkSequences(t sequence.Task, path string) (f sequenceFile, err error) {
-	file, err := array.Open(path)
-	if err != nil {
-		return f, err
-	}
-	defer file.Close()
-	f = sequenceFile{File: path, Task: t.Name}
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		f.Examples++
-		length, err := checkExample(t, lines.Text())
+		file, err := array.Open(c.args[1])
 		if err != nil {
-			return f, fmt.Errorf("%s: line %d: %w", path, f.Examples, err)
+			return r, err
 		}
-		f.Shortest, f.Longest = min(cmp.Or(f.Shortest, length), length), max(f.Longest, length)
-	}
-	if err := lines.Err(); err != nil {
-		return f, fmt.Errorf("%s: line %d: %w", path, f.Examples+1, err)
-	}
-	if f.Examples == 0 {
-		return f, fmt.Errorf("%s: it has no lines", path)
-	}
-	return f, nil
-}
-
-// checkExample checks a line of a file and returns the length of its input.
-func checkExample(t sequence.Task, line string) (length int, err error) {
-	words := strings.Fields(line)
-	if len(words) != 3 {
-		return 0, fmt.Errorf("%s, want 3: input, output, number that counts", wording.Count(len(words), "word"))
-	}
-	input, err := t.Parse(words[0])
-	if err != nil {
-		return 0, err
-	}
-	e, err := t.Answer(input)
-	if err != nil {
-		return 0, err
-	}
-	if want := t.OutputText(e.Output); words[1] != want {
-		return 0, fmt.Errorf("the output to %s is %s, not %s", words[0], want, words[1])
-	}
-	if words[2] != strconv.Itoa(e.Scored) {
-		return 0, fmt.Errorf("%d characters of %s count, not %s", e.Scored, words[1], words[2])
-	}
-	return len(input), nil
+		defer file.Close()
+		found, err := t.Check(file)
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", c.args[1], err)
+		}
+		f := sequenceFile{c.args[1], t.Name, found.Count, found.Shortest, found.Longest}
+		return result{value: f, print: printf("%s of %s, lengths %d to %d: all answers are right\n",
+			wording.Count(f.Examples, "example"), t.Name, f.Shortest, f.Longest)}, nil
+	})
 }

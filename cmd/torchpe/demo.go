@@ -18,10 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"torchpe/data/lst"
-	"torchpe/report/cohort"
-	"torchpe/report/figure"
+	"torchpe/report/demo"
 	"torchpe/train/config"
-	"torchpe/train/runlog"
 )
 
 // The demo trains learned encodings with a large and a small initial σ; the slow ones come first.
@@ -80,25 +78,26 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 		}
 		return r, err
 	}
-	groups, err := f.groups()
-	if err != nil {
-		return r, err
+	var dirs []string
+	for _, m := range demoModels() {
+		dirs = append(dirs, m.dir(f.out))
 	}
-	if err := drawDemo(f.out, groups); err != nil {
+	study, err := demo.Read(dirs)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w: start anew with --force", f.out, err)
+	}
+	if err := study.Draw(filepath.Join(f.out, "accuracy")); err != nil {
 		return r, err
 	}
 	puzzles := "generated puzzles"
 	if f.lst != "" {
 		puzzles = "puzzles of " + f.lst
 	}
-	var all runlog.Result
-	for _, m := range cohort.ModelsOf(groups) {
-		all.Members = append(all.Members, m.Result)
-	}
+	all := study.Result()
 	return result{value: all, print: func(w io.Writer) {
 		printMembers(w, config.FindTask("lst"), all)
 		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %d epochs at most; %s.\n%s\n",
-			demoUntil, f.epochs, puzzles, demoAnswer(groups[0], groups[1]))
+			demoUntil, f.epochs, puzzles, study.Answer())
 		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", filepath.Join(f.out, "accuracy.pdf"),
 			time.Since(start).Seconds())
 	}}, nil
@@ -202,79 +201,4 @@ func runWorker(cmd *exec.Cmd, name string, lines chan<- string) error {
 		return usageError{err}
 	}
 	return err
-}
-
-// groups reads the runs back: those that started small, then those that started large.
-func (f *demoFlags) groups() (groups []cohort.Group, err error) {
-	var found []*cohort.Run
-	for _, m := range demoModels() {
-		r, err := cohort.Open(m.dir(f.out))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, r)
-	}
-	models, diverged := cohort.Models(found)
-	if groups, err = cohort.Groups(models); err == nil && (diverged > 0 || len(groups) != 2) {
-		err = fmt.Errorf("%s: models diverged or differ in more than σ and seed: start anew with --force", f.out)
-	}
-	return groups, err
-}
-
-// demoAnswer says whether each model that started small is right more often on validation puzzles than each
-// that started large.
-func demoAnswer(small, large cohort.Group) string {
-	for _, m := range cohort.Unfitted(cohort.ModelsOf([]cohort.Group{small, large})) {
-		return fmt.Sprintf("Nothing can be said yet: %s of seed %d has not fitted its training puzzles. "+
-			"--epochs %d --force gives it more time.", m.Label(), m.Member.Seed, 2*m.Result.Epochs)
-	}
-	right := func(g cohort.Group) []float64 {
-		return g.Values(func(m cohort.Model) float64 { return m.Number("validation") })
-	}
-	start := "As expected, a learned encoding generalises when it starts small"
-	if slices.Min(right(small)) <= slices.Max(right(large)) {
-		start = "Not as expected: a small start was not always better"
-	}
-	text := func(g cohort.Group) string {
-		var shares []string
-		for _, v := range right(g) {
-			shares = append(shares, runlog.FormatMeasure("validation", v))
-		}
-		return g.Label + " " + strings.Join(shares, " and ")
-	}
-	return fmt.Sprintf("%s. Right answers to puzzles unlike those of training: %s, %s.", start, text(small),
-		text(large))
-}
-
-// drawDemo draws training, IID test and validation accuracy against epoch, a line a model.
-func drawDemo(dir string, groups []cohort.Group) error {
-	row := figure.Row{Height: 2.2}
-	for _, p := range []struct{ title, key string }{{"Training puzzles", "train"},
-		{"Held-out puzzles of their kind", "iid"}, {"Puzzles unlike them", "validation"}} {
-		panel := figure.Lines{Title: p.title, XLabel: "Epoch", YLabel: "Accuracy", YMin: 0, YMax: 1, NoMembers: true,
-			Band: figure.BandSD, References: []figure.Reference{{Label: "chance", Y: 0.25}}}
-		for _, g := range groups {
-			read, x, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Epoch })
-			if err != nil {
-				return err
-			}
-			line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label, X: x}
-			for i := range g.Models {
-				own := cohort.Measured(read[i], func(r runlog.Record) float64 { return r.Measures.Get(p.key) })
-				line.Values = append(line.Values, cohort.Curve(x, own, g.Models[i].HasStopped()))
-			}
-			panel.Series = append(panel.Series, line)
-		}
-		row.Cells = append(row.Cells, figure.Cell{Panel: panel})
-	}
-	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: []figure.Row{row}})
-	if err != nil {
-		return err
-	}
-	for _, ext := range []string{".pdf", ".png"} {
-		if err := fig.Save(filepath.Join(dir, "accuracy"+ext), ""); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -292,6 +292,14 @@ func (d *destination) add(cmd *cobra.Command, usage string) {
 // file returns the path of a file in the folder.
 func (d *destination) file(name string) string { return filepath.Join(d.path, name) }
 
+// bytesOf returns a function that writes a text, for a file.
+func bytesOf(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}
+
 // write writes a file completely or not at all.
 func (d *destination) write(body func(io.Writer) error) error { return atomicfile.Write(d.path, body) }
 

@@ -77,19 +77,6 @@ func onTerminal(w io.Writer) bool {
 // forPeople reports whether a table is read by a person: on a terminal, or where COLUMNS says how wide.
 func (c *call) forPeople() bool { return onTerminal(c.out) || os.Getenv("COLUMNS") != "" }
 
-// timeText writes seconds in a suitable unit.
-func timeText(seconds float64) string {
-	switch {
-	case seconds >= 48*3600:
-		return fmt.Sprintf("%.1f days", seconds/86400)
-	case seconds >= 2*3600:
-		return fmt.Sprintf("%.1f hours", seconds/3600)
-	case seconds >= 2*60:
-		return fmt.Sprintf("%.0f minutes", seconds/60)
-	}
-	return fmt.Sprintf("%.1f seconds", seconds)
-}
-
 // share prints an accuracy with three decimals, or a dash where there is none.
 func share(a float64) string { return number.Accuracy(a) }
 

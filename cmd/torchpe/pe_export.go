@@ -61,10 +61,7 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 			r.print = printf("%s", m.Text)
 			return r, nil
 		}
-		files := []atomicfile.File{{Path: out, Body: func(w io.Writer) error {
-			_, err := io.WriteString(w, m.Text)
-			return err
-		}}}
+		files := []atomicfile.File{{Path: out, Body: bytesOf([]byte(m.Text))}}
 		r.print = printf("%s\n", out)
 		if m.Numbers != nil {
 			files = append(files, atomicfile.File{Path: numbers, Body: func(w io.Writer) error {

@@ -234,8 +234,5 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	return r, f.to.write(func(w io.Writer) error {
-		_, err := w.Write(body)
-		return err
-	})
+	return r, f.to.write(bytesOf(body))
 }

@@ -140,7 +140,7 @@ func (p *progress) forecast(done int, took time.Duration) string {
 
 // leftText writes the time that is left. A run that ends when its models are fitted may take less.
 func (p *progress) leftText(seconds float64) string {
-	text := timeText(seconds) + " left"
+	text := wording.Seconds(seconds) + " left"
 	if p.c.Until != "" {
 		text += " at most"
 	}

@@ -141,7 +141,7 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	}
 	defer s.Close()
 	fmt.Fprintf(c.progress(), "%s: %s in %s (%s)\n", dir, wording.Count(s.Plan.Runs(), "run"),
-		wording.Count(len(s.Plan.Tasks), "task"), addedText(added))
+		wording.Count(len(s.Plan.Tasks), "task"), added)
 	return f.launch.launch(c, s)
 }
 
@@ -176,8 +176,15 @@ func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []stri
 	errors.As(err, &invalid)
 	if f.skipInvalid || f.dryRun && !f.noCalibrate {
 		note := func(text string) { notes = append(notes, text) }
-		if err := checkModels(points, configs, invalid, note); err != nil {
+		unsuited, err := train.CheckModels(configs, "", note)
+		if err != nil {
 			return nil, nil, err
+		}
+		for i, reason := range unsuited {
+			if reason != nil {
+				invalid.Add(points[i], reason)
+				configs[i] = nil
+			}
 		}
 	}
 	if err := invalid.Err(); err != nil && !f.skipInvalid {
@@ -191,56 +198,4 @@ func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []stri
 		return nil, nil, fmt.Errorf("nothing to train: %w", invalid.Err())
 	}
 	return configs, notes, nil
-}
-
-// checkModels builds the untrained model of each configuration but those that differ in their members
-// alone. It adds what fails to the invalid points, and takes its text away.
-func checkModels(points []sweep.Point, texts [][]byte, invalid *sweep.Invalid, note func(string)) error {
-	models := map[string][]int{} // places in points
-	var distinct []config.Config
-	var keys []string
-	for i, text := range texts {
-		if text == nil {
-			continue
-		}
-		c, err := config.Parse(text)
-		if err != nil {
-			return err
-		}
-		base := c
-		base.Members = nil
-		key, err := base.JSON()
-		if err != nil {
-			return err
-		}
-		if models[string(key)] == nil {
-			distinct, keys = append(distinct, c), append(keys, string(key))
-		}
-		models[string(key)] = append(models[string(key)], i)
-	}
-	unsuited, err := train.CheckModels(distinct, "", note)
-	if err != nil {
-		return err
-	}
-	for k, reason := range unsuited {
-		for _, i := range models[keys[k]] {
-			if reason != nil {
-				invalid.Add(points[i], reason)
-				texts[i] = nil
-			}
-		}
-	}
-	return nil
-}
-
-// addedText counts the runs that a plan gained.
-func addedText(a sweep.Added) string {
-	parts := []string{fmt.Sprintf("%d new", a.New)}
-	if a.Known > 0 {
-		parts = append(parts, fmt.Sprintf("%d planned before", a.Known))
-	}
-	if a.Identical > 0 {
-		parts = append(parts, fmt.Sprintf("%d identical to others left out", a.Identical))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -51,7 +51,7 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 	for _, s := range e.Shapes {
 		row := []string{s.Example, fmt.Sprint(s.Runs), fmt.Sprint(s.Tasks), fmt.Sprint(s.Largest), "–", "–"}
 		if s.StepMS > 0 {
-			row[4], row[5] = fmt.Sprintf("%.2f", s.StepMS), timeText(3600*s.Hours)
+			row[4], row[5] = fmt.Sprintf("%.2f", s.StepMS), wording.Seconds(3600*s.Hours)
 		}
 		rows = append(rows, row)
 	}
@@ -62,24 +62,24 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 	printTable(out, head, rows)
 	const most = 12
 	for i, t := range plan.Tasks[:min(most, len(plan.Tasks))] {
-		fmt.Fprintf(out, "task %d: %s\n", i, runsText(t.Runs, 3))
+		fmt.Fprintf(out, "task %d: %s\n", i, wording.List(3, t.Runs))
 	}
 	if n := len(plan.Tasks); n > most {
 		fmt.Fprintf(out, "and %s\n", wording.Count(n-most, "more task"))
 	}
 	text := fmt.Sprintf("%s (%d new, %d done) in %s; what is left takes %s of "+
-		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"), diskText(e.DiskMB))
+		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"), wording.Megabytes(e.DiskMB))
 	if e.FreeMB > 0 {
-		text += fmt.Sprintf(" (%s free)", diskText(e.FreeMB))
+		text += fmt.Sprintf(" (%s free)", wording.Megabytes(e.FreeMB))
 	}
 	if e.Hours > 0 {
 		text += fmt.Sprintf(" and about %s %s, timed on %s, without the measurements at log "+
-			"intervals", timeText(3600*e.Hours), f.workersText(e.Workers), e.Device)
+			"intervals", wording.Seconds(3600*e.Hours), f.workersText(e.Workers), e.Device)
 	}
 	if dir == "" {
 		dir = "this folder"
 	}
-	if short := shortOfDisk(dir, e.DiskMB, e.FreeMB); short != "" {
+	if short := sweep.ShortOfDisk(dir, e.DiskMB, e.FreeMB); short != "" {
 		text += "\n" + short
 	}
 	fmt.Fprintln(out, text)
@@ -96,41 +96,4 @@ func (f *launchFlags) workersText(workers int) string {
 		text += " (--throttle says how many jobs; none was given)"
 	}
 	return text
-}
-
-// warnOfDisk prints a warning if the disk has too little space for the runs that are left. The need is
-// an estimate, so it stops nothing.
-func warnOfDisk(c *call, s *sweep.Sweep) error {
-	st, err := s.Status(nil)
-	if err != nil {
-		return err
-	}
-	need, err := s.Plan.DiskMB(st)
-	if err != nil {
-		return err
-	}
-	if text := shortOfDisk(s.Dir, need, sweep.FreeMB(s.Dir)); text != "" {
-		c.note(text)
-	}
-	return nil
-}
-
-// shortOfDisk returns a warning where the disk at dir has too little space, or nothing.
-func shortOfDisk(dir string, needMB, freeMB float64) string {
-	if freeMB == 0 || needMB <= freeMB {
-		return ""
-	}
-	return fmt.Sprintf("the disk at %s has %s free, and what is left to train takes about %s: "+
-		"free some, or give another --out", dir, diskText(freeMB), diskText(needMB))
-}
-
-// diskText writes a size in the unit that suits it.
-func diskText(mb float64) string {
-	switch {
-	case mb >= 1024:
-		return fmt.Sprintf("%.1f GB", mb/1024)
-	case mb >= 1:
-		return fmt.Sprintf("%.0f MB", mb)
-	}
-	return fmt.Sprintf("%.0f kB", mb*1024)
 }

@@ -13,27 +13,6 @@ import (
 	"torchpe/train/sweep"
 )
 
-func TestTexts(t *testing.T) {
-	for seconds, want := range map[float64]string{0.2: "0.2 seconds", 61.4: "61.4 seconds", 1800: "30 minutes",
-		36.04 * 3600: "36.0 hours", 20e6: "231.5 days"} {
-		if got := timeText(seconds); got != want {
-			t.Errorf("%g s: %s, want %s", seconds, got, want)
-		}
-	}
-	for mb, want := range map[float64]string{0.25: "256 kB", 30.2: "30 MB", 2560: "2.5 GB"} {
-		if got := diskText(mb); got != want {
-			t.Errorf("%g MB: %s", mb, got)
-		}
-	}
-	if text := shortOfDisk("/data", 2048, 100); !strings.Contains(text, "/data has 100 MB free") ||
-		!strings.Contains(text, "about 2.0 GB") {
-		t.Error(text)
-	}
-	if text := shortOfDisk("/data", 2048, 4096) + shortOfDisk("/data", 2048, 0); text != "" {
-		t.Error(text)
-	}
-}
-
 // What is done takes no more time and no more disk.
 func TestDryRunOfDone(t *testing.T) {
 	dir := t.TempDir()

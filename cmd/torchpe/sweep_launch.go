@@ -80,7 +80,7 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 			msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s continues it",
 				wording.Quote(s.Dir))}
 	case f.launcher != "none":
-		r.err = unfinished(s, st, f.launcher == "slurm")
+		r.err = s.Unfinished(st, f.launcher == "slurm")
 	}
 	return r, nil
 }
@@ -101,8 +101,12 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexe
 			return err
 		}
 	}
-	if err := warnOfDisk(c, s); err != nil {
+	short, err := s.DiskWarning()
+	if err != nil {
 		return err
+	}
+	if short != "" {
+		c.note(short)
 	}
 	return launcher.Launch(ctx, s, indexes)
 }
@@ -145,10 +149,10 @@ func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) 
 	if m.GPU {
 		task.GPUs = sweep.VisibleGPUs(len(hardware().GPUsMB))
 	}
-	watch, err := newSweepProgress(progress, s)
+	watch, err := sweep.NewProgress(progress, s)
 	if err != nil {
 		return nil, err
 	}
 	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
-		TakeLost: f.takeLost, FailFast: f.failFast, Ended: watch.taskEnded}, nil
+		TakeLost: f.takeLost, FailFast: f.failFast, Ended: watch.Ended}, nil
 }

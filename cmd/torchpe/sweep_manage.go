@@ -67,8 +67,7 @@ func (c *call) watchSweep() error {
 			return err
 		}
 		st, err := statusOf(s, c.notes)
-		settled := err == nil &&
-			st.Counts[sweep.StateRunning]+st.Counts[sweep.StatePending]+st.Counts[sweep.StateLost] == 0
+		settled := err == nil && st.Settled()
 		r := result{print: func(w io.Writer) { printStatus(w, st) }}
 		if settled {
 			r.notes = c.describe(s, st).notes

@@ -98,3 +98,13 @@ func TestPlanIn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestShortOfDisk(t *testing.T) {
+	if text := ShortOfDisk("/data", 2048, 100); !strings.Contains(text, "/data has 100 MB free") ||
+		!strings.Contains(text, "about 2.0 GB") {
+		t.Error(text)
+	}
+	if text := ShortOfDisk("/data", 2048, 4096) + ShortOfDisk("/data", 2048, 0); text != "" {
+		t.Error(text)
+	}
+}

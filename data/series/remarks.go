@@ -1,0 +1,36 @@
+package series
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"torchpe/internal/wording"
+)
+
+// Remarks returns the notes on files and their arrays. A note that several share appears once.
+func Remarks(infos []*Info) (lines []string) {
+	at, more := map[string]int{}, map[int]int{}
+	for _, info := range infos {
+		said := append(slices.Clone(info.Notes), info.Problem)
+		names := make([]string, len(said)) // of the arrays of which it is said
+		for _, a := range info.Arrays {
+			if !slices.Contains(said, a.Problem) {
+				said, names = append(said, a.Problem), append(names, ": "+a.Name)
+			}
+		}
+		for k, line := range said {
+			text := strings.Replace(strings.ReplaceAll(line, info.File, ""), names[k], "", 1)
+			if first, ok := at[text]; ok {
+				more[first]++
+			} else if line != "" {
+				at[text] = len(lines)
+				lines = append(lines, line)
+			}
+		}
+	}
+	for i, n := range more {
+		lines[i] += fmt.Sprintf(" (the same %s more)", wording.Count(n, "time"))
+	}
+	return lines
+}

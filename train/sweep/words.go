@@ -1,0 +1,167 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"torchpe/internal/wording"
+)
+
+// String counts the runs that a plan gained.
+func (a Added) String() string {
+	parts := []string{fmt.Sprintf("%d new", a.New)}
+	if a.Known > 0 {
+		parts = append(parts, fmt.Sprintf("%d planned before", a.Known))
+	}
+	if a.Identical > 0 {
+		parts = append(parts, fmt.Sprintf("%d identical to others left out", a.Identical))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String counts the runs that are done, and the tasks by state.
+func (st Status) String() string {
+	text := fmt.Sprintf("%d of %s done", st.DoneRuns, wording.Count(st.Runs, "run"))
+	if st.Diverged > 0 {
+		text += fmt.Sprintf(" (%d of them diverged)", st.Diverged)
+	}
+	var tasks []string
+	for _, state := range []State{StateDone, StateRunning, StateFailed, StateLost, StatePending, StateUnknown} {
+		if state != StateUnknown || st.Counts[state] > 0 {
+			tasks = append(tasks, fmt.Sprintf("%d %s", st.Counts[state], state))
+		}
+	}
+	text += "; tasks: " + strings.Join(tasks, ", ")
+	if st.ETA > 0 {
+		text += fmt.Sprintf("; about %s left", wording.Seconds(st.ETA))
+	}
+	return text
+}
+
+// Settled reports whether nothing runs or is left to run.
+func (st Status) Settled() bool {
+	return st.Counts[StateRunning]+st.Counts[StatePending]+st.Counts[StateLost] == 0
+}
+
+// Unfinished returns an error that counts the tasks and runs that did not end well, or nil. Tasks that
+// a scheduler has queued are no failure.
+func (s *Sweep) Unfinished(st Status, queued bool) error {
+	open := []State{StateRunning, StatePending}
+	var parts []string
+	for _, c := range []struct {
+		state State
+		text  string
+	}{
+		{StateFailed, "failed (torchpe sweep retry --failed " + wording.Quote(s.Dir) + " tries again)"},
+		{StateLost, "lost (torchpe sweep resume " + wording.Quote(s.Dir) + " continues)"},
+		{StateUnknown, "not readable"},
+		{StateRunning, "still running"},
+		{StatePending, "pending"},
+	} {
+		if n := st.Counts[c.state]; n > 0 && !(queued && slices.Contains(open, c.state)) {
+			parts = append(parts, wording.Count(n, "task")+" "+c.text)
+		}
+	}
+	if st.Diverged > 0 {
+		parts = append(parts, wording.Count(st.Diverged, "run")+" diverged")
+	}
+	if parts == nil {
+		return nil
+	}
+	if s.Cancelled() {
+		parts = append(parts, "the sweep was cancelled")
+	}
+	return errors.New(s.Dir + ": " + strings.Join(parts, ", "))
+}
+
+// FirstLine returns the first line of what happened.
+func (t Trouble) FirstLine() string { return firstLine(t.Message) }
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// ending says how a task of the sweep in dir ended.
+func (t TaskStatus) ending(dir string) string {
+	switch {
+	case t.State == StateDone && t.Done.Diverged() > 0:
+		return fmt.Sprintf("done, %d diverged", t.Done.Diverged())
+	case t.State == StateDone:
+		return "done"
+	case t.State == StateFailed:
+		return fmt.Sprintf("failed (%s): %s; log: %s", t.Failure.Reason, firstLine(t.Failure.Message), t.Log)
+	case t.State == StatePending:
+		return "stopped, saved"
+	case t.State == StateLost && t.Elsewhere():
+		return "left alone: its worker on " + t.Heartbeat.Host +
+			" fell silent; torchpe sweep retry --lost " + wording.Quote(dir) + " takes it"
+	case t.State == StateLost:
+		return "ended before it could save; torchpe sweep resume " + wording.Quote(dir) + " continues it"
+	}
+	return "left alone: " + t.Note
+}
+
+// Progress prints a line for each task that ends.
+type Progress struct {
+	w           io.Writer
+	dir         string // of the sweep
+	start       time.Time
+	ended, runs int // runs of tasks that have ended, and all
+	here        int // of these, ended since the start
+}
+
+// NewProgress returns the progress of a sweep that goes on now.
+func NewProgress(w io.Writer, s *Sweep) (*Progress, error) {
+	st, err := s.Status(nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &Progress{w: w, dir: s.Dir, start: time.Now(), runs: st.Runs, ended: st.DoneRuns}
+	for _, t := range st.Tasks {
+		if t.State == StateFailed {
+			p.ended += len(t.Runs)
+		}
+	}
+	return p, nil
+}
+
+// Ended prints what became of a task, and the time left.
+func (p *Progress) Ended(t TaskStatus) {
+	left := ""
+	if t.State == StateDone || t.State == StateFailed {
+		p.ended, p.here = p.ended+len(t.Runs), p.here+len(t.Runs)
+		if p.ended < p.runs {
+			left = fmt.Sprintf(", %s left",
+				wording.Seconds(time.Since(p.start).Seconds()/float64(p.here)*float64(p.runs-p.ended)))
+		}
+	}
+	fmt.Fprintf(p.w, "[%d/%d%s] %s: %s\n", p.ended, p.runs, left, wording.List(1, t.Runs), t.ending(p.dir))
+}
+
+// ShortOfDisk returns a warning where the disk at dir has less space than what is left to train needs,
+// or "". The need is an estimate, so it stops nothing.
+func ShortOfDisk(dir string, needMB, freeMB float64) string {
+	if freeMB == 0 || needMB <= freeMB {
+		return ""
+	}
+	return fmt.Sprintf("the disk at %s has %s free, and what is left to train takes about %s: "+
+		"free some, or give another --out", dir, wording.Megabytes(freeMB), wording.Megabytes(needMB))
+}
+
+// DiskWarning returns a warning where the disk of the sweep is short of space, or "".
+func (s *Sweep) DiskWarning() (string, error) {
+	st, err := s.Status(nil)
+	if err != nil {
+		return "", err
+	}
+	need, err := s.Plan.DiskMB(st)
+	if err != nil {
+		return "", err
+	}
+	return ShortOfDisk(s.Dir, need, FreeMB(s.Dir)), nil
+}
