@@ -117,13 +117,13 @@ func HasAll(names, tokens []string) bool {
 		func(t string) bool { return !among[PlainNumber(t)] })
 }
 
-// PlainNumber spells a whole number in digits alone, 1 for 1.0 and 01, and returns other text as it
-// is.
-func PlainNumber(text string) string {
-	text = strings.TrimSpace(text)
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
-		return text
+// PlainNumber spells a whole number in digits alone, 1 for 1.0 and 01, and returns other text, and
+// numbers that a float64 may round, as it is.
+func PlainNumber(name string) string {
+	name = strings.TrimSpace(name)
+	v, err := text.Number(name)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
+		return name
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
