@@ -182,7 +182,6 @@ func TestMistakes(t *testing.T) {
 		{"a distance for a weight", "from,to,distance\na,b,1\nb,c,2\n", Auto, abc, []string{`column "distance" is none of an edge`}},
 		{"an edge of one token", "from,to\na,\nb,c\n", Auto, abc, []string{`edge 1 joins "a" and ""`}},
 		{"a weight in Go's spelling", "from,to,weight\na,b,1_000\nb,c,1\n", Auto, abc, []string{`weighs "1_000"`}},
-		{"a name in Go's spelling", "1_0,0\n2,1\n3,2\n", Auto, []string{"10", "2", "3"}, []string{`no position of token "10"`}},
 		{"no edges", "0 0 0\n0 0 0\n0 0 0\n", Graph, nil,
 			[]string{"no two of its 3 tokens are joined"}},
 		{"names of columns in another order", "name,a,c,b\na,0,1,0\nb,1,0,1\nc,0,1,0\n", Graph, abc,

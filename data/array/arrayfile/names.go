@@ -25,6 +25,11 @@ const (
 // IsID reports whether a column is headed as one of names or numbers of tokens.
 func IsID(heading string) bool { return idHeading.MatchString(strings.TrimSpace(heading)) }
 
+var tokenHeading = regexp.MustCompile(`(?i)^` + things + `s?([ _.-]?` + numbers + `)?$`)
+
+// IsToken reports whether a column is headed as one of tokens: Gene, roi_id.
+func IsToken(heading string) bool { return tokenHeading.MatchString(strings.TrimSpace(heading)) }
+
 // inText reads a table, whose first column holds names of the rows where it is headed so, even if
 // they are numbers. It is an error where another column is headed so.
 func inText(file string, header text.Choice) (Array, error) {
