@@ -31,25 +31,38 @@ var tokenHeading = regexp.MustCompile(`(?i)^` + things + `s?([ _.-]?` + numbers 
 func IsToken(heading string) bool { return tokenHeading.MatchString(strings.TrimSpace(heading)) }
 
 // inText reads a table, whose first column holds names of the rows where it is headed so, even if
-// they are numbers. It is an error where another column is headed so.
+// they are numbers. It is an error where another column is headed so, and where rows and columns have the
+// same names in different orders.
 func inText(file string, header text.Choice) (Array, error) {
 	t, err := text.Read(file, text.Options{Header: header})
 	at := slices.IndexFunc(t.Columns, IsID)
-	if err != nil || t.Rows != nil || len(t.Columns) < 2 || at < 0 ||
-		at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns) { // tokens by tokens, one called No
-		return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
+	switch {
+	case err != nil || t.Rows != nil || len(t.Columns) < 2 || at < 0:
+	case at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns): // tokens by tokens, one called No
+	default:
+		if i, why := notID(t.Data[at:], len(t.Columns)); why != "" {
+			return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are, but "+
+				"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, at+1, t.Columns[at],
+				t.Data[at+i*len(t.Columns)], i+1, why)
+		}
+		if at > 0 {
+			return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are: put it first, "+
+				"or head it otherwise if it is data (x1)", file, at+1, t.Columns[at])
+		}
+		t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
 	}
-	if i, why := notID(t.Data[at:], len(t.Columns)); why != "" {
-		return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are, but "+
-			"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, at+1, t.Columns[at],
-			t.Data[at+i*len(t.Columns)], i+1, why)
+	if err != nil {
+		return Array{}, err
 	}
-	if at > 0 {
-		return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are: put it first, "+
-			"or head it otherwise if it is data (x1)", file, at+1, t.Columns[at])
+	if slices.Equal(slices.Sorted(slices.Values(t.Rows)), slices.Sorted(slices.Values(t.Columns))) {
+		for i, name := range t.Rows {
+			if name != t.Columns[i] {
+				return Array{}, fmt.Errorf("%s: row %d is named %q and column %d %q: the rows and columns of a "+
+					"matrix between tokens are the same tokens in the same order", file, i+1, name, i+1, t.Columns[i])
+			}
+		}
 	}
-	t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
-	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
+	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, nil
 }
 
 // notID says which number in the first column is no name, and why; nothing where all are whole and
