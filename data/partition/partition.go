@@ -148,7 +148,7 @@ func isHeader(rows [][]string, width int) bool {
 	if isWord(rows[0]) && !slices.ContainsFunc(rows[1:], isWord) {
 		return true
 	}
-	return width == 2 && (rows[0][0] == "" || arrayfile.IsID(rows[0][0]))
+	return width == 2 && (rows[0][0] == "" || text.IsID(rows[0][0]))
 }
 
 // checkColumns returns an error where a module seems to come before the name of its token.

@@ -38,7 +38,7 @@ func indexColumns(t text.Table) (found []string) {
 		if t.Columns != nil {
 			name = t.Columns[j]
 			spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", " ")
-			named, identifies = indexNames.MatchString(spaced), arrayfile.IsID(name)
+			named, identifies = indexNames.MatchString(spaced), text.IsID(name)
 		}
 		once := t.Data[columns+j] - t.Data[j]
 		counts := t.Rows == nil && (j == 0 || j == columns-1) && once > 0
@@ -82,7 +82,7 @@ func rowsAreTokens(t text.Table) bool {
 		years = years && err == nil && year > 1800 && year < 2200 &&
 			(i == 0 || name > t.Columns[i-1])
 	}
-	return arrayfile.IsToken(t.Corner) || count || years ||
+	return text.IsToken(t.Corner) || count || years ||
 		!slices.ContainsFunc(t.Columns, func(name string) bool { return !isTime(name) })
 }
 

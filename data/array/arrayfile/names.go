@@ -3,7 +3,6 @@ package arrayfile
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,31 +10,12 @@ import (
 	"torchpe/data/array/text"
 )
 
-// idHeading matches headings of a column of names or numbers of tokens: node, Node ID, roi_index.
-var idHeading = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
-	things + `s?`, `#`, `unnamed: 0`, `(` + things + `)?[ _.-]?` + numbers + `[.#]?`,
-	`.*[ _.-](id|idx|index)`}, "|") + `)$`)
-
-const (
-	things = `(token|region|parcel|node|vertex|sensor|channel|chan|ch|electrode|elec|gene|roi|site|` +
-		`station|neuron|voxel)`
-	numbers = `(ids?|idx|index|indices|no|nr|num|numbers?|names?|labels?|code|key)`
-)
-
-// IsID reports whether a column is headed as one of names or numbers of tokens.
-func IsID(heading string) bool { return idHeading.MatchString(strings.TrimSpace(heading)) }
-
-var tokenHeading = regexp.MustCompile(`(?i)^` + things + `s?([ _.-]?` + numbers + `)?$`)
-
-// IsToken reports whether a column is headed as one of tokens: Gene, roi_id.
-func IsToken(heading string) bool { return tokenHeading.MatchString(strings.TrimSpace(heading)) }
-
 // inText reads a table, whose first column holds names of the rows where it is headed so, even if
 // they are numbers. It is an error where another column is headed so, and where rows and columns have the
 // same names in different orders.
 func inText(file string, header text.Choice) (Array, error) {
 	t, err := text.Read(file, text.Options{Header: header})
-	at := slices.IndexFunc(t.Columns, IsID)
+	at := slices.IndexFunc(t.Columns, text.IsID)
 	switch {
 	case err != nil || t.Rows != nil || len(t.Columns) < 2 || at < 0:
 	case at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns): // tokens by tokens, one called No
