@@ -66,6 +66,43 @@ func Key(name string) string {
 	return strings.TrimSuffix(strings.ToLower(arrayfile.PlainNumber(name)), "_roi")
 }
 
+// MatchNames returns the index in names of each token, each used once, and the tokens and names without a
+// match. Names match if they are equal or, where some are not, if their [Key] is. Empty names match none.
+func MatchNames(names, tokens []string) (from []int, missing, surplus []string) {
+	for _, key := range []func(string) string{strings.TrimSpace, Key} {
+		if from, missing, surplus = matchBy(key, names, tokens); missing == nil {
+			break
+		}
+	}
+	return from, missing, surplus
+}
+
+func matchBy(key func(string) string, names, tokens []string) (from []int, missing, surplus []string) {
+	place, used := map[string]int{}, make([]bool, len(names))
+	for i, name := range names {
+		if _, twice := place[key(name)]; twice {
+			place[key(name)] = -1
+		} else {
+			place[key(name)] = i
+		}
+	}
+	place[""] = -1
+	for _, name := range tokens {
+		at, ok := place[key(name)]
+		if !ok || at < 0 || used[at] {
+			missing = append(missing, name)
+			continue
+		}
+		from, used[at] = append(from, at), true
+	}
+	for i, name := range names {
+		if !used[i] {
+			surplus = append(surplus, name)
+		}
+	}
+	return from, missing, surplus
+}
+
 func (p *Partition) byName(t Tokens) (*Matched, error) {
 	var best struct {
 		found   int
@@ -74,30 +111,23 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 	for _, names := range p.Names {
 		place := make(map[string]int, len(names))
 		for i, name := range names {
-			if name == "" {
-				continue
-			}
-			if j, twice := place[Key(name)]; twice {
+			if j, twice := place[name]; twice && name != "" {
 				return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q",
 					p.File, j, i, name)
 			}
-			place[Key(name)] = i
+			place[name] = i
 		}
-		labels := make([]int, 0, t.Count)
-		var missing []string
-		for _, name := range t.Names {
-			if i, ok := place[Key(name)]; ok {
-				labels = append(labels, p.Labels[i])
-			} else {
-				missing = append(missing, name)
-			}
-		}
+		from, missing, _ := MatchNames(names, t.Names)
 		if len(missing) == 0 {
+			labels := make([]int, len(from))
+			for i, at := range from {
+				labels[i] = p.Labels[at]
+			}
 			return p.matched(labels, fmt.Sprintf("by name: %s has the names of %s%s", p.File,
 				t.namesFile(), spelledOtherwise(t.Names, names))), nil
 		}
-		if best.missing == nil || len(labels) > best.found {
-			best.found, best.missing = len(labels), missing
+		if best.missing == nil || len(from) > best.found {
+			best.found, best.missing = len(from), missing
 		}
 	}
 	shown := best.missing[:min(5, len(best.missing))]

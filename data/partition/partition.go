@@ -126,35 +126,54 @@ func plain(name string, rows [][]string, header text.Choice) (*Partition, error)
 	}
 	if width == 2 {
 		p.Names = [][]string{names}
+		if err := checkColumns(name, names, labels); err != nil {
+			return nil, err
+		}
 	}
 	err := p.number(labels)
 	p.recognise()
 	return p, err
 }
 
-// isHeader reports whether the first row is a header: a word above numeric labels, or a heading of names.
+// isHeader reports whether the first row is a header: a word above numeric labels, a heading of names, or
+// an empty cell above names, as pandas writes it.
 func isHeader(rows [][]string, width int) bool {
 	if len(rows) < 2 {
 		return false
 	}
-	number := func(s string) bool {
-		_, err := strconv.ParseFloat(s, 64)
-		return err == nil || text.IsMissing(s)
+	isWord := func(row []string) bool {
+		_, err := text.Number(row[len(row)-1])
+		return err != nil
 	}
-	if !number(rows[0][width-1]) &&
-		!slices.ContainsFunc(rows[1:], func(r []string) bool { return !number(r[len(r)-1]) }) {
+	if isWord(rows[0]) && !slices.ContainsFunc(rows[1:], isWord) {
 		return true
 	}
-	return width == 2 && arrayfile.IsID(rows[0][0])
+	return width == 2 && (rows[0][0] == "" || text.IsID(rows[0][0]))
 }
+
+// checkColumns returns an error where a module seems to come before the name of its token.
+func checkColumns(file string, names, labels []string) error {
+	repeated := func(all []string) bool {
+		return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
+	}
+	if repeated(names) && !repeated(labels) {
+		return fmt.Errorf("%s: its first column repeats values (%s, ...), and its second does not (%s, ...): "+
+			"put the name of a token first, and its module second", file, names[0], labels[0])
+	}
+	return nil
+}
+
+// absent are words for a label that is missing, besides those of [text.Number].
+var absent = []string{"None", "NULL", "Null", "null", "NaT", "<NA>", "#N/A", "-", "--", ".", "?"}
 
 // number sets Modules and Labels from labels. Modules are sorted if they are numbers, else in order of
 // appearance.
 func (p *Partition) number(labels []string) error {
 	p.Modules, p.Labels = nil, make([]int, len(labels))
-	place, numbers := map[string]int{}, true
+	place, values := map[string]int{}, map[string]float64{}
 	for i, l := range labels {
-		if text.IsMissing(l) {
+		v, err := text.Number(l)
+		if err == nil && math.IsNaN(v) || slices.Contains(absent, l) {
 			return fmt.Errorf("%s: token %d of %d has no label (%q): give it a module, such as "+
 				"none, or leave it out here and in the data", p.File, i+1, len(labels), l)
 		}
@@ -162,16 +181,15 @@ func (p *Partition) number(labels []string) error {
 		if _, seen := place[l]; !seen {
 			place[l] = 0
 			p.Modules = append(p.Modules, l)
-			_, err := strconv.ParseFloat(l, 64)
-			numbers = numbers && err == nil
+			if err == nil {
+				values[l] = v
+			}
 		}
 		labels[i] = l
 	}
-	if numbers {
-		values := make(map[string]float64, len(p.Modules))
+	if len(values) == len(p.Modules) {
 		for _, m := range p.Modules {
-			v, _ := strconv.ParseFloat(m, 64)
-			if values[m] = v; v != math.Trunc(v) || math.IsInf(v, 0) {
+			if v := values[m]; v != math.Trunc(v) || math.IsInf(v, 0) {
 				return fmt.Errorf("%s: token %d has the label %s: labels are whole numbers or words",
 					p.File, slices.Index(labels, m)+1, m)
 			}

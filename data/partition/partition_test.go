@@ -35,6 +35,9 @@ func TestPlain(t *testing.T) {
 		"1\n1.0\n01\n-1\n2":                               "[1 1 1 0 2] [-1 1 2] []",
 		"Node ID;net\n30;x\n10;nan2\n":                    "[0 1] [x nan2] [[30 10]]",
 		"a x\nb y\n":                                      "[0 1] [x y] [[a b]]",
+		",0\na,x\nb,y\n":                                  "[0 1] [x y] [[a b]]", // pandas' Series.to_csv
+		"9007199254740993\n9007199254740992\n":            "[0 1] [9007199254740993 9007199254740992] []",
+		"1_0\n10\nnone\n":                                 "[0 1 2] [1_0 10 none] []",
 		"\ufeffregion,net\na,DMN\nb,V":                    "[0 1] [DMN V] [[a b]]",
 		"name,module\n\"a, left\",x\n\"b \"\"2\"\"\",y\n": "[0 1] [x y] [[a, left b \"2\"]]",
 	} {
@@ -49,7 +52,9 @@ func TestPlain(t *testing.T) {
 		"": "an empty file", "1\n2,3\n": "separate no cells", "a,b,c\n": "3 cells",
 		"a,1\nb,\n": "token 2 of 2 has no label",
 		"1\nnan\n":  `token 2 of 2 has no label ("nan")`, "NA\n2\n": "token 1 of 2",
-		"module\n1\n\"\"\n":    "token 2 of 2",
+		"module\n1\n\"\"\n": "token 2 of 2",
+		"a,1\nb,None\n":     `token 2 of 2 has no label ("None")`, "x\n-\n": `no label ("-")`, "1\nNULL\n": "token 2 of 2",
+		"1,a\n2,b\n1,c\n":      "put the name of a token first",
 		"1.5\n2\n":             "token 1 has the label 1.5",
 		"# only\n":             "nothing but",
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
@@ -187,11 +192,24 @@ func TestMatch(t *testing.T) {
 		NamesFrom: "n.txt"}); err == nil || !strings.HasPrefix(err.Error(), "n.txt names 1") {
 		t.Errorf("%v", err)
 	}
-	twice := &Partition{File: "t", Labels: []int{0, 1}, Modules: []string{"a", "b"},
-		Names: [][]string{{"x", "X"}}}
-	if _, err := twice.Match(Tokens{Count: 1, Names: []string{"x"}}); err == nil ||
-		!strings.Contains(err.Error(), "both named") {
-		t.Errorf("two tokens of one name: %v", err)
+	// Equal names match first; what is spelled otherwise matches one name alone.
+	for _, c := range []struct {
+		names, tokens []string
+		want          string // the labels, or the error
+	}{
+		{[]string{"x", "x"}, []string{"x"}, `tokens 0 and 1 are both named "x"`},
+		{[]string{"x", "X"}, []string{"X", "x"}, "[1 0]"},
+		{[]string{"x", "X"}, []string{"x_ROI"}, "1 of its 1 tokens otherwise"},
+		{[]string{"X", "y"}, []string{"X", "x"}, "1 of its 2 tokens otherwise"},
+		{[]string{"1_0", "10"}, []string{"10", "1_0"}, "[1 0]"},
+		{[]string{"1_0", "2"}, []string{"10", "2"}, "1 of its 2 tokens otherwise"},
+		{[]string{"9007199254740993", "01"}, []string{"9007199254740992", "1"}, "1 of its 2 tokens otherwise"},
+	} {
+		p := &Partition{File: "t", Labels: []int{0, 1}, Modules: []string{"a", "b"}, Names: [][]string{c.names}}
+		m, err := p.Match(Tokens{Count: len(c.tokens), Names: c.tokens})
+		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && fmt.Sprint(m.Labels) != c.want {
+			t.Errorf("%q in %q: %+v, %v, want %s", c.tokens, c.names, m, err, c.want)
+		}
 	}
 }
 

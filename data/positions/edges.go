@@ -31,9 +31,11 @@ func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 	}
 	for i, cell := range lower {
 		other := slices.Contains([]string{"type", "id", "label", "timeset", "interval"}, cell)
+		// A distance is large where a weight is small.
+		isDistance := slices.Contains([]string{"distance", "dist", "length"}, cell)
 		switch {
 		case !ok || i == at[0] || i == at[1]:
-		case cell == "weight" || len(lower) == 3 && i == 2 && !other:
+		case cell == "weight" || len(lower) == 3 && i == 2 && !other && !isDistance:
 			at[2] = i
 		case !other:
 			return at, ok, fmt.Errorf("%s: its column %q is none of an edge: head it weight if it "+
@@ -79,8 +81,8 @@ func (f *File) readWords(reference string, header text.Choice) (edges bool, err 
 				continue
 			}
 		}
-		if n := len(cells); !headed && !f.stated && (n < 2 || n > 3 || isNumber(cells[0]) ||
-			isNumber(cells[1])) {
+		if n := len(cells); !headed && !f.stated && (n < 2 || n > 3 || text.IsNumber(cells[0]) ||
+			text.IsNumber(cells[1])) {
 			return false, nil
 		}
 		lines = append(lines, cells)
@@ -111,8 +113,11 @@ func (f *File) readWords(reference string, header text.Choice) (edges bool, err 
 }
 
 func (f *File) addEdge(from, to, weight string) error {
-	w, err := strconv.ParseFloat(weight, 64)
-	if err != nil {
+	if from == "" || to == "" {
+		return fmt.Errorf("%s: edge %d joins %q and %q: want two tokens", f.Source, len(f.ends)+1, from, to)
+	}
+	w, err := text.Number(weight)
+	if err != nil || weight == "" {
 		return fmt.Errorf("%s: edge %d, %s to %s, weighs %q: want a number", f.Source,
 			len(f.ends)+1, from, to, weight)
 	}
@@ -126,7 +131,7 @@ func (f *File) finishEdges() {
 	seen, words := map[string]bool{}, false
 	for _, e := range f.ends {
 		for _, name := range e {
-			words = words || !isNumber(name)
+			words = words || !text.IsNumber(name)
 			if !seen[name] {
 				seen[name] = true
 				f.Names = append(f.Names, name)
@@ -136,11 +141,6 @@ func (f *File) finishEdges() {
 	if !words {
 		f.Names = nil
 	}
-}
-
-func isNumber(cell string) bool {
-	_, err := strconv.ParseFloat(cell, 64)
-	return err == nil
 }
 
 // edgesOfNumbers turns rows of two token numbers and an optional weight into edges.
@@ -192,18 +192,18 @@ func (f *File) byID(names []string) (ends [][2]int, err error) {
 	}
 	for i, e := range f.ends {
 		var pair [2]int
-		for k, text := range e {
+		for k, name := range e {
 			var ok bool
-			if pair[k], ok = at[arrayfile.PlainNumber(text)]; ok {
+			if pair[k], ok = at[arrayfile.PlainNumber(name)]; ok {
 				continue
 			}
 			_, inOrder := arrayfile.Numbering(names)
-			if inOrder || slices.ContainsFunc(names, func(n string) bool { return !isNumber(n) }) {
+			if inOrder || slices.ContainsFunc(names, func(n string) bool { return !text.IsNumber(n) }) {
 				return nil, nil
 			}
 			return nil, fmt.Errorf("%s: edge %d joins %s and %s, and no token is called %s: tokens "+
 				"have numbers as names, such as %s: give edges by these", f.Source, i+1, e[0], e[1],
-				text, names[0])
+				name, names[0])
 		}
 		ends = append(ends, pair)
 	}
@@ -216,8 +216,8 @@ func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error)
 	low, high := math.MaxInt, 0
 	for i, e := range f.ends {
 		var pair [2]int
-		for k, text := range e {
-			v, err := strconv.Atoi(arrayfile.PlainNumber(text))
+		for k, name := range e {
+			v, err := strconv.Atoi(arrayfile.PlainNumber(name))
 			if err != nil || v < 0 {
 				return nil, 0, "", fmt.Errorf("%s: edge %d joins %s and %s: want names, or whole "+
 					"numbers from 0", f.Source, i+1, e[0], e[1])

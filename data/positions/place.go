@@ -123,11 +123,8 @@ func (f *File) byName(names, tokens []string) ([]int, error) {
 				first+1, i+1, name)
 		}
 	}
-	from, missing, surplus := matchNames(names, tokens, strings.TrimSpace)
+	from, missing, surplus := partition.MatchNames(names, tokens)
 	if len(missing)+len(surplus) == 0 {
-		return from, nil
-	}
-	if from, m, s := matchNames(names, tokens, partition.Key); len(m)+len(s) == 0 {
 		return from, nil
 	}
 	if missing != nil {
@@ -136,31 +133,6 @@ func (f *File) byName(names, tokens []string) ([]int, error) {
 	}
 	return nil, fmt.Errorf("%s has positions of %s, which the data does not have: leave them out",
 		f.Source, listed("token", surplus))
-}
-
-// matchNames returns the index in names of each token, each used once, and the tokens and names without a
-// match.
-func matchNames(names, tokens []string, key func(string) string) (
-	from []int, missing, surplus []string) {
-	place := map[string]int{}
-	for i, name := range names {
-		place[key(name)] = i
-	}
-	used := make([]bool, len(names))
-	for _, name := range tokens {
-		at, ok := place[key(name)]
-		if !ok || used[at] {
-			missing = append(missing, name)
-			continue
-		}
-		from, used[at] = append(from, at), true
-	}
-	for i, name := range names {
-		if !used[i] {
-			surplus = append(surplus, name)
-		}
-	}
-	return from, missing, surplus
 }
 
 // listed quotes the first few names and counts them.

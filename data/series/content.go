@@ -41,7 +41,7 @@ type matrix struct {
 	names     []string // of the tokens, or nil
 	namesFrom string   // the file that has them
 	sides     []string // hemisphere of each token in CIFTI, as a name that says it; nil elsewhere
-	index     string   // the name of a first column that seems to count frames, or empty
+	index     []string // the columns of a text that seem to count frames
 	dense     bool     // tokens are vertices and voxels, which are too many to train on
 	note      string   // what of the file is not read, or empty
 	cell      arrayfile.Cell
@@ -136,10 +136,17 @@ func (c *content) openText(o Options) error {
 		return err
 	}
 	m := matrix{shape: t.Shape, entry: arrayfile.Entry{Shape: t.Shape, Type: "text", Real: true}, namesFrom: c.file,
-		load: func() (array.Array, error) { return t.Array, nil }}
+		load: func() (array.Array, error) { return t.Array, nil }, index: indexColumns(t)}
 	switch {
+	case rowsAreTokens(t) && o.Axes == nil:
+		return fmt.Errorf("%s: its first column (%q, ...) may name tokens and its first line (%q, ...) frames, or "+
+			"the other way round: say --axes tokens,frames or --axes frames,tokens", c.file, t.Rows[0], t.Columns[0])
+	case t.Columns != nil && t.Rows != nil && slices.Equal(o.Axes, []Axis{TokenAxis, FrameAxis}):
+		m.names, m.axes = t.Rows, o.Axes
+		m.note = fmt.Sprintf("The first line of %s holds names of frames (%q, ...) and is not read.", c.file,
+			t.Columns[0])
 	case t.Columns != nil:
-		m.names, m.axes, m.index = t.Columns, []Axis{FrameAxis, TokenAxis}, indexColumn(t)
+		m.names, m.axes = t.Columns, []Axis{FrameAxis, TokenAxis}
 		if t.Rows != nil {
 			m.note = fmt.Sprintf("The first column of %s, %q, holds names of frames (%q, ...) and "+
 				"is not read.", c.file, t.Corner, t.Rows[0])
@@ -148,7 +155,7 @@ func (c *content) openText(o Options) error {
 			m.note = strings.TrimSpace(m.note + fmt.Sprintf(" Names of tokens come from the comment above "+
 				"the numbers of %s.", c.file))
 		}
-	case t.Rows != nil && !slices.ContainsFunc(t.Rows, func(s string) bool { return !date.MatchString(s) }):
+	case t.Rows != nil && !slices.ContainsFunc(t.Rows, func(s string) bool { return !isTime(s) }):
 		m.axes, m.names = []Axis{FrameAxis, TokenAxis}, nil
 		m.note = fmt.Sprintf("The first column of %s holds the times of frames (%q, ...) and is not read.",
 			c.file, t.Rows[0])

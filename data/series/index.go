@@ -1,16 +1,20 @@
 package series
 
 import (
+	"fmt"
 	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
 )
 
 // indexNames matches what programs call a column that counts rows or says their time or whose they are,
 // perhaps with a unit behind it; pandas writes the first.
-var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|timestamps?|time ?stamps?|` +
+var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|timestamps?|ts|time ?stamps?|` +
 	`date|dates|datetime|date ?time|day|days|hours?|minutes?|seconds?|secs?|millis(econds)?|msec|ms|years?|` +
 	`months?|weeks?|quarters?|t|frames?|samples?|tr|trs|volumes?|scans?|epoch|onset|elapsed|step|` +
 	`subjects?|sub|participants?|patients?|sessions?|ses|runs?|trials?|blocks?)` +
@@ -20,27 +24,67 @@ var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|tim
 // date matches the text of a date or a time of day.
 var date = regexp.MustCompile(`^\d{1,4}([-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|:\d\d(:\d\d.*)?)$`)
 
-// indexColumn returns the name of a column of a table with names where it seems to count frames or to
-// say their time or subject, else nothing. It never falls, and is called like an index; or it is the
-// first or the last of frames without names, and rises by equal steps. Such a column can be a token all the same.
-func indexColumn(t text.Table) string {
+// indexColumns returns in quotes the names of the columns of a table that seem to count frames or to say their time
+// or subject, and the numbers of those without names. Such a column is called like an index and goes
+// up, or down, in nearly all steps; it is headed as one of identifiers and has whole, distinct numbers; or
+// it is the first or the last of frames without names, and rises by equal steps. It can be a token all the same.
+func indexColumns(t text.Table) (found []string) {
 	rows, columns := t.Shape[0], t.Shape[1]
 	if rows < 3 || columns < 2 {
-		return ""
+		return nil
 	}
-	for j, name := range t.Columns {
-		spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", " ")
-		named := indexNames.MatchString(spaced)
-		first, once := t.Data[j], t.Data[columns+j]-t.Data[j]
+	for j := range columns {
+		name, named, identifies := fmt.Sprint(j+1), false, false
+		if t.Columns != nil {
+			name = t.Columns[j]
+			spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", " ")
+			named, identifies = indexNames.MatchString(spaced), text.IsID(name)
+		}
+		once := t.Data[columns+j] - t.Data[j]
 		counts := t.Rows == nil && (j == 0 || j == columns-1) && once > 0
-		for i := 1; i < rows && (named || counts); i++ {
-			step := t.Data[i*columns+j] - t.Data[(i-1)*columns+j]
-			counts = counts && math.Abs(step-once) <= 1e-6*once
-			named = named && step >= 0
+		if !named && !identifies && !counts {
+			continue
 		}
-		if counts || named && t.Data[(rows-1)*columns+j] > first {
-			return name
+		up, down, seen := 0, 0, map[float64]bool{t.Data[j]: true}
+		identifies = identifies && t.Data[j] == math.Trunc(t.Data[j])
+		for i := 1; i < rows; i++ {
+			v := t.Data[i*columns+j]
+			step := v - t.Data[(i-1)*columns+j]
+			counts = counts && math.Abs(step-once) <= 1e-6*once
+			identifies = identifies && v == math.Trunc(v) && !seen[v]
+			seen[v] = true
+			if step > 0 {
+				up++
+			} else if step < 0 {
+				down++
+			}
+		}
+		const enough = 3 // steps one way for each the other way: runs one after the other
+		ordered := up > 0 && up >= enough*down || down > 0 && down >= enough*up
+		if counts || identifies || named && ordered {
+			found = append(found, strconv.Quote(name))
 		}
 	}
-	return ""
+	return found
 }
+
+// rowsAreTokens reports whether the rows of a table with names in both directions may be its tokens: the
+// first column is headed as tokens are, or the columns count, are dates, or are years in order.
+func rowsAreTokens(t text.Table) bool {
+	if t.Columns == nil || t.Rows == nil || slices.ContainsFunc(t.Rows, isTime) ||
+		slices.ContainsFunc(t.Rows, text.IsNumber) {
+		return false
+	}
+	_, count := arrayfile.Numbering(t.Columns)
+	years := len(t.Columns) > 1
+	for i, name := range t.Columns {
+		year, err := strconv.Atoi(name)
+		years = years && err == nil && year > 1800 && year < 2200 &&
+			(i == 0 || name > t.Columns[i-1])
+	}
+	return text.IsToken(t.Corner) || count || years ||
+		!slices.ContainsFunc(t.Columns, func(name string) bool { return !isTime(name) })
+}
+
+// isTime reports whether a text is a date or a time of day.
+func isTime(name string) bool { return date.MatchString(name) }

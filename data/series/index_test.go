@@ -24,7 +24,11 @@ func TestIndexColumn(t *testing.T) {
 		{"Subject", func(row int) any { return 7 + row/3 }, true},
 		{"Zeit", func(row int) any { return 0.72 * float64(row+9) }, true},
 		{"k", func(row int) any { return row * row }, false},
-		{"time", func(row int) any { return row % 4 }, false},
+		{"time", func(row int) any { return row % 4 }, true}, // of two runs
+		{"time", func(row int) any { return row % 2 }, false},
+		{"id", func(row int) any { return []int{5, 9, 2, 7, 1}[row] }, true},
+		{"id", func(row int) any { return []int{5, 9, 2, 7, 5}[row] }, false},
+		{"sensor", func(row int) any { return []float64{5, 9.5, 2, 7, 1}[row] }, false},
 	} {
 		text := strings.Builder{}
 		fmt.Fprintf(&text, "%s,a,b\n", c.name)
@@ -76,12 +80,69 @@ func TestTimeColumns(t *testing.T) {
 	}
 	for text, noted := range map[string]bool{
 		"a,b,k\n5,3,0\n2,1,1\n7,5,2\n": true, "a,k,b\n5,0,3\n2,1,1\n7,2,5\n": false,
-		"timer,thalamus_t,data\n1,5,1\n2,6,2\n4,7,4\n": false, "year,a,b\n3,1,1\n2,2,4\n1,3,2\n": false,
+		"timer,thalamus_t,data\n1,5,1\n2,6,2\n4,7,4\n": false, "year,a,b\n3,1,1\n2,2,4\n1,3,2\n": true,
 		"year,a,b\n3,1,1\n3,2,4\n3,3,2\n": false,
 	} {
 		s, err := Load([]string{write(t, "x.csv", text)}, Options{})
 		if err != nil || len(s.Notes) == 1 != noted {
 			t.Errorf("%q: %+v, %v", text, s, err)
+		}
+	}
+}
+
+// Without a header the first and the last column are looked at, where columns are tokens.
+func TestIndexWithoutHeader(t *testing.T) {
+	path := write(t, "x.csv", "0,0.5,1\n1,2.5,3\n2,1.5,5\n3,0.5,0\n")
+	for axes, want := range map[string]string{"frames,tokens": `column "1" of`, "tokens,frames": "[]"} {
+		d, err := Source{Data: []string{path}, Axes: axes}.Read(nil, false)
+		if err != nil || !strings.Contains(fmt.Sprint(d.Notes), want) {
+			t.Errorf("%s: %+v, %v", axes, d, err)
+		}
+	}
+	text := "day,a,year,b\n1,0.5,2020,3\n2,2.5,2020,1\n3,0.5,2021,2\n"
+	_, err := Load([]string{write(t, "x.csv", text)}, Options{Tokens: []int{2}, TokensFrom: "--tokens"})
+	if err == nil || !strings.Contains(err.Error(), `its column "day", "year" counts`) {
+		t.Error(err)
+	}
+}
+
+// Names in both directions may be of tokens in either, where they look so; --axes decides.
+func TestNamesInBothDirections(t *testing.T) {
+	for text, ask := range map[string]bool{
+		",0,1,2\na,1,2,3\nb,4,5,7\n": true, "gene,s1,s2,s3\na,1,2,3\nb,4,5,7\n": true,
+		",2020-01-01,2020-01-02,2020-01-03\na,1,2,3\nb,4,5,7\n": true, ",2001,2002,2003\na,1,2,3\nb,4,5,7\n": true,
+		"roi_id,s1,s2,s3\na,1,2,3\nb,4,5,7\n":  true,
+		"subject,s1,s2,s3\na,1,2,3\nb,4,5,7\n": false, ",2101,2003,2001\na,1,2,3\nb,4,5,7\n": false,
+		",0,1,2\n2020-01-01,1,2,3\n2020-01-02,4,5,7\n": false, ",0,1,2\n0,1,2,3\n1,4,5,7\n": false,
+	} {
+		path := write(t, "x.csv", text)
+		s, err := Load([]string{path}, Options{})
+		if ask != (err != nil && strings.Contains(err.Error(), "--axes tokens,frames or --axes frames,tokens")) ||
+			!ask && (s.Frames != 2 || len(s.Notes) != 1) {
+			t.Errorf("%q: %+v, %v", text, s, err)
+		}
+		s, err = Load([]string{path}, Options{Axes: []Axis{FrameAxis, TokenAxis}})
+		if err != nil || s.Frames != 2 || !slices.Equal(s.X, []float32{1, 2, 3, 4, 5, 7}) {
+			t.Errorf("%q: %+v, %v", text, s, err)
+		}
+		s, err = Load([]string{path}, Options{Axes: []Axis{TokenAxis, FrameAxis}})
+		if err != nil || s.Frames != 3 || len(s.Names) != 2 || !slices.Equal(s.X, []float32{1, 4, 2, 5, 3, 7}) ||
+			!strings.Contains(fmt.Sprint(s.Notes), "first line of") {
+			t.Errorf("%q: %+v, %v", text, s, err)
+		}
+	}
+}
+
+// A number that files write for a missing one, and that stands apart, is noted.
+func TestMarksOfMissingNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,b\n1,2\n3,-9999\n2,-9999\n": `Token 1 (b) of `, "a,b\n1,2\n999,3\n2,4\n": "is 999 in 1 frame, far",
+		"a,b\n1,2\n3,1e20\n2,5\n": "is 1e+20 in 1 frame", "a,b\n1,2\n999,3\n700,1\n": "[]",
+		"a,b\n1,2\n3,-9998\n2,5\n": "[]", "a,b\n999,2\n999,4\n999,5\n": "[]",
+	} {
+		s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+		if err != nil || !strings.Contains(fmt.Sprint(s.Notes), want) {
+			t.Errorf("%q: %+v, %v, want %s", text, s, err, want)
 		}
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
+	"torchpe/internal/wording"
 )
 
 // Load reads all files into one set. Files of more than one token count, with names that differ or
@@ -134,9 +136,11 @@ func (l *loader) plan(file string) ([]plan, error) {
 		if m.note != "" {
 			l.note("%s", m.note)
 		}
-		if m.index != "" {
-			l.note("The column %q of %s rises from frame to frame: it was read as a token; leave it "+
-				"out if it only counts frames or says their time or subject.", m.index, p)
+		for _, column := range m.index {
+			if axes[0] == FrameAxis {
+				l.note("The column %s of %s seems to count frames, or to say their time or subject: it was "+
+					"read as a token; leave it out if it is none.", column, p)
+			}
 		}
 		if p.layout.tokens < 2 || p.layout.frames < 1 {
 			return nil, fmt.Errorf("%s: %d frames of %d tokens (shape %v): at least 1 frame and "+
@@ -244,6 +248,7 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 			}
 			sum, low, high = sum+v, min(low, v), max(high, v)
 		}
+		l.checkMarks(p, to, at, low, high)
 		mean, squares := sum/float64(y.frames), 0.0
 		for f := range y.frames {
 			squares += (at(f) - mean) * (at(f) - mean)
@@ -264,6 +269,35 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		}
 	}
 	return nil
+}
+
+// marks are numbers that files write for missing ones, with either sign; the last two are those of
+// climate data and of netCDF.
+var marks = []float64{999, 9999, 99999, 999999, 1e20, float64(float32(9.96921e36))}
+
+// checkMarks notes where an extreme of a token is one of marks and further from its other values than
+// these lie apart.
+func (l *loader) checkMarks(p plan, token int, at func(frame int) float64, low, high float64) {
+	for _, v := range []float64{low, high} {
+		if !slices.ContainsFunc(marks, func(m float64) bool { return float32(m) == float32(math.Abs(v)) }) {
+			continue
+		}
+		n, least, most := 0, math.Inf(1), math.Inf(-1)
+		for f := range p.layout.frames {
+			if x := at(f); x == v {
+				n++
+			} else {
+				least, most = min(least, x), max(most, x)
+			}
+		}
+		if key := "marks of " + p.String(); !l.seen[key] && n < p.layout.frames &&
+			min(math.Abs(v-least), math.Abs(v-most)) > most-least {
+			l.seen[key] = true
+			l.note("Token %s of %s is %v in %s, far from its other values, and was read as that number: if it "+
+				"stands for a missing one, leave these frames or the token out.", l.token(token), p, v,
+				wording.Count(n, "frame"))
+		}
+	}
 }
 
 // isFlat reports whether a series with these extremes is constant up to rounding. The SD of a constant

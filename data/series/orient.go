@@ -80,11 +80,12 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 		return nil
 	}
 	hint := ""
-	if slices.Contains(known, n-1) {
+	isIndex := len(m.index) > 0 && axes[0] == FrameAxis
+	if slices.Contains(known, n-1) || isIndex && slices.Contains(known, n-len(m.index)) {
 		hint = ": is one an index or the time? Leave it out"
-		if m.index != "" {
-			hint = fmt.Sprintf(
-				": its column %q counts frames or says their time or subject, and is no token: leave it out", m.index)
+		if isIndex {
+			hint = fmt.Sprintf(": its column %s counts frames or says their time or subject, and is no token: "+
+				"leave it out", strings.Join(m.index, ", "))
 		}
 	}
 	how := "by --axes " + join(axes)
@@ -94,7 +95,7 @@ func (m matrix) checkTokens(axes []Axis, known []int, from string) error {
 	if from != "" {
 		return fmt.Errorf("it has %d tokens %s, but %s by %s%s", n, how, numbers(known), from, hint)
 	}
-	if m.index != "" && hint != "" {
+	if isIndex && hint != "" {
 		return fmt.Errorf("it has %d tokens %s, not %s%s", n, how, numbers(known), hint)
 	}
 	if m.axes != nil { // names tell the axis, and other parcels are fine

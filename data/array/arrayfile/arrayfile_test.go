@@ -55,9 +55,18 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
-	if _, err := Read(write(t, "x.csv", ""), text.Auto, anyShape); err == nil ||
-		!strings.Contains(err.Error(), "an empty file") {
-		t.Error(err)
+	for body, want := range map[string]string{
+		"": "an empty file", ",b,a\na,1,0\nb,0,1\n": `row 1 is named "a" and column 1 "b"`,
+		"id,2,1\n1,0.5,0\n2,0,1.5\n": "the same tokens in the same order",
+	} {
+		if _, err := Read(write(t, "x.csv", body), text.Yes, anyShape); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", body, err, want)
+		}
+	}
+	for _, body := range []string{",a,b\na,1,0\nb,0,1\n", ",c,d\na,1,0\nb,0,1\n", "a,b\n1,0\n0,1\n"} {
+		if _, err := Read(write(t, "x.csv", body), text.Auto, anyShape); err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package arrayfile
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,40 +10,39 @@ import (
 	"torchpe/data/array/text"
 )
 
-// idHeading matches headings of a column of names or numbers of tokens: node, Node ID, roi_index.
-var idHeading = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
-	things + `s?`, `#`, `unnamed: 0`, `(` + things + `)?[ _.-]?` + numbers + `[.#]?`,
-	`.*[ _.-](id|idx|index)`}, "|") + `)$`)
-
-const (
-	things = `(token|region|parcel|node|vertex|sensor|channel|chan|ch|electrode|elec|gene|roi|site|` +
-		`station|neuron|voxel)`
-	numbers = `(ids?|idx|index|indices|no|nr|num|numbers?|names?|labels?|code|key)`
-)
-
-// IsID reports whether a column is headed as one of names or numbers of tokens.
-func IsID(heading string) bool { return idHeading.MatchString(strings.TrimSpace(heading)) }
-
 // inText reads a table, whose first column holds names of the rows where it is headed so, even if
-// they are numbers. It is an error where another column is headed so.
+// they are numbers. It is an error where another column is headed so, and where rows and columns have the
+// same names in different orders.
 func inText(file string, header text.Choice) (Array, error) {
 	t, err := text.Read(file, text.Options{Header: header})
-	at := slices.IndexFunc(t.Columns, IsID)
-	if err != nil || t.Rows != nil || len(t.Columns) < 2 || at < 0 ||
-		at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns) { // tokens by tokens, one called No
-		return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
+	at := slices.IndexFunc(t.Columns, text.IsID)
+	switch {
+	case err != nil || t.Rows != nil || len(t.Columns) < 2 || at < 0:
+	case at > 0 && len(t.Columns) == t.Shape[0] && !isAxes(t.Columns): // tokens by tokens, one called No
+	default:
+		if i, why := notID(t.Data[at:], len(t.Columns)); why != "" {
+			return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are, but "+
+				"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, at+1, t.Columns[at],
+				t.Data[at+i*len(t.Columns)], i+1, why)
+		}
+		if at > 0 {
+			return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are: put it first, "+
+				"or head it otherwise if it is data (x1)", file, at+1, t.Columns[at])
+		}
+		t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
 	}
-	if i, why := notID(t.Data[at:], len(t.Columns)); why != "" {
-		return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are, but "+
-			"%v in row %d %s: mend it, or head it otherwise if it is data (x1)", file, at+1, t.Columns[at],
-			t.Data[at+i*len(t.Columns)], i+1, why)
+	if err != nil {
+		return Array{}, err
 	}
-	if at > 0 {
-		return Array{}, fmt.Errorf("%s: its column %d is headed %q, as names of tokens are: put it first, "+
-			"or head it otherwise if it is data (x1)", file, at+1, t.Columns[at])
+	if slices.Equal(slices.Sorted(slices.Values(t.Rows)), slices.Sorted(slices.Values(t.Columns))) {
+		for i, name := range t.Rows {
+			if name != t.Columns[i] {
+				return Array{}, fmt.Errorf("%s: row %d is named %q and column %d %q: the rows and columns of a "+
+					"matrix between tokens are the same tokens in the same order", file, i+1, name, i+1, t.Columns[i])
+			}
+		}
 	}
-	t, err = text.Read(file, text.Options{Header: text.Yes, RowNames: text.Yes})
-	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, err
+	return Array{Array: t.Array, Rows: t.Rows, Columns: t.Columns}, nil
 }
 
 // notID says which number in the first column is no name, and why; nothing where all are whole and
@@ -117,13 +115,13 @@ func HasAll(names, tokens []string) bool {
 		func(t string) bool { return !among[PlainNumber(t)] })
 }
 
-// PlainNumber spells a whole number in digits alone, 1 for 1.0 and 01, and returns other text as it
-// is.
-func PlainNumber(text string) string {
-	text = strings.TrimSpace(text)
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {
-		return text
+// PlainNumber spells a whole number in digits alone, 1 for 1.0 and 01, and returns other text, and
+// numbers that a float64 may round, as it is.
+func PlainNumber(name string) string {
+	name = strings.TrimSpace(name)
+	v, err := text.Number(name)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
+		return name
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }

@@ -3,7 +3,9 @@ package hdf5
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"torchpe/data/array"
 )
@@ -83,7 +85,9 @@ func (f *file) attributes(messages []message) (all map[string]string, err error)
 	return all, nil
 }
 
-// attribute takes an attribute message that holds one text of fixed length or one real number.
+// attribute takes an attribute message that holds one text of fixed length or one real number. Those
+// of netCDF's conventions may hold several numbers, with spaces between them in text; text is
+// unreadable where they hold something else.
 func (f *file) attribute(data []byte) (name, text string, ok bool) {
 	c := f.cursor(data, "attribute")
 	version, flags := c.u8(), c.u8()
@@ -103,18 +107,33 @@ func (f *file) attribute(data []byte) (name, text string, ok bool) {
 	}
 	part := func(n int) *cursor { return f.cursor(c.take(padded(n)), "attribute") }
 	name = part(nameBytes).text()
+	most := 1
+	if slices.Contains(conventions, name) {
+		most = 16
+		defer func() {
+			if !ok {
+				text, ok = unreadable, true
+			}
+		}()
+	}
 	t, err := part(typeBytes).datatype(0)
 	if err != nil || t.class != classText && !t.isReal() {
-		return "", "", false
+		return name, "", false
 	}
 	shape, _, err := part(spaceBytes).dataspace()
-	if n, e := array.Count(shape, 1); err != nil || e != nil || n != 1 || t.bytes > c.left() {
-		return "", "", false
+	n, e := array.Count(shape, 1)
+	if err != nil || e != nil || n < 1 || n > most || n > 1 && !t.isReal() || t.bytes > c.left()/n {
+		return name, "", false
 	}
-	b := c.take(t.bytes)
+	b := c.take(n * t.bytes)
 	if t.isReal() && c.err == nil {
-		v, err := t.get(b)
-		return name, strconv.FormatFloat(v, 'f', -1, 64), err == nil
+		var numbers []string
+		for one := range slices.Chunk(b, t.bytes) {
+			if v, err := t.get(one); err == nil { // or no number that is read equals it
+				numbers = append(numbers, strconv.FormatFloat(v, 'f', -1, 64))
+			}
+		}
+		return name, strings.Join(numbers, " "), true
 	}
 	for len(b) > 0 && (b[len(b)-1] == 0 || b[len(b)-1] == ' ') {
 		b = b[:len(b)-1]
@@ -233,44 +252,63 @@ func (f *file) read(name string, realParts bool) (array.Array, error) {
 	if err == nil {
 		err = d.readAll()
 	}
+	if err == nil {
+		err = d.markMissing()
+	}
 	if err != nil {
 		return array.Array{}, named(name, err)
 	}
-	d.markMissing()
 	return array.Array{Name: name, Shape: d.shape, Data: d.data}, nil
 }
 
-// attributeNumber returns an attribute that is a number, or NaN.
-func (d *dataset) attributeNumber(name string) float64 {
-	if v, err := strconv.ParseFloat(d.attributes[name], 64); err == nil {
-		return v
-	}
-	return math.NaN()
-}
+// The attributes of the netCDF conventions (docs.unidata.ucar.edu/nug, "Attribute Conventions") that
+// change what numbers mean.
+var conventions = []string{"scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"}
 
-// checkPacked returns an error where other numbers are meant than those that are stored, by the
-// attributes scale_factor and add_offset of the netCDF conventions.
+const unreadable = "neither text nor numbers"
+
+// checkPacked returns an error where other numbers are meant than those that are stored.
 func (d *dataset) checkPacked() error {
 	for name, neutral := range map[string]float64{"scale_factor": 1, "add_offset": 0} {
-		if v := d.attributeNumber(name); v == v && v != neutral {
-			return fmt.Errorf("its numbers are packed: its attribute %s is %v (netCDF's conventions). "+
-				"Store them unpacked, as xarray and netCDF4 return them, such as in .npy", name, v)
+		text, given := d.attributes[name]
+		if v, err := strconv.ParseFloat(text, 64); given && (err != nil || v != neutral) {
+			if err == nil {
+				text = fmt.Sprint(v)
+			}
+			return fmt.Errorf("its numbers are packed: its attribute %s is %s (netCDF's conventions). "+
+				"Store them unpacked, as xarray and netCDF4 return them, such as in .npy", name, array.Printable(text))
 		}
+	}
+	unsigned := strings.EqualFold(d.attributes["_Unsigned"], "true")
+	if t := d.number; t.class == classInteger && t.signed == unsigned && d.attributes["_Unsigned"] != "" {
+		return fmt.Errorf("its attribute _Unsigned is %s, and it holds %s (netCDF's conventions): store "+
+			"its numbers as xarray and netCDF4 return them, such as in .npy",
+			array.Printable(d.attributes["_Unsigned"]), t.dtype)
 	}
 	return nil
 }
 
-// markMissing puts NaN for the numbers that the attributes _FillValue and missing_value of the
-// netCDF conventions call missing.
-func (d *dataset) markMissing() {
+// markMissing puts NaN for the numbers that the attributes _FillValue and missing_value call missing.
+// Those are compared in the precision of the dataset, as numpy does.
+func (d *dataset) markMissing() error {
 	for _, name := range []string{"_FillValue", "missing_value"} {
-		missing := d.attributeNumber(name)
-		for i, v := range d.data {
-			if v == missing {
-				d.data[i] = math.NaN()
+		for text := range strings.FieldsSeq(d.attributes[name]) {
+			missing, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return fmt.Errorf("its attribute %s is %s, which says no number that is missing: delete it or "+
+					"make it a number", name, array.Printable(d.attributes[name]))
+			}
+			if d.number.class == classFloat && d.number.bytes == 4 {
+				missing = float64(float32(missing))
+			}
+			for i, v := range d.data {
+				if v == missing {
+					d.data[i] = math.NaN()
+				}
 			}
 		}
 	}
+	return nil
 }
 
 // readReferences returns the addresses that a dataset of object references holds.

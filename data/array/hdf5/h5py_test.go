@@ -232,19 +232,23 @@ func TestTextAttributes(t *testing.T) {
 
 // By netCDF's conventions (docs.unidata.ucar.edu/nug, "Attribute Conventions") numbers equal to
 // _FillValue or missing_value are missing, and others are meant where scale_factor or add_offset is
-// given. Where a dataset has many attributes they lie in a heap.
+// given, or where _Unsigned contradicts the type. Where a dataset has many attributes they lie in a heap.
 func TestNetCDFConventions(t *testing.T) {
 	nan := math.NaN()
 	for _, file := range []string{"conventions-old.h5", "conventions-new.h5"} {
 		for name, want := range map[string][]float64{"neutral": {0, 1, 2, 3, 4, 5},
-			"_FillValue": {1, nan, 3}, "missing_value": {1, 2, nan}, "many_FillValue": {1, nan, 3}} {
+			"_FillValue": {1, nan, 3}, "missing_value": {1, 2, nan}, "many_FillValue": {1, nan, 3},
+			// Of another type, several, one that no float64 is, and a sign that is no other.
+			"double": {1, nan, 3}, "several": {0, nan, 2, 3, nan, 5}, "rounded": {0, 1, 2}, "as_is": {-1, 2}} {
 			a, err := Read(filepath.Join("testdata", file), name)
 			if err != nil || !slices.EqualFunc(a.Data, want, same) {
 				t.Errorf("%s %s: %v, %v, want %v", file, name, a.Data, err, want)
 			}
 		}
 		for name, want := range map[string]string{"scale_factor": "attribute scale_factor is 0.5",
-			"add_offset": "attribute add_offset is -2", "many_scale_factor": "scale_factor is 9.969"} {
+			"add_offset": "attribute add_offset is -2", "many_scale_factor": "scale_factor is 9.969",
+			"text_scale": "scale_factor is neither text nor numbers", "text_FillValue": "_FillValue is none",
+			"unsigned": "_Unsigned is true, and it holds |i1", "signed": "_Unsigned is false, and it holds |u1"} {
 			if _, err := Read(filepath.Join("testdata", file), name); err == nil ||
 				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s %s: error %v, want one with %q", file, name, err, want)

@@ -273,3 +273,11 @@ func TestManyEntries(t *testing.T) {
 		t.Errorf("took %v and %v for a tenth", long, short)
 	}
 }
+
+// A boolean is 0 or 1.
+func TestDamagedBoolean(t *testing.T) {
+	b := Tensor{Name: "b", DType: BOOL, Shape: []int{3}, Data: []byte{0, 1, 2}}
+	if v, err := b.Float64s(); err == nil || !strings.Contains(err.Error(), "the element at index [2] is the byte 2") {
+		t.Errorf("%v, %v", v, err)
+	}
+}

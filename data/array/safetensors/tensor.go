@@ -128,7 +128,12 @@ func (t Tensor) Float64s() ([]float64, error) {
 			continue
 		}
 		var err error
-		if values[i], err = n.Exact(b, le); err != nil {
+		if t.DType == BOOL && b[0] > 1 {
+			err = fmt.Errorf("is the byte %d, and a boolean is 0 or 1: could the file be damaged?", b[0])
+		} else {
+			values[i], err = n.Exact(b, le)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("tensor %q: the element at index %v %w", t.Name,
 				array.Index(i, t.Shape, false), err)
 		}

@@ -8,7 +8,7 @@ import (
 // A first column of what is meant as numbers is no column of names: it would be lost.
 func TestAlmostNumbers(t *testing.T) {
 	for _, cell := range []string{"7%", "-3.5 %", "0x10", "0b11", "1.5D+03", "1.5d3", "$5", "5€", "<5",
-		"≥ 0.1", "0.03*", "(5)", "−5", "1 000", "1'000", "1.#IND", `"1,5"`,
+		"≥ 0.1", "0.03*", "(5)", "−5", "1 000", "1'000", "'1", "'2.5'", "1.#IND", `"1,5"`,
 		`"1.234,5"`, `"7%"`, `"#N/A"`,
 		`"#DIV/0!"`} {
 		text := "x,y\n" + cell + ",1\n" + cell + ",2\n"

@@ -166,10 +166,13 @@ const commaNumber = `[+-]?(\d{1,3}([.' ]\d{3})+|\d*),\d+(e[+-]?\d+)?`
 
 var decimalComma = regexp.MustCompile(`(?i)^` + commaNumber + `$`)
 
+// excelError matches what Excel writes for what is no number, at the beginning of a text.
+var excelError = regexp.MustCompile(`(?i)^#(n/a|div/0!|value!|num!|ref!|name\?|null!)`)
+
 // almost matches what is meant as a number but not written as one: hexadecimal and other bases,
 // percent and per mille, a decimal comma, groups of thousands, a number with a minus sign of its own,
-// an exponent with d, a currency, a bound, marks of significance, and what Excel and C write for
-// what is no number.
+// an exponent with d, a currency, a text in Excel ('1), a bound, marks of significance, and what C
+// writes for what is no number.
 var almost = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
 	`[+-]?0x[0-9a-f]+`, `[+-]?0[bo][0-7]+`,
 	`[+-]?[\d.,]+ ?[%‰]`,
@@ -178,14 +181,14 @@ var almost = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
 	`[−–] ?[\d.]+(e[+−-]?\d+)?`,
 	`[+-]?(\d+\.\d*|\.\d+|\d+)d[+-]\d+`, `[+-]?(\d+\.\d*|\.\d+)d\d+`,
 	`[+-]?[$€£¥] ?[\d.,]+`, `[+-]?[\d.,]+ ?[$€£¥]`,
-	`[<>~≈≤≥]=? ?[+-]?[\d.]+(e[+-]?\d+)?`, `[+-]?[\d.]+\*+`, `\([\d.,]+\)`,
-	`#(n/a|div/0!|value!|num!|ref!|name\?|null!)`, `[+-]?1\.#[a-z]+0*`,
+	`'[+-]?[\d.,]+'?`, `[<>~≈≤≥]=? ?[+-]?[\d.]+(e[+-]?\d+)?`, `[+-]?[\d.]+\*+`, `\([\d.,]+\)`,
+	`[+-]?1\.#[a-z]+0*`,
 }, "|") + `)$`)
 
 // looksLikeNumber reports whether a cell that is no number is meant as one.
 func looksLikeNumber(cell []byte) bool {
 	const longest = 64
-	return len(cell) <= longest && almost.Match(cell)
+	return len(cell) <= longest && (almost.Match(cell) || excelError.Match(cell))
 }
 
 // parseWhole reports whether a cell is a whole number in nothing but digits, and which.

@@ -217,6 +217,8 @@ func (o *order) add(v float64) {
 // either.
 func (b *below) choose(d delimiter) Choice {
 	switch is := b.compare(d); {
+	case b.corner == named && b.texts == b.rows && IsID(string(b.title)):
+		return Yes // as pandas writes an index that has a name
 	case b.corner == empty && (b.texts == b.rows || b.index && (b.rows > 2 || b.first == 0)):
 		return Yes // pandas leaves the cell above its index empty
 	case b.corner == named && b.texts == 0 && is == No:

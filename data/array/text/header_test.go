@@ -119,6 +119,8 @@ func TestPandasIndex(t *testing.T) {
 			{"2020-01-01 00:00:00", "2020-01-02 00:00:00"}},
 		",1990,1991\n1900,4,3\n1905,4,2\n1910,1,1\n": {{"1990", "1991"}, {"1900", "1905", "1910"}},
 		",0\n0,0.25\n1,0.5\n":                        {{"0"}, {"0", "1"}},
+		"name,0\nr0,5\nr1,7\n":                       {{"0"}, {"r0", "r1"}},
+		"gene_id,592,117\na,10,1\nb,1,8\n":           {{"592", "117"}, {"a", "b"}},
 	} {
 		got, err := Parse(strings.NewReader(text), "x.csv", Options{})
 		if err != nil || !slices.Equal(got.Columns, want[0]) || !slices.Equal(got.Rows, want[1]) {

@@ -14,8 +14,10 @@ type layout struct {
 	header   bool
 	rowNames bool
 	short    bool // the header has no cell above the row names
-	columns  int  // numbers in a row
-	counted  int  // line that said how many; 0 before there was one
+	// quotedRow says that the name of the first row stands in quotes.
+	quotedRow bool
+	columns   int // numbers in a row
+	counted   int // line that said how many; 0 before there was one
 	// titles is the comment line with the names of columns; nil where a line of the table has them.
 	titles     []byte
 	titlesLine int
@@ -49,6 +51,8 @@ func (p *parser) choose(o Options) error {
 		p.header, next, first, second = true, start, p.titles, first
 	}
 	p.short = p.header && second != nil && p.count(second) == p.count(first)+1
+	row := p.cells(second)
+	p.quotedRow = row.next() && row.quoted
 	switch {
 	case o.RowNames != Auto:
 		p.rowNames = o.RowNames == Yes

@@ -127,7 +127,8 @@ func TestWriteFaults(t *testing.T) {
 		want  string // empty: it is written
 	}{
 		{table(nil, []string{"x"}, 2, 1), ""},
-		{table([]string{"a", "b"}, []string{"", "y"}, 2, 2), ""},
+		{table([]string{"a", "b"}, []string{"x", "y"}, 2, 2), ""},
+		{table([]string{"a", "b"}, []string{"x", ""}, 2, 2), "a column has an empty name"},
 		{table([]string{"a"}, nil, 1, 1), ""},
 		{table(nil, nil, 2, 2), ""},
 		{table(nil, nil, 4), "shape [4], want"},
@@ -135,7 +136,7 @@ func TestWriteFaults(t *testing.T) {
 		{Table{Array: array.Array{Shape: []int{2, 2}, Data: []float64{1}}}, "1 numbers in an array of shape"},
 		{table(nil, []string{"x"}, 2, 2), "1 names for 2 columns"},
 		{table([]string{"a"}, nil, 2, 2), "1 names for 2 rows"},
-		{table(nil, []string{"", "y"}, 2, 2), "the first column has an empty name"},
+		{table(nil, []string{"", "y"}, 2, 2), "a column has an empty name"},
 		{table(nil, []string{"x\n", "y"}, 2, 2), `the name "x\n" has a line end`},
 		{table([]string{"a", "b\x00"}, nil, 2, 2), `the name "b\x00" has a line end or a NUL`},
 	} {

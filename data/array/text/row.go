@@ -73,8 +73,14 @@ func (p *parser) row(line []byte) (name string, err error) {
 		name = string(c.text)
 		n = 1
 	}
-	for c.next() {
+	last := c.text // the cell before
+	for ; c.next(); last = c.text {
 		n++
+		if p.delimiter == comma && isFraction(last, c) {
+			return "", p.fail(c.start, "cell %d is %s, behind %s and a comma: write decimals with a point, "+
+				"thousands without a comma, and whole numbers without a 0 before them", n,
+				array.Quote(c.text), array.Quote(last))
+		}
 		if p.counted > 0 && len(p.data)-before == p.columns {
 			return "", p.fail(c.start, "cell %d, %s, is one more than in line %d", n,
 				array.Quote(c.text), p.counted)
@@ -91,6 +97,8 @@ func (p *parser) row(line []byte) (name string, err error) {
 	}
 	got := len(p.data) - before
 	switch {
+	case got == 0 && n == 0:
+		return "", p.fail(0, "nothing but tabs: if they separate cells, give the file a name in .tsv")
 	case got == 0:
 		return "", p.fail(0, "%s has a name but no numbers", array.Quote(line))
 	case p.counted == 0:
@@ -100,6 +108,18 @@ func (p *parser) row(line []byte) (name string, err error) {
 			"%s", got, p.columns, p.counted, array.Quote(line))
 	}
 	return name, nil
+}
+
+// isFraction reports whether a cell is digits after a 0, behind one of a whole number: the comma
+// between them is rather one of decimals (1,05) or of thousands (1,050).
+func isFraction(before []byte, c cells) bool {
+	if len(c.text) < 2 || c.text[0] != '0' || c.quoted || len(before) > 1 && before[0] == '0' {
+		return false
+	}
+	before = bytes.TrimLeft(before, "+-")
+	_, isWhole := parseWhole(before)
+	_, digits := parseWhole(c.text)
+	return isWhole && digits && len(before) > 0
 }
 
 // notNumber returns the error of the n-th cell, which is no number.

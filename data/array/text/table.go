@@ -6,9 +6,11 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/internal/wording"
 )
 
 // Table is a matrix of numbers with the names of its rows and columns. Its shape is [rows,
@@ -137,6 +139,10 @@ func parse(data []byte, name string, o Options, budget *array.Budget) (Table, er
 			return Table{}, err
 		}
 		t.Commented = p.titles != nil
+		if i := slices.Index(t.Columns, ""); i >= 0 {
+			return Table{}, head.fail(0, "column %d has no name: name it if it holds numbers, else delete it "+
+				"(an index, or a line that ends with a separator)", i+1)
+		}
 		p.columns, p.counted = len(t.Columns), head.line
 	}
 	rows := 0
@@ -165,7 +171,41 @@ func parse(data []byte, name string, o Options, budget *array.Budget) (Table, er
 		return Table{}, fmt.Errorf("text: %s: a line of names but no rows of numbers", name)
 	}
 	t.Array = array.Array{Shape: []int{rows, p.columns}, Data: p.data}
-	return t, nil
+	return t, p.checkShort(t)
+}
+
+// checkShort returns an error where a header with a cell less than the rows may be no header of rows
+// with names: the rows end with a separator, the first cells are numbers that name nothing, or the rows
+// of one column have decimal commas.
+func (p *parser) checkShort(t Table) error {
+	if !p.short || !p.guessed {
+		return nil
+	}
+	numbers, known, trailing := 0, map[float64]bool{}, p.delimiter != blanks
+	for i, name := range t.Rows {
+		if v, err := number([]byte(name)); err == nil && v == math.Trunc(v) && !known[v] {
+			known[v] = true
+		} else if err == nil {
+			numbers++
+		}
+		trailing = trailing && math.IsNaN(t.Data[(i+1)*p.columns-1])
+	}
+	switch {
+	case trailing:
+		return p.failShort("and their last cells are all empty: delete the separators that end the lines")
+	case numbers > 0:
+		return p.failShort("and the first cells, such as %s, name no rows: name all columns", array.Quote(t.Rows[0]))
+	case p.delimiter == comma && p.columns == 1 && len(known) > 0 && !p.quotedRow:
+		return p.failShort("which may be decimal commas: write decimals with a point, or put quotes around "+
+			"the names of rows, such as %s", array.Quote(t.Rows[0]))
+	}
+	return nil
+}
+
+// failShort returns the error of a header with a cell less than the rows.
+func (p *parser) failShort(format string, args ...any) error {
+	return fmt.Errorf("text: %s:%d: it names %s, and the rows have %d cells, %s", p.name, p.counted,
+		wording.Count(p.columns, "column"), p.columns+1, fmt.Sprintf(format, args...))
 }
 
 // normalize takes off a byte order mark, makes all line ends LF and refuses what is not text.
@@ -204,6 +244,9 @@ func (p *parser) next() (line []byte, ok bool) {
 		if p.delimiter == tab && len(start) == 0 {
 			start = bytes.TrimLeft(line, " ") // tabs stand between cells, even if all are empty
 		}
+		if len(start) == 0 && p.isTabs(line) {
+			return line, true
+		}
 		if len(start) == 0 || p.afni && bytes.HasPrefix(start, []byte("//")) {
 			continue
 		}
@@ -215,8 +258,19 @@ func (p *parser) next() (line []byte, ok bool) {
 	return nil, false
 }
 
+// isTabs reports whether a line of nothing but tabs, where blanks separate, is a row of empty cells.
+func (p *parser) isTabs(line []byte) bool {
+	cells := p.columns
+	if p.rowNames {
+		cells++
+	}
+	return p.delimiter == blanks && p.counted > 0 && cells > 1 && bytes.Count(line, []byte("\t")) == cells-1
+}
+
 // isComment reports whether a line begins as comments do.
-func isComment(line []byte) bool { return len(line) > 0 && (line[0] == '#' || line[0] == '%') }
+func isComment(line []byte) bool {
+	return len(line) > 0 && (line[0] == '#' || line[0] == '%') && !excelError.Match(line)
+}
 
 // reserve allocates memory for the numbers of the current line, the first of numbers, and of those
 // after it: as many as the first has in each, but no more than a byte for each.

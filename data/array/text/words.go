@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
-	"math"
 
 	"torchpe/data/array"
 )
@@ -79,8 +78,11 @@ func (p *parser) width(d delimiter, line []byte) int {
 	return n
 }
 
-// IsMissing reports whether a cell stands for a value that is missing.
-func IsMissing(cell string) bool {
-	v, err := number([]byte(cell))
-	return err == nil && math.IsNaN(v)
+// Number returns the number that a cell is, NaN for one that is missing, or an error.
+func Number(cell string) (float64, error) { return number([]byte(cell)) }
+
+// IsNumber reports whether a cell is a number that is not missing.
+func IsNumber(cell string) bool {
+	v, err := Number(cell)
+	return err == nil && v == v
 }

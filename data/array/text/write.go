@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,8 +74,8 @@ func (t Table) writable() error {
 	if n := len(t.Rows); n > 0 && n != t.Shape[0] {
 		return fmt.Errorf("%d names for %d rows", n, t.Shape[0])
 	}
-	if len(t.Columns) > 0 && len(t.Rows) == 0 && t.Columns[0] == "" {
-		return errors.New("the first column has an empty name, which means a column of row names")
+	if slices.Contains(t.Columns, "") {
+		return errors.New("a column has an empty name")
 	}
 	for _, names := range [][]string{t.Columns, t.Rows} {
 		for _, name := range names {

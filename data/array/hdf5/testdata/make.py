@@ -150,6 +150,16 @@ def conventions(f):
         d.attrs[key] = np.float32(9.96921e36)
 
 
+    f.create_dataset("double", data=np.array([1, 1e20, 3], "f4")).attrs["missing_value"] = 1e20
+    f.create_dataset("several", data=ramp((6,), "i2")).attrs["missing_value"] = np.array([4, 1], "i2")
+    f.create_dataset("rounded", data=ramp((3,), "i8")).attrs["_FillValue"] = np.int64(-(2**63) + 2)
+    f.create_dataset("text_FillValue", data=ramp((3,), "f4")).attrs["_FillValue"] = np.bytes_("none")
+    f.create_dataset("text_scale", data=ramp((3,), "f4")).attrs["scale_factor"] = "0.1"
+    f.create_dataset("unsigned", data=np.array([-1, 2], "i1")).attrs["_Unsigned"] = np.bytes_("true")
+    f.create_dataset("signed", data=np.array([255, 2], "u1")).attrs["_Unsigned"] = np.bytes_("false")
+    f.create_dataset("as_is", data=np.array([-1, 2], "i1")).attrs["_Unsigned"] = np.bytes_("false")
+
+
 def write(name, fill, **options):
     path = os.path.join(here, name)
     if os.path.exists(path):
