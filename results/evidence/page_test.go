@@ -41,6 +41,8 @@ func TestPage(t *testing.T) {
 		{"dropout", dropoutTable(t, m)},
 		{"frozen", frozenTable(t, m)},
 		{"past", pastTable(t, m)},
+		{"shared", sharedTable(t, m)},
+		{"tokens", tokensTable(t, m)},
 		{"placement", placementTable(t, m)},
 		{"ratio", ratioTable(t, m)},
 	} {
@@ -193,6 +195,28 @@ func pastTable(t *testing.T, m models) string {
 		}
 	}
 	return pairTable(t, m, "encoding", "after 400 epochs", "at .99", pairs)
+}
+
+// sharedTable sets one table that all blocks add beside a table for each block.
+func sharedTable(t *testing.T, m models) string {
+	var pairs [][3]string
+	for _, sigma := range []string{"0.2", "1", "2"} {
+		if name := "learn-" + sigma; m[name+", shared"] != nil {
+			pairs = append(pairs, [3]string{sigma, name + ", shared", name})
+		}
+	}
+	return pairTable(t, m, "σ", "one table", "a table a block", pairs)
+}
+
+// tokensTable sets token embeddings whose initial values were multiplied beside those that were not.
+func tokensTable(t *testing.T, m models) string {
+	var pairs [][3]string
+	for _, of := range [][2]string{{"2", "5.0"}, {"2", "20.0"}, {"0.2", "0.2"}, {"0.2", "0.05"}} {
+		if name := "learn-" + of[0]; m[name+", tokens x "+of[1]] != nil {
+			pairs = append(pairs, [3]string{of[0] + " | " + strings.TrimSuffix(of[1], ".0"), name + ", tokens x " + of[1], name})
+		}
+	}
+	return pairTable(t, m, "σ | tokens times", "multiplied", "as they are", pairs)
 }
 
 // pairTable sets settings beside others of the same seeds. A pair is the first cells of its row and the
