@@ -86,10 +86,14 @@ func TestUsualFlags(t *testing.T) {
 }
 
 func TestWrappedHelp(t *testing.T) {
-	const text = "One two three.\n\n  ab    four five\n        six\n  c     seven"
-	const want = "One two\nthree.\n\n  ab    four\n        five\n        six\n  c     seven"
-	if got := wrapped(text, 12); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	for text, want := range map[string]string{
+		"One two three.\n\n  ab    four five\n        six\n  c     seven": "One two\nthree.\n\n  ab    four\n" +
+			"        five\n        six\n  c     seven",
+		"All of:\n\n  one or more of\n  three": "All of:\n\n  one or\n  more of\n  three",
+	} {
+		if got := wrapped(text, 12); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 }
 
