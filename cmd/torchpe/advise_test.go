@@ -89,7 +89,8 @@ func TestAdviseCandidates(t *testing.T) {
 
 // Where none is left to compare with, there is no answer.
 func TestAdviseDiverged(t *testing.T) {
-	line := "advise --task nmar --workers 1 --steps 9 --pe rope --optimizer sgd --lr 1e6 --log-every 1 --quiet" + tinyModel
+	line := "advise --task nmar --workers 1 --steps 9 --pe rope --optimizer sgd --lr 1e6 --log-every 1 --quiet" +
+		tinyModel
 	if out := says(t, t.TempDir(), line, exitFailed, "no run of nope is left"); strings.Contains(out, "better") {
 		t.Error(out)
 	}

@@ -83,6 +83,6 @@ func TestNoiseOfResumedRuns(t *testing.T) {
 		t.Error(out)
 	}
 	// A run of masked prediction has no puzzles to answer.
-	trainFor(t, dir, "nmar", "--task nmar --nmar-frames 600 --test-frames 40 --steps 1 --batch 16 --d-model 16 --layers 1")
+	trainFor(t, dir, "nmar", "--task nmar --nmar-frames 600 --test-frames 40 --steps 1"+tinyModel)
 	says(t, dir, "analyze noise nmar", exitUsage, "task nmar has no puzzles")
 }

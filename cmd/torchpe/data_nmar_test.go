@@ -108,8 +108,8 @@ func TestNMARStability(t *testing.T) {
 			t.Errorf("%s: notes %q", line, notes)
 		}
 		rows := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " ")
-		if want := map[bool]string{true: "stable yes", false: "stable no"}[test.stable]; !strings.Contains(rows, want) ||
-			strings.Contains(rows, "NaN") || !strings.Contains(rows, "nodes in their drawn order") {
+		want := map[bool]string{true: "stable yes", false: "stable no"}[test.stable]
+		if !strings.Contains(rows, want) || strings.Contains(rows, "NaN") || !strings.Contains(rows, "nodes in their drawn order") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
@@ -126,7 +126,8 @@ func TestZScoreOfTheSurrogate(t *testing.T) {
 	dir := t.TempDir()
 	small := "train --dry-run --zscore=false --task "
 	says(t, dir, small+"fmri --surrogate subjects=2,frames=20", 0, "2>"+note)
-	if _, notes, code := here(t, dir, strings.Fields(small+"nmar")...); code != 0 || strings.Contains(notes, "--zscore") {
+	_, notes, code := here(t, dir, strings.Fields(small+"nmar")...)
+	if code != 0 || strings.Contains(notes, "--zscore") {
 		t.Errorf("nmar: exit %d, %s", code, notes)
 	}
 }

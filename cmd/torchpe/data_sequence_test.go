@@ -13,7 +13,8 @@ func TestDataSequence(t *testing.T) {
 	if out := says(t, dir, "data sequence list", 0); strings.Count(out, "\n") < 15 {
 		t.Error(out)
 	}
-	if out := says(t, dir, "data sequence show reverse-string --length 3 --count 2", 0); strings.Count(out, " -> ") != 2 {
+	out := says(t, dir, "data sequence show reverse-string --length 3 --count 2", 0)
+	if strings.Count(out, " -> ") != 2 {
 		t.Error(out)
 	}
 	says(t, dir, "data sequence generate odds-first --count 9 --out x.txt", 0)

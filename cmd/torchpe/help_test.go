@@ -32,7 +32,8 @@ func walk(cmd *cobra.Command, see func(cmd *cobra.Command)) {
 // The help of each command has its usual flags in lines as wide as the terminal, --help all every
 // flag but options of encodings, which pe show has, and both name kinds of values in words.
 func TestHelp(t *testing.T) {
-	goType := regexp.MustCompile(`Slice|,\.\.\.( |$)|^ +(-., )?--\S+ (float|int|uint|string|bool)|default \[[\d"]|yes\|no\|auto:`)
+	goType := regexp.MustCompile(`Slice|,\.\.\.( |$)|^ +(-., )?--\S+ (float|int|uint|string|bool)|` +
+		`default \[[\d"]|yes\|no\|auto:`)
 	for _, width := range []string{"80", ""} {
 		t.Setenv("COLUMNS", width)
 		limit := plainWidth

@@ -337,7 +337,8 @@ func TestDemo(t *testing.T) {
 	}
 	dir := t.TempDir()
 	says(t, dir, "demo --epochs 1 --out shown", 0, "learn", "0.2", "2", "IID test", "fitted",
-		"until train=0.95, for 1 epochs at most", "learn-0.2 of seed 1 has not fitted", "--epochs 2 --force", "accuracy.pdf")
+		"until train=0.95, for 1 epochs at most", "learn-0.2 of seed 1 has not fitted", "--epochs 2 --force",
+		"accuracy.pdf")
 	for name, magic := range map[string]string{"accuracy.pdf": "%PDF", "accuracy.png": "\x89PNG"} {
 		if text := readText(t, filepath.Join(dir, "shown", name)); !strings.HasPrefix(text, magic) {
 			t.Errorf("%s begins with %.4q", name, text)

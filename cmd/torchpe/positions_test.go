@@ -44,8 +44,7 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 func TestTrainWithPositions(t *testing.T) {
 	dir := put(t, map[string]string{"x.csv": ownTable(0),
 		"where.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\na,1,1\n", "bad.csv": "name,x,y\nd,0,0\nc,1,0\nb,0,1\n"})
-	const line = "train --task masked --data x.csv --pe swin --steps 3 --test-levels 0.5 --device cpu --quiet --out run" +
-		tinyModel
+	const line = "train --task masked --data x.csv --pe swin --steps 3 --test-levels 0.5 --quiet --out run" + tinyModel
 	says(t, dir, line+"--positions bad.csv", exitFailed, `bad.csv has no position of token "a"`)
 	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
 		t.Error("there is a run")
@@ -55,8 +54,8 @@ func TestTrainWithPositions(t *testing.T) {
 	says(t, dir, line+"--positions where.csv --resume", 0)
 	says(t, dir, line+"--positions bad.csv --resume", exitUsage, "positions.sha256 was")
 	says(t, dir, "train --config run/config.json --positions-as coordinates --dry-run", 0)
-	if out := says(t, dir, "train --config run/config.json --positions= --pe learn --sigma 1 --dry-run", 0); strings.Contains(out,
-		`"positions"`) {
+	out := says(t, dir, "train --config run/config.json --positions= --pe learn --sigma 1 --dry-run", 0)
+	if strings.Contains(out, `"positions"`) {
 		t.Errorf("taken away: %s", out)
 	}
 }

@@ -203,19 +203,19 @@ func TestSweepDiverged(t *testing.T) {
 func TestSweepFailsAndRetries(t *testing.T) {
 	dir := t.TempDir()
 	says(t, dir, "sweep --out s --launcher none --epochs 1 --pe nope,learn --pack 1"+smallSet(t, dir), 0)
-	here, gone := filepath.Join(dir, "train.csv"), filepath.Join(dir, "gone.csv")
+	there, gone := filepath.Join(dir, "train.csv"), filepath.Join(dir, "gone.csv")
 	move := func(from, to string) {
 		t.Helper()
 		if err := os.Rename(from, to); err != nil {
 			t.Fatal(err)
 		}
 	}
-	move(here, gone)
+	move(there, gone)
 	stdout, stderr, code := torchpeIn(t, dir, "sweep run-task --index 0 s")
 	if code != exitFailed {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	move(gone, here)
+	move(gone, there)
 	stdout = says(t, dir, "sweep resume s --workers 1", exitFailed, "1 task failed")
 	if !strings.Contains(stdout, sweep.ReasonData) || !strings.Contains(stdout, "train.csv") {
 		t.Error(stdout)
