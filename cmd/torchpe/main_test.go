@@ -330,13 +330,11 @@ func TestBenchStepTrace(t *testing.T) {
 	}
 }
 
-// The demo draws its figure and prints a row a model, from worker processes.
+// The demo draws its figure and prints a row a model, from worker processes, here on few puzzles.
 func TestDemo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the demo trains four models on the default puzzles")
-	}
 	dir := t.TempDir()
-	says(t, dir, "demo --epochs 1 --out shown", 0, "learn", "0.2", "2", "IID test", "fitted",
+	smallSet(t, dir)
+	says(t, dir, "demo --epochs 1 --lst . --out shown", 0, "puzzles of .", "learn", "0.2", "2", "IID test", "fitted",
 		"until train=0.95, for 1 epochs at most", "learn-0.2 of seed 1 has not fitted", "--epochs 2 --force",
 		"accuracy.pdf")
 	for name, magic := range map[string]string{"accuracy.pdf": "%PDF", "accuracy.png": "\x89PNG"} {
