@@ -6,16 +6,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/wording"
 	"torchpe/report/advice"
-	"torchpe/train"
+	"torchpe/train/candidates"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
@@ -25,22 +23,6 @@ type adviseFlags struct {
 	sweepFlags
 	budget time.Duration
 }
-
-// adviseSeeds is the number of seeds of each candidate where none are asked for, and the least;
-// adviseRecords is the least number of records by which curves are judged.
-const (
-	adviseSeeds   = 3
-	adviseRecords = 9
-)
-
-// The encodings that are compared where none are named: usual for any tokens; of placed, where places of
-// tokens are known, the first that suits them; ordered for sequences. In whole grids of eight σ on four
-// tasks 0.2, 0.5 or 1 did best (results/advise-cpu).
-var (
-	usual   = []string{"nope", "random", "learn-0.2", "learn-0.5", "learn-1", "rope"}
-	placed  = []string{"2d-fixed", "laplacian", "fourier-features"}
-	ordered = []string{"1d-fixed"}
-)
 
 func newAdviseCommand() *cobra.Command {
 	f := adviseFlags{sweepFlags: sweepFlags{pack: memberCount{n: 1, auto: true}}}
@@ -62,9 +44,9 @@ sensor, a stock), a frame one time point. Where they are the wrong way round, gi
 
 The candidates are nope, random, rope, learn with σ of 0.2, 0.5 and 1, and one that knows where the
 tokens lie, where that is known. --pe names others; every other flag of torchpe train has one value.
---budget chooses --steps (--epochs of puzzles) so that training takes about so long here.
+--budget chooses --steps (--epochs of puzzles) so that training takes about that long here.
 
-The same command goes on where it was stopped.`,
+The same command continues where it was stopped.`,
 		Example: `  torchpe advise --task masked --data prices.csv --budget 1h --out advice
   torchpe advise --preset quick --epochs 100 --pe learn-0.1,learn-0.2,learn-1,rope --out advice
   torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
@@ -73,12 +55,12 @@ The same command goes on where it was stopped.`,
 	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "advice", "directory of the sweep, and of the answer in OUT/advice")
 	fl.DurationVar(&f.budget, "budget", 0,
-		"choose --steps or --epochs so that training takes about so long, such as 1h")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print what is trained and the time that it takes here, and stop")
+		"time for training, such as 1h: chooses --steps or --epochs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be trained and how long it takes here, and stop")
 	f.launch.add(fl)
 	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
-	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", strconv.Itoa(adviseSeeds)
+	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", strconv.Itoa(candidates.Seeds)
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "budget", "out", "dry-run", "workers")...)
 	cmd.MarkFlagsMutuallyExclusive("budget", "steps")
 	cmd.MarkFlagsMutuallyExclusive("budget", "epochs")
@@ -110,7 +92,11 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 
 // configs returns the configurations to train. It fails where the sweep in OUT has other runs.
 func (f *adviseFlags) configs(c *call) ([][]byte, error) {
-	points, err := f.points()
+	axes, err := givenAxes(f.axes)
+	if err != nil {
+		return nil, err
+	}
+	set, err := candidates.New(axes)
 	if err != nil {
 		return nil, err
 	}
@@ -118,46 +104,33 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if points, err = suited(c, points, sum); err != nil {
+	if err := set.KeepSuited(resolveArguments, sum, c.note); err != nil {
 		return nil, err
 	}
 	if f.budget != 0 {
-		length, err := f.length(c, plan, points)
+		length, err := f.length(c, plan, set.Points)
 		if err != nil {
 			return nil, err
 		}
-		for i := range points {
-			points[i].Settings = append(points[i].Settings, length)
+		for i := range set.Points {
+			set.Points[i].Settings = append(set.Points[i].Settings, length)
 		}
 	}
-	texts, notes, err := sweep.Resolve(points, resolveArguments)
+	texts, notes, err := sweep.Resolve(set.Points, resolveArguments)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range notes {
 		c.note(n)
 	}
-	return texts, f.check(texts, plan)
-}
-
-// points returns a point for each encoding.
-func (f *adviseFlags) points() ([]sweep.Point, error) {
-	axes, err := givenAxes(f.axes)
-	if err != nil {
+	if err := candidates.Check(texts); err != nil {
 		return nil, err
 	}
-	pe := sweep.Axis{Flag: "pe", Values: slices.Concat(usual, placed, ordered)}
-	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{pe}, Members: adviseSeeds}}}.Set(axes).Parts[0]
-	for _, a := range part.Axes[1:] {
-		if len(a.Values) > 1 {
-			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+
-				"several, such as learn-0.1,learn-2", a.Flag, strings.Join(a.Values, ", "))
-		}
+	added, err := plan.Add(texts, sweep.Packing{Members: 1}, nil)
+	if err == nil && plan.Runs() > added.New+added.Known {
+		err = fmt.Errorf("%s has runs of other settings, encodings or seeds: give another --out", f.out)
 	}
-	if pe := &part.Axes[0]; !slices.Contains(pe.Values, "nope") {
-		pe.Values = append(pe.Values, "nope")
-	}
-	return part.Points()
+	return texts, err
 }
 
 // begun returns the plan of the sweep in OUT, and the SHA-256 of the data of its finished runs. Where there
@@ -178,54 +151,11 @@ func (f *adviseFlags) begun() (plan *sweep.Plan, sum string, err error) {
 	return s.Plan, sum, s.Close()
 }
 
-// suited returns the points of which models can be made and measured. Where the encodings are guessed, it
-// names the others with the reason; one that the user named must be suited.
-func suited(c *call, points []sweep.Point, sum string) (good []sweep.Point, err error) {
-	texts, _, err := sweep.Resolve(points, resolveArguments)
-	if err != nil {
-		return nil, err
-	}
-	unsuited, err := train.CheckModels(texts, sum, c.note)
-	if err != nil {
-		return nil, err
-	}
-	hasPlaced := false
-	for i, text := range texts {
-		one, err := config.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		isPlaced := slices.Contains(placed, one.PE)
-		switch label := config.Label(one.PE, one.Members[0].Sigma); {
-		case c.given("pe") || one.PE == "nope":
-			if unsuited[i] != nil {
-				return nil, fmt.Errorf("%s: %w", label, unsuited[i])
-			}
-		case isPlaced && (hasPlaced || one.Positions == nil && !one.HasPuzzles()),
-			slices.Contains(ordered, one.PE) && one.Sequence == nil:
-			continue
-		case unsuited[i] != nil:
-			c.note("left out: " + label + ": " + unsuited[i].Error())
-			continue
-		}
-		good, hasPlaced = append(good, points[i]), hasPlaced || isPlaced
-	}
-	return good, nil
-}
-
-// lengthOf returns the flag that says how long to train, and its value.
-func lengthOf(c config.Config) (flag string, n int) {
-	if c.Facts().InEpochs {
-		return "epochs", c.Epochs
-	}
-	return "steps", c.Steps
-}
-
 // length returns the number of steps or epochs that take the budget: that of the plan, if it has runs.
 func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s sweep.Setting, err error) {
 	if len(plan.Tasks) > 0 {
 		planned, err := plan.TaskConfig(0)
-		flag, n := lengthOf(planned)
+		flag, n := candidates.Length(planned)
 		return sweep.Setting{Flag: flag, Value: strconv.Itoa(n)}, err
 	}
 	texts, _, err := sweep.Resolve(points, resolveArguments)
@@ -245,34 +175,12 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 		return s, err
 	}
 	first, err := plan.TaskConfig(0)
-	flag, n := lengthOf(first)
+	flag, n := candidates.Length(first)
 	most := float64(n) * f.budget.Hours() / e.Hours
-	if !(most >= adviseRecords) {
+	if !(most >= candidates.MinRecords) {
 		return s, fmt.Errorf("--budget %v is too short: %d %s take about %s here", f.budget, n, flag,
 			wording.Seconds(3600*e.Hours))
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(most))-1) // two digits
 	return sweep.Setting{Flag: flag, Value: strconv.Itoa(int(math.Floor(most/unit) * unit))}, err
-}
-
-// check refuses configurations that cannot be compared, and a plan that has other runs.
-func (f *adviseFlags) check(texts [][]byte, plan *sweep.Plan) error {
-	first, err := config.Parse(texts[0])
-	switch flag, length := lengthOf(first); {
-	case err != nil:
-		return err
-	case len(texts) < 2:
-		return fmt.Errorf("%s is the only candidate: name others with --pe", first.PE)
-	case len(first.Members) < adviseSeeds:
-		return fmt.Errorf("%s cannot tell encodings apart: want --members %d or more",
-			wording.Count(len(first.Members), "seed"), adviseSeeds)
-	case length/first.LogEvery < adviseRecords:
-		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records do not show whether errors still fall",
-			flag, length, first.LogEvery, adviseRecords)
-	}
-	added, err := plan.Add(texts, sweep.Packing{Members: 1}, nil)
-	if err == nil && plan.Runs() > added.New+added.Known {
-		err = fmt.Errorf("%s has runs of other settings, encodings or seeds: give another --out", f.out)
-	}
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,77 +12,68 @@ import (
 	"torchpe/report/advice"
 )
 
-// tinyAdvice asks about a network with a tiny model.
-var tinyAdvice = []string{"advise", "--task", "nmar", "--d-model", "8", "--layers", "1", "--batch", "8", "--threads",
-	"1", "--workers", "1"}
+// tinyModel are flags of masked prediction by a model that trains in no time.
+const tinyModel = " --d-model 8 --layers 1 --batch 8 --threads 1 "
+
+// ownTable is a table of four series, which begin at a time.
+func ownTable(first int) string {
+	text := "a,b,c,d\n"
+	for i := first; i < first+60; i++ {
+		text += fmt.Sprintf("%d,%d,%d,%d\n", i%7, i*i%5, i%3, i%11)
+	}
+	return text
+}
 
 // The answer, its table and its page come from an ordinary sweep; done again it trains nothing, with
-// --budget too, and it refuses other settings.
+// --budget too. It refuses other settings, other data, and runs of an earlier version.
 func TestAdvise(t *testing.T) {
-	dir := t.TempDir()
-	args := with(tinyAdvice, "--pe", "rope,learn-1", "--out", "my advice")
-	out, errs, code := here(t, dir, with(args, "--steps", "20")...)
-	if code != 0 {
-		t.Fatalf("%d: %s%s", code, out, errs)
+	dir := put(t, map[string]string{"x.csv": ownTable(0)})
+	line := "advise --task masked --data x.csv --workers 1 --pe rope,learn-1 --out a" + tinyModel
+	out := says(t, dir, line+"--steps 20", 0, "learn-1.0", "rope", "nope", "without a model: conditional Gaussian",
+		"a/advice/index.html")
+	page := readText(t, filepath.Join(dir, "a", "advice", "index.html"))
+	if !strings.Contains(page, "Held-out error during training") {
+		t.Error("the page has no curves")
 	}
-	for _, want := range []string{"learn-1.0", "rope", "nope", "without a model: conditional Gaussian",
-		"my advice/advice/index.html"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
+	var a advice.Advice
+	if saysJSON(t, dir, line+"--budget 100h", &a); !strings.Contains(out, a.Text) {
+		t.Errorf("again: %s", a.Text)
+	}
+	says(t, dir, line+"--steps 20", 0, "2>(0 new, 9 planned before)")
+	var listed []map[string]any
+	if saysJSON(t, dir, "runs list a", &listed); len(listed) != 9 {
+		t.Errorf("runs list: %v", listed)
+	}
+	says(t, dir, line+"--steps 30", exitUsage, "a has runs of other settings")
+	change := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "my advice", "advice", "index.html"))
-	if err != nil || !strings.Contains(string(page), "Held-out error during training") {
-		t.Errorf("%v: the page has no curves", err)
-	}
-	again, errs, code := here(t, dir, with(args, "--budget", "100h", "--json")...)
-	var a advice.Advice
-	if err := json.Unmarshal([]byte(again), &a); err != nil || code != 0 || !strings.Contains(out, a.Text) ||
-		!strings.Contains(errs, "(0 new, 9 planned before)") {
-		t.Errorf("%d, %v: %s%s", code, err, again, errs)
-	}
-	out, _, code = here(t, dir, "runs", "list", "my advice", "--json")
-	if code != 0 || strings.Count(out, `"learn"`) != 3 {
-		t.Errorf("%d: runs list: %s", code, out)
-	}
-	_, errs, code = here(t, dir, with(args, "--steps", "30")...)
-	if code != exitUsage || !strings.Contains(errs, "my advice has runs of other settings") {
-		t.Errorf("%d: %s", code, errs)
-	}
+	change(os.WriteFile(filepath.Join(dir, "x.csv"), []byte(ownTable(1)), 0o666))
+	says(t, dir, line+"--steps 20", exitUsage, "the content of the data has changed: give another --out")
+	change(os.Remove(filepath.Join(dir, "a", "sweep.json")))
+	change(os.RemoveAll(filepath.Join(dir, "a", "tasks")))
+	change(os.WriteFile(filepath.Join(dir, "a", "advice.json"), []byte("[]"), 0o666))
+	says(t, dir, line+"--steps 20", exitUsage, "an earlier version")
 }
 
 // Where no encodings are named, those are compared that suit the tokens, one of known places among them.
 func TestAdviseCandidates(t *testing.T) {
-	dir := t.TempDir()
-	small := smallSet(t, dir)
-	table := "a,b,c,d\n"
-	for i := range 60 {
-		table += fmt.Sprintf("%d,%d,%d,%d\n", i%7, i*i%5, i%3, i%11)
-	}
-	for name, text := range map[string]string{"x.csv": table,
+	dir := put(t, map[string]string{"x.csv": ownTable(0),
 		"grid.csv":   "name,row,column\na,0,0\nb,0,1\nc,1,0\nd,1,1\n",
-		"points.csv": "name,x,y\na,0.1,0.3\nb,0,1.2\nc,1.4,0\nd,1,1\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	masked := []string{"--task", "masked", "--data", "x.csv", "--d-model", "8", "--layers", "1", "--threads", "1"}
-	const usual = "nope random learn-0.2 learn-0.5 learn-1.0 rope"
-	for _, c := range []struct {
-		flags []string
-		want  string
-	}{
+		"points.csv": "name,x,y\na,0.1,0.3\nb,0,1.2\nc,1.4,0\nd,1,1\n"})
+	const usual, masked = "nope random learn-0.2 learn-0.5 learn-1.0 rope", "--task masked --data x.csv" + tinyModel
+	for _, c := range []struct{ flags, want string }{
 		{masked, usual},
-		{small, usual + " 2d-fixed"},
-		{with(masked, "--positions", "grid.csv"), usual + " 2d-fixed"},
-		{with(masked, "--positions", "points.csv"), usual + " fourier-features"},
-		{[]string{"--preset", "sequence-quick", "--sequence", "even-pairs", "--train-length", "4", "--test-length", "8",
-			"--layers", "1", "--d-model", "8", "--batch", "2", "--test-sequences", "4"}, "nope rope 1d-fixed"},
+		{smallSet(t, dir), usual + " 2d-fixed"},
+		{masked + "--positions grid.csv", usual + " 2d-fixed"},
+		{masked + "--positions points.csv", usual + " fourier-features"},
+		{"--preset sequence-quick --sequence even-pairs --train-length 4 --test-length 8 --layers 1 --d-model 8 " +
+			"--batch 2 --test-sequences 4", "nope rope 1d-fixed"},
 	} {
-		out, errs, code := here(t, dir, with([]string{"advise", "--dry-run"}, c.flags...)...)
-		if code != 0 {
-			t.Fatal(errs)
-		}
+		out := says(t, dir, "advise --dry-run "+c.flags, 0)
 		var found []string
 		_, tasks, _ := strings.Cut(out, "task 0:")
 		for _, run := range regexp.MustCompile(`([\w.-]+)_seed=`).FindAllStringSubmatch(tasks, -1) {
@@ -92,53 +82,16 @@ func TestAdviseCandidates(t *testing.T) {
 			}
 		}
 		if got := strings.Join(found, " "); got != c.want {
-			t.Errorf("%v: %s; want %s\n%s%s", c.flags, got, c.want, out, errs)
+			t.Errorf("%v: %s; want %s\n%s", c.flags, got, c.want, out)
 		}
-	}
-}
-
-// Runs of other data or of an earlier version are not gone on with.
-func TestAdviseOtherRuns(t *testing.T) {
-	dir := t.TempDir()
-	write := func(first int) {
-		text := "a,b,c\n"
-		for i := range 100 {
-			text += fmt.Sprintf("%d,%d,%d\n", (first+i*i)%17, i*7%13, i*i*i%11)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "x.csv"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(0)
-	args := []string{"advise", "--task", "masked", "--data", "x.csv", "--steps", "10", "--d-model", "8",
-		"--layers", "1", "--batch", "8", "--threads", "1", "--workers", "1", "--pe", "rope", "--out", "a"}
-	if _, errs, code := here(t, dir, args...); code != 0 {
-		t.Fatalf("%d: %s", code, errs)
-	}
-	write(1)
-	if _, errs, code := here(t, dir, args...); code != exitUsage ||
-		!strings.Contains(errs, "the content of the data has changed: give another --out") {
-		t.Errorf("other data: %d: %s", code, errs)
-	}
-	if err := os.Remove(filepath.Join(dir, "a", "sweep.json")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "a", "advice.json"), []byte("[]"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "a", "tasks")); err != nil {
-		t.Fatal(err)
-	}
-	if _, errs, code := here(t, dir, args...); code != exitUsage || !strings.Contains(errs, "an earlier version") {
-		t.Errorf("an earlier version: %d: %s", code, errs)
 	}
 }
 
 // Where none is left to compare with, there is no answer.
 func TestAdviseDiverged(t *testing.T) {
-	out, errs, code := here(t, t.TempDir(), with(tinyAdvice, "--steps", "30", "--pe", "rope", "--optimizer", "sgd",
-		"--lr", "1e6", "--log-every", "1", "--quiet")...)
-	if code != exitFailed || strings.Contains(out, "better") || !strings.Contains(errs, "no run of nope is left") {
-		t.Errorf("%d: %s%s", code, out, errs)
+	line := "advise --task nmar --workers 1 --steps 9 --pe rope --optimizer sgd --lr 1e6 --log-every 1 --quiet" +
+		tinyModel
+	if out := says(t, t.TempDir(), line, exitFailed, "no run of nope is left"); strings.Contains(out, "better") {
+		t.Error(out)
 	}
 }

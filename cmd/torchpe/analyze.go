@@ -12,7 +12,7 @@ import (
 func newAnalyzeCommand() *cobra.Command {
 	cmd := parent(&cobra.Command{
 		Use:   "analyze",
-		Short: "The metrics, of runs and of your own arrays",
+		Short: "Measure learned positions and attention, of runs or of your own arrays",
 		Long: `Measure what models learned: of finished runs, or of your own arrays.
 
 A RUN is the directory of a finished run, or a folder with runs below it.

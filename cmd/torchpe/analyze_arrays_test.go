@@ -23,11 +23,9 @@ var analyzed = func() string {
 // analyzeIn runs "torchpe analyze ... --json" in a folder and returns the object that it prints.
 func analyzeIn(t *testing.T, dir string, args ...string) map[string]any {
 	t.Helper()
-	out, stderr, code := here(t, dir, append(append([]string{"analyze"}, args...), "--json")...)
-	if code != 0 {
-		t.Fatalf("%q: exit %d: %s", args, code, stderr)
-	}
-	return keys(t, out)
+	var object map[string]any
+	saysJSON(t, dir, "analyze "+strings.Join(args, " "), &object)
+	return object
 }
 
 // model returns the one model of a result.
@@ -114,22 +112,17 @@ func TestAnalyzeArrays(t *testing.T) {
 			t.Errorf("%s: the file does not begin with %q", c.args, c.file)
 		}
 	}
-	if out, stderr, code := here(t, analyzed, "analyze", "attention", "attention.npz:maps", "--reference",
-		"attention.safetensors:maps"); code != 0 || strings.Contains(out, "seed") {
-		t.Errorf("arrays have a column of seeds: exit code %d: %s%s", code, out, stderr)
+	if out := says(t, analyzed, "analyze attention attention.npz:maps --reference attention.safetensors:maps",
+		0); strings.Contains(out, "seed") {
+		t.Errorf("arrays have a column of seeds: %s", out)
 	}
 }
 
 // A note is printed before the numbers.
 func TestAnalyzeNotes(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "zero.csv"), []byte("1,2\n0,0\n3,1\n2,2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	out, stderr, code := here(t, dir, "analyze", "distances", "--table", "zero.csv", "--distance", "cosine")
-	if code != 0 || !strings.HasPrefix(stderr, "torchpe: zero.csv: row 1 is all zeros") || !strings.Contains(out, "–") {
-		t.Errorf("exit code %d: %s%s", code, out, stderr)
-	}
+	dir := put(t, map[string]string{"zero.csv": "1,2\n0,0\n3,1\n2,2\n"})
+	says(t, dir, "analyze distances --table zero.csv --distance cosine", 0, "–",
+		"2>torchpe: zero.csv: row 1 is all zeros")
 }
 
 func readText(t *testing.T, path string) string {

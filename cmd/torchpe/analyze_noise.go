@@ -65,34 +65,12 @@ func (f *noiseFlags) run(c *call) (r result, err error) {
 		Run string `json:"run"`
 		train.NoiseReport
 	}{c.args[0], report}
-	r.print = func(w io.Writer) { printNoise(w, report) }
+	r.print = func(w io.Writer) {
+		head, rows := report.Table()
+		printTable(w, head, rows)
+		fmt.Fprintf(w, "step %d: accuracy on %s with noise N(0, a²) on each token "+
+			"embedding; mean ± SD of %s\n", report.Step, wording.Count(report.Puzzles, "validation puzzle"),
+			wording.Count(report.Repeats, "draw"))
+	}
 	return r, nil
-}
-
-// printNoise prints a row a member and a column an amplitude.
-func printNoise(out io.Writer, r train.NoiseReport) {
-	head := []string{"PE", "sigma", "seed", "without"}
-	for _, a := range r.Amplitudes {
-		head = append(head, fmt.Sprintf("a = %g", a))
-	}
-	var rows [][]string
-	for _, m := range r.Members {
-		seed := fmt.Sprint(m.Seed)
-		if m.DivergedAtStep > 0 {
-			seed += fmt.Sprintf(" (diverged at step %d)", m.DivergedAtStep)
-		}
-		row := []string{m.PE, numberText(m.Sigma), seed, share(m.ValidationAccuracy)}
-		for _, level := range m.Noise {
-			text := share(level.Mean)
-			if level.SD != nil {
-				text += " ± " + share(*level.SD)
-			}
-			row = append(row, text)
-		}
-		rows = append(rows, row)
-	}
-	printTable(out, head, rows)
-	fmt.Fprintf(out, "step %d: accuracy on %s with noise N(0, a²) on each token "+
-		"embedding; mean ± SD of %s\n", r.Step, wording.Count(r.Puzzles, "validation puzzle"),
-		wording.Count(r.Repeats, "draw"))
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -16,29 +14,21 @@ import (
 	"torchpe/data/array/safetensors"
 )
 
-// trainFor trains a model in dir and fails the test where it cannot.
-func trainFor(t *testing.T, dir, out string, args ...string) {
+// trainFor trains a model in dir.
+func trainFor(t *testing.T, dir, out, flags string) {
 	t.Helper()
-	if _, stderr, code := here(t, dir, append([]string{"train", "--quiet", "--device", "cpu",
-		"--threads", "1", "--out", out}, args...)...); code != 0 {
-		t.Fatalf("%s: exit %d: %s", out, code, stderr)
-	}
+	says(t, dir, "train --quiet --device cpu --threads 1 --out "+out+" "+flags, 0)
 }
 
 // The scores of a run of masked prediction are those that the run itself recorded.
 func TestAnalyzeMaskedRun(t *testing.T) {
 	dir := t.TempDir()
-	trainFor(t, dir, "run", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40",
-		"--steps", "8", "--batch", "16", "--d-model", "16",
-		"--layers", "2", "--heads", "2", "--sigma", "0.1,2")
-	body, err := os.ReadFile(filepath.Join(dir, "run", "result.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trainFor(t, dir, "run", "--task nmar --nmar-frames 600 --test-frames 40 --steps 8 --batch 16 --d-model 16 "+
+		"--layers 2 --heads 2 --sigma 0.1,2")
 	var result struct {
 		Members []struct{ Measures map[string]float64 }
 	}
-	if err := json.Unmarshal(body, &result); err != nil {
+	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "result.json"))), &result); err != nil {
 		t.Fatal(err)
 	}
 	models := analyzeIn(t, dir, "network", "run")["models"].([]any)
@@ -61,9 +51,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	}
 	second := model(t, analyzeIn(t, dir, "distances", "run", "--positions", "0:3", "--member", "1"))
 	near(t, "distances of member 1", both[1].(map[string]any)["distances"], second["distances"])
-	if _, stderr, code := here(t, dir, "analyze", "distances", "run", "--out", "d.npy"); code != 0 {
-		t.Error(stderr)
-	}
+	says(t, dir, "analyze distances run --out d.npy", 0)
 	if d, err := npy.Read(filepath.Join(dir, "d.npy")); err != nil || !slices.Equal(d.Shape, []int{2, 15, 15}) ||
 		d.Data[225+1] != second["distances"].([]any)[0].([]any)[1] || d.Data[1] == d.Data[226] {
 		t.Errorf("%v, %v", d.Shape, err)
@@ -71,9 +59,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	if maps := analyzeIn(t, dir, "map", "run")["models"].([]any); len(maps) != 2 {
 		t.Errorf("a map of %d of 2 members", len(maps))
 	}
-	if _, stderr, code := here(t, dir, "analyze", "map", "run", "--out", "map.csv"); code != 0 {
-		t.Error(stderr)
-	}
+	says(t, dir, "analyze map run --out map.csv", 0)
 	if two := model(t, analyzeIn(t, dir, "procrustes", "--table", "map.csv", "--block", "1",
 		"--reference", "map.csv")); two["raw"].(float64) > 1e-9 || two["tokens"] != 15.0 {
 		t.Errorf("the map of member 1 is %v from itself", two)
@@ -94,13 +80,10 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	projectionsAsFiles(t, dir)
 	// The tensors of the probes as a user's own arrays give the same scores.
 	want := models[0].(map[string]any)["blocks"].([]any)[0]
-	out, stderr, code := here(t, dir, "data", "nmar", "show", "--frames", "2", "--json")
 	var network struct {
 		Modules []int `json:"order_modules"`
 	}
-	if err := json.Unmarshal([]byte(out), &network); err != nil || code != 0 {
-		t.Fatalf("%v, exit %d: %s", err, code, stderr)
-	}
+	saysJSON(t, dir, "data nmar show --frames 2", &network)
 	labels := ""
 	for _, module := range network.Modules {
 		labels += fmt.Sprintln(module)
@@ -114,11 +97,10 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 }
 
 func TestAnalyzeLSTRuns(t *testing.T) {
-	dir := t.TempDir()
-	small := append(smallSet(t, dir), "--epochs", "2", "--layers", "2")
-	trainFor(t, dir, "runs/learned", append(small, "--pe", "learn-0.5", "--members", "2", "--seed", "4")...)
-	trainFor(t, dir, "runs/fixed", append(small, "--pe", "2d-fixed", "--seed", "5")...)
-	trainFor(t, dir, "nope", append(small, "--pe", "nope", "--seed", "5")...)
+	dir := learnedRun(t)
+	small := smallSet(t, dir) + "--epochs 2 --layers 2 --seed 5 --noise none --pe "
+	trainFor(t, dir, "runs/fixed", small+"2d-fixed")
+	trainFor(t, dir, "nope", small+"nope --epochs 1")
 
 	// The run's table is the closed form, whatever the order of its halves.
 	fixed := model(t, analyzeIn(t, dir, "procrustes", "runs/fixed"))
@@ -176,15 +158,9 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 		"map runs/fixed --modules absent.txt":       "absent.txt",
 		"procrustes runs/fixed --reference absents": "absents",
 	} {
-		if _, stderr, code := here(t, dir, append([]string{"analyze"},
-			strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit %d, no %q in %s", args, code, want, stderr)
-		}
+		says(t, dir, "analyze "+args, exitUsage, want)
 	}
-	if out, stderr, code := here(t, dir, "analyze", "rank", "runs/fixed", "nope"); code != 0 ||
-		!strings.Contains(stderr, "nope") || !strings.Contains(out, "2d-fixed") {
-		t.Errorf("exit %d: %s%s", code, out, stderr)
-	}
+	says(t, dir, "analyze rank runs/fixed nope", 0, "2d-fixed", "2>nope")
 }
 
 // The maps of a run's probes as a user's own arrays, a file a layer, give what the run gives; so
@@ -233,22 +209,15 @@ func perPuzzle(t *testing.T, dir string) {
 		near(t, "a layer as a file", array["cosine"], layers[layer].(map[string]any)["cosine"])
 		near(t, "a layer as a file", array["jsd"], layers[layer].(map[string]any)["jsd"])
 	}
-	_, stderr, code := here(t, dir, "analyze", "attention", "learned0.safetensors", "--reference", "runs/fixed")
-	if code != exitUsage || !strings.Contains(stderr, "1 layer, 12 examples") ||
-		!strings.Contains(stderr, "2 layers, 12 examples") {
-		t.Errorf("a layer against a run of two: exit %d: %s", code, stderr)
-	}
+	says(t, dir, "analyze attention learned0.safetensors --reference runs/fixed", exitUsage, "1 layer, 12 examples",
+		"2 layers, 12 examples")
 }
 
 // The last record of a run has the norm and the rank that its probes have.
 func recordedRank(t *testing.T, dir string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "runs/learned/metrics.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var last [2]map[string]any // of each member
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(readText(t, filepath.Join(dir, "runs/learned/metrics.jsonl"))) {
 		var r struct {
 			Member, Step, Epoch float64
 			Measures            map[string]any
@@ -270,27 +239,23 @@ func recordedRank(t *testing.T, dir string) {
 
 // A run that is not finished, or whose files are damaged, is named with its reason.
 func TestAnalyzeDamagedRun(t *testing.T) {
-	dir := t.TempDir()
-	trainFor(t, dir, "run", append(smallSet(t, dir), "--epochs", "1")...)
+	dir := learnedRun(t)
+	run := filepath.Join(dir, "runs", "learned")
 	broken := func(name string, change func(path string) error, want string) {
 		t.Helper()
-		path := filepath.Join(dir, "run", name)
-		before, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := filepath.Join(run, name)
+		before := readText(t, path)
 		if err := change(path); err != nil {
 			t.Fatal(err)
 		}
-		_, stderr, code := here(t, dir, "analyze", "rank", "run")
-		if code != exitUsage || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
-			t.Errorf("%s: exit %d, no %q in %s", name, code, want, stderr)
+		says(t, dir, "analyze rank runs/learned", exitUsage, want)
+		if name == "config.json" {
+			_, listed, _ := here(t, dir, "runs", "list", "runs")
+			if !strings.Contains(listed, want) {
+				t.Errorf("runs list: no %q in %s", want, listed)
+			}
 		}
-		_, listed, _ := here(t, dir, "runs", "list", "run")
-		if name == "config.json" && !strings.Contains(listed, want) {
-			t.Errorf("runs list: no %q in %s", want, listed)
-		}
-		if err := os.WriteFile(path, before, 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(before), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -300,33 +265,21 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 	broken("result.json", cut, "result.json")
 	broken("result.json", os.Remove, "result")
 	broken("config.json", func(path string) error {
-		text, err := os.ReadFile(path)
-		return errors.Join(err, os.WriteFile(path,
-			bytes.Replace(text, []byte(`"epochs": 1,`), []byte(`"epochs": 2,`), 1), 0o666))
+		text := strings.Replace(readText(t, path), `"epochs": 2,`, `"epochs": 3,`, 1)
+		return os.WriteFile(path, []byte(text), 0o666)
 	}, "config.json: it was edited after the run was finished")
-	if _, stderr, code := here(t, dir, "analyze", "rank", "run"); code != 0 {
-		t.Errorf("put back: exit %d: %s", code, stderr)
-	}
-	for _, name := range []string{"checkpoint.safetensors", "checkpoint.prev.safetensors"} {
-		if err := os.Remove(filepath.Join(dir, "run", name)); err != nil {
+	says(t, dir, "analyze rank runs/learned", 0)
+	remove := func(name string) {
+		t.Helper()
+		if err := os.Remove(filepath.Join(run, name)); err != nil {
 			t.Fatal(err)
 		}
-		if name == "checkpoint.prev.safetensors" {
-			break
-		}
-		_, stderr, code := here(t, dir, "analyze", "toeplitz", "run")
-		if code != 0 || !strings.Contains(stderr, "is of step 0, and training ended after step 9") {
-			t.Errorf("an older checkpoint: exit %d: %s", code, stderr)
-		}
-		out, stderr, code := here(t, dir, "export", "run", "--out", "twin", "--json")
-		if code != 0 || !strings.Contains(stderr, "is of step 0") || !strings.Contains(out, `"step": 0`) {
-			t.Errorf("export of an older checkpoint: exit %d: %s%s", code, out, stderr)
-		}
 	}
-	out, stderr, code := here(t, dir, "analyze", "toeplitz", "run")
-	if code != 0 || !strings.Contains(stderr, "no checkpoint") || !strings.Contains(out, "–") {
-		t.Errorf("without a checkpoint: exit %d: %s%s", code, out, stderr)
-	}
+	remove("checkpoint.safetensors")
+	says(t, dir, "analyze toeplitz runs/learned", 0, "2>is of step 0, and training ended after step 18")
+	says(t, dir, "export runs/learned --out twin --json", 0, `"step": 0`, "2>is of step 0")
+	remove("checkpoint.prev.safetensors")
+	says(t, dir, "analyze toeplitz runs/learned", 0, "–", "2>no checkpoint")
 }
 
 // projectionsAsFiles checks the positional scores of member 1 in block 1 against those of its

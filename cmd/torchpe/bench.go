@@ -49,7 +49,7 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
 	fl.SortFlags = false
 	fl.Var(bounded{&f.steps, 1, math.MaxInt}, "steps", "steps to measure")
 	fl.Var(bounded{&f.warmup, 0, math.MaxInt}, "warmup", "steps before that")
-	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "and more of these until so many seconds have passed")
+	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "continue these until this many seconds have passed")
 	fl.StringVar(&f.trace, "trace", "", "write libtorch's trace of a few more steps to `FILE`, for ui.perfetto.dev")
 	f.config.bench = true
 	headFlags(fl, "measurement")

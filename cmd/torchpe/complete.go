@@ -41,14 +41,15 @@ func valuesOf(flag *pflag.Flag) func() []string {
 	if s, ok := value.(*single); ok {
 		value = s.Value
 	}
-	few, isFew := value.(interface{ Choices() []string })
+	if a, ok := value.(*axisFlag); ok {
+		value = a.train.Value
+	}
+	few, isFew := value.(choice)
 	switch {
 	case isFew:
-		return few.Choices
+		return func() []string { return few.of }
 	case flag.Name == "method": // of analyze map
 		return func() []string { return analysis.MapMethods }
-	case flag.Name == "preset":
-		return config.Presets
 	case flag.Name == "pe":
 		return schemeNames
 	case flag.Name == config.InitFlag:

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,16 +23,8 @@ func completed(t *testing.T, dir string, words ...string) (values []string) {
 
 // Each list is what docs/settings.md, docs/encodings.md and `torchpe data sequence list` have.
 func TestCompletion(t *testing.T) {
-	dir := t.TempDir()
-	for _, file := range []string{"runs/a/config.json", "runs/b/none", "swept/sweep.json", ".hidden/config.json"} {
-		path := filepath.Join(dir, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := put(t, map[string]string{"runs/a/config.json": "", "runs/b/none": "", "swept/sweep.json": "",
+		".hidden/config.json": ""})
 	for _, c := range []struct{ words, want string }{
 		{"train --optimizer |", "adam adamw sgd"},
 		{"train --optimizer ad|", "adam adamw"},

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,13 +19,13 @@ import (
 // configFlags holds the flags that say what to train: the settings, the options of the encodings, and
 // the few that choose defaults and members. A flag that was not given keeps the preset's value.
 type configFlags struct {
-	own              *pflag.FlagSet // these flags alone, but for --config
-	preset, fidelity string
-	file, lst        string
-	values           map[string]*config.Flag // of the settings
-	options          map[string]*string
-	members          memberFlags
-	bench            bool // --steps is no setting but the number of steps to measure
+	own       *pflag.FlagSet // these flags alone, but for --config
+	preset    string
+	file, lst string
+	values    map[string]*config.Flag // of the settings
+	options   map[string]*string
+	members   memberFlags
+	bench     bool // --steps is no setting but the number of steps to measure
 }
 
 // add declares the flags, in the groups of the help.
@@ -34,7 +33,8 @@ func (f *configFlags) add(fl *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.SortFlags = false
 	f.own, f.values = own, map[string]*config.Flag{}
-	own.StringVar(&f.preset, "preset", "lst", "defaults: "+strings.Join(config.Presets(), ", "))
+	f.preset = "lst"
+	own.Var(choice{&f.preset, config.Presets()}, "preset", "defaults: "+strings.Join(config.Presets(), ", "))
 	fl.StringVar(&f.file, "config", "", "take a run's config.json instead of a preset")
 	own.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or with those of torchpe data lst generate; "+
 		"stands for --lst-train and --lst-validation [lst]")
@@ -97,11 +97,6 @@ func schemeFlags(fl *pflag.FlagSet) map[string]*string {
 // resolve returns the configuration of the flags, and notes about it.
 func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 	given := f.given()
-	if given["fidelity"] {
-		f.fidelity = f.values["fidelity"].String()
-	} else {
-		f.fidelity = "code"
-	}
 	if f.file != "" {
 		c, err = train.ReadConfig(f.file)
 	} else {
@@ -113,8 +108,8 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 					wording.Hint(preset, tasks))
 			}
 		}
-		if c, err = train.Preset(preset, f.fidelity); err != nil {
-			err = fmt.Errorf("--%w", err) // which begins with preset or fidelity
+		if c, err = train.Preset(preset, f.values["fidelity"].String()); err != nil {
+			err = fmt.Errorf("--%w", err) // which begins with fidelity
 		}
 	}
 	if err != nil {
@@ -131,7 +126,7 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 		return c, nil, fmt.Errorf("--lst stands for --lst-train and --lst-validation: leave out either it or these")
 	case f.file != "" && given["preset"]:
 		return c, nil, fmt.Errorf("--config and --preset both say where defaults come from: give one of them")
-	case f.file != "" && given["fidelity"] && c.Fidelity != f.fidelity:
+	case f.file != "" && given["fidelity"] && c.Fidelity != f.values["fidelity"].String():
 		return c, nil, fmt.Errorf("--config %s has --fidelity %s: leave out --fidelity, or give "+
 			"--preset instead of --config", f.file, c.Fidelity)
 	case given["data"] && given["surrogate"]:
@@ -165,9 +160,6 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 		}
 	}
 	c.PEOptions = options
-	if !deviceName.MatchString(c.Device) {
-		bad = append(bad, fmt.Errorf("--device %q: want auto, cpu, cuda or cuda:0, cuda:1 and so on", c.Device))
-	}
 	if err := errors.Join(append(bad, c.Resolve())...); err != nil {
 		return c, nil, err
 	}
@@ -188,9 +180,6 @@ func (f *configFlags) setPuzzles() error {
 	}
 	return f.own.Set(config.LSTValidation, validation)
 }
-
-// deviceName matches the values of --device.
-var deviceName = regexp.MustCompile(`^(auto|cpu|cuda(:[0-9]+)?)$`)
 
 // hasOption reports whether an encoding has an option.
 func hasOption(encoding, option string) bool {

@@ -23,7 +23,7 @@ type memberFlags struct {
 
 // add declares the flags. --seed, of 0.1.0, is another name of --seeds.
 func (f *memberFlags) add(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds, each of which is trained: numbers, ranges as 1:3, or "+
+	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds to train: numbers, ranges as 1:3, or "+
 		"the word paper for the 15 of the published runs")
 	f.count.n = 1
 	fl.Var(&f.count, "members", "number of seeds, which count up from that of --seeds, trained together as one "+

@@ -1,17 +1,10 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"io"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"torchpe/data/hcp"
-	"torchpe/data/partition"
 	"torchpe/data/series"
-	"torchpe/internal/wording"
 )
 
 func newHCPCheckCommand() *cobra.Command {
@@ -37,42 +30,10 @@ order is checked by name.`,
 		if err != nil {
 			return result{}, err
 		}
-		lines := checkLines(report, d.Modules)
-		return result{value: report, print: func(w io.Writer) {
-			for _, l := range lines {
-				fmt.Fprintf(w, "%-24s %s\n", l[0], l[1])
-			}
-		}}, nil
+		var networks []string
+		if d.Modules != nil {
+			networks = d.Modules.Modules
+		}
+		return result{value: report, print: printf("%s", report.Text(networks))}, nil
 	})
-}
-
-// checkLines returns the name and the text of each line of the report.
-func checkLines(c hcp.Report, modules *partition.Matched) [][2]string {
-	lines := [][2]string{
-		{"subjects", fmt.Sprint(c.Subjects)},
-		{"runs", fmt.Sprint(c.Runs)},
-		{"frames", fmt.Sprint(c.Frames)},
-		{"tokens", fmt.Sprint(c.Tokens)},
-		{"names", cmp.Or(c.NamesFrom, "none")},
-		{"hemispheres", c.HemisphereOrder},
-		{"SD of a token in a run", fmt.Sprintf("%.3g to %.3g", c.SD[0], c.SD[1])},
-	}
-	if modules != nil {
-		modularity := "unknown: no two tokens correlate"
-		if c.Modularity != nil {
-			modularity = fmt.Sprintf("%.4f of the mean correlations", *c.Modularity)
-		}
-		var sizes []string
-		for _, name := range modules.Modules {
-			sizes = append(sizes, fmt.Sprintf("%s (%s)", name, wording.Count(c.Networks[name], "token")))
-		}
-		lines = append(lines,
-			[2]string{"networks", fmt.Sprintf("%d: %s", len(sizes), strings.Join(sizes, ", "))},
-			[2]string{"matched", c.NetworksFrom},
-			[2]string{"modularity", modularity})
-	}
-	for _, n := range c.Notes {
-		lines = append(lines, [2]string{"note", n})
-	}
-	return lines
 }

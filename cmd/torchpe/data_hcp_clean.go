@@ -30,7 +30,7 @@ the squares of these 32. The first 5 frames are dropped, the mean and the linear
 parcel are removed, and one least-squares solve does the rest.
 
 Signals are text (a row a frame), .npy, or all in one HDF5 file with --nuisance and --run. Derivatives of
-components default to backward differences. --out takes .npy or .csv, frames x tokens.`,
+components are backward differences where --nuisance has none. --out takes .npy or .csv, frames x tokens.`,
 		Example: `  torchpe data hcp clean --data run1.ptseries.nii --motion Movement_Regressors.txt \
     --wm wm.txt --ventricles csf.txt --out run1.npy
   torchpe data hcp clean --data run1.csv --nuisance 100307_nuisanceRegressors.h5 \
@@ -47,9 +47,6 @@ components default to backward differences. --out takes .npy or .csv, frames x t
 			"6 motion parameters a frame, or 12 with their derivatives as in HCP's Movement_Regressors.txt"},
 		{&f.files.WhiteMatter, "wm", "5 aCompCor components of white matter a frame"},
 		{&f.files.Ventricles, "ventricles", "5 aCompCor components of the ventricles a frame"},
-		{&f.files.WhiteMatterDerivative, "wm-derivative", "derivatives of --wm (default: backward differences)"},
-		{&f.files.VentriclesDerivative, "ventricles-derivative",
-			"derivatives of --ventricles (default: backward differences)"},
 	} {
 		fl.StringVar(signal.to, signal.flag, "", signal.usage)
 	}
@@ -64,9 +61,7 @@ components default to backward differences. --out takes .npy or .csv, frames x t
 	cmd.MarkFlagsRequiredTogether("nuisance", "run")
 	cmd.MarkFlagsRequiredTogether("motion", "wm", "ventricles")
 	cmd.MarkFlagsOneRequired("motion", "nuisance")
-	for _, signal := range []string{"motion", "wm-derivative", "ventricles-derivative"} {
-		cmd.MarkFlagsMutuallyExclusive("nuisance", signal)
-	}
+	cmd.MarkFlagsMutuallyExclusive("nuisance", "motion")
 	return leaf(cmd, f.run, &f.to)
 }
 

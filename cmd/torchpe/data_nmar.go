@@ -9,6 +9,7 @@ import (
 
 	"torchpe/data/nmar"
 	"torchpe/internal/atomicfile"
+	"torchpe/internal/number"
 	"torchpe/report/analysis"
 	"torchpe/report/figure"
 )
@@ -165,18 +166,18 @@ func (f *nmarFlags) describe(s *nmar.Simulation) (r result) {
 		ModuleOf       []int           `json:"order_modules"` // of each of these
 	}{o.Nodes, o.Modules, o.Frames, o.Lags, o.Scale, f.seed, analysis.Number(sum.SpectralRadius), sum.Stable,
 		sum.Mean, sum.SD, analysis.Number(sum.Within), analysis.Number(sum.Between), s.Names, s.Labels}
-	span := func(r [2]float64) string { return share(r[0]) + " to " + share(r[1]) }
+	span := func(r [2]float64) string { return number.Accuracy(r[0]) + " to " + number.Accuracy(r[1]) }
 	r.print = printed([]string{"network", "value"}, [][]string{
 		{"nodes", fmt.Sprint(o.Nodes)},
 		{"modules", fmt.Sprint(o.Modules)},
 		{"time points", fmt.Sprint(o.Frames)},
-		{"scale of the autoregressive weights", share(o.Scale)},
-		{"spectral radius, linearised", share(sum.SpectralRadius)},
+		{"scale of the autoregressive weights", number.Accuracy(o.Scale)},
+		{"spectral radius, linearised", number.Accuracy(sum.SpectralRadius)},
 		{"stable", stable},
 		{"mean of a node", span(sum.Mean)},
 		{"SD of a node", span(sum.SD)},
-		{"correlation within modules", share(sum.Within)},
-		{"correlation between modules", share(sum.Between)},
+		{"correlation within modules", number.Accuracy(sum.Within)},
+		{"correlation between modules", number.Accuracy(sum.Between)},
 		{"modules of the nodes in their drawn order", orderText(s.Labels)},
 	})
 	return r

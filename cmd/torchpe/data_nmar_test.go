@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,12 +18,7 @@ import (
 // them.
 func TestNMARFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "network")
-	args := []string{"data", "nmar", "generate", "--frames", "3000", "--nodes", "6", "--modules",
-		"2", "--seed", "4", "--json", "--out", dir}
-	out, _, code := here(t, ".", args...)
-	if code != 0 {
-		t.Fatalf("exit %d: %s", code, out)
-	}
+	line := "data nmar generate --frames 3000 --nodes 6 --modules 2 --seed 4 --out " + dir
 	var described struct {
 		Within  float64 `json:"correlation_within"`
 		Between float64 `json:"correlation_between"`
@@ -32,16 +26,9 @@ func TestNMARFiles(t *testing.T) {
 		Order   []string
 		Modules []int `json:"order_modules"`
 	}
-	if err := json.Unmarshal([]byte(out), &described); err != nil {
-		t.Fatal(err)
-	}
+	saysJSON(t, ".", line, &described)
 	read := func(name string) [][]string {
-		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		rows, err := csv.NewReader(f).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(readText(t, filepath.Join(dir, name)))).ReadAll()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,68 +73,62 @@ func TestNMARFiles(t *testing.T) {
 	if math.Abs(within-described.Within) > 1e-6 || math.Abs(between-described.Between) > 1e-6 {
 		t.Errorf("correlations %g and %g in the file, %+v described", within, between, described)
 	}
-	if _, stderr, code := here(t, ".", args...); code != exitUsage || !strings.Contains(stderr, "--force") {
-		t.Errorf("written twice: exit %d, %s", code, stderr)
-	}
+	says(t, ".", line, exitUsage, "--force")
 }
 
 // Whether a network is stable is said in text and JSON, and what to do where it is not; a
 // correlation that no two nodes have is null.
 func TestNMARStability(t *testing.T) {
 	for _, test := range []struct {
-		args            []string
+		flags           string
 		stable          bool
 		within, between bool // there are such pairs
-		stderr          string
+		note            string
 	}{
-		{[]string{"--nodes", "60", "--modules", "6"}, true, true, true, ""},
-		{[]string{"--modules", "1"}, true, true, false, ""},
-		{[]string{"--modules", "15"}, true, false, true, ""},
-		{[]string{"--scale", "0.6"}, false, true, true,
+		{"--nodes 60 --modules 6", true, true, true, ""},
+		{"--modules 1", true, true, false, ""},
+		{"--modules 15", true, false, true, ""},
+		{"--scale 0.6", false, true, true,
 			"lower --scale from 0.6, or leave it out for one over the lags, 0.3333"},
 	} {
-		args := append([]string{"data", "nmar", "show", "--frames", "300"}, test.args...)
-		out, stderr, code := here(t, ".", append(args, "--json")...)
+		line := "data nmar show --frames 300 " + test.flags
 		var got struct {
 			Radius  float64 `json:"spectral_radius"`
 			Stable  *bool
 			Within  *float64 `json:"correlation_within"`
 			Between *float64 `json:"correlation_between"`
 		}
-		if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
-			t.Fatalf("%v: exit %d, %v: %s%s", test.args, code, err, out, stderr)
-		}
+		saysJSON(t, ".", line, &got)
 		if got.Stable == nil || *got.Stable != test.stable || (got.Radius < 1) != test.stable ||
 			(got.Within != nil) != test.within || (got.Between != nil) != test.between {
-			t.Errorf("%v: %s", test.args, out)
+			t.Errorf("%s: %+v", line, got)
 		}
-		if (stderr == "") != test.stable || !strings.Contains(stderr, test.stderr) {
-			t.Errorf("%v: stderr %q", test.args, stderr)
+		out, notes, _ := here(t, ".", strings.Fields(line)...)
+		if (notes == "") != test.stable || !strings.Contains(notes, test.note) {
+			t.Errorf("%s: notes %q", line, notes)
 		}
-		out, _, _ = here(t, ".", args...)
-		lines := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " ")
-		if want := map[bool]string{true: "stable yes",
-			false: "stable no"}[test.stable]; !strings.Contains(lines, want) ||
-			strings.Contains(lines, "NaN") || !strings.Contains(lines, "nodes in their drawn order") {
-			t.Errorf("%v: %s", test.args, out)
+		rows := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " ")
+		want := map[bool]string{true: "stable yes", false: "stable no"}[test.stable]
+		if !strings.Contains(rows, want) || strings.Contains(rows, "NaN") || !strings.Contains(rows, "nodes in their drawn order") {
+			t.Errorf("%s: %s", line, out)
 		}
+	}
+	dir := t.TempDir()
+	says(t, dir, "data nmar show --figure network.pdf --frames 300", 0)
+	if !strings.HasPrefix(readText(t, filepath.Join(dir, "network.pdf")), "%PDF-") {
+		t.Error("the figure is no PDF")
 	}
 }
 
 // The surrogate is made z-scored: --zscore is said to have no effect on it, and has one elsewhere.
 func TestZScoreOfTheSurrogate(t *testing.T) {
 	const note = "--zscore has no effect on the surrogate"
-	small := []string{"--zscore=false", "--steps", "1", "--batch", "2", "--layers", "1",
-		"--d-model", "16", "--test-frames", "4", "--test-levels", "0.5", "--threads", "1",
-		"--device", "cpu", "--out", filepath.Join(t.TempDir(), "run")}
-	if _, stderr, code := here(t, ".", append([]string{"train", "--task", "fmri",
-		"--surrogate", "subjects=2,frames=20"}, small...)...); code != 0 || !strings.Contains(stderr, note) {
-		t.Errorf("surrogate: exit %d, %s", code, stderr)
-	}
-	small[len(small)-1] += "-nmar"
-	if _, stderr, code := here(t, ".", append([]string{"train", "--task", "nmar",
-		"--nmar-frames", "200"}, small...)...); code != 0 || strings.Contains(stderr, "--zscore") {
-		t.Errorf("nmar: exit %d, %s", code, stderr)
+	dir := t.TempDir()
+	small := "train --dry-run --zscore=false --task "
+	says(t, dir, small+"fmri --surrogate subjects=2,frames=20", 0, "2>"+note)
+	_, notes, code := here(t, dir, strings.Fields(small+"nmar")...)
+	if code != 0 || strings.Contains(notes, "--zscore") {
+		t.Errorf("nmar: exit %d, %s", code, notes)
 	}
 }
 
@@ -155,15 +136,10 @@ func TestZScoreOfTheSurrogate(t *testing.T) {
 // named, not swallowed.
 func TestTrainNMAR(t *testing.T) {
 	dir := t.TempDir()
-	small := []string{"train", "--task", "nmar", "--nmar-frames", "600", "--test-frames", "40",
-		"--steps", "12", "--batch", "16", "--d-model", "16",
-		"--layers", "2", "--threads", "1", "--device", "cpu"}
-	out, stderr, code := here(t, dir, append(small, "--members", "2", "--json", "--out", "run",
-		"--read-out", "last", "--epochs", "3")...)
-	if code != 0 || !strings.Contains(stderr, "--read-out has no effect on task nmar") ||
-		!strings.Contains(stderr, "--epochs has no effect on task nmar") {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+	line := "train --task nmar --nmar-frames 600 --test-frames 40 --steps 12 --batch 16 --d-model 16 --layers 2 " +
+		"--threads 1 --device cpu --members 2 --out run --read-out last --epochs 3"
+	out := says(t, dir, line+" --json", 0, "2>--read-out has no effect on task nmar",
+		"2>--epochs has no effect on task nmar")
 	var result struct {
 		Members []struct {
 			PE          string
@@ -173,11 +149,9 @@ func TestTrainNMAR(t *testing.T) {
 		}
 		Baselines map[string]map[string]float64
 	}
-	if err := json.Unmarshal([]byte(out), &result); err != nil {
+	if err := json.Unmarshal([]byte(out), &result); err != nil || len(result.Members) != 2 ||
+		len(result.Baselines) != 3 {
 		t.Fatalf("%v in %s", err, out)
-	}
-	if len(result.Members) != 2 || len(result.Baselines) != 3 {
-		t.Fatalf("%s", out)
 	}
 	m := result.Members[1]
 	if m.PE != "learn" || m.Seed != 2 || m.Steps != 12 || m.Sigma != 0.2 || !(m.Measures["train_mse"] > 0) {
@@ -195,20 +169,5 @@ func TestTrainNMAR(t *testing.T) {
 			t.Errorf("level %s of %s", level, out)
 		}
 	}
-	if out, stderr, code := here(t, dir, "train", "--resume", "--out", "run",
-		"--quiet"); code != 0 || !strings.Contains(out, "baseline: gaussian") {
-		t.Errorf("a finished run: exit %d, %s%s", code, out, stderr)
-	}
-}
-
-func TestNMARFigure(t *testing.T) {
-	dir := t.TempDir()
-	if _, errs, code := here(t, dir, "data", "nmar", "show", "--figure", "network.pdf",
-		"--frames", "300"); code != 0 {
-		t.Fatal(errs)
-	}
-	if b, err := os.ReadFile(filepath.Join(dir, "network.pdf")); err != nil ||
-		!strings.HasPrefix(string(b), "%PDF-") {
-		t.Errorf("%v", err)
-	}
+	says(t, dir, "train --resume --out run --quiet", 0, "baseline: gaussian")
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +38,7 @@ not used.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.Var(choice{&f.method, []string{pe.GradientsInit, pe.MDSInit}}, "method", "gradients or mds")
-	fl.IntVar(&f.dims, "dims", 2, "coordinates a token")
+	fl.IntVar(&f.dims, "dims", 2, "coordinates per token")
 	fl.StringVarP(&f.out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")
 	headFlags(fl, "map")
 	f.config.add(fl)
@@ -71,28 +68,5 @@ func (f *positionsFlags) run(c *call) (r result, err error) {
 		Dimensions int      `json:"dimensions"`
 		Notes      []string `json:"notes"`
 	}{f.out, len(p.Coordinates), f.dims, notes}}
-	return r, atomicfile.Write(f.out, func(w io.Writer) error { return writePositions(w, p) })
-}
-
-// writePositions writes one row for each token: its name, if it has one, and its coordinates.
-func writePositions(w io.Writer, p train.TokenPositions) error {
-	var head []string
-	if p.Names != nil {
-		head = append(head, "name")
-	}
-	for axis := range p.Coordinates[0] {
-		head = append(head, fmt.Sprintf("x%d", axis+1))
-	}
-	rows := [][]string{head}
-	for i, at := range p.Coordinates {
-		var row []string
-		if p.Names != nil {
-			row = append(row, p.Names[i])
-		}
-		for _, v := range at {
-			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-		rows = append(rows, row)
-	}
-	return csv.NewWriter(w).WriteAll(rows)
+	return r, atomicfile.Write(f.out, p.WriteCSV)
 }

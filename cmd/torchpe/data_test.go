@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,30 +9,6 @@ import (
 
 	"torchpe/data/lst"
 )
-
-// runData runs "torchpe data ARGS" and returns what it printed and its error.
-func runData(t *testing.T, args ...string) (out string, err error) {
-	t.Helper()
-	var b bytes.Buffer
-	root := newRootCommand()
-	root.SetArgs(append([]string{"data"}, args...))
-	root.SetOut(&b)
-	root.SetErr(&b)
-	_, err = execute(root)
-	return b.String(), err
-}
-
-// runDataJSON runs a command that must succeed and decodes its output into v.
-func runDataJSON(t *testing.T, v any, args ...string) {
-	t.Helper()
-	out, err := runData(t, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(out), v); err != nil {
-		t.Fatalf("%v in %s", err, out)
-	}
-}
 
 // publishedLST returns the published puzzle files, which are not part of this repository: they are
 // looked for in $TORCHPE_LST, else in shared/lst beside the repository. Without them the test is
@@ -68,8 +42,9 @@ func writePuzzles(t *testing.T, lines ...string) string {
 
 func TestLSTCheckPublished(t *testing.T) {
 	train, validation := publishedLST(t)
+	line := "data lst check --validation " + validation + " " + strings.Join(train, " ")
 	var got map[string]any
-	runDataJSON(t, &got, append([]string{"lst", "check", "--json", "--validation", validation}, train...)...)
+	saysJSON(t, ".", line, &got)
 	// Sizes of the published files and facts on them.
 	for key, want := range map[string]float64{
 		"puzzles": 9108, "valid": 9108, "condition_agrees": 9108, "answer_agrees": 9108, "duplicates": 0,
@@ -90,22 +65,13 @@ func TestLSTCheckPublished(t *testing.T) {
 			t.Errorf("per_condition has no %s: %v", label, conditions)
 		}
 	}
-	text, err := runData(t, append([]string{"lst", "check", "--validation", validation}, train...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"│ need as many rows and columns as their condition says ", "│ 0.8125 ",
-		"│ 8.15 (3-11) ", "│ 43-357 ",
-		"│ 3-vector training puzzles that two lines decide         │ 594 "} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the table lacks %q:\n%s", want, text)
-		}
-	}
+	says(t, ".", line, 0, "│ need as many rows and columns as their condition says ", "│ 0.8125 ",
+		"│ 8.15 (3-11) ", "│ 43-357 ", "│ 3-vector training puzzles that two lines decide         │ 594 ")
 }
 
 func TestLSTCheckDefault(t *testing.T) {
 	var got lst.Report
-	runDataJSON(t, &got, "lst", "check", "--json", "--seed", "4")
+	saysJSON(t, ".", "data lst check --seed 4", &got)
 	if got.Puzzles != 9108 || got.AnswerAgrees != 9108 || got.IsomorphicToValidation != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -115,35 +81,33 @@ func TestLSTCheckDefault(t *testing.T) {
 func TestLSTCheckVerdict(t *testing.T) {
 	good := writePuzzles(t, "0,,Binary,1532000000000000,4")
 	for _, c := range []struct {
-		name, line string
-		code       int
-		report     string
+		line   string
+		code   int
+		report string
 	}{
-		{"leak", "0,,Binary,1532000000000000,4", exitDone, `"duplicates": 1`},
-		{"wrong label", "0,,Ternary,1532000000000000,4", exitDone, `"condition_agrees": 1`},
-		{"wrong answer", "0,,Binary,1532000000000000,1", exitFailed, `"answer_agrees": 1`},
-		{"no answer", "0,,Binary,1502000000000000,3", exitFailed, `"valid": 1`},
-		{"unreadable", "0,,Binary,15,3", exitFailed, ``},
+		{"0,,Binary,1532000000000000,4", exitDone, `"duplicates": 1`},
+		{"0,,Ternary,1532000000000000,4", exitDone, `"condition_agrees": 1`},
+		{"0,,Binary,1532000000000000,1", exitFailed, `"answer_agrees": 1`},
+		{"0,,Binary,1502000000000000,3", exitFailed, `"valid": 1`},
+		{"0,,Binary,15,3", exitFailed, ``},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			out, err := runData(t, "lst", "check", "--json", "--validation", good, writePuzzles(t, c.line))
-			if exitCode(err) != c.code || !strings.Contains(out, c.report) {
-				t.Errorf("exit %d (%v), want %d; the report lacks %s:\n%s", exitCode(err), err, c.code, c.report, out)
-			}
-		})
+		out := says(t, ".", "data lst check --json --validation "+good+" "+writePuzzles(t, c.line), c.code)
+		if !strings.Contains(out, c.report) {
+			t.Errorf("%s: the report lacks %s:\n%s", c.line, c.report, out)
+		}
 	}
 }
 
 func TestLSTGenerate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "dir")
-	args := []string{"lst", "generate", "--out", dir, "--seed", "18446744073709551615", "--train",
-		"60", "--validation", "12"}
+	line := "data lst generate --out " + dir + " --train 60 --validation 12 --seed "
 	var summary struct {
 		Train, Validation string
 		Seed              uint64
 		Report            lst.Report
 	}
-	runDataJSON(t, &summary, append(args, "--json")...)
+	const large = "18446744073709551615"
+	saysJSON(t, ".", line+large, &summary)
 	if summary.Train != filepath.Join(dir, "train.csv") || summary.Report.Valid != 72 || summary.Seed != 1<<64-1 {
 		t.Errorf("summary %+v", summary)
 	}
@@ -151,7 +115,7 @@ func TestLSTGenerate(t *testing.T) {
 
 	// The files hold what the check reports, and what a program would load.
 	var report lst.Report
-	runDataJSON(t, &report, "lst", "check", "--json", "--validation", summary.Validation, summary.Train)
+	saysJSON(t, ".", "data lst check --validation "+summary.Validation+" "+summary.Train, &report)
 	if report.AnswerAgrees != 72 || report.MinDissimilarity <= 0.8 ||
 		report.IsomorphicToValidation != 0 || report.Duplicates != 0 {
 		t.Errorf("report %+v", report)
@@ -162,46 +126,32 @@ func TestLSTGenerate(t *testing.T) {
 	}
 
 	// Files are overwritten on request only; the same flags give the same bytes.
-	if _, err := runData(t, args...); exitCode(err) != exitUsage ||
-		!strings.Contains(err.Error(), "train.csv exists: choose another --out or pass --force") {
-		t.Errorf("a second run: %v", err)
-	}
-	if text, err := runData(t, append(args, "--force")...); err != nil ||
-		!strings.HasPrefix(text, "wrote 60 puzzles to "+summary.Train) {
-		t.Errorf("with --force: %v\n%s", err, text)
-	}
+	says(t, ".", line+large, exitUsage, "train.csv exists: choose another --out or pass --force")
+	says(t, ".", line+large+" --force", 0, "wrote 60 puzzles to "+summary.Train)
 	if readSets(t, dir) != first {
 		t.Error("the same flags gave other bytes")
 	}
-	args[slices.Index(args, "--seed")+1] = "1"
-	if _, err := runData(t, append(args, "--force")...); err != nil || readSets(t, dir) == first {
-		t.Errorf("another seed: %v, or the same bytes", err)
+	if says(t, ".", line+"1 --force", 0); readSets(t, dir) == first {
+		t.Error("another seed gave the same bytes")
 	}
 }
 
 // readSets returns the bytes of the files that generate wrote, and fails if it left others.
 func readSets(t *testing.T, dir string) (text string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 {
-		t.Fatalf("%v, %v, want two files", entries, err)
+	files := filesIn(t, dir)
+	if len(files) != 3 { // with the folder
+		t.Fatalf("%v, want two files", files)
 	}
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += string(b)
-	}
-	return text
+	return readText(t, files[1]) + readText(t, files[2])
 }
 
 // The two flags that make a set like the published one reach the generator.
 func TestLSTGenerateAsPublished(t *testing.T) {
 	var plain, as struct{ Report lst.Report }
-	args := []string{"lst", "generate", "--json", "--train", "3000", "--validation", "60", "--out"}
-	runDataJSON(t, &plain, append(args, t.TempDir())...)
-	runDataJSON(t, &as, append(args, t.TempDir(), "--published-imbalance", "--allow-isomorphic")...)
+	const line = "data lst generate --train 3000 --validation 60 --out "
+	saysJSON(t, ".", line+t.TempDir(), &plain)
+	saysJSON(t, ".", line+t.TempDir()+" --published-imbalance --allow-isomorphic", &as)
 	if plain.Report.IsomorphicToValidation != 0 || as.Report.IsomorphicToValidation == 0 {
 		t.Errorf("%d isomorphic puzzles without and %d with --allow-isomorphic",
 			plain.Report.IsomorphicToValidation, as.Report.IsomorphicToValidation)
@@ -214,11 +164,46 @@ func TestLSTGenerateAsPublished(t *testing.T) {
 	}
 }
 
+// Puzzles of another side are written, and shown.
+func TestLSTOtherSides(t *testing.T) {
+	dir := t.TempDir()
+	const line = "data lst generate --train 30 --validation 6 --side "
+	says(t, dir, line+"5 --out five", 0, "wrote 30 puzzles of side 5")
+	text := readText(t, filepath.Join(dir, "five", "train.csv"))
+	if strings.Count(text, "\n") != 31 || !strings.HasPrefix(text, "ID,LST_num,condition,puzzles,solutions\n0,,") {
+		t.Errorf("%.100s", text)
+	}
+	says(t, dir, line+"5 --out five", exitUsage, "--force")
+	var summary map[string]any
+	if saysJSON(t, dir, line+"6 --out six", &summary); summary["side"] != 6. {
+		t.Errorf("%v", summary)
+	}
+	says(t, dir, "data lst show --side 5 five/train.csv --index 3", 0, "puzzle 3 of", "force")
+	var shown []shownPuzzle
+	if saysJSON(t, dir, "data lst show --side 6", &shown); len(shown) != 3 || shown[2].Condition != "Quaternary" ||
+		len(shown[0].Puzzle) != 36 {
+		t.Errorf("%+v", shown)
+	}
+}
+
+// shownPuzzle is what show prints as JSON.
+type shownPuzzle struct {
+	Index     int
+	Puzzle    string
+	Answer    int
+	Condition string
+	DecidedBy []struct {
+		Condition string
+		Answer    int
+		Vectors   []string
+	} `json:"decided_by"`
+}
+
 func TestLSTShow(t *testing.T) {
 	path := writePuzzles(t, "0,,Binary,1532000000000000,4", "1,,Quaternary,5000010000100001,1",
 		"2,,Ternary,1532000000000000,3")
-	out, err := runData(t, "lst", "show", path, "--index", "1")
-	want := "puzzle 1 of " + path + `: Quaternary (3-vector), answer 1
+	out := says(t, ".", "data lst show --index 1 "+path, 0)
+	if want := "puzzle 1 of " + path + `: Quaternary (3-vector), answer 1
 
     ? . . .
     . 1 . .
@@ -227,71 +212,36 @@ func TestLSTShow(t *testing.T) {
 
     3-vector: row 1, column 2, column 3, column 4 force 1
     3-vector: column 1, row 2, row 3, row 4 force 1
-`
-	if err != nil || out != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+`; out != want {
+		t.Errorf("%s\nwant\n%s", out, want)
 	}
-	if out, err = runData(t, "lst", "show", path, "--index", "2"); err != nil ||
-		!strings.Contains(out, "problem: ") || !strings.Contains(out, "answer 3 claimed, but the rules force 4") {
-		t.Errorf("a wrong answer: %v\n%s", err, out)
-	}
+	says(t, ".", "data lst show --index 2 "+path, 0, "problem: ", "answer 3 claimed, but the rules force 4")
 
 	// Labels are kept, and where two lines decide a 3-vector puzzle show says so: at side 5, too.
-	four := writePuzzles(t, "0,,Quaternary,5120030000030030,3")
-	five := writePuzzles(t, "0,,Quaternary,6123000400000040400000040,4")
-	for side, path := range map[string]string{"4": four, "5": five} {
-		out, err := runData(t, "lst", "show", path, "--index", "0", "--side", side)
-		want := map[string]string{
-			"4": "but two lines suffice: row 1, column 4 force 3\n",
-			"5": "but two lines suffice: row 1, column 5 force 4\n",
-		}[side]
-		if err != nil || !strings.Contains(out, ": Quaternary (3-vector)") || !strings.Contains(out, want) {
-			t.Errorf("side %s: %v\n%s\nlacks %s", side, err, out, want)
-		}
-		out, err = runData(t, "lst", "show", path, "--index", "0", "--side", side, "--json")
-		if err != nil || !strings.Contains(out, `"two_lines": [`) {
-			t.Errorf("side %s: %v\n%s", side, err, out)
-		}
+	for side, c := range map[string]struct{ puzzle, want string }{
+		"4": {"5120030000030030,3", "row 1, column 4 force 3\n"},
+		"5": {"6123000400000040400000040,4", "row 1, column 5 force 4\n"},
+	} {
+		line := "data lst show --index 0 --side " + side + " " + writePuzzles(t, "0,,Quaternary,"+c.puzzle)
+		says(t, ".", line, 0, ": Quaternary (3-vector)", "but two lines suffice: "+c.want)
+		says(t, ".", line+" --json", 0, `"two_lines": [`)
 	}
-
-	type shown struct {
-		Index     int
-		Puzzle    string
-		Answer    int
-		Condition string
-		DecidedBy []struct {
-			Condition string
-			Answer    int
-			Vectors   []string
-		} `json:"decided_by"`
-	}
-	var got []shown
-	runDataJSON(t, &got, "lst", "show", path, "--json")
+	var got []shownPuzzle
+	saysJSON(t, ".", "data lst show "+path, &got)
 	if len(got) != 3 || got[0].Puzzle != "1532000000000000" || got[1].Condition != "Ternary" || got[2].Index != 1 ||
 		!slices.Equal(got[0].DecidedBy[0].Vectors, []string{"row 1"}) || got[0].DecidedBy[0].Answer != 4 {
 		t.Errorf("%+v", got)
 	}
 	// Without a file: the generated validation set, the same for the same seed.
-	var a, b, c []shown
-	runDataJSON(t, &a, "lst", "show", "--json", "--seed", "5")
-	runDataJSON(t, &b, "lst", "show", "--json", "--seed", "5")
-	runDataJSON(t, &c, "lst", "show", "--json", "--seed", "6")
-	text := func(list []shown) (s string) {
-		for _, p := range list {
-			s += p.Condition + p.Puzzle
-		}
-		return s
-	}
-	if len(a) != 3 || text(a) != text(b) || text(a) == text(c) {
-		t.Errorf("%s, %s and %s, want the first two equal", text(a), text(b), text(c))
+	five := says(t, ".", "data lst show --json --seed 5", 0)
+	if strings.Count(five, `"index"`) != 3 || five != says(t, ".", "data lst show --json --seed 5", 0) ||
+		five == says(t, ".", "data lst show --json --seed 6", 0) {
+		t.Errorf("the puzzles of seed 5: %s", five)
 	}
 }
 
 // A command that only holds others shows them.
 func TestDataParents(t *testing.T) {
-	for _, args := range [][]string{{}, {"lst"}} {
-		if out, err := runData(t, args...); err != nil || !strings.Contains(out, "Available Commands:") {
-			t.Errorf("%q: %v\n%s", args, err, out)
-		}
-	}
+	says(t, ".", "data", 0, "Available Commands:")
+	says(t, ".", "data lst", 0, "Available Commands:")
 }

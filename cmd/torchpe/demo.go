@@ -49,7 +49,7 @@ of its training puzzles right or the epochs are over. Then print training, IID a
 say whether the models that start small are right more often on puzzles unlike those of training, and
 draw the accuracies against epoch as OUT/accuracy.pdf and .png.
 
-The same command continues a demo that was stopped; --force starts anew.`,
+The same command continues a demo that was stopped; --force starts over.`,
 		Example: `  torchpe demo
   torchpe demo --lst puzzles --out demo-published`,
 	}
@@ -60,7 +60,7 @@ The same command continues a demo that was stopped; --force starts anew.`,
 	fl.Var(bounded{&f.epochs, 1, math.MaxInt}, "epochs", "passes over the training set, at most")
 	fl.Var(bounded{&f.workers, 1, math.MaxInt}, "workers", "processes at a time")
 	fl.Var(choice{&f.fidelity, readings}, "fidelity", "reading of the paper: code or text")
-	fl.BoolVar(&f.force, "force", false, "start anew if there is a demo")
+	fl.BoolVar(&f.force, "force", false, "start over if there is a demo")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return leaf(cmd, f.run)
 }
@@ -84,7 +84,7 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 	}
 	study, err := demo.Read(dirs)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w: start anew with --force", f.out, err)
+		return r, fmt.Errorf("%s: %w: start over with --force", f.out, err)
 	}
 	if err := study.Draw(filepath.Join(f.out, "accuracy")); err != nil {
 		return r, err
@@ -111,14 +111,10 @@ func (f *demoFlags) trainArguments() ([]string, error) {
 	if f.lst == "" {
 		return args, nil
 	}
-	train, validation, err := lst.FilesIn(f.lst)
-	if err != nil {
+	if _, _, err := lst.FilesIn(f.lst); err != nil { // before four workers say so
 		return nil, usagef("--lst: %w", err)
 	}
-	for _, file := range train {
-		args = append(args, "--lst-train", file)
-	}
-	return append(args, "--lst-validation", validation), nil
+	return append(args, "--lst", f.lst), nil
 }
 
 // demoModel is a model of the demo.

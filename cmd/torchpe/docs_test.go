@@ -131,6 +131,7 @@ const smallTraining = "--d-model 16 --layers 1 --batch 32 --threads 1 --limit-st
 var smaller = []struct{ begins, flags string }{
 	{"torchpe train --resume", ""},
 	{"torchpe train --task fmri --data", smallTraining},
+	{"torchpe train --task masked", smallTraining + " --test-levels 0.5"},
 	{"torchpe train --task fmri", smallTraining + " --surrogate subjects=3,frames=60"},
 	{"torchpe train", smallTraining},
 	{"torchpe sweep paper", "--no-calibrate"},

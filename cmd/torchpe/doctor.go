@@ -15,7 +15,7 @@ import (
 func newDoctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine can do, and why not",
+		Short: "Say what this machine can do, and what is missing",
 		Long: `Print the libtorch, GPU and BLAS that torchpe runs with, and what to do about each problem. The exit
 code is 0 even with problems; with --strict it is 1.`,
 	}

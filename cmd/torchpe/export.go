@@ -16,7 +16,7 @@ func newExportCommand() *cobra.Command {
 	to := destination{files: []string{export.WeightsFile, export.ConfigFile, export.SourceFile}}
 	cmd := &cobra.Command{
 		Use:   "export RUN --out DIR",
-		Short: "Write a model of a run for PyTorch",
+		Short: "Export a model of a run to PyTorch",
 		Long: `Write one member of a run, finished or not, to a folder for PyTorch:
 
   model.safetensors  its state dict, without the optimizer's state
@@ -57,7 +57,7 @@ func newImportCommand() *cobra.Command {
 	to := destination{files: []string{}} // the run directory checks itself
 	cmd := &cobra.Command{
 		Use:   "import DIR --out RUN",
-		Short: "Make a run of a model that was exported, and perhaps trained further in PyTorch",
+		Short: "Make a run of an exported model, also after more training in PyTorch",
 		Long: `Make a finished run of a folder that "torchpe export" has written, with the weights that its
 model.safetensors has now: the same configuration and data, measured as at the end of training, with
 tables and attention for "torchpe analyze" and "torchpe report". Training in PyTorch leaves no trace:

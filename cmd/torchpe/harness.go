@@ -164,8 +164,11 @@ func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
 		return noArguments
 	}
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
-			return fmt.Errorf("want %s, not %s", strings.Join(names, " and "), wording.Count(len(args), "argument"))
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("missing: %s", strings.Join(names[len(args):], " and "))
+		case len(args) > most:
+			return fmt.Errorf("want %s, not %d arguments", strings.Join(names, " and "), len(args))
 		}
 		return nil
 	}
@@ -190,9 +193,6 @@ func (c choice) String() string { return *c.to }
 
 // Type names the type in help.
 func (choice) Type() string { return "string" }
-
-// Choices lists the values for completion.
-func (c choice) Choices() []string { return c.of }
 
 // Set stores one of the values.
 func (c choice) Set(text string) error {
@@ -233,7 +233,7 @@ func (n bounded) Set(text string) error {
 	return nil
 }
 
-// single is a flag with one value. Of several the last counts, as where a script puts a flag behind its
+// single is a flag with one value. Of several the last counts, as where a script adds a flag to its
 // usual ones; a note says so.
 type single struct {
 	pflag.Value

@@ -99,7 +99,7 @@ func printUsage(out io.Writer, cmd *cobra.Command, all bool) {
 	}
 }
 
-// wrapped breaks the paragraphs of a text anew at a width.
+// wrapped wraps the paragraphs of a text again, to a width.
 func wrapped(text string, width int) string {
 	if !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return len(l) > width }) {
 		return text
@@ -114,8 +114,8 @@ func wrapped(text string, width int) string {
 // itemLine splits an indented line: what stands before its text, and the text.
 var itemLine = regexp.MustCompile(`^( +(?:.* {2,})?)(\S.*)$`)
 
-// wrappedParagraph breaks a paragraph, in which each indented line begins an item, and lines indented
-// as far as the text of the one before go on with it.
+// wrappedParagraph breaks a paragraph. Each indented line begins an item, and lines indented as far as the
+// text behind the name of an item continue it.
 func wrappedParagraph(text string, width int) string {
 	var out []string
 	head, body := "", ""
@@ -128,7 +128,7 @@ func wrappedParagraph(text string, width int) string {
 		m := itemLine.FindStringSubmatch(line)
 		indent := len(line) - len(strings.TrimLeft(line, " "))
 		switch {
-		case body != "" && indent == utf8.RuneCountInString(head):
+		case body != "" && indent == utf8.RuneCountInString(head) && (head == "" || strings.TrimSpace(head) != ""):
 			body += " " + strings.TrimLeft(line, " ")
 		case m == nil:
 			end()
@@ -142,7 +142,7 @@ func wrappedParagraph(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// hanging prints a text behind its head, and its further lines below its first.
+// hanging prints a text after its head, and its further lines below its first.
 func hanging(head, text string, width int) string {
 	indent := utf8.RuneCountInString(head)
 	return head + strings.Join(table.Wrap(text, width-indent), "\n"+strings.Repeat(" ", indent))
@@ -225,7 +225,7 @@ func (w worded) Type() string {
 var typeWords = map[string]string{
 	"string": "text", "string,...": "texts", "strings": "texts", "stringArray": "text", "stringSlice": "texts",
 	"float64": "number", "float64,...": "numbers", "float64Slice": "numbers", "float,...": "numbers",
-	"int": "count", "uint64": "count", "int,...": "counts", "uint64,...": "counts", "intSlice": "counts",
-	"int|auto": "count|auto", "int|auto,...": "count|auto", "bool,...": "true|false",
+	"int": "number", "uint64": "number", "int,...": "numbers", "uint64,...": "numbers", "intSlice": "numbers",
+	"int|auto": "number|auto", "int|auto,...": "number|auto", "bool,...": "true|false",
 	"duration,...": "durations",
 }

@@ -32,7 +32,8 @@ func walk(cmd *cobra.Command, see func(cmd *cobra.Command)) {
 // The help of each command has its usual flags in lines as wide as the terminal, --help all every
 // flag but options of encodings, which pe show has, and both name kinds of values in words.
 func TestHelp(t *testing.T) {
-	goType := regexp.MustCompile(`Slice|,\.\.\.( |$)|^ +(-., )?--\S+ (float|int|uint|string|bool)|default \[[\d"]`)
+	goType := regexp.MustCompile(`Slice|,\.\.\.( |$)|^ +(-., )?--\S+ (float|int|uint|string|bool)|` +
+		`default \[[\d"]|yes\|no\|auto:`)
 	for _, width := range []string{"80", ""} {
 		t.Setenv("COLUMNS", width)
 		limit := plainWidth
@@ -86,10 +87,14 @@ func TestUsualFlags(t *testing.T) {
 }
 
 func TestWrappedHelp(t *testing.T) {
-	const text = "One two three.\n\n  ab    four five\n        six\n  c     seven"
-	const want = "One two\nthree.\n\n  ab    four\n        five\n        six\n  c     seven"
-	if got := wrapped(text, 12); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	for text, want := range map[string]string{
+		"One two three.\n\n  ab    four five\n        six\n  c     seven": "One two\nthree.\n\n  ab    four\n" +
+			"        five\n        six\n  c     seven",
+		"All of:\n\n  one or more of\n  three": "All of:\n\n  one or\n  more of\n  three",
+	} {
+		if got := wrapped(text, 12); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 }
 

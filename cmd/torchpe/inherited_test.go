@@ -18,9 +18,8 @@ import (
 )
 
 // inherit makes the program begin in a state that a shell command sets up.
-func inherit(t *testing.T, dir, setup string, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := program(dir, args...)
+func inherit(dir, setup, line string) *exec.Cmd {
+	cmd := program(dir, line)
 	cmd.Args = append([]string{"sh", "-c", setup + `; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	return cmd
@@ -30,7 +29,7 @@ func inherit(t *testing.T, dir, setup string, args ...string) *exec.Cmd {
 // masks, terminals, a missing home, and what might be taken for defaults of flags.
 func TestInheritedState(t *testing.T) {
 	dir := t.TempDir()
-	args := append(append([]string{"train"}, smallSet(t, dir)...), "--epochs", "2", "--out")
+	line := "train" + smallSet(t, dir) + "--epochs 2 --out "
 	want := ""
 	for i, c := range []struct{ name, setup string }{
 		{"as it is", ":"},
@@ -46,8 +45,7 @@ func TestInheritedState(t *testing.T) {
 				"export COLUMNS LC_ALL LANG TZ TORCHPE_LR; echo lr: 1 >torchpe.yaml"},
 	} {
 		out := fmt.Sprintf("run%d", i)
-		cmd := inherit(t, dir, c.setup, append(args, out)...)
-		printed, err := cmd.CombinedOutput()
+		printed, err := inherit(dir, c.setup, line+out).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v: %s", c.name, err, printed)
 			continue
@@ -69,12 +67,8 @@ func TestInheritedState(t *testing.T) {
 // membersOf returns the final numbers of a run.
 func membersOf(t *testing.T, dir string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var result struct{ Members json.RawMessage }
-	if err := json.Unmarshal(text, &result); err != nil {
+	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "result.json"))), &result); err != nil {
 		t.Fatal(err)
 	}
 	return string(result.Members)
@@ -102,14 +96,12 @@ func checkPrivate(t *testing.T, dir string) {
 // on once there is room.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	args := append(append([]string{"train"}, smallSet(t, dir)...), "--d-model", "64", "--epochs", "2", "--out", "run")
-	printed, err := inherit(t, dir, "ulimit -f 100", args...).CombinedOutput()
+	line := "train" + smallSet(t, dir) + "--d-model 64 --epochs 2 --out run"
+	printed, err := inherit(dir, "ulimit -f 100", line).CombinedOutput()
 	if code := exitStatus(err); code != exitDiskFull || !strings.Contains(string(printed), "ulimit -f") {
 		t.Errorf("exit code %d: %s", code, printed)
 	}
-	if _, stderr, code := here(t, dir, append(args, "--resume")...); code != 0 {
-		t.Errorf("exit code %d: %s", code, stderr)
-	}
+	says(t, dir, line+" --resume", 0)
 }
 
 // exitStatus returns the exit status that an error of a command carries.
@@ -124,10 +116,10 @@ func exitStatus(err error) int {
 func TestClockJumps(t *testing.T) {
 	library := faketime(t)
 	dir := t.TempDir()
-	args := append(append([]string{"train"}, smallSet(t, dir)...), "--epochs", "2", "--json", "--out")
+	line := "train" + smallSet(t, dir) + "--epochs 2 --json --out "
 	for i, when := range []string{"@1970-01-02 00:00:00", "-1h", "+10y", "@2026-03-29 01:59:58"} {
 		setup := fmt.Sprintf("LD_PRELOAD=%s FAKETIME='%s'; export LD_PRELOAD FAKETIME", library, when)
-		printed, err := inherit(t, dir, setup, append(args, fmt.Sprintf("run%d", i))...).Output()
+		printed, err := inherit(dir, setup, line+fmt.Sprintf("run%d", i)).Output()
 		if err != nil {
 			t.Errorf("%s: %v", when, err)
 			continue
@@ -151,8 +143,7 @@ func faketime(t *testing.T) string {
 // Too few addresses for libtorch, or for Go, are named as the cause.
 func TestLittleAddressSpace(t *testing.T) {
 	for _, kilobytes := range []string{"400000", "1200000", "1300000", "1900000"} {
-		cmd := inherit(t, t.TempDir(), "ulimit -v "+kilobytes, "doctor")
-		printed, err := cmd.CombinedOutput()
+		printed, err := inherit(t.TempDir(), "ulimit -v "+kilobytes, "doctor").CombinedOutput()
 		if text := string(printed); exitStatus(err) != exitFailed || !strings.Contains(text, "(ulimit -v)") ||
 			strings.Contains(text, "make build") || strings.Count(text, "\n") != 1 {
 			t.Errorf("%s kB: %v: %s", kilobytes, err, text)
@@ -162,32 +153,21 @@ func TestLittleAddressSpace(t *testing.T) {
 
 // A pipe in the place of a file or a folder is refused at once.
 func TestPipesAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	for _, folder := range []string{"run", "export"} {
-		if err := os.Mkdir(filepath.Join(dir, folder), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	config := filepath.Join(dir, "run", "config.json")
-	if err := os.WriteFile(config, []byte(`{"schema": 1, "members": [{"seed": 1}]}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	dir := put(t, map[string]string{"run/config.json": `{"schema": 1, "members": [{"seed": 1}]}`, "export/x": ""})
 	for _, pipe := range []string{"pipe", "run/result.json", "export/config.json"} {
 		if err := syscall.Mkfifo(filepath.Join(dir, pipe), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{
-		{"train", "--task", "text", "--data", "pipe"}, {"train", "--config", "pipe"}, {"analyze", "rank", "run"},
-		{"import", "export", "--out", "new"}, {"export", "pipe", "--out", "new"}, {"sweep", "status", "pipe"},
-	} {
-		cmd := program(dir, args...)
+	for _, line := range []string{"train --task text --data pipe", "train --config pipe", "analyze rank run",
+		"import export --out new", "export pipe --out new", "sweep status pipe"} {
+		cmd := program(dir, line)
 		ends := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		printed, err := cmd.CombinedOutput()
 		ends.Stop()
 		if code := exitStatus(err); code != exitFailed && code != exitUsage ||
 			!strings.Contains(string(printed), "a pipe, not a regular file") {
-			t.Errorf("%q: %v: %s", args, err, printed)
+			t.Errorf("%s: %v: %s", line, err, printed)
 		}
 	}
 }
@@ -206,7 +186,7 @@ func TestSignalWhileReading(t *testing.T) {
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
 		t.Skipf("a read that waits was not checked: no lease: %v", err)
 	}
-	cmd := program(dir, "train", "--task", "text", "--data", "text", "--out", "run")
+	cmd := program(dir, "train --task text --data text --out run")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	if err := cmd.Start(); err != nil {
@@ -232,19 +212,10 @@ func TestSignalWhileReading(t *testing.T) {
 
 // A perplexity that overflows ends no member: its loss is finite.
 func TestPerplexityOverflows(t *testing.T) {
-	dir := t.TempDir()
-	text := strings.Repeat("the quick brown fox jumps over the lazy dog ", 50)
-	if err := os.WriteFile(filepath.Join(dir, "text"), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, errs, code := here(t, dir, "train", "--task", "text", "--data", "text", "--d-model", "8", "--layers", "1",
-		"--batch", "2", "--train-length", "8", "--test-length", "16", "--test-sequences", "4", "--pe", "rope",
-		"--members",
-		"2", "--steps", "6", "--log-every", "3", "--lr", "100", "--schedule", "constant", "--threads", "1",
-		"--out", "run")
-	if code != 0 {
-		t.Fatalf("%d: %s", code, errs)
-	}
+	dir := put(t, map[string]string{"text": strings.Repeat("the quick brown fox jumps over the lazy dog ", 50)})
+	says(t, dir, "train --task text --data text --d-model 8 --layers 1 --batch 2 --train-length 8 --test-length 16 "+
+		"--test-sequences 4 --pe rope --members 2 --steps 6 --log-every 3 --lr 100 --schedule constant --threads 1 "+
+		"--out run", 0)
 	got := strings.Join(strings.Fields(membersOf(t, filepath.Join(dir, "run"))), "")
 	if strings.Count(got, `"perplexity/16":null,"perplexity/8":null`) != 2 ||
 		strings.Count(got, `"status":"done"`) != 2 {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -13,21 +12,12 @@ import (
 // Flags of the PE's learning become keys of config.json, and a note says that sigma has no effect.
 func TestOwnLearningFlags(t *testing.T) {
 	dir := t.TempDir()
-	small := append([]string{"train", "--preset", "quick", "--layers", "1", "--d-model", "16",
-		"--limit-steps", "3", "--threads", "1", "--device", "cpu", "--noise", "none", "--quiet"}, smallSet(t, dir)...)
-	with := func(more ...string) []string { return append(append([]string{}, small...), more...) }
-	_, stderr, code := here(t, dir, with("--out", "run", "--pe-init", "matched:2d-fixed",
-		"--sigma", "1", "--pe-lr", "1e-4,0", "--pe-weight-decay", "0.1",
-		"--pe-warmup-steps", "0", "--warmup-steps", "5", "--pe-dropout", "0.2", "--init-scale", "0.5")...)
-	if code != 0 || !strings.Contains(stderr, "--sigma has no effect with --pe-init matched:2d-fixed") {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "run", "config.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := "train --limit-steps 3 --device cpu --noise none --quiet --out run" + smallSet(t, dir)
+	says(t, dir, line+"--pe-init matched:2d-fixed --sigma 1 --pe-lr 1e-4,0 --pe-weight-decay 0.1 --pe-warmup-steps 0 "+
+		"--warmup-steps 5 --pe-dropout 0.2 --init-scale 0.5", 0,
+		"2>--sigma has no effect with --pe-init matched:2d-fixed")
 	var c map[string]any
-	if err := json.Unmarshal(text, &c); err != nil {
+	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "config.json"))), &c); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]any{"pe_init": "matched:2d-fixed", "pe_warmup_steps": 0.0,
@@ -43,10 +33,7 @@ func TestOwnLearningFlags(t *testing.T) {
 			t.Errorf("member %d is %v", i, m)
 		}
 	}
-	_, stderr, code = here(t, dir, with("--out", "run", "--resume", "--pe-dropout", "0.3")...)
-	if code != exitUsage || !strings.Contains(stderr, "would be 0.3") {
-		t.Errorf("resumed with another dropout: exit %d, %s", code, stderr)
-	}
+	says(t, dir, line+"--resume --pe-dropout 0.3", exitUsage, "would be 0.3")
 }
 
 // A flag without effect is noted, whatever it lacks, and the configuration is that without it.
@@ -65,10 +52,9 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"--preset nmar", "--read-out probe", "--read-out has no effect on task nmar"},
 		{"--preset quick", "--mask-level 0.3", "--mask-level has no effect on task lst"},
 	} {
-		want, _, _ := here(t, t.TempDir(), strings.Fields("train --dry-run "+c.without)...)
-		got, errs, code := here(t, t.TempDir(), strings.Fields("train --dry-run "+c.without+" "+c.flags)...)
-		if code != 0 || got != want || !strings.Contains(errs, c.note) {
-			t.Errorf("%s %s: exit code %d: %s\n%s\nwant\n%s", c.without, c.flags, code, errs, got, want)
+		want := says(t, ".", "train --dry-run "+c.without, 0)
+		if got := says(t, ".", "train --dry-run "+c.without+" "+c.flags, 0, "2>"+c.note); got != want {
+			t.Errorf("%s %s: %s\nwant\n%s", c.without, c.flags, got, want)
 		}
 	}
 }

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	code := m.Run()
+	os.RemoveAll(learned())
 	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
 		fmt.Println(err)
 		code = 1
@@ -33,18 +34,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program returns a command that runs torchpe in dir.
-func program(dir string, args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
+// program returns a command that runs torchpe in dir with the words of a line.
+func program(dir, line string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], strings.Fields(line)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram+"=1")
 	return cmd
 }
 
 // torchpeIn runs torchpe in dir as a process of its own, and returns what it printed and its exit code.
-func torchpeIn(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+func torchpeIn(t *testing.T, dir, line string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := program(dir, args...)
+	cmd := program(dir, line)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -70,9 +71,40 @@ func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code
 	return out.String(), errs.String(), exitCode(err)
 }
 
+// says runs torchpe with the words of a line, which blanks separate, and checks its exit code and that it
+// prints each text: on standard output, or on standard error where it fails or the text begins with "2>".
+// It returns the standard output.
+func says(t *testing.T, dir, line string, code int, texts ...string) string {
+	t.Helper()
+	out, errs, got := here(t, dir, strings.Fields(line)...)
+	if got != code {
+		t.Errorf("%s: exit code %d, want %d: %s%s", line, got, code, out, errs)
+	}
+	for _, text := range texts {
+		in := out
+		want, isNote := strings.CutPrefix(text, "2>")
+		if isNote || code != 0 {
+			in = errs
+		}
+		if !strings.Contains(in, want) {
+			t.Errorf("%s: no %q in %s", line, text, in)
+		}
+	}
+	return out
+}
+
+// saysJSON runs torchpe with the words of a line and --json, which must succeed, and decodes what it prints.
+func saysJSON(t *testing.T, dir, line string, into any) {
+	t.Helper()
+	out, errs, code := here(t, dir, append(strings.Fields(line), "--json")...)
+	if err := json.Unmarshal([]byte(out), into); err != nil || code != 0 {
+		t.Fatalf("%s: exit code %d, %v: %s%s", line, code, err, out, errs)
+	}
+}
+
 // smallSet writes a few hundred puzzles to dir and returns the flags that name them and a model
 // that trains in a second.
-func smallSet(t *testing.T, dir string) []string {
+func smallSet(t *testing.T, dir string) string {
 	t.Helper()
 	train, validation, err := lst.Generate(lst.Options{Train: 300, Validation: 12}, 3)
 	if err != nil {
@@ -83,8 +115,8 @@ func smallSet(t *testing.T, dir string) []string {
 	if err := lst.WriteFiles(files...); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"--preset", "quick", "--d-model", "16", "--layers", "1", "--batch", "32", "--threads", "1",
-		"--lst-train", files[0].Path, "--lst-validation", files[1].Path}
+	return " --preset quick --d-model 16 --layers 1 --batch 32 --threads 1 --lst-train " + files[0].Path +
+		" --lst-validation " + files[1].Path + " "
 }
 
 // keys checks that a JSON object has all of the keys.
@@ -104,26 +136,17 @@ func keys(t *testing.T, text string, names ...string) map[string]any {
 
 func TestTrainWritesARun(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"train"}, append(smallSet(t, dir), "--pe", "learn-1.0", "--members",
-		"2", "--seed", "7", "--epochs", "2", "--json", "--out", "run")...)
-	stdout, stderr, code := here(t, dir, args...)
-	if code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	onDisk, err := os.ReadFile(filepath.Join(dir, "run", "result.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{stdout, string(onDisk)} {
-		result := keys(t, text, "members", "wall_seconds", "steps_per_second", "peak_rss_mb")
-		members := result["members"].([]any)
+	line := "train" + smallSet(t, dir) + "--pe learn-1.0 --members 2 --seed 7 --epochs 2 --json --out run"
+	stdout := says(t, dir, line, 0)
+	onDisk := readText(t, filepath.Join(dir, "run", "result.json"))
+	for _, text := range []string{stdout, onDisk} {
+		members := keys(t, text, "members", "wall_seconds", "steps_per_second", "peak_rss_mb")["members"].([]any)
 		if len(members) != 2 {
 			t.Fatalf("%d members in %s", len(members), text)
 		}
 		for i, m := range members {
 			part, _ := json.Marshal(m)
-			member := keys(t, string(part), "pe", "sigma", "seed", "epochs", "steps",
-				"measures")
+			member := keys(t, string(part), "pe", "sigma", "seed", "epochs", "steps", "measures")
 			part, _ = json.Marshal(member["measures"])
 			keys(t, string(part), "train", "iid", "validation", "validation/1-vector")
 			if member["pe"] != "learn" || member["sigma"] != 1.0 ||
@@ -139,19 +162,12 @@ func TestTrainWritesARun(t *testing.T) {
 		}
 	}
 	// The stored configuration repeats the run, and a finished run is not done again.
-	stdout, stderr, code = here(t, dir, "train", "--config", "run/config.json", "--json", "--out", "again")
-	if again := keys(t, stdout, "members"); code != 0 ||
-		fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, string(onDisk))["members"]) {
-		t.Errorf("exit code %d, repeated run: %s%s, first: %s", code, stdout, stderr, onDisk)
+	again := keys(t, says(t, dir, "train --config run/config.json --json --out again", 0), "members")
+	if fmt.Sprint(again["members"]) != fmt.Sprint(keys(t, onDisk)["members"]) {
+		t.Errorf("repeated: %v, first: %s", again, onDisk)
 	}
-	if _, stderr, code = here(t, dir, args...); code != exitUsage || !strings.Contains(stderr, "--resume") {
-		t.Errorf("training into a run that is there: exit code %d, %s", code, stderr)
-	}
-	if stdout, stderr, code = here(t, dir, "train", "--resume", "--out", "run",
-		"--json"); code != 0 || !strings.Contains(stdout, "members") ||
-		!strings.Contains(stderr, "nothing was trained") {
-		t.Errorf("resuming a complete run: exit code %d, %s%s", code, stdout, stderr)
-	}
+	says(t, dir, line, exitUsage, "--resume")
+	says(t, dir, "train --resume --out run --json", 0, "members", "2>nothing was trained")
 }
 
 // SIGINT and SIGTERM save and say so in the exit code; --resume then finishes, and refuses another
@@ -160,8 +176,7 @@ func TestSignalsSave(t *testing.T) {
 	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupted,
 		syscall.SIGTERM: exitTerminated, syscall.SIGUSR1: exitRequeue} {
 		dir := t.TempDir()
-		args := append([]string{"train", "--epochs", "100000", "--out", "run"}, smallSet(t, dir)...)
-		cmd := program(dir, args...)
+		cmd := program(dir, "train --epochs 100000 --out run"+smallSet(t, dir))
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
@@ -182,20 +197,15 @@ func TestSignalsSave(t *testing.T) {
 		if signal != syscall.SIGINT {
 			continue
 		}
-		_, errs, code := here(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5")
-		if code != exitUsage || !strings.Contains(errs, "members.lr was") {
-			t.Errorf("resuming with another learning rate: exit code %d, %s", code, errs)
+		says(t, dir, "train --resume --out run --lr 0.5", exitUsage, "members.lr was")
+		says(t, dir, "train --resume --out run --lr 0.5 --epochs 101 --limit-steps 1 --allow-changed "+
+			"members.lr,epochs,limit_steps", 0)
+		if stored := readText(t, filepath.Join(dir, "run", "config.json")); !strings.Contains(stored, `"epochs": 101`) {
+			t.Errorf("resumed with settings that may change: %s", stored)
 		}
-		_, errs, code = here(t, dir, "train", "--resume", "--out", "run", "--lr", "0.5", "--epochs", "101",
-			"--limit-steps", "1", "--allow-changed", "members.lr,epochs,limit_steps")
-		if stored, err := os.ReadFile(filepath.Join(dir, "run", "config.json")); code != 0 || err != nil ||
-			!strings.Contains(string(stored), `"epochs": 101`) {
-			t.Errorf("resuming with settings that may change: exit code %d, %s, %v", code, errs, err)
-		}
-		_, errs, code = here(t, dir, "train", "--resume", "--out", "rum")
-		if _, err := os.Stat(filepath.Join(dir, "rum")); code != exitUsage || err == nil ||
-			!strings.Contains(errs, "there is no run") {
-			t.Errorf("resuming what is not there: exit code %d, %s", code, errs)
+		says(t, dir, "train --resume --out rum", exitUsage, "there is no run")
+		if _, err := os.Stat(filepath.Join(dir, "rum")); err == nil {
+			t.Error("resuming what is not there made a folder")
 		}
 	}
 }
@@ -204,12 +214,10 @@ func TestSignalsSave(t *testing.T) {
 // nor a sweep nor its workers.
 func TestIgnoredSignals(t *testing.T) {
 	dir := t.TempDir()
-	small := append(smallSet(t, dir), "--epochs", "40", "--quiet", "--out")
-	for name, args := range map[string][]string{
-		"train": append(append([]string{"train"}, small...), "run"),
-		"sweep": append(append([]string{"sweep", "--workers", "1"}, small...), "sweep"),
-	} {
-		cmd := program(dir, args...)
+	small := smallSet(t, dir) + "--epochs 40 --quiet --out "
+	for name, line := range map[string]string{"train": "train" + small + "run",
+		"sweep": "sweep --workers 1" + small + "sweep"} {
+		cmd := program(dir, line)
 		cmd.Args = append([]string{"sh", "-c", `trap "" HUP INT; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 		cmd.Path = "/bin/sh"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -245,11 +253,8 @@ func TestIgnoredSignals(t *testing.T) {
 // A reader that goes away, as head does, silences the output; training goes on to its end.
 func TestClosedOutput(t *testing.T) {
 	dir := t.TempDir()
-	for i, args := range [][]string{
-		append(append([]string{"train"}, smallSet(t, dir)...), "--epochs", "2", "--out", "run"),
-		{"pe", "list"},
-	} {
-		cmd := program(dir, args...)
+	for i, line := range []string{"train" + smallSet(t, dir) + "--epochs 2 --out run", "pe list"} {
+		cmd := program(dir, line)
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -260,7 +265,7 @@ func TestClosedOutput(t *testing.T) {
 		}
 		cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != exitBrokenPipe {
-			t.Errorf("%q: %v", args, cmd.ProcessState)
+			t.Errorf("%s: %v", line, cmd.ProcessState)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "run", "result.json")); err != nil && i == 0 {
 			t.Error(err)
@@ -269,31 +274,18 @@ func TestClosedOutput(t *testing.T) {
 }
 
 func TestDoctorJSON(t *testing.T) {
-	stdout, stderr, code := here(t, t.TempDir(), "doctor", "--json")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	keys(t, stdout, "libtorch_built", "libtorch_running", "cuda", "gpus", "blas", "blas_kernel",
-		"threads", "problems")
-	if stdout, _, code = here(t, t.TempDir(), "--version"); code != 0 ||
-		!strings.HasPrefix(stdout, "torchpe "+runlog.Version) {
-		t.Errorf("--version: exit %d, %q", code, stdout)
-	}
-	if stdout, _, code = here(t, t.TempDir(), "doctor"); code != 0 || !strings.Contains(stdout, "libtorch") {
-		t.Errorf("exit code %d: %s", code, stdout)
-	}
+	dir := t.TempDir()
+	keys(t, says(t, dir, "doctor --json", 0), "libtorch_built", "libtorch_running", "cuda", "gpus", "blas",
+		"blas_kernel", "threads", "problems")
+	says(t, dir, "doctor", 0, "libtorch")
+	says(t, dir, "--version", 0, "torchpe "+runlog.Version)
 }
 
 func TestBenchStepJSON(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "3", "--warmup",
-		"1", "--members", "2", "--layers", "3", "--json")...)
-	stdout, stderr, code := here(t, dir, args...)
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	b := keys(t, stdout, "preset", "device", "threads", "members", "batch", "step_ms_median",
-		"step_ms_min", "peak_rss_mb", "limit")
+	stdout := says(t, dir, "bench step"+smallSet(t, dir)+"--steps 3 --warmup 1 --members 2 --layers 3 --json", 0)
+	b := keys(t, stdout, "preset", "device", "threads", "members", "batch", "step_ms_median", "step_ms_min",
+		"peak_rss_mb", "limit")
 	if b["preset"] != "quick" || b["members"] != 2.0 || b["batch"] != 32.0 ||
 		b["step_ms_min"].(float64) <= 0 || b["peak_rss_mb"].(float64) < 10 {
 		t.Errorf("%s", stdout)
@@ -307,61 +299,47 @@ func TestBenchStepJSON(t *testing.T) {
 // those before it.
 func TestBenchStepSchemes(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"bench", "step"}, append(smallSet(t, dir), "--steps", "1", "--warmup", "0")...)
-	stdout, stderr, code := here(t, dir, append(args, "--pe", "learn-0.2,nope,rope", "--json")...)
 	var rows []struct {
 		PE     string  `json:"pe"`
 		Median float64 `json:"step_ms_median"`
 	}
-	if err := json.Unmarshal([]byte(stdout), &rows); err != nil || code != 0 || len(rows) != 3 {
-		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
-	}
+	saysJSON(t, dir, "bench step"+smallSet(t, dir)+"--steps 1 --warmup 0 --pe learn-0.2,nope,rope", &rows)
 	for i, want := range []string{"learn", "nope", "rope"} {
-		if rows[i].PE != want || rows[i].Median <= 0 {
-			t.Errorf("row %d: %+v, want %s", i, rows[i], want)
+		if len(rows) != 3 || rows[i].PE != want || rows[i].Median <= 0 {
+			t.Errorf("row %d of %+v, want %s", i, rows, want)
 		}
 	}
-	stdout, stderr, code = here(t, dir, "bench", "step", "--preset", "nmar", "--nmar-frames", "400",
-		"--steps", "1", "--warmup", "0", "--pe", "nope,swin") // whose tokens lie on no grid
-	if code != exitUsage || strings.Count(stdout, "\n") != 1 || !strings.Contains(stderr, "swin: it needs") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	out := says(t, dir, "bench step --preset nmar --nmar-frames 400 --threads 1 --steps 1 --warmup 0 --pe nope,swin",
+		exitUsage, "swin: it needs") // whose tokens lie on no grid
+	if strings.Count(out, "\n") != 1 {
+		t.Error(out)
 	}
 }
 
 // bench step --trace writes a file, or says first that this libtorch cannot.
 func TestBenchStepTrace(t *testing.T) {
 	dir := t.TempDir()
-	stdout, stderr, code := here(t, dir, append([]string{"bench", "step"}, append(smallSet(t, dir),
-		"--steps", "1", "--warmup", "0", "--trace", "trace.json")...)...)
+	line := "bench step" + smallSet(t, dir) + "--steps 1 --warmup 0 --trace trace.json"
+	stdout, stderr, code := here(t, dir, strings.Fields(line)...)
 	if code == exitFailed && strings.Contains(stderr, "Kineto") && stdout == "" {
 		return
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "trace.json"))
-	if code != 0 || err != nil || !json.Valid(data) || !strings.Contains(string(data), "aten::ones_like") {
-		t.Errorf("exit code %d, %v: %s%s", code, err, stdout, stderr)
+	data := readText(t, filepath.Join(dir, "trace.json"))
+	if code != 0 || !json.Valid([]byte(data)) || !strings.Contains(data, "aten::ones_like") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }
 
-// The demo draws its figure and prints a row a model, from worker processes.
+// The demo draws its figure and prints a row a model, from worker processes, here on few puzzles.
 func TestDemo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the demo trains four models on the default puzzles")
-	}
 	dir := t.TempDir()
-	stdout, stderr, code := here(t, dir, "demo", "--epochs", "1", "--out", "shown")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	for _, want := range []string{"learn", "0.2", "2", "IID test", "fitted", "until train=0.95, for 1 epochs at most",
-		"learn-0.2 of seed 1 has not fitted", "--epochs 2 --force", "accuracy.pdf"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("no %q in %s", want, stdout)
-		}
-	}
+	smallSet(t, dir)
+	says(t, dir, "demo --epochs 1 --lst . --out shown", 0, "puzzles of .", "learn", "0.2", "2", "IID test", "fitted",
+		"until train=0.95, for 1 epochs at most", "learn-0.2 of seed 1 has not fitted", "--epochs 2 --force",
+		"accuracy.pdf")
 	for name, magic := range map[string]string{"accuracy.pdf": "%PDF", "accuracy.png": "\x89PNG"} {
-		text, err := os.ReadFile(filepath.Join(dir, "shown", name))
-		if err != nil || !strings.HasPrefix(string(text), magic) {
-			t.Errorf("%s: %v", name, err)
+		if text := readText(t, filepath.Join(dir, "shown", name)); !strings.HasPrefix(text, magic) {
+			t.Errorf("%s begins with %.4q", name, text)
 		}
 	}
 }
@@ -370,20 +348,12 @@ func TestDemo(t *testing.T) {
 // resumed where that is asked for.
 func TestDefaultDirectory(t *testing.T) {
 	dir := t.TempDir()
-	small := append([]string{"train", "--quiet", "--epochs", "1"}, smallSet(t, dir)...)
-	for _, more := range [][]string{{}, {"--heads", "2"}, {"--heads", "4"}} {
-		if _, stderr, code := here(t, dir, append(small, more...)...); code != 0 {
-			t.Fatal(stderr)
-		}
+	small := "train --quiet --epochs 1" + smallSet(t, dir)
+	for _, more := range []string{"", "--heads 2", "--heads 4"} {
+		says(t, dir, small+more, 0)
 	}
-	if _, stderr, code := here(t, dir, append(small, "--heads", "2")...); code != exitUsage ||
-		!strings.Contains(stderr, "seed1_2: holds a run already") {
-		t.Errorf("exit code %d: %s", code, stderr)
-	}
-	if stdout, stderr, code := here(t, dir, append(small, "--heads", "2", "--resume")...); code != 0 ||
-		!strings.Contains(stdout, "seed1_2") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	says(t, dir, small+"--heads 2", exitUsage, "seed1_2: holds a run already")
+	says(t, dir, small+"--heads 2 --resume", 0, "seed1_2")
 	for _, name := range []string{"lst_learn-0.2_code_seed1", "lst_learn-0.2_code_seed1_2",
 		"lst_learn-0.2_code_seed1_3"} {
 		if _, err := os.Stat(filepath.Join(dir, "runs", name, "result.json")); err != nil {

@@ -13,8 +13,9 @@ import (
 
 	"golang.org/x/term"
 
-	"torchpe/internal/number"
 	"torchpe/report/table"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
 )
 
 // escaped writes text to a file. It replaces control characters, and characters that change the
@@ -25,7 +26,7 @@ type escaped struct {
 	err  error // the first error of file: main returns it, so no command checks each print
 }
 
-// Fd returns the descriptor of the file, of which a table asks the width of the terminal.
+// Fd returns the descriptor of the file, which a table asks for the width of the terminal.
 func (e *escaped) Fd() uintptr { return e.file.Fd() }
 
 func (e *escaped) Write(b []byte) (int, error) {
@@ -77,9 +78,6 @@ func onTerminal(w io.Writer) bool {
 // forPeople reports whether a table is read by a person: on a terminal, or where COLUMNS says how wide.
 func (c *call) forPeople() bool { return onTerminal(c.out) || os.Getenv("COLUMNS") != "" }
 
-// share prints an accuracy with three decimals, or a dash where there is none.
-func share(a float64) string { return number.Accuracy(a) }
-
 // printTable prints rows of text below their headings. A narrow terminal first drops the columns whose
 // headings are in droppable, from the last to the first.
 func printTable(w io.Writer, head []string, rows [][]string, droppable ...string) {
@@ -100,6 +98,12 @@ func printTable(w io.Writer, head []string, rows [][]string, droppable ...string
 // printed returns a function that prints a table, for a result.
 func printed(head []string, rows [][]string, droppable ...string) func(io.Writer) {
 	return func(w io.Writer) { printTable(w, head, rows, droppable...) }
+}
+
+// printMembers prints a table with a row a member and a row a baseline of the task.
+func printMembers(w io.Writer, task *config.TaskFacts, r runlog.Result) {
+	head, rows, narrow := task.ResultTable(r)
+	printTable(w, head, rows, narrow...)
 }
 
 // printJSON prints a value as indented JSON, a table as a list of objects.

@@ -23,12 +23,9 @@ func TestEscaped(t *testing.T) {
 	if err := printJSON(&escaped{file: file}, hostile[:len(hostile)-2]); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readText(t, file.Name())
 	const want = `a\u001b]0;title\u0007b\u000dc\u009bd\u202ee\u007ff\u2028g` + "\tσ\xff\n"
-	plain, inJSON, _ := strings.Cut(string(text), "\n")
+	plain, inJSON, _ := strings.Cut(text, "\n")
 	if plain+"\n" != want {
 		t.Errorf("printed %q, want %q", plain, want)
 	}
@@ -49,7 +46,7 @@ func TestRepeatedFlags(t *testing.T) {
 		{"sweep --dry-run --no-calibrate --pe nope --seeds 1 --seeds 2",
 			"--seeds is given 2 times: the last, 2, counts\n"},
 	} {
-		_, notes, code := here(t, t.TempDir(), strings.Fields(c.command)...)
+		_, notes, code := here(t, ".", strings.Fields(c.command)...)
 		if code != 0 || !strings.HasSuffix(notes, c.note) || c.note == "" && strings.Contains(notes, "times") {
 			t.Errorf("%s: exit code %d, %q; want %q", c.command, code, notes, c.note)
 		}

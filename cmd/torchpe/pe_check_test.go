@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -38,15 +36,10 @@ if torch is not None:
 // The number of tokens is that of the arrays, which a note says, unless the flags give it.
 func TestPECheckSizes(t *testing.T) {
 	dir := t.TempDir()
-	peRun(t, dir, "values", "alibi", "--tokens", "5", "--dim", "16", "--heads", "4", "--out", "bias.npy")
-	check := []string{"pe", "check", "alibi", "--against", "bias.npy"}
-	if _, notes, code := here(t, dir, check...); code != 0 || !strings.Contains(notes, "the arrays have 5 tokens") {
-		t.Errorf("exit code %d, %s", code, notes)
-	}
-	_, notes, code := here(t, dir, append(check, "--tokens", "8")...)
-	if code != exitUsage || !strings.Contains(notes, "the arrays have N = 5, and the flags say 8") {
-		t.Errorf("exit code %d, %s", code, notes)
-	}
+	says(t, dir, "pe values alibi --tokens 5 --dim 16 --heads 4 --out bias.npy", 0)
+	says(t, dir, "pe check alibi --against bias.npy", 0, "2>the arrays have 5 tokens")
+	says(t, dir, "pe check alibi --against bias.npy --tokens 8", exitUsage,
+		"the arrays have N = 5, and the flags say 8")
 }
 
 // TestPECheckHelper: what the helper prints saves arrays that check reads, of which the convention is
@@ -56,30 +49,22 @@ func TestPECheckHelper(t *testing.T) {
 	if interpreter == "" {
 		t.Skip("no Python with PyTorch")
 	}
-	dir := t.TempDir()
-	script := peRun(t, dir, "check", "--helper")
-	if err := os.WriteFile(filepath.Join(dir, "save_for_check.py"), []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := put(t, map[string]string{"save_for_check.py": says(t, ".", "pe check --helper", 0)})
 	cmd := exec.Command(interpreter, "-c", checkScript)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for file, tolerance := range map[string]string{"numpy": "1e-9", "jax": "1e-9", "torch": "0.01"} {
-		against := []string{"pe", "check", "rope", "--against", file + ".npz", "--tolerance", tolerance}
-		out, errs, code := here(t, dir, against...)
-		if code != exitFailed || !strings.Contains(out, "positions from 1, half-split pairs\n") ||
-			!strings.Contains(errs, "do not follow") {
-			t.Errorf("%s: exit code %d, %s%s", file, code, out, errs)
+		line := "pe check rope --against " + file + ".npz --tolerance " + tolerance
+		out := says(t, dir, line, exitFailed, "do not follow")
+		if !strings.Contains(out, "positions from 1, half-split pairs\n") {
+			t.Errorf("%s: %s", file, out)
 		}
-		out = peRun(t, dir, append(against[1:], "--rope-layout", "half", "--positions-from", "1")...)
-		if want := "q_out: follow rope: positions from 1"; !strings.HasPrefix(out, want) {
-			t.Errorf("%s: %s, want %s", file, out, want)
-		}
+		says(t, dir, line+" --rope-layout half --positions-from 1", 0, "q_out: follow rope: positions from 1")
 	}
-	out, _, _ := here(t, dir, "pe", "check", "rope", "--against", "numpy.npz", "--json")
 	var found struct{ Deviations []string }
+	out := says(t, dir, "pe check rope --against numpy.npz --json", exitFailed)
 	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Deviations) != 2 {
 		t.Errorf("%v: %s", err, out)
 	}

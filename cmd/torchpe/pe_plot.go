@@ -57,9 +57,17 @@ func (f *plotFlags) run(c *call) (r result, err error) {
 	if len(names) > 1 && f.params != "" {
 		return r, usagef("--params is of one scheme: %d are named", len(names))
 	}
-	entries, settings, err := describeAll(names, s)
+	var schemes []pe.Scheme
+	for _, name := range names {
+		scheme, err := findScheme(name)
+		if err != nil {
+			return r, err
+		}
+		schemes = append(schemes, scheme)
+	}
+	entries, settings, err := catalogue.DescribeAll(schemes, s)
 	if err != nil {
-		return r, err
+		return r, usageError{err}
 	}
 	if err := f.draw(names, settings); err != nil {
 		return r, err
@@ -100,34 +108,4 @@ func (f *plotFlags) draw(names []string, settings []catalogue.Setting) error {
 		return usageError{err}
 	}
 	return fig.Save(f.to.path, "")
-}
-
-// describeAll describes the named schemes. Each takes the given options that it has; an option that
-// none has is an error.
-func describeAll(names []string, s catalogue.Setting) (all []catalogue.Entry, each []catalogue.Setting, err error) {
-	used := map[string]bool{}
-	for _, name := range names {
-		scheme, err := findScheme(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		own := s
-		own.Given = pe.Options{}
-		for _, o := range scheme.Options {
-			if v, ok := s.Given[o.Name]; ok {
-				own.Given[o.Name], used[o.Name] = v, true
-			}
-		}
-		e, err := catalogue.Describe(scheme, own)
-		if err != nil {
-			return nil, nil, usageError{err}
-		}
-		all, each = append(all, e), append(each, own)
-	}
-	for name := range s.Given {
-		if !used[name] {
-			return nil, nil, usagef("--%s is no option of %s", name, strings.Join(names, ", "))
-		}
-	}
-	return all, each, nil
 }

@@ -14,23 +14,10 @@ import (
 	"torchpe/models/pe"
 )
 
-// peRun runs "torchpe pe" in dir, which must succeed.
-func peRun(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	out, errs, code := here(t, dir, append([]string{"pe"}, args...)...)
-	if code != exitDone {
-		t.Fatalf("pe %v: exit code %d: %s", args, code, errs)
-	}
-	return out
-}
-
 func TestPEList(t *testing.T) {
 	dir := t.TempDir()
-	out := peRun(t, dir, "list", "--tokens", "512", "--dim", "768", "--heads", "12", "--layers", "12", "--json")
 	var all []map[string]any
-	if err := json.Unmarshal([]byte(out), &all); err != nil {
-		t.Fatal(err)
-	}
+	saysJSON(t, dir, "pe list --tokens 512 --dim 768 --heads 12 --layers 12", &all)
 	if len(all) != len(pe.Names()) {
 		t.Errorf("%d schemes, want %d", len(all), len(pe.Names()))
 	}
@@ -45,28 +32,21 @@ func TestPEList(t *testing.T) {
 			t.Errorf("tisa has %v parameters in BERT, want 2,160", e["parameters"])
 		}
 	}
-	out = peRun(t, dir, "list", "--where", "data_driven=no", "--where", "printed=yes", "--csv")
+	out := says(t, dir, "pe list --where data_driven=no --where printed=yes --csv", 0)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "name,year,acts_on,parameters,causal") ||
 		!strings.HasPrefix(lines[1], "1d-fixed,2017,embedding,0,no,yes,yes,no") {
 		t.Errorf("%s", out)
 	}
-	if out = peRun(t, dir, "list"); !strings.Contains(out, "rope+learn") || !strings.Contains(out, "Su et al. 2021") {
-		t.Errorf("%s", out)
-	}
+	says(t, dir, "pe list", 0, "rope+learn", "Su et al. 2021")
 }
 
 func TestPEShow(t *testing.T) {
 	dir := t.TempDir()
-	out := peRun(t, dir, "show", "tisa", "--tisa-kernels", "2")
-	for _, want := range []string{"The Case for Translation-Invariant", "3 S H L",
-		"--tisa-kernels 2", "default: 5", "number              24"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in %s", want, out)
-		}
-	}
-	e := keys(t, peRun(t, dir, "show", "rope+learn", "--json"), "name", "formula", "title",
-		"options", "needs", "criteria", "min_head_width")
+	says(t, dir, "pe show tisa --tisa-kernels 2", 0, "The Case for Translation-Invariant", "3 S H L",
+		"--tisa-kernels 2", "default: 5", "number              24")
+	e := keys(t, says(t, dir, "pe show rope+learn --json", 0), "name", "formula", "title", "options", "needs",
+		"criteria", "min_head_width")
 	if e["name"] != "rope+learn" || e["acts_on"] != "embedding, q and k" {
 		t.Errorf("%v", e)
 	}
@@ -77,10 +57,7 @@ func TestPEShow(t *testing.T) {
 func TestPEValuesOfSinusoids(t *testing.T) {
 	const n, d = 7, 10
 	dir := t.TempDir()
-	out := peRun(t, dir, "values", "1d-fixed", "--tokens", "7", "--dim", "10", "--fidelity", "text", "--out", "p.npy")
-	if !strings.Contains(out, "p.npy: table of 1d-fixed") {
-		t.Error(out)
-	}
+	says(t, dir, "pe values 1d-fixed --tokens 7 --dim 10 --fidelity text --out p.npy", 0, "p.npy: table of 1d-fixed")
 	a, err := npy.Read(filepath.Join(dir, "p.npy"))
 	if err != nil || !slices.Equal(a.Shape, []int{n, d}) {
 		t.Fatalf("%v, %v", a.Shape, err)
@@ -94,10 +71,7 @@ func TestPEValuesOfSinusoids(t *testing.T) {
 			}
 		}
 	}
-	if _, errs, code := here(t, dir, "pe", "values", "1d-fixed", "--out",
-		"p.npy"); code != exitUsage || !strings.Contains(errs, "--force") {
-		t.Errorf("overwritten: %d, %s", code, errs)
-	}
+	says(t, dir, "pe values 1d-fixed --out p.npy", exitUsage, "--force")
 }
 
 // Press et al. 2022, section 3: for 8 heads the slopes are 1/2, 1/4, ..., 1/256.
@@ -107,7 +81,7 @@ func TestPEValuesOfALiBi(t *testing.T) {
 		Shape        []int
 		Values       [][][]float64
 	}
-	text := peRun(t, t.TempDir(), "values", "alibi", "--tokens", "4", "--dim", "16", "--heads", "8", "--out", "-")
+	text := says(t, t.TempDir(), "pe values alibi --tokens 4 --dim 16 --heads 8 --out -", 0)
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +118,7 @@ func TestPEValuesOfRotatedQueries(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	peRun(t, dir, "values", "rope", "--tokens", "5", "--dim", "2", "--q", "q.npy", "--what", "q",
-		"--out", "turned.npy")
+	says(t, dir, "pe values rope --tokens 5 --dim 2 --q q.npy --what q --out turned.npy", 0)
 	a, err := npy.Read(filepath.Join(dir, "turned.npy"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,13 +134,8 @@ func TestPEValuesOfRotatedQueries(t *testing.T) {
 
 // What values writes as JSON can be given back as parameters.
 func TestPEValuesOfGivenParameters(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "p.json"),
-		[]byte(`{"pe.table": [[[1, 2], [3, 4], [5, 6]]]}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	peRun(t, dir, "values", "learn", "--tokens", "3", "--dim", "2", "--fidelity", "text",
-		"--params", "p.json", "--out", "table.npy")
+	dir := put(t, map[string]string{"p.json": `{"pe.table": [[[1, 2], [3, 4], [5, 6]]]}`})
+	says(t, dir, "pe values learn --tokens 3 --dim 2 --fidelity text --params p.json --out table.npy", 0)
 	a, err := npy.Read(filepath.Join(dir, "table.npy"))
 	if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%v, %v", a, err)
@@ -176,26 +144,20 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 
 func TestPEPictures(t *testing.T) {
 	dir := t.TempDir()
-	out := peRun(t, dir, "plot", "alibi", "--tokens", "6", "--dim", "8", "--heads", "2", "--out", "a.svg")
-	if out != "a.svg: alibi, layer 0\n" {
+	const small = " --tokens 6 --dim 8 --heads 2 --out "
+	if out := says(t, dir, "pe plot alibi"+small+"a.svg", 0); out != "a.svg: alibi, layer 0\n" {
 		t.Errorf("plot prints %q", out)
 	}
-	out = peRun(t, dir, "plot", "learn", "rope", "tisa", "--tokens", "6", "--dim", "8",
-		"--tisa-kernels", "1", "--out", "c.svg")
-	for _, want := range []string{"c.svg: learn, rope, tisa, layer 0\n", "Wennberg", "translation invariant",
-		"\nrope\n  (q_2k, q_2k+1)"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in %s", want, out)
-		}
-	}
-	out = peRun(t, dir, "plot", "learn", "rope", "--json", "--out", "d.svg")
+	says(t, dir, "pe plot learn rope tisa --tisa-kernels 1"+small+"c.svg", 0, "c.svg: learn, rope, tisa, layer 0\n",
+		"Wennberg", "translation invariant", "\nrope\n  (q_2k, q_2k+1)")
 	var entries []struct{ Name string }
-	if err := json.Unmarshal([]byte(out), &entries); err != nil || len(entries) != 2 || entries[1].Name != "rope" {
-		t.Errorf("%v: %s", err, out)
+	saysJSON(t, dir, "pe plot learn rope --out d.svg", &entries)
+	if len(entries) != 2 || entries[1].Name != "rope" {
+		t.Errorf("%v", entries)
 	}
 	for _, name := range []string{"a.svg", "c.svg"} {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(text), "<svg") {
-			t.Errorf("%s: %v", name, err)
+		if text := readText(t, filepath.Join(dir, name)); !strings.Contains(text, "<svg") {
+			t.Errorf("%s is no SVG", name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -81,8 +83,9 @@ func labelOf(pe string, m train.Member) string {
 
 // configurationOf returns a key that is equal for members that differ in their seed alone.
 func configurationOf(m train.Member) string {
-	return fmt.Sprintln(numberText(m.Sigma), m.LR, m.WeightDecay, numberText(m.PELR),
-		numberText(m.PEWeightDecay))
+	m.Seed = 0
+	text, _ := json.Marshal(m) // of numbers alone
+	return string(text)
 }
 
 // byConfiguration groups records by the configurations of their members: a mean is over seeds
@@ -192,7 +195,7 @@ func (p *progress) summarise(rs []runlog.Record) string {
 		maps.Copy(measured, r.Measures)
 	}
 	var parts []string
-	for _, key := range expand(task.Progress, measured) {
+	for _, key := range config.ExpandMeasures(task.Progress, measured) {
 		mean := meanOf(rs, key)
 		if math.IsNaN(mean) && key != "loss" {
 			continue

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,42 +11,25 @@ import (
 	"torchpe/train/runlog"
 )
 
-// released copies the directories of an earlier version into a folder of the test's own.
-func released(t *testing.T) string {
-	t.Helper()
+// What an earlier version wrote is listed, resumed to the same numbers, finished and reported.
+func TestReleasedDirectories(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/released")); err != nil {
 		t.Fatal(err)
 	}
-	return dir
-}
-
-// What an earlier version wrote is listed, resumed to the same numbers, finished and reported.
-func TestReleasedDirectories(t *testing.T) {
-	dir := released(t)
-	stdout, stderr, code := here(t, dir, "runs", "list", ".", "--json")
 	var listed []map[string]any
-	if err := json.Unmarshal([]byte(stdout), &listed); err != nil || code != 0 || len(listed) != 5 {
-		t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
+	if saysJSON(t, dir, "runs list .", &listed); len(listed) != 5 {
+		t.Fatalf("%v", listed)
 	}
-	if _, stderr, code = here(t, dir, "train", "--resume", "--out", "stopped", "--quiet"); code != 0 {
-		t.Fatal(stderr)
-	}
+	says(t, dir, "train --resume --out stopped --quiet", 0)
 	compareReleased(t, filepath.Join(dir, "done"), filepath.Join(dir, "stopped"))
-	config, err := os.ReadFile(filepath.Join(dir, "stopped", "config.json"))
-	if err != nil || !strings.Contains(string(config), `"schema": 2,`) { // which 0.1.0 refuses
-		t.Errorf("%s, %v", config, err)
+	config := readText(t, filepath.Join(dir, "stopped", "config.json"))
+	if !strings.Contains(config, `"schema": 2,`) { // which 0.1.0 refuses
+		t.Errorf("%s", config)
 	}
-	if stdout, stderr, code = here(t, dir, "sweep", "resume", "sweep", "--quiet"); code != 0 ||
-		!strings.Contains(stdout+stderr, "2 of 2 runs done") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	if stdout, stderr, code = here(t, dir, "report", ".", "--out", "report"); code != 0 {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "report", "index.html")); err != nil {
-		t.Error(err)
-	}
+	says(t, dir, "sweep resume sweep --quiet", 0, "2 of 2 runs done")
+	says(t, dir, "report . --out report", 0)
+	readText(t, filepath.Join(dir, "report", "index.html"))
 }
 
 // compareReleased compares the last records of two runs: to what our own loops, which round otherwise

@@ -30,9 +30,9 @@ func newReportCommand() *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
-		Short: "Make every figure and table that the runs in a folder can feed",
+		Short: "Make every figure and table that the runs in a folder allow",
 		Long: `Find the finished runs in DIR (default: runs) and the folders below it, and make from them every figure and
-table of the paper that they can feed, with the paper's printed numbers beside ours, and some that
+table of the paper that they allow, with the paper's printed numbers beside ours, and some that
 the paper lacks.
 
 OUT/index.html has all of it on one page. The folder also has each figure as PDF, SVG and PNG with its

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,34 +12,14 @@ import (
 // Runs that were trained become a report and a comparison, with the numbers that training gave.
 func TestReportOfTrainedRuns(t *testing.T) {
 	dir := t.TempDir()
-	small := smallSet(t, dir)
 	// A bound that the first epoch reaches: nothing is compared with a 2d-fixed that has not
 	// fitted.
-	small = append(small, "--until", "train=0.01")
-	for _, flags := range [][]string{
-		{"--pe", "learn", "--sigma", "0.2,2", "--seeds", "1,1", "--out", "runs/learn"},
-		{"--pe", "2d-fixed", "--members", "2", "--out", "runs/fixed"},
-	} {
-		if _, stderr, code := here(t, dir,
-			append(append([]string{"train", "--epochs", "2", "--quiet"}, small...), flags...)...); code != 0 {
-			t.Fatal(stderr)
-		}
-	}
-	stdout, stderr, code := here(t, dir, "report", "runs/fixed", "--out", "one")
-	if code != 0 || !strings.Contains(stdout, "from 1 run") ||
-		!strings.Contains(stdout, filepath.Join("one", "index.html")) {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	report, stderr, code := here(t, dir, "report", "runs", "--out", "made", "--json")
-	if code != 0 {
-		t.Fatal(stderr)
-	}
-	f, err := os.Open(filepath.Join(dir, "made", "fig3.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	line := "train --epochs 2 --quiet --until train=0.01" + smallSet(t, dir)
+	says(t, dir, line+"--pe learn --sigma 0.2,2 --seeds 1,1 --out runs/learn", 0)
+	says(t, dir, line+"--pe 2d-fixed --members 2 --out runs/fixed", 0)
+	says(t, dir, "report runs/fixed --out one", 0, "from 1 run", "one/index.html")
+	report := says(t, dir, "report runs --out made --json", 0)
+	rows, err := csv.NewReader(strings.NewReader(readText(t, filepath.Join(dir, "made", "fig3.csv")))).ReadAll()
 	if err != nil || len(rows) != 3 || rows[0][4] != "cosine" || rows[1][4] == "" || rows[1][6] == "" {
 		t.Errorf("fig3.csv: %v, %v", rows, err)
 	}
@@ -59,53 +37,29 @@ func TestReportOfTrainedRuns(t *testing.T) {
 			continue
 		}
 		planned[m.Item] = true
-		command := strings.TrimPrefix(m.Command, "torchpe ")
-		if _, stderr, code := here(t, dir, append(strings.Fields(command), "--launcher", "none")...); code != 0 {
-			t.Errorf("%s: %s", m.Command, stderr)
-		}
+		says(t, dir, strings.TrimPrefix(m.Command, "torchpe ")+" --launcher none", 0)
 	}
 	if len(planned) != 6 {
 		t.Errorf("planned %v", planned)
 	}
 
-	stdout, stderr, code = here(t, dir, "runs", "compare", "runs/learn", "runs/fixed", "--out", "both")
-	if code != 0 || !strings.Contains(stdout, "runs/fixed") ||
-		!strings.Contains(stdout, "2d-fixed") || strings.Count(stdout, "runs/learn") != 2 { // of each σ
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	out := says(t, dir, "runs compare runs/learn runs/fixed", 0, "runs/fixed", "2d-fixed")
+	if strings.Count(out, "runs/learn") != 2 { // of each σ
+		t.Error(out)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "both", "validation.pdf")); err != nil {
-		t.Error(err)
-	}
-	if _, stderr, code = here(t, dir, "report", "runs", "--out",
-		"runs/learn"); code != exitUsage || !strings.Contains(stderr, "run directory") {
-		t.Errorf("a report into a run: exit code %d: %s", code, stderr)
-	}
+	says(t, dir, "runs compare runs/learn runs/fixed --out both", 0, "both/index.html")
+	readText(t, filepath.Join(dir, "both", "validation.pdf"))
+	says(t, dir, "report runs --out runs/learn", exitUsage, "run directory")
 }
 
 // Runs on a table of one's own become a page of their own, with the names of the table's columns,
 // which analyze map prints too.
 func TestReportOfOwnData(t *testing.T) {
-	dir := t.TempDir()
-	var text strings.Builder
-	text.WriteString("alpha,beta,gamma,delta\n")
-	for i := range 120 {
-		for j := range 4 {
-			text.WriteString(fmt.Sprint((i*(j+3)+i*i*(j%2))%17) + map[bool]string{true: "\n", false: ","}[j == 3])
-		}
+	table := strings.Replace(ownTable(0), "a,b,c,d", "alpha,beta,gamma,delta", 1)
+	dir := put(t, map[string]string{"own.csv": table})
+	says(t, dir, "train --task masked --data own.csv --sigma 0.5 --steps 10 --quiet --out runs/own"+tinyModel, 0)
+	if out := says(t, dir, "report runs", 0, "from 1 run on own data"); strings.Contains(out, "missing") {
+		t.Error(out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "own.csv"), []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, stderr, code := here(t, dir, "train", "--task", "masked", "--data", "own.csv", "--sigma", "0.5",
-		"--layers", "1", "--d-model", "16", "--steps", "10", "--quiet", "--out", "runs/own"); code != 0 {
-		t.Fatal(stderr)
-	}
-	stdout, stderr, code := here(t, dir, "report", "runs")
-	if code != 0 || !strings.Contains(stdout, "from 1 run on own data") || strings.Contains(stdout, "missing") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	stdout, stderr, code = here(t, dir, "analyze", "map", "runs/own")
-	if code != 0 || !strings.Contains(stdout, "gamma") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	says(t, dir, "analyze map runs/own", 0, "gamma")
 }

@@ -107,11 +107,12 @@ func readRuns(dirs []string) (l *listing.List, notes []string, err error) {
 func newRunsCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [RUN...]",
-		Short: "Set runs side by side: settings that differ, numbers and curves",
+		Short: "Compare runs: settings that differ, numbers and curves",
 		Long: `Print a row a configuration: the settings that differ, and the mean and SD over seeds of
 each number. Models that differ in any setting besides the seed, or in their state, or were found in
 different RUNs, are in different rows; settings that change no result, such as the device, are left
-out. The numbers of runs that are not finished are those of their last record. With --out, also draw
+out. The numbers of runs that are not finished are those of their last record; a pipe or file gets
+CSV. With --out, also draw
 curves and write index.html with all of it, figures as PDF, SVG and PNG, and the table as CSV,
 LaTeX, Markdown, HTML and JSON.
 
@@ -132,6 +133,9 @@ A RUN (default: runs) is a run directory, or a folder of some, of any task.`,
 		l = l.Average()
 		t := l.Table()
 		r.value, r.notes = t, notes
+		if *out == "" && !c.json && !c.forPeople() {
+			return result{notes: notes}, t.CSV(c.out)
+		}
 		t.More = "--json or --out"
 		r.table = &t
 		if *out == "" {

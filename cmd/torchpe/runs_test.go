@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,44 +36,26 @@ func someRuns(t *testing.T, dir string) {
 func TestRunsList(t *testing.T) {
 	dir := t.TempDir()
 	someRuns(t, dir)
-	out, errs, code := here(t, dir, "runs", "list", "runs", "--where", "sigma<=0.5,seed=1",
-		"--sort", "-d_model", "--json")
 	var got []map[string]any
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got) != 2 {
-		t.Fatalf("%d: %s%s, %v", code, out, errs, err)
+	saysJSON(t, dir, "runs list runs --where sigma<=0.5,seed=1 --sort -d_model", &got)
+	if len(got) != 2 || got[0]["run"] != "c" || got[0]["d_model"] != 160. || got[0]["sigma"] != .2 ||
+		got[0]["status"] != "stopped" || got[0]["steps"] != 0. {
+		t.Errorf("%v", got)
 	}
-	if r := got[0]; r["run"] != "c" || r["d_model"] != 160. || r["sigma"] != .2 ||
-		r["status"] != "stopped" || r["steps"] != 0. {
-		t.Errorf("%v", r)
+	out := says(t, dir, "runs list runs --columns run,sigma --csv -", 0)
+	if want := "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n"; out != want {
+		t.Errorf("%s, want %s", out, want)
 	}
-	out, errs, code = here(t, dir, "runs", "list", "runs", "--columns", "run,sigma", "--csv", "-")
-	if want := "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n"; out != want || code != 0 {
-		t.Errorf("%d: %s%s, want %s", code, out, errs, want)
+	says(t, dir, "runs list runs --csv m.csv", 0, "m.csv: 4 models\n")
+	head := "run,task,pe,sigma,seed,d_model,status,steps\n"
+	if text := readText(t, filepath.Join(dir, "m.csv")); !strings.HasPrefix(text, head) {
+		t.Errorf("m.csv: %.80q", text)
 	}
-	out, _, code = here(t, dir, "runs", "list", "runs", "--csv", "m.csv")
-	if code != 0 || out != "m.csv: 4 models\n" {
-		t.Errorf("%d: %s", code, out)
-	}
-	want := "run,task,pe,sigma,seed,d_model,status,steps\n"
-	if text, err := os.ReadFile(filepath.Join(dir, "m.csv")); err != nil || !bytes.HasPrefix(text, []byte(want)) {
-		t.Errorf("m.csv: %.80q, %v", text, err)
-	}
-	if out, _, code = here(t, dir, "runs", "list"); code != 0 || !strings.HasPrefix(out, want+"a,lst,learn,0.2,1,64,") {
-		t.Errorf("piped: %d: %s", code, out)
-	}
-	for _, command := range []string{"list", "compare"} {
-		_, errs, code := here(t, t.TempDir(), "runs", command)
-		if code != exitUsage || !strings.Contains(errs, "no folder runs here") && command == "list" {
-			t.Errorf("%s without runs: %d: %s", command, code, errs)
-		}
-	}
+	says(t, dir, "runs list", 0, head+"a,lst,learn,0.2,1,64,") // piped
+	says(t, dir, "runs compare", 0, "run,task,pe,sigma,seed,n,d_model,status,steps\n")
+	says(t, t.TempDir(), "runs list", exitUsage, "no folder runs here")
+	says(t, t.TempDir(), "runs compare", exitUsage)
 	t.Setenv("COLUMNS", "80")
-	if out, _, code = here(t, dir, "runs", "list", "runs/a", "runs/c"); code != 0 ||
-		!strings.Contains(out, "runs/c") || !strings.HasSuffix(out, "3 models of 2 runs\n") {
-		t.Errorf("%d: %s", code, out)
-	}
-	if out, _, code = here(t, dir, "runs", "compare", "runs/a", "runs/b"); code != 0 ||
-		!strings.Contains(out, "d_model") || !strings.Contains(out, "σ") {
-		t.Errorf("%d: %s", code, out)
-	}
+	says(t, dir, "runs list runs/a runs/c", 0, "runs/c", "3 models of 2 runs\n")
+	says(t, dir, "runs compare runs/a runs/b", 0, "d_model", "σ")
 }

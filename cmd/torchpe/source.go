@@ -31,10 +31,22 @@ func (f *sourceFlags) add(fl *pflag.FlagSet, without ...string) {
 
 // headerFlag declares --header, which means the same to all commands that read texts of numbers.
 func headerFlag(fl *pflag.FlagSet, into *text.Choice) {
-	fl.Func("header", "`yes|no|auto`: "+config.HeaderHelp, func(s string) (err error) {
-		*into, err = text.ParseChoice(s)
-		return err
-	})
+	fl.Var(header{into}, "header", config.HeaderHelp)
+}
+
+// header is the value of --header.
+type header struct{ to *text.Choice }
+
+// String returns the default.
+func (header) String() string { return "auto" }
+
+// Type names the values in help.
+func (header) Type() string { return "yes|no|auto" }
+
+// Set stores one of the words.
+func (h header) Set(word string) (err error) {
+	*h.to, err = text.ParseChoice(word)
+	return err
 }
 
 // storedFlag is a flag of a setting that stores its value as soon as it is given.

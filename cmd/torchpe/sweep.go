@@ -38,20 +38,19 @@ func newSweepCommand() *cobra.Command {
 The grid is a preset (one behind each figure and table of the paper), a YAML file, or flags alone:
 every flag of torchpe train takes several values here, separated by commas, or a range from:to:step,
 and all are crossed. Flags replace the values of a preset or a file. --seeds says which
-seeds each configuration has, --members how many from the first on.
+seeds each configuration has; --members K makes it K seeds, counting up from the first.
 
 Every configuration and seed becomes one finished run directory in OUT/runs, as if it had been
 trained alone. The same command continues a sweep that was stopped, and trains only what is new
 if values were added. Ctrl-C saves and stops.
 
-Presets:
+Presets, with their runs:
 ` + presetLines(),
 		Example: `  torchpe sweep quick --out reproduce && torchpe report reproduce
   torchpe sweep paper --dry-run
   torchpe sweep fig2 --sigma 0.1,1,2 --members 3 --epochs 400 --out fig2
   torchpe sweep --preset quick --pe learn --sigma 0.1:2:0.1 --heads 1,2 --seeds paper --out sigma-by-heads
-  torchpe sweep my-sweep.yaml --out my-sweep
-  torchpe sweep status my-sweep --watch`,
+  torchpe sweep my-sweep.yaml --out my-sweep`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, p := range sweep.Presets() {
@@ -64,7 +63,7 @@ Presets:
 	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "", "directory of the sweep (default sweeps/<preset or name of the file>)")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
-		"print the plan with time and disk, or the points of which no model can be made, and stop")
+		"print the plan with time and disk, or the points that cannot be trained, and stop")
 	fl.BoolVar(&f.noCalibrate, "no-calibrate", false, "leave the time out of --dry-run")
 	fl.Var(&f.pack, "pack", "configurations that train together as one ensemble: auto, or at most a number")
 	fl.StringArrayVar(&f.zip, "zip", nil,
@@ -72,7 +71,7 @@ Presets:
 	fl.StringArrayVar(&f.exclude, "exclude", nil,
 		"leave out points, such as pe=nope,heads=2|4; may be given several times")
 	fl.BoolVar(&f.skipInvalid, "skip-invalid", false,
-		"leave out points of which no model can be made, as --dry-run lists them, and name them")
+		"leave out points that cannot be trained, which --dry-run lists, and name them")
 	f.launch.add(fl)
 	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
@@ -87,7 +86,7 @@ Presets:
 func presetLines() string {
 	var b strings.Builder
 	for _, p := range sweep.Presets() {
-		fmt.Fprintf(&b, "  %-8s %5d runs  %s\n", p.Name, p.Runs, p.About)
+		fmt.Fprintf(&b, "  %-13s %4d  %s\n", p.Name, p.Runs, p.About)
 	}
 	return b.String()
 }
@@ -168,8 +167,8 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 	return spec, configs, notes, err
 }
 
-// valid returns the configurations of points. An error lists those of which no model can be trained, unless
-// they are to be left out, which notes say.
+// valid returns the configurations of points. An error lists those that cannot be trained, unless they are
+// to be left out, which notes say.
 func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []string, err error) {
 	configs, notes, err = sweep.Resolve(points, resolveArguments)
 	invalid := &sweep.Invalid{}

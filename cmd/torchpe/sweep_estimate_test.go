@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,18 +14,11 @@ import (
 // What is done takes no more time and no more disk.
 func TestDryRunOfDone(t *testing.T) {
 	dir := t.TempDir()
-	flags := append(smallSet(t, dir), "--epochs", "1", "--seeds", "1", "--out", "s", "--pack", "1")
-	if _, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--pe", "nope,rope"},
-		flags)...); code != 0 {
-		t.Fatal(stderr)
-	}
+	flags := smallSet(t, dir) + "--epochs 1 --seeds 1 --out s --pack 1 --pe "
+	says(t, dir, "sweep"+flags+"nope,rope", 0)
 	ask := func(pe string) (e sweep.Estimate) {
 		t.Helper()
-		stdout, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--dry-run",
-			"--json", "--no-calibrate", "--pe", pe}, flags)...)
-		if err := json.Unmarshal([]byte(stdout), &e); err != nil || code != 0 {
-			t.Fatalf("%v, exit code %d: %s%s", err, code, stdout, stderr)
-		}
+		saysJSON(t, dir, "sweep --dry-run --no-calibrate"+flags+pe, &e)
 		return e
 	}
 	if e := ask("nope,rope"); e.Runs != 2 || e.Done != 2 || e.New != 0 || e.DiskMB != 0 ||
@@ -46,11 +37,8 @@ func TestDryRunOfDone(t *testing.T) {
 
 // An exclusion without effect is noted.
 func TestUnusedExclusion(t *testing.T) {
-	_, stderr, code := here(t, t.TempDir(), "sweep", "--pe", "nope", "--exclude", "pe=nop", "--dry-run",
-		"--no-calibrate")
-	if code != 0 || !strings.Contains(stderr, "the exclusion pe=nop agrees with no configuration") {
-		t.Errorf("exit code %d: %s", code, stderr)
-	}
+	says(t, t.TempDir(), "sweep --pe nope --exclude pe=nop --dry-run --no-calibrate", 0,
+		"2>the exclusion pe=nop agrees with no configuration")
 }
 
 // A status that nobody can read is no success.
@@ -61,11 +49,8 @@ func TestStatusOnFullDevice(t *testing.T) {
 	}
 	defer full.Close()
 	dir := t.TempDir()
-	if _, stderr, code := here(t, dir, slices.Concat([]string{"sweep", "--pe", "nope", "--out",
-		"s", "--launcher", "none"}, smallSet(t, dir))...); code != 0 {
-		t.Fatal(stderr)
-	}
-	cmd := program(dir, "sweep", "status", "s")
+	says(t, dir, "sweep --pe nope --out s --launcher none"+smallSet(t, dir), 0)
+	cmd := program(dir, "sweep status s")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = full, &said
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitDiskFull ||

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,10 +22,9 @@ import (
 const killsVariable = "TORCHPE_SWEEP_KILLS"
 
 // six are the flags of a sweep of six tasks: each member is one.
-func six(t *testing.T, dir string) []string {
-	return slices.Concat([]string{"--pe", "learn,random", "--sigma", "0.2,1", "--seeds",
-		"1,2", "--pack", "1", "--epochs", "4", "--noise", "none",
-		"--checkpoint-every", "1ms", "--workers", "2", "--quiet"}, smallSet(t, dir))
+func six(t *testing.T, dir string) string {
+	return " --pe learn,random --sigma 0.2,1 --seeds 1,2 --pack 1 --epochs 4 --noise none --checkpoint-every 1ms " +
+		"--workers 2 --quiet" + smallSet(t, dir)
 }
 
 // A sweep whose launcher and workers are killed at random moments, again and again, ends with the
@@ -42,10 +42,7 @@ func TestSweepKilled(t *testing.T) {
 	dir := t.TempDir()
 	flags := six(t, dir)
 	start := time.Now()
-	if stdout, stderr, code := here(t, dir,
-		slices.Concat([]string{"sweep", "--out", "undisturbed"}, flags)...); code != 0 {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	says(t, dir, "sweep --out undisturbed"+flags, 0)
 	whole := time.Since(start)
 	want := map[string]opened{}
 	names, err := os.ReadDir(filepath.Join(dir, "undisturbed", "runs"))
@@ -81,11 +78,11 @@ type killing struct {
 }
 
 // killSweep runs a sweep to its end, killing on the way, and returns the kills that are left.
-func killSweep(t *testing.T, dir, name string, flags []string, k killing) int {
+func killSweep(t *testing.T, dir, name, flags string, k killing) int {
 	t.Helper()
-	args := slices.Concat([]string{"sweep", "--out", name}, flags)
+	line := "sweep --out " + name + flags
 	for {
-		cmd := program(dir, args...)
+		cmd := program(dir, line)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -114,9 +111,9 @@ func killSweep(t *testing.T, dir, name string, flags []string, k killing) int {
 			return k.kills
 		}
 		// What was killed is a failure to be tried again; the launcher's end leaves lost tasks.
-		args = []string{"sweep", "retry", name, "--failed", "--workers", "2", "--quiet"}
+		line = "sweep retry --failed --workers 2 --quiet " + name
 		if _, err := os.Stat(filepath.Join(dir, name, "sweep.json")); err != nil {
-			args = slices.Concat([]string{"sweep", "--out", name}, flags)
+			line = "sweep --out " + name + flags
 		}
 	}
 }
@@ -183,12 +180,11 @@ func waitForWorkers(t *testing.T, dir string) {
 // Two sweeps on one directory at the same instant: each task is trained once.
 func TestTwoSweepsAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--seeds", "1,2",
-		"--pack", "1", "--epochs", "1", "--workers", "2"}, smallSet(t, dir))
+	line := "sweep --out s --pe nope,rope --seeds 1,2 --pack 1 --epochs 1 --workers 2" + smallSet(t, dir)
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			if out, err := program(dir, flags...).CombinedOutput(); err != nil ||
+			if out, err := program(dir, line).CombinedOutput(); err != nil ||
 				!strings.Contains(string(out), "4 of 4 runs done") {
 				t.Errorf("%v: %s", err, out)
 			}
@@ -196,9 +192,9 @@ func TestTwoSweepsAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range 4 {
-		log, err := os.ReadFile(filepath.Join(dir, "s", "tasks", fmt.Sprintf("%06d", i), "log.txt"))
-		if err != nil || strings.Count(string(log), "attempt") != 1 {
-			t.Errorf("task %d: %v\n%s", i, err, log)
+		log := readText(t, filepath.Join(dir, "s", "tasks", fmt.Sprintf("%06d", i), "log.txt"))
+		if strings.Count(log, "attempt") != 1 {
+			t.Errorf("task %d:\n%s", i, log)
 		}
 	}
 }
@@ -206,69 +202,56 @@ func TestTwoSweepsAtOnce(t *testing.T) {
 // Ctrl-C reaches the workers once: they save, and the sweep goes on later.
 func TestSweepInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	flags := slices.Concat([]string{"sweep", "--out", "s", "--pe", "nope,rope", "--epochs", "4000",
-		"--pack", "1", "--workers", "2"}, smallSet(t, dir))
-	cmd := program(dir, flags...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	steps := func() (total int) {
+	status := func() (st sweep.Status) {
 		s, err := sweep.Open(filepath.Join(dir, "s"))
 		if err != nil {
-			return 0
+			return st // not yet planned
 		}
 		defer s.Close()
-		st, err := s.Status(nil)
-		if err != nil {
+		if st, err = s.Status(nil); err != nil {
 			t.Fatal(err)
 		}
-		for _, task := range st.Tasks {
-			if task.State == sweep.StateRunning && task.Heartbeat != nil && task.Heartbeat.Step > 0 {
-				total++
-			}
+		return st
+	}
+	// begin starts a command and waits until both tasks have made a step.
+	begin := func(line string) *exec.Cmd {
+		cmd := program(dir, line)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
 		}
-		return total
+		for range 600 {
+			steps := 0
+			for _, task := range status().Tasks {
+				if task.State == sweep.StateRunning && task.Heartbeat != nil && task.Heartbeat.Step > 0 {
+					steps++
+				}
+			}
+			if steps == 2 {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		return cmd
 	}
-	for wait := 0; steps() < 2 && wait < 600; wait++ {
-		time.Sleep(50 * time.Millisecond)
+	ends := func(cmd *exec.Cmd, want int) {
+		t.Helper()
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != want || status().Counts[sweep.StatePending] != 2 {
+			t.Fatalf("exit code %d, want %d; %+v", code, want, status().Counts)
+		}
 	}
+	cmd := begin("sweep --out s --pe nope,rope --epochs 4000 --pack 1 --workers 2" + smallSet(t, dir))
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d", code)
-	}
-	s, err := sweep.Open(filepath.Join(dir, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	st, err := s.Status(nil)
-	if err != nil || st.Counts[sweep.StatePending] != 2 {
-		t.Fatalf("%+v, %v", st.Counts, err)
-	}
-	for _, task := range st.Tasks {
+	ends(cmd, exitInterrupted)
+	for _, task := range status().Tasks {
 		if task.Heartbeat == nil || task.Heartbeat.Stopped != "signal" || task.Heartbeat.Step == 0 {
 			t.Errorf("%+v", task.Heartbeat)
 		}
 	}
 	// Cancelling from elsewhere does the same.
-	cmd = program(dir, "sweep", "resume", "s", "--workers", "2")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for wait := 0; steps() < 2 && wait < 600; wait++ {
-		time.Sleep(50 * time.Millisecond)
-	}
-	if _, stderr, code := here(t, dir, "sweep", "cancel", "s"); code != 0 {
-		t.Error(stderr)
-	}
-	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
-	if st, err = s.Status(nil); err != nil || st.Counts[sweep.StatePending] != 2 {
-		t.Errorf("%+v, %v", st.Counts, err)
-	}
+	cmd = begin("sweep resume s --workers 2")
+	says(t, dir, "sweep cancel s", 0)
+	ends(cmd, exitFailed)
 }

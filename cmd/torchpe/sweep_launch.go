@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/internal/wording"
-	"torchpe/torchpe"
+	"torchpe/train"
 	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
 )
@@ -33,7 +33,7 @@ func (f *launchFlags) add(fl *pflag.FlagSet) {
 	fl.Var(choice{&f.launcher, []string{"local", "slurm", "none"}}, "launcher",
 		"runs the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
 	fl.Var(bounded{&f.workers, 0, math.MaxInt}, "workers",
-		"worker processes at a time (default: one a GPU, or one a CPU core)")
+		"worker processes at a time (default: one per GPU, or per CPU core)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "after the first task that fails, save and stop the others (local)")
 	f.slurm.add(fl)
@@ -95,7 +95,7 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexe
 		return err
 	}
 	var launcher sweep.Launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
-		Submitted: printSubmitted(c.notes)}
+		Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
 	if f.launcher == "local" {
 		if launcher, err = f.local(s, self, c.progress()); err != nil {
 			return err
@@ -116,22 +116,7 @@ func (f *launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
 	if f.launcher == "slurm" {
 		return f.slurm.options.Machine(), nil
 	}
-	return hardware().Machine(configs, f.workers)
-}
-
-// hardware describes this computer.
-func hardware() sweep.Hardware {
-	const mb = 1 << 20
-	sys := torchpe.DescribeSystem()
-	h := sweep.Hardware{CPUs: runtime.NumCPU(), MemoryMB: float64(sys.FreeMemory) / mb}
-	for _, g := range sys.GPUs {
-		memory := g.TotalMemory
-		if g.FreeMemory > 0 {
-			memory = g.FreeMemory
-		}
-		h.GPUsMB = append(h.GPUsMB, float64(memory)/mb)
-	}
-	return h
+	return train.Hardware().Machine(configs, f.workers)
 }
 
 // local returns the launcher of worker processes of the program.
@@ -147,7 +132,7 @@ func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) 
 	task := sweep.TaskCommand{Program: program, Dir: s.Dir, BreakLock: f.takeLost,
 		Threads: max(1, runtime.NumCPU()/m.Workers)}
 	if m.GPU {
-		task.GPUs = sweep.VisibleGPUs(len(hardware().GPUsMB))
+		task.GPUs = sweep.VisibleGPUs(len(train.Hardware().GPUsMB))
 	}
 	watch, err := sweep.NewProgress(progress, s)
 	if err != nil {

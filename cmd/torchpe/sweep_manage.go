@@ -46,7 +46,7 @@ A task is lost if its worker died without a message; torchpe sweep resume contin
 		Example: `  torchpe sweep status my-sweep --watch
   torchpe sweep status my-sweep --json`,
 	}
-	watch := cmd.Flags().Bool("watch", false, "print it anew every two seconds, until all is settled or Ctrl-C")
+	watch := cmd.Flags().Bool("watch", false, "print it again every two seconds, until all tasks have ended or Ctrl-C")
 	return leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
 		if *watch {
 			return r, c.watchSweep()
@@ -59,7 +59,7 @@ A task is lost if its worker died without a message; torchpe sweep resume contin
 	}))
 }
 
-// watchSweep prints the status anew until nothing runs or pends, on a terminal in place.
+// watchSweep prints the status again and again until nothing runs or waits, on a terminal in place.
 func (c *call) watchSweep() error {
 	for {
 		s, err := sweep.Open(c.args[0]) // anew: values may have been added

@@ -32,41 +32,28 @@ func fakeQueue(t *testing.T) (calls string) {
 func TestSweepGivenUp(t *testing.T) {
 	dir := t.TempDir()
 	calls := fakeQueue(t)
-	flags := append(smallSet(t, dir), "--pe", "nope", "--launcher", "slurm", "--out", "s",
-		"--partition", "long", "--time", "4h", "--max-submissions", "2", "--sbatch=--mail-type=FAIL")
-	if stdout, stderr, code := here(t, dir, append([]string{"sweep"},
-		flags...)...); code != 0 || !strings.Contains(stderr, "submitted 1 task ") {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	submits := func(args ...string) {
+	submits := func(line string) {
 		t.Helper()
-		if stdout, stderr, code := here(t, dir, append([]string{"sweep"},
-			args...)...); code != 0 || !strings.Contains(stderr, "submitted 1 task ") {
-			t.Errorf("%v: exit code %d: %s%s", args, code, stdout, stderr)
-		}
+		says(t, dir, "sweep "+line+" --launcher slurm", 0, "2>submitted 1 task ")
 	}
 	refuses := func() {
 		t.Helper()
-		stdout, stderr, code := here(t, dir, "sweep", "resume", "s", "--launcher", "slurm")
-		if code != exitFailed || !strings.Contains(stderr,
-			"gave up 1 task, the first 0: each was lost after --max-submissions 2") ||
-			!strings.Contains(stdout, "0 of 1 run done") {
-			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+		out := says(t, dir, "sweep resume s --launcher slurm", exitFailed,
+			"gave up 1 task, the first 0: each was lost after --max-submissions 2")
+		if !strings.Contains(out, "0 of 1 run done") {
+			t.Error(out)
 		}
 	}
-	submits("resume", "s", "--launcher", "slurm", "--time", "2h", "--throttle", "3")
+	submits("--pe nope --out s --partition long --time 4h --max-submissions 2 --sbatch=--mail-type=FAIL" +
+		smallSet(t, dir))
+	submits("resume s --time 2h --throttle 3")
 	refuses()
-	submits("retry", "s", "--lost", "--launcher", "slurm")
-	submits("resume", "s", "--launcher", "slurm", "--partition", "")
+	submits("retry s --lost")
+	submits("resume s --partition=")
 	refuses()
-	if stdout, stderr, code := here(t, dir, "sweep", "cancel", "s"); code != 0 {
-		t.Fatalf("%s%s", stdout, stderr)
-	}
-	submits("resume", "s", "--launcher", "slurm")
-	text, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	says(t, dir, "sweep cancel s", 0)
+	submits("resume s")
+	text := readText(t, calls)
 	for i, want := range [][]string{
 		{"--array=0-0 ", "--time=240 ", "--partition=long ", "--mail-type=FAIL "},
 		{"--array=0-0%3 ", "--time=120 ", "--partition=long ", "--mail-type=FAIL "},
@@ -74,7 +61,7 @@ func TestSweepGivenUp(t *testing.T) {
 		{"--array=0-0%3 ", "--time=120 ", "--mail-type=FAIL "},
 		{"--array=0-0%3 ", "--time=120 ", "--mail-type=FAIL "},
 	} {
-		line := strings.Split(string(text), "\n")[i]
+		line := strings.Split(text, "\n")[i]
 		for _, option := range want {
 			if !strings.Contains(line, option) {
 				t.Errorf("submission %d has no %s: %s", i, option, line)
@@ -90,12 +77,8 @@ func TestSweepGivenUp(t *testing.T) {
 func TestQueueOfEndedTasks(t *testing.T) {
 	dir := t.TempDir()
 	fakeQueue(t)
-	flags := append(smallSet(t, dir), "--pe", "nope,rope", "--epochs", "1", "--launcher", "slurm",
-		"--pack", "1", "--out", "s")
-	if _, stderr, code := here(t, dir, append([]string{"sweep"}, flags...)...); code != 0 {
-		t.Fatal(stderr)
-	}
-	if stdout, stderr, code := torchpeIn(t, dir, "sweep", "run-task", "--index", "0", "s"); code != 0 {
+	says(t, dir, "sweep --pe nope,rope --epochs 1 --launcher slurm --pack 1 --out s"+smallSet(t, dir), 0)
+	if stdout, stderr, code := torchpeIn(t, dir, "sweep run-task --index 0 s"); code != 0 {
 		t.Fatal(stdout, stderr)
 	}
 	squeue := filepath.Join(strings.Split(os.Getenv("PATH"), ":")[0], "squeue")
@@ -104,14 +87,9 @@ for i in 0 1; do echo "$i|PENDING|$name|launch failed requeued held"; done`
 	if err := os.WriteFile(squeue, []byte("#!/bin/sh\n"+body+"\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := here(t, dir, "sweep", "status", "s")
-	if code != 0 || !strings.Contains(stderr, "in Slurm's queue: 1 launch failed requeued held") ||
-		!strings.Contains(stdout, "1 of 2 runs done") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	says(t, dir, "sweep status s", 0, "1 of 2 runs done", "2>in Slurm's queue: 1 launch failed requeued held")
 	// The status has brought the table up to date, which no launcher waited to write.
-	if text, err := os.ReadFile(filepath.Join(dir, "s/summary.csv")); err != nil ||
-		strings.Count(string(text), "\n") != 2 {
-		t.Errorf("%s, %v", text, err)
+	if text := readText(t, filepath.Join(dir, "s/summary.csv")); strings.Count(text, "\n") != 2 {
+		t.Error(text)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"torchpe/internal/wording"
 	"torchpe/train/sweep"
 	"torchpe/train/sweep/slurm"
 )
@@ -31,17 +30,17 @@ func (f *slurmFlags) add(to *pflag.FlagSet) {
 	fl.StringVar(&o.Account, "account", "", "account"+own)
 	fl.StringVar(&o.QOS, "qos", "", "quality of service"+own)
 	fl.DurationVar(&o.Time, "time", 0, "limit of a job, such as 4h0m; 0 = the partition's default"+own)
-	fl.IntVar(&o.GPUs, "gpus", 0, "GPUs a job"+own)
+	fl.IntVar(&o.GPUs, "gpus", 0, "GPUs per job"+own)
 	fl.StringVar(&o.GPUType, "gpu-type", "", "GPU as the site names it, such as a100"+own)
-	fl.IntVar(&o.CPUs, "cpus", 0, "cores a job; 0 = the site's default"+own)
-	fl.StringVar(&o.Memory, "memory", "", "memory a node, such as 16G"+own)
-	fl.IntVar(&o.Throttle, "throttle", 0, "jobs that run at the same time; 0 = no bound"+own)
+	fl.IntVar(&o.CPUs, "cpus", 0, "cores per job; 0 = the site's default"+own)
+	fl.StringVar(&o.Memory, "memory", "", "memory per node, such as 16G"+own)
+	fl.IntVar(&o.Throttle, "throttle", 0, "jobs that run at the same time; 0 = no limit"+own)
 	fl.IntVar(&o.TasksPerJob, "tasks-per-job", 1, "tasks that a job runs in turn"+own)
 	fl.DurationVar(&o.Signal, "signal", 2*time.Minute,
 		"how long before the limit a job saves and asks to be queued again"+own)
-	fl.BoolVar(&f.noRequeue, "no-requeue", false, "never queue a job again by itself"+own)
+	fl.BoolVar(&f.noRequeue, "no-requeue", false, "do not requeue jobs"+own)
 	fl.IntVar(&o.MaxSubmissions, "max-submissions", slurm.DefaultSubmissions,
-		"how often a task is submitted that is lost each time"+own)
+		"how often a task that is lost each time is submitted"+own)
 	fl.StringArrayVar(&o.Extra, "sbatch", nil,
 		"any other option of sbatch, such as --sbatch=--constraint=a100; may be given several times"+own)
 	to.AddFlagSet(fl) // the same flags: what is given there is known here
@@ -102,31 +101,12 @@ func (f *slurmFlags) recall(dir string, progress io.Writer) error {
 	return nil
 }
 
-// printSubmitted returns a function that prints what became of tasks that were to be submitted.
-func printSubmitted(progress io.Writer) func(slurm.Report) {
-	return func(r slurm.Report) {
-		n, ids := 0, []string(nil)
-		for _, j := range r.Jobs {
-			n, ids = n+len(j.Tasks), append(ids, fmt.Sprint(j.ID))
-		}
-		say := func(n int, before, after string) {
-			if n > 0 {
-				fmt.Fprintf(progress, "%s%s %s\n", before, wording.Count(n, "task"), after)
-			}
-		}
-		say(n, "submitted ", "to Slurm, job "+strings.Join(ids, ", "))
-		say(len(r.Waiting), "", "in the queue or running already")
-		say(len(r.Held), "", "held in the queue: scontrol release lets them start")
-		say(len(r.Left), "", "not submitted")
-	}
-}
-
 // statusOf returns the state of a sweep by its folders, and by Slurm's queue where tasks of it were
 // submitted. Where the queue cannot be asked it says so; the tasks in it count as lost then.
 func statusOf(s *sweep.Sweep, progress io.Writer) (sweep.Status, error) {
 	queue, err := slurm.Queued(context.Background(), s)
 	if err != nil {
-		fmt.Fprintf(progress, "torchpe: the queue is not known: %v\n", err)
+		fmt.Fprintf(progress, "torchpe: the queue cannot be read: %v\n", err)
 		return s.Status(nil)
 	}
 	if waits := slurm.Waits(queue); waits != nil {

@@ -34,14 +34,9 @@ func onNode(t *testing.T, args ...string) string {
 }
 
 // epochsOf returns how many epochs of the small set take so long on this machine.
-func epochsOf(t *testing.T, dir string, small []string, long time.Duration) int {
+func epochsOf(t *testing.T, dir, small string, long time.Duration) int {
 	t.Helper()
-	args := append([]string{"train", "--pe", "rope", "--noise", "none", "--epochs", "200", "--json", "--quiet", "--out",
-		"timed"}, small...)
-	stdout, stderr, code := here(t, dir, args...)
-	if code != 0 {
-		t.Fatal(stderr)
-	}
+	stdout := says(t, dir, "train --pe rope --noise none --epochs 200 --json --quiet --out timed"+small, 0)
 	result := keys(t, stdout, "members", "steps_per_second")
 	steps := result["members"].([]any)[0].(map[string]any)["steps"].(float64)
 	return int(long.Seconds() * result["steps_per_second"].(float64) / (steps / 200))
@@ -79,7 +74,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "twelve.yaml"), []byte(`
-set: {preset: quick, d-model: 16, layers: 1, batch: 32, noise: [none], epochs: 60, lst-validation: `+small[len(small)-1]+`, lst-train: [`+filepath.Join(dir, "train.csv")+`]}
+set: {preset: quick, d-model: 16, layers: 1, batch: 32, noise: [none], epochs: 60, lst-validation: `+filepath.Join(dir, "validation.csv")+`, lst-train: [`+filepath.Join(dir, "train.csv")+`]}
 parts:
   - {grid: {pe: rope, epochs: `+fmt.Sprint(long)+`}}
   - {grid: {pe: [nope, learn]}, members: 5}

@@ -33,8 +33,8 @@ func newSweepTaskCommand() *cobra.Command {
 A task that was stopped before continues. A task that is done, or that another process trains, is left
 alone. All output goes to DIR/tasks/I/log.txt.
 
-The exit code is 0 also if the task was done before, and 1 also if another process holds it; the others are
-those of torchpe --help.`,
+The exit code is 0 too if the task was done before, and 1 too if another process trains it; the others
+are those of torchpe --help.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
 	}
 	fl := cmd.Flags()

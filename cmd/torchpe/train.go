@@ -45,8 +45,8 @@ minute) and from --fidelity: where the paper's text and its published code diffe
 chooses, and each difference is also a flag of its own. The resolved configuration is stored in
 OUT/config.json; --config takes such a file.
 
---seeds says which seeds are trained, as one ensemble; --members K makes it K seeds from the first on. --sigma,
---lr and --weight-decay take one value, or one a member.
+--seeds says which seeds are trained, as one ensemble; --members K trains K seeds,
+counting up from the first. --sigma, --lr and --weight-decay take one value, or one a member.
 
 Ctrl-C finishes the step and saves; --resume continues to the same result, bit for bit.`,
 		Example: `  torchpe train --pe learn --sigma 0.2 --preset quick

@@ -13,10 +13,9 @@ import (
 
 // NuisanceFiles names the files of the nuisance signals of a run: one file each, or one HDF5 file for all.
 type NuisanceFiles struct {
-	Motion, WhiteMatter, Ventricles             string
-	WhiteMatterDerivative, VentriclesDerivative string // "" for backward differences
-	All                                         string // HDF5 file with all signals of its runs
-	Run                                         string // name of the run in All, such as rfMRI_REST1_RL
+	Motion, WhiteMatter, Ventricles string
+	All                             string // HDF5 file with all signals of its runs
+	Run                             string // name of the run in All, such as rfMRI_REST1_RL
 	// Header says whether the first line of text holds names of columns.
 	Header text.Choice
 }
@@ -31,11 +30,7 @@ func (f NuisanceFiles) Read(run *Run) error {
 		into *Matrix
 	}{
 		{f.Motion, &run.Motion}, {f.WhiteMatter, &run.WhiteMatter}, {f.Ventricles, &run.Ventricles},
-		{f.WhiteMatterDerivative, &run.WhiteMatterDerivative}, {f.VentriclesDerivative, &run.VentriclesDerivative},
 	} {
-		if signal.path == "" {
-			continue
-		}
 		a, err := readMatrix(signal.path, f.Header)
 		if err != nil {
 			return err

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"torchpe/internal/wording"
 )
 
 // Remarks returns the notes on files and their arrays. A note that several share appears once.
@@ -30,7 +28,7 @@ func Remarks(infos []*Info) (lines []string) {
 		}
 	}
 	for i, n := range more {
-		lines[i] += fmt.Sprintf(" (the same %s more)", wording.Count(n, "time"))
+		lines[i] += fmt.Sprintf(" (%d more like this)", n)
 	}
 	return lines
 }

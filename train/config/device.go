@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+)
 
 // DeviceConfig says where, and with which arithmetic, a run computes.
 type DeviceConfig struct {
@@ -20,7 +23,7 @@ var deviceSettings = []Setting{
 	},
 	{
 		Key: "device", Flag: "device", Common: true, Effect: Nothing,
-		Help: "device: auto, cpu, cuda or cuda:i", Default: "auto",
+		Help: "device: auto, cpu, cuda or cuda:i", Default: "auto", Check: checkDevice,
 	},
 	{
 		Key: "precision", Flag: "precision", Zero: "auto", OneOf: []string{"auto", "fp32", "tf32", "bf16"},
@@ -71,3 +74,14 @@ func (c Config) takesFlash() bool { return c.DModel/c.Heads%8 == 0 && c.DModel/c
 
 // fewTokens is GPU_FEW_TOKENS of the shim: attention over as many tokens is one kernel on a GPU.
 const fewTokens = 32
+
+// deviceName matches the values of --device.
+var deviceName = regexp.MustCompile(`^(auto|cpu|cuda(:[0-9]+)?)$`)
+
+// checkDevice refuses what names no device.
+func checkDevice(c *Config) error {
+	if !deviceName.MatchString(c.Device) {
+		return fmt.Errorf("%q is not one of auto, cpu, cuda or cuda:0, cuda:1 and so on", c.Device)
+	}
+	return nil
+}

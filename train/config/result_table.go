@@ -1,19 +1,17 @@
-package main
+package config
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"strings"
 
 	"torchpe/internal/wording"
-	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// expand returns the keys of measures that a list of a task names: for a family, which ends with a
+// ExpandMeasures returns the keys of measures that a list of a task names: for a family, which ends with a
 // slash, the keys of all its numbers that were measured.
-func expand(names []string, measured runlog.Numbers) (keys []string) {
+func ExpandMeasures(names []string, measured runlog.Numbers) (keys []string) {
 	for _, name := range names {
 		if !strings.HasSuffix(name, "/") {
 			keys = append(keys, name)
@@ -30,49 +28,49 @@ func expand(names []string, measured runlog.Numbers) (keys []string) {
 
 // columns returns the keys of the columns with measures, in order. A member that diverged has no
 // numbers, but baselines have each level of test_mse.
-func columns(task *config.TaskFacts, r runlog.Result) []string {
+func (t *TaskFacts) columns(r runlog.Result) []string {
 	measured := runlog.Numbers{}
 	for _, m := range r.Members {
 		maps.Copy(measured, m.Measures)
 	}
 	for _, baseline := range r.Baselines {
-		if len(task.Baselines) > 0 {
+		if len(t.Baselines) > 0 {
 			runlog.SetFamily(measured, "test_mse", baseline)
 		}
 	}
-	return expand(task.Columns, measured)
+	return ExpandMeasures(t.Columns, measured)
 }
 
-// printMembers prints a table with a row a member and a row a baseline of the task.
-func printMembers(out io.Writer, task *config.TaskFacts, r runlog.Result) {
-	keys, length := columns(task, r), "steps"
-	if task.InEpochs {
+// ResultTable returns the headings and rows of a table of a result, a row a member and a row a baseline,
+// and the headings of the columns that a narrow terminal may drop.
+func (t *TaskFacts) ResultTable(r runlog.Result) (head []string, rows [][]string, narrow []string) {
+	keys, length := t.columns(r), "steps"
+	if t.InEpochs {
 		length = "epochs"
 	}
-	head := []string{"PE", "sigma", "seed", length}
+	head = []string{"PE", "sigma", "seed", length}
 	for _, key := range keys {
-		head = append(head, runlog.HeadingIn(task.Measures, key))
+		head = append(head, runlog.HeadingIn(t.Measures, key))
 	}
 	head = append(head, "status")
-	if task.IsAccuracy {
+	if t.IsAccuracy {
 		head = append(head, "fitted")
 	}
-	var rows [][]string
 	for _, m := range r.Members {
-		row := []string{m.PE, numberText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps)}
-		if task.InEpochs {
+		row := []string{m.PE, NumberText(m.Sigma), fmt.Sprint(m.Seed), fmt.Sprint(m.Steps)}
+		if t.InEpochs {
 			row[3] = epochsText(m)
 		}
 		for _, key := range keys {
 			row = append(row, runlog.FormatMeasure(key, m.Measures.Get(key)))
 		}
 		row = append(row, m.Status)
-		if task.IsAccuracy {
-			row = append(row, fitText(m.Fit, !task.InEpochs))
+		if t.IsAccuracy {
+			row = append(row, fitText(m.Fit, !t.InEpochs))
 		}
 		rows = append(rows, row)
 	}
-	for _, name := range task.Baselines {
+	for _, name := range t.Baselines {
 		row := []string{"baseline: " + name, "", "", ""}
 		for _, key := range keys {
 			text := ""
@@ -83,11 +81,10 @@ func printMembers(out io.Writer, task *config.TaskFacts, r runlog.Result) {
 		}
 		rows = append(rows, append(row, ""))
 	}
-	var dropped []string
-	for _, name := range task.Narrow {
-		dropped = append(dropped, runlog.HeadingIn(task.Measures, name))
+	for _, name := range t.Narrow {
+		narrow = append(narrow, runlog.HeadingIn(t.Measures, name))
 	}
-	printTable(out, head, rows, dropped...)
+	return head, rows, narrow
 }
 
 // epochsText writes the length of training: "12", or "24 steps" of the first epoch.
@@ -111,8 +108,8 @@ func fitText(f *runlog.Fit, inSteps bool) string {
 	return "no"
 }
 
-// numberText writes a number, or a dash for nil.
-func numberText(v *float64) string {
+// NumberText writes a number, or a dash for nil.
+func NumberText(v *float64) string {
 	if v == nil {
 		return "–"
 	}
