@@ -127,10 +127,8 @@ func TestBadPositions(t *testing.T) {
 			[]string{"token 1", "not finite"}},
 		{"nope", pe.Positions{Index: two, Cells: [][2]int{{0, 0}, {0, -1}}},
 			[]string{"cell [0 -1] of token 1"}},
-		{"2d-fixed", pe.Line(4), []string{"2d-fixed", "tokens on a grid", "a line of 4"}},
 		{"2d-fixed", pe.Box(1, 2, 2), []string{"2d-fixed", "tokens on a grid",
 			"4 points in 3 dimensions"}},
-		{"learn+2d-fixed", pe.Line(4), []string{"2d-fixed", "tokens on a grid", "a line of 4"}},
 	} {
 		s, err := pe.Find(c.scheme)
 		if err != nil {

@@ -175,11 +175,8 @@ func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		"relative_position_bias_table")).Values}
 	c.Unused("proj.weight", "proj.bias") // after the heads are merged
 	w := petest.Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias")}
-	out := petest.Outputs{"logits": w.Attend(sp.Model(t), c.Input(t, "x"), sp.Positions, false).Logits}
-	if c.Has("bias") {
-		out["bias"] = biasOf(t, sp)
-	}
-	return out
+	return petest.Outputs{"bias": biasOf(t, sp),
+		"logits": w.Attend(sp.Model(t), c.Input(t, "x"), sp.Positions, false).Logits}
 }
 
 func sandwichVector(t testing.TB, c *petest.VectorCase) petest.Outputs {

@@ -234,7 +234,7 @@ func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 
 // huangVector: BERT's relative_key_query is method 4 with offsets i-j, as in shawVector.
 func huangVector(method string) petest.Adapter {
-	return only(func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		x := c.Input(t, "x")
 		var w petest.Projections
 		var table petest.Array
@@ -254,15 +254,8 @@ func huangVector(method string) petest.Adapter {
 		}
 		sp := over(c, "huang", x, given("huang-method=%s huang-clip=%d", method, clip))
 		sp.Set = map[string][]float64{"pe.table": table.Values}
-		return withContext(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
-	})
-}
-
-// withContext are outputs of an attention whose output may be called context.
-func withContext(got petest.Attended) petest.Outputs {
-	out := outputs(got)
-	out["context"] = got.Output
-	return out
+		return outputs(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
+	}
 }
 
 // pathVector: the tokens are unit vectors, so that the maps' columns are what the case gives for each.
@@ -307,7 +300,7 @@ func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if values.Values != nil {
 		sp.Set["pe.values"] = values.Values
 	}
-	return withContext(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
+	return outputs(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
 }
 
 // shawWeights reads a case's projections and its tables of keys and values, in Shaw's order; no

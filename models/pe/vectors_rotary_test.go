@@ -22,8 +22,8 @@ func rotarySpec(c *petest.VectorCase, scheme, layout, options string, args ...an
 }
 
 // rotaryOutputs runs a scheme that turns pairs on a case's q and k [N,H,Dh]: what it makes of them,
-// their products, and its tables of cosines and sines [N,Dh/2], and what follows from these, where
-// the case has them.
+// their products, and where the case has them its tables of cosines and sines [N,Dh/2] and what
+// follows from these.
 func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Positions) petest.Outputs {
 	m := sp.Model(t)
 	got := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k")}.Attend(m, p, false)
@@ -37,7 +37,7 @@ func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Posi
 		all["mscale"] = petest.Scalar(math.Hypot(cos.Values[last], sin.Values[last]))
 		all["attention_factor"] = all["mscale"]
 	}
-	return only(func(testing.TB, *petest.VectorCase) petest.Outputs { return all })(t, c)
+	return all
 }
 
 // hfOutputs runs a scheme on a case of Hugging Face's scalings: on seq_len tokens, of which the case

@@ -429,7 +429,7 @@ func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 func sinusoid1DVector(layout string) petest.Adapter {
-	return only(func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		n, start, sp := c.Int("n", 0), c.Int("start", 0), petest.Spec{Scheme: "1d-fixed",
 			DModel: c.Int("d", 0),
 			Given: given("fixed-pe-dropout=0 sinusoid-base=%v sinusoid-layout=%s",
@@ -449,7 +449,7 @@ func sinusoid1DVector(layout string) petest.Adapter {
 			out["y"] = embedded(m, c.Input(t, "x"), p)
 		}
 		return out
-	})
+	}
 }
 
 // bothSides returns the rows -n..n-1 of a concatenated sinusoid from its rows 0..n: the sines,
