@@ -255,8 +255,7 @@ func TestCrossEntropy(t *testing.T) {
 }
 
 // TestNormTable checks that a table that a layer norm adds gives the bits of one that is added after it
-// where the loops compute, forward and back, and that its gradient is the sum over the batch of the
-// result's.
+// where the loops compute, forward and back.
 func TestNormTable(t *testing.T) {
 	const E, B, N, D = 3, 41, 7, 12
 	in := inputs(51, []int{E, B, N, D}, []int{E, B, N, D}, []int{E, D}, []int{E, D}, []int{E, N, D})
@@ -266,10 +265,6 @@ func TestNormTable(t *testing.T) {
 	after := function{"after", in, func(x []Tensor) Tensor {
 		return AddLayerNorm(x[0], x[1], normed(x[2], x[3], normEps)).Add(x[4].Unsqueeze(1))
 	}}
-	sums := make([]float64, E*N*D)
-	for i := range E * B * N * D {
-		sums[i/(B*N*D)*N*D+i%(N*D)] += weight(i)
-	}
 	for _, dtype := range []DType{Float64, Float32} {
 		for _, l := range []layout{dense, turned, spaced} {
 			have, gradients := within.run(l, dtype, nil, 1)
@@ -278,12 +273,6 @@ func TestNormTable(t *testing.T) {
 			identical(t, name, have, want)
 			for i := range gradients {
 				identical(t, fmt.Sprint(name, ", gradient ", i), gradients[i], others[i])
-			}
-			for _, f := range []func(func()){composed, emulated} {
-				f(func() {
-					_, gradients = within.run(l, dtype, nil, 1)
-					near(t, name, gradients[4], sums, twinTolerance[dtype])
-				})
 			}
 		}
 	}

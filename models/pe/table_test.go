@@ -90,8 +90,7 @@ func TestCAPETrains(t *testing.T) {
 		moved := petest.Embedded(m, 0, zeros(1, 2, 8, 8), training(pe.Grid(2, 4))).Values
 		if !slices.Equal(still[:64], still[64:]) || slices.Equal(moved[:64], moved[64:]) ||
 			slices.Equal(still, moved) {
-			t.Errorf("%s: evaluation moves positions, training does not, or samples share their draws",
-				form)
+			t.Errorf("%s: evaluation moves positions, training does not, or samples share their draws", form)
 		}
 	}
 }
@@ -193,8 +192,7 @@ func TestFixedDropout(t *testing.T) {
 		}
 		n := float64(len(x.Values))
 		if five := 5 * math.Sqrt(n*0.1*0.9); math.Abs(dropped-0.1*n) > five {
-			t.Errorf("%s: %g of %g elements dropped, want a tenth (within %.0f)", scheme, dropped, n,
-				five)
+			t.Errorf("%s: %g of %g elements dropped, want a tenth (within %.0f)", scheme, dropped, n, five)
 		}
 		if slices.Contains(with("text", ""), 0) {
 			t.Errorf("%s drops elements in the text's reading", scheme)
@@ -226,9 +224,8 @@ func TestSinusoidsOfOddWidth(t *testing.T) {
 	for i := range 8 { // the column first
 		want.Values = slices.Concat(want.Values, line.Row(i%4), line.Row(i/4))
 	}
-	petest.Near(t, "odd halves", tableOf(t, petest.Spec{Scheme: "2d-fixed", DModel: 6,
-		Positions: pe.Grid(2, 4),
-		Given:     given("fixed-pe-dropout=0")}), want, 0)
+	petest.Near(t, "odd halves", tableOf(t, petest.Spec{Scheme: "2d-fixed", DModel: 6, Positions: pe.Grid(2, 4),
+		Given: given("fixed-pe-dropout=0")}), want, 0)
 }
 
 // TestFeaturesAreSinusoids: with half of the levels of a line's sinusoid, --features transformer is

@@ -17,16 +17,14 @@ import (
 func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, k, v := tokensFirst(c.Input(t, "q")), tokensFirst(c.Input(t, "k")), tokensFirst(c.Input(t, "v"))
 	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
-	sp := petest.Spec{Scheme: "cope", Layers: 1, Heads: heads, DModel: heads * dh,
-		Positions: pe.Line(n),
-		Given:     given("cope-positions=%d cope-scaled=%v", c.Int("npos", 0), !c.Bool("nodiv")),
-		Set:       map[string][]float64{"pe.table": transposed(c.Param(t, "pos_emb")).Values}}
+	sp := petest.Spec{Scheme: "cope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
+		Given: given("cope-positions=%d cope-scaled=%v", c.Int("npos", 0), !c.Bool("nodiv")),
+		Set:   map[string][]float64{"pe.table": transposed(c.Param(t, "pos_emb")).Values}}
 	if c.Value("causal") == false {
 		sp.Given["cope-direction"] = "bidirectional"
 	}
 	got := petest.HeadInputs{Q: q, K: k, V: v}.Attend(sp.Model(t), sp.Positions, false)
-	return petest.Outputs{"logits": got.Logits,
-		"output":    tokensFirst(got.Output.Reshaped(n, heads, dh)),
+	return petest.Outputs{"logits": got.Logits, "output": tokensFirst(got.Output.Reshaped(n, heads, dh)),
 		"positions": countsOf(t, sp, q, k)}
 }
 
@@ -101,8 +99,7 @@ func debertaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if number > 0 {
 		offsets = fmt.Sprintf("%d/%d", number, most)
 	}
-	sp := over(c, "deberta", x, given("deberta-offsets=%s deberta-terms=both deberta-projections=own",
-		offsets))
+	sp := over(c, "deberta", x, given("deberta-offsets=%s deberta-terms=both deberta-projections=own", offsets))
 	if terms := c.Text("pos_att_type", "c2p|p2c"); !strings.Contains(terms, "|") {
 		sp.Given["deberta-terms"] = terms
 	}
@@ -158,8 +155,7 @@ func gates(logs petest.Array) petest.Array {
 func forgettingVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, heads := c.Input(t, "q"), c.Int("heads", 1)
 	n, d := q.Shape[0], heads*q.Shape[2]
-	in := petest.HeadInputs{Q: q, K: forQueries(c.Input(t, "k"), heads),
-		V: forQueries(c.Input(t, "v"), heads)}
+	in := petest.HeadInputs{Q: q, K: forQueries(c.Input(t, "k"), heads), V: forQueries(c.Input(t, "v"), heads)}
 	sp := petest.Spec{Scheme: "forgetting", Heads: heads, DModel: d, Layers: 1, Positions: pe.Line(n),
 		Given: given("forgetting-window=%d", c.Int("window", 0)), Set: map[string][]float64{}}
 	weight := petest.Array{Shape: []int{heads, heads}, Values: identity(heads)}
@@ -175,12 +171,10 @@ func forgettingVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	none := zeros(q.Shape...)
 	bias := petest.HeadInputs{Q: none, K: none, X: in.X}.Attend(m, sp.Positions, false).Logits
 	// ln f of a token is its bias for the key before it; the first one has a token put before it.
-	more := petest.HeadInputs{Q: zeros(n+1, d), K: zeros(n+1, d),
-		X: petest.StackRows(zeros(1, d), in.X)}
+	more := petest.HeadInputs{Q: zeros(n+1, d), K: zeros(n+1, d), X: petest.StackRows(zeros(1, d), in.X)}
 	sp.Positions, sp.Given = pe.Line(n+1), nil
 	before := more.Attend(sp.Model(t), sp.Positions, false).Logits
-	logs := reordered(before, func(i int) int { return (i%heads*(n+1)+i/heads+1)*(n+1) + i/heads }, n,
-		heads)
+	logs := reordered(before, func(i int) int { return (i%heads*(n+1)+i/heads+1)*(n+1) + i/heads }, n, heads)
 	return petest.Outputs{"log_f": logs, "bias": bias, "logits": got.Logits,
 		"output": got.Output.Reshaped(q.Shape...)}
 }
@@ -293,8 +287,7 @@ func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	w, keys, values := shawWeights(t, c)
-	sp := over(c, "relative", x, given("relative=shaw relative-clip=%d relative-values=%v",
-		keys.Shape[0]/2,
+	sp := over(c, "relative", x, given("relative=shaw relative-clip=%d relative-values=%v", keys.Shape[0]/2,
 		values.Values != nil))
 	sp.Fidelity, sp.Set = "text", map[string][]float64{"pe.keys": keys.Values}
 	if values.Values != nil {
@@ -353,9 +346,8 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		w := petest.Projections{QKV: petest.StackRows(none, none, value),
 			QKVB: petest.StackRows(noBias, noBias, bias)}
 		got := w.Attend(sp.Model(t), x, p, false)
-		return petest.Outputs{"logits": got.Logits.Reshaped(n, n),
-			"weights": got.Weights.Reshaped(n, n),
-			"output":  got.Output}
+		return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "weights": got.Weights.Reshaped(n, n),
+			"output": got.Output}
 	}
 	v := zeros(sp.Heads, n, 2) // where there is none
 	if c.Has("v") {
@@ -406,8 +398,7 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		q, k := c.Input(t, "q"), c.Input(t, "k")
 		sp := petest.Spec{Scheme: "transformer-xl", Layers: 1, Heads: c.Int("heads", 1),
 			DModel:    q.Shape[1] * q.Shape[2],
-			Positions: pe.Line(q.Shape[0]), Given: given("xl-direction=mirrored"), Set: params(t, c,
-				"u=u v=v")}
+			Positions: pe.Line(q.Shape[0]), Given: given("xl-direction=mirrored"), Set: params(t, c, "u=u v=v")}
 		if c.Text("offset", "j-i") == "i-j" {
 			sp.Given["xl-direction"] = "bidirectional"
 		}

@@ -15,8 +15,7 @@ import (
 func fopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, heads, dh := c.Input(t, "q"), c.Int("heads", 1), c.Int("d_head", 0)
 	n := q.Shape[0]
-	sp := petest.Spec{Scheme: "fope", Layers: 1, Heads: heads, DModel: heads * dh,
-		Positions: pe.Line(n),
+	sp := petest.Spec{Scheme: "fope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
 		Given: given("rope-base=%v fope-floor=drop rope-trained-tokens=%d", c.Float("base", 10000),
 			c.Int("train_length", 0))}
 	if c.Value("drop_zero") == false {
@@ -67,8 +66,7 @@ func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	sp := petest.Spec{Scheme: "pope", Layers: 1, Heads: heads, DModel: heads * dh,
 		Positions: pe.Line(slices.Max(at) + 1),
-		Given:     given("pope-dims=%d rope-base=%v", dims, c.Float("base", 10000)), Set: params(t, c,
-			phase)}
+		Given:     given("pope-dims=%d rope-base=%v", dims, c.Float("base", 10000)), Set: params(t, c, phase)}
 	m, p, out := sp.Model(t), petest.At(sp.Positions, at...), petest.Outputs{}
 	petest.Closed(func(s *torchpe.Scope) {
 		polarQ, polarK := pe.Polar(petest.Begin(s, m, p), petest.ByHeads(s, q, heads),
@@ -80,8 +78,7 @@ func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			out[name] = petest.FromHeads(x)
 		}
 	})
-	out["q_rot"] = lastRows(out["q_rot"].Reshaped(1, n, heads*(dims+dh)), asked).Reshaped(asked, heads,
-		dims+dh)
+	out["q_rot"] = lastRows(out["q_rot"].Reshaped(1, n, heads*(dims+dh)), asked).Reshaped(asked, heads, dims+dh)
 	in := petest.HeadInputs{Q: q, K: k}
 	if c.Has("v") {
 		in.V = c.Input(t, "v")
@@ -249,8 +246,7 @@ func dinov3Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp := petest.Spec{Scheme: "rope-dinov3", Layers: 1, Heads: heads, DModel: heads * dh,
 		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)),
 		Given: given("rope-2d-base=%v dinov3-layout=half dinov3-normalize=%s dinov3-offset=%v",
-			c.Float("temperature", 100), c.Text("normalize_coords", "separate"), c.Float("grid_offset",
-				0))}
+			c.Float("temperature", 100), c.Text("normalize_coords", "separate"), c.Float("grid_offset", 0))}
 	if least := c.Float("min_period", 0); least != 0 {
 		sp.Given["dinov3-periods"] = fmt.Sprintf("%v,%v", least, c.Float("max_period", 0))
 	}
@@ -339,8 +335,7 @@ func liereVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		blocks := turns.Size(2) * turns.Size(3)
 		all := petest.ArrayOf(turns.Permute(0, 1, 4, 2, 3, 5, 6)).Reshaped(p.Tokens(), blocks, g, g)
 		if c.Bool("cls_token") {
-			first := petest.Array{Shape: []int{1, blocks, g, g},
-				Values: slices.Repeat(identity(g), blocks)}
+			first := petest.Array{Shape: []int{1, blocks, g, g}, Values: slices.Repeat(identity(g), blocks)}
 			all = petest.StackRows(first, all)
 		}
 		out["rotations"] = all
