@@ -80,7 +80,7 @@ type Config struct {
 	// factor on the initial weights but the PE's and layer norm's; 0 stands for 1
 	InitScale float64
 
-	Seeds  []uint64 // [E]; their number is that of the members
+	Seeds  []uint64 // [E], one for each member
 	DType  torchpe.DType
 	Device torchpe.Device
 }

@@ -162,8 +162,7 @@ func TestMembersAlone(t *testing.T) {
 // TestEmptyLinear: the empty sum is the bias, and no rows give none.
 func TestEmptyLinear(t *testing.T) {
 	const E, rows, I, O = 2, 3, 4, 5
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	w, b := RandN(s, 1, Float64, CPU, E, O, I), RandN(s, 2, Float64, CPU, E, O)
 	eachForm(func(int) {
 		near(t, "of no inputs", Linear(Zeros(s, Float64, CPU, E, rows, 0), Zeros(s, Float64, CPU, E, O, 0),
@@ -192,8 +191,7 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 			want = append(want, (v-mean)/math.Sqrt(variance+eps)*p[2].values[e*D+d]+p[3].values[e*D+d])
 		}
 	}
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	eachForm(func(int) {
 		for alone := range len(p) + 1 { // the operand that lies otherwise in memory than the rest
 			x := make([]Tensor, len(p))
@@ -207,8 +205,7 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 
 // TestRotatePairsClosedForm checks that a pair (x, y) turns into (x cos - y sin, y cos + x sin).
 func TestRotatePairsClosedForm(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	const N, D = 5, 6
 	p := inputs(52, []int{1, 1, 1, N, D})[0]
 	x := dense.tensor(s, p, Float64)
@@ -233,8 +230,7 @@ func TestRotatePairsClosedForm(t *testing.T) {
 
 // TestCrossEntropy compares with -log softmax of the target's logit in Go.
 func TestCrossEntropy(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	target := Of(s, CPU, []int64{0, 2, 1, 1}, 2, 2)
 	z := inputs(54, []int{2, 2, 3})[0]
 	want := make([]float64, 2)
@@ -248,8 +244,7 @@ func TestCrossEntropy(t *testing.T) {
 	near(t, "cross-entropy", CrossEntropy(dense.tensor(s, z, Float64), target).Float64s(), want, 1e-15)
 	for _, wrong := range []int64{-1, 3, math.MinInt64} {
 		failing(t, "CrossEntropy", func() {
-			CrossEntropy(dense.tensor(s, z, Float64),
-				Of(s, CPU, []int64{0, 1, 2, wrong}, 2, 2))
+			CrossEntropy(dense.tensor(s, z, Float64), Of(s, CPU, []int64{0, 1, 2, wrong}, 2, 2))
 		})
 	}
 }

@@ -72,7 +72,7 @@ func TestDraw(t *testing.T) {
 func TestDrawIsUniform(t *testing.T) {
 	for _, c := range []struct {
 		n, max, subsets int
-		distances       bool // of which the first is given
+		distances       bool // the first of them is given
 	}{{3, 6, 20, false}, {1, 7, 7, false}, {4, 5, 5, false}, {2, 7, 21, false}, {3, 6, 10, true}, {2, 7,
 		6, true}} {
 		const draws = 20000
@@ -89,8 +89,7 @@ func TestDrawIsUniform(t *testing.T) {
 		// Mean f and variance 2f for f = subsets-1 degrees of freedom: six standard deviations
 		// above.
 		if f := float64(c.subsets - 1); chi2 > f+6*math.Sqrt(2*f) {
-			t.Errorf("%d of %d positions: chi-square %.1f with %g degrees of freedom", c.n, c.max, chi2,
-				f)
+			t.Errorf("%d of %d positions: chi-square %.1f with %g degrees of freedom", c.n, c.max, chi2, f)
 		}
 	}
 }

@@ -30,8 +30,8 @@ func turned(t *testing.T, sp petest.Spec) petest.Array {
 }
 
 // TestSameTurns: with the tokens it was trained on, a sequence of s times as many is turned as with
-// scale s, and a shorter one as by rope; without a search the stretch of rope-longrope is that of
-// rope-ntk; a grid is one frame of a box.
+// scale s, and a shorter one as by rope; without a search rope-longrope stretches as rope-ntk; a grid is
+// one frame of a box.
 func TestSameTurns(t *testing.T) {
 	for _, c := range []struct {
 		one, options, other, others string
@@ -274,7 +274,7 @@ func TestFloaterConverges(t *testing.T) {
 	}
 }
 
-// TestDETR: queries and keys see DETR's table, which is that of 2d-fixed in concatenated halves, and
+// TestDETR: queries and keys see DETR's table, that of 2d-fixed in concatenated halves, and
 // values see no positions; the learned tables start with U(0, 1).
 func TestDETR(t *testing.T) {
 	const n, d = 12, 8

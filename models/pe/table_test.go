@@ -13,7 +13,7 @@ import (
 )
 
 // TestAbacusOffset: in training the digits of all runs move by one offset of 0..3, of its own for each
-// member and step; signs stay, and so does all at evaluation.
+// member and step; signs stay, and at evaluation everything does.
 func TestAbacusOffset(t *testing.T) {
 	const rows, largest, steps = 9, 3, 40
 	at := []float64{1, 2, 0, 1, 2}
@@ -244,7 +244,7 @@ func TestFeaturesAreSinusoids(t *testing.T) {
 
 // TestPaperBaselines: the cosine of the 1d and the 2d table, and the norm of the 2d table: sin^2 + cos^2 =
 // 1 for each of 16 x 80 pairs. The paper's figures A9/A10 print 0.72, which tells the conventions apart;
-// the numbers are those of numpy.
+// the numbers come from numpy.
 func TestPaperBaselines(t *testing.T) {
 	for _, c := range []struct {
 		options           string

@@ -63,7 +63,7 @@ func beitVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-// daVector: the factor is what becomes of logits that are one.
+// daVector: logits of one become the factor.
 func daVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x, w := c.Input(t, "x"), plainWeights(t, c)
 	sp := over(c, "da", x, nil)

@@ -49,7 +49,7 @@ func countsOf(t testing.TB, sp petest.Spec, q, k petest.Array) (counts petest.Ar
 	return counts
 }
 
-// dapeVector: the base alone is what a network of zeros leaves.
+// dapeVector: a network of zeros leaves the base alone.
 func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	scores, kernel, base := c.Input(t, "scores"), c.Int("kernel", 1), c.Text("base", "")
 	heads := scores.Shape[0]
@@ -151,7 +151,7 @@ func gates(logs petest.Array) petest.Array {
 	return logs
 }
 
-// forgettingVector: gates that the case gives are what the tokens' first H numbers say.
+// forgettingVector: where the case gives gates, the first H numbers of each token hold them.
 func forgettingVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, heads := c.Input(t, "q"), c.Int("heads", 1)
 	n, d := q.Shape[0], heads*q.Shape[2]
@@ -252,7 +252,7 @@ func huangVector(method string) petest.Adapter {
 	}
 }
 
-// pathVector: the tokens are unit vectors, so that the maps' columns are what the case gives for each.
+// pathVector: the tokens are unit vectors, so the maps' columns hold what the case gives for each token.
 func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, heads := c.Input(t, "q"), c.Int("heads", 1)
 	n, d := q.Shape[0], heads*q.Shape[2]
@@ -267,7 +267,7 @@ func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	beta := shared("beta")
 	for i, v := range beta.Values {
-		beta.Values[i] = math.Log(v / (2 - v)) // of which 2 sigmoid is v
+		beta.Values[i] = math.Log(v / (2 - v)) // 2 sigmoid of it is v
 	}
 	sp := petest.Spec{Scheme: "path", Heads: heads, DModel: d, Layers: 1, Positions: pe.Line(n),
 		Given: given("path-rank=0"), Set: map[string][]float64{"pe.up": columns(shared("w")),
@@ -282,7 +282,7 @@ func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // shawVector: BERT's relative_key counts i-j where Shaw has j-i: its table is ours with the rows
-// reversed, and without clipping where it has rows for all offsets. A causal mask is no part of
+// reversed, and without clipping where it has rows for all offsets. A causal mask does not belong to
 // --relative shaw; it is the test's own.
 func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
@@ -325,7 +325,7 @@ func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // synthesizerVector: 10-zin's code gives q and v [H,N,Dh], leaderj1001's gives x and has one head;
-// L is the number of tokens that the tables are for, of which the case has the first.
+// The tables are for L tokens; the case has the first of them.
 func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n := c.Int("n", 0)
 	sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: c.Int("heads", 1),

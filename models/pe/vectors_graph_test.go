@@ -133,7 +133,7 @@ func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"node_features_with_graph_token": out}
 }
 
-// laplacianVector: with the identity for C, what is added is z itself. Tab-PET's eigenvectors are z
+// laplacianVector: with the identity for C, z itself is added. Tab-PET's eigenvectors are z
 // without its z-score.
 func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	g := weighted(rowsOf(c.Input(t, "adjacency")))
@@ -192,7 +192,7 @@ func rrwpVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		"pair_value": {Shape: []int{len(rows), k}, Values: values}}
 }
 
-// rwseVector: with the identity for C, what is added is z itself.
+// rwseVector: with the identity for C, z itself is added.
 func rwseVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	p, steps := adjacent(t, c), c.Floats("steps")
 	if c.Has("edge_weight") {

@@ -40,7 +40,7 @@ func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Posi
 	return all
 }
 
-// hfOutputs runs a scheme on a case of Hugging Face's scalings: on seq_len tokens, of which the case
+// hfOutputs runs a scheme on a case of Hugging Face's scalings: on seq_len tokens, where the case
 // may hold some, at given positions or from the first on.
 func hfOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec) petest.Outputs {
 	t.Helper()

@@ -147,8 +147,7 @@ func drawn(t testing.TB, c *petest.VectorCase, sample, n int, factor float64, na
 }
 
 // cape1DVector: each sample alone. One token beyond its length is kept, as in the code; what comes after
-// it gets no table and enters no mean. A spacing of the positions is that of their coordinates, in which
-// the code draws the shift of a token too.
+// it gets no table and enters no mean. The spacing of positions scales a token's coordinate and its shift.
 func cape1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	n, d := x.Shape[1], x.Shape[2]
@@ -205,7 +204,7 @@ func cape2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"embedding": table, "output": output}
 }
 
-// convVector: what the module returns is what the scheme adds to x.
+// convVector: the module returns what the scheme adds to x.
 func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	p := pe.Line(x.Shape[1])
@@ -220,7 +219,7 @@ func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"pe": {Shape: x.Shape, Values: difference(out.Values, x.Values)}}
 }
 
-// features returns z [N,F] of fourier-features, which is what is added with the identity for C.
+// features returns z [N,F] of fourier-features: with the identity for C, that is what it adds.
 func features(t testing.TB, p pe.Positions, width int, options string, args ...any) petest.Array {
 	t.Helper()
 	return featuresOf(t, petest.Spec{Positions: p, Given: given(options, args...)}, width)

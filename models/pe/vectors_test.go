@@ -67,8 +67,7 @@ var given, zeros = petest.Given, petest.Zeros
 // perHead returns a scheme in a model of one layer with the case's heads, of width 2 each.
 func perHead(c *petest.VectorCase, scheme string, p pe.Positions, options pe.Options) petest.Spec {
 	heads := c.Int("heads", 1)
-	return petest.Spec{Scheme: scheme, Layers: 1, Heads: heads, DModel: 2 * heads, Positions: p,
-		Given: options}
+	return petest.Spec{Scheme: scheme, Layers: 1, Heads: heads, DModel: 2 * heads, Positions: p, Given: options}
 }
 
 // over returns a scheme in a model of one layer for tokens x [N,D] in a row, with the case's heads.

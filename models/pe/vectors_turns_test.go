@@ -148,7 +148,7 @@ func grapeMVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		if c.Has("phi") {
 			out["phi"] = petest.ArrayOf(pe.GrapePhase(hooks, a).Squeeze(0).Squeeze(0))
 		}
-		if c.Has("G") { // what becomes of each unit vector, in a sample of its own, is a column
+		if c.Has("G") { // the image of each unit vector, in a sample of its own, is a column
 			units := zeros(dh, n, heads, dh)
 			for i := range dh * n * heads {
 				units.Values[i*dh+i/(n*heads)] = 1
@@ -303,7 +303,7 @@ func dinoPeriodsOf(t testing.TB, sp petest.Spec) petest.Array {
 	return periods
 }
 
-// liereVector: both triangles of their matrices are given, of which the upper counts; a class token
+// liereVector: their matrices are given whole, and only the upper triangle counts; a class token
 // comes first and is not turned.
 func liereVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	raw, heads, dh, g := c.Param(t, "generator_raw_params"), c.Int("heads", 1), c.Int("d_head", 0),

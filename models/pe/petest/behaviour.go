@@ -176,23 +176,17 @@ func checkMembers(tr trial) error {
 		if err != nil {
 			return err
 		}
-		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams},
-			{run, own}} {
-			if err := near(memberOf(pair.all, e), pair.own, exactly); err != nil {
+		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams}, {run, own}} {
+			member := map[string]Array{} // with the axis E kept
+			for name, x := range pair.all {
+				member[name] = Array{Shape: append([]int{1}, x.Shape[1:]...), Values: x.Row(e)}
+			}
+			if err := near(member, pair.own, exactly); err != nil {
 				return fmt.Errorf("member %d and the same model alone: %w", e, err)
 			}
 		}
 	}
 	return nil
-}
-
-// memberOf returns the arrays of one member, with the axis E kept.
-func memberOf(all map[string]Array, e int) map[string]Array {
-	own := map[string]Array{}
-	for name, x := range all {
-		own[name] = Array{Shape: append([]int{1}, x.Shape[1:]...), Values: x.Row(e)}
-	}
-	return own
 }
 
 // checkTokens checks that a forward pass works with fewer tokens than the scheme was built for. One
@@ -203,8 +197,7 @@ func checkTokens(tr trial) error {
 		return err
 	}
 	defer m.Close()
-	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3),
-		window(m.Config.Positions, 0, 1)} {
+	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3), window(m.Config.Positions, 0, 1)} {
 		var run map[string]Array
 		if err := torchpe.Catch(func() { run = newBatch(m, p).forward(m) }); err != nil {
 			return fmt.Errorf("%d tokens of %d: %w", p.Tokens(), m.Config.Positions.Tokens(), err)
@@ -316,8 +309,7 @@ func evaluatesAt(m, w *models.Model) error {
 		return nil
 	}
 	if err := near(got, want, exactly); err != nil {
-		return fmt.Errorf("at %v it differs from the same scheme built for them: %w",
-			w.Config.Positions, err)
+		return fmt.Errorf("at %v it differs from the same scheme built for them: %w", w.Config.Positions, err)
 	}
 	return nil
 }

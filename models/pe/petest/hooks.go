@@ -59,8 +59,7 @@ func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []c
 		}, random(members, size, n, c.DModel))
 		q, k, v := heads(), heads(), heads()
 		weight := random(members, 3*c.DModel, c.DModel)
-		attn := pe.Attn{Layer: layer, X: random(members, size, n, c.DModel), Q: q, K: k, V: v,
-			Scale: 0.5}
+		attn := pe.Attn{Layer: layer, X: random(members, size, n, c.DModel), Q: q, K: k, V: v, Scale: 0.5}
 		attn.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
 			return torchpe.ProjectQKV(y, weight, torchpe.Tensor{}, c.Heads)
 		}
@@ -156,8 +155,7 @@ func checkSites(tr trial) error {
 			return fmt.Errorf("%s of layer %d changes its input, although the site is not declared",
 				c.name, c.layer)
 		} else if !changed && declared && c.layer == 0 {
-			return fmt.Errorf("%s of layer 0 changes nothing, although the site is declared",
-				c.name)
+			return fmt.Errorf("%s of layer 0 changes nothing, although the site is declared", c.name)
 		}
 	}
 	return nil

@@ -159,8 +159,7 @@ func Run(t *testing.T, c Case) {
 	ran[c.Scheme] = true
 	for _, check := range schemeChecks {
 		t.Run(check.name, func(t *testing.T) {
-			report(t, check, trial{Case: c, variant: Variant{Fidelity: "code"},
-				heads: 1, members: 1})
+			report(t, check, trial{Case: c, variant: Variant{Fidelity: "code"}, heads: 1, members: 1})
 		})
 	}
 	for _, v := range append(Variants("", "text"), c.Variants...) {

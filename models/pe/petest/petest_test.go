@@ -69,7 +69,7 @@ func (f *fake) rows(s *torchpe.Scope, places []int) torchpe.Tensor {
 	return f.table.In(s).IndexSelect(1, torchpe.Of(s, torchpe.CPU, index, len(index))).Unsqueeze(1)
 }
 
-// tokens are what a fake changes.
+// a fake changes tokens.
 type tokens struct {
 	*fake
 	x torchpe.Tensor
@@ -115,7 +115,7 @@ var option = pe.Option{Name: "fake", Text: "a", Code: "a", Help: "for tests", Ch
 	return nil
 }}
 
-// broken are schemes with the check that must catch each, and what it says. The first is sound.
+// broken lists schemes, each with the check that must catch it and what that says. The first is sound.
 var broken = []struct {
 	name, check, says string
 	build             builder
@@ -309,7 +309,7 @@ func TestCompare(t *testing.T) {
 }
 
 // TestVectorsAreFound: each folder that the environment names must hold vectors; a file without
-// cases is an error. Those that ship are as many as the manifest says, and of others it says why.
+// cases is an error. As many ship as the manifest says, and it says why the others do not.
 func TestVectorsAreFound(t *testing.T) {
 	own, empty := t.TempDir(), t.TempDir()
 	good := `{"cases": [{"name": "a", "outputs": {"y": 1}}], "tolerance": {"atol": 1e-12}}`
