@@ -114,10 +114,10 @@ func checkPoison(t *testing.T, s *Scope, dtype DType, place int, poison float64)
 	x := dense.tensor(s, v, dtype)
 	ones := Full(s, 1, dtype, CPU, 1, D)
 	for name, y := range map[string]Tensor{
-		"AddLayerNorm": AddLayerNorm(x, Tensor{}, normed(ones, ones, 1e-5)),
+		"AddLayerNorm":        AddLayerNorm(x, Tensor{}, normed(ones, ones, 1e-5)),
 		"AddLayerNorm of two": AddLayerNorm(ones.Unsqueeze(0).Expand(1, 2, D), x, normed(ones, ones, 1e-5)),
-		"Linear":     Linear(x, ones.Unsqueeze(1), Tensor{}),
-		"LinearGELU": LinearGELU(x, ones.Unsqueeze(1), Tensor{}), "Softmax": x.Softmax(-1),
+		"Linear":              Linear(x, ones.Unsqueeze(1), Tensor{}),
+		"LinearGELU":          LinearGELU(x, ones.Unsqueeze(1), Tensor{}), "Softmax": x.Softmax(-1),
 		"LogSoftmax":      x.LogSoftmax(-1),
 		"AttentionLogits": AttentionLogits(x.Reshape(1, 1, 1, 2, D), x.Reshape(1, 1, 1, 2, D), 1).Narrow(3, 0, 1),
 	} {

@@ -84,7 +84,7 @@ func problems(c ctorch.System) (list []string) {
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil && !c.CUDAAvailable {
 		list = append(list, "there is an NVIDIA driver but "+c.CUDAReason+
-				": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
+			": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
 	}
 	return list
 }
