@@ -181,7 +181,7 @@ var broken = []struct {
 		return t.x.Add(t.table.In(t.x.Scope()).Unsqueeze(1))
 	}), nil},
 	{"said to extrapolate", "extrapolation", "of another shape at 12 tokens", table(nil), nil},
-	{"leaking", "memory", "1 tensors are left", func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
+	{"leaking", "sites", "1 tensors are left", func(c pe.Config, ps *torchpe.ParamSet) (pe.Encoding, error) {
 		s := torchpe.NewScope()
 		left = append(left, s)
 		torchpe.Zeros(s, torchpe.Float32, torchpe.CPU, 1)
