@@ -102,7 +102,10 @@ func kindOf(trainable bool) int {
 
 // Build allocates the buffers and fills them. Parameter p of member e is drawn from
 // Stream(seeds[e], p.Name), so that models that differ in one part have equal weights elsewhere.
-func (ps *ParamSet) Build(seeds []uint64) (err error) {
+func (ps *ParamSet) Build(seeds []uint64) error { return ps.build(nil, seeds) }
+
+// build builds the set, its trained parameters over those of base unless that is nil.
+func (ps *ParamSet) build(base *ParamSet, seeds []uint64) (err error) {
 	if len(seeds) != ps.Members {
 		return fmt.Errorf("%d seeds for %d members", len(seeds), ps.Members)
 	}
@@ -115,16 +118,23 @@ func (ps *ParamSet) Build(seeds []uint64) (err error) {
 			ps.Close()
 		}
 	}()
-	for kind, into := range []*ctorch.Handle{&ps.frozen, &ps.flat} {
-		if *into, err = ctorch.Full([]int{ps.Members, ps.columns[kind]}, 0, int(ps.DType), int(ps.Device)); err != nil {
-			return fmt.Errorf("allocating %d parameters for %d members: %w", ps.columns[kind], ps.Members, err)
+	buffers := []*ctorch.Handle{&ps.frozen, &ps.flat, &ps.grads}
+	if base != nil {
+		buffers = buffers[:1]
+	}
+	for i, into := range buffers {
+		n := ps.columns[min(i, 1)]
+		if *into, err = ctorch.Full([]int{ps.Members, n}, 0, int(ps.DType), int(ps.Device)); err != nil {
+			return fmt.Errorf("allocating %d parameters for %d members: %w", n, ps.Members, err)
 		}
 	}
-	if ps.grads, err = ctorch.Full([]int{ps.Members, ps.columns[1]}, 0, int(ps.DType), int(ps.Device)); err != nil {
-		return fmt.Errorf("allocating %d gradients for %d members: %w", ps.columns[1], ps.Members, err)
-	}
 	for _, p := range ps.params {
-		if err := ps.place(p, seeds); err != nil {
+		if base != nil && p.Trainable {
+			err = p.lieOver(base)
+		} else {
+			err = ps.place(p, seeds)
+		}
+		if err != nil {
 			return fmt.Errorf("parameter %s %v: %w", p.Name, p.Shape, err)
 		}
 	}
