@@ -88,13 +88,10 @@ func TestCoordinates(t *testing.T) {
 		dims int
 		last []float64 // of the last token; nil for none
 	}{
-		{pe.Line(4), 1, []float64{3}}, {pe.Line(4), 0, []float64{3}}, {pe.Line(4), 2, nil}, {pe.Line(4),
-			3, nil},
+		{pe.Line(4), 1, []float64{3}}, {pe.Line(4), 0, []float64{3}}, {pe.Line(4), 2, nil}, {pe.Line(4), 3, nil},
 		{pe.Grid(2, 3), 2, []float64{1, 2}}, {pe.Grid(2, 3), 3, []float64{0, 1, 2}},
-		{pe.Grid(2, 3), 0, []float64{1, 2}},
-		{pe.Grid(2, 3), 1, []float64{5}}, {pe.Grid(2, 3), 4, nil},
-		{pe.Box(2, 3, 4), 3, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 0,
-			[]float64{1, 2, 3}}, {pe.Box(2, 3, 4), 2, nil},
+		{pe.Grid(2, 3), 0, []float64{1, 2}}, {pe.Grid(2, 3), 1, []float64{5}}, {pe.Grid(2, 3), 4, nil},
+		{pe.Box(2, 3, 4), 3, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 0, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 2, nil},
 	} {
 		points, ok := c.p.Coordinates(c.dims)
 		if ok != (c.last != nil) {

@@ -128,13 +128,13 @@ func TestInitsOfMembers(t *testing.T) {
 		"matched:2d-fixed", "sinusoidal-2d", "zeros"} {
 		all := started(t, init, "", p, 16, seeds, sigma)
 		for e := range seeds {
-			if alone := started(t, init, "", p, 16, seeds[e:e+1],
-				sigma[e:e+1]); fmt.Sprint(alone[0]) != fmt.Sprint(all[e]) {
+			alone := started(t, init, "", p, 16, seeds[e:e+1], sigma[e:e+1])
+			if fmt.Sprint(alone[0]) != fmt.Sprint(all[e]) {
 				t.Errorf("%q: member %d starts otherwise alone", init, e)
 			}
 		}
-		if drawn := init != "sinusoidal-2d" && init != "zeros"; drawn != (norm(difference(all[0][0],
-			all[2][0])) > 0) {
+		drawn := init != "sinusoidal-2d" && init != "zeros"
+		if drawn != (norm(difference(all[0][0], all[2][0])) > 0) {
 			t.Errorf("%q: members 0 and 2 differ: %v", init, !drawn)
 		}
 		if init == "normal" && fmt.Sprint(all) != fmt.Sprint(started(t, "", "", p, 16, seeds, sigma)) {

@@ -21,8 +21,8 @@ func TestPermuted(t *testing.T) {
 		t.Errorf("a grid of 2 x 2: %+v", grid)
 	}
 	once := grid.Permuted([]int{2, 0, 3, 1})
-	if !slices.Equal(once.Index, []int{2, 0, 3, 1}) || !slices.Equal(once.Cells,
-		[][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}) {
+	if !slices.Equal(once.Index, []int{2, 0, 3, 1}) ||
+		!slices.Equal(once.Cells, [][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}) {
 		t.Errorf("permuted once: %+v", once)
 	}
 	twice := once.Permuted([]int{1, 3, 0, 2}) // the inverse
@@ -73,8 +73,9 @@ func TestDrawIsUniform(t *testing.T) {
 	for _, c := range []struct {
 		n, max, subsets int
 		distances       bool // the first of them is given
-	}{{3, 6, 20, false}, {1, 7, 7, false}, {4, 5, 5, false}, {2, 7, 21, false}, {3, 6, 10, true}, {2, 7,
-		6, true}} {
+	}{
+		{3, 6, 20, false}, {1, 7, 7, false}, {4, 5, 5, false}, {2, 7, 21, false}, {3, 6, 10, true}, {2, 7, 6, true},
+	} {
 		const draws = 20000
 		out := make([]float64, c.n*draws)
 		pe.Draw{Range: c.max, Distances: c.distances}.Fill(rand.New(rand.NewPCG(1, 2)), c.n, out)

@@ -209,8 +209,7 @@ func TestSinusoidsOfOddWidth(t *testing.T) {
 		return tableOf(t, petest.Spec{Scheme: "1d-fixed", DModel: d, Positions: pe.Line(8),
 			Given: given("sinusoid-layout=%s fixed-pe-dropout=0", layout)})
 	}
-	for layout, last := range map[string]float64{"interleaved": 6. / 7, "tutorial": 6. / 7,
-		"t2t": math.Inf(1)} {
+	for layout, last := range map[string]float64{"interleaved": 6. / 7, "tutorial": 6. / 7, "t2t": math.Inf(1)} {
 		for p, row := range rowsOf(fixed(7, layout)) {
 			if want := math.Sin(float64(p) * math.Pow(10000, -last)); math.Abs(row[6]-want) > 1e-15 {
 				t.Errorf("%s: the last column of position %d is %g, want %g", layout, p, row[6], want)
@@ -265,8 +264,7 @@ func TestPaperBaselines(t *testing.T) {
 		}
 		if math.Abs(norm(one)-math.Sqrt(1280)) > 1e-10 || math.Abs(norm(two)-math.Sqrt(1280)) > 1e-10 ||
 			math.Abs(product/1280-c.cosine) > c.tolerance {
-			t.Errorf("%s: norms %g and %g, want sqrt(1280); cosine %.5f, want %g", c.options, norm(one),
-				norm(two),
+			t.Errorf("%s: norms %g and %g, want sqrt(1280); cosine %.5f, want %g", c.options, norm(one), norm(two),
 				product/1280, c.cosine)
 		}
 	}

@@ -32,8 +32,8 @@ func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // is (1, 0, ...) and each vector of the table its own number times that.
 func countsOf(t testing.TB, sp petest.Spec, q, k petest.Array) (counts petest.Array) {
 	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
-	sp.Set, sp.Given = map[string][]float64{"pe.table": count(len(sp.Set["pe.table"])/dh,
-		dh)}, maps.Clone(sp.Given)
+	sp.Set = map[string][]float64{"pe.table": count(len(sp.Set["pe.table"])/dh, dh)}
+	sp.Given = maps.Clone(sp.Given)
 	sp.Given["cope-scaled"] = "false"
 	m, unit := sp.Model(t), zeros(q.Shape...)
 	for i := range n * heads {
@@ -73,12 +73,10 @@ func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	nothing := maps.Clone(sp.Set)
 	for theirs, name := range map[string]string{"mlp2.0": "pe.mix.in.", "mlp2.2": "pe.mix.out."} {
-		w, b := c.Param(t, theirs+".weight"), c.Param(t,
-			theirs+".bias") // [out,in,1,k], ours has k first
+		w, b := c.Param(t, theirs+".weight"), c.Param(t, theirs+".bias") // [out,in,1,k], ours has k first
 		sp.Set[name+"weight"] = transposed(w.Reshaped(len(w.Values)/kernel, kernel)).Values
 		sp.Set[name+"bias"] = b.Values
-		nothing[name+"weight"], nothing[name+"bias"] = make([]float64, len(w.Values)), make([]float64,
-			len(b.Values))
+		nothing[name+"weight"], nothing[name+"bias"] = make([]float64, len(w.Values)), make([]float64, len(b.Values))
 	}
 	out := petest.HeadInputs{}.Logits(sp.Model(t), 0, scores, sp.Positions)
 	sp.Set = nothing
@@ -136,10 +134,8 @@ func deltas(t testing.TB, offsets string, n int) petest.Array {
 	}
 	m := petest.Spec{Scheme: "deberta", Layers: 1, DModel: 1, Positions: pe.Line(n),
 		Given: given("deberta-offsets=%s deberta-terms=c2p", offsets),
-		Set: map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1},
-			"pe.key.bias": {0}}}.Model(t)
-	q := petest.Array{Shape: []int{n, 1}, Values: slices.Repeat([]float64{math.Sqrt2},
-		n)} // times 1/sqrt(2 Dh)
+		Set:   map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1}, "pe.key.bias": {0}}}.Model(t)
+	q := petest.Array{Shape: []int{n, 1}, Values: slices.Repeat([]float64{math.Sqrt2}, n)} // times 1/sqrt(2 Dh)
 	return petest.HeadInputs{Q: q, K: zeros(n, 1)}.Attend(m, pe.Line(n), false).Logits.Reshaped(n, n)
 }
 
@@ -329,14 +325,12 @@ func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n := c.Int("n", 0)
 	sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: c.Int("heads", 1),
-		Positions: pe.Line(c.Int("L", n)),
-		Given:     pe.Options{}}
+		Positions: pe.Line(c.Int("L", n)), Given: pe.Options{}}
 	p := petest.At(sp.Positions, places(0, n)...)
 	dense := func(first, second string) {
 		sp.Given["synthesizer-width"] = fmt.Sprint(c.Param(t, first+".weight").Shape[0])
-		sp.Set = params(t, c, fmt.Sprintf("in.weight=%s.weight in.bias=%[1]s.bias "+
-			"out.weight=%s.weight out.bias=%[2]s.bias",
-			first, second))
+		sp.Set = params(t, c, fmt.Sprintf(
+			"in.weight=%s.weight in.bias=%[1]s.bias out.weight=%s.weight out.bias=%[2]s.bias", first, second))
 	}
 	if c.Has("x") {
 		x, value, bias := c.Input(t, "x"), c.Param(t, "value_fc.weight"), c.Param(t, "value_fc.bias")

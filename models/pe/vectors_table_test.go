@@ -83,8 +83,8 @@ func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 	}
 	sp := petest.Spec{Scheme: "bipe", Layers: 1, DModel: x.Shape[1], Positions: p,
-		Given: given("bipe=alibi bipe-places=%d", c.Int("train_scale", 0)), Set: params(t, c,
-			"table=embeds.0.weight")}
+		Given: given("bipe=alibi bipe-places=%d", c.Int("train_scale", 0)),
+		Set:   params(t, c, "table=embeds.0.weight")}
 	out := petest.Outputs{"x_plus_intra": embedded(sp.Model(t), x, p), "intra": intra, "inter": inter}
 	sp.Set["pe.table"] = count(rows, x.Shape[1]) // the row's number in the first column
 	numbers := tableOf(t, sp)
@@ -171,8 +171,7 @@ func cape1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		var draws *capeDraws
 		if c.Bool("training") {
 			draws = &capeDraws{drawn(t, c, b, 1, 1, "global_shift"),
-				drawn(t, c, b, tokens, delta, "local_shift"),
-				drawn(t, c, b, 1, 1, "log_scale")}
+				drawn(t, c, b, tokens, delta, "local_shift"), drawn(t, c, b, 1, 1, "log_scale")}
 		}
 		row := petest.Array{Shape: []int{tokens, d}, Values: x.Row(b)[:tokens*d]}
 		e, out := capeOutputs(sp.Model(t), row, sp.Positions, draws)
@@ -193,8 +192,7 @@ func cape2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		var draws *capeDraws
 		if c.Bool("training") {
 			draws = &capeDraws{drawn(t, c, b, 1, 1, "shift_x", "shift_y"),
-				drawn(t, c, b, n, 1, "local_x", "local_y"),
-				drawn(t, c, b, 1, 1, "log_scale")}
+				drawn(t, c, b, n, 1, "local_x", "local_y"), drawn(t, c, b, 1, 1, "log_scale")}
 		}
 		row := petest.Array{Shape: []int{n, sp.DModel}, Values: x.Row(b)}
 		e, out := capeOutputs(sp.Model(t), row, sp.Positions, draws)
@@ -337,9 +335,8 @@ func learnFourierVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Positions: points(rowsOf(x)...),
 		Set: params(t, c, "waves=Wr.weight in.weight=mlp.0.weight in.bias=mlp.0.bias out.weight=mlp.2.weight "+
 			"out.bias=mlp.2.bias"),
-		Given: given("fourier-features=%d fourier-hidden=%d fourier-groups=%d", c.Int("F_dim", 0),
-			c.Int("H_dim", 0),
-			x.Shape[1])})}
+		Given: given("fourier-features=%d fourier-hidden=%d fourier-groups=%d",
+			c.Int("F_dim", 0), c.Int("H_dim", 0), x.Shape[1])})}
 }
 
 func learnWavesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {

@@ -178,8 +178,7 @@ func rope2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	heads := c.Int("heads", 1)
 	sp := petest.Spec{Scheme: "rope-2d", Layers: 1, DModel: heads * c.Int("d_head", 0), Heads: heads,
-		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)), Given: given("rope-2d-base=%v",
-			c.Float("theta", 100))}
+		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)), Given: given("rope-2d-base=%v", c.Float("theta", 100))}
 	if c.Has("freqs_xy_head") {
 		sp.Given["rope-2d"], sp.Set = "mixed", params(t, c, "frequencies=freqs_xy_head")
 	}
@@ -201,8 +200,7 @@ func mixedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		c.Lacks(t, "%d frequencies for %d heads of %d dimensions", len(frequencies.Values), heads, dh)
 	}
 	sp := petest.Spec{Scheme: "rope-2d", Layers: 1, DModel: heads * dh, Heads: heads,
-		Positions: pe.Grid(c.Int("H", 0), c.Int("W",
-			0)), Given: given("rope-2d=mixed rope-2d-order=columns-first"),
+		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)), Given: given("rope-2d=mixed rope-2d-order=columns-first"),
 		Set: map[string][]float64{"pe.frequencies": frequencies.Values}}
 	if c.Text("grid_indexing", "xy") == "ij" {
 		sp.Given["rope-2d-order"] = "rows-first"
