@@ -68,7 +68,7 @@ func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *P
 		panic(&Error{Op: "ParamSet.Add", Msg: fmt.Sprintf("%q twice", name)})
 	}
 	p := &Param{Name: name, Shape: append([]int{ps.Members}, shape...), Trainable: trainable, init: init}
-	kind := kindOf(trainable)
+	kind := oneIf(trainable)
 	p.offset = ps.columns[kind]
 	ps.columns[kind] += (p.PerMember() + alignment - 1) / alignment * alignment
 	if trainable {
@@ -91,13 +91,6 @@ func (ps *ParamSet) Renamed(rename func(string) string, declare func()) {
 		return name
 	}
 	declare()
-}
-
-func kindOf(trainable bool) int {
-	if trainable {
-		return 1
-	}
-	return 0
 }
 
 // Build allocates the buffers and fills them. Parameter p of member e is drawn from
