@@ -73,7 +73,7 @@ func scalarModel(t *testing.T, name, fidelity string, n, width int, change func(
 		}}.Model(t)
 }
 
-// scalars are samples [E,B,N] of masked prediction, of which the same number of tokens M is masked.
+// scalars are samples [E,B,N] of masked prediction, with M tokens masked in each.
 type scalars struct {
 	shape          []int // [E,B,N]
 	values, masked []float64

@@ -82,7 +82,7 @@ type Config struct {
 	// factor on those of the token embedding beside InitScale; 0 stands for 1
 	EmbedInitScale float64
 
-	Seeds  []uint64 // [E]; their number is that of the members
+	Seeds  []uint64 // [E], one for each member
 	DType  torchpe.DType
 	Device torchpe.Device
 }

@@ -86,8 +86,7 @@ func (m *Model) embedValues(s *torchpe.Scope, values, masked torchpe.Tensor) tor
 		channels = append(channels, masked)
 		columns = append(columns, m.maskToken.In(s).Unsqueeze(-1))
 	}
-	return torchpe.Linear(torchpe.Stack(-1, channels...), torchpe.Cat(-1, columns...),
-		torchpe.Tensor{})
+	return torchpe.Linear(torchpe.Stack(-1, channels...), torchpe.Cat(-1, columns...), torchpe.Tensor{})
 }
 
 // seen returns 1 where masked is 0, and 0 where it is 1.

@@ -12,7 +12,7 @@ import (
 
 // TestPEDropout: in training each element of the added table is 0 with the probability given, or
 // divided by the rest of it; the same of a step repeated, another at another step. Evaluation adds
-// the table itself. A stack drops its learned table as well, and what has none is left as it is.
+// the table itself. A stack drops its learned table as well, and a scheme without a table stays as it is.
 func TestPEDropout(t *testing.T) {
 	const p = 0.3
 	for _, scheme := range []string{"learn", "rope+learn", "learn-2d", "axial"} {

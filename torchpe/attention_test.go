@@ -302,8 +302,7 @@ func TestAttentionHidden(t *testing.T) {
 
 // TestAttentionRefuses checks that shapes and dtypes that do not fit are errors.
 func TestAttentionRefuses(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	q := Full(s, 1, Float32, CPU, 1, 2, 1, 3, 4)
 	for what, f := range map[string]func(){
 		"bias":              func() { Attention(q, q, q, Full(s, 0, Float32, CPU, 3, 4), 1) },
@@ -365,8 +364,7 @@ func TestGatherPairs(t *testing.T) {
 		near(t, "gradients", gradient, of, tolerance)
 		s.Close()
 	}
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	failing(t, "Gather", func() {
 		Zeros(s, Float32, CPU, 1, 1, 1, 2, 3).Gather(-1, Of(s, CPU, []int64{0, 3, 1, 2}, 2, 2).Expand(1, 1, 1, 2, 2))
 	})

@@ -79,8 +79,7 @@ func TestBLASRepair(t *testing.T) {
 // TestMatMulLarge checks a product that BLAS computes in blocks, through a vector: (A B) v = A (B
 // v).
 func TestMatMulLarge(t *testing.T) {
-	s := NewScopeNoGrad()
-	defer s.Close()
+	s := kept(t, NewScopeNoGrad())
 	for _, dtype := range []DType{Float32, Float64} {
 		a, b, v := RandN(s, 1, dtype, CPU, 211, 307), RandN(s, 2, dtype, CPU, 307, 173), RandN(s, 3, dtype, CPU, 173, 1)
 		near(t, "product in "+dtype.String(), a.MatMul(b).MatMul(v).Float64s(),

@@ -58,8 +58,7 @@ func TestGradientsOverThreads(t *testing.T) {
 	}()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	leaf := Of(s, CPU, []float64{1}, 1).RequireGrad()
 	for range 100 {
 		leaf.MulScalar(2)

@@ -36,8 +36,7 @@ func TestConstantsMustNotChange(t *testing.T) {
 func TestRepeatedComputationsReadNothing(t *testing.T) {
 	c := NewConstants()
 	defer c.Close()
-	outer := NewScope()
-	defer outer.Close()
+	outer := kept(t, NewScope())
 	outer.Repeat(c)
 	s := outer.Child()
 	defer s.Close()

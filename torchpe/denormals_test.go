@@ -13,8 +13,7 @@ func TestDenormals(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s := NewScopeNoGrad()
-	defer s.Close()
+	s := kept(t, NewScopeNoGrad())
 	tiny, small := float32(1e-30), float32(1e-12) // their product is a denormal number
 	x, w := Of(s, CPU, []float32{tiny, 0, 1, 0}, 1, 2, 2), Of(s, CPU, []float32{small, 0}, 1, 1, 2)
 	if v := Values[float32](Linear(x, w, Tensor{})); v[0] != 0 || v[1] != small {

@@ -96,8 +96,7 @@ func TestDropoutThreads(t *testing.T) {
 // TestDropoutInScopes checks how scopes hand out draws: each call the next, children in turn with
 // their parent, the same again after Seed with the same step.
 func TestDropoutInScopes(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	x := Full(s, 1, Float64, CPU, 2, 50)
 	failing(t, "Dropout", func() { x.Dropout(0.5) })
 	same := x.Dropout(0)

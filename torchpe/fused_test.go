@@ -162,8 +162,7 @@ func TestMembersAlone(t *testing.T) {
 // TestEmptyLinear: the empty sum is the bias, and no rows give none.
 func TestEmptyLinear(t *testing.T) {
 	const E, rows, I, O = 2, 3, 4, 5
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	w, b := RandN(s, 1, Float64, CPU, E, O, I), RandN(s, 2, Float64, CPU, E, O)
 	eachForm(func(int) {
 		near(t, "of no inputs", Linear(Zeros(s, Float64, CPU, E, rows, 0), Zeros(s, Float64, CPU, E, O, 0),
@@ -192,8 +191,7 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 			want = append(want, (v-mean)/math.Sqrt(variance+eps)*p[2].values[e*D+d]+p[3].values[e*D+d])
 		}
 	}
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	eachForm(func(int) {
 		for alone := range len(p) + 1 { // the operand that lies otherwise in memory than the rest
 			x := make([]Tensor, len(p))
@@ -207,8 +205,7 @@ func TestAddLayerNormClosedForm(t *testing.T) {
 
 // TestRotatePairsClosedForm checks that a pair (x, y) turns into (x cos - y sin, y cos + x sin).
 func TestRotatePairsClosedForm(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	const N, D = 5, 6
 	p := inputs(52, []int{1, 1, 1, N, D})[0]
 	x := dense.tensor(s, p, Float64)
@@ -233,8 +230,7 @@ func TestRotatePairsClosedForm(t *testing.T) {
 
 // TestCrossEntropy compares with -log softmax of the target's logit in Go.
 func TestCrossEntropy(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	target := Of(s, CPU, []int64{0, 2, 1, 1}, 2, 2)
 	z := inputs(54, []int{2, 2, 3})[0]
 	want := make([]float64, 2)
@@ -248,15 +244,13 @@ func TestCrossEntropy(t *testing.T) {
 	near(t, "cross-entropy", CrossEntropy(dense.tensor(s, z, Float64), target).Float64s(), want, 1e-15)
 	for _, wrong := range []int64{-1, 3, math.MinInt64} {
 		failing(t, "CrossEntropy", func() {
-			CrossEntropy(dense.tensor(s, z, Float64),
-				Of(s, CPU, []int64{0, 1, 2, wrong}, 2, 2))
+			CrossEntropy(dense.tensor(s, z, Float64), Of(s, CPU, []int64{0, 1, 2, wrong}, 2, 2))
 		})
 	}
 }
 
 // TestNormTable checks that a table that a layer norm adds gives the bits of one that is added after it
-// where the loops compute, forward and back, and that its gradient is the sum over the batch of the
-// result's.
+// where the loops compute, forward and back.
 func TestNormTable(t *testing.T) {
 	const E, B, N, D = 3, 41, 7, 12
 	in := inputs(51, []int{E, B, N, D}, []int{E, B, N, D}, []int{E, D}, []int{E, D}, []int{E, N, D})
@@ -266,10 +260,6 @@ func TestNormTable(t *testing.T) {
 	after := function{"after", in, func(x []Tensor) Tensor {
 		return AddLayerNorm(x[0], x[1], normed(x[2], x[3], normEps)).Add(x[4].Unsqueeze(1))
 	}}
-	sums := make([]float64, E*N*D)
-	for i := range E * B * N * D {
-		sums[i/(B*N*D)*N*D+i%(N*D)] += weight(i)
-	}
 	for _, dtype := range []DType{Float64, Float32} {
 		for _, l := range []layout{dense, turned, spaced} {
 			have, gradients := within.run(l, dtype, nil, 1)
@@ -278,12 +268,6 @@ func TestNormTable(t *testing.T) {
 			identical(t, name, have, want)
 			for i := range gradients {
 				identical(t, fmt.Sprint(name, ", gradient ", i), gradients[i], others[i])
-			}
-			for _, f := range []func(func()){composed, emulated} {
-				f(func() {
-					_, gradients = within.run(l, dtype, nil, 1)
-					near(t, name, gradients[4], sums, twinTolerance[dtype])
-				})
 			}
 		}
 	}

@@ -87,8 +87,7 @@ func TestGELUFarOut(t *testing.T) {
 // TestNotANumberPasses puts NaN, and then infinities, into one place of the operators that rewrite
 // numbers: what depends on it must not look finite.
 func TestNotANumberPasses(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	eachForm(func(form int) {
 		for _, dtype := range []DType{Float32, Float64} {
 			for _, place := range []int{0, 15, 16, 36} { // in vectors and behind the last whole one
@@ -115,11 +114,10 @@ func checkPoison(t *testing.T, s *Scope, dtype DType, place int, poison float64)
 	x := dense.tensor(s, v, dtype)
 	ones := Full(s, 1, dtype, CPU, 1, D)
 	for name, y := range map[string]Tensor{
-		"AddLayerNorm": AddLayerNorm(x, Tensor{}, normed(ones, ones, 1e-5)),
-		"AddLayerNorm of two": AddLayerNorm(ones.Unsqueeze(0).Expand(1, 2, D), x,
-			normed(ones, ones, 1e-5)),
-		"Linear":     Linear(x, ones.Unsqueeze(1), Tensor{}),
-		"LinearGELU": LinearGELU(x, ones.Unsqueeze(1), Tensor{}), "Softmax": x.Softmax(-1),
+		"AddLayerNorm":        AddLayerNorm(x, Tensor{}, normed(ones, ones, 1e-5)),
+		"AddLayerNorm of two": AddLayerNorm(ones.Unsqueeze(0).Expand(1, 2, D), x, normed(ones, ones, 1e-5)),
+		"Linear":              Linear(x, ones.Unsqueeze(1), Tensor{}),
+		"LinearGELU":          LinearGELU(x, ones.Unsqueeze(1), Tensor{}), "Softmax": x.Softmax(-1),
 		"LogSoftmax":      x.LogSoftmax(-1),
 		"AttentionLogits": AttentionLogits(x.Reshape(1, 1, 1, 2, D), x.Reshape(1, 1, 1, 2, D), 1).Narrow(3, 0, 1),
 	} {

@@ -150,8 +150,7 @@ func TestFrozenParameter(t *testing.T) {
 	b := ps.Add("b", false, Constant(0.25), 3)
 	noError(t, ps.Build([]uint64{1, 2}))
 	defer ps.Close()
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	Linear(Full(s, 1, Float64, CPU, 2, 5, 4), w.In(s), b.In(s)).Sum().Backward()
 	near(t, "gradient of w: five rows of ones", w.In(s).Grad().Float64s(),
 		Full(s, 5, Float64, CPU, 2, 3, 4).Float64s(), 0)
@@ -176,7 +175,7 @@ func TestZeroGrad(t *testing.T) {
 	}
 }
 
-// checkZeroGrad goes through c so, and compares the gradient of its last operand.
+// checkZeroGrad runs c that way and compares the gradient of its last operand.
 func checkZeroGrad(t *testing.T, c function, how string, want []float64) {
 	t.Helper()
 	ps, params := parametersOf(t, c, 3, Float64)
@@ -195,7 +194,7 @@ func checkZeroGrad(t *testing.T, c function, how string, want []float64) {
 	if how == "twice" {
 		loss = loss.Add(weighted(c.f(x)))
 	}
-	if how == "by autograd too" { // whose gradient is that of c, as a constant
+	if how == "by autograd too" { // this has the other half of the gradient wanted
 		loss = loss.Add(last.Mul(Of(s, CPU, scaled(0.5, want), last.Shape()...)).Sum())
 	}
 	loss.Backward()

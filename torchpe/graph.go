@@ -43,7 +43,7 @@ func Record(d Device, share *Graph, f func()) (*Graph, error) {
 		err = ended
 	}
 	if err != nil {
-		_ = g.Close() // what is wrong with the recording is the error to return
+		_ = g.Close() // the recording's error is the one to return
 		return nil, fmt.Errorf("recording a CUDA graph: %w", err)
 	}
 	return g, nil

@@ -77,6 +77,12 @@ func noError(t *testing.T, err error) {
 	}
 }
 
+// kept returns a scope that is closed when the test ends.
+func kept(t *testing.T, s *Scope) *Scope {
+	t.Cleanup(s.Close)
+	return s
+}
+
 // optimizerOf makes an optimizer; close it.
 func optimizerOf(t *testing.T, method Method, ps *ParamSet) *Optimizer {
 	t.Helper()

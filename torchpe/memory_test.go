@@ -90,7 +90,7 @@ func TestTrainingKeepsMemory(t *testing.T) {
 	}
 }
 
-// TestParamSetsKeepMemory makes and closes sets with optimizers, of which some cannot be built.
+// TestParamSetsKeepMemory makes and closes sets with optimizers; some of the sets cannot be built.
 func TestParamSetsKeepMemory(t *testing.T) {
 	flatMemory(t, 1000, func(k int) {
 		ps := NewParamSet(3, Float32, CPU)

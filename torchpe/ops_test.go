@@ -9,8 +9,7 @@ import (
 // TestUnary compares the operators on elements with Go's math, and their gradients with differences,
 // where they have a derivative.
 func TestUnary(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	m := []int{2, 3, 2}
 	free, positive, chosen := inputs(1, m), between(0.3, 3, inputs(2, m)), apart(inputs(3, m))
 	for _, c := range []struct {
@@ -120,8 +119,7 @@ func TestOperators(t *testing.T) {
 		s.Close()
 		checkGradients(t, c.function)
 	}
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	y := dense.tensor(s, x[0], Float64)
 	failing(t, "Squeeze", func() { y.Squeeze(0) })
 	failing(t, "Pad", func() { y.Sum().Pad(0, 1, 1, 0) })
@@ -154,8 +152,7 @@ func TestDetach(t *testing.T) {
 // TestNotDifferentiable checks indices and what is made of them, that they carry no gradient, and that
 // Backward of such a result is an error.
 func TestNotDifferentiable(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	x := Of(s, CPU, []float64{1, 2, 0, 5, 4, 3}, 2, 3).RequireGrad()
 	for name, c := range map[string]struct {
 		have  Tensor
@@ -175,8 +172,7 @@ func TestNotDifferentiable(t *testing.T) {
 
 // TestMergedHeads checks that merging heads copies nothing: writing to the merged tensor writes to them.
 func TestMergedHeads(t *testing.T) {
-	s := NewScopeNoGrad()
-	defer s.Close()
+	s := kept(t, NewScopeNoGrad())
 	w, v := RandN(s, 1, Float64, CPU, 2, 2, 3, 4, 5), RandN(s, 2, Float64, CPU, 2, 2, 3, 5, 3)
 	values := AttentionValues(w, v)
 	values.Permute(0, 1, 3, 2, 4).Reshape(2, 2, 4, 9).Fill(1)
@@ -187,8 +183,7 @@ func TestMergedHeads(t *testing.T) {
 func TestProjectQKV(t *testing.T) {
 	const E, B, N, D = 2, 3, 5, 12
 	p := inputs(93, []int{E, B, N, D}, []int{E, 3 * D, D}, []int{E, 3 * D})
-	s := NewScopeNoGrad()
-	defer s.Close()
+	s := kept(t, NewScopeNoGrad())
 	x, w, b := turned.tensor(s, p[0], Float64), turned.tensor(s, p[1], Float64), turned.tensor(s, p[2], Float64)
 	whole := x.Reshape(E, B*N, D).MatMul(w.Transpose(1, 2)).Add(b.Unsqueeze(1))
 	for _, heads := range []int{1, 2, 3, 4, 12} {

@@ -142,11 +142,7 @@ func (o *Optimizer) settingsOf(set StepSettings, step int) (values []float64) {
 	correction1, root := 1-math.Pow(beta1, t), math.Sqrt(1-math.Pow(beta2, t))
 	for _, p := range parts {
 		for e := range o.ps.Members {
-			active := 0.0
-			if set.Active[e] {
-				active = 1
-			}
-			values = append(values, p[0][e], p[1][e], 1, active, correction1, root)
+			values = append(values, p[0][e], p[1][e], 1, float64(oneIf(set.Active[e])), correction1, root)
 		}
 	}
 	return values
@@ -245,17 +241,12 @@ func (o *Optimizer) updateColumns(from, to int, settings Tensor) {
 			buffers[i] = buffers[i].Narrow(1, from, to-from)
 		}
 	}
-	update(o.method, buffers, settings)
-}
-
-// update makes one step on buffers: parameters, gradients and, except for SGD, Adam's moments.
-func update(method Method, b [4]Tensor, settings Tensor) {
-	if method == SGD {
-		call{op: "SGD", tensors: []Tensor{b[0], b[1], settings}}.act()
+	if o.method == SGD { // which has no moments
+		call{op: "SGD", tensors: []Tensor{buffers[0], buffers[1], settings}}.act()
 		return
 	}
-	call{op: "Adam", tensors: []Tensor{b[0], b[1], b[2], b[3], settings},
-		ints: []int{oneIf(method == AdamW)}, numbers: []float64{beta1, beta2, eps}}.act()
+	call{op: "Adam", tensors: append(buffers[:], settings), ints: []int{oneIf(o.method == AdamW)},
+		numbers: []float64{beta1, beta2, eps}}.act()
 }
 
 // Close frees the optimizer's state. Closing twice does nothing.

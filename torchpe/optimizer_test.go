@@ -186,8 +186,7 @@ func TestGradNorms(t *testing.T) {
 	ps := parameters(t, 2, 4, Float32)
 	defer ps.Close()
 	setGradients(ps, []float64{3, 0, -4, 0, 3e30, 4e30, 0, 0})
-	s := NewScopeNoGrad()
-	defer s.Close()
+	s := kept(t, NewScopeNoGrad())
 	h, err := ctorch.Result("MemberNorm", ctorch.Operands{Tensors: []ctorch.Handle{ps.grads}})
 	norms := s.own("MemberNorm", h, err).Float64s()
 	near(t, "norms", norms[:1], []float64{5}, 1e-15)
@@ -216,8 +215,7 @@ func TestResumedOptimizer(t *testing.T) {
 	other, resumed := create()
 	defer other.Close()
 	defer resumed.Close()
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	other.Flat(s).CopyFrom(ps.Flat(s))
 	from := o.State(s)
 	for name, to := range resumed.State(s) {
@@ -240,8 +238,7 @@ func TestBadOptimizer(t *testing.T) {
 		t.Error("an unknown method is no error")
 	}
 	setGradients(ps, normals(rand.New(rand.NewPCG(63, 0)), 10))
-	s := NewScopeNoGrad()
-	defer s.Close()
+	s := kept(t, NewScopeNoGrad())
 	for _, method := range []Method{Adam, AdamW, SGD} {
 		o := optimizerOf(t, method, ps)
 		before := flat(ps)

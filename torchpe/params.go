@@ -68,7 +68,7 @@ func (ps *ParamSet) Add(name string, trainable bool, init Init, shape ...int) *P
 		panic(&Error{Op: "ParamSet.Add", Msg: fmt.Sprintf("%q twice", name)})
 	}
 	p := &Param{Name: name, Shape: append([]int{ps.Members}, shape...), Trainable: trainable, init: init}
-	kind := kindOf(trainable)
+	kind := oneIf(trainable)
 	p.offset = ps.columns[kind]
 	ps.columns[kind] += (p.PerMember() + alignment - 1) / alignment * alignment
 	if trainable {
@@ -93,16 +93,12 @@ func (ps *ParamSet) Renamed(rename func(string) string, declare func()) {
 	declare()
 }
 
-func kindOf(trainable bool) int {
-	if trainable {
-		return 1
-	}
-	return 0
-}
-
 // Build allocates the buffers and fills them. Parameter p of member e is drawn from
 // Stream(seeds[e], p.Name), so that models that differ in one part have equal weights elsewhere.
-func (ps *ParamSet) Build(seeds []uint64) (err error) {
+func (ps *ParamSet) Build(seeds []uint64) error { return ps.build(nil, seeds) }
+
+// build builds the set, its trained parameters over those of base unless that is nil.
+func (ps *ParamSet) build(base *ParamSet, seeds []uint64) (err error) {
 	if len(seeds) != ps.Members {
 		return fmt.Errorf("%d seeds for %d members", len(seeds), ps.Members)
 	}
@@ -115,16 +111,23 @@ func (ps *ParamSet) Build(seeds []uint64) (err error) {
 			ps.Close()
 		}
 	}()
-	for kind, into := range []*ctorch.Handle{&ps.frozen, &ps.flat} {
-		if *into, err = ctorch.Full([]int{ps.Members, ps.columns[kind]}, 0, int(ps.DType), int(ps.Device)); err != nil {
-			return fmt.Errorf("allocating %d parameters for %d members: %w", ps.columns[kind], ps.Members, err)
+	buffers := []*ctorch.Handle{&ps.frozen, &ps.flat, &ps.grads}
+	if base != nil {
+		buffers = buffers[:1]
+	}
+	for i, into := range buffers {
+		n := ps.columns[min(i, 1)]
+		if *into, err = ctorch.Full([]int{ps.Members, n}, 0, int(ps.DType), int(ps.Device)); err != nil {
+			return fmt.Errorf("allocating %d parameters for %d members: %w", n, ps.Members, err)
 		}
 	}
-	if ps.grads, err = ctorch.Full([]int{ps.Members, ps.columns[1]}, 0, int(ps.DType), int(ps.Device)); err != nil {
-		return fmt.Errorf("allocating %d gradients for %d members: %w", ps.columns[1], ps.Members, err)
-	}
 	for _, p := range ps.params {
-		if err := ps.place(p, seeds); err != nil {
+		if base != nil && p.Trainable {
+			err = p.lieOver(base)
+		} else {
+			err = ps.place(p, seeds)
+		}
+		if err != nil {
 			return fmt.Errorf("parameter %s %v: %w", p.Name, p.Shape, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBuildOver checks that what is trained is the other set's memory, and what is not is its own.
+// TestBuildOver checks that trained parameters share the other set's memory, and frozen ones have their own.
 func TestBuildOver(t *testing.T) {
 	base := NewParamSet(2, Float64, CPU)
 	base.Add("first", true, Constant(1), 5)

@@ -18,8 +18,7 @@ func TestParamSetLayout(t *testing.T) {
 	b := ps.Add("b", true, Constant(3))
 	noError(t, ps.Build([]uint64{5, 6}))
 	defer ps.Close()
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	if ps.Count() != 7 || ps.Columns() != 64 || a.Offset() != 0 || b.Offset() != 32 ||
 		f.Offset() != 0 || a.PerMember() != 6 || b.PerMember() != 1 {
 		t.Errorf("%d trained, offsets %d, %d, %d", ps.Count(), a.Offset(), b.Offset(), f.Offset())

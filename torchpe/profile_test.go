@@ -13,8 +13,7 @@ import (
 // TestTrace writes a trace in which each operator comes as often as Operators counts it. A libtorch
 // without Kineto, as Debian's, writes none and says so.
 func TestTrace(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	x := RandN(s, 1, Float32, CPU, 2, 30, 40)
 	work := func() {
 		for range 3 {

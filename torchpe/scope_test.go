@@ -37,8 +37,7 @@ func TestScopeOwns(t *testing.T) {
 // depth, and that everything goes where f fails.
 func TestDo(t *testing.T) {
 	before := Live()
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	x := Full(s, 3, Float64, CPU)
 	y := s.Do(func(c *Scope) Tensor {
 		return c.Do(func(d *Scope) Tensor { return x.In(d).Square().AddScalar(1).Sqrt().Square() }).AddScalar(-1)
@@ -72,8 +71,7 @@ func TestDo(t *testing.T) {
 
 // TestInnermost checks which scope a result belongs to, in both orders of the operands.
 func TestInnermost(t *testing.T) {
-	outer := NewScope()
-	defer outer.Close()
+	outer := kept(t, NewScope())
 	inner := outer.Child()
 	defer inner.Close()
 	deepest := inner.Child()
@@ -157,8 +155,7 @@ func TestUseAfterClose(t *testing.T) {
 // TestZeroTensor gives operators the zero Tensor, which is none: an *Error, but where an operand
 // may be missing.
 func TestZeroTensor(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	var none Tensor
 	x := Full(s, 1, Float64, CPU, 1, 2)
 	for op, f := range map[string]func(){
@@ -190,8 +187,7 @@ func TestClosedParameterIsNotMissing(t *testing.T) {
 	b, w := ps.Add("b", true, Constant(1), 2), open.Add("w", true, Constant(1), 2, 3)
 	noError(t, open.Build([]uint64{1}))
 	defer open.Close()
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	x := Full(s, 1, Float64, CPU, 1, 3)
 	failing(t, "Linear", func() { Linear(x, w.In(s), b.In(s)) })
 	noError(t, ps.Build([]uint64{1}))
@@ -230,8 +226,7 @@ func TestGradMode(t *testing.T) {
 // TestCatch checks that it returns *Error, lets others pass, and that errors say operator, shapes
 // and cause.
 func TestCatch(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	if err := Catch(func() {}); err != nil {
 		t.Errorf("nothing failed, but %v", err)
 	}

@@ -148,8 +148,7 @@ func TestRoundedBeside(t *testing.T) {
 	defer SetPrecision("fp32")
 	ctorch.SetFusedForm(ctorch.Emulated)
 	noError(t, SetPrecision("bf16"))
-	s := NewScopeNoGrad()
-	defer s.Close()
+	s := kept(t, NewScopeNoGrad())
 	x := make([]Tensor, len(in))
 	for i, p := range in {
 		x[i] = Of(s, CPU, p.values, p.shape...).To(Float32, CPU)

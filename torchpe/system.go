@@ -18,7 +18,7 @@ type GPU struct {
 	FreeMemory  int64  `json:"free_memory"`  // bytes
 }
 
-// System describes the machine as torchpe sees it; its JSON is that of `torchpe doctor --json`.
+// System describes the machine as torchpe sees it; `torchpe doctor --json` prints its JSON.
 type System struct {
 	LibtorchBuilt   string   `json:"libtorch_built"`
 	LibtorchRunning string   `json:"libtorch_running"`
@@ -83,9 +83,8 @@ func problems(c ctorch.System) (list []string) {
 				"put nvcc on the PATH and run `make shim`")
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil && !c.CUDAAvailable {
-		list = append(list,
-			"there is an NVIDIA driver but "+c.CUDAReason+
-				": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
+		list = append(list, "there is an NVIDIA driver but "+c.CUDAReason+
+			": build the shim with LIBTORCH=/path/to/a/CUDA/libtorch or LIBTORCH=python")
 	}
 	return list
 }

@@ -134,7 +134,7 @@ func dtypeOf[T Element]() DType {
 	return Bool
 }
 
-// Of copies data into a tensor of s with the given shape; its dtype is that of T.
+// Of copies data into a tensor of s with the given shape; T gives its dtype.
 func Of[T Element](s *Scope, dev Device, data []T, shape ...int) Tensor {
 	const op = "Of"
 	if n := product(shape); n != len(data) {

@@ -9,8 +9,7 @@ import (
 
 // TestRoundTrip puts values of each Go type in and takes them out, as themselves and converted.
 func TestRoundTrip(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	roundTrip(t, s, Float32, []float32{0, -1.5, math.MaxFloat32, float32(math.Inf(1)), math.SmallestNonzeroFloat32, 3})
 	roundTrip(t, s, Float64, []float64{0, -1.5, math.MaxFloat64, math.Inf(-1), math.SmallestNonzeroFloat64, 3})
 	roundTrip(t, s, Int64, []int64{0, -1, math.MaxInt64, math.MinInt64, 5, 6})
@@ -50,8 +49,7 @@ func roundTrip[T Element](t *testing.T, s *Scope, dtype DType, want []T) {
 
 // TestBadCreation makes tensors that cannot be: an *Error each time.
 func TestBadCreation(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	for op, calls := range map[string][]func(){
 		"Of": {
 			func() { Of(s, CPU, []float64{1, 2}, 3) }, func() { Of(s, CPU, []float64{1, 2}) },
@@ -67,8 +65,7 @@ func TestBadCreation(t *testing.T) {
 			func() { Full(s, math.NaN(), Int64, CPU, 1) }, func() { Full(s, 1e300, Int64, CPU, 1) },
 			func() { Zeros(s, Float32, CPU, slices.Repeat([]int{1}, 9)...) },
 		},
-		"RandN": {func() { RandN(s, 1, Float32, CPU, -1) },
-			func() { RandN(s, 1, Float32, CUDA(127), 1) },
+		"RandN": {func() { RandN(s, 1, Float32, CPU, -1) }, func() { RandN(s, 1, Float32, CUDA(127), 1) },
 			func() { RandN(s, 1, DType(-1), CPU, 1) }},
 	} {
 		for _, f := range calls {
@@ -91,8 +88,7 @@ func TestBadCreation(t *testing.T) {
 
 // TestNoGPU asks for a GPU that is not there: the error is one line that names it.
 func TestNoGPU(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	n := len(DescribeSystem().GPUs)
 	x := Full(s, 1, Float32, CPU, 2)
 	for op, f := range map[string]func(){
@@ -108,8 +104,7 @@ func TestNoGPU(t *testing.T) {
 
 // TestCopyAndFill checks that both write through views and are not recorded.
 func TestCopyAndFill(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	x := Zeros(s, Float64, CPU, 2, 3)
 	x.Transpose(0, 1).CopyFrom(Of(s, CPU, []float32{1, 2, 3, 4, 5, 6}, 3, 2))
 	x.Select(0, 1).Narrow(0, 1, 2).Fill(9)
@@ -123,8 +118,7 @@ func TestCopyAndFill(t *testing.T) {
 
 // TestRandN checks that the numbers depend on the seed alone.
 func TestRandN(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	draw := func(seed uint64) []float64 { return RandN(s, seed, Float64, CPU, 100).Float64s() }
 	identical(t, "the same seed", draw(1), draw(1))
 	if slices.Equal(draw(1), draw(2)) {
@@ -186,8 +180,7 @@ func TestDescribeSystem(t *testing.T) {
 
 // Memory that cannot be had is an error that says how much was wanted, without libtorch's source.
 func TestTooLarge(t *testing.T) {
-	s := NewScope()
-	defer s.Close()
+	s := kept(t, NewScope())
 	err := Catch(func() { Zeros(s, Float32, CPU, 1<<30, 1<<15) })
 	if err == nil || !strings.Contains(err.Error(), "can't allocate memory: 1.407e+05 GB at once") {
 		t.Error(err)

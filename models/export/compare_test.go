@@ -356,7 +356,7 @@ func differ(t *testing.T, cases []oneCase, method torchpe.Method, logits, traine
 		worst[2].Worst, worst[2].Weights, worst[2].Case)
 }
 
-// paperSchemes are those of the paper, which are compared with -short too.
+// paperSchemes are the paper's; they are compared with -short too.
 var paperSchemes = []string{"learn", "1d-fixed", "2d-fixed", "random", "nope", "c-nope", "relative", "rope"}
 
 // TestPyTorch: every encoding gives the same logits in PyTorch and learns the same in three steps, for

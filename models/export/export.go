@@ -2,7 +2,7 @@
 // a plain state dict; config.json; and model.py, which holds the model and its positional encoding and
 // needs PyTorch alone.
 //
-// model.py is joined from the classes in python/, of which each scheme has one (see source.go). What
+// model.py is joined from the classes in python/, one for each scheme (see source.go). What
 // positions decide is made by them, of config.json; fixed tables that the registry's encodings
 // compute are buffers of the state dict. NewModule writes an encoding without a model, by the same
 // classes.

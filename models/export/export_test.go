@@ -31,7 +31,7 @@ func exported(t *testing.T) (m *models.Model, dir string) {
 	return m, dir
 }
 
-// TestReadGivesTheBitsBack: what Write wrote is in another model, drawn from another seed, after Read.
+// TestReadGivesTheBitsBack: Read puts what Write wrote into a model drawn from another seed, bit for bit.
 func TestReadGivesTheBitsBack(t *testing.T) {
 	m, dir := exported(t)
 	c := m.Config
@@ -133,7 +133,7 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestReadRefusesOverflow: numbers whose squares are finite, but of which sums of products are not, are
+// TestReadRefusesOverflow: numbers with finite squares whose sums of products overflow are
 // refused by the tensor that holds the largest.
 func TestReadRefusesOverflow(t *testing.T) {
 	m, dir := exported(t)

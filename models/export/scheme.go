@@ -17,7 +17,7 @@ type Module struct {
 	Numbers []safetensors.Tensor // trained ones and fixed tables; nil for none
 }
 
-// NewModule returns the encoding of m, of which Config, Params and Encoding are set. numbers is the
+// NewModule returns the encoding of m, which has Config, Params and Encoding set. numbers is the
 // name of the file with the numbers, which lies beside the module.
 func NewModule(m *models.Model, numbers string) (Module, error) {
 	if err := Check(m.Config.PE); err != nil {

@@ -11,7 +11,7 @@ import (
 	"torchpe/models"
 )
 
-// sources are the parts of the Python files. Those of library hold classes and functions, of which a file
+// sources are the parts of the Python files. Those of library hold classes and functions: a file
 // gets the ones that it uses; the others are copied whole.
 //
 //go:embed python/*.py

@@ -119,8 +119,7 @@ var _ = Register(Scheme{Name: "forgetting", Extrapolates: Always, New: newForget
 	option("forgetting-direction", "causal", oneOf("causal", "bidirectional"),
 		"whether tokens of forgetting see only those before them, or those after them too "+
 			"by gates of their own"),
-	option("forgetting-scale", "1", positive,
-		"factor of the logarithms of the gates of forgetting"),
+	option("forgetting-scale", "1", positive, "factor of the logarithms of the gates of forgetting"),
 	option("forgetting-bias", "0", number(0, 50),
 		"initial bias of the gates of forgetting: above 0 they start nearer to 1"),
 	option("forgetting-window", "0", whole(0, 1<<30),
@@ -198,8 +197,7 @@ func newForgetting(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 var _ = Register(Scheme{Name: "path", Extrapolates: Always, New: newPath},
 	option("path-rank", "32", whole(0, 1<<16),
 		"numbers that the directions of path are made of; 0 for those of the token itself"),
-	option("path-forget", "false", yesNo,
-		"whether path adds the logarithms of forget gates, times 1/sqrt(Dh)"))
+	option("path-forget", "false", yesNo, "whether path adds the logarithms of forget gates, times 1/sqrt(Dh)"))
 
 func newPath(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	var down *torchpe.Param // [E,L,r,D]; nil for rank 0, where r = D
@@ -343,8 +341,7 @@ func (c Config) newGrapePath(ps *torchpe.ParamSet, slopes *torchpe.Param) (Encod
 		return nil, c.oddHead()
 	}
 	if !c.yes("grape-a-unit") {
-		return nil, fmt.Errorf("grape-a: --grape-a-unit false is for gates; --grape-a path " +
-			"has none")
+		return nil, fmt.Errorf("grape-a: --grape-a-unit false is for gates; --grape-a path has none")
 	}
 	weights := ps.Add("pe.weight", true, torchpe.Normal(0, 0.02), c.Layers, c.DModel, c.DModel)
 	return encoding{AtLogits, attentionWithMask(true), func(s *torchpe.Scope, at Positions) Hooks {

@@ -29,8 +29,7 @@ func (w window) row(query, key [2]int) int {
 // cells returns Cells, for the named scheme. It panics with an *Error where there are none.
 func (p Positions) cells(scheme string) [][2]int {
 	if p.Cells == nil {
-		panic(&torchpe.Error{Op: scheme,
-			Msg: fmt.Sprintf("it needs tokens on a grid, and they lie on %v", p)})
+		panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("it needs tokens on a grid, and they lie on %v", p)})
 	}
 	return p.Cells
 }

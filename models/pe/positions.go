@@ -71,8 +71,7 @@ func Box(frames, rows, columns int) Positions {
 	p := Line(frames * rows * columns)
 	p.Points = make([][]float64, p.Tokens())
 	for i := range p.Points {
-		p.Points[i] = []float64{float64(i / columns / rows), float64(i / columns % rows),
-			float64(i % columns)}
+		p.Points[i] = []float64{float64(i / columns / rows), float64(i / columns % rows), float64(i % columns)}
 	}
 	return p
 }
@@ -83,8 +82,7 @@ func (p Positions) Tokens() int { return len(p.Index) }
 // Permuted returns the positions of tokens in another order: token i of the result is token
 // order[i] of p.
 func (p Positions) Permuted(order []int) Positions {
-	q := Positions{Index: make([]int, len(order)), Drawn: p.Drawn, Graph: p.Graph,
-		Training: p.Training}
+	q := Positions{Index: make([]int, len(order)), Drawn: p.Drawn, Graph: p.Graph, Training: p.Training}
 	if p.Cells != nil {
 		q.Cells = make([][2]int, len(order))
 	}
@@ -244,8 +242,7 @@ func (p Positions) placesIn(scheme string, built [][]float64) []int {
 	checkPlaces(p.Index, len(built))
 	for i, point := range p.coordinates(scheme, len(built[0])) {
 		if !slices.Equal(point, built[p.Index[i]]) {
-			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d at place %d has "+
-				"coordinates %v; "+
+			panic(&torchpe.Error{Op: scheme, Msg: fmt.Sprintf("token %d at place %d has coordinates %v; "+
 				"the encoding was built for %v there", i, p.Index[i], point, built[p.Index[i]])})
 		}
 	}

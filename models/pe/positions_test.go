@@ -21,8 +21,8 @@ func TestPermuted(t *testing.T) {
 		t.Errorf("a grid of 2 x 2: %+v", grid)
 	}
 	once := grid.Permuted([]int{2, 0, 3, 1})
-	if !slices.Equal(once.Index, []int{2, 0, 3, 1}) || !slices.Equal(once.Cells,
-		[][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}) {
+	if !slices.Equal(once.Index, []int{2, 0, 3, 1}) ||
+		!slices.Equal(once.Cells, [][2]int{{1, 0}, {0, 0}, {1, 1}, {0, 1}}) {
 		t.Errorf("permuted once: %+v", once)
 	}
 	twice := once.Permuted([]int{1, 3, 0, 2}) // the inverse
@@ -72,9 +72,10 @@ func TestDraw(t *testing.T) {
 func TestDrawIsUniform(t *testing.T) {
 	for _, c := range []struct {
 		n, max, subsets int
-		distances       bool // of which the first is given
-	}{{3, 6, 20, false}, {1, 7, 7, false}, {4, 5, 5, false}, {2, 7, 21, false}, {3, 6, 10, true}, {2, 7,
-		6, true}} {
+		distances       bool // the first of them is given
+	}{
+		{3, 6, 20, false}, {1, 7, 7, false}, {4, 5, 5, false}, {2, 7, 21, false}, {3, 6, 10, true}, {2, 7, 6, true},
+	} {
 		const draws = 20000
 		out := make([]float64, c.n*draws)
 		pe.Draw{Range: c.max, Distances: c.distances}.Fill(rand.New(rand.NewPCG(1, 2)), c.n, out)
@@ -89,8 +90,7 @@ func TestDrawIsUniform(t *testing.T) {
 		// Mean f and variance 2f for f = subsets-1 degrees of freedom: six standard deviations
 		// above.
 		if f := float64(c.subsets - 1); chi2 > f+6*math.Sqrt(2*f) {
-			t.Errorf("%d of %d positions: chi-square %.1f with %g degrees of freedom", c.n, c.max, chi2,
-				f)
+			t.Errorf("%d of %d positions: chi-square %.1f with %g degrees of freedom", c.n, c.max, chi2, f)
 		}
 	}
 }

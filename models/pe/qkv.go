@@ -61,7 +61,7 @@ func newDETR(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		rows, _ := table.Begin(s, p).Table(0)
 		added := rows.Unsqueeze(1) // [E,1,N,D]
 		return qkvHooks{change: func(a Attn) (q, k, v torchpe.Tensor) {
-			// W_q P and W_k P, which are those of one sample: the projections of P without their
+			// W_q P and W_k P, for one sample: the projections of P without their
 			// biases, which q and k have already.
 			pq, pk, _ := a.Project(added)
 			bq, bk, _ := a.Project(added.Narrow(2, 0, 1).Detach().MulScalar(0))
@@ -150,7 +150,7 @@ const floaterSteps = 5
 type floater struct {
 	None
 	start    *torchpe.Param // [E,3,L,D]
-	maps     [2]linearMap   // [E,D,D+1], [E,D]: the last column is that of t
+	maps     [2]linearMap   // [E,D,D+1], [E,D]: the last column is for t
 	dt       float64
 	euler    bool
 	layers   int

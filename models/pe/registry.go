@@ -173,8 +173,7 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	for _, o := range s.Options {
 		if err := o.Check(c.Options[o.Name]); err != nil {
-			return nil, fmt.Errorf("%s: --%s: %w (Scheme.Resolve sets defaults)",
-				s.Name, o.Name, err)
+			return nil, fmt.Errorf("%s: --%s: %w (Scheme.Resolve sets defaults)", s.Name, o.Name, err)
 		}
 	}
 	if err := s.CheckDropout(c.Dropout); err != nil {
@@ -259,8 +258,7 @@ func (s Scheme) checkSigma(c Config) error {
 	}
 	for e, sigma := range c.Sigma {
 		if !(sigma >= 0) || math.IsInf(sigma, 1) {
-			return fmt.Errorf("%s: sigma %g of member %d: a standard deviation is finite and not "+
-				"negative",
+			return fmt.Errorf("%s: sigma %g of member %d: a standard deviation is finite and not negative",
 				s.Name, sigma, e)
 		}
 	}
@@ -282,8 +280,7 @@ func (s Scheme) CheckDropout(p float64) error {
 // CheckInit returns an error where an Init is chosen and the scheme has no learned table.
 func (s Scheme) CheckInit(i Init) error {
 	if i.Kind != "" && !s.Learned {
-		return fmt.Errorf("%s: --pe-init %s: it has no learned table that starts with sigma",
-			s.Name, i)
+		return fmt.Errorf("%s: --pe-init %s: it has no learned table that starts with sigma", s.Name, i)
 	}
 	return nil
 }

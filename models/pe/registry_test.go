@@ -40,7 +40,7 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// TestOptions: an option that several schemes share means the same in all, for it is one flag; its
+// TestOptions: an option of several schemes is one flag and means the same in all of them; its
 // defaults are valid.
 func TestOptions(t *testing.T) {
 	seen := map[string]pe.Option{}

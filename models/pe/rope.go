@@ -258,8 +258,7 @@ var _ = registerRope("rope-longrope", 2, func(c Config, width int) (turn, error)
 		"factors of rope-longrope as given, or less the nearer the length is to the trained one").later(),
 	option("longrope-magnitude", "su", orWord(positive, "su", "yarn"),
 		"factor of q and k: su, yarn, or a number"),
-	option("longrope-first", "0", whole(0, 1<<30),
-		"number of first tokens that are turned as by rope"))
+	option("longrope-first", "0", whole(0, 1<<30), "number of first tokens that are turned as by rope"))
 
 // longRescale returns lambda_k for the tokens there are: with --longrope-stretch dynamic
 // 1 + (lambda_k - 1) (N/L - 1)/(s - 1), which as in the authors' code is not clamped for N < L.
@@ -298,8 +297,7 @@ func longList(c Config, name string) ([]float64, error) {
 	}
 	parts := strings.Split(text, ",")
 	if len(parts) != pairs {
-		return nil, fmt.Errorf("rope-longrope: --%s has %d numbers, the head width "+
-			"%d = %d/%d has %d pairs",
+		return nil, fmt.Errorf("rope-longrope: --%s has %d numbers, the head width %d = %d/%d has %d pairs",
 			name, len(parts), c.HeadWidth(), c.DModel, c.Heads, pairs)
 	}
 	for k := range lambda {

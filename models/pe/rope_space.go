@@ -44,8 +44,7 @@ var _ = Register(Scheme{Name: "rope-2d", Needs: NeedsPlane, MinHeadWidth: 4, Ext
 	option("rope-2d-order", "columns-first", oneOf("columns-first", "rows-first"),
 		"which coordinate rope-2d calls x: that of the first half of a head").later(),
 	ropeLayout,
-	option("rope-unit", "1", number(1e-9, math.Inf(1)),
-		"divisor of the coordinates before the rotation"),
+	option("rope-unit", "1", number(1e-9, math.Inf(1)), "divisor of the coordinates before the rotation"),
 	attentionBias, attentionInit)
 
 func newRoPE2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -161,8 +160,7 @@ var _ = Register(Scheme{Name: "rope-dinov3", Needs: NeedsGrid, MinHeadWidth: 4, 
 	option("dinov3-offset", "0", number(0, 1), "offset of tokens of rope-dinov3 on the grid, in steps"),
 	option("dinov3-layout", "half", oneOf("interleaved", "half"),
 		"which dimensions rope-dinov3 turns together: k and k+Dh/2 (half), or 2k and 2k+1"),
-	option("dinov3-shift", "0", number(0, 1e3),
-		"largest shift of the coordinates of rope-dinov3 in training"),
+	option("dinov3-shift", "0", number(0, 1e3), "largest shift of the coordinates of rope-dinov3 in training"),
 	option("dinov3-jitter", "1", number(1, 1e3),
 		"largest factor of each coordinate of rope-dinov3 in training"),
 	option("dinov3-rescale", "1", number(1, 1e3),

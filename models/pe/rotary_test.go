@@ -30,8 +30,8 @@ func turned(t *testing.T, sp petest.Spec) petest.Array {
 }
 
 // TestSameTurns: with the tokens it was trained on, a sequence of s times as many is turned as with
-// scale s, and a shorter one as by rope; without a search the stretch of rope-longrope is that of
-// rope-ntk; a grid is one frame of a box.
+// scale s, and a shorter one as by rope; without a search rope-longrope stretches as rope-ntk; a grid is
+// one frame of a box.
 func TestSameTurns(t *testing.T) {
 	for _, c := range []struct {
 		one, options, other, others string
@@ -65,8 +65,7 @@ func TestFrequencies(t *testing.T) {
 		{"hope", "rope-trained-tokens=4", []float64{1, 0, 0, 0}},
 		{"hope", "rope-trained-tokens=51", []float64{1, 0.5, 0.25, 0.125}},
 		{"rope-longrope", "line=4", []float64{1, 0.5, 0.25, 0.125}},
-		{"rope-longrope", "line=8", []float64{1, 0.5 / (1 + 0.5/3), 0.25 / (1 + 1./3),
-			0.125 / (1 + 2./3)}},
+		{"rope-longrope", "line=8", []float64{1, 0.5 / (1 + 0.5/3), 0.25 / (1 + 1./3), 0.125 / (1 + 2./3)}},
 		{"rope-longrope", "line=16", []float64{1, 0.5 / 1.5, 0.25 / 2, 0.125 / 3}},
 	} {
 		text := c.spec + " rope-base=16"
@@ -135,8 +134,7 @@ func TestRoPEAxes(t *testing.T) {
 // magnitude 10^(-4k/Dh) (Heo et al., section 3.2), own to each head and layer.
 func TestMixedStart(t *testing.T) {
 	const heads, pairs = 2, 4
-	m := petest.Spec{Scheme: "rope-2d", DModel: 16, Heads: heads,
-		Given: given("rope-2d=mixed")}.Model(t)
+	m := petest.Spec{Scheme: "rope-2d", DModel: 16, Heads: heads, Given: given("rope-2d=mixed")}.Model(t)
 	values, starts := valuesOf(t, m, "pe.frequencies"), map[float64]bool{} // [L,2,H,pairs]
 	for layer := range 2 {
 		for i := range heads * pairs {
@@ -164,8 +162,7 @@ func TestMixedStart(t *testing.T) {
 // TestDINOv3Draws: draws are within their bounds, differ between steps and members, and are made in
 // training alone.
 func TestDINOv3Draws(t *testing.T) {
-	sp := petest.Spec{Scheme: "rope-dinov3", Seeds: []uint64{1, 2}, Given: given("dinov3-shift=0.5"),
-		DModel: 4}
+	sp := petest.Spec{Scheme: "rope-dinov3", Seeds: []uint64{1, 2}, Given: given("dinov3-shift=0.5"), DModel: 4}
 	m := sp.Model(t)
 	plain, seen := anglesAt(t, m, 0), map[float64]bool{}
 	for step := range 50 {
@@ -200,8 +197,7 @@ func TestLieRETurns(t *testing.T) {
 			r := pe.LieRETurns(petest.Begin(s, sp.Model(t), sp.Positions))
 			for i, v := range r.MatMul(r.Transpose(-1, -2)).Float64s() {
 				if want := identity(16)[i%256]; math.Abs(v-want) > 1e-9 {
-					t.Fatalf("--liere-steps %s: element %d of R R^T is %g, want %g", steps, i%256, v,
-						want)
+					t.Fatalf("--liere-steps %s: element %d of R R^T is %g, want %g", steps, i%256, v, want)
 				}
 			}
 		})
@@ -218,9 +214,8 @@ func TestStringExponential(t *testing.T) {
 		for i := range c.Values {
 			c.Values[i] *= 0.3
 		}
-		m := petest.Spec{Scheme: "string", Heads: heads, DModel: heads * d, Layers: 1,
-			Positions: pe.Grid(3, 3),
-			Set:       map[string][]float64{"pe.c": c.Values}}.Model(t)
+		m := petest.Spec{Scheme: "string", Heads: heads, DModel: heads * d, Layers: 1, Positions: pe.Grid(3, 3),
+			Set: map[string][]float64{"pe.c": c.Values}}.Model(t)
 		got := petest.HeadInputs{Q: q, K: q}.Attend(m, p, false)
 		want := petest.Array{Shape: q.Shape}
 		for i, cell := range p.Cells {
@@ -279,7 +274,7 @@ func TestFloaterConverges(t *testing.T) {
 	}
 }
 
-// TestDETR: queries and keys see DETR's table, which is that of 2d-fixed in concatenated halves, and
+// TestDETR: queries and keys see DETR's table, that of 2d-fixed in concatenated halves, and
 // values see no positions; the learned tables start with U(0, 1).
 func TestDETR(t *testing.T) {
 	const n, d = 12, 8

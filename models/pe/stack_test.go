@@ -83,7 +83,7 @@ func (w wanting) Sites() pe.Site { return w.sites }
 
 func (w wanting) Attention() pe.Attention { return w.wants }
 
-// TestStackConflicts: what two parts cannot both have is an error that names both.
+// TestStackConflicts: two parts that cannot go together give an error that names both.
 func TestStackConflicts(t *testing.T) {
 	ask := func(change func(*pe.Attention)) pe.Attention {
 		a := pe.PlainAttention

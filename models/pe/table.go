@@ -68,8 +68,7 @@ func tablesFor(c Config) int {
 
 // addLearned declares trained tables [T,rows,width] that start as --pe-init asks for, T as
 // placement has it. Rows stand for something else than tokens.
-func (c Config) addLearned(ps *torchpe.ParamSet, name string,
-	rows, width int) (*torchpe.Param, error) {
+func (c Config) addLearned(ps *torchpe.ParamSet, name string, rows, width int) (*torchpe.Param, error) {
 	start, err := c.start(rows, width, false)
 	if err != nil {
 		return nil, err

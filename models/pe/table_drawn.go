@@ -23,8 +23,7 @@ var _ = Register(Scheme{Name: "cape", Extrapolates: Always, New: newCAPE},
 		"largest shift of a token's position in training, in places or steps of the grid"),
 	option("cape-scaling", "1.4", number(1, 1e6),
 		"largest factor of the positions of a sample in training; its inverse is the least"),
-	option("cape-centred", "true", yesNo,
-		"whether the mean is taken off the positions of cape in 1d"),
+	option("cape-centred", "true", yesNo, "whether the mean is taken off the positions of cape in 1d"),
 	option("cape-frequency", "1", positive, "factor f of the frequencies of cape in 1d"),
 	option("cape-content", "true", yesNo,
 		"whether the tokens' vectors are multiplied by sqrt(D) before cape is added"))
@@ -220,8 +219,7 @@ func newRandom(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 // draws returns what was drawn for the batch, [E,B,places].
 func draws(s *torchpe.Scope, p Positions) torchpe.Tensor {
 	if !p.Drawn.Defined() {
-		panic(&torchpe.Error{Op: "random",
-			Msg: "no positions were drawn for this batch (Positions.Drawn)"})
+		panic(&torchpe.Error{Op: "random", Msg: "no positions were drawn for this batch (Positions.Drawn)"})
 	}
 	return p.Drawn.In(s)
 }

@@ -13,8 +13,7 @@ import (
 var (
 	sinusoidBase = option("sinusoid-base", "10000", number(1, math.Inf(1)),
 		"base of the wavelengths of sinusoids")
-	sinusoidLayout = option("sinusoid-layout", "interleaved",
-		oneOf("interleaved", "tutorial", "concat", "t2t"),
+	sinusoidLayout = option("sinusoid-layout", "interleaved", oneOf("interleaved", "tutorial", "concat", "t2t"),
 		"columns of sinusoids: sine beside cosine of each frequency; a frequency for each "+
 			"column; "+
 			"all sines before all cosines; the same with frequencies down to 1/base")
@@ -78,8 +77,7 @@ func checkSinusoid(scheme, layout string, columns, width int) error {
 			"many sines as cosines: take another d_model or layout", scheme, columns)
 	}
 	if layout == "t2t" && width < 4 {
-		return fmt.Errorf("%s: a sinusoid of width %d has one frequency, "+
-			"and --sinusoid-layout t2t "+
+		return fmt.Errorf("%s: a sinusoid of width %d has one frequency, and --sinusoid-layout t2t "+
 			"spreads at least two: take a larger d_model or another layout", scheme, width)
 	}
 	return nil
@@ -111,8 +109,7 @@ var _ = Register(Scheme{Name: "2d-fixed", Needs: NeedsGrid, Extrapolates: Always
 
 func newSinusoid2D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if c.DModel%2 != 0 {
-		return nil, fmt.Errorf("2d-fixed: d_model %d is odd: each of two coordinates has half of it",
-			c.DModel)
+		return nil, fmt.Errorf("2d-fixed: d_model %d is odd: each of two coordinates has half of it", c.DModel)
 	}
 	from, half, layout := c.float("positions-from"), c.DModel/2, c.text("sinusoid-layout")
 	width := half
@@ -277,12 +274,14 @@ func newFourierFeatures(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	if kind == "nerf" && m > 30 {
 		return nil, fmt.Errorf("%s: --feature-levels %d: the last octave of --features nerf has "+
-			"the frequency 2^%d, "+
-			"beyond what numbers resolve; take at most 30", name, m, m-1)
+			"the frequency 2^%d, beyond what numbers resolve; take at most 30", name, m, m-1)
 	}
 	flat := slices.Concat(built...)
-	if c.is("feature-range", "unit") {
-		flat = unitScaled(built)
+	if c.is("feature-range", "unit") { // so that steps of 1 end below 1
+		low, high := bounds(built)
+		for i, x := range flat {
+			flat[i] = (x - low[i%dims]) / (high[i%dims] - low[i%dims] + 1)
+		}
 	}
 	points, rows := ps.Add("pe.points", false, copied(flat), n, dims), newCoordinateIndex(name, c.Positions, dims)
 	var waves *torchpe.Param

@@ -91,8 +91,7 @@ var _ = Register(Scheme{Name: "axial", Learned: true, New: newAxial}, placement,
 	option("axial-fast", "0", whole(0, 1<<20),
 		"places along the fast axis of axial; 0 for the square root of the tokens, "+
 			"rounded up"),
-	option("axial-width", "0", whole(0, 1<<20),
-		"dimensions of axial's first factor; 0 for half of d_model"))
+	option("axial-width", "0", whole(0, 1<<20), "dimensions of axial's first factor; 0 for half of d_model"))
 
 func newAxial(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	n, f, join := c.Positions.Tokens(), c.int("axial-fast"), c.text("axial-join")
@@ -281,8 +280,7 @@ func parseGrid(v string) (rows, columns int, err error) {
 	columns, errB := strconv.Atoi(b)
 	if !ok || errA != nil || errB != nil || rows < 1 || columns < 1 || rows > most ||
 		columns > most {
-		return 0, 0, fmt.Errorf("%q is no size of a grid, such as 4x4, of at most %d a side",
-			v, most)
+		return 0, 0, fmt.Errorf("%q is no size of a grid, such as 4x4, of at most %d a side", v, most)
 	}
 	return rows, columns, nil
 }

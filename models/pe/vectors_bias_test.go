@@ -46,8 +46,7 @@ func alibiBidirectionalVector(t testing.TB, c *petest.VectorCase) petest.Outputs
 // alibi2DVector: patches of a square image, row after row.
 func alibi2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	side := c.Int("side", 0)
-	return petest.Outputs{"bias": biasOf(t, perHead(c, "alibi", pe.Grid(side, side),
-		given("alibi=euclidean")))}
+	return petest.Outputs{"bias": biasOf(t, perHead(c, "alibi", pe.Grid(side, side), given("alibi=euclidean")))}
 }
 
 // beitVector: the class token comes first; its cell does not matter. A table of row numbers shows the
@@ -64,7 +63,7 @@ func beitVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-// daVector: the factor is what becomes of logits that are one.
+// daVector: logits of one become the factor.
 func daVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x, w := c.Input(t, "x"), plainWeights(t, c)
 	sp := over(c, "da", x, nil)
@@ -109,8 +108,7 @@ func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		t.Fatalf("eps %g: ours is 1e-6", eps)
 	}
 	sp := perHead(c, "fire", pe.Line(c.Int("n", 0)),
-		given("fire-width=%d fire-threshold=%v", c.Int("mlp_width", 0),
-			c.Float("L", 512)))
+		given("fire-width=%d fire-threshold=%v", c.Int("mlp_width", 0), c.Float("L", 512)))
 	sp.Set = params(t, c, "in.weight=mlp.0.weight in.bias=mlp.0.bias out.weight=mlp.2.weight out.bias=mlp.2.bias")
 	sp.Set["pe.c"], sp.Set["pe.multiplier"] = []float64{c.Float("c",
 		0.1)}, []float64{c.Float("L_multiplier", 1)}
@@ -150,9 +148,8 @@ func kerpleVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 
 func ropeAndBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n := c.Int("n", 0)
-	sp := petest.Spec{Scheme: "rope+relative-bias", Layers: 1, DModel: c.Int("d", 0),
-		Positions: pe.Line(n),
-		Given:     given("relative-bias-scaled=false"), Set: params(t, c, "relative-bias.bias=bias_table")}
+	sp := petest.Spec{Scheme: "rope+relative-bias", Layers: 1, DModel: c.Int("d", 0), Positions: pe.Line(n),
+		Given: given("relative-bias-scaled=false"), Set: params(t, c, "relative-bias.bias=bias_table")}
 	in := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k"), V: c.Input(t, "v")}
 	got := in.Attend(sp.Model(t), sp.Positions, false)
 	return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "output": got.Output}
@@ -161,25 +158,18 @@ func ropeAndBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // relativeBiasVector: Swin's table is [2n-1,H], ours [H,2n-1]; a case may have the whole matrix
 // [H,n,n] and q and k [H,n,Dh].
 func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
-	sp := petest.Spec{Scheme: "relative-bias", Layers: 1, DModel: c.Int("d_model", 0),
-		Heads:     c.Int("heads", 1),
-		Positions: pe.Line(c.Int("n", 0)), Given: given("relative-bias-scaled=%v",
-			c.Bool("bias_scaled"))}
+	sp := petest.Spec{Scheme: "relative-bias", Layers: 1, DModel: c.Int("d_model", 0), Heads: c.Int("heads", 1),
+		Positions: pe.Line(c.Int("n", 0)), Given: given("relative-bias-scaled=%v", c.Bool("bias_scaled"))}
 	if c.Has("q") {
-		sp.Given["relative-bias"], sp.Set = "full", map[string][]float64{"pe.bias": c.Input(t,
-			"bias").Values}
+		sp.Given["relative-bias"], sp.Set = "full", map[string][]float64{"pe.bias": c.Input(t, "bias").Values}
 		in := petest.HeadInputs{Q: tokensFirst(c.Input(t, "q")), K: tokensFirst(c.Input(t, "k"))}
 		return petest.Outputs{"logits": in.Attend(sp.Model(t), sp.Positions, false).Logits}
 	}
-	sp.Set = map[string][]float64{"pe.bias": transposed(c.Param(t,
-		"relative_position_bias_table")).Values}
+	sp.Set = map[string][]float64{"pe.bias": transposed(c.Param(t, "relative_position_bias_table")).Values}
 	c.Unused("proj.weight", "proj.bias") // after the heads are merged
 	w := petest.Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias")}
-	out := petest.Outputs{"logits": w.Attend(sp.Model(t), c.Input(t, "x"), sp.Positions, false).Logits}
-	if c.Has("bias") {
-		out["bias"] = biasOf(t, sp)
-	}
-	return out
+	return petest.Outputs{"bias": biasOf(t, sp),
+		"logits": w.Attend(sp.Model(t), c.Input(t, "x"), sp.Positions, false).Logits}
 }
 
 func sandwichVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
@@ -200,9 +190,8 @@ func swinVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp.DModel, sp.Set = c.Int("d_model", sp.DModel), params(t, c, "table=relative_position_bias_table")
 	n, out := sp.Positions.Tokens(), petest.Outputs{"bias": biasOf(t, sp)}
 	if c.Has("x") {
-		x, w := c.Input(t, "x"), petest.Projections{QKV: c.Param(t, "qkv.weight"),
-			QKVB: c.Param(t, "qkv.bias"),
-			Out:  c.Param(t, "proj.weight"), OutB: c.Param(t, "proj.bias")}
+		x, w := c.Input(t, "x"), petest.Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias"),
+			Out: c.Param(t, "proj.weight"), OutB: c.Param(t, "proj.bias")}
 		got := w.Attend(sp.Model(t), x, sp.Positions, false)
 		w.AttendInModel(t, sp, x, got)
 		out["logits"], out["output"] = got.Logits, got.Output
@@ -229,8 +218,7 @@ func swinV2Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	w.AttendInModel(t, sp, x, got)
 	table := valuesOf(t, sp.Model(t), "pe.coordinates")
 	return petest.Outputs{
-		"coords_table": {Shape: c.Output(t, "coords_table").Shape, Values: table}, "bias": biasOf(t,
-			sp),
+		"coords_table": {Shape: c.Output(t, "coords_table").Shape, Values: table}, "bias": biasOf(t, sp),
 		"index":  {Shape: []int{n, n}, Values: rowsOfTable(t, sp, table)},
 		"logits": got.Logits, "output": got.Output,
 	}
@@ -281,9 +269,8 @@ func t5Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		given("t5-direction=%s t5-buckets=%d t5-max-distance=%d", direction,
 			number, c.Int("max_distance", 128)))
 	buckets := func(n int) petest.Array {
-		return biasOf(t, petest.Spec{Scheme: "t5", Given: sp.Given, Layers: 1, DModel: 2,
-			Positions: pe.Line(n),
-			Set:       map[string][]float64{"pe.table": count(number, 1)}})
+		return biasOf(t, petest.Spec{Scheme: "t5", Given: sp.Given, Layers: 1, DModel: 2, Positions: pe.Line(n),
+			Set: map[string][]float64{"pe.table": count(number, 1)}})
 	}
 	if c.Has("relative_position_k_minus_q") {
 		offsets := c.Input(t, "relative_position_k_minus_q")
@@ -309,23 +296,20 @@ func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n := c.Int("n", 0)
 	out := petest.Outputs{"bias_paper": bias("j-i", n), "bias_official_forward": bias("i-j-1", n)}
 	if c.Has("offsets") {
-		out["f_of_offset"] = byOffset(c.Input(t, "offsets"),
-			func(n int) petest.Array { return bias("j-i", n) })
+		out["f_of_offset"] = byOffset(c.Input(t, "offsets"), func(n int) petest.Array { return bias("j-i", n) })
 	}
 	return out
 }
 
 // tupeVector: the code has a class token in the first place; its table may be one for more tokens.
 func tupeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
-	sp := perHead(c, "tupe", pe.Line(c.Int("n", 0)),
-		given("tupe-projection=normed tupe-class-token=first"))
+	sp := perHead(c, "tupe", pe.Line(c.Int("n", 0)), given("tupe-projection=normed tupe-class-token=first"))
 	sp.DModel = c.Int("d_model", 0)
 	sp.Set = params(t, c, "norm.weight=pos_ln.weight norm.bias=pos_ln.bias query.weight=pos_q_linear.weight "+
 		"query.bias=pos_q_linear.bias key.weight=pos_k_linear.weight key.bias=pos_k_linear.bias")
 	sp.Set["pe.table"] = c.Param(t, "pos.weight").Values[:(sp.Positions.Tokens()+1)*sp.DModel]
 	if c.Bool("rel_pos") {
-		sp.Given["tupe-buckets"] = fmt.Sprintf("%d/%d", c.Int("rel_pos_bins", 32),
-			c.Int("max_rel_pos", 128))
+		sp.Given["tupe-buckets"] = fmt.Sprintf("%d/%d", c.Int("rel_pos_bins", 32), c.Int("max_rel_pos", 128))
 		sp.Set["pe.relative"] = c.Param(t, "relative_attention_bias.weight").Values
 	}
 	return petest.Outputs{"bias": biasOf(t, sp)}

@@ -17,16 +17,14 @@ import (
 func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, k, v := tokensFirst(c.Input(t, "q")), tokensFirst(c.Input(t, "k")), tokensFirst(c.Input(t, "v"))
 	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
-	sp := petest.Spec{Scheme: "cope", Layers: 1, Heads: heads, DModel: heads * dh,
-		Positions: pe.Line(n),
-		Given:     given("cope-positions=%d cope-scaled=%v", c.Int("npos", 0), !c.Bool("nodiv")),
-		Set:       map[string][]float64{"pe.table": transposed(c.Param(t, "pos_emb")).Values}}
+	sp := petest.Spec{Scheme: "cope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
+		Given: given("cope-positions=%d cope-scaled=%v", c.Int("npos", 0), !c.Bool("nodiv")),
+		Set:   map[string][]float64{"pe.table": transposed(c.Param(t, "pos_emb")).Values}}
 	if c.Value("causal") == false {
 		sp.Given["cope-direction"] = "bidirectional"
 	}
 	got := petest.HeadInputs{Q: q, K: k, V: v}.Attend(sp.Model(t), sp.Positions, false)
-	return petest.Outputs{"logits": got.Logits,
-		"output":    tokensFirst(got.Output.Reshaped(n, heads, dh)),
+	return petest.Outputs{"logits": got.Logits, "output": tokensFirst(got.Output.Reshaped(n, heads, dh)),
 		"positions": countsOf(t, sp, q, k)}
 }
 
@@ -34,8 +32,8 @@ func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // is (1, 0, ...) and each vector of the table its own number times that.
 func countsOf(t testing.TB, sp petest.Spec, q, k petest.Array) (counts petest.Array) {
 	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
-	sp.Set, sp.Given = map[string][]float64{"pe.table": count(len(sp.Set["pe.table"])/dh,
-		dh)}, maps.Clone(sp.Given)
+	sp.Set = map[string][]float64{"pe.table": count(len(sp.Set["pe.table"])/dh, dh)}
+	sp.Given = maps.Clone(sp.Given)
 	sp.Given["cope-scaled"] = "false"
 	m, unit := sp.Model(t), zeros(q.Shape...)
 	for i := range n * heads {
@@ -51,7 +49,7 @@ func countsOf(t testing.TB, sp petest.Spec, q, k petest.Array) (counts petest.Ar
 	return counts
 }
 
-// dapeVector: the base alone is what a network of zeros leaves.
+// dapeVector: a network of zeros leaves the base alone.
 func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	scores, kernel, base := c.Input(t, "scores"), c.Int("kernel", 1), c.Text("base", "")
 	heads := scores.Shape[0]
@@ -75,12 +73,10 @@ func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	nothing := maps.Clone(sp.Set)
 	for theirs, name := range map[string]string{"mlp2.0": "pe.mix.in.", "mlp2.2": "pe.mix.out."} {
-		w, b := c.Param(t, theirs+".weight"), c.Param(t,
-			theirs+".bias") // [out,in,1,k], ours has k first
+		w, b := c.Param(t, theirs+".weight"), c.Param(t, theirs+".bias") // [out,in,1,k], ours has k first
 		sp.Set[name+"weight"] = transposed(w.Reshaped(len(w.Values)/kernel, kernel)).Values
 		sp.Set[name+"bias"] = b.Values
-		nothing[name+"weight"], nothing[name+"bias"] = make([]float64, len(w.Values)), make([]float64,
-			len(b.Values))
+		nothing[name+"weight"], nothing[name+"bias"] = make([]float64, len(w.Values)), make([]float64, len(b.Values))
 	}
 	out := petest.HeadInputs{}.Logits(sp.Model(t), 0, scores, sp.Positions)
 	sp.Set = nothing
@@ -101,8 +97,7 @@ func debertaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if number > 0 {
 		offsets = fmt.Sprintf("%d/%d", number, most)
 	}
-	sp := over(c, "deberta", x, given("deberta-offsets=%s deberta-terms=both deberta-projections=own",
-		offsets))
+	sp := over(c, "deberta", x, given("deberta-offsets=%s deberta-terms=both deberta-projections=own", offsets))
 	if terms := c.Text("pos_att_type", "c2p|p2c"); !strings.Contains(terms, "|") {
 		sp.Given["deberta-terms"] = terms
 	}
@@ -139,10 +134,8 @@ func deltas(t testing.TB, offsets string, n int) petest.Array {
 	}
 	m := petest.Spec{Scheme: "deberta", Layers: 1, DModel: 1, Positions: pe.Line(n),
 		Given: given("deberta-offsets=%s deberta-terms=c2p", offsets),
-		Set: map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1},
-			"pe.key.bias": {0}}}.Model(t)
-	q := petest.Array{Shape: []int{n, 1}, Values: slices.Repeat([]float64{math.Sqrt2},
-		n)} // times 1/sqrt(2 Dh)
+		Set:   map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1}, "pe.key.bias": {0}}}.Model(t)
+	q := petest.Array{Shape: []int{n, 1}, Values: slices.Repeat([]float64{math.Sqrt2}, n)} // times 1/sqrt(2 Dh)
 	return petest.HeadInputs{Q: q, K: zeros(n, 1)}.Attend(m, pe.Line(n), false).Logits.Reshaped(n, n)
 }
 
@@ -154,12 +147,11 @@ func gates(logs petest.Array) petest.Array {
 	return logs
 }
 
-// forgettingVector: gates that the case gives are what the tokens' first H numbers say.
+// forgettingVector: where the case gives gates, the first H numbers of each token hold them.
 func forgettingVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, heads := c.Input(t, "q"), c.Int("heads", 1)
 	n, d := q.Shape[0], heads*q.Shape[2]
-	in := petest.HeadInputs{Q: q, K: forQueries(c.Input(t, "k"), heads),
-		V: forQueries(c.Input(t, "v"), heads)}
+	in := petest.HeadInputs{Q: q, K: forQueries(c.Input(t, "k"), heads), V: forQueries(c.Input(t, "v"), heads)}
 	sp := petest.Spec{Scheme: "forgetting", Heads: heads, DModel: d, Layers: 1, Positions: pe.Line(n),
 		Given: given("forgetting-window=%d", c.Int("window", 0)), Set: map[string][]float64{}}
 	weight := petest.Array{Shape: []int{heads, heads}, Values: identity(heads)}
@@ -175,12 +167,10 @@ func forgettingVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	none := zeros(q.Shape...)
 	bias := petest.HeadInputs{Q: none, K: none, X: in.X}.Attend(m, sp.Positions, false).Logits
 	// ln f of a token is its bias for the key before it; the first one has a token put before it.
-	more := petest.HeadInputs{Q: zeros(n+1, d), K: zeros(n+1, d),
-		X: petest.StackRows(zeros(1, d), in.X)}
+	more := petest.HeadInputs{Q: zeros(n+1, d), K: zeros(n+1, d), X: petest.StackRows(zeros(1, d), in.X)}
 	sp.Positions, sp.Given = pe.Line(n+1), nil
 	before := more.Attend(sp.Model(t), sp.Positions, false).Logits
-	logs := reordered(before, func(i int) int { return (i%heads*(n+1)+i/heads+1)*(n+1) + i/heads }, n,
-		heads)
+	logs := reordered(before, func(i int) int { return (i%heads*(n+1)+i/heads+1)*(n+1) + i/heads }, n, heads)
 	return petest.Outputs{"log_f": logs, "bias": bias, "logits": got.Logits,
 		"output": got.Output.Reshaped(q.Shape...)}
 }
@@ -234,7 +224,7 @@ func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 
 // huangVector: BERT's relative_key_query is method 4 with offsets i-j, as in shawVector.
 func huangVector(method string) petest.Adapter {
-	return only(func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		x := c.Input(t, "x")
 		var w petest.Projections
 		var table petest.Array
@@ -254,18 +244,11 @@ func huangVector(method string) petest.Adapter {
 		}
 		sp := over(c, "huang", x, given("huang-method=%s huang-clip=%d", method, clip))
 		sp.Set = map[string][]float64{"pe.table": table.Values}
-		return withContext(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
-	})
+		return outputs(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
+	}
 }
 
-// withContext are outputs of an attention whose output may be called context.
-func withContext(got petest.Attended) petest.Outputs {
-	out := outputs(got)
-	out["context"] = got.Output
-	return out
-}
-
-// pathVector: the tokens are unit vectors, so that the maps' columns are what the case gives for each.
+// pathVector: the tokens are unit vectors, so the maps' columns hold what the case gives for each token.
 func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, heads := c.Input(t, "q"), c.Int("heads", 1)
 	n, d := q.Shape[0], heads*q.Shape[2]
@@ -280,7 +263,7 @@ func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	beta := shared("beta")
 	for i, v := range beta.Values {
-		beta.Values[i] = math.Log(v / (2 - v)) // of which 2 sigmoid is v
+		beta.Values[i] = math.Log(v / (2 - v)) // 2 sigmoid of it is v
 	}
 	sp := petest.Spec{Scheme: "path", Heads: heads, DModel: d, Layers: 1, Positions: pe.Line(n),
 		Given: given("path-rank=0"), Set: map[string][]float64{"pe.up": columns(shared("w")),
@@ -295,19 +278,18 @@ func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // shawVector: BERT's relative_key counts i-j where Shaw has j-i: its table is ours with the rows
-// reversed, and without clipping where it has rows for all offsets. A causal mask is no part of
+// reversed, and without clipping where it has rows for all offsets. A causal mask does not belong to
 // --relative shaw; it is the test's own.
 func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	w, keys, values := shawWeights(t, c)
-	sp := over(c, "relative", x, given("relative=shaw relative-clip=%d relative-values=%v",
-		keys.Shape[0]/2,
+	sp := over(c, "relative", x, given("relative=shaw relative-clip=%d relative-values=%v", keys.Shape[0]/2,
 		values.Values != nil))
 	sp.Fidelity, sp.Set = "text", map[string][]float64{"pe.keys": keys.Values}
 	if values.Values != nil {
 		sp.Set["pe.values"] = values.Values
 	}
-	return withContext(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
+	return outputs(w.Attend(sp.Model(t), x, sp.Positions, c.Bool("auto_regression")))
 }
 
 // shawWeights reads a case's projections and its tables of keys and values, in Shaw's order; no
@@ -339,18 +321,16 @@ func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // synthesizerVector: 10-zin's code gives q and v [H,N,Dh], leaderj1001's gives x and has one head;
-// L is the number of tokens that the tables are for, of which the case has the first.
+// The tables are for L tokens; the case has the first of them.
 func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n := c.Int("n", 0)
 	sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: c.Int("heads", 1),
-		Positions: pe.Line(c.Int("L", n)),
-		Given:     pe.Options{}}
+		Positions: pe.Line(c.Int("L", n)), Given: pe.Options{}}
 	p := petest.At(sp.Positions, places(0, n)...)
 	dense := func(first, second string) {
 		sp.Given["synthesizer-width"] = fmt.Sprint(c.Param(t, first+".weight").Shape[0])
-		sp.Set = params(t, c, fmt.Sprintf("in.weight=%s.weight in.bias=%[1]s.bias "+
-			"out.weight=%s.weight out.bias=%[2]s.bias",
-			first, second))
+		sp.Set = params(t, c, fmt.Sprintf(
+			"in.weight=%s.weight in.bias=%[1]s.bias out.weight=%s.weight out.bias=%[2]s.bias", first, second))
 	}
 	if c.Has("x") {
 		x, value, bias := c.Input(t, "x"), c.Param(t, "value_fc.weight"), c.Param(t, "value_fc.bias")
@@ -360,9 +340,8 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		w := petest.Projections{QKV: petest.StackRows(none, none, value),
 			QKVB: petest.StackRows(noBias, noBias, bias)}
 		got := w.Attend(sp.Model(t), x, p, false)
-		return petest.Outputs{"logits": got.Logits.Reshaped(n, n),
-			"weights": got.Weights.Reshaped(n, n),
-			"output":  got.Output}
+		return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "weights": got.Weights.Reshaped(n, n),
+			"output": got.Output}
 	}
 	v := zeros(sp.Heads, n, 2) // where there is none
 	if c.Has("v") {
@@ -413,8 +392,7 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		q, k := c.Input(t, "q"), c.Input(t, "k")
 		sp := petest.Spec{Scheme: "transformer-xl", Layers: 1, Heads: c.Int("heads", 1),
 			DModel:    q.Shape[1] * q.Shape[2],
-			Positions: pe.Line(q.Shape[0]), Given: given("xl-direction=mirrored"), Set: params(t, c,
-				"u=u v=v")}
+			Positions: pe.Line(q.Shape[0]), Given: given("xl-direction=mirrored"), Set: params(t, c, "u=u v=v")}
 		if c.Text("offset", "j-i") == "i-j" {
 			sp.Given["xl-direction"] = "bidirectional"
 		}

@@ -133,7 +133,7 @@ func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"node_features_with_graph_token": out}
 }
 
-// laplacianVector: with the identity for C, what is added is z itself. Tab-PET's eigenvectors are z
+// laplacianVector: with the identity for C, z itself is added. Tab-PET's eigenvectors are z
 // without its z-score.
 func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	g := weighted(rowsOf(c.Input(t, "adjacency")))
@@ -147,9 +147,8 @@ func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	columns := func(scale string) petest.Array {
 		k := first + last
 		return tableOf(t, petest.Spec{Scheme: "laplacian", DModel: k, Positions: graphPositions(g),
-			Set: map[string][]float64{"pe.weight": identity(k), "pe.bias": make([]float64, k)},
-			Given: given("laplacian-first=%d laplacian-last=%d laplacian-scale=%s", first,
-				last, scale)})
+			Set:   map[string][]float64{"pe.weight": identity(k), "pe.bias": make([]float64, k)},
+			Given: given("laplacian-first=%d laplacian-last=%d laplacian-scale=%s", first, last, scale)})
 	}
 	c.UpToSign("pe")
 	if !strings.Contains(fmt.Sprint(c.SourceSymbol), "apply_simple_pe_normalization") {
@@ -193,7 +192,7 @@ func rrwpVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		"pair_value": {Shape: []int{len(rows), k}, Values: values}}
 }
 
-// rwseVector: with the identity for C, what is added is z itself.
+// rwseVector: with the identity for C, z itself is added.
 func rwseVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	p, steps := adjacent(t, c), c.Floats("steps")
 	if c.Has("edge_weight") {
@@ -201,9 +200,8 @@ func rwseVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	k := len(steps)
 	return petest.Outputs{"pe": tableOf(t, petest.Spec{Scheme: "rwse", DModel: k, Positions: p,
-		Set: map[string][]float64{"pe.weight": identity(k), "pe.bias": make([]float64, k)},
-		Given: given("rwse-steps=%s rwse-dimensions=%s", commas(steps),
-			format(c.Float("space_dim", 0)))})}
+		Set:   map[string][]float64{"pe.weight": identity(k), "pe.bias": make([]float64, k)},
+		Given: given("rwse-steps=%s rwse-dimensions=%s", commas(steps), format(c.Float("space_dim", 0)))})}
 }
 
 // signNetVector also turns the signs of the eigenvectors, which changes nothing.

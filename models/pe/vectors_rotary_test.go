@@ -22,8 +22,8 @@ func rotarySpec(c *petest.VectorCase, scheme, layout, options string, args ...an
 }
 
 // rotaryOutputs runs a scheme that turns pairs on a case's q and k [N,H,Dh]: what it makes of them,
-// their products, and its tables of cosines and sines [N,Dh/2], and what follows from these, where
-// the case has them.
+// their products, and where the case has them its tables of cosines and sines [N,Dh/2] and what
+// follows from these.
 func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Positions) petest.Outputs {
 	m := sp.Model(t)
 	got := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k")}.Attend(m, p, false)
@@ -37,10 +37,10 @@ func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Posi
 		all["mscale"] = petest.Scalar(math.Hypot(cos.Values[last], sin.Values[last]))
 		all["attention_factor"] = all["mscale"]
 	}
-	return only(func(testing.TB, *petest.VectorCase) petest.Outputs { return all })(t, c)
+	return all
 }
 
-// hfOutputs runs a scheme on a case of Hugging Face's scalings: on seq_len tokens, of which the case
+// hfOutputs runs a scheme on a case of Hugging Face's scalings: on seq_len tokens, where the case
 // may hold some, at given positions or from the first on.
 func hfOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec) petest.Outputs {
 	t.Helper()
@@ -90,8 +90,7 @@ func rotated(m *models.Model, q, k petest.Array, p pe.Positions) (qOut, kOut pet
 	return qOut, kOut
 }
 
-func turnedBy(hooks pe.Hooks, s *torchpe.Scope, q, k petest.Array, p pe.Positions) (qOut,
-	kOut petest.Array) {
+func turnedBy(hooks pe.Hooks, s *torchpe.Scope, q, k petest.Array, p pe.Positions) (qOut, kOut petest.Array) {
 	first := len(q.Values) / q.Shape[0] * max(0, q.Shape[0]-p.Tokens()) // of class tokens
 	if len(q.Shape) == 4 {
 		first = 0
@@ -161,8 +160,7 @@ func dynamicNTKVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 func ntkVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp := rotarySpec(c, "rope-ntk", "half", "rope-scale=%v", c.Float("alpha", 1))
 	if c.Bool("dynamic") {
-		sp = rotarySpec(c, "rope-ntk", "half", "rope-scale=%v rope-trained-tokens=%d",
-			c.Float("factor", 1),
+		sp = rotarySpec(c, "rope-ntk", "half", "rope-scale=%v rope-trained-tokens=%d", c.Float("factor", 1),
 			c.Int("Lmax", 0))
 	}
 	return rotaryOutputs(t, c, sp, sp.Positions)
@@ -213,13 +211,11 @@ func longRoPEHFVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	return hfOutputs(t, c, rotarySpec(c, "rope-longrope", "half",
 		"longrope-factors=%s longrope-short=%s longrope-magnitude=%s rope-scale=%v rope-trained-tokens=%v",
-		commas(c.Floats("long_factor")), commas(c.Floats("short_factor")), magnitude, max(scale,
-			1), trained))
+		commas(c.Floats("long_factor")), commas(c.Floats("short_factor")), magnitude, max(scale, 1), trained))
 }
 
 func xposVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
-	sp := rotarySpec(c, "xpos", "interleaved", "xpos-scale-base=%v xpos-gamma=%v",
-		c.Float("scale_base", 512),
+	sp := rotarySpec(c, "xpos", "interleaved", "xpos-scale-base=%v xpos-gamma=%v", c.Float("scale_base", 512),
 		c.Float("gamma", 0.4))
 	if want := c.Int("centre", 0); want != (sp.Positions.Tokens()+1)/2 {
 		t.Errorf("the centre is %d; ours is ceil(n/2)", want)
@@ -234,8 +230,7 @@ func hopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	sp := rotarySpec(c, "hope", layout, "rope-trained-tokens=%d", c.Int("train_length", 0))
 	out := rotaryOutputs(t, c, sp, sp.Positions)
-	kept := slices.DeleteFunc(anglesAt(t, sp.Model(t), 1),
-		func(angle float64) bool { return angle == 0 })
+	kept := slices.DeleteFunc(anglesAt(t, sp.Model(t), 1), func(angle float64) bool { return angle == 0 })
 	out["inv_freq_kept"] = petest.Array{Shape: []int{len(kept)}, Values: kept}
 	return out
 }
@@ -256,22 +251,19 @@ func floaterVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	n, d, layers, dt := c.Int("n", 0), c.Int("d", 0), c.Int("layers", 0), c.Float("dt", 0.01)
 	if method, steps := c.Text("method", "rk4"), math.Round(dt/c.Float("step",
 		dt/5)); method != "rk4" || steps != 5 {
-		t.Fatalf("method %s, %g steps a token: floater's solver is torchdiffeq's rk4 with 5", method,
-			steps)
+		t.Fatalf("method %s, %g steps a token: floater's solver is torchdiffeq's rk4 with 5", method, steps)
 	}
 	sp := petest.Spec{Scheme: "floater", DModel: d, Layers: layers, Positions: pe.Line(n),
 		Given: given("floater-dt=%v", dt),
 		Set: params(t, c, "start=p0 in.weight=layers.0.linear.weight in.bias=layers.0.linear.bias "+
 			"out.weight=layers.2.linear.weight out.bias=layers.2.linear.bias")}
-	return petest.Outputs{"bias_n_qkv_layer_d": flowBiases(sp.Model(t), pe.Line(n)).Reshaped(n, 3,
-		layers, d)}
+	return petest.Outputs{"bias_n_qkv_layer_d": flowBiases(sp.Model(t), pe.Line(n)).Reshaped(n, 3, layers, d)}
 }
 
 // flowBiases returns the biases of a model of one head at the given positions, [N,3,L,D].
 func flowBiases(m *models.Model, p pe.Positions) (out petest.Array) {
 	petest.Closed(func(s *torchpe.Scope) {
-		out = petest.ArrayOf(pe.FlowBiases(petest.Begin(s, m, p)).Squeeze(0).Squeeze(2).Permute(2, 0, 1,
-			3))
+		out = petest.ArrayOf(pe.FlowBiases(petest.Begin(s, m, p)).Squeeze(0).Squeeze(2).Permute(2, 0, 1, 3))
 	})
 	return out
 }

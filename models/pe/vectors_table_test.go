@@ -83,8 +83,8 @@ func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 	}
 	sp := petest.Spec{Scheme: "bipe", Layers: 1, DModel: x.Shape[1], Positions: p,
-		Given: given("bipe=alibi bipe-places=%d", c.Int("train_scale", 0)), Set: params(t, c,
-			"table=embeds.0.weight")}
+		Given: given("bipe=alibi bipe-places=%d", c.Int("train_scale", 0)),
+		Set:   params(t, c, "table=embeds.0.weight")}
 	out := petest.Outputs{"x_plus_intra": embedded(sp.Model(t), x, p), "intra": intra, "inter": inter}
 	sp.Set["pe.table"] = count(rows, x.Shape[1]) // the row's number in the first column
 	numbers := tableOf(t, sp)
@@ -98,8 +98,7 @@ func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			row[j] -= row[0]
 		}
 	}
-	sp.Given = given("bipe-places=%d rope-base=%s", c.Int("train_scale", 0),
-		format(c.Float("base", 10000)))
+	sp.Given = given("bipe-places=%d rope-base=%s", c.Int("train_scale", 0), format(c.Float("base", 10000)))
 	got := petest.HeadInputs{Q: q, K: k}.Attend(sp.Model(t), p, false)
 	out["alibi_bias"], out["q_rot"], out["k_rot"], out["logits_rope"] = bias, got.Q, got.K, got.Logits
 	return out
@@ -119,8 +118,7 @@ type capeDraws struct{ global, local, scale petest.Array }
 
 // capeOutputs returns the table and sqrt(D) x + table of one sample x [N,D]: as the scheme adds it at
 // evaluation, or of draws.
-func capeOutputs(m *models.Model, x petest.Array, p pe.Positions, draws *capeDraws) (table,
-	out []float64) {
+func capeOutputs(m *models.Model, x petest.Array, p pe.Positions, draws *capeDraws) (table, out []float64) {
 	still, sum := petest.Added(m, 0, p).Values, embedded(m, x, p).Values
 	if draws == nil {
 		return still, sum
@@ -129,8 +127,7 @@ func capeOutputs(m *models.Model, x petest.Array, p pe.Positions, draws *capeDra
 		in := func(a petest.Array) torchpe.Tensor {
 			return a.Reshaped(1, 1, a.Shape[0], len(a.Values)/a.Shape[0]).Tensor(s)
 		}
-		table = pe.CAPETable(s, m.Encoding, p, in(draws.global), in(draws.local),
-			in(draws.scale)).Float64s()
+		table = pe.CAPETable(s, m.Encoding, p, in(draws.global), in(draws.local), in(draws.scale)).Float64s()
 	})
 	for i, v := range still {
 		out = append(out, sum[i]-v+table[i])
@@ -139,8 +136,7 @@ func capeOutputs(m *models.Model, x petest.Array, p pe.Positions, draws *capeDra
 }
 
 // drawn returns columns of the first n draws of a sample, zeros where the case has no such.
-func drawn(t testing.TB, c *petest.VectorCase, sample, n int, factor float64,
-	names ...string) petest.Array {
+func drawn(t testing.TB, c *petest.VectorCase, sample, n int, factor float64, names ...string) petest.Array {
 	a := zeros(n, len(names))
 	for k, name := range names {
 		for i := 0; c.Has(name) && i < n; i++ {
@@ -151,8 +147,7 @@ func drawn(t testing.TB, c *petest.VectorCase, sample, n int, factor float64,
 }
 
 // cape1DVector: each sample alone. One token beyond its length is kept, as in the code; what comes after
-// it gets no table and enters no mean. A spacing of the positions is that of their coordinates, in which
-// the code draws the shift of a token too.
+// it gets no table and enters no mean. The spacing of positions scales a token's coordinate and its shift.
 func cape1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	n, d := x.Shape[1], x.Shape[2]
@@ -176,8 +171,7 @@ func cape1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		var draws *capeDraws
 		if c.Bool("training") {
 			draws = &capeDraws{drawn(t, c, b, 1, 1, "global_shift"),
-				drawn(t, c, b, tokens, delta, "local_shift"),
-				drawn(t, c, b, 1, 1, "log_scale")}
+				drawn(t, c, b, tokens, delta, "local_shift"), drawn(t, c, b, 1, 1, "log_scale")}
 		}
 		row := petest.Array{Shape: []int{tokens, d}, Values: x.Row(b)[:tokens*d]}
 		e, out := capeOutputs(sp.Model(t), row, sp.Positions, draws)
@@ -198,8 +192,7 @@ func cape2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		var draws *capeDraws
 		if c.Bool("training") {
 			draws = &capeDraws{drawn(t, c, b, 1, 1, "shift_x", "shift_y"),
-				drawn(t, c, b, n, 1, "local_x", "local_y"),
-				drawn(t, c, b, 1, 1, "log_scale")}
+				drawn(t, c, b, n, 1, "local_x", "local_y"), drawn(t, c, b, 1, 1, "log_scale")}
 		}
 		row := petest.Array{Shape: []int{n, sp.DModel}, Values: x.Row(b)}
 		e, out := capeOutputs(sp.Model(t), row, sp.Positions, draws)
@@ -209,7 +202,7 @@ func cape2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"embedding": table, "output": output}
 }
 
-// convVector: what the module returns is what the scheme adds to x.
+// convVector: the module returns what the scheme adds to x.
 func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	x := c.Input(t, "x")
 	p := pe.Line(x.Shape[1])
@@ -224,7 +217,7 @@ func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return petest.Outputs{"pe": {Shape: x.Shape, Values: difference(out.Values, x.Values)}}
 }
 
-// features returns z [N,F] of fourier-features, which is what is added with the identity for C.
+// features returns z [N,F] of fourier-features: with the identity for C, that is what it adds.
 func features(t testing.TB, p pe.Positions, width int, options string, args ...any) petest.Array {
 	t.Helper()
 	return featuresOf(t, petest.Spec{Positions: p, Given: given(options, args...)}, width)
@@ -311,8 +304,7 @@ func learnVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // row.
 func learned2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	rows, columns := c.Int("H", 1), c.Int("W", c.Int("tokens", 0))
-	sp := petest.Spec{Scheme: "learn-2d", Layers: 1, DModel: c.Int("d", 0),
-		Given:     given("grid-table=sum"),
+	sp := petest.Spec{Scheme: "learn-2d", Layers: 1, DModel: c.Int("d", 0), Given: given("grid-table=sum"),
 		Positions: pe.Grid(c.Int("H_max", rows), c.Int("W_max", columns))}
 	switch {
 	case c.Has("P_h"):
@@ -343,9 +335,8 @@ func learnFourierVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Positions: points(rowsOf(x)...),
 		Set: params(t, c, "waves=Wr.weight in.weight=mlp.0.weight in.bias=mlp.0.bias out.weight=mlp.2.weight "+
 			"out.bias=mlp.2.bias"),
-		Given: given("fourier-features=%d fourier-hidden=%d fourier-groups=%d", c.Int("F_dim", 0),
-			c.Int("H_dim", 0),
-			x.Shape[1])})}
+		Given: given("fourier-features=%d fourier-hidden=%d fourier-groups=%d",
+			c.Int("F_dim", 0), c.Int("H_dim", 0), x.Shape[1])})}
 }
 
 func learnWavesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
@@ -361,10 +352,9 @@ func learnWavesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 func resampledVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	table, prefix := c.Param(t, "table"), c.Int("prefix", 0)
 	d := table.Shape[1]
-	sp := petest.Spec{Scheme: "learn-resampled", Layers: 1, DModel: d,
-		Positions: pe.Line(c.Int("n", 0)),
-		Given:     given("resample-by=linear resample-from=1x%d", c.Int("L_train", 0)),
-		Set:       map[string][]float64{"pe.table": table.Values[prefix*d:]}}
+	sp := petest.Spec{Scheme: "learn-resampled", Layers: 1, DModel: d, Positions: pe.Line(c.Int("n", 0)),
+		Given: given("resample-by=linear resample-from=1x%d", c.Int("L_train", 0)),
+		Set:   map[string][]float64{"pe.table": table.Values[prefix*d:]}}
 	if how := c.Text("interpolation", "linear"); how != "linear" {
 		if how != "bicubic" && how != "bilinear" || !c.Bool("antialias") {
 			c.Lacks(t, "interpolation %s with antialias %v: only linear and antialiased bicubic and "+
@@ -429,9 +419,8 @@ func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 func sinusoid1DVector(layout string) petest.Adapter {
-	return only(func(t testing.TB, c *petest.VectorCase) petest.Outputs {
-		n, start, sp := c.Int("n", 0), c.Int("start", 0), petest.Spec{Scheme: "1d-fixed",
-			DModel: c.Int("d", 0),
+	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+		n, start, sp := c.Int("n", 0), c.Int("start", 0), petest.Spec{Scheme: "1d-fixed", DModel: c.Int("d", 0),
 			Given: given("fixed-pe-dropout=0 sinusoid-base=%v sinusoid-layout=%s",
 				c.Float("base", 10000), layout)}
 		if c.Bool("add_negative_side") {
@@ -449,7 +438,7 @@ func sinusoid1DVector(layout string) petest.Adapter {
 			out["y"] = embedded(m, c.Input(t, "x"), p)
 		}
 		return out
-	})
+	}
 }
 
 // bothSides returns the rows -n..n-1 of a concatenated sinusoid from its rows 0..n: the sines,
@@ -496,8 +485,7 @@ func sinusoid2DVariant(t testing.TB, c *petest.VectorCase) petest.Outputs {
 func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	start, grid := c.Int("start", 0), pe.Grid(c.Int("H", 0), c.Int("W", 0))
 	sp := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid,
-		Given: given("fixed-pe-dropout=0 grid-order=columns-first sinusoid-base=%v",
-			c.Float("base", 10000))}
+		Given: given("fixed-pe-dropout=0 grid-order=columns-first sinusoid-base=%v", c.Float("base", 10000))}
 	if c.Text("exponent", "d/2") == "d" {
 		sp.Given["grid-exponent"] = "full"
 	}
@@ -543,9 +531,8 @@ func spaceTimeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		return (i/(n*d)*n+order[i/d%n])*d + i%d
 	}, b, n, d)
 	box := pe.Box(frames, 1, patches)
-	m := petest.Spec{Scheme: "space-time", Layers: 1, DModel: d, Positions: box,
-		Set: map[string][]float64{
-			"pe.space": space.Values[d:], "pe.time": c.Param(t, "time_embed").Values}}.Model(t)
+	m := petest.Spec{Scheme: "space-time", Layers: 1, DModel: d, Positions: box, Set: map[string][]float64{
+		"pe.space": space.Values[d:], "pe.time": c.Param(t, "time_embed").Values}}.Model(t)
 	got := embedded(m, tokens, petest.At(box, order...))
 	out := petest.Array{Shape: []int{b, 1 + n, d}}
 	for sample := range b {

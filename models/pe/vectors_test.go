@@ -34,45 +34,32 @@ var vectors = map[string]petest.Adapter{
 	"rope_mixed_2d": mixedVector, "rope_3d": rope3DVector, "rope_dinov3": dinov3Vector, "liere": liereVector,
 	"floater": floaterVector, "nope": nopeVector,
 
-	"alibi": only(alibiVector), "alibi_bidirectional": only(alibiBidirectionalVector), "alibi_2d": alibi2DVector,
-	"beit_bias_2d": only(beitVector), "da_transformer": only(daVector), "dynamic_bias": dynamicBiasVector,
-	"fire": only(fireVector), "kerple": kerpleVector, "learned_relative_bias": relativeBiasVector,
-	"rope_plus_learned_bias": ropeAndBiasVector, "sandwich": sandwichVector, "swin_bias_2d": only(swinVector),
-	"swin_v2_cpb": swinV2Vector, "t5_bias": only(t5Vector), "tisa": only(tisaVector), "tupe": only(tupeVector),
+	"alibi": alibiVector, "alibi_bidirectional": alibiBidirectionalVector, "alibi_2d": alibi2DVector,
+	"beit_bias_2d": beitVector, "da_transformer": daVector, "dynamic_bias": dynamicBiasVector,
+	"fire": fireVector, "kerple": kerpleVector, "learned_relative_bias": relativeBiasVector,
+	"rope_plus_learned_bias": ropeAndBiasVector, "sandwich": sandwichVector, "swin_bias_2d": swinVector,
+	"swin_v2_cpb": swinV2Vector, "t5_bias": t5Vector, "tisa": tisaVector, "tupe": tupeVector,
 
-	"cope": only(copeVector), "dape": dapeVector, "deberta": only(debertaVector),
+	"cope": copeVector, "dape": dapeVector, "deberta": debertaVector,
 	"forgetting_transformer": forgettingVector, "data_dependent_alibi": dataDependentALiBiVector,
 	"grape_a": grapeAVector, "huang_m1": huangVector("1"), "huang_m2": huangVector("2"),
-	"huang_m3": huangVector("3"), "huang_m4": huangVector("4"), "path": pathVector, "shaw": only(shawVector),
-	"music_transformer": musicTransformerVector, "synthesizer": only(synthesizerVector), "tener": only(tenerVector),
-	"transformer_xl": only(transformerXLVector),
+	"huang_m3": huangVector("3"), "huang_m4": huangVector("4"), "path": pathVector, "shaw": shawVector,
+	"music_transformer": musicTransformerVector, "synthesizer": synthesizerVector, "tener": tenerVector,
+	"transformer_xl": transformerXLVector,
 
-	"abacus": only(abacusVector), "axial": only(axialVector), "bipe": bipeVector, "cape_1d": cape1DVector,
+	"abacus": abacusVector, "axial": axialVector, "bipe": bipeVector, "cape_1d": cape1DVector,
 	"cape_2d": cape2DVector, "conv_pos": convVector, "fourier_features": fourierFeaturesVector,
 	"gradient_positions": gradientVector, "learned_absolute": learnVector, "learned_2d": learned2DVector,
 	"learnable_fourier": learnFourierVector, "learned_wavelengths": learnWavesVector,
-	"learned_absolute_interpolated": resampledVector, "randomized_pe": only(randomisedVector),
+	"learned_absolute_interpolated": resampledVector, "randomized_pe": randomisedVector,
 	"sinusoidal_1d": sinusoid1DVector("interleaved"), "sinusoidal_1d_tutorial": sinusoid1DVector("tutorial"),
 	"sinusoidal_1d_concat": sinusoid1DVector("concat"), "sinusoidal_1d_t2t": sinusoid1DVector("t2t"),
 	"sinusoidal_2d": sinusoid2DVector, "sinusoidal_2d_variants": sinusoid2DVariant,
 	"sinusoidal_3d": sinusoid3DVector, "space_time_learned": spaceTimeVector,
 
-	"graphormer": only(graphormerVector), "laplacian_pe": only(laplacianVector),
+	"graphormer": graphormerVector, "laplacian_pe": laplacianVector,
 	"rrwp": rrwpVector, "rwse": rwseVector,
 	"signnet": signNetVector,
-}
-
-// only returns the adapter with those outputs alone that a case has.
-func only(a petest.Adapter) petest.Adapter {
-	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
-		out := a(t, c)
-		for name := range out {
-			if _, ok := c.Outputs[name]; !ok {
-				delete(out, name)
-			}
-		}
-		return out
-	}
 }
 
 var given, zeros = petest.Given, petest.Zeros
@@ -80,8 +67,7 @@ var given, zeros = petest.Given, petest.Zeros
 // perHead returns a scheme in a model of one layer with the case's heads, of width 2 each.
 func perHead(c *petest.VectorCase, scheme string, p pe.Positions, options pe.Options) petest.Spec {
 	heads := c.Int("heads", 1)
-	return petest.Spec{Scheme: scheme, Layers: 1, Heads: heads, DModel: 2 * heads, Positions: p,
-		Given: options}
+	return petest.Spec{Scheme: scheme, Layers: 1, Heads: heads, DModel: 2 * heads, Positions: p, Given: options}
 }
 
 // over returns a scheme in a model of one layer for tokens x [N,D] in a row, with the case's heads.
@@ -144,9 +130,9 @@ func embedded(m *models.Model, x petest.Array, p pe.Positions) petest.Array {
 	return petest.Embedded(m, 0, x.Reshaped(1, len(x.Values)/n/d, n, d), p).Reshaped(x.Shape...)
 }
 
-// outputs are logits, weights and output of an attention.
+// outputs are logits, weights and output of an attention, which some cases call context.
 func outputs(got petest.Attended) petest.Outputs {
-	return petest.Outputs{"logits": got.Logits, "weights": got.Weights, "output": got.Output}
+	return petest.Outputs{"logits": got.Logits, "weights": got.Weights, "output": got.Output, "context": got.Output}
 }
 
 // valuesOf returns the values of a parameter.

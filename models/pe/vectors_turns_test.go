@@ -15,8 +15,7 @@ import (
 func fopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	q, heads, dh := c.Input(t, "q"), c.Int("heads", 1), c.Int("d_head", 0)
 	n := q.Shape[0]
-	sp := petest.Spec{Scheme: "fope", Layers: 1, Heads: heads, DModel: heads * dh,
-		Positions: pe.Line(n),
+	sp := petest.Spec{Scheme: "fope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
 		Given: given("rope-base=%v fope-floor=drop rope-trained-tokens=%d", c.Float("base", 10000),
 			c.Int("train_length", 0))}
 	if c.Value("drop_zero") == false {
@@ -67,8 +66,7 @@ func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	sp := petest.Spec{Scheme: "pope", Layers: 1, Heads: heads, DModel: heads * dh,
 		Positions: pe.Line(slices.Max(at) + 1),
-		Given:     given("pope-dims=%d rope-base=%v", dims, c.Float("base", 10000)), Set: params(t, c,
-			phase)}
+		Given:     given("pope-dims=%d rope-base=%v", dims, c.Float("base", 10000)), Set: params(t, c, phase)}
 	m, p, out := sp.Model(t), petest.At(sp.Positions, at...), petest.Outputs{}
 	petest.Closed(func(s *torchpe.Scope) {
 		polarQ, polarK := pe.Polar(petest.Begin(s, m, p), petest.ByHeads(s, q, heads),
@@ -80,8 +78,7 @@ func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			out[name] = petest.FromHeads(x)
 		}
 	})
-	out["q_rot"] = lastRows(out["q_rot"].Reshaped(1, n, heads*(dims+dh)), asked).Reshaped(asked, heads,
-		dims+dh)
+	out["q_rot"] = lastRows(out["q_rot"].Reshaped(1, n, heads*(dims+dh)), asked).Reshaped(asked, heads, dims+dh)
 	in := petest.HeadInputs{Q: q, K: k}
 	if c.Has("v") {
 		in.V = c.Input(t, "v")
@@ -93,9 +90,6 @@ func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	if c.Has("output") {
 		out["output"] = got.Output.Reshaped(c.Output(t, "output").Shape...)
-	}
-	if !c.Has("similarity") {
-		delete(out, "similarity")
 	}
 	return out
 }
@@ -154,7 +148,7 @@ func grapeMVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		if c.Has("phi") {
 			out["phi"] = petest.ArrayOf(pe.GrapePhase(hooks, a).Squeeze(0).Squeeze(0))
 		}
-		if c.Has("G") { // what becomes of each unit vector, in a sample of its own, is a column
+		if c.Has("G") { // the image of each unit vector, in a sample of its own, is a column
 			units := zeros(dh, n, heads, dh)
 			for i := range dh * n * heads {
 				units.Values[i*dh+i/(n*heads)] = 1
@@ -184,8 +178,7 @@ func rope2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	heads := c.Int("heads", 1)
 	sp := petest.Spec{Scheme: "rope-2d", Layers: 1, DModel: heads * c.Int("d_head", 0), Heads: heads,
-		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)), Given: given("rope-2d-base=%v",
-			c.Float("theta", 100))}
+		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)), Given: given("rope-2d-base=%v", c.Float("theta", 100))}
 	if c.Has("freqs_xy_head") {
 		sp.Given["rope-2d"], sp.Set = "mixed", params(t, c, "frequencies=freqs_xy_head")
 	}
@@ -207,8 +200,7 @@ func mixedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		c.Lacks(t, "%d frequencies for %d heads of %d dimensions", len(frequencies.Values), heads, dh)
 	}
 	sp := petest.Spec{Scheme: "rope-2d", Layers: 1, DModel: heads * dh, Heads: heads,
-		Positions: pe.Grid(c.Int("H", 0), c.Int("W",
-			0)), Given: given("rope-2d=mixed rope-2d-order=columns-first"),
+		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)), Given: given("rope-2d=mixed rope-2d-order=columns-first"),
 		Set: map[string][]float64{"pe.frequencies": frequencies.Values}}
 	if c.Text("grid_indexing", "xy") == "ij" {
 		sp.Given["rope-2d-order"] = "rows-first"
@@ -252,8 +244,7 @@ func dinov3Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp := petest.Spec{Scheme: "rope-dinov3", Layers: 1, Heads: heads, DModel: heads * dh,
 		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)),
 		Given: given("rope-2d-base=%v dinov3-layout=half dinov3-normalize=%s dinov3-offset=%v",
-			c.Float("temperature", 100), c.Text("normalize_coords", "separate"), c.Float("grid_offset",
-				0))}
+			c.Float("temperature", 100), c.Text("normalize_coords", "separate"), c.Float("grid_offset", 0))}
 	if least := c.Float("min_period", 0); least != 0 {
 		sp.Given["dinov3-periods"] = fmt.Sprintf("%v,%v", least, c.Float("max_period", 0))
 	}
@@ -310,7 +301,7 @@ func dinoPeriodsOf(t testing.TB, sp petest.Spec) petest.Array {
 	return periods
 }
 
-// liereVector: both triangles of their matrices are given, of which the upper counts; a class token
+// liereVector: their matrices are given whole, and only the upper triangle counts; a class token
 // comes first and is not turned.
 func liereVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	raw, heads, dh, g := c.Param(t, "generator_raw_params"), c.Int("heads", 1), c.Int("d_head", 0),
@@ -342,8 +333,7 @@ func liereVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		blocks := turns.Size(2) * turns.Size(3)
 		all := petest.ArrayOf(turns.Permute(0, 1, 4, 2, 3, 5, 6)).Reshaped(p.Tokens(), blocks, g, g)
 		if c.Bool("cls_token") {
-			first := petest.Array{Shape: []int{1, blocks, g, g},
-				Values: slices.Repeat(identity(g), blocks)}
+			first := petest.Array{Shape: []int{1, blocks, g, g}, Values: slices.Repeat(identity(g), blocks)}
 			all = petest.StackRows(first, all)
 		}
 		out["rotations"] = all

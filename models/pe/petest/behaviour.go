@@ -14,12 +14,7 @@ import (
 // checkPermutation checks that tokens in another order, at their positions, give the same in that
 // order: attention, hidden states and the probe's answer. Without their positions they must do so
 // only where the scheme knows none.
-func checkPermutation(tr trial) error {
-	m, err := tr.quiet().New()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
+func checkPermutation(tr trial, m *models.Model) error {
 	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
 	if n := m.Config.Positions.Tokens(); n != len(order) {
 		order = rand.New(rand.NewPCG(1, 2)).Perm(n)
@@ -54,12 +49,7 @@ func checkPermutation(tr trial) error {
 
 // checkShift checks that the same tokens at places further on give the same if and only if the case
 // says so.
-func checkShift(tr trial) error {
-	m, err := tr.quiet().New()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
+func checkShift(tr trial, m *models.Model) error {
 	if tr.variant.shift != nil {
 		tr.Shift = *tr.variant.shift
 	}
@@ -176,9 +166,12 @@ func checkMembers(tr trial) error {
 		if err != nil {
 			return err
 		}
-		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams},
-			{run, own}} {
-			if err := near(memberOf(pair.all, e), pair.own, exactly); err != nil {
+		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams}, {run, own}} {
+			member := map[string]Array{} // with the axis E kept
+			for name, x := range pair.all {
+				member[name] = Array{Shape: append([]int{1}, x.Shape[1:]...), Values: x.Row(e)}
+			}
+			if err := near(member, pair.own, exactly); err != nil {
 				return fmt.Errorf("member %d and the same model alone: %w", e, err)
 			}
 		}
@@ -186,25 +179,10 @@ func checkMembers(tr trial) error {
 	return nil
 }
 
-// memberOf returns the arrays of one member, with the axis E kept.
-func memberOf(all map[string]Array, e int) map[string]Array {
-	own := map[string]Array{}
-	for name, x := range all {
-		own[name] = Array{Shape: append([]int{1}, x.Shape[1:]...), Values: x.Row(e)}
-	}
-	return own
-}
-
 // checkTokens checks that a forward pass works with fewer tokens than the scheme was built for. One
 // with more must equal that of a scheme built for them, or be an *Error.
-func checkTokens(tr trial) error {
-	m, err := tr.spec().New()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3),
-		window(m.Config.Positions, 0, 1)} {
+func checkTokens(tr trial, m *models.Model) error {
+	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3), window(m.Config.Positions, 0, 1)} {
 		var run map[string]Array
 		if err := torchpe.Catch(func() { run = newBatch(m, p).forward(m) }); err != nil {
 			return fmt.Errorf("%d tokens of %d: %w", p.Tokens(), m.Config.Positions.Tokens(), err)
@@ -214,16 +192,11 @@ func checkTokens(tr trial) error {
 				p.Tokens(), m.Config.Positions.Tokens())
 		}
 	}
-	more := tr.More
-	if more.Index == nil {
-		more = pe.Grid(3, 4)
-	}
+	wider := tr.wider()
 	var got map[string]Array
-	if torchpe.Catch(func() { got = newBatch(m, more).forward(m) }) != nil {
+	if torchpe.Catch(func() { got = newBatch(m, wider.Positions).forward(m) }) != nil {
 		return nil
 	}
-	wider := tr.spec()
-	wider.Positions = more
 	_, want, err := build(wider)
 	if err != nil {
 		return err
@@ -238,16 +211,11 @@ func checkTokens(tr trial) error {
 // checkExtrapolation checks the registry's claim about evaluation at more tokens: nothing that is
 // trained or drawn depends on their number, and a model with these parameters computes the same as
 // one built for as many. Otherwise Model.At must return an error.
-func checkExtrapolation(tr trial) error {
+func checkExtrapolation(tr trial, m *models.Model) error {
 	scheme, err := pe.Find(tr.Scheme)
 	if err != nil {
 		return err
 	}
-	m, err := tr.spec().New()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
 	options := m.Config.PEOptions
 	can := scheme.CanExtrapolate(options)
 	if err := scheme.CheckTokens(8, 12, options); (err == nil) != can {
@@ -256,10 +224,7 @@ func checkExtrapolation(tr trial) error {
 	if err := scheme.CheckTokens(8, 8, options); err != nil {
 		return fmt.Errorf("as many tokens: %w", err)
 	}
-	wider := tr.spec()
-	if wider.Positions = tr.More; wider.Positions.Index == nil {
-		wider.Positions = pe.Grid(3, 4)
-	}
+	wider := tr.wider()
 	if !can {
 		return refusesMore(m, scheme.Name, wider.Positions)
 	}
@@ -316,20 +281,7 @@ func evaluatesAt(m, w *models.Model) error {
 		return nil
 	}
 	if err := near(got, want, exactly); err != nil {
-		return fmt.Errorf("at %v it differs from the same scheme built for them: %w",
-			w.Config.Positions, err)
-	}
-	return nil
-}
-
-// checkMemory checks that closing a model and its scopes frees all tensors.
-func checkMemory(tr trial) error {
-	before := torchpe.Live()
-	if _, _, err := build(tr.spec()); err != nil {
-		return err
-	}
-	if after := torchpe.Live(); after != before {
-		return fmt.Errorf("%d tensors are left of a model that was closed", after-before)
+		return fmt.Errorf("at %v it differs from the same scheme built for them: %w", w.Config.Positions, err)
 	}
 	return nil
 }

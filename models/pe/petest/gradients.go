@@ -14,12 +14,7 @@ import (
 // checkGradients checks that every trained parameter gets a finite gradient. That of each of the
 // encoding's own must agree with finite differences, along a direction of all its entries, and not be
 // zero for any member. Those of the other parameters are compared together, at one size.
-func checkGradients(tr trial) error {
-	m, err := tr.spec().New()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
+func checkGradients(tr trial, m *models.Model) error {
 	b := newBatch(m, m.Config.Positions)
 	gradients := backward(m, b)
 	var others []string

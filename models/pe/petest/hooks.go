@@ -59,8 +59,7 @@ func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []c
 		}, random(members, size, n, c.DModel))
 		q, k, v := heads(), heads(), heads()
 		weight := random(members, 3*c.DModel, c.DModel)
-		attn := pe.Attn{Layer: layer, X: random(members, size, n, c.DModel), Q: q, K: k, V: v,
-			Scale: 0.5}
+		attn := pe.Attn{Layer: layer, X: random(members, size, n, c.DModel), Q: q, K: k, V: v, Scale: 0.5}
 		attn.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
 			return torchpe.ProjectQKV(y, weight, torchpe.Tensor{}, c.Heads)
 		}
@@ -84,25 +83,6 @@ func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []c
 	return hooks, calls
 }
 
-// everyType runs f on the trial's model in float32 and float64, on the CPU and on a GPU where there
-// is one.
-func (tr trial) everyType(f func(m *models.Model) error) error {
-	for _, device := range devices() {
-		for _, dtype := range []torchpe.DType{torchpe.Float32, torchpe.Float64} {
-			m, err := tr.spec().typed(dtype, device).New()
-			if err != nil {
-				return err
-			}
-			err = f(m)
-			m.Close()
-			if err != nil {
-				return fmt.Errorf("%v on %v: %w", dtype, device, err)
-			}
-		}
-	}
-	return nil
-}
-
 // devices lists the CPU and the first GPU, if any.
 func devices() []torchpe.Device {
 	if len(torchpe.DescribeSystem().GPUs) > 0 {
@@ -111,42 +91,47 @@ func devices() []torchpe.Device {
 	return []torchpe.Device{torchpe.CPU}
 }
 
-// checkHooks checks that every hook keeps shape, dtype and device, returns finite values, and
-// leaves its input as it was.
+// checkHooks checks that every hook keeps shape, dtype and device, returns finite values, and leaves its
+// input as it was: in float32 and float64, on the CPU and on a GPU where there is one.
 func checkHooks(tr trial) error {
-	return tr.everyType(func(m *models.Model) error {
-		s := torchpe.NewScopeNoGrad()
-		defer s.Close()
-		_, calls := callHooks(s, m, m.Config.Positions)
-		for _, c := range calls {
-			for i, in := range c.in {
-				out := c.out[i]
-				switch {
-				case fmt.Sprint(out.Shape()) != fmt.Sprint(in.Shape()):
-					return fmt.Errorf("%s of layer %d turns the shape %v into %v",
-						c.name, c.layer, in.Shape(), out.Shape())
-				case out.DType() != in.DType() || out.Device() != in.Device():
-					return fmt.Errorf("%s of layer %d turns %v on %v into %v on %v",
-						c.name, c.layer, in.DType(), in.Device(), out.DType(), out.Device())
-				case !finite(out.Float64s()):
-					return fmt.Errorf("%s of layer %d: values that are not finite", c.name, c.layer)
-				case !same(ArrayOf(in), c.before[i]):
-					return fmt.Errorf("%s of layer %d writes into its input", c.name, c.layer)
-				}
+	for _, device := range devices() {
+		for _, dtype := range []torchpe.DType{torchpe.Float32, torchpe.Float64} {
+			typed := func(tr trial) Spec { return tr.spec().typed(dtype, device) }
+			if err := on(typed, checkCalls)(tr); err != nil {
+				return fmt.Errorf("%v on %v: %w", dtype, device, err)
 			}
 		}
-		return nil
-	})
+	}
+	return nil
+}
+
+func checkCalls(_ trial, m *models.Model) error {
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	_, calls := callHooks(s, m, m.Config.Positions)
+	for _, c := range calls {
+		for i, in := range c.in {
+			out := c.out[i]
+			switch {
+			case fmt.Sprint(out.Shape()) != fmt.Sprint(in.Shape()):
+				return fmt.Errorf("%s of layer %d turns the shape %v into %v",
+					c.name, c.layer, in.Shape(), out.Shape())
+			case out.DType() != in.DType() || out.Device() != in.Device():
+				return fmt.Errorf("%s of layer %d turns %v on %v into %v on %v",
+					c.name, c.layer, in.DType(), in.Device(), out.DType(), out.Device())
+			case !finite(out.Float64s()):
+				return fmt.Errorf("%s of layer %d: values that are not finite", c.name, c.layer)
+			case !same(ArrayOf(in), c.before[i]):
+				return fmt.Errorf("%s of layer %d writes into its input", c.name, c.layer)
+			}
+		}
+	}
+	return nil
 }
 
 // checkSites checks that a hook changes its input in some layer if and only if its site is
 // declared, and always in the first.
-func checkSites(tr trial) error {
-	m, err := tr.spec().New()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
+func checkSites(tr trial, m *models.Model) error {
 	s := torchpe.NewScopeNoGrad()
 	defer s.Close()
 	_, calls := callHooks(s, m, m.Config.Positions)
@@ -156,8 +141,7 @@ func checkSites(tr trial) error {
 			return fmt.Errorf("%s of layer %d changes its input, although the site is not declared",
 				c.name, c.layer)
 		} else if !changed && declared && c.layer == 0 {
-			return fmt.Errorf("%s of layer 0 changes nothing, although the site is declared",
-				c.name)
+			return fmt.Errorf("%s of layer 0 changes nothing, although the site is declared", c.name)
 		}
 	}
 	return nil
@@ -165,12 +149,7 @@ func checkSites(tr trial) error {
 
 // checkTables checks that Embed adds what Table returns, for schemes that have a table, and nothing
 // in a layer without one.
-func checkTables(tr trial) error {
-	m, err := tr.quiet().New()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
+func checkTables(tr trial, m *models.Model) error {
 	s := torchpe.NewScopeNoGrad()
 	defer s.Close()
 	hooks, calls := callHooks(s, m, m.Config.Positions)

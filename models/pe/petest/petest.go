@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -123,16 +124,15 @@ type check struct {
 var (
 	checks = []check{
 		{"hooks", checkHooks},
-		{"sites", checkSites},
-		{"tables", checkTables},
-		{"permutation", checkPermutation},
-		{"shift", checkShift},
-		{"gradients", checkGradients},
+		{"sites", on(trial.spec, checkSites)},
+		{"tables", on(trial.quiet, checkTables)},
+		{"permutation", on(trial.quiet, checkPermutation)},
+		{"shift", on(trial.quiet, checkShift)},
+		{"gradients", on(trial.spec, checkGradients)},
 		{"seeds", checkSeeds},
 		{"members", checkMembers},
-		{"tokens", checkTokens},
-		{"extrapolation", checkExtrapolation},
-		{"memory", checkMemory},
+		{"tokens", on(trial.spec, checkTokens)},
+		{"extrapolation", on(trial.spec, checkExtrapolation)},
 		{"devices", checkDevices},
 	}
 	schemeChecks = []check{
@@ -141,6 +141,18 @@ var (
 		{"refusals", checkRefusals},
 	}
 )
+
+// on returns a check of the model that spec describes.
+func on(spec func(trial) Spec, f func(trial, *models.Model) error) func(trial) error {
+	return func(tr trial) error {
+		m, err := spec(tr).New()
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		return f(tr, m)
+	}
+}
 
 // trial is a variant at one size, the argument of a check.
 type trial struct {
@@ -159,8 +171,7 @@ func Run(t *testing.T, c Case) {
 	ran[c.Scheme] = true
 	for _, check := range schemeChecks {
 		t.Run(check.name, func(t *testing.T) {
-			report(t, check, trial{Case: c, variant: Variant{Fidelity: "code"},
-				heads: 1, members: 1})
+			report(t, check, trial{Case: c, variant: Variant{Fidelity: "code"}, heads: 1, members: 1})
 		})
 	}
 	for _, v := range append(Variants("", "text"), c.Variants...) {
@@ -184,10 +195,15 @@ func report(t *testing.T, c check, tr trial) {
 	}
 }
 
-// perform runs a check and turns the panic of an operator into its error.
+// perform runs a check and turns the panic of an operator into its error. A check that passes must leave
+// no tensor, for it closes its models and scopes.
 func perform(c check, tr trial) (err error) {
+	before := torchpe.Live()
 	if caught := torchpe.Catch(func() { err = c.run(tr) }); caught != nil {
 		return caught
+	}
+	if left := torchpe.Live() - before; err == nil && left != 0 {
+		return fmt.Errorf("%d tensors are left of models that were closed", left)
 	}
 	return err
 }

@@ -160,6 +160,15 @@ func (tr trial) spec() Spec {
 	}
 }
 
+// wider returns the trial's instance at more tokens.
+func (tr trial) wider() Spec {
+	sp := tr.spec()
+	if sp.Positions = tr.More; sp.Positions.Index == nil {
+		sp.Positions = pe.Grid(3, 4)
+	}
+	return sp
+}
+
 // typed returns the instance with elements of a type, on a device.
 func (sp Spec) typed(dtype torchpe.DType, device torchpe.Device) Spec {
 	sp.Change = func(c *models.Config) { c.DType, c.Device = dtype, device }

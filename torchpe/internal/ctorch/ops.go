@@ -29,7 +29,7 @@ var operators = sync.OnceValue(func() map[string]C.int {
 	}
 })
 
-// Run runs the operator called name and puts its results, of which there must be that many, into results.
+// Run runs the operator called name and puts its results into results, which must have that length.
 // grad is the grad mode of the call.
 func Run(name string, o Operands, grad bool, results []Handle) error {
 	op, known := operators()[name]
