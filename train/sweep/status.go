@@ -58,8 +58,8 @@ type Status struct {
 // staleAfter limits the silence of a worker of another host, whose clock may differ.
 const staleAfter = 3 * time.Minute
 
-// Status reads the state of all tasks from their folders. queued, which may be nil, says whether a
-// scheduler still has a task, which is then not lost.
+// Status reads the state of all tasks from their folders. queued, which may be nil, reports whether a
+// scheduler still has a task; such a task is not lost.
 func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 	st := Status{Dir: s.Dir, Hash: s.Plan.Hash(), Counts: map[State]int{}, Runs: s.Plan.Runs()}
 	begun, err := s.begun()
@@ -121,8 +121,8 @@ func (s *Sweep) Task(index int) TaskStatus {
 		t.State, t.Failure = StateFailed, o.failure
 		return t
 	}
-	if o.void != "" {
-		t.Note = o.void + "; the next run of the sweep does the task again"
+	if o.invalidReason != "" {
+		t.Note = o.invalidReason + "; the next run of the sweep does the task again"
 	}
 	b, ok := s.heartbeat(index)
 	if ok {
@@ -133,7 +133,7 @@ func (s *Sweep) Task(index int) TaskStatus {
 		t.State, t.Note = StateUnknown, o.err.Error()
 	case held:
 		t.State, t.Note = StateRunning, ""
-	case !ok || b.Stopped != "" || b.Attempt <= o.spent:
+	case !ok || b.Stopped != "" || b.Attempt <= o.invalidAttempt:
 		t.State = StatePending
 	case !sameHost(b.Host) && now().Sub(b.Time).Abs() < staleAfter:
 		t.State = StateRunning // its file system may not share locks with ours
