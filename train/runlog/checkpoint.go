@@ -104,8 +104,8 @@ func (r *Run) writeCheckpoint(step int, tensors []safetensors.Tensor, metadata m
 	return r.commitCheckpoint(step)
 }
 
-// seal adds checksums to the metadata of a file of tensors. It returns the file's size, for which there
-// is space, and a function that writes it.
+// seal adds checksums to the metadata of a file of tensors, and checks that the disk has space for the
+// file. It returns the file's size and a function that writes it.
 func (r *Run) seal(name string, tensors []safetensors.Tensor, metadata map[string]string) (
 	size int64, encode func(io.Writer) error, err error) {
 	if err = addChecksums(tensors, metadata); err == nil {

@@ -113,8 +113,8 @@ func Resume(dir string, opts Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
 	}
-	// Checked before the lock, to leave alone what is no run or needs no resuming; and again below,
-	// when nobody else can change it.
+	// Check before locking, to leave a directory alone that is no run or needs no resuming. The check is
+	// repeated below, when nobody else can change the run.
 	err = errors.Join(checkDir(dir), r.checkIncomplete(), r.Close())
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)

@@ -221,7 +221,7 @@ func (s *Sweep) readHeartbeat(index int) (b Heartbeat, ok bool, err error) {
 	return b, ok, err
 }
 
-// readSign reads a heartbeat from a file, and says whether it is whole.
+// readSign reads a heartbeat from a file, and reports whether it is whole.
 func (s *Sweep) readSign(index int, name string) (b Heartbeat, ok bool, err error) {
 	text, err := s.root.ReadFile(taskFile(index, name))
 	if err != nil {
@@ -334,9 +334,9 @@ func (c *Claim) Fail(f Failure) error {
 	return errors.Join(err, c.Release())
 }
 
-// RecordKilled records the failure of a task whose worker, of this process's job of a scheduler,
-// was killed by a signal; the exit status is 128 and the signal. It leaves alone a task that has an
-// outcome, is worked on, or was stopped in good order.
+// RecordKilled records that a signal killed the worker of a task, in this process's job of a scheduler.
+// status is the worker's exit status: 128 and the signal. It leaves a task alone that has an outcome, is
+// worked on, or was stopped in good order.
 func (s *Sweep) RecordKilled(index, status int) error {
 	f := killed(syscall.Signal(status - 128))
 	if f.ExitCode == 128+int(syscall.SIGKILL) {

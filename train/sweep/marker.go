@@ -77,7 +77,7 @@ func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 	return "", ""
 }
 
-// readMarker reads one marker, and says whether there is one that can be read.
+// readMarker reads one marker, and reports whether there is one that can be read.
 func (s *Sweep) readMarker(index int, name string, into any, o *outcome) bool {
 	text, err := s.root.ReadFile(taskFile(index, name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -38,8 +38,8 @@ type TaskStatus struct {
 	Note      string     `json:"note,omitempty"` // a fault of its files
 }
 
-// Elsewhere says whether a lost task's worker was on another host, where this one cannot see
-// whether it is dead: only retry --lost takes the task.
+// Elsewhere reports whether a lost task's worker was on another host, where this one cannot see whether it
+// is dead: only retry --lost takes the task.
 func (t TaskStatus) Elsewhere() bool { return t.State == StateLost && !sameHost(t.Heartbeat.Host) }
 
 // Status is the state of the sweep, read from its folders.
@@ -148,8 +148,8 @@ func sameHost(host string) bool {
 	return err == nil && host == own
 }
 
-// held says whether a process holds the lock of a task, by taking a shared lock for a moment. ClaimTask
-// tries more than once because of that.
+// held reports whether a process holds the lock of a task. It takes a shared lock for a moment, which is
+// why ClaimTask tries more than once.
 func (s *Sweep) held(index int) bool {
 	info, err := s.root.Lstat(taskFile(index, lockFile))
 	if err != nil || !info.Mode().IsRegular() {
@@ -163,9 +163,9 @@ func (s *Sweep) held(index int) bool {
 	return err == nil && !ok
 }
 
-// eta estimates the seconds until all running and pending tasks are done: the rest of running tasks
-// by their own rate, pending ones by the mean of done ones of their configuration, or of all,
-// shared by as many workers as run now.
+// eta estimates the seconds until all running and pending tasks are done. It takes the rest of a running
+// task from its own rate, and a pending one from the mean of done tasks of its configuration, or of all
+// done tasks. As many workers as run now share the sum.
 func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	const all = -1
 	seconds, members := map[int]float64{}, map[int]float64{} // of done tasks, by configuration
