@@ -197,6 +197,10 @@ func TestResumeFallsBack(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Epochs, c.CheckpointEvery = 3, config.Duration(time.Nanosecond)
 	whole, _ := runTiny(t, c)
+	before := expect.Must(safetensors.Read(filepath.Join(whole, "checkpoint.prev.safetensors")))
+	if step := before.Metadata["torchpe.step"]; step != "26" { // of 27: checkpoints are due at every step
+		t.Errorf("the last checkpoint but one is of step %s", step)
+	}
 	dir := filepath.Join(t.TempDir(), "run")
 	stopAfter(t, c, dir, 11)
 	path := filepath.Join(dir, "checkpoint.safetensors")
