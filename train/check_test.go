@@ -3,6 +3,8 @@ package train
 import (
 	"errors"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +103,24 @@ func TestBaselinesOfResults(t *testing.T) {
 	if known.Baselines["look_up"]["validation"] != 1 || known.Baselines["counts"]["validation"] == 1 ||
 		known.Baselines["look_up"]["iid"] != r.Baselines["look_up"]["iid"] || r.Baselines["look_up"]["validation"] == 1 {
 		t.Errorf("%v, of known puzzles %v", r.Baselines, known.Baselines)
+	}
+}
+
+// The number of threads that is found is one that a machine has, and finding it changes nothing.
+func TestThreadsAreFound(t *testing.T) {
+	e := started(t, tiny(t, "learn"))
+	before, _, _ := readState(t, e)
+	n := expect.Must(e.setThreads(0))
+	after, sums, stopped := readState(t, e)
+	if n < 1 || n > max(1, min(runtime.NumCPU(), 16)) || n&(n-1) != 0 {
+		t.Errorf("%d threads", n)
+	}
+	if !slices.Equal(before, after) || sums.examples != 0 || sums.loss[0] != 0 || stopped[0] != 0 ||
+		e.optimizer.Steps() != 0 {
+		t.Errorf("timing has trained: sums %v, stopped at %v, %d steps", sums, stopped, e.optimizer.Steps())
+	}
+	if got := expect.Must(e.setThreads(1)); got != 1 {
+		t.Errorf("%d threads, want the 1 that was given", got)
 	}
 }
 

@@ -247,6 +247,18 @@ func TestRenamedHeldOut(t *testing.T) {
 			t.Errorf("%d tokens: %v", side*side, count)
 		}
 	}
+	kept := c
+	kept.RenameSymbols = new(false) // only the probe, 5 of 4 symbols, is another of 6
+	expect.NoError(t, kept.Resolve())
+	k, want := expect.Must(load(kept)), slices.Clone(was.train.symbols)
+	for i, v := range want {
+		if v == 5 {
+			want[i] = 7
+		}
+	}
+	if !slices.Equal(k.train.symbols, want) || !slices.Equal(k.train.target, was.train.target) {
+		t.Error("symbols that keep their names are not those of the files")
+	}
 	if s.fingerprint == was.fingerprint {
 		t.Error("the same fingerprint as without other sizes")
 	}
