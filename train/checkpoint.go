@@ -57,9 +57,9 @@ func (e *ensemble) restoreMember(member int) error {
 	})
 }
 
-// save begins a checkpoint: parameters and the optimizer's state in their own precision, st, and
-// more metadata. All is copied to the host when it returns; write puts it on disk, and may be called
-// beside the steps that follow.
+// save begins a checkpoint: parameters and the optimizer's state in their own precision, st, and the
+// given metadata. It returns when all of it is copied to the host. write puts it on disk, and may run
+// beside later steps.
 func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (write func() error, err error) {
 	var out tensorList
 	err = torchpe.Catch(func() {

@@ -120,18 +120,6 @@ func TestMistakesAreListed(t *testing.T) {
 		"--log-every", "--lst-validation", "--sigma", "--lr", "--weight-decay")
 }
 
-func TestUnknownFieldsAreNamed(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"epoch": 3}`: `did you mean "epochs"`, `{"epochs": "3"}`: "epochs",
-		`{} {}`: "after top-level value", ``: "unexpected end", `{"epochs": 1e99}`: "epochs",
-	} {
-		expect.Error(t, expect.ErrorOf(ParseConfig([]byte(text))), want)
-	}
-	path := filepath.Join(t.TempDir(), "config.json")
-	expect.NoError(t, os.WriteFile(path, []byte(`{"schema": 1, "epochz": 2}`), 0o666))
-	expect.Error(t, expect.ErrorOf(ReadConfig(path)), path, "epochz")
-}
-
 // TestSettingsNameWhatModelsKnow compares the values in the table of settings with those that
 // models, optimizers and devices take: package config imports none of them.
 func TestSettingsNameWhatModelsKnow(t *testing.T) {

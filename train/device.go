@@ -7,8 +7,8 @@ import (
 	"torchpe/torchpe"
 )
 
-// recordsDeterministic says whether a CUDA graph can record what libtorch computes
-// deterministically: before 2.10 some of that read sizes from the host.
+// recordsDeterministic reports whether a CUDA graph can record libtorch's deterministic operators. Before
+// 2.10 some of them read sizes on the host.
 func recordsDeterministic() bool { return torchpe.LibtorchAtLeast(2, 10) }
 
 // onDevice readies the calling goroutine for the configuration's device: a thread to itself, on a

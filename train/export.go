@@ -26,8 +26,8 @@ type Exported struct {
 	Warning        string `json:"warning,omitempty"`
 }
 
-// Export writes a member of the run in dir, finished or not, to the folder out as PyTorch has it (see
-// package export). Masked prediction needs its data, which say where the tokens lie.
+// Export writes a member of the run in dir, finished or not, for PyTorch to the folder out (see package
+// export). Masked prediction needs its data, which say where the tokens lie.
 func Export(dir string, member int, out string) (x Exported, err error) {
 	c, checkpoint, err := readRun(dir)
 	if err != nil {
@@ -123,10 +123,10 @@ func emptyModel(c Config) (*models.Model, error) {
 	return e.newModel()
 }
 
-// Import makes a finished run in dir of the exported folder from: the run that it was exported from,
-// of one member, with the weights that the folder has now, measured again on the run's data. Of its
-// training nothing is known: it has the steps of that run, and of puzzles the loss and accuracy on
-// all training examples in evaluation.
+// Import makes a finished run in dir of the exported folder from. The run has the configuration of the
+// exported member and the weights that the folder has now, measured again on the run's data. How these
+// were trained is not known: the run has as many steps as at its export, and for puzzles the loss and
+// accuracy on all training examples, without dropout.
 func Import(from, dir string, o Options) (runlog.Result, error) {
 	was, err := export.ReadRun(from)
 	if err != nil {
@@ -179,8 +179,8 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	return t.measureImported(from, was.Step)
 }
 
-// refuseImport returns an error where a run to go on with is an import that has no result, as versions
-// left it that wrote config.json first: its weights may not be there.
+// refuseImport returns an error where a run to be resumed is an import without a result. Earlier versions,
+// which wrote config.json first, left such runs when they were killed: their weights may be missing.
 func refuseImport(run *runlog.Run) error {
 	envs, err := run.Environments()
 	if errors.Is(err, fs.ErrNotExist) {

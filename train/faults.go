@@ -9,14 +9,14 @@ import (
 	"torchpe/internal/wording"
 )
 
-// outOfMemory says whether an error is of a device or a host that has no memory left.
+// outOfMemory reports whether an error says that the device or the host has no memory left.
 func outOfMemory(err error) bool {
 	return mentionsAny(err,
 		"out of memory", "not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 }
 
-// deviceLost says whether an error is of a GPU or its driver, and not of the work: another GPU, or
-// this one after a restart, may do it.
+// deviceLost reports whether a GPU or its driver failed. Another GPU, or this one after a restart, may do
+// the same work.
 func deviceLost(err error) bool {
 	return !outOfMemory(err) &&
 		mentionsAny(err, "CUDA error", "CUDNN_STATUS", "CUBLAS_STATUS", "the GPU has not answered")
@@ -31,7 +31,7 @@ func mentionsAny(err error, texts ...string) bool {
 	return false
 }
 
-// withAdvice adds to an error what would help.
+// withAdvice adds to an error what a user can do.
 func withAdvice(c Config, err error) error {
 	switch {
 	case outOfMemory(err):

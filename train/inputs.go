@@ -127,12 +127,12 @@ func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, 
 type prefetcher struct {
 	make func(step int) stepInputs
 
-	made chan stepInputs // nil where nothing is under way
-	stop chan struct{}   // closed to end that
+	made chan stepInputs // nil where nothing is being computed
+	stop chan struct{}   // closed to end the computation
 	next int             // step of the next inputs in made
 }
 
-// repeat lets the inputs of the first n steps come again and again.
+// repeat makes the inputs of the first n steps come again and again.
 func (p *prefetcher) repeat(n int) {
 	p.wait()
 	first := p.make
@@ -171,7 +171,7 @@ func (p *prefetcher) begin(step int) {
 	}()
 }
 
-// wait drops the inputs that are under way.
+// wait stops the prefetcher and drops the inputs that it was computing.
 func (p *prefetcher) wait() {
 	if p.made == nil {
 		return

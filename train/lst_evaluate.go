@@ -86,7 +86,7 @@ type forwardPass struct {
 	trace []string // intermediates to keep
 }
 
-// piece is the examples of one forward pass: n from number from on.
+// piece is the examples of one forward pass: n of them, the first of which has number from.
 type piece struct{ step, from, n int }
 
 // forward runs all examples of a split through the model, piece by piece, with all members on the
@@ -101,8 +101,8 @@ func (t *lstTask) forward(e *ensemble, pass forwardPass,
 	})
 }
 
-// inPieces calls f for n examples in pieces of at most size, n from number from on, each in a scope of its
-// own.
+// inPieces calls f for pieces of at most size of n examples: each has its first number, its count and a
+// scope of its own.
 func (e *ensemble) inPieces(n, size int, f func(s *torchpe.Scope, from, n int)) error {
 	return torchpe.Catch(func() {
 		for from := 0; from < n; from += size {
@@ -126,8 +126,8 @@ func newTrace(names []string) *models.Trace {
 	return models.NewTrace(names...)
 }
 
-// evaluationBatch returns a piece of a split for all members alike, and makes the random draws in s
-// those of the step and the piece.
+// evaluationBatch returns a piece of a split, the same for all members. It seeds the random draws in s
+// with the step and the piece.
 func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r deviceSplit, p piece) lstBatch {
 	s.Seed(e.seeds, p.step)
 	index := make([]int64, 0, e.members()*p.n)

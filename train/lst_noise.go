@@ -18,9 +18,9 @@ type robustness struct {
 	correct          []float64 // [E,A,R]
 }
 
-// standardNoise returns the z of a repeat for a piece of the validation split, [E,n,N,D] in s: a function of the
-// member's seed, the repeat and the puzzle alone. Drawn in Go as float32, it is the same on every
-// device and in both precisions.
+// standardNoise returns the z of a repeat for a piece of the validation split, [E,n,N,D] in s: a function
+// of the member's seed, the repeat and the puzzle. It is drawn in Go as float32, so that it is the same on
+// every device and in both precisions.
 func (t *lstTask) standardNoise(e *ensemble, s *torchpe.Scope, p piece, repeat int) torchpe.Tensor {
 	c := e.model.Config
 	tokens := c.Positions.Tokens()

@@ -24,9 +24,9 @@ func (t *lstTask) otherSizes() (all []size) {
 	return all
 }
 
-// epochPermutations returns for each example of an epoch, in order, the token and then the class that each
-// of its tokens and symbols becomes: [E][n ((side+2)+side)], a function of the member's seed and the epoch
-// alone.
+// epochPermutations returns, for each example of an epoch in order, the token that each of its tokens
+// becomes, then the class that each symbol becomes: [E][n ((side+2)+side)]. It is a function of the
+// member's seed and the epoch.
 func (t *lstTask) epochPermutations(e *ensemble, epoch int) [][]int64 {
 	return t.symbols.get(epoch, func() [][]int64 {
 		side, width := t.config.Side(), t.permutationWidth()
@@ -50,8 +50,8 @@ func (t *lstTask) epochPermutations(e *ensemble, epoch int) [][]int64 {
 // permutationWidth returns the number of tokens and classes in a puzzle's permutation.
 func (t *lstTask) permutationWidth() int { return 2*t.config.Side() + 2 }
 
-// permutationInput returns the permutations of a step's n examples, from at on in the order of an epoch:
-// [E,n,(side+2)+side]. It is nil where symbols keep their permuted.
+// permutationInput returns the permutations of the n examples of a step that starts at place at of an epoch:
+// [E,n,(side+2)+side]. It is nil where symbols are not permuted.
 func (t *lstTask) permutationInput(e *ensemble, epoch, at, n int) []hostArray {
 	if !t.config.Renames() {
 		return nil

@@ -88,6 +88,13 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 						set.baselines.Zero)
 				}
 			}
+			ofOne := expect.Must(task.subjectMSE(e, set, 0, make([]int, len(task.split.Test))))
+			for m, v := range ofOne { // float32
+				if math.Abs(float64(v)-set.baselines.Zero) > 1e-6*set.baselines.Zero {
+					t.Errorf("%s, level %s, member %d: one subject has %g, want %g", draw, set.key(), m, v,
+						set.baselines.Zero)
+				}
+			}
 		}
 		// The training loss of that model is the mean square of the masked values of the step's own
 		// frames.

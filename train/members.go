@@ -20,8 +20,8 @@ const (
 	mostMembers  = 256
 )
 
-// BestMembers finds how many members a device trains together best. It starts with one and doubles
-// them while that trains more member steps a second and memory suffices. It uses only the first member
+// BestMembers finds the number of members with which a device trains the most member steps a second. It
+// starts with one and doubles them while that is faster and memory suffices. It uses only the first member
 // of c.
 func BestMembers(c Config) (best int, tried []MembersTried, err error) {
 	c.Members = c.Members[:1]

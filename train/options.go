@@ -9,7 +9,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Options say how Run treats the run directory, and who observes it.
+// Options say how Run treats the run directory, and who observes the run.
 type Options struct {
 	Resume    bool // go on with the run in the directory; start one where there is none
 	Force     bool // replace the run in the directory
@@ -49,8 +49,8 @@ func (noopObserver) Stepped(int)            {}
 func (noopObserver) Logged([]runlog.Record) {}
 func (noopObserver) Noticed(string)         {}
 
-// Interrupted says that the context ended before the run did; its state is saved. It is zero where data
-// were still read.
+// Interrupted says that the context ended before the run did; its state is saved. It is zero if data were
+// still being read.
 type Interrupted struct {
 	Dir         string
 	Step, Total int

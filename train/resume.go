@@ -36,7 +36,7 @@ func (t *trainer) start(begin func([]byte, runlog.Environment) error) error {
 	return begin(text, t.environment)
 }
 
-// metadata returns what a checkpoint says of the configuration and the machine that made it.
+// metadata returns the metadata of a checkpoint: the configuration and the machine that made it.
 func (t *trainer) metadata() (map[string]string, error) {
 	c, err := json.Marshal(t.config)
 	if err != nil {
@@ -46,9 +46,9 @@ func (t *trainer) metadata() (map[string]string, error) {
 	return map[string]string{runlog.ConfigKey: string(c), runlog.EnvironmentKey: string(made)}, err
 }
 
-// checkResumed compares a checkpoint with what goes on with it, and lists in the environment what
-// has changed. Settings that are not allowed to change are an error. Checkpoints of earlier versions
-// say nothing of either.
+// checkResumed compares the settings and the machine of a checkpoint with those of now, and lists in the
+// environment what has changed. A setting that is not allowed to change is an error. Checkpoints of earlier
+// versions have neither.
 func (t *trainer) checkResumed(c *runlog.Checkpoint) error {
 	changed, err := changedSettings(c, t.config, t.allowChanged)
 	if err != nil {
@@ -136,8 +136,7 @@ func changedSettings(c *runlog.Checkpoint, now Config, allow []string) ([]string
 	return allowed, nil
 }
 
-// changedMachine describes in what the program and the machine differ from those that made a
-// checkpoint.
+// changedMachine describes how the program and the machine differ from those that made a checkpoint.
 func changedMachine(c *runlog.Checkpoint, now provenance) ([]string, error) {
 	text, ok := c.Metadata[runlog.EnvironmentKey]
 	if !ok {

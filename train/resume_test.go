@@ -197,6 +197,10 @@ func TestResumeFallsBack(t *testing.T) {
 	c := tiny(t, "learn")
 	c.Epochs, c.CheckpointEvery = 3, config.Duration(time.Nanosecond)
 	whole, _ := runTiny(t, c)
+	before := expect.Must(safetensors.Read(filepath.Join(whole, "checkpoint.prev.safetensors")))
+	if step := before.Metadata["torchpe.step"]; step != "26" { // of 27: checkpoints are due at every step
+		t.Errorf("the last checkpoint but one is of step %s", step)
+	}
 	dir := filepath.Join(t.TempDir(), "run")
 	stopAfter(t, c, dir, 11)
 	path := filepath.Join(dir, "checkpoint.safetensors")
@@ -309,7 +313,8 @@ func TestResumeAllowsChangedSettings(t *testing.T) {
 	}
 }
 
-// Another machine or program is one warning and a line in the run's environment.
+// Another machine or program is one warning and a line in the run's environment. A run directory of an
+// earlier version becomes one of this version.
 func TestResumeNotesAnotherMachine(t *testing.T) {
 	dir, c := interrupted(t)
 	f := expect.Must(safetensors.Read(filepath.Join(dir, "checkpoint.safetensors")))
@@ -319,8 +324,15 @@ func TestResumeNotesAnotherMachine(t *testing.T) {
 	metadata["environment"] = strings.Replace(metadata["environment"], `"libtorch":"`, `"libtorch":"9.`, 1)
 	expect.NoError(t, r.SaveCheckpoint(checkpoint.Step, f.Tensors, metadata))
 	expect.NoError(t, r.Close())
+	path := filepath.Join(dir, "config.json")
+	now := expect.Must(os.ReadFile(path))
+	old := bytes.Replace(now, []byte(`"schema": 2`), []byte(`"schema": 1`), 1)
+	expect.NoError(t, os.WriteFile(path, old, 0o600))
 	l := &listener{}
 	expect.Must(Run(t.Context(), c, dir, Options{Resume: true, Observer: l}))
+	if text := expect.Must(os.ReadFile(path)); bytes.Equal(old, now) || !bytes.Equal(text, now) {
+		t.Errorf("config.json: %s", text)
+	}
 	if !strings.Contains(strings.Join(l.notices, "\n"), `libtorch was "9.`) {
 		t.Errorf("%q", l.notices)
 	}
@@ -383,6 +395,9 @@ func TestCheckpointLayout(t *testing.T) {
 	c := tiny(t, "learn")
 	c.LimitSteps = 2
 	dir, _ := runTiny(t, c)
+	if r := recordsOf(t, dir); len(r) != 2 || r[1].Step != 2 || r[1].Epoch != 1 { // of 9 steps, the first under way
+		t.Errorf("records %+v", r)
+	}
 	f := expect.Must(safetensors.Read(filepath.Join(dir, "checkpoint.safetensors")))
 	for name, shape := range map[string][]int{"w/embed.weight": {2, 16, 5}, "w/pe.table": {2, 2, 16, 16},
 		"adam.m/pe.table": {2, 2, 16, 16}, "w/head.bias": {2, 4}} {

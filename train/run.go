@@ -112,7 +112,7 @@ type trainer struct {
 
 	state    state
 	saved    time.Time  // when the last checkpoint was taken
-	saving   chan error // how writing it ended; nil where none is being written
+	saving   chan error // the error of writing it; nil where none is being written
 	logged   time.Time  // when the last record was written
 	loggedAt int        // step of the last record
 
@@ -185,8 +185,8 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	return t.finish(steps / math.Max(seconds, 1e-9))
 }
 
-// step makes training step number step (from 0) of total. On a GPU it returns before the device is
-// done.
+// step runs training step number step (from 0) of total. On a GPU it returns before the device has
+// finished.
 func (e *ensemble) step(step, total int) error {
 	in := e.buffers.inputs.get(step)
 	if err := e.optimizer.Prepare(e.settingsAt(step, total)); err != nil {
@@ -199,8 +199,8 @@ func (e *ensemble) step(step, total int) error {
 	return e.runRecorded(v)
 }
 
-// compute makes the step that was prepared: batch, forward, backward, update. It reads nothing from
-// the host, so that a CUDA graph can record it.
+// compute runs the prepared step: batch, forward, backward, update. It reads nothing from the host, so
+// that a CUDA graph can record it.
 func (e *ensemble) compute(v *stepVariant) {
 	s := e.resident.Child()
 	defer s.Close()
@@ -329,15 +329,15 @@ func (t *trainer) updateFit(r *runlog.Record) {
 	}
 }
 
-// hasStopped says whether a member's training ended because it has fitted.
+// hasStopped reports whether a member's training ended because it has fitted.
 func (t *trainer) hasStopped(member int) bool {
 	return t.config.Until != "" && t.fits[member].Reached
 }
 
 func (t *trainer) anyActive() bool { return slices.Contains(t.settings.Active, true) }
 
-// checkpoint copies the state to the host, which is then written beside the steps that follow, and
-// on the device for members that diverge later.
+// checkpoint copies the state to the host, and writes it while later steps run. It keeps another copy on
+// the device, to restore members that diverge.
 func (t *trainer) checkpoint() (err error) {
 	t.watchdog.notify(t.state.step)
 	if err := t.finishSaving(); err != nil {
@@ -370,7 +370,8 @@ func (t *trainer) finishSaving() error {
 	return err
 }
 
-// checkSaving says how writing the checkpoint ended, if it has; where wait is set it waits for that.
+// checkSaving returns the error of writing the checkpoint, if that has ended. With wait it waits for the
+// end.
 func (t *trainer) checkSaving(wait bool) error {
 	if wait || len(t.saving) > 0 {
 		return t.finishSaving()

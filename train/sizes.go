@@ -13,9 +13,8 @@ import (
 // puzzles.
 const sizePuzzles = 108
 
-// addSizes generates the puzzles of Config.EvalTokens, and gives all puzzles the tokens that the
-// model knows: those held out once and for all, those of training here where symbols are not
-// renamed, and anew in each epoch where they are.
+// addSizes generates the puzzles of Config.EvalTokens, and gives all puzzles the tokens that the model
+// knows: held-out puzzles once, training puzzles here if symbols are not renamed, else anew in each epoch.
 func (s *splits) addSizes(c Config) error {
 	for _, tokens := range c.EvalTokens {
 		side, err := lst.SideOf(tokens)

@@ -60,11 +60,6 @@ func TestResolveSizes(t *testing.T) {
 		{"renamed alone", func(c *Config) { c.RenameSymbols = new(true) }, nil, new(true), 4, ""},
 		{"nothing to leave", func(c *Config) { c.RenameSymbols = new(false) }, nil, nil, 4, ""},
 		{"none", func(c *Config) { c.EvalTokens = []int{} }, nil, nil, 4, ""},
-		{"twice", func(c *Config) { c.EvalTokens = []int{25, 25} }, nil, nil, 0, "--eval-tokens: 25 is given twice"},
-		{"no square", func(c *Config) { c.EvalTokens = []int{24} }, nil, nil, 0,
-			"--eval-tokens: no puzzle has 24 tokens"},
-		{"negative", func(c *Config) { c.EvalTokens = []int{-4} }, nil, nil, 0, "no puzzle has -4 tokens"},
-		{"too large", func(c *Config) { c.EvalTokens = []int{81} }, nil, nil, 0, "no puzzle has 81 tokens"},
 		{"side", func(c *Config) { c.LSTSide = 9 }, nil, nil, 0, "--lst-side: 9 is not in [4, 8]"},
 		{"small", func(c *Config) { c.LSTSide = 3 }, nil, nil, 0, "--lst-side: 3 is not in [4, 8]"},
 		{"files", func(c *Config) { c.LSTSide, c.LSTTrain, c.LSTValidation = 5, []string{"a"}, "b" }, nil,
@@ -251,6 +246,18 @@ func TestRenamedHeldOut(t *testing.T) {
 		if count[lst.OneVector] != 36 || count[lst.TwoVector] != 36 || count[lst.ThreeVector] != 36 {
 			t.Errorf("%d tokens: %v", side*side, count)
 		}
+	}
+	kept := c
+	kept.RenameSymbols = new(false) // only the probe, 5 of 4 symbols, is another of 6
+	expect.NoError(t, kept.Resolve())
+	k, want := expect.Must(load(kept)), slices.Clone(was.train.symbols)
+	for i, v := range want {
+		if v == 5 {
+			want[i] = 7
+		}
+	}
+	if !slices.Equal(k.train.symbols, want) || !slices.Equal(k.train.target, was.train.target) {
+		t.Error("symbols that keep their names are not those of the files")
 	}
 	if s.fingerprint == was.fingerprint {
 		t.Error("the same fingerprint as without other sizes")

@@ -58,9 +58,9 @@ func (c Config) dims(init pe.Init, tokens, most int) (int, error) {
 	return cmp.Or(init.Rank, min(there, most)), nil
 }
 
-// scaled returns coordinates [N,k] whose distances are as near as may be to those of the tokens: of
-// their positions where a file or the task knows them, else 1 - r of their training frames. They are
-// those of classical scaling, then of the least stress that is near.
+// scaled returns coordinates [N,k] whose distances approximate those of the tokens: of their positions if
+// a file or the task has them, else 1 - r of their training frames. Classical scaling finds them; a descent
+// of the stress refines them.
 func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baselines) (
 	x []float64, k int, note string, err error,
 ) {
@@ -99,7 +99,7 @@ func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baseline
 		wording.Count(k, "coordinate"), from, stress(), classical), nil
 }
 
-// withoutZeros returns the columns of x [n,most] before the first that is 0 but for rounding.
+// withoutZeros returns the columns of x [n,most] before the first that is 0 up to rounding.
 func withoutZeros(x []float64, n, most int) (kept []float64, k int) {
 	lengths := make([]float64, most)
 	for i, v := range x {
@@ -114,8 +114,8 @@ func withoutZeros(x []float64, n, most int) (kept []float64, k int) {
 	return kept, k
 }
 
-// Of fewer tokens than leastForSparsity the usual sparsity, 0.9, keeps one correlation or none, and a
-// token's own is one of them; of these half is dropped.
+// With fewer tokens than leastForSparsity the usual sparsity, 0.9, would keep at most two correlations of
+// a token, one of which is its own: then half of them are dropped.
 const (
 	leastForSparsity = 21
 	sparsityOfFew    = 0.5

@@ -67,7 +67,7 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 	return errors.Join(err, fail(err), claim.SummaryOfLast(claim.Index))
 }
 
-// failureReason sorts an error into the classes of sweep.Failure.
+// failureReason returns the reason class of an error: see sweep.Failure.
 func failureReason(err error) string {
 	var data *DataError
 	switch {

@@ -23,8 +23,8 @@ type taskMaker struct {
 	read func(c Config) (task, error)
 	// empty returns the task without data; nil where the model depends on them.
 	empty func(c Config) (task, error)
-	// recorded returns what the keys of families end with in records, by family, and the key of a
-	// measure that records lack although the task has it, or "".
+	// recorded returns the last parts of keys that records have of each family, and the key of a measure
+	// of the task that records lack, or "".
 	recorded func(c Config, scheme pe.Scheme) (parts map[string][]string, lacking string)
 }
 
@@ -55,7 +55,8 @@ type dataset interface {
 
 // objective is the part of a task that training steps use.
 type objective interface {
-	// shape returns the samples of a step (from 0), their tokens, and how many of these are predicted.
+	// shape returns the numbers of samples of a step (from 0), of tokens of a sample, and of predicted
+	// tokens of a sample.
 	shape(step int) (batch, tokens, read int)
 	// inputs returns the host's inputs of a step (from 0). It runs beside the step before.
 	inputs(e *ensemble, step int) stepInputs
@@ -74,12 +75,12 @@ type evaluation interface {
 	addFinal(member int, to runlog.Numbers)
 	// completeResult adds what all members share.
 	completeResult(r *runlog.Result)
-	// trainingSums returns, for a model that was not trained here, the sums that the last record of
-	// training would have.
+	// trainingSums returns the sums that the last record of training has, measured anew for an imported
+	// model.
 	trainingSums(e *ensemble, step int) (trainSums, error)
 }
 
-// checks tell what cannot be measured.
+// checks find what cannot be measured.
 type checks interface {
 	// checkMeasured returns an error where a model of a configuration, which shares the task's data,
 	// cannot be measured on all held-out data.

@@ -12,7 +12,7 @@ import (
 // core gain nothing.
 const worthThread = 1.25
 
-// setThreads sets the number of threads, where it is 0 to the best one, and returns it.
+// setThreads sets the number of threads and returns it; 0 stands for the fastest.
 func (e *ensemble) setThreads(n int) (_ int, err error) {
 	if n == 0 {
 		if n, err = e.calibrate(); err != nil {

@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"torchpe/data/lst"
 	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 )
@@ -117,7 +119,13 @@ func TestUntilTheEnd(t *testing.T) {
 func TestUntilThatIsNeverMet(t *testing.T) {
 	sized := tiny(t, "1d-fixed")
 	sized.EvalTokens = []int{25}
-	short := tinySequence(t, "reverse-string", "learn")
+	short, drawn := tinySequence(t, "reverse-string", "learn"), tiny(t, "random")
+	drawn.PEOptions = map[string]string{"random": "ruoss"}
+	oneKind := tiny(t, "learn")
+	sets := expect.Must(tinySet())
+	expect.NoError(t, lst.WriteFiles(lst.File{Path: oneKind.LSTValidation, Puzzles: slices.DeleteFunc(
+		slices.Clone(sets[1]), func(p lst.Puzzle) bool { return p.Condition != lst.OneVector })}))
+	noModules, _ := tinyFiles(t, map[string]string{"x.csv": tableText(80, 1)})
 	for _, c := range []struct {
 		config      Config
 		until, want string // "" where it is measured
@@ -141,6 +149,10 @@ func TestUntilThatIsNeverMet(t *testing.T) {
 		{tinyMasked(t, "learn"), "test_mse_0.33=0.5", "test_mse/0.33 is no number at which"},
 		{tinyMasked(t, "learn"), "test_mse_0.50=0.5", ""},
 		{tinyMasked(t, "learn"), "modularity=0.1", ""},
+		{noModules, "modularity=0.1", "would never stop: the modules of the tokens are not known"},
+		{oneKind, "validation/1-vector=0.9", ""},
+		{oneKind, "validation/3-vector=0.9", "would never stop: no validation puzzle has that condition"},
+		{drawn, "pe_norm=1", "would never stop: the encoding adds no table of positions"},
 		{tinyMasked(t, "alibi"), "modularity=0.1", "modularity is no number at which"},
 		{short, "validation=0.9", "validation is no number at which"},
 		{tinySequence(t, "reverse-string", "rope"), "validation=0.9", ""},

@@ -302,7 +302,8 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	for sizes, want := range map[[2]int]string{{25, 36}: "", {25, 25}: "--eval-tokens: 25 is given twice",
-		{25, 26}: "--eval-tokens: no puzzle has 26 tokens"} {
+		{25, 26}: "--eval-tokens: no puzzle has 26 tokens", {25, 81}: "--eval-tokens: no puzzle has 81 tokens",
+		{-4, 25}: "--eval-tokens: no puzzle has -4 tokens"} {
 		c := expect.Must(Preset("quick", "code"))
 		c.EvalTokens = sizes[:]
 		var bad Problems

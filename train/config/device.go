@@ -69,7 +69,7 @@ var deviceSettings = []Setting{
 	},
 }
 
-// takesFlash says whether libtorch's flash kernel takes heads of this width.
+// takesFlash reports whether libtorch's flash kernel takes heads of this width.
 func (c Config) takesFlash() bool { return c.DModel/c.Heads%8 == 0 && c.DModel/c.Heads <= 256 }
 
 // fewTokens is GPU_FEW_TOKENS of the shim: attention over as many tokens is one kernel on a GPU.

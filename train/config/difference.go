@@ -40,9 +40,9 @@ func Differences(was, now Config) ([]Difference, error) {
 	return found, nil
 }
 
-// SharesData reports whether two configurations of a study are trained on the same data: they differ in
-// the model, the optimizer or the seed alone. Where the data depend on the encoding, it and
-// its options must be equal, too.
+// SharesData reports whether two configurations of a study are trained on the same data: they differ only
+// in the model, the optimizer or the seed. Where the data depend on the encoding, the encoding and its
+// options must be equal too.
 func SharesData(a, b Config) (bool, error) {
 	all, err := Differences(a, b)
 	if err != nil || a.Facts().DependsOnPE && (a.PE != b.PE || !maps.Equal(a.PEOptions, b.PEOptions)) {

@@ -18,6 +18,8 @@ func TestReadStrict(t *testing.T) {
 		{"twice below", `{"pe_options": {"a": "1", "a": "2"}}`, `line 1, column 27: "a" is given twice`},
 		{"unknown", "{\n\t\"stepz\": 2}", `line 2, column 2: json: unknown field "stepz"; the fields are `},
 		{"after letters of several bytes", `{"σσ": 2}`, `line 1, column 2: json: unknown field`},
+		{"nearly a field", `{"epoch": 2}`, `did you mean "epochs"?`},
+		{"number out of range", `{"epochs": 1e99}`, "epochs"},
 		{"type", "{\n\"steps\": \"2\"}", "line 2, column "},
 		{"syntax", "{\n\"steps\": 2,\n}", "line 3, column 1: invalid character '}'"},
 		{"cut", `{"steps": 2`, "line 1, column 11: unexpected end of JSON input"},

@@ -109,8 +109,8 @@ func (t *TaskFacts) detach(c *Config) {
 	}
 }
 
-// Facts returns the facts of the configuration's task. Where the settings are those of another task
-// than its name says, which Validate refuses, they are the facts of that other task.
+// Facts returns the facts of the configuration's task. Where the settings belong to another task than the
+// name, which Validate refuses, it returns the facts of that other task.
 func (c *Config) Facts() *TaskFacts {
 	if t := FindTask(c.Task); t != nil && t.fits(c) {
 		return t

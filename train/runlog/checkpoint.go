@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"torchpe/data/array/safetensors"
 )
@@ -25,29 +24,11 @@ type Checkpoint struct {
 	Warning string // why a newer checkpoint was passed over; empty if there is nothing to say
 }
 
-// head holds the state of a Run's checkpoints.
+// head is the state of a Run's checkpoints. One goroutine may read it while another writes a checkpoint.
 type head struct {
 	known bool // false until the files were read, and after an error
 	whole bool // the file checkpoint.safetensors is, so it may become the previous one
 	step  int  // of the newest checkpoint; noStep when there is none
-}
-
-// sharedHead is a head that one goroutine may read while another writes a checkpoint.
-type sharedHead struct {
-	mutex sync.Mutex
-	head  head
-}
-
-func (s *sharedHead) get() head {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.head
-}
-
-func (s *sharedHead) set(h head) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.head = h
 }
 
 // SaveCheckpoint writes the state of training after step, and keeps the checkpoint before it. Its
@@ -76,7 +57,7 @@ func (r *Run) BeginCheckpoint(
 	if err := r.findHead(); err != nil {
 		return nil, fmt.Errorf("before writing a checkpoint of step %d: %w", step, err)
 	}
-	if newest := r.head.get().step; step < newest || step < 0 {
+	if newest := r.head.Load().step; step < newest || step < 0 {
 		return nil, fmt.Errorf("write %s: step %d comes after step %d: to start over, create the run "+
 			"again with --force", r.path(checkpointFile), step, newest)
 	}
@@ -104,8 +85,8 @@ func (r *Run) writeCheckpoint(step int, tensors []safetensors.Tensor, metadata m
 	return r.commitCheckpoint(step)
 }
 
-// seal adds checksums to the metadata of a file of tensors. It returns the file's size, for which there
-// is space, and a function that writes it.
+// seal adds checksums to the metadata of a file of tensors, and checks that the disk has space for the
+// file. It returns the file's size and a function that writes it.
 func (r *Run) seal(name string, tensors []safetensors.Tensor, metadata map[string]string) (
 	size int64, encode func(io.Writer) error, err error) {
 	if err = addChecksums(tensors, metadata); err == nil {
@@ -123,8 +104,8 @@ func (r *Run) seal(name string, tensors []safetensors.Tensor, metadata map[strin
 // commitCheckpoint gives the complete temporary file its name. Between the two renames the previous
 // checkpoint is the only one; it is complete, because a damaged one is not renamed to it.
 func (r *Run) commitCheckpoint(step int) error {
-	old := r.head.get()
-	r.head.set(head{step: old.step}) // until the renames are known to have happened
+	old := r.head.Load()
+	r.head.Store(&head{step: old.step}) // until the renames are known to have happened
 	// Saving the same step again keeps the one before.
 	if old.whole && old.step != step {
 		if err := r.rename(checkpointFile, previousFile); err != nil {
@@ -134,13 +115,13 @@ func (r *Run) commitCheckpoint(step int) error {
 	if err := r.rename(checkpointFile+tempSuffix, checkpointFile); err != nil {
 		return errors.Join(err, r.remove(checkpointFile+tempSuffix))
 	}
-	r.head.set(head{known: true, whole: true, step: step})
+	r.head.Store(&head{known: true, whole: true, step: step})
 	return r.syncDir()
 }
 
 // findHead reads the checkpoints, unless this Run has written or read them.
 func (r *Run) findHead() error {
-	if r.head.get().known {
+	if r.head.Load().known {
 		return nil
 	}
 	_, err := r.LoadCheckpoint()
@@ -155,9 +136,9 @@ func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
 	c, whole, err := r.loadNewest()
 	switch {
 	case err == nil:
-		r.head.set(head{known: true, whole: whole, step: c.Step})
+		r.head.Store(&head{known: true, whole: whole, step: c.Step})
 	case errors.Is(err, ErrNoCheckpoint):
-		r.head.set(head{known: true, step: noStep})
+		r.head.Store(&head{known: true, step: noStep})
 	}
 	return c, err
 }

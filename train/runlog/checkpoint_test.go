@@ -3,6 +3,7 @@ package runlog
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -41,45 +42,38 @@ func load(t *testing.T, dir string) (*Checkpoint, error) {
 	return r.LoadCheckpoint()
 }
 
-// TestEveryBitOfACheckpoint flips each bit of the newest checkpoint in turn. Each flip must be
-// found, named, and answered with the checkpoint before.
-func TestEveryBitOfACheckpoint(t *testing.T) {
+// TestDamagedCheckpoints flips each bit of the newest checkpoint in turn, cuts each number of bytes off
+// its end, and adds one. Each damage must be found, named, and answered with the checkpoint before.
+func TestDamagedCheckpoints(t *testing.T) {
 	s := twoCheckpoints(t)
 	path := filepath.Join(s.dir, checkpointFile)
 	whole := expect.Must(os.ReadFile(path))
 	payload := 8 + int(binary.LittleEndian.Uint64(whole))
-	for bit := range len(whole) * 8 {
-		damaged := slices.Clone(whole)
-		damaged[bit/8] ^= 1 << (bit % 8)
+	check := func(what string, damaged []byte, names string) {
+		t.Helper()
 		expect.NoError(t, os.WriteFile(path, damaged, 0o666))
 		c, err := load(t, s.dir)
 		if err != nil || c.Step != 2 || c.Name != previousFile || s.checkState(c) != nil {
-			t.Fatalf("bit %d: loaded %+v, %v", bit, c, err)
+			t.Fatalf("%s: loaded %+v, %v", what, c, err)
 		}
-		if !strings.Contains(c.Warning, path) || !strings.Contains(c.Warning, "step 2") {
-			t.Fatalf("bit %d: warning %q", bit, c.Warning)
-		}
-		if bit/8 >= payload && !strings.Contains(c.Warning, `tensor "`) {
-			t.Fatalf("bit %d, of the data: warning %q names no tensor", bit, c.Warning)
-		}
-	}
-}
-
-// TestEveryCutOfACheckpoint does the same with each number of bytes cut off the end, and with bytes
-// added.
-func TestEveryCutOfACheckpoint(t *testing.T) {
-	s := twoCheckpoints(t)
-	path := filepath.Join(s.dir, checkpointFile)
-	whole := expect.Must(os.ReadFile(path))
-	for n := range len(whole) + 2 {
-		if n == len(whole) {
-			continue
-		}
-		expect.NoError(t, os.WriteFile(path, append(slices.Clone(whole), 0)[:n], 0o666))
-		if c, err := load(t, s.dir); err != nil || c.Step != 2 || c.Warning == "" {
-			t.Fatalf("%d of %d bytes: loaded %+v, %v", n, len(whole), c, err)
+		for _, want := range []string{path, "step 2", names} {
+			if !strings.Contains(c.Warning, want) {
+				t.Fatalf("%s: warning %q lacks %q", what, c.Warning, want)
+			}
 		}
 	}
+	for bit := range len(whole) * 8 {
+		damaged, names := slices.Clone(whole), ""
+		damaged[bit/8] ^= 1 << (bit % 8)
+		if bit/8 >= payload {
+			names = `tensor "`
+		}
+		check(fmt.Sprintf("bit %d", bit), damaged, names)
+	}
+	for n := range whole {
+		check(fmt.Sprintf("%d of %d bytes", n, len(whole)), whole[:n], "")
+	}
+	check("a byte too many", append(slices.Clone(whole), 0), "")
 }
 
 // TestNoGoodCheckpoint damages both: loading and saving must fail, and every file must stay as it

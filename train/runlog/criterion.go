@@ -17,7 +17,7 @@ type Criterion struct {
 // DefaultCriterion is the criterion for puzzles where none is given.
 const DefaultCriterion = "train=0.99"
 
-// SequenceCriterion is the criterion for sequences where none is given: held-out ones of the lengths
+// SequenceCriterion is the criterion for sequences where none is given: held-out sequences of the lengths
 // of training are answered.
 const SequenceCriterion = "iid=0.99"
 

@@ -80,7 +80,7 @@ func TestCrashWhileResuming(t *testing.T) {
 }
 
 // TestErrorAtEveryOperation makes the n-th operation fail once, as a full disk or a bad sector
-// does: the error comes back, and the run can be resumed.
+// does: the error comes back, of a full disk with what was to be written, and the run can be resumed.
 func TestErrorAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	for _, fault := range []error{syscall.ENOSPC, syscall.EIO, syscall.ESTALE} {
@@ -99,6 +99,11 @@ func TestErrorAtEveryOperation(t *testing.T) {
 				t.Errorf("operation %d (%s): error %v does not match %v", n, d.log[n-1], err, fault)
 			case err != nil && !strings.Contains(err.Error(), s.dir):
 				t.Errorf("operation %d (%s): error %v does not name the run", n, d.log[n-1], err)
+			}
+			var space *SpaceError
+			if fault == syscall.ENOSPC && strings.HasPrefix(d.log[n-1], "write") &&
+				(!errors.As(err, &space) || space.Dir != s.dir || space.Need == 0 && d.log[n-1] != "write "+lockFile) {
+				t.Errorf("operation %d (%s): %v", n, d.log[n-1], err)
 			}
 			s.finish(t, want, fmt.Sprintf("%v at operation %d (%s)", fault, n, d.log[n-1]))
 		}
@@ -150,56 +155,6 @@ func TestCrashWhileForcing(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestFullDisk lets every write fail from the n-th on, as a disk that stays full does: the error is
-// a SpaceError, the last checkpoint stays, and after space was freed the run goes on.
-func TestFullDisk(t *testing.T) {
-	want := uninterrupted(t)
-	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{})
-		full := &fullDisk{room: n * 100}
-		inner := s.opts.wrap
-		s.opts.wrap = func(base disk) disk { full.disk = inner(base); return full }
-		err := s.run()
-		if err == nil {
-			if n < 20 {
-				t.Errorf("a run fits in %d bytes", n*100)
-			}
-			return
-		}
-		var space *SpaceError
-		if !errors.As(err, &space) || !errors.Is(err, syscall.ENOSPC) || space.Dir != s.dir || space.Need == 0 {
-			t.Errorf("room for %d bytes: %v", n*100, err)
-		}
-		s.finish(t, want, fmt.Sprintf("room for %d bytes, %d operations", n*100, d.done))
-	}
-}
-
-// fullDisk has room for a number of bytes written, and no more.
-type fullDisk struct {
-	disk
-	room int
-}
-
-func (d *fullDisk) Open(name string, flag int) (file, error) {
-	f, err := d.disk.Open(name, flag)
-	return &fullFile{f, d}, err
-}
-
-type fullFile struct {
-	file
-	d *fullDisk
-}
-
-func (f *fullFile) Write(b []byte) (int, error) {
-	n := min(len(b), f.d.room)
-	f.d.room -= n
-	written, err := f.file.Write(b[:n])
-	if err == nil && n < len(b) {
-		err = syscall.ENOSPC
-	}
-	return written, err
 }
 
 // A resume of which the n-th read fails, or gives half of the bytes, n = 1, 2, ...: an error that

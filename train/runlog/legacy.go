@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// currentNames gives the present names of what torchpe 0.1.0 called otherwise, in lower case: keys of
-// its files, the name of a family before its key, and labels of puzzles.
+// currentNames maps names of torchpe 0.1.0, in lower case, to present ones: keys of its files, families,
+// and labels of puzzles.
 var currentNames = map[string]string{
 	"loss": "loss", "train_accuracy": "train", "iid_accuracy": "iid", "validation_accuracy": "validation",
 	"validation_by_condition": "validation", "validation_by_lines": "validation_lines",
@@ -25,8 +25,8 @@ var currentNames = map[string]string{
 	"binary": "1-vector", "ternary": "2-vector", "quaternary": "3-vector",
 }
 
-// currentName returns the key of what somebody calls as torchpe 0.1.0 did, such as validation_Binary
-// or test_mse_0.50; "" where that had no such name.
+// currentName returns the key for a name of torchpe 0.1.0, such as validation_Binary or test_mse_0.50; ""
+// for other names.
 func currentName(old string) string {
 	if key := currentNames[strings.ToLower(old)]; key != "" {
 		if m, ok := FindMeasure(key); ok && !m.IsFamily() {
@@ -50,7 +50,7 @@ func currentName(old string) string {
 	return ""
 }
 
-// currentPart returns what differs within a family, by its present name.
+// currentPart returns the present name of a part of a key, such as 1-vector for Binary.
 func currentPart(old string) string {
 	if now := currentNames[strings.ToLower(old)]; now != "" {
 		return now

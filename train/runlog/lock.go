@@ -52,7 +52,7 @@ func (r *Reader) Writer() (Holder, bool) {
 	if host, err := os.Hostname(); err != nil || h.Host != host {
 		return h, true
 	}
-	// Checked first: trying the lock holds it for a moment, in which no run can start.
+	// Look for the process first: trying the lock holds it for a moment, in which no run can start.
 	p, err := os.FindProcess(h.PID)
 	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
 		return Holder{}, false

@@ -138,18 +138,13 @@ func race(t *testing.T, role, dir string, processes int) {
 	}
 }
 
-// TestRaceToCreate lets two processes create the same run at the same moment, many times.
-func TestRaceToCreate(t *testing.T) {
+// TestRaces lets two or three processes create the same run at the same moment, or resume one that was
+// stopped, many times.
+func TestRaces(t *testing.T) {
+	stopped := twoCheckpoints(t)
 	for i := range 30 {
 		race(t, "create", filepath.Join(t.TempDir(), fmt.Sprint("run", i)), 2+i%2)
-	}
-}
-
-// TestRaceToResume does the same with a run that was stopped.
-func TestRaceToResume(t *testing.T) {
-	s := twoCheckpoints(t)
-	for i := range 30 {
-		race(t, "resume", s.dir, 2+i%2)
+		race(t, "resume", stopped.dir, 2+i%2)
 	}
 }
 

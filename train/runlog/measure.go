@@ -12,8 +12,8 @@ import (
 
 // Measure describes a number of records and results, or a family of such numbers.
 type Measure struct {
-	// Key names the number in files and on the command line. In the key of a family, capitals stand
-	// for what differs within it: "test_mse/LEVEL" describes "test_mse/0.50".
+	// Key names the number in files and on the command line. In the key of a family, capitals stand for
+	// the part that differs: "test_mse/LEVEL" describes "test_mse/0.50".
 	Key     string
 	Heading string // of columns, without the unit; %s is what differs within a family
 	Scale   Scale
@@ -118,7 +118,7 @@ func (m Measure) Family() string {
 	return family
 }
 
-// has reports whether a key is that of the measure or of one of its family.
+// has reports whether a key names the measure, or a number of its family.
 func (m Measure) has(key string) bool {
 	family, part, isOne := strings.Cut(key, "/")
 	return family == m.Family() && isOne == m.IsFamily() && strings.Count(key, "/") == strings.Count(m.Key, "/") &&
@@ -165,7 +165,7 @@ func FormatMeasure(key string, v float64) string {
 	return number.Fixed(v, m.Scale.Digits)
 }
 
-// ParseMeasure returns the key of the number that somebody names, by its key or as torchpe 0.1.0 did.
+// ParseMeasure returns the key for a name: a key itself, or a name of torchpe 0.1.0.
 func ParseMeasure(name string) (key string, err error) {
 	if _, ok := FindMeasure(name); ok {
 		return name, nil

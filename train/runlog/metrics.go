@@ -96,7 +96,7 @@ func (r *Run) Append(records ...Record) error {
 			"TruncateMetrics first", r.path(metricsFile))
 	}
 	var lines []byte
-	step, saved := r.metrics.step, r.head.get().step
+	step, saved := r.metrics.step, r.head.Load().step
 	for _, rec := range records {
 		switch {
 		case rec.Step < step:

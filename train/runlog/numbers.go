@@ -51,8 +51,8 @@ func (n Numbers) Get(key string) float64 {
 	return math.NaN()
 }
 
-// Of returns the numbers of a family by what differs in their keys, such as those of test_mse by the
-// share of tokens masked; nil where there are none.
+// Of returns the numbers of a family by the rest of their keys, such as 0.50 of test_mse/0.50; nil where
+// there are none.
 func (n Numbers) Of(family string) Numbers {
 	var of Numbers
 	for key, v := range n {
@@ -78,7 +78,7 @@ func (n Numbers) Mean(family string) float64 {
 	return stats.Mean(all)
 }
 
-// SetFamily sets the numbers of a family by what differs in their keys.
+// SetFamily sets the numbers of a family by the rest of their keys.
 func SetFamily[Part comparable](n Numbers, family string, of map[Part]float64) {
 	for part, v := range of {
 		n[fmt.Sprint(family, "/", part)] = v

@@ -59,8 +59,8 @@ type Result struct {
 	Baselines map[string]Numbers `json:"baselines,omitempty"`
 	Data      *DataSummary       `json:"data,omitempty"` // of masked prediction
 
-	// These are of the files alone: SaveResult writes them, Result and ReadMetrics check them. Files
-	// of earlier versions have none.
+	// These describe the files: SaveResult writes them, and Result and ReadMetrics check them. Results of
+	// earlier versions lack them.
 	ConfigSHA256  string `json:"config_sha256,omitempty"`  // of config.json without schema and white space
 	MetricsCRC32C string `json:"metrics_crc32c,omitempty"` // of metrics.jsonl
 	CRC32C        string `json:"crc32c,omitempty"`         // of this object without this key and white space
@@ -97,7 +97,7 @@ type MemberResult struct {
 	Status         string   `json:"status"`                     // StatusDone or StatusDiverged
 	DivergedAtStep int      `json:"diverged_at_step,omitempty"` // from 1
 	Fit            *Fit     `json:"fit,omitempty"`              // absent where there is no criterion
-	// Those of the last record, and what is measured at the end alone; none of a member that diverged.
+	// The numbers of the last record, and those measured only at the end; none where the member diverged.
 	Measures Numbers `json:"measures"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gofrs/flock"
 
@@ -58,7 +59,7 @@ type Run struct {
 	disk    disk
 	lock    *flock.Flock
 	metrics metricsWriter
-	head    sharedHead
+	head    atomic.Pointer[head]
 	claimed bool     // not begun yet
 	made    []string // directories that Claim made, the innermost first
 	force   bool     // Start removes the run that is there
@@ -113,8 +114,8 @@ func Resume(dir string, opts Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
 	}
-	// Checked before the lock, to leave alone what is no run or needs no resuming; and again below,
-	// when nobody else can change it.
+	// Check before locking, to leave a directory alone that is no run or needs no resuming. The check is
+	// repeated below, when nobody else can change the run.
 	err = errors.Join(checkDir(dir), r.checkIncomplete(), r.Close())
 	if err != nil {
 		return nil, fmt.Errorf("resume run: %w", err)
@@ -172,6 +173,7 @@ func lockDir(dir string, opts Options) (*Run, error) {
 		return nil, fmt.Errorf("%s: %w", dir, Cause(err))
 	}
 	r := &Run{Reader: &Reader{dir: dir, root: root}, disk: rootDisk{root}}
+	r.head.Store(&head{step: noStep})
 	if opts.wrap != nil {
 		r.disk = opts.wrap(r.disk)
 	}
@@ -283,7 +285,7 @@ func (r *Run) start(config []byte, env Environment) error {
 	if err := r.syncDir(); err != nil {
 		return err
 	}
-	r.head.set(head{known: true, step: noStep})
+	r.head.Store(&head{known: true, step: noStep})
 	return r.parseConfig(config)
 }
 
@@ -292,11 +294,7 @@ func (r *Run) resume() error {
 	if err := errors.Join(r.readConfig(), r.checkIncomplete()); err != nil {
 		return err
 	}
-	if err := r.removeTemps(); err != nil {
-		return err
-	}
-	r.head.set(head{step: noStep})
-	return nil
+	return r.removeTemps()
 }
 
 // existingFiles returns which of a run's files are in the directory.

@@ -6,66 +6,19 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/expect"
 )
 
 func init() {
-	roles["simulate"] = childSimulation
 	roles["limited"] = childWithFileLimit
 	roles["write"] = childWrites
-}
-
-// childSimulation takes a simulation with larger checkpoints to its end.
-func childSimulation(dir string) error {
-	s := newSimulation(dir, Options{})
-	s.steps, s.size = 200, 20_000
-	fmt.Println("ready")
-	return s.run()
-}
-
-// TestKill kills a process that writes a run, with SIGKILL at random moments, until it gets to the
-// end between two kills; the files must be those of a process that was left alone.
-func TestKill(t *testing.T) {
-	whole, killed := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
-	start := time.Now()
-	expect.NoError(t, child("simulate", whole).Run())
-	alone := time.Since(start)
-	rng := rand.New(rand.NewPCG(1, 2))
-	kills := 0
-	for {
-		cmd := child("simulate", killed)
-		out := startAndWait(t, cmd)
-		// Longer as time goes on, so that the test ends on a busy machine too.
-		time.Sleep(time.Duration(rng.Float64() * (1 + float64(kills)/10) * float64(15*time.Millisecond)))
-		_ = cmd.Process.Kill()
-		said, err := io.ReadAll(out)
-		if err != nil || len(said) > 0 {
-			t.Fatalf("after %d kills: %s (%v)", kills, said, err)
-		}
-		if cmd.Wait() == nil {
-			break
-		}
-		kills++
-	}
-	want := content(t, whole)
-	for name, text := range content(t, killed) {
-		if text != want[name] {
-			t.Errorf("after %d kills %s differs", kills, name)
-		}
-	}
-	t.Logf("%d kills; %v when left alone", kills, alone)
-	if kills < 5 {
-		t.Errorf("only %d kills", kills)
-	}
 }
 
 // twoMB returns a tensor of 2 MB.

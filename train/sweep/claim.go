@@ -94,9 +94,10 @@ type Claim struct {
 	*Sweep
 	Index int
 	lock  *flock.Flock
-	void  int // the last attempt with a marker that does not count
 	beat  Heartbeat
 	start time.Time
+
+	invalidAttempt int // as in outcome; 0 for none
 }
 
 // Tries to lock a task, and the pause between them: another process may test the lock at that moment.
@@ -119,7 +120,8 @@ func (s *Sweep) ClaimTask(index int, breakLock bool) (*Claim, error) {
 	return c, nil
 }
 
-// lockOpenTask takes the lock of a task that is neither done nor failed. It removes void markers.
+// lockOpenTask takes the lock of a task that is neither done nor failed. It removes invalid
+// markers.
 func (s *Sweep) lockOpenTask(index int) (*Claim, error) {
 	if err := s.Check(index); err != nil {
 		return nil, err
@@ -135,8 +137,8 @@ func (s *Sweep) lockOpenTask(index int) (*Claim, error) {
 	if err := s.outcomeError(index, o); err != nil {
 		return nil, errors.Join(err, c.Release())
 	}
-	if o.void != "" {
-		c.void = o.spent
+	if o.invalidReason != "" {
+		c.invalidAttempt = o.invalidAttempt
 		for _, name := range []string{doneFile, failedFile} {
 			if err := s.root.Remove(taskFile(index, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, errors.Join(s.fileError("remove", taskFile(index, name), err), c.Release())
@@ -191,14 +193,15 @@ func (s *Sweep) busy(index int) error {
 	return fmt.Errorf("task %d %w", index, ErrBusy)
 }
 
-// heartbeat returns the last one of a task, if there is one that can be read.
+// heartbeat returns the last sign of life of a task; ok is false where none can be read.
 func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool) {
 	b, ok, _ = s.readHeartbeat(index)
 	return b, ok
 }
 
-// readHeartbeat returns the last sign of life of a task, if there is a whole one, and an error where
-// that cannot be known: its heartbeat, or the file of a later attempt, whose worker has not given one.
+// readHeartbeat returns the last sign of life of a task: its heartbeat, or the file of a later attempt
+// whose worker has not written a heartbeat. ok is false where there is none or it is damaged; the error
+// says why it cannot be read.
 func (s *Sweep) readHeartbeat(index int) (b Heartbeat, ok bool, err error) {
 	b, ok, err = s.readSign(index, beatFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -218,7 +221,7 @@ func (s *Sweep) readHeartbeat(index int) (b Heartbeat, ok bool, err error) {
 	return b, ok, err
 }
 
-// readSign reads a heartbeat from a file, and says whether it is whole.
+// readSign reads a heartbeat from a file, and reports whether it is whole.
 func (s *Sweep) readSign(index int, name string) (b Heartbeat, ok bool, err error) {
 	text, err := s.root.ReadFile(taskFile(index, name))
 	if err != nil {
@@ -250,7 +253,7 @@ func (c *Claim) takeOver(breakLock bool) error {
 	if err != nil {
 		return err
 	}
-	if old.Attempt <= c.void {
+	if old.Attempt <= c.invalidAttempt {
 		old.Stopped = wasEnded
 	}
 	foreign := found && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
@@ -331,21 +334,21 @@ func (c *Claim) Fail(f Failure) error {
 	return errors.Join(err, c.Release())
 }
 
-// RecordKilled records the failure of a task whose worker, of this process's job of a scheduler,
-// was killed by a signal; the exit status is 128 and the signal. It leaves alone a task that has an
-// outcome, is worked on, or was stopped in good order.
+// RecordKilled records that a signal killed the worker of a task, in this process's job of a scheduler.
+// status is the worker's exit status: 128 and the signal. It leaves a task alone that has an outcome, is
+// worked on, or was stopped in good order.
 func (s *Sweep) RecordKilled(index, status int) error {
 	f := killed(syscall.Signal(status - 128))
 	if f.ExitCode == 128+int(syscall.SIGKILL) {
 		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
 	}
 	return s.recordFailure(index, f, func(c *Claim, b Heartbeat, found bool) bool {
-		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.void
+		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.invalidAttempt
 	})
 }
 
-// recordFailure records how a worker ended that could not do so itself. It leaves alone a task that
-// has an outcome, is worked on, or whose last sign of life was of another worker.
+// recordFailure records the end of a worker that could not record it. It leaves a task alone that has an
+// outcome, is worked on, or whose last sign of life is not the worker's own.
 func (s *Sweep) recordFailure(index int, f Failure, own func(c *Claim, b Heartbeat, found bool) bool) error {
 	c, err := s.lockOpenTask(index)
 	if errors.Is(err, ErrBusy) || errors.Is(err, ErrDone) || errors.Is(err, ErrFailed) {
@@ -375,8 +378,8 @@ func (c *Claim) commit(d Done) error {
 	return c.writeJSON(doneFile, d, true)
 }
 
-// ClearFailures has all failed tasks tried again; with fresh, from their first step. It leaves alone
-// those that another process works on again.
+// ClearFailures lets all failed tasks be tried again; with fresh, from their first step. It leaves tasks
+// alone that another process works on.
 func (s *Sweep) ClearFailures(fresh bool) error {
 	st, err := s.Status(nil)
 	if err != nil {

@@ -184,7 +184,7 @@ func (s *Sweep) EnsembleDir(index int) string {
 // RunDir returns the directory of a finished run.
 func (s *Sweep) RunDir(name string) string { return filepath.Join(s.Dir, runsDir, name) }
 
-// Check says whether there is a task of that index.
+// Check returns an error where there is no task of that index.
 func (s *Sweep) Check(index int) error {
 	if n := len(s.Plan.Tasks); index < 0 || index >= n {
 		return fmt.Errorf("task %d: the sweep has %d tasks, from 0 to %d", index, n, n-1)
@@ -217,7 +217,7 @@ func (s *Sweep) sync(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// exists says whether there is a file of that name.
+// exists reports whether there is a file of that name.
 func (s *Sweep) exists(name string) bool {
 	_, err := s.root.Lstat(name)
 	return err == nil
@@ -228,7 +228,7 @@ func (s *Sweep) Cancel() error {
 	return s.write(cancelFile, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), false)
 }
 
-// Cancelled says whether Cancel was called.
+// Cancelled reports whether Cancel was called.
 func (s *Sweep) Cancelled() bool { return s.exists(cancelFile) }
 
 // Uncancel takes Cancel back. Where nothing was cancelled it writes nothing.

@@ -25,7 +25,7 @@ type Estimate struct {
 	Shapes  []Shape `json:"shapes"`
 }
 
-// Shape holds the runs whose steps take about the same time.
+// Shape counts runs whose steps take about the same time.
 type Shape struct {
 	Example string  `json:"example"` // name of a run
 	Runs    int     `json:"runs"`
@@ -70,7 +70,7 @@ func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	return e, err
 }
 
-// open says whether a task is not done; it may have been planned after the status was read.
+// open reports whether a task is not done. The task may have been planned after the status was read.
 func (st Status) open(task int) bool { return task >= len(st.Tasks) || st.Tasks[task].Done == nil }
 
 // DiskMB estimates the disk space of the finished runs of all tasks that are not done.

@@ -274,7 +274,7 @@ func (m Match) String() string {
 	return strings.Join(terms, ",")
 }
 
-// UnusedExclusions lists the exclusions that no point of any part agrees with: typing errors, mostly.
+// UnusedExclusions lists the exclusions that no point of any part agrees with: most are typing errors.
 func (s Spec) UnusedExclusions() (idle []string, err error) {
 	agrees := map[string]bool{}
 	for _, p := range s.Parts {
@@ -309,8 +309,8 @@ func canonical(value string) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// Set gives flags other values in every part, in place of those they have there: flags of a command
-// line over a preset. Values of seed, seeds and members replace a part's seeds.
+// Set returns the sweep with other values of flags in every part, as a command line overrides a preset.
+// Values of seed, seeds and members replace a part's seeds.
 func (s Spec) Set(axes []Axis) Spec {
 	out := Spec{Name: s.Name, Parts: slices.Clone(s.Parts)}
 	for i := range out.Parts {

@@ -18,24 +18,25 @@ import (
 type outcome struct {
 	done    *Done
 	failure *Failure
-	void    string // why an existing marker does not count
-	spent   int    // the attempt of a void marker; it is over
-	err     error  // why a marker cannot be read: nothing is known
+	err     error // why a marker cannot be read: nothing is known
+
+	invalidReason  string // why an existing marker does not count; "" where it does
+	invalidAttempt int    // the attempt of an invalid marker, which has ended
 }
 
-// outcome reads the markers of a task. Void are damaged ones, those of another plan's task, and
-// those whose runs are gone.
+// outcome reads the markers of a task. A marker is invalid where it is damaged, belongs to another
+// plan's task, or its runs are gone.
 func (s *Sweep) outcome(index int) (o outcome) {
 	var done Done
 	if s.readMarker(index, doneFile, &done, &o) {
-		if o.void, o.err = s.voidReason(index, done); o.err != nil {
+		if o.invalidReason, o.err = s.whyInvalid(index, done); o.err != nil {
 			return o
 		}
-		if o.void == "" {
+		if o.invalidReason == "" {
 			o.done = &done
 			return o
 		}
-		o.spent = done.Attempt
+		o.invalidAttempt = done.Attempt
 	}
 	var failure Failure
 	if s.readMarker(index, failedFile, &failure, &o) {
@@ -43,14 +44,14 @@ func (s *Sweep) outcome(index int) (o outcome) {
 			o.failure = &failure
 			return o
 		}
-		o.void = fmt.Sprintf("%s is of another plan's task", s.path(index, failedFile))
-		o.spent = failure.Attempt
+		o.invalidReason = fmt.Sprintf("%s is of another plan's task", s.path(index, failedFile))
+		o.invalidAttempt = failure.Attempt
 	}
 	return o
 }
 
-// DataOfRuns returns the SHA-256 of the data of a finished run that shares its data with a task, and the
-// directory of that run: of the first that says it; nothing where none does.
+// DataOfRuns returns the SHA-256 of a task's data, as the first finished run that shares them has it, and
+// the directory of that run; empty texts where no run has it.
 func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 	own, err := s.Plan.TaskConfig(index)
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 	return "", ""
 }
 
-// readMarker reads one marker, and says whether there is one that can be read.
+// readMarker reads one marker, and reports whether there is one that can be read.
 func (s *Sweep) readMarker(index int, name string, into any, o *outcome) bool {
 	text, err := s.root.ReadFile(taskFile(index, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,16 +88,16 @@ func (s *Sweep) readMarker(index int, name string, into any, o *outcome) bool {
 		return false
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		o.void = fmt.Sprintf("%s is damaged: %v", s.path(index, name), err)
-		o.spent = math.MaxInt
+		o.invalidReason = fmt.Sprintf("%s is damaged: %v", s.path(index, name), err)
+		o.invalidAttempt = math.MaxInt
 		return false
 	}
 	return true
 }
 
-// voidReason says why a marker does not make a task done: it is of another task, or a run is gone.
-// The error says why that cannot be known.
-func (s *Sweep) voidReason(index int, d Done) (string, error) {
+// whyInvalid returns why a marker does not make a task done: it belongs to another task, or a run is
+// gone; "" where it does. The error says why that cannot be known.
+func (s *Sweep) whyInvalid(index int, d Done) (string, error) {
 	t := s.Plan.Tasks[index]
 	if d.Task != s.Plan.taskHash(index) {
 		return fmt.Sprintf("%s is of another plan's task", s.path(index, doneFile)), nil

@@ -13,8 +13,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// unnamed lists the keys that a run's name does not mention though they differ: PE, sigma and seed
-// have their place, the others change no model.
+// unnamed lists the keys that are not among the settings of a run's name: task, PE and seeds have places
+// of their own, and the others change no model.
 var unnamed = append([]string{"task", "pe", membersKey, "schema"},
 	config.KeysWith(config.Measures, config.Nothing)...)
 
@@ -162,8 +162,8 @@ var taskSetting = setting{"", "task"}
 
 const optionsPrefix = "pe_options."
 
-// scope returns a key that runs among which a setting is compared have in common: the task, and the
-// scheme for its options.
+// scope returns a key shared by the runs among which a setting is compared: the task, and for options of a
+// scheme also the scheme.
 func (f nameParts) scope(key string) string {
 	if strings.HasPrefix(key, optionsPrefix) {
 		return f.task + "/" + f.pe
@@ -186,8 +186,8 @@ func (f nameParts) name(differ map[setting]string) string {
 	return strings.Join(append(parts, fmt.Sprintf("seed=%d", f.seed)), "_")
 }
 
-// clean makes a value part of a name: other signs than letters, digits, dots and dashes become
-// dashes; long ones become a hash.
+// clean makes a value part of a name: characters other than letters, digits, dots and dashes become
+// dashes, and a long value becomes a hash.
 func clean(text string) string {
 	const longest = 24
 	if len(text) > longest {

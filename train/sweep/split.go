@@ -245,8 +245,8 @@ func (e *ensemble) write(dir string, m int, config []byte) (err error) {
 	return run.SaveResult(result)
 }
 
-// openBoard makes the event files for TensorBoard of a run of one member, unless its configuration
-// does without.
+// openBoard makes the event files for TensorBoard of a run of one member, unless its configuration turns
+// them off.
 func openBoard(run *runlog.Run, text []byte) error {
 	var c config.Config
 	c.TensorBoard = true // where the text does not say

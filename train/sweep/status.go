@@ -38,8 +38,8 @@ type TaskStatus struct {
 	Note      string     `json:"note,omitempty"` // a fault of its files
 }
 
-// Elsewhere says whether a lost task's worker was on another host, where this one cannot see
-// whether it is dead: only retry --lost takes the task.
+// Elsewhere reports whether a lost task's worker was on another host, where this one cannot see whether it
+// is dead: only retry --lost takes the task.
 func (t TaskStatus) Elsewhere() bool { return t.State == StateLost && !sameHost(t.Heartbeat.Host) }
 
 // Status is the state of the sweep, read from its folders.
@@ -58,8 +58,8 @@ type Status struct {
 // staleAfter limits the silence of a worker of another host, whose clock may differ.
 const staleAfter = 3 * time.Minute
 
-// Status reads the state of all tasks from their folders. queued, which may be nil, says whether a
-// scheduler still has a task, which is then not lost.
+// Status reads the state of all tasks from their folders. queued, which may be nil, reports whether a
+// scheduler still has a task; such a task is not lost.
 func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 	st := Status{Dir: s.Dir, Hash: s.Plan.Hash(), Counts: map[State]int{}, Runs: s.Plan.Runs()}
 	begun, err := s.begun()
@@ -121,8 +121,8 @@ func (s *Sweep) Task(index int) TaskStatus {
 		t.State, t.Failure = StateFailed, o.failure
 		return t
 	}
-	if o.void != "" {
-		t.Note = o.void + "; the next run of the sweep does the task again"
+	if o.invalidReason != "" {
+		t.Note = o.invalidReason + "; the next run of the sweep does the task again"
 	}
 	b, ok := s.heartbeat(index)
 	if ok {
@@ -133,7 +133,7 @@ func (s *Sweep) Task(index int) TaskStatus {
 		t.State, t.Note = StateUnknown, o.err.Error()
 	case held:
 		t.State, t.Note = StateRunning, ""
-	case !ok || b.Stopped != "" || b.Attempt <= o.spent:
+	case !ok || b.Stopped != "" || b.Attempt <= o.invalidAttempt:
 		t.State = StatePending
 	case !sameHost(b.Host) && now().Sub(b.Time).Abs() < staleAfter:
 		t.State = StateRunning // its file system may not share locks with ours
@@ -148,8 +148,8 @@ func sameHost(host string) bool {
 	return err == nil && host == own
 }
 
-// held says whether a process holds the lock of a task, by taking a shared lock for a moment. ClaimTask
-// tries more than once because of that.
+// held reports whether a process holds the lock of a task. It takes a shared lock for a moment, which is
+// why ClaimTask tries more than once.
 func (s *Sweep) held(index int) bool {
 	info, err := s.root.Lstat(taskFile(index, lockFile))
 	if err != nil || !info.Mode().IsRegular() {
@@ -163,9 +163,9 @@ func (s *Sweep) held(index int) bool {
 	return err == nil && !ok
 }
 
-// eta estimates the seconds until all running and pending tasks are done: the rest of running tasks
-// by their own rate, pending ones by the mean of done ones of their configuration, or of all,
-// shared by as many workers as run now.
+// eta estimates the seconds until all running and pending tasks are done. It takes the rest of a running
+// task from its own rate, and a pending one from the mean of done tasks of its configuration, or of all
+// done tasks. As many workers as run now share the sum.
 func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	const all = -1
 	seconds, members := map[int]float64{}, map[int]float64{} // of done tasks, by configuration

@@ -84,8 +84,8 @@ func recordedJobs(s *sweep.Sweep) (jobs []Job, err error) {
 	return jobs, err
 }
 
-// inFolder calls f with DIR/slurm, out of which no name leads. Where that folder is missing it is
-// made, or nothing is done.
+// inFolder calls f with the folder DIR/slurm, which links cannot leave. A missing folder is made if create
+// is set; else f is not called.
 func inFolder(dir string, create bool, f func(atomicfile.Root) error) error {
 	parent, err := atomicfile.OpenRoot(dir)
 	if err != nil {
@@ -107,7 +107,7 @@ func inFolder(dir string, create bool, f func(atomicfile.Root) error) error {
 	return errors.Join(f(atomicfile.Root{Root: root}), root.Close())
 }
 
-// writeFile replaces a file of DIR/slurm, which is on the disk when it returns.
+// writeFile replaces a file of DIR/slurm, and returns when it is on the disk.
 func writeFile(dir, name string, text []byte) error {
 	return inFolder(dir, true, func(root atomicfile.Root) error {
 		return atomicfile.WriteIn(root, name, text, true)

@@ -44,13 +44,13 @@ type Report struct {
 //go:embed job.sh
 var jobScript []byte
 
-// ended says whether a task needs no further job.
+// ended reports whether a task needs no further job.
 func ended(t sweep.TaskStatus) bool {
 	return t.State == sweep.StateDone || t.State == sweep.StateFailed
 }
 
-// Launch submits the tasks that are neither done, failed, nor in the queue. It can be called at any
-// time and as often as one likes.
+// Launch submits the tasks that are neither done, failed, nor in the queue. It can be called at any time
+// and any number of times.
 func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) error {
 	open := slices.DeleteFunc(slices.Clone(indexes), func(i int) bool {
 		t := s.Task(i)

@@ -18,7 +18,7 @@ type Place struct {
 	Reason string // why it waits: JobArrayTaskLimit
 }
 
-// Held says whether the task will not start before someone releases it.
+// Held reports whether the task waits until someone releases it.
 func (p Place) Held() bool {
 	if p.State == "REQUEUE_HOLD" || p.State == "SPECIAL_EXIT" || p.State == "RESV_DEL_HOLD" {
 		return true
@@ -42,9 +42,9 @@ func Waits(queue map[int]Place) []string {
 	return lines
 }
 
-// Queued asks Slurm which tasks of a sweep are in its queue, of those that have not ended. Slurm may
-// still have the job of a task that has, such as one that is held after its requeueing failed. Where
-// nothing was ever submitted it does not ask.
+// Queued asks Slurm which tasks of a sweep are in its queue. It leaves out tasks that have ended, whose job
+// Slurm may still have, such as one that is held because requeueing failed. Where nothing was ever
+// submitted it does not ask.
 func Queued(ctx context.Context, s *sweep.Sweep) (map[int]Place, error) {
 	jobs, err := recordedJobs(s)
 	if err != nil {
