@@ -117,6 +117,9 @@ func TestNamesAreForMachines(t *testing.T) {
 			t.Errorf("%s: %v", f.name, err)
 		}
 	}
+	if err := plainTable().Write(io.Discard, "doc"); err == nil || !strings.Contains(err.Error(), "csv, tex, md") {
+		t.Errorf("as doc: %v", err)
+	}
 }
 
 var errFull = errors.New("no space left on device")
