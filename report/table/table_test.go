@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -103,6 +104,21 @@ func TestFaults(t *testing.T) {
 		if b.Len() != 0 {
 			t.Errorf("%s: wrote %q before the error", want, b.String())
 		}
+	}
+}
+
+// Columns without a value go. Cells of a column become one kind: numbers if one is not whole, texts if one
+// is text.
+func TestColumns(t *testing.T) {
+	all := Table{Columns: []Column{{Name: "a"}, {Name: "none"}, {Name: "b"}},
+		Rows: []Row{{Count(1), {}, Count(2)}, {Number(0.5), Number(math.NaN()), Text("x")}}}
+	got := all.WithoutEmptyColumns().Uniform()
+	want := []Row{{Number(1), Text("2")}, {Number(0.5), Text("x")}}
+	if len(got.Columns) != 2 || got.Columns[1].Name != "b" || !reflect.DeepEqual(got.Rows, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if all.Rows[0][0] != Count(1) {
+		t.Error("the table itself was changed")
 	}
 }
 
