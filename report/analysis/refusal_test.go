@@ -149,6 +149,9 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
+	if _, _, err := run("rank --table long.csv --positions :10000"); err != nil { // as many as may be
+		t.Error(err)
+	}
 }
 
 // A row of attention that is no distribution is named by its layer, example, head and place.

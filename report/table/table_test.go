@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 		"p-value 1.5":               {Columns: one, Rows: []Row{{P(1.5)}}},
 		"row 2, column 1 (a)":       {Columns: one, Rows: []Row{{P(1)}, {P(-1)}}},
 		"standard deviation -1":     {Columns: one, Rows: []Row{{MeanSD(0, -1)}}},
-		`name "IID test"`:           {Columns: []Column{{Name: "IID test"}}},
+		`column 1 (): name "IID t`:  {Columns: []Column{{Name: "IID test"}}},
 		`two columns are named "a"`: {Columns: []Column{{Name: "a"}, {Name: "a"}}},
 		`named "a_sd"`: {Columns: []Column{{Name: "a"}, {Name: "a_sd"}},
 			Rows: []Row{{MeanSD(1, 1), Count(1)}}},
@@ -119,6 +119,10 @@ func TestColumns(t *testing.T) {
 	}
 	if all.Rows[0][0] != Count(1) {
 		t.Error("the table itself was changed")
+	}
+	empty := Table{Columns: all.Columns}
+	if all.isLeft(0) || !all.isLeft(2) || !empty.isLeft(0) {
+		t.Error("only columns with text, and those without rows, are aligned left")
 	}
 }
 
