@@ -336,6 +336,9 @@ func TestCheckRounding(t *testing.T) {
 			t.Errorf("the tolerance for %v is %v, want %v", relative, got, want)
 		}
 	}
+	if got := (difference{relative: 4e-5, nan: 1}).rounding(); got != 0 {
+		t.Errorf("a tolerance of %v takes NaN as rounding", got)
+	}
 	exact.Data[7], exact.Data[8] = math.NaN(), math.NaN()
 	f, err = checked(t, "1d-fixed", []array.Array{exact}, pe.Options{"sinusoid-layout": "concat"}, "line")
 	if err != nil || f.Rounding != 0 || !strings.HasSuffix(f.First, "2 of 240 numbers differ, of which 2 are NaN") {
