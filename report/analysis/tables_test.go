@@ -33,7 +33,8 @@ func TestRowsOfTables(t *testing.T) {
 // A cell lists the numbers of few heads, and gives the range of many.
 func TestHeadsInACell(t *testing.T) {
 	four := perHead{0.25, 0.5, 0.125, 0.75}
-	for want, heads := range map[string]perHead{"–": nil, "0.25 0.5 0.125 0.75": four, "0.125 to 1.5": append(four, 1.5)} {
+	for want, heads := range map[string]perHead{"–": nil, "0.25 0.5 0.125 0.75": four,
+		"0.125 to 1.5": append(four, 1.5)} {
 		if got := heads.String(); got != want {
 			t.Errorf("%v heads: %s, want %s", len(heads), got, want)
 		}
@@ -42,7 +43,8 @@ func TestHeadsInACell(t *testing.T) {
 
 // Tables without a p do not count among those whose p is low or high.
 func TestVerdict(t *testing.T) {
-	found := []scores{{parts: [][]any{{0, Number(0.04)}, {1, Number(0.05)}, {2, None}}}, {parts: [][]any{{0, Number(0.4)}}}}
+	found := []scores{{parts: [][]any{{0, Number(0.04)}, {1, Number(0.05)}, {2, None}}},
+		{parts: [][]any{{0, Number(0.4)}}}}
 	if got, want := verdict(found, 1), "p < .05 in 1 of 3 tables"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
