@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,7 +22,9 @@ func TestRefusals(t *testing.T) {
 	dir := filepath.Dir(files(t, map[string]string{
 		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "labels.txt": "1\n1\n1\n",
 		"three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
-		"odd.dat": "1", "odd.csv": "1.5,2,3\n2,2,5\n", "good.csv": "2,2\n1,1\n3,5\n", "ragged.csv": "a,b\n1,2\n3\n",
+		"odd.dat": "1", "none.npy": fmt.Sprintf("\x93NUMPY\x01\x00v\x00%-117s\n",
+			"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2), }"),
+		"odd.csv": "1.5,2,3\n2,2,5\n", "good.csv": "2,2\n1,1\n3,5\n", "ragged.csv": "a,b\n1,2\n3\n",
 		"logits.csv": "0.5,0.5\n1,3\n", "rows.csv": "0.5,0.5\n0.25,0.75\n",
 		"long.csv": strings.Repeat("1.5,2\n", 10001), "cut.safetensors": "\x10\x00\x00\x00\x00\x00\x00\x00{}",
 		"commas.csv": "\"1,5\",2\n\"2,5\",3\n", "tabs.tsv": "1,5\t2\n2,5\t3\n", "head.csv": "a,\"1.234,5\"\n1,2\n",
@@ -127,6 +130,7 @@ func TestRefusals(t *testing.T) {
 		{toeplitz + "--query good.csv --key good.csv --heads 0", []string{"--heads 0"}},
 		{toeplitz + "--query good.csv --key rows.csv", []string{"rows.csv has 2 outputs, the query's has 3"}},
 		{toeplitz + "--query good.csv --key good.csv --in-out", []string{"[inputs,outputs] with 2 inputs"}},
+		{toeplitz + "--query good.csv --key good.csv --words none.npy", []string{"[0 2]", "[words,2]"}},
 		{toeplitz + "--heads 2", []string{"--query"}},
 		{toeplitz + "--shuffles -1", []string{"--shuffles -1"}},
 		{"toeplitz --table zeros.csv", []string{"zeros.csv", "equal"}},
@@ -148,6 +152,9 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s: %v, want %q", c.line, err, want)
 			}
 		}
+	}
+	if _, _, err := run("rank --table long.csv --positions :10000"); err != nil { // as many as may be
+		t.Error(err)
 	}
 }
 

@@ -234,42 +234,34 @@ func TestGivenParameters(t *testing.T) {
 	}
 }
 
-// The product of rotated queries and keys depends on their offset alone, and rotation keeps
-// lengths.
+// Queries and keys are turned as the paper's formula says (check_test.go has it), whether their heads lie
+// side by side or not, and logits are their products over sqrt(Dh).
 func TestRotatedQueries(t *testing.T) {
 	const h, n, dh = 2, 6, 4
 	i := instance(t, "rope", Setting{Size: pe.Size{Tokens: n, DModel: h * dh, Heads: h, Layers: 1}})
-	x := array.Array{Shape: []int{n, h * dh}, Data: make([]float64, n*h*dh)}
-	for k := range x.Data {
-		x.Data[k] = float64(k%(h*dh)) + 1 // the same at all places
+	q, k := random("q", 1, h, n, dh), random("k", 2, h, n, dh)
+	turnedQ, turnedK := rotated{}.of("", q), rotated{}.of("", k)
+	logits := products(turnedQ, turnedK, 0.5, func(_, _, _ int) float64 { return 0 })
+	sideBySide := func(a array.Array) array.Array {
+		return made("", []int{n, h * dh}, func(at []int) float64 {
+			return a.Data[(at[1]/dh*n+at[0])*dh+at[1]%dh]
+		})
 	}
-	q, kind, err := i.Values(Want{Q: x})
-	if err != nil || kind != kindQuery || !slices.Equal(q.Shape, []int{h, n, dh}) {
-		t.Fatalf("%v %v %v", kind, q.Shape, err)
-	}
-	for head := range h {
-		for place := range n {
-			sum, want := 0.0, 0.0
-			for k := range dh {
-				v, given := q.Data[(head*n+place)*dh+k], x.Data[head*dh+k]
-				sum, want = sum+v*v, want+given*given
-			}
-			if math.Abs(sum-want) > 1e-12*want {
-				t.Errorf("head %d, place %d: squared length %v, want %v", head, place, sum, want)
-			}
+	for _, c := range []struct {
+		in   Want
+		kind string
+		want array.Array
+	}{
+		{Want{Q: q}, kindQuery, turnedQ}, {Want{Q: sideBySide(q)}, kindQuery, turnedQ}, {Want{K: k}, kindKey, turnedK},
+		{Want{Q: q, K: sideBySide(k)}, kindLogits, logits},
+	} {
+		got, kind, err := i.Values(c.in)
+		if err != nil || kind != c.kind || !slices.Equal(got.Shape, c.want.Shape) {
+			t.Fatalf("%v %v %v, want %v", kind, got.Shape, err, c.kind)
 		}
-	}
-	logits, kind, err := i.Values(Want{Q: x, K: x})
-	if err != nil || kind != kindLogits {
-		t.Fatal(kind, err)
-	}
-	for head := range h {
-		for a := 1; a < n; a++ {
-			for b := 1; b < n; b++ {
-				at := (head*n+a)*n + b
-				if math.Abs(logits.Data[at]-logits.Data[at-n-1]) > 1e-12*math.Abs(logits.Data[at]) {
-					t.Fatalf("head %d: logits at %d,%d and %d,%d differ", head, a, b, a-1, b-1)
-				}
+		for at, v := range got.Data {
+			if math.Abs(v-c.want.Data[at]) > 1e-13 {
+				t.Fatalf("%s%v is %v, want %v", kind, unravel(at, got.Shape), v, c.want.Data[at])
 			}
 		}
 	}
@@ -398,35 +390,39 @@ func TestProjectedEmbeddings(t *testing.T) {
 	}
 }
 
-// Under a causal mask alone a query of place i sees i + 1 equal keys: Kazemnejad et al. 2023.
-// ALiBi's bias and mask, through the softmax.
+// Under a causal mask alone a query of place i sees i + 1 equal keys: Kazemnejad et al. 2023. ALiBi's bias
+// and a temperature act before the softmax.
 func TestAttentionWeights(t *testing.T) {
-	size := Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 1}}
-	for _, scheme := range []string{"c-nope", "alibi"} {
-		want := Want{}
-		slope := func(int) float64 { return 0 }
-		if scheme == "alibi" {
-			want.Kind, slope = kindWeights, func(h int) float64 { return math.Pow(2, -4*float64(h+1)) } // 2 heads
-		}
-		got, kind, err := instance(t, scheme, size).Values(want)
+	q, k := random("q", 1, 2, 6, 4), random("k", 2, 2, 6, 4)
+	product := products(q, k, 0.5, func(_, _, _ int) float64 { return 0 })
+	for _, c := range []struct {
+		scheme  string
+		options pe.Options
+		in      Want
+		logit   func(h, i, j int) float64
+	}{
+		{"c-nope", nil, Want{}, func(_, _, _ int) float64 { return 0 }},
+		{"c-nope", pe.Options{"c-nope-temperature": "0.25"}, Want{Kind: kindWeights, Q: q, K: k},
+			func(h, i, j int) float64 { return product.Data[(h*6+i)*6+j] / 0.25 }},
+		{"alibi", nil, Want{Kind: kindWeights},
+			func(h, i, j int) float64 { return -math.Pow(2, -4*float64(h+1)) * float64(i-j) }},
+	} {
+		size := Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 1}, Given: c.options}
+		got, kind, err := instance(t, c.scheme, size).Values(c.in)
 		if err != nil || kind != kindWeights {
 			t.Fatal(kind, err)
 		}
-		for h := range 2 {
-			for i := range 6 {
-				sum := 0.0
-				for j := range i + 1 {
-					sum += math.Exp(-slope(h) * float64(i-j))
-				}
-				for j := range 6 {
-					w := 0.0
-					if j <= i {
-						w = math.Exp(-slope(h)*float64(i-j)) / sum
-					}
-					if have := got.Data[(h*6+i)*6+j]; math.Abs(have-w) > 1e-14 {
-						t.Errorf("%s, head %d, query %d, key %d: %v, want %v", scheme, h, i, j, have, w)
-					}
-				}
+		for at, weight := range got.Data {
+			h, i, j := at/36, at/6%6, at%6
+			sum, want := 0.0, 0.0
+			for key := range i + 1 {
+				sum += math.Exp(c.logit(h, i, key))
+			}
+			if j <= i {
+				want = math.Exp(c.logit(h, i, j)) / sum
+			}
+			if math.Abs(weight-want) > 1e-14 {
+				t.Errorf("%s%v, head %d, query %d, key %d: %v, want %v", c.scheme, c.options, h, i, j, weight, want)
 			}
 		}
 	}

@@ -331,6 +331,14 @@ func TestCheckRounding(t *testing.T) {
 	if err != nil || strings.Join(f.Nearest, "") != "sines before cosines" || f.Rounding != 1e-3 {
 		t.Errorf("%+v, %v", f, err)
 	}
+	for relative, want := range map[float64]float64{4e-5: 1e-4, 0.009: 0.01, 0.011: 0} { // no half precision
+		if got := (difference{relative: relative}).rounding(); math.Abs(got-want) > 1e-12 {
+			t.Errorf("the tolerance for %v is %v, want %v", relative, got, want)
+		}
+	}
+	if got := (difference{relative: 4e-5, nan: 1}).rounding(); got != 0 {
+		t.Errorf("a tolerance of %v takes NaN as rounding", got)
+	}
 	exact.Data[7], exact.Data[8] = math.NaN(), math.NaN()
 	f, err = checked(t, "1d-fixed", []array.Array{exact}, pe.Options{"sinusoid-layout": "concat"}, "line")
 	if err != nil || f.Rounding != 0 || !strings.HasSuffix(f.First, "2 of 240 numbers differ, of which 2 are NaN") {

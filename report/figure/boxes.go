@@ -170,7 +170,7 @@ type boxMark struct {
 	style lineStyle
 }
 
-// draw draws the box (if there are enough values), the glyphs beside it, the values and the median.
+// draw draws the box (if there are enough values), the glyphs beside it, the median and the values.
 func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	g, values := b.group, finite(b.group.Values)
 	trX, trY := p.Transforms(&c)
@@ -199,15 +199,16 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 		line.Dashes = halved(b.style.dashes)
 		outline(c, line, box)
 	}
+	step := min(max(pitch-2*half-5, 0), 3.4) // to the second glyph, which stays clear of the next box
 	for k, v := range g.Beside {
 		if !math.IsNaN(v) {
-			at := vg.Point{X: x + min(half+1.6, 0.48*pitch), Y: trY(v)}
+			at := vg.Point{X: x + min(half+1.6, 0.48*pitch) + step*vg.Length(k), Y: trY(v)}
 			c.DrawGlyph(draw.GlyphStyle{Color: edge, Radius: 1.7, Shape: besideShapes[k].shape}, at)
 		}
 	}
-	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
-		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge})
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
+	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge}) // above the median, which is one of them
 	if g.Interval != nil {
 		g.Interval.draw(c, trY, x+min(half+5, 0.48*pitch))
 	}

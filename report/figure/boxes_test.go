@@ -59,3 +59,13 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+// A hollow dot stays in sight on the median, which is one of the members where their number is odd.
+func TestHollowOnMedian(t *testing.T) {
+	b := Boxes{HollowNote: "hollow: not fitted",
+		Groups: []Group{{Label: "a", Values: []float64{0.5}, Hollow: []bool{true}}}}
+	svg := string(encode(t, mustCompose(t, alone(b, 3, 2)), "svg"))
+	if strings.LastIndex(svg, "fill:#FFFFFF") < strings.LastIndex(svg, "stroke-width:1.5") {
+		t.Error("the line of the median covers the hollow dot")
+	}
+}

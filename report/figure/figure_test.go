@@ -156,6 +156,7 @@ func TestWrap(t *testing.T) {
 		{"", nil},
 		{"one", []string{"one"}},
 		{"several words in a row", []string{"several words", "in a row"}},
+		{"the mean of n = 15", []string{"the mean of", "n = 15"}},
 		{"an unbreakablelongword stays", []string{"an", "unbreakablelongword", "stays"}},
 	} {
 		if got := w.wrap(c.text, 45); strings.Join(got, "|") != strings.Join(c.want, "|") {

@@ -18,11 +18,10 @@ type Map struct {
 	XY                    [][2]float64 // coordinates of each token
 	Groups                []int        // group of each token, from 0; may be empty
 	GroupNames            []string     // entries of the legend; may be empty
-	GroupColors           []color.Color
-	Labels                []string // label of each token, in its dot or beside it; may be empty
-	Edges                 [][2]int // pairs of tokens joined by thin lines, such as GridEdges
-	Note                  string   // below the panel, such as "n = 1 model"; may be empty
-	HideNames             bool     // omits the legend, for pages with GroupNames
+	Labels                []string     // label of each token, in its dot or beside it; may be empty
+	Edges                 [][2]int     // pairs of tokens joined by thin lines, such as GridEdges
+	Note                  string       // below the panel, such as "n = 1 model"; may be empty
+	HideNames             bool         // omits the legend, for pages with GroupNames
 }
 
 // GridEdges returns the pairs of neighbours in a grid of cells counted row by row from 0.
@@ -61,9 +60,9 @@ func (m Map) check() error {
 // grouping returns the groups of the tokens, or a single group where none are given.
 func (m Map) grouping() grouping {
 	if len(m.Groups) == 0 {
-		return grouping{make([]int, len(m.XY)), nil, m.GroupColors}
+		return grouping{of: make([]int, len(m.XY))}
 	}
-	return grouping{m.Groups, m.GroupNames, m.GroupColors}
+	return grouping{of: m.Groups, names: m.GroupNames}
 }
 
 // labelledRadius is the radius of dots with labels in them, wide enough for two digits.

@@ -36,10 +36,9 @@ type Matrix struct {
 	RowLabels, ColumnLabels []string  // none or one each, possibly ""; thinned out where too dense
 	Groups                  []int     // groups of rows (and columns of a square matrix), from 0; or none
 	GroupNames              []string  // entries of the legend; may be empty
-	GroupColors             []color.Color
-	Note                    string // below the panel, such as "n = 1 model"; may be empty
-	HideMissing             bool   // omits the note on cells without a value
-	HideNames               bool   // omits the legend, for pages with GroupNames
+	Note                    string    // below the panel, such as "n = 1 model"; may be empty
+	HideMissing             bool      // omits the note on cells without a value
+	HideNames               bool      // omits the legend, for pages with GroupNames
 
 	maxWidth vg.Length // limits the width of the cells, see evenMatrices; 0 for none
 }
@@ -260,7 +259,7 @@ func (m Matrix) layout(c draw.Canvas) (l matrixLayout, err error) {
 	return l, nil
 }
 
-func (m Matrix) grouping() grouping { return grouping{m.Groups, m.GroupNames, m.GroupColors} }
+func (m Matrix) grouping() grouping { return grouping{of: m.Groups, names: m.GroupNames} }
 
 func (m Matrix) draw(c draw.Canvas) (note string, err error) {
 	l, err := m.layout(c)

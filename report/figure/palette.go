@@ -241,10 +241,10 @@ var networkColors = map[string]color.NRGBA{
 	"orbitoaffective":     rgb(0xff5aaf),
 }
 
-// NetworkColor returns the colour of one of the twelve networks of the CAB-NP partition of the human
+// networkColor returns the colour of one of the twelve networks of the CAB-NP partition of the human
 // cortex (Ji et al. 2019, NeuroImage 185:35). It ignores case, hyphens, underscores and blanks in the
 // name.
-func NetworkColor(name string) (color.NRGBA, bool) {
+func networkColor(name string) (color.NRGBA, bool) {
 	key := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 	c, ok := networkColors[key]
 	return c, ok
@@ -260,7 +260,7 @@ func groupColors(n int, names []string, given []color.Color) []color.NRGBA {
 	networks := len(names) >= n
 	for i := range out {
 		if networks {
-			out[i], networks = NetworkColor(names[i])
+			out[i], networks = networkColor(names[i])
 		}
 	}
 	for i := range out {

@@ -312,11 +312,11 @@ func TestNetworkColor(t *testing.T) {
 		"cingulo_opercular": {0x9f, 0x01, 0x62, 255}, "Orbito Affective": {0xff, 0x5a, 0xaf, 255},
 		"Ventral-Multimodal": {0xff, 0x6e, 0x3a, 255}, "frontoparietal": {0xff, 0xc3, 0x3b, 255},
 	} {
-		if got, ok := NetworkColor(name); !ok || got != want {
+		if got, ok := networkColor(name); !ok || got != want {
 			t.Errorf("%s has colour %v (%v), want %v", name, got, ok, want)
 		}
 	}
-	if _, ok := NetworkColor("Limbic"); ok {
+	if _, ok := networkColor("Limbic"); ok {
 		t.Error("Limbic, of another partition, has a colour")
 	}
 	given := groupColors(3, []string{"Visual1", "Default", "Auditory"},

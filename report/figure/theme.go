@@ -128,7 +128,7 @@ func widest(w writer, lines []string) (width vg.Length) {
 func (w writer) wrap(s string, width vg.Length) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for _, word := range words(s) {
 		if line != "" && w.width(line+" "+word) > width {
 			lines = append(lines, line)
 			line = ""
@@ -139,6 +139,18 @@ func (w writer) wrap(s string, width vg.Length) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// words splits s at blanks, but not beside an equals sign: "n = 15" is one word.
+func words(s string) (all []string) {
+	for _, word := range strings.Fields(s) {
+		if n := len(all); n > 0 && (word == "=" || strings.HasSuffix(all[n-1], " =")) {
+			all[n-1] += " " + word
+		} else {
+			all = append(all, word)
+		}
+	}
+	return all
 }
 
 // paintBackground paints the figure white, so that a PNG or SVG is readable on a dark web page.

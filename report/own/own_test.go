@@ -246,7 +246,7 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	if got := rows(t, dir, "maps.csv")[1][1]; got != synthetic.TokenNames[0] {
 		t.Errorf("maps.csv has %q", got)
 	}
-	visual, _ := figure.NetworkColor("Visual1")
+	visual := figure.GroupColors([]string{"Visual1"})[0]
 	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
 	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
 		svg := read(t, dir, name)

@@ -223,7 +223,6 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 		panel.Title, panel.Groups = g.Label+", by column", byColumn
 	} else {
 		panel.Groups, panel.GroupNames = tokens.Labels, tokens.Modules
-		panel.GroupColors = networkColors(tokens.Modules)
 	}
 	panels = append(panels, panel)
 	for i, at := range places {

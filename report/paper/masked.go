@@ -3,7 +3,6 @@ package paper
 import (
 	"errors"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -137,7 +136,7 @@ func networkStrip(d *draft) ([]figure.Panel, error) {
 		return nil, err
 	}
 	return one(figure.Strip{Title: "Networks of the regions, in the order of the tokens",
-		Groups: t.Labels, GroupNames: t.Modules, GroupColors: networkColors(t.Modules)}), nil
+		Groups: t.Labels, GroupNames: t.Modules}), nil
 }
 
 // regionSchematic draws masked prediction of regions, below the strip of their networks.
@@ -231,7 +230,8 @@ func (d *draft) tokenMatrices(name string, groups []cohort.Group,
 			t.Order = order
 		}
 		m := t.Matrix(values)
-		m.Title, m.Max, m.RowLabels, m.GroupColors = g.Label, 1, tokenTicks(t.Order), networkColors(t.Modules)
+		m.Title, m.Max, m.RowLabels = g.Label, 1, tokenTicks(t.Order)
+		m.GroupNames, m.HideNames = t.Modules, true
 		matrices = append(matrices, m)
 		d.AddTable("_"+name+"_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label),
 			squareTable(m.Values, t.Order))
@@ -285,20 +285,6 @@ func squareTable(values []float64, order []int) table.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// networkColors returns the colours of the brain's networks, where all names are of those; nil
-// otherwise.
-func networkColors(names []string) []color.Color {
-	var out []color.Color
-	for _, name := range names {
-		c, ok := figure.NetworkColor(name)
-		if !ok {
-			return nil
-		}
-		out = append(out, c)
-	}
-	return out
 }
 
 // nmarErrors adds the errors on the simulated network with half of the nodes masked beside the printed

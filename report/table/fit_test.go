@@ -93,6 +93,9 @@ func TestTerminalOfExactWidth(t *testing.T) {
 	if got := s.fit(width, ""); got.width() != width || len(got.columns) != 3 || got.columns[1].heading != "y" {
 		t.Errorf("%+v", got)
 	}
+	if got := s.fit(3, ""); len(got.columns) != 1 { // no column fits
+		t.Errorf("%d columns at width 3, want the first", len(got.columns))
+	}
 }
 
 // Of a text the end is cut, of a path the beginning, to less than the width.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -89,7 +90,7 @@ func TestFaults(t *testing.T) {
 		"p-value 1.5":               {Columns: one, Rows: []Row{{P(1.5)}}},
 		"row 2, column 1 (a)":       {Columns: one, Rows: []Row{{P(1)}, {P(-1)}}},
 		"standard deviation -1":     {Columns: one, Rows: []Row{{MeanSD(0, -1)}}},
-		`name "IID test"`:           {Columns: []Column{{Name: "IID test"}}},
+		`column 1 (): name "IID t`:  {Columns: []Column{{Name: "IID test"}}},
 		`two columns are named "a"`: {Columns: []Column{{Name: "a"}, {Name: "a"}}},
 		`named "a_sd"`: {Columns: []Column{{Name: "a"}, {Name: "a_sd"}},
 			Rows: []Row{{MeanSD(1, 1), Count(1)}}},
@@ -106,6 +107,25 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// Columns without a value go. Cells of a column become one kind: numbers if one is not whole, texts if one
+// is text.
+func TestColumns(t *testing.T) {
+	all := Table{Columns: []Column{{Name: "a"}, {Name: "none"}, {Name: "b"}},
+		Rows: []Row{{Count(1), {}, Count(2)}, {Number(0.5), Number(math.NaN()), Text("x")}}}
+	got := all.WithoutEmptyColumns().Uniform()
+	want := []Row{{Number(1), Text("2")}, {Number(0.5), Text("x")}}
+	if len(got.Columns) != 2 || got.Columns[1].Name != "b" || !reflect.DeepEqual(got.Rows, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if all.Rows[0][0] != Count(1) {
+		t.Error("the table itself was changed")
+	}
+	empty := Table{Columns: all.Columns}
+	if all.isLeft(0) || !all.isLeft(2) || !empty.isLeft(0) {
+		t.Error("only columns with text, and those without rows, are aligned left")
+	}
+}
+
 // A table for people alone needs no names.
 func TestNamesAreForMachines(t *testing.T) {
 	table := Table{Columns: []Column{{Heading: "a file"}}, Rows: []Row{{Text("x")}}}
@@ -116,6 +136,9 @@ func TestNamesAreForMachines(t *testing.T) {
 		if err := table.Write(io.Discard, f.extension); (err != nil) != f.machine {
 			t.Errorf("%s: %v", f.name, err)
 		}
+	}
+	if err := plainTable().Write(io.Discard, "doc"); err == nil || !strings.Contains(err.Error(), "csv, tex, md") {
+		t.Errorf("as doc: %v", err)
 	}
 }
 

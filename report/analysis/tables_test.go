@@ -1,0 +1,94 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"torchpe/report/cohort"
+)
+
+// A table has a row for each part, and one for the whole where that is no mean of one part.
+func TestRowsOfTables(t *testing.T) {
+	t.Chdir("testdata")
+	for line, want := range map[string]string{
+		"rank --table table.npy":                                  "0",
+		"rank --table model.safetensors:stack":                    "0 1 mean",
+		"attention map.csv --reference attention.safetensors:map": "0 each",
+	} {
+		r, _, err := run(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, row := range r.Tables[0].Rows {
+			got = append(got, row[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: rows %q, want %s", line, got, want)
+		}
+	}
+}
+
+// A cell lists the numbers of few heads, and gives the range of many.
+func TestHeadsInACell(t *testing.T) {
+	four := perHead{0.25, 0.5, 0.125, 0.75}
+	for want, heads := range map[string]perHead{"–": nil, "0.25 0.5 0.125 0.75": four,
+		"0.125 to 1.5": append(four, 1.5)} {
+		if got := heads.String(); got != want {
+			t.Errorf("%v heads: %s, want %s", len(heads), got, want)
+		}
+	}
+}
+
+// Tables without a p do not count among those whose p is low or high.
+func TestVerdict(t *testing.T) {
+	found := []scores{{parts: [][]any{{0, Number(0.04)}, {1, Number(0.05)}, {2, None}}},
+		{parts: [][]any{{0, Number(0.4)}}}}
+	if got, want := verdict(found, 1), "p < .05 in 1 of 3 tables"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A drawing has a panel for each map, three in a row, and names up to 64 tokens.
+func TestDrawnMaps(t *testing.T) {
+	for tokens, named := range map[int]bool{64: true, 65: false} {
+		one := tokenMap{axes: []string{"PC 1", "PC 2"}}
+		for i := range tokens {
+			one.tokens = append(one.tokens, fmt.Sprint("t", i))
+			one.at = append(one.at, []Number{Number(i % 8), Number(i / 8)})
+		}
+		svg, err := drawMaps([]tokenMap{one, one, one, one}, ".svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(svg), ">t0<"); got != named || strings.Count(string(svg), ">PC 1<") != 4 {
+			t.Errorf("%d tokens are named: %v, want %v", tokens, got, named)
+		}
+		if _, height, _ := strings.Cut(string(svg), `height="`); !strings.HasPrefix(height, "389.4pt") {
+			t.Errorf("four maps are %.8s high, want two rows of 2.6 in, margins and a gap", height)
+		}
+	}
+}
+
+// Runs that look at other examples by their settings are noted, with the setting.
+func TestOtherData(t *testing.T) {
+	of := func(source, config string) *Model {
+		m := &Model{Subject: Subject{Source: source}, probes: &cohort.Probes{}, member: cohort.Model{Run: &cohort.Run{}}}
+		m.member.Run.Config.JSON = []byte(config)
+		return m
+	}
+	m := of("a", `{"task":"lst","data_seed":1,"lr":1}`)
+	for config, want := range map[string]string{
+		`{"task":"lst","data_seed":1,"lr":2}`:                      "",
+		`{"task":"lst","data_seed":2,"lr":1}`:                      "data_seed is 1 and 2",
+		`{"task":"nmar","data_seed":1}`:                            `task is "lst" and "nmar"`,
+		`{"task":"lst","data_seed":1,"lst_validation":"mine.csv"}`: "lst_validation",
+	} {
+		in := &Input{}
+		in.noteOtherData(m, of("b", config))
+		if got := strings.Join(in.Notes, "; "); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: note %q, want one with %q", config, got, want)
+		}
+	}
+}
