@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // fixture holds what testdata/make.py writes.
@@ -25,9 +27,7 @@ type fixture struct {
 func load(t *testing.T) fixture {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/runs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var f fixture
 	if err := json.Unmarshal(raw, &f); err != nil || len(f.Residuals) != 7 {
 		t.Fatalf("%d cases, %v", len(f.Residuals), err)
@@ -81,9 +81,7 @@ func checkEqual(t *testing.T, what string, got Matrix, want []float64, tolerance
 func mustClean(t *testing.T, r Run, o CleanOptions) *Cleaned {
 	t.Helper()
 	result, err := Clean(r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return result
 }
 
@@ -152,9 +150,7 @@ func TestDesignEqualsNumpy(t *testing.T) {
 	r := f.run()
 	r.Series = Matrix{}
 	design, err := designOf(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if design.X.Rows != f.Frames || design.X.Columns != 64 || len(design.Names) != 64 {
 		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns,
 			len(design.Names))
@@ -183,9 +179,7 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 	r := f.run()
 	result := mustClean(t, r, DefaultCleanOptions())
 	design, err := designOf(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for p := range f.Parcels {
 		residual := result.Residuals.Row(p)
 		for j := -1; j < designColumns; j++ {
@@ -402,8 +396,6 @@ func TestCleanRefuses(t *testing.T) {
 func BenchmarkClean(b *testing.B) {
 	r := noise(1200, 360)
 	for b.Loop() {
-		if _, err := Clean(r, DefaultCleanOptions()); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, expect.ErrorOf(Clean(r, DefaultCleanOptions())))
 	}
 }

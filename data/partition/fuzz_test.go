@@ -32,9 +32,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		m, err := p.Match(Tokens{Count: len(p.Labels), File: "y"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, l := range m.Labels {
 			if l < 0 || l >= len(m.Modules) {
 				t.Fatalf("label %d of %d modules", l, len(m.Modules))

@@ -11,14 +11,13 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 )
 
 func write(t *testing.T, name, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
 	return path
 }
 
@@ -237,9 +236,7 @@ func TestArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := Read(write(t, "p.npy", b.String()), Auto, text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if p, err := f.Place(f.Own()); err != nil || p.short() != "[1 2 0] [[0 1] [1 0] [0 0]] [] []" {
 		t.Errorf("%s, %v", p.short(), err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/internal/expect"
 )
 
 // The series in testdata: its value at frame f of token p, and its tokens' names.
@@ -106,15 +107,11 @@ func TestFirstRow(t *testing.T) {
 func TestSeveralRunsAndSubjects(t *testing.T) {
 	// Two datasets of one file are two runs of its subject, in the order in which they are named.
 	b, err := os.ReadFile(fixture("100206.h5"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	other := write(t, "sub-01.h5", string(b))
 	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens},
 		Datasets: []string{"REST1_RL/resid", "*/resid"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	subjects, of := s.subjects()
 	if !slices.Equal(subjects, []string{"100206", "01"}) || s.Frames != 14 ||
 		!slices.Equal(of, []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}) {
@@ -131,9 +128,7 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 	for axis, want := range map[Axis]int{SubjectAxis: 2, RunAxis: 1} {
 		s, err := Load([]string{fixture("stack.npy")},
 			Options{Axes: []Axis{axis, TokenAxis, FrameAxis}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		subjects, _ := s.subjects()
 		if len(s.Runs) != 2 || len(subjects) != want || s.X[0] != 0 ||
 			s.X[frames*tokens+tokens+2] != 100+value(1, 2) {
@@ -163,9 +158,7 @@ func TestOtherNumbersOfTokens(t *testing.T) {
 func TestTokensMatchedByName(t *testing.T) {
 	s, err := Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
 		Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 1 ||
 		!strings.Contains(s.Notes[0], "by their names") {
 		t.Errorf("notes %v", s.Notes)
@@ -184,9 +177,7 @@ func TestZScore(t *testing.T) {
 	}
 	s, err := Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens},
 		Datasets: []string{"*/resid"}, ZScore: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	// numpy: x = np.arange(4) + np.arange(4) ** 2 / 8; (x - x.mean()) / x.std()
 	want := []float32{-1.2561836, -0.5267867, 0.36469847, 1.4182717}
 	for p := range tokens {
@@ -252,9 +243,7 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		}
 		_, err := Load(files, c.o)
 		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v %+v: error %v, want one with %q", c.files, c.o, err, want)
-			}
+			expect.Error(t, err, want)
 		}
 	}
 	if _, err := Load(nil, Options{}); err == nil {

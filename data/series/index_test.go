@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 )
 
 // A column that counts frames is told apart from tokens where their number is known, and otherwise
@@ -101,9 +102,7 @@ func TestIndexWithoutHeader(t *testing.T) {
 	}
 	text := "day,a,year,b\n1,0.5,2020,3\n2,2.5,2020,1\n3,0.5,2021,2\n"
 	_, err := Load([]string{write(t, "x.csv", text)}, Options{Tokens: []int{2}, TokensFrom: "--tokens"})
-	if err == nil || !strings.Contains(err.Error(), `its column "day", "year" counts`) {
-		t.Error(err)
-	}
+	expect.Error(t, err, `its column "day", "year" counts`)
 }
 
 // Names in both directions may be of tokens in either, where they look so; --axes decides.
@@ -171,10 +170,7 @@ func TestHeaderIsAskedFor(t *testing.T) {
 	read := func(header text.Choice) (*Dataset, error) {
 		return Source{Data: []string{path}, Tokens: 3, Axes: "frames,tokens", Header: header}.Read(nil, false)
 	}
-	if _, err := read(text.Auto); err == nil || !strings.Contains(err.Error(), "x.csv:1:1: ") ||
-		!strings.Contains(err.Error(), "--header yes or --header no") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(read(text.Auto)), "x.csv:1:1: ", "--header yes or --header no")
 	if d, err := read(text.Yes); err != nil || d.Frames != 2 || !slices.Equal(d.Names, []string{"0", "2", "4"}) {
 		t.Errorf("%+v, %v", d, err)
 	}

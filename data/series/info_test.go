@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A user looks into a file to find the NaN in it.
 func TestInfoOfNaN(t *testing.T) {
 	path := write(t, "bad.csv", "a,b,c\nnan,2,inf\n3,4,nan\n")
 	info, err := Inspect(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	b, err := json.Marshal(info)
 	if err != nil || !strings.Contains(string(b), `"first_row":[null,2,null],"not_finite":3`) {
 		t.Errorf("%s, %v", b, err)
@@ -87,10 +87,8 @@ func TestMATLABVariables(t *testing.T) {
 	if err != nil || !slices.Equal(i.Shape, []int{3, 4}) || i.FirstRow[3] != 3 {
 		t.Errorf("%+v, %v", i, err)
 	}
-	if _, err := Inspect(objects, Options{Datasets: []string{"t"}}); err == nil ||
-		!strings.Contains(err.Error(), "x = table2array(t)") {
-		t.Errorf("a table: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Inspect(objects, Options{Datasets: []string{"t"}})),
+		"x = table2array(t)")
 }
 
 // What cannot be read as a series without more being said is described, with what is missing.
@@ -138,8 +136,7 @@ func TestInfoShowsGivenNames(t *testing.T) {
 
 // Text in an array of numpy is what is wrong with it, not its axes.
 func TestTextInNumpy(t *testing.T) {
-	if _, err := Load([]string{fixture("../../array/npy/testdata/text.npy")},
-		Options{Tokens: []int{2}}); err == nil || !strings.Contains(err.Error(), "holds text") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t,
+		expect.ErrorOf(Load([]string{fixture("../../array/npy/testdata/text.npy")}, Options{Tokens: []int{2}})),
+		"holds text")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Names of files come first: the identity of old runs rests on them.
@@ -40,9 +42,7 @@ func TestSubjectInPath(t *testing.T) {
 func TestSubjectsApart(t *testing.T) {
 	table := func(text string) *subjects {
 		s, err := readSubjects(write(t, "s.csv", text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return s
 	}
 	pattern := regexp.MustCompile("rest/([^/]+)/")
@@ -117,9 +117,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	for _, subject := range []string{"100307", "100408"} {
 		for _, run := range []string{"rfMRI_REST1_LR", "rfMRI_REST1_RL"} {
 			folder := filepath.Join(dir, subject, "MNINonLinear", "Results", run)
-			if err := os.MkdirAll(folder, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.MkdirAll(folder, 0o777))
 			if err := os.WriteFile(filepath.Join(folder, run+"_Atlas.csv"), []byte("a,b\n1,2\n3,5\n"),
 				0o666); err != nil {
 				t.Fatal(err)

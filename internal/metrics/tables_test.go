@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 type tables struct {
@@ -34,9 +36,7 @@ type tables struct {
 func readTables(t *testing.T) tables {
 	t.Helper()
 	b, err := os.ReadFile("testdata/tables.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var x tables
 	if err := json.Unmarshal(b, &x); err != nil || len(x.Procrustes) != 4 || len(x.Embeddings) != 3 {
 		t.Fatal(err)
@@ -69,9 +69,7 @@ func TestProcrustesAgainstScipy(t *testing.T) {
 func TestEmbeddingsAgainstNumpy(t *testing.T) {
 	for i, c := range readTables(t).Embeddings {
 		points, explained, err := PCA(c.X, c.N, c.D, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for k, v := range points {
 			if !close10(v, c.PCA[k]) {
 				t.Fatalf("table %d: coordinate %d is %v, numpy has %v", i, k, v, c.PCA[k])
@@ -84,9 +82,7 @@ func TestEmbeddingsAgainstNumpy(t *testing.T) {
 			t.Errorf("table %d: effective rank %v (%v), numpy has %v", i, rank, err, c.Rank)
 		}
 		gram, err := Gram(c.X, c.N, c.D)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for k, v := range gram {
 			if !close10(v, c.Gram[k]) {
 				t.Fatalf("table %d: inner product %d is %v, numpy has %v", i, k, v, c.Gram[k])
@@ -97,17 +93,11 @@ func TestEmbeddingsAgainstNumpy(t *testing.T) {
 		}
 		// The distances of points are kept by MDS where they lie in few enough dimensions.
 		distances, err := Distances(points, c.N, 2, Euclidean)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		placed, err := ClassicalMDS(distances, c.N, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		again, err := Distances(placed, c.N, 2, Euclidean)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for k, v := range again {
 			if math.Abs(v-distances[k]) > 1e-8 {
 				t.Fatalf("table %d: distance %d is %v after MDS, was %v", i, k, v, distances[k])

@@ -6,15 +6,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Numbers whose squares leave float64 at either end, or of which only the last digits differ,
 // against exact fractions.
 func TestAgainstFractions(t *testing.T) {
 	b, err := os.ReadFile("testdata/exact.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var cases []struct {
 		Name                 string
 		X, Y                 []float64
@@ -65,9 +65,7 @@ func TestTOfExtremes(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	want, err := WelchTFrom(Summary{0.977, 0.073, 15}, Summary{0.956, 0.039, 9}) // held against scipy above
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, e := range []int{-700, 700, 1000} {
 		by := func(v float64) float64 { return math.Ldexp(v, e) }
 		if got, err := WelchTFrom(Summary{by(0.977), by(0.073), 15},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func near(a, b, tolerance float64) bool {
@@ -17,9 +19,7 @@ func near(a, b, tolerance float64) bool {
 
 func TestAgainstScipy(t *testing.T) {
 	b, err := os.ReadFile("testdata/scipy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var f struct {
 		Pairs []struct {
 			Name                    string
@@ -114,16 +114,12 @@ func TestPaperTables(t *testing.T) {
 		}
 		defer f.Close()
 		rows, err := csv.NewReader(f).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		k := slices.Index(rows[0], what)
 		var values []float64
 		for _, r := range rows[1:] {
 			v, err := strconv.ParseFloat(r[k], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			values = append(values, v)
 		}
 		return values

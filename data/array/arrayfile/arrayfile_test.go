@@ -19,9 +19,7 @@ import (
 func write(t *testing.T, name, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
 	return path
 }
 
@@ -50,18 +48,13 @@ func anyShape([]int) error { return nil }
 func TestReadRefuses(t *testing.T) {
 	for name, want := range map[string]string{"x.own": "files called .own are not read",
 		"x.zip": ".safetensors, .npy"} {
-		if _, err := Read(write(t, name, "anything"), text.Auto, anyShape); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(write(t, name, "anything"), text.Auto, anyShape)), want)
 	}
 	for body, want := range map[string]string{
 		"": "an empty file", ",b,a\na,1,0\nb,0,1\n": `row 1 is named "a" and column 1 "b"`,
 		"id,2,1\n1,0.5,0\n2,0,1.5\n": "the same tokens in the same order",
 	} {
-		if _, err := Read(write(t, "x.csv", body), text.Yes, anyShape); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", body, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(write(t, "x.csv", body), text.Yes, anyShape)), want)
 	}
 	for _, body := range []string{",a,b\na,1,0\nb,0,1\n", ",c,d\na,1,0\nb,0,1\n", "a,b\n1,0\n0,1\n"} {
 		if _, err := Read(write(t, "x.csv", body), text.Auto, anyShape); err != nil {
@@ -72,24 +65,16 @@ func TestReadRefuses(t *testing.T) {
 
 func TestReadSafetensors(t *testing.T) {
 	a, err := safetensors.New("a", []int{2}, []float32{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	b, err := safetensors.New("b", []int{1, 2}, []float32{3, 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := safetensors.Write(path, []safetensors.Tensor{b, a}, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, safetensors.Write(path, []safetensors.Tensor{b, a}, nil))
 	got, err := Read(path+":b", text.Auto, anyShape)
 	if err != nil || got.Source != path+":b" || !slices.Equal(got.Data, []float64{3, 4}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := Read(path, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), "name one as") {
-		t.Errorf("two that fit: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), "name one as")
 	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Data[1] != 4 {
 		t.Errorf("%+v, %v", all, err)
@@ -108,10 +93,7 @@ func TestReadJSON(t *testing.T) {
 		if err != nil || a.Source != path || !slices.Equal(a.Shape, []int{2, 1}) || a.Data[1] != 2 {
 			t.Errorf("%s: %+v, %v", body, a, err)
 		}
-		if _, err := Read(path+":x", text.Auto, anyShape); err == nil ||
-			!strings.Contains(err.Error(), "leave out :x") {
-			t.Errorf("%s: %v", body, err)
-		}
+		expect.Error(t, expect.ErrorOf(Read(path+":x", text.Auto, anyShape)), "leave out :x")
 	}
 	for _, bad := range []string{`{"a": [[1], [2, 3]]}`, `{"a": "x"}`, `{`, `{"a": [null]}`} {
 		if _, err := ReadAll(write(t, "p.json", bad), text.Auto); err == nil {
@@ -131,9 +113,7 @@ func TestHostileJSON(t *testing.T) {
 		`{"a":[9007199254740993]}`: "a is integers beyond 2^53, such as 9007199254740993, which",
 	} {
 		path := filepath.Join(t.TempDir(), "a.json")
-		if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
 		if all, err := ReadAll(path, text.Auto); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%.40s: %v, %v", body, all, err)
@@ -159,23 +139,17 @@ func TestJSONBesideText(t *testing.T) {
 	for name, want := range map[string]string{"label": "label is a text", "n": "n is true, false or null",
 		"ids": "ids is a text", "ragged": "ragged is lists of different lengths", "about": "about is an object",
 		"zzz": `no tensor "zzz"; it has about [] (an object)`} {
-		if _, err := Read(path+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", name, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(path+":"+name, text.Auto, anyShape)), want)
 	}
 	never := func([]int) error { return errors.New("too small") }
-	if _, err := Read(path, text.Auto, never); err == nil || !strings.Contains(err.Error(), "fits: w: too small") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, never)), "fits: w: too small")
 }
 
 // What "torchpe pe values --json" prints is its values, whatever else is in it.
 func TestJSONOfValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	body := `{"kind":"table","about":{"x":[1,{"y":null}]},"values":[[1,2],[3,4]],"empty":[]}`
-	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
 	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 1 || !slices.Equal(all[0].Shape, []int{2, 2}) ||
 		!slices.Equal(all[0].Data, []float64{1, 2, 3, 4}) {
@@ -211,15 +185,9 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	entries, err := list(path, text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, int64(len(b))+1<<20); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := entries[1].Load(); err == nil || !strings.Contains(err.Error(), "replaced meanwhile") {
-		t.Errorf("after the file was cut: %v", err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, os.Truncate(path, int64(len(b))+1<<20))
+	expect.Error(t, expect.ErrorOf(entries[1].Load()), "replaced meanwhile")
 }
 
 // MATLAB 7.3 has objects as numbers that mean something to MATLAB alone (0xDD000000 first), and sparse

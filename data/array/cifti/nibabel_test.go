@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // jsonNumber is a number of expected.json, where NaN and the infinities are strings.
@@ -69,13 +71,9 @@ type expectations struct {
 func expected(t *testing.T) expectations {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "expected.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var e expectations
-	if err := json.Unmarshal(b, &e); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(b, &e))
 	return e
 }
 
@@ -83,9 +81,7 @@ func expected(t *testing.T) expectations {
 func load(t *testing.T, name string) *Image {
 	t.Helper()
 	m, err := Read(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return m
 }
 
@@ -219,9 +215,7 @@ func TestParcellateAsNumpy(t *testing.T) {
 		t.Run(want.Series+" "+want.Labels+" "+want.Map, func(t *testing.T) {
 			series, labels := load(t, want.Series), only(t, load(t, want.Labels), want.Map)
 			p, err := Parcellate(series, labels, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if !slices.Equal(p.Keys, want.Keys) || !slices.Equal(p.Names, want.Names) ||
 				!slices.Equal(p.Grayordinates, want.Grayordinates) {
 				t.Errorf("got %+v, want %+v", p, want)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // shared returns a file of the CIFTI-2 test set (nitrc.org/projects/cifti) beside the repository,
@@ -20,9 +21,7 @@ import (
 func shared(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			break
@@ -104,18 +103,12 @@ func TestStandardFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := shared(t, name+".nii")
 			b, err := os.ReadFile(strings.TrimSuffix(path, ".nii") + ".expected.json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var want testSet
-			if err := json.Unmarshal(b, &want); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal(b, &want))
 			sameRaw(t, path, want)
 			got, err := Read(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			sameImage(t, got, want)
 		})
 	}
@@ -125,21 +118,15 @@ func TestStandardFiles(t *testing.T) {
 func sameRaw(t *testing.T, path string, want testSet) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	w := want.Raw
 	if sum := sha256.Sum256(b); int64(len(b)) != w.Bytes || hex.EncodeToString(sum[:]) != w.SHA256 {
 		t.Skip("another version of the file than the JSON's")
 	}
 	s, err := newSource(strings.NewReader(string(b)), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	h, order, err := readFileHeader(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if h.Size != w.Size || strings.Trim(fmt.Sprintf("%q", h.Magic), `"`) != w.Magic ||
 		h.Datatype != w.Datatype || h.Bitpix != w.Bitpix ||
 		h.Dim != w.Dim || h.Pixdim != w.Pixdim || h.VoxOffset != w.VoxOffset ||
@@ -246,18 +233,12 @@ func sameNumbers(t *testing.T, got array.Array, want testSet) {
 // labels are those of the parcels that the ptseries file has.
 func TestParcellateAsWorkbench(t *testing.T) {
 	dense, err := Read(shared(t, conte+"dtseries.nii"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want, err := Read(shared(t, conte+"ptseries.nii"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	labels := labelsOf(want.Axes[1])
 	p, err := Parcellate(dense, labels, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i, parcel := range want.Axes[1].Parcels {
 		if p.Names[i] != parcel.Name || p.Keys[i] != i+1 {
 			t.Errorf("parcel %d is %q, want %q", i, p.Names[i], parcel.Name)

@@ -381,9 +381,7 @@ func TestManyPacked(t *testing.T) {
 func fixture(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return b
 }
 
@@ -395,9 +393,7 @@ func TestEveryCut(t *testing.T) {
 		"shapes-v7.mat"} {
 		b := fixture(t, name)
 		want, err := readBytes(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		accepted := 0
 		for n := range b {
 			as, err := readBytes(b[:n])
@@ -430,9 +426,7 @@ func TestEveryBit(t *testing.T) {
 	for _, name := range []string{"classes-v7.mat", "shapes-v7.mat"} {
 		b := fixture(t, name)
 		want, err := readBytes(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for i := headerBytes * 8; i < len(b)*8; i++ {
 			b[i/8] ^= 1 << (i % 8)
 			if got, err := readBytes(b); err == nil && !equal(got, want) {
@@ -487,9 +481,7 @@ func TestReadNamesTheFile(t *testing.T) {
 		_, err := ReadVariable(path, "a")
 		_, err2 := List(path)
 		for _, err := range []error{err, err2} {
-			if err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: %v", path, err)
-			}
+			expect.Error(t, err, path)
 		}
 	}
 }
@@ -499,9 +491,7 @@ func TestReadNamesTheFile(t *testing.T) {
 func TestByteSwap(t *testing.T) {
 	b := fixture(t, "classes-v6.mat")
 	want, err := readBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	slices.Reverse(b[124:126])
 	slices.Reverse(b[126:128])
 	sizes := map[kind]int{miInt16: 2, miUint16: 2, miInt32: 4, miUint32: 4, miSingle: 4,

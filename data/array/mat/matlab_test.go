@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // maker puts files together by the letter of "MAT-File Format", byte by byte and in either order.
@@ -92,9 +93,7 @@ func deflated(t testing.TB, b []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return out.Bytes()
 }
 
@@ -241,20 +240,14 @@ func TestMatlabForms(t *testing.T) {
 			t.Run(order+" "+flavour, func(t *testing.T) {
 				b := m.file(elements...)
 				as, err := readBytes(b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				if !equal(as, want) {
 					t.Errorf("got  %v\nwant %v", as, want)
 				}
 				path := filepath.Join(t.TempDir(), "a.mat")
-				if err := os.WriteFile(path, b, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(path, b, 0o600))
 				entries, err := List(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				var listed []string
 				for _, e := range entries {
 					listed = append(listed, e.Class)

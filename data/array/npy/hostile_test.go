@@ -197,9 +197,7 @@ func TestUnreadableNumpyFiles(t *testing.T) {
 func TestEveryCutAndEveryExtension(t *testing.T) {
 	for _, name := range []string{"v1.npy", "v2.npy", "f4-be-F.npy"} {
 		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for n := range whole {
 			if _, err := read(bytes.NewReader(whole[:n]), int64(n)); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
@@ -215,9 +213,7 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 	}
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
 		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for n := range whole {
 			if _, err := readAll(whole[:n]); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
@@ -230,13 +226,9 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 func TestDamagedArchive(t *testing.T) {
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
 		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		want, err := readAll(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		end := bytes.Index(whole, []byte("PK\x01\x02")) // the directory
 		for i := range end * 8 {
 			whole[i/8] ^= 1 << (i % 8)
@@ -264,9 +256,7 @@ func zipOf(t testing.TB, h zip.FileHeader, packed []byte) []byte {
 	if err == nil {
 		err = z.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return b.Bytes()
 }
 
@@ -281,9 +271,7 @@ func deflated(t testing.TB, b []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return out.Bytes()
 }
 
@@ -311,13 +299,9 @@ func hostileArchives(t testing.TB) []struct {
 		&other: {"a.txt", "b/"}} {
 		z := zip.NewWriter(b)
 		for _, name := range names {
-			if _, err := z.Create(name); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, expect.ErrorOf(z.Create(name)))
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, z.Close())
 	}
 	// Two members that are the same bytes: the directory's entry is there twice, the second with
 	// another name.
@@ -394,9 +378,7 @@ func TestHostileArchives(t *testing.T) {
 	for _, test := range hostileArchives(t) {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.npz")
-			if err := os.WriteFile(path, test.file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(path, test.file, 0o600))
 			var err error
 			// The reader of deflate and the first numbers are 512 kB.
 			expect.AllocationsAtMost(t, 1<<20, func() { _, err = readArchive(path) })
@@ -422,9 +404,7 @@ func TestReadNamesTheFile(t *testing.T) {
 		_, err3 := ReadMember(path, "a")
 		_, err4 := List(path)
 		for _, err := range []error{err, err2, err3, err4} {
-			if err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: %v", path, err)
-			}
+			expect.Error(t, err, path)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // must returns the value of a constructor that cannot fail in this test.
@@ -50,9 +52,7 @@ var sampleMetadata = map[string]string{"format": "pt", "pe": "learn",
 func encodeSample(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Encode(&b, sample(), sampleMetadata); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Encode(&b, sample(), sampleMetadata))
 	return b.Bytes()
 }
 
@@ -60,13 +60,9 @@ func encodeSample(t *testing.T) []byte {
 // their data.
 func TestRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := Write(path, sample(), sampleMetadata); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Write(path, sample(), sampleMetadata))
 	f, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if !reflect.DeepEqual(f.Metadata, sampleMetadata) {
 		t.Errorf("metadata %v", f.Metadata)
 	}
@@ -99,9 +95,7 @@ func TestLayoutOfTheFile(t *testing.T) {
 		t.Errorf("EncodedSize %d, %v; Encode wrote %d", size, err, len(b))
 	}
 	f, err := decodeBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	header := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
 	if (8+header)%8 != 0 || b[8] != '{' {
 		t.Errorf("header of %d bytes starts with %q", header, b[8])
@@ -126,9 +120,7 @@ func TestLayoutOfTheFile(t *testing.T) {
 // survives the attempt.
 func TestWriteRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte("precious"), 0o600))
 	one := must(New("a", []int{1}, []uint8{1}))
 	tests := []struct {
 		name     string
@@ -151,10 +143,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		err := Write(path, test.tensors, test.metadata)
-		if err == nil || !strings.Contains(err.Error(), test.want) ||
-			!strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		expect.Error(t, err, test.want, path)
 	}
 	if b, _ := os.ReadFile(path); string(b) != "precious" {
 		t.Errorf("the file became %q", b)
@@ -210,22 +199,15 @@ func TestManyMetadataKeys(t *testing.T) {
 		}
 		fmt.Fprintf(&text, `"%d":""`, i)
 	}
-	if err := Encode(&bytes.Buffer{}, nil, metadata); err == nil ||
-		!strings.Contains(err.Error(), "100001 keys") {
-		t.Errorf("one key too many: %v", err)
-	}
-	if _, err := decodeBytes(fileOf(`{"__metadata__":{`+text.String()+`}}`, 0)); err == nil ||
-		!strings.Contains(err.Error(), "more than 100000 keys") {
-		t.Errorf("one key too many: %v", err)
-	}
+	expect.Error(t, Encode(&bytes.Buffer{}, nil, metadata), "100001 keys")
+	expect.Error(t, expect.ErrorOf(decodeBytes(fileOf(`{"__metadata__":{`+text.String()+`}}`, 0))),
+		"more than 100000 keys")
 }
 
 // TestEmptyFile checks a file without tensors, and one without metadata.
 func TestEmptyFile(t *testing.T) {
 	var b bytes.Buffer
-	if err := Encode(&b, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Encode(&b, nil, nil))
 	f, err := decodeBytes(b.Bytes())
 	if err != nil || len(f.Tensors) != 0 || f.Metadata != nil {
 		t.Errorf("%v, %v", f, err)
@@ -247,9 +229,7 @@ func TestForeignSpelling(t *testing.T) {
 	b := fileOf(header, 4)
 	b = append(b, 0, 0x3c) // 1 as a half
 	f, err := decodeBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got := fmt.Sprintf("%q", f.Names()); got != `["z" "empty" "🧠/\n"]` {
 		t.Errorf("names %s", got)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Words are separated as Python's csv module has them, by the delimiter that csv.Sniffer finds.
@@ -25,9 +27,7 @@ func TestWords(t *testing.T) {
 		{"a.csv", "# a\n", "nothing but blank lines and comments"},
 	} {
 		path := filepath.Join(t.TempDir(), c.name)
-		if err := os.WriteFile(path, []byte(c.body), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(c.body), 0o666))
 		var rows [][]string
 		var failed error
 		for row, err := range Words(path) {
