@@ -218,12 +218,9 @@ func TestSmoothChance(t *testing.T) {
 		t.Skip("takes 10 s")
 	}
 	points := spread(chanceTokens)
-	distances, err := Distances(flat(points), chanceTokens, 3, Euclidean)
-	expect.NoError(t, err)
-	m, err := NewMoran(InverseDistances(distances, chanceTokens), chanceTokens)
-	expect.NoError(t, err)
-	sphere, err := NewSphere(points, nil)
-	expect.NoError(t, err)
+	distances := expect.Must(Distances(flat(points), chanceTokens, 3, Euclidean))
+	m := expect.Must(NewMoran(InverseDistances(distances, chanceTokens), chanceTokens))
+	sphere := expect.Must(NewSphere(points, nil))
 	rng := rand.New(rand.NewPCG(20, 26))
 	for _, c := range []struct {
 		reach, effect float64

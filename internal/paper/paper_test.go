@@ -120,8 +120,7 @@ func paperLabel(text string) string {
 
 func readCSV(t *testing.T, path string) [][]string {
 	t.Helper()
-	f, err := os.Open(path)
-	expect.NoError(t, err)
+	f := expect.Must(os.Open(path))
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 // Numbers whose squares leave float64 at either end, or of which only the last digits differ,
 // against exact fractions.
 func TestAgainstFractions(t *testing.T) {
-	b, err := os.ReadFile("testdata/exact.json")
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile("testdata/exact.json"))
 	var cases []struct {
 		Name                 string
 		X, Y                 []float64

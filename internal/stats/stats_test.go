@@ -18,8 +18,7 @@ func near(a, b, tolerance float64) bool {
 }
 
 func TestAgainstScipy(t *testing.T) {
-	b, err := os.ReadFile("testdata/scipy.json")
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile("testdata/scipy.json"))
 	var f struct {
 		Pairs []struct {
 			Name                    string
@@ -113,13 +112,11 @@ func TestPaperTables(t *testing.T) {
 			t.Skipf("no %s", path)
 		}
 		defer f.Close()
-		rows, err := csv.NewReader(f).ReadAll()
-		expect.NoError(t, err)
+		rows := expect.Must(csv.NewReader(f).ReadAll())
 		k := slices.Index(rows[0], what)
 		var values []float64
 		for _, r := range rows[1:] {
-			v, err := strconv.ParseFloat(r[k], 64)
-			expect.NoError(t, err)
+			v := expect.Must(strconv.ParseFloat(r[k], 64))
 			values = append(values, v)
 		}
 		return values
