@@ -59,8 +59,7 @@ func (zeroReader) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 // deflated returns the zlib stream of a head and n zeros.
 func deflated(t *testing.T, head []byte, n int64) []byte {
 	var b bytes.Buffer
-	w, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
-	expect.NoError(t, err)
+	w := expect.Must(zlib.NewWriterLevel(&b, zlib.BestSpeed))
 	w.Write(head)
 	zeros(t, w, n)
 	w.Close()
@@ -72,8 +71,7 @@ func inNPZ(t *testing.T, n int64, fortran string) []byte {
 	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': %s, 'shape': (2, %d), }\n", fortran, n)
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	w, err := z.Create("a.npy")
-	expect.NoError(t, err)
+	w := expect.Must(z.Create("a.npy"))
 	w.Write(le("\x93NUMPY\x01\x00", uint16(len(header)), header))
 	zeros(t, w, 16*n)
 	expect.NoError(t, z.Close())
@@ -146,8 +144,7 @@ func inCIFTI(t *testing.T, n, blanks int64) []byte {
 		make([]float64, 11), 544+size)
 	head = append(padded(head, 540), le(uint32(1), []int32{int32(size), 32})...)
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	expect.NoError(t, err)
+	w := expect.Must(gzip.NewWriterLevel(&b, gzip.BestSpeed))
 	w.Write(head)
 	expect.NoError(t, expect.ErrorOf(io.CopyN(w, blankReader{}, blanks)))
 	w.Write([]byte(xml))

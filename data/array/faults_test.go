@@ -46,8 +46,7 @@ func readings(t *testing.T) []reading {
 		return path
 	}
 	any2 := func([]int) error { return nil }
-	tensor, err := safetensors.New("w", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6})
-	expect.NoError(t, err)
+	tensor := expect.Must(safetensors.New("w", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}))
 	var tensors bytes.Buffer
 	expect.NoError(t, safetensors.Encode(&tensors, []safetensors.Tensor{tensor}, nil))
 	w := written("w.safetensors", tensors.String())
@@ -163,8 +162,7 @@ func namesFile(err error, file string) bool {
 func TestNoMemory(t *testing.T) {
 	for _, r := range readings(t) {
 		t.Run(r.name, func(t *testing.T) {
-			want, err := r.read(r.file)
-			expect.NoError(t, err)
+			want := expect.Must(r.read(r.file))
 			for n := 1; ; n = next(n) {
 				undo := array.Refuse(n)
 				got, err := r.read(r.file)

@@ -26,8 +26,7 @@ func TestCheck(t *testing.T) {
 	}
 	d := &series.Dataset{Set: set, Subjects: []string{"a"}, Modules: &partition.Matched{}}
 	d.Modules.Modules, d.Modules.Labels = []string{"A", "B", "C"}, []int{0, 0, 0, 1, 1, 1, 2}
-	r, err := Check(d)
-	expect.NoError(t, err)
+	r := expect.Must(Check(d))
 	if r.Modularity == nil || math.Abs(*r.Modularity-0.5) > 1e-6 {
 		t.Errorf("modularity %v", r.Modularity)
 	}

@@ -26,8 +26,7 @@ type fixture struct {
 
 func load(t *testing.T) fixture {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/runs.json")
-	expect.NoError(t, err)
+	raw := expect.Must(os.ReadFile("testdata/runs.json"))
 	var f fixture
 	if err := json.Unmarshal(raw, &f); err != nil || len(f.Residuals) != 7 {
 		t.Fatalf("%d cases, %v", len(f.Residuals), err)
@@ -80,8 +79,7 @@ func checkEqual(t *testing.T, what string, got Matrix, want []float64, tolerance
 
 func mustClean(t *testing.T, r Run, o CleanOptions) *Cleaned {
 	t.Helper()
-	result, err := Clean(r, o)
-	expect.NoError(t, err)
+	result := expect.Must(Clean(r, o))
 	return result
 }
 
@@ -149,8 +147,7 @@ func TestDesignEqualsNumpy(t *testing.T) {
 	f := load(t)
 	r := f.run()
 	r.Series = Matrix{}
-	design, err := designOf(r)
-	expect.NoError(t, err)
+	design := expect.Must(designOf(r))
 	if design.X.Rows != f.Frames || design.X.Columns != 64 || len(design.Names) != 64 {
 		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns,
 			len(design.Names))
@@ -178,8 +175,7 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 	f := load(t)
 	r := f.run()
 	result := mustClean(t, r, DefaultCleanOptions())
-	design, err := designOf(r)
-	expect.NoError(t, err)
+	design := expect.Must(designOf(r))
 	for p := range f.Parcels {
 		residual := result.Residuals.Row(p)
 		for j := -1; j < designColumns; j++ {

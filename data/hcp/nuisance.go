@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/hdf5"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
@@ -45,21 +46,15 @@ func (f NuisanceFiles) Read(run *Run) error {
 	return nil
 }
 
-// readMatrix reads a table from .npy or text.
+// readMatrix reads a table.
 func readMatrix(path string, header text.Choice) (array.Array, error) {
-	var a array.Array
-	var err error
-	if strings.HasSuffix(strings.ToLower(path), ".npy") {
-		a, err = npy.Read(path)
-	} else {
-		var t text.Table
-		t, err = text.Read(path, text.Options{Header: header})
-		a = t.Array
-	}
-	if err == nil && len(a.Shape) != 2 {
-		err = fmt.Errorf("%s: shape %v; a row a frame and a column a signal are expected", path, a.Shape)
-	}
-	return a, err
+	a, err := arrayfile.Read(path, header, func(shape []int) error {
+		if len(shape) != 2 {
+			return fmt.Errorf("shape %v; a row a frame and a column a signal are expected", shape)
+		}
+		return nil
+	})
+	return a.Array, err
 }
 
 // MatrixOf returns a table of two axes as a Matrix.

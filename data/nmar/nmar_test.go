@@ -18,8 +18,7 @@ import (
 
 func simulate(t *testing.T, o Options, seed uint64) *Simulation {
 	t.Helper()
-	s, err := Simulate(o, seed)
-	expect.NoError(t, err)
+	s := expect.Must(Simulate(o, seed))
 	return s
 }
 

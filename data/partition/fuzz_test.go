@@ -31,8 +31,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%d names of %d tokens", len(names), len(p.Labels))
 			}
 		}
-		m, err := p.Match(Tokens{Count: len(p.Labels), File: "y"})
-		expect.NoError(t, err)
+		m := expect.Must(p.Match(Tokens{Count: len(p.Labels), File: "y"}))
 		for _, l := range m.Labels {
 			if l < 0 || l >= len(m.Modules) {
 				t.Fatalf("label %d of %d modules", l, len(m.Modules))

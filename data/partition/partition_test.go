@@ -208,8 +208,7 @@ func cabnp(t *testing.T, name string) string {
 
 // Both files of the real partition give the same networks, of the sizes that its paper prints.
 func TestCABNP(t *testing.T) {
-	list, err := Read(cabnp(t, "cortex_parcel_network_assignments.txt"), text.Auto)
-	expect.NoError(t, err)
+	list := expect.Must(Read(cabnp(t, "cortex_parcel_network_assignments.txt"), text.Auto))
 	key, err := Read(cabnp(t,
 		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"), text.Auto)
 	expect.NoError(t, err)
@@ -221,10 +220,8 @@ func TestCABNP(t *testing.T) {
 		t.Errorf("laid over %v and %v tokens", list.Counts(), key.Counts())
 	}
 	tokens := Tokens{Count: 360, File: "x.npy"}
-	a, err := list.Match(tokens)
-	expect.NoError(t, err)
-	b, err := key.Match(tokens)
-	expect.NoError(t, err)
+	a := expect.Must(list.Match(tokens))
+	b := expect.Must(key.Match(tokens))
 	sizes := map[string]int{}
 	for i := range a.Labels {
 		if a.Modules[a.Labels[i]] != b.Modules[b.Labels[i]] {
@@ -248,8 +245,7 @@ func TestCABNP(t *testing.T) {
 	}
 	// Right first by name, as the official Glasser files have it: each parcel keeps its network.
 	right := append(slices.Clone(key.Names[0][180:360]), key.Names[0][:180]...)
-	c, err := key.Match(Tokens{Count: 360, Names: right, File: "x.nii"})
-	expect.NoError(t, err)
+	c := expect.Must(key.Match(Tokens{Count: 360, Names: right, File: "x.nii"}))
 	for i := range 360 {
 		if c.Modules[c.Labels[i]] != b.Modules[b.Labels[(i+180)%360]] {
 			t.Fatalf("%s is in %s, want %s", right[i], c.Modules[c.Labels[i]],
@@ -293,12 +289,10 @@ func TestVectors(t *testing.T) {
 // Numbers that count lines in another order than theirs speak against an order. Neither numbers in
 // order nor names of two tokens become the names of tokens without one.
 func TestNumberedLines(t *testing.T) {
-	p, err := Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto)
-	expect.NoError(t, err)
+	p := expect.Must(Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto))
 	for body, want := range map[string]int{"id,module\n1,1\n2,2\n3,2\n": 0, "name,module\na,1\na_ROI,2\nb,2\n": 0,
 		"name,module\nc,1\na,2\nb,2\n": 3} {
-		q, err := Read(write(t, "m.csv", body), text.Auto)
-		expect.NoError(t, err)
+		q := expect.Must(Read(write(t, "m.csv", body), text.Auto))
 		if m, err := q.Match(Tokens{Count: 3, File: "x"}); err != nil || len(m.Names) != want {
 			t.Errorf("%q: %+v, %v, want %d names", body, m, err, want)
 		}

@@ -235,19 +235,13 @@ func TestArrays(t *testing.T) {
 		npy.Float64); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(write(t, "p.npy", b.String()), Auto, text.Auto)
-	expect.NoError(t, err)
+	f := expect.Must(Read(write(t, "p.npy", b.String()), Auto, text.Auto))
 	if p, err := f.Place(f.Own()); err != nil || p.short() != "[1 2 0] [[0 1] [1 0] [0 0]] [] []" {
 		t.Errorf("%s, %v", p.short(), err)
 	}
 	b.Reset()
-	if err := npy.Write(&b, array.Array{Shape: []int{4}, Data: []float64{3, 0, 2, 1}},
-		npy.Float64); err != nil {
-		t.Fatal(err)
-	}
-	if f, err = Read(write(t, "v.npy", b.String()), Auto, text.Auto); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, npy.Write(&b, array.Array{Shape: []int{4}, Data: []float64{3, 0, 2, 1}}, npy.Float64))
+	f = expect.Must(Read(write(t, "v.npy", b.String()), Auto, text.Auto))
 	if p, err := f.Place(f.Own()); err != nil || p.short() != "[3 0 2 1] [] [] []" {
 		t.Errorf("%s, %v", p.short(), err)
 	}

@@ -95,11 +95,9 @@ func stringsOf(n, symbols int) func(yield func([]int) bool) {
 
 func TestAnswersOfLongInputs(t *testing.T) {
 	for name, a := range readAnswers(t) {
-		task, err := Find(name)
-		expect.NoError(t, err)
+		task := expect.Must(Find(name))
 		for _, want := range a.Examples {
-			input, err := task.Parse(want.Input)
-			expect.NoError(t, err)
+			input := expect.Must(task.Parse(want.Input))
 			e, err := task.Answer(input)
 			if err != nil || task.OutputText(e.Output) != want.Output || e.Scored != want.Scored {
 				t.Errorf("%s %s: %s, %d count, %v; want %s, %d", name, want.Input, task.OutputText(e.Output),
@@ -206,8 +204,7 @@ func TestText(t *testing.T) {
 		return path
 	}
 	long := strings.Repeat("aé—b", 50)
-	text, err := ReadText([]string{write("a", long), write("b", "bbbb")})
-	expect.NoError(t, err)
+	text := expect.Must(ReadText([]string{write("a", long), write("b", "bbbb")}))
 	if got := string(text.Characters); got != "abé—" {
 		t.Errorf("characters %q", got)
 	}

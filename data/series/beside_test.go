@@ -15,8 +15,7 @@ import (
 func folder(t *testing.T, modules string) string {
 	t.Helper()
 	dir := t.TempDir()
-	runs, err := os.ReadFile(fixture("frames.npy"))
-	expect.NoError(t, err)
+	runs := expect.Must(os.ReadFile(fixture("frames.npy")))
 	for name, text := range map[string]string{
 		convertedName("01", 1): string(runs), convertedName("02", 1): string(runs),
 		namesFile: "R_a\nR_b\nR_c\nL_a\nL_b\nL_c\n", modulesFile: modules,

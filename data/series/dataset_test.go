@@ -60,8 +60,7 @@ func TestSubjectsTable(t *testing.T) {
 			t.Errorf("between %q: %+v, %v", delimiter, same, err)
 		}
 	}
-	s, err := readSubjects(path)
-	expect.NoError(t, err)
+	s := expect.Must(readSubjects(path))
 	files := []string{"/x/a.npy", "sub-02_bold.nii", "c.npy"}
 	of, _, err := subjectFinder{table: s}.of(files)
 	if err != nil || of[files[0]] != "sub-01" || of[files[1]] != "sub-02" || of[files[2]] != "c" {

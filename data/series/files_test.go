@@ -114,8 +114,7 @@ func TestFolderOfRuns(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for i, file := range files {
-		a, err := npy.Read(file)
-		expect.NoError(t, err)
+		a := expect.Must(npy.Read(file))
 		r := set.Runs[i]
 		for k, v := range a.Data {
 			if v != float64(r.First*2+k) {

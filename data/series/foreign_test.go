@@ -33,8 +33,7 @@ func TestInspectAllOfForeignFiles(t *testing.T) {
 			if name == "b.dlabel.nii" {
 				from = fixture("parcels.dlabel.nii")
 			}
-			b, err := os.ReadFile(from)
-			expect.NoError(t, err)
+			b := expect.Must(os.ReadFile(from))
 			text = string(b)
 		}
 		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))

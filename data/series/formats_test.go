@@ -106,8 +106,7 @@ func TestFirstRow(t *testing.T) {
 
 func TestSeveralRunsAndSubjects(t *testing.T) {
 	// Two datasets of one file are two runs of its subject, in the order in which they are named.
-	b, err := os.ReadFile(fixture("100206.h5"))
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile(fixture("100206.h5")))
 	other := write(t, "sub-01.h5", string(b))
 	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens},
 		Datasets: []string{"REST1_RL/resid", "*/resid"}})

@@ -13,8 +13,7 @@ import (
 // A user looks into a file to find the NaN in it.
 func TestInfoOfNaN(t *testing.T) {
 	path := write(t, "bad.csv", "a,b,c\nnan,2,inf\n3,4,nan\n")
-	info, err := Inspect(path, Options{})
-	expect.NoError(t, err)
+	info := expect.Must(Inspect(path, Options{}))
 	b, err := json.Marshal(info)
 	if err != nil || !strings.Contains(string(b), `"first_row":[null,2,null],"not_finite":3`) {
 		t.Errorf("%s, %v", b, err)

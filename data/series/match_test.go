@@ -45,12 +45,10 @@ func TestHemispheresByVertices(t *testing.T) {
 	}
 	// A list that is known to be left first is not laid over them.
 	list = write(t, "key.csv", "L_a,1\nL_b,1\nL_c,2\nR_a,3\nR_b,3\nR_c,4\n")
-	p, err := partition.Read(list, text.Auto)
-	expect.NoError(t, err)
+	p := expect.Must(partition.Read(list, text.Auto))
 	p.Names, p.Order = nil, partition.LeftFirst
 	for file, fits := range map[string]bool{left: true, right: false} {
-		s, err := Load([]string{file}, Options{})
-		expect.NoError(t, err)
+		s := expect.Must(Load([]string{file}, Options{}))
 		if _, err := p.Match(partition.Tokens{Count: s.Tokens, Names: s.Names, Sides: s.Sides,
 			File: file}); (err == nil) != fits {
 			t.Errorf("%s: %v", file, err)

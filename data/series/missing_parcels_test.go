@@ -13,8 +13,7 @@ func TestMissingParcels(t *testing.T) {
 	s := Source{Data: []string{fixture("left.dtseries.nii")}, Parcellation: fixture("parcels.dlabel.nii")}
 	expect.Error(t, expect.ErrorOf(s.Read(nil, false)), "--missing-parcels skip", "R_V1_ROI")
 	s.MissingParcels = SkipMissing
-	d, err := s.Read(nil, false)
-	expect.NoError(t, err)
+	d := expect.Must(s.Read(nil, false))
 	whole, err := Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: s.Parcellation}.Read(nil, false)
 	if err != nil || !slices.Equal(d.Names, names[:3]) || d.Frames != whole.Frames {
 		t.Fatalf("%q, %d frames, %v", d.Names, d.Frames, err)

@@ -41,8 +41,7 @@ func TestSubjectInPath(t *testing.T) {
 
 func TestSubjectsApart(t *testing.T) {
 	table := func(text string) *subjects {
-		s, err := readSubjects(write(t, "s.csv", text))
-		expect.NoError(t, err)
+		s := expect.Must(readSubjects(write(t, "s.csv", text)))
 		return s
 	}
 	pattern := regexp.MustCompile("rest/([^/]+)/")

@@ -64,10 +64,8 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestReadSafetensors(t *testing.T) {
-	a, err := safetensors.New("a", []int{2}, []float32{1, 2})
-	expect.NoError(t, err)
-	b, err := safetensors.New("b", []int{1, 2}, []float32{3, 4})
-	expect.NoError(t, err)
+	a := expect.Must(safetensors.New("a", []int{2}, []float32{1, 2}))
+	b := expect.Must(safetensors.New("b", []int{1, 2}, []float32{3, 4}))
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	expect.NoError(t, safetensors.Write(path, []safetensors.Tensor{b, a}, nil))
 	got, err := Read(path+":b", text.Auto, anyShape)
@@ -184,8 +182,7 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 		large.Need != 1<<30 || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 	}
-	entries, err := list(path, text.Auto)
-	expect.NoError(t, err)
+	entries := expect.Must(list(path, text.Auto))
 	expect.NoError(t, os.Truncate(path, int64(len(b))+1<<20))
 	expect.Error(t, expect.ErrorOf(entries[1].Load()), "replaced meanwhile")
 }

@@ -70,8 +70,7 @@ type expectations struct {
 // expected reads testdata/expected.json, which testdata/make.py writes with nibabel and numpy.
 func expected(t *testing.T) expectations {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", "expected.json"))
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile(filepath.Join("testdata", "expected.json")))
 	var e expectations
 	expect.NoError(t, json.Unmarshal(b, &e))
 	return e
@@ -80,8 +79,7 @@ func expected(t *testing.T) expectations {
 // load reads a file of testdata.
 func load(t *testing.T, name string) *Image {
 	t.Helper()
-	m, err := Read(filepath.Join("testdata", name))
-	expect.NoError(t, err)
+	m := expect.Must(Read(filepath.Join("testdata", name)))
 	return m
 }
 
@@ -214,8 +212,7 @@ func TestParcellateAsNumpy(t *testing.T) {
 	for _, want := range expected(t).Parcellations {
 		t.Run(want.Series+" "+want.Labels+" "+want.Map, func(t *testing.T) {
 			series, labels := load(t, want.Series), only(t, load(t, want.Labels), want.Map)
-			p, err := Parcellate(series, labels, false)
-			expect.NoError(t, err)
+			p := expect.Must(Parcellate(series, labels, false))
 			if !slices.Equal(p.Keys, want.Keys) || !slices.Equal(p.Names, want.Names) ||
 				!slices.Equal(p.Grayordinates, want.Grayordinates) {
 				t.Errorf("got %+v, want %+v", p, want)

@@ -17,8 +17,7 @@ import (
 func scalarsOf(t *testing.T, template string) (path string, original *Image) {
 	t.Helper()
 	original = load(t, "x.pscalar.nii")
-	p, err := ReadTemplate(filepath.Join("testdata", template))
-	expect.NoError(t, err)
+	p := expect.Must(ReadTemplate(filepath.Join("testdata", template)))
 	var maps []ParcelMap
 	for k, name := range []string{"thick", "myelin"} {
 		m := ParcelMap{Name: name}
@@ -27,8 +26,7 @@ func scalarsOf(t *testing.T, template string) (path string, original *Image) {
 		}
 		maps = append(maps, m)
 	}
-	body, err := p.Encode(maps)
-	expect.NoError(t, err)
+	body := expect.Must(p.Encode(maps))
 	path = filepath.Join(t.TempDir(), "made.pscalar.nii")
 	expect.NoError(t, os.WriteFile(path, body, 0o666))
 	return path, original
@@ -37,8 +35,7 @@ func scalarsOf(t *testing.T, template string) (path string, original *Image) {
 // A pscalar.nii over the parcels of a series, of a matrix or of scalars is that of nibabel: the same
 // header but for the length of the XML, the same parcels, maps and numbers.
 func TestScalarsAsNibabel(t *testing.T) {
-	theirs, err := os.ReadFile(filepath.Join("testdata", "x.pscalar.nii"))
-	expect.NoError(t, err)
+	theirs := expect.Must(os.ReadFile(filepath.Join("testdata", "x.pscalar.nii")))
 	for _, template := range []string{"x.ptseries.nii", "x.pconn.nii", "z.ptseries.nii.gz", "x.pscalar.nii"} {
 		path, want := scalarsOf(t, template)
 		got, err := Read(path)
@@ -49,8 +46,7 @@ func TestScalarsAsNibabel(t *testing.T) {
 			!slices.Equal(got.Data.Data, want.Data.Data) {
 			t.Errorf("%s: %+v, want %+v", template, got, want)
 		}
-		ours, err := os.ReadFile(path)
-		expect.NoError(t, err)
+		ours := expect.Must(os.ReadFile(path))
 		for _, b := range [][]byte{ours, theirs} {
 			clear(b[atVoxOffset : atVoxOffset+8])
 		}
@@ -99,14 +95,12 @@ func TestTemplates(t *testing.T) {
 	for name, want := range map[string]string{"x.dscalar.nii": "has no parcels", "make.py": "not a NIfTI file"} {
 		expect.Error(t, expect.ErrorOf(ReadTemplate(filepath.Join("testdata", name))), want)
 	}
-	p, err := ReadTemplate(filepath.Join("testdata", "x.ptseries.nii"))
-	expect.NoError(t, err)
+	p := expect.Must(ReadTemplate(filepath.Join("testdata", "x.ptseries.nii")))
 	if _, err := p.Encode([]ParcelMap{{Name: "a", Values: make([]float64, 3)}}); err == nil {
 		t.Error("3 numbers for 4 parcels")
 	}
 	const odd = "<&> \"PC 1\" ä"
-	body, err := p.Encode([]ParcelMap{{Name: odd, Values: make([]float64, 4)}})
-	expect.NoError(t, err)
+	body := expect.Must(p.Encode([]ParcelMap{{Name: odd, Values: make([]float64, 4)}}))
 	m, err := decode(bytes.NewReader(body), int64(len(body)), "odd", true)
 	if err != nil || m.Axes[0].Maps[0].Name != odd {
 		t.Errorf("%+v, %v", m, err)

@@ -23,8 +23,7 @@ type noted struct {
 
 func expected(t *testing.T) map[string]map[string]noted {
 	t.Helper()
-	b, err := os.ReadFile("testdata/expected.json")
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile("testdata/expected.json"))
 	var files map[string]map[string]noted
 	d := json.NewDecoder(strings.NewReader(string(b)))
 	d.UseNumber()
@@ -41,12 +40,10 @@ func number(t *testing.T, v any) float64 {
 		}
 		return 0
 	case json.Number:
-		f, err := v.Float64()
-		expect.NoError(t, err)
+		f := expect.Must(v.Float64())
 		return f
 	case string:
-		f, err := strconv.ParseFloat(v, 64)
-		expect.NoError(t, err)
+		f := expect.Must(strconv.ParseFloat(v, 64))
 		return f
 	}
 	t.Fatalf("expected.json holds a %T", v)
@@ -206,8 +203,7 @@ func TestReferences(t *testing.T) {
 
 func TestTextAttributes(t *testing.T) {
 	for _, file := range []string{"types-old.h5", "types-new.h5"} {
-		entries, err := List(filepath.Join("testdata", file))
-		expect.NoError(t, err)
+		entries := expect.Must(List(filepath.Join("testdata", file)))
 		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "/types/attributes" })
 		if i < 0 || entries[i].Attributes["MATLAB_class"] != "double" ||
 			entries[i].Attributes["number"] != "3" || len(entries[i].Attributes) != 2 {

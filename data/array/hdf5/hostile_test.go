@@ -36,8 +36,7 @@ func everything(b []byte, lax bool) (map[string]array.Array, error) {
 
 func fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 	return b
 }
 
@@ -95,10 +94,8 @@ func TestChecksums(t *testing.T) {
 		}
 	}
 	b := fixture(t, "layouts-old.h5")
-	f, err := open(bytes.NewReader(b), int64(len(b)))
-	expect.NoError(t, err)
-	d, err := f.dataset("checked")
-	expect.NoError(t, err)
+	f := expect.Must(open(bytes.NewReader(b), int64(len(b))))
+	d := expect.Must(f.dataset("checked"))
 	c := f.cursor(d.layout, "layout")
 	c.skip(3)
 	var first uint64
@@ -143,8 +140,7 @@ func TestClaimsCostNothing(t *testing.T) {
 			t.Fatal("no shape to change")
 		}
 		expect.AllocationsAtMost(t, 16<<20, func() {
-			f, err := open(bytes.NewReader(b), int64(len(b)))
-			expect.NoError(t, err)
+			f := expect.Must(open(bytes.NewReader(b), int64(len(b))))
 			f.lax = true
 			for _, dataset := range []string{"contiguous", "compact", "chunked", "deflated"} {
 				expect.Error(t, expect.ErrorOf(f.read(dataset, false)), "could the file be damaged")

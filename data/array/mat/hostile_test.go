@@ -380,8 +380,7 @@ func TestManyPacked(t *testing.T) {
 // fixture returns the bytes of a file of testdata.
 func fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 	return b
 }
 
@@ -392,8 +391,7 @@ func TestEveryCut(t *testing.T) {
 	for _, name := range []string{"classes-v6.mat", "classes-v7.mat", "shapes-v6.mat",
 		"shapes-v7.mat"} {
 		b := fixture(t, name)
-		want, err := readBytes(b)
-		expect.NoError(t, err)
+		want := expect.Must(readBytes(b))
 		accepted := 0
 		for n := range b {
 			as, err := readBytes(b[:n])
@@ -425,8 +423,7 @@ func TestEveryCut(t *testing.T) {
 func TestEveryBit(t *testing.T) {
 	for _, name := range []string{"classes-v7.mat", "shapes-v7.mat"} {
 		b := fixture(t, name)
-		want, err := readBytes(b)
-		expect.NoError(t, err)
+		want := expect.Must(readBytes(b))
 		for i := headerBytes * 8; i < len(b)*8; i++ {
 			b[i/8] ^= 1 << (i % 8)
 			if got, err := readBytes(b); err == nil && !equal(got, want) {
@@ -490,8 +487,7 @@ func TestReadNamesTheFile(t *testing.T) {
 // own.
 func TestByteSwap(t *testing.T) {
 	b := fixture(t, "classes-v6.mat")
-	want, err := readBytes(b)
-	expect.NoError(t, err)
+	want := expect.Must(readBytes(b))
 	slices.Reverse(b[124:126])
 	slices.Reverse(b[126:128])
 	sizes := map[kind]int{miInt16: 2, miUint16: 2, miInt32: 4, miUint32: 4, miSingle: 4,

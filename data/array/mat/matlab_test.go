@@ -239,15 +239,13 @@ func TestMatlabForms(t *testing.T) {
 		for flavour, elements := range map[string][][]byte{"plain": matrices, "mixed": mixed} {
 			t.Run(order+" "+flavour, func(t *testing.T) {
 				b := m.file(elements...)
-				as, err := readBytes(b)
-				expect.NoError(t, err)
+				as := expect.Must(readBytes(b))
 				if !equal(as, want) {
 					t.Errorf("got  %v\nwant %v", as, want)
 				}
 				path := filepath.Join(t.TempDir(), "a.mat")
 				expect.NoError(t, os.WriteFile(path, b, 0o600))
-				entries, err := List(path)
-				expect.NoError(t, err)
+				entries := expect.Must(List(path))
 				var listed []string
 				for _, e := range entries {
 					listed = append(listed, e.Class)
@@ -267,7 +265,7 @@ func TestMatlabForms(t *testing.T) {
 						t.Errorf("got %v and %v, want %v", a, err, want)
 					}
 				}
-				_, err = ReadVariable(path, "t")
+				_, err := ReadVariable(path, "t")
 				wantError(
 					t, err, "mat: "+path+`: variable "t": is an object of the class "table", `+
 						`which only MATLAB reads: `+

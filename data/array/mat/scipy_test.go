@@ -42,8 +42,7 @@ type contents struct {
 
 func expectations(t testing.TB) map[string]contents {
 	t.Helper()
-	b, err := os.ReadFile("testdata/expected.json")
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile("testdata/expected.json"))
 	var all map[string]contents
 	expect.NoError(t, json.Unmarshal(b, &all))
 	return all
@@ -80,8 +79,7 @@ func compare(t *testing.T, a array.Array, name string, want variableOf) {
 // many arrays it compared.
 func compareFile(t *testing.T, path string, want contents) int {
 	t.Helper()
-	entries, err := List(path)
-	expect.NoError(t, err)
+	entries := expect.Must(List(path))
 	if len(entries) != len(want.Variables) {
 		t.Fatalf("listed %v, scipy has %d", entries, len(want.Variables))
 	}
@@ -101,8 +99,7 @@ func compareFile(t *testing.T, path string, want contents) int {
 		}
 	}
 	for name, v := range want.Fields {
-		a, err := ReadVariable(path, name)
-		expect.NoError(t, err)
+		a := expect.Must(ReadVariable(path, name))
 		compare(t, a, name, v)
 	}
 	return numbers + len(want.Fields)
@@ -185,8 +182,7 @@ func readPath(path string) error {
 // TestZeros reads 100000 zeros, compressed by scipy to less than a hundredth: room grows as they
 // come.
 func TestZeros(t *testing.T) {
-	a, err := ReadVariable("testdata/zeros.mat", "z")
-	expect.NoError(t, err)
+	a := expect.Must(ReadVariable("testdata/zeros.mat", "z"))
 	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 ||
 		slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
 		t.Errorf("shape %v, %d numbers", a.Shape, len(a.Data))

@@ -63,8 +63,7 @@ func FuzzRead(f *testing.F) {
 		}
 		var b bytes.Buffer
 		expect.NoError(t, Write(&b, a, Float64))
-		back, err := read(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		expect.NoError(t, err)
+		back := expect.Must(read(bytes.NewReader(b.Bytes()), int64(b.Len())))
 		if !slices.Equal(a.Shape, back.Shape) || !slices.EqualFunc(a.Data, back.Data, same) {
 			t.Fatalf("changed from %v to %v", a, back)
 		}
@@ -103,8 +102,7 @@ func FuzzArchive(f *testing.F) {
 		}
 		var b bytes.Buffer
 		expect.NoError(t, writeArchive(&b, again, Float64))
-		back, err := readAll(b.Bytes())
-		expect.NoError(t, err)
+		back := expect.Must(readAll(b.Bytes()))
 		if !equal(as, back) {
 			t.Fatalf("changed from %v to %v", as, back)
 		}

@@ -196,8 +196,7 @@ func TestUnreadableNumpyFiles(t *testing.T) {
 // more, is refused.
 func TestEveryCutAndEveryExtension(t *testing.T) {
 	for _, name := range []string{"v1.npy", "v2.npy", "f4-be-F.npy"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		expect.NoError(t, err)
+		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 		for n := range whole {
 			if _, err := read(bytes.NewReader(whole[:n]), int64(n)); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
@@ -212,8 +211,7 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		expect.NoError(t, err)
+		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 		for n := range whole {
 			if _, err := readAll(whole[:n]); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
@@ -225,10 +223,8 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 // TestDamagedArchive turns over each bit of an archive's members: their checksums find it.
 func TestDamagedArchive(t *testing.T) {
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		expect.NoError(t, err)
-		want, err := readAll(whole)
-		expect.NoError(t, err)
+		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
+		want := expect.Must(readAll(whole))
 		end := bytes.Index(whole, []byte("PK\x01\x02")) // the directory
 		for i := range end * 8 {
 			whole[i/8] ^= 1 << (i % 8)

@@ -37,8 +37,7 @@ type expectation struct {
 
 func expectations(t testing.TB) map[string]expectation {
 	t.Helper()
-	b, err := os.ReadFile("testdata/expected.json")
-	expect.NoError(t, err)
+	b := expect.Must(os.ReadFile("testdata/expected.json"))
 	var all map[string]expectation
 	expect.NoError(t, json.Unmarshal(b, &all))
 	return all
@@ -72,16 +71,13 @@ func TestNumpyFiles(t *testing.T) {
 	for name, want := range expectations(t) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name)
-			entries, err := List(path)
-			expect.NoError(t, err)
+			entries := expect.Must(List(path))
 			if want.Members == nil {
 				want.Members = []expectation{want}
-				a, err := Read(path)
-				expect.NoError(t, err)
+				a := expect.Must(Read(path))
 				compare(t, a, want)
 			} else if name != "mixed.npz" {
-				as, err := readArchive(path)
-				expect.NoError(t, err)
+				as := expect.Must(readArchive(path))
 				if len(as) != len(want.Members) {
 					t.Fatalf("%d arrays, numpy has %d", len(as), len(want.Members))
 				}
@@ -153,8 +149,7 @@ func TestMembers(t *testing.T) {
 // TestZeros reads 100000 zeros, deflated by numpy to less than a hundredth: room grows as they
 // come.
 func TestZeros(t *testing.T) {
-	a, err := ReadMember("testdata/zeros.npz", "z")
-	expect.NoError(t, err)
+	a := expect.Must(ReadMember("testdata/zeros.npz", "z"))
 	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 ||
 		slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
 		t.Errorf("shape %v, %d numbers", a.Shape, len(a.Data))
@@ -187,10 +182,8 @@ func TestWriteAsNumpy(t *testing.T) {
 		"vector.npy": Float64, "empty.npy": Float64,
 		"f8-le-C.npy": Float64, "f4-le-C.npy": Float32, "vector-f4.npy": Float32} {
 		path := filepath.Join("testdata", name)
-		want, err := os.ReadFile(path)
-		expect.NoError(t, err)
-		a, err := Read(path)
-		expect.NoError(t, err)
+		want := expect.Must(os.ReadFile(path))
+		a := expect.Must(Read(path))
 		var b bytes.Buffer
 		expect.NoError(t, Write(&b, a, dtype))
 		if !bytes.Equal(b.Bytes(), want) {
@@ -247,8 +240,7 @@ print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index
 	if string(out) != want {
 		t.Errorf("numpy reads\n%s, want\n%s", out, want)
 	}
-	back, err := readArchive(filepath.Join(dir, "a.npz"))
-	expect.NoError(t, err)
+	back := expect.Must(readArchive(filepath.Join(dir, "a.npz")))
 	for i, a := range back {
 		if a.Name != as[i].Name || !slices.Equal(a.Shape, as[i].Shape) ||
 			!slices.EqualFunc(a.Data, as[i].Data, same) {

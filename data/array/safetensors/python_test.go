@@ -127,8 +127,7 @@ open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + body)
 func TestPythonWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "python.safetensors")
 	python(t, encodeScript, path)
-	f, err := Read(path)
-	expect.NoError(t, err)
+	f := expect.Must(Read(path))
 	if f.Metadata["by"] != "numpy é" {
 		t.Errorf("metadata %q", f.Metadata)
 	}
@@ -139,10 +138,8 @@ func TestPythonWrites(t *testing.T) {
 	for name, reference := range pairs {
 		a, _ := f.Tensor(name)
 		b, _ := f.Tensor(reference)
-		got, err := a.Float64s()
-		expect.NoError(t, err)
-		want, err := b.Float64s()
-		expect.NoError(t, err)
+		got := expect.Must(a.Float64s())
+		want := expect.Must(b.Float64s())
 		same := slices.EqualFunc(got, want, func(x, y float64) bool {
 			return math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y)
 		})

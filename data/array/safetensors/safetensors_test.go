@@ -61,8 +61,7 @@ func encodeSample(t *testing.T) []byte {
 func TestRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	expect.NoError(t, Write(path, sample(), sampleMetadata))
-	f, err := Read(path)
-	expect.NoError(t, err)
+	f := expect.Must(Read(path))
 	if !reflect.DeepEqual(f.Metadata, sampleMetadata) {
 		t.Errorf("metadata %v", f.Metadata)
 	}
@@ -94,8 +93,7 @@ func TestLayoutOfTheFile(t *testing.T) {
 	if size, err := EncodedSize(sample(), sampleMetadata); err != nil || size != int64(len(b)) {
 		t.Errorf("EncodedSize %d, %v; Encode wrote %d", size, err, len(b))
 	}
-	f, err := decodeBytes(b)
-	expect.NoError(t, err)
+	f := expect.Must(decodeBytes(b))
 	header := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
 	if (8+header)%8 != 0 || b[8] != '{' {
 		t.Errorf("header of %d bytes starts with %q", header, b[8])
@@ -228,8 +226,7 @@ func TestForeignSpelling(t *testing.T) {
 		"\r\n"
 	b := fileOf(header, 4)
 	b = append(b, 0, 0x3c) // 1 as a half
-	f, err := decodeBytes(b)
-	expect.NoError(t, err)
+	f := expect.Must(decodeBytes(b))
 	if got := fmt.Sprintf("%q", f.Names()); got != `["z" "empty" "🧠/\n"]` {
 		t.Errorf("names %s", got)
 	}

@@ -39,8 +39,7 @@ func (w want) numbers() (out []float64) {
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
 func TestFilesAgainstNumpy(t *testing.T) {
-	raw, err := os.ReadFile("testdata/expected.json")
-	expect.NoError(t, err)
+	raw := expect.Must(os.ReadFile("testdata/expected.json"))
 	var expected map[string]want
 	if err := json.Unmarshal(raw, &expected); err != nil || len(expected) < 20 {
 		t.Fatalf("%d files, %v", len(expected), err)
