@@ -109,13 +109,8 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 		missing []string
 	}
 	for _, names := range p.Names {
-		place := make(map[string]int, len(names))
-		for i, name := range names {
-			if j, twice := place[name]; twice && name != "" {
-				return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q",
-					p.File, j, i, name)
-			}
-			place[name] = i
+		if i, j, twice := arrayfile.Twice(names); twice {
+			return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q", p.File, i, j, names[i])
 		}
 		from, missing, _ := MatchNames(names, t.Names)
 		if len(missing) == 0 {

@@ -126,7 +126,8 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 		t.Errorf("by the number of labels: %+v, %v", d, err)
 	}
 	expect.Error(t,
-		expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"), Tokens: 6}).Read(nil, false)),
+		expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"),
+			Tokens: 6}).Read(nil, false)),
 		"labels vertices")
 	if d, err := (Source{Data: []string{fixture("plain.csv")}, Names: fixture("names.txt")}).Read(
 		nil, false); err != nil || !slices.Equal(d.Names, names) {

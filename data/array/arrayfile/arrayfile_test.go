@@ -236,7 +236,8 @@ func TestStructField(t *testing.T) {
 // One array that is not read keeps none of the others from being read: dtypes of safetensors that few
 // programs know, and an archive's member that is packed in another way.
 func TestOddMembers(t *testing.T) {
-	header := `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[4,6]},` +
+	header := `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":` +
+		`{"dtype":"F8_E4M3","shape":[2],"data_offsets":[4,6]},` +
 		`"c":{"dtype":"F4","shape":[2],"data_offsets":[6,7]},"d":{"dtype":"C64","shape":[1],"data_offsets":[7,15]},` +
 		`"e":{"dtype":"U8","shape":[1],"data_offsets":[15,16]}}`
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)

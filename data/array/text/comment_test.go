@@ -76,7 +76,8 @@ func TestCellsThatWouldChange(t *testing.T) {
 		{"a,b\n1,2.5,3\n2,4,5\n", ""}, {"a,b\nx,1,2\nx,1,2\n", ""}, {"a\n\"1\",5\n\"2\",7\n", ""},
 		{"a,b\n1,2,\n3,4,\n", "x.csv:1: it names 2 columns, and the rows have 3 cells, and their last cells are"},
 		{"a,b\n0.5,2,3\n1.5,2,3\n", "and the first cells, such as \"0.5\", name no rows"},
-		{"a,b\n1,2,3\n1,2,3\n", "name no rows"}, {"x\n1,5\n2,5\n", "x.csv:1: it names 1 column, and the rows have 2 cells, which may be decimal commas"},
+		{"a,b\n1,2,3\n1,2,3\n", "name no rows"},
+		{"x\n1,5\n2,5\n", "it names 1 column, and the rows have 2 cells, which may be decimal commas"},
 		{"// note\n1.5,2\n", "name no rows"},
 		// A column without a name, a row of Excel's errors.
 		{",,a\n1,0,2\n1,1,3\n", "x.csv:1:1: column 1 has no name"}, {"a,b,\n1,2,\n", "column 3 has no name"},
