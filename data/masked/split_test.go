@@ -27,7 +27,7 @@ func checkSplit(t *testing.T, s Split, n int) {
 	}
 }
 
-// subjects returns the group of each frame: so many groups, numbered from 100 by tens, in turns and
+// subjects returns the group of each frame: groups numbered 100, 110 and so on, in turns and
 // of unequal lengths.
 func subjects(groups, frames int) []int {
 	g := make([]int, frames)

@@ -14,15 +14,15 @@ import (
 	"torchpe/data/array/text"
 )
 
-// What "torchpe data hcp convert" writes beside its .npy files, which hold neither names nor
+// Files that "torchpe data hcp convert" writes beside its .npy files, which hold neither names nor
 // modules.
 const (
 	namesFile   = "names.txt"   // names of the tokens, one a line
 	modulesFile = "modules.csv" // names and modules
 )
 
-// converted are the names of convert's files. namesFile is not taken for that of other .npy files,
-// which happen to lie beside it.
+// converted matches the names of convert's files. namesFile does not apply to other .npy files in its
+// folder.
 var converted = regexp.MustCompile(`^sub-[A-Za-z0-9]+_run-[0-9]+\.npy$`)
 
 // convertedName returns the name of the file that convert writes for the run with this number, from

@@ -117,8 +117,8 @@ func (l *loader) matchSides(p *plan) error {
 	return nil
 }
 
-// checkNamed returns an error where some files have names of their tokens and others none: the
-// latter may list them in any order.
+// checkNamed returns an error if some files name their tokens and others do not, because the latter may
+// list them in another order.
 func (l *loader) checkNamed(planned []plan) error {
 	if l.o.Names != nil {
 		return nil

@@ -146,7 +146,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	}
 }
 
-// The pieces of which names of subjects are made.
+// Parts of the names of subjects.
 func TestPiecesOfNames(t *testing.T) {
 	for subject, want := range map[string]string{"sub-01": "01", "A b_c/9z": "Abc9z", "é{@[`^": "unnamed",
 		"":       "unnamed",

@@ -4,8 +4,7 @@ import "testing"
 
 var sink []byte
 
-// What is let go of at once is counted like what stays, and one call of three within the bound is
-// enough.
+// Memory that is freed at once counts too, and one call of three within the bound is enough.
 func TestAllocationsAtMost(t *testing.T) {
 	calls := 0
 	for name, test := range map[string]struct {

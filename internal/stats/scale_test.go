@@ -10,7 +10,7 @@ import (
 	"torchpe/internal/expect"
 )
 
-// Numbers whose squares leave float64 at either end, or of which only the last digits differ,
+// Numbers whose squares overflow or underflow float64, or that differ only in their last digits,
 // against exact fractions.
 func TestAgainstFractions(t *testing.T) {
 	b := expect.Must(os.ReadFile("testdata/exact.json"))

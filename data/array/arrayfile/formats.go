@@ -36,7 +36,7 @@ var textExtensions = []string{".txt", ".csv", ".tsv", ".tab", ".1d", ""}
 
 // FormatOf finds the format of a file by its first bytes and its name.
 func FormatOf(file string) (Format, error) {
-	const userBlock = 512 // what may lie before HDF5's signature
+	const userBlock = 512 // bytes that may precede HDF5's signature
 	head, err := array.FirstBytes(file, userBlock+16)
 	if err != nil {
 		return "", err

@@ -206,7 +206,7 @@ func brokenFiles() []broken {
 	}
 }
 
-// brokenStructs lists structs s of which s.a is asked for.
+// brokenStructs lists damaged structs s; the test reads s.a.
 func brokenStructs() []broken {
 	m := little
 	start := m.start(int(classStruct), "s", 1, 1)

@@ -82,7 +82,7 @@ func (m maker) matrix(parts ...[]byte) []byte {
 	return m.element(miMatrix, bytes.Join(parts, nil))
 }
 
-// deflated returns what zlib makes of b.
+// deflated compresses b with zlib.
 func deflated(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -256,7 +256,7 @@ func zipOf(t testing.TB, h zip.FileHeader, packed []byte) []byte {
 	return b.Bytes()
 }
 
-// deflated returns what deflate makes of b.
+// deflated compresses b with deflate.
 func deflated(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -202,7 +202,7 @@ func readFull(r io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// placed is a tensor without data and its place in the payload.
+// placed is a tensor without data, with its place in the payload.
 type placed struct {
 	Tensor
 	begin, end int64
