@@ -301,7 +301,13 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 		if c.isOneCellArray() {
 			return c.matrices, nil
 		}
-		switch len(c.matrices) {
+		n := len(c.matrices)
+		for _, e := range c.others {
+			if e.Type == arrayfile.Sparse && n > 0 {
+				n++
+			}
+		}
+		switch n {
 		case 1:
 			return c.matrices, nil
 		case 0:
@@ -309,7 +315,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 				c.format, c.listed(), c.advice())
 		}
 		return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file,
-			c.format, len(c.matrices), c.listed())
+			c.format, n, c.listed())
 	}
 	var chosen []matrix
 	for _, pattern := range datasets {

@@ -197,6 +197,11 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		want  []string
 	}{
 		{[]string{"one.h5"}, Options{}, []string{"one.h5", "[6 7]", "--axes"}},
+		// A sparse matrix beside another one, which would be the only matrix that can be read.
+		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}},
+			[]string{"2 matrices: say which with --dataset; it holds /obsm/X_pca [7 2], /X [] sparse"}},
+		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}, Datasets: []string{"X"}},
+			[]string{`"/X" is a sparse matrix of scipy or anndata: store all of its numbers (x.toarray())`}},
 		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}},
 			[]string{"[6 7]", "no axis of 360 or 718 tokens"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},

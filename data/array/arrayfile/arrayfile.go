@@ -169,13 +169,16 @@ func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, 
 	}
 	var possible []Entry
 	for _, e := range entries {
-		if e.Real && fits(e.Shape) == nil {
+		if e.Real && fits(e.Shape) == nil || e.Type == Sparse {
 			possible = append(possible, e)
 		}
 	}
 	switch {
-	case len(possible) == 1:
+	case len(possible) == 1 && possible[0].Real:
 		return possible[0], nil
+	case len(possible) == 1:
+		_, err := possible[0].read(file)
+		return Entry{}, err
 	case len(possible) > 1:
 		return Entry{}, fmt.Errorf("%s holds several tensors: name one as %s:%s; there are %s",
 			file, file, array.Printable(possible[0].Name), listed(possible))

@@ -255,6 +255,13 @@ func TestOddMembers(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
 		}
 	}
+	const sparse = "../../series/testdata/sparse.h5ad"
+	for name, want := range map[string]string{"": "there are /X [] (sparse), /obsm/X_pca [7 2]", ":X": "x.toarray()"} {
+		expect.Error(t, expect.ErrorOf(Read(sparse+name, text.Auto, anyShape)), want)
+	}
+	if a, err := Read(sparse+":obsm/X_pca", text.Auto, anyShape); err != nil || !slices.Equal(a.Shape, []int{7, 2}) {
+		t.Errorf("%v, %v", a.Array, err)
+	}
 	all, unread, err := ReadReal(file, text.Auto)
 	if err != nil || len(all) != 2 || !strings.Contains(unread.Error(), "F8_E4M3") {
 		t.Errorf("%v, %v, %v", all, unread, err)
