@@ -103,8 +103,15 @@ func (f Folder) writeBeside() error {
 	var names, modules func(io.Writer) error
 	if f.Set.Names != nil {
 		names = func(w io.Writer) error {
-			_, err := io.WriteString(w, strings.Join(f.Set.Names, "\n")+"\n")
-			return err
+			for _, name := range f.Set.Names {
+				if strings.HasPrefix(name, "#") || strings.HasPrefix(name, "%") {
+					name = `"` + name + `"` // or it would be a comment
+				}
+				if _, err := fmt.Fprintln(w, name); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 	}
 	if f.Labels != nil {

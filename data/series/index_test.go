@@ -177,8 +177,27 @@ func TestHeaderIsAskedFor(t *testing.T) {
 	if d, err := read(text.No); err != nil || d.Frames != 3 || d.Names != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
-	names := write(t, "names.txt", "name\na\nb\nc\n")
-	if got, err := readNames(names, text.Yes); err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
-		t.Errorf("%q, %v", got, err)
+	for _, c := range []struct {
+		body   string
+		header text.Choice
+		want   string
+	}{
+		{"name\na\nb\nc\n", text.Yes, `["a" "b" "c"]`}, {"name\na\nb\n", text.No, `["name" "a" "b"]`},
+		{"name\na\nb\n", text.Auto, "--header yes or --header no"}, {"\"name\"\na\n", text.Auto, `["name" "a"]`},
+		{"a\n# b\nc\n", text.Auto, `the line "# b" is a comment`}, {"a\n\"#b\"\n", text.Auto, `["a" "#b"]`},
+	} {
+		got, err := readNames(write(t, "names.txt", c.body), c.header)
+		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && fmt.Sprintf("%q", got) != c.want {
+			t.Errorf("%q, %v: %q, %v, want %s", c.body, c.header, got, err, c.want)
+		}
+	}
+	// Names that begin as comments do come back from a folder of convert's.
+	set := &Set{Frames: 3, Tokens: 2, X: []float32{1, 2, 3, 5, 4, 4}, Names: []string{"#1", "name"},
+		Runs: []Run{{Subject: "a", Frames: 3}}}
+	dir := t.TempDir()
+	expect.NoError(t, Folder{Dir: dir, Set: set}.Write())
+	d := expect.Must(Source{Data: []string{dir}}.Read(nil, false))
+	if !slices.Equal(d.Names, set.Names) || !slices.Equal(d.X, set.X) {
+		t.Errorf("%q, %v", d.Names, d.X)
 	}
 }
