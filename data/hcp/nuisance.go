@@ -2,7 +2,7 @@ package hcp
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"strings"
 
 	"torchpe/data/array"
@@ -10,6 +10,7 @@ import (
 	"torchpe/data/array/hdf5"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
+	"torchpe/internal/atomicfile"
 )
 
 // NuisanceFiles names the files of the nuisance signals of a run: one file each, or one HDF5 file for all.
@@ -101,19 +102,12 @@ func (f NuisanceFiles) readAll(run *Run) error {
 
 // WriteResiduals writes the residuals of a run, frames x parcels, as .npy, or as .csv with a header of
 // the parcels' names if there are any.
-func WriteResiduals(path string, r Matrix, names []string) (err error) {
+func WriteResiduals(path string, r Matrix, names []string) error {
 	a := array.Array{Shape: []int{r.Rows, r.Columns}, Data: r.Data}.Transpose()
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := file.Close(); err == nil {
-			err = e
+	return atomicfile.Write(path, func(w io.Writer) error {
+		if strings.HasSuffix(path, ".npy") {
+			return npy.Write(w, a, npy.Float64)
 		}
-	}()
-	if strings.HasSuffix(path, ".npy") {
-		return npy.Write(file, a, npy.Float64)
-	}
-	return text.Write(file, text.Table{Array: a, Columns: names})
+		return text.Write(w, text.Table{Array: a, Columns: names})
+	})
 }

@@ -125,6 +125,14 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 			best.found, best.missing = len(from), missing
 		}
 	}
+	keys := make([]string, len(t.Names))
+	for i, name := range t.Names {
+		keys[i] = Key(name)
+	}
+	if i, j, twice := arrayfile.Twice(keys); twice {
+		return nil, fmt.Errorf("%s: its tokens %q and %q have the name of one parcel of %s: name them apart",
+			t.namesFile(), t.Names[i], t.Names[j], p.File)
+	}
 	shown := best.missing[:min(5, len(best.missing))]
 	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which "+
 		"names %q: give the partition of the parcels that the data has", t.namesFile(),

@@ -184,7 +184,7 @@ func TestMatch(t *testing.T) {
 		{[]string{"x", "x"}, []string{"x"}, `tokens 0 and 1 are both named "x"`},
 		{[]string{"x", "X"}, []string{"X", "x"}, "[1 0]"},
 		{[]string{"x", "X"}, []string{"x_ROI"}, "1 of its 1 tokens otherwise"},
-		{[]string{"X", "y"}, []string{"X", "x"}, "1 of its 2 tokens otherwise"},
+		{[]string{"X", "y"}, []string{"X", "x"}, `its tokens "X" and "x" have the name of one parcel`},
 		{[]string{"1_0", "10"}, []string{"10", "1_0"}, "[1 0]"},
 		{[]string{"1_0", "2"}, []string{"10", "2"}, "1 of its 2 tokens otherwise"},
 		{[]string{"9007199254740993", "01"}, []string{"9007199254740992", "1"}, "1 of its 2 tokens otherwise"},

@@ -13,6 +13,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/internal/atomicfile"
 )
 
 // Folder is a folder of .npy files, one a run, with the names and modules of their tokens beside
@@ -141,11 +142,7 @@ func (f Folder) createOrRemove(name string, fill func(io.Writer) error) error {
 }
 
 func (f Folder) create(name string, fill func(io.Writer) error) error {
-	file, err := os.Create(filepath.Join(f.Dir, name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(fill(file), file.Close())
+	return atomicfile.Write(filepath.Join(f.Dir, name), fill)
 }
 
 // fileWord makes a subject's name fit for the name of a file, such that its subject is found again.
