@@ -62,8 +62,7 @@ func TestParseGridErrors(t *testing.T) {
 			`has symbol 3 twice in column 3: at row 1 column 3 and at row 3 column 3`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ParseGrid(c.in)
-			expect.Error(t, err, c.want)
+			expect.Error(t, expect.ErrorOf(ParseGrid(c.in)), c.want)
 		})
 	}
 }

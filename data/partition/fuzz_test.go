@@ -16,7 +16,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		path := write(t, "p.txt", body)
+		path := expect.File(t, "p.txt", body)
 		var p *Partition
 		var err error
 		expect.AllocationsAtMost(t, justified(body), func() { p, err = Read(path, text.Auto) })

@@ -16,13 +16,6 @@ import (
 	"torchpe/internal/expect"
 )
 
-func write(t *testing.T, name, body string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
-	return path
-}
-
 func TestPlain(t *testing.T) {
 	for body, want := range map[string]string{
 		"2\r\n1\n2\n10\n":                                 "[1 0 1 2] [1 2 10] []",
@@ -40,7 +33,7 @@ func TestPlain(t *testing.T) {
 		"\ufeffregion,net\na,DMN\nb,V":                    "[0 1] [DMN V] [[a b]]",
 		"name,module\n\"a, left\",x\n\"b \"\"2\"\"\",y\n": "[0 1] [x y] [[a, left b \"2\"]]",
 	} {
-		p, err := Read(write(t, "m.txt", body), text.Auto)
+		p, err := Read(expect.File(t, "m.txt", body), text.Auto)
 		if err != nil {
 			t.Errorf("%q: %v", body, err)
 		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != want {
@@ -60,7 +53,7 @@ func TestPlain(t *testing.T) {
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
 		"LABEL\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
 	} {
-		expect.Error(t, expect.ErrorOf(Read(write(t, "m.txt", body), text.Auto)), want, "m.txt")
+		expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", body), text.Auto)), want, "m.txt")
 	}
 }
 
@@ -76,14 +69,14 @@ func TestPlainHeader(t *testing.T) {
 		{"node,module\na,1\n", text.No, "[0 1] [module 1] [[node a]]"},
 		{"7\n1\n2\n", text.Yes, "[0 1] [1 2] []"}, {"module\n3\n", text.No, "[0 1] [module 3] []"},
 	} {
-		p, err := Read(write(t, "m.txt", c.body), c.header)
+		p, err := Read(expect.File(t, "m.txt", c.body), c.header)
 		if err != nil {
 			t.Errorf("%q: %v", c.body, err)
 		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != c.want {
 			t.Errorf("%q, %v: %s, want %s", c.body, c.header, got, c.want)
 		}
 	}
-	expect.Error(t, expect.ErrorOf(Read(write(t, "m.txt", "a,1\n"), text.Yes)), "no rows")
+	expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", "a,1\n"), text.Yes)), "no rows")
 }
 
 func TestHemispheres(t *testing.T) {
@@ -279,7 +272,7 @@ func TestVectors(t *testing.T) {
 		{"m.json", "[4, 2.5]", "", "token 2 has the label 2.5"}, {"m.h5", "1\n2\n", "", "HDF5"},
 		{"m.dat", "4\n2\n4\n", "", "[1 0 1] [2 4]"},
 	} {
-		p, err := Read(write(t, c.name, c.body)+c.array, text.Auto)
+		p, err := Read(expect.File(t, c.name, c.body)+c.array, text.Auto)
 		if err == nil && fmt.Sprint(p.Labels, p.Modules) != c.want ||
 			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s%s: %+v, %v, want %s", c.name, c.array, p, err, c.want)
@@ -290,10 +283,10 @@ func TestVectors(t *testing.T) {
 // Numbers that count lines in another order than theirs speak against an order. Neither numbers in
 // order nor names of two tokens become the names of tokens without one.
 func TestNumberedLines(t *testing.T) {
-	p := expect.Must(Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto))
+	p := expect.Must(Read(expect.File(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto))
 	for body, want := range map[string]int{"id,module\n1,1\n2,2\n3,2\n": 0, "name,module\na,1\na_ROI,2\nb,2\n": 0,
 		"name,module\nc,1\na,2\nb,2\n": 3} {
-		q := expect.Must(Read(write(t, "m.csv", body), text.Auto))
+		q := expect.Must(Read(expect.File(t, "m.csv", body), text.Auto))
 		if m, err := q.Match(Tokens{Count: 3, File: "x"}); err != nil || len(m.Names) != want {
 			t.Errorf("%q: %+v, %v, want %d names", body, m, err, want)
 		}

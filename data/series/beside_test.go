@@ -49,7 +49,7 @@ func TestFolderOfConvert(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Load([]string{one}, Options{Names: names, NamesFrom: "n.txt"})),
 		"R_a")
 	// The user's modules go first.
-	own := write(t, "own.txt", "1\n2\n3\n1\n2\n3\n")
+	own := expect.File(t, "own.txt", "1\n2\n3\n1\n2\n3\n")
 	if d, err := (Source{Data: []string{dir}, Modules: own}).Read(nil, false); err != nil ||
 		len(d.Modules.Modules) != 3 {
 		t.Errorf("own modules: %+v, %v", d, err)

@@ -107,7 +107,7 @@ func TestFirstRow(t *testing.T) {
 func TestSeveralRunsAndSubjects(t *testing.T) {
 	// Two datasets of one file are two runs of its subject, in the order in which they are named.
 	b := expect.Must(os.ReadFile(fixture("100206.h5")))
-	other := write(t, "sub-01.h5", string(b))
+	other := expect.File(t, "sub-01.h5", string(b))
 	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens},
 		Datasets: []string{"REST1_RL/resid", "*/resid"}})
 	expect.NoError(t, err)
@@ -272,7 +272,7 @@ func TestParseAxes(t *testing.T) {
 
 // A column of names beside named tokens is not read, and said to be.
 func TestNamesOfFramesAreNoted(t *testing.T) {
-	file := write(t, "a.csv", "when,x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
+	file := expect.File(t, "a.csv", "when,x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
 	s, err := Load([]string{file}, Options{})
 	if err != nil || s.Tokens != 2 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], `"when"`) {
 		t.Fatalf("%+v, %v", s, err)

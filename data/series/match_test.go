@@ -31,7 +31,7 @@ func TestFilesWithAndWithoutNames(t *testing.T) {
 
 // Parcels whose names do not tell a hemisphere have vertices that do.
 func TestHemispheresByVertices(t *testing.T) {
-	list := write(t, "list.txt", "1\n1\n2\n3\n3\n4\n")
+	list := expect.File(t, "list.txt", "1\n1\n2\n3\n3\n4\n")
 	left, right := fixture("anonymous-left.ptseries.nii"), fixture("anonymous-right.ptseries.nii")
 	for file, want := range map[string]partition.Order{left: partition.LeftFirst,
 		right: partition.RightFirst} {
@@ -44,7 +44,7 @@ func TestHemispheresByVertices(t *testing.T) {
 		}
 	}
 	// A list that is known to be left first is not laid over them.
-	list = write(t, "key.csv", "L_a,1\nL_b,1\nL_c,2\nR_a,3\nR_b,3\nR_c,4\n")
+	list = expect.File(t, "key.csv", "L_a,1\nL_b,1\nL_c,2\nR_a,3\nR_b,3\nR_c,4\n")
 	p := expect.Must(partition.Read(list, text.Auto))
 	p.Names, p.Order = nil, partition.LeftFirst
 	for file, fits := range map[string]bool{left: true, right: false} {

@@ -41,7 +41,7 @@ func TestSubjectInPath(t *testing.T) {
 
 func TestSubjectsApart(t *testing.T) {
 	table := func(text string) *subjects {
-		s := expect.Must(readSubjects(write(t, "s.csv", text)))
+		s := expect.Must(readSubjects(expect.File(t, "s.csv", text)))
 		return s
 	}
 	pattern := regexp.MustCompile("rest/([^/]+)/")
@@ -133,7 +133,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	}) {
 		t.Errorf("%q", d.Notes)
 	}
-	table := write(t, "subjects.csv", "subject,set,file\na,train,100307/MNINonLinear/Results/"+
+	table := expect.File(t, "subjects.csv", "subject,set,file\na,train,100307/MNINonLinear/Results/"+
 		"rfMRI_REST1_LR/rfMRI_REST1_LR_Atlas.csv\n100408,test,\n100307,train,\n")
 	s := Source{Data: []string{dir}, Subjects: table, SubjectPattern: `/(\d{6})/MNI`}
 	if d, err = s.Read(nil, true); err != nil || !slices.Equal(d.Subjects, []string{"a", "100307", "100408"}) {

@@ -16,16 +16,9 @@ import (
 	"torchpe/internal/expect"
 )
 
-func write(t *testing.T, name, body string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
-	return path
-}
-
 // A name ends at the last colon that leaves a file; tensors and files may have colons of their own.
 func TestSplit(t *testing.T) {
-	odd := write(t, "a:b.csv", "1,2\n2,3\n")
+	odd := expect.File(t, "a:b.csv", "1,2\n2,3\n")
 	for _, c := range []struct{ reference, file, selector string }{
 		{odd, odd, ""}, {odd + ":x", odd, "x"}, {odd + ":x:y", odd, "x:y"}, {odd + ":", odd, ""},
 	} {
@@ -48,16 +41,16 @@ func anyShape([]int) error { return nil }
 func TestReadRefuses(t *testing.T) {
 	for name, want := range map[string]string{"x.own": "files called .own are not read",
 		"x.zip": ".safetensors, .npy"} {
-		expect.Error(t, expect.ErrorOf(Read(write(t, name, "anything"), text.Auto, anyShape)), want)
+		expect.Error(t, expect.ErrorOf(Read(expect.File(t, name, "anything"), text.Auto, anyShape)), want)
 	}
 	for body, want := range map[string]string{
 		"": "an empty file", ",b,a\na,1,0\nb,0,1\n": `row 1 is named "a" and column 1 "b"`,
 		"id,2,1\n1,0.5,0\n2,0,1.5\n": "the same tokens in the same order",
 	} {
-		expect.Error(t, expect.ErrorOf(Read(write(t, "x.csv", body), text.Yes, anyShape)), want)
+		expect.Error(t, expect.ErrorOf(Read(expect.File(t, "x.csv", body), text.Yes, anyShape)), want)
 	}
 	for _, body := range []string{",a,b\na,1,0\nb,0,1\n", ",c,d\na,1,0\nb,0,1\n", "a,b\n1,0\n0,1\n"} {
-		if _, err := Read(write(t, "x.csv", body), text.Auto, anyShape); err != nil {
+		if _, err := Read(expect.File(t, "x.csv", body), text.Auto, anyShape); err != nil {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
@@ -80,13 +73,13 @@ func TestReadSafetensors(t *testing.T) {
 }
 
 func TestReadJSON(t *testing.T) {
-	all, err := ReadAll(write(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`), text.Auto)
+	all, err := ReadAll(expect.File(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`), text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Name != "pe.table" ||
 		!slices.Equal(all[1].Shape, []int{2, 3}) || all[1].Data[4] != 5 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	for _, body := range []string{`[[1], [2]]`, `{"kind": "table", "values": [[1], [2]]}`} {
-		path := write(t, "p.json", body)
+		path := expect.File(t, "p.json", body)
 		a, err := Read(path, text.Auto, anyShape)
 		if err != nil || a.Source != path || !slices.Equal(a.Shape, []int{2, 1}) || a.Data[1] != 2 {
 			t.Errorf("%s: %+v, %v", body, a, err)
@@ -94,7 +87,7 @@ func TestReadJSON(t *testing.T) {
 		expect.Error(t, expect.ErrorOf(Read(path+":x", text.Auto, anyShape)), "leave out :x")
 	}
 	for _, bad := range []string{`{"a": [[1], [2, 3]]}`, `{"a": "x"}`, `{`, `{"a": [null]}`} {
-		if _, err := ReadAll(write(t, "p.json", bad), text.Auto); err == nil {
+		if _, err := ReadAll(expect.File(t, "p.json", bad), text.Auto); err == nil {
 			t.Errorf("%s is read", bad)
 		}
 	}
@@ -121,7 +114,7 @@ func TestHostileJSON(t *testing.T) {
 
 // An array is read though other values stand beside it, which are named where they are asked for.
 func TestJSONBesideText(t *testing.T) {
-	path := write(t, "a.json", `{"label":"run 1","n":null,"ids":["a",1],"ragged":[[1],[2,3]],"about":{"w":[[9]]},`+
+	path := expect.File(t, "a.json", `{"label":"run 1","n":null,"ids":["a",1],"ragged":[[1],[2,3]],"about":{"w":[[9]]},`+
 		`"w":[[1,2],[3,9007199254740992]]}`)
 	for _, reference := range []string{path, path + ":w"} {
 		a, err := Read(reference, text.Auto, func(shape []int) error {
@@ -164,7 +157,7 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 	for _, v := range []float32{1, 2, 3, 4} {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 	}
-	path := write(t, "large.safetensors", string(b))
+	path := expect.File(t, "large.safetensors", string(b))
 	if err := os.Truncate(path, int64(len(b))+1<<30); err != nil { // zeros that take no disk
 		t.Fatal(err)
 	}
@@ -243,7 +236,7 @@ func TestOddMembers(t *testing.T) {
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 	b = append(binary.LittleEndian.AppendUint32(b, math.Float32bits(2.5)),
 		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x2a"...)
-	file := write(t, "odd.safetensors", string(b))
+	file := expect.File(t, "odd.safetensors", string(b))
 	for name, want := range map[string]float64{"a": 2.5, "e": 42} {
 		if a, err := Read(file+":"+name, text.Auto, anyShape); err != nil || a.Data[0] != want {
 			t.Errorf("%s: %v, %v", name, a.Array, err)

@@ -244,8 +244,7 @@ func TestUnreadableFeaturesAreNamed(t *testing.T) {
 			"record": "compound of a <f8, ok |i1, s S3, m array, list variable length, text variable " +
 				"length, to reference, raw opaque, z complex of <f8, last <i2;",
 		} {
-			_, err := Read(filepath.Join("testdata", file), name)
-			expect.Error(t, err, want, file, name)
+			expect.Error(t, expect.ErrorOf(Read(filepath.Join("testdata", file), name)), want, file, name)
 		}
 		if a, err := Read(filepath.Join("testdata", file), "beside"); err != nil || a.Data[5] != -.5 {
 			t.Errorf("%s: %v, %v", file, a, err)

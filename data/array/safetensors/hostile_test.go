@@ -198,8 +198,7 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 func TestSizeBeyondReader(t *testing.T) {
 	whole := encodeSample(t)
 	for _, n := range []int{4, 20, len(whole) - 1} {
-		_, err := Decode(bytes.NewReader(whole[:n]), int64(len(whole)))
-		expect.Error(t, err, "damaged")
+		expect.Error(t, expect.ErrorOf(Decode(bytes.NewReader(whole[:n]), int64(len(whole)))), "damaged")
 	}
 }
 
@@ -217,8 +216,7 @@ func TestReadNamesTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero", damaged} {
-		_, err := Read(path)
-		expect.Error(t, err, path)
+		expect.Error(t, expect.ErrorOf(Read(path)), path)
 	}
 }
 

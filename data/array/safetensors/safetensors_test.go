@@ -15,33 +15,25 @@ import (
 	"torchpe/internal/expect"
 )
 
-// must returns the value of a constructor that cannot fail in this test.
-func must(t Tensor, err error) Tensor {
-	if err != nil {
-		panic(err)
-	}
-	return t
-}
-
 // sample has every dtype that Go has a type for, a scalar, an empty tensor and names that need
 // escaping.
 func sample() []Tensor {
 	return []Tensor{
-		must(New("b/f32", []int{2, 3}, []float32{1, -2.5, 1 << 127, 1e-45, float32(math.Inf(1)),
+		expect.Must(New("b/f32", []int{2, 3}, []float32{1, -2.5, 1 << 127, 1e-45, float32(math.Inf(1)),
 			0})),
-		must(New("a/f64", []int{3}, []float64{math.Pi, math.Copysign(0, -1), math.MaxFloat64})),
-		must(New("i64", []int{2, 1}, []int64{math.MinInt64, math.MaxInt64})),
-		must(New("i32", []int{2}, []int32{math.MinInt32, 7})),
-		must(New("i16", []int{3}, []int16{-32768, 0, 5})),
-		must(New("i8", []int{3}, []int8{-128, 0, 127})),
-		must(New("u64", []int{1}, []uint64{math.MaxUint64})),
-		must(New("u32", []int{1}, []uint32{math.MaxUint32})),
-		must(New("u16", []int{1}, []uint16{65535})),
-		must(New("u8", []int{5}, []uint8{0, 1, 2, 254, 255})),
-		must(New("mask", []int{3}, []bool{true, false, true})),
-		must(New("step", nil, []int64{42})),
-		must(New("none", []int{0, 4}, []float32{})),
-		must(New("σ \"quoted\" \\ <&> \u2028 \U0001F9E0", []int{1}, []float32{0.2})),
+		expect.Must(New("a/f64", []int{3}, []float64{math.Pi, math.Copysign(0, -1), math.MaxFloat64})),
+		expect.Must(New("i64", []int{2, 1}, []int64{math.MinInt64, math.MaxInt64})),
+		expect.Must(New("i32", []int{2}, []int32{math.MinInt32, 7})),
+		expect.Must(New("i16", []int{3}, []int16{-32768, 0, 5})),
+		expect.Must(New("i8", []int{3}, []int8{-128, 0, 127})),
+		expect.Must(New("u64", []int{1}, []uint64{math.MaxUint64})),
+		expect.Must(New("u32", []int{1}, []uint32{math.MaxUint32})),
+		expect.Must(New("u16", []int{1}, []uint16{65535})),
+		expect.Must(New("u8", []int{5}, []uint8{0, 1, 2, 254, 255})),
+		expect.Must(New("mask", []int{3}, []bool{true, false, true})),
+		expect.Must(New("step", nil, []int64{42})),
+		expect.Must(New("none", []int{0, 4}, []float32{})),
+		expect.Must(New("σ \"quoted\" \\ <&> \u2028 \U0001F9E0", []int{1}, []float32{0.2})),
 	}
 }
 
@@ -119,7 +111,7 @@ func TestLayoutOfTheFile(t *testing.T) {
 func TestWriteRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	expect.NoError(t, os.WriteFile(path, []byte("precious"), 0o600))
-	one := must(New("a", []int{1}, []uint8{1}))
+	one := expect.Must(New("a", []int{1}, []uint8{1}))
 	tests := []struct {
 		name     string
 		tensors  []Tensor
@@ -140,8 +132,7 @@ func TestWriteRefuses(t *testing.T) {
 			map[string]string{"k": strings.Repeat("x", MaxHeader)}, "at most 100000000"},
 	}
 	for _, test := range tests {
-		err := Write(path, test.tensors, test.metadata)
-		expect.Error(t, err, test.want, path)
+		expect.Error(t, Write(path, test.tensors, test.metadata), test.want, path)
 	}
 	if b, _ := os.ReadFile(path); string(b) != "precious" {
 		t.Errorf("the file became %q", b)
