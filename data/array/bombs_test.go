@@ -272,8 +272,7 @@ func TestHostileHDF5(t *testing.T) {
 	read := func(edit func(b []byte)) (array.Array, error) {
 		b := inHDF5(t, 100, 1)
 		edit(b)
-		path := filepath.Join(t.TempDir(), "a.h5")
-		expect.NoError(t, os.WriteFile(path, b, 0o666))
+		path := expect.File(t, "a.h5", string(b))
 		return hdf5.Read(path, "/a")
 	}
 	if a, err := read(func([]byte) {}); err != nil || len(a.Data) != 200 {
@@ -312,8 +311,7 @@ func TestHostileHDF5(t *testing.T) {
 		}
 	}
 	// Deflated twice, a chunk goes through its buffer twice.
-	path := filepath.Join(t.TempDir(), "twice.h5")
-	expect.NoError(t, os.WriteFile(path, inHDF5(t, 100, 2), 0o666))
+	path := expect.File(t, "twice.h5", string(inHDF5(t, 100, 2)))
 	if a, err := hdf5.Read(path, "/a"); err != nil || len(a.Data) != 200 || a.Data[199] != 0 {
 		t.Errorf("%v, %v", a, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -41,8 +40,7 @@ func of[T any](read func(string) (T, error)) func(string) (any, error) {
 // readings lists every reader of files, with a file of each format.
 func readings(t *testing.T) []reading {
 	written := func(name, content string) string {
-		path := filepath.Join(t.TempDir(), name)
-		expect.NoError(t, os.WriteFile(path, []byte(content), 0o666))
+		path := expect.File(t, name, content)
 		return path
 	}
 	any2 := func([]int) error { return nil }

@@ -21,8 +21,7 @@ const (
 // readText reads a file in.csv of this text.
 func readText(t testing.TB, text string) ([]Puzzle, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "in.csv")
-	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	path := expect.File(t, "in.csv", text)
 	return ReadFile(path)
 }
 

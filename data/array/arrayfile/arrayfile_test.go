@@ -103,8 +103,7 @@ func TestHostileJSON(t *testing.T) {
 		strings.Repeat("[", 100_000): "more than 64 deep", `{"kind":"x","values":[[1],2]}`: "kind is a text",
 		`{"a":[9007199254740993]}`: "a is integers beyond 2^53, such as 9007199254740993, which",
 	} {
-		path := filepath.Join(t.TempDir(), "a.json")
-		expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
+		path := expect.File(t, "a.json", body)
 		if all, err := ReadAll(path, text.Auto); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%.40s: %v, %v", body, all, err)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -243,8 +241,7 @@ func TestMatlabForms(t *testing.T) {
 				if !equal(as, want) {
 					t.Errorf("got  %v\nwant %v", as, want)
 				}
-				path := filepath.Join(t.TempDir(), "a.mat")
-				expect.NoError(t, os.WriteFile(path, b, 0o600))
+				path := expect.File(t, "a.mat", string(b))
 				entries := expect.Must(List(path))
 				var listed []string
 				for _, e := range entries {

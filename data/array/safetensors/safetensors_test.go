@@ -109,8 +109,7 @@ func TestLayoutOfTheFile(t *testing.T) {
 // TestWriteRefuses checks that what cannot be read back is not written, and that an existing file
 // survives the attempt.
 func TestWriteRefuses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.safetensors")
-	expect.NoError(t, os.WriteFile(path, []byte("precious"), 0o600))
+	path := expect.File(t, "x.safetensors", "precious")
 	one := expect.Must(New("a", []int{1}, []uint8{1}))
 	tests := []struct {
 		name     string

@@ -2,8 +2,6 @@ package text
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,8 +24,7 @@ func TestWords(t *testing.T) {
 		{"a.csv", "a,\"b\n", "has no second quote"},
 		{"a.csv", "# a\n", "nothing but blank lines and comments"},
 	} {
-		path := filepath.Join(t.TempDir(), c.name)
-		expect.NoError(t, os.WriteFile(path, []byte(c.body), 0o666))
+		path := expect.File(t, c.name, c.body)
 		var rows [][]string
 		var failed error
 		for row, err := range Words(path) {
