@@ -24,6 +24,7 @@ import (
 	"torchpe/data/array/hdf5"
 	"torchpe/data/array/text"
 	"torchpe/data/series"
+	"torchpe/internal/expect"
 )
 
 // le packs numbers and texts, little endian.
@@ -48,9 +49,7 @@ func padded(b []byte, length int) []byte { return append(b, make([]byte, length-
 // zeros writes n zeros.
 func zeros(t *testing.T, w io.Writer, n int64) {
 	t.Helper()
-	if _, err := io.CopyN(w, zeroReader{}, n); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(io.CopyN(w, zeroReader{}, n)))
 }
 
 type zeroReader struct{}
@@ -60,10 +59,7 @@ func (zeroReader) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 // deflated returns the zlib stream of a head and n zeros.
 func deflated(t *testing.T, head []byte, n int64) []byte {
 	var b bytes.Buffer
-	w, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := expect.Must(zlib.NewWriterLevel(&b, zlib.BestSpeed))
 	w.Write(head)
 	zeros(t, w, n)
 	w.Close()
@@ -75,15 +71,10 @@ func inNPZ(t *testing.T, n int64, fortran string) []byte {
 	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': %s, 'shape': (2, %d), }\n", fortran, n)
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	w, err := z.Create("a.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := expect.Must(z.Create("a.npy"))
 	w.Write(le("\x93NUMPY\x01\x00", uint16(len(header)), header))
 	zeros(t, w, 16*n)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, z.Close())
 	return b.Bytes()
 }
 
@@ -153,19 +144,12 @@ func inCIFTI(t *testing.T, n, blanks int64) []byte {
 		make([]float64, 11), 544+size)
 	head = append(padded(head, 540), le(uint32(1), []int32{int32(size), 32})...)
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := expect.Must(gzip.NewWriterLevel(&b, gzip.BestSpeed))
 	w.Write(head)
-	if _, err := io.CopyN(w, blankReader{}, blanks); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(io.CopyN(w, blankReader{}, blanks)))
 	w.Write([]byte(xml))
 	zeros(t, w, 16*n)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return b.Bytes()
 }
 
@@ -207,9 +191,7 @@ func inChildren(t *testing.T, files func() map[string][]byte, budget, space int6
 		dir := t.TempDir()
 		for name, b := range files() {
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(path, b, 0o666))
 			cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 			cmd.Env = append(os.Environ(), variable+"="+path)
 			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS")) {
@@ -231,9 +213,7 @@ func inChildren(t *testing.T, files func() map[string][]byte, budget, space int6
 		}
 	}
 	most := uint64(1024*used + space)
-	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: most, Max: most}))
 	return file
 }
 
@@ -292,10 +272,7 @@ func TestHostileHDF5(t *testing.T) {
 	read := func(edit func(b []byte)) (array.Array, error) {
 		b := inHDF5(t, 100, 1)
 		edit(b)
-		path := filepath.Join(t.TempDir(), "a.h5")
-		if err := os.WriteFile(path, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := expect.File(t, "a.h5", string(b))
 		return hdf5.Read(path, "/a")
 	}
 	if a, err := read(func([]byte) {}); err != nil || len(a.Data) != 200 {
@@ -334,10 +311,7 @@ func TestHostileHDF5(t *testing.T) {
 		}
 	}
 	// Deflated twice, a chunk goes through its buffer twice.
-	path := filepath.Join(t.TempDir(), "twice.h5")
-	if err := os.WriteFile(path, inHDF5(t, 100, 2), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := expect.File(t, "twice.h5", string(inHDF5(t, 100, 2)))
 	if a, err := hdf5.Read(path, "/a"); err != nil || len(a.Data) != 200 || a.Data[199] != 0 {
 		t.Errorf("%v, %v", a, err)
 	}

@@ -117,7 +117,7 @@ func Limit() int64 {
 }
 
 // freeMemory returns the bytes that the process can still have: the machine's, within the limits of its
-// control groups and of RLIMIT_AS; 8 GB where nothing tells. Files are looked for below root.
+// control groups and of RLIMIT_AS; 8 GB if unknown. Files are looked for below root.
 func freeMemory(root string) int64 {
 	least := int64(math.MaxInt64)
 	for line := range strings.Lines(content(root, "proc/meminfo")) {

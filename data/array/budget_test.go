@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 func TestBudget(t *testing.T) {
 	b := array.NewBudget()
 	most := array.Limit()
-	if err := b.Take(most, "all"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, b.Take(most, "all"))
 	var large *array.TooLargeError
 	if err := b.Take(1, "a byte more"); !errors.As(err, &large) || large.Need != most+1 ||
 		large.Limit != most || !strings.HasPrefix(err.Error(), "a byte more: ") {
@@ -82,12 +81,8 @@ func TestAtHand(t *testing.T) {
 		root := t.TempDir()
 		for file, text := range c.files {
 			path := filepath.Join(root, file)
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+			expect.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 		}
 		if got := array.AtHand(root); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, c.want)

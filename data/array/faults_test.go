@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -24,6 +23,7 @@ import (
 	"torchpe/data/partition"
 	"torchpe/data/positions"
 	"torchpe/data/series"
+	"torchpe/internal/expect"
 )
 
 // reading is a reader with a small legal file.
@@ -40,21 +40,13 @@ func of[T any](read func(string) (T, error)) func(string) (any, error) {
 // readings lists every reader of files, with a file of each format.
 func readings(t *testing.T) []reading {
 	written := func(name, content string) string {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := expect.File(t, name, content)
 		return path
 	}
 	any2 := func([]int) error { return nil }
-	tensor, err := safetensors.New("w", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tensor := expect.Must(safetensors.New("w", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}))
 	var tensors bytes.Buffer
-	if err := safetensors.Encode(&tensors, []safetensors.Tensor{tensor}, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, safetensors.Encode(&tensors, []safetensors.Tensor{tensor}, nil))
 	w := written("w.safetensors", tensors.String())
 	var vector bytes.Buffer
 	if err := npy.Write(&vector, array.Array{Shape: []int{3}, Data: []float64{1, 2, 1}},
@@ -168,10 +160,7 @@ func namesFile(err error, file string) bool {
 func TestNoMemory(t *testing.T) {
 	for _, r := range readings(t) {
 		t.Run(r.name, func(t *testing.T) {
-			want, err := r.read(r.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := expect.Must(r.read(r.file))
 			for n := 1; ; n = next(n) {
 				undo := array.Refuse(n)
 				got, err := r.read(r.file)
@@ -231,9 +220,7 @@ func TestReadErrors(t *testing.T) {
 	for _, r := range readings(t) {
 		t.Run(r.name, func(t *testing.T) {
 			want, err := r.read(r.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for _, fault := range faults {
 				for n := 1; ; n = next(n) {
 					left := n
@@ -268,15 +255,11 @@ func TestReadErrors(t *testing.T) {
 func TestNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.csv")
-	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Mkfifo(pipe, 0o666))
 	for _, r := range readings(t) {
 		for file, want := range map[string]string{pipe: "a pipe", "/dev/zero": "a device",
 			dir: "a folder"} {
-			if _, err := r.read(file); err == nil || !strings.Contains(err.Error(), file+": "+want) {
-				t.Errorf("%s of %s: %v", r.name, file, err)
-			}
+			expect.Error(t, expect.ErrorOf(r.read(file)), file+": "+want)
 		}
 	}
 }

@@ -67,8 +67,8 @@ func Open(path string) (*File, error) {
 	return &File{io.NewSectionReader(fullReader{wrapFile(f)}, 0, info.Size()), f}, nil
 }
 
-// InFile returns what read makes of the file at path, which is open meanwhile. Errors begin with
-// what, and name the file.
+// InFile opens the file at path, calls read and closes the file. Errors begin with what and name the
+// file.
 func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
 	var none T
 	f, err := Open(path)
@@ -83,7 +83,7 @@ func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
 	return v, nil
 }
 
-// CheckRegular returns an error for what is no regular file, which most formats cannot be read from in one
+// CheckRegular returns an error unless the file is regular, because most formats cannot be read in one
 // pass.
 func CheckRegular(path string, info fs.FileInfo) error {
 	err := atomicfile.CheckRegular(info)
@@ -128,8 +128,8 @@ func (w fullReader) ReadAt(b []byte, at int64) (int, error) {
 // textExpansion bounds the memory of the lines and cells of a text, which can be of one byte each.
 const textExpansion = 40
 
-// ReadText reads a text of at most so many bytes, within a budget that holds its lines and cells
-// too.
+// ReadText reads a text of at most the given number of bytes, within a budget that covers its lines
+// and cells too.
 func ReadText(path string, most int64) (string, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -13,13 +13,13 @@ type Number struct {
 	Bytes int  // 1, 2, 4 or 8; 2 or more of a float
 }
 
-// Int returns the type of signed integers of so many bytes.
+// Int returns the type of signed integers with this number of bytes.
 func Int(bytes int) Number { return Number{'i', bytes} }
 
-// Uint returns the type of unsigned integers of so many bytes.
+// Uint returns the type of unsigned integers with this number of bytes.
 func Uint(bytes int) Number { return Number{'u', bytes} }
 
-// Float returns the type of IEEE 754 numbers of so many bytes.
+// Float returns the type of IEEE 754 numbers with this number of bytes.
 func Float(bytes int) Number { return Number{'f', bytes} }
 
 // String names the type as numpy does, such as "uint8" or "float64".

@@ -7,6 +7,7 @@ import (
 
 	"torchpe/data/partition"
 	"torchpe/data/series"
+	"torchpe/internal/expect"
 )
 
 // Tokens 0 to 2 are one curve, 3 to 5 another that is uncorrelated with it, each with an offset and
@@ -25,10 +26,7 @@ func TestCheck(t *testing.T) {
 	}
 	d := &series.Dataset{Set: set, Subjects: []string{"a"}, Modules: &partition.Matched{}}
 	d.Modules.Modules, d.Modules.Labels = []string{"A", "B", "C"}, []int{0, 0, 0, 1, 1, 1, 2}
-	r, err := Check(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(Check(d))
 	if r.Modularity == nil || math.Abs(*r.Modularity-0.5) > 1e-6 {
 		t.Errorf("modularity %v", r.Modularity)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // fixture holds what testdata/make.py writes.
@@ -24,10 +26,7 @@ type fixture struct {
 
 func load(t *testing.T) fixture {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/runs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Must(os.ReadFile("testdata/runs.json"))
 	var f fixture
 	if err := json.Unmarshal(raw, &f); err != nil || len(f.Residuals) != 7 {
 		t.Fatalf("%d cases, %v", len(f.Residuals), err)
@@ -78,15 +77,6 @@ func checkEqual(t *testing.T, what string, got Matrix, want []float64, tolerance
 	}
 }
 
-func mustClean(t *testing.T, r Run, o CleanOptions) *Cleaned {
-	t.Helper()
-	result, err := Clean(r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 // TestResidualsEqualNumpy compares with testdata/make.py.
 func TestResidualsEqualNumpy(t *testing.T) {
 	f := load(t)
@@ -121,7 +111,7 @@ func TestResidualsEqualNumpy(t *testing.T) {
 		r := f.run()
 		test.change(&r)
 		before := fmt.Sprint(r)
-		got := mustClean(t, r, test.o)
+		got := expect.Must(Clean(r, test.o))
 		checkEqual(t, test.name, got.Residuals, f.Residuals[test.name], 1e-9)
 		if got.Residuals.Rows != f.Parcels || got.Residuals.Columns != f.Frames-test.o.Drop {
 			t.Errorf("%s: residuals of %d rows and %d columns", test.name, got.Residuals.Rows,
@@ -151,10 +141,7 @@ func TestDesignEqualsNumpy(t *testing.T) {
 	f := load(t)
 	r := f.run()
 	r.Series = Matrix{}
-	design, err := designOf(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	design := expect.Must(designOf(r))
 	if design.X.Rows != f.Frames || design.X.Columns != 64 || len(design.Names) != 64 {
 		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns,
 			len(design.Names))
@@ -181,11 +168,8 @@ func TestDesignEqualsNumpy(t *testing.T) {
 func TestResidualsAreOrthogonal(t *testing.T) {
 	f := load(t)
 	r := f.run()
-	result := mustClean(t, r, DefaultCleanOptions())
-	design, err := designOf(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := expect.Must(Clean(r, DefaultCleanOptions()))
+	design := expect.Must(designOf(r))
 	for p := range f.Parcels {
 		residual := result.Residuals.Row(p)
 		for j := -1; j < designColumns; j++ {
@@ -210,7 +194,7 @@ func TestResidualsAreOrthogonal(t *testing.T) {
 // units.
 func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 	f := load(t)
-	base := mustClean(t, f.run(), DefaultCleanOptions())
+	base := expect.Must(Clean(f.run(), DefaultCleanOptions()))
 	r := f.run()
 	for j, by := range []float64{1e6, -1e-6, 57.3, -1, 1e9, 1e-9} {
 		scaleColumn(r.Motion, j, by)
@@ -226,7 +210,7 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 			row[i] += 17 - 3.5*float64(i)
 		}
 	}
-	checkEqual(t, "other units", mustClean(t, r, DefaultCleanOptions()).Residuals, base.Residuals.Data,
+	checkEqual(t, "other units", expect.Must(Clean(r, DefaultCleanOptions())).Residuals, base.Residuals.Data,
 		1e-9)
 	for i := range r.Series.Data {
 		r.Series.Data[i] *= -1e-3
@@ -234,7 +218,7 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 			base.Residuals.Data[i] *= -1e-3
 		}
 	}
-	checkEqual(t, "series of other units", mustClean(t, r, DefaultCleanOptions()).Residuals,
+	checkEqual(t, "series of other units", expect.Must(Clean(r, DefaultCleanOptions())).Residuals,
 		base.Residuals.Data, 1e-9)
 }
 
@@ -243,9 +227,9 @@ func TestUnitsAndSignsDoNotMatter(t *testing.T) {
 // rounding (1e-6 of numbers of 1e10, beside squares of 0.1) allows for no more than four digits.
 func TestOffsetsDoNotMatter(t *testing.T) {
 	f := load(t)
-	base, r := mustClean(t, f.run(), DefaultCleanOptions()), f.run()
+	base, r := expect.Must(Clean(f.run(), DefaultCleanOptions())), f.run()
 	setColumn(r.Motion, 1, func(i int) float64 { return 1e5 + f.Motion[12*i+1] })
-	got := mustClean(t, r, DefaultCleanOptions())
+	got := expect.Must(Clean(r, DefaultCleanOptions()))
 	if got.Method != QR || got.Rank != 65 {
 		t.Errorf("method %s, rank %d", got.Method, got.Rank)
 	}
@@ -256,7 +240,7 @@ func TestOffsetsDoNotMatter(t *testing.T) {
 // are, by the derivative of the first frame kept.
 func TestDroppedFramesDoNotMatter(t *testing.T) {
 	f := load(t)
-	base, r := mustClean(t, f.run(), DefaultCleanOptions()), f.run()
+	base, r := expect.Must(Clean(f.run(), DefaultCleanOptions())), f.run()
 	for p := range f.Parcels {
 		for i := range 5 {
 			r.Series.Row(p)[i] = 1e6
@@ -265,10 +249,10 @@ func TestDroppedFramesDoNotMatter(t *testing.T) {
 	for i := range 4 * r.WhiteMatter.Columns {
 		r.WhiteMatter.Data[i] = 99
 	}
-	checkEqual(t, "other first frames", mustClean(t, r, DefaultCleanOptions()).Residuals,
+	checkEqual(t, "other first frames", expect.Must(Clean(r, DefaultCleanOptions())).Residuals,
 		base.Residuals.Data, 0)
 	r.WhiteMatter.Row(4)[0] = 99
-	if slices.Equal(mustClean(t, r, DefaultCleanOptions()).Residuals.Data, base.Residuals.Data) {
+	if slices.Equal(expect.Must(Clean(r, DefaultCleanOptions())).Residuals.Data, base.Residuals.Data) {
 		t.Error("the derivative of frame 5 does not see frame 4")
 	}
 }
@@ -283,7 +267,7 @@ func TestParcelsOfNothing(t *testing.T) {
 		r.Series.Row(2)[i] = 1000.1 + 0.3*float64(i)
 	}
 	for _, z := range []bool{false, true} {
-		got := mustClean(t, r, CleanOptions{Drop: 5, ZScore: z})
+		got := expect.Must(Clean(r, CleanOptions{Drop: 5, ZScore: z}))
 		if slices.ContainsFunc(got.Residuals.Row(0), func(v float64) bool { return v != 0 }) ||
 			slices.ContainsFunc(got.Residuals.Row(2), func(v float64) bool { return v != 0 }) {
 			t.Errorf("something remains: %v", got.Residuals.Row(0)[:4])
@@ -304,7 +288,7 @@ func TestParcelsOfNothing(t *testing.T) {
 func TestNoiseLosesItsDegrees(t *testing.T) {
 	const frames, parcels = 400, 200
 	r := noise(frames, parcels)
-	got := mustClean(t, r, CleanOptions{})
+	got := expect.Must(Clean(r, CleanOptions{}))
 	variance := square(got.Residuals.Data) / float64(len(got.Residuals.Data))
 	// A part of the slope lies in the 65 columns already. The standard error is sqrt(2/(334 x 200))
 	// = 0.0055.
@@ -402,8 +386,6 @@ func TestCleanRefuses(t *testing.T) {
 func BenchmarkClean(b *testing.B) {
 	r := noise(1200, 360)
 	for b.Loop() {
-		if _, err := Clean(r, DefaultCleanOptions()); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, expect.ErrorOf(Clean(r, DefaultCleanOptions())))
 	}
 }

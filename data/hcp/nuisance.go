@@ -2,13 +2,15 @@ package hcp
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/hdf5"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
+	"torchpe/internal/atomicfile"
 )
 
 // NuisanceFiles names the files of the nuisance signals of a run: one file each, or one HDF5 file for all.
@@ -40,21 +42,15 @@ func (f NuisanceFiles) Read(run *Run) error {
 	return nil
 }
 
-// readMatrix reads a table from .npy or text.
+// readMatrix reads a table.
 func readMatrix(path string, header text.Choice) (array.Array, error) {
-	var a array.Array
-	var err error
-	if strings.HasSuffix(strings.ToLower(path), ".npy") {
-		a, err = npy.Read(path)
-	} else {
-		var t text.Table
-		t, err = text.Read(path, text.Options{Header: header})
-		a = t.Array
-	}
-	if err == nil && len(a.Shape) != 2 {
-		err = fmt.Errorf("%s: shape %v; a row a frame and a column a signal are expected", path, a.Shape)
-	}
-	return a, err
+	a, err := arrayfile.Read(path, header, func(shape []int) error {
+		if len(shape) != 2 {
+			return fmt.Errorf("shape %v; a row a frame and a column a signal are expected", shape)
+		}
+		return nil
+	})
+	return a.Array, err
 }
 
 // MatrixOf returns a table of two axes as a Matrix.
@@ -101,19 +97,12 @@ func (f NuisanceFiles) readAll(run *Run) error {
 
 // WriteResiduals writes the residuals of a run, frames x parcels, as .npy, or as .csv with a header of
 // the parcels' names if there are any.
-func WriteResiduals(path string, r Matrix, names []string) (err error) {
+func WriteResiduals(path string, r Matrix, names []string) error {
 	a := array.Array{Shape: []int{r.Rows, r.Columns}, Data: r.Data}.Transpose()
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := file.Close(); err == nil {
-			err = e
+	return atomicfile.Write(path, func(w io.Writer) error {
+		if strings.HasSuffix(path, ".npy") {
+			return npy.Write(w, a, npy.Float64)
 		}
-	}()
-	if strings.HasSuffix(path, ".npy") {
-		return npy.Write(file, a, npy.Float64)
-	}
-	return text.Write(file, text.Table{Array: a, Columns: names})
+		return text.Write(w, text.Table{Array: a, Columns: names})
+	})
 }

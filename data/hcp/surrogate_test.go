@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"torchpe/data/partition"
+	"torchpe/internal/expect"
 )
 
 func TestNetworkSizes(t *testing.T) {
-	s, err := Make(Options{Subjects: 2, Frames: 4}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Make(Options{Subjects: 2, Frames: 4}, 1))
 	counts := make([]int, 12)
 	for _, l := range s.Labels {
 		counts[l]++
@@ -35,10 +33,7 @@ func TestNetworkSizes(t *testing.T) {
 func TestCorrelations(t *testing.T) {
 	o := DefaultOptions()
 	o.Subjects, o.Frames, o.Mixing, o.Subject = 4, 3000, 0, 0
-	s, err := Make(o, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Make(o, 3))
 	at := func(subject, frame, p int) float64 {
 		return float64(s.X[(subject*o.Frames+frame)*Parcels+p])
 	}

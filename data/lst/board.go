@@ -96,7 +96,7 @@ type boardGenerator struct {
 	rng *rand.Rand
 	// squares[probe][answer-1] lists the 144 Latin squares with that answer at the probe.
 	squares    [Cells][Side][]uint64
-	masks      [Cells][]uint16   // masks[givens] lists the sets of so many of 15 cells
+	masks      [Cells][]uint16   // masks[givens] lists the subsets of this size of 15 cells
 	seen       map[Grid]bool     // puzzles drawn so far
 	validation []validationBoard // new puzzles must be dissimilar to these
 	classes    map[Grid]bool     // canonical grids that new puzzles must not be isomorphic to

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Numbers of the published sets that others computed (isomorphism classes,
@@ -128,8 +130,6 @@ func TestCheckEmptyAndMany(t *testing.T) {
 	if len(r.Problems) != maxProblems || !strings.HasPrefix(r.Problems[0], "training puzzle 49: ") {
 		t.Errorf("%d problems, the first %q", len(r.Problems), r.Problems[0])
 	}
-	if err := r.Err(); err == nil || !strings.Contains(err.Error(),
-		"of 50 puzzles 0 are not valid and 1 have a wrong answer; the first: training puzzle 49") {
-		t.Error(err)
-	}
+	expect.Error(t, r.Err(),
+		"of 50 puzzles 0 are not valid and 1 have a wrong answer; the first: training puzzle 49")
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/expect"
-
 	"pgregory.net/rapid"
+
+	"torchpe/internal/expect"
 )
 
 // Labels and answers of the study's own classifier, for every puzzle that it published.
@@ -186,8 +186,6 @@ func TestVerify(t *testing.T) {
 		{Puzzle{g, 4, TwoVector}, `condition "Ternary" claimed, but it is "Binary"`},
 		{Puzzle{"5000000000000000", 4, TwoVector}, errNoAnswer.Error()},
 	} {
-		if err := c.p.Verify(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("Verify of %v: %v, want %q", c.p, err, c.want)
-		}
+		expect.Error(t, c.p.Verify(), c.want)
 	}
 }

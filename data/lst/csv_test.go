@@ -21,8 +21,7 @@ const (
 // readText reads a file in.csv of this text.
 func readText(t testing.TB, text string) ([]Puzzle, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "in.csv")
-	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	path := expect.File(t, "in.csv", text)
 	return ReadFile(path)
 }
 
@@ -164,10 +163,7 @@ func TestWriteErrors(t *testing.T) {
 		{Puzzle{"0000000000000000", 4, OneVector},
 			"puzzle 1: puzzle 0000000000000000 has 0 probes"},
 	} {
-		if err := writeSet(io.Discard, []Puzzle{linePuzzle, c.p}); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.p, err, c.want)
-		}
+		expect.Error(t, writeSet(io.Discard, []Puzzle{linePuzzle, c.p}), c.want)
 	}
 }
 

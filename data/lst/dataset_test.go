@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -132,10 +131,7 @@ func TestLoadErrors(t *testing.T) {
 		{"one puzzle", []string{single}, good, "a pool of 1 puzzles cannot be split"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := Load(c.train, c.validation, 0)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%d puzzles, %v, want the error %q", len(d.Train), err, c.want)
-			}
+			expect.Error(t, expect.ErrorOf(Load(c.train, c.validation, 0)), c.want)
 		})
 	}
 	d, err := Load([]string{good, single}, single, 0)

@@ -33,9 +33,7 @@ func TestFilesIn(t *testing.T) {
 			train[i] = filepath.Base(train[i])
 		}
 		if c.train == nil {
-			if err == nil || !strings.Contains(err.Error(), c.validation) {
-				t.Errorf("%v: %v", c.files, err)
-			}
+			expect.Error(t, err, c.validation)
 		} else if err != nil || !slices.Equal(train, c.train) || filepath.Base(validation) != c.validation {
 			t.Errorf("%v: %v, %s, %v", c.files, train, validation, err)
 		}

@@ -2,8 +2,6 @@ package lst
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,8 +20,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var ps []Puzzle
 		var err error
-		path := filepath.Join(t.TempDir(), "fuzz.csv")
-		expect.NoError(t, os.WriteFile(path, text, 0o600))
+		path := expect.File(t, "fuzz.csv", string(text))
 		expect.AllocationsAtMost(t, justified(text), func() { ps, err = ReadFile(path) })
 		if err != nil {
 			if ps != nil || !strings.Contains(err.Error(), "fuzz.csv") {

@@ -25,7 +25,7 @@ func generated(t testing.TB, o Options, seed uint64) (train, validation []Puzzle
 	return train, validation
 }
 
-// checkPromises tests what Generate promises about its sets, by its own slow means.
+// checkPromises checks the promises of Generate about its sets with slow, independent code.
 func checkPromises(t *testing.T, o Options, train, validation []Puzzle) {
 	t.Helper()
 	if len(train) != o.Train || len(validation) != o.Validation {

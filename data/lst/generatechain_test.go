@@ -187,11 +187,7 @@ func TestFilesOfSides(t *testing.T) {
 		t.Errorf("%s, %d givens", got, p.Cells.Givens())
 	}
 	p.Answer = 1
-	if err := p.Verify(); err == nil || !strings.Contains(err.Error(), "answer 1 claimed") {
-		t.Error(err)
-	}
+	expect.Error(t, p.Verify(), "answer 1 claimed")
 	p.Answer, p.Condition = 3, TwoVector
-	if err := p.Verify(); err == nil || !strings.Contains(err.Error(), "condition") {
-		t.Error(err)
-	}
+	expect.Error(t, p.Verify(), "condition")
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/expect"
-
 	"pgregory.net/rapid"
+
+	"torchpe/internal/expect"
 )
 
 // anyGrid draws part of a Latin square with a probe: of any number of givens, decided or not. It
@@ -62,10 +62,7 @@ func TestParseGridErrors(t *testing.T) {
 			`has symbol 3 twice in column 3: at row 1 column 3 and at row 3 column 3`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ParseGrid(c.in)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("ParseGrid(%q): %v, want an error with %q", c.in, err, c.want)
-			}
+			expect.Error(t, expect.ErrorOf(ParseGrid(c.in)), c.want)
 		})
 	}
 }
@@ -95,9 +92,7 @@ func TestGridRoundTrip(t *testing.T) {
 // What a caller builds by hand can hold anything.
 func TestValidateForeignGrid(t *testing.T) {
 	g := Grid("5000000900000000")
-	if err := g.Validate(); err == nil || !strings.Contains(err.Error(), "has '9' at digit 8") {
-		t.Errorf("Validate: %v", err)
-	}
+	expect.Error(t, g.Validate(), "has '9' at digit 8")
 	for _, g := range []Grid{"", "0000000000000000", "11111", "\xff",
 		Grid(strings.Repeat("\xff", 16)), Grid(strings.Repeat("9", 100))} {
 		if g.Validate() == nil || g.Probe() != -1 {
@@ -146,10 +141,7 @@ func TestConditionNames(t *testing.T) {
 		"3-vector Quaternary"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if _, err := parseCondition("binary"); err == nil ||
-		!strings.Contains(err.Error(), `condition "binary": want Binary`) {
-		t.Errorf("ParseCondition: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(parseCondition("binary")), `condition "binary": want Binary`)
 	if s := Condition(9).String(); s != "Condition(9)" {
 		t.Error(s)
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/internal/expect"
-
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"torchpe/internal/expect"
 )
 
 // draw draws into a new slice.
@@ -270,10 +270,7 @@ func TestMaskingCheck(t *testing.T) {
 		{Masking{0.5, true}, -2, "-2 tokens"},
 		{Masking{0.001, false}, 15, "98.5 %"}, {Masking{0.999, false}, 15, "98.5 %"},
 	} {
-		if err := test.m.Check(test.tokens); err == nil ||
-			!strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v of %d tokens: %v, want %q", test.m, test.tokens, err, test.want)
-		}
+		expect.Error(t, test.m.Check(test.tokens), test.want)
 	}
 	for name, call := range map[string]func(){
 		"level":        func() { Masking{2, true}.Draw(Source{1, StreamTrain, 0}, 4, make([]bool, 4)) },

@@ -27,7 +27,7 @@ func checkSplit(t *testing.T, s Split, n int) {
 	}
 }
 
-// subjects returns the group of each frame: so many groups, numbered from 100 by tens, in turns and
+// subjects returns the group of each frame: groups numbered 100, 110 and so on, in turns and
 // of unequal lengths.
 func subjects(groups, frames int) []int {
 	g := make([]int, frames)
@@ -105,10 +105,7 @@ func TestHoldOutGroups(t *testing.T) {
 		want string
 	}{{[]int{3, 9}, "group 9"}, {[]int{3, 3}, "group 3 is listed twice"},
 		{[]int{1, 2, 3}, "0 training"}, {nil, "0 test"}} {
-		if _, err := HoldOutGroups([]int{3, 1, 1, 2, 3}, test.held); err == nil ||
-			!strings.Contains(err.Error(), test.want) {
-			t.Errorf("holding out %v: %v, want %q", test.held, err, test.want)
-		}
+		expect.Error(t, expect.ErrorOf(HoldOutGroups([]int{3, 1, 1, 2, 3}, test.held)), test.want)
 	}
 }
 
@@ -152,9 +149,6 @@ func TestSplitRefuses(t *testing.T) {
 		t.Error("one frame: no error")
 	}
 	for _, groups := range [][]int{nil, {4, 4, 4}} {
-		if _, err := SplitGroups(groups, 0.3, 1); err == nil ||
-			!strings.Contains(err.Error(), "group") {
-			t.Errorf("groups %v: %v", groups, err)
-		}
+		expect.Error(t, expect.ErrorOf(SplitGroups(groups, 0.3, 1)), "group")
 	}
 }

@@ -12,14 +12,13 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+
+	"torchpe/internal/expect"
 )
 
 func simulate(t *testing.T, o Options, seed uint64) *Simulation {
 	t.Helper()
-	s, err := Simulate(o, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Simulate(o, seed))
 	return s
 }
 
@@ -94,15 +93,10 @@ func TestDefaultIsStableAndPrintedIsNot(t *testing.T) {
 		}
 		o := DefaultOptions()
 		o.Scale, o.Burn = 1, 0
-		if _, err := Simulate(o, seed); err == nil || !strings.Contains(err.Error(), "diverges: node") ||
-			!strings.Contains(err.Error(), "is beyond 1e+06 at time point") ||
-			!strings.Contains(err.Error(), "spectral radius 1.") {
-			t.Errorf("seed %d: as printed, by its scale: %v", seed, err)
-		}
+		expect.Error(t, expect.ErrorOf(Simulate(o, seed)), "diverges: node",
+			"is beyond 1e+06 at time point", "spectral radius 1.")
 		o.AsPrinted = true
-		if _, err := Simulate(o, seed); err == nil || !strings.Contains(err.Error(), "--as-printed") {
-			t.Errorf("seed %d: as printed: %v", seed, err)
-		}
+		expect.Error(t, expect.ErrorOf(Simulate(o, seed)), "--as-printed")
 	}
 }
 
@@ -126,9 +120,7 @@ func TestPaperSizeKeepsItsBits(t *testing.T) {
 		s := simulate(t, o, c.seed).ByModule()
 		h := sha256.New()
 		for _, part := range []any{s.AR, s.Weights, s.X} {
-			if err := binary.Write(h, binary.LittleEndian, part); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, binary.Write(h, binary.LittleEndian, part))
 		}
 		if got := fmt.Sprintf("%x", h.Sum(nil)[:8]); got != c.want {
 			t.Errorf("%d nodes in %d modules, seed %d: %s, want %s", c.nodes, c.modules, c.seed, got, c.want)
@@ -334,9 +326,7 @@ func TestSeedsAndOptions(t *testing.T) {
 	err := bad.Validate()
 	for _, what := range []string{"nodes 1", "modules 9", "lags 0", "frames 0", "noise -1",
 		"scale NaN", "autoregressive weights from 1 to 0"} {
-		if err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("%v does not name %q", err, what)
-		}
+		expect.Error(t, err, what)
 	}
 }
 

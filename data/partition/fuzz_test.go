@@ -16,7 +16,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		path := write(t, "p.txt", body)
+		path := expect.File(t, "p.txt", body)
 		var p *Partition
 		var err error
 		expect.AllocationsAtMost(t, justified(body), func() { p, err = Read(path, text.Auto) })
@@ -31,10 +31,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%d names of %d tokens", len(names), len(p.Labels))
 			}
 		}
-		m, err := p.Match(Tokens{Count: len(p.Labels), File: "y"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expect.Must(p.Match(Tokens{Count: len(p.Labels), File: "y"}))
 		for _, l := range m.Labels {
 			if l < 0 || l >= len(m.Modules) {
 				t.Fatalf("label %d of %d modules", l, len(m.Modules))

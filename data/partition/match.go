@@ -109,13 +109,8 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 		missing []string
 	}
 	for _, names := range p.Names {
-		place := make(map[string]int, len(names))
-		for i, name := range names {
-			if j, twice := place[name]; twice && name != "" {
-				return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q",
-					p.File, j, i, name)
-			}
-			place[name] = i
+		if i, j, twice := arrayfile.Twice(names); twice {
+			return nil, fmt.Errorf("%s: its tokens %d and %d are both named %q", p.File, i, j, names[i])
 		}
 		from, missing, _ := MatchNames(names, t.Names)
 		if len(missing) == 0 {
@@ -129,6 +124,14 @@ func (p *Partition) byName(t Tokens) (*Matched, error) {
 		if best.missing == nil || len(from) > best.found {
 			best.found, best.missing = len(from), missing
 		}
+	}
+	keys := make([]string, len(t.Names))
+	for i, name := range t.Names {
+		keys[i] = Key(name)
+	}
+	if i, j, twice := arrayfile.Twice(keys); twice {
+		return nil, fmt.Errorf("%s: its tokens %q and %q have the name of one parcel of %s: name them apart",
+			t.namesFile(), t.Names[i], t.Names[j], p.File)
 	}
 	shown := best.missing[:min(5, len(best.missing))]
 	return nil, fmt.Errorf("%s names %d of its %d tokens otherwise than %s, such as %q, which "+

@@ -13,16 +13,8 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 )
-
-func write(t *testing.T, name, body string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func TestPlain(t *testing.T) {
 	for body, want := range map[string]string{
@@ -41,7 +33,7 @@ func TestPlain(t *testing.T) {
 		"\ufeffregion,net\na,DMN\nb,V":                    "[0 1] [DMN V] [[a b]]",
 		"name,module\n\"a, left\",x\n\"b \"\"2\"\"\",y\n": "[0 1] [x y] [[a, left b \"2\"]]",
 	} {
-		p, err := Read(write(t, "m.txt", body), text.Auto)
+		p, err := Read(expect.File(t, "m.txt", body), text.Auto)
 		if err != nil {
 			t.Errorf("%q: %v", body, err)
 		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != want {
@@ -53,17 +45,15 @@ func TestPlain(t *testing.T) {
 		"a,1\nb,\n": "token 2 of 2 has no label",
 		"1\nnan\n":  `token 2 of 2 has no label ("nan")`, "NA\n2\n": "token 1 of 2",
 		"module\n1\n\"\"\n": "token 2 of 2",
-		"a,1\nb,None\n":     `token 2 of 2 has no label ("None")`, "x\n-\n": `no label ("-")`, "1\nNULL\n": "token 2 of 2",
+		"a,1\nb,None\n":     `token 2 of 2 has no label ("None")`,
+		"x\n-\n":            `no label ("-")`, "1\nNULL\n": "token 2 of 2",
 		"1,a\n2,b\n1,c\n":      "put the name of a token first",
 		"1.5\n2\n":             "token 1 has the label 1.5",
 		"# only\n":             "nothing but",
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
 		"LABEL\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
 	} {
-		if _, err := Read(write(t, "m.txt", body), text.Auto); err == nil || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), "m.txt") {
-			t.Errorf("%q: error %v, want one with %q", body, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", body), text.Auto)), want, "m.txt")
 	}
 }
 
@@ -79,16 +69,14 @@ func TestPlainHeader(t *testing.T) {
 		{"node,module\na,1\n", text.No, "[0 1] [module 1] [[node a]]"},
 		{"7\n1\n2\n", text.Yes, "[0 1] [1 2] []"}, {"module\n3\n", text.No, "[0 1] [module 3] []"},
 	} {
-		p, err := Read(write(t, "m.txt", c.body), c.header)
+		p, err := Read(expect.File(t, "m.txt", c.body), c.header)
 		if err != nil {
 			t.Errorf("%q: %v", c.body, err)
 		} else if got := fmt.Sprint(p.Labels, p.Modules, p.Names); got != c.want {
 			t.Errorf("%q, %v: %s, want %s", c.body, c.header, got, c.want)
 		}
 	}
-	if _, err := Read(write(t, "m.txt", "a,1\n"), text.Yes); err == nil || !strings.Contains(err.Error(), "no rows") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", "a,1\n"), text.Yes)), "no rows")
 }
 
 func TestHemispheres(t *testing.T) {
@@ -123,9 +111,7 @@ func TestRight(t *testing.T) {
 		t.Errorf("names without sides: %v, %v", right, err)
 	}
 	for _, names := range [][]string{{"L_V1", "R_V1", "Brainstem"}, {"Brainstem", "L_V1"}} {
-		if _, err := Right(names); err == nil || !strings.Contains(err.Error(), "Brainstem") {
-			t.Errorf("%v: %v", names, err)
-		}
+		expect.Error(t, expect.ErrorOf(Right(names)), "Brainstem")
 	}
 }
 
@@ -144,40 +130,31 @@ func TestMatch(t *testing.T) {
 		File: "x"}); err != nil || !slices.Equal(m.Labels, []int{1, 0}) {
 		t.Errorf("by the other names: %+v, %v", m, err)
 	}
-	if _, err := byName.Match(Tokens{Count: 2, Names: []string{"L_V1", "L_V9"},
-		File: "x.nii"}); err == nil || !strings.Contains(err.Error(), "L_V9") ||
-		!strings.Contains(err.Error(), "x.nii") || !strings.Contains(err.Error(), "key.txt") {
-		t.Errorf("a name that is missing: %v", err)
-	}
+	expect.Error(t,
+		expect.ErrorOf(byName.Match(Tokens{Count: 2, Names: []string{"L_V1", "L_V9"}, File: "x.nii"})),
+		"L_V9", "x.nii", "key.txt")
 	if m, err := byName.Match(Tokens{Count: 4, File: "x.npy"}); err != nil ||
 		!strings.Contains(m.How, "left-first") || !slices.Equal(m.Names, byName.Names[0]) {
 		t.Errorf("by order: %+v, %v", m, err)
 	}
-	if _, err := byName.Match(Tokens{Count: 5, File: "x.npy"}); err == nil ||
-		!strings.Contains(err.Error(), "5 tokens") || !strings.Contains(err.Error(), "labels 4") {
-		t.Errorf("another number: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(byName.Match(Tokens{Count: 5, File: "x.npy"})), "5 tokens",
+		"labels 4")
 	// A list without names whose order is known to be left first must not be laid over names that
 	// are right first.
 	list := &Partition{File: "cab.txt", Labels: []int{0, 1, 0, 1}, Modules: []string{"a", "b"},
 		Order: LeftFirst}
-	if _, err := list.Match(Tokens{Count: 4, Names: []string{"R_a", "R_b", "L_a", "L_b"},
-		File: "x.nii"}); err == nil ||
-		!strings.Contains(err.Error(), "right-first") ||
-		!strings.Contains(err.Error(), "LabelKey") {
-		t.Errorf("hemispheres the other way round: %v", err)
-	}
+	expect.Error(t,
+		expect.ErrorOf(list.Match(Tokens{Count: 4, Names: []string{"R_a", "R_b", "L_a", "L_b"}, File: "x.nii"})),
+		"right-first", "LabelKey")
 	if m, err := list.Match(Tokens{Count: 4, Names: []string{"L_a", "L_b", "R_a", "R_b"},
 		File: "x.nii"}); err != nil || !slices.Equal(m.Labels, []int{0, 1, 0, 1}) {
 		t.Errorf("hemispheres the same way round: %+v, %v", m, err)
 	}
 	// Vertices tell hemispheres where names do not.
 	sides := []string{"R", "R", "L", "L"}
-	if _, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides,
-		File: "x.nii"}); err == nil ||
-		!strings.Contains(err.Error(), "x.nii lists hemispheres right-first by the vertices") {
-		t.Errorf("hemispheres the other way round by vertices: %v", err)
-	}
+	expect.Error(t,
+		expect.ErrorOf(list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides, File: "x.nii"})),
+		"x.nii lists hemispheres right-first by the vertices")
 	slices.Reverse(sides)
 	if m, err := list.Match(Tokens{Count: 4, Names: []string{"a", "b", "c", "d"}, Sides: sides,
 		File: "x.nii"}); err != nil || !strings.Contains(m.How, "left-first") {
@@ -200,7 +177,7 @@ func TestMatch(t *testing.T) {
 		{[]string{"x", "x"}, []string{"x"}, `tokens 0 and 1 are both named "x"`},
 		{[]string{"x", "X"}, []string{"X", "x"}, "[1 0]"},
 		{[]string{"x", "X"}, []string{"x_ROI"}, "1 of its 1 tokens otherwise"},
-		{[]string{"X", "y"}, []string{"X", "x"}, "1 of its 2 tokens otherwise"},
+		{[]string{"X", "y"}, []string{"X", "x"}, `its tokens "X" and "x" have the name of one parcel`},
 		{[]string{"1_0", "10"}, []string{"10", "1_0"}, "[1 0]"},
 		{[]string{"1_0", "2"}, []string{"10", "2"}, "1 of its 2 tokens otherwise"},
 		{[]string{"9007199254740993", "01"}, []string{"9007199254740992", "1"}, "1 of its 2 tokens otherwise"},
@@ -225,15 +202,10 @@ func cabnp(t *testing.T, name string) string {
 
 // Both files of the real partition give the same networks, of the sizes that its paper prints.
 func TestCABNP(t *testing.T) {
-	list, err := Read(cabnp(t, "cortex_parcel_network_assignments.txt"), text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := expect.Must(Read(cabnp(t, "cortex_parcel_network_assignments.txt"), text.Auto))
 	key, err := Read(cabnp(t,
 		"CortexSubcortex_ColeAnticevic_NetPartition_wSubcorGSR_parcels_LR_LabelKey.txt"), text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if list.Order != LeftFirst || list.Modules[8] != "Default" || len(key.Labels) != 718 {
 		t.Errorf("list of order %q with modules %v; key of %d", list.Order, list.Modules,
 			len(key.Labels))
@@ -242,14 +214,8 @@ func TestCABNP(t *testing.T) {
 		t.Errorf("laid over %v and %v tokens", list.Counts(), key.Counts())
 	}
 	tokens := Tokens{Count: 360, File: "x.npy"}
-	a, err := list.Match(tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := key.Match(tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Must(list.Match(tokens))
+	b := expect.Must(key.Match(tokens))
 	sizes := map[string]int{}
 	for i := range a.Labels {
 		if a.Modules[a.Labels[i]] != b.Modules[b.Labels[i]] {
@@ -273,10 +239,7 @@ func TestCABNP(t *testing.T) {
 	}
 	// Right first by name, as the official Glasser files have it: each parcel keeps its network.
 	right := append(slices.Clone(key.Names[0][180:360]), key.Names[0][:180]...)
-	c, err := key.Match(Tokens{Count: 360, Names: right, File: "x.nii"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Must(key.Match(Tokens{Count: 360, Names: right, File: "x.nii"}))
 	for i := range 360 {
 		if c.Modules[c.Labels[i]] != b.Modules[b.Labels[(i+180)%360]] {
 			t.Fatalf("%s is in %s, want %s", right[i], c.Modules[c.Labels[i]],
@@ -291,22 +254,17 @@ func TestCABNP(t *testing.T) {
 // Vectors are read from every format of arrays, one by its name where there are several.
 func TestVectors(t *testing.T) {
 	var vector, archive bytes.Buffer
-	if err := npy.Write(&vector, array.Array{Shape: []int{3, 1}, Data: []float64{4, 2, 4}}, npy.Float64); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t,
+		npy.Write(&vector, array.Array{Shape: []int{3, 1}, Data: []float64{4, 2, 4}}, npy.Float64))
 	z := zip.NewWriter(&archive)
 	for _, name := range []string{"a.npy", "b.npy"} {
 		w, err := z.Create(name)
 		if err == nil {
 			_, err = w.Write(vector.Bytes())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, z.Close())
 	for _, c := range []struct{ name, body, array, want string }{
 		{"m.npy", vector.String(), "", "[1 0 1] [2 4]"}, {"m.npz", archive.String(), ":b", "[1 0 1] [2 4]"},
 		{"m.npz", archive.String(), "", "holds several tensors: name one"},
@@ -314,7 +272,7 @@ func TestVectors(t *testing.T) {
 		{"m.json", "[4, 2.5]", "", "token 2 has the label 2.5"}, {"m.h5", "1\n2\n", "", "HDF5"},
 		{"m.dat", "4\n2\n4\n", "", "[1 0 1] [2 4]"},
 	} {
-		p, err := Read(write(t, c.name, c.body)+c.array, text.Auto)
+		p, err := Read(expect.File(t, c.name, c.body)+c.array, text.Auto)
 		if err == nil && fmt.Sprint(p.Labels, p.Modules) != c.want ||
 			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s%s: %+v, %v, want %s", c.name, c.array, p, err, c.want)
@@ -325,16 +283,10 @@ func TestVectors(t *testing.T) {
 // Numbers that count lines in another order than theirs speak against an order. Neither numbers in
 // order nor names of two tokens become the names of tokens without one.
 func TestNumberedLines(t *testing.T) {
-	p, err := Read(write(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(Read(expect.File(t, "m.csv", "id,module\n3,1\n1,2\n2,2\n"), text.Auto))
 	for body, want := range map[string]int{"id,module\n1,1\n2,2\n3,2\n": 0, "name,module\na,1\na_ROI,2\nb,2\n": 0,
 		"name,module\nc,1\na,2\nb,2\n": 3} {
-		q, err := Read(write(t, "m.csv", body), text.Auto)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := expect.Must(Read(expect.File(t, "m.csv", body), text.Auto))
 		if m, err := q.Match(Tokens{Count: 3, File: "x"}); err != nil || len(m.Names) != want {
 			t.Errorf("%q: %+v, %v, want %d names", body, m, err, want)
 		}
@@ -343,8 +295,6 @@ func TestNumberedLines(t *testing.T) {
 		!slices.Equal(m.Labels, []int{1, 1, 0}) {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := p.Match(Tokens{Count: 3, File: "x"}); err == nil ||
-		!strings.Contains(err.Error(), "numbers its tokens 3, 1, 2, ..., another order") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.ErrorOf(p.Match(Tokens{Count: 3, File: "x"})),
+		"numbers its tokens 3, 1, 2, ..., another order")
 }

@@ -20,7 +20,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil || len(body) > 1<<12 {
 			return
 		}
-		path := write(t, "p.csv", body)
+		path := expect.File(t, "p.csv", body)
 		var file *File
 		expect.AllocationsAtMost(t, justified(body), func() { file, err = Read(path, form, text.Auto) })
 		if err != nil {

@@ -117,11 +117,8 @@ func (f *File) match(names []string, t Tokens) (from []int, how string, err erro
 // byName returns the index in names of each token. Names match if they are equal or if their
 // [partition.Key] is.
 func (f *File) byName(names, tokens []string) ([]int, error) {
-	for i, name := range names {
-		if first := slices.Index(names, name); first < i {
-			return nil, fmt.Errorf("%s: rows %d and %d are both named %q", f.Source,
-				first+1, i+1, name)
-		}
+	if i, j, twice := arrayfile.Twice(names); twice {
+		return nil, fmt.Errorf("%s: rows %d and %d are both named %q", f.Source, i+1, j+1, names[i])
 	}
 	from, missing, surplus := partition.MatchNames(names, tokens)
 	if len(missing)+len(surplus) == 0 {

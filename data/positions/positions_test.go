@@ -3,24 +3,14 @@ package positions
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 )
-
-func write(t *testing.T, name, body string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // named is the name of a file: of commas, or of blanks.
 func named(body string) string {
@@ -104,7 +94,7 @@ func TestForms(t *testing.T) {
 		{"parts", "0 1 0\n1 0 0\n0 0 0\n", Graph, nil, Graph, "[0 1 2] [] [] [[0 1 0] [1 0 0] [0 " +
 			"0 0]]", "falls into 2 parts, 1 token without an edge"},
 	} {
-		f, err := Read(write(t, named(c.body), c.body), c.as, text.Auto)
+		f, err := Read(expect.File(t, named(c.body), c.body), c.as, text.Auto)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -179,7 +169,8 @@ func TestMistakes(t *testing.T) {
 			[]string{"row 1, column 2 is -1", "not negative"}},
 		{"a diagonal", "1 1 0\n1 1 1\n0 1 1\n", Graph, nil,
 			[]string{"row 1, column 1, on the diagonal, is 1"}},
-		{"a distance for a weight", "from,to,distance\na,b,1\nb,c,2\n", Auto, abc, []string{`column "distance" is none of an edge`}},
+		{"a distance for a weight", "from,to,distance\na,b,1\nb,c,2\n", Auto, abc,
+			[]string{`column "distance" is none of an edge`}},
 		{"an edge of one token", "from,to\na,\nb,c\n", Auto, abc, []string{`edge 1 joins "a" and ""`}},
 		{"a weight in Go's spelling", "from,to,weight\na,b,1_000\nb,c,1\n", Auto, abc, []string{`weighs "1_000"`}},
 		{"no edges", "0 0 0\n0 0 0\n0 0 0\n", Graph, nil,
@@ -205,7 +196,7 @@ func TestMistakes(t *testing.T) {
 		{"nothing", "", Auto, nil, nil},
 		{"words", "x y z\n", Auto, nil, nil},
 	} {
-		path := write(t, named(c.body), c.body)
+		path := expect.File(t, named(c.body), c.body)
 		f, err := Read(path, c.as, text.Auto)
 		if err == nil {
 			tokens := Tokens{3, c.names}
@@ -236,21 +227,13 @@ func TestArrays(t *testing.T) {
 		npy.Float64); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(write(t, "p.npy", b.String()), Auto, text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(Read(expect.File(t, "p.npy", b.String()), Auto, text.Auto))
 	if p, err := f.Place(f.Own()); err != nil || p.short() != "[1 2 0] [[0 1] [1 0] [0 0]] [] []" {
 		t.Errorf("%s, %v", p.short(), err)
 	}
 	b.Reset()
-	if err := npy.Write(&b, array.Array{Shape: []int{4}, Data: []float64{3, 0, 2, 1}},
-		npy.Float64); err != nil {
-		t.Fatal(err)
-	}
-	if f, err = Read(write(t, "v.npy", b.String()), Auto, text.Auto); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, npy.Write(&b, array.Array{Shape: []int{4}, Data: []float64{3, 0, 2, 1}}, npy.Float64))
+	f = expect.Must(Read(expect.File(t, "v.npy", b.String()), Auto, text.Auto))
 	if p, err := f.Place(f.Own()); err != nil || p.short() != "[3 0 2 1] [] [] []" {
 		t.Errorf("%s, %v", p.short(), err)
 	}
@@ -263,7 +246,7 @@ func TestOwnTokens(t *testing.T) {
 		"from,to\n0,1\n1,5\n": "{6 []}", "from,to\n1,2\n2,5\n": "{5 []}",
 		"from,to\n2,3\n3,5\n": "{0 []}",
 	} {
-		f, err := Read(write(t, "p.csv", body), Auto, text.Auto)
+		f, err := Read(expect.File(t, "p.csv", body), Auto, text.Auto)
 		if err != nil {
 			t.Errorf("%q: %v", body, err)
 		} else if got := fmt.Sprint(f.Own()); got != want {
@@ -333,7 +316,7 @@ func TestNumbersAsNames(t *testing.T) {
 		{"a column of what", "source,target,strength,year\na,b,1,2\n", Auto, []string{"a", "b", "c"},
 			`its column "strength" is none of an edge`},
 	} {
-		f, err := Read(write(t, named(c.body), c.body), c.as, text.Auto, c.names...)
+		f, err := Read(expect.File(t, named(c.body), c.body), c.as, text.Auto, c.names...)
 		var p Placed
 		if err == nil {
 			p, err = f.Place(Tokens{3, c.names})
@@ -359,7 +342,7 @@ func TestReadHeader(t *testing.T) {
 		{"10,20\n0.5,1.5\n2.5,3.5\n0.25,0.5\n", Coordinates, text.Yes, 3, "[]"},
 		{"10,20\n0.5,1.5\n2.5,3.5\n0.25,0.5\n", Coordinates, text.No, 4, "[]"},
 	} {
-		f, err := Read(write(t, "p.csv", c.body), c.as, c.header)
+		f, err := Read(expect.File(t, "p.csv", c.body), c.as, c.header)
 		if err != nil {
 			t.Errorf("%q, %v: %v", c.body, c.header, err)
 		} else if f.rows != c.rows || fmt.Sprint(f.Names) != c.names {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // answers holds what testdata/make.py says of a task: of all strings of its alphabet by length, and
@@ -32,9 +34,7 @@ func readAnswers(t *testing.T) (all map[string]answers) {
 	if err == nil {
 		err = json.Unmarshal(text, &all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return all
 }
 
@@ -95,15 +95,9 @@ func stringsOf(n, symbols int) func(yield func([]int) bool) {
 
 func TestAnswersOfLongInputs(t *testing.T) {
 	for name, a := range readAnswers(t) {
-		task, err := Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := expect.Must(Find(name))
 		for _, want := range a.Examples {
-			input, err := task.Parse(want.Input)
-			if err != nil {
-				t.Fatal(err)
-			}
+			input := expect.Must(task.Parse(want.Input))
 			e, err := task.Answer(input)
 			if err != nil || task.OutputText(e.Output) != want.Output || e.Scored != want.Scored {
 				t.Errorf("%s %s: %s, %d count, %v; want %s, %d", name, want.Input, task.OutputText(e.Output),
@@ -161,16 +155,10 @@ func TestAnswersAreBalanced(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	if _, err := Find("reverse-strings"); err == nil || !strings.Contains(err.Error(), "reverse-string") {
-		t.Error(err)
-	}
-	if _, err := reverseString.Parse("012"); err == nil || !strings.Contains(err.Error(), "character 3") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Find("reverse-strings")), "reverse-string")
+	expect.Error(t, expect.ErrorOf(reverseString.Parse("012")), "character 3")
 	for want, input := range map[string][]int{"length 0": {}, "0 to 1": {0, 2}} {
-		if _, err := reverseString.Answer(input); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(reverseString.Answer(input)), want)
 	}
 }
 
@@ -212,16 +200,11 @@ func TestText(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	long := strings.Repeat("aé—b", 50)
-	text, err := ReadText([]string{write("a", long), write("b", "bbbb")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(ReadText([]string{write("a", long), write("b", "bbbb")}))
 	if got := string(text.Characters); got != "abé—" {
 		t.Errorf("characters %q", got)
 	}
@@ -265,9 +248,7 @@ func TestText(t *testing.T) {
 		"byte 2":      second(ReadText([]string{write("bad", "ab\xff")})),
 		"name a file": second(ReadText(nil)), "folder": second(ReadText([]string{dir})),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 	"torchpe/data/array/text"
 )
 
-// What "torchpe data hcp convert" writes beside its .npy files, which hold neither names nor
+// Files that "torchpe data hcp convert" writes beside its .npy files, which hold neither names nor
 // modules.
 const (
 	namesFile   = "names.txt"   // names of the tokens, one a line
 	modulesFile = "modules.csv" // names and modules
 )
 
-// converted are the names of convert's files. namesFile is not taken for that of other .npy files,
-// which happen to lie beside it.
+// converted matches the names of convert's files. namesFile does not apply to other .npy files in its
+// folder.
 var converted = regexp.MustCompile(`^sub-[A-Za-z0-9]+_run-[0-9]+\.npy$`)
 
 // convertedName returns the name of the file that convert writes for the run with this number, from
@@ -44,7 +44,7 @@ func namesBeside(file string) (names []string, from string, err error) {
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	}
-	names, err = readNames(from, text.Auto)
+	names, err = readNames(from, text.No)
 	if err != nil {
 		err = fmt.Errorf("%s: the names of its tokens: %w: mend this file, or give it another "+
 			"name if it is not theirs", file, err)
@@ -93,7 +93,8 @@ func checkOneColumn(names []string, path string) error {
 	return nil
 }
 
-// readNames reads one name a line, below the first line where that is a header.
+// readNames reads one name a line, below the first line if that is a header. A first line that may be a
+// heading and a line that begins as comments do are errors, unless they stand in quotes.
 func readNames(path string, header text.Choice) ([]string, error) {
 	b, err := array.ReadText(path, maxNamesBytes)
 	if err != nil {
@@ -104,9 +105,18 @@ func readNames(path string, header text.Choice) ([]string, error) {
 	}
 	var names []string
 	for line := range strings.SplitSeq(strings.TrimPrefix(b, "\ufeff"), "\n") {
-		if line = strings.Trim(strings.TrimSpace(line), `"`); line != "" {
-			names = append(names, line)
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			continue
+		case line[0] == '#' || line[0] == '%':
+			return nil, fmt.Errorf("%s: the line %s is a comment by its first character: put quotes around it if "+
+				"it is a name, or delete it", path, array.Quote(line))
+		case len(names) == 0 && header == text.Auto && text.IsID(line):
+			return nil, fmt.Errorf("%s: its first line, %s, may be a heading or a name: say --header yes or "+
+				"--header no", path, array.Quote(line))
 		}
+		names = append(names, strings.Trim(line, `"`))
 	}
 	if header == text.Yes && len(names) > 0 {
 		names = names[1:]

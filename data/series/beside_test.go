@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // folder writes what convert writes: runs of frames x tokens with their names and modules, right
@@ -13,17 +15,12 @@ import (
 func folder(t *testing.T, modules string) string {
 	t.Helper()
 	dir := t.TempDir()
-	runs, err := os.ReadFile(fixture("frames.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := expect.Must(os.ReadFile(fixture("frames.npy")))
 	for name, text := range map[string]string{
 		convertedName("01", 1): string(runs), convertedName("02", 1): string(runs),
 		namesFile: "R_a\nR_b\nR_c\nL_a\nL_b\nL_c\n", modulesFile: modules,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -46,32 +43,21 @@ func TestFolderOfConvert(t *testing.T) {
 		}
 	}
 	// Its names count as names: of other files without any nothing is known.
-	if _, err := Load([]string{one, fixture("fortran.npy")},
-		Options{Tokens: []int{tokens}}); err == nil ||
-		!strings.Contains(err.Error(), "without names") {
-		t.Errorf("beside a file without names: %v", err)
-	}
-	if _, err := Load([]string{one}, Options{Names: names, NamesFrom: "n.txt"}); err == nil ||
-		!strings.Contains(err.Error(), "R_a") {
-		t.Errorf("other names: %v", err)
-	}
+	expect.Error(t,
+		expect.ErrorOf(Load([]string{one, fixture("fortran.npy")}, Options{Tokens: []int{tokens}})),
+		"without names")
+	expect.Error(t, expect.ErrorOf(Load([]string{one}, Options{Names: names, NamesFrom: "n.txt"})),
+		"R_a")
 	// The user's modules go first.
-	own := write(t, "own.txt", "1\n2\n3\n1\n2\n3\n")
+	own := expect.File(t, "own.txt", "1\n2\n3\n1\n2\n3\n")
 	if d, err := (Source{Data: []string{dir}, Modules: own}).Read(nil, false); err != nil ||
 		len(d.Modules.Modules) != 3 {
 		t.Errorf("own modules: %+v, %v", d, err)
 	}
 	other := folder(t, "name,module\nL_a,1\nL_b,1\nL_c,1\nR_a,1\nR_b,2\nR_c,2\n")
-	if _, err := (Source{Data: []string{dir, other}}).Read(nil, false); err == nil ||
-		!strings.Contains(err.Error(), "differ") {
-		t.Errorf("two folders that differ: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf((Source{Data: []string{dir, other}}).Read(nil, false)), "differ")
 	// Names of another number than the tokens are an error, not passed over.
-	if err := os.WriteFile(filepath.Join(dir, namesFile), []byte("a\nb\nc\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Load([]string{one}, Options{Tokens: []int{tokens}}); err == nil ||
-		!strings.Contains(err.Error(), "no axis of 3 tokens") {
-		t.Errorf("three names: %v", err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, namesFile), []byte("a\nb\nc\n"), 0o600))
+	expect.Error(t, expect.ErrorOf(Load([]string{one}, Options{Tokens: []int{tokens}})),
+		"no axis of 3 tokens")
 }

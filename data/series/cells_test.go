@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Cells that scipy wrote, and h5py as MATLAB 7.3 does: value 10*token + f + f*f/8 + 100*subject +
@@ -18,9 +20,7 @@ func TestCellArray(t *testing.T) {
 func testCells(t *testing.T, name string) {
 	file := fixture(name + ".mat")
 	s, err := Load([]string{file}, Options{Tokens: []int{6}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var got []string
 	for _, r := range s.Runs {
 		got = append(got, fmt.Sprintf("%s %s %d", r.Subject, r.Name, r.Frames))

@@ -27,25 +27,25 @@ type content struct {
 	file     string
 	format   Format
 	matrices []matrix
-	others   []arrayfile.Entry // what is no matrix of numbers
+	others   []arrayfile.Entry // arrays that are no matrices of numbers
 	foreign  string            // what a CIFTI file holds that is no series, or empty
 }
 
-// matrix is an array of a file that has not been read, or of text, which has.
+// matrix is an array of a file. Its numbers have not been read, unless the file is text.
 type matrix struct {
 	name string
-	// shape is that which nibabel, h5py, scipy or MATLAB, or numpy shows, without axes of length 1.
+	// shape is the shape that nibabel, h5py, scipy, MATLAB or numpy shows, without axes of length 1.
 	shape     []int
 	entry     arrayfile.Entry // shape and type as they stand in the file
 	axes      []Axis
 	names     []string // of the tokens, or nil
 	namesFrom string   // the file that has them
-	sides     []string // hemisphere of each token in CIFTI, as a name that says it; nil elsewhere
+	sides     []string // hemisphere of each token in CIFTI, L or R; nil elsewhere
 	index     []string // the columns of a text that seem to count frames
-	dense     bool     // tokens are vertices and voxels, which are too many to train on
+	dense     bool     // tokens are vertices and voxels, too many to train on
 	note      string   // what of the file is not read, or empty
 	cell      arrayfile.Cell
-	// load reads the array; where it is transposed, its two axes come the other way round than in
+	// load reads the array. If transposed is set, its two axes are in the reverse of their order in
 	// shape.
 	load       func() (array.Array, error)
 	transposed bool
@@ -301,7 +301,13 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 		if c.isOneCellArray() {
 			return c.matrices, nil
 		}
-		switch len(c.matrices) {
+		n := len(c.matrices)
+		for _, e := range c.others {
+			if e.Type == arrayfile.Sparse && n > 0 {
+				n++
+			}
+		}
+		switch n {
 		case 1:
 			return c.matrices, nil
 		case 0:
@@ -309,7 +315,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 				c.format, c.listed(), c.advice())
 		}
 		return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file,
-			c.format, len(c.matrices), c.listed())
+			c.format, n, c.listed())
 	}
 	var chosen []matrix
 	for _, pattern := range datasets {

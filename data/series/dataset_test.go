@@ -3,79 +3,55 @@ package series
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
-func write(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestValuesThatAreNotFinite(t *testing.T) {
-	path := write(t, "bad.csv", "a,b\n1,2\n3,nan\n4,5\n")
-	if _, err := Load([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(),
-		"frame 1 of token 1 (b) is NaN") || !strings.Contains(err.Error(), path) {
-		t.Errorf("a NaN: %v", err)
-	}
-	path = write(t, "flat.csv", "a,b\n1,2\n3,2\n4,2\n")
-	if _, err := Load([]string{path}, Options{ZScore: true}); err == nil ||
-		!strings.Contains(err.Error(), "token 1 (b) is 2 at all 3 frames") {
-		t.Errorf("a constant token: %v", err)
-	}
+	path := expect.File(t, "bad.csv", "a,b\n1,2\n3,nan\n4,5\n")
+	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})),
+		"frame 1 of token 1 (b) is NaN", path)
+	path = expect.File(t, "flat.csv", "a,b\n1,2\n3,2\n4,2\n")
+	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{ZScore: true})),
+		"token 1 (b) is 2 at all 3 frames")
 	if s, err := Load([]string{path}, Options{}); err != nil ||
 		!slices.Equal(s.X, []float32{1, 2, 3, 2, 4, 2}) {
 		t.Errorf("a constant token without z-scores: %v %v", s, err)
 	}
 	// The mean of 60 times 0.1 is not 0.1 in float64, so that numpy's SD is 1.4e-17, and its
 	// z-scores are all of one size.
-	tenths := write(t, "tenths.csv", "a,b\n"+strings.Repeat("0.1,1\n0.1,2\n", 30))
-	if _, err := Load([]string{tenths}, Options{ZScore: true}); err == nil ||
-		!strings.Contains(err.Error(), "token 0 (a) is 0.1 at all 60 frames") {
-		t.Errorf("a constant token whose mean is rounded: %v", err)
-	}
-	rounded := write(t, "rounded.csv", "a,b\n"+strings.Repeat("0.30000000000000004,1\n0.3,2\n", 30))
-	if _, err := Load([]string{rounded}, Options{ZScore: true}); err == nil ||
-		!strings.Contains(err.Error(), "token 0 (a)") {
-		t.Errorf("a token that varies by rounding: %v", err)
-	}
+	tenths := expect.File(t, "tenths.csv", "a,b\n"+strings.Repeat("0.1,1\n0.1,2\n", 30))
+	expect.Error(t, expect.ErrorOf(Load([]string{tenths}, Options{ZScore: true})),
+		"token 0 (a) is 0.1 at all 60 frames")
+	rounded := expect.File(t, "rounded.csv", "a,b\n"+strings.Repeat("0.30000000000000004,1\n0.3,2\n", 30))
+	expect.Error(t, expect.ErrorOf(Load([]string{rounded}, Options{ZScore: true})), "token 0 (a)")
 	if s, err := Load([]string{rounded}, Options{}); err != nil ||
 		!slices.Equal(s.Flat, []Flat{{Run: rounded, Token: "0 (a)", Value: 0.3}}) {
 		t.Errorf("flat tokens: %+v, %v", s, err)
 	}
 	// A small change of large numbers, such as of seconds since 1970, is none of rounding.
-	seconds := write(t, "seconds.csv", "a,b\n1.7e9,1\n1700000001,2\n")
+	seconds := expect.File(t, "seconds.csv", "a,b\n1.7e9,1\n1700000001,2\n")
 	if s, err := Load([]string{seconds}, Options{ZScore: true}); err != nil ||
 		!slices.Equal(s.X, []float32{-1, -1, 1, 1}) {
 		t.Errorf("large numbers: %v, %v", s, err)
 	}
-	path = write(t, "twice.csv", "a,a\n1,2\n3,4\n")
-	if _, err := Load([]string{path}, Options{}); err == nil ||
-		!strings.Contains(err.Error(), `both named "a"`) {
-		t.Errorf("two tokens of one name: %v", err)
-	}
+	path = expect.File(t, "twice.csv", "a,a\n1,2\n3,4\n")
+	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})), `both named "a"`)
 }
 
 func TestSubjectsTable(t *testing.T) {
 	const table = "participant_id\tage\tset\tfile\nsub-01\t22\ttrain\ta.npy\nsub-02\t30\tTest\tb.npy\n"
-	path := write(t, "subjects.tsv", table)
+	path := expect.File(t, "subjects.tsv", table)
 	for name, delimiter := range map[string]string{"a.csv": ";", "b.csv": ",", "c.txt": " "} {
-		same, err := readSubjects(write(t, name, strings.ReplaceAll(table, "\t", delimiter)))
+		same, err := readSubjects(expect.File(t, name, strings.ReplaceAll(table, "\t", delimiter)))
 		if err != nil || !slices.Equal(same.names, []string{"sub-01", "sub-02"}) || same.sets["sub-02"] != TestSet {
 			t.Errorf("between %q: %+v, %v", delimiter, same, err)
 		}
 	}
-	s, err := readSubjects(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(readSubjects(path))
 	files := []string{"/x/a.npy", "sub-02_bold.nii", "c.npy"}
 	of, _, err := subjectFinder{table: s}.of(files)
 	if err != nil || of[files[0]] != "sub-01" || of[files[1]] != "sub-02" || of[files[2]] != "c" {
@@ -85,10 +61,7 @@ func TestSubjectsTable(t *testing.T) {
 	if !slices.Equal(held, []int{0}) || err != nil {
 		t.Errorf("held out %v, %v", held, err)
 	}
-	if _, err := s.held([]string{"sub-03"}); err == nil ||
-		!strings.Contains(err.Error(), `"sub-03"`) {
-		t.Errorf("a subject without a row: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(s.held([]string{"sub-03"})), `"sub-03"`)
 	// Columns that are not read are named, and whoever has no data.
 	unused := s.unused([]string{"/x/b.npy"}, []string{"sub-02"})
 	if len(unused) != 3 || !strings.Contains(unused[0], `columns "age"`) ||
@@ -110,22 +83,17 @@ func TestSubjectsTable(t *testing.T) {
 		"subject,set\n1,train,3\n":               "row 1 has 3 cells, and the header 2",
 		"subject,file\n\"1,a.npy\n2,x/a.npy\n ":  "quote",
 	} {
-		if _, err := readSubjects(write(t, "s.csv", text)); err == nil ||
-			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.csv") {
-			t.Errorf("%q: error %v, want one with %q", text, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(readSubjects(expect.File(t, "s.csv", text))), want, "s.csv")
 	}
 }
 
 func TestSourceReadsModulesAndSubjects(t *testing.T) {
-	table := write(t, "subjects.csv", "subject,set\n01,train\n02,test\n03,test\n")
+	table := expect.File(t, "subjects.csv", "subject,set\n01,train\n02,test\n03,test\n")
 	d, err := Source{
 		Data:    []string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
 		Modules: fixture("networks.dlabel.nii"), Subjects: table,
 	}.Read(nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if !slices.Equal(d.Test, []int{1}) || !slices.Equal(d.Modules.Labels,
 		[]int{0, 1, 0, 1, 0, 1}) || !slices.Equal(d.Modules.Modules, []string{"Visual", "Motor"}) {
 		t.Errorf("test %v, modules %+v", d.Test, d.Modules)
@@ -143,16 +111,15 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 		t.Errorf("dense: %+v, %v", d, err)
 	}
 	// The number of labels tells the axes of an array without names.
-	modules := write(t, "modules.txt", "1\n1\n2\n2\n3\n3\n")
+	modules := expect.File(t, "modules.txt", "1\n1\n2\n2\n3\n3\n")
 	d, err = Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false)
 	if err != nil || d.Tokens != 6 || !slices.Equal(d.Modules.Labels, []int{0, 0, 1, 1, 2, 2}) {
 		t.Errorf("by the number of labels: %+v, %v", d, err)
 	}
-	if _, err := (Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"),
-		Tokens: 6}).Read(nil, false); err == nil ||
-		!strings.Contains(err.Error(), "labels vertices") {
-		t.Errorf("labels of vertices for an array: %v", err)
-	}
+	expect.Error(t,
+		expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Modules: fixture("networks.dlabel.nii"),
+			Tokens: 6}).Read(nil, false)),
+		"labels vertices")
 	if d, err := (Source{Data: []string{fixture("plain.csv")}, Names: fixture("names.txt")}).Read(
 		nil, false); err != nil || !slices.Equal(d.Names, names) {
 		t.Errorf("names: %v, %v", d, err)
@@ -172,8 +139,8 @@ func TestLabelKeyTellsTheCortex(t *testing.T) {
 		}
 		fmt.Fprintf(&key, "P%d\tN%d\t%s\n", i, i%3, name)
 	}
-	source := Source{Data: []string{write(t, "plain.csv", rows.String())},
-		Modules: write(t, "key.txt", key.String())}
+	source := Source{Data: []string{expect.File(t, "plain.csv", rows.String())},
+		Modules: expect.File(t, "key.txt", key.String())}
 	d, err := source.Read(nil, false)
 	if err != nil || d.Tokens != 360 || d.Frames != 3 || len(d.Modules.Labels) != 360 ||
 		d.Modules.Labels[4] != 1 {
@@ -184,7 +151,7 @@ func TestLabelKeyTellsTheCortex(t *testing.T) {
 		t.Errorf("names %q from %s, notes %q", d.Names, d.NamesFrom, d.Notes)
 	}
 	own := source // names of the data are kept, also where the key spells them otherwise
-	own.Names = write(t, "names.txt", strings.ToLower(strings.ReplaceAll(strings.Join(d.Names, "\n"), "_ROI", "")))
+	own.Names = expect.File(t, "names.txt", strings.ToLower(strings.ReplaceAll(strings.Join(d.Names, "\n"), "_ROI", "")))
 	if d, err := own.Read(nil, false); err != nil || d.Names[0] != "l_0" || d.NamesFrom != own.Names ||
 		!strings.Contains(d.Modules.How, "such as L_0_ROI for l_0") {
 		t.Errorf("%+v, %v", d, err)
@@ -193,9 +160,9 @@ func TestLabelKeyTellsTheCortex(t *testing.T) {
 
 // Messages about names say which file has them.
 func TestNamesAreThoseOfTheirFile(t *testing.T) {
-	other := write(t, "other.txt", strings.Join([]string{"L_V1", "L_MST", "L_V9", "R_V1", "R_MST",
+	other := expect.File(t, "other.txt", strings.Join([]string{"L_V1", "L_MST", "L_V9", "R_V1", "R_MST",
 		"R_V6"}, "\n"))
-	modules := write(t, "modules.csv", "L_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V6,2\n")
+	modules := expect.File(t, "modules.csv", "L_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V6,2\n")
 	for _, c := range []struct {
 		s    Source
 		want string
@@ -210,9 +177,7 @@ func TestNamesAreThoseOfTheirFile(t *testing.T) {
 		{Source{Data: []string{fixture("plain.csv")}, Names: modules},
 			`all of its lines have "," in them, such as "L_V1,1"`},
 	} {
-		if _, err := c.s.Read(nil, false); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want an error with %q", err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf(c.s.Read(nil, false)), c.want)
 	}
 	d, err := Source{Data: []string{fixture("sub-01.ptseries.nii")}, Modules: modules}.Read(nil,
 		false)

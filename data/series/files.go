@@ -99,10 +99,10 @@ func checkDistinct(files []string) error {
 	return nil
 }
 
-// madeHere are files that torchpe writes to folders of its own: runs, sweeps and reports.
+// madeHere lists files that mark the folders of runs, sweeps and reports.
 var madeHere = []string{"environment.json", "sweep.json", ".made", "report.json"}
 
-// isMade reports whether torchpe made a folder.
+// isMade reports whether a folder is a run, a sweep or a report.
 func isMade(folder string) bool {
 	return slices.ContainsFunc(madeHere, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(folder, name))

@@ -12,18 +12,15 @@ import (
 
 	"torchpe/data/array/cifti"
 	"torchpe/data/array/npy"
+	"torchpe/internal/expect"
 )
 
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b/2.h5", "a/1.h5", "LICENSE.txt", ".hidden.h5", "a/readme.md"} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		expect.NoError(t, os.WriteFile(path, nil, 0o600))
 	}
 	want := []string{filepath.Join(dir, "a/1.h5"), filepath.Join(dir, "b/2.h5")}
 	if files, err := Files([]string{dir}, ""); err != nil || !slices.Equal(files, want) {
@@ -32,44 +29,31 @@ func TestFiles(t *testing.T) {
 	if files, err := Files([]string{dir}, "2.*"); err != nil || !slices.Equal(files, want[1:]) {
 		t.Errorf("with a pattern: %v, %v", files, err)
 	}
-	if _, err := Files([]string{dir}, "*.nii"); err == nil ||
-		!strings.Contains(err.Error(), `"*.nii"`) {
-		t.Errorf("a pattern that nothing matches: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Files([]string{dir}, "*.nii")), `"*.nii"`)
 	if _, err := Files([]string{dir}, "[a"); err == nil {
 		t.Error("a damaged pattern is taken")
 	}
 	for _, path := range []string{filepath.Join(dir, "none"), "/dev/null"} {
-		if _, err := Files([]string{path}, ""); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", path, err)
-		}
+		expect.Error(t, expect.ErrorOf(Files([]string{path}, "")), path)
 	}
 	// As where a folder is gone, or must not be read, by the time that its turn comes.
 	if _, err := inFolder(filepath.Join(dir, "none"), "", false); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Symlink(dir, link))
 	want2 := []string{filepath.Join(link, "a/1.h5"), filepath.Join(link, "b/2.h5")}
 	if files, err := Files([]string{link}, ""); err != nil || !slices.Equal(files, want2) {
 		t.Errorf("a link to a folder: %v, %v", files, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Files([]string{dir}, ""); err == nil ||
-		!strings.Contains(err.Error(), "2 .h5, 1 .npy") {
-		t.Errorf("two kinds: %v", err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600))
+	expect.Error(t, expect.ErrorOf(Files([]string{dir}, "")), "2 .h5, 1 .npy")
 	// Results are no data, unless a pattern says so.
 	results := t.TempDir()
 	for _, name := range []string{"x.csv", "report/.made", "report/fig2.csv", "s/sweep.json", "s/summary.csv"} {
 		path := filepath.Join(results, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t,
+			errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)))
 	}
 	if files, err := Files([]string{results}, ""); err != nil ||
 		!slices.Equal(files, []string{filepath.Join(results, "x.csv")}) {
@@ -78,66 +62,44 @@ func TestFiles(t *testing.T) {
 	if files, err := Files([]string{results}, "*.csv"); err != nil || len(files) != 3 {
 		t.Errorf("results by a pattern: %v, %v", files, err)
 	}
-	if _, err := Files([]string{filepath.Join(results, "s")}, ""); err == nil || !strings.Contains(err.Error(),
-		"what torchpe made ("+filepath.Join(results, "s")) {
-		t.Errorf("results alone: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Files([]string{filepath.Join(results, "s")}, "")),
+		"what torchpe made ("+filepath.Join(results, "s"))
 	// Compressed CIFTI is found, and kept apart from what may be the same run uncompressed.
 	packed := t.TempDir()
 	for _, name := range []string{"x.ptseries.nii.gz", "notes.gz"} {
-		if err := os.WriteFile(filepath.Join(packed, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(packed, name), nil, 0o600))
 	}
 	if files, err := Files([]string{packed}, ""); err != nil ||
 		!slices.Equal(files, []string{filepath.Join(packed, "x.ptseries.nii.gz")}) {
 		t.Errorf("compressed: %v, %v", files, err)
 	}
-	if err := os.WriteFile(filepath.Join(packed, "x.ptseries.nii"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Files([]string{packed}, ""); err == nil ||
-		!strings.Contains(err.Error(), "1 .nii, 1 .nii.gz") {
-		t.Errorf("both: %v", err)
-	}
-	if _, err := Files([]string{t.TempDir()}, ""); err == nil ||
-		!strings.Contains(err.Error(), ".npy") {
-		t.Errorf("an empty folder: %v", err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(packed, "x.ptseries.nii"), nil, 0o600))
+	expect.Error(t, expect.ErrorOf(Files([]string{packed}, "")), "1 .nii, 1 .nii.gz")
+	expect.Error(t, expect.ErrorOf(Files([]string{t.TempDir()}, "")), ".npy")
 }
 
 // A file that several paths lead to would count as several runs.
 func TestNoFileTwice(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "a.npy"), filepath.Join(t.TempDir(), "b.npy")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, nil, 0o600))
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
 	}
 	for _, paths := range [][]string{{file, file}, {dir, dir + "/./a.npy"}, {file, link}} {
-		if _, err := Files(paths, ""); err == nil || !strings.Contains(err.Error(),
-			"given twice") || !strings.Contains(err.Error(), paths[1]) {
-			t.Errorf("%v: %v", paths, err)
-		}
+		expect.Error(t, expect.ErrorOf(Files(paths, "")), "given twice", paths[1])
 	}
 }
 
 // A pipe is refused before anything waits for it, as is standard input that is one.
 func TestFilesRefusesPipes(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer r.Close()
 	defer w.Close()
 	for path, want := range map[string]string{fmt.Sprintf("/dev/fd/%d", r.Fd()): "a pipe",
 		"/dev/null": "a device"} {
-		if _, err := Files([]string{path}, ""); err == nil ||
-			!strings.Contains(err.Error(), path+": "+want) {
-			t.Errorf("%s: %v", path, err)
-		}
+		expect.Error(t, expect.ErrorOf(Files([]string{path}, "")), path+": "+want)
 	}
 }
 
@@ -146,18 +108,13 @@ func TestFolderOfRuns(t *testing.T) {
 	set := &Set{Frames: 5, Tokens: 2, X: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Runs: []Run{
 		{Subject: "a", First: 0, Frames: 2}, {Subject: "b", First: 2, Frames: 3}}}
 	dir := filepath.Join(t.TempDir(), "new")
-	if err := (Folder{Dir: dir, Set: set}).Write(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, (Folder{Dir: dir, Set: set}).Write())
 	files, err := Files([]string{dir}, "")
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
 	for i, file := range files {
-		a, err := npy.Read(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := expect.Must(npy.Read(file))
 		r := set.Runs[i]
 		for k, v := range a.Data {
 			if v != float64(r.First*2+k) {

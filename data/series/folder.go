@@ -13,6 +13,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/internal/atomicfile"
 )
 
 // Folder is a folder of .npy files, one a run, with the names and modules of their tokens beside
@@ -103,8 +104,15 @@ func (f Folder) writeBeside() error {
 	var names, modules func(io.Writer) error
 	if f.Set.Names != nil {
 		names = func(w io.Writer) error {
-			_, err := io.WriteString(w, strings.Join(f.Set.Names, "\n")+"\n")
-			return err
+			for _, name := range f.Set.Names {
+				if strings.HasPrefix(name, "#") || strings.HasPrefix(name, "%") {
+					name = `"` + name + `"` // or it would be a comment
+				}
+				if _, err := fmt.Fprintln(w, name); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 	}
 	if f.Labels != nil {
@@ -134,11 +142,7 @@ func (f Folder) createOrRemove(name string, fill func(io.Writer) error) error {
 }
 
 func (f Folder) create(name string, fill func(io.Writer) error) error {
-	file, err := os.Create(filepath.Join(f.Dir, name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(fill(file), file.Close())
+	return atomicfile.Write(filepath.Join(f.Dir, name), fill)
 }
 
 // fileWord makes a subject's name fit for the name of a file, such that its subject is found again.

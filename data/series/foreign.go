@@ -45,7 +45,7 @@ func InspectAll(s Source, known []int) (all []*Info, notes []string, err error) 
 	return all, notes, errors.Join(misfits...)
 }
 
-// misfit is the error of options that do not fit a file.
+// misfit is an error about options that do not fit a file.
 type misfit struct{ error }
 
 // notSeries explains why a file is no series: it is a list of labels, or what its reader said.
@@ -88,8 +88,7 @@ func firstOf(texts []string) string {
 	return array.Printable(wording.List(3, texts))
 }
 
-// isConnectivity reports whether an array is a square symmetric matrix, as correlations are and
-// series never.
+// isConnectivity reports whether an array is a square symmetric matrix, such as correlations.
 func isConnectivity(a array.Array) bool {
 	if len(a.Shape) != 2 || a.Shape[0] != a.Shape[1] || a.Shape[0] < 3 {
 		return false

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A folder with all that lies beside series is described to its end.
@@ -31,15 +33,10 @@ func TestInspectAllOfForeignFiles(t *testing.T) {
 			if name == "b.dlabel.nii" {
 				from = fixture("parcels.dlabel.nii")
 			}
-			b, err := os.ReadFile(from)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := expect.Must(os.ReadFile(from))
 			text = string(b)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	all, _, err := InspectAll(Source{Data: []string{dir}}, CorticalParcels)
 	if err != nil || len(all) != len(want) {
@@ -55,10 +52,8 @@ func TestInspectAllOfForeignFiles(t *testing.T) {
 		}
 	}
 	// Training refuses them, and says why.
-	if _, err := Load([]string{filepath.Join(dir, "c.pconn.nii")}, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "a connectivity matrix, not series") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Load([]string{filepath.Join(dir, "c.pconn.nii")}, Options{})),
+		"a connectivity matrix, not series")
 	// A subject that cannot be told stops nothing either, nor does an option that does not fit.
 	all, notes, err := InspectAll(Source{Data: []string{dir}, SubjectPattern: "/(none)/", Datasets: []string{"x"}}, nil)
 	if len(all) != len(want) || err == nil || len(notes) != 1 || !strings.Contains(notes[0], "finds no subject") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/internal/expect"
 )
 
 // The series in testdata: its value at frame f of token p, and its tokens' names.
@@ -105,16 +106,11 @@ func TestFirstRow(t *testing.T) {
 
 func TestSeveralRunsAndSubjects(t *testing.T) {
 	// Two datasets of one file are two runs of its subject, in the order in which they are named.
-	b, err := os.ReadFile(fixture("100206.h5"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := write(t, "sub-01.h5", string(b))
+	b := expect.Must(os.ReadFile(fixture("100206.h5")))
+	other := expect.File(t, "sub-01.h5", string(b))
 	s, err := Load([]string{fixture("100206.h5"), other}, Options{Tokens: []int{tokens},
 		Datasets: []string{"REST1_RL/resid", "*/resid"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	subjects, of := s.subjects()
 	if !slices.Equal(subjects, []string{"100206", "01"}) || s.Frames != 14 ||
 		!slices.Equal(of, []int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1}) {
@@ -131,9 +127,7 @@ func TestSeveralRunsAndSubjects(t *testing.T) {
 	for axis, want := range map[Axis]int{SubjectAxis: 2, RunAxis: 1} {
 		s, err := Load([]string{fixture("stack.npy")},
 			Options{Axes: []Axis{axis, TokenAxis, FrameAxis}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		subjects, _ := s.subjects()
 		if len(s.Runs) != 2 || len(subjects) != want || s.X[0] != 0 ||
 			s.X[frames*tokens+tokens+2] != 100+value(1, 2) {
@@ -163,9 +157,7 @@ func TestOtherNumbersOfTokens(t *testing.T) {
 func TestTokensMatchedByName(t *testing.T) {
 	s, err := Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
 		Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 1 ||
 		!strings.Contains(s.Notes[0], "by their names") {
 		t.Errorf("notes %v", s.Notes)
@@ -184,9 +176,7 @@ func TestZScore(t *testing.T) {
 	}
 	s, err := Load([]string{fixture("100206.h5")}, Options{Tokens: []int{tokens},
 		Datasets: []string{"*/resid"}, ZScore: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	// numpy: x = np.arange(4) + np.arange(4) ** 2 / 8; (x - x.mean()) / x.std()
 	want := []float32{-1.2561836, -0.5267867, 0.36469847, 1.4182717}
 	for p := range tokens {
@@ -207,6 +197,11 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		want  []string
 	}{
 		{[]string{"one.h5"}, Options{}, []string{"one.h5", "[6 7]", "--axes"}},
+		// A sparse matrix beside another one, which would be the only matrix that can be read.
+		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}},
+			[]string{"2 matrices: say which with --dataset; it holds /obsm/X_pca [7 2], /X [] sparse"}},
+		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}, Datasets: []string{"X"}},
+			[]string{`"/X" is a sparse matrix of scipy or anndata: store all of its numbers (x.toarray())`}},
 		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}},
 			[]string{"[6 7]", "no axis of 360 or 718 tokens"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},
@@ -252,9 +247,7 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		}
 		_, err := Load(files, c.o)
 		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v %+v: error %v, want one with %q", c.files, c.o, err, want)
-			}
+			expect.Error(t, err, want)
 		}
 	}
 	if _, err := Load(nil, Options{}); err == nil {
@@ -279,7 +272,7 @@ func TestParseAxes(t *testing.T) {
 
 // A column of names beside named tokens is not read, and said to be.
 func TestNamesOfFramesAreNoted(t *testing.T) {
-	file := write(t, "a.csv", "when,x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
+	file := expect.File(t, "a.csv", "when,x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
 	s, err := Load([]string{file}, Options{})
 	if err != nil || s.Tokens != 2 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], `"when"`) {
 		t.Fatalf("%+v, %v", s, err)

@@ -12,7 +12,7 @@ import (
 	"torchpe/data/array/text"
 )
 
-// indexNames matches what programs call a column that counts rows or says their time or whose they are,
+// indexNames matches names of columns that count rows, or give their time or their subject,
 // perhaps with a unit behind it; pandas writes the first.
 var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|timestamps?|ts|time ?stamps?|` +
 	`date|dates|datetime|date ?time|day|days|hours?|minutes?|seconds?|secs?|millis(econds)?|msec|ms|years?|` +

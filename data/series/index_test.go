@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 )
 
 // A column that counts frames is told apart from tokens where their number is known, and otherwise
@@ -35,7 +36,7 @@ func TestIndexColumn(t *testing.T) {
 		for row := range 5 {
 			fmt.Fprintf(&text, "%v,%d,%d\n", c.at(row), row*row%7, row%3)
 		}
-		path := write(t, "x.csv", text.String())
+		path := expect.File(t, "x.csv", text.String())
 		s, err := Load([]string{path}, Options{})
 		if err != nil || s.Tokens != 3 || (len(s.Notes) == 1 &&
 			strings.Contains(s.Notes[0], fmt.Sprintf("%q", c.name))) != c.index {
@@ -72,7 +73,7 @@ func TestTimeColumns(t *testing.T) {
 					fmt.Sprint(1950+row/2)) // a year has several rows
 				text += strings.Join(cells, ",") + "\n"
 			}
-			s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+			s, err := Load([]string{expect.File(t, "x.csv", text)}, Options{})
 			if err != nil || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], fmt.Sprintf("column %q of", name)) {
 				t.Errorf("%q: %+v, %v", text, s, err)
 			}
@@ -83,7 +84,7 @@ func TestTimeColumns(t *testing.T) {
 		"timer,thalamus_t,data\n1,5,1\n2,6,2\n4,7,4\n": false, "year,a,b\n3,1,1\n2,2,4\n1,3,2\n": true,
 		"year,a,b\n3,1,1\n3,2,4\n3,3,2\n": false,
 	} {
-		s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+		s, err := Load([]string{expect.File(t, "x.csv", text)}, Options{})
 		if err != nil || len(s.Notes) == 1 != noted {
 			t.Errorf("%q: %+v, %v", text, s, err)
 		}
@@ -92,7 +93,7 @@ func TestTimeColumns(t *testing.T) {
 
 // Without a header the first and the last column are looked at, where columns are tokens.
 func TestIndexWithoutHeader(t *testing.T) {
-	path := write(t, "x.csv", "0,0.5,1\n1,2.5,3\n2,1.5,5\n3,0.5,0\n")
+	path := expect.File(t, "x.csv", "0,0.5,1\n1,2.5,3\n2,1.5,5\n3,0.5,0\n")
 	for axes, want := range map[string]string{"frames,tokens": `column "1" of`, "tokens,frames": "[]"} {
 		d, err := Source{Data: []string{path}, Axes: axes}.Read(nil, false)
 		if err != nil || !strings.Contains(fmt.Sprint(d.Notes), want) {
@@ -100,10 +101,8 @@ func TestIndexWithoutHeader(t *testing.T) {
 		}
 	}
 	text := "day,a,year,b\n1,0.5,2020,3\n2,2.5,2020,1\n3,0.5,2021,2\n"
-	_, err := Load([]string{write(t, "x.csv", text)}, Options{Tokens: []int{2}, TokensFrom: "--tokens"})
-	if err == nil || !strings.Contains(err.Error(), `its column "day", "year" counts`) {
-		t.Error(err)
-	}
+	_, err := Load([]string{expect.File(t, "x.csv", text)}, Options{Tokens: []int{2}, TokensFrom: "--tokens"})
+	expect.Error(t, err, `its column "day", "year" counts`)
 }
 
 // Names in both directions may be of tokens in either, where they look so; --axes decides.
@@ -115,7 +114,7 @@ func TestNamesInBothDirections(t *testing.T) {
 		"subject,s1,s2,s3\na,1,2,3\nb,4,5,7\n": false, ",2101,2003,2001\na,1,2,3\nb,4,5,7\n": false,
 		",0,1,2\n2020-01-01,1,2,3\n2020-01-02,4,5,7\n": false, ",0,1,2\n0,1,2,3\n1,4,5,7\n": false,
 	} {
-		path := write(t, "x.csv", text)
+		path := expect.File(t, "x.csv", text)
 		s, err := Load([]string{path}, Options{})
 		if ask != (err != nil && strings.Contains(err.Error(), "--axes tokens,frames or --axes frames,tokens")) ||
 			!ask && (s.Frames != 2 || len(s.Notes) != 1) {
@@ -140,7 +139,7 @@ func TestMarksOfMissingNumbers(t *testing.T) {
 		"a,b\n1,2\n3,1e20\n2,5\n": "is 1e+20 in 1 frame", "a,b\n1,2\n999,3\n700,1\n": "[]",
 		"a,b\n1,2\n3,-9998\n2,5\n": "[]", "a,b\n999,2\n999,4\n999,5\n": "[]",
 	} {
-		s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+		s, err := Load([]string{expect.File(t, "x.csv", text)}, Options{})
 		if err != nil || !strings.Contains(fmt.Sprint(s.Notes), want) {
 			t.Errorf("%q: %+v, %v, want %s", text, s, err, want)
 		}
@@ -156,7 +155,7 @@ func TestDatesInFront(t *testing.T) {
 		"Date,2001,2003\n01/02/2020,0.5,2\n01/03/2020,1.5,3\n01/04/2020,2.5,5\n":  {"2001", "2003"},
 		"# date,a,b\n2020-01-01,0.5,2\n2020-01-02T00:00Z,1.5,3\n2020-01-03,2.5,5": {"a", "b"},
 	} {
-		s, err := Load([]string{write(t, "x.csv", text)}, Options{})
+		s, err := Load([]string{expect.File(t, "x.csv", text)}, Options{})
 		if err != nil || s.Frames != 3 || s.Tokens != 2 || !slices.Equal(s.Names, names) ||
 			!slices.Equal(s.X, []float32{0.5, 2, 1.5, 3, 2.5, 5}) || len(s.Notes) != 1 ||
 			!strings.Contains(s.Notes[0], "of frames (") {
@@ -167,22 +166,38 @@ func TestDatesInFront(t *testing.T) {
 
 // What may be a header or a row is asked about, and --header answers.
 func TestHeaderIsAskedFor(t *testing.T) {
-	path := write(t, "x.csv", "0,2,4\n0.5,1.5,0.25\n3.5,0.75,1.25\n")
+	path := expect.File(t, "x.csv", "0,2,4\n0.5,1.5,0.25\n3.5,0.75,1.25\n")
 	read := func(header text.Choice) (*Dataset, error) {
 		return Source{Data: []string{path}, Tokens: 3, Axes: "frames,tokens", Header: header}.Read(nil, false)
 	}
-	if _, err := read(text.Auto); err == nil || !strings.Contains(err.Error(), "x.csv:1:1: ") ||
-		!strings.Contains(err.Error(), "--header yes or --header no") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(read(text.Auto)), "x.csv:1:1: ", "--header yes or --header no")
 	if d, err := read(text.Yes); err != nil || d.Frames != 2 || !slices.Equal(d.Names, []string{"0", "2", "4"}) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if d, err := read(text.No); err != nil || d.Frames != 3 || d.Names != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
-	names := write(t, "names.txt", "name\na\nb\nc\n")
-	if got, err := readNames(names, text.Yes); err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
-		t.Errorf("%q, %v", got, err)
+	for _, c := range []struct {
+		body   string
+		header text.Choice
+		want   string
+	}{
+		{"name\na\nb\nc\n", text.Yes, `["a" "b" "c"]`}, {"name\na\nb\n", text.No, `["name" "a" "b"]`},
+		{"name\na\nb\n", text.Auto, "--header yes or --header no"}, {"\"name\"\na\n", text.Auto, `["name" "a"]`},
+		{"a\n# b\nc\n", text.Auto, `the line "# b" is a comment`}, {"a\n\"#b\"\n", text.Auto, `["a" "#b"]`},
+	} {
+		got, err := readNames(expect.File(t, "names.txt", c.body), c.header)
+		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && fmt.Sprintf("%q", got) != c.want {
+			t.Errorf("%q, %v: %q, %v, want %s", c.body, c.header, got, err, c.want)
+		}
+	}
+	// Names that begin as comments do come back from a folder of convert's.
+	set := &Set{Frames: 3, Tokens: 2, X: []float32{1, 2, 3, 5, 4, 4}, Names: []string{"#1", "name"},
+		Runs: []Run{{Subject: "a", Frames: 3}}}
+	dir := t.TempDir()
+	expect.NoError(t, Folder{Dir: dir, Set: set}.Write())
+	d := expect.Must(Source{Data: []string{dir}}.Read(nil, false))
+	if !slices.Equal(d.Names, set.Names) || !slices.Equal(d.X, set.X) {
+		t.Errorf("%q, %v", d.Names, d.X)
 	}
 }

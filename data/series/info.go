@@ -21,7 +21,7 @@ type Info struct {
 	File      string   `json:"file"`
 	Format    Format   `json:"format"`
 	Shape     []int    `json:"shape"` // of the array, or the first of several
-	Axes      []Axis   `json:"axes"`  // empty where nothing tells them
+	Axes      []Axis   `json:"axes"`  // empty if unknown
 	Subjects  int      `json:"subjects"`
 	Runs      int      `json:"runs"`
 	Tokens    int      `json:"tokens"` // 0 where the axes are not known, as frames
@@ -35,12 +35,12 @@ type Info struct {
 	// FirstRow has the first five numbers of the first row, as nibabel, h5py, scipy or numpy show
 	// the array
 	FirstRow []Number `json:"first_row"`
-	// NotFinite counts the numbers that are NaN or infinite; it is nil where they were not read: they
-	// need more memory than readers may take, or than a description is worth.
+	// NotFinite counts the numbers that are NaN or infinite. It is nil if the numbers were not read,
+	// because they need too much memory.
 	NotFinite *int     `json:"not_finite"`
 	Datasets  []string `json:"datasets,omitempty"`
 	Arrays    []Array  `json:"arrays"`          // all of the file, or those that the options name
-	Notes     []string `json:"notes,omitempty"` // what of the file is not read
+	Notes     []string `json:"notes,omitempty"` // parts of the file that are not read
 	// Problem explains why the file cannot be read as a series without further options.
 	Problem string `json:"problem,omitempty"`
 }
@@ -50,7 +50,7 @@ type Array struct {
 	Name  string   `json:"name"` // empty in a file that holds one array without a name
 	Shape []int    `json:"shape"`
 	Type  string   `json:"type"`  // of its values, in the words of the format
-	Axes  []Axis   `json:"axes"`  // empty where nothing tells them
+	Axes  []Axis   `json:"axes"`  // empty if unknown
 	Names []string `json:"names"` // of the tokens; empty where there are none
 	// Min and Max are those of the finite numbers; they are nil where there are none, or where the
 	// numbers were not read, as NotFinite.
@@ -74,8 +74,8 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Inspect describes a file without keeping its numbers. What keeps it from being read as a series
-// is part of the description, unless it is the options that do not fit the file.
+// Inspect describes a file without keeping its numbers. If it cannot be read as a series, the
+// description says why. Options that do not fit the file are an error.
 func Inspect(file string, o Options) (*Info, error) {
 	c, err := open(file, o)
 	if err != nil {
@@ -111,7 +111,7 @@ func Inspect(file string, o Options) (*Info, error) {
 	return i, err
 }
 
-// newInfo describes a file of which nothing but its path is known.
+// newInfo describes a file by its path alone.
 func newInfo(file string, format Format, o Options) *Info {
 	subject, given := o.Subjects[file]
 	if !given {

@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A user looks into a file to find the NaN in it.
 func TestInfoOfNaN(t *testing.T) {
-	path := write(t, "bad.csv", "a,b,c\nnan,2,inf\n3,4,nan\n")
-	info, err := Inspect(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := expect.File(t, "bad.csv", "a,b,c\nnan,2,inf\n3,4,nan\n")
+	info := expect.Must(Inspect(path, Options{}))
 	b, err := json.Marshal(info)
 	if err != nil || !strings.Contains(string(b), `"first_row":[null,2,null],"not_finite":3`) {
 		t.Errorf("%s, %v", b, err)
@@ -27,7 +26,7 @@ func TestInfoOfEachArray(t *testing.T) {
 	header := `{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`
 	// numpy.array([[1, -2], [nan, 8]], "<f4").tobytes()
 	values := "\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\xc0\x7f\x00\x00\x00\x41"
-	tensors := write(t, "x.safetensors", string([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0})+header+values)
+	tensors := expect.File(t, "x.safetensors", string([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0})+header+values)
 	for file, want := range map[string][]string{ // name, shape, type, axes, range, numbers that are not finite
 		"../array/npy/testdata/mixed.npz": {"sim_bold [4 6] <f8 [tokens frames] 0..2.875 0",
 			"fc [2 2] <f4 [] 0.25..1 0", "labels [2] <U4 [] ?", "subject/run-1 [3] <i8 [] 1..3 0",
@@ -37,7 +36,7 @@ func TestInfoOfEachArray(t *testing.T) {
 		"testdata/v73.mat":               {"tc [6 7] <f8 [] 0..60.5 0", "label [1 2] char [] ?"},
 		"testdata/named.csv":             {" [7 6] text [frames tokens] 0..60.5 0"},
 		tensors:                          {"w [2 2] F32 [] -2..8 1"},
-		write(t, "x.json", big):          {"m [3 2] JSON [] -3..4 0", "s [] a text [] ?"},
+		expect.File(t, "x.json", big):    {"m [3 2] JSON [] -3..4 0", "s [] a text [] ?"},
 	} {
 		i, err := Inspect(file, Options{Tokens: []int{4}})
 		if err != nil {
@@ -87,10 +86,8 @@ func TestMATLABVariables(t *testing.T) {
 	if err != nil || !slices.Equal(i.Shape, []int{3, 4}) || i.FirstRow[3] != 3 {
 		t.Errorf("%+v, %v", i, err)
 	}
-	if _, err := Inspect(objects, Options{Datasets: []string{"t"}}); err == nil ||
-		!strings.Contains(err.Error(), "x = table2array(t)") {
-		t.Errorf("a table: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Inspect(objects, Options{Datasets: []string{"t"}})),
+		"x = table2array(t)")
 }
 
 // What cannot be read as a series without more being said is described, with what is missing.
@@ -107,7 +104,7 @@ func TestInfoOfWhatDoesNotTell(t *testing.T) {
 		{fixture("stack.npy"), expected, []int{2, 6, 7}, []Axis{}, "--axes subjects,tokens,frames"},
 		{fixture("one.h5"), Options{Tokens: []int{6, 7}}, []int{6, 7}, []Axis{}, "both axes"},
 		{fixture("100206.h5"), expected, []int{}, []Axis{}, "/REST1_LR/resid [6 4]"},
-		{write(t, "indexed.csv", "time,a,b\n0,1,2\n0.7,3,4\n1.4,5,6\n"), Options{Tokens: []int{2}},
+		{expect.File(t, "indexed.csv", "time,a,b\n0,1,2\n0.7,3,4\n1.4,5,6\n"), Options{Tokens: []int{2}},
 			[]int{3, 3}, []Axis{FrameAxis, TokenAxis}, `"time"`},
 		{fixture("one.h5"), Options{Tokens: []int{6}}, []int{6, 7}, []Axis{TokenAxis, FrameAxis},
 			""},
@@ -138,8 +135,7 @@ func TestInfoShowsGivenNames(t *testing.T) {
 
 // Text in an array of numpy is what is wrong with it, not its axes.
 func TestTextInNumpy(t *testing.T) {
-	if _, err := Load([]string{fixture("../../array/npy/testdata/text.npy")},
-		Options{Tokens: []int{2}}); err == nil || !strings.Contains(err.Error(), "holds text") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t,
+		expect.ErrorOf(Load([]string{fixture("../../array/npy/testdata/text.npy")}, Options{Tokens: []int{2}})),
+		"holds text")
 }

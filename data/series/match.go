@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/partition"
 	"torchpe/internal/wording"
 )
@@ -116,8 +117,8 @@ func (l *loader) matchSides(p *plan) error {
 	return nil
 }
 
-// checkNamed returns an error where some files have names of their tokens and others none: the
-// latter may list them in any order.
+// checkNamed returns an error if some files name their tokens and others do not, because the latter may
+// list them in another order.
 func (l *loader) checkNamed(planned []plan) error {
 	if l.o.Names != nil {
 		return nil
@@ -145,12 +146,8 @@ func someOf(files []string) string {
 
 // checkUnique returns an error where two tokens have one name.
 func checkUnique(names []string, file string) error {
-	first := make(map[string]int, len(names))
-	for i, name := range names {
-		if j, ok := first[name]; ok {
-			return fmt.Errorf("%s: tokens %d and %d are both named %q", file, j, i, name)
-		}
-		first[name] = i
+	if i, j, twice := arrayfile.Twice(names); twice {
+		return fmt.Errorf("%s: tokens %d and %d are both named %q", file, i, j, names[i])
 	}
 	return nil
 }

@@ -2,11 +2,11 @@ package series
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"torchpe/data/array/text"
 	"torchpe/data/partition"
+	"torchpe/internal/expect"
 )
 
 // The order of a file without names is not that of another file: it is told by --names, or the
@@ -16,11 +16,7 @@ func TestFilesWithAndWithoutNames(t *testing.T) {
 		{"sub-02.ptseries.nii", "fortran.npy"}, {"plain.csv", "named.csv"}} {
 		paths := []string{fixture(files[0]), fixture(files[1])}
 		_, err := Load(paths, Options{Tokens: []int{tokens}})
-		if err == nil || !strings.Contains(err.Error(), "without names") ||
-			!strings.Contains(err.Error(), "--names") ||
-			!strings.Contains(err.Error(), paths[0]) || !strings.Contains(err.Error(), paths[1]) {
-			t.Errorf("%v: %v", files, err)
-		}
+		expect.Error(t, err, "without names", "--names", paths[0], paths[1])
 		s, err := Load(paths, Options{Names: names, NamesFrom: "names.txt"})
 		if err != nil || !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) ||
 			s.X[1] != value(0, 1) || s.NamesFrom != "names.txt" {
@@ -35,7 +31,7 @@ func TestFilesWithAndWithoutNames(t *testing.T) {
 
 // Parcels whose names do not tell a hemisphere have vertices that do.
 func TestHemispheresByVertices(t *testing.T) {
-	list := write(t, "list.txt", "1\n1\n2\n3\n3\n4\n")
+	list := expect.File(t, "list.txt", "1\n1\n2\n3\n3\n4\n")
 	left, right := fixture("anonymous-left.ptseries.nii"), fixture("anonymous-right.ptseries.nii")
 	for file, want := range map[string]partition.Order{left: partition.LeftFirst,
 		right: partition.RightFirst} {
@@ -48,32 +44,20 @@ func TestHemispheresByVertices(t *testing.T) {
 		}
 	}
 	// A list that is known to be left first is not laid over them.
-	list = write(t, "key.csv", "L_a,1\nL_b,1\nL_c,2\nR_a,3\nR_b,3\nR_c,4\n")
-	p, err := partition.Read(list, text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list = expect.File(t, "key.csv", "L_a,1\nL_b,1\nL_c,2\nR_a,3\nR_b,3\nR_c,4\n")
+	p := expect.Must(partition.Read(list, text.Auto))
 	p.Names, p.Order = nil, partition.LeftFirst
 	for file, fits := range map[string]bool{left: true, right: false} {
-		s, err := Load([]string{file}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Must(Load([]string{file}, Options{}))
 		if _, err := p.Match(partition.Tokens{Count: s.Tokens, Names: s.Names, Sides: s.Sides,
 			File: file}); (err == nil) != fits {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	if _, err := Load([]string{right, left}, Options{}); err == nil ||
-		!strings.Contains(err.Error(), `token 0, "P0"`) || !strings.Contains(err.Error(), left) ||
-		!strings.Contains(err.Error(), right) {
-		t.Errorf("one name in both hemispheres: %v", err)
-	}
-	if _, err := Load([]string{fixture("crossed.ptseries.nii")}, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "6 of the 6 tokens") ||
-		!strings.Contains(err.Error(), "L_V1_ROI") {
-		t.Errorf("names against vertices: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Load([]string{right, left}, Options{})), `token 0, "P0"`, left,
+		right)
+	expect.Error(t, expect.ErrorOf(Load([]string{fixture("crossed.ptseries.nii")}, Options{})),
+		"6 of the 6 tokens", "L_V1_ROI")
 	// The parcels of dense series have vertices too.
 	s, err := Load([]string{fixture("dense.dtseries.nii")},
 		Options{Parcels: fixture("anonymous-right.dlabel.nii")})

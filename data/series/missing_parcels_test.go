@@ -4,20 +4,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The left half of a dense series (make.py) holds the three left parcels of six.
 func TestMissingParcels(t *testing.T) {
 	s := Source{Data: []string{fixture("left.dtseries.nii")}, Parcellation: fixture("parcels.dlabel.nii")}
-	if _, err := s.Read(nil, false); err == nil || !strings.Contains(err.Error(), "--missing-parcels skip") ||
-		!strings.Contains(err.Error(), "R_V1_ROI") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.ErrorOf(s.Read(nil, false)), "--missing-parcels skip", "R_V1_ROI")
 	s.MissingParcels = SkipMissing
-	d, err := s.Read(nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Must(s.Read(nil, false))
 	whole, err := Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: s.Parcellation}.Read(nil, false)
 	if err != nil || !slices.Equal(d.Names, names[:3]) || d.Frames != whole.Frames {
 		t.Fatalf("%q, %d frames, %v", d.Names, d.Frames, err)

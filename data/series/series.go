@@ -20,7 +20,7 @@ type Set struct {
 	Sides []string
 	Runs  []Run
 	Flat  []Flat   // tokens without a z-score, where the options ask for none
-	Notes []string // what a user should know, one sentence each
+	Notes []string // notes for the user, one sentence each
 }
 
 // Flat is a token that does not vary within a run.
@@ -99,7 +99,7 @@ func ParseAxes(text string) ([]Axis, error) {
 	return axes, nil
 }
 
-// Options give what the files do not say.
+// Options holds what the files do not say.
 type Options struct {
 	// Datasets names what is read of files that hold several arrays: paths in HDF5, variables in
 	// MATLAB, members of .npz. A name may have * and ? in it, which stand for any text between two

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Names of files come first: the identity of old runs rests on them.
@@ -39,10 +41,7 @@ func TestSubjectInPath(t *testing.T) {
 
 func TestSubjectsApart(t *testing.T) {
 	table := func(text string) *subjects {
-		s, err := readSubjects(write(t, "s.csv", text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Must(readSubjects(expect.File(t, "s.csv", text)))
 		return s
 	}
 	pattern := regexp.MustCompile("rest/([^/]+)/")
@@ -117,9 +116,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	for _, subject := range []string{"100307", "100408"} {
 		for _, run := range []string{"rfMRI_REST1_LR", "rfMRI_REST1_RL"} {
 			folder := filepath.Join(dir, subject, "MNINonLinear", "Results", run)
-			if err := os.MkdirAll(folder, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.MkdirAll(folder, 0o777))
 			if err := os.WriteFile(filepath.Join(folder, run+"_Atlas.csv"), []byte("a,b\n1,2\n3,5\n"),
 				0o666); err != nil {
 				t.Fatal(err)
@@ -136,7 +133,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	}) {
 		t.Errorf("%q", d.Notes)
 	}
-	table := write(t, "subjects.csv", "subject,set,file\na,train,100307/MNINonLinear/Results/"+
+	table := expect.File(t, "subjects.csv", "subject,set,file\na,train,100307/MNINonLinear/Results/"+
 		"rfMRI_REST1_LR/rfMRI_REST1_LR_Atlas.csv\n100408,test,\n100307,train,\n")
 	s := Source{Data: []string{dir}, Subjects: table, SubjectPattern: `/(\d{6})/MNI`}
 	if d, err = s.Read(nil, true); err != nil || !slices.Equal(d.Subjects, []string{"a", "100307", "100408"}) {
@@ -149,7 +146,7 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	}
 }
 
-// The pieces of which names of subjects are made.
+// Parts of the names of subjects.
 func TestPiecesOfNames(t *testing.T) {
 	for subject, want := range map[string]string{"sub-01": "01", "A b_c/9z": "Abc9z", "é{@[`^": "unnamed",
 		"":       "unnamed",

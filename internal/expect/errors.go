@@ -1,6 +1,8 @@
 package expect
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -33,3 +35,11 @@ func Error(t testing.TB, err error, says ...string) {
 
 // ErrorOf returns the error of a call.
 func ErrorOf[T any](_ T, err error) error { return err }
+
+// File writes a file of this name to a folder of the test's own, and returns its path.
+func File(t testing.TB, name, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	NoError(t, os.WriteFile(path, []byte(body), 0o666))
+	return path
+}

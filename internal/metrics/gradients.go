@@ -79,7 +79,7 @@ func DiffusionMap(a []float64, n int, o GradientOptions) (coordinates, eigenvalu
 }
 
 // Affinity returns the affinity [n,n] between the rows of connectivity [n,n]: 1 - acos(c) / pi of the
-// cosine c of two rows, of which the int(n (1 - sparsity)) largest entries are kept.
+// cosine c of two rows after all but their int(n (1 - sparsity)) largest entries were set to 0.
 func Affinity(connectivity []float64, n int, sparsity float64) ([]float64, error) {
 	keep := int(float64(n) * (1 - sparsity))
 	switch {

@@ -5,8 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // scored is one case of testdata/scores.json, which testdata/make.py writes with numpy and scipy.
@@ -19,33 +20,21 @@ type scored struct {
 }
 
 func TestScoresAgainstScipy(t *testing.T) {
-	text, err := os.ReadFile("testdata/scores.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(os.ReadFile("testdata/scores.json"))
 	var cases []scored
 	if err := json.Unmarshal(text, &cases); err != nil || len(cases) < 3 {
 		t.Fatalf("%d cases, %v", len(cases), err)
 	}
 	for i, c := range cases {
 		for _, name := range DistanceNames() {
-			kind, err := ParseDistance(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := Distances(c.Table, c.N, c.D, kind)
-			if err != nil {
-				t.Fatal(err)
-			}
+			kind := expect.Must(ParseDistance(name))
+			got := expect.Must(Distances(c.Table, c.N, c.D, kind))
 			for j, want := range c.Distances[name] {
 				if !(math.Abs(got[j]-want) <= 1e-12) {
 					t.Errorf("case %d: %s distance %d is %g, scipy has %g", i, name, j, got[j], want)
 				}
 			}
-			score, err := ScorePE(c.Table, c.D, kind, c.Modules)
-			if err != nil {
-				t.Fatal(err)
-			}
+			score := expect.Must(ScorePE(c.Table, c.D, kind, c.Modules))
 			if want := c.Modularity[name]; !(math.Abs(score.Modularity-want) <= 1e-12) {
 				t.Errorf("case %d: modularity by %s is %g, numpy has %g", i, name, score.Modularity, want)
 			}
@@ -83,10 +72,7 @@ func TestScoreInvariances(t *testing.T) {
 		table[i] = rng.NormFloat64()
 	}
 	for _, kind := range []Distance{Euclidean, SignAligned, OneMinusCorr2, Cosine} {
-		want, err := ScorePE(table, d, kind, modules)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := expect.Must(ScorePE(table, d, kind, modules))
 		order := rng.Perm(n)
 		moved, renamed := make([]float64, 0, n*d), make([]int, n)
 		for i, from := range order {
@@ -111,9 +97,7 @@ func TestScoreRefuses(t *testing.T) {
 		"9 numbers":         second(ScorePE(make([]float64, 9), 3, Cosine, []int{0, 1})),
 		"euclidean, sign":   second(ParseDistance("l2")),
 	} {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("error %v, want one with %q", err, name)
-		}
+		expect.Error(t, err, name)
 	}
 }
 

@@ -4,8 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestStressOfEqualDistances: one dimension holds n tokens that are all 1 apart best at
@@ -59,9 +60,7 @@ func TestRefineMDS(t *testing.T) {
 	}
 	exact := distancesOf(points, n, k, func() float64 { return 1 })
 	x, err := ClassicalMDS(exact, n, k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got := Stress(exact, x, n, k); got > 1e-12 {
 		t.Errorf("stress %g of distances that %d dimensions have", got, k)
 	}
@@ -138,9 +137,7 @@ func TestNoGradients(t *testing.T) {
 		"connected with no other":      third(Gradients(make([]float64, 16), 4, o)),
 		"tokens 0 and 1 is NaN":        third(Gradients([]float64{1, math.NaN(), 0, 0, 1, 0, 0, 0, 1}, 3, keep2)),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want an error with %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 }
 

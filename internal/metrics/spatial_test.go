@@ -3,13 +3,16 @@ package metrics
 import (
 	"encoding/json"
 	"fmt"
-	"gonum.org/v1/gonum/mat"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"torchpe/internal/expect"
 )
 
 // spatialVectors reads a file of reference vectors that BrainSpace's code wrote; a test without
@@ -21,9 +24,7 @@ func spatialVectors(t *testing.T, name string, cases any) {
 	if err != nil {
 		t.Skipf("no reference vectors at %s", path)
 	}
-	if err := json.Unmarshal(text, &struct{ Cases any }{cases}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(text, &struct{ Cases any }{cases}))
 }
 
 // Tolerances of the vectors' files, absolute and relative alike.
@@ -101,9 +102,7 @@ func nulls(t *testing.T, text json.RawMessage) (out [][]float64) {
 		}
 		return out
 	}
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(text, &out))
 	return out
 }
 
@@ -219,18 +218,9 @@ func TestSmoothChance(t *testing.T) {
 		t.Skip("takes 10 s")
 	}
 	points := spread(chanceTokens)
-	distances, err := Distances(flat(points), chanceTokens, 3, Euclidean)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := NewMoran(InverseDistances(distances, chanceTokens), chanceTokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sphere, err := NewSphere(points, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	distances := expect.Must(Distances(flat(points), chanceTokens, 3, Euclidean))
+	m := expect.Must(NewMoran(InverseDistances(distances, chanceTokens), chanceTokens))
+	sphere := expect.Must(NewSphere(points, nil))
 	rng := rand.New(rand.NewPCG(20, 26))
 	for _, c := range []struct {
 		reach, effect float64

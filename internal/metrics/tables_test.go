@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 type tables struct {
@@ -33,10 +35,7 @@ type tables struct {
 
 func readTables(t *testing.T) tables {
 	t.Helper()
-	b, err := os.ReadFile("testdata/tables.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile("testdata/tables.json"))
 	var x tables
 	if err := json.Unmarshal(b, &x); err != nil || len(x.Procrustes) != 4 || len(x.Embeddings) != 3 {
 		t.Fatal(err)
@@ -69,9 +68,7 @@ func TestProcrustesAgainstScipy(t *testing.T) {
 func TestEmbeddingsAgainstNumpy(t *testing.T) {
 	for i, c := range readTables(t).Embeddings {
 		points, explained, err := PCA(c.X, c.N, c.D, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for k, v := range points {
 			if !close10(v, c.PCA[k]) {
 				t.Fatalf("table %d: coordinate %d is %v, numpy has %v", i, k, v, c.PCA[k])
@@ -83,10 +80,7 @@ func TestEmbeddingsAgainstNumpy(t *testing.T) {
 		if rank, err := EffectiveRank(c.X, c.N, c.D); err != nil || math.Abs(rank-c.Rank) > 1e-6 {
 			t.Errorf("table %d: effective rank %v (%v), numpy has %v", i, rank, err, c.Rank)
 		}
-		gram, err := Gram(c.X, c.N, c.D)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gram := expect.Must(Gram(c.X, c.N, c.D))
 		for k, v := range gram {
 			if !close10(v, c.Gram[k]) {
 				t.Fatalf("table %d: inner product %d is %v, numpy has %v", i, k, v, c.Gram[k])
@@ -96,18 +90,9 @@ func TestEmbeddingsAgainstNumpy(t *testing.T) {
 			t.Errorf("table %d: Toeplitzness %v (%v), numpy has %v", i, r2, err, c.Toeplitz)
 		}
 		// The distances of points are kept by MDS where they lie in few enough dimensions.
-		distances, err := Distances(points, c.N, 2, Euclidean)
-		if err != nil {
-			t.Fatal(err)
-		}
-		placed, err := ClassicalMDS(distances, c.N, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := Distances(placed, c.N, 2, Euclidean)
-		if err != nil {
-			t.Fatal(err)
-		}
+		distances := expect.Must(Distances(points, c.N, 2, Euclidean))
+		placed := expect.Must(ClassicalMDS(distances, c.N, 2))
+		again := expect.Must(Distances(placed, c.N, 2, Euclidean))
 		for k, v := range again {
 			if math.Abs(v-distances[k]) > 1e-8 {
 				t.Fatalf("table %d: distance %d is %v after MDS, was %v", i, k, v, distances[k])

@@ -38,6 +38,7 @@ func TestNumbers(t *testing.T) {
 		{Exact(nan), ""},
 		{Digits(0.123, 2), "0.12"},
 		{Digits(99.9, 2), "100"},
+		{Digits(9.96, 2), "10"}, // and not 10.0
 		{Digits(9.9999e-6, 2), "1.0×10^−5"},
 		{Digits(12345678, 2), "1.2×10^7"},
 		{Digits(0, 2), "0"},
@@ -48,6 +49,20 @@ func TestNumbers(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestNeedsPowers(t *testing.T) {
+	for _, c := range []struct {
+		size, step float64
+		want       bool
+	}{
+		{1e6, 100, true}, {9.9e5, 100, false}, {-1e6, 100, true}, {1e7, 1, false}, {1e15, 1, true}, {9e14, 1, false},
+		{9e-4, 1e-4, true}, {1e-3, 1e-4, false}, {1, 9e-10, true}, {1, 1e-9, false},
+	} {
+		if got := NeedsPowers(c.size, c.step); got != c.want {
+			t.Errorf("%v in steps of %v: %v", c.size, c.step, got)
 		}
 	}
 }

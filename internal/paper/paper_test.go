@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // printedSum is the SHA-256 of printed.csv as it was compared, number by number, with the paper's
@@ -118,10 +120,7 @@ func paperLabel(text string) string {
 
 func readCSV(t *testing.T, path string) [][]string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(os.Open(path))
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {

@@ -45,7 +45,7 @@ func RelativeTest() TTest { return TTest{13, 2.51, 0.03} }
 // String writes the test as the paper does: t(13) = 0.96, p = 0.35.
 func (t TTest) String() string { return fmt.Sprintf("t(%d) = %.2f, p = %.2f", t.DF, t.T, t.P) }
 
-// Sentences of the paper that runs are held against (sections 3.2 to 3.4 and appendices).
+// Sentences of the paper that runs are compared with (sections 3.2 to 3.4 and appendices).
 const (
 	OptimalSigma = "Compared to the default initialization choice of σ = 1, which had a " +
 		"generalization performance of 0.89, we found that the optimal generalization " +

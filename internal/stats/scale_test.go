@@ -6,15 +6,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
-// Numbers whose squares leave float64 at either end, or of which only the last digits differ,
+// Numbers whose squares overflow or underflow float64, or that differ only in their last digits,
 // against exact fractions.
 func TestAgainstFractions(t *testing.T) {
-	b, err := os.ReadFile("testdata/exact.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile("testdata/exact.json"))
 	var cases []struct {
 		Name                 string
 		X, Y                 []float64
@@ -65,9 +64,7 @@ func TestTOfExtremes(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	want, err := WelchTFrom(Summary{0.977, 0.073, 15}, Summary{0.956, 0.039, 9}) // held against scipy above
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, e := range []int{-700, 700, 1000} {
 		by := func(v float64) float64 { return math.Ldexp(v, e) }
 		if got, err := WelchTFrom(Summary{by(0.977), by(0.073), 15},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func near(a, b, tolerance float64) bool {
@@ -16,10 +18,7 @@ func near(a, b, tolerance float64) bool {
 }
 
 func TestAgainstScipy(t *testing.T) {
-	b, err := os.ReadFile("testdata/scipy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile("testdata/scipy.json"))
 	var f struct {
 		Pairs []struct {
 			Name                    string
@@ -113,17 +112,11 @@ func TestPaperTables(t *testing.T) {
 			t.Skipf("no %s", path)
 		}
 		defer f.Close()
-		rows, err := csv.NewReader(f).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := expect.Must(csv.NewReader(f).ReadAll())
 		k := slices.Index(rows[0], what)
 		var values []float64
 		for _, r := range rows[1:] {
-			v, err := strconv.ParseFloat(r[k], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := expect.Must(strconv.ParseFloat(r[k], 64))
 			values = append(values, v)
 		}
 		return values

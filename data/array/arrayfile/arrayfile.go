@@ -21,8 +21,8 @@ type Array struct {
 	Columns []string // names of the columns, or nil
 }
 
-// Split parts FILE[:selector] where the file ends: at the last colon that leaves an existing file,
-// or array.Stdin.
+// Split splits FILE[:selector] at the last colon before which there is the name of an existing file or
+// array.Stdin.
 func Split(reference string) (file, selector string, err error) {
 	if reference == "" {
 		return "", "", fmt.Errorf("no file is named: give FILE or FILE:tensor")
@@ -119,7 +119,7 @@ func (e Entry) Load() (array.Array, error) {
 }
 
 func (e Entry) loaded() (a Array, err error) {
-	if e.load != nil { // nothing loads a text in JSON
+	if e.load != nil { // nil for a text in JSON
 		a, err = e.load(e)
 	}
 	if err == nil && !e.Real {
@@ -169,13 +169,16 @@ func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, 
 	}
 	var possible []Entry
 	for _, e := range entries {
-		if e.Real && fits(e.Shape) == nil {
+		if e.Real && fits(e.Shape) == nil || e.Type == Sparse {
 			possible = append(possible, e)
 		}
 	}
 	switch {
-	case len(possible) == 1:
+	case len(possible) == 1 && possible[0].Real:
 		return possible[0], nil
+	case len(possible) == 1:
+		_, err := possible[0].read(file)
+		return Entry{}, err
 	case len(possible) > 1:
 		return Entry{}, fmt.Errorf("%s holds several tensors: name one as %s:%s; there are %s",
 			file, file, array.Printable(possible[0].Name), listed(possible))

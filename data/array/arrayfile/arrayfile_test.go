@@ -16,18 +16,9 @@ import (
 	"torchpe/internal/expect"
 )
 
-func write(t *testing.T, name, body string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // A name ends at the last colon that leaves a file; tensors and files may have colons of their own.
 func TestSplit(t *testing.T) {
-	odd := write(t, "a:b.csv", "1,2\n2,3\n")
+	odd := expect.File(t, "a:b.csv", "1,2\n2,3\n")
 	for _, c := range []struct{ reference, file, selector string }{
 		{odd, odd, ""}, {odd + ":x", odd, "x"}, {odd + ":x:y", odd, "x:y"}, {odd + ":", odd, ""},
 	} {
@@ -50,46 +41,31 @@ func anyShape([]int) error { return nil }
 func TestReadRefuses(t *testing.T) {
 	for name, want := range map[string]string{"x.own": "files called .own are not read",
 		"x.zip": ".safetensors, .npy"} {
-		if _, err := Read(write(t, name, "anything"), text.Auto, anyShape); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(expect.File(t, name, "anything"), text.Auto, anyShape)), want)
 	}
 	for body, want := range map[string]string{
 		"": "an empty file", ",b,a\na,1,0\nb,0,1\n": `row 1 is named "a" and column 1 "b"`,
 		"id,2,1\n1,0.5,0\n2,0,1.5\n": "the same tokens in the same order",
 	} {
-		if _, err := Read(write(t, "x.csv", body), text.Yes, anyShape); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", body, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(expect.File(t, "x.csv", body), text.Yes, anyShape)), want)
 	}
 	for _, body := range []string{",a,b\na,1,0\nb,0,1\n", ",c,d\na,1,0\nb,0,1\n", "a,b\n1,0\n0,1\n"} {
-		if _, err := Read(write(t, "x.csv", body), text.Auto, anyShape); err != nil {
+		if _, err := Read(expect.File(t, "x.csv", body), text.Auto, anyShape); err != nil {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
 }
 
 func TestReadSafetensors(t *testing.T) {
-	a, err := safetensors.New("a", []int{2}, []float32{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := safetensors.New("b", []int{1, 2}, []float32{3, 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Must(safetensors.New("a", []int{2}, []float32{1, 2}))
+	b := expect.Must(safetensors.New("b", []int{1, 2}, []float32{3, 4}))
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := safetensors.Write(path, []safetensors.Tensor{b, a}, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, safetensors.Write(path, []safetensors.Tensor{b, a}, nil))
 	got, err := Read(path+":b", text.Auto, anyShape)
 	if err != nil || got.Source != path+":b" || !slices.Equal(got.Data, []float64{3, 4}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := Read(path, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), "name one as") {
-		t.Errorf("two that fit: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), "name one as")
 	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Data[1] != 4 {
 		t.Errorf("%+v, %v", all, err)
@@ -97,24 +73,21 @@ func TestReadSafetensors(t *testing.T) {
 }
 
 func TestReadJSON(t *testing.T) {
-	all, err := ReadAll(write(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`), text.Auto)
+	all, err := ReadAll(expect.File(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`), text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Name != "pe.table" ||
 		!slices.Equal(all[1].Shape, []int{2, 3}) || all[1].Data[4] != 5 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	for _, body := range []string{`[[1], [2]]`, `{"kind": "table", "values": [[1], [2]]}`} {
-		path := write(t, "p.json", body)
+		path := expect.File(t, "p.json", body)
 		a, err := Read(path, text.Auto, anyShape)
 		if err != nil || a.Source != path || !slices.Equal(a.Shape, []int{2, 1}) || a.Data[1] != 2 {
 			t.Errorf("%s: %+v, %v", body, a, err)
 		}
-		if _, err := Read(path+":x", text.Auto, anyShape); err == nil ||
-			!strings.Contains(err.Error(), "leave out :x") {
-			t.Errorf("%s: %v", body, err)
-		}
+		expect.Error(t, expect.ErrorOf(Read(path+":x", text.Auto, anyShape)), "leave out :x")
 	}
 	for _, bad := range []string{`{"a": [[1], [2, 3]]}`, `{"a": "x"}`, `{`, `{"a": [null]}`} {
-		if _, err := ReadAll(write(t, "p.json", bad), text.Auto); err == nil {
+		if _, err := ReadAll(expect.File(t, "p.json", bad), text.Auto); err == nil {
 			t.Errorf("%s is read", bad)
 		}
 	}
@@ -130,10 +103,7 @@ func TestHostileJSON(t *testing.T) {
 		strings.Repeat("[", 100_000): "more than 64 deep", `{"kind":"x","values":[[1],2]}`: "kind is a text",
 		`{"a":[9007199254740993]}`: "a is integers beyond 2^53, such as 9007199254740993, which",
 	} {
-		path := filepath.Join(t.TempDir(), "a.json")
-		if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := expect.File(t, "a.json", body)
 		if all, err := ReadAll(path, text.Auto); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%.40s: %v, %v", body, all, err)
@@ -143,7 +113,7 @@ func TestHostileJSON(t *testing.T) {
 
 // An array is read though other values stand beside it, which are named where they are asked for.
 func TestJSONBesideText(t *testing.T) {
-	path := write(t, "a.json", `{"label":"run 1","n":null,"ids":["a",1],"ragged":[[1],[2,3]],"about":{"w":[[9]]},`+
+	path := expect.File(t, "a.json", `{"label":"run 1","n":null,"ids":["a",1],"ragged":[[1],[2,3]],"about":{"w":[[9]]},`+
 		`"w":[[1,2],[3,9007199254740992]]}`)
 	for _, reference := range []string{path, path + ":w"} {
 		a, err := Read(reference, text.Auto, func(shape []int) error {
@@ -159,23 +129,17 @@ func TestJSONBesideText(t *testing.T) {
 	for name, want := range map[string]string{"label": "label is a text", "n": "n is true, false or null",
 		"ids": "ids is a text", "ragged": "ragged is lists of different lengths", "about": "about is an object",
 		"zzz": `no tensor "zzz"; it has about [] (an object)`} {
-		if _, err := Read(path+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", name, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read(path+":"+name, text.Auto, anyShape)), want)
 	}
 	never := func([]int) error { return errors.New("too small") }
-	if _, err := Read(path, text.Auto, never); err == nil || !strings.Contains(err.Error(), "fits: w: too small") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, never)), "fits: w: too small")
 }
 
 // What "torchpe pe values --json" prints is its values, whatever else is in it.
 func TestJSONOfValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	body := `{"kind":"table","about":{"x":[1,{"y":null}]},"values":[[1,2],[3,4]],"empty":[]}`
-	if err := os.WriteFile(path, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
 	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 1 || !slices.Equal(all[0].Shape, []int{2, 2}) ||
 		!slices.Equal(all[0].Data, []float64{1, 2, 3, 4}) {
@@ -192,7 +156,7 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 	for _, v := range []float32{1, 2, 3, 4} {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 	}
-	path := write(t, "large.safetensors", string(b))
+	path := expect.File(t, "large.safetensors", string(b))
 	if err := os.Truncate(path, int64(len(b))+1<<30); err != nil { // zeros that take no disk
 		t.Fatal(err)
 	}
@@ -210,16 +174,9 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 		large.Need != 1<<30 || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 	}
-	entries, err := list(path, text.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, int64(len(b))+1<<20); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := entries[1].Load(); err == nil || !strings.Contains(err.Error(), "replaced meanwhile") {
-		t.Errorf("after the file was cut: %v", err)
-	}
+	entries := expect.Must(list(path, text.Auto))
+	expect.NoError(t, os.Truncate(path, int64(len(b))+1<<20))
+	expect.Error(t, expect.ErrorOf(entries[1].Load()), "replaced meanwhile")
 }
 
 // MATLAB 7.3 has objects as numbers that mean something to MATLAB alone (0xDD000000 first), and sparse
@@ -271,13 +228,14 @@ func TestStructField(t *testing.T) {
 // One array that is not read keeps none of the others from being read: dtypes of safetensors that few
 // programs know, and an archive's member that is packed in another way.
 func TestOddMembers(t *testing.T) {
-	header := `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[4,6]},` +
+	header := `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":` +
+		`{"dtype":"F8_E4M3","shape":[2],"data_offsets":[4,6]},` +
 		`"c":{"dtype":"F4","shape":[2],"data_offsets":[6,7]},"d":{"dtype":"C64","shape":[1],"data_offsets":[7,15]},` +
 		`"e":{"dtype":"U8","shape":[1],"data_offsets":[15,16]}}`
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 	b = append(binary.LittleEndian.AppendUint32(b, math.Float32bits(2.5)),
 		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x2a"...)
-	file := write(t, "odd.safetensors", string(b))
+	file := expect.File(t, "odd.safetensors", string(b))
 	for name, want := range map[string]float64{"a": 2.5, "e": 42} {
 		if a, err := Read(file+":"+name, text.Auto, anyShape); err != nil || a.Data[0] != want {
 			t.Errorf("%s: %v, %v", name, a.Array, err)
@@ -288,6 +246,13 @@ func TestOddMembers(t *testing.T) {
 		if a, err := Read(file+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %s", name, a.Array, err, want)
 		}
+	}
+	const sparse = "../../series/testdata/sparse.h5ad"
+	for name, want := range map[string]string{"": "there are /X [] (sparse), /obsm/X_pca [7 2]", ":X": "x.toarray()"} {
+		expect.Error(t, expect.ErrorOf(Read(sparse+name, text.Auto, anyShape)), want)
+	}
+	if a, err := Read(sparse+":obsm/X_pca", text.Auto, anyShape); err != nil || !slices.Equal(a.Shape, []int{7, 2}) {
+		t.Errorf("%v, %v", a.Array, err)
 	}
 	all, unread, err := ReadReal(file, text.Auto)
 	if err != nil || len(all) != 2 || !strings.Contains(unread.Error(), "F8_E4M3") {

@@ -3,6 +3,7 @@ package arrayfile
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,7 +37,7 @@ var textExtensions = []string{".txt", ".csv", ".tsv", ".tab", ".1d", ""}
 
 // FormatOf finds the format of a file by its first bytes and its name.
 func FormatOf(file string) (Format, error) {
-	const userBlock = 512 // what may lie before HDF5's signature
+	const userBlock = 512 // bytes that may precede HDF5's signature
 	head, err := array.FirstBytes(file, userBlock+16)
 	if err != nil {
 		return "", err
@@ -257,7 +258,34 @@ func listHDF5(file string, matlab bool) ([]Entry, error) {
 		}
 		out = append(out, one)
 	}
-	return out, nil
+	return joinSparse(out), nil
+}
+
+// Sparse is the type of a matrix that scipy or anndata stored as the vectors data, indices and indptr.
+const Sparse = "sparse"
+
+// joinSparse lists a group with these vectors as the matrix that they are, which is not read.
+func joinSparse(entries []Entry) (out []Entry) {
+	has := map[string]bool{}
+	for _, e := range entries {
+		has[e.Name] = true
+	}
+	for _, e := range entries {
+		group, name := path.Split(e.Name)
+		if has[group+"data"] && has[group+"indices"] && has[group+"indptr"] {
+			switch name {
+			case "indices", "indptr":
+				continue
+			case "data":
+				e = Entry{Name: path.Clean(group), Type: Sparse, load: func(e Entry) (Array, error) {
+					return Array{}, fmt.Errorf("%s is a sparse matrix of scipy or anndata: store all of its numbers "+
+						"(x.toarray())", array.Quote(e.Name))
+				}}
+			}
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // The attributes that MATLAB 7.3 gives its variables. An empty one holds its shape; a sparse one is
@@ -387,8 +415,8 @@ func listCells73(file string, e hdf5.Entry, of Entry, byPath map[string]hdf5.Ent
 		return nil, err
 	}
 	var out []Entry
-	for i, path := range paths {
-		d, ok := byPath[path]
+	for i, at := range paths {
+		d, ok := byPath[at]
 		if ok && d.Attributes[matlabEmpty] == "1" {
 			continue
 		}

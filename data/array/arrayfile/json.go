@@ -34,7 +34,7 @@ type jsonReader struct {
 	d      *json.Decoder
 	budget *array.Budget
 	data   []float64 // of the current array
-	other  string    // what it holds that is no array of numbers, or empty
+	other  string    // the first thing in it that is no number, or empty
 }
 
 // file reads a whole file.
@@ -173,7 +173,7 @@ func (r *jsonReader) nested(t json.Token, depth int) (shape []int, err error) {
 
 func isText(t json.Token) bool { _, is := t.(string); return is }
 
-// isOther notes what the current value holds that is no array of numbers, the first time.
+// isOther notes the first thing in the current value that does not belong to an array of numbers.
 func (r *jsonReader) isOther(what string) {
 	if r.other == "" {
 		r.other = what

@@ -115,6 +115,19 @@ func HasAll(names, tokens []string) bool {
 		func(t string) bool { return !among[PlainNumber(t)] })
 }
 
+// Twice returns the places of a name and of the first one before it that is equal; ok is false where all
+// differ. Empty names count as different.
+func Twice(names []string) (first, second int, ok bool) {
+	place := make(map[string]int, len(names))
+	for i, name := range names {
+		if j, twice := place[name]; twice && name != "" {
+			return j, i, true
+		}
+		place[name] = i
+	}
+	return 0, 0, false
+}
+
 // PlainNumber spells a whole number in digits alone, 1 for 1.0 and 01, and returns other text, and
 // numbers that a float64 may round, as it is.
 func PlainNumber(name string) string {

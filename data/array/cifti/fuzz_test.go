@@ -19,9 +19,7 @@ func FuzzRead(f *testing.F) {
 	}
 	for _, name := range files {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.NoError(f, err)
 		f.Add(b)
 	}
 	for _, test := range hostile {

@@ -366,9 +366,7 @@ func TestSizeBeyondReader(t *testing.T) {
 	whole := good().build()
 	for _, n := range []int{2, 100, 600, len(whole) - 1} {
 		_, err := decode(bytes.NewReader(whole[:n]), int64(len(whole)), "x.nii", true)
-		if err == nil || !strings.Contains(err.Error(), "damaged") {
-			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
-		}
+		expect.Error(t, err, "damaged")
 	}
 }
 
@@ -404,9 +402,7 @@ func TestMemoryOfCompressed(t *testing.T) {
 	} {
 		var err error
 		expect.AllocationsAtMost(t, 40*len(file), func() { _, err = readBytes(file) })
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Error(err)
-		}
+		expect.Error(t, err, want)
 	}
 }
 
@@ -419,15 +415,10 @@ func TestReadNamesTheFile(t *testing.T) {
 		t.Skip("cannot make a named pipe:", err)
 	}
 	damaged := filepath.Join(dir, "damaged.ptseries.nii")
-	if err := os.WriteFile(damaged, cut(good().build(), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(damaged, cut(good().build(), 1), 0o600))
 	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero", damaged} {
-		for name, read := range map[string]func(string) (*Image, error){"Read": Read,
-			"ReadHeader": ReadHeader} {
-			if _, err := read(path); err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s(%s): %v", name, path, err)
-			}
+		for _, read := range []func(string) (*Image, error){Read, ReadHeader} {
+			expect.Error(t, expect.ErrorOf(read(path)), path)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // jsonNumber is a number of expected.json, where NaN and the infinities are strings.
@@ -68,24 +70,16 @@ type expectations struct {
 // expected reads testdata/expected.json, which testdata/make.py writes with nibabel and numpy.
 func expected(t *testing.T) expectations {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", "expected.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile(filepath.Join("testdata", "expected.json")))
 	var e expectations
-	if err := json.Unmarshal(b, &e); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(b, &e))
 	return e
 }
 
 // load reads a file of testdata.
 func load(t *testing.T, name string) *Image {
 	t.Helper()
-	m, err := Read(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Must(Read(filepath.Join("testdata", name)))
 	return m
 }
 
@@ -218,10 +212,7 @@ func TestParcellateAsNumpy(t *testing.T) {
 	for _, want := range expected(t).Parcellations {
 		t.Run(want.Series+" "+want.Labels+" "+want.Map, func(t *testing.T) {
 			series, labels := load(t, want.Series), only(t, load(t, want.Labels), want.Map)
-			p, err := Parcellate(series, labels, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Must(Parcellate(series, labels, false))
 			if !slices.Equal(p.Keys, want.Keys) || !slices.Equal(p.Names, want.Names) ||
 				!slices.Equal(p.Grayordinates, want.Grayordinates) {
 				t.Errorf("got %+v, want %+v", p, want)

@@ -3,8 +3,9 @@ package cifti
 import (
 	"encoding/binary"
 	"math"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestNumbers reads every type of number, in both byte orders, at the ends of its range, with and
@@ -67,7 +68,5 @@ func TestIntegerThatWouldBeRounded(t *testing.T) {
 	s := good()
 	s.datatype, s.bits = 1024, 64
 	s.data, _ = binary.Append(nil, binary.LittleEndian, []int64{0, 1, 1<<53 + 1, 3, 4, 5})
-	if _, err := readBytes(s.build()); err == nil || !strings.Contains(err.Error(), "beyond 2^53") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(readBytes(s.build())), "beyond 2^53")
 }

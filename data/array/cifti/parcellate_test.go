@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // dense returns a dtseries image of two times over a surface L of ten vertices: vertex v has the
@@ -66,10 +67,7 @@ func areas() map[int]string {
 // TestParcellateByHand compares with means taken by hand: vertices 1 and 3 are "one", 2 and 5
 // "two"; 5 is not in the series.
 func TestParcellateByHand(t *testing.T) {
-	p, err := Parcellate(dense(3, 0, 2, 1, 7), dlabel(areas(), 0, 1, 2, 1, 0, 2), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(Parcellate(dense(3, 0, 2, 1, 7), dlabel(areas(), 0, 1, 2, 1, 0, 2), false))
 	if !slices.Equal(p.Values.Data, []float64{2, 102, 2, 102}) ||
 		!slices.Equal(p.Values.Shape, []int{2, 2}) ||
 		!slices.Equal(p.Names, []string{"one", "two"}) || !slices.Equal(p.Keys, []int{1, 2}) ||
@@ -104,10 +102,7 @@ func TestNotFinite(t *testing.T) {
 	series := dense(0, 1, 2, 3)
 	series.Data.Data[2], series.Data.Data[3], series.Data.Data[7] = math.NaN(), math.Inf(1),
 		math.Inf(-1)
-	p, err := Parcellate(series, dlabel(areas(), 1, 1, 2, 2), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(Parcellate(series, dlabel(areas(), 1, 1, 2, 2), false))
 	v := p.Values.Data
 	if !math.IsNaN(v[0]) || !math.IsInf(v[1], 1) || v[2] != 2.5 || !math.IsInf(v[3], -1) {
 		t.Errorf("%+v", p)
@@ -213,14 +208,8 @@ func TestVolumeSpaces(t *testing.T) {
 // the order of summation.
 func TestOrderDoesNotMatter(t *testing.T) {
 	series, labels := load(t, "lr.dtseries.nii"), only(t, load(t, "rl.dlabel.nii"), "areas")
-	want, err := Parcellate(series, labels, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Parcellate(reversed(series), reversed(labels), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Must(Parcellate(series, labels, false))
+	got := expect.Must(Parcellate(reversed(series), reversed(labels), false))
 	for i, v := range want.Values.Data {
 		if math.Abs(v-got.Values.Data[i]) > 1e-14 {
 			t.Errorf("value %d is %v, want %v", i, got.Values.Data[i], v)

@@ -8,18 +8,16 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // scalarsOf writes the maps of x.pscalar.nii, which nibabel wrote, over the parcels of a template.
 func scalarsOf(t *testing.T, template string) (path string, original *Image) {
 	t.Helper()
 	original = load(t, "x.pscalar.nii")
-	p, err := ReadTemplate(filepath.Join("testdata", template))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(ReadTemplate(filepath.Join("testdata", template)))
 	var maps []ParcelMap
 	for k, name := range []string{"thick", "myelin"} {
 		m := ParcelMap{Name: name}
@@ -28,24 +26,16 @@ func scalarsOf(t *testing.T, template string) (path string, original *Image) {
 		}
 		maps = append(maps, m)
 	}
-	body, err := p.Encode(maps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := expect.Must(p.Encode(maps))
 	path = filepath.Join(t.TempDir(), "made.pscalar.nii")
-	if err := os.WriteFile(path, body, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, body, 0o666))
 	return path, original
 }
 
 // A pscalar.nii over the parcels of a series, of a matrix or of scalars is that of nibabel: the same
 // header but for the length of the XML, the same parcels, maps and numbers.
 func TestScalarsAsNibabel(t *testing.T) {
-	theirs, err := os.ReadFile(filepath.Join("testdata", "x.pscalar.nii"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := expect.Must(os.ReadFile(filepath.Join("testdata", "x.pscalar.nii")))
 	for _, template := range []string{"x.ptseries.nii", "x.pconn.nii", "z.ptseries.nii.gz", "x.pscalar.nii"} {
 		path, want := scalarsOf(t, template)
 		got, err := Read(path)
@@ -56,10 +46,7 @@ func TestScalarsAsNibabel(t *testing.T) {
 			!slices.Equal(got.Data.Data, want.Data.Data) {
 			t.Errorf("%s: %+v, want %+v", template, got, want)
 		}
-		ours, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ours := expect.Must(os.ReadFile(path))
 		for _, b := range [][]byte{ours, theirs} {
 			clear(b[atVoxOffset : atVoxOffset+8])
 		}
@@ -82,9 +69,7 @@ maps, parcels = (image.header.get_axis(i) for i in (0, 1))
 print(json.dumps({"kind": type(image).__name__, "maps": list(maps.name), "parcels": list(parcels.name),
                   "voxels": [v.tolist() for v in parcels.voxels], "data": image.get_fdata().T.tolist()}))
 `, path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var got struct {
 		Kind          string
 		Maps, Parcels []string
@@ -108,22 +93,14 @@ print(json.dumps({"kind": type(image).__name__, "maps": list(maps.name), "parcel
 // What has no parcels is no template, and names of maps may hold any text.
 func TestTemplates(t *testing.T) {
 	for name, want := range map[string]string{"x.dscalar.nii": "has no parcels", "make.py": "not a NIfTI file"} {
-		if _, err := ReadTemplate(filepath.Join("testdata", name)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(ReadTemplate(filepath.Join("testdata", name))), want)
 	}
-	p, err := ReadTemplate(filepath.Join("testdata", "x.ptseries.nii"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(ReadTemplate(filepath.Join("testdata", "x.ptseries.nii")))
 	if _, err := p.Encode([]ParcelMap{{Name: "a", Values: make([]float64, 3)}}); err == nil {
 		t.Error("3 numbers for 4 parcels")
 	}
 	const odd = "<&> \"PC 1\" ä"
-	body, err := p.Encode([]ParcelMap{{Name: odd, Values: make([]float64, 4)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := expect.Must(p.Encode([]ParcelMap{{Name: odd, Values: make([]float64, 4)}}))
 	m, err := decode(bytes.NewReader(body), int64(len(body)), "odd", true)
 	if err != nil || m.Axes[0].Maps[0].Name != odd {
 		t.Errorf("%+v, %v", m, err)

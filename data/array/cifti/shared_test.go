@@ -13,16 +13,14 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // shared returns a file of the CIFTI-2 test set (nitrc.org/projects/cifti) beside the repository,
 // or skips the test.
 func shared(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := expect.Must(os.Getwd())
 	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			break
@@ -103,19 +101,11 @@ func TestStandardFiles(t *testing.T) {
 	for _, name := range []string{conte + "dtseries", conte + "ptseries"} {
 		t.Run(name, func(t *testing.T) {
 			path := shared(t, name+".nii")
-			b, err := os.ReadFile(strings.TrimSuffix(path, ".nii") + ".expected.json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := expect.Must(os.ReadFile(strings.TrimSuffix(path, ".nii") + ".expected.json"))
 			var want testSet
-			if err := json.Unmarshal(b, &want); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal(b, &want))
 			sameRaw(t, path, want)
-			got, err := Read(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := expect.Must(Read(path))
 			sameImage(t, got, want)
 		})
 	}
@@ -124,22 +114,14 @@ func TestStandardFiles(t *testing.T) {
 // sameRaw compares the header, its extension and the place of the data.
 func sameRaw(t *testing.T, path string, want testSet) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile(path))
 	w := want.Raw
 	if sum := sha256.Sum256(b); int64(len(b)) != w.Bytes || hex.EncodeToString(sum[:]) != w.SHA256 {
 		t.Skip("another version of the file than the JSON's")
 	}
-	s, err := newSource(strings.NewReader(string(b)), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(newSource(strings.NewReader(string(b)), int64(len(b))))
 	h, order, err := readFileHeader(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if h.Size != w.Size || strings.Trim(fmt.Sprintf("%q", h.Magic), `"`) != w.Magic ||
 		h.Datatype != w.Datatype || h.Bitpix != w.Bitpix ||
 		h.Dim != w.Dim || h.Pixdim != w.Pixdim || h.VoxOffset != w.VoxOffset ||
@@ -245,19 +227,10 @@ func sameNumbers(t *testing.T, got array.Array, want testSet) {
 // -cifti-parcellate of the dtseries file (so the Provenance says). The label file is not here; its
 // labels are those of the parcels that the ptseries file has.
 func TestParcellateAsWorkbench(t *testing.T) {
-	dense, err := Read(shared(t, conte+"dtseries.nii"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := Read(shared(t, conte+"ptseries.nii"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dense := expect.Must(Read(shared(t, conte+"dtseries.nii")))
+	want := expect.Must(Read(shared(t, conte+"ptseries.nii")))
 	labels := labelsOf(want.Axes[1])
-	p, err := Parcellate(dense, labels, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(Parcellate(dense, labels, false))
 	for i, parcel := range want.Axes[1].Parcels {
 		if p.Names[i] != parcel.Name || p.Keys[i] != i+1 {
 			t.Errorf("parcel %d is %q, want %q", i, p.Names[i], parcel.Name)

@@ -29,7 +29,7 @@ type indicesMap struct {
 	Points  int    `xml:"NumberOfSeriesPoints,attr"`
 }
 
-// rule says what an element has: attributes, each once; elements, at most once where the name ends
+// rule lists the contents of an element: attributes, each once; elements, at most once where the name ends
 // with "?"; and text.
 type rule struct {
 	attributes, elements []string
@@ -86,7 +86,7 @@ const (
 	modelType      = "CIFTI_MODEL_TYPE_"
 )
 
-// parse reads the XML, which it first holds against the rules.
+// parse checks the XML against the rules and reads it.
 func parse(text []byte) (*document, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if err := checkRules(newDecoder(text)); err != nil {

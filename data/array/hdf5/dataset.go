@@ -20,14 +20,14 @@ type dataset struct {
 	filters []filter
 	fill    []byte // of one element that was never written; empty for zero
 	layout  []byte
-	// attributes are those that attributes returns.
+	// attributes are the result of the method of this name.
 	attributes map[string]string
 
-	number *datatype // what is read of an element
-	at     int       // where that begins in it
+	number *datatype // the part of an element that is read
+	at     int       // its offset in the element
 	data   []float64 // what was read
 
-	inflated, unshuffled []byte // room for a chunk
+	inflated, unshuffled []byte // buffers for a chunk
 }
 
 // entry describes a dataset by its messages; ok is false for an object of another kind, such as a
@@ -52,8 +52,8 @@ func (f *file) entry(path string, messages []message) (Entry, bool) {
 	return e, true
 }
 
-// attributes returns what attribute takes of the attributes in messages, or in the heap that these
-// lead to.
+// attributes returns the attributes that attribute can read, from messages or from the heap that they
+// point to.
 func (f *file) attributes(messages []message) (all map[string]string, err error) {
 	all = map[string]string{}
 	add := func(data []byte) {

@@ -134,7 +134,7 @@ func (t *datatype) spell(kind string) {
 	}
 }
 
-// enumeration takes the names and values of so many members. One of integers is read as them.
+// enumeration takes the names and values of the members. An enumeration of integers is read as integers.
 func (t *datatype) enumeration(c *cursor, base *datatype, members int, version byte) {
 	for range members {
 		if c.name(version); c.err != nil {
@@ -181,7 +181,7 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 			return err
 		}
 		if types = append(types, m); m.class > classArray {
-			return nil // how long its description is nothing tells
+			return nil // the length of its description is unknown
 		}
 		if at := len(types) - 1; len(t.dtype) < 200 { // a text for people
 			t.dtype += fmt.Sprintf("%s %.40s %s", []string{" of", ","}[min(at, 1)], names[at], m.dtype)

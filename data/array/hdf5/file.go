@@ -66,7 +66,7 @@ func ReadRealParts(path, name string) (array.Array, error) {
 	return inFile(path, func(f *file) (array.Array, error) { return f.read(name, true) })
 }
 
-// inFile returns what use makes of the HDF5 file at path.
+// inFile opens the HDF5 file at path, calls use and closes the file.
 func inFile[T any](path string, use func(*file) (T, error)) (T, error) {
 	return array.InFile("hdf5", path, func(r *array.File) (none T, err error) {
 		f, err := open(r, r.Size())

@@ -16,14 +16,10 @@ import (
 // numbers, real or complex.
 func FuzzRead(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.h5")
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.NoError(f, err)
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.NoError(f, err)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

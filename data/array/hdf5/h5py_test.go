@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // noted holds what h5py says of a dataset.
@@ -21,16 +23,11 @@ type noted struct {
 
 func expected(t *testing.T) map[string]map[string]noted {
 	t.Helper()
-	b, err := os.ReadFile("testdata/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile("testdata/expected.json"))
 	var files map[string]map[string]noted
 	d := json.NewDecoder(strings.NewReader(string(b)))
 	d.UseNumber()
-	if err := d.Decode(&files); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Decode(&files))
 	return files
 }
 
@@ -43,16 +40,10 @@ func number(t *testing.T, v any) float64 {
 		}
 		return 0
 	case json.Number:
-		f, err := v.Float64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := expect.Must(v.Float64())
 		return f
 	case string:
-		f, err := strconv.ParseFloat(v, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := expect.Must(strconv.ParseFloat(v, 64))
 		return f
 	}
 	t.Fatalf("expected.json holds a %T", v)
@@ -91,9 +82,7 @@ func TestAgreesWithH5py(t *testing.T) {
 			}
 			a, err := Read(path, name)
 			if strings.HasSuffix(name, "types/large") {
-				if err == nil || !strings.Contains(err.Error(), "9007199254740993") {
-					t.Errorf("%s %s: error %v, want one that names 2^53+1", file, name, err)
-				}
+				expect.Error(t, err, "9007199254740993")
 				continue
 			}
 			if err != nil {
@@ -191,9 +180,7 @@ func TestLinks(t *testing.T) {
 			"soft/x":                          "no group",
 			"rfMRI_REST1_R/nuisanceReg_resid": `did you mean "rfMRI_REST1_RL"`,
 		} {
-			if _, err := Read(path, name); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: reading %s gives %v, want an error with %q", file, name, err, want)
-			}
+			expect.Error(t, expect.ErrorOf(Read(path, name)), want)
 		}
 	}
 }
@@ -206,9 +193,7 @@ func TestReferences(t *testing.T) {
 	if want := "[/#refs#/z /#refs#/y /#refs#/x /#refs#/w /#refs#/v /#refs#/u]"; err != nil || fmt.Sprint(got) != want {
 		t.Errorf("%v, %v; want %s", got, err, want)
 	}
-	if _, err := References(file, "nothing"); err == nil || !strings.Contains(err.Error(), "<u8") {
-		t.Errorf("numbers as references: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(References(file, "nothing")), "<u8")
 	entries, err := List(file)
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "/nothing" })
 	if err != nil || i < 0 || entries[i].Attributes["MATLAB_empty"] != "1" {
@@ -218,10 +203,7 @@ func TestReferences(t *testing.T) {
 
 func TestTextAttributes(t *testing.T) {
 	for _, file := range []string{"types-old.h5", "types-new.h5"} {
-		entries, err := List(filepath.Join("testdata", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := expect.Must(List(filepath.Join("testdata", file)))
 		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "/types/attributes" })
 		if i < 0 || entries[i].Attributes["MATLAB_class"] != "double" ||
 			entries[i].Attributes["number"] != "3" || len(entries[i].Attributes) != 2 {
@@ -249,10 +231,7 @@ func TestNetCDFConventions(t *testing.T) {
 			"add_offset": "attribute add_offset is -2", "many_scale_factor": "scale_factor is 9.969",
 			"text_scale": "scale_factor is neither text nor numbers", "text_FillValue": "_FillValue is none",
 			"unsigned": "_Unsigned is true, and it holds |i1", "signed": "_Unsigned is false, and it holds |u1"} {
-			if _, err := Read(filepath.Join("testdata", file), name); err == nil ||
-				!strings.Contains(err.Error(), want) {
-				t.Errorf("%s %s: error %v, want one with %q", file, name, err, want)
-			}
+			expect.Error(t, expect.ErrorOf(Read(filepath.Join("testdata", file), name)), want)
 		}
 	}
 }
@@ -265,11 +244,7 @@ func TestUnreadableFeaturesAreNamed(t *testing.T) {
 			"record": "compound of a <f8, ok |i1, s S3, m array, list variable length, text variable " +
 				"length, to reference, raw opaque, z complex of <f8, last <i2;",
 		} {
-			_, err := Read(filepath.Join("testdata", file), name)
-			if err == nil || !strings.Contains(err.Error(), want) ||
-				!strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s %s: error %v, want one with %q that names both", file, name, err, want)
-			}
+			expect.Error(t, expect.ErrorOf(Read(filepath.Join("testdata", file), name)), want, file, name)
 		}
 		if a, err := Read(filepath.Join("testdata", file), "beside"); err != nil || a.Data[5] != -.5 {
 			t.Errorf("%s: %v, %v", file, a, err)
@@ -277,15 +252,9 @@ func TestUnreadableFeaturesAreNamed(t *testing.T) {
 	}
 	for name, want := range map[string]string{"types/text": "S7", "types/texts": "variable length",
 		"types/record": "compound", "types/complex": "complex"} {
-		if _, err := Read("testdata/types-old.h5", name); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, want)
-		}
+		expect.Error(t, expect.ErrorOf(Read("testdata/types-old.h5", name)), want)
 	}
-	if _, err := ReadRealParts("testdata/types-old.h5", "types/text"); err == nil ||
-		!strings.Contains(err.Error(), "S7") {
-		t.Errorf("a text as complex numbers: error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(ReadRealParts("testdata/types-old.h5", "types/text")), "S7")
 	re, err := ReadRealParts("testdata/types-old.h5", "types/f8")
 	if want, wantErr := Read("testdata/types-old.h5", "types/f8"); err != nil || wantErr != nil ||
 		!slices.EqualFunc(re.Data, want.Data, same) {

@@ -135,7 +135,7 @@ func lostPlace(place uint64) error {
 	return array.Damaged("place %d is not in its fractal heap", place)
 }
 
-// below returns the block that holds a place, directly below the indirect block of so many rows at an
+// below returns the block that holds a place, directly below the indirect block with this number of rows at an
 // address, whose first place is begin: its address, bytes and first place.
 func (h *fractalHeap) below(address uint64, rows int, begin, place uint64) (at, size, first uint64,
 	err error) {

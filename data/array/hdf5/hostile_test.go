@@ -36,10 +36,7 @@ func everything(b []byte, lax bool) (map[string]array.Array, error) {
 
 func fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 	return b
 }
 
@@ -97,14 +94,8 @@ func TestChecksums(t *testing.T) {
 		}
 	}
 	b := fixture(t, "layouts-old.h5")
-	f, err := open(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := f.dataset("checked")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(open(bytes.NewReader(b), int64(len(b))))
+	d := expect.Must(f.dataset("checked"))
 	c := f.cursor(d.layout, "layout")
 	c.skip(3)
 	var first uint64
@@ -113,9 +104,7 @@ func TestChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	b[first] ^= 1
-	if _, err := f.read("checked", false); err == nil || !strings.Contains(err.Error(), "checksum") {
-		t.Errorf("a damaged chunk with fletcher32: error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(f.read("checked", false)), "checksum")
 }
 
 func readX(b []byte) (array.Array, error) {
@@ -131,22 +120,13 @@ func TestNotHDF5(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "text": strings.Repeat("1 2 3\n",
 		1000), "cut": signature[:5]} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := List(path); err == nil || !strings.Contains(err.Error(), "not an HDF5 file") ||
-			!strings.Contains(err.Error(), path) {
-			t.Errorf("%s: error %v", name, err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		expect.Error(t, expect.ErrorOf(List(path)), "not an HDF5 file", path)
 	}
-	if _, err := List(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("a directory: error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(List(dir)), "not a regular file")
 	b := fixture(t, "userblock.h5")
 	b[1024+8] = 9
-	if _, err := everything(b, false); err == nil || !strings.Contains(err.Error(), "version 9") {
-		t.Errorf("superblock 9: error %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(everything(b, false)), "version 9")
 }
 
 // A shape that claims a terabyte costs no room.
@@ -160,16 +140,10 @@ func TestClaimsCostNothing(t *testing.T) {
 			t.Fatal("no shape to change")
 		}
 		expect.AllocationsAtMost(t, 16<<20, func() {
-			f, err := open(bytes.NewReader(b), int64(len(b)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := expect.Must(open(bytes.NewReader(b), int64(len(b))))
 			f.lax = true
 			for _, dataset := range []string{"contiguous", "compact", "chunked", "deflated"} {
-				if _, err := f.read(dataset, false); err == nil ||
-					!strings.Contains(err.Error(), "could the file be damaged") {
-					t.Errorf("%s %s: error %v", name, dataset, err)
-				}
+				expect.Error(t, expect.ErrorOf(f.read(dataset, false)), "could the file be damaged")
 			}
 		})
 	}

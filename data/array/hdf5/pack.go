@@ -9,11 +9,11 @@ import (
 	"torchpe/data/array"
 )
 
-// errPacked is the error of packed bytes that do not make up a chunk.
+// errPacked is returned for packed bytes that do not expand to a chunk.
 var errPacked = array.Damaged("its packed bytes end before its numbers, or lead out of them")
 
-// unLZF puts what LZF packed (Marc Lehmann's format, as in h5py's filter) into a buffer that has a
-// byte more than may come out: runs of literal bytes, and copies of earlier bytes.
+// unLZF unpacks LZF (Marc Lehmann's format, as in h5py's filter): runs of literal bytes and copies of
+// earlier bytes. The buffer is one byte larger than the largest valid result.
 func unLZF(b, buffer []byte) ([]byte, error) {
 	n := 0
 	for len(b) > 0 {
@@ -47,7 +47,7 @@ func unLZF(b, buffer []byte) ([]byte, error) {
 	return buffer[:n], nil
 }
 
-// bitReader takes numbers of so many bits, the highest first, one after the other.
+// bitReader reads a sequence of numbers that have a given number of bits, the highest bit first.
 type bitReader struct {
 	b  []byte
 	at int // in bits
@@ -73,7 +73,7 @@ func (t *datatype) put(b []byte, v uint64) {
 	}
 }
 
-// unNBit puts the numbers of a chunk, of which only the bits that count were stored, into out.
+// unNBit unpacks a chunk whose numbers were stored without their unused bits.
 func (d *dataset) unNBit(f filter, b, out []byte) ([]byte, error) {
 	if f.value(1) != 0 { // nothing could be saved
 		return b, nil
@@ -96,9 +96,8 @@ func (d *dataset) unNBit(f filter, b, out []byte) ([]byte, error) {
 	return out, nil
 }
 
-// unScale puts the numbers of a chunk, which the filter scale-offset stored as the differences from
-// the smallest of them in as few bits as hold these, into out. Floats were multiplied by a power of
-// ten and rounded.
+// unScale unpacks a chunk of the filter scale-offset. It stores the differences from the smallest number
+// in as few bits as possible. Floats are multiplied by a power of ten and rounded before.
 func (d *dataset) unScale(f filter, b, out []byte) ([]byte, error) {
 	const head = 21 // bits, the length of the smallest number and that, with reserved bytes
 	size, bits := d.t.bytes, 0

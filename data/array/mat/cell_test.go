@@ -3,8 +3,9 @@ package mat
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The cells of mixed-v6.mat and mixed-v7.mat, which scipy wrote (make.py): a matrix [3 4] of 0 to 11
@@ -22,14 +23,10 @@ func TestCells(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 		for i, want := range map[int]string{1: "holds text", 2: "has no cell 2"} {
-			if _, err := ReadCell(path, "c", i); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: cell %d: %v", name, i, err)
-			}
+			expect.Error(t, expect.ErrorOf(ReadCell(path, "c", i)), want)
 		}
 		for variable, want := range map[string]string{"tc": "no cell array", "zzz": "holds no variable"} {
-			if _, err := ListCells(path, variable); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %s: %v", name, variable, err)
-			}
+			expect.Error(t, expect.ErrorOf(ListCells(path, variable)), want)
 		}
 	}
 }
@@ -40,10 +37,6 @@ func TestCellsThatAreNotThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.mat")
 	cell := m.matrix(m.start(int(classDouble), "", 1, 1), m.element(miDouble, make([]byte, 8)))
 	file := m.file(m.matrix(m.start(int(classCell), "c", 1<<20, 1), cell))
-	if err := os.WriteFile(path, file, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ListCells(path, "c"); err == nil || !strings.Contains(err.Error(), "its cell 2") {
-		t.Error(err)
-	}
+	expect.NoError(t, os.WriteFile(path, file, 0o666))
+	expect.Error(t, expect.ErrorOf(ListCells(path, "c")), "its cell 2")
 }

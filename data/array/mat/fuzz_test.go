@@ -20,9 +20,7 @@ func seeds(f *testing.F) [][]byte {
 	var all [][]byte
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.NoError(f, err)
 		all = append(all, b)
 	}
 	for _, files := range [][]broken{brokenFiles(), brokenStructs(), brokenPacked(f)} {
@@ -56,9 +54,7 @@ func limit(f *testing.F) {
 // check holds an array that was accepted against the bytes that it came from.
 func check(t *testing.T, a array.Array, file []byte) {
 	t.Helper()
-	if err := a.Check(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, a.Check())
 	if len(a.Shape) < 2 {
 		t.Fatalf("shape %v", a.Shape)
 	}

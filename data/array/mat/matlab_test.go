@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // maker puts files together by the letter of "MAT-File Format", byte by byte and in either order.
@@ -81,7 +80,7 @@ func (m maker) matrix(parts ...[]byte) []byte {
 	return m.element(miMatrix, bytes.Join(parts, nil))
 }
 
-// deflated returns what zlib makes of b.
+// deflated compresses b with zlib.
 func deflated(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -92,9 +91,7 @@ func deflated(t testing.TB, b []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return out.Bytes()
 }
 
@@ -240,21 +237,12 @@ func TestMatlabForms(t *testing.T) {
 		for flavour, elements := range map[string][][]byte{"plain": matrices, "mixed": mixed} {
 			t.Run(order+" "+flavour, func(t *testing.T) {
 				b := m.file(elements...)
-				as, err := readBytes(b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				as := expect.Must(readBytes(b))
 				if !equal(as, want) {
 					t.Errorf("got  %v\nwant %v", as, want)
 				}
-				path := filepath.Join(t.TempDir(), "a.mat")
-				if err := os.WriteFile(path, b, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				entries, err := List(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				path := expect.File(t, "a.mat", string(b))
+				entries := expect.Must(List(path))
 				var listed []string
 				for _, e := range entries {
 					listed = append(listed, e.Class)
@@ -274,7 +262,7 @@ func TestMatlabForms(t *testing.T) {
 						t.Errorf("got %v and %v, want %v", a, err, want)
 					}
 				}
-				_, err = ReadVariable(path, "t")
+				_, err := ReadVariable(path, "t")
 				wantError(
 					t, err, "mat: "+path+`: variable "t": is an object of the class "table", `+
 						`which only MATLAB reads: `+

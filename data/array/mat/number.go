@@ -29,7 +29,7 @@ var limits = map[class][2]float64{
 	classInt64: {-mostExact, mostExact}, classUint64: {0, mostExact},
 }
 
-// checkClass returns an error where a value is none of its class. MATLAB stores integers, and
+// checkClass returns an error for a value that its class cannot hold. MATLAB stores integers, and
 // doubles that are integers, in the narrowest type that holds all of an array, whatever its class.
 func (h *header) checkClass(v float64) error {
 	if h.logical {
@@ -45,7 +45,7 @@ func (h *header) checkClass(v float64) error {
 	return nil
 }
 
-// data is where the numbers of a matrix are and how they are stored.
+// data holds the place and the stored type of a matrix's numbers.
 type data struct {
 	element *element
 	number  array.Number

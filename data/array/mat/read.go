@@ -36,7 +36,7 @@ func List(path string) ([]Entry, error) {
 	})
 }
 
-// inFile returns what use makes of the .mat file at path.
+// inFile opens the .mat file at path, calls use and closes the file.
 func inFile[T any](path string, use func(*file) (T, error)) (T, error) {
 	return array.InFile("mat", path, func(r *array.File) (none T, err error) {
 		f, err := newFile(r, r.Size())

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // jsonNumber is a number of expected.json, where NaN and the infinities are strings.
@@ -41,14 +42,9 @@ type contents struct {
 
 func expectations(t testing.TB) map[string]contents {
 	t.Helper()
-	b, err := os.ReadFile("testdata/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile("testdata/expected.json"))
 	var all map[string]contents
-	if err := json.Unmarshal(b, &all); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(b, &all))
 	return all
 }
 
@@ -68,9 +64,7 @@ func equal(a, b []array.Array) bool {
 // compare holds an array against scipy's.
 func compare(t *testing.T, a array.Array, name string, want variableOf) {
 	t.Helper()
-	if err := a.Check(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, a.Check())
 	if a.Name != name || !slices.Equal(a.Shape, want.Shape) || len(a.Data) != len(want.Values) {
 		t.Fatalf("got %q of shape %v, scipy has %q of %v", a.Name, a.Shape, name, want.Shape)
 	}
@@ -85,10 +79,7 @@ func compare(t *testing.T, a array.Array, name string, want variableOf) {
 // many arrays it compared.
 func compareFile(t *testing.T, path string, want contents) int {
 	t.Helper()
-	entries, err := List(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := expect.Must(List(path))
 	if len(entries) != len(want.Variables) {
 		t.Fatalf("listed %v, scipy has %d", entries, len(want.Variables))
 	}
@@ -101,19 +92,14 @@ func compareFile(t *testing.T, path string, want contents) int {
 		if v.Values != nil {
 			numbers++
 			a, err := ReadVariable(path, v.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			compare(t, a, v.Name, v)
 		} else if _, err := ReadVariable(path, v.Name); err == nil {
 			t.Errorf("%q, a %s, was read", v.Name, v.Class)
 		}
 	}
 	for name, v := range want.Fields {
-		a, err := ReadVariable(path, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := expect.Must(ReadVariable(path, name))
 		compare(t, a, name, v)
 	}
 	return numbers + len(want.Fields)
@@ -146,9 +132,7 @@ func TestMatlabFiles(t *testing.T) {
 			"install python3-scipy):", err)
 	}
 	var all map[string]contents
-	if err := json.Unmarshal(out, &all); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(out, &all))
 	arrays := 0
 	for path, want := range all {
 		name := filepath.Base(path)
@@ -170,9 +154,7 @@ func TestMatlabFiles(t *testing.T) {
 				}
 			case name == "nasty_duplicate_fieldnames.mat": // scipy renames fields
 				a, err := ReadVariable(path, "Summary.Top_Q")
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				compare(t, a, "Summary.Top_Q", want.Fields["Summary.Top_Q"])
 				_, err = ReadVariable(path, "Summary.Station_Q")
 				wantError(
@@ -200,10 +182,7 @@ func readPath(path string) error {
 // TestZeros reads 100000 zeros, compressed by scipy to less than a hundredth: room grows as they
 // come.
 func TestZeros(t *testing.T) {
-	a, err := ReadVariable("testdata/zeros.mat", "z")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Must(ReadVariable("testdata/zeros.mat", "z"))
 	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 ||
 		slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
 		t.Errorf("shape %v, %d numbers", a.Shape, len(a.Data))

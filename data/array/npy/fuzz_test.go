@@ -34,9 +34,7 @@ func seed(f *testing.F, pattern string) {
 	}
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.NoError(f, err)
 		f.Add(b)
 	}
 }
@@ -59,20 +57,13 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := a.Check(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, a.Check())
 		if len(a.Data) > len(file) {
 			t.Fatalf("%d numbers from %d bytes", len(a.Data), len(file))
 		}
 		var b bytes.Buffer
-		if err := Write(&b, a, Float64); err != nil {
-			t.Fatal(err)
-		}
-		back, err := read(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, Write(&b, a, Float64))
+		back := expect.Must(read(bytes.NewReader(b.Bytes()), int64(b.Len())))
 		if !slices.Equal(a.Shape, back.Shape) || !slices.EqualFunc(a.Data, back.Data, same) {
 			t.Fatalf("changed from %v to %v", a, back)
 		}
@@ -110,13 +101,8 @@ func FuzzArchive(f *testing.F) {
 			return // names that no writer gives
 		}
 		var b bytes.Buffer
-		if err := writeArchive(&b, again, Float64); err != nil {
-			t.Fatal(err)
-		}
-		back, err := readAll(b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, writeArchive(&b, again, Float64))
+		back := expect.Must(readAll(b.Bytes()))
 		if !equal(as, back) {
 			t.Fatalf("changed from %v to %v", as, back)
 		}

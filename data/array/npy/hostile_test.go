@@ -196,10 +196,7 @@ func TestUnreadableNumpyFiles(t *testing.T) {
 // more, is refused.
 func TestEveryCutAndEveryExtension(t *testing.T) {
 	for _, name := range []string{"v1.npy", "v2.npy", "f4-be-F.npy"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 		for n := range whole {
 			if _, err := read(bytes.NewReader(whole[:n]), int64(n)); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
@@ -214,10 +211,7 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 		for n := range whole {
 			if _, err := readAll(whole[:n]); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
@@ -229,14 +223,8 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 // TestDamagedArchive turns over each bit of an archive's members: their checksums find it.
 func TestDamagedArchive(t *testing.T) {
 	for _, name := range []string{"stored.npz", "deflated.npz"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := readAll(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
+		want := expect.Must(readAll(whole))
 		end := bytes.Index(whole, []byte("PK\x01\x02")) // the directory
 		for i := range end * 8 {
 			whole[i/8] ^= 1 << (i % 8)
@@ -264,13 +252,11 @@ func zipOf(t testing.TB, h zip.FileHeader, packed []byte) []byte {
 	if err == nil {
 		err = z.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return b.Bytes()
 }
 
-// deflated returns what deflate makes of b.
+// deflated compresses b with deflate.
 func deflated(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -281,9 +267,7 @@ func deflated(t testing.TB, b []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return out.Bytes()
 }
 
@@ -311,13 +295,9 @@ func hostileArchives(t testing.TB) []struct {
 		&other: {"a.txt", "b/"}} {
 		z := zip.NewWriter(b)
 		for _, name := range names {
-			if _, err := z.Create(name); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, expect.ErrorOf(z.Create(name)))
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, z.Close())
 	}
 	// Two members that are the same bytes: the directory's entry is there twice, the second with
 	// another name.
@@ -393,10 +373,7 @@ func readAll(b []byte) (as []member0, err error) {
 func TestHostileArchives(t *testing.T) {
 	for _, test := range hostileArchives(t) {
 		t.Run(test.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "a.npz")
-			if err := os.WriteFile(path, test.file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := expect.File(t, "a.npz", string(test.file))
 			var err error
 			// The reader of deflate and the first numbers are 512 kB.
 			expect.AllocationsAtMost(t, 1<<20, func() { _, err = readArchive(path) })
@@ -422,9 +399,7 @@ func TestReadNamesTheFile(t *testing.T) {
 		_, err3 := ReadMember(path, "a")
 		_, err4 := List(path)
 		for _, err := range []error{err, err2, err3, err4} {
-			if err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: %v", path, err)
-			}
+			expect.Error(t, err, path)
 		}
 	}
 }

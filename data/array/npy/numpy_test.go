@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // jsonNumber is a number of expected.json, where NaN and the infinities are strings.
@@ -36,14 +37,9 @@ type expectation struct {
 
 func expectations(t testing.TB) map[string]expectation {
 	t.Helper()
-	b, err := os.ReadFile("testdata/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile("testdata/expected.json"))
 	var all map[string]expectation
-	if err := json.Unmarshal(b, &all); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(b, &all))
 	return all
 }
 
@@ -55,9 +51,7 @@ func same(a, b float64) bool {
 // compare holds an array against numpy's.
 func compare(t *testing.T, a array.Array, want expectation) {
 	t.Helper()
-	if err := a.Check(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, a.Check())
 	if a.Name != want.Name || !slices.Equal(a.Shape, want.Shape) ||
 		len(a.Data) != len(want.Values) {
 		t.Fatalf("got %q of shape %v, numpy has %q of %v", a.Name, a.Shape, want.Name, want.Shape)
@@ -77,22 +71,13 @@ func TestNumpyFiles(t *testing.T) {
 	for name, want := range expectations(t) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name)
-			entries, err := List(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			entries := expect.Must(List(path))
 			if want.Members == nil {
 				want.Members = []expectation{want}
-				a, err := Read(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := expect.Must(Read(path))
 				compare(t, a, want)
 			} else if name != "mixed.npz" {
-				as, err := readArchive(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				as := expect.Must(readArchive(path))
 				if len(as) != len(want.Members) {
 					t.Fatalf("%d arrays, numpy has %d", len(as), len(want.Members))
 				}
@@ -145,9 +130,7 @@ func TestMembers(t *testing.T) {
 	for _, m := range expectations(t)["mixed.npz"].Members {
 		a, err := ReadMember("testdata/mixed.npz", m.Name)
 		if m.Values != nil {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			compare(t, a, m)
 		} else if err == nil || !strings.Contains(err.Error(), `array "`+m.Name+`": dtype `) {
 			t.Errorf("%s: %v", m.Name, err)
@@ -166,10 +149,7 @@ func TestMembers(t *testing.T) {
 // TestZeros reads 100000 zeros, deflated by numpy to less than a hundredth: room grows as they
 // come.
 func TestZeros(t *testing.T) {
-	a, err := ReadMember("testdata/zeros.npz", "z")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Must(ReadMember("testdata/zeros.npz", "z"))
 	if !slices.Equal(a.Shape, []int{200, 500}) || len(a.Data) != 100_000 ||
 		slices.Max(a.Data) != 0 || slices.Min(a.Data) != 0 {
 		t.Errorf("shape %v, %d numbers", a.Shape, len(a.Data))
@@ -202,18 +182,10 @@ func TestWriteAsNumpy(t *testing.T) {
 		"vector.npy": Float64, "empty.npy": Float64,
 		"f8-le-C.npy": Float64, "f4-le-C.npy": Float32, "vector-f4.npy": Float32} {
 		path := filepath.Join("testdata", name)
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := expect.Must(os.ReadFile(path))
+		a := expect.Must(Read(path))
 		var b bytes.Buffer
-		if err := Write(&b, a, dtype); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, Write(&b, a, dtype))
 		if !bytes.Equal(b.Bytes(), want) {
 			t.Errorf("%s: wrote\n%q, numpy\n%q", name, b.Bytes(), want)
 		}
@@ -234,12 +206,8 @@ func TestPythonReads(t *testing.T) {
 		{Name: "a", Shape: []int{0, 4}, Data: []float64{}},
 	}
 	var archive, again, cube bytes.Buffer
-	if err := writeArchive(&archive, as, Float64); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeArchive(&again, as, Float64); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, writeArchive(&archive, as, Float64))
+	expect.NoError(t, writeArchive(&again, as, Float64))
 	if !bytes.Equal(archive.Bytes(), again.Bytes()) {
 		t.Error("the same arrays gave other bytes")
 	}
@@ -248,9 +216,7 @@ func TestPythonReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{"a.npz": archive.Bytes(), "a.npy": cube.Bytes()} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
 	const script = `
 import numpy as np, sys
@@ -274,10 +240,7 @@ print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index
 	if string(out) != want {
 		t.Errorf("numpy reads\n%s, want\n%s", out, want)
 	}
-	back, err := readArchive(filepath.Join(dir, "a.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := expect.Must(readArchive(filepath.Join(dir, "a.npz")))
 	for i, a := range back {
 		if a.Name != as[i].Name || !slices.Equal(a.Shape, as[i].Shape) ||
 			!slices.EqualFunc(a.Data, as[i].Data, same) {

@@ -20,9 +20,7 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	var b bytes.Buffer
-	if err := Encode(&b, sample(), sampleMetadata); err != nil {
-		f.Fatal(err)
-	}
+	expect.NoError(f, Encode(&b, sample(), sampleMetadata))
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var got *File

@@ -182,9 +182,7 @@ func TestHostileFiles(t *testing.T) {
 // more, is refused.
 func TestEveryCutAndEveryExtension(t *testing.T) {
 	whole := encodeSample(t)
-	if _, err := decodeBytes(whole); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, expect.ErrorOf(decodeBytes(whole)))
 	for n := range whole {
 		if _, err := decodeBytes(whole[:n]); err == nil {
 			t.Errorf("the first %d of %d bytes were accepted", n, len(whole))
@@ -200,10 +198,7 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 func TestSizeBeyondReader(t *testing.T) {
 	whole := encodeSample(t)
 	for _, n := range []int{4, 20, len(whole) - 1} {
-		_, err := Decode(bytes.NewReader(whole[:n]), int64(len(whole)))
-		if err == nil || !strings.Contains(err.Error(), "damaged") {
-			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
-		}
+		expect.Error(t, expect.ErrorOf(Decode(bytes.NewReader(whole[:n]), int64(len(whole)))), "damaged")
 	}
 }
 
@@ -221,10 +216,7 @@ func TestReadNamesTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero", damaged} {
-		_, err := Read(path)
-		if err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("Read(%s): %v", path, err)
-		}
+		expect.Error(t, expect.ErrorOf(Read(path)), path)
 	}
 }
 

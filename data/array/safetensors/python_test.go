@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // python runs a script with numpy, an implementation of the format that shares no line with this
@@ -50,17 +52,13 @@ json.dump(out, sys.stdout)
 // TestPythonReads checks a file written by Go against numpy's view of it.
 func TestPythonReads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "go.safetensors")
-	if err := Write(path, sample(), sampleMetadata); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Write(path, sample(), sampleMetadata))
 	var got struct {
 		Metadata map[string]string
 		Tensors  map[string][3]any
 		Ends     bool
 	}
-	if err := json.Unmarshal(python(t, decodeScript, path), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(python(t, decodeScript, path), &got))
 	// What numpy must print, from the values in sample.
 	want := map[string]string{
 		"a/f64": `["float64",[3],` +
@@ -129,10 +127,7 @@ open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + body)
 func TestPythonWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "python.safetensors")
 	python(t, encodeScript, path)
-	f, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(Read(path))
 	if f.Metadata["by"] != "numpy é" {
 		t.Errorf("metadata %q", f.Metadata)
 	}
@@ -143,14 +138,8 @@ func TestPythonWrites(t *testing.T) {
 	for name, reference := range pairs {
 		a, _ := f.Tensor(name)
 		b, _ := f.Tensor(reference)
-		got, err := a.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := b.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := expect.Must(a.Float64s())
+		want := expect.Must(b.Float64s())
 		same := slices.EqualFunc(got, want, func(x, y float64) bool {
 			return math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y)
 		})

@@ -60,49 +60,46 @@ const reading = "read tensors"
 // List returns the tensors of the file at path without their data, in the order of their data. read
 // reads the data of one of them from the file.
 func List(path string) (tensors []Tensor, read func(name string) (Tensor, error), err error) {
-	const most = 16 << 20 // bytes of data that are read at once, and kept
-	var h *header
-	data, err := array.InFile(reading, path, func(r *array.File) ([]byte, error) {
-		budget := array.NewBudget()
-		if h, err = parseFile(r, r.Size(), budget); err != nil || r.Size()-h.start > most {
-			return nil, err
-		}
-		return h.payload(r, budget)
+	h, err := array.InFile(reading, path, func(r *array.File) (*header, error) {
+		return parseFile(r, r.Size(), array.NewBudget())
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.list(nil), func(name string) (t Tensor, err error) {
-		i, ok := h.byName[name]
-		if !ok {
-			return t, fmt.Errorf("%s: %s: no tensor %q", reading, path, name)
-		}
-		e := h.tensors[i]
-		t = e.Tensor
-		if _, err := byteCount(t.DType, t.Shape); err != nil {
-			return t, fmt.Errorf("%s: %s: tensor %.80q: %w", reading, path, name, err)
-		}
-		if data != nil {
-			t.Data = data[e.begin:e.end:e.end]
-			return t, nil
-		}
-		t.Data, err = array.InFile(reading, path, func(r *array.File) ([]byte, error) {
-			if r.Size() != h.size {
-				return nil, fmt.Errorf("had %d bytes and has %d now: it was replaced meanwhile", h.size,
-					r.Size())
+	return h.list(nil), func(name string) (Tensor, error) {
+		return array.InFile(reading, path, func(r *array.File) (t Tensor, err error) {
+			i, ok := h.byName[name]
+			if !ok {
+				return t, fmt.Errorf("no tensor %q", name)
 			}
-			budget, what := array.NewBudget(), fmt.Sprintf("tensor %.80q", name)
-			b, err := array.Make[byte](budget, int(e.end-e.begin), what)
+			t, err = h.tensors[i].read(r, h)
 			if err != nil {
-				return nil, err
+				err = fmt.Errorf("tensor %.80q: %w", name, err)
 			}
-			if err := budget.Fits(8*(e.end-e.begin)/int64(t.DType.Size()), what); err != nil {
-				return nil, err // of its numbers as float64
-			}
-			return b, readFull(r, b, h.start+e.begin)
+			return t, err
 		})
-		return t, err
 	}, nil
+}
+
+// read returns a tensor with its data, which lie in the file that h was read from.
+func (t placed) read(r *array.File, h *header) (Tensor, error) {
+	if _, err := byteCount(t.DType, t.Shape); err != nil {
+		return t.Tensor, err
+	}
+	if r.Size() != h.size {
+		return t.Tensor, fmt.Errorf("the file had %d bytes and has %d now: it was replaced meanwhile", h.size,
+			r.Size())
+	}
+	budget := array.NewBudget()
+	data, err := array.Make[byte](budget, int(t.end-t.begin), "its bytes")
+	if err == nil {
+		err = budget.Fits(8*(t.end-t.begin)/int64(t.DType.Size()), "its numbers as float64")
+	}
+	if err == nil {
+		err = readFull(r, data, h.start+t.begin)
+	}
+	t.Data = data
+	return t.Tensor, err
 }
 
 // Decode reads a file of size bytes from r. Its errors name the tensor and the values that are
@@ -205,7 +202,7 @@ func readFull(r io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// placed is a tensor without data and its place in the payload.
+// placed is a tensor without data, with its place in the payload.
 type placed struct {
 	Tensor
 	begin, end int64

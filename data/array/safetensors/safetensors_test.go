@@ -11,35 +11,29 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// must returns the value of a constructor that cannot fail in this test.
-func must(t Tensor, err error) Tensor {
-	if err != nil {
-		panic(err)
-	}
-	return t
-}
+	"torchpe/internal/expect"
+)
 
 // sample has every dtype that Go has a type for, a scalar, an empty tensor and names that need
 // escaping.
 func sample() []Tensor {
 	return []Tensor{
-		must(New("b/f32", []int{2, 3}, []float32{1, -2.5, 1 << 127, 1e-45, float32(math.Inf(1)),
+		expect.Must(New("b/f32", []int{2, 3}, []float32{1, -2.5, 1 << 127, 1e-45, float32(math.Inf(1)),
 			0})),
-		must(New("a/f64", []int{3}, []float64{math.Pi, math.Copysign(0, -1), math.MaxFloat64})),
-		must(New("i64", []int{2, 1}, []int64{math.MinInt64, math.MaxInt64})),
-		must(New("i32", []int{2}, []int32{math.MinInt32, 7})),
-		must(New("i16", []int{3}, []int16{-32768, 0, 5})),
-		must(New("i8", []int{3}, []int8{-128, 0, 127})),
-		must(New("u64", []int{1}, []uint64{math.MaxUint64})),
-		must(New("u32", []int{1}, []uint32{math.MaxUint32})),
-		must(New("u16", []int{1}, []uint16{65535})),
-		must(New("u8", []int{5}, []uint8{0, 1, 2, 254, 255})),
-		must(New("mask", []int{3}, []bool{true, false, true})),
-		must(New("step", nil, []int64{42})),
-		must(New("none", []int{0, 4}, []float32{})),
-		must(New("σ \"quoted\" \\ <&> \u2028 \U0001F9E0", []int{1}, []float32{0.2})),
+		expect.Must(New("a/f64", []int{3}, []float64{math.Pi, math.Copysign(0, -1), math.MaxFloat64})),
+		expect.Must(New("i64", []int{2, 1}, []int64{math.MinInt64, math.MaxInt64})),
+		expect.Must(New("i32", []int{2}, []int32{math.MinInt32, 7})),
+		expect.Must(New("i16", []int{3}, []int16{-32768, 0, 5})),
+		expect.Must(New("i8", []int{3}, []int8{-128, 0, 127})),
+		expect.Must(New("u64", []int{1}, []uint64{math.MaxUint64})),
+		expect.Must(New("u32", []int{1}, []uint32{math.MaxUint32})),
+		expect.Must(New("u16", []int{1}, []uint16{65535})),
+		expect.Must(New("u8", []int{5}, []uint8{0, 1, 2, 254, 255})),
+		expect.Must(New("mask", []int{3}, []bool{true, false, true})),
+		expect.Must(New("step", nil, []int64{42})),
+		expect.Must(New("none", []int{0, 4}, []float32{})),
+		expect.Must(New("σ \"quoted\" \\ <&> \u2028 \U0001F9E0", []int{1}, []float32{0.2})),
 	}
 }
 
@@ -50,9 +44,7 @@ var sampleMetadata = map[string]string{"format": "pt", "pe": "learn",
 func encodeSample(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Encode(&b, sample(), sampleMetadata); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Encode(&b, sample(), sampleMetadata))
 	return b.Bytes()
 }
 
@@ -60,13 +52,8 @@ func encodeSample(t *testing.T) []byte {
 // their data.
 func TestRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := Write(path, sample(), sampleMetadata); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Write(path, sample(), sampleMetadata))
+	f := expect.Must(Read(path))
 	if !reflect.DeepEqual(f.Metadata, sampleMetadata) {
 		t.Errorf("metadata %v", f.Metadata)
 	}
@@ -98,10 +85,7 @@ func TestLayoutOfTheFile(t *testing.T) {
 	if size, err := EncodedSize(sample(), sampleMetadata); err != nil || size != int64(len(b)) {
 		t.Errorf("EncodedSize %d, %v; Encode wrote %d", size, err, len(b))
 	}
-	f, err := decodeBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(decodeBytes(b))
 	header := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
 	if (8+header)%8 != 0 || b[8] != '{' {
 		t.Errorf("header of %d bytes starts with %q", header, b[8])
@@ -125,11 +109,8 @@ func TestLayoutOfTheFile(t *testing.T) {
 // TestWriteRefuses checks that what cannot be read back is not written, and that an existing file
 // survives the attempt.
 func TestWriteRefuses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	one := must(New("a", []int{1}, []uint8{1}))
+	path := expect.File(t, "x.safetensors", "precious")
+	one := expect.Must(New("a", []int{1}, []uint8{1}))
 	tests := []struct {
 		name     string
 		tensors  []Tensor
@@ -150,11 +131,7 @@ func TestWriteRefuses(t *testing.T) {
 			map[string]string{"k": strings.Repeat("x", MaxHeader)}, "at most 100000000"},
 	}
 	for _, test := range tests {
-		err := Write(path, test.tensors, test.metadata)
-		if err == nil || !strings.Contains(err.Error(), test.want) ||
-			!strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		expect.Error(t, Write(path, test.tensors, test.metadata), test.want, path)
 	}
 	if b, _ := os.ReadFile(path); string(b) != "precious" {
 		t.Errorf("the file became %q", b)
@@ -210,22 +187,15 @@ func TestManyMetadataKeys(t *testing.T) {
 		}
 		fmt.Fprintf(&text, `"%d":""`, i)
 	}
-	if err := Encode(&bytes.Buffer{}, nil, metadata); err == nil ||
-		!strings.Contains(err.Error(), "100001 keys") {
-		t.Errorf("one key too many: %v", err)
-	}
-	if _, err := decodeBytes(fileOf(`{"__metadata__":{`+text.String()+`}}`, 0)); err == nil ||
-		!strings.Contains(err.Error(), "more than 100000 keys") {
-		t.Errorf("one key too many: %v", err)
-	}
+	expect.Error(t, Encode(&bytes.Buffer{}, nil, metadata), "100001 keys")
+	expect.Error(t, expect.ErrorOf(decodeBytes(fileOf(`{"__metadata__":{`+text.String()+`}}`, 0))),
+		"more than 100000 keys")
 }
 
 // TestEmptyFile checks a file without tensors, and one without metadata.
 func TestEmptyFile(t *testing.T) {
 	var b bytes.Buffer
-	if err := Encode(&b, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Encode(&b, nil, nil))
 	f, err := decodeBytes(b.Bytes())
 	if err != nil || len(f.Tensors) != 0 || f.Metadata != nil {
 		t.Errorf("%v, %v", f, err)
@@ -246,10 +216,7 @@ func TestForeignSpelling(t *testing.T) {
 		"\r\n"
 	b := fileOf(header, 4)
 	b = append(b, 0, 0x3c) // 1 as a half
-	f, err := decodeBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(decodeBytes(b))
 	if got := fmt.Sprintf("%q", f.Names()); got != `["z" "empty" "🧠/\n"]` {
 		t.Errorf("names %s", got)
 	}

@@ -13,14 +13,10 @@ import (
 // names as it has rows and columns.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.NoError(f, err)
 	for _, path := range files {
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.NoError(f, err)
 		if len(raw) < 2000 {
 			f.Add(raw, filepath.Base(path))
 		}

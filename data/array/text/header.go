@@ -264,7 +264,7 @@ func (b *below) compare(d delimiter) Choice {
 	return No
 }
 
-// isFar reports whether the line lies outside of all rows by so many times their range.
+// isFar reports whether the line lies outside all rows by the given multiple of their range.
 func (b *below) isFar(times float64) bool {
 	low, high := slices.Min(b.low), slices.Max(b.high)
 	return b.allOutside(func(int) (float64, float64) { return low, high }, times)

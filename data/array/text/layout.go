@@ -13,7 +13,7 @@ import (
 type layout struct {
 	header   bool
 	rowNames bool
-	short    bool // the header has no cell above the row names
+	short    bool // the header has no cell above the names of rows
 	// quotedRow says that the name of the first row stands in quotes.
 	quotedRow bool
 	columns   int // numbers in a row
@@ -102,7 +102,7 @@ func (p *parser) findTitles(start parser, first []byte) {
 	p.titles, p.titlesLine = names, start.aboveLine
 }
 
-// isRow reports whether a comment has so many cells as rows with names have, and numbers in them.
+// isRow reports whether a comment has the given number of cells and, behind the first, only numbers.
 func (p *parser) isRow(line []byte, cells int) bool {
 	if p.count(line) != cells {
 		return false

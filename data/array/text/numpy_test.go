@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 )
 
 // want is an entry of testdata/expected.json, which testdata/make.py writes with numpy and the csv
@@ -38,10 +39,7 @@ func (w want) numbers() (out []float64) {
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
 func TestFilesAgainstNumpy(t *testing.T) {
-	raw, err := os.ReadFile("testdata/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Must(os.ReadFile("testdata/expected.json"))
 	var expected map[string]want
 	if err := json.Unmarshal(raw, &expected); err != nil || len(expected) < 20 {
 		t.Fatalf("%d files, %v", len(expected), err)
@@ -106,10 +104,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"a.csv", "u,x,1\n2,3,4\n5,6,7\n", "put quotes around all names"},
 		{"a.csv", "1,2\n1," + strings.Repeat("y", 100), strings.Repeat("y", 60) + `"...`},
 	} {
-		if _, err := Parse(strings.NewReader(c.text), c.file, Options{}); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
+		expect.Error(t, expect.ErrorOf(Parse(strings.NewReader(c.text), c.file, Options{})), c.want)
 	}
 }
 

@@ -76,7 +76,8 @@ func (p *parser) row(line []byte) (name string, err error) {
 	last := c.text // the cell before
 	for ; c.next(); last = c.text {
 		n++
-		if p.delimiter == comma && isFraction(last, c) {
+		// With as many names as cells no comma can lie within a number.
+		if p.delimiter == comma && (!p.header || p.short) && isFraction(last, c) {
 			return "", p.fail(c.start, "cell %d is %s, behind %s and a comma: write decimals with a point, "+
 				"thousands without a comma, and whole numbers without a 0 before them", n,
 				array.Quote(c.text), array.Quote(last))

@@ -18,7 +18,7 @@ import (
 type Table struct {
 	Columns []string // nil where the file has none
 	Rows    []string // nil where the file has none
-	Corner  string   // what the header calls the names of rows, or empty
+	Corner  string   // the header above the names of rows, or empty
 	// Commented says that the names of columns stand in a comment above them.
 	Commented bool
 	array.Array
@@ -38,12 +38,12 @@ const (
 	blanks    delimiter = ' '
 )
 
-// Choice states whether a file has a header or names of rows, or leaves it to Read.
+// Choice states whether a file has a header or names of rows, or lets Read decide.
 type Choice int
 
 // The choices.
 const (
-	Auto Choice = iota // see for yourself
+	Auto Choice = iota // decided from the file
 	Yes
 	No
 )
@@ -61,7 +61,7 @@ func ParseChoice(text string) (Choice, error) {
 	return Auto, fmt.Errorf("%q is none of auto, yes, no", text)
 }
 
-// Options say what Read should not find out for itself. The zero Options leave everything to it.
+// Options states the layout of a file. Read decides what the zero Options leave open.
 type Options struct {
 	// Header is Yes if the first line holds the names of columns. Auto takes its cells after the first
 	// as names in four cases:
@@ -272,8 +272,8 @@ func isComment(line []byte) bool {
 	return len(line) > 0 && (line[0] == '#' || line[0] == '%') && !excelError.Match(line)
 }
 
-// reserve allocates memory for the numbers of the current line, the first of numbers, and of those
-// after it: as many as the first has in each, but no more than a byte for each.
+// reserve allocates memory for the numbers of the current line and of all lines after it. It assumes that
+// all lines have equally many numbers, and at most one number for each byte.
 func (p *parser) reserve(line []byte) error {
 	columns, rows := p.count(line), 1
 	if len(p.rest) > 0 {

@@ -2,10 +2,10 @@ package text
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Words are separated as Python's csv module has them, by the delimiter that csv.Sniffer finds.
@@ -24,10 +24,7 @@ func TestWords(t *testing.T) {
 		{"a.csv", "a,\"b\n", "has no second quote"},
 		{"a.csv", "# a\n", "nothing but blank lines and comments"},
 	} {
-		path := filepath.Join(t.TempDir(), c.name)
-		if err := os.WriteFile(path, []byte(c.body), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := expect.File(t, c.name, c.body)
 		var rows [][]string
 		var failed error
 		for row, err := range Words(path) {

@@ -6,6 +6,7 @@ import h5py
 import nibabel as nib
 import numpy as np
 import scipy.io
+import scipy.sparse
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
 FRAMES, TOKENS = 7, 6
@@ -129,3 +130,9 @@ with h5py.File("cells73.mat", "w", userblock_size=512) as h:
     d.attrs["MATLAB_class"], d.attrs["MATLAB_empty"] = np.bytes_("cell"), np.uint8(1)
 with open("cells73.mat", "r+b") as raw:
     raw.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
+
+sparse = scipy.sparse.csr_matrix(X)
+with h5py.File("sparse.h5ad", "w") as h:  # as anndata writes it
+    for name in ["data", "indices", "indptr"]:
+        h[f"X/{name}"] = getattr(sparse, name)
+    h["obsm/X_pca"] = X[:, :2]
