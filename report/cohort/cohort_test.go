@@ -44,11 +44,21 @@ func TestFind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A link to a run elsewhere is named, one to a run that is found is not.
+	elsewhere := t.TempDir()
+	if err := errors.Join(synthetic.Write(elsewhere, synthetic.Run{Name: "c", Task: "lst", PE: "nope", Seeds: []int{1}}),
+		os.Symlink(filepath.Join(elsewhere, "c"), filepath.Join(dir, "link")),
+		os.Symlink("a", filepath.Join(dir, "latest"))); err != nil {
+		t.Fatal(err)
+	}
 	found, skipped, err := cohort.Find(dir)
 	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b/two" {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if len(skipped) != 3 || !strings.Contains(skipped[0].Reason, "99") ||
+	if len(skipped) != 4 || !strings.HasPrefix(skipped[0].Reason, filepath.Join(dir, "link")+" is a link to a run") {
+		t.Fatalf("skipped %+v", skipped)
+	}
+	if skipped = skipped[1:]; !strings.Contains(skipped[0].Reason, "99") ||
 		!strings.Contains(skipped[1].Reason, "99") ||
 		!strings.Contains(skipped[2].Reason, runlog.ErrNoResult.Error()) {
 		t.Errorf("skipped %+v", skipped)
@@ -286,7 +296,7 @@ func TestNamesAndMembersOfProbes(t *testing.T) {
 		t.Errorf("records of a run that is gone: %v", err)
 	}
 	step := func(r runlog.Record) int { return r.Step }
-	if _, _, err := cohort.RecordsBy(models, step); err == nil {
+	if _, err := cohort.RecordsBy(models, step); err == nil {
 		t.Errorf("records by step of a run that is gone: %v", err)
 	}
 }
@@ -415,21 +425,43 @@ func TestFitted(t *testing.T) {
 	}
 }
 
-// A model that has stopped keeps its last value; another ends, and a gap stays a gap.
-func TestStoppedModelsStay(t *testing.T) {
-	stopped := cohort.Model{Run: &cohort.Run{}}
-	stopped.Run.Config.Until = "train=0.99"
-	stopped.Result.Fit = &runlog.Fit{Reached: true}
-	unfitted, free := stopped, stopped
-	unfitted.Result.Fit = &runlog.Fit{}
-	free.Run = &cohort.Run{}
+// A mean over training is over the same models everywhere: where all have a record. A model that has stopped
+// at its criterion keeps its last value; one that was not measured has none, and hides nobody.
+func TestCourse(t *testing.T) {
+	model := func(until string, reached bool) cohort.Model {
+		m := cohort.Model{Run: &cohort.Run{}}
+		m.Run.Config.Until, m.Result.Fit = until, &runlog.Fit{Reached: reached}
+		return m
+	}
+	records := func(values map[int]float64) map[int]runlog.Record {
+		out := map[int]runlog.Record{}
+		for x, v := range values {
+			out[x] = runlog.Record{Measures: runlog.Numbers{"train": v}}
+		}
+		return out
+	}
+	stopped, unfitted, free := model("train=0.99", true), model("train=0.99", false), model("", true)
+	tens := records(map[int]float64{10: 1, 20: 2, 30: 3, 40: 4})
+	short := records(map[int]float64{10: 5, 20: math.NaN(), 30: 7})
 	for _, c := range []struct {
-		m    cohort.Model
-		want string
-	}{{stopped, "[1 NaN 3 3 3]"}, {unfitted, "[1 NaN 3 NaN NaN]"}, {free, "[1 NaN 3 NaN NaN]"}} {
-		got := cohort.Curve([]float64{10, 20, 30, 40, 50}, map[int]float64{10: 1, 30: 3}, c.m.HasStopped())
-		if fmt.Sprint(got) != c.want {
-			t.Errorf("until %q, reached %v: %v, want %s", c.m.Run.Config.Until, c.m.Result.Fit.Reached, got, c.want)
+		name    string
+		models  []cohort.Model
+		records []map[int]runlog.Record
+		want    string
+	}{
+		{"one stopped", []cohort.Model{free, stopped}, []map[int]runlog.Record{tens, short},
+			"[10 30 40] [[1 3 4] [5 7 7]]"},
+		{"one ended before its criterion", []cohort.Model{free, unfitted}, []map[int]runlog.Record{tens, short},
+			"[10 30] [[1 3] [5 7]]"},
+		{"one ended", []cohort.Model{free, free}, []map[int]runlog.Record{tens, short}, "[10 30] [[1 3] [5 7]]"},
+		{"one not measured", []cohort.Model{free, free}, []map[int]runlog.Record{short, nil},
+			"[10 30] [[5 7] [NaN NaN]]"},
+		{"none measured", []cohort.Model{free}, []map[int]runlog.Record{nil}, "[] [[]]"},
+	} {
+		at, values := cohort.Course(c.models, c.records,
+			func(r runlog.Record) float64 { return r.Measures.Get("train") })
+		if got := fmt.Sprint(at, values); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }

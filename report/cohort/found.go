@@ -2,6 +2,8 @@ package cohort
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"torchpe/internal/wording"
@@ -65,6 +67,35 @@ func (f *Found) Distinct(models []Model) ([]Model, error) {
 	models, notes, err := Distinct(models)
 	f.Notes = append(f.Notes, notes...)
 	return models, err
+}
+
+// NoteUnlike notes in which settings encodings differ besides the encoding, where their labels do not say it:
+// "lr 0.0001 (learn-0.2; nope), lr 0.001 (rope)".
+func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
+	keys, values, err := Unlike(groups)
+	if err != nil {
+		return err
+	}
+	var parts []string
+	for _, key := range keys {
+		labels := map[string][]string{}
+		isSaid := true
+		for i, g := range groups {
+			text := Difference(key, values[i][key])
+			labels[text] = append(labels[text], g.Label)
+			isSaid = isSaid && strings.Contains(g.Label, text)
+		}
+		if isSaid || slices.Contains(ignored, key) {
+			continue
+		}
+		for _, text := range slices.Sorted(maps.Keys(labels)) {
+			parts = append(parts, fmt.Sprintf("%s (%s)", text, strings.Join(labels[text], "; ")))
+		}
+	}
+	if parts != nil {
+		f.Note("these encodings differ in more than the encoding: %s", strings.Join(parts, ", "))
+	}
+	return nil
 }
 
 // Base holds the models of one model size, data and reading of the paper.

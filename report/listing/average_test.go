@@ -142,6 +142,37 @@ func TestAverageOfFits(t *testing.T) {
 	}
 }
 
+// Models that are not finished, or diverged, are averaged only where they came equally far. A note says which
+// mean lacks models without the number.
+func TestAverageOfUnlike(t *testing.T) {
+	dir := t.TempDir()
+	run := func(name, status string, steps int, measured float64, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "lst", PE: "rope", Seeds: seeds, Edit: func(m *synthetic.Member) {
+			m.Result.Status, m.Result.Steps = status, steps
+			m.Result.Measures["iid"] = measured
+		}}
+	}
+	if err := synthetic.Write(dir, run("a", runlog.StatusDone, 1200, .5, 1, 2),
+		run("b", runlog.StatusDone, 1200, math.NaN(), 3), run("c", runlog.StatusDiverged, 80, .5, 4, 5),
+		run("d", runlog.StatusDiverged, 90, .5, 6)); err != nil {
+		t.Fatal(err)
+	}
+	for name, steps := range map[string]int{"e": 10, "f": 10, "g": 20} {
+		half(t, filepath.Join(dir, name), runlog.Record{Step: steps, Measures: runlog.Numbers{"train": .5}}).Close()
+	}
+	l := read(t, dir).Average()
+	var got []string
+	for _, r := range l.Rows {
+		got = append(got, fmt.Sprint(r.Value("status"), " ", r.Value("n")))
+	}
+	if want := "done 3, diverged 2, diverged 1, stopped 1, stopped 1"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+	if want := "IID test of rope, seeds 1, 2, 3: of 2 of 3 models"; !strings.Contains(l.Table().Note, want) {
+		t.Errorf("note %q, want %q", l.Table().Note, want)
+	}
+}
+
 // The page has the curves of all tasks, a line a configuration.
 func TestWritePage(t *testing.T) {
 	dir := t.TempDir()
@@ -242,7 +273,8 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, csv.String())
 		}
 	}
-	if note := l.Table().Note; note != "1 model of the same settings and seed as another count once" {
+	if note := l.Table().Note; note != "counted once: 1 model with the settings, data and seed of another; "+
+		"for 1 of them the numbers differ (another build or device?), and the first counts" {
 		t.Errorf("note %q", note)
 	}
 	out := t.TempDir()

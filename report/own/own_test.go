@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 		"[learn-0.1 3 200 0.375 0.625]"; got != want {
 		t.Errorf("errors.csv has %s, want %s", got, want)
 	}
-	for _, row := range rows(t, dir, "attention_1_block1.csv")[1:] {
+	for _, row := range rows(t, dir, "attention_1_block0.csv")[1:] {
 		if got, want := fmt.Sprint(row[1:]), "[0.5625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625]"; got != want {
 			t.Errorf("attention of %s is %s, want %s", row[0], got, want)
 		}
@@ -115,7 +115,7 @@ func TestReport(t *testing.T) {
 	}
 	explorer := read(t, dir, "explorer.html")
 	for _, want := range []string{`"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"` + synthetic.TokenNames[5],
-		`"name":"right"`, `"label":"attention, block 1`} {
+		`"name":"right"`, `"label":"attention, block 0`} {
 		if !strings.Contains(explorer, want) {
 			t.Errorf("explorer.html has no %s", want)
 		}
@@ -126,7 +126,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("row %d of the map is %q", i, row)
 		}
 	}
-	for want, name := range map[string]string{">learn-0.1, block 1<": "attention.svg", ">Training<": "errors.svg",
+	for want, name := range map[string]string{">learn-0.1, block 0<": "attention.svg", ">Training<": "errors.svg",
 		"dots: subjects": "subjects.svg", "mean with 95 % confidence interval": "subjects.svg",
 		">conditional Gaussian<": "subjects.svg", ">mean of the visible<": "subjects.svg",
 		">correlations of the data<": "scores.svg"} {
@@ -374,7 +374,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	out, w := report(t, false, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
 	for _, want := range []string{"1 model of other data or another size, such as 0 edited",
-		"1 model of the same settings and seed as another count once"} {
+		"counted once: 1 model with the settings, data and seed of another"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no %q in the notes:\n%s", want, notes)
 		}
@@ -389,6 +389,34 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	}
 	if text := read(t, out, "index.html"); !strings.Contains(text, cohort.StoppedNote) {
 		t.Errorf("the page does not say %q", cohort.StoppedNote)
+	}
+}
+
+// Of models that were trained with several shares of tokens masked, the test nearest to that of most is shown,
+// and the page says how each was trained. A mean over fewer models than there are says so.
+func TestSharesMasked(t *testing.T) {
+	few := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1}, MaskLevel: .15}
+	most := synthetic.Run{Name: "b", Task: "masked", PE: "rope", Seeds: []int{1, 2, 3}, MaskLevel: .5,
+		Edit: func(m *synthetic.Member) {
+			m.Result.Measures["test_mse/0.50"] = float64(m.Seed)
+			if m.Seed == 2 {
+				m.Result.Measures["test_mse/0.50"] = math.NaN() // null in result.json
+			}
+		}}
+	dir, w := report(t, false, few, most)
+	text := read(t, dir, "index.html")
+	for _, want := range []string{"Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
+		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	want := "these encodings differ in more than the encoding: mask_level 0.15 (learn-0.1), mask_level 0.5 (rope)"
+	if !slices.Contains(w.Notes, want) {
+		t.Errorf("notes %q, want %q", w.Notes, want)
+	}
+	if row := rows(t, dir, "table_errors.csv")[2]; !slices.Contains(row, "2") { // of 1 and 3
+		t.Errorf("mean of rope: %q", row)
 	}
 }
 
