@@ -357,21 +357,18 @@ func TestBaseAndDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bases []string
+	models, _ := cohort.Models(found)
+	bases, err := cohort.Bases(models)
+	if err != nil || len(bases) != 2 || len(bases[0].Models) != 2 || bases[0].Models[1].Run.Name != "b" {
+		t.Errorf("bases %+v, %v", bases, err)
+	}
 	var settings []map[string]string
 	for _, r := range found {
-		base, err := r.Base()
-		if err != nil {
-			t.Fatal(err)
-		}
 		own, err := r.Config.Settings()
 		if err != nil {
 			t.Fatal(err)
 		}
-		bases, settings = append(bases, base), append(settings, own)
-	}
-	if bases[0] != bases[1] || bases[1] == bases[2] {
-		t.Errorf("bases %q", bases)
+		settings = append(settings, own)
 	}
 	keys := cohort.Differing(settings[:2])
 	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; !slices.Equal(keys, want) {

@@ -111,7 +111,7 @@ func Bases(models []Model) (all []Base, err error) {
 	bases := map[*Run]string{}
 	for _, m := range models {
 		if _, known := bases[m.Run]; !known {
-			if bases[m.Run], err = m.Run.Base(); err != nil {
+			if bases[m.Run], err = m.base(); err != nil {
 				return nil, err
 			}
 		}

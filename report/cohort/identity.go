@@ -50,6 +50,20 @@ func (m Model) Identity() (map[string]string, error) {
 	return all, nil
 }
 
+// base identifies what is the same in all models that a figure compares: the identity but for the settings by
+// which figures choose models and those of the encoding, the member and the length of training.
+func (m Model) base() (string, error) {
+	identity, err := m.Identity()
+	maps.DeleteFunc(identity, func(key, _ string) bool {
+		object, _, _ := strings.Cut(key, ".")
+		return key == WeightsKey || slices.Contains(factors, key) || slices.Contains(factors, object)
+	})
+	return Key(identity), err
+}
+
+// factors are the keys of the settings in which the models of a figure differ.
+var factors = config.Keys(func(s config.Setting) bool { return s.Factor })
+
 // TrainedAs returns the identity without what belongs to the encoding, which models are compared by: what is
 // left should be the same in all of them.
 func (m Model) TrainedAs() (map[string]string, error) {

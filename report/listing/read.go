@@ -8,7 +8,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"torchpe/report/cohort"
 	"torchpe/report/table"
@@ -88,24 +89,15 @@ type rootedPlace struct {
 func (l *List) read(places []rootedPlace) {
 	rows := make([][]Row, len(places))
 	failed := make([]error, len(places))
-	var next sync.Mutex
-	at := 0
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for {
-				next.Lock()
-				i := at
-				at++
-				next.Unlock()
-				if i >= len(places) {
-					return
-				}
-				rows[i], failed[i] = readRun(places[i])
-			}
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for i, p := range places {
+		workers.Go(func() error {
+			rows[i], failed[i] = readRun(p)
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = workers.Wait() // errors are by run
 	for i, err := range failed {
 		if err != nil {
 			l.Skipped = append(l.Skipped, cohort.Skipped{Dir: places[i].Dir, Reason: err.Error()})

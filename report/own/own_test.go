@@ -311,7 +311,83 @@ func TestNamesOfAnyText(t *testing.T) {
 	}
 }
 
-// Matrices have colours of modules where modules are known, in the order of the tokens; limits of
+// The explorer has at most 40 maps of a model over training, evenly spaced up to the last.
+func TestMapsOverTraining(t *testing.T) {
+	for records, want := range map[int]string{40: "40 1 40", 41: "21 1 41", 80: "40 2 80", 81: "27 3 81"} {
+		dir := t.TempDir()
+		if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
+			Records: records, Edit: func(m *synthetic.Member) {
+				for i := range m.Records {
+					m.Records[i].Step, m.Records[i].Map = i+1, make([][2]float64, 8)
+				}
+			}}); err != nil {
+			t.Fatal(err)
+		}
+		found, _, err := cohort.Find(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models, _ := cohort.Models(found)
+		frames, err := mapsOver(models[0], 8)
+		if err != nil || len(frames) == 0 {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(len(frames), frames[0].Step, frames[len(frames)-1].Step); got != want {
+			t.Errorf("of %d records: frames, first and last step are %s, want %s", records, got, want)
+		}
+	}
+}
+
+// Tokens without modules and places stand by clusters of the first table, in all matrices.
+func TestClusteredTokens(t *testing.T) {
+	dir := t.TempDir()
+	run := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1}, Modules: []int{},
+		Edit: func(m *synthetic.Member) { // even and odd tokens point in two directions
+			for i := range m.Tables[0] {
+				m.Tables[0][i] = 0.01 * float32(i%5)
+				if i%32 == i/32%2 {
+					m.Tables[0][i] = 5
+				}
+			}
+		}}
+	if err := synthetic.Write(dir, run); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.readLearned(); err != nil {
+		t.Fatal(err)
+	}
+	var even, odd []string
+	for i, name := range synthetic.TokenNames {
+		if i%2 == 0 {
+			even = append(even, name)
+		} else {
+			odd = append(odd, name)
+		}
+	}
+	slices.Sort(even)
+	slices.Sort(odd)
+	for what, draw := range map[string]func(*item.Draft) error{"similarity": r.similarity, "attention": r.attention} {
+		d := &item.Draft{}
+		if err := draw(d); err != nil {
+			t.Fatal(err)
+		}
+		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
+		slices.Sort(labels[:4])
+		slices.Sort(labels[4:])
+		if want := slices.Concat(even, odd); !slices.Equal(labels, want) {
+			t.Errorf("%s has the order %q, want %q", what, labels, want)
+		}
+		if !strings.Contains(d.Caption, "else by clusters of the first encoding's positions") {
+			t.Errorf("%s: %q", what, d.Caption)
+		}
+	}
+}
+
+// Models that differ in more than the seed have rows have colours of modules where modules are known, in the order of the tokens; limits of
 // colours hold all but the diagonal.
 func TestMatrices(t *testing.T) {
 	x := item.Tokens{Names: []string{"a", "b"}, Order: []int{1, 0}, Modules: []string{"m", "n"}}

@@ -222,6 +222,9 @@ func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]
 	if m.Task == "fmri" {
 		about["module_names"] = strings.Join(networks, "\n")
 	}
+	if m.Modules != nil && len(m.Modules) == 0 {
+		return out, about, nil
+	}
 	n, modules := m.nodes()
 	labels := make([]int64, n)
 	for i := range labels {

@@ -37,7 +37,7 @@ type Run struct {
 	PELR     float64 // the PE's own learning rate; none where 0
 	DataSeed int
 	Distance string   // between encodings, of masked prediction; euclidean where empty
-	Modules  []int    // of the tokens of masked prediction; one after the other where nil
+	Modules  []int    // of the tokens of masked prediction; one after the other where nil, none where empty
 	Subjects []string // held out, of task masked: subject i has the error 0.1 (i+1) in all members
 
 	Amplitudes []float32 // of the noise that puzzles were tested with; four where nil
