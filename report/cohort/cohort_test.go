@@ -466,10 +466,18 @@ func TestCourse(t *testing.T) {
 // Of models of one encoding the commonest length is kept, and the others are named.
 func TestOfCommonLength(t *testing.T) {
 	rope, short, cope := trained("rope", "", 9), trained("rope", "", 4), trained("cope", "", 9)
+	cut, cutUnfitted := trained("rope", "", 9), trained("rope", "train=0.99", 9) // within an epoch
+	for _, m := range []*cohort.Model{&cut, &cutUnfitted} {
+		m.Run.Config.LimitSteps, m.Result.Steps = 40, 40
+	}
+	unfitted := trained("rope", "train=0.99", 9)
 	for want, models := range map[string][]cohort.Model{
 		"[]": {rope, rope, cope},
-		"[1 model of rope, trained for 4 epochs, is":   {rope, rope, short, cope},
-		"[2 models of rope, trained for 4 epochs, are": {rope, rope, rope, short, short},
+		"[1 model of rope, trained for 4 epochs, is":                       {rope, rope, short, cope},
+		"[1 model of rope, trained for 40 steps, is":                       {rope, rope, rope, cut},
+		"[1 model of rope, trained until train=0.99, 40 steps at most, is": {unfitted, unfitted, unfitted, cutUnfitted},
+		"[2 models of rope, trained for 40 steps, are":                     {rope, cut, rope, cut, cope},
+		"[2 models of rope, trained for 4 epochs, are":                     {rope, rope, rope, short, short},
 	} {
 		kept, notes, err := cohort.OfCommonLength(models)
 		if len(kept) != 3 || err != nil || !strings.HasPrefix(fmt.Sprint(notes), want) {

@@ -69,10 +69,10 @@ func (f *Found) Distinct(models []Model) ([]Model, error) {
 	return models, err
 }
 
-// NoteUnlike notes in which settings encodings differ besides the encoding, where their labels do not say it:
+// NoteUnlike notes in which settings but for ignored ones encodings differ, where their labels do not say it:
 // "lr 0.0001 (learn-0.2; nope), lr 0.001 (rope)".
 func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
-	keys, values, err := Unlike(groups)
+	keys, values, err := Unlike(groups, ignored...)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
 			labels[text] = append(labels[text], g.Label)
 			isSaid = isSaid && strings.Contains(g.Label, text)
 		}
-		if isSaid || slices.Contains(ignored, key) {
+		if isSaid {
 			continue
 		}
 		for _, text := range slices.Sorted(maps.Keys(labels)) {

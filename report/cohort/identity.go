@@ -23,8 +23,8 @@ const (
 	WeightsKey = "weights"      // Run.Origin
 )
 
-// lengthKeys are the settings that say when training ends.
-var lengthKeys = []string{"epochs", "steps", "limit_steps", "until"}
+// LengthKeys are the settings that say when training ends.
+var LengthKeys = []string{"epochs", "steps", "limit_steps", "until"}
 
 // Identity returns what tells a model from others but for its seed, by key: the settings that change
 // what is trained or measured, those of the member among them, its data, and where its weights come
@@ -74,15 +74,15 @@ func (m Model) TrainedAs() (map[string]string, error) {
 	return identity, err
 }
 
-// Unlike returns the keys in which groups of different encodings differ besides the encoding and the length of
-// training, and the values of each group.
-func Unlike(groups []Group) (keys []string, values []map[string]string, err error) {
+// Unlike returns the keys, but for ignored ones, in which groups of different encodings differ besides the
+// encoding, and the values of each group.
+func Unlike(groups []Group, ignored ...string) (keys []string, values []map[string]string, err error) {
 	values = make([]map[string]string, len(groups))
 	for i, g := range groups {
 		if values[i], err = g.Models[0].TrainedAs(); err != nil {
 			return nil, nil, err
 		}
-		maps.DeleteFunc(values[i], func(key, _ string) bool { return IsLength(key) })
+		maps.DeleteFunc(values[i], func(key, _ string) bool { return slices.Contains(ignored, key) })
 	}
 	return Differing(values), values, nil
 }
@@ -111,7 +111,7 @@ func Key(identity map[string]string, without ...string) string {
 }
 
 // IsLength reports whether a key is of a setting that says when training ends.
-func IsLength(key string) bool { return slices.Contains(lengthKeys, key) }
+func IsLength(key string) bool { return slices.Contains(LengthKeys, key) }
 
 // Difference describes a value of an identity behind the label of an encoding: "lr 0.001".
 func Difference(key, value string) string {

@@ -204,7 +204,7 @@ func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map
 func Seed(m cohort.Model) table.Cell { return table.Text(strconv.FormatUint(m.Member.Seed, 10)) }
 
 // ByNumber returns a line of each group: its models' measures at the numbers of a kind, such as
-// accuracies by length. add gets each of them.
+// accuracies by length. add gets each of them. A group without such a measure has no line.
 func (d *Draft) ByNumber(groups []cohort.Group, kind string,
 	add func(g cohort.Group, m cohort.Model, n int, v float64)) (lines []figure.LineSeries) {
 	for _, g := range groups {
@@ -222,7 +222,9 @@ func (d *Draft) ByNumber(groups []cohort.Group, kind string,
 			}
 			line.Values = append(line.Values, values)
 		}
-		lines = append(lines, line)
+		if len(cohort.Finite(slices.Concat(line.Values...))) > 0 {
+			lines = append(lines, line)
+		}
 	}
 	return lines
 }

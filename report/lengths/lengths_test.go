@@ -243,9 +243,19 @@ func TestLengthsOfTraining(t *testing.T) {
 		saveRun(t, filepath.Join(dir, "text "+name), c, runlog.Result{Members: []runlog.MemberResult{{PE: "rope",
 			Status: runlog.StatusDone, Measures: runlog.Numbers{"perplexity/40": 7}}}}, "aaaaaaaa")
 	}
+	c, err := config.Preset("sequence-quick", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.Sequence.Name, c.Steps, c.Members = "alibi", "even-pairs", 7, []config.Member{{Seed: 1, LR: 1e-3}}
+	saveRun(t, filepath.Join(dir, "short"), c, runlog.Result{Members: []runlog.MemberResult{{PE: "alibi",
+		Status: runlog.StatusDone, Measures: runlog.Numbers{"validation": .5}}}}, "")
 	s, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, "steps 7 (alibi)") {
+		t.Errorf("the notes do not say that alibi had few steps:\n%s", notes)
 	}
 	out := t.TempDir()
 	if _, err := s.Write(out, false); err != nil {

@@ -60,7 +60,7 @@ func Read(dir string) (*Report, error) {
 	if r.groups, err = cohort.Groups(r.Models); err != nil {
 		return nil, err
 	}
-	return r, r.NoteUnlike(r.groups)
+	return r, r.NoteUnlike(r.groups, cohort.LengthKeys...) // errors are said to be after so many steps
 }
 
 // The sections of a report.

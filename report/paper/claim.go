@@ -107,7 +107,7 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 
 // areUnlike reports whether groups differ in more than their encodings and length of training.
 func (s *Study) areUnlike(groups ...cohort.Group) bool {
-	keys, _, err := cohort.Unlike(groups)
+	keys, _, err := cohort.Unlike(groups, cohort.LengthKeys...)
 	if err != nil {
 		panic(err) // Read has had the identities of all models
 	}

@@ -58,7 +58,7 @@ func Read(dir, fidelity string) (*Study, error) {
 		}
 	}
 	for _, of := range []source{mainGroups, bySGD, withDecay, withHeads(2), withHeads(4), nmarGroups, fmriAt(0.5)} {
-		if err := s.NoteUnlike(of(s)); err != nil {
+		if err := s.NoteUnlike(of(s), cohort.LengthKeys...); err != nil {
 			return nil, err
 		}
 	}
