@@ -113,8 +113,12 @@ func Key(identity map[string]string, without ...string) string {
 // IsLength reports whether a key is of a setting that says when training ends.
 func IsLength(key string) bool { return slices.Contains(LengthKeys, key) }
 
-// Difference describes a value of an identity behind the label of an encoding: "lr 0.001".
+// Difference describes a value of an identity behind the label of an encoding: "lr 0.001", or by the first digits
+// of a hash, "data 1a0dc7ef" and "positions bdcef564".
 func Difference(key, value string) string {
+	if of, isHash := strings.CutSuffix(key, ".sha256"); isHash {
+		key, value = of, value[:min(8, len(value))]
+	}
 	switch key {
 	case DataKey:
 		return "data " + cmp.Or(value[:min(8, len(value))], "unknown")

@@ -208,6 +208,25 @@ func TestWritePage(t *testing.T) {
 	}
 }
 
+// Runs of other positions are apart, by the first digits of their hash, which may look like a number.
+func TestHashes(t *testing.T) {
+	dir := t.TempDir()
+	for name, hash := range map[string]string{"a": "1e23456789012222", "b": "1e23456789112222"} {
+		ensemble(t, filepath.Join(dir, name), `,"positions":{"file":"p.csv","sha256":"`+hash+`"}`,
+			member{.2, 1e-4, 1, .2, ""})
+	}
+	var csv strings.Builder
+	l := read(t, dir).Average()
+	if err := l.Table().CSV(&csv); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"1e2345678901", "1e2345678911"} {
+		if got := l.Rows[i].Value("positions_sha256").String(); got != want || !strings.Contains(csv.String(), want) {
+			t.Errorf("row %d has %s, want %s, in\n%s", i, got, want, csv.String())
+		}
+	}
+}
+
 // Many configurations with long names are drawn in several figures.
 func TestManyLines(t *testing.T) {
 	dir := t.TempDir()

@@ -131,7 +131,7 @@ func allColumns(rows []Row) map[string]column {
 			if !seen[key] {
 				seen[key] = true
 				if name := columnName(key); name != "task" && name != "pe" {
-					heading := lastPart(key)
+					heading := lastPart(strings.TrimSuffix(key, ".sha256"))
 					if strings.HasPrefix(name, "config_") {
 						heading = "config: " + heading
 					}

@@ -106,6 +106,9 @@ func (l *List) read(places []rootedPlace) {
 	}
 }
 
+// hashDigits is the number of digits of a hash that tell files apart.
+const hashDigits = 12
+
 // readRun returns the rows of a run.
 func readRun(p rootedPlace) ([]Row, error) {
 	run, finished, err := cohort.OpenAny(p.Dir)
@@ -124,6 +127,9 @@ func readRun(p rootedPlace) ([]Row, error) {
 		v := map[string]table.Cell{}
 		for key, s := range settings {
 			v[columnName(key)] = parseValue(s)
+			if strings.HasSuffix(key, ".sha256") { // may look like a number
+				v[columnName(key)] = table.Text(s[:min(hashDigits, len(s))])
+			}
 		}
 		v["run"], v["dir"], v["member"] = table.Text(p.Name), table.Text(p.Dir), table.Count(i)
 		v["task"], v["pe"], v["label"] = table.Text(run.Config.Task), table.Text(run.Config.PE), table.Text(
@@ -146,7 +152,7 @@ func readRun(p rootedPlace) ([]Row, error) {
 			v[cohort.WeightsKey] = table.Text(run.Origin)
 		}
 		if run.DataSHA256 != "" {
-			v[cohort.DataKey] = table.Text(run.DataSHA256[:min(12, len(run.DataSHA256))])
+			v[cohort.DataKey] = table.Text(run.DataSHA256[:min(hashDigits, len(run.DataSHA256))])
 		}
 		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings, identity: identity, model: model}
 	}
