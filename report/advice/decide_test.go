@@ -2,10 +2,13 @@ package advice
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"torchpe/report/internal/synthetic"
 )
 
 // studyOf returns a study of candidates a, b, ... and nope, the last; curves of a candidate begin to be
@@ -201,6 +204,44 @@ func TestCurvesNameTheirSeeds(t *testing.T) {
 		want := []string{"2235", "18446744073709551615"}[i/len(s.X)%2]
 		if got := row[1].String(); got != want {
 			t.Errorf("row %d: seed %s, want %s", i, got, want)
+		}
+	}
+}
+
+// Candidates are the models of one training: those of other settings or data, those that lack seeds, and copies
+// are left out, whatever their encoding is called.
+func TestCandidates(t *testing.T) {
+	run := func(name, pe string, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "masked", PE: pe, Sigma: .2, Seeds: seeds, Data: "aaaa"}
+	}
+	rate, data, none := run("other rate", "learn", 1, 2), run("other data", "rope", 1, 2), run("slow", "nope", 1)
+	rate.LR, data.Data, none.LR = .1, "bbbb", .1
+	own := run("own rate", "learn", 1, 2)
+	own.PELR = .3
+	dir := t.TempDir()
+	if err := synthetic.Write(dir, run("a", "nope", 1, 2), run("b", "learn", 2, 1), run("c", "rope", 1), rate, data,
+		none, own, run("copy", "nope", 2)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range s.Candidates {
+		got[c.Label] = fmt.Sprint(c.Seeds, len(c.Errors))
+	}
+	want := map[string]string{"nope": "[1 2] 2", "learn-0.2, pe_lr shared": "[1 2] 2",
+		"learn-0.2, pe_lr 0.3": "[1 2] 2"}
+	if !maps.Equal(got, want) {
+		t.Errorf("candidates %q, want %q", got, want)
+	}
+	notes := strings.Join(s.Notes, "\n")
+	for _, want := range []string{"counted once: 1 model", "learn-0.2, lr 0.1, pe_lr shared is not compared: its",
+		"nope, lr 0.1 is not compared: its", "rope, data bbbb is not compared: its",
+		"rope, data aaaa is not compared: it lacks seeds"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in\n%s", want, notes)
 		}
 	}
 }

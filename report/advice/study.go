@@ -5,7 +5,9 @@ package advice
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -67,28 +69,58 @@ func Read(dir string) (*Study, error) {
 	if diverged > 0 {
 		s.Notes = append(s.Notes, wording.Count(diverged, "model")+" diverged: a lower --lr or --clip-norm may help")
 	}
+	models, notes, err := cohort.Distinct(models)
+	if err != nil {
+		return nil, err
+	}
+	s.Notes = append(s.Notes, notes...)
 	groups, err := cohort.Groups(models)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(groups, func(g cohort.Group) bool { return g.Label == without })
-	if at < 0 {
-		return nil, fmt.Errorf("%s: no run of %s is left, against which the others are held", dir, without)
+	kept, err := s.comparable(groups)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	want, kept := seeds(groups[at]), []cohort.Model(nil)
-	for _, g := range groups {
-		if slices.Equal(seeds(g), want) {
-			kept = append(kept, g.Models...)
-		} else {
-			s.Notes = append(s.Notes, g.Label+" is not compared: it lacks seeds")
-		}
-	}
-	s.describe(groups[at].Models[0].Run)
+	s.describe(kept[0].Models[0].Run)
 	if err := s.add(kept); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	s.sort()
 	return s, nil
+}
+
+// comparable returns the groups that differ from the largest without an encoding in their encoding alone
+// and have the same seeds, which it sorts; that one is among them.
+func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
+	var none cohort.Group
+	for _, g := range groups {
+		if g.Models[0].Label() == without && len(g.Models) > len(none.Models) {
+			none = g
+		}
+	}
+	if none.Models == nil {
+		return nil, fmt.Errorf("no run of %s is left, against which the others are held", without)
+	}
+	want, err := none.Models[0].TrainedAs()
+	if err != nil {
+		return nil, err
+	}
+	var models []cohort.Model
+	for _, g := range groups {
+		how, err := g.Models[0].TrainedAs()
+		switch {
+		case err != nil:
+			return nil, err
+		case !maps.Equal(how, want), g.Models[0].Label() == without && g.Label != none.Label:
+			s.Notes = append(s.Notes, g.Label+" is not compared: its settings or data are not those of "+none.Label)
+		case !slices.Equal(seeds(g), seeds(none)):
+			s.Notes = append(s.Notes, g.Label+" is not compared: it lacks seeds")
+		default:
+			models = append(models, g.Models...)
+		}
+	}
+	return cohort.Groups(models) // with labels of what is left
 }
 
 // seeds sorts the models of a group by their seeds, and returns these.
@@ -100,27 +132,33 @@ func seeds(g cohort.Group) (all []uint64) {
 	return all
 }
 
-// add adds the curves of models, sorted by encoding and seed.
-func (s *Study) add(models []cohort.Model) error {
+// add adds a candidate for each group, with its curves.
+func (s *Study) add(groups []cohort.Group) error {
 	at := func(r runlog.Record) int { return r.Step }
 	if s.unit == "epoch" {
 		at = func(r runlog.Record) int { return r.Epoch }
 	}
-	read, x, err := cohort.RecordsBy(models, at)
+	models := cohort.ModelsOf(groups)
+	read, err := cohort.RecordsBy(models, at)
 	if err != nil {
 		return err
 	}
+	c := models[0].Run.Config
+	x, held := cohort.Course(models, read, func(r runlog.Record) float64 { e, _ := errorsOf(c, r); return e })
+	trainedAt, train := cohort.Course(models, read, func(r runlog.Record) float64 { _, e := errorsOf(c, r); return e })
+	if x == nil || trainedAt == nil {
+		return errors.New("the runs have no record at the same " + s.unit)
+	}
 	s.X = x
-	for i, m := range models {
-		if n := len(s.Candidates); n == 0 || s.Candidates[n-1].Label != m.Label() {
-			s.Candidates = append(s.Candidates, Candidate{Label: m.Label(), Learned: m.Member.Sigma != nil})
+	for _, g := range groups {
+		n := len(g.Models)
+		candidate := Candidate{Label: g.Label, Learned: g.Models[0].Member.Sigma != nil, Seeds: seeds(g),
+			Errors: held[:n]}
+		for _, values := range train[:n] {
+			candidate.Train = append(candidate.Train, last(values))
 		}
-		c := &s.Candidates[len(s.Candidates)-1]
-		held := func(r runlog.Record) float64 { e, _ := errorsOf(m.Run.Config, r); return e }
-		train := func(r runlog.Record) float64 { _, e := errorsOf(m.Run.Config, r); return e }
-		c.Seeds = append(c.Seeds, m.Member.Seed)
-		c.Errors = append(c.Errors, cohort.Curve(x, cohort.Measured(read[i], held), m.HasStopped()))
-		c.Train = append(c.Train, last(cohort.Curve(x, cohort.Measured(read[i], train), m.HasStopped())))
+		held, train = held[n:], train[n:]
+		s.Candidates = append(s.Candidates, candidate)
 	}
 	return nil
 }

@@ -44,11 +44,21 @@ func TestFind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A link to a run elsewhere is named, one to a run that is found is not.
+	elsewhere := t.TempDir()
+	if err := errors.Join(synthetic.Write(elsewhere, synthetic.Run{Name: "c", Task: "lst", PE: "nope", Seeds: []int{1}}),
+		os.Symlink(filepath.Join(elsewhere, "c"), filepath.Join(dir, "link")),
+		os.Symlink("a", filepath.Join(dir, "latest"))); err != nil {
+		t.Fatal(err)
+	}
 	found, skipped, err := cohort.Find(dir)
 	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b/two" {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if len(skipped) != 3 || !strings.Contains(skipped[0].Reason, "99") ||
+	if len(skipped) != 4 || !strings.HasPrefix(skipped[0].Reason, filepath.Join(dir, "link")+" is a link to a run") {
+		t.Fatalf("skipped %+v", skipped)
+	}
+	if skipped = skipped[1:]; !strings.Contains(skipped[0].Reason, "99") ||
 		!strings.Contains(skipped[1].Reason, "99") ||
 		!strings.Contains(skipped[2].Reason, runlog.ErrNoResult.Error()) {
 		t.Errorf("skipped %+v", skipped)
@@ -286,7 +296,7 @@ func TestNamesAndMembersOfProbes(t *testing.T) {
 		t.Errorf("records of a run that is gone: %v", err)
 	}
 	step := func(r runlog.Record) int { return r.Step }
-	if _, _, err := cohort.RecordsBy(models, step); err == nil {
+	if _, err := cohort.RecordsBy(models, step); err == nil {
 		t.Errorf("records by step of a run that is gone: %v", err)
 	}
 }
@@ -347,21 +357,18 @@ func TestBaseAndDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bases []string
+	models, _ := cohort.Models(found)
+	bases, err := cohort.Bases(models)
+	if err != nil || len(bases) != 2 || len(bases[0].Models) != 2 || bases[0].Models[1].Run.Name != "b" {
+		t.Errorf("bases %+v, %v", bases, err)
+	}
 	var settings []map[string]string
 	for _, r := range found {
-		base, err := r.Base()
-		if err != nil {
-			t.Fatal(err)
-		}
 		own, err := r.Config.Settings()
 		if err != nil {
 			t.Fatal(err)
 		}
-		bases, settings = append(bases, base), append(settings, own)
-	}
-	if bases[0] != bases[1] || bases[1] == bases[2] {
-		t.Errorf("bases %q", bases)
+		settings = append(settings, own)
 	}
 	keys := cohort.Differing(settings[:2])
 	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; !slices.Equal(keys, want) {
@@ -415,21 +422,43 @@ func TestFitted(t *testing.T) {
 	}
 }
 
-// A model that has stopped keeps its last value; another ends, and a gap stays a gap.
-func TestStoppedModelsStay(t *testing.T) {
-	stopped := cohort.Model{Run: &cohort.Run{}}
-	stopped.Run.Config.Until = "train=0.99"
-	stopped.Result.Fit = &runlog.Fit{Reached: true}
-	unfitted, free := stopped, stopped
-	unfitted.Result.Fit = &runlog.Fit{}
-	free.Run = &cohort.Run{}
+// A mean over training is over the same models everywhere: where all have a record. A model that has stopped
+// at its criterion keeps its last value; one that was not measured has none, and hides nobody.
+func TestCourse(t *testing.T) {
+	model := func(until string, reached bool) cohort.Model {
+		m := cohort.Model{Run: &cohort.Run{}}
+		m.Run.Config.Until, m.Result.Fit = until, &runlog.Fit{Reached: reached}
+		return m
+	}
+	records := func(values map[int]float64) map[int]runlog.Record {
+		out := map[int]runlog.Record{}
+		for x, v := range values {
+			out[x] = runlog.Record{Measures: runlog.Numbers{"train": v}}
+		}
+		return out
+	}
+	stopped, unfitted, free := model("train=0.99", true), model("train=0.99", false), model("", true)
+	tens := records(map[int]float64{10: 1, 20: 2, 30: 3, 40: 4})
+	short := records(map[int]float64{10: 5, 20: math.NaN(), 30: 7})
 	for _, c := range []struct {
-		m    cohort.Model
-		want string
-	}{{stopped, "[1 NaN 3 3 3]"}, {unfitted, "[1 NaN 3 NaN NaN]"}, {free, "[1 NaN 3 NaN NaN]"}} {
-		got := cohort.Curve([]float64{10, 20, 30, 40, 50}, map[int]float64{10: 1, 30: 3}, c.m.HasStopped())
-		if fmt.Sprint(got) != c.want {
-			t.Errorf("until %q, reached %v: %v, want %s", c.m.Run.Config.Until, c.m.Result.Fit.Reached, got, c.want)
+		name    string
+		models  []cohort.Model
+		records []map[int]runlog.Record
+		want    string
+	}{
+		{"one stopped", []cohort.Model{free, stopped}, []map[int]runlog.Record{tens, short},
+			"[10 30 40] [[1 3 4] [5 7 7]]"},
+		{"one ended before its criterion", []cohort.Model{free, unfitted}, []map[int]runlog.Record{tens, short},
+			"[10 30] [[1 3] [5 7]]"},
+		{"one ended", []cohort.Model{free, free}, []map[int]runlog.Record{tens, short}, "[10 30] [[1 3] [5 7]]"},
+		{"one not measured", []cohort.Model{free, free}, []map[int]runlog.Record{short, nil},
+			"[10 30] [[5 7] [NaN NaN]]"},
+		{"none measured", []cohort.Model{free}, []map[int]runlog.Record{nil}, "[] [[]]"},
+	} {
+		at, values := cohort.Course(c.models, c.records,
+			func(r runlog.Record) float64 { return r.Measures.Get("train") })
+		if got := fmt.Sprint(at, values); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }
@@ -437,10 +466,18 @@ func TestStoppedModelsStay(t *testing.T) {
 // Of models of one encoding the commonest length is kept, and the others are named.
 func TestOfCommonLength(t *testing.T) {
 	rope, short, cope := trained("rope", "", 9), trained("rope", "", 4), trained("cope", "", 9)
+	cut, cutUnfitted := trained("rope", "", 9), trained("rope", "train=0.99", 9) // within an epoch
+	for _, m := range []*cohort.Model{&cut, &cutUnfitted} {
+		m.Run.Config.LimitSteps, m.Result.Steps = 40, 40
+	}
+	unfitted := trained("rope", "train=0.99", 9)
 	for want, models := range map[string][]cohort.Model{
 		"[]": {rope, rope, cope},
-		"[1 model of rope, trained for 4 epochs, is":   {rope, rope, short, cope},
-		"[2 models of rope, trained for 4 epochs, are": {rope, rope, rope, short, short},
+		"[1 model of rope, trained for 4 epochs, is":                       {rope, rope, short, cope},
+		"[1 model of rope, trained for 40 steps, is":                       {rope, rope, rope, cut},
+		"[1 model of rope, trained until train=0.99, 40 steps at most, is": {unfitted, unfitted, unfitted, cutUnfitted},
+		"[2 models of rope, trained for 40 steps, are":                     {rope, cut, rope, cut, cope},
+		"[2 models of rope, trained for 4 epochs, are":                     {rope, rope, rope, short, short},
 	} {
 		kept, notes, err := cohort.OfCommonLength(models)
 		if len(kept) != 3 || err != nil || !strings.HasPrefix(fmt.Sprint(notes), want) {

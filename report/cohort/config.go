@@ -34,33 +34,6 @@ func IsIncidental(key string) bool {
 	return slices.Contains(incidental, first)
 }
 
-// Base returns the settings as text, with the data, but for those by which figures choose models and
-// those that change none: two models of one base differ only in PE and its options, sigma, seed,
-// learning rate, weight decay, heads, optimizer, read-out, fidelity, mask level, or length of training.
-func (r *Run) Base() (string, error) {
-	var all, masked map[string]json.RawMessage
-	if err := json.Unmarshal(r.Config.JSON, &all); err != nil {
-		return "", fmt.Errorf("%s: config.json: %w", r.Dir, err)
-	}
-	if text := all["masked"]; text != nil {
-		if err := json.Unmarshal(text, &masked); err != nil {
-			return "", err
-		}
-	}
-	for _, key := range append(config.Keys(func(s config.Setting) bool { return s.Factor }), incidental...) {
-		delete(all, key)
-		delete(masked, strings.TrimPrefix(key, "masked."))
-	}
-	if masked != nil {
-		var err error
-		if all["masked"], err = json.Marshal(masked); err != nil {
-			return "", err
-		}
-	}
-	text, err := json.Marshal(all) // with its keys in order
-	return string(text) + " " + r.DataSHA256, err
-}
-
 // Label names a model's encoding as the paper does: learn-0.2, 2d-fixed.
 func Label(pe string, sigma *float64) string { return config.Label(pe, sigma) }
 

@@ -58,11 +58,12 @@ func Find(root string) (found []*Run, skipped []Skipped, err error) {
 }
 
 // Places returns where Find looks: runs, finished or not, of any version. Folders that cannot be
-// read are returned as skipped.
+// read, and links to runs elsewhere, are returned as skipped.
 func Places(root string) (places []Place, skipped []Skipped, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return nil, nil, err
 	}
+	var links []string
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			skipped = append(skipped, Skipped{path, err.Error()})
@@ -70,6 +71,9 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 		}
 		if entry.IsDir() && entry.Name() == "tasks" && isFile(filepath.Join(filepath.Dir(path), "sweep.json")) {
 			return fs.SkipDir
+		}
+		if entry.Type() == fs.ModeSymlink {
+			links = append(links, path)
 		}
 		if !entry.IsDir() {
 			return nil
@@ -87,6 +91,13 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 		places = append(places, p)
 		return fs.SkipDir
 	})
+	for _, link := range links {
+		target, err := filepath.EvalSymlinks(link)
+		isFound := slices.ContainsFunc(places, func(p Place) bool { return p.Dir == target })
+		if is, _ := looksLikeRun(target); err == nil && is && !isFound {
+			skipped = append(skipped, Skipped{link, link + " is a link to a run, and links are not followed: name it itself"})
+		}
+	}
 	return places, skipped, err
 }
 

@@ -2,6 +2,8 @@ package cohort
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"torchpe/internal/wording"
@@ -67,6 +69,35 @@ func (f *Found) Distinct(models []Model) ([]Model, error) {
 	return models, err
 }
 
+// NoteUnlike notes in which settings but for ignored ones encodings differ, where their labels do not say it:
+// "lr 0.0001 (learn-0.2; nope), lr 0.001 (rope)".
+func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
+	keys, values, err := Unlike(groups, ignored...)
+	if err != nil {
+		return err
+	}
+	var parts []string
+	for _, key := range keys {
+		labels := map[string][]string{}
+		isSaid := true
+		for i, g := range groups {
+			text := Difference(key, values[i][key])
+			labels[text] = append(labels[text], g.Label)
+			isSaid = isSaid && strings.Contains(g.Label, text)
+		}
+		if isSaid {
+			continue
+		}
+		for _, text := range slices.Sorted(maps.Keys(labels)) {
+			parts = append(parts, fmt.Sprintf("%s (%s)", text, strings.Join(labels[text], "; ")))
+		}
+	}
+	if parts != nil {
+		f.Note("these encodings differ in more than the encoding: %s", strings.Join(parts, ", "))
+	}
+	return nil
+}
+
 // Base holds the models of one model size, data and reading of the paper.
 type Base struct {
 	Settings string
@@ -80,7 +111,7 @@ func Bases(models []Model) (all []Base, err error) {
 	bases := map[*Run]string{}
 	for _, m := range models {
 		if _, known := bases[m.Run]; !known {
-			if bases[m.Run], err = m.Run.Base(); err != nil {
+			if bases[m.Run], err = m.base(); err != nil {
 				return nil, err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ const (
 	WeightsKey = "weights"      // Run.Origin
 )
 
-// lengthKeys are the settings that say when training ends.
-var lengthKeys = []string{"epochs", "steps", "limit_steps", "until"}
+// LengthKeys are the settings that say when training ends.
+var LengthKeys = []string{"epochs", "steps", "limit_steps", "until"}
 
 // Identity returns what tells a model from others but for its seed, by key: the settings that change
 // what is trained or measured, those of the member among them, its data, and where its weights come
@@ -47,6 +48,43 @@ func (m Model) Identity() (map[string]string, error) {
 	}
 	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
 	return all, nil
+}
+
+// base identifies what is the same in all models that a figure compares: the identity but for the settings by
+// which figures choose models and those of the encoding, the member and the length of training.
+func (m Model) base() (string, error) {
+	identity, err := m.Identity()
+	maps.DeleteFunc(identity, func(key, _ string) bool {
+		object, _, _ := strings.Cut(key, ".")
+		return key == WeightsKey || slices.Contains(factors, key) || slices.Contains(factors, object)
+	})
+	return Key(identity), err
+}
+
+// factors are the keys of the settings in which the models of a figure differ.
+var factors = config.Keys(func(s config.Setting) bool { return s.Factor })
+
+// TrainedAs returns the identity without what belongs to the encoding, which models are compared by: what is
+// left should be the same in all of them.
+func (m Model) TrainedAs() (map[string]string, error) {
+	identity, err := m.Identity()
+	maps.DeleteFunc(identity, func(key, _ string) bool {
+		return key == "members.sigma" || strings.HasPrefix(strings.TrimPrefix(key, "members."), "pe")
+	})
+	return identity, err
+}
+
+// Unlike returns the keys, but for ignored ones, in which groups of different encodings differ besides the
+// encoding, and the values of each group.
+func Unlike(groups []Group, ignored ...string) (keys []string, values []map[string]string, err error) {
+	values = make([]map[string]string, len(groups))
+	for i, g := range groups {
+		if values[i], err = g.Models[0].TrainedAs(); err != nil {
+			return nil, nil, err
+		}
+		maps.DeleteFunc(values[i], func(key, _ string) bool { return slices.Contains(ignored, key) })
+	}
+	return Differing(values), values, nil
 }
 
 // Identities returns the identity of each model.
@@ -73,10 +111,14 @@ func Key(identity map[string]string, without ...string) string {
 }
 
 // IsLength reports whether a key is of a setting that says when training ends.
-func IsLength(key string) bool { return slices.Contains(lengthKeys, key) }
+func IsLength(key string) bool { return slices.Contains(LengthKeys, key) }
 
-// Difference describes a value of an identity behind the label of an encoding: "lr 0.001".
+// Difference describes a value of an identity behind the label of an encoding: "lr 0.001", or by the first digits
+// of a hash, "data 1a0dc7ef" and "positions bdcef564".
 func Difference(key, value string) string {
+	if of, isHash := strings.CutSuffix(key, ".sha256"); isHash {
+		key, value = of, value[:min(8, len(value))]
+	}
 	switch key {
 	case DataKey:
 		return "data " + cmp.Or(value[:min(8, len(value))], "unknown")
@@ -89,29 +131,49 @@ func Difference(key, value string) string {
 }
 
 // Distinct returns models of which no two have the same identity and seed: a run and its copy are one
-// model. A note says how many were left out.
+// model, the first. A note says how many were left out.
 func Distinct(models []Model) (kept []Model, notes []string, err error) {
 	all, err := Identities(models)
 	if err != nil {
 		return nil, nil, err
 	}
-	seen := map[string]bool{}
+	first := map[string]Model{}
+	var copies Copies
 	for i, m := range models {
 		key := fmt.Sprint(Key(all[i]), m.Member.Seed)
-		if !seen[key] {
-			kept = append(kept, m)
+		if one, isCopy := first[key]; isCopy {
+			copies.Add(one.Result.Measures, m.Result.Measures)
+			continue
 		}
-		seen[key] = true
+		first[key] = m
+		kept = append(kept, m)
 	}
-	if twice := len(models) - len(kept); twice > 0 {
-		notes = []string{CopiesNote(twice)}
-	}
-	return kept, notes, nil
+	return kept, copies.Notes(), nil
 }
 
-// CopiesNote says how many models were left out because they count once with another.
-func CopiesNote(n int) string {
-	return wording.Count(n, "model") + " of the same settings and seed as another count once"
+// Copies counts models that were left out because another one has their settings, data and seed.
+type Copies struct{ all, differ int }
+
+// Add counts the copy of a model, with the numbers of both.
+func (c *Copies) Add(first, second runlog.Numbers) {
+	c.all++
+	isEqual := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+	if !maps.EqualFunc(first, second, isEqual) {
+		c.differ++
+	}
+}
+
+// Notes returns a sentence on the copies; none where there are none.
+func (c Copies) Notes() []string {
+	if c.all == 0 {
+		return nil
+	}
+	note := "counted once: " + wording.Count(c.all, "model") + " with the settings, data and seed of another"
+	if c.differ > 0 {
+		note += fmt.Sprintf("; for %d of them the numbers differ (another build or device?), and the first counts",
+			c.differ)
+	}
+	return []string{note}
 }
 
 // readOrigin fills in the data and the origin of a run's weights.

@@ -67,6 +67,18 @@ func TestEverySettingSplits(t *testing.T) {
 	}
 }
 
+func TestDifference(t *testing.T) {
+	for want, of := range map[string][2]string{
+		"lr 0.001": {"members.lr", "0.001"}, "until none": {"until", ""}, "pe_lr shared": {"members.pe_lr", ""},
+		"data 1a0dc7ef": {cohort.DataKey, "1a0dc7efbb"}, "data unknown": {cohort.DataKey, ""},
+		"positions bdcef564": {"positions.sha256", "bdcef564711d"}, "imported": {cohort.WeightsKey, "imported"},
+	} {
+		if got := cohort.Difference(of[0], of[1]); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Models of other data, imported ones, and those whose settings changed in training are groups of
 // their own, which the label says; a copy and a longer training at a constant rate are not.
 func TestGroupsByOrigin(t *testing.T) {
@@ -98,7 +110,8 @@ func TestGroupsByOrigin(t *testing.T) {
 	}
 	models, _ := cohort.Models(found)
 	models, notes, err := cohort.Distinct(models)
-	if err != nil || fmt.Sprint(notes) != "[1 model of the same settings and seed as another count once]" {
+	if err != nil || fmt.Sprint(notes) != "[counted once: 1 model with the settings, data and seed of another; "+
+		"for 1 of them the numbers differ (another build or device?), and the first counts]" {
 		t.Errorf("%q, %v", notes, err)
 	}
 	groups, err := cohort.Groups(models)

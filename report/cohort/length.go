@@ -22,11 +22,11 @@ type Length struct {
 func (m Model) Length() Length {
 	c := m.Run.Config
 	l := Length{n: m.Result.Epochs, unit: "epoch", until: c.Until}
-	if !c.HasPuzzles() {
+	if !c.HasPuzzles() || c.LimitSteps > 0 {
 		l.n, l.unit = m.Result.Steps, "step"
 	}
 	if c.Until != "" {
-		l.n = c.Epochs + c.Steps // one of them is 0
+		l.n = cmp.Or(c.LimitSteps, c.Epochs+c.Steps) // one of the latter is 0
 	}
 	return l
 }
@@ -47,8 +47,9 @@ func (l Length) after() string {
 	return "for " + l.String()
 }
 
+// compare orders lengths. Steps come before epochs: of puzzles they are of runs that were cut short.
 func (l Length) compare(m Length) int {
-	return cmp.Or(cmp.Compare(l.n, m.n), cmp.Compare(l.until, m.until))
+	return cmp.Or(cmp.Compare(m.unit, l.unit), cmp.Compare(l.n, m.n), cmp.Compare(l.until, m.until))
 }
 
 // CommonLength returns the length that most models have, the longest of several such.
@@ -63,7 +64,7 @@ func CommonLength(models []Model) Length {
 }
 
 // GroupsOfAnyLength joins models that differ in their seed and length of training alone.
-func GroupsOfAnyLength(models []Model) ([]Group, error) { return Groups(models, lengthKeys...) }
+func GroupsOfAnyLength(models []Model) ([]Group, error) { return Groups(models, LengthKeys...) }
 
 // OfCommonLength returns, of models that differ in their seed and length of training alone, those of the
 // commonest length: a mean over models trained for 20 epochs and for 4,000 says nothing. Notes say what

@@ -16,56 +16,65 @@ func (m Model) HasStopped() bool {
 	return m.Run.Config.Until != "" && m.Result.Fit != nil && m.Result.Fit.Reached
 }
 
-// Curve returns a model's values at each x of at, from own, its values by x. An x without a value is
-// NaN; past the last of a model that has stopped, it has the last value.
-func Curve(at []float64, own map[int]float64, stopped bool) []float64 {
-	values := make([]float64, len(at))
-	end := math.MinInt
-	for x := range own {
-		end = max(end, x)
-	}
-	for i, x := range at {
-		v, ok := own[int(x)]
-		switch {
-		case ok:
-			values[i] = v
-		case stopped && int(x) > end && i > 0:
-			values[i] = values[i-1]
-		default:
-			values[i] = math.NaN()
+// Course returns a measure of models [model][x] over the x of their records, such as their steps: where each
+// model that was measured has a value, so that a mean is over the same models everywhere. A model that has
+// stopped at its criterion keeps its last value. A model that was not measured has NaN.
+func Course(models []Model, records []map[int]runlog.Record, of func(runlog.Record) float64) (at []float64,
+	values [][]float64) {
+	own, ends := make([]map[int]float64, len(models)), make([]int, len(models))
+	all := map[int]bool{}
+	for i := range models {
+		own[i] = map[int]float64{}
+		for x, r := range records[i] {
+			if v := of(r); !math.IsNaN(v) {
+				own[i][x], all[x], ends[i] = v, true, max(ends[i], x)
+			}
 		}
 	}
-	return values
-}
-
-// Measured returns a measure of a model's records by x.
-func Measured(own map[int]runlog.Record, of func(runlog.Record) float64) map[int]float64 {
-	values := make(map[int]float64, len(own))
-	for x, r := range own {
-		values[x] = of(r)
+	valueAt := func(i, x int) (v float64, ok bool) {
+		if len(own[i]) == 0 {
+			return math.NaN(), true
+		}
+		if x > ends[i] && models[i].HasStopped() {
+			x = ends[i]
+		}
+		v, ok = own[i][x]
+		return v, ok
 	}
-	return values
+	values = make([][]float64, len(models))
+	for _, x := range slices.Sorted(maps.Keys(all)) {
+		row := make([]float64, len(models))
+		isShared := true
+		for i := range models {
+			var ok bool
+			row[i], ok = valueAt(i, x)
+			isShared = isShared && ok
+		}
+		if !isShared {
+			continue
+		}
+		at = append(at, float64(x))
+		for i, v := range row {
+			values[i] = append(values[i], v)
+		}
+	}
+	return at, values
 }
 
-// RecordsBy returns the records of each model by x, such as their step, and all x in order.
-func RecordsBy(models []Model, x func(runlog.Record) int) (read []map[int]runlog.Record,
-	at []float64, err error) {
+// RecordsBy returns the records of each model by x, such as their step.
+func RecordsBy(models []Model, x func(runlog.Record) int) (read []map[int]runlog.Record, err error) {
 	byRun := map[*Run][]runlog.Record{}
-	all := map[int]bool{}
 	for _, m := range models {
 		if byRun[m.Run] == nil {
 			if byRun[m.Run], err = m.Run.Records(); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		own := map[int]runlog.Record{}
 		for _, r := range m.Records(byRun[m.Run]) {
-			own[x(r)], all[x(r)] = r, true
+			own[x(r)] = r
 		}
 		read = append(read, own)
 	}
-	for _, x := range slices.Sorted(maps.Keys(all)) {
-		at = append(at, float64(x))
-	}
-	return read, at, nil
+	return read, nil
 }

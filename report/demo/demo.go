@@ -80,15 +80,13 @@ func (s *Study) Draw(path string) error {
 		panel := figure.Lines{Title: p.title, XLabel: "Epoch", YLabel: "Accuracy", YMin: 0, YMax: 1, NoMembers: true,
 			Band: figure.BandSD, References: []figure.Reference{{Label: "chance", Y: 0.25}}}
 		for _, g := range []cohort.Group{s.small, s.large} {
-			read, x, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Epoch })
+			read, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Epoch })
 			if err != nil {
 				return err
 			}
-			line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label, X: x}
-			for i := range g.Models {
-				own := cohort.Measured(read[i], func(r runlog.Record) float64 { return r.Measures.Get(p.key) })
-				line.Values = append(line.Values, cohort.Curve(x, own, g.Models[i].HasStopped()))
-			}
+			line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label}
+			line.X, line.Values = cohort.Course(g.Models, read,
+				func(r runlog.Record) float64 { return r.Measures.Get(p.key) })
 			panel.Series = append(panel.Series, line)
 		}
 		row.Cells = append(row.Cells, figure.Cell{Panel: panel})

@@ -6,6 +6,7 @@ package item
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"torchpe/report/document"
 	"torchpe/report/figure"
@@ -18,6 +19,8 @@ type Draft struct {
 	document.Item
 	Rows  []figure.Row
 	Marks bool // marks models that have not fitted: a star behind the label, hollow dots
+
+	partial []string // what Mean found for some models of a group alone
 
 	// Measure returns a measure of a model; Value if nil.
 	Measure Measured
@@ -87,9 +90,37 @@ func (d *Draft) Lacks(command, format string, args ...any) {
 
 // Finish draws the panels and returns the item.
 func (d *Draft) Finish() document.Item {
-	if d.Rows != nil {
-		d.Panels = d.Rows
-		d.Compose(figure.Page{Width: figure.PageWidth, GroupNames: d.Groups})
+	if d.partial != nil {
+		d.Caption += fmt.Sprintf(" Means over fewer models, as others lack the number: %s.",
+			strings.Join(d.partial, "; "))
 	}
+	if d.Rows == nil {
+		return d.Item
+	}
+	d.Panels = d.Rows
+	on := figure.Page{Width: figure.PageWidth, GroupNames: d.Groups}
+	if d.isNarrow() {
+		on.Width = figure.ColumnWidth
+		if d.Compose(on); d.Undrawn == nil {
+			return d.Item
+		}
+		on.Width = figure.PageWidth // its legend is wide
+	}
+	d.Compose(on)
 	return d.Item
+}
+
+// isNarrow reports whether the figure is one column of square panels, which leave half a page blank.
+func (d *Draft) isNarrow() bool {
+	for _, row := range d.Rows {
+		switch row.Cells[0].Panel.(type) {
+		case figure.Map, figure.Matrix:
+		default:
+			return false
+		}
+		if len(row.Cells) > 1 {
+			return false
+		}
+	}
+	return true
 }

@@ -31,6 +31,27 @@ func (d *Draft) Values(g cohort.Group, name string) []float64 {
 	return g.Values(func(m cohort.Model) float64 { return d.Of(m, name) })
 }
 
+// Mean returns the mean and SD of a measure over the models of a group. The caption says where some of them
+// lack it.
+func (d *Draft) Mean(g cohort.Group, c Column) table.Cell {
+	values := cohort.Finite(d.Values(g, c.Measure))
+	if n := len(values); 0 < n && n < len(g.Models) {
+		d.partial = append(d.partial, fmt.Sprintf("%s of %s, %d of %d", c.Heading, g.Label, n, len(g.Models)))
+	}
+	return table.Mean(values)
+}
+
+// Each returns the texts that models have, each once: "20", or "20 or 30".
+func Each(models []cohort.Model, of func(cohort.Model) string) string {
+	var all []string
+	for _, m := range models {
+		if text := of(m); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, " or ")
+}
+
 // name returns the label of a group in a figure.
 func (d *Draft) name(g cohort.Group) string {
 	if d.Marks {
@@ -154,20 +175,15 @@ func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map
 		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 4})
 	}
 	for _, g := range groups {
-		records, at, err := cohort.RecordsBy(g.Models, x.of)
+		records, err := cohort.RecordsBy(g.Models, x.of)
 		if err != nil {
 			return nil, t, err
 		}
 		for _, c := range measures {
-			of := func(r runlog.Record) float64 { return RecordValue(r, c.Measure) }
-			line := figure.LineSeries{Label: d.name(g), ColorOf: g.Label, X: at}
-			measured := false
-			for k, own := range records {
-				values := cohort.Curve(at, cohort.Measured(own, of), g.Models[k].HasStopped())
-				line.Values = append(line.Values, values)
-				measured = measured || len(cohort.Finite(values)) > 0
-			}
-			if measured {
+			line := figure.LineSeries{Label: d.name(g), ColorOf: g.Label}
+			line.X, line.Values = cohort.Course(g.Models, records,
+				func(r runlog.Record) float64 { return RecordValue(r, c.Measure) })
+			if line.X != nil {
 				lines[c.Measure] = append(lines[c.Measure], line)
 			}
 		}
@@ -188,7 +204,7 @@ func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map
 func Seed(m cohort.Model) table.Cell { return table.Text(strconv.FormatUint(m.Member.Seed, 10)) }
 
 // ByNumber returns a line of each group: its models' measures at the numbers of a kind, such as
-// accuracies by length. add gets each of them.
+// accuracies by length. add gets each of them. A group without such a measure has no line.
 func (d *Draft) ByNumber(groups []cohort.Group, kind string,
 	add func(g cohort.Group, m cohort.Model, n int, v float64)) (lines []figure.LineSeries) {
 	for _, g := range groups {
@@ -206,7 +222,9 @@ func (d *Draft) ByNumber(groups []cohort.Group, kind string,
 			}
 			line.Values = append(line.Values, values)
 		}
-		lines = append(lines, line)
+		if len(cohort.Finite(slices.Concat(line.Values...))) > 0 {
+			lines = append(lines, line)
+		}
 	}
 	return lines
 }

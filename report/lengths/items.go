@@ -45,9 +45,6 @@ func values(g cohort.Group, measure string) []float64 {
 	return cohort.Finite((&item.Draft{}).Values(g, measure))
 }
 
-// mean returns the mean and SD of a measure of a group.
-func mean(g cohort.Group, measure string) table.Cell { return table.Mean(values(g, measure)) }
-
 // bestOf returns the greatest of a group's accuracies on longer inputs; none for none.
 func bestOf(g cohort.Group) table.Cell {
 	all := values(g, "validation")
@@ -59,14 +56,21 @@ func bestOf(g cohort.Group) table.Cell {
 
 // scores lists the mean accuracy on longer inputs, encodings by tasks.
 func scores(d *item.Draft, tasks []task) {
-	d.AddTable("", byTask(d.Title, tasks, func(g cohort.Group) table.Cell { return mean(g.Fitted(), "validation") }))
+	d.AddTable("", byTask(d.Title, tasks, func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
 	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", tasks, false,
 		func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
-	c := tasks[0].settings()
-	_, longer := c.Lengths()
-	d.Caption = fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s above %d, "+
-		"to %d, %s of each; empty where none has, or where the encoding has no places for longer inputs.", criterion,
-		wording.Count(len(longer), "length"), c.TrainLength, c.TestLength, wording.Count(c.Tests, "sequence"))
+	var all []cohort.Model
+	for _, t := range tasks {
+		all = append(all, cohort.ModelsOf(t.groups)...)
+	}
+	lengths := item.Each(all, func(m cohort.Model) string {
+		c := m.Run.Config.Sequence
+		_, longer := c.Lengths()
+		return fmt.Sprintf("%s above %d, to %d, %s of each", wording.Count(len(longer), "length"), c.TrainLength,
+			c.TestLength, wording.Count(c.Tests, "sequence"))
+	})
+	d.Caption = fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s; empty "+
+		"where none has, or where the encoding has no places for longer inputs.", criterion, lengths)
 }
 
 // best lists the score of the publications.
@@ -123,6 +127,16 @@ func byTask(title string, tasks []task, cell func(cohort.Group) table.Cell) tabl
 	return t
 }
 
+// The columns of means.
+var (
+	train  = item.Column{Measure: "train", Heading: "train"}
+	iid    = item.Column{Measure: "iid", Heading: "IID"}
+	longer = item.Column{Measure: "validation", Heading: "longer"}
+)
+
+// accuracy returns the column of an accuracy on windows of a length.
+func accuracy(measure string) item.Column { return item.Column{Measure: measure, Heading: "accuracy"} }
+
 // curves draws accuracy against length.
 func curves(d *item.Draft, tasks []task) {
 	t := table.Table{Columns: []table.Column{{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"},
@@ -135,7 +149,7 @@ func curves(d *item.Draft, tasks []task) {
 				table.Count(n), table.Number(v)})
 		})
 		panels = append(panels, figure.Lines{
-			Title:  fmt.Sprintf("%s, trained to %d", task.name, task.settings().TrainLength),
+			Title:  task.name + ", trained to " + task.trainLength(),
 			XLabel: "Length of the input", YLabel: "Accuracy", Band: figure.BandMinMax, Markers: true, YMax: 1,
 			Series: lines})
 	}
@@ -158,7 +172,7 @@ func models(d *item.Draft, tasks []task) {
 	for _, task := range tasks {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
-				table.Count(len(g.Fitted().Models)), mean(g, "train"), mean(g, "iid"), mean(g, "validation"), {}, {},
+				table.Count(len(g.Fitted().Models)), d.Mean(g, train), d.Mean(g, iid), d.Mean(g, longer), {}, {},
 				bestOf(g)}
 			if i, ok := item.Interval(values(g, "validation")); ok {
 				row[7], row[8] = table.Number(i.Low), table.Number(i.High)
@@ -180,12 +194,13 @@ func perplexities(d *item.Draft, tasks []task) {
 		{Heading: "accuracy", Name: "accuracy", Decimals: 3}, {Heading: "train", Name: "train", Decimals: 3}}}
 	for _, task := range tasks {
 		for _, g := range task.groups {
+			trained := g.Models[0].Run.Config.Sequence.TrainLength
 			for _, n := range item.Numbers("perplexity", g.Models...) {
 				at := "/" + strconv.Itoa(n)
 				all := values(g, "perplexity"+at)
 				t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(all)),
-					table.Count(n), table.Count(task.settings().TrainLength), table.Mean(all), mean(g, "length"+at),
-					mean(g, "train")})
+					table.Count(n), table.Count(trained), table.Mean(all), d.Mean(g, accuracy("length"+at)),
+					d.Mean(g, train)})
 			}
 		}
 	}
@@ -209,7 +224,7 @@ func textCurves(d *item.Draft, tasks []task) {
 		{Heading: "value", Name: "value", Decimals: 4}}}
 	d.Marks = false // a text has no accuracy that is right
 	for _, task := range tasks {
-		left := figure.Lines{Title: fmt.Sprintf("%s, trained on %d", task.name, task.settings().TrainLength),
+		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength(),
 			XLabel: "Characters of a window", YLabel: "Perplexity", Band: figure.BandMinMax, Markers: true}
 		right := figure.Lines{Title: task.name, XLabel: "Position", YLabel: "Loss (nats)", Band: figure.BandMinMax}
 		lines := func(name, measure string, of cohort.Group) []figure.LineSeries {

@@ -31,8 +31,11 @@ type task struct {
 	groups []cohort.Group
 }
 
-// settings returns the settings of the models' task.
-func (t task) settings() *config.SequenceConfig { return t.groups[0].Models[0].Run.Config.Sequence }
+// trainLength returns the length of inputs in training.
+func (t task) trainLength() string {
+	return item.Each(cohort.ModelsOf(t.groups),
+		func(m cohort.Model) string { return fmt.Sprint(m.Run.Config.Sequence.TrainLength) })
+}
 
 // IsSequence reports whether a run is of task sequence or text.
 func IsSequence(r *cohort.Run) bool { return r.Config.Sequence != nil }
@@ -61,8 +64,16 @@ func Read(dir string) (*Report, error) {
 	if r.best, err = tasksOf(languages, "members.lr"); err != nil {
 		return nil, err
 	}
-	r.texts, err = tasksOf(texts)
-	return r, err
+	if r.texts, err = tasksOf(texts); err != nil {
+		return nil, err
+	}
+	for _, t := range slices.Concat(r.languages, r.texts) {
+		// The data of a language are made from the other settings.
+		if err := r.NoteUnlike(t.groups, cohort.DataKey); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // tasksOf sorts models by language or text; a group has one label in all of them. Texts of one name

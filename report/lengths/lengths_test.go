@@ -158,7 +158,9 @@ func TestBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "report")
-	if _, err := s.Write(out, false); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged: left out"}) {
+	if _, err := s.Write(out, false); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged: left out",
+		"these encodings differ in more than the encoding: lr 0.0003 (rope, lr 0.0003), " +
+			"lr 0.001 (alibi; rope, lr 0.001)"}) {
 		t.Fatalf("%v, notes %q", err, s.Notes)
 	}
 	if _, err := s.Write(filepath.Join(out, "best.csv"), false); err == nil {
@@ -216,6 +218,63 @@ func TestTextsOfOneName(t *testing.T) {
 	}
 	if want := "[book.txt, data aaaaaaaa: 1 book.txt, data bbbbbbbb: 1]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// Captions, titles and tables say of each model how it was trained, where that differs.
+func TestLengthsOfTraining(t *testing.T) {
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "a"), "aaaaaaaa")
+	for name, length := range map[string]int{"b": 20, "c": 30} {
+		c, err := config.Preset("sequence-quick", "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.PE, c.Sequence.Name, c.Sequence.TrainLength = "rope", "even-pairs", length
+		c.Members = []config.Member{{Seed: 1, LR: 1e-3}}
+		saveRun(t, filepath.Join(dir, name), c, runlog.Result{Members: []runlog.MemberResult{{PE: "rope",
+			Status: runlog.StatusDone, Measures: runlog.Numbers{"validation": .5, "length/10": .5}}}}, "")
+		c, err = config.Preset("text", "code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.PE, c.Sequence.Text, c.Sequence.TrainLength = "rope", []string{"book.txt"}, length
+		c.Members = []config.Member{{Seed: 1, LR: 1e-3}}
+		saveRun(t, filepath.Join(dir, "text "+name), c, runlog.Result{Members: []runlog.MemberResult{{PE: "rope",
+			Status: runlog.StatusDone, Measures: runlog.Numbers{"perplexity/40": 7}}}}, "aaaaaaaa")
+	}
+	c, err := config.Preset("sequence-quick", "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PE, c.Sequence.Name, c.Steps, c.Members = "alibi", "even-pairs", 7, []config.Member{{Seed: 1, LR: 1e-3}}
+	saveRun(t, filepath.Join(dir, "short"), c, runlog.Result{Members: []runlog.MemberResult{{PE: "alibi",
+		Status: runlog.StatusDone, Measures: runlog.Numbers{"validation": .5}}}}, "")
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, "steps 7 (alibi)") {
+		t.Errorf("the notes do not say that alibi had few steps:\n%s", notes)
+	}
+	out := t.TempDir()
+	if _, err := s.Write(out, false); err != nil {
+		t.Fatal(err)
+	}
+	for name, wants := range map[string][]string{
+		"index.html":     {"8 lengths above 20, to 100, 128 sequences of each or 8 lengths above 30, to 100, 128"},
+		"lengths.svg":    {"even-pairs, trained to 20 or 30"},
+		"perplexity.csv": {`"rope, train_length 20",1,40,20,7`, `"rope, train_length 30",1,40,30,7`},
+	} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
 	}
 }
 

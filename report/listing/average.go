@@ -16,15 +16,16 @@ import (
 // different directories, or have different states. A run and its copy count once.
 func (l *List) Average() *List {
 	out := &List{Skipped: l.Skipped}
-	at, seen, twice := map[string]int{}, map[string]bool{}, 0
+	at, first := map[string]int{}, map[string]Row{}
+	var copies cohort.Copies
 	for _, r := range l.Rows {
 		key := r.configuration()
 		one := key + r.values["seed"].String()
-		if seen[one] {
-			twice++
+		if had, isCopy := first[one]; isCopy {
+			copies.Add(had.measures, r.measures)
 			continue
 		}
-		seen[one] = true
+		first[one] = r
 		i, isKnown := at[key]
 		if !isKnown {
 			i = len(out.Rows)
@@ -38,17 +39,39 @@ func (l *List) Average() *List {
 	for i := range out.Rows {
 		out.Rows[i].average()
 	}
-	if twice > 0 {
-		out.note = cohort.CopiesNote(twice)
-	}
 	out.keys = allColumns(out.Rows)
 	out.columns = out.usualColumns()
+	out.note = strings.Join(append(copies.Notes(), out.partial()...), "; ")
 	return out
 }
 
-// configuration identifies models that differ in their seeds alone, of one directory and state.
+// configuration identifies models that differ in their seeds alone, of one directory and state. Those that
+// are not finished, or diverged, are alike only where they came equally far.
 func (r Row) configuration() string {
-	return strings.Join([]string{r.root, r.values["status"].String(), cohort.Key(r.identity)}, "\x00")
+	status, steps := r.values["status"].String(), ""
+	if status != runlog.StatusDone {
+		steps = r.values["steps"].String()
+	}
+	return strings.Join([]string{r.root, status, steps, cohort.Key(r.identity)}, "\x00")
+}
+
+// partial says which means are over some of their row's models alone, because the others have no such number.
+func (l *List) partial() (notes []string) {
+	for _, key := range l.measured().Keys() {
+		for _, r := range l.Rows {
+			n := 0
+			for _, m := range r.models {
+				if !m.values[measureName(key)].IsMissing() {
+					n++
+				}
+			}
+			if c := l.keys[measureName(key)]; 0 < n && n < len(r.models) && slices.Contains(l.columns, c) {
+				notes = append(notes, fmt.Sprintf("%s of %s, seeds %s: of %d of %d models", c.Heading,
+					r.values["label"], r.seeds(), n, len(r.models)))
+			}
+		}
+	}
+	return notes
 }
 
 // average fills in the values of a row from those of its models.

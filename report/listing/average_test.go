@@ -142,6 +142,37 @@ func TestAverageOfFits(t *testing.T) {
 	}
 }
 
+// Models that are not finished, or diverged, are averaged only where they came equally far. A note says which
+// mean lacks models without the number.
+func TestAverageOfUnlike(t *testing.T) {
+	dir := t.TempDir()
+	run := func(name, status string, steps int, measured float64, seeds ...int) synthetic.Run {
+		return synthetic.Run{Name: name, Task: "lst", PE: "rope", Seeds: seeds, Edit: func(m *synthetic.Member) {
+			m.Result.Status, m.Result.Steps = status, steps
+			m.Result.Measures["iid"] = measured
+		}}
+	}
+	if err := synthetic.Write(dir, run("a", runlog.StatusDone, 1200, .5, 1, 2),
+		run("b", runlog.StatusDone, 1200, math.NaN(), 3), run("c", runlog.StatusDiverged, 80, .5, 4, 5),
+		run("d", runlog.StatusDiverged, 90, .5, 6)); err != nil {
+		t.Fatal(err)
+	}
+	for name, steps := range map[string]int{"e": 10, "f": 10, "g": 20} {
+		half(t, filepath.Join(dir, name), runlog.Record{Step: steps, Measures: runlog.Numbers{"train": .5}}).Close()
+	}
+	l := read(t, dir).Average()
+	var got []string
+	for _, r := range l.Rows {
+		got = append(got, fmt.Sprint(r.Value("status"), " ", r.Value("n")))
+	}
+	if want := "done 3, diverged 2, diverged 1, stopped 1, stopped 1"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+	if want := "IID test of rope, seeds 1, 2, 3: of 2 of 3 models"; !strings.Contains(l.Table().Note, want) {
+		t.Errorf("note %q, want %q", l.Table().Note, want)
+	}
+}
+
 // The page has the curves of all tasks, a line a configuration.
 func TestWritePage(t *testing.T) {
 	dir := t.TempDir()
@@ -174,6 +205,25 @@ func TestWritePage(t *testing.T) {
 		return [...document.querySelectorAll("img")].filter(e => !(e.complete && e.naturalWidth > 0)).length;`, &undrawn)
 	if undrawn > 0 || len(problems) > 0 {
 		t.Errorf("%d images are not drawn; %v", undrawn, problems)
+	}
+}
+
+// Runs of other positions are apart, by the first digits of their hash, which may look like a number.
+func TestHashes(t *testing.T) {
+	dir := t.TempDir()
+	for name, hash := range map[string]string{"a": "1e23456789012222", "b": "1e23456789112222"} {
+		ensemble(t, filepath.Join(dir, name), `,"positions":{"file":"p.csv","sha256":"`+hash+`"}`,
+			member{.2, 1e-4, 1, .2, ""})
+	}
+	var csv strings.Builder
+	l := read(t, dir).Average()
+	if err := l.Table().CSV(&csv); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"1e2345678901", "1e2345678911"} {
+		if got := l.Rows[i].Value("positions_sha256").String(); got != want || !strings.Contains(csv.String(), want) {
+			t.Errorf("row %d has %s, want %s, in\n%s", i, got, want, csv.String())
+		}
 	}
 }
 
@@ -242,7 +292,8 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, csv.String())
 		}
 	}
-	if note := l.Table().Note; note != "1 model of the same settings and seed as another count once" {
+	if note := l.Table().Note; note != "counted once: 1 model with the settings, data and seed of another; "+
+		"for 1 of them the numbers differ (another build or device?), and the first counts" {
 		t.Errorf("note %q", note)
 	}
 	out := t.TempDir()

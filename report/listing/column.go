@@ -131,7 +131,7 @@ func allColumns(rows []Row) map[string]column {
 			if !seen[key] {
 				seen[key] = true
 				if name := columnName(key); name != "task" && name != "pe" {
-					heading := lastPart(key)
+					heading := lastPart(strings.TrimSuffix(key, ".sha256"))
 					if strings.HasPrefix(name, "config_") {
 						heading = "config: " + heading
 					}
@@ -214,12 +214,8 @@ func (l *List) usualColumns() []column {
 	if l.dataDiffer() {
 		out = append(out, l.keys[cohort.DataKey])
 	}
-	measured := runlog.Numbers{}
-	for _, r := range l.Rows {
-		maps.Copy(measured, r.measures)
-	}
 	var levels []column
-	for _, key := range measured.Keys() {
+	for _, key := range l.measured().Keys() {
 		m, _ := runlog.FindMeasure(key)
 		if m.Key == "test_mse/LEVEL" || m.Key == "tokens/N" {
 			levels = append(levels, l.keys[measureName(key)])
@@ -231,6 +227,15 @@ func (l *List) usualColumns() []column {
 		}
 	}
 	return out
+}
+
+// measured returns all measures of the rows, with the number of one of them.
+func (l *List) measured() runlog.Numbers {
+	all := runlog.Numbers{}
+	for _, r := range l.Rows {
+		maps.Copy(all, r.measures)
+	}
+	return all
 }
 
 // dataDiffer reports whether models of the same settings were trained on other data.

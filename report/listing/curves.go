@@ -2,8 +2,6 @@ package listing
 
 import (
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 
 	"torchpe/report/cohort"
@@ -26,17 +24,13 @@ const maxLines = 12
 
 // curves draws each measure over the steps, a line a row of an averaged list.
 func (l *List) curves() ([]curve, error) {
-	read := map[string][]runlog.Record{}
+	var models []cohort.Model
 	for _, r := range l.Rows {
-		for _, m := range r.models {
-			if read[m.Dir] != nil {
-				continue
-			}
-			var err error
-			if read[m.Dir], err = m.model.Run.Records(); err != nil {
-				return nil, err
-			}
-		}
+		models = append(models, r.averaged()...)
+	}
+	records, err := cohort.RecordsBy(models, func(r runlog.Record) int { return r.Step })
+	if err != nil {
+		return nil, err
 	}
 	labels := l.lineLabels()
 	var out []curve
@@ -45,15 +39,28 @@ func (l *List) curves() ([]curve, error) {
 			continue
 		}
 		var series []figure.LineSeries
+		from := 0
 		for i, r := range l.Rows {
-			if line := r.line(c, read); line.X != nil {
-				line.Label = labels[i]
+			line := figure.LineSeries{Label: labels[i]}
+			own := records[from : from+len(r.models)]
+			from += len(r.models)
+			line.X, line.Values = cohort.Course(r.averaged(), own,
+				func(rec runlog.Record) float64 { return rec.Measures.Get(c.measure) })
+			if line.X != nil {
 				series = append(series, line)
 			}
 		}
 		out = append(out, drawCurves(c, series)...)
 	}
 	return out, nil
+}
+
+// averaged returns the models that an averaged row is over.
+func (r Row) averaged() (models []cohort.Model) {
+	for _, m := range r.models {
+		models = append(models, m.model)
+	}
+	return models
 }
 
 // drawCurves makes as many figures of the lines as they need.
@@ -85,28 +92,6 @@ func composeLines(yLabel string, lines []figure.LineSeries) []curve {
 		return []curve{{figure: f, undrawn: err, lines: lines}}
 	}
 	return append(composeLines(yLabel, lines[:len(lines)/2]), composeLines(yLabel, lines[len(lines)/2:])...)
-}
-
-// line returns a measure of the row's models by step; without steps where nothing was measured.
-func (r Row) line(c column, read map[string][]runlog.Record) figure.LineSeries {
-	steps := map[int]bool{}
-	values := make([]map[int]float64, len(r.models))
-	for i, m := range r.models {
-		values[i] = map[int]float64{}
-		for _, rec := range m.model.Records(read[m.Dir]) {
-			if v := rec.Measures.Get(c.measure); !math.IsNaN(v) {
-				steps[rec.Step], values[i][rec.Step] = true, v
-			}
-		}
-	}
-	var line figure.LineSeries
-	for _, step := range slices.Sorted(maps.Keys(steps)) {
-		line.X = append(line.X, float64(step))
-	}
-	for i, own := range values {
-		line.Values = append(line.Values, cohort.Curve(line.X, own, r.models[i].model.HasStopped()))
-	}
-	return line
 }
 
 // lineNumbers returns the numbers of a figure's lines, a row a model and step.

@@ -22,7 +22,7 @@ func (l *List) WritePage(dir string) error {
 	t.Title = "Configurations: mean ± SD over seeds"
 	items := []document.Item{{ID: "runs", Section: "Runs", Title: t.Title,
 		Tables: []document.Named{{Name: "runs", Table: t}}}}
-	caption := "Mean over the seeds of a configuration; band: least and greatest."
+	caption := "Mean over the seeds of a configuration, where all of them have a record; band: least and greatest."
 	hasStopped := func(r Row) bool { return r.model.HasStopped() }
 	if slices.ContainsFunc(l.Rows, func(r Row) bool { return slices.ContainsFunc(r.models, hasStopped) }) {
 		caption += " " + cohort.StoppedNote

@@ -8,7 +8,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"torchpe/report/cohort"
 	"torchpe/report/table"
@@ -88,24 +89,15 @@ type rootedPlace struct {
 func (l *List) read(places []rootedPlace) {
 	rows := make([][]Row, len(places))
 	failed := make([]error, len(places))
-	var next sync.Mutex
-	at := 0
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for {
-				next.Lock()
-				i := at
-				at++
-				next.Unlock()
-				if i >= len(places) {
-					return
-				}
-				rows[i], failed[i] = readRun(places[i])
-			}
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for i, p := range places {
+		workers.Go(func() error {
+			rows[i], failed[i] = readRun(p)
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = workers.Wait() // errors are by run
 	for i, err := range failed {
 		if err != nil {
 			l.Skipped = append(l.Skipped, cohort.Skipped{Dir: places[i].Dir, Reason: err.Error()})
@@ -113,6 +105,9 @@ func (l *List) read(places []rootedPlace) {
 		l.Rows = append(l.Rows, rows[i]...)
 	}
 }
+
+// hashDigits is the number of digits of a hash that tell files apart.
+const hashDigits = 12
 
 // readRun returns the rows of a run.
 func readRun(p rootedPlace) ([]Row, error) {
@@ -132,6 +127,9 @@ func readRun(p rootedPlace) ([]Row, error) {
 		v := map[string]table.Cell{}
 		for key, s := range settings {
 			v[columnName(key)] = parseValue(s)
+			if strings.HasSuffix(key, ".sha256") { // may look like a number
+				v[columnName(key)] = table.Text(s[:min(hashDigits, len(s))])
+			}
 		}
 		v["run"], v["dir"], v["member"] = table.Text(p.Name), table.Text(p.Dir), table.Count(i)
 		v["task"], v["pe"], v["label"] = table.Text(run.Config.Task), table.Text(run.Config.PE), table.Text(
@@ -154,7 +152,7 @@ func readRun(p rootedPlace) ([]Row, error) {
 			v[cohort.WeightsKey] = table.Text(run.Origin)
 		}
 		if run.DataSHA256 != "" {
-			v[cohort.DataKey] = table.Text(run.DataSHA256[:min(12, len(run.DataSHA256))])
+			v[cohort.DataKey] = table.Text(run.DataSHA256[:min(hashDigits, len(run.DataSHA256))])
 		}
 		rows[i] = Row{Dir: p.Dir, root: p.root, values: v, settings: settings, identity: identity, model: model}
 	}

@@ -47,10 +47,15 @@ func (r *Report) errors(d *item.Draft) error {
 	d.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on; "+
 		"a dot or line a seed, bands from the least to the greatest. Dashed: errors without a model under the same "+
 		"masks, the conditional Gaussian (the best linear prediction) and a regression on the mean of the "+
-		"visible tokens. Trained with %.0f %% masked.", 100*r.first().Config.Masked.Level) +
+		"visible tokens. Trained with %s masked.", item.Each(cohort.ModelsOf(r.groups), trainedLevel)) +
 		item.StoppedNote(r.Models)
 	d.AddTable("", numbers)
 	return nil
+}
+
+// trainedLevel returns the share of tokens masked in training.
+func trainedLevel(m cohort.Model) string {
+	return fmt.Sprintf("%.0f %%", 100*m.Run.Config.Masked.Level)
 }
 
 // errorColumns returns the measures of the table of errors; those by level have baselines.
@@ -79,7 +84,7 @@ func (r *Report) errorTable(d *item.Draft) error {
 	for _, g := range r.groups {
 		row := table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
 		for _, c := range columns {
-			row = append(row, table.Mean(d.Values(g, c.Measure)))
+			row = append(row, d.Mean(g, c))
 		}
 		t.Rows = append(t.Rows, row)
 	}

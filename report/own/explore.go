@@ -115,10 +115,10 @@ func attentionMatrices(a cohort.Attention) (out []page.Matrix) {
 	nn := a.Tokens * a.Tokens
 	for block, values := range a.Layers {
 		for head := range a.Heads {
-			m := page.Matrix{Label: fmt.Sprintf("attention, block %d", block+1), From: "attends to",
+			m := page.Matrix{Label: fmt.Sprintf("attention, block %d", block), From: "attends to",
 				To: "is attended by"}
 			if a.Heads > 1 {
-				m.Label += fmt.Sprintf(", head %d", head+1)
+				m.Label += fmt.Sprintf(", head %d", head)
 			}
 			var examples [][]float64
 			for example := range a.Examples {

@@ -57,8 +57,10 @@ func Read(dir string) (*Report, error) {
 	if r.Models, err = r.Distinct(r.Models); err != nil {
 		return nil, err
 	}
-	r.groups, err = cohort.Groups(r.Models)
-	return r, err
+	if r.groups, err = cohort.Groups(r.Models); err != nil {
+		return nil, err
+	}
+	return r, r.NoteUnlike(r.groups, cohort.LengthKeys...) // errors are said to be after so many steps
 }
 
 // The sections of a report.
@@ -123,8 +125,12 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 	return d.Finish(r.Notes)
 }
 
-// first returns the run that stands for all where they are the same, such as in their baselines.
-func (r *Report) first() *cohort.Run { return r.groups[0].Models[0].Run }
+// first returns the run that stands for all where they are the same, such as in their baselines: the first of
+// the largest group.
+func (r *Report) first() *cohort.Run {
+	most := slices.MaxFunc(r.groups, func(a, b cohort.Group) int { return len(a.Models) - len(b.Models) })
+	return most.Models[0].Run
+}
 
 // levels returns the shares of tokens masked in tests, in order, and the one nearest to that of training.
 func (r *Report) levels() (all []string, main string) {

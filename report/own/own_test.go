@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 		"[learn-0.1 3 200 0.375 0.625]"; got != want {
 		t.Errorf("errors.csv has %s, want %s", got, want)
 	}
-	for _, row := range rows(t, dir, "attention_1_block1.csv")[1:] {
+	for _, row := range rows(t, dir, "attention_1_block0.csv")[1:] {
 		if got, want := fmt.Sprint(row[1:]), "[0.5625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625]"; got != want {
 			t.Errorf("attention of %s is %s, want %s", row[0], got, want)
 		}
@@ -115,7 +115,7 @@ func TestReport(t *testing.T) {
 	}
 	explorer := read(t, dir, "explorer.html")
 	for _, want := range []string{`"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"` + synthetic.TokenNames[5],
-		`"name":"right"`, `"label":"attention, block 1`} {
+		`"name":"right"`, `"label":"attention, block 0`} {
 		if !strings.Contains(explorer, want) {
 			t.Errorf("explorer.html has no %s", want)
 		}
@@ -126,7 +126,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("row %d of the map is %q", i, row)
 		}
 	}
-	for want, name := range map[string]string{">learn-0.1, block 1<": "attention.svg", ">Training<": "errors.svg",
+	for want, name := range map[string]string{">learn-0.1, block 0<": "attention.svg", ">Training<": "errors.svg",
 		"dots: subjects": "subjects.svg", "mean with 95 % confidence interval": "subjects.svg",
 		">conditional Gaussian<": "subjects.svg", ">mean of the visible<": "subjects.svg",
 		">correlations of the data<": "scores.svg"} {
@@ -311,7 +311,83 @@ func TestNamesOfAnyText(t *testing.T) {
 	}
 }
 
-// Matrices have colours of modules where modules are known, in the order of the tokens; limits of
+// The explorer has at most 40 maps of a model over training, evenly spaced up to the last.
+func TestMapsOverTraining(t *testing.T) {
+	for records, want := range map[int]string{40: "40 1 40", 41: "21 1 41", 80: "40 2 80", 81: "27 3 81"} {
+		dir := t.TempDir()
+		if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
+			Records: records, Edit: func(m *synthetic.Member) {
+				for i := range m.Records {
+					m.Records[i].Step, m.Records[i].Map = i+1, make([][2]float64, 8)
+				}
+			}}); err != nil {
+			t.Fatal(err)
+		}
+		found, _, err := cohort.Find(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models, _ := cohort.Models(found)
+		frames, err := mapsOver(models[0], 8)
+		if err != nil || len(frames) == 0 {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(len(frames), frames[0].Step, frames[len(frames)-1].Step); got != want {
+			t.Errorf("of %d records: frames, first and last step are %s, want %s", records, got, want)
+		}
+	}
+}
+
+// Tokens without modules and places stand by clusters of the first table, in all matrices.
+func TestClusteredTokens(t *testing.T) {
+	dir := t.TempDir()
+	run := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1}, Modules: []int{},
+		Edit: func(m *synthetic.Member) { // even and odd tokens point in two directions
+			for i := range m.Tables[0] {
+				m.Tables[0][i] = 0.01 * float32(i%5)
+				if i%32 == i/32%2 {
+					m.Tables[0][i] = 5
+				}
+			}
+		}}
+	if err := synthetic.Write(dir, run); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.readLearned(); err != nil {
+		t.Fatal(err)
+	}
+	var even, odd []string
+	for i, name := range synthetic.TokenNames {
+		if i%2 == 0 {
+			even = append(even, name)
+		} else {
+			odd = append(odd, name)
+		}
+	}
+	slices.Sort(even)
+	slices.Sort(odd)
+	for what, draw := range map[string]func(*item.Draft) error{"similarity": r.similarity, "attention": r.attention} {
+		d := &item.Draft{}
+		if err := draw(d); err != nil {
+			t.Fatal(err)
+		}
+		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
+		slices.Sort(labels[:4])
+		slices.Sort(labels[4:])
+		if want := slices.Concat(even, odd); !slices.Equal(labels, want) {
+			t.Errorf("%s has the order %q, want %q", what, labels, want)
+		}
+		if !strings.Contains(d.Caption, "else by clusters of the first encoding's positions") {
+			t.Errorf("%s: %q", what, d.Caption)
+		}
+	}
+}
+
+// Models that differ in more than the seed have rows have colours of modules where modules are known, in the order of the tokens; limits of
 // colours hold all but the diagonal.
 func TestMatrices(t *testing.T) {
 	x := item.Tokens{Names: []string{"a", "b"}, Order: []int{1, 0}, Modules: []string{"m", "n"}}
@@ -374,7 +450,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	out, w := report(t, false, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
 	for _, want := range []string{"1 model of other data or another size, such as 0 edited",
-		"1 model of the same settings and seed as another count once"} {
+		"counted once: 1 model with the settings, data and seed of another"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no %q in the notes:\n%s", want, notes)
 		}
@@ -389,6 +465,34 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	}
 	if text := read(t, out, "index.html"); !strings.Contains(text, cohort.StoppedNote) {
 		t.Errorf("the page does not say %q", cohort.StoppedNote)
+	}
+}
+
+// Of models that were trained with several shares of tokens masked, the test nearest to that of most is shown,
+// and the page says how each was trained. A mean over fewer models than there are says so.
+func TestSharesMasked(t *testing.T) {
+	few := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1}, MaskLevel: .15}
+	most := synthetic.Run{Name: "b", Task: "masked", PE: "rope", Seeds: []int{1, 2, 3}, MaskLevel: .5,
+		Edit: func(m *synthetic.Member) {
+			m.Result.Measures["test_mse/0.50"] = float64(m.Seed)
+			if m.Seed == 2 {
+				m.Result.Measures["test_mse/0.50"] = math.NaN() // null in result.json
+			}
+		}}
+	dir, w := report(t, false, few, most)
+	text := read(t, dir, "index.html")
+	for _, want := range []string{"Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
+		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	want := "these encodings differ in more than the encoding: mask_level 0.15 (learn-0.1), mask_level 0.5 (rope)"
+	if !slices.Contains(w.Notes, want) {
+		t.Errorf("notes %q, want %q", w.Notes, want)
+	}
+	if row := rows(t, dir, "table_errors.csv")[2]; !slices.Contains(row, "2") { // of 1 and 3
+		t.Errorf("mean of rope: %q", row)
 	}
 }
 

@@ -230,13 +230,13 @@ func (r *Report) attention(d *item.Draft) error {
 			t.Order = r.order
 		}
 		var panels []figure.Matrix
-		for layer, values := range a.Layers {
+		for block, values := range a.Layers {
 			mean := item.MeanMap(a.Tokens, values)
 			panel := matrix(t, mean)
-			panel.Title, panel.BarLabel = fmt.Sprintf("%s, block %d", g.Label, layer+1), "Attention"
+			panel.Title, panel.BarLabel = fmt.Sprintf("%s, block %d", g.Label, block), "Attention"
 			most = max(most, slices.Max(mean))
 			panels = append(panels, panel)
-			d.AddTable(fmt.Sprintf("_%d_block%d", len(rows)+1, layer+1), numbers(t, mean))
+			d.AddTable(fmt.Sprintf("_%d_block%d", len(rows)+1, block), numbers(t, mean))
 		}
 		rows = append(rows, panels)
 	}

@@ -56,7 +56,7 @@ type Frame struct {
 
 // Matrix holds a value for each pair of tokens, row by row.
 type Matrix struct {
-	Label  string // "attention, block 1, head 2"
+	Label  string // "attention, block 0, head 1"
 	From   string // relation of a row's token to the columns' tokens: "attends to"
 	To     string // relation of a column's token: "is attended by"; empty for a symmetric matrix
 	Values []float64

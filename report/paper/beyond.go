@@ -175,6 +175,15 @@ func (d *draft) maps() error {
 				panels[k] = append(panels[k], panel)
 			}
 		}
+		switch {
+		case panels[0] == nil:
+			continue
+		case part.task == "puzzles":
+			d.texts["cells"] = " Cells of the puzzles are joined to their neighbours on the grid, and coloured by row, " +
+				"then by column (blue, orange, green, pink)."
+		default:
+			d.texts["modules by colour"] = " Nodes and regions are coloured by module."
+		}
 		for _, line := range panels {
 			d.Grid(planeHeight, 4, line)
 		}
@@ -212,11 +221,11 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 		panel.Edges, tokens.Modules = figure.GridEdges(lst.Side, lst.Side), nil
 		byColumn := make([]int, x.Tokens)
 		for i := range x.Tokens {
-			panel.Labels = append(panel.Labels, fmt.Sprint(i+1)) // cells have numbers: no legend
+			panel.Labels = append(panel.Labels, fmt.Sprint(i)) // cells have numbers: no legend
 			tokens.Labels[i], byColumn[i] = i/lst.Side, i%lst.Side
 		}
 		for k := range lst.Side {
-			tokens.Modules = append(tokens.Modules, fmt.Sprintf("row %d", k+1))
+			tokens.Modules = append(tokens.Modules, fmt.Sprintf("row %d", k))
 		}
 		panel.Title, panel.Groups = g.Label+", by row", tokens.Labels
 		panels = append(panels, panel)
@@ -333,7 +342,7 @@ func (d *draft) equalTraining() error {
 // atTrainingOf returns the lines of a group's validation and IID accuracy over the levels that some model
 // of it passed.
 func atTrainingOf(g cohort.Group) (validation, iid figure.LineSeries, err error) {
-	records, _, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Step })
+	records, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Step })
 	if err != nil {
 		return validation, iid, err
 	}

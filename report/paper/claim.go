@@ -69,6 +69,7 @@ type comparison struct {
 	high, low string // labels
 	measure   string
 	isPuzzle  bool // accuracies of models that have not fitted tell nothing
+	isOfKinds bool // the groups are of two kinds of training, such as two optimizers
 }
 
 // compare compares the two groups over the seeds that both have.
@@ -91,7 +92,8 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	if f.test = v.Text; f.test == "" {
 		return f
 	}
-	if hasUnfitted {
+	if hasUnfitted || !c.isOfKinds && s.areUnlike(high[0], low[0]) {
+		f.canMiss = true
 		return f
 	}
 	switch {
@@ -101,6 +103,15 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 		f.verdict = notReproduced
 	}
 	return f
+}
+
+// areUnlike reports whether groups differ in more than their encodings and length of training.
+func (s *Study) areUnlike(groups ...cohort.Group) bool {
+	keys, _, err := cohort.Unlike(groups, cohort.LengthKeys...)
+	if err != nil {
+		panic(err) // Read has had the identities of all models
+	}
+	return keys != nil
 }
 
 // claimNoDifference turns the verdict of a comparison around: the claim is that no difference was found. Models
@@ -122,9 +133,18 @@ type trend struct {
 	x, y string
 }
 
+// onePerLevel returns one group for each level of σ, where groups are such levels.
+func onePerLevel(all []cohort.Group, of string) []cohort.Group {
+	if of == perSigma {
+		return largestBySigma(all)
+	}
+	return all
+}
+
 // correlate tests the correlation over the means of groups.
 func (s *Study) correlate(c trend, all []cohort.Group) finding {
 	var xs, ys []float64
+	all = onePerLevel(all, c.of)
 	for _, g := range all {
 		if a, b := s.mean(g, c.x), s.mean(g, c.y); !math.IsNaN(a) && !math.IsNaN(b) {
 			xs, ys = append(xs, a), append(ys, b)
@@ -138,7 +158,7 @@ func (s *Study) correlate(c trend, all []cohort.Group) finding {
 	f := finding{here: "ρ = " + item.Decimals(rho, 2), test: text, n: fmt.Sprintf("%d %s", len(xs),
 		c.of), verdict: cannotBeTold}
 	switch {
-	case len(cohort.Unfitted(cohort.ModelsOf(all))) > 0 || test.P >= 0.05:
+	case len(cohort.Unfitted(cohort.ModelsOf(all))) > 0 || test.P >= 0.05 || s.areUnlike(all...):
 	case rho*c.sign > 0:
 		f.verdict = reproduced
 	default:

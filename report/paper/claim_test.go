@@ -199,6 +199,37 @@ func TestCorrelates(t *testing.T) {
 	}
 }
 
+// Groups that differ in more than the encoding tell nothing about it, but where that is the question; of several
+// groups of a σ the largest counts in a correlation.
+func TestUnlikeGroups(t *testing.T) {
+	with := func(g cohort.Group, rate float64) cohort.Group {
+		for i := range g.Models {
+			g.Models[i].Member.LR = rate
+		}
+		return g
+	}
+	high, low := with(made("a", nil, .9, .91, .92, .93, .94), .1), with(made("b", nil, .5, .51, .53, .54, .52), .2)
+	c := comparison{high: "a", low: "b", measure: "validation"}
+	if f := (&Study{}).compare(c, []cohort.Group{high, low}); f.verdict != cannotBeTold || f.test == "" ||
+		claimNoDifference(f).verdict != cannotBeTold {
+		t.Errorf("of other rates: %+v", f)
+	}
+	c.isOfKinds = true
+	if f := (&Study{}).compare(c, []cohort.Group{high, low}); f.verdict != reproduced {
+		t.Errorf("of two kinds: %+v", f)
+	}
+	all := []cohort.Group{made("learn-0.2", nil, .9, .9), made("learn-0.4", nil, .8, .8), made("learn-0.6", nil, .7),
+		made("learn-0.6", nil, .7, .7), made("learn-0.8", nil, .6, .6), made("learn-1", nil, .5, .5)}
+	falling := trend{-1, perSigma, "sigma", "validation"}
+	if f := (&Study{}).correlate(falling, all); f.n != "5 levels of σ" || f.verdict != reproduced {
+		t.Errorf("five levels: %+v", f)
+	}
+	with(all[0], .1)
+	if f := (&Study{}).correlate(falling, all); f.verdict != cannotBeTold {
+		t.Errorf("of other rates: %+v", f)
+	}
+}
+
 // A number is reproduced where it lies in the interval of five models or more.
 func TestNumber(t *testing.T) {
 	for name, want := range map[string]struct{ n, verdict string }{

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"torchpe/report/cohort"
 	"torchpe/report/document"
@@ -18,7 +19,7 @@ type spec struct {
 	only               func(*draft) bool // whether there is something to show; nil for groups of any kind
 	rows               []row
 	tables             []func(*draft)
-	caption            string // names in braces stand for words, such as {epochs}, or for texts of the draft
+	caption            string // names in braces stand for words, such as {epochs}, or for texts of panels
 	none               lack   // notes what to make where the item has no panels; nil for nothing
 
 	// make adds what is irregular after rows and tables; nil for nothing. Where an item has no groups of
@@ -55,7 +56,7 @@ type draft struct {
 	item.Draft
 	study  *Study
 	groups []cohort.Group
-	texts  map[string]string // of the caption, which panels add by name, such as "ρ cosine"
+	texts  map[string]string // sentences of the caption on the panels that are drawn, by name
 }
 
 // draft makes an item but for its drawing.
@@ -106,20 +107,21 @@ func (d *draft) fill(it spec) error {
 			return err
 		}
 	}
-	d.Caption = d.expand(d.Caption)
+	d.Caption = strings.TrimSpace(d.expand(d.Caption))
 	return nil
 }
 
 var inBraces = regexp.MustCompile(`\{[^{}]+\}`)
 
-// expand puts texts in place of their names in braces: those of the draft, else words.
+// expand puts texts in place of their names in braces: words, or texts of panels, which are empty where the
+// panel is not drawn.
 func (d *draft) expand(caption string) string {
 	return inBraces.ReplaceAllStringFunc(caption, func(braced string) string {
 		name := braced[1 : len(braced)-1]
-		if text, ok := d.texts[name]; ok {
-			return text
+		if word := words[name]; word != nil {
+			return word(d)
 		}
-		return words[name](d)
+		return d.texts[name]
 	})
 }
 

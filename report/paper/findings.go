@@ -75,7 +75,7 @@ func (o opening) make(d *draft) error {
 	for _, g := range ranked {
 		row := table.Row{table.Marked(g.Label, g.Mark()), table.Count(len(g.Models))}
 		for _, c := range columns {
-			row = append(row, table.Mean(s.values(g, c.Measure)))
+			row = append(row, d.Mean(g, c))
 		}
 		if !isError {
 			cell := table.Cell{}

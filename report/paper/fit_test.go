@@ -9,6 +9,7 @@ import (
 
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
+	"torchpe/report/internal/synthetic"
 	"torchpe/report/item"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -195,6 +196,32 @@ func TestMotionMeasures(t *testing.T) {
 			if v := at(none); !math.IsNaN(v) {
 				t.Errorf("%s that was not recorded is %v", c.Name, v)
 			}
+		}
+	}
+}
+
+// Accuracy under noise is not averaged over models that were tested with other amplitudes, and encodings that
+// differ in more than the encoding are named.
+func TestUnlikeMeasures(t *testing.T) {
+	dir := synthesise(t,
+		synthetic.Run{Name: "few", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Amplitudes: []float32{.25, 2}},
+		synthetic.Run{Name: "most", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{2, 3}},
+		synthetic.Run{Name: "rope", Task: "lst", PE: "rope", Seeds: []int{2, 3}, LR: .5})
+	s, err := Read(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.LST {
+		if isFew := m.Run.Name == "few"; math.IsNaN(s.value(m, "noise")) != isFew ||
+			math.IsNaN(s.value(m, underNoise(.25))) != isFew {
+			t.Errorf("%s, seed %d: accuracy under noise %v", m.Run.Name, m.Member.Seed, s.value(m, "noise"))
+		}
+	}
+	for _, want := range []string{
+		"accuracy under noise of 1 model is not shown: it was measured with other settings than that of most",
+		"these encodings differ in more than the encoding: lr 0.0001 (learn-0.2), lr 0.5 (rope)"} {
+		if !slices.Contains(s.Notes, want) {
+			t.Errorf("no %q in the notes %q", want, s.Notes)
 		}
 	}
 }

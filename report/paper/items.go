@@ -75,7 +75,7 @@ func puzzleItems() []spec {
 					"Attention cosine with 2d-fixed", "cosine", "encodings", withoutReference)}},
 			},
 			tables: []func(*draft){perModel("Common encodings", likenessColumns...)},
-			caption: poolingNote + " {ρ cosine}. Maps: attention of the first model of each " +
+			caption: "{pooling}{ρ cosine} Maps: attention of the first model of each " +
 				"encoding, mean over blocks, heads and validation puzzles.{fit}"},
 		{id: "fig_a9", section: puzzles,
 			title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
@@ -87,7 +87,7 @@ func puzzleItems() []spec {
 					onGrid)}}},
 			tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
 			caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
-				"2d-fixed model of the same seed, then the mean. {ρ jsd}.{fit}"},
+				"2d-fixed model of the same seed, then the mean.{ρ jsd}{fit}"},
 		{id: "fig_a11", section: puzzles, title: "Figure A11 (A10 in the first version): robustness to noise",
 			of: mainGroups, only: (*draft).hasNoise, none: noNoise,
 			rows: []row{
@@ -132,8 +132,7 @@ func fig3() spec {
 			"and validation puzzles. " + poolingNote + " The Procrustes distance min ||E R − G|| over " +
 			"orthogonal R grows with σ whatever was learned, as large encodings are far from " +
 			"everything; the disparity, of centred and scaled encodings, does not. Means over " +
-			"blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance; here: " +
-			"{ρ cosine}; {ρ procrustes}; disparity: {ρ disparity}.{fit}"}
+			"blocks. The paper prints ρ = .96 for the cosine, and −.98 for the distance{likeness}.{fit}"}
 }
 
 func variantItems() []spec {
@@ -210,8 +209,7 @@ func maskedItems() []spec {
 			tables: []func(*draft){perModel("Simulated network", maskedColumns...)},
 			caption: "A simulated network of {nodes} nodes in {modules} modules, trained to predict " +
 				"masked nodes from the others at the same time ({epochs}; test MSE with half of the nodes " +
-				"masked). Q and C are scored on the {distance} distance of encodings. Matrices: their cosine " +
-				"similarity, which the paper shows, nodes ordered by module, {order}.{chance}{anova}"},
+				"masked). The models have the nodes {order}.{scores}{matrices}{anova}"},
 		{id: "nmar_error", section: masked, title: "Simulated network: test errors beside the printed one",
 			of: nmarGroups, lacks: []lack{nmar}, tables: []func(*draft){nmarErrors},
 			caption: "Error on held-out time points of the simulated network, half of the nodes masked, {epochs}: " +
@@ -221,15 +219,13 @@ func maskedItems() []spec {
 		fmri("fig5", "Figure 5 (4 in the first version): human fMRI", "fig5", 0.5, spec{
 			rows: append([]row{{height: 1.1, panels: []panel{networkStrip}},
 				{height: flatHeight, panels: []panel{regionSchematic}}}, errors...),
-			caption: " The paper draws the networks on the cortex, for which there is no surface here: a " +
-				"strip shows them."}),
+			caption: "{strip}"}),
 		fmri("fig6", "Figure 6 (5 in the first version): networks in learned encodings", "fig5", 0.5, spec{
+			only: func(d *draft) bool { return d.has("toeplitz_r2") }, // some encoding has a table
 			rows: []row{{height: 1.1, panels: []panel{networkStrip}},
 				{height: flatHeight, panels: []panel{scoringSchematic}},
 				{height: mapHeight, most: 4, panels: []panel{proximityMatrices}}, scores},
-			caption: " Matrices: 1 less the distance of the encodings of two regions, scaled to 0..1 " +
-				"over all pairs; regions ordered by network. The colours span what is off the diagonal, but for " +
-				"its outermost hundredths. Q and C are scored on the {distance} distance.{chance}"}),
+			caption: "{matrices}{scores}"}),
 	}
 	for _, m := range []struct {
 		id, title, preset string
@@ -240,7 +236,7 @@ func maskedItems() []spec {
 		{"fig_a14", "Figure A14 (A13 in the first version): training masks of 90 %", "figA14", 0.9},
 	} {
 		all = append(all, fmri(m.id, m.title, m.preset, m.level, spec{rows: append(slices.Clone(errors), scores),
-			caption: " Q and C are scored on the {distance} distance.{chance}"}))
+			caption: "{scores}"}))
 	}
 	return all
 }
@@ -300,14 +296,12 @@ func beyondItems() []spec {
 				{height: plotHeight, panels: []panel{conditionBars("Common encodings", common)}}},
 			tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
 			caption: "Validation accuracy by how many rows and columns must be brought together. " +
-				"People (n = 40) reach .967, .870 and .663; the published models learn-0.2 .983, .935 " +
-				"and .948.{fit}{labels}"},
+				"People (n = 40) reach .967, .870 and .663, and the published models of learn-0.2 .983, " +
+				".935 and .948.{fit}{labels}"},
 		{id: "maps", section: beyond, title: "Maps of the learned positions",
 			none: puzzlesLacking("models with learned encodings"), make: (*draft).maps,
-			caption: "The first two principal axes of a learned encoding (first block, first seed), " +
-				"with the share of variance that each explains. Cells of the puzzles are joined to their " +
-				"neighbours on the grid and coloured by row, then by column (first blue, then orange, " +
-				"green, pink); nodes and regions by their module."},
+			caption: "The first two principal axes of an encoding (first block, first seed), with the share of " +
+				"variance that each explains.{cells}{modules by colour}"},
 		{id: "course", section: beyond, title: "The course of learned encodings over training", of: mapped,
 			none: puzzlesLacking("runs that record their encodings' norm, effective rank or modularity over training"),
 			rows: []row{{height: plotHeight, panels: []panel{from(mainExemplars,
@@ -338,13 +332,7 @@ func lazy() spec {
 		},
 		tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
 		caption: "A model is lazy where it fits its training data while its weights hardly leave " +
-			"their start: its tangent kernel stays as it was. E: the table of the PE, E₀ at its " +
-			"start; means over blocks. The share of the gradient is the norm of the PE's gradient " +
-			"over that of all weights, at the last step before a record ({gradient} at the end). " +
-			"Disparity (Procrustes, whatever the norms) and cosine are with the table " +
-			"of 2d-fixed. Alignment: cosine of the tangent kernels, traced over outputs, of the " +
-			"model at its start and at its end on the same training puzzles; 1 is lazy. Motion and " +
-			"validation: {ρ pe_moved}; kernel and validation: {ρ tangent_alignment}.{fit}{stopped}"}
+			"their start: its tangent kernel stays as it was.{motion}{gradient}{table}{kernel}{fit}{stopped}"}
 }
 
 // toeplitz is the figure of Toeplitzness and effective rank.

@@ -28,8 +28,7 @@ func (d *draft) errorsByGroup(measure string) (all [][]float64) {
 	return all
 }
 
-// modularityBoxes draws modularity with what chance gives the first model of each encoding, and says so
-// in the text "chance" of the draft.
+// modularityBoxes draws modularity with what chance gives the first model of each encoding.
 func modularityBoxes(d *draft) ([]figure.Panel, error) {
 	groups := d.study.byMean(d.groups, "modularity", false)
 	b := d.Boxes("Modularity of the encodings", "Modularity Q", "modularity", groups)
@@ -37,8 +36,10 @@ func modularityBoxes(d *draft) ([]figure.Panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.texts["chance"] = item.ChanceNote(b, chances)
-	if b.Groups == nil && d.first().Config.Task == "fmri" {
+	if b.Groups != nil {
+		d.texts["scores"] = fmt.Sprintf(" Q and C are scored on the %s distance of encodings.%s", distanceText(d),
+			item.ChanceNote(b, chances))
+	} else if d.first().Config.Task == "fmri" {
 		d.Lacks("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
 			"network scores: the runs know no networks")
 	}
@@ -95,7 +96,7 @@ func simulation(d *draft) ([]figure.Panel, error) {
 	l := figure.Lines{Title: "Series of three nodes", XLabel: "Time point", YLabel: "Activity",
 		NoMembers: true}
 	for _, node := range []int{0, o.Nodes / 2, o.Nodes - 1} {
-		line := figure.LineSeries{Label: fmt.Sprintf("node %d", node+1), Values: [][]float64{nil}}
+		line := figure.LineSeries{Label: fmt.Sprintf("node %d", node), Values: [][]float64{nil}}
 		for t := range min(100, o.Frames) {
 			line.X = append(line.X, float64(t))
 			line.Values[0] = append(line.Values[0], float64(sim.X[t*o.Nodes+node]))
@@ -121,7 +122,7 @@ func masking(tokens string, c cohort.Config) figure.Panel {
 // scoringSchematic draws how networks in encodings are scored.
 func scoringSchematic(d *draft) ([]figure.Panel, error) {
 	return one(schematic("Modularity", "PEs of two tokens, i and j",
-		distanceName(d.first())+" distance d, scaled to 0..1", "W = 1 − d",
+		distanceText(d)+" distance d, scaled to 0..1", "W = 1 − d",
 		"*Q = 1/l Σ [W(i,j) − k(i) k(j) / l] δ(i,j)")), nil
 }
 
@@ -135,6 +136,8 @@ func networkStrip(d *draft) ([]figure.Panel, error) {
 	if err != nil || t.Labels == nil {
 		return nil, err
 	}
+	d.texts["strip"] = " The paper draws the networks on the cortex, for which there is no surface here: a strip " +
+		"shows them."
 	return one(figure.Strip{Title: "Networks of the regions, in the order of the tokens",
 		Groups: t.Labels, GroupNames: t.Modules}), nil
 }
@@ -156,16 +159,18 @@ func regionsOf(p *cohort.Probes) (item.Tokens, error) {
 	return item.TokensOf(p, len(modules))
 }
 
-// distanceName names the distance that a run's network scores are of, in a sentence.
-func distanceName(r *cohort.Run) string {
-	switch kind, err := r.Distance(); {
-	case err != nil:
-		return r.Config.Masked.Distance
-	case kind == metrics.Euclidean:
-		return "Euclidean"
-	default:
-		return kind.String()
-	}
+// distanceText names the distance that the runs' network scores are of, in a sentence.
+func distanceText(d *draft) string {
+	return item.Each(cohort.ModelsOf(d.groups), func(m cohort.Model) string {
+		switch kind, err := m.Run.Distance(); {
+		case err != nil:
+			return m.Run.Config.Masked.Distance
+		case kind == metrics.Euclidean:
+			return "Euclidean"
+		default:
+			return kind.String()
+		}
+	})
 }
 
 // cosineMatrices draws the cosine similarity of tokens, which the paper shows of the simulated network.
@@ -174,6 +179,8 @@ func cosineMatrices(d *draft) ([]figure.Panel, error) {
 		func(_ *cohort.Run, x cohort.Table) ([]float64, error) { return x.Cosines() })
 	var panels []figure.Panel
 	for _, m := range matrices {
+		d.texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered by " +
+			"module."
 		m.Scale, m.Min, m.BarLabel = figure.Diverging, -1, "Cosine"
 		panels = append(panels, m)
 	}
@@ -193,6 +200,13 @@ func proximityMatrices(d *draft) ([]figure.Panel, error) {
 	low, high := offDiagonal(matrices)
 	var panels []figure.Panel
 	for _, m := range matrices {
+		by := "network"
+		if m.Groups == nil {
+			by = "clusters of the first encoding (average linkage)"
+		}
+		d.texts["matrices"] = fmt.Sprintf(" Matrices: 1 less the distance of the encodings of two regions, scaled to "+
+			"0..1 over all pairs; regions ordered by %s. The colours span what is off the diagonal, but for its "+
+			"outermost hundredths.", by)
 		m.Scale, m.BarLabel = figure.Sequential, "1 − scaled distance"
 		if low < high {
 			m.Min, m.Max = low, high
@@ -239,8 +253,8 @@ func (d *draft) tokenMatrices(name string, groups []cohort.Group,
 	return matrices, nil
 }
 
-// tokenTicks labels the rows of a matrix over tokens: few with their numbers, many by their count at
-// each hundred.
+// tokenTicks labels the rows of a matrix over tokens: few with their numbers, many with their place at each
+// hundred.
 func tokenTicks(order []int) []string {
 	const few, step = 60, 100
 	labels := make([]string, len(order))
@@ -248,8 +262,8 @@ func tokenTicks(order []int) []string {
 		switch {
 		case len(order) <= few:
 			labels[place] = fmt.Sprint(token)
-		case (place+1)%step == 0:
-			labels[place] = fmt.Sprint(place + 1)
+		case place%step == 0:
+			labels[place] = fmt.Sprint(place)
 		}
 	}
 	return labels

@@ -118,7 +118,7 @@ func lazyNumbers(t *testing.T, w *world) {
 			marks: boxMarks(all, tick, kernel)}, byMotion, byKernel)...)
 	w.checkCaption(t, "lazy", []string{"(" + shortRange(bunch{models: modelsIn(all)}.of(share)) +
 		" at the end)",
-		"Motion and validation: " + rhoMotion + "; kernel and validation: " + rhoKernel + ".",
+		"Motion and validation: " + rhoMotion + ".", "Kernel and validation: " + rhoKernel + ".",
 		fitSentences(modelsIn(all))}, "1 is lazy")
 }
 
@@ -151,7 +151,7 @@ func mapsNumbers(t *testing.T, w *world) {
 					}
 					d.marks[i].groups = []int{group}
 					if k == 0 {
-						name := fmt.Sprint(by, " ", group+1)
+						name := fmt.Sprint(by, " ", group)
 						if by == "" {
 							name = names(group)
 						}

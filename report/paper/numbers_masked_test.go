@@ -111,8 +111,8 @@ func (w *world) checkTokens(t *testing.T, id, bar string, all []bunch,
 		for place, i := range order {
 			if n <= 60 {
 				ticks[place] = fmt.Sprint(i)
-			} else if place%100 == 99 {
-				ticks[place] = fmt.Sprint(place + 1)
+			} else if place%100 == 0 {
+				ticks[place] = fmt.Sprint(place)
 			}
 		}
 		shown := mark{label: strings.Join(ticks, " ") + "|", x: []float64{float64(n), float64(n)},
@@ -245,7 +245,7 @@ func simulated(t *testing.T, frames int, seed uint64) (network, series drawn) {
 	}
 	series = drawn{title: "Series of three nodes", y: "Activity"}
 	for _, place := range []int{0, 7, 14} {
-		line := mark{label: fmt.Sprint("node ", place+1), values: [][]float64{nil}}
+		line := mark{label: fmt.Sprint("node ", place), values: [][]float64{nil}}
 		for frame := range 100 {
 			line.x = append(line.x, float64(frame))
 			v := float64(sim.X[frame*15+byName[place]])

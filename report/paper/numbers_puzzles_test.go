@@ -134,7 +134,8 @@ func fig3Numbers(t *testing.T, w *world) {
 		rhos[i] = rho
 	}
 	w.checkPanels(t, "fig3", panels...)
-	w.checkCaption(t, "fig3", []string{rhos[0] + "; " + rhos[1] + "; disparity: " + rhos[2] + ".",
+	w.checkCaption(t, "fig3", []string{"here, cosine: " + rhos[0] + "; distance: " + rhos[1] + "; disparity: " +
+		rhos[2] + ".",
 		fitSentences(modelsIn(all))},
 		"ρ = .96 for the cosine", "−.98 for the distance") // figure 3's own, in the abstract
 }

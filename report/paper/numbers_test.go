@@ -134,27 +134,37 @@ func courseSheet(all []bunch, x string, columns ...recorded) sheet {
 	return out
 }
 
-// courseMarks are the lines of curves: a value a member and record, NaN where it has none.
+// courseMarks are the lines of curves: a value a member at the records that all of them have that have any.
 func courseMarks(all []bunch, x string, of func(object) float64) (out []mark) {
 	for _, b := range all {
-		at := map[float64]bool{}
-		for _, m := range b.models {
+		own := make([]map[float64]float64, len(b.models))
+		count, measured := map[float64]int{}, 0
+		for i, m := range b.models {
+			own[i] = map[float64]float64{}
 			for _, r := range m.course() {
-				at[r.number(x)] = true
+				if v := of(r); !math.IsNaN(v) {
+					own[i][r.number(x)] = v
+					count[r.number(x)]++
+				}
+			}
+			if len(own[i]) > 0 {
+				measured++
 			}
 		}
-		line := mark{label: b.starred(), colour: b.label, x: slices.Sorted(maps.Keys(at))}
-		for _, m := range b.models {
-			values := make([]float64, len(line.x))
-			for i := range values {
-				values[i] = math.NaN()
-			}
-			for _, r := range m.course() {
-				values[slices.Index(line.x, r.number(x))] = of(r)
+		maps.DeleteFunc(count, func(_ float64, n int) bool { return n < measured })
+		line := mark{label: b.starred(), colour: b.label, x: slices.Sorted(maps.Keys(count))}
+		for i := range b.models {
+			var values []float64
+			for _, at := range line.x {
+				v, has := own[i][at]
+				if !has {
+					v = math.NaN()
+				}
+				values = append(values, v)
 			}
 			line.values = append(line.values, values)
 		}
-		if len(present(slices.Concat(line.values...))) > 0 {
+		if line.x != nil {
 			out = append(out, line)
 		}
 	}

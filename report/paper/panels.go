@@ -181,14 +181,16 @@ func from(of source, draw panel) panel {
 }
 
 // scatter draws the mean validation accuracy of groups against the mean of a measure, with their rank
-// correlation over the groups, which is the text "ρ measure" of the draft. levels says what the groups
+// correlation over the groups, which is the sentence "ρ measure" of the caption. levels says what the groups
 // are, in the plural. It draws nothing for fewer than two groups that have both.
 func scatter(title, xLabel, measure, levels string, of selection) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: "Validation accuracy"}
 		var xs, ys []float64
 		var seeds []int
-		for _, g := range of(d.groups) {
+		all := of(d.groups)
+		shown := onePerLevel(all, levels)
+		for _, g := range shown {
 			a, b := d.study.values(g, measure), d.study.values(g, "validation")
 			if len(a) == 0 || len(b) == 0 {
 				continue
@@ -201,7 +203,6 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 			f.Points = append(f.Points, p)
 			xs, ys = append(xs, p.X), append(ys, p.Y)
 		}
-		d.texts["ρ "+measure] = "none"
 		if len(xs) < 2 {
 			return nil, nil
 		}
@@ -216,8 +217,11 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 				f.Note += fmt.Sprintf(" where n > %d", item.FewestForInterval-1)
 			}
 		}
+		if len(shown) < len(all) {
+			f.Note += "; of several groups of a σ the largest"
+		}
 		if f.Annotation, _ = correlation(xs, ys, levels); f.Annotation != "" {
-			d.texts["ρ "+measure] = f.Annotation
+			d.texts["ρ "+measure] = " " + f.Annotation + "."
 		}
 		return one(f), nil
 	}

@@ -30,6 +30,18 @@ type probed struct {
 	amplitudes []float64 // of the noise
 }
 
+// drop hides a measure, and its parts, which are at the amplitudes of noise.
+func (q *probed) drop(measure string) {
+	q.values[measure] = math.NaN()
+	if measure != "noise" {
+		return
+	}
+	for _, a := range q.amplitudes {
+		q.values[underNoise(a)] = math.NaN()
+	}
+	q.amplitudes = nil
+}
+
 // value returns a measure of a model's probes, else of its result; NaN where it was not measured.
 func (s *Study) value(m cohort.Model, measure string) float64 {
 	if p := s.probed[m.Key()]; p != nil {

@@ -57,7 +57,46 @@ func Read(dir, fidelity string) (*Study, error) {
 			return nil, err
 		}
 	}
-	return s, s.readProbes()
+	for _, of := range []source{mainGroups, bySGD, withDecay, withHeads(2), withHeads(4), nmarGroups, fmriAt(0.5)} {
+		if err := s.NoteUnlike(of(s), cohort.LengthKeys...); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.readProbes(); err != nil {
+		return nil, err
+	}
+	s.dropUnlike("noise", "accuracy under noise",
+		func(p *probed, _ cohort.Model) string { return fmt.Sprint(p.amplitudes) })
+	s.dropUnlike("tangent_alignment", "the tangent kernel's alignment",
+		func(_ *probed, m cohort.Model) string { return fmt.Sprint(m.Run.Config.TangentPuzzles) })
+	return s, nil
+}
+
+// dropUnlike drops a measure of those models on puzzles of which it was taken in another way than of most: a
+// mean would be over different things. A note names it as what.
+func (s *Study) dropUnlike(measure, what string, way func(*probed, cohort.Model) string) {
+	ways, count, most := map[cohort.ModelKey]string{}, map[string]int{}, ""
+	for _, m := range s.LST {
+		if math.IsNaN(s.value(m, measure)) {
+			continue
+		}
+		own := way(s.probed[m.Key()], m)
+		ways[m.Key()] = own
+		if count[own]++; count[own] > count[most] {
+			most = own
+		}
+	}
+	left := 0
+	for key, own := range ways {
+		if own != most {
+			left++
+			s.probed[key].drop(measure)
+		}
+	}
+	if left > 0 {
+		s.Note("%s of %s is not shown: it was measured with other settings than that of most", what,
+			wording.Count(left, "model"))
+	}
 }
 
 // commonBase returns the models of the base, and of the fidelity, that has the most, or of the given

@@ -180,7 +180,8 @@ func (s *Study) variantClaims() []claim {
 		out = append(out,
 			claim{paper.SGDBetter + " [" + sigma + "]",
 				"SGD " + printed("A4", sigma, "sgd") + "; Adam " + printed("A4", sigma, "adam"),
-				s.compare(comparison{high: "SGD", low: "Adam", measure: "validation", isPuzzle: true}, both)})
+				s.compare(comparison{high: "SGD", low: "Adam", measure: "validation", isPuzzle: true,
+					isOfKinds: true}, both)})
 	}
 	return append(out, claim{paper.NoiseRobust, "–",
 		s.correlate(trend{-1, perSigma, "sigma", "noise"}, onGrid(learned(mainGroups(s))))})

@@ -14,20 +14,23 @@ import (
 
 // words are the texts for which names in braces stand in captions, of the models of an item.
 var words = map[string]func(*draft) string{
-	"epochs":  func(d *draft) string { return cohort.LengthText(cohort.ModelsOf(d.groups)) },
-	"fit":     func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.groups)) },
-	"stopped": func(d *draft) string { return item.StoppedNote(cohort.ModelsOf(d.groups)) },
-	"decay":   func(d *draft) string { return strings.TrimPrefix(decayed(d.study).what, " trained ") },
-	"gradient": func(d *draft) string {
-		return rangeText(d.study.values(cohort.Group{Models: cohort.ModelsOf(d.groups)}, "pe_gradient_share"))
-	},
+	"epochs":     func(d *draft) string { return cohort.LengthText(cohort.ModelsOf(d.groups)) },
+	"fit":        func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.groups)) },
+	"stopped":    func(d *draft) string { return item.StoppedNote(cohort.ModelsOf(d.groups)) },
+	"decay":      func(d *draft) string { return strings.TrimPrefix(decayed(d.study).what, " trained ") },
 	"optimizers": optimizersText, "heads": headsText, "course": courseText,
-	"labels": labelsText, "truth test": truthTest,
+	"pooling": func(d *draft) string {
+		if !d.isCompared() {
+			return ""
+		}
+		return poolingNote
+	},
+	"labels": labelsText, "truth test": truthTest, "likeness": likenessText,
+	"motion": motionText, "gradient": gradientText, "table": tableText, "kernel": kernelText,
 	// of masked prediction
-	"distance": func(d *draft) string { return distanceName(d.first()) },
-	"nodes":    func(d *draft) string { return fmt.Sprint(d.first().Config.Masked.NMAR.Nodes) },
-	"modules":  func(d *draft) string { return fmt.Sprint(d.first().Config.Masked.NMAR.Modules) },
-	"order":    orderText, "source": sourceText, "z-scored": zScoredText, "anova": anovaText,
+	"nodes":   func(d *draft) string { return fmt.Sprint(d.first().Config.Masked.NMAR.Nodes) },
+	"modules": func(d *draft) string { return fmt.Sprint(d.first().Config.Masked.NMAR.Modules) },
+	"order":   orderText, "source": sourceText, "z-scored": zScoredText, "anova": anovaText,
 }
 
 // truthTest returns the test of the reference against learn-0.2, beside the printed one.
@@ -68,6 +71,61 @@ func headsText(d *draft) string {
 	return strings.Join(names, " and ")
 }
 
+// likenessText lists the correlations of the likeness to the ground truth's model beside the printed ones.
+func likenessText(d *draft) string {
+	var parts []string
+	for _, c := range []struct{ what, measure string }{{"cosine", "cosine"}, {"distance", "procrustes"},
+		{"disparity", "disparity"}} {
+		if rho := d.rho(c.measure); rho != "" {
+			parts = append(parts, c.what+": "+rho)
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "; here, " + strings.Join(parts, "; ")
+}
+
+// rho returns the correlation that a panel shows of a measure; "" where none does.
+func (d *draft) rho(measure string) string { return strings.Trim(d.texts["ρ "+measure], " .") }
+
+// motionText, gradientText, tableText and kernelText say what the panels of lazy training show.
+func motionText(d *draft) string {
+	text := " E: the table of the PE, E₀ at its start; means over blocks."
+	if rho := d.rho("pe_moved"); rho != "" {
+		text += " Motion and validation: " + rho + "."
+	}
+	return text
+}
+
+func gradientText(d *draft) string {
+	all := d.study.values(cohort.Group{Models: cohort.ModelsOf(d.groups)}, "pe_gradient_share")
+	if len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The share of the gradient is the norm of the PE's gradient over that of all weights, at the "+
+		"last step before a record (%s at the end).", rangeText(all))
+}
+
+func tableText(d *draft) string {
+	if !d.has("pe_disparity") {
+		return ""
+	}
+	return " Disparity (Procrustes, whatever the norms) and cosine are with the table of 2d-fixed."
+}
+
+func kernelText(d *draft) string {
+	if !d.has("tangent_alignment") {
+		return ""
+	}
+	text := " Alignment: cosine of the tangent kernels, traced over outputs, of the model at its start and at its end " +
+		"on the same training puzzles; 1 is lazy."
+	if rho := d.rho("tangent_alignment"); rho != "" {
+		text += " Kernel and validation: " + rho + "."
+	}
+	return text
+}
+
 // courseText names what the panels of the course of training show.
 func courseText(d *draft) string {
 	text := "their Frobenius norm and effective rank (exp of the entropy of the singular values)"
@@ -86,12 +144,12 @@ func labelsText(d *draft) string {
 		"generated puzzles labelled 3-vector some 8 need two lines only."
 }
 
-// orderText says in which order models had the nodes of the simulated network.
+// orderText says in which order models have the nodes of the simulated network.
 func orderText(d *draft) string {
 	if d.first().Config.Masked.NMAR.Order == "" {
-		return "as in the data, so that a fixed line (1d-fixed) is modular without having learned it"
+		return "module by module, so that a fixed line (1d-fixed) is modular without having learned it"
 	}
-	return fmt.Sprintf("for the models in an order drawn by data seed %d", d.first().Config.DataSeed)
+	return fmt.Sprintf("in an order drawn by data seed %d", d.first().Config.DataSeed)
 }
 
 func sourceText(d *draft) string {

@@ -191,7 +191,7 @@ func (m maker) probes() []probe {
 	if m.Task != "lst" {
 		return out
 	}
-	amplitudes := []float32{.0625, .25, .5, 1}
+	amplitudes := m.Amplitudes
 	accuracy := make([]float32, members*len(amplitudes)*3)
 	for i := range accuracy {
 		accuracy[i] = float32(m.around(.9/(1+float64(amplitudes[i/3%len(amplitudes)])), .02, 0, 1))
@@ -221,6 +221,9 @@ func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]
 	}
 	if m.Task == "fmri" {
 		about["module_names"] = strings.Join(networks, "\n")
+	}
+	if m.Modules != nil && len(m.Modules) == 0 {
+		return out, about, nil
 	}
 	n, modules := m.nodes()
 	labels := make([]int64, n)

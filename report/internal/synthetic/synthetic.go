@@ -37,8 +37,10 @@ type Run struct {
 	PELR     float64 // the PE's own learning rate; none where 0
 	DataSeed int
 	Distance string   // between encodings, of masked prediction; euclidean where empty
-	Modules  []int    // of the tokens of masked prediction; one after the other where nil
+	Modules  []int    // of the tokens of masked prediction; one after the other where nil, none where empty
 	Subjects []string // held out, of task masked: subject i has the error 0.1 (i+1) in all members
+
+	Amplitudes []float32 // of the noise that puzzles were tested with; four where nil
 
 	Data string // SHA-256 of the data, which a checkpoint has; no checkpoint where empty
 	// Checkpoint is the configuration that the checkpoint has; none where empty.
@@ -109,6 +111,9 @@ func (r *Run) fill() {
 	}
 	if r.Records == 0 {
 		r.Records = 12
+	}
+	if r.Amplitudes == nil {
+		r.Amplitudes = []float32{.0625, .25, .5, 1}
 	}
 	set(&r.Distance, "euclidean")
 	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, cohort.Label(r.PE,
