@@ -298,24 +298,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			strings.Join(datasets, ", "))
 	}
 	if len(datasets) == 0 {
-		if c.isOneCellArray() {
-			return c.matrices, nil
-		}
-		n := len(c.matrices)
-		for _, e := range c.others {
-			if e.Type == arrayfile.Sparse && n > 0 {
-				n++
-			}
-		}
-		switch n {
-		case 1:
-			return c.matrices, nil
-		case 0:
-			return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s%s", c.file,
-				c.format, c.listed(), c.advice())
-		}
-		return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file,
-			c.format, n, c.listed())
+		return c.only()
 	}
 	var chosen []matrix
 	for _, pattern := range datasets {
@@ -348,6 +331,28 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			c.format, pattern, c.listed())
 	}
 	return chosen, nil
+}
+
+// only returns the one matrix of the file, or those of its one cell array.
+func (c *content) only() ([]matrix, error) {
+	if c.isOneCellArray() {
+		return c.matrices, nil
+	}
+	n := len(c.matrices)
+	for _, e := range c.others {
+		if e.Type == arrayfile.Sparse && n > 0 {
+			n++
+		}
+	}
+	switch n {
+	case 1:
+		return c.matrices, nil
+	case 0:
+		return nil, fmt.Errorf("%s (%s): it holds no matrix of numbers%s%s", c.file,
+			c.format, c.listed(), c.advice())
+	}
+	return nil, fmt.Errorf("%s (%s): it holds %d matrices: say which with --dataset%s", c.file,
+		c.format, n, c.listed())
 }
 
 // isOneCellArray reports whether all matrices of the file are cells of one cell array.
