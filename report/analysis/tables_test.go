@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"torchpe/report/cohort"
+	"torchpe/report/internal/synthetic"
 )
 
 // A table has a row for each part, and one for the whole where that is no mean of one part.
@@ -89,6 +90,21 @@ func TestOtherData(t *testing.T) {
 		in.noteOtherData(m, of("b", config))
 		if got := strings.Join(in.Notes, "; "); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: note %q, want one with %q", config, got, want)
+		}
+	}
+}
+
+// A file of several members' distances has an axis of members.
+func TestDistancesOfMembers(t *testing.T) {
+	dir, n := t.TempDir(), len(synthetic.TokenNames)
+	if err := synthetic.Write(dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3, 4},
+		Subjects: []string{"a", "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	for member, want := range map[int]string{All: fmt.Sprintf("(2, %d, %d)", n, n), 1: fmt.Sprintf("(%d, %d)", n, n)} {
+		r, _, err := run(fmt.Sprintf("distances %s --block 0 --member %d --out d.npy", dir, member))
+		if err != nil || !strings.Contains(string(r.File[:128]), "'shape': "+want) {
+			t.Errorf("member %d: %.100q, %v; want %s", member, r.File, err, want)
 		}
 	}
 }
