@@ -51,13 +51,14 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A drawing has a panel for each map, three in a row, and names up to 64 tokens.
+// A drawing has a panel for each map, three in a row, with a legend of its modules, and names up to 64 tokens.
 func TestDrawnMaps(t *testing.T) {
 	for tokens, named := range map[int]bool{64: true, 65: false} {
 		one := tokenMap{axes: []string{"PC 1", "PC 2"}}
 		for i := range tokens {
 			one.tokens = append(one.tokens, fmt.Sprint("t", i))
 			one.at = append(one.at, []Number{Number(i % 8), Number(i / 8)})
+			one.modules = append(one.modules, []string{"east", "west"}[i%2])
 		}
 		svg, err := drawMaps([]tokenMap{one, one, one, one}, ".svg")
 		if err != nil {
@@ -65,6 +66,9 @@ func TestDrawnMaps(t *testing.T) {
 		}
 		if got := strings.Contains(string(svg), ">t0<"); got != named || strings.Count(string(svg), ">PC 1<") != 4 {
 			t.Errorf("%d tokens are named: %v, want %v", tokens, got, named)
+		}
+		if strings.Count(string(svg), ">east<") != 4 || strings.Count(string(svg), ">west<") != 4 {
+			t.Error("not every map has a legend of the two modules")
 		}
 		if _, height, _ := strings.Cut(string(svg), `height="`); !strings.HasPrefix(height, "389.4pt") {
 			t.Errorf("four maps are %.8s high, want two rows of 2.6 in, margins and a gap", height)
