@@ -105,6 +105,7 @@ func TestRefusals(t *testing.T) {
 		{"network --weights good.csv --modules three.txt", []string{"[3 2]", "[n,n]"}},
 		{"network --weights good.csv --table good.csv --modules three.txt", []string{"--weights"}},
 		{"procrustes --table good.csv", []string{"3 tokens fill no square grid"}},
+		{"rank --table none.npy", []string{"shape [0 2]: want a table"}},
 		{"procrustes --table " + tensors + ":embeddings.word_embeddings.weight --reference 2d-fixed",
 			[]string{"20 tokens fill no square grid"}},
 		{"procrustes --table odd.csv --reference 1d-fixed", []string{"3 dimensions: want a multiple of 2"}},

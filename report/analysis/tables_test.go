@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"torchpe/report/cohort"
+	"torchpe/report/internal/synthetic"
 )
 
 // A table has a row for each part, and one for the whole where that is no mean of one part.
@@ -50,13 +51,14 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A drawing has a panel for each map, three in a row, and names up to 64 tokens.
+// A drawing has a panel for each map, three in a row, with a legend of its modules, and names up to 64 tokens.
 func TestDrawnMaps(t *testing.T) {
 	for tokens, named := range map[int]bool{64: true, 65: false} {
 		one := tokenMap{axes: []string{"PC 1", "PC 2"}}
 		for i := range tokens {
 			one.tokens = append(one.tokens, fmt.Sprint("t", i))
 			one.at = append(one.at, []Number{Number(i % 8), Number(i / 8)})
+			one.modules = append(one.modules, []string{"east", "west"}[i%2])
 		}
 		svg, err := drawMaps([]tokenMap{one, one, one, one}, ".svg")
 		if err != nil {
@@ -64,6 +66,9 @@ func TestDrawnMaps(t *testing.T) {
 		}
 		if got := strings.Contains(string(svg), ">t0<"); got != named || strings.Count(string(svg), ">PC 1<") != 4 {
 			t.Errorf("%d tokens are named: %v, want %v", tokens, got, named)
+		}
+		if strings.Count(string(svg), ">east<") != 4 || strings.Count(string(svg), ">west<") != 4 {
+			t.Error("not every map has a legend of the two modules")
 		}
 		if _, height, _ := strings.Cut(string(svg), `height="`); !strings.HasPrefix(height, "389.4pt") {
 			t.Errorf("four maps are %.8s high, want two rows of 2.6 in, margins and a gap", height)
@@ -89,6 +94,21 @@ func TestOtherData(t *testing.T) {
 		in.noteOtherData(m, of("b", config))
 		if got := strings.Join(in.Notes, "; "); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: note %q, want one with %q", config, got, want)
+		}
+	}
+}
+
+// A file of several members' distances has an axis of members.
+func TestDistancesOfMembers(t *testing.T) {
+	dir, n := t.TempDir(), len(synthetic.TokenNames)
+	if err := synthetic.Write(dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3, 4},
+		Subjects: []string{"a", "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	for member, want := range map[int]string{All: fmt.Sprintf("(2, %d, %d)", n, n), 1: fmt.Sprintf("(%d, %d)", n, n)} {
+		r, _, err := run(fmt.Sprintf("distances %s --block 0 --member %d --out d.npy", dir, member))
+		if err != nil || !strings.Contains(string(r.File[:128]), "'shape': "+want) {
+			t.Errorf("member %d: %.100q, %v; want %s", member, r.File, err, want)
 		}
 	}
 }
