@@ -37,7 +37,7 @@ type Difference struct {
 	Clear    bool           `json:"clear"`
 }
 
-// comparison compares errors [candidate][seed], in which a seed has the same place everywhere.
+// comparison compares errors [candidate][seed], with the seeds of all candidates in the same order.
 type comparison struct {
 	errors [][]float64
 	means  []float64

@@ -19,7 +19,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// without is the encoding that all others are held against: none.
+// without is the encoding that all others are compared with: none.
 const without = "nope"
 
 // Study holds the candidates of a sweep, the least error first.
@@ -100,7 +100,7 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 		}
 	}
 	if none.Models == nil {
-		return nil, fmt.Errorf("no run of %s is left, against which the others are held", without)
+		return nil, fmt.Errorf("no run of %s is left, which the others are compared with", without)
 	}
 	want, err := none.Models[0].TrainedAs()
 	if err != nil {

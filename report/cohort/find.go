@@ -41,8 +41,8 @@ type Place struct {
 
 // Find returns the finished runs in root and the folders below it, in the order of their names;
 // root may be a run itself. Runs that are not finished, or cannot be read, are returned as skipped.
-// Symbolic links are not followed, but for root. What a sweep is working on is passed over: it gets
-// its place among the sweep's runs when it is finished.
+// It follows no symbolic link but root. It passes over the runs that a sweep is working on, which join the
+// sweep's runs when they are finished.
 func Find(root string) (found []*Run, skipped []Skipped, err error) {
 	places, skipped, err := Places(root)
 	for _, p := range places {

@@ -11,8 +11,8 @@ var defaultCriterion = func() runlog.Criterion {
 	return c
 }()
 
-// Fitted reports whether the model has reached its criterion, or, in runs of before there was one,
-// the default one's accuracy at the end. known is false of masked prediction without a criterion.
+// Fitted reports whether the model has reached its criterion or, in runs from before there were criteria,
+// ends with the accuracy of the default one. known is false for masked prediction without a criterion.
 func (m Model) Fitted() (reached, known bool) {
 	if m.Result.Fit != nil {
 		return m.Result.Fit.Reached, true

@@ -130,3 +130,35 @@ func TestGroupsByOrigin(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// Encodings that differ in more than the encoding are named with what they differ in, unless all labels say it
+// or the caller leaves it out; their own settings and σ are no difference.
+func TestNoteUnlike(t *testing.T) {
+	group := func(label, pe string, rate float64, sigma *float64, settings string) cohort.Group {
+		m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{LR: rate, Sigma: sigma, PELR: sigma}}
+		m.Run.Config.PE = pe
+		m.Run.Config.JSON = fmt.Appendf(nil, `{"pe":%q,"pe_options":{"own-%s":"1"}%s}`, pe, pe, settings)
+		return cohort.Group{Label: label, Models: []cohort.Model{m}}
+	}
+	sigma := .2
+	learn := group("learn-0.2", "learn", .1, &sigma, "")
+	for name, c := range map[string]struct {
+		groups  []cohort.Group
+		ignored []string
+		want    string
+	}{
+		"alike":    {[]cohort.Group{learn, group("rope", "rope", .1, nil, "")}, nil, "[]"},
+		"rates":    {[]cohort.Group{learn, group("rope", "rope", .3, nil, "")}, nil, "lr 0.1 (learn-0.2), lr 0.3 (rope)]"},
+		"said":     {[]cohort.Group{group("a, lr 0.1", "a", .1, nil, ""), group("b, lr 0.3", "b", .3, nil, "")}, nil, "[]"},
+		"longer":   {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, nil, "steps 9 (rope), steps none"},
+		"left out": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, cohort.LengthKeys, "[]"},
+	} {
+		f := &cohort.Found{}
+		if err := f.NoteUnlike(c.groups, c.ignored...); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(f.Notes); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

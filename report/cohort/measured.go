@@ -24,7 +24,7 @@ func (g Group) Values(of func(Model) float64) []float64 {
 	return out
 }
 
-// Finite leaves out what is not a number: what was not measured is in no mean.
+// Finite returns the finite values: what was not measured is in no mean.
 func Finite(x []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(x), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }

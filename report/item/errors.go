@@ -10,9 +10,9 @@ import (
 )
 
 // ErrorSentences says what the errors of groups show, which come in the order of their means: which
-// encodings predict no better than a constant or the mean of the visible tokens, how sure the least error
-// is, and what needs no model. The measure is an error at a share of tokens masked, "test_mse/0.50", and
-// what names it. It returns "" for no groups.
+// encodings predict no better than a constant or the mean of the visible tokens, how certain the least error
+// is, and the error of the best prediction without a model. The measure is an error at a share of tokens
+// masked, "test_mse/0.50", and what names it. It returns "" for no groups.
 func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) string {
 	if len(ranked) == 0 {
 		return ""

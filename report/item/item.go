@@ -26,7 +26,7 @@ type Draft struct {
 	Measure Measured
 }
 
-// Row adds a row of panels. It leaves out empty panels, and a row of none.
+// Row adds a row of the panels that are not empty, if there are any.
 func (d *Draft) Row(height float64, panels ...figure.Panel) {
 	var cells []figure.Cell
 	for _, p := range panels {

@@ -43,6 +43,37 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// A column of square panels is as wide as a column of a page, which it would leave half blank; where it does not
+// fit there, and with other panels, a figure is as wide as the page.
+func TestWidth(t *testing.T) {
+	square := figure.Map{Title: "map", XY: [][2]float64{{0, 0}, {1, 1}}}
+	long := square
+	long.Title = strings.Repeat("title ", 24)
+	boxes := figure.Boxes{Title: "boxes", YLabel: "y", Groups: []figure.Group{{Label: "a", Values: []float64{1, 2}}}}
+	for name, c := range map[string]struct {
+		rows  [][]figure.Panel
+		width float64
+	}{
+		"one map": {[][]figure.Panel{{square}}, figure.ColumnWidth}, "two rows": {[][]figure.Panel{{square}, {square}},
+			figure.ColumnWidth},
+		"two in a row": {[][]figure.Panel{{square, square}}, figure.PageWidth},
+		"with boxes":   {[][]figure.Panel{{square}, {boxes}}, figure.PageWidth},
+		"long title":   {[][]figure.Panel{{long}}, figure.PageWidth},
+	} {
+		d := Draft{}
+		for _, row := range c.rows {
+			d.Row(2, row...)
+		}
+		made := d.Finish()
+		if made.Figure == nil {
+			t.Fatalf("%s: %v", name, made.Undrawn)
+		}
+		if width, _ := made.Figure.Size(); math.Abs(width-72*c.width) > 1 {
+			t.Errorf("%s: %g points wide, want %g inches", name, width, c.width)
+		}
+	}
+}
+
 // Tokens of three groups, dealt at random, are in groups again, whatever their order was.
 func TestClusterOrder(t *testing.T) {
 	const n = 12

@@ -56,7 +56,8 @@ func bestOf(g cohort.Group) table.Cell {
 
 // scores lists the mean accuracy on longer inputs, encodings by tasks.
 func scores(d *item.Draft, tasks []task) {
-	d.AddTable("", byTask(d.Title, tasks, func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
+	d.AddTable("", byTask(d.Title, tasks,
+		func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
 	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", tasks, false,
 		func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
 	var all []cohort.Model

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/item"
 	"torchpe/train/config"
@@ -274,6 +276,19 @@ func TestLengthsOfTraining(t *testing.T) {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)
 			}
+		}
+	}
+}
+
+// The best encoding has the most of an accuracy and the least of a perplexity; one without a number is none.
+func TestSentence(t *testing.T) {
+	values := map[string]float64{"a": 2, "b": 5, "c": math.NaN()}
+	tasks := []task{{"book", []cohort.Group{{Label: "c"}, {Label: "a"}, {Label: "b"}}}, {"x", []cohort.Group{{Label: "c"}}}}
+	for least, want := range map[bool]string{true: "Best: a on book (2.000); none on x.",
+		false: "Best: b on book (5.000); none on x."} {
+		of := func(g cohort.Group) float64 { return values[g.Label] }
+		if got := sentence("Best", tasks, least, of); got != want {
+			t.Errorf("least %v: %q, want %q", least, got, want)
 		}
 	}
 }

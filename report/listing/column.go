@@ -106,8 +106,8 @@ var knownColumns = func() map[string]column {
 	return all
 }()
 
-// columnName returns the name of the column of a setting. Where that is a column's already, it is
-// told from it by a prefix; but task and PE are the same thing.
+// columnName returns the name of the column of a setting. A prefix tells it from another column of that name,
+// but for task and PE, which are the setting.
 func columnName(key string) string {
 	name := normalName(key)
 	if _, known := knownColumns[name]; known && name != "task" && name != "pe" || name == "" || name[0] < 'a' ||
@@ -163,8 +163,8 @@ func levelPriority(key string) int {
 // lastPart returns the last part of a setting's key.
 func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
-// find returns the column that somebody means: by its name, another name of it, or the end of its
-// name where only one ends so.
+// find returns the column that a text names: by its name, an alias, or the end of its name where only
+// one name ends so.
 func (l *List) find(given string) (column, error) {
 	name := measureName(given)
 	if other, ok := aliases[name]; ok {

@@ -44,11 +44,11 @@ func (r *Report) errors(d *item.Draft) error {
 	end := d.Boxes("Test error after training, "+percent(level)+" masked", "MSE", test, r.groups)
 	end.References = item.References(r.first(), level)
 	d.Row(plotHeight, end)
-	d.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on; "+
-		"a dot or line a seed, bands from the least to the greatest. Dashed: errors without a model under the same "+
-		"masks, the conditional Gaussian (the best linear prediction) and a regression on the mean of the "+
-		"visible tokens. Trained with %s masked.", item.Each(cohort.ModelsOf(r.groups), trainedLevel)) +
-		item.StoppedNote(r.Models)
+	d.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on. "+
+		"Lines are means over seeds, bands reach from the least to the greatest, and a dot is a seed. Dashed: errors "+
+		"without a model under the same masks, of the conditional Gaussian (the best linear prediction) and of a "+
+		"regression on the mean of the visible tokens. Trained with %s masked.",
+		item.Each(cohort.ModelsOf(r.groups), trainedLevel)) + item.StoppedNote(r.Models)
 	d.AddTable("", numbers)
 	return nil
 }

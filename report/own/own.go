@@ -125,8 +125,7 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 	return d.Finish(r.Notes)
 }
 
-// first returns the run that stands for all where they are the same, such as in their baselines: the first of
-// the largest group.
+// first returns the run that speaks for all, such as for their baselines: the first of the largest group.
 func (r *Report) first() *cohort.Run {
 	most := slices.MaxFunc(r.groups, func(a, b cohort.Group) int { return len(a.Models) - len(b.Models) })
 	return most.Models[0].Run
@@ -220,7 +219,7 @@ func (r *Report) readLearned() error {
 func captionOf(t item.Tokens) (text string) {
 	isLong := func(name string) bool { return utf8.RuneCountInString(name) > 12 }
 	if len(t.Modules) > 0 {
-		text = " Colours below: the modules."
+		text = " The colours of the modules are below."
 	}
 	if slices.ContainsFunc(t.Names, isLong) || slices.ContainsFunc(t.Modules, isLong) {
 		text += " Long names are shortened in the figure; its CSV files have them whole."

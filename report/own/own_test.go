@@ -387,7 +387,7 @@ func TestClusteredTokens(t *testing.T) {
 	}
 }
 
-// Models that differ in more than the seed have rows have colours of modules where modules are known, in the order of the tokens; limits of
+// Matrices have colours of modules where modules are known, in the order of the tokens; limits of
 // colours hold all but the diagonal.
 func TestMatrices(t *testing.T) {
 	x := item.Tokens{Names: []string{"a", "b"}, Order: []int{1, 0}, Modules: []string{"m", "n"}}

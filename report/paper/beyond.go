@@ -181,8 +181,10 @@ func (d *draft) maps() error {
 		case part.task == "puzzles":
 			d.texts["cells"] = " Cells of the puzzles are joined to their neighbours on the grid, and coloured by row, " +
 				"then by column (blue, orange, green, pink)."
+		case part.task == "fMRI":
+			d.texts["regions"] = " Regions are coloured by network."
 		default:
-			d.texts["modules by colour"] = " Nodes and regions are coloured by module."
+			d.texts["nodes by module"] = " Nodes are coloured by module."
 		}
 		for _, line := range panels {
 			d.Grid(planeHeight, 4, line)

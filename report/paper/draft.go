@@ -15,7 +15,7 @@ import (
 type spec struct {
 	id, section, title string
 	of                 source            // its groups
-	lacks              []lack            // what to look for, and note where it is not there
+	lacks              []lack            // results to look for, which are noted where they are missing
 	only               func(*draft) bool // whether there is something to show; nil for groups of any kind
 	rows               []row
 	tables             []func(*draft)

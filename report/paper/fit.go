@@ -10,8 +10,8 @@ import (
 	"torchpe/train/runlog"
 )
 
-// A model that has not fitted its training puzzles says nothing about generalisation: what it has
-// on other puzzles is that of a model under way. Figures and tables show training and IID accuracy
+// A model that has not fitted its training puzzles says nothing about generalisation: it is still learning the
+// task. Figures and tables show training and IID accuracy
 // beside validation, and mark such models.
 
 // fitNote returns a caption's sentence on which models have fitted, with training and IID

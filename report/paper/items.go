@@ -301,7 +301,7 @@ func beyondItems() []spec {
 		{id: "maps", section: beyond, title: "Maps of the learned positions",
 			none: puzzlesLacking("models with learned encodings"), make: (*draft).maps,
 			caption: "The first two principal axes of an encoding (first block, first seed), with the share of " +
-				"variance that each explains.{cells}{modules by colour}"},
+				"variance that each explains.{cells}{nodes by module}{regions}"},
 		{id: "course", section: beyond, title: "The course of learned encodings over training", of: mapped,
 			none: puzzlesLacking("runs that record their encodings' norm, effective rank or modularity over training"),
 			rows: []row{{height: plotHeight, panels: []panel{from(mainExemplars,

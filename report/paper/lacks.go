@@ -19,7 +19,7 @@ type experiment struct {
 	preset string
 	what   string         // tells the experiment from others, such as " trained by SGD"; may be empty
 	models []cohort.Model // of the experiment
-	like   []cohort.Model // models whose other settings are the same, which a command copies where models is empty
+	like   []cohort.Model // models with the same other settings, which a command copies where models is empty
 	flags  []string       // besides the encoding
 
 	fidelity string // of puzzles: the reading in which the preset is asked for
@@ -189,7 +189,7 @@ func fittedReference(d *draft) {
 	}
 	d.Lacks(d.study.command(main("table1")(d.study), "--pe", reference, "--until",
 		runlog.DefaultCriterion, "--epochs 1000"),
-		"%s that has fitted its training puzzles: %s has (training accuracy %s), and nothing is compared "+
-			"with a ground truth that does not know its own puzzles",
+		"a model of %s that has fitted its training puzzles: %s has (training accuracy %s), and no other is "+
+			"compared with a ground truth that has not",
 		reference, have[0].FittedText(), rangeText(d.study.values(have[0], "train")))
 }
