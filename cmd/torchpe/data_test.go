@@ -94,9 +94,9 @@ func TestLSTCheckPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"│ need as many rows and columns as their condition says ", "│ 0.8125 ",
+	for _, want := range []string{"│ have the condition that the published classifier finds ", "│ 0.8125 ",
 		"│ 8.15 (3-11) ", "│ 43-357 ",
-		"│ 3-vector training puzzles that two lines decide         │ 594 "} {
+		"│ 3-vector training puzzles that two lines decide by a rule it lacks   │ 594 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)
 		}
