@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/wording"
+	"torchpe/models/pe"
 	"torchpe/report/advice"
 	"torchpe/train"
 	"torchpe/train/config"
@@ -93,9 +94,11 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, usageError{err}
 	}
+	start := time.Now()
 	if r, err = f.train(c, f.out, "advise", configs); err != nil || f.dryRun {
 		return r, err
 	}
+	over := overBudget(f.budget, time.Since(start))
 	if _, st, err := sweep.PlanIn(f.out); err != nil || st.DoneRuns < st.Runs {
 		return r, err
 	}
@@ -104,8 +107,16 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	a, err := study.Write(filepath.Join(f.out, "advice"))
-	return result{value: a, table: &a.Table, notes: a.Notes,
+	return result{value: a, table: &a.Table, notes: slices.Concat(a.Notes, over),
 		print: printf("%s\n\n%s\n%s\n", a.Legend, a.Text, a.Page)}, err
+}
+
+// overBudget returns a note where training took much longer than its budget; 0 is none.
+func overBudget(budget, took time.Duration) []string {
+	if budget == 0 || took < budget*3/2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("budget %s, took %s", wording.Seconds(budget.Seconds()), wording.Seconds(took.Seconds()))}
 }
 
 // configs returns the configurations to train. It fails where the sweep in OUT has other runs.
@@ -150,14 +161,15 @@ func (f *adviseFlags) points() ([]sweep.Point, error) {
 	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{pe}, Members: adviseSeeds}}}.Set(axes).Parts[0]
 	for _, a := range part.Axes[1:] {
 		if len(a.Values) > 1 {
-			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+
-				"several, such as learn-0.1,learn-2", a.Flag, strings.Join(a.Values, ", "))
+			return nil, withRepeated(fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe "+
+				"takes several, such as learn-0.1,learn-2", a.Flag, strings.Join(a.Values, ", ")), f.axes)
 		}
 	}
 	if pe := &part.Axes[0]; !slices.Contains(pe.Values, "nope") {
 		pe.Values = append(pe.Values, "nope")
 	}
-	return part.Points()
+	points, err := part.Points()
+	return points, withRepeated(err, f.axes)
 }
 
 // begun returns the plan of the sweep in OUT, and the SHA-256 of the data of its finished runs. Where there
@@ -189,26 +201,37 @@ func suited(c *call, points []sweep.Point, sum string) (good []sweep.Point, err 
 	if err != nil {
 		return nil, err
 	}
-	hasPlaced := false
+	hasPlaced, misplaced, where := false, []string(nil), ""
 	for i, text := range texts {
 		one, err := config.Parse(text)
 		if err != nil {
 			return nil, err
 		}
-		isPlaced := slices.Contains(placed, one.PE)
-		switch label := config.Label(one.PE, one.Members[0].Sigma); {
+		isPlaced, lacks := slices.Contains(placed, one.PE), &pe.Misplaced{}
+		label, reason := config.Label(one.PE, one.Members[0].Sigma), ""
+		if unsuited[i] != nil {
+			reason = strings.TrimPrefix(unsuited[i].Error(), one.PE+": ")
+		}
+		switch {
 		case c.given("pe") || one.PE == "nope":
 			if unsuited[i] != nil {
-				return nil, fmt.Errorf("%s: %w", label, unsuited[i])
+				return nil, fmt.Errorf("%s: %s", label, reason)
 			}
 		case isPlaced && (hasPlaced || one.Positions == nil && !one.HasPuzzles()),
 			slices.Contains(ordered, one.PE) && one.Sequence == nil:
 			continue
+		case one.Positions != nil && errors.As(unsuited[i], &lacks):
+			misplaced = append(misplaced, fmt.Sprintf("%s needs %v", label, lacks.Need))
+			where = fmt.Sprintf("%s has %v", one.Positions.File, lacks.At)
+			continue
 		case unsuited[i] != nil:
-			c.note("left out: " + label + ": " + unsuited[i].Error())
+			c.note("left out: " + label + ": " + reason)
 			continue
 		}
 		good, hasPlaced = append(good, points[i]), hasPlaced || isPlaced
+	}
+	if misplaced != nil {
+		c.note(fmt.Sprintf("left out: %s; %s", strings.Join(misplaced, ", "), where))
 	}
 	return good, nil
 }
@@ -247,6 +270,9 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	first, err := plan.TaskConfig(0)
 	flag, n := lengthOf(first)
 	most := float64(n) * f.budget.Hours() / e.Hours
+	if !c.given("log-every") { // a number of records that does not grow with the length
+		most = float64(n) * (f.budget.Hours() - e.RecordHours) / (e.Hours - e.RecordHours)
+	}
 	if !(most >= adviseRecords) {
 		return s, fmt.Errorf("--budget %v is too short: %d %s take about %s here", f.budget, n, flag,
 			wording.Seconds(3600*e.Hours))

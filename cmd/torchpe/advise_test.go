@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"torchpe/report/advice"
+	"torchpe/train/sweep"
 )
 
 // tinyAdvice asks about a network with a tiny model.
@@ -84,6 +86,10 @@ func TestAdviseCandidates(t *testing.T) {
 		if code != 0 {
 			t.Fatal(errs)
 		}
+		if c.want == usual+" fourier-features" && (!strings.Contains(errs, "left out: 2d-fixed needs tokens on a grid") ||
+			!strings.Contains(errs, "has 4 points in 2 dimensions\n") || strings.Contains(errs, "nope knows")) {
+			t.Error(errs)
+		}
 		var found []string
 		_, tasks, _ := strings.Cut(out, "task 0:")
 		for _, run := range regexp.MustCompile(`([\w.-]+)_seed=`).FindAllStringSubmatch(tasks, -1) {
@@ -94,6 +100,26 @@ func TestAdviseCandidates(t *testing.T) {
 		if got := strings.Join(found, " "); got != c.want {
 			t.Errorf("%v: %s; want %s\n%s%s", c.flags, got, c.want, out, errs)
 		}
+	}
+}
+
+// --budget chooses from the times that the plan has, which are measured once. A budget that was much exceeded
+// is said to be.
+func TestAdviseBudget(t *testing.T) {
+	args := with(tinyAdvice, "--pe", "rope,learn-1", "--budget", "2m", "--dry-run")
+	out, errs, code := here(t, t.TempDir(), with(args, "--json")...)
+	var e sweep.Estimate
+	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || len(e.Steps) != 1 ||
+		3600*e.Hours < 80 || 3600*e.Hours > 150 || e.RecordHours <= 0 || strings.Count(errs, "timing a step of") != 1 {
+		t.Errorf("%d, %v: %s%s", code, err, out, errs)
+	}
+	out, _, _ = here(t, t.TempDir(), args...)
+	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps a model`).MatchString(out) {
+		t.Error(out)
+	}
+	if said := overBudget(time.Minute, 6*time.Minute); !slices.Equal(said, []string{"budget 60.0 seconds, took 6 minutes"}) ||
+		overBudget(time.Minute, 61*time.Second) != nil || overBudget(0, time.Hour) != nil {
+		t.Error(said)
 	}
 }
 

@@ -352,8 +352,8 @@ func TestDemo(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"learn", "0.2", "2", "IID test", "fitted", "until train=0.95, for 1 epochs at most",
-		"learn-0.2 of seed 1 has not fitted", "--epochs 2 --force", "accuracy.pdf"} {
+	for _, want := range []string{"learn", "0.2", "2", "IID test", "fitted", "until train=0.95, for 1 epoch at most",
+		"4 of 4 models have not fitted", "without --epochs, which is 300 then, and with another --out", "accuracy.pdf"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in %s", want, stdout)
 		}
@@ -377,7 +377,8 @@ func TestDefaultDirectory(t *testing.T) {
 		}
 	}
 	if _, stderr, code := here(t, dir, append(small, "--heads", "2")...); code != exitUsage ||
-		!strings.Contains(stderr, "seed1_2: holds a run already") {
+		!strings.Contains(stderr, "seed1_2: holds a run already") || strings.Count(stderr, "--force") != 1 ||
+		strings.Contains(stderr, "use") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if stdout, stderr, code := here(t, dir, append(small, "--heads", "2", "--resume")...); code != 0 ||
@@ -389,5 +390,13 @@ func TestDefaultDirectory(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "runs", name, "result.json")); err != nil {
 			t.Error(err)
 		}
+	}
+	// Where there is none to resume, a stopped run is named.
+	if err := os.Remove(filepath.Join(dir, "runs/lst_learn-0.2_code_seed1_2/result.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := here(t, dir, "train", "--resume", "--pe", "rope"); code != exitUsage ||
+		!strings.HasSuffix(stderr, "one: torchpe train --resume --out runs/lst_learn-0.2_code_seed1_2") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -74,9 +74,15 @@ func TestTrainWithPositions(t *testing.T) {
 		!strings.Contains(errs, "positions.sha256 was") {
 		t.Errorf("another file: %d, %s", code, errs)
 	}
-	if _, errs, code := here(t, dir, "train", "--config", "run/config.json", "--positions-as",
-		"coordinates", "--dry-run"); code != exitDone {
+	again := []string{"train", "--config", "run/config.json", "--positions-as", "coordinates", "--dry-run"}
+	if _, errs, code := here(t, dir, append(again, "--pe", "fourier-features")...); code != exitDone {
 		t.Errorf("another form: %s", errs)
+	}
+	if _, errs, code := here(t, dir, again...); code == exitDone || !strings.Contains(errs, "swin: it needs tokens") {
+		t.Errorf("another form for swin: %d, %s", code, errs)
+	}
+	if _, errs, code := with("--modules", "x.csv", "--dry-run"); code == exitDone || !strings.Contains(errs, "modules") {
+		t.Errorf("data for modules: %d, %s", code, errs)
 	}
 	if out, _, _ := here(t, dir, "train", "--config", "run/config.json", "--positions", "",
 		"--pe", "learn", "--dry-run"); strings.Contains(out, `"positions"`) {
