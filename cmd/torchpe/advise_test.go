@@ -117,7 +117,8 @@ func TestAdviseBudget(t *testing.T) {
 	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps a model`).MatchString(out) {
 		t.Error(out)
 	}
-	if said := overBudget(time.Minute, 6*time.Minute); !slices.Equal(said, []string{"budget 60.0 seconds, took 6 minutes"}) ||
+	said := overBudget(time.Minute, 6*time.Minute)
+	if !slices.Equal(said, []string{"budget 60.0 seconds, took 6 minutes"}) ||
 		overBudget(time.Minute, 61*time.Second) != nil || overBudget(0, time.Hour) != nil {
 		t.Error(said)
 	}
