@@ -23,8 +23,9 @@ type Bench struct {
 	DeviceMB  float64 `json:"peak_gpu_mb,omitempty"`
 	Graph     bool    `json:"graph,omitempty"` // steps were recorded and replayed
 
-	StepsPerEpoch int    `json:"steps_per_epoch"`
-	Limit         *Limit `json:"limit,omitempty"` // on a CPU
+	StepsPerEpoch int     `json:"steps_per_epoch"`
+	RecordMS      float64 `json:"record_ms,omitempty"`
+	Limit         *Limit  `json:"limit,omitempty"` // on a CPU
 }
 
 // Limit is the least time of a step on a CPU: what models.StepWork says that it must compute and move,
@@ -42,9 +43,10 @@ type BenchOptions struct {
 	Warmup, Steps int           // Warmup steps come first
 	WarmupFor     time.Duration // and more of these until this has passed: a GPU's clocks rise within seconds
 	Limit         bool          // on a CPU also measure the machine
+	Record        bool          // also time the measurements of a record
 	Trace         string        // a file for libtorch's trace of a few more steps; "" for none
-	// Enough ends the timing on a CPU as soon as the steps took so long. Where those of the warm-up do,
-	// they are the measurement: what the first one does once takes less than a step that long. 0 = never.
+	// Enough ends the warm-up, and the timing of steps after it, on a CPU as soon as each took so long.
+	// 0 = never.
 	Enough time.Duration
 }
 
@@ -91,6 +93,17 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 		if b.Limit, err = e.limit(o); err != nil {
 			return Bench{}, err
 		}
+	}
+	if o.Record {
+		start := time.Now()
+		tables, err := e.peTables()
+		if err == nil {
+			_, err = task.measure(e, 0, tables)
+		}
+		if err != nil {
+			return Bench{}, err
+		}
+		b.RecordMS = ms(time.Since(start))
 	}
 	if o.Trace != "" {
 		if err := e.traceSteps(o); err != nil {
@@ -175,9 +188,6 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 			return nil, err
 		}
 		times, sum = append(times, took), sum+took
-	}
-	if enough() {
-		return times, nil
 	}
 	times, sum = nil, 0
 	for left := o.Steps; left > 0 && !enough(); left -= block {

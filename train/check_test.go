@@ -23,8 +23,13 @@ func TestCheckModels(t *testing.T) {
 	puzzles.Batch = 1000                      // a note
 	var notes []string
 	note := func(text string) { notes = append(notes, text) }
-	configs := []config.Config{puzzles.Config, puzzles.Config, line.Config, grid.Config}
-	unsuited := expect.Must(CheckModels(configs, "", note))
+	texts := func(configs ...config.Config) (all [][]byte) {
+		for _, c := range configs {
+			all = append(all, expect.Must(c.JSON()))
+		}
+		return all
+	}
+	unsuited := expect.Must(CheckModels(texts(puzzles.Config, puzzles.Config, line.Config, grid.Config), "", note))
 	if unsuited[0] != nil || unsuited[1] != nil || unsuited[2] != nil || unsuited[3] == nil ||
 		!strings.Contains(unsuited[3].Error(), "lst has a grid") {
 		t.Errorf("%v", unsuited)
@@ -32,20 +37,20 @@ func TestCheckModels(t *testing.T) {
 	if n := strings.Count(strings.Join(notes, "\n"), "batch: 1000 is more"); n != 1 {
 		t.Errorf("the data were read %d times: %q", n, notes)
 	}
-	unsuited = expect.Must(CheckModels([]config.Config{short.Config}, "", note))
+	unsuited = expect.Must(CheckModels(texts(short.Config), "", note))
 	if unsuited[0] == nil || !strings.Contains(unsuited[0].Error(), "--places 9") {
 		t.Errorf("longer inputs than a table has places: %v", unsuited)
 	}
 	expect.NoError(t, puzzles.Resolve())
 	sum := expect.Must(load(puzzles)).fingerprint
-	expect.Must(CheckModels([]config.Config{puzzles.Config, other.Config}, sum, note))
+	expect.Must(CheckModels(texts(puzzles.Config, other.Config), sum, note))
 	var data *DataError
-	if _, err := CheckModels([]config.Config{puzzles.Config}, sum[1:]+"0", note); !errors.As(err, &data) ||
+	if _, err := CheckModels(texts(puzzles.Config), sum[1:]+"0", note); !errors.As(err, &data) ||
 		!strings.Contains(err.Error(), "has changed") {
 		t.Errorf("another sum: %v", err)
 	}
 	expect.NoError(t, os.Remove(other.LSTTrain[0]))
-	if _, err := CheckModels([]config.Config{puzzles.Config, other.Config}, "", note); !errors.As(err, &data) {
+	if _, err := CheckModels(texts(puzzles.Config, other.Config), "", note); !errors.As(err, &data) {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }

@@ -98,9 +98,6 @@ func claimRunDir(c Config, dir string, o Options) (run *runlog.Run, resumed bool
 		return nil, false, &ConfigError{err}
 	}
 	run, err = runlog.Claim(dir, opts)
-	if errors.Is(err, runlog.ErrExists) {
-		err = fmt.Errorf("%w: --resume goes on with it, --force replaces it", err)
-	}
 	return run, false, err
 }
 

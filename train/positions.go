@@ -33,7 +33,7 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	if err != nil {
 		return at, nil, err
 	}
-	if scheme.Needs == pe.NeedsOrder && c.startsFromDistances() { // its start takes more than the order
+	if scheme.Needs <= pe.NeedsOrder && c.startsFromDistances() { // its start takes more than the order
 		scheme.Needs = pe.NeedsPoints
 		if file.Form == positions.Graph || file.Form == positions.Edges {
 			scheme.Needs = pe.NeedsGraph
@@ -65,7 +65,8 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	if err := scheme.Fits(at); err != nil {
 		return at, nil, fmt.Errorf("%w (%s was read as %s)", err, file.Source, file.Form)
 	}
-	orderAlone := scheme.Needs == pe.NeedsOrder || scheme.Needs == pe.NeedsGraph && at.Graph == nil && at.Cells == nil
+	knowsOrder := scheme.Needs == pe.NeedsSame || scheme.Needs == pe.NeedsOrder // and nothing else
+	orderAlone := knowsOrder || scheme.Needs == pe.NeedsGraph && at.Graph == nil && at.Cells == nil
 	if placed.Ranked && orderAlone {
 		return at, nil, fmt.Errorf("%s holds numbers that are not places 0 to %d or 1 to %d, and %s knows "+
 			"the order of tokens alone: --positions-as order takes the ranks of the numbers",
@@ -74,7 +75,7 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	notes = placed.How
 	switch {
 	case file.Form == positions.Order:
-	case orderAlone && scheme.Needs == pe.NeedsOrder:
+	case knowsOrder:
 		notes = append(notes, fmt.Sprintf("positions: %s knows the order of tokens alone, and nothing "+
 			"else of %s", scheme.Name, file.Source))
 	case at.Graph != nil && scheme.Needs == pe.NeedsPoints:

@@ -146,12 +146,13 @@ const (
 	calibrationEnough  = time.Second
 )
 
-// TimeStep times a step of a task's configuration for the estimate of a sweep. It takes seconds.
+// TimeStep times a step and a record of a task's configuration for the estimate of a sweep. It takes seconds.
 func TimeStep(c config.Config) (sweep.StepTime, error) {
 	b, err := BenchStep(calibrated(c, len(torchpe.DescribeSystem().GPUs)), BenchOptions{
-		Warmup: calibrationWarmup, Steps: calibrationSteps, Enough: calibrationEnough})
+		Warmup: calibrationWarmup, Steps: calibrationSteps, Enough: calibrationEnough,
+		Record: true})
 	return sweep.StepTime{Device: b.Device, MemberMS: b.Median / float64(b.Members),
-		StepsPerEpoch: b.StepsPerEpoch}, err
+		StepsPerEpoch: b.StepsPerEpoch, RecordMS: b.RecordMS / float64(max(1, b.Members))}, err
 }
 
 // calibrated returns the configuration to time: with fewer members on a CPU, and one thread where

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -75,9 +76,11 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, usageError{err}
 	}
+	start := time.Now()
 	if r, err = f.train(c, f.out, "advise", configs); err != nil || f.dryRun {
 		return r, err
 	}
+	over := overBudget(f.budget, time.Since(start))
 	if _, st, err := sweep.PlanIn(f.out); err != nil || st.DoneRuns < st.Runs {
 		return r, err
 	}
@@ -86,8 +89,16 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	a, err := study.Write(filepath.Join(f.out, "advice"))
-	return result{value: a, table: &a.Table, notes: a.Notes,
+	return result{value: a, table: &a.Table, notes: slices.Concat(a.Notes, over),
 		print: printf("%s\n\n%s\n%s\n", a.Legend, a.Text, a.Page)}, err
+}
+
+// overBudget returns a note where training took much longer than its budget; 0 is none.
+func overBudget(budget, took time.Duration) []string {
+	if budget == 0 || took < budget*3/2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("budget %s, took %s", wording.Seconds(budget.Seconds()), wording.Seconds(took.Seconds()))}
 }
 
 // configs returns the configurations to train. It fails where the sweep in OUT has other runs.
@@ -97,6 +108,7 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 		return nil, err
 	}
 	set, err := candidates.New(axes)
+	err = withRepeated(err, f.axes)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +189,9 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	first, err := plan.TaskConfig(0)
 	flag, n := candidates.Length(first)
 	most := float64(n) * f.budget.Hours() / e.Hours
+	if !c.given("log-every") { // a number of records that does not grow with the length
+		most = float64(n) * (f.budget.Hours() - e.RecordHours) / (e.Hours - e.RecordHours)
+	}
 	if !(most >= candidates.MinRecords) {
 		return s, fmt.Errorf("--budget %v is too short: %d %s take about %s here", f.budget, n, flag,
 			wording.Seconds(3600*e.Hours))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"torchpe/report/advice"
+	"torchpe/train/sweep"
 )
 
 // tinyModel are flags of masked prediction by a model that trains in no time.
@@ -73,7 +76,14 @@ func TestAdviseCandidates(t *testing.T) {
 		{"--preset sequence-quick --sequence even-pairs --train-length 4 --test-length 8 --layers 1 --d-model 8 " +
 			"--batch 2 --test-sequences 4", "nope rope 1d-fixed"},
 	} {
-		out := says(t, dir, "advise --dry-run "+c.flags, 0)
+		out, notes, code := here(t, dir, strings.Fields("advise --dry-run "+c.flags)...)
+		if code != 0 {
+			t.Fatal(notes)
+		}
+		if c.want == usual+" fourier-features" && (!strings.Contains(notes, "left out: 2d-fixed needs tokens on a grid") ||
+			!strings.Contains(notes, "has 4 points in 2 dimensions\n") || strings.Contains(notes, "nope knows")) {
+			t.Error(notes)
+		}
 		var found []string
 		_, tasks, _ := strings.Cut(out, "task 0:")
 		for _, run := range regexp.MustCompile(`([\w.-]+)_seed=`).FindAllStringSubmatch(tasks, -1) {
@@ -84,6 +94,27 @@ func TestAdviseCandidates(t *testing.T) {
 		if got := strings.Join(found, " "); got != c.want {
 			t.Errorf("%v: %s; want %s\n%s", c.flags, got, c.want, out)
 		}
+	}
+}
+
+// --budget chooses from the times that the plan has, which are measured once. A budget that was much exceeded
+// is said to be.
+func TestAdviseBudget(t *testing.T) {
+	line := "advise --task nmar --workers 1 --pe rope,learn-1 --budget 2m --dry-run" + tinyModel
+	out, errs, code := here(t, t.TempDir(), append(strings.Fields(line), "--json")...)
+	var e sweep.Estimate
+	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || len(e.Steps) != 1 ||
+		3600*e.Hours < 80 || 3600*e.Hours > 150 || e.RecordHours <= 0 || strings.Count(errs, "timing a step of") != 1 {
+		t.Errorf("%d, %v: %s%s", code, err, out, errs)
+	}
+	out = says(t, t.TempDir(), line, 0)
+	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps a model`).MatchString(out) {
+		t.Error(out)
+	}
+	said := overBudget(time.Minute, 6*time.Minute)
+	if !slices.Equal(said, []string{"budget 60.0 seconds, took 6 minutes"}) ||
+		overBudget(time.Minute, 61*time.Second) != nil || overBudget(0, time.Hour) != nil {
+		t.Error(said)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestAnalyzeArrays(t *testing.T) {
 		{"distances --table named.csv --out d.npy", 2, []string{"--force"}, ""},
 		{"distances --table named.csv --out d.npy --force --json", 0, []string{`"distances": [`}, "\x93NUMPY"},
 		{"distances --table named.csv --out d.txt", 2, []string{".csv or .npy"}, ""},
-		{"map --table named.csv --modules modules.csv --out map.csv", 0, []string{"variance explained"},
+		{"map --table named.csv --modules modules.csv --out map.csv", 0, []string{"variance explained: PC 1 ", " %, PC 2 "},
 			"token,module,x1,x2\nt0,a,"},
 		{"map --table named.csv --out map.pdf", 0, []string{"map.pdf"}, "%PDF"},
 		{"map --table named.csv --out map.svg", 0, []string{"map.svg"}, "<?xml"},

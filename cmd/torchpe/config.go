@@ -144,6 +144,10 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 		}
 	}
 	if given["pe"] && strings.Contains(c.PE, ",") {
+		point := strings.Replace(c.PE, ",", ".", 1)
+		if _, sigma := train.SplitLabel(point); sigma != nil {
+			return c, nil, fmt.Errorf("--pe %s: is this a decimal comma? Then write %s", c.PE, point)
+		}
 		return c, nil, fmt.Errorf("--pe %s: want one encoding; torchpe sweep --pe %[1]s trains each", c.PE)
 	}
 	name, sigma := train.SplitLabel(c.PE)

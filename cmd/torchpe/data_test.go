@@ -65,8 +65,8 @@ func TestLSTCheckPublished(t *testing.T) {
 			t.Errorf("per_condition has no %s: %v", label, conditions)
 		}
 	}
-	says(t, ".", line, 0, "│ need as many rows and columns as their condition says ", "│ 0.8125 ",
-		"│ 8.15 (3-11) ", "│ 43-357 ", "│ 3-vector training puzzles that two lines decide         │ 594 ")
+	says(t, ".", line, 0, "│ have the condition that the published classifier finds ", "│ 0.8125 ",
+		"│ 8.15 (3-11) ", "│ 43-357 ", "│ 3-vector training puzzles that two lines decide by a rule it lacks   │ 594 ")
 }
 
 func TestLSTCheckDefault(t *testing.T) {

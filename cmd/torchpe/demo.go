@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"torchpe/data/lst"
+	"torchpe/internal/wording"
 	"torchpe/report/demo"
 	"torchpe/train/config"
 )
@@ -39,7 +40,7 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{epochs: 300, workers: runtime.NumCPU(), fidelity: "code"}
+	f := demoFlags{epochs: demo.Epochs, workers: runtime.NumCPU(), fidelity: "code"}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
@@ -96,8 +97,8 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 	all := study.Result()
 	return result{value: all, print: func(w io.Writer) {
 		printMembers(w, config.FindTask("lst"), all)
-		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %d epochs at most; %s.\n%s\n",
-			demoUntil, f.epochs, puzzles, study.Answer())
+		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %s at most; %s.\n%s\n",
+			demoUntil, wording.Count(f.epochs, "epoch"), puzzles, study.Answer())
 		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", filepath.Join(f.out, "accuracy.pdf"),
 			time.Since(start).Seconds())
 	}}, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,7 +12,25 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"torchpe/internal/expect"
+	"torchpe/internal/paper"
+	"torchpe/models/pe"
 )
+
+// The paper has one title.
+func TestTitle(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, text := range map[string]string{"README.md": string(readme), "--help": helpOf(newRootCommand()),
+		"pe show": expect.Must(pe.Find("learn")).About().Title} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), paper.Title) {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+}
 
 // helpOf returns what the help of a command prints.
 func helpOf(cmd *cobra.Command, args ...string) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/paper"
 	"torchpe/train/runlog"
 )
 
@@ -36,8 +37,8 @@ func newRootCommand() *cobra.Command {
 		Use:   "torchpe",
 		Short: "Which position does each token of a transformer have, and can the model learn it?",
 		Long: `torchpe trains ensembles of small encoder transformers that differ only in their positional encoding (PE) and
-shows what each one learned. It reproduces and extends "Learning positional encodings in transformers
-depends on initialization" (Ito et al. 2025, arXiv 2406.08272).
+shows what each one learned. It reproduces and extends "` + paper.Title + `"
+(Ito et al. 2025, arXiv 2406.08272).
 
 Exit codes:` + exitLines(),
 		Example: `  torchpe doctor

@@ -335,7 +335,8 @@ func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	smallSet(t, dir)
 	says(t, dir, "demo --epochs 1 --lst . --out shown", 0, "puzzles of .", "learn", "0.2", "2", "IID test", "fitted",
-		"until train=0.95, for 1 epochs at most", "learn-0.2 of seed 1 has not fitted", "--epochs 2 --force",
+		"until train=0.95, for 1 epoch at most", "4 of 4 models have not fitted",
+		"without --epochs, which is 300 then, and with another --out",
 		"accuracy.pdf")
 	for name, magic := range map[string]string{"accuracy.pdf": "%PDF", "accuracy.png": "\x89PNG"} {
 		if text := readText(t, filepath.Join(dir, "shown", name)); !strings.HasPrefix(text, magic) {
@@ -359,5 +360,13 @@ func TestDefaultDirectory(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "runs", name, "result.json")); err != nil {
 			t.Error(err)
 		}
+	}
+	// Where there is none to resume, a stopped run is named.
+	if err := os.Remove(filepath.Join(dir, "runs/lst_learn-0.2_code_seed1_2/result.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := here(t, dir, "train", "--resume", "--pe", "rope"); code != exitUsage ||
+		!strings.HasSuffix(stderr, "one: torchpe train --resume --out runs/lst_learn-0.2_code_seed1_2") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

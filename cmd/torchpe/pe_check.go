@@ -94,14 +94,20 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 			return r, usagef("--params: %w", err)
 		}
 	}
-	if check.Setting, check.Positions, err = f.fit(c, scheme, &check.Given); err != nil {
-		return r, err
+	expected := f.Tokens
+	found, err := f.compare(c, &check)
+	if turned, ok := check.Given.Transposed(); ok && !found.Follows && found.Convention == nil {
+		other := check
+		other.Given = turned
+		again, turnedErr := f.compare(c, &other)
+		if turnedErr == nil && (again.Follows || again.Convention != nil) {
+			found, err, check.Positions = again.Transposed(check.Given.Outputs[0]), nil, other.Positions
+		}
 	}
-	found, err := check.Run()
 	if err != nil {
-		return r, usagef("%s: %w", f.against, errors.Join(err, unread))
+		return r, errors.Join(err, unread)
 	}
-	if !c.given("tokens") {
+	if !c.given("tokens") && check.Positions.Tokens() != expected {
 		f.notes = append(f.notes, fmt.Sprintf("the arrays have %s; --tokens N refuses another number",
 			wording.Count(check.Positions.Tokens(), "token")))
 	}
@@ -112,10 +118,23 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	return r, nil
 }
 
+// compare fits the sizes and the positions to the arrays and compares these with the scheme.
+func (f *checkFlags) compare(c *call, check *catalogue.Check) (found catalogue.Finding, err error) {
+	check.Setting, check.Positions, err = f.fit(c, check.Scheme, &check.Given)
+	if err != nil {
+		return found, err
+	}
+	if found, err = check.Run(); err != nil {
+		err = usagef("%s: %w", f.against, err)
+	}
+	return found, err
+}
+
 // fit returns the setting with the sizes of the arrays, and positions for as many tokens.
 func (f *checkFlags) fit(c *call, scheme pe.Scheme, g *catalogue.Given) (s catalogue.Setting,
 	at pe.Positions, err error) {
 	given := f.Setting
+	defer func() { f.Setting = given }()
 	f.Tokens, f.DModel, f.Heads = 16, 160, 1 // defaults: the arrays have sizes of their own
 	if s, err = f.setting(c); err != nil {
 		return s, at, err

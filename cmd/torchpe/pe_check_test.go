@@ -2,9 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/data/array"
+	"torchpe/data/array/npy"
+	"torchpe/internal/expect"
+	"torchpe/report/catalogue"
 )
 
 // checkScript rotates with pairs half a head apart, from place 1 on, and saves by the helper; JAX, where
@@ -40,6 +48,36 @@ func TestPECheckSizes(t *testing.T) {
 	says(t, dir, "pe check alibi --against bias.npy", 0, "2>the arrays have 5 tokens")
 	says(t, dir, "pe check alibi --against bias.npy --tokens 8", exitUsage,
 		"the arrays have N = 5, and the flags say 8")
+}
+
+// A transposed array is called that, and where no convention explains much none is named; a size as expected
+// needs no note.
+func TestPECheckTransposed(t *testing.T) {
+	dir := t.TempDir()
+	says(t, dir, "pe values 1d-fixed --tokens 16 --dim 32 --out table.npy", 0)
+	table := expect.Must(npy.Read(filepath.Join(dir, "table.npy")))
+	noise := table
+	noise.Data = make([]float64, len(table.Data))
+	rng := rand.New(rand.NewPCG(1, 0))
+	for i := range noise.Data {
+		noise.Data[i] = rng.NormFloat64()
+	}
+	for name, c := range map[string]struct {
+		table array.Array
+		want  string
+	}{
+		"turned.npy": {table.Transpose(), "another convention: transposed\n"},
+		"noise.npy":  {noise, "table: follows no convention"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), expect.Must(catalogue.NPY(c.table)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, notes, code := here(t, dir, "pe", "check", "1d-fixed", "--against", name)
+		if code != exitFailed || !strings.Contains(out, c.want) || strings.Contains(out, "nearest") ||
+			strings.Contains(notes, "refuses another number") {
+			t.Errorf("%s: %d, %s%s", name, code, out, notes)
+		}
+	}
 }
 
 // TestPECheckHelper: what the helper prints saves arrays that check reads, of which the convention is

@@ -53,7 +53,10 @@ func TestTrainWithPositions(t *testing.T) {
 		"2>row (y) and column (x) of 4 tokens on a grid of 2 x 2; tokens matched by name")
 	says(t, dir, line+"--positions where.csv --resume", 0)
 	says(t, dir, line+"--positions bad.csv --resume", exitUsage, "positions.sha256 was")
-	says(t, dir, "train --config run/config.json --positions-as coordinates --dry-run", 0)
+	again := "train --config run/config.json --positions-as coordinates --dry-run"
+	says(t, dir, again+" --pe fourier-features", 0)
+	says(t, dir, again, exitUsage, "swin: it needs tokens")
+	says(t, dir, line+"--modules x.csv --dry-run", exitUsage, "modules")
 	out := says(t, dir, "train --config run/config.json --positions= --pe learn --sigma 1 --dry-run", 0)
 	if strings.Contains(out, `"positions"`) {
 		t.Errorf("taken away: %s", out)

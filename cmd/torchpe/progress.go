@@ -51,7 +51,11 @@ func (p *progress) Started(done, total int) {
 	switch {
 	case p.quiet:
 	case p.bars == nil:
-		fmt.Fprintf(p.w, "%s: %s, step %d of %d\n", p.label(), wording.Count(len(p.c.Members), "member"), done, total)
+		members := ""
+		if n := len(p.c.Members); n > 1 {
+			members = wording.Count(n, "member") + ", "
+		}
+		fmt.Fprintf(p.w, "%s: %sstep %d of %d\n", p.label(), members, done, total)
 	default:
 		p.bar = p.bars.AddBar(int64(total),
 			mpb.PrependDecorators(decor.Name(p.label()+" ")),
@@ -63,22 +67,18 @@ func (p *progress) Started(done, total int) {
 	}
 }
 
-// label names the encoding, with its sigma if all members have the same.
+// label names the encoding, with its sigma if all members have the same, and the seed of one member.
 func (p *progress) label() string {
 	for _, m := range p.c.Members[1:] {
 		if configurationOf(m) != configurationOf(p.c.Members[0]) {
 			return p.c.PE
 		}
 	}
-	return labelOf(p.c.PE, p.c.Members[0])
-}
-
-// labelOf names the encoding of a member, with its sigma, as run directories do: learn-1.
-func labelOf(pe string, m train.Member) string {
-	if m.Sigma != nil {
-		return fmt.Sprintf("%s-%g", pe, *m.Sigma)
+	label := config.Label(p.c.PE, p.c.Members[0].Sigma)
+	if len(p.c.Members) == 1 {
+		label += fmt.Sprintf(" seed %d", p.c.Members[0].Seed)
 	}
-	return pe
+	return label
 }
 
 // configurationOf returns a key that is equal for members that differ in their seed alone.
@@ -162,7 +162,7 @@ func (p *progress) Logged(rs []runlog.Record) {
 	for _, g := range groups {
 		text := p.summarise(g)
 		if len(groups) > 1 {
-			text = labelOf(p.c.PE, p.c.Members[g[0].Member]) + ": " + text
+			text = config.Label(p.c.PE, p.c.Members[g[0].Member].Sigma) + ": " + text
 		}
 		parts = append(parts, text)
 	}

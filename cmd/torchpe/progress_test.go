@@ -29,13 +29,25 @@ func TestLogAveragesSeedsOnly(t *testing.T) {
 	p.Started(0, 256)
 	p.Logged([]runlog.Record{record(0, .9), record(1, .7), record(2, .3), record(3, .1)})
 	for _, want := range []string{"learn-0.2: loss 1.0000, train 0.800, validation 0.400;",
-		"learn-2: loss 1.0000, train 0.200, validation 0.100"} {
+		"learn-2.0: loss 1.0000, train 0.200, validation 0.100"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out.String())
 		}
 	}
 	if strings.Contains(out.String(), "0.500") {
 		t.Errorf("a mean over sigmas: %s", out.String())
+	}
+}
+
+// A run of one seed says which, and calls sigma as its folder does.
+func TestLabelOfOneSeed(t *testing.T) {
+	sigma := 2.0
+	var c train.Config
+	c.PE, c.Fidelity, c.Members = "learn", "code", []train.Member{{Seed: 3, Sigma: &sigma}}
+	var out bytes.Buffer
+	newProgress(&out, c, false).Started(0, 254)
+	if out.String() != "learn-2.0 seed 3: step 0 of 254\n" || !strings.HasSuffix(defaultName(c), "learn-2.0_code_seed3") {
+		t.Errorf("%s%s", out.String(), defaultName(c))
 	}
 }
 

@@ -26,6 +26,7 @@ type sweepFlags struct {
 	noCalibrate  bool
 	skipInvalid  bool
 	launch       launchFlags
+	stepTimes    map[string]sweep.StepTime // that were measured, by the example of their shape
 }
 
 func newSweepCommand() *cobra.Command {
@@ -154,7 +155,7 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 		err = errors.New("nothing to train: every configuration is excluded")
 	}
 	if err != nil {
-		return spec, nil, nil, err
+		return spec, nil, nil, withRepeated(err, f.axes)
 	}
 	unused, err := spec.UnusedExclusions()
 	if err != nil {

@@ -38,9 +38,16 @@ func (f *sweepFlags) timed(c *call, plan *sweep.Plan, st sweep.Status, m sweep.M
 	if e.Workers = m.Workers; f.noCalibrate {
 		return e, nil
 	}
-	return e, e.Calibrate(plan, func(config config.Config, example string) (sweep.StepTime, error) {
-		c.note("timing a step of " + example)
-		return train.TimeStep(config)
+	return e, e.Calibrate(plan, func(config config.Config, example string) (t sweep.StepTime, err error) {
+		t, timed := f.stepTimes[example]
+		if !timed {
+			c.note("timing a step of " + example)
+			if t, err = train.TimeStep(config); f.stepTimes == nil {
+				f.stepTimes = map[string]sweep.StepTime{}
+			}
+			f.stepTimes[example] = t
+		}
+		return t, err
 	})
 }
 
@@ -73,8 +80,8 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 		text += fmt.Sprintf(" (%s free)", wording.Megabytes(e.FreeMB))
 	}
 	if e.Hours > 0 {
-		text += fmt.Sprintf(" and about %s %s, timed on %s, without the measurements at log "+
-			"intervals", wording.Seconds(3600*e.Hours), f.workersText(e.Workers), e.Device)
+		text += fmt.Sprintf(" and about %s %s, timed on %s; %s steps a model, measurements at log intervals "+
+			"included", wording.Seconds(3600*e.Hours), f.workersText(e.Workers), e.Device, wording.Range(e.Steps))
 	}
 	if dir == "" {
 		dir = "this folder"
@@ -88,10 +95,10 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 // workersText says what the hours of an estimate assume.
 func (f *launchFlags) workersText(workers int) string {
 	if f.launcher != "slurm" {
-		return fmt.Sprintf("with %d workers", workers)
+		return "with " + wording.Count(workers, "worker")
 	}
-	text := fmt.Sprintf("if %d jobs run at a time and a node takes as long for a step as this "+
-		"machine", workers)
+	text := fmt.Sprintf("with %s at a time, if a node takes as long for a step as this machine",
+		wording.Count(workers, "job"))
 	if f.slurm.options.Throttle == 0 {
 		text += " (--throttle says how many jobs; none was given)"
 	}

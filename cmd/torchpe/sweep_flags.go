@@ -147,6 +147,16 @@ func givenAxes(flags []*axisFlag) (axes []sweep.Axis, err error) {
 	return axes, nil
 }
 
+// withRepeated adds to an error about axes which of them were given several times.
+func withRepeated(err error, axes []*axisFlag) error {
+	for _, a := range axes {
+		if err != nil && len(a.given) > 1 && a.how != config.Repeated {
+			err = fmt.Errorf("%w; --%s is given %d times, and all its values count", err, a.train.Name, len(a.given))
+		}
+	}
+	return err
+}
+
 // spec returns the sweep that the argument, if any, and the flags ask for.
 func (f *sweepFlags) spec(args []string) (sweep.Spec, error) {
 	spec := sweep.Spec{Parts: []sweep.Part{{}}}

@@ -292,7 +292,8 @@ func TestSweepDryRun(t *testing.T) {
 	// One shape: PE and length change no step. 270 puzzles in batches of 32 are 9 steps an epoch:
 	// 18 and 27 for four runs each.
 	if e.Runs != 8 || e.New != 8 || len(e.Shapes) != 1 || e.Shapes[0].StepMS <= 0 ||
-		math.Abs(e.Shapes[0].Hours*3.6e6/e.Shapes[0].StepMS-4*(18+27)) > 1e-6 || e.DiskMB <= 0 {
+		math.Abs((e.Shapes[0].Hours-e.RecordHours*float64(e.Workers))*3.6e6/e.Shapes[0].StepMS-4*(18+27)) > 1e-6 ||
+		e.RecordHours <= 0 || !slices.Equal(e.Steps, []int{18, 27}) || e.DiskMB <= 0 {
 		t.Errorf("%+v", e)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {

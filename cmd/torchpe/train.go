@@ -78,7 +78,7 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 	fl.BoolVar(&f.options.Force, "force", false, "replace the run in --out")
 	fl.BoolVar(&f.options.BreakLock, "break-lock", false, "take over the lock that a dead process on another host left")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print the resolved configuration and stop")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "read the files that are named, print the resolved configuration, and stop")
 	cmd.MarkFlagsMutuallyExclusive("resume", "force")
 	headFlags(fl, "run")
 	return leaf(cmd, f.run)
@@ -103,11 +103,19 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	}
 	if f.dryRun {
 		text, err := resolved.JSON()
+		if err == nil && config.NamesFiles(&resolved.Config) {
+			var unsuited []error
+			unsuited, err = train.CheckModels([][]byte{text}, "", c.note)
+			err = cmp.Or(err, errors.Join(unsuited...))
+		}
 		return result{notes: notes, print: printf("%s\n", text), value: json.RawMessage(text)}, err
 	}
 	dir := cmp.Or(f.out, defaultDir(resolved))
 	if err := runlog.ValidateName(filepath.Base(dir)); err != nil {
 		return r, usagef("--out %s: %w", dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "config.json")); f.options.Resume && f.out == "" && err != nil {
+		return r, usagef("--resume: there is no run %s%s", dir, stoppedRuns())
 	}
 	return f.train(c, resolved, dir, notes)
 }
@@ -170,7 +178,7 @@ func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err
 		c, notes, err = f.config.resumed(path, f.allowChanged)
 	} else if resume && len(f.config.given()) == 0 && f.config.file == "" {
 		err = fmt.Errorf("--resume --out %s: there is no run; to start one, say what to train, "+
-			"for example --preset quick", f.out)
+			"for example --preset quick%s", f.out, stoppedRuns())
 	} else if c, notes, err = f.config.resolve(); err == nil {
 		return c, notes, f.config.chooseMembers(&c, say)
 	}
@@ -178,6 +186,22 @@ func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err
 		err = usageError{err}
 	}
 	return c, notes, err
+}
+
+// stoppedRuns names commands that go on with the runs below runs/ that are not finished; "" for none.
+func stoppedRuns() string {
+	found, _ := filepath.Glob(filepath.Join(defaultRuns, "*", "config.json")) // the pattern is valid
+	var commands []string
+	for _, path := range found {
+		dir := filepath.Dir(path)
+		if _, err := os.Stat(filepath.Join(dir, "result.json")); err != nil {
+			commands = append(commands, "torchpe train --resume --out "+wording.Quote(dir))
+		}
+	}
+	if commands == nil {
+		return ""
+	}
+	return "; to go on with a stopped one: " + wording.List(5, commands)
 }
 
 // defaultRuns is the folder of runs that are not told where to be.
@@ -203,7 +227,7 @@ func defaultDir(c train.Config) string {
 // defaultName returns the name of a run's directory below runs/.
 func defaultName(c train.Config) string {
 	first := c.Members[0]
-	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), labelOf(c.PE, first), c.Fidelity, first.Seed)
+	name := fmt.Sprintf("%s_%s_%s_seed%d", c.TaskLabel(), config.Label(c.PE, first.Sigma), c.Fidelity, first.Seed)
 	if n := len(c.Members); n > 1 {
 		name += fmt.Sprintf("_members%d", n)
 	}

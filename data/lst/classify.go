@@ -36,7 +36,11 @@ func (d Deduction) String() string {
 	for i, line := range d.Lines {
 		names[i] = line.String()
 	}
-	return fmt.Sprintf("%v: %s force %d", d.Condition, strings.Join(names, ", "), d.Answer)
+	verb := "force"
+	if len(names) == 1 {
+		verb = "forces"
+	}
+	return fmt.Sprintf("%v: %s %s %d", d.Condition, strings.Join(names, ", "), verb, d.Answer)
 }
 
 // classify returns the condition and the answer (1 to side) of the applicable rule of lowest relational

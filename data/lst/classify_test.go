@@ -48,8 +48,12 @@ func TestClassifyRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ds := expect.Must(Deduce(mustParse(t, c.grid)))
 			d := ds[0]
+			verb := " force "
+			if !strings.Contains(c.lines, ",") {
+				verb = " forces "
+			}
 			want := Deduction{Condition: c.condition, Answer: c.answer, Lines: d.Lines}.String()
-			if d.String() != want || !strings.Contains(d.String(), ": "+c.lines+" force ") {
+			if d.String() != want || !strings.Contains(d.String(), ": "+c.lines+verb) {
 				t.Errorf("%v, want %v by %s", d, want, c.lines)
 			}
 		})

@@ -103,7 +103,7 @@ func (r Report) Counts() (head []string, rows [][]string) {
 	}{
 		{"puzzles", r.Puzzles},
 		{"obey the rules of a Latin square", r.Valid},
-		{"need as many rows and columns as their condition says", r.ConditionAgrees},
+		{"have the condition that the published classifier finds", r.ConditionAgrees},
 		{"have the answer that follows from the grid", r.AnswerAgrees},
 		{"given twice", r.Duplicates},
 		{"least dissimilarity (Jaccard) of training to validation", fmt.Sprintf("%.4f", r.MinDissimilarity)},
@@ -112,8 +112,8 @@ func (r Report) Counts() (head []string, rows [][]string) {
 		{"validation puzzles, isomorphic ones counted once", r.ValidationClasses},
 		{"training puzzles with one solution", r.UniqueCompletion.Training},
 		{"validation puzzles with one solution", r.UniqueCompletion.Validation},
-		{"3-vector training puzzles that two lines decide", r.TwoLines.Training},
-		{"3-vector validation puzzles that two lines decide", r.TwoLines.Validation},
+		{"3-vector training puzzles that two lines decide by a rule it lacks", r.TwoLines.Training},
+		{"3-vector validation puzzles that two lines decide by a rule it lacks", r.TwoLines.Validation},
 	} {
 		rows = append(rows, []string{c.name, fmt.Sprint(c.value)})
 	}

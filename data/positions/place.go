@@ -121,15 +121,20 @@ func (f *File) byName(names, tokens []string) ([]int, error) {
 		return nil, fmt.Errorf("%s: rows %d and %d are both named %q", f.Source, i+1, j+1, names[i])
 	}
 	from, missing, surplus := partition.MatchNames(names, tokens)
-	if len(missing)+len(surplus) == 0 {
+	hint := ""
+	if f.Form == Edges && !f.stated {
+		hint = fmt.Sprintf("; it was read as edges, such as %s to %s: a file of tokens and their modules "+
+			"is for --modules", f.ends[0][0], f.ends[0][1])
+	}
+	switch {
+	case len(missing)+len(surplus) == 0:
 		return from, nil
+	case missing != nil:
+		return nil, fmt.Errorf("%s has no position of %s of the data%s%s", f.Source,
+			listed("token", missing), describeSurplus(surplus), hint)
 	}
-	if missing != nil {
-		return nil, fmt.Errorf("%s has no position of %s of the data%s", f.Source,
-			listed("token", missing), describeSurplus(surplus))
-	}
-	return nil, fmt.Errorf("%s has positions of %s, which the data does not have: leave them out",
-		f.Source, listed("token", surplus))
+	return nil, fmt.Errorf("%s has positions of %s, which the data does not have: leave them out%s",
+		f.Source, listed("token", surplus), hint)
 }
 
 // listed quotes the first few names and counts them.

@@ -185,6 +185,8 @@ func TestMistakes(t *testing.T) {
 		{"no weight", "a,b,0\nb,c,1\n", Auto, abc, []string{"edge 1, a to b, weighs 0"}},
 		{"a weight that is a word", "a,b,x\nb,c,1\n", Auto, abc,
 			[]string{`edge 1, a to b, weighs "x"`}},
+		{"modules, not edges", "name,label\na,left\nb,right\n", Auto, abc,
+			[]string{"read as edges, such as name to label", "--modules"}},
 		{"a token without an edge", "a,b\n", Auto, abc, []string{`no position of token "c"`,
 			"adjacency matrix"}},
 		{"an edge by name without names", "a,b\nb,c\n", Auto, nil,

@@ -148,8 +148,12 @@ func (c *content) openText(o Options) error {
 	case t.Columns != nil:
 		m.names, m.axes = t.Columns, []Axis{FrameAxis, TokenAxis}
 		if t.Rows != nil {
-			m.note = fmt.Sprintf("The first column of %s, %q, holds names of frames (%q, ...) and "+
-				"is not read.", c.file, t.Corner, t.Rows[0])
+			heading := ""
+			if t.Corner != "" {
+				heading = fmt.Sprintf(", %q,", t.Corner)
+			}
+			m.note = fmt.Sprintf("The first column of %s%s holds names of frames (%q, ...) and is not read.",
+				c.file, heading, t.Rows[0])
 		}
 		if t.Commented {
 			m.note = strings.TrimSpace(m.note + fmt.Sprintf(" Names of tokens come from the comment above "+

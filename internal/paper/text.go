@@ -2,6 +2,9 @@ package paper
 
 import "fmt"
 
+// Title is that of the published version.
+const Title = "Learning interpretable positional encodings in transformers depends on initialization"
+
 // Settings given in the text.
 const (
 	Width  = 160  // of models trained on puzzles

@@ -6,7 +6,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"learn", "1d-fixed", "2d-fixed", "relative", "rope", "nope", "c-nope", "random"}
 	for given, want := range map[string]string{
 		"lern": "learn", "2dfixed": "2d-fixed", "relativ": "relative", "ropee": "rope",
-		"transformer": "", "": "", "raandom": "random",
+		"transformer": "", "": "", "raandom": "random", "2d": "", "rel": "relative",
 	} {
 		if got := Nearest(given, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", given, got, want)

@@ -39,7 +39,11 @@ func List(limit int, texts []string) string {
 func Nearest(name string, candidates []string) string {
 	best, limit := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
-		if d := distance(name, c); d < limit {
+		d := distance(name, c)
+		if len(name) > 2 && strings.HasPrefix(c, name) {
+			d = 1 // cut short
+		}
+		if d < limit {
 			best, limit = c, d
 		}
 	}

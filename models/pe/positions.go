@@ -127,26 +127,41 @@ func (p Positions) Extent() (rows, columns int) {
 }
 
 // Need names the kind of positions that a scheme needs.
-type Need uint8
+type Need int8
 
-// The needs. Every set of tokens has an order, and with it a graph (see Neighbours).
+// The needs, from the least on; of schemes that state none, an order. Every set of tokens has one, and with
+// it a graph (see Neighbours).
 const (
-	NeedsOrder  Need = iota
-	NeedsGraph       // edges between tokens: those of a graph, or neighbours on the grid or line
-	NeedsGrid        // cells {row, column}
-	NeedsPlane       // two coordinates: those of cells, or of points
-	NeedsSpace       // three coordinates: those of points, or of cells as one frame
-	NeedsPoints      // coordinates in any number of dimensions: points, cells, or the line
+	NeedsNothing Need = iota - 2
+	NeedsSame         // a row for each token, whatever its place
+	NeedsOrder
+	NeedsGraph  // edges between tokens: those of a graph, or neighbours on the grid or line
+	NeedsGrid   // cells {row, column}
+	NeedsPlane  // two coordinates: those of cells, or of points
+	NeedsSpace  // three coordinates: those of points, or of cells as one frame
+	NeedsPoints // coordinates in any number of dimensions: points, cells, or the line
 )
 
 func (n Need) String() string {
 	return [...]string{
-		"tokens in an order", "tokens in a graph, on a grid or on a line", "tokens on a grid",
+		"nothing", "the same tokens each time", "tokens in an order",
+		"tokens in a graph, on a grid or on a line", "tokens on a grid",
 		"two coordinates a token", "three coordinates a token", "coordinates",
-	}[n]
+	}[n-NeedsNothing]
 }
 
-// provide returns an error where the positions are not of the needed kind.
+// Misplaced says that tokens lie elsewhere than a scheme needs.
+type Misplaced struct {
+	Need Need
+	At   Positions
+}
+
+func (e *Misplaced) Error() string {
+	return fmt.Sprintf("it needs %v, and the tokens lie on %v: give it such positions with --positions FILE, "+
+		"choose a task with them (lst has a grid), or another encoding", e.Need, e.At)
+}
+
+// provide returns [*Misplaced] where the positions are not of the needed kind.
 func (p Positions) provide(n Need) error {
 	ok := true
 	switch n {
@@ -160,9 +175,7 @@ func (p Positions) provide(n Need) error {
 		_, ok = p.Coordinates(3)
 	}
 	if !ok {
-		return fmt.Errorf("it needs %v, and the tokens lie on %v: say where they lie with "+
-			"--positions FILE, "+
-			"choose a task with such positions (lst has a grid), or another encoding", n, p)
+		return &Misplaced{n, p}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Bidirectional attention without positions sees a set of tokens.
-var _ = Register(Scheme{Name: "nope", Extrapolates: Always,
+var _ = Register(Scheme{Name: "nope", Needs: NeedsNothing, Extrapolates: Always,
 	New: func(Config, *torchpe.ParamSet) (Encoding, error) { return None{}, nil }})
 
 // The published code keeps a temperature from another experiment, and projections without biases.

@@ -14,7 +14,7 @@ import (
 
 // stackOf returns the scheme that applies all of the named ones.
 func stackOf(names []string) (Scheme, error) {
-	all := Scheme{Name: strings.Join(names, "+")}
+	all := Scheme{Name: strings.Join(names, "+"), Needs: NeedsNothing}
 	parts := make([]Scheme, len(names))
 	for i, name := range names {
 		part, err := Find(name)

@@ -57,6 +57,9 @@ func TestStackInTheRegistry(t *testing.T) {
 		s.Needs != pe.NeedsOrder || len(s.Options) != 9 {
 		t.Errorf("rope+learn: %+v", s)
 	}
+	if s, err := pe.Find("nope+learn"); err != nil || s.Needs != pe.NeedsSame {
+		t.Errorf("nope+learn needs %v, %v", s.Needs, err)
+	}
 	if slices.Contains(pe.Names(), "rope+learn") {
 		t.Error("the stack is listed")
 	}

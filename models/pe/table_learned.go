@@ -14,7 +14,7 @@ import (
 
 // The subject of the paper. In the code's reading each block owns a table that is added at its
 // input.
-var _ = Register(Scheme{Name: "learn", Learned: true,
+var _ = Register(Scheme{Name: "learn", Learned: true, Needs: NeedsSame,
 	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		n := c.Positions.Tokens()
 		start, err := c.start(n, c.DModel, true)

@@ -180,11 +180,13 @@ func (m *tokenMap) components(t Table, dims int) error {
 	}
 	m.at = numbers(at, dims)
 	m.about = append(m.about, Field{"explained", numbers(explained, dims)[0]})
-	m.how = fmt.Sprintf("pca of %s, block %d; variance explained", m.label(), t.Block)
+	var shares []string
 	for axis, share := range explained {
-		m.how += fmt.Sprintf(" %.1f %%", 100*share)
+		shares = append(shares, fmt.Sprintf("PC %d %.1f %%", axis+1, 100*share))
 		m.axes = append(m.axes, fmt.Sprintf("PC %d (%.0f %%)", axis+1, 100*share))
 	}
+	m.how = fmt.Sprintf("pca of %s, block %d; variance explained: %s", m.label(), t.Block,
+		strings.Join(shares, ", "))
 	return nil
 }
 

@@ -37,7 +37,7 @@ a stack of tables.
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};
 those of a model are means over its blocks.`,
-		Example: `  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 runs/lst_learn-2_code_seed1
+		Example: `  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 runs/lst_learn-2.0_code_seed1
   torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
   torchpe analyze procrustes --table mine.npy --reference theirs.safetensors:pos_embed --json`,
 		Block: All,

@@ -22,7 +22,7 @@ func newRank() Measure {
 JSON: {models: [{source, member, seed, pe, tokens, dim, frobenius, mean_row_norm,
 effective_rank, blocks: [{block, frobenius, mean_row_norm, effective_rank}]}]}; those of a model
 are means over its blocks.`,
-		Example: `  torchpe analyze rank runs/lst_learn-0.2_code_seed1 runs/lst_learn-2_code_seed1
+		Example: `  torchpe analyze rank runs/lst_learn-0.2_code_seed1 runs/lst_learn-2.0_code_seed1
   torchpe analyze rank --table vit.npz:pos_embed --positions 1:197 --json`,
 		Block: All,
 		run:   ranks,

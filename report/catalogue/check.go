@@ -93,6 +93,15 @@ func (c Check) Run() (Finding, error) {
 	return f, nil
 }
 
+// Transposed returns the finding of arrays after their two axes were swapped, as that of the given arrays,
+// whose first output is o.
+func (f Finding) Transposed(o Output) Finding {
+	f.Follows, f.Flags = false, ""
+	f.Deviations = append([]string{"transposed"}, f.Deviations...)
+	f.First = fmt.Sprintf("%s has shape %v, want [%d %d]", o.Name, o.Shape, o.Shape[1], o.Shape[0])
+	return f
+}
+
 // hasOption reports whether the scheme has an option.
 func (c Check) hasOption(option string) bool {
 	return slices.ContainsFunc(c.Scheme.Options, func(o pe.Option) bool { return o.Name == option })
@@ -115,7 +124,7 @@ type difference struct {
 	largest    float64  // largest difference of two numbers
 	nan        int      // how many differences are NaN
 	relative   float64  // largest difference relative to its array's numbers, over all outputs
-	far        float64  // mean relative difference, each at most 1, summed over all outputs
+	far        float64  // mean difference relative to the given array's, each at most 1, summed over all outputs
 	shapes     [2][]int // of the array and of the expected one, if they differ; then nothing is compared
 }
 
@@ -182,6 +191,12 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 			}
 		}
 	}
+	given := 1e-6
+	for _, v := range o.Data {
+		if !masked(v) {
+			given = max(given, math.Abs(v))
+		}
+	}
 	d := &difference{name: o.Name, all: len(o.Data)}
 	for i, got := range o.Data {
 		w := want.Data[i]
@@ -202,7 +217,7 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 			continue
 		}
 		d.largest, d.relative = max(d.largest, apart), max(d.relative, apart/scale)
-		d.far += min(apart/scale, 1)
+		d.far += min(apart/given, 1)
 	}
 	if d.count == 0 {
 		return nil
@@ -376,21 +391,25 @@ func (f Finding) String() string {
 	if here != "" {
 		here = " (" + here + ")"
 	}
+	follow, do := "follow", "do"
+	if len(f.Outputs) == 1 {
+		follow, do = "follows", "does"
+	}
 	switch {
 	case f.Follows && len(f.Convention) == 0:
-		fmt.Fprintf(&b, "%s: follow %s\n", what, f.Scheme)
+		fmt.Fprintf(&b, "%s: %s %s\n", what, follow, f.Scheme)
 	case f.Follows:
-		fmt.Fprintf(&b, "%s: follow %s: %s\n", what, f.Scheme, list(f.Convention))
+		fmt.Fprintf(&b, "%s: %s %s: %s\n", what, follow, f.Scheme, list(f.Convention))
 	case f.Convention != nil:
-		fmt.Fprintf(&b, "%s: do not follow %s as it is here%s, but with another convention: %s\n", what,
-			f.Scheme, here, list(f.Deviations))
+		fmt.Fprintf(&b, "%s: %s not follow %s as it is here%s, but with another convention: %s\n", what,
+			do, f.Scheme, here, list(f.Deviations))
 		fmt.Fprintf(&b, "convention: %s\n", list(f.Convention))
 		if f.Flags != "" {
 			fmt.Fprintf(&b, "the same here: %s\n", f.Flags)
 		}
 		fmt.Fprintf(&b, "first difference: %s\n", f.First)
 	default:
-		fmt.Fprintf(&b, "%s: follow no convention of %s that was tried (%d)\n", what, f.Scheme, f.Tried)
+		fmt.Fprintf(&b, "%s: %s no convention of %s that was tried (%d)\n", what, follow, f.Scheme, f.Tried)
 		fmt.Fprintf(&b, "first difference from %s: %s\n", list(append([]string{f.Scheme}, f.Expected...)), f.First)
 		if f.Nearest != nil {
 			fmt.Fprintf(&b, "nearest: %s: %s\n", list(f.Nearest), f.NearestAt)

@@ -209,6 +209,20 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 	return s, s.Validate()
 }
 
+// Transposed returns the arrays with the axes of each output swapped. ok is false unless each
+// output has two.
+func (g Given) Transposed() (t Given, ok bool) {
+	t = g
+	t.Outputs = slices.Clone(g.Outputs)
+	for i, o := range t.Outputs {
+		if len(axes[o.Kind]) != 2 || len(o.Shape) != 2 {
+			return t, false
+		}
+		t.Outputs[i].Array = o.Transpose()
+	}
+	return t, true
+}
+
 // hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or C/2 away.
 func hasRepeatedColumns(a array.Array) bool {
 	c := a.Shape[1]

@@ -73,7 +73,7 @@ regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
 | what is known of the tokens | and | nothing is trained | the encoding is trained |
 |---|---|---|---|
 `)
-	for n := pe.NeedsOrder; n <= pe.NeedsPoints; n++ {
+	for n := pe.NeedsNothing; n <= pe.NeedsPoints; n++ {
 		need := n.String()
 		for _, row := range []struct {
 			text                 string
@@ -139,7 +139,9 @@ var markedFlags = regexp.MustCompile(`--[a-z0-9-]+( (false|[0-9.]+))?`)
 // when returns the conditions under which a scheme is useful, by its entry.
 func when(e Entry) string {
 	var s []string
-	s = append(s, "there are "+e.Needs)
+	if e.Needs != pe.NeedsNothing.String() {
+		s = append(s, "there are "+e.Needs)
+	}
 	if e.Causal {
 		s = append(s, "each token may see only those before it")
 	}

@@ -66,9 +66,10 @@ func (s *search) phrases(of []int) []string {
 }
 
 // run tries combinations of conventions, those with fewer changes first. apart is the difference of the
-// setting's convention.
+// setting's convention; the nearest one has less than half of it.
 func (s *search) run(f *Finding, apart difference) {
 	f.Rounding = apart.rounding()
+	nearest := apart.far / 2
 	var same []string // other single changes that give the same numbers
 	for changes := 1; changes <= 3 && f.Convention == nil && f.Tried < trialLimit; changes++ {
 		s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
@@ -87,8 +88,8 @@ func (s *search) run(f *Finding, apart difference) {
 				return changes == 1 && flags == "" // other errors may give the same numbers
 			case d == nil && !slices.Contains(same, deviations[0]):
 				same = append(same, deviations[0])
-			case d != nil && d.far < apart.far:
-				apart = *d
+			case d != nil && d.far < nearest:
+				nearest = d.far
 				f.Nearest, f.NearestAt, f.Rounding = deviations, d.String(), d.rounding()
 			}
 			return f.Tried < trialLimit

@@ -13,6 +13,9 @@ import (
 	"torchpe/train/runlog"
 )
 
+// Epochs is the number of passes over the training set of a demo, unless another is asked for.
+const Epochs = 300
+
 // Study holds models that started small, and models that started large.
 type Study struct{ small, large cohort.Group }
 
@@ -49,9 +52,14 @@ func (s *Study) Result() (all runlog.Result) {
 // that started large.
 func (s *Study) Answer() string {
 	small, large := s.small, s.large
-	for _, m := range cohort.Unfitted(cohort.ModelsOf([]cohort.Group{small, large})) {
-		return fmt.Sprintf("Nothing can be said yet: %s of seed %d has not fitted its training puzzles. "+
-			"--epochs %d --force gives it more time.", m.Label(), m.Member.Seed, 2*m.Result.Epochs)
+	all := cohort.ModelsOf([]cohort.Group{small, large})
+	if unfitted := cohort.Unfitted(all); len(unfitted) > 0 {
+		more := fmt.Sprintf("without --epochs, which is %d then,", Epochs)
+		if n := unfitted[0].Result.Epochs; n >= Epochs {
+			more = fmt.Sprintf("with --epochs %d", 2*n)
+		}
+		return fmt.Sprintf("Nothing can be said yet: %d of %d models have not fitted their training puzzles. "+
+			"A demo %s and with another --out gives them more time.", len(unfitted), len(all), more)
 	}
 	right := func(g cohort.Group) []float64 {
 		return g.Values(func(m cohort.Model) float64 { return m.Number("validation") })

@@ -58,7 +58,7 @@ func samplePage(t *testing.T) Page {
 		return links
 	}
 	return Page{
-		Title:    "Learning positional encodings in transformers depends on initialization",
+		Title:    "Learning interpretable positional encodings in transformers depends on initialization",
 		Subtitle: "Figures and tables of the study, made again by torchpe from 360 runs",
 		Sections: []Section{
 			{ID: "latin-square", Title: "The Latin square task", Items: []Item{

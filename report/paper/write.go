@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"torchpe/internal/atomicfile"
+	"torchpe/internal/paper"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
@@ -43,8 +44,8 @@ func (s *Study) Write(dir string, panels bool) (w Written, err error) {
 		return w, err
 	}
 	to.Panels = panels
-	to.Subtitle = fmt.Sprintf("Made from %s. The paper: Ito et al., Learning positional encodings "+
-		"in transformers depends on initialization, arXiv 2406.08272.", wording.Count(s.Runs, "run"))
+	to.Subtitle = fmt.Sprintf("Made from %s. The paper: Ito et al., %s, arXiv 2406.08272.",
+		wording.Count(s.Runs, "run"), paper.Title)
 	var listed []listedItem
 	for _, item := range items {
 		files, err := to.Add(item)

@@ -2,11 +2,13 @@
 package candidates
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"torchpe/internal/wording"
+	"torchpe/models/pe"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
@@ -39,16 +41,16 @@ type Set struct {
 
 // New returns the candidates that given flags name, or all that may suit, trained with these flags.
 func New(given []sweep.Axis) (*Set, error) {
-	pe := sweep.Axis{Flag: "pe", Values: slices.Concat(usual, placed, ordered)}
-	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{pe}, Members: Seeds}}}.Set(given).Parts[0]
+	encodings := sweep.Axis{Flag: "pe", Values: slices.Concat(usual, placed, ordered)}
+	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{encodings}, Members: Seeds}}}.Set(given).Parts[0]
 	for _, a := range part.Axes[1:] {
 		if len(a.Values) > 1 {
 			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+
 				"several, such as learn-0.1,learn-2", a.Flag, strings.Join(a.Values, ", "))
 		}
 	}
-	if pe := &part.Axes[0]; !slices.Contains(pe.Values, without) {
-		pe.Values = append(pe.Values, without)
+	if encodings := &part.Axes[0]; !slices.Contains(encodings.Values, without) {
+		encodings.Values = append(encodings.Values, without)
 	}
 	points, err := part.Points()
 	named := slices.ContainsFunc(given, func(a sweep.Axis) bool { return a.Flag == "pe" })
@@ -67,26 +69,37 @@ func (s *Set) KeepSuited(resolve sweep.Resolver, sum string, note func(string)) 
 		return err
 	}
 	var good []sweep.Point
-	hasPlaced := false
+	hasPlaced, misplaced, where := false, []string(nil), ""
 	for i, text := range texts {
 		one, err := config.Parse(text)
 		if err != nil {
 			return err
 		}
-		isPlaced := slices.Contains(placed, one.PE)
-		switch label := config.Label(one.PE, one.Members[0].Sigma); {
+		isPlaced, lacks := slices.Contains(placed, one.PE), &pe.Misplaced{}
+		label, reason := config.Label(one.PE, one.Members[0].Sigma), ""
+		if unsuited[i] != nil {
+			reason = strings.TrimPrefix(unsuited[i].Error(), one.PE+": ")
+		}
+		switch {
 		case s.named || one.PE == without:
 			if unsuited[i] != nil {
-				return fmt.Errorf("%s: %w", label, unsuited[i])
+				return fmt.Errorf("%s: %s", label, reason)
 			}
 		case isPlaced && (hasPlaced || one.Positions == nil && !one.HasPuzzles()),
 			slices.Contains(ordered, one.PE) && one.Sequence == nil:
 			continue
+		case one.Positions != nil && errors.As(unsuited[i], &lacks):
+			misplaced = append(misplaced, fmt.Sprintf("%s needs %v", label, lacks.Need))
+			where = fmt.Sprintf("%s has %v", one.Positions.File, lacks.At)
+			continue
 		case unsuited[i] != nil:
-			note("left out: " + label + ": " + unsuited[i].Error())
+			note("left out: " + label + ": " + reason)
 			continue
 		}
 		good, hasPlaced = append(good, s.Points[i]), hasPlaced || isPlaced
+	}
+	if misplaced != nil {
+		note(fmt.Sprintf("left out: %s; %s", strings.Join(misplaced, ", "), where))
 	}
 	s.Points = good
 	return nil

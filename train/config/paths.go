@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"torchpe/data/array"
@@ -34,6 +35,14 @@ func MakePathsAbsolute(c *Config) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// NamesFiles reports whether a configuration reads files.
+func NamesFiles(c *Config) bool {
+	return slices.ContainsFunc(Settings(), func(s Setting) bool {
+		return s.Path && s.Flag != "" && s.hasPlace(c) &&
+			slices.ContainsFunc(s.texts(c), func(path *string) bool { return *path != "" })
+	})
 }
 
 // texts returns the texts of a setting that names files.

@@ -14,8 +14,13 @@ const maxValues = 10_000
 
 // Expand returns the values that a part of a list stands for: of a range from:to:step all, else itself.
 func Expand(part string) ([]string, error) {
-	if ends := strings.Split(part, ":"); len(ends) == 3 {
+	switch ends := strings.Split(part, ":"); len(ends) {
+	case 3:
 		return Range(ends[0], ends[1], ends[2])
+	case 2:
+		if _, err := Range(ends[0], ends[1], "1"); err == nil {
+			return nil, fmt.Errorf("%q has no step: a range is from:to:step, as 0.1:2:0.1", part)
+		}
 	}
 	return []string{part}, nil
 }

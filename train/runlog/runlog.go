@@ -192,7 +192,7 @@ func (r *Run) checkEmpty() error {
 	_, noStart := r.root.Lstat(configFile + tempSuffix) // of StartHidden
 	unfinished := noStart == nil && !slices.Contains(held, configFile)
 	if len(held) > 0 && !unfinished && !r.force {
-		return fmt.Errorf("%s: %w (%s): resume it, choose another directory, or use --force to remove it",
+		return fmt.Errorf("%s: %w (%s): --resume goes on with it, --force replaces it, another --out keeps it",
 			r.dir, ErrExists, strings.Join(held, ", "))
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -23,6 +24,9 @@ type Estimate struct {
 	DiskMB  float64 `json:"disk_mb"`
 	FreeMB  float64 `json:"free_disk_mb,omitempty"` // 0 where the file system does not say
 	Shapes  []Shape `json:"shapes"`
+
+	Steps       []int   `json:"steps_a_model,omitempty"` // the numbers of what is not done, in rising order
+	RecordHours float64 `json:"record_hours,omitempty"`  // the part of Hours that measurements take
 }
 
 // Shape counts runs whose steps take about the same time.
@@ -43,6 +47,7 @@ type StepTime struct {
 	Device        string
 	MemberMS      float64 // divided by the members
 	StepsPerEpoch int
+	RecordMS      float64 // a measurement at a log interval, divided by the members
 }
 
 // PlanIn returns the plan and the status of the sweep in dir; empty ones where there is no sweep.
@@ -147,7 +152,7 @@ func (p *Plan) shapes(st Status) (shapes []Shape, err error) {
 
 // Calibrate times a step of each shape of a plan and fills in the hours, of all workers together.
 func (e *Estimate) Calibrate(p *Plan, timeStep func(c config.Config, example string) (StepTime, error)) error {
-	hours, tasks := 0.0, 0
+	hours, records, tasks := 0.0, 0.0, 0
 	for i := range e.Shapes {
 		s := &e.Shapes[i]
 		c, err := p.TaskConfig(s.timed)
@@ -163,10 +168,21 @@ func (e *Estimate) Calibrate(p *Plan, timeStep func(c config.Config, example str
 			if c, err = p.TaskConfig(i); err != nil {
 				return err
 			}
-			s.Hours += float64(c.TotalSteps(t.StepsPerEpoch)) * s.StepMS * float64(len(p.Tasks[i].Runs)) / 3.6e6
+			steps, every := c.TotalSteps(t.StepsPerEpoch), max(1, c.LogEvery)
+			if c.Facts().InEpochs {
+				every *= t.StepsPerEpoch
+			}
+			members := float64(len(p.Tasks[i].Runs))
+			recording := math.Ceil(float64(steps)/float64(every)) * t.RecordMS * members / 3.6e6
+			s.Hours += float64(steps)*s.StepMS*members/3.6e6 + recording
+			records += recording
+			e.Steps = append(e.Steps, steps)
 		}
 		hours, tasks = hours+s.Hours, tasks+s.Tasks
 	}
-	e.Hours = hours / float64(max(1, min(e.Workers, tasks)))
+	slices.Sort(e.Steps)
+	e.Steps = slices.Compact(e.Steps)
+	atOnce := float64(max(1, min(e.Workers, tasks)))
+	e.Hours, e.RecordHours = hours/atOnce, records/atOnce
 	return nil
 }

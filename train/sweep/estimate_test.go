@@ -3,6 +3,7 @@ package sweep
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -17,7 +18,7 @@ func TestEstimate(t *testing.T) {
 		layers, epochs int
 	}{{1, 2}, {1, 3}, {2, 5}} {
 		base := expect.Must(config.Preset("quick", "code"))
-		base.PE, base.Layers, base.Epochs = "nope", c.layers, c.epochs
+		base.PE, base.Layers, base.Epochs, base.LogEvery = "nope", c.layers, c.epochs, 2
 		base.Members = []config.Member{{Seed: 1, LR: 1}, {Seed: 2, LR: 1}}
 		text := expect.Must(json.Marshal(base))
 		configs = append(configs, text)
@@ -32,12 +33,14 @@ func TestEstimate(t *testing.T) {
 	}
 	e.Workers = 2
 	expect.NoError(t, e.Calibrate(&p, func(c config.Config, _ string) (StepTime, error) {
-		return StepTime{Device: "x", MemberMS: 36 * float64(c.Layers), StepsPerEpoch: 100}, nil
+		return StepTime{Device: "x", MemberMS: 36 * float64(c.Layers), StepsPerEpoch: 100, RecordMS: 360}, nil
 	}))
 	// 100 steps of 36 ms are a thousandth of an hour: 2 + 3 + 3 epochs, and 5 + 5 of twice the time.
-	one, two := 8e-3, 20e-3
+	// A measurement takes a tenth of that: 1 + 2 + 2 and 3 + 3 of them.
+	one, two := 8e-3+5e-4, 20e-3+6e-4
 	if s := e.Shapes; math.Abs(s[0].Hours-one) > 1e-12 || math.Abs(s[1].Hours-two) > 1e-12 ||
-		math.Abs(e.Hours-(one+two)/2) > 1e-12 || s[0].Runs != 3 || s[1].StepMS != 72 || e.Device != "x" {
+		math.Abs(e.Hours-(one+two)/2) > 1e-12 || s[0].Runs != 3 || s[1].StepMS != 72 || e.Device != "x" ||
+		math.Abs(e.RecordHours-11e-4/2) > 1e-12 || !slices.Equal(e.Steps, []int{200, 300, 500}) {
 		t.Errorf("%+v", e)
 	}
 	size, larger := sizeOf(expect.Must(readConfig(configs[0]))), sizeOf(expect.Must(readConfig(configs[2])))

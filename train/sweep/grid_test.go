@@ -191,7 +191,7 @@ func TestRanges(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"1:2:0", "1:2:-1", "1:2:x", "0:1e17:1e-3", "a,,b", "", "1:inf:1",
-		"nan:1:1", "1:2:1e-300", "0x1:2:1"} {
+		"nan:1:1", "1:2:1e-300", "0x1:2:1", "0.1:2"} {
 		if got, err := ParseValues(text); err == nil {
 			t.Errorf("%q gave %d values", text, len(got))
 		}
