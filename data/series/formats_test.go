@@ -281,7 +281,7 @@ func TestNamesOfFramesAreNoted(t *testing.T) {
 	if err != nil || !slices.Equal(i.Notes, s.Notes) {
 		t.Errorf("%+v, %v", i, err)
 	}
-	unnamed := write(t, "b.csv", ",x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
+	unnamed := expect.File(t, "b.csv", ",x,y\nt1,1,2\nt2,3,5\nt3,4,1\n")
 	if s, err = Load([]string{unnamed}, Options{}); err != nil || len(s.Notes) != 1 ||
 		!strings.Contains(s.Notes[0], "first column of "+unnamed+" holds") {
 		t.Errorf("%+v, %v", s, err)
