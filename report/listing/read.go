@@ -131,7 +131,9 @@ func readRun(p rootedPlace) ([]Row, error) {
 	for i, m := range run.Config.Members {
 		v := map[string]table.Cell{}
 		for key, s := range settings {
-			v[columnName(key)] = parseValue(s)
+			if s != "0" || key != "epochs" && key != "steps" { // training is counted in one of them
+				v[columnName(key)] = parseValue(s)
+			}
 		}
 		v["run"], v["dir"], v["member"] = table.Text(p.Name), table.Text(p.Dir), table.Count(i)
 		v["task"], v["pe"], v["label"] = table.Text(run.Config.Task), table.Text(run.Config.PE), table.Text(
