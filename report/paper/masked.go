@@ -38,7 +38,7 @@ func modularityBoxes(d *draft) ([]figure.Panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.texts["chance"] = item.ChanceNote(b, chances)
+	d.texts["chance"] = item.ChanceNote(b, groups, chances)
 	if b.Groups == nil && d.first().Config.Task == "fmri" {
 		d.Lacks("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
 			"network scores: the runs know no networks")

@@ -292,6 +292,13 @@ func TestBesidePrinted(t *testing.T) {
 		"learn-7.0,,,0.3,,1,,0 of 1\n"; text.String() != want {
 		t.Errorf("%s, want %s", text.String(), want)
 	}
+	unfitted.Models[0].Run.Config.LSTTrain = nil
+	other := (&Study{}).besidePrinted("A2", []cohort.Group{unfitted, made("learn-0.2", nil, .9, .8, .85)}, q)
+	text.Reset()
+	if err := other.CSV(&text); err != nil || strings.Contains(text.String(), "difference") ||
+		!strings.Contains(other.Note, "no difference is given: generated puzzles (the paper: published ones).") {
+		t.Errorf("of generated puzzles: %s%s, %v", text.String(), other.Note, err)
+	}
 	if !strings.Contains(shown.String(), "learn-7.0\\* ") || strings.Contains(shown.String(), "learn-0.2\\*") {
 		t.Error(shown.String())
 	}

@@ -21,7 +21,7 @@ var words = map[string]func(*draft) string{
 	"gradient": func(d *draft) string {
 		return rangeText(d.study.values(cohort.Group{Models: cohort.ModelsOf(d.groups)}, "pe_gradient_share"))
 	},
-	"optimizers": optimizersText, "heads": headsText, "course": courseText,
+	"heads": headsText, "course": courseText,
 	"labels": labelsText, "truth test": truthTest,
 	// of masked prediction
 	"distance": func(d *draft) string { return distanceName(d.first()) },
@@ -41,20 +41,6 @@ func truthTest(d *draft) string {
 	return fmt.Sprintf(" %s less %s, paired by seed: %s (the paper prints t(%d) = %s, p = %s; "+
 		"15 pairs have 14 degrees of freedom).", paper.Truth, paper.Learned, of.test,
 		printed.DF, item.Decimals(printed.T, 2), item.Decimals(printed.P, 2))
-}
-
-// optimizersText names the optimizers of the study of optimizers that models were trained by.
-func optimizersText(d *draft) string {
-	var names []string
-	for _, o := range []struct {
-		name string
-		of   source
-	}{{"by SGD", smallSGD}, {"by Adam", smallAdam}} {
-		if o.of(d.study) != nil {
-			names = append(names, o.name)
-		}
-	}
-	return strings.Join(names, " and ")
 }
 
 // headsText says how many heads models have.
