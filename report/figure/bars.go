@@ -207,7 +207,7 @@ func (b barMark) draw(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	drawDots(c, trX, trY, dots{x: middle, values: values, spread: 0.7 * width,
-		color: mix(style.color, black, 0.5)})
+		color: mix(style.color, black, 0.5), halo: true})
 	if sd == 0 {
 		return
 	}

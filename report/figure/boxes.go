@@ -170,7 +170,7 @@ type boxMark struct {
 	style lineStyle
 }
 
-// draw draws the box (if there are enough values), the glyphs beside it, the median and the values.
+// draw draws the box (if there are enough values), the glyphs beside it, the values and the median.
 func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 	g, values := b.group, finite(b.group.Values)
 	trX, trY := p.Transforms(&c)
@@ -205,9 +205,19 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 			c.DrawGlyph(draw.GlyphStyle{Color: edge, Radius: 1.7, Shape: besideShapes[k].shape}, at)
 		}
 	}
-	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
-	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
-		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge})
+	all := dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge}
+	median := func() {
+		c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
+	}
+	if len(values) < minBoxValues { // the line would hide some of them
+		median()
+		all.halo, all.large = true, true
+		drawDots(c, trX, trY, all)
+	} else {
+		drawDots(c, trX, trY, all)
+		median()
+	}
 	if g.Interval != nil {
 		g.Interval.draw(c, trY, x+min(half+5, 0.48*pitch))
 	}
@@ -251,22 +261,24 @@ type dots struct {
 	x, spread float64
 	values    []float64 // NaN draws nothing
 	color     color.NRGBA
+	halo      bool   // draws a thin white ring, for dots on strong colours
+	large     bool   // draws larger dots, for few
 	hollow    []bool // marks hollow dots; nil for none
 }
 
-// drawDots draws small, slightly transparent dots, so that overlaps show, with a thin white ring.
+// drawDots draws small, slightly transparent dots, so that overlaps show.
 func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	d.color.A = 0xb4
-	n := len(finite(d.values))
 	radius := vg.Length(1.1)
 	switch {
 	case trX(d.x+d.spread)-trX(d.x) < 4:
 		radius = 0.8
+	case d.large:
+		radius = 2
 	case d.hollow != nil:
 		radius = 1.5 // large enough for the hole to show
-	case n < minBoxValues:
-		radius = 2 // there is no box
 	}
+	n := len(finite(d.values))
 	drawn := 0
 	for i, v := range d.values {
 		if math.IsNaN(v) {
@@ -278,7 +290,9 @@ func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 		}
 		drawn++
 		at := vg.Point{X: trX(x), Y: trY(v)}
-		circle(c, color.NRGBA{0xff, 0xff, 0xff, 0xc8}, radius+0.35, at)
+		if d.halo {
+			circle(c, color.NRGBA{0xff, 0xff, 0xff, 0xc8}, radius+0.35, at)
+		}
 		circle(c, d.color, radius, at)
 		if d.hollow != nil && d.hollow[i] {
 			circle(c, rgb(0xffffff), 0.6*radius, at)
