@@ -59,9 +59,9 @@ rows or columns of the square grid that the tokens fill, such as the 4 x 4 of La
 JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
 modules, modules_from, null, places_from, connectivity_modularity, modularity, clustering, blocks:
 [{block, modularity, chance_low, chance_high, clustering, p, p_smooth}]}], notes}; modularity and
-clustering of a model are means over its blocks, chance_low to chance_high has 95 % of the surrogates of
-p, connectivity_modularity is Q of the training samples. Notes say why a score has no
-value, such as a row of zeros by cosine, and what to know of weights, such as negative ones.`,
+clustering of a model are means over its blocks, chance_low to chance_high has 95 % of the surrogates
+of p, connectivity_modularity is Q of training samples. Notes say why a score has no value, such as a
+row of zeros by cosine, and what to know of weights, such as negative ones.`,
 		Example: `  torchpe analyze network runs/nmar_learn-0.1_code_seed1 --permutations 999
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows --permutations 999 \
