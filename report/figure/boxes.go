@@ -205,19 +205,16 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 			c.DrawGlyph(draw.GlyphStyle{Color: edge, Radius: 1.7, Shape: besideShapes[k].shape}, at)
 		}
 	}
-	all := dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
-		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge}
-	median := func() {
-		c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
+	few := len(values) < minBoxValues // the line must not hide some of them
+	median := func(isDrawn bool) {
+		if isDrawn {
+			c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
+		}
 	}
-	if len(values) < minBoxValues { // the line would hide some of them
-		median()
-		all.halo, all.large = true, true
-		drawDots(c, trX, trY, all)
-	} else {
-		drawDots(c, trX, trY, all)
-		median()
-	}
+	median(few)
+	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, halo: few, large: few})
+	median(!few)
 	if g.Interval != nil {
 		g.Interval.draw(c, trY, x+min(half+5, 0.48*pitch))
 	}

@@ -68,27 +68,20 @@ func simplest(r *cohort.Run, level string) (name string, mse float64) {
 	return name, mse
 }
 
-// PoorNote warns of models that predict masked tokens no better than what knows nothing of the tokens, so that
-// their positions may hold nothing: "learn-0.1 (test MSE .880): no better than ..."; "" where there are none.
-func PoorNote(models ...cohort.Model) string {
-	var poor []string
-	better := ""
-	for _, m := range models {
-		if m.Run.Config.Masked == nil {
-			continue
-		}
-		level := m.Run.Config.Masked.MainTest()
-		name, bound := simplest(m.Run, level)
-		if mse := Value(m, "test_mse/"+level); mse >= bound {
-			poor = append(poor, fmt.Sprintf("%s (test MSE %s)", m.Label(), Decimals(mse, 3)))
-			better = fmt.Sprintf("%s (%s)", name, Decimals(bound, 3))
-		}
-	}
-	if poor == nil {
+// PoorNote warns of a model that predicts masked tokens no better than what knows nothing of the tokens, so that its
+// positions may hold nothing: "learn-0.1 (test MSE .880): no better than ..."; "" of others.
+func PoorNote(m cohort.Model) string {
+	if m.Run.Config.Masked == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s: no better than %s; train longer before you believe these modules",
-		strings.Join(poor, ", "), better)
+	level := m.Run.Config.Masked.MainTest()
+	name, bound := simplest(m.Run, level)
+	mse := Value(m, "test_mse/"+level)
+	if math.IsNaN(mse) || mse < bound {
+		return ""
+	}
+	return fmt.Sprintf("%s (test MSE %s): no better than %s (%s); train longer before you believe its modules",
+		m.Label(), Decimals(mse, 3), name, Decimals(bound, 3))
 }
 
 // Certainty says in sentences whether the best of groups can be told from the worst, and from the next one,

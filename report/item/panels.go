@@ -101,12 +101,6 @@ func AddChance(b *figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Ch
 // nothing.
 func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Chance) (note string) {
 	var tests []string
-	var tested []cohort.Model
-	for _, g := range groups {
-		if by[g.Label] != nil {
-			tested = append(tested, g.Models[0])
-		}
-	}
 	warning := " Where neighbours are alike, compact modules pass this test: `torchpe analyze network` with " +
 		"--coordinates tests against tables that are as smooth."
 	for _, drawn := range b.Groups {
@@ -125,7 +119,9 @@ func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Cha
 	if tests != nil {
 		note = fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, first block, first "+
 			"seed): %s.%s", cohort.Surrogates, strings.Join(tests, "; "), warning)
-		if poor := PoorNote(tested...); poor != "" {
+	}
+	for _, g := range groups {
+		if poor := PoorNote(g.Models[0]); poor != "" && by[g.Label] != nil {
 			note += " " + poor + "."
 		}
 	}

@@ -144,12 +144,11 @@ func accuracySentences(s *Study, ranked []cohort.Group) string {
 // seeds they are; "" where nothing differs.
 func otherSetUp(groups ...cohort.Group) string {
 	differs := unlikePaper(cohort.ModelsOf(groups))
-	var counts []int
 	for _, g := range groups {
-		counts = append(counts, len(g.Models))
-	}
-	if own := wording.Range(counts); own != fmt.Sprint(len(paper.Seeds())) {
-		differs = append(differs, fmt.Sprintf("n = %s (the paper: %d)", own, len(paper.Seeds())))
+		if n := len(g.Models); n != len(paper.Seeds()) {
+			differs = append(differs, fmt.Sprintf("n = %d (the paper: %d)", n, len(paper.Seeds())))
+			break
+		}
 	}
 	if differs == nil {
 		return ""

@@ -114,7 +114,8 @@ func TestWholeGrid(t *testing.T) {
 
 // Panels come by themselves, a column wide, named by their letters.
 func TestPanels(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}}), "")
+	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
+		synthetic.Run{Task: "lst", PE: "learn", Sigma: 2, Seeds: []int{1}}), "")
 	if err != nil {
 		t.Fatal(err)
 	}
