@@ -142,7 +142,8 @@ func TestAverageOfFits(t *testing.T) {
 			r["fitted"]))
 	}
 	if want := []string{"n 4, decay 0, done, fitted 1 of 4 models", "n 2, decay 0.3, done, fitted 0 of 2 models",
-		"n 1, decay 0, diverged, fitted at epoch 12", "n 3, decay 0.5, done, fitted 1 of 2 models"}; !slices.Equal(got, want) {
+		"n 1, decay 0, diverged, fitted at epoch 12",
+		"n 3, decay 0.5, done, fitted 1 of 2 models"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
