@@ -17,7 +17,22 @@ import (
 	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/config"
+	"torchpe/train/runlog"
 )
+
+// Where some of the held-out frames are measured, the line on the data says how many.
+func TestNotesOnMeasuredFrames(t *testing.T) {
+	d := &runlog.DataSummary{Frames: 3000, Tokens: 12, Runs: 1, Subjects: 1, TestFrames: 900, MeasuredFrames: 512,
+		Split: "last 900 held out"}
+	const measured = "; 512 of 900 held-out frames measured (--test-frames)"
+	if got := dataNotes(d)[0]; !strings.HasSuffix(got, "last 900 held out"+measured) {
+		t.Errorf("%q has no %q at its end", got, measured)
+	}
+	d.MeasuredFrames = 900
+	if got := dataNotes(d)[0]; !strings.HasSuffix(got, "last 900 held out") {
+		t.Errorf("all measured: %q", got)
+	}
+}
 
 // A column of one value is refused, also of one that has no end in binary, over a number of frames
 // that is no power of two. One number in it that differs makes it a column like any other, with

@@ -187,6 +187,9 @@ func dataNotes(d *runlog.DataSummary) []string {
 		}
 		text += " (" + named + ")"
 	}
+	if d.MeasuredFrames < d.TestFrames {
+		text += fmt.Sprintf("; %d of %d held-out frames measured (--test-frames)", d.MeasuredFrames, d.TestFrames)
+	}
 	all := []string{text}
 	if d.Modules > 0 {
 		all = append(all, fmt.Sprintf("modules: %d, %s", d.Modules, d.ModulesFrom))

@@ -63,7 +63,7 @@ func Read(dir string) (*Study, error) {
 	}
 	s := &Study{unit: "step"}
 	for _, r := range skipped {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", r.Dir, r.Reason))
+		s.Notes = append(s.Notes, r.Reason)
 	}
 	models, diverged := cohort.Models(found)
 	if diverged > 0 {
@@ -188,7 +188,7 @@ func (s *Study) describe(r *cohort.Run) {
 		s.measure = "mean squared error of held-out samples, a share of " + level + " of their tokens masked"
 		for _, b := range item.Baselines {
 			if v := b.MSE(r, level); !math.IsNaN(v) {
-				s.baselines = append(s.baselines, figure.Reference{Label: b.Name, Y: v})
+				s.baselines = append(s.baselines, figure.Reference{Label: b.Label, Y: v})
 			}
 		}
 		slices.SortStableFunc(s.baselines, func(a, b figure.Reference) int { return cmp.Compare(a.Y, b.Y) })

@@ -184,9 +184,9 @@ func (in *Input) members(dirs []string) (models []*Model, err error) {
 		}
 		for _, s := range skipped {
 			if len(found) == 0 {
-				return nil, fmt.Errorf("%s: %s", s.Dir, s.Reason)
+				return nil, errors.New(s.Reason)
 			}
-			in.note("%s: left out: %s", s.Dir, s.Reason)
+			in.note("left out: %s", s.Reason)
 		}
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 			return nil, fmt.Errorf("%s: a file is no run: measure its table with --table %s", dir,

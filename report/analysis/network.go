@@ -10,7 +10,9 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
+	"torchpe/internal/stats"
 	"torchpe/internal/wording"
+	"torchpe/report/item"
 )
 
 // networkOptions selects how weights are computed, scored and tested.
@@ -46,9 +48,9 @@ With --permutations N, p is the share of N surrogates that reach Q, (1 + reached
              names of all tokens tell a hemisphere, such as L_V1, each has a sphere of its own,
              and they turn as mirror images. It needs coordinates
 
-Q of the data is that of the correlations between tokens in the training samples, negative ones
-as 0, which a run keeps: are the modules there without the model? Correlations are weights of
-another kind than 1 - distance, so that an encoding as modular as its data has a lower Q.
+Q of training samples is that of the correlations between their tokens, negative ones as 0,
+which a run keeps: are the modules there without the model? Correlations are weights of another kind
+than 1 - distance, so that an encoding as modular as its data has a lower Q.
 
 Runs of masked prediction keep their modules; --modules gives them otherwise: a file (a label
 a line, a name and a label a line, CAB-NP's LabelKey, a vector of numbers in an array file), or
@@ -56,9 +58,10 @@ rows or columns of the square grid that the tokens fill, such as the 4 x 4 of La
 
 JSON: {distance, permutations, permutation_seed, models: [{source, member, seed, pe, tokens,
 modules, modules_from, null, places_from, connectivity_modularity, modularity, clustering, blocks:
-[{block, modularity, clustering, p, p_smooth}]}], notes}; modularity and clustering of a model are
-means over its blocks, connectivity_modularity is Q of the data. Notes say why a score has no
-value, such as a row of zeros by cosine, and what to know of weights, such as negative ones.`,
+[{block, modularity, chance_low, chance_high, clustering, p, p_smooth}]}], notes}; modularity and
+clustering of a model are means over its blocks, chance_low to chance_high has 95 % of the surrogates
+of p, connectivity_modularity is Q of training samples. Notes say why a score has no value, such as a
+row of zeros by cosine, and what to know of weights, such as negative ones.`,
 		Example: `  torchpe analyze network runs/nmar_learn-0.1_code_seed1 --permutations 999
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows
   torchpe analyze network runs/lst_learn-0.2_code_seed1 --modules rows --permutations 999 \
@@ -155,6 +158,11 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 			found[i].about = append(found[i].about, Field{"connectivity_modularity", known[i].ofData})
 		}
 		found[i].extra = []string{known[i].ofData.String()}
+		if m.isRun() {
+			if poor := item.PoorNote(m.member); poor != "" {
+				notes = append(notes, m.Source+": "+poor)
+			}
+		}
 	}
 	head := Object{{"permutations", o.permutations}, {"permutation_seed", o.seed}}
 	if o.weights == "" {
@@ -196,11 +204,13 @@ func (o *networkOptions) networkOf(m *Model, in *Input) (n network, err error) {
 func (o *networkOptions) columns(known []network) layout {
 	isSmooth := func(n network) bool { return n.smooth.from != "" }
 	l := blocks(column{key: "modularity", heading: "modularity Q"},
+		column{key: "chance_low", heading: "chance: 2.5 %", partsOnly: true, hidden: o.permutations == 0},
+		column{key: "chance_high", heading: "97.5 %", partsOnly: true, hidden: o.permutations == 0},
 		column{key: "clustering", heading: "clustering C"},
 		column{key: "p", heading: "p", partsOnly: true, hidden: o.permutations == 0},
 		column{key: "p_smooth", heading: "p, smooth", partsOnly: true,
 			hidden: !slices.ContainsFunc(known, isSmooth)})
-	l.extra = []string{"Q of the data"}
+	l.extra = []string{"Q of training samples"}
 	return l
 }
 
@@ -213,16 +223,16 @@ func (o *networkOptions) foot(known []network, tokens int, found []scores) strin
 	if o.permutations == 0 {
 		return text
 	}
-	text += fmt.Sprintf("\np: modules dealt %s to the tokens at random; %s.\n"+
+	text += fmt.Sprintf("\np and chance: modules dealt %s to the tokens at random; %s.\n"+
 		"Where neighbours are alike, compact modules pass this test", wording.Count(o.permutations, "time"),
-		verdict(found, 3))
+		verdict(found, 5))
 	i := slices.IndexFunc(known, func(n network) bool { return n.smooth.from != "" })
 	if i < 0 {
 		return text + ";\n--coordinates FILE, of where tokens lie, adds one that keeps what is smooth"
 	}
 	by := known[i].smooth
 	return text + fmt.Sprintf(";\np, smooth: %s that are as smooth (%s, %s); %s",
-		wording.Count(o.permutations, "surrogate"), by.name(), by.from, verdict(found, 4))
+		wording.Count(o.permutations, "surrogate"), by.name(), by.from, verdict(found, 6))
 }
 
 // verdict returns the number of tables whose p, at index at of their parts, is below .05.
@@ -296,7 +306,7 @@ func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any
 			return nil, "", err
 		}
 		if why := noWeights(t, d, kind); why != "" {
-			return []any{None, None, None, None}, "no scores: " + why, nil
+			return []any{None, None, None, None, None, None}, "no scores: " + why, nil
 		}
 		w = metrics.Proximity(d)
 	}
@@ -305,12 +315,16 @@ func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any
 		return nil, "", err
 	}
 	q := Number(s.Modularity)
-	p := func(draw metrics.Surrogate) Number {
+	test := func(draw metrics.Surrogate) (low, high, p Number) {
 		if o.permutations == 0 || draw == nil || !q.known() {
-			return None
+			return None, None, None
 		}
-		return Number(metrics.Reached(metrics.Null(draw, o.permutations, o.seed), s.Modularity))
+		null := metrics.Null(draw, o.permutations, o.seed)
+		slices.Sort(null)
+		return Number(stats.Quantile(null, 0.025)), Number(stats.Quantile(null, 0.975)),
+			Number(metrics.Reached(null, s.Modularity))
 	}
-	return []any{q, Number(s.Clustering), p(metrics.Permuted(w, n.modules.Labels)),
-		p(n.smooth.surrogate(t, w, kind, n.modules))}, noScore(w, n.modules, s), nil
+	low, high, p := test(metrics.Permuted(w, n.modules.Labels))
+	_, _, smooth := test(n.smooth.surrogate(t, w, kind, n.modules))
+	return []any{q, low, high, Number(s.Clustering), p, smooth}, noScore(w, n.modules, s), nil
 }

@@ -157,6 +157,7 @@ func TestChanceOfRuns(t *testing.T) {
 	got, _ := result(t, line)
 	b := value(got, "models/0/blocks/0")
 	if jsonNumber(b, "p") != chance.P || jsonNumber(b, "p_smooth") != chance.Smooth ||
+		jsonNumber(b, "chance_low") != chance.Low || jsonNumber(b, "chance_high") != chance.High ||
 		jsonNumber(b, "modularity") != chance.Q {
 		t.Errorf("%v, the report has %+v", b, chance)
 	}

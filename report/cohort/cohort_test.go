@@ -19,6 +19,29 @@ import (
 	"torchpe/train/runlog"
 )
 
+// Of a run that is not finished it is said how far it has come, and, where nobody goes on with it, what does.
+func TestUnfinished(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a run")
+	r, err := runlog.Create(dir, []byte(`{"task":"lst","pe":"nope","members":[{"seed":1}],"epochs":150}`),
+		runlog.Environment{}, runlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Append(runlog.Record{Step: 7680, Epoch: 120, Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cohort.Open(dir); err == nil || err.Error() != dir+": is being trained: 120 of 150 epochs" {
+		t.Errorf("while it is trained: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cohort.Open(dir); err == nil ||
+		err.Error() != dir+": stopped after 120 of 150 epochs; torchpe train --resume --out '"+dir+"'" {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	if err := synthetic.Write(dir,
@@ -60,7 +83,7 @@ func TestFind(t *testing.T) {
 	}
 	if skipped = skipped[1:]; !strings.Contains(skipped[0].Reason, "99") ||
 		!strings.Contains(skipped[1].Reason, "99") ||
-		!strings.Contains(skipped[2].Reason, runlog.ErrNoResult.Error()) {
+		!strings.Contains(skipped[2].Reason, "stopped after 0 of 0 epochs") {
 		t.Errorf("skipped %+v", skipped)
 	}
 	models, diverged := cohort.Models(found)

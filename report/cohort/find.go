@@ -115,7 +115,7 @@ func looksLikeRun(dir string) (bool, error) {
 	}
 	text, err := atomicfile.ReadFile(path)
 	if err != nil {
-		return false, fmt.Errorf("config.json: %w", runlog.Cause(err))
+		return false, fmt.Errorf("%s: %w", path, runlog.Cause(err))
 	}
 	var head struct {
 		Schema json.RawMessage `json:"schema"`
@@ -123,17 +123,42 @@ func looksLikeRun(dir string) (bool, error) {
 	return json.Unmarshal(text, &head) == nil && head.Schema != nil, nil
 }
 
-// Open reads the finished run in dir. The error matches runlog.ErrNoResult where it is not
-// finished.
+// Open reads the finished run in dir. The error of one that is not finished says how far it has come, and
+// which command goes on with it.
 func Open(dir string) (*Run, error) {
 	run, finished, err := OpenAny(dir)
 	if err == nil && !finished {
-		err = fmt.Errorf("%s: %w", dir, runlog.ErrNoResult)
+		err = run.unfinished()
 	}
 	if err != nil {
 		return nil, err
 	}
 	return run, nil
+}
+
+// unfinished returns the error of a run without a result.
+func (r *Run) unfinished() error {
+	reader, err := runlog.Open(r.Dir)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	records, err := runlog.LastRecords(reader)
+	if err != nil {
+		return err
+	}
+	done, length := 0, Length{n: r.Config.Steps, unit: "step"}
+	if r.Config.HasPuzzles() {
+		length = Length{n: r.Config.Epochs, unit: "epoch"}
+	}
+	for _, rec := range records {
+		done = max(done, map[string]int{"step": rec.Step, "epoch": rec.Epoch}[length.unit])
+	}
+	if _, running := reader.Writer(); running {
+		return fmt.Errorf("%s: is being trained: %d of %s", r.Dir, done, length)
+	}
+	return fmt.Errorf("%s: stopped after %d of %s; torchpe train --resume --out %s", r.Dir, done, length,
+		wording.Quote(r.Dir))
 }
 
 // OpenAny reads the run in dir, which may lack its result.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/report/page"
 )
 
 // writePage writes files as a page would.
@@ -37,6 +39,26 @@ func names(t *testing.T, dir string) (out []string) {
 		out = append(out, e.Name())
 	}
 	return out
+}
+
+// A command that several items need is listed once, with all of them.
+func TestMissingOnce(t *testing.T) {
+	d, err := Open(t.TempDir(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range []Item{
+		{Title: "A", Missing: []page.Result{{What: "σ of 2", Command: "sweep"}, {What: "rope"}}},
+		{Title: "B", Missing: []page.Result{{What: "σ of 2", Command: "sweep"}, {What: "nope", Command: "sweep"}}},
+	} {
+		if _, err := d.Add(item); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []page.Result{{What: "A; B: σ of 2; B: nope", Command: "sweep"},
+		{What: "A: rope"}}; !slices.Equal(d.missing, want) {
+		t.Errorf("%q, want %q", d.missing, want)
+	}
 }
 
 func TestEarlierFilesGo(t *testing.T) {

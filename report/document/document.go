@@ -45,15 +45,32 @@ func (item *Item) Compose(on figure.Page) {
 	if item.Figure, item.Undrawn = figure.Compose(on); item.Undrawn == nil {
 		return
 	}
-	on.Rows = nil
-	for _, row := range item.Panels {
-		for _, cell := range row.Cells {
-			on.Rows = append(on.Rows, figure.Row{Height: row.Height, Cells: []figure.Cell{cell}})
-		}
-	}
+	on.Rows = item.stacked()
 	if one, err := figure.Compose(on); err == nil {
 		item.Figure, item.Panels, item.Undrawn = one, on.Rows, nil
 	}
+}
+
+// stacked returns the panels, a row each.
+func (item *Item) stacked() (rows []figure.Row) {
+	for _, row := range item.Panels {
+		for _, cell := range row.Cells {
+			rows = append(rows, figure.Row{Height: row.Height, Cells: []figure.Cell{cell}})
+		}
+	}
+	return rows
+}
+
+// narrow returns the figure as an SVG for narrow screens, whose panels lie one below the other; nil where they do
+// not fit.
+func (item *Item) narrow() ([]byte, error) {
+	drawn, err := figure.Compose(figure.Page{Width: figure.ColumnWidth, GroupNames: item.Groups, Rows: item.stacked()})
+	if err != nil {
+		return nil, nil //nolint:nilerr
+	}
+	var svg bytes.Buffer
+	err = drawn.Encode(&svg, "svg")
+	return svg.Bytes(), err
 }
 
 // Written summarises a written report.
@@ -101,8 +118,7 @@ func (d *Document) Add(item Item) (files []string, err error) {
 			d.emptyItems++
 		}
 		for _, m := range item.Missing {
-			m.What = item.Title + ": " + m.What
-			d.missing = append(d.missing, m)
+			d.addMissing(item.Title, m)
 		}
 		return nil, nil
 	}
@@ -120,6 +136,22 @@ func (d *Document) Add(item Item) (files []string, err error) {
 			Title: fmt.Sprintf("%s missing from these runs", wording.Count(len(item.Missing), "result"))})
 	}
 	return slices.Clone(d.files.written[from:]), err
+}
+
+// addMissing notes what an item needs. A command that several need is listed once.
+func (d *Document) addMissing(title string, m page.Result) {
+	same := func(r page.Result) bool { return m.Command != "" && r.Command == m.Command }
+	at := slices.IndexFunc(d.missing, same)
+	if at < 0 {
+		m.What = title + ": " + m.What
+		d.missing = append(d.missing, m)
+		return
+	}
+	first := &d.missing[at].What
+	if titles, ok := strings.CutSuffix(*first, ": "+m.What); ok {
+		*first = titles
+	}
+	*first += "; " + title + ": " + m.What
 }
 
 // addFigure writes a figure and its numbers, or only the numbers of a figure that could not be drawn.
@@ -146,9 +178,13 @@ func (d *Document) addFigure(item Item, to *page.Section) error {
 	if err := item.Figure.Encode(&svg, "svg"); err != nil {
 		return err
 	}
+	narrow, err := item.narrow()
+	if err != nil {
+		return err
+	}
 	width, height := item.Figure.Size()
 	to.Items = append(to.Items, page.Figure{Title: item.Title, Caption: item.Caption,
-		SVG: svg.Bytes(), Width: width, Height: height, Links: links})
+		SVG: svg.Bytes(), Width: width, Height: height, Narrow: narrow, Links: links})
 	if !d.Panels {
 		return nil
 	}

@@ -206,9 +206,10 @@ func (b boxMark) draw(c draw.Canvas, p *plot.Plot) {
 			c.DrawGlyph(draw.GlyphStyle{Color: edge, Radius: 1.7, Shape: besideShapes[k].shape}, at)
 		}
 	}
+	few := len(values) < minBoxValues // the dots say all
 	c.StrokeLine2(draw.LineStyle{Color: edge, Width: 1.5}, x-half, trY(q[1]), x+half, trY(q[1]))
 	drawDots(c, trX, trY, dots{x: float64(b.i), values: g.Values, hollow: g.Hollow,
-		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge}) // above the median, which is one of them
+		spread: 1.3 * float64(half/max(pitch, 1e-9)), color: edge, halo: few, large: few}) // above the median
 	if g.Interval != nil {
 		g.Interval.draw(c, trY, x+min(half+5, 0.48*pitch))
 	}
@@ -253,6 +254,7 @@ type dots struct {
 	values    []float64 // NaN draws nothing
 	color     color.NRGBA
 	halo      bool   // draws a thin white ring, for dots on strong colours
+	large     bool   // draws larger dots, for few
 	hollow    []bool // marks hollow dots; nil for none
 }
 
@@ -260,11 +262,13 @@ type dots struct {
 func drawDots(c draw.Canvas, trX, trY func(float64) vg.Length, d dots) {
 	d.color.A = 0xb4
 	radius := vg.Length(1.1)
-	if d.hollow != nil {
-		radius = 1.5 // large enough for the hole to show
-	}
-	if trX(d.x+d.spread)-trX(d.x) < 4 {
+	switch {
+	case trX(d.x+d.spread)-trX(d.x) < 4:
 		radius = 0.8
+	case d.large:
+		radius = 2
+	case d.hollow != nil:
+		radius = 1.5 // large enough for the hole to show
 	}
 	n := len(finite(d.values))
 	drawn := 0

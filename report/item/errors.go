@@ -10,9 +10,9 @@ import (
 )
 
 // ErrorSentences says what the errors of groups show, which come in the order of their means: which
-// encodings predict no better than a constant or the mean of the visible tokens, how certain the least error
-// is, and the error of the best prediction without a model. The measure is an error at a share of tokens
-// masked, "test_mse/0.50", and what names it. It returns "" for no groups.
+// encodings predict no better than a constant or a regression on the mean of the visible tokens, how sure
+// the least error is, and what needs no model. The measure is an error at a share of tokens masked,
+// "test_mse/0.50", and what names it. It returns "" for no groups.
 func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) string {
 	if len(ranked) == 0 {
 		return ""
@@ -62,10 +62,26 @@ func simplest(r *cohort.Run, level string) (name string, mse float64) {
 	mse = math.Inf(1)
 	for _, b := range Baselines[1:] {
 		if v := b.MSE(r, level); v < mse {
-			name, mse = map[string]string{"zero": "zero", "mean": "the mean of the visible tokens"}[b.Key], v
+			name, mse = map[string]string{"zero": "zero", "mean": "a regression on the mean of the visible tokens"}[b.Key], v
 		}
 	}
 	return name, mse
+}
+
+// PoorNote warns of a model that predicts masked tokens no better than what knows nothing of the tokens, so that its
+// positions may hold nothing: "learn-0.1 (test MSE .880): no better than ..."; "" of others.
+func PoorNote(m cohort.Model) string {
+	if m.Run.Config.Masked == nil {
+		return ""
+	}
+	level := m.Run.Config.Masked.MainTest()
+	name, bound := simplest(m.Run, level)
+	mse := Value(m, "test_mse/"+level)
+	if math.IsNaN(mse) || mse < bound {
+		return ""
+	}
+	return fmt.Sprintf("%s (test MSE %s): no better than %s (%s); train longer before you believe its modules",
+		m.Label(), Decimals(mse, 3), name, Decimals(bound, 3))
 }
 
 // Certainty says in sentences whether the best of groups can be told from the worst, and from the next one,

@@ -118,8 +118,9 @@ func AddChance(b *figure.Boxes, groups []cohort.Group) (by map[string]*cohort.Ch
 	return by, nil
 }
 
-// ChanceNote returns the sentences of a caption on what AddChance added to boxes; "" where it added nothing.
-func ChanceNote(b figure.Boxes, by map[string]*cohort.Chance) (note string) {
+// ChanceNote returns the sentences of a caption on what AddChance added to boxes of groups; "" where it added
+// nothing.
+func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Chance) (note string) {
 	var tests []string
 	warning := " Where neighbours are alike, compact modules pass this test: `torchpe analyze network` with " +
 		"--coordinates tests against tables that are as smooth."
@@ -139,6 +140,11 @@ func ChanceNote(b figure.Boxes, by map[string]*cohort.Chance) (note string) {
 	if tests != nil {
 		note = fmt.Sprintf(" Chance: modules dealt to the tokens at random (%d permutations, first block, first "+
 			"seed): %s.%s", cohort.Surrogates, strings.Join(tests, "; "), warning)
+	}
+	for _, g := range groups {
+		if poor := PoorNote(g.Models[0]); poor != "" && by[g.Label] != nil {
+			note += " " + poor + "."
+		}
 	}
 	if b.References != nil {
 		note += fmt.Sprintf(" Dashed: Q of the correlations between tokens in the training samples (%s; negative "+

@@ -75,11 +75,12 @@ func hasLines(m cohort.Model) bool { return m.Result.Measures.Of("validation_lin
 // 36 with the label 3-vector need two lines.
 func HasLabelsAlone(m cohort.Model) bool { return !hasLines(m) && len(m.Run.Config.LSTTrain) == 0 }
 
-// Baseline is a prediction without a model.
-type Baseline struct{ Key, Name string }
+// Baseline is a prediction without a model; Label is its short name beside a line.
+type Baseline struct{ Key, Name, Label string }
 
 // Baselines lists the predictions without a model, best first.
-var Baselines = []Baseline{{"gaussian", "conditional Gaussian"}, {"mean", "mean of the visible"}, {"zero", "zero"}}
+var Baselines = []Baseline{{"gaussian", "conditional Gaussian", "conditional Gaussian"},
+	{"mean", "regression on the mean of the visible", "regression on mean"}, {"zero", "zero", "zero"}}
 
 // MSE returns the error of a baseline on a run's tests with a share of tokens masked; NaN where it was
 // not measured.
@@ -94,7 +95,7 @@ func (b Baseline) MSE(r *cohort.Run, level string) float64 {
 func References(r *cohort.Run, level string) (out []figure.Reference) {
 	for _, b := range Baselines[:2] {
 		if v := b.MSE(r, level); !math.IsNaN(v) {
-			out = append(out, figure.Reference{Label: b.Name, Y: v})
+			out = append(out, figure.Reference{Label: b.Label, Y: v})
 		}
 	}
 	return out

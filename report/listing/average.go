@@ -1,11 +1,13 @@
 package listing
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
@@ -42,6 +44,10 @@ func (l *List) Average() *List {
 	out.keys = allColumns(out.Rows)
 	out.columns = out.usualColumns()
 	out.note = strings.Join(append(copies.Notes(), out.partial()...), "; ")
+	headings := map[string]string{"seed": "seeds", "fitted": "fitted"} // values say of how many, or at which epoch
+	for i, c := range out.columns {
+		out.columns[i].Heading = cmp.Or(headings[c.Name], c.Heading)
+	}
 	return out
 }
 
@@ -93,6 +99,9 @@ func (r *Row) average() {
 	}
 	r.values["n"] = table.Count(len(r.models))
 	if len(r.models) == 1 {
+		if v := r.values["fitted"]; !v.IsMissing() && v.String() != notFitted {
+			r.values["fitted"] = table.Text("at epoch " + v.String())
+		}
 		return
 	}
 	r.values["seed"] = table.Text(r.seeds())
@@ -112,7 +121,7 @@ func (r *Row) average() {
 		}
 	}
 	if known > 0 {
-		r.values["fitted"] = table.Text(fmt.Sprintf("%d of %d", reached, known))
+		r.values["fitted"] = table.Text(fmt.Sprintf("%d of %s", reached, wording.Count(known, "model")))
 	}
 }
 
@@ -144,8 +153,12 @@ func (r Row) seeds() string {
 			seeds = append(seeds, s)
 		}
 	}
-	if len(seeds) > most {
-		seeds = append(seeds[:most], "…")
+	n := len(seeds) - 1
+	switch {
+	case n == 0:
+		return seeds[0]
+	case n >= most:
+		return strings.Join(seeds[:most], ", ") + ", …"
 	}
-	return strings.Join(seeds, ", ")
+	return strings.Join(seeds[:n], ", ") + " and " + seeds[n]
 }

@@ -71,11 +71,11 @@ func TestAverage(t *testing.T) {
 	}{
 		// SD of .2 and .4: √.02; of .2, .4 and .6: .2.
 		"side by side": {[]string{a, b}, []string{
-			a + " 1, 2: σ 0.2, lr 0.0001, n 2, done .300 ± .141", a + " 1: σ 1, lr 0.0001, n 1, done .800",
+			a + " 1 and 2: σ 0.2, lr 0.0001, n 2, done .300 ± .141", a + " 1: σ 1, lr 0.0001, n 1, done .800",
 			a + " 1: σ 0.2, lr 0.001, n 1, done .500", a + " 3: σ 0.2, lr 0.0001, n 1, diverged .100",
 			b + " 7: σ 0.2, lr 0.0001, n 1, done .600"}},
 		"in one folder": {[]string{dir}, []string{
-			dir + " 1, 2, 7: σ 0.2, lr 0.0001, n 3, done .400 ± .200", "a 1: σ 1, lr 0.0001, n 1, done .800",
+			dir + " 1, 2 and 7: σ 0.2, lr 0.0001, n 3, done .400 ± .200", "a 1: σ 1, lr 0.0001, n 1, done .800",
 			"a 1: σ 0.2, lr 0.001, n 1, done .500", "a 3: σ 0.2, lr 0.0001, n 1, diverged .100",
 			"c 7: σ 0.2, lr 0.0001, n 1, done .900", "d 7: σ 0.2, lr 0.0001, n 1, done .700"}},
 	} {
@@ -131,13 +131,19 @@ func TestAverageOfFits(t *testing.T) {
 	if at := read(t, dir).Rows[6].Value("diverged_at").String(); at != "80" {
 		t.Errorf("seed 7 diverged at step %q, want 80", at)
 	}
+	for _, c := range read(t, dir).Average().Table().Columns {
+		if c.Heading == "seed" || c.Heading == "fitted at epoch" {
+			t.Errorf("a column of several models is headed %q", c.Heading)
+		}
+	}
 	_, all := rows(t, read(t, dir).Average())
 	for _, r := range all {
 		got = append(got, fmt.Sprintf("n %v, decay %v, %v, fitted %v", r["n"], r["weight_decay"], r["status"],
 			r["fitted"]))
 	}
-	if want := []string{"n 4, decay 0, done, fitted 1 of 4", "n 2, decay 0.3, done, fitted 0 of 2",
-		"n 1, decay 0, diverged, fitted 12", "n 3, decay 0.5, done, fitted 1 of 2"}; !slices.Equal(got, want) {
+	if want := []string{"n 4, decay 0, done, fitted 1 of 4 models", "n 2, decay 0.3, done, fitted 0 of 2 models",
+		"n 1, decay 0, diverged, fitted at epoch 12",
+		"n 3, decay 0.5, done, fitted 1 of 2 models"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -170,6 +176,18 @@ func TestAverageOfUnlike(t *testing.T) {
 	}
 	if want := "IID test of rope, seeds 1, 2, 3: of 2 of 3 models"; !strings.Contains(l.Table().Note, want) {
 		t.Errorf("note %q, want %q", l.Table().Note, want)
+	}
+}
+
+// A run is as long as its steps or its epochs say: the other setting is none, not 0.
+func TestLengths(t *testing.T) {
+	dir := t.TempDir()
+	ensemble(t, filepath.Join(dir, "a"), `,"epochs":0,"steps":300`, member{.2, 1e-4, 1, .2, ""},
+		member{.2, 1e-4, 2, .4, ""})
+	row := read(t, dir).Rows[0]
+	if epochs, steps := row.Value("config_epochs"), row.Value("config_steps"); !epochs.IsMissing() ||
+		steps.String() != "300" {
+		t.Errorf("%q epochs and %q steps", epochs.String(), steps.String())
 	}
 }
 

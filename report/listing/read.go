@@ -126,7 +126,9 @@ func readRun(p rootedPlace) ([]Row, error) {
 	for i, m := range run.Config.Members {
 		v := map[string]table.Cell{}
 		for key, s := range settings {
-			v[columnName(key)] = parseValue(s)
+			if s != "0" || key != "epochs" && key != "steps" { // training is counted in one of them
+				v[columnName(key)] = parseValue(s)
+			}
 			if strings.HasSuffix(key, ".sha256") { // may look like a number
 				v[columnName(key)] = table.Text(s[:min(hashDigits, len(s))])
 			}

@@ -223,9 +223,12 @@ func (r *Report) subjects(d *item.Draft) error {
 		panel.Groups = append(panel.Groups, drawn)
 	}
 	d.Row(plotHeight, panel)
-	d.Caption = fmt.Sprintf("Each dot is one of %d subjects that training did not see, the "+
-		"mean over seeds. Mean over subjects and its 95 %% interval (Student's t): %s. Dashed: "+
-		"errors without a model under the same masks.", len(subjects), strings.Join(intervals, "; "))
+	d.Caption = fmt.Sprintf("Each dot is one of %d subjects that training did not see, the mean over seeds.",
+		len(subjects))
+	if intervals != nil {
+		d.Caption += " Mean over subjects and its 95 % interval (Student's t): " + strings.Join(intervals, "; ") + "."
+	}
+	d.Caption += " Dashed: errors without a model under the same masks."
 	d.AddTable("", t)
 	return nil
 }

@@ -128,7 +128,7 @@ func TestReport(t *testing.T) {
 	}
 	for want, name := range map[string]string{">learn-0.1, block 0<": "attention.svg", ">Training<": "errors.svg",
 		"dots: subjects": "subjects.svg", "mean with 95 % confidence interval": "subjects.svg",
-		">conditional Gaussian<": "subjects.svg", ">mean of the visible<": "subjects.svg",
+		">conditional Gaussian<": "subjects.svg", ">regression on mean<": "subjects.svg",
 		">correlations of the data<": "scores.svg"} {
 		if !strings.Contains(read(t, dir, name), want) {
 			t.Errorf("%s has no %q", name, want)
@@ -147,6 +147,21 @@ func TestReport(t *testing.T) {
 	for _, no := range []string{"arXiv", "Table A", "torchpe sweep"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
+		}
+	}
+}
+
+// Two subjects have no interval, and the caption says nothing of one. Where models predict no better than the
+// mean of the visible the caption of their modules says so.
+func TestFewSubjectsAndPoorModels(t *testing.T) {
+	dir, _ := report(t, false, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1},
+		Subjects: []string{"07", "anna"},
+		Edit:     func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] = .97 }})
+	page := read(t, dir, "index.html")
+	for _, want := range []string{"the mean over seeds. Dashed: ", "learn-0.1 (test MSE .970): no better than a " +
+		"regression on the mean of the visible tokens (.960); train longer"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
 		}
 	}
 }

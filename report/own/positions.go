@@ -177,7 +177,7 @@ func (r *Report) scores(d *item.Draft) error {
 		return err
 	}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
-		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "Q of the data", Name: "data", Decimals: 3},
+		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "Q of the training samples", Name: "data", Decimals: 3},
 		{Heading: "by chance", Name: "chance", Decimals: 3},
 		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
 		{Heading: "p", Name: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
@@ -198,7 +198,7 @@ func (r *Report) scores(d *item.Draft) error {
 	}
 	d.Caption = "Modularity Q and clustering C of the learned positions for the known modules, the mean over blocks; " +
 		"a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into the modules." +
-		item.ChanceNote(q, chances)
+		item.ChanceNote(q, r.groups, chances)
 	d.Row(plotHeight, q, c)
 	return nil
 }

@@ -102,7 +102,7 @@ func TestInBrowser(t *testing.T) {
 }
 
 // On a desk a table of claims and one of ten columns of numbers are in sight; on a phone tables scroll
-// beside their first column, and figures keep two thirds of their size or more.
+// beside their first column and say so, figures keep two thirds of their size or more, and panels are stacked.
 func TestWideItemsInBrowser(t *testing.T) {
 	claims := table.Table{Title: "Claims", Columns: []table.Column{{Heading: "claim"}, {Heading: "printed"},
 		{Heading: "here"}, {Heading: "verdict"}}}
@@ -115,13 +115,19 @@ func TestWideItemsInBrowser(t *testing.T) {
 	p := Page{Title: "Wide", Sections: []Section{{ID: "a", Title: "A", Items: []Item{
 		TableItem{Title: "Claims", Table: claims},
 		TableItem{Title: "Numbers", Table: accuracies("Numbers", 8)},
-		Figure{Title: "Figure", SVG: wide, Width: 504, Height: 252}}}}}
+		Figure{Title: "Figure", SVG: wide, Width: 504, Height: 252},
+		Figure{Title: "Panels", SVG: wide, Width: 504, Height: 252, Narrow: []byte(square)}}}}}
 	for width, wantWhole := range map[int]bool{1280: true, 390: false} {
 		var got struct {
 			Beyond []int // how far tables reach beyond what is in sight
 			First  []bool
 			Scale  float64
 			Page   int // how far the page is wider than the window
+			Untold int // tables and figures that reach beyond their place without a word, or have one in vain
+			Panels struct {
+				Narrow bool // the drawing for narrow screens
+				Beyond int
+			}
 		}
 		evaluate(t, p, width, `
 			const scrolls = [...document.querySelectorAll(".scroll")], image = document.images[0];
@@ -129,7 +135,12 @@ func TestWideItemsInBrowser(t *testing.T) {
 			scrolls.forEach(e => { e.scrollLeft = 1e4; });
 			const First = scrolls.map(e => e.querySelector("tbody th").getBoundingClientRect().left >=
 				e.getBoundingClientRect().left - 1);
-			return {Beyond, First, Scale: image.getBoundingClientRect().width / image.getAttribute("width"),
+			const told = e => getComputedStyle(e, "::before").content.includes("Scroll");
+			const parts = [...document.querySelectorAll(".scroll, .plate")], last = parts[parts.length - 1];
+			await document.images[1].decode();
+			return {Untold: parts.filter(e => told(e) !== e.scrollWidth > e.clientWidth).length,
+				Panels: {Narrow: document.images[1].naturalWidth < 200, Beyond: last.scrollWidth - last.clientWidth},
+				Beyond, First, Scale: image.getBoundingClientRect().width / image.getAttribute("width"),
 				Page: document.documentElement.scrollWidth - innerWidth};`, &got)
 		for i, beyond := range got.Beyond {
 			if wantWhole && beyond > 0 {
@@ -138,6 +149,9 @@ func TestWideItemsInBrowser(t *testing.T) {
 			if !got.First[i] {
 				t.Errorf("at %d table %d scrolls its first column out of sight", width, i+1)
 			}
+		}
+		if p := got.Panels; got.Untold > 0 || p.Narrow == wantWhole || p.Beyond > 0 {
+			t.Errorf("at %d: %d parts do not say that they scroll; panels %+v", width, got.Untold, p)
 		}
 		if got.Scale < 0.66 || got.Page > 0 {
 			t.Errorf("at %d the figure has %.2f of its size; the page is %d too wide", width, got.Scale, got.Page)

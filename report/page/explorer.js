@@ -46,7 +46,7 @@ const drawModel = () => {
   byId("course").hidden = !model.frames.length;
   frame.max = model.frames.length;
   frame.value = frame.max;
-  byId("step").textContent = "its end";
+  byId("step").textContent = "at its end";
   const matrices = byId("matrix");
   matrices.replaceChildren(option(data.groups.length ? "modules" : "none", -1));
   model.matrices.forEach((m, i) => matrices.append(option(m.label + " of the chosen token", i)));
@@ -141,7 +141,7 @@ byId("map").addEventListener("keydown", (e) => {
 });
 byId("frame").addEventListener("input", (e) => {
   const f = model.frames[e.target.value];
-  byId("step").textContent = f ? `step ${f.step}` : "its end";
+  byId("step").textContent = f ? `step ${f.step}` : "at its end";
   places = placesOf(f ? f.map : model.map);
   dots.forEach((dot, i) => {
     dot.setAttribute("cx", places[i][0]);

@@ -160,7 +160,7 @@ func TestTraining(t *testing.T) {
 		}
 		out.Hidden = document.getElementById("course").hidden;
 		return out;`, &got)
-	if want := "its end|step 10|step 20|its end"; strings.Join(got.Steps, "|") != want || got.Hidden {
+	if want := "at its end|step 10|step 20|at its end"; strings.Join(got.Steps, "|") != want || got.Hidden {
 		t.Errorf("steps %q, hidden %v", got.Steps, got.Hidden)
 	}
 	if f := got.First; len(f) != 4 || f[1] >= f[0]*3/4 || math.Abs(f[2]-f[0]) > 1 || f[3] != f[0] {

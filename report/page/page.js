@@ -12,6 +12,15 @@ if (contents) {
   addEventListener("beforeprint", () => { contents.open = true; });
 }
 
+// A table or figure that goes on beyond its edge says so.
+const tell = () => {
+  for (const part of document.querySelectorAll(".scroll, .plate")) {
+    part.classList.toggle("overflows", part.scrollWidth > part.clientWidth);
+  }
+};
+addEventListener("resize", tell);
+tell();
+
 // The entry of the part that is being read is marked.
 if (contents && "IntersectionObserver" in window) {
   const entries = new Map();

@@ -74,9 +74,15 @@ func made(label string, seeds []uint64, values ...float64) cohort.Group {
 	return g
 }
 
-// setEncoding gives a run an encoding, as its config.json says it.
+// setEncoding gives a run an encoding, as its config.json says it, and the paper's set-up.
 func setEncoding(r *cohort.Run, pe string) {
 	r.Config.PE, r.Config.JSON = pe, fmt.Appendf(nil, `{"pe":%q}`, pe)
+	setPaper(r)
+}
+
+// setPaper gives a run the paper's width and published puzzles.
+func setPaper(r *cohort.Run) {
+	r.Config.DModel, r.Config.LSTTrain = paper.Width, []string{"published.csv"}
 }
 
 // unfit makes a model one that has not fitted, with training accuracy .5.

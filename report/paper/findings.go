@@ -127,7 +127,7 @@ func accuracySentences(s *Study, ranked []cohort.Group) string {
 			rangeText(s.values(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train")))
 	case 1:
 		return fmt.Sprintf("%s has a validation accuracy of %s%s.", fitted[0].Label, s.meanText(fitted[0], measure),
-			printedBeside(fitted[0]))
+			printedBeside(fitted[0])) + otherSetUp(fitted...)
 	}
 	best, next, worst := fitted[0], fitted[1], fitted[len(fitted)-1]
 	of := wording.Count(len(fitted), "encoding")
@@ -136,7 +136,40 @@ func accuracySentences(s *Study, ranked []cohort.Group) string {
 	}
 	return fmt.Sprintf("Of %s, %s has the highest validation accuracy, %s, and %s the lowest, %s%s. ", of, best.Label,
 		s.meanText(best, measure), worst.Label, s.meanText(worst, measure), printedBeside(best, worst)) +
-		item.Certainty(best, next, worst, func(m cohort.Model) float64 { return s.value(m, measure) })
+		item.Certainty(best, next, worst, func(m cohort.Model) float64 { return s.value(m, measure) }) +
+		otherSetUp(best, worst)
+}
+
+// otherSetUp says in a sentence in what models on puzzles were trained otherwise than the paper's, and of how many
+// seeds they are; "" where nothing differs.
+func otherSetUp(groups ...cohort.Group) string {
+	differs := unlikePaper(cohort.ModelsOf(groups))
+	for _, g := range groups {
+		if n := len(g.Models); n != len(paper.Seeds()) {
+			differs = append(differs, fmt.Sprintf("n = %d (the paper: %d)", n, len(paper.Seeds())))
+			break
+		}
+	}
+	if differs == nil {
+		return ""
+	}
+	return " This is not the paper's set-up: " + strings.Join(differs, ", ") + "."
+}
+
+// unlikePaper lists in what models on puzzles, which differ in no more than figures show, differ from the paper's,
+// which it sets in brackets.
+func unlikePaper(models []cohort.Model) (differs []string) {
+	if len(models) == 0 {
+		return nil
+	}
+	c := models[0].Run.Config
+	if len(c.LSTTrain) == 0 {
+		differs = append(differs, "generated puzzles (the paper: published ones)")
+	}
+	if c.DModel != paper.Width {
+		differs = append(differs, fmt.Sprintf("d_model %d (the paper: %d)", c.DModel, paper.Width))
+	}
+	return differs
 }
 
 // printedBeside returns the printed accuracies of one encoding, or of the best and the worst, as the end of a

@@ -111,6 +111,9 @@ func TestValidationBoxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if panels == nil {
+			return figure.Boxes{}
+		}
 		return panels[0].(figure.Boxes)
 	}
 	drawn := boxes(a, b, c)
@@ -130,8 +133,10 @@ func TestValidationBoxes(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	if p := boxes(b); p.Groups != nil {
-		t.Errorf("boxes of nothing: %+v", p)
+	for _, few := range [][]cohort.Group{{b}, {a, b}} { // nothing to compare
+		if p := boxes(few...); p.Groups != nil {
+			t.Errorf("boxes of fewer than two groups: %+v", p)
+		}
 	}
 }
 

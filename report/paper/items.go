@@ -148,7 +148,7 @@ func variantItems() []spec {
 				{height: plotHeight, panels: []panel{optimizerBars}},
 			},
 			tables:  []func(*draft){perModel("Accuracy by optimizer")},
-			caption: "Encodings that start very small, trained {optimizers} ({epochs}).{fit}{stopped}"},
+			caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
 		{id: "table_a4", section: variants, title: "Table A4: Adam and SGD", of: byOptimizer, lacks: optimizers,
 			tables: []func(*draft){optimizerTable}, caption: "Validation accuracy.{fit}"},
 		{id: "fig_a8", section: variants, title: "Figure A8 (A7 in the first version): weight decay",

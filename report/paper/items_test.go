@@ -118,7 +118,6 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 		"fig3":    {"−.98 for the distance.", "here", "ρ cosine"},
 		"fig4":    {"have the nodes in an order drawn by data seed 0.", "Q and C", "Matrices"},
 		"fig5":    {"a strip shows them"},
-		"fig_a7":  {"trained by Adam (12 epochs)", "SGD"},
 		"fig_a9":  {"then the mean.", "none", ".."},
 		"maps":    {"by row, then by column (blue", "Nodes"},
 		"fig_a12": {"Q and C are scored on the cosine distance of encodings. Chance:"},
@@ -139,5 +138,8 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 	}
 	if d := draftOf(t, s, "fig6"); d.Rows != nil {
 		t.Errorf("figure 6 of encodings without a table has %d rows", len(d.Rows))
+	}
+	if d := draftOf(t, s, "fig_a7"); d.Rows != nil || d.Tables != nil || len(d.Missing) != 2 {
+		t.Errorf("one optimizer is compared with none: %+v", d.Item)
 	}
 }

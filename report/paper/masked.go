@@ -38,7 +38,7 @@ func modularityBoxes(d *draft) ([]figure.Panel, error) {
 	}
 	if b.Groups != nil {
 		d.texts["scores"] = fmt.Sprintf(" Q and C are scored on the %s distance of encodings.%s", distanceText(d),
-			item.ChanceNote(b, chances))
+			item.ChanceNote(b, groups, chances))
 	} else if d.first().Config.Task == "fmri" {
 		d.Lacks("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
 			"network scores: the runs know no networks")

@@ -60,7 +60,7 @@ func errorBars(all []bunch, level, percent string) drawn {
 	base := all[0].models[0].folder.result.object("baselines")
 	d.lines = []figure.Reference{{Label: "conditional Gaussian",
 		Y: base.object("gaussian").number(level)},
-		{Label: "mean of the visible", Y: base.object("mean").number(level)}}
+		{Label: "regression on mean", Y: base.object("mean").number(level)}}
 	return d
 }
 

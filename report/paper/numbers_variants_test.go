@@ -62,8 +62,10 @@ func figA15Numbers(t *testing.T, w *world) {
 		name := fmt.Sprintf("%d heads", heads)
 		w.checkCSV(t, fmt.Sprintf("fig_a15_%dheads_curves", heads), courseSheet(common, "epoch",
 			accuracyRecords...))
-		panels = append(panels, validationPanel(name+", common encodings", common, bunch.starred),
-			validationPanel(name+", by initial σ", bySigma(all), tick))
+		panels = append(panels, validationPanel(name+", common encodings", common, bunch.starred))
+		if learned := bySigma(all); len(learned) > 1 {
+			panels = append(panels, validationPanel(name+", by initial σ", learned, tick))
+		}
 		panels = append(panels, accuracyPanels(name+": ", common)...)
 		shown = append(shown, modelsIn(all)...)
 	}

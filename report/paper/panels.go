@@ -84,6 +84,9 @@ func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
 		groups = b.of(groups)
 	}
 	out := d.Boxes(b.title, b.yLabel, b.measure, groups)
+	if len(out.Groups) < 2 && (b.bySigma || b.chance || b.accuracy) { // a comparison with nothing
+		return nil, nil
+	}
 	if b.bySigma {
 		out.XLabel = "Initial σ"
 	}

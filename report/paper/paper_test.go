@@ -114,7 +114,8 @@ func TestWholeGrid(t *testing.T) {
 
 // Panels come by themselves, a column wide, named by their letters.
 func TestPanels(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}}), "")
+	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
+		synthetic.Run{Task: "lst", PE: "learn", Sigma: 2, Seeds: []int{1}}), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,6 +292,13 @@ func TestBesidePrinted(t *testing.T) {
 		"learn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\n" +
 		"learn-7.0,,,0.3,,1,,0 of 1\n"; text.String() != want {
 		t.Errorf("%s, want %s", text.String(), want)
+	}
+	unfitted.Models[0].Run.Config.LSTTrain = nil
+	other := (&Study{}).besidePrinted("A2", []cohort.Group{unfitted, made("learn-0.2", nil, .9, .8, .85)}, q)
+	text.Reset()
+	if err := other.CSV(&text); err != nil || strings.Contains(text.String(), "difference") ||
+		!strings.Contains(other.Note, "no difference is given: generated puzzles (the paper: published ones).") {
+		t.Errorf("of generated puzzles: %s%s, %v", text.String(), other.Note, err)
 	}
 	if !strings.Contains(shown.String(), "learn-7.0\\* ") || strings.Contains(shown.String(), "learn-0.2\\*") {
 		t.Error(shown.String())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
@@ -55,8 +56,9 @@ type quantity struct {
 const roundedSD = 0.0005
 
 // besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding of which there
-// are models, those of the paper first: mean and SD of both, n, and the difference with Welch's interval and, of
-// at least item.FewestForP models, Welch's test, corrected for the number of rows (Holm). A quantity that the
+// are models, those of the paper first: mean and SD of both, n, and, of models in the paper's set-up, the
+// difference with Welch's interval and, of at least item.FewestForP models, Welch's test, corrected for the number
+// of rows (Holm). A quantity that the
 // table does not print has mean and n alone. A column counts the models that have fitted; where groups is nil,
 // and each quantity has its own, there is one for each. Columns without a number are left out.
 func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities ...quantity) table.Table {
@@ -111,10 +113,14 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 		addFitted("fitted", groups)
 	}
 	t = t.WithoutEmptyColumns()
-	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d; a printed SD of .000 is rounded, and "+
-		"counts as %.4f. difference: here less paper, with Welch's 95 %% interval; p: Welch's t, "+
-		"two-sided, corrected by Holm over the rows, of %d models or more.", len(paper.Seeds()),
-		roundedSD, item.FewestForP)
+	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d", len(paper.Seeds()))
+	if differs := unlikePaper(cohort.ModelsOf(ours)); differs != nil {
+		t.Note += fmt.Sprintf("; its set-up is another, so that no difference is given: %s.", strings.Join(differs, ", "))
+		return t
+	}
+	t.Note += fmt.Sprintf("; a printed SD of .000 is rounded, and counts as %.4f. difference: here less paper, "+
+		"with Welch's 95 %% interval; p: Welch's t, two-sided, corrected by Holm over the rows, of %d models or "+
+		"more.", roundedSD, item.FewestForP)
 	return t
 }
 
@@ -147,7 +153,7 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 		}
 		x := own(label)
 		copy(row[1:], hereCells(x))
-		if known && len(x) > 0 {
+		if known && len(x) > 0 && unlikePaper(cohort.ModelsOf(groups)) == nil {
 			row[3] = table.Number(stats.Mean(x) - printed.Mean)
 			there := stats.Summary{Mean: printed.Mean, SD: max(printed.SD, roundedSD), N: len(paper.Seeds())}
 			here := stats.Summary{Mean: stats.Mean(x), SD: stats.SD(x), N: len(x)}

@@ -128,7 +128,7 @@ func (d *draft) amplitudes(models ...cohort.Model) (all []float64) {
 // noiseBySigma draws accuracy by noise and sigma.
 func noiseBySigma(d *draft) ([]figure.Panel, error) {
 	groups := learned(d.groups)
-	if len(groups) == 0 {
+	if len(groups) < 2 {
 		return nil, nil
 	}
 	levels := d.amplitudes(cohort.ModelsOf(d.groups)...)
@@ -149,16 +149,23 @@ func noiseBySigma(d *draft) ([]figure.Panel, error) {
 		}
 	}
 	heat.Note = fmt.Sprintf("Mean of n = %s models.", wording.Range(counts))
+	if slices.Max(counts) == 1 {
+		heat.Note = "n = 1 model"
+	}
 	return one(heat), nil
 }
 
-// noiseLines draws accuracy against noise of common encodings.
+// noiseLines draws accuracy against noise of common encodings, or of an only one.
 func noiseLines(d *draft) ([]figure.Panel, error) {
+	shown, title := common(d.groups), "Common encodings"
+	if len(d.groups) == 1 {
+		shown, title = d.groups, "Accuracy under noise"
+	}
 	levels := d.amplitudes(cohort.ModelsOf(d.groups)...)
-	l := figure.Lines{Title: "Common encodings", XLabel: "Noise amplitude",
+	l := figure.Lines{Title: title, XLabel: "Noise amplitude",
 		YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1,
 		References: chanceLine, LogX: levels[0] > 0}
-	for _, g := range common(d.groups) {
+	for _, g := range shown {
 		line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label, X: levels}
 		for _, m := range g.Models {
 			if math.IsNaN(d.study.value(m, "noise")) {

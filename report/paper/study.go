@@ -247,9 +247,17 @@ func decayedLearned(s *Study) []cohort.Group { return learned(withDecay(s)) }
 func decayedCommon(s *Study) []cohort.Group  { return common(withDecay(s)) }
 
 // Groups of the paper's study of optimizers.
-func smallSGD(s *Study) []cohort.Group    { return ofOptimizers(bySGD(s)) }
-func smallAdam(s *Study) []cohort.Group   { return ofOptimizers(mainGroups(s)) }
-func byOptimizer(s *Study) []cohort.Group { return append(smallSGD(s), smallAdam(s)...) }
+func smallSGD(s *Study) []cohort.Group  { return ofOptimizers(bySGD(s)) }
+func smallAdam(s *Study) []cohort.Group { return ofOptimizers(mainGroups(s)) }
+
+// byOptimizer returns the groups of both optimizers; none where there is only one.
+func byOptimizer(s *Study) []cohort.Group {
+	sgd, adam := smallSGD(s), smallAdam(s)
+	if sgd == nil || adam == nil {
+		return nil
+	}
+	return append(sgd, adam...)
+}
 
 // withHeads returns the models with several heads.
 func withHeads(n int) source {

@@ -14,11 +14,11 @@ import (
 
 // words are the texts for which names in braces stand in captions, of the models of an item.
 var words = map[string]func(*draft) string{
-	"epochs":     func(d *draft) string { return cohort.LengthText(cohort.ModelsOf(d.groups)) },
-	"fit":        func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.groups)) },
-	"stopped":    func(d *draft) string { return item.StoppedNote(cohort.ModelsOf(d.groups)) },
-	"decay":      func(d *draft) string { return strings.TrimPrefix(decayed(d.study).what, " trained ") },
-	"optimizers": optimizersText, "heads": headsText, "course": courseText,
+	"epochs":  func(d *draft) string { return cohort.LengthText(cohort.ModelsOf(d.groups)) },
+	"fit":     func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.groups)) },
+	"stopped": func(d *draft) string { return item.StoppedNote(cohort.ModelsOf(d.groups)) },
+	"decay":   func(d *draft) string { return strings.TrimPrefix(decayed(d.study).what, " trained ") },
+	"heads":   headsText, "course": courseText,
 	"pooling": func(d *draft) string {
 		if !d.isCompared() {
 			return ""
@@ -44,20 +44,6 @@ func truthTest(d *draft) string {
 	return fmt.Sprintf(" %s less %s, paired by seed: %s (the paper prints t(%d) = %s, p = %s; "+
 		"15 pairs have 14 degrees of freedom).", paper.Truth, paper.Learned, of.test,
 		printed.DF, item.Decimals(printed.T, 2), item.Decimals(printed.P, 2))
-}
-
-// optimizersText names the optimizers of the study of optimizers that models were trained by.
-func optimizersText(d *draft) string {
-	var names []string
-	for _, o := range []struct {
-		name string
-		of   source
-	}{{"by SGD", smallSGD}, {"by Adam", smallAdam}} {
-		if o.of(d.study) != nil {
-			names = append(names, o.name)
-		}
-	}
-	return strings.Join(names, " and ")
 }
 
 // headsText says how many heads models have.

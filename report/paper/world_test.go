@@ -32,6 +32,9 @@ func makeWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, m := range s.LST {
+		setPaper(m.Run)
+	}
 	w := &world{study: s, all: readFolders(t, dir), drafts: map[string]*draft{}}
 	for _, it := range specs() {
 		if w.drafts[it.id], err = s.draft(it); err != nil {

@@ -67,8 +67,9 @@ const (
 
 // fit returns s in at most width columns of text; 0 means no limit. It tries in this order to wrap
 // headings, to move columns with equal cells to a note, and to transpose the table. These steps lose
-// nothing. Otherwise it shortens texts and drops columns of the highest DropPriority, the last ones
-// first. Notes list the dropped columns; more is a hint that ends such a note.
+// nothing. Otherwise it drops columns of the highest DropPriority, the last ones first, and shortens texts,
+// those of the first column, which name the rows, less than the others. Notes list the dropped columns;
+// more is a hint that ends such a note.
 func (s terminalTable) fit(width int, more string) terminalTable {
 	if width == 0 || s.width() <= width {
 		return s
@@ -82,7 +83,7 @@ func (s terminalTable) fit(width int, more string) terminalTable {
 		return transposed
 	}
 	var dropped []string
-	for s.minWidth() > width && len(s.columns) > 1 {
+	for s.minWidth(width) > width && len(s.columns) > 1 {
 		j := len(s.columns) - 1
 		for i := j; i > 0; i-- {
 			if s.columns[i].dropPriority > s.columns[j].dropPriority {
@@ -103,14 +104,17 @@ func (s terminalTable) fit(width int, more string) terminalTable {
 // width returns the width of s with its frame.
 func (s terminalTable) width() int { return s.widthOf(terminalColumn.width) }
 
-// minWidth returns the width of s with its texts shortened to minText. Numbers are not shortened.
-func (s terminalTable) minWidth() int {
-	return s.widthOf(func(c terminalColumn) int {
+// minWidth returns the width of s with its texts shortened to minText, and the names of its rows to twice that,
+// or a quarter of a narrow terminal's width. Numbers are not shortened.
+func (s terminalTable) minWidth(width int) int {
+	shortened := func(c terminalColumn, least int) int {
 		if c.left {
-			return max(widest(c.heading), min(minText, widest(c.cells...)))
+			return max(widest(c.heading), min(least, widest(c.cells...)))
 		}
 		return c.width()
-	})
+	}
+	names := shortened(s.columns[0], max(minText, min(2*minText, width/4))) - shortened(s.columns[0], minText)
+	return names + s.widthOf(func(c terminalColumn) int { return shortened(c, minText) })
 }
 
 func (s terminalTable) widthOf(column func(terminalColumn) int) int {
@@ -189,10 +193,15 @@ func (s terminalTable) transpose() terminalTable {
 func (s terminalTable) shorten(width int) terminalTable {
 	s.columns = slices.Clone(s.columns)
 	for s.width() > width {
-		widestText, at := minText, -1
+		most, widestText, at := minText, 0, -1
 		for j, c := range s.columns {
-			if w := widest(c.cells...); c.left && w > widestText && w > widest(c.heading) {
-				widestText, at = w, j
+			w := widest(c.cells...)
+			weight := w
+			if j == 0 {
+				weight = max(minText+1, w/2) // of the names of rows
+			}
+			if c.left && w > minText && weight > most && w > widest(c.heading) {
+				most, widestText, at = weight, w, j
 			}
 		}
 		if at < 0 {
@@ -210,21 +219,20 @@ func (s terminalTable) shorten(width int) terminalTable {
 	return s
 }
 
-// shortenTo shortens a text to a width. It cuts paths at the beginning, because their ends tell them
-// apart, and other texts at the end.
+// shortenTo shortens a text to a width. It cuts names in the middle, because their ends tell them apart, and texts
+// of several words at the end.
 func shortenTo(s string, width int) string {
 	if widest(s) <= width {
 		return s
 	}
-	runes := []rune(strings.Trim(s, "…"))
-	isPath := strings.HasPrefix(s, "…") || strings.Contains(s, "/") && !strings.Contains(s, " ")
+	runes := []rune(strings.ReplaceAll(s, "…", ""))
 	for n := len(runes) - 1; n > 0; n-- {
-		start, end := string(runes[:n]), string(runes[len(runes)-n:])
-		switch {
-		case isPath && twwidth.Width(end) < width:
-			return "…" + end
-		case !isPath && twwidth.Width(start) < width:
-			return start + "…"
+		start := n
+		if !strings.Contains(s, " ") {
+			start = n / 2
+		}
+		if short := string(runes[:start]) + "…" + string(runes[len(runes)-(n-start):]); twwidth.Width(short) <= width {
+			return short
 		}
 	}
 	return "…"

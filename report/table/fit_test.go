@@ -72,8 +72,8 @@ func TestTerminalByWidth(t *testing.T) {
 		t.Errorf("not the whole table:\n%s", whole)
 	}
 	narrow := written("30", 5)
-	for _, want := range []string{"The same in all rows: task\nlst, PE learn, σ 0.2,", "-0.2_seed4 │ 0.4000 │",
-		"Left out at 30 columns: steps."} {
+	for _, want := range []string{"The same in all rows: task\nlst, PE learn, σ 0.2,",
+		"table1/o….2_seed4 │ 0.4000 │", "Left out at 30 columns: steps."} {
 		if !strings.Contains(narrow, want) {
 			t.Errorf("30 columns: no %q:\n%s", want, narrow)
 		}
@@ -98,9 +98,9 @@ func TestTerminalOfExactWidth(t *testing.T) {
 	}
 }
 
-// Of a text the end is cut, of a path the beginning, to less than the width.
+// Of a text of several words the end is cut, of a name the middle, whether at once or step by step.
 func TestCut(t *testing.T) {
-	for text, want := range map[string]string{"abcdef": "abcd…", "abcde": "abcde", "a/bcdef": "…cdef",
+	for text, want := range map[string]string{"abcdef": "ab…ef", "abcde": "abcde", "ab…ghi": "ab…hi",
 		"a /bcdef": "a /b…"} {
 		if got := shortenTo(text, 5); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
