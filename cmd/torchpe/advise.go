@@ -189,7 +189,7 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	first, err := plan.TaskConfig(0)
 	flag, n := candidates.Length(first)
 	most := float64(n) * f.budget.Hours() / e.Hours
-	if !c.given("log-every") { // a number of records that does not grow with the length
+	if !c.given(logEveryFlag) { // a number of records that does not grow with the length
 		most = float64(n) * (f.budget.Hours() - e.RecordHours) / (e.Hours - e.RecordHours)
 	}
 	if !(most >= candidates.MinRecords) {

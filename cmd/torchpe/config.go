@@ -265,8 +265,12 @@ func (f *configFlags) resumed(path string, allowed []string) (train.Config, []st
 	if err != nil {
 		return stored, nil, err
 	}
-	if !given["log-every"] {
+	if !given[logEveryFlag] {
 		changed.LogEvery = stored.LogEvery
 	}
 	return changed, notes, config.CheckResumed(stored.Config, changed.Config, path, allowed)
 }
+
+// logEveryFlag names the steps between records. Where it is not given, their number follows from the length
+// of training.
+const logEveryFlag = "log-every"

@@ -174,7 +174,7 @@ func TestAverageOfUnlike(t *testing.T) {
 	if want := "done 3, diverged 2, diverged 1, stopped 1, stopped 1"; strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
-	if want := "IID test of rope, seeds 1, 2, 3: of 2 of 3 models"; !strings.Contains(l.Table().Note, want) {
+	if want := "IID test of rope, seeds 1, 2 and 3: of 2 of 3 models"; !strings.Contains(l.Table().Note, want) {
 		t.Errorf("note %q, want %q", l.Table().Note, want)
 	}
 }

@@ -46,7 +46,7 @@ func nameOf(r row) string {
 	if r["optimizer"] == "adamw" {
 		name += ", decay"
 	}
-	if r["until"] == "" {
+	if until, ok := r["until"]; ok && until == "" {
 		name += ", 400 epochs"
 	}
 	switch {

@@ -40,7 +40,6 @@ func TestPage(t *testing.T) {
 		{"contrasts", contrastTable(holm, contrasts)},
 		{"dropout", dropoutTable(t, m)},
 		{"frozen", frozenTable(t, m)},
-		{"past", pastTable(t, m)},
 		{"shared", sharedTable(t, m)},
 		{"tokens", tokensTable(t, m)},
 		{"placement", placementTable(t, m)},
@@ -184,17 +183,6 @@ func frozenTable(t *testing.T, m models) string {
 		}
 	}
 	return pairTable(t, m, "PE added | σ", "frozen", "trained", pairs)
-}
-
-// pastTable sets models that were trained for 400 epochs beside themselves when training was .99.
-func pastTable(t *testing.T, m models) string {
-	var pairs [][3]string
-	for _, name := range []string{"learn-0.1", "learn-0.2", "learn-1", "learn-2", "random"} {
-		if m[name+", 400 epochs"] != nil {
-			pairs = append(pairs, [3]string{name, name + ", 400 epochs", name})
-		}
-	}
-	return pairTable(t, m, "encoding", "after 400 epochs", "at .99", pairs)
 }
 
 // sharedTable sets one table that all blocks add beside a table for each block.
