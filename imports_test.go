@@ -52,6 +52,7 @@ var thirdParty = map[string][]string{
 		"codeberg.org/go-fonts/liberation", "golang.org/x/image"},
 	"report/table":    {"github.com/olekukonko/tablewriter", "golang.org/x/term"},
 	"report/analysis": {"gonum.org/v1/gonum", "github.com/spf13/pflag"}, "report/paper": {"golang.org/x/sync"},
+	"report/listing": {"golang.org/x/sync"},
 }
 
 // within says whether a package lies in a folder.

@@ -85,7 +85,8 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *models.Model {
 		given["random-max"] = fmt.Sprint(f.RandomMax)
 	}
 	m := petest.Spec{Scheme: f.Scheme, Fidelity: f.Fidelity, Given: given, Positions: pe.Grid(4, 4), Layers: f.Layers,
-		Heads: f.Heads, DModel: f.DModel, Sigma: []float64{f.Sigma}, Seeds: []uint64{1}, Change: func(c *models.Config) {
+		Heads: f.Heads, DModel: f.DModel, Sigma: []float64{f.Sigma}, Seeds: []uint64{1},
+		Change: func(c *models.Config) {
 			c.Symbols, c.Classes, c.FFMultiple, c.DType = f.Symbols, f.Classes, 4, dtype
 			c.TokenInput, c.ReadOut, c.MaskToken = f.TokenInput, f.ReadOut, f.MaskToken
 		}}.Model(t)

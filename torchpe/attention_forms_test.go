@@ -78,7 +78,8 @@ func TestAttentionProducts(t *testing.T) {
 			near(t, name+", "+steps.name, parts, want, twinTolerance[dtype])
 			for i := range all {
 				near(t, fmt.Sprint(name, ", gradient ", i), all[i], gradients[i], twinTolerance[dtype])
-				near(t, fmt.Sprint(name, ", ", steps.name, ", gradient ", i), others[i], gradients[i], twinTolerance[dtype])
+				near(t, fmt.Sprint(name, ", ", steps.name, ", gradient ", i), others[i], gradients[i],
+					twinTolerance[dtype])
 			}
 		}
 	}

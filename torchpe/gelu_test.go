@@ -77,7 +77,8 @@ func TestGELUFarOut(t *testing.T) {
 					near = 1e-7
 				}
 				if math.Abs(y[i]-want) > 1e-6*math.Abs(want)+near || math.Abs(slope[i]-one) > 1e-6 {
-					t.Errorf("form %d, %s GELU(%g) = %g, slope %g; want %g, %g", form, dtype, v, y[i], slope[i], want, one)
+					t.Errorf("form %d, %s GELU(%g) = %g, slope %g; want %g, %g",
+						form, dtype, v, y[i], slope[i], want, one)
 				}
 			}
 		}

@@ -192,7 +192,8 @@ func TestDropoutDrawn(t *testing.T) {
 		for _, n := range []int{1, 4, 39, 1100} {
 			for _, dtype := range []DType{Float64, Float32} {
 				s := NewScope()
-				draws, p, name := Of(s, CPU, []int64{3, 7, -4, 1 << 33}, 4), 0.3, fmt.Sprintf("%d of %s, form %d", n, dtype, form)
+				draws, p := Of(s, CPU, []int64{3, 7, -4, 1 << 33}, 4), 0.3
+				name := fmt.Sprintf("%d of %s, form %d", n, dtype, form)
 				x := Full(s, 1, dtype, CPU, 3, n).RequireGrad()
 				y := x.dropout(p, draws, 5)
 				want := y.Float64s()

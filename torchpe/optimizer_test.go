@@ -93,7 +93,8 @@ func TestOptimizers(t *testing.T) {
 			for _, clip := range []float64{0, 0.5} {
 				eachForm(func(form int) {
 					for _, n := range []int{4, 37, 1029} { // one, some and more parameters than a kernel's block takes
-						name := fmt.Sprintf("%s %s, clipping at %g, form %d, %d parameters", method, dtype, clip, form, n)
+						name := fmt.Sprintf("%s %s, clipping at %g, form %d, %d parameters",
+							method, dtype, clip, form, n)
 						compareOptimizer(t, name, parameters(t, 3, n, dtype), method, clip, []int{0, n})
 					}
 					name := fmt.Sprintf("%s %s, clipping at %g, form %d, groups", method, dtype, clip, form)

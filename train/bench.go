@@ -187,9 +187,9 @@ func (e *ensemble) timeSteps(o BenchOptions) (times []time.Duration, err error) 
 		if err != nil {
 			return nil, err
 		}
-		times, sum = append(times, took), sum+took
+		sum += took
 	}
-	times, sum = nil, 0
+	sum = 0
 	for left := o.Steps; left > 0 && !enough(); left -= block {
 		took, err := run(block)
 		if err != nil {

@@ -106,7 +106,8 @@ func TestBaselinesOfResults(t *testing.T) {
 	var known runlog.Result
 	expect.Must(newLSTTask(c, s)).completeResult(&known)
 	if known.Baselines["look_up"]["validation"] != 1 || known.Baselines["counts"]["validation"] == 1 ||
-		known.Baselines["look_up"]["iid"] != r.Baselines["look_up"]["iid"] || r.Baselines["look_up"]["validation"] == 1 {
+		known.Baselines["look_up"]["iid"] != r.Baselines["look_up"]["iid"] ||
+		r.Baselines["look_up"]["validation"] == 1 {
 		t.Errorf("%v, of known puzzles %v", r.Baselines, known.Baselines)
 	}
 }

@@ -77,7 +77,8 @@ func TestDivergedMemberStops(t *testing.T) {
 	if good.Status != runlog.StatusDone || good.Steps != 18 || math.IsNaN(good.Measures.Get("validation")) {
 		t.Errorf("the other member: %+v", good)
 	}
-	said := regexp.MustCompile(fmt.Sprintf(`seed 5\) diverged: its loss at step %d is (NaN|\+Inf);`, bad.DivergedAtStep))
+	said := regexp.MustCompile(fmt.Sprintf(`seed 5\) diverged: its loss at step %d is (NaN|\+Inf);`,
+		bad.DivergedAtStep))
 	if len(heard.notices) != 1 || !said.MatchString(heard.notices[0]) {
 		t.Errorf("notices: %q", heard.notices)
 	}

@@ -105,7 +105,8 @@ func TestRunTask(t *testing.T) {
 		err := runTask(t, t.Context(), s, 1-both, heard)
 		failed := s.Task(1 - both).Failure
 		if err == nil || failed == nil || failed.Reason != sweep.ReasonData ||
-			!strings.Contains(failed.Message, change.reason) || !strings.Contains(strings.Join(heard.notices, "\n"), change.reason) {
+			!strings.Contains(failed.Message, change.reason) ||
+			!strings.Contains(strings.Join(heard.notices, "\n"), change.reason) {
 			t.Errorf("%v, %+v, notices %q; want %s", err, failed, heard.notices, change.reason)
 		}
 		expect.NoError(t, s.ClearFailures(false))

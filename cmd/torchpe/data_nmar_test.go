@@ -109,7 +109,8 @@ func TestNMARStability(t *testing.T) {
 		}
 		rows := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " ")
 		want := map[bool]string{true: "stable yes", false: "stable no"}[test.stable]
-		if !strings.Contains(rows, want) || strings.Contains(rows, "NaN") || !strings.Contains(rows, "nodes in their drawn order") {
+		if !strings.Contains(rows, want) || strings.Contains(rows, "NaN") ||
+			!strings.Contains(rows, "nodes in their drawn order") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}

@@ -127,7 +127,7 @@ func (r Report) Table() (head []string, rows [][]string) {
 		sets := r.PerCondition[c.Label()]
 		for i, s := range []SetReport{sets.Training, sets.Validation} {
 			rows = append(rows, []string{fmt.Sprintf("%s (%s)", c.Label(), c), [2]string{"training", "validation"}[i],
-				fmt.Sprint(s.Puzzles), s.Givens.String(), span(s.Answers[:]), span(s.Probes[:])})
+				fmt.Sprint(s.Puzzles), s.String(), span(s.Answers[:]), span(s.Probes[:])})
 		}
 	}
 	return []string{"condition", "set", "puzzles", "given cells (range)", "per answer", "per probe cell"}, rows

@@ -141,8 +141,8 @@ func newHuang(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// The signs of the sines distinguish left from right. u and v are trained for each head and layer, and start as Xavier's,
-// as in the published code.
+// The signs of the sines distinguish left from right. u and v are trained for each head and layer, and
+// start as Xavier's, as in the published code.
 var _ = Register(Scheme{Name: "tener", MinHeadWidth: 2, Extrapolates: Always, New: newTENER},
 	option("tener-offset", "i-j", oneOf("i-j", "j-i"),
 		"offset whose sinusoids tener looks up: from key to query, or from query to key as "+

@@ -95,7 +95,8 @@ func Places(root string) (places []Place, skipped []Skipped, err error) {
 		target, err := filepath.EvalSymlinks(link)
 		isFound := slices.ContainsFunc(places, func(p Place) bool { return p.Dir == target })
 		if is, _ := looksLikeRun(target); err == nil && is && !isFound {
-			skipped = append(skipped, Skipped{link, link + " is a link to a run, and links are not followed: name it itself"})
+			skipped = append(skipped,
+				Skipped{link, link + " is a link to a run, and links are not followed: name it itself"})
 		}
 	}
 	return places, skipped, err

@@ -147,10 +147,13 @@ func TestNoteUnlike(t *testing.T) {
 		ignored []string
 		want    string
 	}{
-		"alike":    {[]cohort.Group{learn, group("rope", "rope", .1, nil, "")}, nil, "[]"},
-		"rates":    {[]cohort.Group{learn, group("rope", "rope", .3, nil, "")}, nil, "lr 0.1 (learn-0.2), lr 0.3 (rope)]"},
-		"said":     {[]cohort.Group{group("a, lr 0.1", "a", .1, nil, ""), group("b, lr 0.3", "b", .3, nil, "")}, nil, "[]"},
-		"longer":   {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, nil, "steps 9 (rope), steps none"},
+		"alike": {[]cohort.Group{learn, group("rope", "rope", .1, nil, "")}, nil, "[]"},
+		"rates": {[]cohort.Group{learn, group("rope", "rope", .3, nil, "")}, nil,
+			"lr 0.1 (learn-0.2), lr 0.3 (rope)]"},
+		"said": {[]cohort.Group{group("a, lr 0.1", "a", .1, nil, ""), group("b, lr 0.3", "b", .3, nil, "")}, nil,
+			"[]"},
+		"longer": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, nil,
+			"steps 9 (rope), steps none"},
 		"left out": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, cohort.LengthKeys, "[]"},
 	} {
 		f := &cohort.Found{}

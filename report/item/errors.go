@@ -62,7 +62,8 @@ func simplest(r *cohort.Run, level string) (name string, mse float64) {
 	mse = math.Inf(1)
 	for _, b := range Baselines[1:] {
 		if v := b.MSE(r, level); v < mse {
-			name, mse = map[string]string{"zero": "zero", "mean": "a regression on the mean of the visible tokens"}[b.Key], v
+			names := map[string]string{"zero": "zero", "mean": "a regression on the mean of the visible tokens"}
+			name, mse = names[b.Key], v
 		}
 	}
 	return name, mse

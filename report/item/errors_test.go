@@ -39,7 +39,8 @@ func TestErrorSentences(t *testing.T) {
 			"from .410 ± .010 (a, n = 3) to .413 ± .015 (b, n = 3). The two cannot be told " +
 				"apart: difference .003, 95 % −.025 to .032."}, "No better"},
 		{[]cohort.Group{a, b, c}, []string{"The two differ: difference .407, 95 % .378 to .435. a and the next, b, " +
-			"cannot be told apart.", " No better than a regression on the mean of the visible tokens (.600): c."}, "no test"},
+			"cannot be told apart.",
+			" No better than a regression on the mean of the visible tokens (.600): c."}, "no test"},
 		{[]cohort.Group{a, c}, []string{"The two differ: difference .407"}, "next"},
 		{[]cohort.Group{group("f", .4, .5), c}, []string{"fewer than 3 seeds in common"}, "differ"},
 		{[]cohort.Group{a}, []string{"After 40 steps, the test error is .410 ± .010 (a, n = 3)."}, "ranges"},

@@ -138,7 +138,8 @@ var (
 	script string
 
 	layout = template.Must(template.New("page").Funcs(template.FuncMap{
-		"kind": Item.kind, "next": func(i int) int { return i + 1 }, "pixels": pixels, "source": source, "sources": sources,
+		"kind": Item.kind, "next": func(i int) int { return i + 1 }, "pixels": pixels,
+		"source": source, "sources": sources,
 		"paragraphs": paragraphs, "table": element, "captioned": captioned, "words": words, "href": href,
 	}).Parse(layoutSource))
 )

@@ -201,7 +201,8 @@ func tokensTable(t *testing.T, m models) string {
 	var pairs [][3]string
 	for _, of := range [][2]string{{"2", "5.0"}, {"2", "20.0"}, {"0.2", "0.2"}, {"0.2", "0.05"}} {
 		if name := "learn-" + of[0]; m[name+", tokens x "+of[1]] != nil {
-			pairs = append(pairs, [3]string{of[0] + " | " + strings.TrimSuffix(of[1], ".0"), name + ", tokens x " + of[1], name})
+			labels := of[0] + " | " + strings.TrimSuffix(of[1], ".0")
+			pairs = append(pairs, [3]string{labels, name + ", tokens x " + of[1], name})
 		}
 	}
 	return pairTable(t, m, "σ | tokens times", "multiplied", "as they are", pairs)
@@ -226,8 +227,8 @@ func pairTable(t *testing.T, m models, labels, first, second string, pairs [][3]
 		}
 		rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
 	}
-	return markdown(fmt.Sprintf("| %s | n | %s: training, IID test | validation | %s: training, IID test | validation | "+
-		"%s less %s, 95 %% |", labels, first, second, first, second), rows)
+	return markdown(fmt.Sprintf("| %s | n | %s: training, IID test | validation | %s: training, IID test | "+
+		"validation | %s less %s, 95 %% |", labels, first, second, first, second), rows)
 }
 
 func placementTable(t *testing.T, m models) string {

@@ -71,7 +71,8 @@ func TestCellsThatWouldChange(t *testing.T) {
 		// Commas within numbers.
 		{"1,05\n2,5\n", `x.csv:1:3: cell 2 is "05", behind "1" and a comma: write decimals with a point`},
 		{"1,234\n-5,000\n", `x.csv:2:4: cell 2 is "000", behind "-5"`}, {"x,y\n0,0123,1,5\n", "x.csv:2:8: "},
-		{"001,002\n003,004\n", ""}, {"id,code\ns,05\n", ""}, {"year,month\n2020,05\n", ""}, {"x\n0,05\n", "x.csv:2:3: "}, {"1.5,05\n", ""}, {"1,\"05\"\n", ""}, {"1,0\n0,0\n", ""},
+		{"001,002\n003,004\n", ""}, {"id,code\ns,05\n", ""}, {"year,month\n2020,05\n", ""},
+		{"x\n0,05\n", "x.csv:2:3: "}, {"1.5,05\n", ""}, {"1,\"05\"\n", ""}, {"1,0\n0,0\n", ""},
 		// A header with a cell less than the rows, as R writes it, or something else.
 		{"a,b\n1,2.5,3\n2,4,5\n", ""}, {"a,b\nx,1,2\nx,1,2\n", ""}, {"a\n\"1\",5\n\"2\",7\n", ""},
 		{"a,b\n1,2,\n3,4,\n", "x.csv:1: it names 2 columns, and the rows have 3 cells, and their last cells are"},

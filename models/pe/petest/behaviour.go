@@ -14,7 +14,7 @@ import (
 // checkPermutation checks that tokens in another order, at their positions, give the same in that
 // order: attention, hidden states and the probe's answer. Without their positions they must do so
 // only where the scheme knows none.
-func checkPermutation(tr trial, m *models.Model) error {
+func checkPermutation(_ trial, m *models.Model) error {
 	order := []int{5, 0, 3, 7, 1, 6, 2, 4}
 	if n := m.Config.Positions.Tokens(); n != len(order) {
 		order = rand.New(rand.NewPCG(1, 2)).Perm(n)

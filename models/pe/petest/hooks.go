@@ -131,7 +131,7 @@ func checkCalls(_ trial, m *models.Model) error {
 
 // checkSites checks that a hook changes its input in some layer if and only if its site is
 // declared, and always in the first.
-func checkSites(tr trial, m *models.Model) error {
+func checkSites(_ trial, m *models.Model) error {
 	s := torchpe.NewScopeNoGrad()
 	defer s.Close()
 	_, calls := callHooks(s, m, m.Config.Positions)
@@ -149,7 +149,7 @@ func checkSites(tr trial, m *models.Model) error {
 
 // checkTables checks that Embed adds what Table returns, for schemes that have a table, and nothing
 // in a layer without one.
-func checkTables(tr trial, m *models.Model) error {
+func checkTables(_ trial, m *models.Model) error {
 	s := torchpe.NewScopeNoGrad()
 	defer s.Close()
 	hooks, calls := callHooks(s, m, m.Config.Positions)
