@@ -263,7 +263,7 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 	broken("probes.safetensors", cut, "probes.safetensors")
 	broken("probes.safetensors", os.Remove, "no probes")
 	broken("result.json", cut, "result.json")
-	broken("result.json", os.Remove, "result")
+	broken("result.json", os.Remove, "torchpe train --resume --out runs/learned")
 	broken("config.json", func(path string) error {
 		text := strings.Replace(readText(t, path), `"epochs": 2,`, `"epochs": 3,`, 1)
 		return os.WriteFile(path, []byte(text), 0o666)

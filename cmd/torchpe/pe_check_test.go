@@ -99,7 +99,7 @@ func TestPECheckHelper(t *testing.T) {
 		if !strings.Contains(out, "positions from 1, half-split pairs\n") {
 			t.Errorf("%s: %s", file, out)
 		}
-		says(t, dir, line+" --rope-layout half --positions-from 1", 0, "q_out: follow rope: positions from 1")
+		says(t, dir, line+" --rope-layout half --positions-from 1", 0, "q_out: follows rope: positions from 1")
 	}
 	var found struct{ Deviations []string }
 	out := says(t, dir, "pe check rope --against numpy.npz --json", exitFailed)

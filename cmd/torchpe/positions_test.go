@@ -55,8 +55,8 @@ func TestTrainWithPositions(t *testing.T) {
 	says(t, dir, line+"--positions bad.csv --resume", exitUsage, "positions.sha256 was")
 	again := "train --config run/config.json --positions-as coordinates --dry-run"
 	says(t, dir, again+" --pe fourier-features", 0)
-	says(t, dir, again, exitUsage, "swin: it needs tokens")
-	says(t, dir, line+"--modules x.csv --dry-run", exitUsage, "modules")
+	says(t, dir, again, exitFailed, "swin: it needs tokens")
+	says(t, dir, line+"--modules x.csv --dry-run", exitFailed, "modules")
 	out := says(t, dir, "train --config run/config.json --positions= --pe learn --sigma 1 --dry-run", 0)
 	if strings.Contains(out, `"positions"`) {
 		t.Errorf("taken away: %s", out)

@@ -22,7 +22,7 @@ var contrastNames = [][2]string{
 	{"2d-fixed", "2d-fixed without dropout"}, {"learn-0.2", "2d-fixed without dropout"},
 	{"learn-0.2 with dropout", "learn-0.2"}, {"learn-0.2 with dropout", "2d-fixed"},
 	{"learn-0.2, once", "learn-2, once"}, {"learn-0.2, once, probe", "learn-2, once, probe"},
-	{"learn-0.2, probe", "learn-2, probe"},
+	{"learn-0.2, probe", "learn-2, probe"}, {"learn-1", "learn-1, shared"},
 }
 
 // other is a test of a claim that is no contrast of two settings of puzzles.csv.

@@ -199,10 +199,9 @@ func sharedTable(t *testing.T, m models) string {
 // tokensTable sets token embeddings whose initial values were multiplied beside those that were not.
 func tokensTable(t *testing.T, m models) string {
 	var pairs [][3]string
-	for _, of := range [][2]string{{"2", "5.0"}, {"2", "20.0"}, {"0.2", "0.2"}, {"0.2", "0.05"}} {
+	for _, of := range [][2]string{{"2", "5"}, {"2", "20"}, {"0.2", "0.2"}, {"0.2", "0.05"}} {
 		if name := "learn-" + of[0]; m[name+", tokens x "+of[1]] != nil {
-			labels := of[0] + " | " + strings.TrimSuffix(of[1], ".0")
-			pairs = append(pairs, [3]string{labels, name + ", tokens x " + of[1], name})
+			pairs = append(pairs, [3]string{of[0] + " | " + of[1], name + ", tokens x " + of[1], name})
 		}
 	}
 	return pairTable(t, m, "σ | tokens times", "multiplied", "as they are", pairs)
