@@ -68,7 +68,8 @@ func TestDropoutMask(t *testing.T) {
 						}
 					}
 					eachForm(func(form int) {
-						name := fmt.Sprintf("mask of seed %d, step %d, call %d, p %g, form %d", seed, step, call, p, form)
+						name := fmt.Sprintf("mask of seed %d, step %d, call %d, p %g, form %d",
+							seed, step, call, p, form)
 						near(t, name,
 							mask(t, Float64, n, p, []uint64{seed, seed + 1}, step, call), want, 1e-15)
 					})

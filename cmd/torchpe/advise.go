@@ -98,7 +98,8 @@ func overBudget(budget, took time.Duration) []string {
 	if budget == 0 || took < budget*3/2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("budget %s, took %s", wording.Seconds(budget.Seconds()), wording.Seconds(took.Seconds()))}
+	return []string{fmt.Sprintf("budget %s, took %s",
+		wording.Seconds(budget.Seconds()), wording.Seconds(took.Seconds()))}
 }
 
 // configs returns the configurations to train. It fails where the sweep in OUT has other runs.

@@ -80,8 +80,9 @@ func TestAdviseCandidates(t *testing.T) {
 		if code != 0 {
 			t.Fatal(notes)
 		}
-		if c.want == usual+" fourier-features" && (!strings.Contains(notes, "left out: 2d-fixed needs tokens on a grid") ||
-			!strings.Contains(notes, "has 4 points in 2 dimensions\n") || strings.Contains(notes, "nope knows")) {
+		if c.want == usual+" fourier-features" &&
+			(!strings.Contains(notes, "left out: 2d-fixed needs tokens on a grid") ||
+				!strings.Contains(notes, "has 4 points in 2 dimensions\n") || strings.Contains(notes, "nope knows")) {
 			t.Error(notes)
 		}
 		var found []string

@@ -46,7 +46,8 @@ func TestLabelOfOneSeed(t *testing.T) {
 	c.PE, c.Fidelity, c.Members = "learn", "code", []train.Member{{Seed: 3, Sigma: &sigma}}
 	var out bytes.Buffer
 	newProgress(&out, c, false).Started(0, 254)
-	if out.String() != "learn-2.0 seed 3: step 0 of 254\n" || !strings.HasSuffix(defaultName(c), "learn-2.0_code_seed3") {
+	if out.String() != "learn-2.0 seed 3: step 0 of 254\n" ||
+		!strings.HasSuffix(defaultName(c), "learn-2.0_code_seed3") {
 		t.Errorf("%s%s", out.String(), defaultName(c))
 	}
 }

@@ -75,7 +75,8 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 		fmt.Fprintf(out, "and %s\n", wording.Count(n-most, "more task"))
 	}
 	text := fmt.Sprintf("%s (%d new, %d done) in %s; what is left takes %s of "+
-		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"), wording.Megabytes(e.DiskMB))
+		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"),
+		wording.Megabytes(e.DiskMB))
 	if e.FreeMB > 0 {
 		text += fmt.Sprintf(" (%s free)", wording.Megabytes(e.FreeMB))
 	}

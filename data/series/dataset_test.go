@@ -151,7 +151,8 @@ func TestLabelKeyTellsTheCortex(t *testing.T) {
 		t.Errorf("names %q from %s, notes %q", d.Names, d.NamesFrom, d.Notes)
 	}
 	own := source // names of the data are kept, also where the key spells them otherwise
-	own.Names = expect.File(t, "names.txt", strings.ToLower(strings.ReplaceAll(strings.Join(d.Names, "\n"), "_ROI", "")))
+	names := strings.ReplaceAll(strings.Join(d.Names, "\n"), "_ROI", "")
+	own.Names = expect.File(t, "names.txt", strings.ToLower(names))
 	if d, err := own.Read(nil, false); err != nil || d.Names[0] != "l_0" || d.NamesFrom != own.Names ||
 		!strings.Contains(d.Modules.How, "such as L_0_ROI for l_0") {
 		t.Errorf("%+v, %v", d, err)

@@ -79,7 +79,8 @@ func TestDrawnMaps(t *testing.T) {
 // Runs that look at other examples by their settings are noted, with the setting.
 func TestOtherData(t *testing.T) {
 	of := func(source, config string) *Model {
-		m := &Model{Subject: Subject{Source: source}, probes: &cohort.Probes{}, member: cohort.Model{Run: &cohort.Run{}}}
+		m := &Model{Subject: Subject{Source: source}, probes: &cohort.Probes{},
+			member: cohort.Model{Run: &cohort.Run{}}}
 		m.member.Run.Config.JSON = []byte(config)
 		return m
 	}

@@ -69,7 +69,8 @@ func TestFind(t *testing.T) {
 	}
 	// A link to a run elsewhere is named, one to a run that is found is not.
 	elsewhere := t.TempDir()
-	if err := errors.Join(synthetic.Write(elsewhere, synthetic.Run{Name: "c", Task: "lst", PE: "nope", Seeds: []int{1}}),
+	other := synthetic.Run{Name: "c", Task: "lst", PE: "nope", Seeds: []int{1}}
+	if err := errors.Join(synthetic.Write(elsewhere, other),
 		os.Symlink(filepath.Join(elsewhere, "c"), filepath.Join(dir, "link")),
 		os.Symlink("a", filepath.Join(dir, "latest"))); err != nil {
 		t.Fatal(err)

@@ -31,8 +31,8 @@ func TestErrorSentences(t *testing.T) {
 		never  string
 	}{
 		{[]cohort.Group{group("d", 1.1, 1.2, 1.3), group("e", 1.2, 1.3, 1.5)},
-			[]string{"After 40 steps, no encoding predicts better than a regression on the mean of the visible tokens " +
-				"(test error .600): " +
+			[]string{"After 40 steps, no encoding predicts better than a regression on the mean of the visible " +
+				"tokens (test error .600): " +
 				"the lowest error is 1.200 ± .100 (d, n = 3). Train longer before you compare them. The conditional " +
 				"Gaussian, which needs no model, has .300."}, "differ"},
 		{[]cohort.Group{a, b}, []string{

@@ -283,7 +283,8 @@ func TestLengthsOfTraining(t *testing.T) {
 // The best encoding has the most of an accuracy and the least of a perplexity; one without a number is none.
 func TestSentence(t *testing.T) {
 	values := map[string]float64{"a": 2, "b": 5, "c": math.NaN()}
-	tasks := []task{{"book", []cohort.Group{{Label: "c"}, {Label: "a"}, {Label: "b"}}}, {"x", []cohort.Group{{Label: "c"}}}}
+	tasks := []task{{"book", []cohort.Group{{Label: "c"}, {Label: "a"}, {Label: "b"}}},
+		{"x", []cohort.Group{{Label: "c"}}}}
 	for least, want := range map[bool]string{true: "Best: a on book (2.000); none on x.",
 		false: "Best: b on book (5.000); none on x."} {
 		of := func(g cohort.Group) float64 { return values[g.Label] }

@@ -177,7 +177,8 @@ func (r *Report) scores(d *item.Draft) error {
 		return err
 	}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
-		{Heading: "Q", Name: "modularity", Decimals: 3}, {Heading: "Q of the training samples", Name: "data", Decimals: 3},
+		{Heading: "Q", Name: "modularity", Decimals: 3},
+		{Heading: "Q of the training samples", Name: "data", Decimals: 3},
 		{Heading: "by chance", Name: "chance", Decimals: 3},
 		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
 		{Heading: "p", Name: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}

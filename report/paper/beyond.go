@@ -179,8 +179,8 @@ func (d *draft) maps() error {
 		case panels[0] == nil:
 			continue
 		case part.task == "puzzles":
-			d.texts["cells"] = " Cells of the puzzles are joined to their neighbours on the grid, and coloured by row, " +
-				"then by column (blue, orange, green, pink)."
+			d.texts["cells"] = " Cells of the puzzles are joined to their neighbours on the grid, and coloured by " +
+				"row, then by column (blue, orange, green, pink)."
 		case part.task == "fMRI":
 			d.texts["regions"] = " Regions are coloured by network."
 		default:

@@ -95,7 +95,8 @@ func draftOf(t *testing.T, s *Study, id string) *draft {
 func TestCaptionsOfFewPanels(t *testing.T) {
 	quiet := func(m *synthetic.Member) { // as runs that measure no motion
 		edit(m)
-		for _, key := range []string{"pe_gradient_share", "pe_disparity", "pe_disparity/0", "pe_disparity/1", "pe_cosine/0",
+		for _, key := range []string{"pe_gradient_share", "pe_disparity", "pe_disparity/0", "pe_disparity/1",
+			"pe_cosine/0",
 			"tangent_alignment"} {
 			delete(m.Result.Measures, key)
 			for _, r := range m.Records {
@@ -107,7 +108,8 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 		synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, Edit: quiet},
 		synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Heads: 4},
 		synthetic.Run{Task: "lst", PE: "2d-fixed", Seeds: []int{1}, Edit: edit},
-		synthetic.Run{Task: "nmar", PE: "rope", Seeds: []int{1}}, synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{1}},
+		synthetic.Run{Task: "nmar", PE: "rope", Seeds: []int{1}},
+		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{1}},
 		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{1}, MaskLevel: .9},
 		synthetic.Run{Task: "fmri", PE: "learn", Sigma: 1, Seeds: []int{1}, MaskLevel: .15, Distance: "cosine"}), "")
 	if err != nil {

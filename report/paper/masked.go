@@ -179,8 +179,8 @@ func cosineMatrices(d *draft) ([]figure.Panel, error) {
 		func(_ *cohort.Run, x cohort.Table) ([]float64, error) { return x.Cosines() })
 	var panels []figure.Panel
 	for _, m := range matrices {
-		d.texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered by " +
-			"module."
+		d.texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered " +
+			"by module."
 		m.Scale, m.Min, m.BarLabel = figure.Diverging, -1, "Cosine"
 		panels = append(panels, m)
 	}

@@ -115,7 +115,8 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 	t = t.WithoutEmptyColumns()
 	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d", len(paper.Seeds()))
 	if differs := unlikePaper(cohort.ModelsOf(ours)); differs != nil {
-		t.Note += fmt.Sprintf("; its set-up is another, so that no difference is given: %s.", strings.Join(differs, ", "))
+		t.Note += fmt.Sprintf("; its set-up is another, so that no difference is given: %s.",
+			strings.Join(differs, ", "))
 		return t
 	}
 	t.Note += fmt.Sprintf("; a printed SD of .000 is rounded, and counts as %.4f. difference: here less paper, "+

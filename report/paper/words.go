@@ -104,8 +104,8 @@ func kernelText(d *draft) string {
 	if !d.has("tangent_alignment") {
 		return ""
 	}
-	text := " Alignment: cosine of the tangent kernels, traced over outputs, of the model at its start and at its end " +
-		"on the same training puzzles; 1 is lazy."
+	text := " Alignment: cosine of the tangent kernels, traced over outputs, of the model at its start and at its " +
+		"end on the same training puzzles; 1 is lazy."
 	if rho := d.rho("tangent_alignment"); rho != "" {
 		text += " Kernel and validation: " + rho + "."
 	}

@@ -67,7 +67,8 @@ func (m manifest) vectors(scheme string) (*Vectors, error) {
 		return nil, err
 	}
 	return parseVectors(scheme, m.Schemes[scheme], func(c *VectorCase) {
-		for kind, into := range map[string]map[string]Array{"params": c.Params, "inputs": c.Inputs, "outputs": c.Outputs} {
+		for kind, into := range map[string]map[string]Array{
+			"params": c.Params, "inputs": c.Inputs, "outputs": c.Outputs} {
 			maps.Copy(into, all[fmt.Sprintf("%s/%s/%s", scheme, c.Name, kind)])
 		}
 	})
