@@ -96,8 +96,9 @@ solves %s (difference %s), and a look-up of the most similar training puzzle .25
 paper's effect. Four controls narrow it. It needs a table that is added at every block, as in the
 published code: added once, σ = 2 solves %s. The ratio of table and tokens does not explain it: one
 table that all blocks add has the same ratios as a table for each, and at σ = 1 solves %s where those solve
-%s. It does not need a trained table: a frozen one cannot be told from it (five seeds). And the true places are ahead of learned ones by their dropout, or the
-longer training that comes with it: with dropout learned places solve %s, without it the true ones %s.
+%s. It does not need a trained table: a frozen one cannot be told from it (five seeds). And the true
+places are ahead of learned ones by their dropout, or the longer training that comes with it: with
+dropout learned places solve %s, without it the true ones %s.
 `, len(m["learn-0.2"]), mean("learn-0.2"), mean("learn-2"), d("learn-0.2", "learn-2"),
 		mean("learn-2, once"), mean("learn-1, shared"), mean("learn-1"), mean("learn-0.2 with dropout"), mean("2d-fixed without dropout"))
 }
