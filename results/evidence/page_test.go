@@ -100,7 +100,8 @@ table that all blocks add has the same ratios as a table for each, and at σ = 1
 places are ahead of learned ones by their dropout, or the longer training that comes with it: with
 dropout learned places solve %s, without it the true ones %s.
 `, len(m["learn-0.2"]), mean("learn-0.2"), mean("learn-2"), d("learn-0.2", "learn-2"),
-		mean("learn-2, once"), mean("learn-1, shared"), mean("learn-1"), mean("learn-0.2 with dropout"), mean("2d-fixed without dropout"))
+		mean("learn-2, once"), mean("learn-1, shared"), mean("learn-1"),
+		mean("learn-0.2 with dropout"), mean("2d-fixed without dropout"))
 }
 
 func sigmaTable(t *testing.T, m models) string {
