@@ -186,7 +186,7 @@ func TestLSTOtherSides(t *testing.T) {
 	}
 }
 
-// shownPuzzle is what show prints as JSON.
+// shownPuzzle decodes an element of the JSON that show prints.
 type shownPuzzle struct {
 	Index     int
 	Puzzle    string

@@ -189,15 +189,7 @@ func TestBest(t *testing.T) {
 		"text.csv":       {"book.txt,alibi,12,perplexity,64,5\n", "book.txt,alibi,12,loss,64,1.6\n"},
 		"index.html":     {"4 runs on 1 formal language and 1 text, by torchpe.", "Left: perplexity of held-out text"},
 	} {
-		text, err := os.ReadFile(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range wants {
-			if !strings.Contains(string(text), want) {
-				t.Errorf("%s: no %q in\n%s", name, want, text)
-			}
-		}
+		contains(t, filepath.Join(out, name), wants)
 	}
 }
 
@@ -268,15 +260,7 @@ func TestLengthsOfTraining(t *testing.T) {
 		"lengths.svg":    {"even-pairs, trained to 20 or 30"},
 		"perplexity.csv": {`"rope, train_length 20",1,40,20,7`, `"rope, train_length 30",1,40,30,7`},
 	} {
-		text, err := os.ReadFile(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range wants {
-			if !strings.Contains(string(text), want) {
-				t.Errorf("%s: no %q in\n%s", name, want, text)
-			}
-		}
+		contains(t, filepath.Join(out, name), wants)
 	}
 }
 
@@ -307,4 +291,18 @@ func writeText(t *testing.T, dir, data string) {
 		Status: runlog.StatusDone, Measures: runlog.Numbers{"length/64": .5, "perplexity/64": 5,
 			"position_loss/64": 1.6}},
 		{PE: "alibi", Seed: 13, Status: runlog.StatusDiverged, DivergedAtStep: 7}}}, data)
+}
+
+// contains checks that a file holds each text.
+func contains(t *testing.T, path string, wants []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range wants {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s: no %q in\n%s", path, want, text)
+		}
+	}
 }

@@ -92,18 +92,22 @@ func placementPanel(t *testing.T, m models, sigma string) figure.Panel {
 func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
 	scatter := figure.Scatter{Title: "At the " + block + " block", XLabel: "RMS of the table / RMS of the tokens",
 		YLabel: "Validation accuracy", Note: "Points: means of seeds; bars: ±1 SD"}
+	suffixes := []string{", shared"}
 	for _, c := range corners {
+		suffixes = append(suffixes, c.suffix)
+	}
+	for _, suffix := range suffixes {
 		for _, sigma := range sigmas {
-			known := models{"": withRatio(m["learn-"+sigma+c.suffix])}
+			known := models{"": withRatio(m["learn-"+sigma+suffix])}
 			if len(known[""]) == 0 {
 				continue
 			}
 			x := []float64{0, 0}
-			if column == "ratio_block_1" || !strings.Contains(c.suffix, "once") {
+			if column == "ratio_block_1" || !strings.Contains(suffix, "once") {
 				x = known.column(t, "", column)
 			}
 			y := known.column(t, "", "validation")
-			scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: sigma + c.suffix,
+			scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: sigma + suffix,
 				ColorOf: "learn σ=" + sigma, X: stats.Mean(x), Y: stats.Mean(y), XErr: stats.SD(x), YErr: stats.SD(y)})
 		}
 	}
