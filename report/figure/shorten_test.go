@@ -106,10 +106,10 @@ func TestLongLegends(t *testing.T) {
 	}
 }
 
-// Tokens of a strip are counted from 1, with few enough numbers to read.
+// Tokens of a strip are counted from 0, with few enough numbers to read.
 func TestStripCounts(t *testing.T) {
-	for n, want := range map[int]string{8: "1 2 3 4 5 6 7 8", 16: "2 4 6 8 10 12 14 16",
-		360: "1 50 100 150 200 250 300 350"} {
+	for n, want := range map[int]string{8: "0 1 2 3 4 5 6 7", 16: "0 2 4 6 8 10 12 14",
+		360: "0 50 100 150 200 250 300 350"} {
 		m := newMeasure()
 		if _, err := (Strip{Groups: make([]int, n)}).draw(draw.NewCanvas(m, 200, 40)); err != nil {
 			t.Fatal(err)

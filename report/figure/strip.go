@@ -3,9 +3,7 @@ package figure
 import (
 	"errors"
 	"image/color"
-	"slices"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -52,12 +50,8 @@ func (s Strip) draw(c draw.Canvas) (note string, err error) {
 	outline(c, hairlineOf(axisColor), rect(c.Min.X, top-height, c.Max.X, top))
 	y := top - height - smallSize*leading/2 - 2
 	right := c.Min.X - 10
-	ticks := niceTicks(1, float64(len(s.Groups)), 1, 8) // tokens count from 1
-	if ticks[0].Value > 2 {
-		ticks = slices.Insert(ticks, 0, plot.Tick{Value: 1, Label: "1"})
-	}
-	for _, t := range ticks { // at the tokens' middles
-		x := c.Min.X + width*(vg.Length(t.Value)-0.5)/n
+	for _, t := range niceTicks(0, float64(len(s.Groups)-1), 1, 8) { // at the tokens' middles
+		x := c.Min.X + width*(vg.Length(t.Value)+0.5)/n
 		left := min(max(x-smallText.width(t.Label)/2, c.Min.X), c.Max.X-smallText.width(t.Label))
 		if left < right+4 {
 			continue
