@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // What libtorch says is told apart: memory that is short, a GPU that failed, and everything else.
@@ -57,4 +59,23 @@ func TestWatch(t *testing.T) {
 	quiet.stop()
 	time.Sleep(80 * time.Millisecond)
 	(*watchdog)(nil).notify(1)
+}
+
+// What fails in an evaluation on the device is its error, in every task: here, the weights are gone.
+func TestFailingEvaluation(t *testing.T) {
+	for name, c := range map[string]Config{"puzzles": tiny(t, "learn"), "masked": tinyMasked(t, "learn"),
+		"language": tinySequence(t, "reverse-string", "learn"), "text": tinyText(t, "learn")} {
+		e := started(t, c)
+		tables := expect.Must(e.peTables())
+		e.model.Close()
+		_, measured := e.task.measure(e, 0, tables)
+		_, _, probed := e.task.probes(e, 0)
+		_, read := e.peTables()
+		if measured == nil || probed == nil || read == nil {
+			t.Errorf("%s: measures %v, probes %v, tables %v", name, measured, probed, read)
+		}
+		if _, err := e.task.trainingSums(e, 0); err == nil && name == "puzzles" {
+			t.Errorf("%s: no error of the training sums", name)
+		}
+	}
 }
