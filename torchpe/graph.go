@@ -90,20 +90,6 @@ func OwnStream(d Device) (back func(), err error) {
 // Synchronize waits until the device has finished all its work.
 func Synchronize(d Device) error { return ctorch.Synchronize(int(d)) }
 
-// Write copies values into t, which must be dense, of T's dtype and of as many elements. On a GPU
-// the copy is queued in order with other work and the host does not wait; values may be reused at
-// once.
-func Write[T Element](t Tensor, values []T) {
-	const op = "Write"
-	info := t.info(op)
-	if info.DType != int(dtypeOf[T]()) {
-		fail(op, fmt.Sprintf("values of another dtype (%s)", dtypeOf[T]()), t)
-	}
-	if err := ctorch.Write(t.h, values); err != nil {
-		fail(op, err.Error(), t)
-	}
-}
-
 // DeviceMemory holds libtorch's allocator statistics of a GPU, in bytes; zeros for the CPU.
 type DeviceMemory struct {
 	Allocated, Peak, Reserved int64 // in use; at most since ResetPeakMemory; held, in use or not

@@ -273,3 +273,17 @@ func (t Tensor) Item() float64 {
 	}
 	return v[0]
 }
+
+// Write copies values into t, which must be dense, of T's dtype and of as many elements. On a GPU
+// the copy is queued in order with other work and the host does not wait; values may be reused at
+// once.
+func Write[T Element](t Tensor, values []T) {
+	const op = "Write"
+	info := t.info(op)
+	if info.DType != int(dtypeOf[T]()) {
+		fail(op, fmt.Sprintf("values of another dtype (%s)", dtypeOf[T]()), t)
+	}
+	if err := ctorch.Write(t.h, values); err != nil {
+		fail(op, err.Error(), t)
+	}
+}

@@ -9,32 +9,6 @@ import (
 	"torchpe/torchpe"
 )
 
-// stepInputs are the host's inputs of a training step: indexes of examples, masks of tokens, drawn
-// positions. They are a function of the configuration and the step alone.
-type stepInputs struct {
-	examples int // of each member
-	arrays   []hostArray
-}
-
-// hostArray is one input; one of the three slices holds its values.
-type hostArray struct {
-	name   string
-	shape  []int
-	ints   []int64
-	flags  []bool
-	floats []float64
-}
-
-// shapes returns a key that differs for inputs for which a step does different work, such as the
-// last, smaller batch of an epoch.
-func (in stepInputs) shapes() string {
-	text := ""
-	for _, a := range in.arrays {
-		text += fmt.Sprint(a.name, a.shape)
-	}
-	return text
-}
-
 // eachMember calls f for every member at the same time and waits, so that the host's work for a
 // step takes no longer than a GPU's.
 func eachMember(members int, f func(m int)) {
@@ -47,39 +21,6 @@ func eachMember(members int, f func(m int)) {
 		wait.Go(func() { f(m) })
 	}
 	wait.Wait()
-}
-
-// deviceInputs are inputs at fixed addresses on the device, by name.
-type deviceInputs map[string]torchpe.Tensor
-
-// allocateInputs returns zeros in s of the shapes of inputs.
-func allocateInputs(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceInputs {
-	d := deviceInputs{}
-	for _, a := range in.arrays {
-		dtype := torchpe.Int64
-		switch {
-		case a.flags != nil:
-			dtype = torchpe.Bool
-		case a.floats != nil:
-			dtype = torchpe.Float64
-		}
-		d[a.name] = torchpe.Zeros(s, dtype, dev, a.shape...)
-	}
-	return d
-}
-
-// write replaces the values by those of other steps.
-func (d deviceInputs) write(in stepInputs) {
-	for _, a := range in.arrays {
-		switch {
-		case a.flags != nil:
-			torchpe.Write(d[a.name], a.flags)
-		case a.floats != nil:
-			torchpe.Write(d[a.name], a.floats)
-		default:
-			torchpe.Write(d[a.name], a.ints)
-		}
-	}
 }
 
 // drawnPositions returns the input of an encoding that draws positions for each of the B samples of

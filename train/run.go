@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"torchpe/torchpe"
-	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -183,79 +182,6 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	}
 	steps, seconds := float64(t.state.step-firstStep), time.Since(start).Seconds()
 	return t.finish(steps / math.Max(seconds, 1e-9))
-}
-
-// step runs training step number step (from 0) of total. On a GPU it returns before the device has
-// finished.
-func (e *ensemble) step(step, total int) error {
-	in := e.buffers.inputs.get(step)
-	if err := e.optimizer.Prepare(e.settingsAt(step, total)); err != nil {
-		return err
-	}
-	v, err := e.writeInputs(in)
-	if err != nil {
-		return err
-	}
-	return e.runRecorded(v)
-}
-
-// compute runs the prepared step: batch, forward, backward, update. It reads nothing from the host, so
-// that a CUDA graph can record it.
-func (e *ensemble) compute(v *stepVariant) {
-	s := e.resident.Child()
-	defer s.Close()
-	s.Repeat(v.constants)
-	in := v.inputs
-	s.SeedFrom(in[seedInput])
-	loss := e.task.loss(e, s, in)
-	if err := e.optimizer.ZeroGrad(); err != nil {
-		panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
-	}
-	loss.each.Sum().Backward() // members share nothing: the sum's gradient is each member's own
-	// Members whose loss is not finite stop before the update.
-	accounts := e.buffers.accounts
-	torchpe.Account(loss.each, loss.correct, v.examples, in[seedInput], accounts)
-	active := accounts.In(s).Select(0, torchpe.AccountActive)
-	if err := e.optimizer.Apply(active); err != nil {
-		panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
-	}
-}
-
-// settingsAt returns the optimizer's settings of a step.
-func (e *ensemble) settingsAt(step, total int) torchpe.StepSettings {
-	set := e.settings
-	factor := scheduleFactor(e.config.Schedule, step, e.config.WarmupSteps, total)
-	set.LR = make([]float64, e.members())
-	for m, member := range e.config.Members {
-		set.LR[m] = member.LR * factor
-	}
-	set.Groups = slices.Clone(set.Groups)
-	for i := range set.Groups { // the PE's, if it has settings of its own
-		if e.config.PEWarmupSteps != nil {
-			factor = scheduleFactor(e.config.Schedule, step, *e.config.PEWarmupSteps, total)
-		}
-		set.Groups[i].LR = make([]float64, e.members())
-		for m, member := range e.config.Members {
-			set.Groups[i].LR[m] = orElse(member.PELR, member.LR) * factor
-		}
-	}
-	return set
-}
-
-// scheduleFactor returns the factor on the learning rate at a step (from 0) of total: a linear
-// warm-up, then the schedule.
-func scheduleFactor(schedule string, step, warmup, total int) float64 {
-	if step < warmup {
-		return float64(step+1) / float64(warmup)
-	}
-	progress := float64(step-warmup) / float64(max(1, total-warmup))
-	switch schedule {
-	case config.Linear:
-		return math.Max(0, 1-progress)
-	case config.Cosine:
-		return (1 + math.Cos(math.Pi*math.Min(1, progress))) / 2
-	}
-	return 1
 }
 
 // begin loads the newest checkpoint, or writes the first one.
@@ -516,3 +442,30 @@ func (t *trainer) memberResult(m int) runlog.MemberResult {
 	}
 	return r
 }
+
+// intervals has the steps after which a run writes records and looks for divergence.
+type intervals struct {
+	total       int // steps of the run
+	recordEvery int
+	checkEvery  int
+}
+
+// intervals returns those of a run. On the CPU, where the host waits for each step anyway, it looks for
+// divergence after each.
+func (t *trainer) intervals() intervals {
+	perEpoch := t.task.stepsPerEpoch()
+	v := intervals{total: t.config.TotalSteps(perEpoch), recordEvery: t.config.LogEvery, checkEvery: 256}
+	if t.config.Facts().InEpochs {
+		v.recordEvery *= perEpoch
+	}
+	if t.device == torchpe.CPU {
+		v.checkEvery = 1
+	}
+	return v
+}
+
+// recordsAt reports whether a record is written after this step.
+func (v intervals) recordsAt(step int) bool { return step == v.total || step%v.recordEvery == 0 }
+
+// checksAt reports whether the host looks for diverged members after this step.
+func (v intervals) checksAt(step int) bool { return v.recordsAt(step) || step%v.checkEvery == 0 }

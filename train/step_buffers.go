@@ -20,21 +20,6 @@ type stepBuffers struct {
 	inputs    prefetcher
 }
 
-// stepVariant is the step for inputs of certain shapes.
-type stepVariant struct {
-	constants *torchpe.Constants // nil on the CPU, which need not keep them
-	examples  int                // of each member
-	inputs    deviceInputs
-	runs      int
-	graph     *torchpe.Graph // nil before it was recorded
-}
-
-// seedInput names the input that seeds random draws, int64 [1+E]: the step, and each member's seed.
-const seedInput = "step and seeds"
-
-// eagerRuns counts the runs of a step before it is recorded: libraries set up in first runs.
-const eagerRuns = 3
-
 // trainSums sums up what training saw since the last record, for each member.
 type trainSums struct {
 	loss     []float64 // [E], over examples
@@ -83,73 +68,6 @@ func (b *stepBuffers) dropGraphs() bool {
 	}
 	b.graphPool = nil
 	return had
-}
-
-// retryAfterOOM calls f. Where the device has no memory for it beside the recorded steps, these are
-// dropped, and f is called again. f may be a training step: all its memory but a few numbers is
-// allocated before it changes anything.
-func (e *ensemble) retryAfterOOM(f func() error) error {
-	err := f()
-	if err == nil || !outOfMemory(err) || !e.buffers.dropGraphs() {
-		return err
-	}
-	if err := torchpe.ReleaseCached(e.device); err != nil {
-		return err
-	}
-	return f()
-}
-
-// writeInputs writes the inputs of a step to the device and returns the step for their shapes.
-func (e *ensemble) writeInputs(in stepInputs) (v *stepVariant, err error) {
-	err = torchpe.Catch(func() {
-		v = e.variantOf(in)
-		v.inputs.write(in)
-		e.buffers.examples += float64(in.examples)
-	})
-	return v, err
-}
-
-// variantOf returns the step for inputs of these shapes.
-func (e *ensemble) variantOf(in stepInputs) *stepVariant {
-	key := in.shapes()
-	v := e.buffers.variants[key]
-	if v == nil {
-		v = &stepVariant{examples: in.examples, inputs: allocateInputs(e.resident, e.device, in)}
-		if e.device != torchpe.CPU || e.repeat {
-			v.constants = torchpe.NewConstants()
-		}
-		e.buffers.variants[key] = v
-	}
-	return v
-}
-
-// runRecorded runs a step on the device. On a GPU the fourth run of a variant records it as a CUDA
-// graph, which that run and later ones replay.
-func (e *ensemble) runRecorded(v *stepVariant) error {
-	v.runs++
-	if v.graph == nil && e.graphs && v.runs > eagerRuns {
-		// Where graphs of other shapes leave no room for this one, it is recorded without them.
-		if err := e.retryAfterOOM(func() error { return e.recordGraph(v) }); err != nil {
-			return err
-		}
-	}
-	if v.graph != nil {
-		return v.graph.Replay()
-	}
-	return e.retryAfterOOM(func() error { return torchpe.Catch(func() { e.compute(v) }) })
-}
-
-// recordGraph records a step, in memory that it shares with those recorded before.
-func (e *ensemble) recordGraph(v *stepVariant) (err error) {
-	// Memory of the runs before goes to the recording.
-	if err = torchpe.ReleaseCached(e.device); err != nil {
-		return err
-	}
-	v.graph, err = torchpe.Record(e.device, e.buffers.graphPool, func() { e.compute(v) })
-	if err == nil && e.buffers.graphPool == nil {
-		e.buffers.graphPool = v.graph
-	}
-	return err
 }
 
 // reset puts sums and the state of members on the device.

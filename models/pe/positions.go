@@ -320,35 +320,6 @@ func (p Positions) validatePoints() error {
 	return nil
 }
 
-// checkPlaces panics with an *Error if an encoding was not built for a token's place.
-func checkPlaces(index []int, places int) {
-	for i, at := range index {
-		if at < 0 || at >= places {
-			panic(&torchpe.Error{Op: "positions", Msg: fmt.Sprintf("token %d is at position %d; "+
-				"the encoding was built for 0..%d", i, at, places-1)})
-		}
-	}
-}
-
-// rowsAt returns the rows of table [E,...,R,...] (axis dim) that index names: the table itself
-// where these are all rows in order.
-func rowsAt(s *torchpe.Scope, table torchpe.Tensor, dim int, index []int) torchpe.Tensor {
-	checkPlaces(index, table.Size(dim))
-	if table.Size(dim) == len(index) && slices.Equal(index, Line(len(index)).Index) {
-		return table
-	}
-	return table.IndexSelect(dim, indexTensor(s, table.Device(), index, len(index)))
-}
-
-// indexTensor returns index as int64 with the given shape.
-func indexTensor(s *torchpe.Scope, dev torchpe.Device, index []int, shape ...int) torchpe.Tensor {
-	wide := make([]int64, len(index))
-	for i, v := range index {
-		wide[i] = int64(v)
-	}
-	return torchpe.Of(s, dev, wide, shape...)
-}
-
 // Draw describes positions that are drawn for each sample: sorted and distinct, of 0..Range-1
 // (Ruoss et al. 2023). Those of Distances begin with 0: entry d stands for the distance d of two
 // tokens.

@@ -3,6 +3,9 @@
 package pe
 
 import (
+	"fmt"
+	"slices"
+
 	"math/rand/v2"
 	"sync"
 
@@ -129,4 +132,33 @@ func (h embedAnd) AddsTable(layer int) bool { return h.table.AddsTable(layer) }
 func (h embedAnd) DropTables(p float64) (Hooks, bool) {
 	table, ok := h.table.DropTables(p)
 	return embedAnd{h.Hooks, table}, ok
+}
+
+// checkPlaces panics with an *Error if an encoding was not built for a token's place.
+func checkPlaces(index []int, places int) {
+	for i, at := range index {
+		if at < 0 || at >= places {
+			panic(&torchpe.Error{Op: "positions", Msg: fmt.Sprintf("token %d is at position %d; "+
+				"the encoding was built for 0..%d", i, at, places-1)})
+		}
+	}
+}
+
+// rowsAt returns the rows of table [E,...,R,...] (axis dim) that index names: the table itself
+// where these are all rows in order.
+func rowsAt(s *torchpe.Scope, table torchpe.Tensor, dim int, index []int) torchpe.Tensor {
+	checkPlaces(index, table.Size(dim))
+	if table.Size(dim) == len(index) && slices.Equal(index, Line(len(index)).Index) {
+		return table
+	}
+	return table.IndexSelect(dim, indexTensor(s, table.Device(), index, len(index)))
+}
+
+// indexTensor returns index as int64 with the given shape.
+func indexTensor(s *torchpe.Scope, dev torchpe.Device, index []int, shape ...int) torchpe.Tensor {
+	wide := make([]int64, len(index))
+	for i, v := range index {
+		wide[i] = int64(v)
+	}
+	return torchpe.Of(s, dev, wide, shape...)
 }

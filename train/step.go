@@ -1,0 +1,226 @@
+// A training step, from the inputs of the host to the update of the weights.
+
+package train
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"torchpe/torchpe"
+	"torchpe/train/config"
+)
+
+// step runs training step number step (from 0) of total. On a GPU it returns before the device has
+// finished.
+func (e *ensemble) step(step, total int) error {
+	in := e.buffers.inputs.get(step)
+	if err := e.optimizer.Prepare(e.settingsAt(step, total)); err != nil {
+		return err
+	}
+	v, err := e.writeInputs(in)
+	if err != nil {
+		return err
+	}
+	return e.runRecorded(v)
+}
+
+// compute runs the prepared step: batch, forward, backward, update. It reads nothing from the host, so
+// that a CUDA graph can record it.
+func (e *ensemble) compute(v *stepVariant) {
+	s := e.resident.Child()
+	defer s.Close()
+	s.Repeat(v.constants)
+	in := v.inputs
+	s.SeedFrom(in[seedInput])
+	loss := e.task.loss(e, s, in)
+	if err := e.optimizer.ZeroGrad(); err != nil {
+		panic(&torchpe.Error{Op: "ZeroGrad", Msg: err.Error()})
+	}
+	loss.each.Sum().Backward() // members share nothing: the sum's gradient is each member's own
+	// Members whose loss is not finite stop before the update.
+	accounts := e.buffers.accounts
+	torchpe.Account(loss.each, loss.correct, v.examples, in[seedInput], accounts)
+	active := accounts.In(s).Select(0, torchpe.AccountActive)
+	if err := e.optimizer.Apply(active); err != nil {
+		panic(&torchpe.Error{Op: "optimizer", Msg: err.Error()})
+	}
+}
+
+// settingsAt returns the optimizer's settings of a step.
+func (e *ensemble) settingsAt(step, total int) torchpe.StepSettings {
+	set := e.settings
+	factor := scheduleFactor(e.config.Schedule, step, e.config.WarmupSteps, total)
+	set.LR = make([]float64, e.members())
+	for m, member := range e.config.Members {
+		set.LR[m] = member.LR * factor
+	}
+	set.Groups = slices.Clone(set.Groups)
+	for i := range set.Groups { // the PE's, if it has settings of its own
+		if e.config.PEWarmupSteps != nil {
+			factor = scheduleFactor(e.config.Schedule, step, *e.config.PEWarmupSteps, total)
+		}
+		set.Groups[i].LR = make([]float64, e.members())
+		for m, member := range e.config.Members {
+			set.Groups[i].LR[m] = orElse(member.PELR, member.LR) * factor
+		}
+	}
+	return set
+}
+
+// scheduleFactor returns the factor on the learning rate at a step (from 0) of total: a linear
+// warm-up, then the schedule.
+func scheduleFactor(schedule string, step, warmup, total int) float64 {
+	if step < warmup {
+		return float64(step+1) / float64(warmup)
+	}
+	progress := float64(step-warmup) / float64(max(1, total-warmup))
+	switch schedule {
+	case config.Linear:
+		return math.Max(0, 1-progress)
+	case config.Cosine:
+		return (1 + math.Cos(math.Pi*math.Min(1, progress))) / 2
+	}
+	return 1
+}
+
+// stepVariant is the step for inputs of certain shapes.
+type stepVariant struct {
+	constants *torchpe.Constants // nil on the CPU, which need not keep them
+	examples  int                // of each member
+	inputs    deviceInputs
+	runs      int
+	graph     *torchpe.Graph // nil before it was recorded
+}
+
+// eagerRuns counts the runs of a step before it is recorded: libraries set up in first runs.
+const eagerRuns = 3
+
+// writeInputs writes the inputs of a step to the device and returns the step for their shapes.
+func (e *ensemble) writeInputs(in stepInputs) (v *stepVariant, err error) {
+	err = torchpe.Catch(func() {
+		v = e.variantOf(in)
+		v.inputs.write(in)
+		e.buffers.examples += float64(in.examples)
+	})
+	return v, err
+}
+
+// variantOf returns the step for inputs of these shapes.
+func (e *ensemble) variantOf(in stepInputs) *stepVariant {
+	key := in.shapes()
+	v := e.buffers.variants[key]
+	if v == nil {
+		v = &stepVariant{examples: in.examples, inputs: allocateInputs(e.resident, e.device, in)}
+		if e.device != torchpe.CPU || e.repeat {
+			v.constants = torchpe.NewConstants()
+		}
+		e.buffers.variants[key] = v
+	}
+	return v
+}
+
+// runRecorded runs a step on the device. On a GPU the fourth run of a variant records it as a CUDA
+// graph, which that run and later ones replay.
+func (e *ensemble) runRecorded(v *stepVariant) error {
+	v.runs++
+	if v.graph == nil && e.graphs && v.runs > eagerRuns {
+		// Where graphs of other shapes leave no room for this one, it is recorded without them.
+		if err := e.retryAfterOOM(func() error { return e.recordGraph(v) }); err != nil {
+			return err
+		}
+	}
+	if v.graph != nil {
+		return v.graph.Replay()
+	}
+	return e.retryAfterOOM(func() error { return torchpe.Catch(func() { e.compute(v) }) })
+}
+
+// recordGraph records a step, in memory that it shares with those recorded before.
+func (e *ensemble) recordGraph(v *stepVariant) (err error) {
+	// Memory of the runs before goes to the recording.
+	if err = torchpe.ReleaseCached(e.device); err != nil {
+		return err
+	}
+	v.graph, err = torchpe.Record(e.device, e.buffers.graphPool, func() { e.compute(v) })
+	if err == nil && e.buffers.graphPool == nil {
+		e.buffers.graphPool = v.graph
+	}
+	return err
+}
+
+// retryAfterOOM calls f. Where the device has no memory for it beside the recorded steps, these are
+// dropped, and f is called again. f may be a training step: all its memory but a few numbers is
+// allocated before it changes anything.
+func (e *ensemble) retryAfterOOM(f func() error) error {
+	err := f()
+	if err == nil || !outOfMemory(err) || !e.buffers.dropGraphs() {
+		return err
+	}
+	if err := torchpe.ReleaseCached(e.device); err != nil {
+		return err
+	}
+	return f()
+}
+
+// stepInputs are the host's inputs of a training step: indexes of examples, masks of tokens, drawn
+// positions. They are a function of the configuration and the step alone.
+type stepInputs struct {
+	examples int // of each member
+	arrays   []hostArray
+}
+
+// hostArray is one input; one of the three slices holds its values.
+type hostArray struct {
+	name   string
+	shape  []int
+	ints   []int64
+	flags  []bool
+	floats []float64
+}
+
+// shapes returns a key that differs for inputs for which a step does different work, such as the
+// last, smaller batch of an epoch.
+func (in stepInputs) shapes() string {
+	text := ""
+	for _, a := range in.arrays {
+		text += fmt.Sprint(a.name, a.shape)
+	}
+	return text
+}
+
+// deviceInputs are inputs at fixed addresses on the device, by name.
+type deviceInputs map[string]torchpe.Tensor
+
+// allocateInputs returns zeros in s of the shapes of inputs.
+func allocateInputs(s *torchpe.Scope, dev torchpe.Device, in stepInputs) deviceInputs {
+	d := deviceInputs{}
+	for _, a := range in.arrays {
+		dtype := torchpe.Int64
+		switch {
+		case a.flags != nil:
+			dtype = torchpe.Bool
+		case a.floats != nil:
+			dtype = torchpe.Float64
+		}
+		d[a.name] = torchpe.Zeros(s, dtype, dev, a.shape...)
+	}
+	return d
+}
+
+// write replaces the values by those of other steps.
+func (d deviceInputs) write(in stepInputs) {
+	for _, a := range in.arrays {
+		switch {
+		case a.flags != nil:
+			torchpe.Write(d[a.name], a.flags)
+		case a.floats != nil:
+			torchpe.Write(d[a.name], a.floats)
+		default:
+			torchpe.Write(d[a.name], a.ints)
+		}
+	}
+}
+
+// seedInput names the input that seeds random draws, int64 [1+E]: the step, and each member's seed.
+const seedInput = "step and seeds"
