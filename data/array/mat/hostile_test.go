@@ -370,9 +370,8 @@ func TestManyPacked(t *testing.T) {
 	}
 	b := little.file(elements...)
 	expect.AllocationsAtMost(t, 20<<20, func() {
-		f, err := newFile(bytes.NewReader(b), int64(len(b)))
-		if err != nil || len(f.variables) != 1000 {
-			t.Fatal(err)
+		if n := len(newFile(bytes.NewReader(b), int64(len(b))).variables); n != 1000 {
+			t.Fatal(n)
 		}
 	})
 }
@@ -401,11 +400,7 @@ func TestEveryCut(t *testing.T) {
 					t.Errorf("%s: the first %d of %d bytes gave %v", name, n, len(b), as)
 				}
 			}
-			f, err := newFile(bytes.NewReader(b[:n]), int64(len(b)))
-			if err == nil {
-				_, err = f.readAll()
-			}
-			if err == nil {
+			if _, err := readSized(bytes.NewReader(b[:n]), len(b)); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted as all", name, n, len(b))
 			}
 		}
@@ -455,12 +450,7 @@ func TestReadError(t *testing.T) {
 	for _, name := range []string{"classes-v6.mat", "classes-v7.mat"} {
 		b := fixture(t, name)
 		for n := range b {
-			r := brokenReader{b, int64(n)}
-			f, err := newFile(r, int64(len(b)))
-			if err == nil {
-				_, err = f.readAll()
-			}
-			if !errors.Is(err, errDisk) {
+			if _, err := readSized(brokenReader{b, int64(n)}, len(b)); !errors.Is(err, errDisk) {
 				t.Errorf("%s: after %d bytes: %v", name, n, err)
 			}
 		}
