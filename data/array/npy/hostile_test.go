@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"torchpe/data/array"
 	"torchpe/internal/expect"
 )
 
@@ -147,7 +148,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
 			expect.AllocationsAtMost(t, 2*len(test.file)+64<<10, func() {
-				_, err = read(bytes.NewReader(test.file), int64(len(test.file)))
+				_, err = tryRead(bytes.NewReader(test.file), int64(len(test.file)))
 			})
 			wantError(t, err, test.want)
 		})
@@ -198,15 +199,15 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 	for _, name := range []string{"v1.npy", "v2.npy", "f4-be-F.npy"} {
 		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 		for n := range whole {
-			if _, err := read(bytes.NewReader(whole[:n]), int64(n)); err == nil {
+			if _, err := tryRead(bytes.NewReader(whole[:n]), int64(n)); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
 			}
 			// A file that is cut while it is read.
-			if _, err := read(bytes.NewReader(whole[:n]), int64(len(whole))); err == nil {
+			if _, err := tryRead(bytes.NewReader(whole[:n]), int64(len(whole))); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted as all", name, n, len(whole))
 			}
 		}
-		if _, err := read(bytes.NewReader(append(whole, 0)), int64(len(whole)+1)); err == nil {
+		if _, err := tryRead(bytes.NewReader(append(whole, 0)), int64(len(whole)+1)); err == nil {
 			t.Errorf("%s: a byte too many was accepted", name)
 		}
 	}
@@ -356,16 +357,14 @@ func hostileArchives(t testing.TB) []struct {
 }
 
 // readAll reads an archive in memory.
-func readAll(b []byte) (as []member0, err error) {
-	members, err := membersOf(bytes.NewReader(b), int64(len(b)))
-	for _, m := range members {
-		a, err := m.read()
-		if err != nil {
-			return nil, err
+func readAll(b []byte) ([]member0, error) {
+	return array.Try(func() (as []member0) {
+		for _, m := range membersOf(bytes.NewReader(b), int64(len(b))) {
+			a := m.read()
+			as = append(as, member0{a.Name, a.Shape, a.Data})
 		}
-		as = append(as, member0{a.Name, a.Shape, a.Data})
-	}
-	return as, err
+		return as
+	})
 }
 
 // TestHostileArchives checks the message of each broken archive, and that none costs more memory
@@ -410,7 +409,7 @@ func TestReadError(t *testing.T) {
 	broken := errors.New("broken disk")
 	for n := range file {
 		section := io.MultiReader(bytes.NewReader(file[:n]), iotest.ErrReader(broken))
-		_, err := read(section, int64(len(file)))
+		_, err := tryRead(section, int64(len(file)))
 		if !errors.Is(err, broken) {
 			t.Errorf("after %d bytes: %v", n, err)
 		}
