@@ -91,14 +91,11 @@ func Deduce(g Grid) ([]Deduction, error) {
 // checkSquares returns errUnsolvable if no Latin square of side 4 completes the grid. If no rule
 // applies, it returns errMultiStep where all squares agree on the probe's symbol, else errNoAnswer.
 func checkSquares(g Grid, ds []Deduction) error {
-	m, shift := boardOf(g), Side*g.Probe()
-	var possible uint64
-	for _, square := range squares() {
-		if square&m == m {
-			possible |= square >> shift & 0xF
-		}
+	possible := map[uint8]bool{}
+	for _, square := range completions(g) {
+		possible[square.at(g.Probe())] = true
 	}
-	switch n := bits.OnesCount64(possible); {
+	switch n := len(possible); {
 	case n == 0:
 		return errUnsolvable
 	case len(ds) > 0:
@@ -154,13 +151,8 @@ type given struct {
 }
 
 func newGiven(g Grid) given {
-	v := given{side: g.Side()}
-	for i, symbol := range g.Tokens() {
-		if symbol >= 1 && int(symbol) <= v.side {
-			v.show(i, symbol)
-		}
-	}
-	return v
+	f := g.features()
+	return f.given(g.Side())
 }
 
 // show puts a symbol into a cell.
