@@ -5,15 +5,11 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"testing/iotest"
 
 	"torchpe/data/array"
 	"torchpe/internal/expect"
@@ -382,37 +378,6 @@ func TestHostileArchives(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestReadNamesTheFile checks the errors for what is no regular file.
-func TestReadNamesTheFile(t *testing.T) {
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip("cannot make a named pipe:", err)
-	}
-	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero"} {
-		_, err := Read(path)
-		_, err2 := readArchive(path)
-		_, err3 := ReadMember(path, "a")
-		_, err4 := List(path)
-		for _, err := range []error{err, err2, err3, err4} {
-			expect.Error(t, err, path)
-		}
-	}
-}
-
-// TestReadError checks that an error of the reader itself is handed on, wherever it strikes.
-func TestReadError(t *testing.T) {
-	file := shaped("<f8", "(2, 3)", 48)
-	broken := errors.New("broken disk")
-	for n := range file {
-		section := io.MultiReader(bytes.NewReader(file[:n]), iotest.ErrReader(broken))
-		_, err := tryRead(section, int64(len(file)))
-		if !errors.Is(err, broken) {
-			t.Errorf("after %d bytes: %v", n, err)
-		}
 	}
 }
 
