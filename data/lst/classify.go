@@ -189,8 +189,8 @@ func (g *given) applyRules(probe int) ([]Deduction, error) {
 		add(TwoVector, g.all()&^union, own[:]...)
 	}
 	for _, line := range own {
-		if left := g.crossLeft(line, probe); left != 0 {
-			add(ThreeVector, left, append([]Line{line}, g.crossingBlanks(line, probe)...)...)
+		if left, crossed := g.onlyAtProbe(line, probe); len(crossed) >= 2 {
+			add(ThreeVector, left, append([]Line{line}, crossed...)...)
 		}
 	}
 	for _, d := range ds {
@@ -201,37 +201,18 @@ func (g *given) applyRules(probe int) ([]Deduction, error) {
 	return ds, nil
 }
 
-// crossLeft applies the 3-vector rule to one line of the probe and returns the symbols left for the
-// probe. It returns none where the line has fewer than two other blanks.
-func (g *given) crossLeft(line Line, probe int) uint16 {
-	left, blanks := g.onlyAtProbe(line, probe)
-	if blanks < 2 {
-		return 0
-	}
-	return left
-}
-
-// onlyAtProbe returns the symbols that a line of the probe lacks and that the crossing lines exclude
-// from all its other blanks. It also returns the number of these blanks.
-func (g *given) onlyAtProbe(line Line, probe int) (left uint16, blanks int) {
+// onlyAtProbe returns the symbols that a line of the probe lacks and that the lines that cross its
+// other blanks all show, and these lines.
+func (g *given) onlyAtProbe(line Line, probe int) (left uint16, crossed []Line) {
 	left = g.all() &^ g.shows[line]
 	for k := range g.side {
 		if i := lineCell(g.side, line, k); i != probe && g.cells>>i&1 == 0 {
-			left &= g.shows[crossing(g.side, line, i)]
-			blanks++
+			other := crossing(g.side, line, i)
+			left &= g.shows[other]
+			crossed = append(crossed, other)
 		}
 	}
-	return left, blanks
-}
-
-// crossingBlanks lists the lines that cross the other blanks of a line of the probe.
-func (g *given) crossingBlanks(line Line, probe int) (lines []Line) {
-	for k := range g.side {
-		if i := lineCell(g.side, line, k); i != probe && g.cells>>i&1 == 0 {
-			lines = append(lines, crossing(g.side, line, i))
-		}
-	}
-	return lines
+	return left, crossed
 }
 
 // twoLines returns the result of [TwoLines] for a puzzle of condition c.
@@ -240,25 +221,9 @@ func (g *given) twoLines(c Condition, probe int) []Line {
 		return nil
 	}
 	for _, line := range [2]Line{rowOf(g.side, probe), columnOf(g.side, probe)} {
-		if left, blanks := g.onlyAtProbe(line, probe); blanks == 1 && left != 0 {
-			return append([]Line{line}, g.crossingBlanks(line, probe)...)
+		if left, crossed := g.onlyAtProbe(line, probe); len(crossed) == 1 && left != 0 {
+			return append([]Line{line}, crossed...)
 		}
 	}
 	return nil
-}
-
-// simplest returns the condition of a puzzle that has a solution, or 0 where no rule applies. It agrees
-// with [Deduce] and is faster.
-func (g *given) simplest(probe int) Condition {
-	row, column := rowOf(g.side, probe), columnOf(g.side, probe)
-	allButOne := g.side - 1
-	switch {
-	case bits.OnesCount16(g.shows[row]) == allButOne, bits.OnesCount16(g.shows[column]) == allButOne:
-		return OneVector
-	case bits.OnesCount16(g.shows[row]|g.shows[column]) == allButOne:
-		return TwoVector
-	case g.crossLeft(row, probe)|g.crossLeft(column, probe) != 0:
-		return ThreeVector
-	}
-	return 0
 }

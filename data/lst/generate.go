@@ -206,7 +206,9 @@ type slot struct {
 
 // accepts reports whether a puzzle with these givens has the condition of the slot.
 func (s slot) accepts(v given) bool {
-	return v.simplest(s.probe) == s.condition && !(s.strict && v.twoLines(s.condition, s.probe) != nil)
+	ds, err := v.applyRules(s.probe)
+	return err == nil && len(ds) > 0 && ds[0].Condition == s.condition &&
+		!(s.strict && v.twoLines(s.condition, s.probe) != nil)
 }
 
 // fill draws the puzzles of a set and returns them in random order.
