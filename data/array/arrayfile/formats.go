@@ -188,7 +188,8 @@ func listCells(file string, of mat.Entry) (out []Entry) {
 		}
 		if !slices.Contains(c.Shape, 0) {
 			load := loading(func(string) (array.Array, error) { return mat.ReadCell(file, of.Name, i) })
-			out = append(out, cellEntry(of.Name, of.Shape, i, Entry{Shape: c.Shape, Type: c.Class, load: load}))
+			cell := Entry{Shape: c.Shape, Type: c.Class, load: load}
+			out = append(out, cellEntry(of.Name, of.Shape, i, cell))
 		}
 	}
 	return out

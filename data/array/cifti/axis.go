@@ -180,8 +180,8 @@ func (a *Axis) checkParcels() {
 	}
 	for structure, list := range vertices {
 		if v, twice := repeated(list, cmp.Compare); twice {
-			array.Failf("%.60q has a vertex in more than one parcel, or twice in one: vertex %v is there twice",
-				structure, v)
+			array.Failf("%.60q has a vertex in more than one parcel, or twice in one: vertex %v "+
+				"is there twice", structure, v)
 		}
 	}
 	checkDistinct(voxels)

@@ -128,7 +128,8 @@ func (c *cursor) attribute(t *datatype, shape []int, isConvention bool) string {
 		most = 16
 	}
 	n := array.Got(array.Count(shape, 1))
-	if t.class != classText && !t.isReal() || n < 1 || n > most || n > 1 && !t.isReal() || t.bytes > c.left()/n {
+	if t.class != classText && !t.isReal() || n < 1 || n > most || n > 1 && !t.isReal() ||
+		t.bytes > c.left()/n {
 		array.Fail(errAttribute)
 	}
 	b := c.take(n * t.bytes)

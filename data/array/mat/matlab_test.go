@@ -128,7 +128,9 @@ func (f *file) readAll() (all []array.Array) {
 
 // readOne reads one variable of a file in memory.
 func readOne(b []byte, name string) (array.Array, error) {
-	return array.Try(func() array.Array { return newFile(bytes.NewReader(b), int64(len(b))).read(name) })
+	return array.Try(func() array.Array {
+		return newFile(bytes.NewReader(b), int64(len(b))).read(name)
+	})
 }
 
 // flags of a matrix, above its class.

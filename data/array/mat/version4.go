@@ -134,7 +134,8 @@ func (f *file) array4(v *variable) array.Array {
 // full4 puts the numbers of a sparse matrix to their places. Those of one place are added, as MATLAB
 // does.
 func (f *file) full4(v *variable, table []float64) []float64 {
-	n, what := array.Got(array.Count(v.shape, 8)), fmt.Sprintf("all numbers of a sparse matrix of shape %v", v.shape)
+	what := fmt.Sprintf("all numbers of a sparse matrix of shape %v", v.shape)
+	n := array.Got(array.Count(v.shape, 8))
 	full := array.Got(array.Make[float64](f.budget, n, what))
 	for t := table[:len(table)-3]; len(t) > 0; t = t[3:] {
 		i, j := int(t[0])-1, int(t[1])-1
