@@ -1,7 +1,7 @@
 // Package array holds rectangular arrays of numbers as they come from a file. Each file format has
 // a package below this one; all of them are pure Go, check claimed sizes against the length of the
-// file and a [Budget] before they allocate memory, and never panic on a file that is damaged or
-// hostile.
+// file and a [Budget] before they allocate memory, and return an error for a file that is damaged or
+// hostile: see [Fail].
 package array
 
 import (

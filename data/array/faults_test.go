@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -251,7 +252,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// A pipe, a device and a folder are no files, and say so at once.
+// A pipe, a device, a folder and what is not there are no files, and say so at once.
 func TestNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.csv")
@@ -260,6 +261,10 @@ func TestNotRegular(t *testing.T) {
 		for file, want := range map[string]string{pipe: "a pipe", "/dev/zero": "a device",
 			dir: "a folder"} {
 			expect.Error(t, expect.ErrorOf(r.read(file)), file+": "+want)
+		}
+		absent := filepath.Join(dir, filepath.Base(r.file))
+		if _, err := r.read(absent); !errors.Is(err, fs.ErrNotExist) || !namesFile(err, absent) {
+			t.Errorf("%s: %v", r.name, err)
 		}
 	}
 }

@@ -67,8 +67,8 @@ func Open(path string) (*File, error) {
 	return &File{io.NewSectionReader(fullReader{wrapFile(f)}, 0, info.Size()), f}, nil
 }
 
-// InFile opens the file at path, calls read and closes the file. Errors begin with what and name the
-// file.
+// InFile opens the file at path, calls read, which may [Fail], and closes the file. Errors begin with
+// what and name the file.
 func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
 	var none T
 	f, err := Open(path)
@@ -76,7 +76,10 @@ func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
 		return none, fmt.Errorf("%s: %w", what, err)
 	}
 	defer f.Close()
-	v, err := read(f)
+	v, err := func() (v T, err error) {
+		defer Catch(&err)
+		return read(f)
+	}()
 	if err != nil {
 		return none, fmt.Errorf("%s: %s: %w", what, path, err)
 	}

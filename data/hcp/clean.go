@@ -201,14 +201,19 @@ func (r *Cleaned) finish(series Matrix, o CleanOptions) error {
 			continue
 		}
 		if o.ZScore {
-			center(row)
-			sd = math.Sqrt(square(row) / float64(len(row)))
-			for i := range row {
-				row[i] /= sd
-			}
+			standardise(row)
 		}
 	}
 	return nil
+}
+
+// standardise scales a series to mean 0 and SD 1 (divisor: the number of frames).
+func standardise(x []float64) {
+	center(x)
+	sd := math.Sqrt(square(x) / float64(len(x)))
+	for i := range x {
+		x[i] /= sd
+	}
 }
 
 // center subtracts the mean.

@@ -231,19 +231,3 @@ func smooth(rng *rand.Rand, frames int, memory float64) []float64 {
 	}
 	return x
 }
-
-// standardise scales a series to mean 0 and SD 1 (divisor: the number of frames).
-func standardise(x []float64) {
-	mean, squares := 0.0, 0.0
-	for _, v := range x {
-		mean += v
-	}
-	mean /= float64(len(x))
-	for _, v := range x {
-		squares += (v - mean) * (v - mean)
-	}
-	sd := math.Sqrt(squares / float64(len(x)))
-	for f := range x {
-		x[f] = (x[f] - mean) / sd
-	}
-}

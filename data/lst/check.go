@@ -110,7 +110,7 @@ func (c *checker) claims(set string, ps []Puzzle) (unique, byTwoLines int) {
 			c.Duplicates++
 		}
 		c.seen[p.Cells] = true
-		if len(p.Cells) == Cells && completions(boardOf(p.Cells)) == 1 {
+		if len(p.Cells) == Cells && len(completions(p.Cells)) == 1 {
 			unique++
 		}
 		name := fmt.Sprintf("%s puzzle %d", set, i)

@@ -91,14 +91,11 @@ func Deduce(g Grid) ([]Deduction, error) {
 // checkSquares returns errUnsolvable if no Latin square of side 4 completes the grid. If no rule
 // applies, it returns errMultiStep where all squares agree on the probe's symbol, else errNoAnswer.
 func checkSquares(g Grid, ds []Deduction) error {
-	m, shift := boardOf(g), Side*g.Probe()
-	var possible uint64
-	for _, square := range squares() {
-		if square&m == m {
-			possible |= square >> shift & 0xF
-		}
+	possible := map[uint8]bool{}
+	for _, square := range completions(g) {
+		possible[square.at(g.Probe())] = true
 	}
-	switch n := bits.OnesCount64(possible); {
+	switch n := len(possible); {
 	case n == 0:
 		return errUnsolvable
 	case len(ds) > 0:
@@ -154,13 +151,8 @@ type given struct {
 }
 
 func newGiven(g Grid) given {
-	v := given{side: g.Side()}
-	for i, symbol := range g.Tokens() {
-		if symbol >= 1 && int(symbol) <= v.side {
-			v.show(i, symbol)
-		}
-	}
-	return v
+	f := g.features()
+	return f.given(g.Side())
 }
 
 // show puts a symbol into a cell.
@@ -197,8 +189,8 @@ func (g *given) applyRules(probe int) ([]Deduction, error) {
 		add(TwoVector, g.all()&^union, own[:]...)
 	}
 	for _, line := range own {
-		if left := g.crossLeft(line, probe); left != 0 {
-			add(ThreeVector, left, append([]Line{line}, g.crossingBlanks(line, probe)...)...)
+		if left, crossed := g.onlyAtProbe(line, probe); len(crossed) >= 2 {
+			add(ThreeVector, left, append([]Line{line}, crossed...)...)
 		}
 	}
 	for _, d := range ds {
@@ -209,37 +201,18 @@ func (g *given) applyRules(probe int) ([]Deduction, error) {
 	return ds, nil
 }
 
-// crossLeft applies the 3-vector rule to one line of the probe and returns the symbols left for the
-// probe. It returns none where the line has fewer than two other blanks.
-func (g *given) crossLeft(line Line, probe int) uint16 {
-	left, blanks := g.onlyAtProbe(line, probe)
-	if blanks < 2 {
-		return 0
-	}
-	return left
-}
-
-// onlyAtProbe returns the symbols that a line of the probe lacks and that the crossing lines exclude
-// from all its other blanks. It also returns the number of these blanks.
-func (g *given) onlyAtProbe(line Line, probe int) (left uint16, blanks int) {
+// onlyAtProbe returns the symbols that a line of the probe lacks and that the lines that cross its
+// other blanks all show, and these lines.
+func (g *given) onlyAtProbe(line Line, probe int) (left uint16, crossed []Line) {
 	left = g.all() &^ g.shows[line]
 	for k := range g.side {
 		if i := lineCell(g.side, line, k); i != probe && g.cells>>i&1 == 0 {
-			left &= g.shows[crossing(g.side, line, i)]
-			blanks++
+			other := crossing(g.side, line, i)
+			left &= g.shows[other]
+			crossed = append(crossed, other)
 		}
 	}
-	return left, blanks
-}
-
-// crossingBlanks lists the lines that cross the other blanks of a line of the probe.
-func (g *given) crossingBlanks(line Line, probe int) (lines []Line) {
-	for k := range g.side {
-		if i := lineCell(g.side, line, k); i != probe && g.cells>>i&1 == 0 {
-			lines = append(lines, crossing(g.side, line, i))
-		}
-	}
-	return lines
+	return left, crossed
 }
 
 // twoLines returns the result of [TwoLines] for a puzzle of condition c.
@@ -248,25 +221,9 @@ func (g *given) twoLines(c Condition, probe int) []Line {
 		return nil
 	}
 	for _, line := range [2]Line{rowOf(g.side, probe), columnOf(g.side, probe)} {
-		if left, blanks := g.onlyAtProbe(line, probe); blanks == 1 && left != 0 {
-			return append([]Line{line}, g.crossingBlanks(line, probe)...)
+		if left, crossed := g.onlyAtProbe(line, probe); len(crossed) == 1 && left != 0 {
+			return append([]Line{line}, crossed...)
 		}
 	}
 	return nil
-}
-
-// simplest returns the condition of a puzzle that has a solution, or 0 where no rule applies. It agrees
-// with [Deduce] and is faster.
-func (g *given) simplest(probe int) Condition {
-	row, column := rowOf(g.side, probe), columnOf(g.side, probe)
-	allButOne := g.side - 1
-	switch {
-	case bits.OnesCount16(g.shows[row]) == allButOne, bits.OnesCount16(g.shows[column]) == allButOne:
-		return OneVector
-	case bits.OnesCount16(g.shows[row]|g.shows[column]) == allButOne:
-		return TwoVector
-	case g.crossLeft(row, probe)|g.crossLeft(column, probe) != 0:
-		return ThreeVector
-	}
-	return 0
 }

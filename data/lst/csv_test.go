@@ -122,17 +122,6 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-func TestReadFailingFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "absent.csv")
-	if _, err := ReadFile(path); !errors.Is(err, os.ErrNotExist) ||
-		!strings.Contains(err.Error(), path) {
-		t.Error(err)
-	}
-	if _, err := ReadFile(t.TempDir()); err == nil {
-		t.Error("a directory was read")
-	}
-}
-
 // failingWriter takes n bytes.
 type failingWriter struct{ n int }
 

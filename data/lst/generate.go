@@ -1,6 +1,7 @@
 package lst
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -49,7 +50,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Independent random streams of a seed. A chainGenerator adds the side in the upper half.
+// Independent random streams of a seed. A chain adds the side in the upper half.
 const (
 	streamValidation = 1 + iota
 	streamTraining
@@ -67,7 +68,7 @@ const (
 // side 4, a fifth of the 3-vector training puzzles.
 //
 // The numbers of givens, as shares of the cells, are distributed as in the published sets, as far as
-// such puzzles exist. Squares and cells are drawn uniformly: see boardGenerator and chainGenerator.
+// such puzzles exist. Squares and cells are drawn uniformly: see tables and chainCells.
 //
 // Generate returns an error where it finds no puzzle. This happens with many more than 108 validation
 // puzzles of side 4, because few grids are dissimilar to all of them, and with large sets of side 3.
@@ -75,25 +76,98 @@ func Generate(o Options, seed uint64) (train, validation []Puzzle, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if o.Side != 0 && o.Side != Side {
-		return generateByChain(o, seed)
+	if o.Side == 0 || o.Side == Side {
+		return generate(o, newTables(), seed)
 	}
-	g := newBoardGenerator()
-	g.rng = rand.New(rand.NewPCG(seed, streamValidation))
-	set := newSet(Side, o.Validation, true)
-	if validation, err = set.fill(g.rng, g.draw); err != nil {
+	return generate(o, &chainCells{side: o.Side}, seed)
+}
+
+// source draws candidates for the puzzles of a set.
+type source interface {
+	begin(seed, stream uint64) *rand.Rand // starts a set
+	most() int                            // candidates that are drawn for one puzzle
+	// draw stores the givens of a candidate. It may change the number of givens of the slot. It returns
+	// false for a try that failed.
+	draw(s *slot, try int, shown *features) bool
+}
+
+// generator takes from a source the puzzles that meet their slots. It holds the grids that new
+// puzzles must differ from.
+type generator struct {
+	source
+	side       int
+	seen       map[Grid]bool // puzzles drawn so far
+	validation []features    // new puzzles must be dissimilar to these
+	classes    map[Grid]bool // canonical grids that new puzzles must not be isomorphic to
+}
+
+// generate implements [Generate].
+func generate(o Options, from source, seed uint64) (train, validation []Puzzle, err error) {
+	g := &generator{source: from, side: cmp.Or(o.Side, Side), seen: map[Grid]bool{}}
+	if validation, err = g.fill(newSet(g.side, o.Validation, true), seed); err != nil {
 		return nil, nil, err
 	}
 	g.setValidation(validation, o.AllowIsomorphic)
-	g.rng = rand.New(rand.NewPCG(seed, streamTraining))
-	set = newSet(Side, o.Train, false)
+	set := newSet(g.side, o.Train, false)
 	if o.PublishedImbalance {
 		set.probes = publishedProbes[:]
 	}
-	if train, err = set.fill(g.rng, g.draw); err != nil {
+	if train, err = g.fill(set, seed); err != nil {
 		return nil, nil, err
 	}
 	return train, validation, nil
+}
+
+// setValidation requires later puzzles to be dissimilar to ps, and not isomorphic to one of them unless
+// allowIsomorphic is true.
+func (g *generator) setValidation(ps []Puzzle, allowIsomorphic bool) {
+	g.classes = map[Grid]bool{}
+	for _, p := range ps {
+		g.validation = append(g.validation, p.Cells.features())
+		if !allowIsomorphic {
+			g.classes[p.Cells.canonical()] = true
+		}
+	}
+}
+
+// isDissimilar reports whether a grid is dissimilar to all validation puzzles. A validation puzzle
+// that is too similar moves forward by one place, so that those that reject most are tried first.
+// Their order does not affect the result.
+func (g *generator) isDissimilar(f *features) bool {
+	for i := range g.validation {
+		if f.isDissimilar(&g.validation[i]) {
+			continue
+		}
+		if i > 0 {
+			g.validation[i], g.validation[i-1] = g.validation[i-1], g.validation[i]
+		}
+		return false
+	}
+	return true
+}
+
+// draw returns a new puzzle for the slot.
+func (g *generator) draw(s slot) (Puzzle, error) {
+	var f features
+	for try := range g.most() {
+		if !g.source.draw(&s, try, &f) {
+			continue
+		}
+		f.put(s.probe, uint8(g.side+1))
+		if !g.isDissimilar(&f) || !s.accepts(f.given(g.side)) {
+			continue
+		}
+		grid := f.grid(g.side)
+		if g.seen[grid] || len(g.classes) > 0 && g.classes[grid.canonical()] {
+			continue
+		}
+		g.seen[grid] = true
+		return Puzzle{Cells: grid, Answer: s.answer, Condition: s.condition}, nil
+	}
+	return Puzzle{}, fmt.Errorf(
+		"no new %s puzzle of side %d with the probe at %s and answer %d in %d draws that is "+
+			"dissimilar to all %d validation puzzles: ask for fewer puzzles or a larger side",
+		s.condition.Label(), g.side, cellName(g.side, s.probe), s.answer, g.most(), len(g.validation))
 }
 
 // set describes a set of puzzles to draw.
@@ -130,8 +204,23 @@ type slot struct {
 	strict    bool  // reject 3-vector puzzles that two lines decide
 }
 
+// accepts reports whether a puzzle with these givens has the condition of the slot.
+func (s slot) accepts(v given) bool {
+	ds, err := v.applyRules(s.probe)
+	return err == nil && len(ds) > 0 && ds[0].Condition == s.condition &&
+		!(s.strict && v.twoLines(s.condition, s.probe) != nil)
+}
+
 // fill draws the puzzles of a set and returns them in random order.
-func (s set) fill(rng *rand.Rand, draw func(slot) (Puzzle, error)) ([]Puzzle, error) {
+func (g *generator) fill(s set, seed uint64) ([]Puzzle, error) {
+	if s.n == 0 {
+		return nil, nil
+	}
+	name, stream := "training", uint64(streamTraining)
+	if s.validation {
+		name, stream = "validation", streamValidation
+	}
+	rng := g.begin(seed, stream)
 	ps := make([]Puzzle, 0, s.n)
 	for k, c := range Conditions() {
 		probes := slices.Repeat([]int{1}, s.side*s.side)
@@ -142,13 +231,9 @@ func (s set) fill(rng *rand.Rand, draw func(slot) (Puzzle, error)) ([]Puzzle, er
 		givens := quota(n, s.givens[k], rng)
 		rng.Shuffle(n, func(i, j int) { givens[i], givens[j] = givens[j], givens[i] })
 		for i, probe := range quota(n, probes, rng) {
-			p, err := draw(slot{c, probe, uint8(1 + i%s.side), givens[i], s.givens[k],
+			p, err := g.draw(slot{c, probe, uint8(1 + i%s.side), givens[i], s.givens[k],
 				s.validation})
 			if err != nil {
-				name := "training"
-				if s.validation {
-					name = "validation"
-				}
 				return nil, fmt.Errorf("lst: %s puzzle %d of %d: %w", name, len(ps)+1, s.n, err)
 			}
 			ps = append(ps, p)
@@ -156,14 +241,6 @@ func (s set) fill(rng *rand.Rand, draw func(slot) (Puzzle, error)) ([]Puzzle, er
 	}
 	rng.Shuffle(len(ps), func(i, j int) { ps[i], ps[j] = ps[j], ps[i] })
 	return ps, nil
-}
-
-// notFound returns the error of a slot for which no puzzle was found.
-func (s slot) notFound(side, draws, validation int) error {
-	return fmt.Errorf(
-		"no new %s puzzle of side %d with the probe at %s and answer %d in %d draws that is "+
-			"dissimilar to all %d validation puzzles: ask for fewer puzzles or a larger side",
-		s.condition.Label(), side, cellName(side, s.probe), s.answer, draws, validation)
 }
 
 // share returns how many of n puzzles go to the k-th condition.

@@ -228,19 +228,18 @@ func TestGenerateErrors(t *testing.T) {
 // The squares to draw from are, for each probe and answer, the quarter of the 576 with that answer
 // there.
 func TestGeneratorTables(t *testing.T) {
-	g := newBoardGenerator()
+	g := newTables()
 	for probe := range Cells {
 		for answer := range Side {
-			list := slices.Clone(g.squares[probe][answer])
-			slices.Sort(list)
-			if len(slices.Compact(list)) != 144 || len(list) != 144 {
-				t.Errorf("probe %d answer %d: %d squares, want 144 different ones", probe,
-					answer+1, len(list))
-			}
+			list, distinct := g.squares[probe][answer], map[features]bool{}
 			for _, m := range list {
-				if m>>(Side*probe+answer)&1 != 1 {
+				if distinct[m] = true; int(m.at(probe)) != answer+1 {
 					t.Fatalf("probe %d answer %d: a square has another answer", probe, answer+1)
 				}
+			}
+			if len(distinct) != 144 || len(list) != 144 {
+				t.Errorf("probe %d answer %d: %d squares, want 144 different ones", probe,
+					answer+1, len(list))
 			}
 		}
 	}
@@ -261,13 +260,13 @@ func TestMasks(t *testing.T) {
 		if wide>>probe&1 != 0 || bits.OnesCount16(wide) != bits.OnesCount16(mask) {
 			t.Fatalf("insertZero(%015b, %d) = %016b", mask, probe, wide)
 		}
+		square := squares()[int(mask)%squareCount]
+		var shown features
+		shown.take(&square, uint64(wide))
 		for i := range Cells {
-			want := uint64(0)
-			if wide>>i&1 == 1 {
-				want = 0xF
-			}
-			if got := spread(wide) >> (4 * i) & 0xF; got != want {
-				t.Fatalf("spread(%016b) has %b at cell %d", wide, got, i)
+			want := square.at(i) * uint8(wide>>i&1)
+			if got := shown.at(i); got != want || shown.size != bits.OnesCount16(wide) {
+				t.Fatalf("within %016b there is %d at cell %d, want %d", wide, got, i, want)
 			}
 		}
 	})

@@ -7,57 +7,33 @@ import (
 )
 
 // Puzzles draws n test puzzles of a side, with the properties of a validation set of [Generate]. At
-// side 4 the set differs from that of Generate with the same seed, because Puzzles uses a
-// chainGenerator for all sides.
+// side 4 the set differs from that of Generate with the same seed, because Puzzles draws from a chain
+// for all sides.
 func Puzzles(side, n int, seed uint64) ([]Puzzle, error) {
 	if err := CheckSide(side); err != nil {
 		return nil, fmt.Errorf("lst: %w", err)
 	}
-	_, ps, err := generateByChain(Options{Side: side, Validation: n}, seed)
+	o := Options{Side: side, Validation: n}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	_, ps, err := generate(o, &chainCells{side: side}, seed)
 	return ps, err
 }
 
-// generateByChain implements [Generate] for puzzles of any side.
-func generateByChain(o Options, seed uint64) (train, validation []Puzzle, err error) {
-	if err := o.Validate(); err != nil {
-		return nil, nil, err
-	}
-	g := &chainGenerator{side: o.Side, seen: map[Grid]bool{}}
-	if validation, err = g.fill(o.Validation, true, seed); err != nil {
-		return nil, nil, err
-	}
-	for _, p := range validation {
-		g.validation = append(g.validation, p.Cells.features())
-	}
-	if train, err = g.fill(o.Train, false, seed); err != nil {
-		return nil, nil, err
-	}
-	return train, validation, nil
-}
-
-// chainGenerator draws puzzles of any side. It draws a Latin square uniformly among those with the
+// chainCells draws puzzles of any side. It draws a Latin square uniformly among those with the
 // answer at the probe, and a set of cells to show uniformly among those of the given size that make a
 // puzzle of the condition.
-type chainGenerator struct {
-	side       int
-	rng        *rand.Rand
-	squares    *chain
-	seen       map[Grid]bool // puzzles drawn so far
-	validation []features    // new puzzles must be dissimilar to these
+type chainCells struct {
+	side    int
+	rng     *rand.Rand
+	squares *chain
 }
 
-// fill draws n puzzles in random order.
-func (g *chainGenerator) fill(n int, validation bool, seed uint64) ([]Puzzle, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	stream := uint64(streamTraining)
-	if validation {
-		stream = streamValidation
-	}
+func (g *chainCells) begin(seed, stream uint64) *rand.Rand {
 	g.rng = rand.New(rand.NewPCG(seed, uint64(g.side)<<32|stream))
 	g.squares = newChain(g.side, g.rng)
-	return newSet(g.side, n, validation).fill(g.rng, g.draw)
+	return g.rng
 }
 
 // givensWeights rescales the published weights of the numbers of givens at side 4 to another side, as
@@ -84,41 +60,22 @@ const (
 	maxChainDraws   = 100_000
 )
 
-// draw returns a new puzzle for the slot.
-func (g *chainGenerator) draw(s slot) (Puzzle, error) {
-	for i := range maxChainDraws {
-		if i > 0 && i%chainExactDraws == 0 {
-			s.givens = pick(s.weights, g.rng)
-		}
-		square := g.squares.square()
-		swapSymbols(square, square[s.probe], s.answer)
-		shown, ok := g.drawCells(s, square)
-		if !ok {
-			continue
-		}
-		for c := range square {
-			if shown>>c&1 == 0 {
-				square[c] = 0
-			}
-		}
-		square[s.probe] = uint8(g.side + 1)
-		grid := gridOf(square)
-		if f := grid.features(); g.isDissimilar(&f) && !g.seen[grid] {
-			g.seen[grid] = true
-			return Puzzle{Cells: grid, Answer: s.answer, Condition: s.condition}, nil
-		}
-	}
-	return Puzzle{}, s.notFound(g.side, maxChainDraws, len(g.validation))
-}
+func (*chainCells) most() int { return maxChainDraws }
 
-// isDissimilar reports whether a grid is dissimilar to all validation puzzles.
-func (g *chainGenerator) isDissimilar(f *features) bool {
-	for i := range g.validation {
-		if !f.isDissimilar(&g.validation[i]) {
-			return false
+func (g *chainCells) draw(s *slot, try int, shown *features) bool {
+	if try > 0 && try%chainExactDraws == 0 {
+		s.givens = pick(s.weights, g.rng)
+	}
+	square := g.squares.square()
+	swapSymbols(square, square[s.probe], s.answer)
+	cells, ok := g.drawCells(*s, square)
+	*shown = features{}
+	for i, symbol := range square {
+		if cells>>i&1 == 1 {
+			shown.put(i, symbol)
 		}
 	}
-	return true
+	return ok
 }
 
 // swapSymbols swaps two symbols of a square.
@@ -142,9 +99,8 @@ func swapSymbols(square []uint8, a, b uint8) {
 //
 // It chooses a line of the probe and draws a set that meets the requirement uniformly. Sets that meet
 // it for both lines are rejected with probability 1/2, so that all sets are equally likely. ok is
-// false for rejected sets, and for sets that a simpler rule decides or, if the slot is strict, two
-// lines.
-func (g *chainGenerator) drawCells(s slot, square []uint8) (shown uint64, ok bool) {
+// false for rejected sets.
+func (g *chainCells) drawCells(s slot, square []uint8) (shown uint64, ok bool) {
 	lines := [2]Line{rowOf(g.side, s.probe), columnOf(g.side, s.probe)}
 	one := g.rng.IntN(2)
 	var both [2][]pair
@@ -157,23 +113,14 @@ func (g *chainGenerator) drawCells(s slot, square []uint8) (shown uint64, ok boo
 	if s.condition != TwoVector && isCovered(shown, both[1-one]) && g.rng.IntN(2) == 0 {
 		return 0, false
 	}
-	v := given{side: g.side}
-	for i, symbol := range square {
-		if shown>>i&1 == 1 {
-			v.show(i, symbol)
-		}
-	}
-	if s.strict && v.twoLines(s.condition, s.probe) != nil {
-		return 0, false
-	}
-	return shown, v.simplest(s.probe) == s.condition
+	return shown, true
 }
 
 // pair holds two cells, at least one of which must be shown.
 type pair [2]int
 
 // pairs lists the pairs that a condition requires of a line of the probe.
-func (g *chainGenerator) pairs(s slot, square []uint8, line Line) []pair {
+func (g *chainCells) pairs(s slot, square []uint8, line Line) []pair {
 	var all []pair
 	for k := range g.side {
 		i := lineCell(g.side, line, k)
@@ -193,7 +140,7 @@ func (g *chainGenerator) pairs(s slot, square []uint8, line Line) []pair {
 }
 
 // find returns the cell of a line that has a symbol.
-func (g *chainGenerator) find(square []uint8, line Line, symbol uint8) int {
+func (g *chainCells) find(square []uint8, line Line, symbol uint8) int {
 	for k := range g.side {
 		if i := lineCell(g.side, line, k); square[i] == symbol {
 			return i
@@ -213,7 +160,7 @@ func isCovered(shown uint64, pairs []pair) bool {
 
 // drawCover draws uniformly a set of s.givens cells that excludes the probe and contains at least one
 // cell of each pair. ok is false where there is no such set.
-func (g *chainGenerator) drawCover(pairs []pair, s slot) (shown uint64, ok bool) {
+func (g *chainCells) drawCover(pairs []pair, s slot) (shown uint64, ok bool) {
 	n := len(pairs)
 	free := g.side*g.side - 1 - 2*n
 	twice := n // number of pairs of two different cells

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -118,30 +119,26 @@ func TestTwoLines(t *testing.T) {
 // Of all sets of cells that make one square a 3-vector puzzle each is as likely: chi-square against
 // a count of all of them.
 func TestCellsAreUniform(t *testing.T) {
-	g := &chainGenerator{side: 4, rng: rand.New(rand.NewPCG(9, 10))}
+	g := &chainCells{side: 4, rng: rand.New(rand.NewPCG(9, 10))}
 	square := []uint8{1, 2, 3, 4, 2, 1, 4, 3, 3, 4, 1, 2, 4, 3, 2, 1}
+	full := gridOf(square).features()
+	accepts := func(s slot, shown uint64) bool {
+		var f features
+		f.take(&full, shown)
+		return s.accepts(f.given(4))
+	}
 	for k := range 4 {
 		c := Condition(min(k+1, 3))
 		s := slot{condition: c, probe: 5, answer: square[5], givens: 5, strict: k == 3}
 		all := map[uint64]int{}
 		for shown := range uint64(1 << 16) {
-			v := given{side: 4}
-			n := 0
-			for i, symbol := range square {
-				if shown>>i&1 == 1 {
-					v.show(i, symbol)
-					n++
-				}
-			}
-			fewer := v.twoLines(c, s.probe) != nil
-			if n == s.givens && shown>>s.probe&1 == 0 && v.simplest(s.probe) == c &&
-				!(s.strict && fewer) {
+			if bits.OnesCount64(shown) == s.givens && shown>>s.probe&1 == 0 && accepts(s, shown) {
 				all[shown] = 0
 			}
 		}
 		n := 0
 		for n < 50*len(all) {
-			if shown, ok := g.drawCells(s, square); ok {
+			if shown, ok := g.drawCells(s, square); ok && accepts(s, shown) {
 				if _, is := all[shown]; !is {
 					t.Fatalf("%v: %b is no such set", c, shown)
 				}

@@ -75,11 +75,64 @@ type features struct {
 func (g Grid) features() (f features) {
 	for i, v := range g.Tokens() {
 		if v > 0 && int(v) <= len(f.cells) {
-			f.cells[v-1] |= 1 << i
-			f.size++
+			f.put(i, v)
 		}
 	}
 	return f
+}
+
+// put fills a blank cell with a symbol, or with the probe.
+func (f *features) put(i int, symbol uint8) {
+	f.cells[symbol-1] |= 1 << i
+	f.size++
+}
+
+// at returns the symbol of a cell, or 0 for a blank.
+func (f *features) at(i int) uint8 {
+	for k, cells := range f.cells {
+		if cells>>i&1 == 1 {
+			return uint8(k) + 1
+		}
+	}
+	return 0
+}
+
+// take makes f the given cells of a square, with the others blank.
+func (f *features) take(square *features, cells uint64) {
+	for k := range f.cells {
+		f.cells[k] = square.cells[k] & cells
+	}
+	f.size = bits.OnesCount64(cells)
+}
+
+// contains reports whether a square of side 4 has the givens of h.
+func (f *features) contains(h *features) bool {
+	for k := range Side {
+		if h.cells[k]&^f.cells[k] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// grid returns the grid of a side.
+func (f *features) grid(side int) Grid {
+	cells := make([]uint8, side*side)
+	for i := range cells {
+		cells[i] = f.at(i)
+	}
+	return gridOf(cells)
+}
+
+// given returns the symbols that a grid of a side shows.
+func (f *features) given(side int) given {
+	v := given{side: side}
+	for k, cells := range f.cells[:side] {
+		for ; cells != 0; cells &= cells - 1 {
+			v.show(bits.TrailingZeros64(cells), uint8(k)+1)
+		}
+	}
+	return v
 }
 
 // shared counts the cells in which two grids of one side have the same symbol or probe.

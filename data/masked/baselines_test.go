@@ -178,25 +178,15 @@ func TestBaselinesRefuse(t *testing.T) {
 		err  error
 		want string
 	}{
-		"one frame":  {fitError(table, []int{3}, 1), "1 training frame"},
-		"no frame":   {fitError(table, []int{}, 1), "0 training frame"},
-		"collinear":  {fitError(collinear, all(collinear), 0), "has no inverse"},
-		"few frames": {fitError(table, []int{0, 1, 2}, 0), "6 tokens over 3 frames"},
-		"none masked": {mseError(b, table, []int{1}, make([]bool, 6)),
+		"one frame":  {expect.ErrorOf(Fit(table, []int{3}, 1)), "1 training frame"},
+		"no frame":   {expect.ErrorOf(Fit(table, []int{}, 1)), "0 training frame"},
+		"collinear":  {expect.ErrorOf(Fit(collinear, all(collinear), 0)), "has no inverse"},
+		"few frames": {expect.ErrorOf(Fit(table, []int{0, 1, 2}, 0)), "6 tokens over 3 frames"},
+		"none masked": {expect.ErrorOf(b.MSE(table, []int{1}, make([]bool, 6))),
 			"no value of 1 samples is masked"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, test.err, test.want)
 		}
 	}
-}
-
-func fitError(t Table, frames []int, ridge float64) error {
-	_, err := Fit(t, frames, ridge)
-	return err
-}
-
-func mseError(b *Baselines, t Table, frames []int, masks []bool) error {
-	_, err := b.MSE(t, frames, masks)
-	return err
 }

@@ -7,18 +7,12 @@ import (
 	"torchpe/internal/expect"
 )
 
-func sampler(t *testing.T, seed uint64, batch, n int) *Sampler {
-	t.Helper()
-	s := expect.Must(NewSampler(seed, batch, n))
-	return s
-}
-
 // TestEpochsArePermutations checks that the samples, end to end, are the epochs' orders, with
 // batches that divide an epoch, that do not, and that are larger than one.
 func TestEpochsArePermutations(t *testing.T) {
 	for _, shape := range [][2]int{{10, 50}, {7, 50}, {128, 50}, {50, 50}, {1, 3}, {5, 1}} {
 		batch, n := shape[0], shape[1]
-		s := sampler(t, 4, batch, n)
+		s := expect.Must(NewSampler(4, batch, n))
 		var all []int
 		for step := 0; len(all) < 6*n; step++ {
 			frames := s.Frames(step)
@@ -45,7 +39,7 @@ func TestEpochsArePermutations(t *testing.T) {
 // TestFramesDependOnTheStepAlone asks for steps in another order and of a fresh sampler, as a
 // resumed run does.
 func TestFramesDependOnTheStepAlone(t *testing.T) {
-	s := sampler(t, 8, 16, 37)
+	s := expect.Must(NewSampler(8, 16, 37))
 	var want [][]int
 	for step := range 20 {
 		want = append(want, s.Frames(step))
@@ -54,11 +48,11 @@ func TestFramesDependOnTheStepAlone(t *testing.T) {
 		if got := s.Frames(step); !slices.Equal(got, want[step]) {
 			t.Errorf("step %d again: %v, want %v", step, got, want[step])
 		}
-		if got := sampler(t, 8, 16, 37).Frames(step); !slices.Equal(got, want[step]) {
+		if got := expect.Must(NewSampler(8, 16, 37)).Frames(step); !slices.Equal(got, want[step]) {
 			t.Errorf("step %d of a new sampler: %v, want %v", step, got, want[step])
 		}
 	}
-	if slices.Equal(sampler(t, 9, 16, 37).Frames(0), want[0]) {
+	if slices.Equal(expect.Must(NewSampler(9, 16, 37)).Frames(0), want[0]) {
 		t.Error("another seed gave the same batch")
 	}
 }

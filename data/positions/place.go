@@ -158,10 +158,7 @@ func describeSurplus(surplus []string) string {
 
 // ranks returns the rank of each of n tokens. If two tokens are equal, it returns them in same instead.
 func ranks(n int, compare func(a, b int) int) (index []int, same [2]int, equal bool) {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := identity(n)
 	slices.SortStableFunc(order, compare)
 	index = make([]int, n)
 	for rank, token := range order {

@@ -55,20 +55,16 @@ var computeSqrt = Task{
 		low := slices.Clone(input)
 		slices.Reverse(low)
 		n, err := number(low)
-		if err != nil || n.Sign() == 0 {
-			return nil, errors.Join(err, zeroAsError(n))
+		if err == nil && n.Sign() == 0 {
+			err = errors.New("the number is 0")
+		}
+		if err != nil {
+			return nil, err
 		}
 		out := bits(n.Sqrt(n), (len(input)+1)/2)
 		slices.Reverse(out)
 		return out, nil
 	},
-}
-
-func zeroAsError(n *big.Int) error {
-	if n.Sign() == 0 {
-		return errors.New("the number is 0")
-	}
-	return nil
 }
 
 // drawPositive fills digits with a number above 0, drawn uniformly.

@@ -56,7 +56,8 @@ func ReadText(paths []string) (*Text, error) {
 		}
 		hash.Write(raw)
 		text := bytes.Runes(raw)
-		if at := invalid(raw); at >= 0 {
+		if !utf8.Valid(raw) {
+			at, _ := array.NotUTF8(string(raw))
 			return nil, fmt.Errorf("%s: byte %d (0x%02x) is not UTF-8; convert the file, as with iconv -t utf-8",
 				path, at, raw[at])
 		}
@@ -87,18 +88,6 @@ func ReadText(paths []string) (*Text, error) {
 	}
 	t.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return t, nil
-}
-
-// invalid returns the index of the first byte that is not UTF-8, or -1.
-func invalid(raw []byte) int {
-	for at := 0; at < len(raw); {
-		r, n := utf8.DecodeRune(raw[at:])
-		if r == utf8.RuneError && n == 1 {
-			return at
-		}
-		at += n
-	}
-	return -1
 }
 
 // Check returns an error if no file has window characters to train on, or longest held-out characters.

@@ -50,20 +50,14 @@ func Split(reference string) (file, selector string, err error) {
 // name of the tensor, which may be left out where the file has one that fits; .npy and text whole.
 // header says whether the first line of text holds names. fits returns an error for a shape that
 // the caller cannot use.
-func Read(reference string, header text.Choice, fits func(shape []int) error) (Array, error) {
+func Read(reference string, header text.Choice, fits func(shape []int) error) (a Array, err error) {
+	defer array.Catch(&err)
 	file, name, err := Split(reference)
 	if err != nil {
 		return Array{}, err
 	}
-	entries, err := list(file, header)
-	if err != nil {
-		return Array{}, err
-	}
-	e, err := choose(file, name, entries, fits)
-	if err != nil {
-		return Array{}, err
-	}
-	return e.read(file)
+	entries := array.Got(list(file, header))
+	return choose(file, name, entries, fits).read(file)
 }
 
 // ReadAll reads all arrays of a file, which must be of real numbers. header is as for Read.
@@ -152,17 +146,16 @@ func (e Entry) read(file string) (Array, error) {
 }
 
 // choose finds the entry of a name, or the one that fits.
-func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, error) {
+func choose(file, name string, entries []Entry, fits func([]int) error) Entry {
 	if len(entries) == 1 && entries[0].Name == "" {
 		e := entries[0]
 		if name != "" {
-			return e, fmt.Errorf("%s holds one array, of shape %v: leave out :%s", file,
-				e.Shape, name)
+			array.Failf("%s holds one array, of shape %v: leave out :%s", file, e.Shape, name)
 		}
 		if err := fits(e.Shape); err != nil {
-			return e, fmt.Errorf("%s: %w", file, err)
+			array.Failf("%s: %w", file, err)
 		}
-		return e, nil
+		return e
 	}
 	if name != "" {
 		return find(file, name, entries, fits)
@@ -174,48 +167,44 @@ func choose(file, name string, entries []Entry, fits func([]int) error) (Entry, 
 		}
 	}
 	switch {
-	case len(possible) == 1 && possible[0].Real:
-		return possible[0], nil
 	case len(possible) == 1:
-		_, err := possible[0].read(file)
-		return Entry{}, err
+		return possible[0] // a sparse one says what to do when it is read
 	case len(possible) > 1:
-		return Entry{}, fmt.Errorf("%s holds several tensors: name one as %s:%s; there are %s",
+		array.Failf("%s holds several tensors: name one as %s:%s; there are %s",
 			file, file, array.Printable(possible[0].Name), listed(possible))
 	case len(entries) == 0:
-		return Entry{}, fmt.Errorf("%s holds no arrays", file)
+		array.Failf("%s holds no arrays", file)
 	}
 	for _, e := range entries {
 		if err := fits(e.Shape); e.Real && err != nil {
-			return Entry{}, fmt.Errorf("%s: none of its tensors fits: %s: %w; it has %s",
+			array.Failf("%s: none of its tensors fits: %s: %w; it has %s",
 				file, array.Printable(e.Name), err, listed(entries))
 		}
 	}
-	return Entry{}, fmt.Errorf("%s holds no real numbers; it has %s", file, listed(entries))
+	array.Failf("%s holds no real numbers; it has %s", file, listed(entries))
+	return Entry{}
 }
 
-// find returns the entry of a name, which must be of real numbers and fit.
-func find(file, name string, entries []Entry, fits func([]int) error) (Entry, error) {
+// find returns the entry of a name, which must fit if it is of real numbers.
+func find(file, name string, entries []Entry, fits func([]int) error) Entry {
 	e, ok, err := Find(entries, name)
-	switch {
-	case err == nil && ok && !e.Real:
-		_, err = e.read(file)
-		return e, err
-	case err == nil && ok:
-		if err = fits(e.Shape); err == nil {
-			return e, nil
+	if !ok {
+		names := make([]string, len(entries))
+		for i, e := range entries {
+			names[i] = e.Name
 		}
-		err = fmt.Errorf("%s: %w", array.Printable(e.Name), err)
+		array.Failf("%s has no tensor %q%s; it has %s",
+			file, name, wording.Hint(name, names), listed(entries))
 	}
-	if ok {
-		return e, fmt.Errorf("%s: %w", file, err)
+	if err == nil && e.Real {
+		if err = fits(e.Shape); err != nil {
+			err = fmt.Errorf("%s: %w", array.Printable(e.Name), err)
+		}
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name
+	if err != nil {
+		array.Failf("%s: %w", file, err)
 	}
-	return Entry{}, fmt.Errorf("%s has no tensor %q%s; it has %s",
-		file, name, wording.Hint(name, names), listed(entries))
+	return e
 }
 
 // Find returns the entry of a name, with or without the leading slash of HDF5. s.a is a field of one

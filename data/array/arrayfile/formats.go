@@ -78,16 +78,17 @@ func FormatOf(file string) (Format, error) {
 
 // List returns the arrays of a file of a format, which is not Text, without reading them where its
 // format allows that.
-func List(file string, format Format) ([]Entry, error) {
+func List(file string, format Format) (entries []Entry, err error) {
+	defer array.Catch(&err)
 	switch format {
 	case HDF5, MAT73:
-		return listHDF5(file, format == MAT73)
+		return listHDF5(file, format == MAT73), nil
 	case MAT5:
-		return listMAT(file)
+		return listMAT(file), nil
 	case NPY, NPZ:
-		return listNPY(file)
+		return listNPY(file), nil
 	case Safetensors:
-		return listSafetensors(file)
+		return listSafetensors(file), nil
 	case JSON:
 		return listJSON(file)
 	}
@@ -124,8 +125,9 @@ func loading(read func(name string) (array.Array, error)) func(Entry) (Array, er
 }
 
 // listSafetensors lists the tensors of a file in the order of their names.
-func listSafetensors(file string) ([]Entry, error) {
+func listSafetensors(file string) (out []Entry) {
 	tensors, read, err := safetensors.List(file)
+	array.Fail(err)
 	load := loading(func(name string) (array.Array, error) {
 		t, err := read(name)
 		if err != nil {
@@ -134,29 +136,26 @@ func listSafetensors(file string) ([]Entry, error) {
 		values, err := t.Float64s()
 		return array.Array{Name: t.Name, Shape: t.Shape, Data: values}, err
 	})
-	out := make([]Entry, len(tensors))
-	for i, t := range tensors {
-		out[i] = Entry{Name: t.Name, Shape: t.Shape, Type: string(t.DType),
-			Real: t.DType.Size() > 0, load: load}
+	for _, t := range tensors {
+		out = append(out, Entry{Name: t.Name, Shape: t.Shape, Type: string(t.DType),
+			Real: t.DType.Size() > 0, load: load})
 	}
 	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	return out, err
+	return out
 }
 
 // listNPY lists the arrays of an .npz file, or the one without a name of an .npy file.
-func listNPY(file string) ([]Entry, error) {
-	all, err := npy.List(file)
+func listNPY(file string) (out []Entry) {
 	load := loading(func(name string) (array.Array, error) {
 		if name == "" {
 			return npy.Read(file)
 		}
 		return npy.ReadMember(file, name)
 	})
-	var out []Entry
-	for _, e := range all {
+	for _, e := range array.Got(npy.List(file)) {
 		out = append(out, Entry{Name: e.Name, Shape: e.Shape, Type: e.DType, Real: isReal(e.DType), load: load})
 	}
-	return out, err
+	return out
 }
 
 // matClasses are the classes of MATLAB's variables that hold real numbers.
@@ -165,17 +164,11 @@ var matClasses = []string{"double", "single", "int8", "int16", "int32", "int64",
 
 // listMAT lists the variables of a .mat file of version 5. Of a cell array with nothing but real
 // numbers it lists the cells in its place, with names such as c{2,1}.
-func listMAT(file string) ([]Entry, error) {
-	all, err := mat.List(file)
+func listMAT(file string) (out []Entry) {
 	load := loading(func(name string) (array.Array, error) { return mat.ReadVariable(file, name) })
-	var out []Entry
-	for _, e := range all {
+	for _, e := range array.Got(mat.List(file)) {
 		if e.Class == "cell" {
-			cells, err := listCells(file, e)
-			if err != nil {
-				return nil, err
-			}
-			if cells != nil {
+			if cells := listCells(file, e); cells != nil {
 				out = append(out, cells...)
 				continue
 			}
@@ -183,25 +176,23 @@ func listMAT(file string) ([]Entry, error) {
 		isReal := slices.Contains(matClasses, e.Class)
 		out = append(out, Entry{Name: e.Name, Shape: e.Shape, Type: e.Class, Real: isReal, load: load})
 	}
-	return out, err
+	return out
 }
 
 // listCells lists the cells of a cell array that are not empty; none where one of them holds
 // something else than real numbers.
-func listCells(file string, of mat.Entry) ([]Entry, error) {
-	cells, err := mat.ListCells(file, of.Name)
-	var out []Entry
-	for i, c := range cells {
+func listCells(file string, of mat.Entry) (out []Entry) {
+	for i, c := range array.Got(mat.ListCells(file, of.Name)) {
 		if !slices.Contains(matClasses, c.Class) {
-			return nil, nil
+			return nil
 		}
-		if slices.Contains(c.Shape, 0) {
-			continue
+		if !slices.Contains(c.Shape, 0) {
+			load := loading(func(string) (array.Array, error) { return mat.ReadCell(file, of.Name, i) })
+			cell := Entry{Shape: c.Shape, Type: c.Class, load: load}
+			out = append(out, cellEntry(of.Name, of.Shape, i, cell))
 		}
-		out = append(out, cellEntry(of.Name, of.Shape, i, Entry{Shape: c.Shape, Type: c.Class,
-			load: loading(func(string) (array.Array, error) { return mat.ReadCell(file, of.Name, i) })}))
 	}
-	return out, err
+	return out
 }
 
 // cellEntry makes e the i-th cell, from 0 with the first axis fastest, of a cell array.
@@ -221,11 +212,8 @@ func cellEntry(of string, shape []int, i int, e Entry) Entry {
 // round, and letters are numbers. It keeps the contents of cells and objects below #refs# and
 // #subsystem#, which are left out; of a cell array with nothing but real numbers the cells are
 // listed in its place, as by listMAT.
-func listHDF5(file string, matlab bool) ([]Entry, error) {
-	all, err := hdf5.List(file)
-	if err != nil {
-		return nil, err
-	}
+func listHDF5(file string, matlab bool) []Entry {
+	all := array.Got(hdf5.List(file))
 	byPath := map[string]hdf5.Entry{}
 	for _, e := range all {
 		byPath[e.Name] = e
@@ -236,10 +224,7 @@ func listHDF5(file string, matlab bool) ([]Entry, error) {
 		if strings.HasPrefix(e.Name, "/#") || whole != "" && strings.HasPrefix(e.Name, whole) {
 			continue
 		}
-		one, err := inHDF5(file, e, matlab, byPath)
-		if err != nil {
-			return nil, err
-		}
+		one := inHDF5(file, e, matlab, byPath)
 		if one.load == nil { // a group of variables
 			continue
 		}
@@ -247,18 +232,14 @@ func listHDF5(file string, matlab bool) ([]Entry, error) {
 			whole = e.Name + "/"
 		}
 		if matlab && one.Type == "cell" {
-			cells, err := listCells73(file, e, one, byPath)
-			if err != nil {
-				return nil, err
-			}
-			if cells != nil {
+			if cells := listCells73(file, e, one, byPath); cells != nil {
 				out = append(out, cells...)
 				continue
 			}
 		}
 		out = append(out, one)
 	}
-	return joinSparse(out), nil
+	return joinSparse(out)
 }
 
 // Sparse is the type of a matrix that scipy or anndata stored as the vectors data, indices and indptr.
@@ -299,7 +280,7 @@ const (
 
 // inHDF5 describes a dataset, in a file of MATLAB as MATLAB shows it, or a group that is one of its
 // variables.
-func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry) (Entry, error) {
+func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry) Entry {
 	class, isVariable := e.Attributes[matlabClass]
 	one := Entry{Name: e.Name, Shape: slices.Clone(e.Shape), Type: e.DType}
 	if matlab {
@@ -313,7 +294,7 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 	case isObject || isVariable && !isNumber && !slices.Contains([]string{"char", "cell", "struct"}, class):
 		one.Type, one.load = class, refused(one.Name, class)
 	case isSparse:
-		return sparse73(file, e, one, byPath), nil
+		return sparse73(file, e, one, byPath)
 	case e.DType == hdf5.Group:
 	case e.Attributes[matlabEmpty] == "1":
 		return empty73(file, e, one)
@@ -331,7 +312,7 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 			return turned(file, a, one)
 		})
 	}
-	return one, nil
+	return one
 }
 
 // refused is Entry.load of a variable of a class of MATLAB that is not read.
@@ -351,15 +332,15 @@ func turned(file string, a array.Array, as Entry) (array.Array, error) {
 }
 
 // empty73 describes an empty array, whose dataset holds its shape.
-func empty73(file string, e hdf5.Entry, one Entry) (Entry, error) {
+func empty73(file string, e hdf5.Entry, one Entry) Entry {
 	class := e.Attributes[matlabClass]
 	one.Type, one.load = "empty "+class, refused(one.Name, class)
 	if n, err := array.Count(e.Shape, 1); err != nil || n > 32 || !slices.Contains(matClasses, class) {
-		return one, nil
+		return one
 	}
-	shape, err := hdf5.Read(file, e.Name)
-	if err != nil || !slices.Contains(shape.Data, 0) {
-		return one, err
+	shape := array.Got(hdf5.Read(file, e.Name))
+	if !slices.Contains(shape.Data, 0) {
+		return one
 	}
 	one.Shape, one.Real = nil, true
 	for _, n := range shape.Data {
@@ -368,7 +349,7 @@ func empty73(file string, e hdf5.Entry, one Entry) (Entry, error) {
 	one.load = func(Entry) (Array, error) {
 		return Array{Array: array.Array{Name: one.Name, Shape: one.Shape, Data: []float64{}}}, nil
 	}
-	return one, nil
+	return one
 }
 
 // sparse73 describes a sparse matrix, whose group holds its numbers (data), their rows (ir) and
@@ -409,24 +390,19 @@ func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry
 }
 
 // listCells73 is listCells of MATLAB 7.3, whose cell arrays are references to other datasets.
-func listCells73(file string, e hdf5.Entry, of Entry, byPath map[string]hdf5.Entry) ([]Entry, error) {
-	paths, err := hdf5.References(file, e.Name)
-	if err != nil {
-		return nil, err
-	}
-	var out []Entry
-	for i, at := range paths {
+func listCells73(file string, e hdf5.Entry, of Entry, byPath map[string]hdf5.Entry) (out []Entry) {
+	for i, at := range array.Got(hdf5.References(file, e.Name)) {
 		d, ok := byPath[at]
-		if ok && d.Attributes[matlabEmpty] == "1" {
+		if d.Attributes[matlabEmpty] == "1" {
 			continue
 		}
-		cell, err := inHDF5(file, d, true, byPath)
-		if !ok || err != nil || !cell.Real {
-			return nil, err
+		cell := inHDF5(file, d, true, byPath)
+		if !ok || !cell.Real {
+			return nil
 		}
 		out = append(out, cellEntry(of.Name, of.Shape, i, cell))
 	}
-	return out, nil
+	return out
 }
 
 // isReal reports whether a dtype as numpy spells it is of real numbers.

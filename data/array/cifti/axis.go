@@ -2,9 +2,10 @@ package cifti
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
+
+	"torchpe/data/array"
 )
 
 // AxisKind is the kind of things that the indices of an axis stand for, in the words of the format
@@ -81,89 +82,85 @@ type Volume struct {
 }
 
 // setAxes sets the axes of an image, whose lengths are known from the header.
-func (d *document) setAxes(m *Image) error {
+func (d *document) setAxes(m *Image) {
+	defer array.Within("XML")
 	for i := range d.Matrix.Maps {
-		if err := d.Matrix.Maps[i].apply(m); err != nil {
-			return err
-		}
+		d.Matrix.Maps[i].apply(m)
 	}
 	for i, a := range m.Axes {
 		if a.Kind == "" {
-			return fmt.Errorf("no MatrixIndicesMap applies to dimension %d", i)
+			array.Failf("no MatrixIndicesMap applies to dimension %d", i)
 		}
 	}
-	return nil
 }
 
 // apply sets the axes that a MatrixIndicesMap applies to.
-func (x *indicesMap) apply(m *Image) error {
+func (x *indicesMap) apply(m *Image) {
 	for i, s := range strings.Split(x.Applies, ",") {
 		axis := slices.Index([]string{"0", "1"}, strings.TrimSpace(s))
 		if axis < 0 {
-			return fmt.Errorf("AppliesToMatrixDimension is %.60q; the dimensions of a matrix are 0 and 1",
+			array.Failf("AppliesToMatrixDimension is %.60q; the dimensions of a matrix are 0 and 1",
 				x.Applies)
 		}
 		length := m.Axes[axis].Length
 		switch {
 		case m.Axes[axis].Kind != "":
-			return fmt.Errorf("dimension %d has two MatrixIndicesMaps", axis)
+			array.Failf("dimension %d has two MatrixIndicesMaps", axis)
 		case i > 0 && length != x.Length:
-			return fmt.Errorf("one MatrixIndicesMap applies to dimensions %s, but dim[5] and dim[6] are %d "+
+			array.Failf("one MatrixIndicesMap applies to dimensions %s, but dim[5] and dim[6] are %d "+
 				"and %d", x.Applies, m.Axes[0].Length, m.Axes[1].Length)
 		case i == 0:
 			x.Length = length
-			if err := x.check(); err != nil {
-				return fmt.Errorf("dimension %s (dim[%d] is %d): %w", x.Applies, 5+axis, length, err)
-			}
+			x.check(5 + axis)
 		}
 		m.Axes[axis] = x.Axis
 	}
-	return nil
 }
 
-// check reports what is wrong with an axis.
-func (x *indicesMap) check() error {
-	switch {
-	case x.Kind == Series && x.Points != x.Length:
-		return fmt.Errorf("NumberOfSeriesPoints is %d for a length of %d", x.Points, x.Length)
-	case x.Kind == Series:
-		return nil
-	case x.Kind == Parcels:
-		return x.checkParcels()
-	case x.Kind == BrainModels:
-		return x.checkModels()
+// check fails for what is wrong with an axis, whose length is in a place of dim.
+func (x *indicesMap) check(place int) {
+	defer array.Within("dimension %s (dim[%d] is %d)", x.Applies, place, x.Length)
+	switch x.Kind {
+	case Series:
+		if x.Points != x.Length {
+			array.Failf("NumberOfSeriesPoints is %d for a length of %d", x.Points, x.Length)
+		}
+	case Parcels:
+		x.checkParcels()
+	case BrainModels:
+		x.checkModels()
+	default:
+		x.checkMaps()
 	}
-	return x.checkMaps()
 }
 
 // checkMaps checks the maps of a SCALARS or LABELS axis, and trims their names.
-func (a *Axis) checkMaps() error {
+func (a *Axis) checkMaps() {
 	for i := range a.Maps {
 		m := &a.Maps[i]
 		m.Name = strings.TrimSpace(m.Name)
 		switch {
 		case a.Kind == Labels && m.Labels == nil:
-			return fmt.Errorf("map %d %.60q has no LabelTable", i, m.Name)
+			array.Failf("map %d %.60q has no LabelTable", i, m.Name)
 		case a.Kind == Scalars && m.Labels != nil:
-			return fmt.Errorf("map %d %.60q of SCALARS has a LabelTable", i, m.Name)
+			array.Failf("map %d %.60q of SCALARS has a LabelTable", i, m.Name)
 		}
 	}
 	if len(a.Maps) != a.Length {
-		return fmt.Errorf("%d maps for a length of %d", len(a.Maps), a.Length)
+		array.Failf("%d maps for a length of %d", len(a.Maps), a.Length)
 	}
-	return nil
 }
 
 // checkParcels checks that names, vertices and voxels are of one parcel each and lie in their
 // space.
-func (a *Axis) checkParcels() error {
+func (a *Axis) checkParcels() {
 	if len(a.Parcels) != a.Length {
-		return fmt.Errorf("%d parcels for a length of %d", len(a.Parcels), a.Length)
+		array.Failf("%d parcels for a length of %d", len(a.Parcels), a.Length)
 	}
 	sizes := make(map[string]int, len(a.Surfaces))
 	for _, s := range a.Surfaces {
 		if _, twice := sizes[s.Structure]; twice {
-			return fmt.Errorf("surface %.60q is there twice", s.Structure)
+			array.Failf("surface %.60q is there twice", s.Structure)
 		}
 		sizes[s.Structure] = s.Vertices
 	}
@@ -172,138 +169,132 @@ func (a *Axis) checkParcels() error {
 	var voxels [][3]int32
 	for _, p := range a.Parcels {
 		if names[p.Name] {
-			return fmt.Errorf("parcel %.60q is there twice", p.Name)
+			array.Failf("parcel %.60q is there twice", p.Name)
 		}
 		names[p.Name] = true
-		err := p.checkVertices(sizes)
-		if err == nil {
-			err = a.inVolume(p.Voxels)
-		}
-		if err != nil {
-			return fmt.Errorf("parcel %.60q: %w", p.Name, err)
-		}
+		a.checkParcel(p, sizes)
 		for _, v := range p.Vertices {
 			vertices[v.Structure] = append(vertices[v.Structure], v.Index...)
 		}
 		voxels = append(voxels, p.Voxels...)
 	}
 	for structure, list := range vertices {
-		if err := distinct(list, cmp.Compare); err != nil {
-			return fmt.Errorf("%.60q has a vertex in more than one parcel, or twice in one: vertex %w",
-				structure, err)
+		if v, twice := repeated(list, cmp.Compare); twice {
+			array.Failf("%.60q has a vertex in more than one parcel, or twice in one: vertex %v "+
+				"is there twice", structure, v)
 		}
 	}
-	return distinctVoxels(voxels)
+	checkDistinct(voxels)
 }
 
-// checkVertices checks a parcel's vertices against the sizes of the surfaces.
-func (p Parcel) checkVertices(sizes map[string]int) error {
+// checkParcel checks a parcel's vertices against the sizes of the surfaces, and its voxels.
+func (a *Axis) checkParcel(p Parcel, sizes map[string]int) {
+	defer array.Within("parcel %.60q", p.Name)
 	seen := make(map[string]bool, len(p.Vertices))
 	for _, v := range p.Vertices {
 		size, ok := sizes[v.Structure]
 		if !ok {
-			return fmt.Errorf("has vertices of %.60q, which is not among the surfaces",
-				v.Structure)
+			array.Failf("has vertices of %.60q, which is not among the surfaces", v.Structure)
 		}
 		if seen[v.Structure] {
-			return fmt.Errorf("has the vertices of %.60q twice", v.Structure)
+			array.Failf("has the vertices of %.60q twice", v.Structure)
 		}
 		seen[v.Structure] = true
-		if err := inSurface(v.Index, size); err != nil {
-			return fmt.Errorf("%.60q: %w", v.Structure, err)
-		}
+		checkSurface(v, size)
 	}
-	return nil
+	a.checkVolume(p.Voxels)
 }
 
 // checkModels checks that the models cover the axis and that no vertex or voxel is there twice.
-func (a *Axis) checkModels() error {
+func (a *Axis) checkModels() {
 	slices.SortStableFunc(a.Models, func(m, n Model) int { return m.Offset - n.Offset })
 	at := 0
 	surfaces := make(map[string]bool, len(a.Models))
 	var voxels [][3]int32
 	for _, m := range a.Models {
 		if m.Offset != at {
-			return fmt.Errorf("the model of %.60q begins at index %d, but the one before it ends at "+
+			array.Failf("the model of %.60q begins at index %d, but the one before it ends at "+
 				"%d", m.Structure, m.Offset, at)
 		}
 		at += m.Count
 		if got := len(m.Vertices) + len(m.Voxels); got != m.Count {
-			return fmt.Errorf("the model of %.60q has %d vertices or voxels, its IndexCount is %d",
+			array.Failf("the model of %.60q has %d vertices or voxels, its IndexCount is %d",
 				m.Structure, got, m.Count)
 		}
-		if !m.Surface() {
-			if err := a.inVolume(m.Voxels); err != nil {
-				return fmt.Errorf("the model of %.60q: %w", m.Structure, err)
-			}
-			voxels = append(voxels, m.Voxels...)
-			continue
+		if m.Surface() && surfaces[m.Structure] {
+			array.Failf("two models of the surface of %.60q", m.Structure)
 		}
-		if surfaces[m.Structure] {
-			return fmt.Errorf("two models of the surface of %.60q", m.Structure)
-		}
-		surfaces[m.Structure] = true
-		err := inSurface(m.Vertices, m.SurfaceVertices)
-		if err == nil {
-			vertices := m.Vertices
-			if !slices.IsSorted(vertices) {
-				vertices = slices.Clone(vertices)
-			}
-			if err = distinct(vertices, cmp.Compare); err != nil {
-				err = fmt.Errorf("vertex %w", err)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("the model of %.60q: %w", m.Structure, err)
-		}
+		surfaces[m.Structure] = surfaces[m.Structure] || m.Surface()
+		a.checkModel(m)
+		voxels = append(voxels, m.Voxels...)
 	}
 	if at != a.Length {
-		return fmt.Errorf("the brain models end at index %d of a length of %d", at, a.Length)
+		array.Failf("the brain models end at index %d of a length of %d", at, a.Length)
 	}
-	return distinctVoxels(voxels)
+	checkDistinct(voxels)
 }
 
-// inSurface checks vertices against the size of their surface.
-func inSurface(vertices []int32, size int) error {
+// checkModel checks the vertices or voxels of a model.
+func (a *Axis) checkModel(m Model) {
+	defer array.Within("the model of %.60q", m.Structure)
+	if !m.Surface() {
+		a.checkVolume(m.Voxels)
+		return
+	}
+	checkVertices(m.Vertices, m.SurfaceVertices)
+	vertices := m.Vertices
+	if !slices.IsSorted(vertices) {
+		vertices = slices.Clone(vertices)
+	}
+	if v, twice := repeated(vertices, cmp.Compare); twice {
+		array.Failf("vertex %v is there twice", v)
+	}
+}
+
+// checkSurface checks the vertices of one structure.
+func checkSurface(v Vertices, size int) {
+	defer array.Within("%.60q", v.Structure)
+	checkVertices(v.Index, size)
+}
+
+// checkVertices checks vertices against the size of their surface.
+func checkVertices(vertices []int32, size int) {
 	for _, v := range vertices {
 		if int(v) >= size {
-			return fmt.Errorf("vertex %d of a surface of %d vertices", v, size)
+			array.Failf("vertex %d of a surface of %d vertices", v, size)
 		}
 	}
-	return nil
 }
 
-// inVolume checks voxels against the volume's size.
-func (a *Axis) inVolume(voxels [][3]int32) error {
+// checkVolume checks voxels against the volume's size.
+func (a *Axis) checkVolume(voxels [][3]int32) {
 	if len(voxels) > 0 && a.Volume == nil {
-		return fmt.Errorf("has voxels, but there is no Volume that they lie in")
+		array.Failf("has voxels, but there is no Volume that they lie in")
 	}
 	for _, v := range voxels {
 		for i := range v {
 			if int(v[i]) >= a.Volume.Size[i] {
-				return fmt.Errorf("voxel %d lies outside the volume of %d", v, a.Volume.Size)
+				array.Failf("voxel %d lies outside the volume of %d", v, a.Volume.Size)
 			}
 		}
 	}
-	return nil
 }
 
-// distinct sorts a list, and returns an error for an element that it has twice.
-func distinct[T comparable](list []T, compare func(a, b T) int) error {
+// repeated sorts a list, and returns an element that it has twice.
+func repeated[T comparable](list []T, compare func(a, b T) int) (v T, twice bool) {
 	slices.SortFunc(list, compare)
 	for i := 1; i < len(list); i++ {
 		if list[i] == list[i-1] {
-			return fmt.Errorf("%v is there twice", list[i])
+			return list[i], true
 		}
 	}
-	return nil
+	return v, false
 }
 
-// distinctVoxels is distinct for voxels.
-func distinctVoxels(voxels [][3]int32) error {
-	err := distinct(voxels, func(a, b [3]int32) int { return slices.Compare(a[:], b[:]) })
-	if err != nil {
-		return fmt.Errorf("voxel %w", err)
+// checkDistinct fails for a voxel that is there twice.
+func checkDistinct(voxels [][3]int32) {
+	compare := func(a, b [3]int32) int { return slices.Compare(a[:], b[:]) }
+	if v, twice := repeated(voxels, compare); twice {
+		array.Failf("voxel %v is there twice", v)
 	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -58,43 +57,35 @@ var numbers = map[int16]array.Number{
 }
 
 // readFileHeader reads the header and finds out its byte order.
-func readFileHeader(s *source) (*fileHeader, binary.ByteOrder, error) {
+func readFileHeader(s *source) (*fileHeader, binary.ByteOrder) {
 	if s.left() < 4 {
-		return nil, nil, fmt.Errorf("%d bytes are too few for a CIFTI-2 file", s.left())
+		array.Failf("%d bytes are too few for a CIFTI-2 file", s.left())
 	}
 	b := make([]byte, nifti2Size)
-	if err := s.read(b[:4], "NIfTI header"); err != nil {
-		return nil, nil, err
-	}
+	s.read(b[:4], "NIfTI header")
 	order, size := byteOrder(b)
-	if size == nifti1Size {
-		return nil, nil, errors.New("a NIfTI-1 file, an image volume: CIFTI-2 data is in NIfTI-2 " +
+	switch {
+	case size == nifti1Size:
+		array.Failf("a NIfTI-1 file, an image volume: CIFTI-2 data is in NIfTI-2 " +
 			"files with names such as X.ptseries.nii or X.dtseries.nii")
+	case size != nifti2Size:
+		array.Failf("not a NIfTI file: begins with %.60q, not with a header size of %d", b[:4],
+			nifti2Size)
+	case s.left() < nifti2Size-4:
+		array.FailDamaged("expected %d bytes of NIfTI-2 header, the file has %d", nifti2Size, s.limit)
 	}
-	if size != nifti2Size {
-		return nil, nil, fmt.Errorf(
-			"not a NIfTI file: begins with %.60q, not with a header size of %d", b[:4], nifti2Size)
-	}
-	if s.left() < nifti2Size-4 {
-		return nil, nil, array.Damaged("expected %d bytes of NIfTI-2 header, the file has %d",
-			nifti2Size, s.limit)
-	}
-	if err := s.read(b[4:], "NIfTI-2 header"); err != nil {
-		return nil, nil, err
-	}
+	s.read(b[4:], "NIfTI-2 header")
 	h := new(fileHeader)
-	if _, err := binary.Decode(b, order, h); err != nil {
-		return nil, nil, err
-	}
+	array.Got(binary.Decode(b, order, h))
 	if string(h.Magic[:4]) == "ni2\x00" {
-		return nil, nil, errors.New("the header of a NIfTI-2 pair (.hdr and .img): CIFTI-2 keeps " +
+		array.Failf("the header of a NIfTI-2 pair (.hdr and .img): CIFTI-2 keeps " +
 			"header and data in one .nii file")
 	}
 	if string(h.Magic[:]) != magic {
-		return nil, nil, fmt.Errorf(
-			"magic %.60q, not %.60q: could the file be damaged, or copied as text?", h.Magic[:], magic)
+		array.Failf("magic %.60q, not %.60q: could the file be damaged, or copied as text?",
+			h.Magic[:], magic)
 	}
-	return h, order, nil
+	return h, order
 }
 
 // byteOrder returns the byte order in which the first four bytes are the size of a NIfTI header,
@@ -112,58 +103,42 @@ func byteOrder(b []byte) (binary.ByteOrder, uint32) {
 var errNoCIFTI = errors.New(
 	"a NIfTI-2 file without a CIFTI extension (code 32): not a CIFTI file, perhaps an image volume")
 
-// readHeaderAndXML reads the header of a file and finds its XML.
-func readHeaderAndXML(s *source) (h *fileHeader, order binary.ByteOrder, text []byte, err error) {
-	if h, order, err = readFileHeader(s); err == nil {
-		text, err = findXML(s, h, order)
-	}
-	return h, order, text, err
-}
-
 // findXML walks the header's extensions and returns the text of the one that is CIFTI's, without
 // the zeros that fill it up.
-func findXML(s *source, h *fileHeader, order binary.ByteOrder) ([]byte, error) {
+func findXML(s *source, h *fileHeader, order binary.ByteOrder) []byte {
 	if h.VoxOffset < nifti2Size || h.VoxOffset > s.limit {
-		return nil, array.Damaged("vox_offset says that the data begins at byte %d, %s",
-			h.VoxOffset, s.holds(0))
+		array.FailDamaged("vox_offset says that the data begins at byte %d, %s", h.VoxOffset, s.holds(0))
 	}
 	if h.VoxOffset < nifti2Size+4 {
-		return nil, errNoCIFTI
+		array.Fail(errNoCIFTI)
 	}
 	var b [8]byte
-	if err := s.read(b[:4], "extension flag"); err != nil {
-		return nil, err
-	}
-	if b[0] == 0 {
-		return nil, errNoCIFTI
+	if s.read(b[:4], "extension flag"); b[0] == 0 {
+		array.Fail(errNoCIFTI)
 	}
 	for range maxExtensions {
 		start := s.at
 		if h.VoxOffset-start < int64(len(b)) {
-			return nil, errNoCIFTI
+			array.Fail(errNoCIFTI)
 		}
-		if err := s.read(b[:], "header extension"); err != nil {
-			return nil, err
-		}
+		s.read(b[:], "header extension")
 		size, code := int64(int32(order.Uint32(b[:]))), order.Uint32(b[4:])
 		if size < int64(len(b)) {
-			return nil, array.Damaged("the header extension at byte %d says that it has %d "+
+			array.FailDamaged("the header extension at byte %d says that it has %d "+
 				"bytes; it needs at least %d", start, size, len(b))
 		}
 		if size > h.VoxOffset-start {
-			return nil, array.Damaged("the header extension at byte %d says that it has %d "+
+			array.FailDamaged("the header extension at byte %d says that it has %d "+
 				"bytes, but the data begins after %d (vox_offset %d)", start, size,
 				h.VoxOffset-start, h.VoxOffset)
 		}
 		if code == ecodeCIFTI {
-			text, err := s.xml(size - int64(len(b)))
-			return bytes.TrimRight(text, "\x00"), err
+			return bytes.TrimRight(s.xml(size-int64(len(b))), "\x00")
 		}
-		if err := s.skip(size - int64(len(b))); err != nil {
-			return nil, err
-		}
+		s.skip(size - int64(len(b)))
 	}
-	return nil, array.Damaged("none of the first %d header extensions is CIFTI's", maxExtensions)
+	array.FailDamaged("none of the first %d header extensions is CIFTI's", maxExtensions)
+	return nil
 }
 
 // layout describes the data by the header.
@@ -175,55 +150,49 @@ type layout struct {
 }
 
 // layout checks the dimensions, the type of the numbers and that the file is long enough for them.
-func (h *fileHeader) layout(s *source) (layout, error) {
-	l := layout{slope: 1}
-	if h.Dim[0] == 7 {
-		return l, fmt.Errorf("dim[0] is 7: a CIFTI-2 file of three axes (intent %d); only files of "+
+func (h *fileHeader) layout(s *source) layout {
+	switch {
+	case h.Dim[0] == 7:
+		array.Failf("dim[0] is 7: a CIFTI-2 file of three axes (intent %d); only files of "+
 			"two are read", h.IntentCode)
-	}
-	if h.Dim[0] != 6 {
-		return l, array.Damaged("dim[0] is %d; a CIFTI-2 file of two axes has 6", h.Dim[0])
-	}
-	if !slices.Equal(h.Dim[1:5], []int64{1, 1, 1, 1}) {
-		return l, array.Damaged("dim[1] to dim[4] are %d; CIFTI-2 has 1 in all", h.Dim[1:5])
-	}
-	if h.Dim[5] < 1 || h.Dim[6] < 1 || h.Dim[5] > math.MaxInt32 || h.Dim[6] > math.MaxInt32 {
-		return l, array.Damaged("dim[5] and dim[6] are %d and %d; they must lie between 1 and "+
+	case h.Dim[0] != 6:
+		array.FailDamaged("dim[0] is %d; a CIFTI-2 file of two axes has 6", h.Dim[0])
+	case !slices.Equal(h.Dim[1:5], []int64{1, 1, 1, 1}):
+		array.FailDamaged("dim[1] to dim[4] are %d; CIFTI-2 has 1 in all", h.Dim[1:5])
+	case h.Dim[5] < 1 || h.Dim[6] < 1 || h.Dim[5] > math.MaxInt32 || h.Dim[6] > math.MaxInt32:
+		array.FailDamaged("dim[5] and dim[6] are %d and %d; they must lie between 1 and "+
 			"2^31-1", h.Dim[5], h.Dim[6])
 	}
-	l.dims = [2]int{int(h.Dim[5]), int(h.Dim[6])}
+	l := layout{slope: 1, dims: [2]int{int(h.Dim[5]), int(h.Dim[6])}}
 	var ok bool
 	if l.number, ok = numbers[h.Datatype]; !ok {
-		return l, fmt.Errorf("datatype %d; read are the integers of 8 to 64 bits, float32 (16) "+
+		array.Failf("datatype %d; read are the integers of 8 to 64 bits, float32 (16) "+
 			"and float64 (64)", h.Datatype)
 	}
 	if h.Bitpix != 0 && int(h.Bitpix) != 8*l.number.Bytes {
-		return l, array.Damaged("datatype %d (%s) has %d bits, bitpix says %d", h.Datatype,
+		array.FailDamaged("datatype %d (%s) has %d bits, bitpix says %d", h.Datatype,
 			l.number, 8*l.number.Bytes, h.Bitpix)
 	}
-	var err error
-	if l.count, err = array.Count(l.dims[:], 8); err != nil {
-		return l, err
-	}
+	l.count = array.Got(array.Count(l.dims[:], 8))
 	if want := int64(l.count) * int64(l.number.Bytes); want > s.limit-h.VoxOffset {
-		return l, array.Damaged("expected %d bytes of data, %s", want, s.holds(h.VoxOffset))
+		array.FailDamaged("expected %d bytes of data, %s", want, s.holds(h.VoxOffset))
 	}
 	if h.Slope != 0 && !math.IsNaN(h.Slope) && !math.IsInf(h.Slope, 0) {
 		l.slope, l.inter = h.Slope, h.Inter
 		if math.IsNaN(l.inter) || math.IsInf(l.inter, 0) {
-			return l, array.Damaged("scl_slope is %v but scl_inter is %v", h.Slope, h.Inter)
+			array.FailDamaged("scl_slope is %v but scl_inter is %v", h.Slope, h.Inter)
 		}
 	}
-	return l, nil
+	return l
 }
 
 // readNumbers reads the data.
-func readNumbers(s *source, l layout, order binary.ByteOrder) ([]float64, error) {
+func readNumbers(s *source, l layout, order binary.ByteOrder) []float64 {
 	n := array.Numbers{Shape: []int{l.dims[1], l.dims[0]}, Bytes: l.number.Bytes, Type: l.number.String(),
 		Decode: func(b []byte) (float64, error) {
 			v, err := l.number.Exact(b, order)
 			return v*l.slope + l.inter, err
 		},
 	}
-	return n.Read(s.r, s.budget)
+	return array.Got(n.Read(s.r, s.budget))
 }

@@ -5,11 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -403,22 +400,5 @@ func TestMemoryOfCompressed(t *testing.T) {
 		var err error
 		expect.AllocationsAtMost(t, 40*len(file), func() { _, err = readBytes(file) })
 		expect.Error(t, err, want)
-	}
-}
-
-// TestReadNamesTheFile checks the errors of Read and ReadHeader: a missing file, things that are no
-// files, and a damaged one.
-func TestReadNamesTheFile(t *testing.T) {
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip("cannot make a named pipe:", err)
-	}
-	damaged := filepath.Join(dir, "damaged.ptseries.nii")
-	expect.NoError(t, os.WriteFile(damaged, cut(good().build(), 1), 0o600))
-	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero", damaged} {
-		for _, read := range []func(string) (*Image, error){Read, ReadHeader} {
-			expect.Error(t, expect.ErrorOf(read(path)), path)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package cifti
 
 import (
-	"fmt"
 	"io"
 
 	"torchpe/data/array"
@@ -82,46 +81,25 @@ func readPath(path string, data bool) (*Image, error) {
 
 // decode reads the parts of a file in their order. The version in the XML is checked before the
 // header's dimensions: CIFTI-1 gives them another order, and its message must come first.
-func decode(r io.ReaderAt, size int64, name string, data bool) (*Image, error) {
-	s, err := newSource(r, size)
-	if err != nil {
-		return nil, err
-	}
-	h, order, text, err := readHeaderAndXML(s)
-	if err != nil {
-		return nil, err
-	}
-	d, err := parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("XML: %w", err)
-	}
-	l, err := h.layout(s)
-	if err != nil {
-		return nil, err
-	}
-	m := &Image{
-		Name: name, Datatype: l.number.String(),
+func decode(r io.ReaderAt, size int64, name string, data bool) (m *Image, err error) {
+	defer array.Catch(&err)
+	s := newSource(r, size)
+	h, order := readFileHeader(s)
+	d := parse(findXML(s, h, order))
+	l := h.layout(s)
+	m = &Image{
+		Name: name, Datatype: l.number.String(), Kind: Unknown,
 		Axes: [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
 	}
-	if err := d.setAxes(m); err != nil {
-		return nil, fmt.Errorf("XML: %w", err)
-	}
-	m.Kind = Unknown
+	d.setAxes(m)
 	if k, ok := kinds[[2]AxisKind{m.Axes[0].Kind, m.Axes[1].Kind}]; ok {
 		m.Kind = k
 	}
 	if !data {
 		return m, nil
 	}
-	if err := s.skip(h.VoxOffset - s.at); err != nil {
-		return nil, err
-	}
-	m.Data = array.Array{Shape: m.Shape()}
-	if m.Data.Data, err = readNumbers(s, l, order); err != nil {
-		return nil, err
-	}
-	if err := s.finish(); err != nil {
-		return nil, err
-	}
+	s.skip(h.VoxOffset - s.at)
+	m.Data = array.Array{Shape: m.Shape(), Data: readNumbers(s, l, order)}
+	s.finish()
 	return m, nil
 }

@@ -38,21 +38,15 @@ func ReadTemplate(path string) (*Template, error) {
 
 // parcelSpace returns what is within the element of the parcels of a file whose header was read.
 func parcelSpace(f *array.File) ([]byte, error) {
-	s, err := newSource(f, f.Size())
-	if err != nil {
-		return nil, err
-	}
-	_, _, text, err := readHeaderAndXML(s)
-	if err != nil {
-		return nil, err
-	}
+	s := newSource(f, f.Size())
+	h, order := readFileHeader(s)
 	var d struct {
 		Maps []struct {
 			Kind   AxisKind `xml:"IndicesMapToDataType,attr"`
 			Within []byte   `xml:",innerxml"`
 		} `xml:"Matrix>MatrixIndicesMap"`
 	}
-	if err := newDecoder(text).Decode(&d); err != nil {
+	if err := newDecoder(findXML(s, h, order)).Decode(&d); err != nil {
 		return nil, err
 	}
 	for _, m := range d.Maps {

@@ -23,25 +23,25 @@ type source struct {
 
 // newSource looks at the first bytes of a file; those of gzip make it a compressed one, whatever
 // its name.
-func newSource(r io.ReaderAt, size int64) (*source, error) {
+func newSource(r io.ReaderAt, size int64) *source {
 	section := io.NewSectionReader(r, 0, size)
 	var start [2]byte
 	n, err := section.ReadAt(start[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+	if !errors.Is(err, io.EOF) {
+		array.Fail(err)
 	}
 	if n < 2 || start != [2]byte{0x1f, 0x8b} {
-		return &source{r: section, limit: size, budget: array.NewBudget()}, nil
+		return &source{r: section, limit: size, budget: array.NewBudget()}
 	}
 	z, err := gzip.NewReader(section)
 	if err != nil {
-		return nil, array.Damaged("gzip header: %w", err)
+		array.FailDamaged("gzip header: %w", err)
 	}
 	limit := int64(math.MaxInt64)
 	if size < limit/array.MaxInflate {
 		limit = size * array.MaxInflate
 	}
-	return &source{r: z, limit: limit, compressed: true, budget: array.NewBudget()}, nil
+	return &source{r: z, limit: limit, compressed: true, budget: array.NewBudget()}
 }
 
 // left returns the largest number of bytes that can still come.
@@ -56,13 +56,12 @@ func (s *source) holds(at int64) string {
 }
 
 // read fills b, which is of what.
-func (s *source) read(b []byte, what string) error {
+func (s *source) read(b []byte, what string) {
 	n, err := io.ReadFull(s.r, b)
 	s.at += int64(n)
 	if err != nil {
-		return array.Ended(err, what, int64(len(b)), int64(n))
+		array.Fail(array.Ended(err, what, int64(len(b)), int64(n)))
 	}
-	return nil
 }
 
 // expansion bounds the memory that XML takes, the text included, as a multiple of the text: tokens
@@ -71,55 +70,49 @@ const expansion = 20
 
 // xml returns the next n bytes, at most left(), which are XML. Memory for a compressed file's
 // grows with what really comes.
-func (s *source) xml(n int64) ([]byte, error) {
+func (s *source) xml(n int64) []byte {
 	const what = "CIFTI XML"
-	if err := s.budget.Fits(n, what); err != nil {
-		return nil, err
-	}
+	array.Fail(s.budget.Fits(n, what))
 	if !s.compressed {
-		if err := s.budget.Take(expansion*n, what); err != nil {
-			return nil, err
-		}
+		array.Fail(s.budget.Take(expansion*n, what))
 		b := make([]byte, n)
-		return b, s.read(b, what)
+		s.read(b, what)
+		return b
 	}
 	var b bytes.Buffer
 	for got := int64(0); got < n; {
 		piece := min(n-got, max(1<<16, got))
-		if err := s.budget.Take(expansion*piece, what); err != nil {
-			return nil, err
-		}
+		array.Fail(s.budget.Take(expansion*piece, what))
 		more, err := io.CopyN(&b, s.r, piece)
 		s.at, got = s.at+more, got+more
 		if err != nil {
-			return nil, array.Ended(err, what, n, got)
+			array.Fail(array.Ended(err, what, n, got))
 		}
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // skip leaves out the next n bytes.
-func (s *source) skip(n int64) error {
+func (s *source) skip(n int64) {
 	got, err := io.CopyN(io.Discard, s.r, n)
 	if s.at += got; err != nil {
-		return array.Ended(err, "header extensions", n, got)
+		array.Fail(array.Ended(err, "header extensions", n, got))
 	}
-	return nil
 }
 
 // finish reads a compressed file to its end, where its checksum is.
-func (s *source) finish() error {
+func (s *source) finish() {
 	if !s.compressed {
-		return nil
+		return
 	}
 	const most = 1 << 20 // more than any padding
 	n, err := io.CopyN(io.Discard, s.r, most)
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil
 	case err == nil:
-		return array.Damaged("gzip: more than %d bytes follow the data", n)
+		array.FailDamaged("gzip: more than %d bytes follow the data", n)
+	default:
+		array.FailDamaged("gzip: the data is there, but the compressed file does not end as it "+
+			"should: %w", err)
 	}
-	return array.Damaged("gzip: the data is there, but the compressed file does not end as it "+
-		"should: %w", err)
 }

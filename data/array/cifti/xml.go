@@ -87,17 +87,16 @@ const (
 )
 
 // parse checks the XML against the rules and reads it.
-func parse(text []byte) (*document, error) {
+func parse(text []byte) *document {
+	defer array.Within("XML")
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if err := checkRules(newDecoder(text)); err != nil {
-		return nil, err
-	}
+	checkRules(newDecoder(text))
 	d, x := new(document), newDecoder(text)
 	if err := x.Decode(d); err != nil {
 		line, _ := x.InputPos()
-		return nil, fmt.Errorf("line %d: %w", line, err)
+		array.Failf("line %d: %w", line, err)
 	}
-	return d, nil
+	return d
 }
 
 func newDecoder(text []byte) *xml.Decoder {
@@ -117,7 +116,7 @@ type open struct {
 
 // checkRules reads all elements and refuses what the rules do not have. It also refuses a DOCTYPE,
 // which could define entities, so that no file means more than it shows.
-func checkRules(d *xml.Decoder) error {
+func checkRules(d *xml.Decoder) {
 	stack := []open{{rule: rules[""], seen: map[string]bool{}}}
 	for {
 		t, err := d.Token()
@@ -125,30 +124,25 @@ func checkRules(d *xml.Decoder) error {
 		top := &stack[len(stack)-1]
 		var syntax *xml.SyntaxError
 		switch {
-		case errors.Is(err, io.EOF) && !top.seen["CIFTI"]:
-			return array.Damaged("the CIFTI extension has no CIFTI element")
+		case errors.Is(err, io.EOF) && top.seen["CIFTI"]:
+			return
 		case errors.Is(err, io.EOF):
-			return nil
+			array.FailDamaged("the CIFTI extension has no CIFTI element")
 		case errors.As(err, &syntax):
-			return array.Damaged("line %d: %s", syntax.Line, syntax.Msg)
-		case err != nil:
-			return err
+			array.FailDamaged("line %d: %s", syntax.Line, syntax.Msg)
 		}
+		array.Fail(err)
 		switch t := t.(type) {
 		case xml.Directive:
-			return fmt.Errorf("line %d: a DOCTYPE or other declaration; CIFTI has none, and it is refused "+
+			array.Failf("line %d: a DOCTYPE or other declaration; CIFTI has none, and it is refused "+
 				"because it could define entities", line)
 		case xml.StartElement:
-			next, err := top.begin(t)
-			if err != nil {
-				return fmt.Errorf("line %d: %w", line, err)
-			}
-			stack = append(stack, next)
+			stack = append(stack, top.begin(t, line))
 		case xml.EndElement:
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
 			if text := bytes.TrimSpace(t); len(text) > 0 && !top.text {
-				return array.Damaged("line %d: the text %.60q in %s, which has none", line,
+				array.FailDamaged("line %d: the text %.60q in %s, which has none", line,
 					string(text), top.place())
 			}
 		}
@@ -166,86 +160,74 @@ func (o *open) place() string {
 	return "the place of CIFTI"
 }
 
-// begin returns the element e within o.
-func (o *open) begin(e xml.StartElement) (open, error) {
+// begin returns the element e, which begins in a line, within o.
+func (o *open) begin(e xml.StartElement, line int) open {
+	defer array.Within("line %d", line)
 	name := e.Name.Local
 	switch once := slices.Contains(o.elements, name+"?"); {
 	case once && o.seen[name], !once && !slices.Contains(o.elements, name):
-		return open{}, fmt.Errorf("the element %.60q has no place in %s", name, o.place())
+		array.Failf("the element %.60q has no place in %s", name, o.place())
 	}
 	o.seen[name] = true
 	attributes := map[string][]string{}
 	for _, a := range e.Attr {
 		attributes[a.Name.Local] = append(attributes[a.Name.Local], a.Value)
 	}
-	one := func(name string) (string, error) {
+	one := func(name string) string {
 		if n := len(attributes[name]); n != 1 {
-			return "", fmt.Errorf("%s has %d attributes %s, not one", e.Name.Local, n, name)
+			array.Failf("%s has %d attributes %s, not one", e.Name.Local, n, name)
 		}
-		return attributes[name][0], nil
+		return attributes[name][0]
 	}
-	var err error
 	switch name {
 	case "CIFTI":
-		var version string
-		if version, err = one("Version"); err == nil {
-			err = checkVersion(version)
-		}
+		checkVersion(one("Version"))
 	case "MatrixIndicesMap":
-		if _, err = one("AppliesToMatrixDimension"); err == nil {
-			name, err = kindOf(one, "IndicesMapToDataType")
-		}
+		one("AppliesToMatrixDimension")
+		name = kindOf("IndicesMapToDataType", one("IndicesMapToDataType"))
 	case "BrainModel":
-		name, err = kindOf(one, "ModelType")
+		name = kindOf("ModelType", one("ModelType"))
 	}
 	next := open{name: name, rule: rules[name], seen: map[string]bool{}}
 	for _, a := range next.attributes {
-		var value string
-		if err == nil {
-			value, err = one(a)
-		}
-		if err == nil {
-			err = checkValue(a, value)
-		}
+		checkValue(a, one(a))
 	}
-	return next, err
+	return next
 }
 
 // checkValue checks an attribute that is a number.
-func checkValue(attribute, value string) error {
+func checkValue(attribute, value string) {
 	if bounds, ok := ranges[attribute]; ok {
 		v, err := strconv.Atoi(strings.TrimSpace(value))
 		if err != nil || v < bounds[0] || v > bounds[1] {
-			return fmt.Errorf("%s is %.60q, not an integer from %d to %d", attribute, value, bounds[0], bounds[1])
+			array.Failf("%s is %.60q, not an integer from %d to %d", attribute, value, bounds[0], bounds[1])
 		}
 	}
 	if slices.Contains(reals, attribute) {
 		if _, err := finite(value); err != nil {
-			return fmt.Errorf("%s is %w", attribute, err)
+			array.Failf("%s is %w", attribute, err)
 		}
 	}
-	return nil
 }
 
 // kindOf returns the value of an attribute that names the rule of its element.
-func kindOf(one func(string) (string, error), attribute string) (string, error) {
-	kind, err := one(attribute)
-	if _, ok := rules[kind]; err == nil && (!ok || !strings.HasPrefix(kind, "CIFTI_")) {
-		err = array.Damaged("%s is %.60q, not one of CIFTI-2's", attribute, kind)
+func kindOf(attribute, kind string) string {
+	if _, ok := rules[kind]; !ok || !strings.HasPrefix(kind, "CIFTI_") {
+		array.FailDamaged("%s is %.60q, not one of CIFTI-2's", attribute, kind)
 	}
-	return kind, err
+	return kind
 }
 
 // checkVersion takes 2 and 2.x.
-func checkVersion(version string) error {
+func checkVersion(version string) {
 	switch major, _, _ := strings.Cut(strings.TrimSpace(version), "."); major {
 	case "2":
-		return nil
 	case "1":
-		return fmt.Errorf("a CIFTI-1 file (version %.60q); only CIFTI-2 is read, so convert it with "+
+		array.Failf("a CIFTI-1 file (version %.60q); only CIFTI-2 is read, so convert it with "+
 			"`wb_command -file-convert -cifti-version-convert IN 2 OUT`", version)
+	default:
+		array.Failf("CIFTI version %.60q; only CIFTI-2 is read", version)
 	}
-	return fmt.Errorf("CIFTI version %.60q; only CIFTI-2 is read", version)
 }
 
 // finite parses a finite number.

@@ -23,10 +23,10 @@ type paged struct {
 }
 
 // element returns the bytes of an element, or nil where its page was never written.
-func (p *paged) element(i int) ([]byte, error) {
+func (p *paged) element(i int) []byte {
+	const what = "index of chunks"
 	if i < 0 || i >= p.elements {
-		return nil, array.Damaged("an index of chunks has %d elements and no element %d",
-			p.elements, i)
+		array.FailDamaged("an index of chunks has %d elements and no element %d", p.elements, i)
 	}
 	page, first, n := 0, 0, p.elements
 	if p.pageElements > 0 {
@@ -35,7 +35,7 @@ func (p *paged) element(i int) ([]byte, error) {
 		n = min(p.pageElements, p.elements-first)
 		if bit := p.firstBit + page; p.written != nil &&
 			(bit/8 >= len(p.written) || p.written[bit/8]>>(7-bit%8)&1 == 0) {
-			return nil, nil
+			return nil
 		}
 	}
 	if !p.ready || p.page != page {
@@ -44,69 +44,54 @@ func (p *paged) element(i int) ([]byte, error) {
 			at += uint64(page) * uint64(p.pageElements*p.elementBytes+4)
 			size += 4
 		}
-		b, err := p.f.bytes(at, size, "index of chunks")
-		if err != nil {
-			return nil, err
-		}
+		c := p.f.cursor(p.f.bytes(at, size, what), what)
 		if p.pageElements > 0 {
-			c := p.f.cursor(b, "index of chunks")
-			c.at = len(b) - 4
-			if c.checksum(); c.err != nil {
-				return nil, c.err
-			}
+			c.at = len(c.b) - 4
+			c.checksum()
 		}
-		p.page, p.b, p.ready = page, b, true
+		p.page, p.b, p.ready = page, c.b, true
 	}
-	return p.b[(i-first)*p.elementBytes : (i-first+1)*p.elementBytes], nil
+	return p.b[(i-first)*p.elementBytes : (i-first+1)*p.elementBytes]
 }
 
 // arrayHead checks what the headers of both kinds of array begin with, and returns the bytes of an
 // element.
-func (c *cursor) arrayHead(filtered bool) (int, error) {
+func (c *cursor) arrayHead(filtered bool) int {
 	version, client, element := c.u8(), c.u8(), int(c.u8())
 	least := c.f.offsetBytes
 	want := byte(0)
 	if filtered {
 		least, want = least+5, 1
 	}
-	if c.err == nil && (version != 0 || client != want || element < least || element > least+8) {
-		return 0, array.Damaged("an index of chunks of version %d and kind %d with elements of "+
+	if version != 0 || client != want || element < least || element > least+8 {
+		array.FailDamaged("an index of chunks of version %d and kind %d with elements of "+
 			"%d bytes", version, client, element)
 	}
-	return element, c.err
+	return element
 }
 
 // fixedArray opens the index of a dataset that cannot grow beyond a shape.
-func (f *file) fixedArray(address uint64, filtered bool) (*paged, error) {
+func (f *file) fixedArray(address uint64, filtered bool) *paged {
 	const what = "fixed array of chunks"
-	c, err := f.cursorAt(address, uint64(8+f.lengthBytes+f.offsetBytes+4), "FAHD", what)
-	if err != nil {
-		return nil, err
-	}
-	element, err := c.arrayHead(filtered)
-	if err != nil {
-		return nil, err
-	}
+	c := f.cursorAt(address, uint64(8+f.lengthBytes+f.offsetBytes+4), "FAHD", what)
+	element := c.arrayHead(filtered)
 	pageBits := c.u8()
 	n, block := c.length(), c.offset()
-	if c.checksum(); c.err != nil {
-		return nil, c.err
-	}
+	c.checksum()
 	if n > uint64(f.size) || pageBits > 31 {
-		return nil, array.Damaged("%s claims %d elements in pages of 2^%d", what, n, pageBits)
+		array.FailDamaged("%s claims %d elements in pages of 2^%d", what, n, pageBits)
 	}
 	p := &paged{f: f, elementBytes: element, elements: int(n)}
-	return p, p.open(block, "FADB", 0, 1<<pageBits)
+	p.open(block, "FADB", 0, 1<<pageBits)
+	return p
 }
 
 // open reads the head of the data block at an address, which begins with sign and has extra bytes
 // before its elements. It is paged where it has more elements than a page; in a fixed array the
 // bits of written pages lie in the block.
-func (p *paged) open(address uint64, sign string, extra, page int) error {
-	const what = "block of an index of chunks"
+func (p *paged) open(address uint64, sign string, extra, page int) {
 	if address == undefined {
-		p.elements = 0
-		return array.Damaged("an index of chunks has no block")
+		array.FailDamaged("an index of chunks has no block")
 	}
 	head := 6 + p.f.offsetBytes + extra
 	size := head + 4
@@ -119,24 +104,18 @@ func (p *paged) open(address uint64, sign string, extra, page int) error {
 	if !isPaged {
 		size += p.elements * p.elementBytes
 	}
-	c, err := p.f.cursorAt(address, uint64(size), sign, what)
-	if err != nil {
-		return err
-	}
+	c := p.f.cursorAt(address, uint64(size), sign, "block of an index of chunks")
 	c.at = size - 4
-	if c.checksum(); c.err != nil {
-		return c.err
+	c.checksum()
+	if !isPaged {
+		p.address, p.b, p.ready = address+uint64(head), c.b[head:size-4], true
+		return
 	}
-	if isPaged {
-		p.pageElements = page
-		if bitmap > 0 {
-			p.written = c.b[head : head+bitmap]
-		}
-		p.address = address + uint64(size)
-		return nil
+	p.pageElements = page
+	if bitmap > 0 {
+		p.written = c.b[head : head+bitmap]
 	}
-	p.address, p.b, p.ready = address+uint64(head), c.b[head:size-4], true
-	return nil
+	p.address = address + uint64(size)
 }
 
 // extensible is the index of a dataset with one axis that may grow without end: its first elements
@@ -167,55 +146,44 @@ type secondaryBlock struct {
 	written []byte
 }
 
-func (f *file) extensibleArray(address uint64, filtered bool) (*extensible, error) {
+func (f *file) extensibleArray(address uint64, filtered bool) *extensible {
 	const what = "extensible array of chunks"
-	c, err := f.cursorAt(address, uint64(12+6*f.lengthBytes+f.offsetBytes+4), "EAHD", what)
-	if err != nil {
-		return nil, err
-	}
+	c := f.cursorAt(address, uint64(12+6*f.lengthBytes+f.offsetBytes+4), "EAHD", what)
 	a := &extensible{f: f, seconds: map[uint64]*secondaryBlock{}}
-	if a.elementBytes, err = c.arrayHead(filtered); err != nil {
-		return nil, err
-	}
+	a.elementBytes = c.arrayHead(filtered)
 	a.bits, a.inIndex, a.least, a.pointers = int(c.u8()), int(c.u8()), int(c.u8()), int(c.u8())
 	pageBits := int(c.u8())
 	c.skip(6 * f.lengthBytes)
 	block := c.offset()
-	if c.checksum(); c.err != nil {
-		return nil, c.err
-	}
+	c.checksum()
 	if a.bits < 1 || a.bits > 62 || bits.OnesCount(uint(a.least)) != 1 ||
 		bits.OnesCount(uint(a.pointers)) != 1 || a.pointers < 2 || pageBits > 31 ||
 		bits.Len(uint(a.least)) > a.bits {
-		return nil, array.Damaged("%s at address %d", what, address)
+		array.FailDamaged("%s at address %d", what, address)
 	}
 	a.page = 1 << pageBits
-	if block == undefined {
-		return a, nil
+	if block != undefined {
+		a.readIndex(block)
 	}
-	return a, a.readIndex(block)
+	return a
 }
 
 // inIndexBlocks counts the secondary blocks, from the smallest on, that the index block holds
 // itself.
 func (a *extensible) inIndexBlocks() int { return 2 * (bits.Len(uint(a.pointers)) - 1) }
 
-func (a *extensible) readIndex(address uint64) error {
+func (a *extensible) readIndex(address uint64) {
 	f := a.f
 	direct := 2 * (a.pointers - 1)
 	levels := 1 + a.bits - (bits.Len(uint(a.least)) - 1)
 	secondary := max(0, levels-a.inIndexBlocks())
 	size := 6 + f.offsetBytes + a.inIndex*a.elementBytes + (direct+secondary)*f.offsetBytes + 4
-	c, err := f.cursorAt(address, uint64(size), "EAIB", "index block of chunks")
-	if err != nil {
-		return err
-	}
+	c := f.cursorAt(address, uint64(size), "EAIB", "index block of chunks")
 	c.skip(2 + f.offsetBytes)
 	a.index = c.take(a.inIndex * a.elementBytes)
 	a.data = c.offsets(direct)
 	a.secondary = c.offsets(secondary)
 	c.checksum()
-	return c.err
 }
 
 func (c *cursor) offsets(n int) []uint64 {
@@ -227,12 +195,12 @@ func (c *cursor) offsets(n int) []uint64 {
 }
 
 // element returns the bytes of an element, or nil where it was never written.
-func (a *extensible) element(i int) ([]byte, error) {
+func (a *extensible) element(i int) []byte {
 	if a.index == nil && a.data == nil {
-		return nil, nil
+		return nil
 	}
 	if i < a.inIndex {
-		return a.index[i*a.elementBytes : (i+1)*a.elementBytes], nil
+		return a.index[i*a.elementBytes : (i+1)*a.elementBytes]
 	}
 	i -= a.inIndex
 	// Level u holds 2^(u/2) data blocks of 2^((u+1)/2) least elements.
@@ -240,7 +208,7 @@ func (a *extensible) element(i int) ([]byte, error) {
 	blocks, elements := 1<<(u/2), a.least<<((u+1)/2)
 	i -= a.least * (1<<u - 1)
 	block := i / elements
-	var address uint64
+	address := undefined
 	p := &paged{f: a.f, elementBytes: a.elementBytes, elements: elements}
 	if u < a.inIndexBlocks() {
 		before := 0 // data blocks of the levels below
@@ -251,34 +219,28 @@ func (a *extensible) element(i int) ([]byte, error) {
 	} else {
 		k := u - a.inIndexBlocks()
 		if k >= len(a.secondary) {
-			return nil, array.Damaged("an index of chunks has no level %d", u)
+			array.FailDamaged("an index of chunks has no level %d", u)
 		}
-		if a.secondary[k] == undefined {
-			return nil, nil
+		if a.secondary[k] != undefined {
+			s := a.secondaryBlock(a.secondary[k], blocks, elements)
+			address = s.data[block]
+			p.written, p.firstBit = s.written, block*(elements/a.page)
 		}
-		s, err := a.secondaryBlock(a.secondary[k], blocks, elements)
-		if err != nil {
-			return nil, err
-		}
-		address = s.data[block]
-		p.written, p.firstBit = s.written, block*(elements/a.page)
 	}
 	if address == undefined {
-		return nil, nil
+		return nil
 	}
 	// Elements come in order, so that one open block is enough
 	if a.open == nil || a.openAt != address {
-		if err := p.open(address, "EADB", (a.bits+7)/8, a.page); err != nil {
-			return nil, err
-		}
+		p.open(address, "EADB", (a.bits+7)/8, a.page)
 		a.open, a.openAt = p, address
 	}
 	return a.open.element(i % elements)
 }
 
-func (a *extensible) secondaryBlock(address uint64, blocks, elements int) (*secondaryBlock, error) {
+func (a *extensible) secondaryBlock(address uint64, blocks, elements int) *secondaryBlock {
 	if s := a.seconds[address]; s != nil {
-		return s, nil
+		return s
 	}
 	f := a.f
 	bitmap := 0
@@ -287,19 +249,14 @@ func (a *extensible) secondaryBlock(address uint64, blocks, elements int) (*seco
 	}
 	head := 2 + f.offsetBytes + (a.bits+7)/8
 	size := 4 + head + blocks*(bitmap+f.offsetBytes) + 4
-	c, err := f.cursorAt(address, uint64(size), "EASB", "secondary block of chunks")
-	if err != nil {
-		return nil, err
-	}
+	c := f.cursorAt(address, uint64(size), "EASB", "secondary block of chunks")
 	c.skip(head)
 	s := &secondaryBlock{}
 	if bitmap > 0 {
 		s.written = c.take(blocks * bitmap)
 	}
 	s.data = c.offsets(blocks)
-	if c.checksum(); c.err != nil {
-		return nil, c.err
-	}
+	c.checksum()
 	a.seconds[address] = s
-	return s, nil
+	return s
 }

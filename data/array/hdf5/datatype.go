@@ -44,20 +44,17 @@ var classNames = []string{"integer", "float", "time", "text", "bit field", "opaq
 const maxNested = 8
 
 // datatype takes a datatype message, whole.
-func (c *cursor) datatype(depth int) (*datatype, error) {
+func (c *cursor) datatype(depth int) *datatype {
 	head := c.u8()
 	flags := uint32(c.uint(3))
 	t := &datatype{class: int(head & 15)}
 	version := head >> 4
 	size := c.u32()
-	if c.err != nil {
-		return nil, c.err
-	}
 	if version > 4 && version < 8 {
-		return nil, fmt.Errorf("its datatype has version %d; versions 1 to 4 can be read", version)
+		array.Failf("its datatype has version %d; versions 1 to 4 can be read", version)
 	}
 	if version < 1 || version > 4 || size == 0 || size > math.MaxInt32 || depth > maxNested {
-		return nil, array.Damaged("a datatype of version %d with %d bytes, %d deep", version,
+		array.FailDamaged("a datatype of version %d with %d bytes, %d deep", version,
 			size, depth)
 	}
 	t.bytes = int(size)
@@ -98,17 +95,14 @@ func (c *cursor) datatype(depth int) (*datatype, error) {
 				c.skip(3 + 4*rank)
 			}
 		}
-		base, err := c.datatype(depth + 1)
-		if err != nil {
-			return nil, err
-		}
+		base := c.datatype(depth + 1)
 		if t.class == classEnum {
 			t.enumeration(c, base, int(flags&0xffff), version)
 		}
 	case classCompound:
-		return t, t.compound(c, int(flags&0xffff), version, depth)
+		t.compound(c, int(flags&0xffff), version, depth)
 	}
-	return t, c.err
+	return t
 }
 
 // ieee are the bits of the floats of 16, 32 and 64 bits: offset, precision, exponent's place and
@@ -137,9 +131,7 @@ func (t *datatype) spell(kind string) {
 // enumeration takes the names and values of the members. An enumeration of integers is read as integers.
 func (t *datatype) enumeration(c *cursor, base *datatype, members int, version byte) {
 	for range members {
-		if c.name(version); c.err != nil {
-			return
-		}
+		c.name(version)
 	}
 	c.skip(members * base.bytes)
 	if base.class == classInteger && base.bytes == t.bytes {
@@ -159,7 +151,7 @@ func (c *cursor) name(version byte) string {
 
 // compound takes the members of a compound; two floats that are named r and i, or real and imag,
 // make complex numbers.
-func (t *datatype) compound(c *cursor, members int, version byte, depth int) error {
+func (t *datatype) compound(c *cursor, members int, version byte, depth int) {
 	var names []string
 	var types []*datatype
 	var places []int
@@ -173,15 +165,9 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 		if version == 1 {
 			c.skip(28)
 		}
-		if c.err != nil {
-			return c.err
-		}
-		m, err := c.datatype(depth + 1)
-		if err != nil {
-			return err
-		}
+		m := c.datatype(depth + 1)
 		if types = append(types, m); m.class > classArray {
-			return nil // the length of its description is unknown
+			return // the length of its description is unknown
 		}
 		if at := len(types) - 1; len(t.dtype) < 200 { // a text for people
 			t.dtype += fmt.Sprintf("%s %.40s %s", []string{" of", ","}[min(at, 1)], names[at], m.dtype)
@@ -189,19 +175,18 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) err
 	}
 	if members != 2 || types[0].class != classFloat || types[1].class != classFloat ||
 		!types[0].exact || !types[1].exact {
-		return nil
+		return
 	}
 	if names[0] == "r" && names[1] == "i" || names[0] == "real" && names[1] == "imag" {
 		for i, m := range types {
 			if places[i] < 0 || places[i] > t.bytes-m.bytes {
-				return array.Damaged("member %q of a compound of %d bytes begins at %d", names[i],
+				array.FailDamaged("member %q of a compound of %d bytes begins at %d", names[i],
 					t.bytes, places[i])
 			}
 		}
 		t.re, t.reAt = types[0], places[0]
 		t.dtype = fmt.Sprintf("complex of %s", t.re.dtype)
 	}
-	return nil
 }
 
 // isReal reports whether the elements are real numbers that can be read.
@@ -237,9 +222,14 @@ func exactly[I int64 | uint64](v float64, rounded bool, i I) (float64, error) {
 	return v, nil
 }
 
-// dataspace takes a dataspace message: the shape, and the shape up to which it may grow (0 for
-// without end).
-func (c *cursor) dataspace() (shape, most []int, err error) {
+// dataspace is the shape of a dataset.
+type dataspace struct {
+	shape []int
+	most  []int // the shape up to which it may grow; 0 for without end
+}
+
+// dataspace takes a dataspace message.
+func (c *cursor) dataspace() dataspace {
 	version, rank, flags := c.u8(), int(c.u8()), c.u8()
 	kind := byte(1)
 	switch version {
@@ -248,16 +238,13 @@ func (c *cursor) dataspace() (shape, most []int, err error) {
 	case 2:
 		kind = c.u8()
 	default:
-		if c.err == nil {
-			return nil, nil, fmt.Errorf(
-				"its dataspace has version %d; versions 1 and 2 can be read", version)
-		}
+		array.Failf("its dataspace has version %d; versions 1 and 2 can be read", version)
 	}
 	if rank > 32 {
-		return nil, nil, fmt.Errorf("its dataspace has %d axes; HDF5 has at most 32", rank)
+		array.Failf("its dataspace has %d axes; HDF5 has at most 32", rank)
 	}
 	if kind == 2 {
-		return []int{0}, []int{0}, c.err // null: no elements
+		return dataspace{[]int{0}, []int{0}} // null: no elements
 	}
 	take := func(endless bool) []int {
 		axes := make([]int, rank)
@@ -267,17 +254,15 @@ func (c *cursor) dataspace() (shape, most []int, err error) {
 				continue
 			}
 			if n > math.MaxInt64/2 {
-				c.err = array.Damaged("an axis of %d elements", n)
-				return axes
+				array.FailDamaged("an axis of %d elements", n)
 			}
 			axes[i] = int(n)
 		}
 		return axes
 	}
-	shape = take(false)
-	most = shape
-	if flags&1 != 0 {
-		most = take(true)
+	shape := take(false)
+	if flags&1 == 0 {
+		return dataspace{shape, shape}
 	}
-	return shape, most, c.err
+	return dataspace{shape, take(true)}
 }

@@ -37,47 +37,39 @@ func List(path string) ([]Entry, error) {
 // References returns for each element of a dataset of object references, in row-major order, the
 // path of the dataset that it leads to; empty where it leads to none.
 func References(path, name string) ([]string, error) {
-	return inFile(path, func(f *file) (paths []string, err error) {
-		addresses, err := f.readReferences(name)
-		if err != nil {
-			return nil, err
-		}
-		entries, err := f.list()
-		at := map[uint64]string{}
-		for _, e := range slices.Backward(entries) {
+	return inFile(path, func(f *file) (paths []string) {
+		addresses, at := f.readReferences(name), map[uint64]string{}
+		for _, e := range slices.Backward(f.list()) {
 			at[e.address] = e.Name
 		}
 		for _, address := range addresses {
 			paths = append(paths, at[uint64(address)])
 		}
-		return paths, err
+		return paths
 	})
 }
 
 // Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is
 // named like the dataset.
 func Read(path, name string) (array.Array, error) {
-	return inFile(path, func(f *file) (array.Array, error) { return f.read(name, false) })
+	return inFile(path, func(f *file) array.Array { return f.read(name, false) })
 }
 
 // ReadRealParts is Read, but of complex numbers, which h5py and MATLAB store as compounds of two floats
 // (r and i, real and imag), it reads the real parts.
 func ReadRealParts(path, name string) (array.Array, error) {
-	return inFile(path, func(f *file) (array.Array, error) { return f.read(name, true) })
+	return inFile(path, func(f *file) array.Array { return f.read(name, true) })
 }
 
 // inFile opens the HDF5 file at path, calls use and closes the file.
-func inFile[T any](path string, use func(*file) (T, error)) (T, error) {
-	return array.InFile("hdf5", path, func(r *array.File) (none T, err error) {
-		f, err := open(r, r.Size())
-		if err != nil {
-			return none, err
-		}
-		return use(f)
+func inFile[T any](path string, use func(*file) T) (T, error) {
+	return array.InFile("hdf5", path, func(r *array.File) (T, error) {
+		return use(open(r, r.Size())), nil
 	})
 }
 
-// file is an HDF5 file that is open. Addresses in it count from base, where its superblock begins.
+// file is an HDF5 file that is open. Addresses in it count from base, where its superblock begins. Its
+// functions end with array.Fail where the file is wrong.
 type file struct {
 	r           io.ReaderAt
 	size        int64 // of the whole file, in bytes
@@ -94,26 +86,20 @@ const signature = "\x89HDF\r\n\x1a\n"
 
 // open finds the superblock, which lies at the beginning of the file or behind a user block of 512,
 // 1024, 2048... bytes.
-func open(r io.ReaderAt, size int64) (*file, error) {
+func open(r io.ReaderAt, size int64) *file {
 	f := &file{r: r, size: size, budget: array.NewBudget()}
 	for f.base = 0; f.base+int64(len(signature)) <= size; f.base = max(512, 2*f.base) {
-		b, err := f.bytes(0, uint64(len(signature)), "signature")
-		if err != nil {
-			return nil, err
-		}
-		if string(b) == signature {
-			return f, f.readSuperblock()
+		if string(f.bytes(0, uint64(len(signature)), "signature")) == signature {
+			f.readSuperblock()
+			return f
 		}
 	}
-	return nil, fmt.Errorf("not an HDF5 file: there is no HDF5 signature in its %d bytes", size)
+	array.Failf("not an HDF5 file: there is no HDF5 signature in its %d bytes", size)
+	return nil
 }
 
-func (f *file) readSuperblock() error {
-	b, err := f.bytes(0, uint64(min(128, f.size-f.base)), "superblock")
-	if err != nil {
-		return err
-	}
-	c := f.cursor(b, "superblock")
+func (f *file) readSuperblock() {
+	c := f.cursor(f.bytes(0, uint64(min(128, f.size-f.base)), "superblock"), "superblock")
 	c.skip(len(signature))
 	version := c.u8()
 	switch version {
@@ -128,17 +114,12 @@ func (f *file) readSuperblock() error {
 		f.offsetBytes, f.lengthBytes = int(c.u8()), int(c.u8())
 		c.skip(1)
 	default:
-		if c.err == nil {
-			return fmt.Errorf("its superblock has version %d; versions 0 to 3 can be read: "+
-				"rewrite it with h5repack", version)
-		}
-	}
-	if c.err != nil {
-		return c.err
+		array.Failf("its superblock has version %d; versions 0 to 3 can be read: "+
+			"rewrite it with h5repack", version)
 	}
 	for _, n := range []int{f.offsetBytes, f.lengthBytes} {
 		if n != 2 && n != 4 && n != 8 {
-			return fmt.Errorf("its superblock says that addresses have %d and lengths %d bytes; "+
+			array.Failf("its superblock says that addresses have %d and lengths %d bytes; "+
 				"expected 2, 4 or 8", f.offsetBytes, f.lengthBytes)
 		}
 	}
@@ -153,29 +134,28 @@ func (f *file) readSuperblock() error {
 	if version >= 2 {
 		c.checksum()
 	}
-	if c.err == nil && end != undefined && (end > uint64(f.size) ||
+	if end != undefined && (end > uint64(f.size) ||
 		int64(end) > f.size-min(f.base, int64(end))) && int64(end) != f.size {
-		return array.Damaged("expected %d bytes behind its superblock, got %d", end,
-			f.size-f.base)
+		array.FailDamaged("expected %d bytes behind its superblock, got %d", end, f.size-f.base)
 	}
-	return c.err
 }
 
 // undefined is the address of what is not there.
 const undefined = ^uint64(0)
 
 // bytes returns the n bytes at an address.
-func (f *file) bytes(address, n uint64, what string) ([]byte, error) {
+func (f *file) bytes(address, n uint64, what string) []byte {
 	length := uint64(f.size - f.base)
 	if address > length || n > length-address {
-		return nil, array.Damaged("%s: expected %d bytes at address %d, but the file ends at %d",
+		array.FailDamaged("%s: expected %d bytes at address %d, but the file ends at %d",
 			what, n, address, length)
 	}
 	b, err := f.readAt(address, n, what)
 	if err != nil && f.failed == nil {
 		f.failed = err
 	}
-	return b, err
+	array.Fail(err)
+	return b
 }
 
 func (f *file) readAt(address, n uint64, what string) ([]byte, error) {
@@ -191,39 +171,36 @@ func (f *file) readAt(address, n uint64, what string) ([]byte, error) {
 	return b, nil
 }
 
-// cursor takes the fields of b one after the other. After the first that does not fit, err says so
-// and all are zero.
+// make is array.Make within the file's budget.
+func (f *file) make(n int, what string) []byte { return array.Got(array.Make[byte](f.budget, n, what)) }
+
+// take counts n bytes of memory.
+func (f *file) take(n int, what string) { array.Fail(f.budget.Take(int64(n), what)) }
+
+// cursor takes the fields of b one after the other.
 type cursor struct {
 	f    *file
 	b    []byte
 	at   int
 	what string
-	err  error
 }
 
 func (f *file) cursor(b []byte, what string) *cursor { return &cursor{f: f, b: b, what: what} }
 
 // cursorAt reads n bytes at an address, which must begin with sign.
-func (f *file) cursorAt(address, n uint64, sign, what string) (*cursor, error) {
-	b, err := f.bytes(address, n, what)
-	if err != nil {
-		return nil, err
-	}
+func (f *file) cursorAt(address, n uint64, sign, what string) *cursor {
+	b := f.bytes(address, n, what)
 	if len(b) < len(sign) || string(b[:len(sign)]) != sign {
-		return nil, array.Damaged("%s: there is no %s at address %d", what, sign, address)
+		array.FailDamaged("%s: there is no %s at address %d", what, sign, address)
 	}
 	c := f.cursor(b, what)
 	c.skip(len(sign))
-	return c, nil
+	return c
 }
 
 func (c *cursor) take(n int) []byte {
-	if c.err == nil && (n < 0 || n > len(c.b)-c.at) {
-		c.err = array.Damaged("%s: ends after %d bytes, in the middle of a field", c.what,
-			len(c.b))
-	}
-	if c.err != nil {
-		return make([]byte, min(max(n, 0), 8))
+	if n < 0 || n > len(c.b)-c.at {
+		array.FailDamaged("%s: ends after %d bytes, in the middle of a field", c.what, len(c.b))
 	}
 	c.at += n
 	return c.b[c.at-n : c.at : c.at]
@@ -259,8 +236,7 @@ func allOnes(v uint64, bytes int) uint64 {
 func (c *cursor) text() string {
 	end := slices.Index(c.b[c.at:], 0)
 	if end < 0 {
-		c.take(c.left() + 1)
-		return ""
+		end = c.left()
 	}
 	return strings.TrimSuffix(string(c.take(end+1)), "\x00")
 }
@@ -268,8 +244,7 @@ func (c *cursor) text() string {
 // checksum takes the checksum of all bytes before it.
 func (c *cursor) checksum() {
 	end := c.at
-	want := c.u32()
-	if c.err == nil && !c.f.lax && lookup3(c.b[:end]) != want {
-		c.err = fmt.Errorf("%s: its checksum is wrong: the file is damaged", c.what)
+	if want := c.u32(); !c.f.lax && lookup3(c.b[:end]) != want {
+		array.Failf("%s: its checksum is wrong: the file is damaged", c.what)
 	}
 }

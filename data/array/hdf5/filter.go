@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
-	"fmt"
 	"io"
 
 	"torchpe/data/array"
@@ -38,16 +37,15 @@ func (f filter) value(i int) int {
 }
 
 // filters takes a filter pipeline message.
-func (c *cursor) filters() ([]filter, error) {
+func (c *cursor) filters() (filters []filter) {
 	version, n := c.u8(), int(c.u8())
 	switch version {
 	case 1:
 		c.skip(6)
 	case 2:
 	default:
-		return nil, fmt.Errorf("its filters have version %d; versions 1 and 2 can be read", version)
+		array.Failf("its filters have version %d; versions 1 and 2 can be read", version)
 	}
-	var filters []filter
 	for range n {
 		f := filter{id: c.u16()}
 		length := 0
@@ -61,16 +59,14 @@ func (c *cursor) filters() ([]filter, error) {
 		}
 		c.skip(length)
 		for range values {
-			if f.values = append(f.values, c.u32()); c.err != nil {
-				return nil, c.err
-			}
+			f.values = append(f.values, c.u32())
 		}
 		if version == 1 && values%2 == 1 {
 			c.skip(4)
 		}
 		filters = append(filters, f)
 	}
-	return filters, c.err
+	return filters
 }
 
 // gains are the most bytes that come out of one for each filter that can be undone. LZF makes 264
@@ -78,8 +74,8 @@ func (c *cursor) filters() ([]filter, error) {
 var gains = map[int]uint64{filterDeflate: array.MaxInflate, filterShuffle: 1, filterFletcher: 1,
 	filterLZF: 88, filterNBit: array.MaxInflate, filterScale: array.MaxInflate}
 
-// readable returns an error where a filter cannot be undone.
-func readable(filters []filter) error {
+// checkReadable fails where a filter cannot be undone.
+func checkReadable(filters []filter) {
 	for _, f := range filters {
 		if gains[f.id] > 0 {
 			continue
@@ -92,15 +88,14 @@ func readable(filters []filter) error {
 		if f.id >= 256 {
 			how = `h5py: import hdf5plugin, read it, and store it with compression="gzip"`
 		}
-		return fmt.Errorf("it is compressed with %s (filter %d), which cannot be read: rewrite it "+
+		array.Failf("it is compressed with %s (filter %d), which cannot be read: rewrite it "+
 			"with %s", name, f.id, how)
 	}
-	return nil
 }
 
 // undo returns the size bytes of a chunk that went through the filters; those whose bit is set in
 // mask were left out.
-func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, err error) {
+func (d *dataset) undo(mask uint32, b []byte, size int) []byte {
 	for i := len(d.filters) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
 			continue
@@ -108,36 +103,31 @@ func (d *dataset) undo(mask uint32, b []byte, size int) (out []byte, err error) 
 		switch f := d.filters[i]; f.id {
 		case filterFletcher:
 			if len(b) < 4 {
-				return nil, array.Damaged("has %d bytes, fewer than its checksum", len(b))
+				array.FailDamaged("has %d bytes, fewer than its checksum", len(b))
 			}
 			want := binary.LittleEndian.Uint32(b[len(b)-4:])
 			b = b[:len(b)-4]
 			if !sameFletcher(fletcher32(b), want) {
-				return nil, fmt.Errorf("its checksum is wrong: the file is damaged")
+				array.Failf("its checksum is wrong: the file is damaged")
 			}
 		case filterDeflate, filterLZF, filterNBit, filterScale:
 			if len(b) > 0 && &b[0] == &d.inflated[0] { // packed twice
 				b = bytes.Clone(b)
 			}
-			// Behind the chunk's bytes only a checksum can have come out.
-			if b, err = d.unpack(f, b, size); err != nil {
-				return nil, err
-			}
+			b = d.unpack(f, b, size)
 		case filterShuffle:
-			if b, err = d.unshuffle(b, f.value(0)); err != nil {
-				return nil, err
-			}
+			b = d.unshuffle(b, f.value(0))
 		}
 	}
 	if len(b) != size {
-		return nil, array.Damaged("expected %d bytes, got %d", size, len(b))
+		array.FailDamaged("expected %d bytes, got %d", size, len(b))
 	}
-	return b, nil
+	return b
 }
 
 // unpack undoes a filter that packs the size bytes of a chunk.
-func (d *dataset) unpack(f filter, b []byte, size int) ([]byte, error) {
-	buffer := d.inflated[:size+5]
+func (d *dataset) unpack(f filter, b []byte, size int) []byte {
+	buffer := d.inflated[:size+5] // behind the chunk's bytes only a checksum can have come out
 	switch f.id {
 	case filterLZF:
 		return unLZF(b, buffer)
@@ -150,7 +140,7 @@ func (d *dataset) unpack(f filter, b []byte, size int) ([]byte, error) {
 }
 
 // inflate puts what b holds into a buffer that has a byte more than may come out.
-func inflate(b, buffer []byte) ([]byte, error) {
+func inflate(b, buffer []byte) []byte {
 	z, err := zlib.NewReader(bytes.NewReader(b))
 	n := 0
 	for err == nil && n < len(buffer) {
@@ -160,26 +150,24 @@ func inflate(b, buffer []byte) ([]byte, error) {
 	}
 	switch {
 	case n == len(buffer):
-		return nil, array.Damaged("more than %d bytes come out", n-1)
-	case err == io.EOF:
-		return buffer[:n], nil
+		array.FailDamaged("more than %d bytes come out", n-1)
+	case err != io.EOF:
+		array.FailDamaged("its deflated bytes: %w after %d bytes", err, n)
 	}
-	return nil, array.Damaged("its deflated bytes: %w after %d bytes", err, n)
+	return buffer[:n]
 }
 
 // unshuffle puts the bytes of elements, which lie first bytes first, together again. Bytes behind
 // the last whole element were left as they are.
-func (d *dataset) unshuffle(b []byte, element int) (out []byte, err error) {
+func (d *dataset) unshuffle(b []byte, element int) []byte {
 	if element <= 1 || len(b) < element {
-		return b, nil
+		return b
 	}
 	if len(d.unshuffled) < len(b) {
-		if d.unshuffled, err = array.Make[byte](d.f.budget, len(b), "a shuffled chunk"); err != nil {
-			return nil, err
-		}
+		d.unshuffled = d.f.make(len(b), "a shuffled chunk")
 	}
-	n := len(b) / element
-	if out = d.unshuffled[:len(b)]; &b[0] == &out[0] { // shuffled twice
+	n, out := len(b)/element, d.unshuffled[:len(b)]
+	if &b[0] == &out[0] { // shuffled twice
 		b = bytes.Clone(b)
 	}
 	for k := range element {
@@ -188,7 +176,7 @@ func (d *dataset) unshuffle(b []byte, element int) (out []byte, err error) {
 		}
 	}
 	copy(out[n*element:], b[n*element:])
-	return out, nil
+	return out
 }
 
 // sameFletcher compares checksums. Writers differ in the order of the bytes of each half (an old

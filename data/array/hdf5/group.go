@@ -25,42 +25,32 @@ func isGroup(messages []message) bool {
 }
 
 // links returns the members of the group with these messages.
-func (f *file) links(messages []message) ([]link, error) {
-	var links []link
+func (f *file) links(messages []message) (links []link) {
 	for _, m := range messages {
-		var more []link
-		var err error
 		switch m.kind {
 		case msgSymbolTable:
-			more, err = f.symbolTable(m.data)
+			links = append(links, f.symbolTable(m.data)...)
 		case msgLink:
-			more, err = f.linkMessage(m.data)
+			links = append(links, f.linkMessage(m.data))
 		case msgLinkInfo:
-			more, err = f.denseLinks(m.data)
+			links = append(links, f.denseLinks(m.data)...)
 		}
-		if err != nil {
-			return nil, err
-		}
-		links = append(links, more...)
 	}
-	return links, nil
+	return links
 }
 
-// take counts the memory of links.
-func (f *file) take(links []link) error {
-	size := 64 * len(links)
-	for _, l := range links {
-		size += len(l.name) + len(l.target) + len(l.other)
-	}
-	return f.budget.Take(int64(size), "names of links")
+// counted counts the memory of a link.
+func (f *file) counted(l link) link {
+	f.take(64+len(l.name)+len(l.target)+len(l.other), "names of links")
+	return l
 }
 
 // linkMessage returns the link of a message.
-func (f *file) linkMessage(data []byte) ([]link, error) {
+func (f *file) linkMessage(data []byte) link {
 	c := f.cursor(data, "link")
 	version, flags := c.u8(), c.u8()
-	if c.err == nil && version != 1 {
-		return nil, fmt.Errorf("a link has version %d; version 1 can be read", version)
+	if version != 1 {
+		array.Failf("a link has version %d; version 1 can be read", version)
 	}
 	kind := byte(0)
 	if flags&0x08 != 0 {
@@ -86,39 +76,24 @@ func (f *file) linkMessage(data []byte) ([]link, error) {
 	default:
 		l.other = fmt.Sprintf("link of kind %d", kind)
 	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	return []link{l}, f.take([]link{l})
+	return f.counted(l)
 }
 
 // symbolTable returns the members of a group of the old kind: a tree of nodes of symbols whose
 // names lie in a heap.
-func (f *file) symbolTable(data []byte) ([]link, error) {
+func (f *file) symbolTable(data []byte) (links []link) {
 	c := f.cursor(data, "symbol table")
 	tree, heap := c.offset(), c.offset()
-	if c.err != nil {
-		return nil, c.err
-	}
-	names, err := f.localHeap(heap)
-	if err != nil {
-		return nil, err
-	}
-	var links []link
-	err = f.treeV1(tree, 0, f.lengthBytes, func(_ []byte, child uint64) error {
-		more, err := f.symbols(child, names)
-		links = append(links, more...)
-		return err
+	names := f.localHeap(heap)
+	f.treeV1(tree, 0, f.lengthBytes, func(_ []byte, child uint64) {
+		links = append(links, f.symbols(child, names)...)
 	})
-	return links, err
+	return links
 }
 
 // localHeap returns the bytes of the heap that holds a group's names.
-func (f *file) localHeap(address uint64) ([]byte, error) {
-	c, err := f.cursorAt(address, uint64(8+2*f.lengthBytes+f.offsetBytes), "HEAP", "heap of names")
-	if err != nil {
-		return nil, err
-	}
+func (f *file) localHeap(address uint64) []byte {
+	c := f.cursorAt(address, uint64(8+2*f.lengthBytes+f.offsetBytes), "HEAP", "heap of names")
 	c.skip(4)
 	size := c.length()
 	c.length()
@@ -126,50 +101,32 @@ func (f *file) localHeap(address uint64) ([]byte, error) {
 }
 
 // symbols returns the members in one node of symbols.
-func (f *file) symbols(address uint64, names []byte) ([]link, error) {
+func (f *file) symbols(address uint64, names []byte) (links []link) {
 	const what = "node of symbols"
-	c, err := f.cursorAt(address, 8, "SNOD", what)
-	if err != nil {
-		return nil, err
-	}
+	c := f.cursorAt(address, 8, "SNOD", what)
 	c.skip(2)
 	n := c.u16()
-	b, err := f.bytes(address+8, uint64(n*(2*f.offsetBytes+24)), what)
-	if err != nil {
-		return nil, err
-	}
-	c = f.cursor(b, what)
-	links := make([]link, 0, n)
+	c = f.cursor(f.bytes(address+8, uint64(n*(2*f.offsetBytes+24)), what), what)
 	for range n {
-		l := link{}
-		if l.name, err = f.heapText(names, c.offset()); err != nil {
-			return nil, err
-		}
+		l := link{name: f.heapText(names, c.offset())}
 		l.address = c.offset()
 		cache := c.u32()
 		c.skip(4)
 		scratch := f.cursor(c.take(16), what)
 		if cache == 2 { // a soft link
 			l.address = undefined
-			if l.target, err = f.heapText(names, uint64(scratch.u32())); err != nil {
-				return nil, err
-			}
+			l.target = f.heapText(names, uint64(scratch.u32()))
 		}
-		links = append(links, l)
-		if err := f.take(links[len(links)-1:]); err != nil {
-			return nil, err
-		}
+		links = append(links, f.counted(l))
 	}
-	return links, c.err
+	return links
 }
 
-func (f *file) heapText(heap []byte, at uint64) (string, error) {
+func (f *file) heapText(heap []byte, at uint64) string {
 	if at >= uint64(len(heap)) {
-		return "", array.Damaged("a name lies at byte %d of a heap of %d", at, len(heap))
+		array.FailDamaged("a name lies at byte %d of a heap of %d", at, len(heap))
 	}
-	c := f.cursor(heap[at:], "heap of names")
-	text := c.text()
-	return text, c.err
+	return f.cursor(heap[at:], "heap of names").text()
 }
 
 // The bounds of a walk through links.
@@ -180,104 +137,95 @@ const (
 )
 
 // list walks the groups of the file.
-func (f *file) list() ([]Entry, error) {
-	var entries []Entry
-	visited := map[uint64]bool{} // groups
-	objects := 0
-	add := func(e Entry) error {
-		entries = append(entries, e)
-		size := len(e.Name) + len(e.DType) + 8*len(e.Shape) + 128
-		for name, text := range e.Attributes {
-			size += len(name) + len(text) + 64
-		}
-		return f.budget.Take(int64(size), "names and attributes of datasets")
+func (f *file) list() []Entry {
+	w := walk{file: f, visited: map[uint64]bool{}}
+	w.object("/", f.root, 0)
+	return w.entries
+}
+
+// walk lists the objects of a file.
+type walk struct {
+	*file
+	entries []Entry
+	visited map[uint64]bool // groups
+	objects int
+}
+
+func (w *walk) add(e Entry) {
+	w.entries = append(w.entries, e)
+	size := len(e.Name) + len(e.DType) + 8*len(e.Shape) + 128
+	for name, text := range e.Attributes {
+		size += len(name) + len(text) + 64
 	}
-	var walk func(path string, address uint64, depth int) error
-	walk = func(path string, address uint64, depth int) error {
-		if objects++; objects > maxLinked {
-			return fmt.Errorf("it has more than %d objects", maxLinked)
-		}
-		messages, err := f.header(address)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if !isGroup(messages) {
-			e, ok := f.entry(path, messages)
-			if !ok || f.failed != nil { // entry takes what it cannot read for damaged
-				return f.failed
-			}
-			e.address = address
-			return add(e)
-		}
-		if visited[address] {
-			return nil // a hard link to a group that is listed under another name
-		}
-		visited[address] = true
-		all, err := f.attributes(messages)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if len(all) > 0 {
-			if err := add(Entry{Name: path, DType: Group, Attributes: all, address: address}); err != nil {
-				return err
-			}
-		}
-		if depth > maxDepth {
-			return fmt.Errorf("%s: groups lie more than %d deep", path, maxDepth)
-		}
-		links, err := f.links(messages)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		slices.SortFunc(links, func(a, b link) int { return strings.Compare(a.name, b.name) })
-		for _, l := range links {
-			below := strings.TrimSuffix(path, "/") + "/" + l.name
-			var err error
-			switch {
-			case l.other != "":
-				err = add(Entry{Name: below, DType: l.other})
-			case l.address != undefined:
-				err = walk(below, l.address, depth+1)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	w.take(size, "names and attributes of datasets")
+}
+
+// object adds the object at an address, and what is in it.
+func (w *walk) object(path string, address uint64, depth int) {
+	if w.objects++; w.objects > maxLinked {
+		array.Failf("it has more than %d objects", maxLinked)
 	}
-	return entries, walk("/", f.root, 0)
+	messages := within(path, func() []message { return w.header(address) })
+	if !isGroup(messages) {
+		e, ok := w.entry(path, messages)
+		array.Fail(w.failed) // entry takes what it cannot read for damaged
+		if e.address = address; ok {
+			w.add(e)
+		}
+		return
+	}
+	if w.visited[address] {
+		return // a hard link to a group that is listed under another name
+	}
+	w.visited[address] = true
+	all := within(path, func() map[string]string { return w.attributes(messages) })
+	if len(all) > 0 {
+		w.add(Entry{Name: path, DType: Group, Attributes: all, address: address})
+	}
+	if depth > maxDepth {
+		array.Failf("%s: groups lie more than %d deep", path, maxDepth)
+	}
+	links := within(path, func() []link { return w.links(messages) })
+	slices.SortFunc(links, func(a, b link) int { return strings.Compare(a.name, b.name) })
+	for _, l := range links {
+		below := strings.TrimSuffix(path, "/") + "/" + l.name
+		switch {
+		case l.other != "":
+			w.add(Entry{Name: below, DType: l.other})
+		case l.address != undefined:
+			w.object(below, l.address, depth+1)
+		}
+	}
+}
+
+// within is read with errors that begin with the path of an object.
+func within[T any](path string, read func() T) T {
+	defer array.Within("%s", path)
+	return read()
 }
 
 // lookup returns the messages of the object at a path, following soft links.
-func (f *file) lookup(path string) ([]message, error) {
-	soft := 0
-	address := f.root
-	messages, err := f.header(address)
-	if err != nil {
-		return nil, err
-	}
-	parts := split(path)
-	at := "/" // the group that parts[0] is looked for in
+func (f *file) lookup(path string) []message {
+	soft, at := 0, "/" // at is the group that parts[0] is looked for in
+	messages, parts := f.header(f.root), split(path)
 	for len(parts) > 0 {
 		if !isGroup(messages) {
-			return nil, fmt.Errorf("%s is no group, so there is no %s in it", at,
-				strings.Join(parts, "/"))
+			array.Failf("%s is no group, so there is no %s in it", at, strings.Join(parts, "/"))
 		}
-		links, err := f.links(messages)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", at, err)
-		}
+		links := within(at, func() []link { return f.links(messages) })
 		i := slices.IndexFunc(links, func(l link) bool { return l.name == parts[0] })
 		if i < 0 {
-			return nil, f.missing(at, parts[0], links)
+			array.Fail(f.missing(at, parts[0], links))
 		}
-		if l := links[i]; l.other != "" {
-			return nil, fmt.Errorf("%q in %s is an %s, which is not followed: name the dataset "+
+		l := links[i]
+		if l.other != "" {
+			array.Failf("%q in %s is an %s, which is not followed: name the dataset "+
 				"in its own file", l.name, at, l.other)
-		} else if l.address == undefined {
+		}
+		address := l.address
+		if address == undefined {
 			if soft++; soft > maxSoft {
-				return nil, fmt.Errorf("%s: more than %d soft links lead from one to the next",
-					path, maxSoft)
+				array.Failf("%s: more than %d soft links lead from one to the next", path, maxSoft)
 			}
 			target := l.target
 			if !strings.HasPrefix(target, "/") {
@@ -286,13 +234,11 @@ func (f *file) lookup(path string) ([]message, error) {
 			parts, at, address = append(split(target), parts[1:]...), "/", f.root
 		} else {
 			at = strings.TrimSuffix(at, "/") + "/" + parts[0]
-			parts, address = parts[1:], l.address
+			parts = parts[1:]
 		}
-		if messages, err = f.header(address); err != nil {
-			return nil, fmt.Errorf("%s: %w", at, err)
-		}
+		messages = within(at, func() []message { return f.header(address) })
 	}
-	return messages, nil
+	return messages
 }
 
 func split(path string) []string {

@@ -1,7 +1,6 @@
 package hdf5
 
 import (
-	"fmt"
 	"math/bits"
 
 	"torchpe/data/array"
@@ -10,40 +9,29 @@ import (
 // denseLinks returns the members of a group with many of them, whose links lie in a fractal heap
 // and are found by a B-tree of version 2 over the hashes of their names; none where the group keeps
 // its links in its header.
-func (f *file) denseLinks(info []byte) ([]link, error) {
+func (f *file) denseLinks(info []byte) (links []link) {
 	c := f.cursor(info, "link info")
 	c.skip(1)
 	if c.u8()&1 != 0 {
 		c.skip(8)
 	}
-	var links []link
-	err := f.dense(c, func(heap *fractalHeap, record []byte) error {
+	f.dense(c, func(heap *fractalHeap, record []byte) {
 		if len(record) < 4 {
-			return array.Damaged("a record of a group's B-tree has %d bytes", len(record))
+			array.FailDamaged("a record of a group's B-tree has %d bytes", len(record))
 		}
-		data, err := heap.object(record[4:])
-		if err != nil {
-			return err
-		}
-		more, err := f.linkMessage(data)
-		links = append(links, more...)
-		return err
+		links = append(links, f.linkMessage(heap.object(record[4:])))
 	})
-	return links, err
+	return links
 }
 
 // dense takes the addresses of a heap and of the B-tree over it, and calls visit with each record of
 // the tree. There may be none.
-func (f *file) dense(c *cursor, visit func(heap *fractalHeap, record []byte) error) error {
+func (f *file) dense(c *cursor, visit func(heap *fractalHeap, record []byte)) {
 	heapAddress, tree := c.offset(), c.offset()
-	if c.err != nil || heapAddress == undefined {
-		return c.err
+	if heapAddress != undefined {
+		heap := f.fractalHeap(heapAddress)
+		f.treeV2(tree, func(record []byte) { visit(heap, record) })
 	}
-	heap, err := f.fractalHeap(heapAddress)
-	if err != nil {
-		return err
-	}
-	return f.treeV2(tree, func(record []byte) error { return visit(heap, record) })
 }
 
 // fractalHeap is a heap of small objects in blocks whose sizes double from row to row.
@@ -59,12 +47,9 @@ type fractalHeap struct {
 	rows        int // of the root, which is a direct block where it has none
 }
 
-func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
+func (f *file) fractalHeap(address uint64) *fractalHeap {
 	const what = "fractal heap"
-	c, err := f.cursorAt(address, uint64(22+12*f.lengthBytes+3*f.offsetBytes+4), "FRHP", what)
-	if err != nil {
-		return nil, err
-	}
+	c := f.cursorAt(address, uint64(22+12*f.lengthBytes+3*f.offsetBytes+4), "FRHP", what)
 	c.skip(3) // version, length of an object's ID
 	filters := c.u16()
 	c.skip(1)
@@ -75,78 +60,67 @@ func (f *file) fractalHeap(address uint64) (*fractalHeap, error) {
 	heapBits := c.u16()
 	c.skip(2)
 	h.root, h.rows = c.offset(), c.u16()
-	if filters != 0 && c.err == nil {
-		return nil, fmt.Errorf("a group's links are compressed (a fractal heap with filters), " +
+	if filters != 0 {
+		array.Failf("a group's links are compressed (a fractal heap with filters), " +
 			"which cannot be read: rewrite the file with h5repack")
 	}
-	if c.checksum(); c.err != nil {
-		return nil, c.err
-	}
+	c.checksum()
 	if bits.OnesCount64(h.start) != 1 || bits.OnesCount64(h.largest) != 1 || h.largest < h.start ||
 		h.width == 0 || heapBits == 0 || heapBits > 64 || managed == 0 {
-		return nil, array.Damaged("%s at address %d with blocks of %d to %d bytes, %d in a row, "+
+		array.FailDamaged("%s at address %d with blocks of %d to %d bytes, %d in a row, "+
 			"for %d bits", what, address, h.start, h.largest, h.width, heapBits)
 	}
 	h.offsetBytes = (heapBits + 7) / 8
 	h.lengthBytes = min((bits.Len64(h.largest)-1+7)/8, encoded(managed))
-	return h, nil
+	return h
 }
 
 // object returns the object with an ID.
-func (h *fractalHeap) object(id []byte) ([]byte, error) {
+func (h *fractalHeap) object(id []byte) []byte {
 	c := h.f.cursor(id, "ID of an object in a fractal heap")
-	if kind := c.u8() >> 4 & 3; kind != 0 && c.err == nil {
-		return nil, fmt.Errorf("a link is too long for its group's heap (kind %d), which cannot "+
+	if kind := c.u8() >> 4 & 3; kind != 0 {
+		array.Failf("a link is too long for its group's heap (kind %d), which cannot "+
 			"be read: rewrite the file with h5repack", kind)
 	}
 	offset, length := c.uint(h.offsetBytes), c.uint(h.lengthBytes)
-	if c.err != nil {
-		return nil, c.err
-	}
-	address, size, begin, err := h.block(offset)
-	if err != nil {
-		return nil, err
-	}
+	address, size, begin := h.block(offset)
 	if offset-begin > size || length > size-(offset-begin) {
-		return nil, array.Damaged("an object of %d bytes at %d of a fractal heap does not fit "+
+		array.FailDamaged("an object of %d bytes at %d of a fractal heap does not fit "+
 			"its block", length, offset)
 	}
 	return h.f.bytes(address+offset-begin, length, "link")
 }
 
 // block returns the direct block that holds a place of the heap: its address, bytes and first place.
-func (h *fractalHeap) block(place uint64) (at, size, first uint64, err error) {
+func (h *fractalHeap) block(place uint64) (at, size, first uint64) {
 	at, rows := h.root, h.rows
 	for range 65 {
 		if rows == 0 {
-			return at, h.start, first, nil
+			return at, h.start, first
 		}
-		if at, size, first, err = h.below(at, rows, first, place); err != nil || size <= h.largest {
-			return at, size, first, err
+		if at, size, first = h.below(at, rows, first, place); size <= h.largest {
+			return at, size, first
 		}
 		// A block of this size holds rows until its own size is full: 2 rows of start, then
 		// doubling.
 		rows = max(bits.Len64(size)-bits.Len64(h.start*uint64(h.width))+1, 0)
 	}
-	return 0, 0, 0, lostPlace(place)
+	failPlace(place)
+	return 0, 0, 0
 }
 
-func lostPlace(place uint64) error {
-	return array.Damaged("place %d is not in its fractal heap", place)
+func failPlace(place uint64) {
+	array.FailDamaged("place %d is not in its fractal heap", place)
 }
 
 // below returns the block that holds a place, directly below the indirect block with this number of rows at an
 // address, whose first place is begin: its address, bytes and first place.
-func (h *fractalHeap) below(address uint64, rows int, begin, place uint64) (at, size, first uint64,
-	err error) {
+func (h *fractalHeap) below(address uint64, rows int, begin, place uint64) (at, size, first uint64) {
 	if rows > 64 {
-		return 0, 0, 0, lostPlace(place)
+		failPlace(place)
 	}
-	c, err := h.f.cursorAt(address, uint64(5+h.f.offsetBytes+h.offsetBytes), "FHIB",
-		"block of a fractal heap")
-	if err != nil {
-		return 0, 0, 0, err
-	}
+	const what = "block of a fractal heap"
+	c := h.f.cursorAt(address, uint64(5+h.f.offsetBytes+h.offsetBytes), "FHIB", what)
 	entry := address + uint64(len(c.b))
 	size = h.start
 	for row := range rows {
@@ -163,9 +137,9 @@ func (h *fractalHeap) below(address uint64, rows int, begin, place uint64) (at, 
 			continue
 		}
 		k := (place - begin) / size
-		b, err := h.f.bytes(entry+k*uint64(h.f.offsetBytes), uint64(h.f.offsetBytes),
-			"block of a fractal heap")
-		return h.f.cursor(b, "").offset(), size, begin + k*size, err
+		b := h.f.bytes(entry+k*uint64(h.f.offsetBytes), uint64(h.f.offsetBytes), what)
+		return h.f.cursor(b, "").offset(), size, begin + k*size
 	}
-	return 0, 0, 0, lostPlace(place)
+	failPlace(place)
+	return 0, 0, 0
 }

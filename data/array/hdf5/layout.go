@@ -2,7 +2,6 @@ package hdf5
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"torchpe/data/array"
@@ -11,87 +10,65 @@ import (
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 // load reads the elements wherever the layout says that they lie.
-func (d *dataset) load() error {
+func (d *dataset) load() {
 	c := d.f.cursor(d.layout, "layout")
 	version, class := c.u8(), c.u8()
-	if c.err == nil && version != 3 && version != 4 {
-		return fmt.Errorf("its layout has version %d; versions 3 and 4 can be read: rewrite it "+
+	if version != 3 && version != 4 {
+		array.Failf("its layout has version %d; versions 3 and 4 can be read: rewrite it "+
 			"with h5repack", version)
 	}
 	switch class {
 	case 0:
 		b := c.take(c.u16())
-		if c.err != nil {
-			return c.err
-		}
-		if err := d.fits(uint64(len(b))); err != nil {
-			return err
-		}
-		if err := d.allocate(); err != nil {
-			return err
-		}
-		return d.store(0, b[:d.count*d.t.bytes])
+		d.checkFits(uint64(len(b)))
+		d.allocate()
+		d.store(0, b[:d.count*d.t.bytes])
 	case 1:
-		address, size := c.offset(), c.length()
-		if c.err != nil {
-			return c.err
-		}
-		return d.contiguous(address, size)
+		d.contiguous(c.offset(), c.length())
 	case 2:
-		return d.chunked(c, version)
+		d.chunked(c, version)
 	case 3:
-		return fmt.Errorf("it is put together from other datasets (virtual), which cannot be " +
+		array.Failf("it is put together from other datasets (virtual), which cannot be " +
 			"read: store its numbers with h5py (as a dataset of x[...])")
+	default:
+		array.Failf("its layout is of kind %d, which cannot be read", class)
 	}
-	return fmt.Errorf("its layout is of kind %d, which cannot be read", class)
 }
 
-// fits returns an error where the elements need more bytes than there are.
-func (d *dataset) fits(bytes uint64) error {
-	if need := uint64(d.count) * uint64(d.t.bytes); need > bytes {
-		return array.Damaged("expected %d bytes for shape %v of %s, got %d", need, d.shape,
+// bytes returns how many bytes the elements need.
+func (d *dataset) bytes() uint64 { return uint64(d.count) * uint64(d.t.bytes) }
+
+// checkFits fails where the elements need more bytes than there are.
+func (d *dataset) checkFits(bytes uint64) {
+	if need := d.bytes(); need > bytes {
+		array.FailDamaged("expected %d bytes for shape %v of %s, got %d", need, d.shape,
 			d.t.dtype, bytes)
 	}
-	return nil
 }
 
 // allocate makes room for all elements.
-func (d *dataset) allocate() (err error) {
-	d.data, err = array.Make[float64](d.f.budget, d.count, fmt.Sprintf("an array of shape %v", d.shape))
-	return err
+func (d *dataset) allocate() {
+	what := fmt.Sprintf("an array of shape %v", d.shape)
+	d.data = array.Got(array.Make[float64](d.f.budget, d.count, what))
 }
 
-func (d *dataset) contiguous(address, size uint64) error {
+func (d *dataset) contiguous(address, size uint64) {
 	if address == undefined {
-		if len(d.fill) == 0 || d.fits(unwritten) != nil {
-			return fmt.Errorf("its %d numbers were never written", d.count)
+		if len(d.fill) == 0 || d.bytes() > unwritten {
+			array.Failf("its %d numbers were never written", d.count)
 		}
-		if err := d.allocate(); err != nil {
-			return err
-		}
-		return d.fillAll()
+		d.allocate()
+		d.fillAll()
+		return
 	}
-	if err := d.fits(size); err != nil {
-		return err
-	}
-	if err := d.fits(uint64(d.f.size)); err != nil {
-		return err
-	}
-	if err := d.allocate(); err != nil {
-		return err
-	}
+	d.checkFits(size)
+	d.checkFits(uint64(d.f.size))
+	d.allocate()
 	const elements = 1 << 15 // read at once
 	for i := 0; i < d.count; i += elements {
 		n := min(elements, d.count-i)
-		b, err := d.f.bytes(address+uint64(i*d.t.bytes), uint64(n*d.t.bytes), "numbers")
-		if err == nil {
-			err = d.store(i, b)
-		}
-		if err != nil {
-			return err
-		}
+		d.store(i, d.f.bytes(address+uint64(i*d.t.bytes), uint64(n*d.t.bytes), "numbers"))
 	}
-	return nil
 }
 
 // unwritten bounds the bytes of a dataset that were never written, which take no bytes in the file.
@@ -115,52 +92,38 @@ type chunk struct {
 }
 
 // chunked reads a dataset that lies in chunks.
-func (d *dataset) chunked(c *cursor, version byte) error {
-	if err := readable(d.filters); err != nil {
-		return err
-	}
-	if err := d.fits(uint64(d.f.size)*d.gain() + unwritten); err != nil {
-		return err
-	}
-	h, err := d.chunkHeader(c, version)
-	if err != nil {
-		return err
-	}
+func (d *dataset) chunked(c *cursor, version byte) {
+	checkReadable(d.filters)
+	d.checkFits(uint64(d.f.size)*d.gain() + unwritten)
+	h := d.chunkHeader(c, version)
 	var chunks []chunk
 	stored := uint64(0)
-	note := func(k chunk) error {
+	note := func(k chunk) {
 		if k.bytes == 0 {
-			return array.Damaged("its chunk at %v has no bytes", k.place)
+			array.FailDamaged("its chunk at %v has no bytes", k.place)
 		}
 		// Chunks may not lie in one another, so that together they are no longer than the file.
 		if stored += min(k.bytes, uint64(d.f.size)+1); stored > uint64(d.f.size) {
-			return array.Damaged("its chunks claim more bytes than the file has (%d)", d.f.size)
+			array.FailDamaged("its chunks claim more bytes than the file has (%d)", d.f.size)
 		}
 		chunks = append(chunks, k)
-		return d.f.budget.Take(int64(64+8*len(k.place)), "an index of chunks")
+		d.f.take(64+8*len(k.place), "an index of chunks")
 	}
 	if version == 3 {
-		err = d.chunksV1(h.address, len(h.sides), note)
+		d.chunksV1(h.address, len(h.sides), note)
 	} else {
 		x := chunkIndex{d: d, sides: h.sides, size: h.size, flags: h.flags, visit: note}
-		err = x.read(c)
+		x.read(c)
 	}
-	if err == nil {
-		err = d.fits(stored*d.gain() + unwritten)
+	d.checkFits(stored*d.gain() + unwritten)
+	d.allocate()
+	d.fillAll()
+	if d.gain() > 1 && len(chunks) > 0 { // behind a chunk may be a checksum
+		d.inflated = d.f.make(int(h.size)+5, "a chunk")
 	}
-	if err != nil {
-		return err
+	for _, k := range chunks {
+		d.storeChunk(h.sides, int(h.size), k)
 	}
-	if err = d.allocate(); err == nil {
-		err = d.fillAll()
-	}
-	if err == nil && d.gain() > 1 && len(chunks) > 0 { // behind a chunk may be a checksum
-		d.inflated, err = array.Make[byte](d.f.budget, int(h.size)+5, "a chunk")
-	}
-	for i := 0; err == nil && i < len(chunks); i++ {
-		err = d.storeChunk(h.sides, int(h.size), chunks[i])
-	}
-	return err
 }
 
 // chunkHeader describes the chunks of a dataset.
@@ -172,7 +135,7 @@ type chunkHeader struct {
 }
 
 // chunkHeader reads the header of a layout in chunks and checks the size of a chunk.
-func (d *dataset) chunkHeader(c *cursor, version byte) (h chunkHeader, err error) {
+func (d *dataset) chunkHeader(c *cursor, version byte) (h chunkHeader) {
 	if version == 4 {
 		h.flags = c.u8()
 	}
@@ -183,97 +146,86 @@ func (d *dataset) chunkHeader(c *cursor, version byte) (h chunkHeader, err error
 	} else {
 		h.address = c.offset()
 	}
-	if c.err != nil {
-		return h, c.err
-	}
 	if rank != len(d.shape) || width < 1 || width > 8 {
-		return h, array.Damaged("its chunks have %d axes, its shape %v %d", rank, d.shape,
-			len(d.shape))
+		array.FailDamaged("its chunks have %d axes, its shape %v %d", rank, d.shape, len(d.shape))
 	}
 	h.sides, h.size = make([]int, rank), uint64(d.t.bytes)
 	for i := range h.sides {
 		n := c.uint(width)
-		if c.err == nil && (n == 0 || n > 1<<32 || h.size > 1<<32/n) {
-			return h, array.Damaged("its chunks claim more than 4 GiB")
+		if n == 0 || n > 1<<32 || h.size > 1<<32/n {
+			array.FailDamaged("its chunks claim more than 4 GiB")
 		}
 		h.sides[i] = int(n)
 		h.size *= n
 	}
-	if n := c.uint(width); c.err == nil && n != uint64(d.t.bytes) {
-		return h, array.Damaged("elements of its chunks have %d bytes, its datatype %d", n,
-			d.t.bytes)
-	}
-	if c.err != nil {
-		return h, c.err
+	if n := c.uint(width); n != uint64(d.t.bytes) {
+		array.FailDamaged("elements of its chunks have %d bytes, its datatype %d", n, d.t.bytes)
 	}
 	if h.size > d.gain()*uint64(d.f.size) {
-		return h, array.Damaged("its chunks claim %d bytes each, the file has %d", h.size,
-			d.f.size)
+		array.FailDamaged("its chunks claim %d bytes each, the file has %d", h.size, d.f.size)
 	}
 	if h.flags&1 != 0 && len(d.filters) > 0 {
-		return h, errors.New("the chunks at its edges are not filtered as the others are, which " +
+		array.Failf("the chunks at its edges are not filtered as the others are, which " +
 			"cannot be read: rewrite it with h5repack")
 	}
-	return h, nil
+	return h
 }
 
 // fillAll sets all elements to the fill value.
-func (d *dataset) fillAll() error {
+func (d *dataset) fillAll() {
 	if len(d.fill) == 0 {
-		return nil
+		return
 	}
 	v, err := d.number.get(d.fill[d.at : d.at+d.number.bytes])
 	if err != nil {
-		return fmt.Errorf("its fill value %w", err)
+		array.Failf("its fill value %w", err)
 	}
 	for i := range d.data {
 		d.data[i] = v
 	}
-	return nil
 }
 
 // chunksV1 visits the chunks of a B-tree of version 1.
-func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk) error) error {
+func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk)) {
 	if address == undefined {
-		return nil // no chunk was written
+		return // no chunk was written
 	}
-	return d.f.treeV1(address, 1, 8+8*(rank+1), func(key []byte, child uint64) error {
+	d.f.treeV1(address, 1, 8+8*(rank+1), func(key []byte, child uint64) {
 		c := d.f.cursor(key, "B-tree")
 		k := chunk{address: child, bytes: uint64(c.u32()), mask: c.u32(), place: make([]int, rank)}
 		for i := range k.place {
 			n := c.uint(8)
 			if n > 1<<62 {
-				return array.Damaged("a chunk begins at index %d of axis %d", n, i)
+				array.FailDamaged("a chunk begins at index %d of axis %d", n, i)
 			}
 			k.place[i] = int(n)
 		}
-		return visit(k)
+		visit(k)
 	})
 }
 
+// unpacked returns the bytes of a chunk of size bytes.
+func (d *dataset) unpacked(k chunk, size int) []byte {
+	raw := d.f.bytes(k.address, k.bytes, "chunk")
+	defer array.Within("the chunk at %v", k.place)
+	return d.undo(k.mask, raw, size)
+}
+
 // storeChunk reads a chunk of size bytes and stores the part of it that lies in the dataset.
-func (d *dataset) storeChunk(sides []int, size int, k chunk) error {
+func (d *dataset) storeChunk(sides []int, size int, k chunk) {
 	for i, n := range d.shape {
 		if k.place[i] >= n {
-			return nil // left over from when the dataset was larger
+			return // left over from when the dataset was larger
 		}
 		if k.place[i]%sides[i] != 0 {
-			return array.Damaged("a chunk begins at %v, between chunks of %v", k.place, sides)
+			array.FailDamaged("a chunk begins at %v, between chunks of %v", k.place, sides)
 		}
 	}
-	raw, err := d.f.bytes(k.address, k.bytes, "chunk")
-	if err != nil {
-		return err
-	}
-	b, err := d.undo(k.mask, raw, size)
-	if err != nil {
-		return fmt.Errorf("the chunk at %v: %w", k.place, err)
-	}
-	store := func(to, from, n int) error {
-		return d.store(to, b[from*d.t.bytes:(from+n)*d.t.bytes])
-	}
+	b := d.unpacked(k, size)
+	store := func(to, from, n int) { d.store(to, b[from*d.t.bytes:(from+n)*d.t.bytes]) }
 	if len(sides) == 0 {
-		return store(0, 0, 1)
+		store(0, 0, 1)
+		return
 	}
 	last := len(sides) - 1
 	row := min(sides[last], d.shape[last]-k.place[last])
@@ -286,9 +238,7 @@ func (d *dataset) storeChunk(sides []int, size int, k chunk) error {
 			inside = inside && k.place[i]+in[i] < d.shape[i]
 		}
 		if inside {
-			if err := store(to, from, row); err != nil {
-				return err
-			}
+			store(to, from, row)
 		}
 		i := last - 1
 		for ; i >= 0; i-- {
@@ -298,7 +248,7 @@ func (d *dataset) storeChunk(sides []int, size int, k chunk) error {
 			in[i] = 0
 		}
 		if i < 0 {
-			return nil
+			return
 		}
 	}
 }

@@ -2,25 +2,25 @@ package hdf5
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 
 	"torchpe/data/array"
 )
 
-// errPacked is returned for packed bytes that do not expand to a chunk.
-var errPacked = array.Damaged("its packed bytes end before its numbers, or lead out of them")
+// failPacked fails for packed bytes that do not expand to a chunk.
+func failPacked() {
+	array.FailDamaged("its packed bytes end before its numbers, or lead out of them")
+}
 
 // unLZF unpacks LZF (Marc Lehmann's format, as in h5py's filter): runs of literal bytes and copies of
 // earlier bytes. The buffer is one byte larger than the largest valid result.
-func unLZF(b, buffer []byte) ([]byte, error) {
+func unLZF(b, buffer []byte) []byte {
 	n := 0
 	for len(b) > 0 {
 		control := int(b[0])
 		if b = b[1:]; control < 32 {
 			if control+1 > len(b) || control+1 > len(buffer)-n {
-				return nil, errPacked
+				failPacked()
 			}
 			n += copy(buffer[n:], b[:control+1])
 			b = b[control+1:]
@@ -32,19 +32,19 @@ func unLZF(b, buffer []byte) ([]byte, error) {
 			b = b[1:]
 		}
 		if len(b) == 0 {
-			return nil, errPacked
+			failPacked()
 		}
 		from := n - (control&31<<8 | int(b[0])) - 1
 		b = b[1:]
 		if length += 2; from < 0 || length > len(buffer)-n {
-			return nil, errPacked
+			failPacked()
 		}
 		for range length { // the copy may reach into itself
 			buffer[n] = buffer[from]
 			n, from = n+1, from+1
 		}
 	}
-	return buffer[:n], nil
+	return buffer[:n]
 }
 
 // bitReader reads a sequence of numbers that have a given number of bits, the highest bit first.
@@ -74,31 +74,31 @@ func (t *datatype) put(b []byte, v uint64) {
 }
 
 // unNBit unpacks a chunk whose numbers were stored without their unused bits.
-func (d *dataset) unNBit(f filter, b, out []byte) ([]byte, error) {
+func (d *dataset) unNBit(f filter, b, out []byte) []byte {
 	if f.value(1) != 0 { // nothing could be saved
-		return b, nil
+		return b
 	}
 	size, bits, shift := f.value(4), f.value(6), f.value(7)
 	if f.value(3) != 1 || d.t.class > classFloat {
-		return nil, fmt.Errorf("it is packed by the filter n-bit as %s, of which only single "+
+		array.Failf("it is packed by the filter n-bit as %s, of which only single "+
 			"numbers can be read: rewrite it with h5repack -f GZIP=4 OLD NEW", d.t.dtype)
 	}
 	if size != d.t.bytes || size > 8 || bits < 1 || bits+shift > 8*size || (f.value(5) == 1) != d.t.big {
-		return nil, array.Damaged("n-bit has %d bits at bit %d of %d bytes", bits, shift, size)
+		array.FailDamaged("n-bit has %d bits at bit %d of %d bytes", bits, shift, size)
 	}
 	if need := (len(out)/size*bits + 7) / 8; len(b) < need {
-		return nil, errPacked
+		failPacked()
 	}
 	r := bitReader{b: b}
 	for at := 0; at < len(out); at += size {
 		d.t.put(out[at:at+size], r.take(bits)<<shift)
 	}
-	return out, nil
+	return out
 }
 
 // unScale unpacks a chunk of the filter scale-offset. It stores the differences from the smallest number
 // in as few bits as possible. Floats are multiplied by a power of ten and rounded before.
-func (d *dataset) unScale(f filter, b, out []byte) ([]byte, error) {
+func (d *dataset) unScale(f filter, b, out []byte) []byte {
 	const head = 21 // bits, the length of the smallest number and that, with reserved bytes
 	size, bits := d.t.bytes, 0
 	if len(b) >= head {
@@ -108,13 +108,13 @@ func (d *dataset) unScale(f filter, b, out []byte) ([]byte, error) {
 	switch {
 	case len(b) < head || b[4] < 1 || b[4] > 8 || bits > 8*size || f.value(4) != size || size > 8 ||
 		isFloat != (d.t.class == classFloat) || !d.t.isReal() || isFloat && size < 4:
-		return nil, array.Damaged("the head of its packed numbers is wrong")
+		array.FailDamaged("the head of its packed numbers is wrong")
 	case isFloat && f.value(0) != 0:
-		return nil, errors.New("it is packed by the E-scaling of the filter scale-offset, which " +
+		array.Failf("it is packed by the E-scaling of the filter scale-offset, which " +
 			"cannot be read")
 	}
 	if need := (len(out)/size*bits + 7) / 8; len(b)-head < need {
-		return nil, errPacked
+		failPacked()
 	}
 	smallest := uint64(0)
 	for i, v := range b[5 : 5+b[4]] {
@@ -147,5 +147,5 @@ func (d *dataset) unScale(f filter, b, out []byte) ([]byte, error) {
 		}
 		d.t.put(out[at:at+size], v)
 	}
-	return out, nil
+	return out
 }

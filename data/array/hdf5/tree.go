@@ -8,10 +8,9 @@ import (
 
 // treeV1 calls leaf with the key before each child of the lowest level of a B-tree of version 1, in
 // order. kind is 0 for a group's tree and 1 for a dataset's; keyBytes is the length of a key.
-func (f *file) treeV1(address uint64, kind byte, keyBytes int,
-	leaf func(key []byte, child uint64) error) error {
+func (f *file) treeV1(address uint64, kind byte, keyBytes int, leaf func(key []byte, child uint64)) {
 	t := treeV1{f, kind, keyBytes, leaf, map[uint64]bool{}}
-	return t.walk(address, -1)
+	t.walk(address, -1)
 }
 
 // treeV1 is a B-tree of version 1 that is walked.
@@ -19,44 +18,33 @@ type treeV1 struct {
 	f        *file
 	kind     byte
 	keyBytes int
-	leaf     func(key []byte, child uint64) error
+	leaf     func(key []byte, child uint64)
 	seen     map[uint64]bool // addresses of nodes
 }
 
 // walk visits the node at an address, which is of the level, or of any for a negative one.
-func (t *treeV1) walk(address uint64, level int) error {
+func (t *treeV1) walk(address uint64, level int) {
 	const what = "B-tree"
 	if t.seen[address] {
-		return array.Damaged("a B-tree leads back to its node at address %d", address)
+		array.FailDamaged("a B-tree leads back to its node at address %d", address)
 	}
 	t.seen[address] = true
 	head := 8 + 2*t.f.offsetBytes
-	c, err := t.f.cursorAt(address, uint64(head), "TREE", what)
-	if err != nil {
-		return err
-	}
+	c := t.f.cursorAt(address, uint64(head), "TREE", what)
 	k, l, n := c.u8(), int(c.u8()), c.u16()
 	if k != t.kind || level >= 0 && l != level {
-		return array.Damaged("the node at address %d of a B-tree is of kind %d and level %d; "+
+		array.FailDamaged("the node at address %d of a B-tree is of kind %d and level %d; "+
 			"expected kind %d and level %d", address, k, l, t.kind, level)
 	}
-	b, err := t.f.bytes(address+uint64(head), uint64(n*(t.keyBytes+t.f.offsetBytes)), what)
-	if err != nil {
-		return err
-	}
-	c = t.f.cursor(b, what)
+	c = t.f.cursor(t.f.bytes(address+uint64(head), uint64(n*(t.keyBytes+t.f.offsetBytes)), what), what)
 	for range n {
 		key, child := c.take(t.keyBytes), c.offset()
 		if l == 0 {
-			err = t.leaf(key, child)
+			t.leaf(key, child)
 		} else {
-			err = t.walk(child, l-1)
-		}
-		if err != nil {
-			return err
+			t.walk(child, l-1)
 		}
 	}
-	return c.err
 }
 
 // treeV2 is a B-tree of version 2.
@@ -67,7 +55,7 @@ type treeV2 struct {
 	recordBytes int
 	levels      []levelV2
 	countBytes  int // of the number of records of a node
-	record      func([]byte) error
+	record      func([]byte)
 }
 
 // levelV2 describes the nodes of one level; level 0 are leaves.
@@ -82,12 +70,9 @@ func encoded(limit uint64) int { return (max(bits.Len64(limit), 1)-1)/8 + 1 }
 
 // treeV2 calls record with each record of the B-tree of version 2 whose header lies at an address,
 // in order.
-func (f *file) treeV2(address uint64, record func([]byte) error) error {
+func (f *file) treeV2(address uint64, record func([]byte)) {
 	const what = "B-tree of version 2"
-	c, err := f.cursorAt(address, uint64(22+f.offsetBytes+f.lengthBytes), "BTHD", what)
-	if err != nil {
-		return err
-	}
+	c := f.cursorAt(address, uint64(22+f.offsetBytes+f.lengthBytes), "BTHD", what)
 	c.skip(1)
 	t := &treeV2{f: f, kind: c.u8(), record: record}
 	t.nodeBytes, t.recordBytes = int(c.u32()), c.u16()
@@ -95,16 +80,14 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 	c.skip(2)
 	root, records := c.offset(), c.u16()
 	total := c.length()
-	if c.checksum(); c.err != nil {
-		return c.err
-	}
+	c.checksum()
 	if total == 0 || root == undefined {
-		return nil
+		return
 	}
 	const overhead = 10 // signature, version, kind, checksum
 	if int64(t.nodeBytes) > f.size || t.recordBytes == 0 || t.nodeBytes < overhead+t.recordBytes ||
 		depth > 32 {
-		return array.Damaged("%s at address %d with nodes of %d bytes, records of %d and depth %d",
+		array.FailDamaged("%s at address %d with nodes of %d bytes, records of %d and depth %d",
 			what, address, t.nodeBytes, t.recordBytes, depth)
 	}
 	leaf := levelV2{records: (t.nodeBytes - overhead) / t.recordBytes}
@@ -116,68 +99,50 @@ func (f *file) treeV2(address uint64, record func([]byte) error) error {
 		pointer := f.offsetBytes + t.countBytes + below.bytes
 		l := levelV2{records: (t.nodeBytes - overhead - pointer) / (t.recordBytes + pointer)}
 		if l.records < 1 || below.cumulative > 1<<56 {
-			return array.Damaged("%s at address %d is too deep for its nodes of %d bytes", what,
+			array.FailDamaged("%s at address %d is too deep for its nodes of %d bytes", what,
 				address, t.nodeBytes)
 		}
 		l.cumulative = uint64(l.records+1)*below.cumulative + uint64(l.records)
 		l.bytes = encoded(l.cumulative)
 		t.levels = append(t.levels, l)
 	}
-	return t.node(root, records, depth, map[uint64]bool{})
+	t.node(root, records, depth, map[uint64]bool{})
 }
 
-func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) error {
+func (t *treeV2) node(address uint64, records, level int, seen map[uint64]bool) {
 	const what = "node of a B-tree of version 2"
 	if seen[address] {
-		return array.Damaged("a B-tree leads back to its node at address %d", address)
+		array.FailDamaged("a B-tree leads back to its node at address %d", address)
 	}
 	seen[address] = true
-	sign := "BTLF"
-	if level > 0 {
-		sign = "BTIN"
-	}
 	l := t.levels[level]
 	if records > l.records {
-		return array.Damaged("%s at address %d claims %d records; at most %d fit", what, address,
+		array.FailDamaged("%s at address %d claims %d records; at most %d fit", what, address,
 			records, l.records)
 	}
-	pointer := 0
+	sign, used := "BTLF", 6+records*t.recordBytes
 	if level > 0 {
-		pointer = t.f.offsetBytes + t.countBytes + t.levels[level-1].bytes
+		sign = "BTIN"
+		used += (records + 1) * (t.f.offsetBytes + t.countBytes + t.levels[level-1].bytes)
 	}
-	used := 6 + records*t.recordBytes
-	if level > 0 {
-		used += (records + 1) * pointer
-	}
-	c, err := t.f.cursorAt(address, uint64(used+4), sign, what)
-	if err != nil {
-		return err
-	}
+	c := t.f.cursorAt(address, uint64(used+4), sign, what)
 	c.skip(1)
 	if kind := c.u8(); kind != t.kind {
-		return array.Damaged("%s at address %d is of kind %d, its tree of kind %d", what, address,
+		array.FailDamaged("%s at address %d is of kind %d, its tree of kind %d", what, address,
 			kind, t.kind)
 	}
 	c.at = used
-	if c.checksum(); c.err != nil {
-		return c.err
-	}
+	c.checksum()
 	c.at = 6
 	all := c.take(records * t.recordBytes)
 	for i := 0; i <= records; i++ {
 		if level > 0 {
 			child, n := c.offset(), int(c.uint(t.countBytes))
 			c.skip(t.levels[level-1].bytes)
-			if err := t.node(child, n, level-1, seen); err != nil {
-				return err
-			}
+			t.node(child, n, level-1, seen)
 		}
-		if i == records {
-			break
-		}
-		if err := t.record(all[i*t.recordBytes : (i+1)*t.recordBytes]); err != nil {
-			return err
+		if i < records {
+			t.record(all[i*t.recordBytes : (i+1)*t.recordBytes])
 		}
 	}
-	return c.err
 }

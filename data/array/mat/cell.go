@@ -9,32 +9,31 @@ import (
 // ListCells returns what the cells of the cell array that the .mat file at path calls name hold, in
 // MATLAB's order (the first axis fastest), without reading numbers. Entries have no names.
 func ListCells(path, name string) ([]Entry, error) {
-	return inFile(path, func(f *file) (entries []Entry, err error) {
-		err = f.cells(name, func(_ int, _ *stream, h *header) (bool, error) {
+	return inFile(path, func(f *file) (entries []Entry) {
+		f.cells(name, func(_ int, _ *stream, h *header) bool {
 			entries = append(entries, Entry{Shape: h.shape, Class: h.className()})
-			return false, f.budget.Take(256, "the list of cells")
+			array.Fail(f.budget.Take(256, "the list of cells"))
+			return false
 		})
-		return entries, err
+		return entries
 	})
 }
 
 // ReadCell reads the numbers in the i-th cell, from 0 in MATLAB's order, of the cell array called
 // name.
 func ReadCell(path, name string, i int) (array.Array, error) {
-	a, err := inFile(path, func(f *file) (a array.Array, err error) {
+	a, err := inFile(path, func(f *file) (a array.Array) {
 		found := false
-		err = f.cells(name, func(at int, s *stream, h *header) (bool, error) {
-			if at != i {
-				return false, nil
+		f.cells(name, func(at int, s *stream, h *header) bool {
+			if found = at == i; found {
+				a = s.array(h)
 			}
-			found = true
-			a, err = s.array(h)
-			return true, err
+			return found
 		})
-		if err == nil && !found {
-			err = fmt.Errorf("%s has no cell %d, counted from 0", array.Quote(name), i)
+		if !found {
+			array.Failf("%s has no cell %d, counted from 0", array.Quote(name), i)
 		}
-		return a, err
+		return a
 	})
 	a.Name = fmt.Sprintf("%s{%d}", name, i+1)
 	return a, err
@@ -42,64 +41,36 @@ func ReadCell(path, name string, i int) (array.Array, error) {
 
 // cells calls visit with the header of each cell of a cell array, until it returns true. visit may
 // read the cell's numbers.
-func (f *file) cells(name string, visit func(i int, s *stream, h *header) (bool, error)) error {
-	for k := range f.variables {
-		v := &f.variables[k]
-		if v.name != name {
-			continue
-		}
-		if v.class != classCell {
-			return fmt.Errorf("variable %s is %s and no cell array", array.Quote(name), v.className())
-		}
-		s, err := f.open(v)
-		if err == nil {
-			err = s.eachCell(visit)
-		}
-		if err == nil {
-			err = s.finish()
-		}
-		if err != nil {
-			return fmt.Errorf("variable %s: %w", array.Quote(name), err)
-		}
-		return nil
+func (f *file) cells(name string, visit func(i int, s *stream, h *header) bool) {
+	v := f.variable(name)
+	if v == nil {
+		array.Failf("holds no variable %s; it holds %s", array.Quote(name), f.names())
 	}
-	return fmt.Errorf("holds no variable %s; it holds %s", array.Quote(name), f.names())
+	if v.class != classCell {
+		array.Failf("variable %s is %s and no cell array", array.Quote(name), v.className())
+	}
+	defer array.Within("variable %s", array.Quote(name))
+	s := f.open(v)
+	s.eachCell(visit)
+	s.finish()
 }
 
 // eachCell goes through the cells that follow the header of a cell array.
-func (s *stream) eachCell(visit func(i int, s *stream, h *header) (bool, error)) error {
-	outer, err := s.header()
-	if err != nil {
-		return err
-	}
-	count, err := array.Count(outer.shape, 1)
-	if err != nil {
-		return err
-	}
-	for i := range count {
-		e, err := s.next(fmt.Sprintf("cell %d", i+1), miMatrix)
-		if err != nil {
-			return err
-		}
+func (s *stream) eachCell(visit func(i int, s *stream, h *header) bool) {
+	for i := range array.Got(array.Count(s.header().shape, 1)) {
+		e := s.next(fmt.Sprintf("cell %d", i+1), miMatrix)
 		s.enter(e.size)
-		h, err := s.header()
-		if err != nil {
-			return fmt.Errorf("cell %d: %w", i+1, err)
+		if s.cell(i, visit) {
+			return
 		}
-		done, err := visit(i, s, h)
-		if err != nil {
-			return fmt.Errorf("cell %d: %w", i+1, err)
-		}
-		if done {
-			return nil
-		}
-		if err := s.skip(s.left); err != nil {
-			return err
-		}
+		s.skip(s.left)
 		s.left, s.after = s.after, 0
-		if err := s.pass(e); err != nil {
-			return err
-		}
+		s.pass(e)
 	}
-	return nil
+}
+
+// cell visits one cell, which begins with its header.
+func (s *stream) cell(i int, visit func(i int, s *stream, h *header) bool) bool {
+	defer array.Within("cell %d", i+1)
+	return visit(i, s, s.header())
 }

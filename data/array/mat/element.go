@@ -77,30 +77,24 @@ type element struct {
 }
 
 // next reads the tag of the element that holds what.
-func (s *stream) next(what string, kinds ...kind) (*element, error) {
-	tag, err := s.bytes(8, "the tag of its "+what)
-	if err != nil {
-		return nil, err
-	}
+func (s *stream) next(what string, kinds ...kind) *element {
+	tag := s.bytes(8, "the tag of its "+what)
 	first := s.order.Uint32(tag)
 	e := &element{Reader: s, kind: kind(first), size: int64(s.order.Uint32(tag[4:]))}
 	if n := first >> 16; n != 0 { // the small form: two bytes of size, two of type, four of data
 		if n > 4 {
-			return nil, array.Damaged("the tag of its %s claims %d bytes for itself, which has 4",
-				what, n)
+			array.FailDamaged("the tag of its %s claims %d bytes for itself, which has 4", what, n)
 		}
 		e.kind, e.size, e.small = kind(first&0xffff), int64(n), true
 		e.Reader = bytes.NewReader(tag[4 : 4+n])
 	}
 	if !slices.Contains(kinds, e.kind) {
-		return nil, array.Damaged("the type of its %s is %s, want %s", what, e.kind,
-			choice(kinds))
+		array.FailDamaged("the type of its %s is %s, want %s", what, e.kind, choice(kinds))
 	}
 	if !e.small && e.size > s.left {
-		return nil, array.Damaged("expected %d bytes of %s, the variable has %d", e.size, what,
-			s.left)
+		array.FailDamaged("expected %d bytes of %s, the variable has %d", e.size, what, s.left)
 	}
-	return e, nil
+	return e
 }
 
 // choice names kinds for a message.
@@ -116,37 +110,32 @@ func choice(kinds []kind) string {
 }
 
 // all reads an element of at most limit bytes that holds what.
-func (s *stream) all(what string, limit int64, kinds ...kind) ([]byte, error) {
-	e, err := s.next(what, kinds...)
-	if err != nil {
-		return nil, err
-	}
+func (s *stream) all(what string, limit int64, kinds ...kind) []byte {
+	e := s.next(what, kinds...)
 	if e.size > limit {
-		return nil, fmt.Errorf("%d bytes of %s: at most %d are read", e.size, what, limit)
+		array.Failf("%d bytes of %s: at most %d are read", e.size, what, limit)
 	}
 	b := make([]byte, e.size)
 	if n, err := io.ReadFull(e, b); err != nil {
-		return nil, array.Ended(err, what, e.size, int64(n))
+		array.Fail(array.Ended(err, what, e.size, int64(n)))
 	}
-	return b, s.pass(e)
+	s.pass(e)
+	return b
 }
 
 // pass steps over the padding after an element whose bytes have been read. At the end of a matrix
 // it may be missing.
-func (s *stream) pass(e *element) error {
-	if e.small {
-		return nil
+func (s *stream) pass(e *element) {
+	if !e.small {
+		s.skip(min(s.left, -e.size&7))
 	}
-	return s.skip(min(s.left, -e.size&7))
 }
 
 // skip steps over n bytes, which are no more than are left.
-func (s *stream) skip(n int64) error {
-	got, err := io.CopyN(io.Discard, s, n)
-	if err != nil {
-		return array.Ended(err, "data", n, got)
+func (s *stream) skip(n int64) {
+	if got, err := io.CopyN(io.Discard, s, n); err != nil {
+		array.Fail(array.Ended(err, "data", n, got))
 	}
-	return nil
 }
 
 // enter goes into a matrix of size bytes that lies in this one.
@@ -156,32 +145,29 @@ func (s *stream) enter(size int64) {
 }
 
 // bytes reads n bytes, a few.
-func (s *stream) bytes(n int64, what string) ([]byte, error) {
+func (s *stream) bytes(n int64, what string) []byte {
 	if n > s.left {
-		return nil, array.Damaged("expected %d bytes of %s, the variable has %d", n, what, s.left)
+		array.FailDamaged("expected %d bytes of %s, the variable has %d", n, what, s.left)
 	}
 	b := make([]byte, n)
 	if got, err := io.ReadFull(s, b); err != nil {
-		return nil, array.Ended(err, what, n, int64(got))
+		array.Fail(array.Ended(err, what, n, int64(got)))
 	}
-	return b, nil
+	return b
 }
 
 // finish reads a compressed variable to its end, where its checksum is.
-func (s *stream) finish() error {
+func (s *stream) finish() {
 	if !s.packed {
-		return nil
+		return
 	}
 	s.left, s.after = s.left+s.after, 0
-	if err := s.skip(s.left); err != nil {
-		return err
-	}
+	s.skip(s.left)
 	var b [1]byte
 	switch _, err := io.ReadFull(s.r, b[:]); {
 	case err == nil:
-		return array.Damaged("its compressed data go on after its end")
+		array.FailDamaged("its compressed data go on after its end")
 	case !errors.Is(err, io.EOF):
-		return array.Damaged("at the end of its data: %w", err)
+		array.FailDamaged("at the end of its data: %w", err)
 	}
-	return nil
 }

@@ -13,67 +13,45 @@ import (
 const maxNames = 1 << 20
 
 // names reads the names of a struct's fields.
-func (s *stream) names() ([]string, error) {
-	b, err := s.all("field name length", 4, miInt32, miUint32)
-	if err != nil {
-		return nil, err
-	}
+func (s *stream) names() (names []string) {
+	b := s.all("field name length", 4, miInt32, miUint32)
 	if len(b) != 4 {
-		return nil, array.Damaged("%d bytes of field name length, want 4", len(b))
+		array.FailDamaged("%d bytes of field name length, want 4", len(b))
 	}
 	width := int(int32(s.order.Uint32(b)))
-	if b, err = s.all("field names", maxNames, miInt8, miUTF8); err != nil {
-		return nil, err
-	}
+	b = s.all("field names", maxNames, miInt8, miUTF8)
 	if len(b) > 0 && (width < 1 || len(b)%width != 0) {
-		return nil, array.Damaged("%d bytes of field names, each of %d", len(b), width)
+		array.FailDamaged("%d bytes of field names, each of %d", len(b), width)
 	}
-	var names []string
 	for ; len(b) > 0; b = b[width:] {
 		name, _, _ := bytes.Cut(b[:width], []byte{0})
 		names = append(names, string(name))
 	}
-	return names, nil
+	return names
 }
 
-// field goes into the field of a struct that path, such as a or a.b, begins with. It returns the
-// field's header and the rest of the path; with an error the path, until it is in the field. h is
-// the struct's.
-func (s *stream) field(h *header, path string) (*header, string, error) {
+// field goes into the field of a struct that path, such as a or a.b, begins with, and takes its name
+// off path. It returns the field's header. h is the struct's.
+func (s *stream) field(h *header, path *string) *header {
 	switch {
 	case h.class != classStruct && h.isReal():
-		return nil, path, fmt.Errorf("is no struct and has no field %s: it is %s of shape %v",
-			array.Quote(path), h.className(), h.shape)
+		array.Failf("is no struct and has no field %s: it is %s of shape %v",
+			array.Quote(*path), h.className(), h.shape)
 	case h.class != classStruct:
-		return nil, path, h.unreadable()
+		array.Fail(h.unreadable())
 	}
-	names, err := s.names()
-	if err != nil {
-		return nil, path, err
-	}
+	names := s.names()
 	if !h.isSingle() {
-		return nil, path, h.many()
+		array.Fail(h.many())
 	}
-	at, rest, err := choose(names, path)
-	if err != nil {
-		return nil, path, err
-	}
+	at, rest := choose(names, *path)
 	for i := range at {
-		e, err := s.next(inField(names[i]), miMatrix)
-		if err == nil {
-			err = s.skip(min(s.left, (e.size+7)&^7))
-		}
-		if err != nil {
-			return nil, path, err
-		}
+		e := s.next(inField(names[i]), miMatrix)
+		s.skip(min(s.left, (e.size+7)&^7))
 	}
-	e, err := s.next(inField(names[at]), miMatrix)
-	if err != nil {
-		return nil, path, err
-	}
-	s.enter(e.size)
-	h, err = s.header()
-	return h, rest, err
+	s.enter(s.next(inField(names[at]), miMatrix).size)
+	*path = rest
+	return s.header()
 }
 
 // inField names what a field holds for a message.
@@ -82,16 +60,16 @@ func inField(name string) string {
 }
 
 // choose returns the place of the field that path begins with, and the rest of path.
-func choose(names []string, path string) (int, string, error) {
+func choose(names []string, path string) (int, string) {
 	name, rest, _ := strings.Cut(path, ".")
 	at := slices.Index(names, name)
 	switch {
 	case at < 0:
-		return 0, "", fmt.Errorf("the struct has no field %s; %s", array.Quote(name), has(names))
+		array.Failf("the struct has no field %s; %s", array.Quote(name), has(names))
 	case slices.Contains(names[at+1:], name):
-		return 0, "", array.Damaged("two fields are called %s", array.Quote(name))
+		array.FailDamaged("two fields are called %s", array.Quote(name))
 	}
-	return at, rest, nil
+	return at, rest
 }
 
 // has lists fields for a message.
@@ -121,15 +99,12 @@ func (h *header) many() error {
 		"struct: store the field of one as a variable (x = s(1).a)", h.shape)
 }
 
-// structError says that a struct holds fields and not numbers.
-func (s *stream) structError(h *header) error {
-	names, err := s.names()
-	if err != nil {
-		return err
-	}
+// failStruct says that a struct holds fields and not numbers.
+func (s *stream) failStruct(h *header) {
+	names := s.names()
 	if !h.isSingle() {
-		return h.many()
+		array.Fail(h.many())
 	}
-	return fmt.Errorf("is a struct, whose fields are read one at a time, by a name such as s.a; %s",
+	array.Failf("is a struct, whose fields are read one at a time, by a name such as s.a; %s",
 		has(names))
 }

@@ -24,12 +24,10 @@ const (
 	signatureAt = 512
 )
 
-const (
-	// 116 of text, 8 for the place of MATLAB's own data, 2 of version, 2 of byte order
-	headerBytes = 128
-)
+// headerBytes are 116 of text, 8 for the place of MATLAB's own data, 2 of version, 2 of byte order.
+const headerBytes = 128
 
-// file is an open .mat file.
+// file is an open .mat file. Its functions end with array.Fail where the file is wrong.
 type file struct {
 	r     io.ReaderAt
 	size  int64
@@ -54,63 +52,72 @@ type variable struct {
 }
 
 // newFile reads the header of a file of size bytes and those of its variables.
-func newFile(r io.ReaderAt, size int64) (*file, error) {
-	order, err := byteOrder(r, size)
-	f := &file{r: r, size: size, order: order, buffer: bufio.NewReader(nil),
-		budget: array.NewBudget()}
-	at, next := int64(headerBytes), f.next
-	switch {
-	case errors.Is(err, errVersion4):
-		at, next = 0, f.next4
-	case err != nil:
-		return nil, err
+func newFile(r io.ReaderAt, size int64) *file {
+	f := &file{r: r, size: size, buffer: bufio.NewReader(nil), budget: array.NewBudget()}
+	at := int64(headerBytes)
+	if f.order = f.byteOrder(); f.order == nil { // version 4
+		at = 0
 	}
 	seen := map[string]bool{}
 	for number := 1; at < size; number++ {
-		v, err := next(at)
-		if err != nil {
-			return nil, fmt.Errorf("the variable at byte %d (number %d of the file): %w", at, number,
-				err)
-		}
+		v := f.next(at, number)
 		at = v.at + v.bytes
-		if !v.packed && v.number4.Bytes == 0 { // compressed data and version 4 have no padding
+		if !v.packed && f.order != nil { // compressed data and version 4 have no padding
 			at = min(size, at+(-v.bytes&7))
 		}
 		if v.name == "" {
-			if err := f.check(&v); err != nil {
-				return nil, fmt.Errorf("a variable without a name: %w", err)
-			}
+			f.check(&v)
 			continue
 		}
 		if seen[v.name] {
-			return nil, fmt.Errorf("two variables are called %s", array.Quote(v.name))
+			array.Failf("two variables are called %s", array.Quote(v.name))
 		}
 		seen[v.name] = true
-		if err := f.budget.Take(int64(len(v.name))+256, "names of variables"); err != nil {
-			return nil, err
-		}
+		array.Fail(f.budget.Take(int64(len(v.name))+256, "names of variables"))
 		f.variables = append(f.variables, v)
 	}
-	return f, nil
+	return f
+}
+
+// next reads the header of the variable at a byte of the file.
+func (f *file) next(at int64, number int) variable {
+	defer array.Within("the variable at byte %d (number %d of the file)", at, number)
+	if f.order == nil {
+		return f.next4(at)
+	}
+	return f.next5(at)
+}
+
+// variable returns the variable of a name; nil where there is none.
+func (f *file) variable(name string) *variable {
+	for i := range f.variables {
+		if f.variables[i].name == name {
+			return &f.variables[i]
+		}
+	}
+	return nil
 }
 
 // check reads a compressed variable to its checksum: it may be damage that took its name.
-func (f *file) check(v *variable) error {
-	if !v.packed {
-		return nil
+func (f *file) check(v *variable) {
+	if v.packed {
+		defer array.Within("a variable without a name")
+		f.open(v).finish()
 	}
-	s, err := f.open(v)
-	if err != nil {
-		return err
-	}
-	return s.finish()
 }
 
-// byteOrder returns the order of a file of version 5.
-func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
-	b := make([]byte, min(headerBytes, max(0, size)))
-	if n, err := r.ReadAt(b, 0); n < len(b) {
-		return nil, fmt.Errorf("header: %w", err)
+// readAt fills b from a byte of the file on.
+func (f *file) readAt(b []byte, at int64) {
+	if n, err := f.r.ReadAt(b, at); n < len(b) {
+		array.Fail(err)
+	}
+}
+
+// byteOrder returns the order of a file of version 5; nil for one of version 4.
+func (f *file) byteOrder() binary.ByteOrder {
+	b := make([]byte, min(headerBytes, max(0, f.size)))
+	if n, err := f.r.ReadAt(b, 0); n < len(b) {
+		array.Failf("header: %w", err)
 	}
 	var order binary.ByteOrder
 	if len(b) == headerBytes {
@@ -123,85 +130,71 @@ func byteOrder(r io.ReaderAt, size int64) (binary.ByteOrder, error) {
 		}
 	}
 	if order != nil && order.Uint16(b[124:]) == 0x0100 {
-		return order, nil
+		return order
 	}
 	if bytes.HasPrefix(b, []byte(signature)) {
-		return nil, ErrHDF5
+		array.Fail(ErrHDF5)
 	}
-	if start := make([]byte, len(signature)); size >= signatureAt+int64(len(start)) {
-		if n, err := r.ReadAt(start, signatureAt); n < len(start) {
-			return nil, err
-		}
-		if string(start) == signature {
-			return nil, ErrHDF5
+	if start := make([]byte, len(signature)); f.size >= signatureAt+int64(len(start)) {
+		if f.readAt(start, signatureAt); string(start) == signature {
+			array.Fail(ErrHDF5)
 		}
 	}
 	switch {
 	case strings.HasPrefix(string(b), "MATLAB 7.3 MAT-file") || order != nil &&
 		order.Uint16(b[124:]) == 0x0200:
-		return nil, array.Damaged("begins as MATLAB v7.3, which is HDF5, but has no HDF5 data "+
+		array.FailDamaged("begins as MATLAB v7.3, which is HDF5, but has no HDF5 data "+
 			"at byte %d", signatureAt)
 	case order != nil:
-		return nil, array.Damaged("format version %#04x, want 0x0100 (MATLAB 5 to 7)",
+		array.FailDamaged("format version %#04x, want 0x0100 (MATLAB 5 to 7)",
 			order.Uint16(b[124:]))
 	case isVersion4(b):
-		return nil, errVersion4
 	case strings.HasPrefix(string(b), "# Created by Octave"),
 		strings.HasPrefix(string(b), "Octave-1-"):
-		return nil, errors.New(
-			"a file in Octave's own format: load it in Octave and save it again with save -v7")
+		array.Failf("a file in Octave's own format: load it in Octave and save it again with save -v7")
 	case len(b) < headerBytes:
-		return nil, fmt.Errorf("the file has %d bytes, too few for a .mat file, whose header has "+
-			"%d", len(b), headerBytes)
+		array.Failf("the file has %d bytes, too few for a .mat file, whose header has %d", len(b),
+			headerBytes)
+	default:
+		array.Failf("has %q where a .mat file has its byte order, IM or MI: not a .mat "+
+			"file of MATLAB 5 to 7 (one from save -ascii is text: read it as such)", b[126:])
 	}
-	return nil, fmt.Errorf("has %q where a .mat file has its byte order, IM or MI: not a .mat "+
-		"file of MATLAB 5 to 7 (one from save -ascii is text: read it as such)", b[126:])
+	return nil
 }
 
-// next reads the header of the variable at a byte of the file and checks its size.
-func (f *file) next(at int64) (variable, error) {
+// next5 reads the header of the variable at a byte of a file of version 5 and checks its size.
+func (f *file) next5(at int64) variable {
 	if f.size-at < 8 {
-		return variable{}, array.Damaged("expected a tag of 8 bytes, the file has %d", f.size-at)
+		array.FailDamaged("expected a tag of 8 bytes, the file has %d", f.size-at)
 	}
 	var tag [8]byte
-	if n, err := f.r.ReadAt(tag[:], at); n < len(tag) {
-		return variable{}, err
-	}
+	f.readAt(tag[:], at)
 	v := variable{at: at + 8, bytes: int64(f.order.Uint32(tag[4:]))}
 	switch k := kind(f.order.Uint32(tag[:])); k {
 	case miMatrix:
 	case miCompressed:
 		v.packed = true
 	default:
-		return variable{}, array.Damaged("is of type %s, want %s or %s", k, miMatrix,
-			miCompressed)
+		array.FailDamaged("is of type %s, want %s or %s", k, miMatrix, miCompressed)
 	}
 	if left := f.size - v.at; v.bytes > left {
-		return variable{}, array.Damaged("expected %d bytes, the file has %d", v.bytes, left)
+		array.FailDamaged("expected %d bytes, the file has %d", v.bytes, left)
 	}
-	s, err := f.open(&v)
-	if err != nil {
-		return variable{}, err
-	}
-	h, err := s.header()
-	if err != nil {
-		return variable{}, err
-	}
+	s := f.open(&v)
+	h := s.header()
 	if h.isReal() && !h.void && h.class != classSparse {
-		if _, err := s.data(h); err != nil {
-			return variable{}, fmt.Errorf("%s: %w", array.Quote(h.name), err)
-		}
+		s.checkData(h)
 	}
 	v.header = *h
-	return v, nil
+	return v
 }
 
 // open returns the bytes of a variable without its tags. It ends what was opened before.
-func (f *file) open(v *variable) (*stream, error) {
+func (f *file) open(v *variable) *stream {
 	f.buffer.Reset(io.NewSectionReader(f.r, v.at, v.bytes))
 	s := &stream{r: f.buffer, order: f.order, left: v.bytes, packed: v.packed, budget: f.budget}
 	if !v.packed {
-		return s, nil
+		return s
 	}
 	var err error
 	if f.inflate == nil {
@@ -211,23 +204,19 @@ func (f *file) open(v *variable) (*stream, error) {
 	}
 	if err != nil {
 		f.inflate = nil
-		return nil, array.Ended(err, "the compressed data's header", 2, 0)
+		array.Fail(array.Ended(err, "the compressed data's header", 2, 0))
 	}
 	s.r, s.left = f.inflate, 8
-	tag, err := s.bytes(8, "tag")
-	if err != nil {
-		return nil, err
-	}
+	tag := s.bytes(8, "tag")
 	k, size := kind(f.order.Uint32(tag)), int64(f.order.Uint32(tag[4:]))
 	if k != miMatrix {
-		return nil, array.Damaged("its compressed data are of type %s, want %s", k, miMatrix)
+		array.FailDamaged("its compressed data are of type %s, want %s", k, miMatrix)
 	}
 	if size/array.MaxInflate > v.bytes {
-		return nil, array.Damaged("claims to unpack %d bytes from %d, more than deflate can",
-			size, v.bytes)
+		array.FailDamaged("claims to unpack %d bytes from %d, more than deflate can", size, v.bytes)
 	}
 	s.left = size
-	return s, nil
+	return s
 }
 
 // names lists the variables for a message.

@@ -73,35 +73,40 @@ func FuzzRead(f *testing.F) {
 		f.Add(b, "s.a")
 	}
 	f.Fuzz(func(t *testing.T, b []byte, name string) {
-		var file *file
+		var f *file
 		var err error
-		expect.AllocationsAtMost(t, justified(b),
-			func() { file, err = newFile(bytes.NewReader(b), int64(len(b))) })
+		expect.AllocationsAtMost(t, justified(b), func() {
+			f, err = array.Try(func() *file { return newFile(bytes.NewReader(b), int64(len(b))) })
+		})
 		if err != nil {
 			return
 		}
-		if a, err := file.read(name); err == nil {
+		read := func(name string) (array.Array, error) {
+			return array.Try(func() array.Array { return f.read(name) })
+		}
+		if a, err := read(name); err == nil {
 			check(t, a, b)
 			if a.Name != name {
 				t.Fatalf("%q is called %q", name, a.Name)
 			}
 		}
-		for _, v := range file.variables {
-			_ = file.cells(v.name, func(_ int, s *stream, h *header) (bool, error) {
-				if a, err := s.array(h); err == nil {
-					check(t, a, b)
-				}
-				return true, nil
+		for _, v := range f.variables {
+			array.Try(func() any {
+				f.cells(v.name, func(_ int, s *stream, h *header) bool {
+					check(t, s.array(h), b)
+					return true
+				})
+				return nil
 			})
 		}
 		var as []array.Array
-		expect.AllocationsAtMost(t, justified(b), func() { as, err = file.readAll() })
+		expect.AllocationsAtMost(t, justified(b), func() { as, err = array.Try(f.readAll) })
 		if err != nil {
 			return
 		}
 		for _, a := range as {
 			check(t, a, b)
-			alone, err := file.read(a.Name)
+			alone, err := read(a.Name)
 			if err != nil || !equal([]array.Array{a}, []array.Array{alone}) {
 				t.Fatalf("%v alone is %v, %v", a, alone, err)
 			}

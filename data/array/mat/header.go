@@ -57,72 +57,61 @@ type header struct {
 }
 
 // header reads the header of a matrix.
-func (s *stream) header() (*header, error) {
+func (s *stream) header() *header {
 	if s.left == 0 { // MATLAB writes so for fields and cells that nothing was put into
-		return &header{class: classDouble, shape: []int{0, 0}, void: true}, nil
+		return &header{class: classDouble, shape: []int{0, 0}, void: true}
 	}
-	b, err := s.all("array flags", 8, miUint32)
-	if err != nil {
-		return nil, err
-	}
+	b := s.all("array flags", 8, miUint32)
 	if len(b) != 8 {
-		return nil, array.Damaged("%d bytes of array flags, want 8", len(b))
+		array.FailDamaged("%d bytes of array flags, want 8", len(b))
 	}
 	flags := s.order.Uint32(b)
 	h := &header{class: class(flags), complex: flags&0x800 != 0, logical: flags&0x200 != 0}
 	if _, ok := classNames[h.class]; !ok {
-		return nil, array.Damaged("class %d, want 1 to 17", h.class)
+		array.FailDamaged("class %d, want 1 to 17", h.class)
 	}
 	if h.class != classOpaque {
-		if h.shape, err = s.shape(); err != nil {
-			return nil, err
-		}
+		h.shape = s.shape()
 	}
-	if h.name, err = s.text("name"); err != nil {
-		return nil, err
-	}
+	h.name = s.text("name")
 	if h.class == classOpaque {
-		if _, err = s.text("kind of object"); err != nil { // MCOS, java or handle
-			return nil, err
-		}
+		s.text("kind of object") // MCOS, java or handle
 	}
 	if h.class == classOpaque || h.class == classObject {
-		h.object, err = s.text("object's class")
+		h.object = s.text("object's class")
 	}
-	return h, err
+	return h
 }
 
 // shape reads the lengths of a matrix's axes. Some writers say miUINT32 for the same four bytes.
-func (s *stream) shape() ([]int, error) {
-	b, err := s.all("dimensions", 4*maxRank, miInt32, miUint32)
-	if err != nil {
-		return nil, err
-	}
+func (s *stream) shape() (shape []int) {
+	b := s.all("dimensions", 4*maxRank, miInt32, miUint32)
 	if len(b)%4 != 0 || len(b) < 8 {
-		return nil, array.Damaged("%d bytes of dimensions, want 4 for each axis and two axes at "+
-			"least", len(b))
+		array.FailDamaged("%d bytes of dimensions, want 4 for each axis and two axes at least", len(b))
 	}
-	var shape []int
 	for ; len(b) > 0; b = b[4:] {
 		shape = append(shape, int(int32(s.order.Uint32(b))))
 	}
-	if _, err := array.Count(shape, 1); err != nil {
-		return nil, array.Damaged("%w", err)
+	count(shape, 1)
+	return shape
+}
+
+// count returns the number of elements of a shape.
+func count(shape []int, bytes int) int {
+	n, err := array.Count(shape, bytes)
+	if err != nil {
+		array.FailDamaged("%w", err)
 	}
-	return shape, nil
+	return n
 }
 
 // text reads a name.
-func (s *stream) text(what string) (string, error) {
-	b, err := s.all(what, maxName, miInt8, miUTF8)
-	if err != nil {
-		return "", err
-	}
-	text := string(b)
+func (s *stream) text(what string) string {
+	text := string(s.all(what, maxName, miInt8, miUTF8))
 	if strings.IndexByte(text, 0) >= 0 {
-		return "", array.Damaged("its %s %s holds a NUL", what, array.Quote(text))
+		array.FailDamaged("its %s %s holds a NUL", what, array.Quote(text))
 	}
-	return text, nil
+	return text
 }
 
 // isReal reports whether the matrix is one of real numbers, which can be read.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -103,44 +103,34 @@ func (m maker) packed(t testing.TB, b []byte) []byte {
 }
 
 // readBytes reads all of a file in memory.
-func readBytes(b []byte) ([]array.Array, error) {
-	f, err := newFile(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		return nil, err
-	}
-	return f.readAll()
+func readBytes(b []byte) ([]array.Array, error) { return readSized(bytes.NewReader(b), len(b)) }
+
+// readSized reads all of a file of a size.
+func readSized(r io.ReaderAt, size int) ([]array.Array, error) {
+	return array.Try(func() []array.Array { return newFile(r, int64(size)).readAll() })
 }
 
 // readAll reads the variables of real numbers, and the others to their checksums: damage may have made
 // a variable of numbers look like one.
-func (f *file) readAll() (all []array.Array, err error) {
+func (f *file) readAll() (all []array.Array) {
 	for i := range f.variables {
-		v := &f.variables[i]
-		if v.isReal() {
-			a, err := f.readVariable(v, "", v.name)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, a)
-			continue
-		}
-		if err := f.check(v); err != nil {
-			return nil, err
+		if v := &f.variables[i]; v.isReal() {
+			all = append(all, f.readVariable(v, "", v.name))
+		} else {
+			f.check(v)
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("no real numbers")
+		array.Failf("no real numbers")
 	}
-	return all, nil
+	return all
 }
 
 // readOne reads one variable of a file in memory.
 func readOne(b []byte, name string) (array.Array, error) {
-	f, err := newFile(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		return array.Array{}, err
-	}
-	return f.read(name)
+	return array.Try(func() array.Array {
+		return newFile(bytes.NewReader(b), int64(len(b))).read(name)
+	})
 }
 
 // flags of a matrix, above its class.

@@ -51,13 +51,16 @@ type data struct {
 	number  array.Number
 }
 
+// checkData is data with errors that name the variable.
+func (s *stream) checkData(h *header) {
+	defer array.Within("%s", array.Quote(h.name))
+	s.data(h)
+}
+
 // data reads the tag of a matrix's numbers and checks its shape against the bytes. One without a
 // shape gets that of a list.
-func (s *stream) data(h *header) (data, error) {
-	e, err := s.next("numbers", numberKinds...)
-	if err != nil {
-		return data{}, err
-	}
+func (s *stream) data(h *header) data {
+	e := s.next("numbers", numberKinds...)
 	n := numbers[e.kind]
 	if h.logical && e.kind == miDouble && e.size < 8*h.least {
 		n = array.Uint(1) // as MATLAB stores the numbers of sparse logicals, whatever their type
@@ -65,13 +68,9 @@ func (s *stream) data(h *header) (data, error) {
 	if h.shape == nil {
 		h.shape = []int{int(e.size) / n.Bytes}
 	}
-	count, err := array.Count(h.shape, 8)
-	if err != nil {
-		return data{}, array.Damaged("%w", err)
-	}
-	if want := int64(count) * int64(n.Bytes); want != e.size {
-		return data{}, array.Damaged("expected %d bytes of numbers for shape %v stored as %s, "+
+	if want := int64(count(h.shape, 8)) * int64(n.Bytes); want != e.size {
+		array.FailDamaged("expected %d bytes of numbers for shape %v stored as %s, "+
 			"the variable has %d", want, h.shape, e.kind, e.size)
 	}
-	return data{e, n}, nil
+	return data{e, n}
 }

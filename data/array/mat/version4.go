@@ -10,9 +10,6 @@ import (
 	"torchpe/data/array"
 )
 
-// errVersion4 says that a file is of MATLAB's version 4.
-var errVersion4 = errors.New("a file of MATLAB's version 4")
-
 const (
 	header4   = 20 // bytes before the name of a variable
 	text4     = 1  // the kinds of matrices that are not full ones of numbers
@@ -49,85 +46,76 @@ func isVersion4(b []byte) bool {
 }
 
 // next4 reads the header of the variable at a byte of a file of version 4 and checks its size.
-func (f *file) next4(at int64) (variable, error) {
+func (f *file) next4(at int64) variable {
 	b := make([]byte, header4)
 	if n, err := f.r.ReadAt(b, at); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = array.Damaged("expected a header of %d bytes, the file has %d", len(b), n)
 		}
-		return variable{}, err
+		array.Fail(err)
 	}
 	order, machine, number, kind, ok := type4(b)
 	if !ok {
-		return variable{}, array.Damaged("its type is %d, which version 4 does not have",
+		array.FailDamaged("its type is %d, which version 4 does not have",
 			int32(binary.LittleEndian.Uint32(b)))
 	}
 	if want := map[binary.ByteOrder]int{binary.LittleEndian: 0, binary.BigEndian: 1}[order]; machine != want {
-		return variable{}, fmt.Errorf("its numbers are those of a VAX or Cray (machine %d), which are "+
+		array.Failf("its numbers are those of a VAX or Cray (machine %d), which are "+
 			"not read: load it in MATLAB and save it again with save -v7", machine)
 	}
 	rows, columns := int(int32(order.Uint32(b[4:]))), int(int32(order.Uint32(b[8:])))
 	isComplex, nameBytes := order.Uint32(b[12:]) != 0, int64(order.Uint32(b[16:]))
 	v := variable{at: at + header4 + nameBytes, number4: numbers4[number], order4: order}
 	v.header = header{class: classDouble, shape: []int{rows, columns}, complex: isComplex}
-	count, err := array.Count(v.shape, 16)
-	if err != nil {
-		return v, array.Damaged("%w", err)
-	}
-	v.bytes = int64(count) * int64(v.number4.Bytes)
+	v.bytes = int64(count(v.shape, 16)) * int64(v.number4.Bytes)
 	if isComplex {
 		v.bytes *= 2
 	}
 	if nameBytes < 1 || nameBytes > maxName || v.at > f.size || v.bytes > f.size-v.at {
-		return v, array.Damaged("expected a name of %d bytes and %d of numbers, the file has %d",
+		array.FailDamaged("expected a name of %d bytes and %d of numbers, the file has %d",
 			nameBytes, v.bytes, f.size-at-header4)
 	}
 	name := make([]byte, nameBytes)
-	if _, err := f.r.ReadAt(name, at+header4); err != nil {
-		return v, err
-	}
+	f.readAt(name, at+header4)
 	end := slices.Index(name, 0)
 	if end < 1 {
-		return v, array.Damaged("its name %s does not end", array.Quote(string(name)))
+		array.FailDamaged("its name %s does not end", array.Quote(string(name)))
 	}
 	v.name = string(name[:end])
 	switch kind {
 	case text4:
 		v.class = classChar
 	case sparse4:
-		return v, f.sparse4(&v)
+		f.sparse4(&v)
 	}
-	return v, nil
+	return v
 }
 
 // sparse4 finds the shape of a sparse matrix, which is a full one with a row for each number that is
 // not zero: its row and column, from 1, and its value, in two columns where it is complex. The last
 // row is the shape, with a zero for the value.
-func (f *file) sparse4(v *variable) error {
+func (f *file) sparse4(v *variable) {
 	rows, columns := v.shape[0], v.shape[1]
 	if v.complex || rows < 1 || columns != 3 && columns != 4 {
-		return array.Damaged("a sparse matrix stored in a table of shape %v", v.shape)
+		array.FailDamaged("a sparse matrix stored in a table of shape %v", v.shape)
 	}
 	v.class, v.complex = classSparse, columns == 4
 	v.shape = nil
 	for j := range 2 {
 		b := make([]byte, v.number4.Bytes)
-		if _, err := f.r.ReadAt(b, v.at+int64(((j+1)*rows-1)*len(b))); err != nil {
-			return err
-		}
+		f.readAt(b, v.at+int64(((j+1)*rows-1)*len(b)))
 		n := v.number4.Float64(b, v.order4)
 		if !(n >= 0 && n < 1<<53) || n != float64(int(n)) {
-			return array.Damaged("a sparse matrix with %v as a length", n)
+			array.FailDamaged("a sparse matrix with %v as a length", n)
 		}
 		v.shape = append(v.shape, int(n))
 	}
-	return nil
 }
 
 // array4 reads a variable of a file of version 4.
-func (f *file) array4(v *variable) (array.Array, error) {
+func (f *file) array4(v *variable) array.Array {
 	if !v.isReal() {
-		return array.Array{}, v.unreadable()
+		array.Fail(v.unreadable())
 	}
 	shape := v.shape
 	if v.class == classSparse {
@@ -136,32 +124,26 @@ func (f *file) array4(v *variable) (array.Array, error) {
 	numbers := array.Numbers{Shape: shape, Bytes: v.number4.Bytes, Columns: true, Type: v.className(),
 		Decode: func(b []byte) (float64, error) { return v.number4.Exact(b, v.order4) },
 	}
-	data, err := numbers.Read(io.NewSectionReader(f.r, v.at, v.bytes), f.budget)
-	if err == nil && v.class == classSparse {
-		data, err = f.full4(v, data)
+	data := array.Got(numbers.Read(io.NewSectionReader(f.r, v.at, v.bytes), f.budget))
+	if v.class == classSparse {
+		data = f.full4(v, data)
 	}
-	return array.Array{Shape: v.shape, Data: data}, err
+	return array.Array{Shape: v.shape, Data: data}
 }
 
 // full4 puts the numbers of a sparse matrix to their places. Those of one place are added, as MATLAB
 // does.
-func (f *file) full4(v *variable, table []float64) ([]float64, error) {
-	count, err := array.Count(v.shape, 8)
-	if err != nil {
-		return nil, err
-	}
-	full, err := array.Make[float64](f.budget, count,
-		fmt.Sprintf("all numbers of a sparse matrix of shape %v", v.shape))
-	if err != nil {
-		return nil, err
-	}
+func (f *file) full4(v *variable, table []float64) []float64 {
+	what := fmt.Sprintf("all numbers of a sparse matrix of shape %v", v.shape)
+	n := array.Got(array.Count(v.shape, 8))
+	full := array.Got(array.Make[float64](f.budget, n, what))
 	for t := table[:len(table)-3]; len(t) > 0; t = t[3:] {
 		i, j := int(t[0])-1, int(t[1])-1
 		if i < 0 || i >= v.shape[0] || j < 0 || j >= v.shape[1] || t[0] != float64(i+1) || t[1] != float64(j+1) {
-			return nil, array.Damaged("a number of its sparse matrix of shape %v lies in row %v "+
+			array.FailDamaged("a number of its sparse matrix of shape %v lies in row %v "+
 				"and column %v", v.shape, t[0], t[1])
 		}
 		full[i*v.shape[1]+j] += t[2]
 	}
-	return full, nil
+	return full
 }

@@ -16,18 +16,14 @@ const suffix = ".npy"
 // ReadMember reads the array that the .npz file at path calls name, which has no .npy at its end.
 func ReadMember(path, name string) (array.Array, error) {
 	return array.InFile("npy", path, func(f *array.File) (array.Array, error) {
-		members, err := membersOf(f, f.Size())
 		var names []string
-		for _, m := range members {
+		for _, m := range membersOf(f, f.Size()) {
 			if m.name == name {
-				return m.read()
+				return m.read(), nil
 			}
 			names = append(names, fmt.Sprintf("%q", m.name))
 		}
-		if err == nil {
-			err = fmt.Errorf("holds no array %q; it holds %s", name, array.Join(names))
-		}
-		return array.Array{}, err
+		return array.Array{}, fmt.Errorf("holds no array %q; it holds %s", name, array.Join(names))
 	})
 }
 
@@ -37,40 +33,27 @@ func ReadMember(path, name string) (array.Array, error) {
 func List(path string) ([]Entry, error) {
 	return array.InFile("npy", path, func(f *array.File) (entries []Entry, err error) {
 		if start := make([]byte, len(magic)); f.Size() >= int64(len(magic)) {
-			if _, err := f.ReadAt(start, 0); err != nil {
-				return nil, err
-			}
+			array.Got(f.ReadAt(start, 0))
 			if string(start) == magic {
-				e, err := entry(f, f.Size())
-				return []Entry{e}, err
+				return []Entry{entry(f, f.Size())}, nil
 			}
 		}
-		members, err := membersOf(f, f.Size())
-		for i := 0; err == nil && i < len(members); i++ {
-			var e Entry
-			e, err = members[i].entry()
-			entries = append(entries, e)
+		for _, m := range membersOf(f, f.Size()) {
+			entries = append(entries, m.entry())
 		}
-		return entries, err
+		return entries, nil
 	})
 }
 
 // entry reads a header and describes its array.
-func entry(r io.Reader, size int64) (Entry, error) {
-	h, err := readHeader(r, size)
-	if err != nil {
-		return Entry{}, err
-	}
-	n, _, unreadable := dtype(h.descr)
-	if unreadable == nil {
-		err = h.check(n)
+func entry(r io.Reader, size int64) Entry {
+	h := readHeader(r, size)
+	if n, _, unreadable := dtype(h.descr); unreadable == nil {
+		h.check(n)
 	} else {
-		_, err = array.Count(h.shape, 1)
+		array.Got(array.Count(h.shape, 1))
 	}
-	if err != nil {
-		return Entry{}, err
-	}
-	return Entry{Shape: h.shape, DType: h.descr}, nil
+	return Entry{Shape: h.shape, DType: h.descr}
 }
 
 // member is an array in an archive.
@@ -84,21 +67,19 @@ type member struct {
 // membersOf returns the arrays of an archive of size bytes in their order. Their claims hold
 // together: the sizes fit what deflate can do, all of them together fit the archive, and no name
 // stands twice.
-func membersOf(r io.ReaderAt, size int64) ([]member, error) {
+func membersOf(r io.ReaderAt, size int64) []member {
 	z, err := zip.NewReader(r, size)
 	if errors.Is(err, zip.ErrFormat) {
 		start := make([]byte, len(magic))
 		if n, _ := r.ReadAt(start, 0); string(start[:n]) == magic {
-			return nil, errors.New("a single array (.npy), not an archive: read it with Read")
+			array.Failf("a single array (.npy), not an archive: read it with Read")
 		}
-		return nil, fmt.Errorf("%w: not an .npz archive, or a damaged one", err)
+		array.Failf("%w: not an .npz archive, or a damaged one", err)
 	}
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // nothing is written where a name says
-		return nil, array.Damaged("zip: %w", err)
+		array.FailDamaged("zip: %w", err)
 	}
-	if err := array.NewBudget().Take(512*int64(len(z.File)), "names of arrays"); err != nil {
-		return nil, err
-	}
+	array.Fail(array.NewBudget().Take(512*int64(len(z.File)), "names of arrays"))
 	var members []member
 	seen := map[string]bool{}
 	left := uint64(max(0, size))
@@ -108,20 +89,18 @@ func membersOf(r io.ReaderAt, size int64) ([]member, error) {
 			continue
 		}
 		if seen[name] {
-			return nil, fmt.Errorf("two arrays are called %s", array.Quote(name))
+			array.Failf("two arrays are called %s", array.Quote(name))
 		}
 		seen[name] = true
-		if err := checkSizes(f, left); err != nil {
-			return nil, fmt.Errorf("array %s: %w", array.Quote(name), err)
-		}
+		m := member{name, f, size, oddity(f)}
+		m.checkSizes(left)
 		left -= f.CompressedSize64
-		members = append(members, member{name, f, size, oddity(f)})
+		members = append(members, m)
 	}
 	if len(members) == 0 {
-		return nil, fmt.Errorf("a zip archive of %d files, none of which ends in %s",
-			len(z.File), suffix)
+		array.Failf("a zip archive of %d files, none of which ends in %s", len(z.File), suffix)
 	}
-	return members, nil
+	return members
 }
 
 // oddity says why a member is not read.
@@ -136,80 +115,59 @@ func oddity(f *zip.File) error {
 	return nil
 }
 
-// checkSizes checks what the archive's directory says about a member; left is how many bytes the
+// checkSizes checks what the archive's directory says about the member; left is how many bytes the
 // members before it left.
-func checkSizes(f *zip.File, left uint64) error {
-	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
+func (m member) checkSizes(left uint64) {
+	defer array.Within("array %s", array.Quote(m.name))
+	packed, unpacked := m.file.CompressedSize64, m.file.UncompressedSize64
 	switch {
 	case packed > left:
-		return array.Damaged("claims %d bytes of the archive, which has %d left for it", packed,
-			left)
-	case f.Method == zip.Store && packed != unpacked:
-		return array.Damaged("is stored in %d bytes but claims %d", packed, unpacked)
-	case f.Method == zip.Deflate && unpacked/array.MaxInflate > packed:
-		return array.Damaged("claims to unpack %d bytes from %d, more than deflate can", unpacked,
-			packed)
+		array.FailDamaged("claims %d bytes of the archive, which has %d left for it", packed, left)
+	case m.file.Method == zip.Store && packed != unpacked:
+		array.FailDamaged("is stored in %d bytes but claims %d", packed, unpacked)
+	case m.file.Method == zip.Deflate && unpacked/array.MaxInflate > packed:
+		array.FailDamaged("claims to unpack %d bytes from %d, more than deflate can", unpacked, packed)
 	}
-	return nil
 }
 
 // open returns a reader of the member's bytes, which must all lie in the archive.
-func (m member) open() (io.ReadCloser, error) {
-	if m.odd != nil {
-		return nil, m.odd
-	}
+func (m member) open() io.ReadCloser {
+	array.Fail(m.odd)
 	start, err := m.file.DataOffset()
 	if err != nil {
-		return nil, array.Damaged("local zip header: %w", err)
+		array.FailDamaged("local zip header: %w", err)
 	}
 	if packed := m.file.CompressedSize64; start < 0 || start > m.size ||
 		packed > uint64(m.size-start) {
-		return nil, array.Damaged("expected %d bytes from byte %d on, the file has %d", packed,
+		array.FailDamaged("expected %d bytes from byte %d on, the file has %d", packed,
 			start, max(0, m.size-start))
 	}
-	return m.file.Open()
+	return array.Got(m.file.Open())
 }
 
 // entry describes the member.
-func (m member) entry() (Entry, error) {
+func (m member) entry() Entry {
 	if m.odd != nil {
-		return Entry{Name: m.name, DType: m.odd.Error()}, nil
+		return Entry{Name: m.name, DType: m.odd.Error()}
 	}
-	r, err := m.open()
-	if err == nil {
-		defer r.Close()
-		var e Entry
-		if e, err = entry(r, int64(m.file.UncompressedSize64)); err == nil {
-			e.Name = m.name
-			return e, nil
-		}
-	}
-	return Entry{}, fmt.Errorf("array %s: %w", array.Quote(m.name), err)
+	defer array.Within("array %s", array.Quote(m.name))
+	r := m.open()
+	defer r.Close()
+	e := entry(r, int64(m.file.UncompressedSize64))
+	e.Name = m.name
+	return e
 }
 
 // read reads the member to its end, where its checksum is.
-func (m member) read() (array.Array, error) {
-	a, err := m.numbers()
-	if err != nil {
-		return array.Array{}, fmt.Errorf("array %s: %w", array.Quote(m.name), err)
-	}
-	a.Name = m.name
-	return a, nil
-}
-
-func (m member) numbers() (array.Array, error) {
-	r, err := m.open()
-	if err != nil {
-		return array.Array{}, err
-	}
+func (m member) read() array.Array {
+	defer array.Within("array %s", array.Quote(m.name))
+	r := m.open()
 	defer r.Close()
-	a, err := read(r, int64(m.file.UncompressedSize64))
-	if err != nil {
-		return array.Array{}, err
-	}
+	a := read(r, int64(m.file.UncompressedSize64))
 	// Nothing is left but the checksum, and archive/zip stops at the size
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return array.Array{}, array.Damaged("at the end of its data: %w", err)
+		array.FailDamaged("at the end of its data: %w", err)
 	}
-	return a, nil
+	a.Name = m.name
+	return a
 }

@@ -10,14 +10,16 @@ import (
 // readArchive reads all arrays of the .npz file at path in the order in which they lie in it.
 func readArchive(path string) ([]array.Array, error) {
 	return array.InFile("npy", path, func(f *array.File) (as []array.Array, err error) {
-		members, err := membersOf(f, f.Size())
-		for i := 0; err == nil && i < len(members); i++ {
-			var a array.Array
-			a, err = members[i].read()
-			as = append(as, a)
+		for _, m := range membersOf(f, f.Size()) {
+			as = append(as, m.read())
 		}
-		return as, err
+		return as, nil
 	})
+}
+
+// tryRead reads an array of size bytes.
+func tryRead(r io.Reader, size int64) (array.Array, error) {
+	return array.Try(func() array.Array { return read(r, size) })
 }
 
 // writeArchive writes arrays as an .npz file, not compressed.

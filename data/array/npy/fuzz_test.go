@@ -53,7 +53,7 @@ func FuzzRead(f *testing.F) {
 		var a array.Array
 		var err error
 		expect.AllocationsAtMost(t, 2*8*len(file)+64<<10,
-			func() { a, err = read(bytes.NewReader(file), int64(len(file))) })
+			func() { a, err = tryRead(bytes.NewReader(file), int64(len(file))) })
 		if err != nil {
 			return
 		}
@@ -63,7 +63,7 @@ func FuzzRead(f *testing.F) {
 		}
 		var b bytes.Buffer
 		expect.NoError(t, Write(&b, a, Float64))
-		back := expect.Must(read(bytes.NewReader(b.Bytes()), int64(b.Len())))
+		back := expect.Must(tryRead(bytes.NewReader(b.Bytes()), int64(b.Len())))
 		if !slices.Equal(a.Shape, back.Shape) || !slices.EqualFunc(a.Data, back.Data, same) {
 			t.Fatalf("changed from %v to %v", a, back)
 		}

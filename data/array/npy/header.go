@@ -3,7 +3,6 @@ package npy
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -31,24 +30,22 @@ type header struct {
 }
 
 // readHeader reads the header of an array that has size bytes with its header.
-func readHeader(r io.Reader, size int64) (*header, error) {
+func readHeader(r io.Reader, size int64) *header {
 	b := make([]byte, 12)
 	n, err := io.ReadFull(r, b[:min(8, max(0, size))])
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || err == nil && n < 8 {
-		return nil, fmt.Errorf("has %d bytes, too few for an .npy array", n)
+		array.Failf("has %d bytes, too few for an .npy array", n)
 	}
-	if err != nil {
-		return nil, err
-	}
+	array.Fail(err)
 	if strings.HasPrefix(string(b), "PK\x03\x04") || strings.HasPrefix(string(b), "PK\x05\x06") {
-		return nil, errors.New("a zip archive (.npz), not a single array: read it with ReadMember")
+		array.Failf("a zip archive (.npz), not a single array: read it with ReadMember")
 	}
 	if string(b[:6]) != magic {
-		return nil, fmt.Errorf("begins with %q, not with %q: not an .npy array", b[:6], magic)
+		array.Failf("begins with %q, not with %q: not an .npy array", b[:6], magic)
 	}
 	major, minor := b[6], b[7]
 	if major < 1 || major > 3 || minor != 0 {
-		return nil, fmt.Errorf("format version %d.%d, want 1.0, 2.0 or 3.0", major, minor)
+		array.Failf("format version %d.%d, want 1.0, 2.0 or 3.0", major, minor)
 	}
 	width := int64(2) // bytes of the header's length
 	if major > 1 {
@@ -56,42 +53,36 @@ func readHeader(r io.Reader, size int64) (*header, error) {
 	}
 	left := size - 8 - width
 	if left < 0 {
-		return nil, array.Damaged("ends within the header's length")
+		array.FailDamaged("ends within the header's length")
 	}
-	if _, err := io.ReadFull(r, b[8:8+width]); err != nil {
-		return nil, err
-	}
+	array.Got(io.ReadFull(r, b[8:8+width]))
 	length := int64(binary.LittleEndian.Uint32(b[8:])) // the last two bytes are zero in version 1
 	switch {
 	case length > left:
-		return nil, array.Damaged("expected %d bytes of header, got %d", length, left)
+		array.FailDamaged("expected %d bytes of header, got %d", length, left)
 	case length > maxHeader:
-		return nil, fmt.Errorf("header of %d bytes: at most %d are read, and an array of numbers "+
+		array.Failf("header of %d bytes: at most %d are read, and an array of numbers "+
 			"needs about 118", length, maxHeader)
 	}
 	text := make([]byte, length)
 	if n, err := io.ReadFull(r, text); err != nil {
-		return nil, array.Ended(err, "header", length, int64(n))
+		array.Fail(array.Ended(err, "header", length, int64(n)))
 	}
-	h, err := parseHeader(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
-	}
+	h := parseHeader(string(text))
 	h.bodyBytes = left - length
-	return h, nil
+	return h
 }
 
 // check compares the shape with the bytes that follow.
-func (h *header) check(n number) error {
+func (h *header) check(n number) {
 	count, err := array.Count(h.shape, 8)
 	if err != nil {
-		return array.Damaged("header: %w", err)
+		array.FailDamaged("header: %w", err)
 	}
 	if want := int64(count) * int64(n.Bytes); want != h.bodyBytes {
-		return array.Damaged("expected %d bytes of data for shape %v of %s, got %d", want, h.shape,
+		array.FailDamaged("expected %d bytes of data for shape %v of %s, got %d", want, h.shape,
 			h.descr, h.bodyBytes)
 	}
-	return nil
 }
 
 // entries matches the first entry of a header: a key, a value (a string without escapes, a list, a
@@ -101,39 +92,38 @@ var entries = regexp.MustCompile(`^(?:'(\w+)'|"(\w+)")\s*:\s*` +
 
 // parseHeader parses a header, which is a dictionary of Python such as
 // {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }.
-func parseHeader(text string) (*header, error) {
+func parseHeader(text string) *header {
+	defer array.Within("header")
 	h := new(header)
 	body, opens := strings.CutPrefix(strings.Trim(text, " \t\r\n"), "{")
 	body, closes := strings.CutSuffix(body, "}")
 	if !opens || !closes {
-		return nil, array.Damaged("is %s, want a dictionary in braces", array.Quote(text))
+		array.FailDamaged("is %s, want a dictionary in braces", array.Quote(text))
 	}
 	seen := map[string]bool{}
 	for rest := strings.Trim(body, " \t\r\n"); rest != ""; {
 		m := entries.FindStringSubmatch(rest)
 		if m == nil {
-			return nil, array.Damaged("has %s, want an entry such as 'shape': (3, 4)", array.Quote(rest))
+			array.FailDamaged("has %s, want an entry such as 'shape': (3, 4)", array.Quote(rest))
 		}
 		key := m[1] + m[2]
 		if seen[key] {
-			return nil, fmt.Errorf("has the key %q twice", key)
+			array.Failf("has the key %q twice", key)
 		}
 		seen[key] = true
-		if err := h.set(key, m[3]); err != nil {
-			return nil, err
-		}
+		h.set(key, m[3])
 		rest = rest[len(m[0]):]
 	}
 	for _, key := range []string{"descr", "fortran_order", "shape"} {
 		if !seen[key] {
-			return nil, fmt.Errorf("lacks the key %q", key)
+			array.Failf("lacks the key %q", key)
 		}
 	}
-	return h, nil
+	return h
 }
 
 // set takes an entry.
-func (h *header) set(key, value string) (err error) {
+func (h *header) set(key, value string) {
 	kind, inside := value[0], value[1:len(value)-1]
 	switch {
 	case key == "descr" && kind == '[':
@@ -143,37 +133,36 @@ func (h *header) set(key, value string) (err error) {
 	case key == "fortran_order" && (kind == 'T' || kind == 'F'):
 		h.fortran = kind == 'T'
 	case key == "shape" && kind == '(':
-		h.shape, err = parseShape(inside)
+		h.shape = parseShape(inside)
 	case key == "descr" || key == "fortran_order" || key == "shape":
-		err = array.Damaged("the value of %s is %s", key, array.Quote(value))
+		array.FailDamaged("the value of %s is %s", key, array.Quote(value))
 	default:
-		err = fmt.Errorf("unknown key %q, want descr, fortran_order and shape", key)
+		array.Failf("unknown key %q, want descr, fortran_order and shape", key)
 	}
-	return err
 }
 
 // parseShape parses the lengths of a shape: nothing, or 3, with a comma, or 3, 4. Python 2 wrote 3L.
-func parseShape(text string) ([]int, error) {
+func parseShape(text string) []int {
 	shape := []int{}
 	if strings.TrimSpace(text) == "" {
-		return shape, nil
+		return shape
 	}
 	lengths := strings.Split(text, ",")
 	if len(lengths) == 1 {
-		return nil, array.Damaged("the shape (%.60s) is not a tuple, which has a comma", text)
+		array.FailDamaged("the shape (%.60s) is not a tuple, which has a comma", text)
 	}
 	if last := len(lengths) - 1; strings.TrimSpace(lengths[last]) == "" {
 		lengths = lengths[:last]
 	}
 	if len(lengths) > maxRank {
-		return nil, fmt.Errorf("the shape has more than %d axes", maxRank)
+		array.Failf("the shape has more than %d axes", maxRank)
 	}
 	for _, length := range lengths {
 		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(length), "L"))
 		if err != nil {
-			return nil, array.Damaged("%.60q is no length of an axis", length)
+			array.FailDamaged("%.60q is no length of an axis", length)
 		}
 		shape = append(shape, n)
 	}
-	return shape, nil
+	return shape
 }

@@ -5,16 +5,13 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"testing/iotest"
 
+	"torchpe/data/array"
 	"torchpe/internal/expect"
 )
 
@@ -147,7 +144,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var err error
 			expect.AllocationsAtMost(t, 2*len(test.file)+64<<10, func() {
-				_, err = read(bytes.NewReader(test.file), int64(len(test.file)))
+				_, err = tryRead(bytes.NewReader(test.file), int64(len(test.file)))
 			})
 			wantError(t, err, test.want)
 		})
@@ -198,15 +195,15 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 	for _, name := range []string{"v1.npy", "v2.npy", "f4-be-F.npy"} {
 		whole := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 		for n := range whole {
-			if _, err := read(bytes.NewReader(whole[:n]), int64(n)); err == nil {
+			if _, err := tryRead(bytes.NewReader(whole[:n]), int64(n)); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted", name, n, len(whole))
 			}
 			// A file that is cut while it is read.
-			if _, err := read(bytes.NewReader(whole[:n]), int64(len(whole))); err == nil {
+			if _, err := tryRead(bytes.NewReader(whole[:n]), int64(len(whole))); err == nil {
 				t.Errorf("%s: the first %d of %d bytes were accepted as all", name, n, len(whole))
 			}
 		}
-		if _, err := read(bytes.NewReader(append(whole, 0)), int64(len(whole)+1)); err == nil {
+		if _, err := tryRead(bytes.NewReader(append(whole, 0)), int64(len(whole)+1)); err == nil {
 			t.Errorf("%s: a byte too many was accepted", name)
 		}
 	}
@@ -356,16 +353,14 @@ func hostileArchives(t testing.TB) []struct {
 }
 
 // readAll reads an archive in memory.
-func readAll(b []byte) (as []member0, err error) {
-	members, err := membersOf(bytes.NewReader(b), int64(len(b)))
-	for _, m := range members {
-		a, err := m.read()
-		if err != nil {
-			return nil, err
+func readAll(b []byte) ([]member0, error) {
+	return array.Try(func() (as []member0) {
+		for _, m := range membersOf(bytes.NewReader(b), int64(len(b))) {
+			a := m.read()
+			as = append(as, member0{a.Name, a.Shape, a.Data})
 		}
-		as = append(as, member0{a.Name, a.Shape, a.Data})
-	}
-	return as, err
+		return as
+	})
 }
 
 // TestHostileArchives checks the message of each broken archive, and that none costs more memory
@@ -383,37 +378,6 @@ func TestHostileArchives(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestReadNamesTheFile checks the errors for what is no regular file.
-func TestReadNamesTheFile(t *testing.T) {
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip("cannot make a named pipe:", err)
-	}
-	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero"} {
-		_, err := Read(path)
-		_, err2 := readArchive(path)
-		_, err3 := ReadMember(path, "a")
-		_, err4 := List(path)
-		for _, err := range []error{err, err2, err3, err4} {
-			expect.Error(t, err, path)
-		}
-	}
-}
-
-// TestReadError checks that an error of the reader itself is handed on, wherever it strikes.
-func TestReadError(t *testing.T) {
-	file := shaped("<f8", "(2, 3)", 48)
-	broken := errors.New("broken disk")
-	for n := range file {
-		section := io.MultiReader(bytes.NewReader(file[:n]), iotest.ErrReader(broken))
-		_, err := read(section, int64(len(file)))
-		if !errors.Is(err, broken) {
-			t.Errorf("after %d bytes: %v", n, err)
-		}
 	}
 }
 

@@ -17,25 +17,17 @@ type Entry struct {
 // name.
 func Read(path string) (array.Array, error) {
 	return array.InFile("npy", path, func(f *array.File) (array.Array, error) {
-		return read(f, f.Size())
+		return read(f, f.Size()), nil
 	})
 }
 
 // read reads an array of size bytes.
-func read(r io.Reader, size int64) (array.Array, error) {
-	h, err := readHeader(r, size)
-	if err != nil {
-		return array.Array{}, err
-	}
+func read(r io.Reader, size int64) array.Array {
+	h := readHeader(r, size)
 	n, order, err := dtype(h.descr)
-	if err == nil {
-		err = h.check(n)
-	}
-	if err != nil {
-		return array.Array{}, err
-	}
+	array.Fail(err)
+	h.check(n)
 	numbers := array.Numbers{Shape: h.shape, Bytes: n.Bytes, Columns: h.fortran, Type: h.descr,
 		Decode: func(b []byte) (float64, error) { return n.decode(b, order) }}
-	data, err := numbers.Read(r, array.NewBudget())
-	return array.Array{Shape: h.shape, Data: data}, err
+	return array.Array{Shape: h.shape, Data: array.Got(numbers.Read(r, array.NewBudget()))}
 }

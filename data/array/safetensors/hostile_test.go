@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -199,24 +196,6 @@ func TestSizeBeyondReader(t *testing.T) {
 	whole := encodeSample(t)
 	for _, n := range []int{4, 20, len(whole) - 1} {
 		expect.Error(t, expect.ErrorOf(Decode(bytes.NewReader(whole[:n]), int64(len(whole)))), "damaged")
-	}
-}
-
-// TestReadNamesTheFile checks the errors of Read: a missing file, things that are no files, and a
-// damaged file.
-func TestReadNamesTheFile(t *testing.T) {
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip("cannot make a named pipe:", err)
-	}
-	damaged := filepath.Join(dir, "damaged.safetensors")
-	if err := os.WriteFile(damaged, fileOf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`,
-		2), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{filepath.Join(dir, "missing"), dir, pipe, "/dev/zero", damaged} {
-		expect.Error(t, expect.ErrorOf(Read(path)), path)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"torchpe/data/array"
 )
 
 // metadataKey is the one key of a header that names no tensor.
@@ -24,174 +26,146 @@ type parser struct {
 
 // parseHeader parses a whole header. It checks the grammar, the keys and the types; layout checks
 // the values.
-func parseHeader(text string) (*header, error) {
+func parseHeader(text string) *header {
+	defer array.Within("header")
 	switch {
 	case text[0] != '{':
-		return nil, fmt.Errorf("starts with %q, not with '{'", text[0])
+		array.Failf("starts with %q, not with '{'", text[0])
 	case !utf8.ValidString(text):
-		return nil, errors.New("is not UTF-8")
+		array.Failf("is not UTF-8")
 	}
 	h := new(header)
 	p := parser{json.NewDecoder(strings.NewReader(text)), strings.Contains(strings.ToLower(text), `\ud`)}
 	p.UseNumber()
 	hasMetadata := false
-	err := p.object(func(key string) error {
+	p.object(func(key string) {
 		if key != metadataKey {
-			t, err := p.entry(key)
-			h.tensors = append(h.tensors, t)
-			return err
+			h.tensors = append(h.tensors, p.entry(key))
+			return
 		}
 		if hasMetadata {
-			return fmt.Errorf("duplicate key %q", metadataKey)
+			array.Failf("duplicate key %q", metadataKey)
 		}
 		hasMetadata = true
-		var err error
-		h.metadata, err = p.metadata()
-		return err
+		h.metadata = p.metadata()
 	})
-	if err != nil {
-		return nil, err
-	}
 	if _, err := p.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("data after the end of the JSON object, before byte %d", p.InputOffset()+1)
+		array.Failf("data after the end of the JSON object, before byte %d", p.InputOffset()+1)
 	}
-	return h, nil
+	return h
 }
 
 // entry parses the object of one tensor.
-func (p parser) entry(name string) (placed, error) {
+func (p parser) entry(name string) placed {
+	defer array.Within("tensor %.80q", name)
 	t := placed{Tensor: Tensor{Name: name}}
 	seen := map[string]bool{}
-	err := p.object(func(key string) error {
+	p.object(func(key string) {
 		if seen[key] {
-			return fmt.Errorf("duplicate key %q", key)
+			array.Failf("duplicate key %q", key)
 		}
 		seen[key] = true
 		switch key {
 		case "dtype":
-			s, err := p.string()
-			t.DType = DType(s)
-			return err
+			t.DType = DType(p.string())
 		case "shape":
-			lengths, err := p.integers(MaxRank)
-			for _, n := range lengths {
+			for _, n := range p.integers(MaxRank) {
 				t.Shape = append(t.Shape, int(n))
 			}
-			return err
 		case "data_offsets":
-			offsets, err := p.integers(2)
-			if err == nil && len(offsets) != 2 {
-				err = fmt.Errorf("data_offsets has %d numbers, not 2", len(offsets))
+			offsets := p.integers(2)
+			if len(offsets) != 2 {
+				array.Failf("data_offsets has %d numbers, not 2", len(offsets))
 			}
-			if err == nil {
-				t.begin, t.end = offsets[0], offsets[1]
-			}
-			return err
+			t.begin, t.end = offsets[0], offsets[1]
+		default:
+			array.Failf("unknown key %.80q (valid: dtype, shape, data_offsets)", key)
 		}
-		return fmt.Errorf("unknown key %.80q (valid: dtype, shape, data_offsets)", key)
 	})
-	if err == nil && len(seen) != 3 {
-		err = errors.New("needs the keys dtype, shape and data_offsets")
+	if len(seen) != 3 {
+		array.Failf("needs the keys dtype, shape and data_offsets")
 	}
-	if err != nil {
-		err = fmt.Errorf("tensor %.80q: %w", name, err)
-	}
-	return t, err
+	return t
 }
 
 // metadata parses an object of strings.
-func (p parser) metadata() (map[string]string, error) {
+func (p parser) metadata() map[string]string {
+	defer array.Within("%s", metadataKey)
 	m := map[string]string{}
-	err := p.object(func(key string) error {
+	p.object(func(key string) {
 		if _, ok := m[key]; ok {
-			return fmt.Errorf("duplicate key %.80q", key)
+			array.Failf("duplicate key %.80q", key)
 		}
 		if len(m) == MaxMetadata {
-			return fmt.Errorf("more than %d keys", MaxMetadata)
+			array.Failf("more than %d keys", MaxMetadata)
 		}
-		value, err := p.string()
-		m[key] = value
-		return err
+		m[key] = p.string()
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", metadataKey, err)
-	}
-	return m, nil
+	return m
 }
 
 // object parses an object; value is called at the start of each value.
-func (p parser) object(value func(key string) error) error {
-	if err := p.delimiter('{'); err != nil {
-		return err
-	}
+func (p parser) object(value func(key string)) {
+	p.delimiter('{')
 	for p.More() {
-		key, err := p.string()
-		if err != nil {
-			return err
-		}
-		if err := value(key); err != nil {
-			return err
-		}
+		value(p.string())
 	}
-	return p.delimiter('}')
+	p.delimiter('}')
 }
 
 // integers parses an array of at most limit integers that are not negative.
-func (p parser) integers(limit int) ([]int64, error) {
-	if err := p.delimiter('['); err != nil {
-		return nil, err
-	}
-	var list []int64
+func (p parser) integers(limit int) (list []int64) {
+	p.delimiter('[')
 	for p.More() {
-		t, err := p.Token()
-		if err != nil {
-			return nil, p.located(err)
-		}
+		t := p.token()
 		number, _ := t.(json.Number)
 		v, err := strconv.ParseInt(number.String(), 10, strconv.IntSize)
 		if err != nil || v < 0 || number == "-0" {
-			return nil, p.located(fmt.Errorf("%v is not an integer from 0 to 2^%d-1", t, strconv.IntSize-1))
+			p.fail("%v is not an integer from 0 to 2^%d-1", t, strconv.IntSize-1)
 		}
 		if len(list) == limit {
-			return nil, p.located(fmt.Errorf("more than %d numbers", limit))
+			p.fail("more than %d numbers", limit)
 		}
 		list = append(list, v)
 	}
-	return list, p.delimiter(']')
+	p.delimiter(']')
+	return list
 }
 
 // string parses a string. The decoder writes half a surrogate pair as U+FFFD: a name that has one is
 // refused, so that two different names in a file stay different.
-func (p parser) string() (string, error) {
-	t, err := p.Token()
+func (p parser) string() string {
+	t := p.token()
 	s, ok := t.(string)
 	switch {
-	case err != nil:
-		return "", p.located(err)
 	case !ok:
-		return "", p.located(fmt.Errorf("expected a string, got %v", t))
+		p.fail("expected a string, got %v", t)
 	case p.surrogates && strings.ContainsRune(s, utf8.RuneError):
-		return "", p.located(fmt.Errorf("string %.80q has half a surrogate pair", s))
+		p.fail("string %.80q has half a surrogate pair", s)
 	}
-	return s, nil
+	return s
 }
 
 // delimiter parses one of { } [ ].
-func (p parser) delimiter(want json.Delim) error {
-	t, err := p.Token()
-	if err == nil && t != want {
-		err = fmt.Errorf("expected %v, got %v", want, t)
+func (p parser) delimiter(want json.Delim) {
+	if t := p.token(); t != want {
+		p.fail("expected %v, got %v", want, t)
 	}
-	return p.located(err)
 }
 
-// located says at which byte of the header an error arose.
-func (p parser) located(err error) error {
-	if errors.Is(err, io.EOF) {
-		err = errors.New("the end comes too early")
+// token returns the next token.
+func (p parser) token() json.Token {
+	t, err := p.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		p.fail("the end comes too early")
+	case err != nil:
+		p.fail("%w", err)
 	}
-	if err != nil {
-		err = fmt.Errorf("byte %d: %w", p.InputOffset(), err)
-	}
-	return err
+	return t
+}
+
+// fail says at which byte of the header an error arose.
+func (p parser) fail(format string, args ...any) {
+	array.Failf("byte %d: %w", p.InputOffset(), fmt.Errorf(format, args...))
 }

@@ -11,7 +11,7 @@ import (
 
 // isHeader reports whether the first line holds the names of columns; second is nil where there is
 // none.
-func (p *parser) isHeader(first, second []byte) (bool, error) {
+func (p *parser) isHeader(first, second []byte) bool {
 	a, b := p.cells(first), p.cells(second)
 	if p.count(first) > 1 {
 		if a.next(); p.count(second) == p.count(first)+1 {
@@ -41,34 +41,31 @@ func (p *parser) isHeader(first, second []byte) (bool, error) {
 		}
 		if isName && isNumber {
 			if p.delimiter == comma && strings.Contains(names, ";") {
-				return false, p.fail(at, "the first line has cells such as %s between its "+
+				p.fail(at, "the first line has cells such as %s between its "+
 					"commas: with semicolons between cells, write decimals with a point", names)
 			}
-			return false, p.fail(at, "the first line has names such as %s and numbers such as %s: "+
+			p.fail(at, "the first line has names such as %s and numbers such as %s: "+
 				"if it names the columns, put quotes around all names; if it holds numbers, one "+
 				"is damaged", names, numbers)
 		}
 	}
 	if isName && !usable {
-		return false, p.fail(0, "the first line is %s...: all of its cells look like numbers but are "+
+		p.fail(0, "the first line is %s...: all of its cells look like numbers but are "+
 			"none: write them in decimal digits with a point, or put quotes around names", names)
 	}
-	if isName {
-		return true, nil
-	}
-	return p.isNumbered(first)
+	return isName || p.isNumbered(first)
 }
 
 // isNumbered reports whether a first line of whole numbers names the columns. It is an error where
 // the line may as well be the first row.
-func (p *parser) isNumbered(first []byte) (bool, error) {
+func (p *parser) isNumbered(first []byte) bool {
 	next := *p
 	second, ok := next.next()
 	if !ok {
-		return false, nil
+		return false
 	}
 	if p.count(second) == p.count(first)+1 && hasName(p.cells(second)) {
-		return true, nil // no cell above the row names
+		return true // no cell above the row names
 	}
 	b := below{corner: none}
 	if p.count(first) > 1 {
@@ -84,27 +81,25 @@ func (p *parser) isNumbered(first []byte) (bool, error) {
 	if b.corner != none {
 		c.next()
 	}
-	if err := p.take(48 * p.count(first)); err != nil {
-		return false, err
-	}
+	p.take(48 * p.count(first))
 	for c.next() {
 		n, ok := parseWhole(c.text)
 		if !ok {
-			return false, nil
+			return false
 		}
 		b.names = append(b.names, float64(n))
 	}
 	if sorted := slices.Sorted(slices.Values(b.names)); len(slices.Compact(sorted)) < len(b.names) {
-		return false, nil
+		return false
 	}
 	b.read(*p)
 	is := b.choose(p.delimiter)
 	if is == Auto {
-		return false, p.fail(0, "the first line, %s, may name the columns or be the first row: say "+
+		p.fail(0, "the first line, %s, may name the columns or be the first row: say "+
 			"--header yes or --header no (or put quotes around names, or write numbers with a point, "+
 			"such as 10.0)", array.Quote(first))
 	}
-	return is == Yes, nil
+	return is == Yes
 }
 
 // The cells above a first column.

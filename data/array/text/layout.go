@@ -2,7 +2,6 @@ package text
 
 import (
 	"bytes"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -24,11 +23,11 @@ type layout struct {
 }
 
 // choose finds the delimiter and the names of a file from its first lines and what o says.
-func (p *parser) choose(o Options) error {
+func (p *parser) choose(o Options) {
 	start := *p // to look ahead without moving
 	first, ok := start.next()
 	if !ok {
-		return fmt.Errorf("text: %s: no table: nothing but blank lines and comments", p.name)
+		p.failWhole("no table: nothing but blank lines and comments")
 	}
 	p.delimiter = find(first, p.name)
 	start = *p // with the delimiter, lines of tabs count
@@ -39,10 +38,7 @@ func (p *parser) choose(o Options) error {
 	case o.Header != Auto:
 		p.header = o.Header == Yes
 	case !p.afni:
-		var err error
-		if p.header, err = start.isHeader(first, second); err != nil {
-			return err
-		}
+		p.header = start.isHeader(first, second)
 	}
 	if o.Header == Yes || o.Header == Auto && !p.header {
 		p.findTitles(start, first)
@@ -70,9 +66,8 @@ func (p *parser) choose(o Options) error {
 	}
 	if !p.header && p.rowNames && p.isRow(start.above, p.count(first)) {
 		start.line = start.aboveLine
-		return start.failCommented(start.above)
+		start.failCommented(start.above)
 	}
-	return nil
 }
 
 // findTitles takes the comment above the first line for the names of the columns where it has a
@@ -93,7 +88,8 @@ func (p *parser) findTitles(start parser, first []byte) {
 		if c.kind() != textual || looksLikeNumber(c.text) || p.delimiter == blanks && !c.quoted &&
 			strings.ContainsRune(".:,;", rune(c.text[len(c.text)-1])) { // prose
 			above := *p
-			if is, err := above.isNumbered(names); !is && (err == nil || p.headed) {
+			is, err := array.Try(func() bool { return above.isNumbered(names) })
+			if !is && (err == nil || p.headed) {
 				return
 			}
 			break
@@ -116,9 +112,9 @@ func (p *parser) isRow(line []byte, cells int) bool {
 	return true
 }
 
-// failCommented returns the error of a comment that may be a row.
-func (p *parser) failCommented(line []byte) error {
-	return p.fail(0, "%s is a comment by its first character but has the cells of a row: put quotes "+
+// failCommented fails for a comment that may be a row.
+func (p *parser) failCommented(line []byte) {
+	p.fail(0, "%s is a comment by its first character but has the cells of a row: put quotes "+
 		"around its name if it is a row, or delete it", array.Quote(line))
 }
 

@@ -117,69 +117,52 @@ type parser struct {
 }
 
 // parse reads a table from bytes, in which it may change line ends.
-func parse(data []byte, name string, o Options, budget *array.Budget) (Table, error) {
+func parse(data []byte, name string, o Options, budget *array.Budget) (t Table, err error) {
+	defer array.Catch(&err)
 	p := &parser{name: name, afni: strings.EqualFold(filepath.Ext(name), ".1D"), budget: budget,
 		guessed: o.RowNames == Auto}
 	p.headed = o.Header == Auto
-	var err error
-	if p.rest, err = p.normalize(data); err != nil {
-		return Table{}, err
-	}
-	if err := p.choose(o); err != nil {
-		return Table{}, err
-	}
-	var t Table
+	p.rest = p.normalize(data)
+	p.choose(o)
 	if p.header {
 		head, line := *p, p.titles
 		if head.line = p.titlesLine; line == nil {
 			line, _ = p.next()
 			head.line = p.line
 		}
-		if t.Columns, t.Corner, err = head.names(line); err != nil {
-			return Table{}, err
-		}
+		t.Columns, t.Corner = head.names(line)
 		t.Commented = p.titles != nil
 		if i := slices.Index(t.Columns, ""); i >= 0 {
-			return Table{}, head.fail(0, "column %d has no name: name it if it holds numbers, else delete it "+
+			head.fail(0, "column %d has no name: name it if it holds numbers, else delete it "+
 				"(an index, or a line that ends with a separator)", i+1)
 		}
 		p.columns, p.counted = len(t.Columns), head.line
 	}
 	rows := 0
-	for ; ; rows++ {
-		line, ok := p.next()
-		if !ok {
-			break
-		}
+	for line, ok := p.next(); ok; line, ok = p.next() {
 		if rows == 0 {
-			if err := p.reserve(line); err != nil {
-				return Table{}, err
-			}
+			p.reserve(line)
 		}
-		rowName, err := p.row(line)
-		if err != nil {
-			return Table{}, err
-		}
-		if p.rowNames {
+		rows++
+		if rowName := p.row(line); p.rowNames {
 			t.Rows = append(t.Rows, rowName)
-			if err := p.take(len(rowName) + 32); err != nil {
-				return Table{}, err
-			}
+			p.take(len(rowName) + 32)
 		}
 	}
 	if rows == 0 {
-		return Table{}, fmt.Errorf("text: %s: a line of names but no rows of numbers", name)
+		p.failWhole("a line of names but no rows of numbers")
 	}
 	t.Array = array.Array{Shape: []int{rows, p.columns}, Data: p.data}
-	return t, p.checkShort(t)
+	p.checkShort(t)
+	return t, nil
 }
 
-// checkShort returns an error where a header with a cell less than the rows may be no header of rows
+// checkShort fails where a header with a cell less than the rows may be no header of rows
 // with names: the rows end with a separator, the first cells are numbers that name nothing, or the rows
 // of one column have decimal commas.
-func (p *parser) checkShort(t Table) error {
+func (p *parser) checkShort(t Table) {
 	if !p.short || !p.guessed {
-		return nil
+		return
 	}
 	numbers, known, trailing := 0, map[float64]bool{}, p.delimiter != blanks
 	for i, name := range t.Rows {
@@ -192,27 +175,25 @@ func (p *parser) checkShort(t Table) error {
 	}
 	switch {
 	case trailing:
-		return p.failShort("and their last cells are all empty: delete the separators that end the lines")
+		p.failShort("and their last cells are all empty: delete the separators that end the lines")
 	case numbers > 0:
-		return p.failShort("and the first cells, such as %s, name no rows: name all columns", array.Quote(t.Rows[0]))
+		p.failShort("and the first cells, such as %s, name no rows: name all columns", array.Quote(t.Rows[0]))
 	case p.delimiter == comma && p.columns == 1 && len(known) > 0 && !p.quotedRow:
-		return p.failShort("which may be decimal commas: write decimals with a point, or put quotes around "+
+		p.failShort("which may be decimal commas: write decimals with a point, or put quotes around "+
 			"the names of rows, such as %s", array.Quote(t.Rows[0]))
 	}
-	return nil
 }
 
-// failShort returns the error of a header with a cell less than the rows.
-func (p *parser) failShort(format string, args ...any) error {
-	return fmt.Errorf("text: %s:%d: it names %s, and the rows have %d cells, %s", p.name, p.counted,
+// failShort fails for a header with a cell less than the rows.
+func (p *parser) failShort(format string, args ...any) {
+	array.Failf("text: %s:%d: it names %s, and the rows have %d cells, %s", p.name, p.counted,
 		wording.Count(p.columns, "column"), p.columns+1, fmt.Sprintf(format, args...))
 }
 
 // normalize takes off a byte order mark, makes all line ends LF and refuses what is not text.
-func (p *parser) normalize(data []byte) ([]byte, error) {
+func (p *parser) normalize(data []byte) []byte {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return nil, fmt.Errorf("text: %s: UTF-16, want UTF-8: save it as such, or as plain CSV",
-			p.name)
+		p.failWhole("UTF-16, want UTF-8: save it as such, or as plain CSV")
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	for at := 0; ; at++ { // a CR without LF ends a line too
@@ -226,9 +207,9 @@ func (p *parser) normalize(data []byte) ([]byte, error) {
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
 		p.line = bytes.Count(data[:i], []byte("\n")) + 1
-		return nil, p.fail(i-(bytes.LastIndexByte(data[:i], '\n')+1), "a NUL byte: not a text file")
+		p.fail(i-(bytes.LastIndexByte(data[:i], '\n')+1), "a NUL byte: not a text file")
 	}
-	return data, nil
+	return data
 }
 
 // next returns the next line that is neither blank nor a comment, without its end.
@@ -274,7 +255,7 @@ func isComment(line []byte) bool {
 
 // reserve allocates memory for the numbers of the current line and of all lines after it. It assumes that
 // all lines have equally many numbers, and at most one number for each byte.
-func (p *parser) reserve(line []byte) error {
+func (p *parser) reserve(line []byte) {
 	columns, rows := p.count(line), 1
 	if len(p.rest) > 0 {
 		rows += bytes.Count(p.rest, []byte("\n")) + 1
@@ -285,21 +266,24 @@ func (p *parser) reserve(line []byte) error {
 	}
 	data, err := array.Make[float64](p.budget, most, "its numbers")
 	if err != nil {
-		return fmt.Errorf("text: %s: %w", p.name, err)
+		p.failWhole("%w", err)
 	}
 	p.data = data[:0]
-	return nil
 }
 
 // take counts memory for names.
-func (p *parser) take(bytes int) error {
+func (p *parser) take(bytes int) {
 	if err := p.budget.Take(int64(bytes), "its names"); err != nil {
-		return fmt.Errorf("text: %s: %w", p.name, err)
+		p.failWhole("%w", err)
 	}
-	return nil
 }
 
-// fail returns an error at a place in the current line, counted in bytes from 0.
-func (p *parser) fail(at int, format string, args ...any) error {
-	return fmt.Errorf("text: %s:%d:%d: %s", p.name, p.line, at+1, fmt.Sprintf(format, args...))
+// fail ends the reading with an error at a place in the current line, counted in bytes from 0.
+func (p *parser) fail(at int, format string, args ...any) {
+	array.Failf("text: %s:%d:%d: %s", p.name, p.line, at+1, fmt.Sprintf(format, args...))
+}
+
+// failWhole ends the reading with an error about the whole file.
+func (p *parser) failWhole(format string, args ...any) {
+	array.Failf("text: %s: %w", p.name, fmt.Errorf(format, args...))
 }

@@ -2,7 +2,6 @@ package text
 
 import (
 	"bytes"
-	"fmt"
 	"iter"
 
 	"torchpe/data/array"
@@ -12,26 +11,14 @@ import (
 // Read takes. Names hold commas more often than tabs: a tab in the first line separates.
 func Words(path string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		budget := array.NewBudget()
-		p := &parser{name: path, budget: budget}
-		data, err := load(path, budget)
+		p := &parser{name: path, budget: array.NewBudget()}
+		data, err := load(path, p.budget)
 		if err == nil {
-			p.rest, err = p.normalize(data)
-		}
-		if err == nil {
-			err = p.separate()
+			err = p.begin(data)
 		}
 		for err == nil {
-			line, ok := p.next()
-			if !ok {
-				return
-			}
 			var row []string
-			if (p.delimiter == blanks || p.width(p.delimiter, line) == 1) &&
-				p.width(comma, line)+p.width(semicolon, line) > 2 {
-				err = p.fail(0, "%s has a comma or a semicolon, which by the name of the file or its "+
-					"first line separate no cells: put quotes around names with either", array.Quote(line))
-			} else if row, _, err = p.names(bytes.TrimSpace(line)); err == nil && !yield(row, nil) {
+			if row, err = array.Try(p.words); err == nil && (row == nil || !yield(row, nil)) {
 				return
 			}
 		}
@@ -39,12 +26,35 @@ func Words(path string) iter.Seq2[[]string, error] {
 	}
 }
 
+// begin takes a text of words and finds what separates them.
+func (p *parser) begin(data []byte) (err error) {
+	defer array.Catch(&err)
+	p.rest = p.normalize(data)
+	p.separate()
+	return nil
+}
+
+// words returns the words of the next line; nil at the end.
+func (p *parser) words() []string {
+	line, ok := p.next()
+	if !ok {
+		return nil
+	}
+	if (p.delimiter == blanks || p.width(p.delimiter, line) == 1) &&
+		p.width(comma, line)+p.width(semicolon, line) > 2 {
+		p.fail(0, "%s has a comma or a semicolon, which by the name of the file or its "+
+			"first line separate no cells: put quotes around names with either", array.Quote(line))
+	}
+	row, _ := p.names(bytes.TrimSpace(line))
+	return row
+}
+
 // separate finds what separates words.
-func (p *parser) separate() error {
+func (p *parser) separate() {
 	ahead := *p
 	line, ok := ahead.next()
 	if !ok {
-		return fmt.Errorf("text: %s: no table: nothing but blank lines and comments", p.name)
+		p.failWhole("no table: nothing but blank lines and comments")
 	}
 	line = bytes.TrimSpace(line)
 	p.delimiter = find(line, p.name)
@@ -52,7 +62,7 @@ func (p *parser) separate() error {
 	case p.width(tab, line) > 1:
 		p.delimiter = tab
 	case p.width(comma, line) > 1 && p.width(semicolon, line) > 1:
-		return ahead.fail(0, "%s has commas and semicolons: put quotes around names with either, "+
+		ahead.fail(0, "%s has commas and semicolons: put quotes around names with either, "+
 			"and write decimals with a point", array.Quote(line))
 	case p.delimiter != blanks && p.width(p.delimiter, line) == 1: // one column
 		n := p.width(blanks, line)
@@ -60,11 +70,10 @@ func (p *parser) separate() error {
 			line, ok = ahead.next()
 		}
 		if n > 1 && !ok {
-			return fmt.Errorf("text: %s: its lines have no %q and %d words each: put it "+
-				"between cells, or quotes around words that are one cell", p.name, p.delimiter, n)
+			p.failWhole("its lines have no %q and %d words each: put it between cells, or quotes "+
+				"around words that are one cell", p.delimiter, n)
 		}
 	}
-	return nil
 }
 
 // width returns the number of a line's cells between delimiters, 1 where quotes fit other ones.
