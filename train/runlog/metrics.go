@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"torchpe/internal/atomicfile"
 )
 
 // noStep is the step of a run without a checkpoint: TruncateMetrics(-1) drops every record.
@@ -18,9 +20,9 @@ const noStep = -1
 
 // metricsWriter appends to metrics.jsonl.
 type metricsWriter struct {
-	f        file  // nil until the file is known to end with a whole record
-	size     int64 // of the whole records
-	torn     bool  // part of a record may follow them
+	f        *atomicfile.Opened // nil until the file is known to end with a whole record
+	size     int64              // of the whole records
+	torn     bool               // part of a record may follow them
 	unsynced bool
 	step     int // of the last record
 }
@@ -79,7 +81,7 @@ func (m *metricsWriter) write(lines []byte) error {
 
 // openMetrics opens metrics.jsonl, whose last record has the given step, for appending.
 func (r *Run) openMetrics(step, flag int) error {
-	f, err := r.disk.Open(metricsFile, os.O_WRONLY|os.O_APPEND|flag)
+	f, err := r.root.OpenFile(metricsFile, os.O_WRONLY|os.O_APPEND|flag, 0o666)
 	if err != nil {
 		return r.fileError("open", metricsFile, err)
 	}
@@ -150,7 +152,7 @@ func (r *Run) TruncateMetrics(step int) (cut int, err error) {
 		err = m.sync()
 	}
 	if err == nil && flag != 0 {
-		err = r.disk.SyncDir()
+		err = r.root.SyncDir(".")
 	}
 	if err != nil {
 		return 0, errors.Join(r.writeError(metricsFile, 0, err), r.closeMetrics())

@@ -208,15 +208,6 @@ func (s *Sweep) makeDir(name string) error {
 	return nil
 }
 
-// sync makes renames in a directory survive a power loss.
-func (s *Sweep) sync(dir string) error {
-	f, err := s.root.Open(dir)
-	if err != nil {
-		return s.fileError("sync", dir, err)
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // exists reports whether there is a file of that name.
 func (s *Sweep) exists(name string) bool {
 	_, err := s.root.Lstat(name)

@@ -33,8 +33,8 @@ func (c *Claim) Complete() error {
 			return fmt.Errorf("run %s: %w", name, err)
 		}
 	}
-	if err := c.sync(runsDir); err != nil {
-		return err
+	if err := c.root.SyncDir(runsDir); err != nil {
+		return c.fileError("sync", runsDir, err)
 	}
 	steps := 0
 	for _, r := range e.result.Members {
