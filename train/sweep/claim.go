@@ -150,7 +150,7 @@ func (s *Sweep) lockOpenTask(index int) (*Claim, error) {
 
 // lockTask takes the lock of a task, done and failed ones too.
 func (s *Sweep) lockTask(index int) (*Claim, error) {
-	if err := s.makeDir(taskDir(index)); err != nil {
+	if err := s.MakeDir(taskDir(index)); err != nil {
 		return nil, err
 	}
 	if info, err := s.root.Lstat(taskFile(index, lockFile)); err == nil && !info.Mode().IsRegular() {
@@ -304,7 +304,7 @@ func (c *Claim) writeJSON(name string, v any, durable bool) error {
 	if err != nil {
 		return err
 	}
-	return c.write(taskFile(c.Index, name), append(text, '\n'), durable)
+	return c.Write(taskFile(c.Index, name), append(text, '\n'), durable)
 }
 
 // Attempt counts the workers that have claimed the task, this one included.
@@ -329,7 +329,7 @@ func (c *Claim) Fail(f Failure) error {
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err == nil {
-		err = c.write(taskFile(c.Index, failedFile), append(text, '\n'), true)
+		err = c.Write(taskFile(c.Index, failedFile), append(text, '\n'), true)
 	}
 	return errors.Join(err, c.Release())
 }

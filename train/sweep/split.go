@@ -22,7 +22,7 @@ func (c *Claim) Complete() error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeDir(runsDir); err != nil {
+	if err := c.MakeDir(runsDir); err != nil {
 		return err
 	}
 	if err := c.root.RemoveAll(taskFile(c.Index, splitDir)); err != nil { // of a worker that died
@@ -145,7 +145,7 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 		return c.checkFinished(name, config)
 	}
 	temp := filepath.Join(taskDir(c.Index), splitDir, name)
-	if err := c.makeDir(filepath.Dir(temp)); err != nil {
+	if err := c.MakeDir(filepath.Dir(temp)); err != nil {
 		return err
 	}
 	if err := e.write(filepath.Join(c.Dir, temp), m, config); err != nil {
@@ -154,7 +154,7 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 	// with all resumptions
 	text, err := c.root.ReadFile(taskFile(c.Index, filepath.Join(ensembleDir, "environment.json")))
 	if err == nil {
-		err = c.write(filepath.Join(temp, "environment.json"), text, true)
+		err = c.Write(filepath.Join(temp, "environment.json"), text, true)
 	}
 	if err != nil {
 		return err

@@ -1,9 +1,7 @@
 package sweep
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -88,15 +86,7 @@ func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 
 // begun returns the set of tasks that have a directory.
 func (s *Sweep) begun() (map[int]bool, error) {
-	f, err := s.root.Open(tasksDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, s.fileError("read", tasksDir, err)
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
+	names, err := s.List(tasksDir)
 	out := make(map[int]bool, len(names))
 	for _, name := range names {
 		if i, err := strconv.Atoi(name); err == nil {

@@ -100,7 +100,7 @@ func (s *Sweep) WriteSummary(st Status) error {
 	if old, err := s.root.ReadFile(summaryFile); err == nil && bytes.Equal(old, text.Bytes()) {
 		return nil
 	}
-	return s.write(summaryFile, text.Bytes(), false)
+	return s.Write(summaryFile, text.Bytes(), false)
 }
 
 // SummaryOfLast writes summary.csv if all tasks have ended, for launchers that do not wait.

@@ -83,7 +83,7 @@ func watch(t *testing.T, s *sweep.Sweep, l Launcher, at map[int]func()) {
 	t.Helper()
 	last, began := "", time.Now()
 	over := false
-	l.Submitted = func(r Report) { over = len(r.Jobs)+len(r.Waiting)+len(r.Held)+len(r.Left)+len(r.GivenUp) == 0 }
+	l.Submitted = func(r Report) { over = len(r.Jobs)+len(r.Waiting)+len(r.Held)+len(r.Left) == 0 }
 	for !over {
 		over = true // where all have ended, Launch reports nothing
 		err := l.Launch(t.Context(), s, all(s))

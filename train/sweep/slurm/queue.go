@@ -102,9 +102,6 @@ func Cancel(ctx context.Context, s *sweep.Sweep) error {
 		return err
 	}
 	return s.Exclusive(func() error {
-		if err := CountAnew(s); err != nil {
-			return err
-		}
 		jobs, err := recordedJobs(s)
 		if err != nil {
 			return err
