@@ -94,14 +94,18 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexe
 	if err != nil {
 		return err
 	}
+	st, err := s.Status(nil)
+	if err != nil {
+		return err
+	}
 	var launcher sweep.Launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
 		Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
 	if f.launcher == "local" {
-		if launcher, err = f.local(s, self, c.progress()); err != nil {
+		if launcher, err = f.local(s, self, sweep.NewProgress(c.progress(), st)); err != nil {
 			return err
 		}
 	}
-	short, err := s.DiskWarning()
+	short, err := s.DiskWarning(st)
 	if err != nil {
 		return err
 	}
@@ -120,7 +124,7 @@ func (f *launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
 }
 
 // local returns the launcher of worker processes of the program.
-func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) (sweep.Launcher, error) {
+func (f *launchFlags) local(s *sweep.Sweep, program string, watch *sweep.Progress) (sweep.Launcher, error) {
 	configs := make([][]byte, len(s.Plan.Configurations))
 	for i, c := range s.Plan.Configurations {
 		configs[i] = c
@@ -133,10 +137,6 @@ func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) 
 		Threads: max(1, runtime.NumCPU()/m.Workers)}
 	if m.GPU {
 		task.GPUs = sweep.VisibleGPUs(len(train.Hardware().GPUsMB))
-	}
-	watch, err := sweep.NewProgress(progress, s)
-	if err != nil {
-		return nil, err
 	}
 	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
 		TakeLost: f.takeLost, FailFast: f.failFast, Ended: watch.Ended}, nil

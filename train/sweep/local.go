@@ -78,7 +78,7 @@ func (l Local) Launch(ctx context.Context, s *Sweep, indexes []int) error {
 	open := make(chan int, len(indexes)) // each task is in it once, or taken by a worker
 	for _, i := range indexes {
 		// a worker died as it cleaned up
-		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).done != nil {
+		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).Done != nil {
 			(&Claim{Sweep: s, Index: i}).cleanUp()
 		}
 		open <- i
@@ -121,7 +121,7 @@ func (l Local) work(ctx context.Context, s *Sweep, index, worker int,
 	report func(TaskStatus)) (again bool, err error) {
 	t := s.Task(index)
 	switch {
-	case t.State == StateDone || t.State == StateFailed || t.State == StateUnknown:
+	case t.Ended() || t.State == StateUnknown:
 		return false, nil
 	case t.State == StateRunning:
 		return true, nil

@@ -40,17 +40,12 @@ type Report struct {
 //go:embed job.sh
 var jobScript []byte
 
-// ended reports whether a task needs no further job.
-func ended(t sweep.TaskStatus) bool {
-	return t.State == sweep.StateDone || t.State == sweep.StateFailed
-}
-
 // Launch submits the tasks that are neither done, failed, nor in the queue. It can be called at any time
 // and any number of times.
 func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) error {
 	open := slices.DeleteFunc(slices.Clone(indexes), func(i int) bool {
 		t := s.Task(i)
-		return ended(t) || t.State == sweep.StateUnknown
+		return t.Ended() || t.State == sweep.StateUnknown
 	})
 	if len(open) == 0 {
 		return nil
@@ -84,7 +79,7 @@ func (l Launcher) submitOpen(ctx context.Context, s *sweep.Sweep, tasks []int) (
 		t := s.Task(i)
 		place, queued := queue[i]
 		switch {
-		case ended(t):
+		case t.Ended():
 		case queued && place.Held():
 			r.Held = append(r.Held, i)
 		case queued, t.State == sweep.StateRunning, t.State == sweep.StateUnknown:

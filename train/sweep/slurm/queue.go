@@ -51,7 +51,7 @@ func Queued(ctx context.Context, s *sweep.Sweep) (map[int]Place, error) {
 		return nil, err
 	}
 	queue, err := queueOf(ctx, jobs)
-	maps.DeleteFunc(queue, func(i int, _ Place) bool { return s.Check(i) != nil || ended(s.Task(i)) })
+	maps.DeleteFunc(queue, func(i int, _ Place) bool { return s.Check(i) != nil || s.Task(i).Ended() })
 	return queue, err
 }
 
