@@ -230,54 +230,28 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 	return records, nil
 }
 
-// tailBytes is the size of the end of metrics.jsonl that LastRecords reads first.
-const tailBytes = 1 << 14
-
-// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. It reads
-// only the end of the file. A missing file has no records.
-func LastRecords(r *Reader) ([]Record, error) {
-	f, err := r.root.Open(metricsFile)
+// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. It reads no
+// record before them but one. A missing file has no records.
+func LastRecords(r *Reader) (records []Record, err error) {
+	text, err := r.root.ReadFile(metricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, r.fileError("read", metricsFile, err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, r.fileError("read", metricsFile, err)
-	}
-	for length := int64(tailBytes); ; length *= 4 {
-		length = min(length, info.Size())
-		text := make([]byte, length)
-		if _, err := f.ReadAt(text, info.Size()-length); err != nil && !errors.Is(err, io.EOF) {
-			return nil, r.fileError("read", metricsFile, err)
-		}
-		records, whole := lastRecords(text)
-		if whole || length == info.Size() {
-			return records, nil
-		}
-	}
-}
-
-// lastRecords returns the records of the last step in a text, which may begin and end within a
-// line, and whether a record of the step before is in it too, so that none is missing.
-func lastRecords(text []byte) (records []Record, whole bool) {
-	lines := bytes.Split(text, []byte("\n"))
-	for _, line := range slices.Backward(lines) {
+	for _, line := range slices.Backward(bytes.Split(text, []byte("\n"))) {
 		var rec Record
 		if len(line) == 0 || json.Unmarshal(line, &rec) != nil {
-			continue
+			continue // half a record
 		}
 		if len(records) > 0 && rec.Step != records[0].Step {
-			whole = true
 			break
 		}
 		records = append(records, rec)
 	}
 	slices.Reverse(records)
-	return records, whole
+	return records, nil
 }
 
 // eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one,

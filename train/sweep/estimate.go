@@ -123,7 +123,7 @@ func (p *Plan) shapes(st Status) (shapes []Shape, err error) {
 		if err != nil {
 			return nil, err
 		}
-		settings := flatten(base.Without(untimed...))
+		settings := base.Without(untimed...).Flat()
 		for _, key := range untimed { // such as masked.mask_level
 			delete(settings, key)
 		}
