@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/internal/wording"
@@ -35,8 +36,10 @@ const noEncoding = "nope"
 // candidates returns a point of a sweep for each encoding that given flags name, or for all that may suit,
 // trained with these flags.
 func candidates(given []sweep.Axis) ([]sweep.Point, error) {
-	encodings := sweep.Axis{Flag: "pe", Values: slices.Concat(usualEncodings, placedEncodings, orderedEncodings)}
-	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{encodings}, Members: candidateSeeds}}}.Set(given).Parts[0]
+	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{
+		{Flag: "pe", Values: slices.Concat(usualEncodings, placedEncodings, orderedEncodings)},
+		{Flag: "members", Values: []string{strconv.Itoa(candidateSeeds)}},
+	}}}}.Set(given).Parts[0]
 	for _, a := range part.Axes[1:] {
 		if len(a.Values) > 1 {
 			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+

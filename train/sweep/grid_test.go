@@ -20,9 +20,8 @@ func TestPoints(t *testing.T) {
 	p := Part{
 		Name: "p",
 		Axes: []Axis{axis("pe", "learn", "nope"), axis("optimizer", "adam", "sgd"),
-			axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3")},
-		Zip:     [][]string{{"optimizer", "lr"}},
-		Members: 3,
+			axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3"), axis("members", "3")},
+		Zip: [][]string{{"optimizer", "lr"}},
 		Exclude: []Match{
 			{axis("pe", "nope"), axis("heads", "2.0")}, // numbers agree by value
 			{axis("lr", "0.001", "7"), axis("pe", "learn")},
@@ -46,17 +45,17 @@ func TestPoints(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2")}, Seeds: "paper"},
-		{Axes: []Axis{axis("pe", "nope")}, Members: 2}}}
-	from := Part{Axes: []Axis{axis("pe", "rope")}, Seeds: "5", Members: 3} // seeds 5, 6 and 7
-	if points, err := from.Points(); err != nil || strings.Join(points[0].Args(), " ") !=
-		"--pe=rope --seeds=5 --members=3" {
+	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2"), axis("seeds", "paper")}},
+		{Axes: []Axis{axis("pe", "nope"), axis("members", "2")}}}}
+	from := s.Set([]Axis{axis("members", "3"), axis("seeds", "5")}) // seeds 5, 6 and 7
+	if points, err := from.Points(); err != nil || len(points) != 3 || strings.Join(points[2].Args(), " ") !=
+		"--pe=nope --members=3 --seeds=5" {
 		t.Errorf("%v, %v", points, err)
 	}
 	changed := s.Set([]Axis{axis("sigma", "0.5"), axis("epochs", "3"), axis("seeds", "7,8")})
 	points, err := changed.Points()
 	if err != nil || len(points) != 2 ||
-		strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --epochs=3 --seeds=7,8" {
+		strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --seeds=7,8 --epochs=3" {
 		t.Errorf("%v, %v", points, err)
 	}
 	if points, err = s.Points(); err != nil || len(points) != 3 || len(s.Parts[0].Axes[1].Values) != 2 {
@@ -74,14 +73,12 @@ func TestGridMistakes(t *testing.T) {
 		{Part{Axes: []Axis{axis("sigma", "0.5", "1", ".50")}}, "sigma: .50 is given twice"},
 		{Part{Axes: []Axis{axis("pe", "a", "a"), axis("lr", "1", "1.0")}, Zip: [][]string{{"pe", "lr"}}},
 			"pe: a with lr 1.0 is given twice"},
-		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "1:3,2"}, "seeds: 2 is given twice"},
 		{Part{Axes: []Axis{axis("pe", "a", "b"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}}},
 			"pe has 2 values and lr 1"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Zip: [][]string{{"pe", "lr"}}}, "no lr"},
 		{Part{Axes: []Axis{axis("pe", "a"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}, {"lr"}}},
 			"lr is named twice"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
-		{Part{Axes: []Axis{axis("seed", "1", "2")}, Seeds: "3,4"}, "both give seeds"},
 		{Part{Axes: []Axis{axis("a", expect.Must(config.Range("1", "1001", "1"))...),
 			axis("b", expect.Must(config.Range("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
