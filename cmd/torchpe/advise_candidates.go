@@ -36,20 +36,22 @@ const noEncoding = "nope"
 // candidates returns a point of a sweep for each encoding that given flags name, or for all that may suit,
 // trained with these flags.
 func candidates(given []sweep.Axis) ([]sweep.Point, error) {
-	part := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{
+	spec := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{
 		{Flag: "pe", Values: slices.Concat(usualEncodings, placedEncodings, orderedEncodings)},
 		{Flag: "members", Values: []string{strconv.Itoa(candidateSeeds)}},
-	}}}}.Set(given).Parts[0]
-	for _, a := range part.Axes[1:] {
+	}}}}.Set(given)
+	axes := spec.Parts[0].Axes
+	for _, a := range axes[1:] {
 		if len(a.Values) > 1 {
 			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+
 				"several, such as learn-0.1,learn-2", a.Flag, strings.Join(a.Values, ", "))
 		}
 	}
-	if encodings := &part.Axes[0]; !slices.Contains(encodings.Values, noEncoding) {
+	if encodings := &axes[0]; !slices.Contains(encodings.Values, noEncoding) {
 		encodings.Values = append(encodings.Values, noEncoding)
 	}
-	return part.Points()
+	points, _, err := spec.Points()
+	return points, err
 }
 
 // suited returns the candidates of which models can be made and measured on the data, whose SHA-256 is

@@ -80,26 +80,37 @@ func (p Point) String() string {
 // maxPoints is a limit against typing errors.
 const maxPoints = 1_000_000
 
-// Points expands all parts, in their order.
-func (s Spec) Points() ([]Point, error) {
-	var out []Point
+// Points expands all parts, in their order, but for points that are excluded. It lists the exclusions that
+// no point of any part agrees with: most are typing errors.
+func (s Spec) Points() (all []Point, unused []string, err error) {
+	agrees := map[string]bool{}
 	for _, part := range s.Parts {
-		points, err := part.Points()
+		points, err := part.expand()
 		if err != nil {
 			if part.Name != "" {
 				err = fmt.Errorf("part %s: %w", part.Name, err)
 			}
-			return nil, err
+			return nil, nil, err
 		}
-		if out = append(out, points...); len(out) > maxPoints {
-			return nil, fmt.Errorf("more than %d configurations", maxPoints)
+		for _, m := range part.Exclude {
+			text := m.String()
+			if _, seen := agrees[text]; !seen {
+				unused = append(unused, text)
+			}
+			agrees[text] = agrees[text] || slices.ContainsFunc(points, m.agrees)
+		}
+		points = slices.DeleteFunc(points, func(p Point) bool {
+			return slices.ContainsFunc(part.Exclude, func(m Match) bool { return m.agrees(p) })
+		})
+		if all = append(all, points...); len(all) > maxPoints {
+			return nil, nil, fmt.Errorf("more than %d configurations", maxPoints)
 		}
 	}
-	return out, nil
+	return all, slices.DeleteFunc(unused, func(text string) bool { return agrees[text] }), nil
 }
 
-// Points expands the part.
-func (p Part) Points() ([]Point, error) {
+// expand returns all points of the part.
+func (p Part) expand() ([]Point, error) {
 	dimensions, err := p.dimensions()
 	if err != nil {
 		return nil, err
@@ -117,11 +128,9 @@ func (p Part) Points() ([]Point, error) {
 			return nil, fmt.Errorf("more than %d configurations", maxPoints)
 		}
 	}
-	var out []Point
-	for i := range total {
-		if point := p.point(dimensions, i, total); !p.excludes(point) {
-			out = append(out, point)
-		}
+	out := make([]Point, total)
+	for i := range out {
+		out[i] = p.point(dimensions, i, total)
 	}
 	return out, nil
 }
@@ -214,10 +223,7 @@ func distinct(axes []Axis) error {
 // seedFlags are the flags that give the seeds of a part. A file calls one seed of a grid seed.
 var seedFlags = []string{"seeds", "members", "seed"}
 
-func (p Part) excludes(point Point) bool {
-	return slices.ContainsFunc(p.Exclude, func(m Match) bool { return m.agrees(point) })
-}
-
+// agrees reports whether the point has one of the values of each flag.
 func (m Match) agrees(point Point) bool {
 	for _, a := range m {
 		i := slices.IndexFunc(point.Settings, func(s Setting) bool { return s.Flag == a.Flag })
@@ -249,29 +255,6 @@ func (m Match) String() string {
 		terms = append(terms, a.Flag+"="+strings.Join(a.Values, "|"))
 	}
 	return strings.Join(terms, ",")
-}
-
-// UnusedExclusions lists the exclusions that no point of any part agrees with: most are typing errors.
-func (s Spec) UnusedExclusions() (idle []string, err error) {
-	agrees := map[string]bool{}
-	for _, p := range s.Parts {
-		whole := p
-		whole.Exclude = nil
-		var points []Point
-		if len(p.Exclude) > 0 {
-			if points, err = whole.Points(); err != nil {
-				return nil, err
-			}
-		}
-		for _, m := range p.Exclude {
-			text := m.String()
-			if _, seen := agrees[text]; !seen {
-				idle = append(idle, text)
-			}
-			agrees[text] = agrees[text] || slices.ContainsFunc(points, m.agrees)
-		}
-	}
-	return slices.DeleteFunc(idle, func(text string) bool { return agrees[text] }), nil
 }
 
 // canonical returns a text that is equal for equal values: 0.5 for .50.

@@ -43,7 +43,7 @@ parts:
     zip:
       - {optimizer: [adam, sgd], lr: [1e-4, 1e-3]}
 `), testFlags))
-	points := expect.Must(s.Points())
+	points := expandAll(t, s.Parts...)
 	const set = "--preset=quick --noise=0.1,1 --lst-train=a.csv --lst-train=b.csv "
 	var got []string
 	for _, p := range points {
@@ -72,7 +72,7 @@ parts:
 	// A list that is named once; what stands at the top holds for all parts.
 	s = expect.Must(parseYAML([]byte("grid: {heads: [1, 2]}\nzip: [{optimizer: [adam, sgd], lr: [1, 2]}]\n"+
 		"parts: [{grid: {pe: &a [learn, nope]}}, {grid: {pe: *a}, set: {heads: 1}}]\n"), testFlags))
-	if points := expect.Must(s.Points()); len(points) != 8+4 ||
+	if points := expandAll(t, s.Parts...); len(points) != 8+4 ||
 		strings.Join(points[11].Args(), " ") != "--heads=1 --optimizer=sgd --lr=2 --pe=nope" {
 		t.Errorf("%v", points)
 	}
@@ -150,7 +150,7 @@ func TestYAMLMistakes(t *testing.T) {
 		start := time.Now()
 		s, err := parseYAML([]byte(c.text), testFlags)
 		if err == nil {
-			_, err = s.Points()
+			_, _, err = s.Points()
 		}
 		if c.want == "" {
 			continue // it must not panic; what it means is up to YAML
