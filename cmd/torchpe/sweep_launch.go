@@ -105,11 +105,11 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexe
 			return err
 		}
 	}
-	short, err := s.DiskWarning(st)
+	left, err := s.Plan.Estimate(st)
 	if err != nil {
 		return err
 	}
-	if short != "" {
+	if short := sweep.ShortOfDisk(s.Dir, left.DiskMB, sweep.FreeMB(s.Dir)); short != "" {
 		c.note(short)
 	}
 	return launcher.Launch(ctx, s, indexes)

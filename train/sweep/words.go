@@ -148,10 +148,3 @@ func ShortOfDisk(dir string, needMB, freeMB float64) string {
 	return fmt.Sprintf("the disk at %s has %s free, and what is left to train takes about %s: "+
 		"free some, or give another --out", dir, wording.Megabytes(freeMB), wording.Megabytes(needMB))
 }
-
-// DiskWarning returns a warning where the disk of the sweep is short of space for what a status leaves to
-// train, or "".
-func (s *Sweep) DiskWarning(st Status) (string, error) {
-	need, err := s.Plan.DiskMB(st)
-	return ShortOfDisk(s.Dir, need, FreeMB(s.Dir)), err
-}
