@@ -60,12 +60,8 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 	if err := s.Uncancel(); err != nil {
 		return r, err
 	}
-	indexes := make([]int, len(s.Plan.Tasks))
-	for i := range indexes {
-		indexes[i] = i
-	}
 	ctx, stopped := untilSignal(c.notes)
-	launchErr := f.start(ctx, c, s, indexes)
+	launchErr := f.start(ctx, c, s)
 	st, err := statusOf(s, c.notes)
 	if err != nil {
 		return r, errors.Join(launchErr, err)
@@ -86,7 +82,7 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 }
 
 // start runs the tasks by the launcher that the flags ask for.
-func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexes []int) error {
+func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep) error {
 	if f.launcher == "none" {
 		return nil
 	}
@@ -112,7 +108,7 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexe
 	if short := sweep.ShortOfDisk(s.Dir, left.DiskMB, sweep.FreeMB(s.Dir)); short != "" {
 		c.note(short)
 	}
-	return launcher.Launch(ctx, s, indexes)
+	return launcher.Launch(ctx, s)
 }
 
 // machine returns the machine that runs the tasks of configurations.

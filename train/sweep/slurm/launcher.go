@@ -42,12 +42,14 @@ var jobScript []byte
 
 // Launch submits the tasks that are neither done, failed, nor in the queue. It can be called at any time
 // and any number of times.
-func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) error {
-	open := slices.DeleteFunc(slices.Clone(indexes), func(i int) bool {
-		t := s.Task(i)
-		return t.Ended() || t.State == sweep.StateUnknown
-	})
-	if len(open) == 0 {
+func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep) error {
+	var open []int
+	for i := range s.Plan.Tasks {
+		if t := s.Task(i); !t.Ended() && t.State != sweep.StateUnknown {
+			open = append(open, i)
+		}
+	}
+	if open == nil {
 		return nil
 	}
 	return s.Exclusive(func() error {
