@@ -138,10 +138,9 @@ func (s *Sweep) lockOpenTask(index int) (*Claim, error) {
 		return nil, errors.Join(err, c.Release())
 	}
 	if c.endedAttempt = t.endedAttempt; t.Note != "" {
-		for _, name := range []string{doneFile, failedFile} {
-			if err := s.root.Remove(taskFile(index, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, errors.Join(s.fileError("remove", taskFile(index, name), err), c.Release())
-			}
+		err := errors.Join(s.remove(taskFile(index, doneFile)), s.remove(taskFile(index, failedFile)))
+		if err != nil {
+			return nil, errors.Join(err, c.Release())
 		}
 	}
 	return c, nil
@@ -401,8 +400,8 @@ func (s *Sweep) clearFailure(index int, fresh bool) (err error) {
 		return t.err
 	}
 	if fresh {
-		if err := c.root.RemoveAll(taskFile(index, ensembleDir)); err != nil {
-			return c.fileError("remove", taskFile(index, ensembleDir), err)
+		if err := c.remove(taskFile(index, ensembleDir)); err != nil {
+			return err
 		}
 	}
 	// Without this the task would look lost.
@@ -412,8 +411,5 @@ func (s *Sweep) clearFailure(index int, fresh bool) (err error) {
 			return err
 		}
 	}
-	if err := c.root.Remove(taskFile(index, failedFile)); err != nil {
-		return c.fileError("remove", taskFile(index, failedFile), err)
-	}
-	return nil
+	return c.remove(taskFile(index, failedFile))
 }

@@ -230,6 +230,14 @@ func (s *Sweep) MakeDir(name string) error {
 	return nil
 }
 
+// remove removes a file or folder of the sweep, if there is one.
+func (s *Sweep) remove(name string) error {
+	if err := s.root.RemoveAll(name); err != nil {
+		return s.fileError("remove", name, err)
+	}
+	return nil
+}
+
 // exists reports whether there is a file of that name.
 func (s *Sweep) exists(name string) bool {
 	_, err := s.root.Lstat(name)
@@ -249,8 +257,5 @@ func (s *Sweep) Uncancel() error {
 	if !s.Cancelled() {
 		return nil
 	}
-	if err := s.root.Remove(cancelFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.fileError("remove", cancelFile, err)
-	}
-	return nil
+	return s.remove(cancelFile)
 }

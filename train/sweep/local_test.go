@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -75,35 +74,6 @@ func TestLocal(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err != nil || len(lines) != 7 ||
 		lines[2] != "learn-0.2_lr=0.1_seed=2,0,learn,0.2,2,0.1,,done,6,2,,,,,," {
 		t.Errorf("%s, %v", text, err)
-	}
-}
-
-// Two sweeps on one directory at once: every task runs once, and both return when all of it is
-// done.
-func TestTwoLaunchers(t *testing.T) {
-	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 12, axis("pe", "learn")), 1)
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			own, err := Open(s.Dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer own.Close()
-			if err := local(own, 2).Launch(t.Context(), own); err != nil {
-				t.Error(err)
-			}
-			if st, err := own.Status(nil); err != nil || st.Counts[StateDone] != 12 {
-				t.Errorf("%+v, %v", st.Counts, err)
-			}
-		})
-	}
-	wg.Wait()
-	for i := range s.Plan.Tasks {
-		if log, err := os.ReadFile(s.Log(i)); err != nil || string(log) != "attempt 1\n" {
-			t.Errorf("task %d: %q, %v", i, log, err)
-		}
 	}
 }
 

@@ -26,8 +26,8 @@ func (c *Claim) Complete() error {
 	if err := c.MakeDir(runsDir); err != nil {
 		return err
 	}
-	if err := c.root.RemoveAll(taskFile(c.Index, splitDir)); err != nil { // of a worker that died
-		return c.fileError("remove", taskFile(c.Index, splitDir), err)
+	if err := c.remove(taskFile(c.Index, splitDir)); err != nil { // of a worker that died
+		return err
 	}
 	for m, name := range c.Plan.Tasks[c.Index].Runs {
 		if err := c.split(e, m, name); err != nil {
@@ -52,7 +52,7 @@ func (c *Claim) Complete() error {
 // cleanUp removes what a done task does not need. It may fail: the rest is ignored.
 func (c *Claim) cleanUp() {
 	for _, name := range []string{splitDir, ensembleDir} {
-		_ = c.root.RemoveAll(taskFile(c.Index, name))
+		_ = c.remove(taskFile(c.Index, name))
 	}
 }
 
