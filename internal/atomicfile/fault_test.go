@@ -35,6 +35,9 @@ func TestFaultAtEveryOperation(t *testing.T) {
 				x := expect.Faults{N: n, Err: fault}
 				err := x.During(func() error { return write("new and longer") })
 				if more = x.Done >= n; !more {
+					if text, err2 := os.ReadFile(path); err != nil || string(text) != "new and longer" {
+						t.Errorf("%s: holds %q, %v, %v", name, text, err, err2)
+					}
 					break
 				}
 				operation, file, _ := strings.Cut(x.First, " ")

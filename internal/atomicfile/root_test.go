@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -13,30 +12,6 @@ import (
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/expect"
 )
-
-// A file is new, then replaced; what fails leaves the old one and nothing else.
-func TestWriteIn(t *testing.T) {
-	dir := t.TempDir()
-	root := expect.Must(atomicfile.OpenRoot(dir))
-	defer root.Close()
-	for _, text := range []string{"old", "new and longer", ""} {
-		expect.NoError(t, atomicfile.WriteIn(root, "a", []byte(text), text != ""))
-		if got, err := root.ReadFile("a"); err != nil || string(got) != text {
-			t.Errorf("%q, %v, want %q", got, err, text)
-		}
-	}
-	expect.NoError(t, root.MkdirAll("folder/full", 0o777))
-	if err := atomicfile.WriteIn(root, "folder", []byte("x"), true); err == nil {
-		t.Error("replaced a folder")
-	}
-	if err := atomicfile.WriteIn(root, "../outside", []byte("x"), true); err == nil {
-		t.Error("wrote outside the root")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) != 2 {
-		t.Errorf("%v, %v: want a and folder alone", files, err)
-	}
-}
 
 // Of many that make a file one does, with and without hard links, and the file holds what that one
 // wrote; nothing else stays.
