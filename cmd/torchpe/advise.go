@@ -14,7 +14,6 @@ import (
 
 	"torchpe/internal/wording"
 	"torchpe/report/advice"
-	"torchpe/train/candidates"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
@@ -61,7 +60,7 @@ The same command continues where it was stopped.`,
 	f.launch.add(fl)
 	headFlags(fl, "sweep")
 	f.axes = addAxes(fl)
-	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", strconv.Itoa(candidates.Seeds)
+	fl.Lookup("pe").DefValue, fl.Lookup("members").DefValue = "", strconv.Itoa(candidateSeeds)
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "members", "budget", "out", "dry-run", "workers")...)
 	cmd.MarkFlagsMutuallyExclusive("budget", "steps")
 	cmd.MarkFlagsMutuallyExclusive("budget", "epochs")
@@ -108,35 +107,35 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := candidates.New(axes)
-	err = withRepeated(err, f.axes)
-	if err != nil {
+	points, err := candidates(axes)
+	if err = withRepeated(err, f.axes); err != nil {
 		return nil, err
 	}
+	named := slices.ContainsFunc(axes, func(a sweep.Axis) bool { return a.Flag == "pe" })
 	plan, sum, err := f.begun()
 	if err != nil {
 		return nil, err
 	}
-	if err := set.KeepSuited(resolveArguments, sum, c.note); err != nil {
+	if points, err = suited(points, named, sum, c.note); err != nil {
 		return nil, err
 	}
 	if f.budget != 0 {
-		length, err := f.length(c, plan, set.Points)
+		length, err := f.length(c, plan, points)
 		if err != nil {
 			return nil, err
 		}
-		for i := range set.Points {
-			set.Points[i].Settings = append(set.Points[i].Settings, length)
+		for i := range points {
+			points[i].Settings = append(points[i].Settings, length)
 		}
 	}
-	texts, notes, err := sweep.Resolve(set.Points, resolveArguments)
+	texts, notes, err := sweep.Resolve(points, resolveArguments)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range notes {
 		c.note(n)
 	}
-	if err := candidates.Check(texts); err != nil {
+	if err := checkCandidates(texts); err != nil {
 		return nil, err
 	}
 	added, err := plan.Add(texts, sweep.Packing{Members: 1}, nil)
@@ -168,7 +167,7 @@ func (f *adviseFlags) begun() (plan *sweep.Plan, sum string, err error) {
 func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s sweep.Setting, err error) {
 	if len(plan.Tasks) > 0 {
 		planned, err := plan.TaskConfig(0)
-		flag, n := candidates.Length(planned)
+		flag, n := lengthOf(planned)
 		return sweep.Setting{Flag: flag, Value: strconv.Itoa(n)}, err
 	}
 	texts, _, err := sweep.Resolve(points, resolveArguments)
@@ -188,12 +187,12 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 		return s, err
 	}
 	first, err := plan.TaskConfig(0)
-	flag, n := candidates.Length(first)
+	flag, n := lengthOf(first)
 	most := float64(n) * f.budget.Hours() / e.Hours
 	if !c.given(logEveryFlag) { // a number of records that does not grow with the length
 		most = float64(n) * (f.budget.Hours() - e.RecordHours) / (e.Hours - e.RecordHours)
 	}
-	if !(most >= candidates.MinRecords) {
+	if !(most >= leastRecords) {
 		return s, fmt.Errorf("--budget %v is too short: %d %s take about %s here", f.budget, n, flag,
 			wording.Seconds(3600*e.Hours))
 	}

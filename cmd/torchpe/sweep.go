@@ -150,16 +150,12 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 	if spec, err = f.spec(args); err != nil {
 		return spec, nil, nil, err
 	}
-	points, err := spec.Points()
+	points, unused, err := spec.Points()
 	if err == nil && len(points) == 0 {
 		err = errors.New("nothing to train: every configuration is excluded")
 	}
 	if err != nil {
 		return spec, nil, nil, withRepeated(err, f.axes)
-	}
-	unused, err := spec.UnusedExclusions()
-	if err != nil {
-		return spec, nil, nil, err
 	}
 	configs, notes, err = f.valid(points)
 	for _, m := range unused {

@@ -60,12 +60,8 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 	if err := s.Uncancel(); err != nil {
 		return r, err
 	}
-	indexes := make([]int, len(s.Plan.Tasks))
-	for i := range indexes {
-		indexes[i] = i
-	}
 	ctx, stopped := untilSignal(c.notes)
-	launchErr := f.start(ctx, c, s, indexes)
+	launchErr := f.start(ctx, c, s)
 	st, err := statusOf(s, c.notes)
 	if err != nil {
 		return r, errors.Join(launchErr, err)
@@ -86,7 +82,7 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 }
 
 // start runs the tasks by the launcher that the flags ask for.
-func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexes []int) error {
+func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep) error {
 	if f.launcher == "none" {
 		return nil
 	}
@@ -94,21 +90,25 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep, indexe
 	if err != nil {
 		return err
 	}
-	var launcher sweep.Launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
-		Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
-	if f.launcher == "local" {
-		if launcher, err = f.local(s, self, c.progress()); err != nil {
-			return err
-		}
-	}
-	short, err := s.DiskWarning()
+	st, err := s.Status(nil)
 	if err != nil {
 		return err
 	}
-	if short != "" {
+	var launcher sweep.Launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
+		Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
+	if f.launcher == "local" {
+		if launcher, err = f.local(s, self, sweep.NewProgress(c.progress(), st)); err != nil {
+			return err
+		}
+	}
+	left, err := s.Plan.Estimate(st)
+	if err != nil {
+		return err
+	}
+	if short := sweep.ShortOfDisk(s.Dir, left.DiskMB, sweep.FreeMB(s.Dir)); short != "" {
 		c.note(short)
 	}
-	return launcher.Launch(ctx, s, indexes)
+	return launcher.Launch(ctx, s)
 }
 
 // machine returns the machine that runs the tasks of configurations.
@@ -120,7 +120,7 @@ func (f *launchFlags) machine(configs [][]byte) (sweep.Machine, error) {
 }
 
 // local returns the launcher of worker processes of the program.
-func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) (sweep.Launcher, error) {
+func (f *launchFlags) local(s *sweep.Sweep, program string, watch *sweep.Progress) (sweep.Launcher, error) {
 	configs := make([][]byte, len(s.Plan.Configurations))
 	for i, c := range s.Plan.Configurations {
 		configs[i] = c
@@ -133,10 +133,6 @@ func (f *launchFlags) local(s *sweep.Sweep, program string, progress io.Writer) 
 		Threads: max(1, runtime.NumCPU()/m.Workers)}
 	if m.GPU {
 		task.GPUs = sweep.VisibleGPUs(len(train.Hardware().GPUsMB))
-	}
-	watch, err := sweep.NewProgress(progress, s)
-	if err != nil {
-		return nil, err
 	}
 	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
 		TakeLost: f.takeLost, FailFast: f.failFast, Ended: watch.Ended}, nil

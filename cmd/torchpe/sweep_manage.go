@@ -115,9 +115,8 @@ func newSweepRetryCommand() *cobra.Command {
 		Use:   "retry DIR",
 		Short: "Try failed tasks again, and take tasks over from hosts that died",
 		Long: `Try failed tasks again (--failed), from their last checkpoint, or from their start with
---fresh; take over tasks of workers on other hosts that fell silent (--lost). On Slurm, tasks that
-were given up are submitted again. Finished tasks are not repeated, nor are runs that diverged: they
-would diverge again.`,
+--fresh; take over tasks of workers on other hosts that fell silent (--lost). Finished
+tasks are not repeated, nor are runs that diverged: they would diverge again.`,
 	}
 	fl := cmd.Flags()
 	failed := fl.Bool("failed", false, "tasks that failed")
@@ -133,9 +132,6 @@ would diverge again.`,
 			if err := s.ClearFailures(*fresh); err != nil {
 				return r, err
 			}
-		}
-		if err := slurm.CountAnew(s); err != nil {
-			return r, err
 		}
 		return f.launch(c, s)
 	}))

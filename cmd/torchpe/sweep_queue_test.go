@@ -27,30 +27,18 @@ func fakeQueue(t *testing.T) (calls string) {
 	return calls
 }
 
-// A task that is lost after each submission is given up with exit code 1, until a person cancels or
-// retries; the flags of the last submission hold until others are given.
-func TestSweepGivenUp(t *testing.T) {
+// A task that is lost is submitted again; the flags of the last submission hold until others are given.
+func TestSweepSubmitsAgain(t *testing.T) {
 	dir := t.TempDir()
 	calls := fakeQueue(t)
 	submits := func(line string) {
 		t.Helper()
 		says(t, dir, "sweep "+line+" --launcher slurm", 0, "2>submitted 1 task ")
 	}
-	refuses := func() {
-		t.Helper()
-		out := says(t, dir, "sweep resume s --launcher slurm", exitFailed,
-			"gave up 1 task, the first 0: each was lost after --max-submissions 2")
-		if !strings.Contains(out, "0 of 1 run done") {
-			t.Error(out)
-		}
-	}
-	submits("--pe nope --out s --partition long --time 4h --max-submissions 2 --sbatch=--mail-type=FAIL" +
-		smallSet(t, dir))
+	submits("--pe nope --out s --partition long --time 4h --sbatch=--mail-type=FAIL" + smallSet(t, dir))
 	submits("resume s --time 2h --throttle 3")
-	refuses()
 	submits("retry s --lost")
 	submits("resume s --partition=")
-	refuses()
 	says(t, dir, "sweep cancel s", 0)
 	submits("resume s")
 	text := readText(t, calls)

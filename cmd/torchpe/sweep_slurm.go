@@ -39,8 +39,6 @@ func (f *slurmFlags) add(to *pflag.FlagSet) {
 	fl.DurationVar(&o.Signal, "signal", 2*time.Minute,
 		"how long before the limit a job saves and asks to be queued again"+own)
 	fl.BoolVar(&f.noRequeue, "no-requeue", false, "do not requeue jobs"+own)
-	fl.IntVar(&o.MaxSubmissions, "max-submissions", slurm.DefaultSubmissions,
-		"how often a task that is lost each time is submitted"+own)
 	fl.StringArrayVar(&o.Extra, "sbatch", nil,
 		"any other option of sbatch, such as --sbatch=--constraint=a100; may be given several times"+own)
 	to.AddFlagSet(fl) // the same flags: what is given there is known here

@@ -254,7 +254,7 @@ func TestSweepStopsWithTable(t *testing.T) {
 // The number of runs in each preset's comment, of resolved configurations, each counted once.
 func TestPresetRuns(t *testing.T) {
 	for _, p := range sweep.Presets() {
-		points, err := p.Spec.Points()
+		points, _, err := p.Spec.Points()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func TestPresetRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, err := p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points()
+	points, _, err := p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,10 +97,11 @@ func isStream(path string) bool {
 }
 
 func writeDevice(f File) error {
-	device, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_APPEND, 0)
+	file, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
+	device := &Opened{file, true}
 	return errors.Join(buffered(device, f.Body), device.Close())
 }
 
@@ -125,7 +126,7 @@ func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (n
 			return "", err
 		}
 	}
-	if err := (&Opened{f}).Sync(); err != nil {
+	if err := f.Sync(); err != nil {
 		return "", err
 	}
 	return f.Name(), f.Close()
@@ -133,26 +134,26 @@ func writeBeside(target string, mode fs.FileMode, body func(io.Writer) error) (n
 
 // createBeside creates a temporary file in target's directory. It does not use os.CreateTemp, whose
 // mode 0600 would hide a figure from the group that shares the directory.
-func createBeside(target string) (*os.File, error) {
+func createBeside(target string) (*Opened, error) {
 	dir := filepath.Dir(target)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("directory %s does not exist: make it first", dir)
 	}
 	for try := 0; ; try++ {
 		name := filepath.Join(dir, fmt.Sprintf(".torchpe-%d-%d.tmp", os.Getpid(), try))
-		if err := fault("open", name); err != nil {
+		if err := fault("create", name); err != nil {
 			return nil, err
 		}
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) && try < 1000 {
 			continue
 		}
-		return f, err
+		return &Opened{f, true}, err
 	}
 }
 
-func buffered(f *os.File, body func(io.Writer) error) error {
-	w := bufio.NewWriter(&Opened{f})
+func buffered(f *Opened, body func(io.Writer) error) error {
+	w := bufio.NewWriterSize(f, 1<<16)
 	if err := body(w); err != nil {
 		return err
 	}

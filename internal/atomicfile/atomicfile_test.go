@@ -1,4 +1,4 @@
-package atomicfile
+package atomicfile_test
 
 import (
 	"errors"
@@ -10,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"torchpe/internal/atomicfile"
+	"torchpe/internal/expect"
 )
 
 func text(s string) func(io.Writer) error {
@@ -21,22 +24,14 @@ func text(s string) func(io.Writer) error {
 
 func contents(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return string(expect.Must(os.ReadFile(path)))
 }
 
 // onlyFile fails where dir holds anything but the named file: a temporary one left behind.
 func onlyFile(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
-	for _, e := range entries {
+	for _, e := range expect.Must(os.ReadDir(dir)) {
 		got = append(got, e.Name())
 	}
 	if strings.Join(got, " ") != strings.Join(names, " ") {
@@ -48,9 +43,7 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a figure.pdf")
 	for _, want := range []string{"old", "new and longer", ""} {
-		if err := Write(path, text(want)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, atomicfile.Write(path, text(want)))
 		if got := contents(t, path); got != want {
 			t.Errorf("holds %q, want %q", got, want)
 		}
@@ -63,24 +56,14 @@ func TestModes(t *testing.T) {
 	defer syscall.Umask(umask)
 	path := filepath.Join(t.TempDir(), "f")
 	mode := func() fs.FileMode {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Mode().Perm()
+		return expect.Must(os.Stat(path)).Mode().Perm()
 	}
-	if err := Write(path, text("")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, atomicfile.Write(path, text("")))
 	if mode() != 0o640 {
 		t.Errorf("a new file has mode %o, want 640 under umask 027", mode())
 	}
-	if err := os.Chmod(path, 0o664); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(path, text("again")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Chmod(path, 0o664))
+	expect.NoError(t, atomicfile.Write(path, text("again")))
 	if mode() != 0o664 {
 		t.Errorf("an existing file's mode went from 664 to %o", mode())
 	}
@@ -89,11 +72,9 @@ func TestModes(t *testing.T) {
 func TestFailedBodyKeepsOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	if err := Write(path, text("old")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, atomicfile.Write(path, text("old")))
 	broken := errors.New("broken")
-	err := Write(path, func(w io.Writer) error {
+	err := atomicfile.Write(path, func(w io.Writer) error {
 		io.WriteString(w, "half")
 		return broken
 	})
@@ -110,15 +91,9 @@ func TestSymlinkStays(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
 	target := filepath.Join(dir, "target")
-	if err := os.WriteFile(target, []byte("old"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("target", link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(link, text("new")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(target, []byte("old"), 0o666))
+	expect.NoError(t, os.Symlink("target", link))
+	expect.NoError(t, atomicfile.Write(link, text("new")))
 	if got := contents(t, target); got != "new" {
 		t.Errorf("the link's target holds %q, want new", got)
 	}
@@ -128,9 +103,7 @@ func TestSymlinkStays(t *testing.T) {
 }
 
 func TestDevicesAreOpenedNotReplaced(t *testing.T) {
-	if err := Write("/dev/null", text("x")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, atomicfile.Write("/dev/null", text("x")))
 	info, err := os.Stat("/dev/null")
 	if err != nil || info.Mode()&fs.ModeCharDevice == 0 {
 		t.Fatalf("/dev/null is %v (%v), want a device still", info.Mode(), err)
@@ -145,9 +118,7 @@ func TestDevicesAreOpenedNotReplaced(t *testing.T) {
 		b, _ := os.ReadFile(pipe)
 		read <- string(b)
 	}()
-	if err := Write(pipe, text("through")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, atomicfile.Write(pipe, text("through")))
 	if got := <-read; got != "through" {
 		t.Errorf("the pipe's reader got %q", got)
 	}
@@ -158,7 +129,7 @@ func TestFullDevice(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full here")
 	}
-	if err := Write("/dev/full", text("x")); !errors.Is(err, syscall.ENOSPC) {
+	if err := atomicfile.Write("/dev/full", text("x")); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
 	}
 }
@@ -166,11 +137,11 @@ func TestFullDevice(t *testing.T) {
 func TestErrorsNameThePath(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "no", "f.pdf")
-	if err := Write(missing, text("")); err == nil || !strings.Contains(err.Error(), missing) ||
+	if err := atomicfile.Write(missing, text("")); err == nil || !strings.Contains(err.Error(), missing) ||
 		!strings.Contains(err.Error(), "make it first") {
 		t.Errorf("in a missing directory: %v", err)
 	}
-	if err := Write(dir, text("")); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if err := atomicfile.Write(dir, text("")); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("to a directory: %v", err)
 	}
 	onlyFile(t, dir)
@@ -179,19 +150,14 @@ func TestErrorsNameThePath(t *testing.T) {
 // With `torchpe … > out.pdf`, /dev/stdout leads to a regular file that the shell holds open: it
 // must be that very file that is written to, after what is there already.
 func TestStreamToRegularFile(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(os.Create(filepath.Join(t.TempDir(), "out")))
 	defer f.Close()
 	stream := fmt.Sprintf("/dev/fd/%d", f.Fd())
 	if _, err := os.Stat(stream); err != nil {
 		t.Skip("no /dev/fd here:", err)
 	}
 	io.WriteString(f, "before ")
-	if err := Write(stream, text("after")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, atomicfile.Write(stream, text("after")))
 	f.Seek(0, io.SeekStart)
 	if got, _ := io.ReadAll(f); string(got) != "before after" {
 		t.Errorf("the open file holds %q", got)

@@ -8,7 +8,8 @@ import (
 )
 
 // Fault is called before every file operation of this package, including those of a [Root] and its
-// files. Tests set it to make an operation fail: the operation returns Fault's error.
+// files. Tests set it to make an operation fail: the operation returns Fault's error. Opening a file to
+// write is the operation create, and open to read.
 var Fault func(operation, name string) error
 
 // ErrShort makes a read, when Fault returns it, return half of the requested bytes and no error.
@@ -84,11 +85,24 @@ func (r Root) Open(name string) (*Opened, error) {
 
 // OpenFile opens a regular file or a folder.
 func (r Root) OpenFile(name string, flag int, mode fs.FileMode) (*Opened, error) {
-	if err := errors.Join(fault("open", name), CheckOpening(name, r.Stat)); err != nil {
+	operation, writes := "open", flag&(os.O_WRONLY|os.O_RDWR) != 0
+	if writes {
+		operation = "create"
+	}
+	if err := errors.Join(fault(operation, name), CheckOpening(name, r.Stat)); err != nil {
 		return nil, err
 	}
 	f, err := r.Root.OpenFile(name, flag, mode)
-	return &Opened{f}, err
+	return &Opened{f, writes}, err
+}
+
+// SyncDir makes renames and removals in a directory survive a power loss.
+func (r Root) SyncDir(name string) error {
+	f, err := r.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // ReadFile reads a whole file.
@@ -150,7 +164,10 @@ func (r Root) RemoveAll(name string) error {
 }
 
 // Opened is an open file whose operations can be made to fail by Fault.
-type Opened struct{ *os.File }
+type Opened struct {
+	*os.File
+	writes bool // it was opened to write
+}
 
 // Read reads into b.
 func (f *Opened) Read(b []byte) (int, error) {
@@ -179,6 +196,24 @@ func (f *Opened) Write(b []byte) (int, error) {
 		return n, err
 	}
 	return f.File.Write(b)
+}
+
+// Truncate cuts the file to a size.
+func (f *Opened) Truncate(size int64) error {
+	if err := fault("truncate", f.Name()); err != nil {
+		return err
+	}
+	return f.File.Truncate(size)
+}
+
+// Close closes the file, also where it returns an error. Fault makes it fail only where the file was
+// opened to write.
+func (f *Opened) Close() error {
+	var err error
+	if f.writes {
+		err = fault("close", f.Name())
+	}
+	return errors.Join(err, f.File.Close())
 }
 
 // Sync flushes the file to disk.

@@ -3,45 +3,59 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
-// TempSuffix ends the names of the temporary files of WriteIn and CreateIn.
+// TempSuffix ends the names of the temporary files of WriteIn, StageIn and CreateIn.
 const TempSuffix = ".torchpe-tmp"
 
 // WriteIn atomically replaces the contents of the file name below root by text. If durable is true,
 // the file is on disk when WriteIn returns. Of two concurrent writers one wins.
 func WriteIn(root Root, name string, text []byte, durable bool) error {
+	if err := StageIn(root, name, durable, Text(text)); err != nil {
+		return err
+	}
+	if err := root.Rename(name+TempSuffix, name); err != nil {
+		_ = root.Remove(name + TempSuffix) // the first error is the one to report
+		return err
+	}
+	if !durable {
+		return nil
+	}
+	return root.SyncDir(filepath.Dir(name))
+}
+
+// StageIn writes the file name below root under its temporary name, which ends with [TempSuffix]. If
+// durable is true, the file is on disk when StageIn returns. An error leaves no temporary file.
+func StageIn(root Root, name string, durable bool, body func(io.Writer) error) error {
 	temp := name + TempSuffix
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
+	err = buffered(f, body)
 	if err == nil && durable {
 		err = f.Sync()
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil {
-		err = root.Rename(temp, name)
-	}
 	if err != nil {
 		_ = root.Remove(temp) // the first error is the one to report
+	}
+	return err
+}
+
+// Text returns a function that writes a text.
+func Text(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
 	}
-	if !durable {
-		return nil
-	}
-	dir, err := root.Open(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // CreateIn creates the file name below root with the contents text. It returns fs.ErrExist if the file

@@ -42,6 +42,9 @@ func (x *Faults) During(f func() error) error {
 	return f()
 }
 
+// Changes reports whether an operation is one on a file that is written, or on a name.
+func Changes(operation, name string) bool { return !Reads(operation, name) }
+
 // Reads reports whether an operation opens, reads or describes a file.
 func Reads(operation, _ string) bool {
 	return operation == "open" || operation == "read" || operation == "lstat"

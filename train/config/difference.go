@@ -1,14 +1,14 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
+
+	"torchpe/train/runlog"
 )
 
 // Difference is a setting in which two configurations differ. Was and Now are JSON, or "none" where
@@ -76,48 +76,12 @@ func CheckResumed(stored, now Config, path string, allowed []string) error {
 	return nil
 }
 
-// values returns the values of config.json by key, as JSON. Those of inner objects follow a dot;
-// those of a list of objects, such as members, are joined.
+// values returns the values of config.json by key, as JSON.
 func (c Config) values() (map[string]string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var object any
-	if err := d.Decode(&object); err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	return all, flatten(all, "", object)
-}
-
-// flatten adds the values of an object, or of a list of objects, whose key is given.
-func flatten(all map[string]string, key string, value any) error {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			if err := flatten(all, strings.TrimPrefix(key+"."+name, "."), inner); err != nil {
-				return err
-			}
-		}
-		return nil
-	case []any:
-		if len(v) > 0 && reflect.TypeOf(v[0]) == reflect.TypeFor[map[string]any]() {
-			for _, inner := range v {
-				if err := flatten(all, key, inner); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
-	text, err := json.Marshal(value)
-	if before, several := all[key]; several {
-		all[key] = before + ", " + string(text)
-	} else {
-		all[key] = string(text)
-	}
-	return err
+	object, err := runlog.ParseObject(text)
+	return object.Flat(), err
 }

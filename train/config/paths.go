@@ -17,13 +17,7 @@ import (
 func MakePathsAbsolute(c *Config) error {
 	var faults []error
 	for _, s := range Settings() {
-		if !s.Path || s.Flag == "" || !s.hasPlace(c) {
-			continue
-		}
-		for _, path := range s.texts(c) {
-			if *path == "" {
-				continue
-			}
+		for _, path := range s.paths(c) {
 			absolute, err := filepath.Abs(*path)
 			if err == nil {
 				*path = absolute
@@ -39,14 +33,15 @@ func MakePathsAbsolute(c *Config) error {
 
 // NamesFiles reports whether a configuration reads files.
 func NamesFiles(c *Config) bool {
-	return slices.ContainsFunc(Settings(), func(s Setting) bool {
-		return s.Path && s.Flag != "" && s.hasPlace(c) &&
-			slices.ContainsFunc(s.texts(c), func(path *string) bool { return *path != "" })
-	})
+	return slices.ContainsFunc(Settings(), func(s Setting) bool { return len(s.paths(c)) > 0 })
 }
 
-// texts returns the texts of a setting that names files.
-func (s Setting) texts(c *Config) (all []*string) {
+// paths returns the paths that a setting with a flag names in a configuration; those that are empty are
+// left out.
+func (s Setting) paths(c *Config) (all []*string) {
+	if !s.Path || s.Flag == "" || !s.hasPlace(c) {
+		return nil
+	}
 	for _, v := range s.values(c) {
 		switch v := v.Addr().Interface().(type) {
 		case *string:
@@ -57,12 +52,12 @@ func (s Setting) texts(c *Config) (all []*string) {
 			}
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(path *string) bool { return *path == "" })
 }
 
 // refuseStdin reports standard input in the place of a file: a run that goes on reads its files again.
 func refuseStdin(c *Config, s Setting, bad *Problems) {
-	for _, path := range s.texts(c) {
+	for _, path := range s.paths(c) {
 		if file, _, _ := strings.Cut(*path, ":"); file == array.Stdin {
 			bad.Add("--%s %s: a run cannot read standard input again when it goes on: save it to a file, and name that",
 				s.Flag, *path)

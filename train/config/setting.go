@@ -314,9 +314,7 @@ func (s Setting) name() string {
 // validate reports what is wrong with the value, by itself and beside others.
 func (s Setting) validate(c *Config, bad *Problems) {
 	name := s.name()
-	if s.Path && s.Flag != "" && s.hasPlace(c) {
-		refuseStdin(c, s, bad)
-	}
+	refuseStdin(c, s, bad)
 	if !s.Tasks.has(c) {
 		for _, v := range s.values(c) {
 			if s.Refused != "" && !v.IsZero() {

@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"torchpe/internal/atomicfile"
 )
@@ -103,32 +102,14 @@ func (b *Board) fill() error {
 	if err := b.run.needSpace(int64(need)); err != nil {
 		return b.run.fileError("write", boardDir, err)
 	}
-	if err := b.run.makeFolder(boardDir); err != nil {
-		return err
-	}
 	for i := range b.files {
-		if err := b.run.makeFolder(path.Dir(b.files[i].name)); err != nil {
-			return err
+		if err := b.run.root.MkdirAll(path.Dir(b.files[i].name), 0o777); err != nil {
+			return b.run.fileError("make", path.Dir(b.files[i].name), err)
 		}
 		if err := b.run.makeEventFile(b.files[i].name, wants[i]); err != nil {
 			return err
 		}
 		b.files[i].size = int64(len(wants[i]))
-	}
-	return nil
-}
-
-// makeFolder makes a folder of the run, unless it exists.
-func (r *Run) makeFolder(name string) error {
-	err := r.root.Mkdir(name, 0o777)
-	if errors.Is(err, fs.ErrExist) {
-		var info fs.FileInfo
-		if info, err = r.root.Lstat(name); err == nil && !info.IsDir() {
-			err = fmt.Errorf("it is no folder (%s)", info.Mode())
-		}
-	}
-	if err != nil {
-		return r.fileError("make", name, err)
 	}
 	return nil
 }
@@ -211,56 +192,22 @@ func (b *Board) append(to *boardFile) error {
 
 // removeBoard removes the event files that this package made, except some, and the folders that are
 // empty then. Other files stay.
-func (r *Run) removeBoard(keep []boardFile) error {
-	var failed error
-	folders, err := r.entries(boardDir)
-	if err != nil {
-		return err
-	}
-	for _, folder := range folders {
-		dir := path.Join(boardDir, folder.Name())
-		if !folder.IsDir() {
-			continue
-		}
-		files, err := r.entries(dir)
+func (r *Run) removeBoard(keep []boardFile) (failed error) {
+	for _, suffix := range []string{eventSuffix, eventSuffix + tempSuffix} {
+		ours, err := fs.Glob(r.root.FS(), path.Join(boardDir, "*", eventPrefix+"*"+suffix))
 		failed = errors.Join(failed, err)
-		for _, f := range files {
-			name := path.Join(dir, f.Name())
-			ours := strings.HasPrefix(f.Name(), eventPrefix) &&
-				strings.HasSuffix(strings.TrimSuffix(f.Name(), tempSuffix), eventSuffix)
-			kept := slices.ContainsFunc(keep, func(k boardFile) bool { return k.name == name })
-			if !ours || kept {
+		for _, name := range ours {
+			if slices.ContainsFunc(keep, func(k boardFile) bool { return k.name == name }) {
 				continue
 			}
 			if err := r.root.Remove(name); err != nil {
 				failed = errors.Join(failed, r.fileError("remove", name, err))
 			}
+			_ = r.root.Remove(path.Dir(name)) // fails where something is left in it
 		}
-		_ = r.root.Remove(dir) // fails where something is left in it
 	}
 	_ = r.root.Remove(boardDir)
 	return failed
-}
-
-// entries lists a folder of the run; nothing where there is no such folder.
-func (r *Reader) entries(name string) ([]fs.DirEntry, error) {
-	info, err := r.root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return nil, nil
-	}
-	var f *atomicfile.Opened
-	if err == nil {
-		f, err = r.root.Open(name)
-	}
-	if err != nil {
-		return nil, r.fileError("look into", name, err)
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	if err != nil {
-		return nil, r.fileError("look into", name, err)
-	}
-	return entries, nil
 }
 
 // event converts a record; the tag of a number is its key. It leaves out numbers that were not measured or

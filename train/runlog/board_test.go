@@ -62,7 +62,7 @@ func decode(t *testing.T, paths ...string) [][]decoded {
 // boarded returns a new run with records of these steps and their event files.
 func boarded(t *testing.T, dir string, steps ...int) (*Run, *Board) {
 	t.Helper()
-	r := expect.Must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
+	r := expect.Must(Create(dir, []byte("{}"), startOfRun, Options{}))
 	t.Cleanup(func() { _ = r.Close() })
 	b := expect.Must(r.OpenBoard([]string{"a", "b"}))
 	for _, step := range steps {
@@ -81,7 +81,7 @@ func appendBoth(t *testing.T, r *Run, b *Board, step int) {
 func again(t *testing.T, r *Run, step int) (*Run, *Board) {
 	t.Helper()
 	expect.NoError(t, r.Close())
-	r = expect.Must(Resume(r.Dir(), Options{wrap: lazy}))
+	r = expect.Must(Resume(r.Dir(), Options{}))
 	expect.NoError(t, r.AddEnvironment(Environment{StartTime: time.Unix(1732189999, 0)}))
 	t.Cleanup(func() { _ = r.Close() })
 	expect.Error(t, expect.ErrorOf(r.OpenBoard([]string{"a", "b"})), "TruncateMetrics")
@@ -90,7 +90,7 @@ func again(t *testing.T, r *Run, step int) (*Run, *Board) {
 }
 
 func TestBoardIsDecoded(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
+	dir := filepath.Join(fastDir(t), "run")
 	boarded(t, dir, 7, 300)
 	files := decode(t, eventFile(dir, "a"), eventFile(dir, "b"))
 	third := float64(float32(1. / 301))
@@ -117,7 +117,7 @@ func TestBoardIsDecoded(t *testing.T) {
 // After a crash at any byte of the event files, and a resumption at any checkpoint, they are those
 // of the undisturbed run.
 func TestBoardAfterResume(t *testing.T) {
-	whole := filepath.Join(t.TempDir(), "whole")
+	whole := filepath.Join(fastDir(t), "whole")
 	boarded(t, whole, 10, 20, 30, 40)
 	var want [2][]byte
 	for i, curve := range []string{"a", "b"} {
@@ -138,7 +138,7 @@ func TestBoardAfterResume(t *testing.T) {
 		},
 	} {
 		for _, step := range []int{-1, 10, 25, 40} {
-			dir := filepath.Join(t.TempDir(), "run")
+			dir := filepath.Join(fastDir(t), "run")
 			r, _ := boarded(t, dir, 10, 20, 30, 40)
 			expect.NoError(t, damage(eventFile(dir, "a")))
 			r, b := again(t, r, step)
@@ -158,7 +158,7 @@ func TestBoardAfterResume(t *testing.T) {
 
 // A TensorBoard that has a file open goes on reading after a resumption: the file is the same one.
 func TestBoardKeepsFiles(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
+	dir := filepath.Join(fastDir(t), "run")
 	r, _ := boarded(t, dir, 10, 20, 30)
 	before := expect.Must(os.Stat(eventFile(dir, "a")))
 	again(t, r, 20)
@@ -170,13 +170,13 @@ func TestBoardKeepsFiles(t *testing.T) {
 
 // A run that replaces another has its own event files only; what others put there stays.
 func TestForceRemovesTheBoard(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
+	dir := filepath.Join(fastDir(t), "run")
 	r, _ := boarded(t, dir, 10)
 	expect.NoError(t, r.Close())
 	foreign := filepath.Join(dir, "tensorboard", "b", "events.out.tfevents.1.somebody")
 	expect.NoError(t, os.WriteFile(foreign, nil, 0o666))
 	r = expect.Must(Create(dir, []byte("{}"), Environment{StartTime: time.Unix(1732189999, 0)},
-		Options{wrap: lazy, Force: true}))
+		Options{Force: true}))
 	defer r.Close()
 	if got := files(t, dir); !slices.Contains(got, "tensorboard/b/events.out.tfevents.1.somebody") ||
 		slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, eventSuffix) }) {
@@ -212,8 +212,8 @@ func TestBoardLinks(t *testing.T) {
 		"within":      func(dir string) error { return link(filepath.Join(dir, configFile), eventFile(dir, "a")) },
 		"a plain one": func(dir string) error { return os.WriteFile(filepath.Join(dir, "tensorboard"), nil, 0o666) },
 	} {
-		dir := filepath.Join(t.TempDir(), "run")
-		r := expect.Must(Create(dir, []byte("{}"), startOfRun, Options{wrap: lazy}))
+		dir := filepath.Join(fastDir(t), "run")
+		r := expect.Must(Create(dir, []byte("{}"), startOfRun, Options{}))
 		defer r.Close()
 		expect.NoError(t, plant(dir))
 		b, err := r.OpenBoard([]string{"a"})
@@ -240,7 +240,7 @@ func link(to, path string) error {
 }
 
 func TestBoardRefuses(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
+	dir := filepath.Join(fastDir(t), "run")
 	r, b := boarded(t, dir, 10)
 	for _, curves := range [][]string{{"a", "a"}, {"../a", "b"}, {"", "b"}, {"a/b", "b"}, {"a"}} {
 		if _, err := r.OpenBoard(curves); err == nil {

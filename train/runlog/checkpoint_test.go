@@ -21,7 +21,7 @@ import (
 // simulation.
 func twoCheckpoints(t *testing.T) *simulation {
 	t.Helper()
-	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
+	s := newSimulation(filepath.Join(fastDir(t), "run"))
 	r, _, err := s.begin()
 	expect.NoError(t, err)
 	for step := 1; step <= 4; step++ {
@@ -120,10 +120,10 @@ func TestDamagedCheckpointIsReplaced(t *testing.T) {
 	for n := 1; ; n++ {
 		s := twoCheckpoints(t)
 		expect.NoError(t, os.Truncate(filepath.Join(s.dir, checkpointFile), 100))
-		faulty, d := faulty(t, s.dir, faultDisk{n: n, err: errCrash, crash: true})
-		err := faulty.run()
-		if c := expect.Must(load(t, s.dir)); c.Step < max(2, faulty.saved) {
-			t.Errorf("operation %d (%s): loaded step %d, saved was %d", n, d.log[len(d.log)-1], c.Step, faulty.saved)
+		x, again := faults(n, expect.ErrCrash), newSimulation(s.dir)
+		err := x.During(again.run)
+		if c := expect.Must(load(t, s.dir)); c.Step < max(2, again.saved) {
+			t.Errorf("%s: loaded step %d, saved was %d", where(x), c.Step, again.saved)
 		}
 		if err == nil {
 			return
@@ -164,13 +164,12 @@ func TestNewestByStep(t *testing.T) {
 // known to be too small: nothing may change.
 func TestSaveCheckpointRefuses(t *testing.T) {
 	s := twoCheckpoints(t)
-	var free fixedFree
-	wrap := func(d disk) disk { free = fixedFree{d, 1 << 40}; return &free }
-	r := expect.Must(Resume(s.dir, Options{wrap: wrap}))
+	r := expect.Must(Resume(s.dir, Options{}))
 	defer r.Close()
 	before := snapshot(t, s.dir)
 	twice := append(s.state(6), s.state(6)...)
-	free.bytes = 1_500_000
+	defer func() { freeSpace = FreeSpace }()
+	freeSpace = func(string) (int64, error) { return 1_500_000, nil }
 	big := expect.Must(safetensors.New("big", []int{500_000}, make([]float64, 500_000)))
 	tests := []struct {
 		step     int
@@ -193,14 +192,6 @@ func TestSaveCheckpointRefuses(t *testing.T) {
 		t.Error("files changed")
 	}
 }
-
-// fixedFree is a disk that tells how much space it has.
-type fixedFree struct {
-	disk
-	bytes int64
-}
-
-func (d *fixedFree) Free() (int64, error) { return d.bytes, nil }
 
 // TestCheckpointSchema checks that a checkpoint of a newer program is refused, not passed over for
 // an older one, and that one without checksums is no checkpoint.
@@ -234,7 +225,7 @@ func BenchmarkSaveCheckpoint(b *testing.B) {
 // Records of later steps may be appended while a checkpoint is written: the checkpoint holds its
 // own step, and the records stay.
 func TestAppendBesideCheckpoint(t *testing.T) {
-	s := newSimulation(filepath.Join(t.TempDir(), "run"), Options{})
+	s := newSimulation(filepath.Join(t.TempDir(), "run"))
 	s.size = 1 << 16
 	r, _, err := s.begin()
 	expect.NoError(t, err)

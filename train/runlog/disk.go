@@ -1,7 +1,6 @@
 package runlog
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -35,51 +34,8 @@ const (
 // them: a crash in between leaves a run that can be resumed or forced again.
 var runFiles = []string{resultFile, probesFile, previousFile, checkpointFile, metricsFile, configFile}
 
-// disk has the operations that change files. Tests wrap it to fail or crash at the n-th operation.
-type disk interface {
-	Open(name string, flag int) (file, error)
-	Rename(from, to string) error
-	Remove(name string) error
-	SyncDir() error
-	Free() (int64, error) // bytes that may still be written
-}
-
-// file is a file that is open for writing.
-type file interface {
-	io.WriteCloser
-	Truncate(size int64) error
-	Sync() error
-}
-
-// rootDisk is the real disk. It refuses symbolic links that lead out of the directory.
-type rootDisk struct {
-	root atomicfile.Root
-}
-
-var _ disk = rootDisk{}
-
-// Open opens a file for writing.
-func (d rootDisk) Open(name string, flag int) (file, error) {
-	return d.root.OpenFile(name, flag, 0o666)
-}
-
-// Rename replaces the file to by the file from in one step.
-func (d rootDisk) Rename(from, to string) error { return d.root.Rename(from, to) }
-
-// Remove removes a file.
-func (d rootDisk) Remove(name string) error { return d.root.Remove(name) }
-
-// SyncDir makes renames and removals survive a power loss.
-func (d rootDisk) SyncDir() error {
-	f, err := d.root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// Free returns the bytes that an unprivileged process may still write.
-func (d rootDisk) Free() (int64, error) { return FreeSpace(d.root.Name()) }
+// freeSpace is FreeSpace; tests set it.
+var freeSpace = FreeSpace
 
 // FreeSpace returns the bytes that an unprivileged process may still write to the file system of a
 // directory; math.MaxInt64 where the file system does not say.
@@ -133,31 +89,12 @@ func checkDir(dir string) error {
 func (r *Reader) path(name string) string { return filepath.Join(r.dir, name) }
 
 // writeTemp writes a file of size bytes under its temporary name and syncs it. After an error the
-// temporary file is removed, so that a full disk gets its space back. It is no atomicfile.WriteIn:
-// a checkpoint is streamed and takes two renames, and tests fail each operation of disk.
-func (r *Run) writeTemp(name string, size int64, write func(io.Writer) error) (err error) {
-	temp := name + tempSuffix
-	if err := r.remove(temp); err != nil {
+// temporary file is removed, so that a full disk gets its space back.
+func (r *Run) writeTemp(name string, size int64, write func(io.Writer) error) error {
+	if err := r.remove(name + tempSuffix); err != nil { // it may be a link
 		return err
 	}
-	// O_EXCL: another process may have made a file of that name.
-	f, err := r.disk.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
-	if err != nil {
-		return r.fileError("write", name, err)
-	}
-	buffer := bufio.NewWriterSize(f, 1<<16)
-	err = write(buffer)
-	if err == nil {
-		err = buffer.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		_ = r.remove(temp) // the first error is the one to report; the next start removes the file
+	if err := atomicfile.StageIn(r.root, name, true, write); err != nil {
 		return r.writeError(name, size, err)
 	}
 	return nil
@@ -177,20 +114,12 @@ func (r *Run) writeFile(name string, size int64, write func(io.Writer) error) er
 
 // writeText writes a small file atomically.
 func (r *Run) writeText(name string, text []byte) error {
-	return r.writeFile(name, int64(len(text)), textBody(text))
-}
-
-// textBody returns a function that writes a text.
-func textBody(text []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}
+	return r.writeFile(name, int64(len(text)), atomicfile.Text(text))
 }
 
 // rename renames a file of the run.
 func (r *Run) rename(from, to string) error {
-	if err := r.disk.Rename(from, to); err != nil {
+	if err := r.root.Rename(from, to); err != nil {
 		return r.fileError("rename "+from+" to", to, err)
 	}
 	return nil
@@ -198,7 +127,7 @@ func (r *Run) rename(from, to string) error {
 
 // remove removes a file of the run, if there is one.
 func (r *Run) remove(name string) error {
-	if err := r.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := r.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r.fileError("remove", name, err)
 	}
 	return nil
@@ -206,7 +135,7 @@ func (r *Run) remove(name string) error {
 
 // syncDir syncs the run directory.
 func (r *Run) syncDir() error {
-	if err := r.disk.SyncDir(); err != nil {
+	if err := r.root.SyncDir("."); err != nil {
 		return r.fileError("sync", ".", err)
 	}
 	return nil
@@ -263,7 +192,7 @@ func (e *SpaceError) Unwrap() error { return e.err }
 
 // needSpace checks before a large write that the disk has room for it.
 func (r *Run) needSpace(need int64) error {
-	have, err := r.disk.Free()
+	have, err := freeSpace(r.dir)
 	if err != nil || have >= need {
 		return nil // a file system that cannot say is left to fail by itself
 	}
@@ -273,7 +202,7 @@ func (r *Run) needSpace(need int64) error {
 // writeError describes a failed write, as a [SpaceError] where the disk or a quota is full.
 func (r *Run) writeError(name string, need int64, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		have, _ := r.disk.Free()
+		have, _ := freeSpace(r.dir)
 		err = &SpaceError{Dir: r.dir, Need: need, Have: have, err: Cause(err)}
 	}
 	if errors.Is(err, syscall.EFBIG) {

@@ -12,19 +12,16 @@ import (
 	"torchpe/internal/expect"
 )
 
-// faulty returns a simulation in dir whose n-th operation fails.
-func faulty(t *testing.T, dir string, fault faultDisk) (*simulation, *faultDisk) {
-	t.Helper()
-	d := &fault
-	d.model = newModel(t, dir)
-	wrap := func(inner disk) disk { d.disk = inner; return d }
-	return newSimulation(dir, Options{wrap: wrap}), d
+// faults makes the n-th change of a file fail.
+func faults(n int, err error) *expect.Faults {
+	return &expect.Faults{N: n, Err: err, Of: expect.Changes}
 }
 
-// where describes the fault of a disk.
-func (d *faultDisk) where(n int) string {
-	return fmt.Sprintf("fault at operation %d (%s)", n, d.log[len(d.log)-1])
-}
+// where names the operation that failed.
+func where(x *expect.Faults) string { return fmt.Sprintf("fault at operation %d (%s)", x.N, x.First) }
+
+// isOfLock reports whether the operation that failed is one on the lock.
+func isOfLock(x *expect.Faults) bool { return strings.HasSuffix(x.First, lockFile) }
 
 // TestCrashAtEveryOperation kills the run at its n-th operation for every n, with half of a write
 // done; then it must hold an old or the new checkpoint, and go on to the same files as an
@@ -34,8 +31,15 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	images := 0
 	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: errCrash, crash: true})
-		err := s.run()
+		s, x := newSimulation(filepath.Join(fastDir(t), "run")), faults(n, expect.ErrCrash)
+		m := &model{dir: s.dir, durable: map[string]*inode{}}
+		x.Of = func(operation, name string) bool {
+			if x.Done < n { // it is alive
+				m.before(operation, name)
+			}
+			return expect.Changes(operation, name)
+		}
+		err := x.During(s.run)
 		if err == nil {
 			t.Logf("%d operations, %d images", n-1, images)
 			if n < 80 {
@@ -43,16 +47,16 @@ func TestCrashAtEveryOperation(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, errCrash) {
+		if !errors.Is(err, expect.ErrCrash) {
 			t.Fatalf("operation %d: %v", n, err)
 		}
-		d.model.images(t, func(dir, treatment string) {
+		m.images(t, func(dir, treatment string) {
 			images++
 			lost := *s
 			lost.dir, lost.powerLoss = dir, true
-			lost.finish(t, want, d.where(n)+", unsynced bytes "+treatment)
+			lost.finish(t, want, where(x)+", unsynced bytes "+treatment)
 		})
-		s.finish(t, want, d.where(n))
+		s.finish(t, want, where(x))
 	}
 }
 
@@ -62,19 +66,19 @@ func TestCrashWhileResuming(t *testing.T) {
 	for n := 40; n < 160; n += 7 {
 		for m := 1; m <= 60; m += 3 {
 			dir := filepath.Join(fastDir(t), "run")
-			first, d := faulty(t, dir, faultDisk{n: n, err: errCrash, crash: true})
-			if err := first.run(); err == nil {
+			first, x := newSimulation(dir), faults(n, expect.ErrCrash)
+			if err := x.During(first.run); err == nil {
 				return
 			}
-			second, e := faulty(t, dir, faultDisk{n: m, err: errCrash, crash: true})
+			second, y := newSimulation(dir), faults(m, expect.ErrCrash)
 			second.saved, second.trying = first.saved, first.trying
-			if err := second.run(); err == nil {
+			if err := y.During(second.run); err == nil {
 				break
 			}
 			if second.saved < first.saved {
 				second.saved = first.saved
 			}
-			second.finish(t, want, d.where(n)+", then "+e.where(m))
+			second.finish(t, want, where(x)+", then "+where(y))
 		}
 	}
 }
@@ -85,27 +89,27 @@ func TestErrorAtEveryOperation(t *testing.T) {
 	want := uninterrupted(t)
 	for _, fault := range []error{syscall.ENOSPC, syscall.EIO, syscall.ESTALE} {
 		for n := 1; ; n++ {
-			s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: fault})
-			err := s.run()
-			if d.done < n {
+			s, x := newSimulation(filepath.Join(fastDir(t), "run")), faults(n, fault)
+			err := x.During(s.run)
+			if x.Done < n {
 				break
 			}
 			switch {
-			case err == nil && !strings.HasPrefix(d.log[n-1], "remove"):
+			case err == nil && !strings.HasPrefix(x.First, "remove"):
 				// Removing what is not there, or tidying after another error, may fail quietly;
 				// nothing else.
-				t.Errorf("operation %d (%s) failed, and nothing was said", n, d.log[n-1])
+				t.Errorf("operation %d (%s) failed, and nothing was said", n, x.First)
 			case err != nil && !errors.Is(err, fault):
-				t.Errorf("operation %d (%s): error %v does not match %v", n, d.log[n-1], err, fault)
+				t.Errorf("operation %d (%s): error %v does not match %v", n, x.First, err, fault)
 			case err != nil && !strings.Contains(err.Error(), s.dir):
-				t.Errorf("operation %d (%s): error %v does not name the run", n, d.log[n-1], err)
+				t.Errorf("operation %d (%s): error %v does not name the run", n, x.First, err)
 			}
 			var space *SpaceError
-			if fault == syscall.ENOSPC && strings.HasPrefix(d.log[n-1], "write") &&
-				(!errors.As(err, &space) || space.Dir != s.dir || space.Need == 0 && d.log[n-1] != "write "+lockFile) {
-				t.Errorf("operation %d (%s): %v", n, d.log[n-1], err)
+			if fault == syscall.ENOSPC && strings.HasPrefix(x.First, "write") &&
+				(!errors.As(err, &space) || space.Dir != s.dir || space.Need == 0 && !isOfLock(x)) {
+				t.Errorf("operation %d (%s): %v", n, x.First, err)
 			}
-			s.finish(t, want, fmt.Sprintf("%v at operation %d (%s)", fault, n, d.log[n-1]))
+			s.finish(t, want, fmt.Sprintf("%v at operation %d (%s)", fault, n, x.First))
 		}
 	}
 }
@@ -115,17 +119,17 @@ func TestErrorAtEveryOperation(t *testing.T) {
 func TestGoingOnAfterAnError(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
-		s, d := faulty(t, filepath.Join(fastDir(t), "run"), faultDisk{n: n, err: syscall.ENOSPC})
+		s, x := newSimulation(filepath.Join(fastDir(t), "run")), faults(n, syscall.ENOSPC)
 		s.repeat = true
-		err := s.run()
-		if d.done < n {
+		err := x.During(s.run)
+		if x.Done < n {
 			t.Logf("%d operations", n-1)
 			return
 		}
-		if err != nil && !strings.HasPrefix(d.log[len(d.log)-1], "close") && !strings.Contains(d.log[n-1], lockFile) {
-			t.Errorf("operation %d (%s): %v", n, d.log[n-1], err)
+		if err != nil && !strings.HasPrefix(x.First, "close") && !isOfLock(x) {
+			t.Errorf("operation %d (%s): %v", n, x.First, err)
 		}
-		s.finish(t, want, fmt.Sprintf("repeated after operation %d (%s)", n, d.log[n-1]))
+		s.finish(t, want, fmt.Sprintf("repeated after operation %d (%s)", n, x.First))
 	}
 }
 
@@ -136,22 +140,26 @@ func TestCrashWhileForcing(t *testing.T) {
 	want := uninterrupted(t)
 	for n := 1; ; n++ {
 		dir := filepath.Join(fastDir(t), "run")
-		expect.NoError(t, newSimulation(dir, Options{wrap: lazy}).run())
-		s, d := faulty(t, dir, faultDisk{n: n, err: errCrash, crash: true})
-		s.opts.Force = true
-		r, err := Create(dir, []byte(`{"task":"lst"}`), Environment{}, s.opts)
+		expect.NoError(t, newSimulation(dir).run())
+		x := faults(n, expect.ErrCrash)
+		err := x.During(func() error {
+			r, err := Create(dir, []byte(`{"task":"lst"}`), Environment{}, Options{Force: true})
+			if err == nil {
+				_ = r.Close()
+			}
+			return err
+		})
 		if err == nil {
 			t.Logf("%d operations", n-1)
-			_ = r.Close()
 			return
 		}
-		if err := newSimulation(dir, Options{wrap: lazy}).run(); err != nil {
-			t.Errorf("%s: %v", d.where(n), err)
+		if err := newSimulation(dir).run(); err != nil {
+			t.Errorf("%s: %v", where(x), err)
 		}
 		files := snapshot(t, dir)
 		for _, name := range []string{configFile, metricsFile, checkpointFile, resultFile} {
 			if files[name] != want[name] {
-				t.Errorf("%s: %s differs", d.where(n), name)
+				t.Errorf("%s: %s differs", where(x), name)
 			}
 		}
 	}
@@ -164,13 +172,13 @@ func TestReadFaultsWhileResuming(t *testing.T) {
 	for _, fault := range []error{syscall.EIO, syscall.ESTALE, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
 			dir := filepath.Join(fastDir(t), "run")
-			s, _ := faulty(t, dir, faultDisk{n: 75, err: errCrash, crash: true})
-			if err := s.run(); !errors.Is(err, errCrash) || s.saved < 6 {
+			s := newSimulation(dir)
+			if err := faults(75, expect.ErrCrash).During(s.run); !errors.Is(err, expect.ErrCrash) || s.saved < 6 {
 				t.Fatal(s.saved, err)
 			}
 			saved := s.saved
 			x := expect.Faults{N: n, Err: fault, Of: expect.Reads}
-			err := x.During(newSimulation(dir, Options{wrap: lazy}).run)
+			err := x.During(newSimulation(dir).run)
 			if err != nil && (!errors.Is(err, fault) || !strings.Contains(err.Error(), dir)) {
 				t.Errorf("%v at %s: %v", fault, x.First, err)
 			}

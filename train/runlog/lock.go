@@ -140,7 +140,7 @@ func (r *Run) claim(l *flock.Flock, breakLock bool) error {
 
 // fillLock replaces the content of the lock file in place: the lock is on the file, not its name.
 func (r *Run) fillLock(text []byte) error {
-	f, err := r.disk.Open(lockFile, os.O_WRONLY|os.O_TRUNC)
+	f, err := r.root.OpenFile(lockFile, os.O_WRONLY|os.O_TRUNC, 0o666)
 	if err != nil {
 		return r.fileError("lock", lockFile, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"torchpe/internal/atomicfile"
 )
 
 // noStep is the step of a run without a checkpoint: TruncateMetrics(-1) drops every record.
@@ -18,9 +20,9 @@ const noStep = -1
 
 // metricsWriter appends to metrics.jsonl.
 type metricsWriter struct {
-	f        file  // nil until the file is known to end with a whole record
-	size     int64 // of the whole records
-	torn     bool  // part of a record may follow them
+	f        *atomicfile.Opened // nil until the file is known to end with a whole record
+	size     int64              // of the whole records
+	torn     bool               // part of a record may follow them
 	unsynced bool
 	step     int // of the last record
 }
@@ -79,7 +81,7 @@ func (m *metricsWriter) write(lines []byte) error {
 
 // openMetrics opens metrics.jsonl, whose last record has the given step, for appending.
 func (r *Run) openMetrics(step, flag int) error {
-	f, err := r.disk.Open(metricsFile, os.O_WRONLY|os.O_APPEND|flag)
+	f, err := r.root.OpenFile(metricsFile, os.O_WRONLY|os.O_APPEND|flag, 0o666)
 	if err != nil {
 		return r.fileError("open", metricsFile, err)
 	}
@@ -150,7 +152,7 @@ func (r *Run) TruncateMetrics(step int) (cut int, err error) {
 		err = m.sync()
 	}
 	if err == nil && flag != 0 {
-		err = r.disk.SyncDir()
+		err = r.root.SyncDir(".")
 	}
 	if err != nil {
 		return 0, errors.Join(r.writeError(metricsFile, 0, err), r.closeMetrics())
@@ -228,54 +230,28 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 	return records, nil
 }
 
-// tailBytes is the size of the end of metrics.jsonl that LastRecords reads first.
-const tailBytes = 1 << 14
-
-// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. It reads
-// only the end of the file. A missing file has no records.
-func LastRecords(r *Reader) ([]Record, error) {
-	f, err := r.root.Open(metricsFile)
+// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. It reads no
+// record before them but one. A missing file has no records.
+func LastRecords(r *Reader) (records []Record, err error) {
+	text, err := r.root.ReadFile(metricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, r.fileError("read", metricsFile, err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, r.fileError("read", metricsFile, err)
-	}
-	for length := int64(tailBytes); ; length *= 4 {
-		length = min(length, info.Size())
-		text := make([]byte, length)
-		if _, err := f.ReadAt(text, info.Size()-length); err != nil && !errors.Is(err, io.EOF) {
-			return nil, r.fileError("read", metricsFile, err)
-		}
-		records, whole := lastRecords(text)
-		if whole || length == info.Size() {
-			return records, nil
-		}
-	}
-}
-
-// lastRecords returns the records of the last step in a text, which may begin and end within a
-// line, and whether a record of the step before is in it too, so that none is missing.
-func lastRecords(text []byte) (records []Record, whole bool) {
-	lines := bytes.Split(text, []byte("\n"))
-	for _, line := range slices.Backward(lines) {
+	for _, line := range slices.Backward(bytes.Split(text, []byte("\n"))) {
 		var rec Record
 		if len(line) == 0 || json.Unmarshal(line, &rec) != nil {
-			continue
+			continue // half a record
 		}
 		if len(records) > 0 && rec.Step != records[0].Step {
-			whole = true
 			break
 		}
 		records = append(records, rec)
 	}
 	slices.Reverse(records)
-	return records, whole
+	return records, nil
 }
 
 // eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one,

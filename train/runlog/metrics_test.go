@@ -17,11 +17,11 @@ import (
 // resumed returns a run whose metrics.jsonl has this text.
 func resumed(t testing.TB, text string) *Run {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
-	r := expect.Must(Create(dir, []byte("{}"), Environment{}, Options{wrap: lazy}))
+	dir := filepath.Join(fastDir(t), "run")
+	r := expect.Must(createEmpty(dir))
 	expect.NoError(t, r.Close())
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666))
-	r = expect.Must(Resume(dir, Options{wrap: lazy}))
+	r = expect.Must(resumeIt(dir))
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }

@@ -60,6 +60,33 @@ func (o Object) Get(key string) json.RawMessage {
 	return nil
 }
 
+// Flat returns the values, as JSON, by their keys; the keys of an object within follow a dot. The values of
+// a list of objects, such as members, are joined.
+func (o Object) Flat() map[string]string {
+	all := map[string]string{}
+	o.flatten("", all)
+	return all
+}
+
+func (o Object) flatten(prefix string, all map[string]string) {
+	for _, f := range o {
+		list := []json.RawMessage{f.Value}
+		if bytes.HasPrefix(f.Value, []byte("[{")) {
+			_ = json.Unmarshal(f.Value, &list) // which ParseObject has read
+		}
+		for _, value := range list {
+			key := prefix + f.Key
+			if inner, err := ParseObject(value); err == nil {
+				inner.flatten(key+".", all)
+			} else if before, several := all[key]; several {
+				all[key] = before + ", " + string(value)
+			} else {
+				all[key] = string(value)
+			}
+		}
+	}
+}
+
 // With returns the object with another value of a key that it has.
 func (o Object) With(key string, value json.RawMessage) Object {
 	out := slices.Clone(o)

@@ -125,11 +125,13 @@ func TestResult(t *testing.T) {
 // lock.
 func TestCompletedMeanwhile(t *testing.T) {
 	s := twoCheckpoints(t)
-	meanwhile := func(d disk) disk {
-		expect.NoError(t, os.WriteFile(filepath.Join(s.dir, resultFile), []byte("{}"), 0o666))
-		return d
-	}
-	if _, err := Resume(s.dir, Options{wrap: meanwhile}); !errors.Is(err, ErrComplete) {
+	x := expect.Faults{Of: func(_, name string) bool {
+		if name == lockFile {
+			expect.NoError(t, os.WriteFile(filepath.Join(s.dir, resultFile), []byte("{}"), 0o666))
+		}
+		return false
+	}}
+	if err := x.During(func() error { return expect.ErrorOf(resumeIt(s.dir)) }); !errors.Is(err, ErrComplete) {
 		t.Errorf("got %v", err)
 	}
 	if text := snapshot(t, s.dir)[lockFile]; text != "" {

@@ -42,8 +42,6 @@ var (
 type Options struct {
 	Force     bool // Create: remove an existing run
 	BreakLock bool // take over a lock that a process on another host left; see [LockedError]
-
-	wrap func(disk) disk // set by tests that make the disk fail
 }
 
 // Reader reads a run directory. It takes no lock, and may read while the run is being written.
@@ -56,7 +54,6 @@ type Reader struct {
 // Run is a run directory that this process writes to, until Close.
 type Run struct {
 	*Reader
-	disk    disk
 	lock    *flock.Flock
 	metrics metricsWriter
 	head    atomic.Pointer[head]
@@ -172,11 +169,8 @@ func lockDir(dir string, opts Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, Cause(err))
 	}
-	r := &Run{Reader: &Reader{dir: dir, root: root}, disk: rootDisk{root}}
+	r := &Run{Reader: &Reader{dir: dir, root: root}}
 	r.head.Store(&head{step: noStep})
-	if opts.wrap != nil {
-		r.disk = opts.wrap(r.disk)
-	}
 	if err := r.acquire(opts.BreakLock); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -276,7 +270,7 @@ func (r *Run) start(config []byte, env Environment) error {
 	if r.hidden {
 		write = r.writeTemp
 	}
-	if err := write(configFile, int64(len(config)), textBody(config)); err != nil {
+	if err := write(configFile, int64(len(config)), atomicfile.Text(config)); err != nil {
 		return err
 	}
 	if err := r.openMetrics(noStep, os.O_CREATE); err != nil {

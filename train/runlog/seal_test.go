@@ -16,7 +16,7 @@ import (
 // simulated returns the directory of a finished simulation.
 func simulated(t *testing.T) string {
 	t.Helper()
-	s := newSimulation(filepath.Join(fastDir(t), "run"), Options{wrap: lazy})
+	s := newSimulation(filepath.Join(fastDir(t), "run"))
 	s.size = 2
 	expect.NoError(t, s.run())
 	return s.dir

@@ -32,8 +32,8 @@ type simulation struct {
 }
 
 // newSimulation returns one of 10 steps with a checkpoint every 2.
-func newSimulation(dir string, opts Options) *simulation {
-	return &simulation{dir: dir, steps: 10, every: 2, size: 32, opts: opts, saved: noStep, trying: noStep}
+func newSimulation(dir string) *simulation {
+	return &simulation{dir: dir, steps: 10, every: 2, size: 32, saved: noStep, trying: noStep}
 }
 
 // state returns the tensors after a step.
@@ -203,7 +203,7 @@ func content(t *testing.T, dir string) map[string]string {
 
 // fastDir returns a directory in memory where there is one: for tests that make thousands of files
 // and need no disk.
-func fastDir(t *testing.T) string {
+func fastDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "runlog")
 	if err != nil {
@@ -216,7 +216,7 @@ func fastDir(t *testing.T) string {
 // uninterrupted returns the final files of a simulation that nothing stops.
 func uninterrupted(t *testing.T) map[string]string {
 	t.Helper()
-	s := newSimulation(filepath.Join(fastDir(t), "whole"), Options{wrap: lazy})
+	s := newSimulation(filepath.Join(fastDir(t), "whole"))
 	expect.NoError(t, s.run())
 	return content(t, s.dir)
 }
@@ -239,7 +239,7 @@ func (s *simulation) checkPrevious(t *testing.T, fault string) {
 // and compares it with the uninterrupted one.
 func (s *simulation) finish(t *testing.T, want map[string]string, fault string) {
 	t.Helper()
-	again := newSimulation(s.dir, Options{wrap: lazy})
+	again := newSimulation(s.dir)
 	if r, err := Open(s.dir); err == nil {
 		c, err := r.LoadCheckpoint()
 		switch {

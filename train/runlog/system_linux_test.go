@@ -61,9 +61,11 @@ func TestSmallDisk(t *testing.T) {
 		expect.NoError(t, syscall.Unmount(mount, syscall.MNT_DETACH))
 	}()
 	dir := filepath.Join(mount, "run")
-	boast := func(d disk) disk { return &fixedFree{d, math.MaxInt64} }
-	for name, opts := range map[string]Options{"asked first": {Force: true}, "tried": {Force: true, wrap: boast}} {
-		r := expect.Must(Create(dir, []byte("{}"), Environment{}, opts))
+	boast := func(string) (int64, error) { return math.MaxInt64, nil }
+	defer func() { freeSpace = FreeSpace }()
+	for name, free := range map[string]func(string) (int64, error){"asked first": FreeSpace, "tried": boast} {
+		freeSpace = free
+		r := expect.Must(Create(dir, []byte("{}"), Environment{}, Options{Force: true}))
 		for step := 1; step <= 2; step++ {
 			expect.NoError(t, r.SaveCheckpoint(step, twoMB(), nil))
 		}
@@ -169,7 +171,8 @@ func TestPlantedLinks(t *testing.T) {
 		dir := filepath.Join(base, "run")
 		expect.NoError(t, errors.Join(os.WriteFile(outside, []byte("precious"), 0o666), os.Mkdir(dir, 0o777),
 			os.Symlink("../outside", filepath.Join(dir, name))))
-		s := newSimulation(dir, Options{wrap: lazy, Force: true})
+		s := newSimulation(dir)
+		s.opts.Force = true
 		err := s.run()
 		if b, readErr := os.ReadFile(outside); readErr != nil || string(b) != "precious" {
 			t.Errorf("%s: the file outside became %q (%v); run: %v", name, b, readErr, err)

@@ -97,7 +97,7 @@ type Claim struct {
 	beat  Heartbeat
 	start time.Time
 
-	invalidAttempt int // as in outcome; 0 for none
+	endedAttempt int // as in TaskStatus
 }
 
 // Tries to lock a task, and the pause between them: another process may test the lock at that moment.
@@ -126,23 +126,21 @@ func (s *Sweep) lockOpenTask(index int) (*Claim, error) {
 	if err := s.Check(index); err != nil {
 		return nil, err
 	}
-	if err := s.outcomeError(index, s.outcome(index)); err != nil { // rarely changes: no lock yet
+	if err := s.endError(s.outcome(index)); err != nil { // rarely changes: no lock yet
 		return nil, err
 	}
 	c, err := s.lockTask(index)
 	if err != nil {
 		return nil, err
 	}
-	o := s.outcome(index)
-	if err := s.outcomeError(index, o); err != nil {
+	t := s.outcome(index)
+	if err := s.endError(t); err != nil {
 		return nil, errors.Join(err, c.Release())
 	}
-	if o.invalidReason != "" {
-		c.invalidAttempt = o.invalidAttempt
-		for _, name := range []string{doneFile, failedFile} {
-			if err := s.root.Remove(taskFile(index, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, errors.Join(s.fileError("remove", taskFile(index, name), err), c.Release())
-			}
+	if c.endedAttempt = t.endedAttempt; t.Note != "" {
+		err := errors.Join(s.remove(taskFile(index, doneFile)), s.remove(taskFile(index, failedFile)))
+		if err != nil {
+			return nil, errors.Join(err, c.Release())
 		}
 	}
 	return c, nil
@@ -150,7 +148,7 @@ func (s *Sweep) lockOpenTask(index int) (*Claim, error) {
 
 // lockTask takes the lock of a task, done and failed ones too.
 func (s *Sweep) lockTask(index int) (*Claim, error) {
-	if err := s.makeDir(taskDir(index)); err != nil {
+	if err := s.MakeDir(taskDir(index)); err != nil {
 		return nil, err
 	}
 	if info, err := s.root.Lstat(taskFile(index, lockFile)); err == nil && !info.Mode().IsRegular() {
@@ -172,37 +170,31 @@ func (s *Sweep) lockTask(index int) (*Claim, error) {
 	return &Claim{Sweep: s, Index: index, lock: lock, start: time.Now()}, nil
 }
 
-// outcomeError returns ErrDone, ErrFailed, or why that cannot be known.
-func (s *Sweep) outcomeError(index int, o outcome) error {
-	switch {
-	case o.err != nil:
-		return fmt.Errorf("task %d: %w", index, o.err)
-	case o.done != nil:
-		return fmt.Errorf("task %d %w", index, ErrDone)
-	case o.failure != nil:
-		return fmt.Errorf("task %d %w; torchpe sweep retry --failed %s tries again", index, ErrFailed,
+// endError returns ErrDone, ErrFailed, or why that cannot be known.
+func (s *Sweep) endError(t TaskStatus) error {
+	switch t.State {
+	case StateUnknown:
+		return fmt.Errorf("task %d: %w", t.Index, t.err)
+	case StateDone:
+		return fmt.Errorf("task %d %w", t.Index, ErrDone)
+	case StateFailed:
+		return fmt.Errorf("task %d %w; torchpe sweep retry --failed %s tries again", t.Index, ErrFailed,
 			wording.Quote(s.Dir))
 	}
 	return nil
 }
 
 func (s *Sweep) busy(index int) error {
-	if b, ok := s.heartbeat(index); ok {
+	if b, ok, _ := s.heartbeat(index); ok {
 		return fmt.Errorf("task %d %w by pid %d on %s", index, ErrBusy, b.PID, b.Host)
 	}
 	return fmt.Errorf("task %d %w", index, ErrBusy)
 }
 
-// heartbeat returns the last sign of life of a task; ok is false where none can be read.
-func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool) {
-	b, ok, _ = s.readHeartbeat(index)
-	return b, ok
-}
-
-// readHeartbeat returns the last sign of life of a task: its heartbeat, or the file of a later attempt
+// heartbeat returns the last sign of life of a task: its heartbeat, or the file of a later attempt
 // whose worker has not written a heartbeat. ok is false where there is none or it is damaged; the error
 // says why it cannot be read.
-func (s *Sweep) readHeartbeat(index int) (b Heartbeat, ok bool, err error) {
+func (s *Sweep) heartbeat(index int) (b Heartbeat, ok bool, err error) {
 	b, ok, err = s.readSign(index, beatFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -249,11 +241,11 @@ func (c *Claim) takeOver(breakLock bool) error {
 		return err
 	}
 	job := schedulerJob()
-	old, found, err := c.readHeartbeat(c.Index)
+	old, found, err := c.heartbeat(c.Index)
 	if err != nil {
 		return err
 	}
-	if old.Attempt <= c.invalidAttempt {
+	if old.Attempt <= c.endedAttempt {
 		old.Stopped = wasEnded
 	}
 	foreign := found && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
@@ -304,7 +296,7 @@ func (c *Claim) writeJSON(name string, v any, durable bool) error {
 	if err != nil {
 		return err
 	}
-	return c.write(taskFile(c.Index, name), append(text, '\n'), durable)
+	return c.Write(taskFile(c.Index, name), append(text, '\n'), durable)
 }
 
 // Attempt counts the workers that have claimed the task, this one included.
@@ -312,7 +304,7 @@ func (c *Claim) Attempt() int { return c.beat.Attempt }
 
 // Stop records that the worker ends in good order before the task is done, and releases the task.
 func (c *Claim) Stop(why string) error {
-	b, _ := c.heartbeat(c.Index)
+	b, _, _ := c.heartbeat(c.Index)
 	b.Stopped = why
 	return errors.Join(c.writeBeat(b), c.Release())
 }
@@ -329,7 +321,7 @@ func (c *Claim) Fail(f Failure) error {
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err == nil {
-		err = c.write(taskFile(c.Index, failedFile), append(text, '\n'), true)
+		err = c.Write(taskFile(c.Index, failedFile), append(text, '\n'), true)
 	}
 	return errors.Join(err, c.Release())
 }
@@ -343,7 +335,7 @@ func (s *Sweep) RecordKilled(index, status int) error {
 		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
 	}
 	return s.recordFailure(index, f, func(c *Claim, b Heartbeat, found bool) bool {
-		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.invalidAttempt
+		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.endedAttempt
 	})
 }
 
@@ -357,7 +349,7 @@ func (s *Sweep) recordFailure(index int, f Failure, own func(c *Claim, b Heartbe
 	if err != nil {
 		return err
 	}
-	b, found := c.heartbeat(index)
+	b, found, _ := c.heartbeat(index)
 	if !own(c, b, found) {
 		return c.Release()
 	}
@@ -404,24 +396,20 @@ func (s *Sweep) clearFailure(index int, fresh bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Release()) }()
-	o := c.outcome(index)
-	if o.failure == nil { // another process was faster, or nothing is known
-		return o.err
+	if t := c.outcome(index); t.State != StateFailed { // another process was faster, or nothing is known
+		return t.err
 	}
 	if fresh {
-		if err := c.root.RemoveAll(taskFile(index, ensembleDir)); err != nil {
-			return c.fileError("remove", taskFile(index, ensembleDir), err)
+		if err := c.remove(taskFile(index, ensembleDir)); err != nil {
+			return err
 		}
 	}
 	// Without this the task would look lost.
-	if b, found := c.heartbeat(index); found {
+	if b, found, _ := c.heartbeat(index); found {
 		b.Stopped = wasEnded
 		if err := c.writeJSON(beatFile, b, false); err != nil {
 			return err
 		}
 	}
-	if err := c.root.Remove(taskFile(index, failedFile)); err != nil {
-		return c.fileError("remove", taskFile(index, failedFile), err)
-	}
-	return nil
+	return c.remove(taskFile(index, failedFile))
 }

@@ -75,8 +75,8 @@ func TestOtherHosts(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 1, axis("pe", "learn")), 1)
 	put := func(b Heartbeat) {
 		t.Helper()
-		expect.NoError(t, errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.write(taskFile(0, beatFile),
-			expect.Must(json.Marshal(b)), false), s.write(taskFile(0, lockFile), nil, false)))
+		expect.NoError(t, errors.Join(s.root.MkdirAll(taskDir(0), 0o777), s.Write(taskFile(0, beatFile),
+			expect.Must(json.Marshal(b)), false), s.Write(taskFile(0, lockFile), nil, false)))
 	}
 	state := func() State { return s.Task(0).State }
 	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 4, Step: 7, Job: "12_3", Time: time.Now()})

@@ -125,7 +125,7 @@ func Extend(dir, name string, change func(*Plan) error) (*Sweep, error) {
 	if len(s.Plan.Tasks) > before {
 		text, err := s.Plan.encode()
 		if err == nil {
-			err = s.write(planFile, text, true)
+			err = s.Write(planFile, text, true)
 		}
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -192,29 +192,50 @@ func (s *Sweep) Check(index int) error {
 	return nil
 }
 
-// write replaces a file in one step. A durable one is on disk when write returns.
-func (s *Sweep) write(name string, text []byte, durable bool) error {
+// Read reads a file of the sweep; the error matches fs.ErrNotExist where there is none.
+func (s *Sweep) Read(name string) ([]byte, error) {
+	text, err := s.root.ReadFile(name)
+	if err != nil {
+		return nil, s.fileError("read", name, err)
+	}
+	return text, nil
+}
+
+// List returns the names in a folder of the sweep; none where there is no such folder.
+func (s *Sweep) List(folder string) ([]string, error) {
+	f, err := s.root.Open(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.fileError("read", folder, err)
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// Write replaces a file of the sweep in one step. A durable one is on disk when Write returns.
+func (s *Sweep) Write(name string, text []byte, durable bool) error {
 	if err := atomicfile.WriteIn(s.root, name, text, durable); err != nil {
 		return s.fileError("write", name, err)
 	}
 	return nil
 }
 
-// makeDir makes a directory of the sweep, unless it exists.
-func (s *Sweep) makeDir(name string) error {
+// MakeDir makes a directory of the sweep, unless it exists.
+func (s *Sweep) MakeDir(name string) error {
 	if err := s.root.MkdirAll(name, 0o777); err != nil {
 		return s.fileError("make", name, err)
 	}
 	return nil
 }
 
-// sync makes renames in a directory survive a power loss.
-func (s *Sweep) sync(dir string) error {
-	f, err := s.root.Open(dir)
-	if err != nil {
-		return s.fileError("sync", dir, err)
+// remove removes a file or folder of the sweep, if there is one.
+func (s *Sweep) remove(name string) error {
+	if err := s.root.RemoveAll(name); err != nil {
+		return s.fileError("remove", name, err)
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return nil
 }
 
 // exists reports whether there is a file of that name.
@@ -225,7 +246,7 @@ func (s *Sweep) exists(name string) bool {
 
 // Cancel asks all workers, wherever they run, to save and stop. The next launch takes it back.
 func (s *Sweep) Cancel() error {
-	return s.write(cancelFile, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), false)
+	return s.Write(cancelFile, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), false)
 }
 
 // Cancelled reports whether Cancel was called.
@@ -236,8 +257,5 @@ func (s *Sweep) Uncancel() error {
 	if !s.Cancelled() {
 		return nil
 	}
-	if err := s.root.Remove(cancelFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.fileError("remove", cancelFile, err)
-	}
-	return nil
+	return s.remove(cancelFile)
 }

@@ -64,37 +64,52 @@ func PlanIn(dir string) (*Plan, Status, error) {
 	return s.Plan, st, err
 }
 
-// Estimate returns what is left of the plan by a status of an earlier state of it, without times.
+// Estimate returns what is left of the plan by a status of an earlier state of it, without times. Tasks
+// whose steps take about the same time, by their settings, make one shape.
 func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	e := &Estimate{Runs: p.Runs(), Tasks: len(p.Tasks), New: p.Runs() - st.Runs, Done: st.DoneRuns}
-	var err error
-	if e.DiskMB, err = p.DiskMB(st); err != nil {
-		return nil, err
+	untimed := config.Keys(func(s config.Setting) bool { return s.SameStepTime })
+	keys, diskMB := make([]string, len(p.Configurations)), make([]float64, len(p.Configurations))
+	for i, text := range p.Configurations {
+		c, err := readConfig(text)
+		if err != nil {
+			return nil, err
+		}
+		base, err := runlog.ParseObject(text)
+		if err != nil {
+			return nil, err
+		}
+		settings := base.Without(untimed...).Flat()
+		for _, key := range untimed { // such as masked.mask_level
+			delete(settings, key)
+		}
+		keys[i] = fmt.Sprint(settings) // maps are printed in the order of their keys
+		diskMB[i] = sizeOf(c).DiskMB
 	}
-	e.Shapes, err = p.shapes(st)
-	return e, err
+	at := map[string]int{}
+	for i, t := range p.Tasks {
+		if !st.open(i) {
+			continue
+		}
+		key := keys[t.Configuration]
+		n, known := at[key]
+		if !known {
+			n = len(e.Shapes)
+			at[key] = n
+			e.Shapes = append(e.Shapes, Shape{Example: t.Runs[0], timed: i})
+		}
+		s := &e.Shapes[n]
+		if len(t.Runs) > s.Largest {
+			s.Largest, s.timed = len(t.Runs), i
+		}
+		s.Runs, s.Tasks, s.tasks = s.Runs+len(t.Runs), s.Tasks+1, append(s.tasks, i)
+		e.DiskMB += diskMB[t.Configuration] * float64(len(t.Runs))
+	}
+	return e, nil
 }
 
 // open reports whether a task is not done. The task may have been planned after the status was read.
 func (st Status) open(task int) bool { return task >= len(st.Tasks) || st.Tasks[task].Done == nil }
-
-// DiskMB estimates the disk space of the finished runs of all tasks that are not done.
-func (p *Plan) DiskMB(st Status) (sum float64, err error) {
-	sizes := make([]memberSize, len(p.Configurations))
-	for i, text := range p.Configurations {
-		c, err := readConfig(text)
-		if err != nil {
-			return 0, err
-		}
-		sizes[i] = sizeOf(c)
-	}
-	for i, t := range p.Tasks {
-		if st.open(i) {
-			sum += sizes[t.Configuration].DiskMB * float64(len(t.Runs))
-		}
-	}
-	return sum, nil
-}
 
 // FreeMB returns the space that is free in a directory, which need not exist; 0 where the file
 // system does not say.
@@ -112,42 +127,6 @@ func FreeMB(dir string) float64 {
 		return 0
 	}
 	return float64(free) / (1 << 20)
-}
-
-// shapes groups the tasks that are not done by the settings that change the time of a step.
-func (p *Plan) shapes(st Status) (shapes []Shape, err error) {
-	untimed := config.Keys(func(s config.Setting) bool { return s.SameStepTime })
-	keys := make([]string, len(p.Configurations))
-	for i, text := range p.Configurations {
-		base, err := runlog.ParseObject(text)
-		if err != nil {
-			return nil, err
-		}
-		settings := flatten(base.Without(untimed...))
-		for _, key := range untimed { // such as masked.mask_level
-			delete(settings, key)
-		}
-		keys[i] = fmt.Sprint(settings) // maps are printed in the order of their keys
-	}
-	at := map[string]int{}
-	for i, t := range p.Tasks {
-		if !st.open(i) {
-			continue
-		}
-		key := keys[t.Configuration]
-		n, known := at[key]
-		if !known {
-			n = len(shapes)
-			at[key] = n
-			shapes = append(shapes, Shape{Example: t.Runs[0], timed: i})
-		}
-		s := &shapes[n]
-		if len(t.Runs) > s.Largest {
-			s.Largest, s.timed = len(t.Runs), i
-		}
-		s.Runs, s.Tasks, s.tasks = s.Runs+len(t.Runs), s.Tasks+1, append(s.tasks, i)
-	}
-	return shapes, nil
 }
 
 // Calibrate times a step of each shape of a plan and fills in the hours, of all workers together.

@@ -19,13 +19,11 @@ type Spec struct {
 // Part is a grid over flags of "torchpe train".
 type Part struct {
 	Name string
-	// Axes are crossed, the first varying slowest. An axis of one value is a setting.
+	// Axes are crossed, the first varying slowest. An axis of one value is a setting, such as seeds or
+	// members, without which there is one seed.
 	Axes []Axis
 	// Zip names groups of axes that advance together; each group is crossed as one axis.
 	Zip [][]string
-	// Seeds and Members are the arguments of --seeds and --members, without which there is one seed.
-	Seeds   string
-	Members int
 	// Exclude drops the points that agree with one of these.
 	Exclude []Match
 }
@@ -34,6 +32,11 @@ type Part struct {
 type Axis struct {
 	Flag   string
 	Values []string
+}
+
+// find returns the place of a flag's axis; -1 for none.
+func find(axes []Axis, flag string) int {
+	return slices.IndexFunc(axes, func(a Axis) bool { return a.Flag == flag })
 }
 
 // Match agrees with a point where each of its flags has one of the values there.
@@ -77,37 +80,44 @@ func (p Point) String() string {
 // maxPoints is a limit against typing errors.
 const maxPoints = 1_000_000
 
-// Points expands all parts, in their order.
-func (s Spec) Points() ([]Point, error) {
-	var out []Point
+// Points expands all parts, in their order, but for points that are excluded. It lists the exclusions that
+// no point of any part agrees with: most are typing errors.
+func (s Spec) Points() (all []Point, unused []string, err error) {
+	agrees := map[string]bool{}
 	for _, part := range s.Parts {
-		points, err := part.Points()
+		points, err := part.expand()
 		if err != nil {
 			if part.Name != "" {
 				err = fmt.Errorf("part %s: %w", part.Name, err)
 			}
-			return nil, err
+			return nil, nil, err
 		}
-		if out = append(out, points...); len(out) > maxPoints {
-			return nil, fmt.Errorf("more than %d configurations", maxPoints)
+		for _, m := range part.Exclude {
+			text := m.String()
+			if _, seen := agrees[text]; !seen {
+				unused = append(unused, text)
+			}
+			agrees[text] = agrees[text] || slices.ContainsFunc(points, m.agrees)
+		}
+		points = slices.DeleteFunc(points, func(p Point) bool {
+			return slices.ContainsFunc(part.Exclude, func(m Match) bool { return m.agrees(p) })
+		})
+		if all = append(all, points...); len(all) > maxPoints {
+			return nil, nil, fmt.Errorf("more than %d configurations", maxPoints)
 		}
 	}
-	return out, nil
+	return all, slices.DeleteFunc(unused, func(text string) bool { return agrees[text] }), nil
 }
 
-// Points expands the part.
-func (p Part) Points() ([]Point, error) {
+// expand returns all points of the part.
+func (p Part) expand() ([]Point, error) {
 	dimensions, err := p.dimensions()
-	if err != nil {
-		return nil, err
-	}
-	seeds, err := p.seedSettings()
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range p.Exclude {
 		for _, a := range m {
-			if !slices.ContainsFunc(p.Axes, func(b Axis) bool { return b.Flag == a.Flag }) {
+			if find(p.Axes, a.Flag) < 0 {
 				return nil, fmt.Errorf("exclude: the grid has no %s", a.Flag)
 			}
 		}
@@ -118,12 +128,9 @@ func (p Part) Points() ([]Point, error) {
 			return nil, fmt.Errorf("more than %d configurations", maxPoints)
 		}
 	}
-	var out []Point
-	for i := range total {
-		if point := p.point(dimensions, i, total); !p.excludes(point) {
-			point.Settings = append(point.Settings, seeds...)
-			out = append(out, point)
-		}
+	out := make([]Point, total)
+	for i := range out {
+		out[i] = p.point(dimensions, i, total)
 	}
 	return out, nil
 }
@@ -152,7 +159,7 @@ func (p Part) dimensions() ([][]Axis, error) {
 			if _, twice := group[name]; twice {
 				return nil, fmt.Errorf("zip: %s is named twice", name)
 			}
-			if !slices.ContainsFunc(p.Axes, func(a Axis) bool { return a.Flag == name }) {
+			if find(p.Axes, name) < 0 {
 				return nil, fmt.Errorf("zip: the grid has no %s", name)
 			}
 			group[name] = i
@@ -213,34 +220,10 @@ func distinct(axes []Axis) error {
 	return nil
 }
 
-// seedSettings returns the flags that give the seeds.
-func (p Part) seedSettings() (settings []Setting, err error) {
-	for _, a := range p.Axes {
-		if slices.Contains(seedFlags, a.Flag) && p.Seeds != "" {
-			return nil, fmt.Errorf("%s and seeds both give seeds: give one of them", a.Flag)
-		}
-	}
-	if p.Seeds != "" {
-		seeds, err := ParseSeeds(p.Seeds)
-		if err != nil {
-			return nil, fmt.Errorf("seeds: %w", err)
-		}
-		settings = append(settings, Setting{"seeds", seeds})
-	}
-	if p.Members != 0 {
-		settings = append(settings, Setting{"members", strconv.Itoa(p.Members)})
-	}
-	return settings, nil
-}
-
-// seedFlags are the flags of which a value replaces the seeds of a part. A file calls one seed of a grid
-// seed.
+// seedFlags are the flags that give the seeds of a part. A file calls one seed of a grid seed.
 var seedFlags = []string{"seeds", "members", "seed"}
 
-func (p Part) excludes(point Point) bool {
-	return slices.ContainsFunc(p.Exclude, func(m Match) bool { return m.agrees(point) })
-}
-
+// agrees reports whether the point has one of the values of each flag.
 func (m Match) agrees(point Point) bool {
 	for _, a := range m {
 		i := slices.IndexFunc(point.Settings, func(s Setting) bool { return s.Flag == a.Flag })
@@ -274,29 +257,6 @@ func (m Match) String() string {
 	return strings.Join(terms, ",")
 }
 
-// UnusedExclusions lists the exclusions that no point of any part agrees with: most are typing errors.
-func (s Spec) UnusedExclusions() (idle []string, err error) {
-	agrees := map[string]bool{}
-	for _, p := range s.Parts {
-		whole := p
-		whole.Exclude = nil
-		var points []Point
-		if len(p.Exclude) > 0 {
-			if points, err = whole.Points(); err != nil {
-				return nil, err
-			}
-		}
-		for _, m := range p.Exclude {
-			text := m.String()
-			if _, seen := agrees[text]; !seen {
-				idle = append(idle, text)
-			}
-			agrees[text] = agrees[text] || slices.ContainsFunc(points, m.agrees)
-		}
-	}
-	return slices.DeleteFunc(idle, func(text string) bool { return agrees[text] }), nil
-}
-
 // canonical returns a text that is equal for equal values: 0.5 for .50.
 func canonical(value string) string {
 	x, err := strconv.ParseFloat(value, 64)
@@ -318,9 +278,11 @@ func (s Spec) Set(axes []Axis) Spec {
 		p.Axes = slices.Clone(p.Axes)
 		for _, a := range axes {
 			if slices.Contains(seedFlags, a.Flag) {
-				p.Seeds, p.Members = "", 0
+				p.Axes = slices.DeleteFunc(p.Axes, func(b Axis) bool {
+					return slices.Contains(seedFlags, b.Flag) && find(axes, b.Flag) < 0
+				})
 			}
-			if at := slices.IndexFunc(p.Axes, func(b Axis) bool { return b.Flag == a.Flag }); at >= 0 {
+			if at := find(p.Axes, a.Flag); at >= 0 {
 				p.Axes[at] = a
 			} else {
 				p.Axes = append(p.Axes, a)

@@ -16,19 +16,27 @@ import (
 
 func axis(flag string, values ...string) Axis { return Axis{flag, values} }
 
+// expandAll returns the points of parts.
+func expandAll(t rapid.TB, parts ...Part) []Point {
+	points, _, err := Spec{Parts: parts}.Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
 func TestPoints(t *testing.T) {
 	p := Part{
 		Name: "p",
 		Axes: []Axis{axis("pe", "learn", "nope"), axis("optimizer", "adam", "sgd"),
-			axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3")},
-		Zip:     [][]string{{"optimizer", "lr"}},
-		Members: 3,
+			axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3"), axis("members", "3")},
+		Zip: [][]string{{"optimizer", "lr"}},
 		Exclude: []Match{
 			{axis("pe", "nope"), axis("heads", "2.0")}, // numbers agree by value
 			{axis("lr", "0.001", "7"), axis("pe", "learn")},
 		},
 	}
-	points := expect.Must(p.Points())
+	points := expandAll(t, p)
 	var got []string
 	for _, p := range points {
 		got = append(got, strings.Join(p.Args(), " "))
@@ -46,20 +54,20 @@ func TestPoints(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2")}, Seeds: "paper"},
-		{Axes: []Axis{axis("pe", "nope")}, Members: 2}}}
-	from := Part{Axes: []Axis{axis("pe", "rope")}, Seeds: "5", Members: 3} // seeds 5, 6 and 7
-	if points, err := from.Points(); err != nil || strings.Join(points[0].Args(), " ") !=
-		"--pe=rope --seeds=5 --members=3" {
+	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2"), axis("seeds", "paper")}},
+		{Axes: []Axis{axis("pe", "nope"), axis("members", "2")}}}}
+	from := s.Set([]Axis{axis("members", "3"), axis("seeds", "5")}) // seeds 5, 6 and 7
+	if points, _, err := from.Points(); err != nil || len(points) != 3 || strings.Join(points[2].Args(), " ") !=
+		"--pe=nope --members=3 --seeds=5" {
 		t.Errorf("%v, %v", points, err)
 	}
 	changed := s.Set([]Axis{axis("sigma", "0.5"), axis("epochs", "3"), axis("seeds", "7,8")})
-	points, err := changed.Points()
+	points, _, err := changed.Points()
 	if err != nil || len(points) != 2 ||
-		strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --epochs=3 --seeds=7,8" {
+		strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --seeds=7,8 --epochs=3" {
 		t.Errorf("%v, %v", points, err)
 	}
-	if points, err = s.Points(); err != nil || len(points) != 3 || len(s.Parts[0].Axes[1].Values) != 2 {
+	if points, _, err = s.Points(); err != nil || len(points) != 3 || len(s.Parts[0].Axes[1].Values) != 2 {
 		t.Errorf("Set changed what it was given: %v, %v", points, err)
 	}
 }
@@ -74,18 +82,16 @@ func TestGridMistakes(t *testing.T) {
 		{Part{Axes: []Axis{axis("sigma", "0.5", "1", ".50")}}, "sigma: .50 is given twice"},
 		{Part{Axes: []Axis{axis("pe", "a", "a"), axis("lr", "1", "1.0")}, Zip: [][]string{{"pe", "lr"}}},
 			"pe: a with lr 1.0 is given twice"},
-		{Part{Axes: []Axis{axis("pe", "a")}, Seeds: "1:3,2"}, "seeds: 2 is given twice"},
 		{Part{Axes: []Axis{axis("pe", "a", "b"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}}},
 			"pe has 2 values and lr 1"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Zip: [][]string{{"pe", "lr"}}}, "no lr"},
 		{Part{Axes: []Axis{axis("pe", "a"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}, {"lr"}}},
 			"lr is named twice"},
 		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
-		{Part{Axes: []Axis{axis("seed", "1", "2")}, Seeds: "3,4"}, "both give seeds"},
 		{Part{Axes: []Axis{axis("a", expect.Must(config.Range("1", "1001", "1"))...),
 			axis("b", expect.Must(config.Range("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
-		if _, err := c.part.Points(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := (Spec{Parts: []Part{c.part}}).Points(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.part, err, c.want)
 		}
 	}
@@ -111,7 +117,7 @@ func TestCrossedCount(t *testing.T) {
 			want = next
 			p.Axes = append(p.Axes, a)
 		}
-		points := expect.Must(p.Points())
+		points := expandAll(t, p)
 		for i, point := range points {
 			if got := " " + strings.Join(point.Args(), " "); got != want[i] {
 				t.Fatalf("point %d is %s, want %s", i, got, want[i])
@@ -127,8 +133,8 @@ func TestCrossedCount(t *testing.T) {
 func TestZipRepeats(t *testing.T) {
 	p := Part{Axes: []Axis{axis("optimizer", "adam", "adam", "sgd"), axis("lr", "1", "2", "2")},
 		Zip: [][]string{{"optimizer", "lr"}}}
-	if points, err := p.Points(); err != nil || len(points) != 3 {
-		t.Errorf("%v, %v", points, err)
+	if points := expandAll(t, p); len(points) != 3 {
+		t.Errorf("%v", points)
 	}
 }
 
@@ -159,7 +165,7 @@ func TestIdle(t *testing.T) {
 	grid := func(pe string) Part {
 		return Part{Axes: []Axis{axis("pe", pe), axis("heads", "1", "2")}, Exclude: []Match{nope, rope, wide}}
 	}
-	idle, err := Spec{Parts: []Part{grid("learn"), grid("nope")}}.UnusedExclusions()
+	_, idle, err := Spec{Parts: []Part{grid("learn"), grid("nope")}}.Points()
 	if want := []string{"pe=rope|t5", "pe=learn,heads=4"}; err != nil || !slices.Equal(idle, want) {
 		t.Errorf("%q, %v", idle, err)
 	}
@@ -203,7 +209,7 @@ func TestRanges(t *testing.T) {
 // configurations tell: see cmd/torchpe.
 func TestPresetCounts(t *testing.T) {
 	for _, p := range Presets() {
-		points, err := p.Spec.Points()
+		points, _, err := p.Spec.Points()
 		if err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 			continue
@@ -263,7 +269,7 @@ func TestPresetValues(t *testing.T) {
 func TestPresetsFollowThePaper(t *testing.T) {
 	decayed := map[string]bool{}
 	for _, p := range Presets() {
-		points := expect.Must(p.Spec.Points())
+		points := expandAll(t, p.Spec.Parts...)
 		for _, point := range points {
 			args := point.Args()
 			decays := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--weight-decay") })

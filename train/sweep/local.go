@@ -21,7 +21,7 @@ type Launcher interface {
 	// Launch works on the tasks that are neither done nor failed, or hands them to a queue, and
 	// returns when it has nothing left to do, or ctx has ended. The outcomes of tasks are in their
 	// folders: an error is of the launcher itself.
-	Launch(ctx context.Context, s *Sweep, indexes []int) error
+	Launch(ctx context.Context, s *Sweep) error
 }
 
 // Local is the Launcher of this machine: worker processes, each on one task at a time.
@@ -74,11 +74,11 @@ const (
 
 // Launch works through the tasks. It waits for tasks that other processes work on, and takes them
 // when those die. When ctx ends it interrupts the workers, which save, and waits for them.
-func (l Local) Launch(ctx context.Context, s *Sweep, indexes []int) error {
-	open := make(chan int, len(indexes)) // each task is in it once, or taken by a worker
-	for _, i := range indexes {
+func (l Local) Launch(ctx context.Context, s *Sweep) error {
+	open := make(chan int, len(s.Plan.Tasks)) // each task is in it once, or taken by a worker
+	for i := range s.Plan.Tasks {
 		// a worker died as it cleaned up
-		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).done != nil {
+		if s.exists(taskFile(i, ensembleDir)) && s.outcome(i).Done != nil {
 			(&Claim{Sweep: s, Index: i}).cleanUp()
 		}
 		open <- i
@@ -121,7 +121,7 @@ func (l Local) work(ctx context.Context, s *Sweep, index, worker int,
 	report func(TaskStatus)) (again bool, err error) {
 	t := s.Task(index)
 	switch {
-	case t.State == StateDone || t.State == StateFailed || t.State == StateUnknown:
+	case t.Ended() || t.State == StateUnknown:
 		return false, nil
 	case t.State == StateRunning:
 		return true, nil

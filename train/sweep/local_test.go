@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,13 +24,6 @@ func local(s *Sweep, workers int) Local {
 	}}
 }
 
-func all(s *Sweep) (indexes []int) {
-	for i := range s.Plan.Tasks {
-		indexes = append(indexes, i)
-	}
-	return indexes
-}
-
 // Failed tasks stop nothing, and each says why; what is tried again is what failed.
 func TestLocal(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"),
@@ -39,7 +31,7 @@ func TestLocal(t *testing.T) {
 	var ended []string
 	l := local(s, 2)
 	l.Ended = func(t TaskStatus) { ended = append(ended, fmt.Sprint(t.Index, t.State)) }
-	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, l.Launch(t.Context(), s))
 	slices.Sort(ended)
 	if want := []string{"0done", "1failed", "2done", "3failed", "4failed", "5done"}; !slices.Equal(ended, want) {
 		t.Errorf("%v, want %v", ended, want)
@@ -66,14 +58,14 @@ func TestLocal(t *testing.T) {
 	}
 	// Nothing to do the second time.
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was touched", task.Index) }
-	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, l.Launch(t.Context(), s))
 	expect.NoError(t, s.clearFailure(1, true))
 	l.Ended = func(task TaskStatus) {
 		if task.Index != 1 {
 			t.Errorf("task %d was touched", task.Index)
 		}
 	}
-	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, l.Launch(t.Context(), s))
 	if f := s.Task(1).Failure; f == nil || f.Attempt != 2 {
 		t.Errorf("%+v", f)
 	}
@@ -85,35 +77,6 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// Two sweeps on one directory at once: every task runs once, and both return when all of it is
-// done.
-func TestTwoLaunchers(t *testing.T) {
-	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 12, axis("pe", "learn")), 1)
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			own, err := Open(s.Dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer own.Close()
-			if err := local(own, 2).Launch(t.Context(), own, all(own)); err != nil {
-				t.Error(err)
-			}
-			if st, err := own.Status(nil); err != nil || st.Counts[StateDone] != 12 {
-				t.Errorf("%+v, %v", st.Counts, err)
-			}
-		})
-	}
-	wg.Wait()
-	for i := range s.Plan.Tasks {
-		if log, err := os.ReadFile(s.Log(i)); err != nil || string(log) != "attempt 1\n" {
-			t.Errorf("task %d: %q, %v", i, log, err)
-		}
-	}
-}
-
 // A launcher that is told to stop tells its workers, and returns.
 func TestStopAndCancel(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("lr", "4"), axis("pe", "learn")), 1)
@@ -121,7 +84,7 @@ func TestStopAndCancel(t *testing.T) {
 	l := local(s, 1)
 	time.AfterFunc(500*time.Millisecond, stop)
 	start := time.Now()
-	if err := l.Launch(ctx, s, all(s)); err != nil || time.Since(start) > 30*time.Second {
+	if err := l.Launch(ctx, s); err != nil || time.Since(start) > 30*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 	st, err := s.Status(nil)
@@ -130,7 +93,7 @@ func TestStopAndCancel(t *testing.T) {
 	}
 	expect.NoError(t, s.Cancel())
 	l.Ended = func(task TaskStatus) { t.Errorf("task %d was begun though the sweep is cancelled", task.Index) }
-	if err := l.Launch(t.Context(), s, all(s)); err != nil {
+	if err := l.Launch(t.Context(), s); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(s.Uncancel(), s.Uncancel()); err != nil || s.Cancelled() {
@@ -144,7 +107,7 @@ func TestNoWorker(t *testing.T) {
 	l := Local{Workers: 2, Command: func(ctx context.Context, _, _ int) *exec.Cmd {
 		return exec.CommandContext(ctx, filepath.Join(s.Dir, "absent"))
 	}}
-	if err := l.Launch(t.Context(), s, all(s)); err == nil {
+	if err := l.Launch(t.Context(), s); err == nil {
 		t.Error("no error")
 	}
 	if st, err := s.Status(nil); err != nil || st.Counts[StatePending] != 3 {
@@ -192,7 +155,7 @@ func TestFailFast(t *testing.T) {
 		resolved(t, 1, axis("lr", "0.1", "4", "1", "0.2"), axis("pe", "learn")), 1) // 4 never ends, 1 fails
 	l := local(s, 2)
 	l.FailFast = true
-	err := l.Launch(t.Context(), s, all(s))
+	err := l.Launch(t.Context(), s)
 	if err == nil || !strings.Contains(err.Error(), "task 2 failed") {
 		t.Error(err)
 	}

@@ -14,40 +14,39 @@ import (
 	"torchpe/train/runlog"
 )
 
-// outcome holds the content of a task's markers.
-type outcome struct {
-	done    *Done
-	failure *Failure
-	err     error // why a marker cannot be read: nothing is known
-
-	invalidReason  string // why an existing marker does not count; "" where it does
-	invalidAttempt int    // the attempt of an invalid marker, which has ended
-}
-
-// outcome reads the markers of a task. A marker is invalid where it is damaged, belongs to another
-// plan's task, or its runs are gone.
-func (s *Sweep) outcome(index int) (o outcome) {
+// outcome returns the state of a task that its markers tell: done, failed, unknown, or pending for all
+// else. A marker does not count where it is damaged, belongs to another plan's task, or its runs are gone:
+// Note says so.
+func (s *Sweep) outcome(index int) TaskStatus {
+	t := TaskStatus{Index: index, State: StatePending, Runs: s.Plan.Tasks[index].Runs}
 	var done Done
-	if s.readMarker(index, doneFile, &done, &o) {
-		if o.invalidReason, o.err = s.whyInvalid(index, done); o.err != nil {
-			return o
+	if s.readMarker(&t, doneFile, &done) {
+		reason, err := s.whyInvalid(index, done)
+		switch {
+		case err != nil:
+			return t.unknown(err)
+		case reason == "":
+			t.State, t.Done = StateDone, &done
+			return t
 		}
-		if o.invalidReason == "" {
-			o.done = &done
-			return o
-		}
-		o.invalidAttempt = done.Attempt
+		t.Note, t.endedAttempt = reason, done.Attempt
 	}
 	var failure Failure
-	if s.readMarker(index, failedFile, &failure, &o) {
+	if t.State == StatePending && s.readMarker(&t, failedFile, &failure) {
 		if failure.Task == s.Plan.taskHash(index) {
-			o.failure = &failure
-			return o
+			t.State, t.Note, t.Failure = StateFailed, "", &failure
+			return t
 		}
-		o.invalidReason = fmt.Sprintf("%s is of another plan's task", s.path(index, failedFile))
-		o.invalidAttempt = failure.Attempt
+		t.Note = fmt.Sprintf("%s is of another plan's task", s.path(index, failedFile))
+		t.endedAttempt = failure.Attempt
 	}
-	return o
+	return t
+}
+
+// unknown returns the status of a task whose files cannot be read.
+func (t TaskStatus) unknown(err error) TaskStatus {
+	t.State, t.Note, t.err = StateUnknown, err.Error(), err
+	return t
 }
 
 // DataOfRuns returns the SHA-256 of a task's data, as the first finished run that shares them has it, and
@@ -62,7 +61,7 @@ func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 		if err != nil {
 			continue
 		}
-		if shares, err := config.SharesData(own, c); err != nil || !shares || s.outcome(i).done == nil {
+		if shares, err := config.SharesData(own, c); err != nil || !shares || s.outcome(i).Done == nil {
 			continue
 		}
 		r, err := runlog.Open(s.RunDir(task.Runs[0]))
@@ -77,19 +76,19 @@ func (s *Sweep) DataOfRuns(index int) (sum, dir string) {
 	return "", ""
 }
 
-// readMarker reads one marker, and reports whether there is one that can be read.
-func (s *Sweep) readMarker(index int, name string, into any, o *outcome) bool {
-	text, err := s.root.ReadFile(taskFile(index, name))
-	if errors.Is(err, fs.ErrNotExist) {
+// readMarker reads one marker of a task, and reports whether there is one that can be read.
+func (s *Sweep) readMarker(t *TaskStatus, name string, into any) bool {
+	text, err := s.root.ReadFile(taskFile(t.Index, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false
-	}
-	if err != nil {
-		o.err = fmt.Errorf("%s: %w", s.path(index, name), runlog.Cause(err))
+	case err != nil:
+		*t = t.unknown(fmt.Errorf("%s: %w", s.path(t.Index, name), runlog.Cause(err)))
 		return false
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		o.invalidReason = fmt.Sprintf("%s is damaged: %v", s.path(index, name), err)
-		o.invalidAttempt = math.MaxInt
+		t.Note = fmt.Sprintf("%s is damaged: %v", s.path(t.Index, name), err)
+		t.endedAttempt = math.MaxInt
 		return false
 	}
 	return true

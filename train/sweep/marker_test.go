@@ -26,7 +26,7 @@ func put(t *testing.T, s *Sweep, name, text string) {
 // launched runs a sweep to its end with workers of this binary.
 func launched(t *testing.T, s *Sweep) Status {
 	t.Helper()
-	expect.NoError(t, local(s, 2).Launch(t.Context(), s, all(s)))
+	expect.NoError(t, local(s, 2).Launch(t.Context(), s))
 	return expect.Must(s.Status(nil))
 }
 
@@ -124,7 +124,7 @@ func TestFailureNotRecorded(t *testing.T) {
 		axis("pe", "learn")), 1)
 	// In the place of a full disk: no file can be made under this name.
 	expect.NoError(t, os.MkdirAll(filepath.Join(s.Dir, taskFile(1, failedFile+tempSuffix)), 0o777))
-	err := local(s, 1).Launch(t.Context(), s, all(s))
+	err := local(s, 1).Launch(t.Context(), s)
 	want := "task 1: the worker ended with exit code 7; that could not be recorded: write " +
 		filepath.Join(s.Dir, taskFile(1, failedFile)) + ": is a directory"
 	if err == nil || err.Error() != want {

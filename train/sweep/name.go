@@ -23,7 +23,7 @@ type nameParts struct {
 	task, pe string
 	sigma    *float64
 	seed     uint64
-	settings map[string]string // by key, joined with dots; lr and weight_decay of the member among them
+	settings map[string]string // JSON by key, as runlog.Object.Flat; lr and weight_decay of the member among them
 }
 
 // namePartsOf returns the parts of a run whose base has these settings.
@@ -37,31 +37,12 @@ func namePartsOf(r run, base map[string]string) (nameParts, error) {
 		return nameParts{}, err
 	}
 	settings := maps.Clone(base)
-	maps.Copy(settings, flatten(own.Without("seed", "sigma")))
+	maps.Copy(settings, own.Without("seed", "sigma").Flat())
 	return nameParts{task: textOf(r.base.Get("task")), pe: textOf(r.base.Get("pe")), sigma: member.Sigma,
 		seed: member.Seed, settings: settings}, nil
 }
 
-// flatten returns the values of an object and of those in it, by their keys joined with dots.
-func flatten(o runlog.Object) map[string]string {
-	out := map[string]string{}
-	for _, f := range o {
-		var inner map[string]string
-		if len(f.Value) > 0 && f.Value[0] == '{' {
-			if in, err := runlog.ParseObject(f.Value); err == nil {
-				inner = flatten(in)
-			}
-		}
-		if inner == nil {
-			out[f.Key] = textOf(f.Value)
-		}
-		for key, value := range inner {
-			out[f.Key+"."+key] = value
-		}
-	}
-	return out
-}
-
+// textOf returns a value of JSON as text: a string without its quotes.
 func textOf(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -79,7 +60,7 @@ func (p *Plan) name(runs []run, first int) ([]string, error) {
 	for i, r := range runs {
 		text := string(r.base.Text())
 		if bases[text] == nil {
-			bases[text] = flatten(r.base.Without(unnamed...))
+			bases[text] = r.base.Without(unnamed...).Flat()
 		}
 		var err error
 		if all[i], err = namePartsOf(r, bases[text]); err != nil {
@@ -180,7 +161,7 @@ func (f nameParts) name(differ map[setting]string) string {
 	for _, key := range slices.Sorted(maps.Keys(f.settings)) {
 		if usual, differs := differ[setting{f.scope(key), key}]; differs && f.settings[key] != usual {
 			short := key[strings.LastIndex(key, ".")+1:]
-			parts = append(parts, clean(short)+"="+clean(f.settings[key]))
+			parts = append(parts, clean(short)+"="+clean(textOf([]byte(f.settings[key]))))
 		}
 	}
 	return strings.Join(append(parts, fmt.Sprintf("seed=%d", f.seed)), "_")

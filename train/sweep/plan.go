@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"torchpe/train/config"
@@ -67,6 +68,14 @@ func (r run) identity() string {
 	return string(r.base.Without(incidental...).Text()) + string(r.member)
 }
 
+// equal reports whether two runs have one identity.
+func (r run) equal(other run) bool { return r.identity() == other.identity() }
+
+// config returns the configuration of the run, as config.json holds it.
+func (r run) config() json.RawMessage {
+	return r.base.With(membersKey, slices.Concat([]byte("["), r.member, []byte("]"))).Text()
+}
+
 // runsOf splits a resolved configuration into its members.
 func runsOf(resolved []byte) ([]run, error) {
 	text, err := json.Marshal(json.RawMessage(resolved)) // escaped as it comes back from the file
@@ -95,16 +104,15 @@ func (p *Plan) Add(configs [][]byte, packing Packing, command []string) (Added, 
 	var added Added
 	known := map[string]bool{}
 	var all []run
-	for _, t := range p.Tasks {
-		base, err := runlog.ParseObject(p.Configurations[t.Configuration])
+	for i := range p.Tasks {
+		runs, err := p.runs(i)
 		if err != nil {
 			return added, err
 		}
-		for _, m := range t.Members {
-			r := run{base, m}
+		for _, r := range runs {
 			known[r.identity()] = true
-			all = append(all, r)
 		}
+		all = append(all, runs...)
 	}
 	asked, first := map[string]bool{}, len(all)
 	for _, config := range configs {
@@ -228,6 +236,17 @@ func (p *Plan) digest(before, g Generation) (string, error) {
 		fmt.Fprintf(h, "%s\n", text)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// runs returns the runs of a task.
+func (p *Plan) runs(index int) ([]run, error) {
+	t := p.Tasks[index]
+	base, err := runlog.ParseObject(p.Configurations[t.Configuration])
+	runs := make([]run, len(t.Members))
+	for i, m := range t.Members {
+		runs[i] = run{base, m}
+	}
+	return runs, err
 }
 
 // configText returns the configuration of a task, as config.json holds it.

@@ -45,7 +45,7 @@ func fake(args []string) ([]byte, []string, error) {
 
 func resolved(t testing.TB, seeds int, axes ...Axis) [][]byte {
 	t.Helper()
-	points := expect.Must(Part{Axes: axes, Members: seeds}.Points())
+	points := expandAll(t, Part{Axes: append(axes, axis("members", strconv.Itoa(seeds)))})
 	configs, _, err := Resolve(points, fake)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"torchpe/data/array/safetensors"
 	"torchpe/train/config"
@@ -22,19 +23,19 @@ func (c *Claim) Complete() error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeDir(runsDir); err != nil {
+	if err := c.MakeDir(runsDir); err != nil {
 		return err
 	}
-	if err := c.root.RemoveAll(taskFile(c.Index, splitDir)); err != nil { // of a worker that died
-		return c.fileError("remove", taskFile(c.Index, splitDir), err)
+	if err := c.remove(taskFile(c.Index, splitDir)); err != nil { // of a worker that died
+		return err
 	}
 	for m, name := range c.Plan.Tasks[c.Index].Runs {
 		if err := c.split(e, m, name); err != nil {
 			return fmt.Errorf("run %s: %w", name, err)
 		}
 	}
-	if err := c.sync(runsDir); err != nil {
-		return err
+	if err := c.root.SyncDir(runsDir); err != nil {
+		return c.fileError("sync", runsDir, err)
 	}
 	steps := 0
 	for _, r := range e.result.Members {
@@ -51,13 +52,13 @@ func (c *Claim) Complete() error {
 // cleanUp removes what a done task does not need. It may fail: the rest is ignored.
 func (c *Claim) cleanUp() {
 	for _, name := range []string{splitDir, ensembleDir} {
-		_ = c.root.RemoveAll(taskFile(c.Index, name))
+		_ = c.remove(taskFile(c.Index, name))
 	}
 }
 
 // ensemble is a finished run directory with all its members.
 type ensemble struct {
-	config       runlog.Object
+	runs         []run
 	environments []runlog.Environment
 	records      []runlog.Record
 	checkpoint   *runlog.Checkpoint
@@ -75,15 +76,15 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	if e.result, err = r.Result(); err != nil {
 		return nil, err
 	}
-	if e.config, err = runlog.ParseObject(r.Config().JSON); err != nil {
+	if e.runs, err = runsOf(r.Config().JSON); err != nil {
 		return nil, err
 	}
-	want, err := c.Plan.configText(c.Index)
+	want, err := c.Plan.runs(c.Index)
 	if err != nil {
 		return nil, err
 	}
-	if err := sameRuns(r.Config().JSON, want); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Dir(), err)
+	if !slices.EqualFunc(e.runs, want, run.equal) {
+		return nil, fmt.Errorf("%s: %w", r.Dir(), errOtherRuns)
 	}
 	if n := len(c.Plan.Tasks[c.Index].Runs); len(e.result.Members) != n {
 		return nil, fmt.Errorf("%s: %d results of %d members", r.Dir(), len(e.result.Members), n)
@@ -106,55 +107,29 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	return e, err
 }
 
-// sameRuns returns an error unless two configurations train the same runs.
-func sameRuns(a, b []byte) error {
-	x, err := runsOf(a)
-	if err != nil {
-		return err
-	}
-	y, err := runsOf(b)
-	if err != nil {
-		return err
-	}
-	same := len(x) == len(y)
-	for i := 0; same && i < len(x); i++ {
-		same = x[i].identity() == y[i].identity()
-	}
-	if !same {
-		return errors.New("has another configuration than the plan")
-	}
-	return nil
-}
+// errOtherRuns says that a run directory has not the runs that the plan has there.
+var errOtherRuns = errors.New("has another configuration than the plan")
 
 // split makes runs/NAME of member m, unless it exists.
 func (c *Claim) split(e *ensemble, m int, name string) error {
 	if err := runlog.ValidateName(name); err != nil {
 		return err
 	}
-	var members []json.RawMessage
-	if err := json.Unmarshal(e.config.Get(membersKey), &members); err != nil || m >= len(members) {
-		return fmt.Errorf("configuration: no member %d", m)
-	}
-	alone, err := json.Marshal(members[m : m+1])
-	if err != nil {
-		return err
-	}
-	config := e.config.With(membersKey, alone).Text()
 	final := filepath.Join(runsDir, name)
 	if c.exists(final) {
-		return c.checkFinished(name, config)
+		return c.checkFinished(name, e.runs[m])
 	}
 	temp := filepath.Join(taskDir(c.Index), splitDir, name)
-	if err := c.makeDir(filepath.Dir(temp)); err != nil {
+	if err := c.MakeDir(filepath.Dir(temp)); err != nil {
 		return err
 	}
-	if err := e.write(filepath.Join(c.Dir, temp), m, config); err != nil {
+	if err := e.write(filepath.Join(c.Dir, temp), m, e.runs[m].config()); err != nil {
 		return err
 	}
 	// with all resumptions
 	text, err := c.root.ReadFile(taskFile(c.Index, filepath.Join(ensembleDir, "environment.json")))
 	if err == nil {
-		err = c.write(filepath.Join(temp, "environment.json"), text, true)
+		err = c.Write(filepath.Join(temp, "environment.json"), text, true)
 	}
 	if err != nil {
 		return err
@@ -166,14 +141,18 @@ func (c *Claim) split(e *ensemble, m int, name string) error {
 }
 
 // checkFinished checks that a run directory is the finished one that would be written.
-func (c *Claim) checkFinished(name string, config []byte) error {
+func (c *Claim) checkFinished(name string, want run) error {
 	r, err := runlog.Open(c.RunDir(name))
 	if err == nil {
 		defer r.Close()
 		_, err = r.Result()
 	}
+	var there []run
 	if err == nil {
-		err = sameRuns(r.Config().JSON, config)
+		there, err = runsOf(r.Config().JSON)
+	}
+	if err == nil && (len(there) != 1 || !there[0].equal(want)) {
+		err = errOtherRuns
 	}
 	if err != nil {
 		return fmt.Errorf("it is in the way: %w", err)

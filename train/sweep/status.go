@@ -1,9 +1,7 @@
 package sweep
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,7 +34,13 @@ type TaskStatus struct {
 	Done      *Done      `json:"done,omitempty"`
 	Log       string     `json:"log,omitempty"`
 	Note      string     `json:"note,omitempty"` // a fault of its files
+
+	err          error // of an unknown one
+	endedAttempt int   // the last one that has ended, where its marker does not count; 0 for none
 }
+
+// Ended reports whether the task is done or has failed.
+func (t TaskStatus) Ended() bool { return t.State == StateDone || t.State == StateFailed }
 
 // Elsewhere reports whether a lost task's worker was on another host, where this one cannot see whether it
 // is dead: only retry --lost takes the task.
@@ -88,15 +92,7 @@ func (s *Sweep) Status(queued func(index int) bool) (Status, error) {
 
 // begun returns the set of tasks that have a directory.
 func (s *Sweep) begun() (map[int]bool, error) {
-	f, err := s.root.Open(tasksDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, s.fileError("read", tasksDir, err)
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
+	names, err := s.List(tasksDir)
 	out := make(map[int]bool, len(names))
 	for _, name := range names {
 		if i, err := strconv.Atoi(name); err == nil {
@@ -108,32 +104,30 @@ func (s *Sweep) begun() (map[int]bool, error) {
 
 // Task reads the state of one task.
 func (s *Sweep) Task(index int) TaskStatus {
-	t := TaskStatus{Index: index, State: StatePending, Runs: s.Plan.Tasks[index].Runs}
 	// First the lock, then the markers: a worker writes a marker before it releases the lock.
 	held := s.held(index)
-	o := s.outcome(index)
-	if o.done != nil {
-		t.State, t.Done = StateDone, o.done
+	t := s.outcome(index)
+	if t.State == StateDone {
 		return t
 	}
 	t.Log = s.Log(index)
-	if o.failure != nil {
-		t.State, t.Failure = StateFailed, o.failure
+	if t.State == StateFailed {
 		return t
 	}
-	if o.invalidReason != "" {
-		t.Note = o.invalidReason + "; the next run of the sweep does the task again"
-	}
-	b, ok := s.heartbeat(index)
+	b, ok, _ := s.heartbeat(index)
 	if ok {
 		t.Heartbeat = &b
 	}
+	if t.State == StateUnknown {
+		return t
+	}
+	if t.Note != "" {
+		t.Note += "; the next run of the sweep does the task again"
+	}
 	switch {
-	case o.err != nil:
-		t.State, t.Note = StateUnknown, o.err.Error()
 	case held:
 		t.State, t.Note = StateRunning, ""
-	case !ok || b.Stopped != "" || b.Attempt <= o.invalidAttempt:
+	case !ok || b.Stopped != "" || b.Attempt <= t.endedAttempt:
 		t.State = StatePending
 	case !sameHost(b.Host) && now().Sub(b.Time).Abs() < staleAfter:
 		t.State = StateRunning // its file system may not share locks with ours

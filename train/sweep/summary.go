@@ -100,14 +100,14 @@ func (s *Sweep) WriteSummary(st Status) error {
 	if old, err := s.root.ReadFile(summaryFile); err == nil && bytes.Equal(old, text.Bytes()) {
 		return nil
 	}
-	return s.write(summaryFile, text.Bytes(), false)
+	return s.Write(summaryFile, text.Bytes(), false)
 }
 
 // SummaryOfLast writes summary.csv if all tasks have ended, for launchers that do not wait.
 func (s *Sweep) SummaryOfLast(index int) error {
 	n := len(s.Plan.Tasks)
 	for k := range n { // tasks mostly end in their order: those that follow are mostly open
-		if o := s.outcome((index + k) % n); o.done == nil && o.failure == nil {
+		if !s.outcome((index + k) % n).Ended() {
 			return nil
 		}
 	}

@@ -115,25 +115,21 @@ type Progress struct {
 	here        int // of these, ended since the start
 }
 
-// NewProgress returns the progress of a sweep that goes on now.
-func NewProgress(w io.Writer, s *Sweep) (*Progress, error) {
-	st, err := s.Status(nil)
-	if err != nil {
-		return nil, err
-	}
-	p := &Progress{w: w, dir: s.Dir, start: time.Now(), runs: st.Runs, ended: st.DoneRuns}
+// NewProgress returns the progress of a sweep that goes on now with a status.
+func NewProgress(w io.Writer, st Status) *Progress {
+	p := &Progress{w: w, dir: st.Dir, start: time.Now(), runs: st.Runs}
 	for _, t := range st.Tasks {
-		if t.State == StateFailed {
+		if t.Ended() {
 			p.ended += len(t.Runs)
 		}
 	}
-	return p, nil
+	return p
 }
 
 // Ended prints what became of a task, and the time left.
 func (p *Progress) Ended(t TaskStatus) {
 	left := ""
-	if t.State == StateDone || t.State == StateFailed {
+	if t.Ended() {
 		p.ended, p.here = p.ended+len(t.Runs), p.here+len(t.Runs)
 		if p.ended < p.runs {
 			left = fmt.Sprintf(", %s left",
@@ -151,17 +147,4 @@ func ShortOfDisk(dir string, needMB, freeMB float64) string {
 	}
 	return fmt.Sprintf("the disk at %s has %s free, and what is left to train takes about %s: "+
 		"free some, or give another --out", dir, wording.Megabytes(freeMB), wording.Megabytes(needMB))
-}
-
-// DiskWarning returns a warning where the disk of the sweep is short of space, or "".
-func (s *Sweep) DiskWarning() (string, error) {
-	st, err := s.Status(nil)
-	if err != nil {
-		return "", err
-	}
-	need, err := s.Plan.DiskMB(st)
-	if err != nil {
-		return "", err
-	}
-	return ShortOfDisk(s.Dir, need, FreeMB(s.Dir)), nil
 }

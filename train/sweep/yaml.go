@@ -205,19 +205,10 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 			p.Zip = append(p.Zip, names)
 		}
 	}
-	seeds, members := valueOf(values, "seeds"), valueOf(values, "members")
-	if seeds != nil || members != nil {
-		p.Seeds, p.Members = "", 0
+	if v := valueOf(values, "seeds"); v != nil && find(p.Axes, "seed") >= 0 {
+		refuse(v, "seed and seeds both give seeds: give one of them")
 	}
-	if seeds != nil {
-		p.Seeds = r.seeds(seeds)
-	}
-	if members != nil {
-		var err error
-		if p.Members, err = strconv.Atoi(r.scalar(members, "members")); err != nil || p.Members < 1 {
-			refuse(members, "members: want a number of seeds, 1 or more")
-		}
-	}
+	over(r.seedAxes(values))
 	if v := valueOf(values, "exclude"); v != nil {
 		for _, item := range r.list(v, "exclude") {
 			p.Exclude = append(p.Exclude, Match(r.axes(item, "exclude", r.axis)))
@@ -227,6 +218,21 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 		refuse(values[0].value, "%w", err)
 	}
 	return p
+}
+
+// seedAxes reads seeds and members, where they are given.
+func (r *yamlReader) seedAxes(values []pair) (axes []Axis) {
+	if v := valueOf(values, "seeds"); v != nil {
+		axes = append(axes, Axis{"seeds", []string{r.seeds(v)}})
+	}
+	if v := valueOf(values, "members"); v != nil {
+		text := r.scalar(v, "members")
+		if n, err := strconv.Atoi(text); err != nil || n < 1 {
+			refuse(v, "members: want a number of seeds, 1 or more")
+		}
+		axes = append(axes, Axis{"members", []string{text}})
+	}
+	return axes
 }
 
 // axes reads a mapping of flags.

@@ -43,16 +43,16 @@ parts:
     zip:
       - {optimizer: [adam, sgd], lr: [1e-4, 1e-3]}
 `), testFlags))
-	points := expect.Must(s.Points())
+	points := expandAll(t, s.Parts...)
 	const set = "--preset=quick --noise=0.1,1 --lst-train=a.csv --lst-train=b.csv "
 	var got []string
 	for _, p := range points {
 		got = append(got, strings.TrimPrefix(strings.Join(p.Args(), " "), set))
 	}
 	want := strings.Split(strings.TrimSpace(`
---pe=learn --heads=1 --seeds=paper
---pe=learn --heads=2 --seeds=paper
---pe=nope --heads=1 --seeds=paper
+--seeds=paper --pe=learn --heads=1
+--seeds=paper --pe=learn --heads=2
+--seeds=paper --pe=nope --heads=1
 --pe=learn --sigma=0.1 --heads=1 --optimizer=adam --lr=1e-4 --members=3
 --pe=learn --sigma=0.1 --heads=1 --optimizer=sgd --lr=1e-3 --members=3
 --pe=learn --sigma=0.2 --heads=1 --optimizer=adam --lr=1e-4 --members=3
@@ -65,19 +65,19 @@ parts:
 	for text, want := range map[string]string{"1:4": "1,2,3,4", "2..3": "2,3",
 		"{from: 1, to: 5, step: 2}": "1,3,5", "[1:3, 9]": "1,2,3,9"} {
 		s := expect.Must(parseYAML([]byte("grid: {pe: learn}\nseeds: "+text+"\n"), testFlags))
-		if s.Parts[0].Seeds != want {
+		if seeds := s.Parts[0].Axes[1]; seeds.Flag != "seeds" || seeds.Values[0] != want {
 			t.Errorf("seeds %s: %+v", text, s)
 		}
 	}
 	// A list that is named once; what stands at the top holds for all parts.
 	s = expect.Must(parseYAML([]byte("grid: {heads: [1, 2]}\nzip: [{optimizer: [adam, sgd], lr: [1, 2]}]\n"+
 		"parts: [{grid: {pe: &a [learn, nope]}}, {grid: {pe: *a}, set: {heads: 1}}]\n"), testFlags))
-	if points := expect.Must(s.Points()); len(points) != 8+4 ||
+	if points := expandAll(t, s.Parts...); len(points) != 8+4 ||
 		strings.Join(points[11].Args(), " ") != "--heads=1 --optimizer=sgd --lr=2 --pe=nope" {
 		t.Errorf("%v", points)
 	}
 	crlf, err := parseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
-	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Seeds != "3,4" ||
+	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Axes[1].Values[0] != "3,4" ||
 		crlf.Parts[0].Axes[0].Values[1] != "nope" {
 		t.Errorf("%+v, %v", crlf, err)
 	}
@@ -112,6 +112,7 @@ func TestYAMLMistakes(t *testing.T) {
 		{"set: {sigma: [1, 2]}\n", "belongs under grid"},
 		{"grid: {pe: [[learn]]}\n", "takes one value"},
 		{"seeds: 0\ngrid: {pe: learn}\n", "line 1, column 8: seeds"},
+		{"seeds: [3, 4]\ngrid: {seed: [1, 2]}\n", "line 1, column 8: seed and seeds both give seeds"},
 		{"seeds: [1, 1]\ngrid: {pe: learn}\n", "line 1, column 8: seeds: 1 is given twice"},
 		{"seeds: 3:1\ngrid: {pe: learn}\n", "leads away"},
 		{"grid:\n  sigma: [0.5, abc]\n", `line 2, column 16: sigma: "abc" is not a number`},
@@ -149,7 +150,7 @@ func TestYAMLMistakes(t *testing.T) {
 		start := time.Now()
 		s, err := parseYAML([]byte(c.text), testFlags)
 		if err == nil {
-			_, err = s.Points()
+			_, _, err = s.Points()
 		}
 		if c.want == "" {
 			continue // it must not panic; what it means is up to YAML

@@ -83,10 +83,10 @@ func watch(t *testing.T, s *sweep.Sweep, l Launcher, at map[int]func()) {
 	t.Helper()
 	last, began := "", time.Now()
 	over := false
-	l.Submitted = func(r Report) { over = len(r.Jobs)+len(r.Waiting)+len(r.Held)+len(r.Left)+len(r.GivenUp) == 0 }
+	l.Submitted = func(r Report) { over = len(r.Jobs)+len(r.Waiting)+len(r.Held)+len(r.Left) == 0 }
 	for !over {
 		over = true // where all have ended, Launch reports nothing
-		err := l.Launch(t.Context(), s, all(s))
+		err := l.Launch(t.Context(), s)
 		st, statusErr := s.Status(nil)
 		if statusErr != nil {
 			t.Fatal(statusErr)
@@ -213,7 +213,7 @@ func TestClusterCancel(t *testing.T) {
 	startCluster(t)
 	s, l := twelveTasks(t)
 	l.Options.Throttle = 2
-	expect.NoError(t, l.Launch(t.Context(), s, all(s)))
+	expect.NoError(t, l.Launch(t.Context(), s))
 	until := func(what string, want int, is func(Place) bool) {
 		t.Helper()
 		n := -1

@@ -19,7 +19,6 @@
 //	NAME.TOKEN.K.tasks   the tasks of array index 0, 1, ..., a line each
 //	NAME.TOKEN.K.json    the [Job]
 //	flags.json           the flags of the last submission
-//	counted-since        when the count of submissions began anew
 //
 // TOKEN is new for each launch and part of the job's name. A job is known by its name, because
 // Slurm gives ids again after its controller crashed.

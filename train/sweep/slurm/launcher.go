@@ -1,13 +1,11 @@
 package slurm
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	_ "embed" // the job script
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"torchpe/internal/wording"
 	"torchpe/train/sweep"
 )
 
@@ -37,32 +34,27 @@ type Report struct {
 	Jobs    []Job // submitted now
 	Waiting []int // in the queue, running, or worked on by others
 	Held    []int // in the queue, until someone says scontrol release
-	GivenUp []int // lost after each of MaxSubmissions submissions
 	Left    []int // to be submitted, but that failed: see the error
 }
 
 //go:embed job.sh
 var jobScript []byte
 
-// ended reports whether a task needs no further job.
-func ended(t sweep.TaskStatus) bool {
-	return t.State == sweep.StateDone || t.State == sweep.StateFailed
-}
-
 // Launch submits the tasks that are neither done, failed, nor in the queue. It can be called at any time
 // and any number of times.
-func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) error {
-	open := slices.DeleteFunc(slices.Clone(indexes), func(i int) bool {
-		t := s.Task(i)
-		return ended(t) || t.State == sweep.StateUnknown
-	})
-	if len(open) == 0 {
+func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep) error {
+	var open []int
+	for i := range s.Plan.Tasks {
+		if t := s.Task(i); !t.Ended() && t.State != sweep.StateUnknown {
+			open = append(open, i)
+		}
+	}
+	if open == nil {
 		return nil
 	}
-	l.Options.MaxSubmissions = cmp.Or(l.Options.MaxSubmissions, DefaultSubmissions)
 	return s.Exclusive(func() error {
 		if l.Flags != nil {
-			if err := writeJSON(s.Dir, flagsFile, l.Flags); err != nil {
+			if err := writeJSON(s, flagsFile, l.Flags); err != nil {
 				return err
 			}
 		}
@@ -70,24 +62,13 @@ func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep, indexes []int) err
 		if l.Submitted != nil {
 			l.Submitted(r)
 		}
-		if n := len(r.GivenUp); n > 0 {
-			err = errors.Join(err, fmt.Errorf("gave up %s, the first %d: each was lost after "+
-				"--max-submissions %d; %s says more, and torchpe sweep retry %s --lost --launcher slurm "+
-				"submits them again", wording.Count(n, "task"), r.GivenUp[0], l.Options.MaxSubmissions,
-				filepath.Join(s.Dir, logsFolder), wording.Quote(s.Dir)))
-		}
 		return err
 	})
 }
 
-// submitOpen submits the tasks that have neither ended nor a job. It gives up a task that Slurm took
-// MaxSubmissions times since CountAnew was called and since the task last stopped in good order.
+// submitOpen submits the tasks that have neither ended nor a job.
 func (l Launcher) submitOpen(ctx context.Context, s *sweep.Sweep, tasks []int) (r Report, err error) {
 	jobs, err := recordedJobs(s)
-	if err != nil {
-		return r, err
-	}
-	since, err := countedSince(s.Dir)
 	if err != nil {
 		return r, err
 	}
@@ -98,19 +79,13 @@ func (l Launcher) submitOpen(ctx context.Context, s *sweep.Sweep, tasks []int) (
 	}
 	for _, i := range tasks {
 		t := s.Task(i)
-		after := since
-		if t.State == sweep.StatePending && t.Heartbeat != nil && t.Heartbeat.Time.After(since) {
-			after = t.Heartbeat.Time
-		}
 		place, queued := queue[i]
 		switch {
-		case ended(t):
+		case t.Ended():
 		case queued && place.Held():
 			r.Held = append(r.Held, i)
 		case queued, t.State == sweep.StateRunning, t.State == sweep.StateUnknown:
 			r.Waiting = append(r.Waiting, i)
-		case submissions(jobs, i, after) >= l.Options.MaxSubmissions:
-			r.GivenUp = append(r.GivenUp, i)
 		default:
 			r.Left = append(r.Left, i)
 		}
@@ -129,17 +104,13 @@ func (l Launcher) submit(ctx context.Context, s *sweep.Sweep, r *Report) error {
 		return err
 	}
 	if err := errors.Join(os.MkdirAll(filepath.Join(s.Dir, logsFolder), 0o777),
-		writeFile(s.Dir, scriptFile, jobScript)); err != nil {
+		write(s, scriptFile, jobScript)); err != nil {
 		return err
 	}
-	token := make([]byte, 4)
-	if _, err := rand.Read(token); err != nil {
-		return err
-	}
-	perJob := max(l.Options.TasksPerJob, 1)
+	token, perJob := rand.Uint32(), max(l.Options.TasksPerJob, 1)
 	for tasks := range slices.Chunk(slices.Clone(r.Left), most*perJob) {
 		job := Job{
-			Name:  fmt.Sprintf("%s.%s.%d", arrayName(s), hex.EncodeToString(token), len(r.Jobs)),
+			Name:  fmt.Sprintf("%s.%08x.%d", arrayName(s), token, len(r.Jobs)),
 			Tasks: tasks, TasksPerJob: perJob, Submitted: time.Now().UTC().Truncate(time.Microsecond),
 		}
 		if err := l.submitJob(ctx, s, &job); err != nil {
@@ -159,8 +130,8 @@ func (l Launcher) submitJob(ctx context.Context, s *sweep.Sweep, job *Job) error
 		fmt.Fprintln(&list, strings.Trim(fmt.Sprint(tasks), "[]"))
 		lines++
 	}
-	if err := errors.Join(writeFile(s.Dir, job.Name+".tasks", []byte(list.String())),
-		writeJSON(s.Dir, job.Name+".json", job)); err != nil {
+	if err := errors.Join(write(s, job.Name+".tasks", []byte(list.String())),
+		writeJSON(s, job.Name+".json", job)); err != nil {
 		return err
 	}
 	restarts := 0
@@ -178,7 +149,7 @@ func (l Launcher) submitJob(ctx context.Context, s *sweep.Sweep, job *Job) error
 		job.ID, err = parseID(out)
 	}
 	if err == nil {
-		err = writeJSON(s.Dir, job.Name+".json", job)
+		err = writeJSON(s, job.Name+".json", job)
 	}
 	return err
 }

@@ -18,9 +18,6 @@ const ExitRequeue = 75
 // maxRestarts limits how often one job is queued again.
 const maxRestarts = 20
 
-// DefaultSubmissions is the usual [Options].MaxSubmissions.
-const DefaultSubmissions = 5
-
 // Options are options of sbatch. With the zero value a job runs one task.
 type Options struct {
 	Partition, Account, QOS string
@@ -36,8 +33,7 @@ type Options struct {
 	Signal time.Duration
 	// Requeue lets Slurm queue a job again: after a node died, after preemption, and when the
 	// program exits with ExitRequeue.
-	Requeue        bool
-	MaxSubmissions int // of a task that is lost each time; 0 means DefaultSubmissions
+	Requeue bool
 
 	// Extra are other options of sbatch, each one argument: --constraint=a100, --mail-type=FAIL.
 	Extra []string
@@ -53,8 +49,8 @@ var ownOptions = strings.Fields(`--account -A --array -a --chdir -D --clusters -
 func (o Options) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if n := min(o.Throttle, o.TasksPerJob, o.GPUs, o.CPUs, o.MaxSubmissions); n < 0 {
-		fault("%d: the numbers of jobs, tasks, GPUs, CPUs and submissions are not negative", n)
+	if n := min(o.Throttle, o.TasksPerJob, o.GPUs, o.CPUs); n < 0 {
+		fault("%d: the numbers of jobs, tasks, GPUs and CPUs are not negative", n)
 	}
 	if o.GPUType != "" && o.GPUs == 0 {
 		fault("GPU type %s without a number of GPUs: give --gpus", o.GPUType)

@@ -51,7 +51,7 @@ func Queued(ctx context.Context, s *sweep.Sweep) (map[int]Place, error) {
 		return nil, err
 	}
 	queue, err := queueOf(ctx, jobs)
-	maps.DeleteFunc(queue, func(i int, _ Place) bool { return s.Check(i) != nil || ended(s.Task(i)) })
+	maps.DeleteFunc(queue, func(i int, _ Place) bool { return s.Check(i) != nil || s.Task(i).Ended() })
 	return queue, err
 }
 
@@ -102,9 +102,6 @@ func Cancel(ctx context.Context, s *sweep.Sweep) error {
 		return err
 	}
 	return s.Exclusive(func() error {
-		if err := CountAnew(s); err != nil {
-			return err
-		}
 		jobs, err := recordedJobs(s)
 		if err != nil {
 			return err

@@ -100,14 +100,6 @@ func newSweep(t *testing.T, name string, n int) *sweep.Sweep {
 	return s
 }
 
-// all returns the indexes of a sweep's tasks.
-func all(s *sweep.Sweep) (indexes []int) {
-	for i := range s.Plan.Tasks {
-		indexes = append(indexes, i)
-	}
-	return indexes
-}
-
 // put writes an executable file.
 func put(t *testing.T, path, text string) {
 	t.Helper()
