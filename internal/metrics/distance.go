@@ -38,22 +38,7 @@ func ParseDistance(name string) (Distance, error) {
 	return 0, fmt.Errorf("unknown distance %q; want one of %s", name, strings.Join(distanceNames, ", "))
 }
 
-// Distances returns the distances [n,n] between the rows of a table [n,d]. Cosine is NaN for a row of
-// zeros, and OneMinusCorr2 for a row of equal numbers.
-func Distances(table []float64, n, d int, kind Distance) ([]float64, error) {
-	if n < 1 || d < 1 || len(table) != n*d {
-		return nil, fmt.Errorf("metrics: %d numbers in a table of %d rows of %d", len(table), n, d)
-	}
-	out := make([]float64, n*n)
-	for i := range n {
-		for j := range i {
-			v := kind.between(table[i*d:(i+1)*d], table[j*d:(j+1)*d])
-			out[i*n+j], out[j*n+i] = v, v
-		}
-	}
-	return out, nil
-}
-
+// between returns the distance of two rows.
 func (d Distance) between(a, b []float64) float64 {
 	switch d {
 	case Euclidean:

@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// PCA returns the coordinates [n,k] of the rows of a table [n,d] along its first k principal axes, and
+// PCA returns the coordinates [n,k] of the rows along the first k principal axes of the table, and
 // the share of the variance that each axis explains. The sign of an axis is chosen so that the
 // coordinate of largest magnitude is positive.
-func PCA(table []float64, n, d, k int) (coordinates, explained []float64, err error) {
-	if n < 2 || d < 1 || k < 1 || len(table) != n*d {
-		return nil, nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d with %d "+
-			"principal axes", len(table), n, d, k)
+func (t Table) PCA(k int) (coordinates Table, explained []float64, err error) {
+	if err := t.check(); err != nil {
+		return coordinates, nil, err
 	}
-	x := CentredRows(table, n, d)
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(n, d, x), mat.SVDThin) {
-		return nil, nil, errors.New("metrics: the singular value decomposition of the table did not converge")
+	if !svd.Factorize(t.Centred().dense(), mat.SVDThin) {
+		return coordinates, nil, errors.New("metrics: the singular value decomposition of the table did not converge")
 	}
-	return principal(&svd, n, k)
+	coordinates = Table{Tokens: t.Tokens, Dim: k}
+	coordinates.Values, explained, err = principal(&svd, t.Tokens, k)
+	return coordinates, explained, err
 }
 
 func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err error) {
@@ -110,12 +110,12 @@ func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 
 // EffectiveRank returns the effective rank of a table [n,d], from 1 to min(n, d): the exponential of
 // the entropy of its singular values, normalised to sum to 1 (Roy and Vetterli 2007).
-func EffectiveRank(table []float64, n, d int) (float64, error) {
-	if n < 1 || d < 1 || len(table) != n*d {
-		return 0, fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(table), n, d)
+func (t Table) EffectiveRank() (float64, error) {
+	if err := t.check(); err != nil {
+		return 0, err
 	}
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(n, d, append([]float64(nil), table...)), mat.SVDNone) {
+	if !svd.Factorize(t.dense(), mat.SVDNone) {
 		return 0, errors.New("metrics: the singular value decomposition of the table did not converge")
 	}
 	total, entropy := 0.0, 0.0

@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 )
 
 // Table is a table of positions with one row per token.
 type Table struct {
-	Block       int // block that adds it to its input, from 0; for a file its index in a stack of tables
-	Tokens, Dim int
-	Values      []float64 // [Tokens,Dim]
+	Block int // block that adds it to its input, from 0; for a file its index in a stack of tables
+	metrics.Table
 }
 
 // Subject says what was measured.
@@ -66,7 +66,7 @@ type Model struct {
 	tokens int          // number of tokens before --positions
 	member cohort.Model // of a run
 	probes *cohort.Probes
-	maps   *cohort.Attention // of a file of attention maps
+	maps   *metrics.Attention // of a file of attention maps
 }
 
 // isRun reports whether the model is a member of a run.
@@ -246,7 +246,7 @@ func (m *Model) readTables() error {
 		if err != nil {
 			return err
 		}
-		m.Tables = append(m.Tables, Table{Block: block, Tokens: t.Tokens, Dim: t.Dim, Values: t.Values})
+		m.Tables = append(m.Tables, Table{block, t})
 	}
 	m.Names = m.probes.TokenNames(m.Tables[0].Tokens)
 	return nil
@@ -277,7 +277,7 @@ func (in *Input) fileTables(reference string) (*Model, error) {
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}
 	n, d := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
 	for at := 0; at < len(a.Data); at += n * d {
-		m.Tables = append(m.Tables, Table{Block: at / (n * d), Tokens: n, Dim: d, Values: a.Data[at : at+n*d]})
+		m.Tables = append(m.Tables, Table{at / (n * d), metrics.Table{Tokens: n, Dim: d, Values: a.Data[at : at+n*d]}})
 	}
 	if len(m.Tables) == 0 {
 		return nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)

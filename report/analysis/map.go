@@ -16,6 +16,7 @@ import (
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/figure"
+	"torchpe/report/item"
 )
 
 // The methods of a map.
@@ -174,16 +175,16 @@ func (o *mapOptions) coordinates(m *Model, in *Input, distance metrics.Distance)
 
 // components sets coordinates along the principal axes of a table, and the variance they explain.
 func (m *tokenMap) components(t Table, dims int) error {
-	at, explained, err := metrics.PCA(t.Values, t.Tokens, t.Dim, dims)
+	at, explained, err := t.PCA(dims)
 	if err != nil {
 		return err
 	}
-	m.at = numbers(at, dims)
+	m.at = numbers(at.Values, dims)
 	m.about = append(m.about, Field{"explained", numbers(explained, dims)[0]})
 	var shares []string
 	for axis, share := range explained {
 		shares = append(shares, fmt.Sprintf("PC %d %.1f %%", axis+1, 100*share))
-		m.axes = append(m.axes, fmt.Sprintf("PC %d (%.0f %%)", axis+1, 100*share))
+		m.axes = append(m.axes, item.Axis("PC", axis, share))
 	}
 	m.how = fmt.Sprintf("pca of %s, block %d; variance explained: %s", m.label(), t.Block,
 		strings.Join(shares, ", "))
@@ -192,10 +193,7 @@ func (m *tokenMap) components(t Table, dims int) error {
 
 // scale sets coordinates by classical multidimensional scaling, and their stress.
 func (m *tokenMap) scale(t Table, dims int, distance metrics.Distance) error {
-	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, distance)
-	if err != nil {
-		return err
-	}
+	d := t.Distances(distance)
 	for i, v := range d { // rounding: 1 - cosine of parallel rows
 		if v < 0 && v > -1e-12 {
 			d[i] = 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/train/config"
 )
@@ -96,7 +97,7 @@ func TestMapFile(t *testing.T) {
 func TestProcrustesOfALine(t *testing.T) {
 	run := &cohort.Run{}
 	run.Config.Task, run.Config.Sequence = "text", &config.SequenceConfig{}
-	m := &Model{Tables: []Table{{Tokens: 64, Dim: 4}}, tokens: 64, member: cohort.Model{Run: run},
+	m := &Model{Tables: []Table{{0, metrics.Table{Tokens: 64, Dim: 4}}}, tokens: 64, member: cohort.Model{Run: run},
 		probes: &cohort.Probes{}}
 	if _, err := closedForm(fixed2D, m); err == nil || !strings.Contains(err.Error(), "a line") {
 		t.Errorf("2d-fixed: %v", err)
@@ -109,7 +110,7 @@ func TestProcrustesOfALine(t *testing.T) {
 // Vaswani et al.: position 0 is 0, 1, 0, 1...; the norm of each row is sqrt(d/2). Of a part of the
 // tokens the table is that part of the whole.
 func TestClosedFormTables(t *testing.T) {
-	whole, err := closedForm(fixed1D, &Model{Tables: []Table{{Tokens: 3, Dim: 6}}, tokens: 3})
+	whole, err := closedForm(fixed1D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 3, Dim: 6}}}, tokens: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,18 +118,18 @@ func TestClosedFormTables(t *testing.T) {
 	if !reflect.DeepEqual(v[:6], []float64{0, 1, 0, 1, 0, 1}) || v[6] != math.Sin(1) {
 		t.Errorf("%v", v)
 	}
-	part, err := closedForm(fixed1D, &Model{Tables: []Table{{Tokens: 2, Dim: 6}}, tokens: 3, from: 1})
+	part, err := closedForm(fixed1D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 2, Dim: 6}}}, tokens: 3, from: 1})
 	if err != nil || !reflect.DeepEqual(part.Tables[0].Values, v[6:]) {
 		t.Errorf("%+v, %v", part, err)
 	}
-	grid, err := closedForm(fixed2D, &Model{Tables: []Table{{Tokens: 2, Dim: 4}}, tokens: 9, from: 5})
+	grid, err := closedForm(fixed2D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 2, Dim: 4}}}, tokens: 9, from: 5})
 	// cells 5 and 6 of 3 x 3: row 1, column 2, and row 2, column 0
 	if want := []float64{math.Sin(1), math.Cos(1), math.Sin(2), math.Cos(2), math.Sin(2), math.Cos(2), 0,
 		1}; err != nil ||
 		!reflect.DeepEqual(grid.Tables[0].Values, want) {
 		t.Errorf("%+v, %v", grid, err)
 	}
-	if _, err := closedForm(fixed2D, &Model{Tables: []Table{{Tokens: 4, Dim: 6}}, tokens: 4}); err == nil {
+	if _, err := closedForm(fixed2D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 4, Dim: 6}}}, tokens: 4}); err == nil {
 		t.Error("6 dimensions were accepted")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
+	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 )
@@ -181,7 +182,7 @@ func TestGridModules(t *testing.T) {
 
 // Coordinates of numbered tokens are theirs by number, with a heading or without one.
 func TestCoordinatesByNumber(t *testing.T) {
-	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{Tokens: 3}}}
+	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{0, metrics.Table{Tokens: 3}}}}
 	for _, body := range []string{"site,x,y\n10,0,.5\n20,1.5,1\n30,7,2.5\n", "10,0,.5\n20,1.5,1\n30,7,2.5\n"} {
 		p, err := (&networkOptions{coordinates: write(t, "at.csv", body)}).placesOf(m, text.Auto)
 		if got := fmt.Sprint(p.points); err != nil || got != "[[7 2.5] [0 0.5] [1.5 1]]" {

@@ -593,9 +593,6 @@ func deals(t *testing.T, m cohort.Model) []float64 {
 	for i := range modules {
 		modules[i] = i / 5
 	}
-	d, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return metrics.Null(metrics.Permuted(metrics.Proximity(d), modules), cohort.Surrogates, 1)
+	w := metrics.Proximity(x.Distances(metrics.Euclidean))
+	return metrics.Null(metrics.Permuted(w, modules), cohort.Surrogates, 1)
 }

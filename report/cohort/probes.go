@@ -21,27 +21,6 @@ type Probes struct {
 	dir     string
 }
 
-// Table is an encoding's table of positions.
-type Table struct {
-	Tokens, Dim int
-	Values      []float64 // [Tokens,Dim]
-}
-
-// Cosines returns the cosine similarity [Tokens,Tokens] of the table's rows.
-func (t Table) Cosines() ([]float64, error) {
-	out, err := metrics.Distances(t.Values, t.Tokens, t.Dim, metrics.Cosine)
-	for i := range out {
-		out[i] = 1 - out[i]
-	}
-	return out, err
-}
-
-// Attention are a model's attention maps.
-type Attention struct {
-	Examples, Heads, Tokens int
-	Layers                  [][]float64 // [layers][Examples*Heads*Tokens*Tokens]
-}
-
 // Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding
 // without one.
 func (p *Probes) Blocks() []int {
@@ -60,19 +39,18 @@ func (p *Probes) Blocks() []int {
 
 // Table returns the table that a member adds at the input of a block. The error matches ErrNoTable
 // where there is none.
-func (p *Probes) Table(member, block int) (Table, error) {
+func (p *Probes) Table(member, block int) (metrics.Table, error) {
 	x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
 	if !ok || len(x.Shape) != 3 {
-		return Table{}, fmt.Errorf("%s: block %d: the encoding %w", p.dir, block, ErrNoTable)
+		return metrics.Table{}, fmt.Errorf("%s: block %d: the encoding %w", p.dir, block, ErrNoTable)
 	}
 	values, err := p.part(x, member)
-	return Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
+	return metrics.Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
 }
 
 // Attention returns a member's attention maps on the validation puzzles; of masked prediction there
 // is one example, the mean over test frames.
-func (p *Probes) Attention(member int) (Attention, error) {
-	var a Attention
+func (p *Probes) Attention(member int) (a metrics.Attention, err error) {
 	for layer := 0; ; layer++ {
 		x, ok := p.file.Tensor(fmt.Sprintf("attention/%d", layer))
 		if !ok {

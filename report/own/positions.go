@@ -62,17 +62,8 @@ func (l learned) givenMap() figure.Panel {
 
 // drawMap draws the table along its first two principal axes; not ok where all its rows are equal.
 func (l learned) drawMap() (figure.Map, bool) {
-	places, explained, err := item.Plane(l.table)
-	if err != nil {
-		return figure.Map{}, false
-	}
-	return l.labelled(figure.Map{Title: l.label, XLabel: axis(0, explained), YLabel: axis(1, explained), XY: places,
-		Note: "n = 1 model"}), true
-}
-
-// axis names a principal axis.
-func axis(k int, explained []float64) string {
-	return fmt.Sprintf("Axis %d (%.0f %%)", k+1, 100*explained[k])
+	panel, err := item.Plane(l.label, l.table, "Axis")
+	return l.labelled(panel), err == nil
 }
 
 // labelled adds names and modules to a map. Many names have no room beside the dots.
@@ -93,10 +84,7 @@ func (r *Report) similarity(d *item.Draft) error {
 	var matrices []figure.Matrix
 	caption := ""
 	for _, l := range r.learned {
-		cosine, err := l.table.Cosines()
-		if err != nil {
-			return err
-		}
+		cosine := l.table.Cosines()
 		d.Groups, caption = l.tokens.Modules, captionOf(l.tokens)
 		panel := matrix(l.tokens, cosine)
 		panel.Title, panel.Scale, panel.BarLabel = l.label, figure.Diverging, "Cosine"

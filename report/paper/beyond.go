@@ -204,7 +204,7 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 	if err != nil {
 		return nil, err
 	}
-	places, explained, err := item.Plane(x)
+	panel, err := item.Plane(fmt.Sprintf("%s, %s", g.Label, task), x, "PC")
 	if err != nil {
 		return nil, nil // all tokens are the same: there is no map
 	}
@@ -215,9 +215,6 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 	if tokens.Labels == nil {
 		tokens.Labels = make([]int, x.Tokens)
 	}
-	axis := func(k int) string { return fmt.Sprintf("PC %d (%.0f %%)", k+1, 100*explained[k]) }
-	panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task), XLabel: axis(0), YLabel: axis(1),
-		XY: places, Note: "n = 1 model"}
 	var panels []figure.Panel
 	if g.Models[0].Run.Config.Task == "lst" {
 		panel.Edges, tokens.Modules = figure.GridEdges(lst.Side, lst.Side), nil
@@ -236,7 +233,7 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 		panel.Groups, panel.GroupNames = tokens.Labels, tokens.Modules
 	}
 	panels = append(panels, panel)
-	for i, at := range places {
+	for i, at := range panel.XY {
 		t.Rows = append(t.Rows, table.Row{table.Text(task), table.Text(g.Label),
 			table.Count(i), table.Text(tokens.Module(i)), table.Number(at[0]), table.Number(at[1])})
 	}

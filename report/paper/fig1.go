@@ -59,10 +59,7 @@ func (d *draft) fig1() error {
 		if err != nil {
 			return err
 		}
-		between, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
-		if err != nil {
-			return err
-		}
+		between := x.Distances(metrics.Euclidean)
 		where = strings.TrimSuffix(where, " and in the fixed encodings") + " and in the fixed encodings"
 		distances = append(distances, matrix(label, "Euclidean distance", between))
 		addMatrix(&t, label, between)

@@ -176,7 +176,7 @@ func distanceText(d *draft) string {
 // cosineMatrices draws the cosine similarity of tokens, which the paper shows of the simulated network.
 func cosineMatrices(d *draft) ([]figure.Panel, error) {
 	matrices, err := d.tokenMatrices("cosine", d.study.byMean(d.groups, "modularity", false),
-		func(_ *cohort.Run, x cohort.Table) ([]float64, error) { return x.Cosines() })
+		func(_ *cohort.Run, x metrics.Table) ([]float64, error) { return x.Cosines(), nil })
 	var panels []figure.Panel
 	for _, m := range matrices {
 		d.texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered " +
@@ -189,13 +189,9 @@ func cosineMatrices(d *draft) ([]figure.Panel, error) {
 
 // proximityMatrices draws W, which the network scores are of: 1 less the scaled distance.
 func proximityMatrices(d *draft) ([]figure.Panel, error) {
-	matrices, err := d.tokenMatrices("proximity", d.groups, func(r *cohort.Run, x cohort.Table) ([]float64, error) {
+	matrices, err := d.tokenMatrices("proximity", d.groups, func(r *cohort.Run, x metrics.Table) ([]float64, error) {
 		kind, err := r.Distance()
-		if err != nil {
-			return nil, err
-		}
-		out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, kind)
-		return metrics.Proximity(out), err
+		return metrics.Proximity(x.Distances(kind)), err
 	})
 	low, high := offDiagonal(matrices)
 	var panels []figure.Panel
@@ -219,7 +215,7 @@ func proximityMatrices(d *draft) ([]figure.Panel, error) {
 // tokenMatrices draws how like each other the encodings of all tokens are, of the first model of
 // each group that has a table. Without modules the tokens are in clusters of the first model.
 func (d *draft) tokenMatrices(name string, groups []cohort.Group,
-	of func(*cohort.Run, cohort.Table) ([]float64, error)) (matrices []figure.Matrix, err error) {
+	of func(*cohort.Run, metrics.Table) ([]float64, error)) (matrices []figure.Matrix, err error) {
 	var order []int
 	for _, g := range groups {
 		p, x, err := item.Learned(g.Models[0])
