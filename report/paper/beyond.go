@@ -79,8 +79,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 // readingTable adds the table of models with their readings.
 func readingTable(d *draft) {
 	t := d.modelTable("Placement and read-out")
-	t.Columns = append(t.Columns, table.Column{Heading: "placement", Name: "placement"},
-		table.Column{Heading: "read-out", Name: "read_out"})
+	t.Columns = append(t.Columns, table.Columns(0, "placement", "read-out")...)
 	for i, m := range cohort.ModelsOf(d.groups) {
 		v := variantOf(m)
 		t.Rows[i] = append(t.Rows[i], table.Text(v.Placement), table.Text(v.ReadOut))
@@ -151,11 +150,8 @@ func conditionBars(title string, of selection) panel {
 
 // maps draws learned encodings along their first two principal axes.
 func (d *draft) maps() error {
-	t := table.Table{Title: "Coordinates", Columns: []table.Column{
-		{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"}, {Heading: "token",
-			Name: "token"}, {Heading: "group", Name: "group"},
-		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4},
-	}}
+	t := table.Table{Title: "Coordinates", Columns: append(table.Columns(0, "task", "PE", "token", "group"),
+		table.Columns(4, "x", "y")...)}
 	s := d.study
 	for _, part := range []struct {
 		task   string
@@ -244,9 +240,9 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 func course(name, title string, x item.Clock) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		return d.courses("_"+name, x, d.groups, []curve{
-			{item.Column{Measure: "modularity", Name: "modularity"}, title, "Modularity Q"},
-			{item.Column{Measure: "pe_norm", Name: "pe_norm"}, title, "Norm of the PE"},
-			{item.Column{Measure: "pe_effective_rank", Name: "pe_effective_rank"}, title, "Effective rank of the PE"}})
+			{item.Column{Measure: "modularity"}, title, "Modularity Q"},
+			{item.Column{Measure: "pe_norm"}, title, "Norm of the PE"},
+			{item.Column{Measure: "pe_effective_rank"}, title, "Effective rank of the PE"}})
 	}
 }
 
@@ -265,8 +261,7 @@ func motionColumns() (columns []item.Column) {
 		c.Heading = c.yLabel
 		columns = append(columns, c.Column)
 	}
-	return append(columns, item.Column{Measure: "tangent_alignment", Heading: "tangent alignment",
-		Name: "tangent_alignment"})
+	return append(columns, item.Column{Measure: "tangent_alignment", Heading: "tangent alignment"})
 }
 
 func motionCourses(d *draft) ([]figure.Panel, error) {
@@ -307,10 +302,8 @@ func noTraining(d *draft) {
 // and one that generalises are told apart.
 func (d *draft) equalTraining() error {
 	t := table.Table{Title: "Accuracy when training accuracy was first at a level", Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "training", Name: "train",
-			Decimals: 2}, {Heading: "validation", Name: "validation", Decimals: 3},
-		{Heading: "IID test", Name: "iid", Decimals: 3}, {Heading: "n", Name: "n"}, {Heading: "of", Name: "of"},
-	}}
+		{Heading: "PE"}, {Heading: "training", Name: "train", Decimals: 2}, {Heading: "validation", Decimals: 3},
+		{Heading: "IID test", Name: "iid", Decimals: 3}, {Heading: "n"}, {Heading: "of"}}}
 	done := map[string]bool{} // groups that the table has: learn-0.2 is in both parts
 	for _, part := range []struct {
 		title string

@@ -175,7 +175,7 @@ func severalHeads() spec {
 	it := spec{id: "fig_a15", section: variants, title: "Figure A15 (A14 in the first version): several heads",
 		of: twoOrFourHeads,
 		tables: []func(*draft){perModel("Accuracy with several heads",
-			append([]item.Column{{Measure: "heads", Heading: "heads", Name: "heads"}}, accuracyColumns...)...)},
+			append([]item.Column{{Measure: "heads", Heading: "heads"}}, accuracyColumns...)...)},
 		caption: "Attention {heads} ({epochs}).{fit}{stopped}"}
 	for _, n := range []int{2, 4} {
 		of, name := withHeads(n), fmt.Sprintf("%d heads", n)
@@ -340,8 +340,8 @@ func toeplitz() spec {
 	it := spec{id: "toeplitz", section: beyond, title: "Toeplitzness and effective rank", of: withTables,
 		none: puzzlesLacking("models whose encodings have a table"),
 		tables: []func(*draft){perModel("Toeplitzness",
-			item.Column{Measure: "toeplitz_r2", Heading: "Toeplitz R²", Name: "toeplitz_r2"},
-			item.Column{Measure: "effective_rank", Heading: "effective rank", Name: "effective_rank"})},
+			item.Column{Measure: "toeplitz_r2", Heading: "Toeplitz R²"},
+			item.Column{Measure: "effective_rank", Heading: "effective rank"})},
 		caption: "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
 			"distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line " +
 			"of tokens, low where the order in which a model sees them is not theirs. The diagonal " +

@@ -68,7 +68,7 @@ func mseBars(level string) panel {
 // mseCourses draws errors over training.
 func mseCourses(d *draft) ([]figure.Panel, error) {
 	panels, err := d.courses("_curves", item.Steps, d.groups, []curve{
-		{item.Column{Measure: "train_mse", Name: "train_mse"}, "Training", "MSE in training"},
+		{item.Column{Measure: "train_mse"}, "Training", "MSE in training"},
 		{item.Column{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse"}, "Generalisation",
 			"Test MSE, 90 % masked"}})
 	if err != nil || len(panels) < 2 {
@@ -282,7 +282,7 @@ func offDiagonal(all []figure.Matrix) (low, high float64) {
 
 // squareTable returns a matrix over tokens as a table.
 func squareTable(values []float64, order []int) table.Table {
-	t := table.Table{Columns: []table.Column{{Heading: "token", Name: "token"}}}
+	t := table.Table{Columns: table.Columns(0, "token")}
 	for _, i := range order {
 		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i),
 			Name: fmt.Sprintf("token_%d", i), Decimals: 4})
@@ -303,13 +303,9 @@ func nmarErrors(d *draft) {
 	const level = "0.50"
 	isRaw := !d.first().Config.Masked.ZScore // as the printed error
 	t := table.Table{Title: d.Title, Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "n", Name: "n"}, {Heading: "test MSE, 50 % masked",
-			Name: "test_mse_50", Decimals: 4},
+		{Heading: "PE"}, {Heading: "n"}, {Heading: "test MSE, 50 % masked", Name: "test_mse_50", Decimals: 4},
 		{Heading: "less " + item.Decimals(paper.NMARError, 3), Name: "difference", Decimals: 4},
-		{Heading: "F", Name: "f",
-			Decimals: 2}, {Heading: "df", Name: "df"},
-		{Heading: "p", Name: "p"},
-	}}
+		{Heading: "F", Decimals: 2}, {Heading: "df"}, {Heading: "p"}}}
 	add := func(label string, mean float64, cells ...table.Cell) { // n, error, "", F, df, p
 		row := append(table.Row{table.Text(label)}, append(cells, make(table.Row, 6-len(cells))...)...)
 		if isRaw {
