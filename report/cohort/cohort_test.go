@@ -214,20 +214,20 @@ func TestWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	for member, want := range [][]float64{{1, 2}, {3, 4}} {
-		got, shape, ok, err := all.Parameter("x", member)
+		got, shape, ok, err := all.Values(runlog.WeightPrefix+"x", member)
 		if err != nil || !ok || !slices.Equal(got, want) || !slices.Equal(shape, []int{1, 2}) {
 			t.Errorf("member %d: %v %v, %v, %v", member, got, shape, ok, err)
 		}
 	}
 	for name, member := range map[string]int{"x": 2, "odd": 0, "scalar": 0} {
-		if _, _, _, err := all.Parameter(name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
+		if _, _, _, err := all.Values(runlog.WeightPrefix+name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
 			t.Errorf("%s of member %d: %v", name, member, err)
 		}
 	}
-	if _, _, _, err := all.Parameter("x", -1); err == nil {
+	if _, _, _, err := all.Values(runlog.WeightPrefix+"x", -1); err == nil {
 		t.Error("member -1 is taken")
 	}
-	if _, _, ok, err := all.Parameter("none", 0); ok || err != nil {
+	if _, _, ok, err := all.Values("none", 0); ok || err != nil {
 		t.Errorf("a parameter that is none: %v, %v", ok, err)
 	}
 }

@@ -210,7 +210,7 @@ func (r *Run) Probes() (*Probes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Probes{file: file, members: len(r.Config.Members), dir: r.Dir}, nil
+	return &Probes{tensors{file, len(r.Config.Members), r.Dir, "probes.safetensors"}}, nil
 }
 
 // checkWhole returns an error where the records or the probes of a run are damaged.

@@ -4,6 +4,7 @@
 package synthetic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -82,42 +83,24 @@ func added(pe string) bool {
 }
 
 func (r *Run) fill() {
-	set := func(s *string, v string) {
-		if *s == "" {
-			*s = v
-		}
-	}
-	set(&r.Fidelity, "code")
-	set(&r.Optimizer, "adam")
-	if r.LR == 0 {
-		r.LR = 1e-4
-	}
-	if r.Heads == 0 {
-		r.Heads = 1
-	}
 	placement, readOut := "block", "last"
-	if r.Fidelity == "text" {
+	if r.Fidelity = cmp.Or(r.Fidelity, "code"); r.Fidelity == "text" {
 		placement, readOut = "input", "probe"
 	}
-	set(&r.Placement, placement)
-	if !added(r.PE) {
+	if r.Placement = cmp.Or(r.Placement, placement); !added(r.PE) {
 		r.Placement = ""
 	}
 	if r.Task == "lst" {
-		set(&r.ReadOut, readOut)
-	}
-	if r.MaskLevel == 0 {
-		r.MaskLevel = 0.5
-	}
-	if r.Records == 0 {
-		r.Records = 12
+		r.ReadOut = cmp.Or(r.ReadOut, readOut)
 	}
 	if r.Amplitudes == nil {
 		r.Amplitudes = []float32{.0625, .25, .5, 1}
 	}
-	set(&r.Distance, "euclidean")
-	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, cohort.Label(r.PE,
-		r.sigma()), r.Optimizer, r.Decay, r.Heads, r.Placement, r.ReadOut, r.MaskLevel))
+	r.Optimizer, r.LR, r.Heads = cmp.Or(r.Optimizer, "adam"), cmp.Or(r.LR, 1e-4), cmp.Or(r.Heads, 1)
+	r.MaskLevel, r.Records = cmp.Or(r.MaskLevel, 0.5), cmp.Or(r.Records, 12)
+	r.Distance = cmp.Or(r.Distance, "euclidean")
+	r.Name = cmp.Or(r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity,
+		cohort.Label(r.PE, r.sigma()), r.Optimizer, r.Decay, r.Heads, r.Placement, r.ReadOut, r.MaskLevel))
 }
 
 func (r *Run) sigma() *float64 {
@@ -171,7 +154,7 @@ func (r *Run) write(dir string) error {
 		}
 		result.Members = append(result.Members, *members[i].Result)
 	}
-	if err := appendRecords(run, members); err != nil {
+	if err := r.appendRecords(run, members); err != nil {
 		return err
 	}
 	if r.Data != "" {
@@ -209,16 +192,13 @@ func (r *Run) write(dir string) error {
 }
 
 // appendRecords writes the records as training does: those of all members at a step, then the next.
-func appendRecords(run *runlog.Run, members []Member) error {
-	for k, any := 0, true; any; k++ {
-		any = false
+func (r *Run) appendRecords(run *runlog.Run, members []Member) error {
+	for k := range r.Records {
 		for _, m := range members {
-			if k >= len(m.Records) {
-				continue
-			}
-			any = true
-			if err := run.Append(m.Records[k]); err != nil {
-				return err
+			if k < len(m.Records) {
+				if err := run.Append(m.Records[k]); err != nil {
+					return err
+				}
 			}
 		}
 	}
