@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 )
 
@@ -44,10 +45,7 @@ func simulate(t *testing.T, r *rand.Rand, means, sds []float64) (share map[strin
 				ends[i] = append(ends[i], means[i]+sds[i]*r.NormFloat64())
 			}
 		}
-		a, err := studyOf(ends).answer()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := expect.Must(studyOf(ends).answer())
 		share[a.Verdict] += 1. / times
 		if a.Verdict == Best && a.Labels[0] == "a" {
 			share["a"] += 1. / times
@@ -218,15 +216,9 @@ func TestCandidates(t *testing.T) {
 	rate.LR, data.Data, none.LR = .1, "bbbb", .1
 	own := run("own rate", "learn", 1, 2)
 	own.PELR = .3
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, run("a", "nope", 1, 2), run("b", "learn", 2, 1), run("c", "rope", 1), rate, data,
-		none, own, run("copy", "nope", 2)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, run("a", "nope", 1, 2), run("b", "learn", 2, 1), run("c", "rope", 1), rate, data,
+		none, own, run("copy", "nope", 2))
+	s := expect.Must(Read(dir))
 	got := map[string]string{}
 	for _, c := range s.Candidates {
 		got[c.Label] = fmt.Sprint(c.Seeds, len(c.Errors))

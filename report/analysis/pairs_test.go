@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/train/config"
@@ -110,10 +111,7 @@ func TestProcrustesOfALine(t *testing.T) {
 // Vaswani et al.: position 0 is 0, 1, 0, 1...; the norm of each row is sqrt(d/2). Of a part of the
 // tokens the table is that part of the whole.
 func TestClosedFormTables(t *testing.T) {
-	whole, err := closedForm(fixed1D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 3, Dim: 6}}}, tokens: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := expect.Must(closedForm(fixed1D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 3, Dim: 6}}}, tokens: 3}))
 	v := whole.Tables[0].Values
 	if !reflect.DeepEqual(v[:6], []float64{0, 1, 0, 1, 0, 1}) || v[6] != math.Sin(1) {
 		t.Errorf("%v", v)

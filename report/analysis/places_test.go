@@ -141,10 +141,8 @@ func TestChanceOfRuns(t *testing.T) {
 	for i := range synthetic.TokenNames {
 		places += fmt.Sprintf(",[%d,%d]", i/3, i%3)
 	}
-	if err := synthetic.Write(dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3},
-		Subjects: []string{"a", "b"}, Places: "[" + places[1:] + "]"}); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3},
+		Subjects: []string{"a", "b"}, Places: "[" + places[1:] + "]"})
 	found, _, err := cohort.Find(filepath.Join(dir, "run"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)

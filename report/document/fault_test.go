@@ -18,16 +18,10 @@ import (
 // files returns the files of a folder, but for those that a dead process was writing.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := expect.Must(os.ReadDir(dir))
 	all := map[string]string{}
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := expect.Must(os.ReadFile(filepath.Join(dir, e.Name())))
 		if !strings.HasPrefix(e.Name(), ".torchpe-") {
 			all[e.Name()] = string(text)
 		}
@@ -60,15 +54,11 @@ func TestCrashWhileWriting(t *testing.T) {
 	}
 	defer os.RemoveAll(base)
 	before, after := filepath.Join(base, "before"), filepath.Join(base, "after")
-	if err := errors.Join(write(before, 1, 2), write(after, 2, 3)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(write(before, 1, 2), write(after, 2, 3)))
 	old, want := files(t, before), files(t, after)
 	for n, more := 1, true; more; n++ {
 		out := filepath.Join(base, fmt.Sprint(n))
-		if err := write(out, 1, 2); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, write(out, 1, 2))
 		x := expect.Faults{N: n, Err: expect.ErrCrash}
 		err := x.During(func() error { return write(out, 2, 3) })
 		if more = x.Done >= n; !more {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/listing"
 	"torchpe/train/runlog"
@@ -18,22 +19,14 @@ import (
 // sample writes runs of several kinds and states to a directory and returns it.
 func sample(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "a/learn", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 10}},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a/learn", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 10}},
 		synthetic.Run{Name: "a/wide", Task: "lst", PE: "learn", Sigma: 1, Seeds: []int{5}, Heads: 4, Decay: .1},
 		synthetic.Run{Name: "a/rope", Task: "lst", PE: "rope", Seeds: []int{5}},
 		synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5}, MaskLevel: .75},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	half(t, filepath.Join(dir, "stopped"), runlog.Record{Step: 30, Epoch: 3, Measures: runlog.Numbers{}}).Close()
-	if err := os.Mkdir(filepath.Join(dir, "newer"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "newer", "config.json"), []byte(`{"schema":99}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(filepath.Join(dir, "newer"), 0o777))
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "newer", "config.json"), []byte(`{"schema":99}`), 0o666))
 	return dir
 }
 
@@ -41,25 +34,17 @@ func sample(t *testing.T) string {
 func half(t *testing.T, dir string, records ...runlog.Record) *runlog.Run {
 	t.Helper()
 	config := `{"task":"lst","pe":"nope","pe_options":{},"members":[{"seed":18446744073709551615,"sigma":null,"lr":0.0001,"weight_decay":0}],"heads":1}`
-	r, err := runlog.Create(dir, []byte(config), runlog.Environment{}, runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(runlog.Create(dir, []byte(config), runlog.Environment{}, runlog.Options{}))
 	for i := range records {
 		records[i].Measures["validation"] = .5
-		if err := r.Append(records[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, r.Append(records[i]))
 	}
 	return r
 }
 
 func read(t *testing.T, dirs ...string) *listing.List {
 	t.Helper()
-	l, err := listing.Read(dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := expect.Must(listing.Read(dirs...))
 	return l
 }
 
@@ -76,16 +61,12 @@ func names(l *listing.List) string {
 func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]any) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := l.Table().JSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Table().JSON(&b))
 	var got struct {
 		Columns []struct{ Name string }
 		Rows    []map[string]any
 	}
-	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(b.Bytes(), &got))
 	for _, c := range got.Columns {
 		columns = append(columns, c.Name)
 	}
@@ -140,19 +121,13 @@ func TestColumns(t *testing.T) {
 			"test_mse_90 train_mse modularity clustering seconds"},
 		{"run=stopped", "run task pe seed status steps validation"},
 	} {
-		s, err := l.Select(listing.Query{Where: []string{v.where}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Must(l.Select(listing.Query{Where: []string{v.where}}))
 		if columns, _ := rows(t, s); strings.Join(columns, " ") != v.want {
 			t.Errorf("%s: %s, want %s", v.where, strings.Join(columns, " "), v.want)
 		}
 	}
-	s, err := l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label",
-		"run", "wall", "test_mse_0.50"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label",
+		"run", "wall", "test_mse_0.50"}}))
 	columns, got := rows(t, s)
 	if want := "run masked_mask_level pe_options_pe_placement label seconds " +
 		"test_mse_50"; strings.Join(columns, " ") != want {
@@ -248,24 +223,15 @@ func TestSelectRefuses(t *testing.T) {
 // In a narrow terminal the run and its result stay, and what tells models apart longer than the
 // other settings.
 func TestNarrowList(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5, 6}, MaskLevel: .5},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5, 6}, MaskLevel: .5},
 		synthetic.Run{Name: "more", Task: "nmar", PE: "learn", Sigma: 1, Seeds: []int{5}, MaskLevel: .5, Heads: 4},
 		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{5}, MaskLevel: .5, Heads: 2},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	shown := func(columns string) string {
 		t.Setenv("COLUMNS", columns)
 		var b strings.Builder
-		l, err := read(t, dir).Select(listing.Query{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Table().Terminal(&b); err != nil {
-			t.Fatal(err)
-		}
+		l := expect.Must(read(t, dir).Select(listing.Query{}))
+		expect.NoError(t, l.Table().Terminal(&b))
 		head, _, _ := strings.Cut(b.String(), "├")
 		return head
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	_ "torchpe/internal/expect" // for the flag -update
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"
@@ -29,16 +29,9 @@ import (
 func report(t *testing.T, panels bool, all ...synthetic.Run) (dir string, w document.Written) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := synthetic.Write(filepath.Join(dir, "runs"), all...); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Read(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, err = r.Write(filepath.Join(dir, "report"), panels); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, filepath.Join(dir, "runs"), all...)
+	r := expect.Must(Read(filepath.Join(dir, "runs")))
+	w = expect.Must(r.Write(filepath.Join(dir, "report"), panels))
 	return filepath.Join(dir, "report"), w
 }
 
@@ -57,15 +50,9 @@ func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Wr
 // rows reads a CSV file of a report.
 func rows(t *testing.T, dir, name string) [][]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(os.Open(filepath.Join(dir, name)))
 	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Must(csv.NewReader(f).ReadAll())
 	return all
 }
 
@@ -220,14 +207,8 @@ func TestEarlierRuns(t *testing.T) {
 
 // A folder without runs on own data is an error that says so.
 func TestNothingOwn(t *testing.T) {
-	root := t.TempDir()
-	if err := synthetic.Write(root, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{1}}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := synthetic.Dir(t, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{1}})
+	s := expect.Must(Read(root))
 	if _, err := s.Write(filepath.Join(root, "report"), false); err == nil ||
 		!strings.Contains(err.Error(), "nothing to report") {
 		t.Errorf("error %v", err)
@@ -237,10 +218,7 @@ func TestNothingOwn(t *testing.T) {
 // read returns the text of a file of a report.
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(os.ReadFile(filepath.Join(dir, name)))
 	return string(text)
 }
 
@@ -329,15 +307,12 @@ func TestNamesOfAnyText(t *testing.T) {
 // The explorer has at most 40 maps of a model over training, evenly spaced up to the last.
 func TestMapsOverTraining(t *testing.T) {
 	for records, want := range map[int]string{40: "40 1 40", 41: "21 1 41", 80: "40 2 80", 81: "27 3 81"} {
-		dir := t.TempDir()
-		if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
+		dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
 			Records: records, Edit: func(m *synthetic.Member) {
 				for i := range m.Records {
 					m.Records[i].Step, m.Records[i].Map = i+1, make([][2]float64, 8)
 				}
-			}}); err != nil {
-			t.Fatal(err)
-		}
+			}})
 		found, _, err := cohort.Find(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -365,16 +340,9 @@ func TestClusteredTokens(t *testing.T) {
 				}
 			}
 		}}
-	if err := synthetic.Write(dir, run); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.readLearned(); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, dir, run)
+	r := expect.Must(Read(dir))
+	expect.NoError(t, r.readLearned())
 	var even, odd []string
 	for i, name := range synthetic.TokenNames {
 		if i%2 == 0 {
@@ -387,9 +355,7 @@ func TestClusteredTokens(t *testing.T) {
 	slices.Sort(odd)
 	for what, draw := range map[string]func(*item.Draft) error{"similarity": r.similarity, "attention": r.attention} {
 		d := &item.Draft{}
-		if err := draw(d); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, draw(d))
 		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
@@ -422,14 +388,8 @@ func TestMatrices(t *testing.T) {
 
 // The page names files without their folders.
 func TestNoPaths(t *testing.T) {
-	root := t.TempDir()
-	if err := synthetic.Write(root, synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{1}}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := synthetic.Dir(t, synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{1}})
+	s := expect.Must(Read(root))
 	d := s.first().Result.Data
 	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
 	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
@@ -107,10 +108,7 @@ func TestValidationBoxes(t *testing.T) {
 	boxes := func(all ...cohort.Group) figure.Boxes {
 		s := &Study{}
 		d := &draft{Draft: item.Draft{Marks: true, Measure: s.value}, study: s, groups: all}
-		panels, err := validationBySigma("title")(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		panels := expect.Must(validationBySigma("title")(d))
 		if panels == nil {
 			return figure.Boxes{}
 		}
@@ -208,14 +206,11 @@ func TestMotionMeasures(t *testing.T) {
 // Accuracy under noise is not averaged over models that were tested with other amplitudes, and encodings that
 // differ in more than the encoding are named.
 func TestUnlikeMeasures(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "few", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Amplitudes: []float32{.25, 2}},
 		synthetic.Run{Name: "most", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{2, 3}},
 		synthetic.Run{Name: "rope", Task: "lst", PE: "rope", Seeds: []int{2, 3}, LR: .5})
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
 	for _, m := range s.LST {
 		if isFew := m.Run.Name == "few"; math.IsNaN(s.value(m, "noise")) != isFew ||
 			math.IsNaN(s.value(m, underNoise(.25))) != isFew {

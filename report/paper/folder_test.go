@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A report is held against what its run directories say. This file reads them without the packages
@@ -196,10 +198,7 @@ func decode(t testing.TB, kind string, b []byte) (out []float64) {
 
 func readFile(t testing.TB, dir, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile(filepath.Join(dir, name)))
 	return b
 }
 

@@ -5,16 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 )
 
 // missingOf are the missing things of an item, "what: command" each.
 func missingOf(t *testing.T, s *Study, id string) (all []string) {
 	t.Helper()
-	items, err := s.items()
-	if err != nil {
-		t.Fatal(err)
-	}
+	items := expect.Must(s.items())
 	for _, item := range items {
 		if item.ID == id {
 			for _, m := range item.Missing {
@@ -27,12 +25,9 @@ func missingOf(t *testing.T, s *Study, id string) (all []string) {
 
 // What is missing is named one by one, and the command trains it as what is there was trained.
 func TestMissing(t *testing.T) {
-	dir := synthesise(t, append(paperRuns([]float64{.1, .2, 2}, []int{3, 7}),
+	dir := synthetic.Dir(t, append(paperRuns([]float64{.1, .2, 2}, []int{3, 7}),
 		synthetic.Run{Name: "it's/one", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{3}, Heads: 8})...)
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
 	rest := "0.3,0.4,0.5,0.6,0.7,0.8,0.9,1,1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8,1.9"
 	main := dir + "/lst-code-1d-fixed-adam-wd0-h1-block-last-m0.5/config.json"
 	if got, want := missingOf(t, s, "fig2"), []string{
@@ -56,12 +51,9 @@ func TestMissing(t *testing.T) {
 // Where there are no models of a variant the command makes it of the main one; where there are none
 // at all it is the paper's preset.
 func TestMissingAltogether(t *testing.T) {
-	dir := synthesise(t, synthetic.Run{Name: "a b/1", Task: "lst", PE: "2d-fixed", Seeds: []int{5}},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a b/1", Task: "lst", PE: "2d-fixed", Seeds: []int{5}},
 		synthetic.Run{Name: "sgd", Task: "lst", PE: "learn", Sigma: .01, Optimizer: "sgd", Seeds: []int{5}})
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
 	for id, want := range map[string]string{
 		"table_a6": "2d-fixed, learn-0.2, relative, random, rope, 1d-fixed, nope, c-nope trained by AdamW " +
 			"with weight decay 0.1: torchpe sweep --config '" + dir + "/a b/1/config.json' --pe " +

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // printedNumber is a mean and its SD of the paper.
@@ -266,10 +268,7 @@ func (w *world) paired(a, b bunch, of func(seen) float64) pairing {
 
 func readCSV(t *testing.T, path string) [][]string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(os.Open(path))
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {

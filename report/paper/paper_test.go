@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/cohort"
@@ -31,24 +32,14 @@ func write(t testing.TB, dir string) (Written, string) {
 	if keep := os.Getenv("TORCHPE_REPORT_OUT"); keep != "" {
 		out = filepath.Join(keep, t.Name())
 	}
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := s.Write(out, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
+	w := expect.Must(s.Write(out, false))
 	return w, out
 }
 
-func synthesise(t testing.TB, all ...synthetic.Run) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, all...); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+// study reads made-up runs.
+func study(t testing.TB, all ...synthetic.Run) *Study {
+	return expect.Must(Read(synthetic.Dir(t, all...), ""))
 }
 
 // sums are the hashes of the files in a directory.
@@ -75,7 +66,7 @@ func TestWholeGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes every figure and table")
 	}
-	dir := synthesise(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
+	dir := synthetic.Dir(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
 	w, out := write(t, dir)
 	if w.Figures != 23 || w.Tables != 11 || len(w.Notes) != 0 {
 		t.Errorf("%d figures, %d tables, notes %q", w.Figures, w.Tables, w.Notes)
@@ -114,20 +105,12 @@ func TestWholeGrid(t *testing.T) {
 
 // Panels come by themselves, a column wide, named by their letters.
 func TestPanels(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
-		synthetic.Run{Task: "lst", PE: "learn", Sigma: 2, Seeds: []int{1}}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := study(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
+		synthetic.Run{Task: "lst", PE: "learn", Sigma: 2, Seeds: []int{1}})
 	out := t.TempDir()
-	if _, err := s.Write(out, true); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(s.Write(out, true))
 	for _, letter := range []string{"a", "b", "c", "d", "e"} { // the schematic, three curves, and boxes by sigma
-		text, err := os.ReadFile(filepath.Join(out, "fig2_"+letter+".svg"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := expect.Must(os.ReadFile(filepath.Join(out, "fig2_"+letter+".svg")))
 		if head := string(text[:400]); !strings.Contains(head, `width="237.6pt`) {
 			t.Errorf("panel %s is not 237.6pt wide: %s", letter, head)
 		}
@@ -142,7 +125,7 @@ func TestInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens pages in a browser")
 	}
-	dir := synthesise(t, append(paperRuns([]float64{.2, 1, 2}, []int{1, 2}),
+	dir := synthetic.Dir(t, append(paperRuns([]float64{.2, 1, 2}, []int{1, 2}),
 		synthetic.Run{Name: "other", Task: "nmar", PE: "rope", Seeds: []int{1}, MaskLevel: .3})...)
 	w, _ := write(t, dir)
 	var got struct {
@@ -182,10 +165,7 @@ func TestOneRun(t *testing.T) {
 		"rope":   {Task: "nmar", PE: "rope", Seeds: []int{1}},
 		"fmri":   {Task: "fmri", PE: "learn", Sigma: .1, Seeds: []int{1}, MaskLevel: .9},
 	} {
-		s, err := Read(synthesise(t, run), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := study(t, run)
 		items, err := s.items()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -211,7 +191,7 @@ func TestOneRun(t *testing.T) {
 
 // Models of other sizes or readings are named, not mixed in.
 func TestBasesAreNotMixed(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2, 3}},
 		synthetic.Run{Name: "b", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, Fidelity: "text"},
 		// trained as long as that of a
@@ -230,15 +210,12 @@ func TestBasesAreNotMixed(t *testing.T) {
 // Runs that differ in their learning rate alone are groups of their own in every figure, and none
 // is set beside a printed number.
 func TestLearningRates(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}},
 		synthetic.Run{Name: "b", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, LR: 1e-3},
 		synthetic.Run{Name: "c", Task: "lst", PE: "2d-fixed", Seeds: []int{1, 2}},
 	)
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
 	if _, err := s.items(); err != nil {
 		t.Error(err)
 	}
@@ -284,9 +261,7 @@ func TestBesidePrinted(t *testing.T) {
 	tab := (&Study{}).besidePrinted("A2", []cohort.Group{made("learn-0.2", nil, .9), unfitted}, q)
 	// Rows and columns without models are left out; what has not fitted is marked for people alone.
 	var text, shown strings.Builder
-	if err := errors.Join(tab.CSV(&text), tab.Write(&shown, "md")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(tab.CSV(&text), tab.Write(&shown, "md")))
 	if want := "pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n," +
 		"validation_difference,fitted\n" +
 		"learn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\n" +
@@ -323,26 +298,19 @@ func near(t *testing.T, c table.Cell, want float64) bool {
 	t.Helper()
 	tab := table.Table{Columns: []table.Column{{Heading: "p", Name: "p"}}, Rows: []table.Row{{c}}}
 	var text strings.Builder
-	if err := tab.CSV(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, tab.CSV(&text))
 	var got float64
-	if _, err := fmt.Sscanf(strings.Fields(text.String())[1], "%g", &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(fmt.Sscanf(strings.Fields(text.String())[1], "%g", &got))
 	return math.Abs(got-want) < 1e-10
 }
 
 // The models' likeness to the reference is found with the model of the same seed.
 func TestReferences(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "fixed", Task: "lst", PE: "2d-fixed", Seeds: []int{1, 2}},
 		synthetic.Run{Name: "rope", Task: "lst", PE: "rope", Seeds: []int{2, 5}},
 	)
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
 	for _, m := range s.LST {
 		cosine := s.value(m, "cosine")
 		if math.IsNaN(cosine) {
@@ -360,10 +328,7 @@ func TestReferences(t *testing.T) {
 
 // The mean over heads, puzzles and layers of attention, whose rows sum to 1, has rows that do.
 func TestMeanAttention(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Heads: 2}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := study(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Heads: 2})
 	maps, err := attentionMaps(&draft{study: s}, withHeads(2)(s))
 	if err != nil || len(maps) != 1 {
 		t.Fatalf("%d maps, %v", len(maps), err)
@@ -377,10 +342,7 @@ func TestMeanAttention(t *testing.T) {
 
 func TestExamplePuzzles(t *testing.T) {
 	for i, digits := range examplePuzzles {
-		g, err := lst.ParseGrid(digits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := expect.Must(lst.ParseGrid(digits))
 		if p, err := lst.NewPuzzle(g); err != nil || p.Condition != lst.Conditions()[i] {
 			t.Errorf("%s: %v, %v", digits, p.Condition, err)
 		}
@@ -410,7 +372,7 @@ func BenchmarkThousandRuns(b *testing.B) {
 			all = append(all, r)
 		}
 	}
-	dir := synthesise(b, all[:1000]...)
+	dir := synthetic.Dir(b, all[:1000]...)
 	for b.Loop() {
 		write(b, dir)
 	}

@@ -1,5 +1,5 @@
 // Package synthetic writes finished run directories with made-up numbers, in a moment and without
-// training, for the tests of what reads runs. The numbers have the shapes and ranges of real ones,
+// training, for the tests of what reads runs; only they import it. The numbers have the shapes and ranges of real ones,
 // and an effect of sigma of which the truth is known: see Accuracy.
 package synthetic
 
@@ -12,7 +12,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/train/runlog"
 )
@@ -110,30 +112,27 @@ func (r *Run) sigma() *float64 {
 	return &r.Sigma
 }
 
-// Write makes the runs up in folders of dir.
-func Write(dir string, all ...Run) error {
-	for _, r := range all {
-		r.fill()
-		if err := r.write(filepath.Join(dir, filepath.FromSlash(r.Name))); err != nil {
-			return err
-		}
-	}
-	return nil
+// Dir makes the runs up in folders of a directory for the test.
+func Dir(t testing.TB, all ...Run) string {
+	dir := t.TempDir()
+	Write(t, dir, all...)
+	return dir
 }
 
-func (r *Run) write(dir string) error {
-	config, err := json.Marshal(r.config())
-	if err != nil {
-		return err
+// Write makes the runs up in folders of dir.
+func Write(t testing.TB, dir string, all ...Run) {
+	t.Helper()
+	for _, r := range all {
+		r.fill()
+		r.write(t, filepath.Join(dir, filepath.FromSlash(r.Name)))
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	run, err := runlog.Create(dir, config, runlog.Environment{Torchpe: "synthetic", Changed: r.Changed},
-		runlog.Options{})
-	if err != nil {
-		return err
-	}
+}
+
+func (r *Run) write(t testing.TB, dir string) {
+	t.Helper()
+	expect.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	run := expect.Must(runlog.Create(dir, expect.Must(json.Marshal(r.config())),
+		runlog.Environment{Torchpe: "synthetic", Changed: r.Changed}, runlog.Options{}))
 	defer run.Close()
 	h := fnv.New64a()
 	h.Write([]byte(r.Name))
@@ -154,17 +153,19 @@ func (r *Run) write(dir string) error {
 		}
 		result.Members = append(result.Members, *members[i].Result)
 	}
-	if err := r.appendRecords(run, members); err != nil {
-		return err
+	for k := range r.Records { // as training does: records of all members at a step, then the next
+		for _, m := range members {
+			if k < len(m.Records) {
+				expect.NoError(t, run.Append(m.Records[k]))
+			}
+		}
 	}
 	if r.Data != "" {
 		metadata := map[string]string{runlog.DataKey: r.Data}
 		if r.Checkpoint != "" {
 			metadata[runlog.ConfigKey] = r.Checkpoint
 		}
-		if err := run.SaveCheckpoint(1, nil, metadata); err != nil {
-			return err
-		}
+		expect.NoError(t, run.SaveCheckpoint(1, nil, metadata))
 	}
 	if r.Task != "lst" {
 		result.Baselines = map[string]runlog.Numbers{
@@ -175,34 +176,13 @@ func (r *Run) write(dir string) error {
 	}
 	if r.Task == "masked" {
 		n, modules := m.nodes()
-		result.Data = &runlog.DataSummary{Frames: 900, Tokens: n, Runs: 3, Subjects: 3,
-			TrainFrames: 600, TestFrames: 300, MeasuredFrames: 300, Split: "made up",
-			TestSubjects: r.Subjects, Modules: modules, ModulesFrom: "by name"}
 		q := float64(ConnectivityModularity)
-		result.Data.ConnectivityModularity = &q
+		result.Data = &runlog.DataSummary{Frames: 900, Tokens: n, Runs: 3, Subjects: 3,
+			TrainFrames: 600, TestFrames: 300, MeasuredFrames: 300, Split: "made up", TestSubjects: r.Subjects,
+			Modules: modules, ModulesFrom: "by name", ConnectivityModularity: &q}
 	}
-	tensors, about, err := m.tensors(probes)
-	if err != nil {
-		return err
-	}
-	if err := run.SaveProbes(tensors, about); err != nil {
-		return err
-	}
-	return run.SaveResult(result)
-}
-
-// appendRecords writes the records as training does: those of all members at a step, then the next.
-func (r *Run) appendRecords(run *runlog.Run, members []Member) error {
-	for k := range r.Records {
-		for _, m := range members {
-			if k < len(m.Records) {
-				if err := run.Append(m.Records[k]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
+	expect.NoError(t, run.SaveProbes(m.tensors(probes)))
+	expect.NoError(t, run.SaveResult(result))
 }
 
 // config returns the part of a config.json that analyses read.
