@@ -81,7 +81,7 @@ func (a Attention) Compare(b Attention, how Pooling) (s Similarity, err error) {
 		sum := 0.0
 		for e := range examples {
 			p, q := x[layer][e*size:(e+1)*size], y[layer][e*size:(e+1)*size]
-			sum += cosine(p, q)
+			sum += CosineOf(p, q)
 			for r := range rows {
 				d, err := jsd(p[r*n:(r+1)*n], q[r*n:(r+1)*n])
 				if err != nil {

@@ -46,10 +46,10 @@ func (d Distance) between(a, b []float64) float64 {
 	case SignAligned:
 		return math.Min(norm(a, b, -1), norm(a, b, 1))
 	case OneMinusCorr2:
-		c := cosine(centred(a), centred(b))
+		c := CosineOf(centred(a), centred(b))
 		return 1 - c*c
 	default:
-		return 1 - cosine(a, b)
+		return 1 - CosineOf(a, b)
 	}
 }
 
@@ -80,7 +80,8 @@ func centred(a []float64) []float64 {
 	return out
 }
 
-func cosine(a, b []float64) float64 {
+// CosineOf returns the cosine of two vectors.
+func CosineOf(a, b []float64) float64 {
 	ab, aa, bb := 0.0, 0.0, 0.0
 	for i := range a {
 		ab, aa, bb = ab+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]

@@ -75,37 +75,50 @@ func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 		}
 		all += rows[i] / float64(n)
 	}
-	b := mat.NewSymDense(n, nil)
+	b := make([]float64, n*n)
 	for i := range n {
 		for j := range i + 1 {
 			v := distances[i*n+j]
-			b.SetSym(i, j, -0.5*(v*v-rows[i]-rows[j]+all))
+			b[j*n+i] = -0.5 * (v*v - rows[i] - rows[j] + all)
 		}
 	}
-	var e mat.EigenSym
-	if !e.Factorize(b, true) {
-		return nil, errors.New("metrics: the eigendecomposition of the distances did not converge")
+	values, vectors, err := leading("distances", b, n, min(k, n))
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	values := e.Values(nil) // ascending
-	var vectors mat.Dense
-	e.VectorsTo(&vectors)
 	out := make([]float64, n*k)
-	for axis := range min(k, n) {
-		from := n - 1 - axis
-		scale, largest := math.Sqrt(max(0, values[from])), 0.0
-		for i := range n {
-			if v := vectors.At(i, from); math.Abs(v) > math.Abs(largest)+1e-12 {
+	for axis, vector := range vectors {
+		scale, largest := math.Sqrt(max(0, values[axis])), 0.0
+		for _, v := range vector {
+			if math.Abs(v) > math.Abs(largest)+1e-12 {
 				largest = v
 			}
 		}
 		if largest < 0 {
 			scale = -scale
 		}
-		for i := range n {
-			out[i*k+axis] = scale * vectors.At(i, from)
+		for i, v := range vector {
+			out[i*k+axis] = scale * v
 		}
 	}
 	return out, nil
+}
+
+// leading returns the k largest eigenvalues of a symmetric matrix a [n,n] of something, in descending order,
+// and their eigenvectors. It reads what is on the diagonal of a and above it.
+func leading(what string, a []float64, n, k int) (values []float64, vectors [][]float64, err error) {
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(n, a), true) {
+		return nil, nil, fmt.Errorf("the eigendecomposition of the %s did not converge", what)
+	}
+	var all mat.Dense
+	e.VectorsTo(&all)
+	ascending := e.Values(nil)
+	for i := range k {
+		values = append(values, ascending[n-1-i])
+		vectors = append(vectors, mat.Col(nil, n-1-i, &all))
+	}
+	return values, vectors, nil
 }
 
 // EffectiveRank returns the effective rank of a table [n,d], from 1 to min(n, d): the exponential of

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -31,24 +30,21 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 		mean[i/n] += v / float64(n)
 		all, size = all+v/float64(n*n), math.Hypot(size, v)
 	}
-	centred := mat.NewSymDense(n, nil)
+	centred := make([]float64, n*n)
 	for i := range n {
 		for j := range i + 1 {
 			// The last term lifts the eigenvalue of the constant map above all others, so that it
 			// comes last and is not mixed with other maps of eigenvalue 0.
-			centred.SetSym(i, j, w[i*n+j]-mean[i]-mean[j]+all+2*size/float64(n))
+			centred[j*n+i] = w[i*n+j] - mean[i] - mean[j] + all + 2*size/float64(n)
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(centred, true) {
-		return nil, errors.New("metrics: the eigendecomposition of the spatial weights did not converge: scale them")
+	values, vectors, err := leading("spatial weights", centred, n, n)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w: scale them", err)
 	}
-	var ascending mat.Dense
-	eigen.VectorsTo(&ascending)
-	m := &Moran{vectors: mat.NewDense(n, n-1, nil)}
-	for c := range n - 1 {
-		m.values = append(m.values, eigen.Values(nil)[n-2-c])
-		m.vectors.SetCol(c, mat.Col(nil, n-2-c, &ascending))
+	m := &Moran{values: values[1:], vectors: mat.NewDense(n, n-1, nil)}
+	for c, vector := range vectors[1:] {
+		m.vectors.SetCol(c, vector)
 	}
 	return m, nil
 }

@@ -136,18 +136,6 @@ func conditionColumns() (columns []item.Column) {
 	return columns
 }
 
-// conditionBars draws accuracy by kind of puzzle of the groups that have it.
-func conditionBars(title string, of selection) panel {
-	columns := conditionColumns()
-	return func(d *draft) ([]figure.Panel, error) {
-		groups := pick(of(d.groups), func(g cohort.Group) bool {
-			return len(d.study.values(g, columns[0].Measure)) > 0
-		})
-		return one(d.bars(figure.Bars{Title: title, YLabel: "Validation accuracy", References: chanceLine}, groups,
-			cohort.Group.Starred, columns...)), nil
-	}
-}
-
 // maps draws learned encodings along their first two principal axes.
 func (d *draft) maps() error {
 	t := table.Table{Title: "Coordinates", Columns: append(table.Columns(0, "task", "PE", "token", "group"),

@@ -108,6 +108,11 @@ func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
 	return one(out), nil
 }
 
+// boxesBySigma draws a measure of all groups by sigma.
+func boxesBySigma(title, yLabel, measure string) panel {
+	return boxPlot{title: title, yLabel: yLabel, measure: measure, bySigma: true}.draw
+}
+
 // validationBySigma and validationOf draw validation accuracy, by sigma and by encoding.
 func validationBySigma(title string) panel {
 	return boxPlot{title, "Validation accuracy", "validation", learned, true, true, true}.draw
@@ -247,12 +252,15 @@ func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Gro
 	return b
 }
 
-// accuracyBars draws measures of accuracy of some groups.
-func accuracyBars(title, xLabel string, of selection, label func(cohort.Group) string,
+// accuracyBars draws measures of accuracy of the groups that have some of them.
+func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.Group) string,
 	measures []item.Column) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		return one(d.bars(figure.Bars{Title: title, XLabel: xLabel, YLabel: "Accuracy", References: chanceLine},
-			of(d.groups), label, measures...)), nil
+		groups := pick(of(d.groups), func(g cohort.Group) bool {
+			return slices.ContainsFunc(measures, func(c item.Column) bool { return len(d.study.values(g, c.Measure)) > 0 })
+		})
+		return one(d.bars(figure.Bars{Title: title, XLabel: xLabel, YLabel: yLabel, References: chanceLine}, groups, label,
+			measures...)), nil
 	}
 }
 

@@ -226,7 +226,7 @@ func (q *probed) compareTables(own, ref []metrics.Table) {
 			break
 		}
 		distances, disparities = append(distances, d.Raw), append(disparities, d.Disparity)
-		cosines = append(cosines, cosine(t.Values, ref[block].Values))
+		cosines = append(cosines, metrics.CosineOf(t.Values, ref[block].Values))
 	}
 	q.values["procrustes"], q.values["disparity"] = plainMean(distances), plainMean(disparities)
 	q.values["table_cosine"] = stats.Mean(cosines)
@@ -239,14 +239,6 @@ func plainMean(x []float64) float64 {
 		sum += v
 	}
 	return sum / float64(len(x))
-}
-
-func cosine(a, b []float64) float64 {
-	var ab, aa, bb float64
-	for i := range a {
-		ab, aa, bb = ab+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]
-	}
-	return ab / math.Sqrt(aa*bb)
 }
 
 // readNoise reads the accuracy under noise: noise/amplitude [A] and noise/accuracy [E,A,R].
