@@ -25,8 +25,7 @@ func writePage(t *testing.T, dir string, names ...string) {
 
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
-	entries := expect.Must(os.ReadDir(dir))
-	for _, e := range entries {
+	for _, e := range expect.Must(os.ReadDir(dir)) {
 		out = append(out, e.Name())
 	}
 	return out

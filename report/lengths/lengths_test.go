@@ -85,8 +85,7 @@ func TestReport(t *testing.T) {
 	read := func(name string) (rows []string) {
 		file := expect.Must(os.Open(filepath.Join(out, name)))
 		defer file.Close()
-		all := expect.Must(csv.NewReader(file).ReadAll())
-		for _, row := range all {
+		for _, row := range expect.Must(csv.NewReader(file).ReadAll()) {
 			rows = append(rows, strings.Join(row, " "))
 		}
 		return rows

@@ -44,8 +44,7 @@ func half(t *testing.T, dir string, records ...runlog.Record) *runlog.Run {
 
 func read(t *testing.T, dirs ...string) *listing.List {
 	t.Helper()
-	l := expect.Must(listing.Read(dirs...))
-	return l
+	return expect.Must(listing.Read(dirs...))
 }
 
 // names are the runs and seeds of a list, in its order.

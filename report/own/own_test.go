@@ -52,8 +52,7 @@ func rows(t *testing.T, dir, name string) [][]string {
 	t.Helper()
 	f := expect.Must(os.Open(filepath.Join(dir, name)))
 	defer f.Close()
-	all := expect.Must(csv.NewReader(f).ReadAll())
-	return all
+	return expect.Must(csv.NewReader(f).ReadAll())
 }
 
 // The report has the numbers of the run directories, names tokens, modules and subjects, and says
@@ -218,8 +217,7 @@ func TestNothingOwn(t *testing.T) {
 // read returns the text of a file of a report.
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
-	text := expect.Must(os.ReadFile(filepath.Join(dir, name)))
-	return string(text)
+	return string(expect.Must(os.ReadFile(filepath.Join(dir, name))))
 }
 
 // Long names are shortened in the figures and whole in the numbers, and a module has one colour and

@@ -38,8 +38,7 @@ func (w *world) csvOf(t *testing.T, name string) [][]string {
 			}
 			var text strings.Builder
 			expect.NoError(t, have.CSV(&text))
-			rows := expect.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
-			return rows
+			return expect.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
 		}
 	}
 	t.Fatalf("no table %s", name)

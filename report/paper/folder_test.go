@@ -198,8 +198,7 @@ func decode(t testing.TB, kind string, b []byte) (out []float64) {
 
 func readFile(t testing.TB, dir, name string) []byte {
 	t.Helper()
-	b := expect.Must(os.ReadFile(filepath.Join(dir, name)))
-	return b
+	return expect.Must(os.ReadFile(filepath.Join(dir, name)))
 }
 
 func (m seen) placement() string { return m.config.object("pe_options").text("pe-placement") }

@@ -65,8 +65,7 @@ func draftOf(t *testing.T, s *Study, id string) *draft {
 	t.Helper()
 	for _, it := range specs() {
 		if it.id == id {
-			d := expect.Must(s.draft(it))
-			return d
+			return expect.Must(s.draft(it))
 		}
 	}
 	t.Fatal("no item", id)

@@ -12,8 +12,7 @@ import (
 // missingOf are the missing things of an item, "what: command" each.
 func missingOf(t *testing.T, s *Study, id string) (all []string) {
 	t.Helper()
-	items := expect.Must(s.items())
-	for _, item := range items {
+	for _, item := range expect.Must(s.items()) {
 		if item.ID == id {
 			for _, m := range item.Missing {
 				all = append(all, m.What+": "+m.Command)

@@ -120,8 +120,7 @@ func TestNMAROrder(t *testing.T) {
 	for order, want := range map[string]string{"drawn": "drawn by data seed 0",
 		"": "modular without having learned it"} {
 		s.NMAR[0].Run.Config.Masked.NMAR.Order = order
-		items := expect.Must(s.items())
-		for _, item := range items {
+		for _, item := range expect.Must(s.items()) {
 			if item.ID == "fig4" && !strings.Contains(item.Caption, want) {
 				t.Errorf("order %q: %s", order, item.Caption)
 			}
