@@ -50,12 +50,7 @@ type Weights struct {
 
 // Weights reads the newest checkpoint. The error matches runlog.ErrNoCheckpoint where none was kept.
 func (r *Run) Weights() (*Weights, error) {
-	reader, err := runlog.Open(r.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer reader.Close()
-	c, err := reader.LoadCheckpoint()
+	c, err := from(r, (*runlog.Reader).LoadCheckpoint)
 	if err != nil {
 		return nil, err
 	}

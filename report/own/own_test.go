@@ -55,6 +55,16 @@ func rows(t *testing.T, dir, name string) [][]string {
 	return expect.Must(csv.NewReader(f).ReadAll())
 }
 
+// contains checks that a text has all of some parts.
+func contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
 // The report has the numbers of the run directories, names tokens, modules and subjects, and says
 // nothing of the paper.
 func TestReport(t *testing.T) {
@@ -100,12 +110,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("subjects %q", subjects)
 	}
 	explorer := read(t, dir, "explorer.html")
-	for _, want := range []string{`"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"` + synthetic.TokenNames[5],
-		`"name":"right"`, `"label":"attention, block 0`} {
-		if !strings.Contains(explorer, want) {
-			t.Errorf("explorer.html has no %s", want)
-		}
-	}
+	contains(t, explorer, `"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"`+synthetic.TokenNames[5],
+		`"name":"right"`, `"label":"attention, block 0`)
 	for i, row := range rows(t, dir, "maps.csv")[1:] {
 		k := i % len(synthetic.TokenNames)
 		if row[1] != synthetic.TokenNames[k] || row[2] != []string{"left", "right"}[k/4] {
@@ -122,14 +128,10 @@ func TestReport(t *testing.T) {
 	}
 	page := read(t, dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
-	for _, want := range []string{"of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
+	contains(t, page, "of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
 		"fewer than 3 seeds in common", "which needs no model, has ", ".200 (−.048 to .448)", "Left out", "nope",
 		"6 models of 3 runs", "…/b/learn", "No table of positions, and so no map: nope",
-		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
+		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)")
 	for _, no := range []string{"arXiv", "Table A", "torchpe sweep"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
@@ -144,12 +146,8 @@ func TestFewSubjectsAndPoorModels(t *testing.T) {
 		Subjects: []string{"07", "anna"},
 		Edit:     func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] = .97 }})
 	page := read(t, dir, "index.html")
-	for _, want := range []string{"the mean over seeds. Dashed: ", "learn-0.1 (test MSE .970): no better than a " +
-		"regression on the mean of the visible tokens (.960); train longer"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
+	contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1 (test MSE .970): no better than a "+
+		"regression on the mean of the visible tokens (.960); train longer")
 }
 
 // Models that differ in more than their seeds are averaged apart.
@@ -194,11 +192,7 @@ func TestEarlierRuns(t *testing.T) {
 			delete(m.Result.Measures, "clustering")
 		}})
 	all := strings.Join(w.Notes, "\n")
-	for _, want := range []string{"1 model diverged: left out", "No errors by subject", "No modularity"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no note %q in %q", want, all)
-		}
-	}
+	contains(t, all, "1 model diverged: left out", "No errors by subject", "No modularity")
 	if _, err := os.Stat(filepath.Join(dir, "errors_a.pdf")); err != nil {
 		t.Error(err)
 	}
@@ -241,11 +235,7 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
 	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
 		svg := read(t, dir, name)
-		for _, want := range []string{"shortened", ">Visual1<", ">Default<", color} {
-			if !strings.Contains(svg, want) {
-				t.Errorf("%s has no %s", name, want)
-			}
-		}
+		contains(t, svg, "shortened", ">Visual1<", ">Default<", color)
 		if strings.Contains(svg, synthetic.TokenNames[0]) {
 			t.Errorf("%s has a whole name", name)
 		}
@@ -392,12 +382,8 @@ func TestNoPaths(t *testing.T) {
 	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
 	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}
 	got := strings.Join(s.data(), "\n")
-	for _, want := range []string{"mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
-		"\"it.npy\" and b.tsv"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in %q", want, got)
-		}
-	}
+	contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
+		"\"it.npy\" and b.tsv")
 	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
 	if err := s.subjects(&item.Draft{}); err != nil || strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
 		t.Errorf("%v, %q", err, s.Notes)
@@ -422,12 +408,8 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, false, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
-	for _, want := range []string{"1 model of other data or another size, such as 0 edited",
-		"counted once: 1 model with the settings, data and seed of another"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("no %q in the notes:\n%s", want, notes)
-		}
-	}
+	contains(t, notes, "1 model of other data or another size, such as 0 edited",
+		"counted once: 1 model with the settings, data and seed of another")
 	var got []string
 	for _, row := range rows(t, out, "table_errors.csv")[1:3] {
 		got = append(got, strings.Join(row[:3], " | "))
@@ -454,12 +436,8 @@ func TestSharesMasked(t *testing.T) {
 		}}
 	dir, w := report(t, false, few, most)
 	text := read(t, dir, "index.html")
-	for _, want := range []string{"Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
-		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
+	contains(t, text, "Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
+		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3.")
 	want := "these encodings differ in more than the encoding: mask_level 0.15 (learn-0.1), mask_level 0.5 (rope)"
 	if !slices.Contains(w.Notes, want) {
 		t.Errorf("notes %q, want %q", w.Notes, want)
