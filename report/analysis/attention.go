@@ -82,9 +82,9 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 	var found []scores
 	for _, m := range models {
 		r := in.sameSeed(m, references)
-		if m.Seed == nil && len(references) > 1 {
+		if m.member == nil && len(references) > 1 {
 			in.note("%s has no seed: held against the reference's first of %s, of seed %d", m.Source,
-				wording.Count(len(references), "member"), *r.Seed)
+				wording.Count(len(references), "member"), r.seed())
 		}
 		in.noteOtherData(m, r)
 		a, b, err := attentionPair(m, r)
@@ -96,8 +96,8 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 			return nil, fmt.Errorf("%s: %w", m.label(), err)
 		}
 		s.Subject, s.about, s.extra = m.Subject, Object{{"reference", r.object()}}, r.cells()[3:]
-		if m.Seed != nil && r.Seed != nil {
-			s.about = append(s.about, Field{"same_seed", *m.Seed == *r.Seed})
+		if m.isRun() && r.isRun() {
+			s.about = append(s.about, Field{"same_seed", m.seed() == r.seed()})
 		}
 		s.about = append(s.about, Field{"examples", a.Examples}, Field{"heads", a.Heads})
 		found = append(found, s)

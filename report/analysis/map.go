@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -235,11 +234,10 @@ func (m tokenMap) named() (head []string, rows [][]string) {
 
 // title names a map by its encoding and seed, or by its file.
 func (m tokenMap) title() string {
-	title := cmp.Or(m.PE, filepath.Base(m.Source))
-	if m.Seed != nil {
-		title += fmt.Sprintf(", seed %d", *m.Seed)
+	if m.member == nil {
+		return filepath.Base(m.Source)
 	}
-	return title
+	return fmt.Sprintf("%s, seed %d", m.member.Label(), m.seed())
 }
 
 // mostNamed limits the tokens that a drawing names.
@@ -299,7 +297,7 @@ func mapsCSV(maps []tokenMap) ([]byte, error) {
 		}
 		for i, row := range rows {
 			if several {
-				row = append([]string{strconv.Itoa(*m.Member)}, row...)
+				row = append([]string{strconv.Itoa(m.member.Index)}, row...)
 			}
 			for _, v := range m.at[i] {
 				row = append(row, strconv.FormatFloat(float64(v), 'g', -1, 64))

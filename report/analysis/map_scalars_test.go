@@ -22,7 +22,7 @@ func TestMapOfParcels(t *testing.T) {
 		named += names[i] + "," + row + "\n"
 	}
 	order := map[string]int{"R_V1_ROI": 1, "both <&> ä": 3, "thalamus": 2, "mixed": 0}
-	for table, how := range map[string]string{write(t, "named.csv", named): "by name", write(t, "bare.csv",
+	for table, how := range map[string]string{expect.File(t, "named.csv", named): "by name", expect.File(t, "bare.csv",
 		rows): "by order"} {
 		line := "map --dims 3 --table " + table
 		want, _ := result(t, line)

@@ -112,12 +112,6 @@ func files(t *testing.T, texts map[string]string) func(name string) string {
 	return func(name string) string { return filepath.Join(dir, name) }
 }
 
-// write writes a text to a file, and returns its path.
-func write(t *testing.T, name, body string) string {
-	t.Helper()
-	return files(t, map[string]string{name: body})(name)
-}
-
 // Numbers of arrays in all formats are those of numpy and scipy (testdata/make.py).
 func TestNumbersOfArrays(t *testing.T) {
 	body := expect.Must(os.ReadFile("testdata/expected.json"))

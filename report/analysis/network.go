@@ -158,7 +158,7 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 		}
 		found[i].extra = []string{known[i].ofData.String()}
 		if m.isRun() {
-			if poor := item.PoorNote(m.member); poor != "" {
+			if poor := item.PoorNote(*m.member); poor != "" {
 				notes = append(notes, m.Source+": "+poor)
 			}
 		}

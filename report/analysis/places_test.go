@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
@@ -37,8 +38,8 @@ func gridFiles(t *testing.T) gridTable {
 			apart += fmt.Sprintf(",%v", math.Sqrt(math.Pow(float64(i/4-j/4), 2)+math.Pow(float64(i%4-j%4), 2)))
 		}
 	}
-	return gridTable{write(t, "table.csv", "name,a,b,c\n"+table.String()), write(t, "modules.csv", modules.String()),
-		write(t, "cells.csv", cells.String()), write(t, "apart.csv", apart+"\n")}
+	return gridTable{expect.File(t, "table.csv", "name,a,b,c\n"+table.String()), expect.File(t, "modules.csv", modules.String()),
+		expect.File(t, "cells.csv", cells.String()), expect.File(t, "apart.csv", apart+"\n")}
 }
 
 // The grid, its cells by name in another order and the distances between them say the same.
@@ -112,7 +113,7 @@ func TestSpinOfWeights(t *testing.T) {
 			weights += fmt.Sprintf(",%v", w[i][j])
 		}
 	}
-	files := [3]string{write(t, "w.csv", weights+"\n"), write(t, "m.csv", modules), write(t, "at.csv", at)}
+	files := [3]string{expect.File(t, "w.csv", weights+"\n"), expect.File(t, "m.csv", modules), expect.File(t, "at.csv", at)}
 	line := "network --permutations 99 --weights " + files[0] + " --modules " + files[1]
 	got, _ := result(t, line+" --coordinates "+files[2])
 	from, _ := value(got, "models/0/places_from").(string)
@@ -121,7 +122,7 @@ func TestSpinOfWeights(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for what, bad := range map[string]string{
-		"no sphere":  " --coordinates " + write(t, "flat.csv", flat),
+		"no sphere":  " --coordinates " + expect.File(t, "flat.csv", flat),
 		"distances":  " --distances " + files[0],
 		"nowhere":    " --null spin",
 		"a grid":     " --coordinates grid",
@@ -163,7 +164,7 @@ func TestChanceOfRuns(t *testing.T) {
 	if q := jsonNumber(got, "models/0/connectivity_modularity"); q != synthetic.ConnectivityModularity {
 		t.Errorf("the connectivity has %v, want %v", q, synthetic.ConnectivityModularity)
 	}
-	for _, other := range []string{" --positions 2:6", " --modules " + write(t, "m.txt", strings.Repeat("1\n2\n", 4))} {
+	for _, other := range []string{" --positions 2:6", " --modules " + expect.File(t, "m.txt", strings.Repeat("1\n2\n", 4))} {
 		if got, _ := result(t, line+other); value(got, "models/0/connectivity_modularity") != nil {
 			t.Errorf("%s: %v, the data's modularity is of other modules or tokens", other, got)
 		}
@@ -182,7 +183,7 @@ func TestGridModules(t *testing.T) {
 func TestCoordinatesByNumber(t *testing.T) {
 	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{0, metrics.Table{Tokens: 3}}}}
 	for _, body := range []string{"site,x,y\n10,0,.5\n20,1.5,1\n30,7,2.5\n", "10,0,.5\n20,1.5,1\n30,7,2.5\n"} {
-		p, err := (&networkOptions{coordinates: write(t, "at.csv", body)}).placesOf(m, text.Auto)
+		p, err := (&networkOptions{coordinates: expect.File(t, "at.csv", body)}).placesOf(m, text.Auto)
 		if got := fmt.Sprint(p.points); err != nil || got != "[[7 2.5] [0 0.5] [1.5 1]]" {
 			t.Errorf("%q: %s, %v", body, got, err)
 		}

@@ -129,16 +129,16 @@ func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Mode
 // sameSeed returns the member of the reference that has the model's seed, or the first, with a note.
 func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 	first := references[0]
-	if m.Seed == nil || first.Seed == nil {
+	if !m.isRun() || !first.isRun() {
 		return first
 	}
 	for _, r := range references {
-		if *r.Seed == *m.Seed {
+		if r.seed() == m.seed() {
 			return r
 		}
 	}
-	in.note("%s: the reference has no member of seed %d: held against its first, of seed %d", m.Source, *m.Seed,
-		*first.Seed)
+	in.note("%s: the reference has no member of seed %d: held against its first, of seed %d", m.Source, m.seed(),
+		first.seed())
 	return first
 }
 

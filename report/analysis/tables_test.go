@@ -77,10 +77,9 @@ func TestDrawnMaps(t *testing.T) {
 // Runs that look at other examples by their settings are noted, with the setting.
 func TestOtherData(t *testing.T) {
 	of := func(source, config string) *Model {
-		m := &Model{Subject: Subject{Source: source}, probes: &cohort.Probes{},
-			member: cohort.Model{Run: &cohort.Run{}}}
-		m.member.Run.Config.JSON = []byte(config)
-		return m
+		run := &cohort.Run{}
+		run.Config.JSON = []byte(config)
+		return &Model{Subject: Subject{source, &cohort.Model{Run: run}}}
 	}
 	m := of("a", `{"task":"lst","data_seed":1,"lr":1}`)
 	for config, want := range map[string]string{

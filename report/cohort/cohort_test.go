@@ -429,8 +429,17 @@ func trained(pe, until string, epochs int) cohort.Model {
 // Lengths that end by a criterion are a range; other lengths follow with their encodings.
 func TestLengthText(t *testing.T) {
 	until := []cohort.Model{trained("rope", "train=0.99", 3), trained("rope", "train=0.99", 6)}
+	never := trained("rope", "train=0.99", 5) // of 9 epochs at most
+	never.Result.Fit.Reached = false
+	steps := trained("rope", "train_mse=0.5", 3)
+	steps.Run.Config.Masked, steps.Run.Config.Steps, steps.Run.Config.Epochs = &config.MaskedConfig{}, 300, 0
 	for want, models := range map[string][]cohort.Model{
+		"":                                 nil,
 		"3 to 6 epochs (until train=0.99)": until,
+		"6 epochs (until train=0.99)":      until[1:],
+		"4 epochs (rope: 3 epochs (until train=0.99))": {trained("learn", "", 4), trained("cope", "", 4), until[0]},
+		"until train_mse=0.5, 300 steps at most":       {steps},
+		"3 to 9 epochs (until train=0.99)":             {until[0], never},
 		"3 to 6 epochs (until train=0.99) (learn, cope: 4 epochs)": append(until,
 			trained("learn", "", 4), trained("cope", "", 4)),
 	} {

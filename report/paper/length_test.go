@@ -90,28 +90,4 @@ func TestUntil(t *testing.T) {
 	}; !slices.Equal(s.Notes, want) {
 		t.Errorf("notes %q", s.Notes)
 	}
-	until := pickModels(s.LST, "a", "c", "e")
-	const fitted = " epochs (until train=0.99)"
-	for want, models := range map[string][]cohort.Model{
-		"3 to 9" + fitted: until,
-		"4" + fitted:      pickModels(s.LST, "c"),
-		"3 to 9" + fitted + " (learn-2.0: 6 epochs)": s.LST,
-		"6 epochs (learn-0.2: 4" + fitted + ")":      pickModels(s.LST, "c", "f"),
-		"until train_mse=0.5, 300 steps at most":     s.NMAR,
-		"":                                           nil,
-	} {
-		if got := cohort.LengthText(models); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// pickModels returns the models of some runs.
-func pickModels(all []cohort.Model, names ...string) (out []cohort.Model) {
-	for _, m := range all {
-		if slices.Contains(names, m.Run.Name) {
-			out = append(out, m)
-		}
-	}
-	return out
 }
