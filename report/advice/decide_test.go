@@ -35,8 +35,7 @@ func studyOf(ends [][]float64) *Study {
 const times = 1500
 
 // simulate answers for candidates with given means and SDs of their three seeds, many times.
-func simulate(t *testing.T, r *rand.Rand, means, sds []float64) (share map[string]float64) {
-	t.Helper()
+func simulate(r *rand.Rand, means, sds []float64) (share map[string]float64) {
 	share = map[string]float64{}
 	for range times {
 		ends := make([][]float64, len(means))
@@ -81,7 +80,7 @@ func TestFalseWinners(t *testing.T) {
 			if k == 2 {
 				limit += 2 * math.Sqrt(0.05*0.95/times) // two standard errors of the share
 			}
-			got := simulate(t, r, means, sds)
+			got := simulate(r, means, sds)
 			if wrong := 1 - got[None]; wrong >= limit {
 				t.Errorf("%d candidates, %s: %.3f of the answers are wrong: %v", k, c.name, wrong, got)
 			}
@@ -99,7 +98,7 @@ func TestTrueWinner(t *testing.T) {
 			sds[i] = 1
 		}
 		means[0] = -5
-		got := simulate(t, r, means, sds)
+		got := simulate(r, means, sds)
 		if got["a"] < 0.8 || got[Best]-got["a"] > 0.001 {
 			t.Errorf("%d candidates: %v", k, got)
 		}

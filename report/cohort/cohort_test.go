@@ -477,7 +477,7 @@ func TestChance(t *testing.T) {
 		}
 		// Of 999 numbers, numpy's 2.5 % quantile lies .95 of the way from the 25th to the 26th.
 		below, above := 0, 0
-		for _, v := range deals(t, m) {
+		for _, v := range deals(m) {
 			if v < c.Low {
 				below++
 			} else if v > c.High {
@@ -491,8 +491,7 @@ func TestChance(t *testing.T) {
 }
 
 // deals returns the modularities that Chance draws.
-func deals(t *testing.T, m cohort.Model) []float64 {
-	t.Helper()
+func deals(m cohort.Model) []float64 {
 	p := expect.Must(m.Run.Probes())
 	x := expect.Must(p.Table(m.Index, 0))
 	modules := make([]int, x.Tokens)

@@ -23,8 +23,7 @@ func writePage(t *testing.T, dir string, names ...string) {
 	expect.NoError(t, d.close())
 }
 
-func names(t *testing.T, dir string) (out []string) {
-	t.Helper()
+func names(dir string) (out []string) {
 	for _, e := range expect.Must(os.ReadDir(dir)) {
 		out = append(out, e.Name())
 	}
@@ -51,7 +50,7 @@ func TestEarlierFilesGo(t *testing.T) {
 	writePage(t, dir, "index.html", "fig 1 (a).svg", "fig2.svg")
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644))
 	writePage(t, dir, "index.html", "fig2.svg")
-	if got, want := names(t, dir), []string{".made", "fig2.svg", "index.html",
+	if got, want := names(dir), []string{".made", "fig2.svg", "index.html",
 		"mine.txt"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -80,7 +79,7 @@ func TestRefused(t *testing.T) {
 			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", file, err)
 		}
-		if got := names(t, dir); !slices.Equal(got, []string{file}) {
+		if got := names(dir); !slices.Equal(got, []string{file}) {
 			t.Errorf("%s: left %q", file, got)
 		}
 	}

@@ -73,7 +73,7 @@ func TestAverage(t *testing.T) {
 			"a 1: σ 0.2, lr 0.001, n 1, done .500", "a 3: σ 0.2, lr 0.0001, n 1, diverged .100",
 			"c 7: σ 0.2, lr 0.0001, n 1, done .900", "d 7: σ 0.2, lr 0.0001, n 1, done .700"}},
 	} {
-		columns, got := rows(t, read(t, v.roots...).Average())
+		columns, got := rows(t, read(v.roots...).Average())
 		if len(got) != len(v.want) {
 			t.Fatalf("%s: %d rows, want %d: %v", name, len(got), len(v.want), got)
 		}
@@ -120,15 +120,15 @@ func TestAverageOfFits(t *testing.T) {
 	}
 	synthetic.Write(t, dir, run, decay, diverged, early)
 	var got []string
-	if at := read(t, dir).Rows[6].Value("diverged_at").String(); at != "80" {
+	if at := read(dir).Rows[6].Value("diverged_at").String(); at != "80" {
 		t.Errorf("seed 7 diverged at step %q, want 80", at)
 	}
-	for _, c := range read(t, dir).Average().Table().Columns {
+	for _, c := range read(dir).Average().Table().Columns {
 		if c.Heading == "seed" || c.Heading == "fitted at epoch" {
 			t.Errorf("a column of several models is headed %q", c.Heading)
 		}
 	}
-	_, all := rows(t, read(t, dir).Average())
+	_, all := rows(t, read(dir).Average())
 	for _, r := range all {
 		got = append(got, fmt.Sprintf("n %v, decay %v, %v, fitted %v", r["n"], r["weight_decay"], r["status"],
 			r["fitted"]))
@@ -156,7 +156,7 @@ func TestAverageOfUnlike(t *testing.T) {
 	for name, steps := range map[string]int{"e": 10, "f": 10, "g": 20} {
 		half(t, filepath.Join(dir, name), runlog.Record{Step: steps, Measures: runlog.Numbers{"train": .5}}).Close()
 	}
-	l := read(t, dir).Average()
+	l := read(dir).Average()
 	var got []string
 	for _, r := range l.Rows {
 		got = append(got, fmt.Sprint(r.Value("status"), " ", r.Value("n")))
@@ -174,7 +174,7 @@ func TestLengths(t *testing.T) {
 	dir := t.TempDir()
 	ensemble(t, filepath.Join(dir, "a"), `,"epochs":0,"steps":300`, member{.2, 1e-4, 1, .2, ""},
 		member{.2, 1e-4, 2, .4, ""})
-	row := read(t, dir).Rows[0]
+	row := read(dir).Rows[0]
 	if epochs, steps := row.Value("config_epochs"), row.Value("config_steps"); !epochs.IsMissing() ||
 		steps.String() != "300" {
 		t.Errorf("%q epochs and %q steps", epochs.String(), steps.String())
@@ -189,7 +189,7 @@ func TestWritePage(t *testing.T) {
 		synthetic.Run{Name: "d", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{3}},
 	)
 	out := t.TempDir()
-	expect.NoError(t, read(t, dir).Average().WritePage(out))
+	expect.NoError(t, read(dir).Average().WritePage(out))
 	for _, name := range []string{"index.html", "runs.csv", "runs.tex", "validation.pdf",
 		"test_mse_90.svg", "test_mse_90.csv", "modularity.png"} {
 		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
@@ -218,7 +218,7 @@ func TestHashes(t *testing.T) {
 			member{.2, 1e-4, 1, .2, ""})
 	}
 	var csv strings.Builder
-	l := read(t, dir).Average()
+	l := read(dir).Average()
 	expect.NoError(t, l.Table().CSV(&csv))
 	for i, want := range []string{"1e2345678901", "1e2345678911"} {
 		if got := l.Rows[i].Value("positions_sha256").String(); got != want || !strings.Contains(csv.String(), want) {
@@ -235,7 +235,7 @@ func TestManyLines(t *testing.T) {
 			string(rune('a'+i)), Task: "lst", PE: "rope", Seeds: []int{1}, Heads: i + 1})
 	}
 	out := t.TempDir()
-	expect.NoError(t, read(t, dir).Average().WritePage(out))
+	expect.NoError(t, read(dir).Average().WritePage(out))
 	for _, name := range []string{"validation_1.pdf", "train_2.csv"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
 			t.Error(err)
@@ -267,7 +267,7 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 		}
 	}
 	dir := synthetic.Dir(t, stopped, run("copy", 1), own, edited, imported)
-	l := read(t, dir).Average()
+	l := read(dir).Average()
 	var n []string
 	for _, r := range l.Rows {
 		n = append(n, r.Value("n").String())

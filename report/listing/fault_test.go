@@ -28,7 +28,7 @@ func csvOf(t *testing.T, l *listing.List) string {
 func TestReadFaults(t *testing.T) {
 	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "lst", PE: "rope", Seeds: []int{5}})
 	half(t, filepath.Join(dir, "stopped")).Close()
-	want := csvOf(t, read(t, dir))
+	want := csvOf(t, read(dir))
 	for _, fault := range []error{syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
 			var l *listing.List
@@ -67,7 +67,7 @@ func TestEditedRunIsSkipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := read(t, dir)
+	l := read(dir)
 	if len(l.Rows) != 1 || len(l.Skipped) != 1 || l.Skipped[0].Dir != filepath.Join(dir, "a") ||
 		!strings.Contains(l.Skipped[0].Reason, "config.json: it was edited after the run was finished") {
 		t.Errorf("%d rows, skipped %+v", len(l.Rows), l.Skipped)

@@ -42,8 +42,7 @@ func half(t *testing.T, dir string, records ...runlog.Record) *runlog.Run {
 	return r
 }
 
-func read(t *testing.T, dirs ...string) *listing.List {
-	t.Helper()
+func read(dirs ...string) *listing.List {
 	return expect.Must(listing.Read(dirs...))
 }
 
@@ -74,7 +73,7 @@ func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]an
 
 func TestRead(t *testing.T) {
 	dir := sample(t)
-	l := read(t, dir)
+	l := read(dir)
 	if got, want := names(l), "a/learn#5 a/learn#10 a/rope#5 a/wide#5 nmar#5 "+
 		"stopped#18446744073709551615"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -92,14 +91,14 @@ func TestRead(t *testing.T) {
 	}
 	running := half(t, filepath.Join(dir, "running"))
 	defer running.Close()
-	if got := read(t, filepath.Join(dir, "running")).Rows[0]; got.Value(
+	if got := read(filepath.Join(dir, "running")).Rows[0]; got.Value(
 		"status").String() != "running" ||
 		!strings.Contains(got.Value("process").String(), fmt.Sprint(os.Getpid())) ||
 		got.Value("steps").String() != "0" {
 		t.Errorf("a run with its lock held: %q, process %q", got.Value("status"), got.Value("process"))
 	}
 	// Two directories: names tell them apart, and nothing is listed twice.
-	two := read(t, filepath.Join(dir, "a"), filepath.Join(dir, "a", "rope"), filepath.Join(dir, "nmar"))
+	two := read(filepath.Join(dir, "a"), filepath.Join(dir, "a", "rope"), filepath.Join(dir, "nmar"))
 	if got, want := names(two), strings.ReplaceAll(
 		"D/a/learn#5 D/a/learn#10 D/a/rope#5 D/a/wide#5 D/nmar#5", "D", dir); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -110,7 +109,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestColumns(t *testing.T) {
-	l := read(t, sample(t))
+	l := read(sample(t))
 	for _, v := range []struct{ where, want string }{
 		{"run~a/*", "run task pe sigma seed heads weight_decay status steps validation iid train fitted seconds"},
 		{"task!=x", "run task pe sigma seed heads weight_decay status steps validation iid train " +
@@ -139,7 +138,7 @@ func TestColumns(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	l := read(t, sample(t))
+	l := read(sample(t))
 	const a, b, rope, wide, nmar, half = "a/learn#5", "a/learn#10", "a/rope#5", "a/wide#5",
 		"nmar#5", "stopped#18446744073709551615"
 	for where, want := range map[string][]string{
@@ -198,7 +197,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSelectRefuses(t *testing.T) {
-	l := read(t, sample(t))
+	l := read(sample(t))
 	for _, v := range []struct {
 		query listing.Query
 		want  string
@@ -229,7 +228,7 @@ func TestNarrowList(t *testing.T) {
 	shown := func(columns string) string {
 		t.Setenv("COLUMNS", columns)
 		var b strings.Builder
-		l := expect.Must(read(t, dir).Select(listing.Query{}))
+		l := expect.Must(read(dir).Select(listing.Query{}))
 		expect.NoError(t, l.Table().Terminal(&b))
 		head, _, _ := strings.Cut(b.String(), "├")
 		return head

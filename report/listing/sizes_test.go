@@ -26,7 +26,7 @@ func TestSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	l := read(t, dir)
+	l := read(dir)
 	all := expect.Must(l.Select(listing.Query{}))
 	columns, _ := rows(t, all)
 	if text := strings.Join(columns, " "); !strings.Contains(text,

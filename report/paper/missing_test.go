@@ -10,8 +10,7 @@ import (
 )
 
 // missingOf are the missing things of an item, "what: command" each.
-func missingOf(t *testing.T, s *Study, id string) (all []string) {
-	t.Helper()
+func missingOf(s *Study, id string) (all []string) {
 	for _, item := range expect.Must(s.items()) {
 		if item.ID == id {
 			for _, m := range item.Missing {
@@ -29,17 +28,17 @@ func TestMissing(t *testing.T) {
 	s := expect.Must(Read(dir, ""))
 	rest := "0.3,0.4,0.5,0.6,0.7,0.8,0.9,1,1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8,1.9"
 	main := dir + "/lst-code-1d-fixed-adam-wd0-h1-block-last-m0.5/config.json"
-	if got, want := missingOf(t, s, "fig2"), []string{
+	if got, want := missingOf(s, "fig2"), []string{
 		"learned encodings, σ of " + strings.ReplaceAll(rest, ",", ", ") +
 			": torchpe sweep --config " + main + " --pe learn --sigma " + rest +
 			" --seeds 3,7 --out " + dir + "/fig2",
 	}; !slices.Equal(got, want) {
 		t.Errorf("figure 2:\n%q, want\n%q", got, want)
 	}
-	if got := missingOf(t, s, "table_a6"); got != nil {
+	if got := missingOf(s, "table_a6"); got != nil {
 		t.Errorf("table A6: %q", got)
 	}
-	got := missingOf(t, s, "fig_a15")
+	got := missingOf(s, "fig_a15")
 	if len(got) != 2 || !strings.Contains(got[0], " with 2 heads, σ of 0.3, ") ||
 		!strings.Contains(got[0], "-h2-block-last-m0.5/config.json") ||
 		!strings.Contains(got[1], "--heads 4 --seeds 3,7") {
@@ -66,7 +65,7 @@ func TestMissingAltogether(t *testing.T) {
 		"fig_a13": "1d-fixed, relative, rope, random, learn-0.1, learn-0.2, learn-1.0, learn-2.0: torchpe " +
 			"sweep figA13 --out " + dir + "/figA13",
 	} {
-		if got := missingOf(t, s, id); len(got) == 0 || got[0] != want {
+		if got := missingOf(s, id); len(got) == 0 || got[0] != want {
 			t.Errorf("%s:\n%q, want first\n%q", id, got, want)
 		}
 	}
