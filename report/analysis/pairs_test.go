@@ -68,7 +68,8 @@ func TestProcrustesPairsRows(t *testing.T) {
 func TestShuffledMap(t *testing.T) {
 	ordered := "member,token,x1\n0,a,1\n0,b,2\n0,c,4\n2,a,3\n2,b,9\n2,c,5\n10,a,8\n10,b,6\n10,c,7\n"
 	shuffled := "member,token,x1\n2,b,9\n0,a,1\n10,c,7\n2,a,3\n0,c,4\n10,a,8\n0,b,2\n10,b,6\n2,c,5\n"
-	got, _ := result(t, "procrustes --table "+expect.File(t, "a.csv", ordered)+" --reference "+expect.File(t, "b.csv", shuffled))
+	got, _ := result(t, "procrustes --table "+expect.File(t, "a.csv", ordered)+" --reference "+
+		expect.File(t, "b.csv", shuffled))
 	for i := range 3 {
 		if raw := jsonNumber(got, fmt.Sprintf("models/0/blocks/%d/raw", i)); !(raw < 1e-12) {
 			t.Errorf("member %d: %v", i, got)
@@ -127,7 +128,8 @@ func TestClosedFormTables(t *testing.T) {
 		!reflect.DeepEqual(grid.Tables[0].Values, want) {
 		t.Errorf("%+v, %v", grid, err)
 	}
-	if _, err := closedForm(fixed2D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 4, Dim: 6}}}, tokens: 4}); err == nil {
+	odd := &Model{Tables: []Table{{0, metrics.Table{Tokens: 4, Dim: 6}}}, tokens: 4}
+	if _, err := closedForm(fixed2D, odd); err == nil {
 		t.Error("6 dimensions were accepted")
 	}
 }

@@ -38,7 +38,8 @@ func gridFiles(t *testing.T) gridTable {
 			apart += fmt.Sprintf(",%v", math.Sqrt(math.Pow(float64(i/4-j/4), 2)+math.Pow(float64(i%4-j%4), 2)))
 		}
 	}
-	return gridTable{expect.File(t, "table.csv", "name,a,b,c\n"+table.String()), expect.File(t, "modules.csv", modules.String()),
+	return gridTable{expect.File(t, "table.csv", "name,a,b,c\n"+table.String()),
+		expect.File(t, "modules.csv", modules.String()),
 		expect.File(t, "cells.csv", cells.String()), expect.File(t, "apart.csv", apart+"\n")}
 }
 
@@ -113,7 +114,8 @@ func TestSpinOfWeights(t *testing.T) {
 			weights += fmt.Sprintf(",%v", w[i][j])
 		}
 	}
-	files := [3]string{expect.File(t, "w.csv", weights+"\n"), expect.File(t, "m.csv", modules), expect.File(t, "at.csv", at)}
+	files := [3]string{expect.File(t, "w.csv", weights+"\n"), expect.File(t, "m.csv", modules),
+		expect.File(t, "at.csv", at)}
 	line := "network --permutations 99 --weights " + files[0] + " --modules " + files[1]
 	got, _ := result(t, line+" --coordinates "+files[2])
 	from, _ := value(got, "models/0/places_from").(string)
@@ -164,7 +166,8 @@ func TestChanceOfRuns(t *testing.T) {
 	if q := jsonNumber(got, "models/0/connectivity_modularity"); q != synthetic.ConnectivityModularity {
 		t.Errorf("the connectivity has %v, want %v", q, synthetic.ConnectivityModularity)
 	}
-	for _, other := range []string{" --positions 2:6", " --modules " + expect.File(t, "m.txt", strings.Repeat("1\n2\n", 4))} {
+	for _, other := range []string{" --positions 2:6",
+		" --modules " + expect.File(t, "m.txt", strings.Repeat("1\n2\n", 4))} {
 		if got, _ := result(t, line+other); value(got, "models/0/connectivity_modularity") != nil {
 			t.Errorf("%s: %v, the data's modularity is of other modules or tokens", other, got)
 		}

@@ -124,7 +124,7 @@ func (o *toeplitzOptions) measure(t Table, p *projection) ([]any, error) {
 		return nil, err
 	}
 	about := None
-	if v, err := metrics.ToeplitzR2(centred(t.Table).Gram(), t.Tokens); err == nil { // an error means that all rows are equal
+	if v, err := metrics.ToeplitzR2(centred(t.Table).Gram(), t.Tokens); err == nil { // else all rows are equal
 		about = Number(v)
 	}
 	var heads perHead

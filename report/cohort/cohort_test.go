@@ -170,9 +170,8 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	for name, member := range map[string]int{"x": 2, "odd": 0, "scalar": 0} {
-		if _, _, _, err := all.Values(runlog.WeightPrefix+name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
-			t.Errorf("%s of member %d: %v", name, member, err)
-		}
+		_, _, _, err := all.Values(runlog.WeightPrefix+name, member)
+		expect.Error(t, err, "2 members")
 	}
 	if _, _, _, err := all.Values(runlog.WeightPrefix+"x", -1); err == nil {
 		t.Error("member -1 is taken")

@@ -221,7 +221,8 @@ func TestSelectRefuses(t *testing.T) {
 // In a narrow terminal the run and its result stay, and what tells models apart longer than the
 // other settings.
 func TestNarrowList(t *testing.T) {
-	dir := synthetic.Dir(t, synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5, 6}, MaskLevel: .5},
+	dir := synthetic.Dir(t,
+		synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5, 6}, MaskLevel: .5},
 		synthetic.Run{Name: "more", Task: "nmar", PE: "learn", Sigma: 1, Seeds: []int{5}, MaskLevel: .5, Heads: 4},
 		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{5}, MaskLevel: .5, Heads: 2},
 	)
