@@ -101,9 +101,7 @@ func TestProcrustesOfALine(t *testing.T) {
 	run.Config.Task, run.Config.Sequence = "text", &config.SequenceConfig{}
 	m := &Model{Tables: []Table{{0, metrics.Table{Tokens: 64, Dim: 4}}}, tokens: 64,
 		Subject: Subject{member: &cohort.Model{Run: run}}}
-	if _, err := closedForm(fixed2D, m); err == nil || !strings.Contains(err.Error(), "a line") {
-		t.Errorf("2d-fixed: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(closedForm(fixed2D, m)), "a line")
 	if _, err := closedForm(fixed1D, m); err != nil {
 		t.Errorf("1d-fixed: %v", err)
 	}

@@ -207,9 +207,7 @@ func TestProbes(t *testing.T) {
 	if math.Abs(sum-1) > 1e-5 {
 		t.Errorf("a row of attention sums to %v", sum)
 	}
-	if _, err := p.Table(2, 0); err == nil || !strings.Contains(err.Error(), "members") {
-		t.Errorf("member 2 of 2: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(p.Table(2, 0)), "members") // member 2 of 2
 	run = expect.Must(cohort.Open(filepath.Join(dir, "nmar")))
 	p = expect.Must(run.Probes())
 	if _, err := p.Table(0, 0); !errors.Is(err, cohort.ErrNoTable) || p.Blocks() != nil {
@@ -275,9 +273,7 @@ func TestAttentionOfOddShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := expect.Must(run.Probes())
-		if _, err := p.Attention(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(p.Attention(0)), want)
 	}
 }
 

@@ -212,9 +212,7 @@ func TestSelectRefuses(t *testing.T) {
 		{listing.Query{Columns: []string{"sed"}}, `did you mean "seed"`},
 		{listing.Query{Columns: []string{""}}, "is no column"},
 	} {
-		if _, err := l.Select(v.query); err == nil || !strings.Contains(err.Error(), v.want) {
-			t.Errorf("%+v: %v, want %q", v.query, err, v.want)
-		}
+		expect.Error(t, expect.ErrorOf(l.Select(v.query)), v.want)
 	}
 }
 
