@@ -25,8 +25,7 @@ var layers = [][]string{
 	{"report/figure", "report/table"},
 	{"report/page"},
 	{"report/catalogue", "report/document", "report/item"},
-	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths", "report/advice",
-		"report/demo"},
+	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths", "report/advice"},
 	{"cmd", "scripts", "results"},
 }
 

@@ -82,7 +82,7 @@ func (t *maskedTask) networkScores(p peTables) (s networkScores, err error) {
 	for _, block := range p.blocks {
 		var q, c []float64
 		for _, table := range block {
-			score, err := metrics.ScorePE(table, p.width, kind, t.table.Modules)
+			score, err := metrics.Table{Tokens: p.tokens, Dim: p.width, Values: table}.Score(kind, t.table.Modules)
 			if err != nil {
 				return s, err
 			}

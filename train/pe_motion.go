@@ -70,7 +70,8 @@ func (m *motionMeter) measure(member int, now peTables, share float64, to runlog
 			continue
 		}
 		to[fmt.Sprint("pe_cosine/", block)] = cosine(table, m.truth)
-		d, err := metrics.Procrustes(table, m.truth, now.tokens, now.width)
+		d, err := metrics.Procrustes(metrics.Table{Tokens: now.tokens, Dim: now.width, Values: table},
+			metrics.Table{Tokens: now.tokens, Dim: now.width, Values: m.truth})
 		if err == nil { // zeros have no shape
 			to[fmt.Sprint("pe_disparity/", block)] = d.Disparity
 		}
@@ -88,16 +89,17 @@ func (m *motionMeter) mapOf(member int, now peTables) [][2]float64 {
 // mapOf returns the rows of a table along its first two principal axes, with four digits and a largest
 // coordinate of 1; nil where all rows are equal.
 func mapOf(table []float64, tokens, width int) (points [][2]float64) {
-	at, _, err := metrics.PCA(table, tokens, width, 2)
+	at, _, err := metrics.Table{Tokens: tokens, Dim: width, Values: table}.PCA(2)
 	if err != nil {
 		return nil
 	}
 	most := 0.0
-	for _, v := range at {
+	for _, v := range at.Values {
 		most = max(most, math.Abs(v))
 	}
 	for i := range tokens {
-		points = append(points, [2]float64{math.Round(at[2*i]/most*1e4) / 1e4, math.Round(at[2*i+1]/most*1e4) / 1e4})
+		x := at.Row(i)
+		points = append(points, [2]float64{math.Round(x[0]/most*1e4) / 1e4, math.Round(x[1]/most*1e4) / 1e4})
 	}
 	return points
 }

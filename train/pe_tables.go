@@ -49,7 +49,7 @@ func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 		if table := block[member]; !slices.Equal(table, before) {
 			n, r, before = frobenius(table), math.NaN(), table
 			if finiteOrNil(n) != nil { // else there are no singular values
-				v, err := metrics.EffectiveRank(table, p.tokens, p.width)
+				v, err := metrics.Table{Tokens: p.tokens, Dim: p.width, Values: table}.EffectiveRank()
 				if err == nil { // zeros have no rank
 					r = v
 				}

@@ -51,9 +51,9 @@ func TestCourseOfALearnedPE(t *testing.T) {
 			for layer := range int(c.blocks) {
 				x, _ := f.Tensor([]string{"pe/0", "pe/1"}[layer])
 				values := expect.Must(x.Float64s())
-				own := expect.Must(metrics.EffectiveRank(values[m*int(size):(m+1)*int(size)],
-					int(c.tokens), c.config.DModel))
-				rank += own / c.blocks
+				own := metrics.Table{Tokens: int(c.tokens), Dim: c.config.DModel,
+					Values: values[m*int(size) : (m+1)*int(size)]}
+				rank += expect.Must(own.EffectiveRank()) / c.blocks
 			}
 			if math.IsNaN(r.Measures.Get("pe_effective_rank")) ||
 				math.Abs(r.Measures["pe_effective_rank"]-rank) > 1e-9 {

@@ -27,7 +27,7 @@ func startOfRun(t *testing.T, c Config) (tables [][]float64, notes string) {
 func apartBy(t *testing.T, table, want []float64, n int, sigma float64) {
 	t.Helper()
 	d := len(table) / n
-	got := expect.Must(metrics.Distances(table, n, d, metrics.Euclidean))
+	got := metrics.Table{Tokens: n, Dim: d, Values: table}.Distances(metrics.Euclidean)
 	factor := got[1] / want[1]
 	for i := range got {
 		if math.Abs(got[i]-factor*want[i]) > 1e-9*factor {

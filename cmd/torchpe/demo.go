@@ -19,7 +19,7 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/internal/wording"
-	"torchpe/report/demo"
+	"torchpe/report/advice"
 	"torchpe/train/config"
 )
 
@@ -40,7 +40,7 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{epochs: demo.Epochs, workers: runtime.NumCPU(), fidelity: "code"}
+	f := demoFlags{epochs: advice.DemoEpochs, workers: runtime.NumCPU(), fidelity: "code"}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
@@ -83,7 +83,7 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 	for _, m := range demoModels() {
 		dirs = append(dirs, m.dir(f.out))
 	}
-	study, err := demo.Read(dirs)
+	study, err := advice.ReadDemo(dirs)
 	if err != nil {
 		return r, fmt.Errorf("%s: %w: start over with --force", f.out, err)
 	}

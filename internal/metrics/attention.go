@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/internal/wording"
@@ -37,69 +38,59 @@ func ParsePooling(name string) (Pooling, error) {
 
 // Similarity holds two measures of the similarity of the attention of two models.
 type Similarity struct {
-	Cosine float64   `json:"cosine"`
-	JSD    float64   `json:"jsd"`    // mean Jensen-Shannon divergence of the rows in bits, 0 to 1
-	Layers []float64 `json:"layers"` // cosine of each layer; nil where layers are pooled
+	Cosine float64
+	JSD    float64 // mean Jensen-Shannon divergence of the rows in bits, 0 to 1
 }
 
-// AttentionMaps holds attention maps. Each row has Tokens weights that sum to 1.
-type AttentionMaps struct {
-	Layers   [][]float64 // [layers][Examples*Rows*Tokens]
-	Examples int
-	Rows     int // rows of an example: heads times tokens
-	Tokens   int
+// Attention holds attention maps. Each row has Tokens weights that sum to 1.
+type Attention struct {
+	Examples, Heads, Tokens int
+	Layers                  [][]float64 // [layers][Examples*Heads*Tokens*Tokens]
 }
 
-// Compare returns the similarity of m to the maps other of another model for the same examples, heads
+// Size returns "4 layers, 24 examples, 1 head, 16 tokens".
+func (a Attention) Size() string {
+	return strings.Join([]string{wording.Count(len(a.Layers), "layer"), wording.Count(a.Examples, "example"),
+		wording.Count(a.Heads, "head"), wording.Count(a.Tokens, "token")}, ", ")
+}
+
+// Compare returns the similarity of a to the maps b of another model for the same examples, heads
 // and tokens. It returns an error where sizes differ or a row is not a distribution.
-func (m AttentionMaps) Compare(other [][]float64, how Pooling) (Similarity, error) {
-	var s Similarity
-	a, b, examples, rows, n := m.Layers, other, m.Examples, m.Rows, m.Tokens
-	if len(a) == 0 || len(a) != len(b) || examples < 1 || rows < 1 || n < 1 {
-		return s, fmt.Errorf("metrics: attention of %d and %d layers, %d examples of %d rows of %d",
-			len(a), len(b), examples, rows, n)
+func (a Attention) Compare(b Attention, how Pooling) (s Similarity, err error) {
+	x, y, examples, rows, n := a.Layers, b.Layers, a.Examples, a.Heads*a.Tokens, a.Tokens
+	isOther := func(layer []float64) bool { return len(layer) == 0 || len(layer) != examples*rows*n }
+	if len(x) == 0 || a.Size() != b.Size() || slices.ContainsFunc(slices.Concat(x, y), isOther) {
+		return s, fmt.Errorf("metrics: attention of %s and of %s, or other numbers of weights", a.Size(), b.Size())
 	}
-	for layer := range a {
-		if len(a[layer]) != examples*rows*n || len(b[layer]) != examples*rows*n {
-			return s, fmt.Errorf("metrics: layer %d has maps of %d and %d weights; %d examples of "+
-				"%d rows of %d have %d",
-				layer, len(a[layer]), len(b[layer]), examples, rows, n, examples*rows*n)
-		}
-	}
-	layers := len(a)
 	switch how {
 	case LayersPooled:
-		a, b, layers = [][]float64{meanOf(a)}, [][]float64{meanOf(b)}, 1
+		x, y = [][]float64{meanOf(x)}, [][]float64{meanOf(y)}
 	case ExamplePooled:
-		a, b = overExamples(a, examples), overExamples(b, examples)
+		x, y = overExamples(x, examples), overExamples(y, examples)
 		examples = 1
 	case AllPooled:
-		rows *= examples * layers
-		a, b, layers, examples = [][]float64{join(a)}, [][]float64{join(b)}, 1, 1
+		rows *= examples * len(x)
+		x, y, examples = [][]float64{slices.Concat(x...)}, [][]float64{slices.Concat(y...)}, 1
 	case EachMap:
 	default:
 		_, err := ParsePooling(string(how))
 		return s, err
 	}
 	size := rows * n
-	for layer := range layers {
+	for layer := range x {
 		sum := 0.0
 		for e := range examples {
-			x, y := a[layer][e*size:(e+1)*size], b[layer][e*size:(e+1)*size]
-			sum += cosine(x, y)
+			p, q := x[layer][e*size:(e+1)*size], y[layer][e*size:(e+1)*size]
+			sum += CosineOf(p, q)
 			for r := range rows {
-				d, err := jsd(x[r*n:(r+1)*n], y[r*n:(r+1)*n])
+				d, err := jsd(p[r*n:(r+1)*n], q[r*n:(r+1)*n])
 				if err != nil {
 					return s, fmt.Errorf("layer %d, example %d, row %d: %w", layer, e, r, err)
 				}
-				s.JSD += d / float64(layers*examples*rows)
+				s.JSD += d / float64(len(x)*examples*rows)
 			}
 		}
-		s.Cosine += sum / float64(layers*examples)
-		s.Layers = append(s.Layers, sum/float64(examples))
-	}
-	if how == LayersPooled || how == AllPooled {
-		s.Layers = nil
+		s.Cosine += sum / float64(len(x)*examples)
 	}
 	return s, nil
 }
@@ -154,20 +145,7 @@ func meanOf(all [][]float64) []float64 {
 func overExamples(layers [][]float64, examples int) [][]float64 {
 	out := make([][]float64, len(layers))
 	for k, x := range layers {
-		size := len(x) / examples
-		parts := make([][]float64, examples)
-		for e := range parts {
-			parts[e] = x[e*size : (e+1)*size]
-		}
-		out[k] = meanOf(parts)
-	}
-	return out
-}
-
-func join(all [][]float64) []float64 {
-	var out []float64
-	for _, x := range all {
-		out = append(out, x...)
+		out[k] = meanOf(slices.Collect(slices.Chunk(x, len(x)/examples)))
 	}
 	return out
 }

@@ -38,22 +38,7 @@ func ParseDistance(name string) (Distance, error) {
 	return 0, fmt.Errorf("unknown distance %q; want one of %s", name, strings.Join(distanceNames, ", "))
 }
 
-// Distances returns the distances [n,n] between the rows of a table [n,d]. Cosine is NaN for a row of
-// zeros, and OneMinusCorr2 for a row of equal numbers.
-func Distances(table []float64, n, d int, kind Distance) ([]float64, error) {
-	if n < 1 || d < 1 || len(table) != n*d {
-		return nil, fmt.Errorf("metrics: %d numbers in a table of %d rows of %d", len(table), n, d)
-	}
-	out := make([]float64, n*n)
-	for i := range n {
-		for j := range i {
-			v := kind.between(table[i*d:(i+1)*d], table[j*d:(j+1)*d])
-			out[i*n+j], out[j*n+i] = v, v
-		}
-	}
-	return out, nil
-}
-
+// between returns the distance of two rows.
 func (d Distance) between(a, b []float64) float64 {
 	switch d {
 	case Euclidean:
@@ -61,10 +46,10 @@ func (d Distance) between(a, b []float64) float64 {
 	case SignAligned:
 		return math.Min(norm(a, b, -1), norm(a, b, 1))
 	case OneMinusCorr2:
-		c := cosine(centred(a), centred(b))
+		c := CosineOf(centred(a), centred(b))
 		return 1 - c*c
 	default:
-		return 1 - cosine(a, b)
+		return 1 - CosineOf(a, b)
 	}
 }
 
@@ -95,7 +80,8 @@ func centred(a []float64) []float64 {
 	return out
 }
 
-func cosine(a, b []float64) float64 {
+// CosineOf returns the cosine of two vectors.
+func CosineOf(a, b []float64) float64 {
 	ab, aa, bb := 0.0, 0.0, 0.0
 	for i := range a {
 		ab, aa, bb = ab+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]

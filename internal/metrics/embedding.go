@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// PCA returns the coordinates [n,k] of the rows of a table [n,d] along its first k principal axes, and
+// PCA returns the coordinates [n,k] of the rows along the first k principal axes of the table, and
 // the share of the variance that each axis explains. The sign of an axis is chosen so that the
 // coordinate of largest magnitude is positive.
-func PCA(table []float64, n, d, k int) (coordinates, explained []float64, err error) {
-	if n < 2 || d < 1 || k < 1 || len(table) != n*d {
-		return nil, nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d with %d "+
-			"principal axes", len(table), n, d, k)
+func (t Table) PCA(k int) (coordinates Table, explained []float64, err error) {
+	if err := t.check(); err != nil {
+		return coordinates, nil, err
 	}
-	x := CentredRows(table, n, d)
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(n, d, x), mat.SVDThin) {
-		return nil, nil, errors.New("metrics: the singular value decomposition of the table did not converge")
+	if !svd.Factorize(t.Centred().dense(), mat.SVDThin) {
+		return coordinates, nil, errors.New("metrics: the singular value decomposition of the table did not converge")
 	}
-	return principal(&svd, n, k)
+	coordinates = Table{Tokens: t.Tokens, Dim: k}
+	coordinates.Values, explained, err = principal(&svd, t.Tokens, k)
+	return coordinates, explained, err
 }
 
 func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err error) {
@@ -75,47 +75,60 @@ func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 		}
 		all += rows[i] / float64(n)
 	}
-	b := mat.NewSymDense(n, nil)
+	b := make([]float64, n*n)
 	for i := range n {
 		for j := range i + 1 {
 			v := distances[i*n+j]
-			b.SetSym(i, j, -0.5*(v*v-rows[i]-rows[j]+all))
+			b[j*n+i] = -0.5 * (v*v - rows[i] - rows[j] + all)
 		}
 	}
-	var e mat.EigenSym
-	if !e.Factorize(b, true) {
-		return nil, errors.New("metrics: the eigendecomposition of the distances did not converge")
+	values, vectors, err := leading("distances", b, n, min(k, n))
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	values := e.Values(nil) // ascending
-	var vectors mat.Dense
-	e.VectorsTo(&vectors)
 	out := make([]float64, n*k)
-	for axis := range min(k, n) {
-		from := n - 1 - axis
-		scale, largest := math.Sqrt(max(0, values[from])), 0.0
-		for i := range n {
-			if v := vectors.At(i, from); math.Abs(v) > math.Abs(largest)+1e-12 {
+	for axis, vector := range vectors {
+		scale, largest := math.Sqrt(max(0, values[axis])), 0.0
+		for _, v := range vector {
+			if math.Abs(v) > math.Abs(largest)+1e-12 {
 				largest = v
 			}
 		}
 		if largest < 0 {
 			scale = -scale
 		}
-		for i := range n {
-			out[i*k+axis] = scale * vectors.At(i, from)
+		for i, v := range vector {
+			out[i*k+axis] = scale * v
 		}
 	}
 	return out, nil
 }
 
+// leading returns the k largest eigenvalues of a symmetric matrix a [n,n] of something, in descending order,
+// and their eigenvectors. It reads what is on the diagonal of a and above it.
+func leading(what string, a []float64, n, k int) (values []float64, vectors [][]float64, err error) {
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(n, a), true) {
+		return nil, nil, fmt.Errorf("the eigendecomposition of the %s did not converge", what)
+	}
+	var all mat.Dense
+	e.VectorsTo(&all)
+	ascending := e.Values(nil)
+	for i := range k {
+		values = append(values, ascending[n-1-i])
+		vectors = append(vectors, mat.Col(nil, n-1-i, &all))
+	}
+	return values, vectors, nil
+}
+
 // EffectiveRank returns the effective rank of a table [n,d], from 1 to min(n, d): the exponential of
 // the entropy of its singular values, normalised to sum to 1 (Roy and Vetterli 2007).
-func EffectiveRank(table []float64, n, d int) (float64, error) {
-	if n < 1 || d < 1 || len(table) != n*d {
-		return 0, fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(table), n, d)
+func (t Table) EffectiveRank() (float64, error) {
+	if err := t.check(); err != nil {
+		return 0, err
 	}
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(n, d, append([]float64(nil), table...)), mat.SVDNone) {
+	if !svd.Factorize(t.dense(), mat.SVDNone) {
 		return 0, errors.New("metrics: the singular value decomposition of the table did not converge")
 	}
 	total, entropy := 0.0, 0.0

@@ -2,13 +2,11 @@ package metrics
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // GradientOptions holds the options of Gradients.
@@ -51,7 +49,7 @@ func DiffusionMap(a []float64, n int, o GradientOptions) (coordinates, eigenvalu
 	}
 	scaleBoth(a, n, o.Alpha)
 	degree := scaleBoth(a, n, 0.5) // the symmetric matrix with the eigenvalues of P
-	values, vectors, err := leading(a, n, o.Dims+1)
+	values, vectors, err := leading("affinity", a, n, o.Dims+1)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,23 +146,6 @@ func scaleBoth(a []float64, n int, power float64) []float64 {
 		}
 	}
 	return sums
-}
-
-// leading returns the k largest eigenvalues of a symmetric matrix [n,n], in descending order, and
-// their eigenvectors.
-func leading(a []float64, n, k int) (values []float64, vectors [][]float64, err error) {
-	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(n, a), true) {
-		return nil, nil, errors.New("the eigendecomposition of the affinity did not converge")
-	}
-	var all mat.Dense
-	e.VectorsTo(&all)
-	ascending := e.Values(nil)
-	for i := range k {
-		values = append(values, ascending[n-1-i])
-		vectors = append(vectors, mat.Col(nil, n-1-i, &all))
-	}
-	return values, vectors, nil
 }
 
 // fixSign makes the entry of v of largest magnitude positive. Of entries that are equal up to rounding

@@ -28,13 +28,14 @@ func TestScoresAgainstScipy(t *testing.T) {
 	for i, c := range cases {
 		for _, name := range DistanceNames() {
 			kind := expect.Must(ParseDistance(name))
-			got := expect.Must(Distances(c.Table, c.N, c.D, kind))
+			x := Table{c.N, c.D, c.Table}
+			got := x.Distances(kind)
 			for j, want := range c.Distances[name] {
 				if !(math.Abs(got[j]-want) <= 1e-12) {
 					t.Errorf("case %d: %s distance %d is %g, scipy has %g", i, name, j, got[j], want)
 				}
 			}
-			score := expect.Must(ScorePE(c.Table, c.D, kind, c.Modules))
+			score := expect.Must(x.Score(kind, c.Modules))
 			if want := c.Modularity[name]; !(math.Abs(score.Modularity-want) <= 1e-12) {
 				t.Errorf("case %d: modularity by %s is %g, numpy has %g", i, name, score.Modularity, want)
 			}
@@ -72,7 +73,7 @@ func TestScoreInvariances(t *testing.T) {
 		table[i] = rng.NormFloat64()
 	}
 	for _, kind := range []Distance{Euclidean, SignAligned, OneMinusCorr2, Cosine} {
-		want := expect.Must(ScorePE(table, d, kind, modules))
+		want := expect.Must(Table{n, d, table}.Score(kind, modules))
 		order := rng.Perm(n)
 		moved, renamed := make([]float64, 0, n*d), make([]int, n)
 		for i, from := range order {
@@ -81,7 +82,7 @@ func TestScoreInvariances(t *testing.T) {
 			}
 			renamed[i] = []int{7, -1, 4}[modules[from]]
 		}
-		got, err := ScorePE(moved, d, kind, renamed)
+		got, err := Table{n, d, moved}.Score(kind, renamed)
 		if err != nil || math.Abs(got.Modularity-want.Modularity) > 1e-12 ||
 			math.Abs(got.Clustering-want.Clustering) > 1e-12 {
 			t.Errorf("%s: %+v, %v after relabelling; %+v before", kind, got, err, want)
@@ -93,8 +94,7 @@ func TestScoreRefuses(t *testing.T) {
 	for name, err := range map[string]error{
 		"want n x n":        second(ScoreNetwork(make([]float64, 5), []int{0, 1})),
 		"want at least two": second(ScoreNetwork(make([]float64, 4), []int{3, 3})),
-		"5 numbers":         second(Distances(make([]float64, 5), 2, 3, Euclidean)),
-		"9 numbers":         second(ScorePE(make([]float64, 9), 3, Cosine, []int{0, 1})),
+		"9 weights":         second(Table{3, 3, make([]float64, 9)}.Score(Cosine, []int{0, 1})),
 		"euclidean, sign":   second(ParseDistance("l2")),
 	} {
 		expect.Error(t, err, name)

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -31,24 +30,21 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 		mean[i/n] += v / float64(n)
 		all, size = all+v/float64(n*n), math.Hypot(size, v)
 	}
-	centred := mat.NewSymDense(n, nil)
+	centred := make([]float64, n*n)
 	for i := range n {
 		for j := range i + 1 {
 			// The last term lifts the eigenvalue of the constant map above all others, so that it
 			// comes last and is not mixed with other maps of eigenvalue 0.
-			centred.SetSym(i, j, w[i*n+j]-mean[i]-mean[j]+all+2*size/float64(n))
+			centred[j*n+i] = w[i*n+j] - mean[i] - mean[j] + all + 2*size/float64(n)
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(centred, true) {
-		return nil, errors.New("metrics: the eigendecomposition of the spatial weights did not converge: scale them")
+	values, vectors, err := leading("spatial weights", centred, n, n)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w: scale them", err)
 	}
-	var ascending mat.Dense
-	eigen.VectorsTo(&ascending)
-	m := &Moran{vectors: mat.NewDense(n, n-1, nil)}
-	for c := range n - 1 {
-		m.values = append(m.values, eigen.Values(nil)[n-2-c])
-		m.vectors.SetCol(c, mat.Col(nil, n-2-c, &ascending))
+	m := &Moran{values: values[1:], vectors: mat.NewDense(n, n-1, nil)}
+	for c, vector := range vectors[1:] {
+		m.vectors.SetCol(c, vector)
 	}
 	return m, nil
 }
@@ -57,37 +53,32 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 // by the sign [n-1] of that eigenvector (Moran spectral randomisation, "singleton" and joint; Wagner
 // and Dray 2015). Columns keep their means and covariances, and every linear combination of columns
 // keeps its Moran's I.
-func (m *Moran) flip(table []float64, signs []float64) []float64 {
-	n, _ := m.vectors.Dims()
-	d := len(table) / n
-	x := mat.NewDense(n, d, append([]float64(nil), table...))
-	mean := make([]float64, d)
-	for i, v := range table {
-		mean[i%d] += v / float64(n)
+func (m *Moran) flip(t Table, signs []float64) Table {
+	x := t.dense()
+	mean := make([]float64, t.Dim)
+	for i, v := range t.Values {
+		mean[i%t.Dim] += v / float64(t.Tokens)
 	}
 	var components mat.Dense
 	components.Mul(m.vectors.T(), x)
 	components.Apply(func(c, _ int, v float64) float64 { return v * signs[c] }, &components)
-	x.Mul(m.vectors, &components)
-	x.Apply(func(_, j int, v float64) float64 { return v + mean[j] }, x)
-	return x.RawMatrix().Data
+	var flipped mat.Dense
+	flipped.Mul(m.vectors, &components)
+	flipped.Apply(func(_, j int, v float64) float64 { return v + mean[j] }, &flipped)
+	t.Values = flipped.RawMatrix().Data
+	return t
 }
 
-// Surrogate returns a Surrogate that keeps the modules and draws tables [n,d] with the spatial
-// smoothness of the given one. Its weights are the Proximity of the tables' Distances. All columns
-// share the sign of an eigenvector, so that a rotation of the table has no effect.
-func (m *Moran) Surrogate(table []float64, kind Distance, modules []int) Surrogate {
-	n := len(modules)
+// Surrogate returns a Surrogate that keeps the modules and draws tables with the spatial smoothness of
+// the given one. Its weights are the Proximity of the tables' Distances. All columns share the sign of an
+// eigenvector, so that a rotation of the table has no effect.
+func (m *Moran) Surrogate(t Table, kind Distance, modules []int) Surrogate {
 	signs := make([]float64, len(m.values))
 	return func(rng *rand.Rand) ([]float64, []int) {
 		for i := range signs {
 			signs[i] = float64(2*rng.IntN(2) - 1)
 		}
-		distances, err := Distances(m.flip(table, signs), n, len(table)/n, kind)
-		if err != nil {
-			panic(err) // shapes were checked for the given table
-		}
-		return Proximity(distances), modules
+		return Proximity(m.flip(t, signs).Distances(kind)), modules
 	}
 }
 

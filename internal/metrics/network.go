@@ -89,12 +89,8 @@ func clustering(w []float64, modules, labels []int) float64 {
 	return sum / float64(count)
 }
 
-// ScorePE scores a learned encoding [tokens,width] against the module of each token. It returns
-// ScoreNetwork of the Proximity of the Distances between the tokens.
-func ScorePE(table []float64, width int, kind Distance, modules []int) (NetworkScore, error) {
-	distances, err := Distances(table, len(modules), width, kind)
-	if err != nil {
-		return NetworkScore{}, err
-	}
-	return ScoreNetwork(Proximity(distances), modules)
+// Score scores a learned encoding against the module of each token: ScoreNetwork of the Proximity of the
+// Distances between the tokens.
+func (t Table) Score(kind Distance, modules []int) (NetworkScore, error) {
+	return ScoreNetwork(Proximity(t.Distances(kind)), modules)
 }

@@ -3,6 +3,8 @@ package metrics
 import (
 	"math/rand/v2"
 	"slices"
+
+	"torchpe/internal/stats"
 )
 
 // Surrogate draws the weights [n,n] and the modules [n] of a network under a null hypothesis. The
@@ -20,6 +22,20 @@ func Null(draw Surrogate, n int, seed uint64) []float64 {
 		null[i] = modularity(draw(rng))
 	}
 	return null
+}
+
+// NullTest tells how the modularity of a network compares with that of its surrogates.
+type NullTest struct {
+	Mean, Low, High float64 // of the surrogates; 2.5 and 97.5 %
+	P               float64 // Reached
+}
+
+// Test holds a modularity q against that of n surrogates drawn with a seed.
+func (draw Surrogate) Test(q float64, n int, seed uint64) NullTest {
+	null := Null(draw, n, seed)
+	slices.Sort(null)
+	return NullTest{Mean: stats.Mean(null), Low: stats.Quantile(null, 0.025), High: stats.Quantile(null, 0.975),
+		P: Reached(null, q)}
 }
 
 // Reached returns the p-value of a modularity q under a null distribution: (1 + the number of draws

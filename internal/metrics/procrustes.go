@@ -22,43 +22,43 @@ type ProcrustesDistances struct {
 	Disparity float64 `json:"disparity"`
 }
 
-// Procrustes returns the distances between tables a and b [n,d] of the same tokens. It returns an
+// Procrustes returns the distances between tables a and b of the same tokens and dimensions. It returns an
 // error where the rows of a table are all equal.
-func Procrustes(a, b []float64, n, d int) (ProcrustesDistances, error) {
+func Procrustes(a, b Table) (ProcrustesDistances, error) {
 	var out ProcrustesDistances
-	if n < 1 || d < 1 || len(a) != n*d || len(b) != n*d {
+	if a.Tokens != b.Tokens || a.Dim != b.Dim || a.check() != nil || b.check() != nil {
 		return out, fmt.Errorf("metrics: tables of %d and %d numbers for %d tokens of "+
-			"%d dimensions", len(a), len(b), n, d)
+			"%d dimensions", len(a.Values), len(b.Values), a.Tokens, a.Dim)
 	}
-	for i := range a {
-		if v := a[i] + b[i]; v-v != 0 {
-			return out, fmt.Errorf("metrics: token %d has a number that is not finite", i/d)
+	for i := range a.Values {
+		if v := a.Values[i] + b.Values[i]; v-v != 0 {
+			return out, fmt.Errorf("metrics: token %d has a number that is not finite", i/a.Dim)
 		}
 	}
-	if d > 2*n {
-		a, b = inSharedSpan(a, b, n, d)
-		d = 2 * n
+	if a.Dim > 2*a.Tokens {
+		a, b = inSharedSpan(a, b)
 	}
-	na, nb := norm2(a), norm2(b)
+	na, nb := norm2(a.Values), norm2(b.Values)
 	if na == 0 || nb == 0 {
 		return out, errors.New("metrics: a table of zeros has no shape to compare")
 	}
 	var err error
-	if out.Raw, err = aligned(a, b, n, d); err != nil {
+	if out.Raw, err = aligned(a, b); err != nil {
 		return out, err
 	}
-	matched := make([]float64, len(a))
-	for i, v := range a {
-		matched[i] = v * nb / na
+	matched := a
+	matched.Values = make([]float64, len(a.Values))
+	for i, v := range a.Values {
+		matched.Values[i] = v * nb / na
 	}
-	if out.NormMatched, err = aligned(matched, b, n, d); err != nil {
+	if out.NormMatched, err = aligned(matched, b); err != nil {
 		return out, err
 	}
-	ca, cb := unit(a, n, d), unit(b, n, d)
+	ca, cb := a.unit(), b.unit()
 	if ca == nil || cb == nil {
 		return out, errors.New("metrics: all tokens of a table are equal: it has no shape to compare")
 	}
-	s, err := nuclear(ca, cb, n, d)
+	s, err := nuclear(ca, cb)
 	out.Disparity = max(0, 1-s*s)
 	return out, err
 }
@@ -66,9 +66,10 @@ func Procrustes(a, b []float64, n, d int) (ProcrustesDistances, error) {
 // inSharedSpan returns the coordinates [n,2n] of the rows of a and b [n,d], d > 2n, in an orthonormal
 // basis of their span. The coordinates have the same Procrustes distances, and the smaller
 // decomposition takes a hundredth of the time.
-func inSharedSpan(a, b []float64, n, d int) (inA, inB []float64) {
+func inSharedSpan(a, b Table) (inA, inB Table) {
+	n := a.Tokens
 	var columns, r mat.Dense
-	columns.Stack(mat.NewDense(n, d, a), mat.NewDense(n, d, b))
+	columns.Stack(a.dense(), b.dense())
 	var qr mat.QR
 	qr.Factorize(columns.T())
 	qr.RTo(&r) // [d,2n], zeros below row 2n: column i holds row i of the stacked tables
@@ -78,12 +79,12 @@ func inSharedSpan(a, b []float64, n, d int) (inA, inB []float64) {
 			both[row*2*n+k] = r.At(k, row)
 		}
 	}
-	return both[:n*2*n], both[n*2*n:]
+	return Table{n, 2 * n, both[:n*2*n]}, Table{n, 2 * n, both[n*2*n:]}
 }
 
 // aligned returns the minimum over orthogonal R of the Frobenius norm of a R - b.
-func aligned(a, b []float64, n, d int) (float64, error) {
-	A, B := mat.NewDense(n, d, a), mat.NewDense(n, d, b)
+func aligned(a, b Table) (float64, error) {
+	A, B := a.dense(), b.dense()
 	var product, rotation, rotated mat.Dense
 	product.Mul(A.T(), B)
 	var svd mat.SVD
@@ -100,9 +101,9 @@ func aligned(a, b []float64, n, d int) (float64, error) {
 }
 
 // nuclear returns the sum of the singular values of a^T b.
-func nuclear(a, b []float64, n, d int) (float64, error) {
+func nuclear(a, b *mat.Dense) (float64, error) {
 	var product mat.Dense
-	product.Mul(mat.NewDense(n, d, a).T(), mat.NewDense(n, d, b))
+	product.Mul(a.T(), b)
 	var svd mat.SVD
 	if !svd.Factorize(&product, mat.SVDNone) {
 		return 0, errors.New("metrics: the singular value decomposition of A^T B did not converge")
@@ -114,34 +115,17 @@ func nuclear(a, b []float64, n, d int) (float64, error) {
 	return sum, nil
 }
 
-// unit subtracts the mean row from a table and scales it to norm 1. It returns nil where all rows are
-// equal.
-func unit(a []float64, n, d int) []float64 {
-	out := CentredRows(a, n, d)
-	size := norm2(out)
-	if size <= 1e-14*norm2(a) {
+// unit returns the table minus its mean row, scaled to norm 1; nil where all rows are equal.
+func (t Table) unit() *mat.Dense {
+	out := t.Centred()
+	size := norm2(out.Values)
+	if size <= 1e-14*norm2(t.Values) {
 		return nil
 	}
-	for i := range out {
-		out[i] /= size
+	for i := range out.Values {
+		out.Values[i] /= size
 	}
-	return out
-}
-
-// CentredRows subtracts the mean row from a table [n,d].
-func CentredRows(a []float64, n, d int) []float64 {
-	out := make([]float64, len(a))
-	for k := range d {
-		mean := 0.0
-		for i := range n {
-			mean += a[i*d+k]
-		}
-		mean /= float64(n)
-		for i := range n {
-			out[i*d+k] = a[i*d+k] - mean
-		}
-	}
-	return out
+	return out.dense()
 }
 
 // norm2 returns the Euclidean norm without overflow.

@@ -40,12 +40,7 @@ func differ(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-func flat(rows [][]float64) (out []float64) {
-	for _, r := range rows {
-		out = append(out, r...)
-	}
-	return out
-}
+func flat(rows [][]float64) []float64 { return slices.Concat(rows...) }
 
 func TestMoranAgainstBrainSpace(t *testing.T) {
 	var cases []struct {
@@ -81,7 +76,7 @@ func TestMoranAgainstBrainSpace(t *testing.T) {
 		}
 		for k, signs := range c.Inputs.Signs { // of the singleton procedure
 			drawn++
-			got := m.flip(flat(c.Inputs.X), flat(signs))
+			got := m.flip(TableOf(c.Inputs.X), flat(signs)).Values
 			for i, want := range nulls(t, c.Outputs.Nulls)[k] {
 				differ(t, fmt.Sprintf("%s: draw %d, number %d", c.Name, k, i), got[i], want, moranTolerance)
 			}
@@ -218,7 +213,7 @@ func TestSmoothChance(t *testing.T) {
 		t.Skip("takes 10 s")
 	}
 	points := spread(chanceTokens)
-	distances := expect.Must(Distances(flat(points), chanceTokens, 3, Euclidean))
+	distances := TableOf(points).Distances(Euclidean)
 	m := expect.Must(NewMoran(InverseDistances(distances, chanceTokens), chanceTokens))
 	sphere := expect.Must(NewSphere(points, nil))
 	rng := rand.New(rand.NewPCG(20, 26))
@@ -249,22 +244,18 @@ const chanceTokens = 80
 func chance(root *mat.TriDense, effect float64, m *Moran, sphere *Sphere, rng *rand.Rand) (share [3]float64) {
 	const n, d, modules, tries, draws = chanceTokens, 8, 4, 400, 19
 	for made := 0; made < tries; made++ {
-		table, likely := fields(root, d, rng), fields(root, modules, rng)
+		table, likely := Table{n, d, fields(root, d, rng)}, fields(root, modules, rng)
 		labels := make([]int, n)
 		for i := range labels {
 			of := likely[i*modules : (i+1)*modules]
 			labels[i] = slices.Index(of, slices.Max(of))
-			table[i*d+labels[i]] += effect
+			table.Values[i*d+labels[i]] += effect
 		}
 		if slices.Max(labels) == slices.Min(labels) { // one module
 			made--
 			continue
 		}
-		between, err := Distances(table, n, d, Euclidean)
-		if err != nil {
-			panic(err)
-		}
-		w := Proximity(between)
+		w := Proximity(table.Distances(Euclidean))
 		q := modularity(w, labels)
 		for i, draw := range []Surrogate{Permuted(w, labels), m.Surrogate(table, Euclidean, labels),
 			sphere.Surrogate(w, labels)} {

@@ -47,17 +47,18 @@ func close10(a, b float64) bool { return math.Abs(a-b) <= 1e-10*(1+math.Abs(b)) 
 
 func TestProcrustesAgainstScipy(t *testing.T) {
 	for _, c := range readTables(t).Procrustes {
-		got, err := Procrustes(c.A, c.B, c.N, c.D)
+		got, err := Procrustes(Table{c.N, c.D, c.A}, Table{c.N, c.D, c.B})
 		if err != nil || !close10(got.Raw, c.Raw) || !close10(got.NormMatched, c.NormMatched) ||
 			!close10(got.Disparity, c.Disparity) {
 			t.Errorf("%s: %+v (%v), scipy has %v, %v, %v", c.Name, got, err, c.Raw, c.NormMatched, c.Disparity)
 		}
 	}
+	pair := func(n, d int, a, b []float64) error { return second(Procrustes(Table{n, d, a}, Table{n, d, b})) }
 	for name, err := range map[string]error{
-		"zeros":    second(Procrustes(make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}, 3, 2)),
-		"one row":  second(Procrustes([]float64{1, 2, 1, 2}, []float64{1, 2, 3, 4}, 2, 2)),
-		"NaN":      second(Procrustes([]float64{1, math.NaN()}, []float64{1, 2}, 2, 1)),
-		"the size": second(Procrustes([]float64{1}, []float64{1, 2}, 2, 1)),
+		"zeros":    pair(3, 2, make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}),
+		"one row":  pair(2, 2, []float64{1, 2, 1, 2}, []float64{1, 2, 3, 4}),
+		"NaN":      pair(2, 1, []float64{1, math.NaN()}, []float64{1, 2}),
+		"the size": pair(2, 1, []float64{1}, []float64{1, 2}),
 	} {
 		if err == nil {
 			t.Errorf("%s is taken", name)
@@ -67,9 +68,10 @@ func TestProcrustesAgainstScipy(t *testing.T) {
 
 func TestEmbeddingsAgainstNumpy(t *testing.T) {
 	for i, c := range readTables(t).Embeddings {
-		points, explained, err := PCA(c.X, c.N, c.D, 2)
+		x := Table{c.N, c.D, c.X}
+		points, explained, err := x.PCA(2)
 		expect.NoError(t, err)
-		for k, v := range points {
+		for k, v := range points.Values {
 			if !close10(v, c.PCA[k]) {
 				t.Fatalf("table %d: coordinate %d is %v, numpy has %v", i, k, v, c.PCA[k])
 			}
@@ -77,10 +79,10 @@ func TestEmbeddingsAgainstNumpy(t *testing.T) {
 		if !close10(explained[0], c.Explained[0]) || !close10(explained[1], c.Explained[1]) {
 			t.Errorf("table %d: explained %v, numpy has %v", i, explained, c.Explained)
 		}
-		if rank, err := EffectiveRank(c.X, c.N, c.D); err != nil || math.Abs(rank-c.Rank) > 1e-6 {
+		if rank, err := x.EffectiveRank(); err != nil || math.Abs(rank-c.Rank) > 1e-6 {
 			t.Errorf("table %d: effective rank %v (%v), numpy has %v", i, rank, err, c.Rank)
 		}
-		gram := expect.Must(Gram(c.X, c.N, c.D))
+		gram := x.Gram()
 		for k, v := range gram {
 			if !close10(v, c.Gram[k]) {
 				t.Fatalf("table %d: inner product %d is %v, numpy has %v", i, k, v, c.Gram[k])
@@ -90,9 +92,9 @@ func TestEmbeddingsAgainstNumpy(t *testing.T) {
 			t.Errorf("table %d: Toeplitzness %v (%v), numpy has %v", i, r2, err, c.Toeplitz)
 		}
 		// The distances of points are kept by MDS where they lie in few enough dimensions.
-		distances := expect.Must(Distances(points, c.N, 2, Euclidean))
+		distances := points.Distances(Euclidean)
 		placed := expect.Must(ClassicalMDS(distances, c.N, 2))
-		again := expect.Must(Distances(placed, c.N, 2, Euclidean))
+		again := Table{c.N, 2, placed}.Distances(Euclidean)
 		for k, v := range again {
 			if math.Abs(v-distances[k]) > 1e-8 {
 				t.Fatalf("table %d: distance %d is %v after MDS, was %v", i, k, v, distances[k])
@@ -116,27 +118,29 @@ func TestToeplitz(t *testing.T) {
 
 func TestAttentionAgainstScipy(t *testing.T) {
 	c := readTables(t).Attention
+	attention := func(layers [][]float64) Attention { return Attention{c.Examples, c.Rows / c.N, c.N, layers} }
+	a, b := attention(c.A), attention(c.B)
 	for _, how := range poolings() {
-		got, err := AttentionMaps{c.A, c.Examples, c.Rows, c.N}.Compare(c.B, how)
+		got, err := a.Compare(b, how)
 		if err != nil || !close10(got.Cosine, c.Cosine[string(how)]) || !close10(got.JSD, c.JSD[string(how)]) {
 			t.Errorf("%s: %+v (%v), scipy has %v, %v", how, got, err, c.Cosine[string(how)], c.JSD[string(how)])
 		}
-		if how == EachMap {
-			for k, v := range got.Layers {
-				if !close10(v, c.ByLayer[k]) {
-					t.Errorf("layer %d: %v, numpy has %v", k, v, c.ByLayer[k])
-				}
-			}
+	}
+	for k, want := range c.ByLayer {
+		got, err := attention(c.A[k:k+1]).Compare(attention(c.B[k:k+1]), EachMap)
+		if err != nil || !close10(got.Cosine, want) {
+			t.Errorf("layer %d: %v (%v), numpy has %v", k, got.Cosine, err, want)
 		}
 	}
-	if got, err := (AttentionMaps{c.A, c.Examples, c.Rows, c.N}).Compare(c.A, EachMap); err != nil ||
-		!close10(got.Cosine, 1) || got.JSD > 1e-12 {
+	if got, err := a.Compare(a, EachMap); err != nil || !close10(got.Cosine, 1) || got.JSD > 1e-12 {
 		t.Errorf("maps with themselves: %+v (%v)", got, err)
 	}
+	more := a
+	more.Examples++
 	for name, err := range map[string]error{
-		"sizes":   second(AttentionMaps{c.A, c.Examples + 1, c.Rows, c.N}.Compare(c.B, EachMap)),
-		"layers":  second(AttentionMaps{c.A[:2], c.Examples, c.Rows, c.N}.Compare(c.B, EachMap)),
-		"pooling": second(AttentionMaps{c.A, c.Examples, c.Rows, c.N}.Compare(c.B, "some")),
+		"sizes":   second(more.Compare(more, EachMap)),
+		"layers":  second(attention(c.A[:2]).Compare(b, EachMap)),
+		"pooling": second(a.Compare(b, "some")),
 		"no sum":  second(jsd([]float64{.5, .4}, []float64{.5, .5})),
 		"below 0": second(jsd([]float64{1.5, -.5}, []float64{.5, .5})),
 	} {
@@ -173,12 +177,11 @@ func TestPermutation(t *testing.T) {
 // What has no answer is refused with the reason.
 func TestTablesRefuse(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	none := [][]float64{{}}
-	map1 := func(weights ...float64) [][]float64 { return [][]float64{weights} }
-	compare := func(a, b [][]float64, examples, rows, n int) error {
-		return second(AttentionMaps{a, examples, rows, n}.Compare(b, EachMap))
+	compare := func(a, b []float64) error { // maps of one row
+		return second(Attention{1, 1, 2, [][]float64{append(a, .5, .5)}}.Compare(
+			Attention{1, 1, 2, [][]float64{append(b, .5, .5)}}, EachMap))
 	}
-	_, _, same := PCA([]float64{1, 2, 1, 2}, 2, 2, 1)
+	_, _, same := Table{2, 2, []float64{1, 2, 1, 2}}.PCA(1)
 	for i, c := range []struct {
 		want string
 		err  error
@@ -191,17 +194,17 @@ func TestTablesRefuse(t *testing.T) {
 		{"element (1, 0) is NaN", second(ToeplitzR2([]float64{1, 2, nan, 4}, 2))},
 		{"element (0, 1) is +Inf", second(ToeplitzR2([]float64{1, inf, 3, 4}, 2))},
 		{"all elements are equal", second(ToeplitzR2([]float64{3, 3, 3, 3}, 2))},
-		{"3 numbers are no table of 2 x 2", second(Gram([]float64{1, 2, 3}, 2, 2))},
-		{"no table of 0 x 1", second(Gram(nil, 0, 1))},
-		{"no table of 1 x 0", second(Gram(nil, 1, 0))},
-		{"attention of 0 and 0 layers", compare(nil, nil, 1, 1, 1)},
-		{"0 examples", compare(none, none, 0, 1, 1)},
-		{"of 0 rows", compare(none, none, 1, 0, 1)},
-		{"of 0", compare(none, none, 1, 1, 0)},
-		{"none below 0", compare(map1(1.5, -.5), map1(.5, .5), 1, 1, 2)},
-		{"none below 0", compare(map1(.5, .5), map1(1.5, -.5), 1, 1, 2)},
-		{"sum to 1.5 and 1", compare(map1(1, .5), map1(.5, .5), 1, 1, 2)},
-		{"sum to 1 and 1.5", compare(map1(.5, .5), map1(1, .5), 1, 1, 2)},
+		{"3 numbers are no table of 2 x 2", second(Table{2, 2, []float64{1, 2, 3}}.EffectiveRank())},
+		{"no table of 0 x 1", second(Table{Dim: 1}.EffectiveRank())},
+		{"no table of 1 x 0", third(Table{Tokens: 1}.PCA(1))},
+		{"attention of 0 layers, 1 example, 1 head, 1 token", second(Attention{1, 1, 1, nil}.Compare(
+			Attention{1, 1, 1, nil}, EachMap))},
+		{"1 layer, 0 examples", second(Attention{0, 1, 1, [][]float64{{}}}.Compare(
+			Attention{0, 1, 1, [][]float64{{}}}, EachMap))},
+		{"none below 0", compare([]float64{1.5, -.5}, []float64{.5, .5})},
+		{"none below 0", compare([]float64{.5, .5}, []float64{1.5, -.5})},
+		{"sum to 1.5 and 1", compare([]float64{1, .5}, []float64{.5, .5})},
+		{"sum to 1 and 1.5", compare([]float64{.5, .5}, []float64{1, .5})},
 		{"of 1 and 2 weights", second(jsd([]float64{1}, []float64{.5, .5}))},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {

@@ -39,22 +39,3 @@ func ToeplitzR2(m []float64, n int) (float64, error) {
 	}
 	return 1 - rss/tss, nil
 }
-
-// Gram returns the inner products E E^T [n,n] of the rows of a table E [n,d]. An encoding is
-// translation invariant where this matrix is Toeplitz (Wennberg and Henter 2021, section 3.1).
-func Gram(table []float64, n, d int) ([]float64, error) {
-	if n < 1 || d < 1 || len(table) != n*d {
-		return nil, fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(table), n, d)
-	}
-	out := make([]float64, n*n)
-	for i := range n {
-		for j := range i + 1 {
-			dot := 0.0
-			for k := range d {
-				dot += table[i*d+k] * table[j*d+k]
-			}
-			out[i*n+j], out[j*n+i] = dot, dot
-		}
-	}
-	return out, nil
-}

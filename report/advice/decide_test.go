@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 )
 
@@ -34,8 +35,7 @@ func studyOf(ends [][]float64) *Study {
 const times = 1500
 
 // simulate answers for candidates with given means and SDs of their three seeds, many times.
-func simulate(t *testing.T, r *rand.Rand, means, sds []float64) (share map[string]float64) {
-	t.Helper()
+func simulate(r *rand.Rand, means, sds []float64) (share map[string]float64) {
 	share = map[string]float64{}
 	for range times {
 		ends := make([][]float64, len(means))
@@ -44,10 +44,7 @@ func simulate(t *testing.T, r *rand.Rand, means, sds []float64) (share map[strin
 				ends[i] = append(ends[i], means[i]+sds[i]*r.NormFloat64())
 			}
 		}
-		a, err := studyOf(ends).answer()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := expect.Must(studyOf(ends).answer())
 		share[a.Verdict] += 1. / times
 		if a.Verdict == Best && a.Labels[0] == "a" {
 			share["a"] += 1. / times
@@ -83,7 +80,7 @@ func TestFalseWinners(t *testing.T) {
 			if k == 2 {
 				limit += 2 * math.Sqrt(0.05*0.95/times) // two standard errors of the share
 			}
-			got := simulate(t, r, means, sds)
+			got := simulate(r, means, sds)
 			if wrong := 1 - got[None]; wrong >= limit {
 				t.Errorf("%d candidates, %s: %.3f of the answers are wrong: %v", k, c.name, wrong, got)
 			}
@@ -101,7 +98,7 @@ func TestTrueWinner(t *testing.T) {
 			sds[i] = 1
 		}
 		means[0] = -5
-		got := simulate(t, r, means, sds)
+		got := simulate(r, means, sds)
 		if got["a"] < 0.8 || got[Best]-got["a"] > 0.001 {
 			t.Errorf("%d candidates: %v", k, got)
 		}
@@ -218,15 +215,9 @@ func TestCandidates(t *testing.T) {
 	rate.LR, data.Data, none.LR = .1, "bbbb", .1
 	own := run("own rate", "learn", 1, 2)
 	own.PELR = .3
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, run("a", "nope", 1, 2), run("b", "learn", 2, 1), run("c", "rope", 1), rate, data,
-		none, own, run("copy", "nope", 2)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, run("a", "nope", 1, 2), run("b", "learn", 2, 1), run("c", "rope", 1), rate, data,
+		none, own, run("copy", "nope", 2))
+	s := expect.Must(Read(dir))
 	got := map[string]string{}
 	for _, c := range s.Candidates {
 		got[c.Label] = fmt.Sprint(c.Seeds, len(c.Errors))

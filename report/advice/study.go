@@ -1,6 +1,7 @@
 // Package advice says which encoding suits a set of data, from the runs of one sweep over encodings and
 // seeds: one is better than the rest, some cannot be told apart, none is better than none, or training
-// was too short. It writes the answer, a table with the errors that need no model, and the curves.
+// was too short. It writes the answer, a table with the errors that need no model, and the curves. It
+// also draws and answers "torchpe demo".
 package advice
 
 import (

@@ -71,10 +71,10 @@ func (s *Study) Write(dir string) (a Advice, err error) {
 
 // table lists the candidates and, below them, the errors without a model.
 func (s *Study) table() table.Table {
-	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
-		{Heading: "error", Name: "error", Decimals: 4}, {Heading: "more than the least", Name: "behind", Decimals: 4},
+	t := table.Table{Columns: []table.Column{{Heading: "encoding"}, {Heading: "n"},
+		{Heading: "error", Decimals: 4}, {Heading: "more than the least", Name: "behind", Decimals: 4},
 		{Heading: "from", Name: "low", Decimals: 4}, {Heading: "to", Name: "high", Decimals: 4},
-		{Heading: "p", Name: "p"}, {Heading: "told apart", Name: "told_apart"}}}
+		{Heading: "p"}, {Heading: "told apart"}}}
 	for i, c := range s.Candidates {
 		row := table.Row{table.Text(c.Label), table.Count(len(c.Errors)), table.Mean(c.final()), {}, {}, {}, {}, {}}
 		if d := s.differences[i]; i > 0 {
@@ -103,8 +103,7 @@ func (s *Study) curves() figure.Lines {
 
 // numbers lists the numbers of the curves.
 func (s *Study) numbers() table.Table {
-	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"}, {Heading: "seed", Name: "seed"},
-		{Heading: s.unit, Name: s.unit}, {Heading: "error", Name: "error", Decimals: 4}}}
+	t := table.Table{Columns: append(table.Columns(0, "encoding", "seed", s.unit), table.Columns(4, "error")...)}
 	for _, c := range s.Candidates {
 		for k, values := range c.Errors {
 			for i, x := range s.X {

@@ -82,9 +82,9 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 	var found []scores
 	for _, m := range models {
 		r := in.sameSeed(m, references)
-		if m.Seed == nil && len(references) > 1 {
+		if m.member == nil && len(references) > 1 {
 			in.note("%s has no seed: held against the reference's first of %s, of seed %d", m.Source,
-				wording.Count(len(references), "member"), *r.Seed)
+				wording.Count(len(references), "member"), r.seed())
 		}
 		in.noteOtherData(m, r)
 		a, b, err := attentionPair(m, r)
@@ -96,8 +96,8 @@ func attention(in *Input, reference string, how metrics.Pooling) (*Report, error
 			return nil, fmt.Errorf("%s: %w", m.label(), err)
 		}
 		s.Subject, s.about, s.extra = m.Subject, Object{{"reference", r.object()}}, r.cells()[3:]
-		if m.Seed != nil && r.Seed != nil {
-			s.about = append(s.about, Field{"same_seed", *m.Seed == *r.Seed})
+		if m.isRun() && r.isRun() {
+			s.about = append(s.about, Field{"same_seed", m.seed() == r.seed()})
 		}
 		s.about = append(s.about, Field{"examples", a.Examples}, Field{"heads", a.Heads})
 		found = append(found, s)
@@ -132,7 +132,7 @@ func (in *Input) attentionModels() ([]*Model, error) {
 }
 
 // attention returns the maps of a file or of a run's member.
-func (m *Model) attention() (cohort.Attention, error) {
+func (m *Model) attention() (metrics.Attention, error) {
 	if m.maps != nil {
 		return *m.maps, nil
 	}
@@ -140,37 +140,32 @@ func (m *Model) attention() (cohort.Attention, error) {
 }
 
 // attentionPair reads the maps of two models, which must have the same shape.
-func attentionPair(m, r *Model) (a, b cohort.Attention, err error) {
+func attentionPair(m, r *Model) (a, b metrics.Attention, err error) {
 	if a, err = m.attention(); err != nil {
 		return a, b, err
 	}
 	if b, err = r.attention(); err != nil {
 		return a, b, fmt.Errorf("reference: %w", err)
 	}
-	shape := func(x cohort.Attention) string {
-		return fmt.Sprintf("%s, %s, %s, %s", wording.Count(len(x.Layers), "layer"),
-			wording.Count(x.Examples, "example"), wording.Count(x.Heads, "head"), wording.Count(x.Tokens, "token"))
-	}
-	if x, y := shape(a), shape(b); x != y {
+	if x, y := a.Size(), b.Size(); x != y {
 		err = fmt.Errorf("%s has attention of %s, the reference %s of %s: want the same", m.Source, x, r.Source, y)
 	}
 	return a, b, err
 }
 
 // compareAttention compares two models' maps as a whole, by layer and by example.
-func compareAttention(a, b cohort.Attention, how metrics.Pooling) (scores, error) {
+func compareAttention(a, b metrics.Attention, how metrics.Pooling) (scores, error) {
 	var s scores
-	compare := func(layersA, layersB [][]float64, examples int) ([]Number, error) {
-		maps := metrics.AttentionMaps{Layers: layersA, Examples: examples, Rows: a.Heads * a.Tokens, Tokens: a.Tokens}
-		alike, err := maps.Compare(layersB, how)
+	compare := func(a, b metrics.Attention) ([]Number, error) {
+		alike, err := a.Compare(b, how)
 		return []Number{Number(alike.Cosine), Number(alike.JSD)}, err
 	}
 	var err error
-	if s.whole, err = compare(a.Layers, b.Layers, a.Examples); err != nil {
+	if s.whole, err = compare(a, b); err != nil {
 		return s, err
 	}
 	for layer := range a.Layers {
-		v, err := compare(a.Layers[layer:layer+1], b.Layers[layer:layer+1], a.Examples)
+		v, err := compare(ofLayer(a, layer), ofLayer(b, layer))
 		if err != nil {
 			return s, err
 		}
@@ -178,7 +173,7 @@ func compareAttention(a, b cohort.Attention, how metrics.Pooling) (scores, error
 	}
 	var examples []Object
 	for e := range a.Examples {
-		v, err := compare(example(a, e), example(b, e), 1)
+		v, err := compare(ofExample(a, e), ofExample(b, e))
 		if err != nil {
 			return s, err
 		}
@@ -188,14 +183,21 @@ func compareAttention(a, b cohort.Attention, how metrics.Pooling) (scores, error
 	return s, nil
 }
 
-// example returns the maps of one example, by layer.
-func example(a cohort.Attention, e int) [][]float64 {
+// ofLayer and ofExample return the maps of one layer, and of one example.
+
+func ofLayer(a metrics.Attention, layer int) metrics.Attention {
+	a.Layers = a.Layers[layer : layer+1]
+	return a
+}
+
+func ofExample(a metrics.Attention, e int) metrics.Attention {
 	size := a.Heads * a.Tokens * a.Tokens
-	var out [][]float64
-	for _, layer := range a.Layers {
-		out = append(out, layer[e*size:(e+1)*size])
+	all := a.Layers
+	a.Examples, a.Layers = 1, nil
+	for _, layer := range all {
+		a.Layers = append(a.Layers, layer[e*size:(e+1)*size])
 	}
-	return out
+	return a
 }
 
 // noteOtherData adds a note if the settings of two runs give them different examples.

@@ -3,11 +3,11 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
-	"torchpe/report/cohort"
 )
 
 // attentionAxes maps the number of an array's axes to the names of those before [tokens,tokens].
@@ -37,7 +37,7 @@ func (in *Input) fileAttention(reference string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers, maps := 1, cohort.Attention{Examples: 1, Heads: 1, Tokens: a.Shape[len(a.Shape)-1]}
+	layers, maps := 1, metrics.Attention{Examples: 1, Heads: 1, Tokens: a.Shape[len(a.Shape)-1]}
 	for i, axis := range attentionAxes[len(a.Shape)] {
 		switch axis {
 		case "layer":
@@ -51,10 +51,7 @@ func (in *Input) fileAttention(reference string) (*Model, error) {
 	if err := areDistributions(a); err != nil {
 		return nil, err
 	}
-	size := len(a.Data) / layers
-	for layer := range layers {
-		maps.Layers = append(maps.Layers, a.Data[layer*size:(layer+1)*size])
-	}
+	maps.Layers = slices.Collect(slices.Chunk(a.Data, len(a.Data)/layers))
 	in.Notes = append(in.Notes, numberedNames(a))
 	return &Model{Subject: Subject{Source: a.Source}, maps: &maps}, nil
 }

@@ -3,6 +3,8 @@ package analysis
 import (
 	"fmt"
 	"math"
+
+	"torchpe/internal/metrics"
 )
 
 // The references in closed form.
@@ -44,7 +46,8 @@ func closedForm(name string, m *Model) (*Model, error) {
 			sinusoid(float64(v), table[i*d+axis*d/axes:][:d/axes])
 		}
 	}
-	return &Model{Subject: Subject{Source: name}, Tables: []Table{{Tokens: n, Dim: d, Values: table}}}, nil
+	made := Table{Table: metrics.Table{Tokens: n, Dim: d, Values: table}}
+	return &Model{Subject: Subject{Source: name}, Tables: []Table{made}}, nil
 }
 
 func sinusoid(p float64, out []float64) {

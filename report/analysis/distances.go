@@ -96,10 +96,7 @@ func distances(in *Input, kind metrics.Distance) (*Report, error) {
 	var found []Object
 	for _, m := range models {
 		t := m.Tables[0]
-		d, err := metrics.Distances(t.Values, n, t.Dim, kind)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Source, err)
-		}
+		d := t.Distances(kind)
 		if why := noDirection(t, kind); why != "" {
 			r.notes = append(r.notes, m.Source+": "+why)
 		}

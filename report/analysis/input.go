@@ -9,51 +9,49 @@ import (
 	"strings"
 
 	"torchpe/data/array/arrayfile"
+	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 )
 
 // Table is a table of positions with one row per token.
 type Table struct {
-	Block       int // block that adds it to its input, from 0; for a file its index in a stack of tables
-	Tokens, Dim int
-	Values      []float64 // [Tokens,Dim]
+	Block int // block that adds it to its input, from 0; for a file its index in a stack of tables
+	metrics.Table
 }
 
 // Subject says what was measured.
 type Subject struct {
-	Source string  // the run's directory, or FILE[:tensor]
-	Member *int    // of a run
-	Seed   *uint64 // of a run
-	PE     string  // of a run, by the paper's name: learn-0.2
+	Source string        // the run's directory, or FILE[:tensor]
+	member *cohort.Model // of a run; nil of a file
 }
+
+// seed returns the seed of a run's member.
+func (s Subject) seed() uint64 { return s.member.Member.Seed }
 
 // object returns the known fields of the subject for JSON.
 func (s Subject) object() Object {
 	o := Object{{"source", s.Source}}
-	if s.Member != nil {
-		o = append(o, Field{"member", *s.Member}, Field{"seed", *s.Seed})
-	}
-	if s.PE != "" {
-		o = append(o, Field{"pe", s.PE})
+	if s.member != nil {
+		o = append(o, Field{"member", s.member.Index}, Field{"seed", s.seed()}, Field{"pe", s.member.Label()})
 	}
 	return o
 }
 
 // cells returns the cells that start a row: source, encoding, member and seed.
 func (s Subject) cells() []string {
-	if s.Member == nil {
+	if s.member == nil {
 		return []string{s.Source, dash, dash, dash}
 	}
-	return []string{s.Source, s.PE, strconv.Itoa(*s.Member), strconv.FormatUint(*s.Seed, 10)}
+	return []string{s.Source, s.member.Label(), strconv.Itoa(s.member.Index), strconv.FormatUint(s.seed(), 10)}
 }
 
 // label names the subject in a message.
 func (s Subject) label() string {
-	if s.Member == nil {
+	if s.member == nil {
 		return s.Source
 	}
-	return fmt.Sprintf("%s, member %d", s.Source, *s.Member)
+	return fmt.Sprintf("%s, member %d", s.Source, s.member.Index)
 }
 
 // Model is a member of a run or an array from a file, with its tables.
@@ -62,15 +60,14 @@ type Model struct {
 	Tables []Table
 	Names  []string // of the tokens, or nil
 
-	from   int          // first position that is measured
-	tokens int          // number of tokens before --positions
-	member cohort.Model // of a run
+	from   int // first position that is measured
+	tokens int // number of tokens before --positions
 	probes *cohort.Probes
-	maps   *cohort.Attention // of a file of attention maps
+	maps   *metrics.Attention // of a file of attention maps
 }
 
 // isRun reports whether the model is a member of a run.
-func (m *Model) isRun() bool { return m.probes != nil }
+func (m *Model) isRun() bool { return m.member != nil }
 
 // tokenNames returns the names of the tokens, or else their positions.
 func (m *Model) tokenNames() []string {
@@ -118,7 +115,7 @@ func (in *Input) models() ([]*Model, error) {
 	for _, m := range found {
 		switch err := m.readTables(); {
 		case errors.Is(err, cohort.ErrNoTable):
-			in.note("%s: the encoding %s %v: left out", m.Source, m.PE, cohort.ErrNoTable)
+			in.note("%s: the encoding %s %v: left out", m.Source, m.member.Label(), cohort.ErrNoTable)
 		case err != nil:
 			return nil, err
 		default:
@@ -228,8 +225,7 @@ func (in *Input) membersOf(r *cohort.Run) (models []*Model, err error) {
 	}
 	for _, m := range found {
 		if in.Member == All || m.Index == in.Member {
-			models = append(models, &Model{member: m, probes: probes,
-				Subject: Subject{Source: r.Dir, Member: &m.Index, Seed: &m.Member.Seed, PE: m.Label()}})
+			models = append(models, &Model{Subject: Subject{r.Dir, &m}, probes: probes})
 		}
 	}
 	return models, nil
@@ -246,7 +242,7 @@ func (m *Model) readTables() error {
 		if err != nil {
 			return err
 		}
-		m.Tables = append(m.Tables, Table{Block: block, Tokens: t.Tokens, Dim: t.Dim, Values: t.Values})
+		m.Tables = append(m.Tables, Table{block, t})
 	}
 	m.Names = m.probes.TokenNames(m.Tables[0].Tokens)
 	return nil
@@ -277,7 +273,7 @@ func (in *Input) fileTables(reference string) (*Model, error) {
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}
 	n, d := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
 	for at := 0; at < len(a.Data); at += n * d {
-		m.Tables = append(m.Tables, Table{Block: at / (n * d), Tokens: n, Dim: d, Values: a.Data[at : at+n*d]})
+		m.Tables = append(m.Tables, Table{at / (n * d), metrics.Table{Tokens: n, Dim: d, Values: a.Data[at : at+n*d]}})
 	}
 	if len(m.Tables) == 0 {
 		return nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
 	"torchpe/report/figure"
+	"torchpe/report/item"
 )
 
 // The methods of a map.
@@ -174,16 +174,16 @@ func (o *mapOptions) coordinates(m *Model, in *Input, distance metrics.Distance)
 
 // components sets coordinates along the principal axes of a table, and the variance they explain.
 func (m *tokenMap) components(t Table, dims int) error {
-	at, explained, err := metrics.PCA(t.Values, t.Tokens, t.Dim, dims)
+	at, explained, err := t.PCA(dims)
 	if err != nil {
 		return err
 	}
-	m.at = numbers(at, dims)
+	m.at = numbers(at.Values, dims)
 	m.about = append(m.about, Field{"explained", numbers(explained, dims)[0]})
 	var shares []string
 	for axis, share := range explained {
 		shares = append(shares, fmt.Sprintf("PC %d %.1f %%", axis+1, 100*share))
-		m.axes = append(m.axes, fmt.Sprintf("PC %d (%.0f %%)", axis+1, 100*share))
+		m.axes = append(m.axes, item.Axis("PC", axis, share))
 	}
 	m.how = fmt.Sprintf("pca of %s, block %d; variance explained: %s", m.label(), t.Block,
 		strings.Join(shares, ", "))
@@ -192,10 +192,7 @@ func (m *tokenMap) components(t Table, dims int) error {
 
 // scale sets coordinates by classical multidimensional scaling, and their stress.
 func (m *tokenMap) scale(t Table, dims int, distance metrics.Distance) error {
-	d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, distance)
-	if err != nil {
-		return err
-	}
+	d := t.Distances(distance)
 	for i, v := range d { // rounding: 1 - cosine of parallel rows
 		if v < 0 && v > -1e-12 {
 			d[i] = 0
@@ -237,11 +234,10 @@ func (m tokenMap) named() (head []string, rows [][]string) {
 
 // title names a map by its encoding and seed, or by its file.
 func (m tokenMap) title() string {
-	title := cmp.Or(m.PE, filepath.Base(m.Source))
-	if m.Seed != nil {
-		title += fmt.Sprintf(", seed %d", *m.Seed)
+	if m.member == nil {
+		return filepath.Base(m.Source)
 	}
-	return title
+	return fmt.Sprintf("%s, seed %d", m.member.Label(), m.seed())
 }
 
 // mostNamed limits the tokens that a drawing names.
@@ -301,7 +297,7 @@ func mapsCSV(maps []tokenMap) ([]byte, error) {
 		}
 		for i, row := range rows {
 			if several {
-				row = append([]string{strconv.Itoa(*m.Member)}, row...)
+				row = append([]string{strconv.Itoa(m.member.Index)}, row...)
 			}
 			for _, v := range m.at[i] {
 				row = append(row, strconv.FormatFloat(float64(v), 'g', -1, 64))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/cifti"
+	"torchpe/internal/expect"
 )
 
 const template = "../../data/array/cifti/testdata/x.ptseries.nii" // of nibabel (make.py there)
@@ -21,7 +22,7 @@ func TestMapOfParcels(t *testing.T) {
 		named += names[i] + "," + row + "\n"
 	}
 	order := map[string]int{"R_V1_ROI": 1, "both <&> ä": 3, "thalamus": 2, "mixed": 0}
-	for table, how := range map[string]string{write(t, "named.csv", named): "by name", write(t, "bare.csv",
+	for table, how := range map[string]string{expect.File(t, "named.csv", named): "by name", expect.File(t, "bare.csv",
 		rows): "by order"} {
 		line := "map --dims 3 --table " + table
 		want, _ := result(t, line)
@@ -31,13 +32,8 @@ func TestMapOfParcels(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkNotes(t, line, in.Notes, []string{"parcels matched " + how})
-		if err := os.WriteFile(out, r.File, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		m, err := cifti.Read(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(out, r.File, 0o666))
+		m := expect.Must(cifti.Read(out))
 		coordinates := value(want, "models/0/coordinates").([]any)
 		for i, parcel := range m.Axes[1].Parcels {
 			token := i

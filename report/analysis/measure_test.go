@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	_ "torchpe/internal/expect" // the flag -update
+	"torchpe/internal/expect"
 )
 
 // run measures what a command line of "torchpe analyze" says, with its words apart by spaces.
@@ -107,29 +107,16 @@ func files(t *testing.T, texts map[string]string) func(name string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, body := range texts {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o666))
 	}
 	return func(name string) string { return filepath.Join(dir, name) }
 }
 
-// write writes a text to a file, and returns its path.
-func write(t *testing.T, name, body string) string {
-	t.Helper()
-	return files(t, map[string]string{name: body})(name)
-}
-
 // Numbers of arrays in all formats are those of numpy and scipy (testdata/make.py).
 func TestNumbersOfArrays(t *testing.T) {
-	body, err := os.ReadFile("testdata/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := expect.Must(os.ReadFile("testdata/expected.json"))
 	var expected map[string]any
-	if err := json.Unmarshal(body, &expected); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(body, &expected))
 	t.Chdir("testdata")
 	const maps, position = "attention.npz:maps --reference attention.safetensors:maps",
 		"toeplitz --table model.safetensors:embeddings.position_embeddings.weight"

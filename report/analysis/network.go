@@ -10,7 +10,6 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
-	"torchpe/internal/stats"
 	"torchpe/internal/wording"
 	"torchpe/report/item"
 )
@@ -159,7 +158,7 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 		}
 		found[i].extra = []string{known[i].ofData.String()}
 		if m.isRun() {
-			if poor := item.PoorNote(m.member); poor != "" {
+			if poor := item.PoorNote(*m.member); poor != "" {
 				notes = append(notes, m.Source+": "+poor)
 			}
 		}
@@ -289,7 +288,7 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 				notes = append(notes, a.Source+": the weights are not symmetric; degrees are the sums of rows")
 			}
 		}
-		m.Tables = append(m.Tables, Table{Block: len(m.Tables), Tokens: n, Dim: n, Values: w})
+		m.Tables = append(m.Tables, Table{len(m.Tables), metrics.Table{Tokens: n, Dim: n, Values: w}})
 	}
 	if m.Tables == nil {
 		return nil, nil, fmt.Errorf("%s: shape %v holds no numbers", a.Source, a.Shape)
@@ -301,10 +300,7 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any, string, error) {
 	w := t.Values
 	if o.weights == "" {
-		d, err := metrics.Distances(t.Values, t.Tokens, t.Dim, kind)
-		if err != nil {
-			return nil, "", err
-		}
+		d := t.Distances(kind)
 		if why := noWeights(t, d, kind); why != "" {
 			return []any{None, None, None, None, None, None}, "no scores: " + why, nil
 		}
@@ -319,10 +315,8 @@ func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any
 		if o.permutations == 0 || draw == nil || !q.known() {
 			return None, None, None
 		}
-		null := metrics.Null(draw, o.permutations, o.seed)
-		slices.Sort(null)
-		return Number(stats.Quantile(null, 0.025)), Number(stats.Quantile(null, 0.975)),
-			Number(metrics.Reached(null, s.Modularity))
+		null := draw.Test(s.Modularity, o.permutations, o.seed)
+		return Number(null.Low), Number(null.High), Number(null.P)
 	}
 	low, high, p := test(metrics.Permuted(w, n.modules.Labels))
 	_, _, smooth := test(n.smooth.surrogate(t, w, kind, n.modules))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
+	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/train/config"
 )
@@ -42,8 +44,8 @@ func TestProcrustesPairsRows(t *testing.T) {
 		{numbered, "0,1\n2,0\n5,3\n", "", "", ""},
 		{space, plane, "", "", "3 columns and the reference 2: compared in 2 dimensions"},
 	} {
-		line := "procrustes --table " + write(t, "a.csv", c.table) + " --reference " +
-			write(t, "b.csv", c.reference) + c.positions
+		line := "procrustes --table " + expect.File(t, "a.csv", c.table) + " --reference " +
+			expect.File(t, "b.csv", c.reference) + c.positions
 		if c.problem != "" {
 			if _, _, err := run(line); err == nil || !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("%q: %v, want %s", c.reference, err, c.problem)
@@ -66,13 +68,14 @@ func TestProcrustesPairsRows(t *testing.T) {
 func TestShuffledMap(t *testing.T) {
 	ordered := "member,token,x1\n0,a,1\n0,b,2\n0,c,4\n2,a,3\n2,b,9\n2,c,5\n10,a,8\n10,b,6\n10,c,7\n"
 	shuffled := "member,token,x1\n2,b,9\n0,a,1\n10,c,7\n2,a,3\n0,c,4\n10,a,8\n0,b,2\n10,b,6\n2,c,5\n"
-	got, _ := result(t, "procrustes --table "+write(t, "a.csv", ordered)+" --reference "+write(t, "b.csv", shuffled))
+	got, _ := result(t, "procrustes --table "+expect.File(t, "a.csv", ordered)+" --reference "+
+		expect.File(t, "b.csv", shuffled))
 	for i := range 3 {
 		if raw := jsonNumber(got, fmt.Sprintf("models/0/blocks/%d/raw", i)); !(raw < 1e-12) {
 			t.Errorf("member %d: %v", i, got)
 		}
 	}
-	m, err := readMap(write(t, "c.csv", shuffled)) // in the order of the first member's tokens
+	m, err := readMap(expect.File(t, "c.csv", shuffled)) // in the order of the first member's tokens
 	if err != nil || !reflect.DeepEqual(m.Names, []string{"a", "c", "b"}) ||
 		!reflect.DeepEqual(m.Tables[1].Values, []float64{3, 5, 9}) {
 		t.Errorf("%+v, %v", m, err)
@@ -86,7 +89,7 @@ func TestMapFile(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(r.File), "token,module,x1,x2\nt0,a,") {
 		t.Fatalf("%v: %s", err, r.File)
 	}
-	got, notes := result(t, "procrustes --table named.csv --reference "+write(t, "map.csv", string(r.File)))
+	got, notes := result(t, "procrustes --table named.csv --reference "+expect.File(t, "map.csv", string(r.File)))
 	if raw := jsonNumber(got, "models/0/raw"); !(raw < 1e-9) || len(notes) != 1 {
 		t.Errorf("%v, %q", got, notes)
 	}
@@ -96,11 +99,9 @@ func TestMapFile(t *testing.T) {
 func TestProcrustesOfALine(t *testing.T) {
 	run := &cohort.Run{}
 	run.Config.Task, run.Config.Sequence = "text", &config.SequenceConfig{}
-	m := &Model{Tables: []Table{{Tokens: 64, Dim: 4}}, tokens: 64, member: cohort.Model{Run: run},
-		probes: &cohort.Probes{}}
-	if _, err := closedForm(fixed2D, m); err == nil || !strings.Contains(err.Error(), "a line") {
-		t.Errorf("2d-fixed: %v", err)
-	}
+	m := &Model{Tables: []Table{{0, metrics.Table{Tokens: 64, Dim: 4}}}, tokens: 64,
+		Subject: Subject{member: &cohort.Model{Run: run}}}
+	expect.Error(t, expect.ErrorOf(closedForm(fixed2D, m)), "a line")
 	if _, err := closedForm(fixed1D, m); err != nil {
 		t.Errorf("1d-fixed: %v", err)
 	}
@@ -109,26 +110,24 @@ func TestProcrustesOfALine(t *testing.T) {
 // Vaswani et al.: position 0 is 0, 1, 0, 1...; the norm of each row is sqrt(d/2). Of a part of the
 // tokens the table is that part of the whole.
 func TestClosedFormTables(t *testing.T) {
-	whole, err := closedForm(fixed1D, &Model{Tables: []Table{{Tokens: 3, Dim: 6}}, tokens: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := expect.Must(closedForm(fixed1D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 3, Dim: 6}}}, tokens: 3}))
 	v := whole.Tables[0].Values
 	if !reflect.DeepEqual(v[:6], []float64{0, 1, 0, 1, 0, 1}) || v[6] != math.Sin(1) {
 		t.Errorf("%v", v)
 	}
-	part, err := closedForm(fixed1D, &Model{Tables: []Table{{Tokens: 2, Dim: 6}}, tokens: 3, from: 1})
+	part, err := closedForm(fixed1D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 2, Dim: 6}}}, tokens: 3, from: 1})
 	if err != nil || !reflect.DeepEqual(part.Tables[0].Values, v[6:]) {
 		t.Errorf("%+v, %v", part, err)
 	}
-	grid, err := closedForm(fixed2D, &Model{Tables: []Table{{Tokens: 2, Dim: 4}}, tokens: 9, from: 5})
+	grid, err := closedForm(fixed2D, &Model{Tables: []Table{{0, metrics.Table{Tokens: 2, Dim: 4}}}, tokens: 9, from: 5})
 	// cells 5 and 6 of 3 x 3: row 1, column 2, and row 2, column 0
 	if want := []float64{math.Sin(1), math.Cos(1), math.Sin(2), math.Cos(2), math.Sin(2), math.Cos(2), 0,
 		1}; err != nil ||
 		!reflect.DeepEqual(grid.Tables[0].Values, want) {
 		t.Errorf("%+v, %v", grid, err)
 	}
-	if _, err := closedForm(fixed2D, &Model{Tables: []Table{{Tokens: 4, Dim: 6}}, tokens: 4}); err == nil {
+	odd := &Model{Tables: []Table{{0, metrics.Table{Tokens: 4, Dim: 6}}}, tokens: 4}
+	if _, err := closedForm(fixed2D, odd); err == nil {
 		t.Error("6 dimensions were accepted")
 	}
 }
@@ -137,15 +136,15 @@ func TestClosedFormTables(t *testing.T) {
 // one for each, is held against it.
 func TestReferenceOfASeed(t *testing.T) {
 	member := func(seed uint64, tables int) *Model {
-		return &Model{Subject: Subject{Source: "m", Seed: &seed}, Tables: make([]Table, tables)}
+		return &Model{Subject: Subject{"m", &cohort.Model{Member: cohort.Member{Seed: seed}}}, Tables: make([]Table, tables)}
 	}
 	references := []*Model{member(7, 1), member(5, 1)}
 	in := &Input{}
 	if r := in.sameSeed(member(5, 1), references); r != references[1] || in.Notes != nil {
-		t.Errorf("seed 5 is held against seed %d, %q", *r.Seed, in.Notes)
+		t.Errorf("seed 5 is held against seed %d, %q", r.seed(), in.Notes)
 	}
 	if r := in.sameSeed(member(6, 1), references); r != references[0] || !strings.Contains(in.Notes[0], "of seed 7") {
-		t.Errorf("seed 6 is held against seed %d, %q", *r.Seed, in.Notes)
+		t.Errorf("seed 6 is held against seed %d, %q", r.seed(), in.Notes)
 	}
 	for counts, fits := range map[[2]int]bool{{3, 1}: true, {3, 3}: true, {3, 2}: false, {1, 2}: false} {
 		if err := comparable(member(1, counts[0]), member(1, counts[1])); (err == nil) != fits {

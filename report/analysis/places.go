@@ -51,8 +51,8 @@ func (o *networkOptions) placesOf(m *Model, header text.Choice) (places, error) 
 		return p, nil
 	}
 	p.points = p.points[m.from : m.from+n]
-	p.distances, err = metrics.Distances(slices.Concat(p.points...), n, len(p.points[0]), metrics.Euclidean)
-	return p, err
+	p.distances = metrics.TableOf(p.points).Distances(metrics.Euclidean)
+	return p, nil
 }
 
 func (o *networkOptions) allPlaces(m *Model, header text.Choice) (places, error) {
@@ -153,7 +153,7 @@ func (by smoothNull) name() string {
 func (by smoothNull) surrogate(t Table, w []float64, kind metrics.Distance, modules moduleSet) metrics.Surrogate {
 	switch {
 	case by.moran != nil:
-		return by.moran.Surrogate(t.Values, kind, modules.Labels)
+		return by.moran.Surrogate(t.Table, kind, modules.Labels)
 	case by.sphere != nil:
 		return by.sphere.Surrogate(w, modules.Labels)
 	}

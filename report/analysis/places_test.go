@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
+	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 )
@@ -36,8 +38,9 @@ func gridFiles(t *testing.T) gridTable {
 			apart += fmt.Sprintf(",%v", math.Sqrt(math.Pow(float64(i/4-j/4), 2)+math.Pow(float64(i%4-j%4), 2)))
 		}
 	}
-	return gridTable{write(t, "table.csv", "name,a,b,c\n"+table.String()), write(t, "modules.csv", modules.String()),
-		write(t, "cells.csv", cells.String()), write(t, "apart.csv", apart+"\n")}
+	return gridTable{expect.File(t, "table.csv", "name,a,b,c\n"+table.String()),
+		expect.File(t, "modules.csv", modules.String()),
+		expect.File(t, "cells.csv", cells.String()), expect.File(t, "apart.csv", apart+"\n")}
 }
 
 // The grid, its cells by name in another order and the distances between them say the same.
@@ -111,7 +114,8 @@ func TestSpinOfWeights(t *testing.T) {
 			weights += fmt.Sprintf(",%v", w[i][j])
 		}
 	}
-	files := [3]string{write(t, "w.csv", weights+"\n"), write(t, "m.csv", modules), write(t, "at.csv", at)}
+	files := [3]string{expect.File(t, "w.csv", weights+"\n"), expect.File(t, "m.csv", modules),
+		expect.File(t, "at.csv", at)}
 	line := "network --permutations 99 --weights " + files[0] + " --modules " + files[1]
 	got, _ := result(t, line+" --coordinates "+files[2])
 	from, _ := value(got, "models/0/places_from").(string)
@@ -120,7 +124,7 @@ func TestSpinOfWeights(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for what, bad := range map[string]string{
-		"no sphere":  " --coordinates " + write(t, "flat.csv", flat),
+		"no sphere":  " --coordinates " + expect.File(t, "flat.csv", flat),
 		"distances":  " --distances " + files[0],
 		"nowhere":    " --null spin",
 		"a grid":     " --coordinates grid",
@@ -140,10 +144,8 @@ func TestChanceOfRuns(t *testing.T) {
 	for i := range synthetic.TokenNames {
 		places += fmt.Sprintf(",[%d,%d]", i/3, i%3)
 	}
-	if err := synthetic.Write(dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3},
-		Subjects: []string{"a", "b"}, Places: "[" + places[1:] + "]"}); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3},
+		Subjects: []string{"a", "b"}, Places: "[" + places[1:] + "]"})
 	found, _, err := cohort.Find(filepath.Join(dir, "run"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)
@@ -164,7 +166,8 @@ func TestChanceOfRuns(t *testing.T) {
 	if q := jsonNumber(got, "models/0/connectivity_modularity"); q != synthetic.ConnectivityModularity {
 		t.Errorf("the connectivity has %v, want %v", q, synthetic.ConnectivityModularity)
 	}
-	for _, other := range []string{" --positions 2:6", " --modules " + write(t, "m.txt", strings.Repeat("1\n2\n", 4))} {
+	for _, other := range []string{" --positions 2:6",
+		" --modules " + expect.File(t, "m.txt", strings.Repeat("1\n2\n", 4))} {
 		if got, _ := result(t, line+other); value(got, "models/0/connectivity_modularity") != nil {
 			t.Errorf("%s: %v, the data's modularity is of other modules or tokens", other, got)
 		}
@@ -181,9 +184,9 @@ func TestGridModules(t *testing.T) {
 
 // Coordinates of numbered tokens are theirs by number, with a heading or without one.
 func TestCoordinatesByNumber(t *testing.T) {
-	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{Tokens: 3}}}
+	m := &Model{Names: []string{"30", "10", "20"}, tokens: 3, Tables: []Table{{0, metrics.Table{Tokens: 3}}}}
 	for _, body := range []string{"site,x,y\n10,0,.5\n20,1.5,1\n30,7,2.5\n", "10,0,.5\n20,1.5,1\n30,7,2.5\n"} {
-		p, err := (&networkOptions{coordinates: write(t, "at.csv", body)}).placesOf(m, text.Auto)
+		p, err := (&networkOptions{coordinates: expect.File(t, "at.csv", body)}).placesOf(m, text.Auto)
 		if got := fmt.Sprint(p.points); err != nil || got != "[[7 2.5] [0 0.5] [1.5 1]]" {
 			t.Errorf("%q: %s, %v", body, got, err)
 		}

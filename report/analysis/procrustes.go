@@ -73,7 +73,7 @@ func procrustes(in *Input, reference string) (*Report, error) {
 	var found []scores
 	for _, p := range pairs {
 		one, err := numbers.measure(p[0], func(i int, t Table) ([]any, error) {
-			d, err := metrics.Procrustes(t.Values, p[1].table(i).Values, t.Tokens, t.Dim)
+			d, err := metrics.Procrustes(t.Table, p[1].table(i).Table)
 			if err != nil {
 				return nil, fmt.Errorf("against reference %s: %w", reference, err)
 			}
@@ -129,16 +129,16 @@ func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Mode
 // sameSeed returns the member of the reference that has the model's seed, or the first, with a note.
 func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 	first := references[0]
-	if m.Seed == nil || first.Seed == nil {
+	if !m.isRun() || !first.isRun() {
 		return first
 	}
 	for _, r := range references {
-		if *r.Seed == *m.Seed {
+		if r.seed() == m.seed() {
 			return r
 		}
 	}
-	in.note("%s: the reference has no member of seed %d: held against its first, of seed %d", m.Source, *m.Seed,
-		*first.Seed)
+	in.note("%s: the reference has no member of seed %d: held against its first, of seed %d", m.Source, m.seed(),
+		first.seed())
 	return first
 }
 
@@ -211,14 +211,14 @@ func rowsOf(m *Model, names []string) (*Model, error) {
 	out := *m
 	out.Names, out.Tables = names, nil
 	for _, t := range m.Tables {
-		picked := Table{Block: t.Block, Tokens: len(names), Dim: t.Dim}
+		picked := Table{t.Block, metrics.Table{Tokens: len(names), Dim: t.Dim}}
 		for _, name := range names {
 			i, ok := place[name]
 			if !ok {
 				return nil, fmt.Errorf("token %q is not among the %d of %s%s: want the same names",
 					name, len(m.Names), m.Source, wording.Hint(name, m.Names))
 			}
-			picked.Values = append(picked.Values, t.Values[i*t.Dim:(i+1)*t.Dim]...)
+			picked.Values = append(picked.Values, t.Row(i)...)
 		}
 		out.Tables = append(out.Tables, picked)
 	}
@@ -235,15 +235,12 @@ func (in *Input) inReferenceDimensions(m, r *Model) (of, reference *Model, err e
 	along, about := *m, *r
 	along.Tables, about.Tables = slices.Clone(m.Tables), slices.Clone(r.Tables)
 	for i := range along.Tables {
-		t := &along.Tables[i]
-		if t.Values, _, err = metrics.PCA(t.Values, t.Tokens, t.Dim, k); err != nil {
+		if along.Tables[i].Table, _, err = along.Tables[i].PCA(k); err != nil {
 			return nil, nil, err
 		}
-		t.Dim = k
 	}
 	for i := range about.Tables {
-		t := &about.Tables[i]
-		t.Values = metrics.CentredRows(t.Values, t.Tokens, t.Dim)
+		about.Tables[i].Table = about.Tables[i].Centred()
 	}
 	in.note("%s has %d columns and the reference %d: compared in %s along the table's first principal axes, "+
 		"both about their means", m.Source, d, k, wording.Count(k, "dimension"))

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-
-	"torchpe/internal/metrics"
 )
 
 func newRank() Measure {
@@ -43,11 +41,11 @@ func ranks(in *Input) (*Report, error) {
 		if found[i], err = numbers.measure(m, func(_ int, t Table) ([]any, error) {
 			norm, rows := 0.0, 0.0
 			for row := range t.Tokens {
-				length := floats.Norm(t.Values[row*t.Dim:(row+1)*t.Dim], 2)
+				length := floats.Norm(t.Row(row), 2)
 				rows += length / float64(t.Tokens)
 				norm = math.Hypot(norm, length)
 			}
-			rank, err := metrics.EffectiveRank(t.Values, t.Tokens, t.Dim)
+			rank, err := t.EffectiveRank()
 			return []any{Number(norm), Number(rows), Number(rank)}, err
 		}); err != nil {
 			return nil, err

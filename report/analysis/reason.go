@@ -23,7 +23,7 @@ func noDirection(t Table, kind metrics.Distance) string {
 	}
 	first, count := -1, 0
 	for i := range t.Tokens {
-		row := t.Values[i*t.Dim : (i+1)*t.Dim]
+		row := t.Row(i)
 		is := 0.0
 		if kind == metrics.OneMinusCorr2 {
 			is = row[0]

@@ -11,14 +11,12 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/internal/expect"
 )
 
 // What is wrong with the input is said, with what was wanted and what is there.
 func TestRefusals(t *testing.T) {
-	data, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := expect.Must(filepath.Abs("testdata"))
 	dir := filepath.Dir(files(t, map[string]string{
 		"nan.csv": "1.5,2\nnan,3\n4,5\n", "zeros.csv": "0,0\n0,0\n0,0\n", "labels.txt": "1\n1\n1\n",
 		"three.txt": "1\n2\n2\n", "empty.csv": "", "cut.npy": "\x93NUMPY\x01\x00v\x00{'descr'",
@@ -169,14 +167,9 @@ func TestRowsOfAttention(t *testing.T) {
 		data := slices.Repeat([]float64{0.25, 0.75}, size/2)
 		data[at] = v
 		path := filepath.Join(t.TempDir(), "a.npy")
-		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := expect.Must(os.Create(path))
 		defer f.Close()
-		if err := npy.Write(f, array.Array{Shape: shape, Data: data}, npy.Float64); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, npy.Write(f, array.Array{Shape: shape, Data: data}, npy.Float64))
 		return path
 	}
 	almost := save([]int{2, 2}, 0, 0.2509) // what half precision leaves

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 )
@@ -60,10 +61,7 @@ func TestDrawnMaps(t *testing.T) {
 			one.at = append(one.at, []Number{Number(i % 8), Number(i / 8)})
 			one.modules = append(one.modules, []string{"east", "west"}[i%2])
 		}
-		svg, err := drawMaps([]tokenMap{one, one, one, one}, ".svg")
-		if err != nil {
-			t.Fatal(err)
-		}
+		svg := expect.Must(drawMaps([]tokenMap{one, one, one, one}, ".svg"))
 		if got := strings.Contains(string(svg), ">t0<"); got != named || strings.Count(string(svg), ">PC 1<") != 4 {
 			t.Errorf("%d tokens are named: %v, want %v", tokens, got, named)
 		}
@@ -79,10 +77,9 @@ func TestDrawnMaps(t *testing.T) {
 // Runs that look at other examples by their settings are noted, with the setting.
 func TestOtherData(t *testing.T) {
 	of := func(source, config string) *Model {
-		m := &Model{Subject: Subject{Source: source}, probes: &cohort.Probes{},
-			member: cohort.Model{Run: &cohort.Run{}}}
-		m.member.Run.Config.JSON = []byte(config)
-		return m
+		run := &cohort.Run{}
+		run.Config.JSON = []byte(config)
+		return &Model{Subject: Subject{source, &cohort.Model{Run: run}}}
 	}
 	m := of("a", `{"task":"lst","data_seed":1,"lr":1}`)
 	for config, want := range map[string]string{
@@ -102,10 +99,8 @@ func TestOtherData(t *testing.T) {
 // A file of several members' distances has an axis of members.
 func TestDistancesOfMembers(t *testing.T) {
 	dir, n := t.TempDir(), len(synthetic.TokenNames)
-	if err := synthetic.Write(dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3, 4},
-		Subjects: []string{"a", "b"}}); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, dir, synthetic.Run{Name: "run", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{3, 4},
+		Subjects: []string{"a", "b"}})
 	for member, want := range map[int]string{All: fmt.Sprintf("(2, %d, %d)", n, n), 1: fmt.Sprintf("(%d, %d)", n, n)} {
 		r, _, err := run(fmt.Sprintf("distances %s --block 0 --member %d --out d.npy", dir, member))
 		if err != nil || !strings.Contains(string(r.File[:128]), "'shape': "+want) {

@@ -119,20 +119,13 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 // orders that reach it, R^2 without the mean row of E, and R^2 of each head's positional scores with their
 // mean over random orders. The last two are missing if p is nil.
 func (o *toeplitzOptions) measure(t Table, p *projection) ([]any, error) {
-	gram, err := metrics.Gram(t.Values, t.Tokens, t.Dim)
+	r2, shuffled, share, err := o.r2(t.Gram(), t.Tokens)
 	if err != nil {
 		return nil, err
 	}
-	r2, shuffled, share, err := o.r2(gram, t.Tokens)
-	if err != nil {
-		return nil, err
-	}
-	if gram, err = metrics.Gram(centre(t), t.Tokens, t.Dim); err != nil {
-		return nil, err
-	}
-	centred := None
-	if v, err := metrics.ToeplitzR2(gram, t.Tokens); err == nil { // an error means that all rows are equal
-		centred = Number(v)
+	about := None
+	if v, err := metrics.ToeplitzR2(centred(t.Table).Gram(), t.Tokens); err == nil { // else all rows are equal
+		about = Number(v)
 	}
 	var heads perHead
 	var shuffledHeads []Number
@@ -143,7 +136,7 @@ func (o *toeplitzOptions) measure(t Table, p *projection) ([]any, error) {
 		}
 		heads, shuffledHeads = append(heads, r2), append(shuffledHeads, shuffled)
 	}
-	return []any{r2, shuffled, share, centred, heads, meanOf(shuffledHeads)}, nil
+	return []any{r2, shuffled, share, about, heads, meanOf(shuffledHeads)}, nil
 }
 
 // streamShuffle makes the draws independent of others with the same seed.
@@ -179,15 +172,16 @@ func (o *toeplitzOptions) r2(m []float64, n int) (r2, mean, share Number, err er
 	return Number(own), Number(sum / orders), Number(float64(1+reached) / (1 + orders)), nil
 }
 
-// centre returns a table minus its mean row.
-func centre(t Table) []float64 {
-	mean := make([]float64, t.Dim)
-	for i, v := range t.Values {
+// centred returns a table minus its mean row. Its sums are in another order than those of
+// metrics.Table.Centred, and so are the last digits of its numbers.
+func centred(t metrics.Table) metrics.Table {
+	mean, all := make([]float64, t.Dim), t.Values
+	for i, v := range all {
 		mean[i%t.Dim] += v / float64(t.Tokens)
 	}
-	out := make([]float64, len(t.Values))
-	for i, v := range t.Values {
-		out[i] = v - mean[i%t.Dim]
+	t.Values = make([]float64, len(all))
+	for i, v := range all {
+		t.Values[i] = v - mean[i%t.Dim]
 	}
-	return out
+	return t
 }

@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"slices"
 
 	"torchpe/internal/metrics"
-	"torchpe/internal/stats"
 )
 
 // Chance holds what modularity is by chance, on the table of a model's first block.
 type Chance struct {
-	Q               float64 // of the model
-	Mean, Low, High float64 // of modules dealt to the tokens at random; 2.5 and 97.5 %
-	P               float64 // the chance of such a deal to reach Q
+	Q                float64 // of the model
+	metrics.NullTest         // against modules dealt to the tokens at random
 	// Smooth is the chance of tables to reach Q that are as smooth over the places of the tokens
 	// (metrics.Moran); NaN where the run keeps none.
 	Smooth float64
@@ -69,35 +66,22 @@ func (m Model) Chance() (*Chance, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := metrics.Distances(x.Values, x.Tokens, x.Dim, kind)
-	if err != nil {
-		return nil, err
-	}
-	w := metrics.Proximity(d)
+	w := metrics.Proximity(x.Distances(kind))
 	score, err := metrics.ScoreNetwork(w, labels)
 	if err != nil || math.IsNaN(score.Modularity) {
 		return nil, err
 	}
-	null := metrics.Null(metrics.Permuted(w, labels), Surrogates, surrogateSeed)
-	slices.Sort(null)
-	c := &Chance{Q: score.Modularity, Mean: stats.Mean(null), Low: stats.Quantile(null, 0.025),
-		High: stats.Quantile(null, 0.975), P: metrics.Reached(null, score.Modularity), Smooth: math.NaN()}
+	test := func(draw metrics.Surrogate) metrics.NullTest {
+		return draw.Test(score.Modularity, Surrogates, surrogateSeed)
+	}
+	c := &Chance{Q: score.Modularity, NullTest: test(metrics.Permuted(w, labels)), Smooth: math.NaN()}
 	if points := p.TokenPoints(x.Tokens); points != nil {
-		moran, err := moranOf(points)
+		apart := metrics.TableOf(points).Distances(metrics.Euclidean)
+		moran, err := metrics.NewMoran(metrics.InverseDistances(apart, x.Tokens), x.Tokens)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Run.Dir, err)
 		}
-		null := metrics.Null(moran.Surrogate(x.Values, kind, labels), Surrogates, surrogateSeed)
-		c.Smooth = metrics.Reached(null, score.Modularity)
+		c.Smooth = test(moran.Surrogate(x, kind, labels)).P
 	}
 	return c, nil
-}
-
-func moranOf(points [][]float64) (*metrics.Moran, error) {
-	n := len(points)
-	d, err := metrics.Distances(slices.Concat(points...), n, len(points[0]), metrics.Euclidean)
-	if err != nil {
-		return nil, err
-	}
-	return metrics.NewMoran(metrics.InverseDistances(d, n), n)
 }

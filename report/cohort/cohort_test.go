@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
@@ -22,20 +23,13 @@ import (
 // Of a run that is not finished it is said how far it has come, and, where nobody goes on with it, what does.
 func TestUnfinished(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a run")
-	r, err := runlog.Create(dir, []byte(`{"task":"lst","pe":"nope","members":[{"seed":1}],"epochs":150}`),
-		runlog.Environment{}, runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Append(runlog.Record{Step: 7680, Epoch: 120, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(runlog.Create(dir, []byte(`{"task":"lst","pe":"nope","members":[{"seed":1}],"epochs":150}`),
+		runlog.Environment{}, runlog.Options{}))
+	expect.NoError(t, r.Append(runlog.Record{Step: 7680, Epoch: 120, Seed: 1}))
 	if _, err := cohort.Open(dir); err == nil || err.Error() != dir+": is being trained: 120 of 150 epochs" {
 		t.Errorf("while it is trained: %v", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.Close())
 	if _, err := cohort.Open(dir); err == nil ||
 		err.Error() != dir+": stopped after 120 of 150 epochs; torchpe train --resume --out '"+dir+"'" {
 		t.Errorf("afterwards: %v", err)
@@ -43,13 +37,9 @@ func TestUnfinished(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "b/two", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 6}},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "b/two", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 6}},
 		synthetic.Run{Name: "a", Task: "fmri", PE: "rope", Seeds: []int{1}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	for name, text := range map[string]string{
 		"unfinished/config.json":  `{"schema":1,"task":"lst"}`,
 		"newer/config.json":       `{"schema":99}`,
@@ -62,19 +52,13 @@ func TestFind(t *testing.T) {
 		"tasks/x/config.json":                `{"schema":99}`,
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)))
 	}
 	// A link to a run elsewhere is named, one to a run that is found is not.
-	elsewhere := t.TempDir()
-	other := synthetic.Run{Name: "c", Task: "lst", PE: "nope", Seeds: []int{1}}
-	if err := errors.Join(synthetic.Write(elsewhere, other),
-		os.Symlink(filepath.Join(elsewhere, "c"), filepath.Join(dir, "link")),
-		os.Symlink("a", filepath.Join(dir, "latest"))); err != nil {
-		t.Fatal(err)
-	}
+	elsewhere := synthetic.Dir(t, synthetic.Run{Name: "c", Task: "lst", PE: "nope", Seeds: []int{1}})
+	expect.NoError(t, errors.Join(os.Symlink(filepath.Join(elsewhere, "c"), filepath.Join(dir, "link")),
+		os.Symlink("a", filepath.Join(dir, "latest"))))
 	found, skipped, err := cohort.Find(dir)
 	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b/two" {
 		t.Fatalf("%v, %v", found, err)
@@ -111,17 +95,13 @@ func TestFind(t *testing.T) {
 func TestDamagedRunsAreLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a whole", "b cut", "c broken line", "d no probes"} {
-		if err := synthetic.Write(dir, synthetic.Run{Name: name, Task: "lst", PE: "learn", Sigma: .2,
-			Seeds: []int{1}}); err != nil {
-			t.Fatal(err)
-		}
+		synthetic.Write(t, dir, synthetic.Run{Name: name, Task: "lst", PE: "learn", Sigma: .2,
+			Seeds: []int{1}})
 	}
 	file := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
-	if err := errors.Join(os.Truncate(file("b cut", "probes.safetensors"), 2000),
+	expect.NoError(t, errors.Join(os.Truncate(file("b cut", "probes.safetensors"), 2000),
 		os.WriteFile(file("c broken line", "metrics.jsonl"), []byte("{\"step\":1}\n{\"st\n{}\n"), 0o644),
-		os.Remove(file("d no probes", "probes.safetensors"))); err != nil {
-		t.Fatal(err)
-	}
+		os.Remove(file("d no probes", "probes.safetensors"))))
 	found, err := cohort.Read(dir, func(*cohort.Run) bool { return true })
 	if err != nil || found.Runs != 2 || len(found.Models) != 2 || len(found.Notes) != 2 {
 		t.Fatalf("%+v, %v", found, err)
@@ -135,11 +115,8 @@ func TestDamagedRunsAreLeftOut(t *testing.T) {
 
 // Runs by the thousand are read with few files open.
 func TestOpenKeepsNoFile(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .5,
-		Seeds: []int{1, 2}, Subjects: []string{"s1", "s2"}}); err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .5,
+		Seeds: []int{1, 2}, Subjects: []string{"s1", "s2"}})
 	open := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -150,16 +127,9 @@ func TestOpenKeepsNoFile(t *testing.T) {
 	before := open()
 	var run *cohort.Run
 	for range 20 {
-		var err error
-		if run, err = cohort.Open(filepath.Join(dir, "a")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := run.Probes(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := run.Records(); err != nil {
-			t.Fatal(err)
-		}
+		run = expect.Must(cohort.Open(filepath.Join(dir, "a")))
+		expect.Must(run.Probes())
+		expect.Must(run.Records())
 		if _, err := run.Weights(); err != nil && !errors.Is(err, runlog.ErrNoCheckpoint) {
 			t.Fatal(err)
 		}
@@ -167,10 +137,7 @@ func TestOpenKeepsNoFile(t *testing.T) {
 	if after := open(); after > before {
 		t.Errorf("%d files are open, were %d", after, before)
 	}
-	p, err := run.Probes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(run.Probes())
 	for member := range 2 { // synthetic: subject i has the error 0.1 (i+1)
 		subjects, mse, err := p.SubjectErrors("0.50", member)
 		if err != nil || !slices.Equal(subjects, []string{"s1", "s2"}) || math.Abs(mse[1]-.2) > 1e-6 {
@@ -185,69 +152,41 @@ func TestOpenKeepsNoFile(t *testing.T) {
 // A member's weights are its part of the tensor; a member that is not there is refused.
 func TestWeights(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	r, err := runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1},{"seed":2}]}`), runlog.Environment{},
-		runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := safetensors.New("w/x", []int{2, 1, 2}, []float64{1, 2, 3, 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	odd, err := safetensors.New("w/odd", []int{3}, []float64{1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	scalar, err := safetensors.New("w/scalar", []int{}, []float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, scalar}, nil), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1},{"seed":2}]}`),
+		runlog.Environment{}, runlog.Options{}))
+	w := expect.Must(safetensors.New("w/x", []int{2, 1, 2}, []float64{1, 2, 3, 4}))
+	odd := expect.Must(safetensors.New("w/odd", []int{3}, []float64{1, 2, 3}))
+	scalar := expect.Must(safetensors.New("w/scalar", []int{}, []float64{1}))
+	expect.NoError(t, errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, scalar}, nil), r.Close()))
 	run, _, err := cohort.OpenAny(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := run.Weights()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Must(run.Weights())
 	for member, want := range [][]float64{{1, 2}, {3, 4}} {
-		got, shape, ok, err := all.Parameter("x", member)
+		got, shape, ok, err := all.Values(runlog.WeightPrefix+"x", member)
 		if err != nil || !ok || !slices.Equal(got, want) || !slices.Equal(shape, []int{1, 2}) {
 			t.Errorf("member %d: %v %v, %v, %v", member, got, shape, ok, err)
 		}
 	}
 	for name, member := range map[string]int{"x": 2, "odd": 0, "scalar": 0} {
-		if _, _, _, err := all.Parameter(name, member); err == nil || !strings.Contains(err.Error(), "2 members") {
-			t.Errorf("%s of member %d: %v", name, member, err)
-		}
+		_, _, _, err := all.Values(runlog.WeightPrefix+name, member)
+		expect.Error(t, err, "2 members")
 	}
-	if _, _, _, err := all.Parameter("x", -1); err == nil {
+	if _, _, _, err := all.Values(runlog.WeightPrefix+"x", -1); err == nil {
 		t.Error("member -1 is taken")
 	}
-	if _, _, ok, err := all.Parameter("none", 0); ok || err != nil {
+	if _, _, ok, err := all.Values("none", 0); ok || err != nil {
 		t.Errorf("a parameter that is none: %v, %v", ok, err)
 	}
 }
 
 func TestProbes(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1, 2}, Heads: 2},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1, 2}, Heads: 2},
 		synthetic.Run{Name: "nmar", Task: "nmar", PE: "rope", Seeds: []int{1}},
-	); err != nil {
-		t.Fatal(err)
-	}
-	run, err := cohort.Open(filepath.Join(dir, "lst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := run.Probes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	)
+	run := expect.Must(cohort.Open(filepath.Join(dir, "lst")))
+	p := expect.Must(run.Probes())
 	if got := p.Blocks(); !slices.Equal(got, []int{0, 1, 2, 3}) {
 		t.Errorf("blocks %v", got)
 	}
@@ -268,15 +207,9 @@ func TestProbes(t *testing.T) {
 	if math.Abs(sum-1) > 1e-5 {
 		t.Errorf("a row of attention sums to %v", sum)
 	}
-	if _, err := p.Table(2, 0); err == nil || !strings.Contains(err.Error(), "members") {
-		t.Errorf("member 2 of 2: %v", err)
-	}
-	if run, err = cohort.Open(filepath.Join(dir, "nmar")); err != nil {
-		t.Fatal(err)
-	}
-	if p, err = run.Probes(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Error(t, expect.ErrorOf(p.Table(2, 0)), "members") // member 2 of 2
+	run = expect.Must(cohort.Open(filepath.Join(dir, "nmar")))
+	p = expect.Must(run.Probes())
 	if _, err := p.Table(0, 0); !errors.Is(err, cohort.ErrNoTable) || p.Blocks() != nil {
 		t.Errorf("rope has a table: %v", err)
 	}
@@ -290,19 +223,10 @@ func TestProbes(t *testing.T) {
 
 // Tokens have names where there is one for each, and a probe of a member that is not there is an error.
 func TestNamesAndMembersOfProbes(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
-		Places: "[[0],[1],[2],[3],[4],[5],[6],[7]]"}); err != nil {
-		t.Fatal(err)
-	}
-	run, err := cohort.Open(filepath.Join(dir, "a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := run.Probes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
+		Places: "[[0],[1],[2],[3],[4],[5],[6],[7]]"})
+	run := expect.Must(cohort.Open(filepath.Join(dir, "a")))
+	p := expect.Must(run.Probes())
 	if points := p.TokenPoints(8); len(points) != 8 || p.TokenPoints(7) != nil {
 		t.Errorf("places %v, and of seven tokens %v", points, p.TokenPoints(7))
 	}
@@ -313,9 +237,7 @@ func TestNamesAndMembersOfProbes(t *testing.T) {
 		t.Errorf("member 1 of 1: %v", err)
 	}
 	models, _ := cohort.Models([]*cohort.Run{run})
-	if err := os.RemoveAll(run.Dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.RemoveAll(run.Dir))
 	if _, err := run.Records(); err == nil {
 		t.Errorf("records of a run that is gone: %v", err)
 	}
@@ -334,49 +256,32 @@ func TestAttentionOfOddShapes(t *testing.T) {
 		"attention/1 has shape [1 1 1 3 3], un": {{1, 1, 1, 2, 2}, {1, 1, 1, 3, 3}},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		r, err := runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1}]}`), runlog.Environment{},
-			runlog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := expect.Must(runlog.Create(dir, []byte(`{"task":"lst","members":[{"seed":1}]}`), runlog.Environment{},
+			runlog.Options{}))
 		var all []safetensors.Tensor
 		for layer, shape := range shapes {
 			size := 1
 			for _, n := range shape {
 				size *= n
 			}
-			x, err := safetensors.New(fmt.Sprintf("attention/%d", layer), shape, make([]float64, size))
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := expect.Must(safetensors.New(fmt.Sprintf("attention/%d", layer), shape, make([]float64, size)))
 			all = append(all, x)
 		}
-		if err := errors.Join(r.SaveProbes(all, nil), r.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(r.SaveProbes(all, nil), r.Close()))
 		run, _, err := cohort.OpenAny(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := run.Probes()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Attention(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		p := expect.Must(run.Probes())
+		expect.Error(t, expect.ErrorOf(p.Attention(0)), want)
 	}
 }
 
 func TestBaseAndDifferences(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "a", Task: "fmri", PE: "learn", Sigma: .1, Seeds: []int{1}},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "fmri", PE: "learn", Sigma: .1, Seeds: []int{1}},
 		synthetic.Run{Name: "b", Task: "fmri", PE: "rope", Seeds: []int{2}, MaskLevel: .9, Heads: 2},
 		synthetic.Run{Name: "c", Task: "nmar", PE: "rope", Seeds: []int{2}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	found, _, err := cohort.Find(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -388,10 +293,7 @@ func TestBaseAndDifferences(t *testing.T) {
 	}
 	var settings []map[string]string
 	for _, r := range found {
-		own, err := r.Config.Settings()
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := expect.Must(r.Config.Settings())
 		settings = append(settings, own)
 	}
 	keys := cohort.Differing(settings[:2])
@@ -522,8 +424,17 @@ func trained(pe, until string, epochs int) cohort.Model {
 // Lengths that end by a criterion are a range; other lengths follow with their encodings.
 func TestLengthText(t *testing.T) {
 	until := []cohort.Model{trained("rope", "train=0.99", 3), trained("rope", "train=0.99", 6)}
+	never := trained("rope", "train=0.99", 5) // of 9 epochs at most
+	never.Result.Fit.Reached = false
+	steps := trained("rope", "train_mse=0.5", 3)
+	steps.Run.Config.Masked, steps.Run.Config.Steps, steps.Run.Config.Epochs = &config.MaskedConfig{}, 300, 0
 	for want, models := range map[string][]cohort.Model{
+		"":                                 nil,
 		"3 to 6 epochs (until train=0.99)": until,
+		"6 epochs (until train=0.99)":      until[1:],
+		"4 epochs (rope: 3 epochs (until train=0.99))": {trained("learn", "", 4), trained("cope", "", 4), until[0]},
+		"until train_mse=0.5, 300 steps at most":       {steps},
+		"3 to 9 epochs (until train=0.99)":             {until[0], never},
 		"3 to 6 epochs (until train=0.99) (learn, cope: 4 epochs)": append(until,
 			trained("learn", "", 4), trained("cope", "", 4)),
 	} {
@@ -536,14 +447,10 @@ func TestLengthText(t *testing.T) {
 // Modularity is tested where a model has a table and modules of its tokens, and nowhere else: the
 // labels of a model whose tables fall into its modules pass.
 func TestChance(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1}},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1}},
 		synthetic.Run{Name: "learn", Task: "nmar", PE: "learn", Sigma: .1, Seeds: []int{1}},
 		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{1}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	found, _, err := cohort.Find(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -565,7 +472,7 @@ func TestChance(t *testing.T) {
 		}
 		// Of 999 numbers, numpy's 2.5 % quantile lies .95 of the way from the 25th to the 26th.
 		below, above := 0, 0
-		for _, v := range deals(t, m) {
+		for _, v := range deals(m) {
 			if v < c.Low {
 				below++
 			} else if v > c.High {
@@ -579,23 +486,13 @@ func TestChance(t *testing.T) {
 }
 
 // deals returns the modularities that Chance draws.
-func deals(t *testing.T, m cohort.Model) []float64 {
-	t.Helper()
-	p, err := m.Run.Probes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := p.Table(m.Index, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+func deals(m cohort.Model) []float64 {
+	p := expect.Must(m.Run.Probes())
+	x := expect.Must(p.Table(m.Index, 0))
 	modules := make([]int, x.Tokens)
 	for i := range modules {
 		modules[i] = i / 5
 	}
-	d, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return metrics.Null(metrics.Permuted(metrics.Proximity(d), modules), cohort.Surrogates, 1)
+	w := metrics.Proximity(x.Distances(metrics.Euclidean))
+	return metrics.Null(metrics.Permuted(w, modules), cohort.Surrogates, 1)
 }

@@ -191,26 +191,26 @@ func OpenAny(dir string) (run *Run, finished bool, err error) {
 
 // Records returns the records of training, of all members.
 func (r *Run) Records() ([]runlog.Record, error) {
+	return from(r, runlog.ReadMetrics[runlog.Record])
+}
+
+// from reads a part of a run's directory.
+func from[Part any](r *Run, read func(*runlog.Reader) (Part, error)) (part Part, err error) {
 	reader, err := runlog.Open(r.Dir)
 	if err != nil {
-		return nil, err
+		return part, err
 	}
 	defer reader.Close()
-	return runlog.ReadMetrics[runlog.Record](reader)
+	return read(reader)
 }
 
 // Probes reads what the models do inside. The error matches fs.ErrNotExist where nothing was kept.
 func (r *Run) Probes() (*Probes, error) {
-	reader, err := runlog.Open(r.Dir)
+	file, err := from(r, (*runlog.Reader).LoadProbes)
 	if err != nil {
 		return nil, err
 	}
-	defer reader.Close()
-	file, err := reader.LoadProbes()
-	if err != nil {
-		return nil, err
-	}
-	return &Probes{file: file, members: len(r.Config.Members), dir: r.Dir}, nil
+	return &Probes{tensors{file, len(r.Config.Members), r.Dir, "probes.safetensors"}}, nil
 }
 
 // checkWhole returns an error where the records or the probes of a run are damaged.

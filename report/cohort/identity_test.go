@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/train/config"
@@ -93,11 +94,8 @@ func TestGroupsByOrigin(t *testing.T) {
 	other.Data, unknown.Data = "bbbbbbbbbbbb", ""
 	changed.Changed = []string{"members.lr was 0.1 and is 0.2 after step 64"}
 	longer.Changed = []string{"epochs was 6 and is 12 after step 64", `device was "cpu" and is "cuda:0"`}
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, run("one", 1), run("copy of one", 1), longer, imported, other, unknown,
-		changed, edited); err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, run("one", 1), run("copy of one", 1), longer, imported, other, unknown,
+		changed, edited)
 	found, skipped, err := cohort.Find(dir)
 	if err != nil || skipped != nil {
 		t.Fatal(skipped, err)
@@ -114,10 +112,7 @@ func TestGroupsByOrigin(t *testing.T) {
 		"for 1 of them the numbers differ (another build or device?), and the first counts]" {
 		t.Errorf("%q, %v", notes, err)
 	}
-	groups, err := cohort.Groups(models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	groups := expect.Must(cohort.Groups(models))
 	var got []string
 	for _, g := range groups {
 		got = append(got, fmt.Sprintf("%s: %d", g.Label, len(g.Models)))
@@ -157,9 +152,7 @@ func TestNoteUnlike(t *testing.T) {
 		"left out": {[]cohort.Group{learn, group("rope", "rope", .1, nil, `,"steps":9`)}, cohort.LengthKeys, "[]"},
 	} {
 		f := &cohort.Found{}
-		if err := f.NoteUnlike(c.groups, c.ignored...); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, f.NoteUnlike(c.groups, c.ignored...))
 		if got := fmt.Sprint(f.Notes); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

@@ -14,32 +14,47 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Probes reads the intermediates of a run's models at the end of training.
-type Probes struct {
-	file    *safetensors.File
-	members int
-	dir     string
+// tensors are those of a run's models, [E,...] each.
+type tensors struct {
+	file      *safetensors.File
+	members   int
+	dir, name string // of the file
 }
 
-// Table is an encoding's table of positions.
-type Table struct {
-	Tokens, Dim int
-	Values      []float64 // [Tokens,Dim]
-}
-
-// Cosines returns the cosine similarity [Tokens,Tokens] of the table's rows.
-func (t Table) Cosines() ([]float64, error) {
-	out, err := metrics.Distances(t.Values, t.Tokens, t.Dim, metrics.Cosine)
-	for i := range out {
-		out[i] = 1 - out[i]
+// Values returns a member's part of a tensor with the shape of the part; ok is false where there is no such
+// tensor. Only that part is turned into numbers.
+func (t tensors) Values(name string, member int) (values []float64, shape []int, ok bool, err error) {
+	x, ok := t.file.Tensor(name)
+	if !ok {
+		return nil, nil, false, nil
 	}
-	return out, err
+	part, err := runlog.MemberPart(x, member, t.members)
+	if err == nil {
+		values, err = part.Float64s()
+	}
+	if err != nil {
+		return nil, nil, false, fmt.Errorf("%s: %s: %w", t.dir, t.name, err)
+	}
+	return values, slices.Clone(x.Shape[1:]), true, nil
 }
 
-// Attention are a model's attention maps.
-type Attention struct {
-	Examples, Heads, Tokens int
-	Layers                  [][]float64 // [layers][Examples*Heads*Tokens*Tokens]
+// Probes reads the intermediates of a run's models at the end of training.
+type Probes struct{ tensors }
+
+// Weights are the parameters at the end of training, by names such as runlog.WeightPrefix and
+// block0.attn.in.weight.
+type Weights struct {
+	tensors
+	Warning string // why they are not those of the end of training; "" where they are
+}
+
+// Weights reads the newest checkpoint. The error matches runlog.ErrNoCheckpoint where none was kept.
+func (r *Run) Weights() (*Weights, error) {
+	c, err := from(r, (*runlog.Reader).LoadCheckpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &Weights{tensors{c.File, len(r.Config.Members), r.Dir, "checkpoint"}, c.Warning}, nil
 }
 
 // Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding
@@ -60,19 +75,18 @@ func (p *Probes) Blocks() []int {
 
 // Table returns the table that a member adds at the input of a block. The error matches ErrNoTable
 // where there is none.
-func (p *Probes) Table(member, block int) (Table, error) {
+func (p *Probes) Table(member, block int) (metrics.Table, error) {
 	x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
 	if !ok || len(x.Shape) != 3 {
-		return Table{}, fmt.Errorf("%s: block %d: the encoding %w", p.dir, block, ErrNoTable)
+		return metrics.Table{}, fmt.Errorf("%s: block %d: the encoding %w", p.dir, block, ErrNoTable)
 	}
-	values, err := p.part(x, member)
-	return Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
+	values, _, _, err := p.Values(x.Name, member)
+	return metrics.Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
 }
 
 // Attention returns a member's attention maps on the validation puzzles; of masked prediction there
 // is one example, the mean over test frames.
-func (p *Probes) Attention(member int) (Attention, error) {
-	var a Attention
+func (p *Probes) Attention(member int) (a metrics.Attention, err error) {
 	for layer := 0; ; layer++ {
 		x, ok := p.file.Tensor(fmt.Sprintf("attention/%d", layer))
 		if !ok {
@@ -90,7 +104,7 @@ func (p *Probes) Attention(member int) (Attention, error) {
 				"those before it", p.dir, layer, x.Shape)
 		}
 		a.Examples, a.Heads, a.Tokens = shape[1], shape[2], shape[3]
-		values, err := p.part(x, member)
+		values, _, _, err := p.Values(x.Name, member)
 		if err != nil {
 			return a, err
 		}
@@ -100,17 +114,6 @@ func (p *Probes) Attention(member int) (Attention, error) {
 		return a, fmt.Errorf("%s: probes.safetensors has no attention maps", p.dir)
 	}
 	return a, nil
-}
-
-// Values returns a member's part of a probe [E,...] with the shape of the part; ok is false where
-// there is no such probe.
-func (p *Probes) Values(name string, member int) (values []float64, shape []int, ok bool, err error) {
-	x, ok := p.file.Tensor(name)
-	if !ok {
-		return nil, nil, false, nil
-	}
-	values, err = p.part(x, member)
-	return values, x.Shape[1:], true, err
 }
 
 // Modules returns the module of each token; ok is false where the run keeps none. A module that is no whole
@@ -187,22 +190,4 @@ func (p *Probes) Text(key string) []string {
 		}
 	}
 	return lines
-}
-
-// part returns a member's part of a tensor [E,...].
-func (p *Probes) part(x safetensors.Tensor, member int) ([]float64, error) {
-	values, err := memberPart(x, member, p.members)
-	if err != nil {
-		err = fmt.Errorf("%s: probes.safetensors: %w", p.dir, err)
-	}
-	return values, err
-}
-
-// memberPart returns a member's part of a tensor [E,...]: only that part is turned into numbers.
-func memberPart(x safetensors.Tensor, member, members int) ([]float64, error) {
-	part, err := runlog.MemberPart(x, member, members)
-	if err != nil {
-		return nil, err
-	}
-	return part.Float64s()
 }

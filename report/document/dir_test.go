@@ -9,33 +9,22 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/page"
 )
 
 // writePage writes files as a page would.
 func writePage(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	d, err := openDirectory(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Must(openDirectory(dir))
 	for _, name := range names {
-		if err := os.WriteFile(d.file(name), []byte(name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(d.file(name), []byte(name), 0o644))
 	}
-	if err := d.close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.close())
 }
 
-func names(t *testing.T, dir string) (out []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
+func names(dir string) (out []string) {
+	for _, e := range expect.Must(os.ReadDir(dir)) {
 		out = append(out, e.Name())
 	}
 	return out
@@ -43,17 +32,12 @@ func names(t *testing.T, dir string) (out []string) {
 
 // A command that several items need is listed once, with all of them.
 func TestMissingOnce(t *testing.T) {
-	d, err := Open(t.TempDir(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Must(Open(t.TempDir(), "x"))
 	for _, item := range []Item{
 		{Title: "A", Missing: []page.Result{{What: "σ of 2", Command: "sweep"}, {What: "rope"}}},
 		{Title: "B", Missing: []page.Result{{What: "σ of 2", Command: "sweep"}, {What: "nope", Command: "sweep"}}},
 	} {
-		if _, err := d.Add(item); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(d.Add(item))
 	}
 	if want := []page.Result{{What: "A; B: σ of 2; B: nope", Command: "sweep"},
 		{What: "A: rope"}}; !slices.Equal(d.missing, want) {
@@ -64,11 +48,9 @@ func TestMissingOnce(t *testing.T) {
 func TestEarlierFilesGo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	writePage(t, dir, "index.html", "fig 1 (a).svg", "fig2.svg")
-	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644))
 	writePage(t, dir, "index.html", "fig2.svg")
-	if got, want := names(t, dir), []string{".made", "fig2.svg", "index.html",
+	if got, want := names(dir), []string{".made", "fig2.svg", "index.html",
 		"mine.txt"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -79,13 +61,9 @@ func TestListStaysInside(t *testing.T) {
 	dir := t.TempDir()
 	out, kept := filepath.Join(dir, "out"), filepath.Join(dir, "kept")
 	writePage(t, out, "index.html")
-	if err := os.WriteFile(kept, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(out, listFile), []byte("../kept\n"+kept+"\n..\n"),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(kept, nil, 0o644))
+	expect.NoError(t, os.WriteFile(filepath.Join(out, listFile), []byte("../kept\n"+kept+"\n..\n"),
+		0o644))
 	writePage(t, out, "index.html")
 	if _, err := os.Stat(kept); err != nil {
 		t.Error(err)
@@ -96,14 +74,12 @@ func TestRefused(t *testing.T) {
 	for file, want := range map[string]string{"config.json": "run directory",
 		"index.html": "did not make"} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o644))
 		if _, err := openDirectory(dir); !errors.Is(err, fs.ErrExist) ||
 			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", file, err)
 		}
-		if got := names(t, dir); !slices.Equal(got, []string{file}) {
+		if got := names(dir); !slices.Equal(got, []string{file}) {
 			t.Errorf("%s: left %q", file, got)
 		}
 	}

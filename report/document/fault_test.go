@@ -16,18 +16,11 @@ import (
 )
 
 // files returns the files of a folder, but for those that a dead process was writing.
-func files(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+func files(dir string) map[string]string {
+	entries := expect.Must(os.ReadDir(dir))
 	all := map[string]string{}
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := expect.Must(os.ReadFile(filepath.Join(dir, e.Name())))
 		if !strings.HasPrefix(e.Name(), ".torchpe-") {
 			all[e.Name()] = string(text)
 		}
@@ -60,15 +53,11 @@ func TestCrashWhileWriting(t *testing.T) {
 	}
 	defer os.RemoveAll(base)
 	before, after := filepath.Join(base, "before"), filepath.Join(base, "after")
-	if err := errors.Join(write(before, 1, 2), write(after, 2, 3)); err != nil {
-		t.Fatal(err)
-	}
-	old, want := files(t, before), files(t, after)
+	expect.NoError(t, errors.Join(write(before, 1, 2), write(after, 2, 3)))
+	old, want := files(before), files(after)
 	for n, more := 1, true; more; n++ {
 		out := filepath.Join(base, fmt.Sprint(n))
-		if err := write(out, 1, 2); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, write(out, 1, 2))
 		x := expect.Faults{N: n, Err: expect.ErrCrash}
 		err := x.During(func() error { return write(out, 2, 3) })
 		if more = x.Done >= n; !more {
@@ -77,7 +66,7 @@ func TestCrashWhileWriting(t *testing.T) {
 		if more != errors.Is(err, expect.ErrCrash) {
 			t.Errorf("%s: %v", x.First, err)
 		}
-		for name, text := range files(t, out) {
+		for name, text := range files(out) {
 			if text != want[name] && text != old[name] {
 				t.Errorf("%s: %s is neither the old file nor the new one", x.First, name)
 			}
@@ -85,7 +74,7 @@ func TestCrashWhileWriting(t *testing.T) {
 		if err := write(out, 2, 3); err != nil {
 			t.Error(err)
 		}
-		if got := files(t, out); !maps.Equal(got, want) {
+		if got := files(out); !maps.Equal(got, want) {
 			t.Errorf("%s: written again it has other files: %q", x.First, slices.Sorted(maps.Keys(got)))
 		}
 	}

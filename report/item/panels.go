@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -15,8 +16,18 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Column is a measure with the heading and the name of its column.
+// Column is a measure with the heading and the name of its column; an empty name is MeasureName.
 type Column struct{ Measure, Heading, Name string }
+
+// Table returns the column of a table.
+func (c Column) Table(decimals int) table.Column {
+	return table.Column{Heading: c.Heading, Name: cmp.Or(c.Name, MeasureName(c.Measure)), Decimals: decimals}
+}
+
+// MeasureName returns the name of the column of a measure: validation, test_mse_50, tokens_25.
+func MeasureName(key string) string {
+	return strings.Replace(table.NameOf(key), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
+}
 
 // Of returns a measure of a model.
 func (d *Draft) Of(m cohort.Model, name string) float64 {
@@ -175,10 +186,9 @@ func (c Clock) of(r runlog.Record) int {
 func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map[string][]figure.LineSeries,
 	table.Table, error) {
 	lines := map[string][]figure.LineSeries{}
-	t := table.Table{Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"},
-		{Heading: string(x), Name: string(x)}}}
+	t := table.Table{Columns: table.Columns(0, "PE", "seed", string(x))}
 	for _, c := range measures {
-		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 4})
+		t.Columns = append(t.Columns, c.Table(4))
 	}
 	for _, g := range groups {
 		records, err := cohort.RecordsBy(g.Models, x.of)

@@ -67,24 +67,31 @@ func (t Tokens) Matrix(values []float64) figure.Matrix {
 
 // Learned returns the table that a model learned in its first block, with its probes. The error matches
 // fs.ErrNotExist where the run kept no probes, and cohort.ErrNoTable where the model has no table.
-func Learned(m cohort.Model) (p *cohort.Probes, x cohort.Table, err error) {
+func Learned(m cohort.Model) (p *cohort.Probes, x metrics.Table, err error) {
 	if p, err = m.Run.Probes(); err == nil {
 		x, err = p.Table(m.Index, 0)
 	}
 	return p, x, err
 }
 
-// Plane returns the places of a table's tokens along its first two principal axes, and the share of
-// variance that each axis explains. It returns an error where all tokens have one place.
-func Plane(x cohort.Table) (places [][2]float64, explained []float64, err error) {
-	at, explained, err := metrics.PCA(x.Values, x.Tokens, x.Dim, 2)
+// Plane returns a map of a model's tokens along the first two principal axes of its table. It returns an
+// error where all tokens have one place.
+func Plane(title string, x metrics.Table, axis string) (figure.Map, error) {
+	m := figure.Map{Title: title, Note: "n = 1 model"}
+	at, explained, err := x.PCA(2)
 	if err != nil {
-		return nil, nil, err
+		return m, err
 	}
+	m.XLabel, m.YLabel = Axis(axis, 0, explained[0]), Axis(axis, 1, explained[1])
 	for i := range x.Tokens {
-		places = append(places, [2]float64{at[2*i], at[2*i+1]})
+		m.XY = append(m.XY, [2]float64(at.Row(i)))
 	}
-	return places, explained, nil
+	return m, nil
+}
+
+// Axis names principal axis k, from 0, with the share of variance that it explains: "PC 1 (12 %)".
+func Axis(name string, k int, share float64) string {
+	return fmt.Sprintf("%s %d (%.0f %%)", name, k+1, 100*share)
 }
 
 // ClusterOrder returns an order of n tokens in which like ones are neighbours: that of the leaves of

@@ -107,7 +107,7 @@ func sentence(what string, tasks []task, least bool, of func(cohort.Group) float
 
 // byTask returns a table with a cell for each group, encodings by tasks.
 func byTask(title string, tasks []task, cell func(cohort.Group) table.Cell) table.Table {
-	t := table.Table{Title: title, Columns: []table.Column{{Heading: "encoding", Name: "encoding"}}}
+	t := table.Table{Title: title, Columns: table.Columns(0, "encoding")}
 	rows := map[string]table.Row{}
 	var order []string
 	for k, task := range tasks {
@@ -140,9 +140,8 @@ func accuracy(measure string) item.Column { return item.Column{Measure: measure,
 
 // curves draws accuracy against length.
 func curves(d *item.Draft, tasks []task) {
-	t := table.Table{Columns: []table.Column{{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"},
-		{Heading: "seed", Name: "seed"}, {Heading: "length", Name: "length"},
-		{Heading: "accuracy", Name: "accuracy", Decimals: 4}}}
+	t := table.Table{Columns: append(table.Columns(0, "task", "PE", "seed", "length"),
+		table.Columns(4, "accuracy")...)}
 	var panels []figure.Panel
 	for _, task := range tasks {
 		lines := d.ByNumber(task.groups, "length", func(g cohort.Group, m cohort.Model, n int, v float64) {
@@ -164,12 +163,10 @@ func curves(d *item.Draft, tasks []task) {
 
 // models lists train, IID and longer accuracy of each group, with the best of its models.
 func models(d *item.Draft, tasks []task) {
-	t := table.Table{Title: d.Title, Columns: []table.Column{
-		{Heading: "task", Name: "task"}, {Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
-		{Heading: "fitted", Name: "fitted"}, {Heading: "train", Name: "train", Decimals: 3},
-		{Heading: "IID", Name: "iid", Decimals: 3}, {Heading: "longer", Name: "longer", Decimals: 3},
-		{Heading: "95 % from", Name: "longer_low", Decimals: 3}, {Heading: "to", Name: "longer_high", Decimals: 3},
-		{Heading: "best of n", Name: "best", Decimals: 3}}}
+	t := table.Table{Title: d.Title, Columns: slices.Concat(table.Columns(0, "task", "encoding", "n", "fitted"),
+		table.Columns(3, "train", "IID", "longer"), []table.Column{
+			{Heading: "95 % from", Name: "longer_low", Decimals: 3}, {Heading: "to", Name: "longer_high", Decimals: 3},
+			{Heading: "best of n", Name: "best", Decimals: 3}})}
 	for _, task := range tasks {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
@@ -188,11 +185,8 @@ func models(d *item.Draft, tasks []task) {
 
 // perplexities lists perplexity by the length of the window, with the accuracies.
 func perplexities(d *item.Draft, tasks []task) {
-	t := table.Table{Title: d.Title, Columns: []table.Column{
-		{Heading: "text", Name: "text"}, {Heading: "encoding", Name: "encoding"}, {Heading: "n", Name: "n"},
-		{Heading: "window", Name: "window"}, {Heading: "trained", Name: "trained"},
-		{Heading: "perplexity", Name: "perplexity", Decimals: 3},
-		{Heading: "accuracy", Name: "accuracy", Decimals: 3}, {Heading: "train", Name: "train", Decimals: 3}}}
+	t := table.Table{Title: d.Title, Columns: append(table.Columns(0, "text", "encoding", "n", "window", "trained"),
+		table.Columns(3, "perplexity", "accuracy", "train")...)}
 	for _, task := range tasks {
 		for _, g := range task.groups {
 			trained := g.Models[0].Run.Config.Sequence.TrainLength
@@ -220,9 +214,8 @@ func perplexities(d *item.Draft, tasks []task) {
 // textCurves draws perplexity against the length of the window, and loss against the position in the
 // longest, beside each other for each text.
 func textCurves(d *item.Draft, tasks []task) {
-	t := table.Table{Columns: []table.Column{{Heading: "text", Name: "text"}, {Heading: "PE", Name: "pe"},
-		{Heading: "seed", Name: "seed"}, {Heading: "number", Name: "number"}, {Heading: "at", Name: "at"},
-		{Heading: "value", Name: "value", Decimals: 4}}}
+	t := table.Table{Columns: append(table.Columns(0, "text", "PE", "seed", "number", "at"),
+		table.Columns(4, "value")...)}
 	d.Marks = false // a text has no accuracy that is right
 	for _, task := range tasks {
 		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength(),

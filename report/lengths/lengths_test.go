@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/item"
@@ -30,10 +31,7 @@ type made struct {
 
 func (m made) write(t *testing.T, dir string) {
 	t.Helper()
-	c, err := config.Preset("sequence-quick", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Must(config.Preset("sequence-quick", "code"))
 	c.PE, c.Sequence.Name, c.Sequence.TestLengths = m.pe, m.task, 2 // 60 and 100
 	c.Members = nil
 	result := runlog.Result{Fidelity: "code"}
@@ -55,28 +53,17 @@ func (m made) write(t *testing.T, dir string) {
 // the data.
 func saveRun(t *testing.T, dir string, c config.Config, result runlog.Result, data string) {
 	t.Helper()
-	text, err := c.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := runlog.Create(dir, text, runlog.Environment{}, runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(c.JSON())
+	run := expect.Must(runlog.Create(dir, text, runlog.Environment{}, runlog.Options{}))
 	defer run.Close()
-	err = run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: data})
-	if err := errors.Join(err, run.SaveResult(result)); err != nil {
-		t.Fatal(err)
-	}
+	err := run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: data})
+	expect.NoError(t, errors.Join(err, run.SaveResult(result)))
 }
 
 // The tables hold means over models that have fitted, and say how many have; the figure's numbers are
 // those of each model.
 func TestReport(t *testing.T) {
-	nan, err := strconv.ParseFloat("NaN", 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nan := expect.Must(strconv.ParseFloat("NaN", 64))
 	dir := t.TempDir()
 	for name, m := range map[string]made{
 		"a": {"reverse-string", "rope", []float64{1, .995, .5}, []float64{.6, .8, .1}, 0},
@@ -96,16 +83,9 @@ func TestReport(t *testing.T) {
 		t.Fatalf("%+v, %v", w, err)
 	}
 	read := func(name string) (rows []string) {
-		file, err := os.Open(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := expect.Must(os.Open(filepath.Join(out, name)))
 		defer file.Close()
-		all, err := csv.NewReader(file).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range all {
+		for _, row := range expect.Must(csv.NewReader(file).ReadAll()) {
 			rows = append(rows, strings.Join(row, " "))
 		}
 		return rows
@@ -132,10 +112,7 @@ func TestReport(t *testing.T) {
 		"that have fitted: rope on even-pairs (0.750), reverse-string (0.700).": "index.html",
 		"4 runs on 2 formal languages, by torchpe.":                             "index.html",
 		"Accuracy": "lengths_a.svg"} {
-		text, err := os.ReadFile(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := expect.Must(os.ReadFile(filepath.Join(out, name)))
 		if !strings.Contains(string(text), want) || strings.Contains(string(text), "relative*") {
 			t.Errorf("%s: no %q, or relative is marked, which has fitted", name, want)
 		}
@@ -155,10 +132,7 @@ func TestBest(t *testing.T) {
 		m.write(t, filepath.Join(dir, "runs", name))
 	}
 	writeText(t, filepath.Join(dir, "runs", "text"), "aaaaaaaa")
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir))
 	out := filepath.Join(dir, "report")
 	if _, err := s.Write(out, false); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged: left out",
 		"these encodings differ in more than the encoding: lr 0.0003 (rope, lr 0.0003), " +
@@ -203,9 +177,7 @@ func TestTextsOfOneName(t *testing.T) {
 		t.Errorf("%v: %d models, %+v", err, len(s.Models), s.texts)
 	}
 	writeText(t, filepath.Join(dir, "b"), "bbbbbbbb")
-	if s, err = Read(dir); err != nil {
-		t.Fatal(err)
-	}
+	s = expect.Must(Read(dir))
 	var got []string
 	for _, task := range s.texts {
 		got = append(got, fmt.Sprintf("%s: %d", task.name, len(task.groups[0].Models)))
@@ -220,41 +192,27 @@ func TestLengthsOfTraining(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "a"), "aaaaaaaa")
 	for name, length := range map[string]int{"b": 20, "c": 30} {
-		c, err := config.Preset("sequence-quick", "code")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Must(config.Preset("sequence-quick", "code"))
 		c.PE, c.Sequence.Name, c.Sequence.TrainLength = "rope", "even-pairs", length
 		c.Members = []config.Member{{Seed: 1, LR: 1e-3}}
 		saveRun(t, filepath.Join(dir, name), c, runlog.Result{Members: []runlog.MemberResult{{PE: "rope",
 			Status: runlog.StatusDone, Measures: runlog.Numbers{"validation": .5, "length/10": .5}}}}, "")
-		c, err = config.Preset("text", "code")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c = expect.Must(config.Preset("text", "code"))
 		c.PE, c.Sequence.Text, c.Sequence.TrainLength = "rope", []string{"book.txt"}, length
 		c.Members = []config.Member{{Seed: 1, LR: 1e-3}}
 		saveRun(t, filepath.Join(dir, "text "+name), c, runlog.Result{Members: []runlog.MemberResult{{PE: "rope",
 			Status: runlog.StatusDone, Measures: runlog.Numbers{"perplexity/40": 7}}}}, "aaaaaaaa")
 	}
-	c, err := config.Preset("sequence-quick", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Must(config.Preset("sequence-quick", "code"))
 	c.PE, c.Sequence.Name, c.Steps, c.Members = "alibi", "even-pairs", 7, []config.Member{{Seed: 1, LR: 1e-3}}
 	saveRun(t, filepath.Join(dir, "short"), c, runlog.Result{Members: []runlog.MemberResult{{PE: "alibi",
 		Status: runlog.StatusDone, Measures: runlog.Numbers{"validation": .5}}}}, "")
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir))
 	if notes := strings.Join(s.Notes, "\n"); !strings.Contains(notes, "steps 7 (alibi)") {
 		t.Errorf("the notes do not say that alibi had few steps:\n%s", notes)
 	}
 	out := t.TempDir()
-	if _, err := s.Write(out, false); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(s.Write(out, false))
 	for name, wants := range map[string][]string{
 		"index.html":     {"8 lengths above 20, to 100, 128 sequences of each or 8 lengths above 30, to 100, 128"},
 		"lengths.svg":    {"even-pairs, trained to 20 or 30"},
@@ -281,10 +239,7 @@ func TestSentence(t *testing.T) {
 // writeText makes a run of task text with alibi, whose second member diverged. data identifies the text.
 func writeText(t *testing.T, dir, data string) {
 	t.Helper()
-	c, err := config.Preset("text", "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Must(config.Preset("text", "code"))
 	c.PE, c.Sequence.Text, c.Members = "alibi", []string{"book.txt"}, []config.Member{{Seed: 12, LR: 1e-3},
 		{Seed: 13, LR: 1e-3}}
 	saveRun(t, dir, c, runlog.Result{Fidelity: "code", Members: []runlog.MemberResult{{PE: "alibi", Seed: 12,
@@ -296,10 +251,7 @@ func writeText(t *testing.T, dir, data string) {
 // contains checks that a file holds each text.
 func contains(t *testing.T, path string, wants []string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(os.ReadFile(path))
 	for _, want := range wants {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s: no %q in\n%s", path, want, text)

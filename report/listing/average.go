@@ -9,6 +9,7 @@ import (
 
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
+	"torchpe/report/item"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
@@ -67,11 +68,11 @@ func (l *List) partial() (notes []string) {
 		for _, r := range l.Rows {
 			n := 0
 			for _, m := range r.models {
-				if !m.values[measureName(key)].IsMissing() {
+				if !m.values[item.MeasureName(key)].IsMissing() {
 					n++
 				}
 			}
-			if c := l.keys[measureName(key)]; 0 < n && n < len(r.models) && slices.Contains(l.columns, c) {
+			if c := l.keys[item.MeasureName(key)]; 0 < n && n < len(r.models) && slices.Contains(l.columns, c) {
 				notes = append(notes, fmt.Sprintf("%s of %s, seeds %s: of %d of %d models", c.Heading,
 					r.values["label"], r.seeds(), n, len(r.models)))
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
 	"torchpe/train/runlog"
@@ -36,22 +37,15 @@ func ensemble(t *testing.T, dir, settings string, all ...member) {
 		result.Members = append(result.Members, runlog.MemberResult{Status: m.status, Steps: 30,
 			Measures: runlog.Numbers{"validation": m.accuracy, "iid": math.NaN(), "train": 1}})
 	}
-	r, err := runlog.Create(dir, fmt.Appendf(nil, `{"task":"lst","pe":"learn","members":[%s]%s}`,
-		strings.Join(members, ","), settings), runlog.Environment{}, runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(runlog.Create(dir, fmt.Appendf(nil, `{"task":"lst","pe":"learn","members":[%s]%s}`,
+		strings.Join(members, ","), settings), runlog.Environment{}, runlog.Options{}))
 	defer r.Close()
 	for i, m := range all {
 		rec := runlog.Record{Step: 30, Epoch: 3, Member: i, Measures: runlog.Numbers{}}
 		rec.Measures["validation"] = m.accuracy
-		if err := r.Append(rec); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, r.Append(rec))
 	}
-	if err := r.SaveResult(result); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.SaveResult(result))
 }
 
 // A mean is over the seeds of one configuration: members of other σ or learning rates, other states
@@ -79,7 +73,7 @@ func TestAverage(t *testing.T) {
 			"a 1: σ 0.2, lr 0.001, n 1, done .500", "a 3: σ 0.2, lr 0.0001, n 1, diverged .100",
 			"c 7: σ 0.2, lr 0.0001, n 1, done .900", "d 7: σ 0.2, lr 0.0001, n 1, done .700"}},
 	} {
-		columns, got := rows(t, read(t, v.roots...).Average())
+		columns, got := rows(t, read(v.roots...).Average())
 		if len(got) != len(v.want) {
 			t.Fatalf("%s: %d rows, want %d: %v", name, len(got), len(v.want), got)
 		}
@@ -124,19 +118,17 @@ func TestAverageOfFits(t *testing.T) {
 			m.Result.Fit = &runlog.Fit{Criterion: "train=0.99", Reached: m.Seed == 9, Epoch: 2, Step: 200}
 		}
 	}
-	if err := synthetic.Write(dir, run, decay, diverged, early); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, dir, run, decay, diverged, early)
 	var got []string
-	if at := read(t, dir).Rows[6].Value("diverged_at").String(); at != "80" {
+	if at := read(dir).Rows[6].Value("diverged_at").String(); at != "80" {
 		t.Errorf("seed 7 diverged at step %q, want 80", at)
 	}
-	for _, c := range read(t, dir).Average().Table().Columns {
+	for _, c := range read(dir).Average().Table().Columns {
 		if c.Heading == "seed" || c.Heading == "fitted at epoch" {
 			t.Errorf("a column of several models is headed %q", c.Heading)
 		}
 	}
-	_, all := rows(t, read(t, dir).Average())
+	_, all := rows(t, read(dir).Average())
 	for _, r := range all {
 		got = append(got, fmt.Sprintf("n %v, decay %v, %v, fitted %v", r["n"], r["weight_decay"], r["status"],
 			r["fitted"]))
@@ -158,15 +150,13 @@ func TestAverageOfUnlike(t *testing.T) {
 			m.Result.Measures["iid"] = measured
 		}}
 	}
-	if err := synthetic.Write(dir, run("a", runlog.StatusDone, 1200, .5, 1, 2),
+	synthetic.Write(t, dir, run("a", runlog.StatusDone, 1200, .5, 1, 2),
 		run("b", runlog.StatusDone, 1200, math.NaN(), 3), run("c", runlog.StatusDiverged, 80, .5, 4, 5),
-		run("d", runlog.StatusDiverged, 90, .5, 6)); err != nil {
-		t.Fatal(err)
-	}
+		run("d", runlog.StatusDiverged, 90, .5, 6))
 	for name, steps := range map[string]int{"e": 10, "f": 10, "g": 20} {
 		half(t, filepath.Join(dir, name), runlog.Record{Step: steps, Measures: runlog.Numbers{"train": .5}}).Close()
 	}
-	l := read(t, dir).Average()
+	l := read(dir).Average()
 	var got []string
 	for _, r := range l.Rows {
 		got = append(got, fmt.Sprint(r.Value("status"), " ", r.Value("n")))
@@ -184,7 +174,7 @@ func TestLengths(t *testing.T) {
 	dir := t.TempDir()
 	ensemble(t, filepath.Join(dir, "a"), `,"epochs":0,"steps":300`, member{.2, 1e-4, 1, .2, ""},
 		member{.2, 1e-4, 2, .4, ""})
-	row := read(t, dir).Rows[0]
+	row := read(dir).Rows[0]
 	if epochs, steps := row.Value("config_epochs"), row.Value("config_steps"); !epochs.IsMissing() ||
 		steps.String() != "300" {
 		t.Errorf("%q epochs and %q steps", epochs.String(), steps.String())
@@ -193,19 +183,13 @@ func TestLengths(t *testing.T) {
 
 // The page has the curves of all tasks, a line a configuration.
 func TestWritePage(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}},
 		synthetic.Run{Name: "b", Task: "lst", PE: "rope", Seeds: []int{3}, Heads: 2},
 		synthetic.Run{Name: "c", Task: "nmar", PE: "learn", Sigma: 1, Seeds: []int{1}},
 		synthetic.Run{Name: "d", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{3}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	out := t.TempDir()
-	if err := read(t, dir).Average().WritePage(out); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, read(dir).Average().WritePage(out))
 	for _, name := range []string{"index.html", "runs.csv", "runs.tex", "validation.pdf",
 		"test_mse_90.svg", "test_mse_90.csv", "modularity.png"} {
 		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
@@ -234,10 +218,8 @@ func TestHashes(t *testing.T) {
 			member{.2, 1e-4, 1, .2, ""})
 	}
 	var csv strings.Builder
-	l := read(t, dir).Average()
-	if err := l.Table().CSV(&csv); err != nil {
-		t.Fatal(err)
-	}
+	l := read(dir).Average()
+	expect.NoError(t, l.Table().CSV(&csv))
 	for i, want := range []string{"1e2345678901", "1e2345678911"} {
 		if got := l.Rows[i].Value("positions_sha256").String(); got != want || !strings.Contains(csv.String(), want) {
 			t.Errorf("row %d has %s, want %s, in\n%s", i, got, want, csv.String())
@@ -249,15 +231,11 @@ func TestHashes(t *testing.T) {
 func TestManyLines(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 15 {
-		if err := synthetic.Write(dir, synthetic.Run{Name: strings.Repeat("very-long-name-of-a-run", 3) +
-			string(rune('a'+i)), Task: "lst", PE: "rope", Seeds: []int{1}, Heads: i + 1}); err != nil {
-			t.Fatal(err)
-		}
+		synthetic.Write(t, dir, synthetic.Run{Name: strings.Repeat("very-long-name-of-a-run", 3) +
+			string(rune('a'+i)), Task: "lst", PE: "rope", Seeds: []int{1}, Heads: i + 1})
 	}
 	out := t.TempDir()
-	if err := read(t, dir).Average().WritePage(out); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, read(dir).Average().WritePage(out))
 	for _, name := range []string{"validation_1.pdf", "train_2.csv"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
 			t.Error(err)
@@ -288,11 +266,8 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 			m.Records[2].Fit = &runlog.Fit{Reached: true}
 		}
 	}
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, stopped, run("copy", 1), own, edited, imported); err != nil {
-		t.Fatal(err)
-	}
-	l := read(t, dir).Average()
+	dir := synthetic.Dir(t, stopped, run("copy", 1), own, edited, imported)
+	l := read(dir).Average()
 	var n []string
 	for _, r := range l.Rows {
 		n = append(n, r.Value("n").String())
@@ -301,9 +276,7 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 		t.Errorf("%v models a row, want 2 1 1 1", n)
 	}
 	var csv strings.Builder
-	if err := l.Table().CSV(&csv); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Table().CSV(&csv))
 	for _, want := range []string{"pe_lr", "data_sha256", "weights",
 		"imported from PyTorch after 12 epochs", "aaaa", "bbbb"} {
 		if !strings.Contains(csv.String(), want) {
@@ -315,9 +288,7 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 		t.Errorf("note %q", note)
 	}
 	out := t.TempDir()
-	if err := l.WritePage(out); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.WritePage(out))
 	text, err := os.ReadFile(filepath.Join(out, "validation.csv"))
 	// Of the first row's second model, the value of record 3 of 12 up to the last.
 	if err != nil || strings.Count(string(text), ",2.02") != 10 {

@@ -8,6 +8,8 @@ import (
 
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
+	"torchpe/report/item"
+	"torchpe/report/table"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -67,24 +69,9 @@ var aliases = map[string]string{
 	"name": "run", "scheme": "pe", "path": "dir",
 }
 
-// normalName makes a name of lower-case letters, digits and _ of any text.
-func normalName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
-			return r
-		}
-		return '_'
-	}, strings.ToLower(s))
-}
-
-// measureName returns the name of the column of a measure: validation, test_mse_50, tokens_25.
-func measureName(key string) string {
-	return strings.Replace(normalName(key), "test_mse_0_", "test_mse_", 1) // 0.50 is 50
-}
-
 // measureColumn returns the column of a measure.
 func measureColumn(key string, dropPriority int) column {
-	c := column{Name: measureName(key), Heading: runlog.Heading(key), Decimals: fromValues,
+	c := column{Name: item.MeasureName(key), Heading: runlog.Heading(key), Decimals: fromValues,
 		DropPriority: dropPriority, measure: key}
 	if m, ok := runlog.FindMeasure(key); ok {
 		c.Decimals = m.Scale.Digits
@@ -97,7 +84,7 @@ var knownColumns = func() map[string]column {
 	all := map[string]column{}
 	for _, m := range runlog.Measures() {
 		if !m.IsFamily() {
-			all[measureName(m.Key)] = measureColumn(m.Key, 0)
+			all[item.MeasureName(m.Key)] = measureColumn(m.Key, 0)
 		}
 	}
 	for _, c := range slices.Concat(leadingColumns, resultColumns, trailingColumns, hiddenColumns) {
@@ -109,7 +96,7 @@ var knownColumns = func() map[string]column {
 // columnName returns the name of the column of a setting. A prefix tells it from another column of that name,
 // but for task and PE, which are the setting.
 func columnName(key string) string {
-	name := normalName(key)
+	name := table.NameOf(key)
 	if _, known := knownColumns[name]; known && name != "task" && name != "pe" || name == "" || name[0] < 'a' ||
 		name[0] > 'z' {
 		return "config_" + name
@@ -123,7 +110,7 @@ func allColumns(rows []Row) map[string]column {
 	seen := map[string]bool{}
 	for _, r := range rows {
 		for key := range r.measures {
-			if name := measureName(key); all[name].Name == "" {
+			if name := item.MeasureName(key); all[name].Name == "" {
 				all[name] = measureColumn(key, levelPriority(key))
 			}
 		}
@@ -166,11 +153,11 @@ func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 // find returns the column that a text names: by its name, an alias, or the end of its name where only
 // one name ends so.
 func (l *List) find(given string) (column, error) {
-	name := measureName(given)
+	name := item.MeasureName(given)
 	if other, ok := aliases[name]; ok {
 		name = other
 	} else if key, err := runlog.ParseMeasure(given); err == nil {
-		name = measureName(key)
+		name = item.MeasureName(key)
 	}
 	if c, ok := l.keys[name]; ok {
 		return c, nil
@@ -218,7 +205,7 @@ func (l *List) usualColumns() []column {
 	for _, key := range l.measured().Keys() {
 		m, _ := runlog.FindMeasure(key)
 		if m.Key == "test_mse/LEVEL" || m.Key == "tokens/N" {
-			levels = append(levels, l.keys[measureName(key)])
+			levels = append(levels, l.keys[item.MeasureName(key)])
 		}
 	}
 	for i, c := range slices.Concat(resultColumns, levels, trailingColumns) {

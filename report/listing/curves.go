@@ -5,25 +5,17 @@ import (
 	"slices"
 
 	"torchpe/report/cohort"
+	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
 
-// curve is one measure over the steps of training.
-type curve struct {
-	name, title string
-	figure      *figure.Figure // nil where it is undrawn
-	undrawn     error
-	lines       []figure.LineSeries
-	numbers     table.Table
-}
-
 // maxLines is the largest number of lines in a figure.
 const maxLines = 12
 
 // curves draws each measure over the steps, a line a row of an averaged list.
-func (l *List) curves() ([]curve, error) {
+func (l *List) curves() ([]document.Item, error) {
 	var models []cohort.Model
 	for _, r := range l.Rows {
 		models = append(models, r.averaged()...)
@@ -33,7 +25,7 @@ func (l *List) curves() ([]curve, error) {
 		return nil, err
 	}
 	labels := l.lineLabels()
-	var out []curve
+	var out []document.Item
 	for _, c := range l.columns {
 		if c.measure == "" {
 			continue
@@ -64,42 +56,39 @@ func (r Row) averaged() (models []cohort.Model) {
 }
 
 // drawCurves makes as many figures of the lines as they need.
-func drawCurves(c column, series []figure.LineSeries) []curve {
-	heading := runlog.AxisTitle(c.measure)
-	var out []curve
+func drawCurves(c column, series []figure.LineSeries) (out []document.Item) {
 	for part := range slices.Chunk(series, maxLines) {
-		out = append(out, composeLines(heading, part)...)
+		out = append(out, composeLines(c, part)...)
 	}
 	for i := range out {
-		out[i].name, out[i].title = c.Name, heading
 		if len(out) > 1 {
-			out[i].name = fmt.Sprintf("%s_%d", c.Name, i+1)
-			out[i].title = fmt.Sprintf("%s (%d of %d)", heading, i+1, len(out))
+			out[i].ID += fmt.Sprintf("_%d", i+1)
+			out[i].Title += fmt.Sprintf(" (%d of %d)", i+1, len(out))
 		}
-		out[i].numbers = lineNumbers(c, out[i].lines)
+		out[i].Tables[0].Name = out[i].ID
 	}
 	return out
 }
 
 // composeLines draws lines in one figure, or in more where their labels do not fit; one that does not fit
 // alone stays undrawn.
-func composeLines(yLabel string, lines []figure.LineSeries) []curve {
+func composeLines(c column, lines []figure.LineSeries) []document.Item {
+	title := runlog.AxisTitle(c.measure)
 	f, err := figure.Compose(figure.Page{Width: figure.PageWidth,
 		Rows: []figure.Row{{Height: 3, Cells: []figure.Cell{{Panel: figure.Lines{
-			XLabel: "Step", YLabel: yLabel, Series: lines, Band: figure.BandMinMax,
+			XLabel: "Step", YLabel: title, Series: lines, Band: figure.BandMinMax,
 		}}}}}})
 	if err == nil || len(lines) == 1 {
-		return []curve{{figure: f, undrawn: err, lines: lines}}
+		return []document.Item{{ID: c.Name, Section: "Curves", Title: title, Figure: f, Undrawn: err,
+			Tables: []document.Named{{Table: lineNumbers(c, lines)}}}}
 	}
-	return append(composeLines(yLabel, lines[:len(lines)/2]), composeLines(yLabel, lines[len(lines)/2:])...)
+	return append(composeLines(c, lines[:len(lines)/2]), composeLines(c, lines[len(lines)/2:])...)
 }
 
 // lineNumbers returns the numbers of a figure's lines, a row a model and step.
 func lineNumbers(c column, series []figure.LineSeries) table.Table {
-	t := table.Table{Columns: []table.Column{
-		{Heading: "line", Name: "line"}, {Heading: "model", Name: "model"}, {Heading: "step",
-			Name: "step"}, {Heading: c.Heading, Name: c.Name, Decimals: 4},
-	}}
+	t := table.Table{Columns: append(table.Columns(0, "line", "model", "step"),
+		table.Column{Heading: c.Heading, Name: c.Name, Decimals: 4})}
 	for _, line := range series {
 		for model, values := range line.Values {
 			for i, v := range values {

@@ -11,8 +11,8 @@ import (
 func TestUndrawableCurve(t *testing.T) {
 	line := figure.LineSeries{Label: strings.Repeat("long ", 90), X: []float64{1, 2}, Values: [][]float64{{1, 2}}}
 	short := figure.LineSeries{Label: "short", X: line.X, Values: line.Values}
-	made := composeLines("Loss", []figure.LineSeries{line, short})
-	if len(made) != 2 || made[0].undrawn == nil || made[0].figure != nil || made[1].figure == nil {
+	made := composeLines(column{Name: "loss", measure: "loss"}, []figure.LineSeries{line, short})
+	if len(made) != 2 || made[0].Undrawn == nil || made[0].Figure != nil || made[1].Figure == nil {
 		t.Errorf("%+v", made)
 	}
 }

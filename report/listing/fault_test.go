@@ -19,21 +19,16 @@ import (
 func csvOf(t *testing.T, l *listing.List) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := l.Average().Table().CSV(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Average().Table().CSV(&b))
 	return b.String()
 }
 
 // A run of which the n-th read fails, n = 1, 2, ..., is named with the reason, or its row is there
 // with all its numbers.
 func TestReadFaults(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "lst", PE: "rope", Seeds: []int{5}}); err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "lst", PE: "rope", Seeds: []int{5}})
 	half(t, filepath.Join(dir, "stopped")).Close()
-	want := csvOf(t, read(t, dir))
+	want := csvOf(t, read(dir))
 	for _, fault := range []error{syscall.EIO, atomicfile.ErrShort} {
 		for n, more := 1, true; more; n++ {
 			var l *listing.List
@@ -62,11 +57,8 @@ func TestReadFaults(t *testing.T) {
 
 // A finished run whose settings were edited is not listed with them, but named.
 func TestEditedRunIsSkipped(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5}},
-		synthetic.Run{Name: "b", Task: "lst", PE: "rope", Seeds: []int{5}}); err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5}},
+		synthetic.Run{Name: "b", Task: "lst", PE: "rope", Seeds: []int{5}})
 	path := filepath.Join(dir, "a", "config.json")
 	text, err := os.ReadFile(path)
 	if err == nil {
@@ -75,7 +67,7 @@ func TestEditedRunIsSkipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := read(t, dir)
+	l := read(dir)
 	if len(l.Rows) != 1 || len(l.Skipped) != 1 || l.Skipped[0].Dir != filepath.Join(dir, "a") ||
 		!strings.Contains(l.Skipped[0].Reason, "config.json: it was edited after the run was finished") {
 		t.Errorf("%d rows, skipped %+v", len(l.Rows), l.Skipped)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/listing"
 	"torchpe/train/runlog"
@@ -18,22 +19,14 @@ import (
 // sample writes runs of several kinds and states to a directory and returns it.
 func sample(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
-		synthetic.Run{Name: "a/learn", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 10}},
+	dir := synthetic.Dir(t, synthetic.Run{Name: "a/learn", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{5, 10}},
 		synthetic.Run{Name: "a/wide", Task: "lst", PE: "learn", Sigma: 1, Seeds: []int{5}, Heads: 4, Decay: .1},
 		synthetic.Run{Name: "a/rope", Task: "lst", PE: "rope", Seeds: []int{5}},
 		synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5}, MaskLevel: .75},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	half(t, filepath.Join(dir, "stopped"), runlog.Record{Step: 30, Epoch: 3, Measures: runlog.Numbers{}}).Close()
-	if err := os.Mkdir(filepath.Join(dir, "newer"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "newer", "config.json"), []byte(`{"schema":99}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(filepath.Join(dir, "newer"), 0o777))
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "newer", "config.json"), []byte(`{"schema":99}`), 0o666))
 	return dir
 }
 
@@ -41,26 +34,16 @@ func sample(t *testing.T) string {
 func half(t *testing.T, dir string, records ...runlog.Record) *runlog.Run {
 	t.Helper()
 	config := `{"task":"lst","pe":"nope","pe_options":{},"members":[{"seed":18446744073709551615,"sigma":null,"lr":0.0001,"weight_decay":0}],"heads":1}`
-	r, err := runlog.Create(dir, []byte(config), runlog.Environment{}, runlog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(runlog.Create(dir, []byte(config), runlog.Environment{}, runlog.Options{}))
 	for i := range records {
 		records[i].Measures["validation"] = .5
-		if err := r.Append(records[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, r.Append(records[i]))
 	}
 	return r
 }
 
-func read(t *testing.T, dirs ...string) *listing.List {
-	t.Helper()
-	l, err := listing.Read(dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+func read(dirs ...string) *listing.List {
+	return expect.Must(listing.Read(dirs...))
 }
 
 // names are the runs and seeds of a list, in its order.
@@ -76,16 +59,12 @@ func names(l *listing.List) string {
 func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]any) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := l.Table().JSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.Table().JSON(&b))
 	var got struct {
 		Columns []struct{ Name string }
 		Rows    []map[string]any
 	}
-	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(b.Bytes(), &got))
 	for _, c := range got.Columns {
 		columns = append(columns, c.Name)
 	}
@@ -94,7 +73,7 @@ func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]an
 
 func TestRead(t *testing.T) {
 	dir := sample(t)
-	l := read(t, dir)
+	l := read(dir)
 	if got, want := names(l), "a/learn#5 a/learn#10 a/rope#5 a/wide#5 nmar#5 "+
 		"stopped#18446744073709551615"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -112,14 +91,14 @@ func TestRead(t *testing.T) {
 	}
 	running := half(t, filepath.Join(dir, "running"))
 	defer running.Close()
-	if got := read(t, filepath.Join(dir, "running")).Rows[0]; got.Value(
+	if got := read(filepath.Join(dir, "running")).Rows[0]; got.Value(
 		"status").String() != "running" ||
 		!strings.Contains(got.Value("process").String(), fmt.Sprint(os.Getpid())) ||
 		got.Value("steps").String() != "0" {
 		t.Errorf("a run with its lock held: %q, process %q", got.Value("status"), got.Value("process"))
 	}
 	// Two directories: names tell them apart, and nothing is listed twice.
-	two := read(t, filepath.Join(dir, "a"), filepath.Join(dir, "a", "rope"), filepath.Join(dir, "nmar"))
+	two := read(filepath.Join(dir, "a"), filepath.Join(dir, "a", "rope"), filepath.Join(dir, "nmar"))
 	if got, want := names(two), strings.ReplaceAll(
 		"D/a/learn#5 D/a/learn#10 D/a/rope#5 D/a/wide#5 D/nmar#5", "D", dir); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -130,7 +109,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestColumns(t *testing.T) {
-	l := read(t, sample(t))
+	l := read(sample(t))
 	for _, v := range []struct{ where, want string }{
 		{"run~a/*", "run task pe sigma seed heads weight_decay status steps validation iid train fitted seconds"},
 		{"task!=x", "run task pe sigma seed heads weight_decay status steps validation iid train " +
@@ -140,19 +119,13 @@ func TestColumns(t *testing.T) {
 			"test_mse_90 train_mse modularity clustering seconds"},
 		{"run=stopped", "run task pe seed status steps validation"},
 	} {
-		s, err := l.Select(listing.Query{Where: []string{v.where}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Must(l.Select(listing.Query{Where: []string{v.where}}))
 		if columns, _ := rows(t, s); strings.Join(columns, " ") != v.want {
 			t.Errorf("%s: %s, want %s", v.where, strings.Join(columns, " "), v.want)
 		}
 	}
-	s, err := l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label",
-		"run", "wall", "test_mse_0.50"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label",
+		"run", "wall", "test_mse_0.50"}}))
 	columns, got := rows(t, s)
 	if want := "run masked_mask_level pe_options_pe_placement label seconds " +
 		"test_mse_50"; strings.Join(columns, " ") != want {
@@ -165,7 +138,7 @@ func TestColumns(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	l := read(t, sample(t))
+	l := read(sample(t))
 	const a, b, rope, wide, nmar, half = "a/learn#5", "a/learn#10", "a/rope#5", "a/wide#5",
 		"nmar#5", "stopped#18446744073709551615"
 	for where, want := range map[string][]string{
@@ -224,7 +197,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSelectRefuses(t *testing.T) {
-	l := read(t, sample(t))
+	l := read(sample(t))
 	for _, v := range []struct {
 		query listing.Query
 		want  string
@@ -239,33 +212,23 @@ func TestSelectRefuses(t *testing.T) {
 		{listing.Query{Columns: []string{"sed"}}, `did you mean "seed"`},
 		{listing.Query{Columns: []string{""}}, "is no column"},
 	} {
-		if _, err := l.Select(v.query); err == nil || !strings.Contains(err.Error(), v.want) {
-			t.Errorf("%+v: %v, want %q", v.query, err, v.want)
-		}
+		expect.Error(t, expect.ErrorOf(l.Select(v.query)), v.want)
 	}
 }
 
 // In a narrow terminal the run and its result stay, and what tells models apart longer than the
 // other settings.
 func TestNarrowList(t *testing.T) {
-	dir := t.TempDir()
-	if err := synthetic.Write(dir,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "nmar", Task: "nmar", PE: "learn", Sigma: .5, Seeds: []int{5, 6}, MaskLevel: .5},
 		synthetic.Run{Name: "more", Task: "nmar", PE: "learn", Sigma: 1, Seeds: []int{5}, MaskLevel: .5, Heads: 4},
 		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{5}, MaskLevel: .5, Heads: 2},
-	); err != nil {
-		t.Fatal(err)
-	}
+	)
 	shown := func(columns string) string {
 		t.Setenv("COLUMNS", columns)
 		var b strings.Builder
-		l, err := read(t, dir).Select(listing.Query{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Table().Terminal(&b); err != nil {
-			t.Fatal(err)
-		}
+		l := expect.Must(read(dir).Select(listing.Query{}))
+		expect.NoError(t, l.Table().Terminal(&b))
 		head, _, _ := strings.Cut(b.String(), "├")
 		return head
 	}

@@ -1,10 +1,9 @@
 package listing
 
 import (
-	"slices"
-
 	"torchpe/report/cohort"
 	"torchpe/report/document"
+	"torchpe/report/item"
 )
 
 // WritePage writes an averaged list to a directory: index.html with the table and the curves, each
@@ -20,19 +19,18 @@ func (l *List) WritePage(dir string) error {
 	}
 	t := l.Table()
 	t.Title = "Configurations: mean ± SD over seeds"
-	items := []document.Item{{ID: "runs", Section: "Runs", Title: t.Title,
-		Tables: []document.Named{{Name: "runs", Table: t}}}}
+	runs := document.Item{ID: "runs", Section: "Runs", Title: t.Title,
+		Tables: []document.Named{{Name: "runs", Table: t}}}
 	caption := "Mean over the seeds of a configuration, where all of them have a record; band: least and greatest."
-	hasStopped := func(r Row) bool { return r.model.HasStopped() }
-	if slices.ContainsFunc(l.Rows, func(r Row) bool { return slices.ContainsFunc(r.models, hasStopped) }) {
-		caption += " " + cohort.StoppedNote
+	var models []cohort.Model
+	for _, r := range l.Rows {
+		models = append(models, r.averaged()...)
 	}
-	for _, c := range curves {
-		items = append(items, document.Item{ID: c.name, Section: "Curves", Title: c.title,
-			Caption: caption,
-			Figure:  c.figure, Undrawn: c.undrawn, Tables: []document.Named{{Name: c.name, Table: c.numbers}}})
+	caption += item.StoppedNote(models)
+	for i := range curves {
+		curves[i].Caption = caption
 	}
-	for _, item := range items {
+	for _, item := range append([]document.Item{runs}, curves...) {
 		if _, err := d.Add(item); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"torchpe/report/cohort"
+	"torchpe/report/item"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
@@ -244,7 +245,7 @@ func recordValues(rec runlog.Record) map[string]table.Cell {
 func (r *Row) addMeasures(measures runlog.Numbers) {
 	r.measures = measures
 	for key, x := range measures {
-		r.values[measureName(key)] = table.Number(x)
+		r.values[item.MeasureName(key)] = table.Number(x)
 	}
 }
 

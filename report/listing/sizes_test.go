@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/listing"
 	"torchpe/train/runlog"
 )
@@ -25,11 +26,8 @@ func TestSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	l := read(t, dir)
-	all, err := l.Select(listing.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := read(dir)
+	all := expect.Must(l.Select(listing.Query{}))
 	columns, _ := rows(t, all)
 	if text := strings.Join(columns, " "); !strings.Contains(text,
 		"tokens_9 tokens_25 tokens_36") || strings.Contains(text, "tokens_25_") {

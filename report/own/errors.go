@@ -23,8 +23,8 @@ const plotHeight = 2.3 // of rows of panels, in inches
 func (r *Report) errors(d *item.Draft) error {
 	_, level := r.levels()
 	test := "test_mse/" + level
-	lines, numbers, err := d.Courses(r.groups, item.Steps, item.Column{Measure: "train_mse", Heading: "train MSE",
-		Name: "train_mse"}, item.Column{Measure: test, Heading: "test MSE", Name: "test_mse"})
+	lines, numbers, err := d.Courses(r.groups, item.Steps, item.Column{Measure: "train_mse"},
+		item.Column{Measure: test, Name: "test_mse"})
 	if err != nil {
 		return err
 	}
@@ -60,26 +60,24 @@ func trainedLevel(m cohort.Model) string {
 
 // errorColumns returns the measures of the table of errors; those by level have baselines.
 func (r *Report) errorColumns() (columns []item.Column) {
-	columns = append(columns, item.Column{Measure: "train_mse", Heading: "train MSE", Name: "train_mse"})
+	columns = []item.Column{{Measure: "train_mse", Heading: "train MSE"}}
 	levels, _ := r.levels()
 	for _, level := range levels {
-		columns = append(columns, item.Column{Measure: "test_mse/" + level, Heading: "test MSE, " + percent(level),
-			Name: "test_mse_" + strings.TrimPrefix(level, "0.")})
+		columns = append(columns, item.Column{Measure: "test_mse/" + level, Heading: "test MSE, " + percent(level)})
 	}
 	if slices.ContainsFunc(r.Models, func(m cohort.Model) bool { return !math.IsNaN(item.Value(m, "modularity")) }) {
-		columns = append(columns, item.Column{Measure: "modularity", Heading: "modularity Q", Name: "modularity"},
-			item.Column{Measure: "clustering", Heading: "clustering C", Name: "clustering"})
+		columns = append(columns, item.Column{Measure: "modularity", Heading: "modularity Q"},
+			item.Column{Measure: "clustering", Heading: "clustering C"})
 	}
 	return columns
 }
 
 // errorTable lists the errors by encoding, with the baselines below.
 func (r *Report) errorTable(d *item.Draft) error {
-	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
-		{Heading: "n", Name: "n"}, {Heading: "steps", Name: "steps"}}}
+	t := table.Table{Title: d.Title, Columns: table.Columns(0, "encoding", "n", "steps")}
 	columns := r.errorColumns()
 	for _, c := range columns {
-		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 3})
+		t.Columns = append(t.Columns, c.Table(3))
 	}
 	for _, g := range r.groups {
 		row := table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
@@ -124,9 +122,7 @@ func steps(g cohort.Group) table.Cell {
 
 // modelTable lists the models with short names of their runs.
 func (r *Report) modelTable(d *item.Draft) error {
-	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
-		{Heading: "run", Name: "run"}, {Heading: "seed", Name: "seed"}, {Heading: "steps", Name: "steps"},
-		{Heading: "status", Name: "status"}}}
+	t := table.Table{Title: d.Title, Columns: table.Columns(0, "encoding", "run", "seed", "steps", "status")}
 	for _, g := range r.groups {
 		for _, m := range g.Models {
 			name := m.Run.Name
@@ -194,7 +190,7 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 		return nil
 	}
-	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "subject", Name: "subject"}}}
+	t := table.Table{Title: d.Title, Columns: table.Columns(0, "subject")}
 	for _, name := range subjects {
 		t.Rows = append(t.Rows, table.Row{table.Text(name)})
 	}

@@ -3,6 +3,7 @@ package own
 import (
 	"fmt"
 
+	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"
@@ -96,22 +97,18 @@ func explorerTokens(t item.Tokens) (all []page.Token, groups []page.Group) {
 }
 
 // explorerModel returns the map of the table and the similarity of its rows.
-func (l learned) explorerModel() (m page.Model, err error) {
-	places, explained, err := item.Plane(l.table)
+func (l learned) explorerModel() (page.Model, error) {
+	drawn, err := item.Plane(l.label, l.table, "Axis")
 	if err != nil {
-		return m, err
+		return page.Model{}, err
 	}
-	m.Label, m.Map = l.label, places
-	for k := range m.Axes {
-		m.Axes[k] = axis(k, explained)
-	}
-	alike, err := l.table.Cosines()
-	m.Matrices = []page.Matrix{{Label: "similarity of positions (cosine)", From: "is like", Values: alike}}
-	return m, err
+	return page.Model{Label: l.label, Map: drawn.XY, Axes: [2]string{drawn.XLabel, drawn.YLabel},
+		Matrices: []page.Matrix{{Label: "similarity of positions (cosine)", From: "is like", Values: l.table.Cosines()}},
+	}, nil
 }
 
 // attentionMatrices returns the attention of each block and head, the mean over examples.
-func attentionMatrices(a cohort.Attention) (out []page.Matrix) {
+func attentionMatrices(a metrics.Attention) (out []page.Matrix) {
 	nn := a.Tokens * a.Tokens
 	for block, values := range a.Layers {
 		for head := range a.Heads {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"torchpe/internal/metrics"
 	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
@@ -173,7 +174,7 @@ type learned struct {
 	label  string
 	model  cohort.Model
 	probes *cohort.Probes
-	table  cohort.Table
+	table  metrics.Table
 	tokens item.Tokens
 }
 
@@ -198,11 +199,7 @@ func (r *Report) readLearned() error {
 			return err
 		}
 		if r.order == nil && l.tokens.Labels == nil && l.probes.TokenPoints(l.table.Tokens) == nil {
-			alike, err := l.table.Cosines()
-			if err != nil {
-				return err
-			}
-			r.order = item.ClusterOrder(alike, l.table.Tokens)
+			r.order = item.ClusterOrder(l.table.Cosines(), l.table.Tokens)
 		}
 		if r.order != nil {
 			l.tokens.Order = r.order

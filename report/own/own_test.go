@@ -16,7 +16,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	_ "torchpe/internal/expect" // for the flag -update
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"
@@ -29,16 +29,9 @@ import (
 func report(t *testing.T, panels bool, all ...synthetic.Run) (dir string, w document.Written) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := synthetic.Write(filepath.Join(dir, "runs"), all...); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Read(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, err = r.Write(filepath.Join(dir, "report"), panels); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, filepath.Join(dir, "runs"), all...)
+	r := expect.Must(Read(filepath.Join(dir, "runs")))
+	w = expect.Must(r.Write(filepath.Join(dir, "report"), panels))
 	return filepath.Join(dir, "report"), w
 }
 
@@ -55,18 +48,18 @@ func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Wr
 }
 
 // rows reads a CSV file of a report.
-func rows(t *testing.T, dir, name string) [][]string {
+func rows(dir, name string) [][]string {
+	return expect.Must(csv.NewReader(strings.NewReader(read(dir, name))).ReadAll())
+}
+
+// contains checks that a text has all of some parts.
+func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
 	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // The report has the numbers of the run directories, names tokens, modules and subjects, and says
@@ -85,7 +78,7 @@ func TestReport(t *testing.T) {
 	if w.Figures != 6 || w.Tables != 2 {
 		t.Errorf("%d figures and %d tables", w.Figures, w.Tables)
 	}
-	table := rows(t, dir, "table_errors.csv")
+	table := rows(dir, "table_errors.csv")
 	at := slices.Index(table[0], "test_mse_50")
 	if got := table[1]; got[0] != "learn-0.1" || got[1] != "2" || got[at] != "0.5" ||
 		!strings.HasPrefix(got[at+1], "0.3535533") {
@@ -96,12 +89,12 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s has %s steps, want %s", table[i+1][0], got, want)
 		}
 	}
-	course := rows(t, dir, "errors.csv")
+	course := rows(dir, "errors.csv")
 	if got, want := fmt.Sprint(course[0], course[2]), "[pe seed step train_mse test_mse] "+
 		"[learn-0.1 3 200 0.375 0.625]"; got != want {
 		t.Errorf("errors.csv has %s, want %s", got, want)
 	}
-	for _, row := range rows(t, dir, "attention_1_block0.csv")[1:] {
+	for _, row := range rows(dir, "attention_1_block0.csv")[1:] {
 		if got, want := fmt.Sprint(row[1:]), "[0.5625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625 0.0625]"; got != want {
 			t.Errorf("attention of %s is %s, want %s", row[0], got, want)
 		}
@@ -109,18 +102,14 @@ func TestReport(t *testing.T) {
 	if last := table[len(table)-1]; last[0] != "baseline: zero" || last[at] != "1" {
 		t.Errorf("the last row is %q", last)
 	}
-	if subjects := rows(t, dir, "subjects.csv"); len(subjects) != 4 || subjects[2][0] != "anna" ||
+	if subjects := rows(dir, "subjects.csv"); len(subjects) != 4 || subjects[2][0] != "anna" ||
 		!strings.HasPrefix(subjects[2][1], "0.2") {
 		t.Errorf("subjects %q", subjects)
 	}
-	explorer := read(t, dir, "explorer.html")
-	for _, want := range []string{`"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"` + synthetic.TokenNames[5],
-		`"name":"right"`, `"label":"attention, block 0`} {
-		if !strings.Contains(explorer, want) {
-			t.Errorf("explorer.html has no %s", want)
-		}
-	}
-	for i, row := range rows(t, dir, "maps.csv")[1:] {
+	explorer := read(dir, "explorer.html")
+	contains(t, explorer, `"label":"learn-0.1"`, `"label":"learn-2.0"`, `"name":"`+synthetic.TokenNames[5],
+		`"name":"right"`, `"label":"attention, block 0`)
+	for i, row := range rows(dir, "maps.csv")[1:] {
 		k := i % len(synthetic.TokenNames)
 		if row[1] != synthetic.TokenNames[k] || row[2] != []string{"left", "right"}[k/4] {
 			t.Errorf("row %d of the map is %q", i, row)
@@ -130,20 +119,16 @@ func TestReport(t *testing.T) {
 		"dots: subjects": "subjects.svg", "mean with 95 % confidence interval": "subjects.svg",
 		">conditional Gaussian<": "subjects.svg", ">regression on mean<": "subjects.svg",
 		">correlations of the data<": "scores.svg"} {
-		if !strings.Contains(read(t, dir, name), want) {
+		if !strings.Contains(read(dir, name), want) {
 			t.Errorf("%s has no %q", name, want)
 		}
 	}
-	page := read(t, dir, "index.html")
+	page := read(dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
-	for _, want := range []string{"of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
+	contains(t, page, "of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
 		"fewer than 3 seeds in common", "which needs no model, has ", ".200 (−.048 to .448)", "Left out", "nope",
 		"6 models of 3 runs", "…/b/learn", "No table of positions, and so no map: nope",
-		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
+		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)")
 	for _, no := range []string{"arXiv", "Table A", "torchpe sweep"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
@@ -157,13 +142,9 @@ func TestFewSubjectsAndPoorModels(t *testing.T) {
 	dir, _ := report(t, false, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1},
 		Subjects: []string{"07", "anna"},
 		Edit:     func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] = .97 }})
-	page := read(t, dir, "index.html")
-	for _, want := range []string{"the mean over seeds. Dashed: ", "learn-0.1 (test MSE .970): no better than a " +
-		"regression on the mean of the visible tokens (.960); train longer"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
+	page := read(dir, "index.html")
+	contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1 (test MSE .970): no better than a "+
+		"regression on the mean of the visible tokens (.960); train longer")
 }
 
 // Models that differ in more than their seeds are averaged apart.
@@ -175,23 +156,23 @@ func TestSettingsAreApart(t *testing.T) {
 	rate.Name, rate.LR, rate.Seeds = "c", 1e-3, []int{4, 5, 6}
 	dir, _ := report(t, false, run, decay, rate)
 	n := map[string]bool{}
-	all := rows(t, dir, "table_errors.csv")
+	all := rows(dir, "table_errors.csv")
 	for _, row := range all[1:4] {
 		n[row[slices.Index(all[0], "n")]] = true
 	}
 	if len(all) != 7 || !n["1"] || !n["2"] || !n["3"] { // the last three are the baselines
 		t.Errorf("groups %q, want those of 1, 2 and 3 models", all)
 	}
-	if page := read(t, dir, "index.html"); strings.Count(page, "(smooth: p ") != 3 ||
+	if page := read(dir, "index.html"); strings.Count(page, "(smooth: p ") != 3 ||
 		!strings.Contains(page, "In brackets: tables that are as smooth") {
 		t.Error("the tests against smooth tables are not said")
 	}
-	for i, row := range rows(t, dir, "scores.csv") {
+	for i, row := range rows(dir, "scores.csv") {
 		if want := []string{"data", "0.125"}[min(i, 1)]; row[2] != want {
 			t.Errorf("row %q, want %q in column 2", row, want)
 		}
 	}
-	if n := strings.Count(read(t, dir, "maps.svg"), ">As given<"); n != 1 {
+	if n := strings.Count(read(dir, "maps.svg"), ">As given<"); n != 1 {
 		t.Errorf("the given places are drawn %d times, want once", n)
 	}
 }
@@ -208,11 +189,7 @@ func TestEarlierRuns(t *testing.T) {
 			delete(m.Result.Measures, "clustering")
 		}})
 	all := strings.Join(w.Notes, "\n")
-	for _, want := range []string{"1 model diverged: left out", "No errors by subject", "No modularity"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("no note %q in %q", want, all)
-		}
-	}
+	contains(t, all, "1 model diverged: left out", "No errors by subject", "No modularity")
 	if _, err := os.Stat(filepath.Join(dir, "errors_a.pdf")); err != nil {
 		t.Error(err)
 	}
@@ -220,14 +197,8 @@ func TestEarlierRuns(t *testing.T) {
 
 // A folder without runs on own data is an error that says so.
 func TestNothingOwn(t *testing.T) {
-	root := t.TempDir()
-	if err := synthetic.Write(root, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{1}}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := synthetic.Dir(t, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{1}})
+	s := expect.Must(Read(root))
 	if _, err := s.Write(filepath.Join(root, "report"), false); err == nil ||
 		!strings.Contains(err.Error(), "nothing to report") {
 		t.Errorf("error %v", err)
@@ -235,13 +206,8 @@ func TestNothingOwn(t *testing.T) {
 }
 
 // read returns the text of a file of a report.
-func read(t *testing.T, dir, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+func read(dir, name string) string {
+	return string(expect.Must(os.ReadFile(filepath.Join(dir, name))))
 }
 
 // Long names are shortened in the figures and whole in the numbers, and a module has one colour and
@@ -258,23 +224,19 @@ func TestLongNamesAndOnePalette(t *testing.T) {
 	if w.Figures != 6 {
 		t.Errorf("%d figures: %q", w.Figures, w.Notes)
 	}
-	if got := rows(t, dir, "maps.csv")[1][1]; got != synthetic.TokenNames[0] {
+	if got := rows(dir, "maps.csv")[1][1]; got != synthetic.TokenNames[0] {
 		t.Errorf("maps.csv has %q", got)
 	}
 	visual := figure.GroupColors([]string{"Visual1"})[0]
 	color := fmt.Sprintf("fill:#%02X%02X%02X", visual.R, visual.G, visual.B)
 	for _, name := range []string{"maps.svg", "similarity.svg", "attention.svg"} {
-		svg := read(t, dir, name)
-		for _, want := range []string{"shortened", ">Visual1<", ">Default<", color} {
-			if !strings.Contains(svg, want) {
-				t.Errorf("%s has no %s", name, want)
-			}
-		}
+		svg := read(dir, name)
+		contains(t, svg, "shortened", ">Visual1<", ">Default<", color)
 		if strings.Contains(svg, synthetic.TokenNames[0]) {
 			t.Errorf("%s has a whole name", name)
 		}
 	}
-	if page := read(t, dir, "index.html"); strings.Count(page, "Long names are shortened in the figure") != 3 {
+	if page := read(dir, "index.html"); strings.Count(page, "Long names are shortened in the figure") != 3 {
 		t.Error("the captions do not say that names are shortened")
 	}
 }
@@ -291,7 +253,7 @@ func TestNamesOfAnyText(t *testing.T) {
 	if w.Figures != 6 {
 		t.Errorf("%d figures: %q", w.Figures, w.Notes)
 	}
-	if got := rows(t, dir, "maps.csv")[1][1]; got != `a\x01\x1b[31m` {
+	if got := rows(dir, "maps.csv")[1][1]; got != `a\x01\x1b[31m` {
 		t.Errorf("maps.csv has %q", got)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -300,12 +262,12 @@ func TestNamesOfAnyText(t *testing.T) {
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
-		text := read(t, dir, name)
+		text := read(dir, name)
 		switch filepath.Ext(name) {
 		case ".png", ".pdf":
 			continue
 		case ".csv":
-			rows(t, dir, name)
+			rows(dir, name)
 		case ".json":
 			if !json.Valid([]byte(text)) {
 				t.Errorf("%s is no JSON", name)
@@ -329,15 +291,12 @@ func TestNamesOfAnyText(t *testing.T) {
 // The explorer has at most 40 maps of a model over training, evenly spaced up to the last.
 func TestMapsOverTraining(t *testing.T) {
 	for records, want := range map[int]string{40: "40 1 40", 41: "21 1 41", 80: "40 2 80", 81: "27 3 81"} {
-		dir := t.TempDir()
-		if err := synthetic.Write(dir, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
+		dir := synthetic.Dir(t, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Seeds: []int{1},
 			Records: records, Edit: func(m *synthetic.Member) {
 				for i := range m.Records {
 					m.Records[i].Step, m.Records[i].Map = i+1, make([][2]float64, 8)
 				}
-			}}); err != nil {
-			t.Fatal(err)
-		}
+			}})
 		found, _, err := cohort.Find(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -365,16 +324,9 @@ func TestClusteredTokens(t *testing.T) {
 				}
 			}
 		}}
-	if err := synthetic.Write(dir, run); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.readLearned(); err != nil {
-		t.Fatal(err)
-	}
+	synthetic.Write(t, dir, run)
+	r := expect.Must(Read(dir))
+	expect.NoError(t, r.readLearned())
 	var even, odd []string
 	for i, name := range synthetic.TokenNames {
 		if i%2 == 0 {
@@ -387,9 +339,7 @@ func TestClusteredTokens(t *testing.T) {
 	slices.Sort(odd)
 	for what, draw := range map[string]func(*item.Draft) error{"similarity": r.similarity, "attention": r.attention} {
 		d := &item.Draft{}
-		if err := draw(d); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, draw(d))
 		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
@@ -422,24 +372,14 @@ func TestMatrices(t *testing.T) {
 
 // The page names files without their folders.
 func TestNoPaths(t *testing.T) {
-	root := t.TempDir()
-	if err := synthetic.Write(root, synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{1}}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := synthetic.Dir(t, synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{1}})
+	s := expect.Must(Read(root))
 	d := s.first().Result.Data
 	d.ModulesFrom = "by name: /home/a b/mod.csv has the names of sch/sub-01_x.tsv"
 	d.Notes = []string{"and/or 3/4", "C:/x/y.csv: 2", "\"/tmp/it.npy\" and ./a/b.tsv"}
 	got := strings.Join(s.data(), "\n")
-	for _, want := range []string{"mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
-		"\"it.npy\" and b.tsv"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in %q", want, got)
-		}
-	}
+	contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
+		"\"it.npy\" and b.tsv")
 	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
 	if err := s.subjects(&item.Draft{}); err != nil || strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
 		t.Errorf("%v, %q", err, s.Notes)
@@ -464,21 +404,17 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, false, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
-	for _, want := range []string{"1 model of other data or another size, such as 0 edited",
-		"counted once: 1 model with the settings, data and seed of another"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("no %q in the notes:\n%s", want, notes)
-		}
-	}
+	contains(t, notes, "1 model of other data or another size, such as 0 edited",
+		"counted once: 1 model with the settings, data and seed of another")
 	var got []string
-	for _, row := range rows(t, out, "table_errors.csv")[1:3] {
+	for _, row := range rows(out, "table_errors.csv")[1:3] {
 		got = append(got, strings.Join(row[:3], " | "))
 	}
 	if want := "learn-0.1, pe_lr 0.3 | 2 | 1200; learn-0.1, pe_lr shared | 2 | 400 to 1200"; strings.Join(got,
 		"; ") != want {
 		t.Errorf("%q, want %q", strings.Join(got, "; "), want)
 	}
-	if text := read(t, out, "index.html"); !strings.Contains(text, cohort.StoppedNote) {
+	if text := read(out, "index.html"); !strings.Contains(text, cohort.StoppedNote) {
 		t.Errorf("the page does not say %q", cohort.StoppedNote)
 	}
 }
@@ -495,18 +431,14 @@ func TestSharesMasked(t *testing.T) {
 			}
 		}}
 	dir, w := report(t, false, few, most)
-	text := read(t, dir, "index.html")
-	for _, want := range []string{"Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
-		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
+	text := read(dir, "index.html")
+	contains(t, text, "Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
+		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3.")
 	want := "these encodings differ in more than the encoding: mask_level 0.15 (learn-0.1), mask_level 0.5 (rope)"
 	if !slices.Contains(w.Notes, want) {
 		t.Errorf("notes %q, want %q", w.Notes, want)
 	}
-	if row := rows(t, dir, "table_errors.csv")[2]; !slices.Contains(row, "2") { // of 1 and 3
+	if row := rows(dir, "table_errors.csv")[2]; !slices.Contains(row, "2") { // of 1 and 3
 		t.Errorf("mean of rope: %q", row)
 	}
 }
@@ -519,7 +451,7 @@ func TestSubjectsByName(t *testing.T) {
 		synthetic.Run{Name: "c", Task: "masked", PE: "rope", Seeds: []int{1}, Subjects: []string{"4", "5", "0"}})
 	// Subject i of a run has the error 0.1 (i+1): subject 1 is second in a and first in b.
 	want := [][]string{{"0", "0.1", "0.3"}, {"1", "0.15", ""}, {"4", "0.2", "0.1"}, {"5", "", "0.2"}}
-	for i, row := range rows(t, dir, "subjects.csv")[1:] {
+	for i, row := range rows(dir, "subjects.csv")[1:] {
 		for j, text := range row {
 			got, _ := strconv.ParseFloat(text, 64)
 			wanted, _ := strconv.ParseFloat(want[i][j], 64)

@@ -17,9 +17,7 @@ const mapHeight = 2.6 // of rows of maps and matrices, in inches
 
 // maps draws the learned tables along two axes, after the places that a file gives the tokens.
 func (r *Report) maps(d *item.Draft) error {
-	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
-		{Heading: "token", Name: "token"}, {Heading: "module", Name: "module"},
-		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4}}}
+	t := table.Table{Columns: append(table.Columns(0, "encoding", "token", "module"), table.Columns(4, "x", "y")...)}
 	var panels []figure.Panel
 	caption := ""
 	for _, l := range r.learned {
@@ -62,17 +60,8 @@ func (l learned) givenMap() figure.Panel {
 
 // drawMap draws the table along its first two principal axes; not ok where all its rows are equal.
 func (l learned) drawMap() (figure.Map, bool) {
-	places, explained, err := item.Plane(l.table)
-	if err != nil {
-		return figure.Map{}, false
-	}
-	return l.labelled(figure.Map{Title: l.label, XLabel: axis(0, explained), YLabel: axis(1, explained), XY: places,
-		Note: "n = 1 model"}), true
-}
-
-// axis names a principal axis.
-func axis(k int, explained []float64) string {
-	return fmt.Sprintf("Axis %d (%.0f %%)", k+1, 100*explained[k])
+	panel, err := item.Plane(l.label, l.table, "Axis")
+	return l.labelled(panel), err == nil
 }
 
 // labelled adds names and modules to a map. Many names have no room beside the dots.
@@ -93,10 +82,7 @@ func (r *Report) similarity(d *item.Draft) error {
 	var matrices []figure.Matrix
 	caption := ""
 	for _, l := range r.learned {
-		cosine, err := l.table.Cosines()
-		if err != nil {
-			return err
-		}
+		cosine := l.table.Cosines()
 		d.Groups, caption = l.tokens.Modules, captionOf(l.tokens)
 		panel := matrix(l.tokens, cosine)
 		panel.Title, panel.Scale, panel.BarLabel = l.label, figure.Diverging, "Cosine"
@@ -151,7 +137,7 @@ func matrix(t item.Tokens, values []float64) figure.Matrix {
 
 // numbers returns values [n,n] between tokens as a table.
 func numbers(t item.Tokens, values []float64) table.Table {
-	out := table.Table{Columns: []table.Column{{Heading: "token", Name: "token"}}}
+	out := table.Table{Columns: table.Columns(0, "token")}
 	n := len(t.Names)
 	for i, name := range t.Names {
 		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i), Decimals: 4})
@@ -176,12 +162,12 @@ func (r *Report) scores(d *item.Draft) error {
 	if err != nil {
 		return err
 	}
-	t := table.Table{Columns: []table.Column{{Heading: "encoding", Name: "encoding"},
+	t := table.Table{Columns: []table.Column{{Heading: "encoding"},
 		{Heading: "Q", Name: "modularity", Decimals: 3},
 		{Heading: "Q of the training samples", Name: "data", Decimals: 3},
 		{Heading: "by chance", Name: "chance", Decimals: 3},
 		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
-		{Heading: "p", Name: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
+		{Heading: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
 	for _, g := range r.groups {
 		chance := chances[g.Label]
 		if chance == nil {

@@ -79,8 +79,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 // readingTable adds the table of models with their readings.
 func readingTable(d *draft) {
 	t := d.modelTable("Placement and read-out")
-	t.Columns = append(t.Columns, table.Column{Heading: "placement", Name: "placement"},
-		table.Column{Heading: "read-out", Name: "read_out"})
+	t.Columns = append(t.Columns, table.Columns(0, "placement", "read-out")...)
 	for i, m := range cohort.ModelsOf(d.groups) {
 		v := variantOf(m)
 		t.Rows[i] = append(t.Rows[i], table.Text(v.Placement), table.Text(v.ReadOut))
@@ -137,25 +136,10 @@ func conditionColumns() (columns []item.Column) {
 	return columns
 }
 
-// conditionBars draws accuracy by kind of puzzle of the groups that have it.
-func conditionBars(title string, of selection) panel {
-	columns := conditionColumns()
-	return func(d *draft) ([]figure.Panel, error) {
-		groups := pick(of(d.groups), func(g cohort.Group) bool {
-			return len(d.study.values(g, columns[0].Measure)) > 0
-		})
-		return one(d.bars(figure.Bars{Title: title, YLabel: "Validation accuracy", References: chanceLine}, groups,
-			cohort.Group.Starred, columns...)), nil
-	}
-}
-
 // maps draws learned encodings along their first two principal axes.
 func (d *draft) maps() error {
-	t := table.Table{Title: "Coordinates", Columns: []table.Column{
-		{Heading: "task", Name: "task"}, {Heading: "PE", Name: "pe"}, {Heading: "token",
-			Name: "token"}, {Heading: "group", Name: "group"},
-		{Heading: "x", Name: "x", Decimals: 4}, {Heading: "y", Name: "y", Decimals: 4},
-	}}
+	t := table.Table{Title: "Coordinates", Columns: append(table.Columns(0, "task", "PE", "token", "group"),
+		table.Columns(4, "x", "y")...)}
 	s := d.study
 	for _, part := range []struct {
 		task   string
@@ -204,7 +188,7 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 	if err != nil {
 		return nil, err
 	}
-	places, explained, err := item.Plane(x)
+	panel, err := item.Plane(fmt.Sprintf("%s, %s", g.Label, task), x, "PC")
 	if err != nil {
 		return nil, nil // all tokens are the same: there is no map
 	}
@@ -215,9 +199,6 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 	if tokens.Labels == nil {
 		tokens.Labels = make([]int, x.Tokens)
 	}
-	axis := func(k int) string { return fmt.Sprintf("PC %d (%.0f %%)", k+1, 100*explained[k]) }
-	panel := figure.Map{Title: fmt.Sprintf("%s, %s", g.Label, task), XLabel: axis(0), YLabel: axis(1),
-		XY: places, Note: "n = 1 model"}
 	var panels []figure.Panel
 	if g.Models[0].Run.Config.Task == "lst" {
 		panel.Edges, tokens.Modules = figure.GridEdges(lst.Side, lst.Side), nil
@@ -236,7 +217,7 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 		panel.Groups, panel.GroupNames = tokens.Labels, tokens.Modules
 	}
 	panels = append(panels, panel)
-	for i, at := range places {
+	for i, at := range panel.XY {
 		t.Rows = append(t.Rows, table.Row{table.Text(task), table.Text(g.Label),
 			table.Count(i), table.Text(tokens.Module(i)), table.Number(at[0]), table.Number(at[1])})
 	}
@@ -247,9 +228,9 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 func course(name, title string, x item.Clock) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		return d.courses("_"+name, x, d.groups, []curve{
-			{item.Column{Measure: "modularity", Name: "modularity"}, title, "Modularity Q"},
-			{item.Column{Measure: "pe_norm", Name: "pe_norm"}, title, "Norm of the PE"},
-			{item.Column{Measure: "pe_effective_rank", Name: "pe_effective_rank"}, title, "Effective rank of the PE"}})
+			{item.Column{Measure: "modularity"}, title, "Modularity Q"},
+			{item.Column{Measure: "pe_norm"}, title, "Norm of the PE"},
+			{item.Column{Measure: "pe_effective_rank"}, title, "Effective rank of the PE"}})
 	}
 }
 
@@ -268,8 +249,7 @@ func motionColumns() (columns []item.Column) {
 		c.Heading = c.yLabel
 		columns = append(columns, c.Column)
 	}
-	return append(columns, item.Column{Measure: "tangent_alignment", Heading: "tangent alignment",
-		Name: "tangent_alignment"})
+	return append(columns, item.Column{Measure: "tangent_alignment", Heading: "tangent alignment"})
 }
 
 func motionCourses(d *draft) ([]figure.Panel, error) {
@@ -310,10 +290,8 @@ func noTraining(d *draft) {
 // and one that generalises are told apart.
 func (d *draft) equalTraining() error {
 	t := table.Table{Title: "Accuracy when training accuracy was first at a level", Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "training", Name: "train",
-			Decimals: 2}, {Heading: "validation", Name: "validation", Decimals: 3},
-		{Heading: "IID test", Name: "iid", Decimals: 3}, {Heading: "n", Name: "n"}, {Heading: "of", Name: "of"},
-	}}
+		{Heading: "PE"}, {Heading: "training", Name: "train", Decimals: 2}, {Heading: "validation", Decimals: 3},
+		{Heading: "IID test", Name: "iid", Decimals: 3}, {Heading: "n"}, {Heading: "of"}}}
 	done := map[string]bool{} // groups that the table has: learn-0.2 is in both parts
 	for _, part := range []struct {
 		title string

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/item"
 	"torchpe/train/runlog"
@@ -12,11 +13,8 @@ import (
 // Accuracy by kind of puzzle is by the lines that puzzles need; of runs that did not record it it
 // is by label, and the caption says so where the puzzles were generated.
 func TestConditions(t *testing.T) {
-	dir := synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}})
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}})
+	s := expect.Must(Read(dir, ""))
 	m := &s.LST[0]
 	for _, c := range []struct {
 		lines   map[string]float64

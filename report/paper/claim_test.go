@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/cohort"
@@ -39,10 +40,7 @@ type fixtures struct {
 
 func readFixtures(t *testing.T) (f fixtures) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/claims.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile("testdata/claims.json"))
 	if err := json.Unmarshal(b, &f); err != nil || len(f.Pairs) != 5 || len(f.Means) != 3 ||
 		len(f.Correlations) != 4 {
 		t.Fatalf("%d pairs, %v", len(f.Pairs), err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/figure"
 )
 
@@ -36,14 +37,8 @@ func (w *world) csvOf(t *testing.T, name string) [][]string {
 				continue
 			}
 			var text strings.Builder
-			if err := have.CSV(&text); err != nil {
-				t.Fatal(err)
-			}
-			rows, err := csv.NewReader(strings.NewReader(text.String())).ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
-			return rows
+			expect.NoError(t, have.CSV(&text))
+			return expect.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
 		}
 	}
 	t.Fatalf("no table %s", name)

@@ -34,6 +34,12 @@ type row struct {
 	panels []panel
 }
 
+// plots, flat and squares are rows of plots, of schematics, and of square panels, four in a row.
+
+func plots(panels ...panel) row   { return row{height: plotHeight, panels: panels} }
+func flat(panels ...panel) row    { return row{height: flatHeight, panels: panels} }
+func squares(panels ...panel) row { return row{height: mapHeight, most: 4, panels: panels} }
+
 // panel draws panels of a draft.
 type panel func(*draft) ([]figure.Panel, error)
 

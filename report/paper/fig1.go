@@ -43,10 +43,8 @@ func (d *draft) fig1() error {
 	d.Row(0.95, flattened)
 	truth := trueDistances()
 	distances := []figure.Panel{matrix("Ground truth", "Distance", truth)}
-	t := table.Table{Title: "Distances between cells", Columns: []table.Column{
-		{Heading: "of", Name: "of"}, {Heading: "cell", Name: "cell"}, {Heading: "cell",
-			Name: "other"}, {Heading: "distance", Name: "distance", Decimals: 3},
-	}}
+	t := table.Table{Title: "Distances between cells", Columns: []table.Column{{Heading: "of"}, {Heading: "cell"},
+		{Heading: "cell", Name: "other"}, {Heading: "distance", Decimals: 3}}}
 	addMatrix(&t, "ground truth", truth)
 	where := "on the grid"
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {
@@ -59,10 +57,7 @@ func (d *draft) fig1() error {
 		if err != nil {
 			return err
 		}
-		between, err := metrics.Distances(x.Values, x.Tokens, x.Dim, metrics.Euclidean)
-		if err != nil {
-			return err
-		}
+		between := x.Distances(metrics.Euclidean)
 		where = strings.TrimSuffix(where, " and in the fixed encodings") + " and in the fixed encodings"
 		distances = append(distances, matrix(label, "Euclidean distance", between))
 		addMatrix(&t, label, between)

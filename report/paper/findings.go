@@ -26,8 +26,8 @@ func openings() (all []spec) {
 		return []item.Column{
 			{Measure: "test_mse/" + level, Heading: "test MSE, " + strings.TrimPrefix(level, "0.") + " % masked",
 				Name: "test_mse"},
-			{Measure: "train_mse", Heading: "training MSE", Name: "train_mse"},
-			{Measure: "modularity", Heading: "modularity Q", Name: "modularity"}}
+			{Measure: "train_mse", Heading: "training MSE"},
+			{Measure: "modularity", Heading: "modularity Q"}}
 	}
 	for _, o := range []opening{
 		{"findings", "Puzzles", anyPuzzles, "", accuracyColumns},
@@ -63,13 +63,13 @@ func (o opening) make(d *draft) error {
 	} else {
 		d.Lead = accuracySentences(s, ranked)
 	}
-	t := table.Table{Title: d.Title, Columns: []table.Column{{Heading: "PE", Name: "pe"}, {Heading: "n", Name: "n"}}}
+	t := table.Table{Title: d.Title, Columns: table.Columns(0, "PE", "n")}
 	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c item.Column) bool { return !d.has(c.Measure) })
 	for _, c := range columns {
-		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 3})
+		t.Columns = append(t.Columns, c.Table(3))
 	}
 	if !isError {
-		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: "fitted"},
+		t.Columns = append(t.Columns, table.Column{Heading: "fitted"},
 			table.Column{Heading: "validation in the paper", Name: "paper", Decimals: 3})
 	}
 	for _, g := range ranked {

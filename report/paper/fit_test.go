@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
@@ -14,30 +15,6 @@ import (
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
-
-// A model has fitted where its run says so, or without a criterion at a training accuracy of .99;
-// groups with others have a star, and their dots are hollow.
-func TestFitMarks(t *testing.T) {
-	g := made("a", nil, .5, .5, .5, .5, .5)
-	for i, c := range []struct {
-		accuracy float64
-		fit      *runlog.Fit
-	}{{.99, nil}, {.9899, nil}, {.2, &runlog.Fit{Reached: true}}, {1, &runlog.Fit{}}, {.5, nil}} {
-		g.Models[i].Result.Measures["train"], g.Models[i].Result.Fit = c.accuracy, c.fit
-	}
-	for i, want := range []bool{false, true, false, true, true} {
-		if got := g.Models[i].IsUnfitted(); got != want {
-			t.Errorf("model %d: unfitted %v, want %v", i, got, want)
-		}
-	}
-	if g.FittedText() != "2 of 5" || g.Starred() != "a*" {
-		t.Errorf("%s: %s", g.Starred(), g.FittedText())
-	}
-	g.Models = []cohort.Model{g.Models[0], g.Models[2]}
-	if g.FittedText() != "2 of 2" || g.Starred() != "a" || len(g.Fitted().Models) != 2 {
-		t.Errorf("%s: %s", g.Starred(), g.FittedText())
-	}
-}
 
 // The sentence counts models that have fitted, and gives the range of accuracies of those that have
 // not alone.
@@ -98,45 +75,19 @@ func withFit(m cohort.Model, f *runlog.Fit) cohort.Model {
 	return m
 }
 
-// Boxes have their hollow dots and signs from their own group, in the order of the boxes, of which
-// a group without the measure has none.
+// Boxes have their signs and the means beside them from their own group, though a group without the measure
+// has no box. TestNumbers has the rest.
 func TestValidationBoxes(t *testing.T) {
-	a, b, c := made("learn-0.1", nil, .9, .7), made("learn-1.0", nil, math.NaN()),
-		made("learn-2.0", nil, .3)
+	a, b, c := made("learn-0.1", nil, .9, .7), made("learn-1.0", nil, math.NaN()), made("learn-2.0", nil, .3)
 	a.Models[0].Result.Measures["train"], a.Models[1].Result.Measures["iid"] = .6, .4 // means .8 and .65
-	boxes := func(all ...cohort.Group) figure.Boxes {
-		s := &Study{}
-		d := &draft{Draft: item.Draft{Marks: true, Measure: s.value}, study: s, groups: all}
-		panels, err := validationBySigma("title")(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if panels == nil {
-			return figure.Boxes{}
-		}
-		return panels[0].(figure.Boxes)
+	s := &Study{}
+	d := &draft{Draft: item.Draft{Marks: true, Measure: s.value}, study: s, groups: []cohort.Group{a, b, c}}
+	var got []string
+	for _, g := range expect.Must(validationBySigma("title")(d))[0].(figure.Boxes).Groups {
+		got = append(got, fmt.Sprintf("%s %v %v %.3g", g.Label, g.Values, g.Hollow, g.Beside))
 	}
-	drawn := boxes(a, b, c)
-	if len(drawn.Groups) != 2 || drawn.Groups[0].Label != "0.1*" || drawn.Groups[1].Label != "2" {
-		t.Fatalf("%+v", drawn)
-	}
-	for i, want := range []figure.Group{
-		{ColorOf: "learn-0.1", Values: []float64{.9, .7}, Hollow: []bool{true, false},
-			Beside: []float64{.8, .65}},
-		{ColorOf: "learn-2.0", Values: []float64{.3}, Hollow: []bool{false},
-			Beside: []float64{1, .9}},
-	} {
-		got := drawn.Groups[i]
-		if got.ColorOf != want.ColorOf || !slices.Equal(got.Values, want.Values) ||
-			!slices.Equal(got.Hollow, want.Hollow) ||
-			!floatsNear(got.Beside, want.Beside) {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-	}
-	for _, few := range [][]cohort.Group{{b}, {a, b}} { // nothing to compare
-		if p := boxes(few...); p.Groups != nil {
-			t.Errorf("boxes of fewer than two groups: %+v", p)
-		}
+	if want := []string{"0.1* [0.9 0.7] [true false] [0.8 0.65]", "2 [0.3] [false] [1 0.9]"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -181,26 +132,13 @@ func TestMotionMeasures(t *testing.T) {
 	full := runlog.Numbers{"pe_moved/0": 1, "pe_moved/1": 2, "pe_moved/10": 6, "pe_gradient_share": .25,
 		"pe_disparity/0": .5, "pe_disparity/1": .7, "pe_disparity/2": math.NaN(), "pe_cosine/0": -.2,
 		"pe_start_cosine/0": 9}
-	for i, want := range []struct {
-		name  string
-		value float64
-	}{{"moved", 3}, {"gradient_share", .25}, {"disparity", .6}, {"cosine", -.2}} {
-		c := motionCurves[i]
-		at := func(n runlog.Numbers) float64 {
-			result := item.Value(cohort.Model{Result: runlog.MemberResult{Measures: n}}, c.Measure)
-			record := item.RecordValue(runlog.Record{Measures: n}, c.Measure)
-			if !floatsNear([]float64{result}, []float64{record}) {
-				t.Errorf("%s is %v in a result and %v in a record", c.Name, result, record)
-			}
-			return result
-		}
-		if c.Name != want.name || !floatsNear([]float64{at(full)}, []float64{want.value}) {
-			t.Errorf("%s is %v, want %v", c.Name, at(full), want)
-		}
-		for _, none := range []runlog.Numbers{nil, {}} {
-			if v := at(none); !math.IsNaN(v) {
-				t.Errorf("%s that was not recorded is %v", c.Name, v)
-			}
+	nan := math.NaN()
+	for i, want := range [][]float64{{3, 3, nan}, {.25, .25, nan}, {.6, .6, nan}, {-.2, -.2, nan}} {
+		measure := motionCurves[i].Measure
+		got := []float64{item.Value(cohort.Model{Result: runlog.MemberResult{Measures: full}}, measure),
+			item.RecordValue(runlog.Record{Measures: full}, measure), item.RecordValue(runlog.Record{}, measure)}
+		if !floatsNear(got, want) {
+			t.Errorf("%s of a result, a record and none: %v, want %v", measure, got, want)
 		}
 	}
 }
@@ -208,14 +146,11 @@ func TestMotionMeasures(t *testing.T) {
 // Accuracy under noise is not averaged over models that were tested with other amplitudes, and encodings that
 // differ in more than the encoding are named.
 func TestUnlikeMeasures(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "few", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Amplitudes: []float32{.25, 2}},
 		synthetic.Run{Name: "most", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{2, 3}},
 		synthetic.Run{Name: "rope", Task: "lst", PE: "rope", Seeds: []int{2, 3}, LR: .5})
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
 	for _, m := range s.LST {
 		if isFew := m.Run.Name == "few"; math.IsNaN(s.value(m, "noise")) != isFew ||
 			math.IsNaN(s.value(m, underNoise(.25))) != isFew {

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // A report is held against what its run directories say. This file reads them without the packages
@@ -96,7 +98,7 @@ type seen struct {
 func readFolders(t testing.TB, dir string) []seen {
 	t.Helper()
 	var out []seen
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Name() != "config.json" {
 			return err
 		}
@@ -114,10 +116,7 @@ func readFolders(t testing.TB, dir string) []seen {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.SortStableFunc(out, func(a, b seen) int {
 		return cmp.Or(cmp.Compare(a.pe, b.pe), cmp.Compare(a.sigma, b.sigma),
 			cmp.Compare(a.placement(), b.placement()), cmp.Compare(a.seed, b.seed))
@@ -129,17 +128,13 @@ func readFolder(t testing.TB, dir string) *folder {
 	t.Helper()
 	f := &folder{dir: dir}
 	for name, into := range map[string]*object{"config.json": &f.config, "result.json": &f.result} {
-		if err := json.Unmarshal(readFile(t, dir, name), into); err != nil {
-			t.Fatal(dir, name, err)
-		}
+		expect.NoError(t, json.Unmarshal(readFile(t, dir, name), into))
 	}
 	lines := bufio.NewScanner(bytes.NewReader(readFile(t, dir, "metrics.jsonl")))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r object
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatal(dir, err)
-		}
+		expect.NoError(t, json.Unmarshal(lines.Bytes(), &r))
 		if _, ok := r["step"]; ok { // not the line of the file's version
 			f.records = append(f.records, r)
 		}
@@ -154,9 +149,7 @@ func (f *folder) readProbes(t testing.TB) {
 	b := readFile(t, f.dir, "probes.safetensors")
 	n := binary.LittleEndian.Uint64(b)
 	header, payload := map[string]json.RawMessage{}, b[8+n:]
-	if err := json.Unmarshal(b[8:8+n], &header); err != nil {
-		t.Fatal(f.dir, err)
-	}
+	expect.NoError(t, json.Unmarshal(b[8:8+n], &header))
 	f.tensors = map[string]tensor{}
 	for name, text := range header {
 		var x struct {
@@ -165,14 +158,10 @@ func (f *folder) readProbes(t testing.TB) {
 			At    [2]int `json:"data_offsets"`
 		}
 		if name == "__metadata__" {
-			if err := json.Unmarshal(text, &f.about); err != nil {
-				t.Fatal(f.dir, err)
-			}
+			expect.NoError(t, json.Unmarshal(text, &f.about))
 			continue
 		}
-		if err := json.Unmarshal(text, &x); err != nil {
-			t.Fatal(f.dir, name, err)
-		}
+		expect.NoError(t, json.Unmarshal(text, &x))
 		f.tensors[name] = tensor{x.Shape, decode(t, x.DType, payload[x.At[0]:x.At[1]])}
 	}
 }
@@ -196,11 +185,7 @@ func decode(t testing.TB, kind string, b []byte) (out []float64) {
 
 func readFile(t testing.TB, dir, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return expect.Must(os.ReadFile(filepath.Join(dir, name)))
 }
 
 func (m seen) placement() string { return m.config.object("pe_options").text("pe-placement") }

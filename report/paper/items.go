@@ -45,11 +45,8 @@ func puzzleItems() []spec {
 			of: func(s *Study) []cohort.Group { return s.groups(s.LST) }, make: (*draft).fig1},
 		{id: "fig2", section: puzzles, title: "Figure 2: learning and generalisation by initial σ",
 			of: mainLearned, lacks: []lack{sigmas(main("fig2"))},
-			rows: []row{
-				{height: flatHeight, panels: []panel{modelSchematic}},
-				{height: plotHeight, panels: []panel{accuracyOver("_curves", "", exemplars)}},
-				{height: plotHeight, panels: []panel{validationBySigma("Generalisation by initial σ")}},
-			},
+			rows: []row{flat(modelSchematic), plots(accuracyOver("_curves", "", exemplars)),
+				plots(validationBySigma("Generalisation by initial σ"))},
 			tables: []func(*draft){perModel("Accuracy by σ")},
 			caption: "Accuracy in training and on the validation puzzles, which are " +
 				"unlike those of training, after {epochs}, by the SD σ of the initial PE.{fit}{stopped}"},
@@ -67,12 +64,11 @@ func puzzleItems() []spec {
 		{id: "fig_a10", section: puzzles, title: "Figure A10 (A9 in the first version): common encodings",
 			of: mainCommon, lacks: []lack{encodings(main("table1")), fittedReference},
 			rows: []row{
-				{height: plotHeight, panels: []panel{validationOf("Generalisation", everything),
-					boxPlot{title: "Attention near the ground truth", yLabel: "Cosine with 2d-fixed",
-						measure: "cosine", of: withoutReference}.draw}},
-				{height: mapHeight, most: 4, panels: []panel{allAttention}},
-				{height: plotHeight, panels: []panel{scatter("Attention and generalisation",
-					"Attention cosine with 2d-fixed", "cosine", "encodings", withoutReference)}},
+				plots(validationOf("Generalisation", everything), boxPlot{title: "Attention near the ground truth",
+					yLabel: "Cosine with 2d-fixed", measure: "cosine", of: withoutReference}.draw),
+				squares(allAttention),
+				plots(scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", "encodings",
+					withoutReference)),
 			},
 			tables: []func(*draft){perModel("Common encodings", likenessColumns...)},
 			caption: "{pooling}{ρ cosine} Maps: attention of the first model of each " +
@@ -80,24 +76,20 @@ func puzzleItems() []spec {
 		{id: "fig_a9", section: puzzles,
 			title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
 			of:    mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
-			rows: []row{{height: plotHeight, panels: []panel{
-				boxPlot{title: "Attention away from the ground truth", yLabel: "JSD from 2d-fixed (bits)",
-					measure: "jsd", bySigma: true}.draw,
-				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma,
-					onGrid)}}},
+			rows: []row{plots(boxesBySigma("Attention away from the ground truth", "JSD from 2d-fixed (bits)", "jsd"),
+				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma, onGrid))},
 			tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
 			caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
 				"2d-fixed model of the same seed, then the mean.{ρ jsd}{fit}"},
 		{id: "fig_a11", section: puzzles, title: "Figure A11 (A10 in the first version): robustness to noise",
 			of: mainGroups, only: (*draft).hasNoise, none: noNoise,
 			rows: []row{
-				{height: flatHeight, panels: []panel{drawing("Noise", "16 cells", "embedding", "*+ N(0, amplitude²)",
-					"+ PE", "trained model", "symbol")}},
-				{height: plotHeight, panels: []panel{noiseBySigma, noiseLines}},
-				{height: plotHeight, panels: []panel{
-					boxPlot{"Mean over noise, by initial σ", "Validation accuracy", "noise", learned, true, true,
-						false}.draw,
-					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, false}.draw}},
+				flat(drawing("Noise", "16 cells", "embedding", "*+ N(0, amplitude²)",
+					"+ PE", "trained model", "symbol")),
+				plots(noiseBySigma, noiseLines),
+				plots(boxPlot{"Mean over noise, by initial σ", "Validation accuracy", "noise", learned, true, true,
+					false}.draw,
+					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, false}.draw),
 			},
 			tables: []func(*draft){noiseTable},
 			caption: "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is " +
@@ -107,25 +99,19 @@ func puzzleItems() []spec {
 }
 
 func fig3() spec {
-	near := func(title, yLabel, measure string) panel {
-		return boxPlot{title: title, yLabel: yLabel, measure: measure, bySigma: true}.draw
-	}
 	return spec{id: "fig3", section: puzzles, title: "Figure 3: attention and encodings near the ground truth",
 		of: mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
 		rows: []row{
-			{height: mapHeight, most: 4, panels: []panel{attentionBySigma}},
-			{height: plotHeight, panels: []panel{
-				near("Attention near the ground truth", "Cosine with 2d-fixed", "cosine"),
-				scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", perSigma, onGrid)}},
-			{height: flatHeight, panels: []panel{drawing("Procrustes distance", "learned PE, E",
-				"turned, mirrored: E R", "less that of 2d-fixed: E R − G", "*min ||E R − G|| over R")}},
-			{height: plotHeight, panels: []panel{
-				near("Encodings near the ground truth", "Procrustes distance", "procrustes"),
+			squares(attentionBySigma),
+			plots(boxesBySigma("Attention near the ground truth", "Cosine with 2d-fixed", "cosine"),
+				scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", perSigma, onGrid)),
+			flat(drawing("Procrustes distance", "learned PE, E",
+				"turned, mirrored: E R", "less that of 2d-fixed: E R − G", "*min ||E R − G|| over R")),
+			plots(boxesBySigma("Encodings near the ground truth", "Procrustes distance", "procrustes"),
 				scatter("Encodings and generalisation", "Procrustes distance to 2d-fixed", "procrustes", perSigma,
-					onGrid)}},
-			{height: plotHeight, panels: []panel{
-				near("Encodings near it, whatever their norms", "Procrustes disparity", "disparity"),
-				scatter("Whatever the norms", "Procrustes disparity", "disparity", perSigma, onGrid)}},
+					onGrid)),
+			plots(boxesBySigma("Encodings near it, whatever their norms", "Procrustes disparity", "disparity"),
+				scatter("Whatever the norms", "Procrustes disparity", "disparity", perSigma, onGrid)),
 		},
 		tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
 		caption: "Maps: attention of the first model of each encoding, mean over blocks, heads " +
@@ -136,35 +122,28 @@ func fig3() spec {
 }
 
 func variantItems() []spec {
-	bySigma, byName := sigmas(decayed), encodings(decayed)
+	decayedSigmas, decayedNames := sigmas(decayed), encodings(decayed)
 	optimizers := []lack{sigmas(sgd, paper.OptimizerSigmas()...), sigmas(adam, paper.OptimizerSigmas()...)}
 	return []spec{
 		{id: "fig_a7", section: variants, title: "Figure A7 (A6 in the first version): optimizer",
 			of: byOptimizer, lacks: optimizers,
-			rows: []row{
-				{height: plotHeight, panels: []panel{from(smallSGD, accuracyOver("_sgd_curves", "SGD: ", everything))}},
-				{height: plotHeight, panels: []panel{from(smallAdam,
-					accuracyOver("_adam_curves", "Adam: ", everything))}},
-				{height: plotHeight, panels: []panel{optimizerBars}},
-			},
+			rows: []row{plots(from(smallSGD, accuracyOver("_sgd_curves", "SGD: ", everything))),
+				plots(from(smallAdam, accuracyOver("_adam_curves", "Adam: ", everything))), plots(optimizerBars)},
 			tables:  []func(*draft){perModel("Accuracy by optimizer")},
 			caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
 		{id: "table_a4", section: variants, title: "Table A4: Adam and SGD", of: byOptimizer, lacks: optimizers,
 			tables: []func(*draft){optimizerTable}, caption: "Validation accuracy.{fit}"},
 		{id: "fig_a8", section: variants, title: "Figure A8 (A7 in the first version): weight decay",
-			of: withDecay, lacks: []lack{bySigma, byName},
-			rows: []row{
-				{height: plotHeight, panels: []panel{accuracyOver("_curves", "", exemplars)}},
-				{height: plotHeight, panels: []panel{validationBySigma("Generalisation by initial σ")}},
-				{height: plotHeight, panels: []panel{validationOf("Common encodings", common)}},
-			},
+			of: withDecay, lacks: []lack{decayedSigmas, decayedNames},
+			rows: []row{plots(accuracyOver("_curves", "", exemplars)),
+				plots(validationBySigma("Generalisation by initial σ")), plots(validationOf("Common encodings", common))},
 			tables:  []func(*draft){perModel("Accuracy with weight decay")},
 			caption: "As figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
 		{id: "table_a5", section: variants, title: "Table A5: weight decay, by σ",
-			of: decayedLearned, lacks: []lack{bySigma}, tables: []func(*draft){accuracyTable("A5")},
+			of: decayedLearned, lacks: []lack{decayedSigmas}, tables: []func(*draft){accuracyTable("A5")},
 			caption: accuracyCaption + " Trained {decay}."},
 		{id: "table_a6", section: variants, title: "Table A6: weight decay, common encodings",
-			of: decayedCommon, lacks: []lack{byName}, tables: []func(*draft){accuracyTable("A6")},
+			of: decayedCommon, lacks: []lack{decayedNames}, tables: []func(*draft){accuracyTable("A6")},
 			caption: accuracyCaption + " Trained {decay}."},
 		severalHeads(),
 	}
@@ -175,16 +154,15 @@ func severalHeads() spec {
 	it := spec{id: "fig_a15", section: variants, title: "Figure A15 (A14 in the first version): several heads",
 		of: twoOrFourHeads,
 		tables: []func(*draft){perModel("Accuracy with several heads",
-			append([]item.Column{{Measure: "heads", Heading: "heads", Name: "heads"}}, accuracyColumns...)...)},
+			append([]item.Column{{Measure: "heads", Heading: "heads"}}, accuracyColumns...)...)},
 		caption: "Attention {heads} ({epochs}).{fit}{stopped}"}
 	for _, n := range []int{2, 4} {
 		of, name := withHeads(n), fmt.Sprintf("%d heads", n)
 		it.lacks = append(it.lacks, sigmas(headed(n)), encodings(headed(n)))
 		it.rows = append(it.rows,
-			row{height: plotHeight, panels: []panel{from(of, validationOf(name+", common encodings", common)),
-				from(of, validationBySigma(name+", by initial σ"))}},
-			row{height: plotHeight, panels: []panel{
-				from(of, accuracyOver(fmt.Sprintf("_%dheads_curves", n), name+": ", common))}})
+			plots(from(of, validationOf(name+", common encodings", common)),
+				from(of, validationBySigma(name+", by initial σ"))),
+			plots(from(of, accuracyOver(fmt.Sprintf("_%dheads_curves", n), name+": ", common))))
 	}
 	return it
 }
@@ -192,19 +170,18 @@ func severalHeads() spec {
 func maskedItems() []spec {
 	nmar := encodings(maskedBy("fig4", func(s *Study) []cohort.Model { return s.NMAR }, 0.5),
 		paper.MaskedEncodings()...)
-	scores := row{height: plotHeight, panels: []panel{modularityBoxes, clusteringBoxes}}
-	errors := []row{{height: plotHeight, panels: []panel{mseCourses}},
-		{height: plotHeight, panels: []panel{mseBars(paper.TestLevel)}}}
+	scores := plots(modularityBoxes, clusteringBoxes)
+	errors := []row{plots(mseCourses), plots(mseBars(paper.TestLevel))}
 	all := []spec{
 		{id: "fig4", section: masked, title: "Figure 4 (A15 in the first version): simulated network",
 			of: nmarGroups, lacks: []lack{nmar},
 			rows: []row{
 				{height: 2.1, panels: []panel{simulation}},
-				{height: flatHeight, panels: []panel{maskingSchematic}},
+				flat(maskingSchematic),
 				scores,
-				{height: plotHeight, panels: []panel{mseBars("0.50")}},
-				{height: flatHeight, panels: []panel{scoringSchematic}},
-				{height: mapHeight, most: 4, panels: []panel{cosineMatrices}},
+				plots(mseBars("0.50")),
+				flat(scoringSchematic),
+				squares(cosineMatrices),
 			},
 			tables: []func(*draft){perModel("Simulated network", maskedColumns...)},
 			caption: "A simulated network of {nodes} nodes in {modules} modules, trained to predict " +
@@ -218,13 +195,13 @@ func maskedItems() []spec {
 				"freedom; eight encodings have F(7, 40).{z-scored}"},
 		fmri("fig5", "Figure 5 (4 in the first version): human fMRI", "fig5", 0.5, spec{
 			rows: append([]row{{height: 1.1, panels: []panel{networkStrip}},
-				{height: flatHeight, panels: []panel{regionSchematic}}}, errors...),
+				flat(regionSchematic)}, errors...),
 			caption: "{strip}"}),
 		fmri("fig6", "Figure 6 (5 in the first version): networks in learned encodings", "fig5", 0.5, spec{
 			only: func(d *draft) bool { return d.has("toeplitz_r2") }, // some encoding has a table
 			rows: []row{{height: 1.1, panels: []panel{networkStrip}},
-				{height: flatHeight, panels: []panel{scoringSchematic}},
-				{height: mapHeight, most: 4, panels: []panel{proximityMatrices}}, scores},
+				flat(scoringSchematic),
+				squares(proximityMatrices), scores},
 			caption: "{matrices}{scores}"}),
 	}
 	for _, m := range []struct {
@@ -281,10 +258,8 @@ func beyondItems() []spec {
 		{id: "iid_ood", section: beyond, title: "Held-out puzzles of the same kind, and of another",
 			of: mainGroups, none: onPuzzles,
 			rows: []row{
-				{height: plotHeight, panels: []panel{
-					accuracyBars("By initial σ", "Initial σ", besideCommon(learned), sigmaLabel, accuracies)}},
-				{height: plotHeight, panels: []panel{
-					accuracyBars("Common encodings", "", common, cohort.Group.Starred, accuracies)}}},
+				plots(accuracyBars("By initial σ", "Initial σ", "Accuracy", besideCommon(learned), sigmaLabel, accuracies)),
+				plots(accuracyBars("Common encodings", "", "Accuracy", common, cohort.Group.Starred, accuracies))},
 			tables: []func(*draft){perModel("IID and OOD accuracy")},
 			caption: "The paper reports training and validation accuracy. A third set in its files, " +
 				"held out from the training puzzles, tells memorising from not generalising to other " +
@@ -292,8 +267,10 @@ func beyondItems() []spec {
 		{id: "conditions", section: beyond, title: "Accuracy by what a puzzle asks for",
 			of: mainGroups, none: onPuzzles,
 			rows: []row{
-				{height: plotHeight, panels: []panel{conditionBars("Learned encodings", besideCommon(exemplars))}},
-				{height: plotHeight, panels: []panel{conditionBars("Common encodings", common)}}},
+				plots(accuracyBars("Learned encodings", "", "Validation accuracy", besideCommon(exemplars),
+					cohort.Group.Starred, conditionColumns())),
+				plots(accuracyBars("Common encodings", "", "Validation accuracy", common,
+					cohort.Group.Starred, conditionColumns()))},
 			tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
 			caption: "Validation accuracy by how many rows and columns must be brought together. " +
 				"People (n = 40) reach .967, .870 and .663, and the published models of learn-0.2 .983, " +
@@ -304,11 +281,9 @@ func beyondItems() []spec {
 				"variance that each explains.{cells}{nodes by module}{regions}"},
 		{id: "course", section: beyond, title: "The course of learned encodings over training", of: mapped,
 			none: puzzlesLacking("runs that record their encodings' norm, effective rank or modularity over training"),
-			rows: []row{{height: plotHeight, panels: []panel{from(mainExemplars,
-				course("puzzles", "Puzzles", item.Epochs))}},
-				{height: plotHeight, panels: []panel{from(nmarLearned,
-					course("network", "Simulated network", item.Steps))}},
-				{height: plotHeight, panels: []panel{from(fmriLearned, course("fmri", "fMRI", item.Steps))}}},
+			rows: []row{plots(from(mainExemplars, course("puzzles", "Puzzles", item.Epochs))),
+				plots(from(nmarLearned, course("network", "Simulated network", item.Steps))),
+				plots(from(fmriLearned, course("fmri", "fMRI", item.Steps)))},
 			caption: "How the learned encodings change in training: {course}, means over blocks.{stopped}"},
 		toeplitz(),
 	}
@@ -322,13 +297,10 @@ func lazy() spec {
 			"--pe learn --sigma 0.2,1,2 --tangent-puzzles 64"),
 		rows: []row{
 			{height: plotHeight, most: 2, panels: []panel{motionCourses}},
-			{height: plotHeight, panels: []panel{
-				boxPlot{title: "Motion by initial σ", yLabel: motionHeading, measure: moved, bySigma: true}.draw,
-				boxPlot{title: "Tangent kernel by initial σ", yLabel: "Alignment with the start's", measure: aligned,
-					bySigma: true}.draw}},
-			{height: plotHeight, panels: []panel{
-				scatter("Motion and generalisation", motionHeading, moved, perSigma, everything),
-				scatter("Kernel and generalisation", "Tangent kernel's alignment", aligned, perSigma, everything)}},
+			plots(boxesBySigma("Motion by initial σ", motionHeading, moved),
+				boxesBySigma("Tangent kernel by initial σ", "Alignment with the start's", aligned)),
+			plots(scatter("Motion and generalisation", motionHeading, moved, perSigma, everything),
+				scatter("Kernel and generalisation", "Tangent kernel's alignment", aligned, perSigma, everything)),
 		},
 		tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
 		caption: "A model is lazy where it fits its training data while its weights hardly leave " +
@@ -340,8 +312,8 @@ func toeplitz() spec {
 	it := spec{id: "toeplitz", section: beyond, title: "Toeplitzness and effective rank", of: withTables,
 		none: puzzlesLacking("models whose encodings have a table"),
 		tables: []func(*draft){perModel("Toeplitzness",
-			item.Column{Measure: "toeplitz_r2", Heading: "Toeplitz R²", Name: "toeplitz_r2"},
-			item.Column{Measure: "effective_rank", Heading: "effective rank", Name: "effective_rank"})},
+			item.Column{Measure: "toeplitz_r2", Heading: "Toeplitz R²"},
+			item.Column{Measure: "effective_rank", Heading: "effective rank"})},
 		caption: "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
 			"distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line " +
 			"of tokens, low where the order in which a model sees them is not theirs. The diagonal " +
@@ -352,11 +324,10 @@ func toeplitz() spec {
 		name string
 		of   source
 	}{{"puzzles", mainGroups}, {"simulated network", nmarGroups}, {"fMRI", fmriAt(0.5)}} {
-		it.rows = append(it.rows, row{height: plotHeight, panels: []panel{
-			from(part.of, boxPlot{title: "Toeplitzness, " + part.name, yLabel: "R² of E Eᵀ",
-				measure: "toeplitz_r2"}.draw),
+		it.rows = append(it.rows, plots(from(part.of, boxPlot{title: "Toeplitzness, " + part.name, yLabel: "R² of E Eᵀ",
+			measure: "toeplitz_r2"}.draw),
 			from(part.of, boxPlot{title: "Effective rank, " + part.name, yLabel: "Dimensions",
-				measure: "effective_rank"}.draw)}})
+				measure: "effective_rank"}.draw)))
 	}
 	return it
 }

@@ -8,39 +8,26 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 )
 
 // What TestNumbers holds of drafts is what a report has: Items gives their panels, tables and
 // captions, and Write the same CSVs and captions.
 func TestReportIsOfDrafts(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{3}},
-		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{3}, MaskLevel: .9}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := study(t, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{3}},
+		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{3}, MaskLevel: .9})
 	if text := draftOf(t, s, "fig_a10").Caption; !strings.HasPrefix(text, "Maps: attention") {
 		t.Errorf("without a model to compare with: %q", text)
 	}
-	items, err := s.items()
-	if err != nil {
-		t.Fatal(err)
-	}
+	items := expect.Must(s.items())
 	out := t.TempDir()
-	written, err := s.Write(out, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := expect.Must(s.Write(out, false))
 	var listed reportJSON
-	if err := json.Unmarshal(readFile(t, out, "report.json"), &listed); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(readFile(t, out, "report.json"), &listed))
 	figures, tables := 0, 0
 	for i, m := range specs() {
-		d, err := s.draft(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := expect.Must(s.draft(m))
 		item := items[i]
 		if item.ID != m.id || item.Caption != d.Caption ||
 			fmt.Sprint(item.Panels) != fmt.Sprint(d.Rows) ||
@@ -60,9 +47,7 @@ func TestReportIsOfDrafts(t *testing.T) {
 				tables++
 			}
 			var want strings.Builder
-			if err := named.CSV(&want); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, named.CSV(&want))
 			got, err := os.ReadFile(filepath.Join(out, named.Name+".csv"))
 			if err != nil || string(got) != want.String() {
 				t.Errorf("%s.csv: %v\n%s, want\n%s", named.Name, err, got, want.String())
@@ -80,11 +65,7 @@ func draftOf(t *testing.T, s *Study, id string) *draft {
 	t.Helper()
 	for _, it := range specs() {
 		if it.id == id {
-			d, err := s.draft(it)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return d
+			return expect.Must(s.draft(it))
 		}
 	}
 	t.Fatal("no item", id)
@@ -104,17 +85,14 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 			}
 		}
 	}
-	s, err := Read(synthesise(t,
+	s := study(t,
 		synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, Edit: quiet},
 		synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Heads: 4},
 		synthetic.Run{Task: "lst", PE: "2d-fixed", Seeds: []int{1}, Edit: edit},
 		synthetic.Run{Task: "nmar", PE: "rope", Seeds: []int{1}},
 		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{1}},
 		synthetic.Run{Task: "fmri", PE: "rope", Seeds: []int{1}, MaskLevel: .9},
-		synthetic.Run{Task: "fmri", PE: "learn", Sigma: 1, Seeds: []int{1}, MaskLevel: .15, Distance: "cosine"}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+		synthetic.Run{Task: "fmri", PE: "learn", Sigma: 1, Seeds: []int{1}, MaskLevel: .15, Distance: "cosine"})
 	for id, texts := range map[string][]string{ // what it says, and what not
 		"fig1":    {"sees them: on the grid and in the fixed encodings."},
 		"fig3":    {"−.98 for the distance.", "here", "ρ cosine"},

@@ -13,7 +13,7 @@ import (
 // Models trained for other lengths are in no mean: of each encoding those of the length that most
 // seeds have are shown, and the others named.
 func TestLengthsAreNotMixed(t *testing.T) {
-	s, err := Read(synthesise(t,
+	s := study(t,
 		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, Records: 4},
 		synthetic.Run{Name: "b", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{3}, Records: 9},
 		synthetic.Run{Name: "c", Task: "lst", PE: "learn", Sigma: 1, Seeds: []int{1}, Records: 4},
@@ -21,10 +21,7 @@ func TestLengthsAreNotMixed(t *testing.T) {
 		synthetic.Run{Name: "d", Task: "lst", PE: "learn", Sigma: 1, Seeds: []int{1}, Records: 9},
 		synthetic.Run{Name: "e", Task: "nmar", PE: "rope", Seeds: []int{1}, Records: 2},
 		synthetic.Run{Name: "f", Task: "nmar", PE: "rope", Seeds: []int{1, 2}, Records: 3},
-	), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	)
 	var lst []string
 	for _, m := range s.LST {
 		lst = append(lst, m.Run.Name)
@@ -68,7 +65,7 @@ func untilRun(name string, sigma float64, most int, until string, took ...int) s
 // Models that stop at a criterion are of one length, whatever they took, and of another than those
 // with another criterion, another bound on their epochs, or none.
 func TestUntil(t *testing.T) {
-	s, err := Read(synthesise(t,
+	s := study(t,
 		untilRun("a", .1, 9, "train=0.99", 3, 0, 5),
 		untilRun("b", .2, 9, "train=0.9", 2), untilRun("c", .2, 9, "train=0.99", 4, 4),
 		untilRun("d", 1, 7, "train=0.99", 6),
@@ -77,10 +74,7 @@ func TestUntil(t *testing.T) {
 			Records: 6},
 		synthetic.Run{Name: "g", Task: "nmar", PE: "rope", Seeds: []int{1}, Records: 3,
 			Until: "train_mse=0.5"},
-	), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	)
 	var shown []string
 	for _, m := range s.LST {
 		shown = append(shown, m.Run.Name)
@@ -96,28 +90,4 @@ func TestUntil(t *testing.T) {
 	}; !slices.Equal(s.Notes, want) {
 		t.Errorf("notes %q", s.Notes)
 	}
-	until := pickModels(s.LST, "a", "c", "e")
-	const fitted = " epochs (until train=0.99)"
-	for want, models := range map[string][]cohort.Model{
-		"3 to 9" + fitted: until,
-		"4" + fitted:      pickModels(s.LST, "c"),
-		"3 to 9" + fitted + " (learn-2.0: 6 epochs)": s.LST,
-		"6 epochs (learn-0.2: 4" + fitted + ")":      pickModels(s.LST, "c", "f"),
-		"until train_mse=0.5, 300 steps at most":     s.NMAR,
-		"":                                           nil,
-	} {
-		if got := cohort.LengthText(models); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// pickModels returns the models of some runs.
-func pickModels(all []cohort.Model, names ...string) (out []cohort.Model) {
-	for _, m := range all {
-		if slices.Contains(names, m.Run.Name) {
-			out = append(out, m)
-		}
-	}
-	return out
 }

@@ -54,10 +54,7 @@ func TestLikenessInClosedForm(t *testing.T) {
 				place(m.Tables, 1, func(int) int { return 3 })
 			}
 		}}
-	s, err := Read(synthesise(t, truth, learned), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := study(t, truth, learned)
 	half := 2 - .75*math.Log2(3) - .5 // the divergence of a token and of two, in bits
 	for _, c := range []struct {
 		seed                                       uint64

@@ -68,7 +68,7 @@ func mseBars(level string) panel {
 // mseCourses draws errors over training.
 func mseCourses(d *draft) ([]figure.Panel, error) {
 	panels, err := d.courses("_curves", item.Steps, d.groups, []curve{
-		{item.Column{Measure: "train_mse", Name: "train_mse"}, "Training", "MSE in training"},
+		{item.Column{Measure: "train_mse"}, "Training", "MSE in training"},
 		{item.Column{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse"}, "Generalisation",
 			"Test MSE, 90 % masked"}})
 	if err != nil || len(panels) < 2 {
@@ -176,7 +176,7 @@ func distanceText(d *draft) string {
 // cosineMatrices draws the cosine similarity of tokens, which the paper shows of the simulated network.
 func cosineMatrices(d *draft) ([]figure.Panel, error) {
 	matrices, err := d.tokenMatrices("cosine", d.study.byMean(d.groups, "modularity", false),
-		func(_ *cohort.Run, x cohort.Table) ([]float64, error) { return x.Cosines() })
+		func(_ *cohort.Run, x metrics.Table) ([]float64, error) { return x.Cosines(), nil })
 	var panels []figure.Panel
 	for _, m := range matrices {
 		d.texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered " +
@@ -189,13 +189,9 @@ func cosineMatrices(d *draft) ([]figure.Panel, error) {
 
 // proximityMatrices draws W, which the network scores are of: 1 less the scaled distance.
 func proximityMatrices(d *draft) ([]figure.Panel, error) {
-	matrices, err := d.tokenMatrices("proximity", d.groups, func(r *cohort.Run, x cohort.Table) ([]float64, error) {
+	matrices, err := d.tokenMatrices("proximity", d.groups, func(r *cohort.Run, x metrics.Table) ([]float64, error) {
 		kind, err := r.Distance()
-		if err != nil {
-			return nil, err
-		}
-		out, err := metrics.Distances(x.Values, x.Tokens, x.Dim, kind)
-		return metrics.Proximity(out), err
+		return metrics.Proximity(x.Distances(kind)), err
 	})
 	low, high := offDiagonal(matrices)
 	var panels []figure.Panel
@@ -219,7 +215,7 @@ func proximityMatrices(d *draft) ([]figure.Panel, error) {
 // tokenMatrices draws how like each other the encodings of all tokens are, of the first model of
 // each group that has a table. Without modules the tokens are in clusters of the first model.
 func (d *draft) tokenMatrices(name string, groups []cohort.Group,
-	of func(*cohort.Run, cohort.Table) ([]float64, error)) (matrices []figure.Matrix, err error) {
+	of func(*cohort.Run, metrics.Table) ([]float64, error)) (matrices []figure.Matrix, err error) {
 	var order []int
 	for _, g := range groups {
 		p, x, err := item.Learned(g.Models[0])
@@ -286,7 +282,7 @@ func offDiagonal(all []figure.Matrix) (low, high float64) {
 
 // squareTable returns a matrix over tokens as a table.
 func squareTable(values []float64, order []int) table.Table {
-	t := table.Table{Columns: []table.Column{{Heading: "token", Name: "token"}}}
+	t := table.Table{Columns: table.Columns(0, "token")}
 	for _, i := range order {
 		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i),
 			Name: fmt.Sprintf("token_%d", i), Decimals: 4})
@@ -307,13 +303,9 @@ func nmarErrors(d *draft) {
 	const level = "0.50"
 	isRaw := !d.first().Config.Masked.ZScore // as the printed error
 	t := table.Table{Title: d.Title, Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "n", Name: "n"}, {Heading: "test MSE, 50 % masked",
-			Name: "test_mse_50", Decimals: 4},
+		{Heading: "PE"}, {Heading: "n"}, {Heading: "test MSE, 50 % masked", Name: "test_mse_50", Decimals: 4},
 		{Heading: "less " + item.Decimals(paper.NMARError, 3), Name: "difference", Decimals: 4},
-		{Heading: "F", Name: "f",
-			Decimals: 2}, {Heading: "df", Name: "df"},
-		{Heading: "p", Name: "p"},
-	}}
+		{Heading: "F", Decimals: 2}, {Heading: "df"}, {Heading: "p"}}}
 	add := func(label string, mean float64, cells ...table.Cell) { // n, error, "", F, df, p
 		row := append(table.Row{table.Text(label)}, append(cells, make(table.Row, 6-len(cells))...)...)
 		if isRaw {

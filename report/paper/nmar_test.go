@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
@@ -26,13 +27,8 @@ func errorRows(t *testing.T, all []cohort.Group, zscored bool) map[string][]stri
 	all[0].Models[0].Run.Config.Masked = &config.MaskedConfig{ZScore: zscored}
 	d := &draft{study: &Study{}, groups: all}
 	nmarErrors(d)
-	if err := d.Tables[0].CSV(&text); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(strings.NewReader(text.String())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Tables[0].CSV(&text))
+	rows := expect.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
 	if want := "pe,n,test_mse_50,test_mse_50_sd,difference,f,df,p"; strings.Join(rows[0], ",") != want {
 		t.Fatalf("columns %v, want %s", rows[0], want)
 	}
@@ -53,19 +49,14 @@ func isNear(cell string, want float64) bool {
 // of six, the paper's design; a change of scale and offset leaves it. Beside it stand the printed
 // numbers of appendix A.4.
 func TestNMARErrors(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "stats", "testdata", "scipy.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(os.ReadFile(filepath.Join("..", "..", "internal", "stats", "testdata", "scipy.json")))
 	type test struct {
 		Name   string
 		Groups [][]float64
 		F, P   float64
 	}
 	var scipy struct{ Groups []test }
-	if err := json.Unmarshal(text, &scipy); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(text, &scipy))
 	design := scipy.Groups[slices.IndexFunc(scipy.Groups, func(g test) bool { return g.Name == "same" })]
 	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{
 		"gaussian": {"0.50": .0483}, "mean": {"0.50": .0496}}}}
@@ -121,25 +112,15 @@ func TestNMARErrors(t *testing.T) {
 // The figure is of nodes by module, whatever order the models had them in, and its caption says
 // which; 1d-fixed is modular by itself only in runs of versions before nodes came in a drawn order.
 func TestNMAROrder(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Name: "a", Task: "nmar", PE: "1d-fixed", Seeds: []int{1}}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	panels, err := simulation(&draft{study: s, groups: nmarGroups(s)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := study(t, synthetic.Run{Name: "a", Task: "nmar", PE: "1d-fixed", Seeds: []int{1}})
+	panels := expect.Must(simulation(&draft{study: s, groups: nmarGroups(s)}))
 	if m, ok := panels[0].(figure.Matrix); !ok || !slices.IsSorted(m.Groups) || len(m.Groups) != 15 {
 		t.Errorf("the true network is drawn in the order %v of modules", m.Groups)
 	}
 	for order, want := range map[string]string{"drawn": "drawn by data seed 0",
 		"": "modular without having learned it"} {
 		s.NMAR[0].Run.Config.Masked.NMAR.Order = order
-		items, err := s.items()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, item := range items {
+		for _, item := range expect.Must(s.items()) {
 			if item.ID == "fig4" && !strings.Contains(item.Caption, want) {
 				t.Errorf("order %q: %s", order, item.Caption)
 			}

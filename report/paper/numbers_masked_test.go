@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torchpe/data/nmar"
+	"torchpe/internal/expect"
 	"torchpe/report/figure"
 )
 
@@ -224,10 +225,7 @@ func simulated(t *testing.T, frames int, seed uint64) (network, series drawn) {
 	t.Helper()
 	o := nmar.DefaultOptions()
 	o.Frames = frames
-	sim, err := nmar.Simulate(o, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sim := expect.Must(nmar.Simulate(o, seed))
 	byName := make([]int, 15)
 	for i := range byName {
 		byName[i] = i

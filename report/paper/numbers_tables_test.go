@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // printedNumber is a mean and its SD of the paper.
@@ -20,7 +23,7 @@ type printedNumber struct{ mean, sd float64 }
 func readPrinted(t *testing.T, table string) (of map[[2]string]printedNumber, labels []string) {
 	t.Helper()
 	of = map[[2]string]printedNumber{}
-	for _, row := range readCSV(t, filepath.Join("..", "..", "internal", "paper", "printed.csv"))[1:] {
+	for _, row := range readCSV(filepath.Join("..", "..", "internal", "paper", "printed.csv"))[1:] {
 		if row[0] != table {
 			continue
 		}
@@ -264,16 +267,6 @@ func (w *world) paired(a, b bunch, of func(seen) float64) pairing {
 	return out
 }
 
-func readCSV(t *testing.T, path string) [][]string {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(path, err)
-	}
-	return rows
+func readCSV(path string) [][]string {
+	return expect.Must(csv.NewReader(bytes.NewReader(expect.Must(os.ReadFile(path)))).ReadAll())
 }

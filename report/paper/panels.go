@@ -108,6 +108,11 @@ func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
 	return one(out), nil
 }
 
+// boxesBySigma draws a measure of all groups by sigma.
+func boxesBySigma(title, yLabel, measure string) panel {
+	return boxPlot{title: title, yLabel: yLabel, measure: measure, bySigma: true}.draw
+}
+
 // validationBySigma and validationOf draw validation accuracy, by sigma and by encoding.
 func validationBySigma(title string) panel {
 	return boxPlot{title, "Validation accuracy", "validation", learned, true, true, true}.draw
@@ -125,19 +130,20 @@ type curve struct {
 
 // accuracyCurves are training, IID test and validation accuracy over training.
 var accuracyCurves = []curve{
-	{item.Column{Measure: "train", Name: "train"}, "Training", "Training accuracy"},
-	{item.Column{Measure: "iid", Name: "iid"}, "Held out, same kind", "IID test accuracy"},
-	{item.Column{Measure: "validation", Name: "validation"}, "Generalisation", "Validation accuracy"},
+	{item.Column{Measure: "train"}, "Training", "Training accuracy"},
+	{item.Column{Measure: "iid"}, "Held out, same kind", "IID test accuracy"},
+	{item.Column{Measure: "validation"}, "Generalisation", "Validation accuracy"},
 }
 
 // courses draws curves of groups, and adds their table under a name.
 func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves []curve) ([]figure.Panel, error) {
 	var columns []item.Column
 	for _, c := range curves {
-		c.Heading = c.Name
 		columns = append(columns, c.Column)
 	}
-	slices.SortFunc(columns, func(a, b item.Column) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(columns, func(a, b item.Column) int {
+		return strings.Compare(a.Table(0).Name, b.Table(0).Name)
+	})
 	lines, t, err := d.Courses(groups, x, columns...)
 	if err != nil {
 		return nil, err
@@ -246,12 +252,15 @@ func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Gro
 	return b
 }
 
-// accuracyBars draws measures of accuracy of some groups.
-func accuracyBars(title, xLabel string, of selection, label func(cohort.Group) string,
+// accuracyBars draws measures of accuracy of the groups that have some of them.
+func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.Group) string,
 	measures []item.Column) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		return one(d.bars(figure.Bars{Title: title, XLabel: xLabel, YLabel: "Accuracy", References: chanceLine},
-			of(d.groups), label, measures...)), nil
+		groups := pick(of(d.groups), func(g cohort.Group) bool {
+			return slices.ContainsFunc(measures, func(c item.Column) bool { return len(d.study.values(g, c.Measure)) > 0 })
+		})
+		return one(d.bars(figure.Bars{Title: title, XLabel: xLabel, YLabel: yLabel, References: chanceLine}, groups, label,
+			measures...)), nil
 	}
 }
 
@@ -270,16 +279,14 @@ func (d *draft) modelTable(title string, columns ...item.Column) table.Table {
 			}
 		}
 	}
-	t := table.Table{Title: title, Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "σ", Name: "sigma", Decimals: 2}, {Heading: "seed",
-			Name: "seed"}, {Heading: "run", Name: "run"},
-	}}
+	t := table.Table{Title: title, Columns: []table.Column{{Heading: "PE"},
+		{Heading: "σ", Name: "sigma", Decimals: 2}, {Heading: "seed"}, {Heading: "run"}}}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, table.Column{Heading: c.Heading, Name: c.Name, Decimals: 3})
+		t.Columns = append(t.Columns, c.Table(3))
 	}
 	fits := slices.ContainsFunc(models, func(m cohort.Model) bool { return m.FitText() != "" })
 	if fits {
-		t.Columns = append(t.Columns, table.Column{Heading: "fitted", Name: "fitted"})
+		t.Columns = append(t.Columns, table.Column{Heading: "fitted"})
 	}
 	for _, m := range models {
 		row := table.Row{table.Text(m.Run.Config.PE), {}, item.Seed(m), table.Text(m.Run.Name)}
@@ -299,21 +306,21 @@ func (d *draft) modelTable(title string, columns ...item.Column) table.Table {
 
 // The measures of tables.
 var (
-	accuracyColumns = []item.Column{{Measure: "validation", Heading: "validation accuracy", Name: "validation"},
-		{Measure: "train", Heading: "training accuracy", Name: "train"},
-		{Measure: "iid", Heading: "IID test accuracy", Name: "iid"}}
+	accuracyColumns = []item.Column{{Measure: "validation", Heading: "validation accuracy"},
+		{Measure: "train", Heading: "training accuracy"},
+		{Measure: "iid", Heading: "IID test accuracy"}}
 
 	// likenessColumns measure the likeness of a model and the reference.
-	likenessColumns = []item.Column{{Measure: "cosine", Heading: "attention cosine", Name: "cosine"},
-		{Measure: "jsd", Heading: "attention JSD (bits)", Name: "jsd"},
-		{Measure: "procrustes", Heading: "Procrustes distance", Name: "procrustes"},
-		{Measure: "disparity", Heading: "Procrustes disparity", Name: "disparity"}}
+	likenessColumns = []item.Column{{Measure: "cosine", Heading: "attention cosine"},
+		{Measure: "jsd", Heading: "attention JSD (bits)"},
+		{Measure: "procrustes", Heading: "Procrustes distance"},
+		{Measure: "disparity", Heading: "Procrustes disparity"}}
 
-	maskedColumns = []item.Column{{Measure: "train_mse", Heading: "training MSE", Name: "train_mse"},
-		{Measure: "test_mse/0.15", Heading: "test MSE, 15 % masked", Name: "test_mse_15"},
-		{Measure: "test_mse/0.50", Heading: "50 %", Name: "test_mse_50"},
-		{Measure: "test_mse/0.75", Heading: "75 %", Name: "test_mse_75"},
-		{Measure: "test_mse/0.90", Heading: "90 %", Name: "test_mse_90"},
-		{Measure: "modularity", Heading: "modularity Q", Name: "modularity"},
-		{Measure: "clustering", Heading: "clustering C", Name: "clustering"}}
+	maskedColumns = []item.Column{{Measure: "train_mse", Heading: "training MSE"},
+		{Measure: "test_mse/0.15", Heading: "test MSE, 15 % masked"},
+		{Measure: "test_mse/0.50", Heading: "50 %"},
+		{Measure: "test_mse/0.75", Heading: "75 %"},
+		{Measure: "test_mse/0.90", Heading: "90 %"},
+		{Measure: "modularity", Heading: "modularity Q"},
+		{Measure: "clustering", Heading: "clustering C"}}
 )

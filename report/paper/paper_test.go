@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,13 +14,11 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
-	"torchpe/internal/stats"
 	"torchpe/report/cohort"
-	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
-	"torchpe/report/table"
 )
 
 // write makes the report of runs that are in dir. TORCHPE_REPORT_OUT=DIR keeps it there.
@@ -31,41 +28,28 @@ func write(t testing.TB, dir string) (Written, string) {
 	if keep := os.Getenv("TORCHPE_REPORT_OUT"); keep != "" {
 		out = filepath.Join(keep, t.Name())
 	}
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := s.Write(out, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
+	w := expect.Must(s.Write(out, false))
 	return w, out
 }
 
-func synthesise(t testing.TB, all ...synthetic.Run) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := synthetic.Write(dir, all...); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+// study reads made-up runs.
+func study(t testing.TB, all ...synthetic.Run) *Study {
+	return expect.Must(Read(synthetic.Dir(t, all...), ""))
 }
 
 // sums are the hashes of the files in a directory.
 func sums(t *testing.T, dir string) map[string][32]byte {
 	t.Helper()
 	out := map[string][32]byte{}
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		out[filepath.Base(path)] = sha256.Sum256(text)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -75,7 +59,7 @@ func TestWholeGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes every figure and table")
 	}
-	dir := synthesise(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
+	dir := synthetic.Dir(t, paperRuns(paper.Sigmas(), []int{1, 2, 3})...)
 	w, out := write(t, dir)
 	if w.Figures != 23 || w.Tables != 11 || len(w.Notes) != 0 {
 		t.Errorf("%d figures, %d tables, notes %q", w.Figures, w.Tables, w.Notes)
@@ -114,20 +98,12 @@ func TestWholeGrid(t *testing.T) {
 
 // Panels come by themselves, a column wide, named by their letters.
 func TestPanels(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
-		synthetic.Run{Task: "lst", PE: "learn", Sigma: 2, Seeds: []int{1}}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := study(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
+		synthetic.Run{Task: "lst", PE: "learn", Sigma: 2, Seeds: []int{1}})
 	out := t.TempDir()
-	if _, err := s.Write(out, true); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(s.Write(out, true))
 	for _, letter := range []string{"a", "b", "c", "d", "e"} { // the schematic, three curves, and boxes by sigma
-		text, err := os.ReadFile(filepath.Join(out, "fig2_"+letter+".svg"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := expect.Must(os.ReadFile(filepath.Join(out, "fig2_"+letter+".svg")))
 		if head := string(text[:400]); !strings.Contains(head, `width="237.6pt`) {
 			t.Errorf("panel %s is not 237.6pt wide: %s", letter, head)
 		}
@@ -142,7 +118,7 @@ func TestInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens pages in a browser")
 	}
-	dir := synthesise(t, append(paperRuns([]float64{.2, 1, 2}, []int{1, 2}),
+	dir := synthetic.Dir(t, append(paperRuns([]float64{.2, 1, 2}, []int{1, 2}),
 		synthetic.Run{Name: "other", Task: "nmar", PE: "rope", Seeds: []int{1}, MaskLevel: .3})...)
 	w, _ := write(t, dir)
 	var got struct {
@@ -182,10 +158,7 @@ func TestOneRun(t *testing.T) {
 		"rope":   {Task: "nmar", PE: "rope", Seeds: []int{1}},
 		"fmri":   {Task: "fmri", PE: "learn", Sigma: .1, Seeds: []int{1}, MaskLevel: .9},
 	} {
-		s, err := Read(synthesise(t, run), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := study(t, run)
 		items, err := s.items()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -211,7 +184,7 @@ func TestOneRun(t *testing.T) {
 
 // Models of other sizes or readings are named, not mixed in.
 func TestBasesAreNotMixed(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2, 3}},
 		synthetic.Run{Name: "b", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, Fidelity: "text"},
 		// trained as long as that of a
@@ -230,15 +203,12 @@ func TestBasesAreNotMixed(t *testing.T) {
 // Runs that differ in their learning rate alone are groups of their own in every figure, and none
 // is set beside a printed number.
 func TestLearningRates(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "a", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}},
 		synthetic.Run{Name: "b", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1, 2}, LR: 1e-3},
 		synthetic.Run{Name: "c", Task: "lst", PE: "2d-fixed", Seeds: []int{1, 2}},
 	)
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(Read(dir, ""))
 	if _, err := s.items(); err != nil {
 		t.Error(err)
 	}
@@ -251,42 +221,15 @@ func TestLearningRates(t *testing.T) {
 	}
 }
 
+// Rows and columns without models are left out; what has not fitted is marked for people alone. TestNumbers has
+// the numbers.
 func TestBesidePrinted(t *testing.T) {
-	// p of scipy.stats.ttest_ind_from_stats(mean(x), std(x, ddof=1), n, .956, .039, 15,
-	// equal_var=False) with x as below, of the same with .925 and .083 for learn-0.1, which Holm
-	// doubles as the smaller of two; the intervals by its formula with scipy.stats.t.ppf(.975, df).
 	q := quantity{name: "validation", heading: "validation", measure: "validation"}
-	numbers, labels := paper.Table("A2")
-	_, cells := (&Study{}).columns(q, numbers, labels, []cohort.Group{
-		made("learn-0.2", nil, .93, .95, .98, 1, .97), made("learn-0.1", nil, .5, .6, .7, .65,
-			.55), made("learn-1.0", nil, .9, .8, .85, .95), made("learn-2.0", nil, .3),
-	})
-	if !near(t, cells[1][5], 0.5390719423903977) || !spans(cells[1][4], -.025, .045) ||
-		!near(t, cells[1][3], 0.01) {
-		t.Errorf("learn-0.2: %+v", cells[1])
-	}
-	if !near(t, cells[0][5], 2*8.769173924932131e-05) ||
-		!spans(cells[0][4], -.422, -.228) || !near(t, cells[0][3], -0.325) {
-		t.Errorf("learn-0.1: %+v", cells[0])
-	}
-	if of4 := cells[9]; of4[5] != (table.Cell{}) || !spans(of4[4], -.116, .078) ||
-		of4[2] != table.Count(4) {
-		t.Errorf("four models have a p, or no interval: %+v", of4)
-	}
-	if last := cells[19]; last[5] != (table.Cell{}) || last[4] != (table.Cell{}) || last[2] != table.Count(1) {
-		t.Errorf("one model has a test: %+v", last)
-	}
-	if cells[5][1] != (table.Cell{}) || cells[5][0] == (table.Cell{}) {
-		t.Errorf("a printed number without models: %+v", cells[5])
-	}
 	unfitted := made("learn-7.0", nil, .3)
 	unfitted.Models[0].Result.Measures["train"] = .4
 	tab := (&Study{}).besidePrinted("A2", []cohort.Group{made("learn-0.2", nil, .9), unfitted}, q)
-	// Rows and columns without models are left out; what has not fitted is marked for people alone.
 	var text, shown strings.Builder
-	if err := errors.Join(tab.CSV(&text), tab.Write(&shown, "md")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(tab.CSV(&text), tab.Write(&shown, "md")))
 	if want := "pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n," +
 		"validation_difference,fitted\n" +
 		"learn-0.2,0.956,0.039,0.9,,1,-0.05599999999999994,1 of 1\n" +
@@ -305,82 +248,9 @@ func TestBesidePrinted(t *testing.T) {
 	}
 }
 
-// spans says whether a cell is an interval with these ends, rounded to three decimals.
-func spans(c table.Cell, low, high float64) bool {
-	text := func(c table.Cell) string {
-		var b strings.Builder
-		t := table.Table{Columns: []table.Column{{Heading: "x", Name: "x", Decimals: 3}}, Rows: []table.Row{{c}}}
-		if err := t.Write(&b, "md"); err != nil {
-			return err.Error()
-		}
-		return b.String()
-	}
-	return text(c) == text(table.Interval(low, high))
-}
-
-// near says whether a cell of a p-value has that value to 1e-10.
-func near(t *testing.T, c table.Cell, want float64) bool {
-	t.Helper()
-	tab := table.Table{Columns: []table.Column{{Heading: "p", Name: "p"}}, Rows: []table.Row{{c}}}
-	var text strings.Builder
-	if err := tab.CSV(&text); err != nil {
-		t.Fatal(err)
-	}
-	var got float64
-	if _, err := fmt.Sscanf(strings.Fields(text.String())[1], "%g", &got); err != nil {
-		t.Fatal(err)
-	}
-	return math.Abs(got-want) < 1e-10
-}
-
-// The models' likeness to the reference is found with the model of the same seed.
-func TestReferences(t *testing.T) {
-	dir := synthesise(t,
-		synthetic.Run{Name: "fixed", Task: "lst", PE: "2d-fixed", Seeds: []int{1, 2}},
-		synthetic.Run{Name: "rope", Task: "lst", PE: "rope", Seeds: []int{2, 5}},
-	)
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range s.LST {
-		cosine := s.value(m, "cosine")
-		if math.IsNaN(cosine) {
-			t.Errorf("%s, seed %d has no likeness", m.Label(), m.Member.Seed)
-		}
-		if self := m.Label() == reference; self != (cosine > 1-1e-12) ||
-			self && !(s.value(m, "procrustes") <= 1e-6) {
-			t.Errorf("%s: cosine %v, distance %v", m.Label(), cosine, s.value(m, "procrustes"))
-		}
-	}
-	if len(s.LST) != 4 {
-		t.Errorf("%d models", len(s.LST))
-	}
-}
-
-// The mean over heads, puzzles and layers of attention, whose rows sum to 1, has rows that do.
-func TestMeanAttention(t *testing.T) {
-	s, err := Read(synthesise(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}, Heads: 2}), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps, err := attentionMaps(&draft{study: s}, withHeads(2)(s))
-	if err != nil || len(maps) != 1 {
-		t.Fatalf("%d maps, %v", len(maps), err)
-	}
-	for row := range slices.Chunk(maps[0].(figure.Matrix).Values, 16) {
-		if sum := stats.Mean(row) * 16; math.Abs(sum-1) > 1e-5 {
-			t.Errorf("a row sums to %g", sum)
-		}
-	}
-}
-
 func TestExamplePuzzles(t *testing.T) {
 	for i, digits := range examplePuzzles {
-		g, err := lst.ParseGrid(digits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := expect.Must(lst.ParseGrid(digits))
 		if p, err := lst.NewPuzzle(g); err != nil || p.Condition != lst.Conditions()[i] {
 			t.Errorf("%s: %v, %v", digits, p.Condition, err)
 		}
@@ -410,7 +280,7 @@ func BenchmarkThousandRuns(b *testing.B) {
 			all = append(all, r)
 		}
 	}
-	dir := synthesise(b, all[:1000]...)
+	dir := synthetic.Dir(b, all[:1000]...)
 	for b.Loop() {
 		write(b, dir)
 	}

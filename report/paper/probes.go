@@ -98,8 +98,8 @@ func (s *Study) readProbes() error {
 
 // referenceModel is a model that others are compared with.
 type referenceModel struct {
-	attention cohort.Attention
-	tables    []cohort.Table // by block
+	attention metrics.Attention
+	tables    []metrics.Table // by block
 }
 
 // references holds the reference models of each variant, by seed; the first is that of seeds that
@@ -158,7 +158,7 @@ func (r references) of(m cohort.Model) *referenceModel {
 }
 
 // tablesOf returns the tables that a model adds, by block.
-func tablesOf(p *cohort.Probes, m cohort.Model) (all []cohort.Table, err error) {
+func tablesOf(p *cohort.Probes, m cohort.Model) (all []metrics.Table, err error) {
 	for _, block := range p.Blocks() {
 		t, err := p.Table(m.Index, block)
 		if err != nil {
@@ -177,15 +177,11 @@ func (q *probed) read(p *cohort.Probes, m cohort.Model, ref *referenceModel) err
 	}
 	var toeplitz, ranks []float64
 	for _, t := range tables {
-		gram, err := metrics.Gram(t.Values, t.Tokens, t.Dim)
-		if err != nil {
-			return err
-		}
 		// A table of zeros, or of equal rows, has neither rank nor diagonals to speak of.
-		if r2, err := metrics.ToeplitzR2(gram, t.Tokens); err == nil {
+		if r2, err := metrics.ToeplitzR2(t.Gram(), t.Tokens); err == nil {
 			toeplitz = append(toeplitz, r2)
 		}
-		if rank, err := metrics.EffectiveRank(t.Values, t.Tokens, t.Dim); err == nil {
+		if rank, err := t.EffectiveRank(); err == nil {
 			ranks = append(ranks, rank)
 		}
 	}
@@ -207,14 +203,11 @@ func (q *probed) read(p *cohort.Probes, m cohort.Model, ref *referenceModel) err
 	return q.compareAttention(own, ref.attention)
 }
 
-func (q *probed) compareAttention(own, ref cohort.Attention) error {
-	if own.Examples != ref.Examples || own.Heads != ref.Heads || own.Tokens != ref.Tokens ||
-		len(own.Layers) != len(ref.Layers) {
+func (q *probed) compareAttention(own, ref metrics.Attention) error {
+	if own.Size() != ref.Size() {
 		return nil
 	}
-	maps := metrics.AttentionMaps{Layers: own.Layers, Examples: own.Examples, Rows: own.Heads * own.Tokens,
-		Tokens: own.Tokens}
-	likeness, err := maps.Compare(ref.Layers, metrics.EachMap)
+	likeness, err := own.Compare(ref, metrics.EachMap)
 	if err != nil {
 		return err
 	}
@@ -222,18 +215,18 @@ func (q *probed) compareAttention(own, ref cohort.Attention) error {
 	return nil
 }
 
-func (q *probed) compareTables(own, ref []cohort.Table) {
+func (q *probed) compareTables(own, ref []metrics.Table) {
 	var distances, disparities, cosines []float64
 	for block, t := range own {
-		if block >= len(ref) || t.Tokens != ref[block].Tokens || t.Dim != ref[block].Dim {
+		if block >= len(ref) {
 			break
 		}
-		d, err := metrics.Procrustes(t.Values, ref[block].Values, t.Tokens, t.Dim)
-		if err != nil { // a table of zeros
+		d, err := metrics.Procrustes(t, ref[block])
+		if err != nil { // a table of zeros, or of another size
 			break
 		}
 		distances, disparities = append(distances, d.Raw), append(disparities, d.Disparity)
-		cosines = append(cosines, cosine(t.Values, ref[block].Values))
+		cosines = append(cosines, metrics.CosineOf(t.Values, ref[block].Values))
 	}
 	q.values["procrustes"], q.values["disparity"] = plainMean(distances), plainMean(disparities)
 	q.values["table_cosine"] = stats.Mean(cosines)
@@ -246,14 +239,6 @@ func plainMean(x []float64) float64 {
 		sum += v
 	}
 	return sum / float64(len(x))
-}
-
-func cosine(a, b []float64) float64 {
-	var ab, aa, bb float64
-	for i := range a {
-		ab, aa, bb = ab+a[i]*b[i], aa+a[i]*a[i], bb+b[i]*b[i]
-	}
-	return ab / math.Sqrt(aa*bb)
 }
 
 // readNoise reads the accuracy under noise: noise/amplitude [A] and noise/accuracy [E,A,R].

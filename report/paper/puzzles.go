@@ -25,10 +25,8 @@ func (d *draft) has(measure string) bool {
 
 // attentionMaps draws the mean attention of the first model of some groups.
 func attentionMaps(d *draft, shown []cohort.Group) ([]figure.Panel, error) {
-	t := table.Table{Title: "Mean attention", Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "query", Name: "query"}, {Heading: "key",
-			Name: "key"}, {Heading: "weight", Name: "weight", Decimals: 4},
-	}}
+	t := table.Table{Title: "Mean attention", Columns: append(table.Columns(0, "PE", "query", "key"),
+		table.Columns(4, "weight")...)}
 	var means [][]float64
 	n := 0
 	for _, g := range shown {
@@ -185,10 +183,8 @@ func noiseLines(d *draft) ([]figure.Panel, error) {
 }
 
 func noiseTable(d *draft) {
-	t := table.Table{Title: "Accuracy under noise", Columns: []table.Column{
-		{Heading: "PE", Name: "pe"}, {Heading: "seed", Name: "seed"}, {Heading: "amplitude",
-			Name: "amplitude", Decimals: 2}, {Heading: "accuracy", Name: "accuracy", Decimals: 3},
-	}}
+	t := table.Table{Title: "Accuracy under noise", Columns: []table.Column{{Heading: "PE"}, {Heading: "seed"},
+		{Heading: "amplitude", Decimals: 2}, {Heading: "accuracy", Decimals: 3}}}
 	for _, g := range d.groups {
 		for _, m := range g.Models {
 			for _, a := range d.amplitudes(m) {

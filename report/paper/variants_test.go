@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/synthetic"
 )
 
@@ -12,18 +13,12 @@ import (
 func TestDecayNamesItsOptimizer(t *testing.T) {
 	for optimizer, want := range map[string]string{"adamw": "by AdamW with weight decay 0.1",
 		"adam": "by Adam with L2 of 0.1 (the paper's: AdamW)"} {
-		s, err := Read(synthesise(t,
+		s := study(t,
 			synthetic.Run{Name: "learn", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1},
 				Optimizer: optimizer, Decay: .1},
 			synthetic.Run{Name: "rope", Task: "lst", PE: "rope", Seeds: []int{1},
-				Optimizer: optimizer, Decay: .1}), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		items, err := s.items()
-		if err != nil {
-			t.Fatal(err)
-		}
+				Optimizer: optimizer, Decay: .1})
+		items := expect.Must(s.items())
 		found := 0
 		for _, item := range items {
 			if item.ID != "fig_a8" && item.ID != "table_a5" && item.ID != "table_a6" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
 	"torchpe/train/runlog"
@@ -27,19 +28,14 @@ type world struct {
 // drawing.
 func makeWorld(t *testing.T) *world {
 	t.Helper()
-	dir := synthesise(t, slices.Concat(mainRuns(), variantRuns(), maskedRuns())...)
-	s, err := Read(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := synthetic.Dir(t, slices.Concat(mainRuns(), variantRuns(), maskedRuns())...)
+	s := expect.Must(Read(dir, ""))
 	for _, m := range s.LST {
 		setPaper(m.Run)
 	}
 	w := &world{study: s, all: readFolders(t, dir), drafts: map[string]*draft{}}
 	for _, it := range specs() {
-		if w.drafts[it.id], err = s.draft(it); err != nil {
-			t.Fatal(err)
-		}
+		w.drafts[it.id] = expect.Must(s.draft(it))
 	}
 	return w
 }

@@ -19,11 +19,11 @@ func (t Table) machineNames() [][]string {
 		has := func(k kind) bool { return slices.ContainsFunc(t.Rows, func(r Row) bool { return r[j].kind == k }) }
 		switch {
 		case has(interval):
-			names[j] = []string{c.Name + "_low", c.Name + "_high"}
+			names[j] = []string{c.name() + "_low", c.name() + "_high"}
 		case has(meanSD):
-			names[j] = []string{c.Name, c.Name + "_sd"}
+			names[j] = []string{c.name(), c.name() + "_sd"}
 		default:
-			names[j] = []string{c.Name}
+			names[j] = []string{c.name()}
 		}
 	}
 	return names
@@ -108,7 +108,7 @@ func (t Table) json(b *bytes.Buffer) error {
 	}
 	var columns []string
 	for _, c := range t.Columns {
-		columns = append(columns, jsonText(column{c.Name, c.Heading, c.Unit}))
+		columns = append(columns, jsonText(column{c.name(), c.Heading, c.Unit}))
 	}
 	lines := func(all []string) string {
 		if len(all) == 0 {

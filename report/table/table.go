@@ -9,6 +9,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,12 +38,33 @@ type Row []Cell
 // Column describes a column. Columns with text are aligned left, others right.
 type Column struct {
 	Heading  string // for people, such as "σ, validation"
-	Name     string // for CSV and JSON: lower-case letters, digits and _
+	Name     string // for CSV and JSON: lower-case letters, digits and _; NameOf(Heading) if empty
 	Unit     string // shown after the heading in parentheses; may be empty
 	Decimals int    // decimals of its numbers in tables for people
 
 	DropPriority int // a narrow terminal drops columns of the highest priority first
 }
+
+// Columns returns columns with these headings, whose numbers have so many decimals.
+func Columns(decimals int, headings ...string) (all []Column) {
+	for _, h := range headings {
+		all = append(all, Column{Heading: h, Decimals: decimals})
+	}
+	return all
+}
+
+// NameOf makes a name of a text: letters in lower case, digits, and _ for all else.
+func NameOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(text))
+}
+
+// name returns the name for CSV and JSON.
+func (c Column) name() string { return cmp.Or(c.Name, NameOf(c.Heading)) }
 
 // heading returns the heading with its unit.
 func (c Column) heading() string {
@@ -133,9 +155,9 @@ var machineName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 func (t Table) checkNames() error {
 	seen := map[string]bool{}
 	for j, c := range t.Columns {
-		if !machineName.MatchString(c.Name) {
+		if !machineName.MatchString(c.name()) {
 			return fmt.Errorf("column %d (%s): name %q: want lower-case letters, digits and _, "+
-				"such as iid_test", j+1, c.Heading, c.Name)
+				"such as iid_test", j+1, c.Heading, c.name())
 		}
 	}
 	for _, name := range slices.Concat(t.machineNames()...) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/internal/paper"
 	"torchpe/train/runlog"
 )
@@ -201,29 +202,22 @@ func (m maker) probes() []probe {
 }
 
 // tensors returns the probes with the modules of the tokens, as a file has them.
-func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]string, err error) {
+func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]string) {
 	about = map[string]string{"step": fmt.Sprint(100 * m.Records)}
 	for _, p := range all {
-		x, err := safetensors.New(p.name, p.shape, p.values)
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, x)
+		out = append(out, expect.Must(safetensors.New(p.name, p.shape, p.values)))
 	}
-	if m.Task == "lst" {
-		return out, about, nil
-	}
-	if m.Task == "masked" {
-		about["token_names"], about["module_names"] = strings.Join(TokenNames, "\n"),
-			strings.Join(ModuleNames, "\n")
-		about["test_subjects"] = strings.Join(m.Subjects, "\n")
-		about["token_points"] = m.Places
-	}
-	if m.Task == "fmri" {
+	switch m.Task {
+	case "lst":
+		return out, about
+	case "masked":
+		about["token_names"], about["module_names"] = strings.Join(TokenNames, "\n"), strings.Join(ModuleNames, "\n")
+		about["test_subjects"], about["token_points"] = strings.Join(m.Subjects, "\n"), m.Places
+	case "fmri":
 		about["module_names"] = strings.Join(networks, "\n")
 	}
 	if m.Modules != nil && len(m.Modules) == 0 {
-		return out, about, nil
+		return out, about
 	}
 	n, modules := m.nodes()
 	labels := make([]int64, n)
@@ -233,8 +227,7 @@ func (m maker) tensors(all []probe) (out []safetensors.Tensor, about map[string]
 			labels[i] = int64(m.Modules[i])
 		}
 	}
-	x, err := safetensors.New("modules", []int{n}, labels)
-	return append(out, x), about, err
+	return append(out, expect.Must(safetensors.New("modules", []int{n}, labels))), about
 }
 
 // tables are random, with what the modules share on top.

@@ -1,9 +1,10 @@
 // Package synthetic writes finished run directories with made-up numbers, in a moment and without
-// training, for the tests of what reads runs. The numbers have the shapes and ranges of real ones,
+// training, for the tests of what reads runs; only they import it. The numbers have the shapes and ranges of real ones,
 // and an effect of sigma of which the truth is known: see Accuracy.
 package synthetic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -11,7 +12,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/train/runlog"
 )
@@ -82,42 +85,24 @@ func added(pe string) bool {
 }
 
 func (r *Run) fill() {
-	set := func(s *string, v string) {
-		if *s == "" {
-			*s = v
-		}
-	}
-	set(&r.Fidelity, "code")
-	set(&r.Optimizer, "adam")
-	if r.LR == 0 {
-		r.LR = 1e-4
-	}
-	if r.Heads == 0 {
-		r.Heads = 1
-	}
 	placement, readOut := "block", "last"
-	if r.Fidelity == "text" {
+	if r.Fidelity = cmp.Or(r.Fidelity, "code"); r.Fidelity == "text" {
 		placement, readOut = "input", "probe"
 	}
-	set(&r.Placement, placement)
-	if !added(r.PE) {
+	if r.Placement = cmp.Or(r.Placement, placement); !added(r.PE) {
 		r.Placement = ""
 	}
 	if r.Task == "lst" {
-		set(&r.ReadOut, readOut)
-	}
-	if r.MaskLevel == 0 {
-		r.MaskLevel = 0.5
-	}
-	if r.Records == 0 {
-		r.Records = 12
+		r.ReadOut = cmp.Or(r.ReadOut, readOut)
 	}
 	if r.Amplitudes == nil {
 		r.Amplitudes = []float32{.0625, .25, .5, 1}
 	}
-	set(&r.Distance, "euclidean")
-	set(&r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity, cohort.Label(r.PE,
-		r.sigma()), r.Optimizer, r.Decay, r.Heads, r.Placement, r.ReadOut, r.MaskLevel))
+	r.Optimizer, r.LR, r.Heads = cmp.Or(r.Optimizer, "adam"), cmp.Or(r.LR, 1e-4), cmp.Or(r.Heads, 1)
+	r.MaskLevel, r.Records = cmp.Or(r.MaskLevel, 0.5), cmp.Or(r.Records, 12)
+	r.Distance = cmp.Or(r.Distance, "euclidean")
+	r.Name = cmp.Or(r.Name, fmt.Sprintf("%s-%s-%s-%s-wd%g-h%d-%s-%s-m%g", r.Task, r.Fidelity,
+		cohort.Label(r.PE, r.sigma()), r.Optimizer, r.Decay, r.Heads, r.Placement, r.ReadOut, r.MaskLevel))
 }
 
 func (r *Run) sigma() *float64 {
@@ -127,30 +112,27 @@ func (r *Run) sigma() *float64 {
 	return &r.Sigma
 }
 
-// Write makes the runs up in folders of dir.
-func Write(dir string, all ...Run) error {
-	for _, r := range all {
-		r.fill()
-		if err := r.write(filepath.Join(dir, filepath.FromSlash(r.Name))); err != nil {
-			return err
-		}
-	}
-	return nil
+// Dir makes the runs up in folders of a directory for the test.
+func Dir(t testing.TB, all ...Run) string {
+	dir := t.TempDir()
+	Write(t, dir, all...)
+	return dir
 }
 
-func (r *Run) write(dir string) error {
-	config, err := json.Marshal(r.config())
-	if err != nil {
-		return err
+// Write makes the runs up in folders of dir.
+func Write(t testing.TB, dir string, all ...Run) {
+	t.Helper()
+	for _, r := range all {
+		r.fill()
+		r.write(t, filepath.Join(dir, filepath.FromSlash(r.Name)))
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	run, err := runlog.Create(dir, config, runlog.Environment{Torchpe: "synthetic", Changed: r.Changed},
-		runlog.Options{})
-	if err != nil {
-		return err
-	}
+}
+
+func (r *Run) write(t testing.TB, dir string) {
+	t.Helper()
+	expect.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	run := expect.Must(runlog.Create(dir, expect.Must(json.Marshal(r.config())),
+		runlog.Environment{Torchpe: "synthetic", Changed: r.Changed}, runlog.Options{}))
 	defer run.Close()
 	h := fnv.New64a()
 	h.Write([]byte(r.Name))
@@ -171,17 +153,19 @@ func (r *Run) write(dir string) error {
 		}
 		result.Members = append(result.Members, *members[i].Result)
 	}
-	if err := appendRecords(run, members); err != nil {
-		return err
+	for k := range r.Records { // as training does: records of all members at a step, then the next
+		for _, m := range members {
+			if k < len(m.Records) {
+				expect.NoError(t, run.Append(m.Records[k]))
+			}
+		}
 	}
 	if r.Data != "" {
 		metadata := map[string]string{runlog.DataKey: r.Data}
 		if r.Checkpoint != "" {
 			metadata[runlog.ConfigKey] = r.Checkpoint
 		}
-		if err := run.SaveCheckpoint(1, nil, metadata); err != nil {
-			return err
-		}
+		expect.NoError(t, run.SaveCheckpoint(1, nil, metadata))
 	}
 	if r.Task != "lst" {
 		result.Baselines = map[string]runlog.Numbers{
@@ -192,37 +176,13 @@ func (r *Run) write(dir string) error {
 	}
 	if r.Task == "masked" {
 		n, modules := m.nodes()
-		result.Data = &runlog.DataSummary{Frames: 900, Tokens: n, Runs: 3, Subjects: 3,
-			TrainFrames: 600, TestFrames: 300, MeasuredFrames: 300, Split: "made up",
-			TestSubjects: r.Subjects, Modules: modules, ModulesFrom: "by name"}
 		q := float64(ConnectivityModularity)
-		result.Data.ConnectivityModularity = &q
+		result.Data = &runlog.DataSummary{Frames: 900, Tokens: n, Runs: 3, Subjects: 3,
+			TrainFrames: 600, TestFrames: 300, MeasuredFrames: 300, Split: "made up", TestSubjects: r.Subjects,
+			Modules: modules, ModulesFrom: "by name", ConnectivityModularity: &q}
 	}
-	tensors, about, err := m.tensors(probes)
-	if err != nil {
-		return err
-	}
-	if err := run.SaveProbes(tensors, about); err != nil {
-		return err
-	}
-	return run.SaveResult(result)
-}
-
-// appendRecords writes the records as training does: those of all members at a step, then the next.
-func appendRecords(run *runlog.Run, members []Member) error {
-	for k, any := 0, true; any; k++ {
-		any = false
-		for _, m := range members {
-			if k >= len(m.Records) {
-				continue
-			}
-			any = true
-			if err := run.Append(m.Records[k]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	expect.NoError(t, run.SaveProbes(m.tensors(probes)))
+	expect.NoError(t, run.SaveResult(result))
 }
 
 // config returns the part of a config.json that analyses read.

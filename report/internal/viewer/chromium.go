@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // prologue runs before the page's own scripts and collects what goes wrong. Errors of resources do
@@ -57,19 +59,10 @@ func (b Browser) Evaluate(t *testing.T, file, script string, result any) (proble
 	if program == "" {
 		t.Skip("chromium is not installed (Debian: chromium): the page is not checked in a browser")
 	}
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied, err := filepath.Abs(file + ".copy.html") // beside the page, whose links are relative
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Replace(string(page), "<title>", prologue+"<title>", 1) +
-		fmt.Sprintf(epilogue, script)
-	if err := os.WriteFile(copied, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	page := expect.Must(os.ReadFile(file))
+	copied := expect.Must(filepath.Abs(file + ".copy.html")) // beside the page, whose links are relative
+	text := strings.Replace(string(page), "<title>", prologue+"<title>", 1) + fmt.Sprintf(epilogue, script)
+	expect.NoError(t, os.WriteFile(copied, []byte(text), 0o666))
 	defer os.Remove(copied)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -89,15 +82,13 @@ func (b Browser) Evaluate(t *testing.T, file, script string, result any) (proble
 		Problems []string
 		Result   json.RawMessage
 	}
-	decoded, err := base64.StdEncoding.DecodeString(string(m[1]))
-	if err == nil {
-		err = json.Unmarshal(decoded, &reply)
+	decoded := expect.Must(base64.StdEncoding.DecodeString(string(m[1])))
+	expect.NoError(t, json.Unmarshal(decoded, &reply))
+	if reply.Failure != "" {
+		t.Fatalf("chromium: %s\n%s", reply.Failure, decoded)
 	}
-	if err == nil && len(reply.Result) > 0 {
-		err = json.Unmarshal(reply.Result, result)
-	}
-	if err != nil || reply.Failure != "" {
-		t.Fatalf("chromium: %v %s\n%s", err, reply.Failure, decoded)
+	if len(reply.Result) > 0 {
+		expect.NoError(t, json.Unmarshal(reply.Result, result))
 	}
 	return reply.Problems
 }
@@ -116,10 +107,7 @@ func findBrowser() string {
 // newProfile makes a directory for the browser's files. t.TempDir would fail the test where the
 // browser's children still write.
 func newProfile(t *testing.T) string {
-	dir, err := os.MkdirTemp("", "torchpe-chromium-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := expect.Must(os.MkdirTemp("", "torchpe-chromium-"))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }

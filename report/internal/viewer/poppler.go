@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // PDF stands for the file among the arguments of Poppler.
@@ -18,9 +20,7 @@ func Poppler(t *testing.T, pdf []byte, tool string, args ...string) string {
 		t.Skipf("%s is not installed (Debian: poppler-utils): it does not check the PDF", tool)
 	}
 	path := filepath.Join(t.TempDir(), "figure.pdf")
-	if err := os.WriteFile(path, pdf, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, pdf, 0o666))
 	for i, arg := range args {
 		if arg == PDF {
 			args[i] = path

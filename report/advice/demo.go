@@ -1,6 +1,4 @@
-// Package demo reads the models of "torchpe demo", draws their accuracies, and says whether those of a small
-// initial σ generalise better.
-package demo
+package advice
 
 import (
 	"errors"
@@ -10,17 +8,18 @@ import (
 
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
+	"torchpe/report/item"
 	"torchpe/train/runlog"
 )
 
-// Epochs is the number of passes over the training set of a demo, unless another is asked for.
-const Epochs = 300
+// DemoEpochs is the number of passes over the training set of a demo, unless another is asked for.
+const DemoEpochs = 300
 
-// Study holds models that started small, and models that started large.
-type Study struct{ small, large cohort.Group }
+// Demo holds the models of "torchpe demo": those that started small, then those that started large.
+type Demo []cohort.Group
 
-// Read reads finished runs, which differ in the initial σ of their learned encoding and in the seed.
-func Read(dirs []string) (*Study, error) {
+// ReadDemo reads finished runs, which differ in the initial σ of their learned encoding and in the seed.
+func ReadDemo(dirs []string) (Demo, error) {
 	var found []*cohort.Run
 	for _, dir := range dirs {
 		r, err := cohort.Open(dir)
@@ -37,12 +36,12 @@ func Read(dirs []string) (*Study, error) {
 	if diverged > 0 || len(groups) != 2 {
 		return nil, errors.New("models diverged or differ in more than σ and seed")
 	}
-	return &Study{groups[0], groups[1]}, nil
+	return groups, nil
 }
 
 // Result returns the final numbers of all models.
-func (s *Study) Result() (all runlog.Result) {
-	for _, m := range cohort.ModelsOf([]cohort.Group{s.small, s.large}) {
+func (d Demo) Result() (all runlog.Result) {
+	for _, m := range cohort.ModelsOf(d) {
 		all.Members = append(all.Members, m.Result)
 	}
 	return all
@@ -50,12 +49,11 @@ func (s *Study) Result() (all runlog.Result) {
 
 // Answer says whether each model that started small is right more often on validation puzzles than each
 // that started large.
-func (s *Study) Answer() string {
-	small, large := s.small, s.large
-	all := cohort.ModelsOf([]cohort.Group{small, large})
+func (d Demo) Answer() string {
+	small, large, all := d[0], d[1], cohort.ModelsOf(d)
 	if unfitted := cohort.Unfitted(all); len(unfitted) > 0 {
-		more := fmt.Sprintf("without --epochs, which is %d then,", Epochs)
-		if n := unfitted[0].Result.Epochs; n >= Epochs {
+		more := fmt.Sprintf("without --epochs, which is %d then,", DemoEpochs)
+		if n := unfitted[0].Result.Epochs; n >= DemoEpochs {
 			more = fmt.Sprintf("with --epochs %d", 2*n)
 		}
 		return fmt.Sprintf("Nothing can be said yet: %d of %d models have not fitted their training puzzles. "+
@@ -81,23 +79,18 @@ func (s *Study) Answer() string {
 
 // Draw draws training, IID test and validation accuracy against epoch, a line a model, to path.pdf and
 // path.png.
-func (s *Study) Draw(path string) error {
+func (d Demo) Draw(path string) error {
+	lines, _, err := (&item.Draft{Marks: true}).Courses(d, item.Epochs, item.Column{Measure: "train"},
+		item.Column{Measure: "iid"}, item.Column{Measure: "validation"})
+	if err != nil {
+		return err
+	}
 	row := figure.Row{Height: 2.2}
 	for _, p := range []struct{ title, key string }{{"Training puzzles", "train"},
 		{"Held-out puzzles of their kind", "iid"}, {"Puzzles unlike them", "validation"}} {
-		panel := figure.Lines{Title: p.title, XLabel: "Epoch", YLabel: "Accuracy", YMin: 0, YMax: 1, NoMembers: true,
-			Band: figure.BandSD, References: []figure.Reference{{Label: "chance", Y: 0.25}}}
-		for _, g := range []cohort.Group{s.small, s.large} {
-			read, err := cohort.RecordsBy(g.Models, func(r runlog.Record) int { return r.Epoch })
-			if err != nil {
-				return err
-			}
-			line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label}
-			line.X, line.Values = cohort.Course(g.Models, read,
-				func(r runlog.Record) float64 { return r.Measures.Get(p.key) })
-			panel.Series = append(panel.Series, line)
-		}
-		row.Cells = append(row.Cells, figure.Cell{Panel: panel})
+		row.Cells = append(row.Cells, figure.Cell{Panel: figure.Lines{Title: p.title, XLabel: "Epoch",
+			YLabel: "Accuracy", YMin: 0, YMax: 1, NoMembers: true, Band: figure.BandSD, Series: lines[p.key],
+			References: []figure.Reference{{Label: "chance", Y: 0.25}}}})
 	}
 	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: []figure.Row{row}})
 	if err != nil {

@@ -1,4 +1,4 @@
-package demo
+package advice
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 )
 
 // The sentence of the demo follows from the models: each that started small against each that started large.
-func TestAnswer(t *testing.T) {
+func TestDemoAnswer(t *testing.T) {
 	group := func(label string, epochs int, reached bool, validation ...float64) (g cohort.Group) {
 		g.Label = label
 		for i, v := range validation {
@@ -33,7 +33,7 @@ func TestAnswer(t *testing.T) {
 		{group("learn-2.0", 300, false, 0.3, 0.3), "Nothing can be said yet: 2 of 4 models have not fitted " +
 			"their training puzzles. A demo with --epochs 600 and with another --out "},
 	} {
-		if got := (&Study{small, c.large}).Answer(); !strings.HasPrefix(got, c.want) {
+		if got := (Demo{small, c.large}).Answer(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

@@ -1,0 +1,91 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Table is a table of positions, or any other with a row for each token.
+type Table struct {
+	Tokens, Dim int
+	Values      []float64 // [Tokens,Dim]
+}
+
+// TableOf returns the table of rows, which have one length.
+func TableOf(rows [][]float64) Table {
+	return Table{Tokens: len(rows), Dim: len(rows[0]), Values: slices.Concat(rows...)}
+}
+
+// Row returns the row of a token.
+func (t Table) Row(i int) []float64 { return t.Values[i*t.Dim : (i+1)*t.Dim] }
+
+// check returns an error if the table is empty, or has another size than it says.
+func (t Table) check() error {
+	if t.Tokens < 1 || t.Dim < 1 || len(t.Values) != t.Tokens*t.Dim {
+		return fmt.Errorf("metrics: %d numbers are no table of %d x %d", len(t.Values), t.Tokens, t.Dim)
+	}
+	return nil
+}
+
+// Centred returns the table minus its mean row.
+func (t Table) Centred() Table {
+	out := make([]float64, len(t.Values))
+	for k := range t.Dim {
+		mean := 0.0
+		for i := range t.Tokens {
+			mean += t.Values[i*t.Dim+k]
+		}
+		mean /= float64(t.Tokens)
+		for i := range t.Tokens {
+			out[i*t.Dim+k] = t.Values[i*t.Dim+k] - mean
+		}
+	}
+	t.Values = out
+	return t
+}
+
+// Gram returns the inner products E E^T [n,n] of the rows of a table E [n,d]. An encoding is
+// translation invariant where this matrix is Toeplitz (Wennberg and Henter 2021, section 3.1).
+func (t Table) Gram() []float64 {
+	return t.between(func(a, b []float64) float64 {
+		dot := 0.0
+		for k := range a {
+			dot += a[k] * b[k]
+		}
+		return dot
+	}, true)
+}
+
+// Distances returns the distances [n,n] between the rows of a table [n,d]. Cosine is NaN for a row of
+// zeros, and OneMinusCorr2 for a row of equal numbers.
+func (t Table) Distances(kind Distance) []float64 { return t.between(kind.between, false) }
+
+// Cosines returns the cosine similarity [n,n] of the rows.
+func (t Table) Cosines() []float64 {
+	out := t.Distances(Cosine)
+	for i := range out {
+		out[i] = 1 - out[i]
+	}
+	return out
+}
+
+// between returns a symmetric function of each two rows [n,n], with 0 on the diagonal unless it is wanted.
+func (t Table) between(of func(a, b []float64) float64, diagonal bool) []float64 {
+	n := t.Tokens
+	out := make([]float64, n*n)
+	for i := range n {
+		for j := range i {
+			v := of(t.Row(i), t.Row(j))
+			out[i*n+j], out[j*n+i] = v, v
+		}
+		if diagonal {
+			out[i*n+i] = of(t.Row(i), t.Row(i))
+		}
+	}
+	return out
+}
+
+// dense returns a copy of the table as a matrix.
+func (t Table) dense() *mat.Dense { return mat.NewDense(t.Tokens, t.Dim, slices.Clone(t.Values)) }
