@@ -38,7 +38,7 @@ func TestTexts(t *testing.T) {
 			if testing.Short() && name == "everything" {
 				t.Skip("makes every figure and table")
 			}
-			dir := synthesise(t, runs...)
+			dir := synthetic.Dir(t, runs...)
 			_, out := write(t, dir)
 			expect.Golden(t, name+".txt", bytes.ReplaceAll(readText(t, out), []byte(dir), []byte("DIR")))
 		})
@@ -85,7 +85,7 @@ func readText(t *testing.T, dir string) []byte {
 
 // Probes that are damaged while a report is made end it with an error that names the run.
 func TestDamagedProbes(t *testing.T) {
-	dir := synthesise(t,
+	dir := synthetic.Dir(t,
 		synthetic.Run{Name: "learned", Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
 		synthetic.Run{Name: "truth", Task: "lst", PE: "2d-fixed", Seeds: []int{1}},
 		synthetic.Run{Name: "network", Task: "nmar", PE: "learn", Sigma: .1, Seeds: []int{1}})
