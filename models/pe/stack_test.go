@@ -31,7 +31,7 @@ func TestStackIsItsParts(t *testing.T) {
 	two := petest.Spec{Scheme: "rope", Heads: 2}.Model(t)
 	p := pe.Grid(2, 4)
 	for layer := range 2 {
-		petest.Near(t, "what is added", petest.Added(both, layer, p), petest.Added(one, layer, p), 0)
+		petest.Near(t, "what is added", added(both, layer, p), added(one, layer, p), 0)
 	}
 	q, k := wave(8, 2, 4, 0), wave(8, 2, 4, 1)
 	got, _ := rotated(both, q, k, p)
