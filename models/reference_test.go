@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -42,14 +43,9 @@ type fixture struct {
 
 func readFixture(t *testing.T, path string) fixture {
 	t.Helper()
-	file, err := safetensors.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := expect.Must(safetensors.Read(path))
 	f := fixture{File: file}
-	if err := json.Unmarshal([]byte(file.Metadata["config"]), &f); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(file.Metadata["config"]), &f))
 	return f
 }
 
@@ -59,10 +55,7 @@ func (f fixture) floats(t *testing.T, name string) []float64 {
 	if !ok {
 		t.Fatalf("no %s in the fixture", name)
 	}
-	v, err := x.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := expect.Must(x.Float64s())
 	return v
 }
 
@@ -95,9 +88,7 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *models.Model {
 		if !p.Trainable && f.shape("w/"+p.Name) == nil {
 			continue // a computed table
 		}
-		if err := m.Params.Set(p.Name, f.floats(t, "w/"+p.Name)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, m.Params.Set(p.Name, f.floats(t, "w/"+p.Name)))
 		used++
 	}
 	for _, name := range f.Names() {
@@ -201,10 +192,7 @@ func TestReference(t *testing.T) {
 func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance float64) {
 	m := f.model(t, dtype)
 	method := torchpe.Method(f.Optimizer)
-	optimizer, err := torchpe.NewOptimizer(method, m.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	optimizer := expect.Must(torchpe.NewOptimizer(method, m.Params))
 	defer optimizer.Close()
 	step := torchpe.StepSettings{LR: []float64{f.LR}, WeightDecay: []float64{f.WeightDecay}, Active: []bool{true}}
 	for i := range 3 {
@@ -213,9 +201,7 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 			defer s.Close()
 			s.Seed([]uint64{1}, i)
 			pass := func(repeat int, trace *models.Trace) {
-				if err := optimizer.ZeroGrad(); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, optimizer.ZeroGrad())
 				batch, lossOf := f.input(t, s, m, repeat)
 				logits := m.Forward(s, batch, trace)
 				loss := lossOf(logits)
@@ -235,9 +221,7 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 				pass(1, nil) // the read-out's shortcut in the last block
 			}
 			pass(4, nil) // so many samples that the first block shares rows
-			if err := optimizer.Step(step); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, optimizer.Step(step))
 		}()
 	}
 	checkSteps(t, f, m, tolerance)
@@ -283,10 +267,7 @@ func checkSteps(t *testing.T, f fixture, m *models.Model, tolerance float64) {
 		if !p.Trainable {
 			continue
 		}
-		got, err := m.Params.Values(p.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := expect.Must(m.Params.Values(p.Name))
 		want, grad := f.floats(t, "step3/"+p.Name), f.floats(t, "grad/"+p.Name)
 		for i := range want {
 			bound := tolerance

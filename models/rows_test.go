@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -139,16 +140,12 @@ func TestOwnRows(t *testing.T) {
 			x = draw(m, "few")
 		}
 		if c.precision != "" {
-			if err := torchpe.SetPrecision(c.precision); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, torchpe.SetPrecision(c.precision))
 		}
 		own, rows := passExamples(m, x, models.NewTrace(), c.noise), passExamples(m, x, nil, c.noise)
 		if rows.taken > own.taken {
 			t.Errorf("%s: tokens share rows", name)
 		}
-		if err := torchpe.SetPrecision("fp32"); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, torchpe.SetPrecision("fp32"))
 	}
 }

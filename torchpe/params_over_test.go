@@ -2,8 +2,9 @@ package torchpe
 
 import (
 	"slices"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestBuildOver checks that trained parameters share the other set's memory, and frozen ones have their own.
@@ -49,9 +50,7 @@ func TestBadBuildOver(t *testing.T) {
 		over := NewParamSet(1, Float32, CPU)
 		over.Add("good", false, Constant(1), 3)
 		over.Add(name, true, Constant(1), shape...)
-		if err := over.BuildOver(base, []uint64{1}); err == nil || !strings.Contains(err.Error(), "parameter "+name) {
-			t.Errorf("%s %v: %v", name, shape, err)
-		}
+		expect.Error(t, over.BuildOver(base, []uint64{1}), "parameter "+name)
 	}
 	if err := NewParamSet(2, Float32, CPU).BuildOver(base, []uint64{1, 2}); err == nil {
 		t.Error("two members over one are no error")

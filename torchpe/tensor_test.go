@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestRoundTrip puts values of each Go type in and takes them out, as themselves and converted.
@@ -182,7 +184,5 @@ func TestDescribeSystem(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	s := kept(t, NewScope())
 	err := Catch(func() { Zeros(s, Float32, CPU, 1<<30, 1<<15) })
-	if err == nil || !strings.Contains(err.Error(), "can't allocate memory: 1.407e+05 GB at once") {
-		t.Error(err)
-	}
+	expect.Error(t, err, "can't allocate memory: 1.407e+05 GB at once")
 }

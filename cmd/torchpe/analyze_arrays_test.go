@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // analyzed is where report/analysis/testdata/make.py keeps arrays and what numpy and scipy make of
@@ -128,9 +130,6 @@ func TestAnalyzeNotes(t *testing.T) {
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Must(os.ReadFile(path))
 	return string(b)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 )
 
 // publishedLST returns the published puzzle files, which are not part of this repository: they are
@@ -34,9 +35,7 @@ func writePuzzles(t *testing.T, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "puzzles.csv")
 	text := "ID,LST_num,condition,puzzles,solutions\n" + strings.Join(lines, "\n") + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 

@@ -20,10 +20,7 @@ import (
 
 // The paper has one title.
 func TestTitle(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := expect.Must(os.ReadFile("../../README.md"))
 	for where, text := range map[string]string{"README.md": string(readme), "--help": helpOf(newRootCommand()),
 		"pe show": expect.Must(pe.Find("learn")).About().Title} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), paper.Title) {

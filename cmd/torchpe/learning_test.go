@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Flags of the PE's learning become keys of config.json, and a note says that sigma has no effect.
@@ -17,9 +19,7 @@ func TestOwnLearningFlags(t *testing.T) {
 		"--warmup-steps 5 --pe-dropout 0.2 --init-scale 0.5", 0,
 		"2>--sigma has no effect with --pe-init matched:2d-fixed")
 	var c map[string]any
-	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "config.json"))), &c); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "config.json"))), &c))
 	for key, want := range map[string]any{"pe_init": "matched:2d-fixed", "pe_warmup_steps": 0.0,
 		"pe_dropout": 0.2, "init_scale": 0.5} {
 		if !reflect.DeepEqual(c[key], want) {

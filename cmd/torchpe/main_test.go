@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -112,9 +113,7 @@ func smallSet(t *testing.T, dir string) string {
 	}
 	files := []lst.File{{Path: filepath.Join(dir, "train.csv"), Puzzles: train},
 		{Path: filepath.Join(dir, "validation.csv"), Puzzles: validation}}
-	if err := lst.WriteFiles(files...); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, lst.WriteFiles(files...))
 	return " --preset quick --d-model 16 --layers 1 --batch 32 --threads 1 --lst-train " + files[0].Path +
 		" --lst-validation " + files[1].Path + " "
 }
@@ -179,9 +178,7 @@ func TestSignalsSave(t *testing.T) {
 		cmd := program(dir, "train --epochs 100000 --out run"+smallSet(t, dir))
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, cmd.Start())
 		metrics := filepath.Join(dir, "run", "checkpoint.safetensors")
 		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
 			if _, err := os.Stat(metrics); err == nil {
@@ -223,9 +220,7 @@ func TestIgnoredSignals(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, cmd.Start())
 		done := make(chan error)
 		go func() { done <- cmd.Wait() }()
 		sent := 0
@@ -260,9 +255,7 @@ func TestClosedOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.Stdout, cmd.Stderr = w, w
-		if err := errors.Join(cmd.Start(), w.Close(), r.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(cmd.Start(), w.Close(), r.Close()))
 		cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != exitBrokenPipe {
 			t.Errorf("%s: %v", line, cmd.ProcessState)
@@ -362,9 +355,7 @@ func TestDefaultDirectory(t *testing.T) {
 		}
 	}
 	// Where there is none to resume, a stopped run is named.
-	if err := os.Remove(filepath.Join(dir, "runs/lst_learn-0.2_code_seed1_2/result.json")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(filepath.Join(dir, "runs/lst_learn-0.2_code_seed1_2/result.json")))
 	if _, stderr, code := here(t, dir, "train", "--resume", "--pe", "rope"); code != exitUsage ||
 		!strings.HasSuffix(stderr, "one: torchpe train --resume --out runs/lst_learn-0.2_code_seed1_2") {
 		t.Errorf("exit code %d: %s", code, stderr)

@@ -6,16 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Whatever names files hold, no control character but line ends and tabs is printed, and JSON
 // means the same.
 func TestEscaped(t *testing.T) {
 	const hostile = "a\x1b]0;title\x07b\rc\u009bd\u202ee\x7ff\u2028g\tσ\xff\n"
-	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := expect.Must(os.Create(filepath.Join(t.TempDir(), "out")))
 	defer file.Close()
 	if n, err := (&escaped{file: file}).Write([]byte(hostile)); n != len(hostile) || err != nil {
 		t.Errorf("%d bytes, %v", n, err)

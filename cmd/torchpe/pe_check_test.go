@@ -69,9 +69,7 @@ func TestPECheckTransposed(t *testing.T) {
 		"turned.npy": {table.Transpose(), "another convention: transposed\n"},
 		"noise.npy":  {noise, "table: follows no convention"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), expect.Must(catalogue.NPY(c.table)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), expect.Must(catalogue.NPY(c.table)), 0o600))
 		out, notes, code := here(t, dir, "pe", "check", "1d-fixed", "--against", name)
 		if code != exitFailed || !strings.Contains(out, c.want) || strings.Contains(out, "nearest") ||
 			strings.Contains(notes, "refuses another number") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 )
 
 // TestPEExport: a module is written with its numbers where it has some, those of --params too, or
@@ -28,9 +29,7 @@ func TestPEExport(t *testing.T) {
 		t.Errorf("%v, %v", file.Names(), err)
 	}
 	says(t, dir, "pe export learn --tokens 2 --dim 2 --layers 1 --params p.json --out l.py", 0)
-	if file, err = safetensors.Read(filepath.Join(dir, "l.safetensors")); err != nil {
-		t.Fatal(err)
-	}
+	file = expect.Must(safetensors.Read(filepath.Join(dir, "l.safetensors")))
 	table, _ := file.Tensor("table")
 	if values, err := table.Float64s(); err != nil || len(values) != 4 || values[3] != 4 {
 		t.Errorf("%v, %v", values, err)

@@ -11,6 +11,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -82,9 +83,7 @@ func TestPEValuesOfALiBi(t *testing.T) {
 		Values       [][][]float64
 	}
 	text := says(t, t.TempDir(), "pe values alibi --tokens 4 --dim 16 --heads 8 --out -", 0)
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(text), &got))
 	if got.Scheme != "alibi" || got.Kind != "bias" || !slices.Equal(got.Shape, []int{8, 4, 4}) {
 		t.Errorf("%+v", got)
 	}
@@ -108,21 +107,11 @@ func TestPEValuesOfRotatedQueries(t *testing.T) {
 	for range n {
 		q.Data = append(q.Data, 3, 4)
 	}
-	f, err := os.Create(filepath.Join(dir, "q.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := npy.Write(f, q, npy.Float64); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(os.Create(filepath.Join(dir, "q.npy")))
+	expect.NoError(t, npy.Write(f, q, npy.Float64))
+	expect.NoError(t, f.Close())
 	says(t, dir, "pe values rope --tokens 5 --dim 2 --q q.npy --what q --out turned.npy", 0)
-	a, err := npy.Read(filepath.Join(dir, "turned.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Must(npy.Read(filepath.Join(dir, "turned.npy")))
 	for p := range n {
 		sin, cos := math.Sincos(float64(p))
 		if x, y := a.Data[2*p], a.Data[2*p+1]; math.Abs(x-(3*cos-4*sin)) > 1e-14 ||

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train/sweep"
 )
 
@@ -50,10 +51,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes minutes")
 	}
-	node, err := os.MkdirTemp("", "node")
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := expect.Must(os.MkdirTemp("", "node"))
 	conf, ok := strings.CutPrefix(onNode(t, "start", node), "SLURM_CONF=")
 	if !ok {
 		t.Fatal("no SLURM_CONF")
@@ -94,9 +92,7 @@ parts:
 			t.Fatal(said)
 		}
 	}
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(gone))
 	flags := []string{"resume", "there", "--launcher", "slurm", "--cpus", "1", "--throttle", "4",
 		"--time", "1m", "--signal", "50s"}
 	if said, code := run(flags...); code != 0 || !strings.Contains(said, "submitted 12 tasks") {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 	"torchpe/train/sweep"
 )
@@ -27,28 +28,16 @@ type opened struct {
 
 func open(t *testing.T, dir string) opened {
 	t.Helper()
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(runlog.Open(dir))
 	defer r.Close()
 	var o opened
-	c, err := r.LoadCheckpoint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Must(r.LoadCheckpoint())
 	o.checkpoint, o.step = c.File, c.Step
-	if o.probes, err = r.LoadProbes(); err != nil {
-		t.Fatal(err)
-	}
-	if o.records, err = runlog.ReadMetrics[map[string]any](r); err != nil {
-		t.Fatal(err)
-	}
+	o.probes = expect.Must(r.LoadProbes())
+	o.records = expect.Must(runlog.ReadMetrics[map[string]any](r))
 	for text, into := range map[string]*map[string]any{readText(t, filepath.Join(dir, "result.json")): &o.result,
 		string(r.Config().JSON): &o.config} {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal([]byte(text), into))
 	}
 	// What depends on when and where.
 	for _, key := range []string{"wall_seconds", "steps_per_second", "peak_rss_mb", "trained_together",
@@ -206,9 +195,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 	there, gone := filepath.Join(dir, "train.csv"), filepath.Join(dir, "gone.csv")
 	move := func(from, to string) {
 		t.Helper()
-		if err := os.Rename(from, to); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Rename(from, to))
 	}
 	move(there, gone)
 	stdout, stderr, code := torchpeIn(t, dir, "sweep run-task --index 0 s")
@@ -238,12 +225,8 @@ func TestSweepStopsWithTable(t *testing.T) {
 	says(t, dir, "sweep --out s --launcher none --epochs 1 --pe nope,learn --pack 1"+smallSet(t, dir), 0)
 	// In the place of a full disk: the failure of task 0 cannot be recorded.
 	blocked := filepath.Join(dir, "s/tasks/000000/failed.json")
-	if err := os.MkdirAll(blocked+".torchpe-tmp", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "train.csv")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(blocked+".torchpe-tmp", 0o777))
+	expect.NoError(t, os.Remove(filepath.Join(dir, "train.csv")))
 	stdout := says(t, dir, "sweep resume s --workers 1", exitFailed,
 		"could not be recorded: write "+blocked+": is a directory")
 	if !strings.Contains(stdout, "0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending") {
@@ -254,10 +237,7 @@ func TestSweepStopsWithTable(t *testing.T) {
 // The number of runs in each preset's comment, of resolved configurations, each counted once.
 func TestPresetRuns(t *testing.T) {
 	for _, p := range sweep.Presets() {
-		points, err := p.Spec.Points()
-		if err != nil {
-			t.Fatal(err)
-		}
+		points := expect.Must(p.Spec.Points())
 		configs, notes, err := sweep.Resolve(points, resolveArguments)
 		if err != nil {
 			t.Errorf("%s: %v", p.Name, err)
@@ -270,14 +250,8 @@ func TestPresetRuns(t *testing.T) {
 		}
 	}
 	// On request in the text's reading.
-	p, err := sweep.FindPreset("table1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	points, err := p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(sweep.FindPreset("table1"))
+	points := expect.Must(p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points())
 	configs, _, err := sweep.Resolve(points, resolveArguments)
 	if err != nil || !strings.Contains(string(configs[0]), `"fidelity":"text"`) ||
 		!strings.Contains(string(configs[0]), `"read_out":"probe"`) {
@@ -332,9 +306,7 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	dir := put(t, map[string]string{"own.csv": ownTable(1)})
 	line := "--quiet --task masked --data own.csv --pe nope --steps 3" + tinyModel
 	says(t, dir, "sweep --seeds 1,2 --out all/s "+line, 0)
-	if err := os.WriteFile(filepath.Join(dir, "own.csv"), []byte(ownTable(2)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "own.csv"), []byte(ownTable(2)), 0o666))
 	out := says(t, dir, "sweep --seeds 1,2,3 --out all/s "+line, exitFailed)
 	if !strings.Contains(out, "the data have changed since ") {
 		t.Error(out)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -46,9 +47,7 @@ func TestBadGraph(t *testing.T) {
 		{[][]float64{{0, math.NaN()}, {1, 0}}, "weighs NaN"},
 		{[][]float64{{2, 1}, {1, 0}}, "joined to itself"},
 	} {
-		if _, err := pe.GraphOf(c.weights); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: the error %v does not say %q", c.weights, err, c.says)
-		}
+		expect.Error(t, expect.ErrorOf(pe.GraphOf(c.weights)), c.says)
 	}
 }
 
@@ -124,19 +123,11 @@ func TestBadPositions(t *testing.T) {
 			[]string{"cell [0 -1] of token 1"}},
 		{"2d-fixed", pe.Box(1, 2, 2), []string{"2d-fixed", "tokens on a grid", "4 points in 3 dimensions"}},
 	} {
-		s, err := pe.Find(c.scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.Describe(pe.Size{Tokens: 4, DModel: 8, Heads: 1, Layers: 1}, nil)
+		s := expect.Must(pe.Find(c.scheme))
+		_, err := s.Describe(pe.Size{Tokens: 4, DModel: 8, Heads: 1, Layers: 1}, nil)
 		if len(s.Options) > 0 && (err == nil || !strings.Contains(err.Error(), "--")) {
 			t.Errorf("%s without options: %v", c.scheme, err)
 		}
-		err = build(s, c.p)
-		for _, text := range c.says {
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%s on %+v: the error %v does not say %q", c.scheme, c.p, err, text)
-			}
-		}
+		expect.Error(t, build(s, c.p), c.says...)
 	}
 }

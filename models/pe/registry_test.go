@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -98,10 +99,7 @@ func TestReadings(t *testing.T) {
 // TestResolve: what is given wins, options of other schemes are ignored, and all bad values are
 // reported at once.
 func TestResolve(t *testing.T) {
-	s, err := pe.Find("2d-fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(pe.Find("2d-fixed"))
 	given := pe.Options{"positions-from": "1", "rope-base": "bogus"}
 	options, err := s.Resolve("code", given)
 	want := pe.Options{"pe-placement": "block", "positions-from": "1",
@@ -114,15 +112,9 @@ func TestResolve(t *testing.T) {
 		t.Errorf("Resolve changed what was given: %v", given)
 	}
 	_, err = s.Resolve("code", pe.Options{"positions-from": "2", "grid-order": "diagonal", "fixed-pe-dropout": "1"})
-	for _, text := range []string{"--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
-		"rows-first", "--fixed-pe-dropout", "[0, 1)"} {
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("the error %v does not say %s", err, text)
-		}
-	}
-	if _, err := s.Resolve("paper", nil); err == nil || !strings.Contains(err.Error(), `"paper"`) {
-		t.Errorf("the reading \"paper\" gives the error %v", err)
-	}
+	expect.Error(t, err, "--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
+		"rows-first", "--fixed-pe-dropout", "[0, 1)")
+	expect.Error(t, expect.ErrorOf(s.Resolve("paper", nil)), `"paper"`)
 }
 
 // An unknown name gives what it may mean, or where all names are listed.
@@ -136,9 +128,7 @@ func TestFindUnknown(t *testing.T) {
 		"rope2":   `did you mean "rope"?`, "ropee-0.1": "`torchpe pe list` lists them",
 		"something": "pe list", "": "pe list"} {
 		_, err := pe.Find(name)
-		if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) || !strings.Contains(err.Error(), want) {
-			t.Errorf("an unknown scheme gives the error %v", err)
-		}
+		expect.Error(t, err, `"`+name+`"`, want)
 	}
 }
 

@@ -2,9 +2,9 @@ package pe_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -67,11 +67,7 @@ func TestStackInTheRegistry(t *testing.T) {
 		"rope+lern": {"rope+lern", `"lern"`}, "rope+": {`""`}, "rope+learn+rope": {"rope is there twice"},
 	} {
 		_, err := pe.Find(name)
-		for _, text := range says {
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%s: the error %v does not say %q", name, err, text)
-			}
-		}
+		expect.Error(t, err, says...)
 	}
 }
 
@@ -122,10 +118,6 @@ func TestStackConflicts(t *testing.T) {
 		if c.says == nil && err != nil {
 			t.Errorf("%+v: %v", c.parts, err)
 		}
-		for _, text := range c.says {
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%+v: the error %v does not say %q", c.parts, err, text)
-			}
-		}
+		expect.Error(t, err, c.says...)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -114,9 +114,7 @@ func TestConvStarts(t *testing.T) {
 			gain[i] = 100
 		}
 	}
-	if err := m.Params.Set("pe.gain", gain); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Params.Set("pe.gain", gain))
 	petest.Near(t, "with other taps beyond the tokens", embed(m, 0, x, pe.Line(n)), before, 0)
 }
 
@@ -294,11 +292,7 @@ func TestUnknownPlaces(t *testing.T) {
 			err := torchpe.Catch(func() {
 				m.Encoding.Begin(s, c.at).Embed(0, zeros(1, 1, 8, m.Config.DModel).Tensor(s))
 			})
-			for _, text := range c.says {
-				if err == nil || !strings.Contains(err.Error(), text) {
-					t.Errorf("%s at %v: the error %v does not say %s", c.scheme, c.at, err, text)
-				}
-			}
+			expect.Error(t, err, c.says...)
 		})
 	}
 	grid, box := petest.Read("grid=2x4 d_model=12"), petest.Read("box=1x2x4 d_model=12")

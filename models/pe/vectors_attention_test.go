@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -193,9 +194,7 @@ func (w Projections) AttendInModel(t testing.TB, sp petest.Spec, x petest.Array,
 			if values == nil {
 				values = make([]float64, p.PerMember())
 			}
-			if err := m.Params.Set(name, values); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, m.Params.Set(name, values))
 		}
 	}
 	set("embed.weight", x.Values)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -129,9 +130,7 @@ func debertaVector(t testing.TB, c *VectorCase) Outputs {
 // numbers.
 func deltas(t testing.TB, offsets string, n int) petest.Array {
 	span := 0
-	if _, err := fmt.Sscan(strings.Split(offsets, "/")[0], &span); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(fmt.Sscan(strings.Split(offsets, "/")[0], &span))
 	m := petest.Spec{Scheme: "deberta", Layers: 1, DModel: 1, Positions: pe.Line(n),
 		Given: given("deberta-offsets=%s deberta-terms=c2p", offsets),
 		Set:   map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1}, "pe.key.bias": {0}}}.Model(t)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/metrics"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -32,10 +33,7 @@ func graphPositions(g *pe.Graph) pe.Positions {
 // their weights if there are any, must agree with.
 func adjacent(t testing.TB, c *VectorCase) pe.Positions {
 	t.Helper()
-	g, err := pe.LoopedGraphOf(rowsOf(c.Input(t, "adjacency")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := expect.Must(pe.LoopedGraphOf(rowsOf(c.Input(t, "adjacency"))))
 	index := c.Input(t, "edge_index")
 	weights := slices.Repeat([]float64{1}, index.Shape[1])
 	if c.Has("edge_weight") {
@@ -304,10 +302,7 @@ func gradientVector(t testing.TB, c *VectorCase) Outputs {
 	o.Sparsity = c.Float("sparsity", o.Sparsity)
 	o.Alpha, o.Time = c.Float("alpha", o.Alpha), c.Float("diffusion_time", o.Time)
 	o.Dims = c.Int("n_components", o.Dims)
-	affinity, err := metrics.Affinity(connectivity.Values, n, o.Sparsity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	affinity := expect.Must(metrics.Affinity(connectivity.Values, n, o.Sparsity))
 	if c.Text("kernel", "") == "cosine" { // the same rows, compared otherwise
 		for i, a := range affinity {
 			affinity[i] = max(0, math.Cos(math.Pi*(1-a)))

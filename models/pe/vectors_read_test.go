@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/models/pe/petest"
 )
 
@@ -426,25 +427,18 @@ func (c *VectorCase) Floats(name string) []float64 {
 func TestVectorsAreFound(t *testing.T) {
 	own, empty := t.TempDir(), t.TempDir()
 	good := `{"cases": [{"name": "a", "outputs": {"y": 1}}], "tolerance": {"atol": 1e-12}}`
-	if err := os.WriteFile(own+"/x.json", []byte(good), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(own+"/x.json", []byte(good), 0o600))
 	t.Setenv("TORCHPE_PE_VECTORS", own+":"+own)
 	if all, err := folderVectors(); err != nil || len(all) != 2 || all[0].file != "x" {
 		t.Errorf("vectors %v, %v; want those of %q twice", all, err, own)
 	}
 	t.Setenv("TORCHPE_PE_VECTORS", own+":"+empty)
-	if _, err := folderVectors(); err == nil || !strings.Contains(err.Error(), empty) {
-		t.Errorf("a folder without vectors: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(folderVectors()), empty)
 	t.Setenv("TORCHPE_PE_VECTORS", "")
 	if all, err := folderVectors(); all != nil || err != nil {
 		t.Errorf("no folder: %v, %v", all, err)
 	}
-	all, err := shippedVectors()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Must(shippedVectors())
 	cases, licensed := 0, 0
 	for _, v := range all {
 		cases += len(v.Cases)

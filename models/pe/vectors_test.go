@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -123,10 +124,7 @@ func outputs(got Attended) Outputs {
 // valuesOf returns the values of a parameter.
 func valuesOf(t testing.TB, m *models.Model, name string) []float64 {
 	t.Helper()
-	values, err := m.Params.Values(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := expect.Must(m.Params.Values(name))
 	return values
 }
 
