@@ -36,9 +36,7 @@ func TestParameterCount(t *testing.T) {
 			Change: func(c *models.Config) {
 				c.Symbols, c.Classes, c.FFMultiple, c.DType = 6, 4, 4, torchpe.Float32
 			}}.Model(t)
-		if got := m.Params.Count(); got != want {
-			t.Errorf("%s: %d parameters, want %d", name, got, want)
-		}
+		expect.Equal(t, name, m.Params.Count(), want)
 	}
 }
 
@@ -174,13 +172,9 @@ func TestTraceByName(t *testing.T) {
 	}
 	all := trace(m, false, 0, "embedding", "pe/*", "attention/*", "hidden/*", "logits")
 	for name, shape := range shapes {
-		if !slices.Equal(all[name].Shape, shape) {
-			t.Errorf("%s has the shape %v, want %v", name, all[name].Shape, shape)
-		}
+		expect.Equal(t, fmt.Sprintf("%s has the shape", name), all[name].Shape, shape)
 	}
-	if len(all) != len(shapes) {
-		t.Errorf("%d intermediates, want %d", len(all), len(shapes))
-	}
+	expect.Equal(t, "number", len(all), len(shapes))
 	petest.Near(t, "the logits of the trace", all["logits"], all["returned"], 0)
 	table := expect.Must(m.Params.Values("pe.table")) // [E,L,N,D]
 	if got := all["pe/1"].Row(1); !slices.Equal(got, table[(3+1)*n*d:(3+2)*n*d]) {

@@ -252,9 +252,7 @@ func checkGradients(t *testing.T, f fixture, m *models.Model, s *torchpe.Scope, 
 			near(t, "grad "+p.Name, p.In(s).Grad().Float64s(), f.floats(t, "grad/"+p.Name), tolerance)
 		}
 	}
-	if trained != len(f.Trained) {
-		t.Errorf("%d trained parameters, the reference has %d", trained, len(f.Trained))
-	}
+	expect.Equal(t, "trained parameters", trained, len(f.Trained))
 }
 
 // checkSteps compares the weights after three steps. Where the true gradient is zero (the biases of

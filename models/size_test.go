@@ -60,9 +60,7 @@ func TestModelAtErrors(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(m.At(pe.Grid(5, 5))),
 		"learn cannot be evaluated at 25 tokens: it was trained on 16")
 	small := expect.Must(m.At(pe.Grid(3, 3)))
-	if got := logitsOn(small, pe.Grid(3, 3)); !slices.Equal(got, logitsOn(m, pe.Grid(3, 3))) {
-		t.Errorf("learn at 9 tokens: %v", got)
-	}
+	expect.Equal(t, "learn at 9 tokens", logitsOn(small, pe.Grid(3, 3)), logitsOn(m, pe.Grid(3, 3)))
 	small.Close()
 	if after := torchpe.Live(); after != before {
 		t.Errorf("%d tensors are left", after-before)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // inForm runs f with attention over many tokens in a form.
@@ -206,9 +208,7 @@ func attentionOnGPU(t *testing.T, c function, form, precision string) (all outco
 	SetPrecision(precision)
 	inForm(t, form, func() {
 		used := hasProducts(t, func() { all = c.runOn(CUDA(0), dense, Float32, nil, 1) })
-		if used != (form == "products") {
-			t.Errorf("%s, %s: products are used: %v", c.name, form, used)
-		}
+		expect.Equal(t, fmt.Sprintf("%s, %s: products are used", c.name, form), used, form == "products")
 	})
 	return all
 }

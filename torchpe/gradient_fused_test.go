@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // smallSizes are for differences: most axes have lengths of their own, so that exchanged ones show.
@@ -127,9 +129,7 @@ func checkParameterGradients(t *testing.T, how string, c function, E int, dtype 
 			near(t, name+", in the buffer", columns.Float64s(), sum, tolerance)
 			columns.Fill(0) // what is left then belongs to no parameter of c
 		}
-		if rest := ps.Grads(s).Abs().Sum().Item(); rest != 0 {
-			t.Errorf("%s with %d members, %s: %g of gradient outside its parameters", c.name, E, how, rest)
-		}
+		expect.Equal(t, fmt.Sprintf("%s with %d members, %s", c.name, E, how), ps.Grads(s).Abs().Sum().Item(), 0)
 		for i, p := range params { // back for the next pass
 			p.In(s).Grad().CopyFrom(Of(s, CPU, scaled(float64(pass), want[i+1]), p.Shape...))
 		}
@@ -194,9 +194,8 @@ func checkZeroGrad(t *testing.T, c function, how string, want []float64) {
 	}
 	loss.Backward()
 	near(t, fmt.Sprintf("%s, %s", c.name, how), last.Grad().Float64s(), want, 1e-12)
-	if g := ps.Get("before").In(s).Grad().Abs().Sum().Item(); g != 0 {
-		t.Errorf("%s, %s: a parameter that nothing reads has a gradient of %g", c.name, how, g)
-	}
+	expect.Equal(t, fmt.Sprintf("%s, %s: a parameter that nothing reads has a gradient of", c.name, how),
+		ps.Get("before").In(s).Grad().Abs().Sum().Item(), 0)
 	if g := ps.Grads(s).Abs().Sum().Item(); !(g < math.Inf(1)) {
 		t.Errorf("%s, %s: old gradients are left in the buffer", c.name, how)
 	}

@@ -1,6 +1,7 @@
 package torchpe
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -35,18 +36,14 @@ func TestGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := sum.Float64s(); !slices.Equal(v, []float64{0, 0, 0}) {
-			t.Errorf("%s: recording computed %v", d, v)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: recording computed", d), sum.Float64s(), []float64{0, 0, 0})
 		for _, v := range []float64{1, 2, 3} {
 			values := []float64{v, 2 * v, -v}
 			Write(x, values)
 			clear(values) // they were taken
 			noError(t, g.Replay())
 		}
-		if v := sum.Float64s(); !slices.Equal(v, []float64{14, 56, 14}) {
-			t.Errorf("%s: three replays give %v", d, v)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: three replays give", d), sum.Float64s(), []float64{14, 56, 14})
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
@@ -78,9 +75,7 @@ func TestGraphOfAnError(t *testing.T) {
 		}
 		expect.Error(t, err, "Add")
 		s := NewScopeNoGrad()
-		if v := Full(s, 2, Float64, d, 2).Sum().Item(); v != 4 {
-			t.Errorf("%s: afterwards 2 + 2 = %g", d, v)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: afterwards 2 + 2 =", d), Full(s, 2, Float64, d, 2).Sum().Item(), 4)
 		s.Close()
 		back()
 		runtime.UnlockOSThread()
@@ -102,9 +97,7 @@ func TestWriteErrors(t *testing.T) {
 		}
 	}
 	Write(x, []float64{1, 2, 3, 4, 5, 6})
-	if v := x.Float64s(); !slices.Equal(v, []float64{1, 2, 3, 4, 5, 6}) {
-		t.Errorf("%v", v)
-	}
+	expect.Equal(t, "after writing", x.Float64s(), []float64{1, 2, 3, 4, 5, 6})
 }
 
 // Dropout from the step and the seeds on the device drops what it drops from those on the host.

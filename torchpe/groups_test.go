@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestGroupsPyTorch holds groups against torch.optim's param_groups (scripts/reference_groups.py),
@@ -77,7 +79,5 @@ func TestBadGroups(t *testing.T) {
 		t.Error("one rate beside a group is taken")
 	}
 	identical(t, "after refused steps", flat(ps), before)
-	if o.Steps() != 0 {
-		t.Errorf("%d refused steps are counted", o.Steps())
-	}
+	expect.Equal(t, "counted steps", o.Steps(), 0)
 }

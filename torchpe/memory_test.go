@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // resident is the process's memory in bytes, after Go has given back what it does not use.
@@ -40,9 +42,7 @@ func flatMemory(t *testing.T, n int, f func(k int)) {
 	if grown := resident(t) - before; grown > 1<<20 {
 		t.Errorf("%d times: %d KiB more", n, grown>>10)
 	}
-	if more := Live() - tensors; more != 0 {
-		t.Errorf("%d times: %d tensors more", n, more)
-	}
+	expect.Equal(t, fmt.Sprintf("%d times", n), Live()-tensors, 0)
 }
 
 // TestTrainingKeepsMemory makes 8,000 steps of a small model: linear maps, layer norm, dropout,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe/internal/ctorch"
 )
 
@@ -156,9 +157,7 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 		near(t, fmt.Sprint(name, ", step ", step+1), flat(ps), want,
 			map[DType]float64{Float64: 1e-13, Float32: 2e-5}[ps.DType])
 	}
-	if o.Steps() != 12 {
-		t.Errorf("%s: %d steps counted", name, o.Steps())
-	}
+	expect.Equal(t, name, o.Steps(), 12)
 }
 
 // TestAdamThreads checks that a buffer large enough to be shared out gives the same bits with one
@@ -260,9 +259,7 @@ func TestBadOptimizer(t *testing.T) {
 			}
 		}
 		identical(t, string(method)+" after refused steps", flat(ps), before)
-		if o.Steps() != 0 {
-			t.Errorf("%s counts %d refused steps", method, o.Steps())
-		}
+		expect.Equal(t, method, o.Steps(), 0)
 		if (o.State(nil) == nil) != (method == SGD) {
 			t.Errorf("%s has the state %v", method, o.State(nil))
 		}

@@ -164,9 +164,7 @@ func TestBadParamSet(t *testing.T) {
 
 // TestStream: a name is hashed by FNV-1a, whose hash of "a" is af63dc4c8601ec8c in its authors' list.
 func TestStream(t *testing.T) {
-	if got, want := Stream(7, "a").Uint64(), rand.NewPCG(7, 0xaf63dc4c8601ec8c).Uint64(); got != want {
-		t.Errorf("the first number is %x, want %x", got, want)
-	}
+	expect.Equal(t, "the first number", Stream(7, "a").Uint64(), rand.NewPCG(7, 0xaf63dc4c8601ec8c).Uint64())
 }
 
 // TestRenamed: parameters are declared under other names within Renamed only, also where it is
@@ -185,7 +183,5 @@ func TestRenamed(t *testing.T) {
 	for _, p := range ps.All() {
 		names = append(names, p.Name)
 	}
-	if want := []string{"a.x", "a.b.x", "a.y", "x"}; !slices.Equal(names, want) {
-		t.Errorf("declared %v, want %v", names, want)
-	}
+	expect.Equal(t, "declared", names, []string{"a.x", "a.b.x", "a.y", "x"})
 }

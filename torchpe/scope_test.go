@@ -2,16 +2,17 @@ package torchpe
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // live checks how many tensors there are beyond those before.
 func live(t *testing.T, what string, before, want int) {
 	t.Helper()
-	if n := Live() - before; n != want {
-		t.Errorf("%s: %d tensors, want %d", what, n, want)
-	}
+	expect.Equal(t, what, Live()-before, want)
 }
 
 // TestScopeOwns checks that a scope frees what was made in it, a child what was made in the child,
@@ -213,9 +214,8 @@ func TestGradMode(t *testing.T) {
 		{"child of a scope without", NewScopeNoGrad().Child(), false},
 		{"grandchild of a child without", NewScope().ChildNoGrad().Child(), false},
 	} {
-		if have := p.In(c.s).Square().RequiresGrad(); have != c.want {
-			t.Errorf("a result in a scope of %s wants a gradient: %v", c.name, have)
-		}
+		expect.Equal(t, fmt.Sprintf("a result in a scope of %s wants a gradient", c.name),
+			p.In(c.s).Square().RequiresGrad(), c.want)
 		if !p.In(c.s).RequiresGrad() {
 			t.Errorf("the parameter in a scope of %s wants none", c.name)
 		}

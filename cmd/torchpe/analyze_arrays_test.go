@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -96,21 +95,13 @@ func TestAnalyzeArrays(t *testing.T) {
 		{"rank nowhere", 2, []string{"nowhere"}, ""},
 		{"ranks", 2, []string{`"rank"`}, ""},
 	} {
-		args := strings.Fields("analyze " + c.args)
-		out := ""
-		if at := slices.Index(args, "--out") + 1; at > 0 {
-			args[at] = filepath.Join(dir, args[at])
-			out = args[at]
+		line, out, _ := strings.Cut("analyze "+c.args, "--out ")
+		if out != "" {
+			name, more, _ := strings.Cut(out, " ")
+			out = filepath.Join(dir, name)
+			line += "--out " + out + " " + more
 		}
-		stdout, stderr, code := here(t, analyzed, args...)
-		if code != c.code {
-			t.Errorf("%s: exit code %d, want %d: %s", c.args, code, c.code, stderr)
-		}
-		for _, want := range c.want {
-			if !strings.Contains(stdout+stderr, want) {
-				t.Errorf("%s: no %q in %s%s", c.args, want, stdout, stderr)
-			}
-		}
+		says(t, analyzed, line, c.code, c.want...)
 		if c.file != "" && !strings.HasPrefix(readText(t, out), c.file) {
 			t.Errorf("%s: the file does not begin with %q", c.args, c.file)
 		}

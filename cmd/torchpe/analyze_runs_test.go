@@ -136,9 +136,7 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 	}
 	perPuzzle(t, dir)
 	recordedRank(t, dir)
-	if n := len(analyzeIn(t, dir, "rank", "runs")["models"].([]any)); n != 3 {
-		t.Errorf("a folder of two runs: %d models", n)
-	}
+	expect.Equal(t, "a folder of two runs", len(analyzeIn(t, dir, "rank", "runs")["models"].([]any)), 3)
 	b := analyzeIn(t, dir, "network", "runs/fixed", "--modules", "columns", "--block", "1", "--permutations", "99")
 	if m := model(t, b); m["modules"] != 4.0 || len(m["blocks"].([]any)) != 1 {
 		t.Errorf("columns: %v", m)

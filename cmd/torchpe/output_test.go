@@ -25,9 +25,7 @@ func TestEscaped(t *testing.T) {
 	text := readText(t, file.Name())
 	const want = `a\u001b]0;title\u0007b\u000dc\u009bd\u202ee\u007ff\u2028g` + "\tσ\xff\n"
 	plain, inJSON, _ := strings.Cut(text, "\n")
-	if plain+"\n" != want {
-		t.Errorf("printed %q, want %q", plain, want)
-	}
+	expect.Equal(t, "printed", plain+"\n", want)
 	var got string
 	if err := json.Unmarshal([]byte(inJSON), &got); err != nil || got+hostile[len(hostile)-2:] != hostile {
 		t.Errorf("%q means %q, %v", inJSON, got, err)

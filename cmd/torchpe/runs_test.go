@@ -37,9 +37,7 @@ func TestRunsList(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	out := says(t, dir, "runs list runs --columns run,sigma --csv -", 0)
-	if want := "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n"; out != want {
-		t.Errorf("%s, want %s", out, want)
-	}
+	expect.Equal(t, "listed", out, "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n")
 	says(t, dir, "runs list runs --csv m.csv", 0, "m.csv: 4 models\n")
 	head := "run,task,pe,sigma,seed,d_model,status,steps\n"
 	if text := readText(t, filepath.Join(dir, "m.csv")); !strings.HasPrefix(text, head) {

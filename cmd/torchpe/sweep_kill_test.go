@@ -56,9 +56,7 @@ func TestSweepKilled(t *testing.T) {
 		name := fmt.Sprintf("killed%d", round)
 		kills = killSweep(t, dir, name, flags, killing{rng: rng, kills: kills, whole: whole, done: done})
 		for n, w := range want {
-			for _, d := range differ(open(t, filepath.Join(dir, name, "runs", n)), w, 0) {
-				t.Errorf("%s: %s: %s", name, n, d)
-			}
+			expect.Equal(t, name+", "+n, differ(open(t, filepath.Join(dir, name, "runs", n)), w, 0), "")
 		}
 		if got, err := os.ReadDir(filepath.Join(dir, name, "runs")); err != nil || len(got) != 6 {
 			t.Errorf("%s: %d runs, %v", name, len(got), err)

@@ -133,10 +133,8 @@ parts:
 		t.Fatalf("%d runs, %v", len(names), err)
 	}
 	for _, n := range names {
-		for _, d := range differ(open(t, filepath.Join(dir, "there/runs", n.Name())),
-			open(t, filepath.Join(dir, "here/runs", n.Name())), 0) {
-			t.Errorf("%s: %s", n.Name(), d)
-		}
+		expect.Equal(t, n.Name(), differ(open(t, filepath.Join(dir, "there/runs", n.Name())),
+			open(t, filepath.Join(dir, "here/runs", n.Name())), 0), "")
 	}
 	// The reports are the same but for the names of the folders.
 	var reports []string

@@ -17,111 +17,86 @@ import (
 	"torchpe/train/sweep"
 )
 
-// opened is a finished run, read back.
-type opened struct {
-	config             map[string]any
-	records            []map[string]any
-	checkpoint, probes *safetensors.File
-	step               int
-	result             map[string]any
-}
+// opened is a finished run, read back, as JSON has it: numbers, lists and objects.
+type opened map[string]any
 
 func open(t *testing.T, dir string) opened {
 	t.Helper()
 	r := expect.Must(runlog.Open(dir))
 	defer r.Close()
-	var o opened
 	c := expect.Must(r.LoadCheckpoint())
-	o.checkpoint, o.step = c.File, c.Step
-	o.probes = expect.Must(r.LoadProbes())
-	o.records = expect.Must(runlog.ReadMetrics[map[string]any](r))
-	for text, into := range map[string]*map[string]any{readText(t, filepath.Join(dir, "result.json")): &o.result,
-		string(r.Config().JSON): &o.config} {
-		expect.NoError(t, json.Unmarshal([]byte(text), into))
-	}
+	delete(c.Metadata, "seconds")
+	result, config := keys(t, readText(t, filepath.Join(dir, "result.json"))), keys(t, string(r.Config().JSON))
 	// What depends on when and where.
 	for _, key := range []string{"wall_seconds", "steps_per_second", "peak_rss_mb", "trained_together",
 		"config_sha256", "metrics_crc32c", "crc32c"} {
-		delete(o.result, key)
+		delete(result, key)
 	}
-	for _, r := range o.records {
+	var records []any
+	for _, r := range expect.Must(runlog.ReadMetrics[map[string]any](r)) {
 		delete(r, "wall_seconds")
 		delete(r, "step_ms")
+		records = append(records, r)
 	}
-	delete(o.checkpoint.Metadata, "seconds")
-	return o
+	return opened{"config": config, "result": result, "records": records, "step": float64(c.Step),
+		"checkpoint": tensorsOf(c.File), "probes": tensorsOf(expect.Must(r.LoadProbes()))}
 }
 
-// differ returns where two runs differ by more than a tolerance in any number, or in anything else.
-func differ(a, b opened, tolerance float64) (where []string) {
-	var values func(path string, x, y any)
-	values = func(path string, x, y any) {
-		switch x := x.(type) {
-		case float64:
-			if y, ok := y.(float64); !ok || math.Abs(x-y) > tolerance {
-				where = append(where, fmt.Sprintf("%s: %v, %v", path, x, y))
-			}
-		case map[string]any:
-			y, _ := y.(map[string]any)
-			if !slices.Equal(slices.Sorted(maps.Keys(x)), slices.Sorted(maps.Keys(y))) {
-				where = append(where, fmt.Sprintf("%s: keys %v, %v", path, x, y))
-				return
-			}
-			for k := range x {
-				values(path+"."+k, x[k], y[k])
-			}
-		case []any:
-			y, _ := y.([]any)
-			if len(x) != len(y) {
-				where = append(where, fmt.Sprintf("%s: %v, %v", path, x, y))
-				return
-			}
-			for i := range x {
-				values(fmt.Sprint(path, "[", i, "]"), x[i], y[i])
-			}
-		default:
-			if x != y {
-				where = append(where, fmt.Sprintf("%s: %v, %v", path, x, y))
-			}
-		}
+// tensorsOf returns what a file of tensors holds.
+func tensorsOf(f *safetensors.File) map[string]any {
+	all := map[string]any{}
+	for key, text := range f.Metadata {
+		all["metadata "+key] = text
 	}
-	values("config", a.config, b.config)
-	values("result", a.result, b.result)
-	values("records", toAny(a.records), toAny(b.records))
-	values("step", float64(a.step), float64(b.step))
-	for name, pair := range map[string][2]*safetensors.File{"checkpoint": {a.checkpoint,
-		b.checkpoint}, "probes": {a.probes, b.probes}} {
-		if !slices.Equal(slices.Sorted(slices.Values(pair[0].Names())),
-			slices.Sorted(slices.Values(pair[1].Names()))) || !maps.Equal(pair[0].Metadata, pair[1].Metadata) {
-			where = append(where, fmt.Sprintf("%s: %v %v, %v %v", name, pair[0].Names(),
-				pair[0].Metadata, pair[1].Names(), pair[1].Metadata))
-			continue
+	for _, x := range f.Tensors {
+		var values []any
+		for _, v := range expect.Must(x.Float64s()) {
+			values = append(values, v)
 		}
-		for _, x := range pair[0].Tensors {
-			y, _ := pair[1].Tensor(x.Name)
-			p, err1 := x.Float64s()
-			q, err2 := y.Float64s()
-			if err1 != nil || err2 != nil || !slices.Equal(x.Shape, y.Shape) || x.DType != y.DType {
-				where = append(where, fmt.Sprintf("%s %s: %v %v, %v %v", name, x.Name, x.DType,
-					x.Shape, y.DType, y.Shape))
-				continue
-			}
-			for i := range p {
-				if d := math.Abs(p[i] - q[i]); d > tolerance || math.IsNaN(p[i]) != math.IsNaN(q[i]) {
-					where = append(where, fmt.Sprintf("%s %s: element %d is %g and %g", name, x.Name, i, p[i], q[i]))
-					break
+		all[x.Name] = map[string]any{"type": fmt.Sprint(x.DType, x.Shape), "values": values}
+	}
+	return all
+}
+
+// differ returns the first place where two runs differ by more than a tolerance in a number, or in anything
+// else; "" for none.
+func differ(a, b opened, tolerance float64) string {
+	return differAt("run", map[string]any(a), map[string]any(b), tolerance)
+}
+
+func differAt(path string, x, y any, tolerance float64) string {
+	said := fmt.Sprintf("%s: %.200v, %.200v", path, x, y)
+	switch x := x.(type) {
+	case float64:
+		y, ok := y.(float64)
+		if ok && math.Abs(x-y) <= tolerance || ok && math.IsNaN(x) && math.IsNaN(y) {
+			return ""
+		}
+	case map[string]any:
+		y, _ := y.(map[string]any)
+		if slices.Equal(slices.Sorted(maps.Keys(x)), slices.Sorted(maps.Keys(y))) {
+			for k := range x {
+				if at := differAt(path+"."+k, x[k], y[k], tolerance); at != "" {
+					return at
 				}
 			}
+			return ""
+		}
+	case []any:
+		if y, _ := y.([]any); len(x) == len(y) {
+			for i := range x {
+				if at := differAt(fmt.Sprint(path, "[", i, "]"), x[i], y[i], tolerance); at != "" {
+					return at
+				}
+			}
+			return ""
+		}
+	default:
+		if x == y {
+			return ""
 		}
 	}
-	return where
-}
-
-func toAny(records []map[string]any) (out []any) {
-	for _, r := range records {
-		out = append(out, r)
-	}
-	return out
+	return said
 }
 
 // Configurations packed as ensembles come back as runs that equal, file by file, those of torchpe
@@ -152,10 +127,8 @@ func TestSweepEqualsTrain(t *testing.T) {
 		for name, flags := range c.runs {
 			alone := c.name + "-" + name
 			says(t, dir, "train --quiet --out "+alone+" "+flags, 0)
-			for _, d := range differ(open(t, filepath.Join(dir, out, "runs", name)),
-				open(t, filepath.Join(dir, alone)), 1e-9) {
-				t.Errorf("%s: %s", name, d)
-			}
+			expect.Equal(t, name, differ(open(t, filepath.Join(dir, out, "runs", name)),
+				open(t, filepath.Join(dir, alone)), 1e-9), "")
 		}
 	}
 	// The report reads the runs, and none twice.
@@ -175,10 +148,9 @@ func TestSweepDiverged(t *testing.T) {
 		t.Error(out)
 	}
 	for lr, want := range map[string]string{"0.001": "done", "1000000": "diverged"} {
-		result := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr="+lr+"_seed=1")).result
-		if result["members"].([]any)[0].(map[string]any)["status"] != want {
-			t.Errorf("lr %s: %v, want %s", lr, result, want)
-		}
+		result := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr="+lr+"_seed=1"))["result"].(map[string]any)
+		expect.Equal(t, fmt.Sprintf("lr %s: %v", lr, result),
+			result["members"].([]any)[0].(map[string]any)["status"], any(want))
 	}
 	if summary := readText(t, filepath.Join(dir, "s/summary.csv")); !strings.Contains(summary, "diverged") {
 		t.Error(summary)

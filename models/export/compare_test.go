@@ -541,7 +541,5 @@ func TestPyTorchDraws(t *testing.T) {
 	want := "1d-fixed: training True evaluation True\ncape: training True evaluation False\n" +
 		"learn: training True evaluation False\nrandom: training True evaluation True\n" +
 		"rope-dinov3: training True evaluation False\n"
-	if string(out) != want {
-		t.Errorf("passes differ:\n%swant\n%s", out, want)
-	}
+	expect.Equal(t, "passes that differ", string(out), want)
 }

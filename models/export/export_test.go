@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -136,9 +137,7 @@ func TestReadRunRefuses(t *testing.T) {
 // TestEverySchemeHasAPart: the Python parts name all schemes of the registry and no others, and another
 // one is refused with a list.
 func TestEverySchemeHasAPart(t *testing.T) {
-	if can := exportable(); !slices.Equal(can, pe.Names()) {
-		t.Errorf("%v can be exported, want %v", can, pe.Names())
-	}
+	expect.Equal(t, "can be exported", exportable(), pe.Names())
 	err := Check("rope+morse")
 	expect.Error(t, err, "encoding morse", "abacus, alibi")
 }
@@ -152,16 +151,12 @@ func TestSourceHoldsItsOwnEncodingAlone(t *testing.T) {
 		"class Learned(": 1, "class Rotary(": 1, "class Stack(": 1, "class Puzzles(": 1, "class Table(": 1,
 		"class Masked(": 0, "class ALiBi(": 0, "class Fixed(": 0, "from encoding": 0, "import math": 0,
 	} {
-		if got := strings.Count(string(text), name); got != want {
-			t.Errorf("%q is there %d times, want %d", name, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%q is there", name), strings.Count(string(text), name), want)
 	}
 }
 
 // What many tensors have in common is said once.
 func TestGroupedReasons(t *testing.T) {
 	got := grouped([]string{"e: wide", "a: wide", "b: wide", "x: it is missing", "c: wide", "d: wide"})
-	if want := []string{"a and 4 more: wide", "x: it is missing"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, "reasons", got, []string{"a and 4 more: wide", "x: it is missing"})
 }

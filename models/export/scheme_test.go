@@ -142,8 +142,6 @@ func TestModules(t *testing.T) {
 		}
 		worst = max(worst, d.Worst)
 	}
-	if len(all) != len(cases) {
-		t.Errorf("%d results of %d modules", len(all), len(cases))
-	}
+	expect.Equal(t, "number", len(all), len(cases))
 	t.Logf("%d modules; largest difference %.1e", len(all), worst)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -34,9 +35,7 @@ func TestRelativeAsksOfAttention(t *testing.T) {
 	for fidelity, want := range map[string]pe.Attention{"text": pe.PlainAttention,
 		"code": {Causal: true, Temperature: 1, Bias: true, LinearInit: true}} {
 		m := petest.Spec{Scheme: "relative", Fidelity: fidelity}.Model(t)
-		if got := m.Encoding.Attention(); got != want {
-			t.Errorf("%s: %+v, want %+v", fidelity, got, want)
-		}
+		expect.Equal(t, fidelity, m.Encoding.Attention(), want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package pe_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -24,9 +25,7 @@ func TestGraph(t *testing.T) {
 	g := joined(5, [2]int{0, 1}, [2]int{2, 1}, [2]int{2, 3})
 	want := [][]int{{0, 1, 2, 3, -1}, {1, 0, 1, 2, -1}, {2, 1, 0, 1, -1}, {3, 2, 1, 0, -1}, {-1, -1, -1, -1, 0}}
 	for i, row := range g.Distances() {
-		if !slices.Equal(row, want[i]) {
-			t.Errorf("distances from %d: %v, want %v", i, row, want[i])
-		}
+		expect.Equal(t, fmt.Sprintf("distances from %d", i), row, want[i])
 	}
 	in, out := g.Degrees()
 	if degrees := []int{1, 2, 2, 1, 0}; !slices.Equal(in, degrees) || !slices.Equal(out, degrees) {

@@ -1,6 +1,7 @@
 package pe_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,9 +24,7 @@ func TestSchemes(t *testing.T) {
 		}
 	}
 	for i, s := range pe.Schemes() {
-		if s.Name != names[i] {
-			t.Errorf("scheme %d is %s in Schemes, %s in Names", i, s.Name, names[i])
-		}
+		expect.Equal(t, fmt.Sprintf("scheme %d", i), s.Name, names[i])
 		about := s.About()
 		if about.Summary == "" || strings.Contains(about.Summary, "\n") || about.Reference == "" {
 			t.Errorf("%s: summary %q, reference %q", s.Name, about.Summary, about.Reference)
@@ -64,34 +63,6 @@ func TestOptions(t *testing.T) {
 				t.Errorf("--%s differs between schemes: %+v and %+v", o.Name, o, other)
 			}
 			seen[o.Name] = o
-		}
-	}
-}
-
-// TestReadings: the defaults of both readings are those of DESIGN section 6, for all schemes that
-// have the option.
-func TestReadings(t *testing.T) {
-	want := map[string][2]string{ // text, code
-		"pe-placement":       {"input", "block"},
-		"fixed-pe-dropout":   {"0", "0.1"},
-		"relative":           {"shaw", "skew"},
-		"c-nope-temperature": {"1", "0.01"},
-		"positions-from":     {"1", "0"},
-		"grid-order":         {"rows-first", "columns-first"},
-		"random":             {"ruoss", "frozen"},
-	}
-	found := map[string]bool{}
-	for _, s := range pe.Schemes() {
-		for _, o := range s.Options {
-			values, ok := want[o.Name]
-			if found[o.Name] = true; ok && values != [2]string{o.Text, o.Code} {
-				t.Errorf("%s: --%s is %s and %s in the two readings, want %v", s.Name, o.Name, o.Text, o.Code, values)
-			}
-		}
-	}
-	for name := range want {
-		if !found[name] {
-			t.Errorf("no scheme has --%s", name)
 		}
 	}
 }

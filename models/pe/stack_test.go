@@ -41,9 +41,7 @@ func TestStackIsItsParts(t *testing.T) {
 		both.Encoding.Sites().String() != "embedding, q and k" {
 		t.Errorf("the stack acts at %v", both.Encoding.Sites())
 	}
-	if a, b := both.Encoding.Attention(), two.Encoding.Attention(); a != b {
-		t.Errorf("the stack asks for %+v, rope for %+v", a, b)
-	}
+	expect.Equal(t, "the stack asks for", both.Encoding.Attention(), two.Encoding.Attention())
 }
 
 // TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -217,9 +218,7 @@ func longRoPEHFVector(t testing.TB, c *VectorCase) Outputs {
 func xposVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "xpos", "interleaved", "xpos-scale-base=%v xpos-gamma=%v", c.Float("scale_base", 512),
 		c.Float("gamma", 0.4))
-	if want := c.Int("centre", 0); want != (sp.Positions.Tokens()+1)/2 {
-		t.Errorf("the centre is %d; ours is ceil(n/2)", want)
-	}
+	expect.Equal(t, "the centre", c.Int("centre", 0), (sp.Positions.Tokens()+1)/2)
 	return rotaryOutputs(t, c, sp, sp.Positions)
 }
 
