@@ -59,6 +59,14 @@ func (f fixture) floats(t *testing.T, name string) []float64 {
 	return v
 }
 
+// near compares a tensor with the fixture's of that name: half the tolerance is absolute, half relative.
+func (f fixture) near(t *testing.T, name string, got torchpe.Tensor, tolerance float64) {
+	t.Helper()
+	have, want := got.Float64s(), f.floats(t, name)
+	petest.Near(t, name, petest.Array{Shape: []int{len(have)}, Values: have},
+		petest.Array{Shape: []int{len(want)}, Values: want}, tolerance/2)
+}
+
 func (f fixture) shape(name string) []int {
 	x, _ := f.Tensor(name)
 	return x.Shape
@@ -207,10 +215,10 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 				loss := lossOf(logits)
 				loss.Sum().Backward()
 				if i == 0 {
-					near(t, "loss", loss.Float64s(), f.floats(t, "loss"), tolerance)
+					f.near(t, "loss", loss, tolerance)
 					checkGradients(t, f, m, s, tolerance)
 					if repeat == 1 {
-						near(t, "logits", logits.Float64s(), f.floats(t, "logits"), tolerance)
+						f.near(t, "logits", logits, tolerance)
 					}
 				}
 			}
@@ -239,7 +247,7 @@ func checkIntermediates(t *testing.T, f fixture, trace *models.Trace, tolerance 
 			t.Errorf("no intermediate %s", name)
 			continue
 		}
-		near(t, name, x.Float64s(), f.floats(t, name), tolerance)
+		f.near(t, name, x, tolerance)
 	}
 }
 
@@ -249,7 +257,7 @@ func checkGradients(t *testing.T, f fixture, m *models.Model, s *torchpe.Scope, 
 	for _, p := range m.Params.All() {
 		if p.Trainable {
 			trained++
-			near(t, "grad "+p.Name, p.In(s).Grad().Float64s(), f.floats(t, "grad/"+p.Name), tolerance)
+			f.near(t, "grad/"+p.Name, p.In(s).Grad(), tolerance)
 		}
 	}
 	expect.Equal(t, "trained parameters", trained, len(f.Trained))
@@ -277,21 +285,6 @@ func checkSteps(t *testing.T, f fixture, m *models.Model, tolerance float64) {
 					p.Name, i, got[i], want[i], d, grad[i])
 				break
 			}
-		}
-	}
-}
-
-// near checks that two arrays agree to the tolerance, absolute below 1 and relative above.
-func near(t *testing.T, what string, got, want []float64, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%s: %d values, want %d", what, len(got), len(want))
-		return
-	}
-	for i := range want {
-		if d := math.Abs(got[i] - want[i]); !(d <= tolerance*math.Max(1, math.Abs(want[i]))) {
-			t.Errorf("%s[%d]: %g, want %g (off by %.1e)", what, i, got[i], want[i], d)
-			return
 		}
 	}
 }

@@ -37,7 +37,7 @@ func again(t *testing.T, settings []string, args ...string) []byte {
 // describedWith returns what a new process with these settings says of the system.
 func describedWith(t *testing.T, settings ...string) (s System) {
 	t.Helper()
-	noError(t, json.Unmarshal(again(t, append(settings, childVariable+"=1")), &s))
+	expect.NoError(t, json.Unmarshal(again(t, append(settings, childVariable+"=1")), &s))
 	return s
 }
 

@@ -23,7 +23,7 @@ func TestManyGoroutines(t *testing.T) {
 	before := Live()
 	ps := NewParamSet(1, Float64, CPU)
 	p := ps.Add("p", true, Constant(0.5), 2, 3)
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	var all sync.WaitGroup
 	failures := make(chan error, goroutines)
 	for g := range goroutines {

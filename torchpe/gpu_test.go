@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The fused operators on a GPU, by own kernels where nvcc compiled them and else composed, against
@@ -52,7 +54,7 @@ func TestPrecisionOnGPU(t *testing.T) {
 			}
 			exact := c.run(dense, Float64, nil, 1)
 			for precision, eps := range map[string]float64{"tf32": 0x1p-10, "bf16": 0x1p-7} {
-				noError(t, SetPrecision(precision))
+				expect.NoError(t, SetPrecision(precision))
 				var have outcome
 				calls := Operators(func() { have = c.runOn(CUDA(0), dense, Float32, nil, 1) })
 				name := fmt.Sprintf("%s in %s, %+v", c.name, precision, z)

@@ -83,7 +83,7 @@ func parametersOf(t *testing.T, c function, members int, dtype DType) (ps *Param
 		params = append(params, ps.Add(fmt.Sprint("input ", i), true, init, p.shape[1:]...))
 		filler(ps, fmt.Sprint("after ", i))
 	}
-	noError(t, ps.Build(make([]uint64, members)))
+	expect.NoError(t, ps.Build(make([]uint64, members)))
 	return ps, params
 }
 
@@ -143,7 +143,7 @@ func TestFrozenParameter(t *testing.T) {
 	ps := NewParamSet(2, Float64, CPU)
 	w := ps.Add("w", true, Constant(0.5), 3, 4)
 	b := ps.Add("b", false, Constant(0.25), 3)
-	noError(t, ps.Build([]uint64{1, 2}))
+	expect.NoError(t, ps.Build([]uint64{1, 2}))
 	defer ps.Close()
 	s := kept(t, NewScope())
 	Linear(Full(s, 1, Float64, CPU, 2, 5, 4), w.In(s), b.In(s)).Sum().Backward()
@@ -182,7 +182,7 @@ func checkZeroGrad(t *testing.T, c function, how string, want []float64) {
 	for _, p := range ps.All() {
 		p.In(s).Grad().Fill(math.NaN())
 	}
-	noError(t, o.ZeroGrad())
+	expect.NoError(t, o.ZeroGrad())
 	x := tensorsOf(s, params)
 	last := x[len(x)-1]
 	loss := weighted(c.f(x))

@@ -1,6 +1,7 @@
 package torchpe
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -18,53 +19,46 @@ func devices(t *testing.T) []Device {
 	return []Device{CPU, CUDA(0)}
 }
 
+// ownStream gives the goroutine a thread and a stream of its own, until the function that it returns.
+func ownStream(d Device) (back func()) {
+	runtime.LockOSThread()
+	before := expect.Must(OwnStream(d))
+	return func() {
+		before()
+		runtime.UnlockOSThread()
+	}
+}
+
 // What is recorded is done by each Replay and by nothing else, on what is at its places then.
 func TestGraph(t *testing.T) {
 	for _, d := range devices(t) {
-		runtime.LockOSThread()
-		back, err := OwnStream(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := ownStream(d)
 		outer := NewScopeNoGrad()
 		x, sum := Zeros(outer, Float64, d, 3), Zeros(outer, Float64, d, 3)
-		g, err := Record(d, nil, func() {
+		g := expect.Must(Record(d, nil, func() {
 			s := outer.Child()
 			defer s.Close()
 			sum.CopyFrom(sum.In(s).Add(x.In(s).Square()))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		expect.Equal(t, fmt.Sprintf("%s: recording computed", d), sum.Float64s(), []float64{0, 0, 0})
 		for _, v := range []float64{1, 2, 3} {
 			values := []float64{v, 2 * v, -v}
 			Write(x, values)
 			clear(values) // they were taken
-			noError(t, g.Replay())
+			expect.NoError(t, g.Replay())
 		}
 		expect.Equal(t, fmt.Sprintf("%s: three replays give", d), sum.Float64s(), []float64{14, 56, 14})
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, errors.Join(g.Close(), g.Close()))
 		expect.Error(t, g.Replay(), "closed")
 		outer.Close()
 		back()
-		runtime.UnlockOSThread()
 	}
 }
 
 // An error while recording is returned, and the device is usable afterwards.
 func TestGraphOfAnError(t *testing.T) {
 	for _, d := range devices(t) {
-		runtime.LockOSThread()
-		back, err := OwnStream(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := ownStream(d)
 		g, err := Record(d, nil, func() {
 			s := NewScopeNoGrad()
 			defer s.Close()
@@ -78,7 +72,6 @@ func TestGraphOfAnError(t *testing.T) {
 		expect.Equal(t, fmt.Sprintf("%s: afterwards 2 + 2 =", d), Full(s, 2, Float64, d, 2).Sum().Item(), 4)
 		s.Close()
 		back()
-		runtime.UnlockOSThread()
 	}
 }
 

@@ -21,10 +21,7 @@ func resident(t *testing.T) int {
 	if err != nil {
 		t.Skip("no /proc: ", err)
 	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := expect.Must(strconv.Atoi(strings.Fields(string(text))[1]))
 	return pages * os.Getpagesize()
 }
 
@@ -58,7 +55,7 @@ func TestTrainingKeepsMemory(t *testing.T) {
 	gain, bias := ps.Add("gain", true, Constant(1), D), ps.Add("bias", true, Constant(0), D)
 	w2, b2 := ps.Add("w2", true, FanIn(D), C, D), ps.Add("b2", true, FanIn(D), C)
 	seeds := []uint64{1, 2}
-	noError(t, ps.Build(seeds))
+	expect.NoError(t, ps.Build(seeds))
 	defer ps.Close()
 	o := optimizerOf(t, Adam, ps)
 	defer o.Close()
@@ -79,9 +76,9 @@ func TestTrainingKeepsMemory(t *testing.T) {
 		if k%8 == 0 && Catch(func() { logits.MatMul(in) }) == nil {
 			t.Fatal("a product that does not fit")
 		}
-		noError(t, o.ZeroGrad())
+		expect.NoError(t, o.ZeroGrad())
 		loss.Backward()
-		noError(t, o.Step(StepSettings{LR: []float64{1e-3, 1e-3}, WeightDecay: []float64{0, 0},
+		expect.NoError(t, o.Step(StepSettings{LR: []float64{1e-3, 1e-3}, WeightDecay: []float64{0, 0},
 			Active: []bool{true, true}, ClipNorm: 1}))
 		last = loss.Item()
 	})

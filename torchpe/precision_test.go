@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // withPrecision runs f with that precision of products, in each form of the fused operators.
@@ -12,7 +14,7 @@ func withPrecision(t *testing.T, name string, f func(form int)) {
 	t.Helper()
 	defer SetPrecision("fp32")
 	eachForm(func(form int) {
-		noError(t, SetPrecision(name))
+		expect.NoError(t, SetPrecision(name))
 		f(form)
 	})
 }

@@ -126,7 +126,7 @@ func TestUseAfterClose(t *testing.T) {
 	ps := NewParamSet(1, Float64, CPU)
 	p := ps.Add("p", true, Constant(1), 2, 4)
 	x4, wide := ps.Add("x", false, Constant(1), 1, 2, 4), ps.Add("wide", false, Constant(1), 12, 4)
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	before := Live()
 	s := NewScope()
 	x := Full(s, 1, Float64, CPU, 1, 4)
@@ -186,12 +186,12 @@ func TestZeroTensor(t *testing.T) {
 func TestClosedParameterIsNotMissing(t *testing.T) {
 	ps, open := NewParamSet(1, Float64, CPU), NewParamSet(1, Float64, CPU)
 	b, w := ps.Add("b", true, Constant(1), 2), open.Add("w", true, Constant(1), 2, 3)
-	noError(t, open.Build([]uint64{1}))
+	expect.NoError(t, open.Build([]uint64{1}))
 	defer open.Close()
 	s := kept(t, NewScope())
 	x := Full(s, 1, Float64, CPU, 1, 3)
 	failing(t, "Linear", func() { Linear(x, w.In(s), b.In(s)) })
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	near(t, "with bias", Linear(x, w.In(s), b.In(s)).Float64s(), []float64{4, 4}, 0)
 	near(t, "without", Linear(x, w.In(s), Tensor{}).Float64s(), []float64{3, 3}, 0)
 	ps.Close()
@@ -202,7 +202,7 @@ func TestClosedParameterIsNotMissing(t *testing.T) {
 func TestGradMode(t *testing.T) {
 	ps := NewParamSet(1, Float64, CPU)
 	p := ps.Add("p", true, Constant(2), 3)
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	defer ps.Close()
 	for _, c := range []struct {
 		name string

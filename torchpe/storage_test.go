@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe/internal/ctorch"
 )
 
@@ -144,7 +145,7 @@ func TestRoundedBeside(t *testing.T) {
 	defer ctorch.SetFusedForm(ctorch.Fused)
 	defer SetPrecision("fp32")
 	ctorch.SetFusedForm(ctorch.Emulated)
-	noError(t, SetPrecision("bf16"))
+	expect.NoError(t, SetPrecision("bf16"))
 	s := kept(t, NewScopeNoGrad())
 	x := make([]Tensor, len(in))
 	for i, p := range in {

@@ -188,11 +188,7 @@ func TestSignalWhileReading(t *testing.T) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	expect.NoError(t, cmd.Start())
-	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
-			break
-		}
-	}
+	waitFor(filepath.Join(dir, "run"))
 	time.Sleep(500 * time.Millisecond)
 	start := time.Now()
 	_ = cmd.Process.Signal(syscall.SIGTERM)

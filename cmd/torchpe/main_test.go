@@ -169,6 +169,15 @@ func TestTrainWritesARun(t *testing.T) {
 	says(t, dir, "train --resume --out run --json", 0, "members", "2>nothing was trained")
 }
 
+// waitFor waits until a file or a folder is there, for a minute at most.
+func waitFor(path string) {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+}
+
 // SIGINT and SIGTERM save and say so in the exit code; --resume then finishes, and refuses another
 // configuration.
 func TestSignalsSave(t *testing.T) {
@@ -179,12 +188,7 @@ func TestSignalsSave(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		expect.NoError(t, cmd.Start())
-		metrics := filepath.Join(dir, "run", "checkpoint.safetensors")
-		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
-			if _, err := os.Stat(metrics); err == nil {
-				break
-			}
-		}
+		waitFor(filepath.Join(dir, "run", "checkpoint.safetensors"))
 		time.Sleep(200 * time.Millisecond)
 		cmd.Process.Signal(signal)
 		cmd.Wait()
