@@ -88,10 +88,7 @@ func TestLSTCheckVerdict(t *testing.T) {
 		{"0,,Binary,1502000000000000,3", exitFailed, `"valid": 1`},
 		{"0,,Binary,15,3", exitFailed, ``},
 	} {
-		out := says(t, ".", "data lst check --json --validation "+good+" "+writePuzzles(t, c.line), c.code)
-		if !strings.Contains(out, c.report) {
-			t.Errorf("%s: the report lacks %s:\n%s", c.line, c.report, out)
-		}
+		says(t, ".", "data lst check --json --validation "+good+" "+writePuzzles(t, c.line), c.code, "1>"+c.report)
 	}
 }
 

@@ -73,8 +73,8 @@ func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code
 }
 
 // says runs torchpe with the words of a line, which blanks separate, and checks its exit code and that it
-// prints each text: on standard output, or on standard error where it fails or the text begins with "2>".
-// It returns the standard output.
+// prints each text: on standard output, or on standard error where it fails. A text after "1>" or "2>" is on
+// that of both, and one after "!>" is not on standard output, which says returns.
 func says(t *testing.T, dir, line string, code int, texts ...string) string {
 	t.Helper()
 	out, errs, got := here(t, dir, strings.Fields(line)...)
@@ -82,13 +82,13 @@ func says(t *testing.T, dir, line string, code int, texts ...string) string {
 		t.Errorf("%s: exit code %d, want %d: %s%s", line, got, code, out, errs)
 	}
 	for _, text := range texts {
-		in := out
-		want, isNote := strings.CutPrefix(text, "2>")
-		if isNote || code != 0 {
+		in, absent := out, strings.HasPrefix(text, "!>")
+		if strings.HasPrefix(text, "2>") || code != 0 && !absent && !strings.HasPrefix(text, "1>") {
 			in = errs
 		}
-		if !strings.Contains(in, want) {
-			t.Errorf("%s: no %q in %s", line, text, in)
+		want := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(text, "!>"), "1>"), "2>")
+		if strings.Contains(in, want) == absent {
+			t.Errorf("%s: want %q of %s", line, text, in)
 		}
 	}
 	return out

@@ -142,11 +142,8 @@ const tinyNMAR = " --task nmar --d-model 16 --layers 1 --batch 16 --steps 20 --n
 // A member that diverges takes no other with it; the summary and the exit code say it.
 func TestSweepDiverged(t *testing.T) {
 	dir := t.TempDir()
-	out := says(t, dir, "sweep --out s --pack 2 --epochs 2 --pe learn --optimizer sgd --lr 1e-3,1e6"+smallSet(t, dir),
-		exitFailed, "1 run diverged")
-	if !strings.Contains(out, "diverged") {
-		t.Error(out)
-	}
+	says(t, dir, "sweep --out s --pack 2 --epochs 2 --pe learn --optimizer sgd --lr 1e-3,1e6"+smallSet(t, dir),
+		exitFailed, "1 run diverged", "1>diverged")
 	for lr, want := range map[string]string{"0.001": "done", "1000000": "diverged"} {
 		result := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr="+lr+"_seed=1"))["result"].(map[string]any)
 		expect.Equal(t, fmt.Sprintf("lr %s: %v", lr, result),
@@ -175,10 +172,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	move(gone, there)
-	stdout = says(t, dir, "sweep resume s --workers 1", exitFailed, "1 task failed")
-	if !strings.Contains(stdout, sweep.ReasonData) || !strings.Contains(stdout, "train.csv") {
-		t.Error(stdout)
-	}
+	says(t, dir, "sweep resume s --workers 1", exitFailed, "1 task failed", "1>"+sweep.ReasonData, "1>train.csv")
 	var st sweep.Status
 	saysJSON(t, dir, "sweep status s", &st)
 	if st.Counts[sweep.StateFailed] != 1 || st.Counts[sweep.StateDone] != 1 {
@@ -199,11 +193,9 @@ func TestSweepStopsWithTable(t *testing.T) {
 	blocked := filepath.Join(dir, "s/tasks/000000/failed.json")
 	expect.NoError(t, os.MkdirAll(blocked+".torchpe-tmp", 0o777))
 	expect.NoError(t, os.Remove(filepath.Join(dir, "train.csv")))
-	stdout := says(t, dir, "sweep resume s --workers 1", exitFailed,
-		"could not be recorded: write "+blocked+": is a directory")
-	if !strings.Contains(stdout, "0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending") {
-		t.Error(stdout)
-	}
+	says(t, dir, "sweep resume s --workers 1", exitFailed,
+		"could not be recorded: write "+blocked+": is a directory",
+		"1>0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending")
 }
 
 // The number of runs in each preset's comment, of resolved configurations, each counted once.
@@ -279,10 +271,7 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	line := "--quiet --task masked --data own.csv --pe nope --steps 3" + tinyModel
 	says(t, dir, "sweep --seeds 1,2 --out all/s "+line, 0)
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "own.csv"), []byte(ownTable(2)), 0o666))
-	out := says(t, dir, "sweep --seeds 1,2,3 --out all/s "+line, exitFailed)
-	if !strings.Contains(out, "the data have changed since ") {
-		t.Error(out)
-	}
+	says(t, dir, "sweep --seeds 1,2,3 --out all/s "+line, exitFailed, "1>the data have changed since ")
 	says(t, dir, "train --seeds 4 --out all/four "+line, 0)
 	says(t, dir, "report all --out report", 0)
 	page := readText(t, filepath.Join(dir, "report", "index.html"))
