@@ -173,19 +173,9 @@ func TestDocsRun(t *testing.T) {
 	}
 	dir, bin := t.TempDir(), t.TempDir()
 	// A user's own text and arrays.
-	if readme, err := os.ReadFile("../../README.md"); err != nil {
-		t.Fatal(err)
-	} else if err := os.WriteFile(filepath.Join(dir, "book.txt"), readme, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	copyFile(t, "../../README.md", filepath.Join(dir, "book.txt"))
 	for _, name := range []string{"attention.npz", "attention.safetensors", "model.safetensors"} {
-		body, err := os.ReadFile(filepath.Join(analyzed, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), body, 0o666)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		copyFile(t, filepath.Join(analyzed, name), filepath.Join(dir, name))
 	}
 	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asProgram, os.Args[0])
 	expect.NoError(t, os.WriteFile(filepath.Join(bin, "torchpe"), []byte(program), 0o777))

@@ -15,7 +15,7 @@ import (
 
 	"torchpe/data/lst"
 	"torchpe/internal/expect"
-	"torchpe/torchpe"
+	"torchpe/models/pe/petest"
 	"torchpe/train/runlog"
 )
 
@@ -26,12 +26,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	code := m.Run()
+	code := petest.Main(m)
 	os.RemoveAll(learned())
-	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
-		fmt.Println(err)
-		code = 1
-	}
 	os.Exit(code)
 }
 
