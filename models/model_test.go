@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -36,33 +36,24 @@ func TestParameterCount(t *testing.T) {
 			Change: func(c *models.Config) {
 				c.Symbols, c.Classes, c.FFMultiple, c.DType = 6, 4, 4, torchpe.Float32
 			}}.Model(t)
-		if got := m.Params.Count(); got != want {
-			t.Errorf("%s: %d parameters, want %d", name, got, want)
-		}
+		expect.Equal(t, name, m.Params.Count(), want)
 	}
 }
 
 // train makes 20 steps of Adam on the model and returns its parameters by name, [E,...].
 func train(t *testing.T, m *models.Model, method torchpe.Method, set torchpe.StepSettings) map[string][]float64 {
 	t.Helper()
-	optimizer, err := torchpe.NewOptimizer(method, m.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	optimizer := expect.Must(torchpe.NewOptimizer(method, m.Params))
 	defer optimizer.Close()
 	x := draw(m, "train")
 	for step := range 20 {
 		s := torchpe.NewScope()
 		in := seeded(s, m, x, step)
 		in.Training = true
-		if err := optimizer.ZeroGrad(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, optimizer.ZeroGrad())
 		torchpe.CrossEntropy(m.Forward(s, in, nil), torchpe.Of(s, torchpe.CPU, x.Target, x.Members,
 			x.Size)).Sum().Backward()
-		if err := optimizer.Step(set); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, optimizer.Step(set))
 		s.Close()
 	}
 	return values(t, m)
@@ -72,10 +63,7 @@ func values(t *testing.T, m *models.Model) map[string][]float64 {
 	t.Helper()
 	found := map[string][]float64{}
 	for _, p := range m.Params.All() {
-		v, err := m.Params.Values(p.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := expect.Must(m.Params.Values(p.Name))
 		found[p.Name] = v
 	}
 	return found
@@ -130,10 +118,7 @@ func checkMembersTrainAsAlone(t *testing.T, method torchpe.Method, sp petest.Spe
 
 // TestValidateListsAll: all mistakes of a configuration are in one error, each with its value.
 func TestValidateListsAll(t *testing.T) {
-	good, err := petest.Spec{Scheme: "learn"}.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := expect.Must(petest.Spec{Scheme: "learn"}.Config())
 	if err := good.Validate(); err != nil {
 		t.Fatalf("a good configuration: %v", err)
 	}
@@ -141,22 +126,12 @@ func TestValidateListsAll(t *testing.T) {
 		Symbols: 1, Classes: -2, Layers: 0, Heads: 3, DModel: 8, FFMultiple: 0, Dropout: 1,
 		TokenInput: "braille", EmbeddingInit: "zero", ReadOut: "first", PE: "leran",
 	}
-	err = bad.Validate()
-	for _, text := range []string{
-		"no seeds", "no tokens", "symbols 1", "classes -2", "layers 0",
+	err := bad.Validate()
+	expect.Error(t, err, "no seeds", "no tokens", "symbols 1", "classes -2", "layers 0",
 		"d_model 8 is not divisible by 3 heads", "d_ff multiple 0", "dropout 1",
-		`"braille"`, `"zero"`, `"first"`, `"leran"`,
-	} {
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("the error %v does not say %s", err, text)
-		}
-	}
+		`"braille"`, `"zero"`, `"first"`, `"leran"`)
 	bad.Heads, bad.DModel, bad.Dropout = 0, -1, math.NaN()
-	for _, text := range []string{"heads 0", "d_model -1", "dropout NaN"} {
-		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("the error %v does not say %s", err, text)
-		}
-	}
+	expect.Error(t, bad.Validate(), "heads 0", "d_model -1", "dropout NaN")
 	if m, err := models.New(bad); err == nil || m != nil {
 		t.Errorf("New makes a model of it: %v", err)
 	}
@@ -197,18 +172,11 @@ func TestTraceByName(t *testing.T) {
 	}
 	all := trace(m, false, 0, "embedding", "pe/*", "attention/*", "hidden/*", "logits")
 	for name, shape := range shapes {
-		if !slices.Equal(all[name].Shape, shape) {
-			t.Errorf("%s has the shape %v, want %v", name, all[name].Shape, shape)
-		}
+		expect.Equal(t, fmt.Sprintf("%s has the shape", name), all[name].Shape, shape)
 	}
-	if len(all) != len(shapes) {
-		t.Errorf("%d intermediates, want %d", len(all), len(shapes))
-	}
+	expect.Equal(t, "number", len(all), len(shapes))
 	petest.Near(t, "the logits of the trace", all["logits"], all["returned"], 0)
-	table, err := m.Params.Values("pe.table") // [E,L,N,D]
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := expect.Must(m.Params.Values("pe.table")) // [E,L,N,D]
 	if got := all["pe/1"].Row(1); !slices.Equal(got, table[(3+1)*n*d:(3+2)*n*d]) {
 		t.Error("pe/1 of member 1 is not its table of block 1")
 	}
@@ -334,11 +302,9 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 			t.Errorf("evaluation in a scope without a seed: %v", err)
 		}
 		in.Training = true
-		if err := torchpe.Catch(func() {
+		expect.Error(t, torchpe.Catch(func() {
 			m.Forward(s, in, nil)
-		}); err == nil || !strings.Contains(err.Error(), "seed") {
-			t.Errorf("training in a scope without a seed: %v", err)
-		}
+		}), "seed")
 	})
 }
 

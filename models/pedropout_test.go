@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe/petest"
 )
@@ -90,8 +91,6 @@ func TestEncodingSize(t *testing.T) {
 					p.Offset(), m.EncodingColumns())
 			}
 		}
-		if size != m.EncodingSize() {
-			t.Errorf("%s: %d parameters, %d said", scheme, size, m.EncodingSize())
-		}
+		expect.Equal(t, scheme, size, m.EncodingSize())
 	}
 }

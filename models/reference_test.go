@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -42,14 +43,9 @@ type fixture struct {
 
 func readFixture(t *testing.T, path string) fixture {
 	t.Helper()
-	file, err := safetensors.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := expect.Must(safetensors.Read(path))
 	f := fixture{File: file}
-	if err := json.Unmarshal([]byte(file.Metadata["config"]), &f); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(file.Metadata["config"]), &f))
 	return f
 }
 
@@ -59,11 +55,16 @@ func (f fixture) floats(t *testing.T, name string) []float64 {
 	if !ok {
 		t.Fatalf("no %s in the fixture", name)
 	}
-	v, err := x.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := expect.Must(x.Float64s())
 	return v
+}
+
+// near compares a tensor with the fixture's of that name: half the tolerance is absolute, half relative.
+func (f fixture) near(t *testing.T, name string, got torchpe.Tensor, tolerance float64) {
+	t.Helper()
+	have, want := got.Float64s(), f.floats(t, name)
+	petest.Near(t, name, petest.Array{Shape: []int{len(have)}, Values: have},
+		petest.Array{Shape: []int{len(want)}, Values: want}, tolerance/2)
 }
 
 func (f fixture) shape(name string) []int {
@@ -95,9 +96,7 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *models.Model {
 		if !p.Trainable && f.shape("w/"+p.Name) == nil {
 			continue // a computed table
 		}
-		if err := m.Params.Set(p.Name, f.floats(t, "w/"+p.Name)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, m.Params.Set(p.Name, f.floats(t, "w/"+p.Name)))
 		used++
 	}
 	for _, name := range f.Names() {
@@ -201,10 +200,7 @@ func TestReference(t *testing.T) {
 func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance float64) {
 	m := f.model(t, dtype)
 	method := torchpe.Method(f.Optimizer)
-	optimizer, err := torchpe.NewOptimizer(method, m.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	optimizer := expect.Must(torchpe.NewOptimizer(method, m.Params))
 	defer optimizer.Close()
 	step := torchpe.StepSettings{LR: []float64{f.LR}, WeightDecay: []float64{f.WeightDecay}, Active: []bool{true}}
 	for i := range 3 {
@@ -213,18 +209,16 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 			defer s.Close()
 			s.Seed([]uint64{1}, i)
 			pass := func(repeat int, trace *models.Trace) {
-				if err := optimizer.ZeroGrad(); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, optimizer.ZeroGrad())
 				batch, lossOf := f.input(t, s, m, repeat)
 				logits := m.Forward(s, batch, trace)
 				loss := lossOf(logits)
 				loss.Sum().Backward()
 				if i == 0 {
-					near(t, "loss", loss.Float64s(), f.floats(t, "loss"), tolerance)
+					f.near(t, "loss", loss, tolerance)
 					checkGradients(t, f, m, s, tolerance)
 					if repeat == 1 {
-						near(t, "logits", logits.Float64s(), f.floats(t, "logits"), tolerance)
+						f.near(t, "logits", logits, tolerance)
 					}
 				}
 			}
@@ -235,9 +229,7 @@ func checkReference(t *testing.T, f fixture, dtype torchpe.DType, tolerance floa
 				pass(1, nil) // the read-out's shortcut in the last block
 			}
 			pass(4, nil) // so many samples that the first block shares rows
-			if err := optimizer.Step(step); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, optimizer.Step(step))
 		}()
 	}
 	checkSteps(t, f, m, tolerance)
@@ -255,7 +247,7 @@ func checkIntermediates(t *testing.T, f fixture, trace *models.Trace, tolerance 
 			t.Errorf("no intermediate %s", name)
 			continue
 		}
-		near(t, name, x.Float64s(), f.floats(t, name), tolerance)
+		f.near(t, name, x, tolerance)
 	}
 }
 
@@ -265,12 +257,10 @@ func checkGradients(t *testing.T, f fixture, m *models.Model, s *torchpe.Scope, 
 	for _, p := range m.Params.All() {
 		if p.Trainable {
 			trained++
-			near(t, "grad "+p.Name, p.In(s).Grad().Float64s(), f.floats(t, "grad/"+p.Name), tolerance)
+			f.near(t, "grad/"+p.Name, p.In(s).Grad(), tolerance)
 		}
 	}
-	if trained != len(f.Trained) {
-		t.Errorf("%d trained parameters, the reference has %d", trained, len(f.Trained))
-	}
+	expect.Equal(t, "trained parameters", trained, len(f.Trained))
 }
 
 // checkSteps compares the weights after three steps. Where the true gradient is zero (the biases of
@@ -283,10 +273,7 @@ func checkSteps(t *testing.T, f fixture, m *models.Model, tolerance float64) {
 		if !p.Trainable {
 			continue
 		}
-		got, err := m.Params.Values(p.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := expect.Must(m.Params.Values(p.Name))
 		want, grad := f.floats(t, "step3/"+p.Name), f.floats(t, "grad/"+p.Name)
 		for i := range want {
 			bound := tolerance
@@ -298,21 +285,6 @@ func checkSteps(t *testing.T, f fixture, m *models.Model, tolerance float64) {
 					p.Name, i, got[i], want[i], d, grad[i])
 				break
 			}
-		}
-	}
-}
-
-// near checks that two arrays agree to the tolerance, absolute below 1 and relative above.
-func near(t *testing.T, what string, got, want []float64, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%s: %d values, want %d", what, len(got), len(want))
-		return
-	}
-	for i := range want {
-		if d := math.Abs(got[i] - want[i]); !(d <= tolerance*math.Max(1, math.Abs(want[i]))) {
-			t.Errorf("%s[%d]: %g, want %g (off by %.1e)", what, i, got[i], want[i], d)
-			return
 		}
 	}
 }

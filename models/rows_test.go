@@ -1,11 +1,11 @@
 package models_test
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -84,7 +84,7 @@ func TestSharedRows(t *testing.T) {
 			}
 			for _, p := range m.Params.All() {
 				if p.Trainable {
-					nearest(t, scheme+", "+string(input)+", "+p.Name, gradient(p, rows), gradient(p, own))
+					petest.Near(t, scheme+", "+string(input)+", "+p.Name, gradient(p, rows), gradient(p, own), 1e-12)
 				}
 			}
 		}
@@ -92,26 +92,12 @@ func TestSharedRows(t *testing.T) {
 }
 
 // gradient returns that of a parameter, of all members.
-func gradient(w *torchpe.Param, p passed) (values []float64) {
+func gradient(w *torchpe.Param, p passed) petest.Array {
+	g := petest.Array{Shape: w.Shape}
 	for e := range p.gradients.Shape[0] {
-		values = append(values, p.gradients.Row(e)[w.Offset():w.Offset()+w.PerMember()]...)
+		g.Values = append(g.Values, p.gradients.Row(e)[w.Offset():w.Offset()+w.PerMember()]...)
 	}
-	return values
-}
-
-// nearest holds a list to rounding, relative to its largest value or 1.
-func nearest(t *testing.T, name string, have, want []float64) {
-	t.Helper()
-	most := 1.0
-	for _, v := range want {
-		most = max(most, math.Abs(v))
-	}
-	for i, v := range want {
-		if d := math.Abs(have[i] - v); !(d <= 1e-12*most) {
-			t.Errorf("%s[%d]: %g with shared rows, %g without", name, i, have[i], v)
-			return
-		}
-	}
+	return g
 }
 
 // TestOwnRows: where tokens of the same symbol in the same cell differ, or are few, or products round
@@ -139,16 +125,12 @@ func TestOwnRows(t *testing.T) {
 			x = draw(m, "few")
 		}
 		if c.precision != "" {
-			if err := torchpe.SetPrecision(c.precision); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, torchpe.SetPrecision(c.precision))
 		}
 		own, rows := passExamples(m, x, models.NewTrace(), c.noise), passExamples(m, x, nil, c.noise)
 		if rows.taken > own.taken {
 			t.Errorf("%s: tokens share rows", name)
 		}
-		if err := torchpe.SetPrecision("fp32"); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, torchpe.SetPrecision("fp32"))
 	}
 }

@@ -2,9 +2,9 @@ package models_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -29,10 +29,7 @@ func logitsOn(m *models.Model, p pe.Positions) []float64 {
 func TestModelAtFollowsTraining(t *testing.T) {
 	for _, name := range []string{"rope", "t5", "2d-fixed", "rope+t5", "nope"} {
 		m := sizeModel(t, name)
-		at, err := m.At(pe.Grid(6, 6))
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := expect.Must(m.At(pe.Grid(6, 6)))
 		before, own := logitsOn(at, pe.Grid(6, 6)), logitsOn(m, pe.Grid(4, 4))
 		s := torchpe.NewScopeNoGrad()
 		m.Params.Flat(s).CopyFrom(m.Params.Flat(s).MulScalar(1.5))
@@ -41,17 +38,11 @@ func TestModelAtFollowsTraining(t *testing.T) {
 		if slices.Equal(before, after) {
 			t.Errorf("%s: other weights give the same logits", name)
 		}
-		again, err := m.At(pe.Grid(6, 6))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := expect.Must(m.At(pe.Grid(6, 6)))
 		if !slices.Equal(logitsOn(again, pe.Grid(6, 6)), after) {
 			t.Errorf("%s: a model made of the new weights differs from one that followed them", name)
 		}
-		same, err := m.At(pe.Grid(4, 4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		same := expect.Must(m.At(pe.Grid(4, 4)))
 		if x := logitsOn(same, pe.Grid(4, 4)); slices.Equal(x, own) || !slices.Equal(x, logitsOn(m, pe.Grid(4, 4))) {
 			t.Errorf("%s: at its own positions it is another model", name)
 		}
@@ -66,25 +57,16 @@ func TestModelAtFollowsTraining(t *testing.T) {
 func TestModelAtErrors(t *testing.T) {
 	m := sizeModel(t, "learn")
 	before := torchpe.Live()
-	if _, err := m.At(pe.Grid(5, 5)); err == nil || !strings.Contains(err.Error(),
-		"learn cannot be evaluated at 25 tokens: it was trained on 16") {
-		t.Errorf("learn at 25 tokens: %v", err)
-	}
-	small, err := m.At(pe.Grid(3, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := logitsOn(small, pe.Grid(3, 3)); !slices.Equal(got, logitsOn(m, pe.Grid(3, 3))) {
-		t.Errorf("learn at 9 tokens: %v", got)
-	}
+	expect.Error(t, expect.ErrorOf(m.At(pe.Grid(5, 5))),
+		"learn cannot be evaluated at 25 tokens: it was trained on 16")
+	small := expect.Must(m.At(pe.Grid(3, 3)))
+	expect.Equal(t, "learn at 9 tokens", logitsOn(small, pe.Grid(3, 3)), logitsOn(m, pe.Grid(3, 3)))
 	small.Close()
 	if after := torchpe.Live(); after != before {
 		t.Errorf("%d tensors are left", after-before)
 	}
 	grid := sizeModel(t, "2d-fixed")
-	if _, err := grid.At(pe.Line(25)); err == nil || !strings.Contains(err.Error(), "2d-fixed") {
-		t.Errorf("2d-fixed on a line: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(grid.At(pe.Line(25))), "2d-fixed")
 	stacked := sizeModel(t, "learn+rope-2d")
 	before = torchpe.Live()
 	if _, err := stacked.At(pe.Grid(3, 3)); err == nil {

@@ -1,5 +1,5 @@
 """Makes models/pe/vectors/vectors.safetensors and manifest.json, the reference vectors that ship with
-torchpe, of folders of JSON files as models/pe/petest reads them:
+torchpe, of folders of JSON files as the tests of models/pe read them:
 
     python3 scripts/pe_vectors.py FOLDER... models/pe/vectors
 

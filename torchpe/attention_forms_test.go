@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // inForm runs f with attention over many tokens in a form.
@@ -13,7 +15,7 @@ func inForm(t *testing.T, form string, f func()) {
 	t.Helper()
 	before := AttentionForm()
 	defer SetAttentionForm(before)
-	noError(t, SetAttentionForm(form))
+	expect.NoError(t, SetAttentionForm(form))
 	f()
 }
 
@@ -55,7 +57,7 @@ func TestAttentionProducts(t *testing.T) {
 	for k, z := range productSizes() {
 		scale := []float64{0.5, -0.3}[k%2]
 		c := attention(z, point{}, scale)
-		want, gradients := directAttention(z, c.inputs, point{}, scale)
+		want := directAttention(z, c.inputs, point{}, scale)[:4]
 		steps := function{"one after the other", c.inputs, func(x []Tensor) Tensor {
 			return AttentionValues(AttentionLogits(x[0], x[1], scale).Softmax(-1), x[2])
 		}}
@@ -64,33 +66,25 @@ func TestAttentionProducts(t *testing.T) {
 				continue
 			}
 			name := fmt.Sprintf("%s, %+v", dtype, z)
-			var have []float64
-			var all [][]float64
+			var have outcome
 			inForm(t, "products", func() {
 				emulated(func() {
-					if !hasProducts(t, func() { have, all = c.run(layout(k%3), dtype, nil, 1) }) {
+					if !hasProducts(t, func() { have = c.run(layout(k%3), dtype, nil, 1) }) {
 						t.Errorf("%s: no products", name)
 					}
 				})
 			})
-			parts, others := steps.run(layout(k%3), dtype, nil, 1)
-			near(t, name, have, want, twinTolerance[dtype])
-			near(t, name+", "+steps.name, parts, want, twinTolerance[dtype])
-			for i := range all {
-				near(t, fmt.Sprint(name, ", gradient ", i), all[i], gradients[i], twinTolerance[dtype])
-				near(t, fmt.Sprint(name, ", ", steps.name, ", gradient ", i), others[i], gradients[i],
-					twinTolerance[dtype])
-			}
+			have.near(t, name, want, twinTolerance[dtype])
+			steps.run(layout(k%3), dtype, nil, 1).near(t, name+", "+steps.name, want, twinTolerance[dtype])
 		}
 	}
 	c := attention(productSizes()[4], point{}, 0.5)
 	inForm(t, "products", func() {
 		emulated(func() {
+			all := c.run(dense, Float64, nil, 1)
 			for only := range 3 {
-				want := []bool{only == 0, only == 1, only == 2}
-				_, some := c.run(dense, Float64, want, 1)
-				_, all := c.run(dense, Float64, nil, 1)
-				identical(t, fmt.Sprint("gradient alone, ", only), some[only], all[only])
+				some := c.run(dense, Float64, []bool{only == 0, only == 1, only == 2}, 1)
+				all.identical(t, fmt.Sprint("gradient ", only, " alone"), some)
 			}
 		})
 	})
@@ -161,12 +155,8 @@ func TestAttentionBlockProducts(t *testing.T) {
 			}
 			inForm(t, "products", func() {
 				compareKernels(t, c, dense, fmt.Sprintf("%+v", z))
-				emulated(func() {
-					calls := Operators(func() { c.run(dense, Float32, nil, 1) })
-					if backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
-						t.Errorf("%s, %+v is left to others: %v", c.name, z, calls)
-					}
-				})
+				passes := emulatedPasses(c, dense, "AttentionBlockOnGpu")
+				expect.Equal(t, fmt.Sprintf("%s, %+v is left to others", c.name, z), passes, 1)
 			})
 		}
 	}
@@ -187,7 +177,7 @@ func TestAttentionFormsOnGPU(t *testing.T) {
 			if !block && !strings.HasPrefix(c.name, "Attention with bias []") {
 				continue
 			}
-			exact, gradients := c.run(dense, Float64, nil, 1)
+			exact := c.run(dense, Float64, nil, 1)
 			for precision, eps := range map[string]float64{"fp32": twinTolerance[Float32], "tf32": 4 * 0x1p-10} {
 				for _, form := range AttentionForms() {
 					if form == "flash" && !LibtorchAtLeast(2, 6) {
@@ -199,30 +189,22 @@ func TestAttentionFormsOnGPU(t *testing.T) {
 					name := fmt.Sprintf("%s, %s, %s, %+v", c.name, form, precision, z)
 					have := attentionOnGPU(t, c, form, precision)
 					again := attentionOnGPU(t, c, form, precision)
-					for i, want := range append(gradients, exact) {
-						near(t, fmt.Sprint(name, ", gradient or result ", i), have[i], want, eps)
-						identical(t, fmt.Sprint(name, ", gradient or result ", i), again[i], have[i])
-					}
+					have.near(t, name, exact, eps)
+					again.identical(t, name, have)
 				}
 			}
 		}
 	}
 }
 
-// attentionOnGPU returns gradients and result of c in a form and a precision, and checks that it is
-// computed so.
-func attentionOnGPU(t *testing.T, c function, form, precision string) (all [][]float64) {
+// attentionOnGPU runs c in a form and a precision, and checks that it is computed so.
+func attentionOnGPU(t *testing.T, c function, form, precision string) (all outcome) {
 	t.Helper()
 	defer SetPrecision(Precision())
 	SetPrecision(precision)
 	inForm(t, form, func() {
-		used := hasProducts(t, func() {
-			result, gradients := c.onGPU(dense, Float32)
-			all = append(gradients, result)
-		})
-		if used != (form == "products") {
-			t.Errorf("%s, %s: products are used: %v", c.name, form, used)
-		}
+		used := hasProducts(t, func() { all = c.runOn(CUDA(0), dense, Float32, nil, 1) })
+		expect.Equal(t, fmt.Sprintf("%s, %s: products are used", c.name, form), used, form == "products")
 	})
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,12 +86,12 @@ func (p point) at(z sizes, i, row, column int) float64 {
 
 // directAttention computes attention and its gradients, those of q, k, v and the logits, by their
 // definition.
-func directAttention(z sizes, in []point, bias point, scale float64) (result []float64, gradients [4][]float64) {
+func directAttention(z sizes, in []point, bias point, scale float64) (all outcome) {
 	N, M, D, O, heads := z.N, z.M, z.Dh, z.O, z.E*z.B*z.H
-	result = make([]float64, heads*N*O)
-	for g, n := range []int{heads * N * D, heads * M * D, heads * M * O, heads * N * M} {
-		gradients[g] = make([]float64, n)
+	for _, n := range []int{heads * N * O, heads * N * D, heads * M * D, heads * M * O, heads * N * M} {
+		all = append(all, make([]float64, n))
 	}
+	result, gradients := all[0], all[1:]
 	w, dw := make([]float64, M), make([]float64, M)
 	for row := range heads * N {
 		i := row / N
@@ -131,7 +132,7 @@ func directAttention(z sizes, in []point, bias point, scale float64) (result []f
 			}
 		}
 	}
-	return result, gradients
+	return all
 }
 
 // TestAttentionDirect holds the loops of many tokens, and their twin composed of libtorch's
@@ -146,16 +147,12 @@ func TestAttentionDirect(t *testing.T) {
 		scale := []float64{1 / math.Sqrt(float64(z.Dh)), -0.3}[k%2]
 		for b, bias := range attentionBiases(z) {
 			c := attention(z, bias, scale)
-			want, gradients := directAttention(z, c.inputs, bias, scale)
+			want := directAttention(z, c.inputs, bias, scale)[:4]
 			for _, dtype := range []DType{Float64, Float32} {
 				l := layout((k + b) % 3)
 				check := func(how string) {
-					have, all := c.run(l, dtype, nil, 1)
 					name := fmt.Sprintf("%s, %s, %s, %s, %+v", c.name, how, dtype, l, z)
-					near(t, name, have, want, twinTolerance[dtype])
-					for i := range all {
-						near(t, fmt.Sprint(name, ", gradient ", i), all[i], gradients[i], twinTolerance[dtype])
-					}
+					c.run(l, dtype, nil, 1).near(t, name, want, twinTolerance[dtype])
 				}
 				check("loops")
 				composed(func() { check("composed") })
@@ -174,20 +171,15 @@ func TestAttentionBiasGradient(t *testing.T) {
 	p := attentionInputs(z)
 	bias := inputs(62, []int{z.E, 1, z.H, z.N, 1}, []int{z.N, z.M})
 	for k, b := range bias {
-		_, gradients := directAttention(z, p, b, 0.4)
+		want := directAttention(z, p, b, 0.4)
 		s := NewScope()
-		x, leaf := dense.tensor(s, b, Float64).RequireGrad(), make([]Tensor, 3)
-		for i := range p {
-			leaf[i] = dense.tensor(s, p[i], Float64).RequireGrad()
-		}
-		weighted(Attention(leaf[0], leaf[1], leaf[2], x, 0.4)).Backward()
-		logits := Of(s, CPU, gradients[3], z.E, z.B, z.H, z.N, z.M)
-		want := []Tensor{logits.Sum(1, 4), logits.Sum(0, 1, 2)}[k]
-		near(t, fmt.Sprintf("gradient of a bias %v", b.shape), x.Grad().Float64s(), want.Float64s(), 1e-12)
-		for i := range leaf {
-			near(t, fmt.Sprint("with it, gradient ", i), leaf[i].Grad().Float64s(), gradients[i], 1e-12)
-		}
+		logits := Of(s, CPU, want[4], z.E, z.B, z.H, z.N, z.M)
+		want[4] = []Tensor{logits.Sum(1, 4), logits.Sum(0, 1, 2)}[k].Float64s()
 		s.Close()
+		c := function{"Attention", append(slices.Clone(p), b), func(x []Tensor) Tensor {
+			return Attention(x[0], x[1], x[2], x[3], 0.4)
+		}}
+		c.run(dense, Float64, nil, 1).near(t, fmt.Sprintf("with a bias %v", b.shape), want, 1e-12)
 	}
 }
 
@@ -212,12 +204,12 @@ func TestAttentionExtremes(t *testing.T) {
 				c.inputs[2].values[i] = float64(i / z.O % z.M) // each key's value is its number
 			}
 			ctorch.SetFusedForm(form)
-			have, gradients := c.run(dense, dtype, nil, 1)
+			have := c.run(dense, dtype, nil, 1)
 			ctorch.SetFusedForm(ctorch.Composed)
-			want, others := c.run(dense, dtype, nil, 1)
+			want := c.run(dense, dtype, nil, 1)
 			ctorch.SetFusedForm(ctorch.Fused)
-			for i, list := range append(gradients, have) {
-				other := append(others, want)[i]
+			for i, list := range have {
+				other := want[i]
 				for j, v := range other { // near compares with the largest, which must be a number
 					if math.IsNaN(v) != math.IsNaN(list[j]) {
 						t.Fatalf("%s, list %d: value %d is %g, composed %g", dtype, i, j, list[j], v)
@@ -226,9 +218,9 @@ func TestAttentionExtremes(t *testing.T) {
 						list[j], other[j] = -1, -1
 					}
 				}
-				near(t, fmt.Sprintf("%s, with a hidden row, list %d", dtype, i), list, other, twinTolerance[dtype])
 			}
-			for i, v := range have {
+			have.near(t, fmt.Sprintf("%s, with a hidden row", dtype), want, twinTolerance[dtype])
+			for i, v := range have[0] {
 				switch row := i / z.O % z.N; {
 				case (v == -1) != (row == hidden): // -1 stood for NaN above
 					t.Fatalf("%s: row %d is %g", dtype, row, v)
@@ -288,13 +280,7 @@ func TestAttentionHidden(t *testing.T) {
 					c.inputs[2].values[i] = v
 				}
 			}
-			s := NewScope()
-			x := make([]Tensor, 3)
-			for i, p := range c.inputs {
-				x[i] = dense.tensor(s, p, dtype)
-			}
-			result[v] = c.f(x).Float64s()
-			s.Close()
+			result[v] = c.run(dense, dtype, nil, 1)[0]
 		}
 		identical(t, fmt.Sprint("hidden keys in ", dtype), result[largest], result[0])
 	}
@@ -326,16 +312,11 @@ func TestAttentionRefuses(t *testing.T) {
 func TestAttentionParameters(t *testing.T) {
 	z := attentionSizes()[3]
 	c := attention(z, attentionBiases(z)[1], 0.2)
-	_, want := c.run(dense, Float64, nil, 1)
+	want := c.run(dense, Float64, nil, 1)
 	checkParameterGradients(t, "loops", c, z.E, Float64, want, 1e-13)
 	for subset := 1; subset < 7; subset++ {
 		wanted := []bool{subset&1 > 0, subset&2 > 0, subset&4 > 0}
-		_, some := c.run(dense, Float64, wanted, 1)
-		for i, g := range some {
-			if wanted[i] {
-				identical(t, fmt.Sprintf("gradient %d of %v", i, wanted), g, want[i])
-			}
-		}
+		want.identical(t, fmt.Sprint("wanted ", wanted), c.run(dense, Float64, wanted, 1))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // childVariable makes a process of this test program a child that describes the system and ends.
@@ -35,7 +37,7 @@ func again(t *testing.T, settings []string, args ...string) []byte {
 // describedWith returns what a new process with these settings says of the system.
 func describedWith(t *testing.T, settings ...string) (s System) {
 	t.Helper()
-	noError(t, json.Unmarshal(again(t, append(settings, childVariable+"=1")), &s))
+	expect.NoError(t, json.Unmarshal(again(t, append(settings, childVariable+"=1")), &s))
 	return s
 }
 
@@ -55,9 +57,7 @@ func TestBLASRepair(t *testing.T) {
 	if left.BLASKernel != slow {
 		t.Skipf("OpenBLAS uses %s, told to use %s: it has no such kernel", left.BLASKernel, slow)
 	}
-	if left.BLASRepair != "" {
-		t.Errorf("switched off, yet: %s", left.BLASRepair)
-	}
+	expect.Equal(t, "switched off, yet", left.BLASRepair, "")
 	if !slices.ContainsFunc(left.Problems, func(p string) bool {
 		return strings.Contains(p, slow) &&
 			strings.Contains(p, "OPENBLAS_CORETYPE")
@@ -96,9 +96,7 @@ func TestOtherKernels(t *testing.T) {
 		if set == best || best == "generic" {
 			continue
 		}
-		if have := describedWith(t, "TORCHPE_KERNELS="+set).FusedKernels; have != set {
-			t.Errorf("kernels of %s, asked for %s", have, set)
-		}
+		expect.Equal(t, "kernels of", describedWith(t, "TORCHPE_KERNELS="+set).FusedKernels, set)
 		again(t, []string{"TORCHPE_KERNELS=" + set}, "-test.short",
 			"-test.run=^(TestFusedTwins|TestAttention(Direct|Extremes|Weights|Hidden)|TestGELU.*|TestNotANumberPasses|"+
 				"TestOptimizers)$")

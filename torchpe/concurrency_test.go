@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestManyGoroutines has 64 goroutines work at once, each with scopes of its own, with gradients
@@ -21,7 +23,7 @@ func TestManyGoroutines(t *testing.T) {
 	before := Live()
 	ps := NewParamSet(1, Float64, CPU)
 	p := ps.Add("p", true, Constant(0.5), 2, 3)
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	var all sync.WaitGroup
 	failures := make(chan error, goroutines)
 	for g := range goroutines {
@@ -69,9 +71,7 @@ func TestGradientsOverThreads(t *testing.T) {
 	calls <- func() { last = x.MulScalar(1) }
 	<-ready
 	sum.Add(last).Sum().Backward()
-	if g := leaf.Grad().Item(); g != 0 {
-		t.Errorf("the gradient is %g: not added in order", g)
-	}
+	expect.Equal(t, "the gradient", leaf.Grad().Item(), 0)
 }
 
 // oneRound makes some thirty calls and returns what was wrong with them.

@@ -4,24 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-)
 
-// onGPU is run on the first GPU.
-func (c function) onGPU(l layout, dtype DType) (result []float64, gradients [][]float64) {
-	s := NewScope()
-	defer s.Close()
-	x := make([]Tensor, len(c.inputs))
-	for i, p := range c.inputs {
-		x[i] = l.tensor(s, p, dtype).To(dtype, CUDA(0)).RequireGrad()
-	}
-	y := c.f(x)
-	result = y.Float64s()
-	weighted(y.To(dtype, CPU)).Backward()
-	for i := range x {
-		gradients = append(gradients, x[i].Grad().Float64s())
-	}
-	return result, gradients
-}
+	"torchpe/internal/expect"
+)
 
 // The fused operators on a GPU, by own kernels where nvcc compiled them and else composed, against
 // the CPU's loops.
@@ -35,10 +20,9 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 			for _, dtype := range []DType{Float64, Float32} {
 				l := layout((i + k) % 3)
 				name := fmt.Sprintf("%s, %s, %s, %+v", c.name, dtype, l, z)
-				want, gradients := c.run(l, dtype, nil, 1)
-				var have []float64
-				var haveGradients [][]float64
-				calls := Operators(func() { have, haveGradients = c.onGPU(l, dtype) })
+				want := c.run(l, dtype, nil, 1)
+				var have outcome
+				calls := Operators(func() { have = c.runOn(CUDA(0), l, dtype, nil, 1) })
 				// Libtorch's attention inside the block, in float32 and without a mask.
 				many := z.N > 32 && strings.Contains(c.name, "Attention")
 				taken := !many || (dtype == Float32 && LibtorchAtLeast(2, 6) && !strings.Contains(c.name, "causal"))
@@ -48,8 +32,7 @@ func TestFusedOperatorsOnGPU(t *testing.T) {
 					backwardPasses(calls, "MLPOnGpu")+backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
 					t.Errorf("%s is left to others: %v", name, calls)
 				}
-				errors.add(c.name, dtype, name, append([][]float64{have}, haveGradients...),
-					append([][]float64{want}, gradients...))
+				errors.add(c.name, dtype, name, have, want)
 			}
 		}
 	}
@@ -69,17 +52,13 @@ func TestPrecisionOnGPU(t *testing.T) {
 			if !strings.HasPrefix(c.name, "Linear") && !strings.Contains(c.name, "Block") && c.name != "ProjectQKV" {
 				continue
 			}
-			exact, exactGradients := c.run(dense, Float64, nil, 1)
+			exact := c.run(dense, Float64, nil, 1)
 			for precision, eps := range map[string]float64{"tf32": 0x1p-10, "bf16": 0x1p-7} {
-				noError(t, SetPrecision(precision))
-				var have []float64
-				var gradients [][]float64
-				calls := Operators(func() { have, gradients = c.onGPU(dense, Float32) })
+				expect.NoError(t, SetPrecision(precision))
+				var have outcome
+				calls := Operators(func() { have = c.runOn(CUDA(0), dense, Float32, nil, 1) })
 				name := fmt.Sprintf("%s in %s, %+v", c.name, precision, z)
-				near(t, name, have, exact, 4*eps)
-				for i := range gradients {
-					near(t, fmt.Sprint(name, ", gradient ", i), gradients[i], exactGradients[i], 4*eps)
-				}
+				have.near(t, name, exact, 4*eps)
 				if c.name == "AttentionBlock" && DescribeSystem().CUDAKernels && LibtorchAtLeast(2, 6) &&
 					backwardPasses(calls, "AttentionBlockOnGpu") != 1 {
 					t.Errorf("%s is left to others: %v", name, calls)

@@ -1,6 +1,7 @@
 package torchpe
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -91,35 +92,75 @@ func (c function) loss(l layout) (sum float64) {
 	return sum
 }
 
-// run returns the result of c and the gradients of the inputs that are wanted (all where want is
-// nil), after as many passes forward and back.
-func (c function) run(l layout, dtype DType, want []bool, passes int) (result []float64, gradients [][]float64) {
+// outcome holds the result of a function and the gradients of its inputs, nil where they are not wanted.
+type outcome [][]float64
+
+// each calls f for each list that is wanted.
+func (o outcome) each(name string, want outcome, f func(name string, have, want []float64)) {
+	for i, w := range want {
+		if w == nil {
+			continue
+		}
+		if i > 0 {
+			f(fmt.Sprintf("%s, gradient %d", name, i-1), o[i], w)
+		} else {
+			f(name, o[i], w)
+		}
+	}
+}
+
+func (o outcome) near(t *testing.T, name string, want outcome, tolerance float64) {
+	t.Helper()
+	o.each(name, want, func(name string, have, want []float64) {
+		t.Helper()
+		near(t, name, have, want, tolerance)
+	})
+}
+
+func (o outcome) identical(t *testing.T, name string, want outcome) {
+	t.Helper()
+	o.each(name, want, func(name string, have, want []float64) {
+		t.Helper()
+		identical(t, name, have, want)
+	})
+}
+
+// run runs c on the CPU: see runOn.
+func (c function) run(l layout, dtype DType, want []bool, passes int) outcome {
+	return c.runOn(CPU, l, dtype, want, passes)
+}
+
+// runOn returns the result of c on a device and the gradients of the inputs that are wanted (all where
+// want is nil), after as many passes forward and back.
+func (c function) runOn(d Device, l layout, dtype DType, want []bool, passes int) outcome {
 	s := NewScope()
 	defer s.Close()
-	x := make([]Tensor, len(c.inputs))
-	for i, p := range c.inputs {
-		x[i] = l.tensor(s, p, dtype)
+	all := outcome{nil}
+	x := c.tensors(s, l, dtype)
+	for i := range x {
+		x[i] = x[i].To(dtype, d)
 		if want == nil || want[i] {
 			x[i].RequireGrad()
 		}
 	}
 	for range passes {
 		y := c.f(x)
-		result = y.Float64s()
-		weighted(y).Backward()
+		all[0] = y.Float64s()
+		weighted(y.To(dtype, CPU)).Backward()
 	}
 	for i := range x {
 		if want == nil || want[i] {
-			gradients = append(gradients, x[i].Grad().Float64s())
+			all = append(all, x[i].Grad().Float64s())
 		} else {
-			gradients = append(gradients, nil)
+			all = append(all, nil)
 		}
 	}
-	return result, gradients
+	return all
 }
 
-// differences returns the gradients of all inputs by central differences.
-func (c function) differences(l layout) (gradients [][]float64) {
+// differences returns the gradients of all inputs by central differences, and no result.
+func (c function) differences(l layout) outcome {
+	all := outcome{nil}
 	for _, p := range c.inputs {
 		g := make([]float64, len(p.values))
 		for j, v := range p.values {
@@ -130,9 +171,9 @@ func (c function) differences(l layout) (gradients [][]float64) {
 			p.values[j] = v
 			g[j] = (above - below) / (2 * differenceStep)
 		}
-		gradients = append(gradients, g)
+		all = append(all, g)
 	}
-	return gradients
+	return all
 }
 
 // checkGradients compares the gradients of c in all layouts with differences.
@@ -140,11 +181,7 @@ func checkGradients(t *testing.T, c function) {
 	t.Helper()
 	want := c.differences(dense)
 	for _, l := range []layout{dense, turned, spaced} {
-		_, have := c.run(l, Float64, nil, 1)
-		for i := range want {
-			near(t, c.name+", "+l.String()+", gradient of input "+string(rune('0'+i)), have[i],
-				want[i], gradientTolerance)
-		}
+		c.run(l, Float64, nil, 1).near(t, c.name+", "+l.String(), want, gradientTolerance)
 	}
 }
 

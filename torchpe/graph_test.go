@@ -1,10 +1,13 @@
 package torchpe
 
 import (
+	"errors"
+	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // devices are the CPU, and a GPU where there is one.
@@ -16,59 +19,46 @@ func devices(t *testing.T) []Device {
 	return []Device{CPU, CUDA(0)}
 }
 
+// ownStream gives the goroutine a thread and a stream of its own, until the function that it returns.
+func ownStream(d Device) (back func()) {
+	runtime.LockOSThread()
+	before := expect.Must(OwnStream(d))
+	return func() {
+		before()
+		runtime.UnlockOSThread()
+	}
+}
+
 // What is recorded is done by each Replay and by nothing else, on what is at its places then.
 func TestGraph(t *testing.T) {
 	for _, d := range devices(t) {
-		runtime.LockOSThread()
-		back, err := OwnStream(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := ownStream(d)
 		outer := NewScopeNoGrad()
 		x, sum := Zeros(outer, Float64, d, 3), Zeros(outer, Float64, d, 3)
-		g, err := Record(d, nil, func() {
+		g := expect.Must(Record(d, nil, func() {
 			s := outer.Child()
 			defer s.Close()
 			sum.CopyFrom(sum.In(s).Add(x.In(s).Square()))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v := sum.Float64s(); !slices.Equal(v, []float64{0, 0, 0}) {
-			t.Errorf("%s: recording computed %v", d, v)
-		}
+		}))
+		expect.Equal(t, fmt.Sprintf("%s: recording computed", d), sum.Float64s(), []float64{0, 0, 0})
 		for _, v := range []float64{1, 2, 3} {
 			values := []float64{v, 2 * v, -v}
 			Write(x, values)
 			clear(values) // they were taken
-			noError(t, g.Replay())
+			expect.NoError(t, g.Replay())
 		}
-		if v := sum.Float64s(); !slices.Equal(v, []float64{14, 56, 14}) {
-			t.Errorf("%s: three replays give %v", d, v)
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := g.Replay(); err == nil || !strings.Contains(err.Error(), "closed") {
-			t.Errorf("%s: replay of a closed graph: %v", d, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: three replays give", d), sum.Float64s(), []float64{14, 56, 14})
+		expect.NoError(t, errors.Join(g.Close(), g.Close()))
+		expect.Error(t, g.Replay(), "closed")
 		outer.Close()
 		back()
-		runtime.UnlockOSThread()
 	}
 }
 
 // An error while recording is returned, and the device is usable afterwards.
 func TestGraphOfAnError(t *testing.T) {
 	for _, d := range devices(t) {
-		runtime.LockOSThread()
-		back, err := OwnStream(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := ownStream(d)
 		g, err := Record(d, nil, func() {
 			s := NewScopeNoGrad()
 			defer s.Close()
@@ -77,16 +67,11 @@ func TestGraphOfAnError(t *testing.T) {
 		if err == nil {
 			err = g.Replay()
 		}
-		if err == nil || !strings.Contains(err.Error(), "Add") {
-			t.Errorf("%s: %v", d, err)
-		}
+		expect.Error(t, err, "Add")
 		s := NewScopeNoGrad()
-		if v := Full(s, 2, Float64, d, 2).Sum().Item(); v != 4 {
-			t.Errorf("%s: afterwards 2 + 2 = %g", d, v)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: afterwards 2 + 2 =", d), Full(s, 2, Float64, d, 2).Sum().Item(), 4)
 		s.Close()
 		back()
-		runtime.UnlockOSThread()
 	}
 }
 
@@ -105,9 +90,7 @@ func TestWriteErrors(t *testing.T) {
 		}
 	}
 	Write(x, []float64{1, 2, 3, 4, 5, 6})
-	if v := x.Float64s(); !slices.Equal(v, []float64{1, 2, 3, 4, 5, 6}) {
-		t.Errorf("%v", v)
-	}
+	expect.Equal(t, "after writing", x.Float64s(), []float64{1, 2, 3, 4, 5, 6})
 }
 
 // Dropout from the step and the seeds on the device drops what it drops from those on the host.

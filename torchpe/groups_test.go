@@ -6,15 +6,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestGroupsPyTorch holds groups against torch.optim's param_groups (scripts/reference_groups.py),
 // with the norm of all gradients clipped. The case runs as the second of two members.
 func TestGroupsPyTorch(t *testing.T) {
-	text, err := os.ReadFile("testdata/groups.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(os.ReadFile("testdata/groups.json"))
 	var file struct {
 		Cases []struct {
 			Method           Method
@@ -40,13 +39,11 @@ func TestGroupsPyTorch(t *testing.T) {
 		s.Close()
 		for k, g := range c.Gradients {
 			setGradients(ps, append(make([]float64, n), g...))
-			if err := o.Step(StepSettings{
+			expect.NoError(t, o.Step(StepSettings{
 				LR: []float64{1, c.LR[k]}, WeightDecay: []float64{0, c.WeightDecay},
 				Active: []bool{true, true}, ClipNorm: c.Clip,
 				Groups: []Group{{0, c.Cut, []float64{1, c.PELR[k]}, []float64{0, c.PEWeightDecay}}},
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			near(t, fmt.Sprintf("%s, clipping at %g, step %d", c.Method, c.Clip, k+1), flat(ps)[n:], c.After[k], 1e-12)
 		}
 		o.Close()
@@ -77,7 +74,5 @@ func TestBadGroups(t *testing.T) {
 		t.Error("one rate beside a group is taken")
 	}
 	identical(t, "after refused steps", flat(ps), before)
-	if o.Steps() != 0 {
-		t.Errorf("%d refused steps are counted", o.Steps())
-	}
+	expect.Equal(t, "counted steps", o.Steps(), 0)
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestKernelBlocks checks that the halves of a block are one operator where they can be, and that
@@ -16,22 +18,12 @@ func TestKernelBlocks(t *testing.T) {
 		if want == "" {
 			continue
 		}
-		emulated(func() {
-			calls := Operators(func() { c.run(dense, Float32, nil, 1) })
-			if n := backwardPasses(calls, want); n != 1 {
-				t.Errorf("%s: %d backward passes of %s, want one: %v", c.name, n, want, calls)
-			}
-		})
+		expect.Equal(t, c.name+": backward passes of "+want, emulatedPasses(c, dense, want), 1)
 	}
 	// More tokens than the kernel takes.
 	for _, c := range fusedFunctions(sizes{E: 2, B: 1, H: 1, N: 33, M: 33, Dh: 4, O: 3}) {
 		if c.name == "AttentionBlock" {
-			emulated(func() {
-				calls := Operators(func() { c.run(dense, Float32, nil, 1) })
-				if backwardPasses(calls, "AttentionBlockOnGpu") != 0 {
-					t.Errorf("33 tokens are taken: %v", calls)
-				}
-			})
+			expect.Equal(t, "33 tokens are taken", emulatedPasses(c, dense, "AttentionBlockOnGpu"), 0)
 		}
 	}
 }
@@ -72,12 +64,8 @@ func TestKernelBlocksStrided(t *testing.T) {
 			name := fmt.Sprintf("%+v, mask %v", z, mask)
 			for _, l := range []layout{dense, turned, spaced} {
 				compareKernels(t, c, l, name)
-				emulated(func() {
-					calls := Operators(func() { c.run(l, Float32, nil, 1) })
-					if backwardPasses(calls, "AttentionBlockOnGpu") != 1 || backwardPasses(calls, "MLPOnGpu") != 1 {
-						t.Errorf("%s, %s: left to others: %v", name, l, calls)
-					}
-				})
+				expect.Equal(t, name+", "+l.String(), [2]int{emulatedPasses(c, l, "AttentionBlockOnGpu"),
+					emulatedPasses(c, l, "MLPOnGpu")}, [2]int{1, 1})
 			}
 			if t.Failed() {
 				return
@@ -93,5 +81,13 @@ func backwardPasses(calls map[string]int, operator string) (n int) {
 			n += times
 		}
 	}
+	return n
+}
+
+// emulatedPasses counts those of a function in float32 by emulated kernels.
+func emulatedPasses(c function, l layout, operator string) (n int) {
+	emulated(func() {
+		n = backwardPasses(Operators(func() { c.run(l, Float32, nil, 1) }), operator)
+	})
 	return n
 }

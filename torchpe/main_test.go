@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe/internal/ctorch"
 )
 
@@ -69,14 +70,6 @@ func failing(t *testing.T, op string, f func()) *Error {
 	return e
 }
 
-// noError ends the test where there is one.
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // kept returns a scope that is closed when the test ends.
 func kept(t *testing.T, s *Scope) *Scope {
 	t.Cleanup(s.Close)
@@ -86,17 +79,13 @@ func kept(t *testing.T, s *Scope) *Scope {
 // optimizerOf makes an optimizer; close it.
 func optimizerOf(t *testing.T, method Method, ps *ParamSet) *Optimizer {
 	t.Helper()
-	o, err := NewOptimizer(method, ps)
-	noError(t, err)
-	return o
+	return expect.Must(NewOptimizer(method, ps))
 }
 
 // valuesOf returns the values of a parameter.
 func valuesOf(t *testing.T, ps *ParamSet, name string) []float64 {
 	t.Helper()
-	v, err := ps.Values(name)
-	noError(t, err)
-	return v
+	return expect.Must(ps.Values(name))
 }
 
 func normals(rng *rand.Rand, n int) []float64 {

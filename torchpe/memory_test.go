@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // resident is the process's memory in bytes, after Go has given back what it does not use.
@@ -19,10 +21,7 @@ func resident(t *testing.T) int {
 	if err != nil {
 		t.Skip("no /proc: ", err)
 	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := expect.Must(strconv.Atoi(strings.Fields(string(text))[1]))
 	return pages * os.Getpagesize()
 }
 
@@ -40,9 +39,7 @@ func flatMemory(t *testing.T, n int, f func(k int)) {
 	if grown := resident(t) - before; grown > 1<<20 {
 		t.Errorf("%d times: %d KiB more", n, grown>>10)
 	}
-	if more := Live() - tensors; more != 0 {
-		t.Errorf("%d times: %d tensors more", n, more)
-	}
+	expect.Equal(t, fmt.Sprintf("%d times", n), Live()-tensors, 0)
 }
 
 // TestTrainingKeepsMemory makes 8,000 steps of a small model: linear maps, layer norm, dropout,
@@ -58,7 +55,7 @@ func TestTrainingKeepsMemory(t *testing.T) {
 	gain, bias := ps.Add("gain", true, Constant(1), D), ps.Add("bias", true, Constant(0), D)
 	w2, b2 := ps.Add("w2", true, FanIn(D), C, D), ps.Add("b2", true, FanIn(D), C)
 	seeds := []uint64{1, 2}
-	noError(t, ps.Build(seeds))
+	expect.NoError(t, ps.Build(seeds))
 	defer ps.Close()
 	o := optimizerOf(t, Adam, ps)
 	defer o.Close()
@@ -79,9 +76,9 @@ func TestTrainingKeepsMemory(t *testing.T) {
 		if k%8 == 0 && Catch(func() { logits.MatMul(in) }) == nil {
 			t.Fatal("a product that does not fit")
 		}
-		noError(t, o.ZeroGrad())
+		expect.NoError(t, o.ZeroGrad())
 		loss.Backward()
-		noError(t, o.Step(StepSettings{LR: []float64{1e-3, 1e-3}, WeightDecay: []float64{0, 0},
+		expect.NoError(t, o.Step(StepSettings{LR: []float64{1e-3, 1e-3}, WeightDecay: []float64{0, 0},
 			Active: []bool{true, true}, ClipNorm: 1}))
 		last = loss.Item()
 	})

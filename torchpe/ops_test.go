@@ -1,9 +1,12 @@
 package torchpe
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestUnary compares the operators on elements with Go's math, and their gradients with differences,
@@ -141,7 +144,7 @@ func two(name string, ps []point, f func(a, b Tensor) Tensor) function {
 // not 2 x.
 func TestDetach(t *testing.T) {
 	c := one("Detach", inputs(14, []int{5}), func(x Tensor) Tensor { return x.Mul(x.Detach()) })
-	_, gradients := c.run(dense, Float64, nil, 1)
+	gradients := c.run(dense, Float64, nil, 1)[1:]
 	var want []float64
 	for i, x := range c.inputs[0].values {
 		want = append(want, weight(i)*x)
@@ -190,9 +193,7 @@ func TestProjectQKV(t *testing.T) {
 		q, k, v := ProjectQKV(x, w, b, heads)
 		for i, part := range []Tensor{q, k, v} {
 			want := whole.Narrow(2, i*D, D).Reshape(E, B, N, heads, D/heads).Transpose(2, 3)
-			if !slices.Equal(part.Shape(), want.Shape()) {
-				t.Errorf("%d heads: shape %v, want %v", heads, part.Shape(), want.Shape())
-			}
+			expect.Equal(t, fmt.Sprintf("%d heads: shape", heads), part.Shape(), want.Shape())
 			near(t, "part of the projection", part.Float64s(), want.Float64s(), 1e-14)
 		}
 	}

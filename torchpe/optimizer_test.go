@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe/internal/ctorch"
 )
 
@@ -66,7 +67,7 @@ func parameters(t *testing.T, E, n int, dtype DType) *ParamSet {
 	for e := range seeds {
 		seeds[e] = uint64(e)
 	}
-	noError(t, ps.Build(seeds))
+	expect.NoError(t, ps.Build(seeds))
 	return ps
 }
 
@@ -152,13 +153,11 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 			}
 		}
 		setGradients(ps, g)
-		noError(t, o.Step(set))
+		expect.NoError(t, o.Step(set))
 		near(t, fmt.Sprint(name, ", step ", step+1), flat(ps), want,
 			map[DType]float64{Float64: 1e-13, Float32: 2e-5}[ps.DType])
 	}
-	if o.Steps() != 12 {
-		t.Errorf("%s: %d steps counted", name, o.Steps())
-	}
+	expect.Equal(t, name, o.Steps(), 12)
 }
 
 // TestAdamThreads checks that a buffer large enough to be shared out gives the same bits with one
@@ -173,7 +172,7 @@ func TestAdamThreads(t *testing.T) {
 		defer o.Close()
 		setGradients(ps, g)
 		for range 3 {
-			noError(t, o.Step(StepSettings{LR: []float64{0.01}, WeightDecay: []float64{0.1},
+			expect.NoError(t, o.Step(StepSettings{LR: []float64{0.01}, WeightDecay: []float64{0.1},
 				Active: []bool{true}, ClipNorm: 1}))
 		}
 		return flat(ps)
@@ -205,7 +204,7 @@ func TestResumedOptimizer(t *testing.T) {
 	}
 	step := func(ps *ParamSet, o *Optimizer, k int) {
 		setGradients(ps, normals(rand.New(rand.NewPCG(62, uint64(k))), 9))
-		noError(t, o.Step(set))
+		expect.NoError(t, o.Step(set))
 	}
 	ps, o := create()
 	defer ps.Close()
@@ -260,9 +259,7 @@ func TestBadOptimizer(t *testing.T) {
 			}
 		}
 		identical(t, string(method)+" after refused steps", flat(ps), before)
-		if o.Steps() != 0 {
-			t.Errorf("%s counts %d refused steps", method, o.Steps())
-		}
+		expect.Equal(t, method, o.Steps(), 0)
 		if (o.State(nil) == nil) != (method == SGD) {
 			t.Errorf("%s has the state %v", method, o.State(nil))
 		}

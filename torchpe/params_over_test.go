@@ -2,8 +2,9 @@ package torchpe
 
 import (
 	"slices"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestBuildOver checks that trained parameters share the other set's memory, and frozen ones have their own.
@@ -13,14 +14,14 @@ func TestBuildOver(t *testing.T) {
 	base.Add("w", true, Normal(0, 1), 2, 3)
 	base.Add("table", false, Constant(2), 4)
 	base.Add("drawn", false, Normal(0, 1), 3)
-	noError(t, base.Build([]uint64{1, 2}))
+	expect.NoError(t, base.Build([]uint64{1, 2}))
 	defer base.Close()
 	before := Live()
 	over := NewParamSet(2, Float64, CPU)
 	over.Add("table", false, Constant(7), 6)
 	w := over.Add("w", true, Constant(9), 2, 3)
 	over.Add("drawn", false, Normal(0, 1), 3)
-	noError(t, over.BuildOver(base, []uint64{1, 2}))
+	expect.NoError(t, over.BuildOver(base, []uint64{1, 2}))
 	s := NewScope()
 	values := func(ps *ParamSet, name string) []float64 { return valuesOf(t, ps, name) }
 	identical(t, "w", values(over, "w"), values(base, "w"))
@@ -42,16 +43,14 @@ func TestBadBuildOver(t *testing.T) {
 	base := NewParamSet(1, Float32, CPU)
 	base.Add("w", true, Constant(1), 3)
 	base.Add("fixed", false, Constant(1), 3)
-	noError(t, base.Build([]uint64{1}))
+	expect.NoError(t, base.Build([]uint64{1}))
 	defer base.Close()
 	before := Live()
 	for name, shape := range map[string][]int{"w": {4}, "v": {3}, "fixed": {3}} {
 		over := NewParamSet(1, Float32, CPU)
 		over.Add("good", false, Constant(1), 3)
 		over.Add(name, true, Constant(1), shape...)
-		if err := over.BuildOver(base, []uint64{1}); err == nil || !strings.Contains(err.Error(), "parameter "+name) {
-			t.Errorf("%s %v: %v", name, shape, err)
-		}
+		expect.Error(t, over.BuildOver(base, []uint64{1}), "parameter "+name)
 	}
 	if err := NewParamSet(2, Float32, CPU).BuildOver(base, []uint64{1, 2}); err == nil {
 		t.Error("two members over one are no error")

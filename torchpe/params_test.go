@@ -4,8 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestParamSetLayout checks where parameters lie: trained ones one after the other in the columns
@@ -16,7 +17,7 @@ func TestParamSetLayout(t *testing.T) {
 	a := ps.Add("a", true, Constant(1), 2, 3)
 	f := ps.Add("f", false, Constant(2), 4)
 	b := ps.Add("b", true, Constant(3))
-	noError(t, ps.Build([]uint64{5, 6}))
+	expect.NoError(t, ps.Build([]uint64{5, 6}))
 	defer ps.Close()
 	s := kept(t, NewScope())
 	if ps.Count() != 7 || ps.Columns() != 64 || a.Offset() != 0 || b.Offset() != 32 ||
@@ -36,13 +37,10 @@ func TestParamSetLayout(t *testing.T) {
 	near(t, "flat buffer", ps.Flat(s).Float64s(), append(row(1, 3), row(1, 3)...), 0)
 	frozen := append(slices.Repeat([]float64{2}, 4), make([]float64, 28)...)
 	near(t, "frozen buffer", Tensor{ps.frozen, s}.Float64s(), append(frozen, frozen...), 0)
-	noError(t, ps.Set("b", []float64{10, 20}))
+	expect.NoError(t, ps.Set("b", []float64{10, 20}))
 	ps.Flat(s).Narrow(1, 0, 1).Fill(-1)
 	near(t, "after writing", ps.Flat(s).Float64s(), append(row(-1, 10), row(-1, 20)...), 0)
-	values, err := ps.Values("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := expect.Must(ps.Values("a"))
 	near(t, "a", values, []float64{-1, 1, 1, 1, 1, 1, -1, 1, 1, 1, 1, 1}, 0)
 }
 
@@ -54,7 +52,7 @@ func TestParamSetDraws(t *testing.T) {
 		for _, name := range names {
 			ps.Add(name, name != "frozen", Normal(0, 1), 3, 2)
 		}
-		noError(t, ps.Build(seeds))
+		expect.NoError(t, ps.Build(seeds))
 		return ps
 	}
 	values := func(ps *ParamSet, name string) []float64 { return valuesOf(t, ps, name) }
@@ -126,9 +124,7 @@ func TestBadParamSet(t *testing.T) {
 	if sys := DescribeSystem(); len(sys.GPUs) == 0 {
 		ps := NewParamSet(1, Float32, CUDA(0))
 		ps.Add("a", true, Constant(1), 3)
-		if err := ps.Build([]uint64{1}); err == nil || !strings.Contains(err.Error(), "cuda:0") {
-			t.Errorf("building on a GPU that is not there: %v", err)
-		}
+		expect.Error(t, ps.Build([]uint64{1}), "cuda:0")
 	}
 	ps := NewParamSet(2, Float64, CPU)
 	ps.Add("a", true, Constant(1), 3)
@@ -139,7 +135,7 @@ func TestBadParamSet(t *testing.T) {
 	if _, err := ps.Values("a"); err == nil {
 		t.Error("values before Build are no error")
 	}
-	noError(t, ps.Build([]uint64{1, 2}))
+	expect.NoError(t, ps.Build([]uint64{1, 2}))
 	n := Live()
 	if err := ps.Build([]uint64{1, 2}); err == nil || Live() != n {
 		t.Errorf("building twice: %v, %d tensors more", err, Live()-n)
@@ -165,9 +161,7 @@ func TestBadParamSet(t *testing.T) {
 
 // TestStream: a name is hashed by FNV-1a, whose hash of "a" is af63dc4c8601ec8c in its authors' list.
 func TestStream(t *testing.T) {
-	if got, want := Stream(7, "a").Uint64(), rand.NewPCG(7, 0xaf63dc4c8601ec8c).Uint64(); got != want {
-		t.Errorf("the first number is %x, want %x", got, want)
-	}
+	expect.Equal(t, "the first number", Stream(7, "a").Uint64(), rand.NewPCG(7, 0xaf63dc4c8601ec8c).Uint64())
 }
 
 // TestRenamed: parameters are declared under other names within Renamed only, also where it is
@@ -186,7 +180,5 @@ func TestRenamed(t *testing.T) {
 	for _, p := range ps.All() {
 		names = append(names, p.Name)
 	}
-	if want := []string{"a.x", "a.b.x", "a.y", "x"}; !slices.Equal(names, want) {
-		t.Errorf("declared %v, want %v", names, want)
-	}
+	expect.Equal(t, "declared", names, []string{"a.x", "a.b.x", "a.y", "x"})
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // withPrecision runs f with that precision of products, in each form of the fused operators.
@@ -12,7 +14,7 @@ func withPrecision(t *testing.T, name string, f func(form int)) {
 	t.Helper()
 	defer SetPrecision("fp32")
 	eachForm(func(form int) {
-		noError(t, SetPrecision(name))
+		expect.NoError(t, SetPrecision(name))
 		f(form)
 	})
 }
@@ -86,8 +88,9 @@ func TestPrecisionOfLinear(t *testing.T) {
 	for _, precision := range Precisions() {
 		n := mantissas[precision]
 		x, w := roundAll(in[0].values, n), roundAll(in[1].values, n)
-		want, gradients := make([]float64, E*rows*O),
-			[][]float64{make([]float64, len(x)), make([]float64, len(w)), make([]float64, E*O)}
+		all := outcome{make([]float64, E*rows*O), make([]float64, len(x)), make([]float64, len(w)),
+			make([]float64, E*O)}
+		want, gradients := all[0], all[1:]
 		for e := range E {
 			for r := range rows {
 				for o := range O {
@@ -108,12 +111,7 @@ func TestPrecisionOfLinear(t *testing.T) {
 		withPrecision(t, precision, func(form int) {
 			for _, l := range []layout{dense, turned, spaced} {
 				c := function{"Linear", in, func(x []Tensor) Tensor { return Linear(x[0], x[1], x[2]) }}
-				have, all := c.run(l, Float32, nil, 1)
-				name := fmt.Sprintf("%s, form %d, %s", precision, form, l)
-				near(t, name, have, want, 2e-6)
-				for i := range all {
-					near(t, fmt.Sprint(name, ", gradient ", i), all[i], gradients[i], 2e-6)
-				}
+				c.run(l, Float32, nil, 1).near(t, fmt.Sprintf("%s, form %d, %s", precision, form, l), all, 2e-6)
 			}
 		})
 	}
@@ -130,8 +128,8 @@ func TestPrecisionOfProjections(t *testing.T) {
 		}
 	}
 	for _, c := range list {
-		exact, exactGradients := c.run(dense, Float64, nil, 1)
-		scale, within := size(exact), map[string]float64{"tf32": 0x1p-10, "bf16": 0x1p-7}
+		exact := c.run(dense, Float64, nil, 1)
+		within := map[string]float64{"tf32": 0x1p-10, "bf16": 0x1p-7}
 		switch c.name {
 		case "LinearGELU", "ProjectQKV", "ProjectQKV, keys only", "Attention",
 			"Attention with bias, heads merged", "attention", "MLPBlock", "AttentionBlock":
@@ -140,30 +138,15 @@ func TestPrecisionOfProjections(t *testing.T) {
 		}
 		for precision, eps := range within {
 			withPrecision(t, precision, func(form int) {
-				have, gradients := c.run(dense, Float32, nil, 1)
+				have := c.run(dense, Float32, nil, 1)
 				name := fmt.Sprintf("%s in %s, form %d", c.name, precision, form)
-				near(t, name, have, exact, 4*eps)
-				for i := range gradients {
-					near(t, fmt.Sprint(name, ", gradient ", i), gradients[i], exactGradients[i], 4*eps)
-				}
-				off := 0.0
-				for i, v := range exact {
-					off = max(off, math.Abs(have[i]-v)/scale)
-				}
-				if off < eps/64 {
+				have.near(t, name, exact, 4*eps)
+				if _, off := largestError(have[0], exact[0]); off < eps/64 {
 					t.Errorf("%s is off by %g of the largest value: nothing was rounded", name, off)
 				}
 			})
 		}
 	}
-}
-
-func size(v []float64) float64 {
-	s := 1.0
-	for _, x := range v {
-		s = max(s, math.Abs(x))
-	}
-	return s
 }
 
 // TestPrecisionLeavesAlone: float64, attention of few tokens and what is no product have the same
@@ -177,14 +160,10 @@ func TestPrecisionLeavesAlone(t *testing.T) {
 			}
 			for _, precision := range []string{"tf32", "bf16"} {
 				withPrecision(t, precision, func(form int) {
-					have, gradients := c.run(dense, dtype, nil, 1)
+					have := c.run(dense, dtype, nil, 1)
 					SetPrecision("fp32")
-					want, others := c.run(dense, dtype, nil, 1)
 					name := fmt.Sprintf("%s, %s in %s, form %d", c.name, dtype, precision, form)
-					identical(t, name, have, want)
-					for i := range others {
-						identical(t, fmt.Sprint(name, ", gradient ", i), gradients[i], others[i])
-					}
+					have.identical(t, name, c.run(dense, dtype, nil, 1))
 				})
 			}
 		}
@@ -211,7 +190,7 @@ func TestPrecisionInBuffers(t *testing.T) {
 		for _, E := range []int{1, 3} {
 			for _, c := range fusedFunctions(smallSizes(E, 2)) {
 				withPrecision(t, precision, func(form int) {
-					_, want := c.run(dense, Float32, nil, 1)
+					want := c.run(dense, Float32, nil, 1)
 					checkParameterGradients(t, fmt.Sprintf("%s, form %d", precision, form), c, E, Float32, want, 1e-5)
 				})
 			}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // TestTrace writes a trace in which each operator comes as often as Operators counts it. A libtorch
@@ -29,10 +31,7 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := expect.Must(os.ReadFile(path))
 	for _, name := range []string{"aten::exp", "aten::sum", "aten::transpose"} {
 		if calls := strings.Count(string(data), `"`+name+`"`); calls != want[name] || calls < 3 {
 			t.Errorf("%s: %d calls in the trace, %d counted", name, calls, want[name])

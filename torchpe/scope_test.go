@@ -2,16 +2,17 @@ package torchpe
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // live checks how many tensors there are beyond those before.
 func live(t *testing.T, what string, before, want int) {
 	t.Helper()
-	if n := Live() - before; n != want {
-		t.Errorf("%s: %d tensors, want %d", what, n, want)
-	}
+	expect.Equal(t, what, Live()-before, want)
 }
 
 // TestScopeOwns checks that a scope frees what was made in it, a child what was made in the child,
@@ -125,7 +126,7 @@ func TestUseAfterClose(t *testing.T) {
 	ps := NewParamSet(1, Float64, CPU)
 	p := ps.Add("p", true, Constant(1), 2, 4)
 	x4, wide := ps.Add("x", false, Constant(1), 1, 2, 4), ps.Add("wide", false, Constant(1), 12, 4)
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	before := Live()
 	s := NewScope()
 	x := Full(s, 1, Float64, CPU, 1, 4)
@@ -185,12 +186,12 @@ func TestZeroTensor(t *testing.T) {
 func TestClosedParameterIsNotMissing(t *testing.T) {
 	ps, open := NewParamSet(1, Float64, CPU), NewParamSet(1, Float64, CPU)
 	b, w := ps.Add("b", true, Constant(1), 2), open.Add("w", true, Constant(1), 2, 3)
-	noError(t, open.Build([]uint64{1}))
+	expect.NoError(t, open.Build([]uint64{1}))
 	defer open.Close()
 	s := kept(t, NewScope())
 	x := Full(s, 1, Float64, CPU, 1, 3)
 	failing(t, "Linear", func() { Linear(x, w.In(s), b.In(s)) })
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	near(t, "with bias", Linear(x, w.In(s), b.In(s)).Float64s(), []float64{4, 4}, 0)
 	near(t, "without", Linear(x, w.In(s), Tensor{}).Float64s(), []float64{3, 3}, 0)
 	ps.Close()
@@ -201,7 +202,7 @@ func TestClosedParameterIsNotMissing(t *testing.T) {
 func TestGradMode(t *testing.T) {
 	ps := NewParamSet(1, Float64, CPU)
 	p := ps.Add("p", true, Constant(2), 3)
-	noError(t, ps.Build([]uint64{1}))
+	expect.NoError(t, ps.Build([]uint64{1}))
 	defer ps.Close()
 	for _, c := range []struct {
 		name string
@@ -213,9 +214,8 @@ func TestGradMode(t *testing.T) {
 		{"child of a scope without", NewScopeNoGrad().Child(), false},
 		{"grandchild of a child without", NewScope().ChildNoGrad().Child(), false},
 	} {
-		if have := p.In(c.s).Square().RequiresGrad(); have != c.want {
-			t.Errorf("a result in a scope of %s wants a gradient: %v", c.name, have)
-		}
+		expect.Equal(t, fmt.Sprintf("a result in a scope of %s wants a gradient", c.name),
+			p.In(c.s).Square().RequiresGrad(), c.want)
 		if !p.In(c.s).RequiresGrad() {
 			t.Errorf("the parameter in a scope of %s wants none", c.name)
 		}

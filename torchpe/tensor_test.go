@@ -1,10 +1,13 @@
 package torchpe
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // TestRoundTrip puts values of each Go type in and takes them out, as themselves and converted.
@@ -16,15 +19,9 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip(t, s, Bool, []bool{true, false, false, true, true, false})
 
 	x := Of(s, CPU, []float64{-1.7, 0, 2.3}, 3)
-	if v := Values[int64](x); !slices.Equal(v, []int64{-1, 0, 2}) {
-		t.Errorf("as int64: %v", v)
-	}
-	if v := Values[bool](x); !slices.Equal(v, []bool{true, false, true}) {
-		t.Errorf("as bool: %v", v)
-	}
-	if v := Values[float32](Of(s, CPU, []int64{3, -4}, 2)); !slices.Equal(v, []float32{3, -4}) {
-		t.Errorf("as float32: %v", v)
-	}
+	expect.Equal(t, "as int64", Values[int64](x), []int64{-1, 0, 2})
+	expect.Equal(t, "as bool", Values[bool](x), []bool{true, false, true})
+	expect.Equal(t, "as float32", Values[float32](Of(s, CPU, []int64{3, -4}, 2)), []float32{3, -4})
 	if v := Values[float32](Of(s, CPU, []float32{1}, 1).To(Float64, CPU).RequireGrad().Exp()); len(v) != 1 {
 		t.Errorf("with a history: %v", v)
 	}
@@ -38,9 +35,7 @@ func roundTrip[T Element](t *testing.T, s *Scope, dtype DType, want []T) {
 		t.Errorf("%s: %v came back as %v, %s %v on %s", dtype, want, have, x.DType(), x.Shape(), x.Device())
 	}
 	turned := []T{want[0], want[3], want[1], want[4], want[2], want[5]}
-	if have := Values[T](x.Transpose(0, 1)); !slices.Equal(have, turned) {
-		t.Errorf("%s: transposed %v, want %v", dtype, have, turned)
-	}
+	expect.Equal(t, fmt.Sprintf("%s: transposed", dtype), Values[T](x.Transpose(0, 1)), turned)
 	want[0] = want[5]
 	if have := Values[T](x); slices.Equal(have, want) {
 		t.Errorf("%s: the tensor shares the caller's memory", dtype)
@@ -182,7 +177,5 @@ func TestDescribeSystem(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	s := kept(t, NewScope())
 	err := Catch(func() { Zeros(s, Float32, CPU, 1<<30, 1<<15) })
-	if err == nil || !strings.Contains(err.Error(), "can't allocate memory: 1.407e+05 GB at once") {
-		t.Error(err)
-	}
+	expect.Error(t, err, "can't allocate memory: 1.407e+05 GB at once")
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -54,9 +55,7 @@ func readEvents(t *testing.T, dir string) map[string]any {
 			continue
 		}
 		for k, e := range file[1:] {
-			if e.Step != own[k].Step {
-				t.Errorf("%s: event %d is of step %d, want %d", paths[i], k, e.Step, own[k].Step)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: event %d is of step", paths[i], k), e.Step, own[k].Step)
 			file[k+1].Scalars = slices.DeleteFunc(e.Scalars, func(s [2]any) bool { return s[0] == "time/step_ms" })
 		}
 		events[filepath.Base(filepath.Dir(paths[i]))] = file

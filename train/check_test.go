@@ -125,9 +125,7 @@ func TestThreadsAreFound(t *testing.T) {
 		e.optimizer.Steps() != 0 {
 		t.Errorf("timing has trained: sums %v, stopped at %v, %d steps", sums, stopped, e.optimizer.Steps())
 	}
-	if got := expect.Must(e.setThreads(1)); got != 1 {
-		t.Errorf("%d threads, want the 1 that was given", got)
-	}
+	expect.Equal(t, "threads", expect.Must(e.setThreads(1)), 1)
 }
 
 // Steps are timed with the members and the batch that were asked for, with a limit from the machine where

@@ -2,11 +2,11 @@ package train
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,9 +24,7 @@ func TestConfigRoundTrip(t *testing.T) {
 	expect.NoError(t, c.Resolve())
 	text := expect.Must(c.JSON())
 	back := expect.Must(ParseConfig(text))
-	if !reflect.DeepEqual(back, c) {
-		t.Errorf("read back %+v, wrote %+v", back, c)
-	}
+	expect.Equal(t, "read back", back, c)
 	again := back
 	if err := again.Resolve(); err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("resolving twice: %v, %+v", err, again)
@@ -99,9 +97,7 @@ func TestReadings(t *testing.T) {
 				differ[option] = [2]string{v, w}
 			}
 		}
-		if !reflect.DeepEqual(differ, want) {
-			t.Errorf("%s: options differ in %v, want %v", scheme, differ, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: options differ in", scheme), differ, want)
 	}
 }
 
@@ -134,9 +130,7 @@ func TestSettingsNameWhatModelsKnow(t *testing.T) {
 		"attention":      append([]string{"auto"}, torchpe.AttentionForms()...),
 	} {
 		s, _ := config.ByFlag(flag)
-		if got := s.OneOf; !slices.Equal(got, want) {
-			t.Errorf("--%s: %q, want %q", flag, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("--%s", flag), s.OneOf, want)
 	}
 	if s, _ := config.ByFlag("pe-init"); !strings.Contains(s.Help, pe.InitForms) {
 		t.Errorf("--pe-init: %q does not list %s", s.Help, pe.InitForms)
@@ -164,9 +158,8 @@ func TestLaterOptions(t *testing.T) {
 			c.PEOptions = pe.Options{"rope-proportion": given}
 		}
 		expect.NoError(t, c.Resolve())
-		if got := c.PEOptions["rope-proportion"]; got != strings.TrimSuffix(given, "1") {
-			t.Errorf("given %q, stored %q", given, got)
-		}
+		expect.Equal(t, fmt.Sprintf("given %q, stored", given),
+			c.PEOptions["rope-proportion"], strings.TrimSuffix(given, "1"))
 		if c.PEOptions["rope-dims"] != "all" {
 			t.Errorf("%v", c.PEOptions)
 		}

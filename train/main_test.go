@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"torchpe/torchpe"
+	"torchpe/models/pe/petest"
 )
 
 // TestMain also serves as the worker process of the tests that kill one: see worker.
@@ -22,10 +22,5 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	code := m.Run()
-	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
-		fmt.Println(err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(petest.Main(m))
 }

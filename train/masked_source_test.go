@@ -81,9 +81,7 @@ func TestFilesEqualTheSimulation(t *testing.T) {
 	_, got := runTiny(t, own)
 	for m := range want.Members {
 		a, b := want.Members[m], got.Members[m]
-		if !maps.Equal(a.Measures, b.Measures) {
-			t.Errorf("member %d: %v from files, %v from the simulation", m, b.Measures, a.Measures)
-		}
+		expect.Equal(t, fmt.Sprintf("member %d", m), a.Measures, b.Measures)
 	}
 	if fmt.Sprint(want.Baselines) != fmt.Sprint(got.Baselines) {
 		t.Errorf("baselines %v and %v", got.Baselines, want.Baselines)

@@ -69,9 +69,7 @@ func TestProbesKnowTokensAndSubjects(t *testing.T) {
 	probes := expect.Must(safetensors.Read(filepath.Join(run, "probes.safetensors")))
 	for key, want := range map[string]string{"token_names": "a\nb\nc\nd\ne", "module_names": "left\nright",
 		"test_subjects": "1\n3", "token_points": ""} {
-		if got := probes.Metadata[key]; got != want {
-			t.Errorf("%s %q, want %q", key, got, want)
-		}
+		expect.Equal(t, key, probes.Metadata[key], want)
 	}
 	x, ok := probes.Tensor("subjects/0.50")
 	if !ok || fmt.Sprint(x.Shape) != "[2 2]" {
@@ -108,7 +106,5 @@ func TestLongNamesAreCut(t *testing.T) {
 	long := strings.Repeat("ü", 5000)
 	cut, whole := strings.Repeat("ü", 200), strings.Repeat("b", 200)
 	want := "a\n" + cut + "… (1)\n" + cut + "… (2)\n" + whole
-	if got := lines([]string{"a", long, long + "x", whole}); got != want {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, "lines", lines([]string{"a", long, long + "x", whole}), want)
 }

@@ -125,9 +125,7 @@ func TestStandardNoise(t *testing.T) {
 	for i := 0; i < len(both); i += each {
 		seen[both[i]] = true
 	}
-	if len(seen) != 24 {
-		t.Errorf("%d different draws for 2 members and 12 puzzles", len(seen))
-	}
+	expect.Equal(t, "different draws", len(seen), 24)
 	if got := draws(c, 0, piece{step: 7, from: 5, n: 2}); !slices.Equal(got[:2*each], both[5*each:7*each]) {
 		t.Error("a puzzle's noise depends on the step or on the puzzles beside it")
 	}

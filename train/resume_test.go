@@ -96,9 +96,7 @@ func sameFinal(t *testing.T, got, want final) {
 	if !bytes.Equal(got.probes, want.probes) {
 		t.Error("probes differ")
 	}
-	if !reflect.DeepEqual(got.events, want.events) {
-		t.Errorf("events for TensorBoard differ:\n%v\nwant\n%v", got.events, want.events)
-	}
+	expect.Equal(t, "events for TensorBoard differ", got.events, want.events)
 }
 
 // A worker that is killed with SIGKILL at random moments and started again ends with the same bits

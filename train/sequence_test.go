@@ -237,9 +237,7 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 		}
 	}
 	set := task.tests[24]
-	if set.n != c.Sequence.Tests {
-		t.Errorf("%d texts are held out, want %d", set.n, c.Sequence.Tests)
-	}
+	expect.Equal(t, "texts held out", set.n, c.Sequence.Tests)
 	for k := range 24 {
 		want := 0.0
 		for i := range set.n {

@@ -123,8 +123,6 @@ func TestFailureReason(t *testing.T) {
 		sweep.ReasonDevice: errors.New("CUDA error: unspecified launch failure"),
 		sweep.ReasonError:  runlog.ErrDamaged,
 	} {
-		if got := failureReason(err); got != want {
-			t.Errorf("%v: %s, want %s", err, got, want)
-		}
+		expect.Equal(t, err, failureReason(err), want)
 	}
 }

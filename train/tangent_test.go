@@ -57,9 +57,7 @@ func TestAlignment(t *testing.T) {
 	if got := alignment(a, []float64{4, 2, 2, 6}); math.Abs(got-1) > 1e-15 {
 		t.Errorf("of a kernel and its double: %g, want 1", got)
 	}
-	if got := alignment([]float64{1, 0, 0, 0}, []float64{0, 0, 0, 1}); got != 0 {
-		t.Errorf("of kernels that share nothing: %g, want 0", got)
-	}
+	expect.Equal(t, "of kernels that share nothing", alignment([]float64{1, 0, 0, 0}, []float64{0, 0, 0, 1}), 0)
 }
 
 // A model that has hardly learned has the tangent kernel of its start; one that has learned has
@@ -162,9 +160,7 @@ func TestRecordMaps(t *testing.T) {
 	plainDir, plain := runTiny(t, c)
 	c.RecordMaps = true
 	dir, result := runTiny(t, c)
-	if !reflect.DeepEqual(result.Members, plain.Members) {
-		t.Errorf("members %+v, without maps %+v", result.Members, plain.Members)
-	}
+	expect.Equal(t, "members", result.Members, plain.Members)
 	without := recordsOf(t, plainDir)
 	for i, r := range recordsOf(t, dir) {
 		most := 0.0

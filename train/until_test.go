@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -56,9 +56,8 @@ func TestUntil(t *testing.T) {
 			r.Status != runlog.StatusDone {
 			t.Errorf("member %d: %+v of %d steps, want %+v", m, r.Fit, r.Steps, want)
 		}
-		if r.Measures["train"] != own[len(own)-1]["measures"].(map[string]any)["train"].(float64) {
-			t.Errorf("member %d: its accuracy %g is not of its last record", m, r.Measures["train"])
-		}
+		expect.Equal(t, fmt.Sprintf("member %d: its accuracy", m),
+			r.Measures["train"], own[len(own)-1]["measures"].(map[string]any)["train"].(float64))
 		steps[r.Steps] = true
 		if x, err := Export(dir, m, t.TempDir()); err != nil || x.Step != want.Step {
 			t.Errorf("member %d: exported %+v, %v", m, x, err)
@@ -66,9 +65,8 @@ func TestUntil(t *testing.T) {
 		alone := c
 		alone.Members = c.Members[m : m+1]
 		aloneDir, _ := runTiny(t, alone)
-		if want := memberRecords(t, aloneDir, 0); !reflect.DeepEqual(own, want) {
-			t.Errorf("member %d has other records beside another:\n%v\nalone\n%v", m, own, want)
-		}
+		expect.Equal(t, fmt.Sprintf("member %d has other records beside another", m),
+			own, memberRecords(t, aloneDir, 0))
 		both, one := readFinal(t, dir).weights["w/head.weight"], readFinal(t, aloneDir).weights["w/read_out.weight"]
 		if !bytes.Equal(both[m*len(one):(m+1)*len(one)], one) {
 			t.Errorf("member %d has other weights beside another than alone", m)
@@ -77,9 +75,8 @@ func TestUntil(t *testing.T) {
 	if len(steps) != 2 {
 		t.Errorf("both members stop after steps %v: the test shows nothing", steps)
 	}
-	if got, want := checkpointOf(t, dir).Step, max(result.Members[0].Steps, result.Members[1].Steps); got != want {
-		t.Errorf("the run ended after step %d, want after %d, when the last member has fitted", got, want)
-	}
+	expect.Equal(t, "the run ended after step",
+		checkpointOf(t, dir).Step, max(result.Members[0].Steps, result.Members[1].Steps))
 	parts := filepath.Join(t.TempDir(), "parts")
 	first := min(result.Members[0].Steps, result.Members[1].Steps)
 	for _, after := range []int{15, first - 11, 1000} { // one stops in time, one after a member has fitted

@@ -3,9 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // learned holds the folder of a run on puzzles of two members with learn-0.5 and two layers, which was
@@ -27,9 +28,7 @@ func learnedRun(t *testing.T) (dir string) {
 		trainFor(t, learned(), "runs/learned", smallSet(t, learned())+line)
 	}
 	dir = t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "runs"), os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(filepath.Join(dir, "runs"), os.DirFS(from)))
 	return dir
 }
 
@@ -58,13 +57,9 @@ func TestAnalyzeNoise(t *testing.T) {
 	says(t, dir, "analyze noise runs/learned --amplitudes 0.25 --repeats 2", 0, "a = 0.25", "without", "±",
 		"12 validation puzzles", "2 draws")
 	moved := filepath.Join(learned(), "train.csv")
-	if err := os.Rename(moved, moved+".old"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Rename(moved, moved+".old"))
 	says(t, dir, "analyze noise runs/learned", exitUsage, moved)
-	if err := os.Rename(moved+".old", moved); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Rename(moved+".old", moved))
 }
 
 // A run cannot be resumed with other noise, nor one without noise with some.
@@ -72,16 +67,11 @@ func TestNoiseOfResumedRuns(t *testing.T) {
 	dir := learnedRun(t)
 	trainFor(t, dir, "runs/plain", smallSet(t, dir)+"--epochs 1 --noise none")
 	for run, was := range map[string]string{"learned": "[0,0.5]", "plain": "none"} {
-		if err := os.Remove(filepath.Join(dir, "runs", run, "result.json")); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Remove(filepath.Join(dir, "runs", run, "result.json")))
 		says(t, dir, "train --resume --noise 1 --out runs/"+run, exitUsage, "noise was "+was)
 	}
 	// Left out, it is as in the run.
-	if out := says(t, dir, "train --resume --epochs 1 --out runs/plain"+smallSet(t, dir), 0); strings.Contains(out,
-		"noise") {
-		t.Error(out)
-	}
+	says(t, dir, "train --resume --epochs 1 --out runs/plain"+smallSet(t, dir), 0, "!>noise")
 	// A run of masked prediction has no puzzles to answer.
 	trainFor(t, dir, "nmar", "--task nmar --nmar-frames 600 --test-frames 40 --steps 1"+tinyModel)
 	says(t, dir, "analyze noise nmar", exitUsage, "task nmar has no puzzles")

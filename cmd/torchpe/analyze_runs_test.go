@@ -12,6 +12,7 @@ import (
 
 	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 )
 
 // trainFor trains a model in dir.
@@ -28,9 +29,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	var result struct {
 		Members []struct{ Measures map[string]float64 }
 	}
-	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "result.json"))), &result); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "result.json"))), &result))
 	models := analyzeIn(t, dir, "network", "run")["models"].([]any)
 	if len(models) != 2 {
 		t.Fatalf("%v", models)
@@ -88,9 +87,7 @@ func TestAnalyzeMaskedRun(t *testing.T) {
 	for _, module := range network.Modules {
 		labels += fmt.Sprintln(module)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "modules.txt"), []byte(labels), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "modules.txt"), []byte(labels), 0o666))
 	stack := model(t, analyzeIn(t, dir, "network", "--table", "run/probes.safetensors:pe/0",
 		"--modules", "modules.txt", "--block", "0"))
 	near(t, "probes as a file", stack["blocks"].([]any)[0], want)
@@ -139,9 +136,7 @@ func TestAnalyzeLSTRuns(t *testing.T) {
 	}
 	perPuzzle(t, dir)
 	recordedRank(t, dir)
-	if n := len(analyzeIn(t, dir, "rank", "runs")["models"].([]any)); n != 3 {
-		t.Errorf("a folder of two runs: %d models", n)
-	}
+	expect.Equal(t, "a folder of two runs", len(analyzeIn(t, dir, "rank", "runs")["models"].([]any)), 3)
 	b := analyzeIn(t, dir, "network", "runs/fixed", "--modules", "columns", "--block", "1", "--permutations", "99")
 	if m := model(t, b); m["modules"] != 4.0 || len(m["blocks"].([]any)) != 1 {
 		t.Errorf("columns: %v", m)
@@ -180,27 +175,16 @@ func perPuzzle(t *testing.T, dir string) {
 		near(t, "mean "+key+" of puzzles", mean, run[key])
 	}
 	part := func(run string, members, member, layer int) string {
-		f, err := safetensors.Read(filepath.Join(dir, "runs", run, "probes.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := expect.Must(safetensors.Read(filepath.Join(dir, "runs", run, "probes.safetensors")))
 		x, ok := f.Tensor(fmt.Sprintf("attention/%d", layer)) // [members,puzzles,heads,tokens,tokens]
 		if !ok || x.Shape[0] != members {
 			t.Fatalf("%v of shape %v", ok, x.Shape)
 		}
-		values, err := x.Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := expect.Must(x.Float64s())
 		size := len(values) / members
-		own, err := safetensors.New("maps", append([]int{1}, x.Shape[1:]...), values[member*size:(member+1)*size])
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := expect.Must(safetensors.New("maps", append([]int{1}, x.Shape[1:]...), values[member*size:(member+1)*size]))
 		name := fmt.Sprintf("%s%d.safetensors", run, layer)
-		if err := safetensors.Write(filepath.Join(dir, name), []safetensors.Tensor{own}, nil); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, safetensors.Write(filepath.Join(dir, name), []safetensors.Tensor{own}, nil))
 		return name
 	}
 	for layer := range layers {
@@ -222,9 +206,7 @@ func recordedRank(t *testing.T, dir string) {
 			Member, Step, Epoch float64
 			Measures            map[string]any
 		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal([]byte(line), &r))
 		last[int(r.Member)] = r.Measures
 	}
 	for i, m := range analyzeIn(t, dir, "rank", "runs/learned")["models"].([]any) {
@@ -245,9 +227,7 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 		t.Helper()
 		path := filepath.Join(run, name)
 		before := readText(t, path)
-		if err := change(path); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, change(path))
 		says(t, dir, "analyze rank runs/learned", exitUsage, want)
 		if name == "config.json" {
 			_, listed, _ := here(t, dir, "runs", "list", "runs")
@@ -255,9 +235,7 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 				t.Errorf("runs list: no %q in %s", want, listed)
 			}
 		}
-		if err := os.WriteFile(path, []byte(before), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(before), 0o666))
 	}
 	cut := func(path string) error { return os.Truncate(path, 100) }
 	broken("probes.safetensors", cut, "probes.safetensors")
@@ -271,9 +249,7 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 	says(t, dir, "analyze rank runs/learned", 0)
 	remove := func(name string) {
 		t.Helper()
-		if err := os.Remove(filepath.Join(run, name)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Remove(filepath.Join(run, name)))
 	}
 	remove("checkpoint.safetensors")
 	says(t, dir, "analyze toeplitz runs/learned", 0, "2>is of step 0, and training ended after step 18")
@@ -288,30 +264,19 @@ func TestAnalyzeDamagedRun(t *testing.T) {
 func projectionsAsFiles(t *testing.T, dir string) {
 	t.Helper()
 	const member, d = 1, 16
-	f, err := safetensors.Read(filepath.Join(dir, "run", "checkpoint.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(safetensors.Read(filepath.Join(dir, "run", "checkpoint.safetensors")))
 	x, ok := f.Tensor("w/block1.attn.in.weight")
 	if !ok || !slices.Equal(x.Shape, []int{2, 3 * d, d}) {
 		t.Fatalf("%v of shape %v", ok, x.Shape)
 	}
-	values, err := x.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := expect.Must(x.Float64s())
 	var tensors []safetensors.Tensor
 	for i, name := range []string{"query", "key"} {
 		from := (member*3 + i) * d * d
-		one, err := safetensors.New(name, []int{d, d}, values[from:from+d*d])
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := expect.Must(safetensors.New(name, []int{d, d}, values[from:from+d*d]))
 		tensors = append(tensors, one)
 	}
-	if err := safetensors.Write(filepath.Join(dir, "projections.safetensors"), tensors, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, safetensors.Write(filepath.Join(dir, "projections.safetensors"), tensors, nil))
 	block := func(args ...string) any {
 		return model(t, analyzeIn(t, dir, append([]string{"toeplitz", "--shuffles", "0"},
 			args...)...))["blocks"].([]any)[0].(map[string]any)["attention"]

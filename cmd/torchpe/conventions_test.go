@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"torchpe/internal/expect"
 )
 
 // docs/command-line.md has the table of exit codes.
 func TestExitCodesOnTheirPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/command-line.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := expect.Must(os.ReadFile("../../docs/command-line.md"))
 	table := "| exit code | means |\n|---|---|\n"
 	for _, e := range exitCodes {
 		table += fmt.Sprintf("| %d | %s |\n", e.code, e.means)
@@ -74,9 +73,7 @@ func TestDoctorStrict(t *testing.T) {
 	for _, setup := range []string{":", slow} {
 		out, failure := inherit(t.TempDir(), setup, "doctor --strict --json").Output()
 		var system struct{ Problems []string }
-		if err := json.Unmarshal(out, &system); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(out, &system))
 		if setup == slow && len(system.Problems) == 0 {
 			t.Log("nothing is wrong here where something should be: another BLAS?")
 		}
@@ -99,9 +96,7 @@ func TestStandardInput(t *testing.T) {
 	says(t, dir, "pe values 1d-fixed --tokens 9 --dim 8 --out table.json", 0)
 	says(t, dir, "data sequence generate reverse-string --out reverse.txt", 0)
 	config := says(t, dir, "train --preset quick --dry-run", 0)
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o666))
 	free := regexp.MustCompile(`\([^(]* free\)`) // space of the disk, which changes
 	for _, c := range []struct{ file, command string }{
 		{"table.npy", "analyze rank --json --table %"},

@@ -17,16 +17,14 @@ import (
 	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
 	"torchpe/data/hcp"
+	"torchpe/internal/expect"
 )
 
 // seriesFixture is a file that nibabel, h5py or numpy wrote: frame f of token p is 10 p + f + f f /
 // 8.
 func seriesFixture(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "data", "series", "testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := expect.Must(filepath.Abs(filepath.Join("..", "..", "data", "series", "testdata", name)))
 	return path
 }
 
@@ -72,13 +70,9 @@ func TestDataInfoOfManyFiles(t *testing.T) {
 	for i := range 3 {
 		a := array.Array{Shape: []int{80, 20 + i/2}, Data: make([]float64, 80*(20+i/2))}
 		var b bytes.Buffer
-		if err := npy.Write(&b, a, npy.Float64); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, npy.Write(&b, a, npy.Float64))
 		name := filepath.Join(dir, fmt.Sprintf("sub-%d_task-rest_run-%d_bold_timeseries.npy", i, 1+i/2))
-		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
 	}
 	out, errs, _ := here(t, dir, "data", "info", ".")
 	head, rest, _ := strings.Cut(out, "\n├")
@@ -126,10 +120,7 @@ func TestHCPConvert(t *testing.T) {
 		"2 runs, 14 frames of 6 tokens")
 	// the second has its right hemisphere first
 	for _, name := range []string{"sub-01_run-1.npy", "sub-02_run-1.npy"} {
-		a, err := npy.Read(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := expect.Must(npy.Read(filepath.Join(dir, name)))
 		for i, v := range a.Data {
 			f, p := float64(i/6), float64(i%6)
 			if v != 10*p+f+f*f/8 {
@@ -151,9 +142,7 @@ func TestHCPConvert(t *testing.T) {
 	// It overwrites nothing unasked, and even if asked leaves no runs of another conversion beside its names.
 	says(t, ".", convert+one, exitUsage, "--force")
 	says(t, ".", convert+one+" --force", exitFailed, "sub-02_run-1.npy exists and is no run of this data")
-	if err := os.Remove(filepath.Join(dir, "sub-02_run-1.npy")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(filepath.Join(dir, "sub-02_run-1.npy")))
 	plain := filepath.Join(t.TempDir(), "sub-01.npy")
 	copyFile(t, seriesFixture(t, "frames.npy"), plain)
 	says(t, ".", convert+plain+" --tokens 6 --force", 0)
@@ -164,9 +153,7 @@ func TestHCPConvert(t *testing.T) {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.WriteFile(to, []byte(readText(t, from)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(to, []byte(readText(t, from)), 0o600))
 }
 
 // Subjects whose files would have one name are refused before anything is written.
@@ -207,10 +194,7 @@ func TestHCPCheckNamesBothFiles(t *testing.T) {
 // The command gives numpy's residuals, from text files and from the HDF5 layout of the published
 // pipeline.
 func TestHCPClean(t *testing.T) {
-	fixture, err := filepath.Abs("../../data/hcp/testdata/runs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture := expect.Must(filepath.Abs("../../data/hcp/testdata/runs.json"))
 	var f struct {
 		Parcels, Frames                int
 		Series, Motion, WM, Ventricles []float64
@@ -230,9 +214,7 @@ func TestHCPClean(t *testing.T) {
 			fmt.Fprintf(&b, "%v%s", v, end)
 		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 		return path
 	}
 	series := write("series.csv", f.Series, f.Frames, ",")
@@ -256,16 +238,10 @@ func TestHCPClean(t *testing.T) {
 		}
 	}
 	says(t, dir, line+ventricles+" --out clean.npy", 0, "105 frames of 3 parcels; 64 signals, rank 65")
-	a, err := npy.Read(filepath.Join(dir, "clean.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Must(npy.Read(filepath.Join(dir, "clean.npy")))
 	same(a.Data)
 	says(t, dir, line+ventricles+" --out clean.csv", 0)
-	table, err := text.Read(filepath.Join(dir, "clean.csv"), text.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := expect.Must(text.Read(filepath.Join(dir, "clean.csv"), text.Options{}))
 	same(table.Data)
 	// One file may stand for two signals.
 	says(t, dir, line+filepath.Join(dir, "wm.txt")+" --out both.npy", 0)
@@ -290,9 +266,7 @@ with h5py.File("nuisance.h5", "w") as h:
 		}
 		says(t, dir, "data hcp clean --axes tokens,frames --nuisance nuisance.h5 --run rfMRI_REST1_RL "+
 			"--out again.npy --data "+series, 0)
-		if a, err = npy.Read(filepath.Join(dir, "again.npy")); err != nil {
-			t.Fatal(err)
-		}
+		a = expect.Must(npy.Read(filepath.Join(dir, "again.npy")))
 		same(a.Data)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+
+	"torchpe/internal/expect"
 )
 
 // The files that generate writes hold the series that show describes: its correlations follow from
@@ -28,10 +30,7 @@ func TestNMARFiles(t *testing.T) {
 	}
 	saysJSON(t, ".", line, &described)
 	read := func(name string) [][]string {
-		rows, err := csv.NewReader(strings.NewReader(readText(t, filepath.Join(dir, name)))).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := expect.Must(csv.NewReader(strings.NewReader(readText(t, filepath.Join(dir, name)))).ReadAll())
 		return rows
 	}
 	series, modules := read("series.csv"), read("modules.csv")
@@ -52,10 +51,7 @@ func TestNMARFiles(t *testing.T) {
 	columns := make([][]float64, 6)
 	for _, row := range series[1:] {
 		for i, text := range row {
-			v, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := expect.Must(strconv.ParseFloat(text, 64))
 			columns[i] = append(columns[i], v)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // What generate writes passes check, and a changed line does not.
@@ -27,9 +29,7 @@ func TestDataSequence(t *testing.T) {
 		"line 1: the output to ": flipped, "line 1: 2 words": "01 10\n", "line 1: character 2": "0a 10 2\n",
 		"no lines": "", "line 1: 2 characters": "01 10 1\n",
 	} {
-		if err := os.WriteFile(file, []byte(body), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(file, []byte(body), 0o666))
 		says(t, dir, "data sequence check odds-first x.txt", exitFailed, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/lst"
+	"torchpe/internal/expect"
 )
 
 // publishedLST returns the published puzzle files, which are not part of this repository: they are
@@ -34,9 +35,7 @@ func writePuzzles(t *testing.T, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "puzzles.csv")
 	text := "ID,LST_num,condition,puzzles,solutions\n" + strings.Join(lines, "\n") + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -50,9 +49,7 @@ func TestLSTCheckPublished(t *testing.T) {
 		"puzzles": 9108, "valid": 9108, "condition_agrees": 9108, "answer_agrees": 9108, "duplicates": 0,
 		"min_dissimilarity": 0.8125, "isomorphic_to_validation": 115,
 	} {
-		if got[key] != want {
-			t.Errorf("%s is %v, want %v", key, got[key], want)
-		}
+		expect.Equal(t, key, got[key], any(want))
 	}
 	// Counted by brute force over rows and columns: TestLinesPublished of package lst.
 	two, _ := got["two_lines"].(map[string]any)
@@ -91,10 +88,7 @@ func TestLSTCheckVerdict(t *testing.T) {
 		{"0,,Binary,1502000000000000,3", exitFailed, `"valid": 1`},
 		{"0,,Binary,15,3", exitFailed, ``},
 	} {
-		out := says(t, ".", "data lst check --json --validation "+good+" "+writePuzzles(t, c.line), c.code)
-		if !strings.Contains(out, c.report) {
-			t.Errorf("%s: the report lacks %s:\n%s", c.line, c.report, out)
-		}
+		says(t, ".", "data lst check --json --validation "+good+" "+writePuzzles(t, c.line), c.code, "1>"+c.report)
 	}
 }
 

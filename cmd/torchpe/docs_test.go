@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"torchpe/internal/expect"
 )
 
 // docLine is a command in a fenced block of a page.
@@ -29,10 +31,7 @@ var tableCommand = regexp.MustCompile("^\\|[^|]*\\| `(torchpe [^`|]+)` \\|")
 // docLines returns the commands of a page in order: of fenced blocks and of tables.
 func docLines(t *testing.T, page string) (all []docLine) {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join("../..", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := expect.Must(os.ReadFile(filepath.Join("../..", page)))
 	fenced, lines := false, strings.Split(string(body), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimSpace(lines[i])
@@ -163,10 +162,7 @@ func TestDocsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs every command of the documentation")
 	}
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := expect.Must(filepath.Glob("../../docs/*.md"))
 	slices.Sort(pages)
 	lines := docLines(t, "README.md")
 	for _, page := range pages {
@@ -177,24 +173,12 @@ func TestDocsRun(t *testing.T) {
 	}
 	dir, bin := t.TempDir(), t.TempDir()
 	// A user's own text and arrays.
-	if readme, err := os.ReadFile("../../README.md"); err != nil {
-		t.Fatal(err)
-	} else if err := os.WriteFile(filepath.Join(dir, "book.txt"), readme, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	copyFile(t, "../../README.md", filepath.Join(dir, "book.txt"))
 	for _, name := range []string{"attention.npz", "attention.safetensors", "model.safetensors"} {
-		body, err := os.ReadFile(filepath.Join(analyzed, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), body, 0o666)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		copyFile(t, filepath.Join(analyzed, name), filepath.Join(dir, name))
 	}
 	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asProgram, os.Args[0])
-	if err := os.WriteFile(filepath.Join(bin, "torchpe"), []byte(program), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(bin, "torchpe"), []byte(program), 0o777))
 	used, ran := map[string]bool{}, map[string]bool{}
 	for _, line := range lines {
 		skip := ""

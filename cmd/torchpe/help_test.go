@@ -20,10 +20,7 @@ import (
 
 // The paper has one title.
 func TestTitle(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := expect.Must(os.ReadFile("../../README.md"))
 	for where, text := range map[string]string{"README.md": string(readme), "--help": helpOf(newRootCommand()),
 		"pe show": expect.Must(pe.Find("learn")).About().Title} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), paper.Title) {
@@ -111,9 +108,7 @@ func TestWrappedHelp(t *testing.T) {
 			"        five\n        six\n  c     seven",
 		"All of:\n\n  one or more of\n  three": "All of:\n\n  one or\n  more of\n  three",
 	} {
-		if got := wrapped(text, 12); got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		expect.Equal(t, "wrapped", wrapped(text, 12), want)
 	}
 }
 
@@ -125,8 +120,6 @@ func TestPlainText(t *testing.T) {
 		"open run/x: permission denied: see doctor":               "run/x: permission denied: see doctor",
 		"nothing of these": "nothing of these",
 	} {
-		if got := plainText(errors.New(given)); got != want {
-			t.Errorf("%q became %q, want %q", given, got, want)
-		}
+		expect.Equal(t, given, plainText(errors.New(given)), want)
 	}
 }

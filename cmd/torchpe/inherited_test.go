@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"torchpe/internal/expect"
 )
 
 // inherit makes the program begin in a state that a shell command sets up.
@@ -68,9 +70,7 @@ func TestInheritedState(t *testing.T) {
 func membersOf(t *testing.T, dir string) string {
 	t.Helper()
 	var result struct{ Members json.RawMessage }
-	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "result.json"))), &result); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "result.json"))), &result))
 	return string(result.Members)
 }
 
@@ -155,9 +155,7 @@ func TestLittleAddressSpace(t *testing.T) {
 func TestPipesAreRefused(t *testing.T) {
 	dir := put(t, map[string]string{"run/config.json": `{"schema": 1, "members": [{"seed": 1}]}`, "export/x": ""})
 	for _, pipe := range []string{"pipe", "run/result.json", "export/config.json"} {
-		if err := syscall.Mkfifo(filepath.Join(dir, pipe), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, syscall.Mkfifo(filepath.Join(dir, pipe), 0o666))
 	}
 	for _, line := range []string{"train --task text --data pipe", "train --config pipe", "analyze rank run",
 		"import export --out new", "export pipe --out new", "sweep status pipe"} {
@@ -189,14 +187,8 @@ func TestSignalWhileReading(t *testing.T) {
 	cmd := program(dir, "train --task text --data text --out run")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
-			break
-		}
-	}
+	expect.NoError(t, cmd.Start())
+	waitFor(filepath.Join(dir, "run"))
 	time.Sleep(500 * time.Millisecond)
 	start := time.Now()
 	_ = cmd.Process.Signal(syscall.SIGTERM)

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Flags of the PE's learning become keys of config.json, and a note says that sigma has no effect.
@@ -17,14 +18,10 @@ func TestOwnLearningFlags(t *testing.T) {
 		"--warmup-steps 5 --pe-dropout 0.2 --init-scale 0.5", 0,
 		"2>--sigma has no effect with --pe-init matched:2d-fixed")
 	var c map[string]any
-	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "config.json"))), &c); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "run", "config.json"))), &c))
 	for key, want := range map[string]any{"pe_init": "matched:2d-fixed", "pe_warmup_steps": 0.0,
 		"pe_dropout": 0.2, "init_scale": 0.5} {
-		if !reflect.DeepEqual(c[key], want) {
-			t.Errorf("%s is %v, want %v", key, c[key], want)
-		}
+		expect.Equal(t, key, c[key], want)
 	}
 	members := c["members"].([]any)
 	for i, lr := range []float64{1e-4, 0} {
@@ -53,9 +50,8 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"--preset quick", "--mask-level 0.3", "--mask-level has no effect on task lst"},
 	} {
 		want := says(t, ".", "train --dry-run "+c.without, 0)
-		if got := says(t, ".", "train --dry-run "+c.without+" "+c.flags, 0, "2>"+c.note); got != want {
-			t.Errorf("%s %s: %s\nwant\n%s", c.without, c.flags, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s %s", c.without, c.flags),
+			says(t, ".", "train --dry-run "+c.without+" "+c.flags, 0, "2>"+c.note), want)
 	}
 }
 

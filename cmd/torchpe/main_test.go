@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"torchpe/data/lst"
-	"torchpe/torchpe"
+	"torchpe/internal/expect"
+	"torchpe/models/pe/petest"
 	"torchpe/train/runlog"
 )
 
@@ -25,12 +26,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	code := m.Run()
+	code := petest.Main(m)
 	os.RemoveAll(learned())
-	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
-		fmt.Println(err)
-		code = 1
-	}
 	os.Exit(code)
 }
 
@@ -72,8 +69,8 @@ func here(t *testing.T, dir string, args ...string) (stdout, stderr string, code
 }
 
 // says runs torchpe with the words of a line, which blanks separate, and checks its exit code and that it
-// prints each text: on standard output, or on standard error where it fails or the text begins with "2>".
-// It returns the standard output.
+// prints each text: on standard output, or on standard error where it fails. A text after "1>" or "2>" is on
+// that of both, and one after "!>" is not on standard output, which says returns.
 func says(t *testing.T, dir, line string, code int, texts ...string) string {
 	t.Helper()
 	out, errs, got := here(t, dir, strings.Fields(line)...)
@@ -81,13 +78,13 @@ func says(t *testing.T, dir, line string, code int, texts ...string) string {
 		t.Errorf("%s: exit code %d, want %d: %s%s", line, got, code, out, errs)
 	}
 	for _, text := range texts {
-		in := out
-		want, isNote := strings.CutPrefix(text, "2>")
-		if isNote || code != 0 {
+		in, absent := out, strings.HasPrefix(text, "!>")
+		if strings.HasPrefix(text, "2>") || code != 0 && !absent && !strings.HasPrefix(text, "1>") {
 			in = errs
 		}
-		if !strings.Contains(in, want) {
-			t.Errorf("%s: no %q in %s", line, text, in)
+		want := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(text, "!>"), "1>"), "2>")
+		if strings.Contains(in, want) == absent {
+			t.Errorf("%s: want %q of %s", line, text, in)
 		}
 	}
 	return out
@@ -112,9 +109,7 @@ func smallSet(t *testing.T, dir string) string {
 	}
 	files := []lst.File{{Path: filepath.Join(dir, "train.csv"), Puzzles: train},
 		{Path: filepath.Join(dir, "validation.csv"), Puzzles: validation}}
-	if err := lst.WriteFiles(files...); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, lst.WriteFiles(files...))
 	return " --preset quick --d-model 16 --layers 1 --batch 32 --threads 1 --lst-train " + files[0].Path +
 		" --lst-validation " + files[1].Path + " "
 }
@@ -170,6 +165,15 @@ func TestTrainWritesARun(t *testing.T) {
 	says(t, dir, "train --resume --out run --json", 0, "members", "2>nothing was trained")
 }
 
+// waitFor waits until a file or a folder is there, for a minute at most.
+func waitFor(path string) {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+}
+
 // SIGINT and SIGTERM save and say so in the exit code; --resume then finishes, and refuses another
 // configuration.
 func TestSignalsSave(t *testing.T) {
@@ -179,15 +183,8 @@ func TestSignalsSave(t *testing.T) {
 		cmd := program(dir, "train --epochs 100000 --out run"+smallSet(t, dir))
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		metrics := filepath.Join(dir, "run", "checkpoint.safetensors")
-		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
-			if _, err := os.Stat(metrics); err == nil {
-				break
-			}
-		}
+		expect.NoError(t, cmd.Start())
+		waitFor(filepath.Join(dir, "run", "checkpoint.safetensors"))
 		time.Sleep(200 * time.Millisecond)
 		cmd.Process.Signal(signal)
 		cmd.Wait()
@@ -223,9 +220,7 @@ func TestIgnoredSignals(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, cmd.Start())
 		done := make(chan error)
 		go func() { done <- cmd.Wait() }()
 		sent := 0
@@ -260,9 +255,7 @@ func TestClosedOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.Stdout, cmd.Stderr = w, w
-		if err := errors.Join(cmd.Start(), w.Close(), r.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(cmd.Start(), w.Close(), r.Close()))
 		cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != exitBrokenPipe {
 			t.Errorf("%s: %v", line, cmd.ProcessState)
@@ -362,9 +355,7 @@ func TestDefaultDirectory(t *testing.T) {
 		}
 	}
 	// Where there is none to resume, a stopped run is named.
-	if err := os.Remove(filepath.Join(dir, "runs/lst_learn-0.2_code_seed1_2/result.json")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(filepath.Join(dir, "runs/lst_learn-0.2_code_seed1_2/result.json")))
 	if _, stderr, code := here(t, dir, "train", "--resume", "--pe", "rope"); code != exitUsage ||
 		!strings.HasSuffix(stderr, "one: torchpe train --resume --out runs/lst_learn-0.2_code_seed1_2") {
 		t.Errorf("exit code %d: %s", code, stderr)

@@ -69,9 +69,7 @@ func TestPECheckTransposed(t *testing.T) {
 		"turned.npy": {table.Transpose(), "another convention: transposed\n"},
 		"noise.npy":  {noise, "table: follows no convention"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), expect.Must(catalogue.NPY(c.table)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), expect.Must(catalogue.NPY(c.table)), 0o600))
 		out, notes, code := here(t, dir, "pe", "check", "1d-fixed", "--against", name)
 		if code != exitFailed || !strings.Contains(out, c.want) || strings.Contains(out, "nearest") ||
 			strings.Contains(notes, "refuses another number") {
@@ -95,10 +93,7 @@ func TestPECheckHelper(t *testing.T) {
 	}
 	for file, tolerance := range map[string]string{"numpy": "1e-9", "jax": "1e-9", "torch": "0.01"} {
 		line := "pe check rope --against " + file + ".npz --tolerance " + tolerance
-		out := says(t, dir, line, exitFailed, "do not follow")
-		if !strings.Contains(out, "positions from 1, half-split pairs\n") {
-			t.Errorf("%s: %s", file, out)
-		}
+		says(t, dir, line, exitFailed, "do not follow", "1>positions from 1, half-split pairs\n")
 		says(t, dir, line+" --rope-layout half --positions-from 1", 0, "q_out: follows rope: positions from 1")
 	}
 	var found struct{ Deviations []string }

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -18,9 +16,7 @@ func TestPEList(t *testing.T) {
 	dir := t.TempDir()
 	var all []map[string]any
 	saysJSON(t, dir, "pe list --tokens 512 --dim 768 --heads 12 --layers 12", &all)
-	if len(all) != len(pe.Names()) {
-		t.Errorf("%d schemes, want %d", len(all), len(pe.Names()))
-	}
+	expect.Equal(t, "number", len(all), len(pe.Names()))
 	for _, e := range all {
 		for _, key := range []string{"name", "year", "family", "acts_on", "parameters",
 			"parameters_formula", "causal", "extrapolates", "criteria", "reference", "formula", "options"} {
@@ -52,84 +48,42 @@ func TestPEShow(t *testing.T) {
 	}
 }
 
-// Vaswani et al. 2017, section 3.5: P[p,2i] = sin(p / 10000^(2i/D)), P[p,2i+1] = cos(p /
-// 10000^(2i/D)).
-func TestPEValuesOfSinusoids(t *testing.T) {
-	const n, d = 7, 10
-	dir := t.TempDir()
-	says(t, dir, "pe values 1d-fixed --tokens 7 --dim 10 --fidelity text --out p.npy", 0, "p.npy: table of 1d-fixed")
-	a, err := npy.Read(filepath.Join(dir, "p.npy"))
-	if err != nil || !slices.Equal(a.Shape, []int{n, d}) {
-		t.Fatalf("%v, %v", a.Shape, err)
-	}
-	for p := range n {
-		for i := 0; i < d; i += 2 {
-			sin, cos := math.Sincos(float64(p+1) / math.Pow(10000, float64(i)/d)) // the text counts from 1
-			if math.Abs(a.Data[p*d+i]-sin) > 1e-15 || math.Abs(a.Data[p*d+i+1]-cos) > 1e-15 {
-				t.Errorf("position %d, columns %d: %v and %v, want %v and %v", p, i, a.Data[p*d+i],
-					a.Data[p*d+i+1], sin, cos)
+// Values are those of the papers: the sinusoids of Vaswani et al. 2017, section 3.5, from position 1 on in
+// the text's reading; ALiBi's slopes of 8 heads, 1/2, 1/4, ..., 1/256 (Press et al. 2022, section 3); and
+// for two dimensions a head a query at place p that is turned by the angle p (Su et al. 2021, equation 34).
+func TestPEValues(t *testing.T) {
+	dir := put(t, map[string]string{"q.json": "[[[3, 4], [3, 4], [3, 4], [3, 4], [3, 4]]]"})
+	for _, c := range []struct {
+		line, says string
+		shape      []int
+		want       func(i int) float64 // of value i; NaN for any
+	}{
+		{"pe values 1d-fixed --tokens 7 --dim 10 --fidelity text", "table of 1d-fixed", []int{7, 10},
+			func(i int) float64 {
+				sin, cos := math.Sincos(float64(i/10+1) / math.Pow(10000, float64(i%10/2*2)/10))
+				return []float64{sin, cos}[i%2]
+			}},
+		{"pe values alibi --tokens 4 --dim 16 --heads 8", "bias of alibi", []int{8, 4, 4}, func(i int) float64 {
+			if query, key := i/4%4, i%4; query >= key {
+				return -math.Ldexp(1, -i/16-1) * float64(query-key)
+			}
+			return math.NaN()
+		}},
+		{"pe values rope --tokens 5 --dim 2 --q q.json --what q", "rope", []int{1, 5, 2}, func(i int) float64 {
+			sin, cos := math.Sincos(float64(i / 2))
+			return []float64{3*cos - 4*sin, 3*sin + 4*cos}[i%2]
+		}},
+	} {
+		says(t, dir, c.line+" --force --out p.npy", 0, c.says)
+		a := expect.Must(npy.Read(filepath.Join(dir, "p.npy")))
+		expect.Equal(t, c.line, a.Shape, c.shape)
+		for i, v := range a.Data {
+			if want := c.want(i); math.Abs(v-want) > 1e-14 {
+				t.Errorf("%s: value %d is %v, want %v", c.line, i, v, want)
 			}
 		}
 	}
 	says(t, dir, "pe values 1d-fixed --out p.npy", exitUsage, "--force")
-}
-
-// Press et al. 2022, section 3: for 8 heads the slopes are 1/2, 1/4, ..., 1/256.
-func TestPEValuesOfALiBi(t *testing.T) {
-	var got struct {
-		Scheme, Kind string
-		Shape        []int
-		Values       [][][]float64
-	}
-	text := says(t, t.TempDir(), "pe values alibi --tokens 4 --dim 16 --heads 8 --out -", 0)
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Scheme != "alibi" || got.Kind != "bias" || !slices.Equal(got.Shape, []int{8, 4, 4}) {
-		t.Errorf("%+v", got)
-	}
-	for h, head := range got.Values {
-		for i, row := range head {
-			for j, v := range row[:i+1] {
-				if want := -math.Ldexp(1, -h-1) * float64(i-j); v != want {
-					t.Errorf("head %d, query %d, key %d: %v, want %v", h+1, i, j, v, want)
-				}
-			}
-		}
-	}
-}
-
-// Su et al. 2021, equation 34: for two dimensions a head the query at place p is turned by the
-// angle p.
-func TestPEValuesOfRotatedQueries(t *testing.T) {
-	const n = 5
-	dir := t.TempDir()
-	q := array.Array{Shape: []int{1, n, 2}}
-	for range n {
-		q.Data = append(q.Data, 3, 4)
-	}
-	f, err := os.Create(filepath.Join(dir, "q.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := npy.Write(f, q, npy.Float64); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	says(t, dir, "pe values rope --tokens 5 --dim 2 --q q.npy --what q --out turned.npy", 0)
-	a, err := npy.Read(filepath.Join(dir, "turned.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p := range n {
-		sin, cos := math.Sincos(float64(p))
-		if x, y := a.Data[2*p], a.Data[2*p+1]; math.Abs(x-(3*cos-4*sin)) > 1e-14 ||
-			math.Abs(y-(3*sin+4*cos)) > 1e-14 {
-			t.Errorf("place %d: (%v, %v), want (%v, %v)", p, x, y, 3*cos-4*sin, 3*sin+4*cos)
-		}
-	}
 }
 
 // What values writes as JSON can be given back as parameters.
@@ -145,9 +99,7 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 func TestPEPictures(t *testing.T) {
 	dir := t.TempDir()
 	const small = " --tokens 6 --dim 8 --heads 2 --out "
-	if out := says(t, dir, "pe plot alibi"+small+"a.svg", 0); out != "a.svg: alibi, layer 0\n" {
-		t.Errorf("plot prints %q", out)
-	}
+	expect.Equal(t, "plot", says(t, dir, "pe plot alibi"+small+"a.svg", 0), "a.svg: alibi, layer 0\n")
 	says(t, dir, "pe plot learn rope tisa --tisa-kernels 1"+small+"c.svg", 0, "c.svg: learn, rope, tisa, layer 0\n",
 		"Wennberg", "translation invariant", "\nrope\n  (q_2k, q_2k+1)")
 	var entries []struct{ Name string }

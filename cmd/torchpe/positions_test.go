@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/npy"
+	"torchpe/internal/expect"
 	"torchpe/train"
 )
 
@@ -20,14 +21,8 @@ func TestPEValuesOfPositionsInAFile(t *testing.T) {
 	says(t, dir, values+"2x2 --tokens 4 --out grid.npy", 0)
 	says(t, dir, values+"where.csv --out file.npy", 0,
 		"2>positions: where.csv has row (row) and column (column) of 4 tokens on a grid of 2 x 2")
-	grid, err := npy.Read(filepath.Join(dir, "grid.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := npy.Read(filepath.Join(dir, "file.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grid := expect.Must(npy.Read(filepath.Join(dir, "grid.npy")))
+	file := expect.Must(npy.Read(filepath.Join(dir, "file.npy")))
 	for token, cell := range []int{2, 1, 0, 3} {
 		for k := range 8 {
 			if a, b := file.Data[token*8+k], grid.Data[cell*8+k]; math.Abs(a-b) > 0 {
@@ -57,10 +52,7 @@ func TestTrainWithPositions(t *testing.T) {
 	says(t, dir, again+" --pe fourier-features", 0)
 	says(t, dir, again, exitFailed, "swin: it needs tokens")
 	says(t, dir, line+"--modules x.csv --dry-run", exitFailed, "modules")
-	out := says(t, dir, "train --config run/config.json --positions= --pe learn --sigma 1 --dry-run", 0)
-	if strings.Contains(out, `"positions"`) {
-		t.Errorf("taken away: %s", out)
-	}
+	says(t, dir, "train --config run/config.json --positions= --pe learn --sigma 1 --dry-run", 0, `!>"positions"`)
 }
 
 // Workers of a sweep find the file from any folder, and train with what it held when the sweep was

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // refusals are command lines that must fail: with which exit code, saying what. Words are separated by
@@ -263,15 +265,12 @@ func TestRefusals(t *testing.T) {
 // filesIn lists the files and folders below dir.
 func filesIn(t *testing.T, dir string) (paths []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Base(path) != "lock" { // which train leaves in a folder that it was refused
 			paths = append(paths, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return paths
 }
 
@@ -281,12 +280,8 @@ func put(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	return dir
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -14,9 +15,7 @@ import (
 // What an earlier version wrote is listed, resumed to the same numbers, finished and reported.
 func TestReleasedDirectories(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/released")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(dir, os.DirFS("testdata/released")))
 	var listed []map[string]any
 	if saysJSON(t, dir, "runs list .", &listed); len(listed) != 5 {
 		t.Fatalf("%v", listed)
@@ -38,19 +37,13 @@ func TestReleasedDirectories(t *testing.T) {
 func compareReleased(t *testing.T, was, now string) {
 	t.Helper()
 	last := func(dir string) (records []runlog.Record, kernel string) {
-		r, err := runlog.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := expect.Must(runlog.Open(dir))
 		defer r.Close()
 		all, err := runlog.ReadMetrics[runlog.Record](r)
 		if err != nil || len(all) < 2 {
 			t.Fatalf("%s: %d records, %v", dir, len(all), err)
 		}
-		envs, err := r.Environments()
-		if err != nil {
-			t.Fatal(err)
-		}
+		envs := expect.Must(r.Environments())
 		return all[len(all)-2:], envs[0].BLASKernel
 	}
 	want, kernel := last(was)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 )
 
@@ -18,18 +19,11 @@ func someRuns(t *testing.T, dir string) {
 		"c": `{"seed":1,"sigma":0.2,"lr":0.0001,"weight_decay":0},{"seed":2,"sigma":0.2,"lr":0.0001,"weight_decay":0}`,
 	} {
 		path := filepath.Join(dir, "runs", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		r, err := runlog.Create(path,
+		expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		r := expect.Must(runlog.Create(path,
 			[]byte(`{"task":"lst","pe":"learn","pe_options":{},"members":[`+members+`],"d_model":`+
-				map[bool]string{true: "64", false: "160"}[name == "a"]+`}`), runlog.Environment{}, runlog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+				map[bool]string{true: "64", false: "160"}[name == "a"]+`}`), runlog.Environment{}, runlog.Options{}))
+		expect.NoError(t, r.Close())
 	}
 }
 
@@ -43,9 +37,7 @@ func TestRunsList(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	out := says(t, dir, "runs list runs --columns run,sigma --csv -", 0)
-	if want := "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n"; out != want {
-		t.Errorf("%s, want %s", out, want)
-	}
+	expect.Equal(t, "listed", out, "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n")
 	says(t, dir, "runs list runs --csv m.csv", 0, "m.csv: 4 models\n")
 	head := "run,task,pe,sigma,seed,d_model,status,steps\n"
 	if text := readText(t, filepath.Join(dir, "m.csv")); !strings.HasPrefix(text, head) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/train/sweep"
 )
 
@@ -26,9 +27,7 @@ func TestDryRunOfDone(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	one := ask("nope,rope,t5")
-	if err := os.RemoveAll(filepath.Join(dir, "s/runs/nope_seed=1")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.RemoveAll(filepath.Join(dir, "s/runs/nope_seed=1")))
 	if two := ask("nope,rope,t5"); one.Done != 2 || two.Done != 1 || two.New != 1 ||
 		math.Abs(two.DiskMB-2*one.DiskMB) > 1e-9 || one.DiskMB <= 0 {
 		t.Errorf("%+v, %+v", one, two)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train/sweep"
 )
 
@@ -32,10 +33,7 @@ func six(t *testing.T, dir string) string {
 func TestSweepKilled(t *testing.T) {
 	kills := 3
 	if text := os.Getenv(killsVariable); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
+		kills = expect.Must(strconv.Atoi(text))
 	} else if testing.Short() {
 		kills = 2
 	}
@@ -58,9 +56,7 @@ func TestSweepKilled(t *testing.T) {
 		name := fmt.Sprintf("killed%d", round)
 		kills = killSweep(t, dir, name, flags, killing{rng: rng, kills: kills, whole: whole, done: done})
 		for n, w := range want {
-			for _, d := range differ(open(t, filepath.Join(dir, name, "runs", n)), w, 0) {
-				t.Errorf("%s: %s: %s", name, n, d)
-			}
+			expect.Equal(t, name+", "+n, differ(open(t, filepath.Join(dir, name, "runs", n)), w, 0), "")
 		}
 		if got, err := os.ReadDir(filepath.Join(dir, name, "runs")); err != nil || len(got) != 6 {
 			t.Errorf("%s: %d runs, %v", name, len(got), err)
@@ -84,9 +80,7 @@ func killSweep(t *testing.T, dir, name, flags string, k killing) int {
 	for {
 		cmd := program(dir, line)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, cmd.Start())
 		var wg sync.WaitGroup
 		ended := make(chan struct{})
 		wg.Go(func() {
@@ -208,17 +202,13 @@ func TestSweepInterrupted(t *testing.T) {
 			return st // not yet planned
 		}
 		defer s.Close()
-		if st, err = s.Status(nil); err != nil {
-			t.Fatal(err)
-		}
+		st = expect.Must(s.Status(nil))
 		return st
 	}
 	// begin starts a command and waits until both tasks have made a step.
 	begin := func(line string) *exec.Cmd {
 		cmd := program(dir, line)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, cmd.Start())
 		for range 600 {
 			steps := 0
 			for _, task := range status().Tasks {
@@ -241,9 +231,7 @@ func TestSweepInterrupted(t *testing.T) {
 		}
 	}
 	cmd := begin("sweep --out s --pe nope,rope --epochs 4000 --pack 1 --workers 2" + smallSet(t, dir))
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, cmd.Process.Signal(os.Interrupt))
 	ends(cmd, exitInterrupted)
 	for _, task := range status().Tasks {
 		if task.Heartbeat == nil || task.Heartbeat.Stopped != "signal" || task.Heartbeat.Step == 0 {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // fakeQueue puts a Slurm on PATH that takes every job and forgets it at once; it returns the file
@@ -19,9 +21,7 @@ func fakeQueue(t *testing.T) (calls string) {
 		"scancel":  `exit 0`,
 		"scontrol": `printf 'MaxArraySize = 1001\nMaxJobCount = 10000\nRequeueExit = 75\n'`,
 	} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+body+"\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+body+"\n"), 0o777))
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	return calls
@@ -72,9 +72,7 @@ func TestQueueOfEndedTasks(t *testing.T) {
 	squeue := filepath.Join(strings.Split(os.Getenv("PATH"), ":")[0], "squeue")
 	body := `for a; do case $a in --name=*) name=${a#--name=};; esac; done
 for i in 0 1; do echo "$i|PENDING|$name|launch failed requeued held"; done`
-	if err := os.WriteFile(squeue, []byte("#!/bin/sh\n"+body+"\n"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(squeue, []byte("#!/bin/sh\n"+body+"\n"), 0o777))
 	says(t, dir, "sweep status s", 0, "1 of 2 runs done", "2>in Slurm's queue: 1 launch failed requeued held")
 	// The status has brought the table up to date, which no launcher waited to write.
 	if text := readText(t, filepath.Join(dir, "s/summary.csv")); strings.Count(text, "\n") != 2 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"torchpe/internal/expect"
 	"torchpe/train/sweep"
 )
 
@@ -50,10 +51,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes minutes")
 	}
-	node, err := os.MkdirTemp("", "node")
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := expect.Must(os.MkdirTemp("", "node"))
 	conf, ok := strings.CutPrefix(onNode(t, "start", node), "SLURM_CONF=")
 	if !ok {
 		t.Fatal("no SLURM_CONF")
@@ -68,22 +66,14 @@ func TestSweepOnSlurm(t *testing.T) {
 	small := smallSet(t, dir)
 	gone := filepath.Join(dir, "gone.csv")
 	long := epochsOf(t, dir, small, 15*time.Second) // the limit comes after 10
-	text, err := os.ReadFile(filepath.Join(dir, "train.csv"))
-	if err == nil {
-		err = os.WriteFile(gone, text, 0o666)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "twelve.yaml"), []byte(`
+	copyFile(t, filepath.Join(dir, "train.csv"), gone)
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "twelve.yaml"), []byte(`
 set: {preset: quick, d-model: 16, layers: 1, batch: 32, noise: [none], epochs: 60, lst-validation: `+filepath.Join(dir, "validation.csv")+`, lst-train: [`+filepath.Join(dir, "train.csv")+`]}
 parts:
   - {grid: {pe: rope, epochs: `+fmt.Sprint(long)+`}}
   - {grid: {pe: [nope, learn]}, members: 5}
   - {grid: {pe: 2d-fixed}, set: {lst-train: [`+gone+`]}}
-`), 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+`), 0o666))
 	run := func(args ...string) (string, int) {
 		t.Helper()
 		stdout, stderr, code := here(t, dir, append([]string{"sweep"}, args...)...)
@@ -94,9 +84,7 @@ parts:
 			t.Fatal(said)
 		}
 	}
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(gone))
 	flags := []string{"resume", "there", "--launcher", "slurm", "--cpus", "1", "--throttle", "4",
 		"--time", "1m", "--signal", "50s"}
 	if said, code := run(flags...); code != 0 || !strings.Contains(said, "submitted 12 tasks") {
@@ -120,13 +108,11 @@ parts:
 		st.Tasks[11].Failure == nil || st.Tasks[11].Failure.Reason != sweep.ReasonData {
 		t.Fatalf("%+v", st.Counts)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "there/summary.csv")); err != nil ||
-		strings.Count(string(text), "\n") != 12 {
-		t.Errorf("the table has not 11 runs: %v\n%s", err, text)
+	if text := readText(t, filepath.Join(dir, "there/summary.csv")); strings.Count(text, "\n") != 12 {
+		t.Errorf("the table has not 11 runs: %s", text)
 	}
-	log, err := os.ReadFile(filepath.Join(dir, "there/tasks/000000/log.txt"))
-	if attempts := strings.Count(string(log), "attempt"); err != nil || attempts < 2 {
-		t.Errorf("the long task was not stopped by its limit: %v\n%s", err, log)
+	if log := readText(t, filepath.Join(dir, "there/tasks/000000/log.txt")); strings.Count(log, "attempt") < 2 {
+		t.Errorf("the long task was not stopped by its limit: %s", log)
 	}
 	if said, code := run("resume", "here", "--workers", "2", "--quiet"); code != exitFailed ||
 		!strings.Contains(said, "1 task failed") {
@@ -137,10 +123,8 @@ parts:
 		t.Fatalf("%d runs, %v", len(names), err)
 	}
 	for _, n := range names {
-		for _, d := range differ(open(t, filepath.Join(dir, "there/runs", n.Name())),
-			open(t, filepath.Join(dir, "here/runs", n.Name())), 0) {
-			t.Errorf("%s: %s", n.Name(), d)
-		}
+		expect.Equal(t, n.Name(), differ(open(t, filepath.Join(dir, "there/runs", n.Name())),
+			open(t, filepath.Join(dir, "here/runs", n.Name())), 0), "")
 	}
 	// The reports are the same but for the names of the folders.
 	var reports []string

@@ -12,127 +12,91 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/train/runlog"
 	"torchpe/train/sweep"
 )
 
-// opened is a finished run, read back.
-type opened struct {
-	config             map[string]any
-	records            []map[string]any
-	checkpoint, probes *safetensors.File
-	step               int
-	result             map[string]any
-}
+// opened is a finished run, read back, as JSON has it: numbers, lists and objects.
+type opened map[string]any
 
 func open(t *testing.T, dir string) opened {
 	t.Helper()
-	r, err := runlog.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Must(runlog.Open(dir))
 	defer r.Close()
-	var o opened
-	c, err := r.LoadCheckpoint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.checkpoint, o.step = c.File, c.Step
-	if o.probes, err = r.LoadProbes(); err != nil {
-		t.Fatal(err)
-	}
-	if o.records, err = runlog.ReadMetrics[map[string]any](r); err != nil {
-		t.Fatal(err)
-	}
-	for text, into := range map[string]*map[string]any{readText(t, filepath.Join(dir, "result.json")): &o.result,
-		string(r.Config().JSON): &o.config} {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := expect.Must(r.LoadCheckpoint())
+	delete(c.Metadata, "seconds")
+	result, config := keys(t, readText(t, filepath.Join(dir, "result.json"))), keys(t, string(r.Config().JSON))
 	// What depends on when and where.
 	for _, key := range []string{"wall_seconds", "steps_per_second", "peak_rss_mb", "trained_together",
 		"config_sha256", "metrics_crc32c", "crc32c"} {
-		delete(o.result, key)
+		delete(result, key)
 	}
-	for _, r := range o.records {
+	var records []any
+	for _, r := range expect.Must(runlog.ReadMetrics[map[string]any](r)) {
 		delete(r, "wall_seconds")
 		delete(r, "step_ms")
+		records = append(records, r)
 	}
-	delete(o.checkpoint.Metadata, "seconds")
-	return o
+	return opened{"config": config, "result": result, "records": records, "step": float64(c.Step),
+		"checkpoint": tensorsOf(c.File), "probes": tensorsOf(expect.Must(r.LoadProbes()))}
 }
 
-// differ returns where two runs differ by more than a tolerance in any number, or in anything else.
-func differ(a, b opened, tolerance float64) (where []string) {
-	var values func(path string, x, y any)
-	values = func(path string, x, y any) {
-		switch x := x.(type) {
-		case float64:
-			if y, ok := y.(float64); !ok || math.Abs(x-y) > tolerance {
-				where = append(where, fmt.Sprintf("%s: %v, %v", path, x, y))
-			}
-		case map[string]any:
-			y, _ := y.(map[string]any)
-			if !slices.Equal(slices.Sorted(maps.Keys(x)), slices.Sorted(maps.Keys(y))) {
-				where = append(where, fmt.Sprintf("%s: keys %v, %v", path, x, y))
-				return
-			}
-			for k := range x {
-				values(path+"."+k, x[k], y[k])
-			}
-		case []any:
-			y, _ := y.([]any)
-			if len(x) != len(y) {
-				where = append(where, fmt.Sprintf("%s: %v, %v", path, x, y))
-				return
-			}
-			for i := range x {
-				values(fmt.Sprint(path, "[", i, "]"), x[i], y[i])
-			}
-		default:
-			if x != y {
-				where = append(where, fmt.Sprintf("%s: %v, %v", path, x, y))
-			}
-		}
+// tensorsOf returns what a file of tensors holds.
+func tensorsOf(f *safetensors.File) map[string]any {
+	all := map[string]any{}
+	for key, text := range f.Metadata {
+		all["metadata "+key] = text
 	}
-	values("config", a.config, b.config)
-	values("result", a.result, b.result)
-	values("records", toAny(a.records), toAny(b.records))
-	values("step", float64(a.step), float64(b.step))
-	for name, pair := range map[string][2]*safetensors.File{"checkpoint": {a.checkpoint,
-		b.checkpoint}, "probes": {a.probes, b.probes}} {
-		if !slices.Equal(slices.Sorted(slices.Values(pair[0].Names())),
-			slices.Sorted(slices.Values(pair[1].Names()))) || !maps.Equal(pair[0].Metadata, pair[1].Metadata) {
-			where = append(where, fmt.Sprintf("%s: %v %v, %v %v", name, pair[0].Names(),
-				pair[0].Metadata, pair[1].Names(), pair[1].Metadata))
-			continue
+	for _, x := range f.Tensors {
+		var values []any
+		for _, v := range expect.Must(x.Float64s()) {
+			values = append(values, v)
 		}
-		for _, x := range pair[0].Tensors {
-			y, _ := pair[1].Tensor(x.Name)
-			p, err1 := x.Float64s()
-			q, err2 := y.Float64s()
-			if err1 != nil || err2 != nil || !slices.Equal(x.Shape, y.Shape) || x.DType != y.DType {
-				where = append(where, fmt.Sprintf("%s %s: %v %v, %v %v", name, x.Name, x.DType,
-					x.Shape, y.DType, y.Shape))
-				continue
-			}
-			for i := range p {
-				if d := math.Abs(p[i] - q[i]); d > tolerance || math.IsNaN(p[i]) != math.IsNaN(q[i]) {
-					where = append(where, fmt.Sprintf("%s %s: element %d is %g and %g", name, x.Name, i, p[i], q[i]))
-					break
+		all[x.Name] = map[string]any{"type": fmt.Sprint(x.DType, x.Shape), "values": values}
+	}
+	return all
+}
+
+// differ returns the first place where two runs differ by more than a tolerance in a number, or in anything
+// else; "" for none.
+func differ(a, b opened, tolerance float64) string {
+	return differAt("run", map[string]any(a), map[string]any(b), tolerance)
+}
+
+func differAt(path string, x, y any, tolerance float64) string {
+	said := fmt.Sprintf("%s: %.200v, %.200v", path, x, y)
+	switch x := x.(type) {
+	case float64:
+		y, ok := y.(float64)
+		if ok && math.Abs(x-y) <= tolerance || ok && math.IsNaN(x) && math.IsNaN(y) {
+			return ""
+		}
+	case map[string]any:
+		y, _ := y.(map[string]any)
+		if slices.Equal(slices.Sorted(maps.Keys(x)), slices.Sorted(maps.Keys(y))) {
+			for k := range x {
+				if at := differAt(path+"."+k, x[k], y[k], tolerance); at != "" {
+					return at
 				}
 			}
+			return ""
+		}
+	case []any:
+		if y, _ := y.([]any); len(x) == len(y) {
+			for i := range x {
+				if at := differAt(fmt.Sprint(path, "[", i, "]"), x[i], y[i], tolerance); at != "" {
+					return at
+				}
+			}
+			return ""
+		}
+	default:
+		if x == y {
+			return ""
 		}
 	}
-	return where
-}
-
-func toAny(records []map[string]any) (out []any) {
-	for _, r := range records {
-		out = append(out, r)
-	}
-	return out
+	return said
 }
 
 // Configurations packed as ensembles come back as runs that equal, file by file, those of torchpe
@@ -163,10 +127,8 @@ func TestSweepEqualsTrain(t *testing.T) {
 		for name, flags := range c.runs {
 			alone := c.name + "-" + name
 			says(t, dir, "train --quiet --out "+alone+" "+flags, 0)
-			for _, d := range differ(open(t, filepath.Join(dir, out, "runs", name)),
-				open(t, filepath.Join(dir, alone)), 1e-9) {
-				t.Errorf("%s: %s", name, d)
-			}
+			expect.Equal(t, name, differ(open(t, filepath.Join(dir, out, "runs", name)),
+				open(t, filepath.Join(dir, alone)), 1e-9), "")
 		}
 	}
 	// The report reads the runs, and none twice.
@@ -180,16 +142,12 @@ const tinyNMAR = " --task nmar --d-model 16 --layers 1 --batch 16 --steps 20 --n
 // A member that diverges takes no other with it; the summary and the exit code say it.
 func TestSweepDiverged(t *testing.T) {
 	dir := t.TempDir()
-	out := says(t, dir, "sweep --out s --pack 2 --epochs 2 --pe learn --optimizer sgd --lr 1e-3,1e6"+smallSet(t, dir),
-		exitFailed, "1 run diverged")
-	if !strings.Contains(out, "diverged") {
-		t.Error(out)
-	}
+	says(t, dir, "sweep --out s --pack 2 --epochs 2 --pe learn --optimizer sgd --lr 1e-3,1e6"+smallSet(t, dir),
+		exitFailed, "1 run diverged", "1>diverged")
 	for lr, want := range map[string]string{"0.001": "done", "1000000": "diverged"} {
-		result := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr="+lr+"_seed=1")).result
-		if result["members"].([]any)[0].(map[string]any)["status"] != want {
-			t.Errorf("lr %s: %v, want %s", lr, result, want)
-		}
+		result := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr="+lr+"_seed=1"))["result"].(map[string]any)
+		expect.Equal(t, fmt.Sprintf("lr %s: %v", lr, result),
+			result["members"].([]any)[0].(map[string]any)["status"], any(want))
 	}
 	if summary := readText(t, filepath.Join(dir, "s/summary.csv")); !strings.Contains(summary, "diverged") {
 		t.Error(summary)
@@ -206,9 +164,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 	there, gone := filepath.Join(dir, "train.csv"), filepath.Join(dir, "gone.csv")
 	move := func(from, to string) {
 		t.Helper()
-		if err := os.Rename(from, to); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Rename(from, to))
 	}
 	move(there, gone)
 	stdout, stderr, code := torchpeIn(t, dir, "sweep run-task --index 0 s")
@@ -216,10 +172,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	move(gone, there)
-	stdout = says(t, dir, "sweep resume s --workers 1", exitFailed, "1 task failed")
-	if !strings.Contains(stdout, sweep.ReasonData) || !strings.Contains(stdout, "train.csv") {
-		t.Error(stdout)
-	}
+	says(t, dir, "sweep resume s --workers 1", exitFailed, "1 task failed", "1>"+sweep.ReasonData, "1>train.csv")
 	var st sweep.Status
 	saysJSON(t, dir, "sweep status s", &st)
 	if st.Counts[sweep.StateFailed] != 1 || st.Counts[sweep.StateDone] != 1 {
@@ -238,26 +191,18 @@ func TestSweepStopsWithTable(t *testing.T) {
 	says(t, dir, "sweep --out s --launcher none --epochs 1 --pe nope,learn --pack 1"+smallSet(t, dir), 0)
 	// In the place of a full disk: the failure of task 0 cannot be recorded.
 	blocked := filepath.Join(dir, "s/tasks/000000/failed.json")
-	if err := os.MkdirAll(blocked+".torchpe-tmp", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "train.csv")); err != nil {
-		t.Fatal(err)
-	}
-	stdout := says(t, dir, "sweep resume s --workers 1", exitFailed,
-		"could not be recorded: write "+blocked+": is a directory")
-	if !strings.Contains(stdout, "0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending") {
-		t.Error(stdout)
-	}
+	expect.NoError(t, os.MkdirAll(blocked+".torchpe-tmp", 0o777))
+	expect.NoError(t, os.Remove(filepath.Join(dir, "train.csv")))
+	says(t, dir, "sweep resume s --workers 1", exitFailed,
+		"could not be recorded: write "+blocked+": is a directory",
+		"1>0 of 2 runs done; tasks: 0 done, 0 running, 0 failed, 1 lost, 1 pending")
 }
 
 // The number of runs in each preset's comment, of resolved configurations, each counted once.
 func TestPresetRuns(t *testing.T) {
 	for _, p := range sweep.Presets() {
 		points, _, err := p.Spec.Points()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		configs, notes, err := sweep.Resolve(points, resolveArguments)
 		if err != nil {
 			t.Errorf("%s: %v", p.Name, err)
@@ -270,14 +215,9 @@ func TestPresetRuns(t *testing.T) {
 		}
 	}
 	// On request in the text's reading.
-	p, err := sweep.FindPreset("table1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Must(sweep.FindPreset("table1"))
 	points, _, err := p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	configs, _, err := sweep.Resolve(points, resolveArguments)
 	if err != nil || !strings.Contains(string(configs[0]), `"fidelity":"text"`) ||
 		!strings.Contains(string(configs[0]), `"read_out":"probe"`) {
@@ -332,13 +272,8 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	dir := put(t, map[string]string{"own.csv": ownTable(1)})
 	line := "--quiet --task masked --data own.csv --pe nope --steps 3" + tinyModel
 	says(t, dir, "sweep --seeds 1,2 --out all/s "+line, 0)
-	if err := os.WriteFile(filepath.Join(dir, "own.csv"), []byte(ownTable(2)), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	out := says(t, dir, "sweep --seeds 1,2,3 --out all/s "+line, exitFailed)
-	if !strings.Contains(out, "the data have changed since ") {
-		t.Error(out)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "own.csv"), []byte(ownTable(2)), 0o666))
+	says(t, dir, "sweep --seeds 1,2,3 --out all/s "+line, exitFailed, "1>the data have changed since ")
 	says(t, dir, "train --seeds 4 --out all/four "+line, 0)
 	says(t, dir, "report all --out report", 0)
 	page := readText(t, filepath.Join(dir, "report", "index.html"))

@@ -3,6 +3,7 @@ package expect
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,14 @@ func Error(t testing.TB, err error, says ...string) {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("error %v, want one with %q", err, text)
 		}
+	}
+}
+
+// Equal fails unless two values are the same, all that they hold.
+func Equal[T any](t testing.TB, what any, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: %v, want %v", what, got, want)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -74,10 +75,7 @@ func positionsFor(s pe.Scheme) pe.Positions {
 
 func (c oneCase) config(t *testing.T) models.Config {
 	t.Helper()
-	scheme, err := pe.Find(c.pe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := expect.Must(pe.Find(c.pe))
 	given := petest.Given("fixed-pe-dropout=0 cape-global=0 cape-local=0 cape-scaling=1")
 	if c.pe == "learn-waves" { // at this width its waves turn by hundreds of radians, too many for float32
 		given["sinusoid-base"] = "100"
@@ -86,11 +84,8 @@ func (c oneCase) config(t *testing.T) models.Config {
 	if c.positions.Index == nil {
 		c.positions = positionsFor(scheme)
 	}
-	config, err := petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given, Positions: c.positions, Heads: 2,
-		DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := expect.Must(petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given, Positions: c.positions, Heads: 2,
+		DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config())
 	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, models.LastToken
 	if c.fidelity == "text" {
 		config.TokenInput, config.ReadOut = models.Embedding, models.ProbeToken
@@ -189,9 +184,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	}
 	defer m.Close()
 	for name, values := range c.set {
-		if err := m.Params.Set(name, values); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, m.Params.Set(name, values))
 	}
 	dir = filepath.Join(dir, c.name())
 	if err := Write(dir, m, Run{}); err != nil {
@@ -200,10 +193,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	b := newBatch(m.Config, m.Encoding.Draw())
 	var file []safetensors.Tensor
 	add := func(name string, shape []int, values []float64) {
-		x, err := tensor(name, shape, values, c.dtype)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := expect.Must(tensor(name, shape, values, c.dtype))
 		file = append(file, x)
 	}
 	whole := func(name string, shape []int, values []int64) {
@@ -236,10 +226,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 		y, _ := b.forward(s, m, false)
 		add(name, y.Shape()[1:], y.Float64s())
 	}
-	o, err := torchpe.NewOptimizer(method, m.Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := expect.Must(torchpe.NewOptimizer(method, m.Params))
 	defer o.Close()
 	if err := torchpe.Catch(func() {
 		logits("logits")
@@ -251,26 +238,19 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 			_, loss := b.forward(s, m, true)
 			loss.Sum().Backward()
 			s.Close()
-			if err := o.Step(torchpe.StepSettings{LR: []float64{1e-3}, WeightDecay: []float64{0.1},
-				Active: []bool{true}}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, o.Step(torchpe.StepSettings{LR: []float64{1e-3}, WeightDecay: []float64{0.1},
+				Active: []bool{true}}))
 		}
 		logits("trained logits")
 	}); err != nil {
 		t.Fatalf("%s: %v", c.name(), err)
 	}
-	tensors, err := stateDict(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tensors := expect.Must(stateDict(m))
 	for _, x := range tensors {
 		x.Name = "after/" + x.Name
 		file = append(file, x)
 	}
-	if err := safetensors.Write(filepath.Join(dir, "case.safetensors"), file, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, safetensors.Write(filepath.Join(dir, "case.safetensors"), file, nil))
 }
 
 // difference is a line of testdata/compare.py.
@@ -532,10 +512,7 @@ func testGraph(t *testing.T) *pe.Graph {
 		{5, 6, 1}, {6, 7, 1}, {7, 0, 2}, {8, 4, 1}} {
 		weights[e[0]][e[1]] = float64(e[2])
 	}
-	g, err := pe.GraphOf(weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := expect.Must(pe.GraphOf(weights))
 	return g
 }
 
@@ -553,15 +530,9 @@ func TestPyTorchDraws(t *testing.T) {
 		if name == "learn" {
 			c.PEDropout, c.Dropout = 0.5, 0.1
 		}
-		m, err := models.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = Write(filepath.Join(dir, name), m, Run{})
+		m := expect.Must(models.New(c))
+		expect.NoError(t, Write(filepath.Join(dir, name), m, Run{}))
 		m.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	out, err := exec.Command(interpreter, "testdata/draws.py", dir).Output()
 	if err != nil {
@@ -570,7 +541,5 @@ func TestPyTorchDraws(t *testing.T) {
 	want := "1d-fixed: training True evaluation True\ncape: training True evaluation False\n" +
 		"learn: training True evaluation False\nrandom: training True evaluation True\n" +
 		"rope-dinov3: training True evaluation False\n"
-	if string(out) != want {
-		t.Errorf("passes differ:\n%swant\n%s", out, want)
-	}
+	expect.Equal(t, "passes that differ", string(out), want)
 }

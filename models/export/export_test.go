@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -19,15 +21,10 @@ import (
 func exported(t *testing.T) (m *models.Model, dir string) {
 	t.Helper()
 	c := oneCase{pe: "rope+learn", fidelity: "text", dtype: torchpe.Float32}
-	m, err := models.New(c.config(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m = expect.Must(models.New(c.config(t)))
 	t.Cleanup(m.Close)
 	dir = t.TempDir()
-	if err := Write(dir, m, Run{Directory: "first", Step: 9, Config: json.RawMessage(`{"pe":"learn"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Write(dir, m, Run{Directory: "first", Step: 9, Config: json.RawMessage(`{"pe":"learn"}`)}))
 	return m, dir
 }
 
@@ -36,14 +33,9 @@ func TestReadGivesTheBitsBack(t *testing.T) {
 	m, dir := exported(t)
 	c := m.Config
 	c.Seeds = []uint64{99}
-	other, err := models.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := expect.Must(models.New(c))
 	defer other.Close()
-	if err := Read(dir, other); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Read(dir, other))
 	for _, p := range m.Params.All() {
 		want, _ := m.Params.Values(p.Name)
 		got, err := other.Params.Values(p.Name)
@@ -60,10 +52,7 @@ func TestReadGivesTheBitsBack(t *testing.T) {
 // TestPlainNames: a layer's parameters have the names of PyTorch modules, an encoding's lie under pe.
 func TestPlainNames(t *testing.T) {
 	_, dir := exported(t)
-	f, err := safetensors.Read(filepath.Join(dir, WeightsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(safetensors.Read(filepath.Join(dir, WeightsFile)))
 	for _, want := range []string{"embed.weight", "blocks.0.qkv.weight", "blocks.1.out.bias", "blocks.1.mlp_in.weight",
 		"blocks.0.norm2.bias", "head.weight", "pe.rope.cos", "pe.learn.table"} {
 		if !slices.Contains(f.Names(), want) {
@@ -76,9 +65,10 @@ func TestPlainNames(t *testing.T) {
 func TestReadNamesWhatIsWrong(t *testing.T) {
 	m, dir := exported(t)
 	path := filepath.Join(dir, WeightsFile)
-	f, err := safetensors.Read(path)
-	if err != nil {
-		t.Fatal(err)
+	f := expect.Must(safetensors.Read(path))
+	with := func(x safetensors.Tensor, v float32) safetensors.Tensor { // everywhere
+		values := slices.Repeat([]float32{v}, len(x.Data)/4)
+		return expect.Must(safetensors.New(x.Name, x.Shape, values))
 	}
 	var tensors []safetensors.Tensor
 	for _, x := range f.Tensors {
@@ -88,44 +78,31 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		case "head.weight":
 			x.Shape = []int{16, 4}
 		case "blocks.0.norm1.weight":
-			x, err = safetensors.New(x.Name, x.Shape, make([]float64, 16))
+			x = expect.Must(safetensors.New(x.Name, x.Shape, make([]float64, 16)))
 		case "blocks.0.norm1.bias":
-			x, err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{float32(math.NaN())}, 16))
+			x = with(x, float32(math.NaN()))
 		case "blocks.0.norm2.bias":
-			x, err = safetensors.New(x.Name, x.Shape, make([]int32, 16))
+			x = expect.Must(safetensors.New(x.Name, x.Shape, make([]int32, 16)))
 		case "blocks.0.norm2.weight": // 1.85e19 squared is 3.42e38, and float32 goes to 3.403e38
-			x, err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{-1.85e19}, 16))
+			x = with(x, -1.85e19)
 		case "blocks.1.norm2.weight": // 1.84e19 squared is 3.39e38
-			x, err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{-1.84e19}, 16))
+			x = with(x, -1.84e19)
 		case "pe.rope.cos":
-			x, err = safetensors.New(x.Name, x.Shape, make([]float32, x.Shape[0]*x.Shape[1]))
-		}
-		if err != nil {
-			t.Fatal(err)
+			x = with(x, 0)
 		}
 		tensors = append(tensors, x)
 	}
 	extra, _ := safetensors.New("mlm.bias", []int{1}, []float32{1})
-	if err := safetensors.Write(path, append(tensors, extra), nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, safetensors.Write(path, append(tensors, extra), nil))
 	before, _ := m.Params.Values("embed.weight")
-	err = Read(dir, m)
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, want := range []string{
-		"head.bias: it is missing", "head.weight: its shape is [16 4], and the model's [4 16]",
+	err := Read(dir, m)
+	expect.Error(t, err, "head.bias: it is missing", "head.weight: its shape is [16 4], and the model's [4 16]",
 		"mlm.bias: the model has no such tensor", "blocks.0.norm1.weight: it is float64",
 		"blocks.0.norm1.bias: it holds NaN",
 		"blocks.0.norm2.bias: it is I32, and weights are floating-point numbers",
 		"blocks.0.norm2.weight: it holds -1.85e+19, whose square is not finite in float32",
-		"pe.rope.cos: it is a fixed table of rope+learn and was changed"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
-		}
-	}
-	if strings.Contains(err.Error(), "blocks.1") {
+		"pe.rope.cos: it is a fixed table of rope+learn and was changed")
+	if err != nil && strings.Contains(err.Error(), "blocks.1") {
 		t.Errorf("names what is right: %v", err)
 	}
 	if after, _ := m.Params.Values("embed.weight"); !slices.Equal(before, after) {
@@ -138,77 +115,48 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 func TestReadRefusesOverflow(t *testing.T) {
 	m, dir := exported(t)
 	path := filepath.Join(dir, WeightsFile)
-	f, err := safetensors.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(safetensors.Read(path))
 	for i, x := range f.Tensors {
 		if at, ok := map[string]float32{"blocks.1.norm2.bias": 1.5e19, "head.weight": 1e19}[x.Name]; ok {
-			f.Tensors[i], err = safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{at}, len(x.Data)/4))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f.Tensors[i] = expect.Must(safetensors.New(x.Name, x.Shape, slices.Repeat([]float32{at}, len(x.Data)/4)))
 		}
 	}
-	if err := safetensors.Write(path, f.Tensors, nil); err != nil {
-		t.Fatal(err)
-	}
-	err = Read(dir, m)
-	if err == nil || !strings.Contains(err.Error(), "is not finite") ||
-		!strings.Contains(err.Error(), "1.5e+19, is in blocks.1.norm2.bias") {
-		t.Errorf("%v", err)
-	}
+	expect.NoError(t, safetensors.Write(path, f.Tensors, nil))
+	expect.Error(t, Read(dir, m), "is not finite", "1.5e+19, is in blocks.1.norm2.bias")
 }
 
 // TestReadRunRefuses names a folder that torchpe did not export.
 func TestReadRunRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{"{": "unexpected end", "{}": "no key run.config"} {
-		if err := os.WriteFile(filepath.Join(dir, ConfigFile), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadRun(dir); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, ConfigFile), []byte(text), 0o666))
+		expect.Error(t, expect.ErrorOf(ReadRun(dir)), want)
 	}
 }
 
 // TestEverySchemeHasAPart: the Python parts name all schemes of the registry and no others, and another
 // one is refused with a list.
 func TestEverySchemeHasAPart(t *testing.T) {
-	if can := exportable(); !slices.Equal(can, pe.Names()) {
-		t.Errorf("%v can be exported, want %v", can, pe.Names())
-	}
+	expect.Equal(t, "can be exported", exportable(), pe.Names())
 	err := Check("rope+morse")
-	for _, want := range []string{"encoding morse", "abacus, alibi"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
+	expect.Error(t, err, "encoding morse", "abacus, alibi")
 }
 
 // TestSourceHoldsItsOwnEncodingAlone: model.py is one file without ours imports, and has the classes
 // of its encoding and no others.
 func TestSourceHoldsItsOwnEncodingAlone(t *testing.T) {
 	_, dir := exported(t)
-	text, err := os.ReadFile(filepath.Join(dir, SourceFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Must(os.ReadFile(filepath.Join(dir, SourceFile)))
 	for name, want := range map[string]int{
 		"class Learned(": 1, "class Rotary(": 1, "class Stack(": 1, "class Puzzles(": 1, "class Table(": 1,
 		"class Masked(": 0, "class ALiBi(": 0, "class Fixed(": 0, "from encoding": 0, "import math": 0,
 	} {
-		if got := strings.Count(string(text), name); got != want {
-			t.Errorf("%q is there %d times, want %d", name, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%q is there", name), strings.Count(string(text), name), want)
 	}
 }
 
 // What many tensors have in common is said once.
 func TestGroupedReasons(t *testing.T) {
 	got := grouped([]string{"e: wide", "a: wide", "b: wide", "x: it is missing", "c: wide", "d: wide"})
-	if want := []string{"a and 4 more: wide", "x: it is missing"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, "reasons", got, []string{"a and 4 more: wide", "x: it is missing"})
 }

@@ -1,18 +1,10 @@
-package export
+package export_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
-	"torchpe/torchpe"
+	"torchpe/models/pe/petest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
-		fmt.Println(err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(petest.Main(m)) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
@@ -128,13 +129,8 @@ func TestModules(t *testing.T) {
 			t.Errorf("%s: %v", c.name(), err)
 		}
 	}
-	reader, err := sources.ReadFile("python/weights.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "reader.py"), reader, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	reader := expect.Must(sources.ReadFile("python/weights.py"))
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "reader.py"), reader, 0o600))
 	type module struct {
 		Case, Error, At string
 		Worst           float64
@@ -146,8 +142,6 @@ func TestModules(t *testing.T) {
 		}
 		worst = max(worst, d.Worst)
 	}
-	if len(all) != len(cases) {
-		t.Errorf("%d results of %d modules", len(all), len(cases))
-	}
+	expect.Equal(t, "number", len(all), len(cases))
 	t.Logf("%d modules; largest difference %.1e", len(all), worst)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -34,9 +35,7 @@ func TestRelativeAsksOfAttention(t *testing.T) {
 	for fidelity, want := range map[string]pe.Attention{"text": pe.PlainAttention,
 		"code": {Causal: true, Temperature: 1, Bias: true, LinearInit: true}} {
 		m := petest.Spec{Scheme: "relative", Fidelity: fidelity}.Model(t)
-		if got := m.Encoding.Attention(); got != want {
-			t.Errorf("%s: %+v, want %+v", fidelity, got, want)
-		}
+		expect.Equal(t, fidelity, m.Encoding.Attention(), want)
 	}
 }
 
@@ -54,8 +53,8 @@ func TestFactorisedDense(t *testing.T) {
 		sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: heads, DModel: d, Positions: pe.Line(n),
 			Given: given("synthesizer=%s", form), Set: map[string][]float64{"pe.a.weight": aW.Values,
 				"pe.a.bias": aB.Values, "pe.b.weight": bW.Values, "pe.b.bias": bB.Values}}
-		none := petest.Projections{QKV: zeros(3*d, d)}
-		got := none.Attend(sp.Model(t), x, petest.At(sp.Positions, places...), false).Logits
+		none := Projections{QKV: zeros(3*d, d)}
+		got := none.Attend(sp.Model(t), x, sp.Positions.Permuted(places), false).Logits
 		want := zeros(heads, n, n)
 		for at := range want.Values {
 			h, i := at/(n*n), at/n%n
@@ -92,7 +91,7 @@ func TestRandomisedDistances(t *testing.T) {
 		}
 		random := petest.Spec{Scheme: "random", Fidelity: "text", Heads: heads, Set: set,
 			Given: given("random-base=%s random-max=50", base)}.Model(t)
-		far := logitsAt(fixed, petest.At(pe.Line(50), whole(drawn)...), nil)
+		far := logitsAt(fixed, pe.Line(50).Permuted(whole(drawn)), nil)
 		want := reordered(far, func(at int) int {
 			h, i, j := at/(n*n), at/n%n, at%n
 			return (h*n+max(i-j, 0))*n + max(j-i, 0)
@@ -111,7 +110,7 @@ func logitsAt(m *models.Model, p pe.Positions, drawn []float64) (added petest.Ar
 		if drawn != nil {
 			p = drawnLine(s, drawn)
 		}
-		q := petest.ByHeads(s, all, heads)
+		q := byHeads(s, all, heads)
 		a := pe.Attn{Layer: 1, Q: q, K: q, V: q, Scale: 0.5}
 		added = petest.ArrayOf(m.Encoding.Begin(s, p).Logits(a, zeros(1, 1, heads, n, n).Tensor(s))).
 			Reshaped(heads, n, n)

@@ -10,15 +10,18 @@ import (
 
 // TestConformance holds every scheme, and some stacks, against the suite.
 func TestConformance(t *testing.T) {
+	missing := pe.Names()
 	for _, c := range slices.Concat(rotations, offsetBiases, otherBiases, tables, stacks) {
-		t.Run(c.Scheme, func(t *testing.T) { petest.Run(t, c) })
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == c.Scheme })
+		t.Run(c.Scheme, func(t *testing.T) { conforms(t, c) })
+	}
+	if len(missing) > 0 {
+		t.Errorf("schemes %q are registered but no case describes them", missing)
 	}
 }
 
-var variants, refuse = petest.Variants, petest.Refuse
-
 // refusals lists configurations that a scheme refuses.
-func refusals(list ...petest.Refusal) []petest.Refusal { return list }
+func refusals(list ...Refusal) []Refusal { return list }
 
 // inPlane are tokens of a grid of 2 x 4 that a shift along its rows brings on each other.
 var inPlane = [2][]int{{0, 1, 4, 5}, {2, 3, 6, 7}}
@@ -33,34 +36,34 @@ func training(p pe.Positions) pe.Positions {
 var around = variants("attention-bias=true", "attention-init=xavier")
 
 // rotary are the variants of all rotations of one axis, after others.
-func rotary(texts ...string) []petest.Variant {
+func rotary(texts ...string) []Variant {
 	return append(variants(append(texts, "positions-from=1", "rope-base=100", "rope-layout=half")...),
 		around...)
 }
 
-var rotations = []petest.Case{
-	{Scheme: "rope", Shift: petest.Unmoved,
+var rotations = []Case{
+	{Scheme: "rope", Unmoved: true,
 		Variants: rotary("rope-dims=2", "rope-dims=4 rope-layout=half", "rope-proportion=0.5"),
 		Refuse: refusals(refuse("d_model=6 heads=2", "rope", "head width 3 = 6/2", "odd"),
 			refuse("rope-base=0.5", "--rope-base", "0.5"),
 			refuse("rope-dims=10", "--rope-dims 10", "head width 8"),
 			refuse("rope-proportion=0.2", "--rope-proportion 0.2", "4 pairs", "at least 0.25"),
 			refuse("rope-dims=3", "--rope-dims", `"3"`))},
-	{Scheme: "rope-pi", Shift: petest.Unmoved,
+	{Scheme: "rope-pi", Unmoved: true,
 		Variants: rotary("rope-scale=3", "rope-trained-tokens=5", "rope-proportion=0.5"),
 		Refuse:   refusals(refuse("rope-scale=0.5", "--rope-scale", `"0.5"`))},
-	{Scheme: "rope-ntk", Shift: petest.Unmoved,
+	{Scheme: "rope-ntk", Unmoved: true,
 		Variants: rotary("rope-scale=3", "rope-trained-tokens=5", "rope-dims=4 heads=1"),
 		Refuse: refusals(refuse("d_model=4 heads=2", "rope-ntk", "head width 2 = 4/2", "less than 4"),
 			refuse("rope-dims=2", "rope-ntk", "--rope-dims 2"))},
-	{Scheme: "rope-yarn", Shift: petest.Unmoved,
+	{Scheme: "rope-yarn", Unmoved: true,
 		Variants: rotary("rope-scale=3", "rope-trained-tokens=1000", "rope-yarn=by-parts",
 			"rope-yarn=dynamic rope-trained-tokens=5", "yarn-beta-fast=0.01", "yarn-beta-slow=0.001")},
-	{Scheme: "rope-llama3", Shift: petest.Unmoved,
+	{Scheme: "rope-llama3", Unmoved: true,
 		Variants: rotary("rope-scale=3", "rope-trained-tokens=100", "rope-dims=2", "llama3-low=0.5",
 			"llama3-high=2"),
 		Refuse: refusals(refuse("llama3-low=4", "--llama3-low 4", "--llama3-high 4"))},
-	{Scheme: "rope-longrope", Shift: petest.Unmoved,
+	{Scheme: "rope-longrope", Unmoved: true,
 		Variants: rotary("rope-scale=3", "rope-trained-tokens=5", "longrope-magnitude=yarn",
 			"longrope-magnitude=1.5", "longrope-first=4 moved", "longrope-factors=1,1.5,2,3 heads=1",
 			"longrope-short=1,1.1,1.2,1.3 heads=1", "longrope-stretch=dynamic",
@@ -73,10 +76,10 @@ var rotations = []petest.Case{
 				"8 tokens",
 				"trained on 80"),
 			refuse("rope-trained-tokens=1", "logarithm of 1", "--rope-trained-tokens"))},
-	{Scheme: "xpos", Shift: petest.Unmoved,
+	{Scheme: "xpos", Unmoved: true,
 		Variants: rotary("xpos-scale-base=8", "xpos-gamma=0.2 xpos-scale-base=8", "xpos-gamma=0.1",
 			"xpos-causal=false")},
-	{Scheme: "hope", Shift: petest.Unmoved, Positions: pe.Line(32), More: pe.Line(40),
+	{Scheme: "hope", Unmoved: true, Positions: pe.Line(32), More: pe.Line(40),
 		Variants: rotary("rope-trained-tokens=1000"),
 		Refuse:   refusals(refuse("d_model=6 heads=2", "hope", "head width 3 = 6/2", "odd"))},
 	{Scheme: "fope", Positions: pe.Line(21), More: pe.Line(25), DModel: 32,
@@ -86,29 +89,29 @@ var rotations = []petest.Case{
 			"fope-floor=square rope-trained-tokens=2000", "fope-rest=still", "fope-heads=shared heads=2",
 			"fope-basis=one"), around...),
 		Refuse: refusals(refuse("d_model=10 heads=2", "fope", "head width 5 = 10/2", "odd"))},
-	{Scheme: "pope", Shift: petest.Unmoved,
+	{Scheme: "pope", Unmoved: true,
 		Variants: append(variants("rope-base=100", "pope-dims=3", "pope-phase=0.1"), around...),
 		Refuse: refusals(refuse("pope-dims=9", "--pope-dims 9", "head width 8"),
 			refuse("pope-phase=1.5", "--pope-phase"))},
-	{Scheme: "grape-m", Shift: petest.Unmoved,
+	{Scheme: "grape-m", Unmoved: true,
 		Variants: append(variants("positions-from=1", "rope-base=100", "grape-m=contextual",
 			"grape-m=contextual:heads grape-heads=own", "grape-m=rank-2", "grape-m=rank-2:0.3 positions-from=1",
 			"grape-heads=own heads=2", "grape-scale=2"), around...),
 		Constant: []string{"pe.log-frequencies", "pe.omega-weight", "pe.omega-bias"},
 		Refuse: refusals(refuse("d_model=6 heads=2", "grape-m", "head width 3 = 6/2", "odd"),
 			refuse("grape-m=rank-2:heads", "--grape-m", `"heads" says nothing after rank-2`))},
-	{Scheme: "rope-2d", Shift: petest.Unmoved, Apart: inPlane,
+	{Scheme: "rope-2d", Unmoved: true, Apart: inPlane,
 		Variants: append(variants("rope-2d=mixed", "rope-2d=mixed rope-layout=half", "rope-2d-base=7",
 			"rope-2d-order=rows-first", "rope-layout=half", "rope-unit=0.5"), around...),
 		Refuse: refusals(refuse("line=8", "rope-2d", "two coordinates", "a line of 8"),
 			refuse("d_model=12 heads=2", "head width 6 = 12/2", "4"))},
-	{Scheme: "rope-3d", Shift: petest.Unmoved, DModel: 16, Apart: inPlane,
+	{Scheme: "rope-3d", Unmoved: true, DModel: 16, Apart: inPlane,
 		Variants: append(variants("rope-max-frequency=10", "rope-axes=2", "rope-axes=all rope-max-frequency=10",
 			"rope-layout=half", "rope-base=2 heads=1"), around...),
 		Refuse: refusals(refuse("line=8", "rope-3d", "three coordinates", "a line of 8"),
 			refuse("rope-axes=4", "rope-3d", "--rope-axes 4", "a grid of 2 x 4"),
 			refuse("d_model=8 heads=2", "rope-3d", "head width 4 = 8/2", "less than 6"))},
-	{Scheme: "rope-dinov3", Shift: petest.Unmoved, Apart: inPlane,
+	{Scheme: "rope-dinov3", Unmoved: true, Apart: inPlane,
 		Variants: append(variants("rope-2d-base=7", "dinov3-periods=2,50", "dinov3-normalize=max",
 			"dinov3-normalize=min heads=1", "dinov3-offset=0.25", "dinov3-layout=interleaved",
 			"dinov3-shift=0.3", "dinov3-jitter=1.5", "dinov3-rescale=2"), around...),
@@ -119,57 +122,57 @@ var rotations = []petest.Case{
 		Variants: append(variants("liere-block=3", "liere-share=none liere-block=2", "liere-share=none heads=2",
 			"liere-steps=4", "liere-steps=raw"), around...),
 		Refuse: refusals(refuse("liere-steps=2,3,4", "--liere-steps 2,3,4", "2 coordinates"))},
-	{Scheme: "string", Shift: petest.Unmoved, Apart: inPlane},
+	{Scheme: "string", Unmoved: true, Apart: inPlane},
 	{Scheme: "detr", Variants: variants("detr-table=sine", "text detr-table=learned"),
 		Refuse: refusals(refuse("d_model=6", "detr", "d_model 6", "4"),
 			refuse("d_model=7 detr-table=learned", "detr", "d_model 7"), refuse("line=8", "detr", "grid"))},
 	{Scheme: "floater", Variants: variants("floater-dt=0.02", "text floater-solver=euler")},
-	{Scheme: "nope", Shift: petest.Unmoved},
-	{Scheme: "c-nope", Shift: petest.Unmoved, Variants: append(variants("c-nope-temperature=0.5"), around...),
+	{Scheme: "nope", Unmoved: true},
+	{Scheme: "c-nope", Unmoved: true, Variants: append(variants("c-nope-temperature=0.5"), around...),
 		Refuse: refusals(refuse("c-nope-temperature=0", "--c-nope-temperature", `"0"`),
 			refuse("c-nope-temperature=inf", "--c-nope-temperature"))},
 }
 
-var offsetBiases = []petest.Case{
-	{Scheme: "alibi", Shift: petest.Unmoved, Apart: inPlane,
+var offsetBiases = []Case{
+	{Scheme: "alibi", Unmoved: true, Apart: inPlane,
 		Variants: variants("alibi=symmetric", "alibi=sided", "alibi-scaled=true", "alibi=euclidean")},
-	{Scheme: "beit", Shift: petest.Unmoved, Apart: inPlane,
+	{Scheme: "beit", Unmoved: true, Apart: inPlane,
 		Variants: variants("beit-shared=false", "beit-class-token=first moved"),
 		Refuse: refusals(refuse("line=8", "beit", "tokens on a grid", "a line of 8"),
 			refuse("grid=1x1 beit-class-token=first", "beit", "--beit-class-token", "no patch"))},
-	{Scheme: "da", Shift: petest.Unmoved},
-	{Scheme: "dynamic-bias", Shift: petest.Unmoved, Unfelt: []string{"pe.out.bias"},
+	{Scheme: "da", Unmoved: true},
+	{Scheme: "dynamic-bias", Unmoved: true, Unfelt: []string{"pe.out.bias"},
 		Variants: variants("dynamic-bias-direction=causal", "dynamic-bias-offsets=log", "dynamic-bias-width=3",
 			"dynamic-bias-depth=1")},
-	{Scheme: "edge-geometry", Shift: petest.Unmoved, Apart: inPlane},
+	{Scheme: "edge-geometry", Unmoved: true, Apart: inPlane},
 	// As long as no query is beyond the threshold.
-	{Scheme: "fire", Shift: petest.Unmoved,
+	{Scheme: "fire", Unmoved: true,
 		Variants: variants("fire-direction=bidirectional", "fire-width=3", "fire-threshold=100",
 			"fire-shared=true"),
 		Constant: []string{"pe.c", "pe.multiplier"}, Unfelt: []string{"pe.in.bias", "pe.out.bias"}},
-	{Scheme: "kerple", Shift: petest.Unmoved,
+	{Scheme: "kerple", Unmoved: true,
 		Variants: variants("kerple=power", "kerple-direction=bidirectional",
 			"kerple=power kerple-direction=bidirectional", "kerple-trained=a", "kerple-trained=p",
 			"kerple=power kerple-trained=p", "kerple=power kerple-trained=a", "kerple-weights=ap",
 			"kerple=power kerple-weights=a", "kerple-weights=p")},
-	{Scheme: "relative-bias", Shift: petest.Unmoved,
+	{Scheme: "relative-bias", Unmoved: true,
 		Variants: variants("relative-bias=full moved", "relative-bias-scaled=false")},
-	{Scheme: "sandwich", Shift: petest.Unmoved,
+	{Scheme: "sandwich", Unmoved: true,
 		Variants: variants("sandwich-direction=bidirectional", "sandwich-width=6", "sandwich-first=1"),
 		Refuse:   refusals(refuse("sandwich-width=7", "--sandwich-width 7"))},
-	{Scheme: "swin", Shift: petest.Unmoved, Apart: inPlane,
+	{Scheme: "swin", Unmoved: true, Apart: inPlane,
 		Refuse: refusals(refuse("line=8", "swin", "tokens on a grid", "a line of 8"))},
-	{Scheme: "swin-v2", Shift: petest.Unmoved, Apart: inPlane, Constant: []string{"pe.tau"},
+	{Scheme: "swin-v2", Unmoved: true, Apart: inPlane, Constant: []string{"pe.tau"},
 		Variants: variants("swin-v2-width=3", "swin-v2-pretrained=5x3"),
 		Refuse: refusals(refuse("line=8", "swin-v2", "tokens on a grid", "a line of 8"),
 			refuse("swin-v2-pretrained=3x", "--swin-v2-pretrained"))},
 	// With 32 buckets 8 distances are told apart, and --t5-max-distance acts beyond.
-	{Scheme: "t5", Shift: petest.Unmoved, Positions: pe.Line(16), More: pe.Line(20),
+	{Scheme: "t5", Unmoved: true, Positions: pe.Line(16), More: pe.Line(20),
 		Variants: variants("t5-direction=causal", "t5-buckets=8", "t5-buckets=8 t5-max-distance=4",
 			"t5-max-distance=9", "t5-logit-scale=none"),
 		Refuse: refusals(refuse("t5-buckets=7", "--t5-buckets", "7 buckets", "even"),
 			refuse("t5-max-distance=8", "--t5-max-distance", "8"))},
-	{Scheme: "tisa", Shift: petest.Unmoved, Variants: variants("tisa-kernels=2", "tisa-offset=i-j-1"),
+	{Scheme: "tisa", Unmoved: true, Variants: variants("tisa-kernels=2", "tisa-offset=i-j-1"),
 		Refuse: refusals(refuse("tisa-kernels=0", "--tisa-kernels", `"0"`))},
 	{Scheme: "tupe", Constant: []string{"pe.norm.weight", "pe.norm.bias"}, Unfelt: []string{"pe.key.bias"},
 		Variants: variants("tupe-projection=plain", "tupe-buckets=4/5", "tupe-class-token=first",
@@ -178,37 +181,37 @@ var offsetBiases = []petest.Case{
 			refuse("tupe-buckets=32", "--tupe-buckets", `"32"`, "32/128"))},
 }
 
-var otherBiases = []petest.Case{
-	{Scheme: "cope", Shift: petest.Unmoved,
+var otherBiases = []Case{
+	{Scheme: "cope", Unmoved: true,
 		Variants: variants("cope-direction=bidirectional", "cope-positions=3", "cope-scaled=false",
 			"cope-shared=true"),
 		Refuse: refusals(refuse("cope-positions=1", "--cope-positions", `"1"`))},
-	{Scheme: "dape", Shift: petest.Unmoved, Kinks: true,
+	{Scheme: "dape", Unmoved: true, Kinks: true,
 		Variants: variants("dape=alibi", "dape=fire:40", "dape-width=3", "dape-kernel=3",
 			"dape=alibi dape-kernel=5"),
 		Constant: []string{"pe.c", "pe.multiplier"}, Unfelt: []string{"pe.mix.out.bias", "pe.out.bias"},
 		Refuse: refusals(refuse("dape-kernel=4", "--dape-kernel 4"),
 			refuse("dape=fire:x", "--dape", "fire:x"))},
-	{Scheme: "deberta", Shift: petest.Unmoved, Unfelt: []string{"pe.key.bias"},
+	{Scheme: "deberta", Unmoved: true, Unfelt: []string{"pe.key.bias"},
 		Variants: variants("deberta-offsets=3", "deberta-offsets=4/16", "deberta-terms=c2p",
 			"deberta-terms=p2c",
 			"deberta-projections=content", "deberta-projections=content deberta-terms=c2p deberta-offsets=4"),
 		Refuse: refusals(refuse("deberta-offsets=0", "--deberta-offsets", `"0"`),
 			refuse("deberta-offsets=2/16", "--deberta-offsets", "at least 4"))},
-	{Scheme: "forgetting", Shift: petest.Unmoved, Constant: []string{"pe.bias"},
+	{Scheme: "forgetting", Unmoved: true, Constant: []string{"pe.bias"},
 		Variants: variants("forgetting-direction=bidirectional", "forgetting-scale=0.5", "forgetting-bias=5",
 			"forgetting-window=3")},
-	{Scheme: "grape-a", Shift: petest.Unmoved, Constant: []string{"pe.omega"},
+	{Scheme: "grape-a", Unmoved: true, Constant: []string{"pe.omega"},
 		Variants: variants("grape-a=query", "grape-a=both", "grape-a=path moved", "grape-a-unit=false"),
 		Refuse: refusals(refuse("grape-a=path grape-a-unit=false", "--grape-a-unit"),
 			refuse("grape-a=path d_model=9 heads=3", "head width 3", "odd"))},
-	{Scheme: "huang", Shift: petest.Unmoved,
+	{Scheme: "huang", Unmoved: true,
 		Variants: variants("huang-method=1", "huang-method=2", "huang-method=3", "huang-clip=3",
 			"huang-method=1 huang-clip=3", "huang-method=2 huang-clip=2", "huang-method=3 huang-clip=2"),
 		Refuse: refusals(refuse("huang-clip=0", "--huang-clip", `"0"`))},
-	{Scheme: "path", Shift: petest.Unmoved, Constant: []string{"pe.beta.bias", "pe.forget.bias"},
+	{Scheme: "path", Unmoved: true, Constant: []string{"pe.beta.bias", "pe.forget.bias"},
 		Variants: variants("path-rank=0", "path-forget=true", "path-rank=3")},
-	{Scheme: "relative", Shift: petest.Unmoved,
+	{Scheme: "relative", Unmoved: true,
 		Variants: variants("relative=shaw", "text relative-clip=2", "text relative-values=true",
 			"text relative-values=true relative-clip=3", "attention-init=xavier"),
 		Refuse: refusals(refuse("relative-values=true", "--relative-values", "--relative shaw"),
@@ -221,14 +224,14 @@ var otherBiases = []petest.Case{
 			"synthesizer=factorised-dense:4"),
 		Refuse: refusals(refuse("synthesizer=factorised-dense:3", "factorised-dense:3", "8 tokens"),
 			refuse("synthesizer=random:3", "random:3"))},
-	{Scheme: "tener", Shift: petest.Unmoved,
+	{Scheme: "tener", Unmoved: true,
 		Variants: variants("tener-offset=j-i", "tener-frequencies=code", "tener-key-term=true",
 			"tener-scaled=true",
 			"tener-offset=j-i tener-frequencies=code tener-key-term=true"),
 		Refuse: refusals(refuse("d_model=6 heads=2", "tener", "head width 3 = 6/2", "odd"),
 			refuse("d_model=4 heads=2 tener-frequencies=code", "tener", "head width 2 = 4/2",
 				"--tener-frequencies"))},
-	{Scheme: "transformer-xl", Shift: petest.Unmoved,
+	{Scheme: "transformer-xl", Unmoved: true,
 		Variants: variants("xl-direction=bidirectional", "xl-table=learned", "xl-keys=free", "xl-scaled=false",
 			"xl-direction=mirrored", "xl-direction=bidirectional xl-keys=free",
 			"xl-direction=bidirectional xl-table=learned"),
@@ -238,7 +241,7 @@ var otherBiases = []petest.Case{
 		Variants: variants("graphormer-centrality=false", "graphormer-degrees=2", "graphormer-distances=2",
 			"graphormer-edges=simple", "graphormer-edges=2", "graphormer-virtual-node=first",
 			"graphormer-edges=5 graphormer-virtual-node=first graphormer-centrality=false"),
-		Refuse: refusals(petest.Refusal{Name: "an edge of no kind",
+		Refuse: refusals(Refusal{Name: "an edge of no kind",
 			Spec: petest.Spec{Positions: graphPositions(weighted([][]float64{{0, 1.5}, {1.5, 0}})),
 				Given: petest.Given("graphormer-edges=simple")},
 			Expect: []string{"graphormer", "--graphormer-edges", "weighs 1.5"}},
@@ -246,14 +249,14 @@ var otherBiases = []petest.Case{
 	{Scheme: "rrwp", Variants: variants("rrwp-steps=3", "rrwp-identity=false", "rrwp-distance=true")},
 }
 
-var tables = []petest.Case{
+var tables = []Case{
 	// Training passes, in which the offset is drawn.
 	{Scheme: "abacus", Positions: training(pe.Grid(2, 4)),
 		Variants: variants("pe-placement=input", "abacus-rows=12", "abacus-offset=50"),
 		Refuse: refusals(refuse("abacus-rows=4", "abacus", "place 4", "--abacus-rows 4"),
 			refuse("abacus-rows=12 abacus-offset=9", "place 3", "0 to 2", "--abacus-offset 9"),
 			refuse("box=2x2x2", "abacus", "3 coordinates"),
-			petest.Refusal{Name: "half a place", Spec: petest.Spec{Positions: points([]float64{0.5})},
+			Refusal{Name: "half a place", Spec: petest.Spec{Positions: points([]float64{0.5})},
 				Expect: []string{"token 0", "0.5"}})},
 	{Scheme: "axial",
 		Variants: variants("pe-placement=input", "axial-join=fast-first", "axial-join=sum", "text axial-fast=4",
@@ -268,19 +271,19 @@ var tables = []petest.Case{
 			refuse("d_model=9 heads=3", "head width 3", "odd"))},
 	// The passes are those of training, so that the draws show. Noiseless has none, nor the factor of
 	// the tokens' vectors, which no table tells.
-	{Scheme: "cape", Positions: training(pe.Grid(2, 4)), More: training(pe.Grid(3, 4)), Shift: petest.Unmoved,
+	{Scheme: "cape", Positions: training(pe.Grid(2, 4)), More: training(pe.Grid(3, 4)), Unmoved: true,
 		Variants: variants("cape=2d moved", "cape-global=0", "cape-local=0", "cape-scaling=1",
 			"cape-centred=false moved", "cape-frequency=30", "cape-content=false"),
 		Noiseless: petest.Given("cape-global=0 cape-local=0 cape-scaling=1 cape-content=false"),
 		Refuse: refusals(refuse("line=8 cape=2d", "--cape 2d", "tokens on a grid"),
 			refuse("box=2x2x2", "one coordinate"), refuse("d_model=5 cape=2d", "d_model 5"))},
-	{Scheme: "conv-pos", Shift: petest.Unmoved, Variants: variants("conv-kernel=4", "conv-groups=2"),
+	{Scheme: "conv-pos", Unmoved: true, Variants: variants("conv-kernel=4", "conv-groups=2"),
 		Refuse: refusals(refuse("conv-groups=3", "--conv-groups 3", "d_model 8"))},
 	{Scheme: "fourier-features", Drawn: []string{"pe.waves"},
 		Variants: variants("features=nerf", "features=transformer", "features=grid", "text feature-levels=3",
 			"feature-scale=2", "feature-range=raw"),
 		Refuse: refusals(refuse("features=nerf feature-levels=60", "--feature-levels 60", "nerf"),
-			petest.Refusal{Name: "four coordinates",
+			Refusal{Name: "four coordinates",
 				Spec:   petest.Spec{Positions: points([]float64{1, 2, 3, 4})},
 				Expect: []string{"4 coordinates"}})},
 	{Scheme: "laplacian", Variants: variants("laplacian-first=3", "laplacian-last=2",
@@ -345,7 +348,7 @@ var tables = []petest.Case{
 
 // stacks are of two that add tables, of rotations and what acts on the logits, and of one that draws
 // positions.
-var stacks = []petest.Case{
+var stacks = []Case{
 	{Scheme: "learn+2d-fixed", Noiseless: petest.Given("fixed-pe-dropout=0"),
 		Variants: variants("pe-placement=input", "pe-tables=shared", "positions-from=1", "text fixed-pe-dropout=0.3",
 			"grid-order=rows-first", "grid-exponent=full", "sinusoid-base=100", "grid-normalize=true",
@@ -354,7 +357,7 @@ var stacks = []petest.Case{
 	// Relative vectors meet turned queries here, so that a shift of all positions is seen.
 	{Scheme: "rope+relative", Variants: rotary("rope-dims=2", "rope-proportion=0.5", "relative=shaw",
 		"text relative-clip=2", "text relative-values=true")},
-	{Scheme: "rope+relative-bias", Shift: petest.Unmoved,
+	{Scheme: "rope+relative-bias", Unmoved: true,
 		Variants: rotary("rope-dims=2", "rope-proportion=0.5", "relative-bias=full moved",
 			"relative-bias-scaled=false")},
 	{Scheme: "random+c-nope", Drawn: []string{"pe.random.table"},

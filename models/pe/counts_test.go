@@ -3,6 +3,7 @@ package pe_test
 import (
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -114,14 +115,8 @@ func TestBiasParameters(t *testing.T) {
 func checkCounts(t *testing.T, fidelity string, z pe.Size, counts []counted) {
 	t.Helper()
 	for _, c := range counts {
-		s, err := pe.Find(c.scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
-		options, err := s.Resolve(fidelity, c.given)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Must(pe.Find(c.scheme))
+		options := expect.Must(s.Resolve(fidelity, c.given))
 		if f, err := s.Describe(z, options); err != nil || f.Parameters != c.want {
 			t.Errorf("%s %v: %d parameters, %v; want %d", c.scheme, c.given, f.Parameters, err, c.want)
 		}

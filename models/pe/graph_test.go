@@ -1,11 +1,13 @@
 package pe_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -23,9 +25,7 @@ func TestGraph(t *testing.T) {
 	g := joined(5, [2]int{0, 1}, [2]int{2, 1}, [2]int{2, 3})
 	want := [][]int{{0, 1, 2, 3, -1}, {1, 0, 1, 2, -1}, {2, 1, 0, 1, -1}, {3, 2, 1, 0, -1}, {-1, -1, -1, -1, 0}}
 	for i, row := range g.Distances() {
-		if !slices.Equal(row, want[i]) {
-			t.Errorf("distances from %d: %v, want %v", i, row, want[i])
-		}
+		expect.Equal(t, fmt.Sprintf("distances from %d", i), row, want[i])
 	}
 	in, out := g.Degrees()
 	if degrees := []int{1, 2, 2, 1, 0}; !slices.Equal(in, degrees) || !slices.Equal(out, degrees) {
@@ -46,9 +46,7 @@ func TestBadGraph(t *testing.T) {
 		{[][]float64{{0, math.NaN()}, {1, 0}}, "weighs NaN"},
 		{[][]float64{{2, 1}, {1, 0}}, "joined to itself"},
 	} {
-		if _, err := pe.GraphOf(c.weights); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: the error %v does not say %q", c.weights, err, c.says)
-		}
+		expect.Error(t, expect.ErrorOf(pe.GraphOf(c.weights)), c.says)
 	}
 }
 
@@ -124,19 +122,11 @@ func TestBadPositions(t *testing.T) {
 			[]string{"cell [0 -1] of token 1"}},
 		{"2d-fixed", pe.Box(1, 2, 2), []string{"2d-fixed", "tokens on a grid", "4 points in 3 dimensions"}},
 	} {
-		s, err := pe.Find(c.scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.Describe(pe.Size{Tokens: 4, DModel: 8, Heads: 1, Layers: 1}, nil)
+		s := expect.Must(pe.Find(c.scheme))
+		_, err := s.Describe(pe.Size{Tokens: 4, DModel: 8, Heads: 1, Layers: 1}, nil)
 		if len(s.Options) > 0 && (err == nil || !strings.Contains(err.Error(), "--")) {
 			t.Errorf("%s without options: %v", c.scheme, err)
 		}
-		err = build(s, c.p)
-		for _, text := range c.says {
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%s on %+v: the error %v does not say %q", c.scheme, c.p, err, text)
-			}
-		}
+		expect.Error(t, build(s, c.p), c.says...)
 	}
 }

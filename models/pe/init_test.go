@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -18,10 +19,7 @@ import (
 func started(t *testing.T, init, scale string, p pe.Positions, d int, seeds []uint64,
 	sigma []float64) [][][]float64 {
 	t.Helper()
-	i, err := pe.ParseInit(init, scale, "code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := expect.Must(pe.ParseInit(init, scale, "code"))
 	m := petest.Spec{
 		Scheme: "learn", Layers: 3, DModel: d, Positions: p, Seeds: seeds, Sigma: sigma,
 		Change: func(c *models.Config) { c.PEInit = i },
@@ -206,17 +204,12 @@ func TestRefusedInits(t *testing.T) {
 		{"floater", "zeros", "no learned table"},
 		{"learn", "mds", "coordinates of 0 tokens"}, {"axial", "gradients:2", "row for each token"},
 	} {
-		i, err := pe.ParseInit(c.init, "", "code")
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := expect.Must(pe.ParseInit(c.init, "", "code"))
 		m, err := petest.Spec{Scheme: c.scheme, Change: func(m *models.Config) { m.PEInit = i }}.New()
 		if err == nil {
 			m.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s with --pe-init %s: %v, want an error with %q", c.scheme, c.init, err, c.says)
-		}
+		expect.Error(t, err, c.says)
 	}
 	i, _ := pe.ParseInit("sinusoidal-2d", "", "code")
 	if m, err := (petest.Spec{Scheme: "learn", Positions: pe.Line(6),

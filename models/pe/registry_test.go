@@ -1,11 +1,13 @@
 package pe_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -22,9 +24,7 @@ func TestSchemes(t *testing.T) {
 		}
 	}
 	for i, s := range pe.Schemes() {
-		if s.Name != names[i] {
-			t.Errorf("scheme %d is %s in Schemes, %s in Names", i, s.Name, names[i])
-		}
+		expect.Equal(t, fmt.Sprintf("scheme %d", i), s.Name, names[i])
 		about := s.About()
 		if about.Summary == "" || strings.Contains(about.Summary, "\n") || about.Reference == "" {
 			t.Errorf("%s: summary %q, reference %q", s.Name, about.Summary, about.Reference)
@@ -67,41 +67,10 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestReadings: the defaults of both readings are those of DESIGN section 6, for all schemes that
-// have the option.
-func TestReadings(t *testing.T) {
-	want := map[string][2]string{ // text, code
-		"pe-placement":       {"input", "block"},
-		"fixed-pe-dropout":   {"0", "0.1"},
-		"relative":           {"shaw", "skew"},
-		"c-nope-temperature": {"1", "0.01"},
-		"positions-from":     {"1", "0"},
-		"grid-order":         {"rows-first", "columns-first"},
-		"random":             {"ruoss", "frozen"},
-	}
-	found := map[string]bool{}
-	for _, s := range pe.Schemes() {
-		for _, o := range s.Options {
-			values, ok := want[o.Name]
-			if found[o.Name] = true; ok && values != [2]string{o.Text, o.Code} {
-				t.Errorf("%s: --%s is %s and %s in the two readings, want %v", s.Name, o.Name, o.Text, o.Code, values)
-			}
-		}
-	}
-	for name := range want {
-		if !found[name] {
-			t.Errorf("no scheme has --%s", name)
-		}
-	}
-}
-
 // TestResolve: what is given wins, options of other schemes are ignored, and all bad values are
 // reported at once.
 func TestResolve(t *testing.T) {
-	s, err := pe.Find("2d-fixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(pe.Find("2d-fixed"))
 	given := pe.Options{"positions-from": "1", "rope-base": "bogus"}
 	options, err := s.Resolve("code", given)
 	want := pe.Options{"pe-placement": "block", "positions-from": "1",
@@ -114,15 +83,9 @@ func TestResolve(t *testing.T) {
 		t.Errorf("Resolve changed what was given: %v", given)
 	}
 	_, err = s.Resolve("code", pe.Options{"positions-from": "2", "grid-order": "diagonal", "fixed-pe-dropout": "1"})
-	for _, text := range []string{"--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
-		"rows-first", "--fixed-pe-dropout", "[0, 1)"} {
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("the error %v does not say %s", err, text)
-		}
-	}
-	if _, err := s.Resolve("paper", nil); err == nil || !strings.Contains(err.Error(), `"paper"`) {
-		t.Errorf("the reading \"paper\" gives the error %v", err)
-	}
+	expect.Error(t, err, "--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
+		"rows-first", "--fixed-pe-dropout", "[0, 1)")
+	expect.Error(t, expect.ErrorOf(s.Resolve("paper", nil)), `"paper"`)
 }
 
 // An unknown name gives what it may mean, or where all names are listed.
@@ -136,9 +99,7 @@ func TestFindUnknown(t *testing.T) {
 		"rope2":   `did you mean "rope"?`, "ropee-0.1": "`torchpe pe list` lists them",
 		"something": "pe list", "": "pe list"} {
 		_, err := pe.Find(name)
-		if err == nil || !strings.Contains(err.Error(), `"`+name+`"`) || !strings.Contains(err.Error(), want) {
-			t.Errorf("an unknown scheme gives the error %v", err)
-		}
+		expect.Error(t, err, `"`+name+`"`, want)
 	}
 }
 

@@ -194,7 +194,7 @@ func TestLieRETurns(t *testing.T) {
 		sp := petest.Spec{Scheme: "liere", DModel: 16, Positions: pe.Grid(3, 40),
 			Given: given("liere-block=16 liere-steps=%s", steps)}
 		petest.Closed(func(s *torchpe.Scope) {
-			r := pe.LieRETurns(petest.Begin(s, sp.Model(t), sp.Positions))
+			r := pe.LieRETurns(begin(s, sp.Model(t), sp.Positions))
 			for i, v := range r.MatMul(r.Transpose(-1, -2)).Float64s() {
 				if want := identity(16)[i%256]; math.Abs(v-want) > 1e-9 {
 					t.Fatalf("--liere-steps %s: element %d of R R^T is %g, want %g", steps, i%256, v, want)
@@ -209,14 +209,14 @@ func TestLieRETurns(t *testing.T) {
 func TestStringExponential(t *testing.T) {
 	for _, d := range []int{3, 4, 7, 8} {
 		const heads = 2
-		p := petest.At(pe.Grid(3, 3), 4, 0, 8, 2, 6, 1)
+		p := pe.Grid(3, 3).Permuted([]int{4, 0, 8, 2, 6, 1})
 		c, q := wave(heads, 2, d, 1), wave(6, heads, d, 3)
 		for i := range c.Values {
 			c.Values[i] *= 0.3
 		}
 		m := petest.Spec{Scheme: "string", Heads: heads, DModel: heads * d, Layers: 1, Positions: pe.Grid(3, 3),
 			Set: map[string][]float64{"pe.c": c.Values}}.Model(t)
-		got := petest.HeadInputs{Q: q, K: q}.Attend(m, p, false)
+		got := HeadInputs{Q: q, K: q}.Attend(m, p, false)
 		want := petest.Array{Shape: q.Shape}
 		for i, cell := range p.Cells {
 			for h := range heads {
@@ -282,7 +282,7 @@ func TestDETR(t *testing.T) {
 		sp := petest.Spec{Scheme: "detr", Layers: 1, DModel: d, Positions: pe.Grid(3, 4),
 			Given: given("detr-table=%s", table)}
 		one := petest.Array{Shape: []int{d, d}, Values: identity(d)}
-		got := petest.Projections{QKV: petest.StackRows(one, one, one)}.Attend(sp.Model(t), zeros(n, d),
+		got := Projections{QKV: stackRows(one, one, one)}.Attend(sp.Model(t), zeros(n, d),
 			sp.Positions, false)
 		sp.Scheme = "2d-fixed"
 		sp.Given = given("fixed-pe-dropout=0 positions-from=1 grid-order=rows-first grid-normalize=%v",

@@ -2,9 +2,9 @@ package pe_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -31,7 +31,7 @@ func TestStackIsItsParts(t *testing.T) {
 	two := petest.Spec{Scheme: "rope", Heads: 2}.Model(t)
 	p := pe.Grid(2, 4)
 	for layer := range 2 {
-		petest.Near(t, "what is added", petest.Added(both, layer, p), petest.Added(one, layer, p), 0)
+		petest.Near(t, "what is added", added(both, layer, p), added(one, layer, p), 0)
 	}
 	q, k := wave(8, 2, 4, 0), wave(8, 2, 4, 1)
 	got, _ := rotated(both, q, k, p)
@@ -41,9 +41,7 @@ func TestStackIsItsParts(t *testing.T) {
 		both.Encoding.Sites().String() != "embedding, q and k" {
 		t.Errorf("the stack acts at %v", both.Encoding.Sites())
 	}
-	if a, b := both.Encoding.Attention(), two.Encoding.Attention(); a != b {
-		t.Errorf("the stack asks for %+v, rope for %+v", a, b)
-	}
+	expect.Equal(t, "the stack asks for", both.Encoding.Attention(), two.Encoding.Attention())
 }
 
 // TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry
@@ -67,11 +65,7 @@ func TestStackInTheRegistry(t *testing.T) {
 		"rope+lern": {"rope+lern", `"lern"`}, "rope+": {`""`}, "rope+learn+rope": {"rope is there twice"},
 	} {
 		_, err := pe.Find(name)
-		for _, text := range says {
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%s: the error %v does not say %q", name, err, text)
-			}
-		}
+		expect.Error(t, err, says...)
 	}
 }
 
@@ -122,10 +116,6 @@ func TestStackConflicts(t *testing.T) {
 		if c.says == nil && err != nil {
 			t.Errorf("%+v: %v", c.parts, err)
 		}
-		for _, text := range c.says {
-			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("%+v: the error %v does not say %q", c.parts, err, text)
-			}
-		}
+		expect.Error(t, err, c.says...)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // alibiVector: the authors' row m_h j is our last row, moved so that it starts at zero. The
 // tutorial's code divides the bias too.
-func alibiVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func alibiVector(t testing.TB, c *VectorCase) Outputs {
 	if c.Has("x") {
 		x, w := c.Input(t, "x"), plainWeights(t, c)
 		sp := over(c, "alibi", x, given("alibi-scaled=true"))
@@ -30,41 +30,41 @@ func alibiVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 	}
 	slopes := petest.Array{Shape: []int{sp.Heads}, Values: valuesOf(t, sp.Model(t), "pe.slopes")}
-	return petest.Outputs{"slopes": slopes, "bias": bias, "official_row_bias": row}
+	return Outputs{"slopes": slopes, "bias": bias, "official_row_bias": row}
 }
 
 // alibiBidirectionalVector: the configuration does not say the form; whose code ran does.
-func alibiBidirectionalVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func alibiBidirectionalVector(t testing.TB, c *VectorCase) Outputs {
 	form := "symmetric"
 	if c.SourceRepo == "google-deepmind/randomized_positional_encodings" {
 		form = "sided"
 	}
-	return petest.Outputs{"bias": biasOf(t, perHead(c, "alibi", pe.Line(c.Int("n", 2)),
+	return Outputs{"bias": biasOf(t, perHead(c, "alibi", pe.Line(c.Int("n", 2)),
 		given("alibi=%s", form)))}
 }
 
 // alibi2DVector: patches of a square image, row after row.
-func alibi2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func alibi2DVector(t testing.TB, c *VectorCase) Outputs {
 	side := c.Int("side", 0)
-	return petest.Outputs{"bias": biasOf(t, perHead(c, "alibi", pe.Grid(side, side), given("alibi=euclidean")))}
+	return Outputs{"bias": biasOf(t, perHead(c, "alibi", pe.Grid(side, side), given("alibi=euclidean")))}
 }
 
 // beitVector: the class token comes first; its cell does not matter. A table of row numbers shows the
 // index.
-func beitVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func beitVector(t testing.TB, c *VectorCase) Outputs {
 	grid := pe.Grid(c.Int("H", 0), c.Int("W", 0))
 	p := pe.Line(1 + grid.Tokens())
 	p.Cells = append([][2]int{{0, 0}}, grid.Cells...)
 	sp := perHead(c, "beit", p, given("beit-class-token=first"))
 	sp.Set = params(t, c, "table=table")
-	out := petest.Outputs{"bias": biasOf(t, sp)}
+	out := Outputs{"bias": biasOf(t, sp)}
 	sp.Set["pe.table"] = count(len(sp.Set["pe.table"])/sp.Heads, sp.Heads)
 	out["index"] = petest.Array{Shape: []int{p.Tokens(), p.Tokens()}, Values: biasOf(t, sp).Row(0)}
 	return out
 }
 
 // daVector: logits of one become the factor.
-func daVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func daVector(t testing.TB, c *VectorCase) Outputs {
 	x, w := c.Input(t, "x"), plainWeights(t, c)
 	sp := over(c, "da", x, nil)
 	sp.Set = params(t, c, "v=v w=w")
@@ -76,14 +76,14 @@ func daVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	out := outputs(got)
 	petest.Closed(func(s *torchpe.Scope) {
 		ones := torchpe.Full(s, 1, torchpe.Float64, torchpe.CPU, 1, 1, sp.Heads, n, n)
-		out["R_hat"] = petest.ArrayOf(petest.Begin(s, m, sp.Positions).Logits(pe.Attn{}, ones)).
+		out["R_hat"] = petest.ArrayOf(begin(s, m, sp.Positions).Logits(pe.Attn{}, ones)).
 			Reshaped(sp.Heads, n, n)
 	})
 	return out
 }
 
 // dynamicBiasVector: where there are fewer queries than keys, they are the last ones.
-func dynamicBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func dynamicBiasVector(t testing.TB, c *VectorCase) Outputs {
 	depth, offsets := c.Int("depth", 0), "linear"
 	if c.Bool("norm") {
 		t.Fatal("the network has layer norms: ours has none")
@@ -99,11 +99,11 @@ func dynamicBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		names += fmt.Sprintf(" %d.weight=mlp.%[1]d.0.weight %[1]d.bias=mlp.%[1]d.0.bias", i)
 	}
 	sp.Set = params(t, c, names)
-	return petest.Outputs{"bias": lastRows(biasOf(t, sp), c.Int("n_query", 0))}
+	return Outputs{"bias": lastRows(biasOf(t, sp), c.Int("n_query", 0))}
 }
 
 // fireVector: the causal bias is the lower half of ours; the mask does the rest.
-func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func fireVector(t testing.TB, c *VectorCase) Outputs {
 	if eps := c.Float("eps", 1e-6); eps != 1e-6 {
 		t.Fatalf("eps %g: ours is 1e-6", eps)
 	}
@@ -113,12 +113,12 @@ func fireVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp.Set["pe.c"], sp.Set["pe.multiplier"] = []float64{c.Float("c",
 		0.1)}, []float64{c.Float("L_multiplier", 1)}
 	bias := biasOf(t, sp)
-	return petest.Outputs{"bias": bias, "bias_causal": bias}
+	return Outputs{"bias": bias, "bias_causal": bias}
 }
 
 // kerpleVector: kind is kerple_log, or kerple_power_BIAS_WEIGHTS with the letters of the numbers that
 // are trained. What is added to logits of zero is the bias alone.
-func kerpleVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func kerpleVector(t testing.TB, c *VectorCase) Outputs {
 	scores := c.Input(t, "scores")
 	if eps := c.Float("eps", 0.01); eps != 0.01 {
 		t.Fatalf("eps %g: ours is 0.01", eps)
@@ -142,37 +142,37 @@ func kerpleVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		names += fmt.Sprintf(" weights-%c=wei_%[1]c", letter)
 	}
 	sp.Set = params(t, c, names)
-	out := petest.HeadInputs{}.Logits(sp.Model(t), 0, scores, sp.Positions)
-	return petest.Outputs{"bias": biasOf(t, sp), "out": out, "out_causal": out}
+	out := HeadInputs{}.Logits(sp.Model(t), scores, sp.Positions)
+	return Outputs{"bias": biasOf(t, sp), "out": out, "out_causal": out}
 }
 
-func ropeAndBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func ropeAndBiasVector(t testing.TB, c *VectorCase) Outputs {
 	n := c.Int("n", 0)
 	sp := petest.Spec{Scheme: "rope+relative-bias", Layers: 1, DModel: c.Int("d", 0), Positions: pe.Line(n),
 		Given: given("relative-bias-scaled=false"), Set: params(t, c, "relative-bias.bias=bias_table")}
-	in := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k"), V: c.Input(t, "v")}
+	in := HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k"), V: c.Input(t, "v")}
 	got := in.Attend(sp.Model(t), sp.Positions, false)
-	return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "output": got.Output}
+	return Outputs{"logits": got.Logits.Reshaped(n, n), "output": got.Output}
 }
 
 // relativeBiasVector: Swin's table is [2n-1,H], ours [H,2n-1]; a case may have the whole matrix
 // [H,n,n] and q and k [H,n,Dh].
-func relativeBiasVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func relativeBiasVector(t testing.TB, c *VectorCase) Outputs {
 	sp := petest.Spec{Scheme: "relative-bias", Layers: 1, DModel: c.Int("d_model", 0), Heads: c.Int("heads", 1),
 		Positions: pe.Line(c.Int("n", 0)), Given: given("relative-bias-scaled=%v", c.Bool("bias_scaled"))}
 	if c.Has("q") {
 		sp.Given["relative-bias"], sp.Set = "full", map[string][]float64{"pe.bias": c.Input(t, "bias").Values}
-		in := petest.HeadInputs{Q: tokensFirst(c.Input(t, "q")), K: tokensFirst(c.Input(t, "k"))}
-		return petest.Outputs{"logits": in.Attend(sp.Model(t), sp.Positions, false).Logits}
+		in := HeadInputs{Q: tokensFirst(c.Input(t, "q")), K: tokensFirst(c.Input(t, "k"))}
+		return Outputs{"logits": in.Attend(sp.Model(t), sp.Positions, false).Logits}
 	}
 	sp.Set = map[string][]float64{"pe.bias": transposed(c.Param(t, "relative_position_bias_table")).Values}
 	c.Unused("proj.weight", "proj.bias") // after the heads are merged
-	w := petest.Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias")}
-	return petest.Outputs{"bias": biasOf(t, sp),
+	w := Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias")}
+	return Outputs{"bias": biasOf(t, sp),
 		"logits": w.Attend(sp.Model(t), c.Input(t, "x"), sp.Positions, false).Logits}
 }
 
-func sandwichVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func sandwichVector(t testing.TB, c *VectorCase) Outputs {
 	sp := perHead(c, "sandwich", pe.Line(c.Int("n", 0)), given("sandwich-width=%d", c.Int("d_bar", 0)))
 	switch reading := c.Text("reading", ""); reading {
 	case "m=0..d_bar/2-1":
@@ -181,16 +181,16 @@ func sandwichVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	default:
 		t.Fatalf("reading %q is none of ours", reading)
 	}
-	return petest.Outputs{"bias": biasOf(t, sp)}
+	return Outputs{"bias": biasOf(t, sp)}
 }
 
 // swinVector reads the index off a table that holds its own row numbers.
-func swinVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func swinVector(t testing.TB, c *VectorCase) Outputs {
 	sp := perHead(c, "swin", pe.Grid(c.Int("Wh", 0), c.Int("Ww", 0)), nil)
 	sp.DModel, sp.Set = c.Int("d_model", sp.DModel), params(t, c, "table=relative_position_bias_table")
-	n, out := sp.Positions.Tokens(), petest.Outputs{"bias": biasOf(t, sp)}
+	n, out := sp.Positions.Tokens(), Outputs{"bias": biasOf(t, sp)}
 	if c.Has("x") {
-		x, w := c.Input(t, "x"), petest.Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias"),
+		x, w := c.Input(t, "x"), Projections{QKV: c.Param(t, "qkv.weight"), QKVB: c.Param(t, "qkv.bias"),
 			Out: c.Param(t, "proj.weight"), OutB: c.Param(t, "proj.bias")}
 		got := w.Attend(sp.Model(t), x, sp.Positions, false)
 		w.AttendInModel(t, sp, x, got)
@@ -201,7 +201,7 @@ func swinVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-func swinV2Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func swinV2Vector(t testing.TB, c *VectorCase) Outputs {
 	x := c.Input(t, "x")
 	sp := over(c, "swin-v2", x, given("swin-v2-width=%d", c.Int("mlp_width", 0)))
 	sp.Positions = pe.Grid(c.Int("Wh", 0), c.Int("Ww", 0))
@@ -211,13 +211,13 @@ func swinV2Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Given["swin-v2-pretrained"] = fmt.Sprintf("%gx%g", size[0], size[1])
 	}
 	n, d := x.Shape[0], x.Shape[1]
-	w := petest.Projections{QKV: c.Param(t, "qkv.weight"), // keys have no bias
-		QKVB: petest.StackRows(c.Param(t, "q_bias"), zeros(d), c.Param(t, "v_bias")),
+	w := Projections{QKV: c.Param(t, "qkv.weight"), // keys have no bias
+		QKVB: stackRows(c.Param(t, "q_bias"), zeros(d), c.Param(t, "v_bias")),
 		Out:  c.Param(t, "proj.weight"), OutB: c.Param(t, "proj.bias")}
 	got := w.Attend(sp.Model(t), x, sp.Positions, false)
 	w.AttendInModel(t, sp, x, got)
 	table := valuesOf(t, sp.Model(t), "pe.coordinates")
-	return petest.Outputs{
+	return Outputs{
 		"coords_table": {Shape: c.Output(t, "coords_table").Shape, Values: table}, "bias": biasOf(t, sp),
 		"index":  {Shape: []int{n, n}, Values: rowsOfTable(t, sp, table)},
 		"logits": got.Logits, "output": got.Output,
@@ -260,7 +260,7 @@ func byOffset(offsets petest.Array, bias func(tokens int) petest.Array) petest.A
 }
 
 // t5Vector reads buckets off a table that holds its own row numbers.
-func t5Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func t5Vector(t testing.TB, c *VectorCase) Outputs {
 	direction, number := "bidirectional", c.Int("num_buckets", 32)
 	if c.Value("bidirectional") == false {
 		direction = "causal"
@@ -274,16 +274,16 @@ func t5Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	if c.Has("relative_position_k_minus_q") {
 		offsets := c.Input(t, "relative_position_k_minus_q")
-		return petest.Outputs{"bucket": byOffset(offsets, buckets).Reshaped(offsets.Shape...)}
+		return Outputs{"bucket": byOffset(offsets, buckets).Reshaped(offsets.Shape...)}
 	}
 	n := sp.Positions.Tokens()
 	sp.Set = params(t, c, "table=table")
-	return petest.Outputs{"bucket": buckets(n).Reshaped(n, n), "bias": biasOf(t, sp)}
+	return Outputs{"bucket": buckets(n).Reshaped(n, n), "bias": biasOf(t, sp)}
 }
 
 // tisaVector reads f off the first row and the first column of a bias over as many tokens as there
 // are offsets.
-func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func tisaVector(t testing.TB, c *VectorCase) Outputs {
 	bias := func(offset string, tokens int) petest.Array {
 		sp := perHead(c, "tisa", pe.Line(tokens),
 			given("tisa-kernels=%d tisa-offset=%s", c.Int("S", 5), offset))
@@ -294,7 +294,7 @@ func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		return biasOf(t, sp)
 	}
 	n := c.Int("n", 0)
-	out := petest.Outputs{"bias_paper": bias("j-i", n), "bias_official_forward": bias("i-j-1", n)}
+	out := Outputs{"bias_paper": bias("j-i", n), "bias_official_forward": bias("i-j-1", n)}
 	if c.Has("offsets") {
 		out["f_of_offset"] = byOffset(c.Input(t, "offsets"), func(n int) petest.Array { return bias("j-i", n) })
 	}
@@ -302,7 +302,7 @@ func tisaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // tupeVector: the code has a class token in the first place; its table may be one for more tokens.
-func tupeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func tupeVector(t testing.TB, c *VectorCase) Outputs {
 	sp := perHead(c, "tupe", pe.Line(c.Int("n", 0)), given("tupe-projection=normed tupe-class-token=first"))
 	sp.DModel = c.Int("d_model", 0)
 	sp.Set = params(t, c, "norm.weight=pos_ln.weight norm.bias=pos_ln.bias query.weight=pos_q_linear.weight "+
@@ -312,5 +312,5 @@ func tupeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Given["tupe-buckets"] = fmt.Sprintf("%d/%d", c.Int("rel_pos_bins", 32), c.Int("max_rel_pos", 128))
 		sp.Set["pe.relative"] = c.Param(t, "relative_attention_bias.weight").Values
 	}
-	return petest.Outputs{"bias": biasOf(t, sp)}
+	return Outputs{"bias": biasOf(t, sp)}
 }

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
 // copeVector: the other code's batch axis is our heads.
-func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func copeVector(t testing.TB, c *VectorCase) Outputs {
 	q, k, v := tokensFirst(c.Input(t, "q")), tokensFirst(c.Input(t, "k")), tokensFirst(c.Input(t, "v"))
 	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
 	sp := petest.Spec{Scheme: "cope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
@@ -23,8 +24,8 @@ func copeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Value("causal") == false {
 		sp.Given["cope-direction"] = "bidirectional"
 	}
-	got := petest.HeadInputs{Q: q, K: k, V: v}.Attend(sp.Model(t), sp.Positions, false)
-	return petest.Outputs{"logits": got.Logits, "output": tokensFirst(got.Output.Reshaped(n, heads, dh)),
+	got := HeadInputs{Q: q, K: k, V: v}.Attend(sp.Model(t), sp.Positions, false)
+	return Outputs{"logits": got.Logits, "output": tokensFirst(got.Output.Reshaped(n, heads, dh)),
 		"positions": countsOf(t, sp, q, k)}
 }
 
@@ -40,17 +41,17 @@ func countsOf(t testing.TB, sp petest.Spec, q, k petest.Array) (counts petest.Ar
 		unit.Values[i*dh] = 1
 	}
 	petest.Closed(func(s *torchpe.Scope) {
-		keys := petest.ByHeads(s, k, heads)
-		logits := torchpe.AttentionLogits(petest.ByHeads(s, q, heads), keys, 1/math.Sqrt(float64(dh)))
-		after := petest.Begin(s, m, sp.Positions).Logits(
-			pe.Attn{Q: petest.ByHeads(s, unit, heads), K: keys, V: keys, Scale: 1}, logits)
+		keys := byHeads(s, k, heads)
+		logits := torchpe.AttentionLogits(byHeads(s, q, heads), keys, 1/math.Sqrt(float64(dh)))
+		after := begin(s, m, sp.Positions).Logits(
+			pe.Attn{Q: byHeads(s, unit, heads), K: keys, V: keys, Scale: 1}, logits)
 		counts = petest.ArrayOf(after.Sub(logits)).Reshaped(heads, n, n)
 	})
 	return counts
 }
 
 // dapeVector: a network of zeros leaves the base alone.
-func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func dapeVector(t testing.TB, c *VectorCase) Outputs {
 	scores, kernel, base := c.Input(t, "scores"), c.Int("kernel", 1), c.Text("base", "")
 	heads := scores.Shape[0]
 	if slope := c.Float("leaky_slope", 0.01); slope != 0.01 || c.Int("version", 1) == 1 && kernel != 1 {
@@ -78,20 +79,20 @@ func dapeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Set[name+"bias"] = b.Values
 		nothing[name+"weight"], nothing[name+"bias"] = make([]float64, len(w.Values)), make([]float64, len(b.Values))
 	}
-	out := petest.HeadInputs{}.Logits(sp.Model(t), 0, scores, sp.Positions)
+	out := HeadInputs{}.Logits(sp.Model(t), scores, sp.Positions)
 	sp.Set = nothing
-	return petest.Outputs{"base_bias": biasOf(t, sp), "out": out, "out_causal": out}
+	return Outputs{"base_bias": biasOf(t, sp), "out": out, "out_causal": out}
 }
 
 // debertaVector: with buckets the table has twice as many rows as there are buckets.
-func debertaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func debertaVector(t testing.TB, c *VectorCase) Outputs {
 	most, number := c.Int("max_relative_positions", 512), c.Int("position_buckets", -1)
 	if c.Has("relative_position_q_minus_k") {
 		found := c.Input(t, "relative_position_q_minus_k")
 		for i, v := range found.Values {
 			found.Values[i] = float64(pe.DeBERTaBucket(int(v), number, most))
 		}
-		return petest.Outputs{"bucket": found}
+		return Outputs{"bucket": found}
 	}
 	x, offsets := c.Input(t, "x"), fmt.Sprint(most)
 	if number > 0 {
@@ -129,14 +130,12 @@ func debertaVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // numbers.
 func deltas(t testing.TB, offsets string, n int) petest.Array {
 	span := 0
-	if _, err := fmt.Sscan(strings.Split(offsets, "/")[0], &span); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(fmt.Sscan(strings.Split(offsets, "/")[0], &span))
 	m := petest.Spec{Scheme: "deberta", Layers: 1, DModel: 1, Positions: pe.Line(n),
 		Given: given("deberta-offsets=%s deberta-terms=c2p", offsets),
 		Set:   map[string][]float64{"pe.table": count(2*span, 1), "pe.key.weight": {1}, "pe.key.bias": {0}}}.Model(t)
 	q := petest.Array{Shape: []int{n, 1}, Values: slices.Repeat([]float64{math.Sqrt2}, n)} // times 1/sqrt(2 Dh)
-	return petest.HeadInputs{Q: q, K: zeros(n, 1)}.Attend(m, pe.Line(n), false).Logits.Reshaped(n, n)
+	return HeadInputs{Q: q, K: zeros(n, 1)}.Attend(m, pe.Line(n), false).Logits.Reshaped(n, n)
 }
 
 // gates returns x of ln f = ln sigmoid(x).
@@ -148,10 +147,10 @@ func gates(logs petest.Array) petest.Array {
 }
 
 // forgettingVector: where the case gives gates, the first H numbers of each token hold them.
-func forgettingVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func forgettingVector(t testing.TB, c *VectorCase) Outputs {
 	q, heads := c.Input(t, "q"), c.Int("heads", 1)
 	n, d := q.Shape[0], heads*q.Shape[2]
-	in := petest.HeadInputs{Q: q, K: forQueries(c.Input(t, "k"), heads), V: forQueries(c.Input(t, "v"), heads)}
+	in := HeadInputs{Q: q, K: forQueries(c.Input(t, "k"), heads), V: forQueries(c.Input(t, "v"), heads)}
 	sp := petest.Spec{Scheme: "forgetting", Heads: heads, DModel: d, Layers: 1, Positions: pe.Line(n),
 		Given: given("forgetting-window=%d", c.Int("window", 0)), Set: map[string][]float64{}}
 	weight := petest.Array{Shape: []int{heads, heads}, Values: identity(heads)}
@@ -165,17 +164,17 @@ func forgettingVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	m := sp.Model(t)
 	got := in.Attend(m, sp.Positions, false)
 	none := zeros(q.Shape...)
-	bias := petest.HeadInputs{Q: none, K: none, X: in.X}.Attend(m, sp.Positions, false).Logits
+	bias := HeadInputs{Q: none, K: none, X: in.X}.Attend(m, sp.Positions, false).Logits
 	// ln f of a token is its bias for the key before it; the first one has a token put before it.
-	more := petest.HeadInputs{Q: zeros(n+1, d), K: zeros(n+1, d), X: petest.StackRows(zeros(1, d), in.X)}
+	more := HeadInputs{Q: zeros(n+1, d), K: zeros(n+1, d), X: stackRows(zeros(1, d), in.X)}
 	sp.Positions, sp.Given = pe.Line(n+1), nil
 	before := more.Attend(sp.Model(t), sp.Positions, false).Logits
 	logs := reordered(before, func(i int) int { return (i%heads*(n+1)+i/heads+1)*(n+1) + i/heads }, n, heads)
-	return petest.Outputs{"log_f": logs, "bias": bias, "logits": got.Logits,
+	return Outputs{"log_f": logs, "bias": bias, "logits": got.Logits,
 		"output": got.Output.Reshaped(q.Shape...)}
 }
 
-func dataDependentALiBiVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func dataDependentALiBiVector(t testing.TB, c *VectorCase) Outputs {
 	x, heads := c.Input(t, "x"), c.Int("heads", 1)
 	n, d := x.Shape[0], (x.Shape[1]+heads-1)/heads*heads // of a model with such heads
 	sp := petest.Spec{Scheme: "forgetting", Heads: heads, DModel: d, Layers: 1, Positions: pe.Line(n),
@@ -186,11 +185,11 @@ func dataDependentALiBiVector(t testing.TB, c *petest.VectorCase) petest.Outputs
 		sp.Given["forgetting-direction"] = "bidirectional"
 	}
 	none := zeros(n, heads, d/heads)
-	in := petest.HeadInputs{Q: none, K: none, X: widened(x, d)}
-	return petest.Outputs{"bias": in.Attend(sp.Model(t), sp.Positions, false).Logits}
+	in := HeadInputs{Q: none, K: none, X: widened(x, d)}
+	return Outputs{"bias": in.Attend(sp.Model(t), sp.Positions, false).Logits}
 }
 
-func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func grapeAVector(t testing.TB, c *VectorCase) Outputs {
 	kind, heads := c.Text("kind", ""), c.Int("heads", 1)
 	if kind == "path_integral" {
 		x := c.Input(t, "x")
@@ -199,11 +198,11 @@ func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 		sp := over(c, "grape-a", x, given("grape-a=path"))
 		sp.Set = params(t, c, "weight=c_p.weight")
-		w := petest.Projections{QKV: stacked(t, c, "c_q.weight", "c_k.weight", "c_v.weight"),
+		w := Projections{QKV: stacked(t, c, "c_q.weight", "c_k.weight", "c_v.weight"),
 			Out: c.Param(t, "c_proj.weight")}
-		m, none := sp.Model(t), petest.Projections{QKV: zeros(w.QKV.Shape...)}
+		m, none := sp.Model(t), Projections{QKV: zeros(w.QKV.Shape...)}
 		got := w.Attend(m, x, sp.Positions, false)
-		return petest.Outputs{"logits": got.Logits, "output": got.Output,
+		return Outputs{"logits": got.Logits, "output": got.Output,
 			"bias": none.Attend(m, x, sp.Positions, false).Logits}
 	}
 	q, k, names := c.Input(t, "q"), c.Input(t, "k"), ""
@@ -217,16 +216,16 @@ func grapeAVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Value("l2_norm") == false {
 		sp.Given["grape-a-unit"] = "false"
 	}
-	m, in := sp.Model(t), petest.HeadInputs{Q: q, K: k}
-	return petest.Outputs{"bias": in.Logits(m, 0, petest.Array{}, sp.Positions),
+	m, in := sp.Model(t), HeadInputs{Q: q, K: k}
+	return Outputs{"bias": in.Logits(m, petest.Array{}, sp.Positions),
 		"logits": in.Attend(m, sp.Positions, false).Logits}
 }
 
 // huangVector: BERT's relative_key_query is method 4 with offsets i-j, as in shawVector.
-func huangVector(method string) petest.Adapter {
-	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func huangVector(method string) Adapter {
+	return func(t testing.TB, c *VectorCase) Outputs {
 		x := c.Input(t, "x")
-		var w petest.Projections
+		var w Projections
 		var table petest.Array
 		if c.Has("distance_embedding.weight") {
 			w, table, _ = shawWeights(t, c)
@@ -249,7 +248,7 @@ func huangVector(method string) petest.Adapter {
 }
 
 // pathVector: the tokens are unit vectors, so the maps' columns hold what the case gives for each token.
-func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func pathVector(t testing.TB, c *VectorCase) Outputs {
 	q, heads := c.Input(t, "q"), c.Int("heads", 1)
 	n, d := q.Shape[0], heads*q.Shape[2]
 	if scale := 1 / math.Sqrt(float64(q.Shape[2])); math.Abs(c.Float("scale", scale)-scale) > 1e-12 ||
@@ -271,16 +270,16 @@ func pathVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if c.Bool("forget_gate") {
 		sp.Given["path-forget"], sp.Set["pe.forget.weight"] = "true", columns(gates(shared("log_f")))
 	}
-	in := petest.HeadInputs{Q: q, K: shared("k"), V: shared("v"),
+	in := HeadInputs{Q: q, K: shared("k"), V: shared("v"),
 		X: widened(petest.Array{Shape: []int{n, n}, Values: identity(n)}, d)}
 	got := in.Attend(sp.Model(t), sp.Positions, false)
-	return petest.Outputs{"logits": got.Logits, "output": got.Output.Reshaped(q.Shape...)}
+	return Outputs{"logits": got.Logits, "output": got.Output.Reshaped(q.Shape...)}
 }
 
 // shawVector: BERT's relative_key counts i-j where Shaw has j-i: its table is ours with the rows
 // reversed, and without clipping where it has rows for all offsets. A causal mask does not belong to
 // --relative shaw; it is the test's own.
-func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func shawVector(t testing.TB, c *VectorCase) Outputs {
 	x := c.Input(t, "x")
 	w, keys, values := shawWeights(t, c)
 	sp := over(c, "relative", x, given("relative=shaw relative-clip=%d relative-values=%v", keys.Shape[0]/2,
@@ -294,7 +293,7 @@ func shawVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 
 // shawWeights reads a case's projections and its tables of keys and values, in Shaw's order; no
 // values where it has none.
-func shawWeights(t testing.TB, c *petest.VectorCase) (w petest.Projections, keys, values petest.Array) {
+func shawWeights(t testing.TB, c *VectorCase) (w Projections, keys, values petest.Array) {
 	t.Helper()
 	if c.Has("distance_embedding.weight") {
 		table := c.Param(t, "distance_embedding.weight")
@@ -311,22 +310,22 @@ func shawWeights(t testing.TB, c *petest.VectorCase) (w petest.Projections, keys
 // musicTransformerVector: a table with more rows than tokens is one built for more positions, of
 // which the tokens take the first. The causal mask and the missing output projection are the
 // scheme's, so that a whole layer of the model must agree.
-func musicTransformerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func musicTransformerVector(t testing.TB, c *VectorCase) Outputs {
 	x, w := c.Input(t, "x"), namedWeights(t, c, "")
 	sp := over(c, "relative", x, nil)
 	sp.Positions, sp.Set = pe.Line(c.Param(t, "Er").Shape[0]), params(t, c, "keys=Er")
-	got := w.Attend(sp.Model(t), x, petest.At(sp.Positions, places(0, x.Shape[0])...), false)
+	got := w.Attend(sp.Model(t), x, sp.Positions.Permuted(places(0, x.Shape[0])), false)
 	w.AttendInModel(t, sp, x, got)
-	return petest.Outputs{"weights": got.Weights, "output": got.Output}
+	return Outputs{"weights": got.Weights, "output": got.Output}
 }
 
 // synthesizerVector: 10-zin's code gives q and v [H,N,Dh], leaderj1001's gives x and has one head;
 // The tables are for L tokens; the case has the first of them.
-func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func synthesizerVector(t testing.TB, c *VectorCase) Outputs {
 	n := c.Int("n", 0)
 	sp := petest.Spec{Scheme: "synthesizer", Layers: 1, Heads: c.Int("heads", 1),
 		Positions: pe.Line(c.Int("L", n)), Given: pe.Options{}}
-	p := petest.At(sp.Positions, places(0, n)...)
+	p := sp.Positions.Permuted(places(0, n))
 	dense := func(first, second string) {
 		sp.Given["synthesizer-width"] = fmt.Sprint(c.Param(t, first+".weight").Shape[0])
 		sp.Set = params(t, c, fmt.Sprintf(
@@ -337,10 +336,10 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.DModel = x.Shape[1]
 		dense("dense.0", "dense.2")
 		none, noBias := zeros(value.Shape...), zeros(bias.Shape...)
-		w := petest.Projections{QKV: petest.StackRows(none, none, value),
-			QKVB: petest.StackRows(noBias, noBias, bias)}
+		w := Projections{QKV: stackRows(none, none, value),
+			QKVB: stackRows(noBias, noBias, bias)}
 		got := w.Attend(sp.Model(t), x, p, false)
-		return petest.Outputs{"logits": got.Logits.Reshaped(n, n), "weights": got.Weights.Reshaped(n, n),
+		return Outputs{"logits": got.Logits.Reshaped(n, n), "weights": got.Weights.Reshaped(n, n),
 			"output": got.Output}
 	}
 	v := zeros(sp.Heads, n, 2) // where there is none
@@ -361,20 +360,20 @@ func synthesizerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	sp.DModel = sp.Heads * q.Shape[2]
 	q, v = tokensFirst(q), tokensFirst(v)
-	out := outputs(petest.HeadInputs{Q: q, K: q, V: v}.Attend(sp.Model(t), p, false))
+	out := outputs(HeadInputs{Q: q, K: q, V: v}.Attend(sp.Model(t), p, false))
 	out["output"] = tokensFirst(out["output"].Reshaped(v.Shape...))
 	return out
 }
 
 // tenerVector: the official code calls u r_r_bias and v r_w_bias, and has no output projection. The
 // tutorial's code has offsets j-i; a case that follows the text says i-j.
-func tenerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func tenerVector(t testing.TB, c *VectorCase) Outputs {
 	x := c.Input(t, "x")
 	sp := over(c, "tener", x, given("tener-offset=j-i"))
 	if c.Text("offset", "") == "i-j" {
 		sp.Given["tener-offset"] = "i-j"
 	}
-	var w petest.Projections
+	var w Projections
 	if c.Has("qkv_linear.weight") {
 		sp.Given["tener-frequencies"], sp.Given["tener-key-term"] = "code", "true"
 		sp.Given["tener-scaled"] = fmt.Sprint(c.Bool("scale"))
@@ -387,7 +386,7 @@ func tenerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 
 // transformerXLVector: memory is tokens before the others; only the rows of the others are asked
 // for.
-func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func transformerXLVector(t testing.TB, c *VectorCase) Outputs {
 	if c.Has("W_kR") { // DeepMind's: in both directions, without scale where the case says so, W to the right of R
 		q, k := c.Input(t, "q"), c.Input(t, "k")
 		sp := petest.Spec{Scheme: "transformer-xl", Layers: 1, Heads: c.Int("heads", 1),
@@ -400,13 +399,13 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			sp.Given["xl-scaled"] = "false"
 		}
 		sp.Set["pe.keys"] = transposed(c.Param(t, "W_kR")).Values
-		return petest.Outputs{"logits": petest.HeadInputs{Q: q, K: k}.Attend(sp.Model(t), sp.Positions,
+		return Outputs{"logits": HeadInputs{Q: q, K: k}.Attend(sp.Model(t), sp.Positions,
 			false).Logits}
 	}
 	x := c.Input(t, "x")
 	n, all := x.Shape[0], x
 	if c.Has("memory") {
-		all = petest.StackRows(c.Input(t, "memory"), x)
+		all = stackRows(c.Input(t, "memory"), x)
 	}
 	sp := over(c, "transformer-xl", all, pe.Options{})
 	if c.Has("r_emb_by_distance") {
@@ -422,7 +421,7 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			sp.Given["xl-table"], sp.Set["pe.table"] = "learned", table.Values
 		}
 	}
-	w := petest.Projections{QKV: c.Param(t, "qkv_net.weight"), Out: c.Param(t, "o_net.weight")}
+	w := Projections{QKV: c.Param(t, "qkv_net.weight"), Out: c.Param(t, "o_net.weight")}
 	got := w.Attend(sp.Model(t), all, sp.Positions, false)
 	sum, d := lastRows(got.Output.Reshaped(append([]int{1}, all.Shape...)...),
 		n).Reshaped(x.Shape...), x.Shape[1]
@@ -432,10 +431,10 @@ func transformerXLVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		for j, v := range x.Row(i) {
 			row[j] += v
 		}
-		for j, v := range petest.LayerNorm(row) {
+		for j, v := range layerNorm(row) {
 			row[j] = v*gain[j%d] + bias[j%d]
 		}
 	}
-	return petest.Outputs{"logits": lastRows(got.Logits, n), "weights": lastRows(got.Weights, n),
+	return Outputs{"logits": lastRows(got.Logits, n), "weights": lastRows(got.Weights, n),
 		"layer_output_with_residual_and_layernorm": sum}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/metrics"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -30,12 +31,9 @@ func graphPositions(g *pe.Graph) pe.Positions {
 
 // adjacent returns tokens in the graph of a case's adjacency matrix, which its list of edges, with
 // their weights if there are any, must agree with.
-func adjacent(t testing.TB, c *petest.VectorCase) pe.Positions {
+func adjacent(t testing.TB, c *VectorCase) pe.Positions {
 	t.Helper()
-	g, err := pe.LoopedGraphOf(rowsOf(c.Input(t, "adjacency")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := expect.Must(pe.LoopedGraphOf(rowsOf(c.Input(t, "adjacency"))))
 	index := c.Input(t, "edge_index")
 	weights := slices.Repeat([]float64{1}, index.Shape[1])
 	if c.Has("edge_weight") {
@@ -62,7 +60,7 @@ func withVirtualNode(weights [][]float64) pe.Positions {
 // graphormerVector: their rows are ours with one before them, for padding; the last of ours is for
 // nodes that no path joins, theirs is 511. An edge's feature is its weight. The indices that the
 // other code's module received are held against ours; those of hops are seen in the bias.
-func graphormerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func graphormerVector(t testing.TB, c *VectorCase) Outputs {
 	if c.Has("atom_features") {
 		return centralityVector(t, c)
 	}
@@ -99,14 +97,14 @@ func graphormerVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	petest.Near(t, "shifted distances", shifted, c.Input(t, "spatial_pos_shifted"), 0)
 	petest.Near(t, "kinds of edges", kinds, c.Input(t, "attn_edge_type_index").Reshaped(n, n), 0)
 	c.Unused("edge_input_shifted")
-	return petest.Outputs{"spd": spd, "bias_with_virtual_node": biasOf(t, sp)}
+	return Outputs{"spd": spd, "bias_with_virtual_node": biasOf(t, sp)}
 }
 
 // centralityVector: degrees are numbers, which no graph need have.
-func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func centralityVector(t testing.TB, c *VectorCase) Outputs {
 	atoms, features := c.Param(t, "atom_encoder.weight"), c.Input(t, "atom_features")
 	n, d := features.Shape[0], atoms.Shape[1]
-	out := petest.StackRows(c.Param(t, "graph_token.weight").Reshaped(1, d), zeros(n, d))
+	out := stackRows(c.Param(t, "graph_token.weight").Reshaped(1, d), zeros(n, d))
 	for i := range n {
 		for _, atom := range features.Row(i) {
 			for j, v := range atoms.Row(int(atom)) {
@@ -127,15 +125,15 @@ func centralityVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Given: given("graphormer-virtual-node=first graphormer-degrees=%d", in.Shape[0]-2),
 		Set:   map[string][]float64{"pe.in": in.Values[d:], "pe.out": outgoing.Values[d:]}}.Model(t)
 	pe.SetDegrees(m.Encoding, degrees("in"), degrees("out"))
-	for i, v := range petest.Added(m, 0, p).Values {
+	for i, v := range added(m, 0, p).Values {
 		out.Values[i] += v
 	}
-	return petest.Outputs{"node_features_with_graph_token": out}
+	return Outputs{"node_features_with_graph_token": out}
 }
 
 // laplacianVector: with the identity for C, z itself is added. Tab-PET's eigenvectors are z
 // without its z-score.
-func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func laplacianVector(t testing.TB, c *VectorCase) Outputs {
 	g := weighted(rowsOf(c.Input(t, "adjacency")))
 	pairs, _ := c.Value("edges").([]any)
 	for k, pair := range pairs { // the same, named one by one
@@ -152,11 +150,11 @@ func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	c.UpToSign("pe")
 	if !strings.Contains(fmt.Sprint(c.SourceSymbol), "apply_simple_pe_normalization") {
-		return petest.Outputs{"pe": columns("none")}
+		return Outputs{"pe": columns("none")}
 	}
 	c.UpToSign("eigenvectors_selected")
 	values, _ := g.Laplacian()
-	return petest.Outputs{
+	return Outputs{
 		"pe": columns("z-score"), "eigenvectors_selected": columns("none"),
 		"eigenvalues": {Shape: []int{len(values)}, Values: values},
 	}
@@ -165,7 +163,7 @@ func laplacianVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // rrwpVector: with the identity for C and for w, of as many heads as steps, what is added are M_ii and
 // M_ij. The code files M_ij under the edge from j to i. Its degrees do not enter the scheme: they are
 // sums of the weights here.
-func rrwpVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func rrwpVector(t testing.TB, c *VectorCase) Outputs {
 	p, k, spd := adjacent(t, c), c.Int("walk_length", 0), c.Bool("spd")
 	sp := petest.Spec{Scheme: "rrwp", Heads: k, DModel: k, Layers: 1, Positions: p,
 		Set:   map[string][]float64{"pe.pair-weight": identity(k)},
@@ -187,37 +185,37 @@ func rrwpVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 		degrees.Values[i] = math.Log1p(degrees.Values[i])
 	}
-	return petest.Outputs{"node_pe": tableOf(t, sp), "pair_dense": dense, "log_deg": degrees,
+	return Outputs{"node_pe": tableOf(t, sp), "pair_dense": dense, "log_deg": degrees,
 		"pair_index": {Shape: []int{2, len(rows)}, Values: append(columns, rows...)},
 		"pair_value": {Shape: []int{len(rows), k}, Values: values}}
 }
 
 // rwseVector: with the identity for C, z itself is added.
-func rwseVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func rwseVector(t testing.TB, c *VectorCase) Outputs {
 	p, steps := adjacent(t, c), c.Floats("steps")
 	if c.Has("edge_weight") {
 		t.Fatal("weights in the degrees alone: ours are ignored")
 	}
 	k := len(steps)
-	return petest.Outputs{"pe": tableOf(t, petest.Spec{Scheme: "rwse", DModel: k, Positions: p,
+	return Outputs{"pe": tableOf(t, petest.Spec{Scheme: "rwse", DModel: k, Positions: p,
 		Set:   map[string][]float64{"pe.weight": identity(k), "pe.bias": make([]float64, k)},
 		Given: given("rwse-steps=%s rwse-dimensions=%s", commas(steps), format(c.Float("space_dim", 0)))})}
 }
 
 // signNetVector also turns the signs of the eigenvectors, which changes nothing.
-func signNetVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func signNetVector(t testing.TB, c *VectorCase) Outputs {
 	sp := signNetSpec(t, c)
 	added := tableOf(t, sp)
 	for i := range sp.Positions.Tokens() {
 		sp.Set["pe.vectors"][i] *= -1
 	}
 	petest.Near(t, "with the sign of an eigenvector turned", tableOf(t, sp), added, 1e-13)
-	return petest.Outputs{"pe": added}
+	return Outputs{"pe": added}
 }
 
 // signNetSpec returns the scheme with the eigenvectors and weights of a case. Batch norm by running
 // statistics is a linear map, which goes into the weights of the map beside it.
-func signNetSpec(t testing.TB, c *petest.VectorCase) petest.Spec {
+func signNetSpec(t testing.TB, c *VectorCase) petest.Spec {
 	t.Helper()
 	v, index := transposed(c.Input(t, "eigenvectors")), c.Input(t, "edge_index")
 	k, n := v.Shape[0], v.Shape[1]
@@ -265,7 +263,7 @@ func signNetSpec(t testing.TB, c *petest.VectorCase) petest.Spec {
 }
 
 // foldNorms changes a map w, b into the map with the batch norms after and before it.
-func foldNorms(t testing.TB, c *petest.VectorCase, w, b petest.Array, after, before string) {
+func foldNorms(t testing.TB, c *VectorCase, w, b petest.Array, after, before string) {
 	t.Helper()
 	norm := func(name string) (scale, shift []float64) {
 		mean, variance := c.Param(t, name+".running_mean"), c.Param(t, name+".running_var")
@@ -297,17 +295,14 @@ func foldNorms(t testing.TB, c *petest.VectorCase, w, b petest.Array, after, bef
 }
 
 // gradientVector: the coordinates with which --pe-init gradients starts.
-func gradientVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func gradientVector(t testing.TB, c *VectorCase) Outputs {
 	connectivity := c.Input(t, "connectivity")
 	n := connectivity.Shape[0]
 	o := metrics.DefaultGradients()
 	o.Sparsity = c.Float("sparsity", o.Sparsity)
 	o.Alpha, o.Time = c.Float("alpha", o.Alpha), c.Float("diffusion_time", o.Time)
 	o.Dims = c.Int("n_components", o.Dims)
-	affinity, err := metrics.Affinity(connectivity.Values, n, o.Sparsity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	affinity := expect.Must(metrics.Affinity(connectivity.Values, n, o.Sparsity))
 	if c.Text("kernel", "") == "cosine" { // the same rows, compared otherwise
 		for i, a := range affinity {
 			affinity[i] = max(0, math.Cos(math.Pi*(1-a)))
@@ -318,7 +313,7 @@ func gradientVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		t.Fatal(err)
 	}
 	c.Unused("n", "kept_per_row", "random_state") // follow from others, or are of a solver that is not exact
-	return petest.Outputs{
+	return Outputs{
 		"affinity":  {Shape: []int{n, n}, Values: affinity},
 		"lambdas":   {Shape: []int{o.Dims}, Values: eigenvalues},
 		"gradients": {Shape: []int{n, o.Dims}, Values: coordinates},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
@@ -14,7 +15,7 @@ import (
 
 // rotarySpec is a scheme that turns pairs in the code's layout of a case: heads, width, base, and
 // options.
-func rotarySpec(c *petest.VectorCase, scheme, layout, options string, args ...any) petest.Spec {
+func rotarySpec(c *VectorCase, scheme, layout, options string, args ...any) petest.Spec {
 	heads, all := c.Int("heads", 1), given(options, args...)
 	all["rope-base"], all["rope-layout"] = fmt.Sprint(c.Float("base", 10000)), layout
 	return petest.Spec{Scheme: scheme, DModel: heads * c.Int("d_head", 0), Heads: heads,
@@ -24,17 +25,17 @@ func rotarySpec(c *petest.VectorCase, scheme, layout, options string, args ...an
 // rotaryOutputs runs a scheme that turns pairs on a case's q and k [N,H,Dh]: what it makes of them,
 // their products, and where the case has them its tables of cosines and sines [N,Dh/2] and what
 // follows from these.
-func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Positions) petest.Outputs {
+func rotaryOutputs(t testing.TB, c *VectorCase, sp petest.Spec, p pe.Positions) Outputs {
 	m := sp.Model(t)
-	got := petest.HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k")}.Attend(m, p, false)
-	all := petest.Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
+	got := HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k")}.Attend(m, p, false)
+	all := Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
 	if c.Has("cos") {
 		cos, sin := tableRows(t, m, "pe.cos", p), tableRows(t, m, "pe.sin", p)
 		pairs := cos.Shape[1]
 		last := len(cos.Values) - pairs
 		all["cos"], all["sin"] = cos, sin
 		all["inv_freq"] = petest.Array{Shape: []int{pairs}, Values: anglesAt(t, m, 1)}
-		all["mscale"] = petest.Scalar(math.Hypot(cos.Values[last], sin.Values[last]))
+		all["mscale"] = petest.Array{Values: []float64{math.Hypot(cos.Values[last], sin.Values[last])}}
 		all["attention_factor"] = all["mscale"]
 	}
 	return all
@@ -42,7 +43,7 @@ func rotaryOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec, p pe.Posi
 
 // hfOutputs runs a scheme on a case of Hugging Face's scalings: on seq_len tokens, where the case
 // may hold some, at given positions or from the first on.
-func hfOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec) petest.Outputs {
+func hfOutputs(t testing.TB, c *VectorCase, sp petest.Spec) Outputs {
 	t.Helper()
 	at := places(0, c.Int("n", 0))
 	if c.Has("positions") {
@@ -51,13 +52,13 @@ func hfOutputs(t testing.TB, c *petest.VectorCase, sp petest.Spec) petest.Output
 	n := max(c.Int("seq_len", 0), slices.Max(at)+1, 2)
 	if length := c.Int("seq_len", n); length < n && sp.Given["rope-trained-tokens"] != "" &&
 		sp.Scheme != "rope-llama3" {
-		c.Lacks(t, "positions up to %d in a sequence of %d tokens", n-1, length)
+		t.Fatalf("positions up to %d in a sequence of %d tokens", n-1, length)
 	}
 	if factor := c.Float("partial_rotary_factor", 1); factor != 1 {
 		sp.Given["rope-dims"] = fmt.Sprint(int(factor * c.Float("d_head", 0)))
 	}
 	sp.Positions = pe.Line(n)
-	return rotaryOutputs(t, c, sp, petest.At(sp.Positions, at...))
+	return rotaryOutputs(t, c, sp, sp.Positions.Permuted(at))
 }
 
 // tableRows returns the rows of a computed table [1,N,P] for the tokens.
@@ -86,7 +87,7 @@ func anglesAt(t testing.TB, m *models.Model, place int) []float64 {
 // rotated returns what the QKV hook makes of q and k [N,H,Dh] or [B,N,H,Dh] of tokens at positions p.
 // Where they have more rows than there are tokens the first ones, of class tokens, stay as they are.
 func rotated(m *models.Model, q, k petest.Array, p pe.Positions) (qOut, kOut petest.Array) {
-	petest.Closed(func(s *torchpe.Scope) { qOut, kOut = turnedBy(petest.Begin(s, m, p), s, q, k, p) })
+	petest.Closed(func(s *torchpe.Scope) { qOut, kOut = turnedBy(begin(s, m, p), s, q, k, p) })
 	return qOut, kOut
 }
 
@@ -100,11 +101,11 @@ func turnedBy(hooks pe.Hooks, s *torchpe.Scope, q, k petest.Array, p pe.Position
 		if first > 0 {
 			x = petest.Array{Shape: append([]int{p.Tokens()}, x.Shape[1:]...), Values: x.Values[first:]}
 		}
-		return petest.ByHeads(s, x, heads)
+		return byHeads(s, x, heads)
 	}
 	out := func(from petest.Array, x torchpe.Tensor) petest.Array {
 		return petest.Array{Shape: from.Shape, Values: slices.Concat(from.Values[:first],
-			petest.FromHeads(x).Values)}
+			fromHeads(x).Values)}
 	}
 	qt, kt, _ := hooks.QKV(pe.Attn{Q: in(q), K: in(k)})
 	return out(q, qt), out(k, kt)
@@ -123,18 +124,18 @@ func logitsOf(q, k petest.Array) petest.Array {
 	return logits
 }
 
-func ropeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func ropeVector(t testing.TB, c *VectorCase) Outputs {
 	start, sp := c.Int("start", 0), rotarySpec(c, "rope", "interleaved", "")
 	sp.Positions = pe.Line(start + c.Int("n", 0)) // a case that starts at another position is tokens from there on
-	return rotaryOutputs(t, c, sp, petest.At(sp.Positions, places(start, c.Int("n", 0))...))
+	return rotaryOutputs(t, c, sp, sp.Positions.Permuted(places(start, c.Int("n", 0))))
 }
 
-func halfSplitVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func halfSplitVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "rope", "half", "rope-dims=%d", c.Int("rotary_dims", c.Int("d_head", 0)))
 	return rotaryOutputs(t, c, sp, sp.Positions)
 }
 
-func proportionalVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func proportionalVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "rope", "half", "rope-proportion=%v", c.Float("proportion", 1))
 	if factor := c.Float("factor", 1); factor != 1 {
 		sp.Scheme, sp.Given["rope-scale"] = "rope-pi", fmt.Sprint(factor)
@@ -142,7 +143,7 @@ func proportionalVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return hfOutputs(t, c, sp)
 }
 
-func interpolationVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func interpolationVector(t testing.TB, c *VectorCase) Outputs {
 	scale := c.Float("scale", 1)
 	sp := rotarySpec(c, "rope-pi", "half", "rope-scale=%v", scale)
 	out := rotaryOutputs(t, c, sp, sp.Positions)
@@ -152,12 +153,12 @@ func interpolationVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-func dynamicNTKVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func dynamicNTKVector(t testing.TB, c *VectorCase) Outputs {
 	return hfOutputs(t, c, rotarySpec(c, "rope-ntk", "half", "rope-scale=%v rope-trained-tokens=%d",
 		c.Float("factor", 1), c.Int("max_position_embeddings", 0)))
 }
 
-func ntkVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func ntkVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "rope-ntk", "half", "rope-scale=%v", c.Float("alpha", 1))
 	if c.Bool("dynamic") {
 		sp = rotarySpec(c, "rope-ntk", "half", "rope-scale=%v rope-trained-tokens=%d", c.Float("factor", 1),
@@ -166,7 +167,7 @@ func ntkVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return rotaryOutputs(t, c, sp, sp.Positions)
 }
 
-func yarnVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func yarnVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "rope-yarn", "half",
 		"rope-trained-tokens=%d rope-scale=%v yarn-beta-fast=%v yarn-beta-slow=%v",
 		c.Int("L_orig", 0), c.Float("scale", 1), c.Float("beta_fast", 32), c.Float("beta_slow", 1))
@@ -178,13 +179,13 @@ func yarnVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return rotaryOutputs(t, c, sp, sp.Positions)
 }
 
-func llama3Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func llama3Vector(t testing.TB, c *VectorCase) Outputs {
 	return hfOutputs(t, c, rotarySpec(c, "rope-llama3", "half",
 		"rope-scale=%v rope-trained-tokens=%d llama3-low=%v llama3-high=%v", c.Float("factor", 8),
 		c.Int("L_orig", 8192), c.Float("low_freq_factor", 1), c.Float("high_freq_factor", 4)))
 }
 
-func longRoPEVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func longRoPEVector(t testing.TB, c *VectorCase) Outputs {
 	policy := c.Text("policy", "su")
 	if v, ok := c.Value("policy").(float64); ok {
 		policy = fmt.Sprint(v)
@@ -200,7 +201,7 @@ func longRoPEVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return hfOutputs(t, c, sp)
 }
 
-func longRoPEHFVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func longRoPEHFVector(t testing.TB, c *VectorCase) Outputs {
 	trained := c.Float("L_orig", 0)
 	scale, magnitude := c.Float("factor", 1), "su"
 	if longest := c.Float("L_max", 0); longest != 0 {
@@ -214,16 +215,14 @@ func longRoPEHFVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		commas(c.Floats("long_factor")), commas(c.Floats("short_factor")), magnitude, max(scale, 1), trained))
 }
 
-func xposVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func xposVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "xpos", "interleaved", "xpos-scale-base=%v xpos-gamma=%v", c.Float("scale_base", 512),
 		c.Float("gamma", 0.4))
-	if want := c.Int("centre", 0); want != (sp.Positions.Tokens()+1)/2 {
-		t.Errorf("the centre is %d; ours is ceil(n/2)", want)
-	}
+	expect.Equal(t, "the centre", c.Int("centre", 0), (sp.Positions.Tokens()+1)/2)
 	return rotaryOutputs(t, c, sp, sp.Positions)
 }
 
-func hopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func hopeVector(t testing.TB, c *VectorCase) Outputs {
 	layout := c.Text("layout", "interleaved")
 	if layout != "interleaved" {
 		layout = "half"
@@ -237,16 +236,16 @@ func hopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 
 // floaterVector: one kind of case is the path alone, the other attention with given biases; in that
 // one the projections have no biases of their own.
-func floaterVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func floaterVector(t testing.TB, c *VectorCase) Outputs {
 	if !c.Has("p0") {
 		x := c.Input(t, "x")
 		sp := over(c, "floater", x, nil)
 		m := sp.Model(t)
 		m.Encoding = pe.GivenBiases(m.Encoding, c.Input(t, "bias_n_qkv_d").Values)
-		w := petest.Projections{QKV: c.Param(t, "in_proj_weights"), Out: c.Param(t, "out_proj.weight"),
+		w := Projections{QKV: c.Param(t, "in_proj_weights"), Out: c.Param(t, "out_proj.weight"),
 			OutB: c.Param(t, "out_proj.bias")}
 		got := w.Attend(m, x, sp.Positions, false)
-		return petest.Outputs{"logits": got.Logits, "context_out": got.Output}
+		return Outputs{"logits": got.Logits, "context_out": got.Output}
 	}
 	n, d, layers, dt := c.Int("n", 0), c.Int("d", 0), c.Int("layers", 0), c.Float("dt", 0.01)
 	if method, steps := c.Text("method", "rk4"), math.Round(dt/c.Float("step",
@@ -257,25 +256,25 @@ func floaterVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Given: given("floater-dt=%v", dt),
 		Set: params(t, c, "start=p0 in.weight=layers.0.linear.weight in.bias=layers.0.linear.bias "+
 			"out.weight=layers.2.linear.weight out.bias=layers.2.linear.bias")}
-	return petest.Outputs{"bias_n_qkv_layer_d": flowBiases(sp.Model(t), pe.Line(n)).Reshaped(n, 3, layers, d)}
+	return Outputs{"bias_n_qkv_layer_d": flowBiases(sp.Model(t), pe.Line(n)).Reshaped(n, 3, layers, d)}
 }
 
 // flowBiases returns the biases of a model of one head at the given positions, [N,3,L,D].
 func flowBiases(m *models.Model, p pe.Positions) (out petest.Array) {
 	petest.Closed(func(s *torchpe.Scope) {
-		out = petest.ArrayOf(pe.FlowBiases(petest.Begin(s, m, p)).Squeeze(0).Squeeze(2).Permute(2, 0, 1, 3))
+		out = petest.ArrayOf(pe.FlowBiases(begin(s, m, p)).Squeeze(0).Squeeze(2).Permute(2, 0, 1, 3))
 	})
 	return out
 }
 
 // nopeVector runs nope, or c-nope where the case is causal: among these is the published code's
 // temperature of 0.01. What is around the attention in the model is held against the case too.
-func nopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
-	x, w := c.Input(t, "x"), petest.Projections{}
+func nopeVector(t testing.TB, c *VectorCase) Outputs {
+	x, w := c.Input(t, "x"), Projections{}
 	if c.Has("c_attn.weight") { // the published code's CausalSelfAttention, else PyTorch's MultiheadAttention
 		w.QKV, w.Out = c.Param(t, "c_attn.weight"), c.Param(t, "c_proj.weight")
 	} else {
-		w = petest.Projections{QKV: c.Param(t, "in_proj_weight"), QKVB: c.Param(t, "in_proj_bias"),
+		w = Projections{QKV: c.Param(t, "in_proj_weight"), QKVB: c.Param(t, "in_proj_bias"),
 			Out: c.Param(t, "out_proj.weight"), OutB: c.Param(t, "out_proj.bias")}
 	}
 	sp := over(c, "nope", x, nil)
@@ -287,7 +286,7 @@ func nopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	m := sp.Model(t)
 	got := w.Attend(m, x, sp.Positions, false)
 	w.AttendInModel(t, sp, x, got)
-	out := petest.Outputs{"weights": got.Weights, "output": got.Output}
+	out := Outputs{"weights": got.Weights, "output": got.Output}
 	if c.Has("x_permuted") {
 		out["output_of_permuted"] = w.Attend(m, c.Input(t, "x_permuted"), sp.Positions, false).Output
 	}

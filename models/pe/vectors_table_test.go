@@ -15,7 +15,7 @@ import (
 
 // abacusVector: a token's coordinate is the place of its digit, an id from low to high, in its run of
 // digits from 1 on, and 0 for other ids.
-func abacusVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func abacusVector(t testing.TB, c *VectorCase) Outputs {
 	ids, table, digits := c.Input(t, "token_ids"), c.Param(t, "table"), c.Floats("digit_ids")
 	b, n, d := ids.Shape[0], ids.Shape[1], table.Shape[1]
 	at, added := petest.Array{Shape: []int{b, n}}, petest.Array{Shape: []int{b, n, d}}
@@ -33,12 +33,12 @@ func abacusVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			Given: given("abacus-rows=%d", c.Int("n_max", table.Shape[0]))}
 		added.Values = append(added.Values, tableOf(t, sp).Values...)
 	}
-	return petest.Outputs{"pe": added, "positions": at}
+	return Outputs{"pe": added, "positions": at}
 }
 
 // axialVector: the tutorial's P1 is that of the fast axis and fills the first dimensions;
 // lucidrains' axis 0 is the slow one, and both are of full width where the factors are added.
-func axialVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func axialVector(t testing.TB, c *VectorCase) Outputs {
 	slow, fast, join := "axis0", "axis1", "slow-first"
 	if c.Has("P1") {
 		fast, slow, join = "P1", "P2", "fast-first"
@@ -58,9 +58,9 @@ func axialVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Given: given("axial-join=%s axial-width=%d axial-fast=%d", join, width, b.Shape[0]),
 		Set:   map[string][]float64{"pe.slow": a.Values, "pe.fast": b.Values}}.Model(t)
 	p = pe.Line(c.Int("n", p.Tokens()))
-	out := petest.Outputs{"table": petest.Added(m, 0, p)}
+	out := Outputs{"table": added(m, 0, p)}
 	if c.Has("x") {
-		out["y"] = embedded(m, c.Input(t, "x"), p)
+		out["y"] = embed(m, 0, c.Input(t, "x"), p)
 	}
 	return out
 }
@@ -68,7 +68,7 @@ func axialVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 // bipeVector: the sizes of the case's embedding and of its heads do not belong to one model. The code's
 // row m s_j of a query is ours less what it has for the first key, whose segment is 0. Cells are
 // {segment, place in it}; a separator ends a segment.
-func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func bipeVector(t testing.TB, c *VectorCase) Outputs {
 	x, q, k := c.Input(t, "x"), c.Input(t, "q"), c.Input(t, "k")
 	n, rows := x.Shape[0], c.Param(t, "embeds.0.weight").Shape[0]
 	if factor := c.Int("alibi_factor", 96); factor != 96 {
@@ -85,7 +85,7 @@ func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp := petest.Spec{Scheme: "bipe", Layers: 1, DModel: x.Shape[1], Positions: p,
 		Given: given("bipe=alibi bipe-places=%d", c.Int("train_scale", 0)),
 		Set:   params(t, c, "table=embeds.0.weight")}
-	out := petest.Outputs{"x_plus_intra": embedded(sp.Model(t), x, p), "intra": intra, "inter": inter}
+	out := Outputs{"x_plus_intra": embed(sp.Model(t), 0, x, p), "intra": intra, "inter": inter}
 	sp.Set["pe.table"] = count(rows, x.Shape[1]) // the row's number in the first column
 	numbers := tableOf(t, sp)
 	for i := range n {
@@ -99,13 +99,13 @@ func bipeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 	}
 	sp.Given = given("bipe-places=%d rope-base=%s", c.Int("train_scale", 0), format(c.Float("base", 10000)))
-	got := petest.HeadInputs{Q: q, K: k}.Attend(sp.Model(t), p, false)
+	got := HeadInputs{Q: q, K: k}.Attend(sp.Model(t), p, false)
 	out["alibi_bias"], out["q_rot"], out["k_rot"], out["logits_rope"] = bias, got.Q, got.K, got.Logits
 	return out
 }
 
 // capeSpec is cape of a case, with options that both forms have.
-func capeSpec(c *petest.VectorCase, form string, d int) petest.Spec {
+func capeSpec(c *VectorCase, form string, d int) petest.Spec {
 	return petest.Spec{Scheme: "cape", DModel: d, Layers: 1, Given: given(
 		"cape=%s cape-global=%s cape-local=%s cape-scaling=%s", form,
 		format(c.Float("max_global_shift", 0)), format(c.Float("max_local_shift", 0)),
@@ -119,7 +119,7 @@ type capeDraws struct{ global, local, scale petest.Array }
 // capeOutputs returns the table and sqrt(D) x + table of one sample x [N,D]: as the scheme adds it at
 // evaluation, or of draws.
 func capeOutputs(m *models.Model, x petest.Array, p pe.Positions, draws *capeDraws) (table, out []float64) {
-	still, sum := petest.Added(m, 0, p).Values, embedded(m, x, p).Values
+	still, sum := added(m, 0, p).Values, embed(m, 0, x, p).Values
 	if draws == nil {
 		return still, sum
 	}
@@ -136,7 +136,7 @@ func capeOutputs(m *models.Model, x petest.Array, p pe.Positions, draws *capeDra
 }
 
 // drawn returns columns of the first n draws of a sample, zeros where the case has no such.
-func drawn(t testing.TB, c *petest.VectorCase, sample, n int, factor float64, names ...string) petest.Array {
+func drawn(t testing.TB, c *VectorCase, sample, n int, factor float64, names ...string) petest.Array {
 	a := zeros(n, len(names))
 	for k, name := range names {
 		for i := 0; c.Has(name) && i < n; i++ {
@@ -148,7 +148,7 @@ func drawn(t testing.TB, c *petest.VectorCase, sample, n int, factor float64, na
 
 // cape1DVector: each sample alone. One token beyond its length is kept, as in the code; what comes after
 // it gets no table and enters no mean. The spacing of positions scales a token's coordinate and its shift.
-func cape1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func cape1DVector(t testing.TB, c *VectorCase) Outputs {
 	x := c.Input(t, "x")
 	n, d := x.Shape[1], x.Shape[2]
 	sp := capeSpec(c, "1d", d)
@@ -180,10 +180,10 @@ func cape1DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			output.Row(b)[tokens*d+i] = math.Sqrt(float64(d)) * v
 		}
 	}
-	return petest.Outputs{"embedding": table, "output": output}
+	return Outputs{"embedding": table, "output": output}
 }
 
-func cape2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func cape2DVector(t testing.TB, c *VectorCase) Outputs {
 	x := c.Input(t, "patches")
 	sp := capeSpec(c, "2d", x.Shape[3])
 	sp.Positions = pe.Grid(x.Shape[1], x.Shape[2])
@@ -199,22 +199,22 @@ func cape2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		copy(table.Row(b), e)
 		copy(output.Row(b), out)
 	}
-	return petest.Outputs{"embedding": table, "output": output}
+	return Outputs{"embedding": table, "output": output}
 }
 
 // convVector: the module returns what the scheme adds to x.
-func convVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func convVector(t testing.TB, c *VectorCase) Outputs {
 	x := c.Input(t, "x")
 	p := pe.Line(x.Shape[1])
 	m := petest.Spec{Scheme: "conv-pos", Layers: 1, DModel: x.Shape[2], Positions: p,
 		Given: given("conv-kernel=%d conv-groups=%d", c.Int("kernel", 0), c.Int("groups", 0)),
 		Set:   params(t, c, "v=weight_v gain=weight_g bias=bias")}.Model(t)
-	out := embedded(m, x, p)
+	out := embed(m, 0, x, p)
 	// The same sequence many times over is convolved by one matrix.
 	many := petest.Array{Shape: []int{50, x.Shape[1], x.Shape[2]}, Values: slices.Repeat(x.Row(0), 50)}
-	last := petest.Array{Shape: x.Shape[1:], Values: embedded(m, many, p).Row(49)}
+	last := petest.Array{Shape: x.Shape[1:], Values: embed(m, 0, many, p).Row(49)}
 	petest.Near(t, "in a batch", last, petest.Array{Shape: x.Shape[1:], Values: out.Row(0)}, 1e-13)
-	return petest.Outputs{"pe": {Shape: x.Shape, Values: difference(out.Values, x.Values)}}
+	return Outputs{"pe": {Shape: x.Shape, Values: difference(out.Values, x.Values)}}
 }
 
 // features returns z [N,F] of fourier-features: with the identity for C, that is what it adds.
@@ -234,7 +234,7 @@ func featuresOf(t testing.TB, sp petest.Spec, width int) petest.Array {
 }
 
 // fourierFeaturesVector: MeshGraphNets' edges are of edge-geometry.
-func fourierFeaturesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func fourierFeaturesVector(t testing.TB, c *VectorCase) Outputs {
 	if c.Has("mesh_pos") {
 		return edgeGeometryVector(t, c)
 	}
@@ -246,44 +246,44 @@ func fourierFeaturesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		for sample := range x.Shape[0] {
 			out.Values = slices.Concat(out.Values, x.Row(sample), z.Values)
 		}
-		return petest.Outputs{"y": out}
+		return Outputs{"y": out}
 	}
 	sp := petest.Spec{Positions: points(rowsOf(x)...), Given: given("feature-range=raw")}
 	if c.Has("B") {
 		levels := c.Param(t, "B").Shape[0]
 		sp.Given["features"], sp.Given["feature-levels"] = "gaussian", fmt.Sprint(levels)
 		sp.Set = params(t, c, "waves=B")
-		return petest.Outputs{"features": featuresOf(t, sp, 2*levels)}
+		return Outputs{"features": featuresOf(t, sp, 2*levels)}
 	}
 	levels := c.Int("L", 0)
 	sp.Given["features"], sp.Given["feature-levels"] = c.Text("kind", ""), fmt.Sprint(levels)
 	if base := c.Float("max_positions", 10000); base != 10000 {
 		t.Fatalf("max_positions %g: fourier-features has 10000", base)
 	}
-	return petest.Outputs{"features": featuresOf(t, sp, 2*levels*x.Shape[1])}
+	return Outputs{"features": featuresOf(t, sp, 2*levels*x.Shape[1])}
 }
 
 // edgeGeometryVector: a head for each feature, each with the weight 1 for its own: the bias of a
 // key at the sender, seen from the receiver, is the edge's feature.
-func edgeGeometryVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func edgeGeometryVector(t testing.TB, c *VectorCase) Outputs {
 	at := c.Input(t, "mesh_pos")
 	n, heads := at.Shape[0], at.Shape[1]+1
 	sp := petest.Spec{Scheme: "edge-geometry", Layers: 1, Heads: heads, DModel: heads,
 		Positions: points(rowsOf(at)...),
 		Set:       map[string][]float64{"pe.weight": identity(heads)}}
 	none := zeros(n, heads, 1)
-	bias := petest.HeadInputs{Q: none, K: none, V: none}.Attend(sp.Model(t), sp.Positions, false).Logits
+	bias := HeadInputs{Q: none, K: none, V: none}.Attend(sp.Model(t), sp.Positions, false).Logits
 	senders, receivers := whole(c.Input(t, "senders").Values), whole(c.Input(t, "receivers").Values)
 	if !strings.Contains(fmt.Sprint(c.SourceSymbol), "edge_features") {
 		t.Errorf("%v is not MeshGraphNets' edge features", c.SourceSymbol)
 	}
-	return petest.Outputs{"edge_features": reordered(bias, func(i int) int {
+	return Outputs{"edge_features": reordered(bias, func(i int) int {
 		return (i%heads*n+receivers[i/heads])*n + senders[i/heads]
 	}, len(senders), heads)}
 }
 
 // checkCount holds the number of parameters of a scheme against a case's.
-func checkCount(t testing.TB, c *petest.VectorCase, m *models.Model, name string) {
+func checkCount(t testing.TB, c *VectorCase, m *models.Model, name string) {
 	t.Helper()
 	if have := m.Params.Get(name).PerMember(); have != c.Int("n_params", have) {
 		t.Errorf("%d parameters, the reference has %d", have, c.Int("n_params", have))
@@ -291,18 +291,18 @@ func checkCount(t testing.TB, c *petest.VectorCase, m *models.Model, name string
 }
 
 // learnVector: a table with more rows than tokens is one built for more positions.
-func learnVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func learnVector(t testing.TB, c *VectorCase) Outputs {
 	table, x := c.Param(t, "table"), c.Input(t, "x")
 	sp := over(c, "learn", table, nil)
 	sp.Set = params(t, c, "table=table")
 	m := sp.Model(t)
 	checkCount(t, c, m, "pe.table")
-	return petest.Outputs{"y": embedded(m, x, pe.Line(x.Shape[1]))}
+	return Outputs{"y": embed(m, 0, x, pe.Line(x.Shape[1]))}
 }
 
 // learned2DVector: ViT's table counts tokens in a row, its class token first: that is a grid of one
 // row.
-func learned2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func learned2DVector(t testing.TB, c *VectorCase) Outputs {
 	rows, columns := c.Int("H", 1), c.Int("W", c.Int("tokens", 0))
 	sp := petest.Spec{Scheme: "learn-2d", Layers: 1, DModel: c.Int("d", 0), Given: given("grid-table=sum"),
 		Positions: pe.Grid(c.Int("H_max", rows), c.Int("W_max", columns))}
@@ -318,19 +318,19 @@ func learned2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	m, p := sp.Model(t), pe.Grid(rows, columns)
 	if !c.Has("y") {
-		return petest.Outputs{"table": petest.Added(m, 0, p)}
+		return Outputs{"table": added(m, 0, p)}
 	}
 	x := c.Input(t, "x")
-	y := embedded(m, x.Reshaped(len(x.Values)/rows/columns/sp.DModel, rows*columns, sp.DModel), p)
-	return petest.Outputs{"y": y.Reshaped(x.Shape...)}
+	y := embed(m, 0, x.Reshaped(len(x.Values)/rows/columns/sp.DModel, rows*columns, sp.DModel), p)
+	return Outputs{"y": y.Reshaped(x.Shape...)}
 }
 
-func learnFourierVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func learnFourierVector(t testing.TB, c *VectorCase) Outputs {
 	x := c.Input(t, "x") // [N,G,M]
 	if x.Shape[1] != c.Int("G", x.Shape[1]) || x.Shape[2] != c.Int("M", x.Shape[2]) {
 		t.Fatalf("coordinates %v, the case has G = %d, M = %d", x.Shape, c.Int("G", 0), c.Int("M", 0))
 	}
-	return petest.Outputs{"pe": tableOf(t, petest.Spec{Scheme: "learn-fourier", Layers: 1,
+	return Outputs{"pe": tableOf(t, petest.Spec{Scheme: "learn-fourier", Layers: 1,
 		DModel:    c.Int("D", 0),
 		Positions: points(rowsOf(x)...),
 		Set: params(t, c, "waves=Wr.weight in.weight=mlp.0.weight in.bias=mlp.0.bias out.weight=mlp.2.weight "+
@@ -339,17 +339,17 @@ func learnFourierVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			c.Int("F_dim", 0), c.Int("H_dim", 0), x.Shape[1])})}
 }
 
-func learnWavesVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func learnWavesVector(t testing.TB, c *VectorCase) Outputs {
 	sp := petest.Spec{Scheme: "learn-waves", Layers: 1, DModel: c.Int("d", 0),
 		Positions: pe.Line(c.Int("n", 0)),
 		Set:       params(t, c, "index=f")}
 	checkCount(t, c, sp.Model(t), "pe.index")
-	return petest.Outputs{"table": tableOf(t, sp)}
+	return Outputs{"table": tableOf(t, sp)}
 }
 
 // resampledVector: rows before the grid's (a class token's) stay as they are, outside of the
 // scheme.
-func resampledVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func resampledVector(t testing.TB, c *VectorCase) Outputs {
 	table, prefix := c.Param(t, "table"), c.Int("prefix", 0)
 	d := table.Shape[1]
 	sp := petest.Spec{Scheme: "learn-resampled", Layers: 1, DModel: d, Positions: pe.Line(c.Int("n", 0)),
@@ -357,7 +357,7 @@ func resampledVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		Set:   map[string][]float64{"pe.table": table.Values[prefix*d:]}}
 	if how := c.Text("interpolation", "linear"); how != "linear" {
 		if how != "bicubic" && how != "bilinear" || !c.Bool("antialias") {
-			c.Lacks(t, "interpolation %s with antialias %v: only linear and antialiased bicubic and "+
+			t.Fatalf("interpolation %s with antialias %v: only linear and antialiased bicubic and "+
 				"bilinear are there", how, c.Bool("antialias"))
 		}
 		from, to := whole(c.Floats("old")), whole(c.Floats("new"))
@@ -365,7 +365,7 @@ func resampledVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			from[1]), pe.Grid(to[0], to[1])
 	}
 	kept := petest.Array{Shape: []int{prefix, d}, Values: table.Values[:prefix*d]}
-	return petest.Outputs{"rows": petest.StackRows(kept, tableOf(t, sp))}
+	return Outputs{"rows": stackRows(kept, tableOf(t, sp))}
 }
 
 // drawnLine returns tokens one after the other at drawn positions.
@@ -387,13 +387,13 @@ func embedAt(m *models.Model, drawn []float64) (added petest.Array) {
 
 // randomisedVector: DeepMind's sinusoids have all sines before all cosines where ours alternate as
 // in the paper's other schemes: the columns are compared in our order.
-func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func randomisedVector(t testing.TB, c *VectorCase) Outputs {
 	n, name := c.Int("n", 0), "draw_unsorted"
 	if c.Has("permutation") {
 		name = "permutation"
 	}
 	drawn := slices.Sorted(slices.Values(c.Input(t, name).Values[:n]))
-	out := petest.Outputs{"positions": {Shape: []int{n}, Values: drawn}}
+	out := Outputs{"positions": {Shape: []int{n}, Values: drawn}}
 	sp := petest.Spec{Scheme: "random", Fidelity: "text", Layers: 1, DModel: c.Int("d", 0),
 		Heads:     c.Int("heads", 1),
 		Positions: pe.Line(n), Given: given("random-max=%d", c.Int("L", 0))}
@@ -418,24 +418,24 @@ func randomisedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	return out
 }
 
-func sinusoid1DVector(layout string) petest.Adapter {
-	return func(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func sinusoid1DVector(layout string) Adapter {
+	return func(t testing.TB, c *VectorCase) Outputs {
 		n, start, sp := c.Int("n", 0), c.Int("start", 0), petest.Spec{Scheme: "1d-fixed", DModel: c.Int("d", 0),
 			Given: given("fixed-pe-dropout=0 sinusoid-base=%v sinusoid-layout=%s",
 				c.Float("base", 10000), layout)}
 		if c.Bool("add_negative_side") {
 			sp.Positions = pe.Line(n + 1)
-			return petest.Outputs{"table": bothSides(tableOf(t, sp))}
+			return Outputs{"table": bothSides(tableOf(t, sp))}
 		}
 		if start > 0 { // the tokens from place start-1 on, where the first place is 1
 			sp.Given["positions-from"] = "1"
 			start--
 		}
 		sp.Positions = pe.Line(start + n)
-		m, p := sp.Model(t), petest.At(sp.Positions, places(start, n)...)
-		out := petest.Outputs{"table": petest.Added(m, 0, p)}
+		m, p := sp.Model(t), sp.Positions.Permuted(places(start, n))
+		out := Outputs{"table": added(m, 0, p)}
 		if c.Has("x") {
-			out["y"] = embedded(m, c.Input(t, "x"), p)
+			out["y"] = embed(m, 0, c.Input(t, "x"), p)
 		}
 		return out
 	}
@@ -460,7 +460,7 @@ func bothSides(a petest.Array) petest.Array {
 }
 
 // sinusoid2DVariant: DETR says whether it normalises, MAE and simple ViT by which function ran.
-func sinusoid2DVariant(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func sinusoid2DVariant(t testing.TB, c *VectorCase) Outputs {
 	sp := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0),
 		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)),
 		Given: given("fixed-pe-dropout=0 positions-from=0 grid-order=columns-first sinusoid-layout=concat "+
@@ -479,10 +479,10 @@ func sinusoid2DVariant(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	case !strings.Contains(symbol, "get_2d_sincos_pos_embed"):
 		t.Fatalf("%s is none of DETR, MAE and simple ViT", symbol)
 	}
-	return petest.Outputs{"table": tableOf(t, sp)}
+	return Outputs{"table": tableOf(t, sp)}
 }
 
-func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func sinusoid2DVector(t testing.TB, c *VectorCase) Outputs {
 	start, grid := c.Int("start", 0), pe.Grid(c.Int("H", 0), c.Int("W", 0))
 	sp := petest.Spec{Scheme: "2d-fixed", DModel: c.Int("d", 0), Positions: grid,
 		Given: given("fixed-pe-dropout=0 grid-order=columns-first sinusoid-base=%v", c.Float("base", 10000))}
@@ -498,13 +498,13 @@ func sinusoid2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	}
 	table := tableOf(t, sp)
 	if c.Bool("cls_token") { // MAE's class token has zeros
-		table = petest.StackRows(zeros(1, sp.DModel), table)
+		table = stackRows(zeros(1, sp.DModel), table)
 	}
-	return petest.Outputs{"table": table}
+	return Outputs{"table": table}
 }
 
 // sinusoid3DVector: VideoMAE's table is that of 1d-fixed over all tubes in a row.
-func sinusoid3DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func sinusoid3DVector(t testing.TB, c *VectorCase) Outputs {
 	shape := whole(c.Floats("shape"))
 	if len(shape) == 0 {
 		return sinusoid1DVector("interleaved")(t, c)
@@ -513,14 +513,14 @@ func sinusoid3DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	if strings.Contains(c.SourceSymbol.(string), "posemb_sincos_3d") {
 		layout = "padded"
 	}
-	return petest.Outputs{"table": tableOf(t, petest.Spec{Scheme: "3d-fixed", DModel: c.Int("d", 0),
+	return Outputs{"table": tableOf(t, petest.Spec{Scheme: "3d-fixed", DModel: c.Int("d", 0),
 		Positions: pe.Box(shape[0], shape[1], shape[2]), Given: given("space-layout=%s", layout)})}
 }
 
 // spaceTimeVector: TimeSformer's tokens lie patch by patch, with all frames of a patch together;
 // its class token, which is no token of the scheme, comes first and gets the first row of the
 // spatial table.
-func spaceTimeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func spaceTimeVector(t testing.TB, c *VectorCase) Outputs {
 	b, frames, patches, d := c.Int("B", 0), c.Int("T", 0), c.Int("P", 0), c.Int("d", 0)
 	n, space, class := patches*frames, c.Param(t, "pos_embed"), c.Param(t, "cls_token")
 	order := make([]int, n)
@@ -533,7 +533,7 @@ func spaceTimeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	box := pe.Box(frames, 1, patches)
 	m := petest.Spec{Scheme: "space-time", Layers: 1, DModel: d, Positions: box, Set: map[string][]float64{
 		"pe.space": space.Values[d:], "pe.time": c.Param(t, "time_embed").Values}}.Model(t)
-	got := embedded(m, tokens, petest.At(box, order...))
+	got := embed(m, 0, tokens, box.Permuted(order))
 	out := petest.Array{Shape: []int{b, 1 + n, d}}
 	for sample := range b {
 		for k, v := range class.Values {
@@ -541,5 +541,5 @@ func spaceTimeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 		out.Values = append(out.Values, got.Row(sample)...)
 	}
-	return petest.Outputs{"y": out}
+	return Outputs{"y": out}
 }

@@ -7,25 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 )
 
-// TestVectors: every scheme gives what other people's code gave, in float64 within the tolerance of
-// each case.
-func TestVectors(t *testing.T) { petest.EachVector(t, vectors, noEncodings, petest.CheckVector) }
-
-// TestVectorsChanged: no output of any case can change by 1e-6 without TestVectors failing.
-func TestVectorsChanged(t *testing.T) {
-	petest.EachVector(t, vectors, noEncodings, petest.CheckVectorChanged)
-}
-
 // noEncodings are the files of what is no encoding and starts none: null models.
 var noEncodings = []string{"moran_randomization", "spin_test"}
 
 // vectors holds what runs each file of reference vectors.
-var vectors = map[string]petest.Adapter{
+var vectors = map[string]Adapter{
 	"rope_interleaved": ropeVector, "rope_half_split": halfSplitVector, "rope_proportional": proportionalVector,
 	"rope_position_interpolation": interpolationVector, "rope_dynamic_ntk": dynamicNTKVector,
 	"rope_ntk_aware": ntkVector, "rope_yarn": yarnVector, "rope_llama3": llama3Vector,
@@ -65,19 +57,19 @@ var vectors = map[string]petest.Adapter{
 var given, zeros = petest.Given, petest.Zeros
 
 // perHead returns a scheme in a model of one layer with the case's heads, of width 2 each.
-func perHead(c *petest.VectorCase, scheme string, p pe.Positions, options pe.Options) petest.Spec {
+func perHead(c *VectorCase, scheme string, p pe.Positions, options pe.Options) petest.Spec {
 	heads := c.Int("heads", 1)
 	return petest.Spec{Scheme: scheme, Layers: 1, Heads: heads, DModel: 2 * heads, Positions: p, Given: options}
 }
 
 // over returns a scheme in a model of one layer for tokens x [N,D] in a row, with the case's heads.
-func over(c *petest.VectorCase, scheme string, x petest.Array, options pe.Options) petest.Spec {
+func over(c *VectorCase, scheme string, x petest.Array, options pe.Options) petest.Spec {
 	return petest.Spec{Scheme: scheme, Layers: 1, Heads: c.Int("heads", 1), DModel: x.Shape[1],
 		Positions: pe.Line(x.Shape[0]), Given: options}
 }
 
 // params reads weights of the case for parameters of the scheme, named ours=theirs without "pe.".
-func params(t testing.TB, c *petest.VectorCase, names string) map[string][]float64 {
+func params(t testing.TB, c *VectorCase, names string) map[string][]float64 {
 	t.Helper()
 	set := map[string][]float64{}
 	for _, pair := range strings.Fields(names) {
@@ -88,60 +80,51 @@ func params(t testing.TB, c *petest.VectorCase, names string) map[string][]float
 }
 
 // stacked reads weights of the case, one below the other.
-func stacked(t testing.TB, c *petest.VectorCase, names ...string) petest.Array {
+func stacked(t testing.TB, c *VectorCase, names ...string) petest.Array {
 	t.Helper()
 	parts := make([]petest.Array, len(names))
 	for i, name := range names {
 		parts[i] = c.Param(t, name)
 	}
-	return petest.StackRows(parts...)
+	return stackRows(parts...)
 }
 
 // plainWeights reads the projections of a case whose code names them as the tutorial's does.
-func plainWeights(t testing.TB, c *petest.VectorCase) petest.Projections {
+func plainWeights(t testing.TB, c *VectorCase) Projections {
 	t.Helper()
-	return petest.Projections{QKV: stacked(t, c, "W_query.weight", "W_key.weight", "W_value.weight"),
+	return Projections{QKV: stacked(t, c, "W_query.weight", "W_key.weight", "W_value.weight"),
 		Out: c.Param(t, "out_proj.weight"), OutB: c.Param(t, "out_proj.bias")}
 }
 
 // namedWeights reads projections of three linear maps whose names end so.
-func namedWeights(t testing.TB, c *petest.VectorCase, ending string) petest.Projections {
+func namedWeights(t testing.TB, c *VectorCase, ending string) Projections {
 	t.Helper()
 	q, k, v := "query"+ending, "key"+ending, "value"+ending
-	return petest.Projections{QKV: stacked(t, c, q+".weight", k+".weight", v+".weight"),
+	return Projections{QKV: stacked(t, c, q+".weight", k+".weight", v+".weight"),
 		QKVB: stacked(t, c, q+".bias", k+".bias", v+".bias")}
 }
 
 // biasOf returns what a scheme adds to logits of zero, [H,N,N].
 func biasOf(t testing.TB, sp petest.Spec) petest.Array {
 	t.Helper()
-	return petest.AddedToLogits(sp.Model(t), 0, sp.Positions)
+	return addedToLogits(sp.Model(t), sp.Positions)
 }
 
 // tableOf returns what a scheme adds to tokens, [N,D].
 func tableOf(t testing.TB, sp petest.Spec) petest.Array {
 	t.Helper()
-	return petest.Added(sp.Model(t), 0, sp.Positions)
-}
-
-// embedded returns tokens x [B,N,D] or [N,D] with what the first layer adds to them.
-func embedded(m *models.Model, x petest.Array, p pe.Positions) petest.Array {
-	n, d := x.Shape[len(x.Shape)-2], x.Shape[len(x.Shape)-1]
-	return petest.Embedded(m, 0, x.Reshaped(1, len(x.Values)/n/d, n, d), p).Reshaped(x.Shape...)
+	return added(sp.Model(t), 0, sp.Positions)
 }
 
 // outputs are logits, weights and output of an attention, which some cases call context.
-func outputs(got petest.Attended) petest.Outputs {
-	return petest.Outputs{"logits": got.Logits, "weights": got.Weights, "output": got.Output, "context": got.Output}
+func outputs(got Attended) Outputs {
+	return Outputs{"logits": got.Logits, "weights": got.Weights, "output": got.Output, "context": got.Output}
 }
 
 // valuesOf returns the values of a parameter.
 func valuesOf(t testing.TB, m *models.Model, name string) []float64 {
 	t.Helper()
-	values, err := m.Params.Values(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := expect.Must(m.Params.Values(name))
 	return values
 }
 

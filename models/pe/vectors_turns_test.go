@@ -12,7 +12,7 @@ import (
 	"torchpe/torchpe"
 )
 
-func fopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func fopeVector(t testing.TB, c *VectorCase) Outputs {
 	q, heads, dh := c.Input(t, "q"), c.Int("heads", 1), c.Int("d_head", 0)
 	n := q.Shape[0]
 	sp := petest.Spec{Scheme: "fope", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(n),
@@ -32,14 +32,14 @@ func fopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	} else {
 		sp.Set = params(t, c, "coefficients=cos_coef sine-coefficients=sin_coef")
 	}
-	m, out := sp.Model(t), petest.Outputs{}
+	m, out := sp.Model(t), Outputs{}
 	kept := pe.FoPEFrequencies(pe.Config{Heads: heads, DModel: heads * dh, Positions: sp.Positions,
 		Options: m.Config.PEOptions})
 	out["inv_freq"] = petest.Array{Shape: []int{len(kept)}, Values: kept}
 	petest.Closed(func(s *torchpe.Scope) {
-		cos, sin := pe.RotationOf(petest.Begin(s, m, sp.Positions)) // [1,1,H or 1,N,Dh/2]
+		cos, sin := pe.RotationOf(begin(s, m, sp.Positions)) // [1,1,H or 1,N,Dh/2]
 		for name, x := range map[string]torchpe.Tensor{"cos": cos, "sin": sin} {
-			out[name] = petest.FromHeads(x.Expand(1, 1, heads, n, dh/2))
+			out[name] = fromHeads(x.Expand(1, 1, heads, n, dh/2))
 			if shape := c.Output(t, name).Shape; len(shape) == 2 { // heads that share are one
 				out[name] = petest.ArrayOf(x).Reshaped(n, dh/2)
 			}
@@ -51,11 +51,11 @@ func fopeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // popeVector: queries may be the last of the tokens alone; positions may start at an offset.
-func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func popeVector(t testing.TB, c *VectorCase) Outputs {
 	q, k := c.Input(t, "q"), c.Input(t, "k")
 	n, heads, dh := k.Shape[0], k.Shape[1], k.Shape[2]
 	dims, asked := c.Int("d_rot", dh), q.Shape[0]
-	q = petest.StackRows(zeros(n-asked, heads, dh), q)
+	q = stackRows(zeros(n-asked, heads, dh), q)
 	at := places(c.Int("offset", 0), n)
 	if c.Has("positions") {
 		at = whole(c.Input(t, "positions").Values)
@@ -67,19 +67,19 @@ func popeVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	sp := petest.Spec{Scheme: "pope", Layers: 1, Heads: heads, DModel: heads * dh,
 		Positions: pe.Line(slices.Max(at) + 1),
 		Given:     given("pope-dims=%d rope-base=%v", dims, c.Float("base", 10000)), Set: params(t, c, phase)}
-	m, p, out := sp.Model(t), petest.At(sp.Positions, at...), petest.Outputs{}
+	m, p, out := sp.Model(t), sp.Positions.Permuted(at), Outputs{}
 	petest.Closed(func(s *torchpe.Scope) {
-		polarQ, polarK := pe.Polar(petest.Begin(s, m, p), petest.ByHeads(s, q, heads),
-			petest.ByHeads(s, k, heads))
+		polarQ, polarK := pe.Polar(begin(s, m, p), byHeads(s, q, heads),
+			byHeads(s, k, heads))
 		for name, x := range map[string]torchpe.Tensor{"q_rot": polarQ, "k_rot": polarK} {
 			if c.Text("layout", "interleaved") == "interleaved" {
 				x = interleave(x, dims)
 			}
-			out[name] = petest.FromHeads(x)
+			out[name] = fromHeads(x)
 		}
 	})
 	out["q_rot"] = lastRows(out["q_rot"].Reshaped(1, n, heads*(dims+dh)), asked).Reshaped(asked, heads, dims+dh)
-	in := petest.HeadInputs{Q: q, K: k}
+	in := HeadInputs{Q: q, K: k}
 	if c.Has("v") {
 		in.V = c.Input(t, "v")
 	}
@@ -102,7 +102,7 @@ func interleave(x torchpe.Tensor, r int) torchpe.Tensor {
 	return torchpe.Cat(-1, paired, x.Narrow(-1, 2*r, rest))
 }
 
-func grapeMVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func grapeMVector(t testing.TB, c *VectorCase) Outputs {
 	q, k, heads, dh := c.Input(t, "q"), c.Input(t, "k"), c.Int("heads", 1), c.Int("d_head", 0)
 	n, d, kind, factor := q.Shape[0], heads*dh, c.Text("kind", "commuting"), 1.0
 	sp := petest.Spec{Scheme: "grape-m", Layers: 1, Heads: heads, DModel: d, Positions: pe.Line(n),
@@ -122,7 +122,7 @@ func grapeMVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		}
 		x = c.Input(t, "x")
 		if x.Shape[1] > d {
-			c.Lacks(t, "tokens of width %d beside heads of %d in all", x.Shape[1], d)
+			t.Fatalf("tokens of width %d beside heads of %d in all", x.Shape[1], d)
 		}
 		x = widened(x, d)
 		sp.Set = params(t, c, "omega-bias=omega_proj.bias log-frequencies=log_freq")
@@ -131,15 +131,15 @@ func grapeMVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Given["grape-m"] = fmt.Sprintf("rank-2:%v", c.Float("omega", 1))
 		sp.Set = params(t, c, "a=a b=b")
 	default:
-		c.Lacks(t, "the form %s", kind)
+		t.Fatalf("the form %s", kind)
 	}
-	m, out := sp.Model(t), petest.Outputs{}
+	m, out := sp.Model(t), Outputs{}
 	petest.Closed(func(s *torchpe.Scope) {
-		hooks := petest.Begin(s, m, sp.Positions)
-		a := pe.Attn{X: x.Reshaped(1, 1, n, d).Tensor(s), Q: petest.ByHeads(s, q, heads),
-			K: petest.ByHeads(s, k, heads)}
+		hooks := begin(s, m, sp.Positions)
+		a := pe.Attn{X: x.Reshaped(1, 1, n, d).Tensor(s), Q: byHeads(s, q, heads),
+			K: byHeads(s, k, heads)}
 		qt, kt, _ := hooks.QKV(a)
-		out["q_rot"], out["k_rot"] = petest.FromHeads(qt), petest.FromHeads(kt)
+		out["q_rot"], out["k_rot"] = fromHeads(qt), fromHeads(kt)
 		if c.Has("freq") {
 			f := pe.GrapeFrequency(m.Params.Get("pe.log-frequencies").In(s), factor)
 			f = f.Squeeze(0).Squeeze(0).Expand(heads, 1, dh/2)
@@ -153,7 +153,7 @@ func grapeMVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			for i := range dh * n * heads {
 				units.Values[i*dh+i/(n*heads)] = 1
 			}
-			a.Q = petest.ByHeads(s, units, heads)
+			a.Q = byHeads(s, units, heads)
 			a.K = a.Q
 			columns, _, _ := hooks.QKV(a) // [1,Dh,H,N,Dh]
 			out["G"] = petest.ArrayOf(columns.Permute(0, 3, 2, 4, 1)).Reshaped(n, heads, dh, dh)
@@ -164,7 +164,7 @@ func grapeMVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 }
 
 // rope2DVector: points anywhere in a plane are divided by a smallest distance.
-func rope2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func rope2DVector(t testing.TB, c *VectorCase) Outputs {
 	if c.Has("coords_x") {
 		x := c.Input(t, "x")
 		n, d := x.Shape[1], x.Shape[2]
@@ -174,7 +174,7 @@ func rope2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			Given: given("rope-layout=half rope-2d-base=%v rope-unit=%v", c.Float("base", 10000),
 				c.Float("min_freq", 1)/c.Float("scale", 1))}
 		y, _ := rotated(sp.Model(t), x.Reshaped(n, 1, d), x.Reshaped(n, 1, d), sp.Positions)
-		return petest.Outputs{"y": y.Reshaped(x.Shape...)}
+		return Outputs{"y": y.Reshaped(x.Shape...)}
 	}
 	heads := c.Int("heads", 1)
 	sp := petest.Spec{Scheme: "rope-2d", Layers: 1, DModel: heads * c.Int("d_head", 0), Heads: heads,
@@ -187,17 +187,17 @@ func rope2DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 
 // mixedVector: frequencies are given, or follow from a uniform draw for each head; a class token
 // comes first and is not turned.
-func mixedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func mixedVector(t testing.TB, c *VectorCase) Outputs {
 	heads, dh := c.Int("heads", 1), c.Int("d_head", 0)
 	frequencies := petest.Array{Shape: []int{2, heads, dh / 2}}
 	if c.Has("u") {
 		u := c.Input(t, "u").Values
 		if len(u) != heads {
-			c.Lacks(t, "%d draws for %d heads", len(u), heads)
+			t.Fatalf("%d draws for %d heads", len(u), heads)
 		}
 		frequencies.Values = pe.MixedStart(u, c.Float("theta", 10), dh/2)
 	} else if frequencies.Values = c.Param(t, "freqs").Values; len(frequencies.Values) != heads*dh {
-		c.Lacks(t, "%d frequencies for %d heads of %d dimensions", len(frequencies.Values), heads, dh)
+		t.Fatalf("%d frequencies for %d heads of %d dimensions", len(frequencies.Values), heads, dh)
 	}
 	sp := petest.Spec{Scheme: "rope-2d", Layers: 1, DModel: heads * dh, Heads: heads,
 		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)), Given: given("rope-2d=mixed rope-2d-order=columns-first"),
@@ -206,7 +206,7 @@ func mixedVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Given["rope-2d-order"] = "rows-first"
 	}
 	q, k := rotated(sp.Model(t), c.Input(t, "q"), c.Input(t, "k"), sp.Positions)
-	return petest.Outputs{"freqs": frequencies, "q_rot": q, "k_rot": k, "logits": logitsOf(q, k)}
+	return Outputs{"freqs": frequencies, "q_rot": q, "k_rot": k, "logits": logitsOf(q, k)}
 }
 
 // crossed returns the positions of axes of so many steps each, the last the fastest.
@@ -224,7 +224,7 @@ func crossed(steps ...int) pe.Positions {
 	return points(rows...)
 }
 
-func rope3DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func rope3DVector(t testing.TB, c *VectorCase) Outputs {
 	heads, dims, x := c.Int("heads", 1), whole(c.Floats("dims")), c.Input(t, "x")
 	sp := petest.Spec{Scheme: "rope-3d", DModel: heads * c.Int("d_head", 0), Heads: heads,
 		Positions: crossed(dims...),
@@ -233,13 +233,13 @@ func rope3DVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 		sp.Given["rope-max-frequency"] = fmt.Sprint(c.Float("max_freq", 10))
 	}
 	if width := c.Int("d_head", 0) / (2 * len(dims)) * 2; c.Int("per_axis", width) != width {
-		c.Lacks(t, "blocks of %d dimensions; ours are of %d", c.Int("per_axis", width), width)
+		t.Fatalf("blocks of %d dimensions; ours are of %d", c.Int("per_axis", width), width)
 	}
 	y, _ := rotated(sp.Model(t), x, x, sp.Positions)
-	return petest.Outputs{"x_rot": y}
+	return Outputs{"x_rot": y}
 }
 
-func dinov3Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func dinov3Vector(t testing.TB, c *VectorCase) Outputs {
 	heads, dh := c.Int("heads", 1), c.Int("d_head", 0)
 	sp := petest.Spec{Scheme: "rope-dinov3", Layers: 1, Heads: heads, DModel: heads * dh,
 		Positions: pe.Grid(c.Int("H", 0), c.Int("W", 0)),
@@ -266,9 +266,9 @@ func dinov3Vector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 			draws.Values = append(draws.Values, values...)
 		}
 	}
-	m, p, out := sp.Model(t), sp.Positions, petest.Outputs{"periods": dinoPeriodsOf(t, sp)}
+	m, p, out := sp.Model(t), sp.Positions, Outputs{"periods": dinoPeriodsOf(t, sp)}
 	petest.Closed(func(s *torchpe.Scope) {
-		hooks := petest.Begin(s, m, p)
+		hooks := begin(s, m, p)
 		if draws.Values != nil {
 			hooks = pe.DINOv3Drawn(m.Encoding, s, p, draws.Tensor(s))
 		}
@@ -303,11 +303,11 @@ func dinoPeriodsOf(t testing.TB, sp petest.Spec) petest.Array {
 
 // liereVector: their matrices are given whole, and only the upper triangle counts; a class token
 // comes first and is not turned.
-func liereVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
+func liereVector(t testing.TB, c *VectorCase) Outputs {
 	raw, heads, dh, g := c.Param(t, "generator_raw_params"), c.Int("heads", 1), c.Int("d_head", 0),
 		c.Int("generator_dim", 0)
 	if raw.Shape[1] != 1 {
-		c.Lacks(t, "matrices of %d layers", raw.Shape[1])
+		t.Fatalf("matrices of %d layers", raw.Shape[1])
 	}
 	var upper []float64
 	for i, v := range raw.Values {
@@ -327,14 +327,14 @@ func liereVector(t testing.TB, c *petest.VectorCase) petest.Outputs {
 	} else {
 		sp.Positions = points(rowsOf(c.Input(t, "positions"))...)
 	}
-	m, p, out := sp.Model(t), sp.Positions, petest.Outputs{}
+	m, p, out := sp.Model(t), sp.Positions, Outputs{}
 	petest.Closed(func(s *torchpe.Scope) {
-		turns := pe.LieRETurns(petest.Begin(s, m, p)) // [1,1,H,Dh/g,N,g,g]
+		turns := pe.LieRETurns(begin(s, m, p)) // [1,1,H,Dh/g,N,g,g]
 		blocks := turns.Size(2) * turns.Size(3)
 		all := petest.ArrayOf(turns.Permute(0, 1, 4, 2, 3, 5, 6)).Reshaped(p.Tokens(), blocks, g, g)
 		if c.Bool("cls_token") {
 			first := petest.Array{Shape: []int{1, blocks, g, g}, Values: slices.Repeat(identity(g), blocks)}
-			all = petest.StackRows(first, all)
+			all = stackRows(first, all)
 		}
 		out["rotations"] = all
 	})

@@ -1,3 +1,7 @@
+// Package petest builds small models with a positional encoding for tests, gives them inputs and
+// compares the arrays that come out. The conformance suite of encodings, in the tests of models/pe,
+// and the tests of models and models/export use it. It may import torchpe, models/pe, models and the
+// standard library.
 package petest
 
 import (
@@ -6,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"testing"
 
 	"torchpe/torchpe"
 )
@@ -19,9 +24,6 @@ type Array struct {
 // ArrayOf copies a tensor out.
 func ArrayOf(t torchpe.Tensor) Array { return Array{Shape: t.Shape(), Values: t.Float64s()} }
 
-// Scalar returns an array of one number and no axes.
-func Scalar(v float64) Array { return Array{Values: []float64{v}} }
-
 // Zeros returns an array of zeros.
 func Zeros(shape ...int) Array {
 	n := 1
@@ -29,24 +31,6 @@ func Zeros(shape ...int) Array {
 		n *= size
 	}
 	return Array{Shape: shape, Values: make([]float64, n)}
-}
-
-// ByHeads copies queries, keys or values [N,H,Dh], [N,H Dh] or [B,N,H,Dh] into a tensor [1,B,H,N,Dh].
-func ByHeads(s *torchpe.Scope, x Array, heads int) torchpe.Tensor {
-	b, n := 1, x.Shape[0]
-	if len(x.Shape) == 4 {
-		b, n = x.Shape[0], x.Shape[1]
-	}
-	return x.Reshaped(1, b, n, heads, len(x.Values)/(b*n*heads)).Tensor(s).Permute(0, 1, 3, 2, 4)
-}
-
-// FromHeads returns a tensor [1,B,H,N,Dh] as an array [N,H,Dh] for one sample, [B,N,H,Dh] for more.
-func FromHeads(x torchpe.Tensor) Array {
-	a := ArrayOf(x.Permute(0, 1, 3, 2, 4))
-	if a.Shape[1] == 1 {
-		return a.Reshaped(a.Shape[2:]...)
-	}
-	return a.Reshaped(a.Shape[1:]...)
 }
 
 // Tensor copies the array into a float64 tensor on the CPU.
@@ -61,22 +45,6 @@ func (a Array) Reshaped(shape ...int) Array { return Array{Shape: shape, Values:
 func (a Array) Row(i int) []float64 {
 	n := len(a.Values) / a.Shape[0]
 	return a.Values[i*n : (i+1)*n]
-}
-
-// along moves entries of axis dim: entry i of the result is entry order[i] of a.
-func (a Array) along(dim int, order []int) Array {
-	n, inner := a.Shape[dim], 1
-	for _, size := range a.Shape[dim+1:] {
-		inner *= size
-	}
-	out := Array{Shape: append([]int(nil), a.Shape...)}
-	out.Shape[dim] = len(order)
-	for outer := 0; outer < len(a.Values); outer += n * inner {
-		for _, from := range order {
-			out.Values = append(out.Values, a.Values[outer+from*inner:outer+(from+1)*inner]...)
-		}
-	}
-	return out
 }
 
 // UnmarshalJSON reads nested lists; null is NaN. An object of rows by number has zeros between them.
@@ -97,35 +65,26 @@ func (a *Array) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &nested); err != nil {
 		return err
 	}
-	*a = Array{Shape: shapeOf(nested)}
-	return a.flatten(nested, a.Shape)
+	*a = Array{}
+	return a.append(nested, 0)
 }
 
-func shapeOf(nested any) (shape []int) {
-	for {
-		list, ok := nested.([]any)
-		if !ok {
-			return shape
-		}
-		shape = append(shape, len(list))
-		if len(list) == 0 {
-			return shape
-		}
-		nested = list[0]
+// append reads nested lists of an axis; the first list of each axis gives its length.
+func (a *Array) append(nested any, axis int) error {
+	list, ok := nested.([]any)
+	if ok && axis == len(a.Shape) && len(a.Values) == 0 {
+		a.Shape = append(a.Shape, len(list))
 	}
-}
-
-func (a *Array) flatten(nested any, shape []int) error {
-	if list, ok := nested.([]any); ok && len(shape) > 0 && len(list) == shape[0] {
-		for _, part := range list {
-			if err := a.flatten(part, shape[1:]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(shape) > 0 {
+	if ok != (axis < len(a.Shape)) || ok && len(list) != a.Shape[axis] {
 		return fmt.Errorf("ragged lists where the shape is %v", a.Shape)
+	}
+	for _, part := range list {
+		if err := a.append(part, axis+1); err != nil {
+			return err
+		}
+	}
+	if ok {
+		return nil
 	}
 	switch v := nested.(type) {
 	case nil:
@@ -138,12 +97,12 @@ func (a *Array) flatten(nested any, shape []int) error {
 	return nil
 }
 
-// exactly allows rounding of a few products in float64.
-var exactly = Tolerance{1e-12, 1e-12}
+// Tolerance bounds the difference of a value from want: Atol + Rtol |want|.
+type Tolerance struct{ Atol, Rtol float64 }
 
-// compare returns an error that names the first element that differs. Where want is NaN (masked)
+// Compare returns an error that names the first element that differs. Where want is NaN (masked)
 // got may be anything.
-func compare(got, want Array, tol Tolerance) error {
+func Compare(got, want Array, tol Tolerance) error {
 	if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
 		return fmt.Errorf("shape %v, want %v", got.Shape, want.Shape)
 	}
@@ -159,42 +118,27 @@ func compare(got, want Array, tol Tolerance) error {
 	return nil
 }
 
-// same reports whether two arrays have the same shape and bits.
-func same(a, b Array) bool {
-	if fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
-		return false
+// Near checks that two arrays agree to the tolerance, absolute and relative.
+func Near(t testing.TB, what string, got, want Array, tol float64) {
+	t.Helper()
+	if err := Compare(got, want, Tolerance{tol, tol}); err != nil {
+		t.Errorf("%s: %v", what, err)
 	}
-	for i := range a.Values {
-		if math.Float64bits(a.Values[i]) != math.Float64bits(b.Values[i]) {
-			return false
-		}
-	}
-	return true
 }
 
-// finite reports whether no value is NaN or infinite.
-func finite(values []float64) bool {
-	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
+// Closed runs f in a scope without gradients and closes it.
+func Closed(f func(s *torchpe.Scope)) {
+	s := torchpe.NewScopeNoGrad()
+	defer s.Close()
+	f(s)
 }
 
-// near returns an error where any intermediate of the one run differs from that of the other.
-func near(got, want map[string]Array, tol Tolerance) error {
-	if len(got) != len(want) {
-		return fmt.Errorf("%d intermediates, want %d", len(got), len(want))
+// Main runs a package's tests and returns their exit status, which is 1 also where tensors are left.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
+		fmt.Println(err)
+		return 1
 	}
-	for name, w := range want {
-		g, ok := got[name]
-		if !ok {
-			return fmt.Errorf("no %s", name)
-		}
-		if err := compare(g, w, tol); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+	return code
 }

@@ -1,6 +1,7 @@
 package petest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,16 +34,7 @@ type Spec struct {
 // text's reading, "d_model=8", "heads=2", "layers=1", and "line=8", "grid=2x4" or "box=2x2x2" for the
 // positions. It panics on other words.
 func Read(text string) Spec {
-	sp, others := read(text)
-	if others != nil {
-		panic(fmt.Sprintf("the spec %q has unknown words: %q", text, others))
-	}
-	return sp
-}
-
-// read returns the spec that a text describes, and its words that describe none.
-func read(text string) (sp Spec, others []string) {
-	sp = Spec{Fidelity: "code", Given: pe.Options{}}
+	sp := Spec{Fidelity: "code", Given: pe.Options{}}
 	for _, word := range strings.Fields(text) {
 		name, value, ok := strings.Cut(word, "=")
 		var n [3]int
@@ -51,7 +43,7 @@ func read(text string) (sp Spec, others []string) {
 		case word == "text":
 			sp.Fidelity = word
 		case !ok:
-			others = append(others, word)
+			panic(fmt.Sprintf("the spec %q has the unknown word %q", text, word))
 		case name == "d_model":
 			sp.DModel = n[0]
 		case name == "heads":
@@ -68,7 +60,7 @@ func read(text string) (sp Spec, others []string) {
 			sp.Given[name] = value
 		}
 	}
-	return sp, others
+	return sp
 }
 
 // Given returns options that are written as name=value, with blanks between.
@@ -76,17 +68,9 @@ func Given(format string, args ...any) pe.Options { return Read(fmt.Sprintf(form
 
 // The suite's seeds and sigmas, of up to three members.
 var (
-	suiteSeeds = []uint64{11, 22, 33}
-	suiteSigma = []float64{0.5, 1.1, 0.2}
+	Seeds = []uint64{11, 22, 33}
+	Sigma = []float64{0.5, 1.1, 0.2}
 )
-
-// or returns v, or fallback where v is zero.
-func or(v, fallback int) int {
-	if v == 0 {
-		return fallback
-	}
-	return v
-}
 
 // Config returns the model's configuration; an option's bad value is an error.
 func (sp Spec) Config() (models.Config, error) {
@@ -102,20 +86,20 @@ func (sp Spec) Config() (models.Config, error) {
 		return models.Config{}, err
 	}
 	if sp.Seeds == nil {
-		sp.Seeds = suiteSeeds[:1]
+		sp.Seeds = Seeds[:1]
 	}
 	if sp.Sigma == nil {
-		sp.Sigma = suiteSigma[:len(sp.Seeds)]
+		sp.Sigma = Sigma[:len(sp.Seeds)]
 	}
 	if sp.Positions.Index == nil {
 		sp.Positions = pe.Grid(2, 4)
 	}
 	if sp.DModel == 0 {
-		sp.DModel = max(8, or(sp.Heads, 1)*scheme.MinHeadWidth)
+		sp.DModel = max(8, cmp.Or(sp.Heads, 1)*scheme.MinHeadWidth)
 	}
 	c := models.Config{
 		Positions: sp.Positions, Symbols: 5, Classes: 3,
-		Layers: or(sp.Layers, 2), Heads: or(sp.Heads, 1), DModel: sp.DModel, FFMultiple: 2,
+		Layers: cmp.Or(sp.Layers, 2), Heads: cmp.Or(sp.Heads, 1), DModel: sp.DModel, FFMultiple: 2,
 		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.ProbeToken,
 		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: torchpe.Float64,
 		Device: torchpe.CPU,
@@ -151,66 +135,18 @@ func (sp Spec) Model(t testing.TB) *models.Model {
 	return m
 }
 
-// spec returns the trial's instance.
-func (tr trial) spec() Spec {
-	return Spec{
-		Scheme: tr.Scheme, Fidelity: tr.variant.Fidelity, Given: tr.variant.Given, Heads: tr.heads,
-		Seeds: suiteSeeds[:tr.members], Sigma: suiteSigma[:tr.members], Positions: tr.Positions,
-		DModel: tr.DModel,
-	}
-}
-
-// wider returns the trial's instance at more tokens.
-func (tr trial) wider() Spec {
-	sp := tr.spec()
-	if sp.Positions = tr.More; sp.Positions.Index == nil {
-		sp.Positions = pe.Grid(3, 4)
-	}
-	return sp
-}
-
-// typed returns the instance with elements of a type, on a device.
-func (sp Spec) typed(dtype torchpe.DType, device torchpe.Device) Spec {
-	sp.Change = func(c *models.Config) { c.DType, c.Device = dtype, device }
-	return sp
-}
-
-// quiet returns the trial's instance without dropout.
-func (tr trial) quiet() Spec {
-	sp := tr.spec()
-	sp.Given = pe.Options{}
-	for _, options := range []pe.Options{tr.variant.Given, tr.Noiseless} {
-		for name, value := range options {
-			sp.Given[name] = value
-		}
-	}
-	return sp
-}
-
-// At returns the positions of the tokens of p at the given places only, in that order.
-func At(p pe.Positions, places ...int) pe.Positions { return p.Permuted(places) }
-
-// window returns n tokens of p from the given place on.
-func window(p pe.Positions, from, n int) pe.Positions {
-	places := make([]int, n)
-	for i := range places {
-		places[i] = from + i
-	}
-	return At(p, places...)
-}
-
 // Batch is an input of a model [E,B,N], on the host. Each member has its own, drawn from its seed.
 type Batch struct {
 	Members, Size, Tokens  int
 	Symbols, Probe, Target []int64 // [E,B,N], [E,B] and [E,B]
-	positions              pe.Positions
+	Positions              pe.Positions
 	drawn                  []float64 // [E,B,places], where the encoding wants positions drawn
 }
 
 // NewBatch draws samples of tokens at positions p for each member, from the stream called name of its
 // seed.
 func NewBatch(m *models.Model, p pe.Positions, samples int, name string) Batch {
-	b := Batch{Members: len(m.Config.Seeds), Size: samples, Tokens: p.Tokens(), positions: p}
+	b := Batch{Members: len(m.Config.Seeds), Size: samples, Tokens: p.Tokens(), Positions: p}
 	for _, seed := range m.Config.Seeds {
 		rng, targets := torchpe.Stream(seed, name), torchpe.Stream(seed, name+" targets")
 		for range b.Size {
@@ -230,54 +166,17 @@ func NewBatch(m *models.Model, p pe.Positions, samples int, name string) Batch {
 	return b
 }
 
-// newBatch draws the suite's two samples for each member.
-func newBatch(m *models.Model, p pe.Positions) Batch { return NewBatch(m, p, 2, "batch") }
-
-// permuted returns the batch with its tokens in another order, at their positions.
-func (b Batch) permuted(order []int) Batch {
-	q := b
-	q.positions = b.positions.Permuted(order)
-	q.Symbols, q.Probe = make([]int64, len(b.Symbols)), make([]int64, len(b.Probe))
-	for sample := range b.Probe {
-		for i, from := range order {
-			q.Symbols[sample*b.Tokens+i] = b.Symbols[sample*b.Tokens+from]
-			if int64(from) == b.Probe[sample] {
-				q.Probe[sample] = int64(i)
-			}
-		}
-	}
-	return q
-}
-
 // Input puts the batch on the model's device.
 func (b Batch) Input(s *torchpe.Scope, m *models.Model) models.Input {
 	c := m.Config
 	in := models.Input{
 		Symbols:   torchpe.Of(s, c.Device, b.Symbols, b.Members, b.Size, b.Tokens),
 		Probe:     torchpe.Of(s, c.Device, b.Probe, b.Members, b.Size),
-		Positions: b.positions,
+		Positions: b.Positions,
 	}
 	if b.drawn != nil {
 		in.Positions.Drawn = torchpe.Of(s, torchpe.CPU, b.drawn, b.Members, b.Size,
 			len(b.drawn)/(b.Members*b.Size)).To(c.DType, c.Device)
 	}
 	return in
-}
-
-// noiseStep is the step in the seed of random operators in the suite.
-const noiseStep = 3
-
-// forward runs the model and returns all intermediates by name.
-func (b Batch) forward(m *models.Model) map[string]Array {
-	s := torchpe.NewScopeNoGrad()
-	defer s.Close()
-	s.Seed(m.Config.Seeds, noiseStep)
-	trace := models.NewTrace("embedding", "pe/*", "attention/*", "hidden/*", "logits")
-	m.Forward(s, b.Input(s, m), trace)
-	found := map[string]Array{}
-	for _, name := range trace.Names() {
-		x, _ := trace.Get(name)
-		found[name] = ArrayOf(x)
-	}
-	return found
 }

@@ -1,15 +1,16 @@
-package petest
+package pe_test
 
 import (
 	"fmt"
 
 	"torchpe/models"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
-// Begin opens a forward pass of the model's encoding, with positions drawn where it wants them.
-func Begin(s *torchpe.Scope, m *models.Model, p pe.Positions) pe.Hooks {
+// begin opens a forward pass of the model's encoding, with positions drawn where it wants them.
+func begin(s *torchpe.Scope, m *models.Model, p pe.Positions) pe.Hooks {
 	s.Seed(m.Config.Seeds, noiseStep)
 	return m.Encoding.Begin(s, newBatch(m, p).Input(s, m).Positions)
 }
@@ -20,13 +21,13 @@ type call struct {
 	layer   int
 	site    pe.Site
 	in, out []torchpe.Tensor
-	before  []Array
+	before  []petest.Array
 }
 
 // changed reports whether an output differs from its input.
 func (c call) changed() bool {
 	for i := range c.in {
-		if !same(ArrayOf(c.out[i]), c.before[i]) {
+		if !same(petest.ArrayOf(c.out[i]), c.before[i]) {
 			return true
 		}
 	}
@@ -35,7 +36,7 @@ func (c call) changed() bool {
 
 // callHooks calls all hooks of all layers with random tensors.
 func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []call) {
-	hooks := Begin(s, m, p)
+	hooks := begin(s, m, p)
 	c := m.Config
 	members, size, n, seed := len(c.Seeds), 2, p.Tokens(), uint64(0)
 	random := func(shape ...int) torchpe.Tensor {
@@ -49,7 +50,7 @@ func callHooks(s *torchpe.Scope, m *models.Model, p pe.Positions) (pe.Hooks, []c
 			in ...torchpe.Tensor) {
 			made := call{name: name, layer: layer, site: site, in: in}
 			for _, t := range in {
-				made.before = append(made.before, ArrayOf(t))
+				made.before = append(made.before, petest.ArrayOf(t))
 			}
 			made.out = f(in)
 			calls = append(calls, made)
@@ -96,7 +97,7 @@ func devices() []torchpe.Device {
 func checkHooks(tr trial) error {
 	for _, device := range devices() {
 		for _, dtype := range []torchpe.DType{torchpe.Float32, torchpe.Float64} {
-			typed := func(tr trial) Spec { return tr.spec().typed(dtype, device) }
+			typed := func(tr trial) petest.Spec { return typed(tr.spec(), dtype, device) }
 			if err := on(typed, checkCalls)(tr); err != nil {
 				return fmt.Errorf("%v on %v: %w", dtype, device, err)
 			}
@@ -121,7 +122,7 @@ func checkCalls(_ trial, m *models.Model) error {
 					c.name, c.layer, in.DType(), in.Device(), out.DType(), out.Device())
 			case !finite(out.Float64s()):
 				return fmt.Errorf("%s of layer %d: values that are not finite", c.name, c.layer)
-			case !same(ArrayOf(in), c.before[i]):
+			case !same(petest.ArrayOf(in), c.before[i]):
 				return fmt.Errorf("%s of layer %d writes into its input", c.name, c.layer)
 			}
 		}
@@ -172,49 +173,9 @@ func checkTables(_ trial, m *models.Model) error {
 		if len(table.Shape()) == 3 {
 			table = table.Unsqueeze(1) // [E,N,D] over the batch
 		}
-		if err := compare(ArrayOf(c.out[0]), ArrayOf(c.in[0].Add(table)), exactly); err != nil {
+		if err := petest.Compare(petest.ArrayOf(c.out[0]), petest.ArrayOf(c.in[0].Add(table)), exactly); err != nil {
 			return fmt.Errorf("layer %d: Embed does not add the table: %w", c.layer, err)
 		}
 	}
 	return nil
-}
-
-// Embedded returns the output of a layer's Embed hook for x [E,B,N,D].
-func Embedded(m *models.Model, layer int, x Array, p pe.Positions) (out Array) {
-	Closed(func(s *torchpe.Scope) {
-		out = ArrayOf(Begin(s, m, p).Embed(layer, x.Tensor(s).To(m.Config.DType, m.Config.Device)))
-	})
-	return out
-}
-
-// Added returns the addend of a layer's Embed hook for the tokens of the one member, [N,D].
-func Added(m *models.Model, layer int, p pe.Positions) Array {
-	n, d := p.Tokens(), m.Config.DModel
-	return Embedded(m, layer, Zeros(1, 1, n, d), p).Reshaped(n, d)
-}
-
-// AddedToLogits returns the output of a layer's Logits hook for logits, queries and keys of zero:
-// the bias [H,N,N] of schemes that add one.
-func AddedToLogits(m *models.Model, layer int, p pe.Positions) Array {
-	return HeadInputs{}.Logits(m, layer, Array{}, p)
-}
-
-// Logits returns the output of a layer's Logits hook for logits [H,N,N]. The zero Array stands for zeros
-// among logits, queries and keys.
-func (h HeadInputs) Logits(m *models.Model, layer int, logits Array, p pe.Positions) (out Array) {
-	Closed(func(s *torchpe.Scope) {
-		c, n := m.Config, p.Tokens()
-		put := func(x Array, shape ...int) torchpe.Tensor {
-			if x.Values == nil {
-				x = Zeros(shape...)
-			}
-			return x.Tensor(s).To(c.DType, c.Device).Reshape(shape...)
-		}
-		dh := c.DModel / c.Heads
-		byHeads := func(x Array) torchpe.Tensor { return put(x, 1, 1, n, c.Heads, dh).Permute(0, 1, 3, 2, 4) }
-		attn := pe.Attn{Layer: layer, X: put(Array{}, 1, 1, n, c.DModel), Q: byHeads(h.Q), K: byHeads(h.K),
-			V: byHeads(h.K), Scale: m.Encoding.Attention().LogitScale(dh)}
-		out = ArrayOf(Begin(s, m, p).Logits(attn, put(logits, 1, 1, c.Heads, n, n))).Reshaped(c.Heads, n, n)
-	})
-	return out
 }

@@ -1,4 +1,4 @@
-package petest
+package pe_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/models"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
@@ -61,7 +62,7 @@ func largest(values []float64) (most float64) {
 
 // loss returns a random linear function of the last hidden states and the logits: no gradient
 // vanishes by symmetry.
-func loss(s *torchpe.Scope, m *models.Model, b Batch) torchpe.Tensor {
+func loss(s *torchpe.Scope, m *models.Model, b petest.Batch) torchpe.Tensor {
 	s.Seed(m.Config.Seeds, noiseStep)
 	last := fmt.Sprintf("hidden/%d", m.Config.Layers-1)
 	trace := models.NewTrace(last)
@@ -74,15 +75,15 @@ func loss(s *torchpe.Scope, m *models.Model, b Batch) torchpe.Tensor {
 }
 
 // backward returns the gradients of the loss by parameter.
-func backward(m *models.Model, b Batch) map[string]Array {
+func backward(m *models.Model, b petest.Batch) map[string]petest.Array {
 	s := torchpe.NewScope()
 	defer s.Close()
 	m.Params.Grads(s).Fill(0)
 	loss(s, m, b).Backward()
-	found := map[string]Array{}
+	found := map[string]petest.Array{}
 	for _, p := range m.Params.All() {
 		if p.Trainable {
-			found[p.Name] = ArrayOf(p.In(s).Grad())
+			found[p.Name] = petest.ArrayOf(p.In(s).Grad())
 		}
 	}
 	return found
@@ -91,7 +92,8 @@ func backward(m *models.Model, b Batch) map[string]Array {
 // checkDirection compares the derivative of the loss along a random direction of norm 1 in the
 // values of parameters with the five-point difference (f(-2h) - 8 f(-h) + 8 f(h) - f(2h)) / 12h: its
 // error goes with h^4, which the steep softmax of a low temperature needs.
-func (tr trial) checkDirection(m *models.Model, b Batch, gradients map[string]Array, names ...string) error {
+func (tr trial) checkDirection(m *models.Model, b petest.Batch, gradients map[string]petest.Array,
+	names ...string) error {
 	h, tolerance := 2e-5, 2e-8
 	if tr.Kinks {
 		h, tolerance = 2e-7, 2e-6

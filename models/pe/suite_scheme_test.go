@@ -1,6 +1,7 @@
-package petest
+package pe_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"torchpe/models"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
@@ -50,7 +52,7 @@ func checkOptions(tr trial) error {
 
 // fingerprint returns everything by which two instances can be told apart: the parameters, the
 // outputs of the hooks for fixed inputs, and the intermediates of the model.
-func fingerprint(sp Spec) (map[string]Array, error) {
+func fingerprint(sp petest.Spec) (map[string]petest.Array, error) {
 	m, err := sp.New()
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func fingerprint(sp Spec) (map[string]Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, x := range newBatch(m, m.Config.Positions).forward(m) {
+	for name, x := range forward(newBatch(m, m.Config.Positions), m) {
 		print["run "+name] = x
 	}
 	s := torchpe.NewScopeNoGrad()
@@ -68,7 +70,7 @@ func fingerprint(sp Spec) (map[string]Array, error) {
 	_, calls := callHooks(s, m, m.Config.Positions)
 	for _, c := range calls {
 		for i, out := range c.out {
-			print[fmt.Sprintf("%s/%d/%d", c.name, c.layer, i)] = ArrayOf(out)
+			print[fmt.Sprintf("%s/%d/%d", c.name, c.layer, i)] = petest.ArrayOf(out)
 		}
 	}
 	return print, nil
@@ -88,20 +90,20 @@ func checkDiffer(tr trial) error {
 		if err != nil {
 			return err
 		}
-		if near(changed, plain, Tolerance{1e-7, 1e-7}) == nil {
+		if near(changed, plain, petest.Tolerance{Atol: 1e-7, Rtol: 1e-7}) == nil {
 			return fmt.Errorf("%v gives the same as its plain reading", v)
 		}
 	}
 	return nil
 }
 
-// refusals lists the configurations that no scheme can serve.
-func refusals(s pe.Scheme, width int) []Refusal {
+// commonRefusals lists the configurations that no scheme can serve.
+func commonRefusals(s pe.Scheme, width int) []Refusal {
 	change := func(name string, f func(*models.Config), expect ...string) Refusal {
-		return Refusal{name, Spec{Change: f}, expect}
+		return Refusal{name, petest.Spec{Change: f}, expect}
 	}
 	at := func(name string, index []int, expect ...string) Refusal {
-		return Refusal{name, Spec{Positions: pe.Positions{Index: index}}, expect}
+		return Refusal{name, petest.Spec{Positions: pe.Positions{Index: index}}, expect}
 	}
 	list := []Refusal{
 		change("no members", func(c *models.Config) {
@@ -117,16 +119,16 @@ func refusals(s pe.Scheme, width int) []Refusal {
 		at("a position twice", []int{0, 2, 2}, "position 2", "permutation"),
 		at("a position out of range", []int{0, 1, 3}, "position 3", "0..2"),
 		at("a negative position", []int{0, -1}, "position -1"),
-		{"too few grid cells", Spec{Positions: pe.Positions{Index: []int{0, 1},
+		{"too few grid cells", petest.Spec{Positions: pe.Positions{Index: []int{0, 1},
 			Cells: [][2]int{{0, 0}}}}, []string{"1 grid cells", "2 tokens"}},
 	}
 	if s.Learned {
 		list = append(list,
-			Refusal{"too few sigmas", Spec{Seeds: []uint64{1, 2}, Sigma: []float64{1}},
+			Refusal{"too few sigmas", petest.Spec{Seeds: []uint64{1, 2}, Sigma: []float64{1}},
 				[]string{"1 values of sigma", "2 members"}},
-			Refusal{"a negative sigma", Spec{Sigma: []float64{-1}}, []string{"sigma -1"}},
-			Refusal{"an infinite sigma", Spec{Sigma: []float64{math.Inf(1)}}, []string{"sigma +Inf"}},
-			Refusal{"sigma NaN", Spec{Sigma: []float64{math.NaN()}}, []string{"sigma NaN"}},
+			Refusal{"a negative sigma", petest.Spec{Sigma: []float64{-1}}, []string{"sigma -1"}},
+			Refusal{"an infinite sigma", petest.Spec{Sigma: []float64{math.Inf(1)}}, []string{"sigma +Inf"}},
+			Refusal{"sigma NaN", petest.Spec{Sigma: []float64{math.NaN()}}, []string{"sigma NaN"}},
 		)
 	}
 	for _, o := range s.Options {
@@ -135,7 +137,7 @@ func refusals(s pe.Scheme, width int) []Refusal {
 			delete(c.PEOptions, o.Name)
 		}
 		list = append(list, change("no "+o.Name, unresolved, o.Name),
-			Refuse(o.Name+"=bogus", "--"+o.Name, "bogus"))
+			refuse(o.Name+"=bogus", "--"+o.Name, "bogus"))
 	}
 	return list
 }
@@ -151,8 +153,8 @@ func checkRefusals(tr trial) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range append(refusals(scheme, plain.DModel), tr.Refuse...) {
-		r.Spec.Scheme, r.Spec.DModel = tr.Scheme, or(r.Spec.DModel, tr.DModel)
+	for _, r := range append(commonRefusals(scheme, plain.DModel), tr.Refuse...) {
+		r.Spec.Scheme, r.Spec.DModel = tr.Scheme, cmp.Or(r.Spec.DModel, tr.DModel)
 		if r.Spec.Positions.Index == nil {
 			r.Spec.Positions = tr.Positions
 		}
@@ -178,7 +180,7 @@ func checkRefusals(tr trial) error {
 }
 
 // refuseAlone checks that Build returns an error too, without the model's own checks before it.
-func refuseAlone(scheme pe.Scheme, sp Spec) error {
+func refuseAlone(scheme pe.Scheme, sp petest.Spec) error {
 	c, err := sp.Config()
 	if err != nil {
 		return nil // a bad option, which Resolve has refused

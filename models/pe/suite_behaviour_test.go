@@ -1,13 +1,15 @@
-package petest
+package pe_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"torchpe/models"
 	"torchpe/models/pe"
+	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
 
@@ -20,24 +22,24 @@ func checkPermutation(_ trial, m *models.Model) error {
 		order = rand.New(rand.NewPCG(1, 2)).Perm(n)
 	}
 	b := newBatch(m, m.Config.Positions)
-	want := b.forward(m)
+	want := forward(b, m)
 	for name, x := range want {
 		switch kind, _, _ := strings.Cut(name, "/"); kind {
 		case "attention":
-			want[name] = x.along(3, order).along(4, order)
+			want[name] = along(along(x, 3, order), 4, order)
 		case "pe":
-			want[name] = x.along(len(x.Shape)-2, order)
+			want[name] = along(x, len(x.Shape)-2, order)
 		case "hidden", "embedding":
-			want[name] = x.along(2, order)
+			want[name] = along(x, 2, order)
 		}
 	}
-	moved := b.permuted(order)
-	if err := near(moved.forward(m), want, exactly); err != nil {
+	moved := permuted(b, order)
+	if err := near(forward(moved, m), want, exactly); err != nil {
 		return fmt.Errorf("permuted tokens and positions: %w", err)
 	}
-	moved.positions = b.positions
+	moved.Positions = b.Positions
 	blind := m.Encoding.Sites() == 0 && !m.Encoding.Attention().Causal
-	switch err := near(moved.forward(m), want, Tolerance{1e-9, 1e-9}); {
+	switch err := near(forward(moved, m), want, petest.Tolerance{Atol: 1e-9, Rtol: 1e-9}); {
 	case blind && err != nil:
 		return fmt.Errorf("a scheme that acts nowhere feels the order of tokens: %w", err)
 	case !blind && err == nil:
@@ -50,14 +52,15 @@ func checkPermutation(_ trial, m *models.Model) error {
 // checkShift checks that the same tokens at places further on give the same if and only if the case
 // says so.
 func checkShift(tr trial, m *models.Model) error {
-	if tr.variant.shift != nil {
-		tr.Shift = *tr.variant.shift
+	unmoved := tr.Unmoved
+	if tr.variant.shift != "" {
+		unmoved = tr.variant.shift == "unmoved"
 	}
 	if tr.Apart[0] == nil {
 		tr.Apart = [2][]int{{0, 1, 2, 3, 4}, {3, 4, 5, 6, 7}}
 	}
-	run := func(places []int) map[string]Array {
-		found := newBatch(m, At(m.Config.Positions, places...)).forward(m)
+	run := func(places []int) map[string]petest.Array {
+		found := forward(newBatch(m, m.Config.Positions.Permuted(places)), m)
 		for name := range found {
 			if strings.HasPrefix(name, "pe/") { // an absolute scheme's table, which moves of course
 				delete(found, name)
@@ -65,30 +68,89 @@ func checkShift(tr trial, m *models.Model) error {
 		}
 		return found
 	}
-	switch err := near(run(tr.Apart[1]), run(tr.Apart[0]), Tolerance{1e-11, 1e-11}); {
-	case tr.Shift == Unmoved && err != nil:
+	switch err := near(run(tr.Apart[1]), run(tr.Apart[0]), petest.Tolerance{Atol: 1e-11, Rtol: 1e-11}); {
+	case unmoved && err != nil:
 		return fmt.Errorf("positions shifted: %w", err)
-	case tr.Shift == Moved && err == nil:
+	case !unmoved && err == nil:
 		return fmt.Errorf("positions shifted give the same, which the case does not say")
 	}
 	return nil
 }
 
+// exactly allows rounding of a few products in float64.
+var exactly = petest.Tolerance{Atol: 1e-12, Rtol: 1e-12}
+
+// along moves entries of axis dim: entry i of the result is entry order[i] of a.
+func along(a petest.Array, dim int, order []int) petest.Array {
+	n, inner := a.Shape[dim], 1
+	for _, size := range a.Shape[dim+1:] {
+		inner *= size
+	}
+	out := petest.Array{Shape: append([]int(nil), a.Shape...)}
+	out.Shape[dim] = len(order)
+	for outer := 0; outer < len(a.Values); outer += n * inner {
+		for _, from := range order {
+			out.Values = append(out.Values, a.Values[outer+from*inner:outer+(from+1)*inner]...)
+		}
+	}
+	return out
+}
+
+// same reports whether two arrays have the same shape and bits.
+func same(a, b petest.Array) bool {
+	if fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
+		return false
+	}
+	for i := range a.Values {
+		if math.Float64bits(a.Values[i]) != math.Float64bits(b.Values[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// finite reports whether no value is NaN or infinite.
+func finite(values []float64) bool {
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// near returns an error where any intermediate of the one run differs from that of the other.
+func near(got, want map[string]petest.Array, tol petest.Tolerance) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("%d intermediates, want %d", len(got), len(want))
+	}
+	for name, w := range want {
+		g, ok := got[name]
+		if !ok {
+			return fmt.Errorf("no %s", name)
+		}
+		if err := petest.Compare(g, w, tol); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // parameters returns all parameters by name.
-func parameters(m *models.Model) (map[string]Array, error) {
-	found := map[string]Array{}
+func parameters(m *models.Model) (map[string]petest.Array, error) {
+	found := map[string]petest.Array{}
 	for _, p := range m.Params.All() {
 		values, err := m.Params.Values(p.Name)
 		if err != nil {
 			return nil, err
 		}
-		found[p.Name] = Array{Shape: p.Shape, Values: values}
+		found[p.Name] = petest.Array{Shape: p.Shape, Values: values}
 	}
 	return found, nil
 }
 
-// build returns the parameters and intermediates of a model that lives no longer.
-func build(sp Spec) (params, run map[string]Array, err error) {
+// buildAndRun returns the parameters and intermediates of a model that lives no longer.
+func buildAndRun(sp petest.Spec) (params, run map[string]petest.Array, err error) {
 	m, err := sp.New()
 	if err != nil {
 		return nil, nil, err
@@ -97,21 +159,21 @@ func build(sp Spec) (params, run map[string]Array, err error) {
 	if params, err = parameters(m); err != nil {
 		return nil, nil, err
 	}
-	return params, newBatch(m, m.Config.Positions).forward(m), nil
+	return params, forward(newBatch(m, m.Config.Positions), m), nil
 }
 
 // checkSeeds checks that the same seed gives the same bits, and another seed other values.
 func checkSeeds(tr trial) error {
 	sp := tr.spec()
-	params, run, err := build(sp)
+	params, run, err := buildAndRun(sp)
 	if err != nil {
 		return err
 	}
-	again, rerun, err := build(sp)
+	again, rerun, err := buildAndRun(sp)
 	if err != nil {
 		return err
 	}
-	for _, pair := range []struct{ a, b map[string]Array }{{params, again}, {run, rerun}} {
+	for _, pair := range []struct{ a, b map[string]petest.Array }{{params, again}, {run, rerun}} {
 		for name, x := range pair.a {
 			if !same(x, pair.b[name]) {
 				return fmt.Errorf("%s differs between two models of one seed", name)
@@ -155,21 +217,21 @@ func checkSeeds(tr trial) error {
 // model alone.
 func checkMembers(tr trial) error {
 	sp := tr.spec()
-	params, run, err := build(sp)
+	params, run, err := buildAndRun(sp)
 	if err != nil {
 		return err
 	}
 	for e := range tr.members {
 		alone := sp
 		alone.Seeds, alone.Sigma = sp.Seeds[e:e+1], sp.Sigma[e:e+1]
-		ownParams, own, err := build(alone)
+		ownParams, own, err := buildAndRun(alone)
 		if err != nil {
 			return err
 		}
-		for _, pair := range []struct{ all, own map[string]Array }{{params, ownParams}, {run, own}} {
-			member := map[string]Array{} // with the axis E kept
+		for _, pair := range []struct{ all, own map[string]petest.Array }{{params, ownParams}, {run, own}} {
+			member := map[string]petest.Array{} // with the axis E kept
 			for name, x := range pair.all {
-				member[name] = Array{Shape: append([]int{1}, x.Shape[1:]...), Values: x.Row(e)}
+				member[name] = petest.Array{Shape: append([]int{1}, x.Shape[1:]...), Values: x.Row(e)}
 			}
 			if err := near(member, pair.own, exactly); err != nil {
 				return fmt.Errorf("member %d and the same model alone: %w", e, err)
@@ -182,9 +244,10 @@ func checkMembers(tr trial) error {
 // checkTokens checks that a forward pass works with fewer tokens than the scheme was built for. One
 // with more must equal that of a scheme built for them, or be an *Error.
 func checkTokens(tr trial, m *models.Model) error {
-	for _, p := range []pe.Positions{window(m.Config.Positions, 0, 3), window(m.Config.Positions, 0, 1)} {
-		var run map[string]Array
-		if err := torchpe.Catch(func() { run = newBatch(m, p).forward(m) }); err != nil {
+	for _, tokens := range []int{3, 1} {
+		p := m.Config.Positions.Permuted(places(0, tokens))
+		var run map[string]petest.Array
+		if err := torchpe.Catch(func() { run = forward(newBatch(m, p), m) }); err != nil {
 			return fmt.Errorf("%d tokens of %d: %w", p.Tokens(), m.Config.Positions.Tokens(), err)
 		}
 		if !finite(run["logits"].Values) {
@@ -193,11 +256,11 @@ func checkTokens(tr trial, m *models.Model) error {
 		}
 	}
 	wider := tr.wider()
-	var got map[string]Array
-	if torchpe.Catch(func() { got = newBatch(m, wider.Positions).forward(m) }) != nil {
+	var got map[string]petest.Array
+	if torchpe.Catch(func() { got = forward(newBatch(m, wider.Positions), m) }) != nil {
 		return nil
 	}
-	_, want, err := build(wider)
+	_, want, err := buildAndRun(wider)
 	if err != nil {
 		return err
 	}
@@ -272,8 +335,8 @@ func evaluatesAt(m, w *models.Model) error {
 		return err
 	}
 	defer at.Close()
-	got := newBatch(at, w.Config.Positions).forward(at)
-	want := newBatch(w, w.Config.Positions).forward(w)
+	got := forward(newBatch(at, w.Config.Positions), at)
+	want := forward(newBatch(w, w.Config.Positions), w)
 	if !finite(got["logits"].Values) {
 		return fmt.Errorf("at %v: logits that are not finite", w.Config.Positions)
 	}
@@ -288,16 +351,16 @@ func evaluatesAt(m, w *models.Model) error {
 
 // checkDevices checks that a GPU, where there is one, computes the same as the CPU.
 func checkDevices(tr trial) error {
-	_, want, err := build(tr.spec())
+	_, want, err := buildAndRun(tr.spec())
 	if err != nil {
 		return err
 	}
 	for _, device := range devices()[1:] {
-		_, got, err := build(tr.spec().typed(torchpe.Float64, device))
+		_, got, err := buildAndRun(typed(tr.spec(), torchpe.Float64, device))
 		if err != nil {
 			return err
 		}
-		if err := near(got, want, Tolerance{1e-9, 1e-9}); err != nil {
+		if err := near(got, want, petest.Tolerance{Atol: 1e-9, Rtol: 1e-9}); err != nil {
 			return fmt.Errorf("%v: %w", device, err)
 		}
 	}

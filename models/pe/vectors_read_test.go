@@ -1,4 +1,4 @@
-package petest
+package pe_test
 
 import (
 	"encoding/json"
@@ -13,19 +13,18 @@ import (
 	"strings"
 	"testing"
 
-	"torchpe/torchpe"
+	"torchpe/data/array/safetensors"
+	"torchpe/internal/expect"
+	"torchpe/models/pe/petest"
 )
 
 // Vectors holds the reference vectors of a scheme, computed by other people's code.
 type Vectors struct {
-	Tolerance Tolerance
+	Tolerance petest.Tolerance
 	Cases     []*VectorCase
 
 	file string // its name, without .json
 }
-
-// Tolerance bounds the difference of a value from want: Atol + Rtol |want|.
-type Tolerance struct{ Atol, Rtol float64 }
 
 // VectorCase holds one run of the other code.
 type VectorCase struct {
@@ -35,10 +34,10 @@ type VectorCase struct {
 	SourceRepo   any `json:"source_repo"`
 	SourceSymbol any `json:"source_symbol"`
 	Config       map[string]any
-	Params       map[string]Array
-	Inputs       map[string]Array
-	Outputs      map[string]Array
-	Tolerance    Tolerance // that of the file where the case has none
+	Params       map[string]petest.Array
+	Inputs       map[string]petest.Array
+	Outputs      map[string]petest.Array
+	Tolerance    petest.Tolerance // that of the file where the case has none
 
 	missing  string          // why it is not there; "" where it is
 	used     map[string]bool // what the adapter asked for
@@ -46,32 +45,12 @@ type VectorCase struct {
 }
 
 // Outputs holds torchpe's results for a case, by the case's names.
-type Outputs map[string]Array
+type Outputs map[string]petest.Array
 
 // Adapter runs torchpe on a case's configuration, weights and inputs and returns the outputs of such
 // cases. It must depend on the configuration, never on the case's name: other cases of the same
 // kind exist.
 type Adapter func(t testing.TB, c *VectorCase) Outputs
-
-// sharedFolders lie beside the repository and may hold the cases that do not ship.
-var sharedFolders = []string{"pe", "pe-new"}
-
-// moduleRoot returns the folder of go.mod above the test.
-func moduleRoot() (string, error) {
-	root, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			return root, nil
-		}
-		if root == filepath.Dir(root) {
-			return "", errors.New("no go.mod above the test")
-		}
-		root = filepath.Dir(root)
-	}
-}
 
 // folderVectors reads the files of the folders that TORCHPE_PE_VECTORS names, with colons between, of
 // which each must hold some; none where it is unset.
@@ -92,23 +71,33 @@ func folderVectors() (all []*Vectors, err error) {
 	return all, nil
 }
 
-// shippedVectors reads those that ship, and the cases that do not ship from the shared
-// folders; a case that is in neither has nothing but a name and the reason why it does not ship.
+// shippedVectors reads those that ship, in folder vectors, which scripts/pe_vectors.py makes: numbers of
+// repositories whose licence allows commercial use. The cases that do not ship come from the shared
+// folders beside the repository; a case that is in neither has nothing but a name and the reason why it
+// does not ship.
 func shippedVectors() (all []*Vectors, err error) {
-	list, err := readManifest()
+	text, err := os.ReadFile("vectors/manifest.json")
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Sorted(maps.Keys(list.Schemes))
-	for name := range list.LeftOut {
-		if _, ok := list.Schemes[name]; !ok {
-			names = append(names, name)
-		}
+	var list struct {
+		Schemes map[string]json.RawMessage   `json:"schemes"`  // Vectors, without most arrays
+		LeftOut map[string]map[string]string `json:"left_out"` // reasons by scheme and case
 	}
-	for _, name := range names {
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, err
+	}
+	arrays, err := shippedArrays()
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Collect(maps.Keys(list.Schemes))
+	names = slices.AppendSeq(names, maps.Keys(list.LeftOut))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		v := &Vectors{file: name}
-		if _, ok := list.Schemes[name]; ok {
-			if v, err = list.vectors(name); err != nil {
+		if text, ok := list.Schemes[name]; ok {
+			if v, err = parseVectors(name, text, arrays); err != nil {
 				return nil, err
 			}
 		}
@@ -122,17 +111,31 @@ func shippedVectors() (all []*Vectors, err error) {
 	return all, nil
 }
 
-// leftOut returns the cases of a scheme that do not ship, for the reasons by their names.
-func leftOut(scheme string, reasons map[string]string) (cases []*VectorCase, err error) {
-	if len(reasons) == 0 {
-		return nil, nil
-	}
-	root, err := moduleRoot()
+// shippedArrays returns the arrays by scheme/case/kind and name.
+func shippedArrays() (map[string]map[string]petest.Array, error) {
+	file, err := safetensors.Read("vectors/vectors.safetensors")
 	if err != nil {
 		return nil, err
 	}
-	for _, folder := range sharedFolders {
-		v, err := readVectors(filepath.Join(root, "..", "shared", folder, scheme+".json"))
+	all := map[string]map[string]petest.Array{}
+	for _, t := range file.Tensors {
+		values, err := t.Float64s()
+		if err != nil {
+			return nil, err
+		}
+		of, name := filepath.Split(t.Name)
+		if all[of] == nil {
+			all[of] = map[string]petest.Array{}
+		}
+		all[of][name] = petest.Array{Shape: t.Shape, Values: values}
+	}
+	return all, nil
+}
+
+// leftOut returns the cases of a scheme that do not ship, for the reasons by their names.
+func leftOut(scheme string, reasons map[string]string) (cases []*VectorCase, err error) {
+	for _, folder := range []string{"pe", "pe-new"} {
+		v, err := readVectors(filepath.Join("../../../shared", folder, scheme+".json"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -159,15 +162,15 @@ func readVectors(path string) (*Vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := parseVectors(strings.TrimSuffix(filepath.Base(path), ".json"), text, func(*VectorCase) {})
+	v, err := parseVectors(strings.TrimSuffix(filepath.Base(path), ".json"), text, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return v, nil
 }
 
-// parseVectors reads a scheme's vectors; fill adds the arrays that lie elsewhere to a case.
-func parseVectors(name string, text []byte, fill func(c *VectorCase)) (*Vectors, error) {
+// parseVectors reads a scheme's vectors; arrays has those that lie elsewhere.
+func parseVectors(name string, text []byte, arrays map[string]map[string]petest.Array) (*Vectors, error) {
 	v := &Vectors{file: name}
 	if err := json.Unmarshal(text, v); err != nil {
 		return nil, err
@@ -177,15 +180,16 @@ func parseVectors(name string, text []byte, fill func(c *VectorCase)) (*Vectors,
 			len(v.Cases), v.Tolerance)
 	}
 	for i, c := range v.Cases {
-		if c.Tolerance == (Tolerance{}) {
+		if c.Tolerance == (petest.Tolerance{}) {
 			c.Tolerance = v.Tolerance
 		}
-		for _, arrays := range []*map[string]Array{&c.Params, &c.Inputs, &c.Outputs} {
-			if *arrays == nil {
-				*arrays = map[string]Array{}
+		for kind, into := range map[string]*map[string]petest.Array{
+			"params": &c.Params, "inputs": &c.Inputs, "outputs": &c.Outputs} {
+			if *into == nil {
+				*into = map[string]petest.Array{}
 			}
+			maps.Copy(*into, arrays[fmt.Sprintf("%s/%s/%s/", name, c.Name, kind)])
 		}
-		fill(c)
 		if c.Name == "" || len(c.Outputs) == 0 {
 			return nil, fmt.Errorf("case %d %q has %d outputs: want a name and at least one",
 				i, c.Name, len(c.Outputs))
@@ -195,14 +199,12 @@ func parseVectors(name string, text []byte, fill func(c *VectorCase)) (*Vectors,
 	return v, nil
 }
 
-// EachVector calls f with every case, as a subtest, and the adapter of the file's scheme: those of the
-// folders that TORCHPE_PE_VECTORS names, else those that ship and the others that are in the shared
-// folders. A file without adapter is a failure, unless it is listed as unused: those are counted. A
-// case that is nowhere is skipped. (go test does not notice that files outside the module change: run
-// with -count=1 then.)
-func EachVector(t *testing.T, adapters map[string]Adapter, unused []string,
-	f func(t *testing.T, a Adapter, c *VectorCase)) {
-	t.Helper()
+// TestVectors: every scheme gives what other people's code gave, in float64 within the tolerance of
+// each case, and no output can change by 1e-6 unnoticed. The cases are those of the folders that
+// TORCHPE_PE_VECTORS names, else those that ship and the others that are in the shared folders. A file
+// without adapter is a failure, unless it is listed as unused. A case that is nowhere is skipped. (go test
+// does not notice that files outside the module change: run with -count=1 then.)
+func TestVectors(t *testing.T) {
 	all, err := folderVectors()
 	if all == nil && err == nil {
 		all, err = shippedVectors()
@@ -212,55 +214,44 @@ func EachVector(t *testing.T, adapters map[string]Adapter, unused []string,
 	}
 	schemes, cases, left, missing := 0, 0, 0, 0
 	for _, v := range all {
-		switch {
-		case adapters[v.file] != nil && slices.Contains(unused, v.file):
-			t.Errorf("%s has an adapter: take it off the list of those that are not used", v.file)
-		case adapters[v.file] != nil:
-			schemes++
-			for _, c := range v.Cases {
-				t.Run(v.file+"/"+c.Name, func(t *testing.T) {
-					if c.missing != "" {
-						missing++
-						t.Skipf("the case does not ship (%s), and no folder shared/pe holds it", c.missing)
-					}
-					cases++
-					f(t, adapters[v.file], c)
-				})
-			}
-		case slices.Contains(unused, v.file):
+		adapter, unused := vectors[v.file], slices.Contains(noEncodings, v.file)
+		if (adapter != nil) == unused {
+			t.Errorf("%s: want an adapter, vectors[%[1]q] = ..., or its name among noEncodings", v.file)
+			continue
+		}
+		if unused {
 			left++
-		default:
-			t.Errorf("%s has no adapter: vectors[%q] = ... in the scheme's test", v.file, v.file)
+			continue
+		}
+		schemes++
+		for _, c := range v.Cases {
+			t.Run(v.file+"/"+c.Name, func(t *testing.T) {
+				if c.missing != "" {
+					missing++
+					t.Skipf("the case does not ship (%s), and no folder shared/pe holds it", c.missing)
+				}
+				cases++
+				c.check(t, adapter)
+			})
 		}
 	}
 	t.Logf("%d files, %d cases checked; %d files are not used; %d cases that do not ship are skipped",
 		schemes, cases, left, missing)
 }
 
-// Lacks fails the test and names what the case needs and the scheme does not have.
-func (c *VectorCase) Lacks(t testing.TB, format string, args ...any) {
-	t.Helper()
-	t.Fatalf("the case needs what the scheme lacks: "+format, args...)
-}
-
-// run calls an adapter. Where it panics, as on an operator's error, the test fails with the reason.
-func (c *VectorCase) run(t testing.TB, adapter Adapter) Outputs {
-	t.Helper()
+// check runs an adapter, compares every output, and expects the comparison to notice changes. Where the
+// adapter panics, as on an operator's error, the test fails with the reason.
+func (c *VectorCase) check(t *testing.T, adapter Adapter) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.Lacks(t, "%v (%v)", r, c.Config)
+			t.Fatalf("the case needs what the scheme lacks: %v (%v)", r, c.Config)
 		}
 	}()
-	return adapter(t, c)
-}
-
-// CheckVector runs an adapter on a case and compares every output.
-func CheckVector(t *testing.T, adapter Adapter, c *VectorCase) {
-	t.Helper()
-	if err := c.compare(c.run(t, adapter)); err != nil {
+	got := adapter(t, c)
+	if err := c.compare(got); err != nil {
 		t.Error(err)
 	}
-	for kind, entries := range map[string]map[string]Array{"parameter": c.Params, "input": c.Inputs} {
+	for kind, entries := range map[string]map[string]petest.Array{"parameter": c.Params, "input": c.Inputs} {
 		for name := range entries {
 			if !c.used[kind+" "+name] {
 				t.Errorf("the adapter does not use the %s %q of the case", kind, name)
@@ -278,32 +269,31 @@ func CheckVector(t *testing.T, adapter Adapter, c *VectorCase) {
 	if ignored != nil {
 		t.Logf("the adapter does not look at %s", strings.Join(ignored, ", "))
 	}
+	for name, w := range c.Outputs {
+		c.checkChanged(t, got, name, w)
+	}
 }
 
-// CheckVectorChanged changes one value of each output of a case by 1e-6 (relative to values above
-// 1), or by ten times the tolerance where that is more, and expects the comparison to fail.
-func CheckVectorChanged(t *testing.T, adapter Adapter, c *VectorCase) {
-	t.Helper()
-	got := c.run(t, adapter)
-	for name, w := range c.Outputs {
-		at := slices.IndexFunc(w.Values, func(v float64) bool { return !math.IsNaN(v) })
-		for i := range w.Values { // the largest one: no column of it is compared to nothing
-			if math.Abs(w.Values[i]) > math.Abs(w.Values[max(at, 0)]) {
-				at = i
-			}
-		}
-		if at < 0 {
-			t.Errorf("output %s is masked throughout", name)
-			continue
-		}
-		v := w.Values[at]
-		change := max(1e-6*max(1, math.Abs(v)), 10*(c.Tolerance.Atol+c.Tolerance.Rtol*math.Abs(v)))
-		w.Values[at] += change
-		if c.compare(got) == nil {
-			t.Errorf("%s[%d] = %g may change by %g unnoticed", name, at, v, change)
-		}
-		w.Values[at] = v
+// checkChanged changes one value of an output of a case by 1e-6 (relative to values above 1), or by ten
+// times the tolerance where that is more, and expects the comparison to fail.
+func (c *VectorCase) checkChanged(t *testing.T, got Outputs, name string, w petest.Array) {
+	at := slices.IndexFunc(w.Values, func(v float64) bool { return !math.IsNaN(v) })
+	if at < 0 {
+		t.Errorf("output %s is masked throughout", name)
+		return
 	}
+	for i, v := range w.Values { // the largest one: no column of it is compared to nothing
+		if math.Abs(v) > math.Abs(w.Values[at]) {
+			at = i
+		}
+	}
+	v := w.Values[at]
+	change := max(1e-6*max(1, math.Abs(v)), 10*(c.Tolerance.Atol+c.Tolerance.Rtol*math.Abs(v)))
+	w.Values[at] += change
+	if c.compare(got) == nil {
+		t.Errorf("%s[%d] = %g may change by %g unnoticed", name, at, v, change)
+	}
+	w.Values[at] = v
 }
 
 // compare returns an error that names all outputs that are missing or differ. An adapter may give more
@@ -319,7 +309,7 @@ func (c *VectorCase) compare(got Outputs) error {
 		if c.signless[name] {
 			g = withSigns(g, w)
 		}
-		if err := compare(g, w, c.Tolerance); err != nil {
+		if err := petest.Compare(g, w, c.Tolerance); err != nil {
 			bad = append(bad, fmt.Errorf("%s: %w", name, err))
 		}
 	}
@@ -328,11 +318,11 @@ func (c *VectorCase) compare(got Outputs) error {
 
 // withSigns returns the columns of got [N,K], each with the sign that brings it nearer to that of
 // want.
-func withSigns(got, want Array) Array {
+func withSigns(got, want petest.Array) petest.Array {
 	if len(got.Shape) != 2 || !slices.Equal(got.Shape, want.Shape) {
 		return got
 	}
-	out := Array{Shape: got.Shape, Values: slices.Clone(got.Values)}
+	out := petest.Array{Shape: got.Shape, Values: slices.Clone(got.Values)}
 	columns := got.Shape[1]
 	for k := range columns {
 		product := 0.0
@@ -347,37 +337,37 @@ func withSigns(got, want Array) Array {
 }
 
 // array returns a copy of one entry of the case's weights, inputs or outputs.
-func (c *VectorCase) array(t testing.TB, kind string, from map[string]Array, name string) Array {
+func (c *VectorCase) array(t testing.TB, kind string, from map[string]petest.Array, name string) petest.Array {
 	t.Helper()
 	a, ok := from[name]
 	if !ok {
 		t.Fatalf("the case has no %s %q", kind, name)
 	}
 	c.used[kind+" "+name] = true
-	return Array{slices.Clone(a.Shape), slices.Clone(a.Values)}
+	return petest.Array{Shape: slices.Clone(a.Shape), Values: slices.Clone(a.Values)}
 }
 
 // Param returns a weight.
-func (c *VectorCase) Param(t testing.TB, name string) Array {
+func (c *VectorCase) Param(t testing.TB, name string) petest.Array {
 	t.Helper()
 	return c.array(t, "parameter", c.Params, name)
 }
 
 // Input returns an input.
-func (c *VectorCase) Input(t testing.TB, name string) Array {
+func (c *VectorCase) Input(t testing.TB, name string) petest.Array {
 	t.Helper()
 	return c.array(t, "input", c.Inputs, name)
 }
 
 // Output returns an expected output. An adapter has use for its shape only.
-func (c *VectorCase) Output(t testing.TB, name string) Array {
+func (c *VectorCase) Output(t testing.TB, name string) petest.Array {
 	t.Helper()
 	return c.array(t, "output", c.Outputs, name)
 }
 
 // Has reports whether the case has such a weight, input or output.
 func (c *VectorCase) Has(name string) bool {
-	for _, from := range []map[string]Array{c.Params, c.Inputs, c.Outputs} {
+	for _, from := range []map[string]petest.Array{c.Params, c.Inputs, c.Outputs} {
 		if _, ok := from[name]; ok {
 			return true
 		}
@@ -432,17 +422,44 @@ func (c *VectorCase) Floats(name string) []float64 {
 	return values
 }
 
-// Near checks that two arrays agree to the tolerance, absolute and relative.
-func Near(t testing.TB, what string, got, want Array, tol float64) {
-	t.Helper()
-	if err := compare(got, want, Tolerance{tol, tol}); err != nil {
-		t.Errorf("%s: %v", what, err)
+// TestVectorsAreFound: each folder that the environment names must hold vectors; a file without
+// cases is an error. As many ship as the manifest says, and it says why the others do not.
+func TestVectorsAreFound(t *testing.T) {
+	own, empty := t.TempDir(), t.TempDir()
+	good := `{"cases": [{"name": "a", "outputs": {"y": 1}}], "tolerance": {"atol": 1e-12}}`
+	expect.NoError(t, os.WriteFile(own+"/x.json", []byte(good), 0o600))
+	t.Setenv("TORCHPE_PE_VECTORS", own+":"+own)
+	if all, err := folderVectors(); err != nil || len(all) != 2 || all[0].file != "x" {
+		t.Errorf("vectors %v, %v; want those of %q twice", all, err, own)
 	}
-}
-
-// Closed runs f in a scope without gradients and closes it.
-func Closed(f func(s *torchpe.Scope)) {
-	s := torchpe.NewScopeNoGrad()
-	defer s.Close()
-	f(s)
+	t.Setenv("TORCHPE_PE_VECTORS", own+":"+empty)
+	expect.Error(t, expect.ErrorOf(folderVectors()), empty)
+	t.Setenv("TORCHPE_PE_VECTORS", "")
+	if all, err := folderVectors(); all != nil || err != nil {
+		t.Errorf("no folder: %v, %v", all, err)
+	}
+	all := expect.Must(shippedVectors())
+	cases, licensed := 0, 0
+	for _, v := range all {
+		cases += len(v.Cases)
+		for _, c := range v.Cases {
+			if c.Licence != "" && c.Commit != "" && c.SourceRepo != "" {
+				licensed++
+			}
+		}
+	}
+	if cases != 252 || licensed != 197 {
+		t.Errorf("%d cases, %d of them with a licence; want 252 and 197", cases, licensed)
+	}
+	path := own + "/x.json"
+	for _, text := range []string{
+		`{"cases": [{"name": "a", "outputs": {}}], "tolerance": {"atol": 1e-12}}`,
+		`{"tolerance": {"atol": 1e-12}, "cases": []}`, `{"cases": [{"name": "a"}]}`, `{`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readVectors(path); err == nil {
+			t.Errorf("%s is read without an error", text)
+		}
+	}
 }
