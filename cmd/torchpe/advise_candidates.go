@@ -22,8 +22,8 @@ const (
 )
 
 // The encodings that are compared where none are named: usualEncodings for any tokens; of placedEncodings,
-// where places of tokens are known, the first that suits them; orderedEncodings for sequences. In whole grids of eight σ on four
-// tasks 0.2, 0.5 or 1 did best (results/advise-cpu).
+// where places of tokens are known, the first that suits them; orderedEncodings for sequences. In whole
+// grids of eight σ on four tasks 0.2, 0.5 or 1 did best (results/advise-cpu).
 var (
 	usualEncodings   = []string{noEncoding, "random", "learn-0.2", "learn-0.5", "learn-1", "rope"}
 	placedEncodings  = []string{"2d-fixed", "laplacian", "fourier-features"}

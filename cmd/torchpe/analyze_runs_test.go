@@ -182,7 +182,8 @@ func perPuzzle(t *testing.T, dir string) {
 		}
 		values := expect.Must(x.Float64s())
 		size := len(values) / members
-		own := expect.Must(safetensors.New("maps", append([]int{1}, x.Shape[1:]...), values[member*size:(member+1)*size]))
+		own := expect.Must(safetensors.New("maps", append([]int{1}, x.Shape[1:]...),
+			values[member*size:(member+1)*size]))
 		name := fmt.Sprintf("%s%d.safetensors", run, layer)
 		expect.NoError(t, safetensors.Write(filepath.Join(dir, name), []safetensors.Tensor{own}, nil))
 		return name

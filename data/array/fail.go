@@ -25,7 +25,7 @@ func Got[T any](v T, err error) T {
 	return v
 }
 
-// Catch, deferred, stores the error of Fail.
+// Catch stores the error of Fail. It is deferred.
 func Catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -36,7 +36,7 @@ func Catch(err *error) {
 	}
 }
 
-// Within, deferred, puts a text before the error of Fail, with a colon between them.
+// Within puts a text before the error of Fail, with a colon between them. It is deferred.
 func Within(format string, args ...any) {
 	switch p := recover().(type) {
 	case nil:

@@ -84,8 +84,8 @@ func (c oneCase) config(t *testing.T) models.Config {
 	if c.positions.Index == nil {
 		c.positions = positionsFor(scheme)
 	}
-	config := expect.Must(petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given, Positions: c.positions, Heads: 2,
-		DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config())
+	config := expect.Must(petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given,
+		Positions: c.positions, Heads: 2, DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config())
 	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, models.LastToken
 	if c.fidelity == "text" {
 		config.TokenInput, config.ReadOut = models.Embedding, models.ProbeToken

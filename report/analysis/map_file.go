@@ -96,7 +96,8 @@ func mapMembers(rows [][]string, token, from int) (members []*Model, err error) 
 		}
 		m := by[name]
 		if m == nil {
-			m = &Model{Subject: Subject{Source: "member " + name}, Tables: []Table{{Table: metrics.Table{Dim: len(row) - from}}}}
+			m = &Model{Subject: Subject{Source: "member " + name},
+				Tables: []Table{{Table: metrics.Table{Dim: len(row) - from}}}}
 			by[name], members = m, append(members, m)
 		}
 		m.Names = append(m.Names, row[token])

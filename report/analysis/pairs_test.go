@@ -136,7 +136,8 @@ func TestClosedFormTables(t *testing.T) {
 // one for each, is held against it.
 func TestReferenceOfASeed(t *testing.T) {
 	member := func(seed uint64, tables int) *Model {
-		return &Model{Subject: Subject{"m", &cohort.Model{Member: cohort.Member{Seed: seed}}}, Tables: make([]Table, tables)}
+		own := &cohort.Model{Member: cohort.Member{Seed: seed}}
+		return &Model{Subject: Subject{"m", own}, Tables: make([]Table, tables)}
 	}
 	references := []*Model{member(7, 1), member(5, 1)}
 	in := &Input{}

@@ -182,7 +182,8 @@ func TestWeights(t *testing.T) {
 }
 
 func TestProbes(t *testing.T) {
-	dir := synthetic.Dir(t, synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1, 2}, Heads: 2},
+	dir := synthetic.Dir(t,
+		synthetic.Run{Name: "lst", Task: "lst", PE: "learn", Sigma: .5, Seeds: []int{1, 2}, Heads: 2},
 		synthetic.Run{Name: "nmar", Task: "nmar", PE: "rope", Seeds: []int{1}},
 	)
 	run := expect.Must(cohort.Open(filepath.Join(dir, "lst")))

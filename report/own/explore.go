@@ -103,7 +103,8 @@ func (l learned) explorerModel() (page.Model, error) {
 		return page.Model{}, err
 	}
 	return page.Model{Label: l.label, Map: drawn.XY, Axes: [2]string{drawn.XLabel, drawn.YLabel},
-		Matrices: []page.Matrix{{Label: "similarity of positions (cosine)", From: "is like", Values: l.table.Cosines()}},
+		Matrices: []page.Matrix{{Label: "similarity of positions (cosine)", From: "is like",
+			Values: l.table.Cosines()}},
 	}, nil
 }
 

@@ -77,7 +77,8 @@ func puzzleItems() []spec {
 			title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
 			of:    mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
 			rows: []row{plots(boxesBySigma("Attention away from the ground truth", "JSD from 2d-fixed (bits)", "jsd"),
-				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma, onGrid))},
+				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma,
+					onGrid))},
 			tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
 			caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
 				"2d-fixed model of the same seed, then the mean.{ρ jsd}{fit}"},
@@ -136,7 +137,8 @@ func variantItems() []spec {
 		{id: "fig_a8", section: variants, title: "Figure A8 (A7 in the first version): weight decay",
 			of: withDecay, lacks: []lack{decayedSigmas, decayedNames},
 			rows: []row{plots(accuracyOver("_curves", "", exemplars)),
-				plots(validationBySigma("Generalisation by initial σ")), plots(validationOf("Common encodings", common))},
+				plots(validationBySigma("Generalisation by initial σ")),
+				plots(validationOf("Common encodings", common))},
 			tables:  []func(*draft){perModel("Accuracy with weight decay")},
 			caption: "As figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
 		{id: "table_a5", section: variants, title: "Table A5: weight decay, by σ",
@@ -258,7 +260,8 @@ func beyondItems() []spec {
 		{id: "iid_ood", section: beyond, title: "Held-out puzzles of the same kind, and of another",
 			of: mainGroups, none: onPuzzles,
 			rows: []row{
-				plots(accuracyBars("By initial σ", "Initial σ", "Accuracy", besideCommon(learned), sigmaLabel, accuracies)),
+				plots(accuracyBars("By initial σ", "Initial σ", "Accuracy", besideCommon(learned), sigmaLabel,
+					accuracies)),
 				plots(accuracyBars("Common encodings", "", "Accuracy", common, cohort.Group.Starred, accuracies))},
 			tables: []func(*draft){perModel("IID and OOD accuracy")},
 			caption: "The paper reports training and validation accuracy. A third set in its files, " +

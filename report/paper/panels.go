@@ -257,10 +257,12 @@ func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.
 	measures []item.Column) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		groups := pick(of(d.groups), func(g cohort.Group) bool {
-			return slices.ContainsFunc(measures, func(c item.Column) bool { return len(d.study.values(g, c.Measure)) > 0 })
+			return slices.ContainsFunc(measures, func(c item.Column) bool {
+				return len(d.study.values(g, c.Measure)) > 0
+			})
 		})
-		return one(d.bars(figure.Bars{Title: title, XLabel: xLabel, YLabel: yLabel, References: chanceLine}, groups, label,
-			measures...)), nil
+		b := figure.Bars{Title: title, XLabel: xLabel, YLabel: yLabel, References: chanceLine}
+		return one(d.bars(b, groups, label, measures...)), nil
 	}
 }
 
