@@ -1,4 +1,5 @@
-"""Writes the tables of the small cases: ring.csv, permuted.csv and stocks.csv, 4,000 samples each."""
+"""Writes the tables of the small cases: ring.csv, permuted.csv and stocks.csv, 4,000 samples each, and
+permuted00.csv to permuted39.csv."""
 
 import numpy as np
 
@@ -30,3 +31,15 @@ market, sectors = rng.standard_normal((SAMPLES, 1)), rng.standard_normal((SAMPLE
 of_market, of_sector = rng.uniform(0.3, 0.7, (1, 30)), rng.uniform(0.5, 0.9, (1, 30))
 returns = of_market * market + of_sector * sectors[:, sector]
 write("stocks.csv", returns + 0.5 * rng.standard_normal((SAMPLES, 30)))
+
+# Forty more tables in which no position tells anything: 2,000 samples of 12 tokens on a ring each.
+SAMPLES = 2000
+for table in range(40):
+    rng = np.random.default_rng(table)
+    angles = 2 * np.pi * np.arange(12) / 12
+    x = np.zeros((SAMPLES, 12))
+    for _ in range(3):
+        at, height = rng.uniform(0, 2 * np.pi, (SAMPLES, 1)), rng.standard_normal((SAMPLES, 1))
+        x += height * np.exp(3 * (np.cos(angles - at) - 1))
+    x += 0.1 * rng.standard_normal(x.shape)
+    write("permuted%02d.csv" % table, rng.permuted(x, axis=1))
