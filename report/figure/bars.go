@@ -107,12 +107,12 @@ func (b Bars) axis() axis {
 
 func (b Bars) note() string {
 	n := b.plot().members()
-	parts := []string{"Bar: mean; error bar: ±1 SD; dots: members"}
+	parts := []string{"Bar: mean; error bar: ±1 SD; dots: models"}
 	if n.lo < minSD {
-		parts = []string{"Bar: mean; error bar: ±1 SD where n > 2; dots: members"}
+		parts = []string{"Bar: mean; error bar: ±1 SD where n > 2; dots: models"}
 	}
 	if n.hi < minSD {
-		parts = []string{"Bar: mean; dots: members"}
+		parts = []string{"Bar: mean; dots: models"}
 	}
 	switch {
 	case n.hi == 1:

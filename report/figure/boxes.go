@@ -21,7 +21,7 @@ type Boxes struct {
 	References            []Reference
 	HollowNote            string     // meaning of hollow dots, such as "hollow: not fitted"; required if any
 	Beside                []string   // names of the measures shown beside boxes, at most two
-	Dots                  string     // plural noun for the dots; "members" if empty
+	Dots                  string     // plural noun for the dots; "models" if empty
 	Covers                [2]float64 // numbers that the y axis covers, such as 0 and 1; both 0 for none
 }
 
@@ -118,7 +118,7 @@ func (b Boxes) note() string {
 	if n.hi >= minBoxValues {
 		parts = []string{"Box: quartiles and median; whiskers: up to 1.5 IQR"}
 	}
-	parts = append(parts, "dots: "+cmp.Or(b.Dots, "members"))
+	parts = append(parts, "dots: "+cmp.Or(b.Dots, "models"))
 	if any(func(g Group) bool { return slices.Contains(g.Hollow, true) }) {
 		parts = append(parts, b.HollowNote)
 	}

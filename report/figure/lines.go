@@ -153,9 +153,9 @@ func (l Lines) note(a lineArt, y axis) string {
 	case n.hi == 1:
 		parts = append(parts, "One member per line (n = 1)")
 	case n.lo == n.hi:
-		parts = append(parts, fmt.Sprintf("Mean of n = %d members", n.hi))
+		parts = append(parts, fmt.Sprintf("Mean of n = %d models", n.hi))
 	default:
-		parts = append(parts, fmt.Sprintf("Mean of n = %d to %d members", n.lo, n.hi))
+		parts = append(parts, fmt.Sprintf("Mean of n = %d to %d models", n.lo, n.hi))
 	}
 	switch {
 	case n.hi == 1:
@@ -167,9 +167,9 @@ func (l Lines) note(a lineArt, y axis) string {
 	switch {
 	case n.hi < 2 || l.Band != BandSD || n.lo >= minSD:
 	case n.hi < minSD:
-		parts = append(parts, "thin lines are the members")
+		parts = append(parts, "thin lines are the models")
 	default:
-		parts = append(parts, "where n = 2, thin lines are the members")
+		parts = append(parts, "where n = 2, thin lines are the models")
 	}
 	return sentences(n.note(parts...), a.cutNote(y))
 }

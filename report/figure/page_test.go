@@ -84,7 +84,7 @@ func TestPageText(t *testing.T) {
 			Cells: []Cell{{Panel: s}, {Panel: trainingLines(5)}}}}}), "pdf")
 	text := viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF, "-")
 	for _, want := range []string{"Learning σ", "ρ² = .92, slope −0.8", "−0.5", "A ", "B\n",
-		"Validation accuracy", "±1 SD of 15 seeds.", "Mean of n = 5 members; band: ±1 SD."} {
+		"Validation accuracy", "±1 SD of 15 seeds.", "Mean of n = 5 models; band: ±1 SD."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing from the PDF's text:\n%s", want, text)
 		}

@@ -182,14 +182,14 @@ func TestPanelNotes(t *testing.T) {
 		want string
 	}{
 		{Boxes{Groups: []Group{group("a", 5), group("b", 5)}},
-			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n = 5 each."},
+			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: models; n = 5 each."},
 		{Boxes{Groups: []Group{group("a", 7), gap}},
-			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; 1 of 13 values missing."},
+			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: models; 1 of 13 values missing."},
 		{Boxes{Groups: []Group{group("a", 7), group("b", 4)}},
-			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: members; n < 5: median only."},
-		{Boxes{Groups: []Group{group("a", 3)}}, "Line: median; dots: members; n = 3."},
-		{bars(3, 3), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 each."},
-		{bars(3, 4), "Bar: mean; error bar: ±1 SD; dots: members; n = 3 to 4."},
+			"Box: quartiles and median; whiskers: up to 1.5 IQR; dots: models; n < 5: median only."},
+		{Boxes{Groups: []Group{group("a", 3)}}, "Line: median; dots: models; n = 3."},
+		{bars(3, 3), "Bar: mean; error bar: ±1 SD; dots: models; n = 3 each."},
+		{bars(3, 4), "Bar: mean; error bar: ±1 SD; dots: models; n = 3 to 4."},
 		{bars(1, 1), "One member per bar (n = 1)."},
 		{Matrix{Rows: 1, Columns: 2, Values: []float64{1, nan}}, "Grey: no value (1 of 2 cells)."},
 		{Matrix{Rows: 1, Columns: 1, Values: []float64{1}}, ""},
@@ -206,13 +206,13 @@ func TestPanelNotes(t *testing.T) {
 		{Lines{YMin: 0, YMax: 1, Series: []LineSeries{{Label: "a", X: []float64{1},
 			Values: [][]float64{{2}}}}}, "One member per line (n = 1). The y axis cuts lines off."},
 		{lines(BandMinMax, one), "One member per line (n = 1)."},
-		{lines(BandMinMax, two), "Mean of n = 2 members; band: minimum to maximum."},
-		{lines(BandSD, two), "Mean of n = 2 members; thin lines are the members."},
-		{lines(BandSD, two, flat("cape", 0.5, 3)), "Mean of n = 2 to 3 members; band: ±1 SD; where n = 2, thin " +
-			"lines are the members."},
-		{lines("", two), "Mean of n = 2 members."},
-		{lines("", one, two), "Mean of n = 1 to 2 members."},
-		{lines("", missing), "Mean of n = 2 members; 1 of 6 values missing."},
+		{lines(BandMinMax, two), "Mean of n = 2 models; band: minimum to maximum."},
+		{lines(BandSD, two), "Mean of n = 2 models; thin lines are the models."},
+		{lines(BandSD, two, flat("cape", 0.5, 3)), "Mean of n = 2 to 3 models; band: ±1 SD; where n = 2, thin " +
+			"lines are the models."},
+		{lines("", two), "Mean of n = 2 models."},
+		{lines("", one, two), "Mean of n = 1 to 2 models."},
+		{lines("", missing), "Mean of n = 2 models; 1 of 6 values missing."},
 	} {
 		if got := noteOf(t, c.p, draw.NewCanvas(newMeasure(), 200, 100)); got != c.want {
 			t.Errorf("%T: note %q, want %q", c.p, got, c.want)

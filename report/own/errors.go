@@ -201,8 +201,7 @@ func (r *Report) subjects(d *item.Draft) error {
 		if len(of[k]) == 0 {
 			continue
 		}
-		t.Columns = append(t.Columns, table.Column{Heading: g.Label, Decimals: 4,
-			Name: fmt.Sprintf("mse_%d", len(t.Columns))})
+		t.Columns = append(t.Columns, table.Column{Heading: g.Label, Name: fmt.Sprintf("mse_%d", len(t.Columns))})
 		drawn := figure.Group{Label: g.Label}
 		for i, subject := range subjects {
 			cell := table.Cell{}

@@ -140,7 +140,7 @@ func numbers(t item.Tokens, values []float64) table.Table {
 	out := table.Table{Columns: table.Columns(0, "token")}
 	n := len(t.Names)
 	for i, name := range t.Names {
-		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i), Decimals: 4})
+		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i)})
 		row := table.Row{table.Text(name)}
 		for _, v := range values[i*n : (i+1)*n] {
 			row = append(row, table.Number(v))

@@ -290,8 +290,8 @@ func noTraining(d *draft) {
 // and one that generalises are told apart.
 func (d *draft) equalTraining() error {
 	t := table.Table{Title: "Accuracy when training accuracy was first at a level", Columns: []table.Column{
-		{Heading: "PE"}, {Heading: "training", Name: "train", Decimals: 2}, {Heading: "validation", Decimals: 3},
-		{Heading: "IID test", Name: "iid", Decimals: 3}, {Heading: "n"}, {Heading: "of"}}}
+		{Heading: "PE"}, {Heading: "training", Name: "train"}, {Heading: "validation"},
+		{Heading: "IID test", Name: "iid"}, {Heading: "n"}, {Heading: "of"}}}
 	done := map[string]bool{} // groups that the table has: learn-0.2 is in both parts
 	for _, part := range []struct {
 		title string

@@ -44,7 +44,7 @@ func (d *draft) fig1() error {
 	truth := trueDistances()
 	distances := []figure.Panel{matrix("Ground truth", "Distance", truth)}
 	t := table.Table{Title: "Distances between cells", Columns: []table.Column{{Heading: "of"}, {Heading: "cell"},
-		{Heading: "cell", Name: "other"}, {Heading: "distance", Decimals: 3}}}
+		{Heading: "cell", Name: "other"}, {Heading: "distance"}}}
 	addMatrix(&t, "ground truth", truth)
 	where := "on the grid"
 	for _, label := range []string{"1d-fixed", "2d-fixed"} {

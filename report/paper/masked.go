@@ -284,8 +284,7 @@ func offDiagonal(all []figure.Matrix) (low, high float64) {
 func squareTable(values []float64, order []int) table.Table {
 	t := table.Table{Columns: table.Columns(0, "token")}
 	for _, i := range order {
-		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i),
-			Name: fmt.Sprintf("token_%d", i), Decimals: 4})
+		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i), Name: fmt.Sprintf("token_%d", i)})
 	}
 	for r, i := range order {
 		row := table.Row{table.Count(i)}

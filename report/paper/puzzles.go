@@ -184,7 +184,7 @@ func noiseLines(d *draft) ([]figure.Panel, error) {
 
 func noiseTable(d *draft) {
 	t := table.Table{Title: "Accuracy under noise", Columns: []table.Column{{Heading: "PE"}, {Heading: "seed"},
-		{Heading: "amplitude", Decimals: 2}, {Heading: "accuracy", Decimals: 3}}}
+		{Heading: "amplitude"}, {Heading: "accuracy"}}}
 	for _, g := range d.groups {
 		for _, m := range g.Models {
 			for _, a := range d.amplitudes(m) {
