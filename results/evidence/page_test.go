@@ -38,6 +38,7 @@ func TestPage(t *testing.T) {
 		{"sigma", sigmaTable(t, m)},
 		{"table 1", encodingTable(t, m)},
 		{"contrasts", contrastTable(holm, contrasts)},
+		{"past", pastTable(t, m)},
 		{"dropout", dropoutTable(t, m)},
 		{"frozen", frozenTable(t, m)},
 		{"shared", sharedTable(t, m)},
@@ -186,6 +187,17 @@ func frozenTable(t *testing.T, m models) string {
 		}
 	}
 	return pairTable(t, m, "PE added | σ", "frozen", "trained", pairs)
+}
+
+// pastTable sets models that trained for 400 epochs beside those that stopped at .99.
+func pastTable(t *testing.T, m models) string {
+	var pairs [][3]string
+	for _, name := range []string{"learn-0.1", "learn-0.2", "learn-1", "learn-2", "random"} {
+		if on := name + ", 400 epochs"; len(m[on]) > 1 {
+			pairs = append(pairs, [3]string{name, on, name})
+		}
+	}
+	return pairTable(t, m, "encoding", "400 epochs", "until .99", pairs)
 }
 
 // sharedTable sets one table that all blocks add beside a table for each block.
