@@ -50,7 +50,9 @@ func curveNames(c Config) []string {
 	for i, m := range c.Members {
 		name := runlog.CurveName(c.PE, m.Sigma, m.Seed)
 		for _, s := range differing {
-			name += fmt.Sprintf("_%s%g", s.CurveName, *s.Of(m))
+			if of := s.Of(m); of != nil {
+				name += fmt.Sprintf("_%s%g", s.CurveName, *of)
+			}
 		}
 		if seen[name] {
 			name += fmt.Sprintf("_member%d", i)

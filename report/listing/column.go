@@ -55,13 +55,24 @@ var (
 			Heading: "label"}, {Name: "process", Heading: "process"},
 		{Name: "epochs", Heading: "epochs"}, {Name: "diverged_at", Heading: "diverged at"}, {
 			Name: "steps_per_second", Heading: "steps/s", Decimals: 1},
-		{Name: "lr", Heading: "lr", Decimals: fromValues, DropPriority: 2}, {Name: "weight_decay",
-			Heading: "weight decay", Decimals: fromValues, DropPriority: 2},
-		{Name: "pe_lr", Heading: "PE's lr", Decimals: fromValues, DropPriority: 2}, {Name: "pe_weight_decay",
-			Heading: "PE's weight decay", Decimals: fromValues, DropPriority: 2},
 		{Name: cohort.DataKey, Heading: "data", DropPriority: 2},
 	}
 )
+
+// memberColumns are those of memberSettings. They are shown where models differ in them.
+var memberColumns = func() (all []column) {
+	for _, s := range memberSettings {
+		heading := strings.Replace(strings.ReplaceAll(s.MemberKey(), "_", " "), "pe ", "PE's ", 1)
+		all = append(all, column{Name: s.MemberKey(), Heading: heading, isSetting: true, Decimals: fromValues,
+			DropPriority: 2})
+	}
+	return all
+}()
+
+// memberSettings are the settings that members of one run may have each, besides sigma and seed.
+var memberSettings = slices.DeleteFunc(config.MemberSettings(), func(s config.Setting) bool {
+	return s.CurveName == ""
+})
 
 // aliases are other names of columns, as runs' files have them.
 var aliases = map[string]string{
@@ -87,7 +98,7 @@ var knownColumns = func() map[string]column {
 			all[item.MeasureName(m.Key)] = measureColumn(m.Key, 0)
 		}
 	}
-	for _, c := range slices.Concat(leadingColumns, resultColumns, trailingColumns, hiddenColumns) {
+	for _, c := range slices.Concat(leadingColumns, resultColumns, trailingColumns, hiddenColumns, memberColumns) {
 		all[c.Name] = c
 	}
 	return all
@@ -193,9 +204,9 @@ func (l *List) usualColumns() []column {
 			out = append(out, l.keys[name])
 		}
 	}
-	for _, name := range memberSettings {
-		if slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[name] != l.Rows[0].values[name] }) {
-			out = append(out, l.keys[name])
+	for _, c := range memberColumns {
+		if slices.ContainsFunc(l.Rows, func(r Row) bool { return r.values[c.Name] != l.Rows[0].values[c.Name] }) {
+			out = append(out, l.keys[c.Name])
 		}
 	}
 	if l.dataDiffer() {
@@ -237,9 +248,6 @@ func (l *List) dataDiffer() bool {
 	}
 	return false
 }
-
-// memberSettings are the settings that members of one run may have each, besides sigma and seed.
-var memberSettings = []string{"lr", "weight_decay", "pe_lr", "pe_weight_decay"}
 
 // differingKeys returns the keys of settings in which models differ: those that have them, or models of
 // one task and encoding of which some lack them. What only one task or encoding has is no

@@ -111,8 +111,7 @@ func (l *List) lineLabels() []string {
 		}
 	}
 	for _, c := range l.columns {
-		if !c.isSetting && !slices.Contains(memberSettings, c.Name) &&
-			!slices.Contains([]string{"task", "status", cohort.DataKey, cohort.WeightsKey}, c.Name) {
+		if !c.isSetting && !slices.Contains([]string{"task", "status", cohort.DataKey, cohort.WeightsKey}, c.Name) {
 			continue
 		}
 		values := map[string][]string{} // by label so far

@@ -137,10 +137,10 @@ func readRun(p rootedPlace) ([]Row, error) {
 		v["run"], v["dir"], v["member"] = table.Text(p.Name), table.Text(p.Dir), table.Count(i)
 		v["task"], v["pe"], v["label"] = table.Text(run.Config.Task), table.Text(run.Config.PE), table.Text(
 			cohort.Label(run.Config.PE, m.Sigma))
-		v["seed"], v["lr"], v["weight_decay"] = seedValue(m.Seed), table.Number(m.LR), table.Number(m.WeightDecay)
-		for name, own := range map[string]*float64{"pe_lr": m.PELR, "pe_weight_decay": m.PEWeightDecay} {
-			if own != nil {
-				v[name] = table.Number(*own)
+		v["seed"] = seedValue(m.Seed)
+		for _, s := range memberSettings {
+			if own := s.Own(m); own != nil {
+				v[s.MemberKey()] = table.Number(*own)
 			}
 		}
 		if m.Sigma != nil {

@@ -61,6 +61,9 @@ var memberRates = []Setting{
 // IsMember reports whether members have the setting each.
 func (s Setting) IsMember() bool { return strings.HasPrefix(s.Key, membersPrefix) }
 
+// MemberKey returns the key of a member's setting in a member of config.json, such as pe_lr.
+func (s Setting) MemberKey() string { return strings.TrimPrefix(s.Key, membersPrefix) }
+
 // MemberSettings lists the settings with a flag that members have each, in the order of Member.
 func MemberSettings() (all []Setting) {
 	for _, s := range Settings() {

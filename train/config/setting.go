@@ -143,7 +143,7 @@ func (s *Setting) prepare() {
 	var of reflect.Type
 	if s.IsMember() {
 		s.fields = make([]field, 1)
-		s.fields[0], of = findField(reflect.TypeFor[Member](), strings.TrimPrefix(s.Key, membersPrefix))
+		s.fields[0], of = findField(reflect.TypeFor[Member](), s.MemberKey())
 		s.taken = []float64{}
 	} else {
 		if s.OtherKey != "" {
