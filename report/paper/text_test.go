@@ -33,6 +33,7 @@ func TestTexts(t *testing.T) {
 			{Name: "truth", Task: "lst", PE: "2d-fixed", Seeds: []int{3, 2, 1}},
 			{Name: "network", Task: "nmar", PE: "learn", Sigma: .1, Seeds: []int{1, 2, 3}},
 			{Name: "brain", Task: "fmri", PE: "rope", Seeds: []int{1, 2}, MaskLevel: .9}},
+		"variant":    {{Name: "sgd", Task: "lst", PE: "learn", Sigma: .05, Optimizer: "sgd", Seeds: []int{1, 2}}},
 		"everything": slices.Concat(mainRuns(), variantRuns(), maskedRuns()),
 	} {
 		t.Run(name, func(t *testing.T) {
