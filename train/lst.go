@@ -234,11 +234,8 @@ func (t *lstTask) completeResult(r *runlog.Result) {
 func (t *lstTask) whyMissing(m runlog.Measure, key string) string {
 	_, label, _ := strings.Cut(key, "/")
 	known := func(c lst.Condition) bool { return c.String() == label }
-	switch {
-	case m.Key == "validation/CONDITION" && !slices.ContainsFunc(t.splits.validation.condition, known):
+	if m.Key == "validation/CONDITION" && !slices.ContainsFunc(t.splits.validation.condition, known) {
 		return "no validation puzzle has that condition"
-	case key == "iid" && t.splits.iid.n == 0:
-		return "no puzzle is held out for the IID test"
 	}
 	return ""
 }
