@@ -30,7 +30,7 @@ var (
 	orderedEncodings = []string{"1d-fixed"}
 )
 
-// noEncoding is what all others are held against.
+// noEncoding names the scheme without positions, with which advise compares all others.
 const noEncoding = "nope"
 
 // candidates returns a point of a sweep for each encoding that given flags name, or for all that may suit,

@@ -68,7 +68,7 @@ const (
 // side 4, a fifth of the 3-vector training puzzles.
 //
 // The numbers of givens, as shares of the cells, are distributed as in the published sets, as far as
-// such puzzles exist. Squares and cells are drawn uniformly: see tables and chainCells.
+// such puzzles exist. Squares and cells are drawn uniformly: see rejectionSource and chainSource.
 //
 // Generate returns an error where it finds no puzzle. This happens with many more than 108 validation
 // puzzles of side 4, because few grids are dissimilar to all of them, and with large sets of side 3.
@@ -77,9 +77,9 @@ func Generate(o Options, seed uint64) (train, validation []Puzzle, err error) {
 		return nil, nil, err
 	}
 	if o.Side == 0 || o.Side == Side {
-		return generate(o, newTables(), seed)
+		return generate(o, newRejectionSource(), seed)
 	}
-	return generate(o, &chainCells{side: o.Side}, seed)
+	return generate(o, &chainSource{side: o.Side}, seed)
 }
 
 // source draws candidates for the puzzles of a set.

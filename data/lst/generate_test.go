@@ -228,7 +228,7 @@ func TestGenerateErrors(t *testing.T) {
 // The squares to draw from are, for each probe and answer, the quarter of the 576 with that answer
 // there.
 func TestGeneratorTables(t *testing.T) {
-	g := newTables()
+	g := newRejectionSource()
 	for probe := range Cells {
 		for answer := range Side {
 			list, distinct := g.squares[probe][answer], map[features]bool{}

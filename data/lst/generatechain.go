@@ -17,20 +17,20 @@ func Puzzles(side, n int, seed uint64) ([]Puzzle, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	_, ps, err := generate(o, &chainCells{side: side}, seed)
+	_, ps, err := generate(o, &chainSource{side: side}, seed)
 	return ps, err
 }
 
-// chainCells draws puzzles of any side. It draws a Latin square uniformly among those with the
+// chainSource draws puzzles of any side. It draws a Latin square uniformly among those with the
 // answer at the probe, and a set of cells to show uniformly among those of the given size that make a
 // puzzle of the condition.
-type chainCells struct {
+type chainSource struct {
 	side    int
 	rng     *rand.Rand
 	squares *chain
 }
 
-func (g *chainCells) begin(seed, stream uint64) *rand.Rand {
+func (g *chainSource) begin(seed, stream uint64) *rand.Rand {
 	g.rng = rand.New(rand.NewPCG(seed, uint64(g.side)<<32|stream))
 	g.squares = newChain(g.side, g.rng)
 	return g.rng
@@ -60,9 +60,9 @@ const (
 	maxChainDraws   = 100_000
 )
 
-func (*chainCells) most() int { return maxChainDraws }
+func (*chainSource) most() int { return maxChainDraws }
 
-func (g *chainCells) draw(s *slot, try int, shown *features) bool {
+func (g *chainSource) draw(s *slot, try int, shown *features) bool {
 	if try > 0 && try%chainExactDraws == 0 {
 		s.givens = pick(s.weights, g.rng)
 	}
@@ -100,7 +100,7 @@ func swapSymbols(square []uint8, a, b uint8) {
 // It chooses a line of the probe and draws a set that meets the requirement uniformly. Sets that meet
 // it for both lines are rejected with probability 1/2, so that all sets are equally likely. ok is
 // false for rejected sets.
-func (g *chainCells) drawCells(s slot, square []uint8) (shown uint64, ok bool) {
+func (g *chainSource) drawCells(s slot, square []uint8) (shown uint64, ok bool) {
 	lines := [2]Line{rowOf(g.side, s.probe), columnOf(g.side, s.probe)}
 	one := g.rng.IntN(2)
 	var both [2][]pair
@@ -120,7 +120,7 @@ func (g *chainCells) drawCells(s slot, square []uint8) (shown uint64, ok bool) {
 type pair [2]int
 
 // pairs lists the pairs that a condition requires of a line of the probe.
-func (g *chainCells) pairs(s slot, square []uint8, line Line) []pair {
+func (g *chainSource) pairs(s slot, square []uint8, line Line) []pair {
 	var all []pair
 	for k := range g.side {
 		i := lineCell(g.side, line, k)
@@ -140,7 +140,7 @@ func (g *chainCells) pairs(s slot, square []uint8, line Line) []pair {
 }
 
 // find returns the cell of a line that has a symbol.
-func (g *chainCells) find(square []uint8, line Line, symbol uint8) int {
+func (g *chainSource) find(square []uint8, line Line, symbol uint8) int {
 	for k := range g.side {
 		if i := lineCell(g.side, line, k); square[i] == symbol {
 			return i
@@ -160,7 +160,7 @@ func isCovered(shown uint64, pairs []pair) bool {
 
 // drawCover draws uniformly a set of s.givens cells that excludes the probe and contains at least one
 // cell of each pair. ok is false where there is no such set.
-func (g *chainCells) drawCover(pairs []pair, s slot) (shown uint64, ok bool) {
+func (g *chainSource) drawCover(pairs []pair, s slot) (shown uint64, ok bool) {
 	n := len(pairs)
 	free := g.side*g.side - 1 - 2*n
 	twice := n // number of pairs of two different cells

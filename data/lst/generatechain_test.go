@@ -119,7 +119,7 @@ func TestTwoLines(t *testing.T) {
 // Of all sets of cells that make one square a 3-vector puzzle each is as likely: chi-square against
 // a count of all of them.
 func TestCellsAreUniform(t *testing.T) {
-	g := &chainCells{side: 4, rng: rand.New(rand.NewPCG(9, 10))}
+	g := &chainSource{side: 4, rng: rand.New(rand.NewPCG(9, 10))}
 	square := []uint8{1, 2, 3, 4, 2, 1, 4, 3, 3, 4, 1, 2, 4, 3, 2, 1}
 	full := gridOf(square).features()
 	accepts := func(s slot, shown uint64) bool {

@@ -46,17 +46,17 @@ func completions(g Grid) (all []features) {
 	return all
 }
 
-// tables draws puzzles of side 4 by rejection sampling. It draws a Latin square uniformly among those
+// rejectionSource draws puzzles of side 4 by rejection sampling. It draws a Latin square uniformly among those
 // with the answer at the probe, and a set of cells to show uniformly among those of the given size.
-type tables struct {
+type rejectionSource struct {
 	rng *rand.Rand
 	// squares[probe][answer-1] lists the 144 Latin squares with that answer at the probe.
 	squares [Cells][Side][]features
 	masks   [Cells][]uint16 // masks[givens] lists the subsets of this size of 15 cells
 }
 
-func newTables() *tables {
-	t := &tables{}
+func newRejectionSource() *rejectionSource {
+	t := &rejectionSource{}
 	for _, square := range squares() {
 		for cell := range Cells {
 			answer := square.at(cell) - 1
@@ -70,7 +70,7 @@ func newTables() *tables {
 	return t
 }
 
-func (t *tables) begin(seed, stream uint64) *rand.Rand {
+func (t *rejectionSource) begin(seed, stream uint64) *rand.Rand {
 	t.rng = rand.New(rand.NewPCG(seed, stream))
 	return t.rng
 }
@@ -103,9 +103,9 @@ const (
 	maxDraws     = 10_000_000
 )
 
-func (*tables) most() int { return maxDraws }
+func (*rejectionSource) most() int { return maxDraws }
 
-func (t *tables) draw(s *slot, try int, shown *features) bool {
+func (t *rejectionSource) draw(s *slot, try int, shown *features) bool {
 	givens := s.givens
 	if try >= exactDraws {
 		givens = fewestGivens + t.rng.IntN(mostGivens-fewestGivens+1)

@@ -34,7 +34,7 @@ func Error(t testing.TB, err error, says ...string) {
 	}
 }
 
-// Equal fails unless two values are the same, all that they hold.
+// Equal fails unless two values are deeply equal.
 func Equal[T any](t testing.TB, what any, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

@@ -58,9 +58,9 @@ func (a Attention) Size() string {
 // and tokens. It returns an error where sizes differ or a row is not a distribution.
 func (a Attention) Compare(b Attention, how Pooling) (s Similarity, err error) {
 	x, y, examples, rows, n := a.Layers, b.Layers, a.Examples, a.Heads*a.Tokens, a.Tokens
-	isOther := func(layer []float64) bool { return len(layer) == 0 || len(layer) != examples*rows*n }
-	if len(x) == 0 || a.Size() != b.Size() || slices.ContainsFunc(slices.Concat(x, y), isOther) {
-		return s, fmt.Errorf("metrics: attention of %s and of %s, or other numbers of weights", a.Size(), b.Size())
+	isWrong := func(layer []float64) bool { return len(layer) == 0 || len(layer) != examples*rows*n }
+	if len(x) == 0 || a.Size() != b.Size() || slices.ContainsFunc(slices.Concat(x, y), isWrong) {
+		return s, fmt.Errorf("metrics: attention of %s and of %s: sizes differ, or a layer has other numbers of weights", a.Size(), b.Size())
 	}
 	switch how {
 	case LayersPooled:

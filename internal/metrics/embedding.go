@@ -104,8 +104,8 @@ func ClassicalMDS(distances []float64, n, k int) ([]float64, error) {
 	return out, nil
 }
 
-// leading returns the k largest eigenvalues of a symmetric matrix a [n,n] of something, in descending order,
-// and their eigenvectors. It reads what is on the diagonal of a and above it.
+// leading returns the k largest eigenvalues of a symmetric matrix a [n,n], in descending order, and their
+// eigenvectors. It reads the diagonal and the upper triangle of a. Errors call the matrix what.
 func leading(what string, a []float64, n, k int) (values []float64, vectors [][]float64, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(mat.NewSymDense(n, a), true) {

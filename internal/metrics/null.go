@@ -26,8 +26,8 @@ func Null(draw Surrogate, n int, seed uint64) []float64 {
 
 // NullTest tells how the modularity of a network compares with that of its surrogates.
 type NullTest struct {
-	Mean, Low, High float64 // of the surrogates; 2.5 and 97.5 %
-	P               float64 // Reached
+	Mean, Low, High float64 // of the surrogates: mean, 2.5 and 97.5 % quantiles
+	P               float64 // p-value: see Reached
 }
 
 // Test holds a modularity q against that of n surrogates drawn with a seed.

@@ -157,7 +157,7 @@ func Spearman(x, y []float64) (Test, error) {
 }
 
 // shareOfOrders returns the share of all orders of y in which the sum of x y is at least as far from 0 as in
-// the given one. Both are whole numbers.
+// the given one. x and y are whole numbers, so that the sums are exact.
 func shareOfOrders(x, y []float64) float64 {
 	given, orders, far := 0.0, 0, 0
 	for i := range x {

@@ -191,11 +191,11 @@ func OpenAny(dir string) (run *Run, finished bool, err error) {
 
 // Records returns the records of training, of all members.
 func (r *Run) Records() ([]runlog.Record, error) {
-	return from(r, runlog.ReadMetrics[runlog.Record])
+	return readPart(r, runlog.ReadMetrics[runlog.Record])
 }
 
-// from reads a part of a run's directory.
-func from[Part any](r *Run, read func(*runlog.Reader) (Part, error)) (part Part, err error) {
+// readPart reads a part of a run's directory.
+func readPart[Part any](r *Run, read func(*runlog.Reader) (Part, error)) (part Part, err error) {
 	reader, err := runlog.Open(r.Dir)
 	if err != nil {
 		return part, err
@@ -206,7 +206,7 @@ func from[Part any](r *Run, read func(*runlog.Reader) (Part, error)) (part Part,
 
 // Probes reads what the models do inside. The error matches fs.ErrNotExist where nothing was kept.
 func (r *Run) Probes() (*Probes, error) {
-	file, err := from(r, (*runlog.Reader).LoadProbes)
+	file, err := readPart(r, (*runlog.Reader).LoadProbes)
 	if err != nil {
 		return nil, err
 	}

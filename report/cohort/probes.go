@@ -50,7 +50,7 @@ type Weights struct {
 
 // Weights reads the newest checkpoint. The error matches runlog.ErrNoCheckpoint where none was kept.
 func (r *Run) Weights() (*Weights, error) {
-	c, err := from(r, (*runlog.Reader).LoadCheckpoint)
+	c, err := readPart(r, (*runlog.Reader).LoadCheckpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func PlanIn(dir string) (*Plan, Status, error) {
 	return s.Plan, st, err
 }
 
-// Estimate returns what is left of the plan by a status of an earlier state of it, without times. Tasks
+// Estimate returns what is left of the plan, without times. The status may be older than the plan. Tasks
 // whose steps take about the same time, by their settings, make one shape.
 func (p *Plan) Estimate(st Status) (*Estimate, error) {
 	e := &Estimate{Runs: p.Runs(), Tasks: len(p.Tasks), New: p.Runs() - st.Runs, Done: st.DoneRuns}

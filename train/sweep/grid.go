@@ -19,8 +19,8 @@ type Spec struct {
 // Part is a grid over flags of "torchpe train".
 type Part struct {
 	Name string
-	// Axes are crossed, the first varying slowest. An axis of one value is a setting, such as seeds or
-	// members, without which there is one seed.
+	// Axes are crossed, the first varying slowest. An axis of one value is a setting.
+	// Without an axis of seeds or members there is one seed.
 	Axes []Axis
 	// Zip names groups of axes that advance together; each group is crossed as one axis.
 	Zip [][]string
@@ -220,7 +220,7 @@ func distinct(axes []Axis) error {
 	return nil
 }
 
-// seedFlags are the flags that give the seeds of a part. A file calls one seed of a grid seed.
+// seedFlags are the flags of axes that give the seeds of a part. seed is that of a grid in a file.
 var seedFlags = []string{"seeds", "members", "seed"}
 
 // agrees reports whether the point has one of the values of each flag.

@@ -14,7 +14,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// outcome returns the state of a task that its markers tell: done, failed, unknown, or pending for all
+// outcome returns the state of a task that its markers show: done, failed, unknown, or pending for all
 // else. A marker does not count where it is damaged, belongs to another plan's task, or its runs are gone:
 // Note says so.
 func (s *Sweep) outcome(index int) TaskStatus {

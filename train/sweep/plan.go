@@ -68,7 +68,7 @@ func (r run) identity() string {
 	return string(r.base.Without(incidental...).Text()) + string(r.member)
 }
 
-// equal reports whether two runs have one identity.
+// equal reports whether two runs have the same identity.
 func (r run) equal(other run) bool { return r.identity() == other.identity() }
 
 // config returns the configuration of the run, as config.json holds it.

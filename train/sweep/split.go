@@ -107,7 +107,7 @@ func (c *Claim) readEnsemble() (*ensemble, error) {
 	return e, err
 }
 
-// errOtherRuns says that a run directory has not the runs that the plan has there.
+// errOtherRuns says that a run directory has other runs than the plan has there.
 var errOtherRuns = errors.New("has another configuration than the plan")
 
 // split makes runs/NAME of member m, unless it exists.

@@ -89,7 +89,7 @@ func (r *jsonReader) object() []Entry {
 	return all
 }
 
-// named is value with errors that name it.
+// named reads a value as value does. Its errors begin with the name.
 func (r *jsonReader) named(name string, t json.Token) Entry {
 	defer array.Within("%s", array.Quote(name))
 	return r.value(name, t)

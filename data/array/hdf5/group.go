@@ -198,7 +198,7 @@ func (w *walk) object(path string, address uint64, depth int) {
 	}
 }
 
-// within is read with errors that begin with the path of an object.
+// within calls read. Its errors begin with the path of the object that is read.
 func within[T any](path string, read func() T) T {
 	defer array.Within("%s", path)
 	return read()

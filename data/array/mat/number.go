@@ -51,7 +51,7 @@ type data struct {
 	number  array.Number
 }
 
-// checkData is data with errors that name the variable.
+// checkData checks the data of a variable as data does. Its errors begin with the variable's name.
 func (s *stream) checkData(h *header) {
 	defer array.Within("%s", array.Quote(h.name))
 	s.data(h)

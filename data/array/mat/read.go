@@ -69,7 +69,8 @@ func (f *file) readVariable(v *variable, fields, name string) array.Array {
 	return a
 }
 
-// numbers reads what fields leads to, and takes off fields those that it got into.
+// numbers reads a variable or, of a struct, the field that fields names, such as a.b. It removes from
+// fields each name that it has found.
 func (f *file) numbers(v *variable, fields *string) array.Array {
 	if f.order == nil {
 		a := f.array4(v)

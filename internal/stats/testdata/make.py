@@ -2,6 +2,7 @@
 float64 or lose its digits, with statistics in exact fractions. Run: /usr/bin/python3 make.py"""
 import json
 import os
+import sys
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
@@ -10,17 +11,8 @@ import scipy.stats as st
 from scipy.special import betainc
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
-
-def spearman(x, y):
-    """Rank correlation and its two-sided p: over all orders of fewer than ten pairs, else by Student's t."""
-    rho, p = st.spearmanr(x, y)
-    if len(x) < 10:
-        a, b = st.rankdata(x), st.rankdata(y)
-        a, b = a - a.mean(), b - b.mean()
-        p = st.permutation_test((a,), lambda a, axis: abs((a * b).sum(axis)), permutation_type="pairings", vectorized=True,
-                                alternative="greater", n_resamples=np.inf, batch=10000).pvalue
-    return [float(rho), float(p)]
-
+sys.path.insert(0, "../../../scripts")
+from rank_correlation import spearman
 
 rng = np.random.default_rng(7)
 pairs = {

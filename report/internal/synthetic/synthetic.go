@@ -1,6 +1,6 @@
 // Package synthetic writes finished run directories with made-up numbers, in a moment and without
-// training, for the tests of what reads runs; only they import it. The numbers have the shapes and ranges of real ones,
-// and an effect of sigma of which the truth is known: see Accuracy.
+// training. Only tests of packages that read runs import it. The numbers have the shapes and ranges of
+// real ones, and a known effect of sigma: see accuracy.
 package synthetic
 
 import (

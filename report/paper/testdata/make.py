@@ -3,27 +3,20 @@ the differences of pairs with its 95 % interval and the paired t-test, the inter
 Run: /usr/bin/python3 make.py"""
 import json
 import os
+import sys
 
 import numpy as np
 import scipy.stats as st
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, "../../../scripts")
+from rank_correlation import spearman
+
 rng = np.random.default_rng(2406)
 
 
 def accuracies(mean, sd, n):
     return [float(v) for v in np.round(rng.normal(mean, sd, n), 4)]
-
-
-def spearman(x, y):
-    """Rank correlation and its two-sided p: over all orders of fewer than ten pairs, else by Student's t."""
-    rho, p = st.spearmanr(x, y)
-    if len(x) < 10:
-        a, b = st.rankdata(x), st.rankdata(y)
-        a, b = a - a.mean(), b - b.mean()
-        p = st.permutation_test((a,), lambda a, axis: abs((a * b).sum(axis)), permutation_type="pairings", vectorized=True,
-                                alternative="greater", n_resamples=np.inf, batch=10000).pvalue
-    return [float(rho), float(p)]
 
 
 out = {"pairs": {}, "means": {}, "correlations": {}}
