@@ -60,7 +60,8 @@ func (a Attention) Compare(b Attention, how Pooling) (s Similarity, err error) {
 	x, y, examples, rows, n := a.Layers, b.Layers, a.Examples, a.Heads*a.Tokens, a.Tokens
 	isWrong := func(layer []float64) bool { return len(layer) == 0 || len(layer) != examples*rows*n }
 	if len(x) == 0 || a.Size() != b.Size() || slices.ContainsFunc(slices.Concat(x, y), isWrong) {
-		return s, fmt.Errorf("metrics: attention of %s and of %s: sizes differ, or a layer has other numbers of weights", a.Size(), b.Size())
+		return s, fmt.Errorf("metrics: attention of %s and of %s: sizes differ, or a layer has other numbers of "+
+			"weights", a.Size(), b.Size())
 	}
 	switch how {
 	case LayersPooled:
