@@ -71,6 +71,8 @@ type Config struct {
 	MaskSD        float64       // SD of the initial LearnedMask
 	ReadOut       ReadOut
 	Causal        bool // no token sees a later one, whatever the encoding
+	// [L] how near a key must be: token i sees j where |i - j| < Windows[l]; 0 for all, nil for all layers
+	Windows []int
 
 	PE        string     // name of the scheme
 	PEOptions pe.Options // resolved
@@ -92,8 +94,29 @@ func (c Config) encoding() pe.Config {
 	return pe.Config{
 		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
 		Positions: c.Positions, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
-		Dropout: c.PEDropout,
+		Dropout: c.PEDropout, Local: c.local(),
 	}
+}
+
+// Parts returns the schemes of the encoding, each with its options and layers.
+func (c Config) Parts() ([]pe.Part, error) {
+	scheme, err := pe.Find(c.PE)
+	if err != nil {
+		return nil, err
+	}
+	return scheme.Parts(c.encoding())
+}
+
+// local returns which layers have a window; nil for none.
+func (c Config) local() []bool {
+	if c.Windows == nil {
+		return nil
+	}
+	local := make([]bool, len(c.Windows))
+	for layer, window := range c.Windows {
+		local[layer] = window > 0
+	}
+	return local
 }
 
 // Validate returns an error that lists everything wrong with the configuration.
@@ -126,6 +149,7 @@ func (c Config) Validate() error {
 	report(c.DModel < 1, "d_model %d: at least 1", c.DModel)
 	report(c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0,
 		"d_model %d is not divisible by %d heads", c.DModel, c.Heads)
+	report(c.Windows != nil && len(c.Windows) != c.Layers, "%d windows for %d layers", len(c.Windows), c.Layers)
 	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
 	report(!(c.Dropout >= 0 && c.Dropout < 1), "dropout %g is not in [0, 1)", c.Dropout)
 	for _, scale := range []float64{c.InitScale, c.EmbedInitScale} {

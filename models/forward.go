@@ -26,7 +26,7 @@ type pass struct {
 	batch Input
 	hooks pe.Hooks
 	skip  shortcuts
-	mask  torchpe.Tensor // [N,N], added to the logits; the zero Tensor for none
+	masks []torchpe.Tensor // [L] of [N,N], added to the logits; the zero Tensor for none
 	// The distinct inputs of the first block, where rows are shared: one for each symbol at each position.
 	// Scalar has two at each position, hidden and visible; the value of a visible token is added.
 	rows  torchpe.TokenRows
@@ -57,9 +57,7 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 	}
 	p.skip = m.shortcutsOf(p)
 	x := m.input(s, &p)
-	if m.attention.Causal {
-		p.mask = pe.CausalMask(s, x, batch.Positions.Index)
-	}
+	p.masks = m.masks(s, x, batch.Positions.Index)
 	for layer := range m.blocks {
 		if batch.Training || trace != nil {
 			x = m.block(s, layer, x, p)
@@ -118,8 +116,8 @@ func (m *Model) attentionBlock(s *torchpe.Scope, layer int, x torchpe.Tensor, p 
 	a := torchpe.SelfAttention{
 		QKVWeight: b.qkvW.In(s), QKVBias: optional(s, b.qkvB),
 		OutWeight: b.outW.In(s), OutBias: optional(s, b.outB),
-		Mask: p.mask, Rows: p.rowsOf(layer), Heads: m.Config.Heads, Scale: m.scale() / m.attention.Temperature,
-		Folds: skip.folds,
+		Mask: p.masks[layer], Rows: p.rowsOf(layer), Heads: m.Config.Heads,
+		Scale: m.scale(layer) / m.attention[layer].Temperature, Folds: skip.folds,
 	}
 	if skip.readsOnly {
 		a.Read = m.readTokens(x, p.batch)
@@ -135,14 +133,33 @@ func optional(s *torchpe.Scope, p *torchpe.Param) torchpe.Tensor {
 	return p.In(s)
 }
 
-// scale returns the factor of q k^T.
-func (m *Model) scale() float64 { return m.attention.LogitScale(m.Config.DModel / m.Config.Heads) }
+// scale returns the factor of q k^T in a layer.
+func (m *Model) scale(layer int) float64 {
+	return m.attention[layer].LogitScale(m.Config.DModel / m.Config.Heads)
+}
+
+// masks returns what each layer adds to the logits of tokens like x at these places.
+func (m *Model) masks(s *torchpe.Scope, x torchpe.Tensor, index []int) []torchpe.Tensor {
+	masks := make([]torchpe.Tensor, len(m.blocks))
+	made := map[pe.Sight]torchpe.Tensor{}
+	for layer := range masks {
+		sight := pe.Sight{Causal: m.attention[layer].Causal}
+		if m.Config.Windows != nil {
+			sight.Window = m.Config.Windows[layer]
+		}
+		if _, ok := made[sight]; !ok && sight != (pe.Sight{}) {
+			made[sight] = sight.Mask(s, x, index)
+		}
+		masks[layer] = made[sight]
+	}
+	return masks
+}
 
 // attend returns the merged heads [E,B,N,D] of one layer's attention, before the output projection;
 // only the tokens that are read, [E,B,M,D], where it reads only these.
 func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) torchpe.Tensor {
 	b, heads := &m.blocks[layer], m.Config.Heads
-	a := pe.Attn{Layer: layer, X: x, Scale: m.scale()}
+	a := pe.Attn{Layer: layer, X: x, Scale: m.scale(layer)}
 	a.Project = func(y torchpe.Tensor) (q, k, v torchpe.Tensor) {
 		return torchpe.ProjectQKV(y, b.qkvW.In(s), optional(s, b.qkvB), heads)
 	}
@@ -156,11 +173,11 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 		return m.attendFused(a, p)
 	}
 	logits := p.hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale))
-	if m.attention.Temperature != 1 {
-		logits = logits.MulScalar(1 / m.attention.Temperature)
+	if t := m.attention[layer].Temperature; t != 1 {
+		logits = logits.MulScalar(1 / t)
 	}
-	if p.mask.Defined() {
-		logits = logits.Add(p.mask)
+	if mask := p.masks[layer]; mask.Defined() {
+		logits = logits.Add(mask)
 	}
 	weights := logits.Softmax(-1)
 	p.trace.keep(attentionName(layer), weights)
@@ -171,10 +188,11 @@ func (m *Model) attend(s *torchpe.Scope, layer int, x torchpe.Tensor, p pass) to
 
 // attendFused returns what attend does, without tensors of logits and weights.
 func (m *Model) attendFused(a pe.Attn, p pass) torchpe.Tensor {
-	q, bias, scale := a.Q, p.mask, a.Scale/m.attention.Temperature
-	if h, adds := p.hooks.(pe.Adding); adds && m.Encoding.Sites()&pe.AtLogits != 0 {
-		if bias = h.Bias(a); p.mask.Defined() {
-			bias = bias.Add(p.mask)
+	mask := p.masks[a.Layer]
+	q, bias, scale := a.Q, mask, a.Scale/m.attention[a.Layer].Temperature
+	if h, adds := p.hooks.(pe.Adding); adds && m.Encoding.Sites(a.Layer)&pe.AtLogits != 0 {
+		if bias = h.Bias(a); mask.Defined() {
+			bias = bias.Add(mask)
 		}
 	}
 	if bias.Defined() || !p.skip.layers[a.Layer].readsOnly { // a bias has a row for every query

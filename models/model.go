@@ -25,9 +25,9 @@ type Model struct {
 	Params   *torchpe.ParamSet
 	Encoding pe.Encoding
 
-	encodingSize   int // trained parameters of the encoding in a member
-	encodingCols   int // columns that they take in Params' buffer, the first ones
-	attention      pe.Attention
+	encodingSize   int            // trained parameters of the encoding in a member
+	encodingCols   int            // columns that they take in Params' buffer, the first ones
+	attention      []pe.Attention // [L]
 	embedW, embedB *torchpe.Param
 	maskToken      *torchpe.Param // nil but for TokenInput Scalar with LearnedMask
 	blocks         []block
@@ -56,14 +56,25 @@ func New(c Config) (*Model, error) {
 		return nil, err
 	}
 	m.encodingSize, m.encodingCols = ps.Count(), ps.Columns()
-	m.attention = m.Encoding.Attention()
-	m.attention.Causal = m.attention.Causal || c.Causal
+	m.setAttention()
 	m.declare()
 	if err := ps.Build(c.Seeds); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
+
+// setAttention sets the attention of each layer as the encoding needs it, under the model's own mask.
+func (m *Model) setAttention() {
+	m.attention = make([]pe.Attention, m.Config.Layers)
+	for layer := range m.attention {
+		m.attention[layer] = m.Encoding.Attention(layer)
+		m.attention[layer].Causal = m.attention[layer].Causal || m.Config.Causal
+	}
+}
+
+// Attention returns the attention of a layer.
+func (m *Model) Attention(layer int) pe.Attention { return m.attention[layer] }
 
 // EncodingSize returns the number of trained parameters in a member's encoding.
 func (m *Model) EncodingSize() int { return m.encodingSize }
@@ -131,7 +142,7 @@ func (m *Model) declare() {
 	m.blocks = make([]block, c.Layers)
 	for i := range m.blocks {
 		b, name := &m.blocks[i], fmt.Sprintf("block%d.", i)
-		m.declareAttention(b, name)
+		m.declareAttention(i, name)
 		b.norm1W, b.norm1B = norm(name + "norm1")
 		b.mlpInW, b.mlpInB = linear(name+"mlp.in", ff, d)
 		b.mlpOutW, b.mlpOutB = linear(name+"mlp.out", d, ff)
@@ -142,8 +153,9 @@ func (m *Model) declare() {
 
 // declareAttention adds the projections of one layer: Xavier with zero biases as in
 // torch.nn.MultiheadAttention, or as a plain linear map, as the scheme asks.
-func (m *Model) declareAttention(b *block, name string) {
-	ps, d, a := m.Params, m.Config.DModel, m.attention
+func (m *Model) declareAttention(layer int, name string) {
+	b, a := &m.blocks[layer], m.attention[layer]
+	ps, d := m.Params, m.Config.DModel
 	in, bias := torchpe.Xavier(d, 3*d), torchpe.Constant(0)
 	if a.LinearInit {
 		in, bias = torchpe.FanIn(d), torchpe.FanIn(d)

@@ -74,7 +74,7 @@ func TestSharedRows(t *testing.T) {
 				Change: func(c *models.Config) { c.TokenInput = input }}.Model(t)
 			x := crowd(m)
 			own, rows := passExamples(m, x, models.NewTrace(), 0), passExamples(m, x, nil, 0)
-			adds := m.Encoding.Sites()&pe.AtEmbed == 0 || slices.Contains([]string{"learn", "axial", "rrwp"}, scheme)
+			adds := m.Encoding.Sites(0)&pe.AtEmbed == 0 || slices.Contains([]string{"learn", "axial", "rrwp"}, scheme)
 			shared := rows.taken > own.taken
 			if adds && !shared || m.Encoding.Draw().Range > 0 && adds != shared {
 				t.Errorf("%s, %s: tokens took rows %d times, traced %d", scheme, input, rows.taken, own.taken)

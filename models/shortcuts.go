@@ -45,7 +45,7 @@ func (m *Model) shortcutsOf(p pass) shortcuts {
 	exact := torchpe.Precision() == "fp32"
 	drops := batch.Training && c.Dropout > 0
 	examples, tokens := batch.shape()[1], batch.shape()[1]*batch.shape()[2]
-	alike := m.Encoding.Sites()&pe.AtEmbed == 0 || p.hooks.AddsTable(0)
+	alike := m.Encoding.Sites(0)&pe.AtEmbed == 0 || p.hooks.AddsTable(0)
 
 	all := shortcuts{layers: make([]shortcut, len(m.blocks))}
 	all.sharesRows = onCPU && exact && alike && !drops && !batch.Noise.Defined() && p.trace == nil &&
@@ -53,7 +53,7 @@ func (m *Model) shortcutsOf(p pass) shortcuts {
 	for layer := range all.layers {
 		l := &all.layers[layer]
 		if !drops && !p.trace.wants(attentionName(layer)) {
-			l.attention = m.attentionForm(p.hooks)
+			l.attention = m.attentionForm(layer, p.hooks)
 		}
 		l.folds = l.attention == fusedBlock && onCPU && exact && c.Heads == 1 && tokens >= 2*c.DModel
 		l.hasTable = layer > 0 && p.hooks.AddsTable(layer) && !p.trace.wants(hiddenName(layer-1))
@@ -62,17 +62,17 @@ func (m *Model) shortcutsOf(p pass) shortcuts {
 	return all
 }
 
-// attentionForm returns the form that the encoding allows where nothing uses the weights.
-func (m *Model) attentionForm(hooks pe.Hooks) attentionForm {
-	sites := m.Encoding.Sites()
+// attentionForm returns the form that the encoding allows in a layer where nothing uses the weights.
+func (m *Model) attentionForm(layer int, hooks pe.Hooks) attentionForm {
+	sites, attention := m.Encoding.Sites(layer), m.attention[layer]
 	switch {
-	case sites&^pe.AtEmbed == 0 && m.attention.OutputProjection:
+	case sites&^pe.AtEmbed == 0 && attention.OutputProjection:
 		return fusedBlock
 	case sites&(pe.AtLogits|pe.AtOutput) == 0:
 		return fused
 	}
 	_, adds := hooks.(pe.Adding)
-	if adds && sites&pe.AtOutput == 0 && m.attention.Temperature == 1 && m.Config.Device == torchpe.CPU {
+	if adds && sites&pe.AtOutput == 0 && attention.Temperature == 1 && m.Config.Device == torchpe.CPU {
 		return fused
 	}
 	return byWeights

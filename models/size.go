@@ -31,8 +31,7 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 		if at.Encoding, err = scheme.Build(built, at.Params); err != nil {
 			return nil, err
 		}
-		at.attention = at.Encoding.Attention()
-		at.attention.Causal = at.attention.Causal || c.Causal
+		at.setAttention()
 	}
 	if err := at.Params.BuildOver(m.Params, c.Seeds); err != nil {
 		return nil, fmt.Errorf("%s at %d tokens: %w", c.PE, p.Tokens(), err)

@@ -15,7 +15,7 @@ type Work struct {
 // batch samples of so many tokens, `read` of them predicted. It leaves out what an encoding computes
 // between the maps, and always counts Adam as the optimizer.
 func (m *Model) StepWork(s *torchpe.Scope, batch, tokens, read int) Work {
-	c, sites := m.Config, m.Encoding.Sites()
+	c := m.Config
 	D, F := float64(c.DModel), float64(c.DModel*c.FFMultiple)
 	all, asked := float64(batch*tokens), float64(batch*read)
 	// Of each weight the value is read twice, the gradient is read and written; then Adam reads the
@@ -36,13 +36,14 @@ func (m *Model) StepWork(s *torchpe.Scope, batch, tokens, read int) Work {
 		// Rows that are mapped to queries, rows that are mapped to keys and values, tokens that attend,
 		// and tokens after that.
 		queries, keys, attend, out := all, all, all, all
+		attention, sites := m.attention[layer], m.Encoding.Sites(layer)
 		form, folds := skip.layers[layer].attention, skip.layers[layer].folds
 		if layer == 0 {
 			queries, keys = mapped, mapped
 		}
 		if layer == c.Layers-1 {
 			out = asked
-			if form != byWeights && sites&pe.AtLogits == 0 && !m.attention.Causal {
+			if form != byWeights && sites&pe.AtLogits == 0 && !attention.Causal {
 				attend = asked
 			}
 			if attend == asked && form == fusedBlock {
@@ -55,7 +56,7 @@ func (m *Model) StepWork(s *torchpe.Scope, batch, tokens, read int) Work {
 			maps = queries + keys + 2*D
 		case folds: // queries to keys in one map, values to the output in another
 			maps = queries + out + 2*D
-		case m.attention.OutputProjection:
+		case attention.OutputProjection:
 			maps += out
 		}
 		products += maps*D*D + 2*attend*float64(tokens)*D + 2*out*D*F

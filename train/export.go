@@ -36,9 +36,6 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	if member < 0 || member >= len(c.Members) {
 		return x, &ConfigError{fmt.Errorf("member %d: %s has the members 0 to %d", member, dir, len(c.Members)-1)}
 	}
-	if err := export.Check(c.PE); err != nil {
-		return x, &ConfigError{err}
-	}
 	checkpoint.Tensors, err = runlog.MemberParts(checkpoint.Tensors, member, len(c.Members))
 	if err != nil {
 		return x, fmt.Errorf("%s: %s: %w", dir, checkpoint.Name, err)

@@ -36,12 +36,12 @@ func about(m *models.Model, r Run) (string, error) {
 		"after\nthe sum and the exact GELU (with erf) after both linear maps of the MLP. There is no "+
 		"norm before\nthe head. Dropout (%g) acts on each layer's input and on attention weights, in "+
 		"training.", c.Layers, c.Dropout)
-	for _, name := range strings.Split(c.PE, "+") {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			return "", err
-		}
-		line("\n%s", schemeText(scheme, c.PEOptions))
+	parts, err := c.Parts()
+	if err != nil {
+		return "", err
+	}
+	for _, p := range parts {
+		line("\n%s", schemeText(p, c.Layers))
 	}
 	line("\nmodel.safetensors is the state dict. Names and shapes of the encoding's tensors are in " +
 		"config.json,\nbeside all that this file reads, and what the run was under \"run\": " +
@@ -95,20 +95,20 @@ func sequenceText(c models.Config) (string, calls) {
 		calls{"A transformer for sequences", "symbols", "symbols, targets"}
 }
 
-// schemeText describes an encoding with its options.
-func schemeText(s pe.Scheme, options pe.Options) string {
+// schemeText describes a part of an encoding with its options, and its layers where those are not all.
+func schemeText(p pe.Part, layers int) string {
 	var b strings.Builder
-	about := s.About()
-	fmt.Fprintf(&b, "%s: %s.\n%s (%s)\n", s.Name, about.Summary, about.Title, about.Reference)
+	about := p.Scheme.About()
+	where := ""
+	if len(p.Layers) < layers {
+		where = " in layers " + strings.Trim(fmt.Sprint(p.Layers), "[]")
+	}
+	fmt.Fprintf(&b, "%s%s: %s.\n%s (%s)\n", p.Scheme.Name, where, about.Summary, about.Title, about.Reference)
 	for _, line := range strings.Split(about.Formula, "\n") {
 		fmt.Fprintf(&b, "    %s\n", line)
 	}
-	own := map[string]string{}
-	for _, o := range s.Options {
-		own[o.Name] = options[o.Name]
-	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		fmt.Fprintf(&b, "    %s: %s\n", name, own[name])
+	for _, name := range slices.Sorted(maps.Keys(p.Options)) {
+		fmt.Fprintf(&b, "    %s: %s\n", name, p.Options[name])
 	}
 	if about.Differ != "" {
 		fmt.Fprintf(&b, "Implementations differ: %s.\n", about.Differ)

@@ -42,6 +42,7 @@ type oneCase struct {
 	options      pe.Options
 	positions    pe.Positions         // 12 tokens where there are none
 	label        string               // of positions
+	windows      []int                // of layers
 	set          map[string][]float64 // parameters that have these values, not the initial ones
 }
 
@@ -86,6 +87,7 @@ func (c oneCase) config(t *testing.T) models.Config {
 	}
 	config := expect.Must(petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given,
 		Positions: c.positions, Heads: 2, DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config())
+	config.Windows = c.windows
 	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, models.LastToken
 	if c.fidelity == "text" {
 		config.TokenInput, config.ReadOut = models.Embedding, models.ProbeToken
@@ -245,7 +247,7 @@ func (c oneCase) write(t *testing.T, dir string, method torchpe.Method) {
 	}); err != nil {
 		t.Fatalf("%s: %v", c.name(), err)
 	}
-	tensors := expect.Must(stateDict(m))
+	tensors := expect.Must(stateDict(m, expect.Must(partsOf(m))))
 	for _, x := range tensors {
 		x.Name = "after/" + x.Name
 		file = append(file, x)
@@ -419,7 +421,8 @@ var others = []string{
 	"transformer-xl: xl-direction=mirrored xl-keys=free", "tupe: tupe-buckets=4/5",
 	"tupe: tupe-buckets=8/16 tupe-class-token=first", "xpos: xpos-scale-base=8 rope-layout=half",
 	"rope+learn:", "learn+tisa:", "1d-fixed+swin-v2:", "learn-2d+forgetting+rope-2d:", "synthesizer+t5:",
-	"random+alibi: random=ruoss",
+	"random+alibi: random=ruoss", "learn@2,rope@1:", "rope*1,nope: rope-base=20",
+	"learn+rope(base=50,layout=half)@1,rope(base=9)+t5@2:",
 }
 
 // variants returns a case for each value of every option whose values can be listed, and those of
@@ -438,6 +441,9 @@ func variants(t *testing.T) (all []oneCase) {
 	for _, text := range others {
 		name, settings, _ := strings.Cut(text, ":")
 		all = append(all, oneCase{pe: name, fidelity: "code", options: petest.Given("%s", settings)})
+	}
+	for _, name := range []string{"nope", "rope@local,alibi@global", "xpos@2,c-nope@1"} {
+		all = append(all, oneCase{pe: name, fidelity: "code", label: "window", windows: []int{5, 0}})
 	}
 	for i := range all {
 		all[i].dtype = torchpe.Float64

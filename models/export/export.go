@@ -47,18 +47,19 @@ func Write(dir string, m *models.Model, r Run) error {
 	if m.Params.Members != 1 {
 		return fmt.Errorf("export: a model of %d members; it takes one", m.Params.Members)
 	}
-	if err := Check(m.Config.PE); err != nil {
+	parts, err := partsOf(m)
+	if err != nil {
 		return err
 	}
 	about, err := about(m, r)
 	if err != nil {
 		return err
 	}
-	config, err := configText(m, r)
+	config, err := configText(m, r, parts)
 	if err != nil {
 		return err
 	}
-	tensors, err := stateDict(m)
+	tensors, err := stateDict(m, parts)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func Write(dir string, m *models.Model, r Run) error {
 		atomicfile.File{Path: filepath.Join(dir, WeightsFile), Body: func(w io.Writer) error {
 			return safetensors.Encode(w, tensors, map[string]string{"format": "pt"})
 		}},
-		textFile(dir, ConfigFile, config), textFile(dir, SourceFile, source(about, m.Config)))
+		textFile(dir, ConfigFile, config), textFile(dir, SourceFile, source(about, m.Config, parts)))
 }
 
 func textFile(dir, name, text string) atomicfile.File {
@@ -80,8 +81,8 @@ func textFile(dir, name, text string) atomicfile.File {
 }
 
 // stateDict returns the parameters and fixed tables of m under plain names.
-func stateDict(m *models.Model) (tensors []safetensors.Tensor, err error) {
-	parts, from := strings.Split(m.Config.PE, "+"), map[string]string{}
+func stateDict(m *models.Model, parts []part) (tensors []safetensors.Tensor, err error) {
+	from := map[string]string{}
 	for _, p := range m.Params.All() {
 		values, err := m.Params.Values(p.Name)
 		if err != nil {
@@ -115,6 +116,8 @@ func tensor(name string, shape []int, values []float64, dtype torchpe.DType) (sa
 // part describes an encoding in config.json.
 type part struct {
 	Scheme     string           `json:"scheme"`
+	Label      string           `json:"label,omitempty"`  // in a stack
+	Layers     []int            `json:"layers,omitempty"` // in a stack
 	Options    pe.Options       `json:"options"`
 	Parameters map[string][]int `json:"parameters"` // shapes of what is trained
 	Buffers    map[string][]int `json:"buffers"`    // shapes of what is not
@@ -122,20 +125,24 @@ type part struct {
 
 // partsOf describes the encodings of a model.
 func partsOf(m *models.Model) (all []part, err error) {
-	names := strings.Split(m.Config.PE, "+")
-	for _, name := range names {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			return nil, err
-		}
-		p := part{name, pe.Options{}, map[string][]int{}, map[string][]int{}}
-		for _, o := range scheme.Options {
-			p.Options[o.Name] = m.Config.PEOptions[o.Name]
+	own, err := m.Config.Parts()
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := pe.Find(m.Config.PE)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range own {
+		p := part{Scheme: o.Scheme.Name, Options: o.Options, Parameters: map[string][]int{},
+			Buffers: map[string][]int{}}
+		if scheme.IsStack() {
+			p.Label, p.Layers = o.Label, o.Layers
 		}
 		all = append(all, p)
 	}
 	for _, p := range m.Params.All() {
-		i, attribute, ok := ofEncoding(p.Name, names)
+		i, attribute, ok := ofEncoding(p.Name, all)
 		switch {
 		case ok && p.Trainable:
 			all[i].Parameters[attribute] = p.Shape[1:]
@@ -146,13 +153,31 @@ func partsOf(m *models.Model) (all []part, err error) {
 	return all, nil
 }
 
-// configText returns config.json.
-func configText(m *models.Model, r Run) (string, error) {
-	c, a := m.Config, m.Encoding.Attention()
-	parts, err := partsOf(m)
-	if err != nil {
-		return "", err
+// attentionOf describes the attention of a layer.
+func attentionOf(m *models.Model, layer int) map[string]any {
+	c, a := m.Config, m.Encoding.Attention(layer)
+	window := 0
+	if c.Windows != nil {
+		window = c.Windows[layer]
 	}
+	return map[string]any{
+		"causal": a.Causal || c.Causal, "window": window, "temperature": a.Temperature, "bias": a.Bias,
+		"output_projection": a.OutputProjection, "scale": a.LogitScale(c.DModel / c.Heads),
+	}
+}
+
+// attentions describes the attention of each layer.
+func attentions(m *models.Model) (all []map[string]any) {
+	for layer := range m.Config.Layers {
+		all = append(all, attentionOf(m, layer))
+	}
+	return all
+}
+
+// configText returns config.json.
+func configText(m *models.Model, r Run, parts []part) (string, error) {
+	c := m.Config
+	var err error
 	var shown *example // nil where evaluation draws at random
 	if c.PEOptions.Float("fixed-pe-dropout") == 0 {
 		if shown, err = exampleOf(m); err != nil {
@@ -168,10 +193,7 @@ func configText(m *models.Model, r Run) (string, error) {
 		{"classes", c.Classes}, {"layers", c.Layers}, {"heads", c.Heads}, {"d_model", c.DModel},
 		{"d_ff", c.FFMultiple * c.DModel}, {"dropout", c.Dropout}, {"pe_dropout", c.PEDropout},
 		{"token_input", c.TokenInput}, {"mask_token", c.MaskToken}, {"read_out", c.ReadOut},
-		{"attention", map[string]any{
-			"causal": a.Causal || c.Causal, "temperature": a.Temperature, "bias": a.Bias,
-			"output_projection": a.OutputProjection, "scale": a.LogitScale(c.DModel / c.Heads),
-		}},
+		{"attention", attentions(m)},
 		{"encodings", parts},
 		{"positions", positionsOf(c.Positions, parts)}, {"example", shown}, {"run", r},
 	})

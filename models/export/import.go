@@ -55,7 +55,11 @@ func Read(dir string, m *models.Model) error {
 	if err != nil {
 		return err
 	}
-	parts, values := strings.Split(m.Config.PE, "+"), map[string][]float64{}
+	parts, err := partsOf(m)
+	if err != nil {
+		return err
+	}
+	values := map[string][]float64{}
 	var bad []string
 	expected := map[string]bool{}
 	for _, p := range m.Params.All() {
@@ -91,7 +95,7 @@ func Read(dir string, m *models.Model) error {
 }
 
 // checkOutput returns an error where the output for one sample is not finite.
-func checkOutput(m *models.Model, parts []string) error {
+func checkOutput(m *models.Model, parts []part) error {
 	e, err := exampleOf(m)
 	if err != nil || !slices.ContainsFunc(e.Output[0], func(v float64) bool { return v-v != 0 }) {
 		return err

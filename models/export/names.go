@@ -16,14 +16,14 @@ var ofBlock = regexp.MustCompile(`^block(\d+)\.(.+)\.(weight|bias)$`)
 
 // plainName returns the name in a PyTorch state dict of the parameter called name of a model with
 // the encodings parts: "blocks.0.qkv.weight" for "block0.attn.in.weight".
-func plainName(name string, parts []string) string {
+func plainName(name string, parts []part) string {
 	if m := ofBlock.FindStringSubmatch(name); m != nil {
 		return fmt.Sprintf("blocks.%s.%s.%s", m[1], plainParts[m[2]], m[3])
 	}
-	part, attribute, ok := ofEncoding(name, parts)
+	i, attribute, ok := ofEncoding(name, parts)
 	switch {
-	case ok && len(parts) > 1:
-		return "pe." + parts[part] + "." + attribute
+	case ok && parts[i].Label != "":
+		return "pe." + parts[i].Label + "." + attribute
 	case ok:
 		return "pe." + attribute
 	case name == "embed.mask":
@@ -34,21 +34,20 @@ func plainName(name string, parts []string) string {
 
 // ofEncoding returns to which of the encodings parts a parameter belongs, and its name there as a
 // Python attribute: "out_weight" for "pe.out.weight"; in, a word of the language, gets a line.
-func ofEncoding(name string, parts []string) (part int, attribute string, ok bool) {
+func ofEncoding(name string, parts []part) (at int, attribute string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "pe.")
 	if !ok {
 		return 0, "", false
 	}
-	if len(parts) > 1 {
-		for i, scheme := range parts {
-			if within, ok := strings.CutPrefix(rest, scheme+"."); ok {
-				part, rest = i, within
-			}
+	for i, p := range parts {
+		if within, ok := strings.CutPrefix(rest, p.Label+"."); ok && p.Label != "" {
+			at, rest = i, within
+			break
 		}
 	}
 	attribute = strings.NewReplacer(".", "_", "-", "_").Replace(rest)
 	if attribute == "in" {
 		attribute = "in_"
 	}
-	return part, attribute, true
+	return at, attribute, true
 }

@@ -20,9 +20,6 @@ type Module struct {
 // NewModule returns the encoding of m, which has Config, Params and Encoding set. numbers is the
 // name of the file with the numbers, which lies beside the module.
 func NewModule(m *models.Model, numbers string) (Module, error) {
-	if err := Check(m.Config.PE); err != nil {
-		return Module{}, err
-	}
 	parts, err := partsOf(m)
 	if err != nil {
 		return Module{}, err
@@ -45,15 +42,14 @@ func NewModule(m *models.Model, numbers string) (Module, error) {
 	}
 	constants := fmt.Sprintf("\n\nSETTINGS = r\"\"\"%s\"\"\"\n\n"+
 		"NUMBERS = %s  # the file beside this one with trained numbers and fixed tables", settings, file)
-	out.Text = program(about, constants, strings.Split(m.Config.PE, "+"), "standalone")
+	out.Text = program(about, constants, parts, "standalone")
 	return out, nil
 }
 
 // numbersOf returns the parameters and the fixed tables by their Python names.
 func numbersOf(m *models.Model, parts []part) (all []safetensors.Tensor, err error) {
-	names := strings.Split(m.Config.PE, "+")
 	for _, p := range m.Params.All() {
-		i, attribute, ok := ofEncoding(p.Name, names)
+		i, attribute, ok := ofEncoding(p.Name, parts)
 		if !ok {
 			continue
 		}
@@ -61,8 +57,8 @@ func numbersOf(m *models.Model, parts []part) (all []safetensors.Tensor, err err
 		if err != nil {
 			return nil, err
 		}
-		if len(parts) > 1 {
-			attribute = parts[i].Scheme + "." + attribute
+		if parts[i].Label != "" {
+			attribute = parts[i].Label + "." + attribute
 		}
 		t, err := tensor(attribute, p.Shape[1:], values, torchpe.Float64)
 		if err != nil {
@@ -77,20 +73,24 @@ func numbersOf(m *models.Model, parts []part) (all []safetensors.Tensor, err err
 func aboutModule(m *models.Model) (string, error) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	c, a := m.Config, m.Encoding.Attention()
-	for i, name := range strings.Split(c.PE, "+") {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			return "", err
-		}
+	c, a := m.Config, m.Encoding.Attention(0)
+	parts, err := c.Parts()
+	if err != nil {
+		return "", err
+	}
+	var sites pe.Site
+	for layer := range c.Layers {
+		sites |= m.Encoding.Sites(layer)
+	}
+	for i, p := range parts {
 		if i > 0 {
 			line("")
 		}
-		line("%s", schemeText(scheme, c.PEOptions))
+		line("%s", schemeText(p, c.Layers))
 	}
 	line("\nFor %d tokens, width %d, heads: %d, layers: %d; it acts on: %s. Attention is softmax(logits / %g) v with "+
 		"logits = %.6g q k^T%s. Written by torchpe, which computes the same.", c.Positions.Tokens(), c.DModel, c.Heads,
-		c.Layers, m.Encoding.Sites(), a.Temperature, a.LogitScale(c.DModel/c.Heads),
+		c.Layers, sites, a.Temperature, a.LogitScale(c.DModel/c.Heads),
 		map[bool]string{true: " under a causal mask", false: ""}[a.Causal])
 	line("\n    pe = build()")
 	line("    x = pe.embed(layer, x)  # [B, N, D], the input of a layer, from 0")
@@ -100,11 +100,9 @@ func aboutModule(m *models.Model) (string, error) {
 
 // moduleSettings returns what an encoding needs of config.json.
 func moduleSettings(m *models.Model, parts []part) (string, error) {
-	c, a := m.Config, m.Encoding.Attention()
+	c := m.Config
 	return settingsText([]setting{
 		{"layers", c.Layers}, {"heads", c.Heads}, {"d_model", c.DModel}, {"pe_dropout", 0},
-		{"attention", map[string]any{"causal": a.Causal, "temperature": a.Temperature,
-			"scale": a.LogitScale(c.DModel / c.Heads)}},
-		{"encodings", parts}, {"positions", positionsOf(c.Positions, parts)},
+		{"attention", attentions(m)}, {"encodings", parts}, {"positions", positionsOf(c.Positions, parts)},
 	})
 }

@@ -37,7 +37,7 @@ func (c oneCase) writeModule(t *testing.T, dir string, layer int) error {
 	if err := safetensors.Write(filepath.Join(dir, "numbers.safetensors"), out.Numbers, nil); err != nil {
 		return err
 	}
-	arrays, err := hooked(m.Encoding, m.Config.Positions, layer)
+	arrays, err := hooked(m, layer)
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,9 @@ func (c oneCase) writeModule(t *testing.T, dir string, layer int) error {
 }
 
 // hooked returns inputs, and what the hooks of a layer make of them.
-func hooked(e pe.Encoding, p pe.Positions, layer int) (all []safetensors.Tensor, err error) {
+func hooked(m *models.Model, layer int) (all []safetensors.Tensor, err error) {
 	const b, h, d = 3, 2, 16
+	e, p := m.Encoding, m.Config.Positions
 	n, rng := p.Tokens(), rand.New(rand.NewPCG(11, 12))
 	add := func(name string, shape []int, values []float64) {
 		var x safetensors.Tensor
@@ -80,7 +81,7 @@ func hooked(e pe.Encoding, p pe.Positions, layer int) (all []safetensors.Tensor,
 		}
 		add("layer", nil, []float64{float64(layer)})
 		weight := random("weight", 3*d, d)
-		around := e.Attention()
+		around, sight := m.Attention(layer), pe.Sight{}
 		hooks := e.Begin(s, p)
 		a := pe.Attn{Layer: layer, X: hooks.Embed(layer, random("x", b, n, d)),
 			Q: random("q", b, h, n, d/h), K: random("k", b, h, n, d/h), V: random("v", b, h, n, d/h),
@@ -94,9 +95,10 @@ func hooked(e pe.Encoding, p pe.Positions, layer int) (all []safetensors.Tensor,
 		logits := hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale)).Expand(1, b, h, n, n)
 		keep("logits", logits, b, h, n, n)
 		seen := logits.MulScalar(1 / around.Temperature)
-		if around.Causal {
-			seen = seen.Add(pe.CausalMask(s, seen, p.Index))
+		if sight.Causal = around.Causal; m.Config.Windows != nil {
+			sight.Window = m.Config.Windows[layer]
 		}
+		seen = seen.Add(sight.Mask(s, seen, p.Index))
 		weights := seen.Softmax(-1)
 		keep("out", hooks.Output(a, weights, weights.MatMul(a.V)), b, h, n, d/h)
 	})

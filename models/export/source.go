@@ -54,40 +54,20 @@ func blocksOf(file string) (all []block, imports []string) {
 	return all, imports
 }
 
-// exportable returns the names of the schemes that have a Python part, sorted.
-func exportable() (names []string) {
-	for _, file := range library {
-		blocks, _ := blocksOf(file)
-		for _, b := range blocks {
-			names = append(names, b.schemes...)
-		}
-	}
-	slices.Sort(names)
-	return slices.DeleteFunc(names, func(s string) bool { return s == "+" })
-}
-
-// Check returns an error where no Python part exists for an encoding, or for a part of a stack.
-func Check(scheme string) error {
-	can := exportable()
-	for _, part := range strings.Split(scheme, "+") {
-		if !slices.Contains(can, part) {
-			return fmt.Errorf("encoding %s has no PyTorch part; these can be exported: %s", part,
-				strings.Join(can, ", "))
-		}
-	}
-	return nil
-}
-
 // source returns model.py for a model, which begins with a docstring of this text.
-func source(about string, c models.Config) string {
-	return program(about, "", strings.Split(c.PE, "+"), "transformer", taskOf(c), "load")
+func source(about string, c models.Config, parts []part) string {
+	return program(about, "", parts, "transformer", taskOf(c), "load")
 }
 
-// program joins what the schemes implement, with all that it uses, and whole files to a Python file that
-// begins with a docstring; constants follow the imports.
-func program(about, constants string, schemes []string, files ...string) string {
-	if len(schemes) > 1 {
-		schemes = append(slices.Clone(schemes), "+")
+// program joins what the parts of an encoding are made of, with all that it uses, and whole files to a Python
+// file that begins with a docstring; constants follow the imports.
+func program(about, constants string, parts []part, files ...string) string {
+	var schemes []string
+	for _, p := range parts {
+		schemes = append(schemes, p.Scheme)
+		if p.Label != "" {
+			schemes = append(schemes, "+")
+		}
 	}
 	var known, roots []block
 	var imports, bodies []string

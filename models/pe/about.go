@@ -3,6 +3,7 @@ package pe
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -73,8 +74,16 @@ func (s Scheme) About() About {
 	if all.Differ != "" {
 		all.Differ = s.parts[0].Name + ": " + all.Differ
 	}
-	for _, part := range s.parts[1:] {
-		all.join(part.Name, part.About())
+	for i, p := range s.parts[1:] {
+		about := p.About()
+		all.addParameters(about.Parameters)
+		isSame := func(before part) bool { return before.Name == p.Name }
+		if !slices.ContainsFunc(s.parts[:i+1], isSame) {
+			all.join(p.Name, about)
+		}
+	}
+	if len(s.layers) > 1 && all.Parameters != "none" {
+		all.Parameters += ", each with the number L of its layers"
 	}
 	all.Criteria.Printed = false
 	return all
@@ -92,12 +101,6 @@ func (a *About) join(name string, part About) {
 		}
 		a.Differ += name + ": " + part.Differ
 	}
-	switch {
-	case a.Parameters == "none":
-		a.Parameters = part.Parameters
-	case part.Parameters != "none":
-		a.Parameters += " + " + part.Parameters
-	}
 	a.Year = max(a.Year, part.Year)
 	c, d := &a.Criteria, part.Criteria
 	c.Inductive = c.Inductive && d.Inductive
@@ -106,4 +109,14 @@ func (a *About) join(name string, part About) {
 	c.TranslationInvariant = c.TranslationInvariant && d.TranslationInvariant
 	c.Parallelizable = c.Parallelizable && d.Parallelizable
 	c.Interpretable = c.Interpretable && d.Interpretable
+}
+
+// addParameters adds the number of trained parameters of another part of a stack.
+func (a *About) addParameters(of string) {
+	switch {
+	case a.Parameters == "none":
+		a.Parameters = of
+	case of != "none":
+		a.Parameters += " + " + of
+	}
 }

@@ -57,11 +57,18 @@ func attentionWithScale(scale float64) Attention {
 	return a
 }
 
-// CausalMask returns the addend of logits for a causal mask, [N,N] of like's dtype on its device:
-// 0, and -inf where the key's place in index [N] is after the query's.
-func CausalMask(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.Tensor {
+// Sight says which keys a query sees, by their places on the line.
+type Sight struct {
+	Causal bool // none after its own place
+	Window int  // only places less than this away; 0 for all
+}
+
+// Mask returns the addend of logits, [N,N] of like's dtype on its device: 0 where the token at the place
+// index[i] sees that at index[j], and -inf elsewhere.
+func (t Sight) Mask(s *torchpe.Scope, like torchpe.Tensor, index []int) torchpe.Tensor {
 	return pairTensor(s, like, index, func(i, j int) float64 {
-		if j > i {
+		isFar := t.Window > 0 && max(i-j, j-i) >= t.Window
+		if isFar || t.Causal && j > i {
 			return math.Inf(-1)
 		}
 		return 0

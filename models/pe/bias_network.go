@@ -176,7 +176,7 @@ func newDAPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			b: ps.Add(name+"bias", true, torchpe.FanIn(in*kernel), c.Layers, out)}
 	}
 	mixIn, mixOut := layers("pe.mix.in.", 2*h, width), layers("pe.mix.out.", width, h)
-	return encoding{AtLogits, base.Attention(), func(s *torchpe.Scope, p Positions) Hooks {
+	return encoding{AtLogits, base.Attention(0), func(s *torchpe.Scope, p Positions) Hooks {
 		n, like := p.Tokens(), mixIn.w.In(s)
 		zero := mixIn.b.In(s).MulScalar(0).Sum() // of the model's dtype and device
 		zeros := zero.Reshape(1, 1, 1, 1, 1).Expand(c.Members, 1, h, n, n)

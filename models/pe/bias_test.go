@@ -35,7 +35,7 @@ func TestRelativeAsksOfAttention(t *testing.T) {
 	for fidelity, want := range map[string]pe.Attention{"text": pe.PlainAttention,
 		"code": {Causal: true, Temperature: 1, Bias: true, LinearInit: true}} {
 		m := petest.Spec{Scheme: "relative", Fidelity: fidelity}.Model(t)
-		expect.Equal(t, fidelity, m.Encoding.Attention(), want)
+		expect.Equal(t, fidelity, m.Encoding.Attention(0), want)
 	}
 }
 

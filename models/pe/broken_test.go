@@ -24,7 +24,7 @@ type fake struct {
 // builder makes the encoding of a fake scheme.
 type builder func(pe.Config, *torchpe.ParamSet) (pe.Encoding, error)
 
-func (f *fake) Sites() pe.Site { return f.sites }
+func (f *fake) Sites(int) pe.Site { return f.sites }
 
 func (f *fake) Begin(s *torchpe.Scope, p pe.Positions) pe.Hooks {
 	return fakeHooks{fake: f, s: s, p: p}

@@ -5,6 +5,7 @@ package pe
 import (
 	"slices"
 
+	"torchpe/internal/layers"
 	"torchpe/torchpe"
 )
 
@@ -98,13 +99,15 @@ func (g given) Begin(s *torchpe.Scope, p Positions) Hooks {
 
 // StackForTest stacks up to three encodings as schemes called one, two, three.
 func StackForTest(parts []Encoding) (Encoding, error) {
-	schemes := make([]Scheme, len(parts))
-	for i, part := range parts {
-		schemes[i] = Scheme{
-			Name: []string{"one", "two", "three"}[i],
-			New:  func(Config, *torchpe.ParamSet) (Encoding, error) { return part, nil },
-		}
+	var all Scheme
+	for i, encoding := range parts {
+		name := []string{"one", "two", "three"}[i]
+		all.parts = append(all.parts, part{label: name, Scheme: Scheme{
+			Name: name,
+			New:  func(Config, *torchpe.ParamSet) (Encoding, error) { return encoding, nil },
+		}})
 	}
+	all.layers, _ = layers.Parse("one")
 	c := Config{Members: 1, Layers: 1, Heads: 1, DModel: 4, Positions: Line(2)}
-	return newStack(schemes, c, torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU))
+	return newStack(all, c, torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU))
 }

@@ -189,7 +189,7 @@ func (f graphFacts) kindOfHop(i, j, n int) int {
 	return f.kind[nodes[n]][nodes[n+1]] + 1
 }
 
-func (g *graphormer) Sites() Site {
+func (g *graphormer) Sites(int) Site {
 	if g.in != nil {
 		return AtEmbed | AtLogits
 	}

@@ -247,7 +247,7 @@ func (c Config) tableOf(name string) (values []float64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Draw().Range > 0 || e.Sites()&AtEmbed == 0 || ps.Count() > 0 {
+	if e.Draw().Range > 0 || e.Sites(0)&AtEmbed == 0 || ps.Count() > 0 {
 		return nil, fmt.Errorf("%s has no fixed table; 1d-fixed and 2d-fixed have", name)
 	}
 	if err := ps.Build([]uint64{0}); err != nil {

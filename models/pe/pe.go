@@ -76,15 +76,23 @@ var PlainAttention = Attention{Temperature: 1, Bias: true, OutputProjection: tru
 
 // Encoding is a positional encoding, with its parameters, for all layers of a model.
 type Encoding interface {
-	// Sites says where the scheme acts: a hook changes its input if and only if its site is
-	// declared.
-	Sites() Site
-	// Attention describes the attention that the scheme needs around it.
-	Attention() Attention
+	// Sites says where the scheme acts in a layer: a hook changes its input if and only if its site
+	// is declared.
+	Sites(layer int) Site
+	// Attention describes the attention that the scheme needs around it in a layer.
+	Attention(layer int) Attention
 	// Draw says which positions each batch needs drawn (Positions.Drawn); its Range is 0 where none.
 	Draw() Draw
 	// Begin opens a forward pass in s over tokens at positions p.
 	Begin(s *torchpe.Scope, p Positions) Hooks
+}
+
+// sitesIn returns where an encoding acts in any of so many layers.
+func sitesIn(e Encoding, count int) (all Site) {
+	for layer := range count {
+		all |= e.Sites(layer)
+	}
+	return all
 }
 
 // Hooks is an encoding within one forward pass.
@@ -155,10 +163,10 @@ func (Identity) Output(_ Attn, _, out torchpe.Tensor) torchpe.Tensor { return ou
 type None struct{}
 
 // Sites returns the empty set.
-func (None) Sites() Site { return 0 }
+func (None) Sites(int) Site { return 0 }
 
 // Attention returns PlainAttention.
-func (None) Attention() Attention { return PlainAttention }
+func (None) Attention(int) Attention { return PlainAttention }
 
 // Draw returns the zero Draw: no positions are drawn.
 func (None) Draw() Draw { return Draw{} }
@@ -173,9 +181,9 @@ type encoding struct {
 	begin     func(s *torchpe.Scope, p Positions) Hooks
 }
 
-func (e encoding) Sites() Site { return e.sites }
+func (e encoding) Sites(int) Site { return e.sites }
 
-func (e encoding) Attention() Attention { return e.attention }
+func (e encoding) Attention(int) Attention { return e.attention }
 
 func (e encoding) Draw() Draw { return Draw{} }
 

@@ -173,7 +173,7 @@ func newFloater(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	return f, nil
 }
 
-func (f *floater) Sites() Site { return AtQK | AtValues }
+func (f *floater) Sites(int) Site { return AtQK | AtValues }
 
 func (f *floater) Begin(s *torchpe.Scope, p Positions) Hooks {
 	members, rows, n := f.start.Shape[0], 3*f.layers, p.Tokens()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/layers"
 	"torchpe/torchpe"
 )
 
@@ -20,6 +21,7 @@ type Config struct {
 	Init    Init      // how learned tables start
 	Options Options   // as Resolve returned them
 	Dropout float64   // on the tables that the scheme adds, in training only
+	Local   []bool    // [L] which layers have a window of attention; nil for none
 
 	scheme  string       // that is built, for errors
 	initial torchpe.Init // of learned tables, in place of Init; nil for none
@@ -42,7 +44,8 @@ type Scheme struct {
 	Options      []Option
 	New          func(Config, *torchpe.ParamSet) (Encoding, error)
 
-	parts []Scheme // of a stack
+	parts  []part      // of a stack
+	layers layers.List // in which the parts act
 }
 
 // Always returns true: an Extrapolates for schemes that can with all options.
@@ -52,8 +55,8 @@ var registry []Scheme
 
 // Register adds a scheme with its options, and returns it.
 func Register(s Scheme, options ...Option) Scheme {
-	if strings.Contains(s.Name, "+") {
-		panic("pe: scheme " + s.Name + ": + joins schemes")
+	if strings.ContainsAny(s.Name, "+@*,()") {
+		panic("pe: scheme " + s.Name + ": + joins schemes, and @*,() give them to layers")
 	}
 	if slices.Contains(Names(), s.Name) {
 		panic("pe: scheme " + s.Name + " registered twice")
@@ -78,11 +81,24 @@ func namesOf(schemes []Scheme) []string {
 	return names
 }
 
-// Find returns the scheme called name, or a stack of schemes for names joined by +.
+// Find returns the scheme called name, or a stack: schemes joined by +, or given to layers as in
+// rope@1-3,nope@4 and rope*3,nope.
 func Find(name string) (Scheme, error) {
-	if parts := strings.Split(name, "+"); len(parts) > 1 {
-		return stackOf(parts)
+	list, err := layers.Parse(name)
+	switch {
+	case err != nil:
+		return Scheme{}, fmt.Errorf("positional encoding %w", err)
+	case layers.Differ(name) || strings.Contains(name, "+"):
+		return stackOf(name, list)
+	case strings.Contains(name, "("):
+		return Scheme{}, fmt.Errorf("positional encoding %q: parentheses are for encodings that layers "+
+			"differ in; give the options as flags", name)
 	}
+	return findOne(name)
+}
+
+// findOne returns the scheme of the registry called name.
+func findOne(name string) (Scheme, error) {
 	for _, s := range registry {
 		if s.Name == name {
 			return s, nil
@@ -181,7 +197,7 @@ func (s Scheme) Build(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	c.scheme = s.Name
 	e, err := s.New(c, ps)
-	if err == nil && c.Dropout > 0 && e.Sites()&AtEmbed == 0 {
+	if err == nil && c.Dropout > 0 && sitesIn(e, c.Layers)&AtEmbed == 0 {
 		return nil, fmt.Errorf("--pe-dropout: %s adds no learned table", s.Name)
 	}
 	return e, err
@@ -192,9 +208,9 @@ type Size struct{ Tokens, DModel, Heads, Layers int }
 
 // Facts describe a scheme with certain options at a certain size.
 type Facts struct {
-	Sites        Site
-	Attention    Attention
-	Parameters   int // trained ones of one member
+	Sites        Site      // of all layers
+	Attention    Attention // of the first layer
+	Parameters   int       // trained ones of one member
 	Extrapolates bool
 }
 
@@ -208,7 +224,7 @@ func (s Scheme) Describe(z Size, o Options) (Facts, error) {
 	if err != nil {
 		return Facts{}, err
 	}
-	return Facts{e.Sites(), e.Attention(), ps.Count(), s.CanExtrapolate(o)}, nil
+	return Facts{sitesIn(e, z.Layers), e.Attention(0), ps.Count(), s.CanExtrapolate(o)}, nil
 }
 
 // CanExtrapolate says whether a trained encoding can be evaluated at more tokens than in training,
@@ -222,10 +238,10 @@ func (s Scheme) CheckTokens(trained, now int, o Options) error {
 		return nil
 	}
 	tied := s.Name + "'s"
-	if s.parts != nil {
+	if s.IsStack() {
 		var names []string
 		for _, part := range s.parts {
-			if !part.CanExtrapolate(o) {
+			if !part.CanExtrapolate(part.options(o)) {
 				names = append(names, part.Name+"'s")
 			}
 		}
@@ -233,7 +249,7 @@ func (s Scheme) CheckTokens(trained, now int, o Options) error {
 	}
 	hint := "`torchpe pe list --where extrapolates=yes` lists the encodings that can, " +
 		"rope, alibi and t5 among them"
-	if s.Extrapolates != nil && s.parts == nil {
+	if s.Extrapolates != nil && !s.IsStack() {
 		hint = "with other options it can (`torchpe pe show " + s.Name + "`), and " + hint
 	}
 	return fmt.Errorf("%s cannot be evaluated at %d tokens: it was trained on %d, "+

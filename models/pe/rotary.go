@@ -125,9 +125,9 @@ func rotaryAttention(c Config) Attention {
 	return a
 }
 
-func (r *rotary) Sites() Site { return AtQK }
+func (r *rotary) Sites(int) Site { return AtQK }
 
-func (r *rotary) Attention() Attention { return r.attention }
+func (r *rotary) Attention(int) Attention { return r.attention }
 
 func (r *rotary) Begin(s *torchpe.Scope, p Positions) Hooks {
 	rows := r.rows(p)

@@ -1,86 +1,235 @@
-// Stacks apply several schemes at once, as in rope+learn. Each acts at its own sites, in the order
-// of the name; their parameters lie under pe.<scheme>. A part that acts on the logits sees queries
-// and keys as the other parts' QKV hooks left them.
+// Stacks apply several schemes, each in some of the layers or in all: rope+learn, rope@1-3,nope@4,
+// rope*3,nope. In a layer each acts at its own sites, in the order of the name. A part that acts on the
+// logits sees queries and keys as the other parts' QKV hooks left them. A part is built for its layers
+// alone, which it counts from 0; its parameters lie under pe.<scheme>, those of a scheme that is there
+// twice under pe.<scheme>-2.
 
 package pe
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
+	"torchpe/internal/layers"
 	"torchpe/torchpe"
 )
 
-// stackOf returns the scheme that applies all of the named ones.
-func stackOf(names []string) (Scheme, error) {
-	all := Scheme{Name: strings.Join(names, "+"), Needs: NeedsNothing}
-	parts := make([]Scheme, len(names))
-	for i, name := range names {
-		part, err := Find(name)
-		if err != nil {
-			return Scheme{}, fmt.Errorf("%s: %w", all.Name, err)
+// part is a scheme within a stack.
+type part struct {
+	Scheme
+	label string  // its parameters lie under pe.<label>
+	own   Options // that stand in parentheses after its name
+	entry int     // of the stack's list of layers
+}
+
+// options returns the options of a part, of those of its stack.
+func (p part) options(of Options) Options {
+	own := maps.Clone(of)
+	maps.Copy(own, p.own)
+	return own
+}
+
+// stackOf returns the scheme called name, which applies the schemes of list.
+func stackOf(name string, list layers.List) (Scheme, error) {
+	all := Scheme{Name: name, Needs: NeedsNothing, layers: list}
+	count := map[string]int{}
+	for i, entry := range list {
+		var here []string
+		for _, text := range strings.Split(entry.Value, "+") {
+			p, err := partOf(text)
+			if err == nil && slices.Contains(here, p.Name) {
+				err = fmt.Errorf("%s is there twice", p.Name)
+			}
+			if err != nil {
+				return Scheme{}, fmt.Errorf("%s: %w", name, err)
+			}
+			here = append(here, p.Name)
+			p.entry, p.label = i, p.Name
+			if count[p.Name]++; count[p.Name] > 1 {
+				p.label = fmt.Sprintf("%s-%d", p.Name, count[p.Name])
+			}
+			all.parts = append(all.parts, p)
+			all.add(p)
 		}
-		if slices.Contains(names[:i], name) {
-			return Scheme{}, fmt.Errorf("%s: %s is there twice", all.Name, name)
-		}
-		parts[i] = part
-		all.add(part)
 	}
-	all.parts = parts
 	all.Extrapolates = func(o Options) bool {
-		return !slices.ContainsFunc(parts, func(part Scheme) bool {
-			return !part.CanExtrapolate(o)
+		return !slices.ContainsFunc(all.parts, func(p part) bool {
+			return !p.CanExtrapolate(p.options(o))
 		})
 	}
-	all.New = func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-		return newStack(parts, c, ps)
+	all.New = func(c Config, ps *torchpe.ParamSet) (Encoding, error) { return newStack(all, c, ps) }
+	return all, nil
+}
+
+// partOf reads a part such as rope(base=1000000,layout=half). An option goes by its name, or by what
+// follows a dash in it.
+func partOf(text string) (p part, err error) {
+	name, settings, isSet := strings.Cut(text, "(")
+	if p.Scheme, err = findOne(name); err != nil || !isSet {
+		return p, err
+	}
+	settings, closed := strings.CutSuffix(settings, ")")
+	if !closed {
+		return p, fmt.Errorf("%s: want a ) at its end", text)
+	}
+	p.own = Options{}
+	var last string
+	for _, setting := range strings.Split(settings, ",") {
+		key, value, ok := strings.Cut(setting, "=")
+		if !ok && last != "" { // a value that is a list
+			p.own[last] += "," + setting
+			continue
+		}
+		option, err := p.option(strings.TrimSpace(key))
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", text, err)
+		}
+		last = option.Name
+		p.own[last] = strings.TrimSpace(value)
+	}
+	for _, o := range p.Options {
+		if value, ok := p.own[o.Name]; ok {
+			if err := o.Check(value); err != nil {
+				return p, fmt.Errorf("%s: %s: %w", text, o.Name, err)
+			}
+		}
+	}
+	return p, nil
+}
+
+// Part is a scheme in some layers of a model.
+type Part struct {
+	Scheme  Scheme
+	Label   string  // in a stack its parameters lie under pe.<Label>
+	Options Options // of the scheme
+	Layers  []int   // from 0
+}
+
+// IsStack reports whether the scheme has parts, which a label distinguishes.
+func (s Scheme) IsStack() bool { return s.parts != nil }
+
+// PartNames returns the name of the scheme, or those of the parts of a stack, each once.
+func (s Scheme) PartNames() (names []string) {
+	if !s.IsStack() {
+		return []string{s.Name}
+	}
+	for _, p := range s.parts {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Parts returns the parts of a stack in a model, or the scheme itself as the only part.
+func (s Scheme) Parts(c Config) ([]Part, error) {
+	of, own := make([]int, c.Layers), []part{{Scheme: s, label: s.Name}}
+	if s.IsStack() {
+		own = s.parts
+		var err error
+		if of, err = s.layers.Assign(c.Layers, c.Local); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	all := make([]Part, len(own))
+	for i, p := range own {
+		all[i] = Part{Scheme: p.Scheme, Label: p.label, Options: Options{}}
+		options := p.options(c.Options)
+		for _, o := range p.Options {
+			all[i].Options[o.Name] = options[o.Name]
+		}
+		for layer, entry := range of {
+			if entry == p.entry {
+				all[i].Layers = append(all[i].Layers, layer)
+			}
+		}
 	}
 	return all, nil
 }
 
+// option returns the option that a key names.
+func (s Scheme) option(key string) (Option, error) {
+	var names []string
+	var found []Option
+	for _, o := range s.Options {
+		if o.Name == key {
+			return o, nil
+		}
+		if strings.HasSuffix(o.Name, "-"+key) {
+			found = append(found, o)
+		}
+		names = append(names, o.Name)
+	}
+	if len(found) != 1 {
+		return Option{}, fmt.Errorf("%q is not an option of %s, which has %s", key, s.Name,
+			strings.Join(names, ", "))
+	}
+	return found[0], nil
+}
+
 // add joins a part's entry in the registry to s.
-func (s *Scheme) add(part Scheme) {
-	s.Needs = max(s.Needs, part.Needs) // for a reader: each part checks its own
-	s.MinHeadWidth = max(s.MinHeadWidth, part.MinHeadWidth)
-	s.Learned = s.Learned || part.Learned
-	for _, o := range part.Options {
-		if !slices.ContainsFunc(s.Options, func(have Option) bool { return have.Name == o.Name }) {
+func (s *Scheme) add(p part) {
+	s.Needs = max(s.Needs, p.Needs) // for a reader: each part checks its own
+	s.MinHeadWidth = max(s.MinHeadWidth, p.MinHeadWidth)
+	s.Learned = s.Learned || p.Learned
+	for _, o := range p.Options {
+		_, isOwn := p.own[o.Name]
+		has := func(have Option) bool { return have.Name == o.Name }
+		if !isOwn && !slices.ContainsFunc(s.Options, has) {
 			s.Options = append(s.Options, o)
 		}
 	}
 }
 
-type stack struct {
-	parts     []Encoding
-	sites     Site
-	attention Attention
-	draw      Draw
+// CheckLayers returns an error where the layers that a stack names are not those of a model, of which
+// isLocal says which have a window; nil for none.
+func (s Scheme) CheckLayers(n int, isLocal []bool) error {
+	if !s.IsStack() {
+		return nil
+	}
+	if _, err := s.layers.Assign(n, isLocal); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
 }
 
-func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	s := &stack{attention: PlainAttention}
-	for i, scheme := range schemes {
-		var part Encoding
-		var err error
-		within := func(name string) string {
-			return "pe." + scheme.Name + strings.TrimPrefix(name, "pe")
+type stack struct {
+	parts  []stackPart
+	layers []together
+	draw   Draw
+}
+
+// stackPart is an encoding in some layers.
+type stackPart struct {
+	Encoding
+	at []int // its own number of each layer; -1 where it is not there
+}
+
+func newStack(all Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	parts, err := all.Parts(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &stack{layers: make([]together, c.Layers)}
+	for i := range s.layers {
+		s.layers[i].attention = PlainAttention
+	}
+	for _, p := range parts {
+		at := slices.Repeat([]int{-1}, c.Layers)
+		for own, layer := range p.Layers {
+			at[layer] = own
 		}
-		ps.Renamed(within, func() { part, err = scheme.Build(c.forPart(scheme), ps) })
+		var e Encoding
+		within := func(name string) string { return "pe." + p.Label + strings.TrimPrefix(name, "pe") }
+		ps.Renamed(within, func() { e, err = p.Scheme.Build(c.forPart(p), ps) })
 		if err != nil {
 			return nil, err
 		}
-		if err := s.merge(schemes[:i], scheme.Name, part); err != nil {
+		if err := s.join(p.Scheme.Name, stackPart{e, at}); err != nil {
 			return nil, err
-		}
-		s.parts, s.sites = append(s.parts, part), s.sites|part.Sites()
-		switch draw := part.Draw(); {
-		case draw.Range == 0:
-		case s.draw.Range != 0 && s.draw != draw:
-			return nil, fmt.Errorf("%s draws %v, a scheme before it %v: give both the same",
-				scheme.Name, draw, s.draw)
-		default:
-			s.draw = draw
 		}
 	}
 	return s, nil
@@ -88,25 +237,53 @@ func newStack(schemes []Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error
 
 // forPart returns the configuration of a part of a stack: without Init if it has no learned table, and
 // without Dropout, which is checked for the whole stack.
-func (c Config) forPart(part Scheme) Config {
-	c.Dropout = 0
-	if !part.Learned {
+func (c Config) forPart(p Part) Config {
+	c.Layers, c.Local, c.Dropout, c.Options = len(p.Layers), nil, 0, p.Options
+	if !p.Scheme.Learned {
 		c.Init = Init{}
 	}
 	return c
 }
 
-// merge joins the attention that a part needs with that of the parts before it. Plain attention
-// gives way to any other; two different temperatures or scales, and logits that are replaced twice,
-// are an error.
-func (s *stack) merge(before []Scheme, name string, part Encoding) error {
-	a, b := &s.attention, part.Attention()
+// join adds a part.
+func (s *stack) join(name string, p stackPart) error {
+	for layer, at := range p.at {
+		if at < 0 {
+			continue
+		}
+		if err := s.layers[layer].add(name, p.Sites(at), p.Attention(at)); err != nil {
+			return err
+		}
+	}
+	s.parts = append(s.parts, p)
+	switch draw := p.Draw(); {
+	case draw.Range == 0:
+	case s.draw.Range != 0 && s.draw != draw:
+		return fmt.Errorf("%s draws %v, a scheme before it %v: give both the same", name, draw, s.draw)
+	default:
+		s.draw = draw
+	}
+	return nil
+}
+
+// together is what the parts in one layer are together.
+type together struct {
+	sites     Site
+	attention Attention
+	names     []string
+	wants     []Attention // of each
+}
+
+// add joins what another part needs. Plain attention gives way to any other; two different
+// temperatures or scales, and logits that are replaced twice, are an error.
+func (t *together) add(name string, sites Site, b Attention) error {
+	a := &t.attention
 	// rival names the parts before this one that want something else.
 	rival := func(want func(Attention) bool) string {
 		var names []string
-		for i, p := range s.parts {
-			if want(p.Attention()) {
-				names = append(names, before[i].Name)
+		for i, other := range t.wants {
+			if want(other) {
+				names = append(names, t.names[i])
 			}
 		}
 		return strings.Join(names, ", ")
@@ -123,11 +300,11 @@ func (s *stack) merge(before []Scheme, name string, part Encoding) error {
 	case a.Replaces && b.Replaces:
 		with := rival(func(o Attention) bool { return o.Replaces })
 		return fmt.Errorf("%s and %s cannot be stacked: both replace the logits", with, name)
-	case b.Replaces && s.sites&(AtQK|AtLogits) != 0:
+	case b.Replaces && t.sites&(AtQK|AtLogits) != 0:
 		with := rival(func(Attention) bool { return true })
 		return fmt.Errorf("%s replaces the logits and would undo %s: "+
 			"name it first, and leave out what turns q and k", name, with)
-	case a.Replaces && part.Sites()&AtQK != 0:
+	case a.Replaces && sites&AtQK != 0:
 		with := rival(func(o Attention) bool { return o.Replaces })
 		return fmt.Errorf("%s and %s cannot be stacked: %s replaces the logits, "+
 			"which %s changes through q and k", with, name, with, name)
@@ -143,47 +320,60 @@ func (s *stack) merge(before []Scheme, name string, part Encoding) error {
 	if b.Scale != 0 {
 		a.Scale = b.Scale
 	}
+	t.sites |= sites
+	t.names, t.wants = append(t.names, name), append(t.wants, b)
 	return nil
 }
 
-func (s *stack) Sites() Site { return s.sites }
+func (s *stack) Sites(layer int) Site { return s.layers[layer].sites }
 
-func (s *stack) Attention() Attention { return s.attention }
+func (s *stack) Attention(layer int) Attention { return s.layers[layer].attention }
 
 func (s *stack) Draw() Draw { return s.draw }
 
 func (s *stack) Begin(scope *torchpe.Scope, p Positions) Hooks {
 	h := make(stackHooks, len(s.parts))
 	for i, part := range s.parts {
-		h[i] = stacked{part.Begin(scope, p), part.Sites()}
+		h[i] = stacked{part.Begin(scope, p), part}
 	}
 	return h
 }
 
-// stacked is a part within a forward pass, with its sites.
+// stacked is a part within a forward pass.
 type stacked struct {
 	Hooks
-	sites Site
+	part stackPart
 }
 
 type stackHooks []stacked
 
+// in returns the parts of a layer, each with its own number of the layer.
+func (h stackHooks) in(layer int) iter.Seq2[int, stacked] {
+	return func(yield func(int, stacked) bool) {
+		for _, s := range h {
+			if at := s.part.at[layer]; at >= 0 && !yield(at, s) {
+				return
+			}
+		}
+	}
+}
+
 func (h stackHooks) Embed(layer int, x torchpe.Tensor) torchpe.Tensor {
-	for _, part := range h {
-		x = part.Embed(layer, x)
+	for at, s := range h.in(layer) {
+		x = s.Embed(at, x)
 	}
 	return x
 }
 
 // Table returns the sum of the parts' tables; none where a part adds something else to x.
 func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
-	for _, part := range h {
-		if part.sites&AtEmbed == 0 {
+	for at, s := range h.in(layer) {
+		if s.part.Sites(at)&AtEmbed == 0 {
 			continue
 		}
-		t, added := part.Table(layer)
+		t, added := s.Table(at)
 		switch {
-		case !added && layer == 0:
+		case !added && at == 0:
 			return torchpe.Tensor{}, false
 		case !added: // it adds at the input alone
 		case !ok:
@@ -202,9 +392,9 @@ func (h stackHooks) Table(layer int) (sum torchpe.Tensor, ok bool) {
 // AddsTable returns whether one part acts on the input of blocks and adds a table.
 func (h stackHooks) AddsTable(layer int) bool {
 	parts, adds := 0, false
-	for _, part := range h {
-		if part.sites&AtEmbed != 0 {
-			parts, adds = parts+1, part.AddsTable(layer)
+	for at, s := range h.in(layer) {
+		if s.part.Sites(at)&AtEmbed != 0 {
+			parts, adds = parts+1, s.AddsTable(at)
 		}
 	}
 	return parts == 1 && adds
@@ -221,22 +411,28 @@ func (h stackHooks) DropTables(p float64) (Hooks, bool) {
 }
 
 func (h stackHooks) QKV(a Attn) (q, k, v torchpe.Tensor) {
-	for _, part := range h {
-		a.Q, a.K, a.V = part.QKV(a)
+	for at, s := range h.in(a.Layer) {
+		a.Q, a.K, a.V = s.QKV(a.in(at))
 	}
 	return a.Q, a.K, a.V
 }
 
 func (h stackHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	for _, part := range h {
-		logits = part.Logits(a, logits)
+	for at, s := range h.in(a.Layer) {
+		logits = s.Logits(a.in(at), logits)
 	}
 	return logits
 }
 
 func (h stackHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor {
-	for _, part := range h {
-		out = part.Output(a, weights, out)
+	for at, s := range h.in(a.Layer) {
+		out = s.Output(a.in(at), weights, out)
 	}
 	return out
+}
+
+// in returns the attention as a part sees it that calls its layer at.
+func (a Attn) in(at int) Attn {
+	a.Layer = at
+	return a
 }

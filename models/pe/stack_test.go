@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -37,11 +38,11 @@ func TestStackIsItsParts(t *testing.T) {
 	got, _ := rotated(both, q, k, p)
 	want, _ := rotated(two, q, k, p)
 	petest.Near(t, "what is turned", got, want, 0)
-	if both.Encoding.Sites() != pe.AtEmbed|pe.AtQK ||
-		both.Encoding.Sites().String() != "embedding, q and k" {
-		t.Errorf("the stack acts at %v", both.Encoding.Sites())
+	if both.Encoding.Sites(0) != pe.AtEmbed|pe.AtQK ||
+		both.Encoding.Sites(0).String() != "embedding, q and k" {
+		t.Errorf("the stack acts at %v", both.Encoding.Sites(0))
 	}
-	expect.Equal(t, "the stack asks for", both.Encoding.Attention(), two.Encoding.Attention())
+	expect.Equal(t, "the stack asks for", both.Encoding.Attention(0), two.Encoding.Attention(0))
 }
 
 // TestStackInTheRegistry: a stack is found by its name and says what its parts say; it is no entry
@@ -69,6 +70,83 @@ func TestStackInTheRegistry(t *testing.T) {
 	}
 }
 
+// TestLayers: a part acts in its layers alone, with its own tables there and its own options.
+func TestLayers(t *testing.T) {
+	p := pe.Grid(2, 4)
+	m := petest.Spec{Scheme: "learn@1-2,rope(base=7)@3,rope@4", Heads: 2, Layers: 4}.Model(t)
+	if got := len(valuesOf(t, m, "pe.learn.table")); got != 2*8*8 {
+		t.Errorf("learn has %d numbers in two of four layers, want %d", got, 2*8*8)
+	}
+	for layer, want := range []pe.Site{pe.AtEmbed, pe.AtEmbed, pe.AtQK, pe.AtQK} {
+		if m.Encoding.Sites(layer) != want {
+			t.Errorf("layer %d acts at %v, want %v", layer+1, m.Encoding.Sites(layer), want)
+		}
+	}
+	q, k := wave(8, 2, 4, 0), wave(8, 2, 4, 1)
+	for layer, base := range map[int]string{2: "7", 3: "10000"} {
+		one := petest.Spec{Scheme: "rope", Heads: 2, Given: pe.Options{"rope-base": base}}.Model(t)
+		want, _ := rotated(one, q, k, p)
+		got := turnedIn(m, layer, q, k, p)
+		petest.Near(t, "what is turned with base "+base, got, want, 0)
+	}
+	petest.Near(t, "the first layer", turnedIn(m, 0, q, k, p), q, 0)
+	for layer := range 2 {
+		table := valuesOf(t, m, "pe.learn.table")[layer*64 : (layer+1)*64]
+		if got := added(m, layer, p).Values; !slices.Equal(got, table) {
+			t.Errorf("layer %d adds another table than its own", layer+1)
+		}
+	}
+	if got := added(m, 3, p).Values; slices.ContainsFunc(got, func(v float64) bool { return v != 0 }) {
+		t.Error("the last layer adds a table")
+	}
+}
+
+// turnedIn returns the queries [N,H,Dh] that a layer's QKV hook returns.
+func turnedIn(m *models.Model, layer int, q, k petest.Array, p pe.Positions) (out petest.Array) {
+	petest.Closed(func(s *torchpe.Scope) {
+		heads := q.Shape[1]
+		turned, _, _ := begin(s, m, p).QKV(pe.Attn{Layer: layer, Q: byHeads(s, q, heads), K: byHeads(s, k, heads)})
+		out = fromHeads(turned)
+	})
+	return out
+}
+
+// TestLayersByTurns: turns begin at the first layer, and attention is that of the layer's part.
+func TestLayersByTurns(t *testing.T) {
+	m := petest.Spec{Scheme: "rope*2,xpos", Heads: 2, Layers: 5}.Model(t)
+	for layer, want := range []bool{false, false, true, false, false} {
+		if m.Attention(layer).Causal != want {
+			t.Errorf("layer %d is causal: %v", layer+1, !want)
+		}
+	}
+}
+
+// TestLayerNames: what cannot be meant is said before anything is built.
+func TestLayerNames(t *testing.T) {
+	for name, says := range map[string]string{
+		"rope(bas=5)@1":                          `"bas" is not an option of rope, which has positions-from, rope-base`,
+		"rope(base=x)@1":                         `rope-base: "x" is not a number`,
+		"rope(base=5@1":                          "want a ) at its end",
+		"rope(base=5)":                           "give the options as flags",
+		"rop@1":                                  `did you mean "rope"?`,
+		"rope+rope@1":                            "rope is there twice",
+		"rope,nope":                              "rope*1,nope gives them to the layers by turns",
+		"rope@1,rope@local":                      "",
+		"rope-longrope(factors=1,2,3,scale=4)@1": "",
+	} {
+		_, err := pe.Find(name)
+		if says == "" {
+			expect.NoError(t, err)
+			continue
+		}
+		expect.Error(t, err, says)
+	}
+	s := expect.Must(pe.Find("rope@1-3,nope@4"))
+	expect.NoError(t, s.CheckLayers(4, nil))
+	expect.Error(t, s.CheckLayers(6, nil), "rope@1-3,nope@4", "layer 5 of 6")
+	expect.Error(t, build(s, pe.Line(4)), "there are 2 layers")
+}
+
 // wanting is a scheme that asks something of attention.
 type wanting struct {
 	pe.None
@@ -76,9 +154,9 @@ type wanting struct {
 	wants pe.Attention
 }
 
-func (w wanting) Sites() pe.Site { return w.sites }
+func (w wanting) Sites(int) pe.Site { return w.sites }
 
-func (w wanting) Attention() pe.Attention { return w.wants }
+func (w wanting) Attention(int) pe.Attention { return w.wants }
 
 // TestStackConflicts: two parts that cannot go together give an error that names both.
 func TestStackConflicts(t *testing.T) {

@@ -38,7 +38,7 @@ func checkPermutation(_ trial, m *models.Model) error {
 		return fmt.Errorf("permuted tokens and positions: %w", err)
 	}
 	moved.Positions = b.Positions
-	blind := m.Encoding.Sites() == 0 && !m.Encoding.Attention().Causal
+	blind := m.Encoding.Sites(0) == 0 && !m.Encoding.Attention(0).Causal
 	switch err := near(forward(moved, m), want, petest.Tolerance{Atol: 1e-9, Rtol: 1e-9}); {
 	case blind && err != nil:
 		return fmt.Errorf("a scheme that acts nowhere feels the order of tokens: %w", err)

@@ -137,7 +137,7 @@ func checkSites(_ trial, m *models.Model) error {
 	defer s.Close()
 	_, calls := callHooks(s, m, m.Config.Positions)
 	for _, c := range calls {
-		declared := m.Encoding.Sites()&c.site != 0
+		declared := m.Encoding.Sites(c.layer)&c.site != 0
 		if changed := c.changed(); changed && !declared {
 			return fmt.Errorf("%s of layer %d changes its input, although the site is not declared",
 				c.name, c.layer)

@@ -80,7 +80,7 @@ func (h HeadInputs) Attend(m *models.Model, p pe.Positions, causal bool) (a Atte
 func (a *Attended) attend(m *models.Model, attn pe.Attn, p pe.Positions, causal bool) torchpe.Tensor {
 	s, shape := attn.Q.Scope(), attn.Q.Shape()
 	heads, n, dh := shape[2], shape[3], shape[4]
-	hooks, wants := begin(s, m, p), m.Encoding.Attention()
+	hooks, wants := begin(s, m, p), m.Encoding.Attention(0)
 	attn.Scale = wants.LogitScale(dh)
 	attn.Q, attn.K, attn.V = hooks.QKV(attn)
 	a.Q, a.K = fromHeads(attn.Q), fromHeads(attn.K)
@@ -140,7 +140,7 @@ func (h HeadInputs) Logits(m *models.Model, logits petest.Array, p pe.Positions)
 	petest.Closed(func(s *torchpe.Scope) {
 		q, k := byHeads(s, orZeros(h.Q, n, heads, dh), heads), byHeads(s, orZeros(h.K, n, heads, dh), heads)
 		attn := pe.Attn{X: zeros(1, 1, n, heads*dh).Tensor(s), Q: q, K: k, V: k,
-			Scale: m.Encoding.Attention().LogitScale(dh)}
+			Scale: m.Encoding.Attention(0).LogitScale(dh)}
 		before := orZeros(logits, heads, n, n).Reshaped(1, 1, heads, n, n)
 		out = petest.ArrayOf(begin(s, m, p).Logits(attn, before.Tensor(s))).Reshaped(heads, n, n)
 	})

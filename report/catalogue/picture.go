@@ -24,7 +24,7 @@ type picture struct {
 // and keys.
 func (i *Instance) pictures(layer int) ([]picture, error) {
 	var all []picture
-	sites := i.sites()
+	sites := i.encoding.Sites(layer)
 	if sites&pe.AtEmbed != 0 {
 		t, _, err := i.Values(Want{Kind: kindTable, Layer: layer})
 		var p picture
@@ -42,7 +42,7 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 			return nil, err
 		}
 		if bias = !constant(b.Data); bias {
-			all = append(all, i.pairs("bias", "bias on the logits", b))
+			all = append(all, i.pairs(layer, "bias", "bias on the logits", b))
 		}
 	}
 	if sites&pe.AtQK != 0 || sites&pe.AtLogits != 0 && !bias {
@@ -51,18 +51,18 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 		l, _, err := i.Values(Want{Kind: kindLogits, Layer: layer, Q: ones, K: ones})
 		var p picture
 		if err == nil {
-			p = i.pairs("equal q and k", "logit of all-ones q and k", l)
+			p = i.pairs(layer, "equal q and k", "logit of all-ones q and k", l)
 		} else if p, err = i.addedToQ(layer, ones.Shape); err != nil {
 			return nil, err
 		}
 		all = append(all, p)
 	}
-	if sites == 0 && i.encoding.Attention().Causal {
+	if sites == 0 && i.encoding.Attention(layer).Causal {
 		w, _, err := i.Values(Want{Kind: kindWeights, Layer: layer})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, i.pairs("attention", "weight of equal q and k", w))
+		all = append(all, i.pairs(layer, "attention", "weight of equal q and k", w))
 		sites = pe.AtLogits
 	}
 	if sites == 0 {
@@ -163,7 +163,7 @@ func (i *Instance) table(t array.Array) picture {
 }
 
 // pairs shows matrices [H,N,N] over queries and keys.
-func (i *Instance) pairs(kind, label string, m array.Array) picture {
+func (i *Instance) pairs(layer int, kind, label string, m array.Array) picture {
 	heads, n := m.Shape[0], m.Shape[1]
 	shown, all, most := min(heads, mostHeads), false, n-1
 	if headsAreEqual(m) && heads > 1 {
@@ -172,7 +172,7 @@ func (i *Instance) pairs(kind, label string, m array.Array) picture {
 	p := picture{kind: kind, against: figure.Lines{Title: "against offset",
 		XLabel: "key minus query", YLabel: label, NoMembers: true}}
 	low, high := distinctRange(m.Data[:shown*n*n])
-	causal := i.encoding.Attention().Causal
+	causal := i.encoding.Attention(layer).Causal
 	if causal {
 		most = 0
 	}
@@ -269,10 +269,10 @@ func (i *Instance) note(layer int) string {
 	text := fmt.Sprintf("N = %d tokens on %v, D = %d, H = %d, layer %d of %d, seed %d, "+
 		"in the reading of the %s. Lines are means over all pairs at a distance.",
 		s.Tokens, i.Positions, s.DModel, s.Heads, layer+1, s.Layers, i.seed, s.Fidelity)
-	if s.Heads > mostHeads && i.sites()&^pe.AtEmbed != 0 {
+	if s.Heads > mostHeads && i.encoding.Sites(layer)&^pe.AtEmbed != 0 {
 		text += fmt.Sprintf(" The first %d heads are shown.", mostHeads)
 	}
-	if i.encoding.Attention().Causal {
+	if i.encoding.Attention(layer).Causal {
 		text += " Grey: hidden by the causal mask."
 	}
 	return text
@@ -342,7 +342,7 @@ func plotOne(i *Instance, layer int) (*figure.Figure, error) {
 // noteOf returns the note of the first causal instance, or of the first if none is causal.
 func noteOf(all []*Instance, layer int) string {
 	for _, i := range all {
-		if i.encoding.Attention().Causal {
+		if i.encoding.Attention(layer).Causal {
 			return i.note(layer)
 		}
 	}

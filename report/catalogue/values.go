@@ -84,9 +84,6 @@ func (i *Instance) Model() *models.Model {
 	}
 }
 
-// sites returns the places where the scheme acts.
-func (i *Instance) sites() pe.Site { return i.encoding.Sites() }
-
 // Set replaces parameters by arrays with their names, with or without "pe.". Arrays from a checkpoint have a
 // leading axis of members, of which one is taken. Every trained parameter must be given. Names of other
 // parts of a model are ignored, and unknown names are an error.
@@ -249,7 +246,7 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 
 // kind returns the wanted kind, or an error if the scheme has no such values.
 func (i *Instance) kind(w Want) (string, error) {
-	sites, name := i.sites(), i.Scheme.Name
+	sites, name := i.encoding.Sites(w.Layer), i.Scheme.Name
 	projected := w.X.Data != nil && i.weights[projection(w.Layer, projectionWeight)] != nil
 	kind := w.Kind
 	if kind == "" {
@@ -263,7 +260,7 @@ func (i *Instance) kind(w Want) (string, error) {
 			what, projection(w.Layer, projectionWeight))
 	}
 	pair := w.Q.Data != nil && w.K.Data != nil || projected ||
-		w.X.Data != nil && i.encoding.Attention().Replaces
+		w.X.Data != nil && i.encoding.Attention(w.Layer).Replaces
 	switch {
 	case !slices.Contains(Kinds(), kind):
 		return "", fmt.Errorf("kind of values %q is unknown; there are %s",
@@ -290,13 +287,13 @@ func (i *Instance) kind(w Want) (string, error) {
 
 // defaultKind returns the kind of values that the given arrays or, without arrays, the scheme suggest.
 func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
-	sites, name := i.sites(), i.Scheme.Name
+	sites, name := i.encoding.Sites(w.Layer), i.Scheme.Name
 	switch {
 	case w.Q.Data != nil && w.K.Data != nil:
 		return kindLogits, nil
 	case w.X.Data != nil && sites&pe.AtEmbed != 0:
 		return kindInput, nil
-	case projected || w.X.Data != nil && i.encoding.Attention().Replaces:
+	case projected || w.X.Data != nil && i.encoding.Attention(w.Layer).Replaces:
 		return kindLogits, nil
 	case sites&pe.AtEmbed != 0:
 		return kindTable, nil
@@ -312,7 +309,7 @@ func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 		return "", fmt.Errorf("%s acts on %v: give queries and keys, or --x with --params that "+
 			"hold %s, as a run's checkpoint does",
 			name, sites, projection(w.Layer, projectionWeight))
-	case sites == 0 && i.encoding.Attention().Causal:
+	case sites == 0 && i.encoding.Attention(w.Layer).Causal:
 		return kindWeights, nil
 	case sites == 0:
 		return "", fmt.Errorf("%s acts nowhere: it has no values", name)
@@ -370,7 +367,7 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 		}
 		return array.Array{Shape: []int{n, d}, Data: t.Float64s()}, nil
 	}
-	a := pe.Attn{Layer: w.Layer, X: zeros(1, 1, n, d), Scale: i.encoding.Attention().LogitScale(dh)}
+	a := pe.Attn{Layer: w.Layer, X: zeros(1, 1, n, d), Scale: i.encoding.Attention(w.Layer).LogitScale(dh)}
 	if w.X.Data != nil && kind != kindBias {
 		a.X = hooks.Embed(w.Layer, torchpe.Of(s, torchpe.CPU, w.X.Data, 1, 1, n, d))
 	}
@@ -393,7 +390,7 @@ func (i *Instance) compute(s *torchpe.Scope, w Want, kind string) (array.Array, 
 	}
 	logits := hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale)).Expand(1, 1, h, n, n)
 	if kind == kindWeights {
-		logits = i.softmax(s, logits)
+		logits = i.softmax(s, w.Layer, logits)
 	}
 	return array.Array{Shape: []int{h, n, n}, Data: logits.Contiguous().Float64s()}, nil
 }
@@ -427,11 +424,11 @@ func (i *Instance) project(s *torchpe.Scope, w Want,
 }
 
 // softmax returns the attention weights of logits [1,1,H,N,N], as the model computes them.
-func (i *Instance) softmax(s *torchpe.Scope, logits torchpe.Tensor) torchpe.Tensor {
-	around := i.encoding.Attention()
+func (i *Instance) softmax(s *torchpe.Scope, layer int, logits torchpe.Tensor) torchpe.Tensor {
+	around := i.encoding.Attention(layer)
 	logits = logits.MulScalar(1 / around.Temperature)
 	if around.Causal {
-		logits = logits.Add(pe.CausalMask(s, logits, i.Positions.Index))
+		logits = logits.Add(pe.Sight{Causal: true}.Mask(s, logits, i.Positions.Index))
 	}
 	return logits.Softmax(-1)
 }

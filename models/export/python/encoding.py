@@ -1,3 +1,4 @@
+import copy
 import math
 
 import torch
@@ -25,6 +26,27 @@ class Attn:
         self.scale = scale  # the logits are scale q k^T
         self.project = project  # maps [B, M, D] to q, k, v of [B, H, M, Dh]
         self.q, self.k, self.v = project(x)  # [B, H, N, Dh]
+
+    def within(self, layer):
+        """Returns the attention as an encoding sees it that calls this layer by another number."""
+        other = copy.copy(self)
+        other.layer = layer
+        return other
+
+
+def mask_of(index, attention):
+    """Returns what attention adds to logits [N, N]: -inf where a query does not see a key; None where each
+    sees all. index has the tokens' places."""
+    place = torch.tensor(index)
+    offset = place[None, :] - place[:, None]
+    hidden = torch.zeros_like(offset, dtype=torch.bool)
+    if attention["causal"]:  # a token sees those whose place is not after its own
+        hidden |= offset > 0
+    if attention["window"]:  # and is nearer than this
+        hidden |= offset.abs() >= attention["window"]
+    if not hidden.any():
+        return None
+    return torch.zeros(offset.shape).masked_fill(hidden, float("-inf"))
 
 
 class Encoding(nn.Module):

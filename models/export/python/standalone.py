@@ -3,7 +3,7 @@ import os
 
 import torch
 
-from encoding import ENCODINGS, Attn
+from encoding import ENCODINGS, Attn, mask_of
 from weights import read_safetensors
 
 CONFIG = json.loads(SETTINGS)
@@ -16,13 +16,12 @@ def build(dtype=torch.float32):
     if NUMBERS:
         given = read_safetensors(os.path.join(os.path.dirname(os.path.abspath(__file__)), NUMBERS))
     parts = CONFIG["encodings"]
-    stack = len(parts) > 1
+    stack = "label" in parts[0]
     pe = ENCODINGS["+" if stack else parts[0]["scheme"]](CONFIG, parts if stack else parts[0]).to(dtype)
     for part in parts:
-        scheme = part["scheme"]
+        own, prefix = (pe[part["label"]], part["label"] + ".") if stack else (pe, "")
         for name in [*part["parameters"], *part["buffers"]]:
-            value = given[scheme + "." + name if stack else name]
-            getattr(pe[scheme] if stack else pe, name).data.copy_(value)
+            getattr(own, name).data.copy_(given[prefix + name])
     pe.begin(1, None)
     return pe
 
@@ -34,14 +33,14 @@ def attention(pe, layer, q, k, v, x=None, project=None):
     Some encodings need x [B, N, D], of which q, k and v are projections, or project, which maps
     [B, M, D] to q, k and v of [B, H, M, Dh].
     """
-    around = CONFIG["attention"]
+    around = CONFIG["attention"][layer]
     a = Attn(layer, x, around["scale"], lambda _: (q, k, v))
     a.project = project
     a.q, a.k, a.v = pe.qkv(a)
     logits = pe.logits(a, a.q @ a.k.transpose(-1, -2) * a.scale)
     seen = logits / around["temperature"]
-    if around["causal"]:  # a token sees those whose place is not after its own
-        place = torch.tensor(CONFIG["positions"]["index"], device=seen.device)
-        seen = seen.masked_fill(place[None, :] > place[:, None], float("-inf"))
+    mask = mask_of(CONFIG["positions"]["index"], around)
+    if mask is not None:
+        seen = seen + mask.to(seen.device)
     weights = seen.softmax(-1)
     return a.q, a.k, logits, pe.output(a, weights, weights @ a.v)

@@ -2,7 +2,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from encoding import ENCODINGS, Attn
+from encoding import ENCODINGS, Attn, mask_of
 
 
 class Block(nn.Module):
@@ -12,15 +12,16 @@ class Block(nn.Module):
     x <- norm2(x + GELU(mlp_out(GELU(mlp_in(x))))),  GELU the exact one, with erf
     """
 
-    def __init__(self, config):
+    def __init__(self, config, layer):
         super().__init__()
-        d, ff, attention = config["d_model"], config["d_ff"], config["attention"]
+        d, ff, attention = config["d_model"], config["d_ff"], config["attention"][layer]
         self.heads, self.dropout = config["heads"], config["dropout"]
         self.scale, self.temperature = attention["scale"], attention["temperature"]
         self.qkv = nn.Linear(d, 3 * d, bias=attention["bias"])  # rows of q, then k, then v
         self.out = None
         if attention["output_projection"]:
             self.out = nn.Linear(d, d, bias=attention["bias"])
+        self.register_buffer("mask", mask_of(config["positions"]["index"], attention), persistent=False)
         self.norm1, self.norm2 = nn.LayerNorm(d, eps=1e-5), nn.LayerNorm(d, eps=1e-5)
         self.mlp_in, self.mlp_out = nn.Linear(d, ff), nn.Linear(ff, d)
 
@@ -29,13 +30,13 @@ class Block(nn.Module):
         b, n, d = x.shape
         return self.qkv(x).reshape(b, n, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
 
-    def forward(self, x, layer, pe, mask):
+    def forward(self, x, layer, pe):
         x = F.dropout(pe.embed(layer, x), self.dropout, self.training)
         a = Attn(layer, x, self.scale, self.project)
         a.q, a.k, a.v = pe.qkv(a)
         logits = pe.logits(a, a.q @ a.k.transpose(-1, -2) * a.scale) / self.temperature
-        if mask is not None:
-            logits = logits + mask
+        if self.mask is not None:
+            logits = logits + self.mask
         weights = F.dropout(logits.softmax(-1), self.dropout, self.training)
         heads = pe.output(a, weights, weights @ a.v)
         y = heads.transpose(1, 2).reshape(x.shape)
@@ -52,22 +53,16 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         parts = config["encodings"]
-        if len(parts) == 1:
-            self.pe = ENCODINGS[parts[0]["scheme"]](config, parts[0])
-        else:
+        if "label" in parts[0]:
             self.pe = ENCODINGS["+"](config, parts)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config["layers"]))
+        else:
+            self.pe = ENCODINGS[parts[0]["scheme"]](config, parts[0])
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config["layers"]))
         self.head = nn.Linear(config["d_model"], config["classes"])
-        mask = None
-        if config["attention"]["causal"]:  # a token sees those whose place is not after its own
-            place = torch.tensor(config["positions"]["index"])
-            mask = torch.zeros(len(place), len(place)).masked_fill(
-                place[None, :] > place[:, None], float("-inf"))
-        self.register_buffer("mask", mask, persistent=False)
 
     def encode(self, x, drawn=None):
         """Maps the embedded tokens [B, N, D] to the output of the last block, [B, N, D]."""
         self.pe.begin(len(x), drawn)
         for layer, block in enumerate(self.blocks):
-            x = block(x, layer, self.pe, self.mask)
+            x = block(x, layer, self.pe)
         return x
