@@ -61,6 +61,9 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 		bad.Add("--pe-init %s: gradients are of correlations between series, and task %s has none; "+
 			"tasks nmar, fmri and masked have them, and mds takes the grid of puzzles", init, c.Task)
 	}
+	if err := scheme.CheckLayers(c.Layers, c.LocalLayers()); err != nil {
+		bad.Add("--pe: %v", err)
+	}
 	if err := scheme.CheckDropout(c.PEDropout); err != nil {
 		bad.Add("%v", err)
 	}
@@ -124,7 +127,7 @@ func (c Config) UnusedSigma() string {
 		return "--sigma has no effect on " + c.PE
 	}
 	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
-	if err == nil && !init.UsesSigma() && !strings.Contains(c.PE, "+") {
+	if err == nil && !init.UsesSigma() && !scheme.IsStack() {
 		return fmt.Sprintf("--sigma has no effect with --pe-init %s", init)
 	}
 	return ""

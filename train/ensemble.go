@@ -113,9 +113,13 @@ func (e *ensemble) newModel() (*models.Model, error) {
 			sigma = append(sigma, *m.Sigma)
 		}
 	}
+	windows, err := c.Windows()
+	if err != nil {
+		return nil, err
+	}
 	mc := models.Config{
 		Layers: c.Layers, Heads: c.Heads, DModel: c.DModel, FFMultiple: c.FFMultiple,
-		Dropout: c.Dropout, PE: c.PE, PEOptions: options, Sigma: sigma, PEInit: start,
+		Dropout: c.Dropout, Windows: windows, PE: c.PE, PEOptions: options, Sigma: sigma, PEInit: start,
 		PEDropout: c.PEDropout, InitScale: orElse(c.InitScale, 1), EmbedInitScale: orElse(c.EmbedInitScale, 1),
 		Seeds: e.seeds, DType: e.dtype, Device: e.device,
 	}

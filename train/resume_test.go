@@ -179,6 +179,9 @@ func TestInterruptedRunsResume(t *testing.T) {
 	for _, pe := range []string{"learn", "rope", "t5", "random", "cape", "forgetting"} {
 		runs["sequence "+pe] = tinySequence(t, "stack-manipulation", pe)
 	}
+	layered := tiny(t, "nope@1,learn@2")
+	layered.Window, layered.Epochs = "5@1,0@2", 3
+	runs["puzzles, two layers that differ"] = layered
 	for name, c := range runs {
 		t.Run(name, func(t *testing.T) {
 			whole, result := runTiny(t, c)

@@ -3,7 +3,7 @@ package train
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"slices"
 
 	"torchpe/data/sequence"
 	"torchpe/models/pe"
@@ -57,7 +57,11 @@ func newLanguageSource(c Config) (exampleSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	digits := strings.Contains("+"+c.PE+"+", "+abacus+")
+	scheme, err := pe.Find(c.PE)
+	if err != nil {
+		return nil, err
+	}
+	digits := slices.Contains(scheme.PartNames(), "abacus")
 	return &languageSource{task, c.Sequence.TrainLength, c.Sequence.Form == config.Decoder, digits}, nil
 }
 

@@ -56,6 +56,7 @@ var settingChanges = map[string][]change{
 	"members":  {{"lst", func(c *Config) { c.Members = c.Members[:1] }}},
 	"layers":   {{"lst", func(c *Config) { c.Layers = 1 }}},
 	"heads":    {{"lst", func(c *Config) { c.Heads = 2 }}},
+	"window":   {{"lst", func(c *Config) { c.Window = "3" }}, {"lst", func(c *Config) { c.Window = "3*1,0" }}},
 	"d_model":  {{"lst", func(c *Config) { c.DModel = 32 }}},
 	"optimizer": {{"lst", func(c *Config) { c.Optimizer = "sgd" }},
 		{"lst", func(c *Config) { c.Optimizer = "adamw" }}},

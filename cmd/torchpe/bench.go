@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/layers"
 	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
@@ -89,7 +90,10 @@ func (f *benchFlags) run(c *call) (r result, err error) {
 // configs returns a configuration for each encoding of --pe.
 func (f *benchFlags) configs(c *call) (all []train.Config, err error) {
 	value := f.config.values["pe"]
-	names := strings.Split(value.String(), ",")
+	names := []string{value.String()}
+	if !layers.Differ(names[0]) {
+		names = strings.Split(names[0], ",")
+	}
 	for _, name := range names {
 		if len(names) > 1 {
 			if err := value.Set(name); err != nil {

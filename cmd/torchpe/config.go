@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/data/lst"
+	"torchpe/internal/layers"
 	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/train"
@@ -143,7 +144,7 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 			bad = append(bad, s.Store(&c.Config, v))
 		}
 	}
-	if given["pe"] && strings.Contains(c.PE, ",") {
+	if given["pe"] && strings.Contains(c.PE, ",") && !layers.Differ(c.PE) {
 		point := strings.Replace(c.PE, ",", ".", 1)
 		if _, sigma := train.SplitLabel(point); sigma != nil {
 			return c, nil, fmt.Errorf("--pe %s: is this a decimal comma? Then write %s", c.PE, point)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"torchpe/data/array"
+	"torchpe/internal/layers"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
@@ -71,7 +72,15 @@ func (a *axisFlag) axis() (out sweep.Axis, err error) {
 	case a.isWhole():
 		out.Values = a.given
 	default:
-		out.Values, err = sweep.ParseValues(strings.Join(a.given, ","))
+		for _, text := range a.given {
+			values := []string{text}
+			if a.how != config.ByLayer || !layers.Differ(text) {
+				var bad error
+				values, bad = sweep.ParseValues(text)
+				err = errors.Join(err, bad)
+			}
+			out.Values = append(out.Values, values...)
+		}
 		for _, v := range out.Values {
 			err = errors.Join(err, checkValue(a.train, v))
 		}

@@ -241,6 +241,26 @@ func TestSweepDryRun(t *testing.T) {
 	}
 }
 
+// TestSweepByLayer: a value that gives layers their own is one value, also beside others.
+func TestSweepByLayer(t *testing.T) {
+	dir := t.TempDir()
+	of4 := strings.Replace(smallSet(t, dir), "--layers 1", "--layers 4", 1)
+	var e sweep.Estimate
+	line := "sweep --dry-run --no-calibrate --pe rope*3,nope --pe nope@1,learn@2-4 --pe learn,rope" +
+		" --window 4@1,0@2-4 --window 0,3"
+	saysJSON(t, dir, line+of4, &e)
+	if e.Runs != 4*3 {
+		t.Errorf("%d runs, want 12: %+v", e.Runs, e)
+	}
+	says(t, dir, "sweep --dry-run --pe learn,rope@1-4"+of4, 2,
+		"give @LAYERS to every value, or to none")
+	says(t, dir, "train --pe rope,nope"+of4, 2, "want one encoding")
+	says(t, dir, "train --pe rope@1-3,nope@5"+of4, 2, "nothing is said of layer 4 of 4")
+	says(t, dir, "train --pe rope(base=5)@local,nope@global"+of4, 2, "no layer is local")
+	says(t, dir, "train --pe rope --window 3@1-3"+of4, 2, "--window: nothing is said of layer 4")
+	says(t, dir, "train --pe rope --window -3"+of4, 2, "is not a number of places")
+}
+
 // --dry-run names all points of which no model can be made, once for each reason; --skip-invalid leaves
 // them out.
 func TestInvalidPoints(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"torchpe/internal/wording"
 )
 
 // List holds values with the layers in which each holds.
@@ -147,7 +149,7 @@ func (l List) Assign(n int, isLocal []bool) ([]int, error) {
 	}
 	for i, e := range l {
 		if _, last, _ := e.span(); last > n {
-			return nil, fmt.Errorf("%s@%s: there are %d layers", e.Value, e.place, n)
+			return nil, fmt.Errorf("%s@%s: the model has %s", e.Value, e.place, wording.Count(n, "layer"))
 		}
 		if !used[i] {
 			return nil, fmt.Errorf("%s@%s: no layer is %s; --window gives layers a window", e.Value,
@@ -167,7 +169,7 @@ func (l List) byTurns(n int) ([]int, error) {
 	}
 	of = of[:n]
 	if last := len(l) - 1; !slices.Contains(of, last) {
-		return nil, fmt.Errorf("%s comes after the last of %d layers", l[last].Value, n)
+		return nil, fmt.Errorf("%s comes after the last of %s", l[last].Value, wording.Count(n, "layer"))
 	}
 	return of, nil
 }

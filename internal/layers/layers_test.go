@@ -51,7 +51,7 @@ func TestMistakes(t *testing.T) {
 		"rope*0,nope":            `"0" is not a number of layers`,
 		"rope@1-2,nope@2-4":      "layer 2 has both rope and nope",
 		"rope@1-2":               "nothing is said of layer 3 of 4",
-		"rope@1-5":               "rope@1-5: there are 4 layers",
+		"rope@1-5":               "rope@1-5: the model has 4 layers",
 		"rope*4,nope":            "nope comes after the last of 4 layers",
 		"rope@local,nope@global": "rope@local: no layer is local; --window gives layers a window",
 	} {

@@ -101,7 +101,11 @@ func schemeText(p pe.Part, layers int) string {
 	about := p.Scheme.About()
 	where := ""
 	if len(p.Layers) < layers {
-		where = " in layers " + strings.Trim(fmt.Sprint(p.Layers), "[]")
+		where = " in layers"
+		for _, layer := range p.Layers {
+			where += fmt.Sprintf(" %d", layer+1)
+		}
+		where += fmt.Sprintf(" of %d", layers)
 	}
 	fmt.Fprintf(&b, "%s%s: %s.\n%s (%s)\n", p.Scheme.Name, where, about.Summary, about.Title, about.Reference)
 	for _, line := range strings.Split(about.Formula, "\n") {

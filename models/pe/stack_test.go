@@ -144,7 +144,7 @@ func TestLayerNames(t *testing.T) {
 	s := expect.Must(pe.Find("rope@1-3,nope@4"))
 	expect.NoError(t, s.CheckLayers(4, nil))
 	expect.Error(t, s.CheckLayers(6, nil), "rope@1-3,nope@4", "layer 5 of 6")
-	expect.Error(t, build(s, pe.Line(4)), "there are 2 layers")
+	expect.Error(t, build(s, pe.Line(4)), "the model has 2 layers")
 }
 
 // wanting is a scheme that asks something of attention.

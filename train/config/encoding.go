@@ -22,7 +22,9 @@ const InitFlag = "pe-init"
 var encodingSettings = []Setting{
 	{
 		Key: "pe", Flag: "pe", Common: true, Factor: true, SameStepTime: true,
-		Help:    "positional encoding: one of torchpe pe list; learn-S means learn with sigma S; rope+learn stacks two",
+		Sweep: ByLayer,
+		Help: "positional encoding: one of torchpe pe list; learn-S means learn with sigma S; rope+learn " +
+			"stacks two; rope@1-3,nope@4 and rope*3,nope give layers their own",
 		Default: "learn", Resets: "pe_options",
 	},
 	{

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"torchpe/internal/layers"
 )
 
 // Member holds the settings that may differ between the members of an ensemble.
@@ -146,10 +148,10 @@ func Label(pe string, sigma *float64) string {
 
 // SplitLabel splits the label of an encoding with sigma, such as learn-0.2. ok is false where the
 // text does not end in a number after a dash, or in one that lost its point, as 02 has; the encoding
-// may be unknown.
+// may be unknown. A number after the layers of an encoding, as in nope@1,learn@2-4, is a layer.
 func SplitLabel(label string) (pe string, sigma float64, ok bool) {
 	i := strings.LastIndex(label, "-")
-	if i <= 0 {
+	if i <= 0 || layers.Differ(label) {
 		return label, 0, false
 	}
 	text := label[i+1:]

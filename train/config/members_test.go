@@ -17,7 +17,7 @@ func TestSplitLabel(t *testing.T) {
 			t.Errorf("%s is %s, %g, %v", label, pe, s, ok)
 		}
 	}
-	for _, label := range []string{"nope", "2d-fixed", "c-nope", "-1", "learn-", "learn-02", ""} {
+	for _, label := range []string{"nope", "2d-fixed", "c-nope", "-1", "learn-", "learn-02", "nope@1,learn@2-4", ""} {
 		if pe, _, ok := SplitLabel(label); pe != label || ok {
 			t.Errorf("%s was taken apart", label)
 		}

@@ -1,6 +1,11 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+
+	"torchpe/internal/layers"
+)
 
 // ModelConfig is the shape of the transformer.
 type ModelConfig struct {
@@ -9,9 +14,46 @@ type ModelConfig struct {
 	DModel        int     `json:"d_model"`
 	FFMultiple    int     `json:"ff_multiple"` // d_ff / d_model
 	Dropout       float64 `json:"dropout"`
+	Window        string  `json:"window,omitempty"` // of each layer; "" is none
 	TokenInput    string  `json:"token_input"`
 	EmbeddingInit string  `json:"embedding_init"`
 	ReadOut       string  `json:"read_out"`
+}
+
+// Windows returns the window of each layer, 0 where a token attends to all others; nil for none.
+func (c *ModelConfig) Windows() ([]int, error) {
+	if c.Window == "" {
+		return nil, nil
+	}
+	list, err := layers.Parse(c.Window)
+	if err != nil {
+		return nil, err
+	}
+	of, err := list.Assign(c.Layers, nil)
+	if err != nil {
+		return nil, err
+	}
+	windows := make([]int, c.Layers)
+	for layer, entry := range of {
+		text := list[entry].Value
+		if windows[layer], err = strconv.Atoi(text); err != nil || windows[layer] < 0 {
+			return nil, fmt.Errorf("%q is not a number of places", text)
+		}
+	}
+	return windows, nil
+}
+
+// LocalLayers returns which layers have a window; nil for none.
+func (c *ModelConfig) LocalLayers() []bool {
+	windows, err := c.Windows()
+	if windows == nil || err != nil {
+		return nil
+	}
+	local := make([]bool, len(windows))
+	for layer, window := range windows {
+		local[layer] = window > 0
+	}
+	return local
 }
 
 // OtherNames are flags that another command, or other programs, call by another name.
@@ -45,6 +87,15 @@ var modelSettings = []Setting{
 	{
 		Key: "dropout", Flag: "dropout", Range: "[0, 1)",
 		Help: "dropout on embeddings and attention weights in training, 0 to 1",
+	},
+	{
+		Key: "window", Flag: "window", Zero: "0", Sweep: ByLayer,
+		Help: "a token attends only to those less than this many places away, 0 for all; by layer as in " +
+			"16@1-3,0@4 or 16*3,0",
+		Check: func(c *Config) error {
+			_, err := c.Windows()
+			return err
+		},
 	},
 	{
 		Key: "token_input", Flag: "token-input", Tasks: Puzzles, Cleared: true,

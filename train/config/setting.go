@@ -105,10 +105,13 @@ const (
 	Whole                 // one value, in which there may be commas
 	List                  // one value, a list; a sweep file writes it as one
 	Repeated              // one value, the texts of a flag that is given several times
+	ByLayer               // several values, of which one may give each layer its own
 )
 
 // String names the way in docs/settings.md.
-func (s Sweep) String() string { return []string{"axis", "one value", "one list", "one list"}[s] }
+func (s Sweep) String() string {
+	return []string{"axis", "one value", "one list", "one list", "axis"}[s]
+}
 
 // Group is a heading of the help with its settings.
 type Group struct {

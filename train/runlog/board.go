@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"torchpe/internal/atomicfile"
 )
@@ -42,7 +43,7 @@ func CurveName(pe string, sigma *float64, seed uint64) string {
 	if sigma != nil {
 		pe = fmt.Sprintf("%s-%g", pe, *sigma)
 	}
-	return fmt.Sprintf("%s_seed%d", pe, seed)
+	return strings.ReplaceAll(fmt.Sprintf("%s_seed%d", pe, seed), "/", "-")
 }
 
 // OpenBoard writes the event files of the records in metrics.jsonl, a curve a member, and returns a
