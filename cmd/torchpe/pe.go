@@ -18,7 +18,8 @@ func newPECommand() *cobra.Command {
 		Long: `For each positional encoding: what it is, what it costs at a given size, the numbers that it adds
 or turns by, pictures, a Python file, and which of its conventions another implementation follows.
 
-A SCHEME is a name from "torchpe pe list", or several joined by + that act together, as in rope+learn.`,
+A SCHEME is a name from "torchpe pe list", or several joined by + that act together, as in rope+learn.
+rope@1-3,nope@4 and rope*3,nope give layers their own.`,
 		Example: `  torchpe pe list --where translation_invariant=yes
   torchpe pe show tisa --heads 12 --layers 12 --dim 768 --tokens 512
   torchpe pe values 1d-fixed --tokens 16 --dim 160 --out table.npy

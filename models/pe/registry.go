@@ -84,6 +84,9 @@ func namesOf(schemes []Scheme) []string {
 // Find returns the scheme called name, or a stack: schemes joined by +, or given to layers as in
 // rope@1-3,nope@4 and rope*3,nope.
 func Find(name string) (Scheme, error) {
+	if name == "" {
+		return findOne(name)
+	}
 	list, err := layers.Parse(name)
 	switch {
 	case err != nil:

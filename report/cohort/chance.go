@@ -41,7 +41,7 @@ func (r *Run) ConnectivityModularity() *float64 {
 	return r.Result.Data.ConnectivityModularity
 }
 
-// Chance tests the modularity of the model's first block for the modules that the run keeps; nil
+// Chance tests the modularity of the first block with a table for the modules that the run keeps; nil
 // where there is nothing to test.
 func (m Model) Chance() (*Chance, error) {
 	p, err := m.Run.Probes()
@@ -51,7 +51,7 @@ func (m Model) Chance() (*Chance, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := p.Table(m.Index, 0)
+	x, err := p.FirstTable(m.Index)
 	if errors.Is(err, ErrNoTable) {
 		return nil, nil
 	}

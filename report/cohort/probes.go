@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -59,29 +60,41 @@ func (r *Run) Weights() (*Weights, error) {
 
 // Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding
 // without one.
-func (p *Probes) Blocks() []int {
-	var blocks []int
-	for block := 0; ; block++ {
-		x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
-		if !ok {
-			return blocks
+func (p *Probes) Blocks() (blocks []int) {
+	for _, name := range p.file.Names() {
+		block, err := strconv.Atoi(strings.TrimPrefix(name, "pe/"))
+		if err != nil || name != tableName(block) {
+			continue
 		}
-		if len(x.Shape) != 3 { // drawn for each batch: no place of its own
-			return blocks
+		if x, _ := p.file.Tensor(name); len(x.Shape) == 3 { // else drawn for each batch: no place of its own
+			blocks = append(blocks, block)
 		}
-		blocks = append(blocks, block)
 	}
+	slices.Sort(blocks)
+	return blocks
 }
+
+// tableName returns the name of the table that is added at the input of a block.
+func tableName(block int) string { return fmt.Sprintf("pe/%d", block) }
 
 // Table returns the table that a member adds at the input of a block. The error matches ErrNoTable
 // where there is none.
 func (p *Probes) Table(member, block int) (metrics.Table, error) {
-	x, ok := p.file.Tensor(fmt.Sprintf("pe/%d", block))
+	x, ok := p.file.Tensor(tableName(block))
 	if !ok || len(x.Shape) != 3 {
 		return metrics.Table{}, fmt.Errorf("%s: block %d: the encoding %w", p.dir, block, ErrNoTable)
 	}
 	values, _, _, err := p.Values(x.Name, member)
 	return metrics.Table{Tokens: x.Shape[1], Dim: x.Shape[2], Values: values}, err
+}
+
+// FirstTable returns the table that a member adds at the first block that has one, as Table does.
+func (p *Probes) FirstTable(member int) (metrics.Table, error) {
+	first := 0
+	if blocks := p.Blocks(); blocks != nil {
+		first = blocks[0]
+	}
+	return p.Table(member, first)
 }
 
 // Attention returns a member's attention maps on the validation puzzles; of masked prediction there

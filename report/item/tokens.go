@@ -65,11 +65,11 @@ func (t Tokens) Matrix(values []float64) figure.Matrix {
 	return m
 }
 
-// Learned returns the table that a model learned in its first block, with its probes. The error matches
+// Learned returns the table that a model learned in the first block that has one, with its probes. The error matches
 // fs.ErrNotExist where the run kept no probes, and cohort.ErrNoTable where the model has no table.
 func Learned(m cohort.Model) (p *cohort.Probes, x metrics.Table, err error) {
 	if p, err = m.Run.Probes(); err == nil {
-		x, err = p.Table(m.Index, 0)
+		x, err = p.FirstTable(m.Index)
 	}
 	return p, x, err
 }
