@@ -382,7 +382,7 @@ var others = []string{
 	"fope: fope-floor=zero fope-basis=one fope-heads=shared",
 	"forgetting: forgetting-window=3 forgetting-scale=0.5",
 	"forgetting: forgetting-direction=bidirectional forgetting-window=4",
-	"learn-fourier: fourier-groups=2 fourier-hidden=5", "grape-m: grape-m=contextual",
+	"learn-fourier: fourier-groups=2 fourier-hidden=5", "grape-a: grape-a=path:6", "grape-m: grape-m=contextual",
 	"grape-m: grape-m=contextual:heads grape-heads=own", "grape-m: grape-m=rank-2",
 	"grape-m: grape-m=rank-2:0.3 positions-from=1", "grape-m: grape-heads=own grape-scale=2",
 	"graphormer: graphormer-degrees=2 graphormer-distances=2", "graphormer: graphormer-edges=simple",

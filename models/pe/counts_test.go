@@ -69,6 +69,7 @@ func TestBiasParameters(t *testing.T) {
 		{"grape-a", nil, l * (h + d)},
 		{"grape-a", pe.Options{"grape-a": "both"}, l * (h + 2*d)},
 		{"grape-a", pe.Options{"grape-a": "path"}, l * d * d},
+		{"grape-a", pe.Options{"grape-a": "path:6"}, l * d * h * 6},
 		{"forgetting", nil, l * h * (d + 1)},
 		{"forgetting", pe.Options{"forgetting-direction": "bidirectional"}, 2 * l * h * (d + 1)},
 		{"dape", pe.Options{"dape": "alibi"}, l * (3*h*32 + 32 + h)},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -195,7 +196,7 @@ func longRoPEVector(t testing.TB, c *VectorCase) Outputs {
 		"longrope-factors=%s longrope-magnitude=%s rope-scale=%v rope-trained-tokens=%v longrope-first=%d",
 		commas(c.Param(t, "lambda").Values), policy, c.Float("L_max",
 			0)/trained, trained, c.Int("start_token_idx", 0))
-	if c.Bool("dynamic") {
+	if c.Bool("dynamic") || strings.HasPrefix(fmt.Sprint(c.SourceSymbol), "Dynamic") {
 		sp.Given["longrope-stretch"] = "dynamic"
 	}
 	return hfOutputs(t, c, sp)
