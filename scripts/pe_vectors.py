@@ -15,19 +15,22 @@ import sys
 
 NO_ENCODINGS = "moran_randomization", "spin_test"  # null models, which start no encoding
 
-# The licence of each repository at the commit of the case; those without one are not in this list.
+# The licence of each repository at the commit of the case (of SakanaAI/repo, that of its folders
+# transformers and OLMo); those without one are not in this list.
 LICENCES = {
-    "Apache-2.0": """EleutherAI/gpt-neox NVIDIA/NeMo chijames/KERPLE chuanyang-Zheng/DAPE
+    "Apache-2.0": """EleutherAI/gpt-neox NVIDIA/NeMo SakanaAI/repo Wan-Video/Wan2.1
+        black-forest-labs/flux chijames/KERPLE chuanyang-Zheng/DAPE
         facebookresearch/detr google-deepmind/deepmind-research
         google-deepmind/randomized_positional_encodings fwerkor/transformers
         huggingface/pytorch-image-models huggingface/transformers kimiyoung/transformer-xl
-        model-architectures/GRAPE""",
+        model-architectures/GRAPE openai/gpt-oss timurcarstensen/selective-rope""",
     "BSD-3-Clause": """MICA-MNI/BrainSpace meta-pytorch/attention-gym pytorch/pytorch
         salesforce/ALBEF""",
-    "MIT": """0-5788719150923125/praxis 10-zin/Synthesizer LiamMa/GRIT StanfordMIMI/LieRE
-        antofuller/CROMA facebookresearch/RAM facebookresearch/fairseq
+    "MIT": """0-5788719150923125/praxis 10-zin/Synthesizer JJJYmmm/Multimodal-RoPEs
+        LiamMa/GRIT StanfordMIMI/LieRE antofuller/CROMA facebookresearch/RAM facebookresearch/fairseq
         fla-org/flash-linear-attention gcambara/cape graphdeeplearning/graphtransformer
-        guolinke/TUPE jquesnelle/yarn kentridgeai/Tab-PET ljhearne/LSTNN_public
+        guolinke/TUPE imics-lab/positional-encoding-benchmark jquesnelle/yarn
+        kentridgeai/Tab-PET ljhearne/LSTNN_public
         lucidrains/PoPE-pytorch lucidrains/axial-positional-embedding
         lucidrains/rotary-embedding-torch lucidrains/vit-pytorch lucidrains/x-transformers
         mcleish7/arithmetic microsoft/DeBERTa microsoft/Graphormer microsoft/LongRoPE
@@ -78,7 +81,7 @@ def encoded(numbers):
 
 
 def shipped(folder):
-    """Returns what the folder holds: the manifest, and (dtype, shape, bytes) of each array by name."""
+    """Returns the folder's manifest, and (dtype, shape, bytes) of each of its arrays by name."""
     manifest = os.path.join(folder, "manifest.json")
     if not os.path.exists(manifest):
         return {"schemes": {}, "left_out": {}}, {}
@@ -113,7 +116,8 @@ def write(out, manifest, arrays):
     data, header = bytearray(), {}
     for at in sorted(arrays, key=lambda at: (arrays[at][0] == "F32", at)):
         dtype, shape, numbers = arrays[at]
-        header[at] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(numbers)]}
+        end = len(data) + len(numbers)
+        header[at] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), end]}
         data += numbers
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

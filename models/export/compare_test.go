@@ -407,6 +407,7 @@ var others = []string{
 	"rope-longrope: longrope-magnitude=yarn rope-scale=3", "rope-yarn: rope-yarn=by-parts",
 	"rope-yarn: rope-trained-tokens=2000 rope-scale=7", "rope-yarn: rope-trained-tokens=5 rope-yarn=dynamic",
 	"rope-yarn: rope-trained-tokens=2000 rope-scale=7 rope-yarn=by-parts",
+	"rope-yarn: rope-trained-tokens=2000 yarn-truncate=false yarn-attention-factor=1/0.5",
 	"rrwp: rrwp-steps=3 rrwp-identity=false", "rwse: rwse-steps=2,4,7-8",
 	"sandwich: sandwich-width=6 sandwich-first=1 sandwich-direction=bidirectional",
 	"signnet: signnet=mlp signnet-vectors=15 signnet-layers=1 signnet-post-layers=1",

@@ -172,6 +172,14 @@ func yarnVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "rope-yarn", "half",
 		"rope-trained-tokens=%d rope-scale=%v yarn-beta-fast=%v yarn-beta-slow=%v",
 		c.Int("L_orig", 0), c.Float("scale", 1), c.Float("beta_fast", 32), c.Float("beta_slow", 1))
+	if c.Value("truncate") == false {
+		sp.Given["yarn-truncate"] = "false"
+	}
+	if factor := c.Float("attention_factor_given", 0); factor != 0 {
+		sp.Given["yarn-attention-factor"] = fmt.Sprint(factor)
+	} else if scale, ofAll := c.Float("mscale", 0), c.Float("mscale_all_dim", 0); scale*ofAll != 0 {
+		sp.Given["yarn-attention-factor"] = fmt.Sprintf("%v/%v", scale, ofAll)
+	}
 	if c.Bool("dynamic") {
 		sp.Given["rope-yarn"] = "dynamic"
 	} else if c.Floats("gamma") != nil && c.Floats("beta") != nil { // the constants of NTK-by-parts
