@@ -25,7 +25,7 @@ LICENCES = {
         huggingface/pytorch-image-models huggingface/transformers kimiyoung/transformer-xl
         model-architectures/GRAPE openai/gpt-oss timurcarstensen/selective-rope""",
     "BSD-3-Clause": """MICA-MNI/BrainSpace meta-pytorch/attention-gym pytorch/pytorch
-        salesforce/ALBEF""",
+        salesforce/ALBEF soda-inria/tabicl""",
     "MIT": """0-5788719150923125/praxis 10-zin/Synthesizer JJJYmmm/Multimodal-RoPEs
         LiamMa/GRIT StanfordMIMI/LieRE antofuller/CROMA facebookresearch/RAM facebookresearch/fairseq
         fla-org/flash-linear-attention gcambara/cape graphdeeplearning/graphtransformer

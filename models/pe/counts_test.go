@@ -78,6 +78,8 @@ func TestBiasParameters(t *testing.T) {
 		{"path", nil, l * (2*32*d + h*(d+1))},
 		{"path", pe.Options{"path-rank": "0", "path-forget": "true"}, l * (d*d + 2*h*(d+1))},
 		{"string", nil, 2 * l * d},
+		{"logn", nil, l * h},
+		{"logn", pe.Options{"logn": "qwen:64"}, 0},
 		{"rrwp", pe.Options{"rrwp-steps": "3"}, 3*d + d + l*h*3},
 		{"fire", nil, l * (2*32 + h*(32+1) + 2)},
 		{"fire", pe.Options{"fire-shared": "true"}, 2*32 + h*(32+1) + 2},

@@ -82,6 +82,28 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
+// TestLogN: over 4 trained tokens a query is longer by ln n/ln 4 where it sees n > 4 keys (Qwen's logn_list):
+// 1 for n = 4, 1.5 for 8, 2 for 16. Without a number the trained tokens are those of the model.
+func TestLogN(t *testing.T) {
+	for options, want := range map[string]map[int]float64{
+		"logn=qwen:4":  {0: 1, 3: 1, 7: 1.5, 15: 2},
+		"logn=qwen":    {0: 1, 15: 1},
+		"logn=llama4":  {0: 1, 15: 1},
+		"logn=qwen:16": {15: 1},
+	} {
+		sp := petest.Read(options)
+		sp.Scheme, sp.Positions = "logn", pe.Line(16)
+		got, q := turned(t, sp), wave(16, 1, 8, 0)
+		for place, factor := range want {
+			for c, v := range got.Row(place) {
+				if math.Abs(v-factor*q.Row(place)[c]) > 1e-14 {
+					t.Errorf("%s, place %d: %g, want %g times %g", options, place, v, factor, q.Row(place)[c])
+				}
+			}
+		}
+	}
+}
+
 // TestFoPEAtRest: with an identity for coefficients the pairs that have a sum are turned as by rope
 // in halves, and in the paper's reading the others stay: 1, 0.32 and 0.1 are at least 2 pi/64.
 func TestFoPEAtRest(t *testing.T) {

@@ -243,6 +243,21 @@ func hopeVector(t testing.TB, c *VectorCase) Outputs {
 	return out
 }
 
+// lognVector: queries may lie beyond the first place.
+func lognVector(t testing.TB, c *VectorCase) Outputs {
+	q, k, start := c.Input(t, "q"), c.Input(t, "k"), c.Int("start", 0)
+	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
+	sp := petest.Spec{Scheme: "logn", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(start + n),
+		Given: given("logn=ssmax")}
+	if step := c.Float("floor_scale", 0); step > 0 {
+		sp.Given["logn"] = fmt.Sprintf("llama4:%v/%v", step, c.Float("attn_scale", 0))
+	} else {
+		sp.Set = params(t, c, "s=scales")
+	}
+	turned, kept := rotated(sp.Model(t), q, k, sp.Positions.Permuted(places(start, n)))
+	return Outputs{"q_scaled": turned, "k": kept}
+}
+
 // floaterVector: one kind of case is the path alone, the other attention with given biases; in that
 // one the projections have no biases of their own.
 func floaterVector(t testing.TB, c *VectorCase) Outputs {

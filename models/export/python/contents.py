@@ -65,6 +65,17 @@ class Forgetting(Encoding):
         return logits + back * (sign > 0) - ahead * (sign < 0) + self.outside
 
 
+@implements("logn")
+class LogN(Encoding):
+    """q times a factor [N] of its place, and s [L, H] where it is trained."""
+
+    def qkv(self, a):
+        q = a.q * self.factors[self.place][:, None]
+        if hasattr(self, "s"):
+            q = q * self.s[a.layer][:, None, None]
+        return q, a.k, a.v
+
+
 @implements("path")
 class PaTH(Encoding):
     """logits = scale q_i H_i .. H_(j+1) k_j, H_t = I - beta_t w_t w_t^T: w = up(down(x)) of length 1, up
