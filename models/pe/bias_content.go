@@ -4,9 +4,12 @@
 package pe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"torchpe/torchpe"
 )
@@ -279,17 +282,42 @@ func inverseOf(s *torchpe.Scope, like torchpe.Tensor, index []int) func(m torchp
 // 0.02 has the same directions), W as N(0, 0.02^2). Keys after the query are masked; their bias is
 // 0. These are the forms of the published code.
 var _ = Register(Scheme{Name: "grape-a", Extrapolates: Always, New: newGrapeA},
-	option("grape-a", "key", oneOf("key", "query", "both", "path"),
+	option("grape-a", "key", checkGrapeForm,
 		"what sets the penalty of grape-a: gates of the key, of the query, both, or all "+
-			"tokens on the path between them"),
+			"tokens on the path between them (path, or path:w for vectors of w numbers in each head)"),
 	option("grape-a-unit", "true", yesNo,
 		"whether the vectors of the gates of grape-a are divided by their lengths"))
 
+// grapeForm parses --grape-a: one of the gates, or path with the width w of p in each head, which is
+// 0 where it is that of the head.
+func grapeForm(text string) (form string, width int, err error) {
+	form, given, ok := strings.Cut(text, ":")
+	if err := oneOf("key", "query", "both", "path")(form); err != nil {
+		return "", 0, err
+	}
+	if !ok {
+		return form, 0, nil
+	}
+	width, err = strconv.Atoi(given)
+	if err != nil || form != "path" || width < 2 || width > 1<<16 || width%2 != 0 {
+		return "", 0, fmt.Errorf("%q: after path an even number from 2 to %d is its width", text, 1<<16)
+	}
+	return form, width, nil
+}
+
+func checkGrapeForm(v string) error {
+	_, _, err := grapeForm(v)
+	return err
+}
+
 func newGrapeA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
-	form, ofUnit, dh := c.text("grape-a"), c.yes("grape-a-unit"), c.HeadWidth()
-	slopes := addSlopes(c, ps)
+	form, width, err := grapeForm(c.text("grape-a"))
+	if err != nil {
+		return nil, err
+	}
+	ofUnit, dh, slopes := c.yes("grape-a-unit"), c.HeadWidth(), addSlopes(c, ps)
 	if form == "path" {
-		return c.newGrapePath(ps, slopes)
+		return c.newGrapePath(ps, slopes, cmp.Or(width, dh))
 	}
 	omegas := ps.Add("pe.omega", true, torchpe.Constant(math.Log(math.E-1)), c.Layers, c.Heads)
 	var ofKey, ofQuery *torchpe.Param // [E,L,H,Dh]; nil where there is no such gate
@@ -332,18 +360,17 @@ func newGrapeA(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
-// newGrapePath returns the form that sums along paths. R_l turns dimensions c and c + Dh/2 by -l
-// radians; p_i itself is neither turned nor normalised, so that the bias of a path depends on the
-// places.
-func (c Config) newGrapePath(ps *torchpe.ParamSet, slopes *torchpe.Param) (Encoding, error) {
-	width := c.HeadWidth()
+// newGrapePath returns the form that sums along paths. R_l turns dimensions c and c + w/2 of the
+// width w of p by -l radians; p_i itself is neither turned nor normalised, so that the bias of a path
+// depends on the places.
+func (c Config) newGrapePath(ps *torchpe.ParamSet, slopes *torchpe.Param, width int) (Encoding, error) {
 	if width%2 != 0 {
 		return nil, c.oddHead()
 	}
 	if !c.yes("grape-a-unit") {
 		return nil, fmt.Errorf("grape-a: --grape-a-unit false is for gates; --grape-a path has none")
 	}
-	weights := ps.Add("pe.weight", true, torchpe.Normal(0, 0.02), c.Layers, c.DModel, c.DModel)
+	weights := ps.Add("pe.weight", true, torchpe.Normal(0, 0.02), c.Layers, c.Heads*width, c.DModel)
 	return encoding{AtLogits, attentionWithMask(true), func(s *torchpe.Scope, at Positions) Hooks {
 		w, m, n := weights.In(s), perHead(slopes.In(s)), at.Tokens()
 		order := orderOf(s, m.Device(), at.Index)

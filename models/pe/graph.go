@@ -3,6 +3,7 @@ package pe
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Graph joins the places of tokens, its nodes 0..V-1, by weighted edges.
@@ -105,6 +106,18 @@ func (p Positions) Neighbours() *Graph {
 		}
 	}
 	return &Graph{weights: weights}
+}
+
+// isRegular reports whether all nodes have the same degree: the sum of the weights of their edges, which
+// count as in Laplacian.
+func (g *Graph) isRegular() bool {
+	degrees := make([]float64, g.Nodes())
+	for i := range degrees {
+		for j := range degrees {
+			degrees[i] += max(g.Weight(i, j), g.Weight(j, i))
+		}
+	}
+	return slices.Max(degrees)-slices.Min(degrees) <= 1e-9*slices.Max(degrees)
 }
 
 // Laplacian returns the eigenvalues, in ascending order, and the eigenvectors [i][node] of I -

@@ -225,6 +225,11 @@ var _ = Register(Scheme{Name: "signnet", Needs: NeedsGraph, Extrapolates: Always
 
 func newSignNet(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	n, k, deepset := c.Positions.Tokens(), c.int("signnet-vectors"), c.is("signnet", "deepset")
+	if k == 1 && n > 1 && c.Positions.Neighbours().isRegular() {
+		return nil, fmt.Errorf("signnet: --signnet-vectors 1 takes only the eigenvector of the eigenvalue 0, " +
+			"which is the same at all nodes where these have the same degree, so that no token has a " +
+			"position: take at least 2")
+	}
 	ofVectors := ps.Add("pe.vectors", false, once(func() []float64 {
 		_, vectors := c.Positions.Neighbours().Laplacian()
 		table := make([]float64, k*n)

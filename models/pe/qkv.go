@@ -4,9 +4,12 @@
 package pe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"torchpe/torchpe"
 )
@@ -25,6 +28,81 @@ var _ = Register(Scheme{Name: "c-nope", Extrapolates: Always,
 	option("c-nope-temperature", "0.01", number(1e-6, math.Inf(1)),
 		"divides the attention logits of c-nope").inText("1"),
 	attentionBias, attentionInit)
+
+// The query at place p sees n = p + 1 keys. In a stack such as rope+logn the factor acts beside the
+// rotation. Published code has s at 0.43, or at 1 (TabICL), at first.
+var _ = Register(Scheme{Name: "logn", Extrapolates: Always, New: newLogN},
+	option("logn", "ssmax", parsed(logFactor),
+		"factor of the queries of logn over n keys: s ln n with a trained s (ssmax, or ssmax:s with its "+
+			"start), max(1, ln n/ln L) over L trained tokens (qwen, or qwen:L), or "+
+			"1 + a ln(1 + floor(n/F)) (llama4, or llama4:F/a; 8192/0.1)"))
+
+// lengthFactor is what --logn says: a form, and its numbers.
+type lengthFactor struct {
+	form    string
+	numbers []float64
+}
+
+// logFactor parses --logn.
+func logFactor(text string) (lengthFactor, error) {
+	form, given, ok := strings.Cut(text, ":")
+	starts := map[string][]float64{"ssmax": {0.43}, "qwen": {0}, "llama4": {8192, 0.1}}
+	f := lengthFactor{form, starts[form]}
+	if err := oneOf("ssmax", "qwen", "llama4")(form); err != nil || !ok {
+		return f, err
+	}
+	parts := strings.Split(given, "/")
+	if len(parts) != len(f.numbers) {
+		return f, fmt.Errorf("%q: after llama4 comes F/a, after the others one number", text)
+	}
+	for i, part := range parts {
+		if err := positive(part); err != nil {
+			return f, err
+		}
+		f.numbers[i], _ = strconv.ParseFloat(part, 64)
+	}
+	if form == "qwen" && f.numbers[0] <= 1 {
+		return f, fmt.Errorf("%q divides by the logarithm of %g tokens: take more than 1", text, f.numbers[0])
+	}
+	return f, nil
+}
+
+// over returns the factor over n keys; with ssmax what s multiplies.
+func (f lengthFactor) over(n float64) float64 {
+	switch f.form {
+	case "qwen":
+		return max(1, math.Log(n)/math.Log(f.numbers[0]))
+	case "llama4":
+		return 1 + f.numbers[1]*math.Log1p(math.Floor(n/f.numbers[0]))
+	}
+	return math.Log(n)
+}
+
+func newLogN(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	f, err := logFactor(c.text("logn"))
+	if err != nil {
+		return nil, err
+	}
+	if f.form == "qwen" && f.numbers[0] == 0 {
+		f.numbers[0] = float64(cmp.Or(c.Trained, c.Positions.Tokens()))
+	}
+	places := c.Positions.Tokens()
+	ofPlace := func(i int) float64 { return f.over(float64(i + 1)) }
+	factors := ps.Add("pe.factors", false, computed(ofPlace), places)
+	var scales *torchpe.Param // [E,L,H]; nil where nothing is trained
+	if f.form == "ssmax" {
+		scales = ps.Add("pe.s", true, torchpe.Constant(f.numbers[0]), c.Layers, c.Heads)
+	}
+	return encoding{AtQK, attentionWithMask(true), func(s *torchpe.Scope, p Positions) Hooks {
+		at := rowsAt(s, factors.In(s), 1, p.Index).Reshape(c.Members, 1, 1, p.Tokens(), 1)
+		return qkvHooks{change: func(a Attn) (q, k, v torchpe.Tensor) {
+			if q = a.Q.Mul(at); scales != nil {
+				q = q.Mul(perHead(scales.In(s).Select(1, a.Layer)))
+			}
+			return q, a.K, a.V
+		}}
+	}}, nil
+}
 
 // The table is that of 2d-fixed with rows first and counted from 1, or of learn-2d, U(0, 1) at
 // first as in DETR's code, in every block. The values carry no position.

@@ -15,11 +15,11 @@ import (
 
 var (
 	ropeDims = option("rope-dims", "all", allOrEven,
-		"how many dimensions of a head are turned: all, or an even number; the rest stay as "+
-			"they are")
+		"how many dimensions of a head are turned, by frequencies of that width: all, or an even "+
+			"number; the rest stay as they are")
 	ropeProportion = option("rope-proportion", "1", positiveUpTo(1),
-		"share of the pairs that are turned, the fastest first (p-RoPE); the rest stay as "+
-			"they are").later()
+		"share of the pairs that are turned, by frequencies of the whole head, the fastest first "+
+			"(p-RoPE); the rest stay as they are").later()
 	ropeScale = option("rope-scale", "2", number(1, 1e6),
 		"how many times longer than trained the sequence is; the base's factor alpha in "+
 			"rope-ntk")
@@ -153,15 +153,14 @@ var _ = registerRope("rope-yarn", 2, func(c Config, width int) (turn, error) {
 	}
 	theta := func(base float64, k int) float64 { return math.Pow(base, -2*float64(k)/float64(width)) }
 	mix := func(g, slow, fast float64) float64 { return (1-g)*slow + g*fast }
-	frequency, m := make([]float64, width/2), 0.1*math.Log(s)+1
+	frequency, m := make([]float64, width/2), c.yarnFactor(s, kind)
 	r := trainedRotary{width, base, trained}
-	g := r.ramp(c.float("yarn-beta-fast"), c.float("yarn-beta-slow"))
+	g := r.ramp(c.float("yarn-beta-fast"), c.float("yarn-beta-slow"), c.yes("yarn-truncate"))
 	for k := range frequency {
 		frequency[k] = mix(g(k), theta(base, k)/s, theta(base, k))
 	}
 	if kind == "by-parts" {
-		m = 1
-		ntk, plain := r.ramp(1.25, 0.75), r.ramp(16, 2)
+		ntk, plain := r.ramp(1.25, 0.75, true), r.ramp(16, 2, true)
 		for k := range frequency {
 			inner := mix(ntk(k), theta(base, k)/s, theta(ntkBase(base, s, width), k))
 			frequency[k] = mix(plain(k), inner, theta(base, k))
@@ -175,7 +174,39 @@ var _ = registerRope("rope-yarn", 2, func(c Config, width int) (turn, error) {
 	option("yarn-beta-fast", "32", number(1e-6, 1e6),
 		"turns over the trained tokens from which a rotation stays as it is"),
 	option("yarn-beta-slow", "1", number(1e-6, 1e6),
-		"turns over the trained tokens below which a rotation is interpolated"))
+		"turns over the trained tokens below which a rotation is interpolated"),
+	option("yarn-truncate", "true", yesNo,
+		"whether the ends of the ramp of rope-yarn are rounded to whole pairs; false in gpt-oss").later(),
+	option("yarn-attention-factor", "auto", yarnFactor,
+		"factor of q and k of rope-yarn: auto (0.1 ln s + 1), a number, or mscale/mscale_all_dim "+
+			"as in 1/0.707").later())
+
+// yarnFactor checks --yarn-attention-factor.
+var yarnFactor = orWord(func(v string) error {
+	scale, ofAll, quotient := strings.Cut(v, "/")
+	if err := positive(scale); err != nil || !quotient {
+		return err
+	}
+	return positive(ofAll)
+}, "auto")
+
+// yarnFactor returns the factor of q and k at a scale s. With --yarn-attention-factor A/B it is that
+// of mscale A over that of mscale_all_dim B, as in transformers.
+func (c Config) yarnFactor(s float64, kind string) float64 {
+	magnitude := func(factor float64) float64 { return 0.1*factor*math.Log(s) + 1 }
+	scale, ofAll, quotient := strings.Cut(c.text("yarn-attention-factor"), "/")
+	a, _ := strconv.ParseFloat(scale, 64)
+	b, _ := strconv.ParseFloat(ofAll, 64)
+	switch {
+	case quotient:
+		return magnitude(a) / magnitude(b)
+	case scale != "auto":
+		return a
+	case kind == "by-parts":
+		return 1
+	}
+	return magnitude(1)
+}
 
 // trainedRotary is the rotation that a model was trained with: the width of a head, the base, and
 // the tokens.
@@ -185,12 +216,17 @@ type trainedRotary struct {
 }
 
 // ramp returns g_k: 1 for pairs that turn more than fast times over the trained tokens, 0 for those
-// that turn less than slow times.
-func (r trainedRotary) ramp(fast, slow float64) func(k int) float64 {
+// that turn less than slow times, and in between a straight line, which if truncated begins and ends
+// at whole pairs.
+func (r trainedRotary) ramp(fast, slow float64, truncated bool) func(k int) float64 {
 	dim := func(turns float64) float64 {
 		return float64(r.width) * math.Log(r.tokens/(turns*2*math.Pi)) / (2 * math.Log(r.base))
 	}
-	low, high := max(math.Floor(dim(fast)), 0), min(math.Ceil(dim(slow)), float64(r.width-1))
+	low, high := dim(fast), dim(slow)
+	if truncated {
+		low, high = math.Floor(low), math.Ceil(high)
+	}
+	low, high = max(low, 0), min(high, float64(r.width-1))
 	if low == high {
 		high += 0.001 // as the authors' code
 	}

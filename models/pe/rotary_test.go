@@ -82,6 +82,28 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
+// TestLogN: over 4 trained tokens a query is longer by ln n/ln 4 where it sees n > 4 keys (Qwen's logn_list):
+// 1 for n = 4, 1.5 for 8, 2 for 16. Without a number the trained tokens are those of the model.
+func TestLogN(t *testing.T) {
+	for options, want := range map[string]map[int]float64{
+		"logn=qwen:4":  {0: 1, 3: 1, 7: 1.5, 15: 2},
+		"logn=qwen":    {0: 1, 15: 1},
+		"logn=llama4":  {0: 1, 15: 1},
+		"logn=qwen:16": {15: 1},
+	} {
+		sp := petest.Read(options)
+		sp.Scheme, sp.Positions = "logn", pe.Line(16)
+		got, q := turned(t, sp), wave(16, 1, 8, 0)
+		for place, factor := range want {
+			for c, v := range got.Row(place) {
+				if math.Abs(v-factor*q.Row(place)[c]) > 1e-14 {
+					t.Errorf("%s, place %d: %g, want %g times %g", options, place, v, factor, q.Row(place)[c])
+				}
+			}
+		}
+	}
+}
+
 // TestFoPEAtRest: with an identity for coefficients the pairs that have a sum are turned as by rope
 // in halves, and in the paper's reading the others stay: 1, 0.32 and 0.1 are at least 2 pi/64.
 func TestFoPEAtRest(t *testing.T) {
@@ -128,6 +150,17 @@ func TestRoPEAxes(t *testing.T) {
 			petest.Near(t, fmt.Sprintf("%v, pixel %v", dims, pixel), turned(t, sp), want, 1e-13)
 		}
 	}
+}
+
+// TestGoldenGateRange: cells of a grid of 3 x 5 are turned as points from -1 to 1 as they are.
+func TestGoldenGateRange(t *testing.T) {
+	var at [][]float64
+	for _, cell := range pe.Grid(3, 5).Cells {
+		at = append(at, []float64{float64(cell[0]) - 1, float64(cell[1])/2 - 1})
+	}
+	unit := petest.Spec{Scheme: "golden-gate", Positions: pe.Grid(3, 5)}
+	raw := petest.Spec{Scheme: "golden-gate", Positions: points(at...), Given: given("golden-gate-range=raw")}
+	petest.Near(t, "turned", turned(t, unit), turned(t, raw), 1e-13)
 }
 
 // TestMixedStart: mixed frequencies start along two orthogonal directions, each of the axial

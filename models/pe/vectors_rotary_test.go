@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -171,6 +172,14 @@ func yarnVector(t testing.TB, c *VectorCase) Outputs {
 	sp := rotarySpec(c, "rope-yarn", "half",
 		"rope-trained-tokens=%d rope-scale=%v yarn-beta-fast=%v yarn-beta-slow=%v",
 		c.Int("L_orig", 0), c.Float("scale", 1), c.Float("beta_fast", 32), c.Float("beta_slow", 1))
+	if c.Value("truncate") == false {
+		sp.Given["yarn-truncate"] = "false"
+	}
+	if factor := c.Float("attention_factor_given", 0); factor != 0 {
+		sp.Given["yarn-attention-factor"] = fmt.Sprint(factor)
+	} else if scale, ofAll := c.Float("mscale", 0), c.Float("mscale_all_dim", 0); scale*ofAll != 0 {
+		sp.Given["yarn-attention-factor"] = fmt.Sprintf("%v/%v", scale, ofAll)
+	}
 	if c.Bool("dynamic") {
 		sp.Given["rope-yarn"] = "dynamic"
 	} else if c.Floats("gamma") != nil && c.Floats("beta") != nil { // the constants of NTK-by-parts
@@ -195,7 +204,7 @@ func longRoPEVector(t testing.TB, c *VectorCase) Outputs {
 		"longrope-factors=%s longrope-magnitude=%s rope-scale=%v rope-trained-tokens=%v longrope-first=%d",
 		commas(c.Param(t, "lambda").Values), policy, c.Float("L_max",
 			0)/trained, trained, c.Int("start_token_idx", 0))
-	if c.Bool("dynamic") {
+	if c.Bool("dynamic") || strings.HasPrefix(fmt.Sprint(c.SourceSymbol), "Dynamic") {
 		sp.Given["longrope-stretch"] = "dynamic"
 	}
 	return hfOutputs(t, c, sp)
@@ -232,6 +241,21 @@ func hopeVector(t testing.TB, c *VectorCase) Outputs {
 	kept := slices.DeleteFunc(anglesAt(t, sp.Model(t), 1), func(angle float64) bool { return angle == 0 })
 	out["inv_freq_kept"] = petest.Array{Shape: []int{len(kept)}, Values: kept}
 	return out
+}
+
+// lognVector: queries may lie beyond the first place.
+func lognVector(t testing.TB, c *VectorCase) Outputs {
+	q, k, start := c.Input(t, "q"), c.Input(t, "k"), c.Int("start", 0)
+	n, heads, dh := q.Shape[0], q.Shape[1], q.Shape[2]
+	sp := petest.Spec{Scheme: "logn", Layers: 1, Heads: heads, DModel: heads * dh, Positions: pe.Line(start + n),
+		Given: given("logn=ssmax")}
+	if step := c.Float("floor_scale", 0); step > 0 {
+		sp.Given["logn"] = fmt.Sprintf("llama4:%v/%v", step, c.Float("attn_scale", 0))
+	} else {
+		sp.Set = params(t, c, "s=scales")
+	}
+	turned, kept := rotated(sp.Model(t), q, k, sp.Positions.Permuted(places(start, n)))
+	return Outputs{"q_scaled": turned, "k": kept}
 }
 
 // floaterVector: one kind of case is the path alone, the other attention with given biases; in that

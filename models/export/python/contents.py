@@ -65,6 +65,17 @@ class Forgetting(Encoding):
         return logits + back * (sign > 0) - ahead * (sign < 0) + self.outside
 
 
+@implements("logn")
+class LogN(Encoding):
+    """q times a factor [N] of its place, and s [L, H] where it is trained."""
+
+    def qkv(self, a):
+        q = a.q * self.factors[self.place][:, None]
+        if hasattr(self, "s"):
+            q = q * self.s[a.layer][:, None, None]
+        return q, a.k, a.v
+
+
 @implements("path")
 class PaTH(Encoding):
     """logits = scale q_i H_i .. H_(j+1) k_j, H_t = I - beta_t w_t w_t^T: w = up(down(x)) of length 1, up
@@ -102,7 +113,7 @@ class PaTH(Encoding):
 class GrapeA(Encoding):
     """-slopes (i - j) softplus(omega) g is added to the logits, omega [L, H], for gates g =
     softplus(u k_j / sqrt(Dh)) or softplus(v q_i / sqrt(Dh)) or their sum, u and v [L, H, Dh]. path: slopes
-    times the sum of ln sigmoid(p_i R_l norm(p_l) / Dh) over l = j + 1 .. i, p = W x, weight [L, D, D]."""
+    times the sum of ln sigmoid(p_i R_l norm(p_l) / w) over l = j + 1 .. i, p = W x, weight [L, H w, D]."""
 
     def __init__(self, config, part):
         super().__init__(config, part)
@@ -118,7 +129,7 @@ class GrapeA(Encoding):
 
     def logits(self, a, logits):
         slopes = self.slopes[:, None, None]
-        if self.options["grape-a"] == "path":
+        if self.options["grape-a"].startswith("path"):
             return logits + slopes * self.path(a)
         gates = 0
         if hasattr(self, "u"):
@@ -130,12 +141,12 @@ class GrapeA(Encoding):
 
     def path(self, a):
         p = F.linear(a.x, self.weight[a.layer])
-        p = p.unflatten(-1, (self.heads, self.head_width)).transpose(1, 2)
+        p = p.unflatten(-1, (self.heads, -1)).transpose(1, 2)
         eps = torch.finfo(p.dtype).eps  # as torch.nn.functional.rms_norm adds
         normed = p / (p.square().mean(-1, keepdim=True) + eps).sqrt()
         angles = self.place[:, None].to(p.dtype)
         turned = rotate(normed, angles.cos(), -angles.sin(), True)
-        steps = F.logsigmoid(p @ turned.transpose(-1, -2) / self.head_width) * self.seen
+        steps = F.logsigmoid(p @ turned.transpose(-1, -2) / p.shape[-1]) * self.seen
         sums = steps[..., self.order].cumsum(-1)[..., self.place]
         return (steps.sum(-1, keepdim=True) - sums) * self.seen
 

@@ -26,7 +26,8 @@ def turn_blocks(x, cos, sin, half, blocks=1):
     return torch.cat([rotate(*part, half) for part in parts] + [rest], -1)
 
 
-@implements("rope", "rope-pi", "rope-ntk", "rope-yarn", "rope-llama3", "rope-longrope", "hope", "xpos")
+@implements("rope", "rope-pi", "rope-ntk", "rope-yarn", "rope-llama3", "rope-longrope", "hope", "xpos",
+            "mrope")
 class Rotary(Encoding):
     """q and k are turned by angles of their places.
 
@@ -49,6 +50,17 @@ class Rotary(Encoding):
         q = turn_blocks(a.q, self.cos[rows], self.sin[rows], self.halves, self.blocks)
         k = turn_blocks(a.k, key_cos[rows], key_sin[rows], self.halves, self.blocks)
         return q, k, a.v
+
+
+@implements("golden-gate")
+class GoldenGate(Encoding):
+    """q and k are turned by angles of their places that each head has for itself: cos and sin
+    [H, N, Dh/2]."""
+
+    def qkv(self, a):
+        halves = self.options["rope-layout"] == "half"
+        cos, sin = self.cos[:, self.place], self.sin[:, self.place]
+        return rotate(a.q, cos, sin, halves), rotate(a.k, cos, sin, halves), a.v
 
 
 class TurnedByLayer(Encoding):
