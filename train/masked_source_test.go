@@ -128,6 +128,11 @@ func TestSplits(t *testing.T) {
 	if len(task.data.TestSubjects) != 1 || !strings.Contains(task.data.Split, "1 of 3 subjects") {
 		t.Errorf("70/30 of three subjects: %+v", task.data)
 	}
+	task = expect.Must(splitOf(map[string]string{"sub-1.csv": four["sub-2.csv"], "sub-2.csv": four["sub-3.csv"]},
+		config.SubjectSplit))
+	if len(task.data.TestSubjects) != 1 || !strings.Contains(task.data.Split, "1 of 2 subjects") {
+		t.Errorf("70/30 of two subjects: %+v", task.data)
+	}
 	task = expect.Must(splitOf(four, config.TimeSplit))
 	if !inRange(task.split.Test, [2]int{28, 40}, [2]int{54, 60}, [2]int{81, 90}, [2]int{97, 100}) {
 		t.Errorf("by time: %v", task.split.Test)
