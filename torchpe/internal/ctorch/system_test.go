@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,7 +58,7 @@ var systemCases = map[string]func(t *testing.T){
 	"tp_set_threads": testThreads,
 	"tp_threads":     testThreads,
 	"tp_kernels": func(t *testing.T) {
-		if k := DescribeSystem().Kernels; k != "avx512" && k != "avx2" && k != "generic" {
+		if k := DescribeSystem().Kernels; !slices.Contains([]string{"avx512", "avx2", "generic", "neon"}, k) {
 			t.Errorf("fused kernels for %q", k)
 		}
 	},

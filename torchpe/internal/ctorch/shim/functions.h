@@ -74,7 +74,7 @@ FUNCTION(char*, tp_blas_repair, (void), ())
 /* Sets the threads of one operator, on every thread; limited to what makes sense here */
 FUNCTION(void, tp_set_threads, (int n), (n))
 FUNCTION(int, tp_threads, (void), ())
-/* Returns the instruction set of the fused kernels: avx512, avx2, generic */
+/* Returns the instruction set of the fused kernels: avx512, avx2, generic, neon */
 FUNCTION(const char*, tp_kernels, (void), ())
 /* Chooses how the fused operators compute: 1 (default) our own loops on the CPU and our own kernels
  * on a GPU; 0 composed of libtorch's operators, for comparison; 2 the GPU's kernels, emulated on

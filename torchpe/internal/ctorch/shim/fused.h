@@ -54,6 +54,17 @@ class FlushDenormals {
 
  private:
   unsigned before_;
+#elif defined(__aarch64__)
+ public:
+  FlushDenormals() {
+    asm volatile("mrs %0, fpcr" : "=r"(before_));
+    asm volatile("msr fpcr, %0" : : "r"(before_ | uint64_t(1) << 24));  // flush to zero
+  }
+  ~FlushDenormals() { asm volatile("msr fpcr, %0" : : "r"(before_)); }
+  FlushDenormals(const FlushDenormals&) = delete;
+
+ private:
+  uint64_t before_;
 #endif
 };
 

@@ -13,6 +13,11 @@
 
 #define TORCHPE_STR2(x) #x
 #define TORCHPE_STR(x) TORCHPE_STR2(x)
+#if defined(__aarch64__)  // its vectors of 16 bytes are NEON's
+#define TORCHPE_ISA_NAME "neon"
+#else
+#define TORCHPE_ISA_NAME TORCHPE_STR(TORCHPE_ISA)
+#endif
 
 namespace torchpe {
 namespace TORCHPE_ISA {
@@ -467,7 +472,7 @@ KernelTable<T> make_table() {
           add_layer_norm<T>, layer_norm_backward<T>, small_product<T>, product<T>,       transpose<T>,    pack<T>,
           PANEL<T>,          rotate<T>,              softmax<T>,       softmax_backward<T>, softmax_rows<T>,
           softmax_rows_backward<T>, scale_rows<T>,
-          row_dots<T>,       add_scaled<T>,          adam<T>,                TORCHPE_STR(TORCHPE_ISA)};
+          row_dots<T>,       add_scaled<T>,          adam<T>,                TORCHPE_ISA_NAME};
 }
 
 }  // namespace

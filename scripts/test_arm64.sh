@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Checks torchpe on 64-bit ARM, on a machine with another processor: builds shim and program for ARM,
+# runs tests and the reference vectors of the encodings by an emulator, and trains two epochs, of which
+# a kill interrupts one; the numbers must be those of this machine. Times mean nothing there.
+# The folder is kept for the next time (.build/arm64, 1.2 GB).
+#   scripts/test_arm64.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$PWD/.build/arm64
+scripts/arm64_folder.sh "$folder"
+arm() {
+  GOOS=linux GOARCH=arm64 CGO_ENABLED=1 CC="aarch64-linux-gnu-gcc --sysroot=$folder/root" "$@"
+}
+echo "arm64: the program"
+go build -o bin/torchpe ./cmd/torchpe
+arm go build -o "$folder/bin/torchpe" ./cmd/torchpe
+"$folder/run" "$folder/bin/torchpe" doctor
+
+work=$folder/work
+rm -rf "$work"
+mkdir -p "$work"
+settings=(train --preset quick --layers 2 --d-model 32 --epochs 2 --limit-steps 40 --threads 1 --dtype float64
+  --checkpoint-every 1s --log-every 1 --quiet)
+bin/torchpe "${settings[@]}" --out "$work/here"
+"$folder/run" "$folder/bin/torchpe" "${settings[@]}" --out "$work/there" &
+training=$!
+until [ -s "$work/there/metrics.jsonl" ]; do
+  kill -0 "$training"
+  sleep 1
+done
+kill -9 "$training"
+wait "$training" || true
+"$folder/run" "$folder/bin/torchpe" train --resume --quiet --out "$work/there"
+losses() { # the loss of each record
+  sed -n 's/.*"loss":\([0-9.e-]*\).*/\1/p' "$1/metrics.jsonl"
+}
+paste <(losses "$work/here") <(losses "$work/there") | awk '
+  { apart = ($1 - $2) / $1; if (apart < 0) apart = -apart; if (apart > most) most = apart }
+  END { printf "arm64: losses of %d records differ by %.1e at most, in float64\n", NR, most
+        exit !(NR > 1 && most < 1e-9) }'
+
+for package in torchpe/internal/ctorch torchpe models; do
+  echo "arm64: tests of $package"
+  arm go test -short -timeout 60m -exec "$folder/run" "./$package"
+done
+echo "arm64: reference vectors of the encodings"
+arm go test -timeout 60m -exec "$folder/run" -run 'Vectors|Stack|Layers' ./models/pe
