@@ -2,9 +2,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 LST ?=
+ARCH ?=
 GO_PACKAGES := ./...
 
-.PHONY: help setup shim build demo reproduce-quick evidence quick test test-race test-libtorch2 test-pytorch \
+.PHONY: help setup shim build demo reproduce-quick evidence quick test test-race test-libtorch2 test-arm64 test-pytorch \
   test-cuda-build dist test-dist lint fuzz nightly gpu-kit bench fixtures clean
 
 help: ## list the targets
@@ -42,14 +43,17 @@ test-race: shim ## run the tests under the race detector
 test-libtorch2: shim ## check with libtorch 2.6 in a Debian 13 folder; RELEASE=sid: 2.14 (root; 1.7 GB)
 	@scripts/test_libtorch2.sh
 
+test-arm64: shim ## build for 64-bit ARM and run tests there by an emulator (Debian; root; 1.3 GB)
+	@scripts/test_arm64.sh
+
 test-pytorch: ## compare exported models with PyTorch 2.6 in a Debian 13 folder (root; 1.5 GB)
 	@scripts/test_pytorch.sh
 
 test-cuda-build: ## check that the GPU side compiles and links, without a GPU (root; 7.5 GB)
 	@scripts/test_cuda_build.sh
 
-dist: shim ## pack an archive that runs without Go, root or other packages: dist/ (Debian; 78 MB)
-	@scripts/dist.sh
+dist: shim ## pack an archive that runs without Go, root or other packages: dist/ (Debian; 78 MB); ARCH=arm64
+	@ARCH=$(ARCH) scripts/dist.sh
 
 test-dist: ## run that archive in bare Debian 12 and 13, Ubuntu 22.04 and 24.04 (root; 1 GB)
 	@scripts/test_dist.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts Debian's libtorch for 64-bit ARM and what it needs into a folder, unpacked and not installed, and
-# builds the shim for ARM against it: FOLDER/root and FOLDER/lib. FOLDER/run runs an ARM program there,
+# builds the shim for ARM against it: FOLDER/root and FOLDER/lib, with the packages of the files beside them. FOLDER/run runs an ARM program there,
 # by an emulator where this machine has another processor. Needs no root once the packages are there.
 #   scripts/arm64_folder.sh FOLDER
 set -euo pipefail
@@ -19,7 +19,7 @@ run() {
 
 if [ ! -e "$folder/.ready" ]; then
   echo "arm64: Debian's libtorch for ARM into $folder (1.2 GB)"
-  rm -rf "$root" "$folder/apt"
+  rm -rf "$root" "$folder/apt" "$folder/files" "$folder/packages"
   mkdir -p "$root" "$folder"/apt/{lists,cache/archives}/partial
   : >"$folder/apt/status" # nothing is installed: all that libtorch needs is fetched
   cat >"$folder/apt.conf" <<CONF
@@ -34,6 +34,10 @@ CONF
   run env APT_CONFIG="$folder/apt.conf" apt-get install -y -qq --download-only libtorch-dev libopenblas0-pthread
   for package in "$folder"/apt/cache/archives/*.deb; do
     run dpkg-deb -x "$package" "$root"
+    name=$(dpkg-deb -f "$package" Package)
+    dpkg-deb --fsys-tarfile "$package" | tar -t | sed -n "s|^\.\(/.*[^/]\)\$|\1 $name|p" >>"$folder/files"
+    dpkg-deb -W --showformat '${Package} ${Version} from source ${source:Package} ${source:Version}\n' "$package" \
+      >>"$folder/packages"
   done
   # An installation would link these.
   for library in libblas.so.3 liblapack.so.3 libopenblas.so.0; do

@@ -36,4 +36,4 @@ C
 } >"$source"
 map=()
 [ ! -e "$source.map" ] || map=("-Wl,--version-script=$source.map")
-gcc -shared -fPIC -fno-builtin -w -Os -Wl,-soname,"$soname" "${map[@]}" "$source" -o "$out"
+"${CC:-gcc}" -shared -fPIC -fno-builtin -w -Os -Wl,-soname,"$soname" "${map[@]}" "$source" -o "$out"

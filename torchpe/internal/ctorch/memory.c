@@ -1,4 +1,7 @@
 // memory.c sets how the program keeps memory, before it has threads: each would get a heap of its own.
+#ifndef __linux__
+#error "torchpe runs on Linux; docs/cluster.md says how a Mac runs it"
+#endif
 #include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
