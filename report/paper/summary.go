@@ -68,7 +68,7 @@ func (d *draft) summary() error {
 func printed(table, pe, quantity string) string {
 	numbers, _ := paper.Table(table)
 	n := numbers[[2]string{pe, quantity}]
-	return pe + ": " + item.Decimals(n.Mean, 3) + " ± " + item.Decimals(n.SD, 3)
+	return pe + ": " + item.Text("validation", n.Mean) + " ± " + item.Text("validation", n.SD)
 }
 
 // puzzleClaims returns the claims of sections 3.1 and 3.2.
@@ -102,7 +102,7 @@ func (s *Study) converged(all []cohort.Group) finding {
 	var parts []string
 	for _, g := range all {
 		parts = append(parts, fmt.Sprintf("%s %s (training %s)", g.Label, g.FittedText(),
-			shareText(s.mean(g, "train"))))
+			item.Text("train", s.mean(g, "train"))))
 		if isExcepted := g.Label == "nope" ||
 			g.Label == "c-nope"; isExcepted == (len(cohort.Unfitted(g.Models)) == 0) {
 			f.verdict = cannotBeTold // more training may still change it
