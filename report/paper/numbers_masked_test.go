@@ -333,13 +333,3 @@ func fig6Numbers(t *testing.T, w *world) {
 		"50 % of the regions masked in training, 1200 steps."),
 		"1 less the distance", "0..1")
 }
-
-// maskNumbers are those of the figures on other shares of masked tokens.
-func maskNumbers(t *testing.T, w *world, id string, level float64) {
-	models := w.at("fmri", level)
-	w.checkCSV(t, id, modelSheet(models, maskedMeasures...))
-	w.checkPanels(t, id, append(w.errorCourses(t, id, bunches(models)),
-		scoreBoxes(bunches(models))...)...)
-	w.checkCaption(t, id, append(w.checkChance(t, id, bunches(models), mirrored),
-		fmt.Sprintf("%g %% of the regions masked in training, 1200 steps.", 100*level)))
-}
