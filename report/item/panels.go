@@ -187,7 +187,7 @@ func (c Clock) of(r runlog.Record) int {
 func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map[string][]figure.LineSeries,
 	table.Table, error) {
 	lines := map[string][]figure.LineSeries{}
-	t := table.Table{Columns: table.Columns(0, "PE", "seed", string(x))}
+	t := table.Table{Columns: table.Columns("PE", "seed", string(x))}
 	for _, c := range measures {
 		t.Columns = append(t.Columns, c.Table())
 	}

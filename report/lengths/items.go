@@ -109,7 +109,7 @@ func sentence(what, measure string, tasks []task, of func(cohort.Group) float64)
 
 // byTask returns a table with a cell for each group, encodings by tasks.
 func byTask(title string, tasks []task, cell func(cohort.Group) table.Cell) table.Table {
-	t := table.Table{Title: title, Columns: table.Columns(0, "encoding")}
+	t := table.Table{Title: title, Columns: table.Columns("encoding")}
 	rows := map[string]table.Row{}
 	var order []string
 	for k, task := range tasks {
@@ -148,7 +148,7 @@ func accuracy(length string) item.Column {
 
 // curves draws accuracy against length.
 func curves(d *item.Draft, tasks []task) {
-	t := table.Table{Columns: table.Columns(0, "task", "PE", "seed", "length", "accuracy")}
+	t := table.Table{Columns: table.Columns("task", "PE", "seed", "length", "accuracy")}
 	var panels []figure.Panel
 	for _, task := range tasks {
 		lines := d.ByNumber(task.groups, "length", func(g cohort.Group, m cohort.Model, n int, v float64) {
@@ -170,7 +170,7 @@ func curves(d *item.Draft, tasks []task) {
 
 // models lists train, IID and longer accuracy of each group, with the best of its models.
 func models(d *item.Draft, tasks []task) {
-	t := table.Table{Title: d.Title, Columns: append(table.Columns(0, "task", "encoding", "n", "fitted"),
+	t := table.Table{Title: d.Title, Columns: append(table.Columns("task", "encoding", "n", "fitted"),
 		train.Table(), iid.Table(), longer.Table(),
 		item.Column{Measure: longer.Measure, Heading: "95 % from", Name: "longer_low"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "to", Name: "longer_high"}.Table(),
@@ -193,7 +193,7 @@ func models(d *item.Draft, tasks []task) {
 
 // perplexities lists perplexity by the length of the window, with the accuracies.
 func perplexities(d *item.Draft, tasks []task) {
-	t := table.Table{Title: d.Title, Columns: append(table.Columns(0, "text", "encoding", "n", "window", "trained"),
+	t := table.Table{Title: d.Title, Columns: append(table.Columns("text", "encoding", "n", "window", "trained"),
 		perplexity("N").Table(), accuracy("N").Table(), train.Table())}
 	for _, task := range tasks {
 		for _, g := range task.groups {
@@ -222,7 +222,7 @@ func perplexities(d *item.Draft, tasks []task) {
 // textCurves draws perplexity against the length of the window, and loss against the position in the
 // longest, beside each other for each text.
 func textCurves(d *item.Draft, tasks []task) {
-	t := table.Table{Columns: table.Columns(0, "text", "PE", "seed", "number", "at", "value")}
+	t := table.Table{Columns: table.Columns("text", "PE", "seed", "number", "at", "value")}
 	d.Marks = false // a text has no accuracy that is right
 	for _, task := range tasks {
 		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength(),

@@ -74,7 +74,7 @@ func (r *Report) errorColumns() (columns []item.Column) {
 
 // errorTable lists the errors by encoding, with the baselines below.
 func (r *Report) errorTable(d *item.Draft) error {
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "encoding", "n", "steps")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "n", "steps")}
 	columns := r.errorColumns()
 	for _, c := range columns {
 		t.Columns = append(t.Columns, c.Table())
@@ -122,7 +122,7 @@ func steps(g cohort.Group) table.Cell {
 
 // modelTable lists the models with short names of their runs.
 func (r *Report) modelTable(d *item.Draft) error {
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "encoding", "run", "seed", "steps", "status")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "run", "seed", "steps", "status")}
 	for _, g := range r.groups {
 		for _, m := range g.Models {
 			name := m.Run.Name
@@ -191,7 +191,7 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 		return nil
 	}
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "subject")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("subject")}
 	for _, name := range subjects {
 		t.Rows = append(t.Rows, table.Row{table.Text(name)})
 	}

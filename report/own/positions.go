@@ -17,7 +17,7 @@ const mapHeight = 2.6 // of rows of maps and matrices, in inches
 
 // maps draws the learned tables along two axes, after the places that a file gives the tokens.
 func (r *Report) maps(d *item.Draft) error {
-	t := table.Table{Columns: table.Columns(0, "encoding", "token", "module", "x", "y")}
+	t := table.Table{Columns: table.Columns("encoding", "token", "module", "x", "y")}
 	var panels []figure.Panel
 	caption := ""
 	for _, l := range r.learned {
@@ -137,7 +137,7 @@ func matrix(t item.Tokens, values []float64) figure.Matrix {
 
 // numbers returns values [n,n] between tokens as a table.
 func numbers(t item.Tokens, values []float64) table.Table {
-	out := table.Table{Columns: table.Columns(0, "token")}
+	out := table.Table{Columns: table.Columns("token")}
 	n := len(t.Names)
 	for i, name := range t.Names {
 		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i)})

@@ -79,7 +79,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 // readingTable adds the table of models with their readings.
 func readingTable(d *draft) {
 	t := d.modelTable("Placement and read-out")
-	t.Columns = append(t.Columns, table.Columns(0, "placement", "read-out")...)
+	t.Columns = append(t.Columns, table.Columns("placement", "read-out")...)
 	for i, m := range cohort.ModelsOf(d.groups) {
 		v := variantOf(m)
 		t.Rows[i] = append(t.Rows[i], table.Text(v.Placement), table.Text(v.ReadOut))
@@ -138,7 +138,7 @@ func conditionColumns() (columns []item.Column) {
 
 // maps draws learned encodings along their first two principal axes.
 func (d *draft) maps() error {
-	t := table.Table{Title: "Coordinates", Columns: table.Columns(0, "task", "PE", "token", "group", "x", "y")}
+	t := table.Table{Title: "Coordinates", Columns: table.Columns("task", "PE", "token", "group", "x", "y")}
 	s := d.study
 	for _, part := range []struct {
 		task   string

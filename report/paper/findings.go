@@ -63,7 +63,7 @@ func (o opening) make(d *draft) error {
 	} else {
 		d.Lead = accuracySentences(d, ranked)
 	}
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "PE", "n")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("PE", "n")}
 	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c item.Column) bool { return !d.has(c.Measure) })
 	for _, c := range columns {
 		t.Columns = append(t.Columns, c.Table())

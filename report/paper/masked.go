@@ -282,7 +282,7 @@ func offDiagonal(all []figure.Matrix) (low, high float64) {
 
 // squareTable returns a matrix over tokens as a table.
 func squareTable(values []float64, order []int) table.Table {
-	t := table.Table{Columns: table.Columns(0, "token")}
+	t := table.Table{Columns: table.Columns("token")}
 	for _, i := range order {
 		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i), Name: fmt.Sprintf("token_%d", i)})
 	}

@@ -73,7 +73,7 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 			labels = append(labels, g.Label)
 		}
 	}
-	t := table.Table{Columns: table.Columns(0, "PE")}
+	t := table.Table{Columns: table.Columns("PE")}
 	for _, label := range labels {
 		unfitted := pick(groupNamed(ours, label), func(g cohort.Group) bool { return g.Mark() != "" })
 		mark := ""

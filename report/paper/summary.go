@@ -38,7 +38,7 @@ func (s *Study) addAbsent(d *document.Document) {
 // summary sets the paper's claims, in its words, beside what the runs show, where there are runs.
 func (d *draft) summary() error {
 	s := d.study
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "claim", "printed", "here", "test", "n", "verdict")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("claim", "printed", "here", "test", "n", "verdict")}
 	for _, c := range s.claims() {
 		if c.finding != absent {
 			t.Rows = append(t.Rows, c.row())
