@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"torchpe/report/cohort"
 )
 
 // numberTests hold the numbers of each item: every cell of every CSV, what every panel draws and
@@ -277,35 +275,6 @@ func shortRange(x []float64) string {
 	return low + " to " + high
 }
 
-// fitSentences say how many models, which differ in their encodings alone, have fitted and which have not, by
-// encoding in the models' order.
-func fitSentences(models []seen) string {
-	reached := len(those(models, func(m seen) bool { return !m.unfitted() }))
-	text := fmt.Sprintf(" %d of %d models have fitted their training puzzles (train=0.99).",
-		reached, len(models))
-	var rest []string
-	for _, b := range bunches(models) {
-		bad := bunch{models: those(b.models, seen.unfitted)}
-		if len(bad.models) > 0 {
-			rest = append(rest, fmt.Sprintf("%s %d of %d (training accuracy %s, IID %s)", b.label,
-				len(bad.models), len(b.models),
-				shortRange(bad.of(trained)), shortRange(bad.of(heldOut))))
-		}
-	}
-	if rest == nil {
-		return text
-	}
-	return text + " Not fitted, marked *, so that their validation accuracy says nothing about " +
-		"generalisation: " +
-		strings.Join(rest, "; ") + "."
-}
-
-// fitText returns the caption's sentences on which models have fitted. Those of models that differ in their
-// encodings alone are held by fitSentences.
-func (w *world) fitText(id string) string {
-	return w.study.fitNote(cohort.ModelsOf(w.drafts[id].groups))
-}
-
 func fig2Numbers(t *testing.T, w *world) {
 	all := bySigma(bunches(w.puzzles(mainVariant)))
 	shown := named(all, "learn-0.2", "learn-1.0", "learn-2.0")
@@ -313,5 +282,5 @@ func fig2Numbers(t *testing.T, w *world) {
 	w.checkCSV(t, "fig2_curves", courseSheet(shown, "epoch", accuracyRecords...))
 	w.checkPanels(t, "fig2", slices.Concat([]drawn{{title: "Model"}}, accuracyPanels("", shown),
 		[]drawn{validationPanel("Generalisation by initial σ", all, tick)})...)
-	w.checkCaption(t, "fig2", []string{"after 12 epochs", fitSentences(modelsIn(all))})
+	w.checkCaption(t, "fig2", []string{"after 12 epochs"})
 }
