@@ -45,7 +45,8 @@ func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) stri
 			strings.Join(poor, ", ")))
 	}
 	if b := Baselines[0]; !math.IsNaN(b.MSE(run, level)) {
-		all = append(all, fmt.Sprintf("The %s, which needs no model, has %s.", b.Name, Text(measure, b.MSE(run, level))))
+		all = append(all, fmt.Sprintf("The %s, which needs no model, has %s.", b.Name,
+			Text(measure, b.MSE(run, level))))
 	}
 	return strings.Join(all, " ")
 }

@@ -59,8 +59,8 @@ func bestOf(g cohort.Group) table.Cell {
 func scores(d *item.Draft, tasks []task) {
 	d.AddTable("", byTask(d.Title, tasks,
 		func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
-	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", longer.Measure, tasks,
-		func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
+	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", longer.Measure,
+		tasks, func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
 	var all []cohort.Model
 	for _, t := range tasks {
 		all = append(all, cohort.ModelsOf(t.groups)...)
@@ -98,7 +98,8 @@ func sentence(what, measure string, tasks []task, of func(cohort.Group) float64)
 			}
 			return cmp.Compare(of(a), of(b))
 		})
-		won[best.Label] = append(won[best.Label], fmt.Sprintf("%s (%s)", t.name, runlog.FormatMeasure(measure, of(best))))
+		won[best.Label] = append(won[best.Label],
+			fmt.Sprintf("%s (%s)", t.name, runlog.FormatMeasure(measure, of(best))))
 	}
 	var parts []string
 	for _, label := range slices.Sorted(maps.Keys(won)) {

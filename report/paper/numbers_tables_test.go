@@ -184,8 +184,9 @@ func table1Numbers(t *testing.T, w *world) {
 		besidePaper{"train", shown, trained},
 		besidePaper{"iid", shown, heldOut}))
 	w.checkPanels(t, "table1")
+	difference := pairedTest(named(all, "2d-fixed")[0], named(all, "learn-0.2")[0])
 	w.checkCaption(t, "table1", []string{
-		" 2d-fixed less learn-0.2, paired by seed: " + pairedTest(named(all, "2d-fixed")[0], named(all, "learn-0.2")[0]) +
+		" 2d-fixed less learn-0.2, paired by seed: " + difference +
 			" (the paper prints t(13) = .96, p = .35; 15 pairs have 14 degrees of freedom).",
 		"4,000 epochs in the paper and 12 epochs here"})
 	if note := w.drafts["table1"].Tables[0].Note; !strings.Contains(note, "The paper's n is 15") ||
