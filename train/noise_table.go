@@ -3,12 +3,13 @@ package train
 import (
 	"fmt"
 
-	"torchpe/internal/number"
 	"torchpe/train/config"
+	"torchpe/train/runlog"
 )
 
 // Table returns headings and rows: a row a member and a column an amplitude.
 func (r NoiseReport) Table() (head []string, rows [][]string) {
+	accuracy := func(v float64) string { return runlog.FormatMeasure("noise/SD", v) }
 	head = []string{"PE", "sigma", "seed", "without"}
 	for _, a := range r.Amplitudes {
 		head = append(head, fmt.Sprintf("a = %g", a))
@@ -18,11 +19,11 @@ func (r NoiseReport) Table() (head []string, rows [][]string) {
 		if m.DivergedAtStep > 0 {
 			seed += fmt.Sprintf(" (diverged at step %d)", m.DivergedAtStep)
 		}
-		row := []string{m.PE, config.NumberText(m.Sigma), seed, number.Accuracy(m.ValidationAccuracy)}
+		row := []string{m.PE, config.NumberText(m.Sigma), seed, accuracy(m.ValidationAccuracy)}
 		for _, level := range m.Noise {
-			text := number.Accuracy(level.Mean)
+			text := accuracy(level.Mean)
 			if level.SD != nil {
-				text += " ± " + number.Accuracy(*level.SD)
+				text += " ± " + accuracy(*level.SD)
 			}
 			row = append(row, text)
 		}

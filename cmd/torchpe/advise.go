@@ -52,7 +52,6 @@ The same command continues where it was stopped.`,
   torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
 	}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "advice", "directory of the sweep, and of the answer in OUT/advice")
 	fl.DurationVar(&f.budget, "budget", 0,
 		"time for training, such as 1h: chooses --steps or --epochs")
@@ -132,9 +131,7 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range notes {
-		c.note(n)
-	}
+	c.noteAll(notes)
 	if err := checkCandidates(texts); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,6 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 	to := destination{endings: m.Extensions}
 	cmd := &cobra.Command{Use: m.Use, Short: m.Short, Long: m.Long, Example: m.Example, Args: cobra.ArbitraryArgs}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	m.Flags(fl, &in)
 	headerFlag(fl, &in.Header)
 	if m.Out != "" {
@@ -43,9 +42,7 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 		in.Args, in.Out, in.JSON = c.args, to.path, c.json
 		report, err := m.Run(&in)
 		if err != nil {
-			for _, n := range in.Notes {
-				c.note(n)
-			}
+			c.noteAll(in.Notes)
 			return result{}, usageError{err}
 		}
 		if in.Out != "" {

@@ -47,7 +47,6 @@ scripts/peer_torch.py measures the same model in PyTorch.`,
   torchpe bench step --preset quick --pe nope,learn,rope,t5`,
 	}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	fl.Var(bounded{&f.steps, 1, math.MaxInt}, "steps", "steps to measure")
 	fl.Var(bounded{&f.warmup, 0, math.MaxInt}, "warmup", "steps before that")
 	fl.Float64Var(&f.warmupSeconds, "warmup-seconds", 0, "continue these until this many seconds have passed")
@@ -104,9 +103,7 @@ func (f *benchFlags) configs(c *call) (all []train.Config, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range notes {
-			c.note(n)
-		}
+		c.noteAll(notes)
 		all = append(all, resolved)
 	}
 	return all, nil

@@ -200,9 +200,7 @@ func TestHCPClean(t *testing.T) {
 		Series, Motion, WM, Ventricles []float64
 		Residuals                      map[string][]float64
 	}
-	if err := json.Unmarshal([]byte(readText(t, fixture)), &f); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(readText(t, fixture)), &f))
 	dir := t.TempDir()
 	write := func(name string, data []float64, columns int, separator string) string {
 		var b strings.Builder

@@ -166,18 +166,19 @@ func (f *nmarFlags) describe(s *nmar.Simulation) (r result) {
 		ModuleOf       []int           `json:"order_modules"` // of each of these
 	}{o.Nodes, o.Modules, o.Frames, o.Lags, o.Scale, f.seed, analysis.Number(sum.SpectralRadius), sum.Stable,
 		sum.Mean, sum.SD, analysis.Number(sum.Within), analysis.Number(sum.Between), s.Names, s.Labels}
-	span := func(r [2]float64) string { return number.Accuracy(r[0]) + " to " + number.Accuracy(r[1]) }
+	text := func(v float64) string { return number.Fixed(v, 3) }
+	span := func(r [2]float64) string { return text(r[0]) + " to " + text(r[1]) }
 	r.print = printed([]string{"network", "value"}, [][]string{
 		{"nodes", fmt.Sprint(o.Nodes)},
 		{"modules", fmt.Sprint(o.Modules)},
 		{"time points", fmt.Sprint(o.Frames)},
-		{"scale of the autoregressive weights", number.Accuracy(o.Scale)},
-		{"spectral radius, linearised", number.Accuracy(sum.SpectralRadius)},
+		{"scale of the autoregressive weights", text(o.Scale)},
+		{"spectral radius, linearised", text(sum.SpectralRadius)},
 		{"stable", stable},
 		{"mean of a node", span(sum.Mean)},
 		{"SD of a node", span(sum.SD)},
-		{"correlation within modules", number.Accuracy(sum.Within)},
-		{"correlation between modules", number.Accuracy(sum.Between)},
+		{"correlation within modules", text(sum.Within)},
+		{"correlation between modules", text(sum.Between)},
 		{"modules of the nodes in their drawn order", orderText(s.Labels)},
 	})
 	return r

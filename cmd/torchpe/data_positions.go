@@ -36,7 +36,6 @@ not used.`,
   torchpe train --task fmri --data rest/ --modules rest/modules.csv --positions gradients.csv --pe rope-3d`,
 	}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	fl.Var(choice{&f.method, []string{pe.GradientsInit, pe.MDSInit}}, "method", "gradients or mds")
 	fl.IntVar(&f.dims, "dims", 2, "coordinates per token")
 	fl.StringVarP(&f.out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")

@@ -34,8 +34,14 @@ type call struct {
 // given reports whether the command line sets a flag.
 func (c *call) given(flag string) bool { return c.Flags().Changed(flag) }
 
-// note prints a note.
+// note prints a note, and noteAll several.
 func (c *call) note(text string) { fmt.Fprintln(c.notes, "torchpe: "+text) }
+
+func (c *call) noteAll(texts []string) {
+	for _, text := range texts {
+		c.note(text)
+	}
+}
 
 // progress returns the writer for progress: nothing is shown with --quiet.
 func (c *call) progress() io.Writer {
@@ -94,9 +100,7 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 
 // show prints a result.
 func (c *call) show(r result) error {
-	for _, n := range r.notes {
-		c.note(n)
-	}
+	c.noteAll(r.notes)
 	if c.json && (r.value != nil || r.err == nil) {
 		return errors.Join(printJSON(c.out, r.value), r.err)
 	}

@@ -174,10 +174,7 @@ func TestPipesAreRefused(t *testing.T) {
 // a file server can that does not answer.
 func TestSignalWhileReading(t *testing.T) {
 	dir := t.TempDir()
-	f, err := os.OpenFile(filepath.Join(dir, "text"), os.O_CREATE|os.O_RDWR, 0o666)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(os.OpenFile(filepath.Join(dir, "text"), os.O_CREATE|os.O_RDWR, 0o666))
 	defer f.Close()
 	signal.Ignore(syscall.SIGIO) // somebody wants the file
 	defer signal.Reset(syscall.SIGIO)

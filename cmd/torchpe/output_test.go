@@ -19,9 +19,7 @@ func TestEscaped(t *testing.T) {
 	if n, err := (&escaped{file: file}).Write([]byte(hostile)); n != len(hostile) || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	if err := printJSON(&escaped{file: file}, hostile[:len(hostile)-2]); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, printJSON(&escaped{file: file}, hostile[:len(hostile)-2]))
 	text := readText(t, file.Name())
 	const want = `a\u001b]0;title\u0007b\u000dc\u009bd\u202ee\u007ff\u2028g` + "\tσ\xff\n"
 	plain, inJSON, _ := strings.Cut(text, "\n")

@@ -39,7 +39,6 @@ type peFlags struct {
 func (f *peFlags) add(cmd *cobra.Command) {
 	f.Setting = catalogue.DefaultSetting()
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	fl.IntVar(&f.Tokens, "tokens", f.Tokens, "tokens N")
 	fl.IntVar(&f.DModel, "dim", f.DModel, "model width D")
 	fl.IntVar(&f.Heads, "heads", f.Heads, "heads H")

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,7 @@ import (
 
 func newPEExportCommand() *cobra.Command {
 	var f instanceFlags
-	var out string
+	to := destination{endings: []string{".py"}, force: true}
 	cmd := &cobra.Command{
 		Use:   "export SCHEME",
 		Short: "Write a scheme as one Python file for PyTorch",
@@ -30,12 +29,10 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
   torchpe pe export learn --params table.json --out learn.py`,
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&out, "out", "", "file: .py")
+	cmd.Flags().StringVar(&to.path, "out", "", "file: .py")
 	f.addOptions(cmd)
 	return action(cmd, func(c *call) (r result, err error) {
-		if out != "" && filepath.Ext(out) != ".py" {
-			return r, usagef("--out %s: want a file that ends in .py", out)
-		}
+		out := to.path
 		s, err := f.setting(c)
 		if err != nil {
 			return r, err
@@ -70,5 +67,5 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 			r.print = printf("%s\n%s\n", out, numbers)
 		}
 		return r, atomicfile.WriteAll(files...)
-	})
+	}, &to)
 }

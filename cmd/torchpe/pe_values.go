@@ -217,9 +217,7 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, usageError{err}
 	}
-	for _, n := range f.notes {
-		c.note(n)
-	}
+	c.noteAll(f.notes)
 	asJSON := func(w io.Writer) error { return i.WriteJSON(w, kind, f.layer, values) }
 	if c.json || f.to.path == "-" {
 		c.json = false

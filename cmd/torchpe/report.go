@@ -61,30 +61,22 @@ most models and names the others.`,
 	return leaf(cmd, f.run)
 }
 
+// study holds the runs of a report.
+type study interface {
+	Write(dir string, panels bool) (document.Written, error)
+	CountRuns() int
+}
+
 // pages are the reports on runs that are not of the paper's tasks. A page is OUT/index.html if all runs
 // are such, else it has a folder.
 var pages = []struct {
 	folder, of string
 	has        func(*cohort.Run) bool
-	write      func(from, to string, panels bool) (w document.Written, runs int, err error)
+	read       func(dir string) (study, error)
 }{
-	{"own", "on own data", own.IsOwn, func(from, to string, panels bool) (w document.Written, runs int, err error) {
-		study, err := own.Read(from)
-		if err != nil {
-			return w, 0, err
-		}
-		w, err = study.Write(to, panels)
-		return w, study.Runs, err
-	}},
+	{"own", "on own data", own.IsOwn, func(dir string) (study, error) { return own.Read(dir) }},
 	{"lengths", "of task sequence or text", lengths.IsSequence,
-		func(from, to string, panels bool) (w document.Written, runs int, err error) {
-			study, err := lengths.Read(from)
-			if err != nil {
-				return w, 0, err
-			}
-			w, err = study.Write(to, panels)
-			return w, study.Runs, err
-		}},
+		func(dir string) (study, error) { return lengths.Read(dir) }},
 }
 
 func (f *reportFlags) run(c *call) (r result, err error) {
@@ -109,11 +101,15 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 		if !alone {
 			to = filepath.Join(f.out, p.folder)
 		}
-		w, n, err := p.write(dir, to, f.panels)
+		found, err := p.read(dir)
 		if err != nil {
 			return r, err
 		}
-		r = result{value: w, print: writtenText(w, wording.Count(n, "run")+" "+p.of)}
+		w, err := found.Write(to, f.panels)
+		if err != nil {
+			return r, err
+		}
+		r = result{value: w, print: writtenText(w, wording.Count(found.CountRuns(), "run")+" "+p.of)}
 		if alone {
 			return r, nil
 		}

@@ -61,7 +61,6 @@ Presets, with their runs:
 		},
 	}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	fl.StringVarP(&f.out, "out", "o", "", "directory of the sweep (default sweeps/<preset or name of the file>)")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
 		"print the plan with time and disk, or the points that cannot be trained, and stop")
@@ -107,9 +106,7 @@ func (f *sweepFlags) run(c *call) (r result, err error) {
 		}
 		dir = filepath.Join("sweeps", spec.Name)
 	}
-	for _, n := range notes {
-		c.note(n)
-	}
+	c.noteAll(notes)
 	return f.train(c, dir, spec.Name, configs)
 }
 

@@ -161,10 +161,7 @@ func waitForWorkers(t *testing.T, dir string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	s, err := sweep.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Must(sweep.Open(dir))
 	defer s.Close()
 	if st, err := s.Status(nil); err != nil || st.Counts[sweep.StateDone] != 6 {
 		t.Errorf("the sweep said that it is done: %+v, %v", st.Counts, err)

@@ -67,7 +67,6 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 		},
 	}
 	fl := cmd.Flags()
-	fl.SortFlags = false
 	f.config.add(fl)
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "lst", "seeds", "out", "resume")...)
 	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+

@@ -36,9 +36,6 @@ func Fixed(v float64, decimals int) string {
 	return Minus(s)
 }
 
-// Accuracy writes an accuracy, or another share from 0 to 1, as tables and messages show it.
-func Accuracy(share float64) string { return Fixed(share, 3) }
-
 // Percent writes a share from 0 to 1 as a whole percentage: "50 %", with a blank that does not break.
 func Percent(share float64) string { return Fixed(100*share, 0) + "\u00a0%" }
 

@@ -18,7 +18,6 @@ func TestNumbers(t *testing.T) {
 		{Fixed(-2e-300, 2), "0.00"},
 		{Fixed(-inf, 2), "−∞"},
 		{Fixed(nan, 2), "–"},
-		{Accuracy(0.25), "0.250"},
 		{Percent(0.5), "50\u00a0%"},
 		{Bare(-0.05, 2), "−.05"},
 		{Bare(1, 2), "1.00"},

@@ -103,7 +103,7 @@ func (s *Study) curves() figure.Lines {
 
 // numbers lists the numbers of the curves.
 func (s *Study) numbers() table.Table {
-	t := table.Table{Columns: append(table.Columns(0, "encoding", "seed", s.unit), table.Columns(4, "error")...)}
+	t := table.Table{Columns: table.Columns("encoding", "seed", s.unit, "error")}
 	for _, c := range s.Candidates {
 		for k, values := range c.Errors {
 			for i, x := range s.X {

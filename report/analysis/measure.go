@@ -39,9 +39,6 @@ func Measures() []Measure {
 		newRank()}
 }
 
-// Name returns the name of the measure.
-func (m Measure) Name() string { return strings.Fields(m.Use)[0] }
-
 // All selects all members or all blocks.
 const All = -1
 

@@ -18,7 +18,7 @@ import (
 // run measures what a command line of "torchpe analyze" says, with its words apart by spaces.
 func run(line string) (*Report, *Input, error) {
 	words := strings.Fields(line)
-	at := slices.IndexFunc(Measures(), func(m Measure) bool { return m.Name() == words[0] })
+	at := slices.IndexFunc(Measures(), func(m Measure) bool { return strings.Fields(m.Use)[0] == words[0] })
 	m, in := Measures()[at], &Input{}
 	fl := pflag.NewFlagSet(words[0], pflag.ContinueOnError)
 	m.Flags(fl, in)

@@ -397,12 +397,16 @@ func TestOfCommonLength(t *testing.T) {
 	for _, m := range []*cohort.Model{&cut, &cutUnfitted} {
 		m.Run.Config.LimitSteps, m.Result.Steps = 40, 40
 	}
-	unfitted := trained("rope", "train=0.99", 9)
+	unfitted, early, bounded := trained("rope", "train=0.99", 9), trained("rope", "train=0.9", 2),
+		trained("rope", "train=0.99", 6)
+	bounded.Run.Config.Epochs = 7
 	for want, models := range map[string][]cohort.Model{
 		"[]": {rope, rope, cope},
 		"[1 model of rope, trained for 4 epochs, is":                       {rope, rope, short, cope},
 		"[1 model of rope, trained for 40 steps, is":                       {rope, rope, rope, cut},
 		"[1 model of rope, trained until train=0.99, 40 steps at most, is": {unfitted, unfitted, unfitted, cutUnfitted},
+		"[1 model of rope, trained until train=0.9, 9 epochs at most, is":  {unfitted, early, unfitted, unfitted},
+		"[1 model of rope, trained until train=0.99, 7 epochs at most, is": {bounded, unfitted, unfitted, unfitted},
 		"[2 models of rope, trained for 40 steps, are":                     {rope, cut, rope, cut, cope},
 		"[2 models of rope, trained for 4 epochs, are":                     {rope, rope, rope, short, short},
 	} {

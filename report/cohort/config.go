@@ -1,14 +1,13 @@
 package cohort
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"torchpe/train/config"
+	"torchpe/train/runlog"
 )
 
 // Config is the configuration of a run, as its config.json holds it.
@@ -48,16 +47,16 @@ func (c Config) Settings() (map[string]string, error) {
 	return flat, nil
 }
 
-// addSettings adds the settings of an object to those of a configuration, with a prefix.
-func addSettings(to map[string]string, prefix string, object []byte) error {
-	var all map[string]any
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
-		return err
+// addSettings adds the settings of a JSON object to those of a configuration, with a prefix.
+func addSettings(to map[string]string, prefix string, text []byte) error {
+	object, err := runlog.ParseObject(text)
+	if members := object.Get("members"); members != nil {
+		to[prefix+"members"] = string(members)
 	}
-	flatten(prefix, all, to)
-	return nil
+	for key, value := range object.Without("members").Flat() {
+		to[prefix+key] = strings.Trim(value, `"`)
+	}
+	return err
 }
 
 // Differing lists the keys of what Settings returned in which some differ, but for incidental ones,
@@ -83,19 +82,4 @@ func Differing(settings []map[string]string) (keys []string) {
 		}
 	}
 	return keys
-}
-
-func flatten(prefix string, v any, into map[string]string) {
-	object, ok := v.(map[string]any)
-	if !ok {
-		text, err := json.Marshal(v)
-		if err != nil { // it was decoded from JSON
-			text = fmt.Append(nil, v)
-		}
-		into[strings.TrimSuffix(prefix, ".")] = strings.Trim(string(text), `"`)
-		return
-	}
-	for key, inner := range object {
-		flatten(prefix+key+".", inner, into)
-	}
 }

@@ -57,6 +57,9 @@ func Read(dir string, isOn func(*Run) bool) (*Found, error) {
 	return f, nil
 }
 
+// CountRuns returns the number of finished runs.
+func (f *Found) CountRuns() int { return f.Runs }
+
 // Note adds a sentence.
 func (f *Found) Note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))

@@ -71,9 +71,7 @@ func TestCrashWhileWriting(t *testing.T) {
 				t.Errorf("%s: %s is neither the old file nor the new one", x.First, name)
 			}
 		}
-		if err := write(out, 2, 3); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, write(out, 2, 3))
 		if got := files(out); !maps.Equal(got, want) {
 			t.Errorf("%s: written again it has other files: %q", x.First, slices.Sorted(maps.Keys(got)))
 		}

@@ -13,14 +13,14 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+
+	"torchpe/internal/expect"
 )
 
 func encode(t *testing.T, f *Figure, format string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.Encode(&b, format); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, f.Encode(&b, format))
 	return b.Bytes()
 }
 
@@ -83,9 +83,7 @@ func TestSameFigureSameBytes(t *testing.T) {
 					return
 				}
 				var b bytes.Buffer
-				if err := f.Encode(&b, format); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, f.Encode(&b, format))
 				if want, loaded := first.LoadOrStore(format, b.Bytes()); loaded &&
 					!bytes.Equal(want.([]byte), b.Bytes()) {
 					t.Errorf("two drawings of a page as %s differ in their bytes", format)
@@ -112,9 +110,7 @@ func TestSave(t *testing.T) {
 	for name, magic := range map[string]string{"a.pdf": "%PDF-", "b.PNG": "\x89PNG",
 		"c.d.svg": "<?xml"} {
 		path := filepath.Join(dir, name)
-		if err := f.Save(path, ""); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, f.Save(path, ""))
 		if b, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(b), magic) {
 			t.Errorf("%s holds %.8q (%v), want %q", name, b, err, magic)
 		}

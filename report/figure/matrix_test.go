@@ -11,15 +11,14 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg/draw"
+
+	"torchpe/internal/expect"
 )
 
 // The cells of a matrix are where the numbers are: the first row is at the top.
 func TestMatrixColours(t *testing.T) {
 	m := Matrix{Rows: 2, Columns: 2, Values: []float64{0, 1, nan, 0.5}, HideBar: true}
-	img, err := png.Decode(bytes.NewReader(encode(t, mustCompose(t, alone(m, 2, 2)), "png")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := expect.Must(png.Decode(bytes.NewReader(encode(t, mustCompose(t, alone(m, 2, 2)), "png"))))
 	// matplotlib 3.8: viridis at 0, 0.5 and 1 (of 256 steps) is #440154, #21918c, #fde725
 	for want, at := range map[color.NRGBA][2]int{rgb(0x440154): {100, 100},
 		rgb(0xfde725): {400, 100}, missingCell: {100, 400}, rgb(0x21918c): {400, 400}} {
@@ -92,10 +91,7 @@ func TestMapLabelsOverEdges(t *testing.T) {
 	}
 	pictures := [2]image.Image{}
 	for i, p := range []Map{star, bare} {
-		img, err := png.Decode(bytes.NewReader(encode(t, mustCompose(t, alone(p, 2, 2)), "png")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		img := expect.Must(png.Decode(bytes.NewReader(encode(t, mustCompose(t, alone(p, 2, 2)), "png"))))
 		pictures[i] = img
 	}
 	const scale = pngDPI / 72.

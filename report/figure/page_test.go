@@ -10,15 +10,13 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/viewer"
 )
 
 func mustCompose(t *testing.T, p Page) *Figure {
 	t.Helper()
-	f, err := Compose(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Must(Compose(p))
 	return f
 }
 

@@ -23,9 +23,7 @@ import (
 func document(t *testing.T, c *pdfCanvas) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := c.write(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.write(&b))
 	return b.Bytes()
 }
 
@@ -36,10 +34,7 @@ func operators(t *testing.T, pdf []byte) []byte {
 	if !ok {
 		t.Fatal("no stream in the PDF")
 	}
-	z, err := zlib.NewReader(bytes.NewReader(rest))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := expect.Must(zlib.NewReader(bytes.NewReader(rest)))
 	ops, err := io.ReadAll(z)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/viewer"
 )
 
@@ -21,9 +22,7 @@ func TestTextWidthsInBrowser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "figure.html")
 	page := "<!doctype html><title>x</title><style>text { font-family: monospace !important; }</style>" +
 		svg[len(`<?xml version="1.0"?>`):]
-	if err := os.WriteFile(file, []byte(page), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, []byte(page), 0o666))
 	var got []struct {
 		Text  string
 		Width float64

@@ -3,9 +3,11 @@ package item
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
+	"torchpe/train/runlog"
 )
 
 // The least numbers of models whose mean has an interval, which that of two has not because it spans
@@ -34,8 +36,9 @@ type Difference struct {
 // IsTold reports whether the interval excludes 0.
 func (d Difference) IsTold() bool { return d.Text != "" && (d.Low > 0 || d.High < 0) }
 
-// Compare returns the difference of x and y, pair by pair. At least FewestForP pairs are tested.
-func Compare(x, y []float64) (d Difference) {
+// Compare returns the difference of x and y, numbers of a measure, pair by pair. At least FewestForP pairs are
+// tested.
+func Compare(measure string, x, y []float64) (d Difference) {
 	between := make([]float64, len(x))
 	for i := range x {
 		between[i] = x[i] - y[i]
@@ -44,26 +47,58 @@ func Compare(x, y []float64) (d Difference) {
 	if d.Interval, ok = Interval(between); !ok {
 		return d
 	}
-	d.Text = "difference " + Decimals(stats.Mean(between), 3) + ", 95 % " + IntervalText(d.Interval)
+	d.Text = "difference " + Text(measure, stats.Mean(between)) + ", 95 % " + IntervalText(measure, d.Interval)
 	if test, err := stats.PairedT(x, y); err == nil && len(x) >= FewestForP {
 		d.Text += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, Decimals(test.Statistic, 2), number.PText(test.P))
 	}
 	return d
 }
 
+// DecimalsOf returns the decimals of a measure in reports, where three are the most: as many as the paper
+// has.
+func DecimalsOf(measure string) int {
+	const most = 3
+	if decimals, ok := runlog.DecimalsOf(measure); ok {
+		return min(decimals, most)
+	}
+	return most
+}
+
+// Text returns a number of a measure as texts have it: ".956".
+func Text(measure string, v float64) string {
+	if math.IsNaN(v) {
+		return notMeasured
+	}
+	return Decimals(v, DecimalsOf(measure))
+}
+
+const notMeasured = "not measured"
+
 // IntervalText returns "−.012 to .034".
-func IntervalText(v stats.Interval) string { return Decimals(v.Low, 3) + " to " + Decimals(v.High, 3) }
+func IntervalText(measure string, v stats.Interval) string {
+	return Text(measure, v.Low) + " to " + Text(measure, v.High)
+}
 
 // MeanText returns ".956 ± .039", or ".956" of one value.
-func MeanText(values []float64) string {
-	if len(values) == 0 {
-		return "not measured"
-	}
-	text := Decimals(stats.Mean(values), 3)
+func MeanText(measure string, values []float64) string {
+	text := Text(measure, stats.Mean(values))
 	if len(values) > 1 {
-		text += " ± " + Decimals(stats.SD(values), 3)
+		text += " ± " + Text(measure, stats.SD(values))
 	}
 	return text
+}
+
+// RangeText returns ".31", or ".31 to .36": the least and the greatest of numbers, with a decimal less.
+func RangeText(measure string, values []float64) string {
+	if len(values) == 0 {
+		return notMeasured
+	}
+	decimals := DecimalsOf(measure) - 1
+	low, high := Decimals(slices.Min(values), decimals), Decimals(slices.Max(values), decimals)
+	if low == high {
+		return low
+	}
+	return low + " to " + high
 }
 
 // Decimals writes a number from -1 to 1 as papers do, without the zero before its point. Unlike

@@ -31,21 +31,22 @@ func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) stri
 	switch best, has := ranked[0], d.errorText; {
 	case len(poor) == len(ranked):
 		all = append(all, fmt.Sprintf("%s, no encoding predicts better than %s (%s %s): the lowest error is %s. "+
-			"Train longer before you compare them.", after, simple, what, Decimals(bound, 3), has(best, measure)))
+			"Train longer before you compare them.", after, simple, what, Text(measure, bound), has(best, measure)))
 	case len(ranked) == 1:
 		all = append(all, fmt.Sprintf("%s, the %s is %s.", after, what, has(best, measure)))
 	default:
 		worst := ranked[len(ranked)-1]
 		all = append(all, fmt.Sprintf("%s, the %s of %d encodings ranges from %s to %s.", after, what, len(ranked),
 			has(best, measure), has(worst, measure)),
-			Certainty(best, ranked[1], worst, func(m cohort.Model) float64 { return d.Of(m, measure) }))
+			d.Certainty(best, ranked[1], worst, measure))
 	}
 	if 0 < len(poor) && len(poor) < len(ranked) {
-		all = append(all, fmt.Sprintf("No better than %s (%s): %s.", simple, Decimals(bound, 3),
+		all = append(all, fmt.Sprintf("No better than %s (%s): %s.", simple, Text(measure, bound),
 			strings.Join(poor, ", ")))
 	}
 	if b := Baselines[0]; !math.IsNaN(b.MSE(run, level)) {
-		all = append(all, fmt.Sprintf("The %s, which needs no model, has %s.", b.Name, Decimals(b.MSE(run, level), 3)))
+		all = append(all, fmt.Sprintf("The %s, which needs no model, has %s.", b.Name,
+			Text(measure, b.MSE(run, level))))
 	}
 	return strings.Join(all, " ")
 }
@@ -53,7 +54,7 @@ func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) stri
 // errorText returns ".956 ± .039 (learn-0.2, n = 3)".
 func (d *Draft) errorText(g cohort.Group, measure string) string {
 	values := cohort.Finite(d.Values(g, measure))
-	return fmt.Sprintf("%s (%s, n = %d)", MeanText(values), g.Label, len(values))
+	return fmt.Sprintf("%s (%s, n = %d)", MeanText(measure, values), g.Label, len(values))
 }
 
 // simplest names the better of the predictions that know nothing of the tokens, and returns its error; +Inf
@@ -76,33 +77,34 @@ func PoorNote(m cohort.Model) string {
 		return ""
 	}
 	level := m.Run.Config.Masked.MainTest()
+	measure := "test_mse/" + level
 	name, bound := simplest(m.Run, level)
-	mse := Value(m, "test_mse/"+level)
+	mse := Value(m, measure)
 	if math.IsNaN(mse) || mse < bound {
 		return ""
 	}
 	return fmt.Sprintf("%s (test MSE %s): no better than %s (%s); train longer before you believe its modules",
-		m.Label(), Decimals(mse, 3), name, Decimals(bound, 3))
+		m.Label(), Text(measure, mse), name, Text(measure, bound))
 }
 
-// Certainty says in sentences whether the best of groups can be told from the worst, and from the next one,
-// which may be the worst.
-func Certainty(best, next, worst cohort.Group, of func(cohort.Model) float64) string {
+// Certainty says in sentences whether the best of groups by a measure can be told from the worst, and from the
+// next one, which may be the worst.
+func (d *Draft) Certainty(best, next, worst cohort.Group, measure string) string {
 	between := func(g cohort.Group) Difference {
-		x, y := cohort.Paired(best, g, of)
+		x, y := cohort.Paired(best, g, func(m cohort.Model) float64 { return d.Of(m, measure) })
 		if stats.Mean(x) < stats.Mean(y) {
 			x, y = y, x
 		}
-		return Compare(x, y)
+		return Compare(measure, x, y)
 	}
-	d := between(worst)
+	all := between(worst)
 	switch {
-	case d.Text == "":
+	case all.Text == "":
 		return fmt.Sprintf("With fewer than %d seeds in common this is no test: train more.", FewestForInterval)
-	case !d.IsTold():
-		return "The two cannot be told apart: " + d.Text + "."
+	case !all.IsTold():
+		return "The two cannot be told apart: " + all.Text + "."
 	}
-	text := "The two differ: " + d.Text + "."
+	text := "The two differ: " + all.Text + "."
 	if next.Label == worst.Label || between(next).IsTold() {
 		return text
 	}

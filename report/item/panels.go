@@ -20,8 +20,9 @@ import (
 type Column struct{ Measure, Heading, Name string }
 
 // Table returns the column of a table.
-func (c Column) Table(decimals int) table.Column {
-	return table.Column{Heading: c.Heading, Name: cmp.Or(c.Name, MeasureName(c.Measure)), Decimals: decimals}
+func (c Column) Table() table.Column {
+	return table.Column{Heading: c.Heading, Name: cmp.Or(c.Name, MeasureName(c.Measure)),
+		Decimals: DecimalsOf(c.Measure)}
 }
 
 // MeasureName returns the name of the column of a measure: validation, test_mse_50, tokens_25.
@@ -160,7 +161,7 @@ func ChanceNote(b figure.Boxes, groups []cohort.Group, by map[string]*cohort.Cha
 	if b.References != nil {
 		note += fmt.Sprintf(" Dashed: Q of the correlations between tokens in the training samples (%s; negative "+
 			"ones as 0), which need no model and are weights of another kind than 1 − distance.",
-			number.Fixed(b.References[0].Y, 3))
+			number.Fixed(b.References[0].Y, DecimalsOf("modularity")))
 	}
 	return note
 }
@@ -186,9 +187,9 @@ func (c Clock) of(r runlog.Record) int {
 func (d *Draft) Courses(groups []cohort.Group, x Clock, measures ...Column) (map[string][]figure.LineSeries,
 	table.Table, error) {
 	lines := map[string][]figure.LineSeries{}
-	t := table.Table{Columns: table.Columns(0, "PE", "seed", string(x))}
+	t := table.Table{Columns: table.Columns("PE", "seed", string(x))}
 	for _, c := range measures {
-		t.Columns = append(t.Columns, c.Table(4))
+		t.Columns = append(t.Columns, c.Table())
 	}
 	for _, g := range groups {
 		records, err := cohort.RecordsBy(g.Models, x.of)

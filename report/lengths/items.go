@@ -15,6 +15,7 @@ import (
 	"torchpe/report/figure"
 	"torchpe/report/item"
 	"torchpe/report/table"
+	"torchpe/train/runlog"
 )
 
 // items lists the items of a report in their order.
@@ -58,8 +59,8 @@ func bestOf(g cohort.Group) table.Cell {
 func scores(d *item.Draft, tasks []task) {
 	d.AddTable("", byTask(d.Title, tasks,
 		func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
-	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", tasks, false,
-		func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
+	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", longer.Measure,
+		tasks, func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
 	var all []cohort.Model
 	for _, t := range tasks {
 		all = append(all, cohort.ModelsOf(t.groups)...)
@@ -81,8 +82,9 @@ func best(d *item.Draft, tasks []task) {
 		"not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."
 }
 
-// sentence says on which tasks each encoding is best.
-func sentence(what string, tasks []task, least bool, of func(cohort.Group) float64) string {
+// sentence says on which tasks each encoding is best by a measure.
+func sentence(what, measure string, tasks []task, of func(cohort.Group) float64) string {
+	m, _ := runlog.FindMeasure(measure)
 	won := map[string][]string{}
 	for _, t := range tasks {
 		measured := slices.DeleteFunc(slices.Clone(t.groups), func(g cohort.Group) bool { return math.IsNaN(of(g)) })
@@ -91,12 +93,13 @@ func sentence(what string, tasks []task, least bool, of func(cohort.Group) float
 			continue
 		}
 		best := slices.MaxFunc(measured, func(a, b cohort.Group) int {
-			if least {
+			if m.Scale.Falls {
 				a, b = b, a
 			}
 			return cmp.Compare(of(a), of(b))
 		})
-		won[best.Label] = append(won[best.Label], fmt.Sprintf("%s (%.3f)", t.name, of(best)))
+		won[best.Label] = append(won[best.Label],
+			fmt.Sprintf("%s (%s)", t.name, runlog.FormatMeasure(measure, of(best))))
 	}
 	var parts []string
 	for _, label := range slices.Sorted(maps.Keys(won)) {
@@ -107,11 +110,11 @@ func sentence(what string, tasks []task, least bool, of func(cohort.Group) float
 
 // byTask returns a table with a cell for each group, encodings by tasks.
 func byTask(title string, tasks []task, cell func(cohort.Group) table.Cell) table.Table {
-	t := table.Table{Title: title, Columns: table.Columns(0, "encoding")}
+	t := table.Table{Title: title, Columns: table.Columns("encoding")}
 	rows := map[string]table.Row{}
 	var order []string
 	for k, task := range tasks {
-		t.Columns = append(t.Columns, table.Column{Heading: task.name, Decimals: 3,
+		t.Columns = append(t.Columns, table.Column{Heading: task.name, Decimals: longer.Table().Decimals,
 			Name: strings.NewReplacer("-", "_", ", ", "_").Replace(task.name)})
 		for _, g := range task.groups {
 			if rows[g.Label] == nil {
@@ -132,16 +135,21 @@ func byTask(title string, tasks []task, cell func(cohort.Group) table.Cell) tabl
 var (
 	train  = item.Column{Measure: "train", Heading: "train"}
 	iid    = item.Column{Measure: "iid", Heading: "IID"}
-	longer = item.Column{Measure: "validation", Heading: "longer"}
+	longer = item.Column{Measure: "validation", Heading: "longer", Name: "longer"}
 )
 
-// accuracy returns the column of an accuracy on windows of a length.
-func accuracy(measure string) item.Column { return item.Column{Measure: measure, Heading: "accuracy"} }
+// perplexity and accuracy return the columns of measures on windows of a length, which may be N for any.
+func perplexity(length string) item.Column {
+	return item.Column{Measure: "perplexity/" + length, Heading: "perplexity", Name: "perplexity"}
+}
+
+func accuracy(length string) item.Column {
+	return item.Column{Measure: "length/" + length, Heading: "accuracy", Name: "accuracy"}
+}
 
 // curves draws accuracy against length.
 func curves(d *item.Draft, tasks []task) {
-	t := table.Table{Columns: append(table.Columns(0, "task", "PE", "seed", "length"),
-		table.Columns(4, "accuracy")...)}
+	t := table.Table{Columns: table.Columns("task", "PE", "seed", "length", "accuracy")}
 	var panels []figure.Panel
 	for _, task := range tasks {
 		lines := d.ByNumber(task.groups, "length", func(g cohort.Group, m cohort.Model, n int, v float64) {
@@ -163,10 +171,11 @@ func curves(d *item.Draft, tasks []task) {
 
 // models lists train, IID and longer accuracy of each group, with the best of its models.
 func models(d *item.Draft, tasks []task) {
-	t := table.Table{Title: d.Title, Columns: slices.Concat(table.Columns(0, "task", "encoding", "n", "fitted"),
-		table.Columns(3, "train", "IID", "longer"), []table.Column{
-			{Heading: "95 % from", Name: "longer_low", Decimals: 3}, {Heading: "to", Name: "longer_high", Decimals: 3},
-			{Heading: "best of n", Name: "best", Decimals: 3}})}
+	t := table.Table{Title: d.Title, Columns: append(table.Columns("task", "encoding", "n", "fitted"),
+		train.Table(), iid.Table(), longer.Table(),
+		item.Column{Measure: longer.Measure, Heading: "95 % from", Name: "longer_low"}.Table(),
+		item.Column{Measure: longer.Measure, Heading: "to", Name: "longer_high"}.Table(),
+		item.Column{Measure: longer.Measure, Heading: "best of n", Name: "best"}.Table())}
 	for _, task := range tasks {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
@@ -185,24 +194,24 @@ func models(d *item.Draft, tasks []task) {
 
 // perplexities lists perplexity by the length of the window, with the accuracies.
 func perplexities(d *item.Draft, tasks []task) {
-	t := table.Table{Title: d.Title, Columns: append(table.Columns(0, "text", "encoding", "n", "window", "trained"),
-		table.Columns(3, "perplexity", "accuracy", "train")...)}
+	t := table.Table{Title: d.Title, Columns: append(table.Columns("text", "encoding", "n", "window", "trained"),
+		perplexity("N").Table(), accuracy("N").Table(), train.Table())}
 	for _, task := range tasks {
 		for _, g := range task.groups {
 			trained := g.Models[0].Run.Config.Sequence.TrainLength
 			for _, n := range item.Numbers("perplexity", g.Models...) {
-				at := "/" + strconv.Itoa(n)
-				all := values(g, "perplexity"+at)
+				length := strconv.Itoa(n)
+				all := values(g, perplexity(length).Measure)
 				t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(all)),
-					table.Count(n), table.Count(trained), table.Mean(all), d.Mean(g, accuracy("length"+at)),
+					table.Count(n), table.Count(trained), table.Mean(all), d.Mean(g, accuracy(length)),
 					d.Mean(g, train)})
 			}
 		}
 	}
-	d.Lead = sentence("The lowest perplexity in windows of the length of training", tasks, true,
+	d.Lead = sentence("The lowest perplexity in windows of the length of training", perplexity("N").Measure, tasks,
 		func(g cohort.Group) float64 {
-			length := g.Models[0].Run.Config.Sequence.TrainLength
-			return stats.Mean(values(g, "perplexity/"+strconv.Itoa(length)))
+			length := strconv.Itoa(g.Models[0].Run.Config.Sequence.TrainLength)
+			return stats.Mean(values(g, perplexity(length).Measure))
 		})
 	d.Caption = "Next characters of the last tenth of each file, in windows of so many " +
 		"characters: perplexity, and the share that is predicted rightly, mean ± SD over " +
@@ -214,8 +223,7 @@ func perplexities(d *item.Draft, tasks []task) {
 // textCurves draws perplexity against the length of the window, and loss against the position in the
 // longest, beside each other for each text.
 func textCurves(d *item.Draft, tasks []task) {
-	t := table.Table{Columns: append(table.Columns(0, "text", "PE", "seed", "number", "at"),
-		table.Columns(4, "value")...)}
+	t := table.Table{Columns: table.Columns("text", "PE", "seed", "number", "at", "value")}
 	d.Marks = false // a text has no accuracy that is right
 	for _, task := range tasks {
 		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength(),

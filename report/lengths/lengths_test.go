@@ -227,11 +227,11 @@ func TestSentence(t *testing.T) {
 	values := map[string]float64{"a": 2, "b": 5, "c": math.NaN()}
 	tasks := []task{{"book", []cohort.Group{{Label: "c"}, {Label: "a"}, {Label: "b"}}},
 		{"x", []cohort.Group{{Label: "c"}}}}
-	for least, want := range map[bool]string{true: "Best: a on book (2.000); none on x.",
-		false: "Best: b on book (5.000); none on x."} {
+	for measure, want := range map[string]string{"perplexity/N": "Best: a on book (2.000); none on x.",
+		"validation": "Best: b on book (5.000); none on x."} {
 		of := func(g cohort.Group) float64 { return values[g.Label] }
-		if got := sentence("Best", tasks, least, of); got != want {
-			t.Errorf("least %v: %q, want %q", least, got, want)
+		if got := sentence("Best", measure, tasks, of); got != want {
+			t.Errorf("%s: %q, want %q", measure, got, want)
 		}
 	}
 }

@@ -84,8 +84,8 @@ var aliases = map[string]string{
 func measureColumn(key string, dropPriority int) column {
 	c := column{Name: item.MeasureName(key), Heading: runlog.Heading(key), Decimals: fromValues,
 		DropPriority: dropPriority, measure: key}
-	if m, ok := runlog.FindMeasure(key); ok {
-		c.Decimals = m.Scale.Digits
+	if decimals, ok := runlog.DecimalsOf(key); ok {
+		c.Decimals = decimals
 	}
 	return c
 }

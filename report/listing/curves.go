@@ -87,8 +87,8 @@ func composeLines(c column, lines []figure.LineSeries) []document.Item {
 
 // lineNumbers returns the numbers of a figure's lines, a row a model and step.
 func lineNumbers(c column, series []figure.LineSeries) table.Table {
-	t := table.Table{Columns: append(table.Columns(0, "line", "model", "step"),
-		table.Column{Heading: c.Heading, Name: c.Name, Decimals: 4})}
+	t := table.Table{Columns: append(table.Columns("line", "model", "step"),
+		table.Column{Heading: c.Heading, Name: c.Name})}
 	for _, line := range series {
 		for model, values := range line.Values {
 			for i, v := range values {

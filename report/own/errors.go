@@ -74,10 +74,10 @@ func (r *Report) errorColumns() (columns []item.Column) {
 
 // errorTable lists the errors by encoding, with the baselines below.
 func (r *Report) errorTable(d *item.Draft) error {
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "encoding", "n", "steps")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "n", "steps")}
 	columns := r.errorColumns()
 	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Table(3))
+		t.Columns = append(t.Columns, c.Table())
 	}
 	for _, g := range r.groups {
 		row := table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
@@ -122,7 +122,7 @@ func steps(g cohort.Group) table.Cell {
 
 // modelTable lists the models with short names of their runs.
 func (r *Report) modelTable(d *item.Draft) error {
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "encoding", "run", "seed", "steps", "status")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "run", "seed", "steps", "status")}
 	for _, g := range r.groups {
 		for _, m := range g.Models {
 			name := m.Run.Name
@@ -170,6 +170,7 @@ func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[str
 // subjects draws the error on each test subject, where these are known.
 func (r *Report) subjects(d *item.Draft) error {
 	_, level := r.levels()
+	measure := "test_mse/" + level
 	var subjects []string
 	of := make([]map[string]float64, len(r.groups))
 	for i, g := range r.groups {
@@ -190,7 +191,7 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 		return nil
 	}
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "subject")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("subject")}
 	for _, name := range subjects {
 		t.Rows = append(t.Rows, table.Row{table.Text(name)})
 	}
@@ -212,8 +213,8 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 		if v, ok := item.Interval(drawn.Values); ok {
 			drawn.Interval = &figure.Interval{Mean: stats.Mean(drawn.Values), Low: v.Low, High: v.High}
-			intervals = append(intervals, fmt.Sprintf("%s %s (%s)", g.Label, item.Decimals(drawn.Interval.Mean, 3),
-				item.IntervalText(v)))
+			intervals = append(intervals, fmt.Sprintf("%s %s (%s)", g.Label,
+				item.Text(measure, drawn.Interval.Mean), item.IntervalText(measure, v)))
 		}
 		panel.Groups = append(panel.Groups, drawn)
 	}

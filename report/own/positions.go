@@ -17,7 +17,7 @@ const mapHeight = 2.6 // of rows of maps and matrices, in inches
 
 // maps draws the learned tables along two axes, after the places that a file gives the tokens.
 func (r *Report) maps(d *item.Draft) error {
-	t := table.Table{Columns: append(table.Columns(0, "encoding", "token", "module"), table.Columns(4, "x", "y")...)}
+	t := table.Table{Columns: table.Columns("encoding", "token", "module", "x", "y")}
 	var panels []figure.Panel
 	caption := ""
 	for _, l := range r.learned {
@@ -137,7 +137,7 @@ func matrix(t item.Tokens, values []float64) figure.Matrix {
 
 // numbers returns values [n,n] between tokens as a table.
 func numbers(t item.Tokens, values []float64) table.Table {
-	out := table.Table{Columns: table.Columns(0, "token")}
+	out := table.Table{Columns: table.Columns("token")}
 	n := len(t.Names)
 	for i, name := range t.Names {
 		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i)})
@@ -163,10 +163,10 @@ func (r *Report) scores(d *item.Draft) error {
 		return err
 	}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding"},
-		{Heading: "Q", Name: "modularity", Decimals: 3},
-		{Heading: "Q of the training samples", Name: "data", Decimals: 3},
-		{Heading: "by chance", Name: "chance", Decimals: 3},
-		{Heading: "from", Name: "chance_low", Decimals: 3}, {Heading: "to", Name: "chance_high", Decimals: 3},
+		{Heading: "Q", Name: "modularity"},
+		{Heading: "Q of the training samples", Name: "data"},
+		{Heading: "by chance", Name: "chance"},
+		{Heading: "from", Name: "chance_low"}, {Heading: "to", Name: "chance_high"},
 		{Heading: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
 	for _, g := range r.groups {
 		chance := chances[g.Label]

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/report/internal/viewer"
 	"torchpe/report/table"
 )
@@ -13,9 +14,7 @@ import (
 func evaluate(t *testing.T, p Page, width int, script string, result any) (problems []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "index.html")
-	if err := p.Save(file); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Save(file))
 	return viewer.Browser{Width: width}.Evaluate(t, file, script, result)
 }
 
@@ -161,7 +160,7 @@ func TestWideItemsInBrowser(t *testing.T) {
 
 // No hostile text runs or changes the page, and each is there to be read.
 func TestHostileInBrowser(t *testing.T) {
-	p := hostilePage(t)
+	p := hostilePage()
 	checkDocument(t, p)
 	var got struct {
 		Title, H1, H2, Caption, Cell, Alt, Command, Entry string

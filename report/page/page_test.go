@@ -23,10 +23,7 @@ const square = `<?xml version="1.0"?>` +
 
 func drawing(t *testing.T, name string) []byte {
 	t.Helper()
-	svg, err := os.ReadFile(filepath.Join("..", "figure", "testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	svg := expect.Must(os.ReadFile(filepath.Join("..", "figure", "testdata", name)))
 	return svg
 }
 
@@ -95,7 +92,7 @@ func samplePage(t *testing.T) Page {
 }
 
 // hostilePage has text that is something else to HTML in every place.
-func hostilePage(t *testing.T) Page {
+func hostilePage() Page {
 	tab := table.Table{Title: hostile, Note: hostile, Columns: []table.Column{{Heading: hostile}},
 		Rows: []table.Row{{table.Text(hostile)}, {table.Count(1)}}}
 	links := []Link{{hostile, `a "b" <c> #1?x=%20&y 'σ'.pdf`}}
@@ -115,18 +112,16 @@ func hostilePage(t *testing.T) Page {
 func rendered(t *testing.T, p Page) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.write(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.write(&b))
 	return b.Bytes()
 }
 
 func TestGolden(t *testing.T) {
-	expect.Golden(t, "hostile.html", rendered(t, hostilePage(t)))
+	expect.Golden(t, "hostile.html", rendered(t, hostilePage()))
 }
 
 func TestFigureIsInline(t *testing.T) {
-	page := html.UnescapeString(string(rendered(t, hostilePage(t))))
+	page := html.UnescapeString(string(rendered(t, hostilePage())))
 	// 72 pt by 36 pt are 96 by 48 pixels, shown 1.3 times as large
 	want := `src="data:image/svg+xml;base64,` + base64.StdEncoding.EncodeToString([]byte(square)) +
 		`"`
@@ -184,11 +179,9 @@ func TestFullDisk(t *testing.T) {
 
 func TestSave(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "index.html")
-	if err := hostilePage(t).Save(file); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, hostilePage().Save(file))
 	got, _ := os.ReadFile(file)
-	if !bytes.Equal(got, rendered(t, hostilePage(t))) {
+	if !bytes.Equal(got, rendered(t, hostilePage())) {
 		t.Error("Save and Write differ")
 	}
 }

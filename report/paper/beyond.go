@@ -79,7 +79,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 // readingTable adds the table of models with their readings.
 func readingTable(d *draft) {
 	t := d.modelTable("Placement and read-out")
-	t.Columns = append(t.Columns, table.Columns(0, "placement", "read-out")...)
+	t.Columns = append(t.Columns, table.Columns("placement", "read-out")...)
 	for i, m := range cohort.ModelsOf(d.groups) {
 		v := variantOf(m)
 		t.Rows[i] = append(t.Rows[i], table.Text(v.Placement), table.Text(v.ReadOut))
@@ -120,10 +120,10 @@ func publishedIID() string {
 	small, large := paper.PublishedIID()
 	numbers, _ := paper.Table("A2")
 	validation := func(pe string) string {
-		return item.Decimals(numbers[[2]string{pe, "validation"}].Mean, 3)
+		return item.Text("validation", numbers[[2]string{pe, "validation"}].Mean)
 	}
 	return fmt.Sprintf("%s for learn-0.2 and %s for learn-2.0, whose validation accuracies are "+
-		"%s and %s.", item.Decimals(small, 3), item.Decimals(large, 3), validation("learn-0.2"),
+		"%s and %s.", item.Text("iid", small), item.Text("iid", large), validation("learn-0.2"),
 		validation("learn-2.0"))
 }
 
@@ -138,8 +138,7 @@ func conditionColumns() (columns []item.Column) {
 
 // maps draws learned encodings along their first two principal axes.
 func (d *draft) maps() error {
-	t := table.Table{Title: "Coordinates", Columns: append(table.Columns(0, "task", "PE", "token", "group"),
-		table.Columns(4, "x", "y")...)}
+	t := table.Table{Title: "Coordinates", Columns: table.Columns("task", "PE", "token", "group", "x", "y")}
 	s := d.study
 	for _, part := range []struct {
 		task   string

@@ -49,19 +49,12 @@ func (c claim) row() table.Row {
 // where models have not fitted.
 func (s *Study) accuracyText(g cohort.Group) string {
 	return fmt.Sprintf("%s: validation %s (training %s, IID %s)", g.Starred(), s.meanText(g, "validation"),
-		shareText(s.mean(g, "train")), shareText(s.mean(g, "iid")))
-}
-
-func shareText(v float64) string {
-	if math.IsNaN(v) {
-		return "not measured"
-	}
-	return item.Decimals(v, 3)
+		item.Text("train", s.mean(g, "train")), item.Text("iid", s.mean(g, "iid")))
 }
 
 // meanText returns ".956 ± .039", or ".956" of one model.
 func (s *Study) meanText(g cohort.Group, measure string) string {
-	return item.MeanText(s.values(g, measure))
+	return item.MeanText(measure, s.values(g, measure))
 }
 
 // comparison asks whether a group has more of a measure than another.
@@ -88,7 +81,7 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	x, y := cohort.Paired(high[0], low[0], func(m cohort.Model) float64 { return s.value(m, c.measure) })
 	hasUnfitted := c.isPuzzle && len(cohort.Unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
 	f.n, f.canMiss = wording.Count(len(x), "pair"), len(x) < item.FewestForP || hasUnfitted
-	v := item.Compare(x, y)
+	v := item.Compare(c.measure, x, y)
 	if f.test = v.Text; f.test == "" {
 		return f
 	}
@@ -178,7 +171,7 @@ func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here str
 	if !ok {
 		return f
 	}
-	f.test = "95 % " + item.IntervalText(v)
+	f.test = "95 % " + item.IntervalText(measure, v)
 	if len(values) < item.FewestForP {
 		return f
 	}

@@ -72,6 +72,11 @@ func made(label string, seeds []uint64, values ...float64) cohort.Group {
 	return g
 }
 
+// meanSpread is ".956 ± .039".
+func meanSpread(x []float64) string {
+	return short(average(x), 3) + " ± " + short(spread(x), 3)
+}
+
 // setEncoding gives a run an encoding, as its config.json says it, and the paper's set-up.
 func setEncoding(r *cohort.Run, pe string) {
 	r.Config.PE, r.Config.JSON = pe, fmt.Appendf(nil, `{"pe":%q}`, pe)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/report/cohort"
 	"torchpe/report/figure"
 )
 
@@ -90,7 +91,7 @@ func cellIs(text string, want any) bool {
 }
 
 // checkCaption sees that a caption has all fragments, and no numbers beside those in them, in known
-// texts, which it may lack, and in names of encodings.
+// texts, which it may lack, in names of encodings, and in the sentences that TestFitNote holds.
 func (w *world) checkCaption(t *testing.T, id string, fragments []string, known ...string) {
 	t.Helper()
 	rest := w.drafts[id].Caption
@@ -100,7 +101,8 @@ func (w *world) checkCaption(t *testing.T, id string, fragments []string, known 
 		}
 		rest = strings.Replace(rest, f, "", 1)
 	}
-	for _, k := range append(known, "2d-fixed", "1d-fixed", "E₀") {
+	fitted := w.study.fitNote(cohort.ModelsOf(w.drafts[id].groups))
+	for _, k := range append([]string{fitted, "2d-fixed", "1d-fixed", "E₀"}, known...) {
 		rest = strings.ReplaceAll(rest, k, "")
 	}
 	if regexp.MustCompile(`\d`).MatchString(rest) {

@@ -61,16 +61,16 @@ func (o opening) make(d *draft) error {
 	if isError {
 		d.Lead = d.ErrorSentences(ranked, first.Measure, o.what)
 	} else {
-		d.Lead = accuracySentences(s, ranked)
+		d.Lead = accuracySentences(d, ranked)
 	}
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "PE", "n")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("PE", "n")}
 	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c item.Column) bool { return !d.has(c.Measure) })
 	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Table(3))
+		t.Columns = append(t.Columns, c.Table())
 	}
 	if !isError {
 		t.Columns = append(t.Columns, table.Column{Heading: "fitted"},
-			table.Column{Heading: "validation in the paper", Name: "paper", Decimals: 3})
+			table.Column{Heading: "validation in the paper", Name: "paper", Decimals: item.DecimalsOf(first.Measure)})
 	}
 	for _, g := range ranked {
 		row := table.Row{table.Marked(g.Label, g.Mark()), table.Count(len(g.Models))}
@@ -116,15 +116,16 @@ func printedAccuracy(label string) (n paper.Number, ok bool) {
 
 // accuracySentences say which encoding is best and which is worst, how sure that is, and what the paper has.
 // Models that have not fitted are not compared.
-func accuracySentences(s *Study, ranked []cohort.Group) string {
+func accuracySentences(d *draft, ranked []cohort.Group) string {
 	const measure = "validation"
+	s := d.study
 	fitted := pick(ranked, func(g cohort.Group) bool { return len(cohort.Unfitted(g.Models)) == 0 })
 	switch len(fitted) {
 	case 0:
 		return fmt.Sprintf("No encoding has fitted its training puzzles with every seed (training accuracy %s), so "+
 			"that validation accuracy says nothing about generalisation yet: train longer, such as with "+
 			"--until train=0.99.",
-			rangeText(s.values(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train")))
+			s.rangeText(cohort.Group{Models: cohort.ModelsOf(ranked)}, "train"))
 	case 1:
 		return fmt.Sprintf("%s has a validation accuracy of %s%s.", fitted[0].Label, s.meanText(fitted[0], measure),
 			printedBeside(fitted[0])) + otherSetUp(fitted...)
@@ -136,8 +137,7 @@ func accuracySentences(s *Study, ranked []cohort.Group) string {
 	}
 	return fmt.Sprintf("Of %s, %s has the highest validation accuracy, %s, and %s the lowest, %s%s. ", of, best.Label,
 		s.meanText(best, measure), worst.Label, s.meanText(worst, measure), printedBeside(best, worst)) +
-		item.Certainty(best, next, worst, func(m cohort.Model) float64 { return s.value(m, measure) }) +
-		otherSetUp(best, worst)
+		d.Certainty(best, next, worst, measure) + otherSetUp(best, worst)
 }
 
 // otherSetUp says in a sentence in what models on puzzles were trained otherwise than the paper's, and of how many
@@ -182,7 +182,7 @@ func printedBeside(groups ...cohort.Group) string {
 		if !ok {
 			return ""
 		}
-		means, texts = append(means, n.Mean), append(texts, item.Decimals(n.Mean, 3))
+		means, texts = append(means, n.Mean), append(texts, item.Text("validation", n.Mean))
 	}
 	switch {
 	case len(means) == 1:

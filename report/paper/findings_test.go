@@ -37,7 +37,7 @@ func findingsNumbers(t *testing.T, w *world) {
 
 // maskedFindings holds the order and errors of a table of masked prediction; the baselines are below.
 func maskedFindings(t *testing.T, w *world, id, task, level string) {
-	all := bunches(w.at(task, .5))
+	all := bunches(w.at(task))
 	of := end("test_mse/0" + level)
 	slices.SortStableFunc(all, func(a, b bunch) int { return cmp.Compare(average(a.of(of)), average(b.of(of))) })
 	rows := w.csvOf(t, id)[1:]

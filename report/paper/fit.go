@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"torchpe/report/cohort"
@@ -33,7 +32,7 @@ func (s *Study) fitNote(models []cohort.Model) string {
 			bad := cohort.Group{Models: cohort.Unfitted(g.Models)}
 			if len(bad.Models) > 0 {
 				rest = append(rest, fmt.Sprintf("%s %d of %d (training accuracy %s, IID %s)", g.Label, len(bad.Models),
-					len(g.Models), rangeText(s.values(bad, "train")), rangeText(s.values(bad, "iid"))))
+					len(g.Models), s.rangeText(bad, "train"), s.rangeText(bad, "iid")))
 			}
 		}
 	}
@@ -59,13 +58,6 @@ func (s *Study) fitNote(models []cohort.Model) string {
 }
 
 // rangeText returns ".31", or ".31 to .36".
-func rangeText(x []float64) string {
-	if len(x) == 0 {
-		return "not measured"
-	}
-	low, high := item.Decimals(slices.Min(x), 2), item.Decimals(slices.Max(x), 2)
-	if low == high {
-		return low
-	}
-	return low + " to " + high
+func (s *Study) rangeText(g cohort.Group, measure string) string {
+	return item.RangeText(measure, s.values(g, measure))
 }

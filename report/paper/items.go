@@ -6,7 +6,54 @@ import (
 
 	"torchpe/internal/paper"
 	"torchpe/report/cohort"
+	"torchpe/report/figure"
 	"torchpe/report/item"
+)
+
+// spec is a figure or table as data. An item without groups has neither, but what it lacks.
+type spec struct {
+	id, section, title string
+	of                 source            // its groups
+	lacks              []lack            // results to look for, which are noted where they are missing
+	only               func(*draft) bool // whether there is something to show; nil for groups of any kind
+	rows               []row
+	tables             []func(*draft)
+	caption            string // names in braces stand for words, such as {epochs}, or for texts of panels
+	none               lack   // notes what to make where the item has no panels; nil for nothing
+
+	// make adds what is irregular after rows and tables; nil for nothing. Where an item has no groups of
+	// its own it is called always.
+	make func(*draft) error
+}
+
+// row is a row of panels, or several rows of at most most panels.
+type row struct {
+	height float64
+	most   int // 0: all in one row
+	panels []panel
+}
+
+// plots, flat and squares are rows of plots, of schematics, and of square panels, four in a row.
+
+func plots(panels ...panel) row   { return row{height: plotHeight, panels: panels} }
+func flat(panels ...panel) row    { return row{height: flatHeight, panels: panels} }
+func squares(panels ...panel) row { return row{height: mapHeight, most: 4, panels: panels} }
+
+// panel draws panels of a draft.
+type panel func(*draft) ([]figure.Panel, error)
+
+// source returns the groups of an item.
+type source func(*Study) []cohort.Group
+
+// selection returns some of an item's groups.
+type selection func([]cohort.Group) []cohort.Group
+
+// Heights of rows in inches.
+const (
+	mapHeight   = 1.5 // square panels, four in a row
+	plotHeight  = 2.2 // ordinary panels
+	planeHeight = 2.0 // maps of tokens
+	flatHeight  = 0.8 // schematics
 )
 
 // The sections of a report.

@@ -191,5 +191,5 @@ func fittedReference(d *draft) {
 		runlog.DefaultCriterion, "--epochs 1000"),
 		"a model of %s that has fitted its training puzzles: %s has (training accuracy %s), and no other is "+
 			"compared with a ground truth that has not",
-		reference, have[0].FittedText(), rangeText(d.study.values(have[0], "train")))
+		reference, have[0].FittedText(), d.study.rangeText(have[0], "train"))
 }

@@ -282,7 +282,7 @@ func offDiagonal(all []figure.Matrix) (low, high float64) {
 
 // squareTable returns a matrix over tokens as a table.
 func squareTable(values []float64, order []int) table.Table {
-	t := table.Table{Columns: table.Columns(0, "token")}
+	t := table.Table{Columns: table.Columns("token")}
 	for _, i := range order {
 		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i), Name: fmt.Sprintf("token_%d", i)})
 	}
@@ -303,7 +303,7 @@ func nmarErrors(d *draft) {
 	isRaw := !d.first().Config.Masked.ZScore // as the printed error
 	t := table.Table{Title: d.Title, Columns: []table.Column{
 		{Heading: "PE"}, {Heading: "n"}, {Heading: "test MSE, 50 % masked", Name: "test_mse_50", Decimals: 4},
-		{Heading: "less " + item.Decimals(paper.NMARError, 3), Name: "difference", Decimals: 4},
+		{Heading: "less " + item.Text("test_mse/"+level, paper.NMARError), Name: "difference", Decimals: 4},
 		{Heading: "F", Decimals: 2}, {Heading: "df"}, {Heading: "p"}}}
 	add := func(label string, mean float64, cells ...table.Cell) { // n, error, "", F, df, p
 		row := append(table.Row{table.Text(label)}, append(cells, make(table.Row, 6-len(cells))...)...)

@@ -74,7 +74,7 @@ func equalTrainingNumbers(t *testing.T, w *world) {
 	}
 	w.checkCSV(t, "equal_training", want)
 	w.checkPanels(t, "equal_training", panels...)
-	w.checkCaption(t, "equal_training", []string{fitSentences(modelsIn(groups))})
+	w.checkCaption(t, "equal_training", nil)
 }
 
 // motions are the measures of how far an encoding has moved, means over blocks.
@@ -118,15 +118,14 @@ func lazyNumbers(t *testing.T, w *world) {
 			marks: boxMarks(all, tick, kernel)}, byMotion, byKernel)...)
 	w.checkCaption(t, "lazy", []string{"(" + shortRange(bunch{models: modelsIn(all)}.of(share)) +
 		" at the end)",
-		"Motion and validation: " + rhoMotion + ".", "Kernel and validation: " + rhoKernel + ".",
-		fitSentences(modelsIn(all))}, "1 is lazy")
+		"Motion and validation: " + rhoMotion + ".", "Kernel and validation: " + rhoKernel + "."}, "1 is lazy")
 }
 
 func mapsNumbers(t *testing.T, w *world) {
 	want := columns("task", "pe", "token", "group", "x", "y")
 	var panels []drawn
-	puzzles, network, brain := bunches(w.puzzles(mainVariant)), bunches(w.at("nmar", .5)),
-		bunches(w.at("fmri", .5))
+	puzzles, network, brain := bunches(w.puzzles(mainVariant)), bunches(w.at("nmar")),
+		bunches(w.at("fmri"))
 	for _, part := range []struct {
 		task string
 		all  []bunch
@@ -209,8 +208,8 @@ func courseNumbers(t *testing.T, w *world) {
 	}{
 		{"puzzles", "Puzzles", "epoch", named(bunches(w.puzzles(mainVariant)), "learn-0.2",
 			"learn-1.0", "learn-2.0")},
-		{"network", "Simulated network", "step", bySigma(bunches(w.at("nmar", .5)))},
-		{"fmri", "fMRI", "step", bySigma(bunches(w.at("fmri", .5)))},
+		{"network", "Simulated network", "step", bySigma(bunches(w.at("nmar")))},
+		{"fmri", "fMRI", "step", bySigma(bunches(w.at("fmri")))},
 	} {
 		w.checkCSV(t, "course_"+part.name, courseSheet(part.all, part.x, measures...))
 		for i, y := range []string{"Modularity Q", "Norm of the PE", "Effective rank of the PE"} {
@@ -246,8 +245,8 @@ func toeplitzNumbers(t *testing.T, w *world) {
 	for _, part := range []struct {
 		name   string
 		models []seen
-	}{{"puzzles", w.puzzles(mainVariant)}, {"simulated network", w.at("nmar", .5)},
-		{"fMRI", w.at("fmri", .5)}} {
+	}{{"puzzles", w.puzzles(mainVariant)}, {"simulated network", w.at("nmar")},
+		{"fMRI", w.at("fmri")}} {
 		all := bunches(part.models)
 		panels = append(panels, drawn{title: "Toeplitzness, " + part.name, y: "R² of E Eᵀ",
 			marks: boxMarks(all, bunch.starred, line)},

@@ -18,9 +18,9 @@ func end(key string) func(seen) float64 {
 	return func(m seen) float64 { return m.result.measured(key) }
 }
 
-// at returns the models of a task trained with a share of tokens masked.
-func (w *world) at(task string, level float64) []seen {
-	return those(w.on(task), func(m seen) bool { return math.Abs(m.level()-level) < 1e-9 })
+// at returns the models of a task trained with half of the tokens masked.
+func (w *world) at(task string) []seen {
+	return those(w.on(task), func(m seen) bool { return math.Abs(m.level()-.5) < 1e-9 })
 }
 
 // maskedMeasures are the columns of masked prediction.
@@ -255,7 +255,7 @@ func simulated(t *testing.T, frames int, seed uint64) (network, series drawn) {
 }
 
 func fig4Numbers(t *testing.T, w *world) {
-	models := w.at("nmar", .5)
+	models := w.at("nmar")
 	all := bunches(models)
 	w.checkCSV(t, "fig4", modelSheet(models, maskedMeasures...))
 	cosines := w.checkTokens(t, "fig4_cosine", "Cosine", falling(all, end("modularity")),
@@ -310,7 +310,7 @@ func mirrored(a, b []float64) float64 {
 }
 
 func fig5Numbers(t *testing.T, w *world) {
-	models := w.at("fmri", .5)
+	models := w.at("fmri")
 	labels, _ := models[0].modules()
 	w.checkCSV(t, "fig5", modelSheet(models, maskedMeasures...))
 	w.checkPanels(t, "fig5", append([]drawn{{title: "Networks of the regions, in the order of " +
@@ -320,7 +320,7 @@ func fig5Numbers(t *testing.T, w *world) {
 }
 
 func fig6Numbers(t *testing.T, w *world) {
-	models := w.at("fmri", .5)
+	models := w.at("fmri")
 	labels, _ := models[0].modules()
 	w.checkCSV(t, "fig6", modelSheet(models, maskedMeasures...))
 	matrices := w.checkTokens(t, "fig6_proximity", "1 − scaled distance", bunches(models), mirrored,
@@ -332,14 +332,4 @@ func fig6Numbers(t *testing.T, w *world) {
 	w.checkCaption(t, "fig6", append(w.checkChance(t, "fig6", bunches(models), mirrored),
 		"50 % of the regions masked in training, 1200 steps."),
 		"1 less the distance", "0..1")
-}
-
-// maskNumbers are those of the figures on other shares of masked tokens.
-func maskNumbers(t *testing.T, w *world, id string, level float64) {
-	models := w.at("fmri", level)
-	w.checkCSV(t, id, modelSheet(models, maskedMeasures...))
-	w.checkPanels(t, id, append(w.errorCourses(t, id, bunches(models)),
-		scoreBoxes(bunches(models))...)...)
-	w.checkCaption(t, id, append(w.checkChance(t, id, bunches(models), mirrored),
-		fmt.Sprintf("%g %% of the regions masked in training, 1200 steps.", 100*level)))
 }

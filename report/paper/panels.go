@@ -142,7 +142,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 		columns = append(columns, c.Column)
 	}
 	slices.SortFunc(columns, func(a, b item.Column) int {
-		return strings.Compare(a.Table(0).Name, b.Table(0).Name)
+		return strings.Compare(a.Table().Name, b.Table().Name)
 	})
 	lines, t, err := d.Courses(groups, x, columns...)
 	if err != nil {
@@ -284,7 +284,7 @@ func (d *draft) modelTable(title string, columns ...item.Column) table.Table {
 	t := table.Table{Title: title, Columns: []table.Column{{Heading: "PE"},
 		{Heading: "σ", Name: "sigma", Decimals: 2}, {Heading: "seed"}, {Heading: "run"}}}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Table(3))
+		t.Columns = append(t.Columns, c.Table())
 	}
 	fits := slices.ContainsFunc(models, func(m cohort.Model) bool { return m.FitText() != "" })
 	if fits {

@@ -73,7 +73,7 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 			labels = append(labels, g.Label)
 		}
 	}
-	t := table.Table{Columns: table.Columns(0, "PE")}
+	t := table.Table{Columns: table.Columns("PE")}
 	for _, label := range labels {
 		unfitted := pick(groupNamed(ours, label), func(g cohort.Group) bool { return g.Mark() != "" })
 		mark := ""
@@ -130,6 +130,7 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 	groups []cohort.Group) ([]table.Column, [][]table.Cell) {
 	isPrinted := slices.ContainsFunc(labels,
 		func(label string) bool { _, ok := numbers[[2]string{label, q.name}]; return ok })
+	decimals := item.DecimalsOf(q.measure)
 	own := func(label string) []float64 {
 		for _, g := range groupNamed(groups, label) {
 			return s.values(g, q.measure)
@@ -141,7 +142,7 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 		for i, label := range labels {
 			cells[i] = hereCells(own(label))
 		}
-		return []table.Column{{Heading: q.heading, Name: q.name, Decimals: 3},
+		return []table.Column{{Heading: q.heading, Name: q.name, Decimals: decimals},
 			{Heading: "n", Name: q.name + "_n"}}, cells
 	}
 	var tested []int
@@ -173,10 +174,12 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 		}
 	}
 	return []table.Column{
-		{Heading: q.heading + ", paper", Name: q.name + "_paper", Decimals: 3}, {Heading: "here",
-			Name: q.name, Decimals: 3}, {Heading: "n", Name: q.name + "_n"},
-		{Heading: "difference", Name: q.name + "_difference", Decimals: 3}, {Heading: "95 %",
-			Name: q.name + "_interval", Decimals: 3}, {Heading: "p", Name: q.name + "_p"},
+		{Heading: q.heading + ", paper", Name: q.name + "_paper", Decimals: decimals},
+		{Heading: "here", Name: q.name, Decimals: decimals},
+		{Heading: "n", Name: q.name + "_n"},
+		{Heading: "difference", Name: q.name + "_difference", Decimals: decimals},
+		{Heading: "95 %", Name: q.name + "_interval", Decimals: decimals},
+		{Heading: "p", Name: q.name + "_p"},
 	}, cells
 }
 

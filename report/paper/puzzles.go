@@ -25,8 +25,7 @@ func (d *draft) has(measure string) bool {
 
 // attentionMaps draws the mean attention of the first model of some groups.
 func attentionMaps(d *draft, shown []cohort.Group) ([]figure.Panel, error) {
-	t := table.Table{Title: "Mean attention", Columns: append(table.Columns(0, "PE", "query", "key"),
-		table.Columns(4, "weight")...)}
+	t := table.Table{Title: "Mean attention", Columns: table.Columns("PE", "query", "key", "weight")}
 	var means [][]float64
 	n := 0
 	for _, g := range shown {

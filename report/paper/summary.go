@@ -38,7 +38,7 @@ func (s *Study) addAbsent(d *document.Document) {
 // summary sets the paper's claims, in its words, beside what the runs show, where there are runs.
 func (d *draft) summary() error {
 	s := d.study
-	t := table.Table{Title: d.Title, Columns: table.Columns(0, "claim", "printed", "here", "test", "n", "verdict")}
+	t := table.Table{Title: d.Title, Columns: table.Columns("claim", "printed", "here", "test", "n", "verdict")}
 	for _, c := range s.claims() {
 		if c.finding != absent {
 			t.Rows = append(t.Rows, c.row())
@@ -68,7 +68,7 @@ func (d *draft) summary() error {
 func printed(table, pe, quantity string) string {
 	numbers, _ := paper.Table(table)
 	n := numbers[[2]string{pe, quantity}]
-	return pe + ": " + item.Decimals(n.Mean, 3) + " ± " + item.Decimals(n.SD, 3)
+	return pe + ": " + item.Text("validation", n.Mean) + " ± " + item.Text("validation", n.SD)
 }
 
 // puzzleClaims returns the claims of sections 3.1 and 3.2.
@@ -102,7 +102,7 @@ func (s *Study) converged(all []cohort.Group) finding {
 	var parts []string
 	for _, g := range all {
 		parts = append(parts, fmt.Sprintf("%s %s (training %s)", g.Label, g.FittedText(),
-			shareText(s.mean(g, "train"))))
+			item.Text("train", s.mean(g, "train"))))
 		if isExcepted := g.Label == "nope" ||
 			g.Label == "c-nope"; isExcepted == (len(cohort.Unfitted(g.Models)) == 0) {
 			f.verdict = cannotBeTold // more training may still change it

@@ -85,12 +85,12 @@ func motionText(d *draft) string {
 }
 
 func gradientText(d *draft) string {
-	all := d.study.values(cohort.Group{Models: cohort.ModelsOf(d.groups)}, "pe_gradient_share")
-	if len(all) == 0 {
+	if !d.has("pe_gradient_share") {
 		return ""
 	}
 	return fmt.Sprintf(" The share of the gradient is the norm of the PE's gradient over that of all weights, at the "+
-		"last step before a record (%s at the end).", rangeText(all))
+		"last step before a record (%s at the end).",
+		d.study.rangeText(cohort.Group{Models: cohort.ModelsOf(d.groups)}, "pe_gradient_share"))
 }
 
 func tableText(d *draft) string {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -234,9 +233,8 @@ type variant struct {
 }
 
 var (
-	mainVariant    = variant{"adam", "block", "last", 0, 1}
-	sgdVariant     = variant{"sgd", "block", "last", 0, 1}
-	decayedVariant = variant{"adamw", "block", "last", .1, 1}
+	mainVariant = variant{"adam", "block", "last", 0, 1}
+	sgdVariant  = variant{"sgd", "block", "last", 0, 1}
 )
 
 // puzzles returns the models of a variant; those without a placement are in each.
@@ -264,46 +262,6 @@ func bunches(models []seen) (out []bunch) {
 			i, out = len(out), append(out, bunch{label: m.label(), sigma: m.sigma})
 		}
 		out[i].models = append(out[i].models, m)
-	}
-	return out
-}
-
-// apartBySettings returns models by encoding, and by heads, optimizer, where the PE is added, its
-// learning rate, read-out and weight decay where models of the encoding differ in these; the labels
-// say in which.
-func apartBySettings(models []seen) (out []bunch) {
-	settings := []struct {
-		name string
-		of   func(seen) string
-	}{{"heads", func(m seen) string { return fmt.Sprint(m.config.number("heads")) }}, {"optimizer",
-		func(m seen) string { return m.config.text("optimizer") }},
-		{"pe-placement", seen.placement}, {"pe_lr", func(m seen) string {
-			if v := m.member.number("pe_lr"); !math.IsNaN(v) {
-				return fmt.Sprint(v)
-			}
-			return "shared"
-		}}, {"read_out", func(m seen) string { return m.config.text("read_out") }}, {"weight_decay",
-			func(m seen) string { return fmt.Sprint(m.member.number("weight_decay")) }}}
-	for _, b := range bunches(models) {
-		var parts []bunch
-		for _, m := range b.models {
-			var differ []string
-			for _, s := range settings {
-				if slices.ContainsFunc(b.models, func(o seen) bool { return s.of(o) != s.of(m) }) {
-					differ = append(differ, s.name+" "+s.of(m))
-				}
-			}
-			label := b.label
-			if differ != nil {
-				label += " (" + strings.Join(differ, ", ") + ")"
-			}
-			i := slices.IndexFunc(parts, func(p bunch) bool { return p.label == label })
-			if i < 0 {
-				i, parts = len(parts), append(parts, bunch{label: label, sigma: b.sigma})
-			}
-			parts[i].models = append(parts[i].models, m)
-		}
-		out = append(out, parts...)
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"torchpe/internal/expect"
 )
 
 // runsTable has what a list of runs has, in n rows.
@@ -37,9 +39,7 @@ func TestTerminalFits(t *testing.T) {
 	for _, rows := range []int{0, 1, 3, 20} {
 		for width := 20; width < 200; width++ {
 			var b bytes.Buffer
-			if err := runsTable(rows).terminal(&b, width); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, runsTable(rows).terminal(&b, width))
 			text := b.String()
 			for line := range strings.Lines(text) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
@@ -62,9 +62,7 @@ func TestTerminalByWidth(t *testing.T) {
 	written := func(columns string, rows int) string {
 		t.Setenv("COLUMNS", columns)
 		var b bytes.Buffer
-		if err := runsTable(rows).Terminal(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, runsTable(rows).Terminal(&b))
 		return b.String()
 	}
 	if whole := written("", 5); whole != written("0", 5) || whole != written("500", 5) || whole != written("many", 5) ||

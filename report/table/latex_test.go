@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"torchpe/internal/expect"
 )
 
 func TestEscapeLaTeX(t *testing.T) {
@@ -92,15 +94,11 @@ func TestLaTeXCompiles(t *testing.T) {
 	b.WriteString("\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" +
 		signs.String())
 	for _, table := range []Table{plainTable(), hostileTable()} {
-		if err := table.Write(&b, "tex"); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, table.Write(&b, "tex"))
 	}
 	b.WriteString("\\end{document}\n")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "t.tex"), b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "t.tex"), b.Bytes(), 0o666))
 	cmd := exec.Command("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()

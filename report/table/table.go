@@ -45,10 +45,10 @@ type Column struct {
 	DropPriority int // a narrow terminal drops columns of the highest priority first
 }
 
-// Columns returns columns with these headings, whose numbers have so many decimals.
-func Columns(decimals int, headings ...string) (all []Column) {
+// Columns returns columns with these headings.
+func Columns(headings ...string) (all []Column) {
 	for _, h := range headings {
-		all = append(all, Column{Heading: h, Decimals: decimals})
+		all = append(all, Column{Heading: h})
 	}
 	return all
 }

@@ -69,15 +69,11 @@ func TestGoldens(t *testing.T) {
 	for name, table := range map[string]Table{"plain": plainTable(), "hostile": hostileTable()} {
 		for _, f := range formats {
 			var b bytes.Buffer
-			if err := table.Write(&b, f.extension); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, table.Write(&b, f.extension))
 			expect.Golden(t, name+"."+f.extension, b.Bytes())
 		}
 		var b bytes.Buffer
-		if err := table.Terminal(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, table.Terminal(&b))
 		expect.Golden(t, name+".txt", b.Bytes())
 	}
 }
@@ -129,9 +125,7 @@ func TestColumns(t *testing.T) {
 // A table for people alone needs no names.
 func TestNamesAreForMachines(t *testing.T) {
 	table := Table{Columns: []Column{{Heading: "2 files"}}, Rows: []Row{{Text("x")}}}
-	if err := table.Terminal(io.Discard); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, table.Terminal(io.Discard))
 	for _, f := range formats {
 		if err := table.Write(io.Discard, f.extension); (err != nil) != f.machine {
 			t.Errorf("%s: %v", f.name, err)
@@ -162,13 +156,8 @@ func TestFullDisk(t *testing.T) {
 
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
-	if err := plainTable().Save(dir, "accuracy.v2"); err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, plainTable().Save(dir, "accuracy.v2"))
+	entries := expect.Must(os.ReadDir(dir))
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())

@@ -159,10 +159,17 @@ func AxisTitle(key string) string {
 	return strings.ToUpper(title[:1]) + title[1:]
 }
 
-// FormatMeasure writes a number with the digits of its measure.
+// DecimalsOf returns the decimals that the numbers of a measure are shown with; not ok where no measure has
+// the key.
+func DecimalsOf(key string) (decimals int, ok bool) {
+	m, ok := FindMeasure(key)
+	return m.Scale.Digits, ok
+}
+
+// FormatMeasure writes a number with the decimals of its measure.
 func FormatMeasure(key string, v float64) string {
-	m, _ := FindMeasure(key)
-	return number.Fixed(v, m.Scale.Digits)
+	decimals, _ := DecimalsOf(key)
+	return number.Fixed(v, decimals)
 }
 
 // ParseMeasure returns the key for a name: a key itself, or a name of torchpe 0.1.0.
