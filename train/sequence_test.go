@@ -247,6 +247,9 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 			t.Errorf("loss %g at position %d, want %g", value, k+1, want)
 		}
 	}
+	_, about, err := task.probes(e, 0)
+	expect.NoError(t, err)
+	expect.Equal(t, "attention maps are a", about["attention"], "mean over 64 held-out inputs of length 12")
 }
 
 // Losses of more positions than bins are means over runs.
