@@ -249,7 +249,7 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 	}
 	_, about, err := task.probes(e, 0)
 	expect.NoError(t, err)
-	expect.Equal(t, "attention maps are a", about["attention"], "mean over 64 held-out inputs of length 12")
+	expect.Equal(t, "attention maps are a", about["attention"], "mean over 64 held-out inputs of length 6")
 }
 
 // Losses of more positions than bins are means over runs.
