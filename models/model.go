@@ -8,13 +8,15 @@
 //	x <- LN(x + attention(x))
 //	x <- LN(x + GELU(W2 GELU(W1 x + b1) + b2))
 //
-// The package knows no positional encoding by name. It may import torchpe and models/pe.
+// The package knows no positional encoding by name. Of the module it imports torchpe, models/arch and
+// models/pe.
 package models
 
 import (
 	"fmt"
 	"math/rand/v2"
 
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -114,16 +116,16 @@ func (m *Model) declare() {
 	}
 	channels := c.Symbols - 1
 	switch c.TokenInput {
-	case OneHot:
+	case arch.OneHot:
 		m.embedW, m.embedB = linear("embed", d, channels)
-	case Scalar:
+	case arch.Scalar:
 		m.embedW, m.embedB = linear("embed", d, 1)
-		if c.MaskToken == LearnedMask {
+		if c.MaskToken == arch.LearnedMask {
 			m.maskToken = ps.Add("embed.mask", true, m.scaledEmbedding(torchpe.Normal(0, c.MaskSD)), d)
 		}
-	case Embedding:
+	case arch.Embedding:
 		start := torchpe.FanIn(channels)
-		if c.EmbeddingInit == UnitNormal {
+		if c.EmbeddingInit == arch.UnitNormal {
 			start = torchpe.Normal(0, 1)
 		}
 		m.embedW = ps.Add("embed.weight", true, m.scaledEmbedding(start), c.Symbols, d)

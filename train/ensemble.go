@@ -114,8 +114,7 @@ func (e *ensemble) newModel() (*models.Model, error) {
 		}
 	}
 	mc := models.Config{
-		Layers: c.Layers, Heads: c.Heads, DModel: c.DModel, FFMultiple: c.FFMultiple,
-		Dropout: c.Dropout, PE: c.PE, PEOptions: options, Sigma: sigma, PEInit: start,
+		Transformer: c.Transformer, PE: c.PE, PEOptions: options, Sigma: sigma, PEInit: start,
 		PEDropout: c.PEDropout, InitScale: orElse(c.InitScale, 1), EmbedInitScale: orElse(c.EmbedInitScale, 1),
 		Seeds: e.seeds, DType: e.dtype, Device: e.device,
 	}

@@ -92,9 +92,6 @@ func (t *lstTask) configureModel(c *models.Config) {
 	symbols := t.config.Symbols()
 	c.Positions, c.PEInit.Coordinates = t.positions, t.start
 	c.Symbols, c.Classes = symbols+2, symbols // symbols with the blank and the probe
-	c.TokenInput = models.TokenInput(t.config.TokenInput)
-	c.EmbeddingInit = models.EmbeddingInit(t.config.EmbeddingInit)
-	c.ReadOut = models.ReadOut(t.config.ReadOut)
 }
 
 func (t *lstTask) moveToDevice(e *ensemble) {

@@ -9,6 +9,7 @@ import (
 
 	"torchpe/data/masked"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -65,8 +66,8 @@ func (t *maskedTask) fingerprint() string { return t.digest }
 
 func (t *maskedTask) configureModel(c *models.Config) {
 	c.Positions, c.Classes, c.PEInit.Coordinates = t.positions, 1, t.start
-	c.TokenInput, c.ReadOut = models.Scalar, models.ReadTokens
-	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
+	c.TokenInput, c.ReadOut = arch.Scalar, arch.ReadTokens
+	c.MaskToken, c.MaskSD = t.config.Token, t.config.TokenSD
 }
 
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }

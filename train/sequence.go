@@ -12,6 +12,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/stats"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -197,8 +198,8 @@ func (t *sequenceTask) notes() []string {
 }
 
 func (t *sequenceTask) configureModel(c *models.Config) {
-	c.Positions, c.TokenInput, c.EmbeddingInit, c.ReadOut = t.line, models.Embedding, models.LikeLinear,
-		models.ReadTokens
+	c.Positions, c.TokenInput, c.EmbeddingInit, c.ReadOut = t.line, arch.Embedding, arch.LikeLinear,
+		arch.ReadTokens
 	c.Symbols, c.Classes, c.Causal = t.source.alphabet()
 }
 

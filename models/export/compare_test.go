@@ -16,6 +16,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/expect"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -86,18 +87,18 @@ func (c oneCase) config(t *testing.T) models.Config {
 	}
 	config := expect.Must(petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given,
 		Positions: c.positions, Heads: 2, DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config())
-	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, models.LastToken
+	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, arch.LastToken
 	if c.fidelity == "text" {
-		config.TokenInput, config.ReadOut = models.Embedding, models.ProbeToken
+		config.TokenInput, config.ReadOut = arch.Embedding, arch.ProbeToken
 	}
 	if c.sequence {
-		config.TokenInput, config.ReadOut, config.Causal = models.Embedding, models.ReadTokens, true
+		config.TokenInput, config.ReadOut, config.Causal = arch.Embedding, arch.ReadTokens, true
 	}
 	if c.masked {
-		config.TokenInput, config.ReadOut, config.Classes = models.Scalar, models.ReadTokens, 1
-		config.MaskToken, config.MaskSD = models.LearnedMask, 0.5
+		config.TokenInput, config.ReadOut, config.Classes = arch.Scalar, arch.ReadTokens, 1
+		config.MaskToken, config.MaskSD = arch.LearnedMask, 0.5
 		if c.fidelity == "text" {
-			config.MaskToken = models.ZeroMask
+			config.MaskToken = arch.ZeroMask
 		}
 	}
 	return config
@@ -154,14 +155,14 @@ func (b batch) forward(s *torchpe.Scope, m *models.Model, training bool) (logits
 	if b.drawn != nil {
 		in.Positions.Drawn = numbers(b.drawn)
 	}
-	if c.TokenInput == models.Scalar {
+	if c.TokenInput == arch.Scalar {
 		in.Values, in.Masked = numbers(b.values), numbers(b.masked)
 		logits = m.Forward(s, in, nil)
 		squares := logits.Sub(in.Values).Square().Mul(in.Masked).Sum(1, 2)
 		return logits, squares.Div(in.Masked.Sum(1, 2))
 	}
 	in.Symbols = torchpe.Of(s, torchpe.CPU, b.symbols, 1, samples, b.tokens)
-	if c.ReadOut == models.ReadTokens {
+	if c.ReadOut == arch.ReadTokens {
 		logits = m.Forward(s, in, nil)
 		last := logits.Narrow(2, b.tokens-2, 2).Reshape(1, 2*samples, c.Classes)
 		return logits, torchpe.CrossEntropy(last, torchpe.Of(s, torchpe.CPU, b.targets(), 1, 2*samples))

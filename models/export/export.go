@@ -20,6 +20,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/atomicfile"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -246,7 +247,7 @@ func exampleOf(m *models.Model) (*example, error) {
 			e.Inputs[name] = [][]float64{values}
 			return torchpe.Of(s, torchpe.CPU, values, 1, 1, n).To(c.DType, c.Device)
 		}
-		if c.TokenInput == models.Scalar {
+		if c.TokenInput == arch.Scalar {
 			in.Values = numbers("values", func(i int) float64 { return float64((i*5)%7-3) / 2 })
 			in.Masked = numbers("masked", func(i int) float64 { return float64((i % 3) / 2) })
 		} else {
@@ -258,7 +259,7 @@ func exampleOf(m *models.Model) (*example, error) {
 			symbols[probe] = int64(c.Symbols - 1)
 			e.Inputs["symbols"] = [][]int64{symbols}
 			in.Symbols = torchpe.Of(s, c.Device, symbols, 1, 1, n)
-			if c.ReadOut != models.ReadTokens {
+			if c.ReadOut != arch.ReadTokens {
 				in.Probe = torchpe.Of(s, c.Device, []int64{int64(probe)}, 1, 1)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
@@ -78,8 +79,10 @@ func (i *Instance) Close() { i.params.Close() }
 func (i *Instance) Model() *models.Model {
 	s := i.Setting
 	return &models.Model{
-		Config: models.Config{Positions: i.Positions, Layers: s.Layers, Heads: s.Heads, DModel: s.DModel,
-			PE: i.Scheme.Name, PEOptions: i.options},
+		Config: models.Config{
+			Transformer: arch.Transformer{Layers: s.Layers, Heads: s.Heads, DModel: s.DModel},
+			Positions:   i.Positions, PE: i.Scheme.Name, PEOptions: i.options,
+		},
 		Params: i.params, Encoding: i.encoding,
 	}
 }

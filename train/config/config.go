@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"torchpe/models/arch"
 )
 
 // Config is everything needed to repeat a run; config.json holds it resolved. The order of its
@@ -19,7 +21,7 @@ import (
 type Config struct {
 	TaskConfig
 	EncodingConfig
-	ModelConfig
+	arch.Transformer
 	OptimizerConfig
 	DataConfig
 	MeasuresConfig

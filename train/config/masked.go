@@ -11,6 +11,7 @@ import (
 	"torchpe/data/nmar"
 	"torchpe/data/series"
 	"torchpe/internal/metrics"
+	"torchpe/models/arch"
 	"torchpe/train/runlog"
 )
 
@@ -153,7 +154,7 @@ var maskedSettings = []Setting{
 	{
 		Key: "masked.mask_token", Flag: "mask-token", Tasks: Masked,
 		Help:    "what a masked token carries: learned, zero",
-		Default: "learned", OneOf: []string{"learned", "zero"},
+		Default: arch.LearnedMask, OneOf: []string{arch.LearnedMask, arch.ZeroMask},
 	},
 	{
 		Key: "masked.mask_sd", Flag: "mask-sd", Tasks: Masked, Default: 0.02, Range: "[0, 1e6]",

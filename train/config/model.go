@@ -1,18 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
 
-// ModelConfig is the shape of the transformer.
-type ModelConfig struct {
-	Layers        int     `json:"layers"`
-	Heads         int     `json:"heads"`
-	DModel        int     `json:"d_model"`
-	FFMultiple    int     `json:"ff_multiple"` // d_ff / d_model
-	Dropout       float64 `json:"dropout"`
-	TokenInput    string  `json:"token_input"`
-	EmbeddingInit string  `json:"embedding_init"`
-	ReadOut       string  `json:"read_out"`
-}
+	"torchpe/models/arch"
+)
 
 // OtherNames are flags that another command, or other programs, call by another name.
 var OtherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": "d-model"}
@@ -49,17 +41,19 @@ var modelSettings = []Setting{
 	{
 		Key: "token_input", Flag: "token-input", Tasks: Puzzles, Cleared: true,
 		Help:    "symbols as one-hot channels or as a learned embedding: one-hot, embedding",
-		Default: "one-hot", DefaultFor: defaults{"text": "embedding"},
-		OneOf: []string{"one-hot", "embedding"},
+		Default: arch.OneHot, DefaultFor: defaults{"text": arch.Embedding},
+		OneOf: []string{arch.OneHot, arch.Embedding},
 	},
 	{
 		Key: "embedding_init", Flag: "embedding-init", Tasks: Puzzles, Cleared: true,
 		Help:    "start of a learned embedding: linear, U(±1/√5) as the one-hot map has it, or normal, N(0,1)",
-		Default: "linear", OneOf: []string{"linear", "normal"}, With: "token-input embedding",
+		Default: arch.LikeLinear, OneOf: []string{arch.LikeLinear, arch.UnitNormal},
+		With: "token-input embedding",
 	},
 	{
 		Key: "read_out", Flag: "read-out", Factor: true, Tasks: Puzzles, Cleared: true, SameStepTime: true,
 		Help:    "token the answer is read from: last, probe",
-		Default: "last", DefaultFor: defaults{"text": "probe"}, OneOf: []string{"last", "probe"},
+		Default: arch.LastToken, DefaultFor: defaults{"text": arch.ProbeToken},
+		OneOf: []string{arch.LastToken, arch.ProbeToken},
 	},
 }
