@@ -139,7 +139,7 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	})
 	e.optimizer.SetSteps(st.step)
 	for m, at := range st.diverged {
-		e.settings.Active[m] = at == 0
+		e.active[m] = at == 0
 	}
 	return st, err
 }

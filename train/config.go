@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"torchpe/models/pe"
@@ -101,12 +102,13 @@ func (c Config) Unused(flag string) string {
 	if err != nil {
 		return ""
 	}
-	switch flag {
-	case "pe-lr", "pe-weight-decay", "pe-warmup-steps":
+	s, _ := config.ByFlag(flag)
+	switch {
+	case s.Inherits != "": // of the encoding's parameters
 		if scheme.About().Parameters == "none" {
 			return "on " + name + ", which has no trained parameters"
 		}
-	case config.InitFlag, "pe-init-scale", "pe-init-sparsity", "pe-dropout":
+	case slices.Contains([]string{config.InitFlag, "pe-init-scale", "pe-init-sparsity", "pe-dropout"}, flag):
 		if !scheme.Learned {
 			return "on " + name + ", which has no learned table that starts with sigma"
 		}

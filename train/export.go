@@ -224,7 +224,7 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	if t.state.sums, err = t.task.trainingSums(t.ensemble, step); err != nil {
 		return none, err
 	}
-	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
+	if err := t.buffers.reset(t.state.sums, t.active); err != nil {
 		return none, err
 	}
 	t.logged, t.loggedAt = time.Now(), step

@@ -136,7 +136,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	t.openBoard()
 	intervals := t.intervals()
 	total := intervals.total
-	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
+	if err := t.buffers.reset(t.state.sums, t.active); err != nil {
 		return runlog.Result{}, err
 	}
 	firstStep := t.state.step
@@ -251,7 +251,7 @@ func (t *trainer) updateFit(r *runlog.Record) {
 	}
 	t.fits[r.Member].Update(t.criterion, *r)
 	if t.hasStopped(r.Member) {
-		t.settings.Active[r.Member] = false
+		t.active[r.Member] = false
 	}
 }
 
@@ -260,7 +260,7 @@ func (t *trainer) hasStopped(member int) bool {
 	return t.config.Until != "" && t.fits[member].Reached
 }
 
-func (t *trainer) anyActive() bool { return slices.Contains(t.settings.Active, true) }
+func (t *trainer) anyActive() bool { return slices.Contains(t.active, true) }
 
 // checkpoint copies the state to the host, and writes it while later steps run. It keeps another copy on
 // the device, to restore members that diverge.
@@ -313,10 +313,10 @@ func (t *trainer) checkDivergence() error {
 		return fmt.Errorf("step %d: %w", t.state.step, err)
 	}
 	for m, at := range diverged {
-		if at == 0 || !t.settings.Active[m] {
+		if at == 0 || !t.active[m] {
 			continue
 		}
-		t.settings.Active[m] = false
+		t.active[m] = false
 		t.state.diverged[m] = at
 		value := "not finite"
 		if at == t.state.step {
@@ -366,7 +366,7 @@ func (t *trainer) record() error {
 		r := runlog.Record{Step: t.state.step, Epoch: epoch, Member: m, Seed: int64(t.seeds[m]),
 			Sigma: t.config.Members[m].Sigma, WallSeconds: t.state.seconds, StepMS: stepMS,
 			Measures: runlog.Numbers{}}
-		if t.settings.Active[m] {
+		if t.active[m] {
 			r.Measures["loss"] = sums.loss[m] / sums.examples
 			tables.addNormAndRank(m, r.Measures)
 			t.motion.measure(m, tables, shares[m], r.Measures)
@@ -385,7 +385,7 @@ func (t *trainer) record() error {
 	}
 	t.appendToBoard(records)
 	t.loggedAt = t.state.step
-	if err := t.buffers.reset(newTrainSums(t.members()), t.settings.Active); err != nil {
+	if err := t.buffers.reset(newTrainSums(t.members()), t.active); err != nil {
 		return err
 	}
 	t.observer.Logged(records)
