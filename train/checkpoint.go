@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,13 +18,10 @@ type state struct {
 	seconds  float64 // of training, over all resumptions
 }
 
-// flatState returns the trained parameters and the optimizer's state, each [E,P], by the prefix of
-// their names in a checkpoint.
+// flatState returns the buffers [E,P] of the trained parameters and of the optimizer's state, by name.
 func (e *ensemble) flatState(s *torchpe.Scope) map[string]torchpe.Tensor {
-	all := map[string]torchpe.Tensor{runlog.WeightPrefix: e.model.Params.Flat(s)}
-	for name, t := range e.optimizer.State(s) {
-		all[name+"/"] = t
-	}
+	all := map[string]torchpe.Tensor{runlog.Weights: e.model.Params.Flat(s)}
+	maps.Copy(all, e.optimizer.State(s))
 	return all
 }
 
@@ -97,16 +95,16 @@ func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (
 // eachParameter calls f with each tensor of a checkpoint in s: parameters and optimizer state.
 func (e *ensemble) eachParameter(
 	s *torchpe.Scope, f func(name string, shape []int, t torchpe.Tensor)) {
-	for prefix, flat := range e.flatState(s) {
+	for buffer, flat := range e.flatState(s) {
 		for _, p := range e.model.Params.All() {
 			if p.Trainable {
-				f(prefix+p.Name, p.Shape, flat.Narrow(1, p.Offset(), p.PerMember()))
+				f(runlog.ParameterTensor(buffer, p.Name), p.Shape, flat.Narrow(1, p.Offset(), p.PerMember()))
 			}
 		}
 	}
 	for _, p := range e.model.Params.All() {
 		if !p.Trainable {
-			f(runlog.WeightPrefix+p.Name, p.Shape, p.In(s))
+			f(runlog.ParameterTensor(runlog.Weights, p.Name), p.Shape, p.In(s))
 		}
 	}
 }

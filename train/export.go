@@ -69,7 +69,8 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		defer s.Close()
 		for _, p := range m.Params.All() {
 			into := p.In(s)
-			into.CopyFrom(readTensor(checkpoint, runlog.WeightPrefix+p.Name, p.Shape, into))
+			name := runlog.ParameterTensor(runlog.Weights, p.Name)
+			into.CopyFrom(readTensor(checkpoint, name, p.Shape, into))
 		}
 		diverged = int(readNumbers(checkpoint, runlog.DivergedTensor, 1)[0])
 	})

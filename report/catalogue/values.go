@@ -105,7 +105,7 @@ func (i *Instance) Set(given []array.Array, member int) error {
 			return fmt.Errorf("the array has no name: %s has %s; want a .safetensors, .npz or .json "+
 				"file whose arrays have these names", i.Scheme.Name, i.Parameters())
 		}
-		a.Name = strings.TrimPrefix(a.Name, runlog.WeightPrefix) // in a checkpoint
+		a.Name = runlog.ParameterOf(a.Name)
 		p := i.params.Get(a.Name)
 		if p == nil {
 			p = i.params.Get("pe." + a.Name)
