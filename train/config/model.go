@@ -12,17 +12,15 @@ var OtherNames = map[string]string{"dim": "d-model", "d-model": "dim", "width": 
 var modelSettings = []Setting{
 	{
 		Key: "layers", Flag: "layers", Common: true, Help: "blocks",
-		Default: 4, DefaultFor: defaults{"sequence": 5, "sequence-quick": 3}, Range: "[1, 1024]",
+		Default: 4, Range: "[1, 1024]",
 	},
 	{
 		Key: "heads", Flag: "heads", Factor: true, Help: "attention heads", Range: "[1, 65536]",
-		Default: 1, DefaultFor: defaults{"sequence": 8, "sequence-quick": 4, ofText: 4},
+		Default: 1,
 	},
 	{
 		Key: "d_model", Flag: "d-model", Common: true, Help: "width of the model", Range: "[1, 65536]",
 		Default: 160,
-		DefaultFor: defaults{"quick": 64, "nmar": 64, "fmri": 64, "masked": 64, "sequence": 64,
-			"sequence-quick": 64, ofText: 128},
 		Check: func(c *Config) error {
 			if c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0 {
 				return fmt.Errorf("%d is not divisible by --heads %d", c.DModel, c.Heads)
