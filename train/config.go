@@ -83,6 +83,25 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	}
 }
 
+// encoding is the scheme of a configuration with all of its options, and how its learned tables start.
+type encoding struct {
+	pe.Scheme
+	options pe.Options
+	start   pe.Init
+}
+
+// encoding returns the encoding of a configuration. It fails only where the configuration is not resolved.
+func (c Config) encoding() (e encoding, err error) {
+	if e.Scheme, err = pe.Find(c.PE); err != nil {
+		return e, err
+	}
+	if e.options, err = e.Resolve(c.Fidelity, c.PEOptions); err != nil {
+		return e, err
+	}
+	e.start, err = pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	return e, err
+}
+
 // SplitLabel splits a label such as learn-0.2 into an encoding that starts with sigma, and sigma; nil
 // where it is another text.
 func SplitLabel(label string) (name string, sigma *float64) {
@@ -118,16 +137,14 @@ func (c Config) Unused(flag string) string {
 
 // UnusedSigma returns a note where sigma has no effect on a resolved configuration, or "".
 func (c Config) UnusedSigma() string {
-	scheme, err := pe.Find(c.PE)
-	if err != nil {
+	e, err := c.encoding()
+	switch {
+	case err != nil:
 		return ""
-	}
-	if !scheme.Learned {
+	case !e.Learned:
 		return "--sigma has no effect on " + c.PE
-	}
-	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
-	if err == nil && !init.UsesSigma() && !strings.Contains(c.PE, "+") {
-		return fmt.Sprintf("--sigma has no effect with --pe-init %s", init)
+	case !e.start.UsesSigma() && !strings.Contains(c.PE, "+"):
+		return fmt.Sprintf("--sigma has no effect with --pe-init %s", e.start)
 	}
 	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"torchpe/models"
-	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
 
@@ -94,15 +93,7 @@ func (e *ensemble) allocate() (err error) {
 // newModel builds the untrained model.
 func (e *ensemble) newModel() (*models.Model, error) {
 	c := e.config
-	scheme, err := pe.Find(c.PE)
-	if err != nil {
-		return nil, err
-	}
-	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
-	if err != nil {
-		return nil, err
-	}
-	start, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	encoding, err := c.encoding()
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +104,7 @@ func (e *ensemble) newModel() (*models.Model, error) {
 		}
 	}
 	mc := models.Config{
-		Transformer: c.Transformer, PE: c.PE, PEOptions: options, Sigma: sigma, PEInit: start,
+		Transformer: c.Transformer, PE: c.PE, PEOptions: encoding.options, Sigma: sigma, PEInit: encoding.start,
 		PEDropout: c.PEDropout, InitScale: orElse(c.InitScale, 1), EmbedInitScale: orElse(c.EmbedInitScale, 1),
 		Seeds: e.seeds, DType: e.dtype, Device: e.device,
 	}

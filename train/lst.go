@@ -45,7 +45,7 @@ func init() {
 			return newLSTTask(c, s)
 		},
 		empty: func(c Config) (task, error) { return newLSTTask(c, splits{}) },
-		recorded: func(c Config, _ pe.Scheme) (parts map[string][]string, lacking string) {
+		recorded: func(c Config, _ encoding) (parts map[string][]string, lacking string) {
 			parts = map[string][]string{"tokens": texts(c.EvalTokens)}
 			for _, condition := range lst.Conditions() {
 				parts["validation"] = append(parts["validation"], condition.String())

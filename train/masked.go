@@ -41,7 +41,7 @@ func init() {
 	for _, name := range []string{"nmar", "fmri", "masked"} {
 		taskMakers[name] = taskMaker{
 			read: func(c Config) (task, error) { return newMaskedTask(c) },
-			recorded: func(c Config, _ pe.Scheme) (parts map[string][]string, lacking string) {
+			recorded: func(c Config, _ encoding) (parts map[string][]string, lacking string) {
 				parts = map[string][]string{}
 				for _, level := range c.Masked.TestLevels {
 					parts["test_mse"] = append(parts["test_mse"], testSet{level: level}.key())

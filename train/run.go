@@ -56,8 +56,10 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	ens.config = c
-	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
-		environment: environment(c, o.Command)}
+	t, err := newTrainer(ens, run, o)
+	if err != nil {
+		return runlog.Result{}, withAdvice(c, err)
+	}
 	if !resumed {
 		if err := ens.checkUntil(); err != nil {
 			return runlog.Result{}, err
@@ -119,6 +121,19 @@ type trainer struct {
 	criterion runlog.Criterion // when a member has fitted
 	fits      []runlog.Fit     // [E]; nil where there is no criterion
 	motion    *motionMeter     // nil where no table is trained
+}
+
+// newTrainer returns the state before the first step of a run.
+func newTrainer(e *ensemble, run *runlog.Run, o Options) (t *trainer, err error) {
+	t = &trainer{ensemble: e, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
+		environment: environment(e.config, o.Command), last: make([]*runlog.Record, e.members()),
+		state: state{sums: newTrainSums(e.members()), diverged: make([]int, e.members())}}
+	var ok bool
+	if t.criterion, ok = t.config.criterion(); ok {
+		t.fits = runlog.FitsOf(t.criterion, t.members(), nil)
+	}
+	t.motion, err = t.newMotionMeter() // before a checkpoint replaces the tables
+	return t, err
 }
 
 // train is the training loop: a step, then divergence, a record and a checkpoint where due. It is one
@@ -186,18 +201,8 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 
 // begin loads the newest checkpoint, or writes the first one.
 func (t *trainer) begin(resumed bool) error {
-	t.last = make([]*runlog.Record, t.members())
-	var ok bool
-	if t.criterion, ok = t.config.criterion(); ok {
-		t.fits = runlog.FitsOf(t.criterion, t.members(), nil)
-	}
-	var err error
-	if t.motion, err = t.newMotionMeter(); err != nil { // before the checkpoint replaces the tables
-		return err
-	}
 	c, err := t.run.LoadCheckpoint()
 	if errors.Is(err, runlog.ErrNoCheckpoint) {
-		t.state = state{sums: newTrainSums(t.members()), diverged: make([]int, t.members())}
 		if resumed { // stopped before its first checkpoint
 			if err := t.recordResume(); err != nil {
 				return err
