@@ -54,17 +54,25 @@ func New(c Config) (*Model, error) {
 	}
 	ps := torchpe.NewParamSet(len(c.Seeds), c.DType, c.Device)
 	m := &Model{Config: c, Params: ps}
-	if m.Encoding, err = scheme.Build(c.encoding(), ps); err != nil {
+	if err := m.encode(scheme, c.encoding()); err != nil {
 		return nil, err
 	}
 	m.encodingSize, m.encodingCols = ps.Count(), ps.Columns()
-	m.attention = m.Encoding.Attention()
-	m.attention.Causal = m.attention.Causal || c.Causal
 	m.declare()
 	if err := ps.Build(c.Seeds); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// encode builds the encoding and declares its parameters.
+func (m *Model) encode(scheme pe.Scheme, c pe.Config) (err error) {
+	if m.Encoding, err = scheme.Build(c, m.Params); err != nil {
+		return err
+	}
+	m.attention = m.Encoding.Attention()
+	m.attention.Causal = m.attention.Causal || m.Config.Causal
+	return nil
 }
 
 // EncodingSize returns the number of trained parameters in a member's encoding.

@@ -55,26 +55,30 @@ func (e *ensemble) restoreMember(member int) error {
 	})
 }
 
-// save begins a checkpoint: parameters and the optimizer's state in their own precision, st, and the
-// given metadata. It returns when all of it is copied to the host. write puts it on disk, and may run
-// beside later steps.
-func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (write func() error, err error) {
+// save begins a checkpoint: parameters and the optimizer's state in their own precision, the state, and
+// the metadata. It returns when all of it is copied to the host. write puts it on disk, and may run beside
+// later steps.
+func (t *trainer) save() (write func() error, err error) {
+	metadata, err := t.metadata()
+	if err != nil {
+		return nil, err
+	}
 	var out tensorList
 	err = torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
-		e.eachParameter(s, func(name string, shape []int, t torchpe.Tensor) {
-			if t.DType() == torchpe.Float32 {
-				addTensor(&out, name, shape, torchpe.Values[float32](t))
+		t.eachParameter(s, func(name string, shape []int, x torchpe.Tensor) {
+			if x.DType() == torchpe.Float32 {
+				addTensor(&out, name, shape, torchpe.Values[float32](x))
 			} else {
-				addTensor(&out, name, shape, t.Float64s())
+				addTensor(&out, name, shape, x.Float64s())
 			}
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	members := e.members()
+	members, st := t.members(), t.state
 	diverged := make([]float64, members)
 	for m, at := range st.diverged {
 		diverged[m] = float64(at)
@@ -86,10 +90,7 @@ func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (
 	if out.err != nil {
 		return nil, out.err
 	}
-	metadata[runlog.DataKey] = e.task.fingerprint()
-	metadata[runlog.SecondsKey] = strconv.FormatFloat(st.seconds, 'g', -1, 64)
-	metadata[runlog.OptimizerKey] = e.config.Optimizer
-	return run.BeginCheckpoint(st.step, out.all, metadata)
+	return t.run.BeginCheckpoint(st.step, out.all, metadata)
 }
 
 // eachParameter calls f with each tensor of a checkpoint in s: parameters and optimizer state.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/train/config"
@@ -36,14 +37,18 @@ func (t *trainer) start(begin func([]byte, runlog.Environment) error) error {
 	return begin(text, t.environment)
 }
 
-// metadata returns the metadata of a checkpoint: the configuration and the machine that made it.
+// metadata returns the metadata of a checkpoint: what made it, and how long that took.
 func (t *trainer) metadata() (map[string]string, error) {
 	c, err := json.Marshal(t.config)
 	if err != nil {
 		return nil, err
 	}
 	made, err := json.Marshal(provenanceOf(t.environment))
-	return map[string]string{runlog.ConfigKey: string(c), runlog.EnvironmentKey: string(made)}, err
+	return map[string]string{
+		runlog.ConfigKey: string(c), runlog.EnvironmentKey: string(made),
+		runlog.DataKey: t.task.fingerprint(), runlog.OptimizerKey: t.config.Optimizer,
+		runlog.SecondsKey: strconv.FormatFloat(t.state.seconds, 'g', -1, 64),
+	}, err
 }
 
 // checkResumed compares the settings and the machine of a checkpoint with those of now, and lists in the

@@ -188,8 +188,11 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 				return runlog.Result{}, err
 			}
 		}
-		if err := t.checkSaving(stop || ended); err != nil {
-			return runlog.Result{}, err
+		// The last checkpoint is waited for; another has its error once it is written.
+		if stop || ended || len(t.saving) > 0 {
+			if err := t.finishSaving(); err != nil {
+				return runlog.Result{}, err
+			}
 		}
 		if stop {
 			return runlog.Result{}, &Interrupted{Dir: t.run.Dir(), Step: t.state.step, Total: total}
@@ -277,11 +280,7 @@ func (t *trainer) checkpoint() (err error) {
 	if t.state.sums, err = t.buffers.sums(); err != nil {
 		return err
 	}
-	metadata, err := t.metadata()
-	if err != nil {
-		return err
-	}
-	write, err := t.save(t.run, t.state, metadata)
+	write, err := t.save()
 	if err != nil {
 		return err
 	}
@@ -299,15 +298,6 @@ func (t *trainer) finishSaving() error {
 	err := <-t.saving
 	t.saving = nil
 	return err
-}
-
-// checkSaving returns the error of writing the checkpoint, if that has ended. With wait it waits for the
-// end.
-func (t *trainer) checkSaving(wait bool) error {
-	if wait || len(t.saving) > 0 {
-		return t.finishSaving()
-	}
-	return nil
 }
 
 // checkDivergence waits for the device, ends the members whose loss was not finite in a step since
