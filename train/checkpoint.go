@@ -55,9 +55,9 @@ func (e *ensemble) restoreMember(member int) error {
 	})
 }
 
-// save begins a checkpoint: parameters and the optimizer's state in their own precision, the state, and
-// the metadata. It returns when all of it is copied to the host. write puts it on disk, and may run beside
-// later steps.
+// save begins a checkpoint: parameters and the optimizer's state in their own precision, the state,
+// and the metadata. It returns when all of it is copied to the host. write puts it on disk, and may run
+// beside later steps.
 func (t *trainer) save() (write func() error, err error) {
 	metadata, err := t.metadata()
 	if err != nil {

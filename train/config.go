@@ -90,7 +90,7 @@ type encoding struct {
 	start   pe.Init
 }
 
-// encoding returns the encoding of a configuration. It fails only where the configuration is not resolved.
+// encoding returns the encoding of a configuration. It fails only where that is not resolved.
 func (c Config) encoding() (e encoding, err error) {
 	if e.Scheme, err = pe.Find(c.PE); err != nil {
 		return e, err

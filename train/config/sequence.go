@@ -27,11 +27,13 @@ var (
 		Criterion: runlog.SequenceCriterion,
 		Columns:   []string{"train", "iid", "validation", "length/"},
 		Defaults: defaults{
-			"layers": 5, "heads": 8, "d_model": 64, "members.lr": 3e-4, "clip_norm": 1.0, "steps": 2_000_000,
+			"layers": 5, "heads": 8, "d_model": 64, "members.lr": 3e-4, "clip_norm": 1.0,
+			"steps": 2_000_000,
 		},
 		QuickDefaults: defaults{
 			"layers": 3, "heads": 4, "d_model": 64, "members.lr": 1e-3, "clip_norm": 1.0, "batch": 32,
-			"steps": 10_000, "sequence.train_length": 20, "sequence.test_length": 100, "sequence.test_lengths": 8,
+			"steps": 10_000, "sequence.train_length": 20, "sequence.test_length": 100,
+			"sequence.test_lengths": 8,
 		},
 		label: func(c *Config) string { return c.Sequence.Name },
 	})
@@ -39,8 +41,8 @@ var (
 		Name: "text", Title: "next characters",
 		Columns: []string{"train", "iid", "validation", "perplexity/"},
 		Defaults: defaults{
-			"heads": 4, "d_model": 128, "members.lr": 1e-3, "clip_norm": 1.0, "batch": 32, "steps": 5000,
-			"sequence.train_length": 64, "sequence.test_length": 256,
+			"heads": 4, "d_model": 128, "members.lr": 1e-3, "clip_norm": 1.0, "batch": 32,
+			"steps": 5000, "sequence.train_length": 64, "sequence.test_length": 256,
 		},
 		useFiles: func(*Config) {}, // sequence.text always has a place
 	})
