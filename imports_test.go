@@ -34,7 +34,7 @@ var layers = [][]string{
 var meet = map[string]string{"report": "train", "torchpe": "data"}
 
 // withoutTorch are the folders that build and test with no libtorch.
-var withoutTorch = []string{"data", "train/runlog", "train/config", "train/sweep", "report", "internal"}
+var withoutTorch = []string{"data", "models/arch", "train/runlog", "train/config", "train/sweep", "report", "internal"}
 
 // needsTorch are the exceptions within them.
 var needsTorch = []string{"report/catalogue"}

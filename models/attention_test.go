@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -48,7 +49,7 @@ func checkUnseen(t *testing.T, name, fidelity string, read bool, dropout float64
 func TestSharedValues(t *testing.T) {
 	for i := range 32 {
 		name, fidelity := []string{"learn", "rope", "nope", "relative"}[i%4], []string{"code", "text"}[i/4%2]
-		token, x := []models.MaskToken{models.LearnedMask, models.ZeroMask}[i/8%2], drawScalars(2, 5, 9, 4)
+		token, x := []string{arch.LearnedMask, arch.ZeroMask}[i/8%2], drawScalars(2, 5, 9, 4)
 		if i/16 == 1 {
 			x.read = nil
 		}
@@ -68,7 +69,7 @@ func scalarModel(t *testing.T, name, fidelity string, n, width int, change func(
 	t.Helper()
 	return petest.Spec{Scheme: name, Fidelity: fidelity, Positions: pe.Line(n), Heads: 2, DModel: width,
 		Seeds: []uint64{1, 2}, Sigma: []float64{0.2, 1}, Change: func(c *models.Config) {
-			c.Classes, c.TokenInput, c.MaskToken, c.ReadOut = 1, models.Scalar, models.LearnedMask, models.ReadTokens
+			c.Classes, c.TokenInput, c.MaskToken, c.ReadOut = 1, arch.Scalar, arch.LearnedMask, arch.ReadTokens
 			change(c)
 		}}.Model(t)
 }

@@ -6,73 +6,23 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
 
-// TokenInput says how a token's content enters the model.
-type TokenInput string
-
-// OneHot is the published code's: a linear map of one-hot channels, all zero for a blank. Embedding is
-// our reading of the text: a learned vector for each symbol. Scalar is for masked prediction: a linear
-// map of the token's number, or the mask vector of a masked token.
-const (
-	OneHot    TokenInput = "one-hot"
-	Embedding TokenInput = "embedding"
-	Scalar    TokenInput = "scalar"
-)
-
-// MaskToken names the vector of a masked token of TokenInput Scalar, before its PE.
-type MaskToken string
-
-// LearnedMask is one learned vector that starts as N(0, MaskSD^2); ZeroMask is zeros.
-const (
-	LearnedMask MaskToken = "learned"
-	ZeroMask    MaskToken = "zero"
-)
-
-// ReadOut names the token from which the answer is read.
-type ReadOut string
-
-// LastToken is the published code's choice. ProbeToken is our reading of the text. ReadTokens reads the
-// tokens of Input.Read, for masked prediction and sequences.
-const (
-	LastToken  ReadOut = "last"
-	ProbeToken ReadOut = "probe"
-	ReadTokens ReadOut = "tokens"
-)
-
-// EmbeddingInit names the initial values of embedded symbols.
-type EmbeddingInit string
-
-// LikeLinear starts embeddings like the columns of OneHot's linear map, U(+-1/sqrt(symbols-1));
-// UnitNormal starts them as N(0,1), like torch.nn.Embedding. The paper names neither. UnitNormal learns
-// several times slower with the paper's settings.
-const (
-	LikeLinear   EmbeddingInit = "linear"
-	UnitNormal   EmbeddingInit = "normal"
-	layerNormEps               = 1e-5
-)
+const layerNormEps = 1e-5
 
 // Config describes an ensemble of encoder transformers.
 type Config struct {
+	arch.Transformer
 	Positions pe.Positions
 	// number of different symbols, with the blank as symbol 0; unused by TokenInput Scalar
-	Symbols int
-	Classes int // outputs of the read-out; 1 with TokenInput Scalar
-
-	Layers, Heads, DModel int
-	FFMultiple            int     // d_ff = FFMultiple * DModel
-	Dropout               float64 // on embeddings and attention weights, in training only
-
-	TokenInput    TokenInput
-	EmbeddingInit EmbeddingInit // of TokenInput Embedding
-	MaskToken     MaskToken     // of TokenInput Scalar
-	MaskSD        float64       // SD of the initial LearnedMask
-	ReadOut       ReadOut
-	Causal        bool // no token sees a later one, whatever the encoding
-	// [L] how near a key must be: token i sees j where |i - j| < Windows[l]; 0 for all, nil for all layers
-	Windows []int
+	Symbols   int
+	Classes   int     // outputs of the read-out; 1 with TokenInput Scalar
+	MaskToken string  // of TokenInput Scalar: arch.LearnedMask or arch.ZeroMask
+	MaskSD    float64 // SD of the initial LearnedMask
+	Causal    bool    // no token sees a later one, whatever the encoding
 
 	PE        string     // name of the scheme
 	PEOptions pe.Options // resolved
@@ -94,7 +44,7 @@ func (c Config) encoding() pe.Config {
 	return pe.Config{
 		Members: len(c.Seeds), Layers: c.Layers, Heads: c.Heads, DModel: c.DModel,
 		Positions: c.Positions, Sigma: c.Sigma, Init: c.PEInit, Options: c.PEOptions,
-		Dropout: c.PEDropout, Local: c.local(),
+		Dropout: c.PEDropout, Local: c.LocalLayers(),
 	}
 }
 
@@ -107,18 +57,6 @@ func (c Config) Parts() ([]pe.Part, error) {
 	return scheme.Parts(c.encoding())
 }
 
-// local returns which layers have a window; nil for none.
-func (c Config) local() []bool {
-	if c.Windows == nil {
-		return nil
-	}
-	local := make([]bool, len(c.Windows))
-	for layer, window := range c.Windows {
-		local[layer] = window > 0
-	}
-	return local
-}
-
 // Validate returns an error that lists everything wrong with the configuration.
 func (c Config) Validate() error {
 	var bad []string
@@ -129,19 +67,19 @@ func (c Config) Validate() error {
 	}
 	report(len(c.Seeds) == 0, "no seeds: an ensemble has at least one member")
 	report(c.Positions.Tokens() == 0, "no tokens")
-	if c.TokenInput == Scalar {
+	if c.TokenInput == arch.Scalar {
 		report(c.Classes != 1, "classes %d: numbers are predicted one a token", c.Classes)
-		report(c.ReadOut != ReadTokens, "read-out %q: numbers are predicted at tokens", c.ReadOut)
-		report(c.MaskToken != LearnedMask && c.MaskToken != ZeroMask,
+		report(c.ReadOut != arch.ReadTokens, "read-out %q: numbers are predicted at tokens", c.ReadOut)
+		report(c.MaskToken != arch.LearnedMask && c.MaskToken != arch.ZeroMask,
 			"mask token %q is not one of learned, zero", c.MaskToken)
 		report(!(c.MaskSD >= 0) || math.IsInf(c.MaskSD, 0),
 			"SD %g of the initial mask token is not a finite number of at least 0", c.MaskSD)
 	} else {
 		report(c.Symbols < 2, "symbols %d: at least 2", c.Symbols)
 		report(c.Classes < 2, "classes %d: at least 2", c.Classes)
-		report(c.EmbeddingInit != LikeLinear && c.EmbeddingInit != UnitNormal,
+		report(c.EmbeddingInit != arch.LikeLinear && c.EmbeddingInit != arch.UnitNormal,
 			"embedding init %q is not one of linear, normal", c.EmbeddingInit)
-		report(!slices.Contains([]ReadOut{LastToken, ProbeToken, ReadTokens}, c.ReadOut),
+		report(!slices.Contains([]string{arch.LastToken, arch.ProbeToken, arch.ReadTokens}, c.ReadOut),
 			"read-out %q is not one of last, probe, tokens", c.ReadOut)
 	}
 	report(c.Layers < 1, "layers %d: at least 1", c.Layers)
@@ -149,16 +87,17 @@ func (c Config) Validate() error {
 	report(c.DModel < 1, "d_model %d: at least 1", c.DModel)
 	report(c.Heads >= 1 && c.DModel >= 1 && c.DModel%c.Heads != 0,
 		"d_model %d is not divisible by %d heads", c.DModel, c.Heads)
-	report(c.Windows != nil && len(c.Windows) != c.Layers, "%d windows for %d layers", len(c.Windows), c.Layers)
+	_, err := c.Windows()
+	report(err != nil, "%v", err)
 	report(c.FFMultiple < 1, "d_ff multiple %d: at least 1", c.FFMultiple)
 	report(!(c.Dropout >= 0 && c.Dropout < 1), "dropout %g is not in [0, 1)", c.Dropout)
 	for _, scale := range []float64{c.InitScale, c.EmbedInitScale} {
 		report(!(scale >= 0) || math.IsInf(scale, 0),
 			"scale %g of the initial weights is not a finite number above 0", scale)
 	}
-	report(!slices.Contains([]TokenInput{OneHot, Embedding, Scalar}, c.TokenInput),
+	report(!slices.Contains([]string{arch.OneHot, arch.Embedding, arch.Scalar}, c.TokenInput),
 		"token input %q is not one of one-hot, embedding, scalar", c.TokenInput)
-	_, err := pe.Find(c.PE)
+	_, err = pe.Find(c.PE)
 	report(err != nil, "%v", err)
 	if bad != nil {
 		return fmt.Errorf("model: %s", strings.Join(bad, "; "))

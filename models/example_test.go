@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -21,9 +22,11 @@ func ExampleNew() {
 		return
 	}
 	m, err := models.New(models.Config{
+		Transformer: arch.Transformer{
+			Layers: 2, Heads: 1, DModel: 32, FFMultiple: 4,
+			TokenInput: arch.OneHot, EmbeddingInit: arch.LikeLinear, ReadOut: arch.LastToken,
+		},
 		Positions: pe.Grid(4, 4), Symbols: 6, Classes: 4,
-		Layers: 2, Heads: 1, DModel: 32, FFMultiple: 4,
-		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.LastToken,
 		PE: "learn", PEOptions: options, Sigma: []float64{0.2, 2},
 		Seeds: []uint64{1, 2}, DType: torchpe.Float32, Device: torchpe.CPU,
 	})

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -71,7 +72,7 @@ func (m *Model) Forward(s *torchpe.Scope, batch Input, trace *Trace) torchpe.Ten
 	}
 	logits := torchpe.Linear(x, m.headW.In(s), m.headB.In(s))
 	switch {
-	case m.Config.ReadOut != ReadTokens:
+	case m.Config.ReadOut != arch.ReadTokens:
 		logits = logits.Squeeze(2)
 	case m.Config.Classes == 1:
 		logits = logits.Squeeze(3)
@@ -143,10 +144,7 @@ func (m *Model) masks(s *torchpe.Scope, x torchpe.Tensor, index []int) []torchpe
 	masks := make([]torchpe.Tensor, len(m.blocks))
 	made := map[pe.Sight]torchpe.Tensor{}
 	for layer := range masks {
-		sight := pe.Sight{Causal: m.attention[layer].Causal}
-		if m.Config.Windows != nil {
-			sight.Window = m.Config.Windows[layer]
-		}
+		sight := m.sights[layer]
 		if _, ok := made[sight]; !ok && sight != (pe.Sight{}) {
 			made[sight] = sight.Mask(s, x, index)
 		}
@@ -232,7 +230,7 @@ func (m *Model) dropout(x torchpe.Tensor, batch Input) torchpe.Tensor {
 // readOut returns the tokens of x [E,B,N,D] that are read, [E,B,M,D]; M is 1 except for ReadTokens.
 func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	shape := x.Shape()
-	if m.Config.ReadOut == LastToken {
+	if m.Config.ReadOut == arch.LastToken {
 		return x.Narrow(2, shape[2]-1, 1)
 	}
 	index := m.readTokens(x, batch)
@@ -247,10 +245,10 @@ func (m *Model) readOut(x torchpe.Tensor, batch Input) torchpe.Tensor {
 func (m *Model) readTokens(x torchpe.Tensor, batch Input) torchpe.Tensor {
 	s, shape := x.Scope(), x.Shape()
 	switch m.Config.ReadOut {
-	case LastToken:
+	case arch.LastToken:
 		last := float64(shape[2] - 1)
 		return torchpe.Full(s, last, torchpe.Int64, m.Config.Device, shape[0], shape[1], 1)
-	case ProbeToken:
+	case arch.ProbeToken:
 		return batch.Probe.In(s).Unsqueeze(-1)
 	}
 	if batch.Read.Defined() {
@@ -279,7 +277,7 @@ func (m *Model) input(s *torchpe.Scope, p *pass) torchpe.Tensor {
 		each[i] = int64(i / tokens % kinds)
 	}
 	all := Input{Symbols: torchpe.Of(s, m.Config.Device, each, members, kinds, tokens)}
-	if m.Config.TokenInput == Scalar {
+	if m.Config.TokenInput == arch.Scalar {
 		hidden := p.batch.Masked.In(s)
 		all.Masked = all.Symbols.To(m.Config.DType, m.Config.Device)
 		all.Values = all.Masked.MulScalar(0)
@@ -303,7 +301,7 @@ func (b Input) shape() []int {
 
 // kinds returns the number of symbols; for Scalar 2, hidden and visible.
 func (m *Model) kinds() int {
-	if m.Config.TokenInput == Scalar {
+	if m.Config.TokenInput == arch.Scalar {
 		return 2
 	}
 	return m.Config.Symbols
@@ -312,9 +310,9 @@ func (m *Model) kinds() int {
 // embed returns the tokens of a batch as x [E,B,N,D].
 func (m *Model) embed(s *torchpe.Scope, batch Input) torchpe.Tensor {
 	switch m.Config.TokenInput {
-	case Scalar:
+	case arch.Scalar:
 		return m.embedValues(s, batch.Values.In(s), batch.Masked.In(s))
-	case OneHot:
+	case arch.OneHot:
 		return torchpe.Linear(m.oneHot(s, batch.Symbols.In(s), 1), m.embedW.In(s), m.embedB.In(s))
 	}
 	weight := m.embedW.In(s).Transpose(1, 2).Contiguous()

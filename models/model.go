@@ -8,13 +8,15 @@
 //	x <- LN(x + attention(x))
 //	x <- LN(x + GELU(W2 GELU(W1 x + b1) + b2))
 //
-// The package knows no positional encoding by name. It may import torchpe and models/pe.
+// The package knows no positional encoding by name. Of the module it imports torchpe, models/arch and
+// models/pe.
 package models
 
 import (
 	"fmt"
 	"math/rand/v2"
 
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -28,6 +30,7 @@ type Model struct {
 	encodingSize   int            // trained parameters of the encoding in a member
 	encodingCols   int            // columns that they take in Params' buffer, the first ones
 	attention      []pe.Attention // [L]
+	sights         []pe.Sight     // [L]
 	embedW, embedB *torchpe.Param
 	maskToken      *torchpe.Param // nil but for TokenInput Scalar with LearnedMask
 	blocks         []block
@@ -52,11 +55,10 @@ func New(c Config) (*Model, error) {
 	}
 	ps := torchpe.NewParamSet(len(c.Seeds), c.DType, c.Device)
 	m := &Model{Config: c, Params: ps}
-	if m.Encoding, err = scheme.Build(c.encoding(), ps); err != nil {
+	if err := m.encode(scheme, c.encoding()); err != nil {
 		return nil, err
 	}
 	m.encodingSize, m.encodingCols = ps.Count(), ps.Columns()
-	m.setAttention()
 	m.declare()
 	if err := ps.Build(c.Seeds); err != nil {
 		return nil, err
@@ -64,17 +66,27 @@ func New(c Config) (*Model, error) {
 	return m, nil
 }
 
-// setAttention sets the attention of each layer as the encoding needs it, under the model's own mask.
-func (m *Model) setAttention() {
-	m.attention = make([]pe.Attention, m.Config.Layers)
-	for layer := range m.attention {
-		m.attention[layer] = m.Encoding.Attention(layer)
-		m.attention[layer].Causal = m.attention[layer].Causal || m.Config.Causal
+// encode builds the encoding, declares its parameters, and sets what each layer needs around it.
+func (m *Model) encode(scheme pe.Scheme, c pe.Config) (err error) {
+	if m.Encoding, err = scheme.Build(c, m.Params); err != nil {
+		return err
 	}
+	windows, err := m.Config.Windows()
+	if err != nil {
+		return err
+	}
+	m.attention, m.sights = make([]pe.Attention, c.Layers), make([]pe.Sight, c.Layers)
+	for layer, window := range windows {
+		m.attention[layer] = m.Encoding.Attention(layer)
+		m.sights[layer] = pe.Sight{Causal: m.attention[layer].Causal || m.Config.Causal, Window: window}
+	}
+	return nil
 }
 
-// Attention returns the attention of a layer.
-func (m *Model) Attention(layer int) pe.Attention { return m.attention[layer] }
+// Attention returns the attention of a layer, and which keys its queries see.
+func (m *Model) Attention(layer int) (pe.Attention, pe.Sight) {
+	return m.attention[layer], m.sights[layer]
+}
 
 // EncodingSize returns the number of trained parameters in a member's encoding.
 func (m *Model) EncodingSize() int { return m.encodingSize }
@@ -125,16 +137,16 @@ func (m *Model) declare() {
 	}
 	channels := c.Symbols - 1
 	switch c.TokenInput {
-	case OneHot:
+	case arch.OneHot:
 		m.embedW, m.embedB = linear("embed", d, channels)
-	case Scalar:
+	case arch.Scalar:
 		m.embedW, m.embedB = linear("embed", d, 1)
-		if c.MaskToken == LearnedMask {
+		if c.MaskToken == arch.LearnedMask {
 			m.maskToken = ps.Add("embed.mask", true, m.scaledEmbedding(torchpe.Normal(0, c.MaskSD)), d)
 		}
-	case Embedding:
+	case arch.Embedding:
 		start := torchpe.FanIn(channels)
-		if c.EmbeddingInit == UnitNormal {
+		if c.EmbeddingInit == arch.UnitNormal {
 			start = torchpe.Normal(0, 1)
 		}
 		m.embedW = ps.Add("embed.weight", true, m.scaledEmbedding(start), c.Symbols, d)

@@ -8,6 +8,7 @@ import (
 
 	"torchpe/internal/expect"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -123,8 +124,11 @@ func TestValidateListsAll(t *testing.T) {
 		t.Fatalf("a good configuration: %v", err)
 	}
 	bad := models.Config{
-		Symbols: 1, Classes: -2, Layers: 0, Heads: 3, DModel: 8, FFMultiple: 0, Dropout: 1,
-		TokenInput: "braille", EmbeddingInit: "zero", ReadOut: "first", PE: "leran",
+		Transformer: arch.Transformer{
+			Layers: 0, Heads: 3, DModel: 8, FFMultiple: 0, Dropout: 1,
+			TokenInput: "braille", EmbeddingInit: "zero", ReadOut: "first",
+		},
+		Symbols: 1, Classes: -2, PE: "leran",
 	}
 	err := bad.Validate()
 	expect.Error(t, err, "no seeds", "no tokens", "symbols 1", "classes -2", "layers 0",
@@ -211,7 +215,7 @@ func TestTraceByName(t *testing.T) {
 func TestReadOut(t *testing.T) {
 	for _, scheme := range pe.Names() {
 		for _, fidelity := range []string{"code", "text"} {
-			for _, readOut := range []models.ReadOut{models.LastToken, models.ProbeToken} {
+			for _, readOut := range []string{arch.LastToken, arch.ProbeToken} {
 				t.Run(fmt.Sprintf("%s/%s/%s", scheme, fidelity, readOut), func(t *testing.T) {
 					m := petest.Spec{
 						Scheme: scheme, Fidelity: fidelity, Heads: 2, Seeds: []uint64{1, 2},
@@ -234,7 +238,7 @@ func checkReadOut(t *testing.T, m *models.Model) {
 	want := petest.Array{Shape: short.Shape}
 	for sample := range x.Members * x.Size {
 		e, token := sample/x.Size, x.Tokens-1
-		if m.Config.ReadOut == models.ProbeToken {
+		if m.Config.ReadOut == arch.ProbeToken {
 			token = int(x.Probe[sample])
 		}
 		hidden := full["hidden/1"].Values[(sample*x.Tokens+token)*d:][:d]
@@ -312,7 +316,7 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 // bias alone, and symbol k as the bias plus column k-1 of the weight; in the text's each symbol has
 // a row of its own.
 func TestTokenInput(t *testing.T) {
-	for _, input := range []models.TokenInput{models.OneHot, models.Embedding} {
+	for _, input := range []string{arch.OneHot, arch.Embedding} {
 		m := petest.Spec{Scheme: "nope", Change: func(c *models.Config) { c.TokenInput = input }}.Model(t)
 		embedding, x, p := trace(m, false, 0, "embedding")["embedding"], draw(m, "trace"), values(t, m)
 		const d, channels = 8, 4
@@ -320,7 +324,7 @@ func TestTokenInput(t *testing.T) {
 			for j := range d {
 				want := 0.0
 				switch {
-				case input == models.Embedding:
+				case input == arch.Embedding:
 					want = p["embed.weight"][int(symbol)*d+j]
 				case symbol == 0:
 					want = p["embed.bias"][j]

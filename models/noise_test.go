@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
 )
@@ -12,9 +13,9 @@ import (
 // Noise acts on the token embedding alone: where it takes the embedding away, only the PE is left, as in a
 // model whose embedding is zero; no noise changes no bit.
 func TestNoiseActsOnTheEmbedding(t *testing.T) {
-	for _, input := range []models.TokenInput{models.OneHot, models.Embedding} {
+	for _, input := range []string{arch.OneHot, arch.Embedding} {
 		m := petest.Spec{Scheme: "learn", Layers: 2, Seeds: []uint64{11, 22}, Change: func(c *models.Config) {
-			c.TokenInput, c.ReadOut = input, models.LastToken
+			c.TokenInput, c.ReadOut = input, arch.LastToken
 		}}.Model(t)
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()

@@ -12,6 +12,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/expect"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -28,10 +29,10 @@ type fixture struct {
 	DModel           int     `json:"d_model"`
 	Sigma            float64 `json:"sigma"`
 	Symbols, Classes int
-	TokenInput       models.TokenInput `json:"token_input"`
-	MaskToken        models.MaskToken  `json:"mask_token"`
-	MaskCount        int               `json:"mask_count"` // masked tokens of each sample; 0 where it varies
-	ReadOut          models.ReadOut    `json:"read_out"`
+	TokenInput       string `json:"token_input"`
+	MaskToken        string `json:"mask_token"`
+	MaskCount        int    `json:"mask_count"` // masked tokens of each sample; 0 where it varies
+	ReadOut          string `json:"read_out"`
 	Optimizer        string
 	LR               float64
 	WeightDecay      float64 `json:"weight_decay"`
@@ -141,7 +142,7 @@ func (f fixture) masked(t *testing.T, s *torchpe.Scope, m *models.Model) (models
 func (f fixture) input(t *testing.T, s *torchpe.Scope, m *models.Model, repeat int) (models.Input,
 	func(logits torchpe.Tensor) torchpe.Tensor) {
 	t.Helper()
-	if f.TokenInput == models.Scalar {
+	if f.TokenInput == arch.Scalar {
 		return f.masked(t, s, m)
 	}
 	t.Helper()

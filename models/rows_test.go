@@ -7,6 +7,7 @@ import (
 
 	"torchpe/internal/expect"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -69,7 +70,7 @@ func passExamples(m *models.Model, x petest.Batch, trace *models.Trace, noise fl
 // of sums. What is traced has its own.
 func TestSharedRows(t *testing.T) {
 	for _, scheme := range pe.Names() {
-		for i, input := range []models.TokenInput{models.OneHot, models.Embedding} {
+		for i, input := range []string{arch.OneHot, arch.Embedding} {
 			m := petest.Spec{Scheme: scheme, Fidelity: []string{"code", "text"}[i], Heads: 2, Seeds: []uint64{11, 22},
 				Change: func(c *models.Config) { c.TokenInput = input }}.Model(t)
 			x := crowd(m)

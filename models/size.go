@@ -28,10 +28,9 @@ func (m *Model) At(p pe.Positions) (*Model, error) {
 	if scheme.CanExtrapolate(c.PEOptions) {
 		built := c.encoding()
 		built.Trained = trained
-		if at.Encoding, err = scheme.Build(built, at.Params); err != nil {
+		if err := at.encode(scheme, built); err != nil {
 			return nil, err
 		}
-		at.setAttention()
 	}
 	if err := at.Params.BuildOver(m.Params, c.Seeds); err != nil {
 		return nil, fmt.Errorf("%s at %d tokens: %w", c.PE, p.Tokens(), err)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -26,7 +27,7 @@ func (m *Model) StepWork(s *torchpe.Scope, batch, tokens, read int) Work {
 	if skip.sharesRows {
 		embedded = float64(m.kinds() * tokens)
 		mapped = embedded
-		if c.TokenInput == Scalar {
+		if c.TokenInput == arch.Scalar {
 			mapped++ // the slope of values
 		}
 		numbers += 8 * all * D // tokens are copied from rows as x, q, k and v, and gradients added to rows
@@ -43,7 +44,7 @@ func (m *Model) StepWork(s *torchpe.Scope, batch, tokens, read int) Work {
 		}
 		if layer == c.Layers-1 {
 			out = asked
-			if form != byWeights && sites&pe.AtLogits == 0 && !attention.Causal {
+			if form != byWeights && sites&pe.AtLogits == 0 && m.sights[layer] == (pe.Sight{}) {
 				attend = asked
 			}
 			if attend == asked && form == fusedBlock {
@@ -89,9 +90,9 @@ func (m *Model) emptyPass(s *torchpe.Scope, batch, tokens int) pass {
 // channels returns the width of what is mapped to a token's embedding.
 func (m *Model) channels() int {
 	switch {
-	case m.Config.TokenInput == OneHot:
+	case m.Config.TokenInput == arch.OneHot:
 		return m.Config.Symbols - 1
-	case m.Config.TokenInput == Embedding:
+	case m.Config.TokenInput == arch.Embedding:
 		return m.Config.Symbols
 	case m.maskToken != nil:
 		return 3 // a value, whether it is visible, whether it is masked

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -15,7 +16,7 @@ import (
 // not those of rope, which its rotations add.
 func TestStepWork(t *testing.T) {
 	masked := func(c *models.Config) {
-		c.TokenInput, c.MaskToken, c.ReadOut, c.Classes = models.Scalar, models.LearnedMask, models.ReadTokens, 1
+		c.TokenInput, c.MaskToken, c.ReadOut, c.Classes = arch.Scalar, arch.LearnedMask, arch.ReadTokens, 1
 	}
 	for _, c := range []struct {
 		name                string
@@ -38,7 +39,7 @@ func TestStepWork(t *testing.T) {
 			sp.Positions = pe.Grid(4, 4)
 		}
 		sp.Change = func(to *models.Config) {
-			to.Symbols, to.Classes, to.FFMultiple, to.ReadOut, to.DType = 6, 4, 4, models.LastToken, torchpe.Float32
+			to.Symbols, to.Classes, to.FFMultiple, to.ReadOut, to.DType = 6, 4, 4, arch.LastToken, torchpe.Float32
 			if c.spec.Change != nil {
 				c.spec.Change(to)
 			}

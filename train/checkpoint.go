@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,13 +18,10 @@ type state struct {
 	seconds  float64 // of training, over all resumptions
 }
 
-// flatState returns the trained parameters and the optimizer's state, each [E,P], by the prefix of
-// their names in a checkpoint.
+// flatState returns the buffers [E,P] of the trained parameters and of the optimizer's state, by name.
 func (e *ensemble) flatState(s *torchpe.Scope) map[string]torchpe.Tensor {
-	all := map[string]torchpe.Tensor{runlog.WeightPrefix: e.model.Params.Flat(s)}
-	for name, t := range e.optimizer.State(s) {
-		all[name+"/"] = t
-	}
+	all := map[string]torchpe.Tensor{runlog.Weights: e.model.Params.Flat(s)}
+	maps.Copy(all, e.optimizer.State(s))
 	return all
 }
 
@@ -57,26 +55,30 @@ func (e *ensemble) restoreMember(member int) error {
 	})
 }
 
-// save begins a checkpoint: parameters and the optimizer's state in their own precision, st, and the
-// given metadata. It returns when all of it is copied to the host. write puts it on disk, and may run
+// save begins a checkpoint: parameters and the optimizer's state in their own precision, the state,
+// and the metadata. It returns when all of it is copied to the host. write puts it on disk, and may run
 // beside later steps.
-func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (write func() error, err error) {
+func (t *trainer) save() (write func() error, err error) {
+	metadata, err := t.metadata()
+	if err != nil {
+		return nil, err
+	}
 	var out tensorList
 	err = torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
-		e.eachParameter(s, func(name string, shape []int, t torchpe.Tensor) {
-			if t.DType() == torchpe.Float32 {
-				addTensor(&out, name, shape, torchpe.Values[float32](t))
+		t.eachParameter(s, func(name string, shape []int, x torchpe.Tensor) {
+			if x.DType() == torchpe.Float32 {
+				addTensor(&out, name, shape, torchpe.Values[float32](x))
 			} else {
-				addTensor(&out, name, shape, t.Float64s())
+				addTensor(&out, name, shape, x.Float64s())
 			}
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	members := e.members()
+	members, st := t.members(), t.state
 	diverged := make([]float64, members)
 	for m, at := range st.diverged {
 		diverged[m] = float64(at)
@@ -88,25 +90,22 @@ func (e *ensemble) save(run *runlog.Run, st state, metadata map[string]string) (
 	if out.err != nil {
 		return nil, out.err
 	}
-	metadata[runlog.DataKey] = e.task.fingerprint()
-	metadata[runlog.SecondsKey] = strconv.FormatFloat(st.seconds, 'g', -1, 64)
-	metadata[runlog.OptimizerKey] = e.config.Optimizer
-	return run.BeginCheckpoint(st.step, out.all, metadata)
+	return t.run.BeginCheckpoint(st.step, out.all, metadata)
 }
 
 // eachParameter calls f with each tensor of a checkpoint in s: parameters and optimizer state.
 func (e *ensemble) eachParameter(
 	s *torchpe.Scope, f func(name string, shape []int, t torchpe.Tensor)) {
-	for prefix, flat := range e.flatState(s) {
+	for buffer, flat := range e.flatState(s) {
 		for _, p := range e.model.Params.All() {
 			if p.Trainable {
-				f(prefix+p.Name, p.Shape, flat.Narrow(1, p.Offset(), p.PerMember()))
+				f(runlog.ParameterTensor(buffer, p.Name), p.Shape, flat.Narrow(1, p.Offset(), p.PerMember()))
 			}
 		}
 	}
 	for _, p := range e.model.Params.All() {
 		if !p.Trainable {
-			f(runlog.WeightPrefix+p.Name, p.Shape, p.In(s))
+			f(runlog.ParameterTensor(runlog.Weights, p.Name), p.Shape, p.In(s))
 		}
 	}
 }
@@ -139,7 +138,7 @@ func (e *ensemble) load(c *runlog.Checkpoint) (state, error) {
 	})
 	e.optimizer.SetSteps(st.step)
 	for m, at := range st.diverged {
-		e.settings.Active[m] = at == 0
+		e.active[m] = at == 0
 	}
 	return st, err
 }

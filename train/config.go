@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"torchpe/models/pe"
@@ -85,6 +86,25 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	}
 }
 
+// encoding is the scheme of a configuration with all of its options, and how its learned tables start.
+type encoding struct {
+	pe.Scheme
+	options pe.Options
+	start   pe.Init
+}
+
+// encoding returns the encoding of a configuration. It fails only where that is not resolved.
+func (c Config) encoding() (e encoding, err error) {
+	if e.Scheme, err = pe.Find(c.PE); err != nil {
+		return e, err
+	}
+	if e.options, err = e.Resolve(c.Fidelity, c.PEOptions); err != nil {
+		return e, err
+	}
+	e.start, err = pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	return e, err
+}
+
 // SplitLabel splits a label such as learn-0.2 into an encoding that starts with sigma, and sigma; nil
 // where it is another text.
 func SplitLabel(label string) (name string, sigma *float64) {
@@ -104,12 +124,13 @@ func (c Config) Unused(flag string) string {
 	if err != nil {
 		return ""
 	}
-	switch flag {
-	case "pe-lr", "pe-weight-decay", "pe-warmup-steps":
+	s, _ := config.ByFlag(flag)
+	switch {
+	case s.Inherits != "": // of the encoding's parameters
 		if scheme.About().Parameters == "none" {
 			return "on " + name + ", which has no trained parameters"
 		}
-	case config.InitFlag, "pe-init-scale", "pe-init-sparsity", "pe-dropout":
+	case slices.Contains([]string{config.InitFlag, "pe-init-scale", "pe-init-sparsity", "pe-dropout"}, flag):
 		if !scheme.Learned {
 			return "on " + name + ", which has no learned table that starts with sigma"
 		}
@@ -119,16 +140,14 @@ func (c Config) Unused(flag string) string {
 
 // UnusedSigma returns a note where sigma has no effect on a resolved configuration, or "".
 func (c Config) UnusedSigma() string {
-	scheme, err := pe.Find(c.PE)
-	if err != nil {
+	e, err := c.encoding()
+	switch {
+	case err != nil:
 		return ""
-	}
-	if !scheme.Learned {
+	case !e.Learned:
 		return "--sigma has no effect on " + c.PE
-	}
-	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
-	if err == nil && !init.UsesSigma() && !scheme.IsStack() {
-		return fmt.Sprintf("--sigma has no effect with --pe-init %s", init)
+	case !e.start.UsesSigma() && !e.IsStack():
+		return fmt.Sprintf("--sigma has no effect with --pe-init %s", e.start)
 	}
 	return ""
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"torchpe/internal/expect"
-	"torchpe/models"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -116,18 +115,14 @@ func TestMistakesAreListed(t *testing.T) {
 		"--log-every", "--lst-validation", "--sigma", "--lr", "--weight-decay")
 }
 
-// TestSettingsNameWhatModelsKnow compares the values in the table of settings with those that
-// models, optimizers and devices take: package config imports none of them.
-func TestSettingsNameWhatModelsKnow(t *testing.T) {
+// TestSettingsNameWhatTorchpeKnows compares the values in the table of settings with those that
+// optimizers, devices and encodings take: package config imports none of them.
+func TestSettingsNameWhatTorchpeKnows(t *testing.T) {
 	for flag, want := range map[string][]string{
-		"token-input":    {string(models.OneHot), string(models.Embedding)},
-		"embedding-init": {string(models.LikeLinear), string(models.UnitNormal)},
-		"read-out":       {string(models.LastToken), string(models.ProbeToken)},
-		"mask-token":     {string(models.LearnedMask), string(models.ZeroMask)},
-		"optimizer":      torchpe.Methods(),
-		"dtype":          {torchpe.Float32.String(), torchpe.Float64.String()},
-		"precision":      append([]string{"auto"}, torchpe.Precisions()...),
-		"attention":      append([]string{"auto"}, torchpe.AttentionForms()...),
+		"optimizer": torchpe.Methods(),
+		"dtype":     {torchpe.Float32.String(), torchpe.Float64.String()},
+		"precision": append([]string{"auto"}, torchpe.Precisions()...),
+		"attention": append([]string{"auto"}, torchpe.AttentionForms()...),
 	} {
 		s, _ := config.ByFlag(flag)
 		expect.Equal(t, fmt.Sprintf("--%s", flag), s.OneOf, want)

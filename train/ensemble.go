@@ -2,10 +2,10 @@ package train
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"torchpe/models"
-	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
 
@@ -20,7 +20,8 @@ type ensemble struct {
 	dtype     torchpe.DType
 	resident  *torchpe.Scope // owns the data; the scopes of steps are inside it
 	seeds     []uint64
-	settings  torchpe.StepSettings
+	active    []bool // [E] false for members whose training has ended
+	ownPE     bool   // the encoding's parameters have settings of their own
 	buffers   *stepBuffers
 	graphs    bool      // record steps once and replay them
 	repeat    bool      // keep constants on the CPU too, as a GPU needs it: for tests
@@ -34,11 +35,7 @@ func newEnsemble(c Config, t task) (*ensemble, error) {
 		return nil, err
 	}
 	e.graphs = e.device != torchpe.CPU && !c.NoGraph && (!c.Deterministic || recordsDeterministic())
-	for _, m := range c.Members {
-		e.settings.WeightDecay = append(e.settings.WeightDecay, m.WeightDecay)
-		e.settings.Active = append(e.settings.Active, true)
-	}
-	e.settings.ClipNorm = c.ClipNorm
+	e.active = slices.Repeat([]bool{true}, len(c.Members))
 	if err := e.allocate(); err != nil {
 		e.close()
 		return nil, err
@@ -74,8 +71,9 @@ func (e *ensemble) allocate() (err error) {
 		}
 		e.sized = append(e.sized, at)
 	}
-	if err := e.groupEncoding(); err != nil {
-		return err
+	own := e.config.OwnPESettings()
+	if e.ownPE = own != nil; e.ownPE && e.model.EncodingSize() == 0 {
+		return fmt.Errorf("%s: %s has no trained parameters", strings.Join(own, ", "), e.config.PE)
 	}
 	method := torchpe.Method(e.config.Optimizer)
 	if e.optimizer, err = torchpe.NewOptimizer(method, e.model.Params); err != nil {
@@ -89,21 +87,13 @@ func (e *ensemble) allocate() (err error) {
 	if err != nil {
 		return err
 	}
-	return e.buffers.reset(newTrainSums(e.members()), e.settings.Active)
+	return e.buffers.reset(newTrainSums(e.members()), e.active)
 }
 
 // newModel builds the untrained model.
 func (e *ensemble) newModel() (*models.Model, error) {
 	c := e.config
-	scheme, err := pe.Find(c.PE)
-	if err != nil {
-		return nil, err
-	}
-	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
-	if err != nil {
-		return nil, err
-	}
-	start, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	encoding, err := c.encoding()
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +103,8 @@ func (e *ensemble) newModel() (*models.Model, error) {
 			sigma = append(sigma, *m.Sigma)
 		}
 	}
-	windows, err := c.Windows()
-	if err != nil {
-		return nil, err
-	}
 	mc := models.Config{
-		Layers: c.Layers, Heads: c.Heads, DModel: c.DModel, FFMultiple: c.FFMultiple,
-		Dropout: c.Dropout, Windows: windows, PE: c.PE, PEOptions: options, Sigma: sigma, PEInit: start,
+		Transformer: c.Transformer, PE: c.PE, PEOptions: encoding.options, Sigma: sigma, PEInit: encoding.start,
 		PEDropout: c.PEDropout, InitScale: orElse(c.InitScale, 1), EmbedInitScale: orElse(c.EmbedInitScale, 1),
 		Seeds: e.seeds, DType: e.dtype, Device: e.device,
 	}
@@ -127,25 +112,8 @@ func (e *ensemble) newModel() (*models.Model, error) {
 	return models.New(mc)
 }
 
-// groupEncoding makes a group of the encoding's parameters where they have settings of their own.
-func (e *ensemble) groupEncoding() error {
-	own := e.config.OwnPESettings()
-	if own == nil {
-		return nil
-	}
-	if e.model.EncodingSize() == 0 {
-		return fmt.Errorf("%s: %s has no trained parameters", strings.Join(own, ", "), e.config.PE)
-	}
-	g := torchpe.Group{To: e.model.EncodingColumns()}
-	for _, m := range e.config.Members {
-		g.WeightDecay = append(g.WeightDecay, orElse(m.PEWeightDecay, m.WeightDecay))
-	}
-	e.settings.Groups = []torchpe.Group{g}
-	return nil
-}
-
 // orElse returns *own, or fallback where own is nil.
-func orElse(own *float64, fallback float64) float64 {
+func orElse[T any](own *T, fallback T) T {
 	if own == nil {
 		return fallback
 	}

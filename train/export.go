@@ -66,7 +66,8 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		defer s.Close()
 		for _, p := range m.Params.All() {
 			into := p.In(s)
-			into.CopyFrom(readTensor(checkpoint, runlog.WeightPrefix+p.Name, p.Shape, into))
+			name := runlog.ParameterTensor(runlog.Weights, p.Name)
+			into.CopyFrom(readTensor(checkpoint, name, p.Shape, into))
 		}
 		diverged = int(readNumbers(checkpoint, runlog.DivergedTensor, 1)[0])
 	})
@@ -172,7 +173,10 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	if o.Observer == nil {
 		o.Observer = noopObserver{}
 	}
-	t := &trainer{ensemble: ens, run: run, observer: o.Observer, environment: environment(c, o.Command)}
+	t, err := newTrainer(ens, run, o)
+	if err != nil {
+		return runlog.Result{}, err
+	}
 	return t.measureImported(from, was.Step)
 }
 
@@ -202,26 +206,18 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	}
 	t.environment.Changed = []string{fmt.Sprintf("%s%s, whose SHA-256 is %x", runlog.ImportedFrom,
 		filepath.Join(from, export.WeightsFile), sha256.Sum256(weights))}
-	var ok bool
-	if t.criterion, ok = t.config.criterion(); ok {
-		t.fits = runlog.FitsOf(t.criterion, t.members(), nil)
-	}
-	if t.motion, err = t.newMotionMeter(); err != nil {
-		return none, err
-	}
 	if err := export.Read(from, t.model); err != nil {
 		return none, err
 	}
 	if err := t.start(t.run.StartHidden); err != nil {
 		return none, err
 	}
-	t.last = make([]*runlog.Record, t.members())
-	t.state = state{step: step, diverged: make([]int, t.members())}
+	t.state.step = step
 	t.optimizer.SetSteps(step)
 	if t.state.sums, err = t.task.trainingSums(t.ensemble, step); err != nil {
 		return none, err
 	}
-	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
+	if err := t.buffers.reset(t.state.sums, t.active); err != nil {
 		return none, err
 	}
 	t.logged, t.loggedAt = time.Now(), step

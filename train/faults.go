@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,30 +62,17 @@ func (e *StalledError) Error() string {
 // watchdog reports a run that makes no progress. It is notified before each step, record,
 // checkpoint and the measures at the end.
 type watchdog struct {
-	step     atomic.Int64
-	notified atomic.Int64 // monotonic nanoseconds since start
-	start    time.Time
-	done     chan struct{}
+	step  atomic.Int64
+	after time.Duration
+	timer *time.Timer
 }
 
 // newWatchdog calls stalled once when it was not notified for the given time.
 func newWatchdog(after time.Duration, dir string, stalled func(*StalledError)) *watchdog {
-	w := &watchdog{start: time.Now(), done: make(chan struct{})}
-	go func() {
-		tick := time.NewTicker(max(after/10, time.Millisecond))
-		defer tick.Stop()
-		for {
-			select {
-			case <-w.done:
-				return
-			case <-tick.C:
-			}
-			if time.Since(w.start)-time.Duration(w.notified.Load()) > after {
-				stalled(&StalledError{Dir: dir, Step: int(w.step.Load()), After: after})
-				return
-			}
-		}
-	}()
+	w := &watchdog{after: after}
+	w.timer = time.AfterFunc(after, sync.OnceFunc(func() {
+		stalled(&StalledError{Dir: dir, Step: int(w.step.Load()), After: after})
+	}))
 	return w
 }
 
@@ -92,8 +80,8 @@ func newWatchdog(after time.Duration, dir string, stalled func(*StalledError)) *
 func (w *watchdog) notify(step int) {
 	if w != nil {
 		w.step.Store(int64(step))
-		w.notified.Store(int64(time.Since(w.start)))
+		w.timer.Reset(w.after)
 	}
 }
 
-func (w *watchdog) stop() { close(w.done) }
+func (w *watchdog) stop() { w.timer.Stop() }

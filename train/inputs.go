@@ -67,10 +67,8 @@ func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, 
 // prefetcher computes the inputs of the next step while the device works on the present one.
 type prefetcher struct {
 	make func(step int) stepInputs
-
-	made chan stepInputs // nil where nothing is being computed
-	stop chan struct{}   // closed to end the computation
-	next int             // step of the next inputs in made
+	made chan stepInputs // has the inputs of step next, once they are computed; nil before the first step
+	next int
 }
 
 // repeat makes the inputs of the first n steps come again and again.
@@ -86,41 +84,24 @@ func (p *prefetcher) get(step int) stepInputs {
 		p.wait()
 		p.begin(step)
 	}
-	p.next++
-	return <-p.made
+	in := <-p.made
+	p.begin(step + 1)
+	return in
 }
 
-// begin starts on the inputs of a step and of those after it, one at a time.
+// begin starts on the inputs of a step.
 func (p *prefetcher) begin(step int) {
-	made, stop := make(chan stepInputs), make(chan struct{})
-	p.made, p.stop, p.next = made, stop, step
-	go func() {
-		defer close(made)
-		for ; ; step++ {
-			in := p.make(step)
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			select {
-			case made <- in:
-			case <-stop:
-				return
-			}
-		}
-	}()
+	made := make(chan stepInputs, 1)
+	p.made, p.next = made, step
+	go func() { made <- p.make(step) }()
 }
 
-// wait stops the prefetcher and drops the inputs that it was computing.
+// wait drops the inputs that are being computed.
 func (p *prefetcher) wait() {
-	if p.made == nil {
-		return
+	if p.made != nil {
+		<-p.made
+		p.made = nil
 	}
-	close(p.stop)
-	for range p.made {
-	}
-	p.made = nil
 }
 
 // epochCache keeps what was computed for an epoch until another is asked for.

@@ -106,7 +106,7 @@ func TestPEWarmup(t *testing.T) {
 	c.WarmupSteps, c.PEWarmupSteps, c.Schedule = 2, new(4), config.Linear
 	c.Members[0].PELR = new(0.5)
 	e := started(t, c)
-	if g := e.settings.Groups; len(g) != 1 || g[0].From != 0 || g[0].To != 2*16*16 ||
+	if g := e.settingsAt(0, 10).Groups; len(g) != 1 || g[0].From != 0 || g[0].To != 2*16*16 ||
 		!reflect.DeepEqual(g[0].WeightDecay, []float64{0, 0.1}) {
 		t.Fatalf("groups %+v; a table of 16 x 16 in each of 2 blocks comes first", g)
 	}

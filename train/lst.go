@@ -17,13 +17,10 @@ import (
 // lstTask answers Latin-square puzzles: cross-entropy of the answer at the read-out's token.
 type lstTask struct {
 	taskDefaults
+	splits
 	config  Config
-	splits  splits
-	train   deviceSplit
-	heldOut map[string]deviceSplit // by split name
-	sizes   []deviceSplit          // of Config.EvalTokens
-	order   epochCache[[][]int64]  // [E][n]
-	symbols epochCache[[][]int64]  // permuted: see epochPermutations
+	order   epochCache[[][]int64] // [E][n]
+	symbols epochCache[[][]int64] // permuted: see epochPermutations
 
 	// Measured with the probes, zero before.
 	noisy   robustness
@@ -45,7 +42,7 @@ func init() {
 			return newLSTTask(c, s)
 		},
 		empty: func(c Config) (task, error) { return newLSTTask(c, splits{}) },
-		recorded: func(c Config, _ pe.Scheme) (parts map[string][]string, lacking string) {
+		recorded: func(c Config, _ encoding) (parts map[string][]string, lacking string) {
 			parts = map[string][]string{"tokens": texts(c.EvalTokens)}
 			for _, condition := range lst.Conditions() {
 				parts["validation"] = append(parts["validation"], condition.String())
@@ -71,17 +68,11 @@ func newLSTTask(c Config, s splits) (*lstTask, error) {
 	return t, err
 }
 
-type deviceSplit struct {
-	examples
-	onDevice struct{ symbols, probe, target torchpe.Tensor } // [n,N], [n], [n]
-	at       *models.Model                                   // nil: the puzzles have the size of training
-}
-
 func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
 
 func (t *lstTask) notes() []string {
 	notes := slices.Clone(t.positionNotes)
-	if batch, n := t.config.Batch, t.splits.train.n; batch > n {
+	if batch, n := t.config.Batch, t.train.n; batch > n {
 		notes = append(notes,
 			fmt.Sprintf("batch: %d is more than the %d training puzzles; each step takes all of them", batch, n))
 	}
@@ -92,40 +83,28 @@ func (t *lstTask) configureModel(c *models.Config) {
 	symbols := t.config.Symbols()
 	c.Positions, c.PEInit.Coordinates = t.positions, t.start
 	c.Symbols, c.Classes = symbols+2, symbols // symbols with the blank and the probe
-	c.TokenInput = models.TokenInput(t.config.TokenInput)
-	c.EmbeddingInit = models.EmbeddingInit(t.config.EmbeddingInit)
-	c.ReadOut = models.ReadOut(t.config.ReadOut)
 }
 
 func (t *lstTask) moveToDevice(e *ensemble) {
-	put := func(x examples) deviceSplit {
-		r := deviceSplit{examples: x}
+	for _, x := range t.all() {
 		if x.n > 0 {
-			r.onDevice.symbols = torchpe.Of(e.resident, e.device, x.symbols, x.n, len(x.symbols)/x.n)
-			r.onDevice.probe = torchpe.Of(e.resident, e.device, x.probe, x.n)
-			r.onDevice.target = torchpe.Of(e.resident, e.device, x.target, x.n)
+			x.onDevice.symbols = torchpe.Of(e.resident, e.device, x.symbols, x.n, len(x.symbols)/x.n)
+			x.onDevice.probe = torchpe.Of(e.resident, e.device, x.probe, x.n)
+			x.onDevice.target = torchpe.Of(e.resident, e.device, x.target, x.n)
 		}
-		return r
 	}
-	t.train = put(t.splits.train)
-	t.heldOut, t.sizes = map[string]deviceSplit{}, nil
-	for _, x := range []examples{t.splits.iid, t.splits.validation} {
-		t.heldOut[x.name] = put(x)
-	}
-	for i, x := range t.splits.sizes {
-		r := put(x)
-		r.at = e.sized[i]
-		t.sizes = append(t.sizes, r)
+	for i := range t.sizes {
+		t.sizes[i].at = e.sized[i]
 	}
 }
 
 // stepsPerEpoch counts the batches of an epoch; the last may be smaller.
 func (t *lstTask) stepsPerEpoch() int {
-	return (t.splits.train.n + t.config.Batch - 1) / t.config.Batch
+	return (t.train.n + t.config.Batch - 1) / t.config.Batch
 }
 
 func (t *lstTask) shape(int) (batch, tokens, read int) {
-	return min(t.config.Batch, t.splits.train.n), t.positions.Tokens(), 1
+	return min(t.config.Batch, t.train.n), t.positions.Tokens(), 1
 }
 
 func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
@@ -169,7 +148,7 @@ type lstBatch struct {
 }
 
 // gather returns in s the batch of the examples at index (int64 [E,B]).
-func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from deviceSplit, index torchpe.Tensor) lstBatch {
+func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from examples, index torchpe.Tensor) lstBatch {
 	shape := index.Shape()
 	flat := index.In(s).Reshape(-1)
 	pick := func(t torchpe.Tensor, shape ...int) torchpe.Tensor {
@@ -185,12 +164,12 @@ func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from deviceSplit, index 
 func (t *lstTask) measure(e *ensemble, step int, _ peTables) (measuresFiller, error) {
 	var iid, validation accuracy
 	var err error
-	if t.heldOut["iid"].n > 0 {
-		if iid, err = t.evaluate(e, t.heldOut["iid"], step); err != nil {
+	if t.iid.n > 0 {
+		if iid, err = t.evaluate(e, t.iid, step); err != nil {
 			return nil, err
 		}
 	}
-	if validation, err = t.evaluate(e, t.heldOut["validation"], step); err != nil {
+	if validation, err = t.evaluate(e, t.validation, step); err != nil {
 		return nil, err
 	}
 	sizes, err := t.evaluateSizes(e, step)
@@ -223,9 +202,9 @@ func (t *lstTask) addFinal(member int, to runlog.Numbers) {
 
 func (t *lstTask) completeResult(r *runlog.Result) {
 	r.Baselines = map[string]runlog.Numbers{"look_up": {}, "counts": {}}
-	for _, x := range []examples{t.splits.iid, t.splits.validation} {
+	for _, x := range []examples{t.iid, t.validation} {
 		if x.n > 0 {
-			b := lst.NewBaselines(t.splits.train.puzzles, x.puzzles)
+			b := lst.NewBaselines(t.train.puzzles, x.puzzles)
 			r.Baselines["look_up"][x.name], r.Baselines["counts"][x.name] = b.LookUp, b.Counts
 		}
 	}
@@ -234,7 +213,7 @@ func (t *lstTask) completeResult(r *runlog.Result) {
 func (t *lstTask) whyMissing(m runlog.Measure, key string) string {
 	_, label, _ := strings.Cut(key, "/")
 	known := func(c lst.Condition) bool { return c.String() == label }
-	if m.Key == "validation/CONDITION" && !slices.ContainsFunc(t.splits.validation.condition, known) {
+	if m.Key == "validation/CONDITION" && !slices.ContainsFunc(t.validation.condition, known) {
 		return "no validation puzzle has that condition"
 	}
 	return ""
@@ -246,9 +225,9 @@ func (t *lstTask) trainingSums(e *ensemble, step int) (trainSums, error) {
 }
 
 // model returns the model for a split: the trained one, or its parameters at other positions.
-func (r deviceSplit) model(e *ensemble) *models.Model {
-	if r.at != nil {
-		return r.at
+func (x examples) model(e *ensemble) *models.Model {
+	if x.at != nil {
+		return x.at
 	}
 	return e.model
 }

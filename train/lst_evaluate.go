@@ -21,7 +21,7 @@ type accuracy struct {
 }
 
 // evaluate measures a split. Random draws depend on the step and the split alone.
-func (t *lstTask) evaluate(e *ensemble, r deviceSplit, step int) (accuracy, error) {
+func (t *lstTask) evaluate(e *ensemble, r examples, step int) (accuracy, error) {
 	a := accuracy{predicted: make([]int64, e.members()*r.n)}
 	pass := forwardPass{split: r, step: step}
 	err := t.forward(e, pass, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
@@ -48,7 +48,7 @@ func (t *lstTask) evaluate(e *ensemble, r deviceSplit, step int) (accuracy, erro
 }
 
 // sums returns the sums of losses and right answers over a split.
-func (t *lstTask) sums(e *ensemble, r deviceSplit, step int) (trainSums, error) {
+func (t *lstTask) sums(e *ensemble, r examples, step int) (trainSums, error) {
 	sums := newTrainSums(e.members())
 	sums.examples = float64(r.n)
 	pass := forwardPass{split: r, step: step}
@@ -81,7 +81,7 @@ func shareBy[Kind comparable](kinds []Kind, correct []bool) map[Kind]float64 {
 
 // forwardPass is a pass of a whole split through the model, after a step of training.
 type forwardPass struct {
-	split deviceSplit
+	split examples
 	step  int
 	trace []string // intermediates to keep
 }
@@ -128,7 +128,7 @@ func newTrace(names []string) *models.Trace {
 
 // evaluationBatch returns a piece of a split, the same for all members. It seeds the random draws in s
 // with the step and the piece.
-func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r deviceSplit, p piece) lstBatch {
+func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r examples, p piece) lstBatch {
 	s.Seed(e.seeds, p.step)
 	index := make([]int64, 0, e.members()*p.n)
 	for range e.members() {

@@ -8,9 +8,11 @@ import (
 	"slices"
 
 	"torchpe/data/lst"
+	"torchpe/models"
+	"torchpe/torchpe"
 )
 
-// examples are the puzzles of one split as flat arrays.
+// examples are the puzzles of one split as flat arrays, also on the device.
 type examples struct {
 	name      string
 	puzzles   []lst.Puzzle
@@ -20,6 +22,9 @@ type examples struct {
 	target    []int64 // [n] answer, from 0
 	condition []lst.Condition
 	lines     []int // rows and columns needed (see lst.Lines), of validation puzzles of side 4; else nil
+
+	onDevice struct{ symbols, probe, target torchpe.Tensor } // [n,Cells], [n], [n]
+	at       *models.Model                                   // nil: the puzzles have the size of training
 }
 
 func newExamples(name string, puzzles []lst.Puzzle) examples {
@@ -35,11 +40,20 @@ func newExamples(name string, puzzles []lst.Puzzle) examples {
 	return x
 }
 
-// splits are the three parts of a data set.
+// splits are the parts of a data set.
 type splits struct {
 	train, iid, validation examples
 	sizes                  []examples // of Config.EvalTokens
 	fingerprint            string     // SHA-256 over all of it
+}
+
+// all returns the splits, that of training first.
+func (s *splits) all() []*examples {
+	all := []*examples{&s.train, &s.iid, &s.validation}
+	for i := range s.sizes {
+		all = append(all, &s.sizes[i])
+	}
+	return all
 }
 
 // load reads or generates the data set of a configuration.
@@ -52,7 +66,7 @@ func load(c Config) (splits, error) {
 		return splits{}, err
 	}
 	h := sha256.New()
-	for _, x := range append([]examples{s.train, s.iid, s.validation}, s.sizes...) {
+	for _, x := range s.all() {
 		binary.Write(h, binary.LittleEndian, int64(x.n))
 		binary.Write(h, binary.LittleEndian, x.symbols)
 		binary.Write(h, binary.LittleEndian, x.target)

@@ -40,7 +40,7 @@ func (t *lstTask) standardNoise(e *ensemble, s *torchpe.Scope, p piece, repeat i
 // evaluate after the same step, so that amplitude 0 gives its accuracy.
 func (t *lstTask) robustness(
 	e *ensemble, step int, amplitudes []float64, repeats int) (robustness, error) {
-	r := t.heldOut["validation"]
+	r := t.validation
 	x := robustness{amplitudes: amplitudes, members: e.members(), repeats: repeats, puzzles: r.n}
 	x.correct = make([]float64, x.members*len(amplitudes)*repeats)
 	err := e.inPieces(r.n, maxEvaluationBatch, func(_ *torchpe.Scope, from, n int) {
@@ -64,7 +64,7 @@ func (t *lstTask) countCorrect(
 	e *ensemble, outer *torchpe.Scope, p piece, noise torchpe.Tensor) []float64 {
 	s := outer.Child()
 	defer s.Close()
-	b := t.evaluationBatch(e, s, t.heldOut["validation"], p)
+	b := t.evaluationBatch(e, s, t.validation, p)
 	b.Noise = noise
 	return torchpe.CountCorrect(e.model.Forward(s, b.Input, nil), b.target).Float64s()
 }

@@ -17,11 +17,11 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 	if err := t.addIntermediates(&out, e, step); err != nil {
 		return nil, nil, err
 	}
-	addPrediction := func(r deviceSplit, a accuracy) {
+	addPrediction := func(r examples, a accuracy) {
 		addTensor(&out, "prediction/"+r.name, []int{e.members(), r.n}, a.predicted)
 	}
-	for _, split := range []string{"iid", "validation"} {
-		if r := t.heldOut[split]; r.n > 0 {
+	for _, r := range []examples{t.iid, t.validation} {
+		if r.n > 0 {
 			a, err := t.evaluate(e, r, step)
 			if err != nil {
 				return nil, nil, err
@@ -54,7 +54,7 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 // addIntermediates adds the PE tables and attention maps.
 func (t *lstTask) addIntermediates(out *tensorList, e *ensemble, step int) error {
 	kept := map[string]*probe{}
-	r := t.heldOut["validation"]
+	r := t.validation
 	pass := forwardPass{r, step, []string{"pe/*", "attention/*"}}
 	err := t.forward(e, pass, func(part piece, _ torchpe.Tensor, trace *models.Trace) {
 		for _, name := range trace.Names() {

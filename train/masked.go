@@ -9,6 +9,7 @@ import (
 
 	"torchpe/data/masked"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -40,7 +41,7 @@ func init() {
 	for _, name := range []string{"nmar", "fmri", "masked"} {
 		taskMakers[name] = taskMaker{
 			read: func(c Config) (task, error) { return newMaskedTask(c) },
-			recorded: func(c Config, _ pe.Scheme) (parts map[string][]string, lacking string) {
+			recorded: func(c Config, _ encoding) (parts map[string][]string, lacking string) {
 				parts = map[string][]string{}
 				for _, level := range c.Masked.TestLevels {
 					parts["test_mse"] = append(parts["test_mse"], testSet{level: level}.key())
@@ -65,8 +66,8 @@ func (t *maskedTask) fingerprint() string { return t.digest }
 
 func (t *maskedTask) configureModel(c *models.Config) {
 	c.Positions, c.Classes, c.PEInit.Coordinates = t.positions, 1, t.start
-	c.TokenInput, c.ReadOut = models.Scalar, models.ReadTokens
-	c.MaskToken, c.MaskSD = models.MaskToken(t.config.Token), t.config.TokenSD
+	c.TokenInput, c.ReadOut = arch.Scalar, arch.ReadTokens
+	c.MaskToken, c.MaskSD = t.config.Token, t.config.TokenSD
 }
 
 func (t *maskedTask) stepsPerEpoch() int { return (len(t.split.Train) + t.batch - 1) / t.batch }

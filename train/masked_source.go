@@ -83,13 +83,9 @@ func makeSurrogate(c *config.MaskedConfig, seed uint64) (source, error) {
 }
 
 func readFiles(m *config.MaskedConfig, c Config) (source, error) {
-	var known []int
-	if c.Task == "fmri" {
-		known = series.CorticalParcels
-	}
 	files := *m.Files
 	files.Header = c.FirstLine()
-	d, err := files.Read(known, m.ZScore)
+	d, err := files.Read(c.Facts().TokenCounts, m.ZScore)
 	if err != nil {
 		return source{}, err
 	}

@@ -150,10 +150,10 @@ func (o NoiseOptions) applyTo(c *Config) error {
 // noiseReport measures the present ensemble.
 func (t *lstTask) noiseReport(e *ensemble, st state) (NoiseReport, error) {
 	report := NoiseReport{
-		Step: st.step, Puzzles: t.heldOut["validation"].n,
+		Step: st.step, Puzzles: t.validation.n,
 		Amplitudes: t.config.Noise, Repeats: t.config.NoiseRepeats,
 	}
-	clean, err := t.evaluate(e, t.heldOut["validation"], st.step)
+	clean, err := t.evaluate(e, t.validation, st.step)
 	if err != nil {
 		return report, err
 	}

@@ -69,7 +69,7 @@ func (m *motionMeter) measure(member int, now peTables, share float64, to runlog
 		if m.truth == nil {
 			continue
 		}
-		to[fmt.Sprint("pe_cosine/", block)] = cosine(table, m.truth)
+		to[fmt.Sprint("pe_cosine/", block)] = metrics.CosineOf(table, m.truth)
 		d, err := metrics.Procrustes(metrics.Table{Tokens: now.tokens, Dim: now.width, Values: table},
 			metrics.Table{Tokens: now.tokens, Dim: now.width, Values: m.truth})
 		if err == nil { // zeros have no shape
@@ -110,7 +110,7 @@ func (m *motionMeter) addStartCosines(member int, to runlog.Numbers) {
 		return
 	}
 	for block, tables := range m.start.blocks {
-		to[fmt.Sprint("pe_start_cosine/", block)] = cosine(tables[member], m.truth)
+		to[fmt.Sprint("pe_start_cosine/", block)] = metrics.CosineOf(tables[member], m.truth)
 	}
 }
 
@@ -128,14 +128,4 @@ func (e *ensemble) gradientShares() (shares []float64, err error) {
 		}
 	})
 	return shares, err
-}
-
-// cosine returns the cosine of two tables, which are not centred or aligned.
-func cosine(a, b []float64) float64 { return dot(a, b) / (frobenius(a) * frobenius(b)) }
-
-func dot(a, b []float64) (sum float64) {
-	for i := range a {
-		sum += a[i] * b[i]
-	}
-	return sum
 }

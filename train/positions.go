@@ -29,17 +29,17 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	if err != nil {
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}
-	scheme, err := pe.Find(c.PE)
+	e, err := c.encoding()
 	if err != nil {
 		return at, nil, err
 	}
-	if scheme.Needs <= pe.NeedsOrder && c.startsFromDistances() { // its start takes more than the order
-		scheme.Needs = pe.NeedsPoints
+	if e.Needs <= pe.NeedsOrder && e.start.Kind == pe.MDSInit { // which takes more than the order
+		e.Needs = pe.NeedsPoints
 		if file.Form == positions.Graph || file.Form == positions.Edges {
-			scheme.Needs = pe.NeedsGraph
+			e.Needs = pe.NeedsGraph
 		}
 	}
-	at, notes, err = Place(file, tokens, scheme)
+	at, notes, err = Place(file, tokens, e.Scheme)
 	if err != nil {
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}

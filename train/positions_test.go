@@ -297,7 +297,8 @@ func TestPositionsGoByNumber(t *testing.T) {
 	expect.NoError(t, os.WriteFile(path, []byte("10,0,.5\n20,1.5,1\n30,7,2.5\n"), 0o600))
 	sum := expect.Must(config.SumOf(path))
 	var c Config
-	c.PE, c.Positions = "fourier-features", &config.PositionsConfig{File: path, SHA256: sum}
+	c.PE, c.Fidelity = "fourier-features", "code"
+	c.Positions = &config.PositionsConfig{File: path, SHA256: sum}
 	at, _, err := c.place(positions.Tokens{Count: 3, Names: []string{"30", "10", "20"}}, pe.Line(3))
 	if got := fmt.Sprint(at.Points); err != nil || got != "[[7 2.5] [0 0.5] [1.5 1]]" {
 		t.Errorf("%s, %v", got, err)

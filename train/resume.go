@@ -3,23 +3,25 @@ package train
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
-// provenance is the part of an Environment on which bits may depend.
+// provenance is the part of an Environment on which bits may depend; messages have the name of each.
 type provenance struct {
-	Torchpe    string `json:"torchpe"`
-	Libtorch   string `json:"libtorch"`
-	BLAS       string `json:"blas"`
-	BLASKernel string `json:"blas_kernel"`
-	Device     string `json:"device"`
-	GPU        string `json:"gpu"`
-	Precision  string `json:"precision"`
-	Arch       string `json:"arch"`
+	Torchpe    string `json:"torchpe" name:"torchpe"`
+	Libtorch   string `json:"libtorch" name:"libtorch"`
+	BLAS       string `json:"blas" name:"BLAS"`
+	BLASKernel string `json:"blas_kernel" name:"BLAS kernel"`
+	Device     string `json:"device" name:"device"`
+	GPU        string `json:"gpu" name:"GPU"`
+	Precision  string `json:"precision" name:"precision"`
+	Arch       string `json:"arch" name:"processor"`
 }
 
 func provenanceOf(e runlog.Environment) provenance {
@@ -36,14 +38,18 @@ func (t *trainer) start(begin func([]byte, runlog.Environment) error) error {
 	return begin(text, t.environment)
 }
 
-// metadata returns the metadata of a checkpoint: the configuration and the machine that made it.
+// metadata returns the metadata of a checkpoint: what made it, and how long that took.
 func (t *trainer) metadata() (map[string]string, error) {
 	c, err := json.Marshal(t.config)
 	if err != nil {
 		return nil, err
 	}
 	made, err := json.Marshal(provenanceOf(t.environment))
-	return map[string]string{runlog.ConfigKey: string(c), runlog.EnvironmentKey: string(made)}, err
+	return map[string]string{
+		runlog.ConfigKey: string(c), runlog.EnvironmentKey: string(made),
+		runlog.DataKey: t.task.fingerprint(), runlog.OptimizerKey: t.config.Optimizer,
+		runlog.SecondsKey: strconv.FormatFloat(t.state.seconds, 'g', -1, 64),
+	}, err
 }
 
 // checkResumed compares the settings and the machine of a checkpoint with those of now, and lists in the
@@ -147,13 +153,11 @@ func changedMachine(c *runlog.Checkpoint, now provenance) ([]string, error) {
 		return nil, fmt.Errorf("%s: the environment in its metadata: %w", c.Name, err)
 	}
 	var changed []string
-	for _, p := range []struct{ name, was, now string }{
-		{"torchpe", was.Torchpe, now.Torchpe}, {"libtorch", was.Libtorch, now.Libtorch}, {"BLAS", was.BLAS, now.BLAS},
-		{"BLAS kernel", was.BLASKernel, now.BLASKernel}, {"device", was.Device, now.Device}, {"GPU", was.GPU, now.GPU},
-		{"precision", was.Precision, now.Precision}, {"processor", was.Arch, now.Arch},
-	} {
-		if p.was != p.now {
-			changed = append(changed, fmt.Sprintf("%s was %q and is %q", p.name, p.was, p.now))
+	before, after := reflect.ValueOf(was), reflect.ValueOf(now)
+	for i := range before.NumField() {
+		if a, b := before.Field(i).String(), after.Field(i).String(); a != b {
+			name := before.Type().Field(i).Tag.Get("name")
+			changed = append(changed, fmt.Sprintf("%s was %q and is %q", name, a, b))
 		}
 	}
 	return changed, nil

@@ -20,7 +20,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/data/lst"
 	"torchpe/internal/expect"
-	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -172,7 +172,7 @@ func TestInterruptedRunsResume(t *testing.T) {
 	for pe, fidelity := range map[string]string{"rope": "code", "t5": "text", "2d-fixed": "code", "random": "text"} {
 		c := tinySizes(t, pe)
 		if c.Fidelity = fidelity; fidelity == "text" {
-			c.TokenInput, c.ReadOut = string(models.Embedding), string(models.ProbeToken)
+			c.TokenInput, c.ReadOut = arch.Embedding, arch.ProbeToken
 		}
 		runs["other sizes "+pe] = c
 	}

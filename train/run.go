@@ -56,8 +56,10 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	ens.config = c
-	t := &trainer{ensemble: ens, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
-		environment: environment(c, o.Command)}
+	t, err := newTrainer(ens, run, o)
+	if err != nil {
+		return runlog.Result{}, withAdvice(c, err)
+	}
 	if !resumed {
 		if err := ens.checkUntil(); err != nil {
 			return runlog.Result{}, err
@@ -121,6 +123,19 @@ type trainer struct {
 	motion    *motionMeter     // nil where no table is trained
 }
 
+// newTrainer returns the state before the first step of a run.
+func newTrainer(e *ensemble, run *runlog.Run, o Options) (t *trainer, err error) {
+	t = &trainer{ensemble: e, run: run, observer: o.Observer, allowChanged: o.AllowChanged,
+		environment: environment(e.config, o.Command), last: make([]*runlog.Record, e.members()),
+		state: state{sums: newTrainSums(e.members()), diverged: make([]int, e.members())}}
+	var ok bool
+	if t.criterion, ok = t.config.criterion(); ok {
+		t.fits = runlog.FitsOf(t.criterion, t.members(), nil)
+	}
+	t.motion, err = t.newMotionMeter() // before a checkpoint replaces the tables
+	return t, err
+}
+
 // train is the training loop: a step, then divergence, a record and a checkpoint where due. It is one
 // function of more than 60 lines, so that it reads in order.
 func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result, err error) {
@@ -136,7 +151,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	t.openBoard()
 	intervals := t.intervals()
 	total := intervals.total
-	if err := t.buffers.reset(t.state.sums, t.settings.Active); err != nil {
+	if err := t.buffers.reset(t.state.sums, t.active); err != nil {
 		return runlog.Result{}, err
 	}
 	firstStep := t.state.step
@@ -173,8 +188,11 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 				return runlog.Result{}, err
 			}
 		}
-		if err := t.checkSaving(stop || ended); err != nil {
-			return runlog.Result{}, err
+		// The last checkpoint is waited for; another has its error once it is written.
+		if stop || ended || len(t.saving) > 0 {
+			if err := t.finishSaving(); err != nil {
+				return runlog.Result{}, err
+			}
 		}
 		if stop {
 			return runlog.Result{}, &Interrupted{Dir: t.run.Dir(), Step: t.state.step, Total: total}
@@ -186,18 +204,8 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 
 // begin loads the newest checkpoint, or writes the first one.
 func (t *trainer) begin(resumed bool) error {
-	t.last = make([]*runlog.Record, t.members())
-	var ok bool
-	if t.criterion, ok = t.config.criterion(); ok {
-		t.fits = runlog.FitsOf(t.criterion, t.members(), nil)
-	}
-	var err error
-	if t.motion, err = t.newMotionMeter(); err != nil { // before the checkpoint replaces the tables
-		return err
-	}
 	c, err := t.run.LoadCheckpoint()
 	if errors.Is(err, runlog.ErrNoCheckpoint) {
-		t.state = state{sums: newTrainSums(t.members()), diverged: make([]int, t.members())}
 		if resumed { // stopped before its first checkpoint
 			if err := t.recordResume(); err != nil {
 				return err
@@ -251,7 +259,7 @@ func (t *trainer) updateFit(r *runlog.Record) {
 	}
 	t.fits[r.Member].Update(t.criterion, *r)
 	if t.hasStopped(r.Member) {
-		t.settings.Active[r.Member] = false
+		t.active[r.Member] = false
 	}
 }
 
@@ -260,7 +268,7 @@ func (t *trainer) hasStopped(member int) bool {
 	return t.config.Until != "" && t.fits[member].Reached
 }
 
-func (t *trainer) anyActive() bool { return slices.Contains(t.settings.Active, true) }
+func (t *trainer) anyActive() bool { return slices.Contains(t.active, true) }
 
 // checkpoint copies the state to the host, and writes it while later steps run. It keeps another copy on
 // the device, to restore members that diverge.
@@ -272,11 +280,7 @@ func (t *trainer) checkpoint() (err error) {
 	if t.state.sums, err = t.buffers.sums(); err != nil {
 		return err
 	}
-	metadata, err := t.metadata()
-	if err != nil {
-		return err
-	}
-	write, err := t.save(t.run, t.state, metadata)
+	write, err := t.save()
 	if err != nil {
 		return err
 	}
@@ -296,15 +300,6 @@ func (t *trainer) finishSaving() error {
 	return err
 }
 
-// checkSaving returns the error of writing the checkpoint, if that has ended. With wait it waits for the
-// end.
-func (t *trainer) checkSaving(wait bool) error {
-	if wait || len(t.saving) > 0 {
-		return t.finishSaving()
-	}
-	return nil
-}
-
 // checkDivergence waits for the device, ends the members whose loss was not finite in a step since
 // the last check, and restores them to their last checkpoint.
 func (t *trainer) checkDivergence() error {
@@ -313,10 +308,10 @@ func (t *trainer) checkDivergence() error {
 		return fmt.Errorf("step %d: %w", t.state.step, err)
 	}
 	for m, at := range diverged {
-		if at == 0 || !t.settings.Active[m] {
+		if at == 0 || !t.active[m] {
 			continue
 		}
-		t.settings.Active[m] = false
+		t.active[m] = false
 		t.state.diverged[m] = at
 		value := "not finite"
 		if at == t.state.step {
@@ -366,7 +361,7 @@ func (t *trainer) record() error {
 		r := runlog.Record{Step: t.state.step, Epoch: epoch, Member: m, Seed: int64(t.seeds[m]),
 			Sigma: t.config.Members[m].Sigma, WallSeconds: t.state.seconds, StepMS: stepMS,
 			Measures: runlog.Numbers{}}
-		if t.settings.Active[m] {
+		if t.active[m] {
 			r.Measures["loss"] = sums.loss[m] / sums.examples
 			tables.addNormAndRank(m, r.Measures)
 			t.motion.measure(m, tables, shares[m], r.Measures)
@@ -385,7 +380,7 @@ func (t *trainer) record() error {
 	}
 	t.appendToBoard(records)
 	t.loggedAt = t.state.step
-	if err := t.buffers.reset(newTrainSums(t.members()), t.settings.Active); err != nil {
+	if err := t.buffers.reset(newTrainSums(t.members()), t.active); err != nil {
 		return err
 	}
 	t.observer.Logged(records)

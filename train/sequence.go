@@ -12,6 +12,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/stats"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -64,11 +65,11 @@ func init() {
 
 // recordedLengths returns the lengths that records have accuracies of. They lack validation, the mean
 // over longer inputs, where none of these can be measured.
-func recordedLengths(c Config, scheme pe.Scheme) (parts map[string][]string, lacking string) {
+func recordedLengths(c Config, e encoding) (parts map[string][]string, lacking string) {
 	trained, longer := c.Sequence.Lengths()
 	places := max(c.Sequence.TrainLength, c.Sequence.Places)
 	longer = slices.DeleteFunc(longer, func(n int) bool {
-		return scheme.CheckTokens(places, n, c.PEOptions) != nil
+		return e.CheckTokens(places, n, e.options) != nil
 	})
 	parts = map[string][]string{"length": texts(slices.Concat(trained, longer))}
 	if c.Sequence.Text != nil {
@@ -82,17 +83,17 @@ func recordedLengths(c Config, scheme pe.Scheme) (parts map[string][]string, lac
 
 func newSequenceTask(c Config, source exampleSource) (*sequenceTask, error) {
 	t := &sequenceTask{source: source, config: *c.Sequence, batch: c.Batch, steps: c.Steps, seed: c.DataSeed}
-	scheme, err := pe.Find(c.PE)
+	e, err := c.encoding()
 	if err != nil {
 		return nil, err
 	}
 	places := max(t.config.TrainLength, t.config.Places)
 	t.line = source.positions(places)
-	if err := scheme.Fits(t.line); err != nil {
+	if err := e.Fits(t.line); err != nil {
 		return nil, err
 	}
 	t.trained, _ = t.config.Lengths()
-	t.longer, t.unmeasured = t.measurable(scheme, c.PEOptions)
+	t.longer, t.unmeasured = t.measurable(e)
 	needed := slices.Clone(t.longer)
 	for length := 1; length <= t.config.TrainLength && !source.oneLength(); length++ {
 		needed = append(needed, length)
@@ -113,12 +114,12 @@ func newSequenceTask(c Config, source exampleSource) (*sequenceTask, error) {
 	return t, nil
 }
 
-// measurable returns the lengths above those of training at which a scheme can be measured, and why it
+// measurable returns the lengths above those of training at which an encoding can be measured, and why it
 // cannot at others.
-func (t *sequenceTask) measurable(scheme pe.Scheme, o pe.Options) (lengths []int, left error) {
+func (t *sequenceTask) measurable(e encoding) (lengths []int, left error) {
 	_, lengths = t.config.Lengths()
 	for i, length := range lengths {
-		if left = scheme.CheckTokens(t.line.Tokens(), t.source.tokens(length), o); left != nil {
+		if left = e.CheckTokens(t.line.Tokens(), t.source.tokens(length), e.options); left != nil {
 			return lengths[:i], left
 		}
 	}
@@ -127,11 +128,11 @@ func (t *sequenceTask) measurable(scheme pe.Scheme, o pe.Options) (lengths []int
 
 // checkMeasured returns an error where some longer inputs cannot be measured, or there are none.
 func (t *sequenceTask) checkMeasured(c Config) error {
-	scheme, err := pe.Find(c.PE)
+	e, err := c.encoding()
 	if err != nil {
 		return err
 	}
-	lengths, left := t.measurable(scheme, c.PEOptions)
+	lengths, left := t.measurable(e)
 	if left != nil {
 		return fmt.Errorf("%w. %s", left, t.placesHint())
 	}
@@ -197,8 +198,8 @@ func (t *sequenceTask) notes() []string {
 }
 
 func (t *sequenceTask) configureModel(c *models.Config) {
-	c.Positions, c.TokenInput, c.EmbeddingInit, c.ReadOut = t.line, models.Embedding, models.LikeLinear,
-		models.ReadTokens
+	c.Positions, c.TokenInput, c.EmbeddingInit, c.ReadOut = t.line, arch.Embedding, arch.LikeLinear,
+		arch.ReadTokens
 	c.Symbols, c.Classes, c.Causal = t.source.alphabet()
 }
 

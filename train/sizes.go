@@ -33,7 +33,7 @@ func (s *splits) addSizes(c Config) error {
 	if !c.Renames() {
 		s.train.permute(c.Side(), c.Symbols(), nil)
 	}
-	for _, x := range append([]*examples{&s.iid, &s.validation}, pointers(s.sizes)...) {
+	for _, x := range s.all()[1:] {
 		var rng *rand.Rand
 		if c.Renames() {
 			rng = torchpe.Stream(c.DataSeed, "symbols "+x.name)
@@ -41,13 +41,6 @@ func (s *splits) addSizes(c Config) error {
 		x.permute(x.side(c), c.Symbols(), rng)
 	}
 	return nil
-}
-
-func pointers(xs []examples) (out []*examples) {
-	for i := range xs {
-		out = append(out, &xs[i])
-	}
-	return out
 }
 
 // side is the number of rows of a split's puzzles.

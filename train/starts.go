@@ -17,10 +17,11 @@ import (
 func (c Config) startCoordinates(at pe.Positions, baselines *masked.Baselines) (
 	coordinates [][]float64, note string, err error,
 ) {
-	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	e, err := c.encoding()
 	if err != nil {
 		return nil, "", err
 	}
+	init := e.start
 	var x []float64
 	var k int
 	switch init.Kind {
@@ -39,13 +40,6 @@ func (c Config) startCoordinates(at pe.Positions, baselines *masked.Baselines) (
 		coordinates[row] = x[token*k : (token+1)*k]
 	}
 	return coordinates, fmt.Sprintf("start of %s: %s", c.PE, note), nil
-}
-
-// startsFromDistances reports whether learned tables start at coordinates that have the tokens'
-// distances.
-func (c Config) startsFromDistances() bool {
-	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
-	return err == nil && init.Kind == pe.MDSInit
 }
 
 // dims returns the number of coordinates that init asks for, by default at most `most`.

@@ -5,7 +5,6 @@ package train
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -49,22 +48,23 @@ func (e *ensemble) compute(v *stepVariant) {
 
 // settingsAt returns the optimizer's settings of a step.
 func (e *ensemble) settingsAt(step, total int) torchpe.StepSettings {
-	set := e.settings
-	factor := scheduleFactor(e.config.Schedule, step, e.config.WarmupSteps, total)
-	set.LR = make([]float64, e.members())
-	for m, member := range e.config.Members {
-		set.LR[m] = member.LR * factor
+	c := e.config
+	set := torchpe.StepSettings{Active: e.active, ClipNorm: c.ClipNorm}
+	factor := scheduleFactor(c.Schedule, step, c.WarmupSteps, total)
+	for _, m := range c.Members {
+		set.LR = append(set.LR, m.LR*factor)
+		set.WeightDecay = append(set.WeightDecay, m.WeightDecay)
 	}
-	set.Groups = slices.Clone(set.Groups)
-	for i := range set.Groups { // the PE's, if it has settings of its own
-		if e.config.PEWarmupSteps != nil {
-			factor = scheduleFactor(e.config.Schedule, step, *e.config.PEWarmupSteps, total)
-		}
-		set.Groups[i].LR = make([]float64, e.members())
-		for m, member := range e.config.Members {
-			set.Groups[i].LR[m] = orElse(member.PELR, member.LR) * factor
-		}
+	if !e.ownPE {
+		return set
 	}
+	factor = scheduleFactor(c.Schedule, step, orElse(c.PEWarmupSteps, c.WarmupSteps), total)
+	encoding := torchpe.Group{To: e.model.EncodingColumns()}
+	for _, m := range c.Members {
+		encoding.LR = append(encoding.LR, orElse(m.PELR, m.LR)*factor)
+		encoding.WeightDecay = append(encoding.WeightDecay, orElse(m.PEWeightDecay, m.WeightDecay))
+	}
+	set.Groups = []torchpe.Group{encoding}
 	return set
 }
 

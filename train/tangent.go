@@ -59,6 +59,13 @@ func tangentKernels(within *torchpe.Scope, ps *torchpe.ParamSet, f outputs) (ker
 // alignment returns the cosine <a, b> / (||a|| ||b||) of two kernels. Lazy training leaves it at 1.
 func alignment(a, b []float64) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }
 
+func dot(a, b []float64) (sum float64) {
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
 // tangentAlignments returns [E] the alignment of each member's tangent kernel on training puzzles,
 // evenly spaced, with that of the model before its first step.
 func (t *lstTask) tangentAlignments(e *ensemble) ([]float64, error) {

@@ -25,7 +25,7 @@ type taskMaker struct {
 	empty func(c Config) (task, error)
 	// recorded returns the last parts of keys that records have of each family, and the key of a measure
 	// of the task that records lack, or "".
-	recorded func(c Config, scheme pe.Scheme) (parts map[string][]string, lacking string)
+	recorded func(c Config, e encoding) (parts map[string][]string, lacking string)
 }
 
 // taskMakers has the makers by the name of the task. The file of a task adds its own.

@@ -57,7 +57,7 @@ func (e *ensemble) timeStep(threads int) (time.Duration, error) {
 		}
 		shortest = min(shortest, time.Since(start))
 	}
-	return shortest, e.buffers.reset(nothing, e.settings.Active)
+	return shortest, e.buffers.reset(nothing, e.active)
 }
 
 // peakRSSMB returns the most memory this process held at any time, in megabytes.

@@ -21,13 +21,13 @@ func FindPositions(c Config) (p TokenPositions, err error) {
 	if err := c.Resolve(); err != nil {
 		return p, err
 	}
-	init, err := pe.ParseInit(c.PEInit, c.PEInitScale, c.Fidelity)
+	e, err := c.encoding()
 	if err != nil {
 		return p, err
 	}
-	if !c.Facts().HasSeries || init.Kind != pe.MDSInit && init.Kind != pe.GradientsInit {
+	if !c.Facts().HasSeries || e.start.Kind != pe.MDSInit && e.start.Kind != pe.GradientsInit {
 		return p, fmt.Errorf("positions follow from data of masked prediction by mds or gradients, not from task %s "+
-			"by %s", c.Task, init)
+			"by %s", c.Task, e.start)
 	}
 	t, err := newMaskedTask(c)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // CheckUntil returns an error where no record can ever reach Until: none has that number, or the bound
 // is out of reach. What the data decide, such as whether there are modules, is not looked at.
 func (c Config) CheckUntil() error {
-	scheme, err := pe.Find(c.PE)
+	encoding, err := c.encoding()
 	if err != nil || c.Until == "" {
 		return err
 	}
@@ -22,10 +22,7 @@ func (c Config) CheckUntil() error {
 	if err != nil {
 		return fmt.Errorf("--until: %w", err)
 	}
-	keys, err := c.recordedKeys(scheme)
-	if err != nil {
-		return err
-	}
+	keys := c.recordedKeys(encoding)
 	best, falls := criterion.Scale().Best, criterion.Scale().Falls
 	switch {
 	case !slices.Contains(keys, criterion.Key):
@@ -40,15 +37,11 @@ func (c Config) CheckUntil() error {
 
 // recordedKeys returns the keys of the numbers that records of the run may have and that Until takes: not
 // those of single blocks and positions.
-func (c Config) recordedKeys(scheme pe.Scheme) (keys []string, err error) {
-	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := scheme.Describe(pe.Size{Tokens: 16, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}, options)
+func (c Config) recordedKeys(e encoding) (keys []string) {
+	facts, err := e.Describe(pe.Size{Tokens: 16, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}, e.options)
 	addsNoTable := err == nil && facts.Sites&pe.AtEmbed == 0
-	isTrained := scheme.About().Parameters != "none"
-	parts, lacking := c.maker().recorded(c, scheme)
+	isTrained := e.About().Parameters != "none"
+	parts, lacking := c.maker().recorded(c, e)
 	for _, m := range runlog.Measures() {
 		switch {
 		case m.Tasks&c.Facts().Measures == 0 || m.AtEnd, addsNoTable && m.Needs != runlog.OfModel,
@@ -61,7 +54,7 @@ func (c Config) recordedKeys(scheme pe.Scheme) (keys []string, err error) {
 			keys = append(keys, m.Key)
 		}
 	}
-	return keys, nil
+	return keys
 }
 
 func texts(numbers []int) (out []string) {
@@ -73,12 +66,9 @@ func texts(numbers []int) (out []string) {
 
 // checkUntil returns an error where the data or the encoding leave records without the number of Until.
 func (e *ensemble) checkUntil() error {
-	if e.config.Until == "" {
+	criterion, ok := e.config.criterion()
+	if e.config.Until == "" || !ok {
 		return nil
-	}
-	criterion, err := runlog.ParseCriterion(e.config.Until)
-	if err != nil {
-		return err
 	}
 	measure, _ := runlog.FindMeasure(criterion.Key)
 	tables, err := e.peTables()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 )
 
@@ -60,13 +61,13 @@ func puzzleText(c models.Config) (string, calls) {
 		"probe,\nwhose symbol is asked for.", c.Positions.Tokens(), classes, probe)
 	line("y: logits [B, %d]. Class c stands for symbol c + 1: the prediction is y.argmax(-1) + 1, and "+
 		"answers\n(which loss takes) count from 1.", classes)
-	if c.TokenInput == models.OneHot {
+	if c.TokenInput == arch.OneHot {
 		line("Tokens are one-hot vectors of the symbols 1 to %d, through a linear map; a blank has no "+
 			"channel,\nbut is all zeros.", probe)
 	} else {
 		line("Tokens are rows of a table of all %d symbols, the blank's too.", c.Symbols)
 	}
-	if c.ReadOut == models.LastToken {
+	if c.ReadOut == arch.LastToken {
 		line("The answer is read from the last token, wherever the probe is.")
 	} else {
 		line("The answer is read from the token of the probe.")
@@ -77,7 +78,7 @@ func puzzleText(c models.Config) (string, calls) {
 
 func maskedText(c models.Config) (string, calls) {
 	mask := "all zeros"
-	if c.MaskToken == models.LearnedMask {
+	if c.MaskToken == arch.LearnedMask {
 		mask = "a learned vector, mask_token"
 	}
 	return fmt.Sprintf("values: numbers [B, %d], z-scored as in the run; masked: the same shape, true or "+

@@ -16,6 +16,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/expect"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -42,7 +43,7 @@ type oneCase struct {
 	options      pe.Options
 	positions    pe.Positions         // 12 tokens where there are none
 	label        string               // of positions
-	windows      []int                // of layers
+	window       string               // of layers
 	set          map[string][]float64 // parameters that have these values, not the initial ones
 }
 
@@ -87,19 +88,19 @@ func (c oneCase) config(t *testing.T) models.Config {
 	}
 	config := expect.Must(petest.Spec{Scheme: c.pe, Fidelity: c.fidelity, Given: given,
 		Positions: c.positions, Heads: 2, DModel: 16, Sigma: []float64{0.7}, Seeds: []uint64{7}}.Config())
-	config.Windows = c.windows
-	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, models.LastToken
+	config.Window = c.window
+	config.Symbols, config.Classes, config.DType, config.ReadOut = 6, 4, c.dtype, arch.LastToken
 	if c.fidelity == "text" {
-		config.TokenInput, config.ReadOut = models.Embedding, models.ProbeToken
+		config.TokenInput, config.ReadOut = arch.Embedding, arch.ProbeToken
 	}
 	if c.sequence {
-		config.TokenInput, config.ReadOut, config.Causal = models.Embedding, models.ReadTokens, true
+		config.TokenInput, config.ReadOut, config.Causal = arch.Embedding, arch.ReadTokens, true
 	}
 	if c.masked {
-		config.TokenInput, config.ReadOut, config.Classes = models.Scalar, models.ReadTokens, 1
-		config.MaskToken, config.MaskSD = models.LearnedMask, 0.5
+		config.TokenInput, config.ReadOut, config.Classes = arch.Scalar, arch.ReadTokens, 1
+		config.MaskToken, config.MaskSD = arch.LearnedMask, 0.5
 		if c.fidelity == "text" {
-			config.MaskToken = models.ZeroMask
+			config.MaskToken = arch.ZeroMask
 		}
 	}
 	return config
@@ -156,14 +157,14 @@ func (b batch) forward(s *torchpe.Scope, m *models.Model, training bool) (logits
 	if b.drawn != nil {
 		in.Positions.Drawn = numbers(b.drawn)
 	}
-	if c.TokenInput == models.Scalar {
+	if c.TokenInput == arch.Scalar {
 		in.Values, in.Masked = numbers(b.values), numbers(b.masked)
 		logits = m.Forward(s, in, nil)
 		squares := logits.Sub(in.Values).Square().Mul(in.Masked).Sum(1, 2)
 		return logits, squares.Div(in.Masked.Sum(1, 2))
 	}
 	in.Symbols = torchpe.Of(s, torchpe.CPU, b.symbols, 1, samples, b.tokens)
-	if c.ReadOut == models.ReadTokens {
+	if c.ReadOut == arch.ReadTokens {
 		logits = m.Forward(s, in, nil)
 		last := logits.Narrow(2, b.tokens-2, 2).Reshape(1, 2*samples, c.Classes)
 		return logits, torchpe.CrossEntropy(last, torchpe.Of(s, torchpe.CPU, b.targets(), 1, 2*samples))
@@ -447,7 +448,7 @@ func variants(t *testing.T) (all []oneCase) {
 		all = append(all, oneCase{pe: name, fidelity: "code", options: petest.Given("%s", settings)})
 	}
 	for _, name := range []string{"nope", "rope@local,alibi@global", "xpos@2,c-nope@1"} {
-		all = append(all, oneCase{pe: name, fidelity: "code", label: "window", windows: []int{5, 0}})
+		all = append(all, oneCase{pe: name, fidelity: "code", label: "window", window: "5@1,0@2"})
 	}
 	for i := range all {
 		all[i].dtype = torchpe.Float64

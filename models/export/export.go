@@ -20,6 +20,7 @@ import (
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/atomicfile"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -153,31 +154,27 @@ func partsOf(m *models.Model) (all []part, err error) {
 	return all, nil
 }
 
-// attentionOf describes the attention of a layer.
-func attentionOf(m *models.Model, layer int) map[string]any {
-	c, a := m.Config, m.Encoding.Attention(layer)
-	window := 0
-	if c.Windows != nil {
-		window = c.Windows[layer]
-	}
-	return map[string]any{
-		"causal": a.Causal || c.Causal, "window": window, "temperature": a.Temperature, "bias": a.Bias,
-		"output_projection": a.OutputProjection, "scale": a.LogitScale(c.DModel / c.Heads),
-	}
-}
-
 // attentions describes the attention of each layer.
-func attentions(m *models.Model) (all []map[string]any) {
-	for layer := range m.Config.Layers {
-		all = append(all, attentionOf(m, layer))
+func attentions(m *models.Model) (all []map[string]any, err error) {
+	c := m.Config
+	windows, err := c.Windows()
+	for layer, window := range windows {
+		a := m.Encoding.Attention(layer)
+		all = append(all, map[string]any{
+			"causal": a.Causal || c.Causal, "window": window, "temperature": a.Temperature, "bias": a.Bias,
+			"output_projection": a.OutputProjection, "scale": a.LogitScale(c.DModel / c.Heads),
+		})
 	}
-	return all
+	return all, err
 }
 
 // configText returns config.json.
 func configText(m *models.Model, r Run, parts []part) (string, error) {
 	c := m.Config
-	var err error
+	attention, err := attentions(m)
+	if err != nil {
+		return "", err
+	}
 	var shown *example // nil where evaluation draws at random
 	if c.PEOptions.Float("fixed-pe-dropout") == 0 {
 		if shown, err = exampleOf(m); err != nil {
@@ -193,7 +190,7 @@ func configText(m *models.Model, r Run, parts []part) (string, error) {
 		{"classes", c.Classes}, {"layers", c.Layers}, {"heads", c.Heads}, {"d_model", c.DModel},
 		{"d_ff", c.FFMultiple * c.DModel}, {"dropout", c.Dropout}, {"pe_dropout", c.PEDropout},
 		{"token_input", c.TokenInput}, {"mask_token", c.MaskToken}, {"read_out", c.ReadOut},
-		{"attention", attentions(m)},
+		{"attention", attention},
 		{"encodings", parts},
 		{"positions", positionsOf(c.Positions, parts)}, {"example", shown}, {"run", r},
 	})
@@ -268,7 +265,7 @@ func exampleOf(m *models.Model) (*example, error) {
 			e.Inputs[name] = [][]float64{values}
 			return torchpe.Of(s, torchpe.CPU, values, 1, 1, n).To(c.DType, c.Device)
 		}
-		if c.TokenInput == models.Scalar {
+		if c.TokenInput == arch.Scalar {
 			in.Values = numbers("values", func(i int) float64 { return float64((i*5)%7-3) / 2 })
 			in.Masked = numbers("masked", func(i int) float64 { return float64((i % 3) / 2) })
 		} else {
@@ -280,7 +277,7 @@ func exampleOf(m *models.Model) (*example, error) {
 			symbols[probe] = int64(c.Symbols - 1)
 			e.Inputs["symbols"] = [][]int64{symbols}
 			in.Symbols = torchpe.Of(s, c.Device, symbols, 1, 1, n)
-			if c.ReadOut != models.ReadTokens {
+			if c.ReadOut != arch.ReadTokens {
 				in.Probe = torchpe.Of(s, c.Device, []int64{int64(probe)}, 1, 1)
 			}
 		}

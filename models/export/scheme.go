@@ -101,8 +101,12 @@ func aboutModule(m *models.Model) (string, error) {
 // moduleSettings returns what an encoding needs of config.json.
 func moduleSettings(m *models.Model, parts []part) (string, error) {
 	c := m.Config
+	attention, err := attentions(m)
+	if err != nil {
+		return "", err
+	}
 	return settingsText([]setting{
 		{"layers", c.Layers}, {"heads", c.Heads}, {"d_model", c.DModel}, {"pe_dropout", 0},
-		{"attention", attentions(m)}, {"encodings", parts}, {"positions", positionsOf(c.Positions, parts)},
+		{"attention", attention}, {"encodings", parts}, {"positions", positionsOf(c.Positions, parts)},
 	})
 }

@@ -81,7 +81,7 @@ func hooked(m *models.Model, layer int) (all []safetensors.Tensor, err error) {
 		}
 		add("layer", nil, []float64{float64(layer)})
 		weight := random("weight", 3*d, d)
-		around, sight := m.Attention(layer), pe.Sight{}
+		around, sight := m.Attention(layer)
 		hooks := e.Begin(s, p)
 		a := pe.Attn{Layer: layer, X: hooks.Embed(layer, random("x", b, n, d)),
 			Q: random("q", b, h, n, d/h), K: random("k", b, h, n, d/h), V: random("v", b, h, n, d/h),
@@ -95,9 +95,6 @@ func hooked(m *models.Model, layer int) (all []safetensors.Tensor, err error) {
 		logits := hooks.Logits(a, torchpe.AttentionLogits(a.Q, a.K, a.Scale)).Expand(1, b, h, n, n)
 		keep("logits", logits, b, h, n, n)
 		seen := logits.MulScalar(1 / around.Temperature)
-		if sight.Causal = around.Causal; m.Config.Windows != nil {
-			sight.Window = m.Config.Windows[layer]
-		}
 		seen = seen.Add(sight.Mask(s, seen, p.Index))
 		weights := seen.Softmax(-1)
 		keep("out", hooks.Output(a, weights, weights.MatMul(a.V)), b, h, n, d/h)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"torchpe/models"
+	"torchpe/models/arch"
 )
 
 // sources are the parts of the Python files. Those of library hold classes and functions: a file
@@ -114,9 +115,9 @@ func addNames(used map[string]bool, code string) {
 // taskOf returns the file of the task of a model.
 func taskOf(c models.Config) string {
 	switch {
-	case c.TokenInput == models.Scalar:
+	case c.TokenInput == arch.Scalar:
 		return "masked"
-	case c.ReadOut == models.ReadTokens:
+	case c.ReadOut == arch.ReadTokens:
 		return "sequences"
 	}
 	return "puzzles"

@@ -115,7 +115,7 @@ func turnedIn(m *models.Model, layer int, q, k petest.Array, p pe.Positions) (ou
 func TestLayersByTurns(t *testing.T) {
 	m := petest.Spec{Scheme: "rope*2,xpos", Heads: 2, Layers: 5}.Model(t)
 	for layer, want := range []bool{false, false, true, false, false} {
-		if m.Attention(layer).Causal != want {
+		if around, sight := m.Attention(layer); around.Causal != want || sight.Causal != want {
 			t.Errorf("layer %d is causal: %v", layer+1, !want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"torchpe/internal/expect"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/models/pe/petest"
 	"torchpe/torchpe"
@@ -185,7 +186,7 @@ func (w Projections) AttendInModel(t testing.TB, sp petest.Spec, x petest.Array,
 	if sp.Positions.Index == nil {
 		sp.Positions = pe.Line(n)
 	}
-	sp.Change = func(c *models.Config) { c.Symbols, c.TokenInput = n, models.Embedding }
+	sp.Change = func(c *models.Config) { c.Symbols, c.TokenInput = n, arch.Embedding }
 	m := sp.Model(t)
 	set := func(name string, values []float64) {
 		if p := m.Params.Get(name); p == nil && values != nil {

@@ -113,7 +113,7 @@ func (in *Input) ownProjections(m *Model, cache map[*cohort.Run]*cohort.Weights)
 	var out []*projection
 	for _, t := range m.Tables {
 		name := fmt.Sprintf("block%d.attn.in.weight", t.Block)
-		values, shape, ok, err := cache[r].Values(runlog.WeightPrefix+name, m.member.Index)
+		values, shape, ok, err := cache[r].Parameter(name, m.member.Index)
 		if err != nil {
 			return nil, err
 		}

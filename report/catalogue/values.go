@@ -7,6 +7,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
@@ -78,8 +79,10 @@ func (i *Instance) Close() { i.params.Close() }
 func (i *Instance) Model() *models.Model {
 	s := i.Setting
 	return &models.Model{
-		Config: models.Config{Positions: i.Positions, Layers: s.Layers, Heads: s.Heads, DModel: s.DModel,
-			PE: i.Scheme.Name, PEOptions: i.options},
+		Config: models.Config{
+			Transformer: arch.Transformer{Layers: s.Layers, Heads: s.Heads, DModel: s.DModel},
+			Positions:   i.Positions, PE: i.Scheme.Name, PEOptions: i.options,
+		},
 		Params: i.params, Encoding: i.encoding,
 	}
 }
@@ -99,7 +102,7 @@ func (i *Instance) Set(given []array.Array, member int) error {
 			return fmt.Errorf("the array has no name: %s has %s; want a .safetensors, .npz or .json "+
 				"file whose arrays have these names", i.Scheme.Name, i.Parameters())
 		}
-		a.Name = strings.TrimPrefix(a.Name, runlog.WeightPrefix) // in a checkpoint
+		a.Name = runlog.ParameterOf(a.Name)
 		p := i.params.Get(a.Name)
 		if p == nil {
 			p = i.params.Get("pe." + a.Name)

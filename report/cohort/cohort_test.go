@@ -164,16 +164,16 @@ func TestWeights(t *testing.T) {
 	}
 	all := expect.Must(run.Weights())
 	for member, want := range [][]float64{{1, 2}, {3, 4}} {
-		got, shape, ok, err := all.Values(runlog.WeightPrefix+"x", member)
+		got, shape, ok, err := all.Parameter("x", member)
 		if err != nil || !ok || !slices.Equal(got, want) || !slices.Equal(shape, []int{1, 2}) {
 			t.Errorf("member %d: %v %v, %v, %v", member, got, shape, ok, err)
 		}
 	}
 	for name, member := range map[string]int{"x": 2, "odd": 0, "scalar": 0} {
-		_, _, _, err := all.Values(runlog.WeightPrefix+name, member)
+		_, _, _, err := all.Parameter(name, member)
 		expect.Error(t, err, "2 members")
 	}
-	if _, _, _, err := all.Values(runlog.WeightPrefix+"x", -1); err == nil {
+	if _, _, _, err := all.Parameter("x", -1); err == nil {
 		t.Error("member -1 is taken")
 	}
 	if _, _, ok, err := all.Values("none", 0); ok || err != nil {

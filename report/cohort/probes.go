@@ -42,8 +42,7 @@ func (t tensors) Values(name string, member int) (values []float64, shape []int,
 // Probes reads the intermediates of a run's models at the end of training.
 type Probes struct{ tensors }
 
-// Weights are the parameters at the end of training, by names such as runlog.WeightPrefix and
-// block0.attn.in.weight.
+// Weights are the parameters at the end of training.
 type Weights struct {
 	tensors
 	Warning string // why they are not those of the end of training; "" where they are
@@ -56,6 +55,11 @@ func (r *Run) Weights() (*Weights, error) {
 		return nil, err
 	}
 	return &Weights{tensors{c.File, len(r.Config.Members), r.Dir, "checkpoint"}, c.Warning}, nil
+}
+
+// Parameter returns what Values does of a parameter, such as block0.attn.in.weight.
+func (w *Weights) Parameter(name string, member int) (values []float64, shape []int, ok bool, err error) {
+	return w.Values(runlog.ParameterTensor(runlog.Weights, name), member)
 }
 
 // Blocks lists the blocks, from 0, at whose input a table is added. It is empty for an encoding

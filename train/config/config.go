@@ -10,8 +10,9 @@ package config
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
+	"reflect"
+
+	"torchpe/models/arch"
 )
 
 // Config is everything needed to repeat a run; config.json holds it resolved. The order of its
@@ -19,7 +20,7 @@ import (
 type Config struct {
 	TaskConfig
 	EncodingConfig
-	ModelConfig
+	arch.Transformer
 	OptimizerConfig
 	DataConfig
 	MeasuresConfig
@@ -27,31 +28,8 @@ type Config struct {
 	DeviceConfig
 }
 
-// Clone returns a copy that shares no memory that a setting changes.
-func (c Config) Clone() Config {
-	c.Members = slices.Clone(c.Members)
-	c.LSTTrain = slices.Clone(c.LSTTrain)
-	c.PEOptions = maps.Clone(c.PEOptions)
-	c.Positions = clone(c.Positions)
-	for _, t := range tasks() {
-		t.detach(&c)
-	}
-	if m := c.Masked; m != nil {
-		m.NMAR, m.Surrogate, m.Files = clone(m.NMAR), clone(m.Surrogate), clone(m.Files)
-		if m.Files != nil {
-			m.Files.Data = slices.Clone(m.Files.Data)
-		}
-	}
-	return c
-}
-
-func clone[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	v := *p
-	return &v
-}
+// Clone returns a copy that shares no memory with the configuration.
+func (c Config) Clone() Config { return copyOf(reflect.ValueOf(c)).Interface().(Config) }
 
 // Complete derives settings from others and leaves out defaults, as config.json has them.
 func (c *Config) Complete(bad *Problems) {

@@ -43,7 +43,8 @@ func jsonKeys(t reflect.Type, prefix string) (keys []string) {
 	return keys
 }
 
-// TestRows checks that each key of config.json has one row, and each flag one.
+// TestRows checks that each key of config.json has one row, and each flag one, and that tasks name
+// defaults of settings.
 func TestRows(t *testing.T) {
 	fields := jsonKeys(reflect.TypeFor[Config](), "")
 	rows := Keys(func(Setting) bool { return true })
@@ -60,6 +61,15 @@ func TestRows(t *testing.T) {
 		flags[s.Flag] = true
 		if s.Help == "" {
 			t.Errorf("%s: no help", s.Key)
+		}
+	}
+	for _, task := range tasks() {
+		for _, values := range []defaults{task.Defaults, task.QuickDefaults} {
+			for key := range values {
+				if !slices.Contains(rows, key) {
+					t.Errorf("task %s has a default of %s, which no row has", task.Name, key)
+				}
+			}
 		}
 	}
 }

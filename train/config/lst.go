@@ -11,7 +11,8 @@ import (
 
 // lstTask is the task of Latin-square puzzles.
 var lstTask = TaskFacts{
-	Name: "lst", Title: "Latin squares", Quick: "quick",
+	Name: "lst", Title: "Latin squares",
+	Quick: "quick", QuickDefaults: defaults{"d_model": 64, "members.lr": 3e-4, "epochs": 20},
 	Measures: runlog.Puzzles, Criterion: runlog.DefaultCriterion, IsAccuracy: true,
 	Progress: []string{"loss", "train", "validation", "iid"},
 	Columns:  []string{"train", "iid", "validation", "validation/", "tokens/"},

@@ -11,6 +11,7 @@ import (
 	"torchpe/data/nmar"
 	"torchpe/data/series"
 	"torchpe/internal/metrics"
+	"torchpe/models/arch"
 	"torchpe/train/runlog"
 )
 
@@ -37,17 +38,21 @@ type MaskedConfig struct {
 var (
 	nmarTask = ofMasked(TaskFacts{
 		Name: "nmar", Title: "simulated network",
-		create:  func(c *Config) { c.Masked = &MaskedConfig{NMAR: &NMAR{}} },
-		hasData: func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.NMAR != nil },
+		// The paper's error of .049 is one of series as they come: z-scored, it would be about .93.
+		Defaults: defaults{"d_model": 64, "masked.zscore": false},
+		create:   func(c *Config) { c.Masked = &MaskedConfig{NMAR: &NMAR{}} },
+		hasData:  func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.NMAR != nil },
 	})
 	fmriTask = ofMasked(TaskFacts{
 		Name: "fmri", Title: "human fMRI",
+		Defaults: defaults{"d_model": 64}, TokenCounts: series.CorticalParcels,
 		create:   func(c *Config) { c.Masked = &MaskedConfig{Surrogate: &Surrogate{}} },
 		hasData:  func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.NMAR == nil },
 		useFiles: replaceByFiles,
 	})
 	maskedTask = ofMasked(TaskFacts{
 		Name: "masked", Title: "any table",
+		Defaults: defaults{"d_model": 64},
 		create:   func(c *Config) { c.Masked = &MaskedConfig{Files: &series.Source{}} },
 		hasData:  func(c *Config) bool { return c.Masked.sources() == 1 && c.Masked.Files != nil },
 		useFiles: replaceByFiles,
@@ -153,7 +158,7 @@ var maskedSettings = []Setting{
 	{
 		Key: "masked.mask_token", Flag: "mask-token", Tasks: Masked,
 		Help:    "what a masked token carries: learned, zero",
-		Default: "learned", OneOf: []string{"learned", "zero"},
+		Default: arch.LearnedMask, OneOf: []string{arch.LearnedMask, arch.ZeroMask},
 	},
 	{
 		Key: "masked.mask_sd", Flag: "mask-sd", Tasks: Masked, Default: 0.02, Range: "[0, 1e6]",
@@ -180,8 +185,7 @@ var maskedSettings = []Setting{
 	},
 	{
 		Key: "masked.zscore", Flag: "zscore", Tasks: Masked, Help: "bring each token of a run to mean 0 and SD 1",
-		// The paper's error of .049 is one of series as they come: z-scored, it would be about .93.
-		Default: true, DefaultFor: defaults{"nmar": false},
+		Default: true,
 		Unused: func(c *Config) string {
 			if FromSurrogate.has(c) {
 				return "on the surrogate, which is made with mean 0 and SD 1"

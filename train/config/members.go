@@ -52,7 +52,6 @@ var memberRates = []Setting{
 	{
 		Key: "members.lr", Flag: "lr", Common: true, Help: "learning rate", Range: "(0, 1e6]",
 		CurveName: "lr", Default: 1e-4,
-		DefaultFor: defaults{"quick": 3e-4, "sequence": 3e-4, "sequence-quick": 1e-3, ofText: 1e-3},
 	},
 	{
 		Key: "members.weight_decay", Flag: "weight-decay", Help: "weight decay", Range: "[0, 1e6]",

@@ -42,23 +42,21 @@ var trainingSettings = []Setting{
 	},
 	{
 		Key: "clip_norm", Flag: "clip-norm", SameStepTime: true, Range: "[0, inf)",
-		Help:       "scale each member's gradient down to this norm; 0 = off",
-		DefaultFor: defaults{"sequence": 1.0, "sequence-quick": 1.0, ofText: 1.0},
+		Help: "scale each member's gradient down to this norm; 0 = off",
 	},
 	{
 		Key: "batch", Flag: "batch", Help: "examples a step", Range: "[1, 16777216]",
-		Default: 128, DefaultFor: defaults{"sequence-quick": 32, ofText: 32},
+		Default: 128,
 	},
 	{
 		Key: "epochs", Flag: "epochs", Common: true, Factor: true, Tasks: Puzzles, SameStepTime: true,
 		Help: "passes over the training set", Range: "[1, 1e8]", Resets: "log_every",
-		Default: 4000, DefaultFor: defaults{"quick": 20}, Instead: ", whose length is --steps",
+		Default: 4000, Instead: ", whose length is --steps",
 	},
 	{
 		Key: "steps", Flag: "steps", Common: true, Factor: true, Tasks: stepped, SameStepTime: true,
 		Help: "training steps", Range: "[1, 1e8]", Resets: "log_every", Default: 50_000,
-		DefaultFor: defaults{"sequence": 2_000_000, "sequence-quick": 10_000, ofText: 5000},
-		Instead:    ", whose length is --epochs; --limit-steps ends a run early",
+		Instead: ", whose length is --epochs; --limit-steps ends a run early",
 	},
 	{
 		Key: "limit_steps", Flag: "limit-steps", Factor: true, SameStepTime: true, Range: "[0, inf)",

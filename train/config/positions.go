@@ -39,8 +39,9 @@ var positionsSettings = []Setting{
 		},
 		Complete: func(c *Config) (err error) {
 			if c.Positions != nil && c.Positions.SHA256 == "" {
-				c.Positions = clone(c.Positions)
-				c.Positions.SHA256, err = SumOf(c.Positions.File)
+				with := *c.Positions
+				with.SHA256, err = SumOf(with.File)
+				c.Positions = &with
 			}
 			return err
 		},

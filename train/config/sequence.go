@@ -26,11 +26,24 @@ var (
 		Name: "sequence", Title: "formal languages", Quick: "sequence-quick",
 		Criterion: runlog.SequenceCriterion,
 		Columns:   []string{"train", "iid", "validation", "length/"},
-		label:     func(c *Config) string { return c.Sequence.Name },
+		Defaults: defaults{
+			"layers": 5, "heads": 8, "d_model": 64, "members.lr": 3e-4, "clip_norm": 1.0,
+			"steps": 2_000_000,
+		},
+		QuickDefaults: defaults{
+			"layers": 3, "heads": 4, "d_model": 64, "members.lr": 1e-3, "clip_norm": 1.0, "batch": 32,
+			"steps": 10_000, "sequence.train_length": 20, "sequence.test_length": 100,
+			"sequence.test_lengths": 8,
+		},
+		label: func(c *Config) string { return c.Sequence.Name },
 	})
 	textTask = ofSequences(TaskFacts{
 		Name: "text", Title: "next characters",
-		Columns:  []string{"train", "iid", "validation", "perplexity/"},
+		Columns: []string{"train", "iid", "validation", "perplexity/"},
+		Defaults: defaults{
+			"heads": 4, "d_model": 128, "members.lr": 1e-3, "clip_norm": 1.0, "batch": 32,
+			"steps": 5000, "sequence.train_length": 64, "sequence.test_length": 256,
+		},
 		useFiles: func(*Config) {}, // sequence.text always has a place
 	})
 )
@@ -50,12 +63,8 @@ func ofSequences(t TaskFacts) TaskFacts {
 // The configurations of sequences that have a setting.
 var (
 	Sequences = &Tasks{name: "sequence, text", holds: func(c *Config) bool { return c.Sequence != nil }}
-	Languages = &Tasks{name: "sequence", holds: func(c *Config) bool {
-		return c.Sequence != nil && c.Task != textTask.Name
-	}}
-	Texts = &Tasks{name: "text", holds: func(c *Config) bool {
-		return c.Sequence != nil && c.Task == textTask.Name
-	}}
+	Languages = &Tasks{name: "sequence", holds: func(c *Config) bool { return c.Facts() == &sequenceTask }}
+	Texts     = &Tasks{name: "text", holds: func(c *Config) bool { return c.Facts() == &textTask }}
 )
 
 // The forms of a task: an encoder reads the output from empty tokens after the input, a decoder each
@@ -115,18 +124,18 @@ var sequenceSettings = []Setting{
 	{
 		Key: "sequence.train_length", Flag: "train-length", Tasks: Sequences, Range: "[1, 65536]",
 		Help:    "longest training input in symbols; each step has one length from 1 on; texts: characters of a window",
-		Default: 40, DefaultFor: defaults{"sequence-quick": 20, ofText: 64},
+		Default: 40,
 	},
 	{
 		Key: "sequence.test_length", Flag: "test-length", Tasks: Sequences, SameStepTime: true,
 		Help: "longest input that is measured", Range: "[1, 65536]",
-		Default: 500, DefaultFor: defaults{"sequence-quick": 100, ofText: 256},
-		Check: func(c *Config) error { return notShort(c.Sequence.TestLength, c) },
+		Default: 500,
+		Check:   func(c *Config) error { return notShort(c.Sequence.TestLength, c) },
 	},
 	{
 		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Languages, SameStepTime: true,
 		Help:    "how many lengths above those of training are measured, evenly spaced; 460 is all of the published",
-		Default: 10, DefaultFor: defaults{"sequence-quick": 8}, Range: "[0, 65536]",
+		Default: 10, Range: "[0, 65536]",
 	},
 	{
 		Key: "sequence.test_sequences", Flag: "test-sequences", Tasks: Sequences, SameStepTime: true,

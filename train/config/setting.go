@@ -25,7 +25,7 @@ type Setting struct {
 	SameStepTime bool // the time of a training step depends on it little or not at all
 
 	Default    any      // of the field's type, or what its pointer points to; nil is the zero value
-	DefaultFor defaults // other defaults
+	DefaultFor defaults // in a reading of the paper; tasks name those of their presets
 	Zero       string   // what stands for the zero value on the command line, such as auto
 	OneOf      []string // the values of a text
 	Range      string   // where a number, or each number of a list, lies: "[0, 1)"
@@ -51,11 +51,17 @@ type Setting struct {
 	bounds bounds
 }
 
-// defaults are other defaults of a setting, by preset or by reading of the paper.
+// defaults are other defaults of a setting, by preset or by reading of the paper; or those of a preset,
+// by the key of the setting.
 type defaults map[string]any
 
-// ofText is the key of preset text in defaults: text is a reading of the paper.
-const ofText = "task text"
+// keyOfPreset returns the key of a preset in the defaults of a setting: text is a reading of the paper.
+func keyOfPreset(name string) string {
+	if name == "text" {
+		return "task text"
+	}
+	return name
+}
 
 // Tasks is a set of configurations that may have a setting; nil is all of them. Files of tasks
 // declare them.
@@ -156,11 +162,27 @@ func (s *Setting) prepare() {
 		own, of = findField(reflect.TypeFor[Config](), s.Key)
 		s.fields = append(s.fields, own)
 	}
+	for _, t := range tasks() {
+		s.addDefault(t.Name, t.Defaults)
+		s.addDefault(t.Quick, t.QuickDefaults)
+	}
 	s.kind = reflect.Zero(of).Interface()
 	if s.taken == nil {
 		s.taken = s.kind
 	}
 	s.bounds = parseBounds(s.Range)
+}
+
+// addDefault adds the setting's default in a preset, if that has one of its own.
+func (s *Setting) addDefault(preset string, values defaults) {
+	value, ok := values[s.Key]
+	if !ok {
+		return
+	}
+	if s.DefaultFor == nil {
+		s.DefaultFor = defaults{}
+	}
+	s.DefaultFor[keyOfPreset(preset)] = value
 }
 
 // Settings lists all rows of the table.

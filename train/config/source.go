@@ -143,7 +143,7 @@ func replaceByFiles(c *Config) {
 
 // placeSurrogate makes the place for the surrogate in task fmri. It replaces files.
 func placeSurrogate(c *Config, _ any) error {
-	if c.Task != "fmri" {
+	if FindTask(c.Task) != &fmriTask {
 		return fmt.Errorf("task %s has none; task fmri has", c.Task)
 	}
 	if c.Masked != nil {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -54,8 +53,12 @@ func dataSettings() []Setting {
 type TaskFacts struct {
 	Name     string // of --task, and of the preset with its defaults
 	Title    string // in help texts
-	Quick    string // a preset of smaller size; "" where there is none
 	Settings string // the key of its settings, which no other task's configuration has; "" for none
+	Quick    string // a preset of smaller size; "" where there is none
+
+	// Values of settings, by key, in its preset and in that of smaller size, where they are not the
+	// table's defaults.
+	Defaults, QuickDefaults defaults
 
 	// Records and results.
 	Measures    runlog.Task
@@ -80,6 +83,8 @@ type TaskFacts struct {
 	hasData  func(c *Config) bool                // the data are of a kind that the task knows; nil for yes
 	useFiles func(c *Config)                     // makes the place for files; nil where the task reads none
 
+	TokenCounts []int // that series of the task are taken to have where nothing else says it
+
 	field field // of Settings
 }
 
@@ -97,16 +102,6 @@ func (t *TaskFacts) fits(c *Config) bool {
 	return !slices.ContainsFunc(tasks(), func(other *TaskFacts) bool {
 		return other.isSet(c) != (other.Settings != "" && other.Settings == t.Settings)
 	})
-}
-
-// detach replaces the settings of the task by a copy, so that no other configuration shares them.
-func (t *TaskFacts) detach(c *Config) {
-	if t.isSet(c) {
-		shared := t.field.in(c)
-		own := reflect.New(shared.Type().Elem())
-		own.Elem().Set(shared.Elem())
-		shared.Set(own)
-	}
 }
 
 // Facts returns the facts of the configuration's task. Where the settings belong to another task than the

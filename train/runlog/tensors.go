@@ -2,14 +2,22 @@ package runlog
 
 import (
 	"fmt"
+	"strings"
 
 	"torchpe/data/array/safetensors"
 	"torchpe/internal/wording"
 )
 
-// WeightPrefix begins the name of a parameter in a checkpoint: "w/head.weight" [E,...]. The
-// optimizer's state of a parameter has the prefixes that torchpe.Optimizer.State returns.
-const WeightPrefix = "w/"
+// Weights names the buffer of the parameters themselves; torchpe.Optimizer.State names the others.
+const Weights = "w"
+
+// ParameterTensor returns the name in a checkpoint of what a buffer holds of a parameter, [E,...]:
+// "w/head.weight", "adam.m/head.weight".
+func ParameterTensor(buffer, parameter string) string { return buffer + "/" + parameter }
+
+// ParameterOf returns the name of the parameter whose weights a checkpoint has by a name, and a name of
+// anything else as it is.
+func ParameterOf(name string) string { return strings.TrimPrefix(name, ParameterTensor(Weights, "")) }
 
 // Names of a checkpoint's other tensors, float64.
 const (

@@ -28,7 +28,6 @@ type File struct {
 	// Tensors are in the order of their data; they share one buffer and must not be appended to.
 	Tensors  []Tensor
 	Metadata map[string]string // nil when the file has none
-	byName   map[string]int
 }
 
 // Names returns the names of the tensors in the order of their data.
@@ -42,8 +41,8 @@ func (f *File) Names() []string {
 
 // Tensor returns the tensor of that name and whether there is one.
 func (f *File) Tensor(name string) (Tensor, bool) {
-	i, ok := f.byName[name]
-	if !ok {
+	i := slices.IndexFunc(f.Tensors, func(t Tensor) bool { return t.Name == name })
+	if i < 0 {
 		return Tensor{}, false
 	}
 	return f.Tensors[i], true
@@ -99,7 +98,7 @@ func Decode(r io.ReaderAt, size int64) (f *File, err error) {
 	h := parseFile(r, size, budget)
 	data := array.Got(array.Make[byte](budget, int(h.size-h.start), "tensors"))
 	readFull(r, data, h.start)
-	return &File{Tensors: h.list(data), Metadata: h.metadata, byName: h.byName}, nil
+	return &File{Tensors: h.list(data), Metadata: h.metadata}, nil
 }
 
 // Metadata returns the metadata of a file of size bytes and reads nothing but its header.

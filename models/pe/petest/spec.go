@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"torchpe/models"
+	"torchpe/models/arch"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -98,9 +99,11 @@ func (sp Spec) Config() (models.Config, error) {
 		sp.DModel = max(8, cmp.Or(sp.Heads, 1)*scheme.MinHeadWidth)
 	}
 	c := models.Config{
+		Transformer: arch.Transformer{
+			Layers: cmp.Or(sp.Layers, 2), Heads: cmp.Or(sp.Heads, 1), DModel: sp.DModel, FFMultiple: 2,
+			TokenInput: arch.OneHot, EmbeddingInit: arch.LikeLinear, ReadOut: arch.ProbeToken,
+		},
 		Positions: sp.Positions, Symbols: 5, Classes: 3,
-		Layers: cmp.Or(sp.Layers, 2), Heads: cmp.Or(sp.Heads, 1), DModel: sp.DModel, FFMultiple: 2,
-		TokenInput: models.OneHot, EmbeddingInit: models.LikeLinear, ReadOut: models.ProbeToken,
 		PE: sp.Scheme, PEOptions: options, Sigma: sp.Sigma, Seeds: sp.Seeds, DType: torchpe.Float64,
 		Device: torchpe.CPU,
 	}
