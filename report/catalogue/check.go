@@ -3,6 +3,7 @@ package catalogue
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -24,7 +25,11 @@ type Check struct {
 	// Tolerance bounds the difference of a number, relative to the largest of its array or 1.
 	Tolerance float64
 
-	causal bool // queries do not see later keys
+	causal   bool // queries do not see later keys
+	resolved pe.Options
+	tokens   []int              // the tokens that are computed; nil for all
+	base     *angles            // the setting's angles; nil if the scheme has none
+	cache    map[string]*angles // angles by their options and positions
 }
 
 // Finding holds the result of Check.Run. Its JSON keys are part of the command line's interface.
@@ -66,13 +71,17 @@ func (c Check) Run() (Finding, error) {
 	if err != nil {
 		return f, err
 	}
-	c.causal = facts.Attention.Causal
+	c.causal, c.resolved = facts.Attention.Causal, resolved
+	for _, in := range []*array.Array{&c.Given.Q, &c.Given.K, &c.Given.V} {
+		*in = c.headed(*in)
+	}
 	own := trial{Setting: c.Setting, at: c.Positions}
 	expected, err := c.compute(own)
 	if err != nil {
 		return f, err
 	}
-	search := c.search(resolved, own, expected)
+	c.findAngles(own, expected)
+	search := c.search(own, expected)
 	f.Tried, f.Untold = 1, search.untold
 	f.Expected = search.phrases(make([]int, len(search.axes)))
 	apart := c.firstDifference(own, expected)
@@ -124,8 +133,17 @@ type difference struct {
 	largest    float64  // largest difference of two numbers
 	nan        int      // how many differences are NaN
 	relative   float64  // largest difference relative to its array's numbers, over all outputs
-	far        float64  // mean difference relative to the given array's, each at most 1, summed over all outputs
+	far        float64  // mean difference relative to the given array's largest number, summed over all outputs
+	most       float64  // largest difference relative to the given array's largest number, over all outputs
+	counts     int      // numbers that differ, over all outputs
+	rounded    bool     // the differences look like rounding, in all outputs
 	shapes     [2][]int // of the array and of the expected one, if they differ; then nothing is compared
+}
+
+// isNearer reports whether d explains clearly more than the difference of another convention: fewer numbers
+// differ, by less at most and by less than half on average.
+func (d difference) isNearer(than difference) bool {
+	return d.counts <= than.counts && d.most <= than.most && d.far < than.far/2
 }
 
 func (d difference) String() string {
@@ -156,26 +174,30 @@ func (d difference) rounding() float64 {
 // are masked in both do not count.
 func (c Check) firstDifference(t trial, expected []array.Array) *difference {
 	var first *difference
-	relative, far := 0.0, 0.0
+	all := difference{rounded: true}
 	for i, o := range c.Given.Outputs {
 		d := c.difference(o, expected[i], t.reversed)
 		if d == nil {
 			continue
 		}
-		relative, far = max(relative, d.relative), far+d.far
+		all.relative, all.most = max(all.relative, d.relative), max(all.most, d.most)
+		all.far, all.counts = all.far+d.far, all.counts+d.count
+		all.rounded = all.rounded && d.rounded
 		if first == nil {
 			first = d
 		}
 	}
 	if first != nil {
-		first.relative, first.far = relative, far
+		first.relative, first.far, first.most = all.relative, all.far, all.most
+		first.counts, first.rounded = all.counts, all.rounded
 	}
 	return first
 }
 
 func (c Check) difference(o Output, want array.Array, reversed bool) *difference {
 	if !slices.Equal(o.Shape, want.Shape) {
-		return &difference{name: o.Name, shapes: [2][]int{o.Shape, want.Shape}, relative: math.Inf(1), far: 1}
+		return &difference{name: o.Name, shapes: [2][]int{o.Shape, want.Shape}, relative: math.Inf(1), far: 1,
+			most: math.Inf(1), count: len(o.Data)}
 	}
 	scale := 1.0
 	for _, v := range want.Data {
@@ -198,10 +220,17 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 		}
 	}
 	d := &difference{name: o.Name, all: len(o.Data)}
+	var errors *errorsOf
+	if c.tokens == nil {
+		errors = newErrors(o)
+	}
 	for i, got := range o.Data {
 		w := want.Data[i]
 		if masked(got) && masked(w) || (c.causal || masked(got)) && c.hidden(o.Kind, i, reversed) {
 			continue
+		}
+		if errors != nil {
+			errors.add(i, got, w)
 		}
 		apart := math.Abs(got - w)
 		if apart <= c.Tolerance*scale {
@@ -214,16 +243,80 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 		if math.IsNaN(apart) {
 			d.nan++
 			d.far++
+			d.most = math.Inf(1)
 			continue
 		}
 		d.largest, d.relative = max(d.largest, apart), max(d.relative, apart/scale)
-		d.far += min(apart/given, 1)
+		d.most = max(d.most, apart/given)
+		d.far += apart / given
 	}
 	if d.count == 0 {
 		return nil
 	}
 	d.far /= float64(d.all)
+	d.rounded = errors != nil && errors.looksRounded()
 	return d
+}
+
+// errorsOf collects the differences of numbers, to tell rounding from other conventions.
+type errorsOf struct {
+	Output
+	tokens       int
+	size, signed float64 // sums of differences, and of those with the sign of towards or away from 0
+	first, last  float64 // sums over the first half of the tokens and over the second
+	bits         [2]bool // all numbers have bfloat16's or float16's significant bits
+	single       bool    // every difference is within the rounding of its own number
+	bounded      bool    // every difference is within some roundings of the array's largest number
+	nan          bool
+	largest      float64
+}
+
+// halfBits lists the significant bits of bfloat16 and float16.
+var halfBits = [2]int{8, 11}
+
+func newErrors(o Output) *errorsOf {
+	e := &errorsOf{Output: o, bits: [2]bool{true, true}, single: true, bounded: true}
+	e.tokens = 1
+	if n := len(o.Shape); n > 1 {
+		e.tokens = o.Shape[n-2]
+	}
+	for _, v := range o.Data {
+		if !masked(v) {
+			e.largest = max(e.largest, math.Abs(v))
+		}
+	}
+	return e
+}
+
+// add takes a number of the output and the expected one.
+func (e *errorsOf) add(i int, got, want float64) {
+	apart := got - want
+	if e.nan = e.nan || math.IsNaN(apart) || math.IsInf(apart, 0); e.nan {
+		return
+	}
+	for k, bits := range halfBits {
+		e.bits[k] = e.bits[k] && math.Abs(toBits(bits)(got)-got) <= 1e-6*math.Abs(got)
+	}
+	eps := math.Ldexp(1, -halfBits[0])
+	e.single = e.single && math.Abs(apart) <= 1.01*eps*max(math.Abs(want), math.Abs(got))+1e-7
+	e.bounded = e.bounded && math.Abs(apart) <= 4*eps*e.largest
+	e.size += math.Abs(apart)
+	e.signed += math.Copysign(apart, apart*want)
+	token := i / e.Shape[len(e.Shape)-1] % e.tokens
+	if 2*token < e.tokens {
+		e.first += math.Abs(apart)
+	} else {
+		e.last += math.Abs(apart)
+	}
+}
+
+// looksRounded reports whether the differences are those of numbers rounded to half precision, or computed
+// in it. Such differences do not favour a direction, and do not grow with the position.
+func (e *errorsOf) looksRounded() bool {
+	if e.nan || math.Abs(e.signed) > 0.5*e.size {
+		return false
+	}
+	return e.single || e.bounded && (e.bits[0] || e.bits[1]) && e.last < 1.5*e.first+1e-9
 }
 
 // masked reports whether a logit hides its key.
@@ -248,8 +341,45 @@ func unravel(i int, shape []int) []int {
 	return index
 }
 
+// findAngles stores the setting's angles if the scheme's outputs are those that they give.
+func (c *Check) findAngles(own trial, expected []array.Array) {
+	if len(c.Given.Params) > 0 {
+		return
+	}
+	i, err := Build(c.Scheme, own.Setting, own.at, Start{1, 1})
+	if err != nil {
+		return
+	}
+	defer i.Close()
+	if c.base = newAngles(i); c.base == nil {
+		return
+	}
+	c.cache = map[string]*angles{}
+	as := c.expecting(expected)
+	if got, err := c.computeAngles(own); err != nil || as.firstDifference(own, got) != nil {
+		c.base = nil
+	}
+}
+
+// expecting returns the check of the expected arrays in place of the given ones.
+func (c Check) expecting(expected []array.Array) Check {
+	c.Given.Outputs = slices.Clone(c.Given.Outputs)
+	for i := range expected {
+		c.Given.Outputs[i].Array = expected[i]
+	}
+	return c
+}
+
 // compute returns what a trial gives for each output.
 func (c Check) compute(t trial) (all []array.Array, err error) {
+	if c.base != nil && (c.tokens != nil || len(t.angles) > 0) {
+		if all, err = c.computeAngles(t); !errors.Is(err, errNoAngles) {
+			return all, err
+		}
+	}
+	if len(t.angles) > 0 {
+		return nil, errNoEffect
+	}
 	s := t.Setting
 	s.Tokens = t.at.Tokens()
 	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
@@ -275,6 +405,93 @@ func (c Check) compute(t trial) (all []array.Array, err error) {
 	return all, nil
 }
 
+// computeAngles returns what a trial gives for each output, by its angles alone.
+func (c Check) computeAngles(t trial) (all []array.Array, err error) {
+	if len(t.changes) > 0 || t.pairs != nil || t.scaleBias != 0 || t.added != nil {
+		return nil, errNoEffect
+	}
+	base, err := c.anglesOf(t)
+	if err != nil {
+		return nil, err
+	}
+	a := base.clone()
+	for _, change := range t.angles {
+		if err := change(a); err != nil {
+			return nil, err
+		}
+		a.changed = true
+	}
+	places := func(tokens []int) []int { return gather(t.at.Index, c.rows(tokens)) }
+	for _, o := range c.Given.Outputs {
+		x := a.values(c.Given, o, t, places(t.queries), places(t.keys))
+		if len(o.Shape) == 2 && len(x.Shape) == 3 { // [N,D], heads side by side
+			x = merged(x)
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// anglesOf returns the angles of a trial's options and positions.
+func (c Check) anglesOf(t trial) (*angles, error) {
+	options, layout := maps.Clone(t.Given), c.base.layout.name
+	for _, name := range []string{"rope-layout", "dinov3-layout"} {
+		if v := options[name]; v != "" {
+			layout = v
+		}
+		delete(options, name) // pairs change no angle
+	}
+	hash := fnv.New64a()
+	fmt.Fprint(hash, options, t.at.Index, t.at.Cells)
+	key := string(hash.Sum(nil))
+	if a := c.cache[key]; a != nil {
+		b := *a
+		b.layout = newLayout(layout, b.pairs, len(b.law.slope))
+		return &b, nil
+	}
+	s := t.Setting
+	s.Tokens = t.at.Tokens()
+	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
+	if err != nil {
+		return nil, err
+	}
+	defer i.Close()
+	a := newAngles(i)
+	if a == nil {
+		return nil, errNoAngles
+	}
+	if len(c.cache) > 1<<22/len(a.cos[0]) {
+		clear(c.cache)
+	}
+	c.cache[key] = a
+	return a, nil
+}
+
+// errNoAngles is returned for options with which a scheme has no cosines and sines.
+var errNoAngles = errors.New("the scheme has no angles")
+
+// rows returns the rows of the tokens that are computed: nil stands for all rows, in order.
+func (c Check) rows(tokens []int) []int {
+	switch {
+	case tokens == nil && c.tokens == nil:
+		return indices(0, c.Positions.Tokens())
+	case tokens == nil:
+		return c.tokens
+	case c.tokens == nil:
+		return tokens
+	}
+	return gather(tokens, c.tokens)
+}
+
+// gather returns the values at the given places.
+func gather(values, at []int) []int {
+	all := make([]int, len(at))
+	for i, k := range at {
+		all[i] = values[k]
+	}
+	return all
+}
+
 // setParams sets the given trained parameters, after the trial's shift along their axis of offsets.
 func (c Check) setParams(i *Instance, t trial) error {
 	trained := false
@@ -298,47 +515,58 @@ func (c Check) setParams(i *Instance, t trial) error {
 }
 
 func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
-	if o.Kind == kindCos || o.Kind == kindSin {
-		return i.rotationTable(o)
+	queries, keys := c.rows(t.queries), c.rows(t.keys)
+	if c.tokens != nil { // of the trial's tokens only those that are computed
+		rows := slices.Concat(queries, keys)
+		slices.Sort(rows)
+		rows = slices.Compact(rows)
+		for _, list := range []*[]int{&queries, &keys} {
+			*list = slices.Clone(*list)
+			for k, row := range *list {
+				(*list)[k], _ = slices.BinarySearch(rows, row)
+			}
+		}
+		part := *i
+		part.Positions = t.at.Permuted(rows)
+		i = &part
 	}
+	if o.Kind == kindCos || o.Kind == kindSin {
+		a, err := i.rotationTable(o)
+		if err == nil {
+			a = selectAlong(a, 0, queries)
+		}
+		return a, err
+	}
+	size := i.Positions.Tokens()
 	w := Want{Kind: o.Kind, Layer: c.Layer}
 	into := func(to *array.Array, from array.Array, rows []int, scale float64) {
 		if from.Data != nil {
-			*to = t.place(from, rows, scale)
+			*to = place(from, rows, size, scale)
 		}
 	}
-	into(&w.X, c.Given.X, t.queries, t.scaleX)
-	into(&w.V, c.Given.V, t.keys, 0)
-	q, k := c.Given.Q, c.Given.K
-	for _, in := range []*array.Array{&q, &k} {
-		if in.Data != nil {
-			by := *i
-			by.Positions = c.Positions
-			var err error
-			if *in, err = by.byHeads(*in); err != nil {
-				return array.Array{}, err
-			}
-			*in = t.paired(*in, false)
-		}
-	}
-	into(&w.Q, q, t.queries, t.scaleQ)
-	into(&w.K, k, t.keys, 0)
+	into(&w.X, c.Given.X, queries, t.scaleX)
+	into(&w.V, c.Given.V, keys, 0)
+	into(&w.Q, t.paired(c.Given.Q, false), queries, t.scaleQ)
+	into(&w.K, t.paired(c.Given.K, false), keys, 0)
 	a, _, err := i.Values(w)
 	if err != nil {
 		return a, err
 	}
+	if a, err = t.withAdded(i, o, a); err != nil {
+		return a, err
+	}
 	switch o.Kind {
 	case kindBias, kindLogits, kindWeights:
-		a = selectAlong(selectAlong(a, 2, t.keys), 1, t.queries)
+		a = selectAlong(selectAlong(a, 2, keys), 1, queries)
 	case kindQuery:
-		a = t.paired(selectAlong(a, 1, t.queries), true)
+		a = t.paired(selectAlong(a, 1, queries), true)
 	case kindKey, kindValue:
-		a = selectAlong(a, 1, t.keys)
+		a = selectAlong(a, 1, keys)
 		if o.Kind == kindKey {
 			a = t.paired(a, true)
 		}
 	default:
-		a = selectAlong(a, 0, t.queries)
+		a = selectAlong(a, 0, queries)
 	}
 	if t.scaleBias != 0 && o.Kind == kindBias {
 		a.Data = slices.Clone(a.Data)
@@ -348,6 +576,23 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	}
 	if len(o.Shape) == 2 && len(a.Shape) == 3 { // [N,D], heads side by side
 		return merged(a), nil
+	}
+	return a, nil
+}
+
+// withAdded returns a bias or logits [H,N,N] with what the trial adds to them.
+func (t trial) withAdded(i *Instance, o Output, a array.Array) (array.Array, error) {
+	if t.added == nil || o.Kind != kindBias && o.Kind != kindLogits {
+		return a, nil
+	}
+	added, err := t.added(i)
+	if err != nil {
+		return a, err
+	}
+	a.Data = slices.Clone(a.Data)
+	n := a.Shape[2]
+	for k := range a.Data {
+		a.Data[k] += added(k/(n*n), k/n%n, k%n)
 	}
 	return a, nil
 }

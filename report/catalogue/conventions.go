@@ -18,7 +18,9 @@ type trial struct {
 	queries, keys             []int   // places in at of the arrays' tokens; nil for all in order
 	scaleQ, scaleX, scaleBias float64 // factors of queries, embeddings and bias; 0 counts as 1
 	pairs                     func(width int) []int
-	changes                   []func(*Instance) error
+	angles                    []func(*angles) error                              // what is done to angles, in order
+	changes                   []func(*Instance) error                            // what is done to parameters, in order
+	added                     func(*Instance) (func(h, i, j int) float64, error) // to bias and logits
 	roll                      func(array.Array) array.Array
 	reversed                  bool // a causal mask hides keys before the query
 }
@@ -26,8 +28,36 @@ type trial struct {
 // choice is one value of an axis.
 type choice struct {
 	phrase string // "half-split pairs"
-	flag   string // the flag for it; "" if there is none
+	flag   string // the flags for it; "" if there are none
 	apply  func(*trial) error
+	fitted bool // its number is read off the arrays
+}
+
+// byFlags returns the choice that flags make.
+func byFlags(phrase, flags string) choice {
+	return choice{phrase: phrase, flag: flags, apply: func(t *trial) error {
+		for name, value := range flagValues(flags) {
+			t.Given = withOption(t.Given, name, value)
+		}
+		return nil
+	}}
+}
+
+// flagValues returns the options that flags such as "--rope-base 100" set.
+func flagValues(flags string) pe.Options {
+	values, fields := pe.Options{}, strings.Fields(flags)
+	for k := 0; k+1 < len(fields); k += 2 {
+		values[strings.TrimPrefix(fields[k], "--")] = fields[k+1]
+	}
+	return values
+}
+
+// byAngles returns the choice that changes angles.
+func byAngles(phrase string, change func(*angles) error) choice {
+	return choice{phrase: phrase, apply: func(t *trial) error {
+		t.angles = append(slices.Clone(t.angles), change)
+		return nil
+	}}
 }
 
 // axis lists the choices for one property of a convention. The first is the setting's.
@@ -78,85 +108,259 @@ var usualValues = map[string][]string{
 	"sinusoid-base":   {"10000", "100", "10", "1000", "500000", "1000000"},
 	"rope-proportion": {"1", "0.75", "0.5", "0.25"},
 	"rope-unit":       {"1", "2"},
+	"t5-max-distance": {"128", "64", "256", "512", "1024"},
 }
 
 // optionsWithoutNumbers lists options that change no number that can be compared.
 var optionsWithoutNumbers = []string{"attention-bias", "attention-init", "fixed-pe-dropout", "pe-placement"}
 
-// values returns the values of an option to try, the current one first.
-func values(o pe.Option, now string, headWidth int) []string {
+// values returns the values of an option to try, the current one first. fit has those that the arrays
+// suggest.
+func values(o pe.Option, now string, headWidth int, fit fitted) []string {
 	all := o.Choices()
 	switch {
 	case all != nil:
 	case o.Name == "rope-dims":
 		all = []string{"all"}
-		for _, part := range []int{2, 4} {
-			if n := headWidth / part; n%2 == 0 && n > 0 {
+		for _, n := range append([]int{headWidth / 2, headWidth / 4}, fit.dims...) {
+			if n%2 == 0 && n > 0 && n < headWidth {
 				all = append(all, strconv.Itoa(n))
 			}
 		}
+	case slices.Contains(baseOptions, o.Name):
+		all = append(slices.Clone(usualValues[o.Name]), rounds(fit.bases)...)
+	case o.Name == "rope-scale":
+		all = slices.DeleteFunc(rounds(fit.stretches), func(v string) bool { return v == "1" })
 	default:
 		all = usualValues[o.Name]
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return v == now || o.Check(v) != nil })
-	return append([]string{now}, all...)
+	tried := []string{now}
+	for _, v := range all {
+		if o.Check(v) == nil && !slices.Contains(tried, v) {
+			tried = append(tried, v)
+		}
+	}
+	return tried
 }
 
-// optionAxes returns an axis for each option.
-func (c Check) optionAxes(resolved pe.Options) (all []axis) {
+// optionAxes returns an axis for each option, with the errors that exclude its values.
+func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 	for _, o := range c.Scheme.Options {
 		if slices.Contains(optionsWithoutNumbers, o.Name) {
 			continue
 		}
 		var a axis
-		options := values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads)
-		for _, v := range options {
-			a = append(a, choice{phrase(o.Name, v), "--" + o.Name + " " + v, func(t *trial) error {
-				t.Given = withOption(t.Given, o.Name, v)
-				return nil
-			}})
+		usual := values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fitted{})
+		for _, v := range values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fit) {
+			ch := byFlags(phrase(o.Name, v), "--"+o.Name+" "+v)
+			ch.fitted = !slices.Contains(usual, v)
+			a = append(a, ch)
 		}
-		all = append(all, a)
+		beside := c.beside(o.Name, resolved, fit)
+		if slices.Contains(baseOptions, o.Name) { // causes come before the base that they amount to
+			all = append(all, slices.Concat(a[:1], beside, a[1:]))
+			continue
+		}
+		all = append(all, append(a, beside...))
 	}
 	return all
 }
 
+// beside returns errors in place of the values of an option.
+func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []choice) {
+	number := func(name string) float64 {
+		v, _ := strconv.ParseFloat(resolved[name], 64)
+		return v
+	}
+	width := c.Setting.DModel / c.Setting.Heads
+	switch option {
+	case "positions-from":
+		return c.firstPositions(fit)
+	case "rope-layout", "dinov3-layout":
+		for _, l := range layoutErrors {
+			all = append(all, byAngles(l.phrase, func(a *angles) error {
+				a.layout = newLayout(l.name, a.pairs, len(a.law.slope))
+				return nil
+			}))
+		}
+	case "rope-dims":
+		if resolved[option] == "all" {
+			all = c.partOfHead(number("rope-base"), width/2, width/4)
+		}
+	case "rope-base":
+		if resolved["rope-dims"] != "all" {
+			all = c.partOfHead(number(option), int(number("rope-dims")))
+		}
+	case "sinusoid-layout":
+		all = []choice{byFlags("exponent 2 x column (for 2 floor(column/2))",
+			fmt.Sprintf("--sinusoid-layout tutorial --sinusoid-base %v", plainNumber(square(number("sinusoid-base")))))}
+	case "rope-2d-base":
+		base := number(option)
+		if base == 0 {
+			base = 100
+		}
+		all = []choice{byFlags("frequencies of the whole head for each coordinate (base^(-2k/Dh))",
+			"--rope-2d-base "+plainNumber(math.Sqrt(base)))}
+	case "rope-unit":
+		for _, text := range rounds(fit.scales) {
+			by, _ := strconv.ParseFloat(text, 64)
+			all = append(all, byFlags(scalePhrase("coordinates", by), "--rope-unit "+plainNumber(number(option)/by)))
+		}
+	case "yarn-beta-fast":
+		all = []choice{byFlags("beta_fast and beta_slow swapped", fmt.Sprintf(
+			"--yarn-beta-fast %s --yarn-beta-slow %s", resolved["yarn-beta-slow"], resolved["yarn-beta-fast"]))}
+	}
+	return all
+}
+
+func square(v float64) float64 { return v * v }
+
+// plainNumber writes a number without an exponent.
+func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
+func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
+	width := c.Setting.DModel / c.Setting.Heads
+	for _, n := range parts {
+		if n%2 != 0 || n == 0 {
+			continue
+		}
+		same := plainNumber(math.Pow(base, float64(n)/float64(width)))
+		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head (base^(-2k/%d))",
+			n, width)
+		all = append(all, byFlags(text, fmt.Sprintf("--rope-dims %d --rope-base %s", n, same)))
+	}
+	return all
+}
+
+// firstPositions returns choices of first positions that no option has.
+func (c Check) firstPositions(fit fitted) (all []choice) {
+	if c.base == nil || !c.base.linear {
+		return nil
+	}
+	own, ok := c.base.law.first()
+	if !ok {
+		return nil
+	}
+	tried := [][2]float64{{own, own}}
+	for _, first := range append(fit.shifts, [2]float64{own + 0.5, own + 0.5}) {
+		if slices.Contains(tried, first) {
+			continue
+		}
+		tried = append(tried, first)
+		text := fmt.Sprintf("positions from %g", first[0])
+		switch {
+		case first[0] != first[1]:
+			text = fmt.Sprintf("positions of q from %g, of k from %g", first[0], first[1])
+		case first[0] == own+0.5:
+			text = "positions half a step further (centres of cells)"
+		case c.hasOption("positions-from") && (first[0] == 0 || first[0] == 1):
+			continue // an option has it
+		}
+		all = append(all, byAngles(text, func(a *angles) error {
+			for which := range a.of {
+				a.of[which].shift = first[which] - own
+			}
+			if !a.linear {
+				return errNotLinear
+			}
+			return nil
+		}))
+	}
+	return all
+}
+
+// scaled returns the choices of positions times a factor that the arrays suggest.
+func (c Check) scaled(fit fitted) (all []choice) {
+	if c.hasOption("rope-unit") {
+		return nil
+	}
+	for _, divided := range []bool{true, false} {
+		list := slices.Clone(fit.scales)
+		for i, v := range list {
+			if divided {
+				list[i] = 1 / v
+			}
+		}
+		for _, text := range rounds(list) {
+			by, _ := strconv.ParseFloat(text, 64)
+			if divided {
+				by = 1 / by
+			}
+			what := scalePhrase("positions", by)
+			if c.Scheme.Name == "rope" && by < 1 {
+				what += " (rope-pi --rope-scale " + text + ")"
+			}
+			ch := byAngles(what, func(a *angles) error {
+				if !a.linear {
+					return errNotLinear
+				}
+				for k := range a.law.start {
+					a.law.start[k] *= by
+					for axis := range a.law.slope {
+						a.law.slope[axis][k] *= by
+					}
+				}
+				return nil
+			})
+			ch.fitted = true
+			all = append(all, ch)
+		}
+	}
+	return all
+}
+
+// scalePhrase describes positions times a factor.
+func scalePhrase(what string, by float64) string {
+	if by < 1 {
+		return fmt.Sprintf("%s divided by %.6g", what, 1/by)
+	}
+	if what == "coordinates" {
+		return fmt.Sprintf("%s times %.6g (pixels for cells)", what, by)
+	}
+	return fmt.Sprintf("%s times %.6g", what, by)
+}
+
 // errorAxes returns axes for errors that implementations make and no option describes.
-func (c Check) errorAxes() []axis {
+func (c Check) errorAxes(fit fitted) []axis {
 	own := choice{apply: func(*trial) error { return nil }}
 	width := float64(c.Setting.DModel / c.Setting.Heads)
-	one := func(phrase string, apply func(*trial) error) axis { return axis{own, {phrase, "", apply}} }
-	all := []axis{
-		one("rows and columns swapped", swapCells),
-		one("sine and cosine swapped", func(t *trial) error {
-			t.changes = append(t.changes, swapSines)
-			return nil
-		}),
-		one("turned in the other direction", func(t *trial) error {
-			t.changes = append(t.changes, negateSines)
-			return nil
-		}),
-		{own, {"scale missing (q k without 1/sqrt(Dh))", "", c.scaleLogits(math.Sqrt(width))},
-			{"scale twice (q k over Dh)", "", c.scaleLogits(1 / math.Sqrt(width))}},
+	made := func(phrase string, apply func(*trial) error) choice { return choice{phrase: phrase, apply: apply} }
+	one := func(phrase string, apply func(*trial) error) axis { return axis{own, made(phrase, apply)} }
+	all := []axis{one("rows and columns swapped", swapCells)}
+	if c.base != nil {
+		for _, list := range angleErrors {
+			a := axis{own}
+			for _, e := range list {
+				a = append(a, byAngles(e.phrase, e.apply))
+			}
+			all = append(all, a)
+		}
+		all = append(all, append(axis{own}, c.scaled(fit)...))
+	}
+	all = append(all, c.biasErrors(own)...)
+	all = append(all, []axis{
+		{own, made("scale missing (q k without 1/sqrt(Dh))", c.scaleLogits(math.Sqrt(width))),
+			made("scale twice (q k over Dh)", c.scaleLogits(1/math.Sqrt(width)))},
 		one("x times sqrt(D) before the sum", c.scaleInput(math.Sqrt(float64(c.Setting.DModel)))),
-		{own, {"bias over sqrt(Dh)", "", scaleBias(1 / math.Sqrt(width))},
-			{"bias times sqrt(Dh)", "", scaleBias(math.Sqrt(width))}, {"bias with the other sign", "", scaleBias(-1)}},
-		{own, {"offset off by one (i - j + 1 for i - j)", "", shift(1)},
-			{"offset off by one (i - j - 1 for i - j)", "", shift(-1)},
-			{"offset off by one (row r - 1 of the table for r, wrapped around)", "", rolled(1, true)},
-			{"offset off by one (row r + 1 of the table for r, wrapped around)", "", rolled(-1, true)},
-			{"offset off by one (row r - 1 of the table for r, but the first)", "", rolled(1, false)},
-			{"offset off by one (row r + 1 of the table for r, but the last)", "", rolled(-1, false)}},
+		{own, made("bias over sqrt(Dh)", scaleBias(1/math.Sqrt(width))),
+			made("bias times sqrt(Dh)", scaleBias(math.Sqrt(width))), made("bias with the other sign", scaleBias(-1))},
+		{own, made("offset off by one (i - j + 1 for i - j)", shift(1)),
+			made("offset off by one (i - j - 1 for i - j)", shift(-1)),
+			made("offset off by one (row r - 1 of the table for r, wrapped around)", rolled(1, true)),
+			made("offset off by one (row r + 1 of the table for r, wrapped around)", rolled(-1, true)),
+			made("offset off by one (row r - 1 of the table for r, but the first)", rolled(1, false)),
+			made("offset off by one (row r + 1 of the table for r, but the last)", rolled(-1, false))},
 		one(c.reversal(), reverse),
 		one("tokens counted down the columns", byColumns),
-	}
+	}...)
 	if !c.hasOption("positions-from") {
-		all = append(all, axis{own, {"positions from 1", "", fromOne}})
+		all = append(all, append(axis{own, made("positions from 1", fromOne)}, c.firstPositions(fit)...))
 	}
 	if !c.hasOption("rope-layout") && !c.hasOption("dinov3-layout") {
 		all = append(all, axis{own,
-			{"half-split pairs where the scheme's are interleaved", "", pairedAs(toHalves)},
-			{"interleaved pairs where the scheme's are half-split", "", pairedAs(toNeighbours)}})
+			made("half-split pairs where the scheme's are interleaved", pairedAs(toHalves)),
+			made("interleaved pairs where the scheme's are half-split", pairedAs(toNeighbours))})
 	}
 	return all
 }
@@ -204,9 +408,7 @@ func rolled(by int, around bool) func(*trial) error {
 						rows[r] = min(max(r-by, 0), n-1)
 					}
 				}
-				name := a.Name
 				a = selectAlong(a, axis, rows)
-				a.Name = name
 				break
 			}
 			return a
@@ -324,75 +526,6 @@ func tablesOf(i *Instance, names ...string) (all map[string][]float64, err error
 	return all, nil
 }
 
-// swapSines exchanges the sines and cosines of a rotation or a table of sinusoids.
-func swapSines(i *Instance) error {
-	old, err := tablesOf(i, "pe.cos", "pe.sin", "pe.key-cos", "pe.key-sin", "pe.fixed")
-	if err != nil {
-		return err
-	}
-	if old["pe.fixed"] != nil {
-		return swapColumns(i, old["pe.fixed"])
-	}
-	if old["pe.cos"] == nil {
-		return errNoEffect
-	}
-	for name, values := range old {
-		other := strings.Replace(name, "cos", "sin", 1)
-		if name == other {
-			other = strings.Replace(name, "sin", "cos", 1)
-		}
-		if err := i.params.Set(other, values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// swapColumns exchanges the sines and cosines of a table: neighbouring columns, or the halves of each
-// coordinate's columns if all sines come first.
-func swapColumns(i *Instance, old []float64) error {
-	d, layout := i.Setting.DModel, i.options["sinusoid-layout"]
-	neighbours := layout == "interleaved" || layout == "tutorial"
-	block := d
-	if n := map[pe.Need]int{pe.NeedsGrid: 2, pe.NeedsSpace: 3}[i.Scheme.Needs]; n > 0 {
-		block = d / n
-	}
-	if d%2 != 0 || !neighbours && (d%block != 0 || block%2 != 0) {
-		return errNoEffect
-	}
-	moved := make([]float64, len(old))
-	for at := range moved {
-		column := at % d
-		from := column ^ 1
-		if !neighbours {
-			from = column - column%block + (column%block+block/2)%block
-		}
-		moved[at] = old[at-column+from]
-	}
-	return i.params.Set("pe.fixed", moved)
-}
-
-// negateSines reverses the direction of a rotation.
-func negateSines(i *Instance) error {
-	old, err := tablesOf(i, "pe.sin", "pe.key-sin")
-	if err != nil {
-		return err
-	}
-	if len(old) == 0 {
-		return errNoEffect
-	}
-	for name, values := range old {
-		values = slices.Clone(values)
-		for k := range values {
-			values[k] = -values[k]
-		}
-		if err := i.params.Set(name, values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // pairedAs sets the order of the dimensions of a head.
 func pairedAs(order func(width int) []int) func(*trial) error {
 	return func(t *trial) error { t.pairs = order; return nil }
@@ -423,7 +556,7 @@ func inverse(order []int) []int {
 
 // paired reorders the dimensions of queries or keys [H,N,C] to those of the scheme, or back.
 func (t trial) paired(a array.Array, back bool) array.Array {
-	if t.pairs == nil {
+	if t.pairs == nil || a.Data == nil {
 		return a
 	}
 	order := t.pairs(a.Shape[len(a.Shape)-1])
@@ -433,17 +566,14 @@ func (t trial) paired(a array.Array, back bool) array.Array {
 	return selectAlong(a, len(a.Shape)-1, order)
 }
 
-// place returns a, times scale, with its tokens in the given rows of the trial's and zeros elsewhere. The
-// tokens are on the last axis but one.
-func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
+// place returns a, times scale, with its tokens in the given rows of size, and zeros elsewhere. The tokens
+// are on the last axis but one.
+func place(a array.Array, rows []int, size int, scale float64) array.Array {
 	if scale == 0 {
 		scale = 1
 	}
-	if rows == nil {
-		rows = indices(0, t.at.Tokens())
-	}
 	shape := slices.Clone(a.Shape)
-	tokens, width, size := shape[len(shape)-2], shape[len(shape)-1], t.at.Tokens()
+	tokens, width := shape[len(shape)-2], shape[len(shape)-1]
 	shape[len(shape)-2] = size
 	out := array.Array{Shape: shape, Data: make([]float64, len(a.Data)/tokens*size)}
 	for k, v := range a.Data {
@@ -453,17 +583,15 @@ func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
 	return out
 }
 
-// selectAlong returns the given entries of an axis, or all for nil.
+// selectAlong returns the given entries of an axis.
 func selectAlong(a array.Array, dim int, entries []int) array.Array {
-	if entries == nil {
-		return a
-	}
 	n, inner := a.Shape[dim], 1
 	for _, size := range a.Shape[dim+1:] {
 		inner *= size
 	}
-	out := array.Array{Shape: slices.Clone(a.Shape)}
+	out := array.Array{Name: a.Name, Shape: slices.Clone(a.Shape)}
 	out.Shape[dim] = len(entries)
+	out.Data = make([]float64, 0, len(a.Data)/n*len(entries))
 	for at := 0; at < len(a.Data); at += n * inner {
 		for _, e := range entries {
 			out.Data = append(out.Data, a.Data[at+e*inner:at+(e+1)*inner]...)

@@ -1,0 +1,325 @@
+package catalogue
+
+import (
+	"math"
+	"math/cmplx"
+	"slices"
+	"strconv"
+
+	"torchpe/data/array"
+)
+
+// fitted holds numbers that the given arrays suggest. They are tried as other values are.
+type fitted struct {
+	bases, scales []float64    // scales: factors of positions
+	stretches     []float64    // values of --rope-scale
+	shifts        [][2]float64 // first positions of queries and of keys
+	dims          []int        // dimensions of a head that are turned
+}
+
+// fit reads numbers off the angles between the given arrays. own holds the setting's angles.
+func (c Check) fit(own *angles) (f fitted) {
+	if own == nil || !own.linear {
+		return f
+	}
+	var pairs []int
+	if own.fixed == nil {
+		pairs, f.dims = c.turnedPairs(own)
+	} else {
+		pairs = []int{own.pairs}
+	}
+	for _, n := range pairs {
+		for _, name := range []string{"interleaved", "half", "across", "evens first", "interleaving"} {
+			q, k := c.lawsOf(own, newLayout(name, n, len(own.law.slope)))
+			if q == nil && k == nil {
+				continue
+			}
+			if q == nil {
+				q = k
+			} else if k == nil {
+				k = q
+			}
+			f.add(own, *q, *k)
+		}
+	}
+	return f
+}
+
+// turnedPairs returns numbers of pairs that may be turned, and numbers of dimensions that the arrays show.
+func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
+	width := own.headWidth
+	pairs = []int{own.pairs}
+	if own.options["rope-dims"] == "" {
+		return pairs, nil
+	}
+	all := []int{width, width / 2, width / 4}
+	for _, o := range c.Given.Outputs {
+		if o.Kind != kindQuery || c.Given.Q.Data == nil || len(o.Data) != len(c.Given.Q.Data) {
+			continue
+		}
+		out, turned := c.headed(o.Array), 0
+		for i, v := range out.Data {
+			if v != c.Given.Q.Data[i] {
+				turned = max(turned, i%width+1)
+			}
+		}
+		turned += turned % 2
+		if dims = append(dims, turned); turned == 0 {
+			dims = nil
+		}
+		all = append(all, dims...)
+	}
+	for _, n := range all {
+		if n%2 == 0 && n > 0 && !slices.Contains(pairs, n/2) {
+			pairs = append(pairs, n/2)
+		}
+	}
+	return pairs, dims
+}
+
+// lawsOf returns the laws of the angles between the given inputs and outputs in a layout; nil for those that
+// the arrays do not show.
+func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
+	find := func(kind string) *Output {
+		if i := slices.IndexFunc(c.Given.Outputs, func(o Output) bool { return o.Kind == kind }); i >= 0 {
+			return &c.Given.Outputs[i]
+		}
+		return nil
+	}
+	if o := find(kindQuery); o != nil && c.Given.Q.Data != nil {
+		q = c.lawBetween(own, l, c.Given.Q, c.headed(o.Array))
+	}
+	if o := find(kindKey); o != nil && c.Given.K.Data != nil {
+		k = c.lawBetween(own, l, c.Given.K, c.headed(o.Array))
+	}
+	cos, sin := find(kindCos), find(kindSin)
+	if q == nil && k == nil && cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
+		wide := cos.Shape[1] == 2*len(l.reads)
+		q = c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
+			column := pair
+			if wide && l.column(1, len(l.reads)) == 0 {
+				column = 2 * pair
+			}
+			at := token*cos.Shape[1] + column
+			if column >= cos.Shape[1] {
+				return 0
+			}
+			return complex(cos.Data[at], sin.Data[at])
+		})
+	}
+	table := find(kindTable)
+	if table == nil {
+		table = find(kindInput)
+	}
+	if q == nil && k == nil && table != nil && own.fixed != nil && len(table.Shape) == 2 {
+		halves := own.width / len(own.law.slope)
+		q = c.lawOfPhases(own, own.pairs, func(token, pair int) complex128 {
+			sine, cosine := own.columns[pair][0], own.columns[pair][1]
+			switch l.name {
+			case "interleaved":
+				sine, cosine = 2*pair, 2*pair+1
+			case "half":
+				sine = pair/(halves/2)*halves + pair%(halves/2)
+				cosine = sine + halves/2
+			}
+			value := func(column int) float64 {
+				at := token*own.width + column
+				if at >= len(table.Data) || column >= own.width {
+					return 0
+				}
+				if table.Kind == kindInput && c.Given.X.Data != nil {
+					return table.Data[at] - c.Given.X.Data[at]
+				}
+				return table.Data[at]
+			}
+			return complex(value(cosine), value(sine))
+		})
+	}
+	return q, k
+}
+
+// lawBetween returns the law of the angles by which pairs of x [H,N,C] are turned in y, or nil if they are
+// not turned alike in all heads.
+func (c Check) lawBetween(own *angles, l layout, x, y array.Array) *law {
+	heads, n, width := x.Shape[0], x.Shape[1], x.Shape[2]
+	if len(x.Data) != len(y.Data) || 2*len(l.reads) > width {
+		return nil
+	}
+	missed, all := 0.0, 0.0
+	phases := make([]complex128, n*len(l.reads))
+	for token := range n {
+		for p, reads := range l.reads {
+			var product complex128
+			var lengths, out float64
+			for h := range heads {
+				at := (h*n + token) * width
+				from := complex(x.Data[at+reads[0]], x.Data[at+reads[1]])
+				to := complex(y.Data[at+l.writes[p][0]], y.Data[at+l.writes[p][1]])
+				product += to * cmplx.Conj(from)
+				lengths, out = lengths+real(from*cmplx.Conj(from)), out+real(to*cmplx.Conj(to))
+			}
+			if lengths == 0 {
+				return nil
+			}
+			phases[token*len(l.reads)+p] = product / complex(lengths, 0)
+			missed, all = missed+out-real(product*cmplx.Conj(product))/lengths, all+out
+		}
+	}
+	if !(missed <= 1e-3*all) {
+		return nil
+	}
+	return c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
+		return phases[token*len(l.reads)+pair]
+	})
+}
+
+// lawOfPhases returns the law of the phases of tokens, or nil if they have none.
+func (c Check) lawOfPhases(own *angles, pairs int, phase func(token, pair int) complex128) *law {
+	coordinates := coordinatesOf(c.Positions, len(own.law.slope))
+	if coordinates == nil {
+		return nil
+	}
+	tokens := make([]int, len(c.Positions.Index))
+	for token, place := range c.Positions.Index {
+		tokens[place] = token
+	}
+	l, ok := lawOf(coordinates, pairs, 0.03, func(row, pair int) float64 {
+		return cmplx.Phase(phase(tokens[row], pair))
+	})
+	if !ok {
+		return nil
+	}
+	return &l
+}
+
+// frequencies returns the frequencies of the pairs of an axis.
+func (l law) frequencies(axis int) (all []float64) {
+	for pair, v := range l.slope[axis] {
+		largest := 0.0
+		for _, slope := range l.slope {
+			largest = max(largest, math.Abs(slope[pair]))
+		}
+		if v = math.Abs(v); v > 0 && v == largest {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// add adds what the laws of queries and keys suggest.
+func (f *fitted) add(own *angles, q, k law) {
+	theirs, ours := q.frequencies(0), own.law.frequencies(0)
+	if len(theirs) == 0 || len(ours) == 0 {
+		theirs, ours = q.frequencies(len(q.slope)-1), own.law.frequencies(len(q.slope)-1)
+	}
+	if len(theirs) == 0 || len(ours) == 0 {
+		return
+	}
+	base := own.base()
+	last := len(theirs) - 1
+	for _, k := range []int{0, last / 2, last} { // fast pairs may turn more than half a circle in a step
+		if k < len(ours) {
+			f.scales = append(f.scales, theirs[k]/ours[k])
+		}
+	}
+	plain := math.Pow(base, -float64(last)/float64(len(theirs)))
+	f.stretches = append(f.stretches, 1/theirs[0], plain/theirs[last])
+	if len(theirs) > 1 {
+		n := float64(len(theirs))
+		for _, r := range ratios(theirs) {
+			f.bases = append(f.bases, math.Pow(r, -n))
+			if len(theirs) == len(ours) {
+				r0 := ours[1] / ours[0]
+				f.bases = append(f.bases, math.Pow(base, math.Log(r)/math.Log(r0)), base*math.Pow(r/r0, -n))
+			}
+			if n > 1 {
+				f.stretches = append(f.stretches, math.Pow(math.Pow(r, -n)/base, (n-1)/n))
+			}
+		}
+	}
+	firstQ, okQ := q.first()
+	firstK, okK := k.first()
+	if okQ && okK {
+		f.shifts = append(f.shifts, [2]float64{firstQ, firstK})
+	}
+}
+
+// ratios returns the ratio of neighbouring frequencies: of the best power law, and of the first two.
+func ratios(frequencies []float64) []float64 {
+	var sw, sx, sy, sxx, sxy float64
+	for j, v := range frequencies {
+		w, x, y := v*v, float64(j), math.Log(v)
+		sw, sx, sy, sxx, sxy = sw+w, sx+w*x, sy+w*y, sxx+w*x*x, sxy+w*x*y
+	}
+	fit := math.Exp((sw*sxy - sx*sy) / (sw*sxx - sx*sx))
+	return []float64{fit, frequencies[1] / frequencies[0]}
+}
+
+// first returns the coordinate of the origin, alike on all axes, in whole or half steps.
+func (l law) first() (at float64, ok bool) {
+	for axis, slope := range l.slope {
+		order := make([]int, 0, len(slope))
+		for pair, v := range slope {
+			alone := v != 0
+			for other := range l.slope {
+				alone = alone && (other == axis || math.Abs(l.slope[other][pair]) < 1e-6*math.Abs(v))
+			}
+			if alone {
+				order = append(order, pair)
+			}
+		}
+		slices.SortFunc(order, func(a, b int) int {
+			if math.Abs(slope[a]) < math.Abs(slope[b]) {
+				return -1
+			}
+			return 1
+		})
+		here := 0.0
+		for _, pair := range order {
+			turned := slope[pair] * here
+			here = (turned + wrapped(l.start[pair]-turned)) / slope[pair]
+		}
+		near := math.Round(2*here) / 2
+		if math.Abs(here-near) > 0.05 || axis > 0 && len(order) > 0 && near != at {
+			return 0, false
+		}
+		if len(order) > 0 {
+			at = near
+		}
+	}
+	return at, true
+}
+
+// rounds returns numbers near those given with few digits: those of fewest digits that are as near as
+// half, single and better precision leave them.
+func rounds(values []float64) (all []string) {
+	for _, v := range values {
+		if !(v > 0) || math.IsInf(v, 0) {
+			continue
+		}
+		for _, near := range []float64{1e-3, 3e-5, 1e-6} {
+			for digits := 1; digits < 9; digits++ {
+				text := strconv.FormatFloat(v, 'g', digits, 64)
+				short, _ := strconv.ParseFloat(text, 64)
+				if math.Abs(short/v-1) > near {
+					continue
+				}
+				if text = strconv.FormatFloat(short, 'f', -1, 64); !slices.Contains(all, text) {
+					all = append(all, text)
+				}
+				break
+			}
+		}
+	}
+	return all
+}
+
+// headed returns queries or keys as [H,N,C].
+func (c Check) headed(a array.Array) array.Array {
+	h := c.Setting.Heads
+	if len(a.Shape) != 2 || a.Shape[1]%h != 0 {
+		return a
+	}
+	n, width := a.Shape[0], a.Shape[1]/h
+	return array.Array{Name: a.Name, Shape: []int{h, n, width}, Data: swapAxes(a.Data, n, h, width)}
+}
