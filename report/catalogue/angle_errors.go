@@ -91,6 +91,17 @@ var layoutErrors = []struct{ name, phrase string }{
 	{"evens first", "interleaved pairs, written as evens then odds"},
 	{"interleaving", "half-split pairs, written side by side"},
 	{"across", "half-split pairs across the head, not within each coordinate's part"},
+	{"half", "half-split pairs within each coordinate's part, not across the head"},
+}
+
+// setLayout sets the layout of a name.
+func (a *angles) setLayout(name string) error {
+	axes, across := len(a.law.slope), a.options["dinov3-layout"] != ""
+	if name == "across" && (axes == 1 || across) || name == "half" && !across {
+		return errNoEffect // an option has it
+	}
+	a.layout = newLayout(name, a.pairs, axes)
+	return nil
 }
 
 // rotation restricts an error to rotations.

@@ -116,11 +116,7 @@ func (a *angles) prepared(i *Instance) *angles {
 		at := row*a.pairs + pair
 		return math.Atan2(a.sin[0][at], a.cos[0][at])
 	})
-	name := "interleaved"
-	if i.options["rope-layout"] == "half" || i.options["dinov3-layout"] == "half" {
-		name = "half"
-	}
-	a.layout = newLayout(name, a.pairs, axes)
+	a.layout = newLayout(layoutOf(i.options), a.pairs, axes)
 	a.sign = 1
 	a.of = [2]side{{times: 1, factor: 1, power: 1}, {times: 1, factor: 1, power: 1}}
 	return a

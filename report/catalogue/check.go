@@ -434,11 +434,10 @@ func (c Check) computeAngles(t trial) (all []array.Array, err error) {
 
 // anglesOf returns the angles of a trial's options and positions.
 func (c Check) anglesOf(t trial) (*angles, error) {
-	options, layout := maps.Clone(t.Given), c.base.layout.name
+	options, all := maps.Clone(t.Given), maps.Clone(c.resolved)
+	maps.Copy(all, options)
+	layout := layoutOf(all)
 	for _, name := range []string{"rope-layout", "dinov3-layout"} {
-		if v := options[name]; v != "" {
-			layout = v
-		}
 		delete(options, name) // pairs change no angle
 	}
 	hash := fnv.New64a()
@@ -614,14 +613,8 @@ func (i *Instance) rotationTable(o Output) (array.Array, error) {
 	if o.Shape[1] != 2*pairs {
 		return a, nil
 	}
-	columns := make([]int, 2*pairs)
-	half := i.options["rope-layout"] == "half"
-	for k := range columns {
-		if columns[k] = k / 2; half {
-			columns[k] = k % pairs
-		}
-	}
-	return selectAlong(a, 1, columns), nil
+	l := newLayout(layoutOf(i.options), pairs, axesOf(i.Scheme, i.options))
+	return selectAlong(a, 1, l.columns()), nil
 }
 
 // errNoEffect is returned for a change that does not apply to the scheme.

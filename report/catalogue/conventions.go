@@ -178,10 +178,7 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 		return c.firstPositions(fit)
 	case "rope-layout", "dinov3-layout":
 		for _, l := range layoutErrors {
-			all = append(all, byAngles(l.phrase, func(a *angles) error {
-				a.layout = newLayout(l.name, a.pairs, len(a.law.slope))
-				return nil
-			}))
+			all = append(all, byAngles(l.phrase, func(a *angles) error { return a.setLayout(l.name) }))
 		}
 	case "rope-dims":
 		if resolved[option] == "all" {

@@ -97,8 +97,8 @@ func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
 		wide := cos.Shape[1] == 2*len(l.reads)
 		q = c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
 			column := pair
-			if wide && l.column(1, len(l.reads)) == 0 {
-				column = 2 * pair
+			if wide {
+				column = l.reads[pair][0]
 			}
 			at := token*cos.Shape[1] + column
 			if column >= cos.Shape[1] {

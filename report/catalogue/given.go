@@ -223,19 +223,25 @@ func (g Given) Transposed() (t Given, ok bool) {
 	return t, true
 }
 
-// hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or C/2 away.
+// hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or half of C, of C/2
+// or of C/3 away, as the cosines of one, two or three coordinates have.
 func hasRepeatedColumns(a array.Array) bool {
 	c := a.Shape[1]
 	if c%2 != 0 {
 		return false
 	}
-	neighbour, half := true, true
-	for i, v := range a.Data {
-		column := i % c
-		neighbour = neighbour && v == a.Data[i-column+(column^1)]
-		half = half && v == a.Data[i-column+(column+c/2)%c]
+	for _, block := range []int{2, c, c / 2, c / 3} {
+		same := block > 0 && block%2 == 0 && c%block == 0
+		for i := 0; same && i < len(a.Data); i++ {
+			column := i % c
+			within := column % block
+			same = a.Data[i] == a.Data[i-within+(within+block/2)%block]
+		}
+		if same {
+			return true
+		}
 	}
-	return neighbour || half
+	return false
 }
 
 // withSizes returns the setting with the sizes found: N tokens, model width D, and H heads of width C, or P

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"torchpe/data/array"
+	"torchpe/models/pe"
 )
 
 // layout says which dimensions of a head each pair reads and writes, and which angle each of the two
@@ -50,13 +51,33 @@ func newLayout(name string, pairs, axes int) layout {
 	return l
 }
 
-// column returns the pair whose cosine a column of a table with a column for each dimension holds.
-func (l layout) column(k, pairs int) int {
-	switch l.name {
-	case "interleaved", "evens first", "repeated":
-		return k / 2
+// layoutOf returns the name of the layout that options choose.
+func layoutOf(options pe.Options) string {
+	switch {
+	case options["dinov3-layout"] == "half":
+		return "across"
+	case options["rope-layout"] == "half":
+		return "half"
 	}
-	return k % pairs
+	return "interleaved"
+}
+
+// columns returns, for each column of a table of cosines with one for each dimension, its pair.
+func (l layout) columns() []int {
+	pairs := len(l.reads)
+	all := make([]int, 2*pairs)
+	for p, reads := range l.reads {
+		all[reads[0]], all[reads[1]] = p, p
+	}
+	for k := range all {
+		switch l.name {
+		case "tiled":
+			all[k] = k % pairs
+		case "repeated":
+			all[k] = k / 2
+		}
+	}
+	return all
 }
 
 // turned returns queries (0) or keys (1) [H,N,C] that are rotated by the angles of the given rows.
@@ -120,17 +141,13 @@ func (a *angles) values(g Given, o Output, t trial, queries, keys []int) array.A
 
 // columnsOf returns the cosines or sines [N,P], or [N,2P], of rows.
 func (a *angles) columnsOf(o Output, rows []int) array.Array {
-	columns := a.pairs
+	columns := indices(0, a.pairs)
 	if o.Shape[1] == 2*a.pairs {
-		columns *= 2
+		columns = a.layout.columns()
 	}
-	out := array.Array{Shape: []int{len(rows), columns}}
+	out := array.Array{Shape: []int{len(rows), len(columns)}}
 	for _, row := range rows {
-		for k := range columns {
-			pair := k
-			if columns > a.pairs {
-				pair = a.layout.column(k, a.pairs)
-			}
+		for _, pair := range columns {
 			cos, sin := a.cosSin(row, pair, 0)
 			if o.Kind == kindSin {
 				cos = sin
