@@ -445,3 +445,121 @@ func optionsOf(text string) pe.Options {
 	}
 	return options
 }
+
+// TestCheckErrorsOfSchemes: errors that any rotation can have are named in each scheme of rotations on the
+// line, in both layouts.
+func TestCheckErrorsOfSchemes(t *testing.T) {
+	const width = 32
+	plain := powers(10000, width/2, width)
+	kept := each(plain, func(v float64) float64 {
+		if v > 2*math.Pi/256 {
+			return v
+		}
+		return 0
+	})
+	yarnFast := func(turns float64) float64 {
+		return width * math.Log(64/(turns*2*math.Pi)) / (2 * math.Log(10000))
+	}
+	stretched := make([]float64, width/2)
+	for i, v := range plain {
+		stretched[i] = v / math.Pow(4, float64(i)/(width/2-1))
+	}
+	schemes := []struct {
+		name, options string
+		theta         []float64
+		factor        float64
+	}{
+		{"rope", "", plain, 1},
+		{"rope-pi", "rope-scale=4", each(plain, func(v float64) float64 { return v / 4 }), 1},
+		{"rope-ntk", "rope-scale=4", powers(10000*math.Pow(4, 32./30), width/2, width), 1},
+		{"rope-yarn", "rope-scale=4 rope-trained-tokens=64", yarnTheta(plain, 4, 0, math.Ceil(yarnFast(1))),
+			0.1*math.Log(4) + 1},
+		{"rope-llama3", "rope-scale=8 rope-trained-tokens=512", llama3Theta(plain, 8, 512, false), 1},
+		{"rope-longrope", "rope-scale=4 rope-trained-tokens=64", stretched, math.Sqrt(1 + math.Log(4)/math.Log(64))},
+		{"hope", "rope-trained-tokens=256", kept, 1},
+	}
+	type form struct {
+		theta  []float64
+		place  func(int) float64
+		round  func(float64) float64
+		factor float64
+	}
+	angles := func(f form) func(int) []float64 {
+		return func(i int) []float64 { return each(lineAngles(f.theta, f.place)(i), f.round) }
+	}
+	same := func(v float64) float64 { return v }
+	times := func(by float64) func(float64) float64 { return func(v float64) float64 { return v * by } }
+	errors := []struct {
+		want   string
+		change func(q, k *form)
+	}{
+		{"", func(_, _ *form) {}},
+		{"positions from 1", func(q, k *form) { q.place, k.place = from(1), from(1) }},
+		{"positions from 4", func(q, k *form) { q.place, k.place = from(4), from(4) }},
+		{"positions of q from 5, of k from 0", func(q, _ *form) { q.place = from(5) }},
+		{"k not turned", func(_, k *form) { k.theta, k.factor = each(k.theta, times(0)), 1 }},
+		{"turned in the other direction", func(q, k *form) { q.round, k.round = times(-1), times(-1) }},
+		{"q and k turned twice", func(q, k *form) {
+			q.round, k.round, q.factor, k.factor = times(2), times(2), q.factor*q.factor, k.factor*k.factor
+		}},
+		{"positions rounded to bfloat16", func(q, k *form) {
+			q.place = func(i int) float64 { return bfloat16(float64(i)) }
+			k.place = q.place
+		}},
+		{"frequencies rounded to bfloat16", func(q, k *form) {
+			q.theta, k.theta = each(q.theta, bfloat16), each(k.theta, bfloat16)
+		}},
+		{"k_out and q_out times 1.25", func(q, k *form) { q.factor, k.factor = 1.25*q.factor, 1.25*k.factor }},
+		{"tiled", func(_, _ *form) {}},
+		{"evens", func(_, _ *form) {}},
+	}
+	table := map[string]int{}
+	for _, s := range schemes {
+		for _, e := range errors {
+			for _, halves := range []bool{false, true} {
+				n := 20
+				if strings.Contains(e.want, "positions rounded") {
+					n = 270 // bfloat16 has all whole numbers up to 256
+				}
+				q, k := random("q", 1, 2, n, width), random("k", 2, 2, n, width)
+				own := form{s.theta, from(0), same, s.factor}
+				fq, fk := own, own
+				e.change(&fq, &fk)
+				pq := port{halves: halves, repeated: !halves, factor: fq.factor, angles: angles(fq)}
+				pk := port{halves: halves, repeated: !halves, factor: fk.factor, angles: angles(fk)}
+				want, options := e.want, optionsOf(s.options)
+				if halves && testing.Short() {
+					continue // half of the cases
+				}
+				if halves {
+					options["rope-layout"] = "half"
+				}
+				switch {
+				case e.want == "tiled":
+					if want = layoutErrors[0].phrase; halves {
+						want = layoutErrors[1].phrase
+					}
+					pq.repeated, pk.repeated = halves, halves
+				case e.want == "evens" && halves:
+					continue
+				case e.want == "evens":
+					want, pq.evens, pk.evens = layoutErrors[2].phrase, true, true
+				}
+				arrays := []array.Array{q, k, pq.of("q_out", q), pk.of("k_out", k)}
+				f, err := checked(t, s.name, arrays, options, "line")
+				got := strings.Join(f.Deviations, "; ")
+				switch {
+				case err == nil && got == want && f.Follows == (want == ""):
+					table["named"]++
+					continue
+				case got == "":
+					table["not named"]++
+				default:
+					table["named otherwise"]++
+				}
+				t.Errorf("%s, halves %v: %q, want %q\n%v (%v)", s.name, halves, got, want, f, err)
+			}
+		}
+	}
+	t.Log(table)
+}

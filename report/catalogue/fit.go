@@ -279,7 +279,7 @@ func (l law) first() (at float64, ok bool) {
 			turned := slope[pair] * here
 			here = (turned + wrapped(l.start[pair]-turned)) / slope[pair]
 		}
-		near := math.Round(2*here) / 2
+		near := math.Round(2*here)/2 + 0 // no -0
 		if math.Abs(here-near) > 0.05 || axis > 0 && len(order) > 0 && near != at {
 			return 0, false
 		}

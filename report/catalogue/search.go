@@ -186,7 +186,7 @@ func (s *search) run(f *Finding, apart difference) {
 			return changes == 1 // other errors may give the same numbers
 		case d == nil && !slices.Contains(same, deviations[0]) && !s.isFitted(of):
 			same = append(same, deviations[0])
-		case d != nil && d.isNearer(apartThere) && (near == nil || d.far < near.far):
+		case d != nil && !s.isFitted(of) && d.isNearer(apartThere) && (near == nil || d.far < near.far):
 			near = &candidate{*t, deviations, d.far}
 		}
 		return f.Tried < trialLimit
