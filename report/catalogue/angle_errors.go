@@ -30,6 +30,8 @@ var angleErrors = [][]angleError{
 		{"k not turned", turnedTimes(1, 0)}, {"q not turned", turnedTimes(0, 1)},
 		{"q and k not turned", turnedTimes(0, 0)}, {"q and k turned twice", turnedTimes(2, 2)},
 		{"q turned twice", turnedTimes(2, 1)}, {"k turned twice", turnedTimes(1, 2)},
+		{"q turned in the other direction", turnedTimes(-1, 1)},
+		{"k turned in the other direction", turnedTimes(1, -1)},
 	},
 	{
 		{"positions rounded to bfloat16", roundedTo(8, true, false, false)},
@@ -45,9 +47,6 @@ var angleErrors = [][]angleError{
 	},
 	{
 		{"ramp not truncated to whole pairs", yarn(func(low, high float64) (float64, float64) { return low, high })},
-		{"ramp truncated inwards (ceil and floor)", yarn(func(low, high float64) (float64, float64) {
-			return math.Ceil(low), math.Floor(high)
-		})},
 		{"positions divided by the scale (no ramp)", func(a *angles) error {
 			if kind := a.options["rope-yarn"]; kind == "by-parts" || kind == "" && a.options["llama3-low"] == "" {
 				return errNoEffect
@@ -76,7 +75,11 @@ var angleErrors = [][]angleError{
 			})
 		}},
 	},
-	{{"attention factor 1", withPower(0)}, {"attention factor squared", withPower(2)}},
+	{
+		{"attention factor 1", withPower(0, "rope-yarn", "longrope-magnitude")},
+		{"attention factor squared", withPower(2, "rope-yarn", "longrope-magnitude")},
+		{"decay missing", withPower(0, "xpos-gamma")},
+	},
 	{
 		{"pairs of rows and columns in turns", func(a *angles) error { return a.alternate(false) }},
 		{"pairs of rows and columns in turns, with the frequencies of one rotation",
@@ -118,7 +121,7 @@ func rotation(apply func(*angles) error) func(*angles) error {
 func turnedTimes(q, k float64) func(*angles) error {
 	return rotation(func(a *angles) error {
 		for which, times := range []float64{q, k} {
-			a.of[which].times, a.of[which].power = times, times
+			a.of[which].times, a.of[which].power = times, math.Abs(times)
 		}
 		return nil
 	})
@@ -143,10 +146,10 @@ func roundedTo(bits int, position, frequency, angle bool) func(*angles) error {
 	}
 }
 
-// withPower raises the factor of queries and keys to a power.
-func withPower(power float64) func(*angles) error {
+// withPower raises the factor of queries and keys to a power, for schemes with one of the options.
+func withPower(power float64, options ...string) func(*angles) error {
 	return func(a *angles) error {
-		if a.options["rope-yarn"] == "" && a.options["longrope-magnitude"] == "" {
+		if !slices.ContainsFunc(options, func(name string) bool { return a.options[name] != "" }) {
 			return errNoEffect
 		}
 		a.of[0].power, a.of[1].power = power, power

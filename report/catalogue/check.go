@@ -441,7 +441,7 @@ func (c Check) anglesOf(t trial) (*angles, error) {
 		delete(options, name) // pairs change no angle
 	}
 	hash := fnv.New64a()
-	fmt.Fprint(hash, options, t.at.Index, t.at.Cells)
+	fmt.Fprint(hash, options, t.at.Index, t.at.Cells, t.at.Points)
 	key := string(hash.Sum(nil))
 	if a := c.cache[key]; a != nil {
 		b := *a

@@ -31,11 +31,12 @@ type choice struct {
 	flag   string // the flags for it; "" if there are none
 	apply  func(*trial) error
 	fitted bool // its number is read off the arrays
+	usual  bool // it is a value of an option, a layout, a first position or a scale
 }
 
 // byFlags returns the choice that flags make.
 func byFlags(phrase, flags string) choice {
-	return choice{phrase: phrase, flag: flags, apply: func(t *trial) error {
+	return choice{phrase: phrase, flag: flags, usual: true, apply: func(t *trial) error {
 		for name, value := range flagValues(flags) {
 			t.Given = withOption(t.Given, name, value)
 		}
@@ -105,10 +106,11 @@ func phrase(name, value string) string {
 // usualValues lists values that implementations use, for options that accept any.
 var usualValues = map[string][]string{
 	"rope-base": {"10000", "100", "10", "500000", "1000000"}, "rope-2d-base": {"auto", "100", "10", "10000"},
-	"sinusoid-base":   {"10000", "100", "10", "1000", "500000", "1000000"},
-	"rope-proportion": {"1", "0.75", "0.5", "0.25"},
-	"rope-unit":       {"1", "2"},
-	"t5-max-distance": {"128", "64", "256", "512", "1024"},
+	"sinusoid-base":       {"10000", "100", "10", "1000", "500000", "1000000"},
+	"rope-proportion":     {"1", "0.75", "0.5", "0.25"},
+	"rope-unit":           {"1", "2"},
+	"t5-max-distance":     {"128", "64", "256", "512", "1024"},
+	"rope-trained-tokens": {"2048", "4096", "8192", "16384", "32768", "131072"},
 }
 
 // optionsWithoutNumbers lists options that change no number that can be compared.
@@ -128,11 +130,15 @@ func values(o pe.Option, now string, headWidth int, fit fitted) []string {
 			}
 		}
 	case slices.Contains(baseOptions, o.Name):
-		all = append(slices.Clone(usualValues[o.Name]), rounds(fit.bases)...)
+		all = append(slices.Clone(usualValues[o.Name]), rounds(fit.bases, fit.nearBases...)...)
 	case o.Name == "rope-scale":
-		all = slices.DeleteFunc(rounds(fit.stretches), func(v string) bool { return v == "1" })
+		all = slices.DeleteFunc(rounds(fit.stretches, nearScales...), func(v string) bool { return v == "1" })
 	default:
 		all = usualValues[o.Name]
+	}
+	if trained, _ := strconv.Atoi(now); o.Name == "rope-trained-tokens" && trained > 3 {
+		all = append([]string{strconv.Itoa(trained / 2), strconv.Itoa(2 * trained), strconv.Itoa(trained / 4),
+			strconv.Itoa(4 * trained)}, all...)
 	}
 	tried := []string{now}
 	for _, v := range all {
@@ -178,30 +184,46 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 		return c.firstPositions(fit)
 	case "rope-layout", "dinov3-layout":
 		for _, l := range layoutErrors {
-			all = append(all, byAngles(l.phrase, func(a *angles) error { return a.setLayout(l.name) }))
+			ch := byAngles(l.phrase, func(a *angles) error { return a.setLayout(l.name) })
+			ch.usual = true
+			all = append(all, ch)
 		}
 	case "rope-dims":
 		if resolved[option] == "all" {
-			all = c.partOfHead(number("rope-base"), width/2, width/4)
+			all = c.partOfHead(number("rope-base"), append([]int{width / 2, width / 4}, fit.dims...)...)
 		}
 	case "rope-base":
 		if resolved["rope-dims"] != "all" {
 			all = c.partOfHead(number(option), int(number("rope-dims")))
 		}
+		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(number(option))))
+		if c.Scheme.Name == "rope" {
+			all = append(all, grownBases(number(option), width, fit)...)
+		}
 	case "sinusoid-layout":
 		all = []choice{byFlags("exponent 2 x column (for 2 floor(column/2))",
-			fmt.Sprintf("--sinusoid-layout tutorial --sinusoid-base %v", plainNumber(square(number("sinusoid-base")))))}
+			fmt.Sprintf("--sinusoid-layout tutorial --sinusoid-base %s", plainNumber(math.Pow(number("sinusoid-base"), 2))))}
 	case "rope-2d-base":
 		base := number(option)
 		if base == 0 {
 			base = 100
 		}
-		all = []choice{byFlags("frequencies of the whole head for each coordinate (base^(-2k/Dh))",
-			"--rope-2d-base "+plainNumber(math.Sqrt(base)))}
+		all = []choice{sameAsBase("frequencies of the whole head for each coordinate (base^(-2k/Dh))",
+			option, math.Sqrt(base))}
+	case "sinusoid-base":
+		all = []choice{sameAsBase("exponent k/D for 2k/D", option, math.Sqrt(number(option)))}
+		if h := float64(c.Setting.DModel / 2); h > 1 && resolved["sinusoid-layout"] != "t2t" && c.Scheme.Name == "1d-fixed" {
+			all = append(all, sameAsBase("frequencies down to 1/base (exponent k/(D/2 - 1))", option,
+				math.Pow(number(option), h/(h-1))))
+		}
 	case "rope-unit":
-		for _, text := range rounds(fit.scales) {
+		for _, text := range rounds(append(fit.scales, 16, 14), nearScales...) {
 			by, _ := strconv.ParseFloat(text, 64)
-			all = append(all, byFlags(scalePhrase("coordinates", by), "--rope-unit "+plainNumber(number(option)/by)))
+			if math.Abs(by-1) > 1e-3 {
+				ch := byFlags(scalePhrase("coordinates", by), "--rope-unit "+plainNumber(number(option)/by))
+				ch.fitted = by != 16 && by != 14
+				all = append(all, ch)
+			}
 		}
 	case "yarn-beta-fast":
 		all = []choice{byFlags("beta_fast and beta_slow swapped", fmt.Sprintf(
@@ -210,7 +232,10 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 	return all
 }
 
-func square(v float64) float64 { return v * v }
+// sameAsBase returns the choice of an error that gives the numbers of another base.
+func sameAsBase(phrase, option string, base float64) choice {
+	return byFlags(phrase, "--"+option+" "+plainNumber(base))
+}
 
 // plainNumber writes a number without an exponent.
 func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -218,8 +243,8 @@ func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) 
 // partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
 func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
 	width := c.Setting.DModel / c.Setting.Heads
-	for _, n := range parts {
-		if n%2 != 0 || n == 0 {
+	for i, n := range parts {
+		if n%2 != 0 || n == 0 || n >= width || slices.Contains(parts[:i], n) {
 			continue
 		}
 		same := plainNumber(math.Pow(base, float64(n)/float64(width)))
@@ -230,39 +255,53 @@ func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
 	return all
 }
 
+// grownBases returns choices of a base that is grown for a longer sequence, as in rope-ntk, where the arrays
+// suggest it.
+func grownBases(base float64, width int, fit fitted) (all []choice) {
+	for _, by := range []float64{1.5, 2, 3, 4, 6, 8, 10, 16, 32, 64} {
+		if width < 4 || !slices.ContainsFunc(fit.stretches, func(v float64) bool { return math.Abs(v/by-1) < 1e-3 }) {
+			continue
+		}
+		grown := base * math.Pow(by, float64(width)/float64(width-2))
+		ch := byFlags(fmt.Sprintf("base %.6g, that of rope-ntk --rope-scale %g", grown, by),
+			"--rope-base "+plainNumber(grown))
+		ch.fitted = true
+		all = append(all, ch)
+	}
+	return all
+}
+
 // firstPositions returns choices of first positions that no option has.
 func (c Check) firstPositions(fit fitted) (all []choice) {
 	if c.base == nil || !c.base.linear {
 		return nil
 	}
-	own, ok := c.base.law.first()
-	if !ok {
-		return nil
-	}
-	tried := [][2]float64{{own, own}}
-	for _, first := range append(fit.shifts, [2]float64{own + 0.5, own + 0.5}) {
-		if slices.Contains(tried, first) {
-			continue
-		}
-		tried = append(tried, first)
-		text := fmt.Sprintf("positions from %g", first[0])
-		switch {
-		case first[0] != first[1]:
-			text = fmt.Sprintf("positions of q from %g, of k from %g", first[0], first[1])
-		case first[0] == own+0.5:
-			text = "positions half a step further (centres of cells)"
-		case c.hasOption("positions-from") && (first[0] == 0 || first[0] == 1):
-			continue // an option has it
-		}
-		all = append(all, byAngles(text, func(a *angles) error {
-			for which := range a.of {
-				a.of[which].shift = first[which] - own
-			}
+	add := func(text string, q, k float64) {
+		ch := byAngles(text, func(a *angles) error {
+			a.of[0].shift, a.of[1].shift = q, k
 			if !a.linear {
 				return errNotLinear
 			}
 			return nil
-		}))
+		})
+		ch.usual = true
+		all = append(all, ch)
+	}
+	add("positions half a step further (centres of cells)", 0.5, 0.5)
+	if c.hasOption("dinov3-offset") {
+		add("positions half a step back (corners of cells)", -0.5, -0.5)
+	}
+	own, ok := c.base.law.first()
+	for i, first := range fit.shifts {
+		switch {
+		case !ok || slices.Contains(fit.shifts[:i], first) || first[0] == own && first[1] == own:
+		case first[0] != first[1]:
+			add(fmt.Sprintf("positions of q from %g, of k from %g", first[0], first[1]), first[0]-own, first[1]-own)
+		case first[0] == own+0.5:
+		case c.hasOption("positions-from") && (first[0] == 0 || first[0] == 1): // an option has it
+		default:
+			add(fmt.Sprintf("positions from %g", first[0]), first[0]-own, first[0]-own)
+		}
 	}
 	return all
 }
@@ -279,10 +318,13 @@ func (c Check) scaled(fit fitted) (all []choice) {
 				list[i] = 1 / v
 			}
 		}
-		for _, text := range rounds(list) {
+		for _, text := range rounds(list, nearScales...) {
 			by, _ := strconv.ParseFloat(text, 64)
 			if divided {
 				by = 1 / by
+			}
+			if math.Abs(by-1) < 1e-3 {
+				continue
 			}
 			what := scalePhrase("positions", by)
 			if c.Scheme.Name == "rope" && by < 1 {
@@ -300,7 +342,7 @@ func (c Check) scaled(fit fitted) (all []choice) {
 				}
 				return nil
 			})
-			ch.fitted = true
+			ch.fitted, ch.usual = true, true
 			all = append(all, ch)
 		}
 	}
@@ -324,7 +366,11 @@ func (c Check) errorAxes(fit fitted) []axis {
 	width := float64(c.Setting.DModel / c.Setting.Heads)
 	made := func(phrase string, apply func(*trial) error) choice { return choice{phrase: phrase, apply: apply} }
 	one := func(phrase string, apply func(*trial) error) axis { return axis{own, made(phrase, apply)} }
-	all := []axis{one("rows and columns swapped", swapCells)}
+	all := []axis{one("rows and columns swapped", swapCells), {own}}
+	for _, order := range [][]int{{2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}} {
+		all[1] = append(all[1], made(fmt.Sprintf("coordinates %d, %d, %d in place of 0, 1, 2", order[0], order[1],
+			order[2]), reorder(order)))
+	}
 	if c.base != nil {
 		for _, list := range angleErrors {
 			a := axis{own}
@@ -472,6 +518,20 @@ func swapCells(t *trial) error {
 		t.at.Cells[i] = [2]int{cell[1], cell[0]}
 	}
 	return nil
+}
+
+// reorder exchanges three coordinates.
+func reorder(order []int) func(*trial) error {
+	return func(t *trial) error {
+		if t.at.Points == nil || len(t.at.Points[0]) != len(order) {
+			return errNoEffect
+		}
+		t.at.Points = slices.Clone(t.at.Points)
+		for i, point := range t.at.Points {
+			t.at.Points[i] = []float64{point[order[0]], point[order[1]], point[order[2]]}
+		}
+		return nil
+	}
 }
 
 // byColumns places the tokens on the grid column by column.

@@ -152,7 +152,6 @@ func TestCheckErrors(t *testing.T) {
 	long := func(p port) []array.Array {
 		return []array.Array{longQ, longK, p.of("q_out", longQ), p.of("k_out", longK)}
 	}
-	renamed := func(a array.Array, name string) array.Array { a.Name = name; return a }
 	still := port{angles: func(int) []float64 { return nil }}
 	tables := func(theta []float64, place func(int) float64) []array.Array {
 		angle := func(at []int) float64 { return place(at[0]) * theta[at[1]] }
@@ -222,7 +221,16 @@ func TestCheckErrors(t *testing.T) {
 			"base 20000"},
 		{"right", "hope", "rope-trained-tokens=64", "line", both(by([]float64{1, plain[1], plain[2], 0, 0, 0, 0, 0},
 			from(0))), ""},
-		{"renamed", "rope", "", "line", []array.Array{q, renamed(right.of("", q), "q_out")}, ""},
+		{"k the other way", "rope", "", "line", two(right, by(each(plain, func(v float64) float64 { return -v }), from(0))),
+			"k turned in the other direction"},
+		{"exponent", "rope", "", "line", both(by(powers(10000, 8, 32), from(0))), "exponent k/Dh for 2k/Dh"},
+		{"grown base", "rope", "", "line", both(by(powers(10000*math.Pow(8, 16./14), 8, 16), from(0))),
+			"base 107672, that of rope-ntk --rope-scale 8"},
+		{"three numbers", "rope", "", "line", both(halved(powers(7777, 8, 16), from(3))),
+			"positions from 3; base 7777; half-split pairs"},
+		{"an odd part with the whole's frequencies", "rope", "", "line", both(by(powers(10000, 3, 16), from(0))),
+			"6 dimensions of a head turned, with the frequencies of the whole head (base^(-2k/16))"},
+		{"no decay", "xpos", "", "line", both(right), "decay missing"},
 	} {
 		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), c.positions)
 		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want {
@@ -270,6 +278,12 @@ func TestCheckScaledErrors(t *testing.T) {
 			"positions divided by the scale (no ramp)"},
 		{"positions, factor 1", "rope-yarn", gptOSS, by(each(plain, func(v float64) float64 { return v / 32 }), 1),
 			"positions divided by the scale (no ramp); attention factor 1"},
+		{"base", "rope-yarn", "rope-layout=half rope-base=10000 rope-scale=32 rope-trained-tokens=4096",
+			by(yarnTheta(plain, 32, 8, 18), m), "base 150000"},
+		{"scale", "rope-yarn", "rope-layout=half rope-base=150000 rope-scale=8 rope-trained-tokens=4096",
+			by(yarnTheta(plain, 32, 8, 18), m), "rope-scale 32"},
+		{"tokens", "rope-yarn", "rope-layout=half rope-base=150000 rope-scale=32 rope-trained-tokens=131072",
+			by(yarnTheta(plain, 32, 8, 18), m), "rope-trained-tokens 4096"},
 		{"right", "rope-llama3", llama3, by(llama3Theta(llama, 8, 8192, false), 1), ""},
 		{"inverted", "rope-llama3", llama3, by(llama3Theta(llama, 8, 8192, true), 1),
 			"ramp inverted between the bands"},
@@ -328,11 +342,37 @@ func TestCheckPlaneErrors(t *testing.T) {
 		p := port{repeated: true, angles: func(i int) []float64 { return append(wide(x)(i), wide(y)(i)...) }}
 		return []array.Array{q, p.of("q_out", q)}
 	}
+	frame := func(i int) float64 { return float64(i / 15) }
+	line3, column3 := func(i int) float64 { return float64(i / 5 % 3) }, func(i int) float64 { return float64(i % 5) }
+	box := func(first, second, third func(int) float64) []array.Array {
+		p := port{repeated: true, angles: func(i int) (all []float64) {
+			for _, f := range []func(int) float64{first, second, third} {
+				all = append(all, lineAngles(powers(10000, 5, 10), f)(i)...)
+			}
+			return all
+		}}
+		return []array.Array{q, p.of("q_out", q)}
+	}
+	// image are DINOv3's coordinates from -1 to 1: of the centres of cells at 0.5, of corners at 0.
+	image := func(within float64) []array.Array {
+		turns := each(theta, func(v float64) float64 { return 2 * math.Pi * v })
+		p := port{halves: true, angles: func(i int) []float64 {
+			return append(lineAngles(turns, of(row, 2./rows, 2*within/rows-1))(i),
+				lineAngles(turns, of(column, 2./columns, 2*within/columns-1))(i)...)
+		}}
+		return []array.Array{q, p.of("q_out", q)}
+	}
 	for _, c := range []struct {
 		about, scheme, options string
 		arrays                 []array.Array
 		want                   string
 	}{
+		{"right", "rope-3d", "", box(frame, line3, column3), ""},
+		{"order", "rope-3d", "", box(column3, line3, frame), "coordinates 2, 1, 0 in place of 0, 1, 2"},
+		{"centres", "rope-3d", "", box(of(frame, 1, 0.5), of(line3, 1, 0.5), of(column3, 1, 0.5)),
+			"positions half a step further (centres of cells)"},
+		{"right", "rope-dinov3", "", image(0.5), ""},
+		{"corners", "rope-dinov3", "", image(0), "positions half a step back (corners of cells)"},
 		{"right", "rope-2d", "", blocks(column, row), ""},
 		{"axes", "rope-2d", "", blocks(row, column), "rows before columns"},
 		{"in turns", "rope-2d", "", turns(theta, theta, false), "pairs of rows and columns in turns"},
@@ -354,7 +394,11 @@ func TestCheckPlaneErrors(t *testing.T) {
 		{"axes, centres", "2d-fixed", "", plane(of(row, 1, 0.5), of(column, 1, 0.5)),
 			"positions half a step further (centres of cells); rows before columns"},
 	} {
-		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), "5x6")
+		at := "5x6"
+		if c.scheme == "rope-3d" {
+			at = "2x3x5"
+		}
+		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), at)
 		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want {
 			t.Errorf("%s, %s: %q, want %q\n%v (%v)", c.scheme, c.about, got, c.want, f, err)
 		}
@@ -415,6 +459,9 @@ func TestCheckTableErrors(t *testing.T) {
 			}
 			return math.Cos(angle)
 		})}, "frequencies rounded to bfloat16"},
+		{"half the exponent", "1d-fixed", "", table(from(0), "", 100), "exponent k/D for 2k/D"},
+		{"to 1/base", "1d-fixed", "", table(from(0), "", math.Pow(10000, 6./5)),
+			"frequencies down to 1/base (exponent k/(D/2 - 1))"},
 		{"exponent", "1d-fixed", "", []array.Array{columnExponent}, "exponent 2 x column (for 2 floor(column/2))"},
 		{"right", "alibi", "", bias(6, falling(func(h int) float64 { return six[h] })), ""},
 		{"plain", "alibi", "", bias(6, falling(func(h int) float64 { return math.Pow(2, -8*float64(h+1)/6) })),

@@ -15,12 +15,20 @@ type fitted struct {
 	stretches     []float64    // values of --rope-scale
 	shifts        [][2]float64 // first positions of queries and of keys
 	dims          []int        // dimensions of a head that are turned
+	nearBases     []float64    // as nearScales, for bases
 }
+
+// nearScales lists relative distances within which a scale of fewer digits is tried. Slow pairs tell a scale
+// badly, and scales have few digits.
+var nearScales = []float64{1e-2, 1e-3, 3e-5}
 
 // fit reads numbers off the angles between the given arrays. own holds the setting's angles.
 func (c Check) fit(own *angles) (f fitted) {
 	if own == nil || !own.linear {
 		return f
+	}
+	if f.nearBases = []float64{3e-5, 1e-6, 1e-3}; c.Tolerance >= 1e-3 { // half precision
+		f.nearBases = nearScales
 	}
 	var pairs []int
 	if own.fixed == nil {
@@ -40,9 +48,34 @@ func (c Check) fit(own *angles) (f fitted) {
 				k = q
 			}
 			f.add(own, *q, *k)
+			if theirs := q.frequencies(0); len(theirs) > 1 && len(theirs) == len(own.law.frequencies(0)) {
+				f.bases = append(f.bases, c.rampedBase(own, theirs))
+			}
 		}
 	}
 	return f
+}
+
+// rampedBase returns the base with which a scheme that treats its frequencies unequally has the given ratio
+// of the two fastest ones, or 0.
+func (c Check) rampedBase(own *angles, frequencies []float64) float64 {
+	if own.options["rope-yarn"] == "" && own.options["llama3-low"] == "" {
+		return 0
+	}
+	base, t := own.base(), trial{Setting: c.Setting, at: c.Positions}
+	for range 8 {
+		t.Given = withOption(c.Setting.Given, "rope-base", plainNumber(base))
+		a, err := c.anglesOf(t)
+		if err != nil || !a.linear {
+			return 0
+		}
+		ours := a.law.frequencies(0)
+		missed := math.Log(frequencies[1] / frequencies[0] / (ours[1] / ours[0]))
+		if base *= math.Exp(-missed * float64(len(ours))); !(base > 1 && base < 1e12) {
+			return 0
+		}
+	}
+	return base
 }
 
 // turnedPairs returns numbers of pairs that may be turned, and numbers of dimensions that the arrays show.
@@ -208,6 +241,11 @@ func (l law) frequencies(axis int) (all []float64) {
 
 // add adds what the laws of queries and keys suggest.
 func (f *fitted) add(own *angles, q, k law) {
+	firstQ, okQ := q.orSlopes(own.law).first()
+	firstK, okK := k.orSlopes(own.law).first()
+	if okQ && okK {
+		f.shifts = append(f.shifts, [2]float64{firstQ, firstK})
+	}
 	theirs, ours := q.frequencies(0), own.law.frequencies(0)
 	if len(theirs) == 0 || len(ours) == 0 {
 		theirs, ours = q.frequencies(len(q.slope)-1), own.law.frequencies(len(q.slope)-1)
@@ -237,11 +275,18 @@ func (f *fitted) add(own *angles, q, k law) {
 			}
 		}
 	}
-	firstQ, okQ := q.first()
-	firstK, okK := k.first()
-	if okQ && okK {
-		f.shifts = append(f.shifts, [2]float64{firstQ, firstK})
+}
+
+// orSlopes returns the law with the slopes of another if it has none, as of a single token.
+func (l law) orSlopes(other law) law {
+	for axis := range l.slope {
+		if slices.ContainsFunc(l.slope[axis], func(v float64) bool { return v != 0 }) ||
+			len(l.slope[axis]) != len(other.slope[axis]) {
+			return l
+		}
 	}
+	l.slope = other.slope
+	return l
 }
 
 // ratios returns the ratio of neighbouring frequencies: of the best power law, and of the first two.
@@ -290,18 +335,17 @@ func (l law) first() (at float64, ok bool) {
 	return at, true
 }
 
-// rounds returns numbers near those given with few digits: those of fewest digits that are as near as
-// half, single and better precision leave them.
-func rounds(values []float64) (all []string) {
+// rounds returns numbers near those given: of each the one of fewest digits within a relative distance.
+func rounds(values []float64, near ...float64) (all []string) {
 	for _, v := range values {
 		if !(v > 0) || math.IsInf(v, 0) {
 			continue
 		}
-		for _, near := range []float64{1e-3, 3e-5, 1e-6} {
+		for _, distance := range near {
 			for digits := 1; digits < 9; digits++ {
 				text := strconv.FormatFloat(v, 'g', digits, 64)
 				short, _ := strconv.ParseFloat(text, 64)
-				if math.Abs(short/v-1) > near {
+				if math.Abs(short/v-1) > distance {
 					continue
 				}
 				if text = strconv.FormatFloat(short, 'f', -1, 64); !slices.Contains(all, text) {

@@ -184,20 +184,19 @@ func (s *search) run(f *Finding, apart difference) {
 		case d == nil && f.Convention == nil:
 			f.Convention, f.Deviations, f.Flags = s.phrases(of), deviations, flags
 			return changes == 1 // other errors may give the same numbers
-		case d == nil && !slices.Contains(same, deviations[0]) && !s.isFitted(of):
+		case d == nil && !slices.Contains(same, deviations[0]) && isNamed(s.choices(of)):
 			same = append(same, deviations[0])
-		case d != nil && !s.isFitted(of) && d.isNearer(apartThere) && (near == nil || d.far < near.far):
+		case d != nil && changes <= 2 && isNamed(s.choices(of)) && d.isNearer(apartThere) &&
+			(near == nil || d.far < near.far):
 			near = &candidate{*t, deviations, d.far}
 		}
 		return f.Tried < trialLimit
 	}
-	for changes := 1; changes <= 3 && f.Convention == nil && f.Tried < trialLimit; changes++ {
-		for _, isFitted := range []bool{false, true} { // a number that is read off the arrays explains less
-			if f.Convention == nil {
-				s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
-					return s.isFitted(of) != isFitted || try(of, changes)
-				})
-			}
+	for _, pass := range passes {
+		if f.Convention == nil && f.Tried < trialLimit {
+			s.combine(make([]int, len(s.axes)), 0, pass.changes, func(of []int) bool {
+				return !pass.has(s.choices(of)) || try(of, pass.changes)
+			})
 		}
 	}
 	if f.Convention == nil {
@@ -211,14 +210,34 @@ func (s *search) run(f *Finding, apart difference) {
 	}
 }
 
-// isFitted reports whether a combination has a number that is read off the arrays.
-func (s *search) isFitted(of []int) bool {
+// passes lists the combinations that are tried, in order. A number that is read off the arrays explains
+// less than a name.
+var passes = []struct {
+	changes int
+	has     func([]choice) bool
+}{
+	{1, isNamed}, {1, isFitted}, {2, isNamed}, {2, isFitted}, {3, isUsual},
+	{3, func(of []choice) bool { return isNamed(of) && !isUsual(of) }},
+}
+
+func isFitted(of []choice) bool {
+	return slices.ContainsFunc(of, func(ch choice) bool { return ch.fitted })
+}
+
+func isNamed(of []choice) bool { return !isFitted(of) }
+
+func isUsual(of []choice) bool {
+	return !slices.ContainsFunc(of, func(ch choice) bool { return !ch.usual })
+}
+
+// choices returns the changes of a combination.
+func (s *search) choices(of []int) (all []choice) {
 	for i, k := range of {
-		if k > 0 && s.axes[i][k].fitted {
-			return true
+		if k > 0 {
+			all = append(all, s.axes[i][k])
 		}
 	}
-	return false
+	return all
 }
 
 // candidate is a convention that is near the arrays.
@@ -296,7 +315,7 @@ func (c Check) times(t trial) (text string, ok bool) {
 		if by == 0 {
 			return "", false
 		}
-		if math.Abs(by-1) > 1e-5 {
+		if math.Abs(by-1) > 1e-3 {
 			factor := fmt.Sprintf("%.4g", by)
 			names, all = append(names, o.Name), append(all, o.Name+" times "+factor)
 			factors[factor] = true
