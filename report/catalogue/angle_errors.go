@@ -46,9 +46,10 @@ var angleErrors = [][]angleError{
 		{"positions, frequencies and angles rounded to float16", roundedTo(11, true, true, true)},
 	},
 	{
-		{"ramp not truncated to whole pairs", yarn(func(low, high float64) (float64, float64) { return low, high })},
+		{"ramp not truncated to whole pairs", unroundedRamp},
 		{"positions divided by the scale (no ramp)", func(a *angles) error {
-			if kind := a.options["rope-yarn"]; kind == "by-parts" || kind == "" && a.options["llama3-low"] == "" {
+			if kind := a.options["rope-yarn"]; kind == "by-parts" ||
+				kind == "" && a.options["llama3-low"] == "" {
 				return errNoEffect
 			}
 			return a.setFrequencies(func(_ int, plain float64) float64 { return plain / a.stretch() })
@@ -196,26 +197,24 @@ func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 	return nil
 }
 
-// yarn replaces the ends of YaRN's ramp, which are given before they are rounded to whole pairs.
-func yarn(ends func(low, high float64) (float64, float64)) func(*angles) error {
-	return func(a *angles) error {
-		if kind := a.options["rope-yarn"]; kind != "fixed" && kind != "dynamic" {
-			return errNoEffect
-		}
-		base := a.number("rope-base")
-		dim := func(turns float64) float64 {
-			return float64(a.pairs) * math.Log(a.trained()/(turns*2*math.Pi)) / math.Log(base)
-		}
-		low, high := ends(dim(a.number("yarn-beta-fast")), dim(a.number("yarn-beta-slow")))
-		low, high = max(low, 0), min(high, float64(2*a.pairs-1))
-		if low == high {
-			high += 0.001
-		}
-		return a.setFrequencies(func(k int, plain float64) float64 {
-			g := 1 - min(max((float64(k)-low)/(high-low), 0), 1)
-			return (1-g)*plain/a.stretch() + g*plain
-		})
+// unroundedRamp leaves the ends of YaRN's ramp between pairs.
+func unroundedRamp(a *angles) error {
+	if kind := a.options["rope-yarn"]; kind != "fixed" && kind != "dynamic" {
+		return errNoEffect
 	}
+	base := a.number("rope-base")
+	dim := func(turns float64) float64 {
+		return float64(a.pairs) * math.Log(a.trained()/(turns*2*math.Pi)) / math.Log(base)
+	}
+	low := max(dim(a.number("yarn-beta-fast")), 0)
+	high := min(dim(a.number("yarn-beta-slow")), float64(2*a.pairs-1))
+	if low == high {
+		high += 0.001
+	}
+	return a.setFrequencies(func(k int, plain float64) float64 {
+		g := 1 - min(max((float64(k)-low)/(high-low), 0), 1)
+		return (1-g)*plain/a.stretch() + g*plain
+	})
 }
 
 // llama3 replaces the weight g of the frequency without a scale. turns is 0 and 1 at the ends of the ramp.

@@ -169,7 +169,8 @@ func coordinatesOf(at pe.Positions, axes int) [][]float64 {
 }
 
 // lawOf finds the law that angles follow up to a tolerance. Frequencies are below pi a step.
-func lawOf(coordinates [][]float64, pairs int, tolerance float64, angle func(row, pair int) float64) (law, bool) {
+func lawOf(coordinates [][]float64, pairs int, tolerance float64,
+	angle func(row, pair int) float64) (law, bool) {
 	axes, first := len(coordinates[0]), 0
 	for row, at := range coordinates {
 		if slices.Compare(at, coordinates[first]) < 0 {

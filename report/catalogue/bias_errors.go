@@ -55,7 +55,7 @@ func (c Check) biasErrors(own choice) []axis {
 			return nil
 		}})
 	}
-	adding := func(phrase, scheme string, added func(*Instance) (func(h, i, j int) float64, error)) choice {
+	adding := func(phrase, scheme string, added addition) choice {
 		return choice{phrase: phrase, apply: func(t *trial) error {
 			if c.Scheme.Name != scheme {
 				return errNoEffect

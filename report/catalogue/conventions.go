@@ -18,12 +18,15 @@ type trial struct {
 	queries, keys             []int   // places in at of the arrays' tokens; nil for all in order
 	scaleQ, scaleX, scaleBias float64 // factors of queries, embeddings and bias; 0 counts as 1
 	pairs                     func(width int) []int
-	angles                    []func(*angles) error                              // what is done to angles, in order
-	changes                   []func(*Instance) error                            // what is done to parameters, in order
-	added                     func(*Instance) (func(h, i, j int) float64, error) // to bias and logits
+	angles                    []func(*angles) error   // changes of angles, in order
+	changes                   []func(*Instance) error // changes of parameters, in order
+	added                     addition                // to bias and logits
 	roll                      func(array.Array) array.Array
 	reversed                  bool // a causal mask hides keys before the query
 }
+
+// addition returns a number for each head, query and key.
+type addition func(*Instance) (func(h, i, j int) float64, error)
 
 // choice is one value of an axis.
 type choice struct {
@@ -172,199 +175,13 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 	return all
 }
 
-// beside returns errors in place of the values of an option.
-func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []choice) {
-	number := func(name string) float64 {
-		v, _ := strconv.ParseFloat(resolved[name], 64)
-		return v
-	}
-	width := c.Setting.DModel / c.Setting.Heads
-	switch option {
-	case "positions-from":
-		return c.firstPositions(fit)
-	case "rope-layout", "dinov3-layout":
-		for _, l := range layoutErrors {
-			ch := byAngles(l.phrase, func(a *angles) error { return a.setLayout(l.name) })
-			ch.usual = true
-			all = append(all, ch)
-		}
-	case "rope-dims":
-		if resolved[option] == "all" {
-			all = c.partOfHead(number("rope-base"), append([]int{width / 2, width / 4}, fit.dims...)...)
-		}
-	case "rope-base":
-		if resolved["rope-dims"] != "all" {
-			all = c.partOfHead(number(option), int(number("rope-dims")))
-		}
-		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(number(option))))
-		if c.Scheme.Name == "rope" {
-			all = append(all, grownBases(number(option), width, fit)...)
-		}
-	case "sinusoid-layout":
-		all = []choice{byFlags("exponent 2 x column (for 2 floor(column/2))",
-			fmt.Sprintf("--sinusoid-layout tutorial --sinusoid-base %s", plainNumber(math.Pow(number("sinusoid-base"), 2))))}
-	case "rope-2d-base":
-		base := number(option)
-		if base == 0 {
-			base = 100
-		}
-		all = []choice{sameAsBase("frequencies of the whole head for each coordinate (base^(-2k/Dh))",
-			option, math.Sqrt(base))}
-	case "sinusoid-base":
-		all = []choice{sameAsBase("exponent k/D for 2k/D", option, math.Sqrt(number(option)))}
-		if h := float64(c.Setting.DModel / 2); h > 1 && resolved["sinusoid-layout"] != "t2t" && c.Scheme.Name == "1d-fixed" {
-			all = append(all, sameAsBase("frequencies down to 1/base (exponent k/(D/2 - 1))", option,
-				math.Pow(number(option), h/(h-1))))
-		}
-	case "rope-unit":
-		for _, text := range rounds(append(fit.scales, 16, 14), nearScales...) {
-			by, _ := strconv.ParseFloat(text, 64)
-			if math.Abs(by-1) > 1e-3 {
-				ch := byFlags(scalePhrase("coordinates", by), "--rope-unit "+plainNumber(number(option)/by))
-				ch.fitted = by != 16 && by != 14
-				all = append(all, ch)
-			}
-		}
-	case "yarn-beta-fast":
-		all = []choice{byFlags("beta_fast and beta_slow swapped", fmt.Sprintf(
-			"--yarn-beta-fast %s --yarn-beta-slow %s", resolved["yarn-beta-slow"], resolved["yarn-beta-fast"]))}
-	}
-	return all
-}
-
-// sameAsBase returns the choice of an error that gives the numbers of another base.
-func sameAsBase(phrase, option string, base float64) choice {
-	return byFlags(phrase, "--"+option+" "+plainNumber(base))
-}
-
-// plainNumber writes a number without an exponent.
-func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
-func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
-	width := c.Setting.DModel / c.Setting.Heads
-	for i, n := range parts {
-		if n%2 != 0 || n == 0 || n >= width || slices.Contains(parts[:i], n) {
-			continue
-		}
-		same := plainNumber(math.Pow(base, float64(n)/float64(width)))
-		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head (base^(-2k/%d))",
-			n, width)
-		all = append(all, byFlags(text, fmt.Sprintf("--rope-dims %d --rope-base %s", n, same)))
-	}
-	return all
-}
-
-// grownBases returns choices of a base that is grown for a longer sequence, as in rope-ntk, where the arrays
-// suggest it.
-func grownBases(base float64, width int, fit fitted) (all []choice) {
-	for _, by := range []float64{1.5, 2, 3, 4, 6, 8, 10, 16, 32, 64} {
-		if width < 4 || !slices.ContainsFunc(fit.stretches, func(v float64) bool { return math.Abs(v/by-1) < 1e-3 }) {
-			continue
-		}
-		grown := base * math.Pow(by, float64(width)/float64(width-2))
-		ch := byFlags(fmt.Sprintf("base %.6g, that of rope-ntk --rope-scale %g", grown, by),
-			"--rope-base "+plainNumber(grown))
-		ch.fitted = true
-		all = append(all, ch)
-	}
-	return all
-}
-
-// firstPositions returns choices of first positions that no option has.
-func (c Check) firstPositions(fit fitted) (all []choice) {
-	if c.base == nil || !c.base.linear {
-		return nil
-	}
-	add := func(text string, q, k float64) {
-		ch := byAngles(text, func(a *angles) error {
-			a.of[0].shift, a.of[1].shift = q, k
-			if !a.linear {
-				return errNotLinear
-			}
-			return nil
-		})
-		ch.usual = true
-		all = append(all, ch)
-	}
-	add("positions half a step further (centres of cells)", 0.5, 0.5)
-	if c.hasOption("dinov3-offset") {
-		add("positions half a step back (corners of cells)", -0.5, -0.5)
-	}
-	own, ok := c.base.law.first()
-	for i, first := range fit.shifts {
-		switch {
-		case !ok || slices.Contains(fit.shifts[:i], first) || first[0] == own && first[1] == own:
-		case first[0] != first[1]:
-			add(fmt.Sprintf("positions of q from %g, of k from %g", first[0], first[1]), first[0]-own, first[1]-own)
-		case first[0] == own+0.5:
-		case c.hasOption("positions-from") && (first[0] == 0 || first[0] == 1): // an option has it
-		default:
-			add(fmt.Sprintf("positions from %g", first[0]), first[0]-own, first[0]-own)
-		}
-	}
-	return all
-}
-
-// scaled returns the choices of positions times a factor that the arrays suggest.
-func (c Check) scaled(fit fitted) (all []choice) {
-	if c.hasOption("rope-unit") {
-		return nil
-	}
-	for _, divided := range []bool{true, false} {
-		list := slices.Clone(fit.scales)
-		for i, v := range list {
-			if divided {
-				list[i] = 1 / v
-			}
-		}
-		for _, text := range rounds(list, nearScales...) {
-			by, _ := strconv.ParseFloat(text, 64)
-			if divided {
-				by = 1 / by
-			}
-			if math.Abs(by-1) < 1e-3 {
-				continue
-			}
-			what := scalePhrase("positions", by)
-			if c.Scheme.Name == "rope" && by < 1 {
-				what += " (rope-pi --rope-scale " + text + ")"
-			}
-			ch := byAngles(what, func(a *angles) error {
-				if !a.linear {
-					return errNotLinear
-				}
-				for k := range a.law.start {
-					a.law.start[k] *= by
-					for axis := range a.law.slope {
-						a.law.slope[axis][k] *= by
-					}
-				}
-				return nil
-			})
-			ch.fitted, ch.usual = true, true
-			all = append(all, ch)
-		}
-	}
-	return all
-}
-
-// scalePhrase describes positions times a factor.
-func scalePhrase(what string, by float64) string {
-	if by < 1 {
-		return fmt.Sprintf("%s divided by %.6g", what, 1/by)
-	}
-	if what == "coordinates" {
-		return fmt.Sprintf("%s times %.6g (pixels for cells)", what, by)
-	}
-	return fmt.Sprintf("%s times %.6g", what, by)
-}
-
 // errorAxes returns axes for errors that implementations make and no option describes.
 func (c Check) errorAxes(fit fitted) []axis {
 	own := choice{apply: func(*trial) error { return nil }}
 	width := float64(c.Setting.DModel / c.Setting.Heads)
-	made := func(phrase string, apply func(*trial) error) choice { return choice{phrase: phrase, apply: apply} }
+	made := func(phrase string, apply func(*trial) error) choice {
+		return choice{phrase: phrase, apply: apply}
+	}
 	one := func(phrase string, apply func(*trial) error) axis { return axis{own, made(phrase, apply)} }
 	all := []axis{one("rows and columns swapped", swapCells), {own}}
 	for _, order := range [][]int{{2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}} {
@@ -458,116 +275,6 @@ func rolled(by int, around bool) func(*trial) error {
 		}
 		return nil
 	}
-}
-
-// shift moves the keys by one place against the queries, in the direction of by.
-func shift(by int) func(*trial) error {
-	return func(t *trial) error {
-		n := t.at.Tokens()
-		if t.queries != nil || t.at.Points != nil || t.at.Graph != nil {
-			return errNoEffect
-		}
-		t.at = pe.Line(n + 1)
-		first, second := indices(0, n), indices(1, n)
-		if t.queries, t.keys = second, first; by < 0 {
-			t.queries, t.keys = first, second
-		}
-		return nil
-	}
-}
-
-func indices(from, n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = from + i
-	}
-	return all
-}
-
-// fromOne counts positions, or rows and columns, from 1.
-func fromOne(t *trial) error {
-	n := t.at.Tokens()
-	switch {
-	case t.queries != nil || t.at.Points != nil || t.at.Graph != nil || !slices.IsSorted(t.at.Index):
-		return errNoEffect
-	case t.at.Cells == nil:
-		t.at, t.queries = pe.Line(n+1), indices(1, n)
-	default:
-		rows, columns := t.at.Extent()
-		if rows*columns != n {
-			return errNoEffect
-		}
-		t.at = pe.Grid(rows+1, columns+1)
-		for i, cell := range t.at.Cells {
-			if cell[0] > 0 && cell[1] > 0 {
-				t.queries = append(t.queries, i)
-			}
-		}
-	}
-	t.keys = t.queries
-	return nil
-}
-
-// swapCells exchanges the first two coordinates.
-func swapCells(t *trial) error {
-	if t.at.Cells == nil {
-		return errNoEffect
-	}
-	t.at.Cells = slices.Clone(t.at.Cells)
-	for i, cell := range t.at.Cells {
-		t.at.Cells[i] = [2]int{cell[1], cell[0]}
-	}
-	return nil
-}
-
-// reorder exchanges three coordinates.
-func reorder(order []int) func(*trial) error {
-	return func(t *trial) error {
-		if t.at.Points == nil || len(t.at.Points[0]) != len(order) {
-			return errNoEffect
-		}
-		t.at.Points = slices.Clone(t.at.Points)
-		for i, point := range t.at.Points {
-			t.at.Points[i] = []float64{point[order[0]], point[order[1]], point[order[2]]}
-		}
-		return nil
-	}
-}
-
-// byColumns places the tokens on the grid column by column.
-func byColumns(t *trial) error {
-	if t.at.Cells == nil {
-		return errNoEffect
-	}
-	rows, columns := t.at.Extent()
-	if rows*columns != t.at.Tokens() {
-		return errNoEffect
-	}
-	t.at.Cells = slices.Clone(t.at.Cells)
-	for i := range t.at.Cells {
-		t.at.Cells[i] = [2]int{i % rows, i / rows}
-	}
-	return nil
-}
-
-// reversal describes the effect of reverse on the outputs.
-func (c Check) reversal() string {
-	if slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return axes[o.Kind] == "HNN" }) {
-		return "offset with the other sign (i and j swapped)"
-	}
-	return "tokens in the opposite order"
-}
-
-// reverse puts the tokens in the opposite order, so that all offsets have the other sign.
-func reverse(t *trial) error {
-	if t.at.Points != nil || t.at.Graph != nil {
-		return errNoEffect
-	}
-	order := indices(0, t.at.Tokens())
-	slices.Reverse(order)
-	t.at = t.at.Permuted(order)
-	t.reversed = true
-	return nil
 }
 
 // tablesOf returns the values of those of the named tables that are fixed.

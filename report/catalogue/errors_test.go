@@ -69,7 +69,7 @@ func powers(base float64, pairs, exponent int) []float64 {
 	return all
 }
 
-// along returns the angles of places on a line.
+// lineAngles returns the angles of places on a line.
 func lineAngles(theta []float64, place func(token int) float64) func(int) []float64 {
 	return func(token int) []float64 {
 		all := make([]float64, len(theta))
@@ -90,6 +90,9 @@ func bfloat16(v float64) float64 {
 	bits += 0x7fff + bits>>16&1
 	return float64(math.Float32frombits(bits &^ 0xffff))
 }
+
+// roundPlace returns a token's place in bfloat16.
+func roundPlace(token int) float64 { return bfloat16(float64(token)) }
 
 func each(values []float64, f func(float64) float64) []float64 {
 	all := make([]float64, len(values))
@@ -187,12 +190,11 @@ func TestCheckErrors(t *testing.T) {
 			"q and k turned twice"},
 		{"twice, logits", "rope", "", "line", logits(by(plain, func(i int) float64 { return 2 * float64(i) }),
 			by(plain, func(i int) float64 { return 2 * float64(i) })), "q and k turned twice"},
-		{"positions in bfloat16", "rope", "", "line", long(by(plain, func(i int) float64 { return bfloat16(float64(i)) })),
-			"positions rounded to bfloat16"},
+		{"positions in bfloat16", "rope", "", "line", long(by(plain, roundPlace)), "positions rounded to bfloat16"},
 		{"frequencies in bfloat16", "rope", "", "line", both(by(each(plain, bfloat16), from(0))),
 			"frequencies rounded to bfloat16"},
 		{"all in bfloat16", "rope", "", "line", long(port{repeated: true, angles: func(i int) []float64 {
-			return each(lineAngles(each(plain, bfloat16), func(i int) float64 { return bfloat16(float64(i)) })(i), bfloat16)
+			return each(lineAngles(each(plain, bfloat16), roundPlace)(i), bfloat16)
 		}}), "positions, frequencies and angles rounded to bfloat16"},
 		{"base", "rope", "", "line", both(by(powers(12345, 8, 16), from(0))), "base 12345"},
 		{"base, halves", "rope", "", "line", both(halved(powers(5000000, 8, 16), from(0))),
@@ -221,7 +223,8 @@ func TestCheckErrors(t *testing.T) {
 			"base 20000"},
 		{"right", "hope", "rope-trained-tokens=64", "line", both(by([]float64{1, plain[1], plain[2], 0, 0, 0, 0, 0},
 			from(0))), ""},
-		{"k the other way", "rope", "", "line", two(right, by(each(plain, func(v float64) float64 { return -v }), from(0))),
+		{"k the other way", "rope", "", "line",
+			two(right, by(plain, func(i int) float64 { return -float64(i) })),
 			"k turned in the other direction"},
 		{"exponent", "rope", "", "line", both(by(powers(10000, 8, 32), from(0))), "exponent k/Dh for 2k/Dh"},
 		{"grown base", "rope", "", "line", both(by(powers(10000*math.Pow(8, 16./14), 8, 16), from(0))),
@@ -307,7 +310,8 @@ func TestCheckScaledErrors(t *testing.T) {
 func TestCheckPlaneErrors(t *testing.T) {
 	const rows, columns, width = 5, 6, 32
 	q := random("q", 1, 2, rows*columns, width)
-	row, column := func(i int) float64 { return float64(i / columns) }, func(i int) float64 { return float64(i % columns) }
+	row := func(i int) float64 { return float64(i / columns) }
+	column := func(i int) float64 { return float64(i % columns) }
 	theta := powers(100, 8, 16)
 	// blocks gives the first half of the pairs to x, the second to y.
 	blocks := func(x, y func(int) float64) []array.Array {
@@ -550,8 +554,7 @@ func TestCheckErrorsOfSchemes(t *testing.T) {
 			q.round, k.round, q.factor, k.factor = times(2), times(2), q.factor*q.factor, k.factor*k.factor
 		}},
 		{"positions rounded to bfloat16", func(q, k *form) {
-			q.place = func(i int) float64 { return bfloat16(float64(i)) }
-			k.place = q.place
+			q.place, k.place = roundPlace, roundPlace
 		}},
 		{"frequencies rounded to bfloat16", func(q, k *form) {
 			q.theta, k.theta = each(q.theta, bfloat16), each(k.theta, bfloat16)

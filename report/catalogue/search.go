@@ -296,7 +296,8 @@ func (s *search) runTimes(f *Finding) {
 			if !ok {
 				return f.Tried < 2*trialLimit
 			}
-			f.Convention, f.Deviations = append(s.phrases(of), times), slices.Concat(deviations, []string{times})
+			f.Convention = append(s.phrases(of), times)
+			f.Deviations = slices.Concat(deviations, []string{times})
 			return false
 		})
 	}
