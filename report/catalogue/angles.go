@@ -196,14 +196,26 @@ func lawOf(coordinates [][]float64, pairs int, tolerance float64,
 	for pair := range pairs {
 		l.start[pair] = wrapped(angle(first, pair) - l.at(coordinates[first], pair))
 	}
-	for row, at := range coordinates {
+	for _, row := range thinned(indices(0, len(coordinates))) {
 		for pair := range pairs {
-			if !(math.Abs(wrapped(angle(row, pair)-l.at(at, pair))) < tolerance) {
+			if !(math.Abs(wrapped(angle(row, pair)-l.at(coordinates[row], pair))) < tolerance) {
 				return l, false
 			}
 		}
 	}
 	return l, true
+}
+
+// thinned returns the first rows, and of later ones the fewer the farther they are.
+func thinned(rows []int) (some []int) {
+	const near = 24
+	next := 0
+	for k, row := range rows {
+		if k == next || k == len(rows)-1 {
+			some, next = append(some, row), k+1+max(0, k-near)/8
+		}
+	}
+	return some
 }
 
 // along returns the rows that differ from the first along an axis alone, in order.
@@ -218,7 +230,7 @@ func along(coordinates [][]float64, first, axis int) (rows []int) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b int) int { return slices.Compare(coordinates[a], coordinates[b]) })
-	return rows
+	return thinned(rows)
 }
 
 // wrapped returns an angle in [-pi, pi].

@@ -64,9 +64,20 @@ func (c Check) biasErrors(own choice) []axis {
 			return nil
 		}}
 	}
+	anyRows := choice{phrase: "a constant for each query is added, the same after the softmax", fitted: true,
+		apply: func(t *trial) error {
+			t.anyRows = slices.ContainsFunc(c.Given.Outputs, func(o Output) bool {
+				return o.Kind == kindBias || o.Kind == kindLogits
+			})
+			if !t.anyRows {
+				return errNoEffect
+			}
+			return nil
+		}}
 	return []axis{slopes, {own,
 		adding("adds m_h j for -m_h (i - j), the same after the softmax", "alibi", addedOfQuery),
 		adding("distances in buckets of one each up to the last, for logarithmic ones", "t5", linearBuckets),
+		anyRows,
 	}}
 }
 

@@ -23,6 +23,7 @@ type trial struct {
 	added                     addition                // to bias and logits
 	roll                      func(array.Array) array.Array
 	reversed                  bool // a causal mask hides keys before the query
+	anyRows                   bool // a constant may be added to all keys of a query
 }
 
 // addition returns a number for each head, query and key.

@@ -478,6 +478,15 @@ func TestCheckTableErrors(t *testing.T) {
 		{"of the authors' code, plain", "alibi", "", bias(6, func(h, _, j int) float64 {
 			return math.Pow(2, -8*float64(h+1)/6) * float64(j)
 		}), slopeErrors[0].phrase + "; adds m_h j for -m_h (i - j), the same after the softmax"},
+		{"the first key at 0", "sandwich", "", bias(4, func(h, i, j int) float64 {
+			curve := func(d int) (sum float64) {
+				for m := range 64 {
+					sum += math.Cos(float64(d) * math.Pow(10000, -float64(m)/64))
+				}
+				return sum * 4 / (8 * float64(h+1))
+			}
+			return curve(i-j) - curve(i)
+		}), "a constant for each query is added, the same after the softmax"},
 		{"linear buckets", "t5", "", linear, "distances in buckets of one each up to the last, for logarithmic ones"},
 	} {
 		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), "line")
