@@ -66,10 +66,7 @@ func (c Check) biasErrors(own choice) []axis {
 	}
 	anyRows := choice{phrase: "a constant for each query is added, the same after the softmax", fitted: true,
 		apply: func(t *trial) error {
-			t.anyRows = slices.ContainsFunc(c.Given.Outputs, func(o Output) bool {
-				return o.Kind == kindBias || o.Kind == kindLogits
-			})
-			if !t.anyRows {
+			if t.anyRows = c.hasOutput(kindBias) || c.hasOutput(kindLogits); !t.anyRows {
 				return errNoEffect
 			}
 			return nil

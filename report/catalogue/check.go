@@ -114,6 +114,11 @@ func (c Check) hasOption(option string) bool {
 	return slices.ContainsFunc(c.Scheme.Options, func(o pe.Option) bool { return o.Name == option })
 }
 
+// hasOutput reports whether an output of a kind is compared.
+func (c Check) hasOutput(kind string) bool {
+	return slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return o.Kind == kind })
+}
+
 // withOption returns given with one option set.
 func withOption(given pe.Options, name, value string) pe.Options {
 	with := pe.Options{}

@@ -229,9 +229,7 @@ func (c Check) errorAxes(fit fitted) []axis {
 // scaleLogits multiplies the queries if logits or weights are compared.
 func (c Check) scaleLogits(by float64) func(*trial) error {
 	return func(t *trial) error {
-		if !slices.ContainsFunc(c.Given.Outputs, func(o Output) bool {
-			return o.Kind == kindLogits || o.Kind == kindWeights
-		}) {
+		if !c.hasOutput(kindLogits) && !c.hasOutput(kindWeights) {
 			return errNoEffect
 		}
 		t.scaleQ = by

@@ -392,6 +392,17 @@ func TestCheckPlaneErrors(t *testing.T) {
 		{"the whole head's frequencies", "rope-2d", "", square(column, row),
 			"frequencies of the whole head for each coordinate (base^(-2k/Dh))"},
 		{"right", "2d-fixed", "", plane(column, row), ""},
+		{"in turns", "2d-fixed", "", []array.Array{made("table", []int{rows * columns, 32}, func(at []int) float64 {
+			angle := column(at[0])
+			if at[1]/2%2 == 1 {
+				angle = row(at[0])
+			}
+			if angle *= math.Pow(10000, -float64(at[1]/4)/8); at[1]%2 == 1 {
+				return math.Cos(angle)
+			}
+			return math.Sin(angle)
+		})}, "pairs of rows and columns in turns"},
+		{"from 1", "rope-2d", "", blocks(of(column, 1, 1), of(row, 1, 1)), "positions from 1"},
 		{"centres", "2d-fixed", "", plane(of(column, 1, 0.5), of(row, 1, 0.5)),
 			"positions half a step further (centres of cells)"},
 		{"pixels", "2d-fixed", "", plane(of(column, 14, 0), of(row, 14, 0)), "positions times 14"},
@@ -403,7 +414,8 @@ func TestCheckPlaneErrors(t *testing.T) {
 			at = "2x3x5"
 		}
 		f, err := checked(t, c.scheme, c.arrays, optionsOf(c.options), at)
-		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want {
+		if got := strings.Join(f.Deviations, "; "); err != nil || f.Follows != (c.want == "") || got != c.want ||
+			strings.Contains(strings.Join(f.Untold, "; "), "positions") {
 			t.Errorf("%s, %s: %q, want %q\n%v (%v)", c.scheme, c.about, got, c.want, f, err)
 		}
 	}

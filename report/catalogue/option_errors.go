@@ -115,7 +115,7 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 	if c.base == nil || !c.base.linear {
 		return nil
 	}
-	add := func(text string, q, k float64) {
+	add := func(text string, q, k float64, fitted bool) {
 		ch := byAngles(text, func(a *angles) error {
 			a.of[0].shift, a.of[1].shift = q, k
 			if !a.linear {
@@ -123,25 +123,37 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 			}
 			return nil
 		})
-		ch.usual = true
+		ch.usual, ch.fitted = true, fitted
 		all = append(all, ch)
 	}
-	add("positions half a step further (centres of cells)", 0.5, 0.5)
+	add("positions half a step further (centres of cells)", 0.5, 0.5, false)
 	if c.hasOption("dinov3-offset") {
-		add("positions half a step back (corners of cells)", -0.5, -0.5)
+		add("positions half a step back (corners of cells)", -0.5, -0.5, false)
 	}
 	own, ok := c.base.law.first()
-	for i, first := range fit.shifts {
-		switch {
-		case !ok || slices.Contains(fit.shifts[:i], first) || first[0] == own && first[1] == own:
-		case first[0] != first[1]:
-			text := fmt.Sprintf("positions of q from %g, of k from %g", first[0], first[1])
-			add(text, first[0]-own, first[1]-own)
-		case first[0] == own+0.5:
-		case c.hasOption("positions-from") && (first[0] == 0 || first[0] == 1): // an option has it
-		default:
-			add(fmt.Sprintf("positions from %g", first[0]), first[0]-own, first[0]-own)
+	if !ok {
+		return all
+	}
+	const apart = "positions of q from %g, of k from %g"
+	known := [][2]float64{{own, own}, {own + 0.5, own + 0.5}}
+	if c.hasOutput(kindQuery) && c.hasOutput(kindKey) {
+		add(fmt.Sprintf(apart, own+1, own), 1, 0, false)
+		add(fmt.Sprintf(apart, own, own+1), 0, 1, false)
+		known = append(known, [2]float64{own + 1, own}, [2]float64{own, own + 1})
+	}
+	if c.hasOption("positions-from") {
+		known = append(known, [2]float64{0, 0}, [2]float64{1, 1})
+	}
+	for _, first := range fit.shifts {
+		if slices.Contains(known, first) {
+			continue
 		}
+		known = append(known, first)
+		text := fmt.Sprintf(apart, first[0], first[1])
+		if first[0] == first[1] {
+			text = fmt.Sprintf("positions from %g", first[0])
+		}
+		add(text, first[0]-own, first[1]-own, true)
 	}
 	return all
 }

@@ -53,8 +53,8 @@ func (c configuration) options(pairs string) pe.Options {
 }
 
 // vectorSchemes says for files of reference vectors which scheme they are of, with which options, and how
-// their parameters are called here. An option with a slash has the value of the configuration's entry.
-var vectorSchemes = map[string]struct{ scheme, options, params string }{
+// further arrays are called here. An option with a slash has the value of the configuration's entry.
+var vectorSchemes = map[string]struct{ scheme, options, names string }{
 	"alibi":               {"alibi", "", ""},
 	"alibi_2d":            {"alibi", "alibi=euclidean", ""},
 	"alibi_bidirectional": {"alibi", "alibi=symmetric", ""},
@@ -83,9 +83,11 @@ var vectorSchemes = map[string]struct{ scheme, options, params string }{
 	"sinusoidal_1d_t2t":      {"1d-fixed", "sinusoid-layout=t2t sinusoid-base=base/10000", ""},
 	"sinusoidal_2d_variants": {"2d-fixed", "sinusoid-layout=concat", ""},
 	"sinusoidal_3d":          {"3d-fixed", "", ""},
-	"t5_bias":                {"t5", "t5-buckets=num_buckets/32 t5-max-distance=max_distance/128", "table=pe.table"},
+	"t5_bias":                {"t5", "t5-buckets=num_buckets/32 t5-max-distance=max_distance/128", "params/table=pe.table"},
 	"sandwich":               {"sandwich", "sandwich-width=d_bar/128", ""},
-	"kerple":                 {"kerple", "", "bias_a=pe.a bias_p=pe.p"},
+	"rope_3d":                {"rope-3d", "rope-base=base/10000", "inputs/x=q outputs/x_rot=q_out"},
+	"swin_bias_2d":           {"swin", "", "params/relative_position_bias_table=pe.table"},
+	"kerple":                 {"kerple", "", "params/bias_a=pe.a params/bias_p=pe.p"},
 }
 
 // adapted changes options where the configuration says a form in words. It returns false for a case that is
@@ -135,6 +137,10 @@ func (c configuration) at() string {
 	switch {
 	case c["H"] != nil:
 		return c.text("H", "") + "x" + c.text("W", "")
+	case c["dims"] != nil:
+		return strings.ReplaceAll(c.text("dims", ""), ",", "x")
+	case c["Wh"] != nil:
+		return c.text("Wh", "") + "x" + c.text("Ww", "")
 	case c["side"] != nil:
 		return c.text("side", "") + "x" + c.text("side", "")
 	case c["shape"] != nil:
@@ -176,7 +182,7 @@ func TestCheckVectors(t *testing.T) {
 			if !v.Config.adapted(file, v.Name, fmt.Sprint(v.SourceSymbol), options) {
 				continue
 			}
-			arrays := givenOf(all[file+"/"+v.Name], of.params, options)
+			arrays := givenOf(all[file+"/"+v.Name], of.names, options)
 			if !slices.ContainsFunc(arrays, func(a array.Array) bool { return outputKinds[a.Name] != "" }) {
 				continue
 			}
@@ -187,17 +193,18 @@ func TestCheckVectors(t *testing.T) {
 			}
 		}
 	}
-	if checks < 55 {
-		t.Errorf("%d cases were checked, want 55 or more", checks)
+	if checks < 65 {
+		t.Errorf("%d cases were checked, want 65 or more", checks)
 	}
 	t.Logf("%d cases", checks)
 }
 
 // givenOf returns the arrays of a case with the names and axes of a check.
-func givenOf(all []array.Array, params string, options pe.Options) (given []array.Array) {
-	if slices.ContainsFunc(all, func(a array.Array) bool {
-		return strings.Contains(a.Name, "position")
-	}) {
+func givenOf(all []array.Array, others string, options pe.Options) (given []array.Array) {
+	has := func(text string) bool {
+		return slices.ContainsFunc(all, func(a array.Array) bool { return strings.HasPrefix(a.Name, text) })
+	}
+	if has("inputs/position") || has("inputs/relative") {
 		return nil // tokens at other places
 	}
 	names := map[string]string{"inputs/q": "q", "inputs/k": "k", "inputs/x": "x", "outputs/q_rot": "q_out",
@@ -205,8 +212,11 @@ func givenOf(all []array.Array, params string, options pe.Options) (given []arra
 	for _, output := range []string{"cos", "sin", "logits", "bias", "table"} {
 		names["outputs/"+output] = output
 	}
-	for ours, theirs := range optionsOf(params) {
-		names["params/"+ours] = theirs
+	if !has("inputs/q") { // they come from a projection of x
+		delete(names, "outputs/logits")
+	}
+	for ours, theirs := range optionsOf(others) {
+		names[ours] = theirs
 	}
 	for _, a := range all {
 		if a.Name == "params/lambda" {
@@ -240,7 +250,7 @@ func checkedExactly(t *testing.T, name string, arrays []array.Array, options pe.
 		}
 	}
 	s := DefaultSetting()
-	s.Given = options
+	s.Given, s.Layers = options, 1
 	var err error
 	if c.Setting, err = c.Given.Fit(s, nil); err != nil {
 		return Finding{}, err
