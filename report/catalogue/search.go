@@ -122,12 +122,6 @@ func (c Check) partsOf(all []array.Array) []array.Array {
 	parts := make([]array.Array, len(all))
 	for i, a := range all {
 		kind := axes[c.Given.Outputs[i].Kind]
-		if kind == "" {
-			kind = map[string]string{kindInput: "ND"}[c.Given.Outputs[i].Kind]
-		}
-		if kind == "" {
-			kind = "HNC"
-		}
 		if kind == "HNC" {
 			a = c.headed(a)
 		}
