@@ -232,6 +232,20 @@ func llama3(weight func(turns, g float64) float64) func(*angles) error {
 	}
 }
 
+// stretchPlaces multiplies positions.
+func (a *angles) stretchPlaces(by float64) error {
+	if !a.linear {
+		return errNotLinear
+	}
+	for k := range a.law.start {
+		a.law.start[k] *= by
+		for axis := range a.law.slope {
+			a.law.slope[axis][k] *= by
+		}
+	}
+	return nil
+}
+
 // alternate gives pairs to two coordinates in turns, with the frequencies that each has, or with those of
 // one rotation of the whole head.
 func (a *angles) alternate(ofOne bool) error {

@@ -164,6 +164,9 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 		for _, v := range values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fit) {
 			ch := byFlags(phrase(o.Name, v), "--"+o.Name+" "+v)
 			ch.fitted = !slices.Contains(usual, v)
+			if ch.fitted && c.Tolerance >= 1e-3 && o.Name != "rope-dims" {
+				ch.phrase = phrase(o.Name, "about "+v) // half precision does not tell all digits
+			}
 			a = append(a, ch)
 		}
 		beside := c.beside(o.Name, resolved, fit)

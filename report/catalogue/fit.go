@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"math"
 	"math/cmplx"
 	"slices"
@@ -227,14 +228,8 @@ func (c Check) lawOfPhases(own *angles, pairs int, phase func(token, pair int) c
 
 // frequencies returns the frequencies of the pairs of an axis.
 func (l law) frequencies(axis int) (all []float64) {
-	for pair, v := range l.slope[axis] {
-		largest := 0.0
-		for _, slope := range l.slope {
-			largest = max(largest, math.Abs(slope[pair]))
-		}
-		if v = math.Abs(v); v > 0 && v == largest {
-			all = append(all, v)
-		}
+	for _, pair := range l.pairsOf(axis) {
+		all = append(all, math.Abs(l.slope[axis][pair]))
 	}
 	return all
 }
@@ -303,36 +298,37 @@ func ratios(frequencies []float64) []float64 {
 // first returns the coordinate of the origin, alike on all axes, in whole or half steps.
 func (l law) first() (at float64, ok bool) {
 	for axis, slope := range l.slope {
-		order := make([]int, 0, len(slope))
-		for pair, v := range slope {
-			alone := v != 0
-			for other := range l.slope {
-				alone = alone && (other == axis || math.Abs(l.slope[other][pair]) < 1e-6*math.Abs(v))
-			}
-			if alone {
-				order = append(order, pair)
-			}
+		order := l.pairsOf(axis)
+		if len(order) == 0 {
+			continue
 		}
-		slices.SortFunc(order, func(a, b int) int {
-			if math.Abs(slope[a]) < math.Abs(slope[b]) {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(slope[a]), math.Abs(slope[b])) })
 		here := 0.0
-		for _, pair := range order {
+		for _, pair := range order { // slow pairs tell the turns of fast ones, which tell the place
 			turned := slope[pair] * here
 			here = (turned + wrapped(l.start[pair]-turned)) / slope[pair]
 		}
 		near := math.Round(2*here)/2 + 0 // no -0
-		if math.Abs(here-near) > 0.05 || axis > 0 && len(order) > 0 && near != at {
+		if math.Abs(here-near) > 0.05 || ok && near != at {
 			return 0, false
 		}
-		if len(order) > 0 {
-			at = near
+		at, ok = near, true
+	}
+	return at, ok
+}
+
+// pairsOf returns the pairs that turn along an axis and hardly along others.
+func (l law) pairsOf(axis int) (pairs []int) {
+	for pair, v := range l.slope[axis] {
+		alone := v != 0
+		for other := range l.slope {
+			alone = alone && (other == axis || math.Abs(l.slope[other][pair]) < 0.3*math.Abs(v))
+		}
+		if alone {
+			pairs = append(pairs, pair)
 		}
 	}
-	return at, true
+	return pairs
 }
 
 // rounds returns numbers near those given: of each the one of fewest digits within a relative distance.

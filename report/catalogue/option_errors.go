@@ -163,37 +163,24 @@ func (c Check) scaled(fit fitted) (all []choice) {
 	if c.hasOption("rope-unit") {
 		return nil
 	}
-	for _, divided := range []bool{true, false} {
-		list := slices.Clone(fit.scales)
-		for i, v := range list {
-			if divided {
-				list[i] = 1 / v
-			}
+	for _, scale := range fit.scales {
+		divided := scale < 1
+		if divided {
+			scale = 1 / scale
 		}
-		for _, text := range rounds(list, nearScales...) {
+		for _, text := range rounds([]float64{scale}, nearScales...) {
 			by, _ := strconv.ParseFloat(text, 64)
+			if by < 1.001 {
+				continue
+			}
 			if divided {
 				by = 1 / by
 			}
-			if math.Abs(by-1) < 1e-3 {
-				continue
-			}
 			what := scalePhrase("positions", by)
-			if c.Scheme.Name == "rope" && by < 1 {
+			if c.Scheme.Name == "rope" && divided {
 				what += " (rope-pi --rope-scale " + text + ")"
 			}
-			ch := byAngles(what, func(a *angles) error {
-				if !a.linear {
-					return errNotLinear
-				}
-				for k := range a.law.start {
-					a.law.start[k] *= by
-					for axis := range a.law.slope {
-						a.law.slope[axis][k] *= by
-					}
-				}
-				return nil
-			})
+			ch := byAngles(what, func(a *angles) error { return a.stretchPlaces(by) })
 			ch.fitted, ch.usual = true, true
 			all = append(all, ch)
 		}

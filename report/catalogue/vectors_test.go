@@ -359,4 +359,20 @@ func TestCheckHalfPrecision(t *testing.T) {
 			t.Errorf("%s: %v (%v), want rounding %v", about, f, err, c.want)
 		}
 	}
+	// With the tolerance of bfloat16 errors are named; a base is read off roughly.
+	for _, c := range []struct {
+		theta []float64
+		first float64
+		want  string
+	}{
+		{theta, 0, ""}, {theta, 3, "positions from 3"}, {powers(20000, 8, 16), 0, "base about 20000"},
+		{powers(500000, 8, 16), 1, "positions from 1; base 500000"},
+	} {
+		p := port{repeated: true, angles: lineAngles(c.theta, from(c.first))}
+		arrays := []array.Array{rounded(q), rounded(p.of("q_out", q))}
+		f, err := checkedWithin(t, 0.02, "rope", arrays, nil, "line")
+		if got := strings.Join(f.Deviations, "; "); err != nil || got != c.want || f.Follows != (c.want == "") {
+			t.Errorf("in bfloat16: %v (%v), want %q", f, err, c.want)
+		}
+	}
 }
