@@ -23,11 +23,13 @@ type Check struct {
 	// Tolerance bounds the difference of a number, relative to the largest of its array or 1.
 	Tolerance float64
 
-	causal   bool // queries do not see later keys
-	resolved pe.Options
-	tokens   []int              // the tokens that are computed; nil for all
-	base     *angles            // the setting's angles; nil if the scheme has none
-	cache    map[string]*angles // angles by their options and positions
+	causal bool // queries do not see later keys
+	// temperature divides the logits before the softmax.
+	temperature float64
+	resolved    pe.Options
+	tokens      []int              // the tokens that are computed; nil for all
+	base        *angles            // the setting's angles; nil if the scheme has none
+	cache       map[string]*angles // angles by their options and positions
 }
 
 // Finding holds the result of Check.Run. Its JSON keys are part of the command line's interface.
@@ -69,7 +71,7 @@ func (c Check) Run() (Finding, error) {
 	if err != nil {
 		return f, err
 	}
-	c.causal, c.resolved = facts.Attention.Causal, resolved
+	c.causal, c.temperature, c.resolved = facts.Attention.Causal, facts.Attention.Temperature, resolved
 	for _, in := range []*array.Array{&c.Given.Q, &c.Given.K, &c.Given.V} {
 		*in = c.headed(*in)
 	}

@@ -61,7 +61,7 @@ func (c Check) firstDifference(t trial, expected []array.Array) *difference {
 	all := difference{rounded: true}
 	for i, o := range c.Given.Outputs {
 		want := expected[i]
-		if t.anyRows {
+		if t.anyRows || o.logs {
 			want = c.withRows(o, want, t.reversed)
 		}
 		d := c.difference(o, want, t.reversed)
@@ -153,6 +153,11 @@ func (c Check) withRows(o Output, want array.Array, reversed bool) array.Array {
 	}
 	n := o.Shape[2]
 	want.Data = slices.Clone(want.Data)
+	for i, got := range o.Data {
+		if o.logs && masked(got) { // the weight is too small to tell
+			want.Data[i] = got
+		}
+	}
 	for row := 0; row < len(want.Data); row += n {
 		sum, count := 0.0, 0.0
 		for i := row; i < row+n; i++ {

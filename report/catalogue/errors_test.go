@@ -634,3 +634,56 @@ func TestCheckErrorsOfSchemes(t *testing.T) {
 	}
 	t.Log(table)
 }
+
+// TestCheckWeights: errors are named in attention weights, too, where the softmax hides a constant.
+func TestCheckWeights(t *testing.T) {
+	const n, heads = 40, 4
+	q, k := random("q", 1, heads, n, 32), random("k", 2, heads, n, 32)
+	scale := 1 / math.Sqrt(32)
+	softmax := func(logits array.Array, causal bool) array.Array {
+		logits.Name = "weights"
+		for row := 0; row < len(logits.Data); row += n {
+			sum := 0.0
+			for j := range n {
+				if logits.Data[row+j] = math.Exp(logits.Data[row+j]); causal && j > row/n%n {
+					logits.Data[row+j] = 0
+				}
+				sum += logits.Data[row+j]
+			}
+			for j := range n {
+				logits.Data[row+j] /= sum
+			}
+		}
+		return logits
+	}
+	zero := func(_, _, _ int) float64 { return 0 }
+	right := port{repeated: true, angles: lineAngles(powers(10000, 16, 32), from(0))}
+	other := port{halves: true, angles: lineAngles(powers(500000, 16, 32), from(0))}
+	turned := func(q, k array.Array, scale float64) array.Array { return softmax(products(q, k, scale, zero), false) }
+	falling := func(first float64) func(h, i, j int) float64 {
+		return func(h, i, j int) float64 { return -math.Pow(2, -2*(float64(h)+first)) * float64(i-j) }
+	}
+	none := made("q", q.Shape, func([]int) float64 { return 0 })
+	for _, c := range []struct {
+		scheme string
+		arrays []array.Array
+		want   string
+	}{
+		{"rope", []array.Array{q, k, turned(right.of("", q), right.of("", k), scale)}, ""},
+		{"rope", []array.Array{q, k, turned(other.of("", q), other.of("", k), scale)}, "base 500000; half-split pairs"},
+		{"rope", []array.Array{q, k, turned(right.of("", q), k, scale)}, "k not turned"},
+		{"rope", []array.Array{q, k, turned(right.of("", q), right.of("", k), 1)},
+			"scale missing (q k without 1/sqrt(Dh))"},
+		{"alibi", []array.Array{softmax(products(none, k, 1, falling(1)), true)}, ""},
+		{"alibi", []array.Array{softmax(products(none, k, 1, falling(0)), true)}, slopeErrors[1].phrase},
+	} {
+		f, err := checked(t, c.scheme, c.arrays, nil, "line")
+		if got := strings.Join(f.Deviations, "; "); err != nil || got != c.want || f.Follows != (c.want == "") {
+			t.Errorf("%s: %v (%v), want %q", c.scheme, f, err, c.want)
+		}
+	}
+	f, err := checked(t, "rope", []array.Array{q, k, turned(random("", 7, heads, n, 32), k, scale)}, nil, "line")
+	if err != nil || f.Convention != nil || f.Rounding != 0 {
+		t.Errorf("other queries: %v (%v)", f, err)
+	}
+}

@@ -29,6 +29,8 @@ type Output struct {
 	Name string // as in its file
 	Kind string // one of Kinds, or cos or sin
 	array.Array
+
+	logs bool // logarithms of weights: logits up to a constant for each query
 }
 
 // Kinds of outputs beside those of Values: the cosines and sines of a rotation.
@@ -116,7 +118,7 @@ func (g *Given) add(a array.Array) error {
 		return nil
 	}
 	if kind, ok := outputKinds[a.Name]; ok {
-		g.Outputs = append(g.Outputs, Output{a.Name, kind, a})
+		g.Outputs = append(g.Outputs, Output{Name: a.Name, Kind: kind, Array: a})
 		return nil
 	}
 	if strings.HasPrefix(a.Name, "pe.") {
