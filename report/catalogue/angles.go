@@ -87,7 +87,10 @@ func newAngles(i *Instance) *angles {
 		if tables["pe.key-cos"] != nil {
 			a.cos[1], a.sin[1] = tables["pe.key-cos"], tables["pe.key-sin"]
 		}
-		a.pairs = len(cos) / n
+		if a.pairs = len(cos) / n; a.pairs == 0 || len(cos) != n*a.pairs || 2*a.pairs > a.headWidth ||
+			len(sin) != len(cos) || len(a.cos[1]) != len(cos) || len(a.sin[1]) != len(cos) {
+			return nil
+		}
 	case cos == nil && fixed != nil && len(fixed) == n*i.Setting.DModel:
 		a.width, a.fixed = i.Setting.DModel, fixed
 		if a.columns = sinusoidColumns(i.Scheme, i.options, a.width); a.columns == nil {

@@ -23,6 +23,12 @@ func (c *Check) findAngles(own trial, expected []array.Array) {
 	if c.base = newAngles(i); c.base == nil {
 		return
 	}
+	for _, o := range c.Given.Outputs {
+		if !c.base.gives(o.Kind) {
+			c.base = nil
+			return
+		}
+	}
 	c.cache = map[string]*angles{}
 	as := c.expecting(expected)
 	if got, err := c.computeAngles(own); err != nil || as.firstDifference(own, got) != nil {

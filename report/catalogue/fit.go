@@ -126,56 +126,62 @@ func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
 	if o := find(kindKey); o != nil && c.Given.K.Data != nil {
 		k = c.lawBetween(own, l, c.Given.K, c.headed(o.Array))
 	}
-	cos, sin := find(kindCos), find(kindSin)
-	if q == nil && k == nil && cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
-		wide := cos.Shape[1] == 2*len(l.reads)
-		q = c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
-			column := pair
-			if wide {
-				column = l.reads[pair][0]
-			}
-			at := token*cos.Shape[1] + column
-			if column >= cos.Shape[1] {
-				return 0
-			}
-			return complex(cos.Data[at], sin.Data[at])
-		})
+	if q != nil || k != nil {
+		return q, k
 	}
-	table := find(kindTable)
-	if table == nil {
-		table = find(kindInput)
+	if cos, sin := find(kindCos), find(kindSin); cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
+		q = c.lawOfColumns(own, l, *cos, *sin)
 	}
-	if q == nil && k == nil && table != nil && own.fixed != nil && len(table.Shape) == 2 {
-		halves := own.width / len(own.law.slope)
-		q = c.lawOfPhases(own, own.pairs, func(token, pair int) complex128 {
-			sine, cosine := own.columns[pair][0], own.columns[pair][1]
-			switch l.name {
-			case "interleaved":
-				sine, cosine = 2*pair, 2*pair+1
-			case "half":
-				sine = pair/(halves/2)*halves + pair%(halves/2)
-				cosine = sine + halves/2
-			}
-			value := func(column int) float64 {
-				at := token*own.width + column
-				if at >= len(table.Data) || column >= own.width {
-					return 0
-				}
-				if table.Kind == kindInput && c.Given.X.Data != nil {
-					return table.Data[at] - c.Given.X.Data[at]
-				}
-				return table.Data[at]
-			}
-			return complex(value(cosine), value(sine))
-		})
+	for _, kind := range []string{kindTable, kindInput} {
+		if o := find(kind); o != nil && own.fixed != nil && len(o.Shape) == 2 {
+			q = c.lawOfTable(own, l, *o)
+		}
 	}
-	return q, k
+	return q, nil
+}
+
+// lawOfColumns returns the law of cosines and sines [N,P], or [N,2P] in a layout.
+func (c Check) lawOfColumns(own *angles, l layout, cos, sin Output) *law {
+	columns := cos.Shape[1]
+	return c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
+		column := pair
+		if columns == 2*len(l.reads) {
+			column = l.reads[pair][0]
+		}
+		if column >= columns {
+			return 0
+		}
+		at := token*columns + column
+		return complex(cos.Data[at], sin.Data[at])
+	})
+}
+
+// lawOfTable returns the law of a table of sinusoids, or of embeddings with one, whose sines and cosines lie
+// as the pairs of a layout.
+func (c Check) lawOfTable(own *angles, l layout, o Output) *law {
+	if l.name != "interleaved" && l.name != "half" {
+		return nil
+	}
+	value := func(token, column int) float64 {
+		if column >= own.width {
+			return 0
+		}
+		at := token*own.width + column
+		if o.Kind == kindInput {
+			return o.Data[at] - c.Given.X.Data[at]
+		}
+		return o.Data[at]
+	}
+	return c.lawOfPhases(own, own.pairs, func(token, pair int) complex128 {
+		of := l.reads[pair]
+		return complex(value(token, of[1]), value(token, of[0]))
+	})
 }
 
 // lawBetween returns the law of the angles by which pairs of x [H,N,C] are turned in y, or nil if they are
 // not turned alike in all heads.
 func (c Check) lawBetween(own *angles, l layout, x, y array.Array) *law {
-	heads, n, width := x.Shape[0], x.Shape[1], x.Shape[2]
+	heads, n, width := min(x.Shape[0], 4), x.Shape[1], x.Shape[2] // four tell enough
 	if len(x.Data) != len(y.Data) || 2*len(l.reads) > width {
 		return nil
 	}

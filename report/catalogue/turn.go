@@ -103,6 +103,14 @@ func (a *angles) turned(x array.Array, rows []int, which int) array.Array {
 	return out
 }
 
+// gives reports whether values returns outputs of a kind.
+func (a *angles) gives(kind string) bool {
+	if a.fixed != nil {
+		return kind == kindTable || kind == kindInput
+	}
+	return slices.Contains([]string{kindCos, kindSin, kindQuery, kindKey, kindLogits, kindWeights}, kind)
+}
+
 // values returns an output of a rotation or of a table of sinusoids. queries and keys are the rows of the
 // tokens.
 func (a *angles) values(g Given, o Output, t trial, queries, keys []int) array.Array {

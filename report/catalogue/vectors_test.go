@@ -83,11 +83,12 @@ var vectorSchemes = map[string]struct{ scheme, options, names string }{
 	"sinusoidal_1d_t2t":      {"1d-fixed", "sinusoid-layout=t2t sinusoid-base=base/10000", ""},
 	"sinusoidal_2d_variants": {"2d-fixed", "sinusoid-layout=concat", ""},
 	"sinusoidal_3d":          {"3d-fixed", "", ""},
-	"t5_bias":                {"t5", "t5-buckets=num_buckets/32 t5-max-distance=max_distance/128", "params/table=pe.table"},
-	"sandwich":               {"sandwich", "sandwich-width=d_bar/128", ""},
-	"rope_3d":                {"rope-3d", "rope-base=base/10000", "inputs/x=q outputs/x_rot=q_out"},
-	"swin_bias_2d":           {"swin", "", "params/relative_position_bias_table=pe.table"},
-	"kerple":                 {"kerple", "", "params/bias_a=pe.a params/bias_p=pe.p"},
+	"t5_bias": {"t5", "t5-buckets=num_buckets/32 t5-max-distance=max_distance/128",
+		"params/table=pe.table"},
+	"sandwich":     {"sandwich", "sandwich-width=d_bar/128", ""},
+	"rope_3d":      {"rope-3d", "rope-base=base/10000", "inputs/x=q outputs/x_rot=q_out"},
+	"swin_bias_2d": {"swin", "", "params/relative_position_bias_table=pe.table"},
+	"kerple":       {"kerple", "", "params/bias_a=pe.a params/bias_p=pe.p"},
 }
 
 // adapted changes options where the configuration says a form in words. It returns false for a case that is
@@ -375,4 +376,70 @@ func TestCheckHalfPrecision(t *testing.T) {
 			t.Errorf("in bfloat16: %v (%v), want %q", f, err, c.want)
 		}
 	}
+}
+
+// TestCheckOwnNumbers: the numbers of every scheme follow it, at many sizes, and other numbers get no name.
+func TestCheckOwnNumbers(t *testing.T) {
+	checks, noisy := 0, map[string]bool{}
+	for _, size := range []struct {
+		at            string
+		n, d, heads   int
+		always, noise bool
+	}{{"2x3", 6, 24, 2, true, true}, {"line", 1, 8, 1, false, true}, {"line", 15, 12, 1, false, false},
+		{"2x1x2", 4, 12, 2, false, true}, {"2x2", 4, 4, 2, false, true}} {
+		if testing.Short() && !size.always {
+			continue
+		}
+		x := random("x", 1, size.n, size.d)
+		heads := []int{size.heads, size.n, size.d / size.heads}
+		q, k, v := random("q", 2, heads...), random("k", 3, heads...), random("v", 4, heads...)
+		for _, name := range pe.Names() {
+			s := DefaultSetting()
+			s.Tokens, s.DModel, s.Heads = size.n, size.d, size.heads
+			s.Given = pe.Options{"fixed-pe-dropout": "0"}
+			scheme := must(pe.Find(name))
+			if !(Check{Scheme: scheme}).hasOption("fixed-pe-dropout") {
+				s.Given = nil
+			}
+			at := must(Place(size.at, size.n))
+			i, err := Build(scheme, s, at, Start{1, 1})
+			if err != nil {
+				continue // too small, or on other positions
+			}
+			var params []array.Array
+			for _, p := range i.params.All() {
+				if p.Trainable {
+					params = append(params, array.Array{Name: p.Name, Shape: p.Shape[1:],
+						Data: must(i.params.Values(p.Name))})
+				}
+			}
+			for _, kind := range Kinds() {
+				out, _, err := i.Values(Want{Kind: kind, X: x, Q: q, K: k, V: v})
+				in := map[string]array.Array{kindInput: x, kindQuery: q, kindKey: k, kindValue: v}[kind]
+				if err != nil || slices.Equal(out.Data, in.Data) {
+					continue // the scheme does not act there
+				}
+				c := Check{Scheme: scheme, Setting: s, Positions: at, Tolerance: 1e-6, Given: Given{X: x, Q: q, K: k,
+					V: v, Params: params, Outputs: []Output{{Name: kind, Kind: kind, Array: out}}}}
+				f, err := c.Run()
+				if err != nil || !f.Follows {
+					t.Errorf("%s, %s, %v: %v (%v)", name, kind, size, f, err)
+				}
+				if checks++; !size.noise || testing.Short() && noisy[name] {
+					continue
+				}
+				noisy[name] = true
+				noise := random(kind, uint64(checks), out.Shape...)
+				c.Given.Outputs = []Output{{Name: kind, Kind: kind, Array: noise}}
+				if f, err := c.Run(); err != nil || f.Convention != nil && len(noise.Data) > 8 {
+					t.Errorf("%s, %s, noise, %v: %v (%v)", name, kind, size, f, err)
+				}
+			}
+			i.Close()
+		}
+	}
+	if checks < 150 {
+		t.Errorf("%d checks, want 150 or more", checks)
+	}
+	t.Logf("%d checks", checks)
 }
