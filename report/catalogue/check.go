@@ -51,7 +51,7 @@ type Finding struct {
 	Read       string   `json:"read_as,omitempty"`  // the sizes, if no convention is followed
 }
 
-// trialLimit limits the conventions that are tried.
+// trialLimit limits the conventions that are tried, and then those that are tried with a factor.
 const trialLimit = 5000
 
 // Run compares the arrays with the scheme, and searches for a convention if they do not follow it.

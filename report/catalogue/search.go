@@ -296,6 +296,7 @@ func (s *search) runTimes(f *Finding) {
 	if part == nil {
 		part = &s.Check
 	}
+	limit := f.Tried + trialLimit
 	for changes := 0; changes <= 2 && f.Convention == nil; changes++ {
 		s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
 			t, deviations, _ := s.trial(of)
@@ -304,11 +305,11 @@ func (s *search) runTimes(f *Finding) {
 			}
 			f.Tried++
 			if _, ok := part.times(*t); !ok {
-				return f.Tried < 2*trialLimit
+				return f.Tried < limit
 			}
 			times, ok := s.times(*t)
 			if !ok {
-				return f.Tried < 2*trialLimit
+				return f.Tried < limit
 			}
 			f.Convention = append(s.phrases(of), times)
 			f.Deviations = slices.Concat(deviations, []string{times})
