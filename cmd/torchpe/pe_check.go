@@ -49,9 +49,10 @@ query. A file of one array without a name holds a table or a bias, whichever the
 gives it another name.
 
 The flags state the expected convention. If the arrays do not follow it, the command tries other
-values of the scheme's options, and errors that implementations have: pairs, first position, part of
-a head, base, sine and cosine, scale, axes of a grid, direction and shift of offsets; up to three at
-once.
+values of the scheme's options, and errors that implementations have: pairs and how cosines lie in
+their table, first position, part of a head, base, scale, sine and cosine, what is turned, numbers in
+half precision, ramps of scaled rotations, axes of a grid, slopes, buckets, direction and shift of
+offsets; up to three at once. Bases, first positions and scales are read off the arrays.
 
 The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 		Example: `  torchpe pe check rope --against mine.npz

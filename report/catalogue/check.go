@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +24,12 @@ type Check struct {
 	Tolerance float64
 
 	causal bool // queries do not see later keys
+	// temperature divides the logits before the softmax.
+	temperature float64
+	resolved    pe.Options
+	tokens      []int              // the tokens that are computed; nil for all
+	base        *angles            // the setting's angles; nil if the scheme has none
+	cache       map[string]*angles // angles by their options and positions
 }
 
 // Finding holds the result of Check.Run. Its JSON keys are part of the command line's interface.
@@ -46,7 +51,7 @@ type Finding struct {
 	Read       string   `json:"read_as,omitempty"`  // the sizes, if no convention is followed
 }
 
-// trialLimit limits the conventions that are tried.
+// trialLimit limits the conventions that are tried, and then those that are tried with a factor.
 const trialLimit = 5000
 
 // Run compares the arrays with the scheme, and searches for a convention if they do not follow it.
@@ -66,13 +71,17 @@ func (c Check) Run() (Finding, error) {
 	if err != nil {
 		return f, err
 	}
-	c.causal = facts.Attention.Causal
+	c.causal, c.temperature, c.resolved = facts.Attention.Causal, facts.Attention.Temperature, resolved
+	for _, in := range []*array.Array{&c.Given.Q, &c.Given.K, &c.Given.V} {
+		*in = c.headed(*in)
+	}
 	own := trial{Setting: c.Setting, at: c.Positions}
 	expected, err := c.compute(own)
 	if err != nil {
 		return f, err
 	}
-	search := c.search(resolved, own, expected)
+	c.findAngles(own, expected)
+	search := c.search(own, expected)
 	f.Tried, f.Untold = 1, search.untold
 	f.Expected = search.phrases(make([]int, len(search.axes)))
 	apart := c.firstDifference(own, expected)
@@ -107,276 +116,17 @@ func (c Check) hasOption(option string) bool {
 	return slices.ContainsFunc(c.Scheme.Options, func(o pe.Option) bool { return o.Name == option })
 }
 
+// hasOutput reports whether an output of a kind is compared.
+func (c Check) hasOutput(kind string) bool {
+	return slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return o.Kind == kind })
+}
+
 // withOption returns given with one option set.
 func withOption(given pe.Options, name, value string) pe.Options {
 	with := pe.Options{}
 	maps.Copy(with, given)
 	with[name] = value
 	return with
-}
-
-// difference describes how two arrays differ.
-type difference struct {
-	name       string
-	index      []int
-	got, want  float64
-	count, all int
-	largest    float64  // largest difference of two numbers
-	nan        int      // how many differences are NaN
-	relative   float64  // largest difference relative to its array's numbers, over all outputs
-	far        float64  // mean difference relative to the given array's, each at most 1, summed over all outputs
-	shapes     [2][]int // of the array and of the expected one, if they differ; then nothing is compared
-}
-
-func (d difference) String() string {
-	if d.shapes[0] != nil {
-		return fmt.Sprintf("%s has shape %v, want %v: it was not compared", d.name, d.shapes[0], d.shapes[1])
-	}
-	s := fmt.Sprintf("%s%v is %.6g, want %.6g; %d of %d numbers differ", d.name, d.index, d.got, d.want,
-		d.count, d.all)
-	if d.largest > 0 {
-		s += fmt.Sprintf(", by up to %.2g", d.largest)
-	}
-	if d.nan > 0 {
-		s += fmt.Sprintf(", of which %d are NaN", d.nan)
-	}
-	return s
-}
-
-// rounding returns the smallest power of ten that, as a tolerance, covers all differences. It returns 0 if
-// they are larger than half precision explains.
-func (d difference) rounding() float64 {
-	if d.nan > 0 || d.relative > 0.01 {
-		return 0
-	}
-	return math.Pow(10, math.Ceil(math.Log10(d.relative)))
-}
-
-// firstDifference returns the difference of the first output that is not as expected, or nil. Numbers that
-// are masked in both do not count.
-func (c Check) firstDifference(t trial, expected []array.Array) *difference {
-	var first *difference
-	relative, far := 0.0, 0.0
-	for i, o := range c.Given.Outputs {
-		d := c.difference(o, expected[i], t.reversed)
-		if d == nil {
-			continue
-		}
-		relative, far = max(relative, d.relative), far+d.far
-		if first == nil {
-			first = d
-		}
-	}
-	if first != nil {
-		first.relative, first.far = relative, far
-	}
-	return first
-}
-
-func (c Check) difference(o Output, want array.Array, reversed bool) *difference {
-	if !slices.Equal(o.Shape, want.Shape) {
-		return &difference{name: o.Name, shapes: [2][]int{o.Shape, want.Shape}, relative: math.Inf(1), far: 1}
-	}
-	scale := 1.0
-	for _, v := range want.Data {
-		if v-v == 0 {
-			scale = max(scale, math.Abs(v))
-		}
-	}
-	if o.Kind == kindTable || o.Kind == kindBias {
-		if scale == 1 { // tables and biases may be small throughout
-			scale = 1e-6
-			for _, v := range want.Data {
-				scale = max(scale, math.Abs(v))
-			}
-		}
-	}
-	given := 1e-6
-	for _, v := range o.Data {
-		if !masked(v) {
-			given = max(given, math.Abs(v))
-		}
-	}
-	d := &difference{name: o.Name, all: len(o.Data)}
-	for i, got := range o.Data {
-		w := want.Data[i]
-		if masked(got) && masked(w) || (c.causal || masked(got)) && c.hidden(o.Kind, i, reversed) {
-			continue
-		}
-		apart := math.Abs(got - w)
-		if apart <= c.Tolerance*scale {
-			continue
-		}
-		if d.count == 0 {
-			d.index, d.got, d.want = unravel(i, o.Shape), got, w
-		}
-		d.count++
-		if math.IsNaN(apart) {
-			d.nan++
-			d.far++
-			continue
-		}
-		d.largest, d.relative = max(d.largest, apart), max(d.relative, apart/scale)
-		d.far += min(apart/given, 1)
-	}
-	if d.count == 0 {
-		return nil
-	}
-	d.far /= float64(d.all)
-	return d
-}
-
-// masked reports whether a logit hides its key.
-func masked(v float64) bool { return math.IsNaN(v) || v <= -1e8 || math.IsInf(v, 0) }
-
-// hidden reports whether a causal mask hides number i of an array [H,N,N]: its key is after the query, or
-// before it if reversed.
-func (c Check) hidden(kind string, i int, reversed bool) bool {
-	n := c.Positions.Tokens()
-	key, query := c.Positions.Index[i%n], c.Positions.Index[i/n%n]
-	if reversed {
-		key, query = query, key
-	}
-	return (kind == kindBias || kind == kindLogits) && key > query
-}
-
-func unravel(i int, shape []int) []int {
-	index := make([]int, len(shape))
-	for a := len(shape) - 1; a >= 0; a-- {
-		index[a], i = i%shape[a], i/shape[a]
-	}
-	return index
-}
-
-// compute returns what a trial gives for each output.
-func (c Check) compute(t trial) (all []array.Array, err error) {
-	s := t.Setting
-	s.Tokens = t.at.Tokens()
-	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
-	if err != nil {
-		return nil, err
-	}
-	defer i.Close()
-	if err := c.setParams(i, t); err != nil {
-		return nil, err
-	}
-	for _, change := range t.changes {
-		if err := change(i); err != nil {
-			return nil, err
-		}
-	}
-	for _, o := range c.Given.Outputs {
-		a, err := c.computeOne(i, t, o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, nil
-}
-
-// setParams sets the given trained parameters, after the trial's shift along their axis of offsets.
-func (c Check) setParams(i *Instance, t trial) error {
-	trained := false
-	for _, p := range i.params.All() {
-		trained = trained || p.Trainable
-	}
-	if len(c.Given.Params) == 0 {
-		if trained {
-			return fmt.Errorf("%s has trained numbers, which the arrays do not hold: name them so, or "+
-				"give --params: %s", i.Scheme.Name, i.Parameters())
-		}
-		return nil
-	}
-	params := slices.Clone(c.Given.Params)
-	for k := range params {
-		if t.roll != nil {
-			params[k] = t.roll(params[k])
-		}
-	}
-	return i.Set(params, 0)
-}
-
-func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
-	if o.Kind == kindCos || o.Kind == kindSin {
-		return i.rotationTable(o)
-	}
-	w := Want{Kind: o.Kind, Layer: c.Layer}
-	into := func(to *array.Array, from array.Array, rows []int, scale float64) {
-		if from.Data != nil {
-			*to = t.place(from, rows, scale)
-		}
-	}
-	into(&w.X, c.Given.X, t.queries, t.scaleX)
-	into(&w.V, c.Given.V, t.keys, 0)
-	q, k := c.Given.Q, c.Given.K
-	for _, in := range []*array.Array{&q, &k} {
-		if in.Data != nil {
-			by := *i
-			by.Positions = c.Positions
-			var err error
-			if *in, err = by.byHeads(*in); err != nil {
-				return array.Array{}, err
-			}
-			*in = t.paired(*in, false)
-		}
-	}
-	into(&w.Q, q, t.queries, t.scaleQ)
-	into(&w.K, k, t.keys, 0)
-	a, _, err := i.Values(w)
-	if err != nil {
-		return a, err
-	}
-	switch o.Kind {
-	case kindBias, kindLogits, kindWeights:
-		a = selectAlong(selectAlong(a, 2, t.keys), 1, t.queries)
-	case kindQuery:
-		a = t.paired(selectAlong(a, 1, t.queries), true)
-	case kindKey, kindValue:
-		a = selectAlong(a, 1, t.keys)
-		if o.Kind == kindKey {
-			a = t.paired(a, true)
-		}
-	default:
-		a = selectAlong(a, 0, t.queries)
-	}
-	if t.scaleBias != 0 && o.Kind == kindBias {
-		a.Data = slices.Clone(a.Data)
-		for k := range a.Data {
-			a.Data[k] *= t.scaleBias
-		}
-	}
-	if len(o.Shape) == 2 && len(a.Shape) == 3 { // [N,D], heads side by side
-		return merged(a), nil
-	}
-	return a, nil
-}
-
-// rotationTable returns the cosines or sines [N,P] of a rotation, or [N,2P] with a column per dimension if
-// the output is that wide.
-func (i *Instance) rotationTable(o Output) (array.Array, error) {
-	p := i.params.Get("pe." + o.Kind)
-	if p == nil {
-		return array.Array{}, fmt.Errorf("%s has no fixed table %s", i.Scheme.Name, o.Kind)
-	}
-	values, err := i.params.Values(p.Name)
-	if err != nil {
-		return array.Array{}, err
-	}
-	n, pairs := p.Shape[1], p.Shape[2]
-	a := array.Array{Shape: []int{n, pairs}, Data: values}
-	a = selectAlong(a, 0, i.Positions.Index)
-	if o.Shape[1] != 2*pairs {
-		return a, nil
-	}
-	columns := make([]int, 2*pairs)
-	half := i.options["rope-layout"] == "half"
-	for k := range columns {
-		if columns[k] = k / 2; half {
-			columns[k] = k % pairs
-		}
-	}
-	return selectAlong(a, 1, columns), nil
 }
 
 // errNoEffect is returned for a change that does not apply to the scheme.

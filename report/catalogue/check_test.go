@@ -253,6 +253,13 @@ func TestCheckConventions(t *testing.T) {
 // checked runs a check on a file of the arrays.
 func checked(t *testing.T, name string, arrays []array.Array, options pe.Options, at string) (Finding, error) {
 	t.Helper()
+	return checkedWithin(t, 1e-4, name, arrays, options, at)
+}
+
+// checkedWithin runs a check with a tolerance.
+func checkedWithin(t *testing.T, tolerance float64, name string, arrays []array.Array, options pe.Options,
+	at string) (Finding, error) {
+	t.Helper()
 	scheme, err := pe.Find(name)
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +280,7 @@ func checked(t *testing.T, name string, arrays []array.Array, options pe.Options
 	if err := safetensors.Write(path, tensors, nil); err != nil {
 		t.Fatal(err)
 	}
-	c := Check{Scheme: scheme, Tolerance: 1e-4}
+	c := Check{Scheme: scheme, Tolerance: tolerance}
 	if c.Given, err = ReadGiven(path, "", text.Auto, scheme); err != nil {
 		return Finding{}, err
 	}

@@ -18,16 +18,51 @@ type trial struct {
 	queries, keys             []int   // places in at of the arrays' tokens; nil for all in order
 	scaleQ, scaleX, scaleBias float64 // factors of queries, embeddings and bias; 0 counts as 1
 	pairs                     func(width int) []int
-	changes                   []func(*Instance) error
+	angles                    []func(*angles) error   // changes of angles, in order
+	changes                   []func(*Instance) error // changes of parameters, in order
+	added                     addition                // to bias and logits
 	roll                      func(array.Array) array.Array
 	reversed                  bool // a causal mask hides keys before the query
+	anyRows                   bool // a constant may be added to all keys of a query
 }
+
+// addition returns a number for each head, query and key.
+type addition func(*Instance) (func(h, i, j int) float64, error)
 
 // choice is one value of an axis.
 type choice struct {
 	phrase string // "half-split pairs"
-	flag   string // the flag for it; "" if there is none
+	flag   string // the flags for it; "" if there are none
 	apply  func(*trial) error
+	fitted bool // its number is read off the arrays
+	usual  bool // it is a value of an option, a layout, a first position or a scale
+}
+
+// byFlags returns the choice that flags make.
+func byFlags(phrase, flags string) choice {
+	return choice{phrase: phrase, flag: flags, usual: true, apply: func(t *trial) error {
+		for name, value := range flagValues(flags) {
+			t.Given = withOption(t.Given, name, value)
+		}
+		return nil
+	}}
+}
+
+// flagValues returns the options that flags such as "--rope-base 100" set.
+func flagValues(flags string) pe.Options {
+	values, fields := pe.Options{}, strings.Fields(flags)
+	for k := 0; k+1 < len(fields); k += 2 {
+		values[strings.TrimPrefix(fields[k], "--")] = fields[k+1]
+	}
+	return values
+}
+
+// byAngles returns the choice that changes angles.
+func byAngles(phrase string, change func(*angles) error) choice {
+	return choice{phrase: phrase, apply: func(t *trial) error {
+		t.angles = append(slices.Clone(t.angles), change)
+		return nil
+	}}
 }
 
 // axis lists the choices for one property of a convention. The first is the setting's.
@@ -75,88 +110,121 @@ func phrase(name, value string) string {
 // usualValues lists values that implementations use, for options that accept any.
 var usualValues = map[string][]string{
 	"rope-base": {"10000", "100", "10", "500000", "1000000"}, "rope-2d-base": {"auto", "100", "10", "10000"},
-	"sinusoid-base":   {"10000", "100", "10", "1000", "500000", "1000000"},
-	"rope-proportion": {"1", "0.75", "0.5", "0.25"},
-	"rope-unit":       {"1", "2"},
+	"sinusoid-base":       {"10000", "100", "10", "1000", "500000", "1000000"},
+	"rope-proportion":     {"1", "0.75", "0.5", "0.25"},
+	"rope-unit":           {"1", "2"},
+	"t5-max-distance":     {"128", "64", "256", "512", "1024"},
+	"rope-trained-tokens": {"2048", "4096", "8192", "16384", "32768", "131072"},
 }
 
 // optionsWithoutNumbers lists options that change no number that can be compared.
 var optionsWithoutNumbers = []string{"attention-bias", "attention-init", "fixed-pe-dropout", "pe-placement"}
 
-// values returns the values of an option to try, the current one first.
-func values(o pe.Option, now string, headWidth int) []string {
+// values returns the values of an option to try, the current one first. fit has those that the arrays
+// suggest.
+func values(o pe.Option, now string, headWidth int, fit fitted) []string {
 	all := o.Choices()
 	switch {
 	case all != nil:
 	case o.Name == "rope-dims":
 		all = []string{"all"}
-		for _, part := range []int{2, 4} {
-			if n := headWidth / part; n%2 == 0 && n > 0 {
+		for _, n := range append([]int{headWidth / 2, headWidth / 4}, fit.dims...) {
+			if n%2 == 0 && n > 0 && n < headWidth {
 				all = append(all, strconv.Itoa(n))
 			}
 		}
+	case slices.Contains(baseOptions, o.Name):
+		all = append(slices.Clone(usualValues[o.Name]), rounds(fit.bases, fit.nearBases...)...)
+	case o.Name == "rope-scale":
+		all = slices.DeleteFunc(rounds(fit.stretches, nearScales...), func(v string) bool { return v == "1" })
 	default:
 		all = usualValues[o.Name]
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return v == now || o.Check(v) != nil })
-	return append([]string{now}, all...)
+	if trained, _ := strconv.Atoi(now); o.Name == "rope-trained-tokens" && trained > 3 {
+		all = append([]string{strconv.Itoa(trained / 2), strconv.Itoa(2 * trained), strconv.Itoa(trained / 4),
+			strconv.Itoa(4 * trained)}, all...)
+	}
+	tried := []string{now}
+	for _, v := range all {
+		if o.Check(v) == nil && !slices.Contains(tried, v) {
+			tried = append(tried, v)
+		}
+	}
+	return tried
 }
 
-// optionAxes returns an axis for each option.
-func (c Check) optionAxes(resolved pe.Options) (all []axis) {
+// optionAxes returns an axis for each option, with the errors that exclude its values.
+func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 	for _, o := range c.Scheme.Options {
 		if slices.Contains(optionsWithoutNumbers, o.Name) {
 			continue
 		}
 		var a axis
-		options := values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads)
-		for _, v := range options {
-			a = append(a, choice{phrase(o.Name, v), "--" + o.Name + " " + v, func(t *trial) error {
-				t.Given = withOption(t.Given, o.Name, v)
-				return nil
-			}})
+		usual := values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fitted{})
+		for _, v := range values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fit) {
+			ch := byFlags(phrase(o.Name, v), "--"+o.Name+" "+v)
+			ch.fitted = !slices.Contains(usual, v)
+			if ch.fitted && c.Tolerance >= 1e-3 && o.Name != "rope-dims" {
+				ch.phrase = phrase(o.Name, "about "+v) // half precision does not tell all digits
+			}
+			a = append(a, ch)
 		}
-		all = append(all, a)
+		beside := c.beside(o.Name, resolved, fit)
+		if slices.Contains(baseOptions, o.Name) { // causes come before the base that they amount to
+			all = append(all, slices.Concat(a[:1], beside, a[1:]))
+			continue
+		}
+		all = append(all, append(a, beside...))
 	}
 	return all
 }
 
 // errorAxes returns axes for errors that implementations make and no option describes.
-func (c Check) errorAxes() []axis {
+func (c Check) errorAxes(fit fitted) []axis {
 	own := choice{apply: func(*trial) error { return nil }}
 	width := float64(c.Setting.DModel / c.Setting.Heads)
-	one := func(phrase string, apply func(*trial) error) axis { return axis{own, {phrase, "", apply}} }
-	all := []axis{
-		one("rows and columns swapped", swapCells),
-		one("sine and cosine swapped", func(t *trial) error {
-			t.changes = append(t.changes, swapSines)
-			return nil
-		}),
-		one("turned in the other direction", func(t *trial) error {
-			t.changes = append(t.changes, negateSines)
-			return nil
-		}),
-		{own, {"scale missing (q k without 1/sqrt(Dh))", "", c.scaleLogits(math.Sqrt(width))},
-			{"scale twice (q k over Dh)", "", c.scaleLogits(1 / math.Sqrt(width))}},
+	made := func(phrase string, apply func(*trial) error) choice {
+		return choice{phrase: phrase, apply: apply}
+	}
+	one := func(phrase string, apply func(*trial) error) axis { return axis{own, made(phrase, apply)} }
+	all := []axis{one("rows and columns swapped", swapCells), {own}}
+	for _, order := range [][]int{{2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}} {
+		all[1] = append(all[1], made(fmt.Sprintf("coordinates %d, %d, %d in place of 0, 1, 2", order[0], order[1],
+			order[2]), reorder(order)))
+	}
+	if c.base != nil {
+		for _, list := range angleErrors {
+			a := axis{own}
+			for _, e := range list {
+				a = append(a, byAngles(e.phrase, e.apply))
+			}
+			all = append(all, a)
+		}
+		all = append(all, append(axis{own}, c.scaled(fit)...))
+	}
+	all = append(all, c.biasErrors(own)...)
+	all = append(all, []axis{
+		{own, made("scale missing (q k without 1/sqrt(Dh))", c.scaleLogits(math.Sqrt(width))),
+			made("scale twice (q k over Dh)", c.scaleLogits(1/math.Sqrt(width)))},
 		one("x times sqrt(D) before the sum", c.scaleInput(math.Sqrt(float64(c.Setting.DModel)))),
-		{own, {"bias over sqrt(Dh)", "", scaleBias(1 / math.Sqrt(width))},
-			{"bias times sqrt(Dh)", "", scaleBias(math.Sqrt(width))}, {"bias with the other sign", "", scaleBias(-1)}},
-		{own, {"offset off by one (i - j + 1 for i - j)", "", shift(1)},
-			{"offset off by one (i - j - 1 for i - j)", "", shift(-1)},
-			{"offset off by one (row r - 1 of the table for r, wrapped around)", "", rolled(1, true)},
-			{"offset off by one (row r + 1 of the table for r, wrapped around)", "", rolled(-1, true)},
-			{"offset off by one (row r - 1 of the table for r, but the first)", "", rolled(1, false)},
-			{"offset off by one (row r + 1 of the table for r, but the last)", "", rolled(-1, false)}},
+		{own, made("bias over sqrt(Dh)", scaleBias(1/math.Sqrt(width))),
+			made("bias times sqrt(Dh)", scaleBias(math.Sqrt(width))), made("bias with the other sign", scaleBias(-1))},
+		{own, made("offset off by one (i - j + 1 for i - j)", shift(1)),
+			made("offset off by one (i - j - 1 for i - j)", shift(-1)),
+			made("offset off by one (row r - 1 of the table for r, wrapped around)", rolled(1, true)),
+			made("offset off by one (row r + 1 of the table for r, wrapped around)", rolled(-1, true)),
+			made("offset off by one (row r - 1 of the table for r, but the first)", rolled(1, false)),
+			made("offset off by one (row r + 1 of the table for r, but the last)", rolled(-1, false))},
 		one(c.reversal(), reverse),
 		one("tokens counted down the columns", byColumns),
-	}
+	}...)
 	if !c.hasOption("positions-from") {
-		all = append(all, axis{own, {"positions from 1", "", fromOne}})
+		all = append(all, append(axis{own, made("positions from 1", fromOne)}, c.firstPositions(fit)...))
 	}
 	if !c.hasOption("rope-layout") && !c.hasOption("dinov3-layout") {
 		all = append(all, axis{own,
-			{"half-split pairs where the scheme's are interleaved", "", pairedAs(toHalves)},
-			{"interleaved pairs where the scheme's are half-split", "", pairedAs(toNeighbours)}})
+			made("half-split pairs where the scheme's are interleaved", pairedAs(toHalves)),
+			made("interleaved pairs where the scheme's are half-split", pairedAs(toNeighbours))})
 	}
 	return all
 }
@@ -164,9 +232,7 @@ func (c Check) errorAxes() []axis {
 // scaleLogits multiplies the queries if logits or weights are compared.
 func (c Check) scaleLogits(by float64) func(*trial) error {
 	return func(t *trial) error {
-		if !slices.ContainsFunc(c.Given.Outputs, func(o Output) bool {
-			return o.Kind == kindLogits || o.Kind == kindWeights
-		}) {
+		if !c.hasOutput(kindLogits) && !c.hasOutput(kindWeights) {
 			return errNoEffect
 		}
 		t.scaleQ = by
@@ -204,111 +270,13 @@ func rolled(by int, around bool) func(*trial) error {
 						rows[r] = min(max(r-by, 0), n-1)
 					}
 				}
-				name := a.Name
 				a = selectAlong(a, axis, rows)
-				a.Name = name
 				break
 			}
 			return a
 		}
 		return nil
 	}
-}
-
-// shift moves the keys by one place against the queries, in the direction of by.
-func shift(by int) func(*trial) error {
-	return func(t *trial) error {
-		n := t.at.Tokens()
-		if t.queries != nil || t.at.Points != nil || t.at.Graph != nil {
-			return errNoEffect
-		}
-		t.at = pe.Line(n + 1)
-		first, second := indices(0, n), indices(1, n)
-		if t.queries, t.keys = second, first; by < 0 {
-			t.queries, t.keys = first, second
-		}
-		return nil
-	}
-}
-
-func indices(from, n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = from + i
-	}
-	return all
-}
-
-// fromOne counts positions, or rows and columns, from 1.
-func fromOne(t *trial) error {
-	n := t.at.Tokens()
-	switch {
-	case t.queries != nil || t.at.Points != nil || t.at.Graph != nil || !slices.IsSorted(t.at.Index):
-		return errNoEffect
-	case t.at.Cells == nil:
-		t.at, t.queries = pe.Line(n+1), indices(1, n)
-	default:
-		rows, columns := t.at.Extent()
-		if rows*columns != n {
-			return errNoEffect
-		}
-		t.at = pe.Grid(rows+1, columns+1)
-		for i, cell := range t.at.Cells {
-			if cell[0] > 0 && cell[1] > 0 {
-				t.queries = append(t.queries, i)
-			}
-		}
-	}
-	t.keys = t.queries
-	return nil
-}
-
-// swapCells exchanges the first two coordinates.
-func swapCells(t *trial) error {
-	if t.at.Cells == nil {
-		return errNoEffect
-	}
-	t.at.Cells = slices.Clone(t.at.Cells)
-	for i, cell := range t.at.Cells {
-		t.at.Cells[i] = [2]int{cell[1], cell[0]}
-	}
-	return nil
-}
-
-// byColumns places the tokens on the grid column by column.
-func byColumns(t *trial) error {
-	if t.at.Cells == nil {
-		return errNoEffect
-	}
-	rows, columns := t.at.Extent()
-	if rows*columns != t.at.Tokens() {
-		return errNoEffect
-	}
-	t.at.Cells = slices.Clone(t.at.Cells)
-	for i := range t.at.Cells {
-		t.at.Cells[i] = [2]int{i % rows, i / rows}
-	}
-	return nil
-}
-
-// reversal describes the effect of reverse on the outputs.
-func (c Check) reversal() string {
-	if slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return axes[o.Kind] == "HNN" }) {
-		return "offset with the other sign (i and j swapped)"
-	}
-	return "tokens in the opposite order"
-}
-
-// reverse puts the tokens in the opposite order, so that all offsets have the other sign.
-func reverse(t *trial) error {
-	if t.at.Points != nil || t.at.Graph != nil {
-		return errNoEffect
-	}
-	order := indices(0, t.at.Tokens())
-	slices.Reverse(order)
-	t.at = t.at.Permuted(order)
-	t.reversed = true
-	return nil
 }
 
 // tablesOf returns the values of those of the named tables that are fixed.
@@ -322,75 +290,6 @@ func tablesOf(i *Instance, names ...string) (all map[string][]float64, err error
 		}
 	}
 	return all, nil
-}
-
-// swapSines exchanges the sines and cosines of a rotation or a table of sinusoids.
-func swapSines(i *Instance) error {
-	old, err := tablesOf(i, "pe.cos", "pe.sin", "pe.key-cos", "pe.key-sin", "pe.fixed")
-	if err != nil {
-		return err
-	}
-	if old["pe.fixed"] != nil {
-		return swapColumns(i, old["pe.fixed"])
-	}
-	if old["pe.cos"] == nil {
-		return errNoEffect
-	}
-	for name, values := range old {
-		other := strings.Replace(name, "cos", "sin", 1)
-		if name == other {
-			other = strings.Replace(name, "sin", "cos", 1)
-		}
-		if err := i.params.Set(other, values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// swapColumns exchanges the sines and cosines of a table: neighbouring columns, or the halves of each
-// coordinate's columns if all sines come first.
-func swapColumns(i *Instance, old []float64) error {
-	d, layout := i.Setting.DModel, i.options["sinusoid-layout"]
-	neighbours := layout == "interleaved" || layout == "tutorial"
-	block := d
-	if n := map[pe.Need]int{pe.NeedsGrid: 2, pe.NeedsSpace: 3}[i.Scheme.Needs]; n > 0 {
-		block = d / n
-	}
-	if d%2 != 0 || !neighbours && (d%block != 0 || block%2 != 0) {
-		return errNoEffect
-	}
-	moved := make([]float64, len(old))
-	for at := range moved {
-		column := at % d
-		from := column ^ 1
-		if !neighbours {
-			from = column - column%block + (column%block+block/2)%block
-		}
-		moved[at] = old[at-column+from]
-	}
-	return i.params.Set("pe.fixed", moved)
-}
-
-// negateSines reverses the direction of a rotation.
-func negateSines(i *Instance) error {
-	old, err := tablesOf(i, "pe.sin", "pe.key-sin")
-	if err != nil {
-		return err
-	}
-	if len(old) == 0 {
-		return errNoEffect
-	}
-	for name, values := range old {
-		values = slices.Clone(values)
-		for k := range values {
-			values[k] = -values[k]
-		}
-		if err := i.params.Set(name, values); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // pairedAs sets the order of the dimensions of a head.
@@ -423,7 +322,7 @@ func inverse(order []int) []int {
 
 // paired reorders the dimensions of queries or keys [H,N,C] to those of the scheme, or back.
 func (t trial) paired(a array.Array, back bool) array.Array {
-	if t.pairs == nil {
+	if t.pairs == nil || a.Data == nil {
 		return a
 	}
 	order := t.pairs(a.Shape[len(a.Shape)-1])
@@ -433,17 +332,14 @@ func (t trial) paired(a array.Array, back bool) array.Array {
 	return selectAlong(a, len(a.Shape)-1, order)
 }
 
-// place returns a, times scale, with its tokens in the given rows of the trial's and zeros elsewhere. The
-// tokens are on the last axis but one.
-func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
+// place returns a, times scale, with its tokens in the given rows of size, and zeros elsewhere. The tokens
+// are on the last axis but one.
+func place(a array.Array, rows []int, size int, scale float64) array.Array {
 	if scale == 0 {
 		scale = 1
 	}
-	if rows == nil {
-		rows = indices(0, t.at.Tokens())
-	}
 	shape := slices.Clone(a.Shape)
-	tokens, width, size := shape[len(shape)-2], shape[len(shape)-1], t.at.Tokens()
+	tokens, width := shape[len(shape)-2], shape[len(shape)-1]
 	shape[len(shape)-2] = size
 	out := array.Array{Shape: shape, Data: make([]float64, len(a.Data)/tokens*size)}
 	for k, v := range a.Data {
@@ -453,17 +349,15 @@ func (t trial) place(a array.Array, rows []int, scale float64) array.Array {
 	return out
 }
 
-// selectAlong returns the given entries of an axis, or all for nil.
+// selectAlong returns the given entries of an axis.
 func selectAlong(a array.Array, dim int, entries []int) array.Array {
-	if entries == nil {
-		return a
-	}
 	n, inner := a.Shape[dim], 1
 	for _, size := range a.Shape[dim+1:] {
 		inner *= size
 	}
-	out := array.Array{Shape: slices.Clone(a.Shape)}
+	out := array.Array{Name: a.Name, Shape: slices.Clone(a.Shape)}
 	out.Shape[dim] = len(entries)
+	out.Data = make([]float64, 0, len(a.Data)/n*len(entries))
 	for at := 0; at < len(a.Data); at += n * inner {
 		for _, e := range entries {
 			out.Data = append(out.Data, a.Data[at+e*inner:at+(e+1)*inner]...)

@@ -29,6 +29,8 @@ type Output struct {
 	Name string // as in its file
 	Kind string // one of Kinds, or cos or sin
 	array.Array
+
+	logs bool // logarithms of weights: logits up to a constant for each query
 }
 
 // Kinds of outputs beside those of Values: the cosines and sines of a rotation.
@@ -116,7 +118,7 @@ func (g *Given) add(a array.Array) error {
 		return nil
 	}
 	if kind, ok := outputKinds[a.Name]; ok {
-		g.Outputs = append(g.Outputs, Output{a.Name, kind, a})
+		g.Outputs = append(g.Outputs, Output{Name: a.Name, Kind: kind, Array: a})
 		return nil
 	}
 	if strings.HasPrefix(a.Name, "pe.") {
@@ -223,19 +225,25 @@ func (g Given) Transposed() (t Given, ok bool) {
 	return t, true
 }
 
-// hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or C/2 away.
+// hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or half of C, of C/2
+// or of C/3 away, as the cosines of one, two or three coordinates have.
 func hasRepeatedColumns(a array.Array) bool {
 	c := a.Shape[1]
 	if c%2 != 0 {
 		return false
 	}
-	neighbour, half := true, true
-	for i, v := range a.Data {
-		column := i % c
-		neighbour = neighbour && v == a.Data[i-column+(column^1)]
-		half = half && v == a.Data[i-column+(column+c/2)%c]
+	for _, block := range []int{2, c, c / 2, c / 3} {
+		same := block > 0 && block%2 == 0 && c%block == 0
+		for i := 0; same && i < len(a.Data); i++ {
+			column := i % c
+			within := column % block
+			same = a.Data[i] == a.Data[i-within+(within+block/2)%block]
+		}
+		if same {
+			return true
+		}
 	}
-	return neighbour || half
+	return false
 }
 
 // withSizes returns the setting with the sizes found: N tokens, model width D, and H heads of width C, or P

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,42 +17,153 @@ type search struct {
 	own    trial
 	axes   []axis
 	untold []string
+	part   *Check // of some tokens and heads, on which conventions are tried first; nil to try on all
 }
 
 // search returns the axes whose choices change the outputs.
-func (c Check) search(resolved pe.Options, own trial, expected []array.Array) *search {
+func (c Check) search(own trial, expected []array.Array) *search {
 	s := &search{Check: c, own: own}
-	as := c // the expected arrays take the place of the given ones
-	as.Given.Outputs = slices.Clone(c.Given.Outputs)
-	for i := range expected {
-		as.Given.Outputs[i].Array = expected[i]
+	s.part = c.partial(own, expected)
+	as, same := c.expecting(expected), *s
+	same.Check = as
+	if s.part != nil {
+		part := s.part.expecting(s.part.partsOf(expected))
+		same.part = &part
 	}
-	options := c.optionAxes(resolved)
-	for number, a := range append(options, c.errorAxes()...) {
-		kept, same := a[:1:1], []string{a[0].phrase}
+	fit := c.fit(c.base)
+	options := c.optionAxes(c.resolved, fit)
+	for number, a := range append(options, c.errorAxes(fit)...) {
+		kept, equal := a[:1:1], []string{a[0].phrase}
 		for _, ch := range a[1:] {
 			t := own
 			if ch.apply(&t) != nil {
 				continue
 			}
-			got, err := c.compute(t)
+			d, err := same.compare(t)
 			if err != nil {
 				continue
 			}
-			if as.firstDifference(t, got) == nil {
-				same = append(same, ch.phrase)
+			if d == nil && !t.anyRows {
+				if ch.flag != "" && !ch.fitted || number >= len(options) {
+					equal = append(equal, ch.phrase)
+				}
 				continue
 			}
 			kept = append(kept, ch)
 		}
-		if len(same) > 1 && number < len(options) {
-			s.untold = append(s.untold, strings.Join(same, " or "))
+		if len(equal) > 1 && number < len(options) {
+			s.untold = append(s.untold, strings.Join(equal, " or "))
 		}
-		if len(kept) > 1 || number < len(options) && len(same) == 1 {
+		if len(kept) > 1 || number < len(options) && len(equal) == 1 {
 			s.axes = append(s.axes, kept)
 		}
 	}
 	return s
+}
+
+// compare returns the difference of the arrays from a trial: on a part of them where they differ there
+// already, and on all otherwise. It is nil if the trial gives all numbers.
+func (s *search) compare(t trial) (*difference, error) {
+	for _, c := range []*Check{s.part, &s.Check} {
+		if c == nil {
+			continue
+		}
+		got, err := c.compute(t)
+		if err != nil {
+			return nil, err
+		}
+		if d := c.firstDifference(t, got); d != nil {
+			return d, nil
+		}
+	}
+	return nil, nil
+}
+
+// Numbers of tokens and of heads that conventions are tried on first.
+const partTokens, partHeads = 12, 2
+
+// partial returns the check of some tokens, and of some heads where angles give the outputs. It is nil for a
+// scheme whose numbers of a token depend on other tokens.
+func (c Check) partial(own trial, expected []array.Array) *Check {
+	n := c.Positions.Tokens()
+	part := c
+	part.tokens = indices(0, n)
+	if n > partTokens { // the first ones and the last ones, and some between
+		part.tokens = []int{0, 1, 2, 3}
+		for k := range partTokens - 5 {
+			part.tokens = append(part.tokens, 4+k*(n-5)/(partTokens-5))
+		}
+		part.tokens = append(part.tokens, n-1)
+	}
+	part.Positions = c.Positions.Permuted(part.tokens)
+	part.Given.X = part.partOf("ND", c.Given.X)
+	for in, from := range map[*array.Array]array.Array{&part.Given.Q: c.Given.Q, &part.Given.K: c.Given.K,
+		&part.Given.V: c.Given.V} {
+		*in = part.partOf("HNC", from)
+	}
+	part.Given.Outputs = slices.Clone(c.Given.Outputs)
+	for i := range part.Given.Outputs {
+		o := &part.Given.Outputs[i]
+		o.Array = part.partOfOutput(*o, o.Array)
+		if o.Kind != kindWeights {
+			continue
+		}
+		// The softmax of some keys is not that of all: compare logits, roughly.
+		part.Tolerance = max(part.Tolerance, 0.05)
+		if o.Kind, o.logs = kindLogits, true; c.Given.Q.Data == nil {
+			o.Kind = kindBias
+		}
+	}
+	as := part.expecting(part.partsOf(expected))
+	got, err := as.compute(own)
+	if err != nil || as.firstDifference(own, got) != nil {
+		return nil
+	}
+	return &part
+}
+
+// partsOf returns the parts of arrays of the kinds of the outputs.
+func (c Check) partsOf(all []array.Array) []array.Array {
+	parts := make([]array.Array, len(all))
+	for i, a := range all {
+		parts[i] = c.partOfOutput(c.Given.Outputs[i], a)
+	}
+	return parts
+}
+
+// partOfOutput returns the part of an array of the kind of an output: of weights the logits, up to a constant
+// for each query, and NaN for small weights.
+func (c Check) partOfOutput(o Output, a array.Array) array.Array {
+	kind := axes[o.Kind]
+	if kind == "HNC" {
+		a = c.headed(a)
+	}
+	a = c.partOf(kind, a)
+	if o.Kind == kindWeights || o.logs {
+		a.Data = slices.Clone(a.Data)
+		for i, w := range a.Data {
+			if a.Data[i] = c.temperature * math.Log(w); !(w > 1e-3) {
+				a.Data[i] = math.NaN()
+			}
+		}
+	}
+	return a
+}
+
+// partOf returns the tokens and heads of an array that are computed.
+func (c Check) partOf(kind string, a array.Array) array.Array {
+	if a.Data == nil || len(a.Shape) != len(kind) {
+		return a
+	}
+	for dim, letter := range kind {
+		switch {
+		case letter == 'N':
+			a = selectAlong(a, dim, c.tokens)
+		case letter == 'H' && c.base != nil && a.Shape[dim] > partHeads:
+			a = selectAlong(a, dim, []int{0, a.Shape[dim] - 1})
+		}
+	}
+	return a
 }
 
 // phrases describes a combination of choices.
@@ -66,85 +178,188 @@ func (s *search) phrases(of []int) []string {
 }
 
 // run tries combinations of conventions, those with fewer changes first. apart is the difference of the
-// setting's convention; the nearest one has less than half of it.
+// setting's convention.
 func (s *search) run(f *Finding, apart difference) {
-	f.Rounding = apart.rounding()
-	nearest := apart.far / 2
+	var near *candidate
 	var same []string // other single changes that give the same numbers
-	for changes := 1; changes <= 3 && f.Convention == nil && f.Tried < trialLimit; changes++ {
-		s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
-			t, deviations, flags := s.trial(of)
-			if t == nil {
-				return true
-			}
-			got, err := s.compute(*t)
-			if f.Tried++; err != nil {
-				return f.Tried < trialLimit
-			}
-			d := s.firstDifference(*t, got)
-			switch {
-			case d == nil && f.Convention == nil:
-				f.Convention, f.Deviations, f.Flags = s.phrases(of), deviations, flags
-				return changes == 1 && flags == "" // other errors may give the same numbers
-			case d == nil && !slices.Contains(same, deviations[0]):
-				same = append(same, deviations[0])
-			case d != nil && d.far < nearest:
-				nearest = d.far
-				f.Nearest, f.NearestAt, f.Rounding = deviations, d.String(), d.rounding()
-			}
-			return f.Tried < trialLimit
-		})
+	apartThere := apart
+	if s.part != nil {
+		apartThere = s.partDifference(apart)
+	}
+	try := func(of []int, changes int) bool {
+		t, deviations, flags := s.trial(of)
+		if t == nil {
+			return true
+		}
+		f.Tried++
+		d, err := s.compare(*t)
+		switch {
+		case err != nil:
+		case d == nil && f.Convention == nil:
+			f.Convention, f.Deviations, f.Flags = s.phrases(of), deviations, flags
+			return changes == 1 // other errors may give the same numbers
+		case d == nil && !slices.Contains(same, deviations[0]) && isNamed(s.choices(of)):
+			same = append(same, deviations[0])
+		case d != nil && changes <= 2 && isNamed(s.choices(of)) && d.isNearer(apartThere) &&
+			(near == nil || d.far < near.far):
+			near = &candidate{*t, deviations, d.far}
+		}
+		return f.Tried < trialLimit
+	}
+	for _, pass := range passes {
+		if f.Convention == nil && f.Tried < trialLimit {
+			s.combine(make([]int, len(s.axes)), 0, pass.changes, func(of []int) bool {
+				return !pass.has(s.choices(of)) || try(of, pass.changes)
+			})
+		}
 	}
 	if f.Convention == nil {
 		s.runTimes(f)
 	}
-	if same != nil {
+	switch {
+	case f.Convention == nil:
+		s.describeNearest(f, near, apart)
+	case same != nil:
 		f.Untold = append(f.Untold, strings.Join(append([]string{f.Deviations[0]}, same...), " or "))
-	}
-	if f.Convention != nil {
-		f.Nearest, f.NearestAt, f.Rounding = nil, "", 0
 	}
 }
 
-// runTimes tries the setting's convention, and those with one change, multiplied by a constant.
-func (s *search) runTimes(f *Finding) {
-	if len(s.Given.Outputs) != 1 {
-		return
+// passes lists the combinations that are tried, in order. A number that is read off the arrays explains
+// less than a name.
+var passes = []struct {
+	changes int
+	has     func([]choice) bool
+}{
+	{1, isNamed}, {1, isFitted}, {2, isNamed}, {2, isFitted}, {3, isUsual},
+	{3, func(of []choice) bool { return isNamed(of) && !isUsual(of) }},
+}
+
+func isFitted(of []choice) bool {
+	return slices.ContainsFunc(of, func(ch choice) bool { return ch.fitted })
+}
+
+func isNamed(of []choice) bool { return !isFitted(of) }
+
+func isUsual(of []choice) bool {
+	return !slices.ContainsFunc(of, func(ch choice) bool { return !ch.usual })
+}
+
+// choices returns the changes of a combination.
+func (s *search) choices(of []int) (all []choice) {
+	for i, k := range of {
+		if k > 0 {
+			all = append(all, s.axes[i][k])
+		}
 	}
-	for changes := 0; changes <= 1 && f.Convention == nil; changes++ {
+	return all
+}
+
+// candidate is a convention that is near the arrays.
+type candidate struct {
+	trial
+	deviations []string
+	far        float64
+}
+
+// partDifference returns the difference of the setting's convention on the part that is tried first, or else
+// on all.
+func (s *search) partDifference(apart difference) difference {
+	if got, err := s.part.compute(s.own); err == nil {
+		if d := s.part.firstDifference(s.own, got); d != nil {
+			return *d
+		}
+	}
+	return apart
+}
+
+// describeNearest stores the nearest convention if it explains more than the setting's does, and the
+// tolerance with which the nearest, or else the setting's, would be followed.
+func (s *search) describeNearest(f *Finding, near *candidate, apart difference) {
+	if near != nil {
+		if got, err := s.compute(near.trial); err == nil {
+			d := s.firstDifference(near.trial, got)
+			if d != nil && d.isNearer(apart) {
+				f.Nearest, f.NearestAt, apart = near.deviations, d.String(), *d
+			}
+		}
+	}
+	f.Rounding = apart.rounding()
+	if !apart.rounded {
+		f.Rounding = 0
+	}
+}
+
+// runTimes tries the setting's convention, and those with up to two changes, with outputs multiplied by
+// constants.
+func (s *search) runTimes(f *Finding) {
+	part := s.part
+	if part == nil {
+		part = &s.Check
+	}
+	limit := f.Tried + trialLimit
+	for changes := 0; changes <= 2 && f.Convention == nil; changes++ {
 		s.combine(make([]int, len(s.axes)), 0, changes, func(of []int) bool {
 			t, deviations, _ := s.trial(of)
 			if t == nil {
 				return true
 			}
 			f.Tried++
-			got, err := s.compute(*t)
-			if err != nil {
-				return true
+			if _, ok := part.times(*t); !ok {
+				return f.Tried < limit
 			}
-			by := s.times(got[0], t.reversed)
-			if by == 0 || s.firstDifference(*t, got) != nil {
-				return true
+			times, ok := s.times(*t)
+			if !ok {
+				return f.Tried < limit
 			}
-			times := fmt.Sprintf("%s times %.4g", s.Given.Outputs[0].Name, by)
-			f.Convention, f.Deviations = append(s.phrases(of), times), slices.Concat(deviations, []string{times})
+			f.Convention = append(s.phrases(of), times)
+			f.Deviations = slices.Concat(deviations, []string{times})
 			return false
 		})
 	}
 }
 
-// times multiplies an array by the constant that fits the output best, and returns the constant.
-func (s *search) times(a array.Array, reversed bool) float64 {
-	o, product, square := s.Given.Outputs[0], 0.0, 0.0
+// times describes the factors with which a trial gives the outputs. ok is false if there are none.
+func (c Check) times(t trial) (text string, ok bool) {
+	got, err := c.compute(t)
+	if err != nil {
+		return "", false
+	}
+	var names, all []string
+	factors := map[string]bool{}
+	for k, o := range c.Given.Outputs {
+		by := c.factor(o, got[k], t.reversed)
+		if by == 0 {
+			return "", false
+		}
+		if math.Abs(by-1) > 1e-3 {
+			factor := fmt.Sprintf("%.4g", by)
+			names, all = append(names, o.Name), append(all, o.Name+" times "+factor)
+			factors[factor] = true
+		}
+	}
+	if c.firstDifference(t, got) != nil || all == nil {
+		return "", false
+	}
+	if len(factors) == 1 && len(names) > 1 {
+		for factor := range factors {
+			return strings.Join(names, " and ") + " times " + factor, true
+		}
+	}
+	return strings.Join(all, ", "), true
+}
+
+// factor multiplies an array by the constant that fits the output best, and returns the constant.
+func (c Check) factor(o Output, a array.Array, reversed bool) float64 {
+	product, square := 0.0, 0.0
 	if !slices.Equal(o.Shape, a.Shape) {
 		return 0
 	}
 	for i, v := range a.Data {
-		if !masked(v) && !masked(o.Data[i]) && !(s.causal && s.hidden(o.Kind, i, reversed)) {
+		if !masked(v) && !masked(o.Data[i]) && !(c.causal && c.hidden(o.Kind, i, reversed)) {
 			product, square = product+v*o.Data[i], square+v*v
 		}
 	}
-	if square == 0 {
+	if square == 0 || product == 0 {
 		return 0
 	}
 	for i := range a.Data {
@@ -171,10 +386,8 @@ func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
 			return nil, nil, ""
 		}
 		deviations = append(deviations, ch.phrase)
-		name, value, ok := strings.Cut(strings.TrimPrefix(ch.flag, "--"), " ")
-		if byFlags = byFlags && ok; ok {
-			options[name] = value
-		}
+		byFlags = byFlags && ch.flag != ""
+		maps.Copy(options, flagValues(ch.flag))
 	}
 	if byFlags {
 		flags = flagLine(options)

@@ -1,0 +1,282 @@
+package catalogue
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// angleError is an error that implementations make with the angles of rotations or sinusoids. apply returns
+// an error for a scheme that cannot have it.
+type angleError struct {
+	phrase string
+	apply  func(*angles) error
+}
+
+// angleErrors lists errors with angles. Those of one list exclude each other.
+var angleErrors = [][]angleError{
+	{{"sine and cosine swapped", func(a *angles) error { // cos(pi/2 - x) = sin x
+		a.sign, a.quarter = -a.sign, !a.quarter
+		return nil
+	}}},
+	{{"turned in the other direction", rotation(func(a *angles) error {
+		if a.quarter {
+			return errNoEffect // the order of the two would matter
+		}
+		a.sign = -a.sign
+		return nil
+	})}},
+	{
+		{"k not turned", turnedTimes(1, 0)}, {"q not turned", turnedTimes(0, 1)},
+		{"q and k not turned", turnedTimes(0, 0)}, {"q and k turned twice", turnedTimes(2, 2)},
+		{"q turned twice", turnedTimes(2, 1)}, {"k turned twice", turnedTimes(1, 2)},
+		{"q turned in the other direction", turnedTimes(-1, 1)},
+		{"k turned in the other direction", turnedTimes(1, -1)},
+	},
+	{
+		{"positions rounded to bfloat16", roundedTo(8, true, false, false)},
+		{"frequencies rounded to bfloat16", roundedTo(8, false, true, false)},
+		{"positions and frequencies rounded to bfloat16", roundedTo(8, true, true, false)},
+		{"angles rounded to bfloat16", roundedTo(8, false, false, true)},
+		{"positions, frequencies and angles rounded to bfloat16", roundedTo(8, true, true, true)},
+		{"positions rounded to float16", roundedTo(11, true, false, false)},
+		{"frequencies rounded to float16", roundedTo(11, false, true, false)},
+		{"positions and frequencies rounded to float16", roundedTo(11, true, true, false)},
+		{"angles rounded to float16", roundedTo(11, false, false, true)},
+		{"positions, frequencies and angles rounded to float16", roundedTo(11, true, true, true)},
+	},
+	{
+		{"ramp not truncated to whole pairs", unroundedRamp},
+		{"positions divided by the scale (no ramp)", func(a *angles) error {
+			if kind := a.options["rope-yarn"]; kind == "by-parts" ||
+				kind == "" && a.options["llama3-low"] == "" {
+				return errNoEffect
+			}
+			return a.setFrequencies(func(_ int, plain float64) float64 { return plain / a.stretch() })
+		}},
+		{"ramp inverted", llama3(func(_, g float64) float64 { return 1 - g })},
+		{"ramp inverted between the bands", llama3(func(turns, g float64) float64 {
+			if turns > 0 && turns < 1 {
+				return 1 - g
+			}
+			return g
+		})},
+		{"ramp missing between the bands", llama3(func(turns, g float64) float64 {
+			if turns < 1 {
+				return 0
+			}
+			return g
+		})},
+		{"ramp inverted", func(a *angles) error {
+			if kind := a.options["rope-yarn"]; kind == "" || kind == "by-parts" {
+				return errNoEffect
+			}
+			return a.setFrequencies(func(k int, plain float64) float64 {
+				return plain + plain/a.stretch() - a.law.slope[0][k]
+			})
+		}},
+	},
+	{
+		{"attention factor 1", withPower(0, "rope-yarn", "longrope-magnitude")},
+		{"attention factor squared", withPower(2, "rope-yarn", "longrope-magnitude")},
+		{"decay missing", withPower(0, "xpos-gamma")},
+	},
+	{
+		{"pairs of rows and columns in turns", func(a *angles) error { return a.alternate(false) }},
+		{"pairs of rows and columns in turns, with the frequencies of one rotation",
+			func(a *angles) error { return a.alternate(true) }},
+	},
+}
+
+// layoutErrors lists layouts of rotations that no option has.
+var layoutErrors = []struct{ name, phrase string }{
+	{"tiled", "neighbouring pairs with cosines laid out for halves (cos tiled, not repeated)"},
+	{"repeated", "half-split pairs with cosines laid out for neighbours (cos repeated, not tiled)"},
+	{"evens first", "interleaved pairs, written as evens then odds"},
+	{"interleaving", "half-split pairs, written side by side"},
+	{"across", "half-split pairs across the head, not within each coordinate's part"},
+	{"half", "half-split pairs within each coordinate's part, not across the head"},
+}
+
+// setLayout sets the layout of a name.
+func (a *angles) setLayout(name string) error {
+	axes, across := len(a.law.slope), a.options["dinov3-layout"] != ""
+	if name == "across" && (axes == 1 || across) || name == "half" && !across {
+		return errNoEffect // an option has it
+	}
+	a.layout = newLayout(name, a.pairs, axes)
+	return nil
+}
+
+// rotation restricts an error to rotations.
+func rotation(apply func(*angles) error) func(*angles) error {
+	return func(a *angles) error {
+		if a.fixed != nil {
+			return errNoEffect
+		}
+		return apply(a)
+	}
+}
+
+// turnedTimes turns queries and keys as many times.
+func turnedTimes(q, k float64) func(*angles) error {
+	return rotation(func(a *angles) error {
+		for which, times := range []float64{q, k} {
+			a.of[which].times, a.of[which].power = times, math.Abs(times)
+		}
+		return nil
+	})
+}
+
+func roundedTo(bits int, position, frequency, angle bool) func(*angles) error {
+	return func(a *angles) error {
+		if !a.linear {
+			return errNotLinear
+		}
+		by := toBits(bits)
+		if position {
+			a.round.position = by
+		}
+		if frequency {
+			a.round.frequency = by
+		}
+		if angle {
+			a.round.angle = by
+		}
+		return nil
+	}
+}
+
+// withPower raises the factor of queries and keys to a power, for schemes with one of the options.
+func withPower(power float64, options ...string) func(*angles) error {
+	return func(a *angles) error {
+		if !slices.ContainsFunc(options, func(name string) bool { return a.options[name] != "" }) {
+			return errNoEffect
+		}
+		a.of[0].power, a.of[1].power = power, power
+		return nil
+	}
+}
+
+// number returns the value of an option, or 0.
+func (a *angles) number(option string) float64 {
+	v, _ := strconv.ParseFloat(a.options[option], 64)
+	return v
+}
+
+// trained returns the tokens that a rotation was trained on.
+func (a *angles) trained() float64 {
+	if n := a.number("rope-trained-tokens"); n > 0 {
+		return n
+	}
+	return float64(a.tokens)
+}
+
+// stretch returns how many times longer than trained the sequence is.
+func (a *angles) stretch() float64 {
+	if a.options["rope-yarn"] == "dynamic" {
+		return max(1, float64(a.tokens)/a.trained())
+	}
+	return a.number("rope-scale")
+}
+
+// setFrequencies replaces the frequencies on the line by f of each pair and its frequency without a scale.
+func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
+	if !a.linear || len(a.law.slope) != 1 {
+		return errNotLinear
+	}
+	base := a.number("rope-base")
+	for k, was := range slices.Clone(a.law.slope[0]) {
+		next := f(k, math.Pow(base, -float64(k)/float64(a.pairs)))
+		if was == 0 {
+			return errNotLinear
+		}
+		a.law.start[k] *= next / was
+		a.law.slope[0][k] = next
+	}
+	return nil
+}
+
+// unroundedRamp leaves the ends of YaRN's ramp between pairs.
+func unroundedRamp(a *angles) error {
+	if kind := a.options["rope-yarn"]; kind != "fixed" && kind != "dynamic" {
+		return errNoEffect
+	}
+	base := a.number("rope-base")
+	dim := func(turns float64) float64 {
+		return float64(a.pairs) * math.Log(a.trained()/(turns*2*math.Pi)) / math.Log(base)
+	}
+	low := max(dim(a.number("yarn-beta-fast")), 0)
+	high := min(dim(a.number("yarn-beta-slow")), float64(2*a.pairs-1))
+	if low == high {
+		high += 0.001
+	}
+	return a.setFrequencies(func(k int, plain float64) float64 {
+		g := 1 - min(max((float64(k)-low)/(high-low), 0), 1)
+		return (1-g)*plain/a.stretch() + g*plain
+	})
+}
+
+// llama3 replaces the weight g of the frequency without a scale. turns is 0 and 1 at the ends of the ramp.
+func llama3(weight func(turns, g float64) float64) func(*angles) error {
+	return func(a *angles) error {
+		low, high := a.number("llama3-low"), a.number("llama3-high")
+		if low == 0 {
+			return errNoEffect
+		}
+		return a.setFrequencies(func(_ int, plain float64) float64 {
+			turns := (a.trained()*plain/(2*math.Pi) - low) / (high - low)
+			g := weight(turns, min(max(turns, 0), 1))
+			return (1-g)*plain/a.stretch() + g*plain
+		})
+	}
+}
+
+// stretchPlaces multiplies positions.
+func (a *angles) stretchPlaces(by float64) error {
+	if !a.linear {
+		return errNotLinear
+	}
+	for k := range a.law.start {
+		a.law.start[k] *= by
+		for axis := range a.law.slope {
+			a.law.slope[axis][k] *= by
+		}
+	}
+	return nil
+}
+
+// alternate gives pairs to two coordinates in turns, with the frequencies that each has, or with those of
+// one rotation of the whole head.
+func (a *angles) alternate(ofOne bool) error {
+	if !a.linear || len(a.law.slope) != 2 || a.pairs%2 != 0 {
+		return errNoEffect
+	}
+	old := a.clone()
+	base := a.base()
+	for p := range a.pairs {
+		from := p%2*(a.pairs/2) + p/2
+		ratio := 1.0
+		if ofOne {
+			ratio = math.Pow(base, 2*float64(p/2)/float64(a.pairs)-float64(p)/float64(a.pairs))
+		}
+		a.law.start[p] = ratio * old.law.start[from]
+		for axis := range a.law.slope {
+			a.law.slope[axis][p] = ratio * old.law.slope[axis][from]
+		}
+	}
+	return nil
+}
+
+// base returns the base of the frequencies.
+func (a *angles) base() float64 {
+	for _, name := range baseOptions {
+		if v := a.number(name); v > 0 {
+			return v
+		}
+	}
+	return 100 // --rope-2d-base auto
+}
+
+// baseOptions lists the options that hold the base of frequencies.
+var baseOptions = []string{"rope-base", "sinusoid-base", "rope-2d-base"}

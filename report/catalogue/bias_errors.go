@@ -1,0 +1,121 @@
+package catalogue
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// slopeErrors lists errors with the slopes of ALiBi; heads are counted from 0.
+var slopeErrors = []struct {
+	phrase string
+	slopes func(own []float64) []float64
+}{
+	{"slopes 2^(-8h/H) for any number of heads H (no power of two)", ofHeads(1)},
+	{"slopes off by one (2^(-8h/H) from h = 0)", ofHeads(0)},
+	{"slopes sorted (those of the next power of two not at the end)", func(own []float64) []float64 {
+		slices.SortFunc(own, func(a, b float64) int { return cmp.Compare(b, a) })
+		return own
+	}},
+	{"slopes in the opposite order of heads", func(own []float64) []float64 {
+		slices.Reverse(own)
+		return own
+	}},
+	{"slopes 2^-h of any number of heads", func(own []float64) []float64 {
+		for h := range own {
+			own[h] = math.Pow(2, -float64(h+1))
+		}
+		return own
+	}},
+}
+
+// ofHeads returns slopes 2^(-8h/H) that begin at h = first.
+func ofHeads(first int) func([]float64) []float64 {
+	return func(own []float64) []float64 {
+		for h := range own {
+			own[h] = math.Pow(2, -8*float64(h+first)/float64(len(own)))
+		}
+		return own
+	}
+}
+
+// biasErrors returns axes for errors with a bias on the logits.
+func (c Check) biasErrors(own choice) []axis {
+	slopes := axis{own}
+	for _, e := range slopeErrors {
+		slopes = append(slopes, choice{phrase: e.phrase, apply: func(t *trial) error {
+			t.changes = append(slices.Clone(t.changes), func(i *Instance) error {
+				old, err := tablesOf(i, "pe.slopes")
+				if err != nil || old["pe.slopes"] == nil {
+					return errNoEffect
+				}
+				return i.params.Set("pe.slopes", e.slopes(old["pe.slopes"]))
+			})
+			return nil
+		}})
+	}
+	adding := func(phrase, scheme string, added addition) choice {
+		return choice{phrase: phrase, apply: func(t *trial) error {
+			if c.Scheme.Name != scheme {
+				return errNoEffect
+			}
+			t.added = added
+			return nil
+		}}
+	}
+	anyRows := choice{phrase: "a constant for each query is added, the same after the softmax", fitted: true,
+		apply: func(t *trial) error {
+			if t.anyRows = c.hasOutput(kindBias) || c.hasOutput(kindLogits); !t.anyRows {
+				return errNoEffect
+			}
+			return nil
+		}}
+	return []axis{slopes, {own,
+		adding("adds m_h j for -m_h (i - j), the same after the softmax", "alibi", addedOfQuery),
+		adding("distances in buckets of one each up to the last, for logarithmic ones", "t5", linearBuckets),
+		anyRows,
+	}}
+}
+
+// addedOfQuery returns m_h i, which ALiBi's own code adds to the logits of query i.
+func addedOfQuery(in *Instance) (func(h, i, j int) float64, error) {
+	tables, err := tablesOf(in, "pe.slopes")
+	if err != nil || in.options["alibi"] != "causal" {
+		return nil, errNoEffect
+	}
+	scale := 1.0
+	if in.options["alibi-scaled"] == "true" {
+		scale = 1 / math.Sqrt(float64(in.Setting.DModel/in.Setting.Heads))
+	}
+	return func(h, i, _ int) float64 {
+		return scale * tables["pe.slopes"][h] * float64(in.Positions.Index[i])
+	}, nil
+}
+
+// linearBuckets returns the difference between T5's bias with a bucket for each distance and its own.
+func linearBuckets(in *Instance) (func(h, i, j int) float64, error) {
+	table, err := in.params.Values("pe.table") // [1,buckets,H]
+	if err != nil {
+		return nil, err
+	}
+	bias, _, err := in.Values(Want{Kind: kindBias})
+	if err != nil {
+		return nil, err
+	}
+	heads, n := in.Setting.Heads, in.Positions.Tokens()
+	side, _ := strconv.Atoi(in.options["t5-buckets"])
+	both := in.options["t5-direction"] == "bidirectional"
+	if both {
+		side /= 2
+	}
+	return func(h, i, j int) float64 {
+		offset, first := in.Positions.Index[j]-in.Positions.Index[i], 0
+		distance := max(-offset, 0)
+		if both && offset > 0 {
+			first, distance = side, offset
+		}
+		bucket := first + min(distance, side-1)
+		return table[bucket*heads+h] - bias.Data[(h*n+i)*n+j]
+	}, nil
+}

@@ -1,0 +1,293 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+
+	"torchpe/data/array"
+)
+
+// findAngles stores the setting's angles if the scheme's outputs are those that they give.
+func (c *Check) findAngles(own trial, expected []array.Array) {
+	if len(c.Given.Params) > 0 {
+		return
+	}
+	i, err := Build(c.Scheme, own.Setting, own.at, Start{1, 1})
+	if err != nil {
+		return
+	}
+	defer i.Close()
+	if c.base = newAngles(i); c.base == nil {
+		return
+	}
+	for _, o := range c.Given.Outputs {
+		if !c.base.gives(o.Kind) {
+			c.base = nil
+			return
+		}
+	}
+	c.cache = map[string]*angles{}
+	as := c.expecting(expected)
+	if got, err := c.computeAngles(own); err != nil || as.firstDifference(own, got) != nil {
+		c.base = nil
+	}
+}
+
+// expecting returns the check of the expected arrays in place of the given ones.
+func (c Check) expecting(expected []array.Array) Check {
+	c.Given.Outputs = slices.Clone(c.Given.Outputs)
+	for i := range expected {
+		c.Given.Outputs[i].Array = expected[i]
+	}
+	return c
+}
+
+// compute returns what a trial gives for each output.
+func (c Check) compute(t trial) (all []array.Array, err error) {
+	if c.base != nil && (c.tokens != nil || len(t.angles) > 0) {
+		if all, err = c.computeAngles(t); !errors.Is(err, errNoAngles) {
+			return all, err
+		}
+	}
+	if len(t.angles) > 0 {
+		return nil, errNoEffect
+	}
+	s := t.Setting
+	s.Tokens = t.at.Tokens()
+	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
+	if err != nil {
+		return nil, err
+	}
+	defer i.Close()
+	if err := c.setParams(i, t); err != nil {
+		return nil, err
+	}
+	for _, change := range t.changes {
+		if err := change(i); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range c.Given.Outputs {
+		a, err := c.computeOne(i, t, o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// computeAngles returns what a trial gives for each output, by its angles alone.
+func (c Check) computeAngles(t trial) (all []array.Array, err error) {
+	if len(t.changes) > 0 || t.pairs != nil || t.scaleBias != 0 || t.added != nil {
+		return nil, errNoEffect
+	}
+	base, err := c.anglesOf(t)
+	if err != nil {
+		return nil, err
+	}
+	a := base.clone()
+	for _, change := range t.angles {
+		if err := change(a); err != nil {
+			return nil, err
+		}
+		a.changed = true
+	}
+	places := func(tokens []int) []int { return gather(t.at.Index, c.rows(tokens)) }
+	for _, o := range c.Given.Outputs {
+		x := a.values(c.Given, o, t, places(t.queries), places(t.keys))
+		if len(o.Shape) == 2 && len(x.Shape) == 3 { // [N,D], heads side by side
+			x = merged(x)
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// anglesOf returns the angles of a trial's options and positions.
+func (c Check) anglesOf(t trial) (*angles, error) {
+	options, all := maps.Clone(t.Given), maps.Clone(c.resolved)
+	maps.Copy(all, options)
+	layout := layoutOf(all)
+	for _, name := range []string{"rope-layout", "dinov3-layout"} {
+		delete(options, name) // pairs change no angle
+	}
+	hash := fnv.New64a()
+	fmt.Fprint(hash, options, t.at.Index, t.at.Cells, t.at.Points)
+	key := string(hash.Sum(nil))
+	if a := c.cache[key]; a != nil {
+		b := *a
+		b.layout = newLayout(layout, b.pairs, len(b.law.slope))
+		return &b, nil
+	}
+	s := t.Setting
+	s.Tokens = t.at.Tokens()
+	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
+	if err != nil {
+		return nil, err
+	}
+	defer i.Close()
+	a := newAngles(i)
+	if a == nil {
+		return nil, errNoAngles
+	}
+	if len(c.cache) > 1<<22/len(a.cos[0]) {
+		clear(c.cache)
+	}
+	c.cache[key] = a
+	return a, nil
+}
+
+// errNoAngles is returned for options with which a scheme has no cosines and sines.
+var errNoAngles = errors.New("the scheme has no angles")
+
+// rows returns the rows of the tokens that are computed: nil stands for all rows, in order.
+func (c Check) rows(tokens []int) []int {
+	switch {
+	case tokens == nil && c.tokens == nil:
+		return indices(0, c.Positions.Tokens())
+	case tokens == nil:
+		return c.tokens
+	case c.tokens == nil:
+		return tokens
+	}
+	return gather(tokens, c.tokens)
+}
+
+// gather returns the values at the given places.
+func gather(values, at []int) []int {
+	all := make([]int, len(at))
+	for i, k := range at {
+		all[i] = values[k]
+	}
+	return all
+}
+
+// setParams sets the given trained parameters, after the trial's shift along their axis of offsets.
+func (c Check) setParams(i *Instance, t trial) error {
+	trained := false
+	for _, p := range i.params.All() {
+		trained = trained || p.Trainable
+	}
+	if len(c.Given.Params) == 0 {
+		if trained {
+			return fmt.Errorf("%s has trained numbers, which the arrays do not hold: name them so, or "+
+				"give --params: %s", i.Scheme.Name, i.Parameters())
+		}
+		return nil
+	}
+	params := slices.Clone(c.Given.Params)
+	for k := range params {
+		if t.roll != nil {
+			params[k] = t.roll(params[k])
+		}
+	}
+	return i.Set(params, 0)
+}
+
+func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
+	queries, keys := c.rows(t.queries), c.rows(t.keys)
+	if c.tokens != nil { // of the trial's tokens only those that are computed
+		rows := slices.Concat(queries, keys)
+		slices.Sort(rows)
+		rows = slices.Compact(rows)
+		for _, list := range []*[]int{&queries, &keys} {
+			*list = slices.Clone(*list)
+			for k, row := range *list {
+				(*list)[k], _ = slices.BinarySearch(rows, row)
+			}
+		}
+		part := *i
+		part.Positions = t.at.Permuted(rows)
+		i = &part
+	}
+	if o.Kind == kindCos || o.Kind == kindSin {
+		a, err := i.rotationTable(o)
+		if err == nil {
+			a = selectAlong(a, 0, queries)
+		}
+		return a, err
+	}
+	size := i.Positions.Tokens()
+	w := Want{Kind: o.Kind, Layer: c.Layer}
+	into := func(to *array.Array, from array.Array, rows []int, scale float64) {
+		if from.Data != nil {
+			*to = place(from, rows, size, scale)
+		}
+	}
+	into(&w.X, c.Given.X, queries, t.scaleX)
+	into(&w.V, c.Given.V, keys, 0)
+	into(&w.Q, t.paired(c.Given.Q, false), queries, t.scaleQ)
+	into(&w.K, t.paired(c.Given.K, false), keys, 0)
+	a, _, err := i.Values(w)
+	if err != nil {
+		return a, err
+	}
+	if a, err = t.withAdded(i, o, a); err != nil {
+		return a, err
+	}
+	switch o.Kind {
+	case kindBias, kindLogits, kindWeights:
+		a = selectAlong(selectAlong(a, 2, keys), 1, queries)
+	case kindQuery:
+		a = t.paired(selectAlong(a, 1, queries), true)
+	case kindKey, kindValue:
+		a = selectAlong(a, 1, keys)
+		if o.Kind == kindKey {
+			a = t.paired(a, true)
+		}
+	default:
+		a = selectAlong(a, 0, queries)
+	}
+	if t.scaleBias != 0 && o.Kind == kindBias {
+		a.Data = slices.Clone(a.Data)
+		for k := range a.Data {
+			a.Data[k] *= t.scaleBias
+		}
+	}
+	if len(o.Shape) == 2 && len(a.Shape) == 3 { // [N,D], heads side by side
+		return merged(a), nil
+	}
+	return a, nil
+}
+
+// withAdded returns a bias or logits [H,N,N] with what the trial adds to them.
+func (t trial) withAdded(i *Instance, o Output, a array.Array) (array.Array, error) {
+	if t.added == nil || o.Kind != kindBias && o.Kind != kindLogits {
+		return a, nil
+	}
+	added, err := t.added(i)
+	if err != nil {
+		return a, err
+	}
+	a.Data = slices.Clone(a.Data)
+	n := a.Shape[2]
+	for k := range a.Data {
+		a.Data[k] += added(k/(n*n), k/n%n, k%n)
+	}
+	return a, nil
+}
+
+// rotationTable returns the cosines or sines [N,P] of a rotation, or [N,2P] with a column per dimension if
+// the output is that wide.
+func (i *Instance) rotationTable(o Output) (array.Array, error) {
+	p := i.params.Get("pe." + o.Kind)
+	if p == nil {
+		return array.Array{}, fmt.Errorf("%s has no fixed table %s", i.Scheme.Name, o.Kind)
+	}
+	values, err := i.params.Values(p.Name)
+	if err != nil {
+		return array.Array{}, err
+	}
+	n, pairs := p.Shape[1], p.Shape[2]
+	a := array.Array{Shape: []int{n, pairs}, Data: values}
+	a = selectAlong(a, 0, i.Positions.Index)
+	if o.Shape[1] != 2*pairs {
+		return a, nil
+	}
+	l := newLayout(layoutOf(i.options), pairs, axesOf(i.Scheme, i.options))
+	return selectAlong(a, 1, l.columns()), nil
+}

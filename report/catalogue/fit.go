@@ -1,0 +1,371 @@
+package catalogue
+
+import (
+	"cmp"
+	"math"
+	"math/cmplx"
+	"slices"
+	"strconv"
+
+	"torchpe/data/array"
+)
+
+// fitted holds numbers that the given arrays suggest. They are tried as other values are.
+type fitted struct {
+	bases, scales []float64    // scales: factors of positions
+	stretches     []float64    // values of --rope-scale
+	shifts        [][2]float64 // first positions of queries and of keys
+	dims          []int        // dimensions of a head that are turned
+	nearBases     []float64    // as nearScales, for bases
+}
+
+// nearScales lists relative distances within which a scale of fewer digits is tried. Slow pairs tell a scale
+// badly, and scales have few digits.
+var nearScales = []float64{1e-2, 1e-3, 3e-5}
+
+// fit reads numbers off the angles between the given arrays. own holds the setting's angles.
+func (c Check) fit(own *angles) (f fitted) {
+	if own == nil || !own.linear {
+		return f
+	}
+	if f.nearBases = []float64{3e-5, 1e-6, 1e-3}; c.Tolerance >= 1e-3 { // half precision
+		f.nearBases = nearScales
+	}
+	var pairs []int
+	if own.fixed == nil {
+		pairs, f.dims = c.turnedPairs(own)
+	} else {
+		pairs = []int{own.pairs}
+	}
+	for _, n := range pairs {
+		for _, name := range []string{"interleaved", "half", "across", "evens first", "interleaving"} {
+			q, k := c.lawsOf(own, newLayout(name, n, len(own.law.slope)))
+			if q == nil && k == nil {
+				continue
+			}
+			if q == nil {
+				q = k
+			} else if k == nil {
+				k = q
+			}
+			f.add(own, *q, *k)
+			if theirs := q.frequencies(0); len(theirs) > 1 && len(theirs) == len(own.law.frequencies(0)) {
+				f.bases = append(f.bases, c.rampedBase(own, theirs))
+			}
+		}
+	}
+	return f
+}
+
+// rampedBase returns the base with which a scheme that treats its frequencies unequally has the given ratio
+// of the two fastest ones, or 0.
+func (c Check) rampedBase(own *angles, frequencies []float64) float64 {
+	if own.options["rope-yarn"] == "" && own.options["llama3-low"] == "" {
+		return 0
+	}
+	base, t := own.base(), trial{Setting: c.Setting, at: c.Positions}
+	for range 8 {
+		t.Given = withOption(c.Setting.Given, "rope-base", plainNumber(base))
+		a, err := c.anglesOf(t)
+		if err != nil || !a.linear {
+			return 0
+		}
+		ours := a.law.frequencies(0)
+		missed := math.Log(frequencies[1] / frequencies[0] / (ours[1] / ours[0]))
+		if base *= math.Exp(-missed * float64(len(ours))); !(base > 1 && base < 1e12) {
+			return 0
+		}
+	}
+	return base
+}
+
+// turnedPairs returns numbers of pairs that may be turned, and numbers of dimensions that the arrays show.
+func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
+	width := own.headWidth
+	pairs = []int{own.pairs}
+	if own.options["rope-dims"] == "" {
+		return pairs, nil
+	}
+	all := []int{width, width / 2, width / 4}
+	for _, o := range c.Given.Outputs {
+		if o.Kind != kindQuery || c.Given.Q.Data == nil || len(o.Data) != len(c.Given.Q.Data) {
+			continue
+		}
+		out, turned := c.headed(o.Array), 0
+		for i, v := range out.Data {
+			if v != c.Given.Q.Data[i] {
+				turned = max(turned, i%width+1)
+			}
+		}
+		turned += turned % 2
+		if dims = append(dims, turned); turned == 0 {
+			dims = nil
+		}
+		all = append(all, dims...)
+	}
+	for _, n := range all {
+		if n%2 == 0 && n > 0 && !slices.Contains(pairs, n/2) {
+			pairs = append(pairs, n/2)
+		}
+	}
+	return pairs, dims
+}
+
+// lawsOf returns the laws of the angles between the given inputs and outputs in a layout; nil for those that
+// the arrays do not show.
+func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
+	find := func(kind string) *Output {
+		if i := slices.IndexFunc(c.Given.Outputs, func(o Output) bool { return o.Kind == kind }); i >= 0 {
+			return &c.Given.Outputs[i]
+		}
+		return nil
+	}
+	if o := find(kindQuery); o != nil && c.Given.Q.Data != nil {
+		q = c.lawBetween(own, l, c.Given.Q, c.headed(o.Array))
+	}
+	if o := find(kindKey); o != nil && c.Given.K.Data != nil {
+		k = c.lawBetween(own, l, c.Given.K, c.headed(o.Array))
+	}
+	if q != nil || k != nil {
+		return q, k
+	}
+	if cos, sin := find(kindCos), find(kindSin); cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
+		q = c.lawOfColumns(own, l, *cos, *sin)
+	}
+	for _, kind := range []string{kindTable, kindInput} {
+		if o := find(kind); o != nil && own.fixed != nil && len(o.Shape) == 2 {
+			q = c.lawOfTable(own, l, *o)
+		}
+	}
+	return q, nil
+}
+
+// lawOfColumns returns the law of cosines and sines [N,P], or [N,2P] in a layout.
+func (c Check) lawOfColumns(own *angles, l layout, cos, sin Output) *law {
+	columns := cos.Shape[1]
+	return c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
+		column := pair
+		if columns == 2*len(l.reads) {
+			column = l.reads[pair][0]
+		}
+		if column >= columns {
+			return 0
+		}
+		at := token*columns + column
+		return complex(cos.Data[at], sin.Data[at])
+	})
+}
+
+// lawOfTable returns the law of a table of sinusoids, or of embeddings with one, whose sines and cosines lie
+// as the pairs of a layout.
+func (c Check) lawOfTable(own *angles, l layout, o Output) *law {
+	if l.name != "interleaved" && l.name != "half" {
+		return nil
+	}
+	value := func(token, column int) float64 {
+		if column >= own.width {
+			return 0
+		}
+		at := token*own.width + column
+		if o.Kind == kindInput {
+			return o.Data[at] - c.Given.X.Data[at]
+		}
+		return o.Data[at]
+	}
+	return c.lawOfPhases(own, own.pairs, func(token, pair int) complex128 {
+		of := l.reads[pair]
+		return complex(value(token, of[1]), value(token, of[0]))
+	})
+}
+
+// lawBetween returns the law of the angles by which pairs of x [H,N,C] are turned in y, or nil if they are
+// not turned alike in all heads.
+func (c Check) lawBetween(own *angles, l layout, x, y array.Array) *law {
+	heads, n, width := min(x.Shape[0], 4), x.Shape[1], x.Shape[2] // four tell enough
+	if len(x.Data) != len(y.Data) || 2*len(l.reads) > width {
+		return nil
+	}
+	missed, all := 0.0, 0.0
+	phases := make([]complex128, n*len(l.reads))
+	for token := range n {
+		for p, reads := range l.reads {
+			var product complex128
+			var lengths, out float64
+			for h := range heads {
+				at := (h*n + token) * width
+				from := complex(x.Data[at+reads[0]], x.Data[at+reads[1]])
+				to := complex(y.Data[at+l.writes[p][0]], y.Data[at+l.writes[p][1]])
+				product += to * cmplx.Conj(from)
+				lengths, out = lengths+real(from*cmplx.Conj(from)), out+real(to*cmplx.Conj(to))
+			}
+			if lengths == 0 {
+				return nil
+			}
+			phases[token*len(l.reads)+p] = product / complex(lengths, 0)
+			missed, all = missed+out-real(product*cmplx.Conj(product))/lengths, all+out
+		}
+	}
+	if !(missed <= 1e-3*all) {
+		return nil
+	}
+	return c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
+		return phases[token*len(l.reads)+pair]
+	})
+}
+
+// lawOfPhases returns the law of the phases of tokens, or nil if they have none.
+func (c Check) lawOfPhases(own *angles, pairs int, phase func(token, pair int) complex128) *law {
+	coordinates := coordinatesOf(c.Positions, len(own.law.slope))
+	if coordinates == nil {
+		return nil
+	}
+	tokens := make([]int, len(c.Positions.Index))
+	for token, place := range c.Positions.Index {
+		tokens[place] = token
+	}
+	l, ok := lawOf(coordinates, pairs, 0.03, func(row, pair int) float64 {
+		return cmplx.Phase(phase(tokens[row], pair))
+	})
+	if !ok {
+		return nil
+	}
+	return &l
+}
+
+// frequencies returns the frequencies of the pairs of an axis.
+func (l law) frequencies(axis int) (all []float64) {
+	for _, pair := range l.pairsOf(axis) {
+		all = append(all, math.Abs(l.slope[axis][pair]))
+	}
+	return all
+}
+
+// add adds what the laws of queries and keys suggest.
+func (f *fitted) add(own *angles, q, k law) {
+	firstQ, okQ := q.orSlopes(own.law).first()
+	firstK, okK := k.orSlopes(own.law).first()
+	if okQ && okK {
+		f.shifts = append(f.shifts, [2]float64{firstQ, firstK})
+	}
+	theirs, ours := q.frequencies(0), own.law.frequencies(0)
+	if len(theirs) == 0 || len(ours) == 0 {
+		theirs, ours = q.frequencies(len(q.slope)-1), own.law.frequencies(len(q.slope)-1)
+	}
+	if len(theirs) == 0 || len(ours) == 0 {
+		return
+	}
+	base := own.base()
+	last := len(theirs) - 1
+	for _, k := range []int{0, last / 2, last} { // fast pairs may turn more than half a circle in a step
+		if k < len(ours) {
+			f.scales = append(f.scales, theirs[k]/ours[k])
+		}
+	}
+	plain := math.Pow(base, -float64(last)/float64(len(theirs)))
+	f.stretches = append(f.stretches, 1/theirs[0], plain/theirs[last])
+	if len(theirs) > 1 {
+		n := float64(len(theirs))
+		for _, r := range ratios(theirs) {
+			f.bases = append(f.bases, math.Pow(r, -n))
+			if len(theirs) == len(ours) {
+				r0 := ours[1] / ours[0]
+				f.bases = append(f.bases, math.Pow(base, math.Log(r)/math.Log(r0)), base*math.Pow(r/r0, -n))
+			}
+			if n > 1 {
+				f.stretches = append(f.stretches, math.Pow(math.Pow(r, -n)/base, (n-1)/n))
+			}
+		}
+	}
+}
+
+// orSlopes returns the law with the slopes of another if it has none, as of a single token.
+func (l law) orSlopes(other law) law {
+	for axis := range l.slope {
+		if slices.ContainsFunc(l.slope[axis], func(v float64) bool { return v != 0 }) ||
+			len(l.slope[axis]) != len(other.slope[axis]) {
+			return l
+		}
+	}
+	l.slope = other.slope
+	return l
+}
+
+// ratios returns the ratio of neighbouring frequencies: of the best power law, and of the first two.
+func ratios(frequencies []float64) []float64 {
+	var sw, sx, sy, sxx, sxy float64
+	for j, v := range frequencies {
+		w, x, y := v*v, float64(j), math.Log(v)
+		sw, sx, sy, sxx, sxy = sw+w, sx+w*x, sy+w*y, sxx+w*x*x, sxy+w*x*y
+	}
+	fit := math.Exp((sw*sxy - sx*sy) / (sw*sxx - sx*sx))
+	return []float64{fit, frequencies[1] / frequencies[0]}
+}
+
+// first returns the coordinate of the origin, alike on all axes, in whole or half steps.
+func (l law) first() (at float64, ok bool) {
+	for axis, slope := range l.slope {
+		order := l.pairsOf(axis)
+		if len(order) == 0 {
+			continue
+		}
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(slope[a]), math.Abs(slope[b])) })
+		here := 0.0
+		for _, pair := range order { // slow pairs tell the turns of fast ones, which tell the place
+			turned := slope[pair] * here
+			here = (turned + wrapped(l.start[pair]-turned)) / slope[pair]
+		}
+		near := math.Round(2*here)/2 + 0 // no -0
+		if math.Abs(here-near) > 0.05 || ok && near != at {
+			return 0, false
+		}
+		at, ok = near, true
+	}
+	return at, ok
+}
+
+// pairsOf returns the pairs that turn along an axis and hardly along others.
+func (l law) pairsOf(axis int) (pairs []int) {
+	for pair, v := range l.slope[axis] {
+		alone := v != 0
+		for other := range l.slope {
+			alone = alone && (other == axis || math.Abs(l.slope[other][pair]) < 0.3*math.Abs(v))
+		}
+		if alone {
+			pairs = append(pairs, pair)
+		}
+	}
+	return pairs
+}
+
+// rounds returns numbers near those given: of each the one of fewest digits within a relative distance.
+func rounds(values []float64, near ...float64) (all []string) {
+	for _, v := range values {
+		if !(v > 0) || math.IsInf(v, 0) {
+			continue
+		}
+		for _, distance := range near {
+			for digits := 1; digits < 9; digits++ {
+				text := strconv.FormatFloat(v, 'g', digits, 64)
+				short, _ := strconv.ParseFloat(text, 64)
+				if math.Abs(short/v-1) > distance {
+					continue
+				}
+				if text = strconv.FormatFloat(short, 'f', -1, 64); !slices.Contains(all, text) {
+					all = append(all, text)
+				}
+				break
+			}
+		}
+	}
+	return all
+}
+
+// headed returns queries or keys as [H,N,C].
+func (c Check) headed(a array.Array) array.Array {
+	h := c.Setting.Heads
+	if len(a.Shape) != 2 || a.Shape[1]%h != 0 {
+		return a
+	}
+	n, width := a.Shape[0], a.Shape[1]/h
+	return array.Array{Name: a.Name, Shape: []int{h, n, width}, Data: swapAxes(a.Data, n, h, width)}
+}

@@ -1,0 +1,200 @@
+package catalogue
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"torchpe/models/pe"
+)
+
+// beside returns errors in place of the values of an option.
+func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []choice) {
+	number := func(name string) float64 {
+		v, _ := strconv.ParseFloat(resolved[name], 64)
+		return v
+	}
+	width := c.Setting.DModel / c.Setting.Heads
+	switch option {
+	case "positions-from":
+		return c.firstPositions(fit)
+	case "rope-layout", "dinov3-layout":
+		for _, l := range layoutErrors {
+			ch := byAngles(l.phrase, func(a *angles) error { return a.setLayout(l.name) })
+			ch.usual = true
+			all = append(all, ch)
+		}
+	case "rope-dims":
+		if resolved[option] == "all" {
+			all = c.partOfHead(number("rope-base"), append([]int{width / 2, width / 4}, fit.dims...)...)
+		}
+	case "rope-base":
+		if resolved["rope-dims"] != "all" {
+			all = c.partOfHead(number(option), int(number("rope-dims")))
+		}
+		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(number(option))))
+		if c.Scheme.Name == "rope" {
+			all = append(all, grownBases(number(option), width, fit)...)
+		}
+	case "sinusoid-layout":
+		all = []choice{byFlags("exponent 2 x column (for 2 floor(column/2))",
+			"--sinusoid-layout tutorial --sinusoid-base "+plainNumber(math.Pow(number("sinusoid-base"), 2)))}
+	case "rope-2d-base":
+		base := number(option)
+		if base == 0 {
+			base = 100
+		}
+		all = []choice{sameAsBase("frequencies of the whole head for each coordinate (base^(-2k/Dh))",
+			option, math.Sqrt(base))}
+	case "sinusoid-base":
+		all = []choice{sameAsBase("exponent k/D for 2k/D", option, math.Sqrt(number(option)))}
+		h := float64(c.Setting.DModel / 2)
+		if c.Scheme.Name == "1d-fixed" && h > 1 && resolved["sinusoid-layout"] != "t2t" {
+			all = append(all, sameAsBase("frequencies down to 1/base (exponent k/(D/2 - 1))", option,
+				math.Pow(number(option), h/(h-1))))
+		}
+	case "rope-unit":
+		for _, text := range rounds(append(fit.scales, 16, 14), nearScales...) {
+			by, _ := strconv.ParseFloat(text, 64)
+			if math.Abs(by-1) > 1e-3 {
+				ch := byFlags(scalePhrase("coordinates", by), "--rope-unit "+plainNumber(number(option)/by))
+				ch.fitted = by != 16 && by != 14
+				all = append(all, ch)
+			}
+		}
+	case "yarn-beta-fast":
+		all = []choice{byFlags("beta_fast and beta_slow swapped", fmt.Sprintf(
+			"--yarn-beta-fast %s --yarn-beta-slow %s", resolved["yarn-beta-slow"], resolved["yarn-beta-fast"]))}
+	}
+	return all
+}
+
+// sameAsBase returns the choice of an error that gives the numbers of another base.
+func sameAsBase(phrase, option string, base float64) choice {
+	return byFlags(phrase, "--"+option+" "+plainNumber(base))
+}
+
+// plainNumber writes a number without an exponent.
+func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
+func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
+	width := c.Setting.DModel / c.Setting.Heads
+	for i, n := range parts {
+		if n%2 != 0 || n == 0 || n >= width || slices.Contains(parts[:i], n) {
+			continue
+		}
+		same := plainNumber(math.Pow(base, float64(n)/float64(width)))
+		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head "+
+			"(base^(-2k/%d))", n, width)
+		all = append(all, byFlags(text, fmt.Sprintf("--rope-dims %d --rope-base %s", n, same)))
+	}
+	return all
+}
+
+// grownBases returns choices of a base that is grown for a longer sequence, as in rope-ntk, where the arrays
+// suggest it.
+func grownBases(base float64, width int, fit fitted) (all []choice) {
+	for _, by := range []float64{1.5, 2, 3, 4, 6, 8, 10, 16, 32, 64} {
+		near := func(v float64) bool { return math.Abs(v/by-1) < 1e-3 }
+		if width < 4 || !slices.ContainsFunc(fit.stretches, near) {
+			continue
+		}
+		grown := base * math.Pow(by, float64(width)/float64(width-2))
+		ch := byFlags(fmt.Sprintf("base %.6g, that of rope-ntk --rope-scale %g", grown, by),
+			"--rope-base "+plainNumber(grown))
+		ch.fitted = true
+		all = append(all, ch)
+	}
+	return all
+}
+
+// firstPositions returns choices of first positions that no option has.
+func (c Check) firstPositions(fit fitted) (all []choice) {
+	if c.base == nil || !c.base.linear {
+		return nil
+	}
+	add := func(text string, q, k float64, fitted bool) {
+		ch := byAngles(text, func(a *angles) error {
+			a.of[0].shift, a.of[1].shift = q, k
+			if !a.linear {
+				return errNotLinear
+			}
+			return nil
+		})
+		ch.usual, ch.fitted = true, fitted
+		all = append(all, ch)
+	}
+	add("positions half a step further (centres of cells)", 0.5, 0.5, false)
+	if c.hasOption("dinov3-offset") {
+		add("positions half a step back (corners of cells)", -0.5, -0.5, false)
+	}
+	own, ok := c.base.law.first()
+	if !ok {
+		return all
+	}
+	const apart = "positions of q from %g, of k from %g"
+	known := [][2]float64{{own, own}, {own + 0.5, own + 0.5}}
+	if c.hasOutput(kindQuery) && c.hasOutput(kindKey) {
+		add(fmt.Sprintf(apart, own+1, own), 1, 0, false)
+		add(fmt.Sprintf(apart, own, own+1), 0, 1, false)
+		known = append(known, [2]float64{own + 1, own}, [2]float64{own, own + 1})
+	}
+	if c.hasOption("positions-from") {
+		known = append(known, [2]float64{0, 0}, [2]float64{1, 1})
+	}
+	for _, first := range fit.shifts {
+		if slices.Contains(known, first) {
+			continue
+		}
+		known = append(known, first)
+		text := fmt.Sprintf(apart, first[0], first[1])
+		if first[0] == first[1] {
+			text = fmt.Sprintf("positions from %g", first[0])
+		}
+		add(text, first[0]-own, first[1]-own, true)
+	}
+	return all
+}
+
+// scaled returns the choices of positions times a factor that the arrays suggest.
+func (c Check) scaled(fit fitted) (all []choice) {
+	if c.hasOption("rope-unit") {
+		return nil
+	}
+	for _, scale := range fit.scales {
+		divided := scale < 1
+		if divided {
+			scale = 1 / scale
+		}
+		for _, text := range rounds([]float64{scale}, nearScales...) {
+			by, _ := strconv.ParseFloat(text, 64)
+			if by < 1.001 {
+				continue
+			}
+			if divided {
+				by = 1 / by
+			}
+			what := scalePhrase("positions", by)
+			if c.Scheme.Name == "rope" && divided {
+				what += " (rope-pi --rope-scale " + text + ")"
+			}
+			ch := byAngles(what, func(a *angles) error { return a.stretchPlaces(by) })
+			ch.fitted, ch.usual = true, true
+			all = append(all, ch)
+		}
+	}
+	return all
+}
+
+// scalePhrase describes positions times a factor.
+func scalePhrase(what string, by float64) string {
+	if by < 1 {
+		return fmt.Sprintf("%s divided by %.6g", what, 1/by)
+	}
+	if what == "coordinates" {
+		return fmt.Sprintf("%s times %.6g (pixels for cells)", what, by)
+	}
+	return fmt.Sprintf("%s times %.6g", what, by)
+}
