@@ -77,7 +77,7 @@ func newAngles(i *Instance) *angles {
 		return nil
 	}
 	n := i.Positions.Tokens()
-	around := i.encoding.Attention()
+	around := i.encoding.Attention(0)
 	a := &angles{rows: n, options: i.options, tokens: n, headWidth: i.Setting.DModel / i.Setting.Heads,
 		temperature: around.Temperature, causal: around.Causal}
 	a.scale = around.LogitScale(a.headWidth)
