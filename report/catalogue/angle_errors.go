@@ -46,7 +46,6 @@ var angleErrors = [][]angleError{
 		{"positions, frequencies and angles rounded to float16", roundedTo(11, true, true, true)},
 	},
 	{
-		{"ramp not truncated to whole pairs", unroundedRamp},
 		{"positions divided by the scale (no ramp)", func(a *angles) error {
 			if kind := a.options["rope-yarn"]; kind == "by-parts" ||
 				kind == "" && a.options["llama3-low"] == "" {
@@ -195,26 +194,6 @@ func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 		a.law.slope[0][k] = next
 	}
 	return nil
-}
-
-// unroundedRamp leaves the ends of YaRN's ramp between pairs.
-func unroundedRamp(a *angles) error {
-	if kind := a.options["rope-yarn"]; kind != "fixed" && kind != "dynamic" {
-		return errNoEffect
-	}
-	base := a.number("rope-base")
-	dim := func(turns float64) float64 {
-		return float64(a.pairs) * math.Log(a.trained()/(turns*2*math.Pi)) / math.Log(base)
-	}
-	low := max(dim(a.number("yarn-beta-fast")), 0)
-	high := min(dim(a.number("yarn-beta-slow")), float64(2*a.pairs-1))
-	if low == high {
-		high += 0.001
-	}
-	return a.setFrequencies(func(k int, plain float64) float64 {
-		g := 1 - min(max((float64(k)-low)/(high-low), 0), 1)
-		return (1-g)*plain/a.stretch() + g*plain
-	})
 }
 
 // llama3 replaces the weight g of the frequency without a scale. turns is 0 and 1 at the ends of the ramp.

@@ -270,11 +270,11 @@ func TestCheckScaledErrors(t *testing.T) {
 	}{
 		{"right", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, 8, 18), m), ""},
 		{"truncate = false", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, 8.09278, 17.39802), m),
-			"ramp not truncated to whole pairs"},
+			"yarn-truncate false"},
 		{"factor 1", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, 8, 18), 1), "attention factor 1"},
 		{"factor squared", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, 8, 18), m*m), "attention factor squared"},
 		{"factor 1, truncate = false", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, fast(32), fast(1)), 1),
-			"ramp not truncated to whole pairs; attention factor 1"},
+			"yarn-truncate false; attention factor 1"},
 		{"betas", "rope-yarn", gptOSS, by(yarnTheta(plain, 32, math.Floor(fast(1)), math.Ceil(fast(32))), m),
 			"beta_fast and beta_slow swapped"},
 		{"positions", "rope-yarn", gptOSS, by(each(plain, func(v float64) float64 { return v / 32 }), m),

@@ -66,7 +66,8 @@ var vectorSchemes = map[string]struct{ scheme, options, names string }{
 	"rope_dynamic_ntk": {"rope-ntk", "rope-layout=half rope-base=base/10000 rope-scale=factor/1 " +
 		"rope-trained-tokens=max_position_embeddings/0", ""},
 	"rope_yarn": {"rope-yarn", "rope-layout=half rope-base=base/10000 rope-scale=scale/1 " +
-		"rope-trained-tokens=L_orig/0 yarn-beta-fast=beta_fast/32 yarn-beta-slow=beta_slow/1", ""},
+		"rope-trained-tokens=L_orig/0 yarn-beta-fast=beta_fast/32 yarn-beta-slow=beta_slow/1 " +
+		"yarn-truncate=truncate/true yarn-attention-factor=attention_factor_given/auto", ""},
 	"rope_llama3": {"rope-llama3", "rope-layout=half rope-base=base/10000 rope-scale=factor/8 " +
 		"rope-trained-tokens=L_orig/0 llama3-low=low_freq_factor/1 llama3-high=high_freq_factor/4", ""},
 	"rope_longrope": {"rope-longrope", "rope-layout=half rope-trained-tokens=L_orig/0 longrope-magnitude=policy/su " +
@@ -95,6 +96,8 @@ var vectorSchemes = map[string]struct{ scheme, options, names string }{
 // none of a check.
 func (c configuration) adapted(file, name, symbol string, o pe.Options) bool {
 	switch {
+	case file == "rope_yarn" && c["mscale"] != nil:
+		o["yarn-attention-factor"] = c.text("mscale", "") + "/" + c.text("mscale_all_dim", "")
 	case file == "rope_yarn" && c["dynamic"] == true:
 		o["rope-yarn"] = "dynamic"
 	case file == "rope_yarn" && c["gamma"] != nil:
@@ -103,6 +106,9 @@ func (c configuration) adapted(file, name, symbol string, o pe.Options) bool {
 		o["rope-scale"], o["rope-trained-tokens"] = c.text("factor", ""), c.text("Lmax", "")
 	case file == "rope_longrope":
 		o["rope-scale"] = plainNumber(c["L_max"].(float64) / c["L_orig"].(float64))
+		if c["dynamic"] == true {
+			o["longrope-stretch"] = "dynamic"
+		}
 	case file == "rope_longrope_hf" && c["L_max"] != nil:
 		o["rope-scale"] = plainNumber(c["L_max"].(float64) / c["L_orig"].(float64))
 	case file == "hope" && c["layout"] != "interleaved":
