@@ -152,6 +152,18 @@ func whole(low, high int) func(string) error {
 	}
 }
 
+// wholes returns a check for whole numbers from low to high with commas between.
+func wholes(low, high int) func(string) error {
+	return func(v string) error {
+		for _, part := range strings.Split(v, ",") {
+			if err := whole(low, high)(part); err != nil {
+				return fmt.Errorf("%q is not a list of whole numbers with commas between: %w", v, err)
+			}
+		}
+		return nil
+	}
+}
+
 // positive checks that a value is a positive, finite number.
 func positive(v string) error {
 	if x, err := strconv.ParseFloat(v, 64); err != nil || !(x > 0) || math.IsInf(x, 1) {

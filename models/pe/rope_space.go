@@ -146,6 +146,92 @@ func (c Config) ropeAxes() (int, error) {
 	return axes, nil
 }
 
+// A pair is turned by one coordinate, which --mrope-sections and --mrope-order name: Qwen2-VL has
+// sections 16,24,24 of frame, row and column with the frequencies of the whole head, Qwen3-VL 24,20,20
+// of interleaved axes. Wan (even) and FLUX (8,28,28) have the frequencies of each axis for itself.
+var _ = Register(Scheme{Name: "mrope", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always, New: newMRoPE},
+	option("mrope-sections", "even", orWord(wholes(0, 1<<16), "even"),
+		"pairs of mrope that each coordinate turns, with commas between; even: as many for each of all "+
+			"there are, and those left over for the first"),
+	option("mrope-order", "sections", oneOf("sections", "interleaved"),
+		"pairs of a coordinate of mrope beside each other, or those of all coordinates in turn "+
+			"with those left over for the first"),
+	option("mrope-frequencies", "head", oneOf("head", "axis"),
+		"frequencies of mrope: those of rope over all pairs that are turned, or for each coordinate "+
+			"those of rope over its own"),
+	ropeBase, ropeLayout, attentionBias, attentionInit)
+
+func newMRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	sections, err := c.mropeSections()
+	if err != nil {
+		return nil, err
+	}
+	axes, pairs := axesOfPairs(sections, c.is("mrope-order", "interleaved"))
+	base, frequency, seen := c.float("rope-base"), make([]float64, len(axes)), make([]int, len(sections))
+	for k, axis := range axes {
+		frequency[k] = math.Pow(base, -float64(k)/float64(len(axes)))
+		if c.is("mrope-frequencies", "axis") {
+			frequency[k] = math.Pow(base, -float64(seen[axis])/float64(pairs[axis]))
+		}
+		seen[axis]++
+	}
+	built := c.Positions.byPlace(len(sections))
+	r := c.rotaryTables(ps, len(built), len(axes), func(row, pair int) (angle, q, k float64) {
+		return built[row][axes[pair]] * frequency[pair], 1, 1
+	})
+	r.width = 2 * len(axes)
+	r.rows = func(p Positions) []int { return p.placesIn(c.scheme, built) }
+	return r, nil
+}
+
+// mropeSections returns how many pairs each coordinate turns.
+func (c Config) mropeSections() ([]int, error) {
+	all, text := c.HeadWidth()/2, c.text("mrope-sections")
+	if c.HeadWidth()%2 != 0 {
+		return nil, c.oddHead()
+	}
+	if text == "even" {
+		points, _ := c.Positions.Coordinates(0)
+		sections := slices.Repeat([]int{all / len(points[0])}, len(points[0]))
+		sections[0] += all % len(sections)
+		return sections, nil
+	}
+	var sections []int
+	sum := 0
+	for _, part := range strings.Split(text, ",") {
+		n, _ := strconv.Atoi(part)
+		sections, sum = append(sections, n), sum+n
+	}
+	if sum == 0 || sum > all {
+		return nil, fmt.Errorf("mrope: --mrope-sections %s turns %d pairs, the head width %d = %d/%d has %d",
+			text, sum, c.HeadWidth(), c.DModel, c.Heads, all)
+	}
+	if _, ok := c.Positions.Coordinates(len(sections)); !ok {
+		return nil, fmt.Errorf("mrope: --mrope-sections %s needs %d coordinates a token, and the tokens lie "+
+			"on %v", text, len(sections), c.Positions)
+	}
+	return sections, nil
+}
+
+// axesOfPairs returns the axis that turns each pair, and how many pairs each axis has. Of interleaved
+// axes M the pair k belongs to the axis k mod M up to M times that axis' section, and to the first
+// beyond it (Qwen3-VL).
+func axesOfPairs(sections []int, interleaved bool) (axes, pairs []int) {
+	for axis, n := range sections {
+		axes = append(axes, slices.Repeat([]int{axis}, n)...)
+	}
+	pairs = make([]int, len(sections))
+	for k := range axes {
+		if interleaved {
+			if axes[k] = k % len(sections); k >= len(sections)*sections[axes[k]] {
+				axes[k] = 0
+			}
+		}
+		pairs[axes[k]]++
+	}
+	return axes, pairs
+}
+
 // In training coordinates may be drawn anew in each step, the same for all samples: c becomes (c +
 // shift) jitter rescale, with a shift and a jitter for each axis and one rescale. A shift is
 // uniform in +-a, the logarithm of the others in +-ln a.

@@ -239,6 +239,19 @@ func rope3DVector(t testing.TB, c *VectorCase) Outputs {
 	return Outputs{"x_rot": y}
 }
 
+// mropeVector: sections are of pairs; widths of axes are twice that.
+func mropeVector(t testing.TB, c *VectorCase) Outputs {
+	heads := c.Int("heads", 1)
+	sp := petest.Spec{Scheme: "mrope", Layers: 1, Heads: heads, DModel: heads * c.Int("d_head", 0),
+		Positions: points(rowsOf(c.Input(t, "positions"))...),
+		Given: given("mrope-order=%s mrope-frequencies=%s rope-layout=%s rope-base=%v", c.Text("order", "sections"),
+			c.Text("frequencies", "head"), c.Text("layout", "half"), c.Float("base", 10000))}
+	if sections := c.Floats("sections"); sections != nil {
+		sp.Given["mrope-sections"] = commas(sections)
+	}
+	return rotaryOutputs(t, c, sp, sp.Positions)
+}
+
 func dinov3Vector(t testing.TB, c *VectorCase) Outputs {
 	heads, dh := c.Int("heads", 1), c.Int("d_head", 0)
 	sp := petest.Spec{Scheme: "rope-dinov3", Layers: 1, Heads: heads, DModel: heads * dh,

@@ -88,6 +88,11 @@ def rope_2d(config, part):
     return (Mixed if part["options"]["rope-2d"] == "mixed" else Axial)(config, part)
 
 
+@implements("mrope")
+class MRoPE(Rotary):
+    """cos and sin [N, P]: each pair is turned by one coordinate; the dimensions left over stay."""
+
+
 @implements("rope-3d")
 class Rotary3D(Rotary):
     """cos and sin [N, P]: a block of pairs for each coordinate; the dimensions left over stay."""
