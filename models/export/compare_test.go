@@ -405,6 +405,7 @@ var others = []string{
 	"rope: rope-dims=4 rope-layout=half", "rope: rope-dims=4", "rope: rope-proportion=0.5",
 	"rope-2d: rope-2d=mixed rope-layout=half", "rope-3d: rope-axes=2 rope-layout=half",
 	"mrope: mrope-order=interleaved mrope-frequencies=axis rope-layout=half", "mrope: mrope-sections=1,1",
+	"golden-gate: golden-gate-frequencies=1,7 golden-gate-zero=0.5 rope-layout=half",
 	"rope-3d: rope-axes=all rope-max-frequency=10", "rope-dinov3: dinov3-layout=interleaved dinov3-offset=0.25",
 	"rope-longrope: longrope-magnitude=yarn rope-scale=3", "rope-yarn: rope-yarn=by-parts",
 	"rope-yarn: rope-trained-tokens=2000 rope-scale=7", "rope-yarn: rope-trained-tokens=5 rope-yarn=dynamic",

@@ -114,19 +114,24 @@ func newRoPE3D(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	turn := plainTurn(c.float("rope-base"), 2*pairs)
 	at := func(place, axis int) float64 { return built[place][axis] }
 	if highest := c.float("rope-max-frequency"); highest > 0 {
-		low, high := bounds(built)
 		steps := highest/2 - 1
 		turn = func(p float64, pair int) (angle, q, k float64) {
 			return p * math.Pi * (1 + steps*float64(pair)/float64(max(1, pairs-1))), 1, 1
 		}
-		at = func(place, axis int) float64 {
-			if high[axis] == low[axis] {
-				return -1
-			}
-			return -1 + 2*(built[place][axis]-low[axis])/(high[axis]-low[axis])
-		}
+		at = unitRange(built)
 	}
 	return c.newAxialRotary(ps, built, pairs, turn, at), nil
+}
+
+// unitRange returns coordinates as numbers from -1 to 1 on each axis: -1 where all are the same.
+func unitRange(points [][]float64) func(place, axis int) float64 {
+	low, high := bounds(points)
+	return func(place, axis int) float64 {
+		if high[axis] == low[axis] {
+			return -1
+		}
+		return -1 + 2*(points[place][axis]-low[axis])/(high[axis]-low[axis])
+	}
 }
 
 // ropeAxes returns the number of coordinates that --rope-axes names, which the tokens must have.
@@ -230,6 +235,96 @@ func axesOfPairs(sections []int, interleaved bool) (axes, pairs []int) {
 		pairs[axes[k]]++
 	}
 	return axes, pairs
+}
+
+// Directions follow one low-discrepancy sequence over the pairs of all heads, so that each head has
+// others. vit-pytorch takes cells as they are with frequencies from 1 to 10000, other code as here
+// coordinates from -1 to 1 with those from 0.2 to 20.
+var _ = Register(Scheme{Name: "golden-gate", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
+	New: newGoldenGate},
+	option("golden-gate-range", "unit", oneOf("unit", "raw"),
+		"coordinates of golden-gate from -1 to 1 on each axis, or as they are"),
+	option("golden-gate-frequencies", "0.2,20", twoPositive,
+		"least and largest frequency of golden-gate with a comma between, in equal ratios from pair to pair"),
+	option("golden-gate-zero", "0", number(0, 1), "share of the pairs of golden-gate that are not turned"),
+	ropeLayout, attentionBias, attentionInit)
+
+// twoPositive checks for two positive numbers with a comma between.
+func twoPositive(v string) error {
+	if strings.Count(v, ",") != 1 {
+		return fmt.Errorf("%q is not two numbers above 0 with a comma between", v)
+	}
+	return positives(v)
+}
+
+func newGoldenGate(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	pairs, built := c.HeadWidth()/2, c.Positions.byPlace(0)
+	if c.HeadWidth()%2 != 0 {
+		return nil, c.oddHead()
+	}
+	axes, n := len(built[0]), c.Positions.Tokens()
+	places := func(place, axis int) float64 { return built[place][axis] }
+	if c.is("golden-gate-range", "unit") {
+		places = unitRange(built)
+	}
+	frequency := c.goldenFrequencies(pairs)
+	directions := goldenDirections(c.Heads*pairs, axes)
+	table := func(name string, f func(float64) float64) *torchpe.Param { // [E,H,N,P]
+		return ps.Add(name, false, computed(func(i int) float64 {
+			head, place, pair, angle := i/(n*pairs), i/pairs%n, i%pairs, 0.0
+			for axis, x := range directions[head*pairs+pair] {
+				angle += x * places(place, axis)
+			}
+			return f(angle * frequency[pair])
+		}), c.Heads, n, pairs)
+	}
+	cos, sin := table("pe.cos", math.Cos), table("pe.sin", math.Sin)
+	width, half := c.HeadWidth(), c.halves()
+	return encoding{AtQK, rotaryAttention(c), func(s *torchpe.Scope, p Positions) Hooks {
+		rows := p.placesIn(c.scheme, built)
+		at := func(t *torchpe.Param) torchpe.Tensor { return rowsAt(s, t.In(s), 2, rows).Unsqueeze(1) }
+		t := rotation{at(cos), at(sin)}
+		return &rotaryHooks{q: t, k: t, width: width, half: half}
+	}}, nil
+}
+
+// goldenFrequencies returns the frequency of each pair of a head: 0 for the first ones, then from the
+// least to the largest.
+func (c Config) goldenFrequencies(pairs int) []float64 {
+	least, largest, _ := strings.Cut(c.text("golden-gate-frequencies"), ",")
+	low, _ := strconv.ParseFloat(least, 64)
+	high, _ := strconv.ParseFloat(largest, 64)
+	still := int(math.RoundToEven(c.float("golden-gate-zero") * float64(pairs)))
+	frequency := make([]float64, pairs)
+	for k := still; k < pairs; k++ {
+		part := float64(k-still) / float64(max(1, pairs-still-1))
+		frequency[k] = low * math.Pow(high/low, part)
+	}
+	return frequency
+}
+
+// goldenDirections returns n unit vectors that are spread evenly in d dimensions: the multiples of
+// powers of 1/g mod 1, as normal quantiles, divided by their length. g^(d+1) = g + 1, by ten steps as in
+// the published code.
+func goldenDirections(n, d int) [][]float64 {
+	g := 2.0
+	for range 10 {
+		g = math.Pow(1+g, 1/float64(d+1))
+	}
+	all := make([][]float64, n)
+	for i := range all {
+		u, squares := make([]float64, d), 0.0
+		for axis := range u {
+			step := math.Pow(1/g, float64(axis+1))
+			u[axis] = math.Erfinv(2*math.Mod(float64(i+1)*step, 1) - 1)
+			squares += u[axis] * u[axis]
+		}
+		for axis := range u {
+			u[axis] /= math.Sqrt(squares)
+		}
+		all[i] = u
+	}
+	return all
 }
 
 // In training coordinates may be drawn anew in each step, the same for all samples: c becomes (c +

@@ -152,6 +152,17 @@ func TestRoPEAxes(t *testing.T) {
 	}
 }
 
+// TestGoldenGateRange: cells of a grid of 3 x 5 are turned as points from -1 to 1 as they are.
+func TestGoldenGateRange(t *testing.T) {
+	var at [][]float64
+	for _, cell := range pe.Grid(3, 5).Cells {
+		at = append(at, []float64{float64(cell[0]) - 1, float64(cell[1])/2 - 1})
+	}
+	unit := petest.Spec{Scheme: "golden-gate", Positions: pe.Grid(3, 5)}
+	raw := petest.Spec{Scheme: "golden-gate", Positions: points(at...), Given: given("golden-gate-range=raw")}
+	petest.Near(t, "turned", turned(t, unit), turned(t, raw), 1e-13)
+}
+
 // TestMixedStart: mixed frequencies start along two orthogonal directions, each of the axial
 // magnitude 10^(-4k/Dh) (Heo et al., section 3.2), own to each head and layer.
 func TestMixedStart(t *testing.T) {

@@ -252,6 +252,16 @@ func mropeVector(t testing.TB, c *VectorCase) Outputs {
 	return rotaryOutputs(t, c, sp, sp.Positions)
 }
 
+func goldenGateVector(t testing.TB, c *VectorCase) Outputs {
+	heads := c.Int("heads", 1)
+	sp := petest.Spec{Scheme: "golden-gate", Layers: 1, Heads: heads, DModel: heads * c.Int("d_head", 0),
+		Positions: points(rowsOf(c.Input(t, "positions"))...),
+		Given: given("golden-gate-range=raw rope-layout=half golden-gate-frequencies=%v,%v golden-gate-zero=%v",
+			c.Float("min_freq", 1), c.Float("max_freq", 10000), c.Float("p_zero_freqs", 0))}
+	q, k := rotated(sp.Model(t), c.Input(t, "q"), c.Input(t, "k"), sp.Positions)
+	return Outputs{"q_rot": q, "k_rot": k, "logits": logitsOf(q, k)}
+}
+
 func dinov3Vector(t testing.TB, c *VectorCase) Outputs {
 	heads, dh := c.Int("heads", 1), c.Int("d_head", 0)
 	sp := petest.Spec{Scheme: "rope-dinov3", Layers: 1, Heads: heads, DModel: heads * dh,

@@ -51,6 +51,17 @@ class Rotary(Encoding):
         return q, k, a.v
 
 
+@implements("golden-gate")
+class GoldenGate(Encoding):
+    """q and k are turned by angles of their places that each head has for itself: cos and sin
+    [H, N, Dh/2]."""
+
+    def qkv(self, a):
+        halves = self.options["rope-layout"] == "half"
+        cos, sin = self.cos[:, self.place], self.sin[:, self.place]
+        return rotate(a.q, cos, sin, halves), rotate(a.k, cos, sin, halves), a.v
+
+
 class TurnedByLayer(Encoding):
     """q and k are turned by trained angles of each layer, which angles(layer) returns: [H, N, Dh/2]."""
 
