@@ -419,7 +419,7 @@ var others = []string{
 	"synthesizer: synthesizer=factorised-dense:4 synthesizer-input=query",
 	"synthesizer: synthesizer=factorised-dense-tiled", "t5: t5-buckets=8 t5-max-distance=6",
 	"t5: t5-direction=causal t5-buckets=6 t5-max-distance=9", "tener: tener-offset=j-i tener-key-term=true",
-	"tisa: tisa-kernels=2 tisa-offset=i-j-1", "transformer-xl: xl-direction=bidirectional xl-table=learned",
+	"tape: tape-length=20", "tape+erpe:", "tisa: tisa-kernels=2 tisa-offset=i-j-1", "transformer-xl: xl-direction=bidirectional xl-table=learned",
 	"transformer-xl: xl-direction=mirrored xl-keys=free", "tupe: tupe-buckets=4/5",
 	"tupe: tupe-buckets=8/16 tupe-class-token=first", "xpos: xpos-scale-base=8 rope-layout=half",
 	"rope+learn:", "learn+tisa:", "1d-fixed+swin-v2:", "learn-2d+forgetting+rope-2d:", "synthesizer+t5:",
