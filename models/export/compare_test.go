@@ -392,6 +392,7 @@ var others = []string{
 	"kerple: kerple=power kerple-trained=p kerple-weights=a", "kerple: kerple-trained=a kerple-weights=p",
 	"laplacian: laplacian-first=3 laplacian-last=2 laplacian-scale=z-score",
 	"liere: liere-block=3 liere-share=none", "liere: liere-steps=raw",
+	"inkling: inkling-curves=3 inkling-distance=4", "inkling: inkling-distance=4 inkling-direction=bidirectional",
 	"logn: logn=qwen:4", "logn: logn=llama4:2/0.5", "path: path-rank=0 path-forget=true",
 	"pope: pope-dims=3", "pope: pope-phase=0", "random: random=ruoss random-max=20",
 	"random: random=ruoss random-base=learn pe-placement=block",

@@ -230,6 +230,8 @@ var otherBiases = []Case{
 		Refuse: refusals(refuse("grape-a=path grape-a-unit=false", "--grape-a-unit"),
 			refuse("grape-a=path:3", "--grape-a", "path:3", "even"), refuse("grape-a=key:4", "--grape-a", "key:4"),
 			refuse("grape-a=path d_model=9 heads=3", "head width 3", "odd"))},
+	{Scheme: "inkling", Unmoved: true,
+		Variants: variants("inkling-direction=bidirectional", "inkling-curves=3", "inkling-distance=4")},
 	{Scheme: "huang", Unmoved: true,
 		Variants: variants("huang-method=1", "huang-method=2", "huang-method=3", "huang-clip=3",
 			"huang-method=1 huang-clip=3", "huang-method=2 huang-clip=2", "huang-method=3 huang-clip=2"),

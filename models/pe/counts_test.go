@@ -65,6 +65,7 @@ func TestBiasParameters(t *testing.T) {
 		{"sandwich", nil, 0},
 		{"kerple", pe.Options{"kerple-trained": "a", "kerple-weights": "ap"}, 3 * h},
 		{"dynamic-bias", pe.Options{"dynamic-bias-width": "20", "dynamic-bias-depth": "3"}, 2*20 + 2*(20*20+20) + h*21},
+		{"inkling", nil, l * (h*16*(d+1) + 1024*16)},
 		{"erpe", nil, l * h * (2*n - 1)},
 		{"tape", nil, 0},
 		{"swin-v2", nil, l * (3*512 + h*512 + h)},

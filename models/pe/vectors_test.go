@@ -36,7 +36,7 @@ var vectors = map[string]Adapter{
 	"cope": copeVector, "dape": dapeVector, "deberta": debertaVector,
 	"forgetting_transformer": forgettingVector, "data_dependent_alibi": dataDependentALiBiVector,
 	"grape_a": grapeAVector, "huang_m1": huangVector("1"), "huang_m2": huangVector("2"),
-	"huang_m3": huangVector("3"), "huang_m4": huangVector("4"), "path": pathVector, "shaw": shawVector,
+	"huang_m3": huangVector("3"), "huang_m4": huangVector("4"), "path": pathVector, "inkling": inklingVector, "shaw": shawVector,
 	"music_transformer": musicTransformerVector, "synthesizer": synthesizerVector, "tener": tenerVector,
 	"transformer_xl": transformerXLVector,
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from biases import fire_bias, log_kernel
-from encoding import Encoding, implements, of_layer
+from encoding import Encoding, gather_pairs, implements, of_layer
 from rotations import rotate
 
 
@@ -63,6 +63,23 @@ class Forgetting(Encoding):
         back, ahead = apart.chunk(2, 1)
         sign = self.apart().sign()
         return logits + back * (sign > 0) - ahead * (sign < 0) + self.outside
+
+
+@implements("inkling")
+class Inkling(Encoding):
+    """The sum of (W x_i + b)_m C_m(i - j) over the curves m of each head is added to the logits, for
+    distances from 0 to R - 1: weight [L, H M, D], bias [L, H M], curves C [L, R, M]."""
+
+    def __init__(self, config, part):
+        super().__init__(config, part)
+        most = int(self.options["inkling-distance"])
+        self.constant("row", self.apart().clamp(0, most - 1))
+        self.constant("within", ((self.apart() >= 0) & (self.apart() < most)).double())
+
+    def logits(self, a, logits):
+        weights = F.linear(a.x, self.weight[a.layer], self.bias[a.layer])
+        weights = weights.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, H, N, M]
+        return logits + gather_pairs(weights @ self.curves[a.layer].T, self.row) * self.within
 
 
 @implements("logn")
