@@ -403,6 +403,7 @@ var others = []string{
 	"learn: pe-tables=shared", "learn: pe-tables=shared pe-placement=input",
 	"learn-resampled: resample-by=linear resample-from=2x5",
 	"learn-resampled: resample-by=bicubic resample-from=3x5 pe-placement=input",
+	"repo: repo-width=3 rope-layout=half",
 	"rope: rope-dims=4 rope-layout=half", "rope: rope-dims=4", "rope: rope-proportion=0.5",
 	"rope-2d: rope-2d=mixed rope-layout=half", "rope-3d: rope-axes=2 rope-layout=half",
 	"mrope: mrope-order=interleaved mrope-frequencies=axis rope-layout=half", "mrope: mrope-sections=1,1",

@@ -65,6 +65,8 @@ func TestBiasParameters(t *testing.T) {
 		{"sandwich", nil, 0},
 		{"kerple", pe.Options{"kerple-trained": "a", "kerple-weights": "ap"}, 3 * h},
 		{"dynamic-bias", pe.Options{"dynamic-bias-width": "20", "dynamic-bias-depth": "3"}, 2*20 + 2*(20*20+20) + h*21},
+		{"repo", nil, l * (2*d*d/8 + h*d/8)},
+		{"repo", pe.Options{"repo": "linear"}, l * h * d},
 		{"inkling", nil, l * (h*16*(d+1) + 1024*16)},
 		{"erpe", nil, l * h * (2*n - 1)},
 		{"tape", nil, 0},

@@ -93,6 +93,21 @@ class LogN(Encoding):
         return q, a.k, a.v
 
 
+@implements("repo")
+class RePo(Encoding):
+    """q and k are turned by z frequency [Dh/2] at positions z = final (silu(gate x) * content x) of each
+    head, gate and content [L, w, D], final [L, H, w]; or z = final x."""
+
+    def qkv(self, a):
+        x = a.x
+        if hasattr(self, "gate"):
+            x = F.silu(F.linear(x, self.gate[a.layer])) * F.linear(x, self.content[a.layer])
+        z = F.linear(x, self.final[a.layer]).transpose(1, 2)  # [B, H, N]
+        angles, half = z[..., None] * self.frequency, self.options["rope-layout"] == "half"
+        cos, sin = angles.cos(), angles.sin()
+        return rotate(a.q, cos, sin, half), rotate(a.k, cos, sin, half), a.v
+
+
 @implements("path")
 class PaTH(Encoding):
     """logits = scale q_i H_i .. H_(j+1) k_j, H_t = I - beta_t w_t w_t^T: w = up(down(x)) of length 1, up
