@@ -25,7 +25,7 @@ var vectors = map[string]Adapter{
 	"fope": fopeVector, "pope": popeVector, "grape_m": grapeMVector, "rope_2d": rope2DVector,
 	"rope_mixed_2d": mixedVector, "rope_3d": rope3DVector, "rope_dinov3": dinov3Vector, "liere": liereVector,
 	"floater": floaterVector, "nope": nopeVector, "logn": lognVector,
-	"repo": repoVector, "tape": tapeVector, "erpe": erpeVector, "mrope": mropeVector, "golden_gate": goldenGateVector,
+	"repo": repoVector, "selective_rope": selectiveVector, "tape": tapeVector, "erpe": erpeVector, "mrope": mropeVector, "golden_gate": goldenGateVector,
 
 	"alibi": alibiVector, "alibi_bidirectional": alibiBidirectionalVector, "alibi_2d": alibi2DVector,
 	"beit_bias_2d": beitVector, "da_transformer": daVector, "dynamic_bias": dynamicBiasVector,

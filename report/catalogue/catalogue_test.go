@@ -503,7 +503,7 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"conv-pos", "erpe", "nope", "path", "repo", "string"}; !slices.Equal(without, want) {
+	if want := []string{"conv-pos", "erpe", "nope", "path", "repo", "selective-rope", "string"}; !slices.Equal(without, want) {
 		t.Errorf("no picture of %q, want %q", without, want)
 	}
 	there, err := filepath.Glob(filepath.Join(folder, "encodings-*.svg"))

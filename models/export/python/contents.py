@@ -108,6 +108,38 @@ class RePo(Encoding):
         return rotate(a.q, cos, sin, half), rotate(a.k, cos, sin, half), a.v
 
 
+@implements("selective-rope")
+class SelectiveRoPE(Encoding):
+    """q and k are turned by the running sum over places of phi, times frequency [Dh/2]: phi = up down x of
+    tokens x whose parts are of length 1, up [L, H P, r], down [L, r, D], then a convolution over the tokens
+    up to each one, conv [L, H P, K], or the difference to the token before; plus exp(bias) [L, H P], times
+    sigmoid(gate_weight x + gate_bias) of each head."""
+
+    def __init__(self, config, part):
+        super().__init__(config, part)
+        self.constant("order", self.place.argsort())
+
+    def qkv(self, a):
+        layer, x = a.layer, a.x[:, self.order].unflatten(-1, (self.heads, -1))
+        x = (x / (x.square().sum(-1, keepdim=True) + 1e-6).sqrt()).flatten(-2)
+        phi = F.linear(F.linear(x, self.down[layer]), self.up[layer]).transpose(1, 2)  # [B, H P, N]
+        n = phi.shape[-1]
+        if hasattr(self, "conv"):
+            conv = self.conv[layer][:, None]
+            phi = F.conv1d(phi, conv, padding=conv.shape[-1] - 1, groups=len(conv))[..., :n]
+        else:
+            phi = phi - F.pad(phi, (1, 0))[..., :n]
+        if hasattr(self, "bias"):
+            phi = phi + self.bias[layer].exp()[:, None]
+        phi = phi.unflatten(1, (self.heads, -1)).transpose(2, 3)  # [B, H, N, P]
+        if hasattr(self, "gate_weight"):
+            gate = F.linear(x, self.gate_weight[layer], self.gate_bias[layer]).sigmoid()
+            phi = phi * gate.transpose(1, 2)[..., None]
+        angles = phi.cumsum(2)[:, :, self.place] * self.frequency
+        cos, sin, half = angles.cos(), angles.sin(), self.options["rope-layout"] == "half"
+        return rotate(a.q, cos, sin, half), rotate(a.k, cos, sin, half), a.v
+
+
 @implements("path")
 class PaTH(Encoding):
     """logits = scale q_i H_i .. H_(j+1) k_j, H_t = I - beta_t w_t w_t^T: w = up(down(x)) of length 1, up
