@@ -403,6 +403,7 @@ var others = []string{
 	"learn: pe-tables=shared", "learn: pe-tables=shared pe-placement=input",
 	"learn-resampled: resample-by=linear resample-from=2x5",
 	"learn-resampled: resample-by=bicubic resample-from=3x5 pe-placement=input",
+	"comrope: comrope=ap comrope-block=3", "comrope: comrope-block=3 comrope-range=raw",
 	"repo: repo-width=3 rope-layout=half", "selective-rope: selective-rank=3 selective-conv=0",
 	"selective-rope: selective-conv=2 selective-gate=true selective-bias=true rope-layout=half",
 	"rope: rope-dims=4 rope-layout=half", "rope: rope-dims=4", "rope: rope-proportion=0.5",

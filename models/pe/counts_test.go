@@ -68,6 +68,8 @@ func TestBiasParameters(t *testing.T) {
 		{"selective-rope", nil, l * (32*d + 32*d/2 + 4*d/2)},
 		{"selective-rope", pe.Options{"selective-conv": "0", "selective-bias": "true", "selective-gate": "true"},
 			l * (32*d + 32*d/2 + d/2 + h*(d+1))},
+		{"comrope", nil, l * (h*8*7/2 + 2) * dh / 8},
+		{"comrope", pe.Options{"comrope": "ap"}, l * h * 8 * 7 / 2 * dh / 8},
 		{"repo", nil, l * (2*d*d/8 + h*d/8)},
 		{"repo", pe.Options{"repo": "linear"}, l * h * d},
 		{"inkling", nil, l * (h*16*(d+1) + 1024*16)},
