@@ -192,8 +192,10 @@ func newForgetting(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 // Each layer has its own maps and curves. Keys at or beyond the largest distance have no bias.
 var _ = Register(Scheme{Name: "inkling", Extrapolates: Always, New: newInkling},
 	direction("inkling", "causal"),
-	option("inkling-curves", "16", whole(1, 1<<16), "curves over the distance that a query of inkling mixes"),
-	option("inkling-distance", "1024", whole(1, 1<<20), "distances that the curves of inkling are for, from 0 on"))
+	option("inkling-curves", "16", whole(1, 1<<16),
+		"curves over the distance that a query of inkling mixes"),
+	option("inkling-distance", "1024", whole(1, 1<<20),
+		"distances that the curves of inkling are for, from 0 on"))
 
 func newInkling(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	number, most := c.int("inkling-curves"), c.int("inkling-distance")

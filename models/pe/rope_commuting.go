@@ -17,7 +17,8 @@ var _ = Register(Scheme{Name: "comrope", Needs: NeedsPoints, MinHeadWidth: 2, Ex
 	option("comrope", "ld", oneOf("ld", "ap"),
 		"what turns a block of comrope: all coordinates with trained factors (ld), or one coordinate, in "+
 			"turns from block to block (ap)"),
-	option("comrope-block", "8", whole(2, 1<<12), "dimensions of a block of comrope; a narrower head is one block"),
+	option("comrope-block", "8", whole(2, 1<<12),
+		"dimensions of a block of comrope; a narrower head is one block"),
 	option("comrope-range", "unit", oneOf("unit", "raw"),
 		"coordinates of comrope from 0 to 1, in the middle of each step of 1, or as they are"),
 	attentionBias, attentionInit)

@@ -23,7 +23,8 @@ func silu(x torchpe.Tensor) torchpe.Tensor { return x.Mul(x.Sigmoid()) }
 var _ = Register(Scheme{Name: "repo", MinHeadWidth: 2, Extrapolates: Always, New: newRePo},
 	option("repo", "swiglu", oneOf("swiglu", "linear"),
 		"map from a token to its position in each head: gated by SiLU, or linear"),
-	option("repo-width", "0", whole(0, 1<<16), "width of the gated map of repo; 0 for an eighth of d_model"),
+	option("repo-width", "0", whole(0, 1<<16),
+		"width of the gated map of repo; 0 for an eighth of d_model"),
 	ropeBase, ropeLayout, attentionBias, attentionInit)
 
 func newRePo(c Config, ps *torchpe.ParamSet) (Encoding, error) {
@@ -68,12 +69,15 @@ func (c Config) addFrequencies(ps *torchpe.ParamSet) *torchpe.Param {
 // As published the tokens are read in the parts that belong to heads, each divided by its length, and
 // without an activation behind the convolution. Temperatures are rope's frequencies, which are not
 // trained; the published code's base is 500000. Its full-rank map and its wider gates are left out.
-var _ = Register(Scheme{Name: "selective-rope", MinHeadWidth: 2, Extrapolates: Always, New: newSelectiveRoPE},
-	option("selective-rank", "32", whole(1, 1<<16), "rank of the map from tokens to angles of selective-rope"),
+var _ = Register(Scheme{Name: "selective-rope", MinHeadWidth: 2, Extrapolates: Always,
+	New: newSelectiveRoPE},
+	option("selective-rank", "32", whole(1, 1<<16),
+		"rank of the map from tokens to angles of selective-rope"),
 	option("selective-conv", "4", whole(0, 1<<10),
 		"tokens up to each one over which selective-rope convolves the angles; 0 for the difference to "+
 			"the token before"),
-	option("selective-gate", "false", yesNo, "whether selective-rope multiplies angles by a gate of each head"),
+	option("selective-gate", "false", yesNo,
+		"whether selective-rope multiplies angles by a gate of each head"),
 	option("selective-bias", "false", yesNo, "whether selective-rope adds a trained angle for each token"),
 	ropeBase, ropeLayout, attentionBias, attentionInit)
 

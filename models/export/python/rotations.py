@@ -161,7 +161,8 @@ class LieRE(Encoding):
     def turns(self):
         """Returns the matrices [H or 1, N, blocks, g, g]."""
         numbers = torch.einsum("nm,mhbt->hnbt", self.places[self.place], self.skew)
-        return torch.matrix_exp(skew_matrices(numbers, min(int(self.options["liere-block"]), self.head_width)))
+        g = min(int(self.options["liere-block"]), self.head_width)
+        return torch.matrix_exp(skew_matrices(numbers, g))
 
     def qkv(self, a):
         turns = self.turns()
