@@ -189,6 +189,34 @@ func newForgetting(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}}, nil
 }
 
+// Each layer has its own maps and curves. Keys at or beyond the largest distance have no bias.
+var _ = Register(Scheme{Name: "inkling", Extrapolates: Always, New: newInkling},
+	direction("inkling", "causal"),
+	option("inkling-curves", "16", whole(1, 1<<16),
+		"curves over the distance that a query of inkling mixes"),
+	option("inkling-distance", "1024", whole(1, 1<<20),
+		"distances that the curves of inkling are for, from 0 on"))
+
+func newInkling(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	number, most := c.int("inkling-curves"), c.int("inkling-distance")
+	mix := newLinearMap(ps, "pe.", c.DModel, c.Layers, c.Heads*number)
+	curves := ps.Add("pe.curves", true, torchpe.Normal(0, 0.02), c.Layers, most, number)
+	mask := attentionWithMask(c.is("inkling-direction", "causal"))
+	return encoding{AtLogits, mask, func(s *torchpe.Scope, p Positions) Hooks {
+		all := curves.In(s)
+		all = all.Narrow(2, 0, min(most, farthest(p)+1)) // [E,L,R,M]
+		last := all.Size(2) - 1
+		index := pairIndex(s, all, p.Index, func(i, j int) int { return max(0, min(i-j, last)) })
+		within := pairTensor(s, all, p.Index, func(i, j int) float64 { return oneIf(i >= j && i-j <= last) })
+		w, b := mix.w.In(s), mix.b.In(s)
+		return biasHooks{bias: func(a Attn) torchpe.Tensor {
+			weights := headsOf(torchpe.Linear(a.X, w.Select(1, a.Layer), b.Select(1, a.Layer)), c.Heads)
+			values := torchpe.Linear(weights, all.Select(1, a.Layer), torchpe.Tensor{}) // [E,B,H,N,R]
+			return gatherPairs(values, index).Mul(within)
+		}}
+	}}, nil
+}
+
 // The matrix of the query is applied and that of the key is not, so that for j = i it is q k. With
 // --path-forget the gates of forgetting are added, times 1/sqrt(Dh) too as in
 // flash-linear-attention; the stack path+forgetting adds them without that factor. The convolution

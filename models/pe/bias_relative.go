@@ -94,6 +94,35 @@ func (h *relativeHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tens
 		torchpe.Tensor{}))
 }
 
+// The published code starts the table at 0, which is N(0, 0.02^2) here.
+var _ = Register(Scheme{Name: "erpe", New: newERPE},
+	option("erpe-scale", "model", oneOf("model", "head"),
+		"whether erpe divides q k by sqrt(D) as the published code, or by sqrt(Dh)"))
+
+func newERPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+	tokens, attention := c.Positions.Tokens(), PlainAttention
+	if c.is("erpe-scale", "model") {
+		attention.Scale = 1 / math.Sqrt(float64(c.DModel))
+	}
+	table := ps.Add("pe.table", true, torchpe.Normal(0, 0.02), c.Layers, 2*tokens-1, c.Heads)
+	return encoding{AtOutput, attention, func(s *torchpe.Scope, p Positions) Hooks {
+		checkPlaces(p.Index, tokens)
+		index := pairs(p.Index, func(i, j int) int { return i - j + tokens - 1 })
+		weights := biasOf(s, table.In(s), index, p.Tokens()) // [E,L,H,N,N]
+		return outputHooks{change: func(a Attn, out torchpe.Tensor) torchpe.Tensor {
+			return out.Add(layerOf(weights, a.Layer).MatMul(a.V))
+		}}
+	}}, nil
+}
+
+// outputHooks change the output of attention.
+type outputHooks struct {
+	Identity
+	change func(a Attn, out torchpe.Tensor) torchpe.Tensor
+}
+
+func (h outputHooks) Output(a Attn, _, out torchpe.Tensor) torchpe.Tensor { return h.change(a, out) }
+
 // Method 1 is blind to direction. The table is shared by heads and own to each layer. Methods 1 to
 // 3 start as in the tutorial's code, method 4 as relative does. Method 3 needs a tensor
 // [E,B,H,N,N,Dh]: they cannot be factored.

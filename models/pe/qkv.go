@@ -62,7 +62,8 @@ func logFactor(text string) (lengthFactor, error) {
 		f.numbers[i], _ = strconv.ParseFloat(part, 64)
 	}
 	if form == "qwen" && f.numbers[0] <= 1 {
-		return f, fmt.Errorf("%q divides by the logarithm of %g tokens: take more than 1", text, f.numbers[0])
+		return f, fmt.Errorf("%q divides by the logarithm of %g tokens: take more than 1", text,
+			f.numbers[0])
 	}
 	return f, nil
 }

@@ -154,7 +154,8 @@ func (c Config) ropeAxes() (int, error) {
 // A pair is turned by one coordinate, which --mrope-sections and --mrope-order name: Qwen2-VL has
 // sections 16,24,24 of frame, row and column with the frequencies of the whole head, Qwen3-VL 24,20,20
 // of interleaved axes. Wan (even) and FLUX (8,28,28) have the frequencies of each axis for itself.
-var _ = Register(Scheme{Name: "mrope", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always, New: newMRoPE},
+var _ = Register(Scheme{Name: "mrope", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
+	New: newMRoPE},
 	option("mrope-sections", "even", orWord(wholes(0, 1<<16), "even"),
 		"pairs of mrope that each coordinate turns, with commas between; even: as many for each of all "+
 			"there are, and those left over for the first"),
@@ -172,7 +173,8 @@ func newMRoPE(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 		return nil, err
 	}
 	axes, pairs := axesOfPairs(sections, c.is("mrope-order", "interleaved"))
-	base, frequency, seen := c.float("rope-base"), make([]float64, len(axes)), make([]int, len(sections))
+	base, frequency := c.float("rope-base"), make([]float64, len(axes))
+	seen := make([]int, len(sections)) // pairs of each axis before the present one
 	for k, axis := range axes {
 		frequency[k] = math.Pow(base, -float64(k)/float64(len(axes)))
 		if c.is("mrope-frequencies", "axis") {
@@ -208,8 +210,8 @@ func (c Config) mropeSections() ([]int, error) {
 		sections, sum = append(sections, n), sum+n
 	}
 	if sum == 0 || sum > all {
-		return nil, fmt.Errorf("mrope: --mrope-sections %s turns %d pairs, the head width %d = %d/%d has %d",
-			text, sum, c.HeadWidth(), c.DModel, c.Heads, all)
+		return nil, fmt.Errorf("mrope: --mrope-sections %s turns %d pairs, the head width %d = %d/%d "+
+			"has %d", text, sum, c.HeadWidth(), c.DModel, c.Heads, all)
 	}
 	if _, ok := c.Positions.Coordinates(len(sections)); !ok {
 		return nil, fmt.Errorf("mrope: --mrope-sections %s needs %d coordinates a token, and the tokens lie "+
@@ -245,7 +247,8 @@ var _ = Register(Scheme{Name: "golden-gate", Needs: NeedsPoints, MinHeadWidth: 2
 	option("golden-gate-range", "unit", oneOf("unit", "raw"),
 		"coordinates of golden-gate from -1 to 1 on each axis, or as they are"),
 	option("golden-gate-frequencies", "0.2,20", twoPositive,
-		"least and largest frequency of golden-gate with a comma between, in equal ratios from pair to pair"),
+		"least and largest frequency of golden-gate with a comma between, in equal ratios from pair "+
+			"to pair"),
 	option("golden-gate-zero", "0", number(0, 1), "share of the pairs of golden-gate that are not turned"),
 	ropeLayout, attentionBias, attentionInit)
 

@@ -267,6 +267,52 @@ func TestStringExponential(t *testing.T) {
 	}
 }
 
+// TestComRoPEExponential: each block of the queries is exp(s (P - P^T)) q, with the exponential summed as a
+// series: s = sum_a f_a r_a, or the block's one coordinate, r = (i + 1/2)/n; a rest of the head stays.
+func TestComRoPEExponential(t *testing.T) {
+	for _, form := range []string{"ld", "ap"} {
+		const heads, d, g, blocks = 2, 7, 3, 2
+		sides := []int{3, 2}
+		p := pe.Grid(sides[0], sides[1]).Permuted([]int{4, 0, 2, 1, 3, 5})
+		skew, factors, q := wave(heads, blocks, g*(g-1)/2, 1), wave(1, 2, blocks, 2), wave(6, heads, d, 3)
+		sp := petest.Spec{Scheme: "comrope", Heads: heads, DModel: heads * d, Layers: 1,
+			Positions: pe.Grid(sides[0], sides[1]), Given: given("comrope=%s comrope-block=%d", form, g),
+			Set: map[string][]float64{"pe.skew": skew.Values}}
+		if form == "ld" {
+			sp.Set["pe.factors"] = factors.Values
+		}
+		got, want := HeadInputs{Q: q, K: q}.Attend(sp.Model(t), p, false), petest.Array{Shape: q.Shape}
+		for i, cell := range p.Cells {
+			for h := range heads {
+				x := q.Row(i)[h*d : (h+1)*d]
+				for b := range blocks {
+					s := (float64(cell[b]) + 0.5) / float64(sides[b])
+					if form == "ld" {
+						s = 0
+						for axis, r := range cell {
+							s += factors.Values[axis*blocks+b] * (float64(r) + 0.5) / float64(sides[axis])
+						}
+					}
+					upper := skew.Row(h)[b*3:]
+					want.Values = append(want.Values, expSeries(func(row, column int) float64 {
+						if row == column {
+							return 0
+						}
+						v := s * upper[row+column-1] // (0,1), (0,2), (1,2)
+						if row > column {
+							v = -v
+						}
+						return v
+					}, x[b*g:(b+1)*g])...)
+				}
+				want.Values = append(want.Values, x[d-1])
+			}
+		}
+		petest.Near(t, form+": queries", got.Q, want, 1e-12)
+		petest.Near(t, form+": keys", got.K, want, 1e-12)
+	}
+}
+
 // expSeries returns exp(m) x as the sum of m^n x / n!.
 func expSeries(m func(a, b int) float64, x []float64) []float64 {
 	sum, term := append([]float64(nil), x...), append([]float64(nil), x...)

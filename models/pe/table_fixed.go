@@ -3,6 +3,7 @@
 package pe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -94,6 +95,16 @@ var _ = Register(Scheme{Name: "1d-fixed", Extrapolates: Always,
 		row := func(i int, out []float64) { write(from+float64(i), out) }
 		return newFixed(c, ps, c.float("fixed-pe-dropout"), row, indexOf), nil
 	}}, placement, positionsFrom, sinusoidBase, sinusoidLayout, fixedDropout)
+
+// The published code has the number of tokens for L, that of training.
+var _ = Register(Scheme{Name: "tape", Extrapolates: Always,
+	New: func(c Config, ps *torchpe.ParamSet) (Encoding, error) {
+		length := cmp.Or(c.int("tape-length"), c.Trained, c.Positions.Tokens())
+		write := sinusoidRow("interleaved", c.float("sinusoid-base"), c.DModel)
+		row := func(i int, out []float64) { write(float64(i)*float64(c.DModel)/float64(length), out) }
+		return newFixed(c, ps, 0, row, indexOf), nil
+	}}, placement, sinusoidBase,
+	option("tape-length", "0", whole(0, 1<<30), "length L of tape; 0 for the tokens of training"))
 
 // DETR adds P to what queries and keys are made of in every block, which is the scheme detr. MAE is
 // columns-first from 0 with --sinusoid-layout concat, simple ViT the same with t2t.

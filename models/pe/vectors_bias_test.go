@@ -155,6 +155,14 @@ func ropeAndBiasVector(t testing.TB, c *VectorCase) Outputs {
 	return Outputs{"logits": got.Logits.Reshaped(n, n), "output": got.Output}
 }
 
+func erpeVector(t testing.TB, c *VectorCase) Outputs {
+	x := c.Input(t, "x")
+	sp := over(c, "erpe", x, nil)
+	sp.Set = params(t, c, "table=relative_bias_table")
+	w := Projections{QKV: stacked(t, c, "query.weight", "key.weight", "value.weight")}
+	return outputs(w.Attend(sp.Model(t), x, sp.Positions, false))
+}
+
 // relativeBiasVector: Swin's table is [2n-1,H], ours [H,2n-1]; a case may have the whole matrix
 // [H,n,n] and q and k [H,n,Dh].
 func relativeBiasVector(t testing.TB, c *VectorCase) Outputs {

@@ -221,6 +221,17 @@ func grapeAVector(t testing.TB, c *VectorCase) Outputs {
 		"logits": in.Attend(m, sp.Positions, false).Logits}
 }
 
+// inklingVector: their bank of curves is [M,R].
+func inklingVector(t testing.TB, c *VectorCase) Outputs {
+	x, bank := c.Input(t, "x"), c.Param(t, "distance_bank")
+	sp := over(c, "inkling", x, given("inkling-direction=bidirectional inkling-curves=%d inkling-distance=%d",
+		bank.Shape[0], bank.Shape[1]))
+	sp.Set = params(t, c, "weight=to_distance_weights.0.weight bias=to_distance_weights.0.bias")
+	sp.Set["pe.curves"] = transposed(bank).Values
+	m, none := sp.Model(t), Projections{QKV: zeros(3*x.Shape[1], x.Shape[1])}
+	return Outputs{"bias": none.Attend(m, x, sp.Positions, false).Logits}
+}
+
 // huangVector: BERT's relative_key_query is method 4 with offsets i-j, as in shawVector.
 func huangVector(method string) Adapter {
 	return func(t testing.TB, c *VectorCase) Outputs {

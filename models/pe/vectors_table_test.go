@@ -441,6 +441,13 @@ func sinusoid1DVector(layout string) Adapter {
 	}
 }
 
+func tapeVector(t testing.TB, c *VectorCase) Outputs {
+	n, all := c.Int("n", 0), c.Int("max_len", 0)
+	sp := petest.Spec{Scheme: "tape", DModel: c.Int("d", 0), Positions: pe.Line(n),
+		Given: given("pe-placement=input tape-length=%d", all)}
+	return Outputs{"y": embed(sp.Model(t), 0, c.Input(t, "x"), sp.Positions)}
+}
+
 // bothSides returns the rows -n..n-1 of a concatenated sinusoid from its rows 0..n: the sines,
 // which come first, change their sign with the position. Tokens of this project have no negative
 // positions; offsets between them have.

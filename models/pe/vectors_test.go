@@ -25,7 +25,8 @@ var vectors = map[string]Adapter{
 	"fope": fopeVector, "pope": popeVector, "grape_m": grapeMVector, "rope_2d": rope2DVector,
 	"rope_mixed_2d": mixedVector, "rope_3d": rope3DVector, "rope_dinov3": dinov3Vector, "liere": liereVector,
 	"floater": floaterVector, "nope": nopeVector, "logn": lognVector,
-	"mrope": mropeVector, "golden_gate": goldenGateVector,
+	"mrope": mropeVector, "golden_gate": goldenGateVector, "repo": repoVector,
+	"selective_rope": selectiveVector, "tape": tapeVector, "erpe": erpeVector,
 
 	"alibi": alibiVector, "alibi_bidirectional": alibiBidirectionalVector, "alibi_2d": alibi2DVector,
 	"beit_bias_2d": beitVector, "da_transformer": daVector, "dynamic_bias": dynamicBiasVector,
@@ -36,7 +37,8 @@ var vectors = map[string]Adapter{
 	"cope": copeVector, "dape": dapeVector, "deberta": debertaVector,
 	"forgetting_transformer": forgettingVector, "data_dependent_alibi": dataDependentALiBiVector,
 	"grape_a": grapeAVector, "huang_m1": huangVector("1"), "huang_m2": huangVector("2"),
-	"huang_m3": huangVector("3"), "huang_m4": huangVector("4"), "path": pathVector, "shaw": shawVector,
+	"huang_m3": huangVector("3"), "huang_m4": huangVector("4"), "path": pathVector,
+	"inkling": inklingVector, "shaw": shawVector,
 	"music_transformer": musicTransformerVector, "synthesizer": synthesizerVector, "tener": tenerVector,
 	"transformer_xl": transformerXLVector,
 

@@ -252,6 +252,46 @@ func mropeVector(t testing.TB, c *VectorCase) Outputs {
 	return rotaryOutputs(t, c, sp, sp.Positions)
 }
 
+func repoVector(t testing.TB, c *VectorCase) Outputs {
+	q, heads := c.Input(t, "q"), c.Int("heads", 1)
+	sp := over(c, "repo", c.Input(t, "x"), given("rope-layout=half repo=linear rope-base=%v", c.Float("base", 10000)))
+	names := "final=dynamic_map.weight"
+	if c.Has("gate_map.weight") {
+		sp.Given["repo"] = "swiglu"
+		sp.Given["repo-width"] = fmt.Sprint(c.Param(t, "gate_map.weight").Shape[0])
+		names = "gate=gate_map.weight content=content_map.weight final=final_map.weight"
+	}
+	sp.Set = params(t, c, names)
+	got := HeadInputs{Q: q, K: c.Input(t, "k"), X: c.Input(t, "x")}.Attend(sp.Model(t), sp.Positions, true)
+	if q.Shape[1] != heads {
+		t.Fatalf("queries of %d heads, want %d", q.Shape[1], heads)
+	}
+	return Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
+}
+
+func selectiveVector(t testing.TB, c *VectorCase) Outputs {
+	names := "down=phi_proj.0.weight up=phi_proj.1.weight"
+	sp := over(c, "selective-rope", c.Input(t, "x"), given("rope-layout=half rope-base=%v selective-conv=0 "+
+		"selective-rank=%d", c.Float("temp_theta", 10000), c.Param(t, "phi_proj.0.weight").Shape[0]))
+	if c.Has("phi_conv1d.weight") {
+		conv := c.Param(t, "phi_conv1d.weight")
+		sp.Given["selective-conv"] = fmt.Sprint(conv.Shape[len(conv.Shape)-1])
+		names += " conv=phi_conv1d.weight"
+	}
+	if c.Bool("use_bias") {
+		sp.Given["selective-bias"] = "true"
+		names += " bias=phi_bias"
+	}
+	if c.Bool("use_gate") {
+		sp.Given["selective-gate"] = "true"
+		names += " gate.weight=phase_gate_proj.weight gate.bias=phase_gate_proj.bias"
+	}
+	sp.Set = params(t, c, names)
+	in := HeadInputs{Q: c.Input(t, "q"), K: c.Input(t, "k"), X: c.Input(t, "x")}
+	got := in.Attend(sp.Model(t), sp.Positions, true)
+	return Outputs{"q_rot": got.Q, "k_rot": got.K, "logits": got.Logits}
+}
+
 func goldenGateVector(t testing.TB, c *VectorCase) Outputs {
 	heads := c.Int("heads", 1)
 	sp := petest.Spec{Scheme: "golden-gate", Layers: 1, Heads: heads, DModel: heads * c.Int("d_head", 0),

@@ -442,10 +442,10 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Every scheme that has something to draw draws.
+// Every scheme that has something to draw draws: all but nope, and erpe, which acts on the weights.
 func TestPlot(t *testing.T) {
 	for _, name := range append(pe.Names(), "rope+learn", "rope+detr") {
-		if name == "nope" {
+		if name == "nope" || name == "erpe" {
 			continue
 		}
 		i := instance(t, name, Setting{Size: pe.Size{Tokens: 6, DModel: 24, Heads: 2, Layers: 2}})
@@ -503,7 +503,8 @@ func TestSheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"conv-pos", "nope", "path", "string"}; !slices.Equal(without, want) {
+	want := []string{"conv-pos", "erpe", "nope", "path", "repo", "selective-rope", "string"}
+	if !slices.Equal(without, want) {
 		t.Errorf("no picture of %q, want %q", without, want)
 	}
 	there, err := filepath.Glob(filepath.Join(folder, "encodings-*.svg"))

@@ -24,6 +24,18 @@ class RelativeBias(Bias):
         return logits + (bias * a.scale if self.options["relative-bias-scaled"] == "true" else bias)
 
 
+@implements("erpe")
+class ERPE(Encoding):
+    """table [L, 2N - 1, H], a number for each i - j, is added to the weights after the softmax."""
+
+    def __init__(self, config, part):
+        super().__init__(config, part)
+        self.constant("row", self.apart() + len(self.place) - 1)
+
+    def output(self, a, weights, out):
+        return out + self.table[a.layer][self.row].permute(2, 0, 1) @ a.v
+
+
 @implements("tisa")
 class TISA(Bias):
     """f(k) = sum over s of a_s exp(-|b_s| (k - c_s)^2), a, b and c [L, S, H], at k = j - i or i - j - 1."""

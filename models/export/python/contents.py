@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from biases import fire_bias, log_kernel
-from encoding import Encoding, implements, of_layer
+from encoding import Encoding, gather_pairs, implements, of_layer
 from rotations import rotate
 
 
@@ -65,6 +65,23 @@ class Forgetting(Encoding):
         return logits + back * (sign > 0) - ahead * (sign < 0) + self.outside
 
 
+@implements("inkling")
+class Inkling(Encoding):
+    """The sum of (W x_i + b)_m C_m(i - j) over the curves m of each head is added to the logits, for
+    distances from 0 to R - 1: weight [L, H M, D], bias [L, H M], curves C [L, R, M]."""
+
+    def __init__(self, config, part):
+        super().__init__(config, part)
+        most = int(self.options["inkling-distance"])
+        self.constant("row", self.apart().clamp(0, most - 1))
+        self.constant("within", ((self.apart() >= 0) & (self.apart() < most)).double())
+
+    def logits(self, a, logits):
+        weights = F.linear(a.x, self.weight[a.layer], self.bias[a.layer])
+        weights = weights.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, H, N, M]
+        return logits + gather_pairs(weights @ self.curves[a.layer].T, self.row) * self.within
+
+
 @implements("logn")
 class LogN(Encoding):
     """q times a factor [N] of its place, and s [L, H] where it is trained."""
@@ -74,6 +91,53 @@ class LogN(Encoding):
         if hasattr(self, "s"):
             q = q * self.s[a.layer][:, None, None]
         return q, a.k, a.v
+
+
+@implements("repo")
+class RePo(Encoding):
+    """q and k are turned by z frequency [Dh/2] at positions z = final (silu(gate x) * content x) of each
+    head, gate and content [L, w, D], final [L, H, w]; or z = final x."""
+
+    def qkv(self, a):
+        x = a.x
+        if hasattr(self, "gate"):
+            x = F.silu(F.linear(x, self.gate[a.layer])) * F.linear(x, self.content[a.layer])
+        z = F.linear(x, self.final[a.layer]).transpose(1, 2)  # [B, H, N]
+        angles, half = z[..., None] * self.frequency, self.options["rope-layout"] == "half"
+        cos, sin = angles.cos(), angles.sin()
+        return rotate(a.q, cos, sin, half), rotate(a.k, cos, sin, half), a.v
+
+
+@implements("selective-rope")
+class SelectiveRoPE(Encoding):
+    """q and k are turned by the running sum over places of phi, times frequency [Dh/2]: phi = up down x of
+    tokens x whose parts are of length 1, up [L, H P, r], down [L, r, D], then a convolution over the tokens
+    up to each one, conv [L, H P, K], or the difference to the token before; plus exp(bias) [L, H P], times
+    sigmoid(gate_weight x + gate_bias) of each head."""
+
+    def __init__(self, config, part):
+        super().__init__(config, part)
+        self.constant("order", self.place.argsort())
+
+    def qkv(self, a):
+        layer, x = a.layer, a.x[:, self.order].unflatten(-1, (self.heads, -1))
+        x = (x / (x.square().sum(-1, keepdim=True) + 1e-6).sqrt()).flatten(-2)
+        phi = F.linear(F.linear(x, self.down[layer]), self.up[layer]).transpose(1, 2)  # [B, H P, N]
+        n = phi.shape[-1]
+        if hasattr(self, "conv"):
+            conv = self.conv[layer][:, None]
+            phi = F.conv1d(phi, conv, padding=conv.shape[-1] - 1, groups=len(conv))[..., :n]
+        else:
+            phi = phi - F.pad(phi, (1, 0))[..., :n]
+        if hasattr(self, "bias"):
+            phi = phi + self.bias[layer].exp()[:, None]
+        phi = phi.unflatten(1, (self.heads, -1)).transpose(2, 3)  # [B, H, N, P]
+        if hasattr(self, "gate_weight"):
+            gate = F.linear(x, self.gate_weight[layer], self.gate_bias[layer]).sigmoid()
+            phi = phi * gate.transpose(1, 2)[..., None]
+        angles = phi.cumsum(2)[:, :, self.place] * self.frequency
+        cos, sin, half = angles.cos(), angles.sin(), self.options["rope-layout"] == "half"
+        return rotate(a.q, cos, sin, half), rotate(a.k, cos, sin, half), a.v
 
 
 @implements("path")

@@ -100,6 +100,11 @@ def rope_2d(config, part):
     return (Mixed if part["options"]["rope-2d"] == "mixed" else Axial)(config, part)
 
 
+@implements("mrope")
+class MRoPE(Rotary):
+    """cos and sin [N, P]: each pair is turned by one coordinate; the dimensions left over stay."""
+
+
 @implements("rope-3d")
 class Rotary3D(Rotary):
     """cos and sin [N, P]: a block of pairs for each coordinate; the dimensions left over stay."""
@@ -134,6 +139,21 @@ class DINOv3(Rotary):
         return rotate(a.q, cos, sin, self.halves), rotate(a.k, cos, sin, self.halves), a.v
 
 
+def skew_matrices(numbers, g):
+    """Returns the skew matrices [..., g, g] whose upper triangles are numbers [..., g(g-1)/2]."""
+    upper = numbers.new_zeros(*numbers.shape[:-1], g, g)
+    row, column = torch.triu_indices(g, g, 1)
+    upper[..., row, column] = numbers
+    return upper - upper.transpose(-1, -2)
+
+
+def turn_by_matrices(x, turns):
+    """Turns the first blocks of x [B, H, N, Dh] by turns [H or 1, N, blocks, g, g]."""
+    blocks, g = turns.shape[-3], turns.shape[-1]
+    first = x[..., :blocks * g].unflatten(-1, (blocks, g, 1))
+    return torch.cat(((turns @ first).flatten(-3), x[..., blocks * g:]), -1)
+
+
 @implements("liere")
 class LieRE(Encoding):
     """Blocks of g dimensions of q and k are turned by exp(sum over a of x_a A_a), A_a skew: skew
@@ -143,20 +163,25 @@ class LieRE(Encoding):
         """Returns the matrices [H or 1, N, blocks, g, g]."""
         numbers = torch.einsum("nm,mhbt->hnbt", self.places[self.place], self.skew)
         g = min(int(self.options["liere-block"]), self.head_width)
-        upper = numbers.new_zeros(*numbers.shape[:-1], g, g)
-        row, column = torch.triu_indices(g, g, 1)
-        upper[..., row, column] = numbers
-        return torch.matrix_exp(upper - upper.transpose(-1, -2))
+        return torch.matrix_exp(skew_matrices(numbers, g))
 
     def qkv(self, a):
         turns = self.turns()
-        blocks, g = turns.shape[-3], turns.shape[-1]
+        return turn_by_matrices(a.q, turns), turn_by_matrices(a.k, turns), a.v
 
-        def turned(x):
-            first = x[..., :blocks * g].unflatten(-1, (blocks, g, 1))
-            return torch.cat(((turns @ first).flatten(-3), x[..., blocks * g:]), -1)
 
-        return turned(a.q), turned(a.k), a.v
+@implements("comrope")
+class ComRoPE(Encoding):
+    """Blocks of g dimensions of q and k are turned by exp(s A) of their one skew matrix A, skew
+    [L, H, blocks, g(g-1)/2], for coordinates places [N, M]: s = factors [L, M, blocks] times them, or the
+    one coordinate of the block, axes [1, M, blocks]."""
+
+    def qkv(self, a):
+        weights = self.factors[a.layer] if hasattr(self, "factors") else self.axes[0]
+        g = min(int(self.options["comrope-block"]), self.head_width)
+        s = self.places[self.place] @ weights  # [N, blocks]
+        turns = torch.matrix_exp(s[..., None, None] * skew_matrices(self.skew[a.layer], g)[:, None])
+        return turn_by_matrices(a.q, turns), turn_by_matrices(a.k, turns), a.v
 
 
 @implements("string")

@@ -105,9 +105,9 @@ class Resampled(Table):
         return self.mix[0][self.place] @ self.table[layer] if layer < len(self.table) else None
 
 
-@implements("1d-fixed", "2d-fixed", "3d-fixed")
+@implements("1d-fixed", "2d-fixed", "3d-fixed", "tape")
 class Fixed(Table):
-    """fixed [1, N, D]: sinusoids, a row for each place (1d-fixed) or token.
+    """fixed [1, N, D]: sinusoids, a row for each place (1d-fixed, tape) or token.
 
     They are added to the input of every layer or of the first. fixed-pe-dropout acts on the sum, in
     evaluation too, as in the published code of the paper: model.pe.always = 0 switches it off.
@@ -117,7 +117,7 @@ class Fixed(Table):
         super().__init__(config, part)
         self.repeat = self.options.get("pe-placement") != "input"
         self.always = float(self.options.get("fixed-pe-dropout", 0))
-        self.by_place = part["scheme"] == "1d-fixed"
+        self.by_place = part["scheme"] in ("1d-fixed", "tape")
 
     def added(self, layer):
         if layer > 0 and not self.repeat:
