@@ -70,6 +70,7 @@ var notRun = []struct{ part, reason string }{
 	{"data prices.csv", "the reader's own data: docs/own-data.md makes such a table"},
 	{"--template 100206", "published data: a parcellated series of HCP"},
 	{"LabelKey.txt", "published data: HCP's, and the Cole-Anticevic partition"},
+	{"--model config.json", "the reader's own checkpoint: docs/porting.md writes two"},
 	{"encoder.layer.0", "published data: the weights of BERT"},
 	{"sweep quick --out reproduce", "40 minutes on two cores"},
 	{"gaussian", "the reader writes this scheme on that page"},
@@ -84,6 +85,7 @@ var needs = []struct{ part, interpreter, load string }{
 	{"mine.npz", "python3", "import torch"},
 	{"table.npz", "python3", "import torch"},
 	{"module.npz", "python3", "import torch"},
+	{"port.npz", "python3", "import numpy"},
 	{"import pandas\n", "python3", "import pandas"},
 	{"import numpy\n", "python3", "import numpy"},
 	{"library(jsonlite)", "Rscript", "library(jsonlite)"},
@@ -122,6 +124,7 @@ var fails = []struct {
 	{"torchpe pe check rope --against mine.npz", 1},
 	{"torchpe pe check rope --against mine.npz --rope-layout half", 0},
 	{"torchpe pe check 2d-fixed", 1},
+	{"torchpe pe check --model gpt-oss.json --layer 1 --against port.npz", 1},
 }
 
 const smallTraining = "--d-model 16 --layers 1 --batch 32 --threads 1 --limit-steps 4"

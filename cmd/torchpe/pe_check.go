@@ -24,10 +24,12 @@ type checkFlags struct {
 	against, what string
 	tolerance     float64
 	helper        bool
+	model         string // a config.json of transformers
+	to            destination
 }
 
 func newPECheckCommand() *cobra.Command {
-	var f checkFlags
+	f := checkFlags{to: destination{endings: []string{".npz"}}}
 	cmd := &cobra.Command{
 		Use:   "check [SCHEME] --against FILE|DIR",
 		Short: "Compare another implementation's arrays with a scheme: which convention do they follow?",
@@ -54,10 +56,15 @@ their table, first position, part of a head, base, scale, sine and cosine, what 
 half precision, ramps of scaled rotations, axes of a grid, slopes, buckets, direction and shift of
 offsets; up to three at once. Bases, first positions and scales are read off the arrays.
 
+With --model, a checkpoint's config.json says what the layers have, as its family does in transformers;
+docs/porting.md shows how to check a port.
+
 The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 		Example: `  torchpe pe check rope --against mine.npz
   torchpe pe check 2d-fixed --against table.npy --positions 4x6
   torchpe pe check t5 --against arrays/ --t5-direction causal --json
+  torchpe pe check --model config.json
+  torchpe pe check --model config.json --layer 5 --tokens 64 --out cos_sin.npz
   torchpe pe check --helper > save_for_check.py`,
 	}
 	f.add(cmd)
@@ -66,20 +73,27 @@ The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 	fl.Var(choice{&f.what, catalogue.GivenNames()[4:]}, "what", "compare the array of this name alone, such as q_out")
 	fl.Float64Var(&f.tolerance, "tolerance", 1e-4,
 		"difference that is rounding, relative to the largest number of an array or 1")
+	fl.StringVar(&f.model, "model", "", "config.json of a checkpoint for Hugging Face's transformers: list the "+
+		"encoding of each layer, or take --layer of it")
+	f.to.add(cmd, "with --model: .npz file for cos and sin, or the bias, of --layer for --tokens")
 	fl.BoolVar(&f.helper, "helper", false, "print Python for NumPy, PyTorch and JAX that writes such files")
 	f.addOptions(cmd)
-	cmd.MarkFlagsOneRequired("against", "helper")
-	return leaf(cmd, f.run)
+	cmd.MarkFlagsOneRequired("against", "helper", "model")
+	return leaf(cmd, f.run, &f.to)
 }
 
 func (f *checkFlags) run(c *call) (r result, err error) {
 	switch {
 	case f.helper:
 		return result{print: printf("%s", checkHelper)}, nil
-	case len(c.args) == 0:
-		return r, usagef("pe check: name one SCHEME (torchpe pe list shows them)")
 	case !(f.tolerance >= 0):
 		return r, usagef("--tolerance %g: want 0 or more", f.tolerance)
+	case f.model != "":
+		return f.runModel(c)
+	case f.to.path != "":
+		return r, usagef("--out: name a --model, whose numbers it writes")
+	case len(c.args) == 0:
+		return r, usagef("pe check: name one SCHEME (torchpe pe list shows them)")
 	}
 	scheme, err := findScheme(c.args[0])
 	if err != nil {

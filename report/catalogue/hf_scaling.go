@@ -1,0 +1,176 @@
+package catalogue
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"torchpe/models/pe"
+)
+
+// scalings lists the keys that have an effect with each rope_type.
+var scalings = map[string]string{
+	"default": "", "linear": "factor", "dynamic": "factor", "proportional": "factor",
+	"llama3":   "factor low_freq_factor high_freq_factor original_max_position_embeddings",
+	"longrope": "factor short_factor long_factor attention_factor original_max_position_embeddings",
+	"yarn": "factor attention_factor beta_fast beta_slow mscale mscale_all_dim truncate " +
+		"original_max_position_embeddings",
+}
+
+// scale sets the options of a scaled rotation, and returns its scheme.
+func (c *hfConfig) scale(r hfRotation, options pe.Options) (scheme string, err error) {
+	known, ok := scalings[r.kind]
+	if !ok {
+		return "", fmt.Errorf("rope_type %q is not known: there are %s", r.kind,
+			strings.Join(slices.Sorted(maps.Keys(scalings)), ", "))
+	}
+	others := strings.Fields("type rope_type rope_theta partial_rotary_factor mrope_section mrope_interleaved")
+	for _, name := range slices.Sorted(maps.Keys(r.keys)) {
+		if r.keys[name] != nil && !slices.Contains(strings.Fields(known), name) && !slices.Contains(others, name) {
+			c.warn("%s has no effect with rope_type %s", name, r.kind)
+		}
+	}
+	factor, given := r.number("factor")
+	if factor == 1 && given {
+		c.warn("factor 1 scales nothing")
+	}
+	set := func(option, key string) {
+		if v, ok := r.number(key); ok {
+			options[option] = plain(v)
+		}
+	}
+	switch r.kind {
+	case "yarn":
+		return "rope-yarn", c.scaleYaRN(r, options)
+	case "longrope":
+		return "rope-longrope", c.scaleLongRoPE(r, options)
+	case "proportional":
+		set("rope-proportion", "partial_rotary_factor")
+		if !given || factor == 1 {
+			return "rope", nil
+		}
+	case "default":
+		return "rope", nil
+	}
+	if !given || factor < 1 {
+		return "", fmt.Errorf("rope_type %s without a factor of at least 1", r.kind)
+	}
+	options["rope-scale"] = plain(factor)
+	switch r.kind {
+	case "dynamic":
+		options["rope-trained-tokens"] = fmt.Sprint(c.max)
+		return "rope-ntk", nil
+	case "llama3":
+		low, ok1 := r.number("low_freq_factor")
+		high, ok2 := r.number("high_freq_factor")
+		if !ok1 || !ok2 || high < low {
+			return "", fmt.Errorf("rope_type llama3: want low_freq_factor, and high_freq_factor not below it")
+		}
+		if low == high {
+			c.warn("low_freq_factor and high_freq_factor are both %s: a step, for which the ramp here is 1e-9 wide",
+				plain(low))
+			high *= 1 + 1e-9
+		}
+		options["llama3-low"], options["llama3-high"] = plain(low), plain(high)
+		options["rope-trained-tokens"] = c.trained(r)
+		return "rope-llama3", nil
+	}
+	return "rope-pi", nil
+}
+
+// trained returns the number of tokens before the scaling.
+func (c *hfConfig) trained(r hfRotation) string {
+	outer, ok := c.number("original_max_position_embeddings")
+	inner, is := r.number("original_max_position_embeddings")
+	switch {
+	case ok && is && outer != inner:
+		c.warn("original_max_position_embeddings is %s, and %s beside the scaling: the first counts",
+			plain(outer), plain(inner))
+	case !ok && !is:
+		if outer, ok = c.value("original_max_position_embeddings"); !ok {
+			c.warn("original_max_position_embeddings is not there: max_position_embeddings %d is taken", c.max)
+			return fmt.Sprint(c.max)
+		}
+	}
+	if ok {
+		return plain(outer)
+	}
+	return plain(inner)
+}
+
+// stretch returns the factor of a scaling, or max_position_embeddings over the trained tokens.
+func (c *hfConfig) stretch(r hfRotation, trained string) float64 {
+	tokens := pe.Options{"": trained}.Float("")
+	ratio := float64(c.max) / tokens
+	factor, ok := r.number("factor")
+	switch {
+	case !ok:
+		c.note("factor is not there: %s, max_position_embeddings over original_max_position_embeddings", plain(ratio))
+		return ratio
+	case c.max > 0 && ratio != factor:
+		c.warn("factor %s times %s trained tokens is not max_position_embeddings %d: %s uses the factor "+
+			"(transformers 4.52 the ratio of the other two)", plain(factor), trained, c.max, r.kind)
+	}
+	return factor
+}
+
+// scaleYaRN sets the options of rope-yarn.
+func (c *hfConfig) scaleYaRN(r hfRotation, options pe.Options) error {
+	options["rope-trained-tokens"] = c.trained(r)
+	factor := c.stretch(r, options["rope-trained-tokens"])
+	if factor < 1 {
+		return fmt.Errorf("rope_type yarn: the factor %s is less than 1", plain(factor))
+	}
+	options["rope-scale"] = plain(factor)
+	for key, option := range map[string]string{"beta_fast": "yarn-beta-fast", "beta_slow": "yarn-beta-slow"} {
+		if v, ok := r.number(key); ok && v != 0 {
+			options[option] = plain(v)
+		}
+	}
+	if r.keys["truncate"] == false {
+		options["yarn-truncate"] = "false"
+	}
+	mscale, _ := r.number("mscale")
+	ofAll, _ := r.number("mscale_all_dim")
+	attention, ok := r.number("attention_factor")
+	switch {
+	case ok:
+		options["yarn-attention-factor"] = plain(attention)
+		if mscale != 0 || ofAll != 0 {
+			c.warn("mscale and mscale_all_dim have no effect: attention_factor counts")
+		}
+	case mscale != 0 && ofAll != 0:
+		options["yarn-attention-factor"] = plain(mscale) + "/" + plain(ofAll)
+	case mscale != 0 || ofAll != 0:
+		c.warn("mscale and mscale_all_dim have an effect on cosines together alone: one of them is not there")
+	}
+	if _, ok := c.value("qk_rope_head_dim"); ok && ofAll != 0 {
+		m := 0.1*ofAll*math.Log(factor) + 1
+		c.warn("mscale_all_dim %s also multiplies all logits by %.6g, which no scheme here does", plain(ofAll), m*m)
+	}
+	return nil
+}
+
+// scaleLongRoPE sets the options of rope-longrope.
+func (c *hfConfig) scaleLongRoPE(r hfRotation, options pe.Options) error {
+	options["rope-trained-tokens"] = c.trained(r)
+	options["rope-scale"] = plain(max(1, c.stretch(r, options["rope-trained-tokens"])))
+	if v, ok := r.number("attention_factor"); ok {
+		options["longrope-magnitude"] = plain(v)
+	}
+	for _, pair := range [][2]string{{"long_factor", "longrope-factors"}, {"short_factor", "longrope-short"}} {
+		key, option, all := pair[0], pair[1], []string(nil)
+		for _, v := range r.list(key) {
+			n, _ := v.(float64)
+			all = append(all, plain(n))
+		}
+		if len(all) != r.width/2 {
+			return fmt.Errorf("%s has %d numbers, and there are %d pairs", key, len(all), r.width/2)
+		}
+		options[option] = strings.Join(all, ",")
+	}
+	c.note("short factors count up to %s tokens, long ones beyond", options["rope-trained-tokens"])
+	return nil
+}

@@ -1,0 +1,299 @@
+package catalogue
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"torchpe/data/array"
+	"torchpe/internal/wording"
+	"torchpe/models/pe"
+)
+
+// shortOption returns the name of an option within the parentheses after a scheme: what follows its first
+// dash, where that names no other.
+func shortOption(scheme pe.Scheme, name string) string {
+	_, short, ok := strings.Cut(name, "-")
+	count := 0
+	for _, o := range scheme.Options {
+		if o.Name == short || strings.HasSuffix(o.Name, "-"+short) {
+			count++
+		}
+	}
+	if !ok || count != 1 {
+		return name
+	}
+	return short
+}
+
+// shown are the options that are written though they are as usual.
+var shown = []string{"rope-base", "rope-scale"}
+
+// notation returns a scheme with options, as in rope(base=10000). Those that are as usual are left out, but
+// for those that are always shown, and the layout, which is one for all layers.
+func notation(name string, options pe.Options) string {
+	scheme, err := pe.Find(name)
+	if err != nil {
+		panic(err) // schemes here are in the registry
+	}
+	usual, _ := scheme.Resolve("code", nil)
+	var all []string
+	for _, option := range slices.Sorted(maps.Keys(options)) {
+		if option != "rope-layout" && options[option] != usual[option] || slices.Contains(shown, option) {
+			all = append(all, shortOption(scheme, option)+"="+options[option])
+		}
+	}
+	if all == nil {
+		return name
+	}
+	return name + "(" + strings.Join(all, ",") + ")"
+}
+
+// byTurns returns values of layers in the notation of --pe and --window: value*3,other. Equal values are one.
+func byTurns(of []string) string {
+	period := 1
+	for !slices.Equal(of[period:], of[:len(of)-period]) {
+		period++
+	}
+	var parts []string
+	turns := false
+	for from, to := 0, 0; from < period; from = to {
+		for to = from; to < period && of[to] == of[from]; {
+			to++
+		}
+		part := of[from]
+		if n := to - from; n > 1 {
+			part, turns = fmt.Sprintf("%s*%d", part, n), true
+		}
+		parts = append(parts, part)
+	}
+	switch {
+	case len(parts) == 1:
+		return of[0]
+	case !turns:
+		parts[0] += "*1"
+	}
+	return strings.Join(parts, ",")
+}
+
+// findFlags finds the flags for the encodings and windows of the layers, and says what torchpe lacks.
+func (c *Checkpoint) findFlags() {
+	parts := slices.DeleteFunc(slices.Clone(c.Layers), func(l CheckpointLayer) bool { return l.Part == "decoder" })
+	for _, l := range c.Layers {
+		if l.cannot != "" && !slices.Contains(c.Cannot, l.cannot) {
+			c.Cannot = append(c.Cannot, l.cannot)
+		}
+	}
+	if slices.ContainsFunc(parts, func(l CheckpointLayer) bool { return l.cannot != "" && l.Chunk == 0 }) {
+		return
+	}
+	var encodings, windows []string
+	layout := ""
+	for _, l := range parts {
+		encodings, windows = append(encodings, l.Encoding), append(windows, fmt.Sprint(l.Window))
+		if l.Pairs == "half" {
+			layout = " --rope-layout half"
+		}
+	}
+	c.Flags = "--pe '" + byTurns(encodings) + "'"
+	if first := parts[0]; byTurns(encodings) == first.Encoding { // one for all layers
+		c.Flags = "--pe " + first.scheme
+		scheme, _ := pe.Find(first.scheme)
+		usual, _ := scheme.Resolve("code", nil)
+		for _, name := range slices.Sorted(maps.Keys(first.options)) {
+			if name != "rope-layout" && first.options[name] != usual[name] || slices.Contains(shown, name) {
+				c.Flags += " --" + name + " " + first.options[name]
+			}
+		}
+	}
+	if text := byTurns(windows); strings.Contains(text, "*") {
+		c.Flags += " --window '" + text + "'"
+	} else if text != "0" {
+		c.Flags += " --window " + text
+	}
+	c.Flags += layout
+}
+
+// String describes the layers in a table, then what was taken, warnings, and the flags.
+func (c *Checkpoint) String() string {
+	var b strings.Builder
+	sight := "causal (as --task text)"
+	if !c.Causal {
+		sight = "both ways"
+	}
+	fmt.Fprintf(&b, "%s: %s, %s of width %d, %s\n\n", c.Type, wording.Count(len(c.Layers), "layer"),
+		wording.Count(c.Heads, "head"), c.Width, sight)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "layers from 0\tencoding\tpairs\twindow")
+	var rows []string
+	at := map[string][]int{}
+	for i, l := range c.Layers {
+		row := l.row()
+		if at[row] == nil {
+			rows = append(rows, row)
+		}
+		at[row] = append(at[row], i)
+	}
+	for _, row := range rows {
+		fmt.Fprintf(w, "%s\t%s\n", ranges(at[row]), row)
+	}
+	_ = w.Flush() // into memory
+	b.WriteString("\n")
+	for _, text := range c.Notes {
+		fmt.Fprintf(&b, "note: %s\n", text)
+	}
+	for _, text := range c.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", text)
+	}
+	for _, text := range c.Cannot {
+		fmt.Fprintf(&b, "torchpe does not have: %s\n", text)
+	}
+	if c.Flags != "" {
+		fmt.Fprintf(&b, "the same here: %s\n", c.Flags)
+	}
+	return b.String()
+}
+
+// row returns the cells of a layer but its number.
+func (l CheckpointLayer) row() string {
+	encoding, pairs, window := l.Encoding, "-", "none"
+	if len(encoding) > 100 {
+		encoding = encoding[:80] + "...)"
+	}
+	if l.Part != "" {
+		encoding = l.Part + ": " + encoding
+	}
+	switch l.Pairs {
+	case "half":
+		pairs = fmt.Sprintf("k, k+%d", l.Turned/2)
+	case "interleaved":
+		pairs = "2k, 2k+1"
+	}
+	if l.Turned > 0 && l.Turned < l.Width {
+		pairs += fmt.Sprintf(" of %d in %d", l.Turned, l.Width)
+	}
+	if l.Window > 0 {
+		window = fmt.Sprint(l.Window)
+	}
+	if l.Chunk > 0 {
+		window = fmt.Sprintf("chunks of %d", l.Chunk)
+	}
+	return encoding + "\t" + pairs + "\t" + window
+}
+
+// ranges lists numbers as 0-4, 6-10; of more than four ranges the first two and the last.
+func ranges(numbers []int) string {
+	var all []string
+	for from, to := 0, 0; from < len(numbers); from = to {
+		for to = from + 1; to < len(numbers) && numbers[to] == numbers[to-1]+1; {
+			to++
+		}
+		text := fmt.Sprint(numbers[from])
+		if to-from > 1 {
+			text += fmt.Sprintf("-%d", numbers[to-1])
+		}
+		all = append(all, text)
+	}
+	if len(all) > 4 {
+		all = append(all[:2], "...", all[len(all)-1])
+	}
+	return strings.Join(all, ", ")
+}
+
+// Layer returns a layer by its number.
+func (c *Checkpoint) Layer(number int) (CheckpointLayer, error) {
+	if number < 0 || number >= len(c.Layers) {
+		return CheckpointLayer{}, fmt.Errorf("layer %d: there are layers 0 to %d", number, len(c.Layers)-1)
+	}
+	return c.Layers[number], nil
+}
+
+// Numbers returns what a layer does with positions of so many tokens: cos and sin [N,2P] of a rotation with
+// a column for each dimension, as transformers has them, or the bias [H,N,N]. Trained numbers are not in a
+// configuration: they are an error.
+func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
+	l, err := c.Layer(layer)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case l.Weights != "":
+		return nil, fmt.Errorf("layer %d: the numbers of %s are trained: they are %s of the checkpoint", layer,
+			l.scheme, l.Weights)
+	case l.turn.scheme == "" && l.scheme != "alibi":
+		return nil, fmt.Errorf("layer %d: %s has no table and no bias to write", layer, l.scheme)
+	}
+	s, scheme, kinds := c.setting(l, l.turn.scheme != ""), l.turn.scheme, []string{kindCos, kindSin}
+	if s.Tokens = tokens; scheme == "" {
+		scheme, kinds = l.scheme, []string{kindBias}
+	}
+	found, err := pe.Find(scheme)
+	if err != nil {
+		return nil, err
+	}
+	i, err := Build(found, s, pe.Line(tokens), Start{1, 1})
+	if err != nil {
+		return nil, err
+	}
+	defer i.Close()
+	var all []array.Array
+	for _, kind := range kinds {
+		var a array.Array
+		if kind == kindBias {
+			a, _, err = i.Values(Want{Kind: kind})
+		} else {
+			a, err = i.rotationTable(Output{Kind: kind, Array: array.Array{Shape: []int{tokens, l.turn.width}}})
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.Name = kind
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// setting returns the setting of a layer alone, or of the table of its rotation.
+func (c *Checkpoint) setting(l CheckpointLayer, table bool) Setting {
+	s := Setting{Size: pe.Size{Tokens: 16, DModel: c.Heads * l.Width, Heads: c.Heads, Layers: 1}, Fidelity: "code",
+		Given: l.options}
+	if table {
+		s.DModel, s.Heads, s.Given = l.turn.width, 1, l.turn.options
+	}
+	return s
+}
+
+// Scheme returns the scheme of a layer.
+func (c *Checkpoint) Scheme(layer int) (pe.Scheme, error) {
+	l, err := c.Layer(layer)
+	if err != nil {
+		return pe.Scheme{}, err
+	}
+	return pe.Find(l.scheme)
+}
+
+// Check returns the check of another implementation's arrays against a layer. Cosines and sines alone are
+// those of the dimensions that are turned; other arrays have whole heads.
+func (c *Checkpoint) Check(layer int, given Given) (check Check, err error) {
+	l, err := c.Layer(layer)
+	if err != nil {
+		return check, err
+	}
+	_, hasPart := l.options["rope-dims"]
+	table := !slices.ContainsFunc(given.Outputs, func(o Output) bool { return axes[o.Kind] != "NP" })
+	switch {
+	case table && l.turn.scheme == "":
+		return check, fmt.Errorf("layer %d turns nothing: it has no cosines and sines", layer)
+	case !table && l.turn.width < l.Width && l.turn.scheme != "" && !hasPart:
+		return check, fmt.Errorf("layer %d: torchpe does not have %s: give its cos and sin alone", layer, l.cannot)
+	}
+	check = Check{Given: given, Setting: c.setting(l, table)}
+	name := l.scheme
+	if table || name == "mrope" { // which is its rope for text
+		name, check.Setting.Given = l.turn.scheme, l.turn.options
+	}
+	check.Scheme, err = pe.Find(name)
+	return check, err
+}
