@@ -49,6 +49,9 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	defer ens.close()
+	if err := ens.startFrom(); err != nil {
+		return runlog.Result{}, err
+	}
 	if c.Device == "auto" && ens.device != torchpe.CPU {
 		o.Observer.Noticed("device: auto chose " + ens.device.String())
 	}

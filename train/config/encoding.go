@@ -13,6 +13,7 @@ type EncodingConfig struct {
 	PEDropout      float64           `json:"pe_dropout,omitempty"`
 	InitScale      *float64          `json:"init_scale,omitempty"`       // nil is 1
 	EmbedInitScale *float64          `json:"embed_init_scale,omitempty"` // nil is 1
+	From           *FromConfig       `json:"from,omitempty"`             // nil: weights are drawn
 }
 
 // InitFlag sets the start of the learned PE.

@@ -131,7 +131,7 @@ func Groups() []Group { return groups() }
 var groups = sync.OnceValue(func() []Group {
 	all := []Group{
 		{"task", taskSettings},
-		{"encoding", slices.Concat(encodingSettings, memberSettings, startSettings)},
+		{"encoding", slices.Concat(encodingSettings, memberSettings, startSettings, fromSettings)},
 		{"model", modelSettings},
 		{"optimizer", slices.Concat(optimizerSettings, memberRates, trainingSettings)},
 		{"data", dataSettings()},

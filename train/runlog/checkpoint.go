@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,6 +143,9 @@ func (r *Run) LoadCheckpoint() (*Checkpoint, error) {
 	}
 	return c, err
 }
+
+// CheckpointPath returns the file of the newest checkpoint of a run directory.
+func CheckpointPath(dir string) string { return filepath.Join(dir, checkpointFile) }
 
 // LoadCheckpoint returns the newest checkpoint that is whole. When the newest file is damaged it
 // returns the one before, with a Warning. It fails with ErrNoCheckpoint when there is none, and

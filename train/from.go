@@ -1,0 +1,120 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"torchpe/torchpe"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+// startFrom copies the weights of the run that --from names into the model: all but the encoding's, and
+// with --keep-pe its trained ones, too.
+func (e *ensemble) startFrom() error {
+	from := e.config.From
+	if from == nil {
+		return nil
+	}
+	c, err := readFrom(from)
+	if err != nil {
+		return fmt.Errorf("--from %s: %w", from.Run, err)
+	}
+	var bad []string
+	left := map[string]bool{} // weights of the run that the model has not taken
+	for _, name := range c.Names() {
+		if parameter := runlog.ParameterOf(name); parameter != name && !isOfEncoding(parameter) {
+			left[parameter] = true
+		}
+	}
+	err = torchpe.Catch(func() {
+		s := torchpe.NewScopeNoGrad()
+		defer s.Close()
+		e.eachParameter(s, func(name string, shape []int, into torchpe.Tensor) {
+			parameter := runlog.ParameterOf(name)
+			if parameter == name || isOfEncoding(parameter) &&
+				!(from.KeepPE && e.model.Params.Get(parameter).Trainable) {
+				return
+			}
+			delete(left, parameter)
+			values, err := valuesFrom(c, name, shape)
+			if err != nil {
+				bad = append(bad, fmt.Sprintf("%s: %v", parameter, err))
+				return
+			}
+			x := torchpe.Of(s, torchpe.CPU, values, into.Shape()...)
+			into.CopyFrom(x.To(into.DType(), into.Device()))
+		})
+	})
+	for parameter := range left {
+		bad = append(bad, parameter+": this model has none")
+	}
+	if err == nil && bad != nil {
+		slices.Sort(bad)
+		err = &ConfigError{fmt.Errorf("--from %s: its weights do not fit this model:\n  %s\n"+
+			"give the sizes of that run; --attention-bias and --fidelity say which biases attention has",
+			from.Run, strings.Join(bad, "\n  "))}
+	}
+	return err
+}
+
+// isOfEncoding reports whether a parameter is one of the encoding's.
+func isOfEncoding(parameter string) bool { return strings.HasPrefix(parameter, "pe.") }
+
+// readFrom returns the checkpoint of a finished run that is as the configuration knows it.
+func readFrom(from *config.FromConfig) (*runlog.Checkpoint, error) {
+	r, err := runlog.Open(from.Run)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if !r.Complete() {
+		return nil, fmt.Errorf("it has not finished: torchpe train --resume --out %s", from.Run)
+	}
+	sum, err := config.SumOf(runlog.CheckpointPath(from.Run))
+	if err != nil {
+		return nil, err
+	}
+	if sum != from.SHA256 {
+		return nil, fmt.Errorf("%s has changed: its SHA-256 is %.12s..., and that in the configuration is "+
+			"%.12s...: put it back as it was, or start a new run",
+			filepath.Base(runlog.CheckpointPath(from.Run)), sum, from.SHA256)
+	}
+	c, err := r.LoadCheckpoint()
+	if err == nil && c.Warning != "" {
+		err = errors.New(c.Warning)
+	}
+	if err != nil {
+		return nil, err
+	}
+	diverged, _ := c.Tensor(runlog.DivergedTensor)
+	steps, err := diverged.Float64s()
+	for member, step := range steps {
+		if step > 0 {
+			return nil, fmt.Errorf("member %d diverged at step %g", member, step)
+		}
+	}
+	return c, err
+}
+
+// valuesFrom returns the values of a tensor for as many members as shape has, of a run with as many or one.
+func valuesFrom(c *runlog.Checkpoint, name string, shape []int) ([]float64, error) {
+	t, ok := c.Tensor(name)
+	if !ok {
+		return nil, errors.New("that run has none")
+	}
+	if len(t.Shape) != len(shape) || !slices.Equal(t.Shape[1:], shape[1:]) {
+		return nil, fmt.Errorf("its shape is %v there, and %v here", t.Shape[1:], shape[1:])
+	}
+	if t.Shape[0] != shape[0] && t.Shape[0] != 1 {
+		return nil, fmt.Errorf("that run has %d members, and this one %d: as many or one", t.Shape[0], shape[0])
+	}
+	values, err := t.Float64s()
+	if t.Shape[0] == 1 {
+		values = slices.Repeat(values, shape[0])
+	}
+	return values, err
+}
