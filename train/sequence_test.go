@@ -252,6 +252,21 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 	expect.Equal(t, "attention maps are a", about["attention"], "mean over 64 held-out inputs of length 6")
 }
 
+// A window of the longest length and the character after it fit in what is held out, or it is refused.
+func TestTextHoldsTheLongestWindow(t *testing.T) {
+	c := tinyText(t, "nope") // lengths 6, 12 and 24
+	for characters, want := range map[int]string{250: "", 240: "at most 24 characters of a file are held out"} {
+		text := strings.Repeat("abcacb", 50)[:characters]
+		expect.NoError(t, os.WriteFile(c.Sequence.Text[0], []byte(text), 0o600))
+		_, err := newTextSource(c)
+		if want == "" {
+			expect.NoError(t, err)
+			continue
+		}
+		expect.Error(t, err, want, "windows need 25")
+	}
+}
+
 // Losses of more positions than bins are means over runs.
 func TestLossByPosition(t *testing.T) {
 	losses := make([]float64, 65)
