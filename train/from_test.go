@@ -76,13 +76,18 @@ func TestStartFromRefuses(t *testing.T) {
 		change func(c *Config)
 		says   []string
 	}{
-		"width":   {func(c *Config) { c.DModel = 32 }, []string{"block0.norm1.weight: its shape is [16] there, and [32] here"}},
-		"layers":  {func(c *Config) { c.Layers = 1 }, []string{"block1.norm1.weight: this model has none"}},
-		"biases":  {func(c *Config) { c.PE = "rope" }, []string{"block0.attn.in.bias: this model has none", "--attention-bias"}},
-		"tables":  {func(c *Config) { c.PE, c.From.KeepPE = "learn-2d", true }, []string{"that run has none"}},
-		"members": {func(c *Config) { c.Members = append(c.Members, Member{Seed: 11, LR: 1e-3, Sigma: new(1.)}) }, []string{"2 members, and this one 3"}},
-		"changed": {func(c *Config) { c.From.SHA256 = strings.Repeat("0", 64) }, []string{"has changed", "000000000000..."}},
-		"no run":  {func(c *Config) { c.From.Run = filepath.Join(dir, "none") }, []string{"no such file"}},
+		"width": {func(c *Config) { c.DModel = 32 },
+			[]string{"block0.norm1.weight: its shape is [16] there, and [32] here"}},
+		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.norm1.weight: this model has none"}},
+		"biases": {func(c *Config) { c.PE = "rope" },
+			[]string{"block0.attn.in.bias: this model has none", "--attention-bias"}},
+		"tables": {func(c *Config) { c.PE, c.From.KeepPE = "learn-2d", true }, []string{"that run has none"}},
+		"members": {func(c *Config) {
+			c.Members = append(c.Members, Member{Seed: 11, LR: 1e-3, Sigma: new(1.)})
+		}, []string{"2 members, and this one 3"}},
+		"changed": {func(c *Config) { c.From.SHA256 = strings.Repeat("0", 64) },
+			[]string{"has changed", "000000000000..."}},
+		"no run": {func(c *Config) { c.From.Run = filepath.Join(dir, "none") }, []string{"no such file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := source

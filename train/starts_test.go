@@ -127,10 +127,13 @@ func TestRefusedStarts(t *testing.T) {
 	flat.Masked.ZScore, flat.PEInit = false, "mds"
 	few, many, puzzles, parts := tinyMasked(t, "learn"), tinyMasked(t, "learn"), tiny(t, "learn"),
 		placedRun(t, "learn", inOrder16(), adjacencyOfTwo(), "graph")
+	flat2 := flat
+	flat2.PEInit = "gradients"
 	few.PEInitSparsity = new(0.9) // not sparsityOfFew, as where none is given
 	few.PEInit, many.PEInit, puzzles.PEInit, parts.PEInit = "gradients", "mds:16", "gradients", "mds"
 	for says, c := range map[string]Config{
 		"token 2 is constant":             flat,
+		"masked: token 2 is constant":     flat2,
 		"take a lower --pe-init-sparsity": few,
 		"at most 14 coordinates":          many,
 		"task lst has none":               puzzles,
