@@ -40,9 +40,22 @@ paste <(numbers "$work/here") <(numbers "$work/there") | awk '
   END { printf "arm64: %d losses and norms of two epochs differ by %.1e at most, in float64\n", NR, most
         exit !(NR == 4 && most < 1e-9) }'
 
+# Not run: a test that starts itself again, which no emulator catches, and one of all combinations of
+# operands, which takes an hour.
 for package in torchpe/internal/ctorch torchpe models; do
   echo "arm64: tests of $package"
-  arm go test -short -timeout 60m -exec "$folder/run" "./$package"
+  arm go test -short -timeout 60m -exec "$folder/run" -skip 'FailingAllocations|OddOperands' "./$package"
 done
 echo "arm64: reference vectors of the encodings"
 arm go test -timeout 60m -exec "$folder/run" -run 'Vectors|Stack|Layers' ./models/pe
+
+echo "arm64: the archive, where there are the C library and GCC's alone"
+ARCH=arm64 scripts/dist.sh
+bare=$folder/bare archive=$(ls -t dist/torchpe-*-linux-arm64.tar.gz | head -n 1)
+rm -rf "$bare"
+mkdir -p "$bare"
+for package in libc6 libgcc-s1 libstdc++6; do dpkg-deb -x "$folder"/apt/cache/archives/${package}_*.deb "$bare"; done
+tar -xzf "$archive" -C "$bare"
+alone() { qemu-aarch64-static -L "$bare" "$bare/$(basename "$archive" .tar.gz)/bin/torchpe" "$@"; }
+alone doctor
+alone train --preset quick --d-model 16 --layers 1 --limit-steps 3 --threads 1 --quiet --out "$work/bare"
