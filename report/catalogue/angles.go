@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"torchpe/models/pe"
 )
@@ -13,18 +12,16 @@ import (
 // angles holds the cosines and sines of a scheme, which turn pairs of dimensions or are the columns of a
 // table, and what a convention does to their angles.
 type angles struct {
-	rows, pairs int
-	cos, sin    [2][]float64 // [rows,pairs] of queries and of keys; those of a table are the first
-	fixed       []float64    // a table of sinusoids [rows,width]; nil for rotations
+	tokens      int // which are the rows
+	pairs       int
+	cos, sin    [2][]float64 // [tokens,pairs] of queries and of keys; those of a table are the first
+	fixed       []float64    // a table of sinusoids [tokens,width]; nil for rotations
 	columns     [][2]int     // the columns of its sines and cosines, for each pair
 	width       int          // of the table
 	coordinates [][]float64  // of each row, in steps
 	options     pe.Options
-	tokens      int
 	headWidth   int
-	scale       float64 // of logits
-	temperature float64
-	causal      bool
+	attention   pe.Attention
 
 	law     law
 	linear  bool // the angles follow the law
@@ -64,8 +61,7 @@ func axesOf(scheme pe.Scheme, options pe.Options) int {
 	case pe.NeedsSpace:
 		return 3
 	case pe.NeedsPoints:
-		n, _ := strconv.Atoi(options["rope-axes"])
-		return n
+		return options.Int("rope-axes")
 	}
 	return 1
 }
@@ -77,10 +73,8 @@ func newAngles(i *Instance) *angles {
 		return nil
 	}
 	n := i.Positions.Tokens()
-	around := i.encoding.Attention(0)
-	a := &angles{rows: n, options: i.options, tokens: n, headWidth: i.Setting.DModel / i.Setting.Heads,
-		temperature: around.Temperature, causal: around.Causal}
-	a.scale = around.LogitScale(a.headWidth)
+	a := &angles{tokens: n, options: i.options, headWidth: i.Setting.DModel / i.Setting.Heads,
+		attention: i.encoding.Attention(0)}
 	switch cos, sin, fixed := tables["pe.cos"], tables["pe.sin"], tables["pe.fixed"]; {
 	case cos != nil && sin != nil && fixed == nil:
 		a.cos, a.sin = [2][]float64{cos, cos}, [2][]float64{sin, sin}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"torchpe/data/array"
+	"torchpe/models/pe"
 )
 
 // fitted holds numbers that the given arrays suggest. They are tried as other values are.
@@ -65,7 +66,7 @@ func (c Check) rampedBase(own *angles, frequencies []float64) float64 {
 	}
 	base, t := own.base(), trial{Setting: c.Setting, at: c.Positions}
 	for range 8 {
-		t.Given = withOption(c.Setting.Given, "rope-base", plainNumber(base))
+		t.Given = withOptions(c.Setting.Given, pe.Options{"rope-base": plain(base)})
 		a, err := c.anglesOf(t)
 		if err != nil || !a.linear {
 			return 0
@@ -114,26 +115,21 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 // lawsOf returns the laws of the angles between the given inputs and outputs in a layout; nil for those that
 // the arrays do not show.
 func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
-	find := func(kind string) *Output {
-		if i := slices.IndexFunc(c.Given.Outputs, func(o Output) bool { return o.Kind == kind }); i >= 0 {
-			return &c.Given.Outputs[i]
-		}
-		return nil
-	}
-	if o := find(kindQuery); o != nil && c.Given.Q.Data != nil {
+	if o := c.Given.output(kindQuery); o != nil && c.Given.Q.Data != nil {
 		q = c.lawBetween(own, l, c.Given.Q, c.headed(o.Array))
 	}
-	if o := find(kindKey); o != nil && c.Given.K.Data != nil {
+	if o := c.Given.output(kindKey); o != nil && c.Given.K.Data != nil {
 		k = c.lawBetween(own, l, c.Given.K, c.headed(o.Array))
 	}
 	if q != nil || k != nil {
 		return q, k
 	}
-	if cos, sin := find(kindCos), find(kindSin); cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
+	cos, sin := c.Given.output(kindCos), c.Given.output(kindSin)
+	if cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
 		q = c.lawOfColumns(own, l, *cos, *sin)
 	}
 	for _, kind := range []string{kindTable, kindInput} {
-		if o := find(kind); o != nil && own.fixed != nil && len(o.Shape) == 2 {
+		if o := c.Given.output(kind); o != nil && own.fixed != nil && len(o.Shape) == 2 {
 			q = c.lawOfTable(own, l, *o)
 		}
 	}
@@ -350,7 +346,7 @@ func rounds(values []float64, near ...float64) (all []string) {
 				if math.Abs(short/v-1) > distance {
 					continue
 				}
-				if text = strconv.FormatFloat(short, 'f', -1, 64); !slices.Contains(all, text) {
+				if text = plain(short); !slices.Contains(all, text) {
 					all = append(all, text)
 				}
 				break

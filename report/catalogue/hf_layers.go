@@ -240,11 +240,6 @@ func (c *hfConfig) readRotation(l *CheckpointLayer, local bool) error {
 	return nil
 }
 
-// hasOption reports whether a scheme has an option.
-func hasOption(scheme pe.Scheme, name string) bool {
-	return slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == name })
-}
-
 // readSections reads which coordinate of a token turns which pairs (M-RoPE).
 func (c *hfConfig) readSections(r hfRotation, l *CheckpointLayer) {
 	list, isThree := r.list("mrope_section"), strings.HasPrefix(c.Type, "qwen3_vl")

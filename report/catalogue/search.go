@@ -44,7 +44,7 @@ func (c Check) search(own trial, expected []array.Array) *search {
 				continue
 			}
 			if d == nil && !t.anyRows {
-				if ch.flag != "" && !ch.fitted || number >= len(options) {
+				if ch.options != nil && !ch.fitted || number >= len(options) {
 					equal = append(equal, ch.phrase)
 				}
 				continue
@@ -68,12 +68,8 @@ func (s *search) compare(t trial) (*difference, error) {
 		if c == nil {
 			continue
 		}
-		got, err := c.compute(t)
-		if err != nil {
-			return nil, err
-		}
-		if d := c.firstDifference(t, got); d != nil {
-			return d, nil
+		if d, err := c.differenceOf(t); err != nil || d != nil {
+			return d, err
 		}
 	}
 	return nil, nil
@@ -115,8 +111,7 @@ func (c Check) partial(own trial, expected []array.Array) *Check {
 		}
 	}
 	as := part.expecting(part.partsOf(expected))
-	got, err := as.compute(own)
-	if err != nil || as.firstDifference(own, got) != nil {
+	if d, err := as.differenceOf(own); err != nil || d != nil {
 		return nil
 	}
 	return &part
@@ -142,7 +137,7 @@ func (c Check) partOfOutput(o Output, a array.Array) array.Array {
 	if o.Kind == kindWeights || o.logs {
 		a.Data = slices.Clone(a.Data)
 		for i, w := range a.Data {
-			if a.Data[i] = c.temperature * math.Log(w); !(w > 1e-3) {
+			if a.Data[i] = c.attention.Temperature * math.Log(w); !(w > 1e-3) {
 				a.Data[i] = math.NaN()
 			}
 		}
@@ -182,9 +177,12 @@ func (s *search) phrases(of []int) []string {
 func (s *search) run(f *Finding, apart difference) {
 	var near *candidate
 	var same []string // other single changes that give the same numbers
+	// On the part that is tried first:
 	apartThere := apart
 	if s.part != nil {
-		apartThere = s.partDifference(apart)
+		if d, err := s.part.differenceOf(s.own); err == nil && d != nil {
+			apartThere = *d
+		}
 	}
 	try := func(of []int, changes int) bool {
 		t, deviations, flags := s.trial(of)
@@ -261,26 +259,12 @@ type candidate struct {
 	far        float64
 }
 
-// partDifference returns the difference of the setting's convention on the part that is tried first, or else
-// on all.
-func (s *search) partDifference(apart difference) difference {
-	if got, err := s.part.compute(s.own); err == nil {
-		if d := s.part.firstDifference(s.own, got); d != nil {
-			return *d
-		}
-	}
-	return apart
-}
-
 // describeNearest stores the nearest convention if it explains more than the setting's does, and the
 // tolerance with which the nearest, or else the setting's, would be followed.
 func (s *search) describeNearest(f *Finding, near *candidate, apart difference) {
 	if near != nil {
-		if got, err := s.compute(near.trial); err == nil {
-			d := s.firstDifference(near.trial, got)
-			if d != nil && d.isNearer(apart) {
-				f.Nearest, f.NearestAt, apart = near.deviations, d.String(), *d
-			}
+		if d, err := s.differenceOf(near.trial); err == nil && d != nil && d.isNearer(apart) {
+			f.Nearest, f.NearestAt, apart = near.deviations, d.String(), *d
 		}
 	}
 	f.Rounding = apart.rounding()
@@ -355,7 +339,7 @@ func (c Check) factor(o Output, a array.Array, reversed bool) float64 {
 		return 0
 	}
 	for i, v := range a.Data {
-		if !masked(v) && !masked(o.Data[i]) && !(c.causal && c.hidden(o.Kind, i, reversed)) {
+		if !masked(v) && !masked(o.Data[i]) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed)) {
 			product, square = product+v*o.Data[i], square+v*v
 		}
 	}
@@ -371,12 +355,7 @@ func (c Check) factor(o Output, a array.Array, reversed bool) float64 {
 // trial returns the convention of a combination of choices, its deviations from the setting, and the flags
 // for it. It returns nil if a choice does not apply.
 func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
-	own := s.own
-	options := maps.Clone(s.Setting.Given)
-	if options == nil {
-		options = pe.Options{}
-	}
-	byFlags := true
+	own, byFlags := s.own, true
 	for i, k := range of {
 		if k == 0 {
 			continue
@@ -386,11 +365,10 @@ func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
 			return nil, nil, ""
 		}
 		deviations = append(deviations, ch.phrase)
-		byFlags = byFlags && ch.flag != ""
-		maps.Copy(options, flagValues(ch.flag))
+		byFlags = byFlags && ch.options != nil
 	}
 	if byFlags {
-		flags = flagLine(options)
+		flags = flagLine(own.Given)
 	}
 	return &own, deviations, flags
 }

@@ -114,33 +114,24 @@ func (a *angles) gives(kind string) bool {
 // values returns an output of a rotation or of a table of sinusoids. queries and keys are the rows of the
 // tokens.
 func (a *angles) values(g Given, o Output, t trial, queries, keys []int) array.Array {
-	scaled := func(x array.Array, by float64) array.Array {
-		if by == 0 {
-			return x
-		}
-		x.Data = slices.Clone(x.Data)
-		for i := range x.Data {
-			x.Data[i] *= by
-		}
-		return x
-	}
 	switch o.Kind {
 	case kindCos, kindSin:
 		return a.columnsOf(o, queries)
 	case kindTable, kindInput:
 		table := a.table(queries)
 		if o.Kind == kindInput {
-			for i, v := range scaled(g.X, t.scaleX).Data {
+			for i, v := range t.scaled(kindInput, g.X).Data {
 				table.Data[i] += v
 			}
 		}
 		return table
 	case kindQuery:
-		return a.turned(scaled(g.Q, t.scaleQ), queries, 0)
+		return a.turned(t.scaled(kindQuery, g.Q), queries, 0)
 	case kindKey:
 		return a.turned(g.K, keys, 1)
 	}
-	logits := dots(a.turned(scaled(g.Q, t.scaleQ), queries, 0), a.turned(g.K, keys, 1), a.scale)
+	logits := dots(a.turned(t.scaled(kindQuery, g.Q), queries, 0), a.turned(g.K, keys, 1),
+		a.attention.LogitScale(a.headWidth))
 	if o.Kind == kindWeights {
 		a.softmax(logits, queries, keys)
 	}
@@ -200,13 +191,13 @@ func (a *angles) softmax(logits array.Array, queries, keys []int) {
 	for at := 0; at < len(logits.Data); at += n {
 		row, most, sum := logits.Data[at:at+n], math.Inf(-1), 0.0
 		for j := range row {
-			if a.causal && keys[j] > queries[at/n%n] {
+			if a.attention.Causal && keys[j] > queries[at/n%n] {
 				row[j] = math.Inf(-1)
 			}
 			most = max(most, row[j])
 		}
 		for j := range row {
-			row[j] = math.Exp((row[j] - most) / a.temperature)
+			row[j] = math.Exp((row[j] - most) / a.attention.Temperature)
 			sum += row[j]
 		}
 		for j := range row {
