@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"torchpe/data/array"
-	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/npy"
 	"torchpe/report/catalogue"
 )
@@ -68,14 +67,9 @@ func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err err
 	if err != nil {
 		return r, usagef("--layer: %w", err)
 	}
-	given, err := catalogue.ReadGiven(f.against, f.what, f.header, scheme)
+	given, _, err := f.readArrays(scheme)
 	if err != nil {
-		return r, usagef("--against: %w", err)
-	}
-	if f.params != "" {
-		if given.Params, _, err = arrayfile.ReadReal(f.params, f.header); err != nil {
-			return r, usagef("--params: %w", err)
-		}
+		return r, err
 	}
 	check, err := model.Check(f.layer, given)
 	if err != nil {

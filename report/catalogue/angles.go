@@ -35,10 +35,9 @@ type angles struct {
 
 // side describes what happens to the angles of queries, or to those of keys, alone.
 type side struct {
-	shift  float64 // in steps
-	times  float64 // factor of the angles
-	factor float64 // of cosines and sines
-	power  float64 // of the scheme's own factor of cosines and sines
+	shift float64 // in steps
+	times float64 // factor of the angles
+	power float64 // of the scheme's own factor of cosines and sines
 }
 
 // rounding holds what rounds positions, frequencies and angles; nil leaves them as they are.
@@ -115,7 +114,7 @@ func (a *angles) prepared(i *Instance) *angles {
 	})
 	a.layout = newLayout(layoutOf(i.options), a.pairs, axes)
 	a.sign = 1
-	a.of = [2]side{{times: 1, factor: 1, power: 1}, {times: 1, factor: 1, power: 1}}
+	a.of = [2]side{{times: 1, power: 1}, {times: 1, power: 1}}
 	return a
 }
 
@@ -270,14 +269,7 @@ func (a *angles) cosSin(row, pair, which int) (cos, sin float64) {
 	if a.quarter {
 		angle += math.Pi / 2
 	}
-	factor := side.factor
-	switch side.power {
-	case 0:
-	case 1:
-		factor *= own
-	default:
-		factor *= math.Pow(own, side.power)
-	}
+	factor := math.Pow(own, side.power)
 	sin, cos = math.Sincos(angle)
 	return cos * factor, sin * factor
 }

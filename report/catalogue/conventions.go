@@ -129,10 +129,8 @@ func values(o pe.Option, now string, headWidth int, fit fitted) []string {
 	case all != nil:
 	case o.Name == "rope-dims":
 		all = []string{"all"}
-		for _, n := range append([]int{headWidth / 2, headWidth / 4}, fit.dims...) {
-			if n%2 == 0 && n > 0 && n < headWidth {
-				all = append(all, strconv.Itoa(n))
-			}
+		for _, n := range fit.parts(headWidth) {
+			all = append(all, strconv.Itoa(n))
 		}
 	case slices.Contains(baseOptions, o.Name):
 		all = append(slices.Clone(usualValues[o.Name]), rounds(fit.bases, fit.nearBases...)...)
@@ -201,7 +199,8 @@ func (c Check) errorAxes(fit fitted) []axis {
 			byTrial("scale twice (q k over Dh)", c.multiply(kindQuery, 1/math.Sqrt(width)))},
 		one("x times sqrt(D) before the sum", c.multiply(kindInput, math.Sqrt(float64(c.Setting.DModel)))),
 		{{}, byTrial("bias over sqrt(Dh)", c.multiply(kindBias, 1/math.Sqrt(width))),
-			byTrial("bias times sqrt(Dh)", c.multiply(kindBias, math.Sqrt(width))), byTrial("bias with the other sign", c.multiply(kindBias, -1))},
+			byTrial("bias times sqrt(Dh)", c.multiply(kindBias, math.Sqrt(width))),
+			byTrial("bias with the other sign", c.multiply(kindBias, -1))},
 		{{}, byTrial("offset off by one (i - j + 1 for i - j)", shift(1)),
 			byTrial("offset off by one (i - j - 1 for i - j)", shift(-1)),
 			rolled("offset off by one (row r - 1 of the table for r, wrapped around)", 1, true),

@@ -20,6 +20,16 @@ type fitted struct {
 	nearBases     []float64    // as nearScales, for bases
 }
 
+// parts returns even numbers of the dimensions of a head that may be turned, fewer than all.
+func (f fitted) parts(width int) (all []int) {
+	for _, n := range append([]int{width / 2, width / 4}, f.dims...) {
+		if n%2 == 0 && n > 0 && n < width && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
 // nearScales lists relative distances within which a scale of fewer digits is tried. Slow pairs tell a scale
 // badly, and scales have few digits.
 var nearScales = []float64{1e-2, 1e-3, 3e-5}
@@ -87,7 +97,6 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 	if own.options["rope-dims"] == "" {
 		return pairs, nil
 	}
-	all := []int{width, width / 2, width / 4}
 	for _, o := range c.Given.Outputs {
 		if o.Kind != kindQuery || c.Given.Q.Data == nil || len(o.Data) != len(c.Given.Q.Data) {
 			continue
@@ -102,10 +111,9 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 		if dims = append(dims, turned); turned == 0 {
 			dims = nil
 		}
-		all = append(all, dims...)
 	}
-	for _, n := range all {
-		if n%2 == 0 && n > 0 && !slices.Contains(pairs, n/2) {
+	for _, n := range append([]int{width}, fitted{dims: dims}.parts(width)...) {
+		if n%2 == 0 && !slices.Contains(pairs, n/2) {
 			pairs = append(pairs, n/2)
 		}
 	}

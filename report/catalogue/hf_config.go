@@ -68,6 +68,16 @@ func (k keys) list(name string) []any {
 	return list
 }
 
+// numbers returns the numbers of an array, with commas; "" where there is none.
+func (k keys) numbers(name string) (text string, count int) {
+	var all []string
+	for _, v := range k.list(name) {
+		n, _ := v.(float64)
+		all = append(all, plain(n))
+	}
+	return strings.Join(all, ","), len(all)
+}
+
 // text returns the text of a key; "" where there is none.
 func (k keys) text(name string) string {
 	text, _ := k[name].(string)
@@ -185,7 +195,7 @@ func newCheckpoint(all keys) (*Checkpoint, error) {
 		return nil, err
 	}
 	for i := range c.Layers {
-		c.Layers[i].Encoding = notation(c.Layers[i].scheme, c.Layers[i].options)
+		c.Layers[i].Encoding = c.Layers[i].notation()
 	}
 	c.findFlags()
 	return c.Checkpoint, nil

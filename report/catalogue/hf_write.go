@@ -31,24 +31,33 @@ func shortOption(scheme pe.Scheme, name string) string {
 // shown are the options that are written though they are as usual.
 var shown = []string{"rope-base", "rope-scale"}
 
-// notation returns a scheme with options, as in rope(base=10000). Those that are as usual are left out, but
-// for those that are always shown, and the layout, which is one for all layers.
-func notation(name string, options pe.Options) string {
-	scheme, err := pe.Find(name)
+// written returns the scheme of a layer, and the options that are written. Those that are as usual are left
+// out, but for those that are always shown, and the layout, which is one for all layers.
+func (l CheckpointLayer) written() (scheme pe.Scheme, names []string) {
+	scheme, err := pe.Find(l.scheme)
 	if err != nil {
 		panic(err) // schemes here are in the registry
 	}
 	usual, _ := scheme.Resolve("code", nil)
-	var all []string
-	for _, option := range slices.Sorted(maps.Keys(options)) {
-		if option != "rope-layout" && options[option] != usual[option] || slices.Contains(shown, option) {
-			all = append(all, shortOption(scheme, option)+"="+options[option])
+	for _, name := range slices.Sorted(maps.Keys(l.options)) {
+		if name != "rope-layout" && l.options[name] != usual[name] || slices.Contains(shown, name) {
+			names = append(names, name)
 		}
 	}
-	if all == nil {
-		return name
+	return scheme, names
+}
+
+// notation returns the scheme of a layer with its options, as in rope(base=10000).
+func (l CheckpointLayer) notation() string {
+	scheme, names := l.written()
+	var all []string
+	for _, name := range names {
+		all = append(all, shortOption(scheme, name)+"="+l.options[name])
 	}
-	return name + "(" + strings.Join(all, ",") + ")"
+	if all == nil {
+		return l.scheme
+	}
+	return l.scheme + "(" + strings.Join(all, ",") + ")"
 }
 
 // byTurns returns values of layers in the notation of --pe and --window: value*3,other. Equal values are one.
@@ -100,12 +109,9 @@ func (c *Checkpoint) findFlags() {
 	c.Flags = "--pe '" + byTurns(encodings) + "'"
 	if first := parts[0]; byTurns(encodings) == first.Encoding { // one for all layers
 		c.Flags = "--pe " + first.scheme
-		scheme, _ := pe.Find(first.scheme)
-		usual, _ := scheme.Resolve("code", nil)
-		for _, name := range slices.Sorted(maps.Keys(first.options)) {
-			if name != "rope-layout" && first.options[name] != usual[name] || slices.Contains(shown, name) {
-				c.Flags += " --" + name + " " + first.options[name]
-			}
+		_, names := first.written()
+		for _, name := range names {
+			c.Flags += " --" + name + " " + first.options[name]
 		}
 	}
 	if text := byTurns(windows); strings.Contains(text, "*") {
@@ -225,34 +231,21 @@ func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
 	case l.turn.scheme == "" && l.scheme != "alibi":
 		return nil, fmt.Errorf("layer %d: %s has no table and no bias to write", layer, l.scheme)
 	}
-	s, scheme, kinds := c.setting(l, l.turn.scheme != ""), l.turn.scheme, []string{kindCos, kindSin}
-	if s.Tokens = tokens; scheme == "" {
-		scheme, kinds = l.scheme, []string{kindBias}
+	given := Given{Outputs: []Output{{Kind: kindBias}}}
+	if l.turn.scheme != "" {
+		shape := array.Array{Shape: []int{tokens, l.turn.width}}
+		given.Outputs = []Output{{Kind: kindCos, Array: shape}, {Kind: kindSin, Array: shape}}
 	}
-	found, err := pe.Find(scheme)
+	check, err := c.Check(layer, given)
 	if err != nil {
 		return nil, err
 	}
-	i, err := Build(found, s, pe.Line(tokens), Start{1, 1})
-	if err != nil {
-		return nil, err
+	check.Positions = pe.Line(tokens)
+	all, err := check.compute(trial{Setting: check.Setting, at: check.Positions})
+	for i := range all {
+		all[i].Name = given.Outputs[i].Kind
 	}
-	defer i.Close()
-	var all []array.Array
-	for _, kind := range kinds {
-		var a array.Array
-		if kind == kindBias {
-			a, _, err = i.Values(Want{Kind: kind})
-		} else {
-			a, err = i.rotationTable(Output{Kind: kind, Array: array.Array{Shape: []int{tokens, l.turn.width}}})
-		}
-		if err != nil {
-			return nil, err
-		}
-		a.Name = kind
-		all = append(all, a)
-	}
-	return all, nil
+	return all, err
 }
 
 // setting returns the setting of a layer alone, or of the table of its rotation.

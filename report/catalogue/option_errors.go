@@ -23,11 +23,11 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 		}
 	case "rope-dims":
 		if resolved[option] == "all" {
-			all = c.partOfHead(resolved.Float("rope-base"), append([]int{width / 2, width / 4}, fit.dims...)...)
+			all = c.partOfHead(resolved.Float("rope-base"), fit.parts(width)...)
 		}
 	case "rope-base":
-		if resolved["rope-dims"] != "all" {
-			all = c.partOfHead(resolved.Float(option), int(resolved.Float("rope-dims")))
+		if n := resolved.Int("rope-dims"); n > 0 && n < width {
+			all = c.partOfHead(resolved.Float(option), n)
 		}
 		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(resolved.Float(option))))
 		if c.Scheme.Name == "rope" {
@@ -77,10 +77,7 @@ func sameAsBase(phrase, option string, base float64) choice {
 // partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
 func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
 	width := c.Setting.DModel / c.Setting.Heads
-	for i, n := range parts {
-		if n%2 != 0 || n == 0 || n >= width || slices.Contains(parts[:i], n) {
-			continue
-		}
+	for _, n := range parts {
 		same := plain(math.Pow(base, float64(n)/float64(width)))
 		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head "+
 			"(base^(-2k/%d))", n, width)

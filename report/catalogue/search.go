@@ -93,9 +93,8 @@ func (c Check) partial(own trial, expected []array.Array) *Check {
 	}
 	part.Positions = c.Positions.Permuted(part.tokens)
 	part.Given.X = part.partOf("ND", c.Given.X)
-	for in, from := range map[*array.Array]array.Array{&part.Given.Q: c.Given.Q, &part.Given.K: c.Given.K,
-		&part.Given.V: c.Given.V} {
-		*in = part.partOf("HNC", from)
+	for _, in := range []*array.Array{&part.Given.Q, &part.Given.K, &part.Given.V} {
+		*in = part.partOf("HNC", *in)
 	}
 	part.Given.Outputs = slices.Clone(c.Given.Outputs)
 	for i := range part.Given.Outputs {
@@ -308,8 +307,7 @@ func (c Check) times(t trial) (text string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	var names, all []string
-	factors := map[string]bool{}
+	var names, factors, all []string
 	for k, o := range c.Given.Outputs {
 		by := c.factor(o, got[k], t.reversed)
 		if by == 0 {
@@ -317,17 +315,15 @@ func (c Check) times(t trial) (text string, ok bool) {
 		}
 		if math.Abs(by-1) > 1e-3 {
 			factor := fmt.Sprintf("%.4g", by)
-			names, all = append(names, o.Name), append(all, o.Name+" times "+factor)
-			factors[factor] = true
+			names, factors = append(names, o.Name), append(factors, factor)
+			all = append(all, o.Name+" times "+factor)
 		}
 	}
 	if c.firstDifference(t, got) != nil || all == nil {
 		return "", false
 	}
-	if len(factors) == 1 && len(names) > 1 {
-		for factor := range factors {
-			return strings.Join(names, " and ") + " times " + factor, true
-		}
+	if len(slices.Compact(factors)) == 1 {
+		return strings.Join(names, " and ") + " times " + factors[0], true
 	}
 	return strings.Join(all, ", "), true
 }

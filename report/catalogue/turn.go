@@ -64,18 +64,9 @@ func layoutOf(options pe.Options) string {
 
 // columns returns, for each column of a table of cosines with one for each dimension, its pair.
 func (l layout) columns() []int {
-	pairs := len(l.reads)
-	all := make([]int, 2*pairs)
+	all := make([]int, 2*len(l.reads))
 	for p, reads := range l.reads {
-		all[reads[0]], all[reads[1]] = p, p
-	}
-	for k := range all {
-		switch l.name {
-		case "tiled":
-			all[k] = k % pairs
-		case "repeated":
-			all[k] = k / 2
-		}
+		all[reads[0]], all[reads[1]] = l.turn[p][0], l.turn[p][1]
 	}
 	return all
 }
