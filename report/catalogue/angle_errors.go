@@ -26,18 +26,7 @@ var angleErrors = [][]choice{
 		byAngles("q turned in the other direction", turnedTimes(-1, 1)),
 		byAngles("k turned in the other direction", turnedTimes(1, -1)),
 	},
-	{
-		byAngles("positions rounded to bfloat16", roundedTo(8, true, false, false)),
-		byAngles("frequencies rounded to bfloat16", roundedTo(8, false, true, false)),
-		byAngles("positions and frequencies rounded to bfloat16", roundedTo(8, true, true, false)),
-		byAngles("angles rounded to bfloat16", roundedTo(8, false, false, true)),
-		byAngles("positions, frequencies and angles rounded to bfloat16", roundedTo(8, true, true, true)),
-		byAngles("positions rounded to float16", roundedTo(11, true, false, false)),
-		byAngles("frequencies rounded to float16", roundedTo(11, false, true, false)),
-		byAngles("positions and frequencies rounded to float16", roundedTo(11, true, true, false)),
-		byAngles("angles rounded to float16", roundedTo(11, false, false, true)),
-		byAngles("positions, frequencies and angles rounded to float16", roundedTo(11, true, true, true)),
-	},
+	roundingErrors(),
 	{
 		byAngles("positions divided by the scale (no ramp)", func(a *angles) error {
 			if kind := a.options["rope-yarn"]; kind == "by-parts" ||
@@ -120,23 +109,25 @@ func turnedTimes(q, k float64) func(*angles) error {
 	})
 }
 
-func roundedTo(bits int, position, frequency, angle bool) func(*angles) error {
-	return func(a *angles) error {
-		if !a.linear {
-			return errNotLinear
+// roundingErrors returns errors of angles that are computed in half precision.
+func roundingErrors() (all []choice) {
+	for _, format := range halfFormats {
+		add := func(what string, position, frequency, angle bool) {
+			all = append(all, byAngles(what+" rounded to "+format.name, func(a *angles) error {
+				if !a.linear {
+					return errNotLinear
+				}
+				a.round = rounding{format.bits, position, frequency, angle}
+				return nil
+			}))
 		}
-		by := toBits(bits)
-		if position {
-			a.round.position = by
-		}
-		if frequency {
-			a.round.frequency = by
-		}
-		if angle {
-			a.round.angle = by
-		}
-		return nil
+		add("positions", true, false, false)
+		add("frequencies", false, true, false)
+		add("positions and frequencies", true, true, false)
+		add("angles", false, false, true)
+		add("positions, frequencies and angles", true, true, true)
 	}
+	return all
 }
 
 // withPower raises the factor of queries and keys to a power, for schemes with one of the options.

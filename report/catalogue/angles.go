@@ -2,7 +2,6 @@ package catalogue
 
 import (
 	"errors"
-	"maps"
 	"math"
 	"slices"
 
@@ -40,8 +39,19 @@ type side struct {
 	power float64 // of the scheme's own factor of cosines and sines
 }
 
-// rounding holds what rounds positions, frequencies and angles; nil leaves them as they are.
-type rounding struct{ position, frequency, angle func(float64) float64 }
+// rounding says which of positions, frequencies and angles have few significant bits.
+type rounding struct {
+	bits                       int
+	position, frequency, angle bool
+}
+
+// of returns a number, rounded if so.
+func (r rounding) of(number float64, rounded bool) float64 {
+	if !rounded {
+		return number
+	}
+	return toBits(number, r.bits)
+}
 
 // law holds angles that are linear in the coordinates c of a row: start + sum_a slope_a c_a, for each pair.
 type law struct {
@@ -133,13 +143,13 @@ func sinusoidColumns(scheme pe.Scheme, options pe.Options, width int) (all [][2]
 	if layout != "interleaved" && layout != "concat" && layout != "t2t" {
 		return nil
 	}
+	if layout != "interleaved" {
+		layout = "half"
+	}
+	pairs := newLayout(layout, each/2, 1).reads
 	for block := range blocks {
-		for k := range each / 2 {
-			sine, cosine := block*each+2*k, block*each+2*k+1
-			if layout != "interleaved" {
-				sine, cosine = block*each+k, block*each+each/2+k
-			}
-			if cosine < width {
+		for _, of := range pairs {
+			if sine, cosine := block*each+of[0], block*each+of[1]; cosine < width {
 				all = append(all, [2]int{sine, cosine})
 			}
 		}
@@ -248,7 +258,6 @@ func (a *angles) clone() *angles {
 	for _, slope := range a.law.slope {
 		b.law.slope = append(b.law.slope, slices.Clone(slope))
 	}
-	b.options = maps.Clone(a.options)
 	return &b
 }
 
@@ -282,29 +291,24 @@ func (a *angles) angle(row, pair int, shift float64) float64 {
 		if frequency == 0 {
 			continue
 		}
-		if a.round.position != nil || a.round.frequency != nil {
+		if a.round.position || a.round.frequency {
 			position += left / frequency // the start belongs to the one axis that a pair has
 			left = 0
 		}
-		frequency, position = rounded(a.round.frequency, frequency), rounded(a.round.position, position)
-		angle += frequency * position
+		angle += a.round.of(frequency, a.round.frequency) * a.round.of(position, a.round.position)
 	}
-	return rounded(a.round.angle, angle+left)
+	return a.round.of(angle+left, a.round.angle)
 }
 
-func rounded(by func(float64) float64, v float64) float64 {
-	if by == nil {
-		return v
-	}
-	return by(v)
-}
+// halfFormats lists the formats of half precision and their significant bits.
+var halfFormats = [2]struct {
+	name string
+	bits int
+}{{"bfloat16", 8}, {"float16", 11}}
 
-// toBits returns a function that rounds to the given number of significant bits: 8 of bfloat16, 11 of
-// float16.
-func toBits(bits int) func(float64) float64 {
-	return func(v float64) float64 {
-		fraction, exponent := math.Frexp(v)
-		scale := math.Ldexp(1, bits)
-		return math.Ldexp(math.RoundToEven(fraction*scale)/scale, exponent)
-	}
+// toBits rounds a number to significant bits.
+func toBits(v float64, bits int) float64 {
+	fraction, exponent := math.Frexp(v)
+	scale := math.Ldexp(1, bits)
+	return math.Ldexp(math.RoundToEven(fraction*scale)/scale, exponent)
 }

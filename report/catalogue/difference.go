@@ -184,9 +184,6 @@ type errorsOf struct {
 	largest      float64
 }
 
-// halfBits lists the significant bits of bfloat16 and float16.
-var halfBits = [2]int{8, 11}
-
 func newErrors(o Output) *errorsOf {
 	e := &errorsOf{Output: o, largest: largest(o.Data), bits: [2]bool{true, true}, single: true, bounded: true}
 	e.tokens = 1
@@ -212,10 +209,10 @@ func (e *errorsOf) add(i int, got, want float64) {
 	if e.nan = e.nan || math.IsNaN(apart) || math.IsInf(apart, 0); e.nan {
 		return
 	}
-	for k, bits := range halfBits {
-		e.bits[k] = e.bits[k] && math.Abs(toBits(bits)(got)-got) <= 1e-6*math.Abs(got)
+	for k, format := range halfFormats {
+		e.bits[k] = e.bits[k] && math.Abs(toBits(got, format.bits)-got) <= 1e-6*math.Abs(got)
 	}
-	eps := math.Ldexp(1, -halfBits[0])
+	eps := math.Ldexp(1, -halfFormats[0].bits)
 	e.single = e.single && math.Abs(apart) <= 1.01*eps*max(math.Abs(want), math.Abs(got))+1e-7
 	e.bounded = e.bounded && math.Abs(apart) <= 4*eps*e.largest
 	e.size += math.Abs(apart)

@@ -342,31 +342,28 @@ func (c *hfConfig) readT5() error {
 
 // readTable reads a trained table that is added to the input of the first layer, or of relative positions.
 func (c *hfConfig) readTable() error {
-	kind := c.text("position_embedding_type")
-	for i := range c.Layers {
-		l := &c.Layers[i]
-		l.scheme, l.options, l.Weights = "learn", pe.Options{"pe-placement": "input"}, c.weights
-		clip := fmt.Sprint(max(c.max-1, 1))
-		switch kind {
-		case "relative_key":
-			l.scheme, l.options = "relative", pe.Options{"relative": "shaw", "relative-clip": clip}
-		case "relative_key_query":
-			l.scheme, l.options = "huang", pe.Options{"huang-method": "4", "huang-clip": clip}
-		default:
-			continue
-		}
-		l.Weights = "attention.self.distance_embedding.weight of each layer"
-	}
-	switch kind {
+	l := CheckpointLayer{Width: c.Width, Weights: c.weights, scheme: "learn",
+		options: pe.Options{"pe-placement": "input"}}
+	clip := fmt.Sprint(max(c.max-1, 1))
+	switch kind := c.text("position_embedding_type"); kind {
 	case "", "absolute":
-	case "relative_key", "relative_key_query":
-		c.warn("position_embedding_type %s: of transformers before 5; its row of a pair of tokens is i - j + N - 1, "+
-			"here j - i", kind)
+	case "relative_key":
+		l.scheme, l.options = "relative", pe.Options{"relative": "shaw", "relative-clip": clip}
+	case "relative_key_query":
+		l.scheme, l.options = "huang", pe.Options{"huang-method": "4", "huang-clip": clip}
 	default:
 		c.warn("position_embedding_type %q is not known: taken as absolute, a guess", kind)
 	}
-	if c.offset != "" && c.Layers[0].scheme == "learn" {
+	switch {
+	case l.scheme != "learn":
+		l.Weights = "attention.self.distance_embedding.weight of each layer"
+		c.warn("position_embedding_type %s: of transformers before 5; its row of a pair of tokens is i - j + N - 1, "+
+			"here j - i", c.text("position_embedding_type"))
+	case c.offset != "":
 		c.warn("%s", c.offset)
+	}
+	for i := range c.Layers {
+		c.Layers[i] = l
 	}
 	return nil
 }
