@@ -115,7 +115,7 @@ func roundingErrors() (all []choice) {
 		add := func(what string, position, frequency, angle bool) {
 			all = append(all, byAngles(what+" rounded to "+format.name, func(a *angles) error {
 				if !a.linear {
-					return errNotLinear
+					return errNoEffect
 				}
 				a.round = rounding{format.bits, position, frequency, angle}
 				return nil
@@ -160,13 +160,13 @@ func (a *angles) stretch() float64 {
 // setFrequencies replaces the frequencies on the line by f of each pair and its frequency without a scale.
 func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 	if !a.linear || len(a.law.slope) != 1 {
-		return errNotLinear
+		return errNoEffect
 	}
 	base := a.options.Float("rope-base")
 	for k, was := range slices.Clone(a.law.slope[0]) {
 		next := f(k, math.Pow(base, -float64(k)/float64(a.pairs)))
 		if was == 0 {
-			return errNotLinear
+			return errNoEffect
 		}
 		a.law.start[k] *= next / was
 		a.law.slope[0][k] = next
@@ -192,7 +192,7 @@ func llama3(weight func(turns, g float64) float64) func(*angles) error {
 // stretchPlaces multiplies positions.
 func (a *angles) stretchPlaces(by float64) error {
 	if !a.linear {
-		return errNotLinear
+		return errNoEffect
 	}
 	for k := range a.law.start {
 		a.law.start[k] *= by

@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -58,9 +57,6 @@ type law struct {
 	start []float64
 	slope [][]float64 // [axes][pairs]
 }
-
-// errNotLinear is returned for a change of positions where angles are not linear in them.
-var errNotLinear = errors.New("the angles are not linear in the positions")
 
 // axesOf returns the number of coordinates that a scheme's angles depend on.
 func axesOf(scheme pe.Scheme, options pe.Options) int {

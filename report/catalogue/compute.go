@@ -15,21 +15,12 @@ func (c *Check) findAngles(own trial, expected []array.Array) {
 	if len(c.Given.Params) > 0 {
 		return
 	}
-	i, err := Build(c.Scheme, own.Setting, own.at, Start{1, 1})
-	if err != nil {
-		return
-	}
-	defer i.Close()
-	if c.base = newAngles(i); c.base == nil {
-		return
-	}
-	for _, o := range c.Given.Outputs {
-		if !c.base.gives(o.Kind) {
-			c.base = nil
-			return
-		}
-	}
 	c.cache = map[string]*angles{}
+	base, err := c.anglesOf(own)
+	if err != nil || slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return !base.gives(o.Kind) }) {
+		return
+	}
+	c.base = base
 	as := c.expecting(expected)
 	if got, err := c.computeAngles(own); err != nil || as.firstDifference(own, got) != nil {
 		c.base = nil
@@ -45,6 +36,12 @@ func (c Check) expecting(expected []array.Array) Check {
 	return c
 }
 
+// build returns the scheme with the options and positions of a trial.
+func (c Check) build(t trial) (*Instance, error) {
+	t.Setting.Tokens = t.at.Tokens()
+	return Build(c.Scheme, t.Setting, t.at, Start{1, 1})
+}
+
 // compute returns what a trial gives for each output.
 func (c Check) compute(t trial) (all []array.Array, err error) {
 	if c.base != nil && (c.tokens != nil || len(t.angles) > 0) {
@@ -55,9 +52,7 @@ func (c Check) compute(t trial) (all []array.Array, err error) {
 	if len(t.angles) > 0 {
 		return nil, errNoEffect
 	}
-	s := t.Setting
-	s.Tokens = t.at.Tokens()
-	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
+	i, err := c.build(t)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +77,7 @@ func (c Check) compute(t trial) (all []array.Array, err error) {
 
 // computeAngles returns what a trial gives for each output, by its angles alone.
 func (c Check) computeAngles(t trial) (all []array.Array, err error) {
-	if len(t.changes) > 0 || t.pairs != nil || t.factors[kindBias] != 0 || t.added != nil {
+	if len(t.changes) > 0 || t.pairs != "" || t.factors[kindBias] != 0 || t.added != nil {
 		return nil, errNoEffect
 	}
 	base, err := c.anglesOf(t)
@@ -123,9 +118,7 @@ func (c Check) anglesOf(t trial) (*angles, error) {
 		b.layout = newLayout(layout, b.pairs, len(b.law.slope))
 		return &b, nil
 	}
-	s := t.Setting
-	s.Tokens = t.at.Tokens()
-	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
+	i, err := c.build(t)
 	if err != nil {
 		return nil, err
 	}

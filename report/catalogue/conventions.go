@@ -15,9 +15,9 @@ import (
 type trial struct {
 	Setting
 	at            pe.Positions
-	queries, keys []int              // places in at of the arrays' tokens; nil for all in order
-	factors       map[string]float64 // of queries, embeddings or bias by their kind
-	pairs         func(width int) []int
+	queries, keys []int                   // places in at of the arrays' tokens; nil for all in order
+	factors       map[string]float64      // of queries, embeddings or bias by their kind
+	pairs         string                  // of the arrays, half or interleaved, if the scheme has the other
 	angles        []func(*angles) error   // changes of angles, in order
 	changes       []func(*Instance) error // changes of parameters, in order
 	added         addition                // to bias and logits
@@ -215,8 +215,8 @@ func (c Check) errorAxes(fit fitted) []axis {
 	}
 	if !hasOption(c.Scheme, "rope-layout") && !hasOption(c.Scheme, "dinov3-layout") {
 		all = append(all, axis{{},
-			byTrial("half-split pairs where the scheme's are interleaved", pairedAs(toHalves)),
-			byTrial("interleaved pairs where the scheme's are half-split", pairedAs(toNeighbours))})
+			byTrial("half-split pairs where the scheme's are interleaved", pairedAs("half")),
+			byTrial("interleaved pairs where the scheme's are half-split", pairedAs("interleaved"))})
 	}
 	return all
 }
@@ -292,25 +292,10 @@ func tablesOf(i *Instance, names ...string) (all map[string][]float64, err error
 	return all, nil
 }
 
-// pairedAs sets the order of the dimensions of a head.
-func pairedAs(order func(width int) []int) func(*trial) error {
-	return func(t *trial) error { t.pairs = order; return nil }
+// pairedAs sets the pairs of dimensions of a head.
+func pairedAs(pairs string) func(*trial) error {
+	return func(t *trial) error { t.pairs = pairs; return nil }
 }
-
-// toHalves returns, for each dimension of a head with half-split pairs, that with interleaved pairs.
-func toHalves(width int) []int {
-	order := make([]int, width)
-	for k := range order {
-		order[k] = k
-		if pairs := width / 2; k < 2*pairs {
-			order[k] = 2*(k%pairs) + k/pairs
-		}
-	}
-	return order
-}
-
-// toNeighbours is the inverse of toHalves.
-func toNeighbours(width int) []int { return inverse(toHalves(width)) }
 
 func inverse(order []int) []int {
 	back := make([]int, len(order))
@@ -322,14 +307,18 @@ func inverse(order []int) []int {
 
 // paired reorders the dimensions of queries or keys [H,N,C] to those of the scheme, or back.
 func (t trial) paired(a array.Array, back bool) array.Array {
-	if t.pairs == nil || a.Data == nil {
+	if t.pairs == "" || a.Data == nil {
 		return a
 	}
-	order := t.pairs(a.Shape[len(a.Shape)-1])
-	if !back {
+	last := len(a.Shape) - 1
+	order := indices(0, a.Shape[last]) // dimensions of half-split pairs, for those of interleaved pairs
+	for p, of := range newLayout("half", len(order)/2, 1).reads {
+		order[2*p], order[2*p+1] = of[0], of[1]
+	}
+	if back == (t.pairs == "half") {
 		order = inverse(order)
 	}
-	return selectAlong(a, len(a.Shape)-1, order)
+	return selectAlong(a, last, order)
 }
 
 // place returns a with its tokens in the given rows of size, and zeros elsewhere. The tokens

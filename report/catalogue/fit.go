@@ -223,10 +223,7 @@ func (c Check) lawOfPhases(own *angles, pairs int, phase func(token, pair int) c
 	if coordinates == nil {
 		return nil
 	}
-	tokens := make([]int, len(c.Positions.Index))
-	for token, place := range c.Positions.Index {
-		tokens[place] = token
-	}
+	tokens := inverse(c.Positions.Index)
 	l, ok := lawOf(coordinates, pairs, 0.03, func(row, pair int) float64 {
 		return cmplx.Phase(phase(tokens[row], pair))
 	})

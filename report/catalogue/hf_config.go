@@ -46,7 +46,7 @@ type CheckpointLayer struct {
 	turn    turning
 }
 
-// turning is a rotation as a scheme of heads that are turned as a whole.
+// turning is a scheme of so many dimensions; a rotation is that of heads that are turned as a whole.
 type turning struct {
 	scheme  string
 	options pe.Options

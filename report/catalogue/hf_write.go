@@ -248,16 +248,6 @@ func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
 	return all, err
 }
 
-// setting returns the setting of a layer alone, or of the table of its rotation.
-func (c *Checkpoint) setting(l CheckpointLayer, table bool) Setting {
-	s := Setting{Size: pe.Size{Tokens: 16, DModel: c.Heads * l.Width, Heads: c.Heads, Layers: 1}, Fidelity: "code",
-		Given: l.options}
-	if table {
-		s.DModel, s.Heads, s.Given = l.turn.width, 1, l.turn.options
-	}
-	return s
-}
-
 // Scheme returns the scheme of a layer.
 func (c *Checkpoint) Scheme(layer int) (pe.Scheme, error) {
 	l, err := c.Layer(layer)
@@ -282,11 +272,15 @@ func (c *Checkpoint) Check(layer int, given Given) (check Check, err error) {
 	case !table && l.turn.width < l.Width && l.turn.scheme != "" && !hasPart:
 		return check, fmt.Errorf("layer %d: torchpe does not have %s: give its cos and sin alone", layer, l.cannot)
 	}
-	check = Check{Given: given, Setting: c.setting(l, table)}
-	name := l.scheme
-	if table || name == "mrope" { // which is its rope for text
-		name, check.Setting.Given = l.turn.scheme, l.turn.options
+	whole, heads := turning{l.scheme, l.options, c.Heads * l.Width}, c.Heads
+	switch {
+	case table:
+		whole, heads = l.turn, 1
+	case l.scheme == "mrope": // which is its rope for text
+		whole.scheme, whole.options = l.turn.scheme, l.turn.options
 	}
-	check.Scheme, err = pe.Find(name)
+	check = Check{Given: given, Setting: Setting{Fidelity: "code", Given: whole.options,
+		Size: pe.Size{Tokens: 16, DModel: whole.width, Heads: heads, Layers: 1}}}
+	check.Scheme, err = pe.Find(whole.scheme)
 	return check, err
 }

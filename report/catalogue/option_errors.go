@@ -112,7 +112,7 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 		ch := byAngles(text, func(a *angles) error {
 			a.of[0].shift, a.of[1].shift = q, k
 			if !a.linear {
-				return errNotLinear
+				return errNoEffect
 			}
 			return nil
 		})
