@@ -63,11 +63,11 @@ func (f *checkFlags) refuseForModel(c *call) error {
 
 // holdAgainst compares arrays of a port with a layer.
 func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err error) {
-	scheme, err := model.Scheme(f.layer)
+	layer, err := model.Layer(f.layer)
 	if err != nil {
 		return r, usagef("--layer: %w", err)
 	}
-	given, _, err := f.readArrays(scheme)
+	given, _, err := f.readArrays(layer.Scheme())
 	if err != nil {
 		return r, err
 	}
@@ -86,7 +86,7 @@ func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err err
 	if err != nil {
 		return r, usagef("%s: %w", f.against, err)
 	}
-	r = result{value: found, print: printf("layer %d, %s\n%v", f.layer, model.Layers[f.layer].Encoding, found)}
+	r = result{value: found, print: printf("layer %d, %s\n%v", f.layer, layer.Encoding, found)}
 	if !found.Follows {
 		r.err = errors.New("the arrays do not follow that layer")
 	}

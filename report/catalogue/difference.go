@@ -160,8 +160,8 @@ func (c Check) withRows(o Output, want array.Array, reversed bool) array.Array {
 	for row := 0; row < len(want.Data); row += n {
 		sum, count := 0.0, 0.0
 		for i := row; i < row+n; i++ {
-			if got := o.Data[i]; !masked(got) && !masked(want.Data[i]) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed)) {
-				sum, count = sum+got-want.Data[i], count+1
+			if c.tells(o, i, want.Data[i], reversed) {
+				sum, count = sum+o.Data[i]-want.Data[i], count+1
 			}
 		}
 		for i := row; i < row+n && count > 0; i++ {
@@ -236,6 +236,11 @@ func (e *errorsOf) looksRounded() bool {
 
 // masked reports whether a logit hides its key.
 func masked(v float64) bool { return math.IsNaN(v) || v <= -1e8 || math.IsInf(v, 0) }
+
+// tells reports whether number i of an output and the expected one are both seen.
+func (c Check) tells(o Output, i int, want float64, reversed bool) bool {
+	return !masked(o.Data[i]) && !masked(want) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed))
+}
 
 // hidden reports whether a causal mask hides number i of an array [H,N,N]: its key is after the query, or
 // before it if reversed.

@@ -101,10 +101,10 @@ func ReadCheckpoint(path string) (*Checkpoint, error) {
 		return nil, err
 	}
 	var all keys
-	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	var c *Checkpoint
+	if err = json.Unmarshal(body, &all); err == nil {
+		c, err = newCheckpoint(all)
 	}
-	c, err := newCheckpoint(all)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -121,15 +121,15 @@ type hfConfig struct {
 
 // warn adds a warning.
 func (c *hfConfig) warn(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(c.Warnings, text) {
-		c.Warnings = append(c.Warnings, text)
-	}
+	addOnce(&c.Warnings, fmt.Sprintf(format, args...))
 }
 
 // note adds a note.
-func (c *hfConfig) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(c.Notes, text) {
-		c.Notes = append(c.Notes, text)
+func (c *hfConfig) note(format string, args ...any) { addOnce(&c.Notes, fmt.Sprintf(format, args...)) }
+
+func addOnce(to *[]string, text string) {
+	if !slices.Contains(*to, text) {
+		*to = append(*to, text)
 	}
 }
 

@@ -229,7 +229,7 @@ func (c *hfConfig) readRotation(l *CheckpointLayer, local bool) error {
 			"the odd ones", r.width/2)
 	}
 	if r.width < l.Width {
-		if scheme, _ := pe.Find(l.scheme); hasOption(scheme, "rope-dims") {
+		if hasOption(l.Scheme(), "rope-dims") {
 			l.options["rope-dims"] = fmt.Sprint(r.width)
 		} else {
 			l.cannot = cmp.Or(l.cannot,

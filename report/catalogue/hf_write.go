@@ -31,28 +31,32 @@ func shortOption(scheme pe.Scheme, name string) string {
 // shown are the options that are written though they are as usual.
 var shown = []string{"rope-base", "rope-scale"}
 
-// written returns the scheme of a layer, and the options that are written. Those that are as usual are left
-// out, but for those that are always shown, and the layout, which is one for all layers.
-func (l CheckpointLayer) written() (scheme pe.Scheme, names []string) {
+// Scheme returns the scheme of a layer.
+func (l CheckpointLayer) Scheme() pe.Scheme {
 	scheme, err := pe.Find(l.scheme)
 	if err != nil {
 		panic(err) // schemes here are in the registry
 	}
-	usual, _ := scheme.Resolve("code", nil)
+	return scheme
+}
+
+// written returns the options of a layer that are written. Those that are as usual are left out, but for those
+// that are always shown, and the layout, which is one for all layers.
+func (l CheckpointLayer) written() (names []string) {
+	usual, _ := l.Scheme().Resolve("code", nil)
 	for _, name := range slices.Sorted(maps.Keys(l.options)) {
 		if name != "rope-layout" && l.options[name] != usual[name] || slices.Contains(shown, name) {
 			names = append(names, name)
 		}
 	}
-	return scheme, names
+	return names
 }
 
 // notation returns the scheme of a layer with its options, as in rope(base=10000).
 func (l CheckpointLayer) notation() string {
-	scheme, names := l.written()
 	var all []string
-	for _, name := range names {
-		all = append(all, shortOption(scheme, name)+"="+l.options[name])
+	for _, name := range l.written() {
+		all = append(all, shortOption(l.Scheme(), name)+"="+l.options[name])
 	}
 	if all == nil {
 		return l.scheme
@@ -91,8 +95,8 @@ func byTurns(of []string) string {
 func (c *Checkpoint) findFlags() {
 	parts := slices.DeleteFunc(slices.Clone(c.Layers), func(l CheckpointLayer) bool { return l.Part == "decoder" })
 	for _, l := range c.Layers {
-		if l.cannot != "" && !slices.Contains(c.Cannot, l.cannot) {
-			c.Cannot = append(c.Cannot, l.cannot)
+		if l.cannot != "" {
+			addOnce(&c.Cannot, l.cannot)
 		}
 	}
 	if slices.ContainsFunc(parts, func(l CheckpointLayer) bool { return l.cannot != "" && l.Chunk == 0 }) {
@@ -109,8 +113,7 @@ func (c *Checkpoint) findFlags() {
 	c.Flags = "--pe '" + byTurns(encodings) + "'"
 	if first := parts[0]; byTurns(encodings) == first.Encoding { // one for all layers
 		c.Flags = "--pe " + first.scheme
-		_, names := first.written()
-		for _, name := range names {
+		for _, name := range first.written() {
 			c.Flags += " --" + name + " " + first.options[name]
 		}
 	}
@@ -246,15 +249,6 @@ func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
 		all[i].Name = given.Outputs[i].Kind
 	}
 	return all, err
-}
-
-// Scheme returns the scheme of a layer.
-func (c *Checkpoint) Scheme(layer int) (pe.Scheme, error) {
-	l, err := c.Layer(layer)
-	if err != nil {
-		return pe.Scheme{}, err
-	}
-	return pe.Find(l.scheme)
 }
 
 // Check returns the check of another implementation's arrays against a layer. Cosines and sines alone are

@@ -174,7 +174,8 @@ func (s *search) phrases(of []int) []string {
 // run tries combinations of conventions, those with fewer changes first. apart is the difference of the
 // setting's convention.
 func (s *search) run(f *Finding, apart difference) {
-	var near *candidate
+	var near []int // the combination whose convention is nearest
+	var far float64
 	var same []string // other single changes that give the same numbers
 	// On the part that is tried first:
 	apartThere := apart
@@ -198,8 +199,8 @@ func (s *search) run(f *Finding, apart difference) {
 		case d == nil && !slices.Contains(same, deviations[0]) && isNamed(s.choices(of)):
 			same = append(same, deviations[0])
 		case d != nil && changes <= 2 && isNamed(s.choices(of)) && d.isNearer(apartThere) &&
-			(near == nil || d.far < near.far):
-			near = &candidate{*t, deviations, d.far}
+			(near == nil || d.far < far):
+			near, far = slices.Clone(of), d.far
 		}
 		return f.Tried < trialLimit
 	}
@@ -251,19 +252,13 @@ func (s *search) choices(of []int) (all []choice) {
 	return all
 }
 
-// candidate is a convention that is near the arrays.
-type candidate struct {
-	trial
-	deviations []string
-	far        float64
-}
-
 // describeNearest stores the nearest convention if it explains more than the setting's does, and the
 // tolerance with which the nearest, or else the setting's, would be followed.
-func (s *search) describeNearest(f *Finding, near *candidate, apart difference) {
+func (s *search) describeNearest(f *Finding, near []int, apart difference) {
 	if near != nil {
-		if d, err := s.differenceOf(near.trial); err == nil && d != nil && d.isNearer(apart) {
-			f.Nearest, f.NearestAt, apart = near.deviations, d.String(), *d
+		t, deviations, _ := s.trial(near)
+		if d, err := s.differenceOf(*t); err == nil && d != nil && d.isNearer(apart) {
+			f.Nearest, f.NearestAt, apart = deviations, d.String(), *d
 		}
 	}
 	f.Rounding = apart.rounding()
@@ -335,7 +330,7 @@ func (c Check) factor(o Output, a array.Array, reversed bool) float64 {
 		return 0
 	}
 	for i, v := range a.Data {
-		if !masked(v) && !masked(o.Data[i]) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed)) {
+		if c.tells(o, i, v, reversed) {
 			product, square = product+v*o.Data[i], square+v*v
 		}
 	}
