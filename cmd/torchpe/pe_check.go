@@ -100,14 +100,9 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	check := catalogue.Check{Scheme: scheme, Layer: f.layer, Tolerance: f.tolerance}
-	if check.Given, err = catalogue.ReadGiven(f.against, f.what, f.header, scheme); err != nil {
-		return r, usagef("--against: %w", err)
-	}
 	var unread error
-	if f.params != "" {
-		if check.Given.Params, unread, err = arrayfile.ReadReal(f.params, f.header); err != nil {
-			return r, usagef("--params: %w", err)
-		}
+	if check.Given, unread, err = f.readArrays(scheme); err != nil {
+		return r, err
 	}
 	expected := f.Tokens
 	found, err := f.compare(c, &check)
@@ -131,6 +126,20 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 		r.err = errors.New("the arrays do not follow the scheme with these flags")
 	}
 	return r, nil
+}
+
+// readArrays reads the arrays, and the parameters that have a file of their own. unread is an error of
+// parameters that could not be read.
+func (f *checkFlags) readArrays(scheme pe.Scheme) (given catalogue.Given, unread, err error) {
+	if given, err = catalogue.ReadGiven(f.against, f.what, f.header, scheme); err != nil {
+		return given, nil, usagef("--against: %w", err)
+	}
+	if f.params != "" {
+		if given.Params, unread, err = arrayfile.ReadReal(f.params, f.header); err != nil {
+			return given, nil, usagef("--params: %w", err)
+		}
+	}
+	return given, unread, nil
 }
 
 // compare fits the sizes and the positions to the arrays and compares these with the scheme.

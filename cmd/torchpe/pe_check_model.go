@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"torchpe/data/array"
-	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/npy"
 	"torchpe/report/catalogue"
 )
@@ -64,18 +63,13 @@ func (f *checkFlags) refuseForModel(c *call) error {
 
 // holdAgainst compares arrays of a port with a layer.
 func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err error) {
-	scheme, err := model.Scheme(f.layer)
+	layer, err := model.Layer(f.layer)
 	if err != nil {
 		return r, usagef("--layer: %w", err)
 	}
-	given, err := catalogue.ReadGiven(f.against, f.what, f.header, scheme)
+	given, _, err := f.readArrays(layer.Scheme())
 	if err != nil {
-		return r, usagef("--against: %w", err)
-	}
-	if f.params != "" {
-		if given.Params, _, err = arrayfile.ReadReal(f.params, f.header); err != nil {
-			return r, usagef("--params: %w", err)
-		}
+		return r, err
 	}
 	check, err := model.Check(f.layer, given)
 	if err != nil {
@@ -92,7 +86,7 @@ func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err err
 	if err != nil {
 		return r, usagef("%s: %w", f.against, err)
 	}
-	r = result{value: found, print: printf("layer %d, %s\n%v", f.layer, model.Layers[f.layer].Encoding, found)}
+	r = result{value: found, print: printf("layer %d, %s\n%v", f.layer, layer.Encoding, found)}
 	if !found.Follows {
 		r.err = errors.New("the arrays do not follow that layer")
 	}

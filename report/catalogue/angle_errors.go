@@ -3,87 +3,69 @@ package catalogue
 import (
 	"math"
 	"slices"
-	"strconv"
 )
 
-// angleError is an error that implementations make with the angles of rotations or sinusoids. apply returns
-// an error for a scheme that cannot have it.
-type angleError struct {
-	phrase string
-	apply  func(*angles) error
-}
-
-// angleErrors lists errors with angles. Those of one list exclude each other.
-var angleErrors = [][]angleError{
-	{{"sine and cosine swapped", func(a *angles) error { // cos(pi/2 - x) = sin x
+// angleErrors lists errors that implementations make with the angles of rotations or sinusoids. Those of one
+// list exclude each other.
+var angleErrors = [][]choice{
+	{byAngles("sine and cosine swapped", func(a *angles) error { // cos(pi/2 - x) = sin x
 		a.sign, a.quarter = -a.sign, !a.quarter
 		return nil
-	}}},
-	{{"turned in the other direction", rotation(func(a *angles) error {
+	})},
+	{byAngles("turned in the other direction", rotation(func(a *angles) error {
 		if a.quarter {
 			return errNoEffect // the order of the two would matter
 		}
 		a.sign = -a.sign
 		return nil
-	})}},
+	}))},
 	{
-		{"k not turned", turnedTimes(1, 0)}, {"q not turned", turnedTimes(0, 1)},
-		{"q and k not turned", turnedTimes(0, 0)}, {"q and k turned twice", turnedTimes(2, 2)},
-		{"q turned twice", turnedTimes(2, 1)}, {"k turned twice", turnedTimes(1, 2)},
-		{"q turned in the other direction", turnedTimes(-1, 1)},
-		{"k turned in the other direction", turnedTimes(1, -1)},
+		byAngles("k not turned", turnedTimes(1, 0)), byAngles("q not turned", turnedTimes(0, 1)),
+		byAngles("q and k not turned", turnedTimes(0, 0)), byAngles("q and k turned twice", turnedTimes(2, 2)),
+		byAngles("q turned twice", turnedTimes(2, 1)), byAngles("k turned twice", turnedTimes(1, 2)),
+		byAngles("q turned in the other direction", turnedTimes(-1, 1)),
+		byAngles("k turned in the other direction", turnedTimes(1, -1)),
 	},
+	roundingErrors(),
 	{
-		{"positions rounded to bfloat16", roundedTo(8, true, false, false)},
-		{"frequencies rounded to bfloat16", roundedTo(8, false, true, false)},
-		{"positions and frequencies rounded to bfloat16", roundedTo(8, true, true, false)},
-		{"angles rounded to bfloat16", roundedTo(8, false, false, true)},
-		{"positions, frequencies and angles rounded to bfloat16", roundedTo(8, true, true, true)},
-		{"positions rounded to float16", roundedTo(11, true, false, false)},
-		{"frequencies rounded to float16", roundedTo(11, false, true, false)},
-		{"positions and frequencies rounded to float16", roundedTo(11, true, true, false)},
-		{"angles rounded to float16", roundedTo(11, false, false, true)},
-		{"positions, frequencies and angles rounded to float16", roundedTo(11, true, true, true)},
-	},
-	{
-		{"positions divided by the scale (no ramp)", func(a *angles) error {
+		byAngles("positions divided by the scale (no ramp)", func(a *angles) error {
 			if kind := a.options["rope-yarn"]; kind == "by-parts" ||
 				kind == "" && a.options["llama3-low"] == "" {
 				return errNoEffect
 			}
 			return a.setFrequencies(func(_ int, plain float64) float64 { return plain / a.stretch() })
-		}},
-		{"ramp inverted", llama3(func(_, g float64) float64 { return 1 - g })},
-		{"ramp inverted between the bands", llama3(func(turns, g float64) float64 {
+		}),
+		byAngles("ramp inverted", llama3(func(_, g float64) float64 { return 1 - g })),
+		byAngles("ramp inverted between the bands", llama3(func(turns, g float64) float64 {
 			if turns > 0 && turns < 1 {
 				return 1 - g
 			}
 			return g
-		})},
-		{"ramp missing between the bands", llama3(func(turns, g float64) float64 {
+		})),
+		byAngles("ramp missing between the bands", llama3(func(turns, g float64) float64 {
 			if turns < 1 {
 				return 0
 			}
 			return g
-		})},
-		{"ramp inverted", func(a *angles) error {
+		})),
+		byAngles("ramp inverted", func(a *angles) error {
 			if kind := a.options["rope-yarn"]; kind == "" || kind == "by-parts" {
 				return errNoEffect
 			}
 			return a.setFrequencies(func(k int, plain float64) float64 {
 				return plain + plain/a.stretch() - a.law.slope[0][k]
 			})
-		}},
+		}),
 	},
 	{
-		{"attention factor 1", withPower(0, "rope-yarn", "longrope-magnitude")},
-		{"attention factor squared", withPower(2, "rope-yarn", "longrope-magnitude")},
-		{"decay missing", withPower(0, "xpos-gamma")},
+		byAngles("attention factor 1", withPower(0, "rope-yarn", "longrope-magnitude")),
+		byAngles("attention factor squared", withPower(2, "rope-yarn", "longrope-magnitude")),
+		byAngles("decay missing", withPower(0, "xpos-gamma")),
 	},
 	{
-		{"pairs of rows and columns in turns", func(a *angles) error { return a.alternate(false) }},
-		{"pairs of rows and columns in turns, with the frequencies of one rotation",
-			func(a *angles) error { return a.alternate(true) }},
+		byAngles("pairs of rows and columns in turns", func(a *angles) error { return a.alternate(false) }),
+		byAngles("pairs of rows and columns in turns, with the frequencies of one rotation",
+			func(a *angles) error { return a.alternate(true) }),
 	},
 }
 
@@ -127,23 +109,25 @@ func turnedTimes(q, k float64) func(*angles) error {
 	})
 }
 
-func roundedTo(bits int, position, frequency, angle bool) func(*angles) error {
-	return func(a *angles) error {
-		if !a.linear {
-			return errNotLinear
+// roundingErrors returns errors of angles that are computed in half precision.
+func roundingErrors() (all []choice) {
+	for _, format := range halfFormats {
+		add := func(what string, position, frequency, angle bool) {
+			all = append(all, byAngles(what+" rounded to "+format.name, func(a *angles) error {
+				if !a.linear {
+					return errNoEffect
+				}
+				a.round = rounding{format.bits, position, frequency, angle}
+				return nil
+			}))
 		}
-		by := toBits(bits)
-		if position {
-			a.round.position = by
-		}
-		if frequency {
-			a.round.frequency = by
-		}
-		if angle {
-			a.round.angle = by
-		}
-		return nil
+		add("positions", true, false, false)
+		add("frequencies", false, true, false)
+		add("positions and frequencies", true, true, false)
+		add("angles", false, false, true)
+		add("positions, frequencies and angles", true, true, true)
 	}
+	return all
 }
 
 // withPower raises the factor of queries and keys to a power, for schemes with one of the options.
@@ -157,15 +141,9 @@ func withPower(power float64, options ...string) func(*angles) error {
 	}
 }
 
-// number returns the value of an option, or 0.
-func (a *angles) number(option string) float64 {
-	v, _ := strconv.ParseFloat(a.options[option], 64)
-	return v
-}
-
 // trained returns the tokens that a rotation was trained on.
 func (a *angles) trained() float64 {
-	if n := a.number("rope-trained-tokens"); n > 0 {
+	if n := a.options.Float("rope-trained-tokens"); n > 0 {
 		return n
 	}
 	return float64(a.tokens)
@@ -176,19 +154,19 @@ func (a *angles) stretch() float64 {
 	if a.options["rope-yarn"] == "dynamic" {
 		return max(1, float64(a.tokens)/a.trained())
 	}
-	return a.number("rope-scale")
+	return a.options.Float("rope-scale")
 }
 
 // setFrequencies replaces the frequencies on the line by f of each pair and its frequency without a scale.
 func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 	if !a.linear || len(a.law.slope) != 1 {
-		return errNotLinear
+		return errNoEffect
 	}
-	base := a.number("rope-base")
+	base := a.options.Float("rope-base")
 	for k, was := range slices.Clone(a.law.slope[0]) {
 		next := f(k, math.Pow(base, -float64(k)/float64(a.pairs)))
 		if was == 0 {
-			return errNotLinear
+			return errNoEffect
 		}
 		a.law.start[k] *= next / was
 		a.law.slope[0][k] = next
@@ -199,7 +177,7 @@ func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 // llama3 replaces the weight g of the frequency without a scale. turns is 0 and 1 at the ends of the ramp.
 func llama3(weight func(turns, g float64) float64) func(*angles) error {
 	return func(a *angles) error {
-		low, high := a.number("llama3-low"), a.number("llama3-high")
+		low, high := a.options.Float("llama3-low"), a.options.Float("llama3-high")
 		if low == 0 {
 			return errNoEffect
 		}
@@ -214,7 +192,7 @@ func llama3(weight func(turns, g float64) float64) func(*angles) error {
 // stretchPlaces multiplies positions.
 func (a *angles) stretchPlaces(by float64) error {
 	if !a.linear {
-		return errNotLinear
+		return errNoEffect
 	}
 	for k := range a.law.start {
 		a.law.start[k] *= by
@@ -250,7 +228,7 @@ func (a *angles) alternate(ofOne bool) error {
 // base returns the base of the frequencies.
 func (a *angles) base() float64 {
 	for _, name := range baseOptions {
-		if v := a.number(name); v > 0 {
+		if v := a.options.Float(name); v > 0 {
 			return v
 		}
 	}

@@ -1,11 +1,8 @@
 package catalogue
 
 import (
-	"errors"
-	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"torchpe/models/pe"
 )
@@ -13,18 +10,16 @@ import (
 // angles holds the cosines and sines of a scheme, which turn pairs of dimensions or are the columns of a
 // table, and what a convention does to their angles.
 type angles struct {
-	rows, pairs int
-	cos, sin    [2][]float64 // [rows,pairs] of queries and of keys; those of a table are the first
-	fixed       []float64    // a table of sinusoids [rows,width]; nil for rotations
+	tokens      int // which are the rows
+	pairs       int
+	cos, sin    [2][]float64 // [tokens,pairs] of queries and of keys; those of a table are the first
+	fixed       []float64    // a table of sinusoids [tokens,width]; nil for rotations
 	columns     [][2]int     // the columns of its sines and cosines, for each pair
 	width       int          // of the table
 	coordinates [][]float64  // of each row, in steps
 	options     pe.Options
-	tokens      int
 	headWidth   int
-	scale       float64 // of logits
-	temperature float64
-	causal      bool
+	attention   pe.Attention
 
 	law     law
 	linear  bool // the angles follow the law
@@ -38,23 +33,30 @@ type angles struct {
 
 // side describes what happens to the angles of queries, or to those of keys, alone.
 type side struct {
-	shift  float64 // in steps
-	times  float64 // factor of the angles
-	factor float64 // of cosines and sines
-	power  float64 // of the scheme's own factor of cosines and sines
+	shift float64 // in steps
+	times float64 // factor of the angles
+	power float64 // of the scheme's own factor of cosines and sines
 }
 
-// rounding holds what rounds positions, frequencies and angles; nil leaves them as they are.
-type rounding struct{ position, frequency, angle func(float64) float64 }
+// rounding says which of positions, frequencies and angles have few significant bits.
+type rounding struct {
+	bits                       int
+	position, frequency, angle bool
+}
+
+// of returns a number, rounded if so.
+func (r rounding) of(number float64, rounded bool) float64 {
+	if !rounded {
+		return number
+	}
+	return toBits(number, r.bits)
+}
 
 // law holds angles that are linear in the coordinates c of a row: start + sum_a slope_a c_a, for each pair.
 type law struct {
 	start []float64
 	slope [][]float64 // [axes][pairs]
 }
-
-// errNotLinear is returned for a change of positions where angles are not linear in them.
-var errNotLinear = errors.New("the angles are not linear in the positions")
 
 // axesOf returns the number of coordinates that a scheme's angles depend on.
 func axesOf(scheme pe.Scheme, options pe.Options) int {
@@ -64,8 +66,7 @@ func axesOf(scheme pe.Scheme, options pe.Options) int {
 	case pe.NeedsSpace:
 		return 3
 	case pe.NeedsPoints:
-		n, _ := strconv.Atoi(options["rope-axes"])
-		return n
+		return options.Int("rope-axes")
 	}
 	return 1
 }
@@ -77,10 +78,8 @@ func newAngles(i *Instance) *angles {
 		return nil
 	}
 	n := i.Positions.Tokens()
-	around := i.encoding.Attention(0)
-	a := &angles{rows: n, options: i.options, tokens: n, headWidth: i.Setting.DModel / i.Setting.Heads,
-		temperature: around.Temperature, causal: around.Causal}
-	a.scale = around.LogitScale(a.headWidth)
+	a := &angles{tokens: n, options: i.options, headWidth: i.Setting.DModel / i.Setting.Heads,
+		attention: i.encoding.Attention(0)}
 	switch cos, sin, fixed := tables["pe.cos"], tables["pe.sin"], tables["pe.fixed"]; {
 	case cos != nil && sin != nil && fixed == nil:
 		a.cos, a.sin = [2][]float64{cos, cos}, [2][]float64{sin, sin}
@@ -121,7 +120,7 @@ func (a *angles) prepared(i *Instance) *angles {
 	})
 	a.layout = newLayout(layoutOf(i.options), a.pairs, axes)
 	a.sign = 1
-	a.of = [2]side{{times: 1, factor: 1, power: 1}, {times: 1, factor: 1, power: 1}}
+	a.of = [2]side{{times: 1, power: 1}, {times: 1, power: 1}}
 	return a
 }
 
@@ -140,13 +139,13 @@ func sinusoidColumns(scheme pe.Scheme, options pe.Options, width int) (all [][2]
 	if layout != "interleaved" && layout != "concat" && layout != "t2t" {
 		return nil
 	}
+	if layout != "interleaved" {
+		layout = "half"
+	}
+	pairs := newLayout(layout, each/2, 1).reads
 	for block := range blocks {
-		for k := range each / 2 {
-			sine, cosine := block*each+2*k, block*each+2*k+1
-			if layout != "interleaved" {
-				sine, cosine = block*each+k, block*each+each/2+k
-			}
-			if cosine < width {
+		for _, of := range pairs {
+			if sine, cosine := block*each+of[0], block*each+of[1]; cosine < width {
 				all = append(all, [2]int{sine, cosine})
 			}
 		}
@@ -255,7 +254,6 @@ func (a *angles) clone() *angles {
 	for _, slope := range a.law.slope {
 		b.law.slope = append(b.law.slope, slices.Clone(slope))
 	}
-	b.options = maps.Clone(a.options)
 	return &b
 }
 
@@ -276,14 +274,7 @@ func (a *angles) cosSin(row, pair, which int) (cos, sin float64) {
 	if a.quarter {
 		angle += math.Pi / 2
 	}
-	factor := side.factor
-	switch side.power {
-	case 0:
-	case 1:
-		factor *= own
-	default:
-		factor *= math.Pow(own, side.power)
-	}
+	factor := math.Pow(own, side.power)
 	sin, cos = math.Sincos(angle)
 	return cos * factor, sin * factor
 }
@@ -296,29 +287,24 @@ func (a *angles) angle(row, pair int, shift float64) float64 {
 		if frequency == 0 {
 			continue
 		}
-		if a.round.position != nil || a.round.frequency != nil {
+		if a.round.position || a.round.frequency {
 			position += left / frequency // the start belongs to the one axis that a pair has
 			left = 0
 		}
-		frequency, position = rounded(a.round.frequency, frequency), rounded(a.round.position, position)
-		angle += frequency * position
+		angle += a.round.of(frequency, a.round.frequency) * a.round.of(position, a.round.position)
 	}
-	return rounded(a.round.angle, angle+left)
+	return a.round.of(angle+left, a.round.angle)
 }
 
-func rounded(by func(float64) float64, v float64) float64 {
-	if by == nil {
-		return v
-	}
-	return by(v)
-}
+// halfFormats lists the formats of half precision and their significant bits.
+var halfFormats = [2]struct {
+	name string
+	bits int
+}{{"bfloat16", 8}, {"float16", 11}}
 
-// toBits returns a function that rounds to the given number of significant bits: 8 of bfloat16, 11 of
-// float16.
-func toBits(bits int) func(float64) float64 {
-	return func(v float64) float64 {
-		fraction, exponent := math.Frexp(v)
-		scale := math.Ldexp(1, bits)
-		return math.Ldexp(math.RoundToEven(fraction*scale)/scale, exponent)
-	}
+// toBits rounds a number to significant bits.
+func toBits(v float64, bits int) float64 {
+	fraction, exponent := math.Frexp(v)
+	scale := math.Ldexp(1, bits)
+	return math.Ldexp(math.RoundToEven(fraction*scale)/scale, exponent)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 )
 
 // slopeErrors lists errors with the slopes of ALiBi; heads are counted from 0.
@@ -12,8 +11,8 @@ var slopeErrors = []struct {
 	phrase string
 	slopes func(own []float64) []float64
 }{
-	{"slopes 2^(-8h/H) for any number of heads H (no power of two)", ofHeads(1)},
-	{"slopes off by one (2^(-8h/H) from h = 0)", ofHeads(0)},
+	{"slopes 2^(-8h/H) for any number of heads H (no power of two)", ofHeads(1, 0)},
+	{"slopes off by one (2^(-8h/H) from h = 0)", ofHeads(0, 0)},
 	{"slopes sorted (those of the next power of two not at the end)", func(own []float64) []float64 {
 		slices.SortFunc(own, func(a, b float64) int { return cmp.Compare(b, a) })
 		return own
@@ -22,56 +21,49 @@ var slopeErrors = []struct {
 		slices.Reverse(own)
 		return own
 	}},
-	{"slopes 2^-h of any number of heads", func(own []float64) []float64 {
-		for h := range own {
-			own[h] = math.Pow(2, -float64(h+1))
-		}
-		return own
-	}},
+	{"slopes 2^-h of any number of heads", ofHeads(1, 8)},
 }
 
-// ofHeads returns slopes 2^(-8h/H) that begin at h = first.
-func ofHeads(first int) func([]float64) []float64 {
+// ofHeads returns slopes 2^(-8h/H) that begin at h = first, for as many heads as there are or, if it is not
+// 0, another H.
+func ofHeads(first, other int) func([]float64) []float64 {
 	return func(own []float64) []float64 {
 		for h := range own {
-			own[h] = math.Pow(2, -8*float64(h+first)/float64(len(own)))
+			own[h] = math.Pow(2, -8*float64(h+first)/float64(cmp.Or(other, len(own))))
 		}
 		return own
 	}
 }
 
 // biasErrors returns axes for errors with a bias on the logits.
-func (c Check) biasErrors(own choice) []axis {
-	slopes := axis{own}
+func (c Check) biasErrors() []axis {
+	slopes := axis{{}}
 	for _, e := range slopeErrors {
-		slopes = append(slopes, choice{phrase: e.phrase, apply: func(t *trial) error {
-			t.changes = append(slices.Clone(t.changes), func(i *Instance) error {
-				old, err := tablesOf(i, "pe.slopes")
-				if err != nil || old["pe.slopes"] == nil {
-					return errNoEffect
-				}
-				return i.params.Set("pe.slopes", e.slopes(old["pe.slopes"]))
-			})
-			return nil
-		}})
+		slopes = append(slopes, byParameters(e.phrase, func(i *Instance) error {
+			old, err := tablesOf(i, "pe.slopes")
+			if err != nil || old["pe.slopes"] == nil {
+				return errNoEffect
+			}
+			return i.params.Set("pe.slopes", e.slopes(old["pe.slopes"]))
+		}))
 	}
 	adding := func(phrase, scheme string, added addition) choice {
-		return choice{phrase: phrase, apply: func(t *trial) error {
+		return byTrial(phrase, func(t *trial) error {
 			if c.Scheme.Name != scheme {
 				return errNoEffect
 			}
 			t.added = added
 			return nil
-		}}
+		})
 	}
-	anyRows := choice{phrase: "a constant for each query is added, the same after the softmax", fitted: true,
-		apply: func(t *trial) error {
-			if t.anyRows = c.hasOutput(kindBias) || c.hasOutput(kindLogits); !t.anyRows {
-				return errNoEffect
-			}
-			return nil
-		}}
-	return []axis{slopes, {own,
+	anyRows := byTrial("a constant for each query is added, the same after the softmax", func(t *trial) error {
+		if t.anyRows = c.Given.output(kindBias) != nil || c.Given.output(kindLogits) != nil; !t.anyRows {
+			return errNoEffect
+		}
+		return nil
+	})
+	anyRows.fitted = true
+	return []axis{slopes, {{},
 		adding("adds m_h j for -m_h (i - j), the same after the softmax", "alibi", addedOfQuery),
 		adding("distances in buckets of one each up to the last, for logarithmic ones", "t5", linearBuckets),
 		anyRows,
@@ -104,7 +96,7 @@ func linearBuckets(in *Instance) (func(h, i, j int) float64, error) {
 		return nil, err
 	}
 	heads, n := in.Setting.Heads, in.Positions.Tokens()
-	side, _ := strconv.Atoi(in.options["t5-buckets"])
+	side := in.options.Int("t5-buckets")
 	both := in.options["t5-direction"] == "bidirectional"
 	if both {
 		side /= 2

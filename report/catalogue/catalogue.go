@@ -78,10 +78,15 @@ type Option struct {
 	Help  string `json:"help"`
 }
 
+// hasOption reports whether a scheme has an option.
+func hasOption(scheme pe.Scheme, name string) bool {
+	return slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == name })
+}
+
 // options returns the values of all options of a scheme. A given option that the scheme lacks is an error.
 func (s Setting) options(scheme pe.Scheme) (pe.Options, error) {
 	for name := range s.Given {
-		if !slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == name }) {
+		if !hasOption(scheme, name) {
 			var names []string
 			for _, o := range scheme.Options {
 				names = append(names, "--"+o.Name)

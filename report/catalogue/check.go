@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"torchpe/data/array"
@@ -23,13 +22,11 @@ type Check struct {
 	// Tolerance bounds the difference of a number, relative to the largest of its array or 1.
 	Tolerance float64
 
-	causal bool // queries do not see later keys
-	// temperature divides the logits before the softmax.
-	temperature float64
-	resolved    pe.Options
-	tokens      []int              // the tokens that are computed; nil for all
-	base        *angles            // the setting's angles; nil if the scheme has none
-	cache       map[string]*angles // angles by their options and positions
+	attention pe.Attention
+	resolved  pe.Options
+	tokens    []int              // the tokens that are computed; nil for all
+	base      *angles            // the setting's angles; nil if the scheme has none
+	cache     map[string]*angles // angles by their options and positions
 }
 
 // Finding holds the result of Check.Run. Its JSON keys are part of the command line's interface.
@@ -60,8 +57,8 @@ func (c Check) Run() (Finding, error) {
 	for _, o := range c.Given.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
 	}
-	if _, ok := c.Setting.Given["fixed-pe-dropout"]; !ok && c.hasOption("fixed-pe-dropout") {
-		c.Setting.Given = withOption(c.Setting.Given, "fixed-pe-dropout", "0")
+	if _, ok := c.Setting.Given["fixed-pe-dropout"]; !ok && hasOption(c.Scheme, "fixed-pe-dropout") {
+		c.Setting.Given = withOptions(c.Setting.Given, pe.Options{"fixed-pe-dropout": "0"})
 	}
 	resolved, err := c.Setting.options(c.Scheme)
 	if err != nil {
@@ -71,7 +68,7 @@ func (c Check) Run() (Finding, error) {
 	if err != nil {
 		return f, err
 	}
-	c.causal, c.temperature, c.resolved = facts.Attention.Causal, facts.Attention.Temperature, resolved
+	c.attention, c.resolved = facts.Attention, resolved
 	for _, in := range []*array.Array{&c.Given.Q, &c.Given.K, &c.Given.V} {
 		*in = c.headed(*in)
 	}
@@ -111,21 +108,11 @@ func (f Finding) Transposed(o Output) Finding {
 	return f
 }
 
-// hasOption reports whether the scheme has an option.
-func (c Check) hasOption(option string) bool {
-	return slices.ContainsFunc(c.Scheme.Options, func(o pe.Option) bool { return o.Name == option })
-}
-
-// hasOutput reports whether an output of a kind is compared.
-func (c Check) hasOutput(kind string) bool {
-	return slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return o.Kind == kind })
-}
-
-// withOption returns given with one option set.
-func withOption(given pe.Options, name, value string) pe.Options {
+// withOptions returns given with other options set.
+func withOptions(given, others pe.Options) pe.Options {
 	with := pe.Options{}
 	maps.Copy(with, given)
-	with[name] = value
+	maps.Copy(with, others)
 	return with
 }
 

@@ -15,21 +15,12 @@ func (c *Check) findAngles(own trial, expected []array.Array) {
 	if len(c.Given.Params) > 0 {
 		return
 	}
-	i, err := Build(c.Scheme, own.Setting, own.at, Start{1, 1})
-	if err != nil {
-		return
-	}
-	defer i.Close()
-	if c.base = newAngles(i); c.base == nil {
-		return
-	}
-	for _, o := range c.Given.Outputs {
-		if !c.base.gives(o.Kind) {
-			c.base = nil
-			return
-		}
-	}
 	c.cache = map[string]*angles{}
+	base, err := c.anglesOf(own)
+	if err != nil || slices.ContainsFunc(c.Given.Outputs, func(o Output) bool { return !base.gives(o.Kind) }) {
+		return
+	}
+	c.base = base
 	as := c.expecting(expected)
 	if got, err := c.computeAngles(own); err != nil || as.firstDifference(own, got) != nil {
 		c.base = nil
@@ -45,6 +36,12 @@ func (c Check) expecting(expected []array.Array) Check {
 	return c
 }
 
+// build returns the scheme with the options and positions of a trial.
+func (c Check) build(t trial) (*Instance, error) {
+	t.Setting.Tokens = t.at.Tokens()
+	return Build(c.Scheme, t.Setting, t.at, Start{1, 1})
+}
+
 // compute returns what a trial gives for each output.
 func (c Check) compute(t trial) (all []array.Array, err error) {
 	if c.base != nil && (c.tokens != nil || len(t.angles) > 0) {
@@ -55,14 +52,12 @@ func (c Check) compute(t trial) (all []array.Array, err error) {
 	if len(t.angles) > 0 {
 		return nil, errNoEffect
 	}
-	s := t.Setting
-	s.Tokens = t.at.Tokens()
-	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
+	i, err := c.build(t)
 	if err != nil {
 		return nil, err
 	}
 	defer i.Close()
-	if err := c.setParams(i, t); err != nil {
+	if err := c.setParams(i); err != nil {
 		return nil, err
 	}
 	for _, change := range t.changes {
@@ -82,7 +77,7 @@ func (c Check) compute(t trial) (all []array.Array, err error) {
 
 // computeAngles returns what a trial gives for each output, by its angles alone.
 func (c Check) computeAngles(t trial) (all []array.Array, err error) {
-	if len(t.changes) > 0 || t.pairs != nil || t.scaleBias != 0 || t.added != nil {
+	if len(t.changes) > 0 || t.pairs != "" || t.factors[kindBias] != 0 || t.added != nil {
 		return nil, errNoEffect
 	}
 	base, err := c.anglesOf(t)
@@ -123,9 +118,7 @@ func (c Check) anglesOf(t trial) (*angles, error) {
 		b.layout = newLayout(layout, b.pairs, len(b.law.slope))
 		return &b, nil
 	}
-	s := t.Setting
-	s.Tokens = t.at.Tokens()
-	i, err := Build(c.Scheme, s, t.at, Start{1, 1})
+	i, err := c.build(t)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +159,8 @@ func gather(values, at []int) []int {
 	return all
 }
 
-// setParams sets the given trained parameters, after the trial's shift along their axis of offsets.
-func (c Check) setParams(i *Instance, t trial) error {
+// setParams sets the given trained parameters.
+func (c Check) setParams(i *Instance) error {
 	trained := false
 	for _, p := range i.params.All() {
 		trained = trained || p.Trainable
@@ -179,13 +172,7 @@ func (c Check) setParams(i *Instance, t trial) error {
 		}
 		return nil
 	}
-	params := slices.Clone(c.Given.Params)
-	for k := range params {
-		if t.roll != nil {
-			params[k] = t.roll(params[k])
-		}
-	}
-	return i.Set(params, 0)
+	return i.Set(c.Given.Params, 0)
 }
 
 func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
@@ -213,15 +200,15 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	}
 	size := i.Positions.Tokens()
 	w := Want{Kind: o.Kind, Layer: c.Layer}
-	into := func(to *array.Array, from array.Array, rows []int, scale float64) {
+	into := func(to *array.Array, from array.Array, rows []int) {
 		if from.Data != nil {
-			*to = place(from, rows, size, scale)
+			*to = place(from, rows, size)
 		}
 	}
-	into(&w.X, c.Given.X, queries, t.scaleX)
-	into(&w.V, c.Given.V, keys, 0)
-	into(&w.Q, t.paired(c.Given.Q, false), queries, t.scaleQ)
-	into(&w.K, t.paired(c.Given.K, false), keys, 0)
+	into(&w.X, t.scaled(kindInput, c.Given.X), queries)
+	into(&w.V, c.Given.V, keys)
+	into(&w.Q, t.scaled(kindQuery, t.paired(c.Given.Q, false)), queries)
+	into(&w.K, t.paired(c.Given.K, false), keys)
 	a, _, err := i.Values(w)
 	if err != nil {
 		return a, err
@@ -242,11 +229,8 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 	default:
 		a = selectAlong(a, 0, queries)
 	}
-	if t.scaleBias != 0 && o.Kind == kindBias {
-		a.Data = slices.Clone(a.Data)
-		for k := range a.Data {
-			a.Data[k] *= t.scaleBias
-		}
+	if o.Kind == kindBias {
+		a = t.scaled(kindBias, a)
 	}
 	if len(o.Shape) == 2 && len(a.Shape) == 3 { // [N,D], heads side by side
 		return merged(a), nil

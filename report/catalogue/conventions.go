@@ -2,10 +2,10 @@ package catalogue
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"torchpe/data/array"
 	"torchpe/models/pe"
@@ -14,16 +14,15 @@ import (
 // trial is a convention: a scheme with options, possibly with errors that implementations make.
 type trial struct {
 	Setting
-	at                        pe.Positions
-	queries, keys             []int   // places in at of the arrays' tokens; nil for all in order
-	scaleQ, scaleX, scaleBias float64 // factors of queries, embeddings and bias; 0 counts as 1
-	pairs                     func(width int) []int
-	angles                    []func(*angles) error   // changes of angles, in order
-	changes                   []func(*Instance) error // changes of parameters, in order
-	added                     addition                // to bias and logits
-	roll                      func(array.Array) array.Array
-	reversed                  bool // a causal mask hides keys before the query
-	anyRows                   bool // a constant may be added to all keys of a query
+	at            pe.Positions
+	queries, keys []int                   // places in at of the arrays' tokens; nil for all in order
+	factors       map[string]float64      // of queries, embeddings or bias by their kind
+	pairs         string                  // of the arrays, half or interleaved, if the scheme has the other
+	angles        []func(*angles) error   // changes of angles, in order
+	changes       []func(*Instance) error // changes of parameters, in order
+	added         addition                // to bias and logits
+	reversed      bool                    // a causal mask hides keys before the query
+	anyRows       bool                    // a constant may be added to all keys of a query
 }
 
 // addition returns a number for each head, query and key.
@@ -31,38 +30,40 @@ type addition func(*Instance) (func(h, i, j int) float64, error)
 
 // choice is one value of an axis.
 type choice struct {
-	phrase string // "half-split pairs"
-	flag   string // the flags for it; "" if there are none
-	apply  func(*trial) error
-	fitted bool // its number is read off the arrays
-	usual  bool // it is a value of an option, a layout, a first position or a scale
+	phrase  string     // "half-split pairs"
+	options pe.Options // that make it; nil if none do
+	apply   func(*trial) error
+	fitted  bool // its number is read off the arrays
+	usual   bool // it is a value of an option, a layout, a first position or a scale
 }
 
-// byFlags returns the choice that flags make.
-func byFlags(phrase, flags string) choice {
-	return choice{phrase: phrase, flag: flags, usual: true, apply: func(t *trial) error {
-		for name, value := range flagValues(flags) {
-			t.Given = withOption(t.Given, name, value)
-		}
+// byOptions returns the choice that options make.
+func byOptions(phrase string, options pe.Options) choice {
+	return choice{phrase: phrase, options: options, usual: true, apply: func(t *trial) error {
+		t.Given = withOptions(t.Given, options)
 		return nil
 	}}
 }
 
-// flagValues returns the options that flags such as "--rope-base 100" set.
-func flagValues(flags string) pe.Options {
-	values, fields := pe.Options{}, strings.Fields(flags)
-	for k := 0; k+1 < len(fields); k += 2 {
-		values[strings.TrimPrefix(fields[k], "--")] = fields[k+1]
-	}
-	return values
+// byTrial returns the choice of an error that no option has.
+func byTrial(phrase string, apply func(*trial) error) choice {
+	return choice{phrase: phrase, apply: apply}
 }
 
 // byAngles returns the choice that changes angles.
 func byAngles(phrase string, change func(*angles) error) choice {
-	return choice{phrase: phrase, apply: func(t *trial) error {
+	return byTrial(phrase, func(t *trial) error {
 		t.angles = append(slices.Clone(t.angles), change)
 		return nil
-	}}
+	})
+}
+
+// byParameters returns the choice that changes parameters.
+func byParameters(phrase string, change func(*Instance) error) choice {
+	return byTrial(phrase, func(t *trial) error {
+		t.changes = append(slices.Clone(t.changes), change)
+		return nil
+	})
 }
 
 // axis lists the choices for one property of a convention. The first is the setting's.
@@ -128,10 +129,8 @@ func values(o pe.Option, now string, headWidth int, fit fitted) []string {
 	case all != nil:
 	case o.Name == "rope-dims":
 		all = []string{"all"}
-		for _, n := range append([]int{headWidth / 2, headWidth / 4}, fit.dims...) {
-			if n%2 == 0 && n > 0 && n < headWidth {
-				all = append(all, strconv.Itoa(n))
-			}
+		for _, n := range fit.parts(headWidth) {
+			all = append(all, strconv.Itoa(n))
 		}
 	case slices.Contains(baseOptions, o.Name):
 		all = append(slices.Clone(usualValues[o.Name]), rounds(fit.bases, fit.nearBases...)...)
@@ -162,7 +161,7 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 		var a axis
 		usual := values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fitted{})
 		for _, v := range values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fit) {
-			ch := byFlags(phrase(o.Name, v), "--"+o.Name+" "+v)
+			ch := byOptions(phrase(o.Name, v), pe.Options{o.Name: v})
 			ch.fitted = !slices.Contains(usual, v)
 			if ch.fitted && c.Tolerance >= 1e-3 && o.Name != "rope-dims" {
 				ch.phrase = phrase(o.Name, "about "+v) // half precision does not tell all digits
@@ -181,102 +180,103 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 
 // errorAxes returns axes for errors that implementations make and no option describes.
 func (c Check) errorAxes(fit fitted) []axis {
-	own := choice{apply: func(*trial) error { return nil }}
 	width := float64(c.Setting.DModel / c.Setting.Heads)
-	made := func(phrase string, apply func(*trial) error) choice {
-		return choice{phrase: phrase, apply: apply}
-	}
-	one := func(phrase string, apply func(*trial) error) axis { return axis{own, made(phrase, apply)} }
-	all := []axis{one("rows and columns swapped", swapCells), {own}}
+	one := func(phrase string, apply func(*trial) error) axis { return axis{{}, byTrial(phrase, apply)} }
+	all := []axis{one("rows and columns swapped", swapCells), {{}}}
 	for _, order := range [][]int{{2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}} {
-		all[1] = append(all[1], made(fmt.Sprintf("coordinates %d, %d, %d in place of 0, 1, 2", order[0], order[1],
+		all[1] = append(all[1], byTrial(fmt.Sprintf("coordinates %d, %d, %d in place of 0, 1, 2", order[0], order[1],
 			order[2]), reorder(order)))
 	}
 	if c.base != nil {
 		for _, list := range angleErrors {
-			a := axis{own}
-			for _, e := range list {
-				a = append(a, byAngles(e.phrase, e.apply))
-			}
-			all = append(all, a)
+			all = append(all, append(axis{{}}, list...))
 		}
-		all = append(all, append(axis{own}, c.scaled(fit)...))
+		all = append(all, append(axis{{}}, c.scaled(fit)...))
 	}
-	all = append(all, c.biasErrors(own)...)
+	all = append(all, c.biasErrors()...)
 	all = append(all, []axis{
-		{own, made("scale missing (q k without 1/sqrt(Dh))", c.scaleLogits(math.Sqrt(width))),
-			made("scale twice (q k over Dh)", c.scaleLogits(1/math.Sqrt(width)))},
-		one("x times sqrt(D) before the sum", c.scaleInput(math.Sqrt(float64(c.Setting.DModel)))),
-		{own, made("bias over sqrt(Dh)", scaleBias(1/math.Sqrt(width))),
-			made("bias times sqrt(Dh)", scaleBias(math.Sqrt(width))), made("bias with the other sign", scaleBias(-1))},
-		{own, made("offset off by one (i - j + 1 for i - j)", shift(1)),
-			made("offset off by one (i - j - 1 for i - j)", shift(-1)),
-			made("offset off by one (row r - 1 of the table for r, wrapped around)", rolled(1, true)),
-			made("offset off by one (row r + 1 of the table for r, wrapped around)", rolled(-1, true)),
-			made("offset off by one (row r - 1 of the table for r, but the first)", rolled(1, false)),
-			made("offset off by one (row r + 1 of the table for r, but the last)", rolled(-1, false))},
+		{{}, byTrial("scale missing (q k without 1/sqrt(Dh))", c.multiply(kindQuery, math.Sqrt(width))),
+			byTrial("scale twice (q k over Dh)", c.multiply(kindQuery, 1/math.Sqrt(width)))},
+		one("x times sqrt(D) before the sum", c.multiply(kindInput, math.Sqrt(float64(c.Setting.DModel)))),
+		{{}, byTrial("bias over sqrt(Dh)", c.multiply(kindBias, 1/math.Sqrt(width))),
+			byTrial("bias times sqrt(Dh)", c.multiply(kindBias, math.Sqrt(width))),
+			byTrial("bias with the other sign", c.multiply(kindBias, -1))},
+		{{}, byTrial("offset off by one (i - j + 1 for i - j)", shift(1)),
+			byTrial("offset off by one (i - j - 1 for i - j)", shift(-1)),
+			rolled("offset off by one (row r - 1 of the table for r, wrapped around)", 1, true),
+			rolled("offset off by one (row r + 1 of the table for r, wrapped around)", -1, true),
+			rolled("offset off by one (row r - 1 of the table for r, but the first)", 1, false),
+			rolled("offset off by one (row r + 1 of the table for r, but the last)", -1, false)},
 		one(c.reversal(), reverse),
 		one("tokens counted down the columns", byColumns),
 	}...)
-	if !c.hasOption("positions-from") {
-		all = append(all, append(axis{own, made("positions from 1", fromOne)}, c.firstPositions(fit)...))
+	if !hasOption(c.Scheme, "positions-from") {
+		all = append(all, append(axis{{}, byTrial("positions from 1", fromOne)}, c.firstPositions(fit)...))
 	}
-	if !c.hasOption("rope-layout") && !c.hasOption("dinov3-layout") {
-		all = append(all, axis{own,
-			made("half-split pairs where the scheme's are interleaved", pairedAs(toHalves)),
-			made("interleaved pairs where the scheme's are half-split", pairedAs(toNeighbours))})
+	if !hasOption(c.Scheme, "rope-layout") && !hasOption(c.Scheme, "dinov3-layout") {
+		all = append(all, axis{{},
+			byTrial("half-split pairs where the scheme's are interleaved", pairedAs("half")),
+			byTrial("interleaved pairs where the scheme's are half-split", pairedAs("interleaved"))})
 	}
 	return all
 }
 
-// scaleLogits multiplies the queries if logits or weights are compared.
-func (c Check) scaleLogits(by float64) func(*trial) error {
+// multiply multiplies the queries if logits or weights are compared, the embeddings, or the bias.
+func (c Check) multiply(kind string, by float64) func(*trial) error {
 	return func(t *trial) error {
-		if !c.hasOutput(kindLogits) && !c.hasOutput(kindWeights) {
+		if kind == kindInput && c.Given.X.Data == nil ||
+			kind == kindQuery && c.Given.output(kindLogits) == nil && c.Given.output(kindWeights) == nil {
 			return errNoEffect
 		}
-		t.scaleQ = by
+		t.factors = maps.Clone(t.factors)
+		if t.factors == nil {
+			t.factors = map[string]float64{}
+		}
+		t.factors[kind] = by
 		return nil
 	}
 }
 
-// scaleInput multiplies embeddings.
-func (c Check) scaleInput(by float64) func(*trial) error {
-	return func(t *trial) error {
-		if c.Given.X.Data == nil {
-			return errNoEffect
-		}
-		t.scaleX = by
-		return nil
+// scaled returns an array of a kind times the trial's factor.
+func (t trial) scaled(kind string, a array.Array) array.Array {
+	by, ok := t.factors[kind]
+	if !ok {
+		return a
 	}
-}
-
-func scaleBias(by float64) func(*trial) error {
-	return func(t *trial) error { t.scaleBias = by; return nil }
+	a.Data = slices.Clone(a.Data)
+	for i := range a.Data {
+		a.Data[i] *= by
+	}
+	return a
 }
 
 // rolled shifts the rows of tables over offsets by a number of rows, around or up to the edge. These tables
 // have an odd number of rows.
-func rolled(by int, around bool) func(*trial) error {
-	return func(t *trial) error {
-		t.roll = func(a array.Array) array.Array {
-			for axis, n := range a.Shape {
-				if n%2 == 0 || n < 3 || axis == 0 {
-					continue
-				}
-				rows := make([]int, n)
-				for r := range rows {
-					if rows[r] = (r - by + n) % n; !around {
-						rows[r] = min(max(r-by, 0), n-1)
-					}
-				}
-				a = selectAlong(a, axis, rows)
-				break
+func rolled(phrase string, by int, around bool) choice {
+	return byParameters(phrase, func(i *Instance) error {
+		for _, p := range i.params.All() {
+			axis := slices.IndexFunc(p.Shape[min(2, len(p.Shape)):], func(n int) bool { return n%2 == 1 && n >= 3 })
+			if !p.Trainable || axis < 0 {
+				continue
 			}
-			return a
+			values, err := i.params.Values(p.Name)
+			if err != nil {
+				return err
+			}
+			n := p.Shape[axis+2]
+			rows := make([]int, n)
+			for r := range rows {
+				if rows[r] = (r - by + n) % n; !around {
+					rows[r] = min(max(r-by, 0), n-1)
+				}
+			}
+			a := selectAlong(array.Array{Shape: p.Shape, Data: values}, axis+2, rows)
+			if err := i.params.Set(p.Name, a.Data); err != nil {
+				return err
+			}
 		}
 		return nil
-	}
+	})
 }
 
 // tablesOf returns the values of those of the named tables that are fixed.
@@ -292,25 +292,10 @@ func tablesOf(i *Instance, names ...string) (all map[string][]float64, err error
 	return all, nil
 }
 
-// pairedAs sets the order of the dimensions of a head.
-func pairedAs(order func(width int) []int) func(*trial) error {
-	return func(t *trial) error { t.pairs = order; return nil }
+// pairedAs sets the pairs of dimensions of a head.
+func pairedAs(pairs string) func(*trial) error {
+	return func(t *trial) error { t.pairs = pairs; return nil }
 }
-
-// toHalves returns, for each dimension of a head with half-split pairs, that with interleaved pairs.
-func toHalves(width int) []int {
-	order := make([]int, width)
-	for k := range order {
-		order[k] = k
-		if pairs := width / 2; k < 2*pairs {
-			order[k] = 2*(k%pairs) + k/pairs
-		}
-	}
-	return order
-}
-
-// toNeighbours is the inverse of toHalves.
-func toNeighbours(width int) []int { return inverse(toHalves(width)) }
 
 func inverse(order []int) []int {
 	back := make([]int, len(order))
@@ -322,29 +307,30 @@ func inverse(order []int) []int {
 
 // paired reorders the dimensions of queries or keys [H,N,C] to those of the scheme, or back.
 func (t trial) paired(a array.Array, back bool) array.Array {
-	if t.pairs == nil || a.Data == nil {
+	if t.pairs == "" || a.Data == nil {
 		return a
 	}
-	order := t.pairs(a.Shape[len(a.Shape)-1])
-	if !back {
+	last := len(a.Shape) - 1
+	order := indices(0, a.Shape[last]) // dimensions of half-split pairs, for those of interleaved pairs
+	for p, of := range newLayout("half", len(order)/2, 1).reads {
+		order[2*p], order[2*p+1] = of[0], of[1]
+	}
+	if back == (t.pairs == "half") {
 		order = inverse(order)
 	}
-	return selectAlong(a, len(a.Shape)-1, order)
+	return selectAlong(a, last, order)
 }
 
-// place returns a, times scale, with its tokens in the given rows of size, and zeros elsewhere. The tokens
+// place returns a with its tokens in the given rows of size, and zeros elsewhere. The tokens
 // are on the last axis but one.
-func place(a array.Array, rows []int, size int, scale float64) array.Array {
-	if scale == 0 {
-		scale = 1
-	}
+func place(a array.Array, rows []int, size int) array.Array {
 	shape := slices.Clone(a.Shape)
 	tokens, width := shape[len(shape)-2], shape[len(shape)-1]
 	shape[len(shape)-2] = size
 	out := array.Array{Shape: shape, Data: make([]float64, len(a.Data)/tokens*size)}
 	for k, v := range a.Data {
 		row, column := k/width, k%width
-		out.Data[(row/tokens*size+rows[row%tokens])*width+column] = v * scale
+		out.Data[(row/tokens*size+rows[row%tokens])*width+column] = v
 	}
 	return out
 }

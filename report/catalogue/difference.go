@@ -54,6 +54,15 @@ func (d difference) rounding() float64 {
 	return math.Pow(10, math.Ceil(math.Log10(d.relative)))
 }
 
+// differenceOf returns the difference of the arrays from what a trial gives, or nil.
+func (c Check) differenceOf(t trial) (*difference, error) {
+	got, err := c.compute(t)
+	if err != nil {
+		return nil, err
+	}
+	return c.firstDifference(t, got), nil
+}
+
 // firstDifference returns the difference of the first output that is not as expected, or nil. Numbers that
 // are masked in both do not count.
 func (c Check) firstDifference(t trial, expected []array.Array) *difference {
@@ -88,25 +97,15 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 			most: math.Inf(1), count: len(o.Data)}
 	}
 	scale := 1.0
+	if o.Kind == kindTable || o.Kind == kindBias { // which may be small throughout
+		scale = 1e-6
+	}
 	for _, v := range want.Data {
 		if v-v == 0 {
 			scale = max(scale, math.Abs(v))
 		}
 	}
-	if o.Kind == kindTable || o.Kind == kindBias {
-		if scale == 1 { // tables and biases may be small throughout
-			scale = 1e-6
-			for _, v := range want.Data {
-				scale = max(scale, math.Abs(v))
-			}
-		}
-	}
-	given := 1e-6
-	for _, v := range o.Data {
-		if !masked(v) {
-			given = max(given, math.Abs(v))
-		}
-	}
+	given := max(1e-6, largest(o.Data))
 	d := &difference{name: o.Name, all: len(o.Data)}
 	var errors *errorsOf
 	if c.tokens == nil {
@@ -114,7 +113,7 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 	}
 	for i, got := range o.Data {
 		w := want.Data[i]
-		if masked(got) && masked(w) || (c.causal || masked(got)) && c.hidden(o.Kind, i, reversed) {
+		if masked(got) && masked(w) || (c.attention.Causal || masked(got)) && c.hidden(o.Kind, i, reversed) {
 			continue
 		}
 		if errors != nil {
@@ -161,8 +160,8 @@ func (c Check) withRows(o Output, want array.Array, reversed bool) array.Array {
 	for row := 0; row < len(want.Data); row += n {
 		sum, count := 0.0, 0.0
 		for i := row; i < row+n; i++ {
-			if got := o.Data[i]; !masked(got) && !masked(want.Data[i]) && !(c.causal && c.hidden(o.Kind, i, reversed)) {
-				sum, count = sum+got-want.Data[i], count+1
+			if c.tells(o, i, want.Data[i], reversed) {
+				sum, count = sum+o.Data[i]-want.Data[i], count+1
 			}
 		}
 		for i := row; i < row+n && count > 0; i++ {
@@ -185,21 +184,23 @@ type errorsOf struct {
 	largest      float64
 }
 
-// halfBits lists the significant bits of bfloat16 and float16.
-var halfBits = [2]int{8, 11}
-
 func newErrors(o Output) *errorsOf {
-	e := &errorsOf{Output: o, bits: [2]bool{true, true}, single: true, bounded: true}
+	e := &errorsOf{Output: o, largest: largest(o.Data), bits: [2]bool{true, true}, single: true, bounded: true}
 	e.tokens = 1
 	if n := len(o.Shape); n > 1 {
 		e.tokens = o.Shape[n-2]
 	}
-	for _, v := range o.Data {
+	return e
+}
+
+// largest returns the largest size of numbers that are not masked, or 0.
+func largest(data []float64) (most float64) {
+	for _, v := range data {
 		if !masked(v) {
-			e.largest = max(e.largest, math.Abs(v))
+			most = max(most, math.Abs(v))
 		}
 	}
-	return e
+	return most
 }
 
 // add takes a number of the output and the expected one.
@@ -208,10 +209,10 @@ func (e *errorsOf) add(i int, got, want float64) {
 	if e.nan = e.nan || math.IsNaN(apart) || math.IsInf(apart, 0); e.nan {
 		return
 	}
-	for k, bits := range halfBits {
-		e.bits[k] = e.bits[k] && math.Abs(toBits(bits)(got)-got) <= 1e-6*math.Abs(got)
+	for k, format := range halfFormats {
+		e.bits[k] = e.bits[k] && math.Abs(toBits(got, format.bits)-got) <= 1e-6*math.Abs(got)
 	}
-	eps := math.Ldexp(1, -halfBits[0])
+	eps := math.Ldexp(1, -halfFormats[0].bits)
 	e.single = e.single && math.Abs(apart) <= 1.01*eps*max(math.Abs(want), math.Abs(got))+1e-7
 	e.bounded = e.bounded && math.Abs(apart) <= 4*eps*e.largest
 	e.size += math.Abs(apart)
@@ -235,6 +236,11 @@ func (e *errorsOf) looksRounded() bool {
 
 // masked reports whether a logit hides its key.
 func masked(v float64) bool { return math.IsNaN(v) || v <= -1e8 || math.IsInf(v, 0) }
+
+// tells reports whether number i of an output and the expected one are both seen.
+func (c Check) tells(o Output, i int, want float64, reversed bool) bool {
+	return !masked(o.Data[i]) && !masked(want) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed))
+}
 
 // hidden reports whether a causal mask hides number i of an array [H,N,N]: its key is after the query, or
 // before it if reversed.

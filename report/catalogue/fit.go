@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"torchpe/data/array"
+	"torchpe/models/pe"
 )
 
 // fitted holds numbers that the given arrays suggest. They are tried as other values are.
@@ -17,6 +18,16 @@ type fitted struct {
 	shifts        [][2]float64 // first positions of queries and of keys
 	dims          []int        // dimensions of a head that are turned
 	nearBases     []float64    // as nearScales, for bases
+}
+
+// parts returns even numbers of the dimensions of a head that may be turned, fewer than all.
+func (f fitted) parts(width int) (all []int) {
+	for _, n := range append([]int{width / 2, width / 4}, f.dims...) {
+		if n%2 == 0 && n > 0 && n < width && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // nearScales lists relative distances within which a scale of fewer digits is tried. Slow pairs tell a scale
@@ -65,7 +76,7 @@ func (c Check) rampedBase(own *angles, frequencies []float64) float64 {
 	}
 	base, t := own.base(), trial{Setting: c.Setting, at: c.Positions}
 	for range 8 {
-		t.Given = withOption(c.Setting.Given, "rope-base", plainNumber(base))
+		t.Given = withOptions(c.Setting.Given, pe.Options{"rope-base": plain(base)})
 		a, err := c.anglesOf(t)
 		if err != nil || !a.linear {
 			return 0
@@ -86,7 +97,6 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 	if own.options["rope-dims"] == "" {
 		return pairs, nil
 	}
-	all := []int{width, width / 2, width / 4}
 	for _, o := range c.Given.Outputs {
 		if o.Kind != kindQuery || c.Given.Q.Data == nil || len(o.Data) != len(c.Given.Q.Data) {
 			continue
@@ -101,10 +111,9 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 		if dims = append(dims, turned); turned == 0 {
 			dims = nil
 		}
-		all = append(all, dims...)
 	}
-	for _, n := range all {
-		if n%2 == 0 && n > 0 && !slices.Contains(pairs, n/2) {
+	for _, n := range append([]int{width}, fitted{dims: dims}.parts(width)...) {
+		if n%2 == 0 && !slices.Contains(pairs, n/2) {
 			pairs = append(pairs, n/2)
 		}
 	}
@@ -114,26 +123,21 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 // lawsOf returns the laws of the angles between the given inputs and outputs in a layout; nil for those that
 // the arrays do not show.
 func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
-	find := func(kind string) *Output {
-		if i := slices.IndexFunc(c.Given.Outputs, func(o Output) bool { return o.Kind == kind }); i >= 0 {
-			return &c.Given.Outputs[i]
-		}
-		return nil
-	}
-	if o := find(kindQuery); o != nil && c.Given.Q.Data != nil {
+	if o := c.Given.output(kindQuery); o != nil && c.Given.Q.Data != nil {
 		q = c.lawBetween(own, l, c.Given.Q, c.headed(o.Array))
 	}
-	if o := find(kindKey); o != nil && c.Given.K.Data != nil {
+	if o := c.Given.output(kindKey); o != nil && c.Given.K.Data != nil {
 		k = c.lawBetween(own, l, c.Given.K, c.headed(o.Array))
 	}
 	if q != nil || k != nil {
 		return q, k
 	}
-	if cos, sin := find(kindCos), find(kindSin); cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
+	cos, sin := c.Given.output(kindCos), c.Given.output(kindSin)
+	if cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
 		q = c.lawOfColumns(own, l, *cos, *sin)
 	}
 	for _, kind := range []string{kindTable, kindInput} {
-		if o := find(kind); o != nil && own.fixed != nil && len(o.Shape) == 2 {
+		if o := c.Given.output(kind); o != nil && own.fixed != nil && len(o.Shape) == 2 {
 			q = c.lawOfTable(own, l, *o)
 		}
 	}
@@ -219,10 +223,7 @@ func (c Check) lawOfPhases(own *angles, pairs int, phase func(token, pair int) c
 	if coordinates == nil {
 		return nil
 	}
-	tokens := make([]int, len(c.Positions.Index))
-	for token, place := range c.Positions.Index {
-		tokens[place] = token
-	}
+	tokens := inverse(c.Positions.Index)
 	l, ok := lawOf(coordinates, pairs, 0.03, func(row, pair int) float64 {
 		return cmplx.Phase(phase(tokens[row], pair))
 	})
@@ -350,7 +351,7 @@ func rounds(values []float64, near ...float64) (all []string) {
 				if math.Abs(short/v-1) > distance {
 					continue
 				}
-				if text = strconv.FormatFloat(short, 'f', -1, 64); !slices.Contains(all, text) {
+				if text = plain(short); !slices.Contains(all, text) {
 					all = append(all, text)
 				}
 				break

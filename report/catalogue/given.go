@@ -33,6 +33,14 @@ type Output struct {
 	logs bool // logarithms of weights: logits up to a constant for each query
 }
 
+// output returns the output of a kind, or nil.
+func (g Given) output(kind string) *Output {
+	if i := slices.IndexFunc(g.Outputs, func(o Output) bool { return o.Kind == kind }); i >= 0 {
+		return &g.Outputs[i]
+	}
+	return nil
+}
+
 // Kinds of outputs beside those of Values: the cosines and sines of a rotation.
 const (
 	kindCos = "cos"

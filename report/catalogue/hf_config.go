@@ -46,7 +46,7 @@ type CheckpointLayer struct {
 	turn    turning
 }
 
-// turning is a rotation as a scheme of heads that are turned as a whole.
+// turning is a scheme of so many dimensions; a rotation is that of heads that are turned as a whole.
 type turning struct {
 	scheme  string
 	options pe.Options
@@ -66,6 +66,16 @@ func (k keys) sub(name string) keys {
 func (k keys) list(name string) []any {
 	list, _ := k[name].([]any)
 	return list
+}
+
+// numbers returns the numbers of an array, with commas; "" where there is none.
+func (k keys) numbers(name string) (text string, count int) {
+	var all []string
+	for _, v := range k.list(name) {
+		n, _ := v.(float64)
+		all = append(all, plain(n))
+	}
+	return strings.Join(all, ","), len(all)
 }
 
 // text returns the text of a key; "" where there is none.
@@ -91,10 +101,10 @@ func ReadCheckpoint(path string) (*Checkpoint, error) {
 		return nil, err
 	}
 	var all keys
-	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	var c *Checkpoint
+	if err = json.Unmarshal(body, &all); err == nil {
+		c, err = newCheckpoint(all)
 	}
-	c, err := newCheckpoint(all)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -111,15 +121,15 @@ type hfConfig struct {
 
 // warn adds a warning.
 func (c *hfConfig) warn(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(c.Warnings, text) {
-		c.Warnings = append(c.Warnings, text)
-	}
+	addOnce(&c.Warnings, fmt.Sprintf(format, args...))
 }
 
 // note adds a note.
-func (c *hfConfig) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(c.Notes, text) {
-		c.Notes = append(c.Notes, text)
+func (c *hfConfig) note(format string, args ...any) { addOnce(&c.Notes, fmt.Sprintf(format, args...)) }
+
+func addOnce(to *[]string, text string) {
+	if !slices.Contains(*to, text) {
+		*to = append(*to, text)
 	}
 }
 
@@ -185,7 +195,7 @@ func newCheckpoint(all keys) (*Checkpoint, error) {
 		return nil, err
 	}
 	for i := range c.Layers {
-		c.Layers[i].Encoding = notation(c.Layers[i].scheme, c.Layers[i].options)
+		c.Layers[i].Encoding = c.Layers[i].notation()
 	}
 	c.findFlags()
 	return c.Checkpoint, nil
@@ -332,31 +342,28 @@ func (c *hfConfig) readT5() error {
 
 // readTable reads a trained table that is added to the input of the first layer, or of relative positions.
 func (c *hfConfig) readTable() error {
-	kind := c.text("position_embedding_type")
-	for i := range c.Layers {
-		l := &c.Layers[i]
-		l.scheme, l.options, l.Weights = "learn", pe.Options{"pe-placement": "input"}, c.weights
-		clip := fmt.Sprint(max(c.max-1, 1))
-		switch kind {
-		case "relative_key":
-			l.scheme, l.options = "relative", pe.Options{"relative": "shaw", "relative-clip": clip}
-		case "relative_key_query":
-			l.scheme, l.options = "huang", pe.Options{"huang-method": "4", "huang-clip": clip}
-		default:
-			continue
-		}
-		l.Weights = "attention.self.distance_embedding.weight of each layer"
-	}
-	switch kind {
+	l := CheckpointLayer{Width: c.Width, Weights: c.weights, scheme: "learn",
+		options: pe.Options{"pe-placement": "input"}}
+	clip := fmt.Sprint(max(c.max-1, 1))
+	switch kind := c.text("position_embedding_type"); kind {
 	case "", "absolute":
-	case "relative_key", "relative_key_query":
-		c.warn("position_embedding_type %s: of transformers before 5; its row of a pair of tokens is i - j + N - 1, "+
-			"here j - i", kind)
+	case "relative_key":
+		l.scheme, l.options = "relative", pe.Options{"relative": "shaw", "relative-clip": clip}
+	case "relative_key_query":
+		l.scheme, l.options = "huang", pe.Options{"huang-method": "4", "huang-clip": clip}
 	default:
 		c.warn("position_embedding_type %q is not known: taken as absolute, a guess", kind)
 	}
-	if c.offset != "" && c.Layers[0].scheme == "learn" {
+	switch {
+	case l.scheme != "learn":
+		l.Weights = "attention.self.distance_embedding.weight of each layer"
+		c.warn("position_embedding_type %s: of transformers before 5; its row of a pair of tokens is i - j + N - 1, "+
+			"here j - i", c.text("position_embedding_type"))
+	case c.offset != "":
 		c.warn("%s", c.offset)
+	}
+	for i := range c.Layers {
+		c.Layers[i] = l
 	}
 	return nil
 }

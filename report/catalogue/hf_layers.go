@@ -229,7 +229,7 @@ func (c *hfConfig) readRotation(l *CheckpointLayer, local bool) error {
 			"the odd ones", r.width/2)
 	}
 	if r.width < l.Width {
-		if scheme, _ := pe.Find(l.scheme); hasOption(scheme, "rope-dims") {
+		if hasOption(l.Scheme(), "rope-dims") {
 			l.options["rope-dims"] = fmt.Sprint(r.width)
 		} else {
 			l.cannot = cmp.Or(l.cannot,
@@ -240,30 +240,21 @@ func (c *hfConfig) readRotation(l *CheckpointLayer, local bool) error {
 	return nil
 }
 
-// hasOption reports whether a scheme has an option.
-func hasOption(scheme pe.Scheme, name string) bool {
-	return slices.ContainsFunc(scheme.Options, func(o pe.Option) bool { return o.Name == name })
-}
-
 // readSections reads which coordinate of a token turns which pairs (M-RoPE).
 func (c *hfConfig) readSections(r hfRotation, l *CheckpointLayer) {
-	list, isThree := r.list("mrope_section"), strings.HasPrefix(c.Type, "qwen3_vl")
-	if list == nil && isThree {
-		list = []any{24.0, 20.0, 20.0}
-		c.note("mrope_section is not there: 24,20,20, the default of %s in transformers", c.Type)
+	isThree, there := strings.HasPrefix(c.Type, "qwen3_vl"), r.list("mrope_section") != nil
+	sections, _ := r.numbers("mrope_section")
+	if !there && isThree {
+		sections = "24,20,20"
+		c.note("mrope_section is not there: %s, the default of %s in transformers", sections, c.Type)
 	}
-	if list == nil {
+	if !there && !isThree {
 		return
-	}
-	var sections []string
-	for _, v := range list {
-		n, _ := v.(float64)
-		sections = append(sections, plain(n))
 	}
 	if l.scheme != "rope" {
 		l.cannot = "mrope with frequencies of " + l.scheme
 	}
-	l.scheme, l.options["mrope-sections"] = "mrope", strings.Join(sections, ",")
+	l.scheme, l.options["mrope-sections"] = "mrope", sections
 	delete(l.options, "rope-dims")
 	if r.keys["mrope_interleaved"] == true || isThree {
 		l.options["mrope-order"] = "interleaved"

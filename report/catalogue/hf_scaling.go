@@ -36,18 +36,15 @@ func (c *hfConfig) scale(r hfRotation, options pe.Options) (scheme string, err e
 	if factor == 1 && given {
 		c.warn("factor 1 scales nothing")
 	}
-	set := func(option, key string) {
-		if v, ok := r.number(key); ok {
-			options[option] = plain(v)
-		}
-	}
 	switch r.kind {
 	case "yarn":
 		return "rope-yarn", c.scaleYaRN(r, options)
 	case "longrope":
 		return "rope-longrope", c.scaleLongRoPE(r, options)
 	case "proportional":
-		set("rope-proportion", "partial_rotary_factor")
+		if share, ok := r.number("partial_rotary_factor"); ok {
+			options["rope-proportion"] = plain(share)
+		}
 		if !given || factor == 1 {
 			return "rope", nil
 		}
@@ -161,15 +158,11 @@ func (c *hfConfig) scaleLongRoPE(r hfRotation, options pe.Options) error {
 		options["longrope-magnitude"] = plain(v)
 	}
 	for _, pair := range [][2]string{{"long_factor", "longrope-factors"}, {"short_factor", "longrope-short"}} {
-		key, option, all := pair[0], pair[1], []string(nil)
-		for _, v := range r.list(key) {
-			n, _ := v.(float64)
-			all = append(all, plain(n))
+		factors, count := r.numbers(pair[0])
+		if count != r.width/2 {
+			return fmt.Errorf("%s has %d numbers, and there are %d pairs", pair[0], count, r.width/2)
 		}
-		if len(all) != r.width/2 {
-			return fmt.Errorf("%s has %d numbers, and there are %d pairs", key, len(all), r.width/2)
-		}
-		options[option] = strings.Join(all, ",")
+		options[pair[1]] = factors
 	}
 	c.note("short factors count up to %s tokens, long ones beyond", options["rope-trained-tokens"])
 	return nil

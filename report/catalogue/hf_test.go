@@ -213,7 +213,7 @@ func sameBias(t *testing.T, got array.Array, keys [][]float64) {
 func sameBuckets(t *testing.T, c *Checkpoint, buckets [][]float64) {
 	t.Helper()
 	l, n := c.Layers[0], len(buckets)
-	s := c.setting(l, false)
+	s := certain(c.Check(0, Given{Outputs: []Output{{Kind: kindBias}}})).Setting
 	s.Tokens = n
 	i := certain(Build(certain(pe.Find(l.scheme)), s, pe.Line(n), Start{1, 1}))
 	defer i.Close()

@@ -31,24 +31,37 @@ func shortOption(scheme pe.Scheme, name string) string {
 // shown are the options that are written though they are as usual.
 var shown = []string{"rope-base", "rope-scale"}
 
-// notation returns a scheme with options, as in rope(base=10000). Those that are as usual are left out, but
-// for those that are always shown, and the layout, which is one for all layers.
-func notation(name string, options pe.Options) string {
-	scheme, err := pe.Find(name)
+// Scheme returns the scheme of a layer.
+func (l CheckpointLayer) Scheme() pe.Scheme {
+	scheme, err := pe.Find(l.scheme)
 	if err != nil {
 		panic(err) // schemes here are in the registry
 	}
-	usual, _ := scheme.Resolve("code", nil)
-	var all []string
-	for _, option := range slices.Sorted(maps.Keys(options)) {
-		if option != "rope-layout" && options[option] != usual[option] || slices.Contains(shown, option) {
-			all = append(all, shortOption(scheme, option)+"="+options[option])
+	return scheme
+}
+
+// written returns the options of a layer that are written. Those that are as usual are left out, but for those
+// that are always shown, and the layout, which is one for all layers.
+func (l CheckpointLayer) written() (names []string) {
+	usual, _ := l.Scheme().Resolve("code", nil)
+	for _, name := range slices.Sorted(maps.Keys(l.options)) {
+		if name != "rope-layout" && l.options[name] != usual[name] || slices.Contains(shown, name) {
+			names = append(names, name)
 		}
 	}
-	if all == nil {
-		return name
+	return names
+}
+
+// notation returns the scheme of a layer with its options, as in rope(base=10000).
+func (l CheckpointLayer) notation() string {
+	var all []string
+	for _, name := range l.written() {
+		all = append(all, shortOption(l.Scheme(), name)+"="+l.options[name])
 	}
-	return name + "(" + strings.Join(all, ",") + ")"
+	if all == nil {
+		return l.scheme
+	}
+	return l.scheme + "(" + strings.Join(all, ",") + ")"
 }
 
 // byTurns returns values of layers in the notation of --pe and --window: value*3,other. Equal values are one.
@@ -82,8 +95,8 @@ func byTurns(of []string) string {
 func (c *Checkpoint) findFlags() {
 	parts := slices.DeleteFunc(slices.Clone(c.Layers), func(l CheckpointLayer) bool { return l.Part == "decoder" })
 	for _, l := range c.Layers {
-		if l.cannot != "" && !slices.Contains(c.Cannot, l.cannot) {
-			c.Cannot = append(c.Cannot, l.cannot)
+		if l.cannot != "" {
+			addOnce(&c.Cannot, l.cannot)
 		}
 	}
 	if slices.ContainsFunc(parts, func(l CheckpointLayer) bool { return l.cannot != "" && l.Chunk == 0 }) {
@@ -100,12 +113,8 @@ func (c *Checkpoint) findFlags() {
 	c.Flags = "--pe '" + byTurns(encodings) + "'"
 	if first := parts[0]; byTurns(encodings) == first.Encoding { // one for all layers
 		c.Flags = "--pe " + first.scheme
-		scheme, _ := pe.Find(first.scheme)
-		usual, _ := scheme.Resolve("code", nil)
-		for _, name := range slices.Sorted(maps.Keys(first.options)) {
-			if name != "rope-layout" && first.options[name] != usual[name] || slices.Contains(shown, name) {
-				c.Flags += " --" + name + " " + first.options[name]
-			}
+		for _, name := range first.written() {
+			c.Flags += " --" + name + " " + first.options[name]
 		}
 	}
 	if text := byTurns(windows); strings.Contains(text, "*") {
@@ -225,53 +234,21 @@ func (c *Checkpoint) Numbers(layer, tokens int) ([]array.Array, error) {
 	case l.turn.scheme == "" && l.scheme != "alibi":
 		return nil, fmt.Errorf("layer %d: %s has no table and no bias to write", layer, l.scheme)
 	}
-	s, scheme, kinds := c.setting(l, l.turn.scheme != ""), l.turn.scheme, []string{kindCos, kindSin}
-	if s.Tokens = tokens; scheme == "" {
-		scheme, kinds = l.scheme, []string{kindBias}
+	given := Given{Outputs: []Output{{Kind: kindBias}}}
+	if l.turn.scheme != "" {
+		shape := array.Array{Shape: []int{tokens, l.turn.width}}
+		given.Outputs = []Output{{Kind: kindCos, Array: shape}, {Kind: kindSin, Array: shape}}
 	}
-	found, err := pe.Find(scheme)
+	check, err := c.Check(layer, given)
 	if err != nil {
 		return nil, err
 	}
-	i, err := Build(found, s, pe.Line(tokens), Start{1, 1})
-	if err != nil {
-		return nil, err
+	check.Positions = pe.Line(tokens)
+	all, err := check.compute(trial{Setting: check.Setting, at: check.Positions})
+	for i := range all {
+		all[i].Name = given.Outputs[i].Kind
 	}
-	defer i.Close()
-	var all []array.Array
-	for _, kind := range kinds {
-		var a array.Array
-		if kind == kindBias {
-			a, _, err = i.Values(Want{Kind: kind})
-		} else {
-			a, err = i.rotationTable(Output{Kind: kind, Array: array.Array{Shape: []int{tokens, l.turn.width}}})
-		}
-		if err != nil {
-			return nil, err
-		}
-		a.Name = kind
-		all = append(all, a)
-	}
-	return all, nil
-}
-
-// setting returns the setting of a layer alone, or of the table of its rotation.
-func (c *Checkpoint) setting(l CheckpointLayer, table bool) Setting {
-	s := Setting{Size: pe.Size{Tokens: 16, DModel: c.Heads * l.Width, Heads: c.Heads, Layers: 1}, Fidelity: "code",
-		Given: l.options}
-	if table {
-		s.DModel, s.Heads, s.Given = l.turn.width, 1, l.turn.options
-	}
-	return s
-}
-
-// Scheme returns the scheme of a layer.
-func (c *Checkpoint) Scheme(layer int) (pe.Scheme, error) {
-	l, err := c.Layer(layer)
-	if err != nil {
-		return pe.Scheme{}, err
-	}
-	return pe.Find(l.scheme)
+	return all, err
 }
 
 // Check returns the check of another implementation's arrays against a layer. Cosines and sines alone are
@@ -289,11 +266,15 @@ func (c *Checkpoint) Check(layer int, given Given) (check Check, err error) {
 	case !table && l.turn.width < l.Width && l.turn.scheme != "" && !hasPart:
 		return check, fmt.Errorf("layer %d: torchpe does not have %s: give its cos and sin alone", layer, l.cannot)
 	}
-	check = Check{Given: given, Setting: c.setting(l, table)}
-	name := l.scheme
-	if table || name == "mrope" { // which is its rope for text
-		name, check.Setting.Given = l.turn.scheme, l.turn.options
+	whole, heads := turning{l.scheme, l.options, c.Heads * l.Width}, c.Heads
+	switch {
+	case table:
+		whole, heads = l.turn, 1
+	case l.scheme == "mrope": // which is its rope for text
+		whole.scheme, whole.options = l.turn.scheme, l.turn.options
 	}
-	check.Scheme, err = pe.Find(name)
+	check = Check{Given: given, Setting: Setting{Fidelity: "code", Given: whole.options,
+		Size: pe.Size{Tokens: 16, DModel: whole.width, Heads: heads, Layers: 1}}}
+	check.Scheme, err = pe.Find(whole.scheme)
 	return check, err
 }

@@ -11,10 +11,6 @@ import (
 
 // beside returns errors in place of the values of an option.
 func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []choice) {
-	number := func(name string) float64 {
-		v, _ := strconv.ParseFloat(resolved[name], 64)
-		return v
-	}
 	width := c.Setting.DModel / c.Setting.Heads
 	switch option {
 	case "positions-from":
@@ -27,68 +23,65 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 		}
 	case "rope-dims":
 		if resolved[option] == "all" {
-			all = c.partOfHead(number("rope-base"), append([]int{width / 2, width / 4}, fit.dims...)...)
+			all = c.partOfHead(resolved.Float("rope-base"), fit.parts(width)...)
 		}
 	case "rope-base":
-		if resolved["rope-dims"] != "all" {
-			all = c.partOfHead(number(option), int(number("rope-dims")))
+		if n := resolved.Int("rope-dims"); n > 0 && n < width {
+			all = c.partOfHead(resolved.Float(option), n)
 		}
-		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(number(option))))
+		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(resolved.Float(option))))
 		if c.Scheme.Name == "rope" {
-			all = append(all, grownBases(number(option), width, fit)...)
+			all = append(all, grownBases(resolved.Float(option), width, fit)...)
 		}
 	case "sinusoid-layout":
-		all = []choice{byFlags("exponent 2 x column (for 2 floor(column/2))",
-			"--sinusoid-layout tutorial --sinusoid-base "+plainNumber(math.Pow(number("sinusoid-base"), 2)))}
+		all = []choice{byOptions("exponent 2 x column (for 2 floor(column/2))", pe.Options{
+			"sinusoid-layout": "tutorial",
+			"sinusoid-base":   plain(math.Pow(resolved.Float("sinusoid-base"), 2)),
+		})}
 	case "rope-2d-base":
-		base := number(option)
+		base := resolved.Float(option)
 		if base == 0 {
 			base = 100
 		}
 		all = []choice{sameAsBase("frequencies of the whole head for each coordinate (base^(-2k/Dh))",
 			option, math.Sqrt(base))}
 	case "sinusoid-base":
-		all = []choice{sameAsBase("exponent k/D for 2k/D", option, math.Sqrt(number(option)))}
+		all = []choice{sameAsBase("exponent k/D for 2k/D", option, math.Sqrt(resolved.Float(option)))}
 		h := float64(c.Setting.DModel / 2)
 		if c.Scheme.Name == "1d-fixed" && h > 1 && resolved["sinusoid-layout"] != "t2t" {
 			all = append(all, sameAsBase("frequencies down to 1/base (exponent k/(D/2 - 1))", option,
-				math.Pow(number(option), h/(h-1))))
+				math.Pow(resolved.Float(option), h/(h-1))))
 		}
 	case "rope-unit":
 		for _, text := range rounds(append(fit.scales, 16, 14), nearScales...) {
 			by, _ := strconv.ParseFloat(text, 64)
 			if math.Abs(by-1) > 1e-3 {
-				ch := byFlags(scalePhrase("coordinates", by), "--rope-unit "+plainNumber(number(option)/by))
+				unit := pe.Options{"rope-unit": plain(resolved.Float(option) / by)}
+				ch := byOptions(scalePhrase("coordinates", by), unit)
 				ch.fitted = by != 16 && by != 14
 				all = append(all, ch)
 			}
 		}
 	case "yarn-beta-fast":
-		all = []choice{byFlags("beta_fast and beta_slow swapped", fmt.Sprintf(
-			"--yarn-beta-fast %s --yarn-beta-slow %s", resolved["yarn-beta-slow"], resolved["yarn-beta-fast"]))}
+		all = []choice{byOptions("beta_fast and beta_slow swapped", pe.Options{
+			"yarn-beta-fast": resolved["yarn-beta-slow"], "yarn-beta-slow": resolved["yarn-beta-fast"]})}
 	}
 	return all
 }
 
 // sameAsBase returns the choice of an error that gives the numbers of another base.
 func sameAsBase(phrase, option string, base float64) choice {
-	return byFlags(phrase, "--"+option+" "+plainNumber(base))
+	return byOptions(phrase, pe.Options{option: plain(base)})
 }
-
-// plainNumber writes a number without an exponent.
-func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
 func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
 	width := c.Setting.DModel / c.Setting.Heads
-	for i, n := range parts {
-		if n%2 != 0 || n == 0 || n >= width || slices.Contains(parts[:i], n) {
-			continue
-		}
-		same := plainNumber(math.Pow(base, float64(n)/float64(width)))
+	for _, n := range parts {
+		same := plain(math.Pow(base, float64(n)/float64(width)))
 		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head "+
 			"(base^(-2k/%d))", n, width)
-		all = append(all, byFlags(text, fmt.Sprintf("--rope-dims %d --rope-base %s", n, same)))
+		all = append(all, byOptions(text, pe.Options{"rope-dims": strconv.Itoa(n), "rope-base": same}))
 	}
 	return all
 }
@@ -102,8 +95,8 @@ func grownBases(base float64, width int, fit fitted) (all []choice) {
 			continue
 		}
 		grown := base * math.Pow(by, float64(width)/float64(width-2))
-		ch := byFlags(fmt.Sprintf("base %.6g, that of rope-ntk --rope-scale %g", grown, by),
-			"--rope-base "+plainNumber(grown))
+		ch := sameAsBase(fmt.Sprintf("base %.6g, that of rope-ntk --rope-scale %g", grown, by), "rope-base",
+			grown)
 		ch.fitted = true
 		all = append(all, ch)
 	}
@@ -119,7 +112,7 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 		ch := byAngles(text, func(a *angles) error {
 			a.of[0].shift, a.of[1].shift = q, k
 			if !a.linear {
-				return errNotLinear
+				return errNoEffect
 			}
 			return nil
 		})
@@ -127,7 +120,7 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 		all = append(all, ch)
 	}
 	add("positions half a step further (centres of cells)", 0.5, 0.5, false)
-	if c.hasOption("dinov3-offset") {
+	if hasOption(c.Scheme, "dinov3-offset") {
 		add("positions half a step back (corners of cells)", -0.5, -0.5, false)
 	}
 	own, ok := c.base.law.first()
@@ -136,12 +129,12 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 	}
 	const apart = "positions of q from %g, of k from %g"
 	known := [][2]float64{{own, own}, {own + 0.5, own + 0.5}}
-	if c.hasOutput(kindQuery) && c.hasOutput(kindKey) {
+	if c.Given.output(kindQuery) != nil && c.Given.output(kindKey) != nil {
 		add(fmt.Sprintf(apart, own+1, own), 1, 0, false)
 		add(fmt.Sprintf(apart, own, own+1), 0, 1, false)
 		known = append(known, [2]float64{own + 1, own}, [2]float64{own, own + 1})
 	}
-	if c.hasOption("positions-from") {
+	if hasOption(c.Scheme, "positions-from") {
 		known = append(known, [2]float64{0, 0}, [2]float64{1, 1})
 	}
 	for _, first := range fit.shifts {
@@ -160,7 +153,7 @@ func (c Check) firstPositions(fit fitted) (all []choice) {
 
 // scaled returns the choices of positions times a factor that the arrays suggest.
 func (c Check) scaled(fit fitted) (all []choice) {
-	if c.hasOption("rope-unit") {
+	if hasOption(c.Scheme, "rope-unit") {
 		return nil
 	}
 	for _, scale := range fit.scales {

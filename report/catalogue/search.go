@@ -44,7 +44,7 @@ func (c Check) search(own trial, expected []array.Array) *search {
 				continue
 			}
 			if d == nil && !t.anyRows {
-				if ch.flag != "" && !ch.fitted || number >= len(options) {
+				if ch.options != nil && !ch.fitted || number >= len(options) {
 					equal = append(equal, ch.phrase)
 				}
 				continue
@@ -68,12 +68,8 @@ func (s *search) compare(t trial) (*difference, error) {
 		if c == nil {
 			continue
 		}
-		got, err := c.compute(t)
-		if err != nil {
-			return nil, err
-		}
-		if d := c.firstDifference(t, got); d != nil {
-			return d, nil
+		if d, err := c.differenceOf(t); err != nil || d != nil {
+			return d, err
 		}
 	}
 	return nil, nil
@@ -97,9 +93,8 @@ func (c Check) partial(own trial, expected []array.Array) *Check {
 	}
 	part.Positions = c.Positions.Permuted(part.tokens)
 	part.Given.X = part.partOf("ND", c.Given.X)
-	for in, from := range map[*array.Array]array.Array{&part.Given.Q: c.Given.Q, &part.Given.K: c.Given.K,
-		&part.Given.V: c.Given.V} {
-		*in = part.partOf("HNC", from)
+	for _, in := range []*array.Array{&part.Given.Q, &part.Given.K, &part.Given.V} {
+		*in = part.partOf("HNC", *in)
 	}
 	part.Given.Outputs = slices.Clone(c.Given.Outputs)
 	for i := range part.Given.Outputs {
@@ -115,8 +110,7 @@ func (c Check) partial(own trial, expected []array.Array) *Check {
 		}
 	}
 	as := part.expecting(part.partsOf(expected))
-	got, err := as.compute(own)
-	if err != nil || as.firstDifference(own, got) != nil {
+	if d, err := as.differenceOf(own); err != nil || d != nil {
 		return nil
 	}
 	return &part
@@ -142,7 +136,7 @@ func (c Check) partOfOutput(o Output, a array.Array) array.Array {
 	if o.Kind == kindWeights || o.logs {
 		a.Data = slices.Clone(a.Data)
 		for i, w := range a.Data {
-			if a.Data[i] = c.temperature * math.Log(w); !(w > 1e-3) {
+			if a.Data[i] = c.attention.Temperature * math.Log(w); !(w > 1e-3) {
 				a.Data[i] = math.NaN()
 			}
 		}
@@ -180,11 +174,15 @@ func (s *search) phrases(of []int) []string {
 // run tries combinations of conventions, those with fewer changes first. apart is the difference of the
 // setting's convention.
 func (s *search) run(f *Finding, apart difference) {
-	var near *candidate
+	var near []int // the combination whose convention is nearest
+	var far float64
 	var same []string // other single changes that give the same numbers
+	// On the part that is tried first:
 	apartThere := apart
 	if s.part != nil {
-		apartThere = s.partDifference(apart)
+		if d, err := s.part.differenceOf(s.own); err == nil && d != nil {
+			apartThere = *d
+		}
 	}
 	try := func(of []int, changes int) bool {
 		t, deviations, flags := s.trial(of)
@@ -201,8 +199,8 @@ func (s *search) run(f *Finding, apart difference) {
 		case d == nil && !slices.Contains(same, deviations[0]) && isNamed(s.choices(of)):
 			same = append(same, deviations[0])
 		case d != nil && changes <= 2 && isNamed(s.choices(of)) && d.isNearer(apartThere) &&
-			(near == nil || d.far < near.far):
-			near = &candidate{*t, deviations, d.far}
+			(near == nil || d.far < far):
+			near, far = slices.Clone(of), d.far
 		}
 		return f.Tried < trialLimit
 	}
@@ -254,33 +252,13 @@ func (s *search) choices(of []int) (all []choice) {
 	return all
 }
 
-// candidate is a convention that is near the arrays.
-type candidate struct {
-	trial
-	deviations []string
-	far        float64
-}
-
-// partDifference returns the difference of the setting's convention on the part that is tried first, or else
-// on all.
-func (s *search) partDifference(apart difference) difference {
-	if got, err := s.part.compute(s.own); err == nil {
-		if d := s.part.firstDifference(s.own, got); d != nil {
-			return *d
-		}
-	}
-	return apart
-}
-
 // describeNearest stores the nearest convention if it explains more than the setting's does, and the
 // tolerance with which the nearest, or else the setting's, would be followed.
-func (s *search) describeNearest(f *Finding, near *candidate, apart difference) {
+func (s *search) describeNearest(f *Finding, near []int, apart difference) {
 	if near != nil {
-		if got, err := s.compute(near.trial); err == nil {
-			d := s.firstDifference(near.trial, got)
-			if d != nil && d.isNearer(apart) {
-				f.Nearest, f.NearestAt, apart = near.deviations, d.String(), *d
-			}
+		t, deviations, _ := s.trial(near)
+		if d, err := s.differenceOf(*t); err == nil && d != nil && d.isNearer(apart) {
+			f.Nearest, f.NearestAt, apart = deviations, d.String(), *d
 		}
 	}
 	f.Rounding = apart.rounding()
@@ -324,8 +302,7 @@ func (c Check) times(t trial) (text string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	var names, all []string
-	factors := map[string]bool{}
+	var names, factors, all []string
 	for k, o := range c.Given.Outputs {
 		by := c.factor(o, got[k], t.reversed)
 		if by == 0 {
@@ -333,17 +310,15 @@ func (c Check) times(t trial) (text string, ok bool) {
 		}
 		if math.Abs(by-1) > 1e-3 {
 			factor := fmt.Sprintf("%.4g", by)
-			names, all = append(names, o.Name), append(all, o.Name+" times "+factor)
-			factors[factor] = true
+			names, factors = append(names, o.Name), append(factors, factor)
+			all = append(all, o.Name+" times "+factor)
 		}
 	}
 	if c.firstDifference(t, got) != nil || all == nil {
 		return "", false
 	}
-	if len(factors) == 1 && len(names) > 1 {
-		for factor := range factors {
-			return strings.Join(names, " and ") + " times " + factor, true
-		}
+	if len(slices.Compact(factors)) == 1 {
+		return strings.Join(names, " and ") + " times " + factors[0], true
 	}
 	return strings.Join(all, ", "), true
 }
@@ -355,7 +330,7 @@ func (c Check) factor(o Output, a array.Array, reversed bool) float64 {
 		return 0
 	}
 	for i, v := range a.Data {
-		if !masked(v) && !masked(o.Data[i]) && !(c.causal && c.hidden(o.Kind, i, reversed)) {
+		if c.tells(o, i, v, reversed) {
 			product, square = product+v*o.Data[i], square+v*v
 		}
 	}
@@ -371,12 +346,7 @@ func (c Check) factor(o Output, a array.Array, reversed bool) float64 {
 // trial returns the convention of a combination of choices, its deviations from the setting, and the flags
 // for it. It returns nil if a choice does not apply.
 func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
-	own := s.own
-	options := maps.Clone(s.Setting.Given)
-	if options == nil {
-		options = pe.Options{}
-	}
-	byFlags := true
+	own, byFlags := s.own, true
 	for i, k := range of {
 		if k == 0 {
 			continue
@@ -386,11 +356,10 @@ func (s *search) trial(of []int) (t *trial, deviations []string, flags string) {
 			return nil, nil, ""
 		}
 		deviations = append(deviations, ch.phrase)
-		byFlags = byFlags && ch.flag != ""
-		maps.Copy(options, flagValues(ch.flag))
+		byFlags = byFlags && ch.options != nil
 	}
 	if byFlags {
-		flags = flagLine(options)
+		flags = flagLine(own.Given)
 	}
 	return &own, deviations, flags
 }

@@ -64,18 +64,9 @@ func layoutOf(options pe.Options) string {
 
 // columns returns, for each column of a table of cosines with one for each dimension, its pair.
 func (l layout) columns() []int {
-	pairs := len(l.reads)
-	all := make([]int, 2*pairs)
+	all := make([]int, 2*len(l.reads))
 	for p, reads := range l.reads {
-		all[reads[0]], all[reads[1]] = p, p
-	}
-	for k := range all {
-		switch l.name {
-		case "tiled":
-			all[k] = k % pairs
-		case "repeated":
-			all[k] = k / 2
-		}
+		all[reads[0]], all[reads[1]] = l.turn[p][0], l.turn[p][1]
 	}
 	return all
 }
@@ -114,33 +105,24 @@ func (a *angles) gives(kind string) bool {
 // values returns an output of a rotation or of a table of sinusoids. queries and keys are the rows of the
 // tokens.
 func (a *angles) values(g Given, o Output, t trial, queries, keys []int) array.Array {
-	scaled := func(x array.Array, by float64) array.Array {
-		if by == 0 {
-			return x
-		}
-		x.Data = slices.Clone(x.Data)
-		for i := range x.Data {
-			x.Data[i] *= by
-		}
-		return x
-	}
 	switch o.Kind {
 	case kindCos, kindSin:
 		return a.columnsOf(o, queries)
 	case kindTable, kindInput:
 		table := a.table(queries)
 		if o.Kind == kindInput {
-			for i, v := range scaled(g.X, t.scaleX).Data {
+			for i, v := range t.scaled(kindInput, g.X).Data {
 				table.Data[i] += v
 			}
 		}
 		return table
 	case kindQuery:
-		return a.turned(scaled(g.Q, t.scaleQ), queries, 0)
+		return a.turned(t.scaled(kindQuery, g.Q), queries, 0)
 	case kindKey:
 		return a.turned(g.K, keys, 1)
 	}
-	logits := dots(a.turned(scaled(g.Q, t.scaleQ), queries, 0), a.turned(g.K, keys, 1), a.scale)
+	logits := dots(a.turned(t.scaled(kindQuery, g.Q), queries, 0), a.turned(g.K, keys, 1),
+		a.attention.LogitScale(a.headWidth))
 	if o.Kind == kindWeights {
 		a.softmax(logits, queries, keys)
 	}
@@ -200,13 +182,13 @@ func (a *angles) softmax(logits array.Array, queries, keys []int) {
 	for at := 0; at < len(logits.Data); at += n {
 		row, most, sum := logits.Data[at:at+n], math.Inf(-1), 0.0
 		for j := range row {
-			if a.causal && keys[j] > queries[at/n%n] {
+			if a.attention.Causal && keys[j] > queries[at/n%n] {
 				row[j] = math.Inf(-1)
 			}
 			most = max(most, row[j])
 		}
 		for j := range row {
-			row[j] = math.Exp((row[j] - most) / a.temperature)
+			row[j] = math.Exp((row[j] - most) / a.attention.Temperature)
 			sum += row[j]
 		}
 		for j := range row {

@@ -32,7 +32,7 @@ func (c configuration) text(name, otherwise string) string {
 	case nil:
 		return otherwise
 	case float64:
-		return plainNumber(v)
+		return plain(v)
 	case []any:
 		return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
 	default:
@@ -105,12 +105,12 @@ func (c configuration) adapted(file, name, symbol string, o pe.Options) bool {
 	case file == "rope_ntk_aware" && c["dynamic"] == true:
 		o["rope-scale"], o["rope-trained-tokens"] = c.text("factor", ""), c.text("Lmax", "")
 	case file == "rope_longrope":
-		o["rope-scale"] = plainNumber(c["L_max"].(float64) / c["L_orig"].(float64))
+		o["rope-scale"] = plain(c["L_max"].(float64) / c["L_orig"].(float64))
 		if c["dynamic"] == true {
 			o["longrope-stretch"] = "dynamic"
 		}
 	case file == "rope_longrope_hf" && c["L_max"] != nil:
-		o["rope-scale"] = plainNumber(c["L_max"].(float64) / c["L_orig"].(float64))
+		o["rope-scale"] = plain(c["L_max"].(float64) / c["L_orig"].(float64))
 	case file == "hope" && c["layout"] != "interleaved":
 		o["rope-layout"] = "half"
 	case file == "rope_dinov3" && c["rotate_half"] == false:
@@ -404,7 +404,7 @@ func TestCheckOwnNumbers(t *testing.T) {
 			s.Tokens, s.DModel, s.Heads = size.n, size.d, size.heads
 			s.Given = pe.Options{"fixed-pe-dropout": "0"}
 			scheme := must(pe.Find(name))
-			if !(Check{Scheme: scheme}).hasOption("fixed-pe-dropout") {
+			if !hasOption(scheme, "fixed-pe-dropout") {
 				s.Given = nil
 			}
 			at := must(Place(size.at, size.n))
