@@ -26,8 +26,7 @@ def turn_blocks(x, cos, sin, half, blocks=1):
     return torch.cat([rotate(*part, half) for part in parts] + [rest], -1)
 
 
-@implements("rope", "rope-pi", "rope-ntk", "rope-yarn", "rope-llama3", "rope-longrope", "hope", "xpos",
-            "mrope")
+@implements("rope", "rope-pi", "rope-ntk", "rope-yarn", "rope-llama3", "rope-longrope", "hope", "xpos")
 class Rotary(Encoding):
     """q and k are turned by angles of their places.
 
