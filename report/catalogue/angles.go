@@ -163,11 +163,7 @@ func coordinatesOf(at pe.Positions, axes int) [][]float64 {
 	if !ok || axes == 0 {
 		return nil
 	}
-	byPlace := make([][]float64, len(points))
-	for token, place := range at.Index {
-		byPlace[place] = points[token]
-	}
-	return byPlace
+	return gather(points, inverse(at.Index))
 }
 
 // lawOf finds the law that angles follow up to a tolerance. Frequencies are below pi a step.

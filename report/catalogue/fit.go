@@ -51,13 +51,8 @@ func (c Check) fit(own *angles) (f fitted) {
 	for _, n := range pairs {
 		for _, name := range []string{"interleaved", "half", "across", "evens first", "interleaving"} {
 			q, k := c.lawsOf(own, newLayout(name, n, len(own.law.slope)))
-			if q == nil && k == nil {
-				continue
-			}
 			if q == nil {
-				q = k
-			} else if k == nil {
-				k = q
+				continue
 			}
 			f.add(own, *q, *k)
 			if theirs := q.frequencies(0); len(theirs) > 1 && len(theirs) == len(own.law.frequencies(0)) {
@@ -120,8 +115,8 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 	return pairs, dims
 }
 
-// lawsOf returns the laws of the angles between the given inputs and outputs in a layout; nil for those that
-// the arrays do not show.
+// lawsOf returns the laws of the angles between the given inputs and outputs in a layout: that of keys for
+// queries that the arrays do not show, or the other way round. They are nil if the arrays show none.
 func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
 	if o := c.Given.output(kindQuery); o != nil && c.Given.Q.Data != nil {
 		q = c.lawBetween(own, l, c.Given.Q, c.headed(o.Array))
@@ -130,7 +125,7 @@ func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
 		k = c.lawBetween(own, l, c.Given.K, c.headed(o.Array))
 	}
 	if q != nil || k != nil {
-		return q, k
+		return cmp.Or(q, k), cmp.Or(k, q)
 	}
 	cos, sin := c.Given.output(kindCos), c.Given.output(kindSin)
 	if cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
@@ -141,7 +136,7 @@ func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
 			q = c.lawOfTable(own, l, *o)
 		}
 	}
-	return q, nil
+	return q, q
 }
 
 // lawOfColumns returns the law of cosines and sines [N,P], or [N,2P] in a layout.
