@@ -78,7 +78,7 @@ func newAngles(i *Instance) *angles {
 		return nil
 	}
 	n := i.Positions.Tokens()
-	a := &angles{tokens: n, options: i.options, headWidth: i.Setting.DModel / i.Setting.Heads,
+	a := &angles{tokens: n, options: i.options, headWidth: i.Setting.headWidth(),
 		attention: i.encoding.Attention(0)}
 	switch cos, sin, fixed := tables["pe.cos"], tables["pe.sin"], tables["pe.fixed"]; {
 	case cos != nil && sin != nil && fixed == nil:
