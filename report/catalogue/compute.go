@@ -193,17 +193,13 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 		return a, err
 	}
 	size := i.Positions.Tokens()
-	w := Want{Kind: o.Kind, Layer: c.Layer}
-	into := func(to *array.Array, from array.Array, rows []int) {
-		if from.Data != nil {
-			*to = place(from, rows, size)
-		}
-	}
-	into(&w.X, t.scaled(kindInput, c.Given.X), queries)
-	into(&w.V, c.Given.V, keys)
-	into(&w.Q, t.scaled(kindQuery, t.paired(c.Given.Q, false)), queries)
-	into(&w.K, t.paired(c.Given.K, false), keys)
-	a, _, err := i.Values(w)
+	a, _, err := i.Values(Want{
+		Kind: o.Kind, Layer: c.Layer,
+		X: place(t.scaled(kindInput, c.Given.X), queries, size),
+		Q: place(t.scaled(kindQuery, t.paired(c.Given.Q, false)), queries, size),
+		K: place(t.paired(c.Given.K, false), keys, size),
+		V: place(c.Given.V, keys, size),
+	})
 	if err != nil {
 		return a, err
 	}

@@ -324,6 +324,9 @@ func (t trial) paired(a array.Array, back bool) array.Array {
 // place returns a with its tokens in the given rows of size, and zeros elsewhere. The tokens
 // are on the last axis but one.
 func place(a array.Array, rows []int, size int) array.Array {
+	if a.Data == nil {
+		return a
+	}
 	shape := slices.Clone(a.Shape)
 	tokens, width := shape[len(shape)-2], shape[len(shape)-1]
 	shape[len(shape)-2] = size
