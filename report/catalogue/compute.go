@@ -38,7 +38,7 @@ func (c Check) expecting(expected []array.Array) Check {
 
 // build returns the scheme with the options and positions of a trial.
 func (c Check) build(t trial) (*Instance, error) {
-	t.Setting.Tokens = t.at.Tokens()
+	t.Tokens = t.at.Tokens()
 	return Build(c.Scheme, t.Setting, t.at, Start{1, 1})
 }
 
