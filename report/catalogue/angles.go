@@ -78,7 +78,7 @@ func newAngles(i *Instance) *angles {
 		return nil
 	}
 	n := i.Positions.Tokens()
-	a := &angles{tokens: n, options: i.options, headWidth: i.Setting.DModel / i.Setting.Heads,
+	a := &angles{tokens: n, options: i.options, headWidth: i.Setting.headWidth(),
 		attention: i.encoding.Attention(0)}
 	switch cos, sin, fixed := tables["pe.cos"], tables["pe.sin"], tables["pe.fixed"]; {
 	case cos != nil && sin != nil && fixed == nil:
@@ -163,11 +163,7 @@ func coordinatesOf(at pe.Positions, axes int) [][]float64 {
 	if !ok || axes == 0 {
 		return nil
 	}
-	byPlace := make([][]float64, len(points))
-	for token, place := range at.Index {
-		byPlace[place] = points[token]
-	}
-	return byPlace
+	return gather(points, inverse(at.Index))
 }
 
 // lawOf finds the law that angles follow up to a tolerance. Frequencies are below pi a step.

@@ -78,7 +78,7 @@ func addedOfQuery(in *Instance) (func(h, i, j int) float64, error) {
 	}
 	scale := 1.0
 	if in.options["alibi-scaled"] == "true" {
-		scale = 1 / math.Sqrt(float64(in.Setting.DModel/in.Setting.Heads))
+		scale = 1 / math.Sqrt(float64(in.Setting.headWidth()))
 	}
 	return func(h, i, _ int) float64 {
 		return scale * tables["pe.slopes"][h] * float64(in.Positions.Index[i])

@@ -26,6 +26,9 @@ func DefaultSetting() Setting {
 	return Setting{Size: pe.Size{Tokens: 16, DModel: 160, Heads: 1, Layers: 4}, Fidelity: "code"}
 }
 
+// headWidth returns the dimensions of a head.
+func (s Setting) headWidth() int { return s.DModel / s.Heads }
+
 // Validate returns an error for a setting at which no scheme can be built.
 func (s Setting) Validate() error {
 	for _, n := range []struct {

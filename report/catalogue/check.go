@@ -89,12 +89,12 @@ func (c Check) Run() (Finding, error) {
 	f.First = apart.String()
 	if c.Given.assumed {
 		f.Assumed = fmt.Sprintf("a head width of %d: --dim D says another, D/%d",
-			c.Setting.DModel/c.Setting.Heads, c.Setting.Heads)
+			c.Setting.headWidth(), c.Setting.Heads)
 	}
 	search.run(&f, *apart)
 	if f.Convention == nil {
 		f.Read = fmt.Sprintf("%s, %s of width %d", wording.Count(c.Setting.Tokens, "token"),
-			wording.Count(c.Setting.Heads, "head"), c.Setting.DModel/c.Setting.Heads)
+			wording.Count(c.Setting.Heads, "head"), c.Setting.headWidth())
 	}
 	return f, nil
 }

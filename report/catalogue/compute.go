@@ -3,11 +3,11 @@ package catalogue
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 
 	"torchpe/data/array"
+	"torchpe/torchpe"
 )
 
 // findAngles stores the setting's angles if the scheme's outputs are those that they give.
@@ -38,7 +38,7 @@ func (c Check) expecting(expected []array.Array) Check {
 
 // build returns the scheme with the options and positions of a trial.
 func (c Check) build(t trial) (*Instance, error) {
-	t.Setting.Tokens = t.at.Tokens()
+	t.Tokens = t.at.Tokens()
 	return Build(c.Scheme, t.Setting, t.at, Start{1, 1})
 }
 
@@ -110,9 +110,7 @@ func (c Check) anglesOf(t trial) (*angles, error) {
 	for _, name := range []string{"rope-layout", "dinov3-layout"} {
 		delete(options, name) // pairs change no angle
 	}
-	hash := fnv.New64a()
-	fmt.Fprint(hash, options, t.at.Index, t.at.Cells, t.at.Points)
-	key := string(hash.Sum(nil))
+	key := fmt.Sprint(options, t.at.Index, t.at.Cells, t.at.Points)
 	if a := c.cache[key]; a != nil {
 		b := *a
 		b.layout = newLayout(layout, b.pairs, len(b.law.slope))
@@ -151,8 +149,8 @@ func (c Check) rows(tokens []int) []int {
 }
 
 // gather returns the values at the given places.
-func gather(values, at []int) []int {
-	all := make([]int, len(at))
+func gather[T any](values []T, at []int) []T {
+	all := make([]T, len(at))
 	for i, k := range at {
 		all[i] = values[k]
 	}
@@ -161,12 +159,8 @@ func gather(values, at []int) []int {
 
 // setParams sets the given trained parameters.
 func (c Check) setParams(i *Instance) error {
-	trained := false
-	for _, p := range i.params.All() {
-		trained = trained || p.Trainable
-	}
 	if len(c.Given.Params) == 0 {
-		if trained {
+		if slices.ContainsFunc(i.params.All(), func(p *torchpe.Param) bool { return p.Trainable }) {
 			return fmt.Errorf("%s has trained numbers, which the arrays do not hold: name them so, or "+
 				"give --params: %s", i.Scheme.Name, i.Parameters())
 		}
@@ -199,17 +193,13 @@ func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {
 		return a, err
 	}
 	size := i.Positions.Tokens()
-	w := Want{Kind: o.Kind, Layer: c.Layer}
-	into := func(to *array.Array, from array.Array, rows []int) {
-		if from.Data != nil {
-			*to = place(from, rows, size)
-		}
-	}
-	into(&w.X, t.scaled(kindInput, c.Given.X), queries)
-	into(&w.V, c.Given.V, keys)
-	into(&w.Q, t.scaled(kindQuery, t.paired(c.Given.Q, false)), queries)
-	into(&w.K, t.paired(c.Given.K, false), keys)
-	a, _, err := i.Values(w)
+	a, _, err := i.Values(Want{
+		Kind: o.Kind, Layer: c.Layer,
+		X: place(t.scaled(kindInput, c.Given.X), queries, size),
+		Q: place(t.scaled(kindQuery, t.paired(c.Given.Q, false)), queries, size),
+		K: place(t.paired(c.Given.K, false), keys, size),
+		V: place(c.Given.V, keys, size),
+	})
 	if err != nil {
 		return a, err
 	}

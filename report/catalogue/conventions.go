@@ -159,8 +159,8 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 			continue
 		}
 		var a axis
-		usual := values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fitted{})
-		for _, v := range values(o, resolved[o.Name], c.Setting.DModel/c.Setting.Heads, fit) {
+		usual := values(o, resolved[o.Name], c.Setting.headWidth(), fitted{})
+		for _, v := range values(o, resolved[o.Name], c.Setting.headWidth(), fit) {
 			ch := byOptions(phrase(o.Name, v), pe.Options{o.Name: v})
 			ch.fitted = !slices.Contains(usual, v)
 			if ch.fitted && c.Tolerance >= 1e-3 && o.Name != "rope-dims" {
@@ -180,7 +180,7 @@ func (c Check) optionAxes(resolved pe.Options, fit fitted) (all []axis) {
 
 // errorAxes returns axes for errors that implementations make and no option describes.
 func (c Check) errorAxes(fit fitted) []axis {
-	width := float64(c.Setting.DModel / c.Setting.Heads)
+	width := float64(c.Setting.headWidth())
 	one := func(phrase string, apply func(*trial) error) axis { return axis{{}, byTrial(phrase, apply)} }
 	all := []axis{one("rows and columns swapped", swapCells), {{}}}
 	for _, order := range [][]int{{2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}} {
@@ -324,6 +324,9 @@ func (t trial) paired(a array.Array, back bool) array.Array {
 // place returns a with its tokens in the given rows of size, and zeros elsewhere. The tokens
 // are on the last axis but one.
 func place(a array.Array, rows []int, size int) array.Array {
+	if a.Data == nil {
+		return a
+	}
 	shape := slices.Clone(a.Shape)
 	tokens, width := shape[len(shape)-2], shape[len(shape)-1]
 	shape[len(shape)-2] = size

@@ -34,34 +34,29 @@ func (f fitted) parts(width int) (all []int) {
 // badly, and scales have few digits.
 var nearScales = []float64{1e-2, 1e-3, 3e-5}
 
-// fit reads numbers off the angles between the given arrays. own holds the setting's angles.
-func (c Check) fit(own *angles) (f fitted) {
-	if own == nil || !own.linear {
+// fit reads numbers off the angles between the given arrays.
+func (c Check) fit() (f fitted) {
+	if c.base == nil || !c.base.linear {
 		return f
 	}
 	if f.nearBases = []float64{3e-5, 1e-6, 1e-3}; c.Tolerance >= 1e-3 { // half precision
 		f.nearBases = nearScales
 	}
 	var pairs []int
-	if own.fixed == nil {
-		pairs, f.dims = c.turnedPairs(own)
+	if c.base.fixed == nil {
+		pairs, f.dims = c.turnedPairs()
 	} else {
-		pairs = []int{own.pairs}
+		pairs = []int{c.base.pairs}
 	}
 	for _, n := range pairs {
 		for _, name := range []string{"interleaved", "half", "across", "evens first", "interleaving"} {
-			q, k := c.lawsOf(own, newLayout(name, n, len(own.law.slope)))
-			if q == nil && k == nil {
+			q, k := c.lawsOf(newLayout(name, n, len(c.base.law.slope)))
+			if q == nil {
 				continue
 			}
-			if q == nil {
-				q = k
-			} else if k == nil {
-				k = q
-			}
-			f.add(own, *q, *k)
-			if theirs := q.frequencies(0); len(theirs) > 1 && len(theirs) == len(own.law.frequencies(0)) {
-				f.bases = append(f.bases, c.rampedBase(own, theirs))
+			f.add(c.base, *q, *k)
+			if theirs := q.frequencies(0); len(theirs) > 1 && len(theirs) == len(c.base.law.frequencies(0)) {
+				f.bases = append(f.bases, c.rampedBase(theirs))
 			}
 		}
 	}
@@ -70,11 +65,11 @@ func (c Check) fit(own *angles) (f fitted) {
 
 // rampedBase returns the base with which a scheme that treats its frequencies unequally has the given ratio
 // of the two fastest ones, or 0.
-func (c Check) rampedBase(own *angles, frequencies []float64) float64 {
-	if own.options["rope-yarn"] == "" && own.options["llama3-low"] == "" {
+func (c Check) rampedBase(frequencies []float64) float64 {
+	if c.base.options["rope-yarn"] == "" && c.base.options["llama3-low"] == "" {
 		return 0
 	}
-	base, t := own.base(), trial{Setting: c.Setting, at: c.Positions}
+	base, t := c.base.base(), trial{Setting: c.Setting, at: c.Positions}
 	for range 8 {
 		t.Given = withOptions(c.Setting.Given, pe.Options{"rope-base": plain(base)})
 		a, err := c.anglesOf(t)
@@ -91,10 +86,10 @@ func (c Check) rampedBase(own *angles, frequencies []float64) float64 {
 }
 
 // turnedPairs returns numbers of pairs that may be turned, and numbers of dimensions that the arrays show.
-func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
-	width := own.headWidth
-	pairs = []int{own.pairs}
-	if own.options["rope-dims"] == "" {
+func (c Check) turnedPairs() (pairs, dims []int) {
+	width := c.base.headWidth
+	pairs = []int{c.base.pairs}
+	if c.base.options["rope-dims"] == "" {
 		return pairs, nil
 	}
 	for _, o := range c.Given.Outputs {
@@ -120,34 +115,34 @@ func (c Check) turnedPairs(own *angles) (pairs, dims []int) {
 	return pairs, dims
 }
 
-// lawsOf returns the laws of the angles between the given inputs and outputs in a layout; nil for those that
-// the arrays do not show.
-func (c Check) lawsOf(own *angles, l layout) (q, k *law) {
+// lawsOf returns the laws of the angles between the given inputs and outputs in a layout: that of keys for
+// queries that the arrays do not show, or the other way round. They are nil if the arrays show none.
+func (c Check) lawsOf(l layout) (q, k *law) {
 	if o := c.Given.output(kindQuery); o != nil && c.Given.Q.Data != nil {
-		q = c.lawBetween(own, l, c.Given.Q, c.headed(o.Array))
+		q = c.lawBetween(l, c.Given.Q, c.headed(o.Array))
 	}
 	if o := c.Given.output(kindKey); o != nil && c.Given.K.Data != nil {
-		k = c.lawBetween(own, l, c.Given.K, c.headed(o.Array))
+		k = c.lawBetween(l, c.Given.K, c.headed(o.Array))
 	}
 	if q != nil || k != nil {
-		return q, k
+		return cmp.Or(q, k), cmp.Or(k, q)
 	}
 	cos, sin := c.Given.output(kindCos), c.Given.output(kindSin)
 	if cos != nil && sin != nil && slices.Equal(cos.Shape, sin.Shape) {
-		q = c.lawOfColumns(own, l, *cos, *sin)
+		q = c.lawOfColumns(l, *cos, *sin)
 	}
 	for _, kind := range []string{kindTable, kindInput} {
-		if o := c.Given.output(kind); o != nil && own.fixed != nil && len(o.Shape) == 2 {
-			q = c.lawOfTable(own, l, *o)
+		if o := c.Given.output(kind); o != nil && c.base.fixed != nil && len(o.Shape) == 2 {
+			q = c.lawOfTable(l, *o)
 		}
 	}
-	return q, nil
+	return q, q
 }
 
 // lawOfColumns returns the law of cosines and sines [N,P], or [N,2P] in a layout.
-func (c Check) lawOfColumns(own *angles, l layout, cos, sin Output) *law {
+func (c Check) lawOfColumns(l layout, cos, sin Output) *law {
 	columns := cos.Shape[1]
-	return c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
+	return c.lawOfPhases(len(l.reads), func(token, pair int) complex128 {
 		column := pair
 		if columns == 2*len(l.reads) {
 			column = l.reads[pair][0]
@@ -162,21 +157,21 @@ func (c Check) lawOfColumns(own *angles, l layout, cos, sin Output) *law {
 
 // lawOfTable returns the law of a table of sinusoids, or of embeddings with one, whose sines and cosines lie
 // as the pairs of a layout.
-func (c Check) lawOfTable(own *angles, l layout, o Output) *law {
+func (c Check) lawOfTable(l layout, o Output) *law {
 	if l.name != "interleaved" && l.name != "half" {
 		return nil
 	}
 	value := func(token, column int) float64 {
-		if column >= own.width {
+		if column >= c.base.width {
 			return 0
 		}
-		at := token*own.width + column
+		at := token*c.base.width + column
 		if o.Kind == kindInput {
 			return o.Data[at] - c.Given.X.Data[at]
 		}
 		return o.Data[at]
 	}
-	return c.lawOfPhases(own, own.pairs, func(token, pair int) complex128 {
+	return c.lawOfPhases(c.base.pairs, func(token, pair int) complex128 {
 		of := l.reads[pair]
 		return complex(value(token, of[1]), value(token, of[0]))
 	})
@@ -184,7 +179,7 @@ func (c Check) lawOfTable(own *angles, l layout, o Output) *law {
 
 // lawBetween returns the law of the angles by which pairs of x [H,N,C] are turned in y, or nil if they are
 // not turned alike in all heads.
-func (c Check) lawBetween(own *angles, l layout, x, y array.Array) *law {
+func (c Check) lawBetween(l layout, x, y array.Array) *law {
 	heads, n, width := min(x.Shape[0], 4), x.Shape[1], x.Shape[2] // four tell enough
 	if len(x.Data) != len(y.Data) || 2*len(l.reads) > width {
 		return nil
@@ -212,14 +207,14 @@ func (c Check) lawBetween(own *angles, l layout, x, y array.Array) *law {
 	if !(missed <= 1e-3*all) {
 		return nil
 	}
-	return c.lawOfPhases(own, len(l.reads), func(token, pair int) complex128 {
+	return c.lawOfPhases(len(l.reads), func(token, pair int) complex128 {
 		return phases[token*len(l.reads)+pair]
 	})
 }
 
 // lawOfPhases returns the law of the phases of tokens, or nil if they have none.
-func (c Check) lawOfPhases(own *angles, pairs int, phase func(token, pair int) complex128) *law {
-	coordinates := coordinatesOf(c.Positions, len(own.law.slope))
+func (c Check) lawOfPhases(pairs int, phase func(token, pair int) complex128) *law {
+	coordinates := coordinatesOf(c.Positions, len(c.base.law.slope))
 	if coordinates == nil {
 		return nil
 	}

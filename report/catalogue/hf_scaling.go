@@ -71,14 +71,14 @@ func (c *hfConfig) scale(r hfRotation, options pe.Options) (scheme string, err e
 			high *= 1 + 1e-9
 		}
 		options["llama3-low"], options["llama3-high"] = plain(low), plain(high)
-		options["rope-trained-tokens"] = c.trained(r)
+		options["rope-trained-tokens"] = plain(c.trained(r))
 		return "rope-llama3", nil
 	}
 	return "rope-pi", nil
 }
 
 // trained returns the number of tokens before the scaling.
-func (c *hfConfig) trained(r hfRotation) string {
+func (c *hfConfig) trained(r hfRotation) float64 {
 	outer, ok := c.number("original_max_position_embeddings")
 	inner, is := r.number("original_max_position_embeddings")
 	switch {
@@ -88,19 +88,18 @@ func (c *hfConfig) trained(r hfRotation) string {
 	case !ok && !is:
 		if outer, ok = c.value("original_max_position_embeddings"); !ok {
 			c.warn("original_max_position_embeddings is not there: max_position_embeddings %d is taken", c.max)
-			return fmt.Sprint(c.max)
+			return float64(c.max)
 		}
 	}
 	if ok {
-		return plain(outer)
+		return outer
 	}
-	return plain(inner)
+	return inner
 }
 
 // stretch returns the factor of a scaling, or max_position_embeddings over the trained tokens.
-func (c *hfConfig) stretch(r hfRotation, trained string) float64 {
-	tokens := pe.Options{"": trained}.Float("")
-	ratio := float64(c.max) / tokens
+func (c *hfConfig) stretch(r hfRotation, trained float64) float64 {
+	ratio := float64(c.max) / trained
 	factor, ok := r.number("factor")
 	switch {
 	case !ok:
@@ -108,15 +107,16 @@ func (c *hfConfig) stretch(r hfRotation, trained string) float64 {
 		return ratio
 	case c.max > 0 && ratio != factor:
 		c.warn("factor %s times %s trained tokens is not max_position_embeddings %d: %s uses the factor "+
-			"(transformers 4.52 the ratio of the other two)", plain(factor), trained, c.max, r.kind)
+			"(transformers 4.52 the ratio of the other two)", plain(factor), plain(trained), c.max, r.kind)
 	}
 	return factor
 }
 
 // scaleYaRN sets the options of rope-yarn.
 func (c *hfConfig) scaleYaRN(r hfRotation, options pe.Options) error {
-	options["rope-trained-tokens"] = c.trained(r)
-	factor := c.stretch(r, options["rope-trained-tokens"])
+	trained := c.trained(r)
+	options["rope-trained-tokens"] = plain(trained)
+	factor := c.stretch(r, trained)
 	if factor < 1 {
 		return fmt.Errorf("rope_type yarn: the factor %s is less than 1", plain(factor))
 	}
@@ -152,8 +152,9 @@ func (c *hfConfig) scaleYaRN(r hfRotation, options pe.Options) error {
 
 // scaleLongRoPE sets the options of rope-longrope.
 func (c *hfConfig) scaleLongRoPE(r hfRotation, options pe.Options) error {
-	options["rope-trained-tokens"] = c.trained(r)
-	options["rope-scale"] = plain(max(1, c.stretch(r, options["rope-trained-tokens"])))
+	trained := c.trained(r)
+	options["rope-trained-tokens"] = plain(trained)
+	options["rope-scale"] = plain(max(1, c.stretch(r, trained)))
 	if v, ok := r.number("attention_factor"); ok {
 		options["longrope-magnitude"] = plain(v)
 	}

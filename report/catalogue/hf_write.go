@@ -150,15 +150,14 @@ func (c *Checkpoint) String() string {
 	}
 	_ = w.Flush() // into memory
 	b.WriteString("\n")
-	for _, text := range c.Notes {
-		fmt.Fprintf(&b, "note: %s\n", text)
+	tell := func(what string, texts []string) {
+		for _, text := range texts {
+			fmt.Fprintf(&b, "%s: %s\n", what, text)
+		}
 	}
-	for _, text := range c.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", text)
-	}
-	for _, text := range c.Cannot {
-		fmt.Fprintf(&b, "torchpe does not have: %s\n", text)
-	}
+	tell("note", c.Notes)
+	tell("warning", c.Warnings)
+	tell("torchpe does not have", c.Cannot)
 	if c.Flags != "" {
 		fmt.Fprintf(&b, "the same here: %s\n", c.Flags)
 	}

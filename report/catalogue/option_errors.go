@@ -11,7 +11,7 @@ import (
 
 // beside returns errors in place of the values of an option.
 func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []choice) {
-	width := c.Setting.DModel / c.Setting.Heads
+	width := c.Setting.headWidth()
 	switch option {
 	case "positions-from":
 		return c.firstPositions(fit)
@@ -76,7 +76,7 @@ func sameAsBase(phrase, option string, base float64) choice {
 
 // partOfHead returns choices of a part of a head that is turned with the frequencies of the whole head.
 func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
-	width := c.Setting.DModel / c.Setting.Heads
+	width := c.Setting.headWidth()
 	for _, n := range parts {
 		same := plain(math.Pow(base, float64(n)/float64(width)))
 		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head "+

@@ -30,7 +30,7 @@ func (c Check) search(own trial, expected []array.Array) *search {
 		part := s.part.expecting(s.part.partsOf(expected))
 		same.part = &part
 	}
-	fit := c.fit(c.base)
+	fit := c.fit()
 	options := c.optionAxes(c.resolved, fit)
 	for number, a := range append(options, c.errorAxes(fit)...) {
 		kept, equal := a[:1:1], []string{a[0].phrase}

@@ -322,7 +322,7 @@ func (i *Instance) defaultKind(w Want, projected bool) (string, error) {
 
 // byHeads returns queries or keys as [H,N,Dh].
 func (i *Instance) byHeads(a array.Array) (array.Array, error) {
-	h, n, dh := i.Setting.Heads, i.Positions.Tokens(), i.Setting.DModel/i.Setting.Heads
+	h, n, dh := i.Setting.Heads, i.Positions.Tokens(), i.Setting.headWidth()
 	if slices.Equal(a.Shape, []int{h, n, dh}) {
 		return a, nil
 	}
