@@ -171,7 +171,7 @@ func TestPage(t *testing.T) {
 // experiments matches files whose names of settings are data: experiments, fixtures, what is written for
 // PyTorch, and the keys of transformers' configurations.
 var experiments = regexp.MustCompile(
-	`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/|models/export/|models/pe/petest/|`+
+	`_test\.go$|train/sweep/presets|report/paper/|report/internal/synthetic/|models/export/|models/pe/petest/|` +
 		`report/catalogue/hf_`)
 
 // TestFilesThatNameASetting counts the files of Go, outside this package, that hold the key or flag
