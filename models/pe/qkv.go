@@ -37,7 +37,7 @@ var _ = Register(Scheme{Name: "logn", Extrapolates: Always, New: newLogN},
 			"start), max(1, ln n/ln L) over L trained tokens (qwen, or qwen:L), or "+
 			"1 + a ln(1 + floor(n/F)) (llama4, or llama4:F/a; 8192/0.1)"))
 
-// lengthFactor is what --logn says: a form, and its numbers.
+// lengthFactor holds the form and the numbers of --logn.
 type lengthFactor struct {
 	form    string
 	numbers []float64

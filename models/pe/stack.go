@@ -198,7 +198,7 @@ func (s Scheme) CheckLayers(n int, isLocal []bool) error {
 
 type stack struct {
 	parts  []stackPart
-	layers []together
+	layers []joined
 	draw   Draw
 }
 
@@ -213,7 +213,7 @@ func newStack(all Scheme, c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stack{layers: make([]together, c.Layers)}
+	s := &stack{layers: make([]joined, c.Layers)}
 	for i := range s.layers {
 		s.layers[i].attention = PlainAttention
 	}
@@ -266,8 +266,8 @@ func (s *stack) join(name string, p stackPart) error {
 	return nil
 }
 
-// together is what the parts in one layer are together.
-type together struct {
+// joined holds what the parts of a stack need in one layer.
+type joined struct {
 	sites     Site
 	attention Attention
 	names     []string
@@ -276,14 +276,14 @@ type together struct {
 
 // add joins what another part needs. Plain attention gives way to any other; two different
 // temperatures or scales, and logits that are replaced twice, are an error.
-func (t *together) add(name string, sites Site, b Attention) error {
-	a := &t.attention
+func (j *joined) add(name string, sites Site, b Attention) error {
+	a := &j.attention
 	// rival names the parts before this one that want something else.
 	rival := func(want func(Attention) bool) string {
 		var names []string
-		for i, other := range t.wants {
+		for i, other := range j.wants {
 			if want(other) {
-				names = append(names, t.names[i])
+				names = append(names, j.names[i])
 			}
 		}
 		return strings.Join(names, ", ")
@@ -300,7 +300,7 @@ func (t *together) add(name string, sites Site, b Attention) error {
 	case a.Replaces && b.Replaces:
 		with := rival(func(o Attention) bool { return o.Replaces })
 		return fmt.Errorf("%s and %s cannot be stacked: both replace the logits", with, name)
-	case b.Replaces && t.sites&(AtQK|AtLogits) != 0:
+	case b.Replaces && j.sites&(AtQK|AtLogits) != 0:
 		with := rival(func(Attention) bool { return true })
 		return fmt.Errorf("%s replaces the logits and would undo %s: "+
 			"name it first, and leave out what turns q and k", name, with)
@@ -320,8 +320,8 @@ func (t *together) add(name string, sites Site, b Attention) error {
 	if b.Scale != 0 {
 		a.Scale = b.Scale
 	}
-	t.sites |= sites
-	t.names, t.wants = append(t.names, name), append(t.wants, b)
+	j.sites |= sites
+	j.names, j.wants = append(j.names, name), append(j.wants, b)
 	return nil
 }
 

@@ -194,7 +194,7 @@ func (c *hfConfig) readStill(l *CheckpointLayer) {
 	l.scheme, l.options["logn"] = "logn", "llama4:"+plain(floor)+"/"+plain(scale)
 }
 
-// hfRotation is what a configuration says of the rotation of a layer.
+// hfRotation holds the keys that describe the rotation of a layer.
 type hfRotation struct {
 	keys          // factor and others
 	kind  string  // rope_type
