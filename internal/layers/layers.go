@@ -17,14 +17,14 @@ type List []Entry
 // Entry is one value of a list. A list has either places in all of its entries, or in none.
 type Entry struct {
 	Value string
-	place string // "2", "1-3", Local or Global; "" for the next Count layers
+	place string // "2", "1-3", local or global; "" for the next count layers
 	count int
 }
 
-// Local and Global are the places of layers with and without a window of attention.
+// The places of layers with and without a window of attention.
 const (
-	Local  = "local"
-	Global = "global"
+	local  = "local"
+	global = "global"
 )
 
 // Parse reads values that commas separate outside parentheses, each followed by @LAYERS or *COUNT.
@@ -35,7 +35,7 @@ const (
 func Parse(text string) (List, error) {
 	var list List
 	placed, counted := 0, false
-	for _, part := range Split(text) {
+	for _, part := range split(text) {
 		e := Entry{Value: part, count: 1}
 		if at := strings.LastIndexAny(part, "@*)"); at >= 0 && part[at] != ')' {
 			e.Value = part[:at]
@@ -63,21 +63,21 @@ func Parse(text string) (List, error) {
 		return nil, fmt.Errorf("%q: give @LAYERS to every value, or to none", text)
 	case placed == 0 && !counted && len(list) > 1:
 		return nil, fmt.Errorf("%q: %s*1,%s gives them to the layers by turns", text, list[0].Value,
-			strings.Join(Split(text)[1:], ","))
+			strings.Join(split(text)[1:], ","))
 	}
 	return list, nil
 }
 
 // Differ reports whether a text gives values to layers: one has @ or * behind it.
 func Differ(text string) bool {
-	return slices.ContainsFunc(Split(text), func(part string) bool {
+	return slices.ContainsFunc(split(text), func(part string) bool {
 		at := strings.LastIndexAny(part, "@*)")
 		return at >= 0 && part[at] != ')'
 	})
 }
 
-// Split returns the parts of a text between the commas that are not in parentheses.
-func Split(text string) (parts []string) {
+// split returns the parts of a text between the commas that are not in parentheses.
+func split(text string) (parts []string) {
 	depth, from := 0, 0
 	for i := range len(text) {
 		switch text[i] {
@@ -94,9 +94,9 @@ func Split(text string) (parts []string) {
 	return append(parts, text[from:])
 }
 
-// span returns the first and last layer of a place, from 1; zeros for Local and Global.
+// span returns the first and last layer of a place, from 1; zeros for local and global.
 func (e Entry) span() (first, last int, err error) {
-	if e.place == Local || e.place == Global {
+	if e.place == local || e.place == global {
 		return 0, 0, nil
 	}
 	from, to, isRange := strings.Cut(e.place, "-")
@@ -115,9 +115,9 @@ func (e Entry) span() (first, last int, err error) {
 // holds reports whether a placed entry holds in a layer, counted from 0.
 func (e Entry) holds(layer int, isLocal bool) bool {
 	switch e.place {
-	case Local:
+	case local:
 		return isLocal
-	case Global:
+	case global:
 		return !isLocal
 	}
 	first, last, _ := e.span()
@@ -164,10 +164,9 @@ func (l List) byTurns(n int) ([]int, error) {
 	var of []int
 	for len(of) < n {
 		for i, e := range l {
-			of = append(of, slices.Repeat([]int{i}, e.count)...)
+			of = append(of, slices.Repeat([]int{i}, min(e.count, n-len(of)))...)
 		}
 	}
-	of = of[:n]
 	if last := len(l) - 1; !slices.Contains(of, last) {
 		return nil, fmt.Errorf("%s comes after the last of %s", l[last].Value, wording.Count(n, "layer"))
 	}

@@ -19,6 +19,7 @@ func TestAssign(t *testing.T) {
 		{"rope*3,nope", "rope rope rope nope"},
 		{"rope*1,nope", "rope nope rope nope"},
 		{"rope,nope*2", "rope nope nope rope"},
+		{"rope*3,nope*999999999999", "rope rope rope nope"},
 		{"a(x=1,y=2)@local,a(x=3)@global", "a(x=1,y=2) a(x=1,y=2) a(x=3) a(x=1,y=2)"},
 		{"8*3,0", "8 8 8 0"},
 		{"a(x=1*2)", "a(x=1*2) a(x=1*2) a(x=1*2) a(x=1*2)"},
