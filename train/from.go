@@ -12,8 +12,7 @@ import (
 	"torchpe/train/runlog"
 )
 
-// startFrom copies the weights of the run that --from names into the model: all but the encoding's, and
-// with --keep-pe its trained ones, too.
+// startFrom copies the weights of the run that --from names into the model, those that --take names.
 func (e *ensemble) startFrom() error {
 	from := e.config.From
 	if from == nil {
@@ -26,31 +25,39 @@ func (e *ensemble) startFrom() error {
 	var bad []string
 	left := map[string]bool{} // weights of the run that the model has not taken
 	for _, name := range c.Names() {
-		if parameter := runlog.ParameterOf(name); parameter != name && !isOfEncoding(parameter) {
+		if parameter := runlog.ParameterOf(name); parameter != name && from.Takes(isOfEncoding(parameter)) {
 			left[parameter] = true
 		}
 	}
+	taken := 0
 	err = torchpe.Catch(func() {
 		s := torchpe.NewScopeNoGrad()
 		defer s.Close()
 		e.eachParameter(s, func(name string, shape []int, into torchpe.Tensor) {
 			parameter := runlog.ParameterOf(name)
-			if parameter == name || isOfEncoding(parameter) &&
-				!(from.KeepPE && e.model.Params.Get(parameter).Trainable) {
+			if parameter == name || !from.Takes(isOfEncoding(parameter)) {
 				return
 			}
 			delete(left, parameter)
+			taken++
 			values, err := valuesFrom(c, name, shape)
 			if err != nil {
 				bad = append(bad, fmt.Sprintf("%s: %v", parameter, err))
 				return
 			}
-			x := torchpe.Of(s, torchpe.CPU, values, into.Shape()...)
-			into.CopyFrom(x.To(into.DType(), into.Device()))
+			x := torchpe.Of(s, torchpe.CPU, values, into.Shape()...).To(into.DType(), into.Device())
+			if e.model.Params.Get(parameter).Trainable {
+				into.CopyFrom(x)
+			} else if !slices.Equal(x.Float64s(), into.Float64s()) {
+				bad = append(bad, parameter+": this encoding does not train it, and has other values than that run")
+			}
 		})
 	})
 	for parameter := range left {
 		bad = append(bad, parameter+": this model has none")
+	}
+	if taken == 0 && bad == nil {
+		bad = append(bad, "neither encoding has parameters to take")
 	}
 	if err == nil && bad != nil {
 		slices.Sort(bad)

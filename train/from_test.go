@@ -20,33 +20,46 @@ func startedFrom(t *testing.T, c Config) *ensemble {
 	return e
 }
 
-// TestStartFromRun: the weights are those of the run: all but the encoding's, and with --keep-pe those,
-// too. Such a run resumes to the same bits.
+// TestStartFromRun: the weights that --take names are those of the run, and no others. Such a run resumes
+// to the same bits.
 func TestStartFromRun(t *testing.T) {
 	source := tiny(t, "learn")
 	source.Epochs = 1
 	dir, _ := runTiny(t, source)
 	given := checkpointOf(t, dir)
-	from := func(pe string, keep bool) Config {
+	from := func(pe, take string) Config {
 		c := source
-		c.PE, c.PEOptions, c.From, c.Members = pe, nil, &config.FromConfig{Run: dir, KeepPE: keep}, twoMembers()
+		c.PE, c.PEOptions, c.From, c.Members = pe, nil, &config.FromConfig{Run: dir, Take: take}, twoMembers()
+		c.Members[0].Seed++ // other draws than those of the run
+		c.Members[1].Seed++
 		return c
 	}
 	for _, test := range []struct {
-		pe         string
-		keep, same bool // the table is that of the run
-	}{{"nope", false, false}, {"learn", false, false}, {"learn", true, true}} {
-		e := startedFrom(t, from(test.pe, test.keep))
+		pe, take      string
+		table, others bool // whether they are those of the run
+	}{
+		{"nope", config.TakeNoPE, false, true},
+		{"learn", config.TakeNoPE, false, true},
+		{"learn", config.TakePE, true, false},
+		{"learn", config.TakeAll, true, true},
+	} {
+		e := startedFrom(t, from(test.pe, test.take))
 		for _, p := range e.model.Params.All() {
+			if strings.HasSuffix(p.Name, "bias") || strings.Contains(p.Name, "norm") {
+				continue // constants at the start
+			}
 			was, ok := given.Tensor(runlog.ParameterTensor(runlog.Weights, p.Name))
-			want := test.same || !strings.HasPrefix(p.Name, "pe.")
+			want := test.others
+			if strings.HasPrefix(p.Name, "pe.") {
+				want = test.table
+			}
 			same := ok && slices.Equal(expect.Must(e.model.Params.Values(p.Name)), expect.Must(was.Float64s()))
 			if same != want {
-				t.Errorf("%s, keep %v: %s is that of the run: %v", test.pe, test.keep, p.Name, same)
+				t.Errorf("%s, take %s: %s is that of the run: %v", test.pe, test.take, p.Name, same)
 			}
 		}
 	}
-	c := from("learn", true)
+	c := from("learn", config.TakeAll)
 	c.Epochs = 3
 	whole, _ := runTiny(t, c)
 	resumesTo(t, c, whole, 1, 4, 6)
@@ -58,13 +71,15 @@ func TestStartFromOneMember(t *testing.T) {
 	source.Epochs, source.Members = 1, []Member{{Seed: 5, LR: 1e-3}}
 	dir, _ := runTiny(t, source)
 	c := source
-	c.From, c.Members = &config.FromConfig{Run: dir}, []Member{{Seed: 1, LR: 1e-3}, {Seed: 2, LR: 1e-3}}
+	c.From, c.Members = &config.FromConfig{Run: dir, Take: config.TakeNoPE}, []Member{{Seed: 1, LR: 1e-3}, {Seed: 2, LR: 1e-3}}
 	e := startedFrom(t, c)
 	was, _ := checkpointOf(t, dir).Tensor(runlog.ParameterTensor(runlog.Weights, "head.weight"))
 	want := slices.Repeat(expect.Must(was.Float64s()), 2)
 	if !slices.Equal(expect.Must(e.model.Params.Values("head.weight")), want) {
 		t.Error("the members do not start from the run's one")
 	}
+	e.config.From.Take = config.TakePE
+	expect.Error(t, e.startFrom(), "neither encoding has parameters to take")
 }
 
 // TestStartFromRefuses: a run that does not fit or has changed is refused, and says why.
@@ -81,7 +96,12 @@ func TestStartFromRefuses(t *testing.T) {
 		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.norm1.weight: this model has none"}},
 		"biases": {func(c *Config) { c.PE = "rope" },
 			[]string{"block0.attn.in.bias: this model has none", "--attention-bias"}},
-		"tables": {func(c *Config) { c.PE, c.From.KeepPE = "learn-2d", true }, []string{"that run has none"}},
+		"tables": {func(c *Config) { c.PE, c.From.Take = "learn-2d", config.TakeAll },
+			[]string{"that run has none"}},
+		"no tables here": {func(c *Config) { c.PE, c.From.Take = "nope", config.TakePE },
+			[]string{"pe.table: this model has none"}},
+		"fixed tables": {func(c *Config) { c.PE, c.From.Take = "random", config.TakePE },
+			[]string{"pe.table: this encoding does not train it"}},
 		"members": {func(c *Config) {
 			c.Members = append(c.Members, Member{Seed: 11, LR: 1e-3, Sigma: new(1.)})
 		}, []string{"2 members, and this one 3"}},
@@ -91,14 +111,14 @@ func TestStartFromRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := source
-			c.Members, c.PEOptions, c.From = twoMembers(), nil, &config.FromConfig{Run: dir}
+			c.Members, c.PEOptions, c.From = twoMembers(), nil, &config.FromConfig{Run: dir, Take: config.TakeNoPE}
 			test.change(&c)
 			_, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})
 			expect.Error(t, err, test.says...)
 		})
 	}
 	c := source
-	c.From = &config.FromConfig{Run: dir}
+	c.From = &config.FromConfig{Run: dir, Take: config.TakeNoPE}
 	expect.NoError(t, os.Remove(filepath.Join(dir, "result.json")))
 	_, err := Run(t.Context(), c, filepath.Join(t.TempDir(), "run"), Options{})
 	expect.Error(t, err, "it has not finished")
