@@ -23,7 +23,7 @@ from run_numbers import measures
 
 # Two models whose settings are the same differ in the seed alone.
 SETTINGS = ["pe", "sigma", "placement", "pe_tables", "embed_init_scale", "read_out", "dropout", "fixed_pe_dropout",
-            "pe_lr", "optimizer", "lr", "weight_decay", "heads", "d_model", "until"]
+            "pe_lr", "take", "optimizer", "lr", "weight_decay", "heads", "d_model", "until"]
 COLUMNS = SETTINGS + ["seed", "epochs", "fitted", "train", "iid", "validation", "validation_1_line",
                       "validation_2_lines", "validation_3_lines", "noise_0.1", "moved", "gradient_share",
                       "disparity", "cosine", "ratio_block_1", "ratio_block_2", "ratio_block_3", "ratio_block_4",
@@ -102,6 +102,7 @@ def row(directory, grids):
            "pe_tables": options.get("pe-tables"), "embed_init_scale": config.get("embed_init_scale"),
            "read_out": config["read_out"], "dropout": config["dropout"],
            "fixed_pe_dropout": options.get("fixed-pe-dropout"), "pe_lr": member.get("pe_lr"),
+           "take": (config.get("from") or {}).get("take"),
            "optimizer": config["optimizer"], "lr": member["lr"], "weight_decay": member["weight_decay"],
            "heads": config["heads"], "d_model": config["d_model"], "until": config.get("until"),
            "seed": member["seed"], "epochs": m["epochs"], "fitted": fit["epoch"] if fit.get("reached") else "no",

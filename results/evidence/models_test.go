@@ -37,6 +37,9 @@ func nameOf(r row) string {
 	if r["pe_lr"] == "0" {
 		name += ", frozen"
 	}
+	if r["take"] == "pe" {
+		name += ", of another model"
+	}
 	if r["pe_tables"] == "shared" {
 		name += ", shared"
 	}
@@ -68,7 +71,7 @@ func readModels(t *testing.T) models {
 	for _, r := range records(t, "puzzles.csv") {
 		var own []string
 		for _, name := range strings.Fields("pe sigma placement pe_tables embed_init_scale read_out dropout " +
-			"fixed_pe_dropout pe_lr optimizer lr weight_decay heads d_model until") {
+			"fixed_pe_dropout pe_lr take optimizer lr weight_decay heads d_model until") {
 			own = append(own, r[name])
 		}
 		name, setting := nameOf(r), strings.Join(own, ",")
