@@ -100,10 +100,10 @@ func readings(t *testing.T) []reading {
 		}},
 	}
 	for _, name := range []string{"layouts-old.h5", "layouts-new.h5", "links-new.h5", "userblock.h5",
-		"types-new.h5", "packed-new.h5"} {
+		"types-new.h5", "packed-new.h5", "layouts-v108.h5", "packed-old.h5", "userblock-new.h5"} {
 		file := "hdf5/testdata/" + name
 		list = append(list, reading{name, file, of(hdf5.List)})
-		if strings.HasPrefix(name, "layouts") || strings.HasPrefix(name, "packed") {
+		if slices.Contains([]string{"layouts-old.h5", "layouts-v108.h5", "packed-old.h5", "userblock-new.h5"}, name) {
 			list = append(list, reading{name + " data", file, readReal})
 		}
 	}
