@@ -66,7 +66,6 @@ func readings(t *testing.T) []reading {
 		{"npz list", "npy/testdata/stored.npz", of(npy.List)},
 		{"mat", "mat/testdata/classes-v7.mat", readReal},
 		{"mat variables", "mat/testdata/classes-v6.mat", all},
-		{"mat 4", "mat/testdata/v4.mat", readReal},
 		{"sparse of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
 			return arrayfile.Read(file+":sp", text.Auto, any2)
 		}},
