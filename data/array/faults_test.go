@@ -80,7 +80,6 @@ func readings(t *testing.T) []reading {
 		{"cifti header", "cifti/testdata/z.ptseries.nii.gz", of(cifti.ReadHeader)},
 		{"safetensors", w, of(safetensors.Read)},
 		{"safetensors tensors", w, all},
-		{"json", written("a.json", `{"b":[[1,2],[3,4]],"a":[1]}`), all},
 		{"csv", written("a.csv", "row,x,y\na,1,2\nb,3,4\n"),
 			of(func(file string) (text.Table, error) { return text.Read(file, text.Options{}) })},
 		{"array of csv", written("a.csv", "1,2\n3,4.5\n"), func(file string) (any, error) {
