@@ -46,7 +46,7 @@ func TestJSONFlagsOnTheirPage(t *testing.T) {
 
 // What commands that write files print with --json says what was written.
 func TestJSONOfWhatIsWritten(t *testing.T) {
-	dir := put(t, map[string]string{"q.json": "[[1, 1]]"})
+	dir := put(t, map[string]string{"q.csv": "1,1\n"})
 	for _, c := range []struct{ command, want string }{
 		{"data sequence generate reverse-string --count 3 --length 4 --out r.txt",
 			`{"file":"r.txt","task":"reverse-string","examples":3,"shortest":4,"longest":4}`},
@@ -56,7 +56,7 @@ func TestJSONOfWhatIsWritten(t *testing.T) {
 			`{"out":"rest","runs":2,"frames":40,"tokens":360}`},
 		{"data hcp convert rest --out npy", `{"out":"npy","runs":2,"frames":40,"tokens":360,"notes":[`},
 		{"data positions --task masked --data npy --dims 3 --out p.csv", `"out":"p.csv","tokens":360,"dimensions":3,`},
-		{"pe values nope --what logits --tokens 1 --dim 2 --q q.json --k q.json",
+		{"pe values nope --what logits --tokens 1 --dim 2 --q q.csv --k q.csv",
 			`"values":[[[1.414213562373095]]]`},
 	} {
 		stdout := says(t, dir, c.command+" --json", 0)
@@ -93,7 +93,6 @@ func TestStandardInput(t *testing.T) {
 		"table.csv": "a,b,c\n1,2,3.5\n4,5,6\n7,8,1\n2,2,9\n"})
 	smallSet(t, dir)
 	says(t, dir, "pe values 1d-fixed --tokens 9 --dim 8 --out table.npy", 0)
-	says(t, dir, "pe values 1d-fixed --tokens 9 --dim 8 --out table.json", 0)
 	says(t, dir, "data sequence generate reverse-string --out reverse.txt", 0)
 	config := says(t, dir, "train --preset quick --dry-run", 0)
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o666))
@@ -101,7 +100,6 @@ func TestStandardInput(t *testing.T) {
 	for _, c := range []struct{ file, command string }{
 		{"table.npy", "analyze rank --json --table %"},
 		{"table.csv", "analyze rank --json --table %"},
-		{"table.json", "analyze rank --json --table %"},
 		{"train.csv", "data lst show % --index 3"},
 		{"reverse.txt", "data sequence check reverse-string %"},
 		{"config.json", "train --dry-run --config %"},
@@ -113,5 +111,9 @@ func TestStandardInput(t *testing.T) {
 			free.ReplaceAllString(string(got), "") != free.ReplaceAllString(want, "") {
 			t.Errorf("%s: %v: %s\nof the file: %s", c.command, err, got, want)
 		}
+	}
+	got, err := inherit(dir, "exec <config.json", "analyze rank --table -").CombinedOutput()
+	if want := "-: arrays are not read from JSON"; err == nil || !strings.Contains(string(got), want) {
+		t.Errorf("%v: %s, want %s", err, got, want)
 	}
 }

@@ -17,8 +17,8 @@ func newDataInfoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info FILE...",
 		Short: "Describe the arrays of files: shape, type, names, range, which axis holds tokens",
-		Long: `Describe the arrays of files of any known format (CIFTI, HDF5, MATLAB, .npy, .npz, safetensors,
-JSON and text): name, shape, type of the values, names of tokens, range of the finite numbers, count of
+		Long: `Describe the arrays of files of any known format (CIFTI, HDF5, MATLAB, .npy, .npz, safetensors and
+text): name, shape, type of the values, names of tokens, range of the finite numbers, count of
 the others, and which axis holds tokens. Notes after the table say why an axis is not known, or why a
 file cannot be read as series. With --json each file is one record: first_row has the first five numbers
 of the first row of the array as nibabel, h5py, scipy or numpy show it, null where they are NaN or

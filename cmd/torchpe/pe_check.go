@@ -36,7 +36,7 @@ func newPECheckCommand() *cobra.Command {
 		Long: `Compare arrays of another implementation with a scheme, and say which convention they follow
 or where they first differ.
 
-FILE is .npz, .safetensors, .json or any other file of arrays that torchpe reads; of a directory all
+FILE is .npz, .safetensors or any other file of arrays that torchpe reads; of a directory all
 files are read, NAME.npy as the array NAME. Names of arrays:
 
   x, q, k, v           inputs: embeddings [N,D]; queries, keys and values [H,N,Dh] or [N,D]

@@ -26,7 +26,7 @@ Trained numbers (initial ones, or those of --params) and fixed tables, such as t
 cosines, are in a .safetensors file of the same name beside it. Without --out the text is printed.`,
 		Example: `  torchpe pe export rope --out rope.py
   torchpe pe export alibi --tokens 32 --dim 64 --heads 8
-  torchpe pe export learn --params table.json --out learn.py`,
+  torchpe pe export learn --params table.npz --out learn.py`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&to.path, "out", "", "file: .py")

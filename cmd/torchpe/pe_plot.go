@@ -37,11 +37,11 @@ their projection; a causal mask alone (c-nope) as the attention of equal queries
   torchpe pe plot alibi --tokens 32 --heads 4 --out alibi.svg
   torchpe pe plot 1d-fixed alibi t5 rope --heads 4 --out four.pdf
   torchpe pe plot graphormer --positions edges.csv --out graph.pdf
-  torchpe pe plot learn --params table.json --out learned.png`,
+  torchpe pe plot learn --params table.npz --out learned.png`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.x, "x", "",
-		"embeddings [N,D] for schemes whose addition depends on them, an .npy or .json file")
+		"embeddings [N,D] for schemes whose addition depends on them, an .npy or .csv file")
 	f.to.add(cmd, "file: .pdf, .png or .svg")
 	f.addOptions(cmd)
 	require(cmd, "out")

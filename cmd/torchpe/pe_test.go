@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torchpe/data/array/npy"
+	"torchpe/data/array/safetensors"
 	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
@@ -52,7 +53,7 @@ func TestPEShow(t *testing.T) {
 // the text's reading; ALiBi's slopes of 8 heads, 1/2, 1/4, ..., 1/256 (Press et al. 2022, section 3); and
 // for two dimensions a head a query at place p that is turned by the angle p (Su et al. 2021, equation 34).
 func TestPEValues(t *testing.T) {
-	dir := put(t, map[string]string{"q.json": "[[[3, 4], [3, 4], [3, 4], [3, 4], [3, 4]]]"})
+	dir := put(t, map[string]string{"q.csv": "3,4\n3,4\n3,4\n3,4\n3,4\n"})
 	for _, c := range []struct {
 		line, says string
 		shape      []int
@@ -69,7 +70,7 @@ func TestPEValues(t *testing.T) {
 			}
 			return math.NaN()
 		}},
-		{"pe values rope --tokens 5 --dim 2 --q q.json --what q", "rope", []int{1, 5, 2}, func(i int) float64 {
+		{"pe values rope --tokens 5 --dim 2 --q q.csv --what q", "rope", []int{1, 5, 2}, func(i int) float64 {
 			sin, cos := math.Sincos(float64(i / 2))
 			return []float64{3*cos - 4*sin, 3*sin + 4*cos}[i%2]
 		}},
@@ -86,10 +87,12 @@ func TestPEValues(t *testing.T) {
 	says(t, dir, "pe values 1d-fixed --out p.npy", exitUsage, "--force")
 }
 
-// What values writes as JSON can be given back as parameters.
+// Parameters are given as tensors with their names.
 func TestPEValuesOfGivenParameters(t *testing.T) {
-	dir := put(t, map[string]string{"p.json": `{"pe.table": [[[1, 2], [3, 4], [5, 6]]]}`})
-	says(t, dir, "pe values learn --tokens 3 --dim 2 --fidelity text --params p.json --out table.npy", 0)
+	dir := t.TempDir()
+	table := expect.Must(safetensors.New("pe.table", []int{1, 3, 2}, []float32{1, 2, 3, 4, 5, 6}))
+	expect.NoError(t, safetensors.Write(filepath.Join(dir, "p.safetensors"), []safetensors.Tensor{table}, nil))
+	says(t, dir, "pe values learn --tokens 3 --dim 2 --fidelity text --params p.safetensors --out table.npy", 0)
 	a, err := npy.Read(filepath.Join(dir, "table.npy"))
 	if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%v, %v", a, err)

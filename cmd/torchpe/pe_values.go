@@ -41,7 +41,7 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl.Float64Var(&f.start.Sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
 	fl.Uint64Var(&f.start.Seed, "seed", 1, "seed of initial values and of drawn positions")
 	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors "+
-		"(such as a run's checkpoint), .npz or .json file instead; JSON is an object of nested lists")
+		"(such as a run's checkpoint) or .npz file instead")
 	fl.IntVar(&f.member, "member", 0,
 		"member of the ensemble whose parameters --params takes from a checkpoint, from 0")
 	fl.StringVar(&f.positions, "positions", "grid",
@@ -177,13 +177,13 @@ checkpoint does), queries, keys and values are computed from --x.`,
   torchpe pe values alibi --tokens 6 --dim 8 --heads 8 --out -
   torchpe pe values rope --tokens 16 --dim 64 --heads 4 --q q.npy --what q --out rotated.npy
   torchpe pe values conv-pos --tokens 16 --dim 64 --x embeddings.npy --params conv.npz --out y.npy
-  torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.json --out bias.json`,
+  torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.npz --out bias.npy`,
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.Var(choice{&f.want.Kind, catalogue.Kinds()}, "what", "values: "+strings.Join(catalogue.Kinds(), ", "))
 	for i, in := range [4][2]string{{"x", "embeddings [N,D]"}, {"q", "queries"}, {"k", "keys"}, {"v", "values"}} {
-		fl.StringVar(&f.inputs[i], in[0], "", in[1]+", an .npy or .json file")
+		fl.StringVar(&f.inputs[i], in[0], "", in[1]+", an .npy or .csv file")
 	}
 	f.to.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
 	f.addOptions(cmd)

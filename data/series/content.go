@@ -292,7 +292,7 @@ func (c *content) choose(datasets []string) ([]matrix, error) {
 			"a dtseries.nii with --parcellation", c.file, strings.TrimPrefix(string(c.format), "cifti-"),
 			c.foreign)
 	}
-	if c.format == arrayfile.Safetensors || c.format == arrayfile.JSON {
+	if c.format == arrayfile.Safetensors {
 		return nil, fmt.Errorf("%s (%s): series are not read from this format: write them as .npy, .npz, HDF5 "+
 			"or CSV", c.file, c.format)
 	}

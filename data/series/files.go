@@ -18,8 +18,8 @@ import (
 var extensions = []string{".nii", ".nii.gz", ".h5", ".hdf5", ".mat", ".npy", ".npz", ".csv", ".tsv",
 	".1d", ".txt"}
 
-// described lists the further kinds that descriptions take from a folder.
-var described = []string{".safetensors", ".json"}
+// described is the further kind that descriptions take from a folder.
+const described = ".safetensors"
 
 // extensionOf returns the extension of a file in lower case; of a compressed file with the one before,
 // such as .nii.gz.
@@ -127,7 +127,7 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 			if ok, _ := filepath.Match(pattern, d.Name()); ok {
 				byExtension[""] = append(byExtension[""], p)
 			}
-		} else if (slices.Contains(extensions, extension) || anyKind && slices.Contains(described, extension)) &&
+		} else if (slices.Contains(extensions, extension) || anyKind && extension == described) &&
 			!strings.HasPrefix(d.Name(), ".") {
 			byExtension[extension] = append(byExtension[extension], p)
 		}

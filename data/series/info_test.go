@@ -22,7 +22,6 @@ func TestInfoOfNaN(t *testing.T) {
 
 // Each array is described as numpy shows it, whether it can be a series or not.
 func TestInfoOfEachArray(t *testing.T) {
-	const big = `{"m":[[1,2.5],[-3,4],[0,1]],"s":"text"}`
 	header := `{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`
 	// numpy.array([[1, -2], [nan, 8]], "<f4").tobytes()
 	values := "\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\xc0\x7f\x00\x00\x00\x41"
@@ -36,7 +35,6 @@ func TestInfoOfEachArray(t *testing.T) {
 		"testdata/v73.mat":               {"tc [6 7] <f8 [] 0..60.5 0", "label [1 2] char [] ?"},
 		"testdata/named.csv":             {" [7 6] text [frames tokens] 0..60.5 0"},
 		tensors:                          {"w [2 2] F32 [] -2..8 1"},
-		expect.File(t, "x.json", big):    {"m [3 2] JSON [] -3..4 0", "s [] a text [] ?"},
 	} {
 		i, err := Inspect(file, Options{Tokens: []int{4}})
 		if err != nil {

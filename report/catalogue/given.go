@@ -63,7 +63,7 @@ func GivenNames() []string {
 	return names
 }
 
-// ReadGiven reads named arrays from a .npz, .safetensors, .json or other file, or from all files of a
+// ReadGiven reads named arrays from a .npz, .safetensors or other file, or from all files of a
 // directory, where NAME.npy holds the array NAME. If what is given, only outputs of that name are kept. A
 // single array without a name is named what, or else table or bias, whichever the scheme has.
 func ReadGiven(path, what string, header text.Choice, scheme pe.Scheme) (g Given, err error) {

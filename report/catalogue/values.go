@@ -99,7 +99,7 @@ func (i *Instance) Set(given []array.Array, member int) error {
 	}
 	for _, a := range given {
 		if a.Name == "" && len(given) == 1 {
-			return fmt.Errorf("the array has no name: %s has %s; want a .safetensors, .npz or .json "+
+			return fmt.Errorf("the array has no name: %s has %s; want a .safetensors or .npz "+
 				"file whose arrays have these names", i.Scheme.Name, i.Parameters())
 		}
 		a.Name = runlog.ParameterOf(a.Name)

@@ -1,5 +1,5 @@
-// Package arrayfile reads arrays from a file of any format of package array's subfolders and from
-// JSON: FILE, or FILE:NAME where the file holds several.
+// Package arrayfile reads arrays from a file of any format of package array's subfolders: FILE, or
+// FILE:NAME where the file holds several.
 package arrayfile
 
 import (
@@ -46,7 +46,7 @@ func Split(reference string) (file, selector string, err error) {
 	return "", "", err
 }
 
-// Read reads the array that FILE[:tensor] names: .safetensors, .npz, HDF5, .mat and JSON by the
+// Read reads the array that FILE[:tensor] names: .safetensors, .npz, HDF5 and .mat by the
 // name of the tensor, which may be left out where the file has one that fits; .npy and text whole.
 // header says whether the first line of text holds names. fits returns an error for a shape that
 // the caller cannot use.
@@ -112,10 +112,8 @@ func (e Entry) Load() (array.Array, error) {
 	return a.Array, err
 }
 
-func (e Entry) loaded() (a Array, err error) {
-	if e.load != nil { // nil for a text in JSON
-		a, err = e.load(e)
-	}
+func (e Entry) loaded() (Array, error) {
+	a, err := e.load(e)
 	if err == nil && !e.Real {
 		err = fmt.Errorf("%s is %s, want real numbers", array.Printable(e.Name), array.Printable(e.Type))
 	}

@@ -37,11 +37,18 @@ func TestSplit(t *testing.T) {
 
 func anyShape([]int) error { return nil }
 
-// A file of an unknown format, or an empty one, is refused by name.
+// A file of an unknown format, JSON, or an empty one is refused by name.
 func TestReadRefuses(t *testing.T) {
 	for name, want := range map[string]string{"x.own": "files called .own are not read",
 		"x.zip": ".safetensors, .npy"} {
 		expect.Error(t, expect.ErrorOf(Read(expect.File(t, name, "anything"), text.Auto, anyShape)), want)
+	}
+	for name, body := range map[string]string{"x.json": "[[1, 2], [3, 4]]", "x.JSON": `{"w": [1`, "y.json": "[\x00"} {
+		path := expect.File(t, name, body)
+		expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), path+": arrays are not read from JSON: write one "+
+			"as .npy or .csv (torchpe pe values does with --out FILE.npy), several with names as .npz or .safetensors")
+		expect.Error(t, expect.ErrorOf(ReadAll(path, text.Auto)), "not read from JSON")
+		expect.Error(t, expect.ErrorOf(IsText(path)), "not read from JSON")
 	}
 	for body, want := range map[string]string{
 		"": "an empty file", ",b,a\na,1,0\nb,0,1\n": `row 1 is named "a" and column 1 "b"`,
@@ -69,81 +76,6 @@ func TestReadSafetensors(t *testing.T) {
 	all, err := ReadAll(path, text.Auto)
 	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Data[1] != 4 {
 		t.Errorf("%+v, %v", all, err)
-	}
-}
-
-func TestReadJSON(t *testing.T) {
-	all, err := ReadAll(expect.File(t, "p.json", `{"pe.table": [[1, 2, 3], [4, 5, 6]], "a": 7}`), text.Auto)
-	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Name != "pe.table" ||
-		!slices.Equal(all[1].Shape, []int{2, 3}) || all[1].Data[4] != 5 {
-		t.Errorf("%+v, %v", all, err)
-	}
-	for _, body := range []string{`[[1], [2]]`, `{"kind": "table", "values": [[1], [2]]}`} {
-		path := expect.File(t, "p.json", body)
-		a, err := Read(path, text.Auto, anyShape)
-		if err != nil || a.Source != path || !slices.Equal(a.Shape, []int{2, 1}) || a.Data[1] != 2 {
-			t.Errorf("%s: %+v, %v", body, a, err)
-		}
-		expect.Error(t, expect.ErrorOf(Read(path+":x", text.Auto, anyShape)), "leave out :x")
-	}
-	for _, bad := range []string{`{"a": [[1], [2, 3]]}`, `{"a": "x"}`, `{`, `{"a": [null]}`} {
-		if _, err := ReadAll(expect.File(t, "p.json", bad), text.Auto); err == nil {
-			t.Errorf("%s is read", bad)
-		}
-	}
-}
-
-// JSON that is damaged or hostile gives an error with its place.
-func TestHostileJSON(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"a":[1],"a":[2]}`: `byte 12: "a" is given twice`, `[1,[2]]`: "different lengths",
-		`[[1,2],[3]]`: "different lengths", `{"a":[1,"x"]}`: "a is a text, want real numbers",
-		`[1`: "ends within a value", "": "an empty file", `[1]x`: "invalid character", `[1][2]`: "more after",
-		`[1e999]`: "1e999", "null": "want numbers", `"x"`: "want numbers",
-		strings.Repeat("[", 100_000): "more than 64 deep", `{"kind":"x","values":[[1],2]}`: "kind is a text",
-		`{"a":[9007199254740993]}`: "a is integers beyond 2^53, such as 9007199254740993, which",
-	} {
-		path := expect.File(t, "a.json", body)
-		if all, err := ReadAll(path, text.Auto); err == nil || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), path) {
-			t.Errorf("%.40s: %v, %v", body, all, err)
-		}
-	}
-}
-
-// An array is read though other values stand beside it, which are named where they are asked for.
-func TestJSONBesideText(t *testing.T) {
-	path := expect.File(t, "a.json", `{"label":"run 1","n":null,"ids":["a",1],"ragged":[[1],[2,3]],"about":{"w":[[9]]},`+
-		`"w":[[1,2],[3,9007199254740992]]}`)
-	for _, reference := range []string{path, path + ":w"} {
-		a, err := Read(reference, text.Auto, func(shape []int) error {
-			if len(shape) != 2 {
-				return errors.New("want a matrix")
-			}
-			return nil
-		})
-		if err != nil || a.Source != path+":w" || !slices.Equal(a.Data, []float64{1, 2, 3, 1 << 53}) {
-			t.Errorf("%s: %+v, %v", reference, a, err)
-		}
-	}
-	for name, want := range map[string]string{"label": "label is a text", "n": "n is true, false or null",
-		"ids": "ids is a text", "ragged": "ragged is lists of different lengths", "about": "about is an object",
-		"zzz": `no tensor "zzz"; it has about [] (an object)`} {
-		expect.Error(t, expect.ErrorOf(Read(path+":"+name, text.Auto, anyShape)), want)
-	}
-	never := func([]int) error { return errors.New("too small") }
-	expect.Error(t, expect.ErrorOf(Read(path, text.Auto, never)), "fits: w: too small")
-}
-
-// What "torchpe pe values --json" prints is its values, whatever else is in it.
-func TestJSONOfValues(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.json")
-	body := `{"kind":"table","about":{"x":[1,{"y":null}]},"values":[[1,2],[3,4]],"empty":[]}`
-	expect.NoError(t, os.WriteFile(path, []byte(body), 0o666))
-	all, err := ReadAll(path, text.Auto)
-	if err != nil || len(all) != 1 || !slices.Equal(all[0].Shape, []int{2, 2}) ||
-		!slices.Equal(all[0].Data, []float64{1, 2, 3, 4}) {
-		t.Errorf("%v, %v", all, err)
 	}
 }
 

@@ -28,14 +28,13 @@ const (
 	NPY         Format = "npy"
 	NPZ         Format = "npz"
 	Safetensors Format = "safetensors"
-	JSON        Format = "json"
 	Text        Format = "text"
 )
 
 // textExtensions are the extensions of files that are read as text; no extension may be one.
 var textExtensions = []string{".txt", ".csv", ".tsv", ".tab", ".1d", ""}
 
-// FormatOf finds the format of a file by its first bytes and its name.
+// FormatOf finds the format of a file by its first bytes and its name. JSON is refused.
 func FormatOf(file string) (Format, error) {
 	const userBlock = 512 // bytes that may precede HDF5's signature
 	head, err := array.FirstBytes(file, userBlock+16)
@@ -60,7 +59,8 @@ func FormatOf(file string) (Format, error) {
 	case extension == ".safetensors":
 		return Safetensors, nil
 	case extension == ".json":
-		return JSON, nil
+		return "", fmt.Errorf("%s: arrays are not read from JSON: write one as .npy or .csv (torchpe pe values does "+
+			"with --out FILE.npy), several with names as .npz or .safetensors", file)
 	case startsWith("\x93NUMPY"), extension == ".npy":
 		return NPY, nil
 	case startsWith("PK\x03\x04"), startsWith("PK\x05\x06"), extension == ".npz":
@@ -89,11 +89,9 @@ func List(file string, format Format) (entries []Entry, err error) {
 		return listNPY(file), nil
 	case Safetensors:
 		return listSafetensors(file), nil
-	case JSON:
-		return listJSON(file)
 	}
 	return nil, fmt.Errorf("%s: files called %s are not read; there are .safetensors, .npy, "+
-		".npz, .csv, .tsv, .txt, .json, .h5 and .mat", file, filepath.Ext(file))
+		".npz, .csv, .tsv, .txt, .h5 and .mat", file, filepath.Ext(file))
 }
 
 // list returns the arrays of a file, which may be text.
@@ -110,7 +108,7 @@ func list(file string, header text.Choice) ([]Entry, error) {
 	return []Entry{{Shape: a.Shape, Real: true, load: load}}, err
 }
 
-// IsText reports whether a file has none of the binary formats that this package reads, nor JSON.
+// IsText reports whether a file has none of the binary formats that this package reads.
 func IsText(file string) (bool, error) {
 	format, err := FormatOf(file)
 	return format == Text, err

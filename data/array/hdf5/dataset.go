@@ -13,8 +13,8 @@ import (
 
 // dataset is the header of a dataset.
 type dataset struct {
-	f *file
-	dataspace
+	f       *file
+	shape   []int
 	t       *datatype
 	count   int // elements
 	filters []filter
@@ -39,7 +39,7 @@ func (f *file) entry(path string, messages []message) (e Entry, ok bool) {
 	if err != nil || space == nil || layout == nil {
 		return e, err != nil
 	}
-	e.Shape, err = array.Try(func() []int { return f.cursor(space, "dataspace").dataspace().shape })
+	e.Shape, err = array.Try(func() []int { return f.cursor(space, "dataspace").dataspace() })
 	if err != nil {
 		return e, true
 	}
@@ -109,8 +109,8 @@ func (f *file) attribute(data []byte) (name, text string, ok bool) {
 		}
 		part := func(n int) *cursor { return f.cursor(c.take(padded(n)), "attribute") }
 		name = part(nameBytes).text()
-		t, space := part(typeBytes).datatype(0), part(spaceBytes).dataspace()
-		return c.attribute(t, space.shape, slices.Contains(conventions, name))
+		t, shape := part(typeBytes).datatype(0), part(spaceBytes).dataspace()
+		return c.attribute(t, shape, slices.Contains(conventions, name))
 	})
 	if err != nil && slices.Contains(conventions, name) {
 		return name, unreadable, true
@@ -167,7 +167,7 @@ func (f *file) dataset(path string) *dataset {
 		array.Failf("its numbers lie in other files (external storage), which cannot " +
 			"be read: store its numbers with h5py (as a dataset of x[...])")
 	}
-	d.dataspace = f.cursor(space, "dataspace").dataspace()
+	d.shape = f.cursor(space, "dataspace").dataspace()
 	d.t = f.cursor(kind, "datatype").datatype(0)
 	d.count = array.Got(array.Count(d.shape, max(8, d.t.bytes)))
 	if pipeline != nil {

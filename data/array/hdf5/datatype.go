@@ -222,15 +222,10 @@ func exactly[I int64 | uint64](v float64, rounded bool, i I) (float64, error) {
 	return v, nil
 }
 
-// dataspace is the shape of a dataset.
-type dataspace struct {
-	shape []int
-	most  []int // the shape up to which it may grow; 0 for without end
-}
-
-// dataspace takes a dataspace message.
-func (c *cursor) dataspace() dataspace {
-	version, rank, flags := c.u8(), int(c.u8()), c.u8()
+// dataspace takes a dataspace message and returns the shape of the dataset.
+func (c *cursor) dataspace() []int {
+	version, rank := c.u8(), int(c.u8())
+	c.skip(1)
 	kind := byte(1)
 	switch version {
 	case 1:
@@ -244,25 +239,15 @@ func (c *cursor) dataspace() dataspace {
 		array.Failf("its dataspace has %d axes; HDF5 has at most 32", rank)
 	}
 	if kind == 2 {
-		return dataspace{[]int{0}, []int{0}} // null: no elements
+		return []int{0} // null: no elements
 	}
-	take := func(endless bool) []int {
-		axes := make([]int, rank)
-		for i := range axes {
-			n := c.length()
-			if endless && allOnes(n, c.f.lengthBytes) == undefined {
-				continue
-			}
-			if n > math.MaxInt64/2 {
-				array.FailDamaged("an axis of %d elements", n)
-			}
-			axes[i] = int(n)
+	shape := make([]int, rank)
+	for i := range shape {
+		n := c.length()
+		if n > math.MaxInt64/2 {
+			array.FailDamaged("an axis of %d elements", n)
 		}
-		return axes
+		shape[i] = int(n)
 	}
-	shape := take(false)
-	if flags&1 == 0 {
-		return dataspace{shape, shape}
-	}
-	return dataspace{shape, take(true)}
+	return shape
 }

@@ -2,10 +2,10 @@
 // Format Specification", version 3.0. It reads what h5py, MATLAB (v7.3) and the C library write:
 // superblocks 0 to 3, also behind a user block; object headers of versions 1 and 2; groups with a
 // symbol table, with links in the header or in a fractal heap, and soft links; compact, contiguous
-// and chunked data with every chunk index of versions 3 and 4 of the layout; the filters deflate,
-// shuffle, fletcher32, LZF, scale-offset and n-bit; integers and enumerations of 8 to 64 bits,
-// floats of 16, 32 and 64 bits, little or big endian, the
-// real parts of complex numbers as h5py writes them, and references to datasets.
+// and chunked data with the B-tree of version 1 as their index, and in the newest format (h5py's
+// libver="latest") in a single chunk, which has none; the filters deflate, shuffle, fletcher32 and
+// LZF; integers and enumerations of 8 to 64 bits, floats of 16, 32 and 64 bits, little or big endian,
+// the real parts of complex numbers as h5py writes them, and references to datasets.
 //
 // Numbers that attributes of the netCDF conventions call missing (_FillValue, missing_value) are NaN;
 // those that are packed by scale_factor and add_offset are refused.

@@ -222,15 +222,16 @@ func (c *cursor) uint(n int) uint64 {
 }
 
 // offset takes an address; one whose bits are all set is undefined.
-func (c *cursor) offset() uint64 { return allOnes(c.uint(c.f.offsetBytes), c.f.offsetBytes) }
-func (c *cursor) length() uint64 { return c.uint(c.f.lengthBytes) }
-
-func allOnes(v uint64, bytes int) uint64 {
+func (c *cursor) offset() uint64 {
+	bytes := c.f.offsetBytes
+	v := c.uint(bytes)
 	if bytes < 8 && v == 1<<(8*bytes)-1 {
 		return undefined
 	}
 	return v
 }
+
+func (c *cursor) length() uint64 { return c.uint(c.f.lengthBytes) }
 
 // text takes bytes up to a zero, and the zero.
 func (c *cursor) text() string {

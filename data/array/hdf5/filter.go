@@ -14,12 +14,10 @@ const (
 	filterDeflate  = 1
 	filterShuffle  = 2
 	filterFletcher = 3
-	filterNBit     = 5
-	filterScale    = 6
 	filterLZF      = 32000
 )
 
-var filterNames = map[int]string{4: "szip", 307: "bzip2", 32001: "Blosc", 32004: "LZ4",
+var filterNames = map[int]string{4: "szip", 5: "n-bit", 6: "scale-offset", 307: "bzip2", 32001: "Blosc", 32004: "LZ4",
 	32008: "bitshuffle", 32013: "zfp", 32015: "Zstandard", 32017: "SZ", 32026: "Blosc2"}
 
 // filter is one step of a pipeline.
@@ -69,10 +67,8 @@ func (c *cursor) filters() (filters []filter) {
 	return filters
 }
 
-// gains are the most bytes that come out of one for each filter that can be undone. LZF makes 264
-// of 3; of packed numbers nothing but a head may be stored.
-var gains = map[int]uint64{filterDeflate: array.MaxInflate, filterShuffle: 1, filterFletcher: 1,
-	filterLZF: 88, filterNBit: array.MaxInflate, filterScale: array.MaxInflate}
+// gains are the most bytes that come out of one for each filter that can be undone. LZF makes 264 of 3.
+var gains = map[int]uint64{filterDeflate: array.MaxInflate, filterShuffle: 1, filterFletcher: 1, filterLZF: 88}
 
 // checkReadable fails where a filter cannot be undone.
 func checkReadable(filters []filter) {
@@ -110,11 +106,16 @@ func (d *dataset) undo(mask uint32, b []byte, size int) []byte {
 			if !sameFletcher(fletcher32(b), want) {
 				array.Failf("its checksum is wrong: the file is damaged")
 			}
-		case filterDeflate, filterLZF, filterNBit, filterScale:
+		case filterDeflate, filterLZF:
 			if len(b) > 0 && &b[0] == &d.inflated[0] { // packed twice
 				b = bytes.Clone(b)
 			}
-			b = d.unpack(f, b, size)
+			buffer := d.inflated[:size+5] // behind the chunk's bytes only a checksum can have come out
+			if f.id == filterLZF {
+				b = unLZF(b, buffer)
+			} else {
+				b = inflate(b, buffer)
+			}
 		case filterShuffle:
 			b = d.unshuffle(b, f.value(0))
 		}
@@ -123,20 +124,6 @@ func (d *dataset) undo(mask uint32, b []byte, size int) []byte {
 		array.FailDamaged("expected %d bytes, got %d", size, len(b))
 	}
 	return b
-}
-
-// unpack undoes a filter that packs the size bytes of a chunk.
-func (d *dataset) unpack(f filter, b []byte, size int) []byte {
-	buffer := d.inflated[:size+5] // behind the chunk's bytes only a checksum can have come out
-	switch f.id {
-	case filterLZF:
-		return unLZF(b, buffer)
-	case filterNBit:
-		return d.unNBit(f, b, buffer[:size])
-	case filterScale:
-		return d.unScale(f, b, buffer[:size])
-	}
-	return inflate(b, buffer)
 }
 
 // inflate puts what b holds into a buffer that has a byte more than may come out.
@@ -153,6 +140,46 @@ func inflate(b, buffer []byte) []byte {
 		array.FailDamaged("more than %d bytes come out", n-1)
 	case err != io.EOF:
 		array.FailDamaged("its deflated bytes: %w after %d bytes", err, n)
+	}
+	return buffer[:n]
+}
+
+// failPacked fails for packed bytes that do not expand to a chunk.
+func failPacked() {
+	array.FailDamaged("its packed bytes end before its numbers, or lead out of them")
+}
+
+// unLZF unpacks LZF (Marc Lehmann's format, as in h5py's filter): runs of literal bytes and copies of
+// earlier bytes. The buffer is one byte larger than the largest valid result.
+func unLZF(b, buffer []byte) []byte {
+	n := 0
+	for len(b) > 0 {
+		control := int(b[0])
+		if b = b[1:]; control < 32 {
+			if control+1 > len(b) || control+1 > len(buffer)-n {
+				failPacked()
+			}
+			n += copy(buffer[n:], b[:control+1])
+			b = b[control+1:]
+			continue
+		}
+		length := control >> 5
+		if length == 7 && len(b) > 0 {
+			length += int(b[0])
+			b = b[1:]
+		}
+		if len(b) == 0 {
+			failPacked()
+		}
+		from := n - (control&31<<8 | int(b[0])) - 1
+		b = b[1:]
+		if length += 2; from < 0 || length > len(buffer)-n {
+			failPacked()
+		}
+		for range length { // the copy may reach into itself
+			buffer[n] = buffer[from]
+			n, from = n+1, from+1
+		}
 	}
 	return buffer[:n]
 }

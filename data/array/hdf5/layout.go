@@ -3,6 +3,7 @@ package hdf5
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"torchpe/data/array"
 )
@@ -112,8 +113,7 @@ func (d *dataset) chunked(c *cursor, version byte) {
 	if version == 3 {
 		d.chunksV1(h.address, len(h.sides), note)
 	} else {
-		x := chunkIndex{d: d, sides: h.sides, size: h.size, flags: h.flags, visit: note}
-		x.read(c)
+		d.singleChunk(c, h, note)
 	}
 	d.checkFits(stored*d.gain() + unwritten)
 	d.allocate()
@@ -128,7 +128,7 @@ func (d *dataset) chunked(c *cursor, version byte) {
 
 // chunkHeader describes the chunks of a dataset.
 type chunkHeader struct {
-	flags   byte
+	flags   byte   // in version 4
 	address uint64 // of the index, in version 3
 	sides   []int  // lengths of a chunk
 	size    uint64 // of a chunk in bytes, unpacked
@@ -164,10 +164,6 @@ func (d *dataset) chunkHeader(c *cursor, version byte) (h chunkHeader) {
 	if h.size > d.gain()*uint64(d.f.size) {
 		array.FailDamaged("its chunks claim %d bytes each, the file has %d", h.size, d.f.size)
 	}
-	if h.flags&1 != 0 && len(d.filters) > 0 {
-		array.Failf("the chunks at its edges are not filtered as the others are, which " +
-			"cannot be read: rewrite it with h5repack")
-	}
 	return h
 }
 
@@ -202,6 +198,30 @@ func (d *dataset) chunksV1(address uint64, rank int, visit func(chunk)) {
 		}
 		visit(k)
 	})
+}
+
+// singleChunk takes the rest of a layout message of version 4 and visits its chunk, which is the whole
+// dataset and has no index. Of datasets in several chunks HDF5 1.10 and later write a layout of version 4 only
+// where they are told to use the newest format.
+func (d *dataset) singleChunk(c *cursor, h chunkHeader, visit func(chunk)) {
+	if c.u8() != 1 {
+		how := "h5repack -f GZIP=4 OLD NEW"
+		if slices.ContainsFunc(d.filters, func(f filter) bool { return f.id == filterLZF }) { // h5repack knows none
+			how = `python3 -c 'import h5py; h5py.File("NEW", "w")["NAME"] = h5py.File("OLD")["NAME"][()]'`
+		}
+		array.Failf(`its chunks are indexed as in the new format of HDF5 1.10 (h5py's libver="latest"), `+
+			"which cannot be read: rewrite it with %s", how)
+	}
+	if !slices.Equal(h.sides, d.shape) {
+		array.FailDamaged("its only chunk has the shape %v, it has %v", h.sides, d.shape)
+	}
+	k := chunk{bytes: h.size, place: make([]int, len(h.sides))}
+	if h.flags&2 != 0 {
+		k.bytes, k.mask = c.length(), c.u32()
+	}
+	if k.address = c.offset(); k.address != undefined { // else it was never written
+		visit(k)
+	}
 }
 
 // unpacked returns the bytes of a chunk of size bytes.

@@ -1,9 +1,8 @@
 // Package mat reads the variables of MATLAB's .mat files of version 5, which MATLAB writes with
-// save -v6, and compressed with save -v7, its default, and of version 4. It follows MathWorks'
-// description of the formats ("MAT-File Format") and reads real numbers and logicals of every class,
-// full or sparse, little or big endian, among the variables of a file or in the fields of its
-// structs. Version 7.3 is HDF5: such
-// a file gives [ErrHDF5].
+// save -v6, and compressed with save -v7, its default. It follows MathWorks' description of the
+// format ("MAT-File Format") and reads real numbers and logicals of every class, full or sparse,
+// little or big endian, among the variables of a file or in the fields of its structs. Version 7.3 is
+// HDF5: such a file gives [ErrHDF5]. Version 4 is refused.
 //
 // Invariants. An [array.Array] that was read is row-major, although the file holds columns, has the
 // shape that MATLAB's size shows, so two axes at least, and holds exactly the numbers of the file:

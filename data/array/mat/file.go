@@ -46,23 +46,17 @@ type variable struct {
 	header
 	at, bytes int64 // of its element in the file, after the tag
 	packed    bool
-
-	number4 array.Number // its numbers in a file of version 4; zero elsewhere
-	order4  binary.ByteOrder
 }
 
 // newFile reads the header of a file of size bytes and those of its variables.
 func newFile(r io.ReaderAt, size int64) *file {
 	f := &file{r: r, size: size, buffer: bufio.NewReader(nil), budget: array.NewBudget()}
-	at := int64(headerBytes)
-	if f.order = f.byteOrder(); f.order == nil { // version 4
-		at = 0
-	}
+	f.order = f.byteOrder()
 	seen := map[string]bool{}
-	for number := 1; at < size; number++ {
+	for at, number := int64(headerBytes), 1; at < size; number++ {
 		v := f.next(at, number)
 		at = v.at + v.bytes
-		if !v.packed && f.order != nil { // compressed data and version 4 have no padding
+		if !v.packed { // compressed data have no padding
 			at = min(size, at+(-v.bytes&7))
 		}
 		if v.name == "" {
@@ -77,15 +71,6 @@ func newFile(r io.ReaderAt, size int64) *file {
 		f.variables = append(f.variables, v)
 	}
 	return f
-}
-
-// next reads the header of the variable at a byte of the file.
-func (f *file) next(at int64, number int) variable {
-	defer array.Within("the variable at byte %d (number %d of the file)", at, number)
-	if f.order == nil {
-		return f.next4(at)
-	}
-	return f.next5(at)
 }
 
 // variable returns the variable of a name; nil where there is none.
@@ -113,7 +98,7 @@ func (f *file) readAt(b []byte, at int64) {
 	}
 }
 
-// byteOrder returns the order of a file of version 5; nil for one of version 4.
+// byteOrder returns the order of the file. It ends where the file is of another version or no .mat file.
 func (f *file) byteOrder() binary.ByteOrder {
 	b := make([]byte, min(headerBytes, max(0, f.size)))
 	if n, err := f.r.ReadAt(b, 0); n < len(b) {
@@ -149,6 +134,8 @@ func (f *file) byteOrder() binary.ByteOrder {
 		array.FailDamaged("format version %#04x, want 0x0100 (MATLAB 5 to 7)",
 			order.Uint16(b[124:]))
 	case isVersion4(b):
+		array.Failf("begins as a file of MATLAB 4, which is not read: load it in MATLAB or Octave and save it " +
+			"again with save -v7, or with scipy: savemat(NEW, loadmat(OLD))")
 	case strings.HasPrefix(string(b), "# Created by Octave"),
 		strings.HasPrefix(string(b), "Octave-1-"):
 		array.Failf("a file in Octave's own format: load it in Octave and save it again with save -v7")
@@ -162,8 +149,22 @@ func (f *file) byteOrder() binary.ByteOrder {
 	return nil
 }
 
-// next5 reads the header of the variable at a byte of a file of version 5 and checks its size.
-func (f *file) next5(at int64) variable {
+// isVersion4 reports whether b begins like a file of MATLAB 4 ("MAT-File Format", version 4): in either
+// byte order a number with the decimal digits M (the machine), O (0), P (the type of numbers) and T (the
+// kind of matrix), rows, columns, whether there are imaginary parts, and the bytes of a name. The text of a
+// header of version 5 is no such number.
+func isVersion4(b []byte) bool {
+	const start = 20 // bytes before the name
+	begins := func(order binary.ByteOrder) bool {
+		kind, name := order.Uint32(b), order.Uint32(b[start-4:])
+		return kind < 5000 && kind/100%10 == 0 && kind/10%10 < 6 && kind%10 < 3 && name >= 1 && name <= maxName
+	}
+	return len(b) >= start && (begins(binary.LittleEndian) || begins(binary.BigEndian))
+}
+
+// next reads the header of the variable at a byte of the file and checks its size.
+func (f *file) next(at int64, number int) variable {
+	defer array.Within("the variable at byte %d (number %d of the file)", at, number)
 	if f.size-at < 8 {
 		array.FailDamaged("expected a tag of 8 bytes, the file has %d", f.size-at)
 	}

@@ -24,23 +24,12 @@ func headed(text, end string) []byte {
 // first holds how errors begin that are found while the variables are listed, in a file of one.
 const first = "the variable at byte 128 (number 1 of the file): "
 
-// first4 is first in a file of version 4.
-const first4 = "the variable at byte 0 (number 1 of the file): "
+// version4 is the error of a file of MATLAB 4, damaged or not.
+const version4 = "begins as a file of MATLAB 4, which is not read: load it in MATLAB or Octave and save it again " +
+	"with save -v7, or with scipy: savemat(NEW, loadmat(OLD))"
 
 // sparseBad begins the error of a sparse matrix whose indices are wrong.
 const sparseBad = `variable "x": the indices of the sparse matrix of shape [2 2] do not rise from 0`
-
-// sparse4Of returns a file of version 4 with a sparse matrix whose table has these rows.
-func sparse4Of(m maker, table ...float64) []byte {
-	n := len(table) / 3
-	b := append(m.words(2, n, 3, 0, 2), "x\x00"...)
-	for j := range 3 {
-		for i := range n {
-			b = append(b, m.doubles(table[3*i+j])...)
-		}
-	}
-	return b
-}
 
 // sparseOf returns a file with a sparse matrix of as many columns as jc has starts and an end of.
 func sparseOf(m maker, rows int, ir, jc []byte, values ...float64) []byte {
@@ -73,27 +62,16 @@ func brokenFiles() []broken {
 			`has "5\n" where a .mat file has its byte order, IM or MI`},
 		{"Octave", []byte("# Created by Octave 7.3.0\n# name: x\n"),
 			"a file in Octave's own format: load it in Octave and save it again with save -v7"},
-		{"version 4", append(m.words(0, 2, 3, 0, 2), "x\x00"...), first4 + "expected a name of 2 " +
-			"bytes and 48 of numbers, the file has 2: could the file be damaged?"},
-		{"version 4, big", append(big.words(1010, 2, 3, 0, 2), "x\x00"...), first4 + "expected a " +
-			"name of 2 bytes and 24 of numbers, the file has 2: could the file be damaged?"},
-		{"version 4 of a VAX", append(m.words(2000, 1, 1, 0, 2), "x\x0012345678"...), first4 +
-			"its numbers are those of a VAX or Cray (machine 2), which are not read: load it in " +
-			"MATLAB and save it again with save -v7"},
-		{"version 4, huge", append(m.words(0, 1<<30, 1<<30, 1, 2), "x\x00"...), first4 +
-			"shape [1073741824 1073741824] is larger than any file" + damaged},
-		{"version 4, negative", append(m.words(0, -1, 2, 0, 2), "x\x00"...), first4 +
-			"shape [-1 2] has a negative length" + damaged},
-		{"version 4, a name without an end", append(m.words(0, 0, 0, 0, 2), "xy"...), first4 +
-			`its name "xy" does not end` + damaged},
-		{"version 4, nothing", make([]byte, 200), first4 + "expected a name of 0 bytes and 0 of " +
-			"numbers, the file has 180: could the file be damaged?"},
-		{"version 4, sparse without an end", sparse4Of(m), first4 +
-			"a sparse matrix stored in a table of shape [0 3]" + damaged},
-		{"version 4, sparse with half a length", sparse4Of(m, 1, 1, 5, 2, 2.5, 0), first4 +
-			"a sparse matrix with 2.5 as a length" + damaged},
-		{"version 4, sparse beyond its shape", sparse4Of(m, 3, 1, 5, 2, 2, 0), `variable "x": a number ` +
-			"of its sparse matrix of shape [2 2] lies in row 3 and column 1" + damaged},
+		{"version 4", append(m.words(0, 2, 3, 0, 2), "x\x00"...), version4},
+		{"version 4, big", append(big.words(1010, 2, 3, 0, 2), "x\x00"...), version4},
+		{"version 4 of a VAX", append(m.words(2000, 1, 1, 0, 2), "x\x0012345678"...), version4},
+		{"version 4, sparse and negative", append(m.words(2, -1, 1<<30, 1, 4096), make([]byte, 200)...), version4},
+		{"version 4, a name of no bytes", make([]byte, 200),
+			`has "\x00\x00" where a .mat file has its byte order, IM or MI`},
+		{"version 4, a name of 4 GB", append(m.words(0, 2, 3, 0, -1), make([]byte, 200)...),
+			`has "\x00\x00" where a .mat file has its byte order, IM or MI`},
+		{"version 4, cut in its header", m.words(0, 2, 3, 0), "the file has 16 bytes, too few for a .mat file, " +
+			"whose header has 128"},
 		{"sparse of a billion rows", sparseOf(m, 1<<30, m.words(), m.words(make([]int, 1025)...)),
 			`variable "x": all numbers of a sparse matrix of shape [1073741824 1024]: reading needs 8.8 TB`},
 		{"sparse with a row too many", sparseOf(m, 2, m.words(2), m.words(0, 1, 1), 5), sparseBad},

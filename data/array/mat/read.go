@@ -72,13 +72,6 @@ func (f *file) readVariable(v *variable, fields, name string) array.Array {
 // numbers reads a variable or, of a struct, the field that fields names, such as a.b. It removes from
 // fields each name that it has found.
 func (f *file) numbers(v *variable, fields *string) array.Array {
-	if f.order == nil {
-		a := f.array4(v)
-		if *fields != "" {
-			array.Failf("is no struct and has no field %s", array.Quote(*fields))
-		}
-		return a
-	}
 	s := f.open(v)
 	h := s.header()
 	for *fields != "" {
