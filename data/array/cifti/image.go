@@ -85,13 +85,13 @@ func decode(r io.ReaderAt, size int64, name string, data bool) (m *Image, err er
 	defer array.Catch(&err)
 	s := newSource(r, size)
 	h, order := readFileHeader(s)
-	d := parse(findXML(s, h, order))
+	maps := parse(findXML(s, h, order))
 	l := h.layout(s)
 	m = &Image{
 		Name: name, Datatype: l.number.String(), Kind: Unknown,
 		Axes: [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
 	}
-	d.setAxes(m)
+	m.setAxes(maps)
 	if k, ok := kinds[[2]AxisKind{m.Axes[0].Kind, m.Axes[1].Kind}]; ok {
 		m.Kind = k
 	}

@@ -50,15 +50,8 @@ func (m *Image) members(space *Image) (names []string, members [][]grayordinate,
 	if i < 0 {
 		return m.labelMembers(space)
 	}
-	for _, s := range m.Axes[i].Surfaces {
-		for _, model := range space.Axes[1].Models {
-			if model.Structure == s.Structure && model.Surface() &&
-				model.SurfaceVertices != s.Vertices {
-				return nil, nil, fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in "+
-					"%s; resample one of them, as by wb_command -cifti-resample",
-					s.Structure, s.Vertices, m.Name, model.SurfaceVertices, space.Name)
-			}
-		}
+	if err := m.sameSurfaces(i, space); err != nil {
+		return nil, nil, err
 	}
 	for _, p := range m.Axes[i].Parcels {
 		var all []grayordinate

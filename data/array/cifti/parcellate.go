@@ -114,26 +114,30 @@ func checkFiles(series, labels *Image) error {
 	return sameSpace(series, labels)
 }
 
+// sameSurfaces checks that axis i of m means the same surfaces as axis 1 of space.
+func (m *Image) sameSurfaces(i int, space *Image) error {
+	sizes := map[string]int{}
+	for _, s := range m.Axes[i].surfaces() {
+		sizes[s.Structure] = s.Vertices
+	}
+	for _, s := range space.Axes[1].surfaces() {
+		if size, both := sizes[s.Structure]; both && size != s.Vertices {
+			return fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in %s; resample "+
+				"one of them, as by wb_command -cifti-resample", s.Structure, size, m.Name, s.Vertices, space.Name)
+		}
+	}
+	return nil
+}
+
 // sameSpace checks that the files mean the same surfaces and the same voxels.
 func sameSpace(a, b *Image) error {
-	sizes := make(map[string]int, len(a.Axes[1].Models))
-	voxels := [2]bool{}
-	for _, m := range a.Axes[1].Models {
-		if m.Surface() {
-			sizes[m.Structure] = m.SurfaceVertices
-		}
-		voxels[0] = voxels[0] || !m.Surface()
+	if err := a.sameSurfaces(1, b); err != nil {
+		return err
 	}
-	for _, m := range b.Axes[1].Models {
-		if size, both := sizes[m.Structure]; both && m.Surface() && size != m.SurfaceVertices {
-			return fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in %s; resample "+
-				"one of them, as by wb_command -cifti-resample", m.Structure, size, a.Name,
-				m.SurfaceVertices, b.Name)
+	for _, m := range []*Image{a, b} {
+		if !slices.ContainsFunc(m.Axes[1].Models, func(m Model) bool { return !m.Surface() }) {
+			return nil
 		}
-		voxels[1] = voxels[1] || !m.Surface()
-	}
-	if voxels != [2]bool{true, true} {
-		return nil
 	}
 	v, w := a.Axes[1].Volume, b.Axes[1].Volume
 	if v.Size != w.Size {
