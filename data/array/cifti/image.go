@@ -2,6 +2,7 @@ package cifti
 
 import (
 	"io"
+	"strings"
 
 	"torchpe/data/array"
 )
@@ -57,6 +58,11 @@ type Image struct {
 // read.
 func (m *Image) Shape() []int {
 	return []int{m.Axes[1].Length, m.Axes[0].Length}
+}
+
+// HasExtension reports whether the file at path is called as CIFTI files are.
+func HasExtension(path string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(path), ".gz"), ".nii")
 }
 
 // Read reads the file at path, which must be a regular file, plain or compressed by gzip. Its
