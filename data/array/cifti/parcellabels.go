@@ -10,9 +10,6 @@ import (
 // first map of a dlabel file, by ascending key. The labels are those of the first map, too.
 // More than half of a parcel's labelled vertices and voxels must agree.
 func ParcelLabels(parcels, labels *Image) (names, found []string, err error) {
-	if labels.Axes[0].Kind != Labels || labels.Axes[1].Kind != BrainModels {
-		return nil, nil, fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
-	}
 	l, err := labelled(labels)
 	if err != nil {
 		return nil, nil, err
@@ -70,7 +67,7 @@ func (m *Image) members(space *Image) (names []string, members [][]grayordinate,
 
 // labelMembers takes the labels of a dlabel file for parcels.
 func (m *Image) labelMembers(space *Image) (names []string, members [][]grayordinate, err error) {
-	if m.Axes[0].Kind != Labels || m.Axes[1].Kind != BrainModels {
+	if m.Kind != Dlabel {
 		return nil, nil, fmt.Errorf("%s is a %s file, which has no parcels", m.Name, m.Kind)
 	}
 	if err := sameSpace(m, space); err != nil {

@@ -93,23 +93,17 @@ func parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) 
 	return p, nil
 }
 
-// checkFiles returns an error for files that are no dense file and labels of it.
+// checkFiles returns an error for files that are no dense file and one with labels of it.
 func checkFiles(series, labels *Image) error {
 	for _, m := range []*Image{series, labels} {
-		if m.Axes[1].Kind != BrainModels {
-			return fmt.Errorf("%s is a %s file; axis 1 must be of brain models", m.Name, m.Kind)
-		}
 		if err := m.Data.Check(); err != nil || !slices.Equal(m.Data.Shape, m.Shape()) {
 			return fmt.Errorf("%s: its data was not read, or is not of the shape %d of its axes",
 				m.Name, m.Shape())
 		}
 	}
-	if series.Axes[0].Kind == BrainModels || series.Axes[0].Kind == Labels {
+	if !slices.Contains([]Kind{Dtseries, Dscalar, Dpconn}, series.Kind) {
 		return fmt.Errorf("%s is a %s file; averaged are dtseries and dscalar files", series.Name,
 			series.Kind)
-	}
-	if labels.Axes[0].Kind != Labels {
-		return fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
 	}
 	return sameSpace(series, labels)
 }
@@ -186,6 +180,9 @@ type labels struct {
 
 // labelled reads the keys of the first map of a dlabel file.
 func labelled(image *Image) (*labels, error) {
+	if image.Kind != Dlabel {
+		return nil, fmt.Errorf("%s is a %s file, not a dlabel file", image.Name, image.Kind)
+	}
 	m, columns := image.Axes[0].Maps[0], image.Axes[0].Length
 	l := &labels{of: make(map[grayordinate]int, image.Axes[1].Length)}
 	counts := map[int]int{} // by key
