@@ -2,6 +2,8 @@ package array
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -84,6 +86,20 @@ func InFile[T any](what, path string, read func(*File) (T, error)) (T, error) {
 		return none, fmt.Errorf("%s: %s: %w", what, path, err)
 	}
 	return v, nil
+}
+
+// SHA256 returns the SHA-256 of the file at path, in hexadecimal.
+func SHA256(path string) (string, error) {
+	f, err := Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // CheckRegular returns an error unless the file is regular, because most formats cannot be read in one

@@ -11,12 +11,9 @@ type nuisance struct {
 
 // designOf returns the 64 nuisance signals of a run in the published order: motion, its derivatives,
 // white matter, its derivatives, ventricles, their derivatives, then the squares of these 32.
-// Derivatives that are not given are backward differences with 0 at the first frame. The Series of the
-// run may be empty. If it is given, its number of frames must agree.
+// Derivatives that are not given are backward differences with 0 at the first frame. The run's signals
+// were checked.
 func designOf(r Run) (nuisance, error) {
-	if err := r.checkSignals(); err != nil {
-		return nuisance{}, err
-	}
 	frames := r.Motion.Rows
 	n := nuisance{X: Matrix{Name: "design", Rows: frames, Columns: designColumns,
 		Data: make([]float64, frames*designColumns)}}

@@ -33,24 +33,21 @@ func (f NuisanceFiles) Read(run *Run) error {
 	}{
 		{f.Motion, &run.Motion}, {f.WhiteMatter, &run.WhiteMatter}, {f.Ventricles, &run.Ventricles},
 	} {
-		a, err := readMatrix(signal.path, f.Header)
+		a, err := arrayfile.Read(signal.path, f.Header, checkShape)
 		if err != nil {
 			return err
 		}
-		*signal.into = MatrixOf(signal.path, a)
+		*signal.into = MatrixOf(signal.path, a.Array)
 	}
 	return nil
 }
 
-// readMatrix reads a table.
-func readMatrix(path string, header text.Choice) (array.Array, error) {
-	a, err := arrayfile.Read(path, header, func(shape []int) error {
-		if len(shape) != 2 {
-			return fmt.Errorf("shape %v; a row a frame and a column a signal are expected", shape)
-		}
-		return nil
-	})
-	return a.Array, err
+// checkShape returns an error unless signals are a table.
+func checkShape(shape []int) error {
+	if len(shape) != 2 {
+		return fmt.Errorf("shape %v; a row a frame and a column a signal are expected", shape)
+	}
+	return nil
 }
 
 // MatrixOf returns a table of two axes as a Matrix.
@@ -62,15 +59,15 @@ func MatrixOf(name string, a array.Array) Matrix {
 // complex numbers.
 func (f NuisanceFiles) readAll(run *Run) error {
 	read := func(dataset string) (Matrix, error) {
+		name := f.All + ": " + f.Run + "/" + dataset
 		re, err := hdf5.ReadRealParts(f.All, f.Run+"/"+dataset)
 		if err != nil {
 			return Matrix{}, err
 		}
-		if len(re.Shape) != 2 {
-			return Matrix{}, fmt.Errorf("%s: %s/%s has shape %v; a row a frame and a column "+
-				"a signal are expected", f.All, f.Run, dataset, re.Shape)
+		if err := checkShape(re.Shape); err != nil {
+			return Matrix{}, fmt.Errorf("%s: %w", name, err)
 		}
-		return MatrixOf(f.All+": "+f.Run+"/"+dataset, re), nil
+		return MatrixOf(name, re), nil
 	}
 	var motion, derivative Matrix
 	for dataset, into := range map[string]*Matrix{

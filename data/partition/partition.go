@@ -10,10 +10,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/cifti"
@@ -40,8 +38,7 @@ func Read(reference string, header text.Choice) (*Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := strings.ToLower(filepath.Base(file))
-	if strings.HasSuffix(base, ".nii") || strings.HasSuffix(base, ".nii.gz") {
+	if cifti.HasExtension(file) {
 		return readSurface(file)
 	}
 	isText, err := arrayfile.IsText(file)

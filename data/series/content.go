@@ -3,7 +3,6 @@ package series
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,8 +53,7 @@ type matrix struct {
 // open finds the format of a file and lists what it holds.
 func open(file string, o Options) (*content, error) {
 	c := &content{file: file}
-	if base := strings.ToLower(filepath.Base(file)); strings.HasSuffix(base, ".nii") ||
-		strings.HasSuffix(base, ".nii.gz") {
+	if cifti.HasExtension(file) {
 		return c, c.openCIFTI(o)
 	}
 	var err error

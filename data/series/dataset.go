@@ -3,8 +3,8 @@ package series
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"torchpe/data/array/cifti"
 	"torchpe/data/array/text"
 	"torchpe/data/partition"
 )
@@ -122,7 +122,7 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 		NamesFrom: set.NamesFrom, Sides: set.Sides}
 	if s.Parcellation != "" {
 		t.Parcels = s.Parcellation
-	} else if strings.HasSuffix(files[0], ".nii") || strings.HasSuffix(files[0], ".nii.gz") {
+	} else if cifti.HasExtension(files[0]) {
 		t.Parcels = files[0]
 	}
 	if d.Modules, err = modules.Match(t); err != nil {

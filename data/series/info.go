@@ -1,12 +1,9 @@
 package series
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -107,7 +104,7 @@ func Inspect(file string, o Options) (*Info, error) {
 			return nil, err
 		}
 	}
-	i.SHA256, err = digest(file)
+	i.SHA256, err = array.SHA256(file)
 	return i, err
 }
 
@@ -295,17 +292,4 @@ func (d *Array) addRange(data []float64) {
 	if *d.NotFinite < len(data) {
 		d.Min, d.Max = &low, &high
 	}
-}
-
-func digest(file string) (sum string, err error) {
-	f, err := array.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -1,11 +1,7 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"torchpe/data/array"
@@ -86,14 +82,5 @@ func SumOf(reference string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	in, err := array.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, in); err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return array.SHA256(file)
 }

@@ -2,6 +2,7 @@ package cifti
 
 import (
 	"io"
+	"strings"
 
 	"torchpe/data/array"
 )
@@ -59,6 +60,11 @@ func (m *Image) Shape() []int {
 	return []int{m.Axes[1].Length, m.Axes[0].Length}
 }
 
+// HasExtension reports whether the file at path is called as CIFTI files are.
+func HasExtension(path string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(path), ".gz"), ".nii")
+}
+
 // Read reads the file at path, which must be a regular file, plain or compressed by gzip. Its
 // errors name the file, what is wrong with which value, and for other NIfTI files what to do.
 func Read(path string) (*Image, error) {
@@ -85,13 +91,13 @@ func decode(r io.ReaderAt, size int64, name string, data bool) (m *Image, err er
 	defer array.Catch(&err)
 	s := newSource(r, size)
 	h, order := readFileHeader(s)
-	d := parse(findXML(s, h, order))
+	maps := parse(findXML(s, h, order))
 	l := h.layout(s)
 	m = &Image{
 		Name: name, Datatype: l.number.String(), Kind: Unknown,
 		Axes: [2]Axis{{Length: l.dims[0]}, {Length: l.dims[1]}},
 	}
-	d.setAxes(m)
+	m.setAxes(maps)
 	if k, ok := kinds[[2]AxisKind{m.Axes[0].Kind, m.Axes[1].Kind}]; ok {
 		m.Kind = k
 	}

@@ -10,9 +10,6 @@ import (
 // first map of a dlabel file, by ascending key. The labels are those of the first map, too.
 // More than half of a parcel's labelled vertices and voxels must agree.
 func ParcelLabels(parcels, labels *Image) (names, found []string, err error) {
-	if labels.Axes[0].Kind != Labels || labels.Axes[1].Kind != BrainModels {
-		return nil, nil, fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
-	}
 	l, err := labelled(labels)
 	if err != nil {
 		return nil, nil, err
@@ -50,15 +47,8 @@ func (m *Image) members(space *Image) (names []string, members [][]grayordinate,
 	if i < 0 {
 		return m.labelMembers(space)
 	}
-	for _, s := range m.Axes[i].Surfaces {
-		for _, model := range space.Axes[1].Models {
-			if model.Structure == s.Structure && model.Surface() &&
-				model.SurfaceVertices != s.Vertices {
-				return nil, nil, fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in "+
-					"%s; resample one of them, as by wb_command -cifti-resample",
-					s.Structure, s.Vertices, m.Name, model.SurfaceVertices, space.Name)
-			}
-		}
+	if err := m.sameSurfaces(i, space); err != nil {
+		return nil, nil, err
 	}
 	for _, p := range m.Axes[i].Parcels {
 		var all []grayordinate
@@ -77,7 +67,7 @@ func (m *Image) members(space *Image) (names []string, members [][]grayordinate,
 
 // labelMembers takes the labels of a dlabel file for parcels.
 func (m *Image) labelMembers(space *Image) (names []string, members [][]grayordinate, err error) {
-	if m.Axes[0].Kind != Labels || m.Axes[1].Kind != BrainModels {
+	if m.Kind != Dlabel {
 		return nil, nil, fmt.Errorf("%s is a %s file, which has no parcels", m.Name, m.Kind)
 	}
 	if err := sameSpace(m, space); err != nil {

@@ -93,47 +93,45 @@ func parcellate(series, labels *Image, skipMissing bool) (*Parcellation, error) 
 	return p, nil
 }
 
-// checkFiles returns an error for files that are no dense file and labels of it.
+// checkFiles returns an error for files that are no dense file and one with labels of it.
 func checkFiles(series, labels *Image) error {
 	for _, m := range []*Image{series, labels} {
-		if m.Axes[1].Kind != BrainModels {
-			return fmt.Errorf("%s is a %s file; axis 1 must be of brain models", m.Name, m.Kind)
-		}
 		if err := m.Data.Check(); err != nil || !slices.Equal(m.Data.Shape, m.Shape()) {
 			return fmt.Errorf("%s: its data was not read, or is not of the shape %d of its axes",
 				m.Name, m.Shape())
 		}
 	}
-	if series.Axes[0].Kind == BrainModels || series.Axes[0].Kind == Labels {
+	if !slices.Contains([]Kind{Dtseries, Dscalar, Dpconn}, series.Kind) {
 		return fmt.Errorf("%s is a %s file; averaged are dtseries and dscalar files", series.Name,
 			series.Kind)
-	}
-	if labels.Axes[0].Kind != Labels {
-		return fmt.Errorf("%s is a %s file, not a dlabel file", labels.Name, labels.Kind)
 	}
 	return sameSpace(series, labels)
 }
 
+// sameSurfaces checks that axis i of m means the same surfaces as axis 1 of space.
+func (m *Image) sameSurfaces(i int, space *Image) error {
+	sizes := map[string]int{}
+	for _, s := range m.Axes[i].surfaces() {
+		sizes[s.Structure] = s.Vertices
+	}
+	for _, s := range space.Axes[1].surfaces() {
+		if size, both := sizes[s.Structure]; both && size != s.Vertices {
+			return fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in %s; resample "+
+				"one of them, as by wb_command -cifti-resample", s.Structure, size, m.Name, s.Vertices, space.Name)
+		}
+	}
+	return nil
+}
+
 // sameSpace checks that the files mean the same surfaces and the same voxels.
 func sameSpace(a, b *Image) error {
-	sizes := make(map[string]int, len(a.Axes[1].Models))
-	voxels := [2]bool{}
-	for _, m := range a.Axes[1].Models {
-		if m.Surface() {
-			sizes[m.Structure] = m.SurfaceVertices
-		}
-		voxels[0] = voxels[0] || !m.Surface()
+	if err := a.sameSurfaces(1, b); err != nil {
+		return err
 	}
-	for _, m := range b.Axes[1].Models {
-		if size, both := sizes[m.Structure]; both && m.Surface() && size != m.SurfaceVertices {
-			return fmt.Errorf("the surface of %.60q has %d vertices in %s and %d in %s; resample "+
-				"one of them, as by wb_command -cifti-resample", m.Structure, size, a.Name,
-				m.SurfaceVertices, b.Name)
+	for _, m := range []*Image{a, b} {
+		if !slices.ContainsFunc(m.Axes[1].Models, func(m Model) bool { return !m.Surface() }) {
+			return nil
 		}
-		voxels[1] = voxels[1] || !m.Surface()
-	}
-	if voxels != [2]bool{true, true} {
-		return nil
 	}
 	v, w := a.Axes[1].Volume, b.Axes[1].Volume
 	if v.Size != w.Size {
@@ -182,6 +180,9 @@ type labels struct {
 
 // labelled reads the keys of the first map of a dlabel file.
 func labelled(image *Image) (*labels, error) {
+	if image.Kind != Dlabel {
+		return nil, fmt.Errorf("%s is a %s file, not a dlabel file", image.Name, image.Kind)
+	}
 	m, columns := image.Axes[0].Maps[0], image.Axes[0].Length
 	l := &labels{of: make(map[grayordinate]int, image.Axes[1].Length)}
 	counts := map[int]int{} // by key

@@ -155,7 +155,7 @@ func TestParcellateErrors(t *testing.T) {
 		{"series for labels", series, series,
 			[]string{"series.nii is a dtseries file, not a dlabel"}},
 		{"ptseries", load(t, "x.ptseries.nii"), labels(1, 2),
-			[]string{"ptseries file; axis 1"}},
+			[]string{"ptseries file; averaged are dtseries"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

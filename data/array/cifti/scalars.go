@@ -6,8 +6,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"slices"
-
-	"torchpe/data/array"
 )
 
 // Template holds the parcels of a file, for which numbers of other origin can be written.
@@ -28,33 +26,11 @@ func ReadTemplate(path string) (*Template, error) {
 		return nil, fmt.Errorf("%s is a %s file, which has no parcels: give a ptseries, pscalar or pconn file, "+
 			"such as wb_command -cifti-parcellate writes", path, m.Kind)
 	}
-	t := &Template{Name: path}
+	t := &Template{Name: path, space: m.Axes[i].text}
 	for _, p := range m.Axes[i].Parcels {
 		t.Names = append(t.Names, p.Name)
 	}
-	t.space, err = array.InFile("read cifti", path, parcelSpace)
-	return t, err
-}
-
-// parcelSpace returns what is within the element of the parcels of a file whose header was read.
-func parcelSpace(f *array.File) ([]byte, error) {
-	s := newSource(f, f.Size())
-	h, order := readFileHeader(s)
-	var d struct {
-		Maps []struct {
-			Kind   AxisKind `xml:"IndicesMapToDataType,attr"`
-			Within []byte   `xml:",innerxml"`
-		} `xml:"Matrix>MatrixIndicesMap"`
-	}
-	if err := newDecoder(findXML(s, h, order)).Decode(&d); err != nil {
-		return nil, err
-	}
-	for _, m := range d.Maps {
-		if m.Kind == Parcels {
-			return m.Within, nil
-		}
-	}
-	return nil, array.Damaged("no parcels")
+	return t, nil
 }
 
 // ParcelMap is one map of numbers over parcels.

@@ -68,17 +68,10 @@ func (s *source) read(b []byte, what string) {
 // are copied twice, and two characters can be an index of twelve bytes that is kept and sorted.
 const expansion = 20
 
-// xml returns the next n bytes, at most left(), which are XML. Memory for a compressed file's
-// grows with what really comes.
+// xml returns the next n bytes, at most left(), which are XML. Memory grows with what really comes.
 func (s *source) xml(n int64) []byte {
 	const what = "CIFTI XML"
 	array.Fail(s.budget.Fits(n, what))
-	if !s.compressed {
-		array.Fail(s.budget.Take(expansion*n, what))
-		b := make([]byte, n)
-		s.read(b, what)
-		return b
-	}
 	var b bytes.Buffer
 	for got := int64(0); got < n; {
 		piece := min(n-got, max(1<<16, got))

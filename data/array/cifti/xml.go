@@ -14,208 +14,176 @@ import (
 	"torchpe/data/array"
 )
 
-// document is the XML of a file.
-type document struct {
-	Version string `xml:"Version,attr"`
-	Matrix  struct {
-		Maps []indicesMap `xml:"MatrixIndicesMap"`
-	} `xml:"Matrix"`
-}
-
-// indicesMap is a MatrixIndicesMap: an axis and the dimensions it applies to.
-type indicesMap struct {
-	Axis
-	Applies string `xml:"AppliesToMatrixDimension,attr"`
-	Points  int    `xml:"NumberOfSeriesPoints,attr"`
-}
-
-// rule lists the contents of an element: attributes, each once; elements, at most once where the name ends
-// with "?"; and text.
-type rule struct {
-	attributes, elements []string
-	text                 bool
-}
-
-// rules are those of CIFTI-2's elements. A MatrixIndicesMap and a BrainModel have the rules of their
-// kind. The depth of the text is bounded by these rules, and not by the file.
-var rules = func() map[string]rule {
-	f := strings.Fields
-	return map[string]rule{
-		"":                  {elements: f("CIFTI?")},
-		"CIFTI":             {f("Version"), f("Matrix?"), false},
-		"Matrix":            {nil, f("MetaData MatrixIndicesMap"), false},
-		"MetaData":          {nil, f("MD"), false},
-		"MD":                {nil, f("Name? Value?"), false},
-		"Value":             {text: true},
-		"Name":              {text: true},
-		"MapName":           {text: true},
-		string(Series):      {f("NumberOfSeriesPoints SeriesExponent SeriesStart SeriesStep SeriesUnit"), nil, false},
-		string(Parcels):     {nil, f("Volume? Surface Parcel"), false},
-		string(BrainModels): {nil, f("Volume? BrainModel"), false},
-		string(Scalars):     {nil, f("NamedMap"), false},
-		string(Labels):      {nil, f("NamedMap"), false},
-		"Volume":            {f("VolumeDimensions"), f(transformation + "?"), false},
-		transformation:      {f("MeterExponent"), nil, true},
-		"Surface":           {f("BrainStructure SurfaceNumberOfVertices"), nil, false},
-		"Parcel":            {f("Name"), f("Vertices VoxelIndicesIJK"), false},
-		"Vertices":          {f("BrainStructure"), nil, true},
-		"VoxelIndicesIJK":   {text: true},
-		"VertexIndices":     {text: true},
-		modelType + "SURFACE": {f("BrainStructure IndexOffset IndexCount SurfaceNumberOfVertices"),
-			f("VertexIndices?"), false},
-		modelType + "VOXELS": {f("BrainStructure IndexOffset IndexCount"), f("VoxelIndicesIJK?"), false},
-		"NamedMap":           {nil, f("MapName? MetaData LabelTable?"), false},
-		"LabelTable":         {nil, f("Label"), false},
-		"Label":              {f("Key Red Green Blue Alpha"), nil, true},
-	}
-}()
-
-// ranges are the least and the largest value of each attribute that is an integer.
-var ranges = map[string][2]int{
-	"NumberOfSeriesPoints": {1, math.MaxInt32}, "SurfaceNumberOfVertices": {1, math.MaxInt32},
-	"IndexOffset": {0, math.MaxInt32}, "IndexCount": {1, math.MaxInt32},
-	"Key":            {math.MinInt32, math.MaxInt32},
-	"SeriesExponent": {-300, 300}, "MeterExponent": {-300, 300}, // 10^308 is the end of float64
-}
-
-// reals are the attributes that are finite numbers.
-var reals = []string{"SeriesStart", "SeriesStep", "Red", "Green", "Blue", "Alpha"}
-
 const (
 	transformation = "TransformationMatrixVoxelIndicesIJKtoXYZ"
-	modelType      = "CIFTI_MODEL_TYPE_"
+	maxExponent    = 300 // of powers of ten; 10^308 is the end of float64
 )
 
-// parse checks the XML against the rules and reads it.
-func parse(text []byte) *document {
+// indicesMap is a MatrixIndicesMap: an axis of the length that the XML says, and the dimensions that it
+// applies to, such as 0,1.
+type indicesMap struct {
+	Axis
+	applies string
+}
+
+// parse reads the XML in one pass. Each element has a method that says what may be in it; anything else
+// is refused, so that the depth of the text is bounded by the methods, and not by the file.
+func parse(text []byte) []indicesMap {
 	defer array.Within("XML")
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	checkRules(newDecoder(text))
-	d, x := new(document), newDecoder(text)
-	if err := x.Decode(d); err != nil {
-		line, _ := x.InputPos()
-		array.Failf("line %d: %w", line, err)
-	}
-	return d
-}
-
-func newDecoder(text []byte) *xml.Decoder {
-	d := xml.NewDecoder(bytes.NewReader(text))
-	d.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
+	all := element{Decoder: xml.NewDecoder(bytes.NewReader(text)), file: text}
+	all.Name.Local = "the XML outside CIFTI"
+	all.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
 		return nil, fmt.Errorf("is encoded in %.60q; only UTF-8, which CIFTI-2 asks for, is read", name)
 	}
-	return d
+	maps, err := array.Try(all.maps)
+	if err != nil {
+		line, _ := all.InputPos()
+		array.Failf("line %d: %w", line, err)
+	}
+	return maps
 }
 
-// open is an element whose end was not read, with the names of the elements in it so far.
-type open struct {
-	name string
-	rule
-	seen map[string]bool
+// element is an element whose start was read.
+type element struct {
+	xml.StartElement
+	*xml.Decoder
+	file []byte           // the whole text
+	into *strings.Builder // the text of the element; nil where it has none
 }
 
-// checkRules reads all elements and refuses what the rules do not have. It also refuses a DOCTYPE,
-// which could define entities, so that no file means more than it shows.
-func checkRules(d *xml.Decoder) {
-	stack := []open{{rule: rules[""], seen: map[string]bool{}}}
-	for {
-		t, err := d.Token()
-		line, _ := d.InputPos()
-		top := &stack[len(stack)-1]
+// each reads e to its end and calls f with each element in it, which f reads to its end. Their names are
+// among names, at most once where "?" follows. A DOCTYPE, which could define entities, is refused, so
+// that no file means more than it shows.
+func (e element) each(names string, f func(element)) {
+	for left := strings.Fields(names); ; {
+		t, err := e.Token()
 		var syntax *xml.SyntaxError
 		switch {
-		case errors.Is(err, io.EOF) && top.seen["CIFTI"]:
+		case errors.Is(err, io.EOF): // of the whole text; elsewhere it is a syntax error
 			return
-		case errors.Is(err, io.EOF):
-			array.FailDamaged("the CIFTI extension has no CIFTI element")
 		case errors.As(err, &syntax):
-			array.FailDamaged("line %d: %s", syntax.Line, syntax.Msg)
+			array.FailDamaged("%s", syntax.Msg)
 		}
 		array.Fail(err)
 		switch t := t.(type) {
 		case xml.Directive:
-			array.Failf("line %d: a DOCTYPE or other declaration; CIFTI has none, and it is refused "+
-				"because it could define entities", line)
+			array.Failf("a DOCTYPE or other declaration; CIFTI has none, and it is refused because it " +
+				"could define entities")
 		case xml.StartElement:
-			stack = append(stack, top.begin(t, line))
+			if once := slices.Index(left, t.Name.Local+"?"); once >= 0 {
+				left = slices.Delete(left, once, once+1)
+			} else if !slices.Contains(left, t.Name.Local) {
+				array.Failf("the element %.60q has no place in %s", t.Name.Local, e.Name.Local)
+			}
+			f(element{t, e.Decoder, e.file, nil})
 		case xml.EndElement:
-			stack = stack[:len(stack)-1]
+			return
 		case xml.CharData:
-			if text := bytes.TrimSpace(t); len(text) > 0 && !top.text {
-				array.FailDamaged("line %d: the text %.60q in %s, which has none", line,
-					string(text), top.place())
+			if e.into != nil {
+				e.into.Write(t)
+			} else if text := bytes.TrimSpace(t); len(text) > 0 {
+				array.FailDamaged("the text %.60q in %s, which has none", text, e.Name.Local)
 			}
 		}
 	}
 }
 
-// place names the element for a message.
-func (o *open) place() string {
-	switch {
-	case o.name != "":
-		return o.name
-	case o.seen["CIFTI"]:
-		return "the text after the end of CIFTI"
-	}
-	return "the place of CIFTI"
+// text reads e, which has no elements, and returns its text.
+func (e element) text() string {
+	e.into = new(strings.Builder)
+	e.each("", nil)
+	return e.into.String()
 }
 
-// begin returns the element e, which begins in a line, within o.
-func (o *open) begin(e xml.StartElement, line int) open {
-	defer array.Within("line %d", line)
-	name := e.Name.Local
-	switch once := slices.Contains(o.elements, name+"?"); {
-	case once && o.seen[name], !once && !slices.Contains(o.elements, name):
-		array.Failf("the element %.60q has no place in %s", name, o.place())
-	}
-	o.seen[name] = true
-	attributes := map[string][]string{}
+// attribute returns an attribute, which must be there once.
+func (e element) attribute(name string) (value string) {
+	n := 0
 	for _, a := range e.Attr {
-		attributes[a.Name.Local] = append(attributes[a.Name.Local], a.Value)
-	}
-	one := func(name string) string {
-		if n := len(attributes[name]); n != 1 {
-			array.Failf("%s has %d attributes %s, not one", e.Name.Local, n, name)
+		if a.Name.Local == name {
+			value = a.Value
+			n++
 		}
-		return attributes[name][0]
 	}
-	switch name {
-	case "CIFTI":
-		checkVersion(one("Version"))
-	case "MatrixIndicesMap":
-		one("AppliesToMatrixDimension")
-		name = kindOf("IndicesMapToDataType", one("IndicesMapToDataType"))
-	case "BrainModel":
-		name = kindOf("ModelType", one("ModelType"))
+	if n != 1 {
+		array.Failf("%s has %d attributes %s, not one", e.Name.Local, n, name)
 	}
-	next := open{name: name, rule: rules[name], seen: map[string]bool{}}
-	for _, a := range next.attributes {
-		checkValue(a, one(a))
-	}
-	return next
+	return value
 }
 
-// checkValue checks an attribute that is a number.
-func checkValue(attribute, value string) {
-	if bounds, ok := ranges[attribute]; ok {
-		v, err := strconv.Atoi(strings.TrimSpace(value))
-		if err != nil || v < bounds[0] || v > bounds[1] {
-			array.Failf("%s is %.60q, not an integer from %d to %d", attribute, value, bounds[0], bounds[1])
-		}
+// integer returns an attribute that is an integer from least to most.
+func (e element) integer(name string, least, most int) int {
+	value := e.attribute(name)
+	v, err := strconv.Atoi(strings.TrimSpace(value))
+	if err != nil || v < least || v > most {
+		array.Failf("%s is %.60q, not an integer from %d to %d", name, value, least, most)
 	}
-	if slices.Contains(reals, attribute) {
-		if _, err := finite(value); err != nil {
-			array.Failf("%s is %w", attribute, err)
-		}
+	return v
+}
+
+// count returns an attribute that counts something that is there.
+func (e element) count(name string) int { return e.integer(name, 1, math.MaxInt32) }
+
+// finite reads a finite number, which messages call name.
+func finite(name, text string) float64 {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		array.Failf("%s is %.60q, not a finite number", name, text)
+	}
+	return v
+}
+
+// reals checks attributes that are finite numbers.
+func (e element) reals(names ...string) {
+	for _, name := range names {
+		finite(name, e.attribute(name))
 	}
 }
 
-// kindOf returns the value of an attribute that names the rule of its element.
-func kindOf(attribute, kind string) string {
-	if _, ok := rules[kind]; !ok || !strings.HasPrefix(kind, "CIFTI_") {
-		array.FailDamaged("%s is %.60q, not one of CIFTI-2's", attribute, kind)
+// indices returns the text of e, which is indices from 0.
+func (e element) indices() (list []int32) {
+	for f := range strings.FieldsSeq(e.text()) {
+		v, err := strconv.ParseInt(f, 10, 32)
+		if err != nil || v < 0 {
+			array.Failf("%.60q is not an index from 0 to 2^31-1", f)
+		}
+		list = append(list, int32(v))
 	}
-	return kind
+	return list
+}
+
+// voxels returns the text of e, which is places i, j, k in a volume.
+func (e element) voxels() (list [][3]int32) {
+	numbers := e.indices()
+	if len(numbers)%3 != 0 {
+		array.Failf("%d numbers of %s are no triples", len(numbers), e.Name.Local)
+	}
+	for v := range slices.Chunk(numbers, 3) {
+		list = append(list, [3]int32(v))
+	}
+	return list
+}
+
+// maps reads the whole text.
+func (e element) maps() (maps []indicesMap) {
+	found := false
+	e.each("CIFTI?", func(root element) {
+		found = true
+		checkVersion(root.attribute("Version"))
+		root.each("Matrix?", func(matrix element) {
+			matrix.each("MetaData MatrixIndicesMap", func(c element) {
+				if c.Name.Local == "MetaData" {
+					c.metadata()
+				} else {
+					maps = append(maps, c.indicesMap())
+				}
+			})
+		})
+	})
+	if !found {
+		array.FailDamaged("the CIFTI extension has no CIFTI element")
+	}
+	return maps
 }
 
 // checkVersion takes 2 and 2.x.
@@ -230,124 +198,145 @@ func checkVersion(version string) {
 	}
 }
 
-// finite parses a finite number.
-func finite(s string) (float64, error) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%.60q, not a finite number", s)
-	}
-	return v, nil
+// metadata leaves out a MetaData element.
+func (e element) metadata() {
+	e.each("MD", func(pair element) {
+		pair.each("Name? Value?", func(c element) { c.text() })
+	})
 }
 
-// Indices are vertices of a surface, from 0.
-type Indices []int32
+// axisKinds lists the elements in a MatrixIndicesMap of a kind, and what its indices stand for.
+var axisKinds = map[AxisKind]struct{ elements, indices string }{
+	Series:      {"", "series points"},
+	Parcels:     {"Volume? Surface Parcel", "parcels"},
+	BrainModels: {"Volume? BrainModel", "vertices and voxels"},
+	Scalars:     {"NamedMap", "maps"},
+	Labels:      {"NamedMap", "maps"},
+}
 
-// UnmarshalText reads the text of an element.
-func (list *Indices) UnmarshalText(text []byte) error {
-	*list = slices.Grow(*list, len(bytes.Fields(text)))
-	for f := range bytes.FieldsSeq(text) {
-		v, err := strconv.ParseInt(string(f), 10, 32)
-		if err != nil || v < 0 {
-			return fmt.Errorf("%.60q is not an index from 0 to 2^31-1", string(f))
+// indicesMap reads a MatrixIndicesMap element.
+func (e element) indicesMap() (m indicesMap) {
+	m.applies, m.Kind = e.attribute("AppliesToMatrixDimension"), AxisKind(e.attribute("IndicesMapToDataType"))
+	kind, known := axisKinds[m.Kind]
+	if !known {
+		array.FailDamaged("IndicesMapToDataType is %.60q, not one of CIFTI-2's", m.Kind)
+	}
+	if m.Kind == Series {
+		m.Length = e.count("NumberOfSeriesPoints")
+		e.integer("SeriesExponent", -maxExponent, maxExponent)
+		e.reals("SeriesStart", "SeriesStep")
+		e.attribute("SeriesUnit")
+	}
+	e.Name.Local = string(m.Kind) // in messages
+	start := e.InputOffset()
+	e.each(kind.elements, func(c element) {
+		switch c.Name.Local {
+		case "Volume":
+			m.Volume = c.volume()
+		case "Surface":
+			m.Surfaces = append(m.Surfaces,
+				Surface{c.attribute("BrainStructure"), c.count("SurfaceNumberOfVertices")})
+			c.each("", nil)
+		case "Parcel":
+			m.Parcels = append(m.Parcels, c.parcel())
+		case "BrainModel":
+			model := c.model()
+			m.Models = append(m.Models, model)
+			m.Length += model.Count
+		case "NamedMap":
+			m.Maps = append(m.Maps, c.namedMap())
 		}
-		*list = append(*list, int32(v))
+	})
+	m.Length += len(m.Parcels) + len(m.Maps)
+	if m.Kind == Parcels {
+		m.text = e.file[start:e.InputOffset()]
+		m.text = m.text[:max(0, bytes.LastIndex(m.text, []byte("</")))]
 	}
-	return nil
+	return m
 }
 
-// Voxels are places i, j, k in a volume, from 0.
-type Voxels [][3]int32
-
-// UnmarshalText reads the text of an element.
-func (list *Voxels) UnmarshalText(text []byte) error {
-	var numbers Indices
-	if err := numbers.UnmarshalText(text); err != nil {
-		return err
-	}
-	if len(numbers)%3 != 0 {
-		return fmt.Errorf("VoxelIndicesIJK: %d numbers are no triples", len(numbers))
-	}
-	for v := range slices.Chunk(numbers, 3) {
-		*list = append(*list, [3]int32(v))
-	}
-	return nil
-}
-
-// UnmarshalXML reads a Parcel element. Its errors name the parcel.
-func (p *Parcel) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	type plain Parcel
-	if err := d.DecodeElement((*plain)(p), &start); err != nil {
-		return fmt.Errorf("parcel %.60q: %w", p.Name, err)
-	}
-	return nil
-}
-
-// UnmarshalXML reads a BrainModel element. Its errors name the model's structure.
-func (m *Model) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	type plain Model
-	if err := d.DecodeElement((*plain)(m), &start); err != nil {
-		return fmt.Errorf("the model of %.60q: %w", m.Structure, err)
-	}
-	return nil
-}
-
-// LabelTable has the names of the keys in the data of a label file.
-type LabelTable map[int]string
-
-// UnmarshalXML reads a LabelTable element.
-func (t *LabelTable) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	var list struct {
-		Label []struct {
-			Key  int    `xml:",attr"`
-			Name string `xml:",chardata"`
-		}
-	}
-	if err := d.DecodeElement(&list, &start); err != nil {
-		return err
-	}
-	*t = make(LabelTable, len(list.Label))
-	for _, l := range list.Label {
-		if _, twice := (*t)[l.Key]; twice {
-			return fmt.Errorf("the key %d is in the label table twice", l.Key)
-		}
-		(*t)[l.Key] = strings.TrimSpace(l.Name)
-	}
-	return nil
-}
-
-// UnmarshalXML reads a Volume element.
-func (v *Volume) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	var x struct {
-		Dimensions string `xml:"VolumeDimensions,attr"`
-		Transform  *struct {
-			MeterExponent int    `xml:",attr"`
-			Text          string `xml:",chardata"`
-		} `xml:"TransformationMatrixVoxelIndicesIJKtoXYZ"`
-	}
-	if err := d.DecodeElement(&x, &start); err != nil {
-		return err
-	}
-	lengths := strings.Split(x.Dimensions, ",")
+// volume reads a Volume element.
+func (e element) volume() *Volume {
+	v := new(Volume)
+	dimensions := e.attribute("VolumeDimensions")
+	lengths := strings.Split(dimensions, ",")
 	for i, s := range lengths {
 		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
 		if err != nil || n < 1 || len(lengths) != 3 {
-			return fmt.Errorf("VolumeDimensions are %.60q, not three lengths such as 91,109,91", x.Dimensions)
+			array.Failf("VolumeDimensions are %.60q, not three lengths such as 91,109,91", dimensions)
 		}
 		v.Size[i] = int(n)
 	}
-	if x.Transform == nil {
-		return fmt.Errorf("the Volume has no %s", transformation)
-	}
-	v.MeterExponent = x.Transform.MeterExponent
-	numbers := strings.Fields(x.Transform.Text)
+	var numbers []string
+	e.each(transformation+"?", func(c element) {
+		v.MeterExponent = c.integer("MeterExponent", -maxExponent, maxExponent)
+		numbers = strings.Fields(c.text())
+	})
 	if len(numbers) != 16 {
-		return fmt.Errorf("%s has %d numbers, not 16", transformation, len(numbers))
+		array.Failf("the Volume has %d numbers of %s, not 16", len(numbers), transformation)
 	}
 	for i, text := range numbers {
-		var err error
-		if v.Affine[i/4][i%4], err = finite(text); err != nil {
-			return fmt.Errorf("%s: %w", transformation, err)
-		}
+		v.Affine[i/4][i%4] = finite(transformation, text)
 	}
-	return nil
+	return v
+}
+
+// parcel reads a Parcel element. Errors name the parcel.
+func (e element) parcel() Parcel {
+	p := Parcel{Name: e.attribute("Name")}
+	defer array.Within("parcel %.60q", p.Name)
+	e.each("Vertices VoxelIndicesIJK", func(c element) {
+		if c.Name.Local == "Vertices" {
+			p.Vertices = append(p.Vertices, Vertices{c.attribute("BrainStructure"), c.indices()})
+		} else {
+			p.Voxels = append(p.Voxels, c.voxels()...)
+		}
+	})
+	return p
+}
+
+// model reads a BrainModel element. Errors name the model's structure.
+func (e element) model() Model {
+	m := Model{Structure: e.attribute("BrainStructure")}
+	defer array.Within("the model of %.60q", m.Structure)
+	m.Offset, m.Count = e.integer("IndexOffset", 0, math.MaxInt32), e.count("IndexCount")
+	switch kind := e.attribute("ModelType"); kind {
+	case "CIFTI_MODEL_TYPE_SURFACE":
+		m.SurfaceVertices = e.count("SurfaceNumberOfVertices")
+		e.each("VertexIndices?", func(c element) { m.Vertices = c.indices() })
+	case "CIFTI_MODEL_TYPE_VOXELS":
+		e.each("VoxelIndicesIJK?", func(c element) { m.Voxels = c.voxels() })
+	default:
+		array.FailDamaged("ModelType is %.60q, not one of CIFTI-2's", kind)
+	}
+	return m
+}
+
+// namedMap reads a NamedMap element.
+func (e element) namedMap() (m Map) {
+	e.each("MapName? MetaData LabelTable?", func(c element) {
+		switch c.Name.Local {
+		case "MapName":
+			m.Name = strings.TrimSpace(c.text())
+		case "MetaData":
+			c.metadata()
+		case "LabelTable":
+			m.Labels = c.labelTable()
+		}
+	})
+	return m
+}
+
+// labelTable reads a LabelTable element.
+func (e element) labelTable() map[int]string {
+	table := map[int]string{}
+	e.each("Label", func(c element) {
+		key := c.integer("Key", math.MinInt32, math.MaxInt32)
+		c.reals("Red", "Green", "Blue", "Alpha")
+		if _, twice := table[key]; twice {
+			array.Failf("the key %d is in the label table twice", key)
+		}
+		table[key] = strings.TrimSpace(c.text())
+	})
+	return table
 }
