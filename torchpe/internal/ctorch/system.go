@@ -80,24 +80,18 @@ func MachineRates(float64s bool) (operations, bytes float64, err error) {
 	return float64(out[0]), float64(out[1]), err
 }
 
-// CountOperators starts (from zero) or stops counting the calls of libtorch's operators, by any
-// thread.
-func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
+// TraceBegin starts libtorch's profiler for this thread, and if asked for all kernels of a GPU. The
+// goroutine must hold its thread (runtime.LockOSThread) until TraceEnd.
+func TraceBegin(kernels bool) error { return failure(C.tp_trace_begin(flag(kernels))) }
 
-// Operators returns the calls of each operator since CountOperators(true), those by other operators
-// too: lines of a name and a number.
-func Operators() string { return taken(C.tp_operators()) }
-
-// TraceBegin starts libtorch's profiler for this thread and for all kernels of a GPU. The goroutine
-// must hold its thread (runtime.LockOSThread) until TraceEnd.
-func TraceBegin() error { return failure(C.tp_trace_begin()) }
-
-// TraceEnd stops it and writes its trace to a file; "" for none.
-func TraceEnd(path string) error {
-	if path == "" {
-		return failure(C.tp_trace_end(nil))
+// TraceEnd stops it, returns the name of each call of an operator in a line, and writes its trace to a
+// file; "" for none.
+func TraceEnd(path string) (names string, err error) {
+	var cpath, cnames *C.char
+	if path != "" {
+		cpath = C.CString(path)
+		defer C.free(unsafe.Pointer(cpath))
 	}
-	cpath := C.CString(path)
-	defer C.free(unsafe.Pointer(cpath))
-	return failure(C.tp_trace_end(cpath))
+	err = failure(C.tp_trace_end(cpath, &cnames))
+	return taken(cnames), err
 }

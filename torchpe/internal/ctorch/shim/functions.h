@@ -96,11 +96,8 @@ FUNCTION(int, tp_attention_form, (void), ())
 /* Measures what all threads together reach, in about a third of a second: operations a second in products
  * whose operands are in cache, and bytes a second, read and written, in copies that are not. */
 FUNCTION(char*, tp_machine_rates, (int float64, double operations_bytes[2]), (float64, operations_bytes))
-/* tp_count_operators(1) starts counting the calls of libtorch's operators, by any thread and by other
- * operators too, from zero. tp_operators returns them, a name and its calls in each line. */
-FUNCTION(void, tp_count_operators, (int on), (on))
-FUNCTION(char*, tp_operators, (void), ())
-/* tp_trace_begin starts libtorch's profiler for the operators that this thread calls and, on a GPU, for
- * all kernels; tp_trace_end stops it and writes its trace to path, where that is not NULL. */
-FUNCTION(char*, tp_trace_begin, (void), ())
-FUNCTION(char*, tp_trace_end, (const char* path), (path))
+/* tp_trace_begin starts libtorch's profiler for the operators that this thread and its backward passes
+ * call, by other operators too, and with `kernels` on a GPU for all kernels. tp_trace_end stops it and
+ * returns the name of each call in a line; where path is not NULL it also writes its trace there. */
+FUNCTION(char*, tp_trace_begin, (int kernels), (kernels))
+FUNCTION(char*, tp_trace_end, (const char* path, char** names), (path, names))
