@@ -10,21 +10,6 @@ import (
 	"torchpe/torchpe/internal/ctorch"
 )
 
-// Rates holds the speeds that a machine's CPU reaches with the threads that are set.
-type Rates struct {
-	Operations float64 // a second, in products whose operands are in cache
-	Bytes      float64 // a second, read and written, in copies that are larger than a cache
-}
-
-// MachineRates measures Rates for numbers of a type, in about a third of a second.
-func MachineRates(dtype DType) (Rates, error) {
-	operations, bytes, err := ctorch.MachineRates(dtype == Float64)
-	if err != nil {
-		return Rates{}, &Error{Op: "MachineRates", Msg: err.Error()}
-	}
-	return Rates{operations, bytes}, nil
-}
-
 // Trace runs f under libtorch's profiler and writes its trace to a file, for viewers as ui.perfetto.dev:
 // the operators that the calling goroutine's thread calls, and on a GPU the kernels and copies. f must
 // wait for the device before it returns. A libtorch that was built without Kineto writes no trace.

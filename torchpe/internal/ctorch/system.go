@@ -73,13 +73,6 @@ func AttentionForm() int        { return int(C.tp_attention_form()) }
 // SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
 func SetFused(on bool) { C.tp_set_fused(flag(on)) }
 
-// MachineRates returns the operations a second of products in cache, and the bytes a second of copies.
-func MachineRates(float64s bool) (operations, bytes float64, err error) {
-	var out [2]C.double
-	err = failure(C.tp_machine_rates(flag(float64s), &out[0]))
-	return float64(out[0]), float64(out[1]), err
-}
-
 // TraceBegin starts libtorch's profiler for this thread, and if asked for all kernels of a GPU. The
 // goroutine must hold its thread (runtime.LockOSThread) until TraceEnd.
 func TraceBegin(kernels bool) error { return failure(C.tp_trace_begin(flag(kernels))) }

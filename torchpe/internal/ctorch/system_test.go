@@ -67,7 +67,6 @@ var systemCases = map[string]func(t *testing.T){
 	"tp_precision":      testPrecision,
 	"tp_set_attention":  testAttentionForm,
 	"tp_attention_form": testAttentionForm,
-	"tp_machine_rates":  testMachineRates,
 
 	"tp_trace_begin": testTrace,
 	"tp_trace_end":   testTrace,
@@ -148,14 +147,6 @@ func testThreads(t *testing.T) {
 	}
 	close(ask)
 	end.Wait()
-}
-
-func testMachineRates(t *testing.T) {
-	for _, float64s := range []bool{false, true} {
-		if operations, bytes, err := MachineRates(float64s); err != nil || operations < 1e8 || bytes < 1e8 {
-			t.Errorf("%g operations and %g bytes a second, %v", operations, bytes, err)
-		}
-	}
 }
 
 // testTrace traces a transpose, into no file and into one, and nothing before or after; what was not

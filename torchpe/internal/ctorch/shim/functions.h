@@ -93,9 +93,6 @@ FUNCTION(int, tp_precision, (void), ())
  * of our own; 2 libtorch's flash kernel in bfloat16, for operands of float32. What cannot be is 0. */
 FUNCTION(void, tp_set_attention, (int form), (form))
 FUNCTION(int, tp_attention_form, (void), ())
-/* Measures what all threads together reach, in about a third of a second: operations a second in products
- * whose operands are in cache, and bytes a second, read and written, in copies that are not. */
-FUNCTION(char*, tp_machine_rates, (int float64, double operations_bytes[2]), (float64, operations_bytes))
 /* tp_trace_begin starts libtorch's profiler for the operators that this thread and its backward passes
  * call, by other operators too, and with `kernels` on a GPU for all kernels. tp_trace_end stops it and
  * returns the name of each call in a line; where path is not NULL it also writes its trace there. */
