@@ -66,7 +66,7 @@ func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
 func Precision() int { return int(C.tp_precision()) }
 
 // SetAttentionForm chooses how a GPU computes attention over many tokens: 0 libtorch's memory-efficient
-// kernel, 1 products, 2 flash. AttentionForm returns what was chosen.
+// kernel, 1 flash. AttentionForm returns what was chosen.
 func SetAttentionForm(form int) { C.tp_set_attention(C.int(form)) }
 func AttentionForm() int        { return int(C.tp_attention_form()) }
 

@@ -89,8 +89,8 @@ FUNCTION(void, tp_set_fused, (int form), (form))
 FUNCTION(void, tp_set_precision, (int precision), (precision))
 FUNCTION(int, tp_precision, (void), ())
 /* Chooses how a GPU computes attention over many tokens without a mask, where it is not of bfloat16 by
- * tp_set_precision: 0 (default) libtorch's memory-efficient kernel; 1 batched products and a softmax
- * of our own; 2 libtorch's flash kernel in bfloat16, for operands of float32. What cannot be is 0. */
+ * tp_set_precision: 0 (default) libtorch's memory-efficient kernel; 1 libtorch's flash kernel in
+ * bfloat16, for operands of float32. What cannot be is 0. */
 FUNCTION(void, tp_set_attention, (int form), (form))
 FUNCTION(int, tp_attention_form, (void), ())
 /* tp_trace_begin starts libtorch's profiler for the operators that this thread and its backward passes
