@@ -44,7 +44,7 @@ func pass(m *models.Model, trace *models.Trace, input func(s *torchpe.Scope) mod
 		loss(y).Backward()
 	})
 	for name, n := range calls {
-		if strings.HasSuffix(name, "::RowsFunction>") {
+		if strings.HasPrefix(name, "autograd::engine::") && strings.HasSuffix(name, "::RowsFunction>") {
 			p.taken += n
 		}
 	}

@@ -23,6 +23,8 @@ type shortcut struct {
 	hasTable bool
 	// Only the tokens that are read are computed: after attention each token is computed alone.
 	readsOnly bool
+	// Only these tokens have queries in the operator of `fused`: where no bias has a row for each query.
+	asksOnly bool
 }
 
 // attentionForm says how many operators compute a layer's attention.
@@ -58,6 +60,8 @@ func (m *Model) shortcutsOf(p pass) shortcuts {
 		l.folds = l.attention == fusedBlock && onCPU && exact && c.Heads == 1 && tokens >= 2*c.DModel
 		l.hasTable = layer > 0 && p.hooks.AddsTable(layer) && !p.trace.wants(hiddenName(layer-1))
 		l.readsOnly = layer == last && !p.trace.wants(hiddenName(layer))
+		biased := m.Encoding.Sites(layer)&pe.AtLogits != 0 || m.sights[layer] != (pe.Sight{})
+		l.asksOnly = l.readsOnly && l.attention == fused && !biased
 	}
 	return all
 }

@@ -170,7 +170,7 @@ bench() {
   ours "lst, 15 members, tf32" "${lst[@]}" --members 15 --precision tf32
   ours "lst, 15 members, bf16" "${lst[@]}" --members 15 --precision bf16
   ours "lst, 1 model, tf32" "${lst[@]}" --precision tf32
-  for form in efficient products flash; do
+  for form in efficient flash; do
     ours "fmri, 8 members, tf32, $form" "${fmri[@]}" --precision tf32 --attention $form
   done
   ours "fmri, 8 members, bf16" "${fmri[@]}" --precision bf16
@@ -242,7 +242,6 @@ sanitize() {
     sanitized $tool "puzzles, bf16" "${small[@]}" --preset quick --members 2 --precision bf16
     sanitized $tool "15 nodes" "${small[@]}" --preset nmar --members 2
     sanitized $tool "40 nodes" "${small[@]}" --preset nmar --nmar-nodes 40 --attention efficient
-    sanitized $tool "40 nodes, products" "${small[@]}" --preset nmar --nmar-nodes 40 --attention products
   done
   unset PYTORCH_NO_CUDA_MEMORY_CACHING
 }
@@ -261,12 +260,10 @@ trace() {
     traced "fmri-$precision" "${fmri[@]}" --attention efficient --precision $precision
     traced "lst-alone-$precision" --preset lst --precision $precision
   done
-  traced fmri-products "${fmri[@]}" --attention products --precision tf32
   for precision in tf32 bf16; do
     moved_bytes "lst-$precision" "${of_15[@]}" --precision $precision
     moved_bytes "fmri-$precision" "${fmri[@]}" --attention efficient --precision $precision
   done
-  moved_bytes fmri-products "${fmri[@]}" --attention products --precision tf32
 }
 # traced NAME FLAGS...: the kernels of recorded steps
 traced() {

@@ -162,9 +162,8 @@ func SetPrecision(name string) error {
 func Precision() string { return Precisions()[ctorch.Precision()] }
 
 // AttentionForms lists how a GPU can compute attention over more than 32 tokens: libtorch's
-// memory-efficient kernel, products with a softmax of torchpe's own, and libtorch's flash kernel,
-// which takes its operands in bfloat16.
-func AttentionForms() []string { return []string{"efficient", "products", "flash"} }
+// memory-efficient kernel, and its flash kernel, which takes its operands in bfloat16.
+func AttentionForms() []string { return []string{"efficient", "flash"} }
 
 // SetAttentionForm chooses one of these forms, where the precision is not bf16, which has its own.
 func SetAttentionForm(form string) error {

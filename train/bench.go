@@ -25,24 +25,12 @@ type Bench struct {
 
 	StepsPerEpoch int     `json:"steps_per_epoch"`
 	RecordMS      float64 `json:"record_ms,omitempty"`
-	Limit         *Limit  `json:"limit,omitempty"` // on a CPU
-}
-
-// Limit is the least time of a step on a CPU: what models.StepWork says that it must compute and move,
-// at the rates that the machine reaches.
-type Limit struct {
-	GFLOP    float64 `json:"gflop"`       // operations of products, in 10^9
-	MB       float64 `json:"mb"`          // 10^6 bytes read from memory and written
-	Products float64 `json:"gflop_per_s"` // measured, with the threads of the step
-	Copies   float64 `json:"gb_per_s"`
-	MS       float64 `json:"ms"` // the longer of the times that the two take
 }
 
 // BenchOptions say how steps are timed.
 type BenchOptions struct {
 	Warmup, Steps int           // Warmup steps come first
 	WarmupFor     time.Duration // and more of these until this has passed: a GPU's clocks rise within seconds
-	Limit         bool          // on a CPU also measure the machine
 	Record        bool          // also time the measurements of a record
 	Trace         string        // a file for libtorch's trace of a few more steps; "" for none
 	// Enough ends the warm-up, and the timing of steps after it, on a CPU as soon as each took so long.
@@ -87,13 +75,8 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 	slices.Sort(times)
 	b := Bench{Device: e.device.String(), Threads: c.Threads, Members: e.members(), Batch: c.Batch,
 		Median: ms(times[len(times)/2]), Min: ms(times[0]),
-		PeakRSS:   peakRSSMB(), // before the machine's rates are measured, in arrays of their own
+		PeakRSS:   peakRSSMB(),
 		Precision: torchpe.Precision(), Attention: c.Attention, Graph: e.graphs, StepsPerEpoch: task.stepsPerEpoch()}
-	if e.device == torchpe.CPU && o.Limit {
-		if b.Limit, err = e.limit(o); err != nil {
-			return Bench{}, err
-		}
-	}
 	if o.Record {
 		start := time.Now()
 		tables, err := e.peTables()
@@ -126,29 +109,6 @@ func (e *ensemble) traceSteps(o BenchOptions) error {
 		}
 		return torchpe.Synchronize(e.device)
 	})
-}
-
-// limit measures the machine and returns the least time of a step, the mean over those that were timed:
-// steps of sequences differ in length.
-func (e *ensemble) limit(o BenchOptions) (*Limit, error) {
-	rates, err := torchpe.MachineRates(e.dtype)
-	if err != nil {
-		return nil, err
-	}
-	full, steps := max(1, e.task.stepsPerEpoch()-1), float64(o.Steps)
-	l := &Limit{Products: rates.Operations / 1e9, Copies: rates.Bytes / 1e9}
-	err = torchpe.Catch(func() {
-		s := torchpe.NewScope()
-		defer s.Close()
-		for i := range o.Steps {
-			batch, tokens, read := e.task.shape((o.Warmup + i) % full)
-			work := e.model.StepWork(s, batch, tokens, read)
-			l.GFLOP += work.Operations / 1e9 / steps
-			l.MB += work.Bytes / 1e6 / steps
-			l.MS += 1e3 * max(work.Operations/rates.Operations, work.Bytes/rates.Bytes) / steps
-		}
-	})
-	return l, err
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

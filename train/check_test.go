@@ -128,15 +128,15 @@ func TestThreadsAreFound(t *testing.T) {
 	expect.Equal(t, "threads", expect.Must(e.setThreads(1)), 1)
 }
 
-// Steps are timed with the members and the batch that were asked for, with a limit from the machine where
-// it is wanted; members are doubled from one, and their seeds count up.
+// Steps are timed with the members and the batch that were asked for; members are doubled from one, and
+// their seeds count up.
 func TestBench(t *testing.T) {
 	c := tiny(t, "learn")
-	b := expect.Must(BenchStep(c, BenchOptions{Warmup: 1, Steps: 3, Limit: true}))
+	b := expect.Must(BenchStep(c, BenchOptions{Warmup: 1, Steps: 3}))
 	// 270 puzzles in batches of 32
 	if b.Device != "cpu" || b.Threads != 1 || b.Members != 2 || b.Batch != 32 || b.StepsPerEpoch != 9 || b.Graph ||
-		b.Min <= 0 || b.Median < b.Min || b.Limit == nil || b.Limit.MS <= 0 || b.PeakRSS <= 0 {
-		t.Errorf("%+v, limit %+v", b, b.Limit)
+		b.Min <= 0 || b.Median < b.Min || b.PeakRSS <= 0 {
+		t.Errorf("%+v", b)
 	}
 	best, tried, err := BestMembers(c)
 	if err != nil || len(tried) == 0 || len(tried) > 9 {

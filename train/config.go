@@ -46,6 +46,23 @@ func (c *Config) Resolve() error {
 	return bad.Err()
 }
 
+// resolveStored resolves the configuration of a stored run, whose attention may be of a form that only
+// earlier versions had.
+func (c *Config) resolveStored() error {
+	form := c.Attention
+	c.replaceGoneForm()
+	err := c.Resolve()
+	c.Attention = form
+	return err
+}
+
+// replaceGoneForm replaces such a form by the default, from which it differs by rounding.
+func (c *Config) replaceGoneForm() {
+	if c.Attention == config.AttentionProducts {
+		c.Attention = ""
+	}
+}
+
 // resolveEncoding resolves the options of the encoding and checks what it can do.
 func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)

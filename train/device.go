@@ -19,7 +19,7 @@ func (c Config) onDevice() (done func(), err error) {
 		return nil, err
 	}
 	if c.Attention == "flash" && device != torchpe.CPU && !torchpe.LibtorchAtLeast(2, 6) {
-		return nil, fmt.Errorf("--attention flash needs libtorch 2.6, and this is %s: efficient and products do not",
+		return nil, fmt.Errorf("--attention flash needs libtorch 2.6, and this is %s: efficient does not",
 			torchpe.DescribeSystem().LibtorchRunning)
 	}
 	runtime.LockOSThread()

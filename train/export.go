@@ -133,6 +133,7 @@ func Import(from, dir string, o Options) (runlog.Result, error) {
 	c, err := ParseConfig(was.Config)
 	if err == nil {
 		c.Device = "cpu"
+		c.replaceGoneForm()
 		err = c.Resolve()
 	}
 	if err != nil {

@@ -103,10 +103,6 @@ func (t *lstTask) stepsPerEpoch() int {
 	return (t.train.n + t.config.Batch - 1) / t.config.Batch
 }
 
-func (t *lstTask) shape(int) (batch, tokens, read int) {
-	return min(t.config.Batch, t.train.n), t.positions.Tokens(), 1
-}
-
 func (t *lstTask) inputs(e *ensemble, step int) stepInputs {
 	epoch, at := step/t.stepsPerEpoch(), step%t.stepsPerEpoch()*t.config.Batch
 	n := min(t.config.Batch, t.train.n-at)

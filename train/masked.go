@@ -96,14 +96,6 @@ func (t *maskedTask) moveToDevice(e *ensemble) {
 	}
 }
 
-func (t *maskedTask) shape(int) (batch, tokens, read int) {
-	tokens = t.table.Tokens
-	if !t.train.Exact { // their number differs between samples
-		return t.batch, tokens, tokens
-	}
-	return t.batch, tokens, t.train.Count(tokens)
-}
-
 func (t *maskedTask) inputs(e *ensemble, step int) stepInputs {
 	b, n := t.batch, t.table.Tokens
 	masks := make([]bool, len(e.seeds)*b*n)

@@ -100,7 +100,7 @@ func measureNoise(c Config, checkpoint *runlog.Checkpoint, o NoiseOptions) (Nois
 }
 
 // readRun returns the configuration of a run, resolved, and its newest checkpoint; both must be of one
-// configuration.
+// configuration. Its attention is one that this version computes.
 func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	r, err := runlog.Open(dir)
 	if err != nil {
@@ -109,7 +109,7 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 	defer r.Close()
 	c, err := ParseConfig(r.Config().JSON)
 	if err == nil {
-		err = c.Resolve()
+		err = c.resolveStored()
 	}
 	if err != nil {
 		return c, nil, fmt.Errorf("%s: %w", dir, err)
@@ -124,6 +124,7 @@ func readRun(dir string) (Config, *runlog.Checkpoint, error) {
 			err = fmt.Errorf("%s: %w", dir, err)
 		}
 	}
+	c.replaceGoneForm()
 	return c, checkpoint, err
 }
 

@@ -115,7 +115,7 @@ func changedSettings(c *runlog.Checkpoint, now Config, allow []string) ([]string
 	}
 	was, err := ParseConfig([]byte(text))
 	if err == nil {
-		err = was.Resolve()
+		err = was.resolveStored()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: the configuration in its metadata: %w", c.Name, err)

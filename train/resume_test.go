@@ -314,6 +314,31 @@ func TestResumeAllowsChangedSettings(t *testing.T) {
 	}
 }
 
+// A run whose attention is of a form that only earlier versions had is read, and goes on with another form
+// where that is allowed.
+func TestFormerAttention(t *testing.T) {
+	dir, c := interrupted(t)
+	c.Attention = config.AttentionProducts
+	text := expect.Must(c.JSON())
+	f := expect.Must(safetensors.Read(filepath.Join(dir, "checkpoint.safetensors")))
+	r := expect.Must(runlog.Resume(dir, runlog.Options{}))
+	checkpoint := expect.Must(r.LoadCheckpoint())
+	checkpoint.Metadata[runlog.ConfigKey] = string(text)
+	expect.NoError(t, r.SetConfig(text))
+	expect.NoError(t, r.SaveCheckpoint(checkpoint.Step, f.Tensors, checkpoint.Metadata))
+	expect.NoError(t, r.Close())
+
+	expect.Must(Noise(dir, NoiseOptions{Amplitudes: []float64{0.1}, Repeats: 1}))
+	expect.Must(Export(dir, 0, filepath.Join(t.TempDir(), "exported")))
+	_, err := Run(t.Context(), c, dir, Options{Resume: true})
+	expect.Error(t, err, `--attention: "products" is not one of auto, efficient, flash; earlier versions had it, and `+
+		`a run of theirs goes on with --attention efficient or flash and --allow-changed attention`)
+	c.Attention = "efficient"
+	_, err = Run(t.Context(), c, dir, Options{Resume: true})
+	expect.Error(t, err, `attention was "products" and is "efficient"`, "--allow-changed attention")
+	expect.Must(Run(t.Context(), c, dir, Options{Resume: true, AllowChanged: []string{"attention"}}))
+}
+
 // Another machine or program is one warning and a line in the run's environment. A run directory of an
 // earlier version becomes one of this version.
 func TestResumeNotesAnotherMachine(t *testing.T) {

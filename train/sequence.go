@@ -208,11 +208,6 @@ func (t *sequenceTask) otherSizes() []size { return t.sizes }
 // stepsPerEpoch returns the steps of training: no sequence comes twice but by chance.
 func (t *sequenceTask) stepsPerEpoch() int { return t.steps }
 
-func (t *sequenceTask) shape(step int) (batch, tokens, read int) {
-	length := t.source.length(t.seed, step)
-	return t.batch, t.source.tokens(length), t.source.outputs(length)
-}
-
 func (t *sequenceTask) inputs(e *ensemble, step int) stepInputs {
 	length, members := t.source.length(t.seed, step), e.members()
 	each := make([]sequences, members)

@@ -55,9 +55,6 @@ type dataset interface {
 
 // objective is the part of a task that training steps use.
 type objective interface {
-	// shape returns the numbers of samples of a step (from 0), of tokens of a sample, and of predicted
-	// tokens of a sample.
-	shape(step int) (batch, tokens, read int)
 	// inputs returns the host's inputs of a step (from 0). It runs beside the step before.
 	inputs(e *ensemble, step int) stepInputs
 	// loss runs a step's examples forward. It may not read from the host: see torchpe.Graph.

@@ -34,11 +34,10 @@ func newBenchStepCommand() *cobra.Command {
 		Short: "Time a training step",
 		Long: `Time a training step of any configuration that "torchpe train" takes, on generated data.
 
-Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process; on
-a CPU also the least time that the step's products and memory, by the shape of the model, need at the rates that this
-machine is measured to reach. To see where the time goes, run it under perf, or on a GPU under nsys.
-Several encodings in --pe are timed one after the other, a row each without that least time; the memory of a row is then
-the most that the process has used so far.
+Runs warm-up steps, then prints the median and the shortest of the measured ones, and the peak memory of the process.
+To see where the time goes, run it under perf, or on a GPU under nsys.
+Several encodings in --pe are timed one after the other, a row each; the memory of a row is then the most that the
+process has used so far.
 scripts/peer_torch.py measures the same model in PyTorch.`,
 		Example: `  torchpe bench step --preset lst
   torchpe bench step --preset quick --members 4
@@ -71,7 +70,7 @@ func (f *benchFlags) run(c *call) (r result, err error) {
 	}
 	var measured []benchedScheme
 	for _, config := range configs {
-		b, err := f.measure(config, len(configs) == 1, c.notes)
+		b, err := f.measure(config, c.notes)
 		if err != nil {
 			return r, err
 		}
@@ -117,11 +116,11 @@ type benchedScheme struct {
 }
 
 // measure times the steps of one configuration, and writes their trace where --trace asks for it.
-func (f *benchFlags) measure(c train.Config, limit bool, say io.Writer) (benchedScheme, error) {
+func (f *benchFlags) measure(c train.Config, say io.Writer) (benchedScheme, error) {
 	if err := f.config.chooseMembers(&c, say); err != nil {
 		return benchedScheme{}, err
 	}
-	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps, Limit: limit,
+	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps,
 		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace})
 	return benchedScheme{f.config.preset, c.PE, b}, err
 }
@@ -139,9 +138,5 @@ func (b benchedScheme) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %.0f MB of the GPU's memory at most, %s products%s, %s\n", b.DeviceMB, b.Precision, attention,
 			map[bool]string{true: "recorded steps", false: "kernels launched one by one"}[b.Graph])
-	}
-	if l := b.Limit; l != nil {
-		fmt.Fprintf(w, "  %.2f GFLOP in products, %.0f MB moved; this CPU reaches %.0f GFLOP/s and %.1f GB/s: "+
-			"%.1f ms at least, %.0f %% of the median\n", l.GFLOP, l.MB, l.Products, l.Copies, l.MS, 100*l.MS/b.Median)
 	}
 }

@@ -31,14 +31,15 @@ var deviceSettings = []Setting{
 	},
 	{
 		Key: "attention", Flag: "attention", Zero: "auto",
-		OneOf: []string{"auto", "efficient", "products", "flash"},
-		Help: "attention over more than 32 tokens: efficient (libtorch's kernel), products (of --precision, with a " +
-			"softmax between), flash (bf16, between products of --precision); auto is efficient, and flash with " +
-			"--precision bf16 [GPU]",
+		OneOf: []string{"auto", "efficient", "flash"},
+		Gone: map[string]string{AttentionProducts: "earlier versions had it, and a run of theirs goes on with " +
+			"--attention efficient or flash and --allow-changed attention"},
+		Help: "attention over more than 32 tokens: efficient (libtorch's kernel), flash (bf16, between products of " +
+			"--precision); auto is efficient, and flash with --precision bf16 [GPU]",
 		Check: func(c *Config) error {
 			if c.Heads >= 1 && c.Attention == "flash" && !c.takesFlash() {
 				return fmt.Errorf("heads are %d wide, and the kernel of flash takes multiples of 8 up to 256; "+
-					"efficient and products take any", c.DModel/c.Heads)
+					"efficient takes any", c.DModel/c.Heads)
 			}
 			return nil
 		},
@@ -68,6 +69,10 @@ var deviceSettings = []Setting{
 		Help: "CPU threads of one step; auto measures", Range: "[1, 4096]",
 	},
 }
+
+// AttentionProducts is a form of attention that runs of earlier versions may have. It is read, and not
+// computed.
+const AttentionProducts = "products"
 
 // takesFlash reports whether libtorch's flash kernel takes heads of this width.
 func (c Config) takesFlash() bool { return c.DModel/c.Heads%8 == 0 && c.DModel/c.Heads <= 256 }

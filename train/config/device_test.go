@@ -16,11 +16,12 @@ func TestAttentionSetting(t *testing.T) {
 		note   string // "" = none
 		wrong  string
 	}{
-		{preset: "fmri", change: func(c *Config) { c.Attention = "products" }},
+		{preset: "fmri", change: func(c *Config) { c.Attention = "products" },
+			wrong: "\"products\" is not one of auto, efficient, flash; earlier versions had it"},
 		{preset: "fmri", change: func(c *Config) { c.Attention = "flash" }},
 		{preset: "fmri", change: func(c *Config) { c.Attention, c.Heads = "flash", 16 }, wrong: "heads are 4 wide"},
 		{preset: "fmri", change: func(c *Config) { c.Attention, c.DModel = "flash", 264 }, wrong: "heads are 264 wide"},
-		{preset: "fmri", change: func(c *Config) { c.Attention, c.Heads = "products", 16 }},
+		{preset: "fmri", change: func(c *Config) { c.Attention, c.Heads = "efficient", 16 }},
 		{preset: "fmri", change: func(c *Config) { c.Attention = "fast" }, wrong: "--attention"},
 		{preset: "fmri", change: func(c *Config) { c.Device = "cpu" }, note: "on a CPU"},
 		{preset: "fmri", change: func(c *Config) { c.Precision = "bf16" }, note: "with --precision bf16"},

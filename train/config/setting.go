@@ -24,11 +24,12 @@ type Setting struct {
 	Common       bool // --help has it; `--help all` has the others
 	SameStepTime bool // the time of a training step depends on it little or not at all
 
-	Default    any      // of the field's type, or what its pointer points to; nil is the zero value
-	DefaultFor defaults // in a reading of the paper; tasks name those of their presets
-	Zero       string   // what stands for the zero value on the command line, such as auto
-	OneOf      []string // the values of a text
-	Range      string   // where a number, or each number of a list, lies: "[0, 1)"
+	Default    any               // of the field's type, or what its pointer points to; nil is the zero value
+	DefaultFor defaults          // in a reading of the paper; tasks name those of their presets
+	Zero       string            // what stands for the zero value on the command line, such as auto
+	OneOf      []string          // the values of a text
+	Gone       map[string]string // values that only earlier versions had, with what to do
+	Range      string            // where a number, or each number of a list, lies: "[0, 1)"
 
 	OtherKey  string // the key that the flag sets in tasks that lack Key
 	Inherits  string // the flag of the setting whose value is taken where this one has none

@@ -175,6 +175,9 @@ func (s Setting) faults(v reflect.Value, whose string) (all []string) {
 	case s.OneOf != nil && !slices.Contains(s.OneOf, v.String()):
 		all = []string{fmt.Sprintf("%q is not one of %s%s", v.String(), strings.Join(s.OneOf, ", "),
 			wording.Hint(v.String(), s.OneOf))}
+		if instead, ok := s.Gone[v.String()]; ok {
+			all[0] += "; " + instead
+		}
 	case s.Range != "":
 		if fault := s.bounds.fault(numberIn(v)); fault != "" {
 			all = []string{textOf(v) + whose + fault}

@@ -11,7 +11,7 @@
 package ctorch
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=18
+#cgo CFLAGS: -I${SRCDIR}/shim -DTORCHPE_ABI=21
 #cgo LDFLAGS: -ldl -Wl,-rpath,$ORIGIN/../lib -Wl,-rpath,$ORIGIN
 #cgo !installed LDFLAGS: -Wl,-rpath,${SRCDIR}/../../../lib
 #cgo noescape tp_op

@@ -66,38 +66,25 @@ func SetPrecision(p int) { C.tp_set_precision(C.int(p)) }
 func Precision() int { return int(C.tp_precision()) }
 
 // SetAttentionForm chooses how a GPU computes attention over many tokens: 0 libtorch's memory-efficient
-// kernel, 1 products, 2 flash. AttentionForm returns what was chosen.
+// kernel, 1 flash. AttentionForm returns what was chosen.
 func SetAttentionForm(form int) { C.tp_set_attention(C.int(form)) }
 func AttentionForm() int        { return int(C.tp_attention_form()) }
 
 // SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
 func SetFused(on bool) { C.tp_set_fused(flag(on)) }
 
-// MachineRates returns the operations a second of products in cache, and the bytes a second of copies.
-func MachineRates(float64s bool) (operations, bytes float64, err error) {
-	var out [2]C.double
-	err = failure(C.tp_machine_rates(flag(float64s), &out[0]))
-	return float64(out[0]), float64(out[1]), err
-}
+// TraceBegin starts libtorch's profiler for this thread, and if asked for all kernels of a GPU. The
+// goroutine must hold its thread (runtime.LockOSThread) until TraceEnd.
+func TraceBegin(kernels bool) error { return failure(C.tp_trace_begin(flag(kernels))) }
 
-// CountOperators starts (from zero) or stops counting the calls of libtorch's operators, by any
-// thread.
-func CountOperators(on bool) { C.tp_count_operators(flag(on)) }
-
-// Operators returns the calls of each operator since CountOperators(true), those by other operators
-// too: lines of a name and a number.
-func Operators() string { return taken(C.tp_operators()) }
-
-// TraceBegin starts libtorch's profiler for this thread and for all kernels of a GPU. The goroutine
-// must hold its thread (runtime.LockOSThread) until TraceEnd.
-func TraceBegin() error { return failure(C.tp_trace_begin()) }
-
-// TraceEnd stops it and writes its trace to a file; "" for none.
-func TraceEnd(path string) error {
-	if path == "" {
-		return failure(C.tp_trace_end(nil))
+// TraceEnd stops it, returns the name of each call of an operator in a line, and writes its trace to a
+// file; "" for none.
+func TraceEnd(path string) (names string, err error) {
+	var cpath, cnames *C.char
+	if path != "" {
+		cpath = C.CString(path)
+		defer C.free(unsafe.Pointer(cpath))
 	}
-	cpath := C.CString(path)
-	defer C.free(unsafe.Pointer(cpath))
-	return failure(C.tp_trace_end(cpath))
+	err = failure(C.tp_trace_end(cpath, &cnames))
+	return taken(cnames), err
 }

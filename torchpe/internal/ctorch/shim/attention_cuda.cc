@@ -1,4 +1,4 @@
-// attention_cuda.cc: attention on a GPU, for few tokens in one kernel each way, else by products.
+// attention_cuda.cc: attention over few tokens on a GPU, in one kernel each way.
 #include "gpu_parts.h"
 #include "heads.h"
 
@@ -69,7 +69,7 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
                             const at::Tensor& mask, double scale) {
     const AttentionPass a = pass(dense_rows(q), dense_rows(k), dense_rows(v), mask, scale);
     auto out = empty_tokens_first(q.size(0), q.size(1), q.size(2), q.size(3), v.size(4), q.options());
-    few(a) ? a.forward(out) : products(a).forward(samples(out));
+    a.forward(out);
     ctx->save_for_backward({a.q, a.k, a.v, mask});
     ctx->saved_data["scale"] = scale;
     return out;
@@ -80,17 +80,8 @@ struct AttentionOnGpu : torch::autograd::Function<AttentionOnGpu> {
     auto a = pass(saved[0], saved[1], saved[2], saved[3], ctx->saved_data["scale"].toDouble());
     const bool need[3] = {ctx->needs_input_grad(0), ctx->needs_input_grad(1), ctx->needs_input_grad(2)};
     make_room(a, need);
-    const auto dout = dense_rows(grads[0]);
-    few(a) ? a.backward(dout) : products(a).backward(samples(dout));
+    a.backward(dense_rows(grads[0]));
     return {a.dq, a.dk, a.dv, at::Tensor(), at::Tensor()};
-  }
-
-  static bool few(const AttentionPass& a) { return few_tokens(a.q.size(3), a.k.size(3), a.q.size(4), a.v.size(4)); }
-
-  // Returns t [E,B,H,N,Dh] as [E B,N,H,Dh]: a view, for tensors that are written to.
-  static at::Tensor samples(const at::Tensor& t) { return t.defined() ? t.flatten(0, 1).transpose(1, 2) : t; }
-  static AttentionProducts products(const AttentionPass& a) {
-    return {samples(a.q), samples(a.k), samples(a.v), a.scale, samples(a.dq), samples(a.dk), samples(a.dv)};
   }
 
   static AttentionPass pass(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,

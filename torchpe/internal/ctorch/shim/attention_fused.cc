@@ -307,9 +307,9 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     // Autograd functions of libtorch 1.13 take no undefined tensors.
     const auto none = at::empty({0}, q.options().requires_grad(false));
     const auto expanded = [&] { return biased ? bias.detach().expand(shape) : none; };
-    const auto form = few || biased ? ManyForm::none : many_form(q, k.size(3), q.size(4));
-    if (use_kernels(q) && (few || form == ManyForm::products)) return attention_on_gpu(q, k, v, expanded(), scale);
+    if (use_kernels(q) && few) return attention_on_gpu(q, k, v, expanded(), scale);
 #ifdef TORCHPE_SDPA
+    const auto form = few || biased ? ManyForm::none : many_form(q, q.size(4));
     const bool less = rounds_operands(q) && !few,
                bf16 = form == ManyForm::flash || (less && precision() == Precision::bf16);
     const bool emulates = use_kernels(q) && (!less || bf16);  // libtorch's has no tf32 on the CPU

@@ -1,8 +1,8 @@
 // attention_many.cc: attention over many tokens between the products of an attention block, on a
-// GPU, in one of three forms (ManyForm): libtorch's memory-efficient one and flash, as they lie below
-// autograd, and products. All read queries, keys and values where the projection wrote them, flash
-// in bfloat16. They write the gradients side by side, as the projection's backward pass reads them;
-// those of flash are copied there.
+// GPU, in one of two forms (ManyForm): libtorch's memory-efficient one and flash, as they lie below
+// autograd. Both read queries, keys and values where the projection wrote them, flash in bfloat16.
+// They write the gradients side by side, as the projection's backward pass reads them; those of flash
+// are copied there.
 #include <torch/version.h>
 
 #include "gpu_parts.h"
@@ -121,16 +121,12 @@ Operands gradients_by_libtorch(const ManyTokens&, const Operands& o, const at::T
 
 }  // namespace
 
-ManyForm many_form(const at::Tensor& x, int64_t keys, int64_t width) {
-  const ManyForm chosen = chosen_form;
-  const bool in_tf32 = x.is_cuda() && precision() == Precision::tf32;  // at::bmm on the CPU rounds nothing
-  if (chosen == ManyForm::products && use_kernels(x) && keys <= GPU_SOFTMAX_WIDTH && (in_tf32 || !rounds_operands(x)))
-    return ManyForm::products;
+ManyForm many_form(const at::Tensor& x, int64_t width) {
 #ifdef TORCHPE_MANY_TOKENS
   if (!x.is_cuda() || x.scalar_type() != at::kFloat) return ManyForm::none;
   if (precision() == Precision::bf16)
     return operand_type(x) == at::kBFloat16 && flash_takes(width) ? ManyForm::flash : ManyForm::none;
-  return chosen == ManyForm::flash && flash_takes(width) ? ManyForm::flash : ManyForm::efficient;
+  return chosen_form == ManyForm::flash && flash_takes(width) ? ManyForm::flash : ManyForm::efficient;
 #else
   return ManyForm::none;
 #endif
@@ -151,35 +147,25 @@ at::Tensor ManyTokens::forward(const at::Tensor& b, bool keep) {
   }
   const auto o = operands(*this, uq, u);
   const int64_t shape[] = {u.size(0), batch * o.q.size(1), D};
-  if (form != ManyForm::products) return by_libtorch(*this, o, keep).reshape(shape).to(type);
-  const auto out = at::empty(shape, u.options());
-  AttentionProducts{o.q, o.k, o.v, scale, {}, {}, {}}.forward(part_of(out, 0, 1, batch, heads));
-  return out;
+  return by_libtorch(*this, o, keep).reshape(shape).to(type);
 }
 
 void ManyTokens::backward(const at::Tensor& a, const at::Tensor& da, const GradTarget& db) {
   const int64_t D = a.size(2);
   const auto o = operands(*this, uq, u);
   const auto as_heads = [&](const at::Tensor& t) { return part_of(t.to(u.scalar_type()), 0, 1, batch, heads); };
-  if (form == ManyForm::products) {
-    du = at::empty_like(u);
-    duq = apart ? at::empty_like(uq) : du;
-    const auto d = operands(*this, duq, du);
-    AttentionProducts{o.q, o.k, o.v, scale, d.q, d.k, d.v}.backward(as_heads(da));
+  const auto d = gradients_by_libtorch(*this, o, as_heads(a), as_heads(da));
+  if (apart) {
+    duq = d.q.reshape(uq.sizes());
+    du = at::stack({d.k, d.v}, 2).view(u.sizes());
   } else {
-    const auto d = gradients_by_libtorch(*this, o, as_heads(a), as_heads(da));
-    if (apart) {
-      duq = d.q.reshape(uq.sizes());
-      du = at::stack({d.k, d.v}, 2).view(u.sizes());
-    } else {
-      const int64_t rows = d.q.size(1), width[] = {rows * 3 * D, 3 * D, d.q.size(3), 1};
-      const bool beside = d.k.is_alias_of(d.q) && d.v.is_alias_of(d.q) && d.q.strides() == at::IntArrayRef(width) &&
-                          d.k.strides() == d.q.strides() && d.v.strides() == d.q.strides() &&
-                          d.k.storage_offset() == d.q.storage_offset() + D &&
-                          d.v.storage_offset() == d.q.storage_offset() + 2 * D;
-      du = beside ? d.q.as_strided(u.sizes(), u.strides()) : at::stack({d.q, d.k, d.v}, 2).view(u.sizes());
-      duq = du;
-    }
+    const int64_t rows = d.q.size(1), width[] = {rows * 3 * D, 3 * D, d.q.size(3), 1};
+    const bool beside = d.k.is_alias_of(d.q) && d.v.is_alias_of(d.q) && d.q.strides() == at::IntArrayRef(width) &&
+                        d.k.strides() == d.q.strides() && d.v.strides() == d.q.strides() &&
+                        d.k.storage_offset() == d.q.storage_offset() + D &&
+                        d.v.storage_offset() == d.q.storage_offset() + 2 * D;
+    du = beside ? d.q.as_strided(u.sizes(), u.strides()) : at::stack({d.q, d.k, d.v}, 2).view(u.sizes());
+    duq = du;
   }
   if (db.into.defined()) {
     if (apart) add_row_sums(duq, db.columns(0, D));
@@ -194,9 +180,7 @@ void ManyTokens::backward(const at::Tensor& a, const at::Tensor& da, const GradT
 extern "C" {
 
 void tp_set_attention(int form) {
-  torchpe::chosen_form = form == 1   ? torchpe::ManyForm::products
-                         : form == 2 ? torchpe::ManyForm::flash
-                                     : torchpe::ManyForm::efficient;
+  torchpe::chosen_form = form == 1 ? torchpe::ManyForm::flash : torchpe::ManyForm::efficient;
 }
 int tp_attention_form(void) { return int(torchpe::chosen_form.load()); }
 

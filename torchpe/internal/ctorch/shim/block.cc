@@ -123,7 +123,7 @@ bool fits_gpu(const AttentionBlock& b) {
   if (!masks(b)) return false;
   const int64_t D = b.x.size(3), N = b.x.size(2), Dh = D / b.heads;
   const int64_t asking = b.read.defined() ? b.read.size(2) : N;
-  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && many_form(b.x, N, Dh) != ManyForm::none)) &&
+  return (few_tokens(asking, N, Dh, Dh) || (!b.mask.defined() && many_form(b.x, Dh) != ManyForm::none)) &&
          maps(b.x, b.qkv_w, b.qkv_b, D, 3 * D) && maps(b.x, b.out_w, b.out_b, D, D) &&
          norm_fits(b.x, b.norm, b.out_b);
 }

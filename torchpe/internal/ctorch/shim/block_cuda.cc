@@ -98,7 +98,7 @@ struct AttentionBlockOnGpu : torch::autograd::Function<AttentionBlockOnGpu> {
     const Projected p{x_in.size(1), heads, !given(read)};
     at::Tensor inner;
     const int64_t N = x_in.size(2), Dh = D / heads;
-    const auto form = few_tokens(asking.size(1) / p.batch, N, Dh, Dh) ? ManyForm::none : many_form(rows, N, Dh);
+    const auto form = few_tokens(asking.size(1) / p.batch, N, Dh, Dh) ? ManyForm::none : many_form(rows, Dh);
     ManyTokens many{form, p.batch, heads, scale, uq, u, given(read)};
     if (form == ManyForm::none) {
       inner = at::empty(asking.sizes(), u.options());

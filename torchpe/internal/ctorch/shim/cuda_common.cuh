@@ -98,26 +98,18 @@ __device__ __forceinline__ T warp_max(T v) {
   return v;
 }
 
-// Reduces by op the values v of a group of GROUP threads, which is a warp or a block.
-template <typename T, int GROUP, typename Op>
-__device__ __forceinline__ T across_warps(T v, T* scratch, Op op) {
+// The sum of the values v of a group of GROUP threads, which is a warp or a block.
+template <typename T, int GROUP>
+__device__ __forceinline__ T group_sum(T v, T* scratch) {
+  v = warp_sum(v);
   if constexpr (GROUP > 32) {
     __syncthreads();  // scratch may still be read
     if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
     __syncthreads();
     v = scratch[0];
-    for (int w = 1; w < GROUP / 32; w++) v = op(v, scratch[w]);
+    for (int w = 1; w < GROUP / 32; w++) v += scratch[w];
   }
   return v;
-}
-// The sum, and the largest, of such a group's values.
-template <typename T, int GROUP>
-__device__ __forceinline__ T group_sum(T v, T* scratch) {
-  return across_warps<T, GROUP>(warp_sum(v), scratch, [](T a, T b) { return a + b; });
-}
-template <typename T, int GROUP>
-__device__ __forceinline__ T group_max(T v, T* scratch) {
-  return across_warps<T, GROUP>(warp_max(v), scratch, [](T a, T b) { return a > b ? a : b; });
 }
 
 union FloatBits {

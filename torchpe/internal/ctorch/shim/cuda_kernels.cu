@@ -3,7 +3,6 @@
 // under way at a time that their latency is hidden.
 #include "cuda_attention.cuh"
 #include "cuda_common.cuh"
-#include "cuda_softmax.cuh"
 
 namespace torchpe {
 namespace TORCHPE_FORM {
@@ -479,7 +478,7 @@ void dropout(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws
 
 template <typename T>
 constexpr GpuTable<T> TABLE = {add_sums<T>,      adam<T>,          sgd<T>,    account<T>, cross_entropy<T>,
-                               cross_entropy_backward<T>, right_answers<T>, dropout<T>, softmax<T>};
+                               cross_entropy_backward<T>, right_answers<T>, dropout<T>};
 
 template <typename T, typename S>
 constexpr GpuWideTable<T, S> WIDE_TABLE = {bias_gelu<T, S>,           dense_backward<T, S>, add_layer_norm<T, S>,

@@ -137,16 +137,6 @@ struct GpuAccount {
   double* state;
 };
 
-// The softmax of rows of logits [rows,cols], `row` apart, times scale, in their place; where d is
-// not null, w's gradient, that gradient becomes the logits'.
-template <typename T>
-struct GpuSoftmax {
-  int64_t rows, cols, row;
-  double scale;
-  T *w, *d;
-};
-constexpr int64_t GPU_SOFTMAX_WIDTH = 4096;
-
 constexpr int64_t GPU_NORM_WIDTH = 4096;  // rows of layer norm may be this long
 
 constexpr int64_t GPU_FEW_CLASSES = 128;  // a thread goes through the logits of a row
@@ -181,7 +171,6 @@ struct GpuTable {
   // draws: step, then E seeds
   void (*dropout)(GpuStream s, int64_t E, int64_t n, const T* x, const int64_t* draws, uint64_t call,
                   uint32_t threshold, double keep, T* y);
-  void (*softmax)(GpuStream s, const GpuSoftmax<T>& a);
 };
 
 // Columns are summed over chunks of this many rows: at least `least`, and a multiple of 8 that

@@ -89,18 +89,12 @@ FUNCTION(void, tp_set_fused, (int form), (form))
 FUNCTION(void, tp_set_precision, (int precision), (precision))
 FUNCTION(int, tp_precision, (void), ())
 /* Chooses how a GPU computes attention over many tokens without a mask, where it is not of bfloat16 by
- * tp_set_precision: 0 (default) libtorch's memory-efficient kernel; 1 batched products and a softmax
- * of our own; 2 libtorch's flash kernel in bfloat16, for operands of float32. What cannot be is 0. */
+ * tp_set_precision: 0 (default) libtorch's memory-efficient kernel; 1 libtorch's flash kernel in
+ * bfloat16, for operands of float32. What cannot be is 0. */
 FUNCTION(void, tp_set_attention, (int form), (form))
 FUNCTION(int, tp_attention_form, (void), ())
-/* Measures what all threads together reach, in about a third of a second: operations a second in products
- * whose operands are in cache, and bytes a second, read and written, in copies that are not. */
-FUNCTION(char*, tp_machine_rates, (int float64, double operations_bytes[2]), (float64, operations_bytes))
-/* tp_count_operators(1) starts counting the calls of libtorch's operators, by any thread and by other
- * operators too, from zero. tp_operators returns them, a name and its calls in each line. */
-FUNCTION(void, tp_count_operators, (int on), (on))
-FUNCTION(char*, tp_operators, (void), ())
-/* tp_trace_begin starts libtorch's profiler for the operators that this thread calls and, on a GPU, for
- * all kernels; tp_trace_end stops it and writes its trace to path, where that is not NULL. */
-FUNCTION(char*, tp_trace_begin, (void), ())
-FUNCTION(char*, tp_trace_end, (const char* path), (path))
+/* tp_trace_begin starts libtorch's profiler for the operators that this thread and its backward passes
+ * call, by other operators too, and with `kernels` on a GPU for all kernels. tp_trace_end stops it and
+ * returns the name of each call in a line; where path is not NULL it also writes its trace there. */
+FUNCTION(char*, tp_trace_begin, (int kernels), (kernels))
+FUNCTION(char*, tp_trace_end, (const char* path, char** names), (path, names))

@@ -62,7 +62,7 @@ struct Normed {
   at::Tensor out, out16;
 };
 Normed add_layer_norm_on_gpu(const at::Tensor& x, const at::Tensor& y, const NormOperands& n, bool keep);
-// Of few tokens, or by products without a mask. mask: empty, or [E,B,H,N,M] with any strides and
+// Of few tokens. mask: empty, or [E,B,H,N,M] with any strides and
 // without a gradient
 at::Tensor attention_on_gpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                             double scale);
@@ -76,11 +76,11 @@ struct AttentionBlock {
   NormOperands norm;
 };
 // How attention over more tokens than one kernel takes is computed, without a mask: by libtorch's
-// memory-efficient form, by AttentionProducts, or by libtorch's flash in bfloat16; none: composed.
-enum class ManyForm { none = -1, efficient = 0, products = 1, flash = 2 };
-// The form in which x's attention over `keys` tokens is computed inside the block's operator, with
+// memory-efficient form, or by its flash in bfloat16; none: composed.
+enum class ManyForm { none = -1, efficient = 0, flash = 1 };
+// The form in which x's attention over many tokens is computed inside the block's operator, with
 // heads of that width: what tp_set_attention chose, where that can be.
-ManyForm many_form(const at::Tensor& x, int64_t keys, int64_t width);
+ManyForm many_form(const at::Tensor& x, int64_t width);
 Normed attention_block_on_gpu(const AttentionBlock& b);
 // The two maps [E,D,D] of one head's tokens that take the place of four (one_head.cc): to queries of keys that
 // are the tokens themselves, and of their weighted sums.

@@ -88,18 +88,6 @@ struct AttentionPass {
   GpuAttention<T, S> described() const;
 };
 
-// Attention of the heads of S samples by batched products and a softmax of our own, a chunk of
-// samples at a time: q, out [S,N,H,Dh], k, v [S,M,H,Dh], with dense rows, not of bfloat16. Logits are
-// not kept; backward, by out's gradient, computes them anew and fills the gradients that are defined.
-struct AttentionProducts {
-  at::Tensor q, k, v;
-  double scale = 1;
-  void forward(const at::Tensor& out) const;
-
-  at::Tensor dq, dk, dv;
-  void backward(const at::Tensor& dout) const;
-};
-
 // Attention over many tokens, as AttentionBlock's products lie: q, k, v in u [E,B N,3D], or where
 // apart q in uq [E,B M,D] and k, v in u [E,B N,2D]. Without a mask.
 struct ManyTokens {

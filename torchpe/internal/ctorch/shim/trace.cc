@@ -1,4 +1,5 @@
-// trace.cc: libtorch's profiler, which writes a file for a viewer of traces.
+// trace.cc: libtorch's profiler, which names the operators that were called, and writes a file for a
+// viewer of traces.
 #include "handles.h"
 
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -10,28 +11,27 @@ namespace {
 namespace profiler = torch::autograd::profiler;
 using torch::profiler::impl::ActivityType;
 
-std::set<ActivityType> activities() {
-  std::set<ActivityType> all = {ActivityType::CPU};
-  if (torch::cuda::is_available()) all.insert(ActivityType::CUDA);
-  return all;
-}
-
 }  // namespace
 
 extern "C" {
 
-char* tp_trace_begin(void) {
-  return act([] {
+char* tp_trace_begin(int kernels) {
+  return act([&] {
+    std::set<ActivityType> activities = {ActivityType::CPU};
+    if (kernels && torch::cuda::is_available()) activities.insert(ActivityType::CUDA);
     const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
-    profiler::prepareProfiler(config, activities());
-    profiler::enableProfiler(config, activities());
+    profiler::prepareProfiler(config, activities);
+    profiler::enableProfiler(config, activities);
   });
 }
 
-char* tp_trace_end(const char* path) {
+char* tp_trace_end(const char* path, char** names) {
   return act([&] {
     const auto result = profiler::disableProfiler();
     if (path) result->save(path);
+    std::string lines;
+    for (const auto& event : result->events()) lines += event.name() + "\n";
+    *names = text(lines.c_str());
   });
 }
 
