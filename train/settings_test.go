@@ -141,7 +141,7 @@ var settingChanges = map[string][]change{
 var settingElsewhere = map[string]string{
 	"lst_train": "TestRefusedResumeChangesNothing", "lst_validation": "the same", "lst_side": "sizes_test.go",
 	"masked.nmar.order": "no flag: drawn from the data seed",
-	"from.run":          "from_test.go", "from.keep_pe": "from_test.go", "from.sha256": "derived",
+	"from.run":          "from_test.go", "from.take": "from_test.go", "from.sha256": "derived",
 	"precision": "gpu_test.go", "no_graph": "gpu_test.go", "deterministic": "gpu_test.go",
 	"attention":      "gpu_test.go",
 	"positions.file": "positions_test.go", "positions.as": "positions_test.go", "positions.sha256": "derived",
