@@ -188,6 +188,8 @@ var refusals = []struct {
 	{"pe list --dim 10 --heads 3", 2, "--dim 10 does not divide into --heads 3"},
 	{"pe list --tokens 0", 2, "--tokens 0"},
 	{"pe list --where casual=yes", 2, `did you mean "causal"`},
+	{"pe list --markdown", 2, "pe list: unknown flag: --markdown"},
+	{"pe list --pictures images", 2, "pe list: unknown flag: --pictures"},
 	{"pe list --fidelity book", 2, `--fidelity "book": want one of code, text`},
 	{"pe list --csv --json", 2, "--csv and --json exclude one another"},
 	{"pe export rope --out rope.txt", 2, "want a file that ends in .py"},
