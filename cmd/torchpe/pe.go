@@ -88,14 +88,14 @@ func newPEListCommand() *cobra.Command {
 		Short: "List all schemes: where they act, their parameters, reference; --csv has TISA's criteria, too",
 		Example: `  torchpe pe list
   torchpe pe list --tokens 512 --dim 768 --heads 12 --layers 12
-  torchpe pe list --where extrapolates=yes --where "year>=2021" --where acts_on=logits
+  torchpe pe list --where extrapolates=yes --where 'year>=2021,acts_on~*logits*'
   torchpe pe list --json`,
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.where, "where", nil,
-		"KEY=VALUE, only schemes with this value; also !=, >= and <=; keys: "+
-			strings.Join(catalogue.FieldNames(), ", "))
+		"filter, such as causal=no,year>=2021; OP is one of = != < <= > >= and, for patterns with * and ?, ~ and !~; "+
+			"may be given several times; keys: "+strings.Join(catalogue.Keys(), ", "))
 	fl.BoolVar(&f.csv, "csv", false, "print as CSV")
 	leaf(cmd, f.run)
 	cmd.MarkFlagsMutuallyExclusive("json", "csv")

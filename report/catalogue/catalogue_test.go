@@ -141,13 +141,16 @@ func TestWhere(t *testing.T) {
 		{"name=tisa", "tisa"},
 		{"year<=2017", "1d-fixed"},
 		{"acts_on=nowhere", "c-nope nope"},
-		{"reference=SHAW", "relative"},
+		{"reference~*Shaw*", "relative"},
+		{"reference=Shaw", `"reference=Shaw": no scheme has this value; 1d-fixed has reference=Vaswani`},
+		{"reference=Shaw", "reference~*Shaw* finds parts of texts"},
+		{"acts_on!~*embedding*,year<2019", "relative"},
 		{"parameters=60", "tisa"},
 		{"yeer=3", `unknown key "yeer"; did you mean "year"?`},
-		{"year=new", `"new" is not a whole number`},
-		{"causal=maybe", "want causal=yes or causal=no"},
-		{"name>=a", "which = and != compare"},
-		{"causal", "want key=value"},
+		{"year=new", `"year=new": no scheme has this value`},
+		{"causal=maybe", "1d-fixed has causal=no"},
+		{"name>=a", `"a" is no number`},
+		{"causal", "want KEY OP VALUE"},
 	} {
 		if got := names(c.condition); got != c.want && (!strings.Contains(c.want, " ") ||
 			!strings.Contains(got, c.want)) {
