@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
@@ -110,7 +111,7 @@ func yesNo(is bool) string {
 // withCommas formats a number with commas, as papers print it, and nil as a dash.
 func withCommas(n *int) string {
 	if n == nil {
-		return "–"
+		return number.Dash
 	}
 	digits := fmt.Sprint(*n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -130,14 +131,14 @@ func facts(e Entry) [][2]string {
 	if c.Printed {
 		source = "as TISA's Table 1 prints them"
 	}
-	number := withCommas(e.Parameters)
+	parameters := withCommas(e.Parameters)
 	if e.Refused != "" {
-		number = "refused: " + e.Refused
+		parameters = "refused: " + e.Refused
 	}
 	return [][2]string{
 		{"year", fmt.Sprint(e.Year)}, {"reference", e.Reference}, {"family", e.Family},
 		{"acts on", e.ActsOn}, {"formula", e.Formula},
-		{"parameters", e.ParametersFormula}, {"their number", number}, {"needs", e.Needs},
+		{"parameters", e.ParametersFormula}, {"their number", parameters}, {"needs", e.Needs},
 		{"head width", width},
 		{"causal", yesNo(e.Causal)}, {"evaluated at more tokens", yesNo(e.Extrapolates)},
 		{"starts with sigma", yesNo(e.Sigma)},
