@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,9 +77,8 @@ func findScheme(label string) (pe.Scheme, error) {
 // peListFlags holds the flags of "torchpe pe list".
 type peListFlags struct {
 	peFlags
-	csv, markdown bool
-	where         []string
-	pictures      string
+	csv   bool
+	where []string
 }
 
 func newPEListCommand() *cobra.Command {
@@ -90,35 +88,24 @@ func newPEListCommand() *cobra.Command {
 		Short: "List all schemes: where they act, their parameters, reference; --csv has TISA's criteria, too",
 		Example: `  torchpe pe list
   torchpe pe list --tokens 512 --dim 768 --heads 12 --layers 12
-  torchpe pe list --where extrapolates=yes --where "year>=2021" --where acts_on=logits
+  torchpe pe list --where extrapolates=yes --where 'year>=2021,acts_on~*logits*'
   torchpe pe list --json`,
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.where, "where", nil,
-		"KEY=VALUE, only schemes with this value; also !=, >= and <=; keys: "+
-			strings.Join(catalogue.FieldNames(), ", "))
+		"filter, such as causal=no,year>=2021; OP is one of = != < <= > >= and, for patterns with * and ?, ~ and !~; "+
+			"may be given several times; keys: "+strings.Join(catalogue.Keys(), ", "))
 	fl.BoolVar(&f.csv, "csv", false, "print as CSV")
-	fl.BoolVar(&f.markdown, "markdown", false, "print docs/encodings.md")
-	fl.StringVar(&f.pictures, "pictures", "",
-		"draw a small picture of each scheme instead, into one .svg file for each family in this folder")
 	leaf(cmd, f.run)
-	cmd.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "pictures")
-	cmd.MarkFlagsMutuallyExclusive("where", "markdown")
-	cmd.MarkFlagsMutuallyExclusive("where", "pictures")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	return cmd
 }
 
 func (f *peListFlags) run(c *call) (r result, err error) {
 	s, err := f.setting(c)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r, err
-	case f.pictures != "":
-		return drawSheets(f.pictures)
-	case f.markdown:
-		page, err := catalogue.Page(s)
-		return result{print: printf("%s", page)}, err
 	}
 	all, err := catalogue.Entries(s)
 	if err != nil {
@@ -132,17 +119,6 @@ func (f *peListFlags) run(c *call) (r result, err error) {
 	}
 	t := catalogue.List(all, s, true)
 	return result{value: all, table: &t, print: printf("\n%d schemes. %s\n", len(all), catalogue.Stacks)}, nil
-}
-
-// drawSheets draws the pictures of all schemes into a folder.
-func drawSheets(folder string) (r result, err error) {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return r, err
-	}
-	files, without, err := catalogue.Sheets(folder)
-	r.print = printf("%s\nnothing to draw: %s\n%s\n", strings.Join(files, "\n"), strings.Join(without, ", "),
-		catalogue.SheetNote)
-	return r, err
 }
 
 func newPEShowCommand() *cobra.Command {

@@ -10,6 +10,7 @@ import (
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/internal/metrics"
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 )
@@ -41,7 +42,7 @@ func (s Subject) object() Object {
 // cells returns the cells that start a row: source, encoding, member and seed.
 func (s Subject) cells() []string {
 	if s.member == nil {
-		return []string{s.Source, dash, dash, dash}
+		return []string{s.Source, number.Dash, number.Dash, number.Dash}
 	}
 	return []string{s.Source, s.member.Label(), strconv.Itoa(s.member.Index), strconv.FormatUint(s.seed(), 10)}
 }

@@ -30,9 +30,6 @@ func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(flo
 // String returns four significant digits, or a dash.
 func (n Number) String() string { return number.Short(float64(n), 4) }
 
-// dash stands for a missing result in tables.
-const dash = "–"
-
 // perHead holds one number per attention head.
 type perHead []Number
 
@@ -40,7 +37,7 @@ type perHead []Number
 func (p perHead) String() string {
 	const most = 4
 	if len(p) == 0 {
-		return dash
+		return number.Dash
 	}
 	if len(p) > most {
 		return fmt.Sprintf("%s to %s", slices.Min(p), slices.Max(p))
@@ -215,7 +212,7 @@ func (l layout) table(all []scores) TextTable {
 		cells := []any{l.whole}
 		for c, v := range s.whole {
 			if l.columns[c].partsOnly {
-				cells = append(cells, dash)
+				cells = append(cells, number.Dash)
 			} else {
 				cells = append(cells, v)
 			}
@@ -223,7 +220,7 @@ func (l layout) table(all []scores) TextTable {
 		add(s, cells)
 	}
 	for c := len(lead) - 1; c > 0; c-- { // columns that are empty for all models
-		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[c] != dash }) {
+		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[c] != number.Dash }) {
 			t.Head = slices.Delete(t.Head, c, c+1)
 			for i := range t.Rows {
 				t.Rows[i] = slices.Delete(t.Rows[i], c, c+1)

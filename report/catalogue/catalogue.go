@@ -1,6 +1,6 @@
 // Package catalogue describes the schemes in the registry of package pe. It returns facts about each at a
-// given size, draws them, writes docs/encodings.md, computes the values of tables, biases and rotations in
-// float64, and finds the convention that another implementation's arrays follow.
+// given size, draws them, computes the values of tables, biases and rotations in float64, and finds the
+// convention that another implementation's arrays follow. Its tests write docs/encodings.md.
 //
 // Everything comes from pe.Scheme and from running the scheme's hooks. A scheme that cannot be built at a
 // size, for example because its heads are too narrow, has the reason in Entry.Refused.

@@ -1,11 +1,9 @@
 package catalogue
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,8 +13,6 @@ import (
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
-
-var update = flag.Bool("update", false, "write docs/encodings.md and its pictures anew")
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -145,13 +141,16 @@ func TestWhere(t *testing.T) {
 		{"name=tisa", "tisa"},
 		{"year<=2017", "1d-fixed"},
 		{"acts_on=nowhere", "c-nope nope"},
-		{"reference=SHAW", "relative"},
+		{"reference~*Shaw*", "relative"},
+		{"reference=Shaw", `"reference=Shaw": no scheme has this value; 1d-fixed has reference=Vaswani`},
+		{"reference=Shaw", "reference~*Shaw* finds parts of texts"},
+		{"acts_on!~*embedding*,year<2019", "relative"},
 		{"parameters=60", "tisa"},
 		{"yeer=3", `unknown key "yeer"; did you mean "year"?`},
-		{"year=new", `"new" is not a whole number`},
-		{"causal=maybe", "want causal=yes or causal=no"},
-		{"name>=a", "which = and != compare"},
-		{"causal", "want key=value"},
+		{"year=new", `"year=new": no scheme has this value`},
+		{"causal=maybe", "1d-fixed has causal=no"},
+		{"name>=a", `"a" is no number`},
+		{"causal", "want KEY OP VALUE"},
 	} {
 		if got := names(c.condition); got != c.want && (!strings.Contains(c.want, " ") ||
 			!strings.Contains(got, c.want)) {
@@ -465,71 +464,6 @@ func TestPlot(t *testing.T) {
 	}
 	if _, err := Plot([]*Instance{i}, 1); err == nil || !strings.Contains(err.Error(), "adds nothing in layer 1") {
 		t.Error(err)
-	}
-}
-
-// docs/encodings.md is what the registry says; go test ./report/catalogue -update writes it.
-func TestPageIsFresh(t *testing.T) {
-	page, err := Page(DefaultSetting())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const path = "../../docs/encodings.md"
-	if *update {
-		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	have, err := os.ReadFile(path)
-	if err != nil || string(have) != page {
-		t.Errorf("%s is stale (%v): run go test ./report/catalogue -update", path, err)
-	}
-	for _, name := range pe.Names() {
-		if !strings.Contains(page, "\n### "+name+"\n") {
-			t.Errorf("%s is not in the page", name)
-		}
-	}
-}
-
-// Each scheme has its picture on the one sheet of the page that its family has, or is known to have
-// none; go test ./report/catalogue -update draws them. Colours are compared by eye.
-func TestSheets(t *testing.T) {
-	const folder = "../../docs/images"
-	fresh := t.TempDir()
-	if *update {
-		fresh = folder
-	}
-	files, without, err := Sheets(fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"conv-pos", "erpe", "nope", "path", "repo", "selective-rope", "string"}
-	if !slices.Equal(without, want) {
-		t.Errorf("no picture of %q, want %q", without, want)
-	}
-	there, err := filepath.Glob(filepath.Join(folder, "encodings-*.svg"))
-	if err != nil || len(there) != len(files) || len(files) != len(families) {
-		t.Errorf("%d sheets in %s, %d are drawn, of %d families", len(there), folder, len(files), len(families))
-	}
-	drawn := map[string]int{}
-	title := regexp.MustCompile(`font-weight:bold[^>]*>([a-z0-9-]+)</text>`)
-	for _, path := range there {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range title.FindAllSubmatch(text, -1) {
-			drawn[string(m[1])]++
-		}
-	}
-	for _, name := range pe.Names() {
-		want := 1
-		if slices.Contains(without, name) {
-			want = 0
-		}
-		if drawn[name] != want {
-			t.Errorf("%s has %d pictures in %s, want %d", name, drawn[name], folder, want)
-		}
 	}
 }
 

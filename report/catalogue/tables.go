@@ -2,8 +2,12 @@ package catalogue
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"torchpe/internal/number"
+	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
 
@@ -11,14 +15,59 @@ import (
 const Stacks = "Several act at once where their names are joined by +, as in rope+learn: " +
 	"each at its places, in that order."
 
+// cells returns the values of an entry that tables show and conditions compare, by their JSON keys.
+func (e Entry) cells() map[string]table.Cell {
+	c, parameters := e.Criteria, table.Cell{}
+	if e.Parameters != nil {
+		parameters = table.Count(*e.Parameters)
+	}
+	cells := map[string]table.Cell{
+		"name": table.Text(e.Name), "year": table.Count(e.Year), "family": table.Text(e.Family),
+		"acts_on": table.Text(e.ActsOn), "needs": table.Text(e.Needs), "reference": table.Text(e.Reference),
+		"parameters": parameters,
+	}
+	for key, is := range map[string]bool{
+		"causal": e.Causal, "extrapolates": e.Extrapolates, "trained": e.Trained, "sigma": e.Sigma,
+		"inductive": c.Inductive, "data_driven": c.DataDriven, "parameter_efficient": c.ParameterEfficient,
+		"translation_invariant": c.TranslationInvariant, "parallelizable": c.Parallelizable,
+		"interpretable": c.Interpretable, "printed": c.Printed,
+	} {
+		cells[key] = table.Text(yesNo(is))
+	}
+	return cells
+}
+
+// Keys lists the keys of the conditions of Where.
+func Keys() []string { return slices.Sorted(maps.Keys(Entry{}.cells())) }
+
+// Where keeps the entries that meet every filter, as [table.ParseConditions] reads them. To compare with a
+// text that no entry has is an error.
+func Where(all []Entry, filters []string) ([]Entry, error) {
+	kept := slices.Clone(all)
+	for _, filter := range filters {
+		conditions, err := table.ParseConditions(filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range conditions {
+			if !slices.Contains(Keys(), c.Key) {
+				return nil, fmt.Errorf("%q: unknown key %q%s; keys are %s", c, c.Key, wording.Hint(c.Key, Keys()),
+					strings.Join(Keys(), ", "))
+			}
+			has := func(e Entry) bool { return e.cells()[c.Key].Compare(c.Value) == 0 }
+			if (c.Op == "=" || c.Op == "!=") && c.Value.IsText() && !slices.ContainsFunc(all, has) {
+				return nil, fmt.Errorf("%q: no scheme has this value; %s has %s=%s, and %s~*%s* finds parts of texts",
+					c, all[0].Name, c.Key, all[0].cells()[c.Key], c.Key, c.Value)
+			}
+			kept = slices.DeleteFunc(kept, func(e Entry) bool { return !c.Holds(e.cells()[c.Key]) })
+		}
+	}
+	return kept, nil
+}
+
 // List returns the catalogue as a table with one row per scheme. If brief, it leaves out TISA's criteria and
 // all references but the first.
 func List(all []Entry, s Setting, brief bool) table.Table {
-	criteria := []string{"inductive", "data_driven", "parameter_efficient", "translation_invariant",
-		"parallelizable", "interpretable"}
-	if brief {
-		criteria = nil
-	}
 	t := table.Table{
 		Columns: []table.Column{
 			{Heading: "scheme", Name: "name"}, {Heading: "year", Name: "year"},
@@ -32,34 +81,25 @@ func List(all []Entry, s Setting, brief bool) table.Table {
 			"pe show says why). Causal: tokens see only those before them. More tokens: can be "+
 			"evaluated at more tokens than it was trained on.", s.Tokens, s.DModel, s.Heads, s.Layers, s.Fidelity),
 	}
-	for _, name := range criteria {
-		t.Columns = append(t.Columns, table.Column{Heading: name, Name: name})
+	if !brief {
+		for _, name := range []string{"inductive", "data_driven", "parameter_efficient", "translation_invariant",
+			"parallelizable", "interpretable"} {
+			t.Columns = append(t.Columns, table.Column{Heading: name, Name: name})
+		}
 	}
 	t.Columns = append(t.Columns, table.Column{Heading: "reference", Name: "reference", DropPriority: 1})
 	for _, e := range all {
-		c, reference := e.Criteria, e.Reference
 		if brief {
-			reference, _, _ = strings.Cut(reference, "; ")
+			e.Reference, _, _ = strings.Cut(e.Reference, "; ")
 		}
-		row := table.Row{table.Text(e.Name), table.Number(float64(e.Year)), table.Text(e.ActsOn), parameters(e),
-			yesNoCell(e.Causal), yesNoCell(e.Extrapolates)}
-		for _, meets := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient, c.TranslationInvariant,
-			c.Parallelizable, c.Interpretable}[:len(criteria)] {
-			row = append(row, yesNoCell(meets))
+		var row table.Row
+		for _, c := range t.Columns {
+			row = append(row, e.cells()[c.Name])
 		}
-		t.Rows = append(t.Rows, append(row, table.Text(reference)))
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
-
-func parameters(e Entry) table.Cell {
-	if e.Parameters == nil {
-		return table.Cell{}
-	}
-	return table.Count(*e.Parameters)
-}
-
-func yesNoCell(is bool) table.Cell { return table.Text(yesNo(is)) }
 
 func yesNo(is bool) string {
 	if is {
@@ -71,7 +111,7 @@ func yesNo(is bool) string {
 // withCommas formats a number with commas, as papers print it, and nil as a dash.
 func withCommas(n *int) string {
 	if n == nil {
-		return "–"
+		return number.Dash
 	}
 	digits := fmt.Sprint(*n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -91,14 +131,14 @@ func facts(e Entry) [][2]string {
 	if c.Printed {
 		source = "as TISA's Table 1 prints them"
 	}
-	number := withCommas(e.Parameters)
+	parameters := withCommas(e.Parameters)
 	if e.Refused != "" {
-		number = "refused: " + e.Refused
+		parameters = "refused: " + e.Refused
 	}
 	return [][2]string{
 		{"year", fmt.Sprint(e.Year)}, {"reference", e.Reference}, {"family", e.Family},
 		{"acts on", e.ActsOn}, {"formula", e.Formula},
-		{"parameters", e.ParametersFormula}, {"their number", number}, {"needs", e.Needs},
+		{"parameters", e.ParametersFormula}, {"their number", parameters}, {"needs", e.Needs},
 		{"head width", width},
 		{"causal", yesNo(e.Causal)}, {"evaluated at more tokens", yesNo(e.Extrapolates)},
 		{"starts with sigma", yesNo(e.Sigma)},

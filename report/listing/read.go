@@ -128,7 +128,7 @@ func readRun(p rootedPlace) ([]Row, error) {
 		v := map[string]table.Cell{}
 		for key, s := range settings {
 			if s != "0" || key != "epochs" && key != "steps" { // training is counted in one of them
-				v[columnName(key)] = parseValue(s)
+				v[columnName(key)] = table.Parse(s)
 			}
 			if strings.HasSuffix(key, ".sha256") { // may look like a number
 				v[columnName(key)] = table.Text(s[:min(hashDigits, len(s))])

@@ -1,8 +1,6 @@
 package listing
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +9,7 @@ import (
 
 // Query says which models of a list to take, in which order, with which columns.
 type Query struct {
-	Where      []string // conditions, each KEY OP VALUE, joined by commas; all must hold
+	Where      []string // filters that table.ParseConditions reads; all must hold
 	Sort       string   // columns, joined by commas; with - before it, the greatest first
 	Columns    []string // the usual ones where empty
 	Unfinished bool     // only models of runs that are not finished
@@ -20,20 +18,29 @@ type Query struct {
 // Select returns the models that a query asks for. An error says what is wrong with the query.
 func (l *List) Select(q Query) (*List, error) {
 	out := &List{Skipped: l.Skipped, keys: l.keys}
-	var conditions []condition
+	var conditions []table.Condition
 	for _, where := range q.Where {
-		more, err := l.conditions(where)
+		more, err := table.ParseConditions(where)
 		if err != nil {
 			return nil, err
 		}
-		conditions = append(conditions, more...)
+		for _, c := range more {
+			column, err := l.find(c.Key)
+			if err != nil {
+				return nil, err
+			}
+			c.Key = column.Name
+			conditions = append(conditions, c)
+		}
 	}
 	for _, r := range l.Rows {
 		status := r.values["status"].String()
 		if q.Unfinished && status != statusRunning && status != statusStopped {
 			continue
 		}
-		if !slices.ContainsFunc(conditions, func(c condition) bool { return !c.holds(r) }) {
+		if !slices.ContainsFunc(conditions, func(c table.Condition) bool {
+			return !c.Holds(r.values[c.Key])
+		}) {
 			out.Rows = append(out.Rows, r)
 		}
 	}
@@ -53,101 +60,6 @@ func (l *List) Select(q Query) (*List, error) {
 		out.columns = out.usualColumns()
 	}
 	return out, nil
-}
-
-// condition is one part of a filter.
-type condition struct {
-	column column
-	op     string
-	value  table.Cell
-	glob   *regexp.Regexp // of ~ and !~
-}
-
-// conditionStart matches where a condition begins: its key and its operator.
-var conditionStart = regexp.MustCompile(`(?:^|,)\s*([A-Za-z][\w./-]*)\s*(<=|>=|!=|!~|==|=|<|>|~)`)
-
-// conditions reads a filter.
-func (l *List) conditions(where string) ([]condition, error) {
-	const want = `want KEY OP VALUE, such as pe=learn,sigma<=0.5; OP is one of = != < <= > >= ~ !~`
-	heads := conditionStart.FindAllStringSubmatchIndex(where, -1)
-	if len(heads) == 0 || heads[0][0] != 0 || where[0] == ',' {
-		return nil, fmt.Errorf("%q: %s", where, want)
-	}
-	var out []condition
-	for i, h := range heads {
-		end := len(where)
-		if i+1 < len(heads) {
-			end = heads[i+1][0]
-		}
-		key, op, value := where[h[2]:h[3]], where[h[4]:h[5]], strings.TrimSpace(where[h[5]:end])
-		if strings.Contains(value, ",") && !strings.HasPrefix(value, "[") {
-			return nil, fmt.Errorf("%q: %s", where[h[2]:end], want)
-		}
-		c := condition{op: op, value: parseValue(value)}
-		if c.value.IsMissing() {
-			c.value = table.Text(value)
-		}
-		var err error
-		if c.column, err = l.find(key); err != nil {
-			return nil, err
-		}
-		switch op {
-		case "==":
-			c.op = "="
-		case "~", "!~":
-			c.glob = glob(value)
-		case "<", "<=", ">", ">=":
-			if _, ok := c.value.Float(); !ok {
-				return nil, fmt.Errorf("%q: %q is no number; texts are compared with = != ~ !~",
-					where[h[2]:end], value)
-			}
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-// glob returns a pattern in which * stands for any text and ? for any sign.
-func glob(pattern string) *regexp.Regexp {
-	quoted := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(pattern))
-	return regexp.MustCompile("(?s)^" + quoted + "$")
-}
-
-// holds says whether a model meets the condition. What is missing is unequal to any value and equal
-// to an empty one; it is neither less nor greater.
-func (c condition) holds(r Row) bool {
-	v := r.values[c.column.Name]
-	switch c.op {
-	case "=":
-		return equal(v, c.value)
-	case "!=":
-		return !equal(v, c.value)
-	case "~":
-		return c.glob.MatchString(v.String())
-	case "!~":
-		return !c.glob.MatchString(v.String())
-	}
-	if _, ok := v.Float(); !ok {
-		return false
-	}
-	order := v.Compare(c.value)
-	switch c.op {
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0
-	}
-	return order >= 0
-}
-
-// equal reports whether a value is that of a condition.
-func equal(v, w table.Cell) bool {
-	if v.IsMissing() {
-		return w.String() == ""
-	}
-	return v.Compare(w) == 0
 }
 
 // sort orders the rows by columns. What is missing comes last, and models that are equal keep their

@@ -160,14 +160,6 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPage fails when docs/settings.md or the schema is stale.
-func TestPage(t *testing.T) {
-	schema := expect.Must(Schema())
-	for name, want := range map[string]string{"settings.md": Page(), "settings.schema.json": string(schema)} {
-		expect.GoldenFile(t, filepath.Join("..", "..", "docs", name), []byte(want))
-	}
-}
-
 // experiments matches files whose names of settings are data: experiments, fixtures, what is written for
 // PyTorch, and the keys of transformers' configurations.
 var experiments = regexp.MustCompile(

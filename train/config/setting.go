@@ -100,9 +100,6 @@ const (
 	Nothing                // neither: where, how fast and how safely a run is made
 )
 
-// String names the effect in docs/settings.md.
-func (e Effect) String() string { return []string{"results", "measurements", "nothing"}[e] }
-
 // Sweep says how a setting takes values in a sweep.
 type Sweep int
 
@@ -114,11 +111,6 @@ const (
 	Repeated              // one value, the texts of a flag that is given several times
 	ByLayer               // several values, of which one may give each layer its own
 )
-
-// String names the way in docs/settings.md.
-func (s Sweep) String() string {
-	return []string{"axis", "one value", "one list", "one list", "axis"}[s]
-}
 
 // Group is a heading of the help with its settings.
 type Group struct {

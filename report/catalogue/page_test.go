@@ -1,23 +1,49 @@
 package catalogue
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
+	"testing"
 
 	"torchpe/models/pe"
 )
 
-// Page returns docs/encodings.md.
-func Page(s Setting) (string, error) {
-	all, err := Entries(s)
+var update = flag.Bool("update", false, "write docs/encodings.md and its pictures anew")
+
+// docs/encodings.md is what the registry says; go test ./report/catalogue -update writes it.
+func TestPageIsFresh(t *testing.T) {
+	all, err := Entries(DefaultSetting())
 	if err != nil {
-		return "", err
+		t.Fatal(err)
 	}
+	page := page(all)
+	const path = "../../docs/encodings.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(path)
+	if err != nil || string(have) != page {
+		t.Errorf("%s is stale (%v): run go test ./report/catalogue -update", path, err)
+	}
+	for _, name := range pe.Names() {
+		if !strings.Contains(page, "\n### "+name+"\n") {
+			t.Errorf("%s is not in the page", name)
+		}
+	}
+}
+
+// page returns docs/encodings.md, of all entries at the default setting.
+func page(all []Entry) string {
+	s := DefaultSetting()
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Positional encodings
 
-<!-- Generated from the registry: torchpe pe list --markdown > docs/encodings.md -->
+<!-- Generated from the registry by "go test ./report/catalogue -update". Do not edit. -->
 
 %d schemes. %s
 `+"`torchpe pe show SCHEME`"+` says the same of any stack at any size,
@@ -26,10 +52,9 @@ func Page(s Setting) (string, error) {
 N tokens, D model width, H heads, Dh = D/H, L layers; x the input of a block, i the query's place,
 j the key's. Numbers of parameters are those that are trained at N = %d, D = %d, H = %d, L = %d with
 the defaults of the published code. "When" follows from TISA's criteria and from what a scheme needs.
-`+"`torchpe pe list --pictures docs/images`"+` draws the pictures; a scheme without one
-acts nowhere, alike on all tokens as it starts, or on what tokens hold alone.
+A scheme without a picture acts nowhere, alike on all tokens as it starts, or on what tokens hold alone.
 %s
-`, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers, SheetNote)
+`, len(all), Stacks, s.Tokens, s.DModel, s.Heads, s.Layers, sheetNote)
 	for _, name := range families {
 		var links []string
 		for _, e := range all {
@@ -55,7 +80,7 @@ acts nowhere, alike on all tokens as it starts, or on what tokens hold alone.
 			section(&b, e)
 		}
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // decisions writes the table "Which encoding?": by what is known about positions, whether a model will see

@@ -1,4 +1,4 @@
-package listing
+package table
 
 import "testing"
 
@@ -9,8 +9,8 @@ func TestParseLists(t *testing.T) {
 		"[0.15,0.5]": "0.15, 0.5", "[]": "",
 		"[x": "[x", "0.2": "0.2", "text": "text",
 	} {
-		if got := parseValue(given).String(); got != want {
-			t.Errorf("parse(%s) = %q, want %q", given, got, want)
+		if got := Parse(given).String(); got != want {
+			t.Errorf("Parse(%s) = %q, want %q", given, got, want)
 		}
 	}
 }

@@ -3,11 +3,23 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"testing"
+
+	"torchpe/internal/expect"
 )
 
-// Page returns docs/settings.md, the table of all settings.
-func Page() string {
+// docs/settings.md and its schema are what the rows say; go test ./train/config -update writes them.
+func TestPage(t *testing.T) {
+	schema := expect.Must(json.MarshalIndent(schemaOfAll(), "", "  "))
+	for name, want := range map[string]string{"settings.md": page(), "settings.schema.json": string(schema) + "\n"} {
+		expect.GoldenFile(t, filepath.Join("..", "..", "docs", name), []byte(want))
+	}
+}
+
+// page returns docs/settings.md, the table of all settings.
+func page() string {
 	var b strings.Builder
 	b.WriteString(`# Settings
 
@@ -42,13 +54,21 @@ config.json.
 	return b.String()
 }
 
+// String names the effect.
+func (e Effect) String() string { return []string{"results", "measurements", "nothing"}[e] }
+
+// String names the way in which a setting takes values.
+func (s Sweep) String() string {
+	return []string{"axis", "one value", "one list", "one list", "axis"}[s]
+}
+
 // cell writes text into a table of Markdown.
 func cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "*", "\\*", "<", "&lt;").Replace(text)
 }
 
-// Schema returns the JSON schema of config.json.
-func Schema() ([]byte, error) {
+// schemaOfAll returns the JSON schema of config.json.
+func schemaOfAll() map[string]any {
 	root := object()
 	root["$schema"], root["title"] = "https://json-schema.org/draft/2020-12/schema", "config.json of a torchpe run"
 	properties(root)["schema"] = map[string]any{"type": "integer", "description": "version of the run directory"}
@@ -74,8 +94,7 @@ func Schema() ([]byte, error) {
 		}
 		known["description"] = s.Usage()
 	}
-	text, err := json.MarshalIndent(root, "", "  ")
-	return append(text, '\n'), err
+	return root
 }
 
 func object() map[string]any {

@@ -3,9 +3,12 @@ package catalogue
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
 	"torchpe/models/pe"
 	"torchpe/report/figure"
@@ -14,20 +17,62 @@ import (
 // sheetColumns limits the pictures side by side on a sheet.
 const sheetColumns = 5
 
-// SheetNote explains the pictures.
-const SheetNote = "Pictures show 16 tokens on a grid of 4 x 4, queries down and keys across, as a scheme starts with " +
+// sheetNote explains the pictures.
+const sheetNote = "Pictures show 16 tokens on a grid of 4 x 4, queries down and keys across, as a scheme starts with " +
 	"seed 1: what is added to the logits, else the logits of queries and keys that are all ones, of a table the " +
 	"products of its rows. Dark is low, bright is high, on each picture's own scale; grey is hidden by the causal mask."
+
+// Each scheme has its picture on the one sheet of the page that its family has, or is known to have
+// none; go test ./report/catalogue -update draws them. Colours are compared by eye.
+func TestSheets(t *testing.T) {
+	const folder = "../../docs/images"
+	fresh := t.TempDir()
+	if *update {
+		fresh = folder
+	}
+	files, without, err := drawSheets(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"conv-pos", "erpe", "nope", "path", "repo", "selective-rope", "string"}
+	if !slices.Equal(without, want) {
+		t.Errorf("no picture of %q, want %q", without, want)
+	}
+	there, err := filepath.Glob(filepath.Join(folder, "encodings-*.svg"))
+	if err != nil || len(there) != len(files) || len(files) != len(families) {
+		t.Errorf("%d sheets in %s, %d are drawn, of %d families", len(there), folder, len(files), len(families))
+	}
+	drawn := map[string]int{}
+	title := regexp.MustCompile(`font-weight:bold[^>]*>([a-z0-9-]+)</text>`)
+	for _, path := range there {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range title.FindAllSubmatch(text, -1) {
+			drawn[string(m[1])]++
+		}
+	}
+	for _, name := range pe.Names() {
+		want := 1
+		if slices.Contains(without, name) {
+			want = 0
+		}
+		if drawn[name] != want {
+			t.Errorf("%s has %d pictures in %s, want %d", name, drawn[name], folder, want)
+		}
+	}
+}
 
 // sheetOf returns the name of the file that holds a family's pictures.
 func sheetOf(family string) string {
 	return "encodings-" + strings.NewReplacer(",", "", " ", "-").Replace(strings.ToLower(family)) + ".svg"
 }
 
-// Sheets draws a small picture of each scheme, in one file per family, and returns the paths of the files
+// drawSheets draws a small picture of each scheme, in one file per family, and returns the paths of the files
 // and the schemes without a picture. These act nowhere, or start alike for all tokens, or depend on the
 // tokens' contents alone.
-func Sheets(folder string) (files, without []string, err error) {
+func drawSheets(folder string) (files, without []string, err error) {
 	byFamily := map[string][]figure.Matrix{}
 	for _, scheme := range pe.Schemes() {
 		family, m, err := thumbnail(scheme)
