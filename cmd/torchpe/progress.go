@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,12 +34,11 @@ type progress struct {
 	last    time.Time
 	summary string
 	told    bool            // the time left was printed, or a record shows it
-	fitted  map[int]bool    // members that have reached their criterion
 	said    map[string]bool // messages, which are printed once
 }
 
 func newProgress(w io.Writer, c train.Config, quiet bool) *progress {
-	p := &progress{w: w, c: c, quiet: quiet, fitted: map[int]bool{}, said: map[string]bool{}}
+	p := &progress{w: w, c: c, quiet: quiet, said: map[string]bool{}}
 	if f, ok := fileOf(w); ok && !quiet && onTerminal(w) {
 		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))
 	}
@@ -150,13 +150,8 @@ func (p *progress) leftText(seconds float64) string {
 	return text
 }
 
-// Logged shows, for each configuration, the mean over the members that have it.
+// Logged shows, for each configuration, the mean over the newest records of the members that have it.
 func (p *progress) Logged(rs []runlog.Record) {
-	for _, r := range rs {
-		if r.Fit != nil && r.Fit.Reached {
-			p.fitted[r.Member] = true
-		}
-	}
 	var parts []string
 	groups := p.byConfiguration(rs)
 	for _, g := range groups {
@@ -167,13 +162,19 @@ func (p *progress) Logged(rs []runlog.Record) {
 		parts = append(parts, text)
 	}
 	p.summary = strings.Join(parts, "; ")
-	r := rs[0]
-	if r.Fit != nil {
-		p.summary += fmt.Sprintf(", fitted %d of %d", len(p.fitted), len(p.c.Members))
+	if rs[0].Fit != nil {
+		fitted := 0
+		for _, r := range rs {
+			if r.Fit != nil && r.Fit.Reached {
+				fitted++
+			}
+		}
+		p.summary += fmt.Sprintf(", fitted %d of %d", fitted, len(rs))
 	}
 	if p.quiet || p.bars != nil {
 		return
 	}
+	r := slices.MaxFunc(rs, func(a, b runlog.Record) int { return a.Step - b.Step })
 	p.told = p.told || p.total-r.Step < r.Step-p.first // nearly over
 	at := fmt.Sprintf("step %d/%d", r.Step, p.total)
 	if p.c.Facts().InEpochs {
