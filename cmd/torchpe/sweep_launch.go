@@ -66,8 +66,7 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 	if err != nil {
 		return r, errors.Join(launchErr, err)
 	}
-	r = c.describe(s, st)
-	r.value, r.print = st, func(w io.Writer) { printOutcome(w, s, st) }
+	r = result{value: st, print: func(w io.Writer) { printOutcome(w, s, st) }}
 	switch {
 	case launchErr != nil:
 		r.err = launchErr
