@@ -101,6 +101,7 @@ var refusals = []struct {
 	{"train --rename-symbols perhaps", 2, `"perhaps" is not true, false or the word auto`},
 	{"demo --lst nowhere", 2, "nowhere"},
 	{"demo --lst there", 2, "there lacks generated_puzzle_data_binary_dist80.csv"},
+	{"demo --force", 2, "unknown flag: --force"},
 	{"train --lst there", 2, "there lacks generated_puzzle_data_binary_dist80.csv"},
 	{"train --lst there --lst-train train.csv", 2, "--lst stands for --lst-train and --lst-validation"},
 	{"bench step --pe nope,rop", 2, `"rop"`},
