@@ -152,7 +152,7 @@ var refusals = []struct {
 	{"data lst show gone.csv", 2, "gone.csv: no such file"},
 	{"data nmar show --as-printed", 1, "spectral radius 1."},
 	{"data nmar show --nodes 0 --noise -1", 2, "noise -1"},
-	{"data nmar show --figure network.doc", 1, "pdf, png or svg"},
+	{"data nmar show --figure network.pdf", 2, "unknown flag: --figure"},
 	{"data hcp check", 2, "missing: FILE..."},
 	{"data hcp check missing", 2, "missing"},
 	{"data hcp clean --data d.csv --out x.npy --run r", 2, "--nuisance and --run go together"},
