@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -52,27 +53,19 @@ func (f *peFlags) addOptions(cmd *cobra.Command) { f.options = schemeFlags(cmd.F
 
 // setting returns the setting that the flags ask for.
 func (f *peFlags) setting(c *call) (catalogue.Setting, error) {
-	if err := f.Validate(); err != nil {
-		return f.Setting, usageError{err}
-	}
 	f.Given = pe.Options{}
 	for name, value := range f.options {
 		if c.given(name) {
 			f.Given[name] = *value
 		}
 	}
-	return f.Setting, nil
+	return f.Setting, f.Validate()
 }
 
-// findScheme returns the scheme of a name, or of a label such as learn-0.2. An unknown one is a usage
-// error.
+// findScheme returns the scheme of a name, or of a label such as learn-0.2.
 func findScheme(label string) (pe.Scheme, error) {
 	name, _ := train.SplitLabel(label)
-	s, err := pe.Find(name)
-	if err != nil {
-		return s, usageError{err}
-	}
-	return s, nil
+	return pe.Find(name)
 }
 
 // peListFlags holds the flags of "torchpe pe list".
@@ -102,7 +95,7 @@ func newPEListCommand() *cobra.Command {
 	fl.BoolVar(&f.markdown, "markdown", false, "print docs/encodings.md")
 	fl.StringVar(&f.pictures, "pictures", "",
 		"draw a small picture of each scheme instead, into one .svg file for each family in this folder")
-	leaf(cmd, f.run)
+	leaf(cmd, ofInput(f.run))
 	cmd.MarkFlagsMutuallyExclusive("json", "csv", "markdown", "pictures")
 	cmd.MarkFlagsMutuallyExclusive("where", "markdown")
 	cmd.MarkFlagsMutuallyExclusive("where", "pictures")
@@ -125,7 +118,7 @@ func (f *peListFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	if all, err = catalogue.Where(all, f.where); err != nil {
-		return r, usagef("--where: %w", err)
+		return r, fmt.Errorf("--where: %w", err)
 	}
 	if f.csv {
 		return r, catalogue.List(all, s, false).CSV(c.out)
@@ -155,7 +148,7 @@ func newPEShowCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	f.addOptions(cmd)
-	return leaf(cmd, func(c *call) (r result, err error) {
+	return leaf(cmd, ofInput(func(c *call) (r result, err error) {
 		s, err := f.setting(c)
 		if err != nil {
 			return r, err
@@ -166,8 +159,8 @@ func newPEShowCommand() *cobra.Command {
 		}
 		e, err := catalogue.Describe(scheme, s)
 		if err != nil {
-			return r, usageError{err}
+			return r, err
 		}
 		return result{value: e, print: printf("%s", catalogue.Show(e, s))}, nil
-	})
+	}))
 }

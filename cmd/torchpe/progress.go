@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train"
@@ -180,7 +181,7 @@ func (p *progress) Logged(rs []runlog.Record) {
 	if p.c.Facts().InEpochs {
 		at = fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
 	}
-	pace := fmt.Sprintf("%.1f ms a step", r.StepMS)
+	pace := number.Fixed(r.StepMS, 1) + " ms a step"
 	if left := p.total - r.Step; left > 0 {
 		seconds := time.Since(p.started).Seconds() * float64(left) / math.Max(1, float64(r.Step-p.first))
 		pace += ", " + p.leftText(seconds)

@@ -228,6 +228,7 @@ var refusals = []struct {
 	{"sweep --task nmar --pe learn --sigma 0.1,1 --until train=0.5 --out s", 2, "train is no number at which"},
 	{"sweep fig2 --members auto --out s", 2, "--pack auto"},
 	{"sweep status .", 2, "holds no sweep"},
+	{"sweep status . --json --watch", 2, "--json and --watch exclude one another"},
 	{"sweep resume absent", 2, "holds no sweep"},
 	{"sweep retry .", 2, "missing: --failed or --lost"},
 	{"advise --task nmar --nmar-frames 400 --pe nope", 2, "is the only candidate"},

@@ -37,13 +37,15 @@ A task is lost if its worker died without a message; torchpe sweep resume contin
   torchpe sweep status my-sweep --json`,
 	}
 	watch := cmd.Flags().Bool("watch", false, "print it again every two seconds, until all tasks have ended or Ctrl-C")
-	return leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
+	leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
 		if *watch {
 			return r, c.watchSweep()
 		}
 		st, err := statusOf(s, c.notes)
 		return result{value: st, print: func(w io.Writer) { printStatus(w, st) }}, err
 	}))
+	cmd.MarkFlagsMutuallyExclusive("json", "watch")
+	return cmd
 }
 
 // watchSweep prints the status again and again until nothing runs or waits, on a terminal in place.
