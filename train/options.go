@@ -35,7 +35,7 @@ type Options struct {
 type Observer interface {
 	Started(done, total int)   // steps made before, and in all
 	Stepped(done int)          // after each step, or on a GPU after several
-	Logged(rs []runlog.Record) // one record a member
+	Logged(rs []runlog.Record) // the newest record of each member: the last of one that was stopped
 	Noticed(message string)    // something that a person should read
 }
 

@@ -386,7 +386,11 @@ func (t *trainer) record() error {
 	if err := t.buffers.reset(newTrainSums(t.members()), t.active); err != nil {
 		return err
 	}
-	t.observer.Logged(records)
+	var newest []runlog.Record
+	for _, r := range t.last {
+		newest = append(newest, *r)
+	}
+	t.observer.Logged(newest)
 	t.logged = time.Now()
 	return nil
 }

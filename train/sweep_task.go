@@ -61,10 +61,10 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 	}
 	if err == nil || errors.Is(err, runlog.ErrComplete) { // complete: a worker died between training and splitting
 		if err = claim.Complete(); err == nil {
-			return claim.SummaryOfLast(claim.Index)
+			return nil
 		}
 	}
-	return errors.Join(err, fail(err), claim.SummaryOfLast(claim.Index))
+	return errors.Join(err, fail(err))
 }
 
 // failureReason returns the reason class of an error: see sweep.Failure.

@@ -90,6 +90,25 @@ func TestUntil(t *testing.T) {
 	sameFinal(t, readFinal(t, parts), readFinal(t, dir))
 }
 
+// newest keeps what an observer was shown last.
+type newest struct {
+	noopObserver
+	records []runlog.Record
+}
+
+func (n *newest) Logged(rs []runlog.Record) { n.records = rs }
+
+// An observer is shown the last record of a member that was stopped.
+func TestStoppedMembersAreShown(t *testing.T) {
+	var shown newest
+	result := expect.Must(Run(t.Context(), untilTiny(t), filepath.Join(t.TempDir(), "run"), Options{Observer: &shown}))
+	for m, want := range result.Members {
+		if r := shown.records[m]; r.Member != m || r.Step != want.Fit.Step || !r.Fit.Reached {
+			t.Errorf("member %d: shown %+v, want its record after step %d", m, r, want.Fit.Step)
+		}
+	}
+}
+
 // Where the bound is not reached a run has its whole length, and says so. Without --until, puzzles
 // say when they were fitted.
 func TestUntilTheEnd(t *testing.T) {

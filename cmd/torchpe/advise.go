@@ -135,11 +135,7 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 	if err := checkCandidates(texts); err != nil {
 		return nil, err
 	}
-	added, err := plan.Add(texts, sweep.Packing{Members: 1}, nil)
-	if err == nil && plan.Runs() > added.New+added.Known {
-		err = fmt.Errorf("%s has runs of other settings, encodings or seeds: give another --out", f.out)
-	}
-	return texts, err
+	return texts, f.hasOnly(plan, texts)
 }
 
 // begun returns the plan of the sweep in OUT, and the SHA-256 of the data of its finished runs. Where there

@@ -38,21 +38,20 @@ func newMeasureCommand(m analysis.Measure) *cobra.Command {
 	if m.Out != "" {
 		to.add(cmd, m.Out)
 	}
-	return leaf(cmd, func(c *call) (result, error) {
+	return leaf(cmd, ofInput(func(c *call) (r result, err error) {
 		in.Args, in.Out, in.JSON = c.args, to.path, c.json
 		report, err := m.Run(&in)
 		if err != nil {
 			c.noteAll(in.Notes)
-			return result{}, usageError{err}
+			return r, err
 		}
 		if in.Out != "" {
-			if err := to.write(bytesOf(report.File)); err != nil {
-				return result{}, err
-			}
+			r.files = to.holding(bytesOf(report.File))
 		}
-		show := func(w io.Writer) { printReport(w, in, report) }
-		return result{value: report.JSON, print: show, notes: in.Notes}, nil
-	}, &to)
+		r.value, r.notes = report.JSON, in.Notes
+		r.print = func(w io.Writer) { printReport(w, in, report) }
+		return r, nil
+	}), &to)
 }
 
 // printReport prints what a measure found as tables, or says what --out holds.

@@ -11,7 +11,6 @@ import (
 	"torchpe/internal/atomicfile"
 	"torchpe/internal/number"
 	"torchpe/report/analysis"
-	"torchpe/report/figure"
 )
 
 func newNMARCommand() *cobra.Command {
@@ -37,7 +36,6 @@ on a line would be modular by itself if the nodes of a module were neighbours.`,
 type nmarFlags struct {
 	options nmar.Options
 	seed    uint64
-	figure  string
 	to      destination // of generate
 }
 
@@ -53,8 +51,6 @@ func (f *nmarFlags) add(cmd *cobra.Command) {
 	fl.Float64Var(&o.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
 	fl.BoolVar(&o.AsPrinted, "as-printed", false, "the process as the paper prints it: refused, with the reason")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (train calls it --data-seed)")
-	fl.StringVar(&f.figure, "figure", "",
-		"also draw the network and the first 200 time points to this .pdf, .svg or .png file")
 }
 
 func newNMARShowCommand() *cobra.Command {
@@ -63,7 +59,6 @@ func newNMARShowCommand() *cobra.Command {
 		Use:   "show",
 		Short: "Describe a simulated network: stability, correlation within and between modules",
 		Example: `  torchpe data nmar show
-  torchpe data nmar show --figure network.pdf
   torchpe data nmar show --nodes 60 --modules 6 --seed 3 --json`,
 	}
 	f.add(cmd)
@@ -101,11 +96,6 @@ func (f *nmarFlags) run(*call) (r result, err error) {
 			return r, err
 		}
 	}
-	if f.figure != "" {
-		if err := f.draw(s.ByModule()); err != nil {
-			return r, err
-		}
-	}
 	return f.describe(s), nil
 }
 
@@ -117,27 +107,6 @@ func (f *nmarFlags) write(s *nmar.Simulation) error {
 	series, modules := s.CSV()
 	return atomicfile.WriteAll(atomicfile.File{Path: f.to.file("series.csv"), Body: bytesOf(series)},
 		atomicfile.File{Path: f.to.file("modules.csv"), Body: bytesOf(modules)})
-}
-
-// draw draws the simulation, whose nodes are ordered by module.
-func (f *nmarFlags) draw(s *nmar.Simulation) error {
-	const frames = 200
-	n, o := len(s.Names), s.Options
-	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth,
-		Rows: []figure.Row{{Height: 2.6, Cells: []figure.Cell{
-			{Panel: figure.Matrix{Rows: n, Columns: n, Values: s.Weights, Scale: figure.Diverging,
-				BarLabel: "weight", YLabel: "node (to)", XLabel: "node (from)", Groups: s.Labels}},
-			{Panel: figure.Traces{XLabel: "time point", Names: s.Names, Groups: s.Labels,
-				Values: s.X[:n*min(frames, o.Frames)]}},
-		}}},
-		Note: fmt.Sprintf("%d nodes in %d modules, seed %d: weights between nodes (A), and the series "+
-			"of up to 24 of them about their means, on one scale, in the colours of their modules (B). Nodes are "+
-			"ordered by module here; in the data their order is drawn from the seed.", o.Nodes, o.Modules, f.seed),
-	})
-	if err != nil {
-		return err
-	}
-	return fig.Save(f.figure, "")
 }
 
 // describe describes the network, with advice if it is not stable.

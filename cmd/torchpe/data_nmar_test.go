@@ -110,11 +110,6 @@ func TestNMARStability(t *testing.T) {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
-	dir := t.TempDir()
-	says(t, dir, "data nmar show --figure network.pdf --frames 300", 0)
-	if !strings.HasPrefix(readText(t, filepath.Join(dir, "network.pdf")), "%PDF-") {
-		t.Error("the figure is no PDF")
-	}
 }
 
 // The surrogate is made z-scored: --zscore is said to have no effect on it, and has one elsewhere.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,30 +43,29 @@ not used.`,
 	headFlags(fl, "map")
 	f.config.add(fl)
 	setCommonFlags(cmd, "task", "data", "modules", "method", "dims", "out")
-	return leaf(cmd, f.run)
+	return leaf(cmd, ofInput(f.run))
 }
 
 func (f *positionsFlags) run(c *call) (r result, err error) {
 	init := fmt.Sprintf("%s:%d", f.method, f.dims)
 	for flag, value := range map[string]string{"pe": "learn", config.InitFlag: init} {
 		if err := c.Flags().Set(flag, value); err != nil {
-			return r, usageError{err}
+			return r, err
 		}
 	}
 	resolved, notes, err := f.config.resolve()
 	if err != nil {
-		return r, usageError{err}
+		return r, err
 	}
 	p, err := train.FindPositions(resolved)
 	if err != nil { // in terms of this command's flags
-		return r, usagef("%s", strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
+		return r, errors.New(strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
 	}
 	notes = append(notes, p.Note)
-	r = result{notes: notes, value: struct {
+	return result{notes: notes, files: []atomicfile.File{{Path: f.out, Body: p.WriteCSV}}, value: struct {
 		Out        string   `json:"out"`
 		Tokens     int      `json:"tokens"`
 		Dimensions int      `json:"dimensions"`
 		Notes      []string `json:"notes"`
-	}{f.out, len(p.Coordinates), f.dims, notes}}
-	return r, atomicfile.Write(f.out, p.WriteCSV)
+	}{f.out, len(p.Coordinates), f.dims, notes}}, nil
 }

@@ -105,11 +105,8 @@ func newSequenceGenerateCommand() *cobra.Command {
 	require(cmd, "out")
 	return leaf(cmd, func(c *call) (result, error) {
 		t, examples, err := f.draw(c.args[0])
-		if err != nil {
-			return result{}, err
-		}
-		err = to.write(func(w io.Writer) error { return t.Write(w, examples) })
-		return result{value: sequenceFile{to.path, t.Name, len(examples), f.length, f.length}}, err
+		return result{value: sequenceFile{to.path, t.Name, len(examples), f.length, f.length},
+			files: to.holding(func(w io.Writer) error { return t.Write(w, examples) })}, err
 	}, &to)
 }
 

@@ -110,10 +110,10 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &interrupted):
 		return interrupted.code
-	case isUsage(err):
-		return exitUsage
 	case isDiskFull(err):
 		return exitDiskFull
+	case isUsage(err):
+		return exitUsage
 	}
 	return exitFailed
 }

@@ -53,11 +53,12 @@ func (c *call) progress() io.Writer {
 
 // result holds the outcome of a command, which the harness prints.
 type result struct {
-	value any             // for --json
-	table *table.Table    // for a person
-	print func(io.Writer) // for a person, after the table; nil prints nothing
-	notes []string        // printed first, to standard error
-	err   error           // makes the command fail after its result is printed
+	value any               // for --json
+	table *table.Table      // for a person
+	print func(io.Writer)   // for a person, after the table; nil prints nothing
+	notes []string          // printed first, to standard error
+	files []atomicfile.File // written, all or none, before anything is printed
+	err   error             // makes the command fail after its result is printed
 }
 
 // printf returns a function that prints a text.
@@ -90,12 +91,27 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 		}
 		c.noteRepeated()
 		r, err := run(c)
+		if err == nil {
+			err = atomicfile.WriteAll(r.files...)
+		}
 		if err != nil {
 			return err
 		}
 		return c.show(r)
 	}
 	return cmd
+}
+
+// ofInput marks all errors of run as mistakes of the user: what it does depends on its flags, and on the files
+// that they name, alone.
+func ofInput(run func(*call) (result, error)) func(*call) (result, error) {
+	return func(c *call) (result, error) {
+		r, err := run(c)
+		if err != nil {
+			err = usageError{err}
+		}
+		return r, err
+	}
 }
 
 // show prints a result.
@@ -304,8 +320,10 @@ func bytesOf(text []byte) func(io.Writer) error {
 	}
 }
 
-// write writes a file completely or not at all.
-func (d *destination) write(body func(io.Writer) error) error { return atomicfile.Write(d.path, body) }
+// holding returns --out as a file to write.
+func (d *destination) holding(body func(io.Writer) error) []atomicfile.File {
+	return []atomicfile.File{{Path: d.path, Body: body}}
+}
 
 // check returns an error for a file of an unknown kind, and for one that is there and may not be
 // replaced.

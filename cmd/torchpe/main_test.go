@@ -320,7 +320,8 @@ func TestBenchStepTrace(t *testing.T) {
 	}
 }
 
-// The demo draws its figure and prints a row a model, from worker processes, here on few puzzles.
+// The demo draws its figure and prints a row a model, from worker processes, here on few puzzles. It is a sweep of
+// its preset, also where a folder has the preset's name; the same command continues it, another is refused.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	smallSet(t, dir)
@@ -328,6 +329,9 @@ func TestDemo(t *testing.T) {
 		"until train=0.95, for 1 epoch at most", "4 of 4 models have not fitted",
 		"without --epochs, which is 300 then, and with another --out",
 		"accuracy.pdf")
+	says(t, dir, "sweep demo --epochs 1 --lst . --out shown --dry-run", 0, "4 runs (0 new, 4 done) in 4 tasks")
+	says(t, dir, "demo --epochs 1 --lst . --out shown", 0, "2>4 runs in 4 tasks (0 new, 4 planned before)", "!>pending")
+	says(t, dir, "demo --epochs 2 --lst . --out shown", exitUsage, "shown has runs of other settings")
 	for name, magic := range map[string]string{"accuracy.pdf": "%PDF", "accuracy.png": "\x89PNG"} {
 		if text := readText(t, filepath.Join(dir, "shown", name)); !strings.HasPrefix(text, magic) {
 			t.Errorf("%s begins with %.4q", name, text)

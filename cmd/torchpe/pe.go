@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,27 +52,19 @@ func (f *peFlags) addOptions(cmd *cobra.Command) { f.options = schemeFlags(cmd.F
 
 // setting returns the setting that the flags ask for.
 func (f *peFlags) setting(c *call) (catalogue.Setting, error) {
-	if err := f.Validate(); err != nil {
-		return f.Setting, usageError{err}
-	}
 	f.Given = pe.Options{}
 	for name, value := range f.options {
 		if c.given(name) {
 			f.Given[name] = *value
 		}
 	}
-	return f.Setting, nil
+	return f.Setting, f.Validate()
 }
 
-// findScheme returns the scheme of a name, or of a label such as learn-0.2. An unknown one is a usage
-// error.
+// findScheme returns the scheme of a name, or of a label such as learn-0.2.
 func findScheme(label string) (pe.Scheme, error) {
 	name, _ := train.SplitLabel(label)
-	s, err := pe.Find(name)
-	if err != nil {
-		return s, usageError{err}
-	}
-	return s, nil
+	return pe.Find(name)
 }
 
 // peListFlags holds the flags of "torchpe pe list".
@@ -97,7 +90,7 @@ func newPEListCommand() *cobra.Command {
 		"filter, such as causal=no,year>=2021; OP is one of = != < <= > >= and, for patterns with * and ?, ~ and !~; "+
 			"may be given several times; keys: "+strings.Join(catalogue.Keys(), ", "))
 	fl.BoolVar(&f.csv, "csv", false, "print as CSV")
-	leaf(cmd, f.run)
+	leaf(cmd, ofInput(f.run))
 	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	return cmd
 }
@@ -112,7 +105,7 @@ func (f *peListFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	if all, err = catalogue.Where(all, f.where); err != nil {
-		return r, usagef("--where: %w", err)
+		return r, fmt.Errorf("--where: %w", err)
 	}
 	if f.csv {
 		return r, catalogue.List(all, s, false).CSV(c.out)
@@ -131,7 +124,7 @@ func newPEShowCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	f.addOptions(cmd)
-	return leaf(cmd, func(c *call) (r result, err error) {
+	return leaf(cmd, ofInput(func(c *call) (r result, err error) {
 		s, err := f.setting(c)
 		if err != nil {
 			return r, err
@@ -142,8 +135,8 @@ func newPEShowCommand() *cobra.Command {
 		}
 		e, err := catalogue.Describe(scheme, s)
 		if err != nil {
-			return r, usageError{err}
+			return r, err
 		}
 		return result{value: e, print: printf("%s", catalogue.Show(e, s))}, nil
-	})
+	}))
 }

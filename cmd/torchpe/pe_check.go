@@ -79,7 +79,8 @@ The exit code is 0 if the arrays follow the scheme with these flags, else 1.`,
 	fl.BoolVar(&f.helper, "helper", false, "print Python for NumPy, PyTorch and JAX that writes such files")
 	f.addOptions(cmd)
 	cmd.MarkFlagsOneRequired("against", "helper", "model")
-	return leaf(cmd, f.run, &f.to)
+	cmd.MarkFlagsMutuallyExclusive("out", "against")
+	return leaf(cmd, ofInput(f.run), &f.to)
 }
 
 func (f *checkFlags) run(c *call) (r result, err error) {
@@ -87,13 +88,11 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	case f.helper:
 		return result{print: printf("%s", checkHelper)}, nil
 	case !(f.tolerance >= 0):
-		return r, usagef("--tolerance %g: want 0 or more", f.tolerance)
+		return r, fmt.Errorf("--tolerance %g: want 0 or more", f.tolerance)
 	case f.model != "":
 		return f.runModel(c)
-	case f.to.path != "":
-		return r, usagef("--out: name a --model, whose numbers it writes")
 	case len(c.args) == 0:
-		return r, usagef("pe check: name one SCHEME (torchpe pe list shows them)")
+		return r, errors.New("pe check: name one SCHEME (torchpe pe list shows them)")
 	}
 	scheme, err := findScheme(c.args[0])
 	if err != nil {
@@ -132,11 +131,11 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 // parameters that could not be read.
 func (f *checkFlags) readArrays(scheme pe.Scheme) (given catalogue.Given, unread, err error) {
 	if given, err = catalogue.ReadGiven(f.against, f.what, f.header, scheme); err != nil {
-		return given, nil, usagef("--against: %w", err)
+		return given, nil, fmt.Errorf("--against: %w", err)
 	}
 	if f.params != "" {
 		if given.Params, unread, err = arrayfile.ReadReal(f.params, f.header); err != nil {
-			return given, nil, usagef("--params: %w", err)
+			return given, nil, fmt.Errorf("--params: %w", err)
 		}
 	}
 	return given, unread, nil
@@ -149,7 +148,7 @@ func (f *checkFlags) compare(c *call, check *catalogue.Check) (found catalogue.F
 		return found, err
 	}
 	if found, err = check.Run(); err != nil {
-		err = usagef("%s: %w", f.against, err)
+		err = fmt.Errorf("%s: %w", f.against, err)
 	}
 	return found, err
 }
@@ -174,7 +173,7 @@ func (f *checkFlags) fit(c *call, scheme pe.Scheme, g *catalogue.Given) (s catal
 		}
 	}
 	if s, err = g.Fit(s, fixed); err != nil {
-		return s, at, usagef("%s: %w", f.against, err)
+		return s, at, fmt.Errorf("%s: %w", f.against, err)
 	}
 	at, err = f.place(s, scheme)
 	return s, at, err

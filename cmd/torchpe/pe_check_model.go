@@ -21,16 +21,17 @@ func (f *checkFlags) runModel(c *call) (r result, err error) {
 	}
 	model, err := catalogue.ReadCheckpoint(f.model)
 	if err != nil {
-		return r, usagef("--model: %w", err)
+		return r, fmt.Errorf("--model: %w", err)
 	}
 	switch {
 	case f.to.path != "":
 		arrays, err := model.Numbers(f.layer, f.Tokens)
 		if err != nil {
-			return r, usagef("--out: %w", err)
+			return r, fmt.Errorf("--out: %w", err)
 		}
 		r.print = printf("%s: %s\n", f.to.path, shapes(arrays))
-		return r, f.to.write(func(w io.Writer) error { return writeNPZ(w, arrays) })
+		r.files = f.to.holding(func(w io.Writer) error { return writeNPZ(w, arrays) })
+		return r, nil
 	case f.against != "":
 		return f.holdAgainst(model)
 	}
@@ -40,7 +41,7 @@ func (f *checkFlags) runModel(c *call) (r result, err error) {
 // refuseForModel returns an error for what has no meaning with --model.
 func (f *checkFlags) refuseForModel(c *call) error {
 	if len(c.args) > 0 {
-		return usagef("%s: --model says which schemes the layers have", c.args[0])
+		return fmt.Errorf("%s: --model says which schemes the layers have", c.args[0])
 	}
 	flags := []string{"dim", "heads", "layers", "fidelity", "positions"}
 	for name := range f.options {
@@ -49,14 +50,11 @@ func (f *checkFlags) refuseForModel(c *call) error {
 	slices.Sort(flags)
 	for _, name := range flags {
 		if c.given(name) {
-			return usagef("--%s: sizes and options are those of --model", name)
+			return fmt.Errorf("--%s: sizes and options are those of --model", name)
 		}
 	}
 	if f.to.path == "" && f.against == "" && (c.given("layer") || c.given("tokens")) {
-		return usagef("--layer and --tokens are for --out and --against: without them all layers are listed")
-	}
-	if f.to.path != "" && f.against != "" {
-		return usagef("--out writes numbers of --model, --against compares them: give one")
+		return errors.New("--layer and --tokens are for --out and --against: without them all layers are listed")
 	}
 	return nil
 }
@@ -65,7 +63,7 @@ func (f *checkFlags) refuseForModel(c *call) error {
 func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err error) {
 	layer, err := model.Layer(f.layer)
 	if err != nil {
-		return r, usagef("--layer: %w", err)
+		return r, fmt.Errorf("--layer: %w", err)
 	}
 	given, _, err := f.readArrays(layer.Scheme())
 	if err != nil {
@@ -73,18 +71,18 @@ func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err err
 	}
 	check, err := model.Check(f.layer, given)
 	if err != nil {
-		return r, usagef("--against: %w", err)
+		return r, fmt.Errorf("--against: %w", err)
 	}
 	check.Tolerance = f.tolerance
 	if check.Setting, err = check.Given.Fit(check.Setting, nil); err != nil {
-		return r, usagef("%s: %w", f.against, err)
+		return r, fmt.Errorf("%s: %w", f.against, err)
 	}
 	if check.Positions, err = catalogue.Place("line", check.Setting.Tokens); err != nil {
 		return r, err
 	}
 	found, err := check.Run()
 	if err != nil {
-		return r, usagef("%s: %w", f.against, err)
+		return r, fmt.Errorf("%s: %w", f.against, err)
 	}
 	r = result{value: found, print: printf("layer %d, %s\n%v", f.layer, layer.Encoding, found)}
 	if !found.Follows {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,7 +14,6 @@ import (
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
 	"torchpe/internal/expect"
-	"torchpe/report/catalogue"
 )
 
 // checkScript rotates with pairs half a head apart, from place 1 on, and saves by the helper; JAX, where
@@ -69,7 +70,9 @@ func TestPECheckTransposed(t *testing.T) {
 		"turned.npy": {table.Transpose(), "another convention: transposed\n"},
 		"noise.npy":  {noise, "table: follows no convention"},
 	} {
-		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), expect.Must(catalogue.NPY(c.table)), 0o600))
+		var body bytes.Buffer
+		expect.NoError(t, errors.Join(npy.Write(&body, c.table, npy.Float64),
+			os.WriteFile(filepath.Join(dir, name), body.Bytes(), 0o600)))
 		out, notes, code := here(t, dir, "pe", "check", "1d-fixed", "--against", name)
 		if code != exitFailed || !strings.Contains(out, c.want) || strings.Contains(out, "nearest") ||
 			strings.Contains(notes, "refuses another number") {

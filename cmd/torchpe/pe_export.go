@@ -31,7 +31,7 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 	f.add(cmd)
 	cmd.Flags().StringVar(&to.path, "out", "", "file: .py")
 	f.addOptions(cmd)
-	return action(cmd, func(c *call) (r result, err error) {
+	return action(cmd, ofInput(func(c *call) (r result, err error) {
 		out := to.path
 		s, err := f.setting(c)
 		if err != nil {
@@ -49,7 +49,7 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 		}
 		m, err := export.NewModule(i.Model(), numbers)
 		if err != nil {
-			return r, usageError{err}
+			return r, err
 		}
 		if out == "" {
 			if m.Numbers != nil {
@@ -58,14 +58,14 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
 			r.print = printf("%s", m.Text)
 			return r, nil
 		}
-		files := []atomicfile.File{{Path: out, Body: bytesOf([]byte(m.Text))}}
+		r.files = to.holding(bytesOf([]byte(m.Text)))
 		r.print = printf("%s\n", out)
 		if m.Numbers != nil {
-			files = append(files, atomicfile.File{Path: numbers, Body: func(w io.Writer) error {
+			r.files = append(r.files, atomicfile.File{Path: numbers, Body: func(w io.Writer) error {
 				return safetensors.Encode(w, m.Numbers, map[string]string{"format": "pt"})
 			}})
 			r.print = printf("%s\n%s\n", out, numbers)
 		}
-		return r, atomicfile.WriteAll(files...)
-	}, &to)
+		return r, nil
+	}), &to)
 }

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/models/pe"
 	"torchpe/report/catalogue"
+	"torchpe/report/figure"
 )
 
 // plotFlags holds the flags of "torchpe pe plot".
@@ -45,7 +48,7 @@ their projection; a causal mask alone (c-nope) as the attention of equal queries
 	f.to.add(cmd, "file: .pdf, .png or .svg")
 	f.addOptions(cmd)
 	require(cmd, "out")
-	return leaf(cmd, f.run, &f.to)
+	return leaf(cmd, ofInput(f.run), &f.to)
 }
 
 func (f *plotFlags) run(c *call) (r result, err error) {
@@ -55,7 +58,7 @@ func (f *plotFlags) run(c *call) (r result, err error) {
 		return r, err
 	}
 	if len(names) > 1 && f.params != "" {
-		return r, usagef("--params is of one scheme: %d are named", len(names))
+		return r, fmt.Errorf("--params is of one scheme: %d are named", len(names))
 	}
 	var schemes []pe.Scheme
 	for _, name := range names {
@@ -67,23 +70,29 @@ func (f *plotFlags) run(c *call) (r result, err error) {
 	}
 	entries, settings, err := catalogue.DescribeAll(schemes, s)
 	if err != nil {
-		return r, usageError{err}
-	}
-	if err := f.draw(names, settings); err != nil {
 		return r, err
 	}
-	return result{value: entries, notes: f.notes, print: func(w io.Writer) {
+	fig, err := f.draw(names, settings)
+	if err != nil {
+		return r, err
+	}
+	r.files = f.to.holding(func(w io.Writer) error {
+		return fig.Encode(w, strings.ToLower(strings.TrimPrefix(filepath.Ext(f.to.path), ".")))
+	})
+	r.value, r.notes = entries, f.notes
+	r.print = func(w io.Writer) {
 		printf("%s: %s, layer %d\n", f.to.path, strings.Join(names, ", "), f.layer)(w)
 		if len(names) > 1 {
 			printf("\n")(w)
 			_ = catalogue.Compare(entries).Terminal(w) // main returns errors of w
 			printf("%s", catalogue.Formulas(entries))(w)
 		}
-	}}, nil
+	}
+	return r, nil
 }
 
-// draw draws the named schemes to --out.
-func (f *plotFlags) draw(names []string, settings []catalogue.Setting) error {
+// draw draws the named schemes.
+func (f *plotFlags) draw(names []string, settings []catalogue.Setting) (*figure.Figure, error) {
 	var all []*catalogue.Instance
 	defer func() {
 		for _, i := range all {
@@ -93,19 +102,15 @@ func (f *plotFlags) draw(names []string, settings []catalogue.Setting) error {
 	for k, name := range names {
 		i, err := f.build(name, settings[k])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, i)
 		if f.x == "" {
 			continue
 		}
 		if i.X, err = catalogue.ReadArray(f.x, f.header); err != nil {
-			return usagef("--x: %w", err)
+			return nil, fmt.Errorf("--x: %w", err)
 		}
 	}
-	fig, err := catalogue.Plot(all, f.layer)
-	if err != nil {
-		return usageError{err}
-	}
-	return fig.Save(f.to.path, "")
+	return catalogue.Plot(all, f.layer)
 }

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
-	"io"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
 	"torchpe/data/positions"
 	"torchpe/models/pe"
@@ -56,20 +58,20 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 func (f *instanceFlags) setting(c *call) (catalogue.Setting, error) {
 	if !f.namesFile() {
 		if c.given("positions-as") {
-			return f.Setting, usagef("--positions-as says what a file holds: --positions %s is none", f.positions)
+			return f.Setting, fmt.Errorf("--positions-as says what a file holds: --positions %s is none", f.positions)
 		}
 		return f.peFlags.setting(c)
 	}
 	as, err := positions.ParseForm(f.as)
 	if err != nil {
-		return f.Setting, usagef("--positions-as: %w", err)
+		return f.Setting, fmt.Errorf("--positions-as: %w", err)
 	}
 	if f.file, err = positions.Read(f.positions, as, f.header); err != nil {
-		return f.Setting, usagef("--positions: %w", err)
+		return f.Setting, fmt.Errorf("--positions: %w", err)
 	}
 	if own := f.file.Own(); !c.given("tokens") {
 		if own.Count == 0 {
-			return f.Setting, usagef("--positions: %s does not say how many tokens there are: give --tokens",
+			return f.Setting, fmt.Errorf("--positions: %s does not say how many tokens there are: give --tokens",
 				f.file.Source)
 		}
 		f.Tokens = own.Count
@@ -102,7 +104,7 @@ func (f *instanceFlags) place(s catalogue.Setting, scheme pe.Scheme) (at pe.Posi
 		at, notes, err = train.Place(f.file, tokens, scheme)
 	}
 	if err != nil {
-		return at, usagef("--positions: %w", err)
+		return at, fmt.Errorf("--positions: %w", err)
 	}
 	for _, n := range notes {
 		if !slices.Contains(f.notes, n) {
@@ -128,7 +130,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	}
 	i, err := catalogue.Build(scheme, s, at, start)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	if f.params == "" {
 		return i, nil
@@ -141,7 +143,7 @@ func (f *instanceFlags) build(name string, s catalogue.Setting) (*catalogue.Inst
 	}
 	if err != nil {
 		i.Close()
-		return nil, usagef("--params: %w", err)
+		return nil, fmt.Errorf("--params: %w", err)
 	}
 	return i, nil
 }
@@ -187,7 +189,7 @@ checkpoint does), queries, keys and values are computed from --x.`,
 	}
 	f.to.add(cmd, "file: .npy, .json, or - for JSON on the terminal")
 	f.addOptions(cmd)
-	leaf(cmd, f.run, &f.to)
+	leaf(cmd, ofInput(f.run), &f.to)
 	cmd.MarkFlagsMutuallyExclusive("json", "out")
 	cmd.MarkFlagsOneRequired("json", "out")
 	return cmd
@@ -204,7 +206,7 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 			continue
 		}
 		if *to, err = catalogue.ReadArray(f.inputs[i], f.header); err != nil {
-			return r, usagef("--%s: %w", "xqkv"[i:i+1], err)
+			return r, fmt.Errorf("--%s: %w", "xqkv"[i:i+1], err)
 		}
 	}
 	i, err := f.build(c.args[0], s)
@@ -215,22 +217,23 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 	w.Layer = f.layer
 	values, kind, err := i.Values(w)
 	if err != nil {
-		return r, usageError{err}
-	}
-	c.noteAll(f.notes)
-	asJSON := func(w io.Writer) error { return i.WriteJSON(w, kind, f.layer, values) }
-	if c.json || f.to.path == "-" {
-		c.json = false
-		return r, asJSON(c.out)
-	}
-	r.print = printf("%s: %s of %s, layer %d, %v\nparameters: %s\n", f.to.path, kind, i.Scheme.Name, f.layer,
-		values.Shape, i.Parameters())
-	if strings.HasSuffix(strings.ToLower(f.to.path), ".json") {
-		return r, f.to.write(asJSON)
-	}
-	body, err := catalogue.NPY(values)
-	if err != nil {
 		return r, err
 	}
-	return r, f.to.write(bytesOf(body))
+	r.notes = f.notes
+	printed := c.json || f.to.path == "-"
+	var text bytes.Buffer
+	if printed || strings.HasSuffix(strings.ToLower(f.to.path), ".json") {
+		err = i.WriteJSON(&text, kind, f.layer, values)
+	} else {
+		err = npy.Write(&text, values, npy.Float64)
+	}
+	if printed {
+		c.json = false // it is printed as it is
+		r.print = printf("%s", text.Bytes())
+		return r, err
+	}
+	r.files = f.to.holding(bytesOf(text.Bytes()))
+	r.print = printf("%s: %s of %s, layer %d, %v\nparameters: %s\n", f.to.path, kind, i.Scheme.Name, f.layer,
+		values.Shape, i.Parameters())
+	return r, err
 }

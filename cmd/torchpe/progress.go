@@ -6,12 +6,14 @@ import (
 	"io"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train"
@@ -33,12 +35,11 @@ type progress struct {
 	last    time.Time
 	summary string
 	told    bool            // the time left was printed, or a record shows it
-	fitted  map[int]bool    // members that have reached their criterion
 	said    map[string]bool // messages, which are printed once
 }
 
 func newProgress(w io.Writer, c train.Config, quiet bool) *progress {
-	p := &progress{w: w, c: c, quiet: quiet, fitted: map[int]bool{}, said: map[string]bool{}}
+	p := &progress{w: w, c: c, quiet: quiet, said: map[string]bool{}}
 	if f, ok := fileOf(w); ok && !quiet && onTerminal(w) {
 		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))
 	}
@@ -150,13 +151,8 @@ func (p *progress) leftText(seconds float64) string {
 	return text
 }
 
-// Logged shows, for each configuration, the mean over the members that have it.
+// Logged shows, for each configuration, the mean over the newest records of the members that have it.
 func (p *progress) Logged(rs []runlog.Record) {
-	for _, r := range rs {
-		if r.Fit != nil && r.Fit.Reached {
-			p.fitted[r.Member] = true
-		}
-	}
 	var parts []string
 	groups := p.byConfiguration(rs)
 	for _, g := range groups {
@@ -167,19 +163,25 @@ func (p *progress) Logged(rs []runlog.Record) {
 		parts = append(parts, text)
 	}
 	p.summary = strings.Join(parts, "; ")
-	r := rs[0]
-	if r.Fit != nil {
-		p.summary += fmt.Sprintf(", fitted %d of %d", len(p.fitted), len(p.c.Members))
+	if rs[0].Fit != nil {
+		fitted := 0
+		for _, r := range rs {
+			if r.Fit != nil && r.Fit.Reached {
+				fitted++
+			}
+		}
+		p.summary += fmt.Sprintf(", fitted %d of %d", fitted, len(rs))
 	}
 	if p.quiet || p.bars != nil {
 		return
 	}
+	r := slices.MaxFunc(rs, func(a, b runlog.Record) int { return a.Step - b.Step })
 	p.told = p.told || p.total-r.Step < r.Step-p.first // nearly over
 	at := fmt.Sprintf("step %d/%d", r.Step, p.total)
 	if p.c.Facts().InEpochs {
 		at = fmt.Sprintf("epoch %d/%d step %d", r.Epoch, p.c.Epochs, r.Step)
 	}
-	pace := fmt.Sprintf("%.1f ms a step", r.StepMS)
+	pace := number.Fixed(r.StepMS, 1) + " ms a step"
 	if left := p.total - r.Step; left > 0 {
 		seconds := time.Since(p.started).Seconds() * float64(left) / math.Max(1, float64(r.Step-p.first))
 		pace += ", " + p.leftText(seconds)

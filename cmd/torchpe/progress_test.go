@@ -39,6 +39,23 @@ func TestLogAveragesSeedsOnly(t *testing.T) {
 	}
 }
 
+// A member that was stopped keeps its last numbers in the mean, as it does in reports.
+func TestLogKeepsStoppedMembers(t *testing.T) {
+	var c train.Config
+	c.PE, c.Epochs, c.Until, c.Members = "nope", 9, "train=0.9", []train.Member{{Seed: 1}, {Seed: 2}}
+	record := func(member, epoch int, train float64) runlog.Record {
+		return runlog.Record{Step: 64 * epoch, Epoch: epoch, Member: member, Fit: &runlog.Fit{Reached: train >= .9},
+			Measures: runlog.Numbers{"train": train, "loss": 1}}
+	}
+	var out bytes.Buffer
+	p := newProgress(&out, c, false)
+	p.Started(0, 576)
+	p.Logged([]runlog.Record{record(0, 1, .9), record(1, 3, .4)})
+	if want := "epoch 3/9 step 192 loss 1.0000, train 0.650, fitted 1 of 2 ("; !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in %s", want, out.String())
+	}
+}
+
 // A run of one seed says which, and calls sigma as its folder does.
 func TestLabelOfOneSeed(t *testing.T) {
 	sigma := 2.0

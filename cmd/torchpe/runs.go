@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
 	"torchpe/report/listing"
 )
@@ -65,7 +66,8 @@ On a terminal, columns for which it is too narrow are left out; a pipe or file g
 			return result{notes: notes}, t.CSV(c.out)
 		case *csv != "" && *csv != "-":
 			r.print = printf("%s: %s\n", *csv, wording.Count(len(l.Rows), "model"))
-			return r, l.WriteCSV(*csv)
+			r.files = []atomicfile.File{{Path: *csv, Body: t.CSV}}
+			return r, nil
 		}
 		runs := map[string]bool{}
 		for _, row := range l.Rows {

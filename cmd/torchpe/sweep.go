@@ -142,6 +142,15 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	return f.launch.launch(c, s)
 }
 
+// hasOnly returns an error where the plan in --out has runs of other configurations than these.
+func (f *sweepFlags) hasOnly(plan *sweep.Plan, configs [][]byte) error {
+	added, err := plan.Add(configs, sweep.Packing{Members: 1}, nil)
+	if err == nil && plan.Runs() > added.New+added.Known {
+		err = fmt.Errorf("%s has runs of other settings, encodings or seeds: give another --out", f.out)
+	}
+	return err
+}
+
 // resolve returns the sweep that the arguments ask for, its configurations, and notes.
 func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, notes []string, err error) {
 	if spec, err = f.spec(args); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"torchpe/internal/number"
 	"torchpe/internal/wording"
 	"torchpe/train"
 	"torchpe/train/config"
@@ -58,7 +59,7 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 	for _, s := range e.Shapes {
 		row := []string{s.Example, fmt.Sprint(s.Runs), fmt.Sprint(s.Tasks), fmt.Sprint(s.Largest), "–", "–"}
 		if s.StepMS > 0 {
-			row[4], row[5] = fmt.Sprintf("%.2f", s.StepMS), wording.Seconds(3600*s.Hours)
+			row[4], row[5] = number.Fixed(s.StepMS, 2), wording.Seconds(3600*s.Hours)
 		}
 		rows = append(rows, row)
 	}

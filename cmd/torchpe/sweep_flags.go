@@ -199,10 +199,10 @@ func namedSpec(name string) (sweep.Spec, error) {
 }
 
 // isFile reports whether an argument names a file: one that exists, looks like one, or is standard
-// input.
+// input. A folder is none: that of a preset's sweep may have the preset's name.
 func isFile(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil || name == array.Stdin || !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir() || name == array.Stdin || err != nil && !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
 }
 
 // combine adds --zip and --exclude to the parts of a sweep.

@@ -29,14 +29,19 @@ type launchFlags struct {
 
 // add declares the flags.
 func (f *launchFlags) add(fl *pflag.FlagSet) {
-	f.launcher = "local"
 	fl.Var(choice{&f.launcher, []string{"local", "slurm", "none"}}, "launcher",
 		"runs the tasks: local (worker processes here), slurm (job arrays), none (plan only; see sweep run-task)")
+	f.addLocal(fl)
+	fl.BoolVar(&f.failFast, "fail-fast", false, "after the first task that fails, save and stop the others (local)")
+	f.slurm.add(fl)
+}
+
+// addLocal declares the flags of a launch on this machine alone.
+func (f *launchFlags) addLocal(fl *pflag.FlagSet) {
+	f.launcher = "local"
 	fl.Var(bounded{&f.workers, 0, math.MaxInt}, "workers",
 		"worker processes at a time (default: one per GPU, or per CPU core)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	fl.BoolVar(&f.failFast, "fail-fast", false, "after the first task that fails, save and stop the others (local)")
-	f.slurm.add(fl)
 }
 
 // check checks the flags that hold for every launcher.
@@ -66,8 +71,7 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 	if err != nil {
 		return r, errors.Join(launchErr, err)
 	}
-	r = c.describe(s, st)
-	r.value, r.print = st, func(w io.Writer) { printOutcome(w, s, st) }
+	r = result{value: st, print: func(w io.Writer) { printOutcome(w, s, st) }}
 	switch {
 	case launchErr != nil:
 		r.err = launchErr
@@ -94,12 +98,15 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep) error 
 	if err != nil {
 		return err
 	}
-	var launcher sweep.Launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
-		Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
+	var launcher sweep.Launcher
 	if f.launcher == "local" {
-		if launcher, err = f.local(s, self, sweep.NewProgress(c.progress(), st)); err != nil {
-			return err
-		}
+		launcher, err = f.local(s, self, sweep.NewProgress(c.progress(), st))
+	} else {
+		launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
+			Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
+	}
+	if err != nil {
+		return err
 	}
 	left, err := s.Plan.Estimate(st)
 	if err != nil {

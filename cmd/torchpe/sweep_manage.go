@@ -26,16 +26,6 @@ func onSweep(run func(*call, *sweep.Sweep) (result, error)) func(*call) (result,
 	}
 }
 
-// describe brings summary.csv up to date, because no launcher waits for tasks that a scheduler runs, and
-// returns the status as a result. It is no error if the file cannot be written.
-func (c *call) describe(s *sweep.Sweep, st sweep.Status) (r result) {
-	r = result{value: st, print: func(w io.Writer) { printStatus(w, st) }}
-	if err := s.WriteSummary(st); err != nil {
-		r.notes = []string{fmt.Sprintf("summary.csv was not updated: %v", err)}
-	}
-	return r
-}
-
 func newSweepStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status DIR",
@@ -47,16 +37,15 @@ A task is lost if its worker died without a message; torchpe sweep resume contin
   torchpe sweep status my-sweep --json`,
 	}
 	watch := cmd.Flags().Bool("watch", false, "print it again every two seconds, until all tasks have ended or Ctrl-C")
-	return leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
+	leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
 		if *watch {
 			return r, c.watchSweep()
 		}
 		st, err := statusOf(s, c.notes)
-		if err != nil {
-			return r, err
-		}
-		return c.describe(s, st), nil
+		return result{value: st, print: func(w io.Writer) { printStatus(w, st) }}, err
 	}))
+	cmd.MarkFlagsMutuallyExclusive("json", "watch")
+	return cmd
 }
 
 // watchSweep prints the status again and again until nothing runs or waits, on a terminal in place.
@@ -67,11 +56,6 @@ func (c *call) watchSweep() error {
 			return err
 		}
 		st, err := statusOf(s, c.notes)
-		settled := err == nil && st.Settled()
-		r := result{print: func(w io.Writer) { printStatus(w, st) }}
-		if settled {
-			r.notes = c.describe(s, st).notes
-		}
 		_ = s.Close()
 		if err != nil {
 			return err
@@ -79,8 +63,9 @@ func (c *call) watchSweep() error {
 		if file, ok := fileOf(c.out); ok && onTerminal(c.out) {
 			fmt.Fprint(file, "\x1b[H\x1b[2J")
 		}
-		if err := c.show(r); err != nil || settled || isBroken(c.out) {
-			return err
+		printStatus(c.out, st)
+		if st.Settled() || isBroken(c.out) {
+			return nil
 		}
 		time.Sleep(2 * time.Second)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"time"
 
 	"torchpe/internal/wording"
@@ -15,8 +14,8 @@ func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) {
 	fmt.Fprintln(out, st)
 	printTroubles(out, st)
 	if st.DoneRuns > 0 {
-		fmt.Fprintf(out, "Runs: %s. Table: %s. torchpe report %s makes the figures.\n",
-			s.RunDir(""), filepath.Join(s.Dir, "summary.csv"), wording.Quote(s.Dir))
+		fmt.Fprintf(out, "Runs: %s. torchpe runs list %[2]s lists them, torchpe report %[2]s makes the figures.\n",
+			s.RunDir(""), wording.Quote(s.Dir))
 	}
 }
 

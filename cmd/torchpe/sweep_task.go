@@ -52,7 +52,7 @@ func (f *taskFlags) run(_ *call, s *sweep.Sweep) (r result, err error) {
 		return r, usageError{err}
 	}
 	if f.ended != 0 {
-		return r, errors.Join(s.RecordKilled(f.index, f.ended), s.SummaryOfLast(f.index))
+		return r, s.RecordKilled(f.index, f.ended)
 	}
 	if s.Cancelled() {
 		return r, interruptedError{code: exitTerminated,

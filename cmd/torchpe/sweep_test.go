@@ -139,19 +139,17 @@ func TestSweepEqualsTrain(t *testing.T) {
 const tinyNMAR = " --task nmar --d-model 16 --layers 1 --batch 16 --steps 20 --nmar-frames 600 --test-frames 32 " +
 	"--dtype float64 --threads 1 "
 
-// A member that diverges takes no other with it; the summary and the exit code say it.
+// A member that diverges takes no other with it; the sweep, the list of runs and the exit code say it.
 func TestSweepDiverged(t *testing.T) {
 	dir := t.TempDir()
 	says(t, dir, "sweep --out s --pack 2 --epochs 2 --pe learn --optimizer sgd --lr 1e-3,1e6"+smallSet(t, dir),
-		exitFailed, "1 run diverged", "1>diverged")
+		exitFailed, "1 run diverged", "1>diverged", "1>torchpe runs list "+filepath.Join(dir, "s")+" lists them")
 	for lr, want := range map[string]string{"0.001": "done", "1000000": "diverged"} {
 		result := open(t, filepath.Join(dir, "s/runs/learn-0.2_lr="+lr+"_seed=1"))["result"].(map[string]any)
 		expect.Equal(t, fmt.Sprintf("lr %s: %v", lr, result),
 			result["members"].([]any)[0].(map[string]any)["status"], any(want))
 	}
-	if summary := readText(t, filepath.Join(dir, "s/summary.csv")); !strings.Contains(summary, "diverged") {
-		t.Error(summary)
-	}
+	says(t, dir, "runs list s --csv -", 0, ",diverged,")
 	// It is not tried again.
 	says(t, dir, "sweep retry s --failed", exitFailed, "1 run diverged")
 }

@@ -50,7 +50,7 @@ func TestFiles(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Files([]string{dir}, "")), "2 .h5, 1 .npy")
 	// Results are no data, unless a pattern says so.
 	results := t.TempDir()
-	for _, name := range []string{"x.csv", "report/.made", "report/fig2.csv", "s/sweep.json", "s/summary.csv"} {
+	for _, name := range []string{"x.csv", "report/.made", "report/fig2.csv", "s/sweep.json", "s/models.csv"} {
 		path := filepath.Join(results, name)
 		expect.NoError(t,
 			errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)))

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,21 +11,15 @@ import (
 	"torchpe/train/runlog"
 )
 
-// DemoEpochs is the number of passes over the training set of a demo, unless another is asked for.
-const DemoEpochs = 300
-
 // Demo holds the models of "torchpe demo": those that started small, then those that started large.
 type Demo []cohort.Group
 
-// ReadDemo reads finished runs, which differ in the initial σ of their learned encoding and in the seed.
-func ReadDemo(dirs []string) (Demo, error) {
-	var found []*cohort.Run
-	for _, dir := range dirs {
-		r, err := cohort.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, r)
+// ReadDemo reads the finished runs in a folder, which differ in the initial σ of their learned encoding and in
+// the seed.
+func ReadDemo(dir string) (Demo, error) {
+	found, _, err := cohort.Find(dir)
+	if err != nil {
+		return nil, err
 	}
 	models, diverged := cohort.Models(found)
 	groups, err := cohort.Groups(models)
@@ -34,7 +27,7 @@ func ReadDemo(dirs []string) (Demo, error) {
 		return nil, err
 	}
 	if diverged > 0 || len(groups) != 2 {
-		return nil, errors.New("models diverged or differ in more than σ and seed")
+		return nil, fmt.Errorf("%s: models diverged or differ in more than σ and seed", dir)
 	}
 	return groups, nil
 }
@@ -48,12 +41,12 @@ func (d Demo) Result() (all runlog.Result) {
 }
 
 // Answer says whether each model that started small is right more often on validation puzzles than each
-// that started large.
-func (d Demo) Answer() string {
+// that started large. usual is the number of epochs of a demo, unless another is asked for.
+func (d Demo) Answer(usual int) string {
 	small, large, all := d[0], d[1], cohort.ModelsOf(d)
 	if unfitted := cohort.Unfitted(all); len(unfitted) > 0 {
-		more := fmt.Sprintf("without --epochs, which is %d then,", DemoEpochs)
-		if n := unfitted[0].Result.Epochs; n >= DemoEpochs {
+		more := fmt.Sprintf("without --epochs, which is %d then,", usual)
+		if n := unfitted[0].Result.Epochs; n >= usual {
 			more = fmt.Sprintf("with --epochs %d", 2*n)
 		}
 		return fmt.Sprintf("Nothing can be said yet: %d of %d models have not fitted their training puzzles. "+

@@ -33,7 +33,7 @@ func TestDemoAnswer(t *testing.T) {
 		{group("learn-2.0", 300, false, 0.3, 0.3), "Nothing can be said yet: 2 of 4 models have not fitted " +
 			"their training puzzles. A demo with --epochs 600 and with another --out "},
 	} {
-		if got := (Demo{small, c.large}).Answer(); !strings.HasPrefix(got, c.want) {
+		if got := (Demo{small, c.large}).Answer(300); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

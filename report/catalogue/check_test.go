@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
 	"torchpe/data/array/text"
 	"torchpe/models/pe"
@@ -397,11 +400,9 @@ func TestCheckMistakes(t *testing.T) {
 func TestReadGiven(t *testing.T) {
 	dir := t.TempDir()
 	for _, a := range []array.Array{random("q", 1, 2, 6, 8), random("q_out", 2, 2, 6, 8), random("k", 1, 2, 6, 8)} {
-		body, err := NPY(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, a.Name+".npy"), body, 0o600); err != nil {
+		var body bytes.Buffer
+		if err := errors.Join(npy.Write(&body, a, npy.Float64),
+			os.WriteFile(filepath.Join(dir, a.Name+".npy"), body.Bytes(), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,13 +1,11 @@
 package catalogue
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 
 	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
-	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
 )
 
@@ -48,11 +46,4 @@ func lists(shape []int, data []float64) any {
 		all[i] = lists(shape[1:], data[i*each:(i+1)*each])
 	}
 	return all
-}
-
-// NPY returns an array as an .npy file.
-func NPY(a array.Array) ([]byte, error) {
-	var b bytes.Buffer
-	err := npy.Write(&b, a, npy.Float64)
-	return b.Bytes(), err
 }

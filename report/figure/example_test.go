@@ -169,15 +169,3 @@ func ExampleSchematic() {
 	}}))
 	// Output: testdata/schematic.svg
 }
-
-// The series of four nodes in two modules.
-func ExampleTraces() {
-	s := figure.Traces{XLabel: "Time point", Groups: []int{0, 0, 1, 1},
-		Names: []string{"node 1", "node 2", "node 3", "node 4"}}
-	for t := range 20 {
-		a, b := float32(math.Sin(float64(t)/2)), float32(math.Cos(float64(t)/3))
-		s.Values = append(s.Values, a, a/2, b, -b)
-	}
-	fmt.Println(drawn("traces.svg", 1.8, s))
-	// Output: testdata/traces.svg
-}

@@ -12,7 +12,7 @@ import (
 )
 
 // Panel is a drawing that Compose puts on a page: Lines, Boxes, Bars, Scatter, Matrix, Map, Puzzle,
-// Strip, Schematic or Traces.
+// Strip or Schematic.
 type Panel interface {
 	heading() string // returns the title
 	check() error    // returns an error for numbers that cannot be drawn at any size

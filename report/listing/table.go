@@ -1,11 +1,6 @@
 package listing
 
-import (
-	"io"
-
-	"torchpe/internal/atomicfile"
-	"torchpe/report/table"
-)
+import "torchpe/report/table"
 
 // Table returns the list as a table.
 func (l *List) Table() table.Table {
@@ -28,9 +23,4 @@ func (l *List) Table() table.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t.Uniform()
-}
-
-// WriteCSV writes the list to a file, whole or not at all.
-func (l *List) WriteCSV(path string) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return l.Table().CSV(w) })
 }

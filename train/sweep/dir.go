@@ -21,7 +21,6 @@ const (
 	tasksDir     = "tasks"
 	runsDir      = "runs"
 	cancelFile   = "cancel"
-	summaryFile  = "summary.csv"
 	beatFile     = "heartbeat.json"
 	logFile      = "log.txt"
 	ensembleDir  = "run"

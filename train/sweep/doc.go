@@ -11,7 +11,6 @@
 //	                 failed.json  how it ended instead
 //	    runs/NAME/                finished runs, one a configuration and seed, as if trained alone
 //	    cancel                    asks all workers to stop; removed by the next launch
-//	    summary.csv               final numbers of all finished runs
 //
 // A task is an ensemble: runs that differ in seed, sigma, learning rate and weight decay alone.
 //

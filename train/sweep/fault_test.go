@@ -28,8 +28,8 @@ func doTask(s *Sweep, index int) error {
 	return c.Complete()
 }
 
-// sweepLife makes a sweep of one task of two members, fails it and tries it again, completes it, and writes what a
-// sweep writes beside it. completed becomes true with the task.
+// sweepLife makes a sweep of one task of two members, fails it and tries it again, and completes it.
+// completed becomes true with the task.
 func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *bool) error {
 	s, err := extend(dir)
 	if err != nil {
@@ -46,9 +46,6 @@ func sweepLife(dir string, extend func(dir string) (*Sweep, error), completed *b
 		return err
 	}
 	*completed = true
-	if err := s.SummaryOfLast(0); err != nil {
-		return err
-	}
 	// Who comes later must not take it for undone.
 	switch c, err := s.ClaimTask(0, false); {
 	case err == nil:

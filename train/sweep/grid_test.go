@@ -280,7 +280,7 @@ func TestPresetsFollowThePaper(t *testing.T) {
 				slices.Contains(args, "--weight-decay=0.1")) {
 				t.Errorf("%s: %v", p.Name, args)
 			}
-			reduced := p.Name == "quick" || strings.HasPrefix(p.Name, "evidence") ||
+			reduced := p.Name == "quick" || p.Name == "demo" || strings.HasPrefix(p.Name, "evidence") ||
 				strings.HasPrefix(p.Name, "lengths")
 			if !reduced && !slices.Contains(args, "--seeds=paper") {
 				t.Errorf("%s: %v", p.Name, args)

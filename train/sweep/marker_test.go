@@ -31,7 +31,7 @@ func launched(t *testing.T, s *Sweep) Status {
 }
 
 // A done task one of whose runs was removed is done again, to the same bytes; until then it counts
-// as not done and has no row.
+// as not done.
 func TestRunsGone(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 4, axis("pe", "learn")), 2)
 	launched(t, s)
@@ -42,11 +42,6 @@ func TestRunsGone(t *testing.T) {
 	if st.DoneRuns != 2 || st.Counts[StatePending] != 1 || len(st.Troubles()) != 1 ||
 		!strings.HasPrefix(st.Troubles()[0].Message, "run directory gone: "+s.RunDir(name)) {
 		t.Errorf("%+v, %+v", st.Counts, st.Troubles())
-	}
-	expect.NoError(t, s.WriteSummary(st))
-	if text := string(expect.Must(os.ReadFile(filepath.Join(s.Dir, summaryFile)))); strings.Contains(text,
-		name) || strings.Count(text, "\n") != 3 {
-		t.Errorf("%s", text)
 	}
 	if st = launched(t, s); st.Counts[StateDone] != 2 || len(st.Troubles()) != 0 {
 		t.Errorf("%+v, %+v", st.Counts, st.Troubles())
@@ -186,31 +181,6 @@ func TestDied(t *testing.T) {
 	}
 	if err := s.RecordKilled(0, 139); err != nil || s.Task(0).Failure.ExitCode != 137 {
 		t.Errorf("a task that has failed: %v", err)
-	}
-}
-
-// The last task to end leaves a table of all runs, whichever it is; none before it does.
-func TestSummaryOfLast(t *testing.T) {
-	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("pe", "learn")), 1)
-	for k, i := range []int{2, 0, 1} {
-		c := expect.Must(s.ClaimTask(i, false))
-		end := func() error { return errors.Join(trainFake(c, 1, 0), c.Complete()) }
-		if i == 0 {
-			end = func() error { return c.Fail(Failure{Reason: ReasonOOM}) }
-		}
-		expect.NoError(t, errors.Join(end(), s.SummaryOfLast(i)))
-		if s.exists(summaryFile) != (k == 2) {
-			t.Errorf("after %d tasks: %v", k+1, s.exists(summaryFile))
-		}
-	}
-	if text := string(expect.Must(os.ReadFile(filepath.Join(s.Dir, summaryFile)))); strings.Count(text, "\n") != 3 {
-		t.Errorf("%s", text)
-	}
-	// A table that says so already is not written again: whoever may only read sees no error. In
-	// the place of a read-only file system:
-	if err := errors.Join(os.Mkdir(filepath.Join(s.Dir, summaryFile+tempSuffix), 0o777),
-		s.WriteSummary(expect.Must(s.Status(nil)))); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -2,14 +2,12 @@ package sweep
 
 import (
 	"errors"
-	"math"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"torchpe/internal/expect"
-	"torchpe/train/runlog"
 )
 
 // All failed tasks are tried again, also after one that another process works on.
@@ -49,19 +47,6 @@ func TestUncancelNothing(t *testing.T) {
 	}
 	if err := s.Uncancel(); err != nil || s.Cancelled() {
 		t.Error(err)
-	}
-}
-
-// The table of a sweep has the numbers with all their digits, and nothing for those that are none.
-func TestCells(t *testing.T) {
-	for want, r := range map[string]runlog.Numbers{
-		"|||0.3333333333333333|0.1|": {"train_mse": 1. / 3, "modularity": math.NaN(),
-			"test_mse/0.50": 1, "test_mse/0.90": 0.1, "test_mse/0.10": 2},
-		"0.3333333333333333|0|1|||": {"train": 1. / 3, "iid": 0, "validation": 1},
-	} {
-		if got := strings.Join(measures(r), "|"); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	}
 }
 
