@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -103,17 +102,13 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 	if none.Models == nil {
 		return nil, fmt.Errorf("no run of %s is left, which the others are compared with", without)
 	}
-	want, err := none.Models[0].TrainedAs()
-	if err != nil {
-		return nil, err
-	}
 	var models []cohort.Model
 	for _, g := range groups {
-		how, err := g.Models[0].TrainedAs()
+		unlike, _, err := cohort.Unlike([]cohort.Group{none, g})
 		switch {
 		case err != nil:
 			return nil, err
-		case !maps.Equal(how, want), g.Models[0].Label() == without && g.Label != none.Label:
+		case unlike != nil, g.Models[0].Label() == without && g.Label != none.Label:
 			s.Notes = append(s.Notes, g.Label+" is not compared: its settings or data are not those of "+none.Label)
 		case !slices.Equal(seeds(g), seeds(none)):
 			s.Notes = append(s.Notes, g.Label+" is not compared: it lacks seeds")

@@ -162,7 +162,7 @@ func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[str
 	}
 	mse = map[string]float64{}
 	for name, all := range of {
-		mse[name] = stats.Mean(all)
+		mse[name] = stats.Mean(cohort.Finite(all))
 	}
 	return subjects, mse, nil
 }

@@ -143,6 +143,16 @@ func TestMotionMeasures(t *testing.T) {
 	}
 }
 
+// Figures tell models apart by every setting that changes results, but for the length of training.
+func TestGroupsOfFigures(t *testing.T) {
+	synthetic.EverySetting(t, func(key string, models []cohort.Model, isTold bool) {
+		want := map[bool]int{true: 2, false: 1}[isTold && !cohort.IsLength(key)]
+		if got := (&Study{}).groups(models); len(got) != want {
+			t.Errorf("%s: %d groups of two models, want %d", key, len(got), want)
+		}
+	})
+}
+
 // Accuracy under noise is not averaged over models that were tested with other amplitudes, and encodings that
 // differ in more than the encoding are named.
 func TestUnlikeMeasures(t *testing.T) {
