@@ -36,7 +36,7 @@ func openings() (all []spec) {
 		{"findings_fmri", "Human fMRI", fmriAt(0.5), "test error with 90 % of the regions masked",
 			masked(paper.TestLevel)},
 	} {
-		all = append(all, spec{id: o.id, section: findings, title: o.title, of: o.of, make: o.make})
+		all = append(all, spec{ID: o.id, Section: findings, Title: o.title, Of: o.of, Make: o.make})
 	}
 	return all
 }
@@ -52,7 +52,7 @@ func anyPuzzles(s *Study) []cohort.Group {
 // make writes the sentence and the table.
 func (o opening) make(d *draft) error {
 	s, first := d.study, o.columns[0]
-	measured := pick(d.groups, func(g cohort.Group) bool { return len(s.values(g, first.Measure)) > 0 })
+	measured := pick(d.Groups, func(g cohort.Group) bool { return len(s.values(g, first.Measure)) > 0 })
 	if measured == nil {
 		return nil
 	}

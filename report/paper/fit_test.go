@@ -81,7 +81,7 @@ func TestValidationBoxes(t *testing.T) {
 	a, b, c := made("learn-0.1", nil, .9, .7), made("learn-1.0", nil, math.NaN()), made("learn-2.0", nil, .3)
 	a.Models[0].Result.Measures["train"], a.Models[1].Result.Measures["iid"] = .6, .4 // means .8 and .65
 	s := &Study{}
-	d := &draft{Draft: item.Draft{Marks: true, Measure: s.value}, study: s, groups: []cohort.Group{a, b, c}}
+	d := &draft{Draft: item.Draft{Marks: true, Measure: s.value, Groups: []cohort.Group{a, b, c}}, study: s}
 	var got []string
 	for _, g := range expect.Must(validationBySigma("title")(d))[0].(figure.Boxes).Groups {
 		got = append(got, fmt.Sprintf("%s %v %v %.3g", g.Label, g.Values, g.Hollow, g.Beside))

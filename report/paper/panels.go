@@ -37,7 +37,7 @@ func drawing(title string, texts ...string) panel {
 
 // modelSchematic draws what the models are made of.
 func modelSchematic(d *draft) ([]figure.Panel, error) {
-	c := d.groups[0].Models[0].Run.Config
+	c := d.Groups[0].Models[0].Run.Config
 	texts := []string{"cells", fmt.Sprintf("embedding, width %d", c.DModel)}
 	texts = append(texts, blocksTexts(c, "*+ PE, N(0, σ²)")...)
 	return one(schematic("Model", append(texts, "symbol")...)), nil
@@ -79,7 +79,7 @@ type boxPlot struct {
 }
 
 func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
-	groups := d.groups
+	groups := d.Groups
 	if b.of != nil {
 		groups = b.of(groups)
 	}
@@ -162,7 +162,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 // accuracyOver draws accuracies of some groups over training, after what the title says of all.
 func accuracyOver(name, title string, of selection) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		groups := of(d.groups)
+		groups := of(d.Groups)
 		if groups == nil {
 			return nil, nil
 		}
@@ -180,7 +180,7 @@ func accuracyOver(name, title string, of selection) panel {
 func from(of source, draw panel) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		other := *d
-		if other.groups = of(d.study); len(other.groups) == 0 {
+		if other.Groups = of(d.study); len(other.Groups) == 0 {
 			return nil, nil
 		}
 		panels, err := draw(&other)
@@ -197,7 +197,7 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 		f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: "Validation accuracy"}
 		var xs, ys []float64
 		var seeds []int
-		all := of(d.groups)
+		all := of(d.Groups)
 		shown := onePerLevel(all, levels)
 		for _, g := range shown {
 			a, b := d.study.values(g, measure), d.study.values(g, "validation")
@@ -230,7 +230,7 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 			f.Note += "; of several groups of a σ the largest"
 		}
 		if f.Annotation, _ = correlation(xs, ys, levels); f.Annotation != "" {
-			d.texts["ρ "+measure] = " " + f.Annotation + "."
+			d.Texts["ρ "+measure] = " " + f.Annotation + "."
 		}
 		return one(f), nil
 	}
@@ -256,7 +256,7 @@ func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Gro
 func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.Group) string,
 	measures []item.Column) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		groups := pick(of(d.groups), func(g cohort.Group) bool {
+		groups := pick(of(d.Groups), func(g cohort.Group) bool {
 			return slices.ContainsFunc(measures, func(c item.Column) bool {
 				return len(d.study.values(g, c.Measure)) > 0
 			})
@@ -273,7 +273,7 @@ func perModel(title string, columns ...item.Column) func(*draft) {
 }
 
 func (d *draft) modelTable(title string, columns ...item.Column) table.Table {
-	models := cohort.ModelsOf(d.groups)
+	models := cohort.ModelsOf(d.Groups)
 	if len(models) > 0 && models[0].Run.Config.Masked == nil {
 		for _, c := range accuracyColumns {
 			if !slices.Contains(columns, c) {

@@ -17,7 +17,7 @@ import (
 // accuracyTable adds the table of that number in the paper: printed accuracies beside ours.
 func accuracyTable(printed string) func(*draft) {
 	return func(d *draft) {
-		d.addPrinted(printed, d.groups, quantity{name: "validation", heading: "validation", measure: "validation"},
+		d.addPrinted(printed, d.Groups, quantity{name: "validation", heading: "validation", measure: "validation"},
 			quantity{name: "train", heading: "training", measure: "train"},
 			quantity{name: "iid", heading: "IID test", measure: "iid"})
 	}
@@ -25,7 +25,7 @@ func accuracyTable(printed string) func(*draft) {
 
 // likenessTable adds the printed likenesses of attention beside ours.
 func likenessTable(d *draft) {
-	d.addPrinted("A3", d.groups, quantity{name: "cosine", heading: "attention cosine", measure: "cosine"})
+	d.addPrinted("A3", d.Groups, quantity{name: "cosine", heading: "attention cosine", measure: "cosine"})
 }
 
 // optimizerTable adds the printed accuracies by optimizer beside ours.
