@@ -29,7 +29,7 @@ type Study struct {
 	Notes      []string  // what was left out, and why
 
 	none        int          // candidate without an encoding
-	differences []Difference // of each candidate's error from the least; of answer
+	differences []difference // of each candidate's error from the least; of answer
 	unit        string       // of X: "step" or "epoch"
 	measure     string       // the error in words
 	baselines   []figure.Reference

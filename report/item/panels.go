@@ -16,8 +16,12 @@ import (
 	"torchpe/train/runlog"
 )
 
-// Column is a measure with the heading and the name of its column; an empty name is MeasureName.
-type Column struct{ Measure, Heading, Name string }
+// Column is a measure as reports show it.
+type Column struct {
+	Measure       string
+	Heading, Name string // of its column in tables; an empty name is MeasureName
+	Title, Axis   string // of its panel
+}
 
 // Table returns the column of a table.
 func (c Column) Table() table.Column {

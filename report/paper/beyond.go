@@ -226,29 +226,27 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 // course draws how encodings change over training on a task.
 func course(name, title string, x item.Clock) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		return d.courses("_"+name, x, d.Groups, []curve{
-			{item.Column{Measure: "modularity"}, title, "Modularity Q"},
-			{item.Column{Measure: "pe_norm"}, title, "Norm of the PE"},
-			{item.Column{Measure: "pe_effective_rank"}, title, "Effective rank of the PE"}})
+		return d.courses("_"+name, x, d.Groups, []item.Column{
+			{Measure: "modularity", Title: title, Axis: "Modularity Q"},
+			{Measure: "pe_norm", Title: title, Axis: "Norm of the PE"},
+			{Measure: "pe_effective_rank", Title: title, Axis: "Effective rank of the PE"}})
 	}
 }
 
 const motionHeading = "||E − E₀|| / ||E₀||"
 
 // motionCurves are measures of how far learned encodings have left their start.
-var motionCurves = []curve{
-	{item.Column{Measure: "pe_moved", Name: "moved"}, "Over training", motionHeading},
-	{item.Column{Measure: "pe_gradient_share", Name: "gradient_share"}, "Over training", "PE's share of the gradient"},
-	{item.Column{Measure: "pe_disparity", Name: "disparity"}, "Over training", "Disparity from 2d-fixed"},
-	{item.Column{Measure: "pe_cosine", Name: "cosine"}, "Over training", "Cosine with 2d-fixed"},
+var motionCurves = []item.Column{
+	motionCurve("moved", motionHeading), motionCurve("gradient_share", "PE's share of the gradient"),
+	motionCurve("disparity", "Disparity from 2d-fixed"), motionCurve("cosine", "Cosine with 2d-fixed"),
 }
 
-func motionColumns() (columns []item.Column) {
-	for _, c := range motionCurves {
-		c.Heading = c.yLabel
-		columns = append(columns, c.Column)
-	}
-	return append(columns, item.Column{Measure: "tangent_alignment", Heading: "tangent alignment"})
+func motionCurve(name, heading string) item.Column {
+	return item.Column{Measure: "pe_" + name, Name: name, Heading: heading, Title: "Over training", Axis: heading}
+}
+
+func motionColumns() []item.Column {
+	return append(slices.Clone(motionCurves), item.Column{Measure: "tangent_alignment", Heading: "tangent alignment"})
 }
 
 func motionCourses(d *draft) ([]figure.Panel, error) {

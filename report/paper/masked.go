@@ -67,10 +67,10 @@ func mseBars(level string) panel {
 
 // mseCourses draws errors over training.
 func mseCourses(d *draft) ([]figure.Panel, error) {
-	panels, err := d.courses("_curves", item.Steps, d.Groups, []curve{
-		{item.Column{Measure: "train_mse"}, "Training", "MSE in training"},
-		{item.Column{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse"}, "Generalisation",
-			"Test MSE, 90 % masked"}})
+	panels, err := d.courses("_curves", item.Steps, d.Groups, []item.Column{
+		{Measure: "train_mse", Title: "Training", Axis: "MSE in training"},
+		{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse", Title: "Generalisation",
+			Axis: "Test MSE, 90 % masked"}})
 	if err != nil || len(panels) < 2 {
 		return panels, err
 	}

@@ -122,26 +122,17 @@ func validationOf(title string, of selection) panel {
 	return boxPlot{title, "Validation accuracy", "validation", of, false, true, true}.draw
 }
 
-// curve is a line plot of a measure over training.
-type curve struct {
-	item.Column
-	title, yLabel string
-}
-
 // accuracyCurves are training, IID test and validation accuracy over training.
-var accuracyCurves = []curve{
-	{item.Column{Measure: "train"}, "Training", "Training accuracy"},
-	{item.Column{Measure: "iid"}, "Held out, same kind", "IID test accuracy"},
-	{item.Column{Measure: "validation"}, "Generalisation", "Validation accuracy"},
+var accuracyCurves = []item.Column{
+	{Measure: "train", Title: "Training", Axis: "Training accuracy"},
+	{Measure: "iid", Title: "Held out, same kind", Axis: "IID test accuracy"},
+	{Measure: "validation", Title: "Generalisation", Axis: "Validation accuracy"},
 }
 
-// courses draws curves of groups, and adds their table under a name.
-func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves []curve) ([]figure.Panel, error) {
-	var columns []item.Column
-	for _, c := range curves {
-		columns = append(columns, c.Column)
-	}
-	slices.SortFunc(columns, func(a, b item.Column) int {
+// courses draws measures of groups over training, and adds their table under a name.
+func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves []item.Column) ([]figure.Panel,
+	error) {
+	columns := slices.SortedFunc(slices.Values(curves), func(a, b item.Column) int {
 		return strings.Compare(a.Table().Name, b.Table().Name)
 	})
 	lines, t, err := d.Courses(groups, x, columns...)
@@ -151,7 +142,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 	var panels []figure.Panel
 	for _, c := range curves {
 		if len(lines[c.Measure]) > 0 {
-			panels = append(panels, figure.Lines{Title: c.title, XLabel: capitalised(string(x)), YLabel: c.yLabel,
+			panels = append(panels, figure.Lines{Title: c.Title, XLabel: capitalised(string(x)), YLabel: c.Axis,
 				Series: lines[c.Measure], Band: figure.BandSD, Covers: item.Covers(c.Measure)})
 		}
 	}
