@@ -101,7 +101,7 @@ func testedLengths(d *draft) string {
 
 // values returns a measure of each model of a group that has it.
 func values(g cohort.Group, measure string) []float64 {
-	return cohort.Finite((&item.Draft{}).Values(g, measure))
+	return (&item.Draft{}).Known(g, measure)
 }
 
 // bestOf returns the greatest of a group's accuracies on longer inputs; none for none.

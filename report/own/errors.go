@@ -1,7 +1,6 @@
 package own
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,32 +72,14 @@ func (r *Report) errorColumns() (columns []item.Column) {
 func errorTable(d *draft) {
 	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "n", "steps")}
 	columns := d.errorColumns()
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Table())
-	}
-	for _, g := range d.Groups {
-		row := table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
-		for _, c := range columns {
-			row = append(row, d.Mean(g, c))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	for _, b := range item.Baselines {
-		row := table.Row{table.Text("baseline: " + b.Name), {}, {}}
-		for _, c := range columns {
-			cell := table.Cell{}
-			if level, ok := strings.CutPrefix(c.Measure, "test_mse/"); ok {
-				cell = table.Number(b.MSE(d.first(), level))
-			}
-			row = append(row, cell)
-		}
-		t.Rows = append(t.Rows, row)
-	}
+	d.AddMeans(&t, d.Groups, columns, func(g cohort.Group) table.Row {
+		return table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
+	})
+	item.AddBaselines(&t, columns, d.first(), "baseline")
 	_, level := d.levels()
 	test := "test_mse/" + level
-	mean := func(g cohort.Group) float64 { return stats.Mean(cohort.Finite(d.Values(g, test))) }
-	ranked := slices.DeleteFunc(slices.Clone(d.Groups), func(g cohort.Group) bool { return math.IsNaN(mean(g)) })
-	slices.SortStableFunc(ranked, func(a, b cohort.Group) int { return cmp.Compare(mean(a), mean(b)) })
+	ranked := slices.DeleteFunc(d.ByMean(d.Groups, test, true),
+		func(g cohort.Group) bool { return len(d.Known(g, test)) == 0 })
 	d.Lead = d.ErrorSentences(ranked, test, "test error with "+percent(level)+" masked")
 	d.AddTable("", t)
 }

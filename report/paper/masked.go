@@ -30,7 +30,7 @@ func (d *draft) errorsByGroup(measure string) (all [][]float64) {
 
 // modularityBoxes draws modularity with what chance gives the first model of each encoding.
 func modularityBoxes(d *draft) ([]figure.Panel, error) {
-	groups := d.study.byMean(d.Groups, "modularity", false)
+	groups := d.ByMean(d.Groups, "modularity", false)
 	b := d.Boxes("Modularity of the encodings", "Modularity Q", "modularity", groups)
 	chances, err := item.AddChance(&b, groups)
 	if err != nil {
@@ -48,7 +48,7 @@ func modularityBoxes(d *draft) ([]figure.Panel, error) {
 
 func clusteringBoxes(d *draft) ([]figure.Panel, error) {
 	return one(d.Boxes("Clustering of the encodings", "Clustering C", "clustering",
-		d.study.byMean(d.Groups, "modularity", false))), nil
+		d.ByMean(d.Groups, "modularity", false))), nil
 }
 
 // mseBars draws errors in training and in the test with a share of tokens masked, with those of the
@@ -58,7 +58,7 @@ func mseBars(level string) panel {
 		test := "test_mse/" + level
 		b := figure.Bars{Title: "Errors after training", YLabel: "MSE",
 			References: item.References(d.first(), level)}
-		return one(d.bars(b, d.study.byMean(d.Groups, test, false),
+		return one(d.bars(b, d.ByMean(d.Groups, test, false),
 			func(g cohort.Group) string { return g.Label },
 			item.Column{Measure: "train_mse", Heading: "training"},
 			item.Column{Measure: test, Heading: "test, " + strings.TrimPrefix(level, "0.") + " % masked"})), nil
@@ -175,7 +175,7 @@ func distanceText(d *draft) string {
 
 // cosineMatrices draws the cosine similarity of tokens, which the paper shows of the simulated network.
 func cosineMatrices(d *draft) ([]figure.Panel, error) {
-	matrices, err := d.tokenMatrices("cosine", d.study.byMean(d.Groups, "modularity", false),
+	matrices, err := d.tokenMatrices("cosine", d.ByMean(d.Groups, "modularity", false),
 		func(_ *cohort.Run, x metrics.Table) ([]float64, error) { return x.Cosines(), nil })
 	var panels []figure.Panel
 	for _, m := range matrices {

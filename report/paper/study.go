@@ -380,20 +380,3 @@ func groupNamed(all []cohort.Group, label string) []cohort.Group {
 func withoutReference(all []cohort.Group) []cohort.Group {
 	return pick(all, func(g cohort.Group) bool { return g.Label != reference })
 }
-
-// byMean orders groups by the mean of a measure, those without it last.
-func (s *Study) byMean(all []cohort.Group, measure string, rising bool) []cohort.Group {
-	value := func(g cohort.Group) float64 {
-		v := s.mean(g, measure)
-		switch {
-		case math.IsNaN(v):
-			return math.Inf(1)
-		case rising:
-			return v
-		}
-		return -v
-	}
-	out := slices.Clone(all)
-	slices.SortStableFunc(out, func(a, b cohort.Group) int { return cmp.Compare(value(a), value(b)) })
-	return out
-}
