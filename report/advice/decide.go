@@ -29,12 +29,12 @@ type Answer struct {
 	Text    string   `json:"answer"`
 }
 
-// Difference is by how much the mean error of one candidate exceeds that of another.
-type Difference struct {
-	Mean     float64        `json:"mean"`
-	Interval stats.Interval `json:"interval"` // simultaneous for all pairs of candidates
-	P        float64        `json:"p"`        // of Welch's test of the two alone; NaN where neither varies
-	Clear    bool           `json:"clear"`
+// difference is by how much the mean error of one candidate exceeds that of another.
+type difference struct {
+	Mean     float64
+	Interval stats.Interval // simultaneous for all pairs of candidates
+	P        float64        // of Welch's test of the two alone; NaN where neither varies
+	Clear    bool
 }
 
 // comparison compares errors [candidate][seed], with the seeds of all candidates in the same order.
@@ -58,9 +58,9 @@ func compare(all []Candidate, of func(Candidate) []float64) (c comparison, err e
 // with the pooled spread, corrected for all pairs of candidates (Bonferroni), and Welch's t with the
 // spreads of the two alone. The first allows for the choice of the two among many, the second for
 // spreads that differ. See TestFalseWinners.
-func (c comparison) difference(a, b int) (Difference, error) {
+func (c comparison) difference(a, b int) (difference, error) {
 	k, n := float64(len(c.means)), len(c.errors[a])
-	d := Difference{Mean: c.means[a] - c.means[b]}
+	d := difference{Mean: c.means[a] - c.means[b]}
 	alpha := (1 - level) / (k * (k - 1) / 2)
 	var err error
 	d.Interval, err = stats.StudentInterval(d.Mean, c.spread*math.Sqrt(2/float64(n)), c.df, 1-alpha)
@@ -79,7 +79,7 @@ func (c comparison) difference(a, b int) (Difference, error) {
 }
 
 // String writes the difference with its interval.
-func (d Difference) String() string {
+func (d difference) String() string {
 	return fmt.Sprintf("%.2g (95 %% %.2g to %.2g)", d.Mean, d.Interval.Low, d.Interval.High)
 }
 
@@ -141,7 +141,7 @@ func (s *Study) answer() (Answer, error) {
 		return Answer{}, err
 	}
 	var falling, tied []string
-	s.differences = make([]Difference, len(s.Candidates))
+	s.differences = make([]difference, len(s.Candidates))
 	for i, c := range s.Candidates {
 		if s.differences[i], err = ends.difference(i, 0); err != nil {
 			return Answer{}, err

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -30,7 +29,7 @@ type Study struct {
 	Notes      []string  // what was left out, and why
 
 	none        int          // candidate without an encoding
-	differences []Difference // of each candidate's error from the least; of answer
+	differences []difference // of each candidate's error from the least; of answer
 	unit        string       // of X: "step" or "epoch"
 	measure     string       // the error in words
 	baselines   []figure.Reference
@@ -103,17 +102,13 @@ func (s *Study) comparable(groups []cohort.Group) ([]cohort.Group, error) {
 	if none.Models == nil {
 		return nil, fmt.Errorf("no run of %s is left, which the others are compared with", without)
 	}
-	want, err := none.Models[0].TrainedAs()
-	if err != nil {
-		return nil, err
-	}
 	var models []cohort.Model
 	for _, g := range groups {
-		how, err := g.Models[0].TrainedAs()
+		unlike, _, err := cohort.Unlike([]cohort.Group{none, g})
 		switch {
 		case err != nil:
 			return nil, err
-		case !maps.Equal(how, want), g.Models[0].Label() == without && g.Label != none.Label:
+		case unlike != nil, g.Models[0].Label() == without && g.Label != none.Label:
 			s.Notes = append(s.Notes, g.Label+" is not compared: its settings or data are not those of "+none.Label)
 		case !slices.Equal(seeds(g), seeds(none)):
 			s.Notes = append(s.Notes, g.Label+" is not compared: it lacks seeds")

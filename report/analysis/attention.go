@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -205,18 +203,12 @@ func (in *Input) noteOtherData(m, r *Model) {
 	if m.Source == r.Source || !m.isRun() || !r.isRun() {
 		return
 	}
-	var settings [2]map[string]json.RawMessage
-	for i, c := range []cohort.Config{m.member.Run.Config, r.member.Run.Config} {
-		if err := json.Unmarshal(c.JSON, &settings[i]); err != nil {
-			in.note("%s: config.json: %v", m.Source, err)
-			return
-		}
-	}
-	for _, key := range []string{"task", "data_seed", "lst_validation"} {
-		if x, y := settings[0][key], settings[1][key]; !bytes.Equal(x, y) {
-			in.note("%s and the reference %s may look at other examples: %s is %s and %s", m.Source,
-				r.Source, key, x, y)
-			return
-		}
+	unlike, err := cohort.UnlikeData(*m.member, *r.member)
+	switch {
+	case err != nil:
+		in.note("%v", err)
+	case unlike != nil:
+		in.note("%s and the reference %s may look at other examples: %s and %s", m.Source, r.Source, unlike[0][0],
+			unlike[0][1])
 	}
 }

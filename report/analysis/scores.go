@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/internal/number"
+	"torchpe/train/runlog"
 )
 
 // Number is a result. It is null in JSON if it is not finite.
@@ -81,20 +81,15 @@ type Object []Field
 
 // MarshalJSON writes the fields in order.
 func (o Object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	for i, f := range o {
+	var out runlog.Object
+	for _, f := range o {
 		value, err := json.Marshal(f.Value)
 		if err != nil {
 			return nil, err
 		}
-		separator := ","
-		if i == 0 {
-			separator = "{"
-		}
-		fmt.Fprintf(&b, "%s%q:%s", separator, f.Key, value)
+		out = append(out, runlog.Field{Key: f.Key, Value: value})
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return out.Text(), nil
 }
 
 // column describes a number that a measure returns for each part of a model.

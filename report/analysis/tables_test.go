@@ -84,15 +84,21 @@ func TestOtherData(t *testing.T) {
 	m := of("a", `{"task":"lst","data_seed":1,"lr":1}`)
 	for config, want := range map[string]string{
 		`{"task":"lst","data_seed":1,"lr":2}`:                      "",
-		`{"task":"lst","data_seed":2,"lr":1}`:                      "data_seed is 1 and 2",
-		`{"task":"nmar","data_seed":1}`:                            `task is "lst" and "nmar"`,
-		`{"task":"lst","data_seed":1,"lst_validation":"mine.csv"}`: "lst_validation",
+		`{"task":"lst","data_seed":2,"lr":1}`:                      "data_seed 1 and data_seed 2",
+		`{"task":"nmar","data_seed":1}`:                            "task lst and task nmar",
+		`{"task":"lst","data_seed":1,"lst_validation":"mine.csv"}`: "lst_validation none and lst_validation mine.csv",
+		`{"task":"lst","data_seed":1,"lst_side":5}`:                "lst_side none and lst_side 5",
 	} {
 		in := &Input{}
 		in.noteOtherData(m, of("b", config))
 		if got := strings.Join(in.Notes, "; "); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: note %q, want one with %q", config, got, want)
 		}
+	}
+	in, other := &Input{}, of("b", `{"task":"lst","data_seed":1,"lr":1}`)
+	other.member.Run.DataSHA256 = "1a0dc7efbb"
+	if in.noteOtherData(m, other); !strings.HasSuffix(strings.Join(in.Notes, "; "), "data unknown and data 1a0dc7ef") {
+		t.Errorf("of other data: %q", in.Notes)
 	}
 }
 

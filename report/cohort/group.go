@@ -2,7 +2,11 @@ package cohort
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
+
+	"torchpe/train/config"
 )
 
 // Group holds the models of one configuration, which differ in their seeds.
@@ -12,7 +16,8 @@ type Group struct {
 }
 
 // Groups joins models whose identities are equal but for ignored keys, and sorts the groups by encoding,
-// σ and label. A label ends with the settings in which models of its encoding differ.
+// σ and label. A label ends with the settings in which models of its encoding differ. A model lacks the measures
+// that it took by other settings than most of its group.
 func Groups(models []Model, ignored ...string) ([]Group, error) {
 	identities, err := Identities(models)
 	if err != nil {
@@ -38,9 +43,36 @@ func Groups(models []Model, ignored ...string) ([]Group, error) {
 		}
 		out[at[key]].Models = append(out[at[key]].Models, m)
 	}
+	for _, g := range out {
+		for _, family := range config.MadeMeasures() {
+			dropUnlike(g.Models, family)
+		}
+	}
 	slices.SortStableFunc(out, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.Models[0].Run.Config.PE, b.Models[0].Run.Config.PE),
 			cmp.Compare(a.Models[0].Sigma(), b.Models[0].Sigma()), cmp.Compare(a.Label, b.Label))
 	})
 	return out, nil
+}
+
+// dropUnlike drops the measures of a family from those of models that took it by other settings than most.
+func dropUnlike(models []Model, family string) {
+	isOf := func(key string) bool {
+		first, _, _ := strings.Cut(key, "/")
+		return first == family
+	}
+	var measured []Model
+	for _, m := range models {
+		for key := range m.Result.Measures {
+			if isOf(key) {
+				measured = append(measured, m)
+				break
+			}
+		}
+	}
+	for _, other := range MeasuredOtherwise(measured, family) {
+		i := slices.IndexFunc(models, func(m Model) bool { return m.Key() == other.Key() })
+		models[i].Result.Measures = maps.Clone(models[i].Result.Measures)
+		maps.DeleteFunc(models[i].Result.Measures, func(key string, _ float64) bool { return isOf(key) })
+	}
 }

@@ -43,11 +43,21 @@ func (m Model) Identity() (map[string]string, error) {
 		return nil, err
 	}
 	delete(all, "members.seed")
-	if all["optimizer"] == "adamw" && m.Member.WeightDecay == 0 && m.Member.PEWeightDecay == nil {
-		all["optimizer"] = "adam" // the two are one without decay
+	if name, has := all["optimizer"]; has {
+		all["optimizer"] = m.optimizer(name)
 	}
 	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
 	return all, nil
+}
+
+// Optimizer returns the optimizer; adam for adamw without decay, as the two are one.
+func (m Model) Optimizer() string { return m.optimizer(m.Run.Config.Optimizer) }
+
+func (m Model) optimizer(name string) string {
+	if name == "adamw" && m.Member.WeightDecay == 0 && m.Member.PEWeightDecay == nil {
+		return "adam"
+	}
+	return name
 }
 
 // base identifies what is the same in all models that a figure compares: the identity but for the settings by
@@ -85,6 +95,18 @@ func Unlike(groups []Group, ignored ...string) (keys []string, values []map[stri
 		maps.DeleteFunc(values[i], func(key, _ string) bool { return slices.Contains(ignored, key) })
 	}
 	return Differing(values), values, nil
+}
+
+// UnlikeData returns the settings of their examples in which two models differ, or the hash of their data, each
+// described as Difference does; nil where they see the same examples.
+func UnlikeData(a, b Model) (settings [][2]string, err error) {
+	keys, values, err := Unlike([]Group{{Models: []Model{a}}, {Models: []Model{b}}})
+	for _, key := range keys {
+		if key == DataKey || slices.Contains(config.DataKeys(), key) {
+			settings = append(settings, [2]string{Difference(key, values[0][key]), Difference(key, values[1][key])})
+		}
+	}
+	return settings, err
 }
 
 // Identities returns the identity of each model.

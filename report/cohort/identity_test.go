@@ -1,8 +1,10 @@
 package cohort_test
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,60 +13,82 @@ import (
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/train/config"
+	"torchpe/train/runlog"
 )
 
 // Two models differ where any setting that changes results does, whichever part of the configuration
 // it is in. Settings that change nothing, and the seed, tell no models apart.
 func TestEverySettingSplits(t *testing.T) {
-	// modelWith returns a model whose configuration has a value at a key.
-	modelWith := func(key, value string) cohort.Model {
-		m := cohort.Model{Run: &cohort.Run{}}
-		text := value
-		parts := strings.Split(key, ".")
-		for i := len(parts) - 1; i >= 0; i-- {
-			text = fmt.Sprintf(`{%q:%s}`, parts[i], text)
+	synthetic.EverySetting(t, func(key string, models []cohort.Model, isTold bool) {
+		want := 1
+		if isTold {
+			want = 2
 		}
-		m.Run.Config.JSON = json.RawMessage(text)
-		if parts[0] == "members" {
-			m.Run.Config.JSON = json.RawMessage("{}")
-			if err := json.Unmarshal(fmt.Appendf(nil, `{%q:%s}`, parts[1], value), &m.Member); err != nil {
-				t.Fatal(key, err)
-			}
+		groups, err := cohort.Groups(models)
+		if err != nil || len(groups) != want {
+			t.Errorf("%s: %d groups, want %d (%v)", key, len(groups), want, err)
 		}
+		groups, err = cohort.GroupsOfAnyLength(models)
+		if err != nil || len(groups) != want && !cohort.IsLength(key) {
+			t.Errorf("%s: %d groups of any length, want %d (%v)", key, len(groups), want, err)
+		}
+	})
+}
+
+// A report makes no group of its own; that of lengths takes groups apart by task.
+func TestGroupsAreMadeHere(t *testing.T) {
+	for _, path := range expect.Must(filepath.Glob("../*/*.go")) {
+		isExempt := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "cohort") ||
+			path == "../lengths/lengths.go"
+		if text := expect.Must(os.ReadFile(path)); !isExempt && bytes.Contains(text, []byte("cohort.Group{Label")) {
+			t.Errorf("%s makes a group: only Groups may", path)
+		}
+	}
+}
+
+// A mean is over models that took the measure alike: others lack it, whatever else they measured. Each setting that
+// makes measures is tried.
+func TestMeasuresOfOtherSettings(t *testing.T) {
+	model := func(seed uint64, measure string, change func(*config.Config)) cohort.Model {
+		m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{Seed: seed}}
+		m.Result.Measures = runlog.Numbers{measure: float64(seed), "validation": .5}
+		m.Run.Config.JSON = []byte("{}")
+		change(&m.Run.Config.Config)
 		return m
 	}
-	keys := 0
-	for _, s := range config.Settings() {
-		if s.Key == "members" {
-			continue // its parts have rows
+	for measure, change := range map[string]func(*config.Config){
+		"noise/0.5":         func(c *config.Config) { c.Noise = []float64{.5, 1} },
+		"noise/1":           func(c *config.Config) { c.NoiseRepeats = 7 },
+		"tangent_alignment": func(c *config.Config) { c.TangentPuzzles = 64 },
+	} {
+		usual := func(*config.Config) {}
+		all := []cohort.Model{model(1, measure, usual), model(2, measure, change), model(3, measure, usual)}
+		groups := expect.Must(cohort.Groups(all))
+		if len(groups) != 1 || len(groups[0].Models) != 3 {
+			t.Fatalf("%s: %v", measure, groups)
 		}
-		groups, err := cohort.Groups([]cohort.Model{modelWith(s.Key, "1"), modelWith(s.Key, "2")})
-		if err != nil {
-			t.Fatal(s.Key, err)
+		got := groups[0].Values(func(m cohort.Model) float64 { return m.Number(measure) })
+		if fmt.Sprint(got) != "[1 NaN 3]" || groups[0].Models[1].Number("validation") != .5 || all[1].Number(measure) != 2 {
+			t.Errorf("%s: %v of the group", measure, got)
 		}
-		want := 2
-		if s.Effect == config.Nothing || s.Effect == config.Measures || s.Key == "members.seed" {
-			want = 1
-		}
-		if len(groups) != want {
-			t.Errorf("%s: %d groups, want %d", s.Key, len(groups), want)
-		}
-		keys++
-		groups, err = cohort.GroupsOfAnyLength([]cohort.Model{modelWith(s.Key, "1"), modelWith(s.Key, "2")})
-		if err != nil ||
-			len(groups) != want && !cohort.IsLength(s.Key) {
-			t.Errorf("%s: %d groups of any length, want %d (%v)", s.Key, len(groups), want, err)
+		if others := cohort.MeasuredOtherwise(all, "validation"); others != nil {
+			t.Errorf("validation accuracy depends on the settings of %s", measure)
 		}
 	}
-	for _, key := range []string{"members.lr", "members.pe_lr", "members.pe_weight_decay", "members.sigma",
-		"members.weight_decay", "removed.of_an_older_version"} {
-		groups, err := cohort.Groups([]cohort.Model{modelWith(key, "1"), modelWith(key, "2")})
-		if err != nil || len(groups) != 2 {
-			t.Errorf("%s: %d groups, want 2 (%v)", key, len(groups), err)
+}
+
+// AdamW without decay is Adam.
+func TestOptimizer(t *testing.T) {
+	decay := .1
+	for want, members := range map[string][]cohort.Member{"adam": {{}},
+		"adamw": {{WeightDecay: decay}, {PEWeightDecay: &decay}}} {
+		for _, member := range members {
+			m := cohort.Model{Run: &cohort.Run{}, Member: member}
+			m.Run.Config.Optimizer = "adamw"
+			if got := m.Optimizer(); got != want {
+				t.Errorf("%+v: %s, want %s", member, got, want)
+			}
 		}
-	}
-	if keys < 60 {
-		t.Errorf("the table has %d settings; it had 60 and more", keys)
 	}
 }
 

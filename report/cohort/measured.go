@@ -58,6 +58,23 @@ func (m Model) IsUnfitted() bool {
 	return known && !reached
 }
 
+// MeasuredOtherwise returns those of models, which all have a measure, that took it by other settings than most of
+// them, such as on more puzzles: a mean is over the others alone. The measure is a key or the name of a family.
+func MeasuredOtherwise(models []Model, measure string) (others []Model) {
+	count, most := map[string]int{}, ""
+	for _, m := range models {
+		how := m.Run.Config.HowMeasured(measure)
+		if count[how]++; count[how] > count[most] {
+			most = how
+		}
+	}
+	if len(count) < 2 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(models),
+		func(m Model) bool { return m.Run.Config.HowMeasured(measure) == most })
+}
+
 // Unfitted returns the models that have not fitted.
 func Unfitted(models []Model) []Model {
 	return slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return !m.IsUnfitted() })

@@ -26,7 +26,7 @@ type Item struct {
 	Caption string
 	Figure  *figure.Figure // nil for a table
 	Panels  []figure.Row   // panels of the figure, row by row
-	Groups  []string       // names of the legend below the panels; may be empty
+	Legend  []string       // names of the legend below the panels; may be empty
 	Undrawn error          // error of drawing the figure; its numbers are still written
 	Tables  []Named        // the tables, or the numbers of the figure
 	Missing []page.Result  // results that the item needs and the runs lack
@@ -64,7 +64,7 @@ func (item *Item) stacked() (rows []figure.Row) {
 // narrow returns the figure as an SVG for narrow screens, whose panels lie one below the other; nil where they do
 // not fit.
 func (item *Item) narrow() ([]byte, error) {
-	drawn, err := figure.Compose(figure.Page{Width: figure.ColumnWidth, GroupNames: item.Groups, Rows: item.stacked()})
+	drawn, err := figure.Compose(figure.Page{Width: figure.ColumnWidth, GroupNames: item.Legend, Rows: item.stacked()})
 	if err != nil {
 		return nil, nil //nolint:nilerr
 	}
@@ -231,7 +231,7 @@ func (d *Document) addPanels(item Item) error {
 	k := 0
 	for _, row := range item.Panels {
 		for _, cell := range row.Cells {
-			page := figure.Page{Width: figure.ColumnWidth, GroupNames: item.Groups,
+			page := figure.Page{Width: figure.ColumnWidth, GroupNames: item.Legend,
 				Rows: []figure.Row{{Height: row.Height, Cells: []figure.Cell{{Panel: cell.Panel}}}}}
 			alone, err := figure.Compose(page)
 			if err != nil { // its labels need more room

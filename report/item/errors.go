@@ -22,7 +22,7 @@ func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) stri
 	simple, bound := simplest(run, level)
 	var poor []string
 	for _, g := range ranked {
-		if stats.Mean(cohort.Finite(d.Values(g, measure))) >= bound {
+		if stats.Mean(d.Known(g, measure)) >= bound {
 			poor = append(poor, g.Label)
 		}
 	}
@@ -53,7 +53,7 @@ func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) stri
 
 // errorText returns ".956 ± .039 (learn-0.2, n = 3)".
 func (d *Draft) errorText(g cohort.Group, measure string) string {
-	values := cohort.Finite(d.Values(g, measure))
+	values := d.Known(g, measure)
 	return fmt.Sprintf("%s (%s, n = %d)", MeanText(measure, values), g.Label, len(values))
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/page"
@@ -17,8 +18,10 @@ import (
 // Draft is an item being made.
 type Draft struct {
 	document.Item
-	Rows  []figure.Row
-	Marks bool // marks models that have not fitted: a star behind the label, hollow dots
+	Groups []cohort.Group
+	Rows   []figure.Row
+	Texts  map[string]string // sentences of the caption on the panels that are drawn, by name
+	Marks  bool              // marks models that have not fitted: a star behind the label, hollow dots
 
 	partial []string // what Mean found for some models of a group alone
 
@@ -98,7 +101,7 @@ func (d *Draft) Finish() document.Item {
 		return d.Item
 	}
 	d.Panels = d.Rows
-	on := figure.Page{Width: figure.PageWidth, GroupNames: d.Groups}
+	on := figure.Page{Width: figure.PageWidth, GroupNames: d.Legend}
 	if d.isNarrow() {
 		on.Width = figure.ColumnWidth
 		if d.Compose(on); d.Undrawn == nil {

@@ -10,14 +10,19 @@ import (
 	"strings"
 
 	"torchpe/internal/number"
+	"torchpe/internal/stats"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/table"
 	"torchpe/train/runlog"
 )
 
-// Column is a measure with the heading and the name of its column; an empty name is MeasureName.
-type Column struct{ Measure, Heading, Name string }
+// Column is a measure as reports show it.
+type Column struct {
+	Measure       string
+	Heading, Name string // of its column in tables; an empty name is MeasureName
+	Title, Axis   string // of its panel
+}
 
 // Table returns the column of a table.
 func (c Column) Table() table.Column {
@@ -43,10 +48,59 @@ func (d *Draft) Values(g cohort.Group, name string) []float64 {
 	return g.Values(func(m cohort.Model) float64 { return d.Of(m, name) })
 }
 
+// Known returns a measure of the models of a group that have it.
+func (d *Draft) Known(g cohort.Group, name string) []float64 { return cohort.Finite(d.Values(g, name)) }
+
+// ByMean orders groups by the mean of a measure, those without it last.
+func (d *Draft) ByMean(all []cohort.Group, name string, rising bool) []cohort.Group {
+	value := func(g cohort.Group) float64 {
+		v := stats.Mean(d.Known(g, name))
+		switch {
+		case math.IsNaN(v):
+			return math.Inf(1)
+		case rising:
+			return v
+		}
+		return -v
+	}
+	return slices.SortedStableFunc(slices.Values(all),
+		func(a, b cohort.Group) int { return cmp.Compare(value(a), value(b)) })
+}
+
+// AddMeans adds a row for each group to a table: a head, and the means of measures in columns that it adds.
+func (d *Draft) AddMeans(t *table.Table, groups []cohort.Group, columns []Column, head func(cohort.Group) table.Row) {
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Table())
+	}
+	for _, g := range groups {
+		row := head(g)
+		for _, c := range columns {
+			row = append(row, d.Mean(g, c))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+}
+
+// AddBaselines adds a row for each prediction without a model below those of AddMeans, with its errors in a run's
+// tests.
+func AddBaselines(t *table.Table, columns []Column, r *cohort.Run, called string) {
+	first := len(t.Columns) - len(columns)
+	for _, b := range Baselines {
+		row := make(table.Row, len(t.Columns))
+		row[0] = table.Text(called + ": " + b.Name)
+		for i, c := range columns {
+			if level, ok := strings.CutPrefix(c.Measure, "test_mse/"); ok {
+				row[first+i] = table.Number(b.MSE(r, level))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+}
+
 // Mean returns the mean and SD of a measure over the models of a group. The caption says where some of them
 // lack it.
 func (d *Draft) Mean(g cohort.Group, c Column) table.Cell {
-	values := cohort.Finite(d.Values(g, c.Measure))
+	values := d.Known(g, c.Measure)
 	if n := len(values); 0 < n && n < len(g.Models) {
 		d.partial = append(d.partial, fmt.Sprintf("%s of %s, %d of %d", c.Heading, g.Label, n, len(g.Models)))
 	}

@@ -9,6 +9,7 @@ import (
 	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
+	"torchpe/report/table"
 )
 
 // Tokens holds names and modules of a run's tokens.
@@ -53,7 +54,10 @@ func (t Tokens) Module(i int) string {
 // Matrix returns a panel of values [n,n] between tokens, in their order.
 func (t Tokens) Matrix(values []float64) figure.Matrix {
 	n := len(t.Names)
-	m := figure.Matrix{Rows: n, Columns: n, Note: "n = 1 model"}
+	m := figure.Matrix{Rows: n, Columns: n, Note: "n = 1 model", HideNames: true}
+	if t.Labels != nil {
+		m.GroupNames = t.Modules
+	}
 	for _, i := range t.Order {
 		for _, j := range t.Order {
 			m.Values = append(m.Values, values[i*n+j])
@@ -63,6 +67,33 @@ func (t Tokens) Matrix(values []float64) figure.Matrix {
 		}
 	}
 	return m
+}
+
+// OffDiagonal returns the values off the diagonals of matrices, which are 1 and would leave little of a range of
+// colours to the others.
+func OffDiagonal(all []figure.Matrix) (values []float64) {
+	for _, m := range all {
+		for i, v := range m.Values {
+			if i/m.Columns != i%m.Columns && !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
+// SquareTable returns values [n,n] between n tokens as a table, in an order of tokens that name has names of.
+func SquareTable(values []float64, order []int, name func(token int) table.Cell) table.Table {
+	t := table.Table{Columns: table.Columns("token")}
+	for _, i := range order {
+		t.Columns = append(t.Columns, table.Column{Heading: name(i).String(), Name: fmt.Sprintf("token_%d", i)})
+		row := table.Row{name(i)}
+		for _, j := range order {
+			row = append(row, table.Number(values[i*len(order)+j]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 // Learned returns the table that a model learned in the first block that has one, with its probes. The error matches

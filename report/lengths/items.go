@@ -18,32 +18,90 @@ import (
 	"torchpe/train/runlog"
 )
 
-// items lists the items of a report in their order.
-var items = []struct {
-	id, section, title string
-	tasks              func(*Report) []task // which the item shows
-	make               func(*item.Draft, []task)
-}{
-	{"scores", "What these runs say", "Accuracy on inputs longer than in training", languages, scores},
-	{"perplexity", "What these runs say", "Perplexity of held-out text", texts, perplexities},
-	{"best", "Scores", "Best accuracy on inputs longer than in training",
-		func(r *Report) []task { return r.best }, best},
-	{"lengths", "Accuracy by length", "Accuracy against the length of the input", languages, curves},
-	{"models", "Models", "Training, lengths of training, and longer", languages, models},
-	{"text", "Text", "Perplexity by length, and loss by position", texts, textCurves},
+// The data of items, in drafts of a report.
+type (
+	spec  = item.Spec[*Report, *draft]
+	row   = item.Row[*draft]
+	panel = item.Panel[*draft]
+)
+
+// draft is an item being made.
+type draft struct {
+	item.Draft
+	*Report
 }
 
-func languages(r *Report) []task { return r.languages }
-func texts(r *Report) []task     { return r.texts }
+// draft makes an item but for its drawing.
+func (r *Report) draft(it spec) (*draft, error) {
+	d := &draft{Draft: item.Draft{Marks: true}, Report: r}
+	return d, it.Fill(r, d, words)
+}
 
-const (
-	criterion   = "accuracy .99 on held-out inputs of the lengths of training"
-	panelHeight = 2.6 // of a row, in inches
-)
+// specs lists the items of a report in their order.
+func specs() []spec {
+	pairs := func(draw panel) []row { return []row{{Height: 2.6, Pairs: true, Panels: []panel{draw}}} }
+	return []spec{
+		{ID: "scores", Section: "What these runs say", Title: "Accuracy on inputs longer than in training",
+			Of: languages, Tables: []func(*draft){scores},
+			Caption: "Mean ± SD, over the models that have fitted (" + criterion + "), of the mean accuracy at " +
+				"{lengths}; empty where none has, or where the encoding has no places for longer inputs."},
+		{ID: "perplexity", Section: "What these runs say", Title: "Perplexity of held-out text",
+			Of: texts, Tables: []func(*draft){perplexities},
+			Caption: "Next characters of the last tenth of each file, in windows of so many " +
+				"characters: perplexity, and the share that is predicted rightly, mean ± SD over " +
+				"the models. train: share in training. Windows that an encoding has no places for " +
+				"are missing."},
+		{ID: "best", Section: "Scores", Title: "Best accuracy on inputs longer than in training",
+			Of: languages, Tables: []func(*draft){best},
+			Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, fitted " +
+				"or not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."},
+		{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input",
+			Of: languages, Rows: pairs(curves),
+			Caption: "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the " +
+				"least to the greatest of its models. A line that ends early is of an encoding without places for " +
+				"longer inputs. *: not all models have fitted (" + criterion + "); they say nothing about longer inputs."},
+		{ID: "models", Section: "Models", Title: "Training, lengths of training, and longer",
+			Of: languages, Tables: []func(*draft){models},
+			Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of " +
+				"training; longer: of all models, fitted or not, with Student's interval of the mean."},
+		{ID: "text", Section: "Text", Title: "Perplexity by length, and loss by position",
+			Of: texts, Rows: pairs(textCurves),
+			Caption: "Left: perplexity of held-out text in windows of so many characters. Right: " +
+				"mean loss at the positions of the longest windows that the encoding has places for. " +
+				"A line an encoding, bands from the least to the greatest of its models."},
+	}
+}
+
+// languages and texts return the groups on formal languages, and on texts.
+
+func languages(r *Report) []cohort.Group { return groupsOf(r.languages) }
+func texts(r *Report) []cohort.Group     { return groupsOf(r.texts) }
+
+func groupsOf(tasks []task) (all []cohort.Group) {
+	for _, t := range tasks {
+		all = append(all, t.groups...)
+	}
+	return all
+}
+
+const criterion = "accuracy .99 on held-out inputs of the lengths of training"
+
+// words are the texts for which names in braces stand in captions.
+var words = item.Words[*draft]{"lengths": testedLengths}
+
+// testedLengths says at which lengths models were tested.
+func testedLengths(d *draft) string {
+	return item.Each(cohort.ModelsOf(d.Groups), func(m cohort.Model) string {
+		c := m.Run.Config.Sequence
+		_, longer := c.Lengths()
+		return fmt.Sprintf("%s above %d, to %d, %s of each", wording.Count(len(longer), "length"), c.TrainLength,
+			c.TestLength, wording.Count(c.Tests, "sequence"))
+	})
+}
 
 // values returns a measure of each model of a group that has it.
 func values(g cohort.Group, measure string) []float64 {
-	return cohort.Finite((&item.Draft{}).Values(g, measure))
+	return (&item.Draft{}).Known(g, measure)
 }
 
 // bestOf returns the greatest of a group's accuracies on longer inputs; none for none.
@@ -56,31 +114,15 @@ func bestOf(g cohort.Group) table.Cell {
 }
 
 // scores lists the mean accuracy on longer inputs, encodings by tasks.
-func scores(d *item.Draft, tasks []task) {
-	d.AddTable("", byTask(d.Title, tasks,
+func scores(d *draft) {
+	d.AddTable("", byTask(d.Title, d.languages,
 		func(g cohort.Group) table.Cell { return table.Mean(values(g.Fitted(), "validation")) }))
 	d.Lead = sentence("The highest mean accuracy on longer inputs, of encodings that have fitted", longer.Measure,
-		tasks, func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
-	var all []cohort.Model
-	for _, t := range tasks {
-		all = append(all, cohort.ModelsOf(t.groups)...)
-	}
-	lengths := item.Each(all, func(m cohort.Model) string {
-		c := m.Run.Config.Sequence
-		_, longer := c.Lengths()
-		return fmt.Sprintf("%s above %d, to %d, %s of each", wording.Count(len(longer), "length"), c.TrainLength,
-			c.TestLength, wording.Count(c.Tests, "sequence"))
-	})
-	d.Caption = fmt.Sprintf("Mean ± SD, over the models that have fitted (%s), of the mean accuracy at %s; empty "+
-		"where none has, or where the encoding has no places for longer inputs.", criterion, lengths)
+		d.languages, func(g cohort.Group) float64 { return stats.Mean(values(g.Fitted(), "validation")) })
 }
 
 // best lists the score of the publications.
-func best(d *item.Draft, tasks []task) {
-	d.AddTable("", byTask(d.Title, tasks, bestOf))
-	d.Caption = "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, fitted or " +
-		"not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."
-}
+func best(d *draft) { d.AddTable("", byTask(d.Title, d.best, bestOf)) }
 
 // sentence says on which tasks each encoding is best by a measure.
 func sentence(what, measure string, tasks []task, of func(cohort.Group) float64) string {
@@ -148,10 +190,9 @@ func accuracy(length string) item.Column {
 }
 
 // curves draws accuracy against length.
-func curves(d *item.Draft, tasks []task) {
+func curves(d *draft) (panels []figure.Panel, err error) {
 	t := table.Table{Columns: table.Columns("task", "PE", "seed", "length", "accuracy")}
-	var panels []figure.Panel
-	for _, task := range tasks {
+	for _, task := range d.languages {
 		lines := d.ByNumber(task.groups, "length", func(g cohort.Group, m cohort.Model, n int, v float64) {
 			t.Rows = append(t.Rows, table.Row{table.Text(task.name), table.Text(g.Label), item.Seed(m),
 				table.Count(n), table.Number(v)})
@@ -161,22 +202,18 @@ func curves(d *item.Draft, tasks []task) {
 			XLabel: "Length of the input", YLabel: "Accuracy", Band: figure.BandMinMax, Markers: true, YMax: 1,
 			Series: lines})
 	}
-	d.Pairs(panelHeight, panels)
-	d.Caption = "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the " +
-		"least to the greatest of its models. A line that ends early is of an encoding without places for longer " +
-		"inputs. " +
-		"*: not all models have fitted (" + criterion + "); they say nothing about longer inputs."
 	d.AddTable("", t)
+	return panels, nil
 }
 
 // models lists train, IID and longer accuracy of each group, with the best of its models.
-func models(d *item.Draft, tasks []task) {
+func models(d *draft) {
 	t := table.Table{Title: d.Title, Columns: append(table.Columns("task", "encoding", "n", "fitted"),
 		train.Table(), iid.Table(), longer.Table(),
 		item.Column{Measure: longer.Measure, Heading: "95 % from", Name: "longer_low"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "to", Name: "longer_high"}.Table(),
 		item.Column{Measure: longer.Measure, Heading: "best of n", Name: "best"}.Table())}
-	for _, task := range tasks {
+	for _, task := range d.languages {
 		for _, g := range task.groups {
 			row := table.Row{table.Text(task.name), table.Text(g.Label), table.Count(len(g.Models)),
 				table.Count(len(g.Fitted().Models)), d.Mean(g, train), d.Mean(g, iid), d.Mean(g, longer), {}, {},
@@ -187,16 +224,14 @@ func models(d *item.Draft, tasks []task) {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	d.Caption = "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of " +
-		"training; longer: of all models, fitted or not, with Student's interval of the mean."
 	d.AddTable("", t)
 }
 
 // perplexities lists perplexity by the length of the window, with the accuracies.
-func perplexities(d *item.Draft, tasks []task) {
+func perplexities(d *draft) {
 	t := table.Table{Title: d.Title, Columns: append(table.Columns("text", "encoding", "n", "window", "trained"),
 		perplexity("N").Table(), accuracy("N").Table(), train.Table())}
-	for _, task := range tasks {
+	for _, task := range d.texts {
 		for _, g := range task.groups {
 			trained := g.Models[0].Run.Config.Sequence.TrainLength
 			for _, n := range item.Numbers("perplexity", g.Models...) {
@@ -208,24 +243,20 @@ func perplexities(d *item.Draft, tasks []task) {
 			}
 		}
 	}
-	d.Lead = sentence("The lowest perplexity in windows of the length of training", perplexity("N").Measure, tasks,
+	d.Lead = sentence("The lowest perplexity in windows of the length of training", perplexity("N").Measure, d.texts,
 		func(g cohort.Group) float64 {
 			length := strconv.Itoa(g.Models[0].Run.Config.Sequence.TrainLength)
 			return stats.Mean(values(g, perplexity(length).Measure))
 		})
-	d.Caption = "Next characters of the last tenth of each file, in windows of so many " +
-		"characters: perplexity, and the share that is predicted rightly, mean ± SD over " +
-		"the models. train: share in training. Windows that an encoding has no places for " +
-		"are missing."
 	d.AddTable("", t)
 }
 
 // textCurves draws perplexity against the length of the window, and loss against the position in the
 // longest, beside each other for each text.
-func textCurves(d *item.Draft, tasks []task) {
+func textCurves(d *draft) (panels []figure.Panel, err error) {
 	t := table.Table{Columns: table.Columns("text", "PE", "seed", "number", "at", "value")}
 	d.Marks = false // a text has no accuracy that is right
-	for _, task := range tasks {
+	for _, task := range d.texts {
 		left := figure.Lines{Title: task.name + ", trained on " + task.trainLength(),
 			XLabel: "Characters of a window", YLabel: "Perplexity", Band: figure.BandMinMax, Markers: true}
 		right := figure.Lines{Title: task.name, XLabel: "Position", YLabel: "Loss (nats)", Band: figure.BandMinMax}
@@ -239,10 +270,8 @@ func textCurves(d *item.Draft, tasks []task) {
 			left.Series = append(left.Series, lines("perplexity", "perplexity", g)...)
 			right.Series = append(right.Series, lines("loss", "position_loss", g)...)
 		}
-		d.Row(panelHeight, left, right)
+		panels = append(panels, left, right)
 	}
-	d.Caption = "Left: perplexity of held-out text in windows of so many characters. Right: " +
-		"mean loss at the positions of the longest windows that the encoding has places for. " +
-		"A line an encoding, bands from the least to the greatest of its models."
 	d.AddTable("", t)
+	return panels, nil
 }

@@ -145,14 +145,8 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 		of = append(of, wording.Count(n, "text"))
 	}
 	d.Subtitle = fmt.Sprintf("%s on %s, by torchpe.", wording.Count(r.Runs, "run"), strings.Join(of, " and "))
-	for _, it := range items {
-		draft := &item.Draft{Item: document.Item{ID: it.id, Section: it.section, Title: it.title}, Marks: true}
-		if tasks := it.tasks(r); tasks != nil {
-			it.make(draft, tasks)
-		}
-		if _, err := d.Add(draft.Finish()); err != nil {
-			return document.Written{}, fmt.Errorf("%s: %w", it.id, err)
-		}
+	if _, err := item.Add(d, specs(), r.draft); err != nil {
+		return document.Written{}, err
 	}
 	return d.Finish(r.Notes)
 }

@@ -16,7 +16,6 @@ import (
 	"torchpe/internal/expect"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
-	"torchpe/report/item"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -142,15 +141,12 @@ func TestBest(t *testing.T) {
 	if _, err := s.Write(filepath.Join(out, "best.csv"), false); err == nil {
 		t.Error("a file is taken as a folder")
 	}
-	d := &item.Draft{}
-	curves(d, s.languages)
-	if top := d.Rows[0].Cells[0].Panel.(figure.Lines).YMax; top != 1 {
+	if top := expect.Must(curves(&draft{Report: s}))[0].(figure.Lines).YMax; top != 1 {
 		t.Errorf("accuracies end at %g", top)
 	}
-	d = &item.Draft{}
-	textCurves(d, s.texts)
+	panels := expect.Must(textCurves(&draft{Report: s}))
 	for i, want := range []float64{5, 1.6} {
-		line := d.Rows[0].Cells[i].Panel.(figure.Lines).Series[0]
+		line := panels[i].(figure.Lines).Series[0]
 		if got := fmt.Sprint(line.X, line.Values); got != fmt.Sprintf("[64] [[%v]]", want) {
 			t.Errorf("panel %d draws %s", i, got)
 		}

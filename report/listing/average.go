@@ -81,8 +81,27 @@ func (l *List) partial() (notes []string) {
 	return notes
 }
 
+// dropUnlike drops the measures of those of a row's models that took them by other settings than most.
+func (r *Row) dropUnlike() {
+	for _, key := range r.measures.Keys() {
+		name := item.MeasureName(key)
+		var measured []cohort.Model
+		for _, m := range r.models {
+			if !m.values[name].IsMissing() {
+				measured = append(measured, m.model)
+			}
+		}
+		for _, other := range cohort.MeasuredOtherwise(measured, key) {
+			i := slices.IndexFunc(r.models, func(m Row) bool { return m.model.Key() == other.Key() })
+			r.models[i].values = maps.Clone(r.models[i].values)
+			delete(r.models[i].values, name)
+		}
+	}
+}
+
 // average fills in the values of a row from those of its models.
 func (r *Row) average() {
+	r.dropUnlike()
 	r.values = map[string]table.Cell{}
 	for _, m := range r.models {
 		for name := range m.values {

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
+	"torchpe/report/listing"
 	"torchpe/train/runlog"
 )
 
@@ -166,6 +168,33 @@ func TestAverageOfUnlike(t *testing.T) {
 	}
 	if want := "IID test of rope, seeds 1, 2 and 3: of 2 of 3 models"; !strings.Contains(l.Table().Note, want) {
 		t.Errorf("note %q, want %q", l.Table().Note, want)
+	}
+}
+
+// A mean is over models of one identity, and of those over the ones that took the measure alike.
+func TestAverageAsksCohort(t *testing.T) {
+	synthetic.EverySetting(t, func(key string, models []cohort.Model, isTold bool) {
+		l := expect.Must(listing.ListOf(models)).Average()
+		if len(l.Rows) != map[bool]int{true: 2, false: 1}[isTold] {
+			t.Errorf("%s: %d rows of two models", key, len(l.Rows))
+		}
+	})
+	var models []cohort.Model
+	for i, puzzles := range []int{64, 128, 64} {
+		m := cohort.Model{Run: &cohort.Run{}, Index: i, Member: cohort.Member{Seed: uint64(i)}}
+		m.Run.Config.JSON, m.Run.Config.TangentPuzzles = []byte("{}"), puzzles
+		m.Result.Measures = runlog.Numbers{"tangent_alignment": float64(i * i), "validation": float64(i)}
+		models = append(models, m)
+	}
+	l := expect.Must(listing.ListOf(models))
+	average := l.Average()
+	for name, want := range map[string]string{"validation": "1", "tangent_alignment": "2"} {
+		if got := average.Rows[0].Value(name).String(); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := l.Rows[1].Value("tangent_alignment").String(); got != "1" {
+		t.Errorf("the list has lost a number: %q", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package own
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,20 +16,18 @@ import (
 	"torchpe/report/table"
 )
 
-const plotHeight = 2.3 // of rows of panels, in inches
-
-// errors draws the course of training and the errors at its end, beside the baselines.
-func (r *Report) errors(d *item.Draft) error {
-	_, level := r.levels()
+// errorCourses draws the course of training beside the baselines.
+func errorCourses(d *draft) ([]figure.Panel, error) {
+	_, level := d.levels()
 	test := "test_mse/" + level
-	lines, numbers, err := d.Courses(r.groups, item.Steps, item.Column{Measure: "train_mse"},
+	lines, numbers, err := d.Courses(d.Groups, item.Steps, item.Column{Measure: "train_mse"},
 		item.Column{Measure: test, Name: "test_mse"})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	course := func(title, measure string) figure.Lines {
 		return figure.Lines{Title: title, XLabel: "Step", YLabel: "MSE", Band: figure.BandMinMax,
-			References: item.References(r.first(), level), Series: lines[measure]}
+			References: item.References(d.first(), level), Series: lines[measure]}
 	}
 	training, tested := course("Training", "train_mse"), course("Test, "+percent(level)+" masked", test)
 	var drawn []*figure.Lines
@@ -40,17 +37,16 @@ func (r *Report) errors(d *item.Draft) error {
 		}
 	}
 	figure.ShareY(drawn...)
-	d.Row(plotHeight, training, tested)
-	end := d.Boxes("Test error after training, "+percent(level)+" masked", "MSE", test, r.groups)
-	end.References = item.References(r.first(), level)
-	d.Row(plotHeight, end)
-	d.Caption = fmt.Sprintf("Mean squared error over masked tokens, in units of the data as they are trained on. "+
-		"Lines are means over seeds, bands reach from the least to the greatest, and a dot is a seed. Dashed: errors "+
-		"without a model under the same masks, of the conditional Gaussian (the best linear prediction) and of a "+
-		"regression on the mean of the visible tokens. Trained with %s masked.",
-		item.Each(cohort.ModelsOf(r.groups), trainedLevel)) + item.StoppedNote(r.Models)
 	d.AddTable("", numbers)
-	return nil
+	return []figure.Panel{training, tested}, nil
+}
+
+// lastErrors draws the errors at the end of training, beside the baselines.
+func lastErrors(d *draft) ([]figure.Panel, error) {
+	_, level := d.levels()
+	end := d.Boxes("Test error after training, "+percent(level)+" masked", "MSE", "test_mse/"+level, d.Groups)
+	end.References = item.References(d.first(), level)
+	return []figure.Panel{end}, nil
 }
 
 // trainedLevel returns the share of tokens masked in training.
@@ -73,39 +69,19 @@ func (r *Report) errorColumns() (columns []item.Column) {
 }
 
 // errorTable lists the errors by encoding, with the baselines below.
-func (r *Report) errorTable(d *item.Draft) error {
+func errorTable(d *draft) {
 	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "n", "steps")}
-	columns := r.errorColumns()
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Table())
-	}
-	for _, g := range r.groups {
-		row := table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
-		for _, c := range columns {
-			row = append(row, d.Mean(g, c))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	for _, b := range item.Baselines {
-		row := table.Row{table.Text("baseline: " + b.Name), {}, {}}
-		for _, c := range columns {
-			cell := table.Cell{}
-			if level, ok := strings.CutPrefix(c.Measure, "test_mse/"); ok {
-				cell = table.Number(b.MSE(r.first(), level))
-			}
-			row = append(row, cell)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	_, level := r.levels()
+	columns := d.errorColumns()
+	d.AddMeans(&t, d.Groups, columns, func(g cohort.Group) table.Row {
+		return table.Row{table.Text(g.Label), table.Count(len(g.Models)), steps(g)}
+	})
+	item.AddBaselines(&t, columns, d.first(), "baseline")
+	_, level := d.levels()
 	test := "test_mse/" + level
-	mean := func(g cohort.Group) float64 { return stats.Mean(cohort.Finite(d.Values(g, test))) }
-	ranked := slices.DeleteFunc(slices.Clone(r.groups), func(g cohort.Group) bool { return math.IsNaN(mean(g)) })
-	slices.SortStableFunc(ranked, func(a, b cohort.Group) int { return cmp.Compare(mean(a), mean(b)) })
+	ranked := slices.DeleteFunc(d.ByMean(d.Groups, test, true),
+		func(g cohort.Group) bool { return len(d.Known(g, test)) == 0 })
 	d.Lead = d.ErrorSentences(ranked, test, "test error with "+percent(level)+" masked")
-	d.Caption = "Mean ± SD over n seeds; the share is of tokens masked in the test."
 	d.AddTable("", t)
-	return nil
 }
 
 // steps returns the number of training steps of a group's models, or their range.
@@ -121,9 +97,9 @@ func steps(g cohort.Group) table.Cell {
 }
 
 // modelTable lists the models with short names of their runs.
-func (r *Report) modelTable(d *item.Draft) error {
+func modelTable(d *draft) {
 	t := table.Table{Title: d.Title, Columns: table.Columns("encoding", "run", "seed", "steps", "status")}
-	for _, g := range r.groups {
+	for _, g := range d.Groups {
 		for _, m := range g.Models {
 			name := m.Run.Name
 			if parts := strings.Split(name, "/"); len(parts) > 2 {
@@ -134,7 +110,6 @@ func (r *Report) modelTable(d *item.Draft) error {
 		}
 	}
 	d.AddTable("", t)
-	return nil
 }
 
 // subjectErrors returns the test subjects of a group, and its error on each by name, the mean over the
@@ -162,21 +137,21 @@ func subjectErrors(g cohort.Group, level string) (subjects []string, mse map[str
 	}
 	mse = map[string]float64{}
 	for name, all := range of {
-		mse[name] = stats.Mean(all)
+		mse[name] = stats.Mean(cohort.Finite(all))
 	}
 	return subjects, mse, nil
 }
 
 // subjects draws the error on each test subject, where these are known.
-func (r *Report) subjects(d *item.Draft) error {
-	_, level := r.levels()
+func subjects(d *draft) ([]figure.Panel, error) {
+	_, level := d.levels()
 	measure := "test_mse/" + level
 	var subjects []string
-	of := make([]map[string]float64, len(r.groups))
-	for i, g := range r.groups {
+	of := make([]map[string]float64, len(d.Groups))
+	for i, g := range d.Groups {
 		own, mse, err := subjectErrors(g, level)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		of[i] = mse
 		for _, name := range own {
@@ -186,19 +161,19 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 	}
 	if subjects == nil {
-		if data := r.first().Result.Data; data != nil && data.Subjects > 1 {
-			r.Note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
+		if data := d.first().Result.Data; data != nil && data.Subjects > 1 {
+			d.Note("No errors by subject: fewer than two test subjects are known, or runs are of an earlier version")
 		}
-		return nil
+		return nil, nil
 	}
 	t := table.Table{Title: d.Title, Columns: table.Columns("subject")}
 	for _, name := range subjects {
 		t.Rows = append(t.Rows, table.Row{table.Text(name)})
 	}
 	panel := figure.Boxes{Title: "Test error of each held-out subject, " + percent(level) + " masked", YLabel: "MSE",
-		Dots: "subjects", References: item.References(r.first(), level)}
+		Dots: "subjects", References: item.References(d.first(), level)}
 	var intervals []string
-	for k, g := range r.groups {
+	for k, g := range d.Groups {
 		if len(of[k]) == 0 {
 			continue
 		}
@@ -218,13 +193,11 @@ func (r *Report) subjects(d *item.Draft) error {
 		}
 		panel.Groups = append(panel.Groups, drawn)
 	}
-	d.Row(plotHeight, panel)
-	d.Caption = fmt.Sprintf("Each dot is one of %d subjects that training did not see, the mean over seeds.",
-		len(subjects))
+	d.Texts["number"] = fmt.Sprint(len(subjects))
 	if intervals != nil {
-		d.Caption += " Mean over subjects and its 95 % interval (Student's t): " + strings.Join(intervals, "; ") + "."
+		d.Texts["intervals"] = " Mean over subjects and its 95 % interval (Student's t): " +
+			strings.Join(intervals, "; ") + "."
 	}
-	d.Caption += " Dashed: errors without a model under the same masks."
 	d.AddTable("", t)
-	return nil
+	return []figure.Panel{panel}, nil
 }

@@ -5,17 +5,16 @@ import (
 
 	"torchpe/internal/metrics"
 	"torchpe/report/cohort"
-	"torchpe/report/document"
 	"torchpe/report/figure"
 	"torchpe/report/item"
 	"torchpe/report/page"
 )
 
 // explore writes explorer.html, with the first seed of each group that learned a table, and links to it.
-func (r *Report) explore(d *document.Document) error {
+func explore(d *draft) error {
 	const file = "explorer.html"
 	p := page.Explorer{Title: "Explore the learned positions", Back: "index.html"}
-	for _, l := range r.learned {
+	for _, l := range d.learned {
 		m, err := l.explorerModel()
 		if err != nil {
 			continue // all rows are equal: no map
@@ -36,14 +35,14 @@ func (r *Report) explore(d *document.Document) error {
 	if p.Models == nil {
 		return nil
 	}
-	left, err := p.Save(d.File(file))
+	left, err := p.Save(d.page.File(file))
 	if err != nil {
 		return err
 	}
 	if left != "" {
-		r.Note("%s: %s", file, left)
+		d.Note("%s: %s", file, left)
 	}
-	to := d.Section("Explore")
+	to := d.page.Section("Explore")
 	to.Items = append(to.Items, page.List{Entries: []string{"Choose tokens on a map of the learned positions: their " +
 		"neighbours, and the attention from and to them by block and head."},
 		Links: []page.Link{{Label: file, Href: file}}})

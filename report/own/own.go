@@ -28,7 +28,8 @@ type Report struct {
 	*cohort.Found
 	groups  []cohort.Group
 	learned []learned
-	order   []int // of tokens without modules and places: by the first table's clusters; else nil
+	page    *document.Document // that is being written
+	order   []int              // of tokens without modules and places: by the first table's clusters; else nil
 }
 
 // IsOwn reports whether a run is of masked prediction on files of the user.
@@ -70,19 +71,85 @@ const (
 	positionsSection = "Learned positions"
 )
 
-// items lists the items of a report in their order.
-var items = []struct {
-	id, section, title string
-	make               func(*Report, *item.Draft) error
-}{
-	{"table_errors", "What these runs say", "Errors and network scores by encoding", (*Report).errorTable},
-	{"errors", errorsSection, "Errors over training and at its end", (*Report).errors},
-	{"subjects", errorsSection, "Error by test subject", (*Report).subjects},
-	{"maps", positionsSection, "Maps of the learned positions", (*Report).maps},
-	{"similarity", positionsSection, "Similarity of the learned positions", (*Report).similarity},
-	{"scores", positionsSection, "Modules in the learned positions", (*Report).scores},
-	{"attention", "Attention", "Attention between tokens", (*Report).attention},
-	{"models", "Runs", "Models", (*Report).modelTable},
+// The data of items, in drafts of a report.
+type (
+	spec  = item.Spec[*Report, *draft]
+	row   = item.Row[*draft]
+	panel = item.Panel[*draft]
+)
+
+// draft is an item being made.
+type draft struct {
+	item.Draft
+	*Report
+}
+
+// draft makes an item but for its drawing.
+func (r *Report) draft(it spec) (*draft, error) {
+	d := &draft{Report: r}
+	return d, it.Fill(r, d, words)
+}
+
+// Heights of rows in inches.
+const (
+	plotHeight = 2.3
+	mapHeight  = 2.6 // of maps and matrices
+)
+
+func plots(panels ...panel) row { return row{Height: plotHeight, Panels: panels} }
+
+func pairs(draw panel) row { return row{Height: mapHeight, Pairs: true, Panels: []panel{draw}} }
+
+// specs lists the items of a report in their order.
+func specs() []spec {
+	all := []spec{
+		{ID: "table_errors", Section: "What these runs say", Title: "Errors and network scores by encoding",
+			Tables:  []func(*draft){errorTable},
+			Caption: "Mean ± SD over n seeds; the share is of tokens masked in the test."},
+		{ID: "errors", Section: errorsSection, Title: "Errors over training and at its end",
+			Rows: []row{plots(errorCourses), plots(lastErrors)},
+			Caption: "Mean squared error over masked tokens, in units of the data as they are trained on. " +
+				"Lines are means over seeds, bands reach from the least to the greatest, and a dot is a seed. Dashed: " +
+				"errors without a model under the same masks, of the conditional Gaussian (the best linear " +
+				"prediction) and of a regression on the mean of the visible tokens. Trained with {trained} " +
+				"masked.{stopped}"},
+		{ID: "subjects", Section: errorsSection, Title: "Error by test subject", Rows: []row{plots(subjects)},
+			Caption: "Each dot is one of {number} subjects that training did not see, the mean over seeds.{intervals} " +
+				"Dashed: errors without a model under the same masks."},
+		{ID: "explorer", Make: explore},
+		{ID: "maps", Section: positionsSection, Title: "Maps of the learned positions", Rows: []row{pairs(tokenMaps)},
+			Caption: "The first two principal axes of the learned positions (first block, first seed), with the share " +
+				"of variance that each explains; dots are tokens, coloured by module where modules are known.{tokens}"},
+		{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions",
+			Rows: []row{pairs(similarity)},
+			Caption: "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
+				"module where modules are known{clusters}. The colours span the values of all matrices off their " +
+				"diagonals, which are 1.{tokens}"},
+		{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions", Rows: []row{plots(scores)},
+			Caption: "Modularity Q and clustering C of the learned positions for the known modules, the mean over " +
+				"blocks; a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into the " +
+				"modules.{chance}"},
+		{ID: "attention", Section: "Attention", Title: "Attention between tokens", Make: attention,
+			Caption: "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
+				"first seed, tokens ordered by module where modules are known{clusters}.{tokens}"},
+		{ID: "models", Section: "Runs", Title: "Models", Tables: []func(*draft){modelTable}},
+	}
+	for i := range all {
+		all[i].Of = func(r *Report) []cohort.Group { return r.groups }
+	}
+	return all
+}
+
+// words are the texts for which names in braces stand in captions.
+var words = item.Words[*draft]{
+	"trained": func(d *draft) string { return item.Each(cohort.ModelsOf(d.Groups), trainedLevel) },
+	"stopped": func(d *draft) string { return item.StoppedNote(d.Models) },
+	"clusters": func(d *draft) string { // how tokens without modules are ordered, where they are
+		if d.order == nil {
+			return ""
+		}
+		return ", else by clusters of the first encoding's positions (average linkage)"
+	},
 }
 
 // Write makes the report in dir: the files of figures and tables, and index.html. With panels each
@@ -101,24 +168,14 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 	if err := r.readLearned(); err != nil {
 		return document.Written{}, err
 	}
+	r.page = d
+	items, err := item.Add(d, specs(), r.draft)
+	if err != nil {
+		return document.Written{}, err
+	}
 	for _, it := range items {
-		if it.id == "maps" {
-			if err := r.explore(d); err != nil {
-				return document.Written{}, err
-			}
-		}
-		draft := &item.Draft{Item: document.Item{ID: it.id, Section: it.section, Title: it.title}}
-		if err := it.make(r, draft); err != nil {
-			return document.Written{}, fmt.Errorf("%s: %w", it.id, err)
-		}
-		made := draft.Finish()
-		if made.Undrawn != nil {
-			r.Note("%s: not drawn: %v", made.Title, made.Undrawn)
-		} else if made.Tables == nil {
-			continue
-		}
-		if _, err := d.Add(made); err != nil {
-			return document.Written{}, fmt.Errorf("%s: %w", it.id, err)
+		if it.Undrawn != nil {
+			r.Note("%s: not drawn: %v", it.Title, it.Undrawn)
 		}
 	}
 	about := d.Section("Data")
@@ -212,8 +269,9 @@ func (r *Report) readLearned() error {
 	return nil
 }
 
-// captionOf returns the sentences of a caption on names and modules of tokens.
-func captionOf(t item.Tokens) (text string) {
+// describe adds the modules of tokens to the figure's legend, and a text on their names and modules.
+func (d *draft) describe(t item.Tokens) {
+	text := ""
 	isLong := func(name string) bool { return utf8.RuneCountInString(name) > 12 }
 	if len(t.Modules) > 0 {
 		text = " The colours of the modules are below."
@@ -221,5 +279,5 @@ func captionOf(t item.Tokens) (text string) {
 	if slices.ContainsFunc(t.Names, isLong) || slices.ContainsFunc(t.Modules, isLong) {
 		text += " Long names are shortened in the figure; its CSV files have them whole."
 	}
-	return text
+	d.Legend, d.Texts["tokens"] = t.Modules, text
 }

@@ -35,6 +35,14 @@ func report(t *testing.T, panels bool, all ...synthetic.Run) (dir string, w docu
 	return filepath.Join(dir, "report"), w
 }
 
+// draftOf makes an item of a report.
+func draftOf(t *testing.T, r *Report, id string) *draft {
+	t.Helper()
+	all := specs()
+	it := all[slices.IndexFunc(all, func(it spec) bool { return it.ID == id })]
+	return expect.Must(r.draft(it))
+}
+
 // made makes the report of runs on own data; edit changes their members.
 func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Written) {
 	t.Helper()
@@ -337,9 +345,8 @@ func TestClusteredTokens(t *testing.T) {
 	}
 	slices.Sort(even)
 	slices.Sort(odd)
-	for what, draw := range map[string]func(*item.Draft) error{"similarity": r.similarity, "attention": r.attention} {
-		d := &item.Draft{}
-		expect.NoError(t, draw(d))
+	for _, what := range []string{"similarity", "attention"} {
+		d := draftOf(t, r, what)
 		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
@@ -364,7 +371,7 @@ func TestMatrices(t *testing.T) {
 		t.Errorf("with modules: %+v", m)
 	}
 	for most, values := range map[float64][]float64{1: {5, 0, 0, 5}, 0.5: {5, -0.5, 0.25, 5}} {
-		if got := offDiagonal([]figure.Matrix{{Columns: 2, Values: values}}); got != most {
+		if got := mostOf(item.OffDiagonal([]figure.Matrix{{Columns: 2, Values: values}})); got != most {
 			t.Errorf("limit %g, want %g", got, most)
 		}
 	}
@@ -381,8 +388,8 @@ func TestNoPaths(t *testing.T) {
 	contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
 		"\"it.npy\" and b.tsv")
 	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
-	if err := s.subjects(&item.Draft{}); err != nil || strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
-		t.Errorf("%v, %q", err, s.Notes)
+	if draftOf(t, s, "subjects"); strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
+		t.Errorf("%q", s.Notes)
 	}
 }
 

@@ -13,15 +13,12 @@ import (
 	"torchpe/report/table"
 )
 
-const mapHeight = 2.6 // of rows of maps and matrices, in inches
-
-// maps draws the learned tables along two axes, after the places that a file gives the tokens.
-func (r *Report) maps(d *item.Draft) error {
+// tokenMaps draws the learned tables along two axes, after the places that a file gives the tokens.
+func tokenMaps(d *draft) ([]figure.Panel, error) {
 	t := table.Table{Columns: table.Columns("encoding", "token", "module", "x", "y")}
 	var panels []figure.Panel
-	caption := ""
-	for _, l := range r.learned {
-		d.Groups, caption = l.tokens.Modules, captionOf(l.tokens)
+	for _, l := range d.learned {
+		d.describe(l.tokens)
 		if given := l.givenMap(); panels == nil && given != nil {
 			panels = append(panels, given)
 		}
@@ -35,14 +32,10 @@ func (r *Report) maps(d *item.Draft) error {
 				table.Text(l.tokens.Module(i)), table.Number(at[0]), table.Number(at[1])})
 		}
 	}
-	if panels == nil {
-		return nil
+	if panels != nil {
+		d.AddTable("", t)
 	}
-	d.Pairs(mapHeight, panels)
-	d.Caption = "The first two principal axes of the learned positions (first block, first seed), with the share " +
-		"of variance that each explains; dots are tokens, coloured by module where modules are known." + caption
-	d.AddTable("", t)
-	return nil
+	return panels, nil
 }
 
 // givenMap draws where a file places the tokens; nil where none does in a plane.
@@ -78,46 +71,29 @@ func (l learned) labelled(panel figure.Map) figure.Map {
 }
 
 // similarity draws how alike the learned positions of two tokens are.
-func (r *Report) similarity(d *item.Draft) error {
+func similarity(d *draft) ([]figure.Panel, error) {
 	var matrices []figure.Matrix
-	caption := ""
-	for _, l := range r.learned {
+	for _, l := range d.learned {
 		cosine := l.table.Cosines()
-		d.Groups, caption = l.tokens.Modules, captionOf(l.tokens)
+		d.describe(l.tokens)
 		panel := matrix(l.tokens, cosine)
 		panel.Title, panel.Scale, panel.BarLabel = l.label, figure.Diverging, "Cosine"
 		matrices = append(matrices, panel)
 		d.AddTable(fmt.Sprintf("_%d", len(matrices)), numbers(l.tokens, cosine))
 	}
-	most := offDiagonal(matrices)
+	most := mostOf(item.OffDiagonal(matrices))
 	var panels []figure.Panel
 	for _, m := range matrices {
 		m.Min, m.Max = -most, most
 		panels = append(panels, m)
 	}
-	d.Pairs(mapHeight, panels)
-	d.Caption = "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
-		"module where modules are known" + r.orderNote() + ". The colours span the values of all matrices off their " +
-		"diagonals, which are 1." + caption
-	return nil
+	return panels, nil
 }
 
-// orderNote says how tokens without modules are ordered, where they are.
-func (r *Report) orderNote() string {
-	if r.order == nil {
-		return ""
-	}
-	return ", else by clusters of the first encoding's positions (average linkage)"
-}
-
-// offDiagonal returns the largest magnitude off the diagonals of matrices; 1 where all are 0.
-func offDiagonal(panels []figure.Matrix) (most float64) {
-	for _, p := range panels {
-		for i, v := range p.Values {
-			if i/p.Columns != i%p.Columns && !math.IsNaN(v) {
-				most = max(most, math.Abs(v))
-			}
-		}
+// mostOf returns the largest magnitude of values; 1 where all are 0.
+func mostOf(values []float64) (most float64) {
+	for _, v := range values {
+		most = max(most, math.Abs(v))
 	}
 	return cmp.Or(most, 1)
 }
@@ -125,10 +101,6 @@ func offDiagonal(panels []figure.Matrix) (most float64) {
 // matrix returns a panel of values [n,n] between named tokens.
 func matrix(t item.Tokens, values []float64) figure.Matrix {
 	m := t.Matrix(values)
-	m.HideNames = true
-	if t.Labels != nil {
-		m.GroupNames = t.Modules
-	}
 	for _, i := range t.Order {
 		m.RowLabels = append(m.RowLabels, t.Names[i])
 	}
@@ -137,30 +109,21 @@ func matrix(t item.Tokens, values []float64) figure.Matrix {
 
 // numbers returns values [n,n] between tokens as a table.
 func numbers(t item.Tokens, values []float64) table.Table {
-	out := table.Table{Columns: table.Columns("token")}
-	n := len(t.Names)
-	for i, name := range t.Names {
-		out.Columns = append(out.Columns, table.Column{Heading: name, Name: fmt.Sprintf("token_%d", i)})
-		row := table.Row{table.Text(name)}
-		for _, v := range values[i*n : (i+1)*n] {
-			row = append(row, table.Number(v))
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
+	order := slices.Sorted(slices.Values(t.Order))
+	return item.SquareTable(values, order, func(i int) table.Cell { return table.Text(t.Names[i]) })
 }
 
 // scores draws modularity and clustering by encoding, with what chance reaches, where modules are known.
-func (r *Report) scores(d *item.Draft) error {
-	q := d.Boxes("Modularity", "Modularity Q", "modularity", r.groups)
-	c := d.Boxes("Clustering", "Clustering C", "clustering", r.groups)
+func scores(d *draft) ([]figure.Panel, error) {
+	q := d.Boxes("Modularity", "Modularity Q", "modularity", d.Groups)
+	c := d.Boxes("Clustering", "Clustering C", "clustering", d.Groups)
 	if q.Groups == nil {
-		r.Note("No modularity: no modules are known; train with --modules FILE")
-		return nil
+		d.Note("No modularity: no modules are known; train with --modules FILE")
+		return nil, nil
 	}
-	chances, err := item.AddChance(&q, r.groups)
+	chances, err := item.AddChance(&q, d.Groups)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t := table.Table{Columns: []table.Column{{Heading: "encoding"},
 		{Heading: "Q", Name: "modularity"},
@@ -168,7 +131,7 @@ func (r *Report) scores(d *item.Draft) error {
 		{Heading: "by chance", Name: "chance"},
 		{Heading: "from", Name: "chance_low"}, {Heading: "to", Name: "chance_high"},
 		{Heading: "p"}, {Heading: "p, smooth", Name: "p_smooth"}}}
-	for _, g := range r.groups {
+	for _, g := range d.Groups {
 		chance := chances[g.Label]
 		if chance == nil {
 			continue
@@ -180,22 +143,19 @@ func (r *Report) scores(d *item.Draft) error {
 		t.Rows = append(t.Rows, table.Row{table.Text(g.Label), table.Number(chance.Q), data, table.Number(chance.Mean),
 			table.Number(chance.Low), table.Number(chance.High), table.P(chance.P), table.P(chance.Smooth)})
 	}
-	if t.Rows != nil {
-		d.AddTable("", t)
+	if t.Rows == nil { // runs that kept no tables or modules
+		return nil, nil
 	}
-	d.Caption = "Modularity Q and clustering C of the learned positions for the known modules, the mean over blocks; " +
-		"a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into the modules." +
-		item.ChanceNote(q, r.groups, chances)
-	d.Row(plotHeight, q, c)
-	return nil
+	d.AddTable("", t)
+	d.Texts["chance"] = item.ChanceNote(q, d.Groups, chances)
+	return []figure.Panel{q, c}, nil
 }
 
 // attention draws the mean attention between tokens, a panel a block.
-func (r *Report) attention(d *item.Draft) error {
+func attention(d *draft) error {
 	var rows [][]figure.Matrix // of each encoding
 	most := 0.0
-	caption := ""
-	for _, g := range r.groups {
+	for _, g := range d.Groups {
 		m := g.Models[0]
 		p, err := m.Run.Probes()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -212,9 +172,9 @@ func (r *Report) attention(d *item.Draft) error {
 		if err != nil {
 			return err
 		}
-		d.Groups, caption = t.Modules, captionOf(t)
-		if len(r.order) == a.Tokens {
-			t.Order = r.order
+		d.describe(t)
+		if len(d.order) == a.Tokens {
+			t.Order = d.order
 		}
 		var panels []figure.Matrix
 		for block, values := range a.Layers {
@@ -227,9 +187,6 @@ func (r *Report) attention(d *item.Draft) error {
 		}
 		rows = append(rows, panels)
 	}
-	if rows == nil {
-		return nil
-	}
 	for _, row := range rows {
 		var panels []figure.Panel
 		for _, m := range row {
@@ -238,7 +195,5 @@ func (r *Report) attention(d *item.Draft) error {
 		}
 		d.Pairs(mapHeight, panels)
 	}
-	d.Caption = "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
-		"first seed, tokens ordered by module where modules are known" + r.orderNote() + "." + caption
 	return nil
 }

@@ -88,7 +88,8 @@ type Missing struct {
 
 // Result is a missing result and the command that produces it, which may be empty.
 type Result struct {
-	What, Command string
+	What    string `json:"what"`
+	Command string `json:"command"`
 }
 
 // Link leads to a file beside the page. Href is its path relative to the page, unescaped and with slashes.

@@ -80,7 +80,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 func readingTable(d *draft) {
 	t := d.modelTable("Placement and read-out")
 	t.Columns = append(t.Columns, table.Columns("placement", "read-out")...)
-	for i, m := range cohort.ModelsOf(d.groups) {
+	for i, m := range cohort.ModelsOf(d.Groups) {
 		v := variantOf(m)
 		t.Rows[i] = append(t.Rows[i], table.Text(v.Placement), table.Text(v.ReadOut))
 	}
@@ -162,12 +162,12 @@ func (d *draft) maps() error {
 		case panels[0] == nil:
 			continue
 		case part.task == "puzzles":
-			d.texts["cells"] = " Cells of the puzzles are joined to their neighbours on the grid, and coloured by " +
+			d.Texts["cells"] = " Cells of the puzzles are joined to their neighbours on the grid, and coloured by " +
 				"row, then by column (blue, orange, green, pink)."
 		case part.task == "fMRI":
-			d.texts["regions"] = " Regions are coloured by network."
+			d.Texts["regions"] = " Regions are coloured by network."
 		default:
-			d.texts["nodes by module"] = " Nodes are coloured by module."
+			d.Texts["nodes by module"] = " Nodes are coloured by module."
 		}
 		for _, line := range panels {
 			d.Grid(planeHeight, 4, line)
@@ -226,33 +226,31 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 // course draws how encodings change over training on a task.
 func course(name, title string, x item.Clock) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		return d.courses("_"+name, x, d.groups, []curve{
-			{item.Column{Measure: "modularity"}, title, "Modularity Q"},
-			{item.Column{Measure: "pe_norm"}, title, "Norm of the PE"},
-			{item.Column{Measure: "pe_effective_rank"}, title, "Effective rank of the PE"}})
+		return d.courses("_"+name, x, d.Groups, []item.Column{
+			{Measure: "modularity", Title: title, Axis: "Modularity Q"},
+			{Measure: "pe_norm", Title: title, Axis: "Norm of the PE"},
+			{Measure: "pe_effective_rank", Title: title, Axis: "Effective rank of the PE"}})
 	}
 }
 
 const motionHeading = "||E − E₀|| / ||E₀||"
 
 // motionCurves are measures of how far learned encodings have left their start.
-var motionCurves = []curve{
-	{item.Column{Measure: "pe_moved", Name: "moved"}, "Over training", motionHeading},
-	{item.Column{Measure: "pe_gradient_share", Name: "gradient_share"}, "Over training", "PE's share of the gradient"},
-	{item.Column{Measure: "pe_disparity", Name: "disparity"}, "Over training", "Disparity from 2d-fixed"},
-	{item.Column{Measure: "pe_cosine", Name: "cosine"}, "Over training", "Cosine with 2d-fixed"},
+var motionCurves = []item.Column{
+	motionCurve("moved", motionHeading), motionCurve("gradient_share", "PE's share of the gradient"),
+	motionCurve("disparity", "Disparity from 2d-fixed"), motionCurve("cosine", "Cosine with 2d-fixed"),
 }
 
-func motionColumns() (columns []item.Column) {
-	for _, c := range motionCurves {
-		c.Heading = c.yLabel
-		columns = append(columns, c.Column)
-	}
-	return append(columns, item.Column{Measure: "tangent_alignment", Heading: "tangent alignment"})
+func motionCurve(name, heading string) item.Column {
+	return item.Column{Measure: "pe_" + name, Name: name, Heading: heading, Title: "Over training", Axis: heading}
+}
+
+func motionColumns() []item.Column {
+	return append(slices.Clone(motionCurves), item.Column{Measure: "tangent_alignment", Heading: "tangent alignment"})
 }
 
 func motionCourses(d *draft) ([]figure.Panel, error) {
-	return d.courses("_curves", item.Epochs, exemplars(d.groups), motionCurves)
+	return d.courses("_curves", item.Epochs, exemplars(d.Groups), motionCurves)
 }
 
 // trainingLevels are the training accuracies at which models are compared.
@@ -279,7 +277,7 @@ func atTraining(records []runlog.Record, measure string, levels []float64) (out 
 // noTraining notes that no model can be compared at equal training accuracy.
 func noTraining(d *draft) {
 	what := "models that were recorded while they learned their training puzzles"
-	if len(d.groups) == 0 {
+	if len(d.Groups) == 0 {
 		what = "models on puzzles"
 	}
 	puzzlesLacking(what)(d)
@@ -297,7 +295,7 @@ func (d *draft) equalTraining() error {
 		of    selection
 	}{{"Learned, by initial σ", learned}, {"Common encodings", common}} {
 		var validation, iid []figure.LineSeries
-		for _, g := range part.of(d.groups) {
+		for _, g := range part.of(d.Groups) {
 			v, i, err := atTrainingOf(g)
 			if err != nil {
 				return err

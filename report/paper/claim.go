@@ -185,7 +185,7 @@ func (s *Study) meanAgainst(g []cohort.Group, printed float64, measure, here str
 // ranking lists groups with the mean of a measure, in its order.
 func (s *Study) ranking(all []cohort.Group, measure string, rising bool) string {
 	var parts []string
-	for _, g := range s.byMean(all, measure, rising) {
+	for _, g := range s.measured().ByMean(all, measure, rising) {
 		if len(s.values(g, measure)) > 0 {
 			parts = append(parts, g.Starred()+" "+s.meanText(g, measure))
 		}
@@ -209,7 +209,7 @@ func (s *Study) ranksFirst(all []cohort.Group, measure string, rising bool, firs
 	}
 	f.n = wording.Range(counts) + " each"
 	isFirst := func(g cohort.Group) bool { return slices.Contains(first, g.Label) }
-	ordered := s.byMean(all, measure, rising)
+	ordered := s.measured().ByMean(all, measure, rising)
 	worst := slices.IndexFunc(ordered, func(g cohort.Group) bool { return !isFirst(g) }) // the best of the others
 	last := len(ordered) - 1                                                             // the worst of those claimed
 	for ; last >= 0 && !isFirst(ordered[last]); last-- {

@@ -101,7 +101,7 @@ func (w *world) checkCaption(t *testing.T, id string, fragments []string, known 
 		}
 		rest = strings.Replace(rest, f, "", 1)
 	}
-	fitted := w.study.fitNote(cohort.ModelsOf(w.drafts[id].groups))
+	fitted := w.study.fitNote(cohort.ModelsOf(w.drafts[id].Groups))
 	for _, k := range append([]string{fitted, "2d-fixed", "1d-fixed", "E₀"}, known...) {
 		rest = strings.ReplaceAll(rest, k, "")
 	}

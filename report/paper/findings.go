@@ -36,7 +36,7 @@ func openings() (all []spec) {
 		{"findings_fmri", "Human fMRI", fmriAt(0.5), "test error with 90 % of the regions masked",
 			masked(paper.TestLevel)},
 	} {
-		all = append(all, spec{id: o.id, section: findings, title: o.title, of: o.of, make: o.make})
+		all = append(all, spec{ID: o.id, Section: findings, Title: o.title, Of: o.of, Make: o.make})
 	}
 	return all
 }
@@ -52,12 +52,12 @@ func anyPuzzles(s *Study) []cohort.Group {
 // make writes the sentence and the table.
 func (o opening) make(d *draft) error {
 	s, first := d.study, o.columns[0]
-	measured := pick(d.groups, func(g cohort.Group) bool { return len(s.values(g, first.Measure)) > 0 })
+	measured := pick(d.Groups, func(g cohort.Group) bool { return len(s.values(g, first.Measure)) > 0 })
 	if measured == nil {
 		return nil
 	}
 	isError := o.what != ""
-	ranked := s.byMean(measured, first.Measure, isError)
+	ranked := d.ByMean(measured, first.Measure, isError)
 	if isError {
 		d.Lead = d.ErrorSentences(ranked, first.Measure, o.what)
 	} else {
@@ -65,33 +65,20 @@ func (o opening) make(d *draft) error {
 	}
 	t := table.Table{Title: d.Title, Columns: table.Columns("PE", "n")}
 	columns := slices.DeleteFunc(slices.Clone(o.columns), func(c item.Column) bool { return !d.has(c.Measure) })
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Table())
-	}
-	if !isError {
+	d.AddMeans(&t, ranked, columns, func(g cohort.Group) table.Row {
+		return table.Row{table.Marked(g.Label, g.Mark()), table.Count(len(g.Models))}
+	})
+	if isError {
+		item.AddBaselines(&t, columns, d.first(), "no model")
+	} else {
 		t.Columns = append(t.Columns, table.Column{Heading: "fitted"},
 			table.Column{Heading: "validation in the paper", Name: "paper", Decimals: item.DecimalsOf(first.Measure)})
-	}
-	for _, g := range ranked {
-		row := table.Row{table.Marked(g.Label, g.Mark()), table.Count(len(g.Models))}
-		for _, c := range columns {
-			row = append(row, d.Mean(g, c))
-		}
-		if !isError {
+		for i, g := range ranked {
 			cell := table.Cell{}
 			if n, ok := printedAccuracy(g.Label); ok {
 				cell = table.MeanSD(n.Mean, n.SD)
 			}
-			row = append(row, table.Text(g.FittedText()), cell)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	if isError {
-		_, level, _ := strings.Cut(first.Measure, "/")
-		for _, b := range item.Baselines {
-			row := make(table.Row, len(t.Columns))
-			row[0], row[2] = table.Text("no model: "+b.Name), table.Number(b.MSE(d.first(), level))
-			t.Rows = append(t.Rows, row)
+			t.Rows[i] = append(t.Rows[i], table.Text(g.FittedText()), cell)
 		}
 	}
 	d.Caption = "Mean ± SD over n seeds, after {epochs}."

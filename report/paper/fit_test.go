@@ -81,7 +81,7 @@ func TestValidationBoxes(t *testing.T) {
 	a, b, c := made("learn-0.1", nil, .9, .7), made("learn-1.0", nil, math.NaN()), made("learn-2.0", nil, .3)
 	a.Models[0].Result.Measures["train"], a.Models[1].Result.Measures["iid"] = .6, .4 // means .8 and .65
 	s := &Study{}
-	d := &draft{Draft: item.Draft{Marks: true, Measure: s.value}, study: s, groups: []cohort.Group{a, b, c}}
+	d := &draft{Draft: item.Draft{Marks: true, Measure: s.value, Groups: []cohort.Group{a, b, c}}, study: s}
 	var got []string
 	for _, g := range expect.Must(validationBySigma("title")(d))[0].(figure.Boxes).Groups {
 		got = append(got, fmt.Sprintf("%s %v %v %.3g", g.Label, g.Values, g.Hollow, g.Beside))
@@ -141,6 +141,16 @@ func TestMotionMeasures(t *testing.T) {
 			t.Errorf("%s of a result, a record and none: %v, want %v", measure, got, want)
 		}
 	}
+}
+
+// Figures tell models apart by every setting that changes results, but for the length of training.
+func TestGroupsOfFigures(t *testing.T) {
+	synthetic.EverySetting(t, func(key string, models []cohort.Model, isTold bool) {
+		want := map[bool]int{true: 2, false: 1}[isTold && !cohort.IsLength(key)]
+		if got := (&Study{}).groups(models); len(got) != want {
+			t.Errorf("%s: %d groups of two models, want %d", key, len(got), want)
+		}
+	})
 }
 
 // Accuracy under noise is not averaged over models that were tested with other amplitudes, and encodings that

@@ -6,41 +6,21 @@ import (
 
 	"torchpe/internal/paper"
 	"torchpe/report/cohort"
-	"torchpe/report/figure"
 	"torchpe/report/item"
 )
 
-// spec is a figure or table as data. An item without groups has neither, but what it lacks.
-type spec struct {
-	id, section, title string
-	of                 source            // its groups
-	lacks              []lack            // results to look for, which are noted where they are missing
-	only               func(*draft) bool // whether there is something to show; nil for groups of any kind
-	rows               []row
-	tables             []func(*draft)
-	caption            string // names in braces stand for words, such as {epochs}, or for texts of panels
-	none               lack   // notes what to make where the item has no panels; nil for nothing
-
-	// make adds what is irregular after rows and tables; nil for nothing. Where an item has no groups of
-	// its own it is called always.
-	make func(*draft) error
-}
-
-// row is a row of panels, or several rows of at most most panels.
-type row struct {
-	height float64
-	most   int // 0: all in one row
-	panels []panel
-}
+// The data of items, in drafts of a study.
+type (
+	spec  = item.Spec[*Study, *draft]
+	row   = item.Row[*draft]
+	panel = item.Panel[*draft]
+)
 
 // plots, flat and squares are rows of plots, of schematics, and of square panels, four in a row.
 
-func plots(panels ...panel) row   { return row{height: plotHeight, panels: panels} }
-func flat(panels ...panel) row    { return row{height: flatHeight, panels: panels} }
-func squares(panels ...panel) row { return row{height: mapHeight, most: 4, panels: panels} }
-
-// panel draws panels of a draft.
-type panel func(*draft) ([]figure.Panel, error)
+func plots(panels ...panel) row   { return row{Height: plotHeight, Panels: panels} }
+func flat(panels ...panel) row    { return row{Height: flatHeight, Panels: panels} }
+func squares(panels ...panel) row { return row{Height: mapHeight, Most: 4, Panels: panels} }
 
 // source returns the groups of an item.
 type source func(*Study) []cohort.Group
@@ -71,8 +51,8 @@ const (
 func specs() []spec {
 	var all []spec
 	for _, part := range [][]spec{openings(), puzzleItems(), variantItems(), maskedItems(), beyondItems(),
-		{{id: "summary", section: claims, title: "What the paper says, and what these runs say",
-			make: (*draft).summary}},
+		{{ID: "summary", Section: claims, Title: "What the paper says, and what these runs say",
+			Make: (*draft).summary}},
 	} {
 		all = append(all, part...)
 	}
@@ -88,50 +68,50 @@ const perSigma = "levels of σ"
 
 func puzzleItems() []spec {
 	return []spec{
-		{id: "fig1", section: puzzles, title: "Figure 1: the task and its true positions",
-			of: func(s *Study) []cohort.Group { return s.groups(s.LST) }, make: (*draft).fig1},
-		{id: "fig2", section: puzzles, title: "Figure 2: learning and generalisation by initial σ",
-			of: mainLearned, lacks: []lack{sigmas(main("fig2"))},
-			rows: []row{flat(modelSchematic), plots(accuracyOver("_curves", "", exemplars)),
+		{ID: "fig1", Section: puzzles, Title: "Figure 1: the task and its true positions",
+			Of: func(s *Study) []cohort.Group { return s.groups(s.LST) }, Make: (*draft).fig1},
+		{ID: "fig2", Section: puzzles, Title: "Figure 2: learning and generalisation by initial σ",
+			Of: mainLearned, Lacks: []lack{sigmas(main("fig2"))},
+			Rows: []row{flat(modelSchematic), plots(accuracyOver("_curves", "", exemplars)),
 				plots(validationBySigma("Generalisation by initial σ"))},
-			tables: []func(*draft){perModel("Accuracy by σ")},
-			caption: "Accuracy in training and on the validation puzzles, which are " +
+			Tables: []func(*draft){perModel("Accuracy by σ")},
+			Caption: "Accuracy in training and on the validation puzzles, which are " +
 				"unlike those of training, after {epochs}, by the SD σ of the initial PE.{fit}{stopped}"},
 		fig3(),
-		{id: "table1", section: puzzles, title: "Table 1: accuracy of common encodings",
-			of: mainCommon, lacks: []lack{encodings(main("table1"))},
-			tables:  []func(*draft){accuracyTable("1")},
-			caption: accuracyCaption + "{truth test}"},
-		{id: "table_a2", section: puzzles, title: "Table A2: accuracy by σ",
-			of: mainLearned, lacks: []lack{sigmas(main("fig2"))},
-			tables: []func(*draft){accuracyTable("A2")}, caption: accuracyCaption},
-		{id: "table_a3", section: puzzles, title: "Table A3: attention near the ground truth by σ",
-			of: mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
-			tables: []func(*draft){likenessTable}, caption: poolingNote + " The paper does not say how it pooled."},
-		{id: "fig_a10", section: puzzles, title: "Figure A10 (A9 in the first version): common encodings",
-			of: mainCommon, lacks: []lack{encodings(main("table1")), fittedReference},
-			rows: []row{
+		{ID: "table1", Section: puzzles, Title: "Table 1: accuracy of common encodings",
+			Of: mainCommon, Lacks: []lack{encodings(main("table1"))},
+			Tables:  []func(*draft){accuracyTable("1")},
+			Caption: accuracyCaption + "{truth test}"},
+		{ID: "table_a2", Section: puzzles, Title: "Table A2: accuracy by σ",
+			Of: mainLearned, Lacks: []lack{sigmas(main("fig2"))},
+			Tables: []func(*draft){accuracyTable("A2")}, Caption: accuracyCaption},
+		{ID: "table_a3", Section: puzzles, Title: "Table A3: attention near the ground truth by σ",
+			Of: mainLearned, Lacks: []lack{sigmas(main("fig2")), anyReference}, Only: (*draft).isCompared,
+			Tables: []func(*draft){likenessTable}, Caption: poolingNote + " The paper does not say how it pooled."},
+		{ID: "fig_a10", Section: puzzles, Title: "Figure A10 (A9 in the first version): common encodings",
+			Of: mainCommon, Lacks: []lack{encodings(main("table1")), fittedReference},
+			Rows: []row{
 				plots(validationOf("Generalisation", everything), boxPlot{title: "Attention near the ground truth",
 					yLabel: "Cosine with 2d-fixed", measure: "cosine", of: withoutReference}.draw),
 				squares(allAttention),
 				plots(scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", "encodings",
 					withoutReference)),
 			},
-			tables: []func(*draft){perModel("Common encodings", likenessColumns...)},
-			caption: "{pooling}{ρ cosine} Maps: attention of the first model of each " +
+			Tables: []func(*draft){perModel("Common encodings", likenessColumns...)},
+			Caption: "{pooling}{ρ cosine} Maps: attention of the first model of each " +
 				"encoding, mean over blocks, heads and validation puzzles.{fit}"},
-		{id: "fig_a9", section: puzzles,
-			title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
-			of:    mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
-			rows: []row{plots(boxesBySigma("Attention away from the ground truth", "JSD from 2d-fixed (bits)", "jsd"),
+		{ID: "fig_a9", Section: puzzles,
+			Title: "Figure A9 (A8 in the first version): attention by Jensen-Shannon divergence",
+			Of:    mainLearned, Lacks: []lack{sigmas(main("fig2")), anyReference}, Only: (*draft).isCompared,
+			Rows: []row{plots(boxesBySigma("Attention away from the ground truth", "JSD from 2d-fixed (bits)", "jsd"),
 				scatter("Attention and generalisation", "Attention JSD from 2d-fixed (bits)", "jsd", perSigma,
 					onGrid))},
-			tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
-			caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
+			Tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
+			Caption: "Jensen-Shannon divergence, base 2, of each row of each map from that of the " +
 				"2d-fixed model of the same seed, then the mean.{ρ jsd}{fit}"},
-		{id: "fig_a11", section: puzzles, title: "Figure A11 (A10 in the first version): robustness to noise",
-			of: mainGroups, only: (*draft).hasNoise, none: noNoise,
-			rows: []row{
+		{ID: "fig_a11", Section: puzzles, Title: "Figure A11 (A10 in the first version): robustness to noise",
+			Of: mainGroups, Only: (*draft).hasNoise, None: noNoise,
+			Rows: []row{
 				flat(drawing("Noise", "16 cells", "embedding", "*+ N(0, amplitude²)",
 					"+ PE", "trained model", "symbol")),
 				plots(noiseBySigma, noiseLines),
@@ -139,17 +119,17 @@ func puzzleItems() []spec {
 					false}.draw,
 					boxPlot{"Mean over noise", "Validation accuracy", "noise", common, false, true, false}.draw),
 			},
-			tables: []func(*draft){noiseTable},
-			caption: "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is " +
+			Tables: []func(*draft){noiseTable},
+			Caption: "Validation accuracy where Gaussian noise of a standard deviation (amplitude) is " +
 				"added to each token embedding of a trained model; the paper names neither amplitudes " +
 				"nor distribution nor repeats, see docs/paper.md.{fit}"},
 	}
 }
 
 func fig3() spec {
-	return spec{id: "fig3", section: puzzles, title: "Figure 3: attention and encodings near the ground truth",
-		of: mainLearned, lacks: []lack{sigmas(main("fig2")), anyReference}, only: (*draft).isCompared,
-		rows: []row{
+	return spec{ID: "fig3", Section: puzzles, Title: "Figure 3: attention and encodings near the ground truth",
+		Of: mainLearned, Lacks: []lack{sigmas(main("fig2")), anyReference}, Only: (*draft).isCompared,
+		Rows: []row{
 			squares(attentionBySigma),
 			plots(boxesBySigma("Attention near the ground truth", "Cosine with 2d-fixed", "cosine"),
 				scatter("Attention and generalisation", "Attention cosine with 2d-fixed", "cosine", perSigma, onGrid)),
@@ -161,8 +141,8 @@ func fig3() spec {
 			plots(boxesBySigma("Encodings near it, whatever their norms", "Procrustes disparity", "disparity"),
 				scatter("Whatever the norms", "Procrustes disparity", "disparity", perSigma, onGrid)),
 		},
-		tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
-		caption: "Maps: attention of the first model of each encoding, mean over blocks, heads " +
+		Tables: []func(*draft){perModel("Likeness to the ground truth's model", likenessColumns...)},
+		Caption: "Maps: attention of the first model of each encoding, mean over blocks, heads " +
 			"and validation puzzles. " + poolingNote + " The Procrustes distance min ||E R − G|| over " +
 			"orthogonal R grows with σ whatever was learned, as large encodings are far from " +
 			"everything; the disparity, of centred and scaled encodings, does not. Means over " +
@@ -173,42 +153,42 @@ func variantItems() []spec {
 	decayedSigmas, decayedNames := sigmas(decayed), encodings(decayed)
 	optimizers := []lack{sigmas(sgd, paper.OptimizerSigmas()...), sigmas(adam, paper.OptimizerSigmas()...)}
 	return []spec{
-		{id: "fig_a7", section: variants, title: "Figure A7 (A6 in the first version): optimizer",
-			of: byOptimizer, lacks: optimizers,
-			rows: []row{plots(from(smallSGD, accuracyOver("_sgd_curves", "SGD: ", everything))),
+		{ID: "fig_a7", Section: variants, Title: "Figure A7 (A6 in the first version): optimizer",
+			Of: byOptimizer, Lacks: optimizers,
+			Rows: []row{plots(from(smallSGD, accuracyOver("_sgd_curves", "SGD: ", everything))),
 				plots(from(smallAdam, accuracyOver("_adam_curves", "Adam: ", everything))), plots(optimizerBars)},
-			tables:  []func(*draft){perModel("Accuracy by optimizer")},
-			caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
-		{id: "table_a4", section: variants, title: "Table A4: Adam and SGD", of: byOptimizer, lacks: optimizers,
-			tables: []func(*draft){optimizerTable}, caption: "Validation accuracy.{fit}"},
-		{id: "fig_a8", section: variants, title: "Figure A8 (A7 in the first version): weight decay",
-			of: withDecay, lacks: []lack{decayedSigmas, decayedNames},
-			rows: []row{plots(accuracyOver("_curves", "", exemplars)),
+			Tables:  []func(*draft){perModel("Accuracy by optimizer")},
+			Caption: "Encodings that start very small, trained by SGD and by Adam ({epochs}).{fit}{stopped}"},
+		{ID: "table_a4", Section: variants, Title: "Table A4: Adam and SGD", Of: byOptimizer, Lacks: optimizers,
+			Tables: []func(*draft){optimizerTable}, Caption: "Validation accuracy.{fit}"},
+		{ID: "fig_a8", Section: variants, Title: "Figure A8 (A7 in the first version): weight decay",
+			Of: withDecay, Lacks: []lack{decayedSigmas, decayedNames},
+			Rows: []row{plots(accuracyOver("_curves", "", exemplars)),
 				plots(validationBySigma("Generalisation by initial σ")),
 				plots(validationOf("Common encodings", common))},
-			tables:  []func(*draft){perModel("Accuracy with weight decay")},
-			caption: "As figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
-		{id: "table_a5", section: variants, title: "Table A5: weight decay, by σ",
-			of: decayedLearned, lacks: []lack{decayedSigmas}, tables: []func(*draft){accuracyTable("A5")},
-			caption: accuracyCaption + " Trained {decay}."},
-		{id: "table_a6", section: variants, title: "Table A6: weight decay, common encodings",
-			of: decayedCommon, lacks: []lack{decayedNames}, tables: []func(*draft){accuracyTable("A6")},
-			caption: accuracyCaption + " Trained {decay}."},
+			Tables:  []func(*draft){perModel("Accuracy with weight decay")},
+			Caption: "As figures 2 and A10, trained {decay} ({epochs}).{fit}{stopped}"},
+		{ID: "table_a5", Section: variants, Title: "Table A5: weight decay, by σ",
+			Of: decayedLearned, Lacks: []lack{decayedSigmas}, Tables: []func(*draft){accuracyTable("A5")},
+			Caption: accuracyCaption + " Trained {decay}."},
+		{ID: "table_a6", Section: variants, Title: "Table A6: weight decay, common encodings",
+			Of: decayedCommon, Lacks: []lack{decayedNames}, Tables: []func(*draft){accuracyTable("A6")},
+			Caption: accuracyCaption + " Trained {decay}."},
 		severalHeads(),
 	}
 }
 
 // severalHeads is the figure of attention with several heads.
 func severalHeads() spec {
-	it := spec{id: "fig_a15", section: variants, title: "Figure A15 (A14 in the first version): several heads",
-		of: twoOrFourHeads,
-		tables: []func(*draft){perModel("Accuracy with several heads",
+	it := spec{ID: "fig_a15", Section: variants, Title: "Figure A15 (A14 in the first version): several heads",
+		Of: twoOrFourHeads,
+		Tables: []func(*draft){perModel("Accuracy with several heads",
 			append([]item.Column{{Measure: "heads", Heading: "heads"}}, accuracyColumns...)...)},
-		caption: "Attention {heads} ({epochs}).{fit}{stopped}"}
+		Caption: "Attention {heads} ({epochs}).{fit}{stopped}"}
 	for _, n := range []int{2, 4} {
 		of, name := withHeads(n), fmt.Sprintf("%d heads", n)
-		it.lacks = append(it.lacks, sigmas(headed(n)), encodings(headed(n)))
-		it.rows = append(it.rows,
+		it.Lacks = append(it.Lacks, sigmas(headed(n)), encodings(headed(n)))
+		it.Rows = append(it.Rows,
 			plots(from(of, validationOf(name+", common encodings", common)),
 				from(of, validationBySigma(name+", by initial σ"))),
 			plots(from(of, accuracyOver(fmt.Sprintf("_%dheads_curves", n), name+": ", common))))
@@ -222,36 +202,36 @@ func maskedItems() []spec {
 	scores := plots(modularityBoxes, clusteringBoxes)
 	errors := []row{plots(mseCourses), plots(mseBars(paper.TestLevel))}
 	all := []spec{
-		{id: "fig4", section: masked, title: "Figure 4 (A15 in the first version): simulated network",
-			of: nmarGroups, lacks: []lack{nmar},
-			rows: []row{
-				{height: 2.1, panels: []panel{simulation}},
+		{ID: "fig4", Section: masked, Title: "Figure 4 (A15 in the first version): simulated network",
+			Of: nmarGroups, Lacks: []lack{nmar},
+			Rows: []row{
+				{Height: 2.1, Panels: []panel{simulation}},
 				flat(maskingSchematic),
 				scores,
 				plots(mseBars("0.50")),
 				flat(scoringSchematic),
 				squares(cosineMatrices),
 			},
-			tables: []func(*draft){perModel("Simulated network", maskedColumns...)},
-			caption: "A simulated network of {nodes} nodes in {modules} modules, trained to predict " +
+			Tables: []func(*draft){perModel("Simulated network", maskedColumns...)},
+			Caption: "A simulated network of {nodes} nodes in {modules} modules, trained to predict " +
 				"masked nodes from the others at the same time ({epochs}; test MSE with half of the nodes " +
 				"masked). The models have the nodes {order}.{scores}{matrices}{anova}"},
-		{id: "nmar_error", section: masked, title: "Simulated network: test errors beside the printed one",
-			of: nmarGroups, lacks: []lack{nmar}, tables: []func(*draft){nmarErrors},
-			caption: "Error on held-out time points of the simulated network, half of the nodes masked, {epochs}: " +
+		{ID: "nmar_error", Section: masked, Title: "Simulated network: test errors beside the printed one",
+			Of: nmarGroups, Lacks: []lack{nmar}, Tables: []func(*draft){nmarErrors},
+			Caption: "Error on held-out time points of the simulated network, half of the nodes masked, {epochs}: " +
 				"mean ± SD over seeds. F: one-way analysis of variance over the encodings. The paper prints one " +
 				"error for all of its models, and a test with n = 6 for each encoding but without degrees of " +
 				"freedom; eight encodings have F(7, 40).{z-scored}"},
 		fmri("fig5", "Figure 5 (4 in the first version): human fMRI", "fig5", 0.5, spec{
-			rows: append([]row{{height: 1.1, panels: []panel{networkStrip}},
+			Rows: append([]row{{Height: 1.1, Panels: []panel{networkStrip}},
 				flat(regionSchematic)}, errors...),
-			caption: "{strip}"}),
+			Caption: "{strip}"}),
 		fmri("fig6", "Figure 6 (5 in the first version): networks in learned encodings", "fig5", 0.5, spec{
-			only: func(d *draft) bool { return d.has("toeplitz_r2") }, // some encoding has a table
-			rows: []row{{height: 1.1, panels: []panel{networkStrip}},
+			Only: func(d *draft) bool { return d.has("toeplitz_r2") }, // some encoding has a table
+			Rows: []row{{Height: 1.1, Panels: []panel{networkStrip}},
 				flat(scoringSchematic),
 				squares(proximityMatrices), scores},
-			caption: "{matrices}{scores}"}),
+			Caption: "{matrices}{scores}"}),
 	}
 	for _, m := range []struct {
 		id, title, preset string
@@ -261,20 +241,20 @@ func maskedItems() []spec {
 		{"fig_a13", "Figure A13 (A12 in the first version): training masks of 75 %", "figA13", 0.75},
 		{"fig_a14", "Figure A14 (A13 in the first version): training masks of 90 %", "figA14", 0.9},
 	} {
-		all = append(all, fmri(m.id, m.title, m.preset, m.level, spec{rows: append(slices.Clone(errors), scores),
-			caption: "{scores}"}))
+		all = append(all, fmri(m.id, m.title, m.preset, m.level, spec{Rows: append(slices.Clone(errors), scores),
+			Caption: "{scores}"}))
 	}
 	return all
 }
 
 // fmri completes an item on models that a preset trains with a share of the regions masked.
 func fmri(id, title, preset string, level float64, it spec) spec {
-	it.id, it.section, it.title, it.of = id, masked, title, fmriAt(level)
-	it.lacks = []lack{encodings(maskedBy(preset, func(s *Study) []cohort.Model { return s.FMRI }, level),
+	it.ID, it.Section, it.Title, it.Of = id, masked, title, fmriAt(level)
+	it.Lacks = []lack{encodings(maskedBy(preset, func(s *Study) []cohort.Model { return s.FMRI }, level),
 		paper.MaskedEncodings()...)}
-	it.tables = []func(*draft){perModel("fMRI", maskedColumns...)}
-	it.caption = fmt.Sprintf("Masked prediction of brain activity from {source}; %.0f %% of the regions "+
-		"masked in training, {epochs}.{stopped}", 100*level) + it.caption
+	it.Tables = []func(*draft){perModel("fMRI", maskedColumns...)}
+	it.Caption = fmt.Sprintf("Masked prediction of brain activity from {source}; %.0f %% of the regions "+
+		"masked in training, {epochs}.{stopped}", 100*level) + it.Caption
 	return it
 }
 
@@ -289,52 +269,52 @@ func beyondItems() []spec {
 		{Measure: "validation", Heading: "validation, unlike training (OOD)"}}
 	onPuzzles := puzzlesLacking("models on puzzles")
 	return []spec{
-		{id: "equal_training", section: beyond, title: "Generalisation at equal training accuracy",
-			of: mainGroups, none: noTraining, make: (*draft).equalTraining,
-			caption: "Accuracy on validation puzzles, and on held-out puzzles of the training kind, when training " +
+		{ID: "equal_training", Section: beyond, Title: "Generalisation at equal training accuracy",
+			Of: mainGroups, None: noTraining, Make: (*draft).equalTraining,
+			Caption: "Accuracy on validation puzzles, and on held-out puzzles of the training kind, when training " +
 				"accuracy (the running mean of an epoch) was first at each level, between two records in proportion. " +
 				"How long an encoding took does not matter here. A mean is over the models that came so far, whose " +
 				"number the table has: the right end of a line may be of fewer models than its left.{fit}"},
 		lazy(),
-		{id: "ablation", section: beyond, title: "Which undocumented choice carries the effect",
-			of: byReading, lacks: readingsLacking(), only: (*draft).hasReadings,
-			rows:   []row{{height: 2.4, panels: []panel{readingLines}}},
-			tables: []func(*draft){readingTable},
-			caption: "The published code adds a PE of its own at the input of every " +
+		{ID: "ablation", Section: beyond, Title: "Which undocumented choice carries the effect",
+			Of: byReading, Lacks: readingsLacking(), Only: (*draft).hasReadings,
+			Rows:   []row{{Height: 2.4, Panels: []panel{readingLines}}},
+			Tables: []func(*draft){readingTable},
+			Caption: "The published code adds a PE of its own at the input of every " +
 				"block, and reads the answer at the last token; the text reads as one PE at the input " +
 				"and the answer at the probe's token. Neither is said to matter. Validation accuracy by " +
 				"σ in all four readings ({epochs}), all else as in the code.{fit}"},
-		{id: "iid_ood", section: beyond, title: "Held-out puzzles of the same kind, and of another",
-			of: mainGroups, none: onPuzzles,
-			rows: []row{
+		{ID: "iid_ood", Section: beyond, Title: "Held-out puzzles of the same kind, and of another",
+			Of: mainGroups, None: onPuzzles,
+			Rows: []row{
 				plots(accuracyBars("By initial σ", "Initial σ", "Accuracy", besideCommon(learned), sigmaLabel,
 					accuracies)),
 				plots(accuracyBars("Common encodings", "", "Accuracy", common, cohort.Group.Starred, accuracies))},
-			tables: []func(*draft){perModel("IID and OOD accuracy")},
-			caption: "The paper reports training and validation accuracy. A third set in its files, " +
+			Tables: []func(*draft){perModel("IID and OOD accuracy")},
+			Caption: "The paper reports training and validation accuracy. A third set in its files, " +
 				"held out from the training puzzles, tells memorising from not generalising to other " +
 				"puzzles: published values are " + publishedIID() + "{fit}"},
-		{id: "conditions", section: beyond, title: "Accuracy by what a puzzle asks for",
-			of: mainGroups, none: onPuzzles,
-			rows: []row{
+		{ID: "conditions", Section: beyond, Title: "Accuracy by what a puzzle asks for",
+			Of: mainGroups, None: onPuzzles,
+			Rows: []row{
 				plots(accuracyBars("Learned encodings", "", "Validation accuracy", besideCommon(exemplars),
 					cohort.Group.Starred, conditionColumns())),
 				plots(accuracyBars("Common encodings", "", "Validation accuracy", common,
 					cohort.Group.Starred, conditionColumns()))},
-			tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
-			caption: "Validation accuracy by how many rows and columns must be brought together. " +
+			Tables: []func(*draft){perModel("Accuracy by kind of puzzle", conditionColumns()...)},
+			Caption: "Validation accuracy by how many rows and columns must be brought together. " +
 				"People (n = 40) reach .967, .870 and .663, and the published models of learn-0.2 .983, " +
 				".935 and .948.{fit}{labels}"},
-		{id: "maps", section: beyond, title: "Maps of the learned positions",
-			none: puzzlesLacking("models with learned encodings"), make: (*draft).maps,
-			caption: "The first two principal axes of an encoding (first block, first seed), with the share of " +
+		{ID: "maps", Section: beyond, Title: "Maps of the learned positions",
+			None: puzzlesLacking("models with learned encodings"), Make: (*draft).maps,
+			Caption: "The first two principal axes of an encoding (first block, first seed), with the share of " +
 				"variance that each explains.{cells}{nodes by module}{regions}"},
-		{id: "course", section: beyond, title: "The course of learned encodings over training", of: mapped,
-			none: puzzlesLacking("runs that record their encodings' norm, effective rank or modularity over training"),
-			rows: []row{plots(from(mainExemplars, course("puzzles", "Puzzles", item.Epochs))),
+		{ID: "course", Section: beyond, Title: "The course of learned encodings over training", Of: mapped,
+			None: puzzlesLacking("runs that record their encodings' norm, effective rank or modularity over training"),
+			Rows: []row{plots(from(mainExemplars, course("puzzles", "Puzzles", item.Epochs))),
 				plots(from(nmarLearned, course("network", "Simulated network", item.Steps))),
 				plots(from(fmriLearned, course("fmri", "fMRI", item.Steps)))},
-			caption: "How the learned encodings change in training: {course}, means over blocks.{stopped}"},
+			Caption: "How the learned encodings change in training: {course}, means over blocks.{stopped}"},
 		toeplitz(),
 	}
 }
@@ -342,29 +322,29 @@ func beyondItems() []spec {
 // lazy is the figure of how far learned encodings have left their start.
 func lazy() spec {
 	const moved, aligned = "pe_moved", "tangent_alignment"
-	return spec{id: "lazy", section: beyond, title: "How far learned encodings move: lazy and rich training",
-		of: mainLearned, none: puzzlesLacking("runs that record how far their encodings move",
+	return spec{ID: "lazy", Section: beyond, Title: "How far learned encodings move: lazy and rich training",
+		Of: mainLearned, None: puzzlesLacking("runs that record how far their encodings move",
 			"--pe learn --sigma 0.2,1,2 --tangent-puzzles 64"),
-		rows: []row{
-			{height: plotHeight, most: 2, panels: []panel{motionCourses}},
+		Rows: []row{
+			{Height: plotHeight, Most: 2, Panels: []panel{motionCourses}},
 			plots(boxesBySigma("Motion by initial σ", motionHeading, moved),
 				boxesBySigma("Tangent kernel by initial σ", "Alignment with the start's", aligned)),
 			plots(scatter("Motion and generalisation", motionHeading, moved, perSigma, everything),
 				scatter("Kernel and generalisation", "Tangent kernel's alignment", aligned, perSigma, everything)),
 		},
-		tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
-		caption: "A model is lazy where it fits its training data while its weights hardly leave " +
+		Tables: []func(*draft){perModel("Motion of learned encodings", motionColumns()...)},
+		Caption: "A model is lazy where it fits its training data while its weights hardly leave " +
 			"their start: its tangent kernel stays as it was.{motion}{gradient}{table}{kernel}{fit}{stopped}"}
 }
 
 // toeplitz is the figure of Toeplitzness and effective rank.
 func toeplitz() spec {
-	it := spec{id: "toeplitz", section: beyond, title: "Toeplitzness and effective rank", of: withTables,
-		none: puzzlesLacking("models whose encodings have a table"),
-		tables: []func(*draft){perModel("Toeplitzness",
+	it := spec{ID: "toeplitz", Section: beyond, Title: "Toeplitzness and effective rank", Of: withTables,
+		None: puzzlesLacking("models whose encodings have a table"),
+		Tables: []func(*draft){perModel("Toeplitzness",
 			item.Column{Measure: "toeplitz_r2", Heading: "Toeplitz R²"},
 			item.Column{Measure: "effective_rank", Heading: "effective rank"})},
-		caption: "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
+		Caption: "Share of the variance of E Eᵀ that a Toeplitz matrix, a function of the " +
 			"distance between two tokens in their order, explains (TISA, section 3.1): 1 for a line " +
 			"of tokens, low where the order in which a model sees them is not theirs. The diagonal " +
 			"alone gives a random table of n tokens and d dimensions about d / (d + n). And the " +
@@ -374,7 +354,7 @@ func toeplitz() spec {
 		name string
 		of   source
 	}{{"puzzles", mainGroups}, {"simulated network", nmarGroups}, {"fMRI", fmriAt(0.5)}} {
-		it.rows = append(it.rows, plots(from(part.of, boxPlot{title: "Toeplitzness, " + part.name, yLabel: "R² of E Eᵀ",
+		it.Rows = append(it.Rows, plots(from(part.of, boxPlot{title: "Toeplitzness, " + part.name, yLabel: "R² of E Eᵀ",
 			measure: "toeplitz_r2"}.draw),
 			from(part.of, boxPlot{title: "Effective rank, " + part.name, yLabel: "Dimensions",
 				measure: "effective_rank"}.draw)))

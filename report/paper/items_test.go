@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/report/document"
 	"torchpe/report/internal/synthetic"
 )
 
@@ -29,13 +30,13 @@ func TestReportIsOfDrafts(t *testing.T) {
 	for i, m := range specs() {
 		d := expect.Must(s.draft(m))
 		item := items[i]
-		if item.ID != m.id || item.Caption != d.Caption ||
+		if item.ID != m.ID || item.Caption != d.Caption ||
 			fmt.Sprint(item.Panels) != fmt.Sprint(d.Rows) ||
 			(item.Figure != nil) != (d.Rows != nil) ||
 			fmt.Sprint(item.Tables) != fmt.Sprint(d.Tables) {
-			t.Errorf("item %d is not the draft of %s", i, m.id)
+			t.Errorf("item %d is not the draft of %s", i, m.ID)
 		}
-		if have := listed.Items[i]; have.ID != m.id || have.Caption != d.Caption {
+		if have := listed.Items[i]; have.ID != m.ID || have.Caption != d.Caption {
 			t.Errorf("report.json has %s with caption %q, want %q", have.ID, have.Caption,
 				d.Caption)
 		}
@@ -60,11 +61,23 @@ func TestReportIsOfDrafts(t *testing.T) {
 	}
 }
 
+// items makes all items of a study.
+func (s *Study) items() (all []document.Item, err error) {
+	for _, it := range specs() {
+		d, err := s.draft(it)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d.Finish())
+	}
+	return all, nil
+}
+
 // draftOf makes an item of a study.
 func draftOf(t *testing.T, s *Study, id string) *draft {
 	t.Helper()
 	for _, it := range specs() {
-		if it.id == id {
+		if it.ID == id {
 			return expect.Must(s.draft(it))
 		}
 	}

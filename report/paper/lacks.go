@@ -123,7 +123,7 @@ func (s *Study) seedsOf(models []cohort.Model) string {
 }
 
 // lack notes what a draft lacks, with the command that makes it.
-type lack func(*draft)
+type lack = func(*draft)
 
 // sigmas notes the learned encodings that an experiment lacks; none of these means the paper's grid.
 func sigmas(of func(*Study) experiment, want ...float64) lack {

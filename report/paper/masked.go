@@ -18,11 +18,11 @@ import (
 )
 
 // first returns the run that stands for all of the item's where they are the same.
-func (d *draft) first() *cohort.Run { return d.groups[0].Models[0].Run }
+func (d *draft) first() *cohort.Run { return d.Groups[0].Models[0].Run }
 
 // errorsByGroup returns the errors of the groups that have some.
 func (d *draft) errorsByGroup(measure string) (all [][]float64) {
-	for _, g := range d.groups {
+	for _, g := range d.Groups {
 		all = append(all, d.study.values(g, measure))
 	}
 	return all
@@ -30,14 +30,14 @@ func (d *draft) errorsByGroup(measure string) (all [][]float64) {
 
 // modularityBoxes draws modularity with what chance gives the first model of each encoding.
 func modularityBoxes(d *draft) ([]figure.Panel, error) {
-	groups := d.study.byMean(d.groups, "modularity", false)
+	groups := d.ByMean(d.Groups, "modularity", false)
 	b := d.Boxes("Modularity of the encodings", "Modularity Q", "modularity", groups)
 	chances, err := item.AddChance(&b, groups)
 	if err != nil {
 		return nil, err
 	}
 	if b.Groups != nil {
-		d.texts["scores"] = fmt.Sprintf(" Q and C are scored on the %s distance of encodings.%s", distanceText(d),
+		d.Texts["scores"] = fmt.Sprintf(" Q and C are scored on the %s distance of encodings.%s", distanceText(d),
 			item.ChanceNote(b, groups, chances))
 	} else if d.first().Config.Task == "fmri" {
 		d.Lacks("torchpe train --task fmri --data DIR --modules CAB-NP_LABELKEY.txt",
@@ -48,7 +48,7 @@ func modularityBoxes(d *draft) ([]figure.Panel, error) {
 
 func clusteringBoxes(d *draft) ([]figure.Panel, error) {
 	return one(d.Boxes("Clustering of the encodings", "Clustering C", "clustering",
-		d.study.byMean(d.groups, "modularity", false))), nil
+		d.ByMean(d.Groups, "modularity", false))), nil
 }
 
 // mseBars draws errors in training and in the test with a share of tokens masked, with those of the
@@ -58,7 +58,7 @@ func mseBars(level string) panel {
 		test := "test_mse/" + level
 		b := figure.Bars{Title: "Errors after training", YLabel: "MSE",
 			References: item.References(d.first(), level)}
-		return one(d.bars(b, d.study.byMean(d.groups, test, false),
+		return one(d.bars(b, d.ByMean(d.Groups, test, false),
 			func(g cohort.Group) string { return g.Label },
 			item.Column{Measure: "train_mse", Heading: "training"},
 			item.Column{Measure: test, Heading: "test, " + strings.TrimPrefix(level, "0.") + " % masked"})), nil
@@ -67,10 +67,10 @@ func mseBars(level string) panel {
 
 // mseCourses draws errors over training.
 func mseCourses(d *draft) ([]figure.Panel, error) {
-	panels, err := d.courses("_curves", item.Steps, d.groups, []curve{
-		{item.Column{Measure: "train_mse"}, "Training", "MSE in training"},
-		{item.Column{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse"}, "Generalisation",
-			"Test MSE, 90 % masked"}})
+	panels, err := d.courses("_curves", item.Steps, d.Groups, []item.Column{
+		{Measure: "train_mse", Title: "Training", Axis: "MSE in training"},
+		{Measure: "test_mse/" + paper.TestLevel, Name: "test_mse", Title: "Generalisation",
+			Axis: "Test MSE, 90 % masked"}})
 	if err != nil || len(panels) < 2 {
 		return panels, err
 	}
@@ -136,7 +136,7 @@ func networkStrip(d *draft) ([]figure.Panel, error) {
 	if err != nil || t.Labels == nil {
 		return nil, err
 	}
-	d.texts["strip"] = " The paper draws the networks on the cortex, for which there is no surface here: a strip " +
+	d.Texts["strip"] = " The paper draws the networks on the cortex, for which there is no surface here: a strip " +
 		"shows them."
 	return one(figure.Strip{Title: "Networks of the regions, in the order of the tokens",
 		Groups: t.Labels, GroupNames: t.Modules}), nil
@@ -161,7 +161,7 @@ func regionsOf(p *cohort.Probes) (item.Tokens, error) {
 
 // distanceText names the distance that the runs' network scores are of, in a sentence.
 func distanceText(d *draft) string {
-	return item.Each(cohort.ModelsOf(d.groups), func(m cohort.Model) string {
+	return item.Each(cohort.ModelsOf(d.Groups), func(m cohort.Model) string {
 		switch kind, err := m.Run.Distance(); {
 		case err != nil:
 			return m.Run.Config.Masked.Distance
@@ -175,11 +175,11 @@ func distanceText(d *draft) string {
 
 // cosineMatrices draws the cosine similarity of tokens, which the paper shows of the simulated network.
 func cosineMatrices(d *draft) ([]figure.Panel, error) {
-	matrices, err := d.tokenMatrices("cosine", d.study.byMean(d.groups, "modularity", false),
+	matrices, err := d.tokenMatrices("cosine", d.ByMean(d.Groups, "modularity", false),
 		func(_ *cohort.Run, x metrics.Table) ([]float64, error) { return x.Cosines(), nil })
 	var panels []figure.Panel
 	for _, m := range matrices {
-		d.texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered " +
+		d.Texts["matrices"] = " Matrices: the cosine similarity of encodings, which the paper shows, nodes ordered " +
 			"by module."
 		m.Scale, m.Min, m.BarLabel = figure.Diverging, -1, "Cosine"
 		panels = append(panels, m)
@@ -189,18 +189,20 @@ func cosineMatrices(d *draft) ([]figure.Panel, error) {
 
 // proximityMatrices draws W, which the network scores are of: 1 less the scaled distance.
 func proximityMatrices(d *draft) ([]figure.Panel, error) {
-	matrices, err := d.tokenMatrices("proximity", d.groups, func(r *cohort.Run, x metrics.Table) ([]float64, error) {
+	matrices, err := d.tokenMatrices("proximity", d.Groups, func(r *cohort.Run, x metrics.Table) ([]float64, error) {
 		kind, err := r.Distance()
 		return metrics.Proximity(x.Distances(kind)), err
 	})
-	low, high := offDiagonal(matrices)
+	apart := item.OffDiagonal(matrices)
+	slices.Sort(apart)
+	low, high := stats.Quantile(apart, 0.01), stats.Quantile(apart, 0.99)
 	var panels []figure.Panel
 	for _, m := range matrices {
 		by := "network"
 		if m.Groups == nil {
 			by = "clusters of the first encoding (average linkage)"
 		}
-		d.texts["matrices"] = fmt.Sprintf(" Matrices: 1 less the distance of the encodings of two regions, scaled to "+
+		d.Texts["matrices"] = fmt.Sprintf(" Matrices: 1 less the distance of the encodings of two regions, scaled to "+
 			"0..1 over all pairs; regions ordered by %s. The colours span what is off the diagonal, but for its "+
 			"outermost hundredths.", by)
 		m.Scale, m.BarLabel = figure.Sequential, "1 − scaled distance"
@@ -241,10 +243,9 @@ func (d *draft) tokenMatrices(name string, groups []cohort.Group,
 		}
 		m := t.Matrix(values)
 		m.Title, m.Max, m.RowLabels = g.Label, 1, tokenTicks(t.Order)
-		m.GroupNames, m.HideNames = t.Modules, true
 		matrices = append(matrices, m)
 		d.AddTable("_"+name+"_"+strings.NewReplacer(".", "", "-", "_").Replace(g.Label),
-			squareTable(m.Values, t.Order))
+			item.SquareTable(values, t.Order, table.Count))
 	}
 	return matrices, nil
 }
@@ -263,37 +264,6 @@ func tokenTicks(order []int) []string {
 		}
 	}
 	return labels
-}
-
-// offDiagonal returns the 1st and the 99th percentile of the values off the diagonals of matrices, which
-// are 1 and would leave little of a range of colours to the others.
-func offDiagonal(all []figure.Matrix) (low, high float64) {
-	var values []float64
-	for _, m := range all {
-		for i, v := range m.Values {
-			if i/m.Columns != i%m.Columns && !math.IsNaN(v) {
-				values = append(values, v)
-			}
-		}
-	}
-	slices.Sort(values)
-	return stats.Quantile(values, 0.01), stats.Quantile(values, 0.99)
-}
-
-// squareTable returns a matrix over tokens as a table.
-func squareTable(values []float64, order []int) table.Table {
-	t := table.Table{Columns: table.Columns("token")}
-	for _, i := range order {
-		t.Columns = append(t.Columns, table.Column{Heading: fmt.Sprint(i), Name: fmt.Sprintf("token_%d", i)})
-	}
-	for r, i := range order {
-		row := table.Row{table.Count(i)}
-		for c := range order {
-			row = append(row, table.Number(values[r*len(order)+c]))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }
 
 // nmarErrors adds the errors on the simulated network with half of the nodes masked beside the printed
@@ -320,7 +290,7 @@ func nmarErrors(d *draft) {
 	for i, errors := range d.errorsByGroup("test_mse/" + level) {
 		if len(errors) > 0 {
 			each = append(each, errors)
-			ours(d.groups[i].Label, errors)
+			ours(d.Groups[i].Label, errors)
 		}
 	}
 	var test []table.Cell

@@ -16,6 +16,7 @@ import (
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/internal/synthetic"
+	"torchpe/report/item"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
@@ -25,7 +26,7 @@ func errorRows(t *testing.T, all []cohort.Group, zscored bool) map[string][]stri
 	t.Helper()
 	var text strings.Builder
 	all[0].Models[0].Run.Config.Masked = &config.MaskedConfig{ZScore: zscored}
-	d := &draft{study: &Study{}, groups: all}
+	d := &draft{Draft: item.Draft{Groups: all}, study: &Study{}}
 	nmarErrors(d)
 	expect.NoError(t, d.Tables[0].CSV(&text))
 	rows := expect.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
@@ -113,7 +114,7 @@ func TestNMARErrors(t *testing.T) {
 // which; 1d-fixed is modular by itself only in runs of versions before nodes came in a drawn order.
 func TestNMAROrder(t *testing.T) {
 	s := study(t, synthetic.Run{Name: "a", Task: "nmar", PE: "1d-fixed", Seeds: []int{1}})
-	panels := expect.Must(simulation(&draft{study: s, groups: nmarGroups(s)}))
+	panels := expect.Must(simulation(&draft{Draft: item.Draft{Groups: nmarGroups(s)}, study: s}))
 	if m, ok := panels[0].(figure.Matrix); !ok || !slices.IsSorted(m.Groups) || len(m.Groups) != 15 {
 		t.Errorf("the true network is drawn in the order %v of modules", m.Groups)
 	}

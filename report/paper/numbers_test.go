@@ -34,14 +34,14 @@ var heldElsewhere = []string{"nmar_error", "summary", "table_a2", "table_a5", "t
 func TestNumbers(t *testing.T) {
 	w := makeWorld(t)
 	for _, m := range specs() {
-		test := numberTests[m.id]
+		test := numberTests[m.ID]
 		if test == nil {
-			if !slices.Contains(heldElsewhere, m.id) {
-				t.Errorf("the numbers of %s are held by no test", m.id)
+			if !slices.Contains(heldElsewhere, m.ID) {
+				t.Errorf("the numbers of %s are held by no test", m.ID)
 			}
 			continue
 		}
-		t.Run(m.id, func(t *testing.T) { test(t, w) })
+		t.Run(m.ID, func(t *testing.T) { test(t, w) })
 	}
 	if len(w.all) != 200 || len(w.study.Notes) != 1 {
 		t.Errorf("%d models, notes %q", len(w.all), w.study.Notes)

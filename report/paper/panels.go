@@ -37,7 +37,7 @@ func drawing(title string, texts ...string) panel {
 
 // modelSchematic draws what the models are made of.
 func modelSchematic(d *draft) ([]figure.Panel, error) {
-	c := d.groups[0].Models[0].Run.Config
+	c := d.Groups[0].Models[0].Run.Config
 	texts := []string{"cells", fmt.Sprintf("embedding, width %d", c.DModel)}
 	texts = append(texts, blocksTexts(c, "*+ PE, N(0, σ²)")...)
 	return one(schematic("Model", append(texts, "symbol")...)), nil
@@ -79,7 +79,7 @@ type boxPlot struct {
 }
 
 func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
-	groups := d.groups
+	groups := d.Groups
 	if b.of != nil {
 		groups = b.of(groups)
 	}
@@ -122,26 +122,17 @@ func validationOf(title string, of selection) panel {
 	return boxPlot{title, "Validation accuracy", "validation", of, false, true, true}.draw
 }
 
-// curve is a line plot of a measure over training.
-type curve struct {
-	item.Column
-	title, yLabel string
-}
-
 // accuracyCurves are training, IID test and validation accuracy over training.
-var accuracyCurves = []curve{
-	{item.Column{Measure: "train"}, "Training", "Training accuracy"},
-	{item.Column{Measure: "iid"}, "Held out, same kind", "IID test accuracy"},
-	{item.Column{Measure: "validation"}, "Generalisation", "Validation accuracy"},
+var accuracyCurves = []item.Column{
+	{Measure: "train", Title: "Training", Axis: "Training accuracy"},
+	{Measure: "iid", Title: "Held out, same kind", Axis: "IID test accuracy"},
+	{Measure: "validation", Title: "Generalisation", Axis: "Validation accuracy"},
 }
 
-// courses draws curves of groups, and adds their table under a name.
-func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves []curve) ([]figure.Panel, error) {
-	var columns []item.Column
-	for _, c := range curves {
-		columns = append(columns, c.Column)
-	}
-	slices.SortFunc(columns, func(a, b item.Column) int {
+// courses draws measures of groups over training, and adds their table under a name.
+func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves []item.Column) ([]figure.Panel,
+	error) {
+	columns := slices.SortedFunc(slices.Values(curves), func(a, b item.Column) int {
 		return strings.Compare(a.Table().Name, b.Table().Name)
 	})
 	lines, t, err := d.Courses(groups, x, columns...)
@@ -151,7 +142,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 	var panels []figure.Panel
 	for _, c := range curves {
 		if len(lines[c.Measure]) > 0 {
-			panels = append(panels, figure.Lines{Title: c.title, XLabel: capitalised(string(x)), YLabel: c.yLabel,
+			panels = append(panels, figure.Lines{Title: c.Title, XLabel: capitalised(string(x)), YLabel: c.Axis,
 				Series: lines[c.Measure], Band: figure.BandSD, Covers: item.Covers(c.Measure)})
 		}
 	}
@@ -162,7 +153,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 // accuracyOver draws accuracies of some groups over training, after what the title says of all.
 func accuracyOver(name, title string, of selection) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		groups := of(d.groups)
+		groups := of(d.Groups)
 		if groups == nil {
 			return nil, nil
 		}
@@ -180,7 +171,7 @@ func accuracyOver(name, title string, of selection) panel {
 func from(of source, draw panel) panel {
 	return func(d *draft) ([]figure.Panel, error) {
 		other := *d
-		if other.groups = of(d.study); len(other.groups) == 0 {
+		if other.Groups = of(d.study); len(other.Groups) == 0 {
 			return nil, nil
 		}
 		panels, err := draw(&other)
@@ -197,7 +188,7 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 		f := figure.Scatter{Title: title, XLabel: xLabel, YLabel: "Validation accuracy"}
 		var xs, ys []float64
 		var seeds []int
-		all := of(d.groups)
+		all := of(d.Groups)
 		shown := onePerLevel(all, levels)
 		for _, g := range shown {
 			a, b := d.study.values(g, measure), d.study.values(g, "validation")
@@ -230,7 +221,7 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 			f.Note += "; of several groups of a σ the largest"
 		}
 		if f.Annotation, _ = correlation(xs, ys, levels); f.Annotation != "" {
-			d.texts["ρ "+measure] = " " + f.Annotation + "."
+			d.Texts["ρ "+measure] = " " + f.Annotation + "."
 		}
 		return one(f), nil
 	}
@@ -256,7 +247,7 @@ func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Gro
 func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.Group) string,
 	measures []item.Column) panel {
 	return func(d *draft) ([]figure.Panel, error) {
-		groups := pick(of(d.groups), func(g cohort.Group) bool {
+		groups := pick(of(d.Groups), func(g cohort.Group) bool {
 			return slices.ContainsFunc(measures, func(c item.Column) bool {
 				return len(d.study.values(g, c.Measure)) > 0
 			})
@@ -273,7 +264,7 @@ func perModel(title string, columns ...item.Column) func(*draft) {
 }
 
 func (d *draft) modelTable(title string, columns ...item.Column) table.Table {
-	models := cohort.ModelsOf(d.groups)
+	models := cohort.ModelsOf(d.Groups)
 	if len(models) > 0 && models[0].Run.Config.Masked == nil {
 		for _, c := range accuracyColumns {
 			if !slices.Contains(columns, c) {

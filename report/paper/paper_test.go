@@ -19,6 +19,7 @@ import (
 	"torchpe/report/cohort"
 	"torchpe/report/internal/synthetic"
 	"torchpe/report/internal/viewer"
+	"torchpe/report/item"
 )
 
 // write makes the report of runs that are in dir. TORCHPE_REPORT_OUT=DIR keeps it there.
@@ -224,10 +225,10 @@ func TestLearningRates(t *testing.T) {
 // Rows and columns without models are left out; what has not fitted is marked for people alone. TestNumbers has
 // the numbers.
 func TestBesidePrinted(t *testing.T) {
-	q := quantity{name: "validation", heading: "validation", measure: "validation"}
+	columns := []item.Column{{Measure: "validation", Heading: "validation"}}
 	unfitted := made("learn-7.0", nil, .3)
 	unfitted.Models[0].Result.Measures["train"] = .4
-	tab := (&Study{}).besidePrinted("A2", []cohort.Group{made("learn-0.2", nil, .9), unfitted}, q)
+	tab := (&Study{}).besidePrinted("A2", part{[]cohort.Group{made("learn-0.2", nil, .9), unfitted}, columns})
 	var text, shown strings.Builder
 	expect.NoError(t, errors.Join(tab.CSV(&text), tab.Write(&shown, "md")))
 	if want := "pe,validation_paper,validation_paper_sd,validation,validation_sd,validation_n," +
@@ -237,7 +238,8 @@ func TestBesidePrinted(t *testing.T) {
 		t.Errorf("%s, want %s", text.String(), want)
 	}
 	unfitted.Models[0].Run.Config.LSTTrain = nil
-	other := (&Study{}).besidePrinted("A2", []cohort.Group{unfitted, made("learn-0.2", nil, .9, .8, .85)}, q)
+	other := (&Study{}).besidePrinted("A2",
+		part{[]cohort.Group{unfitted, made("learn-0.2", nil, .9, .8, .85)}, columns})
 	text.Reset()
 	if err := other.CSV(&text); err != nil || strings.Contains(text.String(), "difference") ||
 		!strings.Contains(other.Note, "no difference is given: generated puzzles (the paper: published ones).") {

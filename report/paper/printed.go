@@ -17,26 +17,25 @@ import (
 // accuracyTable adds the table of that number in the paper: printed accuracies beside ours.
 func accuracyTable(printed string) func(*draft) {
 	return func(d *draft) {
-		d.addPrinted(printed, d.groups, quantity{name: "validation", heading: "validation", measure: "validation"},
-			quantity{name: "train", heading: "training", measure: "train"},
-			quantity{name: "iid", heading: "IID test", measure: "iid"})
+		d.addPrinted(printed, part{d.Groups, []item.Column{{Measure: "validation", Heading: "validation"},
+			{Measure: "train", Heading: "training"}, {Measure: "iid", Heading: "IID test"}}})
 	}
 }
 
 // likenessTable adds the printed likenesses of attention beside ours.
 func likenessTable(d *draft) {
-	d.addPrinted("A3", d.groups, quantity{name: "cosine", heading: "attention cosine", measure: "cosine"})
+	d.addPrinted("A3", part{d.Groups, []item.Column{{Measure: "cosine", Heading: "attention cosine"}}})
 }
 
 // optimizerTable adds the printed accuracies by optimizer beside ours.
 func optimizerTable(d *draft) {
-	d.addPrinted("A4", nil,
-		quantity{name: "adam", heading: "Adam", measure: "validation", groups: ofOptimizers(mainGroups(d.study))},
-		quantity{name: "sgd", heading: "SGD", measure: "validation", groups: ofOptimizers(bySGD(d.study))})
+	d.addPrinted("A4",
+		part{smallAdam(d.study), []item.Column{{Measure: "validation", Heading: "Adam", Name: "adam"}}},
+		part{smallSGD(d.study), []item.Column{{Measure: "validation", Heading: "SGD", Name: "sgd"}}})
 }
 
-func (d *draft) addPrinted(printed string, groups []cohort.Group, quantities ...quantity) {
-	t := d.study.besidePrinted(printed, groups, quantities...)
+func (d *draft) addPrinted(printed string, parts ...part) {
+	t := d.study.besidePrinted(printed, parts...)
 	t.Title = d.Title
 	d.AddTable("", t)
 }
@@ -45,11 +44,10 @@ func (d *draft) addPrinted(printed string, groups []cohort.Group, quantities ...
 var accuracyCaption = fmt.Sprintf("Final accuracies, %d,%03d epochs in the paper and {epochs} here.{fit}",
 	paper.Epochs/1000, paper.Epochs%1000)
 
-// quantity is a number of each model that the paper prints, too.
-type quantity struct {
-	name, heading string // as in the printed numbers; for people
-	measure       string
-	groups        []cohort.Group // where it is another selection than the table's; nil otherwise
+// part is a part of a table beside printed numbers: groups with measures, whose names are those of the printed ones.
+type part struct {
+	groups  []cohort.Group
+	columns []item.Column
 }
 
 // roundedSD is the largest SD that is printed as .000.
@@ -58,14 +56,13 @@ const roundedSD = 0.0005
 // besidePrinted sets the printed numbers of a table of the paper beside ours, a row an encoding of which there
 // are models, those of the paper first: mean and SD of both, n, and, of models in the paper's set-up, the
 // difference with Welch's interval and, of at least item.FewestForP models, Welch's test, corrected for the number
-// of rows (Holm). A quantity that the
-// table does not print has mean and n alone. A column counts the models that have fitted; where groups is nil,
-// and each quantity has its own, there is one for each. Columns without a number are left out.
-func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities ...quantity) table.Table {
+// of rows (Holm). A measure that the table does not print has mean and n alone. A column of each part counts the
+// models that have fitted. Columns without a number are left out.
+func (s *Study) besidePrinted(printed string, parts ...part) table.Table {
 	numbers, labels := paper.Table(printed)
-	ours := groups
-	for _, q := range quantities {
-		ours = append(ours[:len(ours):len(ours)], q.groups...)
+	var ours []cohort.Group
+	for _, p := range parts {
+		ours = append(ours, p.groups...)
 	}
 	labels = slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return groupNamed(ours, label) == nil })
 	for _, g := range ours { // what the paper lacks follows
@@ -92,25 +89,22 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 			t.Rows[i] = append(t.Rows[i], cell)
 		}
 	}
-	for _, q := range quantities {
-		from := groups
-		if q.groups != nil {
-			from = q.groups
-		}
-		if len(from) == 0 {
+	for _, p := range parts {
+		if len(p.groups) == 0 {
 			continue
 		}
-		columns, rows := s.columns(q, numbers, labels, from)
-		t.Columns = append(t.Columns, columns...)
-		for i, cells := range rows {
-			t.Rows[i] = append(t.Rows[i], cells...)
+		for _, c := range p.columns {
+			columns, rows := s.columns(c, numbers, labels, p.groups)
+			t.Columns = append(t.Columns, columns...)
+			for i, cells := range rows {
+				t.Rows[i] = append(t.Rows[i], cells...)
+			}
 		}
-		if groups == nil { // each quantity has its own
-			addFitted(q.name+"_fitted", from)
+		if len(parts) == 1 {
+			addFitted("fitted", p.groups)
+		} else {
+			addFitted(p.columns[0].Name+"_fitted", p.groups)
 		}
-	}
-	if groups != nil {
-		addFitted("fitted", groups)
 	}
 	t = t.WithoutEmptyColumns()
 	t.Note = fmt.Sprintf("Mean ± SD. The paper's n is %d", len(paper.Seeds()))
@@ -125,15 +119,15 @@ func (s *Study) besidePrinted(printed string, groups []cohort.Group, quantities 
 	return t
 }
 
-// columns returns the columns of a quantity and their cells for each label.
-func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels []string,
+// columns returns the columns of a measure and their cells for each label.
+func (s *Study) columns(of item.Column, numbers map[[2]string]paper.Number, labels []string,
 	groups []cohort.Group) ([]table.Column, [][]table.Cell) {
+	c := of.Table()
 	isPrinted := slices.ContainsFunc(labels,
-		func(label string) bool { _, ok := numbers[[2]string{label, q.name}]; return ok })
-	decimals := item.DecimalsOf(q.measure)
+		func(label string) bool { _, ok := numbers[[2]string{label, c.Name}]; return ok })
 	own := func(label string) []float64 {
 		for _, g := range groupNamed(groups, label) {
-			return s.values(g, q.measure)
+			return s.values(g, of.Measure)
 		}
 		return nil
 	}
@@ -142,14 +136,13 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 		for i, label := range labels {
 			cells[i] = hereCells(own(label))
 		}
-		return []table.Column{{Heading: q.heading, Name: q.name, Decimals: decimals},
-			{Heading: "n", Name: q.name + "_n"}}, cells
+		return []table.Column{c, {Heading: "n", Name: c.Name + "_n"}}, cells
 	}
 	var tested []int
 	var ps []float64
 	for i, label := range labels {
 		row := make([]table.Cell, 6)
-		printed, known := numbers[[2]string{label, q.name}]
+		printed, known := numbers[[2]string{label, c.Name}]
 		if known {
 			row[0] = table.MeanSD(printed.Mean, printed.SD)
 		}
@@ -174,12 +167,12 @@ func (s *Study) columns(q quantity, numbers map[[2]string]paper.Number, labels [
 		}
 	}
 	return []table.Column{
-		{Heading: q.heading + ", paper", Name: q.name + "_paper", Decimals: decimals},
-		{Heading: "here", Name: q.name, Decimals: decimals},
-		{Heading: "n", Name: q.name + "_n"},
-		{Heading: "difference", Name: q.name + "_difference", Decimals: decimals},
-		{Heading: "95 %", Name: q.name + "_interval", Decimals: decimals},
-		{Heading: "p", Name: q.name + "_p"},
+		{Heading: c.Heading + ", paper", Name: c.Name + "_paper", Decimals: c.Decimals},
+		{Heading: "here", Name: c.Name, Decimals: c.Decimals},
+		{Heading: "n", Name: c.Name + "_n"},
+		{Heading: "difference", Name: c.Name + "_difference", Decimals: c.Decimals},
+		{Heading: "95 %", Name: c.Name + "_interval", Decimals: c.Decimals},
+		{Heading: "p", Name: c.Name + "_p"},
 	}, cells
 }
 

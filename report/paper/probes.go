@@ -52,9 +52,12 @@ func (s *Study) value(m cohort.Model, measure string) float64 {
 	return item.Value(m, measure)
 }
 
+// measured returns a draft that reads what was measured of models, also in their probes.
+func (s *Study) measured() *item.Draft { return &item.Draft{Measure: s.value} }
+
 // values returns what was measured of a group's models.
 func (s *Study) values(g cohort.Group, measure string) []float64 {
-	return cohort.Finite((&item.Draft{Measure: s.value}).Values(g, measure))
+	return s.measured().Known(g, measure)
 }
 
 // mean returns the mean of what was measured of a group's models; NaN for nothing.

@@ -20,7 +20,7 @@ func (d *draft) isCompared() bool { return d.has("cosine") }
 
 // has reports whether a model of the item has a measure.
 func (d *draft) has(measure string) bool {
-	return slices.ContainsFunc(d.groups, func(g cohort.Group) bool { return len(d.study.values(g, measure)) > 0 })
+	return slices.ContainsFunc(d.Groups, func(g cohort.Group) bool { return len(d.study.values(g, measure)) > 0 })
 }
 
 // attentionMaps draws the mean attention of the first model of some groups.
@@ -62,11 +62,11 @@ func attentionMaps(d *draft, shown []cohort.Group) ([]figure.Panel, error) {
 }
 
 // allAttention draws the attention of all groups of an item.
-func allAttention(d *draft) ([]figure.Panel, error) { return attentionMaps(d, d.groups) }
+func allAttention(d *draft) ([]figure.Panel, error) { return attentionMaps(d, d.Groups) }
 
 // attentionBySigma draws the attention of some learned encodings and of the reference.
 func attentionBySigma(d *draft) ([]figure.Panel, error) {
-	return attentionMaps(d, append(exemplars(d.groups), groupNamed(mainGroups(d.study), reference)...))
+	return attentionMaps(d, append(exemplars(d.Groups), groupNamed(mainGroups(d.study), reference)...))
 }
 
 // optimizerBars draws the validation accuracy by SGD beside that by Adam, for each sigma that
@@ -124,11 +124,11 @@ func (d *draft) amplitudes(models ...cohort.Model) (all []float64) {
 
 // noiseBySigma draws accuracy by noise and sigma.
 func noiseBySigma(d *draft) ([]figure.Panel, error) {
-	groups := learned(d.groups)
+	groups := learned(d.Groups)
 	if len(groups) < 2 {
 		return nil, nil
 	}
-	levels := d.amplitudes(cohort.ModelsOf(d.groups)...)
+	levels := d.amplitudes(cohort.ModelsOf(d.Groups)...)
 	heat := figure.Matrix{
 		Title: "Learned encodings", Rows: len(levels), Columns: len(groups), Scale: figure.Sequential,
 		Min: 0, Max: 1, BarLabel: "Validation accuracy",
@@ -154,11 +154,11 @@ func noiseBySigma(d *draft) ([]figure.Panel, error) {
 
 // noiseLines draws accuracy against noise of common encodings, or of an only one.
 func noiseLines(d *draft) ([]figure.Panel, error) {
-	shown, title := common(d.groups), "Common encodings"
-	if len(d.groups) == 1 {
-		shown, title = d.groups, "Accuracy under noise"
+	shown, title := common(d.Groups), "Common encodings"
+	if len(d.Groups) == 1 {
+		shown, title = d.Groups, "Accuracy under noise"
 	}
-	levels := d.amplitudes(cohort.ModelsOf(d.groups)...)
+	levels := d.amplitudes(cohort.ModelsOf(d.Groups)...)
 	l := figure.Lines{Title: title, XLabel: "Noise amplitude",
 		YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1,
 		References: chanceLine, LogX: levels[0] > 0}
@@ -184,7 +184,7 @@ func noiseLines(d *draft) ([]figure.Panel, error) {
 func noiseTable(d *draft) {
 	t := table.Table{Title: "Accuracy under noise", Columns: []table.Column{{Heading: "PE"}, {Heading: "seed"},
 		{Heading: "amplitude"}, {Heading: "accuracy"}}}
-	for _, g := range d.groups {
+	for _, g := range d.Groups {
 		for _, m := range g.Models {
 			for _, a := range d.amplitudes(m) {
 				t.Rows = append(t.Rows, table.Row{table.Text(g.Label), item.Seed(m), table.Number(a),

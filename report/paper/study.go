@@ -65,37 +65,23 @@ func Read(dir, fidelity string) (*Study, error) {
 	if err := s.readProbes(); err != nil {
 		return nil, err
 	}
-	s.dropUnlike("noise", "accuracy under noise",
-		func(p *probed, _ cohort.Model) string { return fmt.Sprint(p.amplitudes) })
-	s.dropUnlike("tangent_alignment", "the tangent kernel's alignment",
-		func(_ *probed, m cohort.Model) string { return fmt.Sprint(m.Run.Config.TangentPuzzles) })
+	s.dropUnlike("noise", "accuracy under noise")
+	s.dropUnlike("tangent_alignment", "the tangent kernel's alignment")
 	return s, nil
 }
 
-// dropUnlike drops a measure of those models on puzzles of which it was taken in another way than of most: a
-// mean would be over different things. A note names it as what.
-func (s *Study) dropUnlike(measure, what string, way func(*probed, cohort.Model) string) {
-	ways, count, most := map[cohort.ModelKey]string{}, map[string]int{}, ""
-	for _, m := range s.LST {
-		if math.IsNaN(s.value(m, measure)) {
-			continue
-		}
-		own := way(s.probed[m.Key()], m)
-		ways[m.Key()] = own
-		if count[own]++; count[own] > count[most] {
-			most = own
-		}
+// dropUnlike drops a measure of those models on puzzles that took it by other settings than most, as figures
+// compare all of them. A note names it as what.
+func (s *Study) dropUnlike(measure, what string) {
+	measured := slices.DeleteFunc(slices.Clone(s.LST),
+		func(m cohort.Model) bool { return math.IsNaN(s.value(m, measure)) })
+	others := cohort.MeasuredOtherwise(measured, measure)
+	for _, m := range others {
+		s.probed[m.Key()].drop(measure)
 	}
-	left := 0
-	for key, own := range ways {
-		if own != most {
-			left++
-			s.probed[key].drop(measure)
-		}
-	}
-	if left > 0 {
+	if others != nil {
 		s.Note("%s of %s is not shown: it was measured with other settings than that of most", what,
-			wording.Count(left, "model"))
+			wording.Count(len(others), "model"))
 	}
 }
 
@@ -162,12 +148,8 @@ type Variant struct {
 
 func variantOf(m cohort.Model) Variant {
 	c := m.Run.Config
-	v := Variant{Optimizer: c.Optimizer, Decay: m.Member.WeightDecay, Heads: c.Heads,
+	return Variant{Optimizer: m.Optimizer(), Decay: m.Member.WeightDecay, Heads: c.Heads,
 		Placement: c.Placement(), ReadOut: c.ReadOut}
-	if v.Optimizer == "adamw" && v.Decay == 0 { // the two are one without decay
-		v.Optimizer = "adam"
-	}
-	return v
 }
 
 // puzzles returns the models on puzzles of the paper's own variant: Adam without weight decay, one head,
@@ -397,21 +379,4 @@ func groupNamed(all []cohort.Group, label string) []cohort.Group {
 // withoutReference leaves out the encoding that the others are compared with.
 func withoutReference(all []cohort.Group) []cohort.Group {
 	return pick(all, func(g cohort.Group) bool { return g.Label != reference })
-}
-
-// byMean orders groups by the mean of a measure, those without it last.
-func (s *Study) byMean(all []cohort.Group, measure string, rising bool) []cohort.Group {
-	value := func(g cohort.Group) float64 {
-		v := s.mean(g, measure)
-		switch {
-		case math.IsNaN(v):
-			return math.Inf(1)
-		case rising:
-			return v
-		}
-		return -v
-	}
-	out := slices.Clone(all)
-	slices.SortStableFunc(out, func(a, b cohort.Group) int { return cmp.Compare(value(a), value(b)) })
-	return out
 }

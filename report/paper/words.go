@@ -13,10 +13,10 @@ import (
 )
 
 // words are the texts for which names in braces stand in captions, of the models of an item.
-var words = map[string]func(*draft) string{
-	"epochs":  func(d *draft) string { return cohort.LengthText(cohort.ModelsOf(d.groups)) },
-	"fit":     func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.groups)) },
-	"stopped": func(d *draft) string { return item.StoppedNote(cohort.ModelsOf(d.groups)) },
+var words = item.Words[*draft]{
+	"epochs":  func(d *draft) string { return cohort.LengthText(cohort.ModelsOf(d.Groups)) },
+	"fit":     func(d *draft) string { return d.study.fitNote(cohort.ModelsOf(d.Groups)) },
+	"stopped": func(d *draft) string { return item.StoppedNote(cohort.ModelsOf(d.Groups)) },
 	"decay":   func(d *draft) string { return strings.TrimPrefix(decayed(d.study).what, " trained ") },
 	"heads":   headsText, "course": courseText,
 	"pooling": func(d *draft) string {
@@ -73,7 +73,7 @@ func likenessText(d *draft) string {
 }
 
 // rho returns the correlation that a panel shows of a measure; "" where none does.
-func (d *draft) rho(measure string) string { return strings.Trim(d.texts["ρ "+measure], " .") }
+func (d *draft) rho(measure string) string { return strings.Trim(d.Texts["ρ "+measure], " .") }
 
 // motionText, gradientText, tableText and kernelText say what the panels of lazy training show.
 func motionText(d *draft) string {
@@ -90,7 +90,7 @@ func gradientText(d *draft) string {
 	}
 	return fmt.Sprintf(" The share of the gradient is the norm of the PE's gradient over that of all weights, at the "+
 		"last step before a record (%s at the end).",
-		d.study.rangeText(cohort.Group{Models: cohort.ModelsOf(d.groups)}, "pe_gradient_share"))
+		d.study.rangeText(cohort.Group{Models: cohort.ModelsOf(d.Groups)}, "pe_gradient_share"))
 }
 
 func tableText(d *draft) string {
@@ -123,7 +123,7 @@ func courseText(d *draft) string {
 
 // labelsText says where accuracies are by the labels of puzzles.
 func labelsText(d *draft) string {
-	if !slices.ContainsFunc(cohort.ModelsOf(d.groups), item.HasLabelsAlone) {
+	if !slices.ContainsFunc(cohort.ModelsOf(d.Groups), item.HasLabelsAlone) {
 		return ""
 	}
 	return " Some runs are of an earlier torchpe and shown by the puzzles' labels: of the 36 " +

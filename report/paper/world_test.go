@@ -34,7 +34,7 @@ func makeWorld(t *testing.T) *world {
 	}
 	w := &world{study: s, all: readFolders(t, dir), drafts: map[string]*draft{}}
 	for _, it := range specs() {
-		w.drafts[it.id] = expect.Must(s.draft(it))
+		w.drafts[it.ID] = expect.Must(s.draft(it))
 	}
 	return w
 }

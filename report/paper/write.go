@@ -14,6 +14,7 @@ import (
 	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
+	"torchpe/report/item"
 	"torchpe/report/page"
 )
 
@@ -25,9 +26,8 @@ type Written struct {
 
 // MissingItem is something that an item of the report lacks.
 type MissingItem struct {
-	Item    string `json:"item"`
-	What    string `json:"what"`
-	Command string `json:"command"`
+	Item string `json:"item"`
+	page.Result
 }
 
 // Write makes the report of a study in dir: each figure as PDF, SVG and PNG with its numbers as
@@ -39,22 +39,18 @@ func (s *Study) Write(dir string, panels bool) (w Written, err error) {
 	if err != nil {
 		return w, err
 	}
-	items, err := s.items()
-	if err != nil {
-		return w, err
-	}
 	to.Panels = panels
 	to.Subtitle = fmt.Sprintf("Made from %s. The paper: Ito et al., %s, arXiv 2406.08272.",
 		wording.Count(s.Runs, "run"), paper.Title)
+	items, err := item.Add(to, specs(), s.draft)
+	if err != nil {
+		return w, err
+	}
 	var listed []listedItem
-	for _, item := range items {
-		files, err := to.Add(item)
-		if err != nil {
-			return w, fmt.Errorf("%s: %w", item.ID, err)
-		}
-		listed = append(listed, listedItem{ID: item.ID, Title: item.Title, Caption: item.Caption, Files: files})
-		for _, m := range item.Missing {
-			w.Missing = append(w.Missing, MissingItem{Item: item.ID, What: m.What, Command: m.Command})
+	for _, it := range items {
+		listed = append(listed, listedItem{ID: it.ID, Title: it.Title, Caption: it.Caption, Files: it.Files})
+		for _, m := range it.Missing {
+			w.Missing = append(w.Missing, MissingItem{Item: it.ID, Result: m})
 		}
 	}
 	s.addAbsent(to)

@@ -13,6 +13,7 @@ import (
 
 	"torchpe/data/series"
 	"torchpe/internal/expect"
+	"torchpe/train/runlog"
 )
 
 // jsonKeys lists the keys of a struct's JSON, those of inner structs after a dot; without members'
@@ -108,6 +109,21 @@ func TestEffects(t *testing.T) {
 	} {
 		if got := KeysWith(effect); !slices.Equal(got, want) {
 			t.Errorf("settings that change %s: %q, want %q", effect, got, want)
+		}
+	}
+}
+
+// A setting that makes measures names families of measures, and changes no model.
+func TestMakers(t *testing.T) {
+	families := map[string]bool{}
+	for _, m := range runlog.Measures() {
+		families[m.Family()] = true
+	}
+	for _, s := range Settings() {
+		for _, family := range s.Makes {
+			if !families[family] || s.Effect != Measures {
+				t.Errorf("%s makes %q", s.Key, family)
+			}
 		}
 	}
 }

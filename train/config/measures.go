@@ -1,5 +1,12 @@
 package config
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
 // MeasuresConfig says what is measured besides what every run measures.
 type MeasuresConfig struct {
 	// Noise lists the a for which validation accuracy is measured with N(0, a²) added to each token
@@ -18,7 +25,8 @@ const defaultNoiseRepeats = 10
 
 var measureSettings = []Setting{
 	{
-		Key: "noise", Flag: "noise", Tasks: Puzzles, Effect: Measures, Sweep: List, SameStepTime: true,
+		Key: "noise", Flag: "noise", Tasks: Puzzles, Effect: Measures, Makes: []string{"noise"}, Sweep: List,
+		SameStepTime: true,
 		Help: "measure validation accuracy at the end with N(0, a²) added to each token embedding, for " +
 			"each a; or the word none",
 		Default: []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}, Zero: "none", Range: "[0, 1e6]",
@@ -31,8 +39,9 @@ var measureSettings = []Setting{
 		},
 	},
 	{
-		Key: "noise_repeats", Flag: "noise-repeats", Tasks: Puzzles, Effect: Measures, SameStepTime: true,
-		Help: "draws of that noise", Default: defaultNoiseRepeats, Range: "[1, 100000]", With: "noise",
+		Key: "noise_repeats", Flag: "noise-repeats", Tasks: Puzzles, Effect: Measures, Makes: []string{"noise"},
+		SameStepTime: true,
+		Help:         "draws of that noise", Default: defaultNoiseRepeats, Range: "[1, 100000]", With: "noise",
 		Refused: "has no puzzles to answer with noise; task lst has",
 		Complete: func(c *Config) error {
 			if len(c.Noise) > 0 && c.NoiseRepeats == 0 {
@@ -42,7 +51,8 @@ var measureSettings = []Setting{
 		},
 	},
 	{
-		Key: "tangent_puzzles", Flag: "tangent-puzzles", Tasks: Puzzles, Effect: Measures, SameStepTime: true,
+		Key: "tangent_puzzles", Flag: "tangent-puzzles", Tasks: Puzzles, Effect: Measures,
+		Makes: []string{"tangent_alignment"}, SameStepTime: true,
 		Help: "at the end, compare the model's tangent kernel on so many training puzzles with that at " +
 			"the start; 0 = not",
 		Range: "[0, 4096]", Refused: "has no puzzles; task lst has",
@@ -51,6 +61,35 @@ var measureSettings = []Setting{
 		Key: "record_maps", Flag: "record-maps", Effect: Measures, SameStepTime: true,
 		Help: "keep a map of the learned PE in each record: explorer.html of the report then shows how it came about",
 	},
+}
+
+// makers are the settings that make measures.
+var makers = sync.OnceValue(func() []Setting {
+	return slices.DeleteFunc(Settings(), func(s Setting) bool { return s.Makes == nil })
+})
+
+// MadeMeasures lists the families of measures that settings make.
+func MadeMeasures() (families []string) {
+	for _, s := range makers() {
+		families = append(families, s.Makes...)
+	}
+	slices.Sort(families)
+	return slices.Compact(families)
+}
+
+// HowMeasured returns the values of the settings that change what a measure, a key or the name of a family, is
+// of; "" where no setting that changes no model does.
+func (c Config) HowMeasured(measure string) string {
+	family, _, _ := strings.Cut(measure, "/")
+	var how []string
+	for _, s := range makers() {
+		if slices.Contains(s.Makes, family) {
+			for _, v := range s.values(&c) {
+				how = append(how, fmt.Sprintf("%s=%v", s.Key, v))
+			}
+		}
+	}
+	return strings.Join(how, " ")
 }
 
 // ParseNoise reads amplitudes of noise as --noise does; none for the word none.

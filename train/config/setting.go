@@ -18,6 +18,7 @@ type Setting struct {
 	Tasks *Tasks
 
 	Effect       Effect
+	Makes        []string // the families of measures that are of other things where it differs
 	Sweep        Sweep
 	Path         bool // it names files
 	Factor       bool // models of one study differ in it: figures compare them

@@ -48,6 +48,17 @@ func dataSettings() []Setting {
 	return slices.Concat(lstSettings, maskedSettings, sourceSettings, sequenceSettings, positionsSettings)
 }
 
+// DataKeys lists the keys of the settings that say which examples models see.
+func DataKeys() []string {
+	keys := []string{"task"}
+	for _, s := range slices.Concat(lstSettings, maskedSettings, sourceSettings, sequenceSettings) {
+		if !s.Factor {
+			keys = append(keys, s.Key)
+		}
+	}
+	return keys
+}
+
 // TaskFacts holds what the rest of the program asks about a task. It stands beside the task's
 // settings; package train has, in a file of its own, what reads the task's data and trains it.
 type TaskFacts struct {

@@ -193,12 +193,12 @@ func (m maker) probes() []probe {
 		return out
 	}
 	amplitudes := m.Amplitudes
-	accuracy := make([]float32, members*len(amplitudes)*3)
+	accuracy := make([]float32, members*len(amplitudes)*noiseRepeats)
 	for i := range accuracy {
-		accuracy[i] = float32(m.around(.9/(1+float64(amplitudes[i/3%len(amplitudes)])), .02, 0, 1))
+		accuracy[i] = float32(m.around(.9/(1+float64(amplitudes[i/noiseRepeats%len(amplitudes)])), .02, 0, 1))
 	}
 	return append(out, probe{"noise/amplitude", []int{len(amplitudes)}, amplitudes},
-		probe{"noise/accuracy", []int{members, len(amplitudes), 3}, accuracy})
+		probe{"noise/accuracy", []int{members, len(amplitudes), noiseRepeats}, accuracy})
 }
 
 // tensors returns the probes with the modules of the tokens, as a file has them.

@@ -73,6 +73,8 @@ const (
 	puzzles   = 24
 	layers    = 4
 	dim       = 32
+
+	noiseRepeats = 3
 )
 
 // accuracy returns the mean validation accuracy that made-up models with a learned PE of a sigma
@@ -211,7 +213,7 @@ func (r *Run) config() map[string]any {
 		c["until"] = r.Until
 	}
 	if r.Task == "lst" {
-		c["epochs"] = r.Records
+		c["epochs"], c["noise"], c["noise_repeats"] = r.Records, r.Amplitudes, noiseRepeats
 		return c
 	}
 	c["steps"] = 100 * r.Records
