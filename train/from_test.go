@@ -71,7 +71,8 @@ func TestStartFromOneMember(t *testing.T) {
 	source.Epochs, source.Members = 1, []Member{{Seed: 5, LR: 1e-3}}
 	dir, _ := runTiny(t, source)
 	c := source
-	c.From, c.Members = &config.FromConfig{Run: dir, Take: config.TakeNoPE}, []Member{{Seed: 1, LR: 1e-3}, {Seed: 2, LR: 1e-3}}
+	c.From, c.Members = &config.FromConfig{Run: dir, Take: config.TakeNoPE},
+		[]Member{{Seed: 1, LR: 1e-3}, {Seed: 2, LR: 1e-3}}
 	e := startedFrom(t, c)
 	was, _ := checkpointOf(t, dir).Tensor(runlog.ParameterTensor(runlog.Weights, "head.weight"))
 	want := slices.Repeat(expect.Must(was.Float64s()), 2)

@@ -202,7 +202,8 @@ func namedSpec(name string) (sweep.Spec, error) {
 // input. A folder is none: that of a preset's sweep may have the preset's name.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && !info.IsDir() || name == array.Stdin || err != nil && !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
+	return err == nil && !info.IsDir() || name == array.Stdin ||
+		err != nil && !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
 }
 
 // combine adds --zip and --exclude to the parts of a sweep.

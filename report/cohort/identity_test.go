@@ -68,7 +68,8 @@ func TestMeasuresOfOtherSettings(t *testing.T) {
 			t.Fatalf("%s: %v", measure, groups)
 		}
 		got := groups[0].Values(func(m cohort.Model) float64 { return m.Number(measure) })
-		if fmt.Sprint(got) != "[1 NaN 3]" || groups[0].Models[1].Number("validation") != .5 || all[1].Number(measure) != 2 {
+		if fmt.Sprint(got) != "[1 NaN 3]" || groups[0].Models[1].Number("validation") != .5 ||
+			all[1].Number(measure) != 2 {
 			t.Errorf("%s: %v of the group", measure, got)
 		}
 		if others := cohort.MeasuredOtherwise(all, "validation"); others != nil {

@@ -53,17 +53,18 @@ func specs() []spec {
 				"are missing."},
 		{ID: "best", Section: "Scores", Title: "Best accuracy on inputs longer than in training",
 			Of: languages, Tables: []func(*draft){best},
-			Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, fitted " +
-				"or not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."},
+			Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, " +
+				"fitted or not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."},
 		{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input",
 			Of: languages, Rows: pairs(curves),
 			Caption: "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the " +
 				"least to the greatest of its models. A line that ends early is of an encoding without places for " +
-				"longer inputs. *: not all models have fitted (" + criterion + "); they say nothing about longer inputs."},
+				"longer inputs. *: not all models have fitted (" + criterion + "); they say nothing about " +
+				"longer inputs."},
 		{ID: "models", Section: "Models", Title: "Training, lengths of training, and longer",
 			Of: languages, Tables: []func(*draft){models},
-			Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths of " +
-				"training; longer: of all models, fitted or not, with Student's interval of the mean."},
+			Caption: "Train: mean over the steps since the last record but one; IID: held-out inputs of the lengths " +
+				"of training; longer: of all models, fitted or not, with Student's interval of the mean."},
 		{ID: "text", Section: "Text", Title: "Perplexity by length, and loss by position",
 			Of: texts, Rows: pairs(textCurves),
 			Caption: "Left: perplexity of held-out text in windows of so many characters. Right: " +

@@ -109,17 +109,17 @@ func specs() []spec {
 		{ID: "errors", Section: errorsSection, Title: "Errors over training and at its end",
 			Rows: []row{plots(errorCourses), plots(lastErrors)},
 			Caption: "Mean squared error over masked tokens, in units of the data as they are trained on. " +
-				"Lines are means over seeds, bands reach from the least to the greatest, and a dot is a seed. Dashed: " +
-				"errors without a model under the same masks, of the conditional Gaussian (the best linear " +
+				"Lines are means over seeds, bands reach from the least to the greatest, and a dot is a seed. " +
+				"Dashed: errors without a model under the same masks, of the conditional Gaussian (the best linear " +
 				"prediction) and of a regression on the mean of the visible tokens. Trained with {trained} " +
 				"masked.{stopped}"},
 		{ID: "subjects", Section: errorsSection, Title: "Error by test subject", Rows: []row{plots(subjects)},
-			Caption: "Each dot is one of {number} subjects that training did not see, the mean over seeds.{intervals} " +
-				"Dashed: errors without a model under the same masks."},
+			Caption: "Each dot is one of {number} subjects that training did not see, the mean over seeds." +
+				"{intervals} Dashed: errors without a model under the same masks."},
 		{ID: "explorer", Make: explore},
 		{ID: "maps", Section: positionsSection, Title: "Maps of the learned positions", Rows: []row{pairs(tokenMaps)},
-			Caption: "The first two principal axes of the learned positions (first block, first seed), with the share " +
-				"of variance that each explains; dots are tokens, coloured by module where modules are known.{tokens}"},
+			Caption: "The first two principal axes of the learned positions (first block, first seed), with the " +
+				"share of variance that each explains; dots are tokens, coloured by module where modules are known.{tokens}"},
 		{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions",
 			Rows: []row{pairs(similarity)},
 			Caption: "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +
@@ -127,8 +127,8 @@ func specs() []spec {
 				"diagonals, which are 1.{tokens}"},
 		{ID: "scores", Section: positionsSection, Title: "Modules in the learned positions", Rows: []row{plots(scores)},
 			Caption: "Modularity Q and clustering C of the learned positions for the known modules, the mean over " +
-				"blocks; a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into the " +
-				"modules.{chance}"},
+				"blocks; a dot a seed. Q of a fixed encoding says how far the order of the tokens alone falls into " +
+				"the modules.{chance}"},
 		{ID: "attention", Section: "Attention", Title: "Attention between tokens", Make: attention,
 			Caption: "How much the token of a row attends to that of a column: the mean over heads and test samples, " +
 				"first seed, tokens ordered by module where modules are known{clusters}.{tokens}"},
