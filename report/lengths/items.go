@@ -54,7 +54,8 @@ func specs() []spec {
 		{ID: "best", Section: "Scores", Title: "Best accuracy on inputs longer than in training",
 			Of: languages, Tables: []func(*draft){best},
 			Caption: "The best model's mean accuracy over the longer lengths, of all seeds and learning rates, " +
-				"fitted or not: the score of Ruoss et al. 2023, who have the best of ten seeds and three learning rates."},
+				"fitted or not: the score of Ruoss et al. 2023, who have the best of ten seeds and three " +
+				"learning rates."},
 		{ID: "lengths", Section: "Accuracy by length", Title: "Accuracy against the length of the input",
 			Of: languages, Rows: pairs(curves),
 			Caption: "Share of right symbols of the outputs to held-out inputs; a line an encoding, bands from the " +

@@ -119,7 +119,8 @@ func specs() []spec {
 		{ID: "explorer", Make: explore},
 		{ID: "maps", Section: positionsSection, Title: "Maps of the learned positions", Rows: []row{pairs(tokenMaps)},
 			Caption: "The first two principal axes of the learned positions (first block, first seed), with the " +
-				"share of variance that each explains; dots are tokens, coloured by module where modules are known.{tokens}"},
+				"share of variance that each explains; dots are tokens, coloured by module where modules are " +
+				"known.{tokens}"},
 		{ID: "similarity", Section: positionsSection, Title: "Similarity of the learned positions",
 			Rows: []row{pairs(similarity)},
 			Caption: "Cosine similarity of the positions of two tokens (first block, first seed), tokens ordered by " +

@@ -46,8 +46,9 @@ func TestReadRefuses(t *testing.T) {
 	for name, body := range map[string]string{"x.json": "[[1, 2], [3, 4]]", "x.JSON": `{"w": [1`,
 		"y.json": "[\x00"} {
 		path := expect.File(t, name, body)
-		expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), path+": arrays are not read from JSON: write one "+
-			"as .npy or .csv (torchpe pe values does with --out FILE.npy), several with names as .npz or .safetensors")
+		expect.Error(t, expect.ErrorOf(Read(path, text.Auto, anyShape)), path+": arrays are not read from JSON: "+
+			"write one as .npy or .csv (torchpe pe values does with --out FILE.npy), several with "+
+			"names as .npz or .safetensors")
 		expect.Error(t, expect.ErrorOf(ReadAll(path, text.Auto)), "not read from JSON")
 		expect.Error(t, expect.ErrorOf(IsText(path)), "not read from JSON")
 	}
