@@ -41,6 +41,8 @@ func TestPage(t *testing.T) {
 		{"past", pastTable(t, m)},
 		{"dropout", dropoutTable(t, m)},
 		{"frozen", frozenTable(t, m)},
+		{"taken", takenTable(t, m)},
+		{"text", textTable(t)},
 		{"shared", sharedTable(t, m)},
 		{"tokens", tokensTable(t, m)},
 		{"placement", placementTable(t, m)},
@@ -187,6 +189,47 @@ func frozenTable(t *testing.T, m models) string {
 		}
 	}
 	return pairTable(t, m, "PE added | σ", "frozen", "trained", pairs)
+}
+
+// takenTable sets tables that another model has trained beside tables as they are drawn, both frozen.
+func takenTable(t *testing.T, m models) string {
+	var pairs [][3]string
+	for _, sigma := range []string{"0.2", "2"} {
+		drawn := "learn-" + sigma + ", frozen"
+		pairs = append(pairs, [3]string{sigma, drawn + ", of another model", drawn})
+	}
+	return pairTable(t, m, "σ", "of another model", "as drawn", pairs)
+}
+
+// textTable lists models of text by what their tables are, and sets them beside frozen ones as drawn.
+func textTable(t *testing.T) string {
+	m, order := models{}, []string{}
+	for _, r := range records(t, "text_tables.csv") {
+		name := r["sigma"] + " | " + r["table"]
+		if m[name] == nil {
+			m[name], order = map[string]row{}, append(order, name)
+		}
+		m[name][r["seed"]] = r
+	}
+	var rows []string
+	for _, name := range order {
+		sigma, _, _ := strings.Cut(name, " | ")
+		drawn, less := m[sigma+" | frozen as drawn"], "–"
+		var each []float64
+		for _, seed := range seedsOf(m[name]) {
+			if other := drawn[seed]; other != nil {
+				each = append(each, m[name][seed].number(t, "perplexity")-other.number(t, "perplexity"))
+			}
+		}
+		if i, err := stats.MeanInterval(each, .95); err == nil && i.Low < i.High {
+			less = fmt.Sprintf("%s, %s", point(stats.Mean(each)), span(i))
+		}
+		of := func(measure string) []float64 { return m.column(t, name, measure) }
+		rows = append(rows, fmt.Sprintf("| %s | %d | %s | %s | %s | %s |", name, len(m[name]),
+			point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))),
+			meanSD(stats.Mean(of("perplexity")), stats.SD(of("perplexity"))), less))
+	}
+	return markdown("| σ | table | n | training | held-out | perplexity, held-out | less frozen as drawn, 95 % |", rows)
 }
 
 // pastTable sets models that trained for 400 epochs beside those that stopped at .99.
