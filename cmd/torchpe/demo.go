@@ -47,7 +47,7 @@ continues a demo that was stopped.`,
 	fl.Var(bounded{&f.epochs, 1, math.MaxInt}, "epochs", "passes over the training set, at most")
 	fl.Var(choice{&f.fidelity, readings}, "fidelity", "reading of the paper: code or text")
 	f.launch.addLocal(fl)
-	f.launch.failFast = true
+	f.launch.failFast, f.launch.says = true, true
 	return leaf(cmd, f.run)
 }
 

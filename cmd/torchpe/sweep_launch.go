@@ -24,6 +24,7 @@ type launchFlags struct {
 	quiet    bool
 	failFast bool
 	takeLost bool // of retry --lost
+	says     bool // also what running tasks say
 	slurm    slurmFlags
 }
 
@@ -141,6 +142,10 @@ func (f *launchFlags) local(s *sweep.Sweep, program string, watch *sweep.Progres
 	if m.GPU {
 		task.GPUs = sweep.VisibleGPUs(len(train.Hardware().GPUsMB))
 	}
-	return sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
-		TakeLost: f.takeLost, FailFast: f.failFast, Ended: watch.Ended}, nil
+	l := sweep.Local{Workers: min(m.Workers, len(s.Plan.Tasks)), Command: task.Command,
+		TakeLost: f.takeLost, FailFast: f.failFast, Ended: watch.Ended}
+	if f.says {
+		l.Said = watch.Said
+	}
+	return l, nil
 }

@@ -37,6 +37,9 @@ type Local struct {
 	// Ended, which may be nil, is called with the state of each task that a worker is done with, or
 	// that is left alone, by one goroutine at a time.
 	Ended func(TaskStatus)
+	// Said, which may be nil, is called with what running tasks say: every few seconds the newest line of
+	// each one's log, where it is another than before; never at the same time as Ended.
+	Said func(line string)
 }
 
 var _ Launcher = Local{}
@@ -69,6 +72,7 @@ func (c TaskCommand) Command(ctx context.Context, index, worker int) *exec.Cmd {
 
 const (
 	pollEvery = 300 * time.Millisecond // for tasks that others work on
+	saidEvery = 3 * time.Second
 	tailBytes = 4 << 10                // of what a worker said before it had a log
 )
 
@@ -90,6 +94,13 @@ func (l Local) Launch(ctx context.Context, s *Sweep) error {
 			defer reporting.Unlock()
 			l.Ended(t)
 		}
+	}
+	if l.Said != nil {
+		done := make(chan struct{})
+		var said sync.WaitGroup
+		said.Go(func() { l.listen(s, done, &reporting) })
+		defer said.Wait()
+		defer close(done)
 	}
 	workers, ctx := errgroup.WithContext(ctx)
 	for worker := range max(1, l.Workers) {
@@ -113,6 +124,33 @@ func (l Local) Launch(ctx context.Context, s *Sweep) error {
 		})
 	}
 	return workers.Wait()
+}
+
+// listen calls Said until done is closed.
+func (l Local) listen(s *Sweep, done <-chan struct{}, reporting *sync.Mutex) {
+	last := map[int]string{}
+	tick := time.NewTicker(saidEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		for index := range s.Plan.Tasks {
+			line := ""
+			if lines := s.tail(index); len(lines) > 0 && s.Task(index).State == StateRunning {
+				line = lines[len(lines)-1]
+			}
+			if line == "" || line == last[index] {
+				continue
+			}
+			last[index] = line
+			reporting.Lock()
+			l.Said(line)
+			reporting.Unlock()
+		}
+	}
 }
 
 // work has a worker train a task that is open, and reports what became of it. Another process may work

@@ -76,10 +76,14 @@ func TestStopAndCancel(t *testing.T) {
 	s, _ := extend(t, filepath.Join(t.TempDir(), "s"), resolved(t, 3, axis("lr", "4"), axis("pe", "learn")), 1)
 	ctx, stop := context.WithCancel(t.Context())
 	l := local(s, 1)
-	time.AfterFunc(500*time.Millisecond, stop)
+	var said []string
+	l.Said = func(line string) { said = append(said, line); stop() }
 	start := time.Now()
 	if err := l.Launch(ctx, s); err != nil || time.Since(start) > 30*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
+	}
+	if !slices.Equal(said, []string{"attempt 1"}) {
+		t.Errorf("the running task said %q", said)
 	}
 	st, err := s.Status(nil)
 	if err != nil || st.Counts[StatePending] < 2 || st.Counts[StateFailed]+st.Counts[StateDone] > 0 {

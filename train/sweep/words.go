@@ -139,6 +139,9 @@ func (p *Progress) Ended(t TaskStatus) {
 	fmt.Fprintf(p.w, "[%d/%d%s] %s: %s\n", p.ended, p.runs, left, wording.List(1, t.Runs), t.ending(p.dir))
 }
 
+// Said prints what a running task says.
+func (p *Progress) Said(line string) { fmt.Fprintln(p.w, line) }
+
 // ShortOfDisk returns a warning where the disk at dir has less space than what is left to train needs,
 // or "". The need is an estimate, so it stops nothing.
 func ShortOfDisk(dir string, needMB, freeMB float64) string {
