@@ -73,7 +73,7 @@ func (c TaskCommand) Command(ctx context.Context, index, worker int) *exec.Cmd {
 const (
 	pollEvery = 300 * time.Millisecond // for tasks that others work on
 	saidEvery = 3 * time.Second
-	tailBytes = 4 << 10                // of what a worker said before it had a log
+	tailBytes = 4 << 10 // of what a worker said before it had a log
 )
 
 // Launch works through the tasks. It waits for tasks that other processes work on, and takes them
