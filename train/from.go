@@ -61,9 +61,12 @@ func (e *ensemble) startFrom() error {
 	}
 	if err == nil && bad != nil {
 		slices.Sort(bad)
-		err = &ConfigError{fmt.Errorf("--from %s: its weights do not fit this model:\n  %s\n"+
-			"give the sizes of that run; --attention-bias and --fidelity say which biases attention has",
-			from.Run, strings.Join(bad, "\n  "))}
+		give := "sizes of that run; --attention-bias and --fidelity say which biases attention has"
+		if from.Take == config.TakePE {
+			give = "encoding of that run, with its options and sizes"
+		}
+		err = &ConfigError{fmt.Errorf("--from %s: its weights do not fit this model:\n  %s\ngive the %s",
+			from.Run, strings.Join(bad, "\n  "), give)}
 	}
 	return err
 }

@@ -203,9 +203,18 @@ func takenTable(t *testing.T, m models) string {
 
 // textTable lists models of text by what their tables are, and sets them beside frozen ones as drawn.
 func textTable(t *testing.T) string {
+	const perplexity = "perplexity_64"
 	m, order := models{}, []string{}
 	for _, r := range records(t, "text_tables.csv") {
-		name := r["sigma"] + " | " + r["table"]
+		name := r["sigma"] + " | trained"
+		switch {
+		case r["pe"] == "nope":
+			name = "– | none"
+		case r["from_take"] == "pe":
+			name = r["sigma"] + " | frozen, of another model"
+		case r["pe_lr"] == "0":
+			name = r["sigma"] + " | frozen as drawn"
+		}
 		if m[name] == nil {
 			m[name], order = map[string]row{}, append(order, name)
 		}
@@ -218,7 +227,7 @@ func textTable(t *testing.T) string {
 		var each []float64
 		for _, seed := range seedsOf(m[name]) {
 			if other := drawn[seed]; other != nil {
-				each = append(each, m[name][seed].number(t, "perplexity")-other.number(t, "perplexity"))
+				each = append(each, m[name][seed].number(t, perplexity)-other.number(t, perplexity))
 			}
 		}
 		if i, err := stats.MeanInterval(each, .95); err == nil && i.Low < i.High {
@@ -227,7 +236,7 @@ func textTable(t *testing.T) string {
 		of := func(measure string) []float64 { return m.column(t, name, measure) }
 		rows = append(rows, fmt.Sprintf("| %s | %d | %s | %s | %s | %s |", name, len(m[name]),
 			point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))),
-			meanSD(stats.Mean(of("perplexity")), stats.SD(of("perplexity"))), less))
+			meanSD(stats.Mean(of(perplexity)), stats.SD(of(perplexity))), less))
 	}
 	return markdown("| σ | table | n | training | held-out | perplexity, held-out | less frozen as drawn, 95 % |", rows)
 }

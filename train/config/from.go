@@ -8,7 +8,7 @@ import (
 // number, or from the only one.
 type FromConfig struct {
 	Run    string `json:"run"`
-	Take   string `json:"take"`
+	Take   string `json:"take"`   // which of its weights
 	SHA256 string `json:"sha256"` // of the run's checkpoint
 }
 

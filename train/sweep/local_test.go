@@ -78,6 +78,7 @@ func TestStopAndCancel(t *testing.T) {
 	l := local(s, 1)
 	var said []string
 	l.Said = func(line string) { said = append(said, line); stop() }
+	time.AfterFunc(20*time.Second, stop) // where nothing is said
 	start := time.Now()
 	if err := l.Launch(ctx, s); err != nil || time.Since(start) > 30*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
