@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"report/figure", "report/table"},
 	{"report/page"},
 	{"report/catalogue", "report/document", "report/item"},
-	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths", "report/advice"},
+	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths", "report/ranking", "report/advice"},
 	{"cmd", "scripts", "results"},
 }
 
@@ -38,7 +38,7 @@ var meet = map[string]string{"report": "train", "torchpe": "data"}
 var withoutTorch = []string{"data", "models/arch", "train/runlog", "train/config", "train/sweep", "report", "internal"}
 
 // needsTorch are the exceptions within them.
-var needsTorch = []string{"report/catalogue"}
+var needsTorch = []string{"report/catalogue", "report/ranking"}
 
 // thirdParty are the modules that each folder may import; cmd may import all of them.
 var thirdParty = map[string][]string{

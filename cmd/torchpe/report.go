@@ -18,6 +18,7 @@ import (
 	"torchpe/report/lengths"
 	"torchpe/report/own"
 	"torchpe/report/paper"
+	"torchpe/report/ranking"
 )
 
 // reportFlags holds the flags of "torchpe report".
@@ -45,6 +46,8 @@ OUT/index.html if all runs are such, else OUT/own/index.html.
 
 Runs of tasks sequence and text get a page of accuracy and perplexity against length, OUT/index.html or
 OUT/lengths/index.html.
+
+A task that ten encodings or more were trained on gets a page that ranks them, OUT/ranking/index.html.
 
 Runs of several sizes, data sets or lengths of training are not mixed: the page shows those with the
 most models and names the others.`,
@@ -93,6 +96,9 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
+	if err := f.rank(c, dir, all); err != nil {
+		return r, err
+	}
 	for _, p := range pages {
 		if !slices.ContainsFunc(all, p.has) {
 			continue
@@ -118,6 +124,22 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 		}
 	}
 	return f.reportPaper(dir)
+}
+
+// rank makes the page that ranks encodings, where there are enough of them.
+func (f *reportFlags) rank(c *call, dir string, all []*cohort.Run) error {
+	if !ranking.HasMany(all) {
+		return nil
+	}
+	found, err := ranking.Read(dir)
+	if err != nil || found.IsEmpty() {
+		return err
+	}
+	w, err := found.Write(filepath.Join(f.out, "ranking"), f.panels)
+	if err != nil {
+		return err
+	}
+	return c.show(result{value: w, print: writtenText(w, wording.Count(found.Runs, "run")+", encodings ranked")})
 }
 
 // reportPaper makes the report of the runs of the paper's tasks.

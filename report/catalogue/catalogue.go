@@ -172,6 +172,16 @@ func family(f pe.Facts) string {
 	return families[k]
 }
 
+// FamilyOf returns the family of an encoding with default options.
+func FamilyOf(name string) (string, error) {
+	scheme, err := pe.Find(name)
+	if err != nil {
+		return "", err
+	}
+	e, err := Describe(scheme, Setting{Fidelity: "code", Size: sizeForAll})
+	return e.Family, err
+}
+
 // Entries describes all schemes in the order of their names, with default options.
 func Entries(s Setting) ([]Entry, error) {
 	var all []Entry

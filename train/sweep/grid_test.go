@@ -11,6 +11,7 @@ import (
 	"torchpe/data/sequence"
 	"torchpe/internal/expect"
 	"torchpe/internal/paper"
+	"torchpe/models/pe"
 	"torchpe/train/config"
 )
 
@@ -264,6 +265,31 @@ func TestPresetValues(t *testing.T) {
 	}
 }
 
+// The leaderboard has all encodings that a task can take.
+func TestLeaderboardIsWhole(t *testing.T) {
+	var all, onLine []string
+	for _, s := range pe.Schemes() {
+		all = append(all, s.Name)
+		if s.Needs <= pe.NeedsGraph || s.Needs == pe.NeedsPoints && s.Name != "rope-3d" { // which has three axes
+			onLine = append(onLine, s.Name)
+		}
+	}
+	for preset, want := range map[string][]string{"leader-lst": all, "leader-nmar": onLine} {
+		var got []string
+		for _, part := range expect.Must(FindPreset(preset)).Spec.Parts {
+			for _, axis := range part.Axes {
+				if axis.Flag == "pe" {
+					got = append(got, axis.Values...)
+				}
+			}
+		}
+		slices.Sort(got)
+		if got = slices.Compact(got); !slices.Equal(got, want) {
+			t.Errorf("%s has %v, want %v", preset, got, want)
+		}
+	}
+}
+
 // The paper's Methods (2.3): weight decay is AdamW's, of 0.1, and each model variation has 15
 // seeds, which the reduced grids have not.
 func TestPresetsFollowThePaper(t *testing.T) {
@@ -280,8 +306,8 @@ func TestPresetsFollowThePaper(t *testing.T) {
 				slices.Contains(args, "--weight-decay=0.1")) {
 				t.Errorf("%s: %v", p.Name, args)
 			}
-			reduced := p.Name == "quick" || p.Name == "demo" || strings.HasPrefix(p.Name, "evidence") ||
-				strings.HasPrefix(p.Name, "lengths")
+			reduced := slices.ContainsFunc([]string{"quick", "demo", "evidence", "lengths", "leader"},
+				func(start string) bool { return strings.HasPrefix(p.Name, start) })
 			if !reduced && !slices.Contains(args, "--seeds=paper") {
 				t.Errorf("%s: %v", p.Name, args)
 			}

@@ -1,0 +1,61 @@
+package ranking
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"torchpe/internal/stats"
+)
+
+// Family holds the entries of a family.
+type Family struct {
+	Name   string
+	N      int     // entries
+	Median float64 // of their ranks
+}
+
+// Families returns the families of standings by the medians of their ranks, the best first, and the chance that
+// ranks dealt to the entries at random differ as much between families: Kruskal and Wallis' statistic, over
+// permutations. The chance is NaN for fewer than two families.
+func Families(all []Standing) (families []Family, p float64) {
+	ranks := make([]float64, len(all))
+	of := map[string][]int{}
+	for i, s := range all {
+		ranks[i] = float64(i + 1)
+		of[s.Family] = append(of[s.Family], i)
+	}
+	names := slices.Sorted(maps.Keys(of))
+	for _, name := range names {
+		var own []float64
+		for _, i := range of[name] {
+			own = append(own, ranks[i])
+		}
+		families = append(families, Family{Name: name, N: len(own), Median: stats.Quantile(own, .5)})
+	}
+	slices.SortStableFunc(families, func(a, b Family) int { return cmp.Compare(a.Median, b.Median) })
+	if len(families) < 2 {
+		return families, math.NaN()
+	}
+	between := func() (sum float64) { // what of the statistic depends on the order
+		for _, name := range names {
+			total := 0.0
+			for _, i := range of[name] {
+				total += ranks[i]
+			}
+			sum += total * total / float64(len(of[name]))
+		}
+		return sum
+	}
+	observed, extreme := between(), 0
+	source := rand.New(rand.NewPCG(1, 3))
+	for range draws {
+		source.Shuffle(len(ranks), func(i, j int) { ranks[i], ranks[j] = ranks[j], ranks[i] })
+		if between() >= observed*(1-1e-12) {
+			extreme++
+		}
+	}
+	return families, float64(extreme+1) / float64(draws+1)
+}

@@ -1,0 +1,178 @@
+package ranking
+
+import (
+	"fmt"
+	"math"
+
+	"torchpe/internal/number"
+	"torchpe/internal/stats"
+	"torchpe/internal/wording"
+	"torchpe/report/cohort"
+	"torchpe/report/document"
+	"torchpe/report/figure"
+	"torchpe/report/item"
+	"torchpe/report/table"
+	"torchpe/train/runlog"
+)
+
+type spec = item.Spec[*Report, *item.Draft]
+
+// add makes the items of all tasks and adds them to a document.
+func (r *Report) add(to *document.Document) error {
+	var all []spec
+	for _, t := range r.tasks {
+		all = append(all, t.specs()...)
+	}
+	_, err := item.Add(to, all, func(it spec) (*item.Draft, error) {
+		d := &item.Draft{}
+		return d, it.Fill(r, d, nil)
+	})
+	return err
+}
+
+// specs lists the items of a task in their order.
+func (t task) specs() []spec {
+	id := table.NameOf(t.name)
+	heading := runlog.Heading(t.heldOut)
+	return []spec{
+		{ID: "ranks_" + id, Section: t.name, Title: "Encodings by " + heading,
+			Tables: []func(*item.Draft){t.addRanks},
+			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds. An encoding that is " +
+				"told from the first is worse than it by more than chance gives the largest of all such " +
+				"differences (95 %). Without a rank: a model that has not fitted, or fewer than two seeds."},
+		{ID: "iid_" + id, Section: t.name, Title: "Held-out against IID",
+			Rows: []item.Row[*item.Draft]{{Height: 3, Panels: []item.Panel[*item.Draft]{t.scatter}}},
+			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
+				"examples unlike them."},
+		{ID: "families_" + id, Section: t.name, Title: "Families of encodings",
+			Tables: []func(*item.Draft){t.addFamilies}},
+	}
+}
+
+// measures returns the columns of a task's table.
+func (t task) measures() (columns []item.Column) {
+	keys := []string{"train", "iid", t.heldOut}
+	if m := t.groups()[0].Models[0]; m.Run.Config.Masked != nil {
+		keys = []string{"train_mse", t.heldOut}
+	}
+	for _, key := range keys {
+		columns = append(columns, item.Column{Measure: key, Heading: runlog.Heading(key)})
+	}
+	return columns
+}
+
+// addRanks lists all encodings, the ranked ones first.
+func (t task) addRanks(d *item.Draft) {
+	out := table.Table{Title: d.Title, Columns: table.Columns("rank", "rank, 95 %", "encoding", "n", "fitted",
+		"epochs or steps")}
+	out.Columns[1].Name = "rank_95"
+	places := map[string]int{} // in t.ranked
+	for i, s := range t.ranked {
+		places[s.Group.Label] = i
+	}
+	d.AddMeans(&out, t.groups(), t.measures(), func(g cohort.Group) table.Row {
+		row := table.Row{{}, {}, table.Text(g.Label), table.Count(len(g.Models)), fitted(g), lengths(g)}
+		if i, isRanked := places[g.Label]; isRanked {
+			row[0] = table.Count(i + 1)
+			row[1] = table.Text(fmt.Sprintf("%d to %d", t.ranked[i].LowRank, t.ranked[i].HighRank))
+		}
+		return row
+	})
+	out.Columns = append(out.Columns, table.Column{Heading: "told from the first", Name: "told"})
+	for i := range out.Rows {
+		told := ""
+		if 0 < i && i < len(t.ranked) {
+			told = map[bool]string{true: "yes", false: "no"}[t.ranked[i].Told]
+		}
+		out.Rows[i] = append(out.Rows[i], table.Text(told))
+	}
+	d.AddTable("", out)
+	d.Lead = t.lead()
+}
+
+// lead says which encodings cannot be told from the first.
+func (t task) lead() string {
+	if len(t.ranked) == 0 {
+		return "No encoding has two models or more that have all fitted."
+	}
+	var alike []string
+	for _, s := range t.ranked[1:] {
+		if !s.Told {
+			alike = append(alike, s.Group.Label)
+		}
+	}
+	first := t.ranked[0].Group.Label
+	if alike == nil {
+		return fmt.Sprintf("%s is first, and all of the other %d are told from it.", first, len(t.ranked)-1)
+	}
+	return fmt.Sprintf("%s is first of %d; %d cannot be told from it: %s.", first, len(t.ranked), len(alike),
+		wording.List(12, alike))
+}
+
+func fitted(g cohort.Group) table.Cell {
+	n := 0
+	for _, m := range g.Models {
+		reached, known := m.Fitted()
+		if !known {
+			return table.Cell{}
+		}
+		if reached {
+			n++
+		}
+	}
+	return table.Count(n)
+}
+
+// lengths says after how many epochs, or steps, the models of a group had fitted, or ended.
+func lengths(g cohort.Group) table.Cell {
+	var all []int
+	for _, m := range g.Models {
+		n, fit := m.Result.Steps, m.Result.Fit
+		isFit := fit != nil && fit.Reached
+		switch {
+		case m.Run.Config.HasPuzzles() && isFit:
+			n = fit.Epoch
+		case m.Run.Config.HasPuzzles():
+			n = m.Result.Epochs
+		case isFit:
+			n = fit.Step
+		}
+		all = append(all, n)
+	}
+	return table.Text(wording.Range(all))
+}
+
+// scatter draws held-out against IID numbers; nothing for tasks without the latter.
+func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
+	panel := figure.Scatter{XLabel: runlog.AxisTitle("iid"), YLabel: runlog.AxisTitle(t.heldOut)}
+	numbers := table.Table{Columns: table.Columns("encoding", "iid", "held out")}
+	for _, s := range t.ranked {
+		at := figure.ScatterPoint{ColorOf: s.Family, X: stats.Mean(d.Known(s.Group, "iid")), Y: s.Mean}
+		if math.IsNaN(at.X) {
+			continue
+		}
+		panel.Points = append(panel.Points, at)
+		numbers.Rows = append(numbers.Rows,
+			table.Row{table.Text(s.Group.Label), table.Number(at.X), table.Number(at.Y)})
+	}
+	if panel.Points == nil {
+		return nil, nil
+	}
+	d.AddTable("", numbers)
+	return []figure.Panel{panel}, nil
+}
+
+// addFamilies lists the families, and tests whether their ranks differ.
+func (t task) addFamilies(d *item.Draft) {
+	families, p := Families(t.standings())
+	out := table.Table{Title: d.Title, Columns: append(table.Columns("family", "encodings"),
+		table.Column{Heading: "median rank", Decimals: 1})}
+	for _, f := range families {
+		out.Rows = append(out.Rows, table.Row{table.Text(f.Name), table.Count(f.N), table.Number(f.Median)})
+	}
+	d.AddTable("", out)
+	if !math.IsNaN(p) {
+		d.Caption = "Ranks dealt to encodings at random differ as much between families: " + number.PText(p) +
+			" (Kruskal and Wallis' statistic, permutations)."
+	}
+}

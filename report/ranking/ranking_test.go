@@ -1,0 +1,95 @@
+package ranking
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/expect"
+	"torchpe/report/cohort"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+// saveRun writes a run on puzzles whose members have these validation accuracies; those below 0 have not fitted, and
+// have the accuracy without its sign.
+func saveRun(t *testing.T, dir, pe string, accuracies ...float64) {
+	t.Helper()
+	c := expect.Must(config.Preset("quick", "code"))
+	c.PE, c.Members, c.Until = pe, nil, "train=0.99"
+	var result runlog.Result
+	for i, v := range accuracies {
+		seed := uint64(i + 1)
+		c.Members = append(c.Members, config.Member{Seed: seed, LR: 1e-3})
+		result.Members = append(result.Members, runlog.MemberResult{PE: pe, Seed: int64(seed), Epochs: 30 + i,
+			Status: runlog.StatusDone, Fit: &runlog.Fit{Criterion: "train=0.99", Reached: v > 0, Epoch: 20 + i},
+			Measures: runlog.Numbers{"train": 1, "iid": .9, "validation": max(v, -v)}})
+	}
+	run := expect.Must(runlog.Create(dir, expect.Must(c.JSON()), runlog.Environment{}, runlog.Options{}))
+	defer run.Close()
+	err := run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: "same"})
+	expect.NoError(t, errors.Join(err, run.SaveResult(result)))
+}
+
+var encodings = []string{"nope", "rope", "t5", "alibi", "2d-fixed", "1d-fixed", "relative", "random", "swin", "xpos"}
+
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	for i, pe := range encodings {
+		v := .3 + .02*float64(i)
+		accuracies := []float64{v, v + .01, v - .01}
+		switch pe {
+		case "2d-fixed":
+			accuracies = []float64{.97, .98, .99}
+		case "swin":
+			accuracies = []float64{.99, .97, .97}
+		case "alibi":
+			accuracies = []float64{.9, -.9, .9}
+		case "xpos":
+			accuracies = []float64{.9}
+		}
+		saveRun(t, filepath.Join(dir, "runs", pe), pe, accuracies...)
+	}
+	r := expect.Must(Read(dir))
+	if r.IsEmpty() || len(r.Notes) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	out := filepath.Join(dir, "out")
+	expect.Must(r.Write(out, false))
+	rows := expect.Must(csv.NewReader(expect.Must(os.Open(filepath.Join(out, "ranks_lst.csv")))).ReadAll())
+	column := func(name string) int { return slices.Index(rows[0], name) }
+	var got []string
+	for _, row := range rows[1:] {
+		got = append(got, fmt.Sprintf("%s %s %s %s", row[column("rank")], row[column("encoding")], row[column("fitted")],
+			row[column("told")]))
+	}
+	want := []string{"1 2d-fixed 3 ", "2 swin 3 no", "3 random 3 yes", "4 relative 3 yes", "5 1d-fixed 3 yes",
+		"6 t5 3 yes", "7 rope 3 yes", "8 nope 3 yes", " alibi 2 ", " xpos 1 "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
+	for _, text := range []string{"2d-fixed is first of 8; 1 cannot be told from it: swin.", "Families of encodings"} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+}
+
+// Fewer than ten encodings, or ten over two tasks, are not ranked.
+func TestFewAreNotRanked(t *testing.T) {
+	dir := t.TempDir()
+	for _, pe := range encodings[1:] {
+		saveRun(t, filepath.Join(dir, pe), pe, .5, .6)
+	}
+	found, _, err := cohort.Find(dir)
+	expect.NoError(t, err)
+	if HasMany(found) || !expect.Must(Read(dir)).IsEmpty() {
+		t.Error("nine encodings are ranked")
+	}
+}
