@@ -41,7 +41,7 @@ func (t task) specs() []spec {
 				"told from the first is worse than it by more than chance gives the largest of all such " +
 				"differences (95 %). Without a rank: a model that has not fitted, or fewer than two seeds."},
 		{ID: "iid_" + id, Section: t.name, Title: "Held-out against IID",
-			Rows: []item.Row[*item.Draft]{{Height: 3, Panels: []item.Panel[*item.Draft]{t.scatter}}},
+			Rows: []item.Row[*item.Draft]{{Height: 4.5, Panels: []item.Panel[*item.Draft]{t.scatter}}},
 			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
 				"examples unlike them."},
 		{ID: "families_" + id, Section: t.name, Title: "Families of encodings",
@@ -147,7 +147,7 @@ func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
 	panel := figure.Scatter{XLabel: runlog.AxisTitle("iid"), YLabel: runlog.AxisTitle(t.heldOut)}
 	numbers := table.Table{Columns: table.Columns("encoding", "iid", "held out")}
 	for _, s := range t.ranked {
-		at := figure.ScatterPoint{ColorOf: s.Family, X: stats.Mean(d.Known(s.Group, "iid")), Y: s.Mean}
+		at := figure.ScatterPoint{Label: s.Group.Label, ColorOf: "all", X: stats.Mean(d.Known(s.Group, "iid")), Y: s.Mean}
 		if math.IsNaN(at.X) {
 			continue
 		}
