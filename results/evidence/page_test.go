@@ -12,6 +12,7 @@ import (
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
+	"torchpe/results/internal/page"
 )
 
 // sigmas are the initial σ that were trained.
@@ -27,11 +28,11 @@ var corners = []struct{ suffix, words string }{
 func TestPage(t *testing.T) {
 	m := readModels(t)
 	holm, contrasts := family(t, m)
-	page, err := os.ReadFile("README.md")
+	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(page)
+	readme := string(text)
 	for _, part := range []struct{ name, text string }{
 		{"abstract", abstract(t, m, contrasts)},
 		{"claims", claimTable(t, m, holm, contrasts)},
@@ -39,6 +40,7 @@ func TestPage(t *testing.T) {
 		{"table 1", encodingTable(t, m)},
 		{"contrasts", contrastTable(holm, contrasts)},
 		{"past", pastTable(t, m)},
+		{"decay", decayTable(t, m)},
 		{"dropout", dropoutTable(t, m)},
 		{"frozen", frozenTable(t, m)},
 		{"taken", takenTable(t, m)},
@@ -48,9 +50,9 @@ func TestPage(t *testing.T) {
 		{"placement", placementTable(t, m)},
 		{"ratio", ratioTable(t, m)},
 	} {
-		text = replace(t, text, part.name, part.text)
+		readme = page.Replace(t, readme, part.name, part.text)
 	}
-	expect.GoldenFile(t, "README.md", []byte(text))
+	expect.GoldenFile(t, "README.md", []byte(readme))
 
 	for _, path := range []string{"../../README.md", "../../docs/verified.md"} {
 		other, err := os.ReadFile(path)
@@ -65,24 +67,6 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-}
-
-// replace puts a text between the page's markers of its name.
-func replace(t *testing.T, page, name, text string) string {
-	t.Helper()
-	begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
-	before, rest, found := strings.Cut(page, begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("README.md has no marker %q with an end", begin)
-	}
-	return before + begin + text + end + after
-}
-
-// markdown writes a table: headings between bars, and rows of cells between bars.
-func markdown(headings string, rows []string) string {
-	return headings + "\n|" + strings.Repeat("---|", strings.Count(headings, "|")-1) + "\n" +
-		strings.Join(rows, "\n") + "\n"
 }
 
 // abstract says the result in a few sentences.
@@ -117,7 +101,7 @@ func sigmaTable(t *testing.T, m models) string {
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s", sigma, of, measured(t, m, "learn-"+sigma)))
 	}
-	return markdown("| σ | paper | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
+	return page.Table("| σ | paper | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
 }
 
 // paperName returns an encoding's name in the paper's tables, where learn-1 is learn-1.0.
@@ -157,7 +141,7 @@ func encodingTable(t *testing.T, m models) string {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s %s |", name, meanSD(of.Mean, of.SD),
 			measured(t, m, name), span(less)))
 	}
-	return markdown("| encoding | paper | n | epochs until .99 | training | IID test | validation | 95 % | "+
+	return page.Table("| encoding | paper | n | epochs until .99 | training | IID test | validation | 95 % | "+
 		"less the paper, 95 % |", rows)
 }
 
@@ -176,7 +160,7 @@ func dropoutTable(t *testing.T, m models) string {
 			rows = append(rows, fmt.Sprintf("| %s | %s | %s", name, of[1], measured(t, m, of[0])))
 		}
 	}
-	return markdown("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
+	return page.Table("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
 }
 
 // frozenTable sets tables that stay at their initial values beside trained ones.
@@ -205,7 +189,7 @@ func takenTable(t *testing.T, m models) string {
 func textTable(t *testing.T) string {
 	const perplexity = "perplexity_64"
 	m, order := models{}, []string{}
-	for _, r := range records(t, "text_tables.csv") {
+	for _, r := range page.Records(t, "text_tables.csv") {
 		name := r["sigma"] + " | trained"
 		switch {
 		case r["pe"] == "nope":
@@ -227,7 +211,7 @@ func textTable(t *testing.T) string {
 		var each []float64
 		for _, seed := range seedsOf(m[name]) {
 			if other := drawn[seed]; other != nil {
-				each = append(each, m[name][seed].number(t, perplexity)-other.number(t, perplexity))
+				each = append(each, m[name][seed].Number(t, perplexity)-other.Number(t, perplexity))
 			}
 		}
 		if i, err := stats.MeanInterval(each, .95); err == nil && i.Low < i.High {
@@ -238,7 +222,7 @@ func textTable(t *testing.T) string {
 			point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))),
 			meanSD(stats.Mean(of(perplexity)), stats.SD(of(perplexity))), less))
 	}
-	return markdown("| σ | table | n | training | held-out | perplexity, held-out | less frozen as drawn, 95 % |", rows)
+	return page.Table("| σ | table | n | training | held-out | perplexity, held-out | less frozen as drawn, 95 % |", rows)
 }
 
 // pastTable sets models that trained for 400 epochs beside those that stopped at .99.
@@ -250,6 +234,16 @@ func pastTable(t *testing.T, m models) string {
 		}
 	}
 	return pairTable(t, m, "encoding", "400 epochs", "until .99", pairs)
+}
+
+// decayTable sets models with weight decay beside those without, after 400 epochs; 2d-fixed without stopped at .99.
+func decayTable(t *testing.T, m models) string {
+	var pairs [][3]string
+	for _, name := range []string{"learn-0.2", "learn-1", "learn-2"} {
+		pairs = append(pairs, [3]string{name, decayed(name), name + ", 400 epochs"})
+	}
+	pairs = append(pairs, [3]string{"2d-fixed", decayed("2d-fixed"), "2d-fixed"})
+	return pairTable(t, m, "encoding", "decay .1", "none", pairs)
 }
 
 // sharedTable sets one table that all blocks add beside a table for each block.
@@ -293,7 +287,7 @@ func pairTable(t *testing.T, m models, labels, first, second string, pairs [][3]
 		}
 		rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
 	}
-	return markdown(fmt.Sprintf("| %s | n | %s: training, IID test | validation | %s: training, IID test | "+
+	return page.Table(fmt.Sprintf("| %s | n | %s: training, IID test | validation | %s: training, IID test | "+
 		"validation | %s less %s, 95 %% |", labels, first, second, first, second), rows)
 }
 
@@ -310,7 +304,7 @@ func placementTable(t *testing.T, m models) string {
 		d := m.less(t, "learn-0.2"+c.suffix, "learn-2"+c.suffix)
 		rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
 	}
-	return markdown("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |", rows)
+	return page.Table("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |", rows)
 }
 
 // ratioTable lists the ratio of the root mean squares of PE table and tokens at the first and the last
@@ -332,7 +326,7 @@ func ratioTable(t *testing.T, m models) string {
 				point(stats.Mean(known.column(t, "", "iid"))), point(stats.Mean(known.column(t, "", "validation")))))
 		}
 	}
-	return markdown("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | "+
+	return page.Table("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | "+
 		"validation |", rows)
 }
 
