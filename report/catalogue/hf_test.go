@@ -338,8 +338,6 @@ func TestCheckpointWarnings(t *testing.T) {
 		{strings.Replace(llama, "llama", "gemma2", 1) + `, "sliding_window_pattern": 4, "layer_types":
 			["full_attention", "full_attention", "full_attention", "sliding_attention"]`,
 			"sliding_window_pattern 4 has no effect: layer_types differs"},
-		{strings.Replace(llama, "llama", "lama", 1) + `, "rope_theta": 1000`,
-			`model_type "lama" is not known; did you mean "llama"?: all that follows is a guess`},
 		{strings.Replace(llama, "llama", "olmo3", 1) + `, "rope_parameters": {"rope_type": "linear", "factor": 2}`,
 			"transformers leaves it out, here it counts in layers without a window"},
 		{strings.Replace(llama, "llama", "smollm3", 1) + `, "no_rope_layers": [1, 0, 1, 0]`,
@@ -381,6 +379,7 @@ func TestCheckpointRefuses(t *testing.T) {
 		{`"model_type": "llama"`, "num_hidden_layers or n_layer"},
 		{`"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 4`, "hidden_size or"},
 		{sizes + `, "model_type": "mamba"`, `model_type "mamba" is not known`},
+		{sizes + `, "model_type": "lama", "rope_theta": 1000`, `"lama" is not known; did you mean "llama"?`},
 		{sizes + `, "model_type": "llama", "rope_scaling": {"type": "ntk", "factor": 2}`,
 			`rope_type "ntk" is not known`},
 		{sizes + `, "model_type": "llama", "rope_scaling": {"type": "linear"}`, "linear without a factor"},
