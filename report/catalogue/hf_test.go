@@ -304,7 +304,7 @@ func TestCheckpointFlags(t *testing.T) {
 	}
 }
 
-// A configuration's keys that have no effect or two meanings are named, and so is what was guessed.
+// A configuration's keys that have no effect or two meanings are named.
 func TestCheckpointWarnings(t *testing.T) {
 	const llama = `"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 4,
 		"max_position_embeddings": 64`
@@ -350,8 +350,6 @@ func TestCheckpointWarnings(t *testing.T) {
 		{strings.Replace(llama, "llama", "gemma3", 1) + `, "sliding_window_pattern": 2,
 			"rope_scaling": {"rope_type": "linear", "factor": 2},
 			"rope_parameters": {"full_attention": {"rope_theta": 100}}`, "its keys count"},
-		{strings.Replace(llama, "llama", "kimi_k2", 1) + `, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8`,
-			"that it does as deepseek_v3 does"},
 		{strings.Replace(llama, "llama", "mpt", 1) + `, "attn_config": {"alibi": false, "alibi_bias_max": 4}`,
 			"mpt in transformers always has the bias"},
 		{strings.Replace(llama, "llama", "mpt", 1) + `, "attn_config": {"alibi_bias_max": 4}`,

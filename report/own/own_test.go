@@ -47,8 +47,8 @@ func draftOf(t *testing.T, r *Report, id string) *draft {
 func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Written) {
 	t.Helper()
 	subjects := []string{"07", "anna", "3"}
-	return report(t, synthetic.Run{Name: "a/b/learn", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{3, 5}, Heads: 2,
-		Subjects: subjects, Edit: edit},
+	return report(t, synthetic.Run{Name: "a/b/learn", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{3, 5},
+		Heads: 2, Subjects: subjects, Edit: edit},
 		synthetic.Run{Task: "masked", PE: "learn", Sigma: 2, Seeds: []int{3}, Subjects: subjects, Records: 7},
 		synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{3, 5, 8}, Subjects: subjects},
 		synthetic.Run{Task: "nmar", PE: "nope", Seeds: []int{3}}) // the paper's
@@ -448,7 +448,8 @@ func TestSharesMasked(t *testing.T) {
 
 // Errors by subject are by the subject's name, also where runs held out others.
 func TestSubjectsByName(t *testing.T) {
-	dir, _ := report(t, synthetic.Run{Name: "a", Task: "masked", PE: "nope", Seeds: []int{1}, Subjects: []string{"0", "1"}},
+	dir, _ := report(t,
+		synthetic.Run{Name: "a", Task: "masked", PE: "nope", Seeds: []int{1}, Subjects: []string{"0", "1"}},
 		synthetic.Run{Name: "b", Task: "masked", PE: "nope", Seeds: []int{2}, Subjects: []string{"1", "4"}},
 		synthetic.Run{Name: "c", Task: "masked", PE: "rope", Seeds: []int{1}, Subjects: []string{"4", "5", "0"}})
 	// Subject i of a run has the error 0.1 (i+1): subject 1 is second in a and first in b.
