@@ -105,14 +105,6 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	}
 	expected := f.Tokens
 	found, err := f.compare(c, &check)
-	if turned, ok := check.Given.Transposed(); ok && !found.Follows && found.Convention == nil {
-		other := check
-		other.Given = turned
-		again, turnedErr := f.compare(c, &other)
-		if turnedErr == nil && (again.Follows || again.Convention != nil) {
-			found, err, check.Positions = again.Transposed(check.Given.Outputs[0]), nil, other.Positions
-		}
-	}
 	if err != nil {
 		return r, errors.Join(err, unread)
 	}

@@ -24,14 +24,13 @@ func newPEPlotCommand() *cobra.Command {
 	f := plotFlags{to: destination{endings: []string{".pdf", ".png", ".svg"}}}
 	cmd := &cobra.Command{
 		Use:   "plot SCHEME...",
-		Short: "Draw one scheme in full, or several side by side with their facts",
+		Short: "Draw one scheme in full, or several side by side",
 		Long: `Draw the table of a scheme that adds one, with the dot products of its rows; the bias, for each
 head, of a scheme that adds to the logits; for a scheme that turns queries and keys, the logits of a
 query and a key of ones, at all positions. Below, the same against the distance.
 
-Several schemes are drawn side by side, the first picture of each. The command prints their numbers
-of parameters, where they act, TISA's criteria and formulas. An option applies to the schemes that
-have it.
+Several schemes are drawn side by side, the first picture of each. An option applies to the schemes
+that have it. --json prints their facts.
 
 If the addition depends on the embeddings (conv-pos), it is drawn for those of --x, or for one
 token of ones among zeros; an addition to the inputs of queries and keys (detr) is drawn before
@@ -80,14 +79,7 @@ func (f *plotFlags) run(c *call) (r result, err error) {
 		return fig.Encode(w, strings.ToLower(strings.TrimPrefix(filepath.Ext(f.to.path), ".")))
 	})
 	r.value, r.notes = entries, f.notes
-	r.print = func(w io.Writer) {
-		printf("%s: %s, layer %d\n", f.to.path, strings.Join(names, ", "), f.layer)(w)
-		if len(names) > 1 {
-			printf("\n")(w)
-			_ = catalogue.Compare(entries).Terminal(w) // main returns errors of w
-			printf("%s", catalogue.Formulas(entries))(w)
-		}
-	}
+	r.print = printf("%s: %s, layer %d\n", f.to.path, strings.Join(names, ", "), f.layer)
 	return r, nil
 }
 

@@ -24,7 +24,6 @@ import (
 // reportFlags holds the flags of "torchpe report".
 type reportFlags struct {
 	out, fidelity string
-	panels        bool
 }
 
 func newReportCommand() *cobra.Command {
@@ -59,14 +58,12 @@ most models and names the others.`,
 		"directory to write to; files of an earlier report are replaced (default DIR/report)")
 	fl.Var(choice{&f.fidelity, readings}, "fidelity",
 		"reading of the paper whose runs on puzzles are shown, code or text (default: the one with more models)")
-	fl.BoolVar(&f.panels, "panels", false,
-		"also write each panel by itself, 3.3 inches wide where it fits: fig2_b.pdf")
 	return leaf(cmd, f.run)
 }
 
 // study holds the runs of a report.
 type study interface {
-	Write(dir string, panels bool) (document.Written, error)
+	Write(dir string) (document.Written, error)
 	CountRuns() int
 }
 
@@ -111,7 +108,7 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 		if err != nil {
 			return r, err
 		}
-		w, err := found.Write(to, f.panels)
+		w, err := found.Write(to)
 		if err != nil {
 			return r, err
 		}
@@ -135,7 +132,7 @@ func (f *reportFlags) rank(c *call, dir string, all []*cohort.Run) error {
 	if err != nil || found.IsEmpty() {
 		return err
 	}
-	w, err := found.Write(filepath.Join(f.out, "ranking"), f.panels)
+	w, err := found.Write(filepath.Join(f.out, "ranking"))
 	if err != nil {
 		return err
 	}
@@ -152,7 +149,7 @@ func (f *reportFlags) reportPaper(dir string) (r result, err error) {
 		err := usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
 		return result{notes: study.Notes, err: err}, nil
 	}
-	w, err := study.Write(f.out, f.panels)
+	w, err := study.Write(f.out)
 	if err != nil {
 		return r, err
 	}

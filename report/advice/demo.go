@@ -83,7 +83,7 @@ func (d Demo) Draw(path string) error {
 		{"Held-out puzzles of their kind", "iid"}, {"Puzzles unlike them", "validation"}} {
 		row.Cells = append(row.Cells, figure.Cell{Panel: figure.Lines{Title: p.title, XLabel: "Epoch",
 			YLabel: "Accuracy", YMin: 0, YMax: 1, NoMembers: true, Band: figure.BandSD, Series: lines[p.key],
-			References: []figure.Reference{{Label: "chance", Y: 0.25}}}})
+			References: []figure.Reference{{Label: "chance", Y: d[0].Models[0].Run.Config.Chance()}}}})
 	}
 	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: []figure.Row{row}})
 	if err != nil {

@@ -191,7 +191,7 @@ func (s *Study) describe(r *cohort.Run) {
 	case c.HasPuzzles():
 		s.unit = "epoch"
 		s.measure = "share of validation puzzles answered wrongly"
-		s.baselines = []figure.Reference{{Label: "chance", Y: 1 - 1/float64(c.Side())}}
+		s.baselines = []figure.Reference{{Label: "chance", Y: 1 - c.Chance()}}
 	case c.Sequence.Text != nil:
 		s.measure = "share of wrong next characters in windows longer than in training"
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -258,17 +259,18 @@ func isTable(shape []int) error {
 	return nil
 }
 
-// fileTables reads the tables of FILE[:tensor], which may be a map that mapsCSV wrote.
+// fileTables reads the tables of FILE[:tensor].
 func (in *Input) fileTables(reference string) (*Model, error) {
-	if m, err := readMap(reference); m != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return m, err
-	}
 	a, err := arrayfile.Read(reference, in.Header, isTable)
 	if err == nil {
 		a, err = a.Named(nil)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(a.Columns, mapModule) {
+		return nil, fmt.Errorf("%s: the column %s is no dimension of a table: leave it out, or measure the run whose "+
+			"map this is", a.Source, mapModule)
 	}
 	in.Notes = append(in.Notes, numberedNames(a))
 	m := &Model{Subject: Subject{Source: a.Source}, Names: a.Rows}

@@ -281,6 +281,16 @@ func drawMaps(maps []tokenMap, extension string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// Names of the columns before the coordinates in a map's file.
+const (
+	mapMember = "member"
+	mapToken  = "token"
+	mapModule = "module"
+)
+
+// mapAxis names the column of an axis, counted from 0.
+func mapAxis(axis int) string { return fmt.Sprintf("x%d", axis+1) }
+
 // mapsCSV returns one row per token: its name, its module if known, and its coordinates x1, x2... If
 // there are several maps, the first column is the member.
 func mapsCSV(maps []tokenMap) ([]byte, error) {

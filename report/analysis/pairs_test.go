@@ -27,7 +27,7 @@ func TestProcrustesPairsRows(t *testing.T) {
 		plane += fmt.Sprintf("t%d,%g,%g\n", back, points[back][0]+50, points[back][1])
 	}
 	const (
-		named    = "token,module,x1,x2\nV1,vis,0,1\nM1,mot,2,0\nA1,aud,5,3\nS1,som,1,7\n"
+		named    = "token,x1,x2\nV1,0,1\nM1,2,0\nA1,5,3\nS1,1,7\n"
 		turned   = "token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\nM1,0,2\n"
 		numbered = "token,x1,x2\n0,0,1\n1,2,0\n2,5,3\n"
 		unnamed  = "0,1\n2,0\n5,3\n1,7\n"
@@ -35,7 +35,8 @@ func TestProcrustesPairsRows(t *testing.T) {
 	for _, c := range []struct{ table, reference, positions, problem, note string }{
 		{named, turned, "", "", ""},
 		{named, turned, " --positions 1:3", "", ""},
-		{named, "member,token,x1,x2\n0,S1,-7,1\n0,V1,-1,0\n0,A1,-3,5\n0,M1,0,2\n", "", "", ""},
+		{named, "token,module,x1,x2\n0,3,-7,1\n1,1,-1,0\n2,1,-3,5\n3,2,0,2\n", "", "the column module is no dim", ""},
+		{named, "member,token,x1\n0,0,-7\n0,1,-1\n1,0,-3\n1,1,0\n", "", "stands in a row above", ""},
 		{named, strings.Replace(turned, "M1", "M2", 1), "", `"M1" is not among the 4`, ""},
 		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nA1,-3,5\n", "", "4 named tokens, the reference 3", ""},
 		{named, "token,x1,x2\nS1,-7,1\nV1,-1,0\nS1,-3,5\nM1,1,1\n", "", "both named", ""},
@@ -61,37 +62,6 @@ func TestProcrustesPairsRows(t *testing.T) {
 		} else {
 			checkNotes(t, line, notes, []string{c.note})
 		}
-	}
-}
-
-// The rows of a map may be in any order: members and tokens are found by name.
-func TestShuffledMap(t *testing.T) {
-	ordered := "member,token,x1\n0,a,1\n0,b,2\n0,c,4\n2,a,3\n2,b,9\n2,c,5\n10,a,8\n10,b,6\n10,c,7\n"
-	shuffled := "member,token,x1\n2,b,9\n0,a,1\n10,c,7\n2,a,3\n0,c,4\n10,a,8\n0,b,2\n10,b,6\n2,c,5\n"
-	got, _ := result(t, "procrustes --table "+expect.File(t, "a.csv", ordered)+" --reference "+
-		expect.File(t, "b.csv", shuffled))
-	for i := range 3 {
-		if raw := jsonNumber(got, fmt.Sprintf("models/0/blocks/%d/raw", i)); !(raw < 1e-12) {
-			t.Errorf("member %d: %v", i, got)
-		}
-	}
-	m, err := readMap(expect.File(t, "c.csv", shuffled)) // in the order of the first member's tokens
-	if err != nil || !reflect.DeepEqual(m.Names, []string{"a", "c", "b"}) ||
-		!reflect.DeepEqual(m.Tables[1].Values, []float64{3, 5, 9}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-}
-
-// What "map --out map.csv" writes is read again, with names, modules and members.
-func TestMapFile(t *testing.T) {
-	t.Chdir("testdata")
-	r, _, err := run("map --table named.csv --modules modules.csv --out map.csv")
-	if err != nil || !strings.HasPrefix(string(r.File), "token,module,x1,x2\nt0,a,") {
-		t.Fatalf("%v: %s", err, r.File)
-	}
-	got, notes := result(t, "procrustes --table named.csv --reference "+expect.File(t, "map.csv", string(r.File)))
-	if raw := jsonNumber(got, "models/0/raw"); !(raw < 1e-9) || len(notes) != 1 {
-		t.Errorf("%v, %q", got, notes)
 	}
 }
 

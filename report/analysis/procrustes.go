@@ -31,8 +31,6 @@ three. The reference may also be a run (its member of the same seed, else its fi
 FILE[:tensor], with one table for all blocks or one for each. Where both have names of tokens, rows
 are paired by name; else in order. Where the reference has fewer columns, such as coordinates of a
 layout, both are compared in those dimensions, about their means: A by its first principal axes.
---table and --reference also take what "torchpe analyze map --out map.csv" wrote, whose members are
-a stack of tables.
 
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
 tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};

@@ -35,27 +35,13 @@ var angleErrors = [][]choice{
 			}
 			return a.setFrequencies(func(_ int, plain float64) float64 { return plain / a.stretch() })
 		}),
-		byAngles("ramp inverted", llama3(func(_, g float64) float64 { return 1 - g })),
-		byAngles("ramp inverted between the bands", llama3(func(turns, g float64) float64 {
-			if turns > 0 && turns < 1 {
+		byAngles("ramp inverted", llama3(func(g float64) float64 { return 1 - g })),
+		byAngles("ramp inverted between the bands", llama3(func(g float64) float64 {
+			if g > 0 && g < 1 {
 				return 1 - g
 			}
 			return g
 		})),
-		byAngles("ramp missing between the bands", llama3(func(turns, g float64) float64 {
-			if turns < 1 {
-				return 0
-			}
-			return g
-		})),
-		byAngles("ramp inverted", func(a *angles) error {
-			if kind := a.options["rope-yarn"]; kind == "" || kind == "by-parts" {
-				return errNoEffect
-			}
-			return a.setFrequencies(func(k int, plain float64) float64 {
-				return plain + plain/a.stretch() - a.law.slope[0][k]
-			})
-		}),
 	},
 	{
 		byAngles("attention factor 1", withPower(0, "rope-yarn", "longrope-magnitude")),
@@ -174,8 +160,8 @@ func (a *angles) setFrequencies(f func(pair int, plain float64) float64) error {
 	return nil
 }
 
-// llama3 replaces the weight g of the frequency without a scale. turns is 0 and 1 at the ends of the ramp.
-func llama3(weight func(turns, g float64) float64) func(*angles) error {
+// llama3 replaces the weight g of the frequency without a scale, which is 0 and 1 at the ends of the ramp.
+func llama3(weight func(g float64) float64) func(*angles) error {
 	return func(a *angles) error {
 		low, high := a.options.Float("llama3-low"), a.options.Float("llama3-high")
 		if low == 0 {
@@ -183,7 +169,7 @@ func llama3(weight func(turns, g float64) float64) func(*angles) error {
 		}
 		return a.setFrequencies(func(_ int, plain float64) float64 {
 			turns := (a.trained()*plain/(2*math.Pi) - low) / (high - low)
-			g := weight(turns, min(max(turns, 0), 1))
+			g := weight(min(max(turns, 0), 1))
 			return (1-g)*plain/a.stretch() + g*plain
 		})
 	}

@@ -11,25 +11,19 @@ var slopeErrors = []struct {
 	phrase string
 	slopes func(own []float64) []float64
 }{
-	{"slopes 2^(-8h/H) for any number of heads H (no power of two)", ofHeads(1, 0)},
-	{"slopes off by one (2^(-8h/H) from h = 0)", ofHeads(0, 0)},
+	{"slopes 2^(-8h/H) for any number of heads H (no power of two)", slopesFrom(1)},
+	{"slopes off by one (2^(-8h/H) from h = 0)", slopesFrom(0)},
 	{"slopes sorted (those of the next power of two not at the end)", func(own []float64) []float64 {
 		slices.SortFunc(own, func(a, b float64) int { return cmp.Compare(b, a) })
 		return own
 	}},
-	{"slopes in the opposite order of heads", func(own []float64) []float64 {
-		slices.Reverse(own)
-		return own
-	}},
-	{"slopes 2^-h of any number of heads", ofHeads(1, 8)},
 }
 
-// ofHeads returns slopes 2^(-8h/H) that begin at h = first, for as many heads as there are or, if it is not
-// 0, another H.
-func ofHeads(first, other int) func([]float64) []float64 {
+// slopesFrom returns slopes 2^(-8h/H) of H heads that begin at h = first.
+func slopesFrom(first int) func([]float64) []float64 {
 	return func(own []float64) []float64 {
 		for h := range own {
-			own[h] = math.Pow(2, -8*float64(h+first)/float64(cmp.Or(other, len(own))))
+			own[h] = math.Pow(2, -8*float64(h+first)/float64(len(own)))
 		}
 		return own
 	}

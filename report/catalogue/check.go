@@ -44,8 +44,7 @@ type Finding struct {
 	First      string   `json:"first"`             // first difference from the setting's convention
 	Nearest    []string `json:"nearest"`           // deviations of the nearest convention, if none is followed
 	NearestAt  string   `json:"nearest_first,omitempty"`
-	Rounding   float64  `json:"rounding,omitempty"` // tolerance at which the differences from it count as rounding
-	Read       string   `json:"read_as,omitempty"`  // the sizes, if no convention is followed
+	Read       string   `json:"read_as,omitempty"` // the sizes, if no convention is followed
 }
 
 // trialLimit limits the conventions that are tried, and then those that are tried with a factor.
@@ -99,15 +98,6 @@ func (c Check) Run() (Finding, error) {
 	return f, nil
 }
 
-// Transposed returns the finding of arrays after their two axes were swapped, as that of the given arrays,
-// whose first output is o.
-func (f Finding) Transposed(o Output) Finding {
-	f.Follows, f.Flags = false, ""
-	f.Deviations = append([]string{"transposed"}, f.Deviations...)
-	f.First = fmt.Sprintf("%s has shape %v, want [%d %d]", o.Name, o.Shape, o.Shape[1], o.Shape[0])
-	return f
-}
-
 // withOptions returns given with other options set.
 func withOptions(given, others pe.Options) pe.Options {
 	with := pe.Options{}
@@ -151,9 +141,7 @@ func (f Finding) String() string {
 		if f.Nearest != nil {
 			fmt.Fprintf(&b, "nearest: %s: %s\n", list(f.Nearest), f.NearestAt)
 		}
-		if f.Rounding > 0 {
-			fmt.Fprintf(&b, "rounding? with --tolerance %g that is followed\n", f.Rounding)
-		}
+		b.WriteString("arrays in half precision need --tolerance 0.001 (float16) or 0.01 (bfloat16)\n")
 		fmt.Fprintf(&b, "read as: %s\n", f.Read)
 	}
 	if f.Assumed != "" {

@@ -110,7 +110,8 @@ func phrase(name, value string) string {
 
 // usualValues lists values that implementations use, for options that accept any.
 var usualValues = map[string][]string{
-	"rope-base": {"10000", "100", "10", "500000", "1000000"}, "rope-2d-base": {"auto", "100", "10", "10000"},
+	"rope-base":           {"10000", "100", "10", "150000", "500000", "1000000"},
+	"rope-2d-base":        {"auto", "100", "10", "10000"},
 	"sinusoid-base":       {"10000", "100", "10", "1000", "500000", "1000000"},
 	"rope-proportion":     {"1", "0.75", "0.5", "0.25"},
 	"rope-unit":           {"1", "2"},

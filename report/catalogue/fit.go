@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"torchpe/data/array"
-	"torchpe/models/pe"
 )
 
 // fitted holds numbers that the given arrays suggest. They are tried as other values are.
@@ -55,34 +54,9 @@ func (c Check) fit() (f fitted) {
 				continue
 			}
 			f.add(c.base, *q, *k)
-			if theirs := q.frequencies(0); len(theirs) > 1 && len(theirs) == len(c.base.law.frequencies(0)) {
-				f.bases = append(f.bases, c.rampedBase(theirs))
-			}
 		}
 	}
 	return f
-}
-
-// rampedBase returns the base with which a scheme that treats its frequencies unequally has the given ratio
-// of the two fastest ones, or 0.
-func (c Check) rampedBase(frequencies []float64) float64 {
-	if c.base.options["rope-yarn"] == "" && c.base.options["llama3-low"] == "" {
-		return 0
-	}
-	base, t := c.base.base(), trial{Setting: c.Setting, at: c.Positions}
-	for range 8 {
-		t.Given = withOptions(c.Setting.Given, pe.Options{"rope-base": plain(base)})
-		a, err := c.anglesOf(t)
-		if err != nil || !a.linear {
-			return 0
-		}
-		ours := a.law.frequencies(0)
-		missed := math.Log(frequencies[1] / frequencies[0] / (ours[1] / ours[0]))
-		if base *= math.Exp(-missed * float64(len(ours))); !(base > 1 && base < 1e12) {
-			return 0
-		}
-	}
-	return base
 }
 
 // turnedPairs returns numbers of pairs that may be turned, and numbers of dimensions that the arrays show.

@@ -29,8 +29,6 @@ type Output struct {
 	Name string // as in its file
 	Kind string // one of Kinds, or cos or sin
 	array.Array
-
-	logs bool // logarithms of weights: logits up to a constant for each query
 }
 
 // output returns the output of a kind, or nil.
@@ -217,20 +215,6 @@ func (g *Given) Fit(s Setting, fixed map[byte]bool) (Setting, error) {
 		s.DModel, g.assumed = size.want, false
 	}
 	return s, s.Validate()
-}
-
-// Transposed returns the arrays with the axes of each output swapped. ok is false unless each
-// output has two.
-func (g Given) Transposed() (t Given, ok bool) {
-	t = g
-	t.Outputs = slices.Clone(g.Outputs)
-	for i, o := range t.Outputs {
-		if len(axes[o.Kind]) != 2 || len(o.Shape) != 2 {
-			return t, false
-		}
-		t.Outputs[i].Array = o.Transpose()
-	}
-	return t, true
 }
 
 // hasRepeatedColumns reports whether each column of an array [N,C] has a copy beside it, or half of C, of C/2

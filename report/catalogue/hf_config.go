@@ -181,9 +181,8 @@ func newCheckpoint(all keys) (*Checkpoint, error) {
 	}
 	var known bool
 	if c.modelFamily, known = findFamily(c.Type); !known {
-		if err := c.guess(); err != nil {
-			return nil, err
-		}
+		return nil, fmt.Errorf("model_type %q is not known%s: where its positions are as those of another, such as "+
+			"llama, write that", c.Type, wording.Hint(c.Type, knownTypes()))
 	}
 	if err := c.readSizes(); err != nil {
 		return nil, err
@@ -224,35 +223,6 @@ func (c *hfConfig) findUnread() {
 	if kind := c.text("position_embedding_type"); kind != "" && c.kind != "learn" {
 		c.warn("position_embedding_type %s has no effect in %s", kind, c.Type)
 	}
-}
-
-// guess takes a model of an unknown type for one of those that its keys resemble.
-func (c *hfConfig) guess() error {
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return c.keys[name] != nil })
-	}
-	as := ""
-	switch {
-	case c.yes("alibi"):
-		as = "bloom"
-	case has("relative_attention_num_buckets"):
-		as = "t5"
-	case has("qk_rope_head_dim"):
-		as = "deepseek_v3"
-	case has("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "partial_rotary_factor",
-		"rotary_pct", "rope_pct"):
-		as = "llama"
-	case has("position_embedding_type", "n_positions"):
-		as = "bert"
-	default:
-		return fmt.Errorf("model_type %q is not known%s, and no key says how its positions are encoded",
-			c.Type, wording.Hint(c.Type, knownTypes()))
-	}
-	c.modelFamily, _ = findFamily(as)
-	c.partial = true // what is there is taken to have an effect
-	c.warn("model_type %q is not known%s: all that follows is a guess, that it does as %s does", c.Type,
-		wording.Hint(c.Type, knownTypes()), as)
-	return nil
 }
 
 // readSizes reads the numbers of layers and heads and the width of a head.

@@ -30,9 +30,6 @@ func (c Check) beside(option string, resolved pe.Options, fit fitted) (all []cho
 			all = c.partOfHead(resolved.Float(option), n)
 		}
 		all = append(all, sameAsBase("exponent k/Dh for 2k/Dh", option, math.Sqrt(resolved.Float(option))))
-		if c.Scheme.Name == "rope" {
-			all = append(all, grownBases(resolved.Float(option), width, fit)...)
-		}
 	case "sinusoid-layout":
 		all = []choice{byOptions("exponent 2 x column (for 2 floor(column/2))", pe.Options{
 			"sinusoid-layout": "tutorial",
@@ -82,23 +79,6 @@ func (c Check) partOfHead(base float64, parts ...int) (all []choice) {
 		text := fmt.Sprintf("%d dimensions of a head turned, with the frequencies of the whole head "+
 			"(base^(-2k/%d))", n, width)
 		all = append(all, byOptions(text, pe.Options{"rope-dims": strconv.Itoa(n), "rope-base": same}))
-	}
-	return all
-}
-
-// grownBases returns choices of a base that is grown for a longer sequence, as in rope-ntk, where the arrays
-// suggest it.
-func grownBases(base float64, width int, fit fitted) (all []choice) {
-	for _, by := range []float64{1.5, 2, 3, 4, 6, 8, 10, 16, 32, 64} {
-		near := func(v float64) bool { return math.Abs(v/by-1) < 1e-3 }
-		if width < 4 || !slices.ContainsFunc(fit.stretches, near) {
-			continue
-		}
-		grown := base * math.Pow(by, float64(width)/float64(width-2))
-		ch := sameAsBase(fmt.Sprintf("base %.6g, that of rope-ntk --rope-scale %g", grown, by), "rope-base",
-			grown)
-		ch.fitted = true
-		all = append(all, ch)
 	}
 	return all
 }

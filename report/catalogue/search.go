@@ -79,8 +79,11 @@ func (s *search) compare(t trial) (*difference, error) {
 const partTokens, partHeads = 12, 2
 
 // partial returns the check of some tokens, and of some heads where angles give the outputs. It is nil for a
-// scheme whose numbers of a token depend on other tokens.
+// scheme whose numbers of a token depend on other tokens, and for attention weights, which depend on all keys.
 func (c Check) partial(own trial, expected []array.Array) *Check {
+	if c.Given.output(kindWeights) != nil {
+		return nil
+	}
 	n := c.Positions.Tokens()
 	part := c
 	part.tokens = indices(0, n)
@@ -99,15 +102,7 @@ func (c Check) partial(own trial, expected []array.Array) *Check {
 	part.Given.Outputs = slices.Clone(c.Given.Outputs)
 	for i := range part.Given.Outputs {
 		o := &part.Given.Outputs[i]
-		o.Array = part.partOfOutput(*o, o.Array)
-		if o.Kind != kindWeights {
-			continue
-		}
-		// The softmax of some keys is not that of all: compare logits, roughly.
-		part.Tolerance = max(part.Tolerance, 0.05)
-		if o.Kind, o.logs = kindLogits, true; c.Given.Q.Data == nil {
-			o.Kind = kindBias
-		}
+		o.Array = part.partOfOutput(o.Kind, o.Array)
 	}
 	as := part.expecting(part.partsOf(expected))
 	if d, err := as.differenceOf(own); err != nil || d != nil {
@@ -120,28 +115,17 @@ func (c Check) partial(own trial, expected []array.Array) *Check {
 func (c Check) partsOf(all []array.Array) []array.Array {
 	parts := make([]array.Array, len(all))
 	for i, a := range all {
-		parts[i] = c.partOfOutput(c.Given.Outputs[i], a)
+		parts[i] = c.partOfOutput(c.Given.Outputs[i].Kind, a)
 	}
 	return parts
 }
 
-// partOfOutput returns the part of an array of the kind of an output: of weights the logits, up to a constant
-// for each query, and NaN for small weights.
-func (c Check) partOfOutput(o Output, a array.Array) array.Array {
-	kind := axes[o.Kind]
-	if kind == "HNC" {
+// partOfOutput returns the part of an array of the kind of an output.
+func (c Check) partOfOutput(kind string, a array.Array) array.Array {
+	if axes[kind] == "HNC" {
 		a = c.headed(a)
 	}
-	a = c.partOf(kind, a)
-	if o.Kind == kindWeights || o.logs {
-		a.Data = slices.Clone(a.Data)
-		for i, w := range a.Data {
-			if a.Data[i] = c.attention.Temperature * math.Log(w); !(w > 1e-3) {
-				a.Data[i] = math.NaN()
-			}
-		}
-	}
-	return a
+	return c.partOf(axes[kind], a)
 }
 
 // partOf returns the tokens and heads of an array that are computed.
@@ -252,18 +236,14 @@ func (s *search) choices(of []int) (all []choice) {
 	return all
 }
 
-// describeNearest stores the nearest convention if it explains more than the setting's does, and the
-// tolerance with which the nearest, or else the setting's, would be followed.
+// describeNearest stores the nearest convention if it explains more than the setting's does.
 func (s *search) describeNearest(f *Finding, near []int, apart difference) {
-	if near != nil {
-		t, deviations, _ := s.trial(near)
-		if d, err := s.differenceOf(*t); err == nil && d != nil && d.isNearer(apart) {
-			f.Nearest, f.NearestAt, apart = deviations, d.String(), *d
-		}
+	if near == nil {
+		return
 	}
-	f.Rounding = apart.rounding()
-	if !apart.rounded {
-		f.Rounding = 0
+	t, deviations, _ := s.trial(near)
+	if d, err := s.differenceOf(*t); err == nil && d != nil && d.isNearer(apart) {
+		f.Nearest, f.NearestAt = deviations, d.String()
 	}
 }
 

@@ -120,7 +120,7 @@ func withCommas(n *int) string {
 	return digits
 }
 
-// facts returns what Compare and Show print about an entry.
+// facts returns what Show prints about an entry.
 func facts(e Entry) [][2]string {
 	c := e.Criteria
 	width := "any"
@@ -148,35 +148,6 @@ func facts(e Entry) [][2]string {
 		{"parallelizable", yesNo(c.Parallelizable)},
 		{"interpretable", yesNo(c.Interpretable)}, {"these criteria", source},
 	}
-}
-
-// Compare returns the facts of entries, except their formulas, with one column per entry.
-func Compare(all []Entry) table.Table {
-	t := table.Table{Prose: true, Columns: []table.Column{{Heading: "", Name: "fact"}}}
-	for i, e := range all {
-		t.Columns = append(t.Columns, table.Column{Heading: e.Name, Name: fmt.Sprintf("scheme%d", i+1)})
-		k := 0
-		for _, fact := range facts(e) {
-			if fact[0] == "formula" { // too wide
-				continue
-			}
-			if i == 0 {
-				t.Rows = append(t.Rows, table.Row{table.Text(fact[0])})
-			}
-			t.Rows[k] = append(t.Rows[k], table.Text(fact[1]))
-			k++
-		}
-	}
-	return t
-}
-
-// Formulas lists the formulas of entries.
-func Formulas(all []Entry) string {
-	var b strings.Builder
-	for _, e := range all {
-		fmt.Fprintf(&b, "\n%s\n  %s\n", e.Name, strings.ReplaceAll(e.Formula, "\n", "\n  "))
-	}
-	return b.String()
 }
 
 // Show returns the description of an entry as text.

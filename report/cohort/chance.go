@@ -9,6 +9,9 @@ import (
 	"torchpe/internal/metrics"
 )
 
+// Chance returns the accuracy of guessing the symbol of a puzzle.
+func (c Config) Chance() float64 { return 1 / float64(c.Side()) }
+
 // Chance holds what modularity is by chance, on the table of a model's first block.
 type Chance struct {
 	Q                float64 // of the model

@@ -61,18 +61,6 @@ func (item *Item) stacked() (rows []figure.Row) {
 	return rows
 }
 
-// narrow returns the figure as an SVG for narrow screens, whose panels lie one below the other; nil where they do
-// not fit.
-func (item *Item) narrow() ([]byte, error) {
-	drawn, err := figure.Compose(figure.Page{Width: figure.ColumnWidth, GroupNames: item.Legend, Rows: item.stacked()})
-	if err != nil {
-		return nil, nil //nolint:nilerr
-	}
-	var svg bytes.Buffer
-	err = drawn.Encode(&svg, "svg")
-	return svg.Bytes(), err
-}
-
 // Written summarises a written report.
 type Written struct {
 	Index           string // path of index.html
@@ -83,8 +71,7 @@ type Written struct {
 // Document is a report that is being written.
 type Document struct {
 	page.Page
-	Panels          bool // also writes each panel to files such as fig2_b.pdf, one column wide if it fits
-	Figures, Tables int  // number of figures and tables written
+	Figures, Tables int // number of figures and tables written
 
 	files      *directory
 	missing    []page.Result // missing results of empty items
@@ -178,17 +165,10 @@ func (d *Document) addFigure(item Item, to *page.Section) error {
 	if err := item.Figure.Encode(&svg, "svg"); err != nil {
 		return err
 	}
-	narrow, err := item.narrow()
-	if err != nil {
-		return err
-	}
 	width, height := item.Figure.Size()
 	to.Items = append(to.Items, page.Figure{Title: item.Title, Caption: item.Caption,
-		SVG: svg.Bytes(), Width: width, Height: height, Narrow: narrow, Links: links})
-	if !d.Panels {
-		return nil
-	}
-	return d.addPanels(item)
+		SVG: svg.Bytes(), Width: width, Height: height, Links: links})
+	return nil
 }
 
 // save writes a figure in all formats.
@@ -222,29 +202,6 @@ func (d *Document) addTables(item Item, to *page.Section) error {
 		}
 		to.Items = append(to.Items,
 			page.TableItem{Title: item.Title, Table: t.Table, Links: d.links(t.Name, from)})
-	}
-	return nil
-}
-
-// addPanels writes each panel of a figure to its own files, named by its letter.
-func (d *Document) addPanels(item Item) error {
-	k := 0
-	for _, row := range item.Panels {
-		for _, cell := range row.Cells {
-			page := figure.Page{Width: figure.ColumnWidth, GroupNames: item.Legend,
-				Rows: []figure.Row{{Height: row.Height, Cells: []figure.Cell{{Panel: cell.Panel}}}}}
-			alone, err := figure.Compose(page)
-			if err != nil { // its labels need more room
-				page.Width = figure.PageWidth
-				if alone, err = figure.Compose(page); err != nil {
-					return err
-				}
-			}
-			if err := d.save(alone, item.ID+"_"+strings.ToLower(figure.Letter(k))); err != nil {
-				return err
-			}
-			k++
-		}
 	}
 	return nil
 }

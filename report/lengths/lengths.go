@@ -126,9 +126,8 @@ func nameOf(c *config.SequenceConfig) string {
 	return c.Name
 }
 
-// Write makes the report in dir: the files of figures and tables, and index.html. With panels each
-// panel gets files of its own, too.
-func (r *Report) Write(dir string, panels bool) (document.Written, error) {
+// Write makes the report in dir: the files of figures and tables, and index.html.
+func (r *Report) Write(dir string) (document.Written, error) {
 	if len(r.languages)+len(r.texts) == 0 {
 		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(r.Notes, "; "))
 	}
@@ -136,7 +135,6 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 	if err != nil {
 		return document.Written{}, err
 	}
-	d.Panels = panels
 	var of []string
 	if n := len(r.languages); n > 0 {
 		of = append(of, wording.Count(n, "formal language"))

@@ -77,7 +77,7 @@ func TestReport(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	out := filepath.Join(dir, "report")
-	w, err := s.Write(out, true)
+	w, err := s.Write(out)
 	if err != nil || w.Figures != 1 || w.Tables != 3 {
 		t.Fatalf("%+v, %v", w, err)
 	}
@@ -110,7 +110,7 @@ func TestReport(t *testing.T) {
 		"trained to 20": "lengths.svg", "2 lengths above 20, to 100, 128 sequences": "index.html",
 		"that have fitted: rope on even-pairs (0.750), reverse-string (0.700).": "index.html",
 		"4 runs on 2 formal languages, by torchpe.":                             "index.html",
-		"Accuracy": "lengths_a.svg"} {
+		"Accuracy": "lengths.svg"} {
 		text := expect.Must(os.ReadFile(filepath.Join(out, name)))
 		if !strings.Contains(string(text), want) || strings.Contains(string(text), "relative*") {
 			t.Errorf("%s: no %q, or relative is marked, which has fitted", name, want)
@@ -133,12 +133,12 @@ func TestBest(t *testing.T) {
 	writeText(t, filepath.Join(dir, "runs", "text"), "aaaaaaaa")
 	s := expect.Must(Read(dir))
 	out := filepath.Join(dir, "report")
-	if _, err := s.Write(out, false); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged: left out",
+	if _, err := s.Write(out); err != nil || !slices.Equal(s.Notes, []string{"1 model diverged: left out",
 		"these encodings differ in more than the encoding: lr 0.0003 (rope, lr 0.0003), " +
 			"lr 0.001 (alibi; rope, lr 0.001)"}) {
 		t.Fatalf("%v, notes %q", err, s.Notes)
 	}
-	if _, err := s.Write(filepath.Join(out, "best.csv"), false); err == nil {
+	if _, err := s.Write(filepath.Join(out, "best.csv")); err == nil {
 		t.Error("a file is taken as a folder")
 	}
 	if top := expect.Must(curves(&draft{Report: s}))[0].(figure.Lines).YMax; top != 1 {
@@ -208,7 +208,7 @@ func TestLengthsOfTraining(t *testing.T) {
 		t.Errorf("the notes do not say that alibi had few steps:\n%s", notes)
 	}
 	out := t.TempDir()
-	expect.Must(s.Write(out, false))
+	expect.Must(s.Write(out))
 	for name, wants := range map[string][]string{
 		"index.html":     {"8 lengths above 20, to 100, 128 sequences of each or 8 lengths above 30, to 100, 128"},
 		"lengths.svg":    {"even-pairs, trained to 20 or 30"},

@@ -74,12 +74,6 @@ var memberSettings = slices.DeleteFunc(config.MemberSettings(), func(s config.Se
 	return s.CurveName == ""
 })
 
-// aliases are other names of columns, as runs' files have them.
-var aliases = map[string]string{
-	"wall_seconds": "seconds", "time": "seconds", "wall": "seconds",
-	"name": "run", "scheme": "pe", "path": "dir",
-}
-
 // measureColumn returns the column of a measure.
 func measureColumn(key string, dropPriority int) column {
 	c := column{Name: item.MeasureName(key), Heading: runlog.Heading(key), Decimals: fromValues,
@@ -161,13 +155,11 @@ func levelPriority(key string) int {
 // lastPart returns the last part of a setting's key.
 func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
 
-// find returns the column that a text names: by its name, an alias, or the end of its name where only
-// one name ends so.
+// find returns the column that a text names: by its name, or the end of its name where only one name
+// ends so.
 func (l *List) find(given string) (column, error) {
 	name := item.MeasureName(given)
-	if other, ok := aliases[name]; ok {
-		name = other
-	} else if key, err := runlog.ParseMeasure(given); err == nil {
+	if key, err := runlog.ParseMeasure(given); err == nil {
 		name = item.MeasureName(key)
 	}
 	if c, ok := l.keys[name]; ok {

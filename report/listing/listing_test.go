@@ -125,7 +125,7 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	s := expect.Must(l.Select(listing.Query{Columns: []string{"run", "mask_level", "pe-placement", "label",
-		"run", "wall", "test_mse_0.50"}}))
+		"run", "seconds", "test_mse_0.50"}}))
 	columns, got := rows(t, s)
 	if want := "run masked_mask_level pe_options_pe_placement label seconds " +
 		"test_mse_50"; strings.Join(columns, " ") != want {

@@ -153,9 +153,8 @@ var words = item.Words[*draft]{
 	},
 }
 
-// Write makes the report in dir: the files of figures and tables, and index.html. With panels each
-// panel gets files of its own, too.
-func (r *Report) Write(dir string, panels bool) (document.Written, error) {
+// Write makes the report in dir: the files of figures and tables, and index.html.
+func (r *Report) Write(dir string) (document.Written, error) {
 	if len(r.groups) == 0 {
 		return document.Written{}, fmt.Errorf("nothing to report: %s", strings.Join(r.Notes, "; "))
 	}
@@ -163,7 +162,6 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 	if err != nil {
 		return document.Written{}, err
 	}
-	d.Panels = panels
 	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", wording.Count(len(r.Models), "model"),
 		wording.Count(r.Runs, "run"))
 	if err := r.readLearned(); err != nil {

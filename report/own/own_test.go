@@ -26,12 +26,12 @@ import (
 )
 
 // report writes runs, and their report; it returns the directory of the report.
-func report(t *testing.T, panels bool, all ...synthetic.Run) (dir string, w document.Written) {
+func report(t *testing.T, all ...synthetic.Run) (dir string, w document.Written) {
 	t.Helper()
 	dir = t.TempDir()
 	synthetic.Write(t, filepath.Join(dir, "runs"), all...)
 	r := expect.Must(Read(filepath.Join(dir, "runs")))
-	w = expect.Must(r.Write(filepath.Join(dir, "report"), panels))
+	w = expect.Must(r.Write(filepath.Join(dir, "report")))
 	return filepath.Join(dir, "report"), w
 }
 
@@ -47,9 +47,8 @@ func draftOf(t *testing.T, r *Report, id string) *draft {
 func made(t *testing.T, edit func(*synthetic.Member)) (dir string, w document.Written) {
 	t.Helper()
 	subjects := []string{"07", "anna", "3"}
-	return report(t, false,
-		synthetic.Run{Name: "a/b/learn", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{3, 5}, Heads: 2,
-			Subjects: subjects, Edit: edit},
+	return report(t, synthetic.Run{Name: "a/b/learn", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{3, 5},
+		Heads: 2, Subjects: subjects, Edit: edit},
 		synthetic.Run{Task: "masked", PE: "learn", Sigma: 2, Seeds: []int{3}, Subjects: subjects, Records: 7},
 		synthetic.Run{Task: "masked", PE: "nope", Seeds: []int{3, 5, 8}, Subjects: subjects},
 		synthetic.Run{Task: "nmar", PE: "nope", Seeds: []int{3}}) // the paper's
@@ -147,7 +146,7 @@ func TestReport(t *testing.T) {
 // Two subjects have no interval, and the caption says nothing of one. Where models predict no better than the
 // mean of the visible the caption of their modules says so.
 func TestFewSubjectsAndPoorModels(t *testing.T) {
-	dir, _ := report(t, false, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1},
+	dir, _ := report(t, synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1},
 		Subjects: []string{"07", "anna"},
 		Edit:     func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] = .97 }})
 	page := read(dir, "index.html")
@@ -162,7 +161,7 @@ func TestSettingsAreApart(t *testing.T) {
 	decay, rate := run, run
 	decay.Name, decay.Decay, decay.Seeds = "b", 0.3, []int{3}
 	rate.Name, rate.LR, rate.Seeds = "c", 1e-3, []int{4, 5, 6}
-	dir, _ := report(t, false, run, decay, rate)
+	dir, _ := report(t, run, decay, rate)
 	n := map[string]bool{}
 	all := rows(dir, "table_errors.csv")
 	for _, row := range all[1:4] {
@@ -188,7 +187,7 @@ func TestSettingsAreApart(t *testing.T) {
 // Runs of an earlier version, without names and subjects, have positions for names; what diverged
 // or lacks numbers is left out.
 func TestEarlierRuns(t *testing.T) {
-	dir, w := report(t, true, synthetic.Run{Name: "old", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{1, 2},
+	_, w := report(t, synthetic.Run{Name: "old", Task: "masked", PE: "learn", Sigma: 1, Seeds: []int{1, 2},
 		Edit: func(m *synthetic.Member) {
 			if m.Seed == 2 {
 				m.Result.Status = runlog.StatusDiverged
@@ -198,16 +197,13 @@ func TestEarlierRuns(t *testing.T) {
 		}})
 	all := strings.Join(w.Notes, "\n")
 	contains(t, all, "1 model diverged: left out", "No errors by subject", "No modularity")
-	if _, err := os.Stat(filepath.Join(dir, "errors_a.pdf")); err != nil {
-		t.Error(err)
-	}
 }
 
 // A folder without runs on own data is an error that says so.
 func TestNothingOwn(t *testing.T) {
 	root := synthetic.Dir(t, synthetic.Run{Task: "lst", PE: "nope", Seeds: []int{1}})
 	s := expect.Must(Read(root))
-	if _, err := s.Write(filepath.Join(root, "report"), false); err == nil ||
+	if _, err := s.Write(filepath.Join(root, "report")); err == nil ||
 		!strings.Contains(err.Error(), "nothing to report") {
 		t.Errorf("error %v", err)
 	}
@@ -409,7 +405,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 		}
 	}
 	own.PELR, edited.Data = .3, "bbbb"
-	out, w := report(t, false, short, run("z copy", 1), own, edited)
+	out, w := report(t, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
 	contains(t, notes, "1 model of other data or another size, such as 0 edited",
 		"counted once: 1 model with the settings, data and seed of another")
@@ -437,7 +433,7 @@ func TestSharesMasked(t *testing.T) {
 				m.Result.Measures["test_mse/0.50"] = math.NaN() // null in result.json
 			}
 		}}
-	dir, w := report(t, false, few, most)
+	dir, w := report(t, few, most)
 	text := read(dir, "index.html")
 	contains(t, text, "Trained with 15 % or 50 % masked.", "test error with 50\u00a0% masked",
 		"Means over fewer models, as others lack the number: test MSE, 50 % of rope, 2 of 3.")
@@ -452,7 +448,7 @@ func TestSharesMasked(t *testing.T) {
 
 // Errors by subject are by the subject's name, also where runs held out others.
 func TestSubjectsByName(t *testing.T) {
-	dir, _ := report(t, false,
+	dir, _ := report(t,
 		synthetic.Run{Name: "a", Task: "masked", PE: "nope", Seeds: []int{1}, Subjects: []string{"0", "1"}},
 		synthetic.Run{Name: "b", Task: "masked", PE: "nope", Seeds: []int{2}, Subjects: []string{"1", "4"}},
 		synthetic.Run{Name: "c", Task: "masked", PE: "rope", Seeds: []int{1}, Subjects: []string{"4", "5", "0"}})

@@ -54,7 +54,6 @@ type Figure struct {
 	Caption       string // below the figure, with empty lines between paragraphs; may be empty
 	SVG           []byte
 	Width, Height float64 // of the drawing, in points
-	Narrow        []byte  // the same as an SVG for narrow screens, its panels one below the other; may be empty
 	Links         []Link
 }
 
@@ -139,8 +138,7 @@ var (
 	script string
 
 	layout = template.Must(template.New("page").Funcs(template.FuncMap{
-		"kind": Item.kind, "next": func(i int) int { return i + 1 }, "pixels": pixels,
-		"source": source, "sources": sources,
+		"kind": Item.kind, "next": func(i int) int { return i + 1 }, "pixels": pixels, "source": source,
 		"paragraphs": paragraphs, "table": element, "captioned": captioned, "words": words, "href": href,
 	}).Parse(layoutSource))
 )
@@ -154,9 +152,6 @@ func pixels(points float64) int { return int(math.Round(1.3 * 96 / 72 * points))
 func source(svg []byte) template.URL {
 	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg))
 }
-
-// sources embeds the SVG of a source element.
-func sources(svg []byte) template.Srcset { return template.Srcset(source(svg)) }
 
 // element returns a table as an element.
 func element(t table.Table) (template.HTML, error) {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"torchpe/data/lst"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/cohort"
@@ -71,7 +70,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 				lines = append(lines, line)
 			}
 		}
-		panels = append(panels, accuracyLines(capitalised(c.Heading), "Initial σ", "Accuracy", lines))
+		panels = append(panels, d.accuracyLines(capitalised(c.Heading), "Initial σ", "Accuracy", lines))
 	}
 	return panels, nil
 }
@@ -88,9 +87,9 @@ func readingTable(d *draft) {
 }
 
 // accuracyLines draws lines of accuracy against something else than epochs.
-func accuracyLines(title, xLabel, yLabel string, series []figure.LineSeries) figure.Lines {
+func (d *draft) accuracyLines(title, xLabel, yLabel string, series []figure.LineSeries) figure.Lines {
 	return figure.Lines{Title: title, XLabel: xLabel, YLabel: yLabel, Series: series,
-		Band: figure.BandSD, Markers: true, YMin: 0, YMax: 1, References: chanceLine}
+		Band: figure.BandSD, Markers: true, YMin: 0, YMax: 1, References: d.chance()}
 }
 
 // againstSigma returns a measure of the k-th model of each group against its sigma, a line of as
@@ -200,13 +199,14 @@ func mapsOf(task string, g cohort.Group, t *table.Table) ([]figure.Panel, error)
 	}
 	var panels []figure.Panel
 	if g.Models[0].Run.Config.Task == "lst" {
-		panel.Edges, tokens.Modules = figure.GridEdges(lst.Side, lst.Side), nil
+		side := g.Models[0].Run.Config.Side()
+		panel.Edges, tokens.Modules = figure.GridEdges(side, side), nil
 		byColumn := make([]int, x.Tokens)
 		for i := range x.Tokens {
 			panel.Labels = append(panel.Labels, fmt.Sprint(i)) // cells have numbers: no legend
-			tokens.Labels[i], byColumn[i] = i/lst.Side, i%lst.Side
+			tokens.Labels[i], byColumn[i] = i/side, i%side
 		}
-		for k := range lst.Side {
+		for k := range side {
 			tokens.Modules = append(tokens.Modules, fmt.Sprintf("row %d", k))
 		}
 		panel.Title, panel.Groups = g.Label+", by row", tokens.Labels
@@ -309,8 +309,8 @@ func (d *draft) equalTraining() error {
 				t.Rows = append(t.Rows, trainingRows(g, v, i)...)
 			}
 		}
-		d.Row(2.4, accuracyLines(part.title, "Training accuracy", "Validation accuracy", validation),
-			accuracyLines(part.title+": held out, same kind", "Training accuracy", "IID test accuracy", iid))
+		d.Row(2.4, d.accuracyLines(part.title, "Training accuracy", "Validation accuracy", validation),
+			d.accuracyLines(part.title+": held out, same kind", "Training accuracy", "IID test accuracy", iid))
 	}
 	d.AddTable("", t)
 	return nil

@@ -23,7 +23,7 @@ func TestReportIsOfDrafts(t *testing.T) {
 	}
 	items := expect.Must(s.items())
 	out := t.TempDir()
-	written := expect.Must(s.Write(out, false))
+	written := expect.Must(s.Write(out))
 	var listed reportJSON
 	expect.NoError(t, json.Unmarshal(readFile(t, out, "report.json"), &listed))
 	figures, tables := 0, 0

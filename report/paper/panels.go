@@ -14,8 +14,10 @@ import (
 	"torchpe/report/table"
 )
 
-// chanceLine is the accuracy of guessing among four symbols.
-var chanceLine = []figure.Reference{{Label: "chance", Y: 0.25}}
+// chance returns the line of the accuracy of guessing.
+func (d *draft) chance() []figure.Reference {
+	return []figure.Reference{{Label: "chance", Y: d.first().Config.Chance()}}
+}
 
 // one returns a single panel of a row.
 func one(p figure.Panel) []figure.Panel { return []figure.Panel{p} }
@@ -91,7 +93,7 @@ func (b boxPlot) draw(d *draft) ([]figure.Panel, error) {
 		out.XLabel = "Initial σ"
 	}
 	if b.chance || b.accuracy {
-		out.References = chanceLine
+		out.References = d.chance()
 	}
 	if b.accuracy {
 		out.Beside = []string{"training accuracy", "IID test accuracy"}
@@ -160,7 +162,7 @@ func accuracyOver(name, title string, of selection) panel {
 		panels, err := d.courses(name, item.Epochs, groups, accuracyCurves)
 		for i, p := range panels {
 			lines := p.(figure.Lines)
-			lines.Title, lines.YMax, lines.References = title+lines.Title, 1, chanceLine
+			lines.Title, lines.YMax, lines.References = title+lines.Title, 1, d.chance()
 			panels[i] = lines
 		}
 		return panels, err
@@ -252,7 +254,7 @@ func accuracyBars(title, xLabel, yLabel string, of selection, label func(cohort.
 				return len(d.study.values(g, c.Measure)) > 0
 			})
 		})
-		b := figure.Bars{Title: title, XLabel: xLabel, YLabel: yLabel, References: chanceLine}
+		b := figure.Bars{Title: title, XLabel: xLabel, YLabel: yLabel, References: d.chance()}
 		return one(d.bars(b, groups, label, measures...)), nil
 	}
 }

@@ -30,7 +30,7 @@ func write(t testing.TB, dir string) (Written, string) {
 		out = filepath.Join(keep, t.Name())
 	}
 	s := expect.Must(Read(dir, ""))
-	w := expect.Must(s.Write(out, false))
+	w := expect.Must(s.Write(out))
 	return w, out
 }
 
@@ -94,23 +94,6 @@ func TestWholeGrid(t *testing.T) {
 				t.Errorf("%s differs from one report to the next", name)
 			}
 		}
-	}
-}
-
-// Panels come by themselves, a column wide, named by their letters.
-func TestPanels(t *testing.T) {
-	s := study(t, synthetic.Run{Task: "lst", PE: "learn", Sigma: .2, Seeds: []int{1}},
-		synthetic.Run{Task: "lst", PE: "learn", Sigma: 2, Seeds: []int{1}})
-	out := t.TempDir()
-	expect.Must(s.Write(out, true))
-	for _, letter := range []string{"a", "b", "c", "d", "e"} { // the schematic, three curves, and boxes by sigma
-		text := expect.Must(os.ReadFile(filepath.Join(out, "fig2_"+letter+".svg")))
-		if head := string(text[:400]); !strings.Contains(head, `width="237.6pt`) {
-			t.Errorf("panel %s is not 237.6pt wide: %s", letter, head)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(out, "fig2_f.svg")); err == nil {
-		t.Error("figure 2 has a sixth panel")
 	}
 }
 

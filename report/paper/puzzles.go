@@ -73,7 +73,7 @@ func attentionBySigma(d *draft) ([]figure.Panel, error) {
 // either has. Of groups of one sigma it takes that with the most models.
 func optimizerBars(d *draft) ([]figure.Panel, error) {
 	b := figure.Bars{Title: "SGD and Adam, after training", XLabel: "Initial σ",
-		YLabel: "Validation accuracy", References: chanceLine}
+		YLabel: "Validation accuracy", References: d.chance()}
 	if smallSGD(d.study) == nil || smallAdam(d.study) == nil {
 		return nil, nil
 	}
@@ -161,7 +161,7 @@ func noiseLines(d *draft) ([]figure.Panel, error) {
 	levels := d.amplitudes(cohort.ModelsOf(d.Groups)...)
 	l := figure.Lines{Title: title, XLabel: "Noise amplitude",
 		YLabel: "Validation accuracy", Band: figure.BandSD, YMin: 0, YMax: 1,
-		References: chanceLine, LogX: levels[0] > 0}
+		References: d.chance(), LogX: levels[0] > 0}
 	for _, g := range shown {
 		line := figure.LineSeries{Label: g.Starred(), ColorOf: g.Label, X: levels}
 		for _, m := range g.Models {

@@ -32,14 +32,12 @@ type MissingItem struct {
 
 // Write makes the report of a study in dir: each figure as PDF, SVG and PNG with its numbers as
 // CSV, each table as CSV, LaTeX, Markdown, HTML and JSON, index.html with all of it, and
-// report.json, which says what there is and what is missing. With panels each panel of a figure gets
-// files of its own, too, as wide as a column of a page where it fits: fig2_b.pdf.
-func (s *Study) Write(dir string, panels bool) (w Written, err error) {
+// report.json, which says what there is and what is missing.
+func (s *Study) Write(dir string) (w Written, err error) {
 	to, err := document.Open(dir, "Learning positional encodings") // before the work
 	if err != nil {
 		return w, err
 	}
-	to.Panels = panels
 	to.Subtitle = fmt.Sprintf("Made from %s. The paper: Ito et al., %s, arXiv 2406.08272.",
 		wording.Count(s.Runs, "run"), paper.Title)
 	items, err := item.Add(to, specs(), s.draft)

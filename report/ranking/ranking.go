@@ -160,9 +160,8 @@ func (t task) groups() (all []cohort.Group) {
 	return slices.Concat(all, t.unfitted, t.unknown)
 }
 
-// Write makes the report in dir: the files of figures and tables, and index.html. With panels each panel gets
-// files of its own, too.
-func (r *Report) Write(dir string, panels bool) (document.Written, error) {
+// Write makes the report in dir: the files of figures and tables, and index.html.
+func (r *Report) Write(dir string) (document.Written, error) {
 	if r.IsEmpty() {
 		return document.Written{}, fmt.Errorf("nothing to rank: no task has %d encodings: %s", fewest,
 			strings.Join(r.Notes, "; "))
@@ -171,7 +170,6 @@ func (r *Report) Write(dir string, panels bool) (document.Written, error) {
 	if err != nil {
 		return document.Written{}, err
 	}
-	d.Panels = panels
 	d.Subtitle = fmt.Sprintf("%s of %s, by torchpe.", wording.Count(len(r.Models), "model"),
 		wording.Count(r.Runs, "run"))
 	if err := r.add(d); err != nil {

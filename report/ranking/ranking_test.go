@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	out := filepath.Join(dir, "out")
-	expect.Must(r.Write(out, false))
+	expect.Must(r.Write(out))
 	rows := expect.Must(csv.NewReader(expect.Must(os.Open(filepath.Join(out, "ranks_lst.csv")))).ReadAll())
 	column := func(name string) int { return slices.Index(rows[0], name) }
 	var got []string

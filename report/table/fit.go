@@ -32,7 +32,6 @@ func Width(w io.Writer) int {
 type terminalTable struct {
 	columns []terminalColumn
 	rows    int
-	prose   bool
 	notes   []string
 }
 
@@ -46,7 +45,7 @@ type terminalColumn struct {
 // terminalTable formats t without a limit on its width.
 func (t Table) terminalTable() terminalTable {
 	header, rows := t.shown(func(s string) string { return s })
-	s := terminalTable{rows: len(rows), prose: t.Prose}
+	s := terminalTable{rows: len(rows)}
 	for j, heading := range header {
 		c := terminalColumn{heading: plain(heading), left: t.isLeft(j), dropPriority: t.Columns[j].DropPriority}
 		for i, row := range rows {
@@ -209,9 +208,6 @@ func (s terminalTable) shorten(width int) terminalTable {
 		}
 		cells := slices.Clone(s.columns[at].cells)
 		for i, v := range cells {
-			if s.prose {
-				v = strings.Join(Wrap(v, widestText-1), "\n")
-			}
 			cells[i] = shortenTo(v, widestText-1)
 		}
 		s.columns[at].cells = cells

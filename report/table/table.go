@@ -27,7 +27,6 @@ import (
 type Table struct {
 	Title, Note string
 	More        string // option that shows columns dropped on a narrow terminal, such as "--csv -"
-	Prose       bool   // wraps texts on a narrow terminal instead of cutting them
 	Columns     []Column
 	Rows        []Row
 }
