@@ -43,7 +43,6 @@ shows what each one learned. It reproduces and extends "` + paper.Title + `"
 Exit codes:` + exitLines(),
 		Example: `  torchpe doctor
   torchpe train --pe learn --sigma 0.2 --preset quick --out runs/first
-  torchpe data lst show
   torchpe demo`,
 		Version:       runlog.HostEnvironment(nil).Build(),
 		SilenceUsage:  true,

@@ -101,13 +101,6 @@ func TestValidateForeignGrid(t *testing.T) {
 	}
 }
 
-func TestRows(t *testing.T) {
-	got := mustParse(t, "1020 0340 5000 0001").Rows()
-	if want := []string{"1 . 2 .", ". 3 4 .", "? . . .", ". . . 1"}; !slices.Equal(got, want) {
-		t.Errorf("Rows: %q, want %q", got, want)
-	}
-}
-
 func TestTokens(t *testing.T) {
 	g := mustParse(t, "1230 0000 4500 0000")
 	want := []uint8{1, 2, 3, 0, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0}
