@@ -109,18 +109,6 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestPuzzleJSON(t *testing.T) {
-	p := Puzzle{Cells: mustParse(t, "1235 0000 4000 0000"), Answer: 4, Condition: TwoVector}
-	text := expect.Must(json.Marshal(p))
-	if want := `{"puzzle":"1235000040000000","answer":4,"condition":"Ternary"}`; string(
-		text) != want {
-		t.Errorf("%s, want %s", text, want)
-	}
-	if _, err := json.Marshal(Puzzle{}); err == nil {
-		t.Error("a puzzle without a condition was written")
-	}
-}
-
 func TestConditionNames(t *testing.T) {
 	var got []string
 	for _, c := range Conditions() {
