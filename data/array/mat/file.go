@@ -183,7 +183,7 @@ func (f *file) next(at int64, number int) variable {
 	}
 	s := f.open(&v)
 	h := s.header()
-	if h.isReal() && !h.void && h.class != classSparse {
+	if h.isReal() && !h.void {
 		s.checkData(h)
 	}
 	v.header = *h
