@@ -62,7 +62,6 @@ Puzzles of another --side have the same rules and the same share of given cells;
 not checked there. "torchpe train --lst-side" generates the same set by itself.`,
 		Example: `  torchpe data lst generate --out puzzles
   torchpe data lst generate --out puzzles --seed 7 --train 30000
-  torchpe data lst generate --out as-published --published-imbalance --allow-isomorphic
   torchpe data lst generate --out five --side 5`,
 	}
 	fl, o := cmd.Flags(), &f.options
@@ -71,10 +70,6 @@ not checked there. "torchpe train --lst-side" generates the same set by itself.`
 	fl.Var(bounded{&o.Train, 1, lst.MaxPuzzles}, "train",
 		"training puzzles; training later holds out a tenth of them as the IID test set")
 	fl.Var(bounded{&o.Validation, 1, lst.MaxPuzzles}, "validation", "validation puzzles")
-	fl.BoolVar(&o.PublishedImbalance, "published-imbalance", false,
-		"place training probes as unevenly over the cells as the published pool does")
-	fl.BoolVar(&o.AllowIsomorphic, "allow-isomorphic", false,
-		"admit training puzzles that are isomorphic to a validation puzzle, as the published pool does")
 	f.to.add(cmd, "folder to write to, made if missing")
 	require(cmd, "out")
 	return leaf(cmd, f.run, &f.to)
@@ -95,10 +90,6 @@ type lstGenerated struct {
 func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	o := f.options
 	sized := o.Side != lst.Side
-	if sized && (o.PublishedImbalance || o.AllowIsomorphic) {
-		return r,
-			usagef("--published-imbalance and --allow-isomorphic are for puzzles of side 4, not of side %d", o.Side)
-	}
 	train, validation, err := lst.Generate(o, f.seed)
 	if err != nil {
 		return r, err

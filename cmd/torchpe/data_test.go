@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -138,24 +137,6 @@ func readSets(t *testing.T, dir string) (text string) {
 		t.Fatalf("%v, want two files", files)
 	}
 	return readText(t, files[1]) + readText(t, files[2])
-}
-
-// The two flags that make a set like the published one reach the generator.
-func TestLSTGenerateAsPublished(t *testing.T) {
-	var plain, as struct{ Report lst.Report }
-	const line = "data lst generate --train 3000 --validation 60 --out "
-	saysJSON(t, ".", line+t.TempDir(), &plain)
-	saysJSON(t, ".", line+t.TempDir()+" --published-imbalance --allow-isomorphic", &as)
-	if plain.Report.IsomorphicToValidation != 0 || as.Report.IsomorphicToValidation == 0 {
-		t.Errorf("%d isomorphic puzzles without and %d with --allow-isomorphic",
-			plain.Report.IsomorphicToValidation, as.Report.IsomorphicToValidation)
-	}
-	// A third of the published counts 43 and 357, and of an even 1000 over 16 cells.
-	uneven, even := as.Report.PerCondition["Binary"].Training.Probes,
-		plain.Report.PerCondition["Binary"].Training.Probes
-	if uneven[15] != 14 || uneven[4] != 119 || slices.Min(even[:]) != 62 || slices.Max(even[:]) != 63 {
-		t.Errorf("probes %v with and %v without --published-imbalance", uneven, even)
-	}
 }
 
 // Puzzles of another side are written.

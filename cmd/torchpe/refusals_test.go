@@ -135,7 +135,6 @@ var refusals = []struct {
 	{"data lst generate", 2, "missing: --out"},
 	{"data lst generate --out x --train 0", 2, `--train "0": want 1 to 200000`},
 	{"data lst generate --out x --side 9", 2, `--side "9": want 3 to 8`},
-	{"data lst generate --out x --side 5 --published-imbalance", 2, "of side 4"},
 	{"data lst generate --out x --side 3", 1, "ask for fewer puzzles or a larger side"},
 	{"data lst generate --out there", 2, "there/train.csv exists: choose another --out or pass --force"},
 	{"data lst generate --out there.csv", 2, "--out: "}, // a file where the folder should be

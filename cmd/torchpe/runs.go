@@ -128,6 +128,9 @@ A RUN (default: runs) is a run directory, or a folder of some, of any task.`,
 		if to.path == "" {
 			return r, nil
 		}
+		if !c.given("csv") {
+			c.csv = "" // a person reads what was written
+		}
 		r.print = printf("%s\n", to.file("index.html"))
 		return r, l.WritePage(to.path)
 	})

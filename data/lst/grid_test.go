@@ -1,7 +1,6 @@
 package lst
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"

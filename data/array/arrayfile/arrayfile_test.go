@@ -119,7 +119,7 @@ func TestMATLAB73(t *testing.T) {
 	const file = "../mat/testdata/objects73.mat"
 	for name, want := range map[string]array.Array{
 		"none": {Shape: []int{0, 3}},
-		"s.a": {Shape: []int{3, 4}, Data: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		"s.a":  {Shape: []int{3, 4}, Data: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 	} {
 		a, err := Read(file+":"+name, text.Auto, anyShape)
 		if err != nil || !slices.Equal(a.Shape, want.Shape) || !slices.Equal(a.Data, want.Data) {
@@ -131,7 +131,7 @@ func TestMATLAB73(t *testing.T) {
 			`store its numbers as a variable (x = table2array(t))`,
 		"when": "x = posixtime(t)", "name": "x = char(s)", "own": `class "MyClass"`,
 		"fn": "is a function (function_handle)", "sp": "a sparse double matrix: store all of its numbers (x = full(x))",
-		"sp_mask": "a sparse logical matrix",
+		"sp_mask":     "a sparse logical matrix",
 		"fn/function": "has no tensor", "sp/data": "has no tensor",
 	} {
 		if a, err := Read(file+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {
