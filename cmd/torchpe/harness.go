@@ -47,7 +47,10 @@ func (c *call) noteAll(texts []string) {
 // quietFlag declares --quiet, and quiet reports whether it is given.
 func quietFlag(fl *pflag.FlagSet) { fl.Bool("quiet", false, "print no progress") }
 
-func (c *call) quiet() bool { return c.given("quiet") && c.Flag("quiet").Value.String() == "true" }
+func (c *call) quiet() bool {
+	quiet, _ := c.Flags().GetBool("quiet") // false where there is no such flag
+	return quiet
+}
 
 // progress returns the writer for progress: nothing is shown with --quiet.
 func (c *call) progress() io.Writer {

@@ -6,7 +6,7 @@ import (
 )
 
 // Puzzle is one item of the task. The ID of a published file is the index of the puzzle. Answer and
-// Condition are claims of the file or generator; [Puzzle.Verify] and [Check] check them.
+// Condition are claims of the file or generator; [Check] checks them.
 type Puzzle struct {
 	Cells     Grid
 	Answer    uint8 // the probe's symbol, 1 to side
@@ -20,20 +20,6 @@ func NewPuzzle(g Grid) (Puzzle, error) {
 		return Puzzle{}, err
 	}
 	return Puzzle{Cells: g, Answer: answer, Condition: c}, nil
-}
-
-// Verify returns an error if [classify] fails or finds another answer or condition than claimed.
-func (p Puzzle) Verify() error {
-	c, answer, err := classify(p.Cells)
-	switch {
-	case err != nil:
-		return err
-	case answer != p.Answer:
-		return p.wrongAnswer(answer)
-	case c != p.Condition:
-		return p.wrongCondition(c)
-	}
-	return nil
 }
 
 func (p Puzzle) wrongAnswer(forced uint8) error {
