@@ -32,7 +32,8 @@ func newSweepStatusCommand() *cobra.Command {
 		Short: "Say what is done, running, failed, lost or pending, from the folders alone",
 		Long: `Say what is done, running, failed, lost or pending, from the folders alone.
 
-A task is lost if its worker died without a message; torchpe sweep resume continues it. "watch torchpe sweep status DIR" prints it again and again.`,
+A task is lost if its worker died without a message; torchpe sweep resume continues it. "watch torchpe
+sweep status DIR" prints this again and again.`,
 		Example: `  torchpe sweep status my-sweep
   torchpe sweep status my-sweep --json`,
 	}
