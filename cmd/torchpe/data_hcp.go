@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"torchpe/data/hcp"
@@ -8,17 +11,6 @@ import (
 	"torchpe/internal/wording"
 	"torchpe/train/config"
 )
-
-func newHCPCommand() *cobra.Command {
-	return parent(&cobra.Command{
-		Use:   "hcp",
-		Short: "Parcellated fMRI: check and convert files; make a surrogate",
-		Long: `Parcellated time series of human fMRI, such as the Human Connectome Project's, in CIFTI-2
-(ptseries.nii, or dtseries.nii with --parcellation), HDF5, MATLAB (v5 and v7.3), .npy, .npz and
-text (CSV, TSV, blanks, AFNI's 1D). "torchpe data info" describes such files. docs/own-data.md
-says more, also about data other than fMRI.`,
-	}, newHCPCheckCommand(), newHCPConvertCommand(), newHCPGenerateCommand())
-}
 
 func newHCPCheckCommand() *cobra.Command {
 	var f sourceFlags
@@ -130,4 +122,114 @@ and networks.`,
 		}
 		return writeFolder(to, series.Folder{Set: made.Set(), Labels: made.Labels, Modules: made.Networks}, nil)
 	})
+}
+
+// cleanFlags holds the flags of "torchpe data hcp clean".
+type cleanFlags struct {
+	source  sourceFlags
+	data    string
+	to      destination
+	files   hcp.NuisanceFiles
+	options hcp.CleanOptions
+}
+
+func newHCPCleanCommand() *cobra.Command {
+	f := cleanFlags{to: destination{endings: []string{".npy", ".csv"}}}
+	cmd := &cobra.Command{
+		Use:   "clean --data FILE --motion FILE --wm FILE --ventricles FILE --out FILE",
+		Short: "Regress motion and physiological noise out of one run",
+		Long: `Regress 64 nuisance signals out of one run, as the published pipeline does: 6 motion
+parameters, 5 aCompCor components of white matter and 5 of the ventricles, their derivatives, and
+the squares of these 32. The first 5 frames are dropped, the mean and the linear trend of each
+parcel are removed, and one least-squares solve does the rest.
+
+Signals are text (a row a frame), .npy, or all in one HDF5 file with --nuisance and --run. Derivatives of
+components are backward differences where --nuisance has none. --out takes .npy or .csv, frames x tokens.`,
+		Example: `  torchpe data hcp clean --data run1.ptseries.nii --motion Movement_Regressors.txt \
+    --wm wm.txt --ventricles csf.txt --out run1.npy
+  torchpe data hcp clean --data run1.csv --nuisance 100307_nuisanceRegressors.h5 \
+    --run rfMRI_REST1_RL --out run1.npy`,
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.data, "data", "", "file with the parcellated series of one run, no frames dropped")
+	f.source.add(fl, "modules", "subject")
+	for _, signal := range []struct {
+		to          *string
+		flag, usage string
+	}{
+		{&f.files.Motion, "motion",
+			"6 motion parameters a frame, or 12 with their derivatives as in HCP's Movement_Regressors.txt"},
+		{&f.files.WhiteMatter, "wm", "5 aCompCor components of white matter a frame"},
+		{&f.files.Ventricles, "ventricles", "5 aCompCor components of the ventricles a frame"},
+	} {
+		fl.StringVar(signal.to, signal.flag, "", signal.usage)
+	}
+	fl.StringVar(&f.files.All, "nuisance", "",
+		"HDF5 file with all signals of its runs (motionParams, aCompCor_WM, ...)")
+	fl.StringVar(&f.files.Run, "run", "", "the run in --nuisance, such as rfMRI_REST1_RL")
+	f.options = hcp.DefaultCleanOptions()
+	fl.IntVar(&f.options.Drop, "drop", f.options.Drop, "frames at the start that are not used")
+	fl.BoolVar(&f.options.ZScore, "zscore", f.options.ZScore, "scale each parcel's residual to mean 0 and SD 1")
+	f.to.add(cmd, "file to write, .npy or .csv")
+	require(cmd, "data", "out")
+	cmd.MarkFlagsRequiredTogether("nuisance", "run")
+	cmd.MarkFlagsRequiredTogether("motion", "wm", "ventricles")
+	cmd.MarkFlagsOneRequired("motion", "nuisance")
+	cmd.MarkFlagsMutuallyExclusive("nuisance", "motion")
+	return leaf(cmd, f.run, &f.to)
+}
+
+func (f *cleanFlags) run(*call) (r result, err error) {
+	set, names, err := f.readSeries()
+	if err != nil {
+		return r, err
+	}
+	run := hcp.Run{Series: set}
+	f.files.Header = f.source.s.Header
+	if err := f.files.Read(&run); err != nil {
+		return r, err
+	}
+	cleaned, err := hcp.Clean(run, f.options)
+	if err != nil {
+		return r, err
+	}
+	if err := hcp.WriteResiduals(f.to.path, cleaned.Residuals, names); err != nil {
+		return r, err
+	}
+	frames, parcels := cleaned.Residuals.Columns, cleaned.Residuals.Rows
+	r.value = struct {
+		Out      string   `json:"out"`
+		Frames   int      `json:"frames"`
+		Parcels  int      `json:"parcels"`
+		Signals  []string `json:"signals"`
+		Constant []string `json:"constant"` // and left out
+		Rank     int      `json:"rank"`
+		Method   string   `json:"method"`
+		Notes    []string `json:"notes,omitempty"`
+	}{f.to.path, frames, parcels, cleaned.Columns, cleaned.Constant, cleaned.Rank, fmt.Sprint(cleaned.Method),
+		cleaned.Notes}
+	r.print = printf("%s: %d frames of %d parcels; %d signals, rank %d, solved by %s\n", f.to.path, frames, parcels,
+		len(cleaned.Columns), cleaned.Rank, cleaned.Method)
+	if names != nil && strings.HasSuffix(f.to.path, ".npy") {
+		r.notes = append(r.notes, "a .npy file has no names of parcels: write .csv to keep them")
+	}
+	if len(cleaned.Constant) > 0 {
+		r.notes = append(r.notes, "left out, because they do not vary: "+strings.Join(cleaned.Constant, ", "))
+	}
+	r.notes = append(r.notes, cleaned.Notes...)
+	return r, nil
+}
+
+// readSeries returns the series as parcels x frames, and the names of parcels where the file has
+// them.
+func (f *cleanFlags) readSeries() (hcp.Matrix, []string, error) {
+	o, err := f.source.s.Options(series.CorticalParcels)
+	if err != nil {
+		return hcp.Matrix{}, nil, usageError{err}
+	}
+	a, names, err := series.ReadRun(f.data, o)
+	if err != nil {
+		return hcp.Matrix{}, nil, err
+	}
+	return hcp.MatrixOf(f.data, a.Transpose()), names, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 	"torchpe/data/hcp"
 	"torchpe/internal/expect"
 )
@@ -187,4 +189,82 @@ func TestHCPCheckNamesBothFiles(t *testing.T) {
 	dir := put(t, map[string]string{"modules.csv": "name,module\nL_V1,1\nL_MST,1\nL_V6,1\nR_V1,2\nR_MST,2\nR_V7,2\n"})
 	says(t, dir, "data hcp check --modules modules.csv "+seriesFixture(t, "sub-01.ptseries.nii"), exitFailed,
 		"sub-01.ptseries.nii", "modules.csv", "R_V6_ROI")
+}
+
+// The command gives numpy's residuals, from text files and from the HDF5 layout of the published
+// pipeline.
+func TestHCPClean(t *testing.T) {
+	fixture := expect.Must(filepath.Abs("../../data/hcp/testdata/runs.json"))
+	var f struct {
+		Parcels, Frames                int
+		Series, Motion, WM, Ventricles []float64
+		Residuals                      map[string][]float64
+	}
+	expect.NoError(t, json.Unmarshal([]byte(readText(t, fixture)), &f))
+	dir := t.TempDir()
+	write := func(name string, data []float64, columns int, separator string) string {
+		var b strings.Builder
+		for i, v := range data {
+			end := separator
+			if i%columns == columns-1 {
+				end = "\n"
+			}
+			fmt.Fprintf(&b, "%v%s", v, end)
+		}
+		path := filepath.Join(dir, name)
+		expect.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+		return path
+	}
+	series := write("series.csv", f.Series, f.Frames, ",")
+	line := "data hcp clean --data " + series + " --axes tokens,frames --wm " + write("wm.txt", f.WM, 5, " ") +
+		" --motion " + write("motion.txt", f.Motion, 12, "  ") + " --ventricles "
+	ventricles := write("csf.1D", f.Ventricles, 5, " ")
+	same := func(got []float64) {
+		t.Helper()
+		want := f.Residuals["published"]
+		if want == nil {
+			t.Fatalf("the fixture has %d cases, none published", len(f.Residuals))
+		}
+		frames := f.Frames - 5
+		if len(got) != len(want) {
+			t.Fatalf("%d numbers, want %d", len(got), len(want))
+		}
+		for i, v := range got { // frames x parcels against parcels x frames
+			if w := want[i%f.Parcels*frames+i/f.Parcels]; math.Abs(v-w) > 1e-6*(1+math.Abs(w)) {
+				t.Fatalf("number %d is %v, numpy has %v", i, v, w)
+			}
+		}
+	}
+	says(t, dir, line+ventricles+" --out clean.npy", 0, "105 frames of 3 parcels; 64 signals, rank 65")
+	a := expect.Must(npy.Read(filepath.Join(dir, "clean.npy")))
+	same(a.Data)
+	says(t, dir, line+ventricles+" --out clean.csv", 0)
+	table := expect.Must(text.Read(filepath.Join(dir, "clean.csv"), text.Options{}))
+	same(table.Data)
+	// One file may stand for two signals.
+	says(t, dir, line+filepath.Join(dir, "wm.txt")+" --out both.npy", 0)
+	const python = "/usr/bin/python3"
+	if exec.Command(python, "-c", "import h5py").Run() == nil {
+		script := `
+import h5py, json, numpy as np, sys
+f = json.load(open(sys.argv[1]))
+T = f["frames"]
+motion, wm, csf = [np.array(f[k]).reshape(T, -1) for k in ("motion", "wm", "ventricles")]
+back = lambda x: np.diff(x, axis=0, prepend=x[:1])
+with h5py.File("nuisance.h5", "w") as h:
+    g = h.create_group("rfMRI_REST1_RL")
+    g["motionParams"], g["motionParams_deriv"] = motion[:, :6], motion[:, 6:]
+    g["aCompCor_WM"], g["aCompCor_ventricles"] = wm + 0j, csf + 0j
+    g["aCompCor_WM_deriv"], g["aCompCor_ventricles_deriv"] = back(wm), back(csf)
+`
+		cmd := exec.Command(python, "-c", script, fixture)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		says(t, dir, "data hcp clean --axes tokens,frames --nuisance nuisance.h5 --run rfMRI_REST1_RL "+
+			"--out again.npy --data "+series, 0)
+		a = expect.Must(npy.Read(filepath.Join(dir, "again.npy")))
+		same(a.Data)
+	}
 }

@@ -66,6 +66,9 @@ func readings(t *testing.T) []reading {
 		{"npz list", "npy/testdata/stored.npz", of(npy.List)},
 		{"mat", "mat/testdata/classes-v7.mat", readReal},
 		{"mat variables", "mat/testdata/classes-v6.mat", all},
+		{"sparse of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
+			return arrayfile.Read(file+":sp", text.Auto, any2)
+		}},
 		{"empty of 7.3", "mat/testdata/objects73.mat", func(file string) (any, error) {
 			return arrayfile.Read(file+":none", text.Auto, any2)
 		}},

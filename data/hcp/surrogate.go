@@ -212,20 +212,3 @@ func smooth(rng *rand.Rand, frames int, memory float64) []float64 {
 	}
 	return x
 }
-
-// standardise scales a series to mean 0 and SD 1 (divisor: the number of frames).
-func standardise(x []float64) {
-	sum, squares, n := 0.0, 0.0, float64(len(x))
-	for _, v := range x {
-		sum += v
-	}
-	mean := sum / n
-	for i := range x {
-		x[i] -= mean
-		squares += x[i] * x[i]
-	}
-	sd := math.Sqrt(squares / n)
-	for i := range x {
-		x[i] /= sd
-	}
-}

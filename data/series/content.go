@@ -342,7 +342,7 @@ func (c *content) only() ([]matrix, error) {
 	}
 	n := len(c.matrices)
 	for _, e := range c.others {
-		if strings.HasPrefix(e.Type, arrayfile.Sparse) && n > 0 {
+		if e.Type == arrayfile.Sparse && n > 0 {
 			n++
 		}
 	}

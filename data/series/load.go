@@ -60,6 +60,30 @@ func Load(files []string, o Options) (*Set, error) {
 	return l.set, nil
 }
 
+// ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens
+// where it or the options have any.
+func ReadRun(file string, o Options) (array.Array, []string, error) {
+	plans, err := newLoader(o).plan(file)
+	if err != nil {
+		return array.Array{}, nil, err
+	}
+	if len(plans) != 1 || plans[0].layout.slices != 1 {
+		return array.Array{}, nil, fmt.Errorf(
+			"%s: it has several runs: name one with --dataset", file)
+	}
+	a, err := plans[0].m.load()
+	if err != nil {
+		return array.Array{}, nil, err
+	}
+	if plans[0].layout.tokenStep != 1 {
+		a = a.Transpose()
+	}
+	if plans[0].m.names == nil {
+		return a, o.Names, nil
+	}
+	return a, plans[0].m.names, nil
+}
+
 // loader collects a set.
 type loader struct {
 	o       Options

@@ -160,7 +160,7 @@ func choose(file, name string, entries []Entry, fits func([]int) error) Entry {
 	}
 	var possible []Entry
 	for _, e := range entries {
-		if e.Real && fits(e.Shape) == nil || strings.HasPrefix(e.Type, Sparse) {
+		if e.Real && fits(e.Shape) == nil || e.Type == Sparse {
 			possible = append(possible, e)
 		}
 	}

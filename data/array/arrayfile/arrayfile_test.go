@@ -114,12 +114,15 @@ func TestOneTensorOfALargeFile(t *testing.T) {
 }
 
 // MATLAB 7.3 has objects as numbers that mean something to MATLAB alone (0xDD000000 first), and sparse
-// matrices as groups; ../mat/testdata/make.py writes both with h5py, the numbers with scipy.
+// matrices as three lists; ../mat/testdata/make.py writes both with h5py, the numbers with scipy.
 func TestMATLAB73(t *testing.T) {
 	const file = "../mat/testdata/objects73.mat"
+	sparse := []float64{0, 1, 0, 0, 4, 0, 0, 7, 0, 0, 10, 0}
+	mask := []float64{0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0}
 	for name, want := range map[string]array.Array{
-		"none": {Shape: []int{0, 3}},
-		"s.a":  {Shape: []int{3, 4}, Data: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		"sp": {Shape: []int{3, 4}, Data: sparse}, "sp_mask": {Shape: []int{3, 4}, Data: mask},
+		"sp_zero": {Shape: []int{3, 2}, Data: make([]float64, 6)}, "none": {Shape: []int{0, 3}},
+		"s.a": {Shape: []int{3, 4}, Data: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 	} {
 		a, err := Read(file+":"+name, text.Auto, anyShape)
 		if err != nil || !slices.Equal(a.Shape, want.Shape) || !slices.Equal(a.Data, want.Data) {
@@ -130,8 +133,8 @@ func TestMATLAB73(t *testing.T) {
 		"t": `variable "t": is an object of the class "table", which only MATLAB reads: ` +
 			`store its numbers as a variable (x = table2array(t))`,
 		"when": "x = posixtime(t)", "name": "x = char(s)", "own": `class "MyClass"`,
-		"fn": "is a function (function_handle)", "sp": "a sparse double matrix: store all of its numbers (x = full(x))",
-		"sp_mask":     "a sparse logical matrix",
+		"fn": "is a function (function_handle)", "zsp": "complex of <f8: store all of its numbers (x = full(x))",
+		"sp_bad": "the indices of the sparse matrix of shape [2 4] do not rise", "sp_huge": "--max-memory",
 		"fn/function": "has no tensor", "sp/data": "has no tensor",
 	} {
 		if a, err := Read(file+":"+name, text.Auto, anyShape); err == nil || !strings.Contains(err.Error(), want) {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/data/array"
@@ -157,7 +158,7 @@ func listNPY(file string) (out []Entry) {
 
 // matClasses are the classes of MATLAB's variables that hold real numbers.
 var matClasses = []string{"double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16",
-	"uint32", "uint64", "logical"}
+	"uint32", "uint64", "logical", "sparse double", "sparse logical"}
 
 // listMAT lists the variables of a .mat file of version 5. Of a cell array with nothing but real
 // numbers it lists the cells in its place, with names such as c{2,1}.
@@ -239,8 +240,7 @@ func listHDF5(file string, matlab bool) []Entry {
 	return joinSparse(out)
 }
 
-// Sparse begins the type of a sparse matrix, which is not read: those of MATLAB, and those that scipy or
-// anndata stored as the vectors data, indices and indptr.
+// Sparse is the type of a matrix that scipy or anndata stored as the vectors data, indices and indptr.
 const Sparse = "sparse"
 
 // joinSparse lists a group with these vectors as the matrix that they are, which is not read.
@@ -268,7 +268,7 @@ func joinSparse(entries []Entry) (out []Entry) {
 }
 
 // The attributes that MATLAB 7.3 gives its variables. An empty one holds its shape; a sparse one is
-// a group; an object is known to MATLAB alone.
+// a group, and the attribute is the number of its rows; an object is known to MATLAB alone.
 const (
 	matlabClass  = "MATLAB_class"
 	matlabEmpty  = "MATLAB_empty"
@@ -292,8 +292,7 @@ func inHDF5(file string, e hdf5.Entry, matlab bool, byPath map[string]hdf5.Entry
 	case isObject || isVariable && !isNumber && !slices.Contains([]string{"char", "cell", "struct"}, class):
 		one.Type, one.load = class, refused(one.Name, class)
 	case isSparse:
-		one.Type = Sparse + " " + class
-		one.load = refused(one.Name, one.Type)
+		return sparse73(file, e, one, byPath)
 	case e.DType == hdf5.Group:
 	case e.Attributes[matlabEmpty] == "1":
 		return empty73(file, e, one)
@@ -348,6 +347,43 @@ func empty73(file string, e hdf5.Entry, one Entry) Entry {
 	one.load = func(Entry) (Array, error) {
 		return Array{Array: array.Array{Name: one.Name, Shape: one.Shape, Data: []float64{}}}, nil
 	}
+	return one
+}
+
+// sparse73 describes a sparse matrix, whose group holds its numbers (data), their rows (ir) and
+// where each column begins (jc). Without numbers it has the last alone.
+func sparse73(file string, e hdf5.Entry, one Entry, byPath map[string]hdf5.Entry) Entry {
+	one.Type = "sparse " + e.Attributes[matlabClass]
+	rows, err := strconv.Atoi(e.Attributes[matlabSparse])
+	starts := byPath[e.Name+"/jc"]
+	data, filled := byPath[e.Name+"/data"]
+	if err == nil && len(starts.Shape) == 1 && starts.Shape[0] > 0 {
+		one.Shape = []int{rows, starts.Shape[0] - 1}
+		one.Real = !filled || isReal(data.DType)
+	}
+	one.load = loading(func(string) (array.Array, error) {
+		if !one.Real {
+			return array.Array{}, fmt.Errorf("%s is a %s matrix of %s: store all of its numbers "+
+				"(x = full(x))", one.Name, one.Type, data.DType)
+		}
+		s := array.Sparse{Shape: one.Shape}
+		into := []*[]float64{&s.Starts, &s.Rows, &s.Values}
+		for i, part := range []string{"/jc", "/ir", "/data"} {
+			if i > 0 && !filled {
+				break
+			}
+			a, err := hdf5.Read(file, e.Name+part)
+			if err != nil {
+				return array.Array{}, err
+			}
+			*into[i] = a.Data
+		}
+		full, err := s.Full(array.NewBudget())
+		if err != nil {
+			err = fmt.Errorf("%s: variable %s: %w", file, array.Quote(one.Name), err)
+		}
+		return array.Array{Name: one.Name, Shape: one.Shape, Data: full}, err
+	})
 	return one
 }
 

@@ -23,7 +23,9 @@ type dataset struct {
 	// attributes are the result of the method of this name.
 	attributes map[string]string
 
-	data []float64 // what was read
+	number *datatype // the part of an element that is read
+	at     int       // its offset in the element
+	data   []float64 // what was read
 
 	inflated, unshuffled []byte // buffers for a chunk
 }
@@ -199,11 +201,17 @@ func (c *cursor) fillValue() []byte {
 	return c.take(int(size))
 }
 
-// read reads a dataset of real numbers.
-func (f *file) read(name string) array.Array {
+// read reads a dataset of real numbers or, where realParts says so, the real parts of complex ones.
+func (f *file) read(name string, realParts bool) array.Array {
 	defer array.Within("dataset %q", name)
 	d := f.dataset(name)
-	if !d.t.isReal() {
+	d.number = d.t
+	switch {
+	case d.t.re != nil && realParts:
+		d.number, d.at = d.t.re, d.t.reAt
+	case d.t.re != nil:
+		array.Failf("it holds complex numbers (%s); real ones are expected", d.t.dtype)
+	case !d.t.isReal():
 		array.Failf("it holds %s; integers of 8 to 64 bits and floats of 16, 32 and 64 bits can "+
 			"be read", d.t.dtype)
 	}
@@ -232,7 +240,7 @@ func (d *dataset) checkPacked() {
 		}
 	}
 	unsigned := strings.EqualFold(d.attributes["_Unsigned"], "true")
-	if t := d.t; t.class == classInteger && t.signed == unsigned && d.attributes["_Unsigned"] != "" {
+	if t := d.number; t.class == classInteger && t.signed == unsigned && d.attributes["_Unsigned"] != "" {
 		array.Failf("its attribute _Unsigned is %s, and it holds %s (netCDF's conventions): store "+
 			"its numbers as xarray and netCDF4 return them, such as in .npy",
 			array.Printable(d.attributes["_Unsigned"]), t.dtype)
@@ -249,7 +257,7 @@ func (d *dataset) markMissing() {
 				array.Failf("its attribute %s is %s, which says no number that is missing: delete it or "+
 					"make it a number", name, array.Printable(d.attributes[name]))
 			}
-			if d.t.class == classFloat && d.t.bytes == 4 {
+			if d.number.class == classFloat && d.number.bytes == 4 {
 				missing = float64(float32(missing))
 			}
 			for i, v := range d.data {
@@ -269,7 +277,7 @@ func (f *file) readReferences(name string) []float64 {
 		array.Failf("it holds %s of %d bytes; references of 8 bytes to objects can be followed",
 			d.t.dtype, d.t.bytes)
 	}
-	d.t = &datatype{class: classInteger, bytes: 8, exact: true}
+	d.number = &datatype{class: classInteger, bytes: 8, exact: true}
 	d.readAll()
 	return d.data
 }
@@ -288,15 +296,16 @@ func (d *dataset) readAll() {
 
 // store takes the elements in b, whose first is the i-th of the dataset.
 func (d *dataset) store(i int, b []byte) {
-	t := d.t
-	if t.class == classFloat && t.bytes == 8 && !t.big {
+	t := d.number
+	if t.class == classFloat && t.bytes == 8 && !t.big && d.t.bytes == 8 {
 		for j := range len(b) / 8 {
 			d.data[i+j] = math.Float64frombits(le64(b[8*j:]))
 		}
 		return
 	}
-	for j := range len(b) / t.bytes {
-		v, err := t.get(b[j*t.bytes : (j+1)*t.bytes])
+	for j := range len(b) / d.t.bytes {
+		at := j*d.t.bytes + d.at
+		v, err := t.get(b[at : at+t.bytes])
 		if err != nil {
 			array.Failf("the element at index %v %w", array.Index(i+j, d.shape, false), err)
 		}

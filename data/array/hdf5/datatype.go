@@ -14,10 +14,12 @@ type datatype struct {
 	bytes  int
 	big    bool
 	signed bool
-	exact  bool   // its bits are those of a number that can be read
-	unused int    // bits of an integer above those that count
-	shift  int    // bits of an integer below them
-	dtype  string // as numpy spells it, or what it is
+	exact  bool      // its bits are those of a number that can be read
+	unused int       // bits of an integer above those that count
+	shift  int       // bits of an integer below them
+	dtype  string    // as numpy spells it, or what it is
+	re     *datatype // of the real part of a complex number
+	reAt   int       // where that begins
 }
 
 // The classes of datatypes.
@@ -148,16 +150,17 @@ func (c *cursor) name(version byte) string {
 }
 
 // compound takes the members of a compound; two floats that are named r and i, or real and imag,
-// are a complex number.
+// make complex numbers.
 func (t *datatype) compound(c *cursor, members int, version byte, depth int) {
 	var names []string
 	var types []*datatype
+	var places []int
 	for range members {
 		names = append(names, c.name(version))
 		if version < 3 {
-			c.skip(4) // its place
+			places = append(places, int(c.u32()))
 		} else {
-			c.skip(encoded(uint64(t.bytes)))
+			places = append(places, int(c.uint(encoded(uint64(t.bytes)))))
 		}
 		if version == 1 {
 			c.skip(28)
@@ -170,9 +173,19 @@ func (t *datatype) compound(c *cursor, members int, version byte, depth int) {
 			t.dtype += fmt.Sprintf("%s %.40s %s", []string{" of", ","}[min(at, 1)], names[at], m.dtype)
 		}
 	}
-	if members == 2 && types[0].isReal() && types[1].isReal() && types[0].class == classFloat &&
-		(names[0] == "r" && names[1] == "i" || names[0] == "real" && names[1] == "imag") {
-		t.dtype = "complex of " + types[0].dtype
+	if members != 2 || types[0].class != classFloat || types[1].class != classFloat ||
+		!types[0].exact || !types[1].exact {
+		return
+	}
+	if names[0] == "r" && names[1] == "i" || names[0] == "real" && names[1] == "imag" {
+		for i, m := range types {
+			if places[i] < 0 || places[i] > t.bytes-m.bytes {
+				array.FailDamaged("member %q of a compound of %d bytes begins at %d", names[i],
+					t.bytes, places[i])
+			}
+		}
+		t.re, t.reAt = types[0], places[0]
+		t.dtype = fmt.Sprintf("complex of %s", t.re.dtype)
 	}
 }
 

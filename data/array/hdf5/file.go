@@ -52,7 +52,13 @@ func References(path, name string) ([]string, error) {
 // Read reads the dataset of real numbers at the path name in the HDF5 file at path. The array is
 // named like the dataset.
 func Read(path, name string) (array.Array, error) {
-	return inFile(path, func(f *file) array.Array { return f.read(name) })
+	return inFile(path, func(f *file) array.Array { return f.read(name, false) })
+}
+
+// ReadRealParts is Read, but of complex numbers, which h5py and MATLAB store as compounds of two floats
+// (r and i, real and imag), it reads the real parts.
+func ReadRealParts(path, name string) (array.Array, error) {
+	return inFile(path, func(f *file) array.Array { return f.read(name, true) })
 }
 
 // inFile opens the HDF5 file at path, calls use and closes the file.

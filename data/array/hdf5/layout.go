@@ -172,7 +172,7 @@ func (d *dataset) fillAll() {
 	if len(d.fill) == 0 {
 		return
 	}
-	v, err := d.t.get(d.fill)
+	v, err := d.number.get(d.fill[d.at : d.at+d.number.bytes])
 	if err != nil {
 		array.Failf("its fill value %w", err)
 	}

@@ -183,7 +183,7 @@ func (f *file) next(at int64, number int) variable {
 	}
 	s := f.open(&v)
 	h := s.header()
-	if h.isReal() && !h.void {
+	if h.isReal() && !h.void && h.class != classSparse {
 		s.checkData(h)
 	}
 	v.header = *h

@@ -53,6 +53,7 @@ type header struct {
 	name             string
 	object           string // an object's class
 	void             bool   // a matrix without a header, which is []
+	least            int64  // of a sparse matrix's numbers, how many are used
 }
 
 // header reads the header of a matrix.
@@ -115,7 +116,7 @@ func (s *stream) text(what string) string {
 
 // isReal reports whether the matrix is one of real numbers, which can be read.
 func (h *header) isReal() bool {
-	return h.class >= classDouble && h.class <= classUint64 && !h.complex
+	return h.class >= classSparse && h.class <= classUint64 && !h.complex
 }
 
 // className returns what [Entry] calls Class.
@@ -154,8 +155,6 @@ func Unreadable(class string) error {
 	case "cell":
 		return errors.New("is a cell array, whose cells are not read: store the numbers of a " +
 			"cell as a variable (x = c{1})")
-	case "sparse double", "sparse logical":
-		return fmt.Errorf("is a %s matrix: store all of its numbers (x = full(x))", class)
 	case "char":
 		return errors.New("holds text (char): store numbers here, and text in a file of its own")
 	case "function_handle":

@@ -28,6 +28,15 @@ const first = "the variable at byte 128 (number 1 of the file): "
 const version4 = "begins as a file of MATLAB 4, which is not read: load it in MATLAB or Octave and save it again " +
 	"with save -v7, or with scipy: savemat(NEW, loadmat(OLD))"
 
+// sparseBad begins the error of a sparse matrix whose indices are wrong.
+const sparseBad = `variable "x": the indices of the sparse matrix of shape [2 2] do not rise from 0`
+
+// sparseOf returns a file with a sparse matrix of as many columns as jc has starts and an end of.
+func sparseOf(m maker, rows int, ir, jc []byte, values ...float64) []byte {
+	return m.file(m.matrix(m.start(int(classSparse), "x", rows, len(jc)/4-1), m.element(miInt32, ir),
+		m.element(miInt32, jc), m.element(miDouble, m.doubles(values...))))
+}
+
 // broken is a file that is damaged or wrong in one way, with the whole message; where that is
 // empty, which one is left open.
 type broken struct {
@@ -63,6 +72,13 @@ func brokenFiles() []broken {
 			`has "\x00\x00" where a .mat file has its byte order, IM or MI`},
 		{"version 4, cut in its header", m.words(0, 2, 3, 0), "the file has 16 bytes, too few for a .mat file, " +
 			"whose header has 128"},
+		{"sparse of a billion rows", sparseOf(m, 1<<30, m.words(), m.words(make([]int, 1025)...)),
+			`variable "x": all numbers of a sparse matrix of shape [1073741824 1024]: reading needs 8.8 TB`},
+		{"sparse with a row too many", sparseOf(m, 2, m.words(2), m.words(0, 1, 1), 5), sparseBad},
+		{"sparse with rows that fall", sparseOf(m, 2, m.words(1, 0), m.words(0, 2, 2), 5, 6), sparseBad},
+		{"sparse with columns that fall", sparseOf(m, 2, m.words(0, 1), m.words(0, 2, 1), 5, 6), sparseBad},
+		{"sparse with numbers missing", sparseOf(m, 2, m.words(0, 1), m.words(0, 1, 2), 5), sparseBad},
+		{"sparse with more starts than rows", sparseOf(m, 2, m.words(0, 1), m.words(0, 1, 3), 5, 6), sparseBad},
 		{"zeros", make([]byte, 15), "the file has 15 bytes, too few for a .mat file, whose " +
 			"header has 128"},
 		{"version 3", headed("MATLAB 5.0 MAT-file", "\x00\x03IM"),

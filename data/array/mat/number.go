@@ -57,10 +57,17 @@ func (s *stream) checkData(h *header) {
 	s.data(h)
 }
 
-// data reads the tag of a matrix's numbers and checks its shape against the bytes.
+// data reads the tag of a matrix's numbers and checks its shape against the bytes. One without a
+// shape gets that of a list.
 func (s *stream) data(h *header) data {
 	e := s.next("numbers", numberKinds...)
 	n := numbers[e.kind]
+	if h.logical && e.kind == miDouble && e.size < 8*h.least {
+		n = array.Uint(1) // as MATLAB stores the numbers of sparse logicals, whatever their type
+	}
+	if h.shape == nil {
+		h.shape = []int{int(e.size) / n.Bytes}
+	}
 	if want := int64(count(h.shape, 8)) * int64(n.Bytes); want != e.size {
 		array.FailDamaged("expected %d bytes of numbers for shape %v stored as %s, "+
 			"the variable has %d", want, h.shape, e.kind, e.size)

@@ -93,7 +93,12 @@ func (s *stream) array(h *header) array.Array {
 	if h.void {
 		return array.Array{Shape: h.shape, Data: []float64{}}
 	}
-	data := s.dense(h)
+	var data []float64
+	if h.class == classSparse {
+		data = s.sparse(h)
+	} else {
+		data = s.dense(h)
+	}
 	if s.left > 0 {
 		array.FailDamaged("%d bytes follow its numbers", s.left)
 	}
@@ -115,4 +120,18 @@ func (s *stream) dense(h *header) []float64 {
 	data := array.Got(numbers.Read(d.element, s.budget))
 	s.pass(d.element)
 	return data
+}
+
+// sparse reads the numbers of a sparse matrix, which follow their rows and where each column begins,
+// and puts zeros between them.
+func (s *stream) sparse(h *header) []float64 {
+	m := array.Sparse{Shape: h.shape}
+	m.Rows = s.dense(&header{class: classDouble})
+	m.Starts = s.dense(&header{class: classDouble})
+	values := &header{class: classDouble}
+	if len(m.Starts) > 0 {
+		values.logical, values.least = h.logical, int64(m.Starts[len(m.Starts)-1])
+	}
+	m.Values = s.dense(values)
+	return array.Got(m.Full(s.budget))
 }

@@ -1,0 +1,391 @@
+package hcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/expect"
+)
+
+// fixture holds what testdata/make.py writes.
+type fixture struct {
+	Parcels, Frames                int
+	Series, Motion, WM, Ventricles []float64
+	WMDeriv                        []float64 `json:"wm_deriv"`
+	VentriclesDeriv                []float64 `json:"ventricles_deriv"`
+	DesignFrames                   []int     `json:"design_frames"`
+	Design                         []float64
+	Residuals                      map[string][]float64
+}
+
+func load(t *testing.T) fixture {
+	t.Helper()
+	raw := expect.Must(os.ReadFile("testdata/runs.json"))
+	var f fixture
+	if err := json.Unmarshal(raw, &f); err != nil || len(f.Residuals) != 7 {
+		t.Fatalf("%d cases, %v", len(f.Residuals), err)
+	}
+	return f
+}
+
+// run returns the fixture's run without the derivatives of components.
+func (f fixture) run() Run {
+	return Run{
+		Series:      Matrix{"run1.csv", f.Parcels, f.Frames, slices.Clone(f.Series)},
+		Motion:      Matrix{"Movement_Regressors.txt", f.Frames, 12, slices.Clone(f.Motion)},
+		WhiteMatter: Matrix{"wm.txt", f.Frames, 5, slices.Clone(f.WM)},
+		Ventricles:  Matrix{"ventricles.txt", f.Frames, 5, slices.Clone(f.Ventricles)},
+	}
+}
+
+// scaleColumn multiplies a column by a factor.
+func scaleColumn(m Matrix, column int, by float64) {
+	for i := range m.Rows {
+		m.Data[i*m.Columns+column] *= by
+	}
+}
+
+// setColumn copies a column of from into one of m.
+func setColumn(m Matrix, column int, from func(row int) float64) {
+	for i := range m.Rows {
+		m.Data[i*m.Columns+column] = from(i)
+	}
+}
+
+// checkEqual compares residuals, with a tolerance as a part of the largest wanted value.
+func checkEqual(t *testing.T, what string, got Matrix, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got.Data) != len(want) || got.Rows*got.Columns != len(want) {
+		t.Fatalf("%s: %d rows of %d columns with %d values, want %d values", what, got.Rows,
+			got.Columns, len(got.Data), len(want))
+	}
+	largest, worst := 0.0, 0.0
+	for i, v := range want {
+		largest = max(largest, math.Abs(v))
+		if d := math.Abs(v - got.Data[i]); !(d <= worst) {
+			worst = d
+		}
+	}
+	if !(worst <= tolerance*largest) {
+		t.Errorf("%s: residuals differ by up to %g, of up to %g", what, worst, largest)
+	}
+}
+
+// TestResidualsEqualNumpy compares with testdata/make.py.
+func TestResidualsEqualNumpy(t *testing.T) {
+	f := load(t)
+	for _, test := range []struct {
+		name   string
+		o      CleanOptions
+		change func(*Run)
+		method Method
+		rank   int
+		notes  []string // parts of the notes, in their order
+	}{
+		{"published", DefaultCleanOptions(), func(r *Run) {}, QR, 65,
+			[]string{"white-matter derivatives", "ventricle derivatives"}},
+		{"drop 0", CleanOptions{}, func(r *Run) {}, QR, 65, []string{"white-matter derivatives",
+			"ventricle derivatives"}},
+		{"z-scored", CleanOptions{Drop: 5, ZScore: true}, func(r *Run) {}, QR, 65,
+			[]string{"white", "ventricle"}},
+		{"six motion columns", DefaultCleanOptions(),
+			func(r *Run) { r.Motion = columns(r.Motion, 0, 6) }, QR, 65,
+			[]string{"Movement_Regressors.txt", "white", "ventricle"}},
+		{"derivatives given", DefaultCleanOptions(), func(r *Run) {
+			r.WhiteMatterDerivative = Matrix{"", f.Frames, 5, f.WMDeriv}
+			r.VentriclesDerivative = Matrix{"", f.Frames, 5, f.VentriclesDeriv}
+		}, QR, 65, nil},
+		{"component twice", DefaultCleanOptions(), func(r *Run) {
+			setColumn(r.Ventricles, 4, func(i int) float64 { return r.WhiteMatter.Row(i)[0] })
+		}, SVD, 61, []string{"white", "ventricle", "rank 61 of 65"}},
+		{"still head", DefaultCleanOptions(),
+			func(r *Run) { setColumn(r.Motion, 2, func(int) float64 { return 0.25 }) }, QR, 63,
+			[]string{"white", "ventricle", "motion3 is 0.25", "motion3_squared is 0.0625"}},
+	} {
+		r := f.run()
+		test.change(&r)
+		before := fmt.Sprint(r)
+		got := expect.Must(Clean(r, test.o))
+		checkEqual(t, test.name, got.Residuals, f.Residuals[test.name], 1e-9)
+		if got.Residuals.Rows != f.Parcels || got.Residuals.Columns != f.Frames-test.o.Drop {
+			t.Errorf("%s: residuals of %d rows and %d columns", test.name, got.Residuals.Rows,
+				got.Residuals.Columns)
+		}
+		if got.Method != test.method || got.Rank != test.rank ||
+			len(got.Columns)+len(got.Constant) != 64 {
+			t.Errorf("%s: method %s, rank %d of %d columns, %d constant", test.name, got.Method,
+				got.Rank, len(got.Columns), len(got.Constant))
+		}
+		if len(got.Notes) != len(test.notes) {
+			t.Errorf("%s: notes %q", test.name, got.Notes)
+			continue
+		}
+		for i, want := range test.notes {
+			if !strings.Contains(got.Notes[i], want) {
+				t.Errorf("%s: note %q lacks %q", test.name, got.Notes[i], want)
+			}
+		}
+		if fmt.Sprint(r) != before {
+			t.Errorf("%s: the inputs were changed", test.name)
+		}
+	}
+}
+
+func TestDesignEqualsNumpy(t *testing.T) {
+	f := load(t)
+	r := f.run()
+	r.Series = Matrix{}
+	design := expect.Must(designOf(r))
+	if design.X.Rows != f.Frames || design.X.Columns != 64 || len(design.Names) != 64 {
+		t.Fatalf("%d rows, %d columns, %d names", design.X.Rows, design.X.Columns,
+			len(design.Names))
+	}
+	for k, frame := range f.DesignFrames {
+		for j, got := range design.X.Row(frame) {
+			if want := f.Design[64*k+j]; math.Abs(got-want) > 1e-14*math.Max(1e-3, math.Abs(want)) {
+				t.Errorf("frame %d, %s: %v, want %v", frame, design.Names[j], got, want)
+			}
+		}
+	}
+	// The order of FMRI preprocessing notes: 6, 6, 5, 5, 5, 5, then the squares.
+	for place, want := range map[int]string{0: "motion1", 6: "motion1_deriv", 11: "motion6_deriv",
+		12: "wm1", 17: "wm1_deriv",
+		22: "ventricles1", 27: "ventricles1_deriv", 31: "ventricles5_deriv", 32: "motion1_squared",
+		63: "ventricles5_deriv_squared"} {
+		if design.Names[place] != want {
+			t.Errorf("column %d is %s, want %s", place, design.Names[place], want)
+		}
+	}
+}
+
+// TestResidualsAreOrthogonal to the intercept and to each signal after the dropped frames.
+func TestResidualsAreOrthogonal(t *testing.T) {
+	f := load(t)
+	r := f.run()
+	result := expect.Must(Clean(r, DefaultCleanOptions()))
+	design := expect.Must(designOf(r))
+	for p := range f.Parcels {
+		residual := result.Residuals.Row(p)
+		for j := -1; j < designColumns; j++ {
+			dot, norm := 0.0, 0.0
+			for i, v := range residual {
+				x := 1.0
+				if j >= 0 {
+					x = design.X.Row(5 + i)[j]
+				}
+				dot += v * x
+				norm += x * x
+			}
+			if cos := dot / math.Sqrt(norm*square(residual)); math.Abs(cos) > 1e-11 {
+				t.Errorf("parcel %d and column %d have cosine %g", p, j, cos)
+			}
+		}
+	}
+}
+
+// TestUnitsAndSignsDoNotMatter: signals in other units and of the other sign, and a series with
+// another mean and slope, give the same residuals; a series of other units gives residuals of those
+// units.
+func TestUnitsAndSignsDoNotMatter(t *testing.T) {
+	f := load(t)
+	base := expect.Must(Clean(f.run(), DefaultCleanOptions()))
+	r := f.run()
+	for j, by := range []float64{1e6, -1e-6, 57.3, -1, 1e9, 1e-9} {
+		scaleColumn(r.Motion, j, by)
+		scaleColumn(r.Motion, 6+j, -by)
+	}
+	for j, by := range []float64{-1, 1e-7, -1e7, 12, 1e12} {
+		scaleColumn(r.WhiteMatter, j, by)
+		scaleColumn(r.Ventricles, 4-j, by)
+	}
+	for p := range f.Parcels {
+		row := r.Series.Row(p)
+		for i := range row {
+			row[i] += 17 - 3.5*float64(i)
+		}
+	}
+	checkEqual(t, "other units", expect.Must(Clean(r, DefaultCleanOptions())).Residuals, base.Residuals.Data,
+		1e-9)
+	for i := range r.Series.Data {
+		r.Series.Data[i] *= -1e-3
+		if i < len(base.Residuals.Data) {
+			base.Residuals.Data[i] *= -1e-3
+		}
+	}
+	checkEqual(t, "series of other units", expect.Must(Clean(r, DefaultCleanOptions())).Residuals,
+		base.Residuals.Data, 1e-9)
+}
+
+// TestOffsetsDoNotMatter: with c added to a motion parameter its square is x^2 + 2cx + c^2, of the
+// same span beside x and an intercept. It is nearly a line of x, and must not be taken for one. Its
+// rounding (1e-6 of numbers of 1e10, beside squares of 0.1) allows for no more than four digits.
+func TestOffsetsDoNotMatter(t *testing.T) {
+	f := load(t)
+	base, r := expect.Must(Clean(f.run(), DefaultCleanOptions())), f.run()
+	setColumn(r.Motion, 1, func(i int) float64 { return 1e5 + f.Motion[12*i+1] })
+	got := expect.Must(Clean(r, DefaultCleanOptions()))
+	if got.Method != QR || got.Rank != 65 {
+		t.Errorf("method %s, rank %d", got.Method, got.Rank)
+	}
+	checkEqual(t, "offset", got.Residuals, base.Residuals.Data, 1e-4)
+}
+
+// TestDroppedFramesDoNotMatter: the first frames of the series are not used. Those of the signals
+// are, by the derivative of the first frame kept.
+func TestDroppedFramesDoNotMatter(t *testing.T) {
+	f := load(t)
+	base, r := expect.Must(Clean(f.run(), DefaultCleanOptions())), f.run()
+	for p := range f.Parcels {
+		for i := range 5 {
+			r.Series.Row(p)[i] = 1e6
+		}
+	}
+	for i := range 4 * r.WhiteMatter.Columns {
+		r.WhiteMatter.Data[i] = 99
+	}
+	checkEqual(t, "other first frames", expect.Must(Clean(r, DefaultCleanOptions())).Residuals,
+		base.Residuals.Data, 0)
+	r.WhiteMatter.Row(4)[0] = 99
+	if slices.Equal(expect.Must(Clean(r, DefaultCleanOptions())).Residuals.Data, base.Residuals.Data) {
+		t.Error("the derivative of frame 5 does not see frame 4")
+	}
+}
+
+// TestParcelsOfNothing: a constant series, and a line, leave nothing, not the noise of rounding at
+// unit variance.
+func TestParcelsOfNothing(t *testing.T) {
+	f := load(t)
+	r := f.run()
+	for i := range f.Frames {
+		r.Series.Row(0)[i] = 8123.456
+		r.Series.Row(2)[i] = 1000.1 + 0.3*float64(i)
+	}
+	for _, z := range []bool{false, true} {
+		got := expect.Must(Clean(r, CleanOptions{Drop: 5, ZScore: z}))
+		if slices.ContainsFunc(got.Residuals.Row(0), func(v float64) bool { return v != 0 }) ||
+			slices.ContainsFunc(got.Residuals.Row(2), func(v float64) bool { return v != 0 }) {
+			t.Errorf("something remains: %v", got.Residuals.Row(0)[:4])
+		}
+		sd := math.Sqrt(square(got.Residuals.Row(1)) / float64(f.Frames-5))
+		if z != (math.Abs(sd-1) < 1e-12) {
+			t.Errorf("z-score %v: parcel 1 has standard deviation %v", z, sd)
+		}
+		notes := strings.Join(got.Notes, "\n")
+		if !strings.Contains(notes, "parcel 0") || !strings.Contains(notes, "parcel 2") ||
+			strings.Contains(notes, "parcel 1") {
+			t.Errorf("notes %q", got.Notes)
+		}
+	}
+}
+
+// TestNoiseLosesItsDegrees: white noise keeps (n - 66)/n of its variance: 65 columns and the slope.
+func TestNoiseLosesItsDegrees(t *testing.T) {
+	const frames, parcels = 400, 200
+	r := noise(frames, parcels)
+	got := expect.Must(Clean(r, CleanOptions{}))
+	variance := square(got.Residuals.Data) / float64(len(got.Residuals.Data))
+	// A part of the slope lies in the 65 columns already. The standard error is sqrt(2/(334 x 200))
+	// = 0.0055.
+	if want := float64(frames-66) / frames; math.Abs(variance-want) > 0.02 {
+		t.Errorf("variance %v, want %v", variance, want)
+	}
+}
+
+// noise returns a run of white noise.
+func noise(frames, parcels int) Run {
+	rng := rand.New(rand.NewPCG(2, 3))
+	matrix := func(rows, columns int) Matrix {
+		m := Matrix{Rows: rows, Columns: columns, Data: make([]float64, rows*columns)}
+		for i := range m.Data {
+			m.Data[i] = rng.NormFloat64()
+		}
+		return m
+	}
+	return Run{Series: matrix(parcels, frames), Motion: matrix(frames, 12),
+		WhiteMatter: matrix(frames, 5), Ventricles: matrix(frames, 5)}
+}
+
+func TestCleanRefuses(t *testing.T) {
+	f := load(t)
+	cut := func(m *Matrix, rows int) { m.Rows, m.Data = rows, m.Data[:rows*m.Columns] }
+	for _, test := range []struct {
+		name   string
+		change func(*Run, *CleanOptions)
+		want   []string
+	}{
+		{"nothing", func(r *Run, o *CleanOptions) { *r = Run{} }, []string{"no series"}},
+		{"no signals", func(r *Run, o *CleanOptions) { r.Motion, r.Ventricles = Matrix{}, Matrix{} },
+			[]string{"no motion", "no ventricle components"}},
+		{"frames differ", func(r *Run, o *CleanOptions) { cut(&r.Motion, 105) },
+			[]string{"series (run1.csv) 110", "motion (Movement_Regressors.txt) 105",
+				"white-matter components (wm.txt) 110"}},
+		{"derivative frames", func(r *Run, o *CleanOptions) {
+			r.WhiteMatterDerivative = Matrix{"d.txt", 105, 5, f.WMDeriv[:525]}
+		}, []string{"white-matter derivatives (d.txt) 105"}},
+		{"series transposed", func(r *Run, o *CleanOptions) {
+			r.Series.Rows, r.Series.Columns = r.Series.Columns, r.Series.Rows
+		},
+			[]string{"series (run1.csv) 3", "transposed"}},
+		{"signal transposed", func(r *Run, o *CleanOptions) {
+			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
+		},
+			[]string{"wm.txt", "5 rows and 110 columns", "want 5 columns", "transposed"}},
+		{"motion columns", func(r *Run, o *CleanOptions) { r.Motion = columns(r.Motion, 0, 7) },
+			[]string{"7 columns", "6 or 12"}},
+		{"two faults", func(r *Run, o *CleanOptions) {
+			r.Motion = columns(r.Motion, 0, 7)
+			r.Ventricles = columns(r.Ventricles, 0, 4)
+		}, []string{"Movement_Regressors.txt", "ventricles.txt", "4 columns"}},
+		{"values missing", func(r *Run, o *CleanOptions) { r.Ventricles.Data = r.Ventricles.Data[:547] },
+			[]string{"ventricles.txt", "547 values"}},
+		{"rows missing", func(r *Run, o *CleanOptions) { r.Ventricles.Data = r.Ventricles.Data[:545] },
+			[]string{"ventricles.txt", "545 values"}},
+		{"NaN in series", func(r *Run, o *CleanOptions) { r.Series.Row(1)[30] = math.NaN() },
+			[]string{"run1.csv", "NaN", "parcel 1, frame 30"}},
+		{"infinite motion", func(r *Run, o *CleanOptions) { r.Motion.Row(9)[11] = math.Inf(1) },
+			[]string{"Movement_Regressors.txt", "+Inf", "frame 9, column 11"}},
+		{"NaN in series and a transposed signal", func(r *Run, o *CleanOptions) {
+			r.Series.Row(1)[30] = math.NaN()
+			r.WhiteMatter.Rows, r.WhiteMatter.Columns = 5, f.Frames
+		}, []string{"parcel 1, frame 30", "wm.txt"}},
+		{"overflow of a square", func(r *Run, o *CleanOptions) { r.Motion.Row(9)[3] = 1e200 },
+			[]string{"motion4_squared", "frame 9"}},
+		{"overflow of the series", func(r *Run, o *CleanOptions) { r.Series.Row(2)[50] = 1e300 },
+			[]string{"parcel 2", "run1.csv"}},
+		{"too many dropped", func(r *Run, o *CleanOptions) { o.Drop = 45 },
+			[]string{"110 frames", "45 to drop", "65 columns"}},
+		{"all dropped", func(r *Run, o *CleanOptions) { o.Drop = 200 }, []string{"200 to drop"}},
+		{"negative drop", func(r *Run, o *CleanOptions) { o.Drop = -1 }, []string{"-1 frames"}},
+	} {
+		r, o := f.run(), DefaultCleanOptions()
+		test.change(&r, &o)
+		_, err := Clean(r, o)
+		if err == nil {
+			t.Errorf("%s: no error", test.name)
+			continue
+		}
+		for _, want := range test.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q lacks %q", test.name, err, want)
+			}
+		}
+	}
+	r := f.run()
+	if _, err := Clean(r, CleanOptions{Drop: 44}); err != nil {
+		t.Errorf("66 frames kept: %v", err)
+	}
+}
+
+// BenchmarkClean times one run of the usual size.
+func BenchmarkClean(b *testing.B) {
+	r := noise(1200, 360)
+	for b.Loop() {
+		expect.NoError(b, expect.ErrorOf(Clean(r, DefaultCleanOptions())))
+	}
+}
