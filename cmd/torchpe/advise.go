@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"torchpe/internal/wording"
+	"torchpe/models/pe"
 	"torchpe/report/advice"
+	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/sweep"
 )
@@ -25,7 +27,8 @@ type adviseFlags struct {
 }
 
 func newAdviseCommand() *cobra.Command {
-	f := adviseFlags{sweepFlags: sweepFlags{pack: memberCount{n: 1, auto: true}}}
+	f := adviseFlags{sweepFlags: sweepFlags{to: destination{path: "advice", force: true},
+		pack: memberCount{n: 1, auto: true}}}
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Find which encoding suits your data, and whether any is better than none",
@@ -52,7 +55,7 @@ The same command continues where it was stopped.`,
   torchpe advise --task fmri --data rest/ --steps 5000 --dry-run`,
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "out", "o", "advice", "directory of the sweep, and of the answer in OUT/advice")
+	f.to.add(cmd, "directory of the sweep, and of the answer in OUT/advice")
 	fl.DurationVar(&f.budget, "budget", 0,
 		"time for training, such as 1h: chooses --steps or --epochs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be trained and how long it takes here, and stop")
@@ -75,18 +78,18 @@ func (f *adviseFlags) run(c *call) (r result, err error) {
 		return r, usageError{err}
 	}
 	start := time.Now()
-	if r, err = f.train(c, f.out, "advise", configs); err != nil || f.dryRun {
+	if r, err = f.train(c, f.to.path, "advise", configs); err != nil || f.dryRun {
 		return r, err
 	}
 	over := overBudget(f.budget, time.Since(start))
-	if _, st, err := sweep.PlanIn(f.out); err != nil || st.DoneRuns < st.Runs {
+	if _, st, err := sweep.PlanIn(f.to.path); err != nil || st.DoneRuns < st.Runs {
 		return r, err
 	}
-	study, err := advice.Read(filepath.Join(f.out, "runs"))
+	study, err := advice.Read(f.to.file("runs"))
 	if err != nil {
 		return r, err
 	}
-	a, err := study.Write(filepath.Join(f.out, "advice"))
+	a, err := study.Write(f.to.file("advice"))
 	return result{value: a, table: &a.Table, notes: slices.Concat(a.Notes, over),
 		print: printf("%s\n\n%s\n%s\n", a.Legend, a.Text, a.Page)}, err
 }
@@ -141,11 +144,11 @@ func (f *adviseFlags) configs(c *call) ([][]byte, error) {
 // begun returns the plan of the sweep in OUT, and the SHA-256 of the data of its finished runs. Where there
 // is no sweep the plan is empty.
 func (f *adviseFlags) begun() (plan *sweep.Plan, sum string, err error) {
-	s, err := sweep.Open(f.out)
+	s, err := sweep.Open(f.to.path)
 	if errors.Is(err, sweep.ErrNoSweep) {
-		if _, err := os.Stat(filepath.Join(f.out, "advice.json")); err == nil {
+		if _, err := os.Stat(f.to.file("advice.json")); err == nil {
 			return nil, "", fmt.Errorf("%s has runs of torchpe advise of an earlier version, which torchpe runs list "+
-				"reads: give another --out", f.out)
+				"reads: give another --out", f.to.path)
 		}
 		return &sweep.Plan{}, "", nil
 	}
@@ -191,4 +194,116 @@ func (f *adviseFlags) length(c *call, plan *sweep.Plan, points []sweep.Point) (s
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(most))-1) // two digits
 	return sweep.Setting{Flag: flag, Value: strconv.Itoa(int(math.Floor(most/unit) * unit))}, err
+}
+
+// candidateSeeds is the number of seeds of each candidate where none are asked for, and the least.
+// leastRecords is the least number of records by which curves are judged.
+const (
+	candidateSeeds = 3
+	leastRecords   = 9
+)
+
+// The encodings that are compared where none are named: usualEncodings for any tokens; of placedEncodings,
+// where places of tokens are known, the first that suits them; orderedEncodings for sequences. In whole
+// grids of eight σ on four tasks 0.2, 0.5 or 1 did best (results/advise-cpu).
+var (
+	usualEncodings   = []string{noEncoding, "random", "learn-0.2", "learn-0.5", "learn-1", "rope"}
+	placedEncodings  = []string{"2d-fixed", "laplacian", "fourier-features"}
+	orderedEncodings = []string{"1d-fixed"}
+)
+
+// noEncoding names the scheme without positions, with which advise compares all others.
+const noEncoding = "nope"
+
+// candidates returns a point of a sweep for each encoding that given flags name, or for all that may suit,
+// trained with these flags.
+func candidates(given []sweep.Axis) ([]sweep.Point, error) {
+	spec := sweep.Spec{Parts: []sweep.Part{{Axes: []sweep.Axis{
+		{Flag: "pe", Values: slices.Concat(usualEncodings, placedEncodings, orderedEncodings)},
+		{Flag: "members", Values: []string{strconv.Itoa(candidateSeeds)}},
+	}}}}.Set(given)
+	axes := spec.Parts[0].Axes
+	for _, a := range axes[1:] {
+		if len(a.Values) > 1 {
+			return nil, fmt.Errorf("--%s: encodings are compared with one value of it, not with %s; --pe takes "+
+				"several, such as learn-0.1,learn-2", a.Flag, strings.Join(a.Values, ", "))
+		}
+	}
+	if encodings := &axes[0]; !slices.Contains(encodings.Values, noEncoding) {
+		encodings.Values = append(encodings.Values, noEncoding)
+	}
+	points, _, err := spec.Points()
+	return points, err
+}
+
+// suited returns the candidates of which models can be made and measured on the data, whose SHA-256 is
+// sum unless that is empty. It notes why others are left out; those that the user named must be suited.
+func suited(all []sweep.Point, named bool, sum string, note func(string)) (good []sweep.Point, err error) {
+	texts, _, err := sweep.Resolve(all, resolveArguments)
+	if err != nil {
+		return nil, err
+	}
+	unsuited, err := train.CheckModels(texts, sum, note)
+	if err != nil {
+		return nil, err
+	}
+	hasPlaced, misplaced, where := false, []string(nil), ""
+	for i, text := range texts {
+		one, err := config.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		isPlaced, lacks := slices.Contains(placedEncodings, one.PE), &pe.Misplaced{}
+		label, reason := config.Label(one.PE, one.Members[0].Sigma), ""
+		if unsuited[i] != nil {
+			reason = strings.TrimPrefix(unsuited[i].Error(), one.PE+": ")
+		}
+		switch {
+		case named || one.PE == noEncoding:
+			if unsuited[i] != nil {
+				return nil, fmt.Errorf("%s: %s", label, reason)
+			}
+		case isPlaced && (hasPlaced || one.Positions == nil && !one.HasPuzzles()),
+			slices.Contains(orderedEncodings, one.PE) && one.Sequence == nil:
+			continue
+		case one.Positions != nil && errors.As(unsuited[i], &lacks):
+			misplaced = append(misplaced, fmt.Sprintf("%s needs %v", label, lacks.Need))
+			where = fmt.Sprintf("%s has %v", one.Positions.File, lacks.At)
+			continue
+		case unsuited[i] != nil:
+			note("left out: " + label + ": " + reason)
+			continue
+		}
+		good, hasPlaced = append(good, all[i]), hasPlaced || isPlaced
+	}
+	if misplaced != nil {
+		note(fmt.Sprintf("left out: %s; %s", strings.Join(misplaced, ", "), where))
+	}
+	return good, nil
+}
+
+// lengthOf returns the flag that says how long to train, and its value.
+func lengthOf(c config.Config) (flag string, n int) {
+	if c.Facts().InEpochs {
+		return "epochs", c.Epochs
+	}
+	return "steps", c.Steps
+}
+
+// checkCandidates refuses configurations, as in config.json, that cannot be compared.
+func checkCandidates(texts [][]byte) error {
+	first, err := config.Parse(texts[0])
+	switch flag, length := lengthOf(first); {
+	case err != nil:
+		return err
+	case len(texts) < 2:
+		return fmt.Errorf("%s is the only candidate: name others with --pe", first.PE)
+	case len(first.Members) < candidateSeeds:
+		return fmt.Errorf("%s cannot tell encodings apart: want --members %d or more",
+			wording.Count(len(first.Members), "seed"), candidateSeeds)
+	case length/first.LogEvery < leastRecords:
+		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records do not show whether errors still fall",
+			flag, length, first.LogEvery, leastRecords)
+	}
+	return nil
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -38,9 +36,6 @@ func completeValues(cmd *cobra.Command) {
 func valuesOf(flag *pflag.Flag) func() []string {
 	setting, _ := config.ByFlag(flag.Name)
 	value := flag.Value
-	if s, ok := value.(*single); ok {
-		value = s.Value
-	}
 	if a, ok := value.(*axisFlag); ok {
 		value = a.train.Value
 	}
@@ -105,7 +100,9 @@ func argumentCompletion(use string) cobra.CompletionFunc {
 	case "TASK":
 		names = func() []string { return sequence.Names(sequence.All()) }
 	case "RUN", "DIR":
-		return completeRuns
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
 	default:
 		return nil
 	}
@@ -115,33 +112,4 @@ func argumentCompletion(use string) cobra.CompletionFunc {
 		}
 		return completions(names(), begun), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// completeRuns completes directories of runs: those that begin with the typed text, and those below
-// runs and sweeps where nothing is typed.
-func completeRuns(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	patterns := []string{begun + "*"}
-	if begun == "" {
-		patterns = append(patterns, "runs/*", "sweeps/*")
-	}
-	var found []string
-	for _, pattern := range patterns {
-		paths, _ := filepath.Glob(pattern) // an error is of a pattern: nothing is found
-		for _, path := range paths {
-			if info, err := os.Stat(path); err != nil || !info.IsDir() || begun == "" && path[0] == '.' {
-				continue
-			}
-			about := "folder"
-			for file, what := range map[string]string{"config.json": "run", "sweep.json": "sweep"} {
-				if _, err := os.Stat(filepath.Join(path, file)); err == nil {
-					about = what
-				}
-			}
-			found = append(found, path+"\t"+about)
-		}
-	}
-	if found == nil {
-		return nil, cobra.ShellCompDirectiveFilterDirs // deeper ones
-	}
-	return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }

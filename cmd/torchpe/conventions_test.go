@@ -48,10 +48,6 @@ func TestJSONFlagsOnTheirPage(t *testing.T) {
 func TestJSONOfWhatIsWritten(t *testing.T) {
 	dir := put(t, map[string]string{"q.csv": "1,1\n"})
 	for _, c := range []struct{ command, want string }{
-		{"data sequence generate reverse-string --count 3 --length 4 --out r.txt",
-			`{"file":"r.txt","task":"reverse-string","examples":3,"shortest":4,"longest":4}`},
-		{"data sequence check reverse-string r.txt",
-			`{"file":"r.txt","task":"reverse-string","examples":3,"shortest":4,"longest":4}`},
 		{"data hcp generate --surrogate subjects=2,frames=20 --out rest",
 			`{"out":"rest","runs":2,"frames":40,"tokens":360}`},
 		{"data hcp convert rest --out npy", `{"out":"npy","runs":2,"frames":40,"tokens":360,"notes":[`},
@@ -93,15 +89,13 @@ func TestStandardInput(t *testing.T) {
 		"table.csv": "a,b,c\n1,2,3.5\n4,5,6\n7,8,1\n2,2,9\n"})
 	smallSet(t, dir)
 	says(t, dir, "pe values 1d-fixed --tokens 9 --dim 8 --out table.npy", 0)
-	says(t, dir, "data sequence generate reverse-string --out reverse.txt", 0)
 	config := says(t, dir, "train --preset quick --dry-run", 0)
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o666))
 	free := regexp.MustCompile(`\([^(]* free\)`) // space of the disk, which changes
 	for _, c := range []struct{ file, command string }{
 		{"table.npy", "analyze rank --json --table %"},
 		{"table.csv", "analyze rank --json --table %"},
-		{"train.csv", "data lst show % --index 3"},
-		{"reverse.txt", "data sequence check reverse-string %"},
+		{"train.csv", "data lst check --validation validation.csv %"},
 		{"config.json", "train --dry-run --config %"},
 		{"sweep.yaml", "sweep % --dry-run --no-calibrate --out o"},
 	} {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ Quaternary).
 Files are CSV with the columns ID, LST_num, condition, puzzles, solutions; a puzzle is
 16 digits row by row: 0 blank, 1-4 symbol, 5 probe (of side N: 0, 1-N, N+1). ID and
 LST_num are not read.`,
-	}, newLSTGenerateCommand(), newLSTCheckCommand(), newLSTShowCommand())
+	}, newLSTGenerateCommand(), newLSTCheckCommand())
 }
 
 // sideFlag declares --side.
@@ -63,7 +62,6 @@ Puzzles of another --side have the same rules and the same share of given cells;
 not checked there. "torchpe train --lst-side" generates the same set by itself.`,
 		Example: `  torchpe data lst generate --out puzzles
   torchpe data lst generate --out puzzles --seed 7 --train 30000
-  torchpe data lst generate --out as-published --published-imbalance --allow-isomorphic
   torchpe data lst generate --out five --side 5`,
 	}
 	fl, o := cmd.Flags(), &f.options
@@ -72,10 +70,6 @@ not checked there. "torchpe train --lst-side" generates the same set by itself.`
 	fl.Var(bounded{&o.Train, 1, lst.MaxPuzzles}, "train",
 		"training puzzles; training later holds out a tenth of them as the IID test set")
 	fl.Var(bounded{&o.Validation, 1, lst.MaxPuzzles}, "validation", "validation puzzles")
-	fl.BoolVar(&o.PublishedImbalance, "published-imbalance", false,
-		"place training probes as unevenly over the cells as the published pool does")
-	fl.BoolVar(&o.AllowIsomorphic, "allow-isomorphic", false,
-		"admit training puzzles that are isomorphic to a validation puzzle, as the published pool does")
 	f.to.add(cmd, "folder to write to, made if missing")
 	require(cmd, "out")
 	return leaf(cmd, f.run, &f.to)
@@ -96,10 +90,6 @@ type lstGenerated struct {
 func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	o := f.options
 	sized := o.Side != lst.Side
-	if sized && (o.PublishedImbalance || o.AllowIsomorphic) {
-		return r,
-			usagef("--published-imbalance and --allow-isomorphic are for puzzles of side 4, not of side %d", o.Side)
-	}
 	train, validation, err := lst.Generate(o, f.seed)
 	if err != nil {
 		return r, err
@@ -194,74 +184,4 @@ func printLSTReport(w io.Writer, r lst.Report) {
 	for _, p := range r.Problems {
 		fmt.Fprintln(w, p)
 	}
-}
-
-// lstShowFlags holds the flags of "torchpe data lst show".
-type lstShowFlags struct {
-	index, side int
-	seed        uint64
-}
-
-func newLSTShowCommand() *cobra.Command {
-	var f lstShowFlags
-	cmd := &cobra.Command{
-		Use:   "show [FILE] [--index N | --seed N]",
-		Short: "Draw puzzles and say what decides them",
-		Long: `Draw a puzzle as a grid (? the probe, . a blank) with its condition, its answer and the
-rows and columns that decide it, and say if fewer decide it than its condition says: the puzzle with
-an index, or one of each condition, chosen by a seed. Without FILE the puzzles are the validation
-puzzles of the generated default set.`,
-		Example: `  torchpe data lst show
-  torchpe data lst show --seed 5
-  torchpe data lst show --side 6
-  torchpe data lst show puzzles/train.csv --index 17 --json`,
-	}
-	fl := cmd.Flags()
-	fl.Var(bounded{&f.index, 0, math.MaxInt}, "index", "puzzle to show, counted from 0")
-	sideFlag(fl, &f.side)
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of the choice and, without FILE, of the generated set")
-	cmd.MarkFlagsMutuallyExclusive("index", "seed")
-	return leaf(cmd, f.run)
-}
-
-func (f *lstShowFlags) run(c *call) (r result, err error) {
-	ps, name, err := f.puzzles(c.args)
-	if err != nil {
-		return r, err
-	}
-	chosen := []int{f.index}
-	if !c.given("index") {
-		chosen = lst.OnePerCondition(ps, f.seed)
-	} else if f.index >= len(ps) {
-		return r, usagef("--index %d: %s has %d puzzles, counted from 0", f.index, name, len(ps))
-	}
-	shown := lst.Show(ps, chosen)
-	return result{value: shown, print: func(w io.Writer) {
-		for k, s := range shown {
-			if k > 0 {
-				fmt.Fprintln(w)
-			}
-			fmt.Fprintf(w, "puzzle %d of %s: %s (%v), answer %d\n\n%v", s.Index, name, s.Condition.Label(),
-				s.Condition, s.Answer, s)
-		}
-	}}, nil
-}
-
-// puzzles returns the puzzles to choose from, and their name.
-func (f *lstShowFlags) puzzles(args []string) (ps []lst.Puzzle, name string, err error) {
-	o := lst.DefaultOptions()
-	switch {
-	case len(args) == 1:
-		ps, err = lst.ReadFile(args[0])
-		if err == nil && ps[0].Cells.Side() != f.side {
-			err = usagef("--side %d: %s has puzzles of side %d", f.side, args[0], ps[0].Cells.Side())
-		}
-		return ps, args[0], err
-	case f.side != lst.Side:
-		ps, err = lst.Puzzles(f.side, o.Validation, f.seed) // those of --eval-tokens
-		return ps, fmt.Sprintf("the generated puzzles of side %d of seed %d", f.side, f.seed), err
-	}
-	o.Train = 0 // does not change the validation set
-	_, ps, err = lst.Generate(o, f.seed)
-	return ps, fmt.Sprintf("the generated validation set of seed %d", f.seed), err
 }

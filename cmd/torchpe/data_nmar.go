@@ -49,7 +49,6 @@ func (f *nmarFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&o.Lags, "lags", o.Lags, "time points of its own past that a node depends on")
 	fl.Float64Var(&o.Noise, "noise", o.Noise, "standard deviation of the noise")
 	fl.Float64Var(&o.Scale, "scale", o.Scale, "factor on the autoregressive weights; 0 = one over the lags")
-	fl.BoolVar(&o.AsPrinted, "as-printed", false, "the process as the paper prints it: refused, with the reason")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed, 0 to 2^64-1 (train calls it --data-seed)")
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/atomicfile"
 	"torchpe/models/pe"
 	"torchpe/train"
 	"torchpe/train/config"
@@ -15,13 +14,14 @@ import (
 
 // positionsFlags holds the flags of "torchpe data positions".
 type positionsFlags struct {
-	config      configFlags
-	method, out string
-	dims        int
+	config configFlags
+	method string
+	dims   int
+	to     destination
 }
 
 func newDataPositionsCommand() *cobra.Command {
-	f := positionsFlags{method: pe.GradientsInit}
+	f := positionsFlags{method: pe.GradientsInit, to: destination{path: "positions.csv"}}
 	cmd := &cobra.Command{
 		Use:   "positions",
 		Short: "Find where tokens lie from training samples",
@@ -39,11 +39,11 @@ not used.`,
 	fl := cmd.Flags()
 	fl.Var(choice{&f.method, []string{pe.GradientsInit, pe.MDSInit}}, "method", "gradients or mds")
 	fl.IntVar(&f.dims, "dims", 2, "coordinates per token")
-	fl.StringVarP(&f.out, "out", "o", "positions.csv", "file to write: name, x1, x2, ...")
+	f.to.add(cmd, "file to write: name, x1, x2, ...")
 	headFlags(fl, "map")
 	f.config.add(fl)
 	setCommonFlags(cmd, "task", "data", "modules", "method", "dims", "out")
-	return leaf(cmd, ofInput(f.run))
+	return leaf(cmd, ofInput(f.run), &f.to)
 }
 
 func (f *positionsFlags) run(c *call) (r result, err error) {
@@ -62,10 +62,10 @@ func (f *positionsFlags) run(c *call) (r result, err error) {
 		return r, errors.New(strings.Replace(err.Error(), "--pe-init "+init, "--method "+f.method, 1))
 	}
 	notes = append(notes, p.Note)
-	return result{notes: notes, files: []atomicfile.File{{Path: f.out, Body: p.WriteCSV}}, value: struct {
+	return result{notes: notes, files: f.to.holding(p.WriteCSV), value: struct {
 		Out        string   `json:"out"`
 		Tokens     int      `json:"tokens"`
 		Dimensions int      `json:"dimensions"`
 		Notes      []string `json:"notes"`
-	}{f.out, len(p.Coordinates), f.dims, notes}}, nil
+	}{f.to.path, len(p.Coordinates), f.dims, notes}}, nil
 }

@@ -7,9 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"torchpe/data/array"
 	"torchpe/data/sequence"
-	"torchpe/internal/wording"
 )
 
 func newSequenceCommand() *cobra.Command {
@@ -17,10 +15,8 @@ func newSequenceCommand() *cobra.Command {
 		Use:   "sequence",
 		Short: "Formal-language tasks of any length",
 		Long: `Formal-language tasks of any length (Delétang et al. 2023, Ruoss et al. 2023), which torchpe train
---task sequence trains on short inputs and measures on longer ones.
-
-Files are text, an example a line: input, output, and how many characters of the output count.`,
-	}, newSequenceListCommand(), newSequenceShowCommand(), newSequenceGenerateCommand(), newSequenceCheckCommand())
+--task sequence trains on short inputs and measures on longer ones.`,
+	}, newSequenceListCommand(), newSequenceShowCommand())
 }
 
 func newSequenceListCommand() *cobra.Command {
@@ -89,59 +85,5 @@ func newSequenceShowCommand() *cobra.Command {
 				fmt.Fprintf(w, "%s -> %s\n", e.Input, e.Output)
 			}
 		}}, err
-	})
-}
-
-func newSequenceGenerateCommand() *cobra.Command {
-	var f drawnFlags
-	var to destination
-	cmd := &cobra.Command{
-		Use:     "generate TASK --out FILE",
-		Short:   "Write examples of a task to a file",
-		Example: "  torchpe data sequence generate reverse-string --length 40 --count 1000 --out reverse.txt",
-	}
-	f.add(cmd, 1000)
-	to.add(cmd, "file to write")
-	require(cmd, "out")
-	return leaf(cmd, func(c *call) (result, error) {
-		t, examples, err := f.draw(c.args[0])
-		return result{value: sequenceFile{to.path, t.Name, len(examples), f.length, f.length},
-			files: to.holding(func(w io.Writer) error { return t.Write(w, examples) })}, err
-	}, &to)
-}
-
-// sequenceFile describes a file in the JSON of generate and check.
-type sequenceFile struct {
-	File     string `json:"file"`
-	Task     string `json:"task"`
-	Examples int    `json:"examples"`
-	Shortest int    `json:"shortest"` // input
-	Longest  int    `json:"longest"`
-}
-
-func newSequenceCheckCommand() *cobra.Command {
-	return leaf(&cobra.Command{
-		Use:   "check TASK FILE",
-		Short: "Check the answers in a file",
-		Long: `Check that each line of FILE holds an input of the task, its output, and how many characters of the
-output count.`,
-		Example: "  torchpe data sequence check reverse-string reverse.txt",
-	}, func(c *call) (r result, err error) {
-		t, err := sequence.Find(c.args[0])
-		if err != nil {
-			return r, usageError{err}
-		}
-		file, err := array.Open(c.args[1])
-		if err != nil {
-			return r, err
-		}
-		defer file.Close()
-		found, err := t.Check(file)
-		if err != nil {
-			return r, fmt.Errorf("%s: %w", c.args[1], err)
-		}
-		f := sequenceFile{c.args[1], t.Name, found.Count, found.Shortest, found.Longest}
-		return result{value: f, print: printf("%s of %s, lengths %d to %d: all answers are right\n",
-			wording.Count(f.Examples, "example"), t.Name, f.Shortest, f.Longest)}, nil
 	})
 }

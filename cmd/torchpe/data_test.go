@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -140,25 +139,7 @@ func readSets(t *testing.T, dir string) (text string) {
 	return readText(t, files[1]) + readText(t, files[2])
 }
 
-// The two flags that make a set like the published one reach the generator.
-func TestLSTGenerateAsPublished(t *testing.T) {
-	var plain, as struct{ Report lst.Report }
-	const line = "data lst generate --train 3000 --validation 60 --out "
-	saysJSON(t, ".", line+t.TempDir(), &plain)
-	saysJSON(t, ".", line+t.TempDir()+" --published-imbalance --allow-isomorphic", &as)
-	if plain.Report.IsomorphicToValidation != 0 || as.Report.IsomorphicToValidation == 0 {
-		t.Errorf("%d isomorphic puzzles without and %d with --allow-isomorphic",
-			plain.Report.IsomorphicToValidation, as.Report.IsomorphicToValidation)
-	}
-	// A third of the published counts 43 and 357, and of an even 1000 over 16 cells.
-	uneven, even := as.Report.PerCondition["Binary"].Training.Probes,
-		plain.Report.PerCondition["Binary"].Training.Probes
-	if uneven[15] != 14 || uneven[4] != 119 || slices.Min(even[:]) != 62 || slices.Max(even[:]) != 63 {
-		t.Errorf("probes %v with and %v without --published-imbalance", uneven, even)
-	}
-}
-
-// Puzzles of another side are written, and shown.
+// Puzzles of another side are written.
 func TestLSTOtherSides(t *testing.T) {
 	dir := t.TempDir()
 	const line = "data lst generate --train 30 --validation 6 --side "
@@ -172,65 +153,16 @@ func TestLSTOtherSides(t *testing.T) {
 	if saysJSON(t, dir, line+"6 --out six", &summary); summary["side"] != 6. {
 		t.Errorf("%v", summary)
 	}
-	says(t, dir, "data lst show --side 5 five/train.csv --index 3", 0, "puzzle 3 of", "force")
-	var shown []shownPuzzle
-	if saysJSON(t, dir, "data lst show --side 6", &shown); len(shown) != 3 || shown[2].Condition != "Quaternary" ||
-		len(shown[0].Puzzle) != 36 {
-		t.Errorf("%+v", shown)
-	}
 }
 
-// shownPuzzle decodes an element of the JSON that show prints.
-type shownPuzzle struct {
-	Index     int
-	Puzzle    string
-	Answer    int
-	Condition string
-	DecidedBy []struct {
-		Condition string
-		Answer    int
-		Vectors   []string
-	} `json:"decided_by"`
-}
-
-func TestLSTShow(t *testing.T) {
-	path := writePuzzles(t, "0,,Binary,1532000000000000,4", "1,,Quaternary,5000010000100001,1",
-		"2,,Ternary,1532000000000000,3")
-	out := says(t, ".", "data lst show --index 1 "+path, 0)
-	if want := "puzzle 1 of " + path + `: Quaternary (3-vector), answer 1
-
-    ? . . .
-    . 1 . .
-    . . 1 .
-    . . . 1
-
-    3-vector: row 1, column 2, column 3, column 4 force 1
-    3-vector: column 1, row 2, row 3, row 4 force 1
-`; out != want {
-		t.Errorf("%s\nwant\n%s", out, want)
+// Examples of a task of sequences are those of train.
+func TestDataSequence(t *testing.T) {
+	if out := says(t, ".", "data sequence list", 0); strings.Count(out, "\n") < 15 {
+		t.Error(out)
 	}
-	says(t, ".", "data lst show --index 2 "+path, 0, "problem: ", "answer 3 claimed, but the rules force 4")
-
-	// Labels are kept, and where two lines decide a 3-vector puzzle show says so: at side 5, too.
-	for side, c := range map[string]struct{ puzzle, want string }{
-		"4": {"5120030000030030,3", "row 1, column 4 force 3\n"},
-		"5": {"6123000400000040400000040,4", "row 1, column 5 force 4\n"},
-	} {
-		line := "data lst show --index 0 --side " + side + " " + writePuzzles(t, "0,,Quaternary,"+c.puzzle)
-		says(t, ".", line, 0, ": Quaternary (3-vector)", "but two lines suffice: "+c.want)
-		says(t, ".", line+" --json", 0, `"two_lines": [`)
-	}
-	var got []shownPuzzle
-	saysJSON(t, ".", "data lst show "+path, &got)
-	if len(got) != 3 || got[0].Puzzle != "1532000000000000" || got[1].Condition != "Ternary" || got[2].Index != 1 ||
-		!slices.Equal(got[0].DecidedBy[0].Vectors, []string{"row 1"}) || got[0].DecidedBy[0].Answer != 4 {
-		t.Errorf("%+v", got)
-	}
-	// Without a file: the generated validation set, the same for the same seed.
-	five := says(t, ".", "data lst show --json --seed 5", 0)
-	if strings.Count(five, `"index"`) != 3 || five != says(t, ".", "data lst show --json --seed 5", 0) ||
-		five == says(t, ".", "data lst show --json --seed 6", 0) {
-		t.Errorf("the puzzles of seed 5: %s", five)
+	out := says(t, ".", "data sequence show reverse-string --length 3 --count 2", 0)
+	if strings.Count(out, " -> ") != 2 {
+		t.Error(out)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -25,7 +24,8 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{sweepFlags: sweepFlags{pack: memberCount{n: 1}}, fidelity: "code", epochs: demoEpochs()}
+	f := demoFlags{sweepFlags: sweepFlags{to: destination{path: "demo", force: true}, pack: memberCount{n: 1}},
+		fidelity: "code", epochs: demoEpochs()}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
@@ -41,7 +41,7 @@ continues a demo that was stopped.`,
   torchpe demo --lst puzzles --out demo-published`,
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "out", "o", "demo", "directory to write to")
+	f.to.add(cmd, "directory to write to")
 	fl.StringVar(&f.lst, "lst", "", "folder with the published puzzles, or with those of torchpe data lst "+
 		"generate; default: generated")
 	fl.Var(bounded{&f.epochs, 1, math.MaxInt}, "epochs", "passes over the training set, at most")
@@ -74,14 +74,14 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 		return r, usageError{err}
 	}
 	start := time.Now()
-	if r, err = f.train(c, f.out, "demo", configs); err != nil || r.err != nil {
+	if r, err = f.train(c, f.to.path, "demo", configs); err != nil || r.err != nil {
 		return r, err
 	}
-	study, err := advice.ReadDemo(filepath.Join(f.out, "runs"))
+	study, err := advice.ReadDemo(f.to.file("runs"))
 	if err != nil {
 		return r, err
 	}
-	if err := study.Draw(filepath.Join(f.out, "accuracy")); err != nil {
+	if err := study.Draw(f.to.file("accuracy")); err != nil {
 		return r, err
 	}
 	puzzles := "generated puzzles"
@@ -93,7 +93,7 @@ func (f *demoFlags) run(c *call) (r result, err error) {
 		printMembers(w, config.FindTask("lst"), all)
 		fmt.Fprintf(w, "Accuracy, chance 0.25, of models that trained until %s, for %s at most; %s.\n%s\n",
 			all.Members[0].Fit.Criterion, wording.Count(f.epochs, "epoch"), puzzles, study.Answer(demoEpochs()))
-		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", filepath.Join(f.out, "accuracy.pdf"),
+		fmt.Fprintf(w, "Figure: %s and .png (%.0f s in all)\n", f.to.file("accuracy.pdf"),
 			time.Since(start).Seconds())
 	}}, nil
 }
@@ -113,7 +113,7 @@ func (f *demoFlags) configs() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, _, err := sweep.PlanIn(f.out)
+	plan, _, err := sweep.PlanIn(f.to.path)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type call struct {
 	out   io.Writer // standard output, for the result
 	notes io.Writer // standard error, for notes and progress
 	json  bool
+	csv   string // the file for --csv, - for standard output
 }
 
 // given reports whether the command line sets a flag.
@@ -43,9 +44,17 @@ func (c *call) noteAll(texts []string) {
 	}
 }
 
+// quietFlag declares --quiet, and quiet reports whether it is given.
+func quietFlag(fl *pflag.FlagSet) { fl.Bool("quiet", false, "print no progress") }
+
+func (c *call) quiet() bool {
+	quiet, _ := c.Flags().GetBool("quiet") // false where there is no such flag
+	return quiet
+}
+
 // progress returns the writer for progress: nothing is shown with --quiet.
 func (c *call) progress() io.Writer {
-	if quiet, err := c.Flags().GetBool("quiet"); err == nil && quiet {
+	if c.quiet() {
 		return io.Discard
 	}
 	return c.notes
@@ -74,13 +83,37 @@ func leaf(cmd *cobra.Command, run func(*call) (result, error), to ...*destinatio
 	return action(cmd, run, to...)
 }
 
+// tabled completes a command whose result is a table, as leaf does: --csv writes the table as CSV, and
+// where no person reads the output it is printed so.
+func tabled(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
+	csv := cmd.Flags().String("csv", "", "write the table to this file as CSV; - prints it, as a pipe gets it")
+	leaf(cmd, func(c *call) (result, error) {
+		if c.csv = *csv; c.csv == "" && !c.json && !c.forPeople() {
+			c.csv = "-"
+		}
+		r, err := run(c)
+		if r.table == nil || c.csv == "" || err != nil {
+			return r, err
+		}
+		write := r.table.CSV
+		r.print = func(w io.Writer) { _ = write(w) } // main returns errors of w
+		if c.csv != "-" {
+			r.files = append(r.files, atomicfile.File{Path: c.csv, Body: write})
+			r.print = printf("%s: %s\n", c.csv, wording.Count(len(r.table.Rows), "row"))
+		}
+		r.table = nil
+		return r, nil
+	}, to...)
+	cmd.MarkFlagsMutuallyExclusive("json", "csv")
+	return cmd
+}
+
 // action completes a command as leaf does, without --json.
 func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = argumentsOf(cmd)
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().VisitAll(makeSingle)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c := &call{Command: cmd, args: args, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
 		c.json, _ = cmd.Flags().GetBool("json") // false where there is no such flag
@@ -89,7 +122,6 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 				return err
 			}
 		}
-		c.noteRepeated()
 		r, err := run(c)
 		if err == nil {
 			err = atomicfile.WriteAll(r.files...)
@@ -253,60 +285,20 @@ func (n bounded) Set(text string) error {
 	return nil
 }
 
-// single is a flag with one value. Of several the last counts, as where a script adds a flag to its
-// usual ones; a note says so.
-type single struct {
-	pflag.Value
-	given []string
-}
-
-// Set stores the value.
-func (s *single) Set(text string) error {
-	s.given = append(s.given, text)
-	return s.Value.Set(text)
-}
-
-// makeSingle counts the values of a flag, unless it takes several.
-func makeSingle(flag *pflag.Flag) {
-	switch v := flag.Value.(type) {
-	case pflag.SliceValue, *single:
-		return
-	case *axisFlag:
-		if !v.isWhole() {
-			return
-		}
-	default:
-		if kind := v.Type(); strings.HasSuffix(kind, "Slice") || strings.HasSuffix(kind, "Array") {
-			return
-		}
-	}
-	flag.Value = &single{Value: flag.Value}
-}
-
-// noteRepeated says of each flag with several values which one counts.
-func (c *call) noteRepeated() {
-	c.Flags().VisitAll(func(flag *pflag.Flag) {
-		s, ok := flag.Value.(*single)
-		if !ok || len(slices.Compact(slices.Clone(s.given))) < 2 {
-			return
-		}
-		c.note(fmt.Sprintf("--%s is given %d times: the last, %s, counts", flag.Name, len(s.given),
-			s.given[len(s.given)-1]))
-	})
-}
-
 // destination is --out with --force: a file, or some files of a folder, that a command writes.
 type destination struct {
-	path    string
-	force   bool
+	path    string   // first its default
+	force   bool     // first whether existing files are replaced without --force
 	endings []string // of the file; nil where --out is a folder
 	files   []string // in the folder
 }
 
 // add declares the flags.
 func (d *destination) add(cmd *cobra.Command, usage string) {
-	cmd.Flags().StringVar(&d.path, "out", "", usage)
-	cmd.Flags().BoolVar(&d.force, "force", false, "overwrite existing files")
+	cmd.Flags().StringVarP(&d.path, "out", "o", d.path, usage)
+	if !d.force {
+		cmd.Flags().BoolVar(&d.force, "force", false, "overwrite existing files")
+	}
 }
 
 // file returns the path of a file in the folder.

@@ -1,6 +1,7 @@
 // Command torchpe trains small transformers that differ only in their positional encoding and shows
 // what each one learned. `torchpe --help` lists its commands. A command is its flags, one call and one
-// result; harness.go declares --json, --out and --force, checks the arguments and prints the result.
+// result; harness.go declares --json, --csv, --out, --force and --quiet, checks the arguments and prints
+// the result.
 package main
 
 import (
@@ -43,7 +44,6 @@ shows what each one learned. It reproduces and extends "` + paper.Title + `"
 Exit codes:` + exitLines(),
 		Example: `  torchpe doctor
   torchpe train --pe learn --sigma 0.2 --preset quick --out runs/first
-  torchpe data lst show
   torchpe demo`,
 		Version:       runlog.HostEnvironment(nil).Build(),
 		SilenceUsage:  true,

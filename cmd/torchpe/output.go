@@ -48,12 +48,6 @@ func (e *escaped) Write(b []byte) (int, error) {
 	return size, nil
 }
 
-// isBroken reports whether writing to the standard output has failed.
-func isBroken(w io.Writer) bool {
-	e, ok := w.(*escaped)
-	return ok && e.err != nil
-}
-
 // isControl reports whether escaped shows a character as an escape.
 func isControl(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||

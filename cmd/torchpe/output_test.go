@@ -29,21 +29,3 @@ func TestEscaped(t *testing.T) {
 		t.Errorf("%q means %q, %v", inJSON, got, err)
 	}
 }
-
-// Of several values of a flag that takes one the last counts, and a note says so.
-func TestRepeatedFlags(t *testing.T) {
-	for _, c := range []struct{ command, note string }{
-		{"train --dry-run --pe learn --pe rope", "torchpe: --pe is given 2 times: the last, rope, counts\n"},
-		{"train --dry-run --pe rope --layers 1 --layers 2", "--layers is given 2 times: the last, 2, counts\n"},
-		{"train --dry-run --pe rope --pe rope", ""},
-		{"train --dry-run --sigma 0.1 --sigma 0.2", ""}, // two models
-		{"sweep --dry-run --no-calibrate --pe nope --pe rope", ""},
-		{"sweep --dry-run --no-calibrate --pe nope --seeds 1 --seeds 2",
-			"--seeds is given 2 times: the last, 2, counts\n"},
-	} {
-		_, notes, code := here(t, ".", strings.Fields(c.command)...)
-		if code != 0 || !strings.HasSuffix(notes, c.note) || c.note == "" && strings.Contains(notes, "times") {
-			t.Errorf("%s: exit code %d, %q; want %q", c.command, code, notes, c.note)
-		}
-	}
-}

@@ -70,7 +70,6 @@ func findScheme(label string) (pe.Scheme, error) {
 // peListFlags holds the flags of "torchpe pe list".
 type peListFlags struct {
 	peFlags
-	csv   bool
 	where []string
 }
 
@@ -85,14 +84,10 @@ func newPEListCommand() *cobra.Command {
   torchpe pe list --json`,
 	}
 	f.add(cmd)
-	fl := cmd.Flags()
-	fl.StringArrayVar(&f.where, "where", nil,
+	cmd.Flags().StringArrayVar(&f.where, "where", nil,
 		"filter, such as causal=no,year>=2021; OP is one of = != < <= > >= and, for patterns with * and ?, ~ and !~; "+
 			"may be given several times; keys: "+strings.Join(catalogue.Keys(), ", "))
-	fl.BoolVar(&f.csv, "csv", false, "print as CSV")
-	leaf(cmd, ofInput(f.run))
-	cmd.MarkFlagsMutuallyExclusive("json", "csv")
-	return cmd
+	return tabled(cmd, ofInput(f.run))
 }
 
 func (f *peListFlags) run(c *call) (r result, err error) {
@@ -107,10 +102,7 @@ func (f *peListFlags) run(c *call) (r result, err error) {
 	if all, err = catalogue.Where(all, f.where); err != nil {
 		return r, fmt.Errorf("--where: %w", err)
 	}
-	if f.csv {
-		return r, catalogue.List(all, s, false).CSV(c.out)
-	}
-	t := catalogue.List(all, s, true)
+	t := catalogue.List(all, s, c.csv == "")
 	return result{value: all, table: &t, print: printf("\n%d schemes. %s\n", len(all), catalogue.Stacks)}, nil
 }
 

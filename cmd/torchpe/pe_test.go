@@ -29,12 +29,13 @@ func TestPEList(t *testing.T) {
 			t.Errorf("tisa has %v parameters in BERT, want 2,160", e["parameters"])
 		}
 	}
-	out := says(t, dir, "pe list --where data_driven=no --where printed=yes --csv", 0)
+	out := says(t, dir, "pe list --where data_driven=no --where printed=yes", 0)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "name,year,acts_on,parameters,causal") ||
 		!strings.HasPrefix(lines[1], "1d-fixed,2017,embedding,0,no,yes,yes,no") {
 		t.Errorf("%s", out)
 	}
+	t.Setenv("COLUMNS", "100")
 	says(t, dir, "pe list", 0, "rope+learn", "Su et al. 2021")
 }
 

@@ -80,7 +80,7 @@ func TestDataPositionsOfFewTokens(t *testing.T) {
 		data += fmt.Sprintf("%d,%d,%d,%d,%d,%d\n", i*i%7, i*i%11, i*i%13, i*i%17, i*i%19, i*i%23)
 	}
 	dir := put(t, map[string]string{"x.csv": data})
-	const find = "data positions --task masked --data x.csv --threads 1 --out where.csv"
+	const find = "data positions --task masked --data x.csv --threads 1 --force --out where.csv"
 	says(t, dir, find, 0, "2>sparsity 0.5 (0.9 leaves")
 	_, errs, code := here(t, dir, strings.Fields(find+" --pe-init-sparsity 0.95")...)
 	if code != exitUsage || !strings.Contains(errs, "--method gradients: ") ||

@@ -15,7 +15,6 @@ import (
 
 	"torchpe/internal/number"
 	"torchpe/internal/wording"
-	"torchpe/torchpe"
 	"torchpe/train"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -122,24 +121,12 @@ func (p *progress) Stepped(done int) {
 	}
 }
 
-// forecast tells the time left, and from an hour on how to shorten it.
+// forecast tells the time left.
 func (p *progress) forecast(done int, took time.Duration) string {
 	step := took / time.Duration(max(1, done-p.first))
 	left := step * time.Duration(p.total-done)
-	text := fmt.Sprintf("step %d of %d, %v a step: about %s", done, p.total, step.Round(100*time.Microsecond),
+	return fmt.Sprintf("step %d of %d, %v a step: about %s", done, p.total, step.Round(100*time.Microsecond),
 		p.leftText(left.Seconds()))
-	if left < time.Hour {
-		return text
-	}
-	length, device := "--steps", ""
-	if p.c.Facts().InEpochs {
-		length = "--epochs"
-	}
-	if on, err := torchpe.ParseDevice(p.c.Device); err == nil && on == torchpe.CPU {
-		device = ", and so does a GPU (--device cuda)"
-	}
-	return text + fmt.Sprintf("; fewer %s, a smaller --batch, --d-model or --layers take less%s. Ctrl-C saves, and "+
-		"--resume continues", length, device)
 }
 
 // leftText writes the time that is left. A run that ends when its models are fitted may take less.

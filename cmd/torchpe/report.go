@@ -23,11 +23,12 @@ import (
 
 // reportFlags holds the flags of "torchpe report".
 type reportFlags struct {
-	out, fidelity string
+	to       destination
+	fidelity string
 }
 
 func newReportCommand() *cobra.Command {
-	var f reportFlags
+	f := reportFlags{to: destination{force: true}}
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
 		Short: "Make every figure and table that the runs in a folder allow",
@@ -54,8 +55,7 @@ most models and names the others.`,
   torchpe report runs --fidelity text --out report-text`,
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "out", "o", "",
-		"directory to write to; files of an earlier report are replaced (default DIR/report)")
+	f.to.add(cmd, "directory to write to; files of an earlier report are replaced (default DIR/report)")
 	fl.Var(choice{&f.fidelity, readings}, "fidelity",
 		"reading of the paper whose runs on puzzles are shown, code or text (default: the one with more models)")
 	return leaf(cmd, f.run)
@@ -88,7 +88,7 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return r, usagef("%s: not a folder with runs", dir)
 	}
-	f.out = cmp.Or(f.out, filepath.Join(dir, "report"))
+	f.to.path = cmp.Or(f.to.path, filepath.Join(dir, "report"))
 	all, _, err := cohort.Find(dir)
 	if err != nil {
 		return r, err
@@ -100,9 +100,9 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 		if !slices.ContainsFunc(all, p.has) {
 			continue
 		}
-		to, alone := f.out, !slices.ContainsFunc(all, func(r *cohort.Run) bool { return !p.has(r) })
+		to, alone := f.to.path, !slices.ContainsFunc(all, func(r *cohort.Run) bool { return !p.has(r) })
 		if !alone {
-			to = filepath.Join(f.out, p.folder)
+			to = f.to.file(p.folder)
 		}
 		found, err := p.read(dir)
 		if err != nil {
@@ -132,7 +132,7 @@ func (f *reportFlags) rank(c *call, dir string, all []*cohort.Run) error {
 	if err != nil || found.IsEmpty() {
 		return err
 	}
-	w, err := found.Write(filepath.Join(f.out, "ranking"))
+	w, err := found.Write(f.to.file("ranking"))
 	if err != nil {
 		return err
 	}
@@ -149,11 +149,11 @@ func (f *reportFlags) reportPaper(dir string) (r result, err error) {
 		err := usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
 		return result{notes: study.Notes, err: err}, nil
 	}
-	w, err := study.Write(f.out)
+	w, err := study.Write(f.to.path)
 	if err != nil {
 		return r, err
 	}
-	body, err := atomicfile.ReadFile(filepath.Join(f.out, "report.json"))
+	body, err := atomicfile.ReadFile(f.to.file("report.json"))
 	r.value = json.RawMessage(body)
 	r.print = func(out io.Writer) {
 		writtenText(w.Written, wording.Count(study.Runs, "run"))(out)

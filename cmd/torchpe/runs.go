@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"torchpe/internal/atomicfile"
 	"torchpe/internal/wording"
 	"torchpe/report/listing"
 )
@@ -46,8 +44,7 @@ On a terminal, columns for which it is too narrow are left out; a pipe or file g
 	fl.StringVar(&q.Sort, "sort", "", "columns to sort by, joined by commas; -COLUMN puts the greatest first")
 	fl.StringSliceVar(&q.Columns, "columns", nil, "columns to show, in their order (default: the usual ones)")
 	fl.BoolVar(&q.Unfinished, "unfinished", false, "only runs that are not finished")
-	csv := fl.String("csv", "", "write the table to this file as CSV; - prints it")
-	return leaf(cmd, func(c *call) (r result, err error) {
+	return tabled(cmd, func(c *call) (r result, err error) {
 		dirs, err := runFolders(c.args)
 		if err != nil {
 			return r, err
@@ -60,22 +57,13 @@ On a terminal, columns for which it is too narrow are left out; a pipe or file g
 			return r, usageError{err}
 		}
 		t := l.Table()
-		r = result{value: t, notes: notes}
-		switch {
-		case !c.json && (*csv == "-" || *csv == "" && !c.forPeople()):
-			return result{notes: notes}, t.CSV(c.out)
-		case *csv != "" && *csv != "-":
-			r.print = printf("%s: %s\n", *csv, wording.Count(len(l.Rows), "model"))
-			r.files = []atomicfile.File{{Path: *csv, Body: t.CSV}}
-			return r, nil
-		}
 		runs := map[string]bool{}
 		for _, row := range l.Rows {
 			runs[row.Dir] = true
 		}
+		r = result{value: t, table: &t, notes: notes,
+			print: printf("%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(runs), "run"))}
 		t.More = "--columns or --csv -"
-		r.table = &t
-		r.print = printf("%s of %s\n", wording.Count(len(l.Rows), "model"), wording.Count(len(runs), "run"))
 		return r, nil
 	})
 }
@@ -122,8 +110,9 @@ A RUN (default: runs) is a run directory, or a folder of some, of any task.`,
 		Example: `  torchpe runs compare runs/a runs/b
   torchpe runs compare runs --out comparison`,
 	}
-	out := cmd.Flags().StringP("out", "o", "", "folder for figures, tables and index.html (default: none)")
-	return leaf(cmd, func(c *call) (r result, err error) {
+	to := destination{force: true}
+	to.add(cmd, "folder for figures, tables and index.html (default: none)")
+	return tabled(cmd, func(c *call) (r result, err error) {
 		dirs, err := runFolders(c.args)
 		if err != nil {
 			return r, err
@@ -134,16 +123,15 @@ A RUN (default: runs) is a run directory, or a folder of some, of any task.`,
 		}
 		l = l.Average()
 		t := l.Table()
-		r.value, r.notes = t, notes
-		if *out == "" && !c.json && !c.forPeople() {
-			return result{notes: notes}, t.CSV(c.out)
-		}
-		t.More = "--json or --out"
-		r.table = &t
-		if *out == "" {
+		r = result{value: t, table: &t, notes: notes}
+		t.More = "--csv -, --json or --out"
+		if to.path == "" {
 			return r, nil
 		}
-		r.print = printf("%s\n", filepath.Join(*out, "index.html"))
-		return r, l.WritePage(*out)
+		if !c.given("csv") {
+			c.csv = "" // a person reads what was written
+		}
+		r.print = printf("%s\n", to.file("index.html"))
+		return r, l.WritePage(to.path)
 	})
 }

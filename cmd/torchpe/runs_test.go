@@ -38,7 +38,7 @@ func TestRunsList(t *testing.T) {
 	}
 	out := says(t, dir, "runs list runs --columns run,sigma --csv -", 0)
 	expect.Equal(t, "listed", out, "run,sigma\na,0.2\nb,1\nc,0.2\nc,0.2\n")
-	says(t, dir, "runs list runs --csv m.csv", 0, "m.csv: 4 models\n")
+	says(t, dir, "runs list runs --csv m.csv", 0, "m.csv: 4 rows\n")
 	head := "run,task,pe,sigma,seed,d_model,status,steps\n"
 	if text := readText(t, filepath.Join(dir, "m.csv")); !strings.HasPrefix(text, head) {
 		t.Errorf("m.csv: %.80q", text)

@@ -32,43 +32,15 @@ func newSweepStatusCommand() *cobra.Command {
 		Short: "Say what is done, running, failed, lost or pending, from the folders alone",
 		Long: `Say what is done, running, failed, lost or pending, from the folders alone.
 
-A task is lost if its worker died without a message; torchpe sweep resume continues it.`,
-		Example: `  torchpe sweep status my-sweep --watch
+A task is lost if its worker died without a message; torchpe sweep resume continues it. "watch torchpe
+sweep status DIR" prints this again and again.`,
+		Example: `  torchpe sweep status my-sweep
   torchpe sweep status my-sweep --json`,
 	}
-	watch := cmd.Flags().Bool("watch", false, "print it again every two seconds, until all tasks have ended or Ctrl-C")
-	leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
-		if *watch {
-			return r, c.watchSweep()
-		}
+	return leaf(cmd, onSweep(func(c *call, s *sweep.Sweep) (r result, err error) {
 		st, err := statusOf(s, c.notes)
 		return result{value: st, print: func(w io.Writer) { printStatus(w, st) }}, err
 	}))
-	cmd.MarkFlagsMutuallyExclusive("json", "watch")
-	return cmd
-}
-
-// watchSweep prints the status again and again until nothing runs or waits, on a terminal in place.
-func (c *call) watchSweep() error {
-	for {
-		s, err := sweep.Open(c.args[0]) // anew: values may have been added
-		if err != nil {
-			return err
-		}
-		st, err := statusOf(s, c.notes)
-		_ = s.Close()
-		if err != nil {
-			return err
-		}
-		if file, ok := fileOf(c.out); ok && onTerminal(c.out) {
-			fmt.Fprint(file, "\x1b[H\x1b[2J")
-		}
-		printStatus(c.out, st)
-		if st.Settled() || isBroken(c.out) {
-			return nil
-		}
-		time.Sleep(2 * time.Second)
-	}
 }
 
 // open prepares to continue a sweep, with the flags of its last launch.
@@ -133,4 +105,56 @@ sweep resume continues.`,
 				wording.Quote(s.Dir))},
 			errors.Join(s.Cancel(), slurm.Cancel(context.Background(), s))
 	}))
+}
+
+// printOutcome prints the counts, and the tasks and runs that did not end well.
+func printOutcome(out io.Writer, s *sweep.Sweep, st sweep.Status) {
+	fmt.Fprintln(out, st)
+	printTroubles(out, st)
+	if st.DoneRuns > 0 {
+		fmt.Fprintf(out, "Runs: %s. torchpe runs list %[2]s lists them, torchpe report %[2]s makes the figures.\n",
+			s.RunDir(""), wording.Quote(s.Dir))
+	}
+}
+
+// printStatus prints the counts, the running tasks, and those that did not end well.
+func printStatus(out io.Writer, st sweep.Status) {
+	fmt.Fprintln(out, st)
+	var rows [][]string
+	for _, t := range st.Tasks {
+		b := t.Heartbeat
+		if t.State != sweep.StateRunning || b == nil {
+			continue
+		}
+		row := []string{fmt.Sprint(t.Index), wording.List(1, t.Runs), fmt.Sprintf("pid %d on %s", b.PID, b.Host),
+			"starting", "", max(0, time.Since(b.Time)).Round(time.Second).String() + " ago"}
+		if b.Total > 0 {
+			row[3] = fmt.Sprintf("%d/%d", b.Step, b.Total)
+		}
+		if left, ok := b.Left(); ok {
+			row[4] = wording.Seconds(left)
+		}
+		rows = append(rows, row)
+	}
+	if rows != nil {
+		printTable(out, []string{"task", "running", "worker", "step", "left", "last sign"}, rows)
+	}
+	printTroubles(out, st)
+}
+
+// printTroubles prints the tasks and runs that did not end well.
+func printTroubles(out io.Writer, st sweep.Status) {
+	troubles := st.Troubles()
+	if len(troubles) == 0 {
+		return
+	}
+	const most = 20
+	var rows [][]string
+	for _, t := range troubles[:min(most, len(troubles))] {
+		rows = append(rows, []string{fmt.Sprint(t.Task), t.Run, t.Reason, t.FirstLine(), t.Log})
+	}
+	printTable(out, []string{"task", "run", "reason", "what happened", "log"}, rows)
+	if n := len(troubles); n > most {
+		fmt.Fprintf(out, "and %d more: torchpe sweep status --json %s lists all\n", n-most, wording.Quote(st.Dir))
+	}
 }

@@ -26,15 +26,14 @@ const stallAfter = 10 * time.Minute
 // trainFlags holds the flags of "torchpe train" that say how to run, not what.
 type trainFlags struct {
 	config       configFlags
-	out          string
+	to           destination
 	dryRun       bool
-	quiet        bool
 	options      train.Options
 	allowChanged []string
 }
 
 func newTrainCommand() *cobra.Command {
-	var f trainFlags
+	f := trainFlags{to: destination{force: true}} // --force is that of the run directory
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train one configuration, or several seeds of it at once",
@@ -69,14 +68,14 @@ Ctrl-C finishes the step and saves; --resume continues to the same result, bit f
 	fl := cmd.Flags()
 	f.config.add(fl)
 	setCommonFlags(cmd, append(config.CommonFlags(), "preset", "lst", "seeds", "out", "resume")...)
-	fl.StringVarP(&f.out, "out", "o", "", "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
+	f.to.add(cmd, "run directory (default runs/<task>_<pe>_<fidelity>_seed<N>, with a number "+
 		"if a run of other settings has that)")
 	fl.BoolVar(&f.options.Resume, "resume", false, "continue the run in --out; start it if there is none")
 	fl.StringSliceVar(&f.allowChanged, "allow-changed", nil, "with --resume: setting of config.json, such as epochs "+
 		"or members.lr, that may change from here on; the run records it; repeatable")
 	fl.BoolVar(&f.options.Force, "force", false, "replace the run in --out")
 	fl.BoolVar(&f.options.BreakLock, "break-lock", false, "take over the lock that a dead process on another host left")
-	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	quietFlag(fl)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "read the files that are named, print the resolved configuration, and stop")
 	cmd.MarkFlagsMutuallyExclusive("resume", "force")
 	headFlags(fl, "run")
@@ -109,11 +108,11 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 		}
 		return result{notes: notes, print: printf("%s\n", text), value: json.RawMessage(text)}, err
 	}
-	dir := cmp.Or(f.out, defaultDir(resolved))
+	dir := cmp.Or(f.to.path, defaultDir(resolved))
 	if err := runlog.ValidateName(filepath.Base(dir)); err != nil {
 		return r, usagef("--out %s: %w", dir, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "config.json")); f.options.Resume && f.out == "" && err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "config.json")); f.options.Resume && f.to.path == "" && err != nil {
 		return r, usagef("--resume: there is no run %s%s", dir, stoppedRuns())
 	}
 	return f.train(c, resolved, dir, notes)
@@ -122,7 +121,7 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 // train trains a configuration in the run directory dir.
 func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []string) (r result, err error) {
 	ctx, stopped := untilSignal(c.notes)
-	watch := newProgress(c.notes, resolved, f.quiet)
+	watch := newProgress(c.notes, resolved, c.quiet())
 	for _, n := range notes {
 		watch.Noticed(n)
 	}
@@ -171,13 +170,13 @@ func (f *trainFlags) checkAllowed() error {
 // resolve returns the configuration that the flags ask for. With --resume it is that of the run in
 // --out.
 func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err error) {
-	path := filepath.Join(f.out, "config.json")
-	resume := f.options.Resume && f.out != ""
+	path := f.to.file("config.json")
+	resume := f.options.Resume && f.to.path != ""
 	if _, statErr := os.Stat(path); resume && statErr == nil {
 		c, notes, err = f.config.resumed(path, f.allowChanged)
 	} else if resume && len(f.config.given()) == 0 && f.config.file == "" {
 		err = fmt.Errorf("--resume --out %s: there is no run; to start one, say what to train, "+
-			"for example --preset quick%s", f.out, stoppedRuns())
+			"for example --preset quick%s", f.to.path, stoppedRuns())
 	} else if c, notes, err = f.config.resolve(); err == nil {
 		return c, notes, f.config.chooseMembers(&c, say)
 	}

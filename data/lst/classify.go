@@ -25,9 +25,9 @@ var (
 
 // Deduction is one rule that forces the probe's symbol in one step.
 type Deduction struct {
-	Condition Condition `json:"condition"`
-	Answer    uint8     `json:"answer"`  // 1 to side
-	Lines     []Line    `json:"vectors"` // the lines that the rule reads, the probe's own first
+	Condition Condition
+	Answer    uint8  // 1 to side
+	Lines     []Line // the lines that the rule reads, the probe's own first
 }
 
 // String names the condition, the lines and the symbol that they force.

@@ -186,3 +186,17 @@ func TestVerify(t *testing.T) {
 		expect.Error(t, c.p.Verify(), c.want)
 	}
 }
+
+// Verify returns an error if [classify] fails or finds another answer or condition than claimed.
+func (p Puzzle) Verify() error {
+	c, answer, err := classify(p.Cells)
+	switch {
+	case err != nil:
+		return err
+	case answer != p.Answer:
+		return p.wrongAnswer(answer)
+	case c != p.Condition:
+		return p.wrongCondition(c)
+	}
+	return nil
+}

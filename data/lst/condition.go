@@ -57,12 +57,4 @@ func parseCondition(label string) (Condition, error) {
 	return 0, fmt.Errorf("condition %s: want Binary, Ternary or Quaternary", array.Quote(label))
 }
 
-// MarshalText returns the published label, so that JSON output uses the labels of the files.
-func (c Condition) MarshalText() ([]byte, error) {
-	if !c.known() {
-		return nil, fmt.Errorf("lst: %v has no label", c)
-	}
-	return []byte(c.Label()), nil
-}
-
 func (c Condition) known() bool { return c >= OneVector && c <= ThreeVector }

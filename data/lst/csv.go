@@ -19,7 +19,7 @@ var header = []string{"ID", "LST_num", "condition", "puzzles", "solutions"}
 // ReadFile reads the puzzles of one side in the published layout: a header, then a row per puzzle with
 // its condition (Binary, Ternary or Quaternary), its digits (see [Grid]) and its solution, in any order
 // of columns. It accepts what [text.Words] does. Rows are counted from 1 below the header. Conditions
-// and answers are not checked: see [Puzzle.Verify] and [Check].
+// and answers are not checked: see [Check].
 func ReadFile(path string) ([]Puzzle, error) {
 	var ps []Puzzle
 	var columns *layout

@@ -2,7 +2,6 @@ package lst_test
 
 import (
 	"fmt"
-	"strings"
 
 	"torchpe/data/lst"
 )
@@ -16,13 +15,8 @@ func ExampleGenerate() {
 	}
 	fmt.Println(len(train), len(validation))
 	p := train[0]
-	fmt.Println(strings.Join(p.Cells.Rows(), "\n"))
-	fmt.Println(p.Condition, p.Answer)
+	fmt.Println(p.Cells, p.Condition, p.Answer)
 	// Output:
 	// 300 12
-	// . 2 4 1
-	// 1 4 ? 3
-	// . 1 3 2
-	// 2 . 1 .
-	// 1-vector 2
+	// 0241145301322010 1-vector 2
 }

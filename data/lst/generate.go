@@ -2,7 +2,6 @@ package lst
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,20 +12,12 @@ type Options struct {
 	Side       int // 3 to 8; 0 means 4
 	Train      int // training puzzles, 0 to MaxPuzzles
 	Validation int // validation puzzles, 0 to MaxPuzzles
-
-	// PublishedImbalance distributes the probes of the training puzzles over the cells as in the
-	// published pool. By default all cells are equally frequent. Side 4 only.
-	PublishedImbalance bool
-	// AllowIsomorphic allows training puzzles that are isomorphic to a validation puzzle, as in the
-	// published pool. Side 4 only; other sides always allow them.
-	AllowIsomorphic bool
 }
 
 // MaxPuzzles bounds the size of a set, so that a mistyped number is an error and not an hour's wait.
 const MaxPuzzles = 200_000
 
-// DefaultOptions returns side 4 and the sizes of the published sets, with balanced probes and without
-// training puzzles that are isomorphic to a validation puzzle.
+// DefaultOptions returns side 4 and the sizes of the published sets.
 func DefaultOptions() Options { return Options{Side: Side, Train: 9000, Validation: 108} }
 
 // Validate returns an error for the first value that is out of range.
@@ -35,9 +26,6 @@ func (o Options) Validate() error {
 		if err := CheckSide(o.Side); err != nil {
 			return fmt.Errorf("lst: %w", err)
 		}
-	}
-	if o.Side != 0 && o.Side != Side && (o.PublishedImbalance || o.AllowIsomorphic) {
-		return errors.New("lst: PublishedImbalance and AllowIsomorphic are choices of side 4 alone")
 	}
 	for _, n := range []struct {
 		name string
@@ -62,7 +50,7 @@ const (
 // Each condition has a third of the puzzles of a set. Within a condition the counts of answers, and
 // of probe cells, differ by at most one. No puzzle occurs twice in the two sets. Every training puzzle
 // has a Jaccard distance (see features) above 0.8 to every validation puzzle. At side 4 none is
-// isomorphic to a validation puzzle, unless o allows it.
+// isomorphic to a validation puzzle.
 //
 // As in the published sets, two lines (see [TwoLines]) decide no 3-vector validation puzzle and, at
 // side 4, a fifth of the 3-vector training puzzles.
@@ -107,26 +95,19 @@ func generate(o Options, from source, seed uint64) (train, validation []Puzzle, 
 	if validation, err = g.fill(newSet(g.side, o.Validation, true), seed); err != nil {
 		return nil, nil, err
 	}
-	g.setValidation(validation, o.AllowIsomorphic)
-	set := newSet(g.side, o.Train, false)
-	if o.PublishedImbalance {
-		set.probes = publishedProbes[:]
-	}
-	if train, err = g.fill(set, seed); err != nil {
+	g.setValidation(validation)
+	if train, err = g.fill(newSet(g.side, o.Train, false), seed); err != nil {
 		return nil, nil, err
 	}
 	return train, validation, nil
 }
 
-// setValidation requires later puzzles to be dissimilar to ps, and not isomorphic to one of them unless
-// allowIsomorphic is true.
-func (g *generator) setValidation(ps []Puzzle, allowIsomorphic bool) {
+// setValidation requires later puzzles to be dissimilar to ps, and at side 4 not isomorphic to one of them.
+func (g *generator) setValidation(ps []Puzzle) {
 	g.classes = map[Grid]bool{}
 	for _, p := range ps {
 		g.validation = append(g.validation, p.Cells.features())
-		if !allowIsomorphic {
-			g.classes[p.Cells.canonical()] = true
-		}
+		g.classes[p.Cells.canonical()] = true
 	}
 }
 
@@ -175,7 +156,6 @@ type set struct {
 	side, n    int
 	validation bool
 	givens     [3][]int // weights of the numbers of givens, indexed by condition - 1
-	probes     [][Cells]int
 }
 
 func newSet(side, n int, validation bool) set {
@@ -224,9 +204,6 @@ func (g *generator) fill(s set, seed uint64) ([]Puzzle, error) {
 	ps := make([]Puzzle, 0, s.n)
 	for k, c := range Conditions() {
 		probes := slices.Repeat([]int{1}, s.side*s.side)
-		if s.probes != nil {
-			probes = s.probes[k][:]
-		}
 		n := share(s.n, k)
 		givens := quota(n, s.givens[k], rng)
 		rng.Shuffle(n, func(i, j int) { givens[i], givens[j] = givens[j], givens[i] })

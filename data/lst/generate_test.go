@@ -51,18 +51,18 @@ func checkPromises(t *testing.T, o Options, train, validation []Puzzle) {
 				t.Fatalf("training puzzle %v has dissimilarity %v to validation puzzle %v, want above 0.8", p.Cells,
 					d, v.Cells)
 			}
-			if isSideFour && !o.AllowIsomorphic && p.Cells.canonical() == v.Cells.canonical() {
+			if isSideFour && p.Cells.canonical() == v.Cells.canonical() {
 				t.Fatalf("training puzzle %v is validation puzzle %v in disguise", p.Cells, v.Cells)
 			}
 		}
 	}
-	checkBalance(t, validation, true)
-	checkBalance(t, train, !o.PublishedImbalance)
+	checkBalance(t, validation)
+	checkBalance(t, train)
 }
 
-// checkBalance tests that conditions, answers within a condition and, where asked, probe cells
+// checkBalance tests that conditions, answers within a condition and probe cells
 // differ by at most one.
-func checkBalance(t *testing.T, ps []Puzzle, probes bool) {
+func checkBalance(t *testing.T, ps []Puzzle) {
 	t.Helper()
 	if len(ps) == 0 {
 		return
@@ -84,9 +84,7 @@ func checkBalance(t *testing.T, ps []Puzzle, probes bool) {
 			}
 		}
 		within("answers", answers)
-		if probes {
-			within("probe cells", cells)
-		}
+		within("probe cells", cells)
 	}
 }
 
@@ -101,8 +99,6 @@ func TestGenerateKeepsPromises(t *testing.T) {
 		{"side 7", Options{Side: 7, Train: 294, Validation: 21}},
 		{"side 8", Options{Side: 8, Train: 384, Validation: 24}},
 		{"more validation than training", Options{Train: 5, Validation: 50}},
-		{"imbalance and isomorphs", Options{Train: 200, Validation: 20, PublishedImbalance: true,
-			AllowIsomorphic: true}},
 		{"validation only", Options{Validation: 10}},
 		{"training only", Options{Train: 10}},
 		{"nothing", Options{}},
@@ -124,8 +120,8 @@ func TestGenerateDefault(t *testing.T) {
 		r.MinDissimilarity <= 0.8 || r.IsomorphicToValidation != 0 || r.Err() != nil {
 		t.Errorf("report: %+v", r)
 	}
-	checkBalance(t, validation, true)
-	checkBalance(t, train, true)
+	checkBalance(t, validation)
+	checkBalance(t, train)
 	// Means of the published pool. Over 20 seeds ours differ by -0.8 to 0.
 	for label, want := range map[string]float64{"Binary": 8.15, "Ternary": 6.34,
 		"Quaternary": 5.98} {
@@ -141,28 +137,6 @@ func TestGenerateDefault(t *testing.T) {
 		"Quaternary": 228. / 36} {
 		if got := r.PerCondition[label].Validation.GivensMean; math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s validation: %v givens, want %v", label, got, want)
-		}
-	}
-}
-
-func TestGeneratePublishedImbalance(t *testing.T) {
-	train, _ := generated(t, Options{Train: 9000, PublishedImbalance: true}, 1)
-	for k, c := range Conditions() {
-		if got := describe(train, c).Probes; got != publishedProbes[k] {
-			t.Errorf("%v: probe cells %v, want %v", c, got, publishedProbes[k])
-		}
-	}
-}
-
-// Where isomorphic puzzles are allowed some occur, so that the filter has something to do.
-func TestGenerateAllowIsomorphic(t *testing.T) {
-	o := Options{Train: 1500, Validation: 60, AllowIsomorphic: true}
-	for _, allow := range []bool{true, false} {
-		o.AllowIsomorphic = allow
-		train, validation := generated(t, o, 2)
-		if n := Check(train, validation).IsomorphicToValidation; (n > 0) != allow {
-			t.Errorf("AllowIsomorphic %v: %d training puzzles isomorphic to a validation puzzle",
-				allow, n)
 		}
 	}
 }
@@ -213,8 +187,6 @@ func TestGenerateErrors(t *testing.T) {
 		{Options{Side: 9}, "not 9"},
 		{Options{Side: 5, Train: -1}, "-1 training puzzles"},
 		{Options{Side: 5, Validation: MaxPuzzles + 1}, "200001 validation puzzles"},
-		{Options{Side: 5, AllowIsomorphic: true}, "side 4 alone"},
-		{Options{Side: 5, PublishedImbalance: true}, "side 4 alone"},
 		{Options{Side: 3, Train: 9000, Validation: 108}, "ask for fewer puzzles or a larger side"},
 		{Options{Side: 3, Train: 9000, Validation: 108},
 			"training puzzle 1 of 9000: no new Binary puzzle of side 3"},

@@ -125,17 +125,6 @@ func (g Grid) Probe() int {
 // Givens counts the cells that show a symbol.
 func (g Grid) Givens() int { return bits.OnesCount64(newGiven(g).cells) }
 
-// Rows returns the rows of the grid as text, with "." for a blank and "?" for the probe.
-func (g Grid) Rows() []string {
-	side := g.Side()
-	drawn := strings.NewReplacer("0", ".", fmt.Sprint(side+1), "?").Replace(string(g))
-	rows := make([]string, side)
-	for r := range rows {
-		rows[r] = strings.Join(strings.Split(drawn[r*side:(r+1)*side], ""), " ")
-	}
-	return rows
-}
-
 // Line is a row or a column of a grid. 0 to 7 are the rows from the top, 8 to 15 the columns from the
 // left.
 type Line uint8
@@ -147,9 +136,6 @@ func (l Line) String() string {
 	}
 	return fmt.Sprintf("column %d", l-MaxSide+1)
 }
-
-// MarshalText writes the name.
-func (l Line) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // rowOf and columnOf return the lines of cell i.
 func rowOf(side, i int) Line    { return Line(i / side) }

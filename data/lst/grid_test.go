@@ -1,7 +1,6 @@
 package lst
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -101,30 +100,11 @@ func TestValidateForeignGrid(t *testing.T) {
 	}
 }
 
-func TestRows(t *testing.T) {
-	got := mustParse(t, "1020 0340 5000 0001").Rows()
-	if want := []string{"1 . 2 .", ". 3 4 .", "? . . .", ". . . 1"}; !slices.Equal(got, want) {
-		t.Errorf("Rows: %q, want %q", got, want)
-	}
-}
-
 func TestTokens(t *testing.T) {
 	g := mustParse(t, "1230 0000 4500 0000")
 	want := []uint8{1, 2, 3, 0, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0}
 	if got := g.Tokens(); !slices.Equal(got, want) || g.Probe() != 9 || g.Side() != 4 {
 		t.Errorf("%v, probe %d, side %d", got, g.Probe(), g.Side())
-	}
-}
-
-func TestPuzzleJSON(t *testing.T) {
-	p := Puzzle{Cells: mustParse(t, "1235 0000 4000 0000"), Answer: 4, Condition: TwoVector}
-	text := expect.Must(json.Marshal(p))
-	if want := `{"puzzle":"1235000040000000","answer":4,"condition":"Ternary"}`; string(
-		text) != want {
-		t.Errorf("%s, want %s", text, want)
-	}
-	if _, err := json.Marshal(Puzzle{}); err == nil {
-		t.Error("a puzzle without a condition was written")
 	}
 }
 

@@ -50,15 +50,7 @@ func readPublished(t testing.TB, name string) []Puzzle {
 
 // The tables that steer the generator are counts of the published files.
 func TestPublishedTables(t *testing.T) {
-	train, validation := published(t)
-	var probes [3][Cells]int
-	for _, p := range train {
-		probes[p.Condition-1][p.Cells.Probe()]++
-	}
-	if probes != publishedProbes {
-		t.Errorf("probe cells of the published training puzzles are\n%v, the table has\n%v", probes,
-			publishedProbes)
-	}
+	_, validation := published(t)
 	var givens [3][12]int
 	for _, p := range validation {
 		givens[p.Condition-1][p.Cells.Givens()]++

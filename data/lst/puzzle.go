@@ -6,11 +6,11 @@ import (
 )
 
 // Puzzle is one item of the task. The ID of a published file is the index of the puzzle. Answer and
-// Condition are claims of the file or generator; [Puzzle.Verify] and [Check] check them.
+// Condition are claims of the file or generator; [Check] checks them.
 type Puzzle struct {
-	Cells     Grid      `json:"puzzle"`
-	Answer    uint8     `json:"answer"` // the probe's symbol, 1 to side
-	Condition Condition `json:"condition"`
+	Cells     Grid
+	Answer    uint8 // the probe's symbol, 1 to side
+	Condition Condition
 }
 
 // NewPuzzle returns a puzzle with the condition and answer that [classify] finds for a grid.
@@ -22,20 +22,6 @@ func NewPuzzle(g Grid) (Puzzle, error) {
 	return Puzzle{Cells: g, Answer: answer, Condition: c}, nil
 }
 
-// Verify returns an error if [classify] fails or finds another answer or condition than claimed.
-func (p Puzzle) Verify() error {
-	c, answer, err := classify(p.Cells)
-	switch {
-	case err != nil:
-		return err
-	case answer != p.Answer:
-		return p.wrongAnswer(answer)
-	case c != p.Condition:
-		return p.wrongCondition(c)
-	}
-	return nil
-}
-
 func (p Puzzle) wrongAnswer(forced uint8) error {
 	return fmt.Errorf("lst: puzzle %s: answer %d claimed, but the rules force %d",
 		p.Cells, p.Answer, forced)
@@ -44,25 +30,6 @@ func (p Puzzle) wrongAnswer(forced uint8) error {
 func (p Puzzle) wrongCondition(found Condition) error {
 	return fmt.Errorf("lst: puzzle %s: condition %q claimed, but it is %q",
 		p.Cells, p.Condition.Label(), found.Label())
-}
-
-// Explanation lists the rules that decide a puzzle and the problem with its claims.
-type Explanation struct {
-	DecidedBy []Deduction `json:"decided_by"`          // simplest first
-	TwoLines  []Line      `json:"two_lines,omitempty"` // lines that decide a 3-vector puzzle, if any
-	Problem   string      `json:"problem,omitempty"`   // the error of Verify
-}
-
-// Explain applies the rules to the puzzle.
-func (p Puzzle) Explain() Explanation {
-	e := Explanation{DecidedBy: []Deduction{}}
-	if err := p.Verify(); err != nil {
-		e.Problem = err.Error()
-	}
-	if ds, err := Deduce(p.Cells); err == nil { // else Problem has the error
-		e.DecidedBy, e.TwoLines = ds, TwoLines(p.Cells)
-	}
-	return e
 }
 
 // features encodes a grid as the one-hot vector of the published dissimilarity: cells x (symbols, then

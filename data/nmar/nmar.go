@@ -45,9 +45,6 @@ type Options struct {
 	// With the default scale a network that is not stable is an error. With a given factor only a
 	// network that diverges is one.
 	Scale float64
-	// AsPrinted selects the process as the paper prints it, without a scale. Simulate then returns an
-	// error with the spectral radius.
-	AsPrinted bool
 }
 
 // DefaultOptions returns the paper's options with the scale that keeps the process stable.
@@ -131,18 +128,8 @@ func Simulate(o Options, seed uint64) (*Simulation, error) {
 	if byDefault {
 		o.Scale = 1 / float64(o.Lags)
 	}
-	if o.AsPrinted {
-		o.Scale = 1
-	}
 	s := &Simulation{Options: o}
 	s.draw(rand.New(rand.NewPCG(seed, streamWeights)))
-	if o.AsPrinted {
-		return nil, fmt.Errorf("nmar: as printed the process diverges: a node's %d "+
-			"autoregressive weights of %g to %g sum to about %.2f, and the linearised network "+
-			"has spectral radius %.2f, which must be below 1; leave --as-printed out, or give a "+
-			"factor with --scale (--nmar-scale in training)", o.Lags, o.AR[0], o.AR[1],
-			float64(o.Lags)*(o.AR[0]+o.AR[1])/2, s.SpectralRadius())
-	}
 	if byDefault && !s.Stable() {
 		return nil, fmt.Errorf("nmar: %d nodes in %d modules with seed %d: not stable, the "+
 			"linearised network has spectral radius %.4g, which must be below 1, though the "+

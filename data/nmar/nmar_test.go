@@ -95,8 +95,6 @@ func TestDefaultIsStableAndPrintedIsNot(t *testing.T) {
 		o.Scale, o.Burn = 1, 0
 		expect.Error(t, expect.ErrorOf(Simulate(o, seed)), "diverges: node",
 			"is beyond 1e+06 at time point", "spectral radius 1.")
-		o.AsPrinted = true
-		expect.Error(t, expect.ErrorOf(Simulate(o, seed)), "--as-printed")
 	}
 }
 

@@ -30,14 +30,11 @@ func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 		}
 	}
 	for i, cell := range lower {
-		other := slices.Contains([]string{"type", "id", "label", "timeset", "interval"}, cell)
-		// A distance is large where a weight is small.
-		isDistance := slices.Contains([]string{"distance", "dist", "length"}, cell)
 		switch {
 		case !ok || i == at[0] || i == at[1]:
-		case cell == "weight" || len(lower) == 3 && i == 2 && !other && !isDistance:
+		case cell == "weight":
 			at[2] = i
-		case !other:
+		default:
 			return at, ok, fmt.Errorf("%s: its column %q is none of an edge: head it weight if it "+
 				"is that, or leave it out", f.Source, header[i])
 		}
@@ -56,7 +53,7 @@ func (f *File) readWords(reference string, header text.Choice) (edges bool, err 
 		return false, err
 	}
 	var lines [][]string
-	at, headed, width, kind := [3]int{0, 1, -1}, false, 0, -1
+	at, headed, width := [3]int{0, 1, -1}, false, 0
 	for cells, err := range text.Words(file) {
 		if err != nil {
 			return false, err
@@ -75,7 +72,6 @@ func (f *File) readWords(reference string, header text.Choice) (edges bool, err 
 			}
 			if headed {
 				at = columns
-				kind = slices.IndexFunc(cells, func(c string) bool { return strings.EqualFold(c, "type") })
 			}
 			if headed || header == text.Yes {
 				continue
@@ -91,14 +87,9 @@ func (f *File) readWords(reference string, header text.Choice) (edges bool, err 
 		return false, nil
 	}
 	for _, cells := range lines {
-		if len(cells) != width || width < 2 || width > 3 && !headed {
+		if len(cells) != width || width < 2 || width > 3 {
 			return false, fmt.Errorf("%s: edge %d has %d cells (%q): an edge is two tokens and perhaps "+
 				"a weight, in every line alike", f.Source, len(f.ends)+1, len(cells), cells)
-		}
-		if kind >= 0 && strings.EqualFold(cells[kind], "directed") {
-			return false, fmt.Errorf("%s: edge %d, %s to %s, is directed: edges count in both "+
-				"directions; call its type Undirected if that is meant", f.Source, len(f.ends)+1,
-				cells[at[0]], cells[at[1]])
 		}
 		weight := "1"
 		if at[2] >= 0 {

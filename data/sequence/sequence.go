@@ -106,6 +106,15 @@ func (t Task) Draw(r *rand.Rand, length int) Example {
 	return e
 }
 
+// DrawMany returns examples whose inputs have a length. The same seed draws the same examples.
+func (t Task) DrawMany(count, length int, seed uint64) (all []Example) {
+	r := rand.New(rand.NewPCG(seed, uint64(length)))
+	for range count {
+		all = append(all, t.Draw(r, length))
+	}
+	return all
+}
+
 // Answer returns the example of an input. It returns an error for inputs that the task never draws, except
 // sums and products below length 3 that are all ones.
 func (t Task) Answer(input []int) (Example, error) {
@@ -143,20 +152,6 @@ func characters(alphabet string, numbers []int) string {
 		b.WriteByte(alphabet[n])
 	}
 	return b.String()
-}
-
-// Parse returns the input of a text in the format of Text.
-func (t Task) Parse(text string) ([]int, error) { return parse(t.Symbols, text, t.Name+"'s inputs") }
-
-func parse(alphabet, text, what string) (numbers []int, err error) {
-	for i, c := range text {
-		n := strings.IndexRune(alphabet, c)
-		if n < 0 {
-			return nil, fmt.Errorf("character %d is %q: %s have %s", i+1, c, what, alphabet)
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers, nil
 }
 
 // uniform draws each symbol of an input from the first n symbols.

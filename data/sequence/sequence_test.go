@@ -93,18 +93,26 @@ func stringsOf(n, symbols int) func(yield func([]int) bool) {
 	}
 }
 
+// parse returns the numbers of characters.
+func parse(alphabet, text string) (numbers []int) {
+	for _, c := range text {
+		numbers = append(numbers, strings.IndexRune(alphabet, c))
+	}
+	return numbers
+}
+
 func TestAnswersOfLongInputs(t *testing.T) {
 	for name, a := range readAnswers(t) {
 		task := expect.Must(Find(name))
 		for _, want := range a.Examples {
-			input := expect.Must(task.Parse(want.Input))
+			input := parse(task.Symbols, want.Input)
 			e, err := task.Answer(input)
 			if err != nil || task.OutputText(e.Output) != want.Output || e.Scored != want.Scored {
 				t.Errorf("%s %s: %s, %d count, %v; want %s, %d", name, want.Input, task.OutputText(e.Output),
 					e.Scored, err, want.Output, want.Scored)
 			}
-			if again, err := parse(task.Classes, want.Output, "outputs"); err != nil || !slices.Equal(again, e.Output) {
-				t.Errorf("%s: %v, %v", want.Output, again, err)
+			if again := parse(task.Classes, want.Output); !slices.Equal(again, e.Output) {
+				t.Errorf("%s: %v", want.Output, again)
 			}
 		}
 	}
@@ -156,7 +164,6 @@ func TestAnswersAreBalanced(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Find("reverse-strings")), "reverse-string")
-	expect.Error(t, expect.ErrorOf(reverseString.Parse("012")), "character 3")
 	for want, input := range map[string][]int{"length 0": {}, "0 to 1": {0, 2}} {
 		expect.Error(t, expect.ErrorOf(reverseString.Answer(input)), want)
 	}

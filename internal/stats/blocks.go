@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"torchpe/internal/wording"
 )
@@ -15,8 +16,7 @@ func ResidualSD(x [][]float64) (sd, df float64, err error) {
 		return 0, 0, fmt.Errorf("%s: at least two are needed", wording.Count(len(x), "group"))
 	}
 	n := len(x[0])
-	blocks := make([]float64, n) // sums of each block, scaled
-	e := exponent(x...)
+	blocks := make([]float64, n) // sums of each block
 	var rows [][]float64
 	for i, group := range x {
 		if len(group) != n {
@@ -25,8 +25,8 @@ func ResidualSD(x [][]float64) (sd, df float64, err error) {
 		if err := check(fmt.Sprintf("group %d", i+1), group, 2); err != nil {
 			return 0, 0, err
 		}
-		row := scaled(group, -e)
-		mean := plainMean(row)
+		row := slices.Clone(group)
+		mean := Mean(row)
 		for j := range row {
 			row[j] -= mean
 			blocks[j] += row[j]
@@ -41,5 +41,5 @@ func ResidualSD(x [][]float64) (sd, df float64, err error) {
 		}
 	}
 	df = float64((len(x) - 1) * (n - 1))
-	return math.Ldexp(math.Sqrt(sum/df), e), df, nil
+	return math.Sqrt(sum / df), df, nil
 }

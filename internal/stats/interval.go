@@ -53,6 +53,5 @@ func Quantile(sorted []float64, q float64) float64 {
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]
 	}
-	a, b := sorted[i]/2, sorted[i+1]/2 // the difference of halves does not overflow
-	return 2 * (a + (at-float64(i))*(b-a))
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }

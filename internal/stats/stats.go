@@ -4,8 +4,8 @@
 // is accurate also far below 1e-16.
 //
 // Tests return an error for input without an answer: too few numbers, no variance, differences that
-// are rounding alone, NaN. Messages call the inputs x and y, and count groups from 1. Numbers may have
-// any magnitude. Results agree with scipy 1.10.
+// are rounding alone, NaN. Messages call the inputs x and y, and count groups from 1. Results
+// agree with scipy 1.10.
 package stats
 
 import (
@@ -31,15 +31,6 @@ type Test struct {
 
 // Mean returns the mean of x, NaN for an empty x.
 func Mean(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	e := exponent(x)
-	return math.Ldexp(plainMean(scaled(x, -e)), e)
-}
-
-// plainMean returns the mean of numbers whose sum does not overflow.
-func plainMean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += v
@@ -58,14 +49,12 @@ func SD(x []float64) float64 {
 	if len(x) < 2 {
 		return math.NaN()
 	}
-	e := exponent(x)
-	return math.Ldexp(math.Sqrt(squares(scaled(x, -e))/float64(len(x)-1)), e)
+	return math.Sqrt(squares(x) / float64(len(x)-1))
 }
 
-// squares returns the sum of the squared differences from the mean. The squares of x must not
-// overflow.
+// squares returns the sum of the squared differences from the mean.
 func squares(x []float64) float64 {
-	mean, sum := plainMean(x), 0.0
+	mean, sum := Mean(x), 0.0
 	for _, v := range x {
 		sum += (v - mean) * (v - mean)
 	}
@@ -211,11 +200,9 @@ func PairedT(x, y []float64) (Test, error) {
 	if err := checkPairs(x, y, 2); err != nil {
 		return Test{}, err
 	}
-	e := 1 + exponent(x, y) // differences are below 1
 	d, size := make([]float64, len(x)), make([]float64, len(x))
 	for i := range x {
-		a, b := math.Ldexp(x[i], -e), math.Ldexp(y[i], -e)
-		d[i], size[i] = a-b, math.Abs(a)+math.Abs(b)
+		d[i], size[i] = x[i]-y[i], math.Abs(x[i])+math.Abs(y[i])
 	}
 	if isConstantWithin(d, size) {
 		return Test{}, errors.New("the differences of x and y are all equal up to rounding: " +
@@ -242,10 +229,8 @@ func WelchTFrom(x, y Summary) (Test, error) {
 	if x.SD == 0 && y.SD == 0 {
 		return Test{}, errors.New("neither x nor y varies: there is no variance to test against")
 	}
-	e := exponent([]float64{x.SD, y.SD}) // the squares of the SDs must neither overflow nor underflow
-	sx, sy := math.Ldexp(x.SD, -e), math.Ldexp(y.SD, -e)
-	a, b := sx*sx/float64(x.N), sy*sy/float64(y.N)
-	t := (math.Ldexp(x.Mean, -e) - math.Ldexp(y.Mean, -e)) / math.Sqrt(a+b)
+	a, b := x.SD*x.SD/float64(x.N), y.SD*y.SD/float64(y.N)
+	t := (x.Mean - y.Mean) / math.Sqrt(a+b)
 	df := (a + b) * (a + b) / (a*a/float64(x.N-1) + b*b/float64(y.N-1))
 	return finite(Test{Statistic: t, DF: df, P: tailT(t, df), N: x.N + y.N})
 }
@@ -271,19 +256,14 @@ func ANOVA(groups ...[]float64) (Test, error) {
 	if constant == len(groups) {
 		return Test{}, errors.New("no group varies by more than rounding: there is no variance to test against")
 	}
-	e := exponent(groups...)
-	var all []float64
 	within := 0.0
-	scaledGroups := make([][]float64, len(groups))
-	for i, g := range groups {
-		scaledGroups[i] = scaled(g, -e)
-		all = append(all, scaledGroups[i]...)
-		within += squares(scaledGroups[i])
+	for _, g := range groups {
+		within += squares(g)
 	}
 	df, df2 := float64(len(groups)-1), float64(n-len(groups))
-	mean, between := plainMean(all), 0.0
-	for _, g := range scaledGroups {
-		d := plainMean(g) - mean
+	mean, between := Mean(slices.Concat(groups...)), 0.0
+	for _, g := range groups {
+		d := Mean(g) - mean
 		between += float64(len(g)) * d * d
 	}
 	t, err := finite(Test{Statistic: (between / df) / (within / df2), DF: df, DF2: df2, N: n})

@@ -42,11 +42,6 @@ func (st Status) String() string {
 	return text
 }
 
-// Settled reports whether nothing runs or is left to run.
-func (st Status) Settled() bool {
-	return st.Counts[StateRunning]+st.Counts[StatePending]+st.Counts[StateLost] == 0
-}
-
 // Unfinished returns an error that counts the tasks and runs that did not end well, or nil. Tasks that
 // a scheduler has queued are no failure.
 func (s *Sweep) Unfinished(st Status, queued bool) error {

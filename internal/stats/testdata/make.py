@@ -139,19 +139,14 @@ bases = {
 }
 exact = []
 for name, (x, y) in bases.items():
-    for factors in [(1.0, 1.0), (1e200, 1e200), (1e-200, 1e-200), (1e300, 1e300), (1e200, 1e-200), (1e-310, 1e-310)]:
-        a, b = [float(v * factors[0]) for v in x], [float(v * factors[1]) for v in y]
-        if max(map(abs, a + b)) > 1e306 and name == "offset" or factors[0] == 1e-310 and name != "four":
-            continue  # beyond float64; too few digits
-        p, q = [Fraction(v) for v in a], [Fraction(v) for v in b]
-        case = {"name": "%s times %g and %g" % (name, *factors), "x": a, "y": b, "pearson": pearson(p, q)}
-        if factors[0] == factors[1]:
-            case |= {"paired": paired(p, q), "welch": welch(p, q[:-1]), "anova": anova([p, q[:-1], q[1:]])}
-        if factors == (1.0, 1.0):  # the fractions are right where scipy can follow
-            for got, want in [(case["pearson"], st.pearsonr(a, b)), (case["paired"], st.ttest_rel(a, b)), (case["anova"], st.f_oneway(a, b[:-1], b[1:])),
-                              (case["welch"], st.ttest_ind(a, b[:-1], equal_var=False))]:
-                np.testing.assert_allclose(got, want, rtol=1e-7)  # its 1 - r^2 has lost digits at a p of 1e-49
-        exact.append(case)
+    p, q = [Fraction(float(v)) for v in x], [Fraction(float(v)) for v in y]
+    case = {"name": name, "x": [float(v) for v in x], "y": [float(v) for v in y], "pearson": pearson(p, q), "paired": paired(p, q),
+            "welch": welch(p, q[:-1]), "anova": anova([p, q[:-1], q[1:]])}
+    # the fractions are right where scipy can follow
+    for got, want in [(case["pearson"], st.pearsonr(x, y)), (case["paired"], st.ttest_rel(x, y)), (case["anova"], st.f_oneway(x, y[:-1], y[1:])),
+                      (case["welch"], st.ttest_ind(x, y[:-1], equal_var=False))]:
+        np.testing.assert_allclose(got, want, rtol=1e-7)  # its 1 - r^2 has lost digits at a p of 1e-49
+    exact.append(case)
 with open("exact.json", "w") as f:
     json.dump(exact, f, indent=1)
     f.write("\n")

@@ -2,69 +2,10 @@ package lst
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"torchpe/internal/wording"
 )
-
-// Shown is a puzzle of a list with what decides it.
-type Shown struct {
-	Index int `json:"index"`
-	Side  int `json:"side,omitempty"` // other than 4
-	Puzzle
-	Explanation
-}
-
-// Show explains the puzzles of some indices.
-func Show(ps []Puzzle, indices []int) (all []Shown) {
-	for _, i := range indices {
-		s := Shown{Index: i, Puzzle: ps[i], Explanation: ps[i].Explain()}
-		if side := ps[i].Cells.Side(); side != Side {
-			s.Side = side
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// String draws the grid, with the lines that decide it below.
-func (s Shown) String() string {
-	var b strings.Builder
-	for _, row := range s.Cells.Rows() {
-		fmt.Fprintf(&b, "    %s\n", row)
-	}
-	b.WriteString("\n")
-	for _, by := range s.DecidedBy {
-		fmt.Fprintf(&b, "    %s\n", by)
-	}
-	if s.TwoLines != nil {
-		fmt.Fprintf(&b, "    but two lines suffice: %v, %v force %d\n", s.TwoLines[0], s.TwoLines[1],
-			s.DecidedBy[0].Answer)
-	}
-	if s.Problem != "" {
-		fmt.Fprintf(&b, "    problem: %s\n", s.Problem)
-	}
-	return b.String()
-}
-
-// OnePerCondition draws the index of one puzzle of each condition that occurs. The same seed draws the
-// same ones.
-func OnePerCondition(ps []Puzzle, seed uint64) (chosen []int) {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	for _, c := range Conditions() {
-		var candidates []int
-		for i, p := range ps {
-			if p.Condition == c {
-				candidates = append(candidates, i)
-			}
-		}
-		if len(candidates) > 0 {
-			chosen = append(chosen, candidates[rng.IntN(len(candidates))])
-		}
-	}
-	return chosen
-}
 
 // Sets are the counts of given symbols by set ("training" and "validation") and label of the condition.
 type Sets map[string]map[string]Givens
