@@ -37,7 +37,7 @@ func withAdvice(c Config, err error) error {
 	switch {
 	case outOfMemory(err):
 		return fmt.Errorf("%w\n%s with batch %d did not fit: fewer --members or a smaller "+
-			"--batch need less (--members auto measures how many fit)", err,
+			"--batch need less", err,
 			wording.Count(len(c.Members), "member"), c.Batch)
 	case deviceLost(err):
 		return fmt.Errorf("%w\nthe GPU failed: its state is in nvidia-smi and in the kernel's log "+

@@ -20,12 +20,12 @@ func TestFaults(t *testing.T) {
 		"CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; " +
 			"7.79 GiB total capacity; 6.03 GiB already allocated)": {true, false, "2 members with batch 32"},
 		"DefaultCPUAllocator: can't allocate memory: you tried to " +
-			"allocate 8589934592 bytes": {true, false, "--members auto"},
+			"allocate 8589934592 bytes": {true, false, "fewer --members"},
 		"CUDA error: unspecified launch failure": {false, true, "--resume"},
 		"CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling " +
 			"cublasSgemm(x)": {false, true, "Xid"},
 		"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling " +
-			"`cublasCreate(handle)`": {true, false, "--members auto"},
+			"`cublasCreate(handle)`": {true, false, "fewer --members"},
 		"CUDA error: uncorrectable ECC error encountered (at a " +
 			"kernel of torchpe)": {false, true, "--resume"},
 		"the size of tensor a (2) must match the size of tensor b (3)": {false, false, ""},

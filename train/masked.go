@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"math"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -232,14 +231,6 @@ func (t *maskedTask) measure(e *ensemble, step int, tables peTables) (measuresFi
 		}
 		scores.add(m, to)
 	}, nil
-}
-
-// finiteOrNil returns a pointer to v, or nil where it is NaN or infinite.
-func finiteOrNil(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }
 
 // notes describes the data.

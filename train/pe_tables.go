@@ -48,7 +48,7 @@ func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 		// Fixed tables are the same in every block.
 		if table := block[member]; !slices.Equal(table, before) {
 			n, r, before = frobenius(table), math.NaN(), table
-			if finiteOrNil(n) != nil { // else there are no singular values
+			if isFinite(n) { // else there are no singular values
 				v, err := metrics.Table{Tokens: p.tokens, Dim: p.width, Values: table}.EffectiveRank()
 				if err == nil { // zeros have no rank
 					r = v
@@ -60,6 +60,8 @@ func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 	blocks := float64(len(p.blocks))
 	to["pe_norm"], to["pe_effective_rank"] = norms/blocks, ranks/blocks
 }
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // frobenius returns the root of the sum of squares.
 func frobenius(table []float64) float64 {

@@ -25,7 +25,7 @@ type adviseFlags struct {
 }
 
 func newAdviseCommand() *cobra.Command {
-	f := adviseFlags{sweepFlags: sweepFlags{pack: memberCount{n: 1, auto: true}}}
+	f := adviseFlags{sweepFlags: sweepFlags{}}
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Find which encoding suits your data, and whether any is better than none",

@@ -20,7 +20,7 @@ FILE[:tensor] is an array: .npy, .csv, .tsv or .txt; or a tensor by its name in 
 .npz, HDF5 or .mat, where the name may be left out if only one tensor fits. --header yes|no says
 whether the first line of a text holds names, where it may be either.
 A number that has no value is a dash, and null with --json.`,
-	}, newAnalyzeNoiseCommand())
+	})
 	for _, m := range analysis.Measures() {
 		cmd.AddCommand(newMeasureCommand(m))
 	}

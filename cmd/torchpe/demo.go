@@ -25,7 +25,7 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{sweepFlags: sweepFlags{pack: memberCount{n: 1}}, fidelity: "code", epochs: demoEpochs()}
+	f := demoFlags{sweepFlags: sweepFlags{pack: 1}, fidelity: "code", epochs: demoEpochs()}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",

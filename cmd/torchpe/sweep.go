@@ -21,7 +21,7 @@ type sweepFlags struct {
 	axes         []*axisFlag // the flags of train, each of which may have several values
 	zip, exclude []string
 	out          string
-	pack         memberCount
+	pack         packSize
 	dryRun       bool
 	noCalibrate  bool
 	skipInvalid  bool
@@ -30,7 +30,7 @@ type sweepFlags struct {
 }
 
 func newSweepCommand() *cobra.Command {
-	f := sweepFlags{pack: memberCount{n: 1, auto: true}}
+	var f sweepFlags
 	cmd := &cobra.Command{
 		Use:   "sweep [PRESET|FILE]",
 		Short: "Train a grid of configurations; resumable",
@@ -120,10 +120,7 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	if err != nil {
 		return r, err
 	}
-	packing := sweep.Packing{Machine: machine}
-	if !f.pack.auto {
-		packing = sweep.Packing{Members: f.pack.n}
-	}
+	packing := sweep.Packing{Members: int(f.pack), Machine: machine}
 	var added sweep.Added
 	change := func(p *sweep.Plan) (err error) {
 		added, err = p.Add(configs, packing, os.Args)

@@ -234,10 +234,6 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	if err := fl.Parse(args); err != nil {
 		return nil, nil, err
 	}
-	if f.members.count.auto {
-		return nil, nil, usagef("--members auto: give a number here; " +
-			"--pack auto finds how many configurations train together")
-	}
 	c, notes, err := f.resolve()
 	if err != nil {
 		return nil, nil, err
@@ -248,3 +244,31 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	text, err := json.Marshal(c)
 	return text, notes, err
 }
+
+// packSize is the value of --pack: the members of a task at most, or 0 for the word auto.
+type packSize int
+
+// Set reads a number or the word auto.
+func (p *packSize) Set(text string) error {
+	if text == "auto" {
+		*p = 0
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxMembers {
+		return fmt.Errorf("want a number from 1 to %d, or the word auto", maxMembers)
+	}
+	*p = packSize(n)
+	return nil
+}
+
+// String writes what Set reads.
+func (p *packSize) String() string {
+	if *p == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(int(*p))
+}
+
+// Type names the value in --help.
+func (p *packSize) Type() string { return "int|auto" }

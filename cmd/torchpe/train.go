@@ -96,7 +96,7 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	if err := f.checkAllowed(); err != nil {
 		return r, err
 	}
-	resolved, notes, err := f.resolve(c.notes)
+	resolved, notes, err := f.resolve()
 	if err != nil {
 		return r, err
 	}
@@ -170,7 +170,7 @@ func (f *trainFlags) checkAllowed() error {
 
 // resolve returns the configuration that the flags ask for. With --resume it is that of the run in
 // --out.
-func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err error) {
+func (f *trainFlags) resolve() (c train.Config, notes []string, err error) {
 	path := filepath.Join(f.out, "config.json")
 	resume := f.options.Resume && f.out != ""
 	if _, statErr := os.Stat(path); resume && statErr == nil {
@@ -178,8 +178,8 @@ func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err
 	} else if resume && len(f.config.given()) == 0 && f.config.file == "" {
 		err = fmt.Errorf("--resume --out %s: there is no run; to start one, say what to train, "+
 			"for example --preset quick%s", f.out, stoppedRuns())
-	} else if c, notes, err = f.config.resolve(); err == nil {
-		return c, notes, f.config.chooseMembers(&c, say)
+	} else {
+		c, notes, err = f.config.resolve()
 	}
 	if err != nil {
 		err = usageError{err}

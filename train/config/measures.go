@@ -91,13 +91,3 @@ func (c Config) HowMeasured(measure string) string {
 	}
 	return strings.Join(how, " ")
 }
-
-// ParseNoise reads amplitudes of noise as --noise does; none for the word none.
-func ParseNoise(text string) ([]float64, error) {
-	noise, _ := ByFlag("noise")
-	f := noise.NewFlag()
-	if err := f.Set(text); err != nil {
-		return nil, err
-	}
-	return f.Numbers(), f.fault()
-}
