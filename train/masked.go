@@ -40,13 +40,6 @@ func init() {
 	for _, name := range []string{"nmar", "fmri", "masked"} {
 		taskMakers[name] = taskMaker{
 			read: func(c Config) (task, error) { return newMaskedTask(c) },
-			recorded: func(c Config, _ encoding) (parts map[string][]string, lacking string) {
-				parts = map[string][]string{}
-				for _, level := range c.Masked.TestLevels {
-					parts["test_mse"] = append(parts["test_mse"], testSet{level: level}.key())
-				}
-				return parts, ""
-			},
 		}
 	}
 }
@@ -260,11 +253,4 @@ func (t *maskedTask) completeResult(r *runlog.Result) {
 		r.Baselines["mean"][set.key()] = set.baselines.Mean
 		r.Baselines["gaussian"][set.key()] = set.baselines.Gaussian
 	}
-}
-
-func (t *maskedTask) whyMissing(m runlog.Measure, _ string) string {
-	if t.table.Modules == nil && m.Needs == runlog.OfModules {
-		return "the modules of the tokens are not known (--modules)"
-	}
-	return ""
 }

@@ -81,7 +81,7 @@ func (e *DataError) Error() string { return e.err.Error() }
 func (e *DataError) Unwrap() error { return e.err }
 
 // claimRunDir locks the run directory for a new run, or for one to go on with.
-func claimRunDir(c Config, dir string, o Options) (run *runlog.Run, resumed bool, err error) {
+func claimRunDir(dir string, o Options) (run *runlog.Run, resumed bool, err error) {
 	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
 	if o.Resume {
 		run, err := runlog.Resume(dir, opts)
@@ -93,9 +93,6 @@ func claimRunDir(c Config, dir string, o Options) (run *runlog.Run, resumed bool
 		if !errors.Is(err, runlog.ErrNoRun) {
 			return run, true, err
 		}
-	}
-	if err := c.CheckUntil(); err != nil {
-		return nil, false, &ConfigError{err}
 	}
 	run, err = runlog.Claim(dir, opts)
 	return run, false, err

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -19,7 +21,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err := c.Resolve(); err != nil {
 		return runlog.Result{}, err
 	}
-	run, resumed, err := claimRunDir(c, dir, o)
+	run, resumed, err := claimRunDir(dir, o)
 	if err != nil {
 		return runlog.Result{}, err
 	}
@@ -64,8 +66,8 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	if !resumed {
-		if err := ens.checkUntil(); err != nil {
-			return runlog.Result{}, err
+		if err := t.checkUntil(); err != nil {
+			return runlog.Result{}, withAdvice(c, err)
 		}
 		if err := t.start(run.Start); err != nil {
 			return runlog.Result{}, err
@@ -330,26 +332,59 @@ func (t *trainer) checkDivergence() error {
 	return nil
 }
 
-// record measures all members and appends a record of each.
-func (t *trainer) record() error {
-	t.watchdog.notify(t.state.step)
-	tables, err := t.peTables()
+// checkUntil returns an error where records of the run will lack the number of Until: those of the untrained
+// model do.
+func (t *trainer) checkUntil() error {
+	if t.config.Until == "" {
+		return nil
+	}
+	fill, err := t.measure()
 	if err != nil {
 		return err
+	}
+	r := runlog.Record{Measures: runlog.Numbers{}}
+	fill(&r)
+	if _, measured := r.Measures[t.criterion.Key]; measured {
+		return nil
+	}
+	keys := r.Measures.Keys()
+	return &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
+		"they have %s%s", t.config.Until, t.criterion.Key, strings.Join(keys, ", "),
+		wording.Hint(t.criterion.Key, keys))}
+}
+
+// measure measures all members. fill adds a member's numbers to its record.
+func (t *trainer) measure() (fill func(r *runlog.Record), err error) {
+	tables, err := t.peTables()
+	if err != nil {
+		return nil, err
 	}
 	shares, err := t.gradientShares()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var fill measuresFiller
+	var ofTask measuresFiller
 	err = t.retryAfterOOM(func() (err error) {
-		fill, err = t.task.measure(t.ensemble, t.state.step, tables)
+		ofTask, err = t.task.measure(t.ensemble, t.state.step, tables)
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sums, err := t.buffers.sums()
+	return func(r *runlog.Record) {
+		r.Measures["loss"] = sums.loss[r.Member] / sums.examples
+		tables.addNormAndRank(r.Member, r.Measures)
+		t.motion.measure(r.Member, tables, shares[r.Member], r.Measures)
+		r.Map = t.motion.mapOf(r.Member, tables)
+		ofTask(r.Member, r.Measures, sums)
+	}, err
+}
+
+// record measures all members and appends a record of each.
+func (t *trainer) record() error {
+	t.watchdog.notify(t.state.step)
+	fill, err := t.measure()
 	if err != nil {
 		return err
 	}
@@ -365,11 +400,7 @@ func (t *trainer) record() error {
 			Sigma: t.config.Members[m].Sigma, WallSeconds: t.state.seconds, StepMS: stepMS,
 			Measures: runlog.Numbers{}}
 		if t.active[m] {
-			r.Measures["loss"] = sums.loss[m] / sums.examples
-			tables.addNormAndRank(m, r.Measures)
-			t.motion.measure(m, tables, shares[m], r.Measures)
-			r.Map = t.motion.mapOf(m, tables)
-			fill(m, r.Measures, sums)
+			fill(&r)
 		}
 		t.updateFit(&r)
 		if t.fits != nil {

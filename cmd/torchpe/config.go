@@ -168,9 +168,6 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	if err := errors.Join(append(bad, c.Resolve())...); err != nil {
 		return c, nil, err
 	}
-	if err := c.CheckUntil(); err != nil {
-		return c, nil, err
-	}
 	return c, f.ignored(c, given), nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"torchpe/internal/wording"
 )
 
 // Criterion bounds a number of the records: a member has fitted at the first record whose number is
@@ -30,6 +32,27 @@ func ParseCriterion(text string) (Criterion, error) {
 	}
 	key, err := ParseMeasure(name)
 	return Criterion{key, v}, err
+}
+
+// Check returns an error where no record of a task can meet the criterion: the task does not measure the
+// number, or the bound is out of reach. Which numbers of a family a run has, only its records show.
+func (c Criterion) Check(task Task) error {
+	var keys []string
+	measured := false
+	for _, m := range measures {
+		if m.Tasks&task != 0 && !m.AtEnd {
+			keys = append(keys, m.Key)
+			measured = measured || m.has(c.Key)
+		}
+	}
+	switch best, falls := c.Scale().Best, c.Scale().Falls; {
+	case !measured:
+		return fmt.Errorf("%s is no number at which this task can stop; these are %s%s", c.Key,
+			strings.Join(keys, ", "), wording.Hint(c.Key, keys))
+	case falls && c.Bound < best, !falls && c.Bound > best:
+		return fmt.Errorf("%s is never beyond %g, so training would never stop", c, best)
+	}
+	return nil
 }
 
 // String returns what ParseCriterion reads.

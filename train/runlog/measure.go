@@ -18,7 +18,6 @@ type Measure struct {
 	Heading string // of columns, without the unit; %s is what differs within a family
 	Scale   Scale
 	Tasks   Task // that measure it
-	Needs   Need
 	AtEnd   bool // only results have it
 }
 
@@ -50,17 +49,6 @@ const (
 	AnyTask = Puzzles | Sequences | Masked
 )
 
-// Need says what a measure is of, where not every run has that.
-type Need int
-
-// What measures are of.
-const (
-	OfModel   Need = iota // every run has it
-	OfTables              // the encoding adds a table to the input of blocks
-	OfTrained             // that, and it is trained
-	OfModules             // the encoding adds a table, and the modules of the tokens are known
-)
-
 // measures has all measures. Families whose key has two parts follow those of one.
 var measures = []Measure{
 	{Key: "loss", Heading: "loss", Scale: mse, Tasks: AnyTask},
@@ -81,25 +69,25 @@ var measures = []Measure{
 	{Key: "train_mse", Heading: "train MSE", Scale: mse, Tasks: Masked}, // since the last record
 	{Key: "test_mse/LEVEL", Heading: "test MSE, %s masked", Scale: mse, Tasks: Masked},
 	// Network scores of the table against the known modules: the mean over blocks, and each.
-	{Key: "modularity", Heading: "modularity", Scale: score, Tasks: Masked, Needs: OfModules},
-	{Key: "modularity/BLOCK", Heading: "modularity, block %s", Scale: score, Tasks: Masked, Needs: OfModules},
-	{Key: "clustering", Heading: "clustering", Scale: amount, Tasks: Masked, Needs: OfModules},
-	{Key: "clustering/BLOCK", Heading: "clustering, block %s", Scale: amount, Tasks: Masked, Needs: OfModules},
+	{Key: "modularity", Heading: "modularity", Scale: score, Tasks: Masked},
+	{Key: "modularity/BLOCK", Heading: "modularity, block %s", Scale: score, Tasks: Masked},
+	{Key: "clustering", Heading: "clustering", Scale: amount, Tasks: Masked},
+	{Key: "clustering/BLOCK", Heading: "clustering, block %s", Scale: amount, Tasks: Masked},
 	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the table [N,D], means over
 	// the blocks that have one.
-	{Key: "pe_norm", Heading: "norm of the PE", Scale: amount, Tasks: AnyTask, Needs: OfTables},
-	{Key: "pe_effective_rank", Heading: "effective rank of the PE", Scale: amount, Tasks: AnyTask, Needs: OfTables},
+	{Key: "pe_norm", Heading: "norm of the PE", Scale: amount, Tasks: AnyTask},
+	{Key: "pe_effective_rank", Heading: "effective rank of the PE", Scale: amount, Tasks: AnyTask},
 	// Of trained tables: norm of the change over the norm at the start; norm of the PE's gradient
 	// over that of all, at the last step.
-	{Key: "pe_moved/BLOCK", Heading: "||E − E₀|| / ||E₀||", Scale: amount, Tasks: AnyTask, Needs: OfTrained},
-	{Key: "pe_gradient_share", Heading: "PE's share of the gradient", Scale: score, Tasks: AnyTask, Needs: OfTrained},
+	{Key: "pe_moved/BLOCK", Heading: "||E − E₀|| / ||E₀||", Scale: amount, Tasks: AnyTask},
+	{Key: "pe_gradient_share", Heading: "PE's share of the gradient", Scale: score, Tasks: AnyTask},
 	// Of trained tables of tokens on a grid, against 2d-fixed in the published code: the Procrustes
 	// disparity (see metrics.Procrustes), and the cosine of the two tables, also before training.
 	// 1d-fixed has a cosine of 0.72 at the paper's size.
-	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask, Needs: OfTrained},
-	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask, Needs: OfTrained},
+	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask},
+	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask},
 	{Key: "pe_start_cosine/BLOCK", Heading: "cosine with 2d-fixed before training", Scale: score,
-		Tasks: AnyTask, Needs: OfTrained, AtEnd: true},
+		Tasks: AnyTask, AtEnd: true},
 	// Validation accuracy with Gaussian noise on the embeddings, by its standard deviation.
 	{Key: "noise/SD", Heading: "with noise of SD %s", Scale: accuracy, Tasks: Puzzles, AtEnd: true},
 	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.
