@@ -10,7 +10,6 @@ package config
 
 import (
 	"encoding/json"
-	"reflect"
 
 	"torchpe/models/arch"
 )
@@ -29,7 +28,16 @@ type Config struct {
 }
 
 // Clone returns a copy that shares no memory with the configuration.
-func (c Config) Clone() Config { return copyOf(reflect.ValueOf(c)).Interface().(Config) }
+func (c Config) Clone() (out Config) {
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		panic(err) // numbers, texts and lists can be written and read
+	}
+	return out
+}
 
 // Complete derives settings from others and leaves out defaults, as config.json has them.
 func (c *Config) Complete(bad *Problems) {
