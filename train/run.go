@@ -7,10 +7,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
-	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -329,100 +327,6 @@ func (t *trainer) checkDivergence() error {
 			return err
 		}
 	}
-	return nil
-}
-
-// checkUntil returns an error where records of the run will lack the number of Until: those of the untrained
-// model do.
-func (t *trainer) checkUntil() error {
-	if t.config.Until == "" {
-		return nil
-	}
-	fill, err := t.measure()
-	if err != nil {
-		return err
-	}
-	r := runlog.Record{Measures: runlog.Numbers{}}
-	fill(&r)
-	if _, measured := r.Measures[t.criterion.Key]; measured {
-		return nil
-	}
-	keys := r.Measures.Keys()
-	return &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
-		"they have %s%s", t.config.Until, t.criterion.Key, strings.Join(keys, ", "),
-		wording.Hint(t.criterion.Key, keys))}
-}
-
-// measure measures all members. fill adds a member's numbers to its record.
-func (t *trainer) measure() (fill func(r *runlog.Record), err error) {
-	tables, err := t.peTables()
-	if err != nil {
-		return nil, err
-	}
-	shares, err := t.gradientShares()
-	if err != nil {
-		return nil, err
-	}
-	var ofTask measuresFiller
-	err = t.retryAfterOOM(func() (err error) {
-		ofTask, err = t.task.measure(t.ensemble, t.state.step, tables)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	sums, err := t.buffers.sums()
-	return func(r *runlog.Record) {
-		r.Measures["loss"] = sums.loss[r.Member] / sums.examples
-		tables.addNormAndRank(r.Member, r.Measures)
-		t.motion.measure(r.Member, tables, shares[r.Member], r.Measures)
-		r.Map = t.motion.mapOf(r.Member, tables)
-		ofTask(r.Member, r.Measures, sums)
-	}, err
-}
-
-// record measures all members and appends a record of each.
-func (t *trainer) record() error {
-	t.watchdog.notify(t.state.step)
-	fill, err := t.measure()
-	if err != nil {
-		return err
-	}
-	stepMS := 1000 * time.Since(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
-	perEpoch := t.task.stepsPerEpoch()
-	epoch := (t.state.step + perEpoch - 1) / perEpoch
-	var records []runlog.Record
-	for m := range t.members() {
-		if t.hasStopped(m) {
-			continue
-		}
-		r := runlog.Record{Step: t.state.step, Epoch: epoch, Member: m, Seed: int64(t.seeds[m]),
-			Sigma: t.config.Members[m].Sigma, WallSeconds: t.state.seconds, StepMS: stepMS,
-			Measures: runlog.Numbers{}}
-		if t.active[m] {
-			fill(&r)
-		}
-		t.updateFit(&r)
-		if t.fits != nil {
-			fit := t.fits[m]
-			r.Fit = &fit
-		}
-		records = append(records, r)
-	}
-	if err := t.run.Append(records...); err != nil {
-		return err
-	}
-	t.appendToBoard(records)
-	t.loggedAt = t.state.step
-	if err := t.buffers.reset(newTrainSums(t.members()), t.active); err != nil {
-		return err
-	}
-	var newest []runlog.Record
-	for _, r := range t.last {
-		newest = append(newest, *r)
-	}
-	t.observer.Logged(newest)
-	t.logged = time.Now()
 	return nil
 }
 

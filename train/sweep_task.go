@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -165,4 +166,19 @@ func calibrated(c config.Config, gpus int) Config {
 		c.Members = c.Members[:min(calibrationMembers, len(c.Members))]
 	}
 	return Config{c}
+}
+
+// Hardware describes this computer to the planner of sweeps.
+func Hardware() sweep.Hardware {
+	const mb = 1 << 20
+	sys := torchpe.DescribeSystem()
+	h := sweep.Hardware{CPUs: runtime.NumCPU(), MemoryMB: float64(sys.FreeMemory) / mb}
+	for _, g := range sys.GPUs {
+		memory := g.TotalMemory
+		if g.FreeMemory > 0 {
+			memory = g.FreeMemory
+		}
+		h.GPUsMB = append(h.GPUsMB, float64(memory)/mb)
+	}
+	return h
 }

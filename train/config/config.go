@@ -10,6 +10,9 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 
 	"torchpe/models/arch"
 )
@@ -70,3 +73,20 @@ func (c Config) TotalSteps(perEpoch int) int {
 
 // JSON returns the configuration as config.json holds it.
 func (c Config) JSON() ([]byte, error) { return json.MarshalIndent(c, "", "  ") }
+
+// Problems collects what is wrong with a configuration, so that all of it is reported at once.
+type Problems []string
+
+// Add appends a problem.
+func (p *Problems) Add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// Err returns all problems as one error, or nil.
+func (p Problems) Err() error {
+	switch len(p) {
+	case 0:
+		return nil
+	case 1:
+		return errors.New(p[0])
+	}
+	return fmt.Errorf("%d mistakes in the configuration:\n  %s", len(p), strings.Join(p, "\n  "))
+}
