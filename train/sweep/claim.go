@@ -100,12 +100,6 @@ type Claim struct {
 	endedAttempt int // as in TaskStatus
 }
 
-// Tries to lock a task, and the pause between them: another process may test the lock at that moment.
-const (
-	claimTries = 10
-	claimPause = 15 * time.Millisecond
-)
-
 // ClaimTask takes a task. It fails with ErrDone, ErrFailed or ErrBusy. A task is also busy while
 // another host's worker may be alive, unless breakLock says that it is dead, both workers are the
 // same requeued job of a scheduler, or both are jobs and the old one is silent.
@@ -155,16 +149,11 @@ func (s *Sweep) lockTask(index int) (*Claim, error) {
 		return nil, fmt.Errorf("task %d: lock %s is no regular file (%s)", index,
 			s.path(index, lockFile), info.Mode())
 	}
-	lock := flock.New(s.path(index, lockFile), flock.SetPermissions(0o666))
-	ok, err := lock.TryLock()
-	for i := 1; err == nil && !ok && i < claimTries; i++ {
-		time.Sleep(claimPause)
-		ok, err = lock.TryLock()
-	}
+	lock, err := runlog.TryLock(s.path(index, lockFile))
 	if err != nil {
-		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), runlog.LockCause(err))
+		return nil, fmt.Errorf("task %d: lock %s: %w", index, s.path(index, lockFile), err)
 	}
-	if !ok {
+	if lock == nil {
 		return nil, s.busy(index)
 	}
 	return &Claim{Sweep: s, Index: index, lock: lock, start: time.Now()}, nil

@@ -9,13 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -152,19 +149,10 @@ func sameHost(host string) bool {
 	return err == nil && host == own
 }
 
-// held reports whether a process holds the lock of a task. It takes a shared lock for a moment, which is
-// why ClaimTask tries more than once.
+// held reports whether a process holds the lock of a task.
 func (s *Sweep) held(index int) bool {
 	info, err := s.root.Lstat(taskFile(index, lockFile))
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	l := flock.New(filepath.Join(s.Dir, taskFile(index, lockFile)), flock.SetFlag(os.O_RDONLY))
-	ok, err := l.TryRLock()
-	if ok {
-		err = l.Unlock()
-	}
-	return err == nil && !ok
+	return err == nil && info.Mode().IsRegular() && runlog.IsLocked(s.path(index, lockFile))
 }
 
 // eta estimates the seconds until all running and pending tasks are done. It takes the rest of a running
