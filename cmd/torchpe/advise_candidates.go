@@ -50,7 +50,7 @@ func candidates(given []sweep.Axis) ([]sweep.Point, error) {
 	if encodings := &axes[0]; !slices.Contains(encodings.Values, noEncoding) {
 		encodings.Values = append(encodings.Values, noEncoding)
 	}
-	points, _, err := spec.Points()
+	points, err := spec.Points()
 	return points, err
 }
 

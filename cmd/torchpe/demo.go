@@ -105,7 +105,7 @@ func (f *demoFlags) configs() ([][]byte, error) {
 	if f.lst != "" {
 		axes = append(axes, sweep.Axis{Flag: "lst", Values: []string{f.lst}})
 	}
-	points, _, err := demoPreset().Set(axes).Points()
+	points, err := demoPreset().Set(axes).Points()
 	if err != nil {
 		return nil, err
 	}

@@ -182,7 +182,14 @@ func (f *sweepFlags) spec(args []string) (sweep.Spec, error) {
 		return spec, err
 	}
 	spec = spec.Set(axes)
-	return spec, f.combine(&spec)
+	for i := range spec.Parts {
+		p := &spec.Parts[i]
+		p.Zip = slices.Clone(p.Zip)
+		for _, group := range f.zip {
+			p.Zip = append(p.Zip, strings.Split(group, ","))
+		}
+	}
+	return spec, nil
 }
 
 // namedSpec returns the sweep of a file or a preset.
@@ -204,25 +211,6 @@ func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.IsDir() || name == array.Stdin ||
 		err != nil && !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
-}
-
-// combine adds --zip and --exclude to the parts of a sweep.
-func (f *sweepFlags) combine(spec *sweep.Spec) error {
-	for i := range spec.Parts {
-		p := &spec.Parts[i]
-		p.Zip, p.Exclude = slices.Clone(p.Zip), slices.Clone(p.Exclude)
-		for _, group := range f.zip {
-			p.Zip = append(p.Zip, strings.Split(group, ","))
-		}
-		for _, text := range f.exclude {
-			m, err := sweep.ParseMatch(text)
-			if err != nil {
-				return fmt.Errorf("--exclude: %w", err)
-			}
-			p.Exclude = append(p.Exclude, m)
-		}
-	}
-	return nil
 }
 
 // resolveArguments turns arguments of train into a configuration. Its paths are absolute, because

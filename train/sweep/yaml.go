@@ -87,7 +87,7 @@ func resolveAliases(n *yaml.Node) {
 
 // The keys of a part, and of a sweep.
 var (
-	partKeys  = []string{"name", "set", "grid", "zip", "seeds", "members", "exclude"}
+	partKeys  = []string{"name", "set", "grid", "zip", "seeds", "members"}
 	sweepKeys = append(slices.Clone(partKeys), "parts")
 )
 
@@ -185,7 +185,7 @@ func (r *yamlReader) spec(values []pair) (s Spec) {
 
 // part reads a part over what it inherits.
 func (r *yamlReader) part(values []pair, p Part) Part {
-	p.Zip, p.Exclude = slices.Clone(p.Zip), slices.Clone(p.Exclude)
+	p.Zip = slices.Clone(p.Zip)
 	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
 	if v := valueOf(values, "name"); v != nil {
 		p.Name = r.scalar(v, "name")
@@ -211,11 +211,6 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 		refuse(v, "seed and seeds both give seeds: give one of them")
 	}
 	over(r.seedAxes(values))
-	if v := valueOf(values, "exclude"); v != nil {
-		for _, item := range r.list(v, "exclude") {
-			p.Exclude = append(p.Exclude, Match(r.axes(item, "exclude", r.axis)))
-		}
-	}
 	if _, err := p.dimensions(); err != nil {
 		refuse(values[0].value, "%w", err)
 	}
