@@ -107,7 +107,7 @@ var refusals = []struct {
 	{"bench step --steps 0", 2, "--steps"},
 
 	// analyze, runs, export, import, report
-	{"analyze ran", 2, `did you mean "rank"?`},
+	{"analyze networ", 2, `did you mean "network"?`},
 	{"runs list gone", 2, "no such file"},
 	{"runs compare absent", 2, "no such file"},
 	{"runs list runs --where sigmma=1", 2, `did you mean "sigma"`},
