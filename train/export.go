@@ -85,6 +85,35 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 	})
 }
 
+// readRun returns the configuration of a run, resolved, and its newest checkpoint; both must be of one
+// configuration. Its attention is one that this version computes.
+func readRun(dir string) (Config, *runlog.Checkpoint, error) {
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	defer r.Close()
+	c, err := ParseConfig(r.Config().JSON)
+	if err == nil {
+		err = c.resolveStored()
+	}
+	if err != nil {
+		return c, nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	if _, err = r.Result(); err != nil && !errors.Is(err, runlog.ErrNoResult) {
+		return c, nil, err
+	}
+	unfinished := err != nil
+	checkpoint, err := r.LoadCheckpoint()
+	if err == nil && unfinished {
+		if _, err = changedSettings(checkpoint, c, nil); err != nil {
+			err = fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	c.replaceGoneForm()
+	return c, checkpoint, err
+}
+
 // stoppedAfter returns the step after which a member stopped because it reached Until; math.MaxInt
 // where it did not.
 func stoppedAfter(dir string, c Config, member int) (int, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"torchpe/internal/expect"
 )
@@ -20,12 +19,12 @@ func TestFaults(t *testing.T) {
 		"CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; " +
 			"7.79 GiB total capacity; 6.03 GiB already allocated)": {true, false, "2 members with batch 32"},
 		"DefaultCPUAllocator: can't allocate memory: you tried to " +
-			"allocate 8589934592 bytes": {true, false, "--members auto"},
+			"allocate 8589934592 bytes": {true, false, "fewer --members"},
 		"CUDA error: unspecified launch failure": {false, true, "--resume"},
 		"CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling " +
 			"cublasSgemm(x)": {false, true, "Xid"},
 		"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling " +
-			"`cublasCreate(handle)`": {true, false, "--members auto"},
+			"`cublasCreate(handle)`": {true, false, "fewer --members"},
 		"CUDA error: uncorrectable ECC error encountered (at a " +
 			"kernel of torchpe)": {false, true, "--resume"},
 		"the size of tensor a (2) must match the size of tensor b (3)": {false, false, ""},
@@ -37,28 +36,6 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: memory %v, device %v: %s", text, outOfMemory(err), deviceLost(err), said)
 		}
 	}
-}
-
-// Silence is noticed once, and not while steps come.
-func TestWatch(t *testing.T) {
-	heard := make(chan *StalledError, 10)
-	w := newWatchdog(100*time.Millisecond, "runs/x", func(e *StalledError) { heard <- e })
-	for step := range 8 {
-		w.notify(step)
-		time.Sleep(30 * time.Millisecond)
-	}
-	if len(heard) > 0 {
-		t.Fatal("steps came, and it says they do not")
-	}
-	e := <-heard
-	if e.Step != 7 || !strings.Contains(e.Error(), "runs/x") || !deviceLost(e) {
-		t.Errorf("%v", e)
-	}
-	w.stop()
-	quiet := newWatchdog(50*time.Millisecond, "", func(*StalledError) { t.Error("heard after stop") })
-	quiet.stop()
-	time.Sleep(80 * time.Millisecond)
-	(*watchdog)(nil).notify(1)
 }
 
 // What fails in an evaluation on the device is its error, in every task: here, the weights are gone.

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"torchpe/data/lst"
 	"torchpe/data/masked"
@@ -42,13 +41,6 @@ func init() {
 			return newLSTTask(c, s)
 		},
 		empty: func(c Config) (task, error) { return newLSTTask(c, splits{}) },
-		recorded: func(c Config, _ encoding) (parts map[string][]string, lacking string) {
-			parts = map[string][]string{"tokens": texts(c.EvalTokens)}
-			for _, condition := range lst.Conditions() {
-				parts["validation"] = append(parts["validation"], condition.String())
-			}
-			return parts, ""
-		},
 	}
 }
 
@@ -204,15 +196,6 @@ func (t *lstTask) completeResult(r *runlog.Result) {
 			r.Baselines["look_up"][x.name], r.Baselines["counts"][x.name] = b.LookUp, b.Counts
 		}
 	}
-}
-
-func (t *lstTask) whyMissing(m runlog.Measure, key string) string {
-	_, label, _ := strings.Cut(key, "/")
-	known := func(c lst.Condition) bool { return c.String() == label }
-	if m.Key == "validation/CONDITION" && !slices.ContainsFunc(t.validation.condition, known) {
-		return "no validation puzzle has that condition"
-	}
-	return ""
 }
 
 // trainingSums returns those over all training puzzles.

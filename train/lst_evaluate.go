@@ -2,11 +2,16 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
+	"torchpe/data/array/safetensors"
 	"torchpe/data/lst"
 	"torchpe/models"
 	"torchpe/torchpe"
+	"torchpe/train/runlog"
 )
 
 // maxEvaluationBatch bounds the examples of a forward pass of an evaluation.
@@ -139,4 +144,285 @@ func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r examples, p p
 	b := t.gather(e, s, r, torchpe.Of(s, e.device, index, e.members(), p.n))
 	e.addDrawnPositions(s, &b.Input, p.n, fmt.Sprintf("positions %s %d %d", r.name, p.step, p.from))
 	return b
+}
+
+// robustness counts the validation puzzles that each member answers correctly with noise a z on its
+// token embeddings, z ~ N(0,1) for each token and dimension on its own. All amplitudes a of a
+// repeat share z, so curves over a are smooth.
+type robustness struct {
+	amplitudes       []float64 // [A]
+	members, repeats int       // E, R
+	puzzles          int
+	correct          []float64 // [E,A,R]
+}
+
+// standardNoise returns the z of a repeat for a piece of the validation split, [E,n,N,D] in s: a function
+// of the member's seed, the repeat and the puzzle. It is drawn in Go as float32, so that it is the same on
+// every device and in both precisions.
+func (t *lstTask) standardNoise(e *ensemble, s *torchpe.Scope, p piece, repeat int) torchpe.Tensor {
+	c := e.model.Config
+	tokens := c.Positions.Tokens()
+	z := make([]float32, 0, e.members()*p.n*tokens*c.DModel)
+	for _, seed := range e.seeds {
+		for i := range p.n {
+			rng := torchpe.Stream(seed, fmt.Sprintf("noise validation %d %d", repeat, p.from+i))
+			for range tokens * c.DModel {
+				z = append(z, float32(rng.NormFloat64()))
+			}
+		}
+	}
+	return torchpe.Of(s, e.device, z, e.members(), p.n, tokens, c.DModel).To(c.DType, e.device)
+}
+
+// robustness measures the validation split. Dropout of fixed PEs and drawn positions are as in
+// evaluate after the same step, so that amplitude 0 gives its accuracy.
+func (t *lstTask) robustness(
+	e *ensemble, step int, amplitudes []float64, repeats int) (robustness, error) {
+	r := t.validation
+	x := robustness{amplitudes: amplitudes, members: e.members(), repeats: repeats, puzzles: r.n}
+	x.correct = make([]float64, x.members*len(amplitudes)*repeats)
+	err := e.inPieces(r.n, maxEvaluationBatch, func(_ *torchpe.Scope, from, n int) {
+		p := piece{step, from, n}
+		for repeat := range repeats {
+			e.inScope(func(s *torchpe.Scope) {
+				z := t.standardNoise(e, s, p, repeat)
+				for a, amplitude := range amplitudes {
+					for m, correct := range t.countCorrect(e, s, p, z.MulScalar(amplitude)) {
+						x.correct[(m*len(amplitudes)+a)*repeats+repeat] += correct
+					}
+				}
+			})
+		}
+	})
+	return x, err
+}
+
+// countCorrect counts correct validation answers with noise [E,n,N,D] on the embeddings: [E].
+func (t *lstTask) countCorrect(
+	e *ensemble, outer *torchpe.Scope, p piece, noise torchpe.Tensor) []float64 {
+	s := outer.Child()
+	defer s.Close()
+	b := t.evaluationBatch(e, s, t.validation, p)
+	b.Noise = noise
+	return torchpe.CountCorrect(e.model.Forward(s, b.Input, nil), b.target).Float64s()
+}
+
+// accuracies returns a member's accuracies [R] at the amplitude of that index, and their mean.
+func (x robustness) accuracies(member, amplitude int) (each []float64, mean float64) {
+	from := (member*len(x.amplitudes) + amplitude) * x.repeats
+	correct := 0.0
+	for _, n := range x.correct[from : from+x.repeats] {
+		each, correct = append(each, n/float64(x.puzzles)), correct+n
+	}
+	// A mean of counts: without noise it equals the accuracy of one repeat to the bit.
+	return each, correct / float64(x.puzzles*x.repeats)
+}
+
+// byAmplitude returns a member's mean accuracies; nil where nothing was measured.
+func (x robustness) byAmplitude(member int) map[string]float64 {
+	if len(x.amplitudes) == 0 {
+		return nil
+	}
+	means := map[string]float64{}
+	for a, amplitude := range x.amplitudes {
+		_, means[strconv.FormatFloat(amplitude, 'g', -1, 64)] = x.accuracies(member, a)
+	}
+	return means
+}
+
+// addTensors adds noise/amplitude [A] and noise/accuracy [E,A,R]. As in all probes, members that
+// diverged are measured with the weights of their last checkpoint.
+func (x robustness) addTensors(out *tensorList) {
+	var all []float64
+	for m := range x.members {
+		for a := range x.amplitudes {
+			each, _ := x.accuracies(m, a)
+			all = append(all, each...)
+		}
+	}
+	addTensor(out, runlog.AmplitudesProbe, []int{len(x.amplitudes)}, x.amplitudes)
+	addTensor(out, "noise/accuracy", []int{x.members, len(x.amplitudes), x.repeats}, all)
+}
+
+// probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N]
+// on the n validation puzzles, the predicted classes prediction/<split> [E,n], also for
+// prediction/tokens<N>, and validation accuracies with noise (see robustness.addTensors).
+func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
+	var out tensorList
+	if err := t.addIntermediates(&out, e, step); err != nil {
+		return nil, nil, err
+	}
+	addPrediction := func(r examples, a accuracy) {
+		addTensor(&out, "prediction/"+r.name, []int{e.members(), r.n}, a.predicted)
+	}
+	for _, r := range []examples{t.iid, t.validation} {
+		if r.n > 0 {
+			a, err := t.evaluate(e, r, step)
+			if err != nil {
+				return nil, nil, err
+			}
+			addPrediction(r, a)
+		}
+	}
+	var err error
+	if t.atEnd, err = t.evaluateSizes(e, step); err != nil {
+		return nil, nil, err
+	}
+	for i, a := range t.atEnd {
+		addPrediction(t.sizes[i], a)
+	}
+	if t.config.TangentPuzzles > 0 {
+		if t.tangent, err = t.tangentAlignments(e); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(t.config.Noise) > 0 {
+		t.noisy, err = t.robustness(e, step, t.config.Noise, t.config.NoiseRepeats)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.noisy.addTensors(&out)
+	}
+	return out.all, map[string]string{"step": fmt.Sprint(step), "puzzles": "validation"}, out.err
+}
+
+// addIntermediates adds the PE tables and attention maps.
+func (t *lstTask) addIntermediates(out *tensorList, e *ensemble, step int) error {
+	kept := map[string]*probe{}
+	r := t.validation
+	pass := forwardPass{r, step, []string{"pe/*", "attention/*"}}
+	err := t.forward(e, pass, func(part piece, _ torchpe.Tensor, trace *models.Trace) {
+		for _, name := range trace.Names() {
+			x, _ := trace.Get(name)
+			if kept[name] == nil {
+				kept[name] = newProbe(name, x.Shape(), e.members(), r.n)
+			}
+			kept[name].put(part.from, part.n, torchpe.Values[float32](x))
+		}
+	})
+	for name, p := range kept {
+		addTensor(out, name, p.shape, p.values)
+	}
+	return err
+}
+
+// probe collects an intermediate over the pieces of a split.
+type probe struct {
+	shape     []int
+	members   int
+	perSample int // elements of one sample of one member; 0 for what all samples share
+	values    []float32
+}
+
+// newProbe allocates an intermediate of n samples that has the given shape in one piece.
+func newProbe(name string, shape []int, members, n int) *probe {
+	if strings.HasPrefix(name, "pe/") && len(shape) == 3 { // [E,N,D]: the same for all samples
+		return &probe{shape: shape, members: members}
+	}
+	full := append([]int{members, n}, shape[2:]...)
+	p := &probe{shape: full, members: members, perSample: 1}
+	for _, d := range shape[2:] {
+		p.perSample *= d
+	}
+	p.values = make([]float32, members*n*p.perSample)
+	return p
+}
+
+// put stores samples from...from+n.
+func (p *probe) put(from, n int, values []float32) {
+	if p.perSample == 0 {
+		p.values = values
+		return
+	}
+	all := p.shape[1]
+	for m := range p.members {
+		copy(p.values[(m*all+from)*p.perSample:], values[m*n*p.perSample:(m+1)*n*p.perSample])
+	}
+}
+
+// outputs are those of a model for some examples: of gives f(x_i) [E,classes] of all members in s.
+type outputs struct {
+	examples, classes int
+	of                func(s *torchpe.Scope, i int) torchpe.Tensor
+}
+
+// tangentKernels returns for each member the kernel
+//
+//	K[i,j] = sum over outputs c of <df_c(x_i)/dw, df_c(x_j)/dw>
+//
+// of n examples, [E][n*n], from the model's outputs, computed in children of within. The gradients of
+// ps are 0 afterwards.
+//
+// Source: Jacot et al. 2018, "Neural tangent kernel", equation of section 4, traced over outputs.
+// It takes n*C backward passes and the memory of n gradients.
+func tangentKernels(within *torchpe.Scope, ps *torchpe.ParamSet, f outputs) (kernels [][]float64, err error) {
+	n := f.examples
+	kernels = make([][]float64, ps.Members)
+	for m := range kernels {
+		kernels[m] = make([]float64, n*n)
+	}
+	err = torchpe.Catch(func() {
+		for k := range f.classes {
+			all := torchpe.NewScopeNoGrad()
+			func() {
+				defer all.Close()
+				gradients := torchpe.Zeros(all, ps.DType, ps.Device, ps.Members, n, ps.Columns())
+				for i := range n {
+					ps.Grads(all).Fill(0)
+					s := within.Child()
+					func() {
+						defer s.Close()
+						f.of(s, i).Select(1, k).Sum().Backward() // members share nothing
+					}()
+					gradients.Select(1, i).CopyFrom(ps.Grads(all))
+				}
+				ps.Grads(all).Fill(0)
+				products := gradients.MatMul(gradients.Transpose(1, 2)).Float64s()
+				for m := range kernels {
+					for at, v := range products[m*n*n : (m+1)*n*n] {
+						kernels[m][at] += v
+					}
+				}
+			}()
+		}
+	})
+	return kernels, err
+}
+
+// alignment returns the cosine <a, b> / (||a|| ||b||) of two kernels. Lazy training leaves it at 1.
+func alignment(a, b []float64) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }
+
+func dot(a, b []float64) (sum float64) {
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// tangentAlignments returns [E] the alignment of each member's tangent kernel on training puzzles,
+// evenly spaced, with that of the model before its first step.
+func (t *lstTask) tangentAlignments(e *ensemble) ([]float64, error) {
+	start, err := e.newModel()
+	if err != nil {
+		return nil, err
+	}
+	defer start.Close()
+	n := min(t.config.TangentPuzzles, t.train.n)
+	var kernels [2][][]float64
+	for k, m := range []*models.Model{start, e.model} {
+		classes := m.Config.Classes
+		of := func(s *torchpe.Scope, i int) torchpe.Tensor {
+			b := t.evaluationBatch(e, s, t.train, piece{step: 0, from: i * t.train.n / n, n: 1})
+			return m.Forward(s, b.Input, nil).Reshape(e.members(), classes)
+		}
+		kernels[k], err = tangentKernels(e.resident, m.Params, outputs{n, classes, of})
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := make([]float64, e.members())
+	for m := range out {
+		out[m] = alignment(kernels[0][m], kernels[1][m])
+	}
+	return out, nil
 }

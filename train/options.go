@@ -3,8 +3,9 @@ package train
 import (
 	"errors"
 	"fmt"
-	"time"
+	"strings"
 
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -24,11 +25,6 @@ type Options struct {
 	// SameData, where it is not empty, is the SHA-256 that the data must have, and SameDataAs the run that
 	// was trained on them.
 	SameData, SameDataAs string
-
-	// Stalled, which may be nil, is called from another goroutine when a GPU has not answered for
-	// StallAfter. A hanging driver cannot be stopped: a program can only report it and end.
-	Stalled    func(*StalledError)
-	StallAfter time.Duration
 }
 
 // Observer receives the progress of a run.
@@ -81,7 +77,7 @@ func (e *DataError) Error() string { return e.err.Error() }
 func (e *DataError) Unwrap() error { return e.err }
 
 // claimRunDir locks the run directory for a new run, or for one to go on with.
-func claimRunDir(c Config, dir string, o Options) (run *runlog.Run, resumed bool, err error) {
+func claimRunDir(dir string, o Options) (run *runlog.Run, resumed bool, err error) {
 	opts := runlog.Options{Force: o.Force, BreakLock: o.BreakLock}
 	if o.Resume {
 		run, err := runlog.Resume(dir, opts)
@@ -93,9 +89,6 @@ func claimRunDir(c Config, dir string, o Options) (run *runlog.Run, resumed bool
 		if !errors.Is(err, runlog.ErrNoRun) {
 			return run, true, err
 		}
-	}
-	if err := c.CheckUntil(); err != nil {
-		return nil, false, &ConfigError{err}
 	}
 	run, err = runlog.Claim(dir, opts)
 	return run, false, err
@@ -112,4 +105,40 @@ func environment(c Config, command []string) runlog.Environment {
 		}
 	}
 	return env
+}
+
+// outOfMemory reports whether an error says that the device or the host has no memory left.
+func outOfMemory(err error) bool {
+	return mentionsAny(err,
+		"out of memory", "not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+}
+
+// deviceLost reports whether a GPU or its driver failed. Another GPU, or this one after a restart, may do
+// the same work.
+func deviceLost(err error) bool {
+	return !outOfMemory(err) &&
+		mentionsAny(err, "CUDA error", "CUDNN_STATUS", "CUBLAS_STATUS")
+}
+
+func mentionsAny(err error, texts ...string) bool {
+	for _, t := range texts {
+		if strings.Contains(err.Error(), t) {
+			return true
+		}
+	}
+	return false
+}
+
+// withAdvice adds to an error what a user can do.
+func withAdvice(c Config, err error) error {
+	switch {
+	case outOfMemory(err):
+		return fmt.Errorf("%w\n%s with batch %d did not fit: fewer --members or a smaller "+
+			"--batch need less", err,
+			wording.Count(len(c.Members), "member"), c.Batch)
+	case deviceLost(err):
+		return fmt.Errorf("%w\nthe GPU failed: its state is in nvidia-smi and in the kernel's log "+
+			"(dmesg, lines with Xid); --resume goes on from the last checkpoint, on any device", err)
+	}
+	return err
 }

@@ -1,10 +1,12 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"torchpe/internal/metrics"
+	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -48,7 +50,7 @@ func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 		// Fixed tables are the same in every block.
 		if table := block[member]; !slices.Equal(table, before) {
 			n, r, before = frobenius(table), math.NaN(), table
-			if finiteOrNil(n) != nil { // else there are no singular values
+			if isFinite(n) { // else there are no singular values
 				v, err := metrics.Table{Tokens: p.tokens, Dim: p.width, Values: table}.EffectiveRank()
 				if err == nil { // zeros have no rank
 					r = v
@@ -61,6 +63,8 @@ func (p peTables) addNormAndRank(member int, to runlog.Numbers) {
 	to["pe_norm"], to["pe_effective_rank"] = norms/blocks, ranks/blocks
 }
 
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
 // frobenius returns the root of the sum of squares.
 func frobenius(table []float64) float64 {
 	sum := 0.0
@@ -68,4 +72,124 @@ func frobenius(table []float64) float64 {
 		sum += v * v
 	}
 	return math.Sqrt(sum)
+}
+
+// motionMeter measures how far a trained encoding's tables have moved from their start, relative to
+// their norm: little in lazy training, much in rich training.
+type motionMeter struct {
+	start peTables
+	truth []float64 // [N,D] of the tokens' grid; nil where they lie on none
+	maps  bool      // measures draw maps
+}
+
+// newMotionMeter copies the tables of an untrained model; nil where no table is trained.
+func (e *ensemble) newMotionMeter() (*motionMeter, error) {
+	start, err := e.peTables()
+	if err != nil || len(start.blocks) == 0 || e.model.EncodingSize() == 0 {
+		return nil, err
+	}
+	m := &motionMeter{start: start, maps: e.config.RecordMaps}
+	if p := e.model.Config.Positions; len(p.Cells) == start.tokens && start.width%4 == 0 {
+		m.truth, err = gridSinusoids(p, start.width)
+	}
+	return m, err
+}
+
+// gridSinusoids returns the table [N,D] of 2d-fixed, the ground truth of tokens on a grid.
+func gridSinusoids(p pe.Positions, width int) ([]float64, error) {
+	scheme, err := pe.Find("2d-fixed")
+	if err != nil {
+		return nil, err
+	}
+	options, err := scheme.Resolve("code", map[string]string{"pe-placement": "input"})
+	if err != nil {
+		return nil, err
+	}
+	ps := torchpe.NewParamSet(1, torchpe.Float64, torchpe.CPU)
+	defer ps.Close()
+	pc := pe.Config{Members: 1, Layers: 1, Heads: 1, DModel: width, Positions: p, Options: options}
+	if _, err := scheme.New(pc, ps); err != nil {
+		return nil, err
+	}
+	if err := ps.Build([]uint64{0}); err != nil {
+		return nil, err
+	}
+	return ps.Values(ps.All()[0].Name)
+}
+
+// measure adds how far a member's tables are from their start. share is that of gradientShares.
+func (m *motionMeter) measure(member int, now peTables, share float64, to runlog.Numbers) {
+	if m == nil {
+		return
+	}
+	to["pe_gradient_share"] = share
+	for block, tables := range now.blocks {
+		table, start := tables[member], m.start.blocks[block][member]
+		change := make([]float64, len(table))
+		for i := range table {
+			change[i] = table[i] - start[i]
+		}
+		to[fmt.Sprint("pe_moved/", block)] = frobenius(change) / frobenius(start)
+		if m.truth == nil {
+			continue
+		}
+		to[fmt.Sprint("pe_cosine/", block)] = metrics.CosineOf(table, m.truth)
+		d, err := metrics.Procrustes(metrics.Table{Tokens: now.tokens, Dim: now.width, Values: table},
+			metrics.Table{Tokens: now.tokens, Dim: now.width, Values: m.truth})
+		if err == nil { // zeros have no shape
+			to[fmt.Sprint("pe_disparity/", block)] = d.Disparity
+		}
+	}
+}
+
+// mapOf returns a map of a member's first table, where maps are wanted.
+func (m *motionMeter) mapOf(member int, now peTables) [][2]float64 {
+	if m == nil || !m.maps {
+		return nil
+	}
+	return mapOf(now.blocks[0][member], now.tokens, now.width)
+}
+
+// mapOf returns the rows of a table along its first two principal axes, with four digits and a largest
+// coordinate of 1; nil where all rows are equal.
+func mapOf(table []float64, tokens, width int) (points [][2]float64) {
+	at, _, err := metrics.Table{Tokens: tokens, Dim: width, Values: table}.PCA(2)
+	if err != nil {
+		return nil
+	}
+	most := 0.0
+	for _, v := range at.Values {
+		most = max(most, math.Abs(v))
+	}
+	for i := range tokens {
+		x := at.Row(i)
+		points = append(points, [2]float64{math.Round(x[0]/most*1e4) / 1e4, math.Round(x[1]/most*1e4) / 1e4})
+	}
+	return points
+}
+
+// addStartCosines adds the cosines of a member's untrained tables with those of 2d-fixed.
+func (m *motionMeter) addStartCosines(member int, to runlog.Numbers) {
+	if m == nil || m.truth == nil {
+		return
+	}
+	for block, tables := range m.start.blocks {
+		to[fmt.Sprint("pe_start_cosine/", block)] = metrics.CosineOf(tables[member], m.truth)
+	}
+}
+
+// gradientShares returns, for each member, the norm of the gradient of the PE's parameters over
+// that of all parameters, at the last training step; NaN before the first.
+func (e *ensemble) gradientShares() (shares []float64, err error) {
+	shares = make([]float64, e.members())
+	err = torchpe.Catch(func() {
+		s := e.resident.ChildNoGrad()
+		defer s.Close()
+		squares := e.model.Params.Grads(s).To(torchpe.Float64, e.device).Square()
+		own := squares.Narrow(1, 0, e.model.EncodingColumns()).Sum(1).Float64s()
+		for m, all := range squares.Sum(1).Float64s() {
+			shares[m] = math.Sqrt(own[m] / all)
+		}
+	})
+	return shares, err
 }

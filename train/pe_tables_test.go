@@ -96,7 +96,7 @@ func TestCourseOfOtherPEs(t *testing.T) {
 		got := runlog.Numbers{}
 		p.addNormAndRank(0, got)
 		norm, rank := got.Get("pe_norm"), got.Get("pe_effective_rank")
-		if finiteOrNil(rank) != nil || (finiteOrNil(norm) != nil) != (name == "zeros") {
+		if isFinite(rank) || isFinite(norm) != (name == "zeros") {
 			t.Errorf("%s: norm %v, rank %v", name, norm, rank)
 		}
 	}

@@ -328,7 +328,6 @@ func TestFormerAttention(t *testing.T) {
 	expect.NoError(t, r.SaveCheckpoint(checkpoint.Step, f.Tensors, checkpoint.Metadata))
 	expect.NoError(t, r.Close())
 
-	expect.Must(Noise(dir, NoiseOptions{Amplitudes: []float64{0.1}, Repeats: 1}))
 	expect.Must(Export(dir, 0, filepath.Join(t.TempDir(), "exported")))
 	_, err := Run(t.Context(), c, dir, Options{Resume: true})
 	expect.Error(t, err, `--attention: "products" is not one of auto, efficient, flash; earlier versions had it, and `+

@@ -19,7 +19,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err := c.Resolve(); err != nil {
 		return runlog.Result{}, err
 	}
-	run, resumed, err := claimRunDir(c, dir, o)
+	run, resumed, err := claimRunDir(dir, o)
 	if err != nil {
 		return runlog.Result{}, err
 	}
@@ -64,16 +64,12 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		return runlog.Result{}, withAdvice(c, err)
 	}
 	if !resumed {
-		if err := ens.checkUntil(); err != nil {
-			return runlog.Result{}, err
+		if err := t.checkUntil(); err != nil {
+			return runlog.Result{}, withAdvice(c, err)
 		}
 		if err := t.start(run.Start); err != nil {
 			return runlog.Result{}, err
 		}
-	}
-	if o.Stalled != nil && ens.device != torchpe.CPU {
-		t.watchdog = newWatchdog(o.StallAfter, dir, o.Stalled)
-		defer t.watchdog.stop()
 	}
 	result, err := t.train(ctx, resumed)
 	var interrupted *Interrupted
@@ -109,7 +105,6 @@ type trainer struct {
 	run      *runlog.Run
 	board    *runlog.Board // nil where none is wanted, or it failed
 	observer Observer
-	watchdog *watchdog // nil where nobody asked for one
 
 	environment  runlog.Environment
 	allowChanged []string // keys, as in Options
@@ -167,7 +162,6 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
 		t.state.step++
-		t.watchdog.notify(t.state.step)
 		if intervals.checksAt(t.state.step) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
@@ -276,7 +270,6 @@ func (t *trainer) anyActive() bool { return slices.Contains(t.active, true) }
 // checkpoint copies the state to the host, and writes it while later steps run. It keeps another copy on
 // the device, to restore members that diverge.
 func (t *trainer) checkpoint() (err error) {
-	t.watchdog.notify(t.state.step)
 	if err := t.finishSaving(); err != nil {
 		return err
 	}
@@ -330,73 +323,7 @@ func (t *trainer) checkDivergence() error {
 	return nil
 }
 
-// record measures all members and appends a record of each.
-func (t *trainer) record() error {
-	t.watchdog.notify(t.state.step)
-	tables, err := t.peTables()
-	if err != nil {
-		return err
-	}
-	shares, err := t.gradientShares()
-	if err != nil {
-		return err
-	}
-	var fill measuresFiller
-	err = t.retryAfterOOM(func() (err error) {
-		fill, err = t.task.measure(t.ensemble, t.state.step, tables)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	sums, err := t.buffers.sums()
-	if err != nil {
-		return err
-	}
-	stepMS := 1000 * time.Since(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
-	perEpoch := t.task.stepsPerEpoch()
-	epoch := (t.state.step + perEpoch - 1) / perEpoch
-	var records []runlog.Record
-	for m := range t.members() {
-		if t.hasStopped(m) {
-			continue
-		}
-		r := runlog.Record{Step: t.state.step, Epoch: epoch, Member: m, Seed: int64(t.seeds[m]),
-			Sigma: t.config.Members[m].Sigma, WallSeconds: t.state.seconds, StepMS: stepMS,
-			Measures: runlog.Numbers{}}
-		if t.active[m] {
-			r.Measures["loss"] = sums.loss[m] / sums.examples
-			tables.addNormAndRank(m, r.Measures)
-			t.motion.measure(m, tables, shares[m], r.Measures)
-			r.Map = t.motion.mapOf(m, tables)
-			fill(m, r.Measures, sums)
-		}
-		t.updateFit(&r)
-		if t.fits != nil {
-			fit := t.fits[m]
-			r.Fit = &fit
-		}
-		records = append(records, r)
-	}
-	if err := t.run.Append(records...); err != nil {
-		return err
-	}
-	t.appendToBoard(records)
-	t.loggedAt = t.state.step
-	if err := t.buffers.reset(newTrainSums(t.members()), t.active); err != nil {
-		return err
-	}
-	var newest []runlog.Record
-	for _, r := range t.last {
-		newest = append(newest, *r)
-	}
-	t.observer.Logged(newest)
-	t.logged = time.Now()
-	return nil
-}
-
 func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
-	t.watchdog.notify(t.state.step)
 	err := t.retryAfterOOM(func() error {
 		tensors, about, err := t.task.probes(t.ensemble, t.state.step)
 		if err != nil {

@@ -58,27 +58,8 @@ func init() {
 				}
 				return newSequenceTask(c, source)
 			},
-			recorded: recordedLengths,
 		}
 	}
-}
-
-// recordedLengths returns the lengths that records have accuracies of. They lack validation, the mean
-// over longer inputs, where none of these can be measured.
-func recordedLengths(c Config, e encoding) (parts map[string][]string, lacking string) {
-	trained, longer := c.Sequence.Lengths()
-	places := max(c.Sequence.TrainLength, c.Sequence.Places)
-	longer = slices.DeleteFunc(longer, func(n int) bool {
-		return e.CheckTokens(places, n, e.options) != nil
-	})
-	parts = map[string][]string{"length": texts(slices.Concat(trained, longer))}
-	if c.Sequence.Text != nil {
-		parts["perplexity"] = parts["length"]
-	}
-	if len(longer) == 0 {
-		return parts, "validation"
-	}
-	return parts, ""
 }
 
 func newSequenceTask(c Config, source exampleSource) (*sequenceTask, error) {

@@ -5,7 +5,11 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
+	"torchpe/models"
+	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 )
@@ -224,3 +228,216 @@ func (d deviceInputs) write(in stepInputs) {
 
 // seedInput names the input that seeds random draws, int64 [1+E]: the step, and each member's seed.
 const seedInput = "step and seeds"
+
+// stepBuffers is the memory on the device that all training steps share, at fixed addresses: what
+// they read, what they leave, and for each shape of their inputs the recorded steps. The host waits
+// for it only when it must: see trainer.checkDivergence.
+type stepBuffers struct {
+	// float64 [AccountRows,E]: sums since the last record, who is active, and who diverged when
+	accounts torchpe.Tensor
+	examples float64 // of each member since the last record
+
+	variants  map[string]*stepVariant
+	graphPool *torchpe.Graph // whose memory the other graphs share; nil before the first
+	inputs    prefetcher
+}
+
+// trainSums sums up what training saw since the last record, for each member.
+type trainSums struct {
+	loss     []float64 // [E], over examples
+	correct  []float64 // [E]
+	examples float64
+}
+
+func newTrainSums(members int) trainSums {
+	return trainSums{loss: make([]float64, members), correct: make([]float64, members)}
+}
+
+func (e *ensemble) newStepBuffers() *stepBuffers {
+	b := &stepBuffers{variants: map[string]*stepVariant{}}
+	b.accounts = torchpe.Zeros(e.resident, torchpe.Float64, e.device, torchpe.AccountRows, e.members())
+	b.inputs.make = func(step int) stepInputs {
+		stepAndSeeds := []int64{int64(step)}
+		for _, seed := range e.seeds {
+			stepAndSeeds = append(stepAndSeeds, int64(seed))
+		}
+		in := e.task.inputs(e, step)
+		in.arrays = append(in.arrays,
+			hostArray{name: seedInput, shape: []int{len(stepAndSeeds)}, ints: stepAndSeeds})
+		return in
+	}
+	return b
+}
+
+func (b *stepBuffers) close() {
+	b.inputs.wait()
+	b.dropGraphs()
+	for _, v := range b.variants {
+		if v.constants != nil {
+			v.constants.Close()
+		}
+	}
+}
+
+// dropGraphs frees the recorded steps, which are recorded again, and says whether there were any.
+func (b *stepBuffers) dropGraphs() bool {
+	had := false
+	for _, v := range b.variants {
+		if v.graph != nil {
+			_ = v.graph.Close() // the device's memory goes with the process where this fails
+			v.graph, v.runs, had = nil, 0, true
+		}
+	}
+	b.graphPool = nil
+	return had
+}
+
+// reset puts sums and the state of members on the device.
+func (b *stepBuffers) reset(sums trainSums, active []bool) error {
+	b.examples = sums.examples
+	on := make([]float64, len(active))
+	for m, a := range active {
+		if a {
+			on[m] = 1
+		}
+	}
+	rows := slices.Concat(sums.loss, sums.correct, on, make([]float64, 2*len(active))) // in order
+	return torchpe.Catch(func() { torchpe.Write(b.accounts, rows) })
+}
+
+// sums waits for the device and returns what training saw since the last record.
+func (b *stepBuffers) sums() (sums trainSums, err error) {
+	err = torchpe.Catch(func() {
+		rows := b.rows()
+		sums = trainSums{rows[torchpe.AccountLoss], rows[torchpe.AccountCorrect], b.examples}
+	})
+	return sums, err
+}
+
+// rows waits for the device and returns the rows of accounts.
+func (b *stepBuffers) rows() [][]float64 {
+	all := b.accounts.Float64s()
+	return slices.Collect(slices.Chunk(all, len(all)/torchpe.AccountRows))
+}
+
+// divergedAt waits for the device and returns for each member the step (from 1) whose loss was not
+// finite, 0 = none, and the losses of the last step.
+func (b *stepBuffers) divergedAt() (at []int, last []float64, err error) {
+	err = torchpe.Catch(func() {
+		rows := b.rows()
+		for _, v := range rows[torchpe.AccountDiverged] {
+			at = append(at, int(math.Round(v)))
+		}
+		last = rows[torchpe.AccountLast]
+	})
+	return at, last, err
+}
+
+// eachMember calls f for every member at the same time and waits, so that the host's work for a
+// step takes no longer than a GPU's.
+func eachMember(members int, f func(m int)) {
+	if members == 1 {
+		f(0)
+		return
+	}
+	var wait sync.WaitGroup
+	for m := range members {
+		wait.Go(func() { f(m) })
+	}
+	wait.Wait()
+}
+
+// drawnPositions returns the input of an encoding that draws positions for each of the B samples of
+// N tokens of a step, [E,B,N], or nil for other encodings. Member e's are a function of its seed and
+// the step.
+func (e *ensemble) drawnPositions(B, n, step int) []hostArray {
+	if e.model.Encoding.Draw().Range == 0 {
+		return nil
+	}
+	drawn := e.drawPositions(B, n, fmt.Sprintf("positions %d", step))
+	return []hostArray{{name: "positions", shape: []int{e.members(), B, n}, floats: drawn}}
+}
+
+// drawPositions draws [E,B,N] positions; name is that of the random stream.
+func (e *ensemble) drawPositions(B, n int, name string) []float64 {
+	each := B * n
+	drawn, draw := make([]float64, e.members()*each), e.model.Encoding.Draw()
+	eachMember(e.members(), func(m int) {
+		draw.Fill(torchpe.Stream(e.seeds[m], name), n, drawn[m*each:(m+1)*each])
+	})
+	return drawn
+}
+
+// positions returns a model's positions with those that were drawn for a step in s.
+func (e *ensemble) positions(s *torchpe.Scope, m *models.Model, in deviceInputs) pe.Positions {
+	p := m.Config.Positions
+	if drawn, ok := in["positions"]; ok {
+		p.Drawn = drawn.In(s).To(e.model.Config.DType, e.device)
+	}
+	return p
+}
+
+// addDrawnPositions adds to an input of B samples the positions that the encoding draws, for
+// member e from its seed and the name of the random stream.
+func (e *ensemble) addDrawnPositions(s *torchpe.Scope, in *models.Input, B int, name string) {
+	if e.model.Encoding.Draw().Range == 0 {
+		return
+	}
+	n := in.Positions.Tokens()
+	drawn := torchpe.Of(s, torchpe.CPU, e.drawPositions(B, n, name), e.members(), B, n)
+	in.Positions.Drawn = drawn.To(e.model.Config.DType, e.device)
+}
+
+// prefetcher computes the inputs of the next step while the device works on the present one.
+type prefetcher struct {
+	make func(step int) stepInputs
+	made chan stepInputs // has the inputs of step next, once they are computed; nil before the first step
+	next int
+}
+
+// repeat makes the inputs of the first n steps come again and again.
+func (p *prefetcher) repeat(n int) {
+	p.wait()
+	first := p.make
+	p.make = func(step int) stepInputs { return first(step % n) }
+}
+
+// get returns the inputs of a step, and begins on those of the step after it.
+func (p *prefetcher) get(step int) stepInputs {
+	if p.made == nil || p.next != step {
+		p.wait()
+		p.begin(step)
+	}
+	in := <-p.made
+	p.begin(step + 1)
+	return in
+}
+
+// begin starts on the inputs of a step.
+func (p *prefetcher) begin(step int) {
+	made := make(chan stepInputs, 1)
+	p.made, p.next = made, step
+	go func() { made <- p.make(step) }()
+}
+
+// wait drops the inputs that are being computed.
+func (p *prefetcher) wait() {
+	if p.made != nil {
+		<-p.made
+		p.made = nil
+	}
+}
+
+// epochCache keeps what was computed for an epoch until another is asked for.
+type epochCache[T any] struct {
+	epoch int
+	full  bool
+	value T
+}
+
+func (p *epochCache[T]) get(epoch int, compute func() T) T {
+	if !p.full || p.epoch != epoch {
+		p.epoch, p.full, p.value = epoch, true, compute()
+	}
+	return p.value
+}

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,7 +33,7 @@ func (e *TaskStoppedError) Unwrap() error { return e.err }
 func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	observer, stalled := o.Observer, o.Stalled
+	observer := o.Observer
 	beats := &heartbeats{Observer: observer, claim: claim}
 	fail := func(err error) error {
 		observer.Noticed(err.Error())
@@ -40,14 +41,6 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 	}
 	o.Resume, o.BreakLock, o.Observer = true, true, beats
 	o.SameData, o.SameDataAs = claim.DataOfRuns(claim.Index)
-	o.Stalled = func(err *StalledError) {
-		if failed := fail(err); failed != nil {
-			observer.Noticed(failed.Error())
-		}
-		if stalled != nil {
-			stalled(err)
-		}
-	}
 	stopBeating := beats.start(cancel)
 	_, err := Run(ctx, c, claim.EnsembleDir(claim.Index), o)
 	stopBeating()
@@ -165,4 +158,19 @@ func calibrated(c config.Config, gpus int) Config {
 		c.Members = c.Members[:min(calibrationMembers, len(c.Members))]
 	}
 	return Config{c}
+}
+
+// Hardware describes this computer to the planner of sweeps.
+func Hardware() sweep.Hardware {
+	const mb = 1 << 20
+	sys := torchpe.DescribeSystem()
+	h := sweep.Hardware{CPUs: runtime.NumCPU(), MemoryMB: float64(sys.FreeMemory) / mb}
+	for _, g := range sys.GPUs {
+		memory := g.TotalMemory
+		if g.FreeMemory > 0 {
+			memory = g.FreeMemory
+		}
+		h.GPUsMB = append(h.GPUsMB, float64(memory)/mb)
+	}
+	return h
 }

@@ -14,18 +14,14 @@ type task interface {
 	dataset
 	objective
 	evaluation
-	checks
 }
 
-// taskMaker makes a task and knows what its runs record.
+// taskMaker makes a task.
 type taskMaker struct {
 	// read reads or generates the data of a configuration.
 	read func(c Config) (task, error)
 	// empty returns the task without data; nil where the model depends on them.
 	empty func(c Config) (task, error)
-	// recorded returns the last parts of keys that records have of each family, and the key of a measure
-	// of the task that records lack, or "".
-	recorded func(c Config, e encoding) (parts map[string][]string, lacking string)
 }
 
 // taskMakers has the makers by the name of the task. The file of a task adds its own.
@@ -70,6 +66,9 @@ type evaluation interface {
 	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
 	// addFinal adds what was measured of a member with the probes, for its result.
 	addFinal(member int, to runlog.Numbers)
+	// checkMeasured returns an error where a model of a configuration, which shares the task's data,
+	// cannot be measured on all held-out data.
+	checkMeasured(c Config) error
 	// completeResult adds what all members share.
 	completeResult(r *runlog.Result)
 	// trainingSums returns the sums that the last record of training has, measured anew for an imported
@@ -77,24 +76,14 @@ type evaluation interface {
 	trainingSums(e *ensemble, step int) (trainSums, error)
 }
 
-// checks find what cannot be measured.
-type checks interface {
-	// checkMeasured returns an error where a model of a configuration, which shares the task's data,
-	// cannot be measured on all held-out data.
-	checkMeasured(c Config) error
-	// whyMissing says why the data leave records without a number, and returns "" where they do not.
-	whyMissing(m runlog.Measure, key string) string
-}
-
 // taskDefaults has the methods of tasks that need nothing special there.
 type taskDefaults struct{}
 
-func (taskDefaults) otherSizes() []size                       { return nil }
-func (taskDefaults) moveToDevice(*ensemble)                   {}
-func (taskDefaults) addFinal(int, runlog.Numbers)             {}
-func (taskDefaults) completeResult(*runlog.Result)            {}
-func (taskDefaults) checkMeasured(Config) error               { return nil }
-func (taskDefaults) whyMissing(runlog.Measure, string) string { return "" }
+func (taskDefaults) otherSizes() []size            { return nil }
+func (taskDefaults) moveToDevice(*ensemble)        {}
+func (taskDefaults) addFinal(int, runlog.Numbers)  {}
+func (taskDefaults) completeResult(*runlog.Result) {}
+func (taskDefaults) checkMeasured(Config) error    { return nil }
 
 //nolint:unparam // the error is that of the interface
 func (taskDefaults) trainingSums(e *ensemble, _ int) (trainSums, error) {

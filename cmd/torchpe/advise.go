@@ -27,8 +27,7 @@ type adviseFlags struct {
 }
 
 func newAdviseCommand() *cobra.Command {
-	f := adviseFlags{sweepFlags: sweepFlags{to: destination{path: "advice", force: true},
-		pack: memberCount{n: 1, auto: true}}}
+	f := adviseFlags{sweepFlags: sweepFlags{to: destination{path: "advice", force: true}}}
 	cmd := &cobra.Command{
 		Use:   "advise",
 		Short: "Find which encoding suits your data, and whether any is better than none",
@@ -232,7 +231,7 @@ func candidates(given []sweep.Axis) ([]sweep.Point, error) {
 	if encodings := &axes[0]; !slices.Contains(encodings.Values, noEncoding) {
 		encodings.Values = append(encodings.Values, noEncoding)
 	}
-	points, _, err := spec.Points()
+	points, err := spec.Points()
 	return points, err
 }
 

@@ -70,7 +70,7 @@ func (f *benchFlags) run(c *call) (r result, err error) {
 	}
 	var measured []benchedScheme
 	for _, config := range configs {
-		b, err := f.measure(config, c.notes)
+		b, err := f.measure(config)
 		if err != nil {
 			return r, err
 		}
@@ -116,10 +116,7 @@ type benchedScheme struct {
 }
 
 // measure times the steps of one configuration, and writes their trace where --trace asks for it.
-func (f *benchFlags) measure(c train.Config, say io.Writer) (benchedScheme, error) {
-	if err := f.config.chooseMembers(&c, say); err != nil {
-		return benchedScheme{}, err
-	}
+func (f *benchFlags) measure(c train.Config) (benchedScheme, error) {
 	b, err := train.BenchStep(c, train.BenchOptions{Warmup: f.warmup, Steps: f.steps,
 		WarmupFor: time.Duration(f.warmupSeconds * float64(time.Second)), Trace: f.trace})
 	return benchedScheme{f.config.preset, c.PE, b}, err

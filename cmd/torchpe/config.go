@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -171,9 +169,6 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	if err := errors.Join(append(bad, c.Resolve())...); err != nil {
 		return c, nil, err
 	}
-	if err := c.CheckUntil(); err != nil {
-		return c, nil, err
-	}
 	return c, f.ignored(c, given), nil
 }
 
@@ -282,16 +277,16 @@ const logEveryFlag = "log-every"
 // memberFlags holds the flags that make the members of the ensemble.
 type memberFlags struct {
 	seeds []string
-	count memberCount
+	count int
 }
 
 // add declares the flags. --seed, of 0.1.0, is another name of --seeds.
 func (f *memberFlags) add(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds to train: numbers, ranges as 1:3, or "+
 		"the word paper for the 15 of the published runs")
-	f.count.n = 1
-	fl.Var(&f.count, "members", "number of seeds, which count up from that of --seeds, trained together as one "+
-		"ensemble; auto measures the best number")
+	f.count = 1
+	fl.Var(bounded{&f.count, 1, maxMembers}, "members", "number of seeds, which count up from that of --seeds, "+
+		"trained together as one ensemble")
 }
 
 // nameSeeds makes a set of flags take --seed for --seeds.
@@ -313,9 +308,6 @@ func (f *configFlags) setMembers(c *train.Config, given map[string]bool, sigma *
 		if given[s.Flag] && c.Unused(s.Flag) == "" {
 			values[s.Flag] = f.values[s.Flag].Numbers()
 			longest = max(longest, len(values[s.Flag]))
-			if f.members.count.auto && len(values[s.Flag]) != 1 {
-				return fmt.Errorf("--%s: %d values, but --members auto takes one", s.Flag, len(values[s.Flag]))
-			}
 		}
 	}
 	if sigma != nil {
@@ -346,11 +338,11 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 	if err != nil {
 		return nil, fmt.Errorf("--seeds: %w", err)
 	}
-	n := f.members.count.n
+	n := f.members.count
 	switch {
 	case !given["members"] && len(seeds) == 1 && values > 1:
 		return slices.Repeat(seeds, values), nil
-	case !given["members"] || f.members.count.auto:
+	case !given["members"]:
 		return seeds, nil
 	case len(seeds) == 1:
 		for i := range uint64(n - 1) {
@@ -376,61 +368,4 @@ func (f *configFlags) decimalComma(given map[string]bool) string {
 		}
 	}
 	return ""
-}
-
-// memberCount is the value of --members: a number, or the word auto.
-type memberCount struct {
-	n    int
-	auto bool
-}
-
-// Set reads a number or the word auto, which stands for one until it is measured.
-func (m *memberCount) Set(text string) error {
-	if text == "auto" {
-		*m = memberCount{n: 1, auto: true}
-		return nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxMembers {
-		return fmt.Errorf("want a number from 1 to %d, or the word auto", maxMembers)
-	}
-	*m = memberCount{n: n}
-	return nil
-}
-
-// String writes what Set reads.
-func (m *memberCount) String() string {
-	if m.auto {
-		return "auto"
-	}
-	return strconv.Itoa(m.n)
-}
-
-// Type names the value in --help.
-func (m *memberCount) Type() string { return "int|auto" }
-
-// chooseMembers sets the number of members for --members auto: it measures how many a device trains
-// best, and reports the measurements.
-func (f *configFlags) chooseMembers(c *train.Config, say io.Writer) error {
-	if !f.members.count.auto {
-		return nil
-	}
-	if len(c.Members) > 1 {
-		return usagef("--members auto and several --seeds both say how many members there are: give one of them")
-	}
-	n, tried, err := train.BestMembers(*c)
-	for _, m := range tried {
-		if m.Err != nil {
-			fmt.Fprintf(say, "torchpe: %s: %v\n", wording.Count(m.Members, "member"), m.Err)
-			continue
-		}
-		fmt.Fprintf(say, "torchpe: %s: %.2f ms a step, %.2f ms a member\n",
-			wording.Count(m.Members, "member"), m.StepMS, m.StepMS/float64(m.Members))
-	}
-	if err != nil {
-		return err
-	}
-	*c = c.WithMembers(n)
-	fmt.Fprintf(say, "torchpe: --members auto chose %d\n", n)
-	return nil
 }

@@ -24,8 +24,8 @@ type demoFlags struct {
 }
 
 func newDemoCommand() *cobra.Command {
-	f := demoFlags{sweepFlags: sweepFlags{to: destination{path: "demo", force: true}, pack: memberCount{n: 1}},
-		fidelity: "code", epochs: demoEpochs()}
+	f := demoFlags{sweepFlags: sweepFlags{to: destination{path: "demo", force: true}, pack: 1}, fidelity: "code",
+		epochs: demoEpochs()}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show in minutes that learned encodings generalise when they start small",
@@ -105,7 +105,7 @@ func (f *demoFlags) configs() ([][]byte, error) {
 	if f.lst != "" {
 		axes = append(axes, sweep.Axis{Flag: "lst", Values: []string{f.lst}})
 	}
-	points, _, err := demoPreset().Set(axes).Points()
+	points, err := demoPreset().Set(axes).Points()
 	if err != nil {
 		return nil, err
 	}

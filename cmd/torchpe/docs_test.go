@@ -63,7 +63,6 @@ func docLines(t *testing.T, page string) (all []docLine) {
 // notRun are parts of commands that are not run, with the reason. Each must be in some page.
 var notRun = []struct{ part, reason string }{
 	{"--device cuda:0", "needs a GPU"},
-	{"--members auto", "needs a GPU"},
 	{"sweep table1", "needs a GPU"},
 	{"--launcher slurm", "needs a cluster"},
 	{"sweep status fig2", "needs a cluster, as the line before it"},
@@ -140,7 +139,6 @@ var smaller = []struct{ begins, flags string }{
 	{"torchpe sweep paper", "--no-calibrate"},
 	{"torchpe sweep", "--dry-run --no-calibrate"},
 	{"torchpe advise", "--dry-run --d-model 16 --layers 1 --batch 32 --threads 1"},
-	{"torchpe analyze noise", "--repeats 1"},
 	{"torchpe data hcp generate", "--surrogate subjects=4,frames=60"},
 }
 

@@ -226,6 +226,6 @@ var typeWords = map[string]string{
 	"string": "text", "string,...": "texts", "strings": "texts", "stringArray": "text", "stringSlice": "texts",
 	"float64": "number", "float64,...": "numbers", "float64Slice": "numbers", "float,...": "numbers",
 	"int": "number", "uint64": "number", "int,...": "numbers", "uint64,...": "numbers", "intSlice": "numbers",
-	"int|auto": "number|auto", "int|auto,...": "number|auto", "bool,...": "true|false",
+	"int|auto": "number|auto", "bool,...": "true|false",
 	"duration,...": "durations",
 }

@@ -20,19 +20,19 @@ import (
 
 // sweepFlags holds the flags of "torchpe sweep" besides those of "torchpe train".
 type sweepFlags struct {
-	axes         []*axisFlag // the flags of train, each of which may have several values
-	zip, exclude []string
-	to           destination
-	pack         memberCount
-	dryRun       bool
-	noCalibrate  bool
-	skipInvalid  bool
-	launch       launchFlags
-	stepTimes    map[string]sweep.StepTime // that were measured, by the example of their shape
+	axes        []*axisFlag // the flags of train, each of which may have several values
+	zip         []string
+	to          destination
+	pack        packSize
+	dryRun      bool
+	noCalibrate bool
+	skipInvalid bool
+	launch      launchFlags
+	stepTimes   map[string]sweep.StepTime // that were measured, by the example of their shape
 }
 
 func newSweepCommand() *cobra.Command {
-	f := sweepFlags{to: destination{force: true}, pack: memberCount{n: 1, auto: true}}
+	f := sweepFlags{to: destination{force: true}}
 	cmd := &cobra.Command{
 		Use:   "sweep [PRESET|FILE]",
 		Short: "Train a grid of configurations; resumable",
@@ -70,8 +70,6 @@ Presets, with their runs:
 	fl.Var(&f.pack, "pack", "configurations that train together as one ensemble: auto, or at most a number")
 	fl.StringArrayVar(&f.zip, "zip", nil,
 		"flags, separated by commas, whose values advance together; may be given several times")
-	fl.StringArrayVar(&f.exclude, "exclude", nil,
-		"leave out points, such as pe=nope,heads=2|4; may be given several times")
 	fl.BoolVar(&f.skipInvalid, "skip-invalid", false,
 		"leave out points that cannot be trained, which --dry-run lists, and name them")
 	f.launch.add(fl)
@@ -122,10 +120,7 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	if err != nil {
 		return r, err
 	}
-	packing := sweep.Packing{Machine: machine}
-	if !f.pack.auto {
-		packing = sweep.Packing{Members: f.pack.n}
-	}
+	packing := sweep.Packing{Members: int(f.pack), Machine: machine}
 	var added sweep.Added
 	change := func(p *sweep.Plan) (err error) {
 		added, err = p.Add(configs, packing, os.Args)
@@ -158,17 +153,11 @@ func (f *sweepFlags) resolve(args []string) (spec sweep.Spec, configs [][]byte, 
 	if spec, err = f.spec(args); err != nil {
 		return spec, nil, nil, err
 	}
-	points, unused, err := spec.Points()
-	if err == nil && len(points) == 0 {
-		err = errors.New("nothing to train: every configuration is excluded")
-	}
+	points, err := spec.Points()
 	if err != nil {
 		return spec, nil, nil, withRepeated(err, f.axes)
 	}
 	configs, notes, err = f.valid(points)
-	for _, m := range unused {
-		notes = append(notes, "the exclusion "+m+" agrees with no configuration")
-	}
 	return spec, configs, notes, err
 }
 

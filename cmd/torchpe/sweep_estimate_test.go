@@ -34,12 +34,6 @@ func TestDryRunOfDone(t *testing.T) {
 	}
 }
 
-// An exclusion without effect is noted.
-func TestUnusedExclusion(t *testing.T) {
-	says(t, t.TempDir(), "sweep --pe nope --exclude pe=nop --dry-run --no-calibrate", 0,
-		"2>the exclusion pe=nop agrees with no configuration")
-}
-
 // A status that nobody can read is no success.
 func TestStatusOnFullDevice(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

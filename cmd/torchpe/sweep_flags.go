@@ -182,7 +182,14 @@ func (f *sweepFlags) spec(args []string) (sweep.Spec, error) {
 		return spec, err
 	}
 	spec = spec.Set(axes)
-	return spec, f.combine(&spec)
+	for i := range spec.Parts {
+		p := &spec.Parts[i]
+		p.Zip = slices.Clone(p.Zip)
+		for _, group := range f.zip {
+			p.Zip = append(p.Zip, strings.Split(group, ","))
+		}
+	}
+	return spec, nil
 }
 
 // namedSpec returns the sweep of a file or a preset.
@@ -206,25 +213,6 @@ func isFile(name string) bool {
 		err != nil && !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, "./\\")
 }
 
-// combine adds --zip and --exclude to the parts of a sweep.
-func (f *sweepFlags) combine(spec *sweep.Spec) error {
-	for i := range spec.Parts {
-		p := &spec.Parts[i]
-		p.Zip, p.Exclude = slices.Clone(p.Zip), slices.Clone(p.Exclude)
-		for _, group := range f.zip {
-			p.Zip = append(p.Zip, strings.Split(group, ","))
-		}
-		for _, text := range f.exclude {
-			m, err := sweep.ParseMatch(text)
-			if err != nil {
-				return fmt.Errorf("--exclude: %w", err)
-			}
-			p.Exclude = append(p.Exclude, m)
-		}
-	}
-	return nil
-}
-
 // resolveArguments turns arguments of train into a configuration. Its paths are absolute, because
 // workers may start in other folders, and its files can be read: otherwise each task would fail.
 func resolveArguments(args []string) ([]byte, []string, error) {
@@ -233,10 +221,6 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	f.add(fl)
 	if err := fl.Parse(args); err != nil {
 		return nil, nil, err
-	}
-	if f.members.count.auto {
-		return nil, nil, usagef("--members auto: give a number here; " +
-			"--pack auto finds how many configurations train together")
 	}
 	c, notes, err := f.resolve()
 	if err != nil {
@@ -248,3 +232,31 @@ func resolveArguments(args []string) ([]byte, []string, error) {
 	text, err := json.Marshal(c)
 	return text, notes, err
 }
+
+// packSize is the value of --pack: the members of a task at most, or 0 for the word auto.
+type packSize int
+
+// Set reads a number or the word auto.
+func (p *packSize) Set(text string) error {
+	if text == "auto" {
+		*p = 0
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxMembers {
+		return fmt.Errorf("want a number from 1 to %d, or the word auto", maxMembers)
+	}
+	*p = packSize(n)
+	return nil
+}
+
+// String writes what Set reads.
+func (p *packSize) String() string {
+	if *p == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(int(*p))
+}
+
+// Type names the value in --help.
+func (p *packSize) Type() string { return "int|auto" }

@@ -199,7 +199,7 @@ func TestSweepStopsWithTable(t *testing.T) {
 // The number of runs in each preset's comment, of resolved configurations, each counted once.
 func TestPresetRuns(t *testing.T) {
 	for _, p := range sweep.Presets() {
-		points, _, err := p.Spec.Points()
+		points, err := p.Spec.Points()
 		expect.NoError(t, err)
 		configs, notes, err := sweep.Resolve(points, resolveArguments)
 		if err != nil {
@@ -214,7 +214,7 @@ func TestPresetRuns(t *testing.T) {
 	}
 	// On request in the text's reading.
 	p := expect.Must(sweep.FindPreset("table1"))
-	points, _, err := p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points()
+	points, err := p.Spec.Set([]sweep.Axis{{Flag: "fidelity", Values: []string{"text"}}}).Points()
 	expect.NoError(t, err)
 	configs, _, err := sweep.Resolve(points, resolveArguments)
 	if err != nil || !strings.Contains(string(configs[0]), `"fidelity":"text"`) ||

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +18,6 @@ import (
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
-
-// stallAfter limits the time in which a GPU may be silent: a record of a large model takes seconds.
-const stallAfter = 10 * time.Minute
 
 // trainFlags holds the flags of "torchpe train" that say how to run, not what.
 type trainFlags struct {
@@ -95,7 +91,7 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 	if err := f.checkAllowed(); err != nil {
 		return r, err
 	}
-	resolved, notes, err := f.resolve(c.notes)
+	resolved, notes, err := f.resolve()
 	if err != nil {
 		return r, err
 	}
@@ -126,12 +122,7 @@ func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []s
 		watch.Noticed(n)
 	}
 	o := f.options
-	o.AllowChanged, o.Command, o.Observer, o.StallAfter = f.allowChanged, os.Args, watch, stallAfter
-	o.Stalled = func(err *train.StalledError) {
-		watch.Close()
-		c.note(err.Error())
-		os.Exit(exitFailed)
-	}
+	o.AllowChanged, o.Command, o.Observer = f.allowChanged, os.Args, watch
 	trained, err := train.Run(ctx, resolved, dir, o)
 	watch.Close()
 	if errors.Is(err, runlog.ErrComplete) {
@@ -169,7 +160,7 @@ func (f *trainFlags) checkAllowed() error {
 
 // resolve returns the configuration that the flags ask for. With --resume it is that of the run in
 // --out.
-func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err error) {
+func (f *trainFlags) resolve() (c train.Config, notes []string, err error) {
 	path := f.to.file("config.json")
 	resume := f.options.Resume && f.to.path != ""
 	if _, statErr := os.Stat(path); resume && statErr == nil {
@@ -177,8 +168,8 @@ func (f *trainFlags) resolve(say io.Writer) (c train.Config, notes []string, err
 	} else if resume && len(f.config.given()) == 0 && f.config.file == "" {
 		err = fmt.Errorf("--resume --out %s: there is no run; to start one, say what to train, "+
 			"for example --preset quick%s", f.to.path, stoppedRuns())
-	} else if c, notes, err = f.config.resolve(); err == nil {
-		return c, notes, f.config.chooseMembers(&c, say)
+	} else {
+		c, notes, err = f.config.resolve()
 	}
 	if err != nil {
 		err = usageError{err}

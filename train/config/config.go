@@ -10,7 +10,9 @@ package config
 
 import (
 	"encoding/json"
-	"reflect"
+	"errors"
+	"fmt"
+	"strings"
 
 	"torchpe/models/arch"
 )
@@ -29,7 +31,16 @@ type Config struct {
 }
 
 // Clone returns a copy that shares no memory with the configuration.
-func (c Config) Clone() Config { return copyOf(reflect.ValueOf(c)).Interface().(Config) }
+func (c Config) Clone() (out Config) {
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		panic(err) // numbers, texts and lists can be written and read
+	}
+	return out
+}
 
 // Complete derives settings from others and leaves out defaults, as config.json has them.
 func (c *Config) Complete(bad *Problems) {
@@ -62,3 +73,20 @@ func (c Config) TotalSteps(perEpoch int) int {
 
 // JSON returns the configuration as config.json holds it.
 func (c Config) JSON() ([]byte, error) { return json.MarshalIndent(c, "", "  ") }
+
+// Problems collects what is wrong with a configuration, so that all of it is reported at once.
+type Problems []string
+
+// Add appends a problem.
+func (p *Problems) Add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// Err returns all problems as one error, or nil.
+func (p Problems) Err() error {
+	switch len(p) {
+	case 0:
+		return nil
+	case 1:
+		return errors.New(p[0])
+	}
+	return fmt.Errorf("%d mistakes in the configuration:\n  %s", len(p), strings.Join(p, "\n  "))
+}

@@ -334,7 +334,14 @@ func TestBounds(t *testing.T) {
 	}
 	cases := map[string]bool{"0.5,-0.1": true, "0.5,0": false, "1e6": false, "2e6": true, "nan": true}
 	for text, refused := range cases {
-		if _, err := ParseNoise(text); (err != nil) != refused {
+		c := expect.Must(Preset("quick", "code"))
+		noise, _ := ByFlag("noise")
+		f := noise.NewFlag()
+		err := errors.Join(f.Set(text), noise.Store(&c, f))
+		var bad Problems
+		c.Complete(&bad)
+		c.Validate(&bad)
+		if err = errors.Join(err, bad.Err()); (err != nil) != refused {
 			t.Errorf("--noise %s: %v", text, err)
 		}
 	}

@@ -70,8 +70,11 @@ var trainingSettings = []Setting{
 			if c.Until == "" {
 				return nil
 			}
-			_, err := runlog.ParseCriterion(c.Until)
-			return err
+			criterion, err := runlog.ParseCriterion(c.Until)
+			if err != nil {
+				return err
+			}
+			return criterion.Check(c.Facts().Measures)
 		},
 	},
 }

@@ -3,10 +3,18 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/text"
 	"torchpe/data/hcp"
+	"torchpe/data/positions"
 	"torchpe/data/series"
 )
 
@@ -172,4 +180,146 @@ func ParseSurrogate(text string) (Surrogate, error) {
 		}
 	}
 	return s, nil
+}
+
+// PositionsConfig names the file that says where tokens lie. Without one the task says it: Latin
+// squares lie on their grid, all else on a line.
+type PositionsConfig struct {
+	File   string `json:"file"`         // FILE, or FILE:NAME of one that holds several arrays
+	As     string `json:"as,omitempty"` // one of positions.Forms; "" for what the shape says
+	SHA256 string `json:"sha256"`       // of the file; a run stays with what it was planned for
+}
+
+// PositionsAsHelp is the help of --positions-as.
+var PositionsAsHelp = "what the file of --positions holds: auto (what its shape says), " +
+	strings.Join(positions.Forms(), ", ")
+
+var positionsSettings = []Setting{
+	{
+		Key: "positions.file", Flag: "positions", Path: true,
+		Help: "file that says where tokens lie, FILE or FILE:NAME: a number (order), row and column " +
+			"(grid), coordinates, an adjacency matrix or a list of edges (graph) (default: the task's own)",
+		Place: func(c *Config, given any) error { // read anew, whatever it held
+			if c.Positions = nil; given != "" {
+				c.Positions = &PositionsConfig{}
+			}
+			return nil
+		},
+		Complete: func(c *Config) (err error) {
+			if c.Positions != nil && c.Positions.SHA256 == "" {
+				with := *c.Positions
+				with.SHA256, err = SumOf(with.File)
+				c.Positions = &with
+			}
+			return err
+		},
+		Check: func(c *Config) error {
+			if c.Facts().IsLine && c.Positions != nil {
+				return errors.New("sequences lie on a line; leave it out")
+			}
+			return nil
+		},
+	},
+	{
+		Key: "positions.as", Flag: "positions-as", Help: PositionsAsHelp, With: "positions",
+		Zero: "auto", OneOf: append([]string{"auto"}, positions.Forms()...),
+	},
+	{Key: "positions.sha256", Help: "SHA-256 of that file"},
+	{
+		Key: "header", Flag: "header", Sweep: Whole, Help: HeaderHelp,
+		Zero: "auto", OneOf: []string{"auto", "yes", "no"},
+		Unused: func(c *Config) string {
+			if c.Positions == nil && !FromSeries.has(c) {
+				return "without --positions or --data with series"
+			}
+			return ""
+		},
+	},
+}
+
+// HeaderHelp is the help of --header.
+const HeaderHelp = "first line of text tables and lists (series, positions, modules, names): yes (names of " +
+	"columns), no or auto (as they show; numbers that may be either are refused)"
+
+// FirstLine returns what the configuration says about the first line of texts. An unknown word,
+// which Validate reports, is Auto.
+func (c Config) FirstLine() text.Choice {
+	choice, _ := text.ParseChoice(c.Header)
+	return choice
+}
+
+// SumOf returns the SHA-256 of the file that a reference names.
+func SumOf(reference string) (string, error) {
+	file, _, err := arrayfile.Split(reference)
+	if err != nil {
+		return "", err
+	}
+	return array.SHA256(file)
+}
+
+// MakePathsAbsolute makes the paths of a configuration's files absolute. It returns an error for
+// files that cannot be read.
+func MakePathsAbsolute(c *Config) error {
+	var faults []error
+	for _, s := range Settings() {
+		for _, path := range s.paths(c) {
+			absolute, err := filepath.Abs(*path)
+			if err == nil {
+				*path = absolute
+				err = checkReadable(absolute)
+			}
+			if err != nil {
+				faults = append(faults, fmt.Errorf("--%s: %w", s.Flag, err))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// NamesFiles reports whether a configuration reads files.
+func NamesFiles(c *Config) bool {
+	return slices.ContainsFunc(Settings(), func(s Setting) bool { return len(s.paths(c)) > 0 })
+}
+
+// paths returns the paths that a setting with a flag names in a configuration; those that are empty are
+// left out.
+func (s Setting) paths(c *Config) (all []*string) {
+	if !s.Path || s.Flag == "" || !s.hasPlace(c) {
+		return nil
+	}
+	for _, v := range s.values(c) {
+		switch v := v.Addr().Interface().(type) {
+		case *string:
+			all = append(all, v)
+		case *[]string:
+			for i := range *v {
+				all = append(all, &(*v)[i])
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(path *string) bool { return *path == "" })
+}
+
+// refuseStdin reports standard input in the place of a file: a run that goes on reads its files again.
+func refuseStdin(c *Config, s Setting, bad *Problems) {
+	for _, path := range s.paths(c) {
+		if file, _, _ := strings.Cut(*path, ":"); file == array.Stdin {
+			bad.Add("--%s %s: a run cannot read standard input again when it goes on: save it to a file, and name that",
+				s.Flag, *path)
+		}
+	}
+}
+
+// checkReadable returns an error where a file is missing; FILE:NAME is an array in a file.
+func checkReadable(path string) error {
+	_, err := os.Stat(path)
+	for i, c := range path {
+		if c != ':' || !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, inner := os.Stat(path[:i]); inner == nil {
+			return nil
+		}
+	}
+	return err
 }

@@ -71,38 +71,6 @@ func (s Setting) values(c *Config) (all []reflect.Value) {
 	return nil
 }
 
-// copyOf returns a copy of a value that shares no memory with it.
-func copyOf(v reflect.Value) reflect.Value {
-	out := reflect.New(v.Type()).Elem()
-	out.Set(v)
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			out.Set(reflect.New(v.Type().Elem()))
-			out.Elem().Set(copyOf(v.Elem()))
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			out.Field(i).Set(copyOf(v.Field(i)))
-		}
-	case reflect.Slice:
-		if !v.IsNil() {
-			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-		}
-		for i := range v.Len() {
-			out.Index(i).Set(copyOf(v.Index(i)))
-		}
-	case reflect.Map:
-		if !v.IsNil() {
-			out.Set(reflect.MakeMap(v.Type()))
-		}
-		for key, value := range v.Seq2() {
-			out.SetMapIndex(key, value) // of texts
-		}
-	}
-	return out
-}
-
 // set stores a value in a place that has its type or a pointer to it; nil stores the zero value.
 func set(place reflect.Value, value any) {
 	v := reflect.ValueOf(value)

@@ -1,18 +1,23 @@
+// Event files of TensorBoard: a row of TFRecords, each with its length and two masked CRC-32Cs, that hold
+// Event messages of protocol buffers; the first names the version of the format. The layout is that of
+// TensorFlow's record_writer.h, event.proto and summary.proto. The same events always give the same bytes:
+// testdata/events.py makes them with Google's protocol buffers, and testdata/decode.py reads them with
+// nothing but Python.
+
 package runlog
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"hash/crc32"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"torchpe/internal/atomicfile"
 )
 
 // The names of the event files: tensorboard/<curve>/events.out.tfevents.<start in seconds>.torchpe.
@@ -28,14 +33,9 @@ const (
 // number. The time of an event is the start plus the seconds of training, without pauses.
 type Board struct {
 	run    *Run
-	start  float64 // of the run, in seconds since 1970
-	files  []boardFile
+	start  float64  // of the run, in seconds since 1970
+	files  []string // by member
 	buffer []byte
-}
-
-type boardFile struct {
-	name string
-	size int64 // if nobody else writes to it
 }
 
 // CurveName names a member's curve: learn-0.2_seed1. sigma is nil where the encoding has none.
@@ -48,8 +48,8 @@ func CurveName(pe string, sigma *float64, seed uint64) string {
 
 // OpenBoard writes the event files of the records in metrics.jsonl, a curve a member, and returns a
 // Board that appends to them. Curves are names of folders, all different. After [Resume], call
-// [Run.TruncateMetrics] first. A file that begins with the right bytes is truncated and kept, so
-// that a TensorBoard that has it open goes on reading.
+// [Run.TruncateMetrics] first. A file is written in its place, so that a TensorBoard that has it open goes
+// on reading.
 func (r *Run) OpenBoard(curves []string) (*Board, error) {
 	if r.metrics.f == nil {
 		return nil, fmt.Errorf("open %s: the end of %s is not known: call TruncateMetrics first",
@@ -70,8 +70,8 @@ func (r *Run) OpenBoard(curves []string) (*Board, error) {
 	start := envs[0].StartTime.Unix()
 	b := &Board{run: r, start: float64(start)}
 	for _, curve := range curves {
-		b.files = append(b.files, boardFile{name: path.Join(boardDir, curve,
-			eventPrefix+strconv.FormatInt(start, 10)+eventSuffix)})
+		b.files = append(b.files,
+			path.Join(boardDir, curve, eventPrefix+strconv.FormatInt(start, 10)+eventSuffix))
 	}
 	if err := b.fill(); err != nil {
 		return nil, err
@@ -90,122 +90,73 @@ func (b *Board) fill() error {
 		wants[i] = eventHeader(b.start)
 	}
 	for _, rec := range records {
-		if rec.Member < 0 || rec.Member >= len(wants) {
-			return fmt.Errorf("%s: a record of member %d: there are %d curves",
-				b.run.path(boardDir), rec.Member, len(wants))
+		if err := b.checkMember(rec); err != nil {
+			return err
 		}
 		wants[rec.Member] = appendEvent(wants[rec.Member], b.event(rec))
 	}
-	need := 0
-	for _, want := range wants {
-		need += len(want)
-	}
-	if err := b.run.needSpace(int64(need)); err != nil {
-		return b.run.fileError("write", boardDir, err)
-	}
-	for i := range b.files {
-		if err := b.run.root.MkdirAll(path.Dir(b.files[i].name), 0o777); err != nil {
-			return b.run.fileError("make", path.Dir(b.files[i].name), err)
+	for i, name := range b.files {
+		if err := b.run.root.MkdirAll(path.Dir(name), 0o777); err != nil {
+			return b.run.fileError("make", path.Dir(name), err)
 		}
-		if err := b.run.makeEventFile(b.files[i].name, wants[i]); err != nil {
+		if info, err := b.run.root.Lstat(name); err == nil && !info.Mode().IsRegular() { // such as a link
+			if err := b.run.remove(name); err != nil {
+				return err
+			}
+		}
+		if err := b.write(name, os.O_CREATE|os.O_TRUNC, wants[i]); err != nil {
 			return err
 		}
-		b.files[i].size = int64(len(wants[i]))
 	}
 	return nil
 }
 
-// makeEventFile gives a file these bytes. It truncates a file that begins with them.
-func (r *Run) makeEventFile(name string, want []byte) error {
-	if r.hasPrefix(name, want) {
-		f, err := r.root.OpenFile(name, os.O_WRONLY, 0)
-		if err == nil {
-			err = errors.Join(f.Truncate(int64(len(want))), f.Close())
-		}
-		if err != nil {
-			return r.fileError("cut", name, err)
-		}
-		return nil
-	}
-	temp := name + tempSuffix
-	if err := r.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r.fileError("remove", temp, err)
-	}
-	if err := atomicfile.WriteIn(r.root, name, want, false); err != nil {
-		return r.writeError(name, int64(len(want)), err)
+func (b *Board) checkMember(r Record) error {
+	if r.Member < 0 || r.Member >= len(b.files) {
+		return fmt.Errorf("%s: a record of member %d: there are %d curves",
+			b.run.path(boardDir), r.Member, len(b.files))
 	}
 	return nil
-}
-
-// hasPrefix says whether name is an ordinary file that begins with these bytes.
-func (r *Run) hasPrefix(name string, want []byte) bool {
-	info, err := r.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() < int64(len(want)) {
-		return false
-	}
-	f, err := r.root.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	have := make([]byte, len(want))
-	_, err = io.ReadFull(f, have)
-	return err == nil && bytes.Equal(have, want)
 }
 
 // Append adds records that are in metrics.jsonl already. After an error a file may end in half an
 // event, where TensorBoard stops reading: drop the Board; the next OpenBoard repairs the file.
 func (b *Board) Append(records ...Record) error {
 	for _, rec := range records {
-		if rec.Member < 0 || rec.Member >= len(b.files) {
-			return fmt.Errorf("%s: a record of member %d: there are %d curves",
-				b.run.path(boardDir), rec.Member, len(b.files))
+		if err := b.checkMember(rec); err != nil {
+			return err
 		}
 		b.buffer = appendEvent(b.buffer[:0], b.event(rec))
-		if err := b.append(&b.files[rec.Member]); err != nil {
-			return b.run.writeError(b.files[rec.Member].name, int64(len(b.buffer)), err)
+		if err := b.write(b.files[rec.Member], os.O_APPEND, b.buffer); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// append appends the buffer to a file in one write. Files are not kept open: an ensemble has many.
-func (b *Board) append(to *boardFile) error {
-	f, err := b.run.root.OpenFile(to.name, os.O_WRONLY|os.O_APPEND, 0)
+// write writes to an event file in one write. Files are not kept open: an ensemble has many.
+func (b *Board) write(name string, flag int, events []byte) error {
+	f, err := b.run.root.OpenFile(name, os.O_WRONLY|flag, 0o666)
+	if err == nil {
+		_, err = f.Write(events)
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
-		return err
+		return b.run.writeError(name, int64(len(events)), err)
 	}
-	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() != to.size) {
-		err = fmt.Errorf("somebody else has changed it (%d bytes, %d were written)", info.Size(), to.size)
-	}
-	if err == nil {
-		_, err = f.Write(b.buffer)
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		to.size += int64(len(b.buffer))
-	}
-	return err
+	return nil
 }
 
 // removeBoard removes the event files that this package made, except some, and the folders that are
 // empty then. Other files stay.
-func (r *Run) removeBoard(keep []boardFile) (failed error) {
-	for _, suffix := range []string{eventSuffix, eventSuffix + tempSuffix} {
-		ours, err := fs.Glob(r.root.FS(), path.Join(boardDir, "*", eventPrefix+"*"+suffix))
-		failed = errors.Join(failed, err)
-		for _, name := range ours {
-			if slices.ContainsFunc(keep, func(k boardFile) bool { return k.name == name }) {
-				continue
-			}
-			if err := r.root.Remove(name); err != nil {
-				failed = errors.Join(failed, r.fileError("remove", name, err))
-			}
-			_ = r.root.Remove(path.Dir(name)) // fails where something is left in it
+func (r *Run) removeBoard(keep []string) error {
+	ours, failed := fs.Glob(r.root.FS(), path.Join(boardDir, "*", eventPrefix+"*"+eventSuffix))
+	for _, name := range ours {
+		if slices.Contains(keep, name) {
+			continue
 		}
+		failed = errors.Join(failed, r.remove(name))
+		_ = r.root.Remove(path.Dir(name)) // fails where something is left in it
 	}
 	_ = r.root.Remove(boardDir)
 	return failed
@@ -227,4 +178,88 @@ func (b *Board) event(r Record) boardEvent {
 	add("time/epoch", float64(r.Epoch))
 	add("time/step_ms", r.StepMS)
 	return e
+}
+
+// boardEvent holds the measurements of one step.
+type boardEvent struct {
+	wallTime float64 // seconds since 1970, UTC
+	step     int64
+	scalars  []boardScalar
+}
+
+// boardScalar is a number by its tag. A tag begins with its group in TensorBoard and a slash.
+type boardScalar struct {
+	tag   string
+	value float32
+}
+
+const fileVersion = "brain.Event:2"
+
+// eventHeader returns the first event of a file that was made at a time, in seconds since 1970. It names
+// the version of the format.
+func eventHeader(wallTime float64) []byte {
+	event := appendWallTime(nil, wallTime)
+	return appendRecord(nil, appendBytes(event, eventFileVersion, []byte(fileVersion)))
+}
+
+// appendEvent appends an event to a file's bytes.
+func appendEvent(file []byte, e boardEvent) []byte {
+	event := appendWallTime(nil, e.wallTime)
+	if e.step != 0 {
+		event = binary.AppendUvarint(appendKey(event, eventStep, wireVarint), uint64(e.step))
+	}
+	var summary []byte
+	for _, s := range e.scalars {
+		value := appendBytes(nil, valueTag, []byte(strings.ToValidUTF8(s.tag, "\uFFFD")))
+		// A member of a oneof is written also when it is zero.
+		value = binary.LittleEndian.AppendUint32(appendKey(value, valueSimple, wireFixed32),
+			math.Float32bits(s.value))
+		summary = appendBytes(summary, summaryValue, value)
+	}
+	return appendRecord(file, appendBytes(event, eventSummary, summary))
+}
+
+// Field numbers of event.proto and summary.proto.
+const (
+	eventWallTime    = 1 // double
+	eventStep        = 2 // int64
+	eventFileVersion = 3 // string
+	eventSummary     = 5 // Summary
+	summaryValue     = 1 // repeated Value
+	valueTag         = 1 // string
+	valueSimple      = 2 // float
+)
+
+// Wire types of protocol buffers.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+)
+
+func appendKey(b []byte, field, wire uint64) []byte { return binary.AppendUvarint(b, field<<3|wire) }
+
+func appendBytes(b []byte, field uint64, value []byte) []byte {
+	return append(binary.AppendUvarint(appendKey(b, field, wireBytes), uint64(len(value))), value...)
+}
+
+func appendWallTime(b []byte, t float64) []byte {
+	if t == 0 { // proto3 leaves zeros out
+		return b
+	}
+	return binary.LittleEndian.AppendUint64(appendKey(b, eventWallTime, wireFixed64), math.Float64bits(t))
+}
+
+// appendRecord appends a TFRecord: length, its checksum, data, its checksum.
+func appendRecord(file, data []byte) []byte {
+	length := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
+	file = binary.LittleEndian.AppendUint32(append(file, length...), maskedCRC(length))
+	return binary.LittleEndian.AppendUint32(append(file, data...), maskedCRC(data))
+}
+
+// maskedCRC returns the CRC-32C of b, rotated and shifted as TFRecords need it.
+func maskedCRC(b []byte) uint32 {
+	crc := crc32.Checksum(b, castagnoli)
+	return (crc>>15 | crc<<17) + 0xa282ead8
 }

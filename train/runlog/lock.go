@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,20 +50,34 @@ func (r *Reader) Writer() (Holder, bool) {
 	if h.PID <= 0 || checkLockFile(r.root) != nil {
 		return Holder{}, false
 	}
-	if host, err := os.Hostname(); err != nil || h.Host != host {
-		return h, true
+	host, err := os.Hostname()
+	return h, err != nil || h.Host != host || IsLocked(r.path(lockFile))
+}
+
+// IsLocked reports whether a process holds the lock of a file. It takes a shared lock for a moment.
+func IsLocked(path string) bool {
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	ok, err := l.TryRLock()
+	if ok {
+		err = l.Unlock()
 	}
-	// Look for the process first: trying the lock holds it for a moment, in which no run can start.
-	p, err := os.FindProcess(h.PID)
-	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
-		return Holder{}, false
+	return err == nil && !ok
+}
+
+// TryLock takes the lock of a file, which it makes; nil where another process has it. It tries for a while,
+// as a process in IsLocked has it for a moment.
+func TryLock(path string) (*flock.Flock, error) {
+	l := flock.New(path, flock.SetPermissions(0o666))
+	ctx, cancel := context.WithTimeout(context.Background(), 150*time.Millisecond)
+	defer cancel()
+	ok, err := l.TryLockContext(ctx, 15*time.Millisecond)
+	switch {
+	case ok:
+		return l, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, nil
 	}
-	l := flock.New(r.path(lockFile), flock.SetFlag(os.O_RDONLY))
-	if ok, err := l.TryRLock(); err == nil && ok { // the number is another process's by now
-		_ = l.Unlock()
-		return Holder{}, false
-	}
-	return h, true
+	return nil, LockCause(err)
 }
 
 // acquire takes the lock of the run directory. The kernel drops it when the process dies, so the
@@ -72,13 +87,12 @@ func (r *Run) acquire(breakLock bool) error {
 	if err := checkLockFile(r.root); err != nil {
 		return r.fileError("lock", lockFile, err)
 	}
-	l := flock.New(r.path(lockFile), flock.SetPermissions(0o666))
-	ok, err := l.TryLock()
+	l, err := TryLock(r.path(lockFile))
 	if err != nil {
-		return r.fileError("lock", lockFile, LockCause(err))
+		return r.fileError("lock", lockFile, err)
 	}
-	if !ok {
-		return &LockedError{Dir: r.dir, Holder: r.waitForHolder()}
+	if l == nil {
+		return &LockedError{Dir: r.dir, Holder: r.holder()}
 	}
 	if err := r.claim(l, breakLock); err != nil {
 		return errors.Join(err, l.Unlock())
@@ -162,17 +176,6 @@ func (r *Reader) holder() Holder {
 		return Holder{}
 	}
 	return h
-}
-
-// waitForHolder reads the lock file of a process that may just be writing it.
-func (r *Run) waitForHolder() Holder {
-	for range 20 {
-		time.Sleep(10 * time.Millisecond)
-		if h := r.holder(); h.PID != 0 {
-			return h
-		}
-	}
-	return Holder{}
 }
 
 // release releases the lock. The file stays: removed and made again, it could be locked twice.

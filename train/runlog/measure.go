@@ -1,12 +1,17 @@
 package runlog
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/internal/number"
+	"torchpe/internal/stats"
 	"torchpe/internal/wording"
 )
 
@@ -18,7 +23,6 @@ type Measure struct {
 	Heading string // of columns, without the unit; %s is what differs within a family
 	Scale   Scale
 	Tasks   Task // that measure it
-	Needs   Need
 	AtEnd   bool // only results have it
 }
 
@@ -50,17 +54,6 @@ const (
 	AnyTask = Puzzles | Sequences | Masked
 )
 
-// Need says what a measure is of, where not every run has that.
-type Need int
-
-// What measures are of.
-const (
-	OfModel   Need = iota // every run has it
-	OfTables              // the encoding adds a table to the input of blocks
-	OfTrained             // that, and it is trained
-	OfModules             // the encoding adds a table, and the modules of the tokens are known
-)
-
 // measures has all measures. Families whose key has two parts follow those of one.
 var measures = []Measure{
 	{Key: "loss", Heading: "loss", Scale: mse, Tasks: AnyTask},
@@ -81,25 +74,25 @@ var measures = []Measure{
 	{Key: "train_mse", Heading: "train MSE", Scale: mse, Tasks: Masked}, // since the last record
 	{Key: "test_mse/LEVEL", Heading: "test MSE, %s masked", Scale: mse, Tasks: Masked},
 	// Network scores of the table against the known modules: the mean over blocks, and each.
-	{Key: "modularity", Heading: "modularity", Scale: score, Tasks: Masked, Needs: OfModules},
-	{Key: "modularity/BLOCK", Heading: "modularity, block %s", Scale: score, Tasks: Masked, Needs: OfModules},
-	{Key: "clustering", Heading: "clustering", Scale: amount, Tasks: Masked, Needs: OfModules},
-	{Key: "clustering/BLOCK", Heading: "clustering, block %s", Scale: amount, Tasks: Masked, Needs: OfModules},
+	{Key: "modularity", Heading: "modularity", Scale: score, Tasks: Masked},
+	{Key: "modularity/BLOCK", Heading: "modularity, block %s", Scale: score, Tasks: Masked},
+	{Key: "clustering", Heading: "clustering", Scale: amount, Tasks: Masked},
+	{Key: "clustering/BLOCK", Heading: "clustering, block %s", Scale: amount, Tasks: Masked},
 	// Frobenius norm and effective rank (see metrics.EffectiveRank) of the table [N,D], means over
 	// the blocks that have one.
-	{Key: "pe_norm", Heading: "norm of the PE", Scale: amount, Tasks: AnyTask, Needs: OfTables},
-	{Key: "pe_effective_rank", Heading: "effective rank of the PE", Scale: amount, Tasks: AnyTask, Needs: OfTables},
+	{Key: "pe_norm", Heading: "norm of the PE", Scale: amount, Tasks: AnyTask},
+	{Key: "pe_effective_rank", Heading: "effective rank of the PE", Scale: amount, Tasks: AnyTask},
 	// Of trained tables: norm of the change over the norm at the start; norm of the PE's gradient
 	// over that of all, at the last step.
-	{Key: "pe_moved/BLOCK", Heading: "||E − E₀|| / ||E₀||", Scale: amount, Tasks: AnyTask, Needs: OfTrained},
-	{Key: "pe_gradient_share", Heading: "PE's share of the gradient", Scale: score, Tasks: AnyTask, Needs: OfTrained},
+	{Key: "pe_moved/BLOCK", Heading: "||E − E₀|| / ||E₀||", Scale: amount, Tasks: AnyTask},
+	{Key: "pe_gradient_share", Heading: "PE's share of the gradient", Scale: score, Tasks: AnyTask},
 	// Of trained tables of tokens on a grid, against 2d-fixed in the published code: the Procrustes
 	// disparity (see metrics.Procrustes), and the cosine of the two tables, also before training.
 	// 1d-fixed has a cosine of 0.72 at the paper's size.
-	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask, Needs: OfTrained},
-	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask, Needs: OfTrained},
+	{Key: "pe_disparity/BLOCK", Heading: "disparity from 2d-fixed", Scale: amount, Tasks: AnyTask},
+	{Key: "pe_cosine/BLOCK", Heading: "cosine with 2d-fixed", Scale: score, Tasks: AnyTask},
 	{Key: "pe_start_cosine/BLOCK", Heading: "cosine with 2d-fixed before training", Scale: score,
-		Tasks: AnyTask, Needs: OfTrained, AtEnd: true},
+		Tasks: AnyTask, AtEnd: true},
 	// Validation accuracy with Gaussian noise on the embeddings, by its standard deviation.
 	{Key: "noise/SD", Heading: "with noise of SD %s", Scale: accuracy, Tasks: Puzzles, AtEnd: true},
 	// Alignment of the tangent kernel at the end with that at the start, -1 to 1.
@@ -188,4 +181,180 @@ func ParseMeasure(name string) (key string, err error) {
 	}
 	return "", fmt.Errorf("%q is no number of the records; these are %s%s", name, strings.Join(keys, ", "),
 		wording.Hint(name, keys))
+}
+
+// Numbers are numbers by key. Those that are not finite are null in JSON, and null is read as NaN.
+type Numbers map[string]float64
+
+// MarshalJSON writes no numbers, nil or not, as an empty object.
+func (n Numbers) MarshalJSON() ([]byte, error) {
+	object := make(map[string]*float64, len(n))
+	for key, v := range n {
+		object[key] = nil
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			object[key] = &v
+		}
+	}
+	return json.Marshal(object)
+}
+
+// UnmarshalJSON reads null in the place of the object as nil.
+func (n *Numbers) UnmarshalJSON(text []byte) error {
+	var object map[string]*float64
+	if err := json.Unmarshal(text, &object); err != nil || object == nil {
+		return err
+	}
+	*n = make(Numbers, len(object))
+	for key, v := range object {
+		(*n)[key] = math.NaN()
+		if v != nil {
+			(*n)[key] = *v
+		}
+	}
+	return nil
+}
+
+// Get returns the number of a key; NaN where there is none.
+func (n Numbers) Get(key string) float64 {
+	if v, ok := n[key]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// Of returns the numbers of a family by the rest of their keys, such as 0.50 of test_mse/0.50; nil where
+// there are none.
+func (n Numbers) Of(family string) Numbers {
+	var of Numbers
+	for key, v := range n {
+		if part, ok := strings.CutPrefix(key, family+"/"); ok && !strings.Contains(part, "/") {
+			if of == nil {
+				of = Numbers{}
+			}
+			of[part] = v
+		}
+	}
+	return of
+}
+
+// Mean returns the mean of a family's numbers that are not NaN, in order; NaN where there are none.
+func (n Numbers) Mean(family string) float64 {
+	var all []float64
+	of := n.Of(family)
+	for _, part := range of.Keys() {
+		if v := of[part]; !math.IsNaN(v) {
+			all = append(all, v)
+		}
+	}
+	return stats.Mean(all)
+}
+
+// SetFamily sets the numbers of a family by the rest of their keys.
+func SetFamily[Part comparable](n Numbers, family string, of map[Part]float64) {
+	for part, v := range of {
+		n[fmt.Sprint(family, "/", part)] = v
+	}
+}
+
+// Keys returns the keys in the order of the registry; within a family, short ones first.
+func (n Numbers) Keys() []string {
+	place := map[string]int{}
+	for key := range n {
+		place[key] = slices.IndexFunc(measures, func(m Measure) bool { return m.has(key) })
+	}
+	return slices.SortedFunc(maps.Keys(n), func(a, b string) int {
+		return cmp.Or(place[a]-place[b], len(a)-len(b), strings.Compare(a, b))
+	})
+}
+
+// Criterion bounds a number of the records: a member has fitted at the first record whose number is
+// at least the bound, or at most the bound for a loss or an error that falls.
+type Criterion struct {
+	Key   string  // of a [Measure]
+	Bound float64 // finite
+}
+
+// DefaultCriterion is the criterion for puzzles where none is given.
+const DefaultCriterion = "train=0.99"
+
+// SequenceCriterion is the criterion for sequences where none is given: held-out sequences of the lengths
+// of training are answered.
+const SequenceCriterion = "iid=0.99"
+
+// ParseCriterion reads NUMBER=BOUND, such as train=0.99 or test_mse/0.50=0.3.
+func ParseCriterion(text string) (Criterion, error) {
+	name, bound, ok := strings.Cut(text, "=")
+	v, err := strconv.ParseFloat(bound, 64)
+	if !ok || err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return Criterion{}, fmt.Errorf("%q is not NUMBER=BOUND, such as %s", text, DefaultCriterion)
+	}
+	key, err := ParseMeasure(name)
+	return Criterion{key, v}, err
+}
+
+// Check returns an error where no record of a task can meet the criterion: the task does not measure the
+// number, or the bound is out of reach. Which numbers of a family a run has, only its records show.
+func (c Criterion) Check(task Task) error {
+	var keys []string
+	measured := false
+	for _, m := range measures {
+		if m.Tasks&task != 0 && !m.AtEnd {
+			keys = append(keys, m.Key)
+			measured = measured || m.has(c.Key)
+		}
+	}
+	switch best, falls := c.Scale().Best, c.Scale().Falls; {
+	case !measured:
+		return fmt.Errorf("%s is no number at which this task can stop; these are %s%s", c.Key,
+			strings.Join(keys, ", "), wording.Hint(c.Key, keys))
+	case falls && c.Bound < best, !falls && c.Bound > best:
+		return fmt.Errorf("%s is never beyond %g, so training would never stop", c, best)
+	}
+	return nil
+}
+
+// String returns what ParseCriterion reads.
+func (c Criterion) String() string { return fmt.Sprintf("%s=%g", c.Key, c.Bound) }
+
+// Met reports whether a number reaches the bound. NaN does not.
+func (c Criterion) Met(v float64) bool {
+	if c.Scale().Falls {
+		return v <= c.Bound
+	}
+	return v >= c.Bound
+}
+
+// Scale returns the scale of the number.
+func (c Criterion) Scale() Scale {
+	m, _ := FindMeasure(c.Key)
+	return m.Scale
+}
+
+// Fit says whether and when a member reached its criterion.
+type Fit struct {
+	Criterion string `json:"criterion"` // as ParseCriterion reads it
+	Reached   bool   `json:"reached"`
+	Epoch     int    `json:"epoch,omitempty"` // of the first record that met it
+	Step      int    `json:"step,omitempty"`
+}
+
+// FitsOf returns each member's fit after records of a run: at the first that met the criterion.
+func FitsOf(c Criterion, members int, records []Record) []Fit {
+	fits := make([]Fit, members)
+	for m := range fits {
+		fits[m].Criterion = c.String()
+	}
+	for _, r := range records {
+		if r.Member >= 0 && r.Member < members {
+			fits[r.Member].Update(c, r)
+		}
+	}
+	return fits
+}
+
+// Update notes whether the member's next record meets the criterion.
+func (f *Fit) Update(c Criterion, r Record) {
+	if !f.Reached && c.Met(r.Measures.Get(c.Key)) {
+		f.Reached, f.Epoch, f.Step = true, r.Epoch, r.Step
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gofrs/flock"
 
@@ -339,4 +341,33 @@ func (r *Run) writeJSON(name string, v any) error {
 		return r.fileError("write", name, err)
 	}
 	return r.writeText(name, append(text, '\n'))
+}
+
+// maxName is the largest length of a name in bytes. File systems allow 255; sweeps add to names.
+const maxName = 128
+
+// ValidateName reports why name cannot be the name of a run or a sweep: a path element with the
+// same meaning in every shell, file system and script.
+func ValidateName(name string) error {
+	at := strings.IndexFunc(name, func(c rune) bool {
+		isText := unicode.IsLetter(c) || unicode.IsDigit(c) || c >= ' ' && c <= '~'
+		return !isText || c == '/' || c == '\\'
+	})
+	problem := ""
+	switch {
+	case name == "":
+		problem = "is empty"
+	case at >= 0:
+		c, _ := utf8.DecodeRuneInString(name[at:])
+		problem = fmt.Sprintf("has the character %+q", c)
+	case len(name) > maxName:
+		problem = fmt.Sprintf("has %d bytes, at most %d are allowed", len(name), maxName)
+	case name[0] == '-':
+		problem = "begins with '-', like an option"
+	case name[0] == ' ' || strings.HasSuffix(name, " ") || strings.HasSuffix(name, "."):
+		problem = "begins with a space, or ends with a space or a dot"
+	default:
+		return nil
+	}
+	return fmt.Errorf("name %+.60q: %s; use letters, digits, '.', '_', '=' and '-'", name, problem)
 }

@@ -145,9 +145,9 @@ func TestBadPaths(t *testing.T) {
 		plain:                        "not a directory",
 		filepath.Join(plain, "run"):  "not a directory",
 		link:                         "symbolic link",
-		filepath.Join(dir, "a\x00b"): "invisible",
-		"":                           "there already",
-		"/":                          "separator",
+		filepath.Join(dir, "a\x00b"): "the character",
+		"":                           "a dot",
+		"/":                          "the character",
 	} {
 		_, err := createEmpty(path)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

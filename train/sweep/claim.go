@@ -100,12 +100,6 @@ type Claim struct {
 	endedAttempt int // as in TaskStatus
 }
 
-// Tries to lock a task, and the pause between them: another process may test the lock at that moment.
-const (
-	claimTries = 10
-	claimPause = 15 * time.Millisecond
-)
-
 // ClaimTask takes a task. It fails with ErrDone, ErrFailed or ErrBusy. A task is also busy while
 // another host's worker may be alive, unless breakLock says that it is dead, both workers are the
 // same requeued job of a scheduler, or both are jobs and the old one is silent.
@@ -155,16 +149,11 @@ func (s *Sweep) lockTask(index int) (*Claim, error) {
 		return nil, fmt.Errorf("task %d: lock %s is no regular file (%s)", index,
 			s.path(index, lockFile), info.Mode())
 	}
-	lock := flock.New(s.path(index, lockFile), flock.SetPermissions(0o666))
-	ok, err := lock.TryLock()
-	for i := 1; err == nil && !ok && i < claimTries; i++ {
-		time.Sleep(claimPause)
-		ok, err = lock.TryLock()
-	}
+	lock, err := runlog.TryLock(s.path(index, lockFile))
 	if err != nil {
-		return nil, fmt.Errorf("task %d: lock %s: %w", index, lock.Path(), runlog.LockCause(err))
+		return nil, fmt.Errorf("task %d: lock %s: %w", index, s.path(index, lockFile), err)
 	}
-	if !ok {
+	if lock == nil {
 		return nil, s.busy(index)
 	}
 	return &Claim{Sweep: s, Index: index, lock: lock, start: time.Now()}, nil
@@ -330,11 +319,7 @@ func (c *Claim) Fail(f Failure) error {
 // status is the worker's exit status: 128 and the signal. It leaves a task alone that has an outcome, is
 // worked on, or was stopped in good order.
 func (s *Sweep) RecordKilled(index, status int) error {
-	f := killed(syscall.Signal(status - 128))
-	if f.ExitCode == 128+int(syscall.SIGKILL) {
-		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
-	}
-	return s.recordFailure(index, f, func(c *Claim, b Heartbeat, found bool) bool {
+	return s.recordFailure(index, killed(syscall.Signal(status-128)), func(c *Claim, b Heartbeat, found bool) bool {
 		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.endedAttempt
 	})
 }
@@ -360,6 +345,9 @@ func (s *Sweep) recordFailure(index int, f Failure, own func(c *Claim, b Heartbe
 // killed returns the failure of a task whose worker was killed by a signal.
 func killed(by syscall.Signal) Failure {
 	message := fmt.Sprintf("the worker was killed by signal %d (%s)", int(by), by)
+	if by == syscall.SIGKILL {
+		message += ", likely as memory ran out: a smaller --pack, fewer --workers, or for a job more --memory"
+	}
 	return Failure{Reason: ReasonKilled, ExitCode: 128 + int(by), Message: message}
 }
 

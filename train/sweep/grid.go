@@ -24,8 +24,6 @@ type Part struct {
 	Axes []Axis
 	// Zip names groups of axes that advance together; each group is crossed as one axis.
 	Zip [][]string
-	// Exclude drops the points that agree with one of these.
-	Exclude []Match
 }
 
 // Axis is a flag, without dashes, and its values as the command line has them.
@@ -38,9 +36,6 @@ type Axis struct {
 func find(axes []Axis, flag string) int {
 	return slices.IndexFunc(axes, func(a Axis) bool { return a.Flag == flag })
 }
-
-// Match agrees with a point where each of its flags has one of the values there.
-type Match []Axis
 
 // Setting is a flag with a value. A value of several lines is a flag given several times.
 type Setting struct{ Flag, Value string }
@@ -80,33 +75,22 @@ func (p Point) String() string {
 // maxPoints is a limit against typing errors.
 const maxPoints = 1_000_000
 
-// Points expands all parts, in their order, but for points that are excluded. It lists the exclusions that
-// no point of any part agrees with: most are typing errors.
-func (s Spec) Points() (all []Point, unused []string, err error) {
-	agrees := map[string]bool{}
+// Points expands all parts, in their order.
+func (s Spec) Points() (all []Point, err error) {
 	for _, part := range s.Parts {
 		points, err := part.expand()
+		if err == nil && len(all)+len(points) > maxPoints {
+			err = fmt.Errorf("more than %d configurations", maxPoints)
+		}
 		if err != nil {
 			if part.Name != "" {
 				err = fmt.Errorf("part %s: %w", part.Name, err)
 			}
-			return nil, nil, err
+			return nil, err
 		}
-		for _, m := range part.Exclude {
-			text := m.String()
-			if _, seen := agrees[text]; !seen {
-				unused = append(unused, text)
-			}
-			agrees[text] = agrees[text] || slices.ContainsFunc(points, m.agrees)
-		}
-		points = slices.DeleteFunc(points, func(p Point) bool {
-			return slices.ContainsFunc(part.Exclude, func(m Match) bool { return m.agrees(p) })
-		})
-		if all = append(all, points...); len(all) > maxPoints {
-			return nil, nil, fmt.Errorf("more than %d configurations", maxPoints)
-		}
+		all = append(all, points...)
 	}
-	return all, slices.DeleteFunc(unused, func(text string) bool { return agrees[text] }), nil
+	return all, nil
 }
 
 // expand returns all points of the part.
@@ -114,13 +98,6 @@ func (p Part) expand() ([]Point, error) {
 	dimensions, err := p.dimensions()
 	if err != nil {
 		return nil, err
-	}
-	for _, m := range p.Exclude {
-		for _, a := range m {
-			if find(p.Axes, a.Flag) < 0 {
-				return nil, fmt.Errorf("exclude: the grid has no %s", a.Flag)
-			}
-		}
 	}
 	total := 1
 	for _, d := range dimensions {
@@ -223,40 +200,6 @@ func distinct(axes []Axis) error {
 // seedFlags are the flags of axes that give the seeds of a part. seed is that of a grid in a file.
 var seedFlags = []string{"seeds", "members", "seed"}
 
-// agrees reports whether the point has one of the values of each flag.
-func (m Match) agrees(point Point) bool {
-	for _, a := range m {
-		i := slices.IndexFunc(point.Settings, func(s Setting) bool { return s.Flag == a.Flag })
-		if i < 0 || !slices.ContainsFunc(a.Values,
-			func(v string) bool { return canonical(v) == canonical(point.Settings[i].Value) }) {
-			return false
-		}
-	}
-	return len(m) > 0
-}
-
-// ParseMatch reads a match as the flag --exclude has it: pe=nope,heads=2|4.
-func ParseMatch(text string) (Match, error) {
-	var m Match
-	for term := range strings.SplitSeq(text, ",") {
-		flag, values, ok := strings.Cut(term, "=")
-		if !ok {
-			return nil, fmt.Errorf("%q is not of the form pe=nope,heads=2|4", text)
-		}
-		m = append(m, Axis{Flag: strings.TrimSpace(flag), Values: strings.Split(values, "|")})
-	}
-	return m, nil
-}
-
-// String writes what ParseMatch reads.
-func (m Match) String() string {
-	var terms []string
-	for _, a := range m {
-		terms = append(terms, a.Flag+"="+strings.Join(a.Values, "|"))
-	}
-	return strings.Join(terms, ",")
-}
-
 // canonical returns a text that is equal for equal values: 0.5 for .50.
 func canonical(value string) string {
 	x, err := strconv.ParseFloat(value, 64)
@@ -324,4 +267,83 @@ func ParseSeeds(text string) (string, error) {
 		out = append(out, strconv.FormatUint(seed, 10))
 	}
 	return strings.Join(out, ","), nil
+}
+
+// Resolver turns arguments of "torchpe train" into a configuration as in config.json, and notes for
+// the user.
+type Resolver func(args []string) (text []byte, notes []string, err error)
+
+// Resolve returns the configuration of each point, nil for those that are Invalid, and all notes, each
+// once. The error is nil or of type *Invalid.
+func Resolve(points []Point, resolve Resolver) (configs [][]byte, notes []string, err error) {
+	invalid := Invalid{of: len(points)}
+	configs = make([][]byte, len(points))
+	for i, p := range points {
+		config, said, err := resolve(p.Args())
+		if err != nil {
+			invalid.Add(p, err)
+			continue
+		}
+		configs[i] = config
+		for _, note := range said {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+	}
+	return configs, notes, invalid.Err()
+}
+
+// Invalid holds the points of which no model can be trained, by what is wrong with them.
+type Invalid struct {
+	of      int // the number of all points, where it is known
+	reasons []string
+	points  map[string][]Point
+}
+
+// Add adds a point with what is wrong with it.
+func (v *Invalid) Add(p Point, reason error) {
+	text := reason.Error()
+	if v.points == nil {
+		v.points = map[string][]Point{}
+	}
+	if v.points[text] == nil {
+		v.reasons = append(v.reasons, text)
+	}
+	v.points[text] = append(v.points[text], p)
+}
+
+// Err returns the points as an error, nil where there are none.
+func (v *Invalid) Err() error {
+	if v.reasons == nil {
+		return nil
+	}
+	return v
+}
+
+// Lines returns a line for each reason, with its first point and the number of the others. What is wrong
+// with all points stands alone.
+func (v *Invalid) Lines() (lines []string) {
+	for _, reason := range v.reasons {
+		n := len(v.points[reason])
+		line := fmt.Sprintf("%s: %s", v.points[reason][0], reason)
+		switch {
+		case n == v.of:
+			line = reason
+		case n > 1:
+			line += fmt.Sprintf(" (and %s)", wording.Count(n-1, "other configuration"))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Error has the first ten lines.
+func (v *Invalid) Error() string {
+	const most = 10
+	lines := v.Lines()
+	if n := len(lines); n > most {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(lines, "\n")
 }

@@ -19,7 +19,7 @@ func axis(flag string, values ...string) Axis { return Axis{flag, values} }
 
 // expandAll returns the points of parts.
 func expandAll(t rapid.TB, parts ...Part) []Point {
-	points, _, err := Spec{Parts: parts}.Points()
+	points, err := Spec{Parts: parts}.Points()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,22 +32,21 @@ func TestPoints(t *testing.T) {
 		Axes: []Axis{axis("pe", "learn", "nope"), axis("optimizer", "adam", "sgd"),
 			axis("heads", "1", "2"), axis("lr", "1e-4", "1e-3"), axis("members", "3")},
 		Zip: [][]string{{"optimizer", "lr"}},
-		Exclude: []Match{
-			{axis("pe", "nope"), axis("heads", "2.0")}, // numbers agree by value
-			{axis("lr", "0.001", "7"), axis("pe", "learn")},
-		},
 	}
 	points := expandAll(t, p)
 	var got []string
 	for _, p := range points {
 		got = append(got, strings.Join(p.Args(), " "))
 	}
-	// By hand: 2 x 2 x 2 = 8; nope with 2 heads drops 2, learn with sgd drops 2.
 	want := []string{
 		"--pe=learn --optimizer=adam --lr=1e-4 --heads=1 --members=3", "--pe=learn --optimizer=adam " +
 			"--lr=1e-4 --heads=2 --members=3",
+		"--pe=learn --optimizer=sgd --lr=1e-3 --heads=1 --members=3",
+		"--pe=learn --optimizer=sgd --lr=1e-3 --heads=2 --members=3",
 		"--pe=nope --optimizer=adam --lr=1e-4 --heads=1 --members=3",
+		"--pe=nope --optimizer=adam --lr=1e-4 --heads=2 --members=3",
 		"--pe=nope --optimizer=sgd --lr=1e-3 --heads=1 --members=3",
+		"--pe=nope --optimizer=sgd --lr=1e-3 --heads=2 --members=3",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -58,17 +57,17 @@ func TestSet(t *testing.T) {
 	s := Spec{Parts: []Part{{Axes: []Axis{axis("pe", "learn"), axis("sigma", "1", "2"), axis("seeds", "paper")}},
 		{Axes: []Axis{axis("pe", "nope"), axis("members", "2")}}}}
 	from := s.Set([]Axis{axis("members", "3"), axis("seeds", "5")}) // seeds 5, 6 and 7
-	if points, _, err := from.Points(); err != nil || len(points) != 3 || strings.Join(points[2].Args(), " ") !=
+	if points, err := from.Points(); err != nil || len(points) != 3 || strings.Join(points[2].Args(), " ") !=
 		"--pe=nope --members=3 --seeds=5" {
 		t.Errorf("%v, %v", points, err)
 	}
 	changed := s.Set([]Axis{axis("sigma", "0.5"), axis("epochs", "3"), axis("seeds", "7,8")})
-	points, _, err := changed.Points()
+	points, err := changed.Points()
 	if err != nil || len(points) != 2 ||
 		strings.Join(points[0].Args(), " ") != "--pe=learn --sigma=0.5 --seeds=7,8 --epochs=3" {
 		t.Errorf("%v, %v", points, err)
 	}
-	if points, _, err = s.Points(); err != nil || len(points) != 3 || len(s.Parts[0].Axes[1].Values) != 2 {
+	if points, err = s.Points(); err != nil || len(points) != 3 || len(s.Parts[0].Axes[1].Values) != 2 {
 		t.Errorf("Set changed what it was given: %v, %v", points, err)
 	}
 }
@@ -88,11 +87,10 @@ func TestGridMistakes(t *testing.T) {
 		{Part{Axes: []Axis{axis("pe", "a")}, Zip: [][]string{{"pe", "lr"}}}, "no lr"},
 		{Part{Axes: []Axis{axis("pe", "a"), axis("lr", "1")}, Zip: [][]string{{"pe", "lr"}, {"lr"}}},
 			"lr is named twice"},
-		{Part{Axes: []Axis{axis("pe", "a")}, Exclude: []Match{{axis("heads", "2")}}}, "no heads"},
 		{Part{Axes: []Axis{axis("a", expect.Must(config.Range("1", "1001", "1"))...),
 			axis("b", expect.Must(config.Range("1", "1000", "1"))...)}}, "more than 1000000"},
 	} {
-		if _, _, err := (Spec{Parts: []Part{c.part}}).Points(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := (Spec{Parts: []Part{c.part}}).Points(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.part, err, c.want)
 		}
 	}
@@ -159,19 +157,6 @@ func TestParseSeeds(t *testing.T) {
 	}
 }
 
-// An exclusion is idle where no part has a point for it; those that one part needs are not.
-func TestIdle(t *testing.T) {
-	nope, rope, wide := Match{axis("pe", "nope")}, Match{axis("pe", "rope", "t5")}, Match{
-		axis("pe", "learn"), axis("heads", "4")}
-	grid := func(pe string) Part {
-		return Part{Axes: []Axis{axis("pe", pe), axis("heads", "1", "2")}, Exclude: []Match{nope, rope, wide}}
-	}
-	_, idle, err := Spec{Parts: []Part{grid("learn"), grid("nope")}}.Points()
-	if want := []string{"pe=rope|t5", "pe=learn,heads=4"}; err != nil || !slices.Equal(idle, want) {
-		t.Errorf("%q, %v", idle, err)
-	}
-}
-
 func TestRanges(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -210,7 +195,7 @@ func TestRanges(t *testing.T) {
 // configurations tell: see cmd/torchpe.
 func TestPresetCounts(t *testing.T) {
 	for _, p := range Presets() {
-		points, _, err := p.Spec.Points()
+		points, err := p.Spec.Points()
 		if err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 			continue

@@ -129,7 +129,7 @@ func historian(dir, path, seed string) int {
 func work(h history, c *Claim, r *rand.Rand) error {
 	pause := time.Duration(r.IntN(30)) * time.Millisecond
 	if r.IntN(4) == 0 {
-		pause = claimTries * claimPause // the task stays taken for longer than others try
+		pause = 200 * time.Millisecond // the task stays taken for longer than others try
 	}
 	if err := trainFake(c, 4, pause); err != nil {
 		return err

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	_ "embed" // the presets
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -85,7 +87,7 @@ func resolveAliases(n *yaml.Node) {
 
 // The keys of a part, and of a sweep.
 var (
-	partKeys  = []string{"name", "set", "grid", "zip", "seeds", "members", "exclude"}
+	partKeys  = []string{"name", "set", "grid", "zip", "seeds", "members"}
 	sweepKeys = append(slices.Clone(partKeys), "parts")
 )
 
@@ -183,7 +185,7 @@ func (r *yamlReader) spec(values []pair) (s Spec) {
 
 // part reads a part over what it inherits.
 func (r *yamlReader) part(values []pair, p Part) Part {
-	p.Zip, p.Exclude = slices.Clone(p.Zip), slices.Clone(p.Exclude)
+	p.Zip = slices.Clone(p.Zip)
 	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
 	if v := valueOf(values, "name"); v != nil {
 		p.Name = r.scalar(v, "name")
@@ -209,11 +211,6 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 		refuse(v, "seed and seeds both give seeds: give one of them")
 	}
 	over(r.seedAxes(values))
-	if v := valueOf(values, "exclude"); v != nil {
-		for _, item := range r.list(v, "exclude") {
-			p.Exclude = append(p.Exclude, Match(r.axes(item, "exclude", r.axis)))
-		}
-	}
 	if _, err := p.dimensions(); err != nil {
 		refuse(values[0].value, "%w", err)
 	}
@@ -351,4 +348,67 @@ func (r *yamlReader) scalar(n *yaml.Node, what string) string {
 		refuse(n, "%s: a value of several lines", what)
 	}
 	return n.Value
+}
+
+// Preset is a sweep of presets.yaml.
+type Preset struct {
+	Name  string
+	About string
+	Runs  int // that Spec expands to, each counted once
+	Spec  Spec
+}
+
+//go:embed presets.yaml
+var presetsFile []byte
+
+// presets reads presets.yaml.
+var presets = sync.OnceValue(func() (all []Preset) {
+	document, err := onlyDocument(presetsFile)
+	if err != nil {
+		panic(err) // a constant of this program
+	}
+	r := &yamlReader{}
+	for _, item := range document.Content {
+		values := r.pairs(item, "preset", append([]string{"about", "runs", "of"}, sweepKeys...))
+		var p Preset
+		if v := valueOf(values, "about"); v != nil {
+			p.About = r.scalar(v, "about")
+			if p.Runs, err = strconv.Atoi(r.scalar(valueOf(values, "runs"), "runs")); err != nil {
+				panic(err)
+			}
+		}
+		if of := valueOf(values, "of"); of == nil {
+			p.Spec = r.spec(values)
+		} else {
+			p.Spec.Name = r.scalar(valueOf(values, "name"), "name")
+			for _, n := range of.Content {
+				at := slices.IndexFunc(all, func(p Preset) bool { return p.Name == n.Value })
+				p.Spec.Parts = append(p.Spec.Parts, all[at].Spec.Parts...)
+			}
+		}
+		p.Name = p.Spec.Name
+		all = append(all, p)
+	}
+	return all
+})
+
+// Presets lists the presets, the small ones after those of the paper.
+func Presets() []Preset {
+	return slices.DeleteFunc(slices.Clone(presets()), func(p Preset) bool { return p.About == "" })
+}
+
+// FindPreset returns the preset of that name.
+func FindPreset(name string) (Preset, error) {
+	if name == "corners" { // of an earlier version
+		name = "ablation"
+	}
+	var names []string
+	for _, p := range Presets() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Preset{}, fmt.Errorf("%q is neither a file nor a preset; the presets are %s%s", name,
+		strings.Join(names, ", "), wording.Hint(name, names))
 }

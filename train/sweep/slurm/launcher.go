@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"torchpe/internal/wording"
 	"torchpe/train/sweep"
 )
 
@@ -164,4 +165,23 @@ func parseID(out string) (int, error) {
 		return 0, fmt.Errorf("sbatch succeeded but printed no job id: %q", out)
 	}
 	return strconv.Atoi(found[0][1])
+}
+
+// String says in lines what became of tasks that were to be submitted.
+func (r Report) String() string {
+	var b strings.Builder
+	say := func(n int, before, after string) {
+		if n > 0 {
+			fmt.Fprintf(&b, "%s%s %s\n", before, wording.Count(n, "task"), after)
+		}
+	}
+	n, ids := 0, []string(nil)
+	for _, j := range r.Jobs {
+		n, ids = n+len(j.Tasks), append(ids, fmt.Sprint(j.ID))
+	}
+	say(n, "submitted ", "to Slurm, job "+strings.Join(ids, ", "))
+	say(len(r.Waiting), "", "in the queue or running already")
+	say(len(r.Held), "", "held in the queue: scontrol release lets them start")
+	say(len(r.Left), "", "not submitted")
+	return b.String()
 }

@@ -1,0 +1,161 @@
+// Records: what is measured while a run trains, and where that is written.
+
+package train
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"torchpe/internal/wording"
+	"torchpe/train/config"
+	"torchpe/train/runlog"
+)
+
+// checkUntil returns an error where records of the run will lack the number of Until: those of the untrained
+// model do.
+func (t *trainer) checkUntil() error {
+	if t.config.Until == "" {
+		return nil
+	}
+	fill, err := t.measure()
+	if err != nil {
+		return err
+	}
+	r := runlog.Record{Measures: runlog.Numbers{}}
+	fill(&r)
+	if _, measured := r.Measures[t.criterion.Key]; measured {
+		return nil
+	}
+	keys := r.Measures.Keys()
+	return &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
+		"they have %s%s", t.config.Until, t.criterion.Key, strings.Join(keys, ", "),
+		wording.Hint(t.criterion.Key, keys))}
+}
+
+// measure measures all members. fill adds a member's numbers to its record.
+func (t *trainer) measure() (fill func(r *runlog.Record), err error) {
+	tables, err := t.peTables()
+	if err != nil {
+		return nil, err
+	}
+	shares, err := t.gradientShares()
+	if err != nil {
+		return nil, err
+	}
+	var ofTask measuresFiller
+	err = t.retryAfterOOM(func() (err error) {
+		ofTask, err = t.task.measure(t.ensemble, t.state.step, tables)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	sums, err := t.buffers.sums()
+	return func(r *runlog.Record) {
+		r.Measures["loss"] = sums.loss[r.Member] / sums.examples
+		tables.addNormAndRank(r.Member, r.Measures)
+		t.motion.measure(r.Member, tables, shares[r.Member], r.Measures)
+		r.Map = t.motion.mapOf(r.Member, tables)
+		ofTask(r.Member, r.Measures, sums)
+	}, err
+}
+
+// record measures all members and appends a record of each.
+func (t *trainer) record() error {
+	fill, err := t.measure()
+	if err != nil {
+		return err
+	}
+	stepMS := 1000 * time.Since(t.logged).Seconds() / float64(max(1, t.state.step-t.loggedAt))
+	perEpoch := t.task.stepsPerEpoch()
+	epoch := (t.state.step + perEpoch - 1) / perEpoch
+	var records []runlog.Record
+	for m := range t.members() {
+		if t.hasStopped(m) {
+			continue
+		}
+		r := runlog.Record{Step: t.state.step, Epoch: epoch, Member: m, Seed: int64(t.seeds[m]),
+			Sigma: t.config.Members[m].Sigma, WallSeconds: t.state.seconds, StepMS: stepMS,
+			Measures: runlog.Numbers{}}
+		if t.active[m] {
+			fill(&r)
+		}
+		t.updateFit(&r)
+		if t.fits != nil {
+			fit := t.fits[m]
+			r.Fit = &fit
+		}
+		records = append(records, r)
+	}
+	if err := t.run.Append(records...); err != nil {
+		return err
+	}
+	t.appendToBoard(records)
+	t.loggedAt = t.state.step
+	if err := t.buffers.reset(newTrainSums(t.members()), t.active); err != nil {
+		return err
+	}
+	var newest []runlog.Record
+	for _, r := range t.last {
+		newest = append(newest, *r)
+	}
+	t.observer.Logged(newest)
+	t.logged = time.Now()
+	return nil
+}
+
+// openBoard opens the event files for TensorBoard. A failure is reported and stops nothing.
+func (t *trainer) openBoard() {
+	if !t.config.TensorBoard {
+		return
+	}
+	var err error
+	if t.board, err = t.run.OpenBoard(curveNames(t.config)); err != nil {
+		t.dropBoard(err)
+	}
+}
+
+func (t *trainer) appendToBoard(records []runlog.Record) {
+	if t.board == nil {
+		return
+	}
+	if err := t.board.Append(records...); err != nil {
+		t.dropBoard(err)
+	}
+}
+
+func (t *trainer) dropBoard(err error) {
+	t.board = nil
+	t.observer.Noticed(fmt.Sprintf(
+		"training goes on without event files for TensorBoard: %v; metrics.jsonl has all records", err))
+}
+
+// curveNames names each member by its PE and seed, learn-0.2_seed1, and by the settings and the number
+// that tell it from the others.
+func curveNames(c Config) []string {
+	names := make([]string, len(c.Members))
+	var differing []config.Setting
+	for _, s := range config.MemberSettings() {
+		own := func(m Member) float64 { return orElse(s.Own(m), -1) }
+		differs := func(m Member) bool { return own(m) != own(c.Members[0]) }
+		if s.CurveName != "" && slices.ContainsFunc(c.Members, differs) {
+			differing = append(differing, s)
+		}
+	}
+	seen := map[string]bool{}
+	for i, m := range c.Members {
+		name := runlog.CurveName(c.PE, m.Sigma, m.Seed)
+		for _, s := range differing {
+			if of := s.Of(m); of != nil {
+				name += fmt.Sprintf("_%s%g", s.CurveName, *of)
+			}
+		}
+		if seen[name] {
+			name += fmt.Sprintf("_member%d", i)
+		}
+		seen[name], names[i] = true, name
+	}
+	return names
+}
