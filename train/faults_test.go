@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"torchpe/internal/expect"
 )
@@ -36,6 +37,28 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: memory %v, device %v: %s", text, outOfMemory(err), deviceLost(err), said)
 		}
 	}
+}
+
+// Silence is noticed once, and not while steps come.
+func TestWatch(t *testing.T) {
+	heard := make(chan *StalledError, 10)
+	w := newWatchdog(100*time.Millisecond, "runs/x", func(e *StalledError) { heard <- e })
+	for step := range 8 {
+		w.notify(step)
+		time.Sleep(30 * time.Millisecond)
+	}
+	if len(heard) > 0 {
+		t.Fatal("steps came, and it says they do not")
+	}
+	e := <-heard
+	if e.Step != 7 || !strings.Contains(e.Error(), "runs/x") || !deviceLost(e) {
+		t.Errorf("%v", e)
+	}
+	w.stop()
+	quiet := newWatchdog(50*time.Millisecond, "", func(*StalledError) { t.Error("heard after stop") })
+	quiet.stop()
+	time.Sleep(80 * time.Millisecond)
+	(*watchdog)(nil).notify(1)
 }
 
 // What fails in an evaluation on the device is its error, in every task: here, the weights are gone.

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"torchpe/internal/wording"
 	"torchpe/torchpe"
@@ -25,6 +28,11 @@ type Options struct {
 	// SameData, where it is not empty, is the SHA-256 that the data must have, and SameDataAs the run that
 	// was trained on them.
 	SameData, SameDataAs string
+
+	// Stalled, which may be nil, is called from another goroutine when a GPU has not answered for
+	// StallAfter. A hanging driver cannot be stopped: a program can only report it and end.
+	Stalled    func(*StalledError)
+	StallAfter time.Duration
 }
 
 // Observer receives the progress of a run.
@@ -117,7 +125,7 @@ func outOfMemory(err error) bool {
 // the same work.
 func deviceLost(err error) bool {
 	return !outOfMemory(err) &&
-		mentionsAny(err, "CUDA error", "CUDNN_STATUS", "CUBLAS_STATUS")
+		mentionsAny(err, "CUDA error", "CUDNN_STATUS", "CUBLAS_STATUS", "the GPU has not answered")
 }
 
 func mentionsAny(err error, texts ...string) bool {
@@ -142,3 +150,43 @@ func withAdvice(c Config, err error) error {
 	}
 	return err
 }
+
+// StalledError says that a GPU has not answered for too long.
+type StalledError struct {
+	Dir   string
+	Step  int // the last that the GPU was given
+	After time.Duration
+}
+
+func (e *StalledError) Error() string {
+	return fmt.Sprintf("%s: the GPU has not answered for %v, since it was given step %d: see "+
+		"nvidia-smi and the kernel's log; --resume goes on from the last checkpoint",
+		e.Dir, e.After, e.Step)
+}
+
+// watchdog reports a run that makes no progress. It is notified before each step, record,
+// checkpoint and the measures at the end.
+type watchdog struct {
+	step  atomic.Int64
+	after time.Duration
+	timer *time.Timer
+}
+
+// newWatchdog calls stalled once when it was not notified for the given time.
+func newWatchdog(after time.Duration, dir string, stalled func(*StalledError)) *watchdog {
+	w := &watchdog{after: after}
+	w.timer = time.AfterFunc(after, sync.OnceFunc(func() {
+		stalled(&StalledError{Dir: dir, Step: int(w.step.Load()), After: after})
+	}))
+	return w
+}
+
+// notify says that work goes on. A nil watchdog ignores it.
+func (w *watchdog) notify(step int) {
+	if w != nil {
+		w.step.Store(int64(step))
+		w.timer.Reset(w.after)
+	}
+}
+
+func (w *watchdog) stop() { w.timer.Stop() }

@@ -64,6 +64,7 @@ func (t *trainer) measure() (fill func(r *runlog.Record), err error) {
 
 // record measures all members and appends a record of each.
 func (t *trainer) record() error {
+	t.watchdog.notify(t.state.step)
 	fill, err := t.measure()
 	if err != nil {
 		return err

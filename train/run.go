@@ -71,6 +71,10 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 			return runlog.Result{}, err
 		}
 	}
+	if o.Stalled != nil && ens.device != torchpe.CPU {
+		t.watchdog = newWatchdog(o.StallAfter, dir, o.Stalled)
+		defer t.watchdog.stop()
+	}
 	result, err := t.train(ctx, resumed)
 	var interrupted *Interrupted
 	if err != nil && !errors.As(err, &interrupted) {
@@ -105,6 +109,7 @@ type trainer struct {
 	run      *runlog.Run
 	board    *runlog.Board // nil where none is wanted, or it failed
 	observer Observer
+	watchdog *watchdog // nil where nobody asked for one
 
 	environment  runlog.Environment
 	allowChanged []string // keys, as in Options
@@ -162,6 +167,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
 		t.state.step++
+		t.watchdog.notify(t.state.step)
 		if intervals.checksAt(t.state.step) {
 			if err := t.checkDivergence(); err != nil {
 				return runlog.Result{}, err
@@ -270,6 +276,7 @@ func (t *trainer) anyActive() bool { return slices.Contains(t.active, true) }
 // checkpoint copies the state to the host, and writes it while later steps run. It keeps another copy on
 // the device, to restore members that diverge.
 func (t *trainer) checkpoint() (err error) {
+	t.watchdog.notify(t.state.step)
 	if err := t.finishSaving(); err != nil {
 		return err
 	}
@@ -324,6 +331,7 @@ func (t *trainer) checkDivergence() error {
 }
 
 func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
+	t.watchdog.notify(t.state.step)
 	err := t.retryAfterOOM(func() error {
 		tensors, about, err := t.task.probes(t.ensemble, t.state.step)
 		if err != nil {

@@ -33,7 +33,7 @@ func (e *TaskStoppedError) Unwrap() error { return e.err }
 func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	observer := o.Observer
+	observer, stalled := o.Observer, o.Stalled
 	beats := &heartbeats{Observer: observer, claim: claim}
 	fail := func(err error) error {
 		observer.Noticed(err.Error())
@@ -41,6 +41,14 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 	}
 	o.Resume, o.BreakLock, o.Observer = true, true, beats
 	o.SameData, o.SameDataAs = claim.DataOfRuns(claim.Index)
+	o.Stalled = func(err *StalledError) {
+		if failed := fail(err); failed != nil {
+			observer.Noticed(failed.Error())
+		}
+		if stalled != nil {
+			stalled(err)
+		}
+	}
 	stopBeating := beats.start(cancel)
 	_, err := Run(ctx, c, claim.EnsembleDir(claim.Index), o)
 	stopBeating()

@@ -113,7 +113,8 @@ func work(ctx context.Context, claim *sweep.Claim, c train.Config, stopped func(
 	watch := newProgress(os.Stderr, c, false)
 	fmt.Fprintf(os.Stderr, "task %d, attempt %d, pid %d, %s\n", claim.Index, claim.Attempt(),
 		os.Getpid(), time.Now().Format(time.RFC3339))
-	err := train.RunTask(ctx, claim, c, train.Options{Command: os.Args, Observer: watch})
+	err := train.RunTask(ctx, claim, c, train.Options{Command: os.Args, Observer: watch, StallAfter: stallAfter,
+		Stalled: func(*train.StalledError) { os.Exit(exitFailed) }})
 	watch.Close()
 	var stop *train.TaskStoppedError
 	switch {

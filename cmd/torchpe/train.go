@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,9 @@ import (
 	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
+
+// stallAfter limits the time in which a GPU may be silent: a record of a large model takes seconds.
+const stallAfter = 10 * time.Minute
 
 // trainFlags holds the flags of "torchpe train" that say how to run, not what.
 type trainFlags struct {
@@ -122,7 +126,12 @@ func (f *trainFlags) train(c *call, resolved train.Config, dir string, notes []s
 		watch.Noticed(n)
 	}
 	o := f.options
-	o.AllowChanged, o.Command, o.Observer = f.allowChanged, os.Args, watch
+	o.AllowChanged, o.Command, o.Observer, o.StallAfter = f.allowChanged, os.Args, watch, stallAfter
+	o.Stalled = func(err *train.StalledError) {
+		watch.Close()
+		c.note(err.Error())
+		os.Exit(exitFailed)
+	}
 	trained, err := train.Run(ctx, resolved, dir, o)
 	watch.Close()
 	if errors.Is(err, runlog.ErrComplete) {

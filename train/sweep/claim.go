@@ -319,7 +319,11 @@ func (c *Claim) Fail(f Failure) error {
 // status is the worker's exit status: 128 and the signal. It leaves a task alone that has an outcome, is
 // worked on, or was stopped in good order.
 func (s *Sweep) RecordKilled(index, status int) error {
-	return s.recordFailure(index, killed(syscall.Signal(status-128)), func(c *Claim, b Heartbeat, found bool) bool {
+	f := killed(syscall.Signal(status - 128))
+	if f.ExitCode == 128+int(syscall.SIGKILL) {
+		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
+	}
+	return s.recordFailure(index, f, func(c *Claim, b Heartbeat, found bool) bool {
 		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.endedAttempt
 	})
 }
@@ -345,9 +349,6 @@ func (s *Sweep) recordFailure(index int, f Failure, own func(c *Claim, b Heartbe
 // killed returns the failure of a task whose worker was killed by a signal.
 func killed(by syscall.Signal) Failure {
 	message := fmt.Sprintf("the worker was killed by signal %d (%s)", int(by), by)
-	if by == syscall.SIGKILL {
-		message += ", likely as memory ran out: a smaller --pack, fewer --workers, or for a job more --memory"
-	}
 	return Failure{Reason: ReasonKilled, ExitCode: 128 + int(by), Message: message}
 }
 

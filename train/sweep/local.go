@@ -186,6 +186,7 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	var output bytes.Buffer // before it has a log
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	oomBefore := oomKills()
 	if err := cmd.Start(); err != nil && ctx.Err() == nil {
 		return TaskStatus{}, fmt.Errorf("start a worker: %w", err)
 	}
@@ -198,7 +199,7 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	if t.State == StatePending && b != nil && b.PID == cmd.Process.Pid && b.Stopped != "" {
 		return t, nil // the worker was stopped
 	}
-	f := workerFailure(waitErr, output.String())
+	f := workerFailure(waitErr, output.String(), oomKills() > oomBefore)
 	err := s.recordFailure(index, f, func(*Claim, Heartbeat, bool) bool { return true })
 	if err != nil {
 		return t, fmt.Errorf("task %d: %s; that could not be recorded: %w", index, f.Message, err)
@@ -206,8 +207,9 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	return s.Task(index), nil
 }
 
-// workerFailure describes the end of a worker that recorded none itself.
-func workerFailure(err error, output string) Failure {
+// workerFailure describes the end of a worker that recorded none itself. oom says that the system
+// killed a process for lack of memory meanwhile.
+func workerFailure(err error, output string, oom bool) Failure {
 	f := Failure{Reason: ReasonError, Message: "the worker ended without a word"}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -215,10 +217,29 @@ func workerFailure(err error, output string) Failure {
 		f.Message = fmt.Sprintf("the worker ended with exit code %d", f.ExitCode)
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			f = killed(status.Signal())
+			if status.Signal() == syscall.SIGKILL && oom {
+				f.Reason = ReasonOOM
+				f.Message = "the system killed the worker as its memory ran out: fewer --workers, or a smaller --pack"
+			}
 		}
 	}
 	if output = strings.TrimSpace(output); output != "" {
 		f.Message += ": " + output[max(0, len(output)-tailBytes):]
 	}
 	return f
+}
+
+// oomKills counts the processes that Linux has killed for lack of memory; 0 where unknown.
+func oomKills() int {
+	text, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), "\noom_kill ")
+	count, _, _ := strings.Cut(after, "\n")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return 0
+	}
+	return n
 }
