@@ -53,10 +53,10 @@ paste <(numbers "$work/here") <(numbers "$work/there") | awk '
 # which takes an hour.
 for package in torchpe/internal/ctorch torchpe models; do
   echo "arm64: tests of $package"
-  arm go test -short -timeout 60m -exec "$folder/run" -skip 'FailingAllocations|LoadedByFirstCall|OddOperands' "./$package"
+  arm go test -short -timeout 120m -exec "$folder/run" -skip 'FailingAllocations|LoadedByFirstCall|OddOperands' "./$package"
 done
 echo "arm64: reference vectors of the encodings"
-arm go test -timeout 60m -exec "$folder/run" -run 'Vectors|Stack|Layers' ./models/pe
+arm go test -timeout 120m -exec "$folder/run" -run 'Vectors|Stack|Layers' ./models/pe
 
 echo "arm64: the archive, where there are the C library and GCC's alone"
 ARCH=arm64 scripts/dist.sh
