@@ -26,7 +26,8 @@ var layers = [][]string{
 	{"report/figure", "report/table"},
 	{"report/page"},
 	{"report/catalogue", "report/document", "report/item"},
-	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths", "report/ranking", "report/advice"},
+	{"report/analysis", "report/listing", "report/paper", "report/own", "report/lengths", "report/ranking",
+		"report/advice"},
 	{"cmd", "scripts", "results"},
 }
 

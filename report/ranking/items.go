@@ -68,7 +68,7 @@ func (t task) addRanks(d *item.Draft) {
 	out.Columns[1].Name = "rank_95"
 	places := map[string]int{} // in t.ranked
 	for i, s := range t.ranked {
-		places[s.Group.Label] = i
+		places[s.Label] = i
 	}
 	d.AddMeans(&out, t.groups(), t.measures(), func(g cohort.Group) table.Row {
 		row := table.Row{{}, {}, table.Text(g.Label), table.Count(len(g.Models)), fitted(g), lengths(g)}
@@ -98,10 +98,10 @@ func (t task) lead() string {
 	var alike []string
 	for _, s := range t.ranked[1:] {
 		if !s.Told {
-			alike = append(alike, s.Group.Label)
+			alike = append(alike, s.Label)
 		}
 	}
-	first := t.ranked[0].Group.Label
+	first := t.ranked[0].Label
 	if alike == nil {
 		return fmt.Sprintf("%s is first, and all of the other %d are told from it.", first, len(t.ranked)-1)
 	}
@@ -147,13 +147,13 @@ func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
 	panel := figure.Scatter{XLabel: runlog.AxisTitle("iid"), YLabel: runlog.AxisTitle(t.heldOut)}
 	numbers := table.Table{Columns: table.Columns("encoding", "iid", "held out")}
 	for _, s := range t.ranked {
-		at := figure.ScatterPoint{Label: s.Group.Label, ColorOf: "all", X: stats.Mean(d.Known(s.Group, "iid")), Y: s.Mean}
+		at := figure.ScatterPoint{Label: s.Label, ColorOf: "all", X: stats.Mean(d.Known(s.group, "iid")), Y: s.Mean}
 		if math.IsNaN(at.X) {
 			continue
 		}
 		panel.Points = append(panel.Points, at)
 		numbers.Rows = append(numbers.Rows,
-			table.Row{table.Text(s.Group.Label), table.Number(at.X), table.Number(at.Y)})
+			table.Row{table.Text(s.Label), table.Number(at.X), table.Number(at.Y)})
 	}
 	if panel.Points == nil {
 		return nil, nil

@@ -36,8 +36,8 @@ type task struct {
 
 // standing is a group in its place.
 type standing struct {
-	cohort.Group
 	Standing
+	group cohort.Group
 }
 
 // Read finds the tasks in dir and below it on which at least ten encodings were trained.
@@ -133,7 +133,7 @@ func rank(models []cohort.Model) (t task, err error) {
 		}
 	}
 	for _, s := range Rank(entries, t.falls()) {
-		t.ranked = append(t.ranked, standing{byLabel[s.Label], s})
+		t.ranked = append(t.ranked, standing{s, byLabel[s.Label]})
 	}
 	return t, nil
 }
@@ -155,7 +155,7 @@ func (t task) falls() bool {
 // groups returns all groups of a task, the ranked ones first.
 func (t task) groups() (all []cohort.Group) {
 	for _, s := range t.ranked {
-		all = append(all, s.Group)
+		all = append(all, s.group)
 	}
 	return slices.Concat(all, t.unfitted, t.unknown)
 }

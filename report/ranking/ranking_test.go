@@ -3,7 +3,6 @@ package ranking
 import (
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,8 +64,8 @@ func TestReport(t *testing.T) {
 	column := func(name string) int { return slices.Index(rows[0], name) }
 	var got []string
 	for _, row := range rows[1:] {
-		got = append(got, fmt.Sprintf("%s %s %s %s", row[column("rank")], row[column("encoding")], row[column("fitted")],
-			row[column("told")]))
+		got = append(got, strings.Join([]string{row[column("rank")], row[column("encoding")], row[column("fitted")],
+			row[column("told")]}, " "))
 	}
 	want := []string{"1 2d-fixed 3 ", "2 swin 3 no", "3 random 3 yes", "4 relative 3 yes", "5 1d-fixed 3 yes",
 		"6 t5 3 yes", "7 rope 3 yes", "8 nope 3 yes", " alibi 2 ", " xpos 1 "}

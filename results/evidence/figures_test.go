@@ -9,7 +9,6 @@ import (
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/figure"
-	"torchpe/results/internal/page"
 )
 
 // TestFigures draws the page's figures, as PDF and as PNG.
@@ -47,9 +46,9 @@ func row1(height float64, panels ...figure.Panel) []figure.Row {
 // floors are the accuracies on validation puzzles without a model.
 func floors(t *testing.T) []figure.Reference {
 	out := []figure.Reference{{Label: "chance", Y: .25}}
-	for _, r := range page.Records(t, "floors.csv") {
+	for _, r := range records(t, "floors.csv") {
 		if r["baseline"] == "counts" {
-			out = append(out, figure.Reference{Label: "counts", Y: r.Number(t, "validation")})
+			out = append(out, figure.Reference{Label: "counts", Y: r.number(t, "validation")})
 		}
 	}
 	return out

@@ -1,23 +1,26 @@
 package evidence_test
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
-	"torchpe/results/internal/page"
 )
 
 // models holds the rows of puzzles.csv by the name of their setting, such as "learn-0.2", and by seed.
 // Rows of one name differ only in the seed.
 type models map[string]map[string]row
 
-type row = page.Row
+// row is a row of a CSV file by its headings.
+type row map[string]string
 
 // nameOf names the setting of a row: the encoding, and what differs from the published code's.
 func nameOf(r row) string {
@@ -62,10 +65,10 @@ func nameOf(r row) string {
 // differ in a setting, and where kept answers do not give the accuracy of their row.
 func readModels(t *testing.T) models {
 	t.Helper()
-	items := page.Records(t, "items.csv")
+	items := records(t, "items.csv")
 	m := models{}
 	settings := map[string]string{}
-	for _, r := range page.Records(t, "puzzles.csv") {
+	for _, r := range records(t, "puzzles.csv") {
 		var own []string
 		for _, name := range strings.Fields("pe sigma placement pe_tables embed_init_scale read_out dropout " +
 			"fixed_pe_dropout pe_lr take optimizer lr weight_decay heads d_model until") {
@@ -79,11 +82,33 @@ func readModels(t *testing.T) models {
 			t.Fatalf("puzzles.csv: %s has seed %s twice, or two settings", name, r["seed"])
 		}
 		m[name][r["seed"]] = r
-		if right := page.Correct(r, items); right != nil && math.Abs(stats.Mean(right)-r.Number(t, "validation")) > 1e-12 {
+		if right := correct(r, items); right != nil && math.Abs(stats.Mean(right)-r.number(t, "validation")) > 1e-12 {
 			t.Fatalf("puzzles.csv: answers of %s, seed %s, are right in %v", name, r["seed"], stats.Mean(right))
 		}
 	}
 	return m
+}
+
+// correct returns 1 for each validation puzzle that the model of a row answered, else 0; nil where its
+// answers were not kept.
+func correct(r row, items []row) (right []float64) {
+	for i, answer := range r["answers_validation"] {
+		right = append(right, 0)
+		if string(answer) == items[i]["answer"] {
+			right[i] = 1
+		}
+	}
+	return right
+}
+
+// number returns a cell as a number.
+func (r row) number(t *testing.T, name string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(r[name], 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
 }
 
 // column returns a measure of a setting, seed by seed in one order.
@@ -93,7 +118,7 @@ func (m models) column(t *testing.T, name, measure string) (values []float64) {
 		t.Fatalf("puzzles.csv has no %s", name)
 	}
 	for _, seed := range seedsOf(m[name]) {
-		values = append(values, m[name][seed].Number(t, measure))
+		values = append(values, m[name][seed].number(t, measure))
 	}
 	return values
 }
@@ -118,7 +143,7 @@ type difference struct {
 // less compares two settings over the seeds that both have.
 func (m models) less(t *testing.T, first, second string) (d difference) {
 	t.Helper()
-	items := page.Records(t, "items.csv")
+	items := records(t, "items.csv")
 	var a, b, each []float64
 	var puzzles [][]float64 // [seed][puzzle], differences of 0 and 1
 	for _, seed := range seedsOf(m[first]) {
@@ -126,9 +151,9 @@ func (m models) less(t *testing.T, first, second string) (d difference) {
 		if y == nil {
 			continue
 		}
-		a, b = append(a, x.Number(t, "validation")), append(b, y.Number(t, "validation"))
+		a, b = append(a, x.number(t, "validation")), append(b, y.number(t, "validation"))
 		each = append(each, a[len(a)-1]-b[len(b)-1])
-		u, v := page.Correct(x, items), page.Correct(y, items)
+		u, v := correct(x, items), correct(y, items)
 		if u == nil || v == nil {
 			continue
 		}
@@ -194,7 +219,7 @@ func (m models) fitted(t *testing.T, name string) string {
 			unfitted++
 			continue
 		}
-		epochs = append(epochs, int(r.Number(t, "fitted")))
+		epochs = append(epochs, int(r.number(t, "fitted")))
 	}
 	if len(epochs) == 0 {
 		return "none"
@@ -206,6 +231,28 @@ func (m models) fitted(t *testing.T, name string) string {
 	return text
 }
 
+// records reads a CSV file with a header.
+func records(t *testing.T, path string) (out []row) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cells := range rows[1:] {
+		r := row{}
+		for i, name := range rows[0] {
+			r[name] = cells[i]
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
 // point writes a number with three decimals and no zero before the point.
 func point(v float64) string { return number.Bare(v, 3) }
 
@@ -215,7 +262,7 @@ func span(v stats.Interval) string { return point(v.Low) + " to " + point(v.High
 // TestBootstrap holds the interval against closed forms: a constant, and equal seeds, where only the items
 // vary and the mean is nearly normal.
 func TestBootstrap(t *testing.T) {
-	items := page.Records(t, "items.csv")
+	items := records(t, "items.csv")
 	constant, equal := make([][]float64, 15), make([][]float64, 15)
 	for k := range equal {
 		for i := range items {

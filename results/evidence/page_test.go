@@ -12,7 +12,6 @@ import (
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
-	"torchpe/results/internal/page"
 )
 
 // sigmas are the initial σ that were trained.
@@ -28,11 +27,11 @@ var corners = []struct{ suffix, words string }{
 func TestPage(t *testing.T) {
 	m := readModels(t)
 	holm, contrasts := family(t, m)
-	text, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme := string(text)
+	text := string(page)
 	for _, part := range []struct{ name, text string }{
 		{"abstract", abstract(t, m, contrasts)},
 		{"claims", claimTable(t, m, holm, contrasts)},
@@ -50,9 +49,9 @@ func TestPage(t *testing.T) {
 		{"placement", placementTable(t, m)},
 		{"ratio", ratioTable(t, m)},
 	} {
-		readme = page.Replace(t, readme, part.name, part.text)
+		text = replace(t, text, part.name, part.text)
 	}
-	expect.GoldenFile(t, "README.md", []byte(readme))
+	expect.GoldenFile(t, "README.md", []byte(text))
 
 	for _, path := range []string{"../../README.md", "../../docs/verified.md"} {
 		other, err := os.ReadFile(path)
@@ -67,6 +66,24 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// replace puts a text between the page's markers of its name.
+func replace(t *testing.T, page, name, text string) string {
+	t.Helper()
+	begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
+	before, rest, found := strings.Cut(page, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("README.md has no marker %q with an end", begin)
+	}
+	return before + begin + text + end + after
+}
+
+// markdown writes a table: headings between bars, and rows of cells between bars.
+func markdown(headings string, rows []string) string {
+	return headings + "\n|" + strings.Repeat("---|", strings.Count(headings, "|")-1) + "\n" +
+		strings.Join(rows, "\n") + "\n"
 }
 
 // abstract says the result in a few sentences.
@@ -101,7 +118,7 @@ func sigmaTable(t *testing.T, m models) string {
 		}
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s", sigma, of, measured(t, m, "learn-"+sigma)))
 	}
-	return page.Table("| σ | paper | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
+	return markdown("| σ | paper | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
 }
 
 // paperName returns an encoding's name in the paper's tables, where learn-1 is learn-1.0.
@@ -141,7 +158,7 @@ func encodingTable(t *testing.T, m models) string {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s %s |", name, meanSD(of.Mean, of.SD),
 			measured(t, m, name), span(less)))
 	}
-	return page.Table("| encoding | paper | n | epochs until .99 | training | IID test | validation | 95 % | "+
+	return markdown("| encoding | paper | n | epochs until .99 | training | IID test | validation | 95 % | "+
 		"less the paper, 95 % |", rows)
 }
 
@@ -160,7 +177,7 @@ func dropoutTable(t *testing.T, m models) string {
 			rows = append(rows, fmt.Sprintf("| %s | %s | %s", name, of[1], measured(t, m, of[0])))
 		}
 	}
-	return page.Table("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
+	return markdown("| encoding | dropout | n | epochs until .99 | training | IID test | validation | 95 % |", rows)
 }
 
 // frozenTable sets tables that stay at their initial values beside trained ones.
@@ -189,7 +206,7 @@ func takenTable(t *testing.T, m models) string {
 func textTable(t *testing.T) string {
 	const perplexity = "perplexity_64"
 	m, order := models{}, []string{}
-	for _, r := range page.Records(t, "text_tables.csv") {
+	for _, r := range records(t, "text_tables.csv") {
 		name := r["sigma"] + " | trained"
 		switch {
 		case r["pe"] == "nope":
@@ -211,7 +228,7 @@ func textTable(t *testing.T) string {
 		var each []float64
 		for _, seed := range seedsOf(m[name]) {
 			if other := drawn[seed]; other != nil {
-				each = append(each, m[name][seed].Number(t, perplexity)-other.Number(t, perplexity))
+				each = append(each, m[name][seed].number(t, perplexity)-other.number(t, perplexity))
 			}
 		}
 		if i, err := stats.MeanInterval(each, .95); err == nil && i.Low < i.High {
@@ -222,7 +239,7 @@ func textTable(t *testing.T) string {
 			point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))),
 			meanSD(stats.Mean(of(perplexity)), stats.SD(of(perplexity))), less))
 	}
-	return page.Table("| σ | table | n | training | held-out | perplexity, held-out | less frozen as drawn, 95 % |", rows)
+	return markdown("| σ | table | n | training | held-out | perplexity, held-out | less frozen as drawn, 95 % |", rows)
 }
 
 // pastTable sets models that trained for 400 epochs beside those that stopped at .99.
@@ -285,9 +302,13 @@ func pairTable(t *testing.T, m models, labels, first, second string, pairs [][3]
 			text += fmt.Sprintf(" | %s, %s | %s", point(stats.Mean(train)), point(stats.Mean(iid)),
 				meanSD(stats.Mean(validation), stats.SD(validation)))
 		}
-		rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
+		text += " | " + point(d.mean)
+		if d.n > 2 { // that of two pairs spans everything
+			text += ", " + span(d.seeds)
+		}
+		rows = append(rows, text+" |")
 	}
-	return page.Table(fmt.Sprintf("| %s | n | %s: training, IID test | validation | %s: training, IID test | "+
+	return markdown(fmt.Sprintf("| %s | n | %s: training, IID test | validation | %s: training, IID test | "+
 		"validation | %s less %s, 95 %% |", labels, first, second, first, second), rows)
 }
 
@@ -304,7 +325,7 @@ func placementTable(t *testing.T, m models) string {
 		d := m.less(t, "learn-0.2"+c.suffix, "learn-2"+c.suffix)
 		rows = append(rows, fmt.Sprintf("%s | %s, %s |", text, point(d.mean), span(d.seeds)))
 	}
-	return page.Table("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |", rows)
+	return markdown("| PE added, answer read from | n | σ = 0.2 | σ = 1 | σ = 2 | 0.2 less 2, 95 % |", rows)
 }
 
 // ratioTable lists the ratio of the root mean squares of PE table and tokens at the first and the last
@@ -326,7 +347,7 @@ func ratioTable(t *testing.T, m models) string {
 				point(stats.Mean(known.column(t, "", "iid"))), point(stats.Mean(known.column(t, "", "validation")))))
 		}
 	}
-	return page.Table("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | "+
+	return markdown("| PE added, answer read from | σ | n | ratio at block 1 | at block 4 | IID test | "+
 		"validation |", rows)
 }
 
