@@ -26,12 +26,25 @@ func (t *trainer) checkUntil() error {
 	r := runlog.Record{Measures: runlog.Numbers{}}
 	fill(&r)
 	if _, measured := r.Measures[t.criterion.Key]; measured {
-		return nil
+		return t.checkRank()
 	}
 	keys := r.Measures.Keys()
 	return &ConfigError{fmt.Errorf("--until %s: records of this run have no number %s, so training would never stop; "+
 		"they have %s%s", t.config.Until, t.criterion.Key, strings.Join(keys, ", "),
 		wording.Hint(t.criterion.Key, keys))}
+}
+
+// checkRank returns an error where Until asks for a rank beyond the size of the tables.
+func (t *trainer) checkRank() error {
+	tables, err := t.peTables()
+	if err != nil || t.criterion.Key != "pe_effective_rank" {
+		return err
+	}
+	if most := min(tables.tokens, tables.width); t.criterion.Bound > float64(most) {
+		return &ConfigError{fmt.Errorf("--until %s: tables of %d tokens and %d columns have no rank beyond %d, so "+
+			"training would never stop", t.config.Until, tables.tokens, tables.width, most)}
+	}
+	return nil
 }
 
 // measure measures all members. fill adds a member's numbers to its record.
