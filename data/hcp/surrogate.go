@@ -1,9 +1,28 @@
 // Package hcp supports resting-state fMRI of the human cortex in the form of the Human Connectome Project.
 // Make draws surrogate data with known structure: 360 parcels in the twelve networks of the
-// Cole-Anticevic partition. Check describes a user's own data as training would read it. Package series
-// reads the data.
+// Cole-Anticevic partition. Clean cleans parcellated runs. Check describes a user's own data as
+// training would read it. Package series reads the data.
 //
-// Invariant: the same options and seed give the same surrogate on every machine of one word size.
+// Clean removes motion and physiological noise by regression on 64 nuisance signals, run by run, as
+// Ito's published pipeline does (github.com/ito-takuya/corrquench, glmScripts):
+//
+//  1. 32 signals over all frames of the run: 6 motion parameters, their derivatives, 5 aCompCor
+//     components of white matter, their derivatives, 5 of the ventricles, their derivatives; and
+//     the squares of these 32, in the same order.
+//  2. The first 5 frames are dropped, of the series and of the signals.
+//  3. The mean and the least-squares line of each parcel's series are subtracted. The signals are not
+//     detrended.
+//  4. The residual of one least-squares regression of all parcels on an intercept and the signals is
+//     the result.
+//
+// There is no censoring, no band-pass filter and no regression on the global signal. The pipeline computes
+// pinv(X'X)X'Y. Clean uses a QR decomposition of the centred and scaled columns, which gives the same
+// residuals with smaller rounding errors, and a singular value decomposition where columns are
+// linearly dependent.
+//
+// Invariants: the same options and seed give the same surrogate on every machine of one word size.
+// Inputs are not changed. Residuals do not depend on the units or signs of the signals. Incomplete
+// inputs cause an error or a note.
 package hcp
 
 import (
