@@ -63,6 +63,10 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if err != nil {
 		return runlog.Result{}, withAdvice(c, err)
 	}
+	if o.Stalled != nil && ens.device != torchpe.CPU {
+		t.watchdog = newWatchdog(o.StallAfter, dir, o.Stalled)
+		defer t.watchdog.stop()
+	}
 	if !resumed {
 		if err := t.checkUntil(); err != nil {
 			return runlog.Result{}, withAdvice(c, err)
@@ -70,10 +74,6 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 		if err := t.start(run.Start); err != nil {
 			return runlog.Result{}, err
 		}
-	}
-	if o.Stalled != nil && ens.device != torchpe.CPU {
-		t.watchdog = newWatchdog(o.StallAfter, dir, o.Stalled)
-		defer t.watchdog.stop()
 	}
 	result, err := t.train(ctx, resumed)
 	var interrupted *Interrupted

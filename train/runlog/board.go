@@ -95,6 +95,13 @@ func (b *Board) fill() error {
 		}
 		wants[rec.Member] = appendEvent(wants[rec.Member], b.event(rec))
 	}
+	need := 0
+	for _, want := range wants {
+		need += len(want)
+	}
+	if err := b.run.needSpace(int64(need)); err != nil {
+		return b.run.fileError("write", boardDir, err)
+	}
 	for i, name := range b.files {
 		if err := b.run.root.MkdirAll(path.Dir(name), 0o777); err != nil {
 			return b.run.fileError("make", path.Dir(name), err)

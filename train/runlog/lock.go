@@ -50,24 +50,37 @@ func (r *Reader) Writer() (Holder, bool) {
 	if h.PID <= 0 || checkLockFile(r.root) != nil {
 		return Holder{}, false
 	}
-	host, err := os.Hostname()
-	return h, err != nil || h.Host != host || IsLocked(r.path(lockFile))
+	if host, err := os.Hostname(); err != nil || h.Host != host {
+		return h, true
+	}
+	// Look for the process first: trying the lock holds it for a moment, in which no run can start.
+	p, err := os.FindProcess(h.PID)
+	if err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		return Holder{}, false
+	}
+	locked, err := IsLocked(r.path(lockFile))
+	return h, locked || err != nil
 }
 
 // IsLocked reports whether a process holds the lock of a file. It takes a shared lock for a moment.
-func IsLocked(path string) bool {
+func IsLocked(path string) (bool, error) {
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	ok, err := l.TryRLock()
 	if ok {
 		err = l.Unlock()
 	}
-	return err == nil && !ok
+	return err == nil && !ok, err
 }
 
 // TryLock takes the lock of a file, which it makes; nil where another process has it. It tries for a while,
 // as a process in IsLocked has it for a moment.
 func TryLock(path string) (*flock.Flock, error) {
 	l := flock.New(path, flock.SetPermissions(0o666))
+	if ok, err := l.TryLock(); ok {
+		return l, nil
+	} else if err != nil {
+		return nil, LockCause(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 150*time.Millisecond)
 	defer cancel()
 	ok, err := l.TryLockContext(ctx, 15*time.Millisecond)

@@ -230,18 +230,28 @@ func ReadMetrics[T any](r *Reader) ([]T, error) {
 	return records, nil
 }
 
-// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. A missing file has
-// no records.
-func LastRecords(r *Reader) ([]Record, error) {
-	records, err := ReadMetrics[Record](r)
+// LastRecords returns the records of the last step in metrics.jsonl, at most one a member. It reads no
+// record before them but one. A missing file has no records.
+func LastRecords(r *Reader) (records []Record, err error) {
+	text, err := r.root.ReadFile(metricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if n := len(records); n > 0 {
-		step := records[n-1].Step
-		records = slices.DeleteFunc(records, func(rec Record) bool { return rec.Step != step })
+	if err != nil {
+		return nil, r.fileError("read", metricsFile, err)
 	}
-	return records, err
+	for _, line := range slices.Backward(bytes.Split(text, []byte("\n"))) {
+		var rec Record
+		if len(line) == 0 || json.Unmarshal(line, &rec) != nil {
+			continue // half a record
+		}
+		if len(records) > 0 && rec.Step != records[0].Step {
+			break
+		}
+		records = append(records, rec)
+	}
+	slices.Reverse(records)
+	return records, nil
 }
 
 // eachLine calls f with each line of metrics.jsonl, counted from 1, with its newline if it has one,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -346,11 +347,14 @@ func (r *Run) writeJSON(name string, v any) error {
 // maxName is the largest length of a name in bytes. File systems allow 255; sweeps add to names.
 const maxName = 128
 
+// windowsDevice matches names of devices on Windows and its file servers.
+var windowsDevice = regexp.MustCompile(`(?i)^(con|prn|aux|nul|(com|lpt)[1-9])(\.|$)`)
+
 // ValidateName reports why name cannot be the name of a run or a sweep: a path element with the
 // same meaning in every shell, file system and script.
 func ValidateName(name string) error {
 	at := strings.IndexFunc(name, func(c rune) bool {
-		isText := unicode.IsLetter(c) || unicode.IsDigit(c) || c >= ' ' && c <= '~'
+		isText := unicode.IsPrint(c) && !unicode.Is(unicode.Mn, c) && c != utf8.RuneError // é is one character
 		return !isText || c == '/' || c == '\\'
 	})
 	problem := ""
@@ -366,6 +370,8 @@ func ValidateName(name string) error {
 		problem = "begins with '-', like an option"
 	case name[0] == ' ' || strings.HasSuffix(name, " ") || strings.HasSuffix(name, "."):
 		problem = "begins with a space, or ends with a space or a dot"
+	case windowsDevice.MatchString(name):
+		problem = "is the name of a device on Windows"
 	default:
 		return nil
 	}

@@ -152,7 +152,11 @@ func sameHost(host string) bool {
 // held reports whether a process holds the lock of a task.
 func (s *Sweep) held(index int) bool {
 	info, err := s.root.Lstat(taskFile(index, lockFile))
-	return err == nil && info.Mode().IsRegular() && runlog.IsLocked(s.path(index, lockFile))
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	locked, _ := runlog.IsLocked(s.path(index, lockFile))
+	return locked
 }
 
 // eta estimates the seconds until all running and pending tasks are done. It takes the rest of a running
