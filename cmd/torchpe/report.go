@@ -47,7 +47,7 @@ OUT/index.html if all runs are such, else OUT/own/index.html.
 Runs of tasks sequence and text get a page of accuracy and perplexity against length, OUT/index.html or
 OUT/lengths/index.html.
 
-A task that ten encodings or more were trained on gets a page that ranks them, OUT/ranking/index.html.
+A task that ten encodings or more were trained on has a page that ranks them, too: OUT/ranking/index.html.
 
 Runs of several sizes, data sets or lengths of training are not mixed: the page shows those with the
 most models and names the others.`,
@@ -93,9 +93,14 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	if err := f.rank(c, dir, all); err != nil {
+	if r, err = f.reports(c, dir, all); err != nil {
 		return r, err
 	}
+	return r, f.rank(c, dir, all)
+}
+
+// reports makes the reports of all kinds of runs in a folder.
+func (f *reportFlags) reports(c *call, dir string, all []*cohort.Run) (r result, err error) {
 	for _, p := range pages {
 		if !slices.ContainsFunc(all, p.has) {
 			continue
@@ -123,7 +128,7 @@ func (f *reportFlags) run(c *call) (r result, err error) {
 	return f.reportPaper(dir)
 }
 
-// rank makes the page that ranks encodings, where there are enough of them.
+// rank makes the page that ranks encodings, where there are enough of them, and notes where it is.
 func (f *reportFlags) rank(c *call, dir string, all []*cohort.Run) error {
 	if !ranking.HasMany(all) {
 		return nil
@@ -133,10 +138,10 @@ func (f *reportFlags) rank(c *call, dir string, all []*cohort.Run) error {
 		return err
 	}
 	w, err := found.Write(f.to.file("ranking"))
-	if err != nil {
-		return err
+	if err == nil {
+		c.note("encodings ranked, " + wording.Count(found.Runs, "run") + ": " + w.Index)
 	}
-	return c.show(result{value: w, print: writtenText(w, wording.Count(found.Runs, "run")+", encodings ranked")})
+	return err
 }
 
 // reportPaper makes the report of the runs of the paper's tasks.

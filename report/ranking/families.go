@@ -10,22 +10,27 @@ import (
 	"torchpe/internal/stats"
 )
 
-// Family holds the entries of a family.
+// Family holds the schemes of a family.
 type Family struct {
 	Name   string
-	N      int     // entries
+	N      int     // schemes
 	Median float64 // of their ranks
 }
 
-// Families returns the families of standings by the medians of their ranks, the best first, and the chance that
-// ranks dealt to the entries at random differ as much between families: Kruskal and Wallis' statistic, over
-// permutations. The chance is NaN for fewer than two families.
-func Families(all []Standing) (families []Family, p float64) {
-	ranks := make([]float64, len(all))
-	of := map[string][]int{}
-	for i, s := range all {
-		ranks[i] = float64(i + 1)
-		of[s.Family] = append(of[s.Family], i)
+// Families returns the families of the ranked schemes by the medians of their ranks, the best first, and the chance
+// that ranks given to schemes at random differ as much between families: Kruskal and Wallis' statistic, over
+// permutations. A scheme with several entries has the mean of their ranks. The chance is NaN for fewer than two
+// families.
+func Families(all []Standing, familyOf func(scheme string) string) (families []Family, p float64) {
+	entries, of := map[string][]float64{}, map[string][]int{}
+	for _, s := range all {
+		entries[s.Scheme] = append(entries[s.Scheme], s.Rank)
+	}
+	var ranks []float64
+	for _, scheme := range slices.Sorted(maps.Keys(entries)) {
+		family := familyOf(scheme)
+		of[family] = append(of[family], len(ranks))
+		ranks = append(ranks, stats.Mean(entries[scheme]))
 	}
 	names := slices.Sorted(maps.Keys(of))
 	for _, name := range names {
@@ -33,6 +38,7 @@ func Families(all []Standing) (families []Family, p float64) {
 		for _, i := range of[name] {
 			own = append(own, ranks[i])
 		}
+		slices.Sort(own)
 		families = append(families, Family{Name: name, N: len(own), Median: stats.Quantile(own, .5)})
 	}
 	slices.SortStableFunc(families, func(a, b Family) int { return cmp.Compare(a.Median, b.Median) })

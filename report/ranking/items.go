@@ -33,13 +33,14 @@ func (r *Report) add(to *document.Document) error {
 // specs lists the items of a task in their order.
 func (t task) specs() []spec {
 	id := table.NameOf(t.name)
-	heading := runlog.Heading(t.heldOut)
 	return []spec{
-		{ID: "ranks_" + id, Section: t.name, Title: "Encodings by " + heading,
+		{ID: "ranks_" + id, Section: t.name, Title: "Encodings by " + runlog.Heading(t.heldOut),
 			Tables: []func(*item.Draft){t.addRanks},
-			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds. An encoding that is " +
-				"told from the first is worse than it by more than chance gives the largest of all such " +
-				"differences (95 %). Without a rank: a model that has not fitted, or fewer than two seeds."},
+			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, whose deviations are " +
+				"drawn from those of all encodings. An encoding differs from the first where it is further behind " +
+				"than 5 % of the draws put any of encodings that are alike, and Welch's test of the two has p below " +
+				".05. The test examples are the same for all: other ones would give somewhat other ranks. Without a " +
+				"rank: not all models have fitted, or fewer than two seeds."},
 		{ID: "iid_" + id, Section: t.name, Title: "Held-out against IID",
 			Rows: []item.Row[*item.Draft]{{Height: 4.5, Panels: []item.Panel[*item.Draft]{t.scatter}}},
 			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
@@ -73,40 +74,40 @@ func (t task) addRanks(d *item.Draft) {
 	d.AddMeans(&out, t.groups(), t.measures(), func(g cohort.Group) table.Row {
 		row := table.Row{{}, {}, table.Text(g.Label), table.Count(len(g.Models)), fitted(g), lengths(g)}
 		if i, isRanked := places[g.Label]; isRanked {
-			row[0] = table.Count(i + 1)
+			row[0] = table.Text(fmt.Sprintf("%g", t.ranked[i].Rank))
 			row[1] = table.Text(fmt.Sprintf("%d to %d", t.ranked[i].LowRank, t.ranked[i].HighRank))
 		}
 		return row
 	})
-	out.Columns = append(out.Columns, table.Column{Heading: "told from the first", Name: "told"})
+	out.Columns = append(out.Columns, table.Column{Heading: "differs from the first", Name: "differs"})
 	for i := range out.Rows {
-		told := ""
+		differs := ""
 		if 0 < i && i < len(t.ranked) {
-			told = map[bool]string{true: "yes", false: "no"}[t.ranked[i].Told]
+			differs = map[bool]string{true: "yes", false: "no"}[t.ranked[i].Differs]
 		}
-		out.Rows[i] = append(out.Rows[i], table.Text(told))
+		out.Rows[i] = append(out.Rows[i], table.Text(differs))
 	}
 	d.AddTable("", out)
 	d.Lead = t.lead()
 }
 
-// lead says which encodings cannot be told from the first.
+// lead says which encodings do not differ from the first.
 func (t task) lead() string {
 	if len(t.ranked) == 0 {
 		return "No encoding has two models or more that have all fitted."
 	}
 	var alike []string
 	for _, s := range t.ranked[1:] {
-		if !s.Told {
+		if !s.Differs {
 			alike = append(alike, s.Label)
 		}
 	}
 	first := t.ranked[0].Label
 	if alike == nil {
-		return fmt.Sprintf("%s is first, and all of the other %d are told from it.", first, len(t.ranked)-1)
+		return fmt.Sprintf("%s is first, and all of the other %d differ from it.", first, len(t.ranked)-1)
 	}
-	return fmt.Sprintf("%s is first of %d; %d cannot be told from it: %s.", first, len(t.ranked), len(alike),
-		wording.List(12, alike))
+	return fmt.Sprintf("%s is first of %d; of %d it cannot be told that they differ from it: %s.", first,
+		len(t.ranked), len(alike), wording.List(12, alike))
 }
 
 func fitted(g cohort.Group) table.Cell {
@@ -164,15 +165,15 @@ func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
 
 // addFamilies lists the families, and tests whether their ranks differ.
 func (t task) addFamilies(d *item.Draft) {
-	families, p := Families(t.standings())
-	out := table.Table{Title: d.Title, Columns: append(table.Columns("family", "encodings"),
+	families, p := Families(t.standings(), func(scheme string) string { return t.families[scheme] })
+	out := table.Table{Title: d.Title, Columns: append(table.Columns("family", "schemes"),
 		table.Column{Heading: "median rank", Decimals: 1})}
 	for _, f := range families {
 		out.Rows = append(out.Rows, table.Row{table.Text(f.Name), table.Count(f.N), table.Number(f.Median)})
 	}
 	d.AddTable("", out)
 	if !math.IsNaN(p) {
-		d.Caption = "Ranks dealt to encodings at random differ as much between families: " + number.PText(p) +
-			" (Kruskal and Wallis' statistic, permutations)."
+		d.Caption = "A scheme with several entries has the mean of their ranks. Chance of ranks that are given to " +
+			"schemes at random to differ as much between families: " + number.PText(p) + " (Kruskal and Wallis)."
 	}
 }

@@ -1,6 +1,6 @@
 // Package ranking makes the report that ranks many encodings: for each task a table of training, IID and held-out
-// numbers, ranks with their uncertainty, which encodings cannot be told from the first, a figure of held-out
-// against IID accuracy, and families of encodings. It reads run directories only.
+// numbers, ranks with their uncertainty, which encodings differ from the first, a figure of held-out against IID
+// accuracy, and families of encodings. It reads run directories only.
 package ranking
 
 import (
@@ -17,8 +17,11 @@ import (
 	"torchpe/train/runlog"
 )
 
-// fewest is the number of encodings that a task is ranked from.
-const fewest = 10
+// A task is ranked that has so many encodings, of which learned ones differ by σ, and so many schemes.
+const (
+	fewestEncodings = 10
+	fewestSchemes   = 5
+)
 
 // Report holds the tasks that were trained with many encodings.
 type Report struct {
@@ -26,12 +29,14 @@ type Report struct {
 	tasks []task
 }
 
-// task holds the models of one size on one set of data.
+// task holds models that differ in their encoding, its settings and the learning rate alone.
 type task struct {
 	name              string
-	heldOut           string // the measure that ranks them
+	trainedAs         map[string]string // the settings that they share, and the data
+	heldOut           string            // the measure that ranks them
 	ranked            []standing
-	unfitted, unknown []cohort.Group // groups with a model that has not fitted; groups without a rank
+	unfitted, unknown []cohort.Group    // groups with a model that has not fitted; groups without a rank
+	families          map[string]string // by scheme
 }
 
 // standing is a group in its place.
@@ -40,7 +45,7 @@ type standing struct {
 	group cohort.Group
 }
 
-// Read finds the tasks in dir and below it on which at least ten encodings were trained.
+// Read finds the tasks in dir and below it on which many encodings were trained.
 func Read(dir string) (*Report, error) {
 	found, err := cohort.Read(dir, func(*cohort.Run) bool { return true })
 	if err != nil {
@@ -50,49 +55,70 @@ func Read(dir string) (*Report, error) {
 	if r.Models, err = r.Distinct(r.Models); err != nil {
 		return nil, err
 	}
-	bases, err := cohort.Bases(r.Models)
-	if err != nil {
-		return nil, err
+	by := map[string][]cohort.Model{}
+	trainedAs := map[string]map[string]string{}
+	var order []string
+	for _, m := range r.Models {
+		settings, err := m.TrainedAs()
+		if err != nil {
+			return nil, err
+		}
+		delete(settings, "members.lr")
+		key := cohort.Key(settings)
+		if by[key] == nil {
+			order, trainedAs[key] = append(order, key), settings
+		}
+		by[key] = append(by[key], m)
 	}
-	var shown []cohort.Model
-	for _, b := range bases {
-		if !hasMany(b.Models, func(m cohort.Model) string { return m.Run.Config.PE }) {
+	r.Models = nil
+	for _, key := range order {
+		if !hasMany(by[key]) {
 			continue
 		}
-		models, notes, err := cohort.OfCommonLength(b.Models)
+		t, err := rank(by[key])
 		if err != nil {
 			return nil, err
 		}
-		r.Notes = append(r.Notes, notes...)
-		t, err := rank(models)
-		if err != nil {
-			return nil, err
-		}
-		shown = append(shown, models...)
-		r.tasks = append(r.tasks, t)
+		t.trainedAs = trainedAs[key]
+		r.tasks, r.Models = append(r.tasks, t), append(r.Models, by[key]...)
 	}
-	r.Models, r.Runs = shown, cohort.CountRuns(shown)
+	r.Runs = cohort.CountRuns(r.Models)
+	r.nameApart()
 	return r, nil
 }
 
-// HasMany reports whether runs have as many encodings as a ranking needs, of one task or several.
+// HasMany reports whether runs have as many encodings as a ranking needs, of one task or of several.
 func HasMany(all []*cohort.Run) bool {
-	return hasMany(all, func(r *cohort.Run) string { return r.Config.PE })
+	models, _ := cohort.Models(all)
+	return hasMany(models)
 }
 
-func hasMany[T any](all []T, pe func(T) string) bool {
-	encodings := map[string]bool{}
-	for _, x := range all {
-		encodings[pe(x)] = true
+func hasMany(models []cohort.Model) bool {
+	encodings, schemes := map[string]bool{}, map[string]bool{}
+	for _, m := range models {
+		encodings[m.Label()], schemes[m.Run.Config.PE] = true, true
 	}
-	return len(encodings) >= fewest
+	return len(encodings) >= fewestEncodings && len(schemes) >= fewestSchemes
+}
+
+// nameApart adds to the names of tasks in what they differ from others of their name.
+func (r *Report) nameApart() {
+	same := map[string][]map[string]string{}
+	for _, t := range r.tasks {
+		same[t.name] = append(same[t.name], t.trainedAs)
+	}
+	for i, t := range r.tasks {
+		for _, key := range cohort.Differing(same[t.name]) {
+			r.tasks[i].name += ", " + cohort.Difference(key, t.trainedAs[key])
+		}
+	}
 }
 
 // IsEmpty reports whether no task has as many encodings as a ranking needs.
 func (r *Report) IsEmpty() bool { return len(r.tasks) == 0 }
 
-// heldOutOf returns the measure of the examples that training has not seen, and does not resemble where the task
-// has such.
+// heldOutOf returns the measure of examples that training has not seen; where the task has examples that are unlike
+// those of training, of these.
 func heldOutOf(m cohort.Model) string {
 	c := m.Run.Config
 	switch {
@@ -104,9 +130,9 @@ func heldOutOf(m cohort.Model) string {
 	return "validation"
 }
 
-// rank ranks the groups of models of which at least two have the measure, and all have fitted.
+// rank ranks the groups of models of which two or more have the measure, and none has not fitted.
 func rank(models []cohort.Model) (t task, err error) {
-	t.name, t.heldOut = models[0].Run.Config.TaskLabel(), heldOutOf(models[0])
+	t = task{name: models[0].Run.Config.TaskLabel(), heldOut: heldOutOf(models[0]), families: map[string]string{}}
 	groups, err := cohort.Groups(models)
 	if err != nil {
 		return t, err
@@ -114,6 +140,10 @@ func rank(models []cohort.Model) (t task, err error) {
 	byLabel := map[string]cohort.Group{}
 	var entries []Entry
 	for _, g := range groups {
+		scheme := g.Models[0].Run.Config.PE
+		if t.families[scheme], err = catalogue.FamilyOf(scheme); err != nil {
+			return t, err
+		}
 		values := g.Values(func(m cohort.Model) float64 { return item.Value(m, t.heldOut) })
 		switch {
 		case slices.ContainsFunc(g.Models, cohort.Model.IsUnfitted):
@@ -121,15 +151,8 @@ func rank(models []cohort.Model) (t task, err error) {
 		case len(values) < 2 || slices.ContainsFunc(values, math.IsNaN):
 			t.unknown = append(t.unknown, g)
 		default:
-			e := Entry{Label: g.Label}
-			if e.Family, err = catalogue.FamilyOf(g.Models[0].Run.Config.PE); err != nil {
-				return t, err
-			}
-			for _, v := range values {
-				e.Scores = append(e.Scores, []float64{v})
-			}
 			byLabel[g.Label] = g
-			entries = append(entries, e)
+			entries = append(entries, Entry{Label: g.Label, Scheme: scheme, Seeds: values})
 		}
 	}
 	for _, s := range Rank(entries, t.falls()) {
@@ -163,7 +186,7 @@ func (t task) groups() (all []cohort.Group) {
 // Write makes the report in dir: the files of figures and tables, and index.html.
 func (r *Report) Write(dir string) (document.Written, error) {
 	if r.IsEmpty() {
-		return document.Written{}, fmt.Errorf("nothing to rank: no task has %d encodings: %s", fewest,
+		return document.Written{}, fmt.Errorf("nothing to rank: no task has %d encodings: %s", fewestEncodings,
 			strings.Join(r.Notes, "; "))
 	}
 	d, err := document.Open(dir, "Encodings ranked")

@@ -19,8 +19,15 @@ import (
 // have the accuracy without its sign.
 func saveRun(t *testing.T, dir, pe string, accuracies ...float64) {
 	t.Helper()
+	saveRunOf(t, dir, func(c *config.Config) { c.PE = pe }, accuracies...)
+}
+
+func saveRunOf(t *testing.T, dir string, set func(*config.Config), accuracies ...float64) {
+	t.Helper()
 	c := expect.Must(config.Preset("quick", "code"))
-	c.PE, c.Members, c.Until = pe, nil, "train=0.99"
+	c.Members, c.Until = nil, "train=0.99"
+	set(&c)
+	pe := c.PE
 	var result runlog.Result
 	for i, v := range accuracies {
 		seed := uint64(i + 1)
@@ -65,7 +72,7 @@ func TestReport(t *testing.T) {
 	var got []string
 	for _, row := range rows[1:] {
 		got = append(got, strings.Join([]string{row[column("rank")], row[column("encoding")], row[column("fitted")],
-			row[column("told")]}, " "))
+			row[column("differs")]}, " "))
 	}
 	want := []string{"1 2d-fixed 3 ", "2 swin 3 no", "3 random 3 yes", "4 relative 3 yes", "5 1d-fixed 3 yes",
 		"6 t5 3 yes", "7 rope 3 yes", "8 nope 3 yes", " alibi 2 ", " xpos 1 "}
@@ -73,14 +80,28 @@ func TestReport(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
-	for _, text := range []string{"2d-fixed is first of 8; 1 cannot be told from it: swin.", "Families of encodings"} {
+	for _, text := range []string{"2d-fixed is first of 8; of 1 it cannot be told that they differ from it: swin.", "Families of encodings"} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the page lacks %q", text)
 		}
 	}
 }
 
-// Fewer than ten encodings, or ten over two tasks, are not ranked.
+// Encodings of one task that were trained in two ways are two tables.
+func TestTasksAreApart(t *testing.T) {
+	dir := t.TempDir()
+	for _, pe := range encodings {
+		saveRun(t, filepath.Join(dir, "long", pe), pe, .5, .6)
+		saveRunOf(t, filepath.Join(dir, "short", pe), func(c *config.Config) { c.PE, c.Epochs = pe, 7 }, .5, .6)
+	}
+	r := expect.Must(Read(dir))
+	if len(r.tasks) != 2 || r.tasks[0].name == r.tasks[1].name || !strings.Contains(r.tasks[1].name, "epochs 7") {
+		t.Fatalf("%d tasks", len(r.tasks))
+	}
+	expect.Must(r.Write(filepath.Join(dir, "out")))
+}
+
+// Fewer than ten encodings, or ten σ of one scheme, are not ranked.
 func TestFewAreNotRanked(t *testing.T) {
 	dir := t.TempDir()
 	for _, pe := range encodings[1:] {
