@@ -80,7 +80,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
-	for _, text := range []string{"2d-fixed is first of 8; of 1 it cannot be told that they differ from it: swin.", "Families of encodings"} {
+	for _, text := range []string{"2d-fixed is first of 8; of 1 it cannot be told that they differ from it: swin.",
+		"Families of encodings"} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the page lacks %q", text)
 		}
