@@ -65,7 +65,6 @@ var notRun = []struct{ part, reason string }{
 	{"--device cuda:0", "needs a GPU"},
 	{"sweep table1", "needs a GPU"},
 	{"--launcher slurm", "needs a cluster"},
-	{"sweep status fig2", "needs a cluster, as the line before it"},
 	{"data prices.csv", "the reader's own data: docs/own-data.md makes such a table"},
 	{"--template 100206", "published data: a parcellated series of HCP"},
 	{"LabelKey.txt", "published data: HCP's, and the Cole-Anticevic partition"},
