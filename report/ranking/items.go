@@ -91,7 +91,7 @@ func (t task) addRanks(d *item.Draft) {
 	d.Lead = t.lead()
 }
 
-// lead says which encodings do not differ from the first.
+// lead says which encodings are not shown to differ from the first.
 func (t task) lead() string {
 	if len(t.ranked) == 0 {
 		return "No encoding has two models or more that have all fitted."
@@ -106,8 +106,8 @@ func (t task) lead() string {
 	if alike == nil {
 		return fmt.Sprintf("%s is first, and all of the other %d differ from it.", first, len(t.ranked)-1)
 	}
-	return fmt.Sprintf("%s is first of %d; of %d it cannot be told that they differ from it: %s.", first,
-		len(t.ranked), len(alike), wording.List(12, alike))
+	return fmt.Sprintf("%s is first of %d. Not shown to differ from it (%d): %s.", first, len(t.ranked), len(alike),
+		wording.List(12, alike))
 }
 
 func fitted(g cohort.Group) table.Cell {
