@@ -88,6 +88,9 @@ func leaf(cmd *cobra.Command, run func(*call) (result, error), to ...*destinatio
 func tabled(cmd *cobra.Command, run func(*call) (result, error), to ...*destination) *cobra.Command {
 	csv := cmd.Flags().String("csv", "", "write the table to this file as CSV; - prints it, as a pipe gets it")
 	leaf(cmd, func(c *call) (result, error) {
+		if strings.HasPrefix(*csv, "--") {
+			return result{}, usagef("--csv %s: want a file, or - to print the table", *csv)
+		}
 		if c.csv = *csv; c.csv == "" && !c.json && !c.forPeople() {
 			c.csv = "-"
 		}

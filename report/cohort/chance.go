@@ -9,8 +9,13 @@ import (
 	"torchpe/internal/metrics"
 )
 
-// Chance returns the accuracy of guessing the symbol of a puzzle.
-func (c Config) Chance() float64 { return 1 / float64(c.Side()) }
+// Chance returns the accuracy of guessing the symbol of a puzzle: any that training puzzles may have.
+func (c Config) Chance() float64 {
+	if c.Renames() {
+		return 1 / float64(c.Symbols())
+	}
+	return 1 / float64(c.Side())
+}
 
 // Chance holds what modularity is by chance, on the table of a model's first block.
 type Chance struct {

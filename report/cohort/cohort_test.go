@@ -1,6 +1,7 @@
 package cohort_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -500,4 +501,23 @@ func deals(m cohort.Model) []float64 {
 	}
 	w := metrics.Proximity(x.Distances(metrics.Euclidean))
 	return metrics.Null(metrics.Permuted(w, modules), cohort.Surrogates, 1)
+}
+
+// A guess is among the symbols that training puzzles have: as many as the side; where symbols are renamed, those of
+// the largest puzzles (docs/sizes.md).
+func TestChanceOfGuess(t *testing.T) {
+	for text, want := range map[string]float64{
+		`{}`:              1. / 4,
+		`{"lst_side": 5}`: 1. / 5,
+		`{"eval_tokens": [16, 36], "rename_symbols": true}`:  1. / 6,
+		`{"eval_tokens": [16, 36], "rename_symbols": false}`: 1. / 4,
+	} {
+		var c cohort.Config
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Chance(); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
 }

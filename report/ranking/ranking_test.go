@@ -80,7 +80,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
-	for _, text := range []string{"2d-fixed is first of 8. Not shown to differ from it (1): swin.",
+	for _, text := range []string{"2d-fixed is first of 8 that are ranked. Not shown to differ from it (1): swin.",
 		"Families of encodings"} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the page lacks %q", text)

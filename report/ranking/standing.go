@@ -47,11 +47,7 @@ func Rank(entries []Entry, falls bool) []Standing {
 	var deviations, values []float64
 	for _, e := range entries {
 		s := Standing{Entry: e, Mean: stats.Mean(e.Seeds)}
-		for _, v := range e.Seeds {
-			n := float64(len(e.Seeds))
-			deviations = append(deviations, (v-s.Mean)*math.Sqrt(n/(n-1)))
-		}
-		all = append(all, s)
+		all, deviations = append(all, s), append(deviations, deviationsOf(e.Seeds)...)
 	}
 	slices.SortStableFunc(all, func(a, b Standing) int { return cmp.Compare(sign*b.Mean, sign*a.Mean) })
 	for _, s := range all {
@@ -85,6 +81,15 @@ func Rank(entries []Entry, falls bool) []Standing {
 			differ(all[0].Seeds, all[i].Seeds)
 	}
 	return all
+}
+
+// deviationsOf returns the deviations of seeds from their mean, with the spread of independent seeds.
+func deviationsOf(seeds []float64) (out []float64) {
+	mean, n := stats.Mean(seeds), float64(len(seeds))
+	for _, v := range seeds {
+		out = append(out, (v-mean)*math.Sqrt(n/(n-1)))
+	}
+	return out
 }
 
 // ranksOf returns the ranks of numbers, the greatest first; equal ones share the mean of theirs.

@@ -37,6 +37,17 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// The mean square of the deviations is the variance s² of the seeds: without its factor three seeds have 2/3 of it.
+func TestDeviations(t *testing.T) {
+	sum := 0.0
+	for _, d := range deviationsOf([]float64{1, 2, 6}) {
+		sum += d * d
+	}
+	if math.Abs(sum/3-7) > 1e-12 { // statistics.variance([1, 2, 6]) = 7
+		t.Errorf("%v, want 7", sum/3)
+	}
+}
+
 // Where all encodings are alike, one differs from the first in at most about 5 % of the tables; where a few have a
 // far larger spread than the others, in some more. A bootstrap of the seeds of each encoding alone has 90 %.
 func TestAlikeDoNotDiffer(t *testing.T) {

@@ -157,7 +157,8 @@ func (b *Board) write(name string, flag int, events []byte) error {
 // removeBoard removes the event files that this package made, except some, and the folders that are
 // empty then. Other files stay.
 func (r *Run) removeBoard(keep []string) error {
-	ours, failed := fs.Glob(r.root.FS(), path.Join(boardDir, "*", eventPrefix+"*"+eventSuffix))
+	// The last star takes half-written files of earlier versions.
+	ours, failed := fs.Glob(r.root.FS(), path.Join(boardDir, "*", eventPrefix+"*"+eventSuffix+"*"))
 	for _, name := range ours {
 		if slices.Contains(keep, name) {
 			continue

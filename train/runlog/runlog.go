@@ -354,7 +354,8 @@ var windowsDevice = regexp.MustCompile(`(?i)^(con|prn|aux|nul|(com|lpt)[1-9])(\.
 // same meaning in every shell, file system and script.
 func ValidateName(name string) error {
 	at := strings.IndexFunc(name, func(c rune) bool {
-		isText := unicode.IsPrint(c) && !unicode.Is(unicode.Mn, c) && c != utf8.RuneError // é is one character
+		// With combining marks two names could look alike.
+		isText := unicode.IsPrint(c) && !unicode.Is(unicode.Mn, c) && c != utf8.RuneError
 		return !isText || c == '/' || c == '\\'
 	})
 	problem := ""
