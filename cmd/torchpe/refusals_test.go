@@ -178,7 +178,7 @@ var refusals = []struct {
 	{"pe list --pictures images", 2, "pe list: unknown flag: --pictures"},
 	{"pe list --fidelity book", 2, `--fidelity "book": want one of code, text`},
 	{"pe list --csv - --json", 2, "--csv and --json exclude one another"},
-	{"pe list --csv --where x", 2, "--csv --where: want a file, or - to print the table"},
+	{"pe list --csv --where", 2, "--csv --where: want a file, or - to print the table"},
 	{"pe export rope --out rope.txt", 2, "want a file that ends in .py"},
 	{"pe check rope", 2, "missing: --against or --helper"},
 	{"pe check --against x.npz", 2, "name one SCHEME"},

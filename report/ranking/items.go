@@ -106,8 +106,8 @@ func (t task) lead() string {
 	if alike == nil {
 		return fmt.Sprintf("%s is first, and all of the other %d differ from it.", first, len(t.ranked)-1)
 	}
-	return fmt.Sprintf("%s is first of %d that are ranked. Not shown to differ from it (%d): %s.", first, len(t.ranked), len(alike),
-		wording.List(12, alike))
+	return fmt.Sprintf("%s is first of %d that are ranked. Not shown to differ from it (%d): %s.", first,
+		len(t.ranked), len(alike), wording.List(12, alike))
 }
 
 func fitted(g cohort.Group) table.Cell {
