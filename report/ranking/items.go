@@ -3,10 +3,12 @@ package ranking
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"torchpe/internal/number"
 	"torchpe/internal/stats"
 	"torchpe/internal/wording"
+	"torchpe/models/pe"
 	"torchpe/report/cohort"
 	"torchpe/report/document"
 	"torchpe/report/figure"
@@ -40,7 +42,9 @@ func (t task) specs() []spec {
 				"drawn from those of all encodings. An encoding differs from the first where it is further behind " +
 				"than 5 % of the draws put any of encodings that are alike, and Welch's test of the two has p below " +
 				".05. The test examples are the same for all: other ones would give somewhat other ranks. Without a " +
-				"rank: not all models have fitted, or fewer than two seeds."},
+				"rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
+				"model, measurements included, over that of nope; what else ran on the machine changes it. Parameters: " +
+				"the trained ones of the encoding."},
 		{ID: "iid_" + id, Section: t.name, Title: "Held-out against IID",
 			Rows: []item.Row[*item.Draft]{{Height: 4.5, Panels: []item.Panel[*item.Draft]{t.scatter}}},
 			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
@@ -67,6 +71,7 @@ func (t task) addRanks(d *item.Draft) {
 	out := table.Table{Title: d.Title, Columns: table.Columns("rank", "rank, 95 %", "encoding", "n", "fitted",
 		"epochs or steps")}
 	out.Columns[1].Name = "rank_95"
+	nope := slices.IndexFunc(t.groups(), func(g cohort.Group) bool { return g.Label == "nope" })
 	places := map[string]int{} // in t.ranked
 	for i, s := range t.ranked {
 		places[s.Label] = i
@@ -79,13 +84,17 @@ func (t task) addRanks(d *item.Draft) {
 		}
 		return row
 	})
-	out.Columns = append(out.Columns, table.Column{Heading: "differs from the first", Name: "differs"})
-	for i := range out.Rows {
-		differs := ""
+	out.Columns = append(out.Columns, table.Column{Heading: "differs from the first", Name: "differs"},
+		table.Column{Heading: "step, times nope", Name: "step", Decimals: 2}, table.Column{Heading: "parameters"})
+	for i, g := range t.groups() {
+		differs, step := "", table.Cell{}
 		if 0 < i && i < len(t.ranked) {
 			differs = map[bool]string{true: "yes", false: "no"}[t.ranked[i].Differs]
 		}
-		out.Rows[i] = append(out.Rows[i], table.Text(differs))
+		if nope >= 0 {
+			step = table.Number(stepTime(g) / stepTime(t.groups()[nope]))
+		}
+		out.Rows[i] = append(out.Rows[i], table.Text(differs), step, parameters(g))
 	}
 	d.AddTable("", out)
 	d.Lead = t.lead()
@@ -141,6 +150,31 @@ func lengths(g cohort.Group) table.Cell {
 		all = append(all, n)
 	}
 	return table.Text(wording.Range(all))
+}
+
+// stepTime returns the median of the times of a step, measurements included, over the models of a group. A model of
+// an ensemble has its share.
+func stepTime(g cohort.Group) float64 {
+	times := g.Values(func(m cohort.Model) float64 {
+		return 1 / m.Run.Result.StepsPerSecond / float64(max(m.Run.Result.TrainedTogether, len(m.Run.Result.Members)))
+	})
+	slices.Sort(times)
+	return stats.Quantile(times, .5)
+}
+
+// parameters returns the number of the encoding's trained parameters.
+func parameters(g cohort.Group) table.Cell {
+	c := g.Models[0].Run.Config
+	scheme, err := pe.Find(c.PE)
+	if err != nil {
+		return table.Cell{}
+	}
+	tokens, _ := c.Tokens()
+	facts, err := scheme.Describe(pe.Size{Tokens: tokens, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}, c.PEOptions)
+	if err != nil {
+		return table.Cell{}
+	}
+	return table.Count(facts.Parameters)
 }
 
 // scatter draws held-out against IID numbers; nothing for tasks without the latter.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/models/pe"
 	"torchpe/report/cohort"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -27,12 +28,16 @@ func saveRunOf(t *testing.T, dir string, set func(*config.Config), accuracies ..
 	c := expect.Must(config.Preset("quick", "code"))
 	c.Members, c.Until = nil, "train=0.99"
 	set(&c)
-	pe := c.PE
-	var result runlog.Result
+	scheme := expect.Must(pe.Find(c.PE))
+	c.PEOptions = expect.Must(scheme.Resolve("code", nil))
+	result := runlog.Result{StepsPerSecond: 50}
+	if scheme.Name == "nope" {
+		result.StepsPerSecond = 100
+	}
 	for i, v := range accuracies {
 		seed := uint64(i + 1)
 		c.Members = append(c.Members, config.Member{Seed: seed, LR: 1e-3})
-		result.Members = append(result.Members, runlog.MemberResult{PE: pe, Seed: int64(seed), Epochs: 30 + i,
+		result.Members = append(result.Members, runlog.MemberResult{PE: scheme.Name, Seed: int64(seed), Epochs: 30 + i,
 			Status: runlog.StatusDone, Fit: &runlog.Fit{Criterion: "train=0.99", Reached: v > 0, Epoch: 20 + i},
 			Measures: runlog.Numbers{"train": 1, "iid": .9, "validation": max(v, -v)}})
 	}
@@ -72,10 +77,12 @@ func TestReport(t *testing.T) {
 	var got []string
 	for _, row := range rows[1:] {
 		got = append(got, strings.Join([]string{row[column("rank")], row[column("encoding")], row[column("fitted")],
-			row[column("differs")]}, " "))
+			row[column("differs")], row[column("step")], row[column("parameters")]}, " "))
 	}
-	want := []string{"1 2d-fixed 3 ", "2 swin 3 no", "3 random 3 yes", "4 relative 3 yes", "5 1d-fixed 3 yes",
-		"6 t5 3 yes", "7 rope 3 yes", "8 nope 3 yes", " alibi 2 ", " xpos 1 "}
+	// Three models share the 20 ms of a step, or 10 of nope; xpos has one. Parameters as results/schemes-cpu has them.
+	want := []string{"1 2d-fixed 3  2 0", "2 swin 3 no 2 196", "3 random 3 yes 2 0", "4 relative 3 yes 2 4096",
+		"5 1d-fixed 3 yes 2 0", "6 t5 3 yes 2 32", "7 rope 3 yes 2 0", "8 nope 3 yes 1 0", " alibi 2  2 0",
+		" xpos 1  6 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}

@@ -14,6 +14,7 @@ type Entry struct {
 	Label  string
 	Scheme string // of the encoding
 	Seeds  []float64
+	Items  []float64 // of each test item the mean over seeds, in one order for all entries; or nil
 }
 
 // Standing is an entry in its place.
@@ -35,8 +36,8 @@ const (
 // Rank orders entries of two seeds or more by their means, the best first. Where falls, less is better.
 //
 // Ranks are drawn by a bootstrap: the deviations of seeds from the mean of their entry, times sqrt(n / (n-1)), are
-// drawn from those of all entries, because three seeds alone do not tell their spread. An entry differs from the
-// first where two tests agree, as one spread for all may be too small for some: among entries that are alike, one
+// drawn from those of all entries, because three seeds alone do not tell their spread. Where entries have items, the
+// items are drawn anew, too, the same for all entries. An entry differs from the first where two tests agree, as one spread for all may be too small for some: among entries that are alike, one
 // is as far behind the first in at most 5 % of the draws; and Welch's test of the two alone has p below .05.
 func Rank(entries []Entry, falls bool) []Standing {
 	sign := 1.0
@@ -60,6 +61,7 @@ func Rank(entries []Entry, falls bool) []Standing {
 	ranks, furthest := make([][]float64, len(all)), make([]float64, draws)
 	for k := range draws {
 		own, drawn := make([]float64, len(all)), make([]float64, len(all))
+		addItems(all, sign, source, own)
 		for i, s := range all {
 			for range s.Seeds {
 				own[i] += deviations[source.IntN(len(deviations))] / float64(len(s.Seeds))
@@ -81,6 +83,20 @@ func Rank(entries []Entry, falls bool) []Standing {
 			differ(all[0].Seeds, all[i].Seeds)
 	}
 	return all
+}
+
+// addItems draws as many items as there are, and adds to the deviation of each entry that of its mean over them.
+func addItems(all []Standing, sign float64, source *rand.Rand, deviations []float64) {
+	if len(all) == 0 {
+		return
+	}
+	n := len(all[0].Items)
+	for range n {
+		drawn := source.IntN(n)
+		for i, s := range all {
+			deviations[i] += sign * (s.Items[drawn] - s.Mean) / float64(n)
+		}
+	}
 }
 
 // deviationsOf returns the deviations of seeds from their mean, with the spread of independent seeds.

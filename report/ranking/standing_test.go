@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"torchpe/internal/stats"
 )
 
 func TestRank(t *testing.T) {
@@ -34,6 +36,29 @@ func TestRank(t *testing.T) {
 	falling := Rank([]Entry{{Label: "a", Seeds: []float64{2, 2.1}}, {Label: "b", Seeds: []float64{1, 1.1}}}, true)
 	if falling[0].Label != "b" {
 		t.Error("of errors the greater one is first")
+	}
+}
+
+// Where seeds agree, ranks vary by the items alone. Of two entries that are right on other halves of 36 items, either
+// may be first; one that has less than another on each item is behind it in each draw, as items are the same for both.
+func TestItems(t *testing.T) {
+	entry := func(label string, value func(i int) float64) Entry {
+		e := Entry{Label: label}
+		for i := range 36 {
+			e.Items = append(e.Items, value(i))
+		}
+		mean := stats.Mean(e.Items)
+		e.Seeds = []float64{mean, mean, mean}
+		return e
+	}
+	even := entry("even", func(i int) float64 { return float64(1 - i%2) })
+	all := Rank([]Entry{even, entry("odd", func(i int) float64 { return float64(i % 2) })}, false)
+	if all[0].LowRank != 1 || all[0].HighRank != 2 || all[1].LowRank != 1 || all[1].Differs {
+		t.Errorf("of other halves: %+v", all)
+	}
+	all = Rank([]Entry{even, entry("less", func(i int) float64 { return float64(1-i%2) - .1 })}, false)
+	if all[0].HighRank != 1 || all[1].LowRank != 2 || !all[1].Differs {
+		t.Errorf("of less on each: %+v", all)
 	}
 }
 
