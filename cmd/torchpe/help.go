@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"torchpe/internal/wording"
 	"torchpe/report/table"
 )
 
@@ -187,7 +188,7 @@ func groupedUsages(flags []*pflag.Flag, width int) string {
 	}
 	var b strings.Builder
 	for _, heading := range headings {
-		fmt.Fprintf(&b, "\n %s%s:\n%s", strings.ToUpper(heading[:1]), heading[1:], usages(groups[heading], width))
+		fmt.Fprintf(&b, "\n %s:\n%s", wording.Capital(heading), usages(groups[heading], width))
 	}
 	return b.String()
 }

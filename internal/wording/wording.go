@@ -95,3 +95,6 @@ func Quote(text string) string {
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
+
+// Capital returns a text, not empty, with a capital letter first.
+func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -9,6 +9,7 @@ import (
 
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
+	"torchpe/internal/wording"
 	"torchpe/report/cohort"
 	"torchpe/report/figure"
 	"torchpe/report/item"
@@ -70,7 +71,7 @@ func readingLines(d *draft) (panels []figure.Panel, err error) {
 				lines = append(lines, line)
 			}
 		}
-		panels = append(panels, d.accuracyLines(capitalised(c.Heading), "Initial σ", "Accuracy", lines))
+		panels = append(panels, d.accuracyLines(wording.Capital(c.Heading), "Initial σ", "Accuracy", lines))
 	}
 	return panels, nil
 }

@@ -144,7 +144,7 @@ func (d *draft) courses(name string, x item.Clock, groups []cohort.Group, curves
 	var panels []figure.Panel
 	for _, c := range curves {
 		if len(lines[c.Measure]) > 0 {
-			panels = append(panels, figure.Lines{Title: c.Title, XLabel: capitalised(string(x)), YLabel: c.Axis,
+			panels = append(panels, figure.Lines{Title: c.Title, XLabel: wording.Capital(string(x)), YLabel: c.Axis,
 				Series: lines[c.Measure], Band: figure.BandSD, Covers: item.Covers(c.Measure)})
 		}
 	}
@@ -228,9 +228,6 @@ func scatter(title, xLabel, measure, levels string, of selection) panel {
 		return one(f), nil
 	}
 }
-
-// capitalised returns a text with a capital letter first.
-func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // bars fills a panel with measures of groups, a bar each.
 func (d *draft) bars(b figure.Bars, groups []cohort.Group, label func(cohort.Group) string,

@@ -56,7 +56,7 @@ func (d *draft) summary() error {
 		"\"%s\" where it does in the other; a number where %d models or more have it in their "+
 		"interval; a correlation by its sign, with p < .05. \"%s\": too few models, or some that "+
 		"have not fitted their training puzzles (*).", reproduced, notReproduced, item.FewestForP,
-		capitalised(cannotBeTold))
+		wording.Capital(cannotBeTold))
 	d.Caption = fmt.Sprintf("From %s: %s on puzzles, %d on the simulated network, %d on fMRI.%s%s",
 		wording.Count(s.Runs, "run"), wording.Count(len(s.LST), "model"), len(s.NMAR), len(s.FMRI),
 		fidelity, s.fitNote(s.LST))

@@ -36,7 +36,7 @@ func (r *Report) add(to *document.Document) error {
 func (t task) specs() []spec {
 	id := table.NameOf(t.name)
 	return []spec{
-		{ID: "ranks_" + id, Section: t.name, Title: "Encodings by " + runlog.Heading(t.heldOut),
+		{ID: "ranks_" + id, Section: t.title, Title: "Encodings by " + runlog.Heading(t.heldOut),
 			Tables: []func(*item.Draft){t.addRanks},
 			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, whose deviations are " +
 				"drawn from those of all encodings. An encoding differs from the first where it is further behind " +
@@ -45,11 +45,11 @@ func (t task) specs() []spec {
 				"rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
 				"model, measurements included, over that of nope; what else ran on the machine changes it. Parameters: " +
 				"the trained ones of the encoding."},
-		{ID: "iid_" + id, Section: t.name, Title: "Held-out against IID",
+		{ID: "iid_" + id, Section: t.title, Title: "Held-out against IID",
 			Rows: []item.Row[*item.Draft]{{Height: 4.5, Panels: []item.Panel[*item.Draft]{t.scatter}}},
 			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
 				"examples unlike them."},
-		{ID: "families_" + id, Section: t.name, Title: "Families of encodings",
+		{ID: "families_" + id, Section: t.title, Title: "Families of encodings",
 			Tables: []func(*item.Draft){t.addFamilies}},
 	}
 }

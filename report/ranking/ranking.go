@@ -31,7 +31,7 @@ type Report struct {
 
 // task holds models that differ in their encoding, its settings and the learning rate alone.
 type task struct {
-	name              string
+	name, title       string            // in names of files; in headings
 	trainedAs         map[string]string // the settings that they share, and the data
 	heldOut           string            // the measure that ranks them
 	ranked            []standing
@@ -109,7 +109,8 @@ func (r *Report) nameApart() {
 	}
 	for i, t := range r.tasks {
 		for _, key := range cohort.Differing(same[t.name]) {
-			r.tasks[i].name += ", " + cohort.Difference(key, t.trainedAs[key])
+			differs := ", " + cohort.Difference(key, t.trainedAs[key])
+			r.tasks[i].name, r.tasks[i].title = r.tasks[i].name+differs, r.tasks[i].title+differs
 		}
 	}
 }
@@ -132,7 +133,12 @@ func heldOutOf(m cohort.Model) string {
 
 // rank ranks the groups of models of which two or more have the measure, and none has not fitted.
 func rank(models []cohort.Model) (t task, err error) {
-	t = task{name: models[0].Run.Config.TaskLabel(), heldOut: heldOutOf(models[0]), families: map[string]string{}}
+	c := models[0].Run.Config
+	t = task{name: c.TaskLabel(), title: wording.Capital(c.Facts().Title), heldOut: heldOutOf(models[0]),
+		families: map[string]string{}}
+	if t.name != c.Facts().Name {
+		t.title += ": " + t.name
+	}
 	groups, err := cohort.Groups(models)
 	if err != nil {
 		return t, err

@@ -149,7 +149,7 @@ func AxisTitle(key string) string {
 	if m, _ := FindMeasure(key); m.Scale.Name != "" {
 		title += " " + m.Scale.Name
 	}
-	return strings.ToUpper(title[:1]) + title[1:]
+	return wording.Capital(title)
 }
 
 // DecimalsOf returns the decimals that the numbers of a measure are shown with; not ok where no measure has
