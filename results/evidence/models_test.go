@@ -15,7 +15,7 @@ import (
 	"torchpe/internal/stats"
 )
 
-// models holds the rows of puzzles.csv by the name of their setting, such as "learn-0.2", and by seed.
+// models holds the rows of puzzles.csv, and of the leaderboard's, by the name of their setting, such as "learn-0.2", and by seed.
 // Rows of one name differ only in the seed.
 type models map[string]map[string]row
 
@@ -46,6 +46,9 @@ func nameOf(r row) string {
 	if scale := r["embed_init_scale"]; scale != "" {
 		name += ", tokens x " + scale
 	}
+	if lr := r["lr"]; lr != "" && lr != "0.0003" {
+		name += ", lr " + lr
+	}
 	if r["optimizer"] == "adamw" {
 		name += ", decay"
 	}
@@ -61,14 +64,14 @@ func nameOf(r row) string {
 	return name
 }
 
-// readModels reads puzzles.csv. It fails where two rows have one setting and seed, where rows of one name
+// readModels reads both files. It fails where two rows have one setting and seed, where rows of one name
 // differ in a setting, and where kept answers do not give the accuracy of their row.
 func readModels(t *testing.T) models {
 	t.Helper()
 	items := records(t, "items.csv")
 	m := models{}
 	settings := map[string]string{}
-	for _, r := range records(t, "puzzles.csv") {
+	for _, r := range slices.Concat(records(t, "puzzles.csv"), records(t, "../leaderboard/puzzles.csv")) {
 		var own []string
 		for _, name := range strings.Fields("pe sigma placement pe_tables embed_init_scale read_out dropout " +
 			"fixed_pe_dropout pe_lr take optimizer lr weight_decay heads d_model until") {

@@ -48,6 +48,16 @@ func TestPage(t *testing.T) {
 		{"tokens", tokensTable(t, m)},
 		{"placement", placementTable(t, m)},
 		{"ratio", ratioTable(t, m)},
+		{"width", widthTable(t, m)},
+		{"paper width", paperWidthTable(t)},
+		{"rates", variantTable(t, m, func(r row) bool {
+			return r["optimizer"] == "adam" && r["heads"] == "1"
+		}, "learn-0.1", "learn-0.2", "learn-0.5", "learn-2")},
+		{"adamw", variantTable(t, m, func(r row) bool { return r["optimizer"] == "adamw" })},
+		{"heads", variantTable(t, m, func(r row) bool { return r["heads"] == "2" })},
+		{"sgd", variantTable(t, m, func(r row) bool { return r["optimizer"] == "sgd" })},
+		{"network", maskedTable(t, "nmar", "10000", 5)},
+		{"fmri", maskedTable(t, "fmri", "12000", 4)},
 	} {
 		text = replace(t, text, part.name, part.text)
 	}

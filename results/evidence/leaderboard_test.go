@@ -1,0 +1,219 @@
+package evidence_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/expect"
+	"torchpe/internal/number"
+	"torchpe/internal/stats"
+	"torchpe/models/pe"
+	"torchpe/report/catalogue"
+	"torchpe/report/figure"
+	"torchpe/report/ranking"
+)
+
+// leaderSeeds are those that all encodings of the leaderboard were trained with.
+var leaderSeeds = []string{"2235", "6312", "6068"}
+
+// entry is an encoding of the leaderboard: its name, and the rows of the seeds.
+type entry struct {
+	name string
+	rows map[string]row
+}
+
+// leaders returns the encodings that all seeds were trained with, those first of which all models have fitted.
+func leaders(t *testing.T, m models) (fitted, unfitted []entry) {
+	t.Helper()
+	for name := range m {
+		e := entry{name, map[string]row{}}
+		isFitted := true
+		for _, seed := range leaderSeeds {
+			if r := m[name][seed]; r != nil && r["answers_validation"] != "" {
+				e.rows[seed] = r
+				isFitted = isFitted && r["fitted"] != "no"
+			}
+		}
+		if len(e.rows) < len(leaderSeeds) || !isPlain(e.rows[leaderSeeds[0]]) {
+			continue
+		}
+		if isFitted {
+			fitted = append(fitted, e)
+		} else {
+			unfitted = append(unfitted, e)
+		}
+	}
+	return fitted, unfitted
+}
+
+// isPlain reports whether the settings of a row are those of the leaderboard.
+func isPlain(r row) bool {
+	return r["read_out"] == "last" && r["dropout"] == "0" && r["fixed_pe_dropout"] != "0" && r["pe_lr"] == "" &&
+		r["take"] == "" && r["pe_tables"] != "shared" && r["embed_init_scale"] == "" && r["optimizer"] == "adam" &&
+		r["until"] == "train=0.99" && r["heads"] == "1" && r["d_model"] == "64" &&
+		(r["pe"] != "learn" || slices.Contains([]string{"0.2", "1", "2"}, r["sigma"]))
+}
+
+// items returns the mean answers of an entry to each item, whose puzzles are rotations of one, over the seeds.
+func (e entry) items(t *testing.T, puzzles []row) (means []float64) {
+	t.Helper()
+	size := 0 // rotations of an item
+	for size < len(puzzles) && puzzles[size]["item"] == puzzles[0]["item"] {
+		size++
+	}
+	means = make([]float64, len(puzzles)/size)
+	for _, seed := range leaderSeeds {
+		for i, right := range correct(e.rows[seed], puzzles) {
+			means[i/size] += right / float64(size*len(leaderSeeds))
+		}
+	}
+	return means
+}
+
+// knowsOf says what an encoding knows of the places of tokens.
+func knowsOf(t *testing.T, scheme string) string {
+	t.Helper()
+	s, err := pe.Find(scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch s.Needs {
+	case pe.NeedsNothing, pe.NeedsSame:
+		return "none"
+	case pe.NeedsOrder:
+		return "1-D"
+	}
+	return "2-D"
+}
+
+// TestLeaderboard makes the page of the leaderboard from the rows of both CSV files.
+func TestLeaderboard(t *testing.T) {
+	const page = "../leaderboard/README.md"
+	m := readModels(t)
+	fitted, unfitted := leaders(t, m)
+	puzzles := records(t, "items.csv")
+	by := map[string]entry{}
+	var entries []ranking.Entry
+	for _, e := range fitted {
+		by[e.name] = e
+		entries = append(entries, ranking.Entry{Label: e.name, Scheme: e.rows[leaderSeeds[0]]["pe"],
+			Seeds: models{"": e.rows}.column(t, "", "validation"), Items: e.items(t, puzzles)})
+	}
+	slices.SortFunc(entries, func(a, b ranking.Entry) int { return strings.Compare(a.Label, b.Label) })
+	slices.SortFunc(unfitted, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	ranked := ranking.Rank(entries, false)
+	costs := map[string]row{}
+	for _, r := range records(t, "../schemes-cpu/schemes.csv") {
+		costs[r["pe"]] = r
+	}
+
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(content)
+	for _, part := range []struct{ name, text string }{
+		{"result", leaderWords(t, ranked, unfitted)},
+		{"ranks", rankTable(t, ranked, by, costs)},
+		{"unfitted", unfittedTable(t, unfitted, costs)},
+		{"places", familyTable(ranked, "places", func(s string) string { return knowsOf(t, s) })},
+		{"families", familyTable(ranked, "family", func(s string) string {
+			return expect.Must(catalogue.FamilyOf(s))
+		})},
+	} {
+		text = replace(t, text, part.name, part.text)
+	}
+	expect.GoldenFile(t, page, []byte(text))
+
+	scatter := figure.Scatter{XLabel: "IID test accuracy", YLabel: "Validation accuracy"}
+	for _, s := range ranked {
+		scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: s.Label, ColorOf: knowsOf(t, s.Scheme),
+			X: stats.Mean(models{"": by[s.Label].rows}.column(t, "", "iid")), Y: s.Mean})
+	}
+	f, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: row1(5, &scatter)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"../leaderboard/leaderboard.pdf", "../../docs/images/leaderboard.png"} {
+		var b bytes.Buffer
+		if err := f.Encode(&b, path[strings.LastIndex(path, ".")+1:]); err != nil {
+			t.Fatal(err)
+		}
+		expect.GoldenFile(t, path, b.Bytes())
+	}
+}
+
+// leaderWords says which encodings cannot be told from the first.
+func leaderWords(t *testing.T, ranked []ranking.Standing, unfitted []entry) string {
+	t.Helper()
+	var alike []string
+	for _, s := range ranked[1:] {
+		if !s.Differs {
+			alike = append(alike, s.Label)
+		}
+	}
+	return fmt.Sprintf("Of %d encodings, %d have fitted with all three seeds and are ranked. %s is first, with %s of the "+
+		"validation puzzles; not shown to differ from it: %s.\n", len(ranked)+len(unfitted), len(ranked),
+		ranked[0].Label, point(ranked[0].Mean), strings.Join(alike, ", "))
+}
+
+// rankTable lists the ranked encodings.
+func rankTable(t *testing.T, ranked []ranking.Standing, by map[string]entry, costs map[string]row) string {
+	t.Helper()
+	var rows []string
+	for i, s := range ranked {
+		differs := "–"
+		if i > 0 {
+			differs = map[bool]string{true: "yes", false: "no"}[s.Differs]
+		}
+		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s |", s.Rank, s.LowRank, s.HighRank,
+			leaderCells(t, by[s.Label]), differs, costCells(costs[s.Scheme])))
+	}
+	return markdown("| rank | 95 % | encoding | places | epochs until .99 | training | IID test | validation | "+
+		"differs from the first | step | parameters |", rows)
+}
+
+// leaderCells are the cells of an encoding from its name to its accuracy on validation puzzles.
+func leaderCells(t *testing.T, e entry) string {
+	t.Helper()
+	m := models{"": e.rows}
+	of := func(measure string) []float64 { return m.column(t, "", measure) }
+	return fmt.Sprintf("%s | %s | %s | %s | %s | %s", e.name, knowsOf(t, e.rows[leaderSeeds[0]]["pe"]),
+		m.fitted(t, ""), point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))),
+		meanSD(stats.Mean(of("validation")), stats.SD(of("validation"))))
+}
+
+// costCells are the time of a step over that of nope, and the trained parameters of the encoding.
+func costCells(cost row) string {
+	if cost == nil {
+		return "– | –"
+	}
+	return cost["puzzles_ratio"] + " | " + cost["parameters"]
+}
+
+func unfittedTable(t *testing.T, unfitted []entry, costs map[string]row) string {
+	t.Helper()
+	var rows []string
+	for _, e := range unfitted {
+		rows = append(rows, fmt.Sprintf("| %s | %s |", leaderCells(t, e),
+			costCells(costs[e.rows[leaderSeeds[0]]["pe"]])))
+	}
+	return markdown("| encoding | places | epochs until .99 | training | IID test | validation | step | parameters |",
+		rows)
+}
+
+// familyTable lists families by the medians of their ranks, and tests whether they differ.
+func familyTable(ranked []ranking.Standing, heading string, familyOf func(string) string) string {
+	families, p := ranking.Families(ranked, familyOf)
+	var rows []string
+	for _, f := range families {
+		rows = append(rows, fmt.Sprintf("| %s | %d | %s |", f.Name, f.N, number.Fixed(f.Median, 1)))
+	}
+	return markdown("| "+heading+" | schemes | median rank |", rows) + fmt.Sprintf(`
+Ranks that are given to schemes at random differ as much with a chance of %s (Kruskal and Wallis).
+`, number.P(p))
+}

@@ -1,0 +1,165 @@
+package evidence_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"torchpe/internal/number"
+	"torchpe/internal/paper"
+)
+
+// seedCell writes the accuracies of a model in training, IID test and validation, and when it had fitted.
+func seedCell(t *testing.T, r row) string {
+	t.Helper()
+	if r == nil {
+		return "–"
+	}
+	text := fmt.Sprintf("%s, %s, %s (%s)", point(r.number(t, "train")), point(r.number(t, "iid")),
+		point(r.number(t, "validation")), r["fitted"])
+	if r["fitted"] == "" || r["fitted"] == "no" {
+		text = strings.Replace(text, "("+r["fitted"]+")", "(not in "+r["epochs"]+")", 1)
+	}
+	return text
+}
+
+// nameOfVariant names the encoding of a row of a file that has fewer settings than puzzles.csv.
+func nameOfVariant(r row) string { return nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"}) }
+
+// widthTable sets models of width 160 at the rate of width 64 beside those.
+func widthTable(t *testing.T, m models) string {
+	var rows []string
+	for _, name := range []string{"learn-0.2", "random", "relative", "rope", "2d-fixed", "1d-fixed", "learn-2"} {
+		for _, r := range records(t, "wide.csv") {
+			if r["lr"] == "0.0003" && nameOfVariant(r) == name {
+				rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, r["seed"], seedCell(t, r),
+					seedCell(t, m[name][r["seed"]])))
+			}
+		}
+	}
+	return markdown("| encoding | seed | d_model 160 | d_model 64 |", rows)
+}
+
+// paperWidthTable lists models of width 160 at the paper's rate.
+func paperWidthTable(t *testing.T) string {
+	printed, names := paper.Table("1")
+	of := map[string]string{}
+	for _, name := range names {
+		of[name] = point(printed[[2]string{name, "validation"}].Mean)
+	}
+	levels, _ := paper.Table("A2")
+	of["learn-2"] = point(levels[[2]string{paperName("learn-2"), "validation"}].Mean)
+	bySeed := map[string]map[string]row{}
+	for _, r := range records(t, "wide.csv") {
+		if name := nameOfVariant(r); r["lr"] == "0.0001" {
+			if bySeed[name] == nil {
+				bySeed[name] = map[string]row{}
+			}
+			bySeed[name][r["seed"]] = r
+		}
+	}
+	var rows []string
+	for _, name := range append(names, "learn-2") {
+		if seeds := bySeed[name]; seeds != nil {
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, of[name], seedCell(t, seeds["2235"]),
+				seedCell(t, seeds["6312"])))
+		}
+	}
+	return markdown("| encoding | paper | seed 2235 | seed 6312 |", rows)
+}
+
+// variantTable lists the models of variants.csv that a part of the page is about: accuracies of each seed, and how
+// far tables have moved.
+func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string) string {
+	setting := func(r row) string {
+		text := nameOfVariant(r) + " | " + r["lr"]
+		switch {
+		case r["pe_lr"] != "":
+			text += ", " + r["pe_lr"] + " of the table"
+		case r["pe_init"] != "" && r["pe_init"] != "normal":
+			text += ", " + r["pe_init"]
+		}
+		return text
+	}
+	var order []string
+	by := map[string][]row{}
+	add := func(key string, r row) {
+		if by[key] == nil {
+			order = append(order, key)
+		}
+		by[key] = append(by[key], r)
+	}
+	for _, r := range records(t, "variants.csv") {
+		if isOf(r) {
+			add(setting(r), r)
+		}
+	}
+	seeds := map[string]bool{}
+	for _, rows := range by {
+		for _, r := range rows {
+			seeds[r["seed"]] = true
+		}
+	}
+	for _, name := range besides { // models of the page's other parts, of the same seeds
+		for _, seed := range seedsOf(m[name]) {
+			if seeds[seed] {
+				add(name+" | 0.0003", m[name][seed])
+			}
+		}
+	}
+	slices.Sort(order)
+	var rows []string
+	for _, key := range order {
+		var cells, moved []string
+		for _, r := range by[key] {
+			cells = append(cells, seedCell(t, r))
+			for _, name := range []string{"pe_moved", "moved"} {
+				if r[name] != "" {
+					moved = append(moved, number.Bare(r.number(t, name), 2))
+				}
+			}
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", key, strings.Join(cells, "; "), strings.Join(moved, ", ")))
+	}
+	return markdown("| encoding | lr | training, IID test, validation (epochs until .99), a seed each | moved |", rows)
+}
+
+// maskedTable lists the errors of masked prediction of each seed, at 50 and 90 % masked, and the modularity.
+func maskedTable(t *testing.T, task, steps string, decimals int) string {
+	errors := func(rs []row, measure string, decimals int) string {
+		var cells []string
+		for _, r := range rs {
+			if r[measure] != "" {
+				cells = append(cells, number.Bare(r.number(t, measure), decimals))
+			}
+		}
+		return strings.Join(cells, ", ")
+	}
+	var order []string
+	by := map[string][]row{}
+	for _, r := range records(t, task+".csv") {
+		name := nameOfVariant(r)
+		if r["steps"] != steps {
+			continue
+		}
+		if by[name] == nil {
+			order = append(order, name)
+		}
+		by[name] = append(by[name], r)
+	}
+	var rows []string
+	for _, name := range order {
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s |", name, errors(by[name], "train_mse", decimals),
+			errors(by[name], "test_mse_90", decimals), errors(by[name], "test_mse_50", decimals),
+			errors(by[name], "modularity", 4)))
+	}
+	words := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}
+	for _, r := range records(t, "baselines.csv") {
+		if r["task"] == task && words[r["baseline"]] != "" {
+			rows = append(rows, fmt.Sprintf("| %s | | %s | %s | |", words[r["baseline"]],
+				errors([]row{r}, "test_mse_90", decimals), errors([]row{r}, "test_mse_50", decimals)))
+		}
+	}
+	return markdown("| encoding | training | test, 90 % masked | test, 50 % masked | Q |", rows)
+}
