@@ -43,7 +43,7 @@ test-race: shim ## run the tests under the race detector
 test-libtorch2: shim ## check with libtorch 2.6 in a Debian 13 folder; RELEASE=sid: 2.14 (root; 1.7 GB)
 	@scripts/test_libtorch2.sh
 
-test-arm64: shim ## build for 64-bit ARM and run tests there by an emulator (Debian; root; 1.3 GB; an hour)
+test-arm64: shim ## build for 64-bit ARM and run tests there by an emulator (Debian; root; 1.3 GB; 50 minutes)
 	@scripts/test_arm64.sh
 
 test-pytorch: ## compare exported models with PyTorch 2.6 in a Debian 13 folder (root; 1.5 GB)

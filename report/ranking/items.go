@@ -43,8 +43,8 @@ func (t task) specs() []spec {
 				"than 5 % of the draws put any of encodings that are alike, and Welch's test of the two has p below " +
 				".05. The test examples are the same for all: other ones would give somewhat other ranks. Without a " +
 				"rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
-				"model, measurements included, over that of nope; what else ran on the machine changes it. Parameters: " +
-				"the trained ones of the encoding."},
+				"model, measurements included, over that of nope; what else ran on the machine changes it. " +
+				"Parameters: the trained ones of the encoding."},
 		{ID: "iid_" + id, Section: t.title, Title: "Held-out against IID",
 			Rows: []item.Row[*item.Draft]{{Height: 4.5, Panels: []item.Panel[*item.Draft]{t.scatter}}},
 			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
@@ -170,7 +170,8 @@ func parameters(g cohort.Group) table.Cell {
 		return table.Cell{}
 	}
 	tokens, _ := c.Tokens()
-	facts, err := scheme.Describe(pe.Size{Tokens: tokens, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}, c.PEOptions)
+	size := pe.Size{Tokens: tokens, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}
+	facts, err := scheme.Describe(size, c.PEOptions)
 	if err != nil {
 		return table.Cell{}
 	}

@@ -37,8 +37,9 @@ const (
 //
 // Ranks are drawn by a bootstrap: the deviations of seeds from the mean of their entry, times sqrt(n / (n-1)), are
 // drawn from those of all entries, because three seeds alone do not tell their spread. Where entries have items, the
-// items are drawn anew, too, the same for all entries. An entry differs from the first where two tests agree, as one spread for all may be too small for some: among entries that are alike, one
-// is as far behind the first in at most 5 % of the draws; and Welch's test of the two alone has p below .05.
+// items are drawn anew, too, the same for all entries. An entry differs from the first where two tests agree, as one
+// spread for all may be too small for some: among entries that are alike, one is as far behind the first in at most
+// 5 % of the draws; and Welch's test of the two alone has p below .05.
 func Rank(entries []Entry, falls bool) []Standing {
 	sign := 1.0
 	if falls {

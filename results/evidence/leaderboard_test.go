@@ -156,8 +156,8 @@ func leaderWords(t *testing.T, ranked []ranking.Standing, unfitted []entry) stri
 			alike = append(alike, s.Label)
 		}
 	}
-	return fmt.Sprintf("Of %d encodings, %d have fitted with all three seeds and are ranked. %s is first, with %s of the "+
-		"validation puzzles; not shown to differ from it: %s.\n", len(ranked)+len(unfitted), len(ranked),
+	return fmt.Sprintf("Of %d encodings, %d have fitted with all three seeds and are ranked. %s is first, with %s of "+
+		"the validation puzzles; not shown to differ from it: %s.\n", len(ranked)+len(unfitted), len(ranked),
 		ranked[0].Label, point(ranked[0].Mean), strings.Join(alike, ", "))
 }
 

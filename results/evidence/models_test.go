@@ -15,8 +15,8 @@ import (
 	"torchpe/internal/stats"
 )
 
-// models holds the rows of puzzles.csv, and of the leaderboard's, by the name of their setting, such as "learn-0.2", and by seed.
-// Rows of one name differ only in the seed.
+// models holds the rows of puzzles.csv, and of the leaderboard's, by the name of their setting, such as
+// "learn-0.2", and by seed. Rows of one name differ only in the seed.
 type models map[string]map[string]row
 
 // row is a row of a CSV file by its headings.

@@ -25,7 +25,9 @@ func seedCell(t *testing.T, r row) string {
 }
 
 // nameOfVariant names the encoding of a row of a file that has fewer settings than puzzles.csv.
-func nameOfVariant(r row) string { return nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"}) }
+func nameOfVariant(r row) string {
+	return nameOf(row{"pe": r["pe"], "sigma": r["sigma"], "dropout": "0"})
+}
 
 // widthTable sets models of width 160 at the rate of width 64 beside those.
 func widthTable(t *testing.T, m models) string {
