@@ -15,6 +15,7 @@ import (
 	"torchpe/report/catalogue"
 	"torchpe/report/figure"
 	"torchpe/report/ranking"
+	"torchpe/train/sweep"
 )
 
 // leaderSeeds are those that all encodings of the leaderboard were trained with.
@@ -81,10 +82,10 @@ func knowsOf(t *testing.T, scheme string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	switch s.Needs {
-	case pe.NeedsNothing, pe.NeedsSame:
+	switch {
+	case s.Needs <= pe.NeedsSame, scheme == "random": // a row for each token, drawn at random
 		return "none"
-	case pe.NeedsOrder:
+	case s.Needs == pe.NeedsOrder:
 		return "1-D"
 	}
 	return "2-D"
@@ -120,6 +121,7 @@ func TestLeaderboard(t *testing.T) {
 		{"result", leaderWords(t, ranked, unfitted)},
 		{"ranks", rankTable(t, ranked, by, costs)},
 		{"unfitted", unfittedTable(t, unfitted, costs)},
+		{"missing", missing(t, slices.Concat(fitted, unfitted))},
 		{"places", familyTable(ranked, "places", func(s string) string { return knowsOf(t, s) })},
 		{"families", familyTable(ranked, "family", func(s string) string {
 			return expect.Must(catalogue.FamilyOf(s))
@@ -159,6 +161,35 @@ func leaderWords(t *testing.T, ranked []ranking.Standing, unfitted []entry) stri
 	return fmt.Sprintf("Of %d encodings, %d have fitted with all three seeds and are ranked. %s is first, with %s of "+
 		"the validation puzzles; not shown to differ from it: %s.\n", len(ranked)+len(unfitted), len(ranked),
 		ranked[0].Label, point(ranked[0].Mean), strings.Join(alike, ", "))
+}
+
+// missing lists the encodings of the preset that were not trained with all seeds.
+func missing(t *testing.T, known []entry) string {
+	t.Helper()
+	has := map[string]bool{}
+	for _, e := range known {
+		r := e.rows[leaderSeeds[0]]
+		has[r["pe"]+" "+r["placement"]] = true
+	}
+	var names []string
+	for _, part := range expect.Must(sweep.FindPreset("leader-lst")).Spec.Parts {
+		for _, axis := range part.Axes {
+			for _, name := range axis.Values {
+				isOnce := part.Name == "once"
+				switch {
+				case axis.Flag != "pe":
+				case isOnce && !has[name+" input"]:
+					names = append(names, name+", once")
+				case !isOnce && !has[name+" block"] && !has[name+" "]:
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "**Not run yet**: " + strings.Join(names, "; ") + ".\n"
 }
 
 // rankTable lists the ranked encodings.
