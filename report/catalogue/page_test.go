@@ -93,7 +93,8 @@ Find the row of what is known of your tokens; an encoding of a row above it work
 encodings are right where their places are the true ones; trained ones find out, and start small to
 generalise (` + "`learn --sigma 0.2`" + `; results/evidence). Where nothing is known of the places -
 regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
-` + "`torchpe analyze map`" + `.
+` + "`torchpe analyze map`" + `. How the encodings of this page do on one task, whose tokens lie on a grid:
+[results/leaderboard](../results/leaderboard/README.md), as far as they have run.
 
 | what is known of the tokens | and | nothing is trained | the encoding is trained |
 |---|---|---|---|

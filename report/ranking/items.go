@@ -155,9 +155,12 @@ func lengths(g cohort.Group) table.Cell {
 // stepTime returns the median of the times of a step, measurements included, over the models of a group. A model of
 // an ensemble has its share.
 func stepTime(g cohort.Group) float64 {
-	times := g.Values(func(m cohort.Model) float64 {
+	times := cohort.Finite(g.Values(func(m cohort.Model) float64 {
 		return 1 / m.Run.Result.StepsPerSecond / float64(max(m.Run.Result.TrainedTogether, len(m.Run.Result.Members)))
-	})
+	}))
+	if len(times) == 0 {
+		return math.NaN()
+	}
 	slices.Sort(times)
 	return stats.Quantile(times, .5)
 }
