@@ -131,7 +131,7 @@ func TestLeaderboard(t *testing.T) {
 	}
 	expect.GoldenFile(t, page, []byte(text))
 
-	colorOf := map[string]string{"2-D": "2d-fixed", "1-D": "1d-fixed", "none": "random"} // whose colours differ
+	colorOf := map[string]string{"2-D": "2d-fixed", "1-D": "1d-fixed", "none": "random"}
 	scatter := figure.Scatter{XLabel: "IID test accuracy", YLabel: "Validation accuracy"}
 	for _, s := range ranked {
 		scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: s.Label, ColorOf: colorOf[knowsOf(t, s.Scheme)],
