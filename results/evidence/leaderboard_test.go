@@ -134,8 +134,9 @@ func TestLeaderboard(t *testing.T) {
 	colorOf := map[string]string{"2-D": "2d-fixed", "1-D": "1d-fixed", "none": "random"}
 	scatter := figure.Scatter{XLabel: "IID test accuracy", YLabel: "Validation accuracy"}
 	for _, s := range ranked {
-		scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: s.Label, ColorOf: colorOf[knowsOf(t, s.Scheme)],
-			X: stats.Mean(models{"": by[s.Label].rows}.column(t, "", "iid")), Y: s.Mean})
+		scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: s.Label,
+			ColorOf: colorOf[knowsOf(t, s.Scheme)],
+			X:       stats.Mean(models{"": by[s.Label].rows}.column(t, "", "iid")), Y: s.Mean})
 	}
 	f, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: row1(5, &scatter)})
 	if err != nil {
