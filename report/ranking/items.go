@@ -172,9 +172,13 @@ func parameters(g cohort.Group) table.Cell {
 	if err != nil {
 		return table.Cell{}
 	}
+	options, err := scheme.Resolve(c.Fidelity, c.PEOptions)
+	if err != nil {
+		return table.Cell{}
+	}
 	tokens, _ := c.Tokens()
 	size := pe.Size{Tokens: tokens, DModel: c.DModel, Heads: c.Heads, Layers: c.Layers}
-	facts, err := scheme.Describe(size, c.PEOptions)
+	facts, err := scheme.Describe(size, options)
 	if err != nil {
 		return table.Cell{}
 	}

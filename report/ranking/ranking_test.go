@@ -29,7 +29,6 @@ func saveRunOf(t *testing.T, dir string, set func(*config.Config), accuracies ..
 	c.Members, c.Until = nil, "train=0.99"
 	set(&c)
 	scheme := expect.Must(pe.Find(c.PE))
-	c.PEOptions = expect.Must(scheme.Resolve("code", nil))
 	result := runlog.Result{StepsPerSecond: 50}
 	if scheme.Name == "nope" {
 		result.StepsPerSecond = 100
