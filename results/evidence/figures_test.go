@@ -21,17 +21,23 @@ func TestFigures(t *testing.T) {
 		"evidence-ratio": {Width: figure.PageWidth, Rows: row1(2.6, ratioPanel(t, m, "ratio_block_1", "first"),
 			ratioPanel(t, m, "ratio_block_4", "fourth"))},
 	} {
-		f, err := figure.Compose(page)
-		if err != nil {
+		draw(t, page, name+".pdf", "../../docs/images/"+name+".png")
+	}
+}
+
+// draw writes a figure to files, whose extensions say in which format.
+func draw(t *testing.T, page figure.Page, paths ...string) {
+	t.Helper()
+	f, err := figure.Compose(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		var b bytes.Buffer
+		if err := f.Encode(&b, path[strings.LastIndex(path, ".")+1:]); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{name + ".pdf", "../../docs/images/" + name + ".png"} {
-			var b bytes.Buffer
-			if err := f.Encode(&b, path[strings.LastIndex(path, ".")+1:]); err != nil {
-				t.Fatal(err)
-			}
-			expect.GoldenFile(t, path, b.Bytes())
-		}
+		expect.GoldenFile(t, path, b.Bytes())
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package evidence_test makes the generated parts and the figures of this folder's page from its CSV
-// files. `make evidence` writes them anew; without -update a stale one fails.
+// Package evidence_test makes the generated parts and the figures of this folder's page and of the leaderboard's
+// from their CSV files. `make evidence` writes them anew; without -update a stale one fails.
 package evidence_test
 
 import (
@@ -27,12 +27,7 @@ var corners = []struct{ suffix, words string }{
 func TestPage(t *testing.T) {
 	m := readModels(t)
 	holm, contrasts := family(t, m)
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(page)
-	for _, part := range []struct{ name, text string }{
+	writePage(t, "README.md", []part{
 		{"abstract", abstract(t, m, contrasts)},
 		{"claims", claimTable(t, m, holm, contrasts)},
 		{"sigma", sigmaTable(t, m)},
@@ -58,10 +53,7 @@ func TestPage(t *testing.T) {
 		{"sgd", variantTable(t, m, func(r row) bool { return r["optimizer"] == "sgd" })},
 		{"network", maskedTable(t, "nmar", "10000", 5)},
 		{"fmri", maskedTable(t, "fmri", "12000", 4)},
-	} {
-		text = replace(t, text, part.name, part.text)
-	}
-	expect.GoldenFile(t, "README.md", []byte(text))
+	})
 
 	for _, path := range []string{"../../README.md", "../../docs/verified.md"} {
 		other, err := os.ReadFile(path)
@@ -78,6 +70,23 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// part is a generated part of a page, by the name of its markers.
+type part struct{ name, text string }
+
+// writePage puts parts into a page.
+func writePage(t *testing.T, path string, parts []part) {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	for _, p := range parts {
+		text = replace(t, text, p.name, p.text)
+	}
+	expect.GoldenFile(t, path, []byte(text))
+}
+
 // replace puts a text between the page's markers of its name.
 func replace(t *testing.T, page, name, text string) string {
 	t.Helper()
@@ -85,7 +94,7 @@ func replace(t *testing.T, page, name, text string) string {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatalf("README.md has no marker %q with an end", begin)
+		t.Fatalf("the page has no marker %q with an end", begin)
 	}
 	return before + begin + text + end + after
 }
@@ -277,10 +286,10 @@ func decayTable(t *testing.T, m models) string {
 	mean := func(name, measure string) string { return number.Fixed(stats.Mean(m.column(t, name, measure)), 2) }
 	with, without := decayed("learn-1"), "learn-1, 400 epochs"
 	var unfitted []string
-	models := 0
+	n := 0
 	for _, pair := range pairs {
 		for _, seed := range seedsOf(m[pair[1]]) {
-			if models++; m[pair[1]][seed]["fitted"] == "no" {
+			if n++; m[pair[1]][seed]["fitted"] == "no" {
 				unfitted = append(unfitted, pair[0]+" with seed "+seed)
 			}
 		}
@@ -291,7 +300,7 @@ Of %d models with decay all reached .99 in training but %s.
 A smaller table does not seem to be what does it. At σ = 1 the tables move by %s of their norm (without decay
 %s), but tokens shrink, too: the ratio of both at the first block is %s (%s, all five seeds). Tables of σ = 0.7
 without decay, stopped at .99, have %s there, and solve %s.
-`, models, strings.Join(unfitted, ", "), mean(with, "moved"), mean(without, "moved"), mean(with, "ratio_block_1"),
+`, n, strings.Join(unfitted, " and "), mean(with, "moved"), mean(without, "moved"), mean(with, "ratio_block_1"),
 		mean(without, "ratio_block_1"), mean("learn-0.7", "ratio_block_1"),
 		point(stats.Mean(m.column(t, "learn-0.7", "validation"))))
 }

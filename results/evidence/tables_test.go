@@ -2,6 +2,7 @@ package evidence_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +17,12 @@ func seedCell(t *testing.T, r row) string {
 	if r == nil {
 		return "–"
 	}
-	text := fmt.Sprintf("%s, %s, %s (%s)", point(r.number(t, "train")), point(r.number(t, "iid")),
-		point(r.number(t, "validation")), r["fitted"])
-	if r["fitted"] == "" || r["fitted"] == "no" {
-		text = strings.Replace(text, "("+r["fitted"]+")", "(not in "+r["epochs"]+")", 1)
+	fitted := r["fitted"]
+	if fitted == "" || fitted == "no" {
+		fitted = "not in " + r["epochs"]
 	}
-	return text
+	return fmt.Sprintf("%s, %s, %s (%s)", point(r.number(t, "train")), point(r.number(t, "iid")),
+		point(r.number(t, "validation")), fitted)
 }
 
 // nameOfVariant names the encoding of a row of a file that has fewer settings than puzzles.csv.
@@ -84,35 +85,21 @@ func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string
 		}
 		return text
 	}
-	var order []string
-	by := map[string][]row{}
-	add := func(key string, r row) {
-		if by[key] == nil {
-			order = append(order, key)
-		}
-		by[key] = append(by[key], r)
-	}
+	by, seeds := map[string][]row{}, map[string]bool{}
 	for _, r := range records(t, "variants.csv") {
 		if isOf(r) {
-			add(setting(r), r)
-		}
-	}
-	seeds := map[string]bool{}
-	for _, rows := range by {
-		for _, r := range rows {
-			seeds[r["seed"]] = true
+			by[setting(r)], seeds[r["seed"]] = append(by[setting(r)], r), true
 		}
 	}
 	for _, name := range besides { // models of the page's other parts, of the same seeds
 		for _, seed := range seedsOf(m[name]) {
-			if seeds[seed] {
-				add(name+" | 0.0003", m[name][seed])
+			if r := m[name][seed]; seeds[seed] {
+				by[setting(r)] = append(by[setting(r)], r)
 			}
 		}
 	}
-	slices.Sort(order)
 	var rows []string
-	for _, key := range order {
+	for _, key := range slices.Sorted(maps.Keys(by)) {
 		var cells, moved []string
 		for _, r := range by[key] {
 			cells = append(cells, seedCell(t, r))
@@ -129,7 +116,7 @@ func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string
 
 // maskedTable lists the errors of masked prediction of each seed, at 50 and 90 % masked, and the modularity.
 func maskedTable(t *testing.T, task, steps string, decimals int) string {
-	errors := func(rs []row, measure string, decimals int) string {
+	values := func(rs []row, measure string, decimals int) string {
 		var cells []string
 		for _, r := range rs {
 			if r[measure] != "" {
@@ -152,15 +139,15 @@ func maskedTable(t *testing.T, task, steps string, decimals int) string {
 	}
 	var rows []string
 	for _, name := range order {
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s |", name, errors(by[name], "train_mse", decimals),
-			errors(by[name], "test_mse_90", decimals), errors(by[name], "test_mse_50", decimals),
-			errors(by[name], "modularity", 4)))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s |", name, values(by[name], "train_mse", decimals),
+			values(by[name], "test_mse_90", decimals), values(by[name], "test_mse_50", decimals),
+			values(by[name], "modularity", 4)))
 	}
 	words := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}
 	for _, r := range records(t, "baselines.csv") {
 		if r["task"] == task && words[r["baseline"]] != "" {
 			rows = append(rows, fmt.Sprintf("| %s | | %s | %s | |", words[r["baseline"]],
-				errors([]row{r}, "test_mse_90", decimals), errors([]row{r}, "test_mse_50", decimals)))
+				values([]row{r}, "test_mse_90", decimals), values([]row{r}, "test_mse_50", decimals)))
 		}
 	}
 	return markdown("| encoding | training | test, 90 % masked | test, 50 % masked | Q |", rows)
