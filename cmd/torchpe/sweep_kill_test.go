@@ -202,9 +202,11 @@ func TestSweepInterrupted(t *testing.T) {
 		st = expect.Must(s.Status(nil))
 		return st
 	}
-	// begin starts a command and waits until both tasks have made a step.
-	begin := func(line string) *exec.Cmd {
+	// begin starts a command in a shell, after what the shell does first, and waits until both tasks have made a step.
+	begin := func(line, first string) *exec.Cmd {
 		cmd := program(dir, line)
+		cmd.Args = append([]string{"sh", "-c", first + `exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
 		expect.NoError(t, cmd.Start())
 		for range 600 {
 			steps := 0
@@ -227,7 +229,7 @@ func TestSweepInterrupted(t *testing.T) {
 			t.Fatalf("exit code %d, want %d; %+v", code, want, status().Counts)
 		}
 	}
-	cmd := begin("sweep --out s --pe nope,rope --epochs 4000 --pack 1 --workers 2" + smallSet(t, dir))
+	cmd := begin("sweep --out s --pe nope,rope --epochs 4000 --pack 1 --workers 2"+smallSet(t, dir), "")
 	expect.NoError(t, cmd.Process.Signal(os.Interrupt))
 	ends(cmd, exitInterrupted)
 	for _, task := range status().Tasks {
@@ -236,7 +238,11 @@ func TestSweepInterrupted(t *testing.T) {
 		}
 	}
 	// Cancelling from elsewhere does the same.
-	cmd = begin("sweep resume s --workers 2")
+	cmd = begin("sweep resume s --workers 2", "")
 	says(t, dir, "sweep cancel s", 0)
 	ends(cmd, exitFailed)
+	// SIGTERM reaches the workers of a job in a shell's background, which ignore SIGINT.
+	cmd = begin("sweep resume s --workers 2", `trap "" INT; `)
+	expect.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	ends(cmd, exitTerminated)
 }

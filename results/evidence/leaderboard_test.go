@@ -1,7 +1,9 @@
 package evidence_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -25,25 +27,26 @@ type entry struct {
 	rows map[string]row
 }
 
-// leaders returns the encodings that all seeds were trained with, those first of which all models have fitted.
+// leaders returns the encodings that all seeds were trained with: those of which all models have fitted and have
+// their answers, and those of which a model has not fitted.
 func leaders(t *testing.T, m models) (fitted, unfitted []entry) {
 	t.Helper()
 	for name := range m {
 		e := entry{name, map[string]row{}}
-		isFitted := true
+		isFitted, hasAnswers := true, true
 		for _, seed := range leaderSeeds {
-			if r := m[name][seed]; r != nil && r["answers_validation"] != "" {
+			if r := m[name][seed]; r != nil {
 				e.rows[seed] = r
 				isFitted = isFitted && r["fitted"] != "no"
+				hasAnswers = hasAnswers && r["answers_validation"] != ""
 			}
 		}
-		if len(e.rows) < len(leaderSeeds) || !isPlain(e.rows[leaderSeeds[0]]) {
-			continue
-		}
-		if isFitted {
-			fitted = append(fitted, e)
-		} else {
+		switch {
+		case len(e.rows) < len(leaderSeeds) || !isPlain(e.rows[leaderSeeds[0]]):
+		case !isFitted:
 			unfitted = append(unfitted, e)
+		case hasAnswers:
+			fitted = append(fitted, e)
 		}
 	}
 	return fitted, unfitted
@@ -118,6 +121,7 @@ func TestLeaderboard(t *testing.T) {
 		{"families", familyTable(ranked, "family", func(s string) string {
 			return expect.Must(catalogue.FamilyOf(s))
 		})},
+		{"tasks", taskTable(t, by, unfitted)},
 	})
 
 	colorOf := map[string]string{"2-D": "2d-fixed", "1-D": "1d-fixed", "none": "random"}
@@ -241,4 +245,58 @@ func familyTable(ranked []ranking.Standing, heading string, familyOf func(string
 If ranks were given to schemes at random, they would differ at least as much with a chance of %s (Kruskal and
 Wallis).
 `, number.P(p))
+}
+
+// taskTable lists the encodings that other tasks were trained with: errors of masked prediction, each seed, and
+// accuracy on longer inputs.
+func taskTable(t *testing.T, fitted map[string]entry, unfitted []entry) string {
+	t.Helper()
+	puzzles := map[string]string{}
+	for name, e := range fitted {
+		puzzles[name] = point(stats.Mean(models{"": e.rows}.column(t, "", "validation")))
+	}
+	for _, e := range unfitted {
+		puzzles[e.name] = "not fitted"
+	}
+	cells := map[string][]string{}
+	const tasks = 6
+	set := func(name string, task int, cell string) {
+		if cells[name] == nil {
+			cells[name] = slices.Repeat([]string{"–"}, tasks)
+		}
+		cells[name][task] = cell
+	}
+	for task, of := range []struct {
+		file, steps string
+		decimals    int
+	}{{"nmar.csv", "10000", 4}, {"fmri.csv", "12000", 3}} {
+		for name, errs := range masked(t, of.file, "test_mse_90", of.steps) {
+			cell := number.Bare(stats.Mean(errs), of.decimals)
+			if len(errs) > 2 {
+				cell += " ± " + number.Bare(stats.SD(errs), of.decimals)
+			} else {
+				cell += fmt.Sprintf(" (%d seeds)", len(errs))
+			}
+			set(name, task, cell)
+		}
+	}
+	for _, r := range records(t, "../lengths-cpu/models.csv") {
+		task := 2 + slices.Index([]string{"even-pairs", "missing-duplicate", "reverse-string", "bucket-sort"}, r["task"])
+		if task < 2 {
+			continue // parity check: fitted by none
+		}
+		name := strings.Replace(r["encoding"], "random, random-base", "drawn", 1)
+		if r["fitted"] == r["n"] {
+			set(name, task, meanSD(r.number(t, "longer"), r.number(t, "longer_sd")))
+		} else {
+			set(name, task, fmt.Sprintf("%s of %s fitted", r["fitted"], r["n"]))
+		}
+	}
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(cells)) {
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, cmp.Or(puzzles[name], "–"),
+			strings.Join(cells[name], " | ")))
+	}
+	return markdown("| encoding | puzzles | network | fMRI | even pairs | missing duplicate | reverse string | "+
+		"bucket sort |", rows)
 }

@@ -77,7 +77,7 @@ const (
 )
 
 // Launch works through the tasks. It waits for tasks that other processes work on, and takes them
-// when those die. When ctx ends it interrupts the workers, which save, and waits for them.
+// when those die. When ctx ends it has the workers stop, which save, and waits for them.
 func (l Local) Launch(ctx context.Context, s *Sweep) error {
 	open := make(chan int, len(s.Plan.Tasks)) // each task is in it once, or taken by a worker
 	for i := range s.Plan.Tasks {
@@ -185,7 +185,7 @@ func (l Local) run(ctx context.Context, s *Sweep, index, worker int) (TaskStatus
 	cmd := l.Command(ctx, index, worker)
 	var output bytes.Buffer // before it has a log
 	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // a shell's background jobs ignore SIGINT
 	oomBefore := oomKills()
 	if err := cmd.Start(); err != nil && ctx.Err() == nil {
 		return TaskStatus{}, fmt.Errorf("start a worker: %w", err)
