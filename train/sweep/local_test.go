@@ -137,6 +137,16 @@ func TestETA(t *testing.T) {
 		}
 	}
 	tasks[1].Heartbeat = &begun
+	// Before the first task is done, one that runs says how long they take: 2 s a step.
+	early := slices.Clone(tasks)
+	early[0] = TaskStatus{Index: 0, State: StatePending, Runs: []string{"a", "b"}}
+	if got := s.eta(early); got != 80+40+80 {
+		t.Error(got)
+	}
+	early[1].Heartbeat = nil
+	if got := s.eta(early); got != 0 {
+		t.Error(got)
+	}
 	for i, want := range map[int]string{-1: "from 0 to 2", 3: "from 0 to 2", 0: "", 2: ""} {
 		if err := s.Check(i); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("task %d: %v", i, err)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -161,14 +162,22 @@ func (s *Sweep) held(index int) bool {
 
 // eta estimates the seconds until all running and pending tasks are done. It takes the rest of a running
 // task from its own rate, and a pending one from the mean of done tasks of its configuration, or of all
-// done tasks. As many workers as run now share the sum.
+// done tasks; before the first is done, from the rates of those that run. As many workers as run now share
+// the sum.
 func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	const all = -1
-	seconds, members := map[int]float64{}, map[int]float64{} // of done tasks, by configuration
+	seconds, members := map[int]float64{}, map[int]float64{} // of whole tasks, by configuration
+	isFirst := !slices.ContainsFunc(tasks, func(t TaskStatus) bool { return t.Done != nil })
 	for _, t := range tasks {
-		if t.Done != nil {
+		took, known := 0.0, t.Done != nil
+		if known {
+			took = t.Done.Seconds
+		} else if step, ok := t.Heartbeat.step(); ok && isFirst && t.State == StateRunning {
+			took, known = step*float64(t.Heartbeat.Total), true
+		}
+		if known {
 			for _, c := range []int{s.Plan.Tasks[t.Index].Configuration, all} {
-				seconds[c], members[c] = seconds[c]+t.Done.Seconds, members[c]+float64(len(t.Runs))
+				seconds[c], members[c] = seconds[c]+took, members[c]+float64(len(t.Runs))
 			}
 		}
 	}
@@ -193,7 +202,7 @@ func (s *Sweep) eta(tasks []TaskStatus) float64 {
 			left += whole
 		}
 	}
-	if workers == 0 {
+	if workers == 0 || len(members) == 0 {
 		return 0
 	}
 	return left / float64(workers)
@@ -201,10 +210,18 @@ func (s *Sweep) eta(tasks []TaskStatus) float64 {
 
 // Left returns the seconds until the task is done, by the rate of the present attempt.
 func (b *Heartbeat) Left() (seconds float64, ok bool) {
+	if seconds, ok = b.step(); !ok {
+		return 0, false
+	}
+	return max(0, float64(b.Total-b.Step)*seconds), true
+}
+
+// step returns the seconds of a step.
+func (b *Heartbeat) step() (seconds float64, ok bool) {
 	if b == nil || b.Step <= b.First || b.Seconds <= 0 || b.Total <= 0 {
 		return 0, false
 	}
-	return max(0, float64(b.Total-b.Step)*b.Seconds/float64(b.Step-b.First)), true
+	return b.Seconds / float64(b.Step-b.First), true
 }
 
 // tail returns the last lines of a task's log.
