@@ -115,7 +115,7 @@ regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
 					continue
 				}
 				link := fmt.Sprintf("[%s](#%s)", e.Name, e.Name)
-				if e.ParametersFormula == "none" {
+				if strings.HasPrefix(e.ParametersFormula, "none") {
 					fixed = append(fixed, link)
 				} else {
 					trained = append(trained, link)
@@ -135,10 +135,11 @@ func section(b *strings.Builder, e Entry) {
 		e.Formula)
 	fmt.Fprintf(b, "* Paper: *%s*, %s\n", e.Title, e.Reference)
 	fmt.Fprintf(b, "* When: %s\n", when(e))
-	cost := "no trained parameters"
-	if e.ParametersFormula != "none" {
-		cost = fmt.Sprintf("%s trained parameters (%s)",
-			withCommas(e.Parameters), strings.ReplaceAll(e.ParametersFormula, "\n", " "))
+	formula := strings.ReplaceAll(e.ParametersFormula, "\n", " ")
+	cost, isFixed := strings.CutPrefix(formula, "none") // at the default options
+	cost = "no trained parameters" + cost
+	if !isFixed {
+		cost = fmt.Sprintf("%s trained parameters (%s)", withCommas(e.Parameters), formula)
 	}
 	if !e.Criteria.Parallelizable {
 		cost += "; slow: TISA's Table 1 or its words call it hard to parallelize"
