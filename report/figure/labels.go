@@ -39,7 +39,7 @@ const (
 	labelHalf = 0.5 * smallSize // half the height of a label
 	labelGap  = 2               // from a point to its label
 	maxReach  = 8               // longest leader in heights of a label
-	maxLed    = 40              // most points whose labels have leaders; more would be a tangle
+	maxLed    = 25              // most points whose labels have leaders; more would be a tangle
 )
 
 // place returns the labels that fit, and a note on the others.

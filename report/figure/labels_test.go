@@ -29,10 +29,10 @@ func TestLabelsAreClear(t *testing.T) {
 	beside, led, missing := 0, 0, 0
 	for range 10 {
 		m := newMeasure()
-		c := draw.NewCanvas(m, 150, 100)
+		c := draw.NewCanvas(m, 150, 60)
 		l := labeller{area: c.Rectangle, radius: 2}
-		for i := range 40 {
-			at := vg.Point{X: vg.Length(150 * rnd.Float64()), Y: vg.Length(100 * rnd.Float64())}
+		for i := range 25 {
+			at := vg.Point{X: vg.Length(150 * rnd.Float64()), Y: vg.Length(60 * rnd.Float64())}
 			l.points = append(l.points, labelledPoint{at: at, text: fmt.Sprint("p", i), color: ink})
 		}
 		placed, note := l.place()
@@ -65,7 +65,7 @@ func TestLabelsAreClear(t *testing.T) {
 		}
 		want := ""
 		if n := len(l.points) - len(placed); n > 0 {
-			want = fmt.Sprintf("No room for the labels of %d of 40 points", n)
+			want = fmt.Sprintf("No room for the labels of %d of 25 points", n)
 			missing += n
 		}
 		if note != want {

@@ -225,7 +225,7 @@ func (m models) fitted(t *testing.T, name string) string {
 		epochs = append(epochs, int(r.number(t, "fitted")))
 	}
 	if len(epochs) == 0 {
-		return "none"
+		return fmt.Sprintf("none of %d", unfitted)
 	}
 	text := fmt.Sprintf("%d to %d", slices.Min(epochs), slices.Max(epochs))
 	if unfitted > 0 {
