@@ -19,16 +19,20 @@ func TestPageIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := page(all)
+	_, board, _ := strings.Cut(readFile(t, "../../results/leaderboard/README.md"), "<!-- generated: advice -->\n")
+	advice, _, found := strings.Cut(board, "<!-- end -->")
+	if !found {
+		t.Fatal("results/leaderboard/README.md gives no advice")
+	}
+	page := page(all, advice)
 	const path = "../../docs/encodings.md"
 	if *update {
 		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	have, err := os.ReadFile(path)
-	if err != nil || string(have) != page {
-		t.Errorf("%s is stale (%v): run go test ./report/catalogue -update", path, err)
+	if readFile(t, path) != page {
+		t.Errorf("%s is stale: run go test ./report/catalogue -update", path)
 	}
 	for _, name := range pe.Names() {
 		if !strings.Contains(page, "\n### "+name+"\n") {
@@ -37,8 +41,17 @@ func TestPageIsFresh(t *testing.T) {
 	}
 }
 
-// page returns docs/encodings.md, of all entries at the default setting.
-func page(all []Entry) string {
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// page returns docs/encodings.md, of all entries at the default setting, with what the leaderboard advises.
+func page(all []Entry, advice string) string {
 	s := DefaultSetting()
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Positional encodings
@@ -66,7 +79,7 @@ A scheme without a picture acts nowhere, alike on all tokens as it starts, or on
 			fmt.Fprintf(&b, "* **%s**: %s\n", name, strings.Join(links, ", "))
 		}
 	}
-	decisions(&b, all)
+	decisions(&b, all, advice)
 	for _, name := range families {
 		first := true
 		for _, e := range all {
@@ -84,8 +97,8 @@ A scheme without a picture acts nowhere, alike on all tokens as it starts, or on
 }
 
 // decisions writes the table "Which encoding?": by what is known about positions, whether a model will see
-// more tokens than in training, and whether the task is causal.
-func decisions(b *strings.Builder, all []Entry) {
+// more tokens than in training, and whether the task is causal; before it what the leaderboard advises.
+func decisions(b *strings.Builder, all []Entry, advice string) {
 	b.WriteString(`
 ## Which encoding?
 
@@ -93,8 +106,10 @@ Find the row of what is known of your tokens; an encoding of a row above it work
 encodings are right where their places are the true ones; trained ones find out, and start small to
 generalise (` + "`learn --sigma 0.2`" + `; results/evidence). Where nothing is known of the places -
 regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
-` + "`torchpe analyze map`" + `. How the encodings of this page do on one task, whose tokens lie on a grid:
-[results/leaderboard](../results/leaderboard/README.md), as far as they have run.
+` + "`torchpe analyze map`" + `.
+
+` + advice + `
+All of them: [results/leaderboard](../results/leaderboard/README.md).
 
 | what is known of the tokens | and | nothing is trained | the encoding is trained |
 |---|---|---|---|

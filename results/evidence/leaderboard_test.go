@@ -120,6 +120,7 @@ func TestLeaderboard(t *testing.T) {
 
 	writePage(t, "../leaderboard/README.md", []part{
 		{"result", leaderWords(t, ranked, unfitted)},
+		{"advice", advice(t, ranked)},
 		{"ranks", rankTable(t, ranked, by, costs)},
 		{"unfitted", unfittedTable(t, unfitted, costs)},
 		{"missing", missing(t, slices.Concat(fitted, unfitted))},
@@ -153,6 +154,32 @@ func leaderWords(t *testing.T, ranked []ranking.Standing, unfitted []entry) stri
 	return fmt.Sprintf("Of %d encodings, each σ and placement counted apart, %d have fitted with all three seeds and "+
 		"are ranked. %s is first: it solves %s of the validation puzzles. Not shown to differ from it: %s.\n",
 		len(ranked)+len(unfitted), len(ranked), ranked[0].Label, point(ranked[0].Mean), strings.Join(alike, "; "))
+}
+
+// advice says what to take by what is known of the places of tokens. docs/encodings.md repeats it.
+func advice(t *testing.T, ranked []ranking.Standing) string {
+	t.Helper()
+	families, p := ranking.Families(ranked, func(s string) string { return knowsOf(t, s) })
+	median := map[string]string{}
+	best := map[string][]string{}
+	for _, f := range families {
+		median[f.Name] = number.Fixed(f.Median, 1)
+	}
+	for _, s := range ranked {
+		knows := knowsOf(t, s.Scheme)
+		best[knows] = append(best[knows], fmt.Sprintf("`%s` %s", s.Label, point(s.Mean)))
+	}
+	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted, three seeds each. Their "+
+		"ranks differ by what they know of the places (p = %s, Kruskal and Wallis). Validation accuracy:\n\n",
+		len(ranked), number.P(p))
+	for _, kind := range [][2]string{{"2-D", "rows and columns"}, {"1-D", "an order"},
+		{"none", "neither, and have a row of a table for each token"}} {
+		own := best[kind[0]]
+		last := len(own) - min(3, len(own)/2)
+		text += fmt.Sprintf("* %d know %s (median rank %s): first %s; last %s.\n", len(own), kind[1],
+			median[kind[0]], strings.Join(own[:min(5, last)], ", "), strings.Join(own[last:], ", "))
+	}
+	return text
 }
 
 // missing lists the encodings of the preset that were not trained with all seeds.
