@@ -60,9 +60,9 @@ func (e entry) any() row { return e.rows[seedsOf(e.rows)[0]] }
 
 // isPlain reports whether the settings of a row are those of the leaderboard.
 func isPlain(r row) bool {
-	return r["pe"] != twin && r["read_out"] == "last" && r["dropout"] == "0" && r["fixed_pe_dropout"] != "0" && r["pe_lr"] == "" &&
-		r["take"] == "" && r["pe_tables"] != "shared" && r["embed_init_scale"] == "" && r["optimizer"] == "adam" &&
-		r["until"] == "train=0.99" && r["heads"] == "1" && r["d_model"] == "64" &&
+	return r["pe"] != twin && r["read_out"] == "last" && r["dropout"] == "0" && r["fixed_pe_dropout"] != "0" &&
+		r["pe_lr"] == "" && r["take"] == "" && r["pe_tables"] != "shared" && r["embed_init_scale"] == "" &&
+		r["optimizer"] == "adam" && r["until"] == "train=0.99" && r["heads"] == "1" && r["d_model"] == "64" &&
 		(r["pe"] != "learn" || slices.Contains([]string{"0.2", "1", "2"}, r["sigma"]))
 }
 
@@ -169,8 +169,8 @@ func advice(t *testing.T, ranked []ranking.Standing) string {
 		knows := knowsOf(t, s.Scheme)
 		best[knows] = append(best[knows], fmt.Sprintf("`%s` %s", s.Label, point(s.Mean)))
 	}
-	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted, three seeds each. Their "+
-		"ranks differ by what they know of the places (p = %s, Kruskal and Wallis). Validation accuracy:\n\n",
+	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted, three seeds each. "+
+		"Their ranks differ by what they know of the places (p = %s, Kruskal and Wallis). Validation accuracy:\n\n",
 		len(ranked), number.P(p))
 	for _, kind := range [][2]string{{"2-D", "rows and columns"}, {"1-D", "an order"},
 		{"none", "neither, and have a row of a table for each token"}} {
@@ -317,7 +317,7 @@ func taskTable(t *testing.T, fitted map[string]entry, unfitted []entry) string {
 		}
 	}
 	for _, r := range records(t, "../lengths-cpu/models.csv") {
-		task := 2 + slices.Index([]string{"even-pairs", "missing-duplicate", "reverse-string", "bucket-sort"}, r["task"])
+		task := 2 + slices.Index(strings.Fields("even-pairs missing-duplicate reverse-string bucket-sort"), r["task"])
 		if task < 2 {
 			continue // parity check: fitted by none
 		}
