@@ -26,8 +26,9 @@ demo: build ## train four models in minutes; table and demo/accuracy.pdf (LST=di
 reproduce-quick: build ## a reduced grid of the paper on a CPU, 40 minutes; reproduce/report/index.html
 	@bin/torchpe sweep quick --out reproduce && bin/torchpe report reproduce
 
-evidence: ## write the pages and figures of results/evidence and results/leaderboard from their CSV files
+evidence: ## write results/evidence, results/leaderboard and docs/encodings.md from the CSV files
 	@go test ./results/evidence -count=1 -update
+	@go test ./report/catalogue -run Page -count=1 -update
 
 # Packages that import no libtorch; the module's name is a prefix of the one package of its root.
 PURE = $$(go list -f '{{.ImportPath}} {{join .Deps " "}}' ./... | grep -v internal/ctorch | cut -d' ' -f1)

@@ -172,7 +172,7 @@ func advice(t *testing.T, ranked []ranking.Standing) string {
 	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted, three seeds each. "+
 		"Their ranks differ by what they know of the places (p = %s, Kruskal and Wallis). Validation accuracy:\n\n",
 		len(ranked), number.P(p))
-	for _, kind := range [][2]string{{"2-D", "rows and columns"}, {"1-D", "an order"},
+	for _, kind := range [][2]string{{"2-D", "the grid"}, {"1-D", "an order"},
 		{"none", "neither, and have a row of a table for each token"}} {
 		own := best[kind[0]]
 		last := len(own) - min(3, len(own)/2)
