@@ -77,7 +77,7 @@ const (
 )
 
 // Launch works through the tasks. It waits for tasks that other processes work on, and takes them
-// when those die. When ctx ends it has the workers stop, which save, and waits for them.
+// when those die. When ctx ends it stops the workers, which save, and waits for them.
 func (l Local) Launch(ctx context.Context, s *Sweep) error {
 	open := make(chan int, len(s.Plan.Tasks)) // each task is in it once, or taken by a worker
 	for i := range s.Plan.Tasks {

@@ -167,12 +167,12 @@ func (s *Sweep) held(index int) bool {
 func (s *Sweep) eta(tasks []TaskStatus) float64 {
 	const all = -1
 	seconds, members := map[int]float64{}, map[int]float64{} // of whole tasks, by configuration
-	isFirst := !slices.ContainsFunc(tasks, func(t TaskStatus) bool { return t.Done != nil })
+	noneDone := !slices.ContainsFunc(tasks, func(t TaskStatus) bool { return t.Done != nil })
 	for _, t := range tasks {
 		took, known := 0.0, t.Done != nil
 		if known {
 			took = t.Done.Seconds
-		} else if step, ok := t.Heartbeat.step(); ok && isFirst && t.State == StateRunning {
+		} else if step, ok := t.Heartbeat.step(); ok && noneDone && t.State == StateRunning {
 			took, known = step*float64(t.Heartbeat.Total), true
 		}
 		if known {
