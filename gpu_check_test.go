@@ -96,14 +96,14 @@ func containsAll(t *testing.T, what, text string, parts ...string) {
 // All parts run; the summary has goals, measurements of both sides, steps and twins.
 func TestGPUCheck(t *testing.T) {
 	t.Parallel()
-	code, files := gpuCheck(t, nil, "build", "smoke", "bench", "peers", "tests")
+	code, files := gpuCheck(t, nil, "build", "smoke", "bench", "peers", "more", "tests")
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	// 0.2 ms a model and step of 256,000 are 51.2 s; 6.5 ms over 0.2 are 32.5.
 	containsAll(t, "summary", files["summary.md"], "256,000 steps |  |  | 51.2 |", "eager, LST | 20 |  | 32.5 |",
 		"| pytorch | lst, 15 members stacked, one graph, compiled, tf32 | 6.500 |",
-		"| pytorch | lst, 15 members stacked, one graph, compiled, tf32, compiled anew | 6.500 |",
+		"| pytorch | lst, 15 members stacked, one graph, compiled, bf16, compiled anew",
 		"compiled, bf16 (2 graphs with 1 breaks: not compiled as a whole) |",
 		"| torchpe | lst, 15 members, bf16 | 3.000 | 0.2000 |", "| pytorch | lst, 1 model, eager | 6.500 |",
 		"| torchpe | fmri, 8 members, tf32, efficient |", "| torchpe | fmri, 8 members, tf32, flash |",

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Runs what needs an NVIDIA GPU, on a machine with PyTorch (CUDA), nvcc and g++, and no Go: bring the
 # checkout and .build/gpu.tgz, which `make gpu-kit` makes elsewhere.
-#   scripts/gpu_check.sh [PART]...        default: build smoke bench peers; then, in a call of its own, build tests trace
+#   scripts/gpu_check.sh [PART]...        default: build smoke bench peers more; then, in a call of its own, build tests trace
 # build     the shim against python3's PyTorch, by CMake or, where that fails, by build_direct.py;
 #           meanwhile torch.compile fills its cache for the peers
 # smoke     whether a GPU computes at all, and how far the fused operators are from the CPU's
-# bench     a step of torchpe
-# peers     a step of PyTorch, eager, compiled, as one CUDA graph and stacked with torch.func. They
-#           need no shim
+# bench     a step of torchpe, where the goals need it
+# peers     a step of PyTorch, eager, compiled, as one CUDA graph and stacked with torch.func, those
+#           that decide first. They need no shim
+# more      a step of torchpe with other numbers of members and other flags
 # tests     the GPU agrees with the CPU for every scheme and task, recorded steps with launched ones,
 #           resumed runs with whole ones
 # sanitize  compute-sanitizer over small steps
@@ -164,24 +165,30 @@ warm_peer() {
   warmers+=($!)
 }
 
+lst=(--preset lst) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400)
 bench() {
   starts bench || return
-  local lst=(--preset lst) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400) members form
-  ours "lst, 15 members, tf32" "${lst[@]}" --members 15 --precision tf32
-  ours "lst, 15 members, bf16" "${lst[@]}" --members 15 --precision bf16
-  ours "lst, 1 model, tf32" "${lst[@]}" --precision tf32
-  for form in efficient flash; do
-    ours "fmri, 8 members, tf32, $form" "${fmri[@]}" --precision tf32 --attention $form
+  local precision
+  for precision in tf32 bf16; do
+    ours "lst, 15 members, $precision" "${lst[@]}" --members 15 --precision $precision
+    ours "lst, 1 model, $precision" "${lst[@]}" --precision $precision
   done
   ours "fmri, 8 members, bf16" "${fmri[@]}" --precision bf16
-  for members in 30 60; do
-    ours "lst, $members members, tf32" "${lst[@]}" --members $members --precision tf32
-    ours "lst, $members members, bf16" "${lst[@]}" --members $members --precision bf16
+  ours "fmri, 8 members, tf32, efficient" "${fmri[@]}" --precision tf32 --attention efficient
+  ours "nmar, 32 members, tf32" --preset nmar --members 32 --precision tf32
+}
+
+more() {
+  starts more || return
+  local members precision
+  for members in 60 30; do
+    for precision in tf32 bf16; do
+      ours "lst, $members members, $precision" "${lst[@]}" --members $members --precision $precision
+    done
   done
-  ours "lst, 1 model, bf16" "${lst[@]}" --precision bf16
+  ours "fmri, 8 members, tf32, flash" "${fmri[@]}" --precision tf32 --attention flash
   ours "lst, 15 members, fp32" "${lst[@]}" --members 15 --precision fp32
   ours "fmri, 8 members, tf32, deterministic" "${fmri[@]}" --precision tf32 --deterministic
-  ours "nmar, 32 members, tf32" --preset nmar --members 32 --precision tf32
   ours "lst, 15 members, tf32, launched" "${lst[@]}" --members 15 --precision tf32 --no-graph
   ours "lst, 1 model, fp32, launched" "${lst[@]}" --precision fp32 --no-graph
 }
@@ -190,23 +197,25 @@ bench() {
 each_peer() {
   local best=(--adam fused --compile default --graph) precision
   "$1" "lst, 1 model, eager" --preset lst
-  for precision in tf32 bf16; do
+  for precision in bf16 tf32; do
     "$1" "lst, 15 members stacked, one graph, compiled, $precision" --preset lst --members 15 "${best[@]}" --$precision
     "$1" "lst, 1 model, one graph, compiled, $precision" --preset lst "${best[@]}" --$precision
   done
-  [ "$1" != peer ] || best_again
   "$1" "fmri, 1 model, eager" --preset fmri --batch 128
-  for precision in tf32 bf16; do
+  for precision in bf16 tf32; do
     "$1" "fmri, 1 model, one graph, compiled, $precision" --preset fmri --batch 128 "${best[@]}" --$precision
+  done
+  "$1" "nmar, 1 model, eager" --preset nmar
+  "$1" "nmar, 32 members stacked, one graph, compiled, tf32" --preset nmar --members 32 "${best[@]}" --tf32
+  for precision in bf16 tf32; do
     "$1" "lst, 60 members stacked, one graph, compiled, $precision" --preset lst --members 60 "${best[@]}" --$precision
   done
-  for precision in tf32 bf16; do
+  [ "$1" != peer ] || best_again
+  for precision in bf16 tf32; do
     "$1" "lst, 1 model, eager, fused Adam, $precision" --preset lst --adam fused --$precision
     "$1" "lst, 15 members stacked, one graph, $precision" --preset lst --members 15 --adam fused --graph --$precision
   done
   "$1" "lst, 1 model, compiled with graphs, tf32" --preset lst --adam fused --compile reduce-overhead --tf32
-  "$1" "nmar, 1 model, eager" --preset nmar
-  "$1" "nmar, 32 members stacked, one graph, compiled, tf32" --preset nmar --members 32 "${best[@]}" --tf32
 }
 
 peers() { each_peer peer; }
@@ -252,8 +261,7 @@ sanitized() {
 
 trace() {
   starts trace || return
-  local of_15=(--preset lst --members 15) fmri=(--preset fmri --members 8 --batch 128 --surrogate subjects=2,frames=400)
-  local precision
+  local of_15=("${lst[@]}" --members 15) precision
   mkdir "$work/traces"
   for precision in tf32 bf16; do
     traced "lst-$precision" "${of_15[@]}" --precision $precision
@@ -294,12 +302,12 @@ science() {
 
 # ----------------------------------------------------------------------------------------- the run
 
-[ $# -gt 0 ] || set -- build smoke bench peers
+[ $# -gt 0 ] || set -- build smoke bench peers more
 parts=("$@")
 for part in "${parts[@]}"; do
   case $part in
-    build | smoke | bench | peers | tests | sanitize | trace | science) ;;
-    *) die "$part: build, smoke, bench, peers, tests, sanitize, trace or science" ;;
+    build | smoke | bench | peers | more | tests | sanitize | trace | science) ;;
+    *) die "$part: build, smoke, bench, peers, more, tests, sanitize, trace or science" ;;
   esac
 done
 if [ "$kit.tgz" -nt "$kit/sources" ]; then mkdir -p "$kit" && tar -xmzf "$kit.tgz" -C "$kit"; fi
