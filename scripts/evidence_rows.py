@@ -23,7 +23,7 @@ from run_numbers import measures
 
 # Two models whose settings are the same differ in the seed alone.
 SETTINGS = ["pe", "sigma", "placement", "pe_tables", "embed_init_scale", "read_out", "dropout", "fixed_pe_dropout",
-            "pe_lr", "take", "optimizer", "lr", "weight_decay", "heads", "d_model", "until"]
+            "pe_lr", "take", "optimizer", "lr", "weight_decay", "heads", "d_model", "precision", "until"]
 COLUMNS = SETTINGS + ["seed", "epochs", "fitted", "train", "iid", "validation", "validation_1_line",
                       "validation_2_lines", "validation_3_lines", "noise_0.1", "moved", "gradient_share",
                       "disparity", "cosine", "ratio_block_1", "ratio_block_2", "ratio_block_3", "ratio_block_4",
@@ -105,6 +105,7 @@ def row(directory, grids):
            "take": (config.get("from") or {}).get("take"),
            "optimizer": config["optimizer"], "lr": member["lr"], "weight_decay": member["weight_decay"],
            "heads": config["heads"], "d_model": config["d_model"], "until": config.get("until"),
+           "precision": config.get("precision"),
            "seed": member["seed"], "epochs": m["epochs"], "fitted": fit["epoch"] if fit.get("reached") else "no",
            "train": numbers["train"], "iid": numbers["iid"], "validation": numbers["validation"],
            "noise_0.1": numbers.get("noise/0.1"), "moved": over_blocks(numbers, "pe_moved"),

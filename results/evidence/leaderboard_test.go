@@ -21,13 +21,16 @@ import (
 // leaderSeeds are those that all encodings of the leaderboard were trained with.
 var leaderSeeds = []string{"2235", "6312", "6068"}
 
+// freshSeeds play no part in the ranks.
+var freshSeeds = []string{"9742", "8880"}
+
 // twin is learn, where models meet as many tokens as in training.
 const twin = "learn-resampled"
 
-// entry is an encoding of the leaderboard: its name, and the rows of the seeds.
+// entry is an encoding of the leaderboard: its name, and the rows of the seeds and of fresh ones.
 type entry struct {
-	name string
-	rows map[string]row
+	name        string
+	rows, fresh map[string]row
 }
 
 // leaders returns the encodings of which the models of all seeds have fitted and have their answers, and those of
@@ -35,7 +38,12 @@ type entry struct {
 func leaders(t *testing.T, m models) (fitted, unfitted []entry) {
 	t.Helper()
 	for name := range m {
-		e := entry{name, map[string]row{}}
+		e := entry{name, map[string]row{}, map[string]row{}}
+		for _, seed := range freshSeeds {
+			if r := m[name][seed]; r != nil {
+				e.fresh[seed] = r
+			}
+		}
 		isFitted, hasAnswers := true, true
 		for _, seed := range leaderSeeds {
 			if r := m[name][seed]; r != nil {
@@ -123,6 +131,9 @@ func TestLeaderboard(t *testing.T) {
 		{"advice", advice(t, ranked)},
 		{"ranks", rankTable(t, ranked, by, costs)},
 		{"unfitted", unfittedTable(t, unfitted, costs)},
+		{"fresh", freshWords(t, ranked, by)},
+		{"masks", maskWords(t, ranked, by)},
+		{"devices", deviceWords(t, slices.Concat(fitted, unfitted))},
 		{"missing", missing(t, slices.Concat(fitted, unfitted))},
 		{"places", familyTable(ranked, "places", func(s string) string { return knowsOf(t, s) })},
 		{"families", familyTable(ranked, "family", func(s string) string {
@@ -170,8 +181,8 @@ func advice(t *testing.T, ranked []ranking.Standing) string {
 		best[knows] = append(best[knows], fmt.Sprintf("`%s` %s", s.Label, point(s.Mean)))
 	}
 	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted, three seeds each. "+
-		"Their ranks differ by what they know of the places (p = %s, Kruskal and Wallis). Validation accuracy:\n\n",
-		len(ranked), number.P(p))
+		"Their ranks differ by what they know of the places (p %s, Kruskal and Wallis). Validation accuracy:\n\n",
+		len(ranked), isP(p))
 	for _, kind := range [][2]string{{"2-D", "the grid"}, {"1-D", "an order"},
 		{"none", "neither, and have a row of a table for each token"}} {
 		own := best[kind[0]]
@@ -220,11 +231,15 @@ func rankTable(t *testing.T, ranked []ranking.Standing, by map[string]entry, cos
 		if i > 0 {
 			differs = map[bool]string{true: "yes", false: "no"}[s.Differs]
 		}
-		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s |", s.Rank, s.LowRank, s.HighRank,
-			leaderCells(t, by[s.Label]), differs, costCells(t, by[s.Label], costs)))
+		fresh := "–"
+		if of := by[s.Label].fresh; len(of) == len(freshSeeds) {
+			fresh = point(stats.Mean(models{"": of}.column(t, "", "validation")))
+		}
+		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s |", s.Rank, s.LowRank, s.HighRank,
+			leaderCells(t, by[s.Label]), fresh, differs, costCells(t, by[s.Label], costs)))
 	}
 	return markdown("| rank | 95 % | encoding | places | epochs until .99 | training | IID test | validation | "+
-		"differs from the first | step | parameters |", rows)
+		"fresh seeds | differs from the first | step | parameters |", rows)
 }
 
 // leaderCells are the cells of an encoding from its name to its accuracy on validation puzzles.
@@ -248,13 +263,128 @@ func costCells(t *testing.T, e entry, costs map[string]row) string {
 	if r["placement"] != "input" {
 		return costs[r["pe"]]["puzzles_ratio"] + " | " + costs[r["pe"]]["parameters"]
 	}
+	return fmt.Sprintf("– | %d", factsOf(t, r).Parameters)
+}
+
+// isP returns "= .010" or "< .001".
+func isP(p float64) string {
+	if text := number.P(p); strings.HasPrefix(text, "<") {
+		return text
+	}
+	return "= " + number.P(p)
+}
+
+// factsOf describes the encoding of a row.
+func factsOf(t *testing.T, r row) pe.Facts {
+	t.Helper()
 	scheme, err := pe.Find(r["pe"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := expect.Must(scheme.Resolve("code", pe.Options{"pe-placement": "input"}))
-	facts := expect.Must(scheme.Describe(pe.Size{Tokens: 16, DModel: 64, Heads: 1, Layers: 4}, options))
-	return fmt.Sprintf("– | %d", facts.Parameters)
+	given := pe.Options{}
+	if r["placement"] != "" {
+		given["pe-placement"] = r["placement"]
+	}
+	options := expect.Must(scheme.Resolve("code", given))
+	return expect.Must(scheme.Describe(pe.Size{Tokens: 16, DModel: 64, Heads: 1, Layers: 4}, options))
+}
+
+// freshWords compares the ranked means with those of fresh seeds.
+func freshWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) string {
+	t.Helper()
+	var names, apart []string
+	var old, fresh []float64
+	unfitted := 0
+	for _, s := range ranked {
+		of := by[s.Label].fresh
+		if len(of) != len(freshSeeds) {
+			continue
+		}
+		mean := stats.Mean(models{"": of}.column(t, "", "validation"))
+		names, old, fresh = append(names, s.Label), append(old, s.Mean), append(fresh, mean)
+		for _, r := range of {
+			if r["fitted"] == "no" {
+				unfitted++
+			}
+		}
+		if d := mean - s.Mean; d > .1 || d < -.1 {
+			apart = append(apart, fmt.Sprintf("%s (%s, then %s)", s.Label, point(s.Mean), point(mean)))
+		}
+	}
+	rho, more := expect.Must(stats.Spearman(old, fresh)), stats.Mean(fresh)-stats.Mean(old)
+	than := "higher"
+	if more < 0 {
+		than, more = "lower", -more
+	}
+	return fmt.Sprintf("**Fresh seeds**: two (%s) that play no part in the ranks exist of %d encodings; %d of their %d "+
+		"models have not fitted. Spearman's ρ of their means with the ranked ones is %s; on average they are %s %s. "+
+		"More than .1 apart: %s.\n", strings.Join(freshSeeds, ", "), len(names), unfitted, len(names)*len(freshSeeds),
+		point(rho.Statistic), point(more), than, cmp.Or(strings.Join(apart, "; "), "none"))
+}
+
+// maskWords says which ranked encodings have a causal mask, and compares what encodings know without them.
+func maskWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) string {
+	t.Helper()
+	with := map[string][]string{}
+	count := map[string]int{}
+	var without []ranking.Standing
+	for _, s := range ranked {
+		r := by[s.Label].any()
+		knows := knowsOf(t, r["pe"])
+		count[knows]++
+		if factsOf(t, r).Attention.Causal {
+			with[knows] = append(with[knows], s.Label)
+		} else {
+			without = append(without, s)
+		}
+	}
+	families, p := ranking.Families(without, func(s string) string { return knowsOf(t, s) })
+	var medians []string
+	for _, f := range families {
+		medians = append(medians, fmt.Sprintf("%s %s", f.Name, number.Fixed(f.Median, 1)))
+	}
+	return fmt.Sprintf("%d of the %d that know an order have a causal mask (%s), and %d of the %d that know the grid "+
+		"(%s). Without all of these the median ranks are %s (p %s).\n", len(with["1-D"]), count["1-D"],
+		strings.Join(with["1-D"], "; "), len(with["2-D"]), count["2-D"], strings.Join(with["2-D"], "; "),
+		strings.Join(medians, ", "), isP(p))
+}
+
+// deviceWords lists the encodings that a GPU trained, and compares models that a CPU has trained, too.
+func deviceWords(t *testing.T, all []entry) string {
+	t.Helper()
+	var names []string
+	of := map[string]entry{}
+	for _, e := range all {
+		if e.any()["precision"] == "tf32" {
+			names = append(names, e.name)
+		}
+		of[e.name] = e
+	}
+	slices.Sort(names)
+	text := "On an NVIDIA H200 with products in tf32, five seeds as one ensemble (libtorch 2.11, commit 8ee790ee): " +
+		strings.Join(names, "; ") + ".\n"
+	var rows []string
+	again := models{}
+	for _, r := range records(t, "../gpu/cpu.csv") {
+		name := nameOf(r)
+		if again[name] == nil {
+			again[name] = map[string]row{}
+		}
+		again[name][r["seed"]] = r
+	}
+	for _, name := range slices.Sorted(maps.Keys(again)) {
+		for _, seed := range seedsOf(again[name]) {
+			a, b := of[name].rows[seed], again[name][seed]
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s, %s | %s, %s | %s, %s |", name, seed, a["epochs"], b["epochs"],
+				point(a.number(t, "iid")), point(b.number(t, "iid")),
+				point(a.number(t, "validation")), point(b.number(t, "validation"))))
+		}
+	}
+	if rows == nil {
+		return text
+	}
+	return text + "\nThe same models on a GPU in tf32 and on a CPU in fp32:\n\n" +
+		markdown("| encoding | seed | epochs | IID test | validation |", rows)
 }
 
 func unfittedTable(t *testing.T, unfitted []entry, costs map[string]row) string {
@@ -278,9 +408,8 @@ func familyTable(ranked []ranking.Standing, heading string, familyOf func(string
 		rows = append(rows, fmt.Sprintf("| %s | %d | %s |", f.Name, f.N, number.Fixed(f.Median, 1)))
 	}
 	return markdown("| "+heading+" | schemes | median rank |", rows) + fmt.Sprintf(`
-If ranks were given to schemes at random, they would differ at least as much with a chance of %s (Kruskal and
-Wallis).
-`, number.P(p))
+If ranks were given to schemes at random, they would differ at least as much with p %s (Kruskal and Wallis).
+`, isP(p))
 }
 
 // taskTable lists the encodings that other tasks were trained with: errors of masked prediction, each seed, and

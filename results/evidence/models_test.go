@@ -74,7 +74,7 @@ func readModels(t *testing.T) models {
 	for _, r := range slices.Concat(records(t, "puzzles.csv"), records(t, "../leaderboard/puzzles.csv")) {
 		var own []string
 		for _, name := range strings.Fields("pe sigma placement pe_tables embed_init_scale read_out dropout " +
-			"fixed_pe_dropout pe_lr take optimizer lr weight_decay heads d_model until") {
+			"fixed_pe_dropout pe_lr take optimizer lr weight_decay heads d_model precision until") {
 			own = append(own, r[name])
 		}
 		name, setting := nameOf(r), strings.Join(own, ",")
