@@ -165,3 +165,22 @@ func TestGPUCheckDeadline(t *testing.T) {
 		"| PyTorch: lst, 1 model, eager | skipped | 0 | the deadline is near |")
 	containsAll(t, "errors.txt", files["errors.txt"], "ended after")
 }
+
+// The page of results/gpu has the tables that the scripts make of its files.
+func TestGPUPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("results/gpu/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"results/gpu/bench.jsonl", "--gpu", "nvidia-h200"},
+		{"--trace", "results/gpu/trace.csv"}} {
+		out, err := exec.Command("python3", append([]string{"scripts/gpu_summary.py"}, flags...)...).CombinedOutput()
+		if errors.Is(err, exec.ErrNotFound) {
+			t.Skip("needs python3")
+		} else if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		containsAll(t, "results/gpu/README.md", string(page), string(out))
+	}
+}

@@ -276,7 +276,10 @@ trace() {
 # traced NAME FLAGS...: the kernels of recorded steps
 traced() {
   step "trace of $1" 15 90 "$kit/torchpe" bench step --device "$device" --steps 20 --warmup-seconds 2 \
-    --trace "$work/traces/$1.json" "${@:2}" && tar -czf "$out/traces.tar.gz" -C "$work" traces
+    --trace "$work/traces/$1.json" "${@:2}" || return
+  tar -czf "$out/traces.tar.gz" -C "$work" traces
+  "$python" scripts/gpu_kernels.py "$work"/traces/*.json >"$out/trace.csv" 2>>"$out/errors.txt" &&
+    "$python" scripts/gpu_summary.py --trace "$out/trace.csv" >"$work/tables" 2>>"$out/errors.txt"
 }
 # moved_bytes NAME FLAGS...: time and bytes of each launch in some steps, by Nsight Compute
 moved_bytes() {

@@ -3,6 +3,7 @@
 to torchpe's best of the same task; and the goals, each with what it needs and what came out.
 
     python3 scripts/gpu_summary.py bench.jsonl [--gpu nvidia-h100-80gb]
+    python3 scripts/gpu_summary.py --trace trace.csv                 of gpu_kernels.py: what a step spends its time on
     python3 scripts/gpu_summary.py bench.jsonl --best-compiled 2     labels of PyTorch's best for LST
 
 Goals and predictions are of an H200, whose memory moves 4.3 TB/s, or of an H100, with 3.0; other GPUs
@@ -15,6 +16,8 @@ backward passes: the linear maps (12 d_model^2 a token and layer) and attention 
 and layer). Elementwise work and the optimizer are not counted.
 """
 import argparse
+import collections
+import csv
 import json
 import sys
 
@@ -85,12 +88,32 @@ def goals(table, gpu):
     yield "times PyTorch's best, fMRI", "", "", best(table, "fmri", "pytorch") / fmri
 
 
+def print_trace(path):
+    """A column a trace: ms a step of each group of kernels."""
+    ms, launches = collections.defaultdict(float), collections.Counter()
+    with open(path) as f:
+        for r in csv.DictReader(f):
+            ms[r["group"], r["trace"]] += float(r["ms_a_step"])
+            launches[r["trace"]] += float(r["launches_a_step"]) if r["kernel"] else 0
+    traces = sorted(launches)
+    groups = sorted({g for g, _ in ms} - {"all", "idle"}, key=lambda g: -ms[g, traces[-1]])
+    print("| ms a step | %s |\n|---%s|" % (" | ".join(traces), "|---" * len(traces)))
+    for g in groups + ["idle", "all"]:
+        print("| %s | %s |" % (g, " | ".join("%.3f" % ms[g, t] for t in traces)))
+    print("| kernels and copies | %s |" % " | ".join("%g" % launches[t] for t in traces))
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("records")
+    parser.add_argument("records", nargs="?")
+    parser.add_argument("--trace")
     parser.add_argument("--gpu", default="")
     parser.add_argument("--best-compiled", type=int, metavar="N")
     args = parser.parse_args()
+    if args.trace:
+        print_trace(args.trace)
+    if not args.records:
+        return
     table = list(read(args.records))
     if args.best_compiled:
         compiled = [r for r in table if r["who"] == "pytorch" and r["preset"] == "lst" and r["compiled"]]

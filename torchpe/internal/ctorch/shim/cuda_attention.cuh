@@ -37,6 +37,15 @@ Cut cut_of(int width) {
   return c;
 }
 
+// Column c of x [count,...] and of its bias, null for none, together; zeros behind. All loads are
+// under way at once, which matters: a block waits some 800 cycles for one.
+template <typename T, typename S, int R>
+__device__ __forceinline__ void column_of(const S* x, int64_t row, const T* bias, int c, int count, T (&column)[R]) {
+  const T b = bias ? bias[c] : T(0);
+  TORCHPE_UNROLL()
+  for (int n = 0; n < R; n++) column[n] = n < count ? load(x + n * row + c) + b : T(0);
+}
+
 // Writes parts[slice,n,m], the share of a slice of columns in a[n] . b[m]. a_bias and b_bias are added to
 // the rows, null for none. The block synchronises before and after.
 template <typename T, typename S, int R>
@@ -49,15 +58,19 @@ __device__ __forceinline__ void partial_products(int N, int M, int width, const 
   const int task = threadIdx.x % (SIDE * SIDE), slice = threadIdx.x / (SIDE * SIDE), i = task / SIDE * 4,
             j = task % SIDE * 4;
   const bool busy = slice < cut.slices && i < N && j < M;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   T sum[4][4] = {};
   for (int from = 0; from < width; from += cut.tile) {
     const int here = cut.tile < width - from ? cut.tile : width - from;
-    for (int n = warp; n < R; n += warps)
-      for (int c = lane; c < here; c += 32) {
-        ta[n * ld + c] = n < N ? load(a + n * a_row + from + c) + (a_bias ? a_bias[from + c] : T(0)) : T(0);
-        tb[n * ld + c] = n < M ? load(b + n * b_row + from + c) + (b_bias ? b_bias[from + c] : T(0)) : T(0);
+    for (int c = threadIdx.x; c < here; c += blockDim.x) {
+      T x[R], y[R];
+      column_of<T, S, R>(a, a_row, a_bias, from + c, N, x);
+      column_of<T, S, R>(b, b_row, b_bias, from + c, M, y);
+      TORCHPE_UNROLL()
+      for (int n = 0; n < R; n++) {
+        ta[n * ld + c] = x[n];
+        tb[n * ld + c] = y[n];
       }
+    }
     __syncthreads();
     if (busy)
       for (int c = slice; c < here; c += cut.slices) {
@@ -92,35 +105,25 @@ __device__ __forceinline__ T whole_product(const T* parts, int slices, int n, in
   return sum;
 }
 
-// w [R,R] = softmax(scale * products + bias), zero outside [N,M]: a warp a row. The block synchronises
+// w [R,R] = softmax(scale * products + bias), zero outside [N,M]: R threads a row. The block synchronises
 // after.
 template <typename T, int R>
 __device__ __forceinline__ void weights(int N, int M, const T* parts, int slices, T scale, const T* bias,
                                         int64_t bias_row, int64_t bias_column, T* w) {
-  const int m = threadIdx.x % 32;
-  for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
-    T v = 0;
-    if (n < N) {
-      T l = -INFINITY;
-      if (m < M) {
-        l = scale * whole_product<T, R>(parts, slices, n, m);
-        if (bias) l += bias[n * bias_row + m * bias_column];
-      }
-      const T most = warp_max(l);
-      const T e = m < M ? exp_of(l - most) : T(0);
-      v = e / warp_sum(e);
+  const int m = threadIdx.x % R;
+  for (int n = threadIdx.x / R; n < R; n += blockDim.x / R) {
+    const bool inside = n < N && m < M;
+    T l = -INFINITY;
+    if (inside) {
+      l = scale * whole_product<T, R>(parts, slices, n, m);
+      if (bias) l += bias[n * bias_row + m * bias_column];
     }
-    if (m < R) w[n * R + m] = m < M ? v : T(0);
+    const T most = lanes_max<R>(l);
+    const T e = inside ? exp_of(l - most) : T(0);
+    const T sum = lanes_sum<R>(e);
+    w[n * R + m] = inside ? e / sum : T(0);
   }
   __syncthreads();
-}
-
-// Column c of x [count,...] and of its bias, null for none, together; zeros behind.
-template <typename T, typename S, int R>
-__device__ __forceinline__ void column_of(const S* x, int64_t row, const T* bias, int c, int count, T (&column)[R]) {
-  const T b = bias ? bias[c] : T(0);
-  TORCHPE_UNROLL()
-  for (int n = 0; n < R; n++) column[n] = n < count ? load(x + n * row + c) + b : T(0);
 }
 
 // y[n] = sum over m of w[n,m] x[m] for n < count; returns the sum of them.
@@ -202,15 +205,15 @@ __global__ void __launch_bounds__(THREADS) attention_backward_kernel(const GpuAt
   weights<T, R>(a.N, a.M, area, cut.slices, T(a.scale), head_of(a, a.bias, i), a.bias.row, a.bias.column, w);
   partial_products<T, S, R>(a.N, a.M, a.Dv, d, a.dout.row, nullptr, head_of(a, a.v, i), a.v.row,
                             head_of(a, a.v_bias, i), cut, area);
-  const int m = threadIdx.x % 32;
-  for (int n = threadIdx.x / 32; n < R; n += blockDim.x / 32) {
+  const int m = threadIdx.x % R;
+  for (int n = threadIdx.x / R; n < R; n += blockDim.x / R) {
     T weight = 0, dw = 0;
     if (n < a.N && m < a.M) {
       weight = w[n * R + m];
       dw = whole_product<T, R>(area, cut.slices, n, m);
     }
-    const T dot = warp_sum(weight * dw);
-    if (m < R) ds[n * R + m] = n < a.N && m < a.M ? T(a.scale) * weight * (dw - dot) : T(0);
+    const T dot = lanes_sum<R>(weight * dw);
+    ds[n * R + m] = n < a.N && m < a.M ? T(a.scale) * weight * (dw - dot) : T(0);
   }
   __syncthreads();
   S *const dq = head_of(a, a.dq, i), *const dk = head_of(a, a.dk, i), *const dv = head_of(a, a.dv, i);

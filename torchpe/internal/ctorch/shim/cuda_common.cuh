@@ -84,14 +84,17 @@ __device__ __forceinline__ T gelu_slope(T u) {
   return cdf + u * pdf;
 }
 
-template <typename T>
-__device__ __forceinline__ T warp_sum(T v) {
-  for (int lane = 16; lane > 0; lane /= 2) v += __shfl_xor_sync(WARP, v, lane);
+// Over LANES neighbouring threads of a warp, all of which call it.
+template <int LANES, typename T>
+__device__ __forceinline__ T lanes_sum(T v) {
+  TORCHPE_UNROLL()
+  for (int lane = LANES / 2; lane > 0; lane /= 2) v += __shfl_xor_sync(WARP, v, lane);
   return v;
 }
-template <typename T>
-__device__ __forceinline__ T warp_max(T v) {
-  for (int lane = 16; lane > 0; lane /= 2) {
+template <int LANES, typename T>
+__device__ __forceinline__ T lanes_max(T v) {
+  TORCHPE_UNROLL()
+  for (int lane = LANES / 2; lane > 0; lane /= 2) {
     const T other = __shfl_xor_sync(WARP, v, lane);
     v = other > v ? other : v;
   }
@@ -101,7 +104,7 @@ __device__ __forceinline__ T warp_max(T v) {
 // The sum of the values v of a group of GROUP threads, which is a warp or a block.
 template <typename T, int GROUP>
 __device__ __forceinline__ T group_sum(T v, T* scratch) {
-  v = warp_sum(v);
+  v = lanes_sum<32>(v);
   if constexpr (GROUP > 32) {
     __syncthreads();  // scratch may still be read
     if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
