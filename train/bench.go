@@ -81,7 +81,7 @@ func BenchStep(c Config, o BenchOptions) (Bench, error) {
 		start := time.Now()
 		tables, err := e.peTables()
 		if err == nil {
-			_, err = task.measure(e, 0, tables)
+			_, err = task.measure(e, tables)
 		}
 		if err != nil {
 			return Bench{}, err

@@ -244,7 +244,7 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	}
 	t.state.step = step
 	t.optimizer.SetSteps(step)
-	if t.state.sums, err = t.task.trainingSums(t.ensemble, step); err != nil {
+	if t.state.sums, err = t.task.trainingSums(t.ensemble); err != nil {
 		return none, err
 	}
 	if err := t.buffers.reset(t.state.sums, t.active); err != nil {

@@ -68,13 +68,13 @@ func TestFailingEvaluation(t *testing.T) {
 		e := started(t, c)
 		tables := expect.Must(e.peTables())
 		e.model.Close()
-		_, measured := e.task.measure(e, 0, tables)
+		_, measured := e.task.measure(e, tables)
 		_, _, probed := e.task.probes(e, 0)
 		_, read := e.peTables()
 		if measured == nil || probed == nil || read == nil {
 			t.Errorf("%s: measures %v, probes %v, tables %v", name, measured, probed, read)
 		}
-		if _, err := e.task.trainingSums(e, 0); err == nil && name == "puzzles" {
+		if _, err := e.task.trainingSums(e); err == nil && name == "puzzles" {
 			t.Errorf("%s: no error of the training sums", name)
 		}
 	}

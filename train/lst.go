@@ -149,18 +149,18 @@ func (t *lstTask) gather(e *ensemble, s *torchpe.Scope, from examples, index tor
 	return b
 }
 
-func (t *lstTask) measure(e *ensemble, step int, _ peTables) (measuresFiller, error) {
+func (t *lstTask) measure(e *ensemble, _ peTables) (measuresFiller, error) {
 	var iid, validation accuracy
 	var err error
 	if t.iid.n > 0 {
-		if iid, err = t.evaluate(e, t.iid, step); err != nil {
+		if iid, err = t.evaluate(e, t.iid); err != nil {
 			return nil, err
 		}
 	}
-	if validation, err = t.evaluate(e, t.validation, step); err != nil {
+	if validation, err = t.evaluate(e, t.validation); err != nil {
 		return nil, err
 	}
-	sizes, err := t.evaluateSizes(e, step)
+	sizes, err := t.evaluateSizes(e)
 	if err != nil {
 		return nil, err
 	}
@@ -199,8 +199,8 @@ func (t *lstTask) completeResult(r *runlog.Result) {
 }
 
 // trainingSums returns those over all training puzzles.
-func (t *lstTask) trainingSums(e *ensemble, step int) (trainSums, error) {
-	return t.sums(e, t.train, step)
+func (t *lstTask) trainingSums(e *ensemble) (trainSums, error) {
+	return t.sums(e, t.train)
 }
 
 // model returns the model for a split: the trained one, or its parameters at other positions.
@@ -271,11 +271,11 @@ func (t *lstTask) permuteSymbols(s *torchpe.Scope, in deviceInputs, b *lstBatch)
 }
 
 // evaluateSizes returns the accuracy at each of Config.EvalTokens.
-func (t *lstTask) evaluateSizes(e *ensemble, step int) ([]accuracy, error) {
+func (t *lstTask) evaluateSizes(e *ensemble) ([]accuracy, error) {
 	all := make([]accuracy, len(t.sizes))
 	for i, r := range t.sizes {
 		var err error
-		if all[i], err = t.evaluate(e, r, step); err != nil {
+		if all[i], err = t.evaluate(e, r); err != nil {
 			return nil, fmt.Errorf("--eval-tokens %d: %w", t.config.EvalTokens[i], err)
 		}
 	}

@@ -25,11 +25,10 @@ type accuracy struct {
 	predicted   []int64                     // [E,n] classes
 }
 
-// evaluate measures a split. Random draws depend on the step and the split alone.
-func (t *lstTask) evaluate(e *ensemble, r examples, step int) (accuracy, error) {
+// evaluate measures a split.
+func (t *lstTask) evaluate(e *ensemble, r examples) (accuracy, error) {
 	a := accuracy{predicted: make([]int64, e.members()*r.n)}
-	pass := forwardPass{split: r, step: step}
-	err := t.forward(e, pass, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
+	err := t.forward(e, forwardPass{split: r}, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
 		classes := torchpe.Values[int64](logits.Argmax(-1))
 		for m := range e.members() {
 			copy(a.predicted[m*r.n+p.from:], classes[m*p.n:(m+1)*p.n])
@@ -53,11 +52,10 @@ func (t *lstTask) evaluate(e *ensemble, r examples, step int) (accuracy, error) 
 }
 
 // sums returns the sums of losses and right answers over a split.
-func (t *lstTask) sums(e *ensemble, r examples, step int) (trainSums, error) {
+func (t *lstTask) sums(e *ensemble, r examples) (trainSums, error) {
 	sums := newTrainSums(e.members())
 	sums.examples = float64(r.n)
-	pass := forwardPass{split: r, step: step}
-	err := t.forward(e, pass, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
+	err := t.forward(e, forwardPass{split: r}, func(p piece, logits torchpe.Tensor, _ *models.Trace) {
 		target := torchpe.Of(logits.Scope(), e.device,
 			slices.Repeat(r.target[p.from:p.from+p.n], e.members()), e.members(), p.n)
 		losses := torchpe.CrossEntropy(logits, target).Float64s()
@@ -84,22 +82,21 @@ func shareBy[Kind comparable](kinds []Kind, correct []bool) map[Kind]float64 {
 	return shares
 }
 
-// forwardPass is a pass of a whole split through the model, after a step of training.
+// forwardPass is a pass of a whole split through the model.
 type forwardPass struct {
 	split examples
-	step  int
 	trace []string // intermediates to keep
 }
 
 // piece is the examples of one forward pass: n of them, the first of which has number from.
-type piece struct{ step, from, n int }
+type piece struct{ from, n int }
 
 // forward runs all examples of a split through the model, piece by piece, with all members on the
 // same examples. use gets the logits [E,n,C] of a piece; what it needs later it must copy.
 func (t *lstTask) forward(e *ensemble, pass forwardPass,
 	use func(p piece, logits torchpe.Tensor, trace *models.Trace)) error {
 	return e.inPieces(pass.split.n, maxEvaluationBatch, func(s *torchpe.Scope, from, n int) {
-		p := piece{pass.step, from, n}
+		p := piece{from, n}
 		b := t.evaluationBatch(e, s, pass.split, p)
 		trace := newTrace(pass.trace)
 		use(p, pass.split.model(e).Forward(s, b.Input, trace), trace)
@@ -116,6 +113,10 @@ func (e *ensemble) inPieces(n, size int, f func(s *torchpe.Scope, from, n int)) 
 	})
 }
 
+// seedEvaluation seeds the random draws of an evaluation in s. They are the same after each step, so that a
+// member that has stopped gives the answers of its last record.
+func (e *ensemble) seedEvaluation(s *torchpe.Scope) { s.Seed(e.seeds, -1) }
+
 // inScope calls f with a scope without gradients, which it closes.
 func (e *ensemble) inScope(f func(s *torchpe.Scope)) {
 	s := e.resident.ChildNoGrad()
@@ -131,10 +132,9 @@ func newTrace(names []string) *models.Trace {
 	return models.NewTrace(names...)
 }
 
-// evaluationBatch returns a piece of a split, the same for all members. It seeds the random draws in s
-// with the step and the piece.
+// evaluationBatch returns a piece of a split, the same for all members, and seeds the random draws in s.
 func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r examples, p piece) lstBatch {
-	s.Seed(e.seeds, p.step)
+	e.seedEvaluation(s)
 	index := make([]int64, 0, e.members()*p.n)
 	for range e.members() {
 		for i := range p.n {
@@ -142,7 +142,7 @@ func (t *lstTask) evaluationBatch(e *ensemble, s *torchpe.Scope, r examples, p p
 		}
 	}
 	b := t.gather(e, s, r, torchpe.Of(s, e.device, index, e.members(), p.n))
-	e.addDrawnPositions(s, &b.Input, p.n, fmt.Sprintf("positions %s %d %d", r.name, p.step, p.from))
+	e.addDrawnPositions(s, &b.Input, p.n, fmt.Sprintf("positions %s %d", r.name, p.from))
 	return b
 }
 
@@ -175,14 +175,13 @@ func (t *lstTask) standardNoise(e *ensemble, s *torchpe.Scope, p piece, repeat i
 }
 
 // robustness measures the validation split. Dropout of fixed PEs and drawn positions are as in
-// evaluate after the same step, so that amplitude 0 gives its accuracy.
-func (t *lstTask) robustness(
-	e *ensemble, step int, amplitudes []float64, repeats int) (robustness, error) {
+// evaluate, so that amplitude 0 gives its accuracy.
+func (t *lstTask) robustness(e *ensemble, amplitudes []float64, repeats int) (robustness, error) {
 	r := t.validation
 	x := robustness{amplitudes: amplitudes, members: e.members(), repeats: repeats, puzzles: r.n}
 	x.correct = make([]float64, x.members*len(amplitudes)*repeats)
 	err := e.inPieces(r.n, maxEvaluationBatch, func(_ *torchpe.Scope, from, n int) {
-		p := piece{step, from, n}
+		p := piece{from, n}
 		for repeat := range repeats {
 			e.inScope(func(s *torchpe.Scope) {
 				z := t.standardNoise(e, s, p, repeat)
@@ -249,7 +248,7 @@ func (x robustness) addTensors(out *tensorList) {
 // prediction/tokens<N>, and validation accuracies with noise (see robustness.addTensors).
 func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	var out tensorList
-	if err := t.addIntermediates(&out, e, step); err != nil {
+	if err := t.addIntermediates(&out, e); err != nil {
 		return nil, nil, err
 	}
 	addPrediction := func(r examples, a accuracy) {
@@ -257,7 +256,7 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 	}
 	for _, r := range []examples{t.iid, t.validation} {
 		if r.n > 0 {
-			a, err := t.evaluate(e, r, step)
+			a, err := t.evaluate(e, r)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -265,7 +264,7 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 		}
 	}
 	var err error
-	if t.atEnd, err = t.evaluateSizes(e, step); err != nil {
+	if t.atEnd, err = t.evaluateSizes(e); err != nil {
 		return nil, nil, err
 	}
 	for i, a := range t.atEnd {
@@ -277,7 +276,7 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 		}
 	}
 	if len(t.config.Noise) > 0 {
-		t.noisy, err = t.robustness(e, step, t.config.Noise, t.config.NoiseRepeats)
+		t.noisy, err = t.robustness(e, t.config.Noise, t.config.NoiseRepeats)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -287,10 +286,10 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 }
 
 // addIntermediates adds the PE tables and attention maps.
-func (t *lstTask) addIntermediates(out *tensorList, e *ensemble, step int) error {
+func (t *lstTask) addIntermediates(out *tensorList, e *ensemble) error {
 	kept := map[string]*probe{}
 	r := t.validation
-	pass := forwardPass{r, step, []string{"pe/*", "attention/*"}}
+	pass := forwardPass{r, []string{"pe/*", "attention/*"}}
 	err := t.forward(e, pass, func(part piece, _ torchpe.Tensor, trace *models.Trace) {
 		for _, name := range trace.Names() {
 			x, _ := trace.Get(name)
@@ -412,7 +411,7 @@ func (t *lstTask) tangentAlignments(e *ensemble) ([]float64, error) {
 	for k, m := range []*models.Model{start, e.model} {
 		classes := m.Config.Classes
 		of := func(s *torchpe.Scope, i int) torchpe.Tensor {
-			b := t.evaluationBatch(e, s, t.train, piece{step: 0, from: i * t.train.n / n, n: 1})
+			b := t.evaluationBatch(e, s, t.train, piece{from: i * t.train.n / n, n: 1})
 			return m.Forward(s, b.Input, nil).Reshape(e.members(), classes)
 		}
 		kernels[k], err = tangentKernels(e.resident, m.Params, outputs{n, classes, of})

@@ -210,10 +210,10 @@ func (b maskedBatch) meanSquare(predicted torchpe.Tensor) torchpe.Tensor {
 	return sum.MulScalar(1 / float64(b.target.Size(1)*b.target.Size(2)))
 }
 
-func (t *maskedTask) measure(e *ensemble, step int, tables peTables) (measuresFiller, error) {
+func (t *maskedTask) measure(e *ensemble, tables peTables) (measuresFiller, error) {
 	var byLevel [][]float64 // [levels][E]
 	for _, set := range t.tests {
-		mse, err := t.testMSE(e, set, step)
+		mse, err := t.testMSE(e, set)
 		if err != nil {
 			return nil, err
 		}

@@ -22,14 +22,14 @@ const evaluationTokens = 16 * maxEvaluationBatch
 const probeFrames = 64
 
 // testMSE returns each member's mean squared error over the masked tokens of a test set.
-func (t *maskedTask) testMSE(e *ensemble, set testSet, step int) ([]float64, error) {
+func (t *maskedTask) testMSE(e *ensemble, set testSet) ([]float64, error) {
 	sums, counts := make([]float64, e.members()), 0.0
 	for _, hidden := range set.masks {
 		if hidden {
 			counts++
 		}
 	}
-	pass := maskedPass{set: set, step: step, frames: len(t.split.Test)}
+	pass := maskedPass{set: set, frames: len(t.split.Test)}
 	err := t.forward(e, pass, func(b maskedBatch, predicted torchpe.Tensor, _ *models.Trace) {
 		sum, _ := b.squares(predicted)
 		for m, v := range sum.To(torchpe.Float64, torchpe.CPU).Float64s() {
@@ -42,10 +42,9 @@ func (t *maskedTask) testMSE(e *ensemble, set testSet, step int) ([]float64, err
 	return sums, err
 }
 
-// maskedPass is a forward pass of the first frames of a test set, after a step of training.
+// maskedPass is a forward pass of the first frames of a test set.
 type maskedPass struct {
 	set    testSet
-	step   int
 	frames int
 	trace  []string // intermediates to keep
 }
@@ -56,14 +55,14 @@ func (t *maskedTask) forward(e *ensemble, pass maskedPass,
 	use func(b maskedBatch, predicted torchpe.Tensor, trace *models.Trace)) error {
 	n := t.table.Tokens
 	return e.inPieces(pass.frames, max(1, evaluationTokens/n), func(s *torchpe.Scope, from, samples int) {
-		s.Seed(e.seeds, pass.step)
+		e.seedEvaluation(s)
 		index := toInt64(t.split.Test[from : from+samples])
 		masks := slices.Repeat(pass.set.masks[from*n:(from+samples)*n], e.members())
 		in := stepInputs{arrays: t.arrays(e.members(), slices.Repeat(index, e.members()), masks)}
 		onDevice := allocateInputs(s, e.device, in)
 		onDevice.write(in)
 		b := t.gather(e, s, onDevice)
-		e.addDrawnPositions(s, &b.Input, samples, fmt.Sprintf("positions %s %d %d", pass.set.key(), pass.step, from))
+		e.addDrawnPositions(s, &b.Input, samples, fmt.Sprintf("positions %s %d", pass.set.key(), from))
 		trace := newTrace(pass.trace)
 		use(b, e.model.Forward(s, b.Input, trace), trace)
 	})
@@ -118,7 +117,7 @@ func (s networkScores) add(member int, to runlog.Numbers) {
 func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	frames := min(probeFrames, len(t.split.Test))
 	sums, shapes := map[string][]float32{}, map[string][]int{}
-	pass := maskedPass{t.tests[0], step, frames, []string{"pe/*", "attention/*"}}
+	pass := maskedPass{t.tests[0], frames, []string{"pe/*", "attention/*"}}
 	err := t.forward(e, pass, func(_ maskedBatch, _ torchpe.Tensor, trace *models.Trace) {
 		for _, name := range trace.Names() {
 			x, _ := trace.Get(name)
@@ -157,7 +156,7 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 	if subjects, of := t.testSubjects(); subjects != nil {
 		about["test_subjects"] = lines(subjects)
 		for _, set := range t.tests {
-			mse, err := t.subjectMSE(e, set, step, of)
+			mse, err := t.subjectMSE(e, set, of)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -227,7 +226,7 @@ func (t *maskedTask) testSubjects() (names []string, of []int) {
 
 // subjectMSE returns [E,S] the mean squared error over the masked tokens of each test subject's
 // frames, NaN where none is masked. of has the subject of each frame.
-func (t *maskedTask) subjectMSE(e *ensemble, set testSet, step int, of []int) ([]float32, error) {
+func (t *maskedTask) subjectMSE(e *ensemble, set testSet, of []int) ([]float32, error) {
 	subjects := slices.Max(of) + 1
 	sums, counts := make([]float64, e.members()*subjects), make([]float64, subjects)
 	n := t.table.Tokens
@@ -237,7 +236,7 @@ func (t *maskedTask) subjectMSE(e *ensemble, set testSet, step int, of []int) ([
 		}
 	}
 	from := 0
-	pass := maskedPass{set: set, step: step, frames: len(t.split.Test)}
+	pass := maskedPass{set: set, frames: len(t.split.Test)}
 	err := t.forward(e, pass, func(b maskedBatch, predicted torchpe.Tensor, _ *models.Trace) {
 		each := predicted.Sub(b.target).Square()
 		if b.weight.Defined() {

@@ -81,14 +81,14 @@ func TestMaskedErrorOfAZeroModel(t *testing.T) {
 		defer e.close()
 		constantModel(t, e, []float64{0})
 		for _, set := range task.tests {
-			got := expect.Must(task.testMSE(e, set, 0))
+			got := expect.Must(task.testMSE(e, set))
 			for m, v := range got {
 				if math.Abs(v-set.baselines.Zero) > 1e-12 {
 					t.Errorf("%s, level %s, member %d: %g, the baseline has %g", draw, set.key(), m, v,
 						set.baselines.Zero)
 				}
 			}
-			ofOne := expect.Must(task.subjectMSE(e, set, 0, make([]int, len(task.split.Test))))
+			ofOne := expect.Must(task.subjectMSE(e, set, make([]int, len(task.split.Test))))
 			for m, v := range ofOne { // float32
 				if math.Abs(float64(v)-set.baselines.Zero) > 1e-6*set.baselines.Zero {
 					t.Errorf("%s, level %s, member %d: one subject has %g, want %g", draw, set.key(), m, v,

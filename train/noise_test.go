@@ -67,7 +67,7 @@ func TestNoiseDrownsTheAnswer(t *testing.T) {
 	for step := range 120 * task.stepsPerEpoch() {
 		expect.NoError(t, e.step(step, 1))
 	}
-	x := expect.Must(task.robustness(e, 0, []float64{0.01, 0.2, 1000}, 20))
+	x := expect.Must(task.robustness(e, []float64{0.01, 0.2, 1000}, 20))
 	_, little := x.accuracies(0, 0)
 	_, some := x.accuracies(0, 1)
 	_, much := x.accuracies(0, 2)
@@ -110,8 +110,8 @@ func TestStandardNoise(t *testing.T) {
 		seen[both[i]] = true
 	}
 	expect.Equal(t, "different draws", len(seen), 24)
-	if got := draws(c, 0, piece{step: 7, from: 5, n: 2}); !slices.Equal(got[:2*each], both[5*each:7*each]) {
-		t.Error("a puzzle's noise depends on the step or on the puzzles beside it")
+	if got := draws(c, 0, piece{from: 5, n: 2}); !slices.Equal(got[:2*each], both[5*each:7*each]) {
+		t.Error("a puzzle's noise depends on the puzzles beside it")
 	}
 	c.Members, c.DType = c.Members[1:], "float64"
 	if alone := draws(c, 0, all); !slices.Equal(alone, both[12*each:]) {

@@ -59,7 +59,7 @@ func (t *trainer) measure() (fill func(r *runlog.Record), err error) {
 	}
 	var ofTask measuresFiller
 	err = t.retryAfterOOM(func() (err error) {
-		ofTask, err = t.task.measure(t.ensemble, t.state.step, tables)
+		ofTask, err = t.task.measure(t.ensemble, tables)
 		return err
 	})
 	if err != nil {

@@ -250,11 +250,11 @@ func lastTokens(symbols torchpe.Tensor, n int) torchpe.Tensor {
 	return index.Expand(symbols.Size(0), symbols.Size(1), n)
 }
 
-func (t *sequenceTask) measure(e *ensemble, step int, _ peTables) (measuresFiller, error) {
+func (t *sequenceTask) measure(e *ensemble, _ peTables) (measuresFiller, error) {
 	by, losses := map[int][]float64{}, map[int][][]float64{} // [E] by length, and [E][outputs]
 	for length, set := range t.tests {
 		var err error
-		if by[length], losses[length], err = t.test(e, set, step); err != nil {
+		if by[length], losses[length], err = t.test(e, set); err != nil {
 			return nil, err
 		}
 	}
@@ -300,15 +300,15 @@ func lossByPosition(losses []float64) map[int]float64 {
 
 // test returns each member's share of right outputs, of those that count, on held-out sequences, and for
 // texts its mean loss at each of a sequence's tokens.
-func (t *sequenceTask) test(e *ensemble, set sequences, step int) (right []float64, losses [][]float64, err error) {
+func (t *sequenceTask) test(e *ensemble, set sequences) (right []float64, losses [][]float64, err error) {
 	right = make([]float64, e.members())
 	for range right {
 		losses = append(losses, make([]float64, set.outputs))
 	}
 	err = e.inPieces(set.n, max(1, evaluationTokens/set.tokens), func(s *torchpe.Scope, from, n int) {
-		s.Seed(e.seeds, step)
+		e.seedEvaluation(s)
 		part := set.part(from, n)
-		logits := t.model(e, set.tokens).Forward(s, t.testInput(e, s, part, step), nil)
+		logits := t.model(e, set.tokens).Forward(s, t.testInput(e, s, part), nil)
 		logits = logits.Reshape(e.members(), n*set.outputs, -1)
 		counted := torchpe.Of(s, e.device, slices.Repeat(part.counted, e.members()), e.members(), n*set.outputs)
 		for m, v := range torchpe.CountCorrect(logits, counted).Float64s() {
@@ -337,11 +337,11 @@ func (s sequences) part(from, n int) sequences {
 }
 
 // testInput returns held-out sequences, the same for all members.
-func (t *sequenceTask) testInput(e *ensemble, s *torchpe.Scope, set sequences, step int) models.Input {
+func (t *sequenceTask) testInput(e *ensemble, s *torchpe.Scope, set sequences) models.Input {
 	symbols := slices.Repeat(set.symbols, e.members())
 	in := models.Input{Symbols: torchpe.Of(s, e.device, symbols, e.members(), set.n, set.tokens)}
 	in.Read, in.Positions = lastTokens(in.Symbols, set.outputs), t.model(e, set.tokens).Config.Positions
-	e.addDrawnPositions(s, &in, set.n, fmt.Sprintf("positions %d %d %d", set.tokens, step, set.first))
+	e.addDrawnPositions(s, &in, set.n, fmt.Sprintf("positions %d %d", set.tokens, set.first))
 	return in
 }
 
@@ -352,9 +352,9 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 	set = set.part(0, min(set.n, probeFrames, max(1, evaluationTokens/set.tokens)))
 	var out tensorList
 	err := e.inPieces(set.n, set.n, func(s *torchpe.Scope, _, _ int) {
-		s.Seed(e.seeds, step)
+		e.seedEvaluation(s)
 		trace := models.NewTrace("pe/*", "attention/*")
-		t.model(e, set.tokens).Forward(s, t.testInput(e, s, set, step), trace)
+		t.model(e, set.tokens).Forward(s, t.testInput(e, s, set), trace)
 		for _, name := range trace.Names() {
 			x, _ := trace.Get(name)
 			if len(x.Shape()) > 3 {

@@ -91,7 +91,7 @@ func TestSequenceAccuracyOfAConstantModel(t *testing.T) {
 				}
 			}
 		}
-		got, _, err := task.test(e, set, 0)
+		got, _, err := task.test(e, set)
 		if err != nil || !near(got, []float64{want / counted, want / counted}) {
 			t.Errorf("length %d: %v, %v; want %g", length, got, err, want/counted)
 		}
@@ -186,7 +186,7 @@ func TestCausalModelsDoNotLookAhead(t *testing.T) {
 				s := e.resident.ChildNoGrad()
 				defer s.Close()
 				s.Seed(e.seeds, 0)
-				out = task.model(e, set.tokens).Forward(s, task.testInput(e, s, set, 0), nil).Float64s()
+				out = task.model(e, set.tokens).Forward(s, task.testInput(e, s, set), nil).Float64s()
 			}))
 			return out[:len(out)/2] // of the first member
 		}
@@ -218,7 +218,7 @@ func TestPerplexityOfAConstantModel(t *testing.T) {
 	if !slices.Equal(task.longer, []int{12, 24}) {
 		t.Fatalf("lengths %v", task.longer)
 	}
-	fill := expect.Must(task.measure(e, 0, peTables{}))
+	fill := expect.Must(task.measure(e, peTables{}))
 	got := runlog.Numbers{}
 	fill(1, got, trainSums{correct: []float64{0, 0}, examples: 1})
 	total := math.Log(math.Exp(bias[0]) + math.Exp(bias[1]) + math.Exp(bias[2]))

@@ -61,7 +61,7 @@ type objective interface {
 type evaluation interface {
 	// measure measures the held-out examples and the PE's tables. fill then adds what member m's
 	// record has of these and of the sums since the last record.
-	measure(e *ensemble, step int, tables peTables) (fill measuresFiller, err error)
+	measure(e *ensemble, tables peTables) (fill measuresFiller, err error)
 	// probes returns tensors from inside the trained model, and metadata for their file.
 	probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error)
 	// addFinal adds what was measured of a member with the probes, for its result.
@@ -73,7 +73,7 @@ type evaluation interface {
 	completeResult(r *runlog.Result)
 	// trainingSums returns the sums that the last record of training has, measured anew for an imported
 	// model.
-	trainingSums(e *ensemble, step int) (trainSums, error)
+	trainingSums(e *ensemble) (trainSums, error)
 }
 
 // taskDefaults has the methods of tasks that need nothing special there.
@@ -86,7 +86,7 @@ func (taskDefaults) completeResult(*runlog.Result) {}
 func (taskDefaults) checkMeasured(Config) error    { return nil }
 
 //nolint:unparam // the error is that of the interface
-func (taskDefaults) trainingSums(e *ensemble, _ int) (trainSums, error) {
+func (taskDefaults) trainingSums(e *ensemble) (trainSums, error) {
 	return newTrainSums(e.members()), nil
 }
 

@@ -89,6 +89,29 @@ func TestUntil(t *testing.T) {
 	sameFinal(t, readFinal(t, parts), readFinal(t, dir))
 }
 
+// A member that has stopped keeps the answers of its last record where evaluations draw numbers, too, as the
+// dropout of sinusoids does: those that it has alone.
+func TestAnswersOfStoppedMembers(t *testing.T) {
+	c := untilTiny(t)
+	c.PE, c.Members[0].Sigma, c.Members[1].Sigma = "1d-fixed", nil, nil
+	dir, result := runTiny(t, c)
+	if a, b := result.Members[0].Steps, result.Members[1].Steps; a == b {
+		t.Fatalf("both members stop after %d steps: the test shows nothing", a)
+	}
+	for m := range c.Members {
+		alone := c
+		alone.Members = c.Members[m : m+1]
+		aloneDir, _ := runTiny(t, alone)
+		for _, name := range []string{"prediction/validation", "attention/1"} {
+			_, together := probed(t, dir, name)
+			_, want := probed(t, aloneDir, name)
+			if !slices.Equal(together[m*len(want):(m+1)*len(want)], want) {
+				t.Errorf("member %d has other %s beside another than alone", m, name)
+			}
+		}
+	}
+}
+
 // newest keeps what an observer was shown last.
 type newest struct {
 	noopObserver
