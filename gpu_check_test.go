@@ -2,6 +2,7 @@ package torchpe_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -183,4 +184,34 @@ func TestGPUPage(t *testing.T) {
 		}
 		containsAll(t, "results/gpu/README.md", string(page), string(out))
 	}
+}
+
+// A step lasts from the end of Adam to the next; what is before the first is left out.
+func TestGPUKernels(t *testing.T) {
+	t.Parallel()
+	var events []string
+	at := 0
+	launch := func(name string, us int) {
+		events = append(events, fmt.Sprintf(`{"cat": "kernel", "name": %q, "ts": %d, "dur": %d}`, name, at, us))
+		at += us + 1
+	}
+	for range 3 {
+		launch("void torchpe::compiled::(anonymous namespace)::attention_kernel<float, 16>(torchpe::GpuHeads)", 20)
+		launch("sm90_xmma_gemm_f32", 30)
+		launch("void torchpe::compiled::(anonymous namespace)::adam_kernel<float>(int)", 10)
+	}
+	trace := filepath.Join(t.TempDir(), "steps.json")
+	text := `{"traceEvents": [{"ph": "M"}, ` + strings.Join(events, ", ") + `]}`
+	if err := os.WriteFile(trace, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("python3", "scripts/gpu_kernels.py", trace).CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("needs python3")
+	} else if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	containsAll(t, "kernels", string(out), "steps,all,,3,,0.0630\nsteps,idle,,0,,0.0030\n",
+		"steps,product,sm90_xmma_gemm_f32,1,30.0,0.0300\n",
+		`steps,attention,"attention_kernel<float, 16>",1,20.0,0.0200`, "steps,Adam,adam_kernel<float>,1,10.0,0.0100\n")
 }

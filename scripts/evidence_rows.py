@@ -90,6 +90,8 @@ def row(directory, grids):
         config = json.load(f)
     with open(os.path.join(directory, "result.json")) as f:
         result = json.load(f)
+    with open(os.path.join(directory, "environment.json")) as f:
+        precision = json.load(f).get("precision")
     member, m = config["members"][0], result["members"][0]
     if len(config["members"]) != 1 or m["status"] != "done":
         raise SystemExit("%s: want one member that is done" % directory)
@@ -105,7 +107,7 @@ def row(directory, grids):
            "take": (config.get("from") or {}).get("take"),
            "optimizer": config["optimizer"], "lr": member["lr"], "weight_decay": member["weight_decay"],
            "heads": config["heads"], "d_model": config["d_model"], "until": config.get("until"),
-           "precision": config.get("precision"),
+           "precision": precision if precision != "fp32" else None,
            "seed": member["seed"], "epochs": m["epochs"], "fitted": fit["epoch"] if fit.get("reached") else "no",
            "train": numbers["train"], "iid": numbers["iid"], "validation": numbers["validation"],
            "noise_0.1": numbers.get("noise/0.1"), "moved": over_blocks(numbers, "pe_moved"),

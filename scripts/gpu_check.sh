@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs what needs an NVIDIA GPU, on a machine with PyTorch (CUDA), nvcc and g++, and no Go: bring the
 # checkout and .build/gpu.tgz, which `make gpu-kit` makes elsewhere.
-#   scripts/gpu_check.sh [PART]...        default: build smoke bench peers more; then, in a call of its own, build tests trace
+#   scripts/gpu_check.sh [PART]...        default: build smoke bench peers more; then, in a call of its
+#                                         own, build tests trace
 # build     the shim against python3's PyTorch, by CMake or, where that fails, by build_direct.py;
 #           meanwhile torch.compile fills its cache for the peers
 # smoke     whether a GPU computes at all, and how far the fused operators are from the CPU's
@@ -72,7 +73,7 @@ summary() {
   {
     echo "# gpu_check ${parts[*]} on $gpu, $SECONDS of $deadline s"
     echo
-    cat "$work/tables"
+    cat "$work/tables" "$work/traced"
     echo
     echo "| step | status | seconds | |"
     echo "|---|---|---|---|"
@@ -279,7 +280,7 @@ traced() {
     --trace "$work/traces/$1.json" "${@:2}" || return
   tar -czf "$out/traces.tar.gz" -C "$work" traces
   "$python" scripts/gpu_kernels.py "$work"/traces/*.json >"$out/trace.csv" 2>>"$out/errors.txt" &&
-    "$python" scripts/gpu_summary.py --trace "$out/trace.csv" >"$work/tables" 2>>"$out/errors.txt"
+    "$python" scripts/gpu_summary.py --trace "$out/trace.csv" >"$work/traced" 2>>"$out/errors.txt"
 }
 # moved_bytes NAME FLAGS...: time and bytes of each launch in some steps, by Nsight Compute
 moved_bytes() {
@@ -326,7 +327,7 @@ fi
 out=${OUT:-results/gpu-$gpu}
 mkdir -p "$out"
 rm -f "$out"/{bench.jsonl,errors.txt,build.log,tests.txt,system.txt,sanitizer.txt}
-work=$(mktemp -d) && touch "$work"/{steps,tables,twins}
+work=$(mktemp -d) && touch "$work"/{steps,tables,traced,twins}
 trap 'rm -rf "$work"' EXIT
 export PYTHON=$python LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TORCHINDUCTOR_CACHE_DIR=$PWD/.build/inductor
 # --deterministic, also where a test before did without.

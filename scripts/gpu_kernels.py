@@ -4,8 +4,8 @@ launched in a step, how long a launch took, and what that makes of the step.
 
     python3 scripts/gpu_kernels.py TRACE.json... >trace.csv
 
-The row "all" has the time between the starts of two steps, the row "idle" the time in which nothing
-ran. Products are kernels of cuBLAS; which ones a step calls depends on its sizes.
+A step lasts from the end of Adam's kernel to the end of the next. The row "all" has its time, the row
+"idle" the time in which nothing ran. Products are kernels of cuBLAS.
 """
 import collections
 import csv
@@ -20,18 +20,20 @@ GROUPS = [("product", r"gemm|nvjet|splitKreduce|cutlass::Kernel2"), ("attention"
 
 
 def group(name):
-    return next((g for g, pattern in GROUPS if re.search(pattern, name)), "libtorch's other")
+    other = "torchpe's other" if "torchpe::" in name else "libtorch's other"
+    return next((g for g, pattern in GROUPS if re.search(pattern, name)), other)
 
 
 def short(name):
-    """torchpe::compiled::(anonymous namespace)::attention_kernel<float, float, 16>(...) -> attention_kernel<float, float, 16>"""
+    """void torchpe::compiled::(anonymous namespace)::f<float, 16>(...) -> f<float, 16>"""
     name = re.sub(r"^void ", "", name.replace("(anonymous namespace)::", "").replace("torchpe::compiled::", ""))
     return re.sub(r"\(.*", "", name).replace("torchpe::", "")[:80]
 
 
 def rows(path):
     events = json.load(open(path))["traceEvents"]
-    events = sorted((e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")), key=lambda e: e["ts"])
+    events = [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    events.sort(key=lambda e: e["ts"])
     ends = [e["ts"] + e["dur"] for e in events if "adam" in e["name"]]  # the last kernel of weights in a step
     if len(ends) < 2:
         sys.exit("%s: fewer than two steps" % path)

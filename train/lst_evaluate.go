@@ -113,8 +113,8 @@ func (e *ensemble) inPieces(n, size int, f func(s *torchpe.Scope, from, n int)) 
 	})
 }
 
-// seedEvaluation seeds the random draws of an evaluation in s. They are the same after each step, so that a
-// member that has stopped gives the answers of its last record.
+// seedEvaluation seeds the random draws of an evaluation in s, with a step that training never has. They are
+// the same after each step, so that a member that has stopped gives the answers of its last record.
 func (e *ensemble) seedEvaluation(s *torchpe.Scope) { s.Seed(e.seeds, -1) }
 
 // inScope calls f with a scope without gradients, which it closes.

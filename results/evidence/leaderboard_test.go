@@ -132,7 +132,7 @@ func TestLeaderboard(t *testing.T) {
 		{"ranks", rankTable(t, ranked, by, costs)},
 		{"unfitted", unfittedTable(t, unfitted, costs)},
 		{"fresh", freshWords(t, ranked, by)},
-		{"masks", maskWords(t, ranked, by)},
+		{"confounds", confoundWords(t, ranked, by)},
 		{"devices", deviceWords(t, slices.Concat(fitted, unfitted))},
 		{"missing", missing(t, slices.Concat(fitted, unfitted))},
 		{"places", familyTable(ranked, "places", func(s string) string { return knowsOf(t, s) })},
@@ -156,15 +156,16 @@ func TestLeaderboard(t *testing.T) {
 // leaderWords says which encodings cannot be told from the first.
 func leaderWords(t *testing.T, ranked []ranking.Standing, unfitted []entry) string {
 	t.Helper()
-	var alike []string
+	var differ []string
 	for _, s := range ranked[1:] {
-		if !s.Differs {
-			alike = append(alike, s.Label)
+		if s.Differs {
+			differ = append(differ, s.Label)
 		}
 	}
 	return fmt.Sprintf("Of %d encodings, each σ and placement counted apart, %d have fitted with all three seeds and "+
-		"are ranked. %s is first: it solves %s of the validation puzzles. Not shown to differ from it: %s.\n",
-		len(ranked)+len(unfitted), len(ranked), ranked[0].Label, point(ranked[0].Mean), strings.Join(alike, "; "))
+		"are ranked. %s is first: it solves %s of the validation puzzles. Shown to differ from it: %s. The other %d are not.\n",
+		len(ranked)+len(unfitted), len(ranked), ranked[0].Label, point(ranked[0].Mean), strings.Join(differ, "; "),
+		len(ranked)-1-len(differ))
 }
 
 // advice says what to take by what is known of the places of tokens. docs/encodings.md repeats it.
@@ -268,10 +269,11 @@ func costCells(t *testing.T, e entry, costs map[string]row) string {
 
 // isP returns "= .010" or "< .001".
 func isP(p float64) string {
-	if text := number.P(p); strings.HasPrefix(text, "<") {
-		return text
+	text := number.P(p)
+	if !strings.HasPrefix(text, "<") {
+		text = "= " + text
 	}
-	return "= " + number.P(p)
+	return text
 }
 
 // factsOf describes the encoding of a row.
@@ -316,37 +318,45 @@ func freshWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) st
 	if more < 0 {
 		than, more = "lower", -more
 	}
-	return fmt.Sprintf("**Fresh seeds**: two (%s) that play no part in the ranks exist of %d encodings; %d of their %d "+
-		"models have not fitted. Spearman's ρ of their means with the ranked ones is %s; on average they are %s %s. "+
-		"More than .1 apart: %s.\n", strings.Join(freshSeeds, ", "), len(names), unfitted, len(names)*len(freshSeeds),
-		point(rho.Statistic), point(more), than, cmp.Or(strings.Join(apart, "; "), "none"))
+	return fmt.Sprintf("**Fresh seeds**: two (%s) that play no part in the ranks exist of %d ranked encodings; of "+
+		"their %d models %d have not fitted. Spearman's ρ of their means with the ranked ones is %s; on average they "+
+		"are %s %s. %d are more than .1 apart: %s.\n", strings.Join(freshSeeds, ", "), len(names),
+		len(names)*len(freshSeeds), unfitted, point(rho.Statistic), point(more), than, len(apart),
+		strings.Join(apart, "; "))
 }
 
-// maskWords says which ranked encodings have a causal mask, and compares what encodings know without them.
-func maskWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) string {
+// confoundWords compares what encodings know of places without causal masks, and on each device.
+func confoundWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) string {
 	t.Helper()
-	with := map[string][]string{}
-	count := map[string]int{}
-	var without []ranking.Standing
-	for _, s := range ranked {
-		r := by[s.Label].any()
-		knows := knowsOf(t, r["pe"])
-		count[knows]++
-		if factsOf(t, r).Attention.Causal {
-			with[knows] = append(with[knows], s.Label)
-		} else {
-			without = append(without, s)
+	// of returns how many of those that know an order and the grid are taken, and the median ranks of these.
+	of := func(take func(r row) bool) (count, medians string) {
+		var some []ranking.Standing
+		names, all := map[string][]string{}, map[string]int{}
+		for _, s := range ranked {
+			r := by[s.Label].any()
+			knows := knowsOf(t, r["pe"])
+			all[knows]++
+			if take(r) {
+				some = append(some, s)
+				names[knows] = append(names[knows], s.Label)
+			}
 		}
+		families, p := ranking.Families(some, func(s string) string { return knowsOf(t, s) })
+		for _, f := range families {
+			medians += fmt.Sprintf("%s %s, ", f.Name, number.Fixed(f.Median, 1))
+		}
+		return fmt.Sprintf("%d of the %d that know an order and %d of the %d that know the grid", len(names["1-D"]),
+			all["1-D"], len(names["2-D"]), all["2-D"]), medians + "p " + isP(p)
 	}
-	families, p := ranking.Families(without, func(s string) string { return knowsOf(t, s) })
-	var medians []string
-	for _, f := range families {
-		medians = append(medians, fmt.Sprintf("%s %s", f.Name, number.Fixed(f.Median, 1)))
-	}
-	return fmt.Sprintf("%d of the %d that know an order have a causal mask (%s), and %d of the %d that know the grid "+
-		"(%s). Without all of these the median ranks are %s (p %s).\n", len(with["1-D"]), count["1-D"],
-		strings.Join(with["1-D"], "; "), len(with["2-D"]), count["2-D"], strings.Join(with["2-D"], "; "),
-		strings.Join(medians, ", "), isP(p))
+	isMasked := func(r row) bool { return factsOf(t, r).Attention.Causal }
+	isGPU := func(r row) bool { return r["precision"] != "" }
+	masked, _ := of(isMasked)
+	_, free := of(func(r row) bool { return !isMasked(r) })
+	gpu, onGPU := of(isGPU)
+	_, onCPU := of(func(r row) bool { return !isGPU(r) })
+	return fmt.Sprintf(`* **Masks**: %s have a causal mask. Median ranks of those without: %s.
+* **Devices**: a GPU trained %s. Their median ranks: %s; of those that a CPU trained: %s.
+`, masked, free, gpu, onGPU, onCPU)
 }
 
 // deviceWords lists the encodings that a GPU trained, and compares models that a CPU has trained, too.
@@ -408,7 +418,7 @@ func familyTable(ranked []ranking.Standing, heading string, familyOf func(string
 		rows = append(rows, fmt.Sprintf("| %s | %d | %s |", f.Name, f.N, number.Fixed(f.Median, 1)))
 	}
 	return markdown("| "+heading+" | schemes | median rank |", rows) + fmt.Sprintf(`
-If ranks were given to schemes at random, they would differ at least as much with p %s (Kruskal and Wallis).
+If ranks were given to schemes at random, they would differ so much with a chance %s (Kruskal and Wallis).
 `, isP(p))
 }
 

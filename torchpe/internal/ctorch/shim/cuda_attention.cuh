@@ -38,7 +38,7 @@ Cut cut_of(int width) {
 }
 
 // Column c of x [count,...] and of its bias, null for none, together; zeros behind. All loads are
-// under way at once, which matters: a block waits some 800 cycles for one.
+// under way at once.
 template <typename T, typename S, int R>
 __device__ __forceinline__ void column_of(const S* x, int64_t row, const T* bias, int c, int count, T (&column)[R]) {
   const T b = bias ? bias[c] : T(0);
