@@ -163,7 +163,8 @@ func leaderWords(t *testing.T, ranked []ranking.Standing, unfitted []entry) stri
 		}
 	}
 	return fmt.Sprintf("Of %d encodings, each σ and placement counted apart, %d have fitted with all three seeds and "+
-		"are ranked. %s is first: it solves %s of the validation puzzles. Shown to differ from it: %s. The other %d are not.\n",
+		"are ranked. %s is first: it solves %s of the validation puzzles. Shown to differ from it: %s. "+
+		"The other %d are not.\n",
 		len(ranked)+len(unfitted), len(ranked), ranked[0].Label, point(ranked[0].Mean), strings.Join(differ, "; "),
 		len(ranked)-1-len(differ))
 }
@@ -385,8 +386,8 @@ func deviceWords(t *testing.T, all []entry) string {
 	for _, name := range slices.Sorted(maps.Keys(again)) {
 		for _, seed := range seedsOf(again[name]) {
 			a, b := of[name].rows[seed], again[name][seed]
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s, %s | %s, %s | %s, %s |", name, seed, a["epochs"], b["epochs"],
-				point(a.number(t, "iid")), point(b.number(t, "iid")),
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s, %s | %s, %s | %s, %s |", name, seed,
+				a["epochs"], b["epochs"], point(a.number(t, "iid")), point(b.number(t, "iid")),
 				point(a.number(t, "validation")), point(b.number(t, "validation"))))
 		}
 	}
