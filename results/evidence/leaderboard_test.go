@@ -133,6 +133,7 @@ func TestLeaderboard(t *testing.T) {
 		{"unfitted", unfittedTable(t, unfitted, costs)},
 		{"fresh", freshWords(t, ranked, by)},
 		{"confounds", confoundWords(t, ranked, by)},
+		{"once", onceTable(t, by)},
 		{"devices", deviceWords(t, slices.Concat(fitted, unfitted))},
 		{"missing", missing(t, slices.Concat(fitted, unfitted))},
 		{"places", familyTable(ranked, "places", func(s string) string { return knowsOf(t, s) })},
@@ -358,6 +359,38 @@ func confoundWords(t *testing.T, ranked []ranking.Standing, by map[string]entry)
 	return fmt.Sprintf(`* **Masks**: %s have a causal mask. Median ranks of those without: %s.
 * **Devices**: a GPU trained %s. Their median ranks: %s; of those that a CPU trained: %s.
 `, masked, free, gpu, onGPU, onCPU)
+}
+
+// onceTable compares tables that are added once with the same at every block. A scheme's σ count together.
+func onceTable(t *testing.T, by map[string]entry) string {
+	t.Helper()
+	var rows []string
+	less := map[string][]float64{}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		once, isThere := by[name+", once"]
+		if !isThere {
+			continue
+		}
+		a := models{"": once.rows}.column(t, "", "validation")
+		b := models{"": by[name].rows}.column(t, "", "validation")
+		scheme := once.any()["pe"]
+		less[scheme] = append(less[scheme], stats.Mean(a)-stats.Mean(b))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, meanSD(stats.Mean(a), stats.SD(a)),
+			meanSD(stats.Mean(b), stats.SD(b))))
+	}
+	var of []float64
+	better := 0
+	for _, scheme := range slices.Sorted(maps.Keys(less)) {
+		d := stats.Mean(less[scheme])
+		of = append(of, d)
+		if d > 0 {
+			better++
+		}
+	}
+	i := expect.Must(stats.MeanInterval(of, .95))
+	return markdown("| table | once | at every block |", rows) + fmt.Sprintf(`
+Once is better in %d of %d schemes, by %s in the mean (%s to %s, 95 %%, Student over schemes).
+`, better, len(of), point(stats.Mean(of)), point(i.Low), point(i.High))
 }
 
 // deviceWords lists the encodings that a GPU trained, and compares models that a CPU has trained, too.
