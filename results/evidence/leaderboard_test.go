@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -297,7 +298,7 @@ func factsOf(t *testing.T, r row) pe.Facts {
 func freshWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) string {
 	t.Helper()
 	var names, apart []string
-	var old, fresh []float64
+	var old, fresh, variances []float64
 	unfitted := 0
 	for _, s := range ranked {
 		of := by[s.Label].fresh
@@ -311,20 +312,28 @@ func freshWords(t *testing.T, ranked []ranking.Standing, by map[string]entry) st
 				unfitted++
 			}
 		}
+		for _, rows := range []map[string]row{by[s.Label].rows, of} {
+			sd := stats.SD(models{"": rows}.column(t, "", "validation"))
+			variances = append(variances, slices.Repeat([]float64{sd * sd}, len(rows)-1)...)
+		}
 		if d := mean - s.Mean; d > .1 || d < -.1 {
 			apart = append(apart, fmt.Sprintf("%s (%s, then %s)", s.Label, point(s.Mean), point(mean)))
 		}
 	}
 	rho, more := expect.Must(stats.Spearman(old, fresh)), stats.Mean(fresh)-stats.Mean(old)
+	// Means of three and of two seeds of one spread are more than .1 apart so often.
+	pooled := math.Sqrt(stats.Mean(variances))
+	chance := math.Erfc(.1 / (pooled * math.Sqrt(1./3+1./2) * math.Sqrt2))
 	than := "higher"
 	if more < 0 {
 		than, more = "lower", -more
 	}
 	return fmt.Sprintf("**Fresh seeds**: two (%s) that play no part in the ranks exist of %d ranked encodings; of "+
 		"their %d models %d have not fitted. Spearman's ρ of their means with the ranked ones is %s; on average they "+
-		"are %s %s. %d are more than .1 apart: %s.\n", strings.Join(freshSeeds, ", "), len(names),
+		"are %s %s. %d are more than .1 apart, where the spread of seeds "+
+		"(SD %s) lets one expect %.0f: %s.\n", strings.Join(freshSeeds, ", "), len(names),
 		len(names)*len(freshSeeds), unfitted, point(rho.Statistic), point(more), than, len(apart),
-		strings.Join(apart, "; "))
+		point(pooled), chance*float64(len(names)), strings.Join(apart, "; "))
 }
 
 // confoundWords compares what encodings know of places without causal masks, and on each device.
