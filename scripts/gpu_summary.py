@@ -3,7 +3,7 @@
 to torchpe's best of the same task; and the goals, each with what it needs and what came out.
 
     python3 scripts/gpu_summary.py bench.jsonl [--gpu nvidia-h100-80gb]
-    python3 scripts/gpu_summary.py --trace trace.csv                 of gpu_kernels.py: what a step spends its time on
+    python3 scripts/gpu_summary.py --trace trace.csv                 what a step spends its time on (gpu_kernels.py)
     python3 scripts/gpu_summary.py bench.jsonl --best-compiled 2     labels of PyTorch's best for LST
 
 Goals and predictions are of an H200, whose memory moves 4.3 TB/s, or of an H100, with 3.0; other GPUs
@@ -81,7 +81,8 @@ def goals(table, gpu):
     yield "times PyTorch eager, LST", "20", on("26 to 32", ""), best(table, "lst", "pytorch", plain) / lst
     yield "times PyTorch's best, LST", "2", on("1.5 to 1.8", ""), best(table, "lst", "pytorch") / lst
     yield "times eager, one LST model", "4", "", best(table, "lst", "pytorch", plain) / alone
-    yield "times best eager, one LST model", "", "", best(table, "lst", "pytorch", lambda r: eager(r) and not plain(r)) / alone
+    yield ("times best eager, one LST model", "", "",
+           best(table, "lst", "pytorch", lambda r: eager(r) and not plain(r)) / alone)
     yield ("times best compiled, one LST model", "1", "",
            best(table, "lst", "pytorch", lambda r: single(r) and not eager(r)) / alone)
     yield "minutes a model of fMRI, %s steps" % format(FMRI_STEPS, ","), on("3", "4.3"), on("2.6", "3.7"), fmri * FMRI_STEPS / 6e4

@@ -327,8 +327,9 @@ def measure(device):
         batches = [tuple(torch.stack([batches[(i + m) % 16][part] for m in range(args.members)])
             for part in range(3)) for i in range(16)]
     gpu = device.type == "cuda"
-    if gpu and args.members is not None and TOKENS <= 32:  # under vmap its backward pass fails in 2.11: "LSE is not
-        torch.backends.cuda.enable_mem_efficient_sdp(False)  # correctly aligned"; few tokens do not need it
+    if gpu and args.members is not None and TOKENS <= 32:
+        # In PyTorch 2.11 its backward pass fails for stacked models: "LSE is not correctly aligned".
+        torch.backends.cuda.enable_mem_efficient_sdp(False)
     # On a GPU the host runs ahead and a synchronisation a step would be charged to the step: read
     # the clock once in CHUNK steps.
     chunk = min(CHUNK, args.steps) if gpu else 1

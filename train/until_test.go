@@ -93,7 +93,7 @@ func TestUntil(t *testing.T) {
 // dropout of sinusoids does: those that it has alone.
 func TestAnswersOfStoppedMembers(t *testing.T) {
 	c := untilTiny(t)
-	c.PE, c.Members[0].Sigma, c.Members[1].Sigma = "1d-fixed", nil, nil
+	c.PE, c.Members[0].Sigma, c.Members[1].Sigma, c.Noise = "1d-fixed", nil, nil, []float64{0.1}
 	dir, result := runTiny(t, c)
 	if a, b := result.Members[0].Steps, result.Members[1].Steps; a == b {
 		t.Fatalf("both members stop after %d steps: the test shows nothing", a)
@@ -102,7 +102,7 @@ func TestAnswersOfStoppedMembers(t *testing.T) {
 		alone := c
 		alone.Members = c.Members[m : m+1]
 		aloneDir, _ := runTiny(t, alone)
-		for _, name := range []string{"prediction/validation", "attention/1"} {
+		for _, name := range []string{"prediction/validation", "attention/1", "noise/accuracy"} {
 			_, together := probed(t, dir, name)
 			_, want := probed(t, aloneDir, name)
 			if !slices.Equal(together[m*len(want):(m+1)*len(want)], want) {

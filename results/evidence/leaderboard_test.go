@@ -185,13 +185,13 @@ func advice(t *testing.T, ranked []ranking.Standing) string {
 		best[knows] = append(best[knows], fmt.Sprintf("`%s` %s", s.Label, point(s.Mean)))
 	}
 	text := fmt.Sprintf("On Latin squares, whose 16 tokens lie on a grid, %d encodings have fitted, three seeds each. "+
-		"Their ranks differ by what they know of the places (p %s, Kruskal and Wallis). Validation accuracy:\n\n",
-		len(ranked), isP(p))
+		"Their ranks differ by what they know of the places (%s, Kruskal and Wallis). Validation accuracy:\n\n",
+		len(ranked), number.PText(p))
 	for _, kind := range [][2]string{{"2-D", "the grid"}, {"1-D", "an order"},
 		{"none", "neither, and have a row of a table for each token"}} {
 		own := best[kind[0]]
 		last := len(own) - min(3, len(own)/2)
-		text += fmt.Sprintf("* %d know %s (median rank %s): first %s; last %s.\n", len(own), kind[1],
+		text += fmt.Sprintf("* %d know %s (median rank of their schemes %s): first %s; last %s.\n", len(own), kind[1],
 			median[kind[0]], strings.Join(own[:min(5, last)], ", "), strings.Join(own[last:], ", "))
 	}
 	return text
@@ -268,15 +268,6 @@ func costCells(t *testing.T, e entry, costs map[string]row) string {
 		return costs[r["pe"]]["puzzles_ratio"] + " | " + costs[r["pe"]]["parameters"]
 	}
 	return fmt.Sprintf("– | %d", factsOf(t, r).Parameters)
-}
-
-// isP returns "= .010" or "< .001".
-func isP(p float64) string {
-	text := number.P(p)
-	if !strings.HasPrefix(text, "<") {
-		text = "= " + text
-	}
-	return text
 }
 
 // factsOf describes the encoding of a row.
@@ -357,7 +348,7 @@ func confoundWords(t *testing.T, ranked []ranking.Standing, by map[string]entry)
 			medians += fmt.Sprintf("%s %s, ", f.Name, number.Fixed(f.Median, 1))
 		}
 		return fmt.Sprintf("%d of the %d that know an order and %d of the %d that know the grid", len(names["1-D"]),
-			all["1-D"], len(names["2-D"]), all["2-D"]), medians + "p " + isP(p)
+			all["1-D"], len(names["2-D"]), all["2-D"]), medians + number.PText(p)
 	}
 	isMasked := func(r row) bool { return factsOf(t, r).Attention.Causal }
 	isGPU := func(r row) bool { return r["precision"] != "" }
@@ -408,14 +399,12 @@ func deviceWords(t *testing.T, all []entry) string {
 	var names []string
 	of := map[string]entry{}
 	for _, e := range all {
-		if e.any()["precision"] == "tf32" {
+		if e.any()["precision"] != "" {
 			names = append(names, e.name)
 		}
 		of[e.name] = e
 	}
 	slices.Sort(names)
-	text := "On an NVIDIA H200 with products in tf32, five seeds as one ensemble (libtorch 2.11, commit 8ee790ee): " +
-		strings.Join(names, "; ") + ".\n"
 	var rows []string
 	again := models{}
 	for _, r := range records(t, "../gpu/cpu.csv") {
@@ -433,10 +422,7 @@ func deviceWords(t *testing.T, all []entry) string {
 				point(a.number(t, "validation")), point(b.number(t, "validation"))))
 		}
 	}
-	if rows == nil {
-		return text
-	}
-	return text + "\nThe same models on a GPU in tf32 and on a CPU in fp32:\n\n" +
+	return strings.Join(names, "; ") + ".\n\nModels that a CPU has trained in fp32, too; the GPU's numbers first:\n\n" +
 		markdown("| encoding | seed | epochs | IID test | validation |", rows)
 }
 
@@ -461,8 +447,8 @@ func familyTable(ranked []ranking.Standing, heading string, familyOf func(string
 		rows = append(rows, fmt.Sprintf("| %s | %d | %s |", f.Name, f.N, number.Fixed(f.Median, 1)))
 	}
 	return markdown("| "+heading+" | schemes | median rank |", rows) + fmt.Sprintf(`
-If ranks were given to schemes at random, they would differ so much with a chance %s (Kruskal and Wallis).
-`, isP(p))
+How often ranks given to schemes at random differ so much: %s (Kruskal and Wallis).
+`, number.PText(p))
 }
 
 // taskTable lists the encodings that other tasks were trained with: errors of masked prediction, each seed, and
