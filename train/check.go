@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 
 	"torchpe/train/config"
@@ -70,7 +71,7 @@ func checkModel(c Config, t task) (unsuited, err error) {
 	if err != nil {
 		return nil, err
 	}
-	e.model, unsuited = e.newModel()
+	unsuited = e.buildModels()
 	e.close()
 	if unsuited != nil && outOfMemory(unsuited) {
 		return nil, fmt.Errorf("%s: %w", c.PE, unsuited)
@@ -81,7 +82,11 @@ func checkModel(c Config, t task) (unsuited, err error) {
 	return unsuited, nil
 }
 
-// sameData reports whether two configurations read the same data.
+// sameData reports whether two configurations read the same data, and take nothing else from them.
 func sameData(a, b config.Config) bool {
+	if a.PEInit != "" || b.PEInit != "" || a.Facts().DependsOnPE &&
+		(a.PE != b.PE || !maps.Equal(a.PEOptions, b.PEOptions)) {
+		return false
+	}
 	return reflect.DeepEqual(a.TaskConfig, b.TaskConfig) && reflect.DeepEqual(a.DataConfig, b.DataConfig)
 }

@@ -61,18 +61,11 @@ func emptyEnsemble(c Config, t task) (e *ensemble, err error) {
 
 // allocate makes what lies on the device.
 func (e *ensemble) allocate() (err error) {
-	if e.model, err = e.newModel(); err != nil {
+	if err := e.buildModels(); err != nil {
 		if outOfMemory(err) || deviceLost(err) {
 			return err
 		}
 		return &ConfigError{err}
-	}
-	for _, size := range e.task.otherSizes() {
-		at, err := e.model.At(size.at)
-		if err != nil {
-			return fmt.Errorf("%s: %w", size.label, err)
-		}
-		e.sized = append(e.sized, at)
 	}
 	own := e.config.OwnPESettings()
 	if e.ownPE = own != nil; e.ownPE && e.model.EncodingSize() == 0 {
@@ -94,6 +87,21 @@ func (e *ensemble) allocate() (err error) {
 }
 
 // newModel builds the untrained model.
+// buildModels builds the untrained model, also at the other sizes that the task measures.
+func (e *ensemble) buildModels() (err error) {
+	if e.model, err = e.newModel(); err != nil {
+		return err
+	}
+	for _, size := range e.task.otherSizes() {
+		at, err := e.model.At(size.at)
+		if err != nil {
+			return fmt.Errorf("%s: %w", size.label, err)
+		}
+		e.sized = append(e.sized, at)
+	}
+	return nil
+}
+
 func (e *ensemble) newModel() (*models.Model, error) {
 	c := e.config
 	encoding, err := c.encoding()
