@@ -1,6 +1,7 @@
 package evidence_test
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -11,8 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/internal/expect"
 	"torchpe/internal/number"
+	"torchpe/internal/paper"
 	"torchpe/internal/stats"
+	"torchpe/train/sweep"
 )
 
 // models holds the rows of puzzles.csv, and of the leaderboard's, by the name of their setting, such as
@@ -49,8 +53,14 @@ func nameOf(r row) string {
 	if lr := r["lr"]; lr != "" && lr != "0.0003" {
 		name += ", lr " + lr
 	}
-	if r["optimizer"] == "adamw" {
+	switch r["optimizer"] {
+	case "adamw":
 		name += ", decay"
+	case "sgd":
+		name += ", SGD"
+	}
+	if r["heads"] == "2" {
+		name += ", 2 heads"
 	}
 	if until, ok := r["until"]; ok && until == "" {
 		name += ", 400 epochs"
@@ -90,6 +100,50 @@ func readModels(t *testing.T) models {
 		}
 	}
 	return m
+}
+
+// missingModels lists the models of the sweep evidence-models that puzzles.csv lacks, and those without answers.
+func missingModels(t *testing.T, m models) string {
+	t.Helper()
+	var lacking, unanswered []string
+	has := map[string]bool{}
+	for _, point := range expect.Must(expect.Must(sweep.FindPreset("evidence-models")).Spec.Points()) {
+		r := row{"dropout": "0"}
+		for _, s := range point.Settings {
+			r[strings.ReplaceAll(s.Flag, "-", "_")] = s.Value
+		}
+		r["placement"] = r["pe_placement"]
+		if lr, err := strconv.ParseFloat(r["lr"], 64); err == nil {
+			r["lr"] = fmt.Sprint(lr)
+		}
+		seeds := strings.Split(strings.Trim(fmt.Sprint(paper.Seeds()), "[]"), " ")
+		if r["seeds"] != "paper" {
+			seeds = strings.Split(r["seeds"], ",")
+		}
+		name, none, mute := nameOf(r), 0, 0
+		has[name] = true
+		for _, seed := range seeds {
+			switch of := m[name][seed]; {
+			case of == nil:
+				none++
+			case of["answers_validation"] == "":
+				mute++
+			}
+		}
+		if none > 0 {
+			lacking = append(lacking, fmt.Sprintf("%s (%d)", name, none))
+		}
+		if mute > 0 {
+			unanswered = append(unanswered, fmt.Sprintf("%s (%d)", name, mute))
+		}
+	}
+	for _, r := range records(t, "puzzles.csv") {
+		if r["take"] == "" && !has[nameOf(r)] {
+			t.Errorf("evidence-models has no %s", nameOf(r))
+		}
+	}
+	return fmt.Sprintf("**Not run yet**, of `evidence-models`, with the number of seeds: %s.\n\nRun, but without "+
+		"answers: %s.\n", cmp.Or(strings.Join(lacking, "; "), "none"), cmp.Or(strings.Join(unanswered, "; "), "none"))
 }
 
 // correct returns 1 for each validation puzzle that the model of a row answered, else 0; nil where its

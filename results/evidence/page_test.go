@@ -53,6 +53,7 @@ func TestPage(t *testing.T) {
 		{"sgd", variantTable(t, m, func(r row) bool { return r["optimizer"] == "sgd" })},
 		{"network", maskedTable(t, "nmar", "10000", 5)},
 		{"fmri", maskedTable(t, "fmri", "12000", 4)},
+		{"not run", missingModels(t, m)},
 	})
 
 	for _, path := range []string{"../../README.md", "../../docs/verified.md"} {
