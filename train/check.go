@@ -42,17 +42,20 @@ func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []erro
 		if err := c.Resolve(); err != nil {
 			return nil, err
 		}
-		if read == nil || !sameData(stored, before) {
+		isNew := read == nil || !sameData(stored, before)
+		if isNew || !sameTask(stored, before) {
 			if read, err = newTask(c); err != nil {
 				return nil, &DataError{err}
 			}
 			before = stored
+		}
+		if isNew {
 			for _, text := range read.notes() {
 				note(text)
 			}
-		}
-		if sum != "" && read.fingerprint() != sum {
-			return nil, &DataError{errors.New("the content of the data has changed: give another --out")}
+			if sum != "" && read.fingerprint() != sum {
+				return nil, &DataError{errors.New("the content of the data has changed: give another --out")}
+			}
 		}
 		if unsuited[i], err = checkModel(c, read); err != nil {
 			return nil, err
@@ -82,11 +85,14 @@ func checkModel(c Config, t task) (unsuited, err error) {
 	return unsuited, nil
 }
 
-// sameData reports whether two configurations read the same data, and take nothing else from them.
+// sameData reports whether two configurations read the same data.
 func sameData(a, b config.Config) bool {
-	if a.PEInit != "" || b.PEInit != "" || a.Facts().DependsOnPE &&
-		(a.PE != b.PE || !maps.Equal(a.PEOptions, b.PEOptions)) {
-		return false
-	}
 	return reflect.DeepEqual(a.TaskConfig, b.TaskConfig) && reflect.DeepEqual(a.DataConfig, b.DataConfig)
+}
+
+// sameTask reports whether two configurations with the same data make the same task of them: the encoding
+// may decide which inputs are measured, and its start may follow from the data.
+func sameTask(a, b config.Config) bool {
+	return a.PEInit == "" && b.PEInit == "" &&
+		(!a.Facts().DependsOnPE || a.PE == b.PE && maps.Equal(a.PEOptions, b.PEOptions))
 }

@@ -70,9 +70,6 @@ func newSequenceTask(c Config, source exampleSource) (*sequenceTask, error) {
 	}
 	places := max(t.config.TrainLength, t.config.Places)
 	t.line = source.positions(places)
-	if err := e.Fits(t.line); err != nil {
-		return nil, err
-	}
 	t.trained, _ = t.config.Lengths()
 	t.longer, t.unmeasured = t.measurable(e)
 	needed := slices.Clone(t.longer)
