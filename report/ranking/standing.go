@@ -22,7 +22,8 @@ type Standing struct {
 	Entry
 	Mean float64
 	Rank float64 // from 1; entries of one mean share the mean of their ranks
-	// LowRank and HighRank are the ends of the 95 % interval of its rank.
+	// LowRank and HighRank are the ends of the 95 % interval of its rank. Among many alike, draws seldom give the
+	// first its rank again, so an end is moved to the rank where it lies beyond.
 	LowRank, HighRank int
 	// Differs reports whether it differs from the first; see Rank.
 	Differs bool
@@ -78,8 +79,8 @@ func Rank(entries []Entry, falls bool) []Standing {
 	critical := stats.Quantile(furthest, level)
 	for i := range all {
 		slices.Sort(ranks[i])
-		all[i].LowRank = int(math.Floor(stats.Quantile(ranks[i], (1-level)/2)))
-		all[i].HighRank = int(math.Ceil(stats.Quantile(ranks[i], (1+level)/2)))
+		all[i].LowRank = int(math.Floor(min(stats.Quantile(ranks[i], (1-level)/2), all[i].Rank)))
+		all[i].HighRank = int(math.Ceil(max(stats.Quantile(ranks[i], (1+level)/2), all[i].Rank)))
 		all[i].Differs = math.Abs(all[0].Mean-all[i].Mean)/width(all[0], all[i]) > critical &&
 			differ(all[0].Seeds, all[i].Seeds)
 	}

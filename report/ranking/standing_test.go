@@ -114,6 +114,24 @@ func TestAlikeDoNotDiffer(t *testing.T) {
 	}
 }
 
+// The interval of a rank holds it, also of the first of many that are alike, which draws seldom make the first again.
+func TestRankIsInItsInterval(t *testing.T) {
+	source := rand.New(rand.NewPCG(6, 7))
+	var entries []Entry
+	for i := range 60 {
+		mean, sd := 0.0, 0.01
+		if i < 8 { // the worst vary most
+			mean, sd = 100, 10
+		}
+		entries = append(entries, Entry{Seeds: []float64{mean + sd*source.NormFloat64(), mean + sd*source.NormFloat64()}})
+	}
+	for _, s := range Rank(entries, true) {
+		if float64(s.LowRank) > s.Rank || s.Rank > float64(s.HighRank) {
+			t.Errorf("rank %v is not within %d to %d", s.Rank, s.LowRank, s.HighRank)
+		}
+	}
+}
+
 // familyOf names the family of a scheme a1, a2, b1, ... by its letter.
 func familyOf(scheme string) string { return scheme[:1] }
 
