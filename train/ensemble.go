@@ -86,7 +86,6 @@ func (e *ensemble) allocate() (err error) {
 	return e.buffers.reset(newTrainSums(e.members()), e.active)
 }
 
-// newModel builds the untrained model.
 // buildModels builds the untrained model, also at the other sizes that the task measures.
 func (e *ensemble) buildModels() (err error) {
 	if e.model, err = e.newModel(); err != nil {
@@ -102,6 +101,7 @@ func (e *ensemble) buildModels() (err error) {
 	return nil
 }
 
+// newModel builds the untrained model.
 func (e *ensemble) newModel() (*models.Model, error) {
 	c := e.config
 	encoding, err := c.encoding()
