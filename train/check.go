@@ -12,9 +12,10 @@ import (
 // CheckModels builds the untrained model of each configuration, given as in config.json, once for those
 // that differ in their members alone. It returns one error for each: nil if the model can be built and
 // measured on all held-out data, or if the text is nil, else the reason, such as an encoding that does
-// not suit the tokens, or a table too short for longer inputs. It reads data once for configurations in
-// a row that share them, and fails where they cannot be read, or where their SHA-256 is not sum, unless
-// that is empty. It passes what is to be known of the data to note.
+// not suit the tokens, or a table too short for longer inputs. Configurations in a row share the
+// data that they read, unless the encoding decides what is measured or starts from them. It fails where
+// data cannot be read, or where their SHA-256 is not sum, unless that is empty. It passes what is to be
+// known of the data to note, once.
 func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []error, err error) {
 	var read task
 	var before config.Config // whose data were read
@@ -90,8 +91,8 @@ func sameData(a, b config.Config) bool {
 	return reflect.DeepEqual(a.TaskConfig, b.TaskConfig) && reflect.DeepEqual(a.DataConfig, b.DataConfig)
 }
 
-// sameTask reports whether two configurations with the same data make the same task of them: the encoding
-// may decide which inputs are measured, and its start may follow from the data.
+// sameTask reports whether two configurations with the same data make the same task of them. They do not
+// where their encodings decide which inputs are measured, or start from the data.
 func sameTask(a, b config.Config) bool {
 	return a.PEInit == "" && b.PEInit == "" &&
 		(!a.Facts().DependsOnPE || a.PE == b.PE && maps.Equal(a.PEOptions, b.PEOptions))

@@ -22,8 +22,8 @@ type Standing struct {
 	Entry
 	Mean float64
 	Rank float64 // from 1; entries of one mean share the mean of their ranks
-	// LowRank and HighRank are the ends of the 95 % interval of its rank. Among many alike, draws seldom give the
-	// first its rank again, so an end is moved to the rank where it lies beyond.
+	// LowRank and HighRank are the ends of the 95 % interval of its rank. Where the draws leave out Rank itself, as
+	// they can for the first of many that are alike, the nearer end is Rank.
 	LowRank, HighRank int
 	// Differs reports whether it differs from the first; see Rank.
 	Differs bool

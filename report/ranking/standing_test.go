@@ -114,7 +114,7 @@ func TestAlikeDoNotDiffer(t *testing.T) {
 	}
 }
 
-// The interval of a rank holds it, also of the first of many that are alike, which draws seldom make the first again.
+// The interval of a rank holds the rank, also of the first of many that are alike, which few draws put first again.
 func TestRankIsInItsInterval(t *testing.T) {
 	source := rand.New(rand.NewPCG(6, 7))
 	var entries []Entry
@@ -123,7 +123,8 @@ func TestRankIsInItsInterval(t *testing.T) {
 		if i < 8 { // the worst vary most
 			mean, sd = 100, 10
 		}
-		entries = append(entries, Entry{Seeds: []float64{mean + sd*source.NormFloat64(), mean + sd*source.NormFloat64()}})
+		seed := func() float64 { return mean + sd*source.NormFloat64() }
+		entries = append(entries, Entry{Seeds: []float64{seed(), seed()}})
 	}
 	for _, s := range Rank(entries, true) {
 		if float64(s.LowRank) > s.Rank || s.Rank > float64(s.HighRank) {

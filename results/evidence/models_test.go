@@ -102,7 +102,7 @@ func readModels(t *testing.T) models {
 	return m
 }
 
-// missingModels lists the models of the sweep evidence-models that puzzles.csv lacks, and those without answers.
+// missingModels lists the models of the preset evidence-models that puzzles.csv lacks, and those without answers.
 func missingModels(t *testing.T, m models) string {
 	t.Helper()
 	var lacking, unanswered []string
@@ -120,21 +120,21 @@ func missingModels(t *testing.T, m models) string {
 		if r["seeds"] != "paper" {
 			seeds = strings.Split(r["seeds"], ",")
 		}
-		name, none, mute := nameOf(r), 0, 0
+		name, absent, silent := nameOf(r), 0, 0
 		has[name] = true
 		for _, seed := range seeds {
 			switch of := m[name][seed]; {
 			case of == nil:
-				none++
+				absent++
 			case of["answers_validation"] == "":
-				mute++
+				silent++
 			}
 		}
-		if none > 0 {
-			lacking = append(lacking, fmt.Sprintf("%s (%d)", name, none))
+		if absent > 0 {
+			lacking = append(lacking, fmt.Sprintf("%s (%d)", name, absent))
 		}
-		if mute > 0 {
-			unanswered = append(unanswered, fmt.Sprintf("%s (%d)", name, mute))
+		if silent > 0 {
+			unanswered = append(unanswered, fmt.Sprintf("%s (%d)", name, silent))
 		}
 	}
 	for _, r := range records(t, "puzzles.csv") {
