@@ -56,11 +56,11 @@ func (t task) specs() []spec {
 
 // measures returns the columns of a task's table.
 func (t task) measures() (columns []item.Column) {
-	keys := []string{"train", "iid", t.heldOut}
+	keys := []string{"train", t.iid, t.heldOut}
 	if m := t.groups()[0].Models[0]; m.Run.Config.Masked != nil {
-		keys = []string{"train_mse", t.heldOut}
+		keys[0] = "train_mse"
 	}
-	for _, key := range keys {
+	for _, key := range slices.Compact(keys) {
 		columns = append(columns, item.Column{Measure: key, Heading: runlog.Heading(key)})
 	}
 	return columns
@@ -187,10 +187,10 @@ func parameters(g cohort.Group) table.Cell {
 
 // scatter draws held-out against IID numbers; nothing for tasks without the latter.
 func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
-	panel := figure.Scatter{XLabel: runlog.AxisTitle("iid"), YLabel: runlog.AxisTitle(t.heldOut)}
+	panel := figure.Scatter{XLabel: runlog.AxisTitle(t.iid), YLabel: runlog.AxisTitle(t.heldOut)}
 	numbers := table.Table{Columns: table.Columns("encoding", "iid", "held out")}
 	for _, s := range t.ranked {
-		at := figure.ScatterPoint{Label: s.Label, ColorOf: "all", X: stats.Mean(d.Known(s.group, "iid")), Y: s.Mean}
+		at := figure.ScatterPoint{Label: s.Label, ColorOf: "all", X: stats.Mean(d.Known(s.group, t.iid)), Y: s.Mean}
 		if math.IsNaN(at.X) {
 			continue
 		}

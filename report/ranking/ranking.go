@@ -33,7 +33,7 @@ type Report struct {
 type task struct {
 	name, title       string            // in names of files; in headings
 	trainedAs         map[string]string // the settings that they share, and the data
-	heldOut           string            // the measure that ranks them
+	iid, heldOut      string            // measures of unseen examples: like those of training; unlike, which ranks
 	ranked            []standing
 	unfitted, unknown []cohort.Group    // groups with a model that has not fitted; groups without a rank
 	families          map[string]string // by scheme
@@ -118,24 +118,24 @@ func (r *Report) nameApart() {
 // IsEmpty reports whether no task has as many encodings as a ranking needs.
 func (r *Report) IsEmpty() bool { return len(r.tasks) == 0 }
 
-// heldOutOf returns the measure of examples that training has not seen; where the task has examples that are unlike
-// those of training, of these.
-func heldOutOf(m cohort.Model) string {
+// measuresOf returns the measures of examples that training has not seen: of ones like those of training, and of
+// ones unlike them, where the task has such. Masked prediction is ranked where most is masked, as in the paper.
+func measuresOf(m cohort.Model) (iid, heldOut string) {
 	c := m.Run.Config
 	switch {
 	case c.Masked != nil:
-		return "test_mse/" + c.Masked.MainTest()
+		return "test_mse/" + c.Masked.MainTest(), "test_mse/" + c.Masked.MostMasked()
 	case c.Sequence != nil && c.Sequence.Text != nil:
-		return fmt.Sprintf("perplexity/%d", c.Sequence.TrainLength)
+		return "iid", fmt.Sprintf("perplexity/%d", c.Sequence.TrainLength)
 	}
-	return "validation"
+	return "iid", "validation"
 }
 
 // rank ranks the groups of models of which two or more have the measure, and none has not fitted.
 func rank(models []cohort.Model) (t task, err error) {
 	c := models[0].Run.Config
-	t = task{name: c.TaskLabel(), title: wording.Capital(c.Facts().Title), heldOut: heldOutOf(models[0]),
-		families: map[string]string{}}
+	t = task{name: c.TaskLabel(), title: wording.Capital(c.Facts().Title), families: map[string]string{}}
+	t.iid, t.heldOut = measuresOf(models[0])
 	if t.name != c.Facts().Name {
 		t.title += ": " + t.name
 	}

@@ -40,6 +40,11 @@ func saveRunOf(t *testing.T, dir string, set func(*config.Config), accuracies ..
 			Status: runlog.StatusDone, Fit: &runlog.Fit{Criterion: "train=0.99", Reached: v > 0, Epoch: 20 + i},
 			Measures: runlog.Numbers{"train": 1, "iid": .9, "validation": max(v, -v)}})
 	}
+	save(t, dir, c, result)
+}
+
+func save(t *testing.T, dir string, c config.Config, result runlog.Result) {
+	t.Helper()
 	run := expect.Must(runlog.Create(dir, expect.Must(c.JSON()), runlog.Environment{}, runlog.Options{}))
 	defer run.Close()
 	err := run.SaveCheckpoint(1, nil, map[string]string{runlog.DataKey: "same"})
@@ -47,6 +52,29 @@ func saveRunOf(t *testing.T, dir string, set func(*config.Config), accuracies ..
 }
 
 var encodings = []string{"nope", "rope", "t5", "alibi", "2d-fixed", "1d-fixed", "relative", "random", "swin", "xpos"}
+
+// Masked prediction is ranked where most is masked, beside the error at the share of training.
+func TestMaskedIsRankedWhereMostIsMasked(t *testing.T) {
+	dir := t.TempDir()
+	for i, pe := range encodings {
+		c := expect.Must(config.Preset("nmar", "code"))
+		c.PE, c.Members = pe, []config.Member{{Seed: 1, LR: 1e-3}, {Seed: 2, LR: 1e-3}}
+		var result runlog.Result
+		for _, m := range c.Members {
+			v := .1*float64(i+1) + .01*float64(m.Seed)
+			result.Members = append(result.Members, runlog.MemberResult{PE: pe, Seed: int64(m.Seed),
+				Status: runlog.StatusDone, Measures: runlog.Numbers{"train_mse": .1, "test_mse/0.15": .1,
+					"test_mse/0.50": 2 - v, "test_mse/0.75": .1, "test_mse/0.90": v}})
+		}
+		save(t, filepath.Join(dir, "runs", pe), c, result)
+	}
+	out := filepath.Join(dir, "out")
+	expect.Must(expect.Must(Read(dir)).Write(out))
+	rows := expect.Must(csv.NewReader(expect.Must(os.Open(filepath.Join(out, "ranks_nmar.csv")))).ReadAll())
+	if rows[1][slices.Index(rows[0], "encoding")] != "nope" || !slices.Contains(rows[0], "test_mse_50") {
+		t.Errorf("%q", rows[:2])
+	}
+}
 
 func TestReport(t *testing.T) {
 	dir := t.TempDir()

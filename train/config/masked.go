@@ -106,6 +106,9 @@ func (m *MaskedConfig) MainTest() string {
 	return fmt.Sprintf("%.2f", main)
 }
 
+// MostMasked returns the largest share masked in tests, as such a key.
+func (m *MaskedConfig) MostMasked() string { return fmt.Sprintf("%.2f", slices.Max(m.TestLevels)) }
+
 // NMAR is the simulation of task nmar; the rest of its settings are the paper's (see package nmar).
 type NMAR struct {
 	Nodes   int `json:"nodes"`
