@@ -261,5 +261,5 @@ func (t *trainer) measureImported(from string, step int) (none runlog.Result, er
 	if err := t.finishSaving(); err != nil {
 		return none, err
 	}
-	return t.finish(0)
+	return t.finish()
 }

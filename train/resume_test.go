@@ -193,6 +193,18 @@ func TestInterruptedRunsResume(t *testing.T) {
 	}
 }
 
+// A run that lacks its result alone writes it again, and its speed with it.
+func TestResultIsWrittenAgain(t *testing.T) {
+	c := tiny(t, "learn")
+	dir, result := runTiny(t, c)
+	expect.NoError(t, os.Remove(filepath.Join(dir, "result.json")))
+	again := expect.Must(Run(t.Context(), c, dir, Options{Resume: true}))
+	again.PeakRSSMB = result.PeakRSSMB
+	if again.StepsPerSecond <= 0 || !reflect.DeepEqual(again, result) {
+		t.Errorf("%+v, want %+v", again, result)
+	}
+}
+
 // A damaged newest checkpoint costs the steps since the one before, not the run.
 func TestResumeFallsBack(t *testing.T) {
 	c := tiny(t, "learn")

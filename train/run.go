@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -157,10 +156,9 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	if err := t.buffers.reset(t.state.sums, t.active); err != nil {
 		return runlog.Result{}, err
 	}
-	firstStep := t.state.step
-	t.observer.Started(firstStep, total)
+	t.observer.Started(t.state.step, total)
 	before, start := t.state.seconds, time.Now()
-	t.logged, t.loggedAt, t.saved = start, firstStep, start
+	t.logged, t.loggedAt, t.saved = start, t.state.step, start
 
 	for t.state.step < total && t.anyActive() {
 		if err := t.step(t.state.step, total); err != nil {
@@ -201,8 +199,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 			return runlog.Result{}, &Interrupted{Dir: t.run.Dir(), Step: t.state.step, Total: total}
 		}
 	}
-	steps, seconds := float64(t.state.step-firstStep), time.Since(start).Seconds()
-	return t.finish(steps / math.Max(seconds, 1e-9))
+	return t.finish()
 }
 
 // begin loads the newest checkpoint, or writes the first one.
@@ -330,7 +327,7 @@ func (t *trainer) checkDivergence() error {
 	return nil
 }
 
-func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
+func (t *trainer) finish() (runlog.Result, error) {
 	t.watchdog.notify(t.state.step)
 	err := t.retryAfterOOM(func() error {
 		tensors, about, err := t.task.probes(t.ensemble, t.state.step)
@@ -343,8 +340,10 @@ func (t *trainer) finish(stepsPerSecond float64) (runlog.Result, error) {
 		return runlog.Result{}, err
 	}
 	result := runlog.Result{
-		WallSeconds: t.state.seconds, StepsPerSecond: stepsPerSecond, PeakRSSMB: peakRSSMB(),
-		Fidelity: t.config.Fidelity,
+		WallSeconds: t.state.seconds, PeakRSSMB: peakRSSMB(), Fidelity: t.config.Fidelity,
+	}
+	if t.state.seconds > 0 { // not of imported weights
+		result.StepsPerSecond = float64(t.state.step) / t.state.seconds
 	}
 	t.task.completeResult(&result)
 	for m := range t.config.Members {

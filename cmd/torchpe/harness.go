@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,6 +118,12 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 		cmd.Args = argumentsOf(cmd)
 	}
 	cmd.Flags().SortFlags = false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch f.Value.Type() {
+		case "int", "int64", "uint64":
+			f.Value = decimal{f.Value}
+		}
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c := &call{Command: cmd, args: args, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
 		c.json, _ = cmd.Flags().GetBool("json") // false where there is no such flag
@@ -135,6 +142,18 @@ func action(cmd *cobra.Command, run func(*call) (result, error), to ...*destinat
 		return c.show(r)
 	}
 	return cmd
+}
+
+// decimal is a whole number of a flag, read as settings are: 010 is ten, which pflag would read as eight.
+type decimal struct{ pflag.Value }
+
+// Set implements pflag.Value.
+func (d decimal) Set(text string) error {
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok {
+		return fmt.Errorf("%q is not a whole number", text)
+	}
+	return d.Value.Set(n.String())
 }
 
 // ofInput marks all errors of run as mistakes of the user: what it does depends on its flags, and on the files

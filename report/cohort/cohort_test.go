@@ -411,10 +411,58 @@ func TestOfCommonLength(t *testing.T) {
 		"[2 models of rope, trained for 40 steps, are":                     {rope, cut, rope, cut, cope},
 		"[2 models of rope, trained for 4 epochs, are":                     {rope, rope, rope, short, short},
 	} {
+		for i := range models {
+			models[i].Member.Seed = uint64(i)
+		}
 		kept, notes, err := cohort.OfCommonLength(models)
 		if len(kept) != 3 || err != nil || !strings.HasPrefix(fmt.Sprint(notes), want) {
 			t.Errorf("%d models, %q, %v; want %s", len(kept), notes, err, want)
 		}
+	}
+}
+
+// A training of 3 steps and one of 50 that was cut short after 3 are one, but where the learning rate fell by other
+// steps.
+func TestOfCommonLengthCountsAModelOnce(t *testing.T) {
+	of := func(schedule string, steps, limit int) cohort.Model {
+		m := cohort.Model{Run: &cohort.Run{}, Result: runlog.MemberResult{PE: "rope", Steps: 3}}
+		c := &m.Run.Config
+		c.PE, c.Masked, c.Schedule, c.Steps, c.LimitSteps = "rope", &config.MaskedConfig{}, schedule, steps, limit
+		c.JSON = fmt.Appendf(nil, `{"schedule":%q,"steps":%d,"limit_steps":%d}`, schedule, steps, limit)
+		return m
+	}
+	for schedule, want := range map[string]string{
+		config.Constant: "[counted once: 1 model with",
+		config.Cosine:   "[1 model of rope, trained for 3 steps of 50 steps, is not shown beside those trained for 3 steps:",
+	} {
+		kept, notes, err := cohort.OfCommonLength([]cohort.Model{of(schedule, 3, 0), of(schedule, 50, 3)})
+		if len(kept) != 1 || err != nil || !strings.HasPrefix(fmt.Sprint(notes), want) {
+			t.Errorf("%d models, %q, %v; want %s", len(kept), notes, err, want)
+		}
+	}
+}
+
+// A model that a GPU trained in tf32 is no other seed of one that a CPU trained in fp32, though both asked for auto.
+func TestPrecisionThatWasUsedSplits(t *testing.T) {
+	dir := t.TempDir()
+	for i, used := range []string{"", "fp32", "tf32"} {
+		c := expect.Must(config.Preset("quick", "code"))
+		c.Members = []config.Member{{Seed: uint64(i), LR: 1e-3}}
+		run := expect.Must(runlog.Create(filepath.Join(dir, "run"+used), expect.Must(c.JSON()),
+			runlog.Environment{Precision: used}, runlog.Options{}))
+		err := run.SaveResult(runlog.Result{Members: []runlog.MemberResult{{Seed: int64(i), Status: runlog.StatusDone}}})
+		expect.NoError(t, errors.Join(err, run.Close()))
+	}
+	runs, _, err := cohort.Find(dir)
+	models, _ := cohort.Models(runs)
+	groups, groupErr := cohort.Groups(models)
+	bases, baseErr := cohort.Bases(models)
+	expect.NoError(t, errors.Join(err, groupErr, baseErr))
+	if len(groups) != 2 || len(groups[0].Models) != 2 || !strings.HasSuffix(groups[1].Label, "precision tf32") {
+		t.Errorf("%d groups, such as %s", len(groups), groups[0].Label)
+	}
+	if len(bases) != 1 {
+		t.Errorf("%d bases, want 1: reports compare the models of both", len(bases))
 	}
 }
 

@@ -24,7 +24,8 @@ type Run struct {
 	DataSHA256 string // of the data, "" where no checkpoint is left to say it
 	// Origin says where the weights come from, where it is not from one training with Config:
 	// "imported", or the settings that were changed on the way and when.
-	Origin string
+	Origin     string
+	precisions []string // of the machines that trained it, in turn
 }
 
 // Skipped is a run directory that cannot be used, and why.

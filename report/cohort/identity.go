@@ -23,6 +23,9 @@ const (
 	WeightsKey = "weights"      // Run.Origin
 )
 
+// PrecisionKey is of a setting that an identity has as it was used: auto is another precision on a GPU.
+const PrecisionKey = "precision"
+
 // LengthKeys are the settings that say when training ends.
 var LengthKeys = []string{"epochs", "steps", "limit_steps", "until"}
 
@@ -47,6 +50,7 @@ func (m Model) Identity() (map[string]string, error) {
 		all["optimizer"] = m.optimizer(name)
 	}
 	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
+	all[PrecisionKey] = cmp.Or(all[PrecisionKey], m.Run.Precision())
 	return all, nil
 }
 
@@ -61,12 +65,12 @@ func (m Model) optimizer(name string) string {
 }
 
 // base identifies what is the same in all models that a figure compares: the identity but for the settings by
-// which figures choose models and those of the encoding, the member and the length of training.
+// which figures choose models, those of the encoding, the member and the length of training, and the precision.
 func (m Model) base() (string, error) {
 	identity, err := m.Identity()
 	maps.DeleteFunc(identity, func(key, _ string) bool {
 		object, _, _ := strings.Cut(key, ".")
-		return key == WeightsKey || slices.Contains(factors, key) || slices.Contains(factors, object)
+		return key == WeightsKey || key == PrecisionKey || slices.Contains(factors, key) || slices.Contains(factors, object)
 	})
 	return Key(identity), err
 }
@@ -152,9 +156,9 @@ func Difference(key, value string) string {
 	return key[strings.LastIndex(key, ".")+1:] + " " + cmp.Or(value, "none")
 }
 
-// Distinct returns models of which no two have the same identity and seed: a run and its copy are one
-// model, the first. A note says how many were left out.
-func Distinct(models []Model) (kept []Model, notes []string, err error) {
+// Distinct returns models of which no two have the same seed and the same identity, without some of its
+// keys: a run and its copy are one model, the first. A note says how many were left out.
+func Distinct(models []Model, without ...string) (kept []Model, notes []string, err error) {
 	all, err := Identities(models)
 	if err != nil {
 		return nil, nil, err
@@ -162,7 +166,7 @@ func Distinct(models []Model) (kept []Model, notes []string, err error) {
 	first := map[string]Model{}
 	var copies Copies
 	for i, m := range models {
-		key := fmt.Sprint(Key(all[i]), m.Member.Seed)
+		key := fmt.Sprint(Key(all[i], without...), m.Member.Seed)
 		if one, isCopy := first[key]; isCopy {
 			copies.Add(one.Result.Measures, m.Result.Measures)
 			continue
@@ -198,7 +202,7 @@ func (c Copies) Notes() []string {
 	return []string{note}
 }
 
-// readOrigin fills in the data and the origin of a run's weights.
+// readOrigin fills in the data, the origin of a run's weights and the precision.
 func (r *Run) readOrigin(from *runlog.Reader) error {
 	metadata, err := from.CheckpointMetadata()
 	if err != nil && !errors.Is(err, runlog.ErrDamaged) && !errors.Is(err, runlog.ErrNoCheckpoint) {
@@ -209,8 +213,9 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var origins []string
+	var origins, precisions []string
 	for _, e := range environments {
+		precisions = append(precisions, e.Precision)
 		for _, changed := range e.Changed {
 			if origin := originOf(changed, r.Config.Schedule); origin != "" {
 				origins = append(origins, origin)
@@ -225,7 +230,13 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 		origins = append(origins, "config.json was edited: "+strings.Join(edited, ", "))
 	}
 	r.Origin = strings.Join(origins, "; ")
+	r.precisions = slices.Compact(precisions)
 	return nil
+}
+
+// Precision returns that of products, such as fp32; "tf32, fp32" where the run went on by another one.
+func (r *Run) Precision() string {
+	return cmp.Or(r.Config.Config.Precision, strings.Join(r.precisions, ", "), "fp32") // older versions have fp32 alone
 }
 
 // imported is the Origin of a run that came back from PyTorch.
@@ -235,7 +246,7 @@ const imported = "imported"
 // here: "imported from PyTorch after 24 epochs".
 func (m Model) Weights() string {
 	l := m.Length()
-	l.n, l.until = m.Result.Steps, ""
+	l.n, l.until, l.of = m.Result.Steps, "", ""
 	if l.unit == "epoch" {
 		l.n = m.Result.Epochs
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"torchpe/internal/wording"
+	"torchpe/train/config"
 )
 
 // Length is the length of a model's training: a number of epochs or steps, or until it fitted, that
@@ -16,6 +17,7 @@ type Length struct {
 	n     int
 	unit  string // epoch or step
 	until string // the criterion; "" where the number is the length
+	of    string // where training was cut short, the length by which its learning rate falls: "40 epochs"
 }
 
 // Length returns how long the model was trained.
@@ -25,18 +27,26 @@ func (m Model) Length() Length {
 	if !c.HasPuzzles() || c.LimitSteps > 0 {
 		l.n, l.unit = m.Result.Steps, "step"
 	}
+	planned := c.Epochs + c.Steps // one of them is 0
 	if c.Until != "" {
-		l.n = cmp.Or(c.LimitSteps, c.Epochs+c.Steps) // one of the latter is 0
+		l.n = cmp.Or(c.LimitSteps, planned)
+	}
+	if c.LimitSteps > 0 && cmp.Or(c.Schedule, config.Constant) != config.Constant {
+		l.of = wording.Count(planned, map[bool]string{true: "epoch", false: "step"}[c.HasPuzzles()])
 	}
 	return l
 }
 
 // String returns "20 epochs", or "until train=0.99, 400 epochs at most".
 func (l Length) String() string {
-	if l.until != "" {
-		return fmt.Sprintf("until %s, %s at most", l.until, wording.Count(l.n, l.unit))
+	text := wording.Count(l.n, l.unit)
+	if l.of != "" {
+		text += " of " + l.of
 	}
-	return wording.Count(l.n, l.unit)
+	if l.until != "" {
+		return fmt.Sprintf("until %s, %s at most", l.until, text)
+	}
+	return text
 }
 
 // after returns "for 20 epochs", or "until train=0.99, 400 epochs at most".
@@ -49,7 +59,8 @@ func (l Length) after() string {
 
 // compare orders lengths. Steps come before epochs: of puzzles they are of runs that were cut short.
 func (l Length) compare(m Length) int {
-	return cmp.Or(cmp.Compare(m.unit, l.unit), cmp.Compare(l.n, m.n), cmp.Compare(l.until, m.until))
+	return cmp.Or(cmp.Compare(m.unit, l.unit), cmp.Compare(l.n, m.n), cmp.Compare(l.until, m.until),
+		cmp.Compare(m.of, l.of))
 }
 
 // CommonLength returns the length that most models have, the longest of several such.
@@ -67,8 +78,9 @@ func CommonLength(models []Model) Length {
 func GroupsOfAnyLength(models []Model) ([]Group, error) { return Groups(models, LengthKeys...) }
 
 // OfCommonLength returns, of models that differ in their seed and length of training alone, those of the
-// commonest length: a mean over models trained for 20 epochs and for 4,000 says nothing. Notes say what
-// it leaves out.
+// commonest length: a mean over models trained for 20 epochs and for 4,000 says nothing. Of two with one
+// seed, such as one cut short and one that was to be that short, it keeps the first. Notes say what it
+// leaves out.
 func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
 	groups, err := GroupsOfAnyLength(models)
 	if err != nil {
@@ -99,7 +111,8 @@ func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s of %s: give their folder alone", wording.Count(left[what], "model"),
 			fmt.Sprintf(what, verb)))
 	}
-	return kept, notes, nil
+	kept, copies, err := Distinct(kept, LengthKeys...)
+	return kept, append(notes, copies...), err
 }
 
 // LengthText says how long models were trained, such as "20 epochs", "20 epochs (learn-0.01, learn-0.05:

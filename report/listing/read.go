@@ -123,6 +123,7 @@ func readRun(p rootedPlace) ([]Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: config.json: %w", p.Dir, err)
 	}
+	settings[cohort.PrecisionKey] = run.Precision()
 	rows := make([]Row, len(run.Config.Members))
 	for i, m := range run.Config.Members {
 		v := map[string]table.Cell{}

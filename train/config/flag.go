@@ -112,7 +112,7 @@ func (s Setting) parse(text string) (any, error) {
 	case int, *int:
 		return s.parseInt(text)
 	case uint64:
-		v, err := strconv.ParseUint(text, 0, 64)
+		v, err := strconv.ParseUint(text, 10, 64)
 		return v, s.explain(err, text, "a whole number")
 	case float64, *float64:
 		return s.parseFloat(text)
@@ -132,7 +132,7 @@ func (s Setting) parse(text string) (any, error) {
 }
 
 func (s Setting) parseInt(text string) (int, error) {
-	v, err := strconv.ParseInt(text, 0, 64)
+	v, err := strconv.ParseInt(text, 10, 64)
 	return int(v), s.explain(err, text, "a whole number")
 }
 

@@ -123,7 +123,7 @@ type Field struct {
 func ParseObject(text []byte) (out Object, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return nil, errors.Join(errors.New("not a JSON object"), err)
+		return nil, errors.New("not a JSON object")
 	}
 	for decoder.More() {
 		token, err := decoder.Token()

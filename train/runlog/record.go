@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+
+	"torchpe/internal/wording"
 )
 
 // Record is one line of metrics.jsonl: the measurements of one member of the ensemble at one step.
@@ -48,8 +50,8 @@ type Result struct {
 	// times and memory are the ensemble's. 0 for an ordinary run.
 	TrainedTogether int `json:"trained_together,omitempty"`
 
-	WallSeconds    float64 `json:"wall_seconds"`
-	StepsPerSecond float64 `json:"steps_per_second"`
+	WallSeconds    float64 `json:"wall_seconds"`     // of all processes that trained the run
+	StepsPerSecond float64 `json:"steps_per_second"` // in that time; 0 of imported weights
 	PeakRSSMB      float64 `json:"peak_rss_mb"`
 	Fidelity       string  `json:"fidelity"` // text or code
 	// Baselines need no model. Masked prediction has test errors by the share of tokens masked: zero,
@@ -185,7 +187,8 @@ func (r *Reader) readResult() (result Result, err error) {
 		err = fmt.Errorf("its content has CRC-32C %s, and its key %s says %q", sum, resultChecksumKey, result.CRC32C)
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("read %s: %w: %w", r.path(resultFile), ErrDamaged, err)
+		return Result{}, fmt.Errorf("read %s: %w: %w; remove it, and torchpe train --resume --out %s writes it again",
+			r.path(resultFile), ErrDamaged, err, wording.Quote(r.dir))
 	}
 	return result, nil
 }
