@@ -52,9 +52,11 @@ func Rank(entries []Entry, falls bool) []Standing {
 		s := Standing{Entry: e, Mean: stats.Mean(e.Seeds)}
 		all, deviations = append(all, s), append(deviations, deviationsOf(e.Seeds)...)
 	}
-	slices.SortStableFunc(all, func(a, b Standing) int { return cmp.Compare(sign*b.Mean, sign*a.Mean) })
+	// Means of the same numbers in another order differ in their last bits, which float32 has not.
+	valueOf := func(s Standing) float64 { return sign * float64(float32(s.Mean)) }
+	slices.SortStableFunc(all, func(a, b Standing) int { return cmp.Compare(valueOf(b), valueOf(a)) })
 	for _, s := range all {
-		values = append(values, sign*s.Mean)
+		values = append(values, valueOf(s))
 	}
 	for i, rank := range ranksOf(values) {
 		all[i].Rank = rank
