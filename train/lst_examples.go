@@ -84,7 +84,7 @@ func loadPuzzles(c Config) (splits, error) {
 	if len(c.LSTTrain) == 0 {
 		set, err = lst.Default(c.Side(), c.DataSeed)
 	} else if set, err = lst.Load(c.LSTTrain, c.LSTValidation, c.DataSeed); err == nil {
-		err = lst.Check(slices.Concat(set.Train, set.IID), set.Validation).Err()
+		err = ofSide(lst.Side, slices.Concat(set.Train, set.IID, set.Validation))
 	}
 	if err != nil {
 		return splits{}, fmt.Errorf("data: %w; `torchpe data lst check` says more", err)
@@ -103,6 +103,16 @@ func loadPuzzles(c Config) (splits, error) {
 		}
 	}
 	return s, nil
+}
+
+// ofSide returns an error unless all puzzles have a side.
+func ofSide(side int, all []lst.Puzzle) error {
+	for _, p := range all {
+		if own := p.Cells.Side(); own != side {
+			return fmt.Errorf("lst: puzzle %s has side %d, want %d", p.Cells, own, side)
+		}
+	}
+	return nil
 }
 
 // sizePuzzles is the number of puzzles of each size in Config.EvalTokens, the same as of validation

@@ -44,17 +44,29 @@ func Default(side int, seed uint64) (Dataset, error) {
 }
 
 // Load reads a training pool from one or more files and validation puzzles from another, in the
-// published layout, and splits the pool with the seed. Puzzles may have any side. It does not check
-// answers and conditions: see [Check].
+// published layout, and splits the pool with the seed. Puzzles may have any side. It refuses a training
+// puzzle that is given twice, as one of the two could be held out, a validation puzzle that is a training
+// puzzle, and, of side 4, puzzles that have no answer or another one. Errors name file and row.
 func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, error) {
 	if len(trainFiles) == 0 {
 		return Dataset{}, fmt.Errorf("lst: no training file: name at least one")
 	}
 	var pool []Puzzle
+	at := map[Grid]string{} // file and row of training puzzles
 	for _, path := range trainFiles {
 		ps, err := ReadFile(path)
 		if err != nil {
 			return Dataset{}, err
+		}
+		for i, p := range ps {
+			here := fmt.Sprintf("%s: row %d", path, i+1)
+			if there, isKnown := at[p.Cells]; isKnown {
+				return Dataset{}, fmt.Errorf("lst: %s: puzzle %s is also %s: remove one, or training could have "+
+					"one and the IID test the other", here, p.Cells, there)
+			}
+			if at[p.Cells] = here; p.check() != nil {
+				return Dataset{}, fmt.Errorf("lst: %s", problem(here, p.check()))
+			}
 		}
 		pool = append(pool, ps...)
 	}
@@ -62,7 +74,29 @@ func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, err
 	if err != nil {
 		return Dataset{}, err
 	}
+	for i, p := range validation {
+		here := fmt.Sprintf("%s: row %d", validationFile, i+1)
+		if there, isKnown := at[p.Cells]; isKnown {
+			return Dataset{}, fmt.Errorf("lst: %s: validation puzzle %s is also a training puzzle, %s: remove one",
+				here, p.Cells, there)
+		}
+		if err := p.check(); err != nil {
+			return Dataset{}, fmt.Errorf("lst: %s", problem(here, err))
+		}
+	}
 	return newDataset(pool, validation, seed)
+}
+
+// check returns why a puzzle of side 4 has no answer, or another one than it claims.
+func (p Puzzle) check() error {
+	if p.Cells.Side() != Side {
+		return nil
+	}
+	_, answer, err := classify(p.Cells)
+	if err == nil && answer != p.Answer {
+		err = p.wrongAnswer(answer)
+	}
+	return err
 }
 
 func newDataset(pool, validation []Puzzle, seed uint64) (Dataset, error) {

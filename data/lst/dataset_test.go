@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -115,7 +116,11 @@ func TestLoadErrors(t *testing.T) {
 		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	good, single := write("good.csv", head+line+line), write("single.csv", head+line)
+	// The answer 4 again, in another row.
+	second := strings.Replace(line, "1532000000000000", "0000153200000000", 1)
+	third := strings.Replace(line, "1532000000000000", "0000000015320000", 1)
+	good, single := write("good.csv", head+line+second), write("single.csv", head+third)
+	twice, wrong := write("twice.csv", head+line), write("wrong.csv", head+strings.Replace(third, "1532", "1542", 1))
 	bad, empty := write("bad.csv", head+"x\n"), write("empty.csv", "")
 	for _, c := range []struct {
 		name       string
@@ -129,13 +134,18 @@ func TestLoadErrors(t *testing.T) {
 		{"bad training file", []string{bad}, good, "bad.csv: row 1: "},
 		{"empty validation file", []string{good}, empty, "empty.csv: no table"},
 		{"one puzzle", []string{single}, good, "a pool of 1 puzzles cannot be split"},
+		{"a puzzle twice", []string{good, twice}, single, "twice.csv: row 1: puzzle 1532000000000000 is also " + good +
+			": row 1: remove one"},
+		{"a training puzzle for validation", []string{good}, twice,
+			"twice.csv: row 1: validation puzzle 1532000000000000 is also a training puzzle, " + good + ": row 1"},
+		{"a wrong answer", []string{good}, wrong, "wrong.csv: row 1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			expect.Error(t, expect.ErrorOf(Load(c.train, c.validation, 0)), c.want)
 		})
 	}
-	d, err := Load([]string{good, single}, single, 0)
-	if err != nil || len(d.Train) != 2 || len(d.IID) != 1 || len(d.Validation) != 1 {
+	d, err := Load([]string{good}, single, 0)
+	if err != nil || len(d.Train) != 1 || len(d.IID) != 1 || len(d.Validation) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

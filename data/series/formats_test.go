@@ -158,8 +158,8 @@ func TestTokensMatchedByName(t *testing.T) {
 	s, err := Load([]string{fixture("sub-01.ptseries.nii"), fixture("sub-02.ptseries.nii")},
 		Options{})
 	expect.NoError(t, err)
-	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 1 ||
-		!strings.Contains(s.Notes[0], "by their names") {
+	if !slices.Equal(s.X[:frames*tokens], s.X[frames*tokens:]) || len(s.Notes) != 2 ||
+		!strings.Contains(s.Notes[0], "by their names") || !strings.Contains(s.Notes[1], "holds the same numbers") {
 		t.Errorf("notes %v", s.Notes)
 	}
 	s, err = Load([]string{fixture("sub-02.ptseries.nii")}, Options{})

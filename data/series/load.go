@@ -51,13 +51,30 @@ func Load(files []string, o Options) (*Set, error) {
 		return nil, err
 	}
 	l.set.X = x[:0]
-	for i := range planned {
-		if err := l.read(planned[i]); err != nil {
+	same := map[[2]uint64]string{}
+	for i, p := range planned {
+		before := len(l.set.X)
+		if err := l.read(p); err != nil {
 			return nil, err
 		}
+		sum := hash(l.set.X[before:])
+		if first, isKnown := same[sum]; isKnown {
+			l.note("%s holds the same numbers as %s: both are used, and one may be held out of training on the other.",
+				p, first)
+		}
+		same[sum] = p.String()
 		planned[i] = plan{} // frees the numbers of text
 	}
 	return l.set, nil
+}
+
+// hash returns the length of x and its FNV-1a, by numbers.
+func hash(x []float32) [2]uint64 {
+	sum := uint64(14695981039346656037)
+	for _, v := range x {
+		sum = (sum ^ uint64(math.Float32bits(v))) * 1099511628211
+	}
+	return [2]uint64{uint64(len(x)), sum}
 }
 
 // ReadRun reads the one run of a file as it is, [frames, tokens], with the names of its tokens

@@ -8,6 +8,16 @@ import (
 	"torchpe/internal/expect"
 )
 
+// Of several maps of parcels the first is used, and a note names it.
+func TestSeveralMaps(t *testing.T) {
+	s := Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture("two-maps.dlabel.nii")}
+	d := expect.Must(s.Read(nil, false))
+	want := `Parcels are those of "parcels", the first of the 2 maps of testdata/two-maps.dlabel.nii.`
+	if !slices.Equal(d.Names, names) || !slices.Contains(d.Notes, want) {
+		t.Errorf("%q, %q", d.Names, d.Notes)
+	}
+}
+
 // The left half of a dense series (make.py) holds the three left parcels of six.
 func TestMissingParcels(t *testing.T) {
 	s := Source{Data: []string{fixture("left.dtseries.nii")}, Parcellation: fixture("parcels.dlabel.nii")}

@@ -133,6 +133,12 @@ func TestSubjectsOfHCPLayout(t *testing.T) {
 	}) {
 		t.Errorf("%q", d.Notes)
 	}
+	if !slices.ContainsFunc(d.Notes, func(n string) bool {
+		return strings.Contains(n, "100408") && strings.Contains(n, "holds the same numbers as") &&
+			strings.Contains(n, "100307")
+	}) {
+		t.Errorf("no note of copies: %q", d.Notes)
+	}
 	table := expect.File(t, "subjects.csv", "subject,set,file\na,train,100307/MNINonLinear/Results/"+
 		"rfMRI_REST1_LR/rfMRI_REST1_LR_Atlas.csv\n100408,test,\n100307,train,\n")
 	s := Source{Data: []string{dir}, Subjects: table, SubjectPattern: `/(\d{6})/MNI`}

@@ -59,6 +59,10 @@ for i in range(TOKENS):
 table = {0: ("???", (0, 0, 0, 0))} | {i + 1: (name, (1, 0, 0, 1)) for i, name in enumerate(NAMES)}
 save("dense.dtseries.nii", dense, series, brain_models())
 save("parcels.dlabel.nii", labels[None], nib.cifti2.LabelAxis(["parcels"], [table]), brain_models())
+halves = np.where(labels > 3, 2, np.minimum(labels, 1))
+sides = {0: ("???", (0, 0, 0, 0)), 1: ("left", (1, 0, 0, 1)), 2: ("right", (0, 1, 0, 1))}
+save("two-maps.dlabel.nii", np.stack([labels, halves]),
+     nib.cifti2.LabelAxis(["parcels", "halves"], [table, sides]), brain_models())
 table = {0: ("???", (0, 0, 0, 0))} | {i + 1: (name, (1, 0, 0, 1)) for i, name in enumerate(anonymous)}
 keys = np.where(labels > 0, (labels + 2) % 6 + 1, 0)  # 4, 5, 6 on the left and 1, 2, 3 on the right
 save("anonymous-right.dlabel.nii", keys[None], nib.cifti2.LabelAxis(["parcels"], [table]), brain_models())
