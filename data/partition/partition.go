@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -132,8 +133,12 @@ func plain(name string, rows [][]string, header text.Choice) (*Partition, error)
 	return p, err
 }
 
-// isHeader reports whether the first row is a header: a word above numeric labels, a heading of names, or
-// an empty cell above names, as pandas writes it.
+// heading matches what a column of labels is headed by.
+var heading = regexp.MustCompile(`(?i)^(networks?|modules?|labels?|communit(y|ies)|sectors?|groups?|clusters?|systems?)` +
+	`([ _.]?(name|id|label|no)s?)?$`)
+
+// isHeader reports whether the first row is a header: a word above numeric labels, a word that heads labels and is
+// none of those below, a heading of names, or an empty cell above names, as pandas writes it.
 func isHeader(rows [][]string, width int) bool {
 	if len(rows) < 2 {
 		return false
@@ -143,6 +148,11 @@ func isHeader(rows [][]string, width int) bool {
 		return err != nil
 	}
 	if isWord(rows[0]) && !slices.ContainsFunc(rows[1:], isWord) {
+		return true
+	}
+	last := rows[0][len(rows[0])-1]
+	isLast := func(row []string) bool { return row[len(row)-1] == last }
+	if heading.MatchString(last) && !slices.ContainsFunc(rows[1:], isLast) {
 		return true
 	}
 	return width == 2 && (rows[0][0] == "" || text.IsID(rows[0][0]))

@@ -64,7 +64,10 @@ func TestPlainHeader(t *testing.T) {
 		header text.Choice
 		want   string
 	}{
-		{"area,sector\na,x\nb,y\n", text.Auto, "[0 1 2] [sector x y] [[area a b]]"},
+		{"area,Farbe\na,x\nb,y\n", text.Auto, "[0 1 2] [Farbe x y] [[area a b]]"},
+		{"area,sector\na,x\nb,y\n", text.Auto, "[0 1] [x y] [[a b]]"},
+		{"network\nvis\nmot\nvis\n", text.Auto, "[0 1 0] [vis mot] []"},
+		{"network\nvis\nnetwork\n", text.Auto, "[0 1 0] [network vis] []"},
 		{"area,sector\na,x\nb,y\n", text.Yes, "[0 1] [x y] [[a b]]"},
 		{"node,module\na,1\n", text.No, "[0 1] [module 1] [[node a]]"},
 		{"7\n1\n2\n", text.Yes, "[0 1] [1 2] []"}, {"module\n3\n", text.No, "[0 1] [module 3] []"},

@@ -68,6 +68,19 @@ func indexColumns(t text.Table) (found []string) {
 	return found
 }
 
+// counts reports whether values rise by equal steps, up to what float32 rounds.
+func counts(n int, at func(int) float64) bool {
+	if n < 3 || at(1) <= at(0) {
+		return false
+	}
+	for i := 2; i < n; i++ {
+		if once := at(1) - at(0); math.Abs(at(i)-at(i-1)-once) > 1e-3*once {
+			return false
+		}
+	}
+	return true
+}
+
 // rowsAreTokens reports whether the rows of a table with names in both directions may be its tokens: the
 // first column is headed as tokens are, or the columns count, are dates, or are years in order.
 func rowsAreTokens(t text.Table) bool {

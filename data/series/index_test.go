@@ -1,11 +1,16 @@
 package series
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"torchpe/data/array"
+	"torchpe/data/array/npy"
 	"torchpe/data/array/text"
 	"torchpe/internal/expect"
 )
@@ -56,6 +61,28 @@ func TestIndexColumn(t *testing.T) {
 		if _, err := Load([]string{path},
 			Options{Tokens: []int{3}, TokensFrom: "--tokens"}); err != nil {
 			t.Errorf("%s: %v", text.String(), err)
+		}
+	}
+}
+
+// A first or last token of an array that counts is noted, too; one between them, or that does not count, is not.
+func TestIndexOfArray(t *testing.T) {
+	for column := range 3 {
+		for _, step := range []float64{0.72, -1} {
+			var data []float64
+			for frame := range 100 {
+				row := []float64{float64(frame * frame % 7), float64(frame % 3), float64(frame % 5)}
+				row[column] = step * float64(frame)
+				data = append(data, row...)
+			}
+			path := filepath.Join(t.TempDir(), "x.npy")
+			f := expect.Must(os.Create(path))
+			expect.NoError(t, errors.Join(npy.Write(f, array.Array{Shape: []int{100, 3}, Data: data}, npy.Float32), f.Close()))
+			s := expect.Must(Load([]string{path}, Options{Axes: []Axis{FrameAxis, TokenAxis}}))
+			if isNoted := len(s.Notes) == 1 && strings.Contains(s.Notes[0], "rises by equal steps"); isNoted !=
+				(column != 1 && step > 0) {
+				t.Errorf("column %d, step %g: %q", column, step, s.Notes)
+			}
 		}
 	}
 }
