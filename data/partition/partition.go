@@ -134,8 +134,8 @@ func plain(name string, rows [][]string, header text.Choice) (*Partition, error)
 }
 
 // heading matches what a column of labels is headed by.
-var heading = regexp.MustCompile(`(?i)^(networks?|modules?|labels?|communit(y|ies)|sectors?|groups?|clusters?|systems?)` +
-	`([ _.]?(name|id|label|no)s?)?$`)
+var heading = regexp.MustCompile(`(?i)^(networks?|modules?|labels?|community|communities|sectors?|groups?|clusters?` +
+	`|systems?)([ _.]?(name|id|label|no)s?)?$`)
 
 // isHeader reports whether the first row is a header: a word above numeric labels, a word that heads labels and is
 // none of those below, a heading of names, or an empty cell above names, as pandas writes it.

@@ -249,11 +249,12 @@ func (c *content) openDense(o Options) error {
 	}
 	values, note := p.Values, ""
 	if maps := labels.Axes[0].Maps; len(maps) > 1 {
-		note = fmt.Sprintf("Parcels are those of %q, the first of the %d maps of %s.", maps[0].Name, len(maps), o.Parcels)
+		note = fmt.Sprintf("Parcels are those of %q, the first of the %d maps of %s.", maps[0].Name, len(maps),
+			o.Parcels)
 	}
 	if n := len(p.Missing); n > 0 {
-		note = strings.TrimSpace(note + fmt.Sprintf(" %d of the %d parcels of %s have nothing in the dense series and are left out: %s.",
-			n, n+len(p.Names), o.Parcels, array.Join(p.Missing)))
+		note = strings.TrimSpace(note + fmt.Sprintf(" %d of the %d parcels of %s have nothing in the dense series and "+
+			"are left out: %s.", n, n+len(p.Names), o.Parcels, array.Join(p.Missing)))
 	}
 	shape := []int{values.Shape[1], values.Shape[0]}
 	c.matrices = []matrix{{shape: shape, entry: arrayfile.Entry{Shape: shape, Type: series.Datatype, Real: true},

@@ -77,7 +77,8 @@ func TestIndexOfArray(t *testing.T) {
 			}
 			path := filepath.Join(t.TempDir(), "x.npy")
 			f := expect.Must(os.Create(path))
-			expect.NoError(t, errors.Join(npy.Write(f, array.Array{Shape: []int{100, 3}, Data: data}, npy.Float32), f.Close()))
+			err := npy.Write(f, array.Array{Shape: []int{100, 3}, Data: data}, npy.Float32)
+			expect.NoError(t, errors.Join(err, f.Close()))
 			s := expect.Must(Load([]string{path}, Options{Axes: []Axis{FrameAxis, TokenAxis}}))
 			if isNoted := len(s.Notes) == 1 && strings.Contains(s.Notes[0], "rises by equal steps"); isNoted !=
 				(column != 1 && step > 0) {

@@ -267,8 +267,8 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		}
 		l.checkMarks(p, to, at, low, high)
 		if p.c.format != arrayfile.Text && (token == 0 || token == y.tokens-1) && counts(y.frames, at) {
-			l.note("Token %s of %s rises by equal steps, as frames and their times do: it was read as a token; leave it "+
-				"out if it is none.", l.token(to), p)
+			l.note("Token %s of %s rises by equal steps, as frames and their times do: it was read as a token; "+
+				"leave it out if it is none.", l.token(to), p)
 		}
 		mean, squares := sum/float64(y.frames), 0.0
 		for f := range y.frames {

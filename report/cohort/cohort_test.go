@@ -433,7 +433,8 @@ func TestOfCommonLengthCountsAModelOnce(t *testing.T) {
 	}
 	for schedule, want := range map[string]string{
 		config.Constant: "[counted once: 1 model with",
-		config.Cosine:   "[1 model of rope, trained for 3 steps of 50 steps, is not shown beside those trained for 3 steps:",
+		config.Cosine: "[1 model of rope, trained for 3 steps of 50 steps, is not shown beside those trained for " +
+			"3 steps:",
 	} {
 		kept, notes, err := cohort.OfCommonLength([]cohort.Model{of(schedule, 3, 0), of(schedule, 50, 3)})
 		if len(kept) != 1 || err != nil || !strings.HasPrefix(fmt.Sprint(notes), want) {
@@ -450,7 +451,8 @@ func TestPrecisionThatWasUsedSplits(t *testing.T) {
 		c.Members = []config.Member{{Seed: uint64(i), LR: 1e-3}}
 		run := expect.Must(runlog.Create(filepath.Join(dir, "run"+used), expect.Must(c.JSON()),
 			runlog.Environment{Precision: used}, runlog.Options{}))
-		err := run.SaveResult(runlog.Result{Members: []runlog.MemberResult{{Seed: int64(i), Status: runlog.StatusDone}}})
+		result := runlog.Result{Members: []runlog.MemberResult{{Seed: int64(i), Status: runlog.StatusDone}}}
+		err := run.SaveResult(result)
 		expect.NoError(t, errors.Join(err, run.Close()))
 	}
 	runs, _, err := cohort.Find(dir)

@@ -70,7 +70,8 @@ func (m Model) base() (string, error) {
 	identity, err := m.Identity()
 	maps.DeleteFunc(identity, func(key, _ string) bool {
 		object, _, _ := strings.Cut(key, ".")
-		return key == WeightsKey || key == PrecisionKey || slices.Contains(factors, key) || slices.Contains(factors, object)
+		return key == WeightsKey || key == PrecisionKey || slices.Contains(factors, key) ||
+			slices.Contains(factors, object)
 	})
 	return Key(identity), err
 }
@@ -236,7 +237,7 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 
 // Precision returns that of products, such as fp32; "tf32, fp32" where the run went on by another one.
 func (r *Run) Precision() string {
-	return cmp.Or(r.Config.Config.Precision, strings.Join(r.precisions, ", "), "fp32") // older versions have fp32 alone
+	return cmp.Or(r.Config.Precision, strings.Join(r.precisions, ", "), "fp32") // older versions have fp32 alone
 }
 
 // imported is the Origin of a run that came back from PyTorch.

@@ -137,8 +137,8 @@ var claims = []claim{
 		verdict: cannotBeTold, besides: "400 epochs at most, not 4,000", file: puzzlesFile},
 	{quote: paper.TruthAlike, printed: paper.TruthTest().String(), contrast: "2d-fixed less learn-0.2",
 		isNone: true, besides: fourthWidth + ": learn-0.2 gains by longer training, and after 400 epochs it cannot " +
-			"be told (\"Is the stop at .99 the result?\"); 2d-fixed alone has dropout, in the paper too: with dropout or without in both, it " +
-			"cannot be told", file: puzzlesFile},
+			"be told (\"Is the stop at .99 the result?\"); 2d-fixed alone has dropout, in the paper " +
+			"too: with dropout or without in both, it cannot be told", file: puzzlesFile},
 	{quote: paper.NextBest, printed: paper.RelativeTest().String(), contrast: "learn-0.2 less relative",
 		besides: fourthWidth + "; relative has a causal mask, in the paper too", file: puzzlesFile},
 	{quote: paper.AttentionPredicts, printed: "ρ = 0.96, p < 0.0001", other: acrossSigma("cosine", 1),
@@ -154,8 +154,8 @@ var claims = []claim{
 	{quote: "[two heads] overall reduce generalization performance", printed: "in a figure alone", other: twoHeads,
 		besides: "learn-0.2, three seeds", file: "variants.csv"},
 	{quote: paper.NoiseRobust,
-		printed: "in a figure alone", other: noise, besides: "7 levels of σ; accuracy with noise of SD 0.1 on tokens, " +
-			"of which accuracy without it is a part; models of σ = 2 have little to lose",
+		printed: "in a figure alone", other: noise, besides: "7 levels of σ; accuracy with noise of SD 0.1 on " +
+			"tokens, of which accuracy without it is a part; models of σ = 2 have little to lose",
 		file: puzzlesFile},
 	{quote: "[simulated network, errors of eight encodings] no difference", printed: "F = .24, p = .97",
 		other: networkErrors, isNone: true, verdict: cannotBeTold, besides: "10,000 steps, not 50,000, after which " +

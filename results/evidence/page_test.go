@@ -126,7 +126,8 @@ places are ahead of learned ones by their dropout, or the longer training that c
 dropout learned places solve %s, without it the true ones %s.
 `, len(m["learn-0.2"]), mean("learn-0.2"), mean("learn-2"), d("learn-0.2", "learn-2"),
 		mean("learn-2, once"), mean("learn-0.2, once"), mean("learn-1, shared"), mean("learn-1"),
-		point(frozen.mean), span(frozen.seeds), frozen.n, mean("learn-0.2 with dropout"), mean("2d-fixed without dropout"))
+		point(frozen.mean), span(frozen.seeds), frozen.n, mean("learn-0.2 with dropout"),
+		mean("2d-fixed without dropout"))
 }
 
 func sigmaTable(t *testing.T, m models) string {
