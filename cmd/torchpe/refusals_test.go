@@ -64,6 +64,8 @@ var refusals = []struct {
 	{"sweep --pe nope --heads 1 --heads 1,3 --dry-run", 2, "--heads is given 2 times, and all its values count"},
 	{"train --resume --preset quick --heads 8", 2, "there is no run"},
 	{"train --dry-run --task masked --data there-not.csv", 2, "there-not.csv: no such file"},
+	{"train --d-model 0x10", 2, `"0x10" is not a whole number`},
+	{"pe plot learn --tokens 0x10 --out x.pdf", 2, `"0x10" is not a whole number`},
 	{"train --d-model 16,32", 2, `"16,32" is not a whole number; torchpe sweep takes several values`},
 	{"sweep --task masked --pe nope,rope --data t.cvs --out s", 2, "torchpe: --data: "},
 	{"train --pe rotary", 2, `"rotary" is unknown; did you mean "rope"?`},
@@ -271,4 +273,16 @@ func put(t *testing.T, files map[string]string) string {
 		expect.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	return dir
+}
+
+// A number with a leading zero is decimal, for settings and for other flags.
+func TestWholeNumbersAreDecimal(t *testing.T) {
+	for _, command := range []string{"pe values 1d-fixed --tokens 010 --dim 4 --json",
+		"train --preset quick --d-model 010 --dry-run"} {
+		got, errs, code := here(t, t.TempDir(), strings.Fields(command)...)
+		want, _, _ := here(t, t.TempDir(), strings.Fields(strings.Replace(command, "010", "10", 1))...)
+		if code != 0 || got != want || got == "" {
+			t.Errorf("%s: exit code %d, %s%s; want %s", command, code, got, errs, want)
+		}
+	}
 }

@@ -385,8 +385,9 @@ func onceTable(t *testing.T, by map[string]entry) string {
 		names = append(names, d.name)
 	}
 	return markdown("| table | once | at every block |", rows) + fmt.Sprintf(`
-Of %d tables %d solve more than .05 more once: %s. The most that once is ahead is %s (%s), the most that it is behind %s
-(%s). Three seeds each; σ differ, and so do devices, so that no mean is given.
+Of %d tables %d solve more than .05 more once: %s. The most that once is ahead
+is %s (%s), the most that it is behind %s (%s). Three seeds each; σ differ, and so do devices, so that no
+mean is given.
 `, len(less), len(ahead), wording.List(len(names), names), point(most.less), most.name, point(-least.less), least.name)
 }
 
