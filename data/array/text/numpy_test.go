@@ -97,7 +97,8 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"a.csv", "1,2\n3,1e999\n", "a.csv:2:3"}, {"a.txt", "", "nothing but"},
 		{"a.txt", "# only\n\n", "nothing but"}, {"a.csv", "x,y\n", "no rows"},
 		{"a.csv", "1,2\n3,\"4\n", "a.csv:2:3"}, {"a.txt", "1 2\x00\n", "NUL"},
-		{"a.csv", "\xff\xfe1", "UTF-16"}, {"a.1D", "1 10@3\n", "a.1D:1:3: cell 2 is \"10@3\""},
+		{"a.csv", "\xff\xfe1", "UTF-16"}, {"a.csv.gz", "\x1f\x8b\x08\x00", "unpack it"},
+		{"a.1D", "1 10@3\n", "a.1D:1:3: cell 2 is \"10@3\""},
 		{"a.csv", "0,5;-1,25;3,2\n0,25;1,5;4,2\n", "a.csv:1:3: the first line has cells such as " +
 			"\"5;-1\" between its commas: with semicolons between cells, write " +
 			"decimals with a point"},

@@ -195,6 +195,9 @@ func (p *parser) normalize(data []byte) []byte {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		p.failWhole("UTF-16, want UTF-8: save it as such, or as plain CSV")
 	}
+	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		p.failWhole("compressed by gzip: unpack it first")
+	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	for at := 0; ; at++ { // a CR without LF ends a line too
 		i := bytes.IndexByte(data[at:], '\r')
