@@ -64,9 +64,10 @@ func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, err
 				return Dataset{}, fmt.Errorf("lst: %s: puzzle %s is also %s: remove one, or training could have "+
 					"one and the IID test the other", here, p.Cells, there)
 			}
-			if at[p.Cells] = here; p.check() != nil {
-				return Dataset{}, fmt.Errorf("lst: %s", problem(here, p.check()))
+			if err := p.check(); err != nil {
+				return Dataset{}, fmt.Errorf("lst: %s", problem(here, err))
 			}
+			at[p.Cells] = here
 		}
 		pool = append(pool, ps...)
 	}

@@ -103,9 +103,10 @@ func decisions(b *strings.Builder, all []Entry, advice string) {
 ## Which encoding?
 
 Find the row of what is known of your tokens. Encodings of the rows above it can be used, too, but know
-less: on puzzles those that know the grid rank higher. Fixed encodings are right where their places are the true ones; trained ones find out, and start small to
-generalise (` + "`learn --sigma 0.2`" + `; results/evidence). Where nothing is known of the places -
-regions, sensors, genes - take ` + "`learn`" + `, and look at what it found with
+less: on puzzles those that know the grid rank higher. Fixed encodings are right where their places are
+the true ones; trained ones find out, and start small to generalise (` + "`learn --sigma 0.2`" + `;
+results/evidence). Where nothing is known of the places - regions, sensors, genes - take
+` + "`learn`" + `, and look at what it found with
 ` + "`torchpe analyze map`" + `.
 
 ` + advice + `

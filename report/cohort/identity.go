@@ -216,7 +216,7 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 	}
 	var origins, precisions []string
 	for _, e := range environments {
-		precisions = append(precisions, e.Precision)
+		precisions = append(precisions, cmp.Or(e.Precision, onlyPrecision))
 		for _, changed := range e.Changed {
 			if origin := originOf(changed, r.Config.Schedule); origin != "" {
 				origins = append(origins, origin)
@@ -237,8 +237,11 @@ func (r *Run) readOrigin(from *runlog.Reader) error {
 
 // Precision returns that of products, such as fp32; "tf32, fp32" where the run went on by another one.
 func (r *Run) Precision() string {
-	return cmp.Or(r.Config.Precision, strings.Join(r.precisions, ", "), "fp32") // older versions have fp32 alone
+	return cmp.Or(r.Config.Precision, strings.Join(r.precisions, ", "), onlyPrecision)
 }
+
+// onlyPrecision is that of versions whose runs do not say it.
+const onlyPrecision = "fp32"
 
 // imported is the Origin of a run that came back from PyTorch.
 const imported = "imported"

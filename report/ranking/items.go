@@ -185,8 +185,11 @@ func parameters(g cohort.Group) table.Cell {
 	return table.Count(facts.Parameters)
 }
 
-// scatter draws held-out against IID numbers; nothing for tasks without the latter.
+// scatter draws held-out against IID numbers; nothing for tasks that have one of them alone.
 func (t task) scatter(d *item.Draft) ([]figure.Panel, error) {
+	if t.iid == t.heldOut {
+		return nil, nil
+	}
 	panel := figure.Scatter{XLabel: runlog.AxisTitle(t.iid), YLabel: runlog.AxisTitle(t.heldOut)}
 	numbers := table.Table{Columns: table.Columns("encoding", "iid", "held out")}
 	for _, s := range t.ranked {

@@ -55,10 +55,26 @@ var encodings = []string{"nope", "rope", "t5", "alibi", "2d-fixed", "1d-fixed", 
 
 // Masked prediction is ranked where most is masked, beside the error at the share of training.
 func TestMaskedIsRankedWhereMostIsMasked(t *testing.T) {
+	if rows := rankMasked(t, nil); rows[1][slices.Index(rows[0], "encoding")] != "nope" ||
+		!slices.Contains(rows[0], "test_mse_50") {
+		t.Errorf("%q", rows[:2])
+	}
+	if rows := rankMasked(t, []float64{.5}); rows[1][slices.Index(rows[0], "encoding")] != "xpos" {
+		t.Errorf("tests with half masked alone: %q", rows[:2])
+	}
+}
+
+// rankMasked ranks encodings whose errors with .9 masked rise, and with .5 masked fall, in tests of these levels; nil
+// are those of the preset. It draws held-out against IID errors where there are two levels.
+func rankMasked(t *testing.T, levels []float64) [][]string {
+	t.Helper()
 	dir := t.TempDir()
 	for i, pe := range encodings {
 		c := expect.Must(config.Preset("nmar", "code"))
 		c.PE, c.Members = pe, []config.Member{{Seed: 1, LR: 1e-3}, {Seed: 2, LR: 1e-3}}
+		if levels != nil {
+			c.Masked.TestLevels = levels
+		}
 		var result runlog.Result
 		for _, m := range c.Members {
 			v := .1*float64(i+1) + .01*float64(m.Seed)
@@ -70,10 +86,10 @@ func TestMaskedIsRankedWhereMostIsMasked(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	expect.Must(expect.Must(Read(dir)).Write(out))
-	rows := expect.Must(csv.NewReader(expect.Must(os.Open(filepath.Join(out, "ranks_nmar.csv")))).ReadAll())
-	if rows[1][slices.Index(rows[0], "encoding")] != "nope" || !slices.Contains(rows[0], "test_mse_50") {
-		t.Errorf("%q", rows[:2])
+	if _, err := os.Stat(filepath.Join(out, "iid_nmar.csv")); (err == nil) != (levels == nil) {
+		t.Errorf("test levels %v: held-out against IID: %v", levels, err)
 	}
+	return expect.Must(csv.NewReader(expect.Must(os.Open(filepath.Join(out, "ranks_nmar.csv")))).ReadAll())
 }
 
 func TestReport(t *testing.T) {

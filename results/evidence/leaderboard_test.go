@@ -391,7 +391,7 @@ mean is given.
 `, len(less), len(ahead), wording.List(len(names), names), point(most.less), most.name, point(-least.less), least.name)
 }
 
-// onceLess is how much more a table solves once than at every block.
+// onceLess says how much more of the puzzles a table solves once than at every block.
 type onceLess struct {
 	name string
 	less float64
