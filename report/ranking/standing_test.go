@@ -162,3 +162,23 @@ func TestFamilies(t *testing.T) {
 		t.Errorf("%+v", families)
 	}
 }
+
+// Entries that solve as many puzzles share a rank, though the sums of their accuracies round differently.
+func TestEqualMeansShareARank(t *testing.T) {
+	of := func(label string, solved ...float64) Entry {
+		e := Entry{Label: label}
+		for _, n := range solved {
+			e.Seeds = append(e.Seeds, n/108)
+		}
+		return e
+	}
+	a, b := of("a", 67, 42, 96), of("b", 73, 60, 72)
+	if stats.Mean(a.Seeds) == stats.Mean(b.Seeds) {
+		t.Fatal("these means do not differ in their last bits")
+	}
+	for _, s := range Rank([]Entry{of("first", 100, 101, 102), a, b}, false)[1:] {
+		if s.Rank != 2.5 {
+			t.Errorf("%s has rank %g, want 2.5", s.Label, s.Rank)
+		}
+	}
+}
