@@ -51,7 +51,7 @@ func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []erro
 			before = stored
 		}
 		if isNew {
-			for _, text := range read.notes() {
+			for _, text := range c.notes(read) {
 				note(text)
 			}
 			if sum != "" && read.fingerprint() != sum {

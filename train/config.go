@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 	"torchpe/train/config"
@@ -167,6 +168,25 @@ func (c Config) UnusedSigma() string {
 		return fmt.Sprintf("--sigma has no effect with --pe-init %s", e.start)
 	}
 	return ""
+}
+
+// notes returns what a user should read before training: on the data, and on a warm-up that training
+// ends before.
+func (c Config) notes(t task) []string {
+	notes := t.notes()
+	total := c.TotalSteps(t.stepsPerEpoch())
+	note := func(flag string, warmup int) {
+		if warmup > total {
+			notes = append(notes, fmt.Sprintf("--%s %d: training ends after %s, when the learning rate has risen "+
+				"to %.2g of what was asked", flag, warmup, wording.Count(total, "step"),
+				float64(total)/float64(warmup)))
+		}
+	}
+	note("warmup-steps", c.WarmupSteps)
+	if c.PEWarmupSteps != nil {
+		note("pe-warmup-steps", *c.PEWarmupSteps)
+	}
+	return notes
 }
 
 // criterion returns when a member has fitted: Until, or what the task says. ok is false where there is

@@ -40,7 +40,7 @@ func Run(ctx context.Context, c Config, dir string, o Options) (runlog.Result, e
 	if o.Observer == nil {
 		o.Observer = noopObserver{}
 	}
-	for _, note := range task.notes() {
+	for _, note := range c.notes(task) {
 		o.Observer.Noticed(note)
 	}
 	ens, err := newEnsemble(c, task)

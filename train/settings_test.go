@@ -41,6 +41,26 @@ func settingsTask(t *testing.T, kind string) Config {
 	return c
 }
 
+// A warm-up that training ends before is noted, one that just ends is not.
+func TestLongWarmup(t *testing.T) {
+	c := settingsTask(t, "lst")
+	c.WarmupSteps, c.PEWarmupSteps = 12, nil
+	task := expect.Must(newTask(c))
+	before := len(c.notes(task))
+	if before != len(task.notes()) {
+		t.Errorf("12 of 12 steps: %q", c.notes(task))
+	}
+	c.WarmupSteps, c.PEWarmupSteps = 24, new(13)
+	got := c.notes(task)[before:]
+	want := []string{
+		"--warmup-steps 24: training ends after 12 steps, when the learning rate has risen to 0.5 of what was asked",
+		"--pe-warmup-steps 13: training ends after 12 steps, when the learning rate has risen to 0.92 of what was asked",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 // change sets another value of a setting in one kind of task.
 type change struct {
 	kind string
