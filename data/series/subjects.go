@@ -38,7 +38,7 @@ func readSubjects(path string) (*subjects, error) {
 			return nil, err
 		}
 		if rows = append(rows, row); len(row) != len(rows[0]) {
-			return nil, fmt.Errorf("%s: row %d has %d cells, and the header %d", path, len(rows)-1, len(row),
+			return nil, fmt.Errorf("%s: row %d has %s, and the header %d", path, len(rows)-1, wording.Count(len(row), "cell"),
 				len(rows[0]))
 		}
 	}

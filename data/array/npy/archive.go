@@ -74,7 +74,7 @@ func membersOf(r io.ReaderAt, size int64) []member {
 		if n, _ := r.ReadAt(start, 0); string(start[:n]) == magic {
 			array.Failf("a single array (.npy), not an archive: read it with Read")
 		}
-		array.Failf("%w: not an .npz archive, or a damaged one", err)
+		array.Failf("neither an array of numpy (.npy) nor an archive of them (.npz), or damaged: %w", err)
 	}
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // nothing is written where a name says
 		array.FailDamaged("zip: %w", err)

@@ -309,14 +309,15 @@ func hostileArchives(t testing.TB) []struct {
 	binary.LittleEndian.PutUint16(tail[10:], 2)
 	binary.LittleEndian.PutUint32(tail[12:], uint32(2*len(entry)))
 	shared = append(shared, tail...)
+	const noArchive = "neither an array of numpy (.npy) nor an archive of them (.npz), or damaged: " +
+		"zip: not a valid zip file"
 	return []struct {
 		name string
 		file []byte
 		want string
 	}{
-		{"no archive", []byte("hello, world, these are more than 22 bytes"),
-			"zip: not a valid zip file: not an .npz archive, or a damaged one"},
-		{"empty", nil, "zip: not a valid zip file: not an .npz archive, or a damaged one"},
+		{"no archive", []byte("hello, world, these are more than 22 bytes"), noArchive},
+		{"empty", nil, noArchive},
 		{"a single array", good, "a single array (.npy), not an archive: read it with Read"},
 		{"nothing in it", []byte("PK\x05\x06" + strings.Repeat("\x00", 18)),
 			"a zip archive of 0 files, none of which ends in .npy"},
