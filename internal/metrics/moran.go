@@ -13,7 +13,11 @@ import (
 type Moran struct {
 	values  []float64  // [n-1]
 	vectors *mat.Dense // [n,n-1]
+	sizes   []int      // of each group of equal eigenvalues
 }
+
+// equalEigenvalues is how far apart equal eigenvalues may be by rounding, of the norm of the weights.
+const equalEigenvalues = 1e-10
 
 // NewMoran decomposes doubly centred symmetric spatial weights w [n,n]. The constant map, whose
 // eigenvalue is 0, is left out; other eigenvectors of eigenvalue 0 stay.
@@ -45,15 +49,21 @@ func NewMoran(w []float64, n int) (*Moran, error) {
 	m := &Moran{values: values[1:], vectors: mat.NewDense(n, n-1, nil)}
 	for c, vector := range vectors[1:] {
 		m.vectors.SetCol(c, vector)
+		if c > 0 && m.values[c-1]-m.values[c] < equalEigenvalues*size {
+			m.sizes[len(m.sizes)-1]++
+		} else {
+			m.sizes = append(m.sizes, 1)
+		}
 	}
 	return m, nil
 }
 
-// flip returns a table [n,d] in which the component of each column along each eigenvector is multiplied
-// by the sign [n-1] of that eigenvector (Moran spectral randomisation, "singleton" and joint; Wagner
-// and Dray 2015). Columns keep their means and covariances, and every linear combination of columns
-// keeps its Moran's I.
-func (m *Moran) flip(t Table, signs []float64) Table {
+// turn returns a table [n,d] in which the components of each column along the eigenvectors of an eigenvalue
+// are turned by that eigenvalue's orthogonal matrix. Columns keep their means and covariances, and every
+// linear combination of columns keeps its Moran's I. An eigenvalue of one eigenvector has a sign (Moran
+// spectral randomisation, "singleton" and joint; Wagner and Dray 2015). Those of a symmetric arrangement,
+// such as a grid, have several, and which basis of them is found depends on the order of the tokens.
+func (m *Moran) turn(t Table, turns []*mat.Dense) Table {
 	x := t.dense()
 	mean := make([]float64, t.Dim)
 	for i, v := range t.Values {
@@ -61,24 +71,46 @@ func (m *Moran) flip(t Table, signs []float64) Table {
 	}
 	var components mat.Dense
 	components.Mul(m.vectors.T(), x)
-	components.Apply(func(c, _ int, v float64) float64 { return v * signs[c] }, &components)
-	var flipped mat.Dense
-	flipped.Mul(m.vectors, &components)
-	flipped.Apply(func(_, j int, v float64) float64 { return v + mean[j] }, &flipped)
-	t.Values = flipped.RawMatrix().Data
+	at := 0
+	for _, by := range turns {
+		size, _ := by.Dims()
+		of := components.Slice(at, at+size, 0, t.Dim).(*mat.Dense)
+		of.Mul(by, mat.DenseCopyOf(of))
+		at += size
+	}
+	var turned mat.Dense
+	turned.Mul(m.vectors, &components)
+	turned.Apply(func(_, j int, v float64) float64 { return v + mean[j] }, &turned)
+	t.Values = turned.RawMatrix().Data
 	return t
 }
 
+// drawTurn returns a random orthogonal matrix [n,n], uniform over all of them.
+func drawTurn(n int, rng *rand.Rand) *mat.Dense {
+	if n == 1 {
+		return mat.NewDense(1, 1, []float64{float64(2*rng.IntN(2) - 1)})
+	}
+	gauss := mat.NewDense(n, n, nil)
+	gauss.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, gauss)
+	var qr mat.QR
+	var q, r mat.Dense
+	qr.Factorize(gauss)
+	qr.QTo(&q)
+	qr.RTo(&r)
+	q.Apply(func(_, j int, v float64) float64 { return math.Copysign(v, v*r.At(j, j)) }, &q)
+	return &q
+}
+
 // Surrogate returns a Surrogate that keeps the modules and draws tables with the spatial smoothness of
-// the given one. Its weights are the Proximity of the tables' Distances. All columns share the sign of an
-// eigenvector, so that a rotation of the table has no effect.
+// the given one. Its weights are the Proximity of the tables' Distances. All columns are turned alike, so
+// that a rotation of the table has no effect.
 func (m *Moran) Surrogate(t Table, kind Distance, modules []int) Surrogate {
-	signs := make([]float64, len(m.values))
+	turns := make([]*mat.Dense, len(m.sizes))
 	return func(rng *rand.Rand) ([]float64, []int) {
-		for i := range signs {
-			signs[i] = float64(2*rng.IntN(2) - 1)
+		for i, size := range m.sizes {
+			turns[i] = drawTurn(size, rng)
 		}
-		return Proximity(m.flip(t, signs).Distances(kind)), modules
+		return Proximity(m.turn(t, turns).Distances(kind)), modules
 	}
 }
 

@@ -76,7 +76,11 @@ func TestMoranAgainstBrainSpace(t *testing.T) {
 		}
 		for k, signs := range c.Inputs.Signs { // of the singleton procedure
 			drawn++
-			got := m.flip(TableOf(c.Inputs.X), flat(signs)).Values
+			var turns []*mat.Dense
+			for _, sign := range flat(signs) {
+				turns = append(turns, mat.NewDense(1, 1, []float64{sign}))
+			}
+			got := m.turn(TableOf(c.Inputs.X), turns).Values
 			for i, want := range nulls(t, c.Outputs.Nulls)[k] {
 				differ(t, fmt.Sprintf("%s: draw %d, number %d", c.Name, k, i), got[i], want, moranTolerance)
 			}
@@ -85,6 +89,78 @@ func TestMoranAgainstBrainSpace(t *testing.T) {
 	if drawn < 5 {
 		t.Errorf("%d draws were compared", drawn)
 	}
+}
+
+// The weights of a grid have equal eigenvalues, whose eigenvectors depend on the order of the tokens. p does
+// not, and surrogates keep covariances and Moran's I.
+func TestMoranOfAnyOrder(t *testing.T) {
+	const n, d, draws = 16, 3, 1999
+	rng := rand.New(rand.NewPCG(4, 4))
+	table, points := Table{n, d, make([]float64, n*d)}, Table{n, 2, make([]float64, n*2)}
+	labels := make([]int, n)
+	for i := range n {
+		points.Values[2*i], points.Values[2*i+1] = float64(i/4), float64(i%4)
+		labels[i] = i / 8
+		for j := range d {
+			table.Values[i*d+j] = rng.NormFloat64() + float64(labels[i])
+		}
+	}
+	var first float64
+	for order := range 6 {
+		of := make([]int, n)
+		for i := range of {
+			of[i] = i
+		}
+		if order > 0 {
+			of = rng.Perm(n)
+		}
+		x, at, modules := Table{n, d, nil}, Table{n, 2, nil}, make([]int, n)
+		for i, from := range of {
+			x.Values = append(x.Values, table.Values[from*d:(from+1)*d]...)
+			at.Values = append(at.Values, points.Values[2*from:2*from+2]...)
+			modules[i] = labels[from]
+		}
+		w := InverseDistances(at.Distances(Euclidean), n)
+		m := expect.Must(NewMoran(w, n))
+		if slices.Max(m.sizes) < 2 {
+			t.Fatalf("groups of eigenvalues %v", m.sizes)
+		}
+		q := modularity(Proximity(x.Distances(Euclidean)), modules)
+		p := Reached(Null(m.Surrogate(x, Euclidean, modules), draws, 7), q)
+		if order == 0 {
+			first = p
+		}
+		if math.Abs(p-first) > 0.05 {
+			t.Errorf("order %d: p %.3f, and %.3f in the first", order, p, first)
+		}
+		var turns []*mat.Dense
+		for _, size := range m.sizes {
+			turns = append(turns, drawTurn(size, rng))
+		}
+		turned := m.turn(x, turns)
+		for c := range d {
+			for k := range d {
+				differ(t, "covariance", spatial(turned, c, k, nil), spatial(x, c, k, nil), moranTolerance)
+				differ(t, "Moran's I", spatial(turned, c, k, w), spatial(x, c, k, w), moranTolerance)
+			}
+		}
+	}
+}
+
+// spatial returns the sum of products of two centred columns of a table, over all pairs of tokens with
+// weights, or without any over each token alone.
+func spatial(x Table, c, k int, w []float64) (sum float64) {
+	a, b := centred(mat.Col(nil, c, x.dense())), centred(mat.Col(nil, k, x.dense()))
+	for i := range a {
+		if w == nil {
+			sum += a[i] * b[i]
+			continue
+		}
+		for j := range b {
+			sum += w[i*x.Tokens+j] * a[i] * b[j]
+		}
+	}
+	return sum
 }
 
 // nulls reads surrogate maps with an axis of maps or without.
