@@ -90,12 +90,15 @@ type tokenMap struct {
 // run maps the tokens of each model's table.
 func (o *mapOptions) run(in *Input) (*Report, error) {
 	distance, err := parseDistance(o.distance)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !slices.Contains(MapMethods, o.method) {
+	case !slices.Contains(MapMethods, o.method):
 		return nil, fmt.Errorf("--method %q is unknown; there are %s%s", o.method, strings.Join(MapMethods, " and "),
 			wording.Hint(o.method, MapMethods))
+	case o.method == pca && in.given("distance"):
+		return nil, fmt.Errorf("--distance %s without --method mds: principal components are of the table, not of "+
+			"distances", o.distance)
 	}
 	template, err := o.readTemplate(in)
 	if err != nil {
@@ -193,6 +196,9 @@ func (m *tokenMap) components(t Table, dims int) error {
 // scale sets coordinates by classical multidimensional scaling, and their stress.
 func (m *tokenMap) scale(t Table, dims int, distance metrics.Distance) error {
 	d := t.Distances(distance)
+	if why := noDistances(t, d, distance); why != "" {
+		return fmt.Errorf("no map: %s", why)
+	}
 	for i, v := range d { // rounding: 1 - cosine of parallel rows
 		if v < 0 && v > -1e-12 {
 			d[i] = 0

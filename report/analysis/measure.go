@@ -6,12 +6,15 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
 )
 
@@ -57,11 +60,13 @@ type Input struct {
 	// even if it fails.
 	Notes []string
 
+	flags    *pflag.FlagSet
 	from, to int // of Positions: the first, and one past the last; 0 = all
 }
 
 // Flags declares the flags that select what is measured, and the measure's own.
 func (m Measure) Flags(fl *pflag.FlagSet, in *Input) {
+	in.flags = fl
 	if !m.Maps {
 		fl.StringArrayVar(&in.Files, "table", nil,
 			"measure FILE[:tensor], a table [tokens,dimensions] or a stack of them; may be given several times")
@@ -91,6 +96,12 @@ func (m Measure) Run(in *Input) (*Report, error) {
 			return nil, fmt.Errorf("--%s %d: want a number from 0, or -1 for all", number.flag, number.value)
 		}
 	}
+	switch {
+	case in.given("member") && !slices.ContainsFunc(in.Args, func(a string) bool { return !isRegular(a) }):
+		return nil, fmt.Errorf("--member %d: members are of a run, and none is named: leave it out", in.Member)
+	case in.given("header") && !in.readsText():
+		return nil, errors.New("--header is of text, and no file of text is named: leave it out")
+	}
 	r, err := m.run(in)
 	if err != nil {
 		in.Notes = unique(in.Notes)
@@ -101,6 +112,28 @@ func (m Measure) Run(in *Input) (*Report, error) {
 	}
 	in.Notes = unique(append(in.Notes, r.notes...))
 	return r, nil
+}
+
+// given reports whether the command line sets a flag.
+func (in *Input) given(flag string) bool { return in.flags.Changed(flag) }
+
+// readsText reports whether an argument or a flag names a file of text, or one that cannot be read.
+func (in *Input) readsText() bool {
+	named, words := slices.Concat(in.Args, in.Files), []string{byRows, byColumns, byGrid, fixed1D, fixed2D}
+	in.flags.Visit(func(f *pflag.Flag) {
+		if v := f.Value.String(); f.Value.Type() == "string" && strings.Contains(f.Usage, "FILE") &&
+			!slices.Contains(words, v) {
+			named = append(named, v)
+		}
+	})
+	return slices.ContainsFunc(named, func(reference string) bool {
+		file, _, err := arrayfile.Split(reference)
+		isText := true
+		if err == nil {
+			isText, err = arrayfile.IsText(file)
+		}
+		return (isText || err != nil) && !isDirectory(reference)
+	})
 }
 
 // extension returns the extension of --out, such as ".csv".

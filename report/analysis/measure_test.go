@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"torchpe/data/array"
+	"torchpe/data/array/npy"
+	"torchpe/data/array/text"
 	"torchpe/internal/expect"
 )
 
@@ -24,6 +27,10 @@ func run(line string) (*Report, *Input, error) {
 	m.Flags(fl, in)
 	fl.StringVar(&in.Out, "out", "", "")
 	fl.BoolVar(&in.JSON, "json", false, "")
+	fl.Func("header", "", func(s string) (err error) {
+		in.Header, err = text.ParseChoice(s)
+		return err
+	})
 	if err := fl.Parse(words[1:]); err != nil {
 		return nil, in, err
 	}
@@ -110,6 +117,16 @@ func files(t *testing.T, texts map[string]string) func(name string) string {
 		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o666))
 	}
 	return func(name string) string { return filepath.Join(dir, name) }
+}
+
+// arrayFile writes numbers to a .npy file, and returns its path.
+func arrayFile(t *testing.T, data []float64, shape ...int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.npy")
+	f := expect.Must(os.Create(path))
+	defer f.Close()
+	expect.NoError(t, npy.Write(f, array.Array{Shape: shape, Data: data}, npy.Float64))
+	return path
 }
 
 // Numbers of arrays in all formats are those of numpy and scipy (testdata/make.py).
@@ -310,6 +327,54 @@ func TestNotes(t *testing.T) {
 		math.IsNaN(jsonNumber(got, "models/0/distances/0/2")) {
 		t.Errorf("%v", got)
 	}
+}
+
+// Tables of zeros and of equal rows keep what has a value, as other tables of their stack do.
+func TestNotesOnTablesOfAStack(t *testing.T) {
+	data := append(make([]float64, 16), 1, 0, 2, 5, 3, 1, 0, 2, 0, 4, 1, 1, 2, 2, 7, 3)
+	stack := arrayFile(t, append(data, slices.Repeat([]float64{0.1}, 16)...), 3, 4, 4)
+	at := files(t, map[string]string{"plane.csv": "0,0\n0,2\n2,0\n2,2\n", "tenth.csv": "0.1,0.2,0.3,0.4\n0.1,0.2,0.3," +
+		"0.4\n0.1,0.2,0.3,0.4\n0.1,0.2,0.3,0.4\n", "q.csv": "1.5,0,0,0\n0,1,0,2\n0,0,0,0\n0,0,0,0\n",
+		"names.csv": "1,2,3,4\n4,2,5,5\n2,2,1,0\n3,1,1,9\n4,4,1,1\n"})
+	some, none := math.Inf(1), math.NaN() // any number, and null
+	for _, c := range []struct {
+		line  string
+		want  map[string]float64 // of a block and key; NaN = null
+		notes []string
+	}{
+		{"rank", map[string]float64{"0/frobenius": 0, "0/mean_row_norm": 0, "0/effective_rank": none,
+			"1/effective_rank": some, "2/effective_rank": 1}, []string{"a.npy: table 0: a table of zeros has no eff"}},
+		{"rank --block 0", map[string]float64{"0/frobenius": 0, "0/effective_rank": none}, []string{"no eff"}},
+		{"toeplitz", map[string]float64{"0/r2": none, "0/p": none, "0/r2_centred": none, "1/r2": some,
+			"1/r2_centred": some, "2/r2": none, "2/r2_shuffled": none, "2/r2_centred": none},
+			[]string{"table 0: no R², R² centred: all elements are equal", "table 2: no R², R² centred: all"}},
+		{"toeplitz --block 1 --heads 2 --query " + at("q.csv") + " --key " + at("q.csv"), map[string]float64{
+			"0/r2": some, "0/attention/0": some, "0/attention/1": none, "0/attention_shuffled": none},
+			[]string{"table 1: no R² of head 1: all elements are equal"}},
+		{"procrustes", map[string]float64{"0/raw": math.Sqrt(8), "0/norm_matched": none, "0/disparity": none,
+			"1/disparity": some, "2/raw": some, "2/norm_matched": some, "2/disparity": none},
+			[]string{"table 0: all rows of the table are equal", "table 2: all rows of the table are equal"}},
+		{"procrustes --reference " + at("tenth.csv"), map[string]float64{"0/raw": math.Sqrt(1.2), "1/raw": some,
+			"1/norm_matched": some, "1/disparity": none}, []string{"table 0: all rows of the table",
+			"table 1: all rows of the reference are equal", "table 2: all rows of the table"}},
+		{"procrustes --reference " + at("plane.csv"), map[string]float64{"0/raw": math.Sqrt(8), "0/disparity": none,
+			"1/disparity": some, "2/raw": math.Sqrt(8), "2/norm_matched": none}, []string{"table 0: all rows of",
+			"table 2: all rows of the table are equal", "compared in 2 dimensions"}},
+		// Of a file and its reference the first line is a header.
+		{"procrustes --header yes --block 1 --reference " + at("names.csv"), map[string]float64{"0/raw": some}, nil},
+	} {
+		got, notes := result(t, c.line+" --table "+stack)
+		for path, want := range c.want {
+			v := jsonNumber(got, "models/0/blocks/"+path)
+			if math.IsNaN(v) != math.IsNaN(want) || want < some && math.Abs(v-want) > 1e-12 {
+				t.Errorf("%s: %s is %v, want %v", c.line, path, v, want)
+			}
+		}
+		slices.Sort(notes)
+		checkNotes(t, c.line, notes, c.notes)
+	}
+	_, notes := result(t, "toeplitz --table "+at("tenth.csv"))
+	checkNotes(t, "tenth.csv", notes, []string{"no R², R² centred: all elements are equal"})
 }
 
 func checkNotes(t *testing.T, line string, notes, want []string) {

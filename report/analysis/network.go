@@ -41,8 +41,9 @@ With --permutations N, p is the share of N surrogates that reach Q, (1 + reached
              modules are compact, most encodings "have" modules by this test
   p, smooth  keeps the smoothness over where the tokens lie, by --coordinates, --distances or
              the run. --null says how:
-    moran    tables as smooth as the measured one (Moran spectral randomisation, one sign an
-             eigenvector of 1/distance for all columns)
+    moran    tables as smooth as the measured one (Moran spectral randomisation: the
+             components along each eigenvector of 1/distance get a sign, those along several of
+             one eigenvalue, as on a grid, a random rotation or reflection; alike in all columns)
     spin     modules on a sphere that is turned at random; each keeps its size. Where the
              names of all tokens tell a hemisphere, such as L_V1, each has a sphere of its own,
              and they turn as mirror images. It needs coordinates
@@ -98,13 +99,17 @@ func (o *networkOptions) check(in *Input) error {
 		return fmt.Errorf("--coordinates and --distances both say where tokens lie: give one")
 	case o.permutations == 0 && o.null != "":
 		return fmt.Errorf("--null %s without --permutations: say how many surrogates, such as 999", o.null)
+	case o.permutations == 0 && in.given("seed"):
+		return fmt.Errorf("--seed %d without --permutations: say how many surrogates, such as 999", o.seed)
 	case o.permutations == 0 && o.coordinates+o.distances != "":
 		return fmt.Errorf("--coordinates and --distances are for a test: say with --permutations how many " +
 			"surrogates, such as 999")
 	case o.null == moran && o.weights != "":
 		return fmt.Errorf("--null moran draws tables, and --weights has none: give --table, or --null spin")
-	case o.weights != "" && (len(in.Args)+len(in.Files) > 0 || in.Positions != ""):
-		return fmt.Errorf("--weights is scored as it is: give it without runs, --table and --positions")
+	case o.weights != "" && (len(in.Args) > 0 || slices.ContainsFunc(
+		[]string{"table", "block", "positions", "distance"}, in.given)):
+		return fmt.Errorf("--weights is scored as it is: give it without runs, --table, --block, --positions and " +
+			"--distance")
 	}
 	return nil
 }
@@ -139,15 +144,7 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 	numbers := o.columns(known)
 	found := make([]scores, len(models))
 	for i, m := range models {
-		if found[i], err = numbers.measure(m, func(_ int, t Table) ([]any, error) {
-			values, why, err := o.score(t, kind, known[i])
-			if why != "" {
-				notes = append(notes, fmt.Sprintf("%s: %s %d: %s", m.Source, o.what(), t.Block, why))
-			}
-			return values, err
-		}); err != nil {
-			return nil, err
-		}
+		found[i] = numbers.measure(m, func(_ int, t Table) ([]any, string) { return o.score(t, kind, known[i]) })
 		found[i].about = Object{{"tokens", m.Tables[0].Tokens}, {"modules", known[i].modules.count()},
 			{"modules_from", known[i].modules.From}}
 		if by := known[i].smooth; by.from != "" {
@@ -168,7 +165,7 @@ func (o *networkOptions) run(in *Input) (*Report, error) {
 		head = append(Object{{"distance", o.distance}}, head...)
 	}
 	r := numbers.report(head, found)
-	r.notes = notes
+	r.notes = append(notes, r.notes...)
 	r.Tables[0].Foot = o.foot(known, models[0].Tables[0].Tokens, found)
 	return r, nil
 }
@@ -210,6 +207,9 @@ func (o *networkOptions) columns(known []network) layout {
 		column{key: "p_smooth", heading: "p, smooth", partsOnly: true,
 			hidden: !slices.ContainsFunc(known, isSmooth)})
 	l.extra = []string{"Q of training samples"}
+	if o.weights != "" {
+		l.noun = "matrix"
+	}
 	return l
 }
 
@@ -247,14 +247,6 @@ func verdict(found []scores, at int) string {
 		}
 	}
 	return fmt.Sprintf("p < .05 in %d of %s", below, wording.Count(all, "table"))
-}
-
-// what returns the noun for what is scored.
-func (o *networkOptions) what() string {
-	if o.weights != "" {
-		return "matrix"
-	}
-	return "table"
 }
 
 // readWeights returns a model whose tables are weights [n,n], with notes on them.
@@ -297,18 +289,19 @@ func (o *networkOptions) readWeights(in *Input) ([]*Model, []string, error) {
 }
 
 // score returns the numbers of a table, or of given weights, and the reason why one of them has no value.
-func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any, string, error) {
+func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any, string) {
+	none := []any{None, None, None, None, None, None}
 	w := t.Values
 	if o.weights == "" {
 		d := t.Distances(kind)
-		if why := noWeights(t, d, kind); why != "" {
-			return []any{None, None, None, None, None, None}, "no scores: " + why, nil
+		if why := noDistances(t, d, kind); why != "" {
+			return none, "no scores: " + why
 		}
 		w = metrics.Proximity(d)
 	}
 	s, err := metrics.ScoreNetwork(w, n.modules.Labels)
 	if err != nil {
-		return nil, "", err
+		return none, "no scores: " + reason(err)
 	}
 	q := Number(s.Modularity)
 	test := func(draw metrics.Surrogate) (low, high, p Number) {
@@ -320,5 +313,5 @@ func (o *networkOptions) score(t Table, kind metrics.Distance, n network) ([]any
 	}
 	low, high, p := test(metrics.Permuted(w, n.modules.Labels))
 	_, _, smooth := test(n.smooth.surrogate(t, w, kind, n.modules))
-	return []any{q, low, high, Number(s.Clustering), p, smooth}, noScore(w, n.modules, s), nil
+	return []any{q, low, high, Number(s.Clustering), p, smooth}, noScore(w, n.modules, s)
 }

@@ -135,7 +135,7 @@ func TestChanceOfToeplitz(t *testing.T) {
 			3, 2, 1, 0, 1, 2, 4, 3, 2, 1, 0, 1, 5, 4, 3, 2, 1, 0}, 0.1},
 	} {
 		n := int(math.Sqrt(float64(len(c.matrix))))
-		if _, _, p, err := (&toeplitzOptions{shuffles: 9}).r2(c.matrix, n); err != nil || p != c.want {
+		if _, _, p, err := (&toeplitzOptions{}).r2(c.matrix, n, 9); err != nil || p != c.want {
 			t.Errorf("%s: p %v, %v; want %v", name, p, err, c.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -33,8 +34,8 @@ are paired by name; else in order. Where the reference has fewer columns, such a
 layout, both are compared in those dimensions, about their means: A by its first principal axes.
 
 JSON: {reference, models: [{source, member, seed, pe, reference: {source, member, seed, pe},
-tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}]};
-those of a model are means over its blocks.`,
+tokens, dim, raw, norm_matched, disparity, blocks: [{block, raw, norm_matched, disparity}]}],
+notes}; those of a model are means over its blocks. Notes say why a distance has no value.`,
 		Example: `  torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 runs/lst_learn-2.0_code_seed1
   torchpe analyze procrustes runs/lst_learn-0.2_code_seed1 --reference runs/lst_2d-fixed_code_seed1
   torchpe analyze procrustes --table mine.npy --reference theirs.safetensors:pos_embed --json`,
@@ -56,7 +57,7 @@ func procrustes(in *Input, reference string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	references, err := referenceModels(reference)
+	references, err := in.referenceModels(reference)
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
@@ -70,16 +71,10 @@ func procrustes(in *Input, reference string) (*Report, error) {
 		column{key: "disparity", heading: "disparity"})
 	var found []scores
 	for _, p := range pairs {
-		one, err := numbers.measure(p[0], func(i int, t Table) ([]any, error) {
+		one := numbers.measure(p[0], func(i int, t Table) ([]any, string) {
 			d, err := metrics.Procrustes(t.Table, p[1].table(i).Table)
-			if err != nil {
-				return nil, fmt.Errorf("against reference %s: %w", reference, err)
-			}
-			return []any{Number(d.Raw), Number(d.NormMatched), Number(d.Disparity)}, nil
+			return []any{Number(d.Raw), Number(d.NormMatched), Number(d.Disparity)}, reason(err)
 		})
-		if err != nil {
-			return nil, err
-		}
 		t := p[0].Tables[0]
 		one.about = Object{{"reference", p[1].object()}, {"tokens", t.Tokens}, {"dim", t.Dim}}
 		found = append(found, one)
@@ -91,17 +86,17 @@ func procrustes(in *Input, reference string) (*Report, error) {
 func (m *Model) table(i int) Table { return m.Tables[min(i, len(m.Tables)-1)] }
 
 // referenceModels reads the members of a run, or FILE[:tensor]. It returns nil for closed forms.
-func referenceModels(reference string) ([]*Model, error) {
+func (in *Input) referenceModels(reference string) ([]*Model, error) {
 	if reference == fixed1D || reference == fixed2D {
 		return nil, nil
 	}
-	in := &Input{Member: All, Block: All} // pair takes positions
+	other := &Input{Member: All, Block: All, Header: in.Header} // pair takes positions
 	if isDirectory(reference) {
-		in.Args = []string{reference}
+		other.Args = []string{reference}
 	} else {
-		in.Files = []string{reference}
+		other.Files = []string{reference}
 	}
-	return in.models()
+	return other.models()
 }
 
 // pair returns a model and its reference ready to be compared: the reference's member of the same seed,
@@ -233,7 +228,10 @@ func (in *Input) inReferenceDimensions(m, r *Model) (of, reference *Model, err e
 	along, about := *m, *r
 	along.Tables, about.Tables = slices.Clone(m.Tables), slices.Clone(r.Tables)
 	for i := range along.Tables {
-		if along.Tables[i].Table, _, err = along.Tables[i].PCA(k); err != nil {
+		t := &along.Tables[i].Table
+		if *t, _, err = t.PCA(k); errors.Is(err, metrics.ErrEqualRows) { // all tokens are at their mean
+			t.Values = make([]float64, t.Tokens*k)
+		} else if err != nil {
 			return nil, nil, err
 		}
 	}

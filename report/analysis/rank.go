@@ -18,8 +18,8 @@ func newRank() Measure {
                   Vetterli 2007): how many dimensions are used, 1 to min(tokens, dimensions)
 
 JSON: {models: [{source, member, seed, pe, tokens, dim, frobenius, mean_row_norm,
-effective_rank, blocks: [{block, frobenius, mean_row_norm, effective_rank}]}]}; those of a model
-are means over its blocks.`,
+effective_rank, blocks: [{block, frobenius, mean_row_norm, effective_rank}]}], notes}; those of a
+model are means over its blocks. Notes say why a number has no value.`,
 		Example: `  torchpe analyze rank runs/lst_learn-0.2_code_seed1 runs/lst_learn-2.0_code_seed1
   torchpe analyze rank --table vit.npz:pos_embed --positions 1:197 --json`,
 		Block: All,
@@ -38,7 +38,7 @@ func ranks(in *Input) (*Report, error) {
 		column{key: "effective_rank", heading: "effective rank"})
 	found := make([]scores, len(models))
 	for i, m := range models {
-		if found[i], err = numbers.measure(m, func(_ int, t Table) ([]any, error) {
+		found[i] = numbers.measure(m, func(_ int, t Table) ([]any, string) {
 			norm, rows := 0.0, 0.0
 			for row := range t.Tokens {
 				length := floats.Norm(t.Row(row), 2)
@@ -46,10 +46,11 @@ func ranks(in *Input) (*Report, error) {
 				norm = math.Hypot(norm, length)
 			}
 			rank, err := t.EffectiveRank()
-			return []any{Number(norm), Number(rows), Number(rank)}, err
-		}); err != nil {
-			return nil, err
-		}
+			if err != nil {
+				rank = math.NaN()
+			}
+			return []any{Number(norm), Number(rows), Number(rank)}, reason(err)
+		})
 		found[i].about = Object{{"tokens", m.Tables[0].Tokens}, {"dim", m.Tables[0].Dim}}
 	}
 	return numbers.report(nil, found), nil

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
 
 	"torchpe/internal/metrics"
 	"torchpe/internal/wording"
@@ -46,15 +49,24 @@ func noDirection(t Table, kind metrics.Distance) string {
 		"have no value", first, count-1, what, kind)
 }
 
-// noWeights says why distances [n,n] between the rows of a table give no weights. It returns "" if they
-// do.
-func noWeights(t Table, d []float64, kind metrics.Distance) string {
+// reason returns what an error of package metrics says, or "" for none.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), "metrics: ")
+}
+
+// noDistances says why distances [n,n] between the rows of a table give neither weights nor a map. It
+// returns "" if they do.
+func noDistances(t Table, d []float64, kind metrics.Distance) string {
 	if why := noDirection(t, kind); why != "" {
 		return why
 	}
-	largest, rounding := 0.0, 0.0
-	if kind == metrics.Cosine || kind == metrics.OneMinusCorr2 {
-		rounding = float64(t.Dim) * 0x1p-52 // of 1 - 1
+	largest, rounding := 0.0, float64(t.Dim)*0x1p-52 // of 1 - 1, or of the largest number less itself
+	byAngle := kind == metrics.Cosine || kind == metrics.OneMinusCorr2
+	if !byAngle {
+		rounding *= floats.Norm(t.Values, math.Inf(1))
 	}
 	for i, v := range d {
 		if v-v != 0 {
@@ -66,10 +78,10 @@ func noWeights(t Table, d []float64, kind metrics.Distance) string {
 	if largest > rounding {
 		return ""
 	}
-	if rounding > 0 {
-		return fmt.Sprintf("all rows are the same by %s: every distance is 0, which makes no weights", kind)
+	if byAngle {
+		return fmt.Sprintf("all rows are the same by %s: every distance is 0", kind)
 	}
-	return "all rows are the same: every distance is 0, which makes no weights"
+	return "all rows are the same: every distance is 0"
 }
 
 // noScore says why weights [n,n] have no modularity or no clustering (metrics.ScoreNetwork). It returns ""

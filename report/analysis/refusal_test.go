@@ -3,14 +3,11 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"torchpe/data/array"
-	"torchpe/data/array/npy"
 	"torchpe/internal/expect"
 )
 
@@ -27,6 +24,8 @@ func TestRefusals(t *testing.T) {
 		"long.csv": strings.Repeat("1.5,2\n", 10001), "cut.safetensors": "\x10\x00\x00\x00\x00\x00\x00\x00{}",
 		"commas.csv": "\"1,5\",2\n\"2,5\",3\n", "tabs.tsv": "1,5\t2\n2,5\t3\n", "head.csv": "a,\"1.234,5\"\n1,2\n",
 		"counts.csv": "4,.5\n2,.5\n3,.1\n", "k.csv": "k,a\n1,.5\n2,.5\n3,.1\n",
+		"tenth.csv": strings.Repeat(".1,.2,.3\n", 12), "two.csv": ".1,.5\n.3,.2\n.7,.1\n",
+		"last.csv":  "0.3,0.1\n0.30000000000000004,0.1\n0.3,0.1\n", "square.csv": "0,1,2\n1,0,3\n2,3,0\n",
 		"twice.csv": "label,a\n1,.5\n1,.5\n3,.1\n",
 		"wide.csv":  "token,x1\n0,1\n1,2,3\n",
 		"areas.csv": "area,a,b\nx,2,2\ny,1,1\nz,3,5\nw,1,2\n",
@@ -56,7 +55,6 @@ func TestRefusals(t *testing.T) {
 		{"rank --table cut.npy", []string{"cut.npy"}},
 		{"rank --table cut.safetensors", []string{"cut.safetensors"}},
 		{"rank --table nan.csv", []string{"nan.csv", "row 1, column 0"}},
-		{"rank --table zeros.csv", []string{"zeros.csv", "zeros"}},
 		{"rank --table long.csv", []string{"long.csv", "at most 10000"}},
 		{"rank --table good.csv --block 1", []string{"block 1", "it has 1 table,"}},
 		{"rank --table good.csv --block -2", []string{"--block -2"}},
@@ -105,7 +103,6 @@ func TestRefusals(t *testing.T) {
 		{"procrustes --table good.csv --reference " + data + "/table.npy", []string{"[3,2]", "[9,8]"}},
 		{"procrustes --table " + tensors + ":stack --block 0 --reference " + tensors + ":stack --positions 0:1",
 			[]string{"0:1 of 9"}},
-		{"procrustes --table zeros.csv --reference good.csv", []string{"zeros"}},
 		{"procrustes good.csv rows.csv", []string{"--table good.csv --reference rows.csv"}},
 		{"attention", []string{"no run"}},
 		{"attention x", []string{"--reference"}},
@@ -126,7 +123,6 @@ func TestRefusals(t *testing.T) {
 		{toeplitz + "--query good.csv --key good.csv --words none.npy", []string{"[0 2]", "[words,2]"}},
 		{toeplitz + "--heads 2", []string{"--query"}},
 		{toeplitz + "--shuffles -1", []string{"--shuffles -1"}},
-		{"toeplitz --table zeros.csv", []string{"zeros.csv", "equal"}},
 		{"map --table good.csv --method tsne", []string{"pca and mds"}},
 		{"map --table good.csv --dims 3", []string{"want 1 to 2"}},
 		{"map --table good.csv --dims 1 --out x.svg", []string{"a drawing has two axes"}},
@@ -138,6 +134,25 @@ func TestRefusals(t *testing.T) {
 		{"map --table roi.csv --out x.pscalar.nii --template " + parcels, []string{"the name of one parcel"}},
 		{"map --table good.csv --modules absent.txt", []string{"absent.txt"}},
 		{"map --table zeros.csv", []string{"zeros.csv", "equal"}},
+		{"map --table tenth.csv", []string{"tenth.csv", "all rows are equal"}},
+		{"map --table tenth.csv --method mds", []string{"no map: all rows are the same: every distance is 0"}},
+		{"map --table last.csv --method mds", []string{"no map: all rows are the same: every distance is 0"}},
+		{"map --table good.csv --method mds --distance corr2", []string{"no map: row 0 and 1 more are one number"}},
+		{"map --table two.csv --method mds --distance corr2", []string{"no map: all rows are the same by corr2"}},
+		// Flags without effect.
+		{"map --table good.csv --distance cosine", []string{"--distance cosine without --method mds"}},
+		{"rank --table good.csv --member 0", []string{"--member 0: members are of a run"}},
+		{"attention rows.csv --reference rows.csv --member 0", []string{"--member 0: members are of a run"}},
+		{"rank nowhere --member 0", []string{"nowhere: "}},
+		{"rank --table " + tensors + ":stack --header yes", []string{"--header is of text"}},
+		{"network --table " + data + "/table.npy --modules rows --header yes", []string{"--header is of text"}},
+		{"network --table " + data + "/table.npy --modules gone.txt --header yes", []string{"gone.txt: no such file"}},
+		{"rank --table missing.csv --header yes", []string{"missing.csv: no such file"}},
+		{"rank --table nan.csv --header no", []string{"row 1, column 0"}},
+		{network + "--seed 4", []string{"--seed 4 without --permutations"}},
+		{toeplitz + "--seed 4 --shuffles 0", []string{"--seed 4 with --shuffles 0"}},
+		{"network --weights square.csv --modules three.txt --block 0", []string{"--weights is scored as it is"}},
+		{"network --weights square.csv --modules three.txt --distance cosine", []string{"--weights is scored as it is"}},
 	} {
 		_, _, err := run(c.line)
 		for _, want := range c.want {
@@ -160,11 +175,7 @@ func TestRowsOfAttention(t *testing.T) {
 		}
 		data := slices.Repeat([]float64{0.25, 0.75}, size/2)
 		data[at] = v
-		path := filepath.Join(t.TempDir(), "a.npy")
-		f := expect.Must(os.Create(path))
-		defer f.Close()
-		expect.NoError(t, npy.Write(f, array.Array{Shape: shape, Data: data}, npy.Float64))
-		return path
+		return arrayFile(t, data, shape...)
 	}
 	almost := save([]int{2, 2}, 0, 0.2509) // what half precision leaves
 	for _, c := range []struct {

@@ -33,14 +33,15 @@ func (n Number) String() string { return number.Short(float64(n), 4) }
 // perHead holds one number per attention head.
 type perHead []Number
 
-// String lists the numbers, or gives their range if there are many heads.
+// String lists the numbers, or gives the range of those that have a value if there are many heads.
 func (p perHead) String() string {
 	const most = 4
-	if len(p) == 0 {
+	known := slices.DeleteFunc(slices.Clone(p), func(n Number) bool { return !n.known() })
+	if len(known) == 0 {
 		return number.Dash
 	}
 	if len(p) > most {
-		return fmt.Sprintf("%s to %s", slices.Min(p), slices.Max(p))
+		return fmt.Sprintf("%s to %s", slices.Min(known), slices.Max(known))
 	}
 	var parts []string
 	for _, n := range p {
@@ -106,6 +107,7 @@ type layout struct {
 	labels  []column // what identifies a part, such as its block
 	columns []column
 	whole   string   // label of the whole model's row; if it is mean, models of one part have no such row
+	noun    string   // for a part, in notes
 	extra   []string // headings of further columns that identify the model
 }
 
@@ -114,7 +116,8 @@ const mean = "mean"
 
 // blocks returns the layout of numbers of each block's table and of their means.
 func blocks(columns ...column) layout {
-	return layout{parts: "blocks", labels: []column{{key: "block", heading: "block"}}, columns: columns, whole: mean}
+	return layout{parts: "blocks", labels: []column{{key: "block", heading: "block"}}, columns: columns, whole: mean,
+		noun: "table"}
 }
 
 // scores holds the numbers of one model.
@@ -125,16 +128,17 @@ type scores struct {
 	whole []Number // for each column; nil = none
 	more  Object   // fields after the parts
 	extra []string // texts of the layout's extra columns
+	notes []string // why numbers have no value
 }
 
 // measure calls of for each table of a model and takes means over tables (and heads). of returns a Number
-// or perHead for each column.
-func (l layout) measure(m *Model, of func(i int, t Table) ([]any, error)) (scores, error) {
+// or perHead for each column, and the reason why one of them has no value.
+func (l layout) measure(m *Model, of func(i int, t Table) (values []any, why string)) scores {
 	s := scores{Subject: m.Subject}
 	for i, t := range m.Tables {
-		values, err := of(i, t)
-		if err != nil {
-			return s, fmt.Errorf("%s: table %d: %w", m.Source, t.Block, err)
+		values, why := of(i, t)
+		if why != "" {
+			s.notes = append(s.notes, fmt.Sprintf("%s: %s %d: %s", m.label(), l.noun, t.Block, why))
 		}
 		s.parts = append(s.parts, append([]any{t.Block}, values...))
 	}
@@ -150,16 +154,19 @@ func (l layout) measure(m *Model, of func(i int, t Table) ([]any, error)) (score
 		}
 		s.whole = append(s.whole, meanOf(all))
 	}
-	return s, nil
+	return s
 }
 
 // report writes the numbers of models as JSON, after the fields of head, and as a table.
 func (l layout) report(head Object, all []scores) *Report {
+	r := &Report{Tables: []TextTable{l.table(all)}}
 	models := make([]Object, len(all))
 	for i, s := range all {
 		models[i] = l.object(s)
+		r.notes = append(r.notes, s.notes...)
 	}
-	return &Report{JSON: append(head, Field{"models", models}), Tables: []TextTable{l.table(all)}}
+	r.JSON = append(head, Field{"models", models})
+	return r
 }
 
 func (l layout) object(s scores) Object {

@@ -32,11 +32,11 @@ func TestRowsOfTables(t *testing.T) {
 	}
 }
 
-// A cell lists the numbers of few heads, and gives the range of many.
+// A cell lists the numbers of few heads, and gives the range of many that have one.
 func TestHeadsInACell(t *testing.T) {
 	four := perHead{0.25, 0.5, 0.125, 0.75}
 	for want, heads := range map[string]perHead{"–": nil, "0.25 0.5 0.125 0.75": four,
-		"0.125 to 1.5": append(four, 1.5)} {
+		"0.125 to 1.5": append(four, 1.5, None), "0.25 –": {0.25, None}} {
 		if got := heads.String(); got != want {
 			t.Errorf("%v heads: %s, want %s", len(heads), got, want)
 		}

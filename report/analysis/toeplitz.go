@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -47,7 +48,8 @@ say something: most BERTs saw few texts beyond 0:128.
 
 JSON: {models: [{source, member, seed, pe, positions, dim, r2, r2_shuffled, r2_centred, attention,
 attention_shuffled, blocks: [{block, r2, r2_shuffled, p, r2_centred, attention: [of each head],
-attention_shuffled}]}]}; those of a model are means over its blocks.`,
+attention_shuffled}]}], notes}; those of a model are means over its blocks. Notes say why a number
+has no value.`,
 		Example: `  torchpe analyze toeplitz runs/nmar_1d-fixed_code_seed1
   torchpe analyze toeplitz --table model.safetensors:embeddings.position_embeddings.weight --positions 0:128
   torchpe analyze toeplitz --table m.safetensors:embeddings.position_embeddings.weight --heads 12 \
@@ -76,6 +78,8 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 	switch {
 	case o.shuffles < 0:
 		return nil, fmt.Errorf("--shuffles %d: want 0 or more", o.shuffles)
+	case o.shuffles == 0 && in.given("seed"):
+		return nil, fmt.Errorf("--seed %d with --shuffles 0: no order is drawn: leave one of them out", o.seed)
 	case o.heads < 1:
 		return nil, fmt.Errorf("--heads %d: want at least 1", o.heads)
 	case (o.heads > 1 || o.inOut) && !o.given():
@@ -104,11 +108,7 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 		column{key: "attention_shuffled", heading: "shuffled"})
 	found := make([]scores, len(models))
 	for i, m := range models {
-		if found[i], err = numbers.measure(m, func(k int, t Table) ([]any, error) {
-			return o.measure(t, projections[i][k])
-		}); err != nil {
-			return nil, err
-		}
+		found[i] = numbers.measure(m, func(k int, t Table) ([]any, string) { return o.measure(t, projections[i][k]) })
 		t := m.Tables[0]
 		found[i].about = Object{{"positions", [2]int{m.from, m.from + t.Tokens}}, {"dim", t.Dim}}
 	}
@@ -117,42 +117,51 @@ func (o *toeplitzOptions) run(in *Input) (*Report, error) {
 
 // measure returns, for a table E: R^2 of E E^T, its mean over random orders of the tokens, the share of
 // orders that reach it, R^2 without the mean row of E, and R^2 of each head's positional scores with their
-// mean over random orders. The last two are missing if p is nil.
-func (o *toeplitzOptions) measure(t Table, p *projection) ([]any, error) {
-	r2, shuffled, share, err := o.r2(t.Gram(), t.Tokens)
-	if err != nil {
-		return nil, err
+// mean over random orders. The last two are missing if p is nil. Of what has no value, why says the first
+// reason.
+func (o *toeplitzOptions) measure(t Table, p *projection) (values []any, why string) {
+	var lack []string
+	of := func(what string, m []float64, shuffles int) (r2, shuffled, share Number) {
+		r2, shuffled, share, err := o.r2(m, t.Tokens, shuffles)
+		if err != nil {
+			lack = append(lack, what)
+			if why == "" {
+				why = reason(err)
+			}
+		}
+		return r2, shuffled, share
 	}
-	about := None
-	if v, err := metrics.ToeplitzR2(centred(t.Table).Gram(), t.Tokens); err == nil { // else all rows are equal
-		about = Number(v)
-	}
+	r2, shuffled, share := of("R²", t.Gram(), o.shuffles)
+	about, _, _ := of("R² centred", t.Centred().Gram(), 0)
 	var heads perHead
 	var shuffledHeads []Number
 	for h, scores := range p.scores(t) {
-		r2, shuffled, _, err := o.r2(scores, t.Tokens)
-		if err != nil {
-			return nil, fmt.Errorf("head %d: %w", h, err)
-		}
+		r2, shuffled, _ := of(fmt.Sprintf("R² of head %d", h), scores, o.shuffles)
 		heads, shuffledHeads = append(heads, r2), append(shuffledHeads, shuffled)
 	}
-	return []any{r2, shuffled, share, about, heads, meanOf(shuffledHeads)}, nil
+	if why != "" {
+		why = fmt.Sprintf("no %s: %s", strings.Join(lack, ", "), why)
+	}
+	return []any{r2, shuffled, share, about, heads, meanOf(shuffledHeads)}, why
 }
 
 // streamShuffle makes the draws independent of others with the same seed.
 const streamShuffle = 0x73687566 // "shuf"
 
-// r2 returns the R^2 of a matrix [n,n], its mean over random orders of the tokens, and the share of
+// r2 returns the R^2 of a matrix [n,n], its mean over so many random orders of the tokens, and the share of
 // orders that reach it. The mean is above 0: because of its diagonal alone, the Gram matrix of a random
 // table of n tokens and d dimensions has an R^2 of about d/(d+n).
-func (o *toeplitzOptions) r2(m []float64, n int) (r2, mean, share Number, err error) {
+func (o *toeplitzOptions) r2(m []float64, n, shuffles int) (r2, mean, share Number, err error) {
 	own, err := metrics.ToeplitzR2(m, n)
-	if err != nil || o.shuffles == 0 {
-		return Number(own), None, None, err
+	if err != nil {
+		return None, None, None, err
+	}
+	if shuffles == 0 {
+		return Number(own), None, None, nil
 	}
 	rng := rand.New(rand.NewPCG(o.seed, streamShuffle))
 	reached, sum, shuffled := 0, 0.0, make([]float64, n*n)
-	for range o.shuffles {
+	for range shuffles {
 		order := rng.Perm(n)
 		for i, from := range order {
 			for j, other := range order {
@@ -168,20 +177,6 @@ func (o *toeplitzOptions) r2(m []float64, n int) (r2, mean, share Number, err er
 			reached++
 		}
 	}
-	orders := float64(o.shuffles)
+	orders := float64(shuffles)
 	return Number(own), Number(sum / orders), Number(float64(1+reached) / (1 + orders)), nil
-}
-
-// centred returns a table minus its mean row. Its sums are in another order than those of
-// metrics.Table.Centred, and so are the last digits of its numbers.
-func centred(t metrics.Table) metrics.Table {
-	mean, all := make([]float64, t.Dim), t.Values
-	for i, v := range all {
-		mean[i%t.Dim] += v / float64(t.Tokens)
-	}
-	t.Values = make([]float64, len(all))
-	for i, v := range all {
-		t.Values[i] = v - mean[i%t.Dim]
-	}
-	return t
 }

@@ -20,35 +20,46 @@ const (
 // Interval returns Student's 95 % confidence interval of the mean of at least FewestForInterval values; not
 // ok of fewer, or of equal ones.
 func Interval(values []float64) (i stats.Interval, ok bool) {
-	if len(values) < FewestForInterval {
+	if len(values) < FewestForInterval || stats.SD(values) == 0 {
 		return i, false
 	}
 	i, err := stats.MeanInterval(values, 0.95)
-	return i, err == nil && !math.IsNaN(i.Low)
+	return i, err == nil
 }
 
 // Difference is the mean difference of pairs, with Student's 95 % interval.
 type Difference struct {
-	stats.Interval
-	Text string // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" where no interval is known
+	stats.Interval        // 0 to 0 where it is not known
+	Text           string // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" of fewer pairs
 }
 
-// IsTold reports whether the interval excludes 0.
-func (d Difference) IsTold() bool { return d.Text != "" && (d.Low > 0 || d.High < 0) }
-
 // Compare returns the difference of x and y, numbers of a measure, pair by pair. At least FewestForP pairs are
-// tested.
-func Compare(measure string, x, y []float64) (d Difference) {
+// tested. The comparison may have been chosen out of several: its interval then holds for all of them at once
+// (Bonferroni), and stands for the test.
+func Compare(measure string, x, y []float64, outOf int) (d Difference) {
 	between := make([]float64, len(x))
 	for i := range x {
 		between[i] = x[i] - y[i]
 	}
-	var ok bool
-	if d.Interval, ok = Interval(between); !ok {
+	if len(x) < FewestForInterval {
 		return d
 	}
-	d.Text = "difference " + Text(measure, stats.Mean(between)) + ", 95 % " + IntervalText(measure, d.Interval)
-	if test, err := stats.PairedT(x, y); err == nil && len(x) >= FewestForP {
+	d.Text = "difference " + Text(measure, stats.Mean(between))
+	test, err := stats.PairedT(x, y)
+	if err != nil {
+		d.Text += fmt.Sprintf(" in each of %d pairs, which is no test", len(x))
+		return d
+	}
+	d.Interval, err = stats.MeanInterval(between, 1-0.05/float64(outOf))
+	switch {
+	case err != nil:
+		return Difference{}
+	case outOf > 1:
+		d.Text += fmt.Sprintf(", %s (95 %% for all %d pairs of encodings at once)", IntervalText(measure, d.Interval), outOf)
+		return d
+	}
+	d.Text += ", 95 % " + IntervalText(measure, d.Interval)
+	if len(x) >= FewestForP {
 		d.Text += fmt.Sprintf(", paired t(%g) = %s, %s", test.DF, Decimals(test.Statistic, 2), number.PText(test.P))
 	}
 	return d

@@ -38,7 +38,7 @@ func (d *Draft) ErrorSentences(ranked []cohort.Group, measure, what string) stri
 		worst := ranked[len(ranked)-1]
 		all = append(all, fmt.Sprintf("%s, the %s of %d encodings ranges from %s to %s.", after, what, len(ranked),
 			has(best, measure), has(worst, measure)),
-			d.Certainty(best, ranked[1], worst, measure))
+			d.Certainty(ranked, measure))
 	}
 	if 0 < len(poor) && len(poor) < len(ranked) {
 		all = append(all, fmt.Sprintf("No better than %s (%s): %s.", simple, Text(measure, bound),
@@ -87,25 +87,31 @@ func PoorNote(m cohort.Model) string {
 		m.Label(), Text(measure, mse), name, Text(measure, bound))
 }
 
-// Certainty says in sentences whether the best of groups by a measure can be told from the worst, and from the
-// next one, which may be the worst.
-func (d *Draft) Certainty(best, next, worst cohort.Group, measure string) string {
+// Certainty says in sentences whether the best of groups, which are ranked by a measure, can be told from the worst,
+// and from the next one. It allows for their choice out of all pairs.
+func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
+	best, next, worst := ranked[0], ranked[1], ranked[len(ranked)-1]
+	pairs := len(ranked) * (len(ranked) - 1) / 2
 	between := func(g cohort.Group) Difference {
 		x, y := cohort.Paired(best, g, func(m cohort.Model) float64 { return d.Of(m, measure) })
-		if stats.Mean(x) < stats.Mean(y) {
+		if stats.Mean(d.Known(best, measure)) < stats.Mean(d.Known(g, measure)) {
 			x, y = y, x
 		}
-		return Compare(measure, x, y)
+		v := Compare(measure, x, y, pairs)
+		if v.Text != "" && len(x) < max(len(best.Models), len(g.Models)) {
+			v.Text += fmt.Sprintf(", over the %d seeds that both have", len(x))
+		}
+		return v
 	}
 	all := between(worst)
 	switch {
 	case all.Text == "":
 		return fmt.Sprintf("With fewer than %d seeds in common this is no test: train more.", FewestForInterval)
-	case !all.IsTold():
+	case all.Low <= 0:
 		return "The two cannot be told apart: " + all.Text + "."
 	}
 	text := "The two differ: " + all.Text + "."
-	if next.Label == worst.Label || between(next).IsTold() {
+	if next.Label == worst.Label || between(next).Low > 0 {
 		return text
 	}
 	return text + fmt.Sprintf(" %s and the next, %s, cannot be told apart.", best.Label, next.Label)

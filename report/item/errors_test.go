@@ -11,7 +11,7 @@ import (
 )
 
 // What errors show is said with what predicts without a model, and no encoding is the best that cannot be
-// told from the others. Intervals are those of scipy.stats.ttest_rel(a, b).confidence_interval().
+// told from the others. Intervals are those of scipy.stats.ttest_rel(a, b).confidence_interval(1 - 0.05 / pairs).
 func TestErrorSentences(t *testing.T) {
 	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{"gaussian": {"0.90": .3},
 		"mean": {"0.90": .6}, "zero": {"0.90": 1}}}}
@@ -38,10 +38,16 @@ func TestErrorSentences(t *testing.T) {
 		{[]cohort.Group{a, b}, []string{
 			"from .410 ± .010 (a, n = 3) to .413 ± .015 (b, n = 3). The two cannot be told " +
 				"apart: difference .003, 95 % −.025 to .032."}, "No better"},
-		{[]cohort.Group{a, b, c}, []string{"The two differ: difference .407, 95 % .378 to .435. a and the next, b, " +
-			"cannot be told apart.",
+		{[]cohort.Group{a, b, c}, []string{"The two differ: difference .407, .356 to .458 (95 % for all 3 pairs of " +
+			"encodings at once). a and the next, b, cannot be told apart.",
 			" No better than a regression on the mean of the visible tokens (.600): c."}, "no test"},
 		{[]cohort.Group{a, c}, []string{"The two differ: difference .407"}, "next"},
+		// Over the seeds that both have, the order is the other way round.
+		{[]cohort.Group{group("g", .50, .50, .51, .10, .10), group("h", .40, .42, .40)}, []string{
+			"from .342 ± .221 (g, n = 5) to .407 ± .012 (h, n = 3). The two cannot be told apart: difference −.097, " +
+				"95 % −.135 to −.059, over the 3 seeds that both have."}, "two differ"},
+		{[]cohort.Group{a, group("i", .45, .46, .47)}, []string{
+			"The two cannot be told apart: difference .050 in each of 3 pairs, which is no test."}, "two differ"},
 		{[]cohort.Group{group("f", .4, .5), c}, []string{"fewer than 3 seeds in common"}, "differ"},
 		{[]cohort.Group{a}, []string{"After 40 steps, the test error is .410 ± .010 (a, n = 3)."}, "ranges"},
 	} {

@@ -81,7 +81,7 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	x, y := cohort.Paired(high[0], low[0], func(m cohort.Model) float64 { return s.value(m, c.measure) })
 	hasUnfitted := c.isPuzzle && len(cohort.Unfitted(slices.Concat(high[0].Models, low[0].Models))) > 0
 	f.n, f.canMiss = wording.Count(len(x), "pair"), len(x) < item.FewestForP || hasUnfitted
-	v := item.Compare(c.measure, x, y)
+	v := item.Compare(c.measure, x, y, 1)
 	if f.test = v.Text; f.test == "" {
 		return f
 	}

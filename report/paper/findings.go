@@ -117,14 +117,14 @@ func accuracySentences(d *draft, ranked []cohort.Group) string {
 		return fmt.Sprintf("%s has a validation accuracy of %s%s.", fitted[0].Label, s.meanText(fitted[0], measure),
 			printedBeside(fitted[0])) + otherSetUp(fitted...)
 	}
-	best, next, worst := fitted[0], fitted[1], fitted[len(fitted)-1]
+	best, worst := fitted[0], fitted[len(fitted)-1]
 	of := wording.Count(len(fitted), "encoding")
 	if len(fitted) < len(ranked) {
 		of += " that have fitted their training puzzles"
 	}
 	return fmt.Sprintf("Of %s, %s has the highest validation accuracy, %s, and %s the lowest, %s%s. ", of, best.Label,
 		s.meanText(best, measure), worst.Label, s.meanText(worst, measure), printedBeside(best, worst)) +
-		d.Certainty(best, next, worst, measure) + otherSetUp(best, worst)
+		d.Certainty(fitted, measure) + otherSetUp(best, worst)
 }
 
 // otherSetUp says in a sentence in what models on puzzles were trained otherwise than the paper's, and of how many

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"torchpe/report/cohort"
@@ -28,7 +29,7 @@ func claimStudy(turned bool) *Study {
 			c.PEOptions = map[string]string{"pe-placement": v.Placement}
 			m.Member = cohort.Member{Seed: uint64(seed), Sigma: sigmaOf(sigma), WeightDecay: v.Decay}
 			m.Result = runlog.MemberResult{Measures: runlog.Numbers{"train": 1, "iid": .95,
-				"validation": way(accuracy) + wobble(seed, sigma, len(pe))}}
+				"validation": way(accuracy) + wobble(seed, sigma, len(pe+strings.TrimPrefix(v.Optimizer, "adam")))}}
 			if sigma >= .1 { // all but the disparity are in the order of sigma
 				s.probed[m.Key()] = &probed{values: map[string]float64{"cosine": 1 / (1 + sigma), "jsd": .3,
 					"procrustes": 1 + sigma, "disparity": math.Abs(sigma - 1), "noise": way(1 / (1 + sigma))}}
