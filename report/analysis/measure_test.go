@@ -358,8 +358,8 @@ func TestNotesOnTablesOfAStack(t *testing.T) {
 			"1/norm_matched": some, "1/disparity": none}, []string{"table 0: all rows of the table",
 			"table 1: all rows of the reference are equal", "table 2: all rows of the table"}},
 		{"procrustes --reference " + at("plane.csv"), map[string]float64{"0/raw": math.Sqrt(8), "0/disparity": none,
-			"1/disparity": some, "2/raw": math.Sqrt(8), "2/norm_matched": none}, []string{"table 0: all rows of",
-			"table 2: all rows of the table are equal", "compared in 2 dimensions"}},
+			"1/disparity": some, "2/raw": math.Sqrt(8), "2/norm_matched": none}, []string{"compared in 2 dimensions",
+			"table 0: all rows of the table are equal", "table 2: all rows of the table are equal"}},
 		// Of a file and its reference the first line is a header.
 		{"procrustes --header yes --block 1 --reference " + at("names.csv"), map[string]float64{"0/raw": some}, nil},
 	} {

@@ -25,7 +25,7 @@ func TestRefusals(t *testing.T) {
 		"commas.csv": "\"1,5\",2\n\"2,5\",3\n", "tabs.tsv": "1,5\t2\n2,5\t3\n", "head.csv": "a,\"1.234,5\"\n1,2\n",
 		"counts.csv": "4,.5\n2,.5\n3,.1\n", "k.csv": "k,a\n1,.5\n2,.5\n3,.1\n",
 		"tenth.csv": strings.Repeat(".1,.2,.3\n", 12), "two.csv": ".1,.5\n.3,.2\n.7,.1\n",
-		"last.csv":  "0.3,0.1\n0.30000000000000004,0.1\n0.3,0.1\n", "square.csv": "0,1,2\n1,0,3\n2,3,0\n",
+		"last.csv": "0.3,0.1\n0.30000000000000004,0.1\n0.3,0.1\n", "square.csv": "0,1,2\n1,0,3\n2,3,0\n",
 		"twice.csv": "label,a\n1,.5\n1,.5\n3,.1\n",
 		"wide.csv":  "token,x1\n0,1\n1,2,3\n",
 		"areas.csv": "area,a,b\nx,2,2\ny,1,1\nz,3,5\nw,1,2\n",

@@ -105,18 +105,27 @@ func (t task) lead() string {
 	if len(t.ranked) == 0 {
 		return "No encoding has two models or more that have all fitted."
 	}
-	var alike []string
-	for _, s := range t.ranked[1:] {
-		if !s.Differs {
+	var first, alike []string
+	for _, s := range t.ranked {
+		switch {
+		case s.Rank == t.ranked[0].Rank:
+			first = append(first, s.Label)
+		case !s.Differs:
 			alike = append(alike, s.Label)
 		}
 	}
-	first := t.ranked[0].Label
-	if alike == nil {
-		return fmt.Sprintf("%s is first, and all of the other %d differ from it.", first, len(t.ranked)-1)
+	is := " is first"
+	if len(first) > 1 {
+		is = " share the first place"
 	}
-	return fmt.Sprintf("%s is first of %d that are ranked. Not shown to differ from it (%d): %s.", first,
-		len(t.ranked), len(alike), wording.List(12, alike))
+	text := fmt.Sprintf("%s%s of %d that are ranked.", wording.List(12, first), is, len(t.ranked))
+	switch {
+	case len(first) == len(t.ranked):
+		return text
+	case alike == nil:
+		return text + " All others differ from it."
+	}
+	return text + fmt.Sprintf(" Not shown to differ from it (%d): %s.", len(alike), wording.List(12, alike))
 }
 
 func fitted(g cohort.Group) table.Cell {

@@ -22,8 +22,8 @@ type Standing struct {
 	Entry
 	Mean float64
 	Rank float64 // from 1; entries of one mean share the mean of their ranks
-	// LowRank and HighRank are the ends of the 95 % interval of its rank. Where the draws leave out Rank itself, as
-	// they can for the first of many that are alike, the nearer end is Rank.
+	// LowRank and HighRank are the ends of the 95 % interval of its rank. They hold the places that it shares with
+	// entries of its mean, also where the draws leave them out, as they can for the first of many that are alike.
 	LowRank, HighRank int
 	// Differs reports whether it differs from the first; see Rank.
 	Differs bool
@@ -81,8 +81,9 @@ func Rank(entries []Entry, falls bool) []Standing {
 	critical := stats.Quantile(furthest, level)
 	for i := range all {
 		slices.Sort(ranks[i])
-		all[i].LowRank = int(math.Floor(min(stats.Quantile(ranks[i], (1-level)/2), all[i].Rank)))
-		all[i].HighRank = int(math.Ceil(max(stats.Quantile(ranks[i], (1+level)/2), all[i].Rank)))
+		first, last := places(values, values[i])
+		all[i].LowRank = min(int(stats.Quantile(ranks[i], (1-level)/2)), first)
+		all[i].HighRank = max(int(math.Ceil(stats.Quantile(ranks[i], (1+level)/2))), last)
 		all[i].Differs = math.Abs(all[0].Mean-all[i].Mean)/width(all[0], all[i]) > critical &&
 			differ(all[0].Seeds, all[i].Seeds)
 	}
@@ -115,17 +116,24 @@ func deviationsOf(seeds []float64) (out []float64) {
 // ranksOf returns the ranks of numbers, the greatest first; equal ones share the mean of theirs.
 func ranksOf(x []float64) (ranks []float64) {
 	for _, own := range x {
-		before, equal := 0, 0
-		for _, v := range x {
-			if v > own {
-				before++
-			} else if v == own {
-				equal++
-			}
-		}
-		ranks = append(ranks, float64(before)+float64(equal+1)/2)
+		first, last := places(x, own)
+		ranks = append(ranks, float64(first+last)/2)
 	}
 	return ranks
+}
+
+// places returns the first and the last place, from 1, of those of numbers that equal own.
+func places(x []float64, own float64) (first, last int) {
+	first = 1
+	for _, v := range x {
+		if v > own {
+			first++
+		}
+		if v >= own {
+			last++
+		}
+	}
+	return first, last
 }
 
 // width is proportional to the spread of a difference of two means.

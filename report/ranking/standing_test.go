@@ -182,3 +182,22 @@ func TestEqualMeansShareARank(t *testing.T) {
 		}
 	}
 }
+
+// Entries of equal means without spread have every place that they share.
+func TestTies(t *testing.T) {
+	entry := func(v float64) Entry { return Entry{Label: "a", Seeds: []float64{v, v, v}} }
+	all := Rank([]Entry{entry(.5), entry(1), entry(1), entry(1)}, false)
+	for i, s := range all[:3] {
+		if s.Rank != 2 || s.LowRank != 1 || s.HighRank != 3 {
+			t.Errorf("%d: %+v", i, s)
+		}
+	}
+	want := "a, a, a share the first place of 4 that are ranked. All others differ from it."
+	var ranked []standing
+	for _, s := range all {
+		ranked = append(ranked, standing{Standing: s})
+	}
+	if got := (task{ranked: ranked}).lead(); got != want {
+		t.Errorf("%q", got)
+	}
+}
