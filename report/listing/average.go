@@ -117,6 +117,15 @@ func (r *Row) average() {
 		}
 		r.values[name] = average(own)
 	}
+	for _, key := range r.measures.Keys() { // equal numbers have a SD, too
+		var numbers []float64
+		for _, m := range r.models {
+			if v, ok := m.values[item.MeasureName(key)].Float(); ok {
+				numbers = append(numbers, v)
+			}
+		}
+		r.values[item.MeasureName(key)] = table.Mean(numbers)
+	}
 	r.values["n"] = table.Count(len(r.models))
 	if len(r.models) == 1 {
 		if v := r.values["fitted"]; !v.IsMissing() && v.String() != notFitted {

@@ -88,6 +88,10 @@ func TestAverage(t *testing.T) {
 			if text != v.want[i] {
 				t.Errorf("%s: %s, want %s", name, text, v.want[i])
 			}
+			// The training accuracy of all is 1.
+			if sd, ok := r["train_sd"].(float64); ok != strings.Contains(text, "±") || sd != 0 {
+				t.Errorf("%s: SD %v of equal numbers", text, r["train_sd"])
+			}
 		}
 		// What only one of two runs of an encoding has tells them apart.
 		shown := strings.Join(columns, " ")
