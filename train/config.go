@@ -144,6 +144,8 @@ func (c Config) Unused(flag string) string {
 	}
 	s, _ := config.ByFlag(flag)
 	switch {
+	case flag == "sigma" && !scheme.Learned:
+		return "on " + name
 	case s.Inherits != "": // of the encoding's parameters
 		if scheme.About().Parameters == "none" {
 			return "on " + name + ", which has no trained parameters"

@@ -120,17 +120,17 @@ func (f *configFlags) resolve() (c train.Config, notes []string, err error) {
 	return f.apply(c)
 }
 
-// apply puts the given flags over c and resolves it.
-func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
-	given, c := f.given(), train.Config{Config: base.Clone()}
+// apply puts the given flags over base and resolves it. Those that have no effect are noted and left out.
+func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, err error) {
+	given := f.given()
 	switch {
 	case given["lst"] && (given[config.LSTTrain] || given[config.LSTValidation]):
 		return c, nil, fmt.Errorf("--lst stands for --lst-train and --lst-validation: leave out either it or these")
 	case f.file != "" && given["preset"]:
 		return c, nil, fmt.Errorf("--config and --preset both say where defaults come from: give one of them")
-	case f.file != "" && given["fidelity"] && c.Fidelity != f.values["fidelity"].String():
+	case f.file != "" && given["fidelity"] && base.Fidelity != f.values["fidelity"].String():
 		return c, nil, fmt.Errorf("--config %s has --fidelity %s: leave out --fidelity, or give "+
-			"--preset instead of --config", f.file, c.Fidelity)
+			"--preset instead of --config", f.file, base.Fidelity)
 	case given["data"] && given["surrogate"]:
 		return c, nil, fmt.Errorf("--data and --surrogate both say what the data is: give one of them")
 	}
@@ -139,23 +139,40 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 			return c, nil, err
 		}
 	}
+	flags := f.given()
+	if c, err = f.put(base, flags); err != nil {
+		return c, nil, err
+	}
+	notes = f.ignored(c, given)
+	for _, s := range config.Settings() {
+		if flags[s.Flag] && !s.IsMember() && s.Ignored(&c.Config) != "" {
+			delete(flags, s.Flag)
+		}
+	}
+	c, err = f.put(base, flags)
+	return c, notes, err
+}
+
+// put puts flags over base and resolves it.
+func (f *configFlags) put(base train.Config, given map[string]bool) (train.Config, error) {
+	c := train.Config{Config: base.Clone()}
 	var bad []error
 	for _, s := range config.Settings() {
-		if v := f.values[s.Flag]; v != nil && f.own.Changed(s.Flag) && !s.IsMember() && c.Unused(s.Flag) == "" {
+		if v := f.values[s.Flag]; v != nil && given[s.Flag] && !s.IsMember() && c.Unused(s.Flag) == "" {
 			bad = append(bad, s.Store(&c.Config, v))
 		}
 	}
 	if given["pe"] && strings.Contains(c.PE, ",") && !layers.Differ(c.PE) {
 		point := strings.Replace(c.PE, ",", ".", 1)
 		if _, sigma := train.SplitLabel(point); sigma != nil {
-			return c, nil, fmt.Errorf("--pe %s: is this a decimal comma? Then write %s", c.PE, point)
+			return c, fmt.Errorf("--pe %s: is this a decimal comma? Then write %s", c.PE, point)
 		}
-		return c, nil, fmt.Errorf("--pe %s: want one encoding; torchpe sweep --pe %[1]s trains each", c.PE)
+		return c, fmt.Errorf("--pe %s: want one encoding; torchpe sweep --pe %[1]s trains each", c.PE)
 	}
 	name, sigma := train.SplitLabel(c.PE)
 	c.PE = name
 	if sigma != nil && given["sigma"] {
-		return c, nil, fmt.Errorf("--pe %s-%g and --sigma both give sigma: give one of them", name, *sigma)
+		return c, fmt.Errorf("--pe %s-%g and --sigma both give sigma: give one of them", name, *sigma)
 	}
 	bad = append(bad, f.setMembers(&c, given, sigma))
 	options := pe.Options{}
@@ -167,9 +184,9 @@ func (f *configFlags) apply(base train.Config) (train.Config, []string, error) {
 	}
 	c.PEOptions = options
 	if err := errors.Join(append(bad, c.Resolve())...); err != nil {
-		return c, nil, err
+		return c, err
 	}
-	return c, f.ignored(c, given), nil
+	return c, nil
 }
 
 // setPuzzles gives the files in the folder of --lst to the flags that it stands for.
@@ -217,7 +234,7 @@ func (f *configFlags) ignored(c train.Config, given map[string]bool) (notes []st
 		notes = append(notes, note)
 	}
 	slices.Sort(notes)
-	return notes
+	return slices.Compact(notes)
 }
 
 // given returns the set of configuration flags that the command line names.

@@ -48,6 +48,11 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"--preset nmar", "--lst-side 5", "--lst-side has no effect on task nmar"},
 		{"--preset nmar", "--read-out probe", "--read-out has no effect on task nmar"},
 		{"--preset quick", "--mask-level 0.3", "--mask-level has no effect on task lst"},
+		{"--preset quick", "--steps 3", "--steps has no effect on task lst"},
+		{"--preset nmar", "--epochs 3", "--epochs has no effect on task nmar"},
+		{"--preset nmar --mask-token zero", "--mask-sd 0.5", "--mask-sd has no effect without --mask-token learned"},
+		{"--task text --pe rope --data learning_test.go", "--data-seed 5", "--data-seed has no effect on texts"},
+		{"--pe nope", "--sigma 0.1,2", "--sigma has no effect on nope"},
 	} {
 		want := says(t, ".", "train --dry-run "+c.without, 0)
 		expect.Equal(t, fmt.Sprintf("%s %s", c.without, c.flags),

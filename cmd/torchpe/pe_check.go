@@ -52,8 +52,9 @@ files are read, NAME.npy as the array NAME. Names of arrays:
   logits, weights      of q and k before and after the softmax, [H,N,N]
   pe.NAME              a trained parameter, as ` + "`torchpe pe values`" + ` has it; or give --params
 
-Sizes come from the arrays. Leading axes of length 1 are ignored, and so are masked keys after the
-query. A file of one array without a name holds a table or a bias, whichever the scheme has; --what
+Sizes come from the arrays. Leading axes of length 1 are ignored. Where a causal mask hides all keys
+after the query (-inf, or -1e8 and less), they are not compared, as the output says for a scheme that
+has no such mask. A file of one array without a name holds a table or a bias, whichever the scheme has; --what
 gives it another name.
 
 The flags state the expected convention. If the arrays do not follow it, the command tries other
@@ -104,7 +105,7 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	check := catalogue.Check{Scheme: scheme, Layer: f.layer, Tolerance: f.tolerance}
+	check := catalogue.Check{Scheme: scheme, Layer: f.layer, Member: f.member, Tolerance: f.tolerance}
 	var unread error
 	if check.Given, unread, err = f.readArrays(scheme); err != nil {
 		return r, err
@@ -237,7 +238,7 @@ func (f *checkFlags) holdAgainst(model *catalogue.Checkpoint) (r result, err err
 	if err != nil {
 		return r, fmt.Errorf("--against: %w", err)
 	}
-	check.Tolerance = f.tolerance
+	check.Member, check.Tolerance = f.member, f.tolerance
 	if check.Setting, err = check.Given.Fit(check.Setting, nil); err != nil {
 		return r, fmt.Errorf("%s: %w", f.against, err)
 	}

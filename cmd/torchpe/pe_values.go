@@ -60,6 +60,9 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 
 // setting returns the setting of the flags. A file of positions sets the number of tokens.
 func (f *instanceFlags) setting(c *call) (catalogue.Setting, error) {
+	if err := f.refuseIdle(c); err != nil {
+		return f.Setting, err
+	}
 	if !f.namesFile() {
 		if c.given("positions-as") {
 			return f.Setting, fmt.Errorf("--positions-as says what a file holds: --positions %s is none", f.positions)
@@ -81,6 +84,24 @@ func (f *instanceFlags) setting(c *call) (catalogue.Setting, error) {
 		f.Tokens = own.Count
 	}
 	return f.peFlags.setting(c)
+}
+
+// refuseIdle returns an error for a flag that changes nothing.
+func (f *instanceFlags) refuseIdle(c *call) error {
+	if c.given("member") && f.params == "" {
+		return fmt.Errorf("--member %d: it picks one of the members that --params holds: give --params too", f.member)
+	}
+	if !c.given("sigma") || len(c.args) == 0 {
+		return nil
+	}
+	for _, name := range c.args {
+		scheme, err := findScheme(name)
+		if _, named := train.SplitLabel(name); err != nil || scheme.Learned && named == nil && f.params == "" {
+			return err
+		}
+	}
+	return fmt.Errorf("--sigma %g has no effect on %s: --params or the name sets the numbers that start with sigma, "+
+		"or there are none: leave --sigma out", f.start.Sigma, strings.Join(c.args, " and "))
 }
 
 // sizes holds the forms of --positions that name no file.
@@ -222,6 +243,10 @@ func (f *valuesFlags) run(c *call) (r result, err error) {
 	values, kind, err := i.Values(w)
 	if err != nil {
 		return r, err
+	}
+	if idle := i.Idle(w, kind, values); idle != "" {
+		return r, fmt.Errorf("--%s does not change %s of %s in layer %d: leave it out, or choose other values "+
+			"with --what", idle, kind, i.Scheme.Name, f.layer)
 	}
 	r.notes = f.notes
 	printed := c.json || f.to.path == "-"

@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"torchpe/data/array/cifti"
 	"torchpe/data/array/text"
@@ -90,6 +91,11 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	files, err := Files(s.Data, s.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
+	}
+	isDense := func(file string) bool { return strings.HasSuffix(strings.ToLower(file), ".dtseries.nii") }
+	if s.Parcellation != "" && s.Modules == "" && !slices.ContainsFunc(files, isDense) {
+		return nil, fmt.Errorf("--parcellation %s: no file of --data is a dense series (.dtseries.nii) to average: "+
+			"leave it out", s.Parcellation)
 	}
 	modules, about, err := s.modules(files)
 	if err != nil {

@@ -110,6 +110,8 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	if err != nil || !slices.Equal(d.Modules.Labels, []int{0, 1, 0, 1, 0, 1}) {
 		t.Errorf("dense: %+v, %v", d, err)
 	}
+	expect.Error(t, expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Parcellation: "x.dlabel.nii",
+		Tokens: 6}).Read(nil, false)), "--parcellation x.dlabel.nii: no file of --data is a dense series")
 	// The number of labels tells the axes of an array without names.
 	modules := expect.File(t, "modules.txt", "1\n1\n2\n2\n3\n3\n")
 	d, err = Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false)

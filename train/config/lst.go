@@ -75,6 +75,12 @@ var lstSettings = []Setting{
 	{
 		Key: "data_seed", Flag: "data-seed", SameStepTime: true,
 		Help: "seed of generated data, of the split of files, and of test masks",
+		Unused: func(c *Config) string {
+			if Texts.has(c) {
+				return "on texts, whose last tenths are held out"
+			}
+			return ""
+		},
 	},
 	{
 		Key: "lst_side", Flag: "lst-side", Tasks: Puzzles, Zero: "4", Range: "[4, 8]",

@@ -165,6 +165,7 @@ var maskedSettings = []Setting{
 	},
 	{
 		Key: "masked.mask_sd", Flag: "mask-sd", Tasks: Masked, Default: 0.02, Range: "[0, 1e6]",
+		With: "mask-token " + arch.LearnedMask,
 		Help: "standard deviation of the initial learned mask token",
 	},
 	{

@@ -130,7 +130,14 @@ var sequenceSettings = []Setting{
 		Key: "sequence.test_length", Flag: "test-length", Tasks: Sequences, SameStepTime: true,
 		Help: "longest input that is measured", Range: "[1, 65536]",
 		Default: 500,
-		Check:   func(c *Config) error { return notShort(c.Sequence.TestLength, c) },
+		Check: func(c *Config) error {
+			s := c.Sequence
+			if Texts.has(c) && s.TrainLength < s.TestLength && s.TestLength < 2*s.TrainLength {
+				return fmt.Errorf("%d: texts are measured in windows of --train-length, %d, and of its doubles: "+
+					"give %[2]d for none, or %d or more", s.TestLength, s.TrainLength, 2*s.TrainLength)
+			}
+			return notShort(s.TestLength, c)
+		},
 	},
 	{
 		Key: "sequence.test_lengths", Flag: "test-lengths", Tasks: Languages, SameStepTime: true,

@@ -84,6 +84,7 @@ var sourceSettings = []Setting{
 	},
 	{
 		Key: "masked.files.missing_parcels", Flag: "missing-parcels", Tasks: FromSeries, Sweep: Whole,
+		With: "parcellation",
 		Help: "parcels of --parcellation that have nothing in a dtseries.nii, as those below the cortex " +
 			"in one of the cortex: refuse (default) or skip, which leaves them out",
 		Zero: "refuse", OneOf: []string{"refuse", series.SkipMissing},

@@ -185,20 +185,23 @@ func (r *yamlReader) spec(values []pair) (s Spec) {
 
 // part reads a part over what it inherits.
 func (r *yamlReader) part(values []pair, p Part) Part {
-	p.Zip = slices.Clone(p.Zip)
+	given := map[string]pair{} // flags of this mapping: their place and value
+	inherited := p.Zip
+	p.Zip = nil
 	over := func(axes []Axis) { p = Spec{Parts: []Part{p}}.Set(axes).Parts[0] }
 	if v := valueOf(values, "name"); v != nil {
 		p.Name = r.scalar(v, "name")
 	}
 	if v := valueOf(values, "set"); v != nil {
-		over(r.axes(v, "set", func(n *yaml.Node, flag string) []string { return []string{r.setting(n, flag)} }))
+		one := func(n *yaml.Node, flag string) []string { return []string{r.setting(n, flag)} }
+		over(r.axes(v, "set", one, given))
 	}
 	if v := valueOf(values, "grid"); v != nil {
-		over(r.axes(v, "grid", r.axis))
+		over(r.axes(v, "grid", r.axis, given))
 	}
 	if v := valueOf(values, "zip"); v != nil {
-		for _, group := range r.list(v, "zip") {
-			axes := r.axes(group, "zip", r.axis)
+		for i, group := range r.list(v, "zip") {
+			axes := r.axes(group, fmt.Sprintf("entry %d of zip", i+1), r.axis, given)
 			over(axes)
 			var names []string
 			for _, a := range axes {
@@ -207,14 +210,43 @@ func (r *yamlReader) part(values []pair, p Part) Part {
 			p.Zip = append(p.Zip, names)
 		}
 	}
-	if v := valueOf(values, "seeds"); v != nil && find(p.Axes, "seed") >= 0 {
-		refuse(v, "seed and seeds both give seeds: give one of them")
+	if axes := r.seedAxes(values); len(axes) > 0 {
+		key := axes[0].Flag
+		v := valueOf(values, key)
+		if seed := given["seed"]; seed.value != nil {
+			refuse(v, "seed in %s and %s both give seeds: give one of them "+
+				"(seeds: [9] with members: 2 trains 9 and 10)", seed.key, key)
+		}
+		given["seed"] = pair{key, v}
+		over(axes)
 	}
-	over(r.seedAxes(values))
+	p.Zip = append(keptZip(inherited, given), p.Zip...)
 	if _, err := p.dimensions(); err != nil {
 		refuse(values[0].value, "%w", err)
 	}
 	return p
+}
+
+// keptZip returns the inherited entries of zip of which a part gives no flag. It refuses a part that gives
+// only some of an entry: the others would have nothing to advance with.
+func keptZip(inherited [][]string, given map[string]pair) (kept [][]string) {
+	for _, entry := range inherited {
+		var own, others []string
+		for _, flag := range entry {
+			if given[flag].value != nil {
+				own = append(own, flag)
+			} else {
+				others = append(others, flag)
+			}
+		}
+		if len(own) == 0 {
+			kept = append(kept, entry)
+		} else if len(others) > 0 {
+			refuse(given[own[0]].value, "%s: %s advances with %s in the zip at the top: "+
+				"give all of them in this part, or none", given[own[0]].key, own[0], strings.Join(others, ", "))
+		}
+	}
+	return kept
 }
 
 // seedAxes reads seeds and members, where they are given.
@@ -232,9 +264,15 @@ func (r *yamlReader) seedAxes(values []pair) (axes []Axis) {
 	return axes
 }
 
-// axes reads a mapping of flags.
-func (r *yamlReader) axes(n *yaml.Node, what string, read func(*yaml.Node, string) []string) (out []Axis) {
-	for _, p := range r.pairs(n, what, slices.Sorted(maps.Keys(r.flags))) {
+// axes reads a mapping of flags at a place, and adds them to those given: a flag has one place.
+func (r *yamlReader) axes(n *yaml.Node, place string, read func(*yaml.Node, string) []string,
+	given map[string]pair) (out []Axis) {
+	for _, p := range r.pairs(n, place, slices.Sorted(maps.Keys(r.flags))) {
+		if other := given[p.key]; other.value != nil {
+			refuse(p.value, "%s and %s both give %s: give it in one of them, with all its values",
+				other.key, place, p.key)
+		}
+		given[p.key] = pair{place, p.value}
 		out = append(out, Axis{p.key, read(p.value, p.key)})
 	}
 	return out

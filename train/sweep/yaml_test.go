@@ -75,6 +75,30 @@ parts:
 		strings.Join(points[11].Args(), " ") != "--heads=1 --optimizer=sgd --lr=2 --pe=nope" {
 		t.Errorf("%v", points)
 	}
+	// What a part gives replaces what the top gives: its seeds, and all flags of an entry of zip.
+	for _, c := range [][2]string{
+		{"set: {pe: nope}, members: 2, seeds: [9]", "--pe=nope --seeds=9 --members=2"},
+		{"grid: {seed: [1, 2]}, parts: [{members: 2, set: {pe: rope}}]", "--pe=rope --members=2"},
+		{"grid: {pe: nope, seed: [1, 2]}, parts: [{seeds: [5]}]", "--pe=nope --seeds=5"},
+		{"grid: {pe: nope}, members: 2, parts: [{set: {seed: 9}}]", "--pe=nope --seed=9"},
+		{"zip: [{lr: [1, 2], seed: [3, 4]}], parts: [{seeds: [5], set: {lr: 6}}]", "--lr=6 --seeds=5"},
+		{"zip: [{pe: [a, b], lr: [1, 2]}], parts: [{zip: [{pe: [c, d], lr: [3, 4]}]}]",
+			"--pe=c --lr=3, --pe=d --lr=4"},
+		{"zip: [{pe: [a, b], lr: [1, 2]}], parts: [{grid: {lr: [3, 4]}, set: {pe: c}}]",
+			"--pe=c --lr=3, --pe=c --lr=4"},
+		{"zip: [{pe: [a, b], lr: [1, 2]}], parts: [{zip: [{pe: c, lr: 3, heads: 4}]}]", "--pe=c --lr=3 --heads=4"},
+		{"zip: [{pe: [a, b], lr: [1, 2]}, {heads: 3, batch: 4}], parts: [{zip: [{heads: [5, 6], batch: [7, 8]}]}]",
+			"--pe=a --lr=1 --heads=5 --batch=7, --pe=a --lr=1 --heads=6 --batch=8, " +
+				"--pe=b --lr=2 --heads=5 --batch=7, --pe=b --lr=2 --heads=6 --batch=8"},
+	} {
+		var got []string
+		for _, p := range expandAll(t, expect.Must(parseYAML([]byte("{"+c[0]+"}"), testFlags)).Parts...) {
+			got = append(got, strings.Join(p.Args(), " "))
+		}
+		if strings.Join(got, ", ") != c[1] {
+			t.Errorf("%s: %v, want %s", c[0], got, c[1])
+		}
+	}
 	crlf, err := parseYAML([]byte("\xef\xbb\xbfgrid:\r\n  pe: [learn, nope]\r\nseeds: [3, 4]\r\n"), testFlags)
 	if err != nil || len(crlf.Parts) != 1 || crlf.Parts[0].Axes[1].Values[0] != "3,4" ||
 		crlf.Parts[0].Axes[0].Values[1] != "nope" {
@@ -111,7 +135,28 @@ func TestYAMLMistakes(t *testing.T) {
 		{"set: {sigma: [1, 2]}\n", "belongs under grid"},
 		{"grid: {pe: [[learn]]}\n", "takes one value"},
 		{"seeds: 0\ngrid: {pe: learn}\n", "line 1, column 8: seeds"},
-		{"seeds: [3, 4]\ngrid: {seed: [1, 2]}\n", "line 1, column 8: seed and seeds both give seeds"},
+		{"seeds: [3, 4]\ngrid: {seed: [1, 2]}\n", "line 1, column 8: seed in grid and seeds both give seeds"},
+		{"members: 2\ngrid: {pe: nope, seed: [9]}\n", "line 1, column 10: seed in grid and members both " +
+			"give seeds: give one of them (seeds: [9] with members: 2 trains 9 and 10)"},
+		{"members: 2\nset: {seed: 9}\n", "line 1, column 10: seed in set and members both give seeds"},
+		{"members: 2\nzip: [{lr: [1, 2], seed: [8, 9]}]\n",
+			"line 1, column 10: seed in entry 1 of zip and members both give seeds"},
+		{"parts: [{members: 2, set: {seed: 9}}]\n", "line 1, column 19: seed in set and members both give seeds"},
+		{"set: {pe: nope}\ngrid: {pe: [learn]}\n",
+			"line 2, column 12: set and grid both give pe: give it in one of them, with all its values"},
+		{"grid: {lr: [1, 2]}\nzip: [{lr: [3, 4], sigma: [5, 6]}]\n",
+			"line 2, column 12: grid and entry 1 of zip both give lr"},
+		{"set: {lr: 1}\nzip: [{lr: [3, 4], sigma: [5, 6]}]\n",
+			"line 2, column 12: set and entry 1 of zip both give lr"},
+		{"zip: [{lr: [1, 2], pe: [a, b]}, {lr: [3, 4], sigma: [5, 6]}]\n",
+			"line 1, column 38: entry 1 of zip and entry 2 of zip both give lr"},
+		{"parts: [{set: {pe: nope}, grid: {pe: [learn]}}]\n", "line 1, column 38: set and grid both give pe"},
+		{"zip: [{pe: [a, b], lr: [1, 2]}]\nparts: [{grid: {lr: [3, 4]}}]\n", "line 2, column 21: grid: lr " +
+			"advances with pe in the zip at the top: give all of them in this part, or none"},
+		{"zip: [{pe: [a, b], lr: [1, 2]}]\nparts: [{zip: [{lr: [3, 4], sigma: [5, 6]}]}]\n",
+			"line 2, column 21: entry 1 of zip: lr advances with pe in the zip at the top"},
+		{"zip: [{lr: [1, 2], seed: [3, 4]}]\nparts: [{members: 5}]\n",
+			"line 2, column 19: members: seed advances with lr in the zip at the top"},
 		{"seeds: [1, 1]\ngrid: {pe: learn}\n", "line 1, column 8: seeds: 1 is given twice"},
 		{"seeds: 3:1\ngrid: {pe: learn}\n", "leads away"},
 		{"grid:\n  sigma: [0.5, abc]\n", `line 2, column 16: sigma: "abc" is not a number`},
