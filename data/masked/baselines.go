@@ -12,7 +12,7 @@ import (
 	"torchpe/internal/wording"
 )
 
-// DefaultRidge is the ridge of the conditional Gaussian for z-scored tokens.
+// DefaultRidge is the ridge of the conditional Gaussian, a share of each token's variance.
 const DefaultRidge = 1e-3
 
 // Baselines predicts masked tokens from the means and the covariance of the training frames. A model
@@ -28,10 +28,10 @@ type Baselines struct {
 	precision  []float64 // L, the inverse of S
 }
 
-// Fit computes the baselines of the given training frames of a table. The Gaussian adds ridge, at
-// least 0 and in squared units of the values, to the diagonal of the covariance. [DefaultRidge] suits
-// z-scored tokens. Fit returns an error if the sum has no inverse. Its time grows as frames x
-// tokens^2: 100,000 frames of 360 tokens take a few seconds.
+// Fit computes the baselines of the given training frames of a table. The Gaussian adds ridge, at least 0,
+// times the variance of each token to the diagonal of the covariance, so that the units of the tokens do not
+// matter. Fit returns an error if the sum has no inverse. Its time grows as frames x tokens^2: 100,000
+// frames of 360 tokens take a few seconds.
 func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	if len(frames) < 2 {
 		return nil, fmt.Errorf("masked: baselines of %s: want at least 2",
@@ -41,7 +41,11 @@ func Fit(t Table, frames []int, ridge float64) (*Baselines, error) {
 	b.covariance = covariance(t, frames, b.mean)
 	b.ridged = slices.Clone(b.covariance)
 	for i := range t.Tokens {
-		b.ridged[i*t.Tokens+i] += ridge
+		diagonal := &b.ridged[i*t.Tokens+i]
+		if *diagonal == 0 { // a constant token tells nothing, whatever its ridge
+			*diagonal = 1
+		}
+		*diagonal *= 1 + ridge
 	}
 	if b.precision = inverse(b.ridged, t.Tokens); b.precision == nil {
 		return nil, fmt.Errorf("masked: the covariance of %d tokens over %d frames, with a ridge "+

@@ -167,6 +167,25 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
+// The Gaussian does not depend on the units of the tokens, and a token that was constant tells nothing.
+func TestBaselinesOfAnyUnits(t *testing.T) {
+	table, units := randomTable(9, 40, 6), randomTable(9, 40, 6)
+	masks := make([]bool, 40*6)
+	for i := range table.X {
+		masks[i] = i%7 < 3
+		if i%6 == 0 && i < 120 {
+			table.X[i], units.X[i] = 2, 2
+		}
+		units.X[i] *= float32(math.Ldexp(1, -7))
+	}
+	train, test := all(table)[:20], all(table)[20:]
+	a := expect.Must(expect.Must(Fit(table, train, DefaultRidge)).MSE(table, test, masks[120:]))
+	b := expect.Must(expect.Must(Fit(units, train, DefaultRidge)).MSE(units, test, masks[120:]))
+	if ratio := math.Ldexp(a.Gaussian, -14) / b.Gaussian; math.Abs(ratio-1) > 1e-9 {
+		t.Errorf("%+v and in units of 1/128 %+v", a, b)
+	}
+}
+
 func TestBaselinesRefuse(t *testing.T) {
 	table := randomTable(7, 30, 6)
 	b := expect.Must(Fit(table, all(table), DefaultRidge))
