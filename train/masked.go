@@ -244,11 +244,20 @@ func (t *maskedTask) notes() []string {
 		notes = append(notes, fmt.Sprintf("names: reports show the first %d letters, and the place, of longer ones",
 			longestName))
 	}
+	if t.config.ZScore && t.split.TestGroups == nil {
+		notes = append(notes, "z-scores: mean and SD are of each whole run, its held-out time points included")
+	}
+	for _, level := range append(slices.Clone(t.config.TestLevels), t.train.Level) {
+		n := (masked.Masking{Level: level}).Count(t.table.Tokens)
+		if share := float64(n) / float64(t.table.Tokens); t.train.Exact && math.Abs(share-level) > 0.04 {
+			notes = append(notes, fmt.Sprintf("masks: %g of %d tokens is %d, %.2f of them", level, t.table.Tokens, n, share))
+		}
+	}
 	if n := len(t.split.Test); n < 10 {
 		notes = append(notes,
 			fmt.Sprintf("held out: errors are of %d frames and say little; see --test-share and --test-frames", n))
 	}
-	return notes
+	return slices.Compact(notes)
 }
 
 func (t *maskedTask) completeResult(r *runlog.Result) {

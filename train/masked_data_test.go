@@ -34,6 +34,22 @@ func TestNotesOnMeasuredFrames(t *testing.T) {
 	}
 }
 
+// Notes say which share of few tokens a level masks, and of what z-scores take the mean where time is held out.
+func TestNotesOnMasks(t *testing.T) {
+	c := tinyMasked(t, "learn")
+	c.Masked.NMAR.Nodes, c.Masked.NMAR.Modules, c.Masked.TestLevels = 6, 3, []float64{0.5, 0.9}
+	c.Masked.ZScore = true
+	notes := strings.Join(expect.Must(newTask(c)).notes(), "\n")
+	for _, want := range []string{"masks: 0.9 of 6 tokens is 5, 0.83 of them", "z-scores: mean and SD are of each whole run"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("%q has no %q", notes, want)
+		}
+	}
+	if strings.Contains(notes, "masks: 0.5") {
+		t.Errorf("%q", notes)
+	}
+}
+
 // A column of one value is refused, also of one that has no end in binary, over a number of frames
 // that is no power of two. One number in it that differs makes it a column like any other, with
 // mean 0 and SD 1.

@@ -275,7 +275,11 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 			squares += (at(f) - mean) * (at(f) - mean)
 		}
 		sd := math.Sqrt(squares / float64(y.frames))
-		switch flat := isFlat(low, high, sd); {
+		flat := isFlat(low, high, sd)
+		switch {
+		case flat && l.o.ZScore && y.frames == 1:
+			return fmt.Errorf("%s has one frame, which has no z-score: leave it out, or turn z-scoring off with "+
+				"--zscore=false", p)
 		case flat && l.o.ZScore:
 			return fmt.Errorf("%s: token %s is %v at all %d frames, so it has no z-score: leave "+
 				"it out, or turn z-scoring off with --zscore=false", p, l.token(to), low, y.frames)
@@ -283,6 +287,10 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 			l.set.Flat = append(l.set.Flat, Flat{Run: p.String(), Token: l.token(to), Value: low})
 		}
 		if !l.o.ZScore {
+			if size := max(math.Abs(low), math.Abs(high)); !flat && sd < 1e-4*size {
+				return fmt.Errorf("%s: token %s is about %.4g and varies by %.2g (SD), of which 32-bit numbers keep too "+
+					"little: subtract its mean, or leave z-scoring on", p, l.token(to), size, sd)
+			}
 			mean, sd = 0, 1
 		}
 		for f := range y.frames {
