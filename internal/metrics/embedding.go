@@ -8,6 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// ErrEqualRows is returned where all rows of a table are equal up to rounding.
+var ErrEqualRows = errors.New("metrics: all rows are equal")
+
 // PCA returns the coordinates [n,k] of the rows along the first k principal axes of the table, and
 // the share of the variance that each axis explains. The sign of an axis is chosen so that the
 // coordinate of largest magnitude is positive.
@@ -33,7 +36,7 @@ func principal(svd *mat.SVD, n, k int) (coordinates, explained []float64, err er
 		total += v * v
 	}
 	if total == 0 {
-		return nil, nil, errors.New("metrics: all rows are equal, so there are no principal axes")
+		return nil, nil, fmt.Errorf("%w, so there are no principal axes", ErrEqualRows)
 	}
 	coordinates, explained = make([]float64, n*k), make([]float64, k)
 	for axis := range min(k, len(values)) {

@@ -22,10 +22,10 @@ type ProcrustesDistances struct {
 	Disparity float64 `json:"disparity"`
 }
 
-// Procrustes returns the distances between tables a and b of the same tokens and dimensions. It returns an
-// error where the rows of a table are all equal.
+// Procrustes returns the distances between a table a and a reference b of the same tokens and dimensions.
+// Where a distance has no value it is NaN, and an error says why.
 func Procrustes(a, b Table) (ProcrustesDistances, error) {
-	var out ProcrustesDistances
+	out := ProcrustesDistances{math.NaN(), math.NaN(), math.NaN()}
 	if a.Tokens != b.Tokens || a.Dim != b.Dim || a.check() != nil || b.check() != nil {
 		return out, fmt.Errorf("metrics: tables of %d and %d numbers for %d tokens of "+
 			"%d dimensions", len(a.Values), len(b.Values), a.Tokens, a.Dim)
@@ -38,25 +38,27 @@ func Procrustes(a, b Table) (ProcrustesDistances, error) {
 	if a.Dim > 2*a.Tokens {
 		a, b = inSharedSpan(a, b)
 	}
-	na, nb := norm2(a.Values), norm2(b.Values)
-	if na == 0 || nb == 0 {
-		return out, errors.New("metrics: a table of zeros has no shape to compare")
-	}
 	var err error
 	if out.Raw, err = aligned(a, b); err != nil {
 		return out, err
 	}
-	matched := a
-	matched.Values = make([]float64, len(a.Values))
-	for i, v := range a.Values {
-		matched.Values[i] = v * nb / na
-	}
-	if out.NormMatched, err = aligned(matched, b); err != nil {
-		return out, err
+	na, nb := norm2(a.Values), norm2(b.Values)
+	if na > 0 && nb > 0 {
+		matched := a
+		matched.Values = make([]float64, len(a.Values))
+		for i, v := range a.Values {
+			matched.Values[i] = v * nb / na
+		}
+		if out.NormMatched, err = aligned(matched, b); err != nil {
+			return out, err
+		}
 	}
 	ca, cb := a.unit(), b.unit()
-	if ca == nil || cb == nil {
-		return out, errors.New("metrics: all tokens of a table are equal: it has no shape to compare")
+	switch {
+	case ca == nil:
+		return out, errors.New("metrics: all rows of the table are equal: it has no shape to compare")
+	case cb == nil:
+		return out, errors.New("metrics: all rows of the reference are equal: it has no shape to compare")
 	}
 	s, err := nuclear(ca, cb)
 	out.Disparity = max(0, 1-s*s)
@@ -119,7 +121,7 @@ func nuclear(a, b *mat.Dense) (float64, error) {
 func (t Table) unit() *mat.Dense {
 	out := t.Centred()
 	size := norm2(out.Values)
-	if size <= 1e-14*norm2(t.Values) {
+	if size <= rounding*norm2(t.Values) {
 		return nil
 	}
 	for i := range out.Values {

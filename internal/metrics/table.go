@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -29,17 +30,34 @@ func (t Table) check() error {
 	return nil
 }
 
-// Centred returns the table minus its mean row.
+// rounding is how far apart equal numbers may be, of the largest of them.
+const rounding = 1e-14
+
+// isConstant reports whether numbers are finite, and equal up to rounding.
+func isConstant(x []float64) bool {
+	low, high := slices.Min(x), slices.Max(x)
+	return high-low <= rounding*min(max(-low, high), math.MaxFloat64)
+}
+
+// Centred returns the table minus its mean row. A column of equal numbers becomes exact zeros, so that
+// rounding does not leave a direction.
 func (t Table) Centred() Table {
 	out := make([]float64, len(t.Values))
+	column := make([]float64, t.Tokens)
 	for k := range t.Dim {
+		for i := range column {
+			column[i] = t.Values[i*t.Dim+k]
+		}
+		if isConstant(column) {
+			continue
+		}
 		mean := 0.0
-		for i := range t.Tokens {
-			mean += t.Values[i*t.Dim+k]
+		for _, v := range column {
+			mean += v
 		}
 		mean /= float64(t.Tokens)
-		for i := range t.Tokens {
-			out[i*t.Dim+k] = t.Values[i*t.Dim+k] - mean
+		for i, v := range column {
+			out[i*t.Dim+k] = v - mean
 		}
 	}
 	t.Values = out

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,26 @@ func TestProcrustesAgainstScipy(t *testing.T) {
 		}
 	}
 	pair := func(n, d int, a, b []float64) error { return second(Procrustes(Table{n, d, a}, Table{n, d, b})) }
+	zeros, some, tenths := make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}, slices.Repeat([]float64{0.1}, 6)
+	for i, c := range []struct {
+		a, b []float64
+		want ProcrustesDistances
+	}{
+		{zeros, some, ProcrustesDistances{math.Sqrt(91), math.NaN(), math.NaN()}},
+		{some, zeros, ProcrustesDistances{math.Sqrt(91), math.NaN(), math.NaN()}},
+		// Equal rows have no shape, though a length.
+		{tenths, tenths, ProcrustesDistances{0, 0, math.NaN()}},
+	} {
+		for _, shape := range [][2]int{{3, 2}, {2, 3}, {1, 6}} {
+			got, err := Procrustes(Table{shape[0], shape[1], c.a}, Table{shape[0], shape[1], c.b})
+			for k, v := range [3]float64{got.Raw, got.NormMatched, got.Disparity} {
+				want := [3]float64{c.want.Raw, c.want.NormMatched, c.want.Disparity}[k]
+				if err == nil || math.IsNaN(v) != math.IsNaN(want) || math.Abs(v-want) > 1e-14 {
+					t.Errorf("case %d of %v: %v, %v; want %v", i, shape, got, err, c.want)
+				}
+			}
+		}
+	}
 	for name, err := range map[string]error{
 		"zeros":    pair(3, 2, make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}),
 		"one row":  pair(2, 2, []float64{1, 2, 1, 2}, []float64{1, 2, 3, 4}),
@@ -113,6 +134,14 @@ func TestToeplitz(t *testing.T) {
 	}
 	if _, err := ToeplitzR2([]float64{1, 1, 1, 1}, 2); err == nil {
 		t.Error("a constant matrix is taken")
+	}
+	// Of many equal numbers the mean is off by rounding, so that their variance is not 0.
+	tenths := Table{100, 5, slices.Repeat([]float64{0.1}, 500)}
+	for name, m := range map[string][]float64{"equal rows": tenths.Gram(), "centred": tenths.Centred().Gram(),
+		"differs in its last bit": {0.3, 0.1 + 0.2, 0.3, math.Nextafter(0.3, 0)}} {
+		if r2, err := ToeplitzR2(m, int(math.Sqrt(float64(len(m))))); err == nil {
+			t.Errorf("%s: R^2 is %v", name, r2)
+		}
 	}
 }
 
@@ -182,11 +211,15 @@ func TestTablesRefuse(t *testing.T) {
 			Attention{1, 1, 2, [][]float64{append(b, .5, .5)}}, EachMap))
 	}
 	_, _, same := Table{2, 2, []float64{1, 2, 1, 2}}.PCA(1)
+	_, _, tenths := Table{12, 5, slices.Repeat([]float64{0.1}, 60)}.PCA(2)
+	_, _, last := Table{3, 2, []float64{0.3, 0.1, math.Nextafter(0.3, 1), 0.1, 0.3, 0.1}}.PCA(1)
 	for i, c := range []struct {
 		want string
 		err  error
 	}{
 		{"all rows are equal", same},
+		{"all rows are equal", tenths},
+		{"all rows are equal", last},
 		{"1 distances between 1 tokens", second(ClassicalMDS([]float64{0}, 1, 1))},
 		{"4 distances between 2 tokens", second(ClassicalMDS([]float64{0, 1, 1, 0}, 2, 0))},
 		{"1 numbers are no matrix of 1 x 1", second(ToeplitzR2([]float64{1}, 1))},

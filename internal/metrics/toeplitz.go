@@ -34,7 +34,7 @@ func ToeplitzR2(m []float64, n int) (float64, error) {
 			rss, tss = rss+r*r, tss+t*t
 		}
 	}
-	if tss == 0 {
+	if isConstant(m) {
 		return 0, errors.New("metrics: all elements are equal: there is no variance to explain")
 	}
 	return 1 - rss/tss, nil

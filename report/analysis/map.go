@@ -170,7 +170,7 @@ func (o *mapOptions) coordinates(m *Model, in *Input, distance metrics.Distance)
 		err = out.scale(t, o.dims, distance)
 	}
 	if err != nil {
-		return out, fmt.Errorf("%s: %w", m.Source, err)
+		return out, fmt.Errorf("%s: no map: %s", m.Source, reason(err))
 	}
 	return out, nil
 }
@@ -197,7 +197,7 @@ func (m *tokenMap) components(t Table, dims int) error {
 func (m *tokenMap) scale(t Table, dims int, distance metrics.Distance) error {
 	d := t.Distances(distance)
 	if why := noDistances(t, d, distance); why != "" {
-		return fmt.Errorf("no map: %s", why)
+		return errors.New(why)
 	}
 	for i, v := range d { // rounding: 1 - cosine of parallel rows
 		if v < 0 && v > -1e-12 {
