@@ -55,7 +55,7 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		return x, err
 	}
 	defer done()
-	m, err := emptyModel(c)
+	m, err := emptyModel(c, checkpoint.Metadata[runlog.DataKey])
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -80,9 +80,24 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		x.Step = x.DivergedAtStep - 1
 	}
 	return x, export.Write(out, m, export.Run{
-		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: x.Step,
+		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: x.Step, Characters: charactersOf(dir),
 		DataSHA: checkpoint.Metadata[runlog.DataKey], Config: text, DivergedAtStep: x.DivergedAtStep,
 	})
+}
+
+// charactersOf returns those of a run on texts, in the order of their numbers; "" of others, and of runs of
+// earlier versions.
+func charactersOf(dir string) string {
+	r, err := runlog.Open(dir)
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	probes, err := r.LoadProbes()
+	if err != nil {
+		return ""
+	}
+	return probes.Metadata[characters]
 }
 
 // readRun returns the configuration of a run, resolved, and its newest checkpoint; both must be of one
@@ -133,8 +148,9 @@ func stoppedAfter(dir string, c Config, member int) (int, error) {
 	return math.MaxInt, err
 }
 
-// emptyModel returns the untrained model of a configuration.
-func emptyModel(c Config) (*models.Model, error) {
+// emptyModel returns the untrained model of a configuration. Its texts must have the SHA-256 sum: their
+// characters decide its sizes.
+func emptyModel(c Config, sum string) (*models.Model, error) {
 	newTask := c.maker().read
 	if empty := c.maker().empty; empty != nil {
 		newTask = empty
@@ -142,6 +158,9 @@ func emptyModel(c Config) (*models.Model, error) {
 	t, err := newTask(c)
 	if err != nil {
 		return nil, err
+	}
+	if c.Sequence != nil && c.Sequence.Text != nil && t.fingerprint() != sum {
+		return nil, errors.New("its texts have changed since it was trained: put them back as they were")
 	}
 	e, err := emptyEnsemble(c, t)
 	if err != nil {

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ func (e *ensemble) startFrom() error {
 		return nil
 	}
 	c, err := readFrom(from)
+	if err == nil {
+		err = e.checkRows(from)
+	}
 	if err != nil {
 		return fmt.Errorf("--from %s: %w", from.Run, err)
 	}
@@ -69,6 +73,39 @@ func (e *ensemble) startFrom() error {
 			from.Run, strings.Join(bad, "\n  "), give)}
 	}
 	return err
+}
+
+// checkRows returns an error where rows of weights that are taken stand for other tokens, or other characters,
+// than in the run. Runs of earlier versions do not know the characters.
+func (e *ensemble) checkRows(from *config.FromConfig) error {
+	key, here, ofEncoding := e.task.rows()
+	if !from.Takes(ofEncoding) {
+		return nil
+	}
+	r, err := runlog.Open(from.Run)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	probes, err := r.LoadProbes()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	separator, cure := "", "give texts of the same characters"
+	if ofEncoding {
+		separator, cure = "\n", "bring the tokens into its order, with its names, or give --take no-pe"
+	}
+	there := strings.Split(probes.Metadata[key], separator)
+	for i, name := range strings.Split(here, separator) {
+		if i < len(there) && there[i] != name && probes.Metadata[key] != "" {
+			return &ConfigError{fmt.Errorf("row %d of its weights stands for %q, and here for %q: %s", i, there[i], name,
+				cure)}
+		}
+	}
+	return nil
 }
 
 // isOfEncoding reports whether a parameter is one of the encoding's.

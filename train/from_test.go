@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/series"
 	"torchpe/internal/expect"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -81,6 +82,40 @@ func TestStartFromOneMember(t *testing.T) {
 	}
 	e.config.From.Take = config.TakePE
 	expect.Error(t, e.startFrom(), "neither encoding has parameters to take")
+}
+
+// TestStartFromOtherRows: weights whose rows stand for other characters or tokens are refused, where they are
+// taken.
+func TestStartFromOtherRows(t *testing.T) {
+	text, table := tinyText(t, "rope"), tinyMasked(t, "learn")
+	text.Steps, table.Steps, table.Task, table.Masked.NMAR = 2, 2, "masked", nil
+	rows := strings.Repeat("1,2,4\n2,5,1\n7,3,3\n", 20)
+	table.Masked.Files = &series.Source{Data: []string{expect.File(t, "a.csv", "a,b,c\n"+rows)}}
+	for _, test := range []struct {
+		c            Config
+		change       func(c *Config)
+		takes, spare string
+		says         string
+	}{
+		{text, func(c *Config) {
+			was := string(expect.Must(os.ReadFile(c.Sequence.Text[0])))
+			c.Sequence.Text = []string{expect.File(t, "b.txt", strings.ReplaceAll(was, "c", "x"))}
+		}, config.TakeNoPE, "", "row 2 of its weights stands for \"c\", and here for \"x\": give texts"},
+		{table, func(c *Config) {
+			c.Masked.Files = &series.Source{Data: []string{expect.File(t, "b.csv", "a,c,b\n"+rows)}}
+		}, config.TakeAll, config.TakeNoPE, "row 1 of its weights stands for \"b\", and here for \"c\": bring"},
+	} {
+		dir, _ := runTiny(t, test.c)
+		c := test.c
+		c.From = &config.FromConfig{Run: dir, Take: test.takes}
+		startedFrom(t, c)
+		test.change(&c)
+		expect.Error(t, started(t, c).startFrom(), test.says)
+		if test.spare != "" {
+			c.From = &config.FromConfig{Run: dir, Take: test.spare}
+			startedFrom(t, c)
+		}
+	}
 }
 
 // TestStartFromRefuses: a run that does not fit or has changed is refused, and says why.

@@ -170,8 +170,8 @@ func (t *maskedTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[st
 // each, and with --positions token_points, the JSON [N][axes] of where they lie (row and column, or
 // coordinates with the slowest axis first).
 func (t *maskedTask) aboutTokens(about map[string]string) error {
-	if t.table.Names != nil {
-		about["token_names"] = lines(t.table.Names)
+	if key, names, _ := t.rows(); names != "" {
+		about[key] = names
 	}
 	points := t.positions.Points
 	for _, cell := range t.positions.Cells {
@@ -183,6 +183,10 @@ func (t *maskedTask) aboutTokens(about map[string]string) error {
 	text, err := json.Marshal(points[:t.table.Tokens])
 	about["token_points"] = string(text)
 	return err
+}
+
+func (t *maskedTask) rows() (key, text string, ofEncoding bool) {
+	return "token_names", lines(t.table.Names), true
 }
 
 // longestName is the number of letters of a name that reports show.

@@ -166,13 +166,13 @@ func (t *sequenceTask) fingerprint() string {
 
 func (t *sequenceTask) notes() []string {
 	if t.unmeasured == nil {
-		return nil
+		return t.source.notes()
 	}
 	measured := "no longer input is measured"
 	if n := len(t.longer); n > 0 {
 		measured = fmt.Sprintf("inputs above %d are not measured", t.longer[n-1])
 	}
-	return []string{fmt.Sprintf("%s: %v. %s", measured, t.unmeasured, t.placesHint())}
+	return append(t.source.notes(), fmt.Sprintf("%s: %v. %s", measured, t.unmeasured, t.placesHint()))
 }
 
 func (t *sequenceTask) configureModel(c *models.Config) {
@@ -182,6 +182,13 @@ func (t *sequenceTask) configureModel(c *models.Config) {
 }
 
 func (t *sequenceTask) otherSizes() []size { return t.sizes }
+
+// characters is the key of those of a text in the metadata of probes: the k-th is symbol and class k.
+const characters = "characters"
+
+func (t *sequenceTask) rows() (key, text string, ofEncoding bool) {
+	return characters, t.source.characters(), false
+}
 
 // stepsPerEpoch returns the steps of training: no sequence comes twice but by chance.
 func (t *sequenceTask) stepsPerEpoch() int { return t.steps }
@@ -367,5 +374,6 @@ func (t *sequenceTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[
 		"step":      strconv.Itoa(step),
 		"attention": fmt.Sprintf("mean over %d held-out inputs of length %d", set.n, t.config.TrainLength),
 		"task":      t.source.name(),
+		characters:  t.source.characters(),
 	}, err
 }

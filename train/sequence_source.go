@@ -17,6 +17,9 @@ type exampleSource interface {
 	// alphabet returns the numbers of different tokens and of classes, and whether no token may see a
 	// later one.
 	alphabet() (symbols, classes int, causal bool)
+	notes() []string
+	// characters returns those of a text, in the order of their numbers; "" of languages.
+	characters() string
 	tokens(length int) int
 	// outputs returns from how many tokens, the last ones, the output is read.
 	outputs(length int) int
@@ -49,7 +52,8 @@ func newTextSource(c Config) (exampleSource, error) {
 	if err := text.Check(c.Sequence.TrainLength+1, longest[len(longest)-1]+1); err != nil {
 		return nil, err
 	}
-	return &textSource{text, c.Sequence.TrainLength}, nil
+	about := text.About(c.Sequence.TrainLength+1, longest[len(longest)-1]+1)
+	return &textSource{text, c.Sequence.TrainLength, about}, nil
 }
 
 func newLanguageSource(c Config) (exampleSource, error) {
@@ -89,6 +93,10 @@ func (l *languageSource) alphabet() (symbols, classes int, causal bool) {
 	}
 	return symbols, classes, l.decoder
 }
+
+func (l *languageSource) characters() string { return "" }
+
+func (l *languageSource) notes() []string { return nil }
 
 func (l *languageSource) tokens(length int) int {
 	return l.task.InputLen(length) + l.task.OutputLen(length)
@@ -144,7 +152,10 @@ func (l *languageSource) held(r *rand.Rand, _, _, length int) tokenExample { ret
 type textSource struct {
 	text    *sequence.Text
 	trained int
+	about   []string
 }
+
+func (t *textSource) notes() []string { return t.about }
 
 func (t *textSource) name() string { return "text " + t.text.SHA256 }
 
@@ -152,6 +163,8 @@ func (t *textSource) alphabet() (symbols, classes int, causal bool) {
 	n := len(t.text.Characters)
 	return n, n, true
 }
+
+func (t *textSource) characters() string { return string(t.text.Characters) }
 
 func (t *textSource) tokens(length int) int { return length }
 

@@ -39,6 +39,9 @@ type dataset interface {
 	fingerprint() string
 	// notes returns sentences about the data that a user should read before training.
 	notes() []string
+	// rows returns what rows of parameters stand for, as the metadata of the probes has it, and its key there;
+	// none where that is the same for all data. Those are of the encoding, or of the rest of the model.
+	rows() (key, text string, ofEncoding bool)
 	// configureModel sets what the data decide of the model's configuration.
 	configureModel(c *models.Config)
 	// otherSizes returns at which positions besides those of configureModel the model is needed.
@@ -79,11 +82,12 @@ type evaluation interface {
 // taskDefaults has the methods of tasks that need nothing special there.
 type taskDefaults struct{}
 
-func (taskDefaults) otherSizes() []size            { return nil }
-func (taskDefaults) moveToDevice(*ensemble)        {}
-func (taskDefaults) addFinal(int, runlog.Numbers)  {}
-func (taskDefaults) completeResult(*runlog.Result) {}
-func (taskDefaults) checkMeasured(Config) error    { return nil }
+func (taskDefaults) otherSizes() []size                        { return nil }
+func (taskDefaults) rows() (key, text string, ofEncoding bool) { return "", "", false }
+func (taskDefaults) moveToDevice(*ensemble)                    {}
+func (taskDefaults) addFinal(int, runlog.Numbers)              {}
+func (taskDefaults) completeResult(*runlog.Result)             {}
+func (taskDefaults) checkMeasured(Config) error                { return nil }
 
 //nolint:unparam // the error is that of the interface
 func (taskDefaults) trainingSums(e *ensemble) (trainSums, error) {

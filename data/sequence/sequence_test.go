@@ -248,8 +248,23 @@ func TestText(t *testing.T) {
 	if err := text.Check(180, 20); err != nil {
 		t.Error(err)
 	}
+	about := expect.Must(ReadText([]string{write("a", long), write("b", "bbbb"), write("c", strings.Repeat("b", 18)+"xb")}))
+	want := []string{
+		"text: 2 of 3 files, with 22 characters there, are shorter than a window of 19 and not trained on: " +
+			"join short texts into files",
+		"text: 2 of 3 files, with 2 characters there, are shorter than a window of 20 and not measured in the longest " +
+			"windows: join short texts into files",
+		"text: the held-out part has characters that training never meets: 'x' 1 times",
+	}
+	if got := about.About(19, 20); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := text.About(4, 0); got != nil {
+		t.Errorf("%q", got)
+	}
 	for want, err := range map[string]error{
-		"at most 180": text.Check(181, 20), "at most 20": text.Check(180, 21),
+		"the same text as": second(ReadText([]string{write("a", long), write("d", long)})),
+		"at most 180":      text.Check(181, 20), "at most 20": text.Check(180, 21),
 		"one: 1 diff": second(ReadText([]string{write("one", "aaa")})),
 		"no: 0 diff":  second(ReadText([]string{write("no", "")})),
 		"byte 2":      second(ReadText([]string{write("bad", "ab\xff")})),

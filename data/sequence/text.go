@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"torchpe/data/array"
+	"torchpe/internal/wording"
 )
 
 // Limits on the size of a text in bytes and on its number of different characters.
@@ -43,7 +45,7 @@ func ReadText(paths []string) (*Text, error) {
 	}
 	t, hash, total := &Text{}, sha256.New(), int64(0)
 	var files [][]rune
-	seen := map[rune]bool{}
+	seen, twice := map[rune]bool{}, map[[sha256.Size]byte]string{}
 	for _, path := range paths {
 		raw, err := array.InFile("text", path, func(f *array.File) ([]byte, error) {
 			if total += f.Size(); total > maxText {
@@ -55,6 +57,11 @@ func ReadText(paths []string) (*Text, error) {
 			return nil, err
 		}
 		hash.Write(raw)
+		sum := sha256.Sum256(raw)
+		if other := twice[sum]; other != "" {
+			return nil, fmt.Errorf("%s: the same text as %s: it would count twice", path, other)
+		}
+		twice[sum] = path
 		text := bytes.Runes(raw)
 		if !utf8.Valid(raw) {
 			at, _ := array.NotUTF8(string(raw))
@@ -111,6 +118,49 @@ func (t *Text) Check(window, longest int) error {
 		}
 	}
 	return nil
+}
+
+// About says what of the texts is not used, with windows of n characters in training and of longest at most
+// held out.
+func (t *Text) About(n, longest int) (notes []string) {
+	for _, part := range []struct {
+		pieces []piece
+		n      int
+		used   string
+	}{{t.train, n, "trained on"}, {t.held, longest, "measured in the longest windows"}} {
+		files, short := 0, 0
+		for _, p := range part.pieces {
+			if len(p) < part.n {
+				files, short = files+1, short+len(p)
+			}
+		}
+		if files > 0 {
+			notes = append(notes, fmt.Sprintf("text: %d of %s, with %d characters there, are shorter than a window of "+
+				"%d and not %s: join short texts into files", files, wording.Count(len(part.pieces), "file"), short,
+				part.n, part.used))
+		}
+	}
+	trained, unknown := map[uint16]bool{}, map[uint16]int{}
+	for _, p := range t.train {
+		for _, c := range p {
+			trained[c] = trained[c] || len(p) >= n
+		}
+	}
+	for _, p := range t.held {
+		for _, c := range p {
+			if !trained[c] {
+				unknown[c]++
+			}
+		}
+	}
+	if len(unknown) > 0 {
+		var all []string
+		for _, c := range slices.Sorted(maps.Keys(unknown)) {
+			all = append(all, fmt.Sprintf("%q %d times", t.Characters[c], unknown[c]))
+		}
+		notes = append(notes, "text: the held-out part has characters that training never meets: "+wording.List(8, all))
+	}
+	return notes
 }
 
 // places counts the windows of n characters.

@@ -39,6 +39,8 @@ type Run struct {
 	Step      int             `json:"step"`   // after which its training ended, or stands
 	DataSHA   string          `json:"data_sha256"`
 	Config    json.RawMessage `json:"config"` // of a run of this member alone
+	// Characters are those of a text: the k-th is symbol and class k.
+	Characters string `json:"characters,omitempty"`
 
 	DivergedAtStep int `json:"diverged_at_step,omitempty"` // 0 where it did not
 }
