@@ -1,6 +1,7 @@
 package series
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -124,7 +125,7 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 		}
 		all[file] = one
 	}
-	if err := checkApart(files, all); err != nil {
+	if err := errors.Join(checkApart(files, all), checkRuns(files, all)); err != nil {
 		return nil, nil, err
 	}
 	names := make(map[string]string, len(files))
@@ -222,6 +223,29 @@ func checkApart(files []string, all map[string]found) error {
 			"whose they are with --subject-pattern, a regular expression on the path with one group "+
 			"such as 'rest/([^/]+)/', or with --subjects, a table whose column file has the end of "+
 			"each path", before, file, array.Printable(one.subject))
+	}
+	return nil
+}
+
+// numberedRun matches the name of a subject that is one of several runs.
+var numberedRun = regexp.MustCompile(`(?i)^(.+?)[-_.](?:run|ses|session|scan)[-_.]?[0-9]+`)
+
+// checkRuns returns an error where names of files that are whole subjects differ in the number of a run: as
+// subjects of their own, runs of one would be trained and tested on.
+func checkRuns(files []string, all map[string]found) error {
+	first := map[string]string{}
+	for _, file := range files {
+		m := numberedRun.FindStringSubmatch(all[file].subject)
+		if all[file].by != byStem || m == nil {
+			continue
+		}
+		before, seen := first[m[1]]
+		if !seen {
+			first[m[1]] = file
+		} else if all[before].subject != all[file].subject {
+			return fmt.Errorf("%s and %s: are these of one subject, or of two? For one say --subject-pattern "+
+				`'/([^/]+?)[-_.](?:run|ses|session|scan)', for two --subject-pattern '/([^/.]+)[^/]*$'`, before, file)
+		}
 	}
 	return nil
 }
