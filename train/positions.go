@@ -52,7 +52,41 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	if err != nil {
 		return at, nil, fmt.Errorf("--positions: %w", err)
 	}
+	if e.start.Kind == pe.MDSInit && isWeighted(at.Graph) {
+		notes = append(notes, "positions: --pe-init mds counts the edges between tokens, whatever they weigh")
+	}
 	return at, notes, nil
+}
+
+// orderAlone is what a scheme that needs an order knows of positions, unless known has it.
+const orderAlone = "the order of tokens alone"
+
+// known says what schemes know of positions that need no more than an order, but may take more.
+var known = map[string]string{
+	"nope":            "no positions",
+	"abacus":          "the places in the rows of a grid, or on a line",
+	"alibi":           orderAlone + " (distances with --alibi euclidean)",
+	"cape":            "the places on a line (with --cape 2d on a grid)",
+	"learn-resampled": orderAlone + " (a grid with --resample-by bicubic or bilinear)",
+}
+
+// weightless says of schemes of graphs when they do not use the weights of edges.
+var weightless = map[string]string{
+	"graphormer": "takes the weights of edges with --graphormer-edges alone",
+	"rrwp":       "takes the weights of edges unless with --rrwp-distance",
+	"rwse":       "does not take the weights of edges",
+}
+
+// isWeighted reports whether an edge of a graph, which may be nil, weighs something else than 1.
+func isWeighted(g *pe.Graph) bool {
+	for i := 0; g != nil && i < g.Nodes(); i++ {
+		for j := range i {
+			if w := g.Weight(i, j); w != 0 && w != 1 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Place returns where a file says that tokens lie, and notes on how it was read and on what of it a
@@ -74,22 +108,31 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	if err := scheme.Fits(at); err != nil {
 		return at, nil, fmt.Errorf("%w (%s was read as %s)", err, file.Source, file.Form)
 	}
-	knowsOrder := scheme.Needs == pe.NeedsSame || scheme.Needs == pe.NeedsOrder // and nothing else
-	orderAlone := knowsOrder || scheme.Needs == pe.NeedsGraph && at.Graph == nil && at.Cells == nil
-	if placed.Ranked && orderAlone {
-		return at, nil, fmt.Errorf("%s holds numbers that are not places 0 to %d or 1 to %d, and %s knows "+
-			"the order of tokens alone: --positions-as order takes the ranks of the numbers",
-			file.Source, len(at.Index)-1, len(at.Index), scheme.Name)
+	needsOrder := scheme.Needs == pe.NeedsSame || scheme.Needs == pe.NeedsOrder
+	onLine := scheme.Needs == pe.NeedsGraph && at.Graph == nil && at.Cells == nil
+	if placed.Ranked && (needsOrder || onLine) {
+		return at, nil, fmt.Errorf("%s holds numbers that are not places 0 to %d or 1 to %d, and %s needs "+
+			"an order: --positions-as order takes the ranks of the numbers, --positions-as coordinates "+
+			"what %s uses of them",
+			file.Source, len(at.Index)-1, len(at.Index), scheme.Name, scheme.Name)
 	}
 	notes = placed.How
+	note := func(format string, args ...any) {
+		notes = append(notes, "positions: "+fmt.Sprintf(format, args...))
+	}
+	for _, name := range scheme.PartNames() {
+		switch {
+		case scheme.Needs == pe.NeedsNothing || needsOrder && file.Form != positions.Order:
+			note("%s knows %s, and nothing else of %s", name, cmp.Or(known[name], orderAlone), file.Source)
+		case weightless[name] != "" && isWeighted(at.Graph):
+			note("%s %s", name, weightless[name])
+		}
+	}
 	switch {
-	case file.Form == positions.Order:
-	case knowsOrder:
-		notes = append(notes, fmt.Sprintf("positions: %s knows the order of tokens alone, and nothing "+
-			"else of %s", scheme.Name, file.Source))
 	case at.Graph != nil && scheme.Needs == pe.NeedsPoints:
-		notes = append(notes, fmt.Sprintf("positions: %s takes coordinates, and a graph has none: it "+
-			"knows the order of tokens alone", scheme.Name))
+		note("%s takes coordinates, and a graph has none: it knows %s", scheme.Name, orderAlone)
+	case onLine && at.Points != nil:
+		note("%s joins neighbours on the line, whatever the gaps between coordinates", scheme.Name)
 	}
 	return at, notes, nil
 }

@@ -304,3 +304,41 @@ func TestPositionsGoByNumber(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// Notes say what of a file an encoding does not use, and nothing else of encodings that use it.
+func TestPositionsNotes(t *testing.T) {
+	const grid, line = "0,1\n1,0\n0,0\n", "0\n1\n5\n"
+	const edges, plain = "from,to,weight\n0,1,2\n1,2,1\n", "from,to\n0,1\n1,2\n"
+	for _, x := range []struct{ scheme, start, where, as, want, not string }{
+		{"rope", "", grid, "", "rope knows the order of tokens alone, and nothing else of ", ""},
+		{"rope", "", "2\n0\n1\n", "", "the order of 3 tokens", "knows"},
+		{"nope", "", "2\n0\n1\n", "", "nope knows no positions, and nothing else of ", ""},
+		{"abacus", "", grid, "", "abacus knows the places in the rows of a grid", "alone"},
+		{"cape", "", grid, "", "(with --cape 2d on a grid), and nothing else of ", "alone"},
+		{"alibi", "", grid, "", "order of tokens alone (distances with --alibi euclidean)", ""},
+		{"learn-resampled", "", grid, "", "(a grid with --resample-by bicubic or bilinear)", ""},
+		{"rope+abacus", "", grid, "", "rope knows the order of tokens alone, and", "abacus knows the order"},
+		{"swin", "", grid, "", "on a grid of 2 x 2", "knows"},
+		{"rope-3d", "", plain, "", "rope-3d takes coordinates, and a graph has none", "weights"},
+		{"graphormer", "", edges, "", "graphormer takes the weights of edges with --graphormer-edges alone", "gaps"},
+		{"rrwp", "", edges, "", "unless with --rrwp-distance", ""},
+		{"rwse+laplacian", "", edges, "", "rwse does not take the weights of edges", "laplacian"},
+		{"rwse", "", plain, "", "2 edges", "weights"},
+		{"rwse", "", line, "coordinates", "rwse joins neighbours on the line, whatever the gaps", ""},
+		{"rwse", "", grid, "", "on a grid", "gaps"},
+		{"learn", "mds", edges, "", "mds counts the edges between tokens, whatever they weigh", "knows"},
+		{"learn", "mds", plain, "", "2 edges", "whatever"},
+		{"learn", "mds", line, "", "1 dimension", "knows"},
+		{"learn", "", edges, "", "learn knows the order of tokens alone", "whatever"},
+	} {
+		path := expect.File(t, "where.csv", x.where)
+		var c Config
+		c.PE, c.PEInit, c.Fidelity = x.scheme, x.start, "code"
+		c.Positions = &config.PositionsConfig{File: path, As: x.as, SHA256: expect.Must(config.SumOf(path))}
+		_, notes, err := c.place(positions.Tokens{Count: 3}, pe.Line(3))
+		all := strings.ReplaceAll(strings.Join(notes, "\n"), path, "")
+		if err != nil || !strings.Contains(all, x.want) || x.not != "" && strings.Contains(all, x.not) {
+			t.Errorf("%s %s: %s, %v, want %q without %q", x.scheme, x.start, all, err, x.want, x.not)
+		}
+	}
+}

@@ -45,8 +45,8 @@ func Default(side int, seed uint64) (Dataset, error) {
 
 // Load reads a training pool from one or more files and validation puzzles from another, in the
 // published layout, and splits the pool with the seed. Puzzles may have any side. It refuses a training
-// puzzle that is given twice, as one of the two could be held out, a validation puzzle that is a training
-// puzzle, and, of side 4, puzzles that have no answer or another one. Errors name file and row.
+// puzzle that is given twice, as one of the two could be held out, a validation puzzle that is given twice or
+// is a training puzzle, and, of side 4, puzzles that have no answer or another one. Errors name file and row.
 func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, error) {
 	if len(trainFiles) == 0 {
 		return Dataset{}, fmt.Errorf("lst: no training file: name at least one")
@@ -75,8 +75,14 @@ func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, err
 	if err != nil {
 		return Dataset{}, err
 	}
+	rows := map[Grid]int{}
 	for i, p := range validation {
 		here := fmt.Sprintf("%s: row %d", validationFile, i+1)
+		if row := rows[p.Cells]; row > 0 {
+			return Dataset{}, fmt.Errorf("lst: %s: puzzle %s is also row %d: remove one, or it counts twice", here, p.Cells,
+				row)
+		}
+		rows[p.Cells] = i + 1
 		if there, isKnown := at[p.Cells]; isKnown {
 			return Dataset{}, fmt.Errorf("lst: %s: validation puzzle %s is also a training puzzle, %s: remove one",
 				here, p.Cells, there)

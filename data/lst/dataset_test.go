@@ -138,6 +138,8 @@ func TestLoadErrors(t *testing.T) {
 			": row 1: remove one"},
 		{"a training puzzle for validation", []string{good}, twice,
 			"twice.csv: row 1: validation puzzle 1532000000000000 is also a training puzzle, " + good + ": row 1"},
+		{"a validation puzzle twice", []string{good}, write("double.csv", head+third+third),
+			"double.csv: row 2: puzzle 0000000015320000 is also row 1: remove one"},
 		{"a wrong answer", []string{good}, wrong, "wrong.csv: row 1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func (f *File) edgeColumns(header []string) (at [3]int, ok bool, err error) {
 
 // readWords reads a text that lists edges. edges reports whether it does: the header or the user says so,
 // or both tokens are words in every line.
-func (f *File) readWords(reference string, header text.Choice) (edges bool, err error) {
+func (f *File) readWords(reference string, header text.Choice, names []string) (edges bool, err error) {
 	file, name, err := arrayfile.Split(reference)
 	if err != nil || name != "" || f.stated && f.Form != Edges {
 		return false, err
@@ -99,8 +99,22 @@ func (f *File) readWords(reference string, header text.Choice) (edges bool, err 
 			return false, err
 		}
 	}
-	f.finishEdges()
-	return true, nil
+	if !headed && header == text.Auto && len(names) == 0 && f.mayBeHeaded() {
+		return false, fmt.Errorf("%s: its first line, %s, may be a heading or an edge: say --header yes or "+
+			"--header no", f.Source, strings.Join(lines[0], ","))
+	}
+	return true, f.finishEdges(names)
+}
+
+// mayBeHeaded reports whether the first edge joins two words that no other edge joins.
+func (f *File) mayBeHeaded() bool {
+	for _, name := range f.ends[0] {
+		if text.IsNumber(name) || slices.ContainsFunc(f.ends[1:],
+			func(e [2]string) bool { return slices.Contains(e[:], name) }) {
+			return false
+		}
+	}
+	return len(f.ends) > 1
 }
 
 func (f *File) addEdge(from, to, weight string) error {
@@ -112,12 +126,14 @@ func (f *File) addEdge(from, to, weight string) error {
 		return fmt.Errorf("%s: edge %d, %s to %s, weighs %q: want a number", f.Source,
 			len(f.ends)+1, from, to, weight)
 	}
-	f.ends, f.data = append(f.ends, [2]string{from, to}), append(f.data, w)
+	ends := [2]string{arrayfile.PlainNumber(from), arrayfile.PlainNumber(to)}
+	f.ends, f.data = append(f.ends, ends), append(f.data, w)
 	return nil
 }
 
-// finishEdges sets the names of tokens, or nil if all are numbers.
-func (f *File) finishEdges() {
+// finishEdges sets the names of tokens, or nil if all are numbers. Then these are indexes unless tokens have
+// names.
+func (f *File) finishEdges(names []string) error {
 	f.Form, f.rows, f.columns, f.Names = Edges, len(f.ends), 1, nil
 	seen, words := map[string]bool{}, false
 	for _, e := range f.ends {
@@ -129,13 +145,19 @@ func (f *File) finishEdges() {
 			}
 		}
 	}
-	if !words {
-		f.Names = nil
+	if words {
+		return nil
 	}
+	f.Names = nil
+	if len(names) > 0 {
+		return nil
+	}
+	_, _, _, err := f.numbers()
+	return err
 }
 
 // edgesOfNumbers turns rows of two token numbers and an optional weight into edges.
-func (f *File) edgesOfNumbers() error {
+func (f *File) edgesOfNumbers(names []string) error {
 	if f.Names != nil {
 		return fmt.Errorf("%s: rows of a list of edges have names, such as %q: want two tokens "+
 			"and perhaps a weight a row", f.Source, f.Names[0])
@@ -149,8 +171,7 @@ func (f *File) edgesOfNumbers() error {
 		f.ends = append(f.ends, [2]string{plain(l[0]), plain(l[1])})
 		f.data = append(f.data, weight)
 	}
-	f.finishEdges()
-	return nil
+	return f.finishEdges(names)
 }
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -201,21 +222,30 @@ func (f *File) byID(names []string) (ends [][2]int, err error) {
 	return ends, nil
 }
 
-// indexes returns the edges of a list as indexes from 0, the number of tokens, and a description of how the
-// file counts. tokens is the number of tokens, or 0 if unknown.
-func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error) {
-	low, high := math.MaxInt, 0
+// numbers returns the edges of a list as the whole numbers in it, and the least and largest of these.
+func (f *File) numbers() (ends [][2]int, low, high int, err error) {
+	low = math.MaxInt
 	for i, e := range f.ends {
 		var pair [2]int
 		for k, name := range e {
 			v, err := strconv.Atoi(arrayfile.PlainNumber(name))
 			if err != nil || v < 0 {
-				return nil, 0, "", fmt.Errorf("%s: edge %d joins %s and %s: want names, or whole "+
+				return nil, 0, 0, fmt.Errorf("%s: edge %d joins %s and %s: want names, or whole "+
 					"numbers from 0", f.Source, i+1, e[0], e[1])
 			}
 			pair[k], low, high = v, min(low, v), max(high, v)
 		}
 		ends = append(ends, pair)
+	}
+	return ends, low, high, nil
+}
+
+// indexes returns the edges of a list as indexes from 0, the number of tokens, and a description of how the
+// file counts. tokens is the number of tokens, or 0 if unknown.
+func (f *File) indexes(tokens int) (ends [][2]int, n int, how string, err error) {
+	ends, low, high, err := f.numbers()
+	if err != nil {
+		return nil, 0, "", err
 	}
 	first := 0
 	switch {

@@ -40,10 +40,7 @@ func (f *File) Own() Tokens {
 	case f.Names != nil:
 		return Tokens{len(f.Names), f.Names}
 	}
-	_, n, _, err := f.indexes(0)
-	if err != nil {
-		n = 0
-	}
+	_, n, _, _ := f.indexes(0) // fails only if the count is unknown: finishEdges checked them
 	return Tokens{Count: n}
 }
 
@@ -195,13 +192,9 @@ func (f *File) order(from []int) (p Placed, err error) {
 
 // grid reads rows and columns. Headings such as x, y decide which column holds rows.
 func (f *File) grid(from []int) (p Placed, err error) {
-	row, column, axes := 0, 1, "row and column"
-	if len(f.Axes) == 2 {
-		switch a, b := strings.ToLower(f.Axes[0]), strings.ToLower(f.Axes[1]); {
-		case a == "x" && b == "y" || strings.HasPrefix(a, "col") && strings.HasPrefix(b, "row") ||
-			a == "c" && b == "r":
-			row, column = 1, 0
-		}
+	columns, axes := f.slowestFirst(), "row and column"
+	row, column := columns[0], columns[1]
+	if f.Axes != nil {
 		axes = fmt.Sprintf("row (%s) and column (%s)", f.Axes[row], f.Axes[column])
 	}
 	low := [2]float64{math.Inf(1), math.Inf(1)}
@@ -240,20 +233,33 @@ func (f *File) grid(from []int) (p Placed, err error) {
 	return p, nil
 }
 
-// points reads coordinates. One-dimensional coordinates define the order; otherwise it is that of the
-// tokens.
+// points reads coordinates, the slowest axis first if headings name axes. One-dimensional coordinates define
+// the order; otherwise it is that of the tokens.
 func (f *File) points(from []int) (p Placed, err error) {
+	columns := f.slowestFirst()
 	for _, row := range from {
-		p.Points = append(p.Points, slices.Clone(f.data[row*f.columns:(row+1)*f.columns]))
+		point := make([]float64, f.columns)
+		for i, column := range columns {
+			point[i] = f.data[row*f.columns+column]
+		}
+		p.Points = append(p.Points, point)
 	}
 	index, same, equal := ranks(len(from),
 		func(a, b int) int { return slices.Compare(p.Points[a], p.Points[b]) })
 	if equal {
-		return p, f.errSamePlace(from, same, p.Points[same[0]])
+		row := from[same[0]]
+		return p, f.errSamePlace(from, same, f.data[row*f.columns:(row+1)*f.columns])
 	}
 	axes := ""
 	if f.Axes != nil {
-		axes = " (" + strings.Join(f.Axes, ", ") + ")"
+		headings := make([]string, f.columns)
+		for i, column := range columns {
+			headings[i] = f.Axes[column]
+		}
+		axes = " (" + strings.Join(headings, ", ") + ")"
+		if !slices.IsSorted(columns) {
+			axes = " (" + strings.Join(headings, ", ") + ": the slowest axis first)"
+		}
 	}
 	how := fmt.Sprintf("%s has coordinates of %d tokens in %d dimension", f.Source,
 		len(from), f.columns)

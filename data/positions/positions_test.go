@@ -66,8 +66,30 @@ func TestForms(t *testing.T) {
 				"grid of 2 x 2, counted from row 1 and column 2"},
 		{"a grid of x and y", "x,y\n1,0\n0,1\n0,0\n", Auto, nil, Grid,
 			"[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row (y) and column (x)"},
+		{"a grid of lon and lat", "lon,lat\n1,0\n0,1\n0,0\n", Auto, nil, Grid,
+			"[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row (lat) and column (lon)"},
+		{"a grid of units", "name,pos_x (mm),pos_y (mm)\na,1,0\nb,0,1\nc,0,0\n", Auto, nil, Grid,
+			"[1 2 0] [[0 1] [1 0] [0 0]] [] []", "row (pos_y (mm)) and column (pos_x (mm))"},
+		{"a grid of other headings", "a,b\n1,0\n0,1\n0,0\n", Auto, nil, Grid,
+			"[2 1 0] [[1 0] [0 1] [0 0]] [] []", "row (a) and column (b)"},
+		{"a grid without equal numbers", "row,col\n0,1\n1,2\n2,0\n", Auto, nil, Grid,
+			"[0 1 2] [[0 1] [1 2] [2 0]] [] []", "row (row) and column (col)"},
+		{"a named grid without equal numbers", "a,0,1\nb,1,2\nc,2,0\n", Auto, nil, Grid,
+			"[0 1 2] [[0 1] [1 2] [2 0]] [] []", "row and column"},
+		{"a grid with more columns than tokens", "0,1\n0,2\n2,3\n", Auto, nil, Grid,
+			"[0 1 2] [[0 0] [0 1] [2 2]] [] []", "counted from row 0 and column 1"},
 		{"a plane", "0.5,1\n1,0\n0,0\n", Auto, nil, Coordinates,
 			"[0 1 2] [] [[0.5 1] [1 0] [0 0]] []", "in 2 dimensions;"},
+		{"a plane of x and y", "x_mm,y_mm\n1,0.5\n0,1\n0,0\n", Auto, nil, Coordinates,
+			"[0 1 2] [] [[0.5 1] [1 0] [0 0]] []", "2 dimensions (y_mm, x_mm: the slowest axis first);"},
+		{"a plane of columns and rows", "column,row\n1,0.5\n0,1\n0,0\n", Auto, nil, Coordinates,
+			"[0 1 2] [] [[0.5 1] [1 0] [0 0]] []", "(row, column: the slowest axis first)"},
+		{"a plane of y and x", "y,x\n0.5,1\n1,0\n0,0\n", Auto, nil, Coordinates,
+			"[0 1 2] [] [[0.5 1] [1 0] [0 0]] []", "in 2 dimensions (y, x);"},
+		{"frames", "x,y,frame\n1,0.5,7\n0,1,8\n0,0,9\n", Auto, nil, Coordinates,
+			"[0 1 2] [] [[7 0.5 1] [8 1 0] [9 0 0]] []", "(frame, y, x: the slowest axis first)"},
+		{"one axis twice", "x1,x2\n1,0.5\n0,1\n0,0\n", Auto, nil, Coordinates,
+			"[0 1 2] [] [[1 0.5] [0 1] [0 0]] []", "in 2 dimensions (x1, x2);"},
 		{"whole coordinates", "0,100\n1,0\n0,0\n", Coordinates, nil, Coordinates,
 			"[0 1 2] [] [[0 100] [1 0] [0 0]] []", "in 2 dimensions"},
 		{"space", "region\tx\ty\tz\nc\t1\t2\t3\nb\t1\t2\t4\nA_ROI\t-1\t2\t4\n", Auto,
@@ -80,12 +102,19 @@ func TestForms(t *testing.T) {
 				"tokens, 4 edges; tokens matched by order: the file has no names"},
 		{"a stated matrix of three with names", "name,c,a,b\nc,0,2,0\na,2,0,0.5\nb,0,0.5,0\n",
 			Graph, abc, Graph, "[0 1 2] [] [] [[0 0.5 2] [0.5 0 0] [2 0 0]]", "matched by name"},
+		{"a full matrix of one weight", "0 2 2 2\n2 0 2 2\n2 2 0 2\n2 2 2 0\n", Auto,
+			[]string{"a", "b", "c", "d"}, Graph, "[0 1 2 3] [] [] [[0 2 2 2] [2 0 2 2] [2 2 0 2] [2 2 2 0]]",
+			"4 tokens, 6 edges"},
+		{"stated weights of all pairs", "0 .5 2\n.5 0 1\n2 1 0\n", Graph, nil, Graph,
+			"[0 1 2] [] [] [[0 0.5 2] [0.5 0 1] [2 1 0]]", "3 tokens, 3 edges"},
 		{"edges by name", "c,a\na,b\n", Auto, abc, Edges, "[0 1 2] [] [] [[0 1 1] [1 0 0] [1 0 0]]",
 			"a list of edges: 3 tokens, 2 edges; tokens matched by name"},
 		{"edges with weights and a header", "from to weight\nc a 2\na c 2\nb a 1\n", Auto, abc,
 			Edges, "[0 1 2] [] [] [[0 1 2] [1 0 0] [2 0 0]]", "2 edges"},
 		{"edges by index", "0,1\n1,2\n", Edges, nil, Edges,
 			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 0"},
+		{"edges between words and numbers", "a,1\n01,1.0e1\n", Edges, []string{"a", "1", "10"}, Edges,
+			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "3 tokens, 2 edges; tokens matched by name"},
 		{"edges by index from 1", "source,target\n1,2\n3,2\n", Auto, nil, Edges,
 			"[0 1 2] [] [] [[0 1 0] [1 0 1] [0 1 0]]", "indexes count from 1"},
 		{"distances by name", "name,c,a,b\nc,0,2,3\na,2.0001,0,0.5\nb,3,0.5,0\n", Distances, abc, Distances,
@@ -150,9 +179,16 @@ func TestMistakes(t *testing.T) {
 			[]string{"row 2 (b) and row 3 (c) are both at [1 2]"}},
 		{"two at one point", "0.5,1\n0,0\n0.5,1\n", Auto, nil,
 			[]string{"row 1 and row 3 are both at [0.5 1]"}},
+		{"two at one point of x and y", "x,y\n1,0.5\n0,0\n1,0.5\n", Auto, nil, []string{"both at [1 0.5]"}},
 		{"a sparse grid", "0,0\n500,3\n2,900\n", Auto, nil, []string{"grid or coordinates",
 			"--positions-as"}},
 		{"negative cells", "0,0\n-1,0\n-1,1\n", Auto, nil, []string{"grid or coordinates"}},
+		{"edges or a grid", "0 1\n1 2\n0 2\n", Auto, nil, []string{"3 rows of 2 numbers", "grid or edges",
+			"--positions-as"}},
+		{"edges or a grid from 1", "1 2\n2 3\n1 3\n", Auto, nil, []string{"grid or edges"}},
+		{"distances or weights", "0 .5 2 1\n.5 0 1 1\n2 1 0 1\n1 1 1 0\n", Auto, nil,
+			[]string{"4 rows of 4 numbers", "weights of edges or distances", "--positions-as graph",
+				"give coordinates"}},
 		{"three by three", "0 1 0\n1 0 1\n0 1 0\n", Auto, nil, []string{"graph or coordinates",
 			"--positions-as"}},
 		{"a grid of fractions", "0,0\n0.5,1\n1,1\n", Grid, nil, []string{"row 2, column 1 is 0.5",
@@ -195,11 +231,14 @@ func TestMistakes(t *testing.T) {
 		{"indexes of unknown base", "1,2\n", Edges, nil,
 			[]string{"from 1 to 2", "neither 0 nor 3"}},
 		{"half an edge", "0,1.5\n1,2\n", Edges, nil, []string{"edge 1 joins 0 and 1.5"}},
+		{"a heading or an edge", "region_a,region_b\na,b\nb,c\n", Auto, nil,
+			[]string{"its first line, region_a,region_b, may be", "--header yes or --header no"}},
+		{"a heading or an edge of numbers", "i j\n0 1\n1 2\n", Edges, nil, []string{"--header yes"}},
 		{"nothing", "", Auto, nil, nil},
 		{"words", "x y z\n", Auto, nil, nil},
 	} {
 		path := expect.File(t, named(c.body), c.body)
-		f, err := Read(path, c.as, text.Auto)
+		f, err := Read(path, c.as, text.Auto, c.names...)
 		if err == nil {
 			tokens := Tokens{3, c.names}
 			_, err = f.Place(tokens)
@@ -246,7 +285,7 @@ func TestOwnTokens(t *testing.T) {
 	for body, want := range map[string]string{
 		"0,1\n1,0\n0,0\n": "{3 []}", "b,0\na,1\n": "{2 [b a]}", "b,a\na,c\n": "{3 [b a c]}",
 		"from,to\n0,1\n1,5\n": "{6 []}", "from,to\n1,2\n2,5\n": "{5 []}",
-		"from,to\n2,3\n3,5\n": "{0 []}",
+		"from,to\n2,3\n3,5\n": "{0 []}", "from,to\na,1\n01,b\n": "{3 [a 1 b]}",
 	} {
 		f, err := Read(expect.File(t, "p.csv", body), Auto, text.Auto)
 		if err != nil {
@@ -255,6 +294,8 @@ func TestOwnTokens(t *testing.T) {
 			t.Errorf("%q: %s, want %s", body, got, want)
 		}
 	}
+	_, err := Read(expect.File(t, "p.txt", "1.0 2.5\n2 3\n"), Edges, text.Auto)
+	expect.Error(t, err, "edge 1 joins 1 and 2.5")
 }
 
 // Numbers that name tokens are names: by a heading, or because the data's tokens are called so. What
@@ -262,7 +303,7 @@ func TestOwnTokens(t *testing.T) {
 // write them.
 func TestNumbersAsNames(t *testing.T) {
 	ids := []string{"30", "10", "20"} // of the data
-	plane := "[0 1 2] [] [[0.5 1] [2 0] [0 1.5]] []"
+	plane, image := "[0 1 2] [] [[0.5 1] [2 0] [0 1.5]] []", "[0 1 2] [] [[1 0.5] [0 2] [1.5 0]] []"
 	path := "[0 1 2] [] [] [[0 2 0] [2 0 1] [0 1 0]]" // 30 - 10 - 20
 	for _, c := range []struct {
 		name, body string
@@ -270,11 +311,11 @@ func TestNumbersAsNames(t *testing.T) {
 		names      []string
 		want       string // the places, or a part of the error
 	}{
-		{"id", "id,x,y\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, plane},
-		{"node_id, zeros before it", "node_id;x;y\n010;2;0\n030;.5;1\n020;0;1.5\n", Coordinates, ids, plane},
-		{"Electrode No.", "Electrode No.\tx\ty\n10.0\t2\t0\n30.0\t.5\t1\n20.0\t0\t1.5\n", Auto, ids, plane},
+		{"id", "id,x,y\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, image},
+		{"node_id, zeros before it", "node_id;x;y\n010;2;0\n030;.5;1\n020;0;1.5\n", Coordinates, ids, image},
+		{"Electrode No.", "Electrode No.\tx\ty\n10.0\t2\t0\n30.0\t.5\t1\n20\t0\t1.5\n", Auto, ids, image},
 		{"no heading, the tokens' names", "10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, plane},
-		{"another heading, the tokens' names", "detector,x,y\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, plane},
+		{"another heading, the tokens' names", "detector,x,y\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids, image},
 		{"axes", "x,y,z\n10,2,0\n30,.5,1\n20,0,1.5\n", Auto, ids,
 			"[0 1 2] [] [[10 2 0] [30 0.5 1] [20 0 1.5]] []"},
 		{"dimensions", "d1,d2\n7,.5\n8,1\n9,1.5\n", Auto, nil, "[0 1 2] [] [[7 0.5] [8 1] [9 1.5]] []"},
@@ -286,7 +327,7 @@ func TestNumbersAsNames(t *testing.T) {
 		{"counted rows", "1,3\n2,1\n3,2\n", Auto, nil, "a list of edges is --positions-as edges"},
 		{"an index in another order", "index,x,y\n2,.5,1\n1,2,0\n3,0,1\n", Auto, nil,
 			"numbers its rows 2, 1, 3, ..., another order"},
-		{"an index in order", "index,x,y\n1,.5,1\n2,2,0\n3,0,1.5\n", Auto, nil, plane},
+		{"an index in order", "index,x,y\n1,.5,1\n2,2,0\n3,0,1.5\n", Auto, nil, image},
 		{"an ID twice", "site,x,y\n10,2,0\n10,.5,1\n20,0,1.5\n", Auto, ids,
 			`headed "site", as names of tokens are, but 10 in row 2 stands in a row above`},
 		{"an ID that is none", "label,x,y\n10,2,0\n1.5,.5,1\n20,0,1.5\n", Auto, ids, "1.5 in row 2 is no whole number"},
@@ -338,6 +379,10 @@ func TestReadHeader(t *testing.T) {
 		{"a,b,w\n0,1,2\n1,2,2\n", Edges, text.Yes, 2, "[]"},
 		{"from,to\nto,x\n", Edges, text.No, 2, "[from to x]"},
 		{"from,to\nto,x\n", Edges, text.Auto, 1, "[to x]"},
+		{"a,b\nc,d\n", Auto, text.Yes, 1, "[c d]"},
+		{"a,b\nc,d\n", Auto, text.No, 2, "[a b c d]"},
+		{"a,b\nb,c\n", Auto, text.Auto, 2, "[a b c]"},
+		{"a,b\n", Auto, text.Auto, 1, "[a b]"},
 		{"10,20\n0.5,1.5\n2.5,3.5\n0.25,0.5\n", Coordinates, text.Yes, 3, "[]"},
 		{"10,20\n0.5,1.5\n2.5,3.5\n0.25,0.5\n", Coordinates, text.No, 4, "[]"},
 	} {

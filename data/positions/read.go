@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
@@ -68,7 +69,7 @@ type File struct {
 // if any. They decide whether numbers in the first column are names.
 func Read(reference string, as Form, header text.Choice, names ...string) (*File, error) {
 	f := &File{Source: reference, Form: as, stated: as != Auto}
-	if edges, err := f.readWords(reference, header); edges || err != nil {
+	if edges, err := f.readWords(reference, header, names); edges || err != nil {
 		return f, err
 	}
 	a, err := arrayfile.Read(reference, header, func(shape []int) error {
@@ -105,7 +106,7 @@ func Read(reference string, as Form, header text.Choice, names ...string) (*File
 		}
 	}
 	if f.Form == Edges {
-		return f, f.edgesOfNumbers()
+		return f, f.edgesOfNumbers(names)
 	}
 	return f, nil
 }
@@ -161,28 +162,38 @@ func (f *File) decideForm() error {
 		}
 		return nil
 	}
-	state := func(one, other Form) error {
-		return fmt.Errorf("%s, which may be of the form %s or %s: say which with --positions-as",
-			shape, one, other)
+	state := func(forms ...string) error {
+		return fmt.Errorf("%s, which may be of the form %s: say which with --positions-as", shape,
+			strings.Join(forms, " or "))
 	}
 	switch {
 	case f.columns == f.rows && f.rows > 3:
-		f.Form = Graph
+		if f.Form = Graph; f.mayBeDistances() {
+			return fmt.Errorf("%s, all above 0 but those on the diagonal, which may be weights of edges or "+
+				"distances: --positions-as graph takes weights; no encoding takes distances: give "+
+				"coordinates, or edges between near tokens", shape)
+		}
 	case f.columns == f.rows && f.rows > 1 && !isAxisHeader(f.Axes):
-		return state(Graph, map[int]Form{2: Grid, 3: Coordinates}[f.columns])
+		return state("graph", map[int]string{2: "grid", 3: "coordinates"}[f.columns])
 	case f.columns == 1:
 		if f.Form = Coordinates; f.isConsecutive() {
 			f.Form = Order
 		}
 	case f.columns == 2:
 		whole, dense := f.isGrid()
-		switch {
-		case !whole:
+		if f.Form = Grid; !whole {
 			f.Form = Coordinates
-		case dense:
-			f.Form = Grid
-		default:
-			return state(Grid, Coordinates)
+			break
+		}
+		forms := []string{"grid"}
+		if !dense {
+			forms = append(forms, "coordinates")
+		}
+		if f.mayBeEdges() {
+			forms = append(forms, "edges")
+		}
+		if len(forms) > 1 {
+			return state(forms...)
 		}
 	case f.columns == 3:
 		f.Form = Coordinates
@@ -220,9 +231,82 @@ func (f *File) isGrid() (whole, dense bool) {
 	return true, !negative && area <= 4*float64(f.rows)
 }
 
-// isAxisHeader reports whether columns have headings of axes.
-func isAxisHeader(columns []string) bool {
-	header := strings.ToLower(strings.Join(columns, " "))
-	return slices.Contains([]string{"x y", "x y z", "row column", "row col", "column row",
-		"col row", "frame row column", "time row column"}, header)
+// mayBeEdges reports whether rows of two whole numbers may be edges between the indexes of as many tokens:
+// no heading or name says otherwise, and no row joins a token to itself.
+func (f *File) mayBeEdges() bool {
+	if f.Names != nil || isAxisHeader(f.Axes) {
+		return false
+	}
+	for row := range slices.Chunk(f.data, 2) {
+		if row[0] == row[1] {
+			return false
+		}
+	}
+	low, high, n := slices.Min(f.data), slices.Max(f.data), float64(f.rows)
+	return low == 0 && high < n || low > 0 && high == n
+}
+
+// mayBeDistances reports whether a square matrix has zeros on its diagonal alone, and above 0 numbers that
+// differ.
+func (f *File) mayBeDistances() bool {
+	differ := false
+	for i, v := range f.data {
+		onDiagonal := i%(f.rows+1) == 0
+		if v < 0 || onDiagonal != (v == 0) {
+			return false
+		}
+		differ = differ || !onDiagonal && v != f.data[1]
+	}
+	return differ
+}
+
+// The axes that headings name, from the slowest on. Depth has no place among them.
+const (
+	noAxis = iota
+	frameAxis
+	rowAxis
+	columnAxis
+	depthAxis
+)
+
+// axisOf returns the axis that a heading names: "x (mm)", "pos_x" and "lon" name the column.
+func axisOf(heading string) int {
+	words := strings.FieldsFunc(strings.ToLower(heading), func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, word := range words {
+		begins := func(with string) bool { return strings.HasPrefix(word, with) }
+		switch {
+		case word == "frame" || word == "time":
+			return frameAxis
+		case word == "y" || word == "r" || begins("row") || begins("lat"):
+			return rowAxis
+		case word == "x" || word == "c" || begins("col") || begins("lon"):
+			return columnAxis
+		case word == "z":
+			return depthAxis
+		}
+	}
+	return noAxis
+}
+
+// isAxisHeader reports whether each heading names an axis of its own.
+func isAxisHeader(headings []string) bool {
+	seen := map[int]bool{noAxis: true}
+	for _, heading := range headings {
+		if seen[axisOf(heading)] {
+			return false
+		}
+		seen[axisOf(heading)] = true
+	}
+	return headings != nil
+}
+
+// slowestFirst returns the columns from the slowest axis on if headings name all axes, else as they stand.
+// Coordinates in space (x, y, z) stay too.
+func (f *File) slowestFirst() []int {
+	columns := identity(f.columns)
+	axis := func(column int) int { return axisOf(f.Axes[column]) }
+	if isAxisHeader(f.Axes) && !slices.ContainsFunc(columns, func(c int) bool { return axis(c) == depthAxis }) {
+		slices.SortFunc(columns, func(a, b int) int { return axis(a) - axis(b) })
+	}
+	return columns
 }

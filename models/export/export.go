@@ -187,16 +187,21 @@ func configText(m *models.Model, r Run, parts []part) (string, error) {
 	if task == "puzzles" {
 		task = "lst"
 	}
-	text, err := settingsText([]setting{
-		{"task", task}, {"tokens", c.Positions.Tokens()}, {"symbols", c.Symbols},
-		{"classes", c.Classes}, {"layers", c.Layers}, {"heads", c.Heads}, {"d_model", c.DModel},
-		{"d_ff", c.FFMultiple * c.DModel}, {"dropout", c.Dropout}, {"pe_dropout", c.PEDropout},
-		{"token_input", c.TokenInput}, {"mask_token", c.MaskToken}, {"read_out", c.ReadOut},
-		{"attention", attention},
+	text, err := settingsText(append(append([]setting{{"task", task}}, shapes(c)...), []setting{
+		{"dropout", c.Dropout}, {"pe_dropout", c.PEDropout}, {"mask_token", c.MaskToken}, {"attention", attention},
 		{"encodings", parts},
 		{"positions", positionsOf(c.Positions, parts)}, {"example", shown}, {"run", r},
-	})
+	}...))
 	return text + "\n", err
+}
+
+// shapes returns the settings that model.py and run.config must agree on.
+func shapes(c models.Config) []setting {
+	return []setting{
+		{"tokens", c.Positions.Tokens()}, {"symbols", c.Symbols}, {"classes", c.Classes}, {"layers", c.Layers},
+		{"heads", c.Heads}, {"d_model", c.DModel}, {"d_ff", c.FFMultiple * c.DModel}, {"token_input", c.TokenInput},
+		{"read_out", c.ReadOut},
+	}
 }
 
 // setting is a key of config.json.

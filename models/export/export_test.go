@@ -105,6 +105,10 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), "blocks.1") {
 		t.Errorf("names what is right: %v", err)
 	}
+	config := filepath.Join(dir, ConfigFile)
+	text := strings.Replace(string(expect.Must(os.ReadFile(config))), `"heads": 2`, `"heads": 1`, 1)
+	expect.NoError(t, os.WriteFile(config, []byte(text), 0o666))
+	expect.Error(t, Read(dir, m), "config.json: heads is 1, and its run.config makes a model with 2")
 	if after, _ := m.Params.Values("embed.weight"); !slices.Equal(before, after) {
 		t.Error("the model was changed")
 	}

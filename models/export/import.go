@@ -50,6 +50,9 @@ const fixedTolerance = 1e-5
 // so are fixed tables that were changed: then m is as it was. Weights with which m has no finite output
 // are an error too.
 func Read(dir string, m *models.Model) error {
+	if err := checkConfig(filepath.Join(dir, ConfigFile), m.Config); err != nil {
+		return err
+	}
 	path := filepath.Join(dir, WeightsFile)
 	file, err := safetensors.Read(path)
 	if err != nil {
@@ -90,6 +93,29 @@ func Read(dir string, m *models.Model) error {
 	}
 	if err := checkOutput(m, parts); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// checkConfig returns an error where config.json, as model.py reads it, has another model than its run.config.
+func checkConfig(path string, c models.Config) error {
+	text, err := atomicfile.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var has map[string]json.RawMessage
+	if err := json.Unmarshal(text, &has); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, s := range shapes(c) {
+		want, err := json.Marshal(s.value)
+		if err != nil {
+			return err
+		}
+		if got, ok := has[s.key]; ok && string(got) != string(want) {
+			return fmt.Errorf("%s: %s is %s, and its run.config makes a model with %s: change neither in an export",
+				path, s.key, got, want)
+		}
 	}
 	return nil
 }
