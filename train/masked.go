@@ -13,6 +13,7 @@ import (
 	"torchpe/data/masked"
 	"torchpe/data/positions"
 	"torchpe/internal/metrics"
+	"torchpe/internal/wording"
 	"torchpe/models"
 	"torchpe/models/arch"
 	"torchpe/models/pe"
@@ -297,6 +298,10 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 	t.split.Test = measured
 	if err := t.checkMasks(); err != nil {
 		return nil, err
+	}
+	if n := len(t.split.Train); n < 2 {
+		return nil, fmt.Errorf("data: %s is left to train on, of %s: give more, or a smaller --test-share",
+			wording.Count(n, "frame"), wording.Count(t.table.Frames, "frame"))
 	}
 	baselines, err := masked.Fit(t.table, t.split.Train, masked.DefaultRidge)
 	if err != nil {

@@ -48,6 +48,8 @@ func TestNotesOnMasks(t *testing.T) {
 	if strings.Contains(notes, "masks: 0.5") {
 		t.Errorf("%q", notes)
 	}
+	c.Masked.NMAR.Frames, c.Masked.TestShare = 10, 0.9
+	expect.Error(t, expect.ErrorOf(newTask(c)), "data: 1 frame is left to train on, of 10 frames")
 }
 
 // A column of one value is refused, also of one that has no end in binary, over a number of frames

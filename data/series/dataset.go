@@ -134,6 +134,10 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	if d.Modules, err = modules.Match(t); err != nil {
 		return nil, fmt.Errorf("--modules: %w", err)
 	}
+	if slices.Max(d.Modules.Labels) == slices.Min(d.Modules.Labels) {
+		return nil, fmt.Errorf("--modules: %s puts all %d tokens into one module, and scores need two or more: "+
+			"correct it, or leave it out", s.Modules, len(d.Modules.Labels))
+	}
 	if set.Names == nil && d.Modules.Names != nil {
 		set.Names, set.NamesFrom = d.Modules.Names, modules.File
 		set.Notes = append(set.Notes, fmt.Sprintf("Names of tokens come from %s, in its order.", modules.File))

@@ -117,6 +117,9 @@ func TestSourceReadsModulesAndSubjects(t *testing.T) {
 	}
 	expect.Error(t, expect.ErrorOf((Source{Data: []string{fixture("one.h5")}, Parcellation: "x.dlabel.nii",
 		Tokens: 6}).Read(nil, false)), "--parcellation x.dlabel.nii: no file of --data is a dense series")
+	one := expect.File(t, "one.txt", strings.Repeat("1\n", 6))
+	expect.Error(t, expect.ErrorOf((Source{Data: []string{fixture("fortran.npy")}, Modules: one}).Read(nil, false)),
+		"one.txt puts all 6 tokens into one module")
 	// The number of labels tells the axes of an array without names.
 	modules := expect.File(t, "modules.txt", "1\n1\n2\n2\n3\n3\n")
 	d, err = Source{Data: []string{fixture("fortran.npy")}, Modules: modules}.Read(nil, false)
