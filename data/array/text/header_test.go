@@ -52,6 +52,8 @@ func TestNumberedHeaders(t *testing.T) {
 		{table("10,11,12\n", 400, 3, normal), "names"},
 		{table("400,403,417\n", 3, 3, normal), "names"},
 		{table("0,1,2\n", 400, 3, normal), "names"}, // pandas' own
+		{table("0,1\n", 400, 2, normal), "names"},
+		{table("1,2\n", 400, 2, normal), "ask"}, // or a first row
 		{table("0,2,4\n", 400, 3, normal), "ask"},
 		{table("5,4,6\n", 400, 3, normal), "ask"}, // outside, but not far
 		{table("13,2,8\n", 40, 3, halves), "row"}, // others are whole, too

@@ -67,7 +67,7 @@ type Options struct {
 	// as names in four cases:
 	//   - they are not numbers, or quoted numbers above bare ones;
 	//   - they are distinct whole numbers far outside the rows below;
-	//   - they count 0, 1, 2... or 1, 2, 3... above rows with fractions;
+	//   - they count 0, 1... or 1, 2, 3... above rows with fractions;
 	//   - they stand beside an empty cell above an index, as pandas writes them.
 	// Files called .1D have no names. Whole numbers that may as well be the first row are an error. So
 	// is a mixture of names and numbers, because the first row could be damaged.
