@@ -101,8 +101,8 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 	there := strings.Split(probes.Metadata[key], separator)
 	for i, name := range strings.Split(here, separator) {
 		if i < len(there) && there[i] != name && probes.Metadata[key] != "" {
-			return &ConfigError{fmt.Errorf("row %d of its weights stands for %q, and here for %q: %s", i, there[i], name,
-				cure)}
+			return &ConfigError{fmt.Errorf("row %d of its weights stands for %q, and here for %q: %s", i, there[i],
+				name, cure)}
 		}
 	}
 	return nil

@@ -251,7 +251,8 @@ func (t *maskedTask) notes() []string {
 	for _, level := range append(slices.Clone(t.config.TestLevels), t.train.Level) {
 		n := (masked.Masking{Level: level}).Count(t.table.Tokens)
 		if share := float64(n) / float64(t.table.Tokens); t.train.Exact && math.Abs(share-level) > 0.04 {
-			notes = append(notes, fmt.Sprintf("masks: %g of %d tokens is %d, %.2f of them", level, t.table.Tokens, n, share))
+			notes = append(notes, fmt.Sprintf("masks: %g of %d tokens is %d, %.2f of them", level, t.table.Tokens, n,
+				share))
 		}
 	}
 	if n := len(t.split.Test); n < 10 {

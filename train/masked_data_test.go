@@ -40,7 +40,8 @@ func TestNotesOnMasks(t *testing.T) {
 	c.Masked.NMAR.Nodes, c.Masked.NMAR.Modules, c.Masked.TestLevels = 6, 3, []float64{0.5, 0.9}
 	c.Masked.ZScore = true
 	notes := strings.Join(expect.Must(newTask(c)).notes(), "\n")
-	for _, want := range []string{"masks: 0.9 of 6 tokens is 5, 0.83 of them", "z-scores: mean and SD are of each whole run"} {
+	for _, want := range []string{"masks: 0.9 of 6 tokens is 5, 0.83 of them",
+		"z-scores: mean and SD are of each whole run"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q has no %q", notes, want)
 		}

@@ -79,8 +79,8 @@ func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, err
 	for i, p := range validation {
 		here := fmt.Sprintf("%s: row %d", validationFile, i+1)
 		if row := rows[p.Cells]; row > 0 {
-			return Dataset{}, fmt.Errorf("lst: %s: puzzle %s is also row %d: remove one, or it counts twice", here, p.Cells,
-				row)
+			return Dataset{}, fmt.Errorf("lst: %s: puzzle %s is also row %d: remove one, or it counts twice", here,
+				p.Cells, row)
 		}
 		rows[p.Cells] = i + 1
 		if there, isKnown := at[p.Cells]; isKnown {

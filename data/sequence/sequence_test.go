@@ -248,12 +248,13 @@ func TestText(t *testing.T) {
 	if err := text.Check(180, 20); err != nil {
 		t.Error(err)
 	}
-	about := expect.Must(ReadText([]string{write("a", long), write("b", "bbbb"), write("c", strings.Repeat("b", 18)+"xb")}))
+	about := expect.Must(ReadText([]string{write("a", long), write("b", "bbbb"),
+		write("c", strings.Repeat("b", 18)+"xb")}))
 	want := []string{
 		"text: 2 of 3 files, with 22 characters there, are shorter than a window of 19 and not trained on: " +
 			"join short texts into files",
-		"text: 2 of 3 files, with 2 characters there, are shorter than a window of 20 and not measured in the longest " +
-			"windows: join short texts into files",
+		"text: 2 of 3 files, with 2 characters there, are shorter than a window of 20 and not measured in the " +
+			"longest windows: join short texts into files",
 		"text: the held-out part has characters that training never meets: 'x' 1 times",
 	}
 	if got := about.About(19, 20); !slices.Equal(got, want) {

@@ -18,7 +18,8 @@ func TestValuesThatAreNotFinite(t *testing.T) {
 	expect.Error(t, expect.ErrorOf(Load([]string{expect.File(t, "one.csv", "a,b\n1,2\n")}, Options{ZScore: true})),
 		"one.csv has one frame")
 	high := expect.File(t, "high.csv", "a,b\n1,100000001\n2,100000002\n3,100000005\n")
-	expect.Error(t, expect.ErrorOf(Load([]string{high}, Options{})), "high.csv: token 1 (b) is about 1e+08 and varies by 1.7")
+	expect.Error(t, expect.ErrorOf(Load([]string{high}, Options{})),
+		"high.csv: token 1 (b) is about 1e+08 and varies by 1.7")
 	expect.Must(Load([]string{high}, Options{ZScore: true}))
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{ZScore: true})),
 		"token 1 (b) is 2 at all 3 frames")

@@ -38,8 +38,8 @@ func readSubjects(path string) (*subjects, error) {
 			return nil, err
 		}
 		if rows = append(rows, row); len(row) != len(rows[0]) {
-			return nil, fmt.Errorf("%s: row %d has %s, and the header %d", path, len(rows)-1, wording.Count(len(row), "cell"),
-				len(rows[0]))
+			return nil, fmt.Errorf("%s: row %d has %s, and the header %d", path, len(rows)-1,
+				wording.Count(len(row), "cell"), len(rows[0]))
 		}
 	}
 	if len(rows) < 2 {

@@ -153,7 +153,8 @@ func TestRefusals(t *testing.T) {
 		{network + "--seed 4", []string{"--seed 4 without --permutations"}},
 		{toeplitz + "--seed 4 --shuffles 0", []string{"--seed 4 with --shuffles 0"}},
 		{"network --weights square.csv --modules three.txt --block 0", []string{"--weights is scored as it is"}},
-		{"network --weights square.csv --modules three.txt --distance cosine", []string{"--weights is scored as it is"}},
+		{"network --weights square.csv --modules three.txt --distance cosine",
+			[]string{"--weights is scored as it is"}},
 	} {
 		_, _, err := run(c.line)
 		for _, want := range c.want {

@@ -165,7 +165,7 @@ func (l layout) report(head Object, all []scores) *Report {
 		models[i] = l.object(s)
 		r.notes = append(r.notes, s.notes...)
 	}
-	r.JSON = append(head, Field{"models", models})
+	r.JSON = slices.Concat(head, Object{{"models", models}})
 	return r
 }
 

@@ -55,7 +55,8 @@ func Compare(measure string, x, y []float64, outOf int) (d Difference) {
 	case err != nil:
 		return Difference{}
 	case outOf > 1:
-		d.Text += fmt.Sprintf(", %s (95 %% for all %d pairs of encodings at once)", IntervalText(measure, d.Interval), outOf)
+		d.Text += fmt.Sprintf(", %s (95 %% for all %d pairs of encodings at once)", IntervalText(measure, d.Interval),
+			outOf)
 		return d
 	}
 	d.Text += ", 95 % " + IntervalText(measure, d.Interval)

@@ -242,7 +242,8 @@ func (b *below) compare(d delimiter) Choice {
 	case b.whole < b.cells && !b.wholeRow: // no row is of whole numbers, as the line is
 		chance := math.Pow(float64(b.whole+1)/float64(b.cells+2), float64(n))
 		switch {
-		case counts && d != blanks && (n > 2 || b.names[0] == 0), b.isFar(0.5) && b.rows >= enough, b.isFar(10) && b.rows > 1:
+		case counts && d != blanks && (n > 2 || b.names[0] == 0), b.isFar(0.5) && b.rows >= enough,
+			b.isFar(10) && b.rows > 1:
 			return Yes
 		case chance > 0.2:
 			return No
