@@ -66,6 +66,9 @@ func CheckModels(texts [][]byte, sum string, note func(string)) (unsuited []erro
 	return unsuited, nil
 }
 
+// UnmeasuredError is why a model can be trained, but not be measured on all held-out data.
+type UnmeasuredError struct{ error }
+
 // checkModel builds the untrained model of a configuration. It returns why that cannot be built or
 // measured, and fails where memory is short.
 func checkModel(c Config, t task) (unsuited, err error) {
@@ -81,7 +84,9 @@ func checkModel(c Config, t task) (unsuited, err error) {
 		return nil, fmt.Errorf("%s: %w", c.PE, unsuited)
 	}
 	if unsuited == nil {
-		unsuited = t.checkMeasured(c)
+		if err := t.checkMeasured(c); err != nil {
+			unsuited = UnmeasuredError{err}
+		}
 	}
 	return unsuited, nil
 }

@@ -51,7 +51,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"--preset quick", "--steps 3", "--steps has no effect on task lst"},
 		{"--preset nmar", "--epochs 3", "--epochs has no effect on task nmar"},
 		{"--preset nmar --mask-token zero", "--mask-sd 0.5", "--mask-sd has no effect without --mask-token learned"},
-		{"--task text --pe rope --data learning_test.go", "--data-seed 5", "--data-seed has no effect on texts"},
+		{"--task text --pe learn --data learning_test.go", "--data-seed 5", "--data-seed has no effect on texts"},
 		{"--pe nope", "--sigma 0.1,2", "--sigma has no effect on nope"},
 	} {
 		want := says(t, ".", "train --dry-run "+c.without, 0)

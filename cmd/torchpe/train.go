@@ -104,6 +104,8 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 		if err == nil && config.NamesFiles(&resolved.Config) {
 			var unsuited []error
 			unsuited, err = train.CheckModels([][]byte{text}, "", c.note)
+			// A note has said what is not measured.
+			unsuited = slices.DeleteFunc(unsuited, func(err error) bool { return errors.As(err, new(train.UnmeasuredError)) })
 			err = cmp.Or(err, errors.Join(unsuited...))
 		}
 		return result{notes: notes, print: printf("%s\n", text), value: json.RawMessage(text)}, err
