@@ -100,6 +100,25 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 	}
 }
 
+// Flags that change nothing are refused.
+func TestPEIdleFlags(t *testing.T) {
+	dir := put(t, map[string]string{"q.csv": "3,4\n3,4\n"})
+	const small = " --tokens 2 --dim 2 --out "
+	for line, want := range map[string]string{
+		"pe values rope --what q --q q.csv --x q.csv":     "--x does not change q of rope in layer 0",
+		"pe values rope --q q.csv --k q.csv --v q.csv":    "--v does not change logits of rope",
+		"pe values alibi --what bias --q q.csv --k q.csv": "--q does not change bias of alibi",
+		"pe values 1d-fixed --what table --x q.csv":       "--x does not change table of 1d-fixed",
+		"pe values learn --member 3":                      "--member 3: it picks one of the members",
+		"pe values rope --q q.csv --sigma 9":              "--sigma 9 has no effect on rope",
+		"pe values learn-0.5 --sigma 3":                   "--sigma 3 has no effect on learn-0.5",
+		"pe values learn --sigma 3 --params gone.npz":     "--sigma 3 has no effect on learn",
+	} {
+		says(t, dir, line+small+"p.npy", exitUsage, want)
+	}
+	says(t, dir, "pe plot learn rope --sigma 3"+small+"p.svg", 0)
+}
+
 func TestPEPictures(t *testing.T) {
 	dir := t.TempDir()
 	const small = " --tokens 6 --dim 8 --heads 2 --out "

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"torchpe/data/array"
+	"torchpe/internal/wording"
 	"torchpe/models/pe"
 )
 
@@ -46,6 +48,32 @@ func (s Setting) Validate() error {
 		return fmt.Errorf("--fidelity %q is unknown; it is code or text", s.Fidelity)
 	}
 	return nil
+}
+
+// describe returns the facts of a scheme with options.
+func (s Setting) describe(scheme pe.Scheme, options pe.Options) (pe.Facts, error) {
+	if err := s.graphFits(scheme); err != nil {
+		return pe.Facts{}, err
+	}
+	return scheme.Describe(s.Size, options)
+}
+
+// graphFits returns an error if the scheme makes a graph of the tokens that is too large for the memory.
+func (s Setting) graphFits(scheme pe.Scheme) error {
+	for _, name := range scheme.PartNames() {
+		if part, err := pe.Find(name); err == nil && part.Needs == pe.NeedsGraph {
+			return pairsFit(s.Tokens, 1)
+		}
+	}
+	return nil
+}
+
+// pairsFit returns an error if matrices of all pairs of tokens are too large for the memory. About eight copies
+// are held while they are made and written, and a budget is half of the memory.
+func pairsFit(tokens, matrices int) error {
+	what := fmt.Sprintf("all pairs of %s", wording.Count(tokens, "token"))
+	need := 4 * 8 * float64(matrices) * float64(tokens) * float64(tokens)
+	return array.NewBudget().Fits(int64(min(need, 1<<62)), what)
 }
 
 // Entry describes a scheme. Its JSON keys are part of the command line's interface.
@@ -120,7 +148,7 @@ func Describe(scheme pe.Scheme, s Setting) (Entry, error) {
 	for _, o := range scheme.Options {
 		e.Options = append(e.Options, Option{o.Name, o.Code, o.Text, options[o.Name], o.Help})
 	}
-	facts, err := scheme.Describe(s.Size, options)
+	facts, err := s.describe(scheme, options)
 	if err == nil {
 		e.Parameters = &facts.Parameters
 	} else {

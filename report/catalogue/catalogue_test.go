@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -296,6 +297,78 @@ func TestValuesRefused(t *testing.T) {
 			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %s", c.scheme, err, c.says)
 		}
+	}
+}
+
+// TestPairsTooMany: what holds numbers for all pairs of tokens is refused before the memory is taken.
+func TestPairsTooMany(t *testing.T) {
+	s := Setting{Size: pe.Size{Tokens: 400, DModel: 8, Heads: 2, Layers: 1}, Fidelity: "code"}
+	alibi, fixed := instance(t, "alibi", s), instance(t, "1d-fixed", s)
+	build := func(name string) error {
+		scheme, err := pe.Find(name)
+		if err == nil {
+			_, err = Build(scheme, s, pe.Line(s.Tokens), Start{1, 1})
+		}
+		return err
+	}
+	array.SetLimit(4e6)
+	defer array.SetLimit(0) // it is computed again
+	for about, of := range map[string]func() error{
+		"bias":  func() error { _, _, err := alibi.Values(Want{Kind: kindBias}); return err },
+		"plot":  func() error { _, err := Plot([]*Instance{fixed}, 0); return err },
+		"graph": func() error { return build("laplacian") },
+		"stack": func() error { return build("rope+graphormer") },
+		"facts": func() error {
+			scheme, err := pe.Find("laplacian")
+			if e, failed := Describe(scheme, s); failed == nil && e.Refused != "" {
+				return errors.New(e.Refused)
+			}
+			return err
+		},
+	} {
+		if err := of(); err == nil || !strings.Contains(err.Error(), "all pairs of 400 tokens: reading needs ") {
+			t.Errorf("%s: %v", about, err)
+		}
+	}
+	if _, _, err := fixed.Values(Want{}); err != nil {
+		t.Errorf("a table: %v", err)
+	}
+}
+
+// TestIdle: inputs that the values do not depend on are named.
+func TestIdle(t *testing.T) {
+	q, x := random("q", 1, 2, 4, 4), random("x", 2, 4, 8)
+	for _, c := range []struct {
+		scheme, kind string
+		want         Want
+		idle         string
+	}{
+		{"rope", kindQuery, Want{Q: q}, ""},
+		{"rope", kindQuery, Want{Q: q, X: x}, "x"},
+		{"rope", kindLogits, Want{Q: q, K: q, V: q}, "v"},
+		{"rope", kindWeights, Want{Q: q, K: q}, ""},
+		{"alibi", kindBias, Want{Q: q, K: q}, "q"},
+		{"1d-fixed", kindTable, Want{X: x}, "x"},
+		{"1d-fixed", kindInput, Want{X: x}, ""},
+	} {
+		i := instance(t, c.scheme, Setting{Size: pe.Size{Tokens: 4, DModel: 8, Heads: 2, Layers: 1}})
+		c.want.Kind = c.kind
+		values, kind, err := i.Values(c.want)
+		if idle := i.Idle(c.want, kind, values); err != nil || idle != c.idle {
+			t.Errorf("%s, %s: %q, %v; want %q", c.scheme, c.kind, idle, err, c.idle)
+		}
+	}
+}
+
+// TestPicturesOfOneToken: the bias of one token is drawn, though it is constant, and layers count from 0.
+func TestPicturesOfOneToken(t *testing.T) {
+	i := instance(t, "alibi", Setting{Size: pe.Size{Tokens: 1, DModel: 8, Heads: 2, Layers: 4}})
+	all, err := i.pictures(3)
+	if err != nil || all[0].kind != "bias" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if note := i.note(3); !strings.Contains(note, "L = 4, layer 3, ") {
+		t.Error(note)
 	}
 }
 

@@ -18,6 +18,7 @@ type Check struct {
 	Setting   Setting
 	Positions pe.Positions
 	Layer     int
+	Member    int // of the ensemble that has the given parameters
 	Given     Given
 	// Tolerance bounds the difference of a number, relative to the largest of its array or 1.
 	Tolerance float64
@@ -45,6 +46,7 @@ type Finding struct {
 	Nearest    []string `json:"nearest"`           // deviations of the nearest convention, if none is followed
 	NearestAt  string   `json:"nearest_first,omitempty"`
 	Read       string   `json:"read_as,omitempty"` // the sizes, if no convention is followed
+	Notes      []string `json:"notes,omitempty"`   // what was not compared, and what tells nothing
 }
 
 // trialLimit limits the conventions that are tried, and then those that are tried with a factor.
@@ -63,7 +65,7 @@ func (c Check) Run() (Finding, error) {
 	if err != nil {
 		return f, err
 	}
-	facts, err := c.Scheme.Describe(c.Setting.Size, resolved)
+	facts, err := c.Setting.describe(c.Scheme, resolved)
 	if err != nil {
 		return f, err
 	}
@@ -82,7 +84,7 @@ func (c Check) Run() (Finding, error) {
 	f.Expected = search.phrases(make([]int, len(search.axes)))
 	apart := c.firstDifference(own, expected)
 	if apart == nil {
-		f.Follows, f.Convention = true, f.Expected
+		f.Follows, f.Convention, f.Notes = true, f.Expected, c.notes(own)
 		return f, nil
 	}
 	f.First = apart.String()
@@ -147,8 +149,11 @@ func (f Finding) String() string {
 	if f.Assumed != "" {
 		fmt.Fprintf(&b, "assumed: %s\n", f.Assumed)
 	}
-	if f.Untold != nil && f.Convention != nil {
+	if f.Untold != nil && (f.Follows || f.Convention != nil) {
 		fmt.Fprintf(&b, "these arrays cannot tell: %s\n", strings.Join(f.Untold, "; "))
+	}
+	for _, note := range f.Notes {
+		b.WriteString(note + "\n")
 	}
 	return b.String()
 }

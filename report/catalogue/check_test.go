@@ -433,3 +433,76 @@ func TestDifferenceOfShapes(t *testing.T) {
 		t.Errorf("%q, want %q", text, want)
 	}
 }
+
+// TestCheckHidden: NaN and +Inf are never right, a mask must hide all keys after the query, and what a causal
+// scheme hides is told if it is not masked.
+func TestCheckHidden(t *testing.T) {
+	const two, cannot = "alibi causal or alibi symmetric", "these arrays cannot tell"
+	away := func(_, i, j int) float64 { return -math.Abs(float64(i-j)) / 256 }
+	after := func(v float64) func(h, i, j int) float64 {
+		return func(h, i, j int) float64 {
+			if j > i {
+				return v
+			}
+			return away(h, i, j)
+		}
+	}
+	first := func(v float64, others func(h, i, j int) float64) func(h, i, j int) float64 {
+		return func(h, i, j int) float64 {
+			if i == 0 && j == 1 {
+				return v
+			}
+			return others(h, i, j)
+		}
+	}
+	for _, c := range []struct {
+		about, alibi string
+		bias         func(h, i, j int) float64
+		follows      bool
+		says, not    string
+	}{
+		{"right", "symmetric", away, true, "follows alibi", "masked"},
+		{"right, both sides", "causal", away, true, "15 of 15 numbers at keys after the query are not masked", ""},
+		{"right, both sides, untold", "causal", away, true, two, ""},
+		{"NaN", "symmetric", first(math.NaN(), away), false, "bias[0 0 1] is NaN, want -0.0039", "follows alibi"},
+		{"+Inf", "symmetric", first(math.Inf(1), away), false, "bias[0 0 1] is +Inf", "follows alibi"},
+		{"part of a mask", "symmetric", first(math.Inf(-1), away), false, "bias[0 0 1] is -Inf", "follows alibi"},
+		{"mask", "symmetric", after(math.Inf(-1)), true,
+			"bias: keys after the query are masked in the array, and were not compared\n", ""},
+		{"right", "causal", after(math.Inf(-1)), true, two, "not compared"},
+		{"-1e9", "causal", after(-1e9), true, two, "not compared"},
+		{"zeros", "causal", after(0), true, "follows alibi", cannot},
+		{"a hole in the mask", "causal", first(0, after(math.Inf(-1))), true,
+			"bias: 1 of 15 numbers at keys after the query are not masked", cannot},
+		{"garbage", "causal", after(3), true, "bias: 15 of 15 numbers at keys after the query are not masked", cannot},
+		{"NaN", "causal", first(math.NaN(), after(0)), false, "1 of 36 numbers differ, of which 1 are NaN", ""},
+		{"+Inf", "causal", first(math.Inf(1), after(0)), false, "bias[0 0 1] is +Inf, want 0", ""},
+	} {
+		bias := made("bias", []int{1, 6, 6}, func(at []int) float64 { return c.bias(at[0], at[1], at[2]) })
+		f, err := checked(t, "alibi", []array.Array{bias}, pe.Options{"alibi": c.alibi}, "line")
+		if text := f.String(); err != nil || f.Follows != c.follows || !strings.Contains(text, c.says) ||
+			c.not != "" && strings.Contains(text, c.not) {
+			t.Errorf("%s, %s: %v, %v; want %q, and not %q", c.alibi, c.about, text, err, c.says, c.not)
+		}
+	}
+}
+
+// TestCheckTellsNothing: arrays that any convention gives are said to tell nothing.
+func TestCheckTellsNothing(t *testing.T) {
+	zero := func(name string) array.Array { return made(name, []int{1, 4, 8}, func([]int) float64 { return 0 }) }
+	for _, c := range []struct {
+		arrays    []array.Array
+		tolerance float64
+		says, not string
+	}{
+		{[]array.Array{zero("q"), zero("q_out")}, 1e-4, "q_out is 0 everywhere, which tells no convention", "none"},
+		{[]array.Array{random("q", 1, 1, 4, 8), random("q_out", 2, 1, 4, 8)}, 1e9, "", "is 0 everywhere"},
+	} {
+		f, err := checkedWithin(t, c.tolerance, "rope", c.arrays, nil, "line")
+		if text := f.String(); err != nil || !f.Follows || !strings.Contains(text, c.says) ||
+			!strings.Contains(text, "cannot tell: positions from 0 or positions from 1; ") ||
+			strings.Contains(text, c.not) {
+			t.Errorf("%v, %v; want %q", text, err, c.says)
+		}
+	}
+}

@@ -166,7 +166,7 @@ func (c Check) setParams(i *Instance) error {
 		}
 		return nil
 	}
-	return i.Set(c.Given.Params, 0)
+	return i.Set(c.Given.Params, c.Member)
 }
 
 func (c Check) computeOne(i *Instance, t trial, o Output) (array.Array, error) {

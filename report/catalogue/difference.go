@@ -82,24 +82,16 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 		return &difference{name: o.Name, shapes: [2][]int{o.Shape, want.Shape}, far: 1, most: math.Inf(1),
 			count: len(o.Data)}
 	}
-	scale := 1.0
-	if o.Kind == kindTable || o.Kind == kindBias { // which may be small throughout
-		scale = 1e-6
-	}
-	for _, v := range want.Data {
-		if v-v == 0 {
-			scale = max(scale, math.Abs(v))
-		}
-	}
-	given := max(1e-6, largest(o.Data))
+	rounding, given := c.rounding(o, want), max(1e-6, largest(o.Data))
 	d := &difference{name: o.Name, all: len(o.Data)}
+	hides := c.attention.Causal || c.masksHidden(o, reversed)
 	for i, got := range o.Data {
 		w := want.Data[i]
-		if masked(got) && masked(w) || (c.attention.Causal || masked(got)) && c.hidden(o.Kind, i, reversed) {
+		if masked(got) && masked(w) || hides && (seen(got) || masked(got)) && c.hidden(o.Kind, i, reversed) {
 			continue
 		}
 		apart := math.Abs(got - w)
-		if apart <= c.Tolerance*scale {
+		if apart <= rounding {
 			continue
 		}
 		if d.count == 0 {
@@ -119,6 +111,20 @@ func (c Check) difference(o Output, want array.Array, reversed bool) *difference
 	}
 	d.far /= float64(d.all)
 	return d
+}
+
+// rounding returns the difference from an expected array that is rounding.
+func (c Check) rounding(o Output, want array.Array) float64 {
+	scale := 1.0
+	if o.Kind == kindTable || o.Kind == kindBias { // which may be small throughout
+		scale = 1e-6
+	}
+	for _, v := range want.Data {
+		if v-v == 0 {
+			scale = max(scale, math.Abs(v))
+		}
+	}
+	return c.Tolerance * scale
 }
 
 // withRows returns an expected bias or logits [H,N,N] with the mean difference of each row added.
@@ -142,10 +148,10 @@ func (c Check) withRows(o Output, want array.Array, reversed bool) array.Array {
 	return want
 }
 
-// largest returns the largest size of numbers that are not masked, or 0.
+// largest returns the largest size of numbers that are seen, or 0.
 func largest(data []float64) (most float64) {
 	for _, v := range data {
-		if !masked(v) {
+		if seen(v) {
 			most = max(most, math.Abs(v))
 		}
 	}
@@ -153,11 +159,14 @@ func largest(data []float64) (most float64) {
 }
 
 // masked reports whether a logit hides its key.
-func masked(v float64) bool { return math.IsNaN(v) || v <= -1e8 || math.IsInf(v, 0) }
+func masked(v float64) bool { return v <= -1e8 }
+
+// seen reports whether a number is finite and not masked.
+func seen(v float64) bool { return v-v == 0 && !masked(v) }
 
 // tells reports whether number i of an output and the expected one are both seen.
 func (c Check) tells(o Output, i int, want float64, reversed bool) bool {
-	return !masked(o.Data[i]) && !masked(want) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed))
+	return seen(o.Data[i]) && seen(want) && !(c.attention.Causal && c.hidden(o.Kind, i, reversed))
 }
 
 // hidden reports whether a causal mask hides number i of an array [H,N,N]: its key is after the query, or
@@ -169,6 +178,82 @@ func (c Check) hidden(kind string, i int, reversed bool) bool {
 		key, query = query, key
 	}
 	return (kind == kindBias || kind == kindLogits) && key > query
+}
+
+// masksHidden reports whether an output masks all numbers that a causal mask hides.
+func (c Check) masksHidden(o Output, reversed bool) bool {
+	for i, v := range o.Data {
+		if !masked(v) && c.hidden(o.Kind, i, reversed) {
+			return false
+		}
+	}
+	return true
+}
+
+// unmasked counts the numbers of an output that a causal mask hides, and those of them that are not masked. odd
+// reports whether they are neither all masked nor all as wanted.
+func (c Check) unmasked(o Output, want array.Array, reversed bool) (hidden, unmasked int, odd bool) {
+	rounding := c.rounding(o, want)
+	for i, v := range o.Data {
+		if !c.hidden(o.Kind, i, reversed) {
+			continue
+		}
+		if hidden++; masked(v) {
+			continue
+		}
+		unmasked++
+		odd = odd || math.Abs(v-want.Data[i]) > rounding
+	}
+	return hidden, unmasked, odd || 0 < unmasked && unmasked < hidden
+}
+
+// contradicts reports whether the arrays have other numbers than a trial where the setting hides keys and the
+// trial hides none.
+func (c Check) contradicts(t trial) bool {
+	if !c.attention.Causal {
+		return false
+	}
+	resolved, err := t.options(c.Scheme)
+	if err != nil {
+		return false
+	}
+	facts, err := c.Scheme.Describe(t.Size, resolved)
+	if err != nil || facts.Attention.Causal {
+		return false
+	}
+	got, err := c.compute(t)
+	for i := range got {
+		if _, _, odd := c.unmasked(c.Given.Outputs[i], got[i], t.reversed); odd {
+			return true
+		}
+	}
+	return err != nil
+}
+
+// notes says what was not compared of arrays that follow a trial, and which arrays tell nothing.
+func (c Check) notes(t trial) (all []string) {
+	got, _ := c.compute(t)
+	for i, want := range got {
+		o := c.Given.Outputs[i]
+		if !slices.ContainsFunc(o.Data, func(v float64) bool { return v != 0 && !masked(v) }) {
+			all = append(all, o.Name+" is 0 everywhere, which tells no convention from another: give other inputs "+
+				"or more tokens")
+		}
+		side := "after"
+		if t.reversed {
+			side = "before"
+		}
+		hidden, unmasked, odd := c.unmasked(o, want, t.reversed)
+		switch {
+		case c.attention.Causal && odd:
+			all = append(all, fmt.Sprintf("%s: %d of %d numbers at keys %s the query are not masked; they were not "+
+				"compared, as %s hides these keys", o.Name, unmasked, hidden, side, c.Scheme.Name))
+		case !c.attention.Causal && hidden > 0 && unmasked == 0:
+			all = append(all, fmt.Sprintf("%s: keys %s the query are masked in the array, and were not compared",
+				o.Name, side))
+		}
+	}
+	return all
 }
 
 func unravel(i int, shape []int) []int {

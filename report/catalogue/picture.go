@@ -41,7 +41,7 @@ func (i *Instance) pictures(layer int) ([]picture, error) {
 		if err != nil {
 			return nil, err
 		}
-		if bias = !constant(b.Data); bias {
+		if bias = i.Positions.Tokens() == 1 || !constant(b.Data); bias {
 			all = append(all, i.pairs(layer, "bias", "bias on the logits", b))
 		}
 	}
@@ -266,9 +266,9 @@ func byOffset(values []float64, index []int, least, most int) [][]float64 {
 // note returns the note below a figure of the instance.
 func (i *Instance) note(layer int) string {
 	s := i.Setting
-	text := fmt.Sprintf("N = %d tokens on %v, D = %d, H = %d, layer %d of %d, seed %d, "+
+	text := fmt.Sprintf("N = %d tokens on %v, D = %d, H = %d, L = %d, layer %d, seed %d, "+
 		"in the reading of the %s. Lines are means over all pairs at a distance.",
-		s.Tokens, i.Positions, s.DModel, s.Heads, layer+1, s.Layers, i.seed, s.Fidelity)
+		s.Tokens, i.Positions, s.DModel, s.Heads, s.Layers, layer, i.seed, s.Fidelity)
 	if s.Heads > mostHeads && i.encoding.Sites(layer)&^pe.AtEmbed != 0 {
 		text += fmt.Sprintf(" The first %d heads are shown.", mostHeads)
 	}
@@ -299,6 +299,11 @@ func ticks(n int) []string {
 
 // Plot draws one instance in full, or several side by side.
 func Plot(all []*Instance, layer int) (*figure.Figure, error) {
+	for _, i := range all {
+		if err := pairsFit(i.Positions.Tokens(), 1); err != nil {
+			return nil, err
+		}
+	}
 	if len(all) == 1 {
 		return plotOne(all[0], layer)
 	}

@@ -44,7 +44,7 @@ func (c Check) search(own trial, expected []array.Array) *search {
 				continue
 			}
 			if d == nil && !t.anyRows {
-				if ch.options != nil && !ch.fitted || number >= len(options) {
+				if (ch.options != nil && !ch.fitted || number >= len(options)) && !c.contradicts(t) {
 					equal = append(equal, ch.phrase)
 				}
 				continue
@@ -178,7 +178,7 @@ func (s *search) run(f *Finding, apart difference) {
 		switch {
 		case err != nil:
 		case d == nil && f.Convention == nil:
-			f.Convention, f.Deviations, f.Flags = s.phrases(of), deviations, flags
+			f.Convention, f.Deviations, f.Flags, f.Notes = s.phrases(of), deviations, flags, s.notes(*t)
 			return changes == 1 // other errors may give the same numbers
 		case d == nil && !slices.Contains(same, deviations[0]) && isNamed(s.choices(of)):
 			same = append(same, deviations[0])
@@ -269,7 +269,7 @@ func (s *search) runTimes(f *Finding) {
 			if !ok {
 				return f.Tried < limit
 			}
-			f.Convention = append(s.phrases(of), times)
+			f.Convention, f.Notes = append(s.phrases(of), times), s.notes(*t)
 			f.Deviations = slices.Concat(deviations, []string{times})
 			return false
 		})

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -53,6 +54,9 @@ type Start struct {
 // Build returns an instance with the initial parameters that a run's member would have, in float64.
 func Build(scheme pe.Scheme, s Setting, at pe.Positions, from Start) (*Instance, error) {
 	options, err := s.options(scheme)
+	if err == nil {
+		err = s.graphFits(scheme)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -223,6 +227,11 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 	if kind, err = i.kind(w); err != nil {
 		return out, kind, err
 	}
+	if slices.Contains([]string{kindBias, kindLogits, kindWeights}, kind) {
+		if err = pairsFit(i.Positions.Tokens(), i.Setting.Heads+1); err != nil { // one for all heads
+			return out, kind, err
+		}
+	}
 	if n, d := i.Positions.Tokens(), i.Setting.DModel; w.X.Data != nil &&
 		!slices.Equal(w.X.Shape, []int{n, d}) {
 		return out, kind, fmt.Errorf("embeddings have shape %v, want [N,D] = [%d,%d]",
@@ -245,6 +254,28 @@ func (i *Instance) Values(w Want) (out array.Array, kind string, err error) {
 		return out, kind, fmt.Errorf("%s: %w", i.Scheme.Name, caught)
 	}
 	return out, kind, err
+}
+
+// Idle returns the name of a given input, a letter of xqkv, whose numbers do not change the values of a kind. It
+// is "" if there is none.
+func (i *Instance) Idle(w Want, kind string, values array.Array) string {
+	w.Kind = kind
+	rng := rand.New(rand.NewPCG(20, 26))
+	for k, in := range []*array.Array{&w.X, &w.Q, &w.K, &w.V} {
+		if in.Data == nil {
+			continue
+		}
+		was := in.Data
+		in.Data = make([]float64, len(was))
+		for at := range in.Data {
+			in.Data[at] = rng.NormFloat64()
+		}
+		got, _, err := i.Values(w)
+		if in.Data = was; err == nil && slices.Equal(got.Data, values.Data) {
+			return "xqkv"[k : k+1]
+		}
+	}
+	return ""
 }
 
 // kind returns the wanted kind, or an error if the scheme has no such values.
