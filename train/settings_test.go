@@ -54,7 +54,8 @@ func TestLongWarmup(t *testing.T) {
 	got := c.notes(task)[before:]
 	want := []string{
 		"--warmup-steps 24: training ends after 12 steps, when the learning rate has risen to 0.5 of what was asked",
-		"--pe-warmup-steps 13: training ends after 12 steps, when the learning rate has risen to 0.92 of what was asked",
+		"--pe-warmup-steps 13: training ends after 12 steps, when the learning rate has risen to 0.92 of what " +
+			"was asked",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -105,7 +105,9 @@ func (f *trainFlags) run(c *call) (r result, err error) {
 			var unsuited []error
 			unsuited, err = train.CheckModels([][]byte{text}, "", c.note)
 			// A note has said what is not measured.
-			unsuited = slices.DeleteFunc(unsuited, func(err error) bool { return errors.As(err, new(train.UnmeasuredError)) })
+			unsuited = slices.DeleteFunc(unsuited, func(err error) bool {
+				return errors.As(err, new(train.UnmeasuredError))
+			})
 			err = cmp.Or(err, errors.Join(unsuited...))
 		}
 		return result{notes: notes, print: printf("%s\n", text), value: json.RawMessage(text)}, err
