@@ -56,7 +56,7 @@ var refusals = []struct {
 	{"train --seeds 1,two", 2, `"two"`},
 	{"train extra", 2, "extra"},
 	{"train --members 3 --seeds 1:2", 2, "--members 3, but --seeds 1:2 has 2"},
-	{"train --pe rope --sigma 0.1,0.2", 2, "members: the model of seed 1 is given twice"},
+	{"train --sigma 0.1,0.1", 2, "members: the model of seed 1 is given twice"},
 	{"train --pe learn,rope", 2, "want one encoding; torchpe sweep --pe learn,rope trains each"},
 	{"train --pe learn-0,2", 2, "decimal comma? Then write learn-0.2"},
 	{"train --task mask", 2, `did you mean "masked"`},
