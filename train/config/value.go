@@ -135,7 +135,8 @@ func (s Setting) faults(v reflect.Value, whose string) (all []string) {
 		for i := range v.Len() {
 			e := v.Index(i)
 			all = append(all, s.faults(e, whose)...)
-			if slices.Contains(before, e.Interface()) {
+			equal := func(v any) bool { return reflect.DeepEqual(v, e.Interface()) } // pointers, too
+			if slices.ContainsFunc(before, equal) {
 				all = append(all, textOf(e)+" is given twice")
 			}
 			before = append(before, e.Interface())
