@@ -63,7 +63,6 @@ const orderAlone = "the order of tokens alone"
 
 // known says what schemes know of positions that need no more than an order, but may take more.
 var known = map[string]string{
-	"nope":            "no positions",
 	"abacus":          "the places in the rows of a grid, or on a line",
 	"alibi":           orderAlone + " (distances with --alibi euclidean)",
 	"cape":            "the places on a line (with --cape 2d on a grid)",
@@ -122,7 +121,7 @@ func Place(file *positions.File, tokens positions.Tokens, scheme pe.Scheme) (
 	}
 	for _, name := range scheme.PartNames() {
 		switch {
-		case scheme.Needs == pe.NeedsNothing || needsOrder && file.Form != positions.Order:
+		case needsOrder && file.Form != positions.Order:
 			note("%s knows %s, and nothing else of %s", name, cmp.Or(known[name], orderAlone), file.Source)
 		case weightless[name] != "" && isWeighted(at.Graph):
 			note("%s %s", name, weightless[name])
