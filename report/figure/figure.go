@@ -72,7 +72,7 @@ func (f *Figure) Encode(w io.Writer, format string) error {
 	case "png":
 		c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(pngDPI))
 		f.draw(draw.New(c))
-		// Twice as fast as the default, for 4 % more bytes.
+		// Less time than the default level takes, for 4 % more bytes.
 		encoder, buf := png.Encoder{CompressionLevel: png.BestSpeed}, new(bytes.Buffer)
 		if err := encoder.Encode(buf, c.Image()); err != nil {
 			return err

@@ -152,7 +152,8 @@ var claims = []claim{
 		besides: "width 64, not 160; 400 epochs, not 4,000", file: puzzlesFile},
 	{quote: paper.SGDBetter, printed: "σ = 0.01: .885 ± .101; .588 ± .186",
 		contrast: withSGD("learn-0.01") + " less learn-0.01", besides: fourthWidth + "; a rate of .03, a hundred " +
-			"times Adam's, not ten times; σ = 0.1 is among the contrasts, 0.05 has not run with SGD", file: puzzlesFile},
+			"times Adam's, not ten times; σ = 0.1 is among the contrasts, 0.05 has not run with SGD",
+		file: puzzlesFile},
 	{quote: "[two heads] overall reduce generalization performance", printed: "in a figure alone", other: twoHeads,
 		besides: "learn-0.2, three seeds", file: "variants.csv"},
 	{quote: paper.NoiseRobust,
