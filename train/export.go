@@ -55,7 +55,7 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		return x, err
 	}
 	defer done()
-	m, err := emptyModel(c, checkpoint.Metadata[runlog.DataKey])
+	m, characters, err := emptyModel(c, checkpoint.Metadata[runlog.DataKey])
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -80,24 +80,9 @@ func Export(dir string, member int, out string) (x Exported, err error) {
 		x.Step = x.DivergedAtStep - 1
 	}
 	return x, export.Write(out, m, export.Run{
-		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: x.Step, Characters: charactersOf(dir),
+		Directory: filepath.Base(filepath.Clean(dir)), Member: member, Step: x.Step, Characters: characters,
 		DataSHA: checkpoint.Metadata[runlog.DataKey], Config: text, DivergedAtStep: x.DivergedAtStep,
 	})
-}
-
-// charactersOf returns those of a run on texts, in the order of their numbers; "" of others, and of runs of
-// earlier versions.
-func charactersOf(dir string) string {
-	r, err := runlog.Open(dir)
-	if err != nil {
-		return ""
-	}
-	defer r.Close()
-	probes, err := r.LoadProbes()
-	if err != nil {
-		return ""
-	}
-	return probes.Metadata[characters]
 }
 
 // readRun returns the configuration of a run, resolved, and its newest checkpoint; both must be of one
@@ -148,25 +133,29 @@ func stoppedAfter(dir string, c Config, member int) (int, error) {
 	return math.MaxInt, err
 }
 
-// emptyModel returns the untrained model of a configuration. Its texts must have the SHA-256 sum: their
-// characters decide its sizes.
-func emptyModel(c Config, sum string) (*models.Model, error) {
+// emptyModel returns the untrained model of a configuration, and the characters of its texts, whose data must
+// have the SHA-256 sum: the characters decide the model's sizes.
+func emptyModel(c Config, sum string) (m *models.Model, characters string, err error) {
 	newTask := c.maker().read
 	if empty := c.maker().empty; empty != nil {
 		newTask = empty
 	}
 	t, err := newTask(c)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if c.Sequence != nil && c.Sequence.Text != nil && t.fingerprint() != sum {
-		return nil, errors.New("its texts have changed since it was trained: put them back as they were")
+	if s, ok := t.(*sequenceTask); ok {
+		characters = s.source.characters()
+	}
+	if characters != "" && t.fingerprint() != sum {
+		return nil, "", errors.New("its texts have changed since it was trained: put them back as they were")
 	}
 	e, err := emptyEnsemble(c, t)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return e.newModel()
+	m, err = e.newModel()
+	return m, characters, err
 }
 
 // Import makes a finished run in dir of the exported folder from. The run has the configuration of the

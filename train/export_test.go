@@ -32,6 +32,9 @@ func TestExportAndImportGiveTheRunBack(t *testing.T) {
 			twin, back := filepath.Join(t.TempDir(), "twin"), filepath.Join(t.TempDir(), "back")
 			x := expect.Must(Export(dir, member, twin))
 			again := expect.Must(Import(twin, back, Options{}))
+			if got := expect.Must(export.ReadRun(twin)).Characters; got != map[string]string{"text": "abc"}[name] {
+				t.Errorf("the characters are %q", got)
+			}
 			if x.Step != result.Members[member].Steps || again.Members[0].Steps != x.Step {
 				t.Errorf("%d steps, exported %d, imported %d", result.Members[member].Steps, x.Step,
 					again.Members[0].Steps)

@@ -98,9 +98,12 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 	if ofEncoding {
 		separator, cure = "\n", "bring the tokens into its order, with its names, or give --take no-pe"
 	}
+	if here == "" || probes.Metadata[key] == "" {
+		return nil
+	}
 	there := strings.Split(probes.Metadata[key], separator)
 	for i, name := range strings.Split(here, separator) {
-		if i < len(there) && there[i] != name && probes.Metadata[key] != "" {
+		if i < len(there) && there[i] != name {
 			return &ConfigError{fmt.Errorf("row %d of its weights stands for %q, and here for %q: %s", i, there[i],
 				name, cure)}
 		}

@@ -111,6 +111,10 @@ func TestStartFromOtherRows(t *testing.T) {
 		startedFrom(t, c)
 		test.change(&c)
 		expect.Error(t, started(t, c).startFrom(), test.says)
+		if c.Masked != nil { // data without names
+			c.Masked.Files = &series.Source{Data: []string{expect.File(t, "bare.csv", rows)}, Tokens: 3}
+			startedFrom(t, c)
+		}
 		if test.spare != "" {
 			c.From = &config.FromConfig{Run: dir, Take: test.spare}
 			startedFrom(t, c)

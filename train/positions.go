@@ -58,7 +58,7 @@ func (c Config) place(tokens positions.Tokens, usual pe.Positions) (
 	return at, notes, nil
 }
 
-// orderAlone is what a scheme that needs an order knows of positions, unless known has it.
+// orderAlone says what schemes that need an order know of positions, but for those in known.
 const orderAlone = "the order of tokens alone"
 
 // known says what schemes know of positions that need no more than an order, but may take more.

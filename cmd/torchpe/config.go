@@ -144,12 +144,15 @@ func (f *configFlags) apply(base train.Config) (c train.Config, notes []string, 
 		return c, nil, err
 	}
 	notes = f.ignored(c, given)
+	n := len(flags)
 	for _, s := range config.Settings() {
-		if flags[s.Flag] && !s.IsMember() && s.Ignored(&c.Config) != "" {
+		if !s.IsMember() && s.Ignored(&c.Config) != "" {
 			delete(flags, s.Flag)
 		}
 	}
-	c, err = f.put(base, flags)
+	if len(flags) < n {
+		c, err = f.put(base, flags)
+	}
 	return c, notes, err
 }
 

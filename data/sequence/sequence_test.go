@@ -255,7 +255,7 @@ func TestText(t *testing.T) {
 			"join short texts into files",
 		"text: 2 of 3 files, with 2 characters there, are shorter than a window of 20 and not measured in the " +
 			"longest windows: join short texts into files",
-		"text: the held-out part has characters that training never meets: 'x' 1 times",
+		"text: the held-out part has characters that training never meets: 'x' in 1 place",
 	}
 	if got := about.About(19, 20); !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ func (t *Text) About(n, longest int) (notes []string) {
 				part.n, part.used))
 		}
 	}
-	trained, unknown := map[uint16]bool{}, map[uint16]int{}
+	trained, unknown := make([]bool, len(t.Characters)), make([]int, len(t.Characters))
 	for _, p := range t.train {
 		for _, c := range p {
 			trained[c] = trained[c] || len(p) >= n
@@ -153,11 +152,13 @@ func (t *Text) About(n, longest int) (notes []string) {
 			}
 		}
 	}
-	if len(unknown) > 0 {
-		var all []string
-		for _, c := range slices.Sorted(maps.Keys(unknown)) {
-			all = append(all, fmt.Sprintf("%q %d times", t.Characters[c], unknown[c]))
+	var all []string
+	for c, n := range unknown {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%q in %s", t.Characters[c], wording.Count(n, "place")))
 		}
+	}
+	if all != nil {
 		notes = append(notes, "text: the held-out part has characters that training never meets: "+wording.List(8, all))
 	}
 	return notes

@@ -1,7 +1,7 @@
 package series
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -125,7 +125,11 @@ func (f subjectFinder) of(files []string) (map[string]string, []string, error) {
 		}
 		all[file] = one
 	}
-	if err := errors.Join(checkApart(files, all), checkRuns(files, all)); err != nil {
+	err := checkApart(files, all)
+	if f.table == nil {
+		err = cmp.Or(err, checkRuns(files, all))
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	names := make(map[string]string, len(files))

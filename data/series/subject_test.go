@@ -65,6 +65,8 @@ func TestSubjectsApart(t *testing.T) {
 		{subjectFinder{}, "/s1_ses1.LR.npy /s1_ses1.RL.npy /s2_ses1.npy", "s1_ses1 s1_ses1 s2_ses1"},
 		{subjectFinder{pattern: regexp.MustCompile(`/([^/]+?)[-_.](?:run|ses|session|scan)`)},
 			"/s1_run-01.npy /s2_run-01.npy /s1_run-02.npy", "s1 s2 s1"},
+		{subjectFinder{table: table("subject,set\ns1_run1,train\ns1_run2,test\n")}, "/s1_run1.npy /s1_run2.npy",
+			"s1_run1 s1_run2"},
 		{subjectFinder{pattern: regexp.MustCompile(`/([^/.]+)[^/]*$`)}, "/s1_run1.npy /s1_run2.npy", "s1_run1 s1_run2"},
 		{subjectFinder{pattern: pattern}, "/rest/a/r.npy /rest/b/r.npy", "a b"},
 		{subjectFinder{pattern: pattern}, "/rest/a/sub-01.npy /rest/b/sub-01.npy", "a b"},

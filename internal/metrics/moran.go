@@ -16,7 +16,8 @@ type Moran struct {
 	sizes   []int      // of each group of equal eigenvalues
 }
 
-// equalEigenvalues is how far apart equal eigenvalues may be by rounding, of the norm of the weights.
+// equalEigenvalues bounds the difference, over the norm of the weights, that rounding makes between equal
+// eigenvalues.
 const equalEigenvalues = 1e-10
 
 // NewMoran decomposes doubly centred symmetric spatial weights w [n,n]. The constant map, whose

@@ -30,7 +30,7 @@ func (t Table) check() error {
 	return nil
 }
 
-// rounding is how far apart equal numbers may be, of the largest of them.
+// rounding bounds the difference, over the largest of them, that rounding makes between equal numbers.
 const rounding = 1e-14
 
 // isConstant reports whether numbers are finite, and equal up to rounding.
