@@ -42,7 +42,8 @@ is missing, with the command that makes it.
 
 Runs of masked prediction on data of your own get a page of their own: learning curves beside baselines, errors by
 encoding and by test subject, maps of the learned positions with names and modules, similarities and attention. It is
-OUT/index.html if all runs are such, else OUT/own/index.html.
+OUT/index.html if all runs are such, else OUT/own/index.html. The paper's figures of runs of --task fmri are then in
+OUT/paper/index.html.
 
 Runs of tasks sequence and text get a page of accuracy and perplexity against length, OUT/index.html or
 OUT/lengths/index.html.
@@ -118,14 +119,18 @@ func (f *reportFlags) reports(c *call, dir string, all []*cohort.Run) (r result,
 			return r, err
 		}
 		r = result{value: w, print: writtenText(w, wording.Count(found.CountRuns(), "run")+" "+p.of)}
-		if alone {
+		isOfPaper := func(r *cohort.Run) bool { return r.Config.Task == "fmri" } // of the runs that have a page
+		if alone && !slices.ContainsFunc(all, isOfPaper) {
 			return r, nil
 		}
 		if err := c.show(r); err != nil {
 			return r, err
 		}
+		if alone {
+			return f.reportPaper(dir, f.to.file("paper"))
+		}
 	}
-	return f.reportPaper(dir)
+	return f.reportPaper(dir, f.to.path)
 }
 
 // rank makes the page that ranks encodings, where there are enough of them, and notes where it is.
@@ -144,8 +149,8 @@ func (f *reportFlags) rank(c *call, dir string, all []*cohort.Run) error {
 	return err
 }
 
-// reportPaper makes the report of the runs of the paper's tasks.
-func (f *reportFlags) reportPaper(dir string) (r result, err error) {
+// reportPaper makes the report of the runs of the paper's tasks, in a folder.
+func (f *reportFlags) reportPaper(dir, to string) (r result, err error) {
 	study, err := paper.Read(dir, f.fidelity)
 	if err != nil {
 		return r, err
@@ -154,11 +159,11 @@ func (f *reportFlags) reportPaper(dir string) (r result, err error) {
 		err := usagef("%s: no finished run in it or below it; torchpe train makes one", dir)
 		return result{notes: study.Notes, err: err}, nil
 	}
-	w, err := study.Write(f.to.path)
+	w, err := study.Write(to)
 	if err != nil {
 		return r, err
 	}
-	body, err := atomicfile.ReadFile(f.to.file("report.json"))
+	body, err := atomicfile.ReadFile(filepath.Join(to, "report.json"))
 	r.value = json.RawMessage(body)
 	r.print = func(out io.Writer) {
 		writtenText(w.Written, wording.Count(study.Runs, "run"))(out)

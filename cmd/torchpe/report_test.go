@@ -60,4 +60,9 @@ func TestReportOfOwnData(t *testing.T) {
 	says(t, dir, "train --task masked --data own.csv --sigma 0.5 --steps 10 --quiet --out runs/own"+tinyModel, 0)
 	says(t, dir, "report runs", 0, "from 1 run on own data", "!>missing")
 	says(t, dir, "analyze map runs/own", 0, "gamma")
+
+	// Those of the paper's task have its figures, too.
+	says(t, dir, "train --task fmri --data own.csv --sigma 0.5 --steps 10 --quiet --out brain/own"+tinyModel, 0)
+	says(t, dir, "report brain", 0, "from 1 run on own data: brain/report/index.html", "brain/report/paper/index.html")
+	readText(t, filepath.Join(dir, "brain", "report", "paper", "fig5.pdf"))
 }

@@ -192,9 +192,11 @@ func labelled(g []cohort.Group, label string) []cohort.Group {
 	return g
 }
 
-// maskedClaims returns the claims of section 3.4 and appendix A.4.
+// maskedClaims returns the claims of section 3.4 and appendix A.4. They are on the paper's encodings:
+// others do not count.
 func (s *Study) maskedClaims() []claim {
-	network, brain := nmarGroups(s), fmriAt(0.5)(s)
+	isOfPaper := func(g cohort.Group) bool { return slices.Contains(paper.MaskedEncodings(), g.Label) }
+	network, brain := pick(nmarGroups(s), isOfPaper), pick(fmriAt(0.5)(s), isOfPaper)
 	const trainMSE, testMSE = "train_mse", "test_mse/" + paper.TestLevel
 	small := []string{"learn-0.1", "learn-0.2"}
 	return []claim{

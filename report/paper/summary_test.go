@@ -80,7 +80,7 @@ func maskedClaimModels(way func(float64) float64) (out []cohort.Model) {
 	}{
 		{"learn", .1, .8, .2, .3}, {"learn", .2, .75, .22, .32}, {"learn", 1, .5, .6, .6},
 		{"learn", 2, .4, .7, .62}, {"relative", -1, math.NaN(), .65, .9},
-		{"rope", -1, math.NaN(), .5, .7},
+		{"rope", -1, math.NaN(), .5, .7}, {"nope", -1, math.NaN(), .1, .1}, // nope is none of the paper's
 	} {
 		for seed := range 6 {
 			m := cohort.Model{Run: &cohort.Run{}}
