@@ -327,10 +327,10 @@ func (c *hfConfig) readTable() error {
 	switch {
 	case l.scheme != "learn":
 		l.Weights = "attention.self.distance_embedding.weight of each layer"
-		c.warn("position_embedding_type %s: of transformers before 5; its row of a pair of tokens is i - j + N - 1, "+
+		c.note("position_embedding_type %s: of transformers before 5; its row of a pair of tokens is i - j + N - 1, "+
 			"here j - i", c.text("position_embedding_type"))
 	case c.offset != "":
-		c.warn("%s", c.offset)
+		c.note("%s", c.offset)
 	}
 	for i := range c.Layers {
 		c.Layers[i] = l

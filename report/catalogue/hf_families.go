@@ -10,7 +10,7 @@ type modelFamily struct {
 	types         string // each model_type
 	kind          string // alibi, t5, learn, or "" for rotations
 	interleaved   bool   // dimensions 2k and 2k+1 are turned together, not k and k+r/2
-	tiled         bool   // and yet cosines lie in their table as for halves
+	tiled         string // and yet cosines lie in their table as for halves: what is done with them
 	partial       bool   // partial_rotary_factor has an effect without a scaling, too
 	bidirectional bool
 	windows       string  // which layers have a window: a rule of hfConfig.kinds; "" for none
@@ -70,7 +70,7 @@ var modelFamilies = []modelFamily{
 	{types: "cohere", interleaved: true, defaults: numbers{"rope_theta": 5e5}},
 	{types: "cohere2", interleaved: true, windows: "pattern", nope: "global",
 		defaults: numbers{"rope_theta": 1e4, "sliding_window_pattern": 4, "sliding_window": 4096}},
-	{types: "glm glm4", interleaved: true, partial: true,
+	{types: "glm glm4", interleaved: true, partial: true, tiled: "turns a pair by the first half of them",
 		defaults: numbers{"rope_theta": 1e4, "partial_rotary_factor": 0.5, "head_dim": 128}},
 	{types: "phi persimmon nemotron", partial: true,
 		defaults: numbers{"rope_theta": 1e4, "partial_rotary_factor": 0.5}},
@@ -80,7 +80,7 @@ var modelFamilies = []modelFamily{
 	{types: "gptj codegen", interleaved: true, defaults: numbers{"rope_theta": 1e4, "rotary_dim": 64}},
 	{types: "deepseek_v2", interleaved: true,
 		defaults: numbers{"rope_theta": 1e4, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128}},
-	{types: "deepseek_v3", interleaved: true, tiled: true,
+	{types: "deepseek_v3", interleaved: true, tiled: "writes what it turned as the even ones, then the odd ones",
 		defaults: numbers{"rope_theta": 1e4, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128}},
 	{types: "modernbert", bidirectional: true, windows: "between", localBase: "local_rope_theta",
 		globalBase: "global_rope_theta", localScaled: true,

@@ -89,7 +89,7 @@ func (c *hfConfig) kindsByRule() []string {
 func (c *hfConfig) listed() []bool {
 	list, still := c.list("no_rope_layers"), make([]bool, len(c.Layers))
 	if len(list) == len(still) {
-		c.warn("no_rope_layers has 1 for layers that are turned, and 0 for those without positions")
+		c.note("no_rope_layers has 1 for layers that are turned, and 0 for those without positions")
 		for i, v := range list {
 			still[i] = v == 0.0
 		}
@@ -150,7 +150,7 @@ func (c *hfConfig) readRotations() error {
 		return err
 	}
 	if c.keys["rope_interleave"] == false {
-		c.interleaved, c.tiled = false, false
+		c.interleaved, c.tiled = false, ""
 	}
 	window, still := 0, c.still(kinds)
 	if slices.Contains(kinds, slidingAttention) || c.windows != "" && c.keys["use_sliding_window"] != nil {
@@ -223,10 +223,9 @@ func (c *hfConfig) readRotation(l *CheckpointLayer, local bool) error {
 		l.turn.options["rope-layout"] = "half"
 	}
 	l.scheme, l.options = l.turn.scheme, maps.Clone(l.turn.options)
-	if c.tiled {
+	if c.tiled != "" {
 		l.turn.options["rope-layout"] = "half"
-		c.note("transformers keeps cosines as for k and k+%d, and writes what it turned as the even ones, then "+
-			"the odd ones", r.width/2)
+		c.note("transformers keeps cosines as for k and k+%d, and %s", r.width/2, c.tiled)
 	}
 	if r.width < l.Width {
 		if hasOption(l.Scheme(), "rope-dims") {

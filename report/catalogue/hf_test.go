@@ -101,7 +101,7 @@ func TestCheckpointNumbers(t *testing.T) {
 				checked[*want.Rotation] = true
 				numbers := certain(c.Numbers(i, m.Tokens))
 				sameRotation(t, l, numbers, turn.Frequencies, turn.Factor)
-				sameQuery(t, l, m.Tokens, turn.Query)
+				sameQuery(t, l, m.Tokens, turn.Query, c.Type == "deepseek_v3" && l.Pairs == "interleaved")
 				if m.Tokens > 100 { // a check tries many conventions
 					continue
 				}
@@ -161,8 +161,9 @@ func sameRotation(t *testing.T, l CheckpointLayer, got []array.Array, frequencie
 	}
 }
 
-// sameQuery compares a query after the rotation at position 1, in the dimensions that are turned.
-func sameQuery(t *testing.T, l CheckpointLayer, tokens int, want []float64) {
+// sameQuery compares a query after the rotation at position 1, in the dimensions that are turned. evenFirst
+// says that all even ones stand before the odd ones.
+func sameQuery(t *testing.T, l CheckpointLayer, tokens int, want []float64, evenFirst bool) {
 	t.Helper()
 	options, width := maps.Clone(l.turn.options), l.turn.width
 	if l.Pairs == "interleaved" {
@@ -178,7 +179,7 @@ func sameQuery(t *testing.T, l CheckpointLayer, tokens int, want []float64) {
 	}
 	for d, wanted := range want {
 		from := d
-		if l.turn.options["rope-layout"] != options["rope-layout"] { // DeepSeek: even ones, then odd ones
+		if evenFirst {
 			from = 2 * d % width
 			if d >= width/2 {
 				from++
@@ -244,6 +245,27 @@ func words(line string) []string {
 			return r == ' ' && !quoted
 		}
 	}())
+}
+
+// Of models that turn neighbouring dimensions, these have the cosines of halves, cat(angles, angles), as their
+// modeling_*.py say; cohere repeats each, and the others have no such table.
+func TestCheckpointLayouts(t *testing.T) {
+	tiled := map[string]bool{"glm": true, "glm4": true, "deepseek_v3": true, "cohere": false, "cohere2": false}
+	for _, m := range publishedModels(t) {
+		isTiled, isKnown := tiled[m.Config.text("model_type")]
+		if !isKnown || m.Config["rope_interleave"] == false {
+			continue
+		}
+		c := certain(newCheckpoint(m.Config))
+		cos := certain(c.Numbers(0, 2))[0]
+		row, second := cos.Data[cos.Shape[1]:], 1 // where the angle of the first dimension is again
+		if isTiled {
+			second = len(row) / 2
+		}
+		if c.Layers[0].Pairs != "interleaved" || row[0] != row[second] || row[0] == row[len(row)/2+1-second] {
+			t.Errorf("%s: pairs %s, cosines %v", m.Name, c.Layers[0].Pairs, row)
+		}
+	}
 }
 
 // The flags that a checkpoint is said to have here give each of its layers its scheme, options and window.
