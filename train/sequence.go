@@ -170,7 +170,7 @@ func (t *sequenceTask) notes() []string {
 	}
 	measured := "no longer input is measured"
 	if n := len(t.longer); n > 0 {
-		measured = fmt.Sprintf("inputs above %d are not measured", t.longer[n-1])
+		measured = fmt.Sprintf("inputs above %d are not measured, so that there is no mean of longer ones", t.longer[n-1])
 	}
 	return append(t.source.notes(), fmt.Sprintf("%s: %v. %s", measured, t.unmeasured, t.placesHint()))
 }
@@ -262,12 +262,16 @@ func (t *sequenceTask) measure(e *ensemble, _ peTables) (measuresFiller, error) 
 			return nil, err
 		}
 	}
+	means := map[string][]int{"iid": t.trained}
+	if t.unmeasured == nil { // the shortest are the easiest: a mean of some would flatter
+		means["validation"] = t.longer
+	}
 	return func(m int, to runlog.Numbers, sums trainSums) {
 		to["train"] = sums.correct[m] / sums.examples
 		for length, accuracy := range by {
 			to[fmt.Sprint("length/", length)] = accuracy[m]
 		}
-		for key, lengths := range map[string][]int{"iid": t.trained, "validation": t.longer} {
+		for key, lengths := range means {
 			sum := 0.0
 			for _, length := range lengths {
 				sum += by[length][m]

@@ -51,7 +51,7 @@ func TestPage(t *testing.T) {
 		{"adamw", variantTable(t, m, func(r row) bool { return r["optimizer"] == "adamw" })},
 		{"heads", variantTable(t, m, func(r row) bool { return r["heads"] == "2" })},
 		{"sgd", variantTable(t, m, func(r row) bool { return r["optimizer"] == "sgd" }, withSGD("learn-0.01"),
-			withSGD("learn-0.1"))},
+			withSGD("learn-0.05"), withSGD("learn-0.1"))},
 		{"network", maskedTable(t, "nmar", "10000", 5)},
 		{"fmri", maskedTable(t, "fmri", "12000", 4)},
 		{"not run", missingModels(t, m)},
