@@ -19,7 +19,7 @@ func (e *ensemble) startFrom() error {
 	if from == nil {
 		return nil
 	}
-	c, err := readFrom(from)
+	c, err := readFrom(from, e.members())
 	if err == nil {
 		err = e.checkRows(from)
 	}
@@ -65,9 +65,14 @@ func (e *ensemble) startFrom() error {
 	}
 	if err == nil && bad != nil {
 		slices.Sort(bad)
-		give := "sizes of that run; --attention-bias and --fidelity say which biases attention has"
+		give := "sizes of that run"
 		if from.Take == config.TakePE {
 			give = "encoding of that run, with its options and sizes"
+		} else if !slices.ContainsFunc(bad, func(b string) bool { return !strings.Contains(b, ".bias: th") }) {
+			give += "; --attention-bias and --fidelity say which biases attention has"
+		}
+		if n := len(bad) - 6; n > 0 {
+			bad = append(bad[:6], fmt.Sprintf("and %d more", n))
 		}
 		err = &ConfigError{fmt.Errorf("--from %s: its weights do not fit this model:\n  %s\ngive the %s",
 			from.Run, strings.Join(bad, "\n  "), give)}
@@ -114,8 +119,9 @@ func (e *ensemble) checkRows(from *config.FromConfig) error {
 // isOfEncoding reports whether a parameter is one of the encoding's.
 func isOfEncoding(parameter string) bool { return strings.HasPrefix(parameter, "pe.") }
 
-// readFrom returns the checkpoint of a finished run that is as the configuration knows it.
-func readFrom(from *config.FromConfig) (*runlog.Checkpoint, error) {
+// readFrom returns the checkpoint of a finished run that is as the configuration knows it, and has one member
+// or as many as are asked for.
+func readFrom(from *config.FromConfig, members int) (*runlog.Checkpoint, error) {
 	r, err := runlog.Open(from.Run)
 	if err != nil {
 		return nil, err
@@ -147,6 +153,10 @@ func readFrom(from *config.FromConfig) (*runlog.Checkpoint, error) {
 			return nil, fmt.Errorf("member %d diverged at step %g", member, step)
 		}
 	}
+	if n := len(steps); err == nil && n > 1 && n != members {
+		err = &ConfigError{fmt.Errorf("it has %d members, and this run %d: give --members %d, or a run of one",
+			n, members, n)}
+	}
 	return c, err
 }
 
@@ -158,9 +168,6 @@ func valuesFrom(c *runlog.Checkpoint, name string, shape []int) ([]float64, erro
 	}
 	if len(t.Shape) != len(shape) || !slices.Equal(t.Shape[1:], shape[1:]) {
 		return nil, fmt.Errorf("its shape is %v there, and %v here", t.Shape[1:], shape[1:])
-	}
-	if t.Shape[0] != shape[0] && t.Shape[0] != 1 {
-		return nil, fmt.Errorf("that run has %d members, and this one %d: as many or one", t.Shape[0], shape[0])
 	}
 	values, err := t.Float64s()
 	if t.Shape[0] == 1 {

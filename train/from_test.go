@@ -132,8 +132,8 @@ func TestStartFromRefuses(t *testing.T) {
 		says   []string
 	}{
 		"width": {func(c *Config) { c.DModel = 32 },
-			[]string{"block0.norm1.weight: its shape is [16] there, and [32] here"}},
-		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.norm1.weight: this model has none"}},
+			[]string{"block0.attn.out.bias: its shape is [16] there, and [32] here", "more\ngive the sizes of that run"}},
+		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.attn.in.weight: this model has none"}},
 		"biases": {func(c *Config) { c.PE = "rope" },
 			[]string{"block0.attn.in.bias: this model has none", "--attention-bias"}},
 		"tables": {func(c *Config) { c.PE, c.From.Take = "learn-2d", config.TakeAll },
@@ -144,7 +144,7 @@ func TestStartFromRefuses(t *testing.T) {
 			[]string{"pe.table: this encoding does not train it"}},
 		"members": {func(c *Config) {
 			c.Members = append(c.Members, Member{Seed: 11, LR: 1e-3, Sigma: new(1.)})
-		}, []string{"2 members, and this one 3"}},
+		}, []string{"it has 2 members, and this run 3: give --members 2"}},
 		"changed": {func(c *Config) { c.From.SHA256 = strings.Repeat("0", 64) },
 			[]string{"has changed", "000000000000..."}},
 		"no run": {func(c *Config) { c.From.Run = filepath.Join(dir, "none") }, []string{"no such file"}},

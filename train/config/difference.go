@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"torchpe/internal/wording"
 	"torchpe/train/runlog"
 )
 
@@ -56,11 +59,19 @@ func SharesData(a, b Config) (bool, error) {
 }
 
 // CheckResumed returns an error that lists the settings in which two configurations differ and may
-// not. Files may have moved: their content is compared later.
+// not; in a finished run none may. Files may have moved: their content is compared later. path is that of the
+// run's config.json.
 func CheckResumed(stored, now Config, path string, allowed []string) error {
 	all, err := Differences(stored, now)
 	if err != nil {
 		return err
+	}
+	dir, advice := filepath.Dir(path), "leave these flags out, start a new run with another --out, or change what is "+
+		"trained from here on, which will be recorded, by --allow-changed and the name before \"was\""
+	if _, err := os.Stat(filepath.Join(dir, "result.json")); err == nil {
+		allowed = nil
+		advice = fmt.Sprintf("it is finished, and is not trained further: start a new run from its weights, "+
+			"--from %s --take all, with another --out", wording.Quote(dir))
 	}
 	var differ []string
 	for _, d := range all {
@@ -69,9 +80,8 @@ func CheckResumed(stored, now Config, path string, allowed []string) error {
 		}
 	}
 	if differ != nil {
-		return fmt.Errorf("the run to resume has another configuration (%s):\n  %s\nleave these flags "+
-			"out, start a new run with another --out, or change what is trained from here on, which will be "+
-			"recorded, by --allow-changed and the name before \"was\"", path, strings.Join(differ, "\n  "))
+		return fmt.Errorf("the run to resume has another configuration (%s):\n  %s\n%s", path,
+			strings.Join(differ, "\n  "), advice)
 	}
 	return nil
 }

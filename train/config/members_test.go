@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +81,10 @@ func TestCheckResumed(t *testing.T) {
 	if err := CheckResumed(stored, now, "f", []string{"layers"}); err != nil {
 		t.Error(err)
 	}
+	dir := t.TempDir()
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, "result.json"), nil, 0o666))
+	expect.Error(t, CheckResumed(stored, now, filepath.Join(dir, "config.json"), []string{"layers"}),
+		"layers was 4 and would be 5\nit is finished", "--from "+dir+" --take all")
 	stored.Members = []Member{{LR: 1, Seed: 2}, {LR: 1, Seed: 3}}
 	now = stored.Clone()
 	now.Members[1].LR = 4
