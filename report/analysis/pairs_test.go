@@ -117,6 +117,20 @@ func TestReferenceOfASeed(t *testing.T) {
 	if r := in.sameSeed(member(6, 1), references); r != references[0] || !strings.Contains(in.Notes[0], "of seed 7") {
 		t.Errorf("seed 6 is held against seed %d, %q", r.seed(), in.Notes)
 	}
+	// Learned tables of one seed began alike, in two runs.
+	for pe, notes := range map[string]int{"learn": 1, "2d-fixed": 0} {
+		in := &Input{}
+		one, other := member(5, 1), member(5, 1)
+		for _, m := range []*Model{one, other} {
+			m.member.Run = &cohort.Run{}
+			m.member.Run.Config.PE = pe
+		}
+		in.noteSameDraw(one, other)
+		in.noteSameDraw(one, one)
+		if len(in.Notes) != notes {
+			t.Errorf("%s: %q", pe, in.Notes)
+		}
+	}
 	for counts, fits := range map[[2]int]bool{{3, 1}: true, {3, 3}: true, {3, 2}: false, {1, 2}: false} {
 		if err := comparable(member(1, counts[0]), member(1, counts[1])); (err == nil) != fits {
 			t.Errorf("%d tables against %d: %v", counts[0], counts[1], err)

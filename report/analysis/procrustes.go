@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -108,6 +109,7 @@ func (in *Input) pair(m *Model, reference string, references []*Model) ([2]*Mode
 		r, err = closedForm(reference, m)
 	} else {
 		r = ofBlock(in.sameSeed(m, references), m)
+		in.noteSameDraw(m, r)
 		r, err = in.pairRows(m, r)
 	}
 	if err == nil {
@@ -133,6 +135,16 @@ func (in *Input) sameSeed(m *Model, references []*Model) *Model {
 	in.note("%s: the reference has no member of seed %d: held against its first, of seed %d", m.Source, m.seed(),
 		first.seed())
 	return first
+}
+
+// noteSameDraw notes that two models began with the same table, but for its size, which is alike at the end
+// if neither learned much.
+func (in *Input) noteSameDraw(m, r *Model) {
+	if m.isRun() && r.isRun() && m.member.Run != r.member.Run && m.seed() == r.seed() &&
+		strings.HasPrefix(m.member.Run.Config.PE, "learn") && m.member.Run.Config.PE == r.member.Run.Config.PE {
+		in.note("%s and %s began with tables of the same seed, which are alike without training: compare another seed",
+			m.label(), r.label())
+	}
 }
 
 // ofBlock returns r with the table of m's block alone, if one block was selected.
