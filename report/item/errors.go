@@ -71,7 +71,7 @@ func simplest(r *cohort.Run, level string) (name string, mse float64) {
 }
 
 // PoorNote warns of a model that predicts masked tokens no better than what knows nothing of the tokens, so that its
-// positions may hold nothing: "learn-0.1 (test MSE .880): no better than ..."; "" of others.
+// positions may hold nothing: "learn-0.1, seed 1 (test MSE .880, 0.50 masked): no better than ..."; "" of others.
 func PoorNote(m cohort.Model) string {
 	if m.Run.Config.Masked == nil {
 		return ""
@@ -83,8 +83,8 @@ func PoorNote(m cohort.Model) string {
 	if math.IsNaN(mse) || mse < bound {
 		return ""
 	}
-	return fmt.Sprintf("%s (test MSE %s): no better than %s (%s); train longer before you believe its modules",
-		m.Label(), Text(measure, mse), name, Text(measure, bound))
+	return fmt.Sprintf("%s, seed %d (test MSE %s, %s masked): no better than %s (%s); train longer before you "+
+		"believe its modules", m.Label(), m.Member.Seed, Text(measure, mse), level, name, Text(measure, bound))
 }
 
 // Certainty says in sentences whether the best of groups, which are ranked by a measure, can be told from the worst,

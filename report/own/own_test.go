@@ -150,7 +150,7 @@ func TestFewSubjectsAndPoorModels(t *testing.T) {
 		Subjects: []string{"07", "anna"},
 		Edit:     func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] = .97 }})
 	page := read(dir, "index.html")
-	contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1 (test MSE .970): no better than a "+
+	contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1, seed 1 (test MSE .970, 0.50 masked): no better than a "+
 		"regression on the mean of the visible tokens (.960); train longer")
 }
 
