@@ -84,7 +84,7 @@ func loadPuzzles(c Config) (splits, error) {
 	if len(c.LSTTrain) == 0 {
 		set, err = lst.Default(c.Side(), c.DataSeed)
 	} else if set, err = lst.Load(c.LSTTrain, c.LSTValidation, c.DataSeed); err == nil {
-		err = ofSide(lst.Side, slices.Concat(set.Train, set.IID, set.Validation))
+		err = ofSide(c.Side(), slices.Concat(set.Train, set.IID, set.Validation))
 	}
 	if err != nil {
 		return splits{}, fmt.Errorf("data: %w; `torchpe data lst check` says more", err)
@@ -109,7 +109,8 @@ func loadPuzzles(c Config) (splits, error) {
 func ofSide(side int, all []lst.Puzzle) error {
 	for _, p := range all {
 		if own := p.Cells.Side(); own != side {
-			return fmt.Errorf("lst: puzzle %s has side %d, want %d", p.Cells, own, side)
+			return fmt.Errorf("lst: puzzle %s has side %d, and --lst-side is %d: give the side of the files",
+				p.Cells, own, side)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"torchpe/data/masked"
@@ -248,18 +249,22 @@ func (t *maskedTask) notes() []string {
 	if t.config.ZScore && t.split.TestGroups == nil {
 		notes = append(notes, "z-scores: mean and SD are of each whole run, its held-out time points included")
 	}
-	for _, level := range append(slices.Clone(t.config.TestLevels), t.train.Level) {
+	levels := append([]float64{t.train.Level}, t.config.TestLevels...)
+	slices.Sort(levels)
+	var rounded []string
+	for _, level := range slices.Compact(levels) {
 		n := (masked.Masking{Level: level}).Count(t.table.Tokens)
 		if share := float64(n) / float64(t.table.Tokens); t.train.Exact && math.Abs(share-level) > 0.04 {
-			notes = append(notes, fmt.Sprintf("masks: %g of %d tokens is %d, %.2f of them", level, t.table.Tokens, n,
-				share))
+			rounded = append(rounded, fmt.Sprintf("%g hides %d", level, n))
 		}
 	}
-	if n := len(t.split.Test); n < 10 {
-		notes = append(notes,
-			fmt.Sprintf("held out: errors are of %d frames and say little; see --test-share and --test-frames", n))
+	if rounded != nil {
+		notes = append(notes, fmt.Sprintf("masks of %d tokens: %s", t.table.Tokens, strings.Join(rounded, ", ")))
 	}
-	return slices.Compact(notes)
+	if n := len(t.split.Test); n < 10 {
+		notes = append(notes, fmt.Sprintf("held out: errors are of %d frames and say little; hold out more", n))
+	}
+	return notes
 }
 
 func (t *maskedTask) completeResult(r *runlog.Result) {
@@ -301,7 +306,7 @@ func newMaskedTask(c Config) (*maskedTask, error) {
 		return nil, err
 	}
 	if n := len(t.split.Train); n < 2 {
-		return nil, fmt.Errorf("data: %s is left to train on, of %s: give more, or a smaller --test-share",
+		return nil, fmt.Errorf("data: %s is left to train on, of %s: give more, or hold out less",
 			wording.Count(n, "frame"), wording.Count(t.table.Frames, "frame"))
 	}
 	baselines, err := masked.Fit(t.table, t.split.Train, masked.DefaultRidge)

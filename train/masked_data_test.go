@@ -38,16 +38,12 @@ func TestNotesOnMeasuredFrames(t *testing.T) {
 func TestNotesOnMasks(t *testing.T) {
 	c := tinyMasked(t, "learn")
 	c.Masked.NMAR.Nodes, c.Masked.NMAR.Modules, c.Masked.TestLevels = 6, 3, []float64{0.5, 0.9}
-	c.Masked.ZScore = true
+	c.Masked.Level, c.Masked.ZScore = 0.9, true
 	notes := strings.Join(expect.Must(newTask(c)).notes(), "\n")
-	for _, want := range []string{"masks: 0.9 of 6 tokens is 5, 0.83 of them",
-		"z-scores: mean and SD are of each whole run"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("%q has no %q", notes, want)
-		}
-	}
-	if strings.Contains(notes, "masks: 0.5") {
-		t.Errorf("%q", notes)
+	const want = "z-scores: mean and SD are of each whole run, its held-out time points included\n" +
+		"masks of 6 tokens: 0.9 hides 5"
+	if !strings.HasSuffix(notes, want) {
+		t.Errorf("%q has no %q at its end", notes, want)
 	}
 	c.Masked.NMAR.Frames, c.Masked.TestShare = 10, 0.9
 	expect.Error(t, expect.ErrorOf(newTask(c)), "data: 1 frame is left to train on, of 10 frames")

@@ -111,6 +111,11 @@ func (s source) split(c *config.MaskedConfig, seed uint64) (masked.Split, error)
 		return masked.Split{}, fmt.Errorf(
 			"--split: %s, but the table of --subjects holds out whole subjects", how)
 	}
+	if s.held != nil && c.TestShare != masked.DefaultHeldOut {
+		return masked.Split{}, fmt.Errorf(
+			"--test-share: %g, but the column set of --subjects says who is held out: leave one of the two out",
+			c.TestShare)
+	}
 	switch how {
 	case config.SubjectSplit:
 		if s.held != nil {

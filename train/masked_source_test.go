@@ -142,6 +142,9 @@ func TestSplits(t *testing.T) {
 		t.Errorf("at random: %v", task)
 	}
 	expect.Error(t, expect.ErrorOf(splitOf(named, config.TimeSplit)), "--split")
+	c, _ := tinyFiles(t, named)
+	c.Masked.TestShare = 0.2
+	expect.Error(t, expect.ErrorOf(newMaskedTask(c)), "--test-share: 0.2, but the column set of --subjects")
 	one := map[string]string{"one.csv": tableText(40, 1)}
 	expect.Error(t, expect.ErrorOf(splitOf(one, config.SubjectSplit)), "1 subject")
 }

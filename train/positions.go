@@ -272,7 +272,7 @@ func (c Config) scaled(init pe.Init, at pe.Positions, baselines *masked.Baseline
 	}
 	classical := stress()
 	x = metrics.RefineMDS(d, x, n, k)
-	return x, k, fmt.Sprintf("%s of distances %s, stress-1 %.3g (%.3g by classical scaling)",
+	return x, k, fmt.Sprintf("%s of distances %s, stress %.3g (%.3g by classical scaling)",
 		wording.Count(k, "coordinate"), from, stress(), classical), nil
 }
 

@@ -61,7 +61,7 @@ func TestResolveSizes(t *testing.T) {
 		{"side", func(c *Config) { c.LSTSide = 9 }, nil, nil, 0, "--lst-side: 9 is not in [4, 8]"},
 		{"small", func(c *Config) { c.LSTSide = 3 }, nil, nil, 0, "--lst-side: 3 is not in [4, 8]"},
 		{"files", func(c *Config) { c.LSTSide, c.LSTTrain, c.LSTValidation = 5, []string{"a"}, "b" }, nil,
-			nil, 0, "--lst-side: 5, but files have puzzles of 4 x 4"},
+			nil, 5, ""},
 		{"tied", func(c *Config) { c.PE, c.EvalTokens = "learn", []int{25, 36} }, nil, nil, 0,
 			"--eval-tokens: learn cannot be evaluated at 25 tokens: it was trained on 16"},
 		{"tied in part", func(c *Config) { c.PE, c.EvalTokens = "rope+learn", []int{25} }, nil, nil, 0,

@@ -58,7 +58,7 @@ func TestDataInfo(t *testing.T) {
 	says(t, ".", "data info "+parcels, 0, "left-first")
 	// What fits no known number of tokens is described all the same; what the user says of it must
 	// fit.
-	says(t, ".", "data info "+one, 0, "[6 7]", "no axis of 360 or 718 tokens")
+	says(t, ".", "data info "+one, 0, "[6 7]: say which axis holds the tokens")
 	says(t, ".", "data info --dataset zzz "+seriesFixture(t, "frames.npy"), exitFailed, "leave --dataset out")
 	says(t, ".", "data info --names "+seriesFixture(t, "names.txt")+" "+one, 0, "L_V1_ROI")
 }
@@ -77,7 +77,7 @@ func TestDataInfoOfManyFiles(t *testing.T) {
 	out, errs, _ := here(t, dir, "data", "info", ".")
 	head, rest, _ := strings.Cut(out, "\n├")
 	said := strings.Join(strings.Fields(rest), " ")
-	if !strings.Contains(head, "subject") || strings.Count(said, "80 20], with no axis of 360 or 718 tokens") != 1 ||
+	if !strings.Contains(head, "subject") || strings.Count(said, "80 20]: say which axis holds") != 1 ||
 		!strings.Contains(said, "(1 more like this)") {
 		t.Errorf("%s%s", out, errs)
 	}

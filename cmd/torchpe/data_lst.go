@@ -59,7 +59,7 @@ With many more validation puzzles hardly any grid is dissimilar to all of them, 
 fails with a message.
 
 Puzzles of another --side have the same rules and the same share of given cells; isomorphism is
-not checked there. "torchpe train --lst-side" generates the same set by itself.`,
+not checked there. "torchpe train --lst-side" reads them, and without files generates such a set.`,
 		Example: `  torchpe data lst generate --out puzzles
   torchpe data lst generate --out puzzles --seed 7 --train 30000
   torchpe data lst generate --out five --side 5`,
@@ -77,49 +77,31 @@ not checked there. "torchpe train --lst-side" generates the same set by itself.`
 
 // lstGenerated is the JSON summary of generate.
 type lstGenerated struct {
-	Train      string      `json:"train"`      // path
-	Validation string      `json:"validation"` // path
-	Seed       uint64      `json:"seed"`
-	Report     *lst.Report `json:"report,omitempty"` // of side 4
-
-	// For other sides.
-	Side int      `json:"side,omitempty"`
-	Sets lst.Sets `json:"sets,omitempty"`
+	Train      string     `json:"train"`      // path
+	Validation string     `json:"validation"` // path
+	Seed       uint64     `json:"seed"`
+	Side       int        `json:"side"`
+	Report     lst.Report `json:"report"`
 }
 
 func (f *lstGenerateFlags) run(*call) (r result, err error) {
 	o := f.options
-	sized := o.Side != lst.Side
 	train, validation, err := lst.Generate(o, f.seed)
 	if err != nil {
 		return r, err
 	}
-	g := lstGenerated{Train: f.to.file(f.to.files[0]), Validation: f.to.file(f.to.files[1]), Seed: f.seed}
-	of := ""
-	if sized {
-		g.Side, g.Sets = o.Side, lst.CountSets(train, validation)
-		of = fmt.Sprintf(" of side %d", o.Side)
-	} else {
-		report := lst.Check(train, validation)
-		if err := report.Err(); err != nil {
-			return r,
-				fmt.Errorf("the generated set fails its own check, nothing was written: please report this: %w", err)
-		}
-		g.Report = &report
+	g := lstGenerated{f.to.file(f.to.files[0]), f.to.file(f.to.files[1]), f.seed, o.Side, lst.Check(train, validation)}
+	if err := g.Report.Err(); err != nil {
+		return r, fmt.Errorf("the generated set fails its own check, nothing was written: please report this: %w", err)
 	}
 	if err := os.MkdirAll(f.to.path, 0o777); err != nil {
 		return r, fmt.Errorf("--out: %w", err)
 	}
 	r.value = g
 	r.print = func(w io.Writer) {
-		fmt.Fprintf(w, "wrote %d puzzles%s to %s and %d to %s (seed %d)\n", len(train), of, g.Train,
+		fmt.Fprintf(w, "wrote %d puzzles of side %d to %s and %d to %s (seed %d)\n", len(train), g.Side, g.Train,
 			len(validation), g.Validation, f.seed)
-		if sized {
-			head, rows := g.Sets.Table()
-			printTable(w, head, rows)
-			return
-		}
-		printLSTReport(w, *g.Report)
+		printLSTReport(w, g.Report)
 	}
 	return r, lst.WriteFiles(lst.File{Path: g.Validation, Puzzles: validation}, lst.File{Path: g.Train, Puzzles: train})
 }

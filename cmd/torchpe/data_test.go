@@ -120,7 +120,7 @@ func TestLSTGenerate(t *testing.T) {
 
 	// Files are overwritten on request only; the same flags give the same bytes.
 	says(t, ".", line+large, exitUsage, "train.csv exists: choose another --out or pass --force")
-	says(t, ".", line+large+" --force", 0, "wrote 60 puzzles to "+summary.Train)
+	says(t, ".", line+large+" --force", 0, "wrote 60 puzzles of side 4 to "+summary.Train)
 	if readSets(t, dir) != first {
 		t.Error("the same flags gave other bytes")
 	}
@@ -139,7 +139,7 @@ func readSets(t *testing.T, dir string) (text string) {
 	return readText(t, files[1]) + readText(t, files[2])
 }
 
-// Puzzles of another side are written.
+// Puzzles of another side are written, checked and trained on.
 func TestLSTOtherSides(t *testing.T) {
 	dir := t.TempDir()
 	const line = "data lst generate --train 30 --validation 6 --side "
@@ -149,6 +149,12 @@ func TestLSTOtherSides(t *testing.T) {
 		t.Errorf("%.100s", text)
 	}
 	says(t, dir, line+"5 --out five", exitUsage, "--force")
+	const files = "five/train.csv --lst-validation five/validation.csv "
+	says(t, dir, "data lst check --validation five/validation.csv five/train.csv", 0,
+		"│ have the answer that follows from the grid                           │ 36 ", "!>isomorphic")
+	train := "train --preset quick --d-model 16 --layers 1 --epochs 1 --noise none --quiet --lst-train " + files
+	says(t, dir, train+"--lst-side 5 --out run", 0, "validation")
+	says(t, dir, train+"--out other", exitFailed, "has side 5, and --lst-side is 4: give the side of the files")
 	var summary map[string]any
 	if saysJSON(t, dir, line+"6 --out six", &summary); summary["side"] != 6. {
 		t.Errorf("%v", summary)

@@ -2,6 +2,7 @@ package lst
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,19 @@ type Report struct {
 	// MinDissimilarity is the smallest Jaccard distance between a training and a validation puzzle,
 	// 1 if a set is empty.
 	MinDissimilarity float64 `json:"min_dissimilarity"`
+	*SideFour
+	// TwoLines counts the puzzles of the 3-vector condition that two lines decide.
+	TwoLines SetCounts `json:"two_lines"`
+
+	PerCondition map[string]ConditionReport `json:"per_condition"` // by label, for all three
+
+	// Problems describes at most 20 puzzles that are not valid or have a wrong claim. The errors of
+	// Err come first. Puzzles are counted from 0 in each set.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// SideFour holds the counts of a report on puzzles of side 4. It is nil for other sides.
+type SideFour struct {
 	// IsomorphicToValidation counts the training puzzles that are isomorphic to a validation puzzle
 	// (see Grid.canonical). ValidationCovered counts the validation puzzles that are isomorphic to a
 	// training puzzle.
@@ -26,14 +40,6 @@ type Report struct {
 
 	// UniqueCompletion counts the puzzles whose givens determine the whole grid.
 	UniqueCompletion SetCounts `json:"unique_completion"`
-	// TwoLines counts the puzzles of the 3-vector condition that two lines decide.
-	TwoLines SetCounts `json:"two_lines"`
-
-	PerCondition map[string]ConditionReport `json:"per_condition"` // by label, for all three
-
-	// Problems describes at most 20 puzzles that are not valid or have a wrong claim. The errors of
-	// Err come first. Puzzles are counted from 0 in each set.
-	Problems []string `json:"problems,omitempty"`
 }
 
 // SetCounts counts puzzles of each set.
@@ -50,17 +56,12 @@ type ConditionReport struct {
 
 // SetReport describes the puzzles of one set and condition.
 type SetReport struct {
-	Givens
-	Probes  [Cells]int `json:"probes"`  // puzzles by probe cell, row by row
-	Answers [Side]int  `json:"answers"` // puzzles by claimed answer 1-4
-}
-
-// Givens counts the symbols that puzzles of one set and condition show.
-type Givens struct {
 	Puzzles    int     `json:"puzzles"`
 	GivensMean float64 `json:"givens_mean"` // symbols shown; 0 where there is no puzzle
 	GivensMin  int     `json:"givens_min"`
 	GivensMax  int     `json:"givens_max"`
+	Probes     []int   `json:"probes"`  // puzzles by probe cell, row by row
+	Answers    []int   `json:"answers"` // puzzles by claimed answer, from 1
 }
 
 // Err returns an error if a puzzle is not valid or has a wrong answer. It accepts duplicates, wrong
@@ -74,26 +75,33 @@ func (r Report) Err() error {
 		"first: %s", r.Puzzles, invalid, wrong, r.Problems[0])
 }
 
-// Check classifies every puzzle of side 4, compares the result with its claims, and compares the
-// training with the validation set. It reports a puzzle of another side as not valid.
+// Check classifies every puzzle, compares the result with its claims, and compares the training with
+// the validation set. It reports a puzzle of another side than the last one as not valid.
 func Check(train, validation []Puzzle) Report {
-	c := checker{seen: map[Grid]bool{}}
+	c := checker{seen: map[Grid]bool{}, side: Side, Report: Report{SideFour: &SideFour{}}}
+	if all := slices.Concat(train, validation); len(all) > 0 {
+		c.side = all[len(all)-1].Cells.Side()
+	}
 	c.MinDissimilarity = 1
 	c.PerCondition = map[string]ConditionReport{}
 	for _, k := range Conditions() {
-		c.PerCondition[k.Label()] = ConditionReport{describe(train, k), describe(validation, k)}
+		c.PerCondition[k.Label()] = ConditionReport{c.describe(train, k), c.describe(validation, k)}
 	}
 	c.UniqueCompletion.Training, c.TwoLines.Training = c.claims("training", train)
 	c.UniqueCompletion.Validation, c.TwoLines.Validation = c.claims("validation", validation)
 	c.Problems = append(c.Problems, c.mild...)
 	c.Problems = c.Problems[:min(len(c.Problems), maxProblems)]
 	c.compare(train, validation)
+	if c.side != Side {
+		c.SideFour = nil
+	}
 	return c.Report
 }
 
 // checker collects a report.
 type checker struct {
 	Report
+	side int
 	seen map[Grid]bool
 	mild []string // problems that Report.Err accepts
 }
@@ -115,8 +123,8 @@ func (c *checker) claims(set string, ps []Puzzle) (unique, byTwoLines int) {
 		}
 		name := fmt.Sprintf("%s puzzle %d", set, i)
 		condition, answer, err := classify(p.Cells)
-		if err == nil && p.Cells.Side() != Side {
-			err = fmt.Errorf("puzzle %s has side %d, want %d", p.Cells, p.Cells.Side(), Side)
+		if err == nil && p.Cells.Side() != c.side {
+			err = fmt.Errorf("puzzle %s has side %d, want %d", p.Cells, p.Cells.Side(), c.side)
 		}
 		if err != nil {
 			c.Problems = append(c.Problems, problem(name, err))
@@ -170,38 +178,28 @@ func (c *checker) compare(train, validation []Puzzle) {
 	}
 }
 
-// describe counts the puzzles that claim condition c.
-func describe(ps []Puzzle, c Condition) SetReport {
-	s := SetReport{Givens: CountGivens(ps, c)}
-	for _, p := range ps {
-		if p.Condition != c {
-			continue
-		}
-		if probe := p.Cells.Probe(); probe >= 0 && probe < Cells {
-			s.Probes[probe]++
-		}
-		if p.Answer >= 1 && p.Answer <= Side {
-			s.Answers[p.Answer-1]++
-		}
-	}
-	return s
-}
-
-// CountGivens counts the puzzles that claim condition c, of any side.
-func CountGivens(ps []Puzzle, c Condition) (g Givens) {
+// describe counts the puzzles that claim a condition.
+func (c *checker) describe(ps []Puzzle, claimed Condition) SetReport {
+	s := SetReport{Probes: make([]int, c.side*c.side), Answers: make([]int, c.side)}
 	sum := 0
 	for _, p := range ps {
-		if p.Condition != c {
+		if p.Condition != claimed {
 			continue
 		}
-		n := p.Cells.Givens()
-		if g.Puzzles == 0 || n < g.GivensMin {
-			g.GivensMin = n
+		if probe := p.Cells.Probe(); probe >= 0 && probe < len(s.Probes) {
+			s.Probes[probe]++
 		}
-		g.GivensMax = max(g.GivensMax, n)
-		g.Puzzles++
+		if p.Answer >= 1 && int(p.Answer) <= c.side {
+			s.Answers[p.Answer-1]++
+		}
+		n := p.Cells.Givens()
+		if s.Puzzles == 0 || n < s.GivensMin {
+			s.GivensMin = n
+		}
+		s.GivensMax = max(s.GivensMax, n)
+		s.Puzzles++
 		sum += n
 	}
-	g.GivensMean = float64(sum) / float64(max(1, g.Puzzles))
-	return g
+	s.GivensMean = float64(sum) / float64(max(1, s.Puzzles))
+	return s
 }

@@ -46,7 +46,7 @@ func Default(side int, seed uint64) (Dataset, error) {
 // Load reads a training pool from one or more files and validation puzzles from another, in the
 // published layout, and splits the pool with the seed. Puzzles may have any side. It refuses a training
 // puzzle that is given twice, as one of the two could be held out, a validation puzzle that is given twice or
-// is a training puzzle, and, of side 4, puzzles that have no answer or another one. Errors name file and row.
+// is a training puzzle, and puzzles that have no answer or another one. Errors name file and row.
 func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, error) {
 	if len(trainFiles) == 0 {
 		return Dataset{}, fmt.Errorf("lst: no training file: name at least one")
@@ -94,11 +94,8 @@ func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, err
 	return newDataset(pool, validation, seed)
 }
 
-// check returns why a puzzle of side 4 has no answer, or another one than it claims.
+// check returns why a puzzle has no answer, or another one than it claims.
 func (p Puzzle) check() error {
-	if p.Cells.Side() != Side {
-		return nil
-	}
 	_, answer, err := classify(p.Cells)
 	if err == nil && answer != p.Answer {
 		err = p.wrongAnswer(answer)

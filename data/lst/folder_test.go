@@ -22,7 +22,8 @@ func TestFilesIn(t *testing.T) {
 		{[]string{"train.csv", "validation.csv"}, []string{"train.csv"}, "validation.csv"},
 		{published[:3], nil, "lacks puzzle_data_original.csv of the published"},
 		{append([]string{"train.csv"}, published[1:]...), nil, "lacks generated_puzzle_data_binary_dist80.csv of"},
-		{nil, nil, "those of torchpe data lst generate are train.csv and validation.csv"},
+		{nil, nil, "those of torchpe data lst generate are train.csv and validation.csv; for others: " +
+			"torchpe train --lst-train FILE --lst-validation FILE"},
 	} {
 		dir := t.TempDir()
 		for _, name := range c.files {

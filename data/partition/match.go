@@ -238,8 +238,11 @@ func (p *Partition) bySurface(t Tokens) (*Matched, error) {
 	if err := q.number(labels); err != nil {
 		return nil, err
 	}
-	return q.matched(q.Labels, fmt.Sprintf("by the vertices of each parcel of %s in %s", t.Parcels,
-		p.File)), nil
+	how := fmt.Sprintf("by the vertices of each parcel of %s in %s", t.Parcels, p.File)
+	if n := len(p.surface.Axes[0].Maps); n > 1 {
+		how += fmt.Sprintf(", the first of its %d maps", n)
+	}
+	return q.matched(q.Labels, how), nil
 }
 
 // matched returns a Matched with the given labels, without modules that no token has.

@@ -92,7 +92,7 @@ func (s Source) Read(known []int, zscore bool) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
-	isDense := func(file string) bool { return strings.HasSuffix(strings.ToLower(file), ".dtseries.nii") }
+	isDense := func(file string) bool { return strings.Contains(strings.ToLower(file), ".dtseries.nii") }
 	if s.Parcellation != "" && s.Modules == "" && !slices.ContainsFunc(files, isDense) {
 		return nil, fmt.Errorf("--parcellation %s: no file of --data is a dense series (.dtseries.nii) to average: "+
 			"leave it out", s.Parcellation)

@@ -13,7 +13,10 @@ import (
 func TestValuesThatAreNotFinite(t *testing.T) {
 	path := expect.File(t, "bad.csv", "a,b\n1,2\n3,nan\n4,5\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})),
-		"frame 1 of token 1 (b) is NaN", path)
+		"missing or infinite: 1 value, in 1 of 3 frames and 1 of 2 tokens; frame 1 of token 1 (b) is NaN: leave", path)
+	path = expect.File(t, "scrubbed.csv", "a,b\n1,2\n,\n4,inf\n")
+	expect.Error(t, expect.ErrorOf(Load([]string{path}, Options{})),
+		"3 values, in 2 of 3 frames and 2 of 2 tokens; frame 1 of token 0 (a) is NaN: leave")
 	path = expect.File(t, "flat.csv", "a,b\n1,2\n3,2\n4,2\n")
 	expect.Error(t, expect.ErrorOf(Load([]string{expect.File(t, "one.csv", "a,b\n1,2\n")}, Options{ZScore: true})),
 		"one.csv has one frame")

@@ -203,7 +203,7 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 		{[]string{"sparse.h5ad"}, Options{Axes: []Axis{FrameAxis, TokenAxis}, Datasets: []string{"X"}},
 			[]string{`"/X" is a sparse matrix of scipy or anndata: store all of its numbers (x.toarray())`}},
 		{[]string{"one.h5"}, Options{Tokens: []int{360, 718}},
-			[]string{"[6 7]", "no axis of 360 or 718 tokens"}},
+			[]string{"[6 7]: say which axis holds the tokens"}},
 		{[]string{"one.h5"}, Options{Tokens: []int{6, 7}}, []string{"both axes", "6 or 7"}},
 		// What the user says must fit what is known.
 		{[]string{"one.h5"}, Options{Tokens: six, TokensFrom: "--tokens", Axes: []Axis{FrameAxis,

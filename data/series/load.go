@@ -259,9 +259,8 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		sum, low, high := 0.0, math.Inf(1), math.Inf(-1)
 		for f := range y.frames {
 			v := at(f)
-			if v-v != 0 || math.Abs(v) > math.MaxFloat32 { // true for NaN and infinities
-				return fmt.Errorf("%s: frame %d of token %s is %v: leave the frame or the token "+
-					"out", p, f, l.token(to), v)
+			if !isUsable(v) {
+				return l.missing(p, data, fmt.Sprintf("frame %d of token %s is %v", f, l.token(to), v))
 			}
 			sum, low, high = sum+v, min(low, v), max(high, v)
 		}
@@ -298,6 +297,24 @@ func (l *loader) writeRun(p plan, data []float64, into []float32) error {
 		}
 	}
 	return nil
+}
+
+// isUsable reports whether a value is a number that float32 holds.
+func isUsable(v float64) bool { return math.Abs(v) <= math.MaxFloat32 }
+
+// missing returns an error that counts the values of a run that are not usable and describes the first.
+func (l *loader) missing(p plan, data []float64, first string) error {
+	y := p.layout
+	n, frames, tokens := 0, map[int]bool{}, map[int]bool{}
+	for f := range y.frames {
+		for token := range y.tokens {
+			if v := data[f*y.frameStep+token*y.tokenStep]; !isUsable(v) {
+				n, frames[f], tokens[token] = n+1, true, true
+			}
+		}
+	}
+	return fmt.Errorf("%s: missing or infinite: %s, in %d of %d frames and %d of %d tokens; %s: leave these frames "+
+		"or tokens out", p, wording.Count(n, "value"), len(frames), y.frames, len(tokens), y.tokens, first)
 }
 
 // marks are numbers that files write for missing ones, with either sign; the last two are those of

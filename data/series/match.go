@@ -1,10 +1,10 @@
 package series
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"torchpe/data/array/arrayfile"
 	"torchpe/data/partition"
@@ -17,7 +17,7 @@ func (l *loader) match(p *plan) error {
 	if s.Tokens == 0 {
 		s.Tokens, l.counted = p.layout.tokens, p.c.file
 	}
-	if p.layout.tokens != s.Tokens {
+	if p.layout.tokens != s.Tokens && (names == nil || s.Names == nil) {
 		return fmt.Errorf("%s: it has %d tokens, but %s has %d", p, p.layout.tokens,
 			l.counted, s.Tokens)
 	}
@@ -51,14 +51,18 @@ func (l *loader) order(p *plan) error {
 	for i, name := range s.Names {
 		place[name] = i
 	}
-	for i, name := range p.m.names {
-		k, ok := place[name]
-		if !ok {
-			return fmt.Errorf("%s: it names token %d %q, which is not among the %d of %s (%s, ...)",
-				p, i, name, s.Tokens, s.NamesFrom,
-				strings.Join(s.Names[:min(3, len(s.Names))], ", "))
+	for _, name := range p.m.names {
+		if k, ok := place[name]; ok {
+			p.order = append(p.order, k)
 		}
-		p.order = append(p.order, k)
+	}
+	if len(p.order) < max(s.Tokens, len(p.m.names)) {
+		only := func(names, others []string) string {
+			rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
+			return cmp.Or(wording.List(5, rest), "none")
+		}
+		return fmt.Errorf("%s: tokens that it alone has: %s; that %s alone has: %s: leave these out of all files", p,
+			only(p.m.names, s.Names), s.NamesFrom, only(s.Names, p.m.names))
 	}
 	l.note("Tokens of %s were brought into the order of %s, by their names.", p.c.file, s.NamesFrom)
 	return nil

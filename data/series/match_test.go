@@ -29,6 +29,15 @@ func TestFilesWithAndWithoutNames(t *testing.T) {
 	}
 }
 
+// Files that lack tokens of others are refused, and the error names these tokens.
+func TestFilesThatLackTokens(t *testing.T) {
+	all, fewer := expect.File(t, "all.csv", "a,b,c,d\n1,2,3,4\n5,6,7,9\n"), expect.File(t, "fewer.csv", "d,x\n1,2\n3,5\n")
+	_, err := Load([]string{all, fewer}, Options{})
+	expect.Error(t, err, "fewer.csv: tokens that it alone has: x; that "+all+" alone has: a, b, c: leave these out")
+	_, err = Load([]string{expect.File(t, "two.csv", "b,a\n1,2\n3,5\n"), all}, Options{})
+	expect.Error(t, err, "all.csv: tokens that it alone has: c, d; that ", "two.csv alone has: none: leave these out")
+}
+
 // Parcels whose names do not tell a hemisphere have vertices that do.
 func TestHemispheresByVertices(t *testing.T) {
 	list := expect.File(t, "list.txt", "1\n1\n2\n3\n3\n4\n")

@@ -1,6 +1,10 @@
 package series
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +19,24 @@ func TestSeveralMaps(t *testing.T) {
 	want := `Parcels are those of "parcels", the first of the 2 maps of testdata/two-maps.dlabel.nii.`
 	if !slices.Equal(d.Names, names) || !slices.Contains(d.Notes, want) {
 		t.Errorf("%q, %q", d.Names, d.Notes)
+	}
+	s = Source{Data: []string{fixture("sub-01.ptseries.nii")}, Modules: s.Parcellation}
+	if d = expect.Must(s.Read(nil, false)); !strings.HasSuffix(d.Modules.How, ", the first of its 2 maps") {
+		t.Errorf("%q", d.Modules.How)
+	}
+}
+
+// A compressed dense series is one, too.
+func TestCompressedDenseSeries(t *testing.T) {
+	s := Source{Data: []string{fixture("dense.dtseries.nii")}, Parcellation: fixture("parcels.dlabel.nii")}
+	want := expect.Must(s.Read(nil, false))
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(expect.Must(os.ReadFile(s.Data[0])))
+	expect.NoError(t, errors.Join(err, w.Close()))
+	s.Data[0] = expect.File(t, "dense.dtseries.nii.gz", b.String())
+	if d := expect.Must(s.Read(nil, false)); !slices.Equal(d.X, want.X) {
+		t.Errorf("%v, want %v", d.X, want.X)
 	}
 }
 

@@ -47,10 +47,6 @@ func axesByLength(shape, known []int) ([]Axis, error) {
 		return nil, fmt.Errorf(
 			"its shape is %v: say what its axes are, such as --axes subjects,tokens,frames", shape)
 	}
-	if len(known) == 0 {
-		return nil, fmt.Errorf("its shape is %v: say which axis holds the tokens, with --axes "+
-			"frames,tokens or --axes tokens,frames, or --tokens N", shape)
-	}
 	rows, columns := slices.Contains(known, shape[0]), slices.Contains(known, shape[1])
 	switch {
 	case rows && columns:
@@ -61,14 +57,16 @@ func axesByLength(shape, known []int) ([]Axis, error) {
 	case columns:
 		return []Axis{FrameAxis, TokenAxis}, nil
 	}
-	hint := ""
-	if slices.Contains(known, shape[0]-1) || slices.Contains(known, shape[1]-1) {
-		hint = "; one axis has one more: is its first line or column an index or " +
-			"the time? Leave that out"
+	lacks, hint := "", ""
+	if len(known) > 0 && !slices.Equal(known, CorticalParcels) {
+		lacks = fmt.Sprintf(", with no axis of %s tokens", numbers(known))
 	}
-	return nil, fmt.Errorf("its shape is %v, with no axis of %s tokens: if it has another "+
-		"number, say which axis holds them, with --axes frames,tokens or --axes tokens,frames, "+
-		"or --tokens N%s", shape, numbers(known), hint)
+	if slices.Contains(known, shape[0]-1) || slices.Contains(known, shape[1]-1) {
+		hint = fmt.Sprintf("; one axis has one more than %s: is its first line or column an index or "+
+			"the time? Leave that out", numbers(known))
+	}
+	return nil, fmt.Errorf("its shape is %v%s: say which axis holds the tokens, with --axes "+
+		"frames,tokens or --axes tokens,frames, or --tokens N%s", shape, lacks, hint)
 }
 
 // checkTokens returns an error where the number of tokens along the axes is not a known one. If

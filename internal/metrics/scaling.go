@@ -7,7 +7,7 @@ import (
 )
 
 // Stress returns sqrt(sum (d - d')^2 / sum d^2) over all pairs, where d are the distances [n,n] and d'
-// those between the coordinates [n,k] (stress-1 of Kruskal 1964).
+// those between the coordinates [n,k]. (Kruskal's stress-1 of 1964 divides by sum d'^2.)
 func Stress(distances, coordinates []float64, n, k int) float64 {
 	var off, all float64
 	for i := range n {

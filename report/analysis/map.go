@@ -41,8 +41,8 @@ func newMap() Measure {
 		Long: `A map of the tokens in few dimensions, for a scatter plot:
 
   pca  principal components of the table, with the share of variance that each explains
-  mds  classical multidimensional scaling of the distances (Torgerson 1952), with Kruskal's
-       stress-1, sqrt(sum (d - d')^2 / sum d^2): 0 where the map has the distances exactly
+  mds  classical multidimensional scaling of the distances (Torgerson 1952), with their
+       stress, sqrt(sum (d - d')^2 / sum d^2): 0 where the map has the distances exactly
 
 Each axis is turned so that its largest coordinate is positive. Tokens carry the modules that
 a run keeps, or those of --modules.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"torchpe/data/lst"
@@ -84,15 +83,8 @@ var lstSettings = []Setting{
 	},
 	{
 		Key: "lst_side", Flag: "lst-side", Tasks: Puzzles, Zero: "4", Range: "[4, 8]",
-		Help:   "rows and columns of the generated puzzles, 4 to 8", // of 3 x 3 there are too few
+		Help:   "rows and columns of the puzzles, 4 to 8", // of 3 x 3 there are too few to train on
 		Resets: "rename_symbols", Refused: oneSize,
-		Check: func(c *Config) error {
-			if c.LSTSide != 0 && (len(c.LSTTrain) > 0 || c.LSTValidation != "") {
-				return fmt.Errorf("%d, but files have puzzles of 4 x 4; leave out --lst-train and "+
-					"--lst-validation, or --lst-side", c.LSTSide)
-			}
-			return nil
-		},
 	},
 	{
 		Key: "eval_tokens", Flag: "eval-tokens", Tasks: Puzzles, Sweep: List, Zero: "none",

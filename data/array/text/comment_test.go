@@ -83,7 +83,12 @@ func TestCellsThatWouldChange(t *testing.T) {
 		// A column without a name, a row of Excel's errors.
 		{",,a\n1,0,2\n1,1,3\n", "x.csv:1:1: column 1 has no name"}, {"a,b,\n1,2,\n", "column 3 has no name"},
 		{"a,b\n#N/A,2\n3,4\n", "x.csv:2:1: cell 1 is \"#N/A\""}, {"a,b\n1,2\n#DIV/0!,4\n", "x.csv:3:1: "},
+		// Other separators than those of the first line.
 		{"a b\n1 2\n", "x.csv:2:1: cell 1 is \"1 2\": blanks stand between its numbers"},
+		{"a,b\n1\t2\n", `x.csv:2:1: cell 1 is "1\t2": line 1 has commas between cells, and this line tabs`},
+		{"a,b,c\n1 2 3\n", "line 1 has commas between cells, and this line blanks: use one of them"},
+		{"1,5 2,5 3,5\n", `x.csv:1:3: the first line has cells such as "5 2" between its commas: with`},
+		{"a,b,c\n1,5 2,5 3,5\n", `x.csv:2:3: cell 2 is "5 2": write decimals with a point, and`},
 	} {
 		_, err := Parse(strings.NewReader(c.text), "x.csv", Options{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -40,9 +40,9 @@ func (p *parser) isHeader(first, second []byte) bool {
 			isNumber = true
 		}
 		if isName && isNumber {
-			if p.delimiter == comma && strings.Contains(names, ";") {
+			if p.delimiter == comma && (strings.Contains(names, ";") || isBlankRow(bytes.Trim([]byte(names), `"`))) {
 				p.fail(at, "the first line has cells such as %s between its "+
-					"commas: with semicolons between cells, write decimals with a point", names)
+					"commas: with semicolons or blanks between cells, write decimals with a point", names)
 			}
 			p.fail(at, "the first line has names such as %s and numbers such as %s: "+
 				"if it names the columns, put quotes around all names; if it holds numbers, one "+

@@ -100,7 +100,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"a.csv", "\xff\xfe1", "UTF-16"}, {"a.csv.gz", "\x1f\x8b\x08\x00", "unpack it"},
 		{"a.1D", "1 10@3\n", "a.1D:1:3: cell 2 is \"10@3\""},
 		{"a.csv", "0,5;-1,25;3,2\n0,25;1,5;4,2\n", "a.csv:1:3: the first line has cells such as " +
-			"\"5;-1\" between its commas: with semicolons between cells, write " +
+			"\"5;-1\" between its commas: with semicolons or blanks between cells, write " +
 			"decimals with a point"},
 		{"a.csv", "u,x,1\n2,3,4\n5,6,7\n", "put quotes around all names"},
 		{"a.csv", "1,2\n1," + strings.Repeat("y", 100), strings.Repeat("y", 60) + `"...`},

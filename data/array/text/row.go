@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"torchpe/data/array"
@@ -121,6 +122,15 @@ func (p *parser) failNumber(c cells, n int, err error) {
 		p.fail(c.start, "cell %d, %s, %s", n, array.Quote(c.text), c.fault)
 	case errors.Is(err, strconv.ErrRange):
 		why = ", too large for a float64"
+	case isBlankRow(c.text) && len(c.text) < len(bytes.TrimSpace(c.line)):
+		why = ": write decimals with a point, and the same separator between all cells"
+	case isBlankRow(c.text) && p.columns > 1:
+		between, here := map[delimiter]string{comma: "commas", semicolon: "semicolons", tab: "tabs"}, "blanks"
+		if bytes.IndexByte(c.text, '\t') >= 0 {
+			here = between[tab]
+		}
+		why = fmt.Sprintf(": line %d has %s between cells, and this line %s: use one of them", p.counted,
+			between[p.delimiter], here)
 	case isBlankRow(c.text):
 		why = ": blanks stand between its numbers: give the file a name in .txt"
 	case bytes.IndexByte(c.text, ',') >= 0 && p.delimiter != comma:

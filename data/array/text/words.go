@@ -46,6 +46,10 @@ func (p *parser) words() []string {
 			"first line separate no cells: put quotes around names with either", array.Quote(line))
 	}
 	row, _ := p.names(bytes.TrimSpace(line))
+	if len(row) < p.columns && p.delimiter == tab { // the cells at an end are empty
+		row, _ = p.names(line)
+	}
+	p.columns = max(p.columns, len(row))
 	return row
 }
 

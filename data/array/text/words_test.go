@@ -14,6 +14,7 @@ func TestWords(t *testing.T) {
 		{"a.csv", "\"a, b\";1\r\n% note\nc;\"2 \"\"x\"\"\"\n", `[["a, b" "1"] ["c" "2 \"x\""]]`},
 		{"a.txt", "Area, left\tVIS\nb\tSMN\n", `[["Area, left" "VIS"] ["b" "SMN"]]`},
 		{"a.txt", "a  1 \n b\t2\n", `[["a" "1"] ["b" "2"]]`},
+		{"a.tsv", "a\tb\n1\t\n2\t3\t\n", `[["a" "b"] ["1" ""] ["2" "3"]]`},
 		{"a.csv", "Dorsal Attention\nVisual\n", `[["Dorsal Attention"] ["Visual"]]`},
 		{"a.csv", "\"Dorsal Attention\"\n\"Ventral Attention\"\n", `[["Dorsal Attention"] ["Ventral Attention"]]`},
 		{"a.csv", "a 1\nb 2\n", "no ',' and 2 words each"},
