@@ -56,16 +56,16 @@ func (noopObserver) Noticed(string)         {}
 // Interrupted says that the context ended before the run did; its state is saved. It is zero if data were
 // still being read.
 type Interrupted struct {
-	Dir         string
 	Step, Total int
+	next        string // the command, or its flags, that goes on
 }
 
 func (e *Interrupted) Error() string {
 	if e.Total == 0 {
 		return "interrupted while data were read, before the first step"
 	}
-	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, --resume --out %s goes on",
-		e.Step, e.Total, e.Dir)
+	return fmt.Sprintf("interrupted after step %d of %d; the state is saved, %s goes on",
+		e.Step, e.Total, e.next)
 }
 
 // ConfigError says that no model can be made of a configuration: the encoding does not fit it.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/runlog"
 )
@@ -196,7 +197,8 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 			}
 		}
 		if stop {
-			return runlog.Result{}, &Interrupted{Dir: t.run.Dir(), Step: t.state.step, Total: total}
+			return runlog.Result{}, &Interrupted{Step: t.state.step, Total: total,
+				next: "--resume --out " + wording.Quote(t.run.Dir())}
 		}
 	}
 	return t.finish()

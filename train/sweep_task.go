@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"torchpe/internal/wording"
 	"torchpe/torchpe"
 	"torchpe/train/config"
 	"torchpe/train/runlog"
@@ -58,6 +59,7 @@ func RunTask(ctx context.Context, claim *sweep.Claim, c Config, o Options) error
 		if cancelled {
 			why = "cancelled"
 		}
+		interrupted.next = "torchpe sweep resume " + wording.Quote(claim.Dir)
 		return &TaskStoppedError{Cancelled: cancelled, err: errors.Join(claim.Stop(why), err)}
 	}
 	if err == nil || errors.Is(err, runlog.ErrComplete) { // complete: a worker died between training and splitting

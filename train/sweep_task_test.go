@@ -66,7 +66,8 @@ func TestRunTask(t *testing.T) {
 		err := runTask(t, ctx, s, both, &stopper{after: 2, cancel: cancel})
 		cancel()
 		var stopped *TaskStoppedError
-		if !errors.As(err, &stopped) || stopped.Cancelled != cancelled || !errors.As(err, new(*Interrupted)) {
+		if !errors.As(err, &stopped) || stopped.Cancelled != cancelled || !errors.As(err, new(*Interrupted)) ||
+			!strings.Contains(err.Error(), "saved, torchpe sweep resume "+s.Dir+" goes on") {
 			t.Errorf("%s: %v", want, err)
 		}
 		if task := s.Task(both); task.State != sweep.StatePending || task.Heartbeat.Stopped != want ||

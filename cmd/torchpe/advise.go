@@ -242,6 +242,13 @@ func suited(all []sweep.Point, named bool, sum string, note func(string)) (good 
 	if err != nil {
 		return nil, err
 	}
+	switch first, err := config.Parse(texts[0]); { // before data are read
+	case err != nil:
+		return nil, err
+	case len(first.Members) < candidateSeeds:
+		return nil, fmt.Errorf("%s cannot tell encodings apart: name %d seeds or more (--seeds 1:%[2]d)",
+			wording.Count(len(first.Members), "seed"), candidateSeeds)
+	}
 	unsuited, err := train.CheckModels(texts, sum, note)
 	if err != nil {
 		return nil, err
@@ -297,12 +304,10 @@ func checkCandidates(texts [][]byte) error {
 		return err
 	case len(texts) < 2:
 		return fmt.Errorf("%s is the only candidate: name others with --pe", first.PE)
-	case len(first.Members) < candidateSeeds:
-		return fmt.Errorf("%s cannot tell encodings apart: want --members %d or more",
-			wording.Count(len(first.Members), "seed"), candidateSeeds)
 	case length/first.LogEvery < leastRecords:
-		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records do not show whether errors still fall",
-			flag, length, first.LogEvery, leastRecords)
+		return fmt.Errorf("--%s %d with --log-every %d: fewer than %d records do not show whether errors still "+
+			"fall; give --%[1]s %[5]d or more", flag, length, first.LogEvery, leastRecords,
+			leastRecords*first.LogEvery)
 	}
 	return nil
 }

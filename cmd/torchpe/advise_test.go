@@ -109,7 +109,7 @@ func TestAdviseBudget(t *testing.T) {
 		t.Errorf("%d, %v: %s%s", code, err, out, errs)
 	}
 	out = says(t, t.TempDir(), line, 0)
-	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps a model`).MatchString(out) {
+	if !regexp.MustCompile(`with 1 worker, timed on \S+; \d+ steps a model.* not the start`).MatchString(out) {
 		t.Error(out)
 	}
 	said := overBudget(time.Minute, 6*time.Minute)

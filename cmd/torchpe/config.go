@@ -305,8 +305,7 @@ func (f *memberFlags) add(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&f.seeds, "seeds", []string{"1"}, "seeds to train: numbers, ranges as 1:3, or "+
 		"the word paper for the 15 of the published runs")
 	f.count = 1
-	fl.Var(bounded{&f.count, 1, maxMembers}, "members", "number of seeds, which count up from that of --seeds, "+
-		"trained together as one ensemble")
+	fl.Var(bounded{&f.count, 1, maxMembers}, "members", "number of seeds, which count up from that of --seeds")
 }
 
 // nameSeeds makes a set of flags take --seed for --seeds.

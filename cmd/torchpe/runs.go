@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,6 +90,10 @@ func readRuns(dirs []string) (l *listing.List, notes []string, err error) {
 	}
 	if len(l.Rows) == 0 {
 		none := fmt.Sprintf("%s: no run in %s", dirs[0], map[bool]string{true: "it", false: "them"}[len(dirs) == 1])
+		if _, err := os.Stat(filepath.Join(dirs[0], "sweep.json")); err == nil {
+			none = fmt.Sprintf("%s: no finished run yet; torchpe sweep status %s says more", dirs[0],
+				wording.Quote(dirs[0]))
+		}
 		return nil, nil, usagef("%s", strings.Join(append([]string{none}, notes...), "\n"))
 	}
 	return l, notes, nil

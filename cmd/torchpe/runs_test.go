@@ -47,6 +47,8 @@ func TestRunsList(t *testing.T) {
 	says(t, dir, "runs compare", 0, "run,task,pe,sigma,seed,n,d_model,status,steps\n")
 	says(t, t.TempDir(), "runs list", exitUsage, "no folder runs here")
 	says(t, t.TempDir(), "runs compare", exitUsage)
+	says(t, dir, "sweep --launcher none --pe nope --out s"+smallSet(t, dir), 0)
+	says(t, dir, "runs list s", exitUsage, "s: no finished run yet; torchpe sweep status s says more")
 	t.Setenv("COLUMNS", "80")
 	says(t, dir, "runs list runs/a runs/c", 0, "runs/c", "3 models of 2 runs\n")
 	says(t, dir, "runs compare runs/a runs/b", 0, "d_model", "σ")

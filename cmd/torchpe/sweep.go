@@ -100,11 +100,11 @@ func (f *sweepFlags) run(c *call) (r result, err error) {
 		return r, usageError{err}
 	}
 	dir := f.to.path
-	if dir == "" && !f.dryRun {
-		if spec.Name == "" {
-			return r, usagef("--out is missing: name the directory of the sweep")
-		}
+	switch {
+	case dir == "" && spec.Name != "":
 		dir = filepath.Join("sweeps", spec.Name)
+	case dir == "" && !f.dryRun:
+		return r, usagef("--out is missing: name the directory of the sweep")
 	}
 	c.noteAll(notes)
 	return f.train(c, dir, spec.Name, configs)
@@ -124,6 +124,10 @@ func (f *sweepFlags) train(c *call, dir, name string, configs [][]byte) (r resul
 	var added sweep.Added
 	change := func(p *sweep.Plan) (err error) {
 		added, err = p.Add(configs, packing, os.Args)
+		isLarger := func(t sweep.Task) bool { return len(t.Runs) > int(f.pack) }
+		if f.pack > 0 && slices.ContainsFunc(p.Tasks, isLarger) {
+			c.note("--pack has no effect on runs that were planned before: give another --out")
+		}
 		return err
 	}
 	if f.dryRun {
@@ -180,15 +184,15 @@ func (f *sweepFlags) valid(points []sweep.Point) (configs [][]byte, notes []stri
 			}
 		}
 	}
-	if err := invalid.Err(); err != nil && !f.skipInvalid {
+	configs = slices.DeleteFunc(configs, func(text []byte) bool { return text == nil })
+	switch err := invalid.Err(); {
+	case len(configs) == 0:
+		return nil, nil, err
+	case err != nil && !f.skipInvalid:
 		return nil, nil, fmt.Errorf("%w\n--skip-invalid leaves out such points", err)
 	}
 	for _, line := range invalid.Lines() {
 		notes = append(notes, "left out: "+line)
-	}
-	configs = slices.DeleteFunc(configs, func(text []byte) bool { return text == nil })
-	if len(configs) == 0 {
-		return nil, nil, fmt.Errorf("nothing to train: %w", invalid.Err())
 	}
 	return configs, notes, nil
 }
@@ -259,12 +263,13 @@ func (f *launchFlags) printEstimate(out io.Writer, plan *sweep.Plan, e *sweep.Es
 	text := fmt.Sprintf("%s (%d new, %d done) in %s; what is left takes %s of "+
 		"disk", wording.Count(e.Runs, "run"), e.New, e.Done, wording.Count(e.Tasks, "task"),
 		wording.Megabytes(e.DiskMB))
-	if e.FreeMB > 0 {
+	if e.FreeMB >= 0 {
 		text += fmt.Sprintf(" (%s free)", wording.Megabytes(e.FreeMB))
 	}
 	if e.Hours > 0 {
 		text += fmt.Sprintf(" and about %s %s, timed on %s; %s steps a model, measurements at log intervals "+
-			"included", wording.Seconds(3600*e.Hours), f.workersText(e.Workers), e.Device, wording.Range(e.Steps))
+			"included, but not the start, data and last measures of each run", wording.Seconds(3600*e.Hours),
+			f.workersText(e.Workers), e.Device, wording.Range(e.Steps))
 	}
 	if dir == "" {
 		dir = "this folder"

@@ -202,11 +202,12 @@ func TestSweepInterrupted(t *testing.T) {
 		st = expect.Must(s.Status(nil))
 		return st
 	}
+	var said strings.Builder // on standard error
 	// begin starts a command in a shell, after what the shell does first, and waits until both tasks have made a step.
 	begin := func(line, first string) *exec.Cmd {
 		cmd := program(dir, line)
 		cmd.Args = append([]string{"sh", "-c", first + `exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
-		cmd.Path = "/bin/sh"
+		cmd.Path, cmd.Stderr = "/bin/sh", &said
 		expect.NoError(t, cmd.Start())
 		for range 600 {
 			steps := 0
@@ -232,6 +233,9 @@ func TestSweepInterrupted(t *testing.T) {
 	cmd := begin("sweep --out s --pe nope,rope --epochs 4000 --pack 1 --workers 2"+smallSet(t, dir), "")
 	expect.NoError(t, cmd.Process.Signal(os.Interrupt))
 	ends(cmd, exitInterrupted)
+	if !strings.Contains(said.String(), "the sweep was stopped; the same command continues it") {
+		t.Error(said.String())
+	}
 	for _, task := range status().Tasks {
 		if task.Heartbeat == nil || task.Heartbeat.Stopped != "signal" || task.Heartbeat.Step == 0 {
 			t.Errorf("%+v", task.Heartbeat)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,10 +48,14 @@ func (f *launchFlags) addLocal(fl *pflag.FlagSet) {
 	quietFlag(fl)
 }
 
-// check checks the flags that hold for every launcher.
+// check refuses flags of another launcher.
 func (f *launchFlags) check() error {
 	if f.failFast && f.launcher != "local" {
 		return usagef("--fail-fast: only --launcher local stops the other tasks; here it is %s", f.launcher)
+	}
+	if given := slices.Sorted(maps.Keys(f.slurm.given())); given != nil && f.launcher != "slurm" {
+		return usagef("--%s: only --launcher slurm submits jobs; here it is %s", strings.Join(given, ", --"),
+			f.launcher)
 	}
 	return nil
 }
@@ -78,9 +84,7 @@ func (f *launchFlags) launch(c *call, s *sweep.Sweep) (r result, err error) {
 	case launchErr != nil:
 		r.err = launchErr
 	case ctx.Err() != nil:
-		r.err = interruptedError{code: stopped(),
-			msg: fmt.Sprintf("the sweep was stopped; torchpe sweep resume %s continues it",
-				wording.Quote(s.Dir))}
+		r.err = interruptedError{code: stopped(), msg: "the sweep was stopped; the same command continues it"}
 	case f.launcher != "none":
 		r.err = s.Unfinished(st, f.launcher == "slurm")
 	}
@@ -102,10 +106,13 @@ func (f *launchFlags) start(ctx context.Context, c *call, s *sweep.Sweep) error 
 	}
 	var launcher sweep.Launcher
 	if f.launcher == "local" {
+		if queue, _ := slurm.Queued(ctx, s); len(queue) > 0 { // the state after the launch has the error
+			c.note("Slurm's queue has " + wording.Count(len(queue), "task") + ": torchpe sweep cancel takes them out")
+		}
 		launcher, err = f.local(s, self, sweep.NewProgress(c.progress(), st))
 	} else {
 		launcher = slurm.Launcher{Program: self, Options: f.slurm.asked(), Flags: f.slurm.given(),
-			Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
+			TakeLost: f.takeLost, Submitted: func(r slurm.Report) { fmt.Fprint(c.notes, r) }}
 	}
 	if err != nil {
 		return err
@@ -171,7 +178,7 @@ func (f *slurmFlags) add(to *pflag.FlagSet) {
 	fl.StringVar(&o.GPUType, "gpu-type", "", "GPU as the site names it, such as a100"+own)
 	fl.IntVar(&o.CPUs, "cpus", 0, "cores per job; 0 = the site's default"+own)
 	fl.StringVar(&o.Memory, "memory", "", "memory per node, such as 16G"+own)
-	fl.IntVar(&o.Throttle, "throttle", 0, "jobs that run at the same time; 0 = no limit"+own)
+	fl.IntVar(&o.Throttle, "throttle", 0, "jobs of an array that run at the same time; 0 = no limit"+own)
 	fl.IntVar(&o.TasksPerJob, "tasks-per-job", 1, "tasks that a job runs in turn"+own)
 	fl.DurationVar(&o.Signal, "signal", 2*time.Minute,
 		"how long before the limit a job saves and asks to be queued again"+own)
@@ -225,7 +232,8 @@ func (f *slurmFlags) recall(dir string, progress io.Writer) error {
 		}
 	})
 	if said != nil {
-		fmt.Fprintf(progress, "torchpe: as in the last submission: %s\n", strings.Join(said, " "))
+		fmt.Fprintf(progress, "torchpe: as in the last submission: %s; remove %s to drop them\n",
+			strings.Join(said, " "), path)
 	}
 	if err != nil {
 		return err

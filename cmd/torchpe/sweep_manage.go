@@ -29,11 +29,13 @@ func onSweep(run func(*call, *sweep.Sweep) (result, error)) func(*call) (result,
 func newSweepStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status DIR",
-		Short: "Say what is done, running, failed, lost or pending, from the folders alone",
-		Long: `Say what is done, running, failed, lost or pending, from the folders alone.
+		Short: "Say what is done, running, failed, lost or pending",
+		Long: `Say what is done, running, failed, lost or pending, by the files in DIR. Where tasks were submitted
+to Slurm, squeue says which of them wait.
 
-A task is lost if its worker died without a message; torchpe sweep resume continues it. "watch torchpe
-sweep status DIR" prints this again and again.`,
+A task is lost if its worker died without a message. torchpe sweep resume continues it, or where the
+worker was on another host, torchpe sweep retry --lost. "watch torchpe sweep status DIR" prints this
+again and again.`,
 		Example: `  torchpe sweep status my-sweep
   torchpe sweep status my-sweep --json`,
 	}
@@ -100,10 +102,17 @@ func newSweepCancelCommand() *cobra.Command {
 		Short: "Ask all workers, on any host, to save and stop",
 		Long: `Ask all workers, on any host, to save and stop; they do so within seconds. torchpe
 sweep resume continues.`,
-	}, onSweep(func(_ *call, s *sweep.Sweep) (result, error) {
-		return result{print: printf("%s: workers save and stop; torchpe sweep resume %s continues\n", s.Dir,
-				wording.Quote(s.Dir))},
-			errors.Join(s.Cancel(), slurm.Cancel(context.Background(), s))
+	}, onSweep(func(_ *call, s *sweep.Sweep) (r result, err error) {
+		st, err := s.Status(nil)
+		if err != nil {
+			return r, err
+		}
+		says := "nothing was running: all tasks have ended"
+		if st.Counts[sweep.StateDone]+st.Counts[sweep.StateFailed] < len(st.Tasks) {
+			says, err = "workers save and stop; torchpe sweep resume "+wording.Quote(s.Dir)+" continues", s.Cancel()
+		}
+		r.print = printf("%s: %s\n", s.Dir, says)
+		return r, errors.Join(err, slurm.Cancel(context.Background(), s))
 	}))
 }
 

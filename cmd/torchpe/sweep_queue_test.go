@@ -74,4 +74,5 @@ func TestQueueOfEndedTasks(t *testing.T) {
 for i in 0 1; do echo "$i|PENDING|$name|launch failed requeued held"; done`
 	expect.NoError(t, os.WriteFile(squeue, []byte("#!/bin/sh\n"+body+"\n"), 0o777))
 	says(t, dir, "sweep status s", 0, "1 of 2 runs done", "2>in Slurm's queue: 1 launch failed requeued held")
+	says(t, dir, "sweep resume s", 0, "2 of 2 runs done", "2>Slurm's queue has 1 task: ")
 }

@@ -25,7 +25,7 @@ type taskFlags struct {
 }
 
 func newSweepTaskCommand() *cobra.Command {
-	f := taskFlags{index: -1}
+	var f taskFlags
 	cmd := &cobra.Command{
 		Use:   "run-task DIR --index I",
 		Short: "Train exactly one task of a sweep",
@@ -38,12 +38,14 @@ are those of torchpe --help.`,
 		Example: `  torchpe sweep run-task --index $JOB_COMPLETION_INDEX my-sweep`,
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&f.index, "index", -1, "which task, from 0")
+	fl.IntVar(&f.index, "index", 0, "which task, from 0")
 	fl.IntVar(&f.threads, "threads", 0, "CPU threads if the sweep leaves them open; 0 = measured")
 	fl.StringVar(&f.device, "device", "", "device in place of the sweep's: cpu, cuda or cuda:i")
-	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the task of a dead process on another host")
+	fl.BoolVar(&f.breakLock, "break-lock", false, "take over the task of a dead process on another host, "+
+		"which was silent for three minutes")
 	fl.Var(bounded{&f.ended, 129, 192}, "ended", "train nothing: record that a signal ended the worker of this job, "+
 		"by its exit status above 128")
+	require(cmd, "index")
 	return action(cmd, onSweep(f.run))
 }
 

@@ -177,6 +177,7 @@ func TestSweepFailsAndRetries(t *testing.T) {
 		t.Errorf("%+v", st.Counts)
 	}
 	says(t, dir, "sweep retry s --failed", 0, "2 of 2 runs done")
+	says(t, dir, "sweep cancel s", 0, "nothing was running: all tasks have ended")
 	if stdout, stderr, code = torchpeIn(t, dir, "sweep run-task --index 1 s"); code != 0 ||
 		!strings.Contains(stdout, "done already") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
@@ -271,6 +272,11 @@ func TestInvalidPoints(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &e); err != nil || code != 0 || e.Runs != 2 || // nope and rope with 2 heads
 		strings.Count(errs, "left out: ") != 2 {
 		t.Errorf("%v, exit code %d: %s%s", err, code, out, errs)
+	}
+	// Where none is left it is no help.
+	_, errs, code = here(t, t.TempDir(), strings.Fields("sweep --dry-run --pe nope,rope --heads 3"+tinyNMAR)...)
+	if code != exitUsage || !strings.Contains(errs, "not divisible") || strings.Contains(errs, "--skip") {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 	// Each point has its own coordinates to start from, whichever point was read before it.
 	starts := "sweep --dry-run --no-calibrate --skip-invalid --pe learn --sigma 0.2 --pe-init normal,gradients,mds"

@@ -181,14 +181,16 @@ func Expand(part string) ([]string, error) {
 	case 3:
 		return Range(ends[0], ends[1], ends[2])
 	case 2:
-		if _, err := Range(ends[0], ends[1], "1"); err == nil {
+		_, from := number(ends[0])
+		_, to := number(ends[1])
+		if from == nil && to == nil {
 			return nil, fmt.Errorf("%q has no step: a range is from:to:step, as 0.1:2:0.1", part)
 		}
 	}
 	return []string{part}, nil
 }
 
-// Range returns from, from+step, ..., to, exactly: 0.1 to 2 in tenths has 20 values.
+// Range returns from, from+step, ..., to, exactly: 0.1 to 2 in tenths has 20 values. The steps must reach the end.
 func Range(from, to, step string) ([]string, error) {
 	var numbers [3]*big.Rat
 	for i, text := range []string{from, to, step} {
@@ -213,6 +215,10 @@ func Range(from, to, step string) ([]string, error) {
 		}
 		f, _ := x.Float64()
 		out = append(out, strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	if new(big.Rat).Sub(x, by).Cmp(last) != 0 {
+		next, _ := x.Float64()
+		return nil, fmt.Errorf("range: step %s does not reach %s: end with %s or %g", step, to, out[len(out)-1], next)
 	}
 	return out, nil
 }

@@ -101,8 +101,8 @@ type Claim struct {
 }
 
 // ClaimTask takes a task. It fails with ErrDone, ErrFailed or ErrBusy. A task is also busy while
-// another host's worker may be alive, unless breakLock says that it is dead, both workers are the
-// same requeued job of a scheduler, or both are jobs and the old one is silent.
+// another host's worker may be alive, unless both workers are the same requeued job of a scheduler, or
+// the old one is silent and either both are jobs or breakLock says that it is dead.
 func (s *Sweep) ClaimTask(index int, breakLock bool) (*Claim, error) {
 	c, err := s.lockOpenTask(index)
 	if err != nil {
@@ -238,10 +238,9 @@ func (c *Claim) takeOver(breakLock bool) error {
 		old.Stopped = wasEnded
 	}
 	foreign := found && old.Stopped == "" && old.Host != host && (job == "" || old.Job != job)
-	if foreign && job != "" && old.Job != "" && now().Sub(old.Time).Abs() > staleAfter {
-		foreign = false // the scheduler has given up the old job, and submitted the task again
-	}
-	if foreign && !breakLock {
+	// Of two jobs, the scheduler has given up the old one, and submitted the task again.
+	isDead := breakLock || job != "" && old.Job != ""
+	if foreign && !(isDead && now().Sub(old.Time).Abs() > staleAfter) {
 		return fmt.Errorf("task %d %w by pid %d on %s, or was until it died there (last sign at %s): "+
 			"if it is dead, torchpe sweep retry --lost %s takes the task",
 			c.Index, ErrBusy, old.PID, old.Host, old.Time.Format(time.RFC3339), wording.Quote(c.Dir))
@@ -321,7 +320,8 @@ func (c *Claim) Fail(f Failure) error {
 func (s *Sweep) RecordKilled(index, status int) error {
 	f := killed(syscall.Signal(status - 128))
 	if f.ExitCode == 128+int(syscall.SIGKILL) {
-		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack"
+		f.Message += ", likely as the memory of its job ran out: more --memory, or a smaller --pack with " +
+			"another --out"
 	}
 	return s.recordFailure(index, f, func(c *Claim, b Heartbeat, found bool) bool {
 		return found && b.Stopped == "" && sameHost(b.Host) && b.Job == schedulerJob() && b.Attempt > c.endedAttempt

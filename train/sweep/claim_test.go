@@ -3,6 +3,7 @@ package sweep
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,13 +108,22 @@ func TestOtherHosts(t *testing.T) {
 	put(Heartbeat{PID: 1, Host: "elsewhere", Job: "11_0", Time: time.Now().Add(-time.Hour)})
 	c = expect.Must(s.ClaimTask(0, false))
 	c.Release()
-	put(Heartbeat{PID: 1, Host: "elsewhere", Time: time.Now()})
+	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 9, Time: time.Now()})
+	if _, err := s.ClaimTask(0, true); !errors.Is(err, ErrBusy) {
+		t.Errorf("a worker that gives signs of life: %v", err)
+	}
+	put(Heartbeat{PID: 1, Host: "elsewhere", Attempt: 9, Time: time.Now().Add(-time.Hour)})
+	st, err := s.Status(nil)
+	if said := fmt.Sprint(s.Unfinished(st, false)); err != nil || !strings.Contains(said,
+		"1 task lost (torchpe sweep retry --lost "+s.Dir+" continues)") {
+		t.Errorf("%s, %v", said, err)
+	}
 	c = expect.Must(s.ClaimTask(0, true))
 	c.Release()
 	if state() != StateLost { // it said nothing as it ended
 		t.Error(state())
 	}
-	st, err := s.Status(func(int) bool { return true })
+	st, err = s.Status(func(int) bool { return true })
 	if err != nil || st.Counts[StatePending] != 1 {
 		t.Errorf("a scheduler still has it: %+v, %v", st.Counts, err)
 	}

@@ -22,7 +22,7 @@ type Estimate struct {
 	Device  string  `json:"device,omitempty"`
 	Hours   float64 `json:"hours,omitempty"` // of what is not done, all workers together; 0 without calibration
 	DiskMB  float64 `json:"disk_mb"`
-	FreeMB  float64 `json:"free_disk_mb,omitempty"` // 0 where the file system does not say
+	FreeMB  float64 `json:"free_disk_mb"` // -1 where the file system does not say
 	Shapes  []Shape `json:"shapes"`
 
 	Steps       []int   `json:"steps_a_model,omitempty"` // the numbers of what is not done, in rising order
@@ -111,12 +111,12 @@ func (p *Plan) Estimate(st Status) (*Estimate, error) {
 // open reports whether a task is not done. The task may have been planned after the status was read.
 func (st Status) open(task int) bool { return task >= len(st.Tasks) || st.Tasks[task].Done == nil }
 
-// FreeMB returns the space that is free in a directory, which need not exist; 0 where the file
+// FreeMB returns the space that is free in a directory, which need not exist; -1 where the file
 // system does not say.
 func FreeMB(dir string) float64 {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return 0
+		return -1
 	}
 	free, err := runlog.FreeSpace(dir)
 	for err != nil && dir != filepath.Dir(dir) {
@@ -124,7 +124,7 @@ func FreeMB(dir string) float64 {
 		free, err = runlog.FreeSpace(dir)
 	}
 	if err != nil || free == math.MaxInt64 {
-		return 0
+		return -1
 	}
 	return float64(free) / (1 << 20)
 }

@@ -84,12 +84,25 @@ func TestPlanIn(t *testing.T) {
 	}
 }
 
-func TestShortOfDisk(t *testing.T) {
-	if text := ShortOfDisk("/data", 2048, 100); !strings.Contains(text, "/data has 100 MB free") ||
-		!strings.Contains(text, "about 2.0 GB") {
-		t.Error(text)
+// A task that a worker never claimed has saved nothing.
+func TestEndingOfPending(t *testing.T) {
+	for want, beat := range map[string]*Heartbeat{"a: not begun\n": nil, "a: stopped, saved\n": {Attempt: 1}} {
+		var said strings.Builder
+		NewProgress(&said, Status{}).Ended(TaskStatus{State: StatePending, Runs: []string{"a"}, Heartbeat: beat})
+		if !strings.HasSuffix(said.String(), want) {
+			t.Errorf("%q, want %q", said.String(), want)
+		}
 	}
-	if text := ShortOfDisk("/data", 2048, 4096) + ShortOfDisk("/data", 2048, 0); text != "" {
+}
+
+func TestShortOfDisk(t *testing.T) {
+	for free, want := range map[float64]string{100: "/data has 100 MB free", 0: "/data has 0 kB free"} {
+		if text := ShortOfDisk("/data", 2048, free); !strings.Contains(text, want) ||
+			!strings.Contains(text, "about 2.0 GB") {
+			t.Error(text)
+		}
+	}
+	if text := ShortOfDisk("/data", 2048, 4096) + ShortOfDisk("/data", 2048, -1); text != "" {
 		t.Error(text)
 	}
 }

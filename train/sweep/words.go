@@ -47,13 +47,20 @@ func (st Status) String() string {
 // a scheduler has queued are no failure.
 func (s *Sweep) Unfinished(st Status, queued bool) error {
 	open := []State{StateRunning, StatePending}
+	dir, lost := wording.Quote(s.Dir), "resume"
+	if queued {
+		dir += " --launcher slurm"
+	}
+	if queued || slices.ContainsFunc(st.Tasks, TaskStatus.Elsewhere) {
+		lost = "retry --lost"
+	}
 	var parts []string
 	for _, c := range []struct {
 		state State
 		text  string
 	}{
-		{StateFailed, "failed (torchpe sweep retry --failed " + wording.Quote(s.Dir) + " tries again)"},
-		{StateLost, "lost (torchpe sweep resume " + wording.Quote(s.Dir) + " continues)"},
+		{StateFailed, "failed (torchpe sweep retry --failed " + dir + " tries again)"},
+		{StateLost, "lost (torchpe sweep " + lost + " " + dir + " continues)"},
 		{StateUnknown, "not readable"},
 		{StateRunning, "still running"},
 		{StatePending, "pending"},
@@ -91,6 +98,8 @@ func (t TaskStatus) ending(dir string) string {
 		return "done"
 	case t.State == StateFailed:
 		return fmt.Sprintf("failed (%s): %s; log: %s", t.Failure.Reason, firstLine(t.Failure.Message), t.Log)
+	case t.State == StatePending && t.Heartbeat == nil:
+		return "not begun"
 	case t.State == StatePending:
 		return "stopped, saved"
 	case t.State == StateLost && t.Elsewhere():
@@ -139,9 +148,9 @@ func (p *Progress) Ended(t TaskStatus) {
 func (p *Progress) Said(line string) { fmt.Fprintln(p.w, line) }
 
 // ShortOfDisk returns a warning where the disk at dir has less space than what is left to train needs,
-// or "". The need is an estimate, so it stops nothing.
+// or "". Less than 0 is an unknown space. The need is an estimate, so it stops nothing.
 func ShortOfDisk(dir string, needMB, freeMB float64) string {
-	if freeMB == 0 || needMB <= freeMB {
+	if freeMB < 0 || needMB <= freeMB {
 		return ""
 	}
 	return fmt.Sprintf("the disk at %s has %s free, and what is left to train takes about %s: "+

@@ -131,6 +131,7 @@ func TestYAMLMistakes(t *testing.T) {
 		{"grid: {sigma: {from: 1, to: 2}}\n", "from, to and step"},
 		{"grid: {sigma: {from: 1, to: 2, stepp: 1}}\n", `did you mean "step"?`},
 		{"grid: {sigma: {from: 1, to: 2, step: 0}}\n", "does not move"},
+		{"grid: {sigma: {from: 1, to: 2, step: .3}}\n", "does not reach 2: end with 1.9 or 2.2"},
 		{"grid: {sigma: {from: .nan, to: 2, step: 1}}\n", "is no number"},
 		{"set: {sigma: [1, 2]}\n", "belongs under grid"},
 		{"grid: {pe: [[learn]]}\n", "takes one value"},

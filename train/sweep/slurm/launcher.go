@@ -23,6 +23,8 @@ type Launcher struct {
 	Program string // the path of torchpe
 	Options Options
 	Flags   Flags // stored for the next submission, unless nil
+	// TakeLost says that silent workers that were no jobs are dead.
+	TakeLost bool
 	// Submitted, which may be nil, is called with the state of the tasks, also when Launch fails.
 	Submitted func(Report)
 }
@@ -35,6 +37,7 @@ type Report struct {
 	Jobs    []Job // submitted now
 	Waiting []int // in the queue, running, or worked on by others
 	Held    []int // in the queue, until someone says scontrol release
+	Lost    []int // whose silent worker was no job, and may be alive on a host that a job cannot ask
 	Left    []int // to be submitted, but that failed: see the error
 }
 
@@ -54,12 +57,10 @@ func (l Launcher) Launch(ctx context.Context, s *sweep.Sweep) error {
 		return nil
 	}
 	return s.Exclusive(func() error {
-		if l.Flags != nil {
-			if err := writeJSON(s, flagsFile, l.Flags); err != nil {
-				return err
-			}
-		}
 		r, err := l.submitOpen(ctx, s, open)
+		if l.Flags != nil && len(r.Jobs) > 0 { // sbatch takes them
+			err = errors.Join(err, writeJSON(s, flagsFile, l.Flags))
+		}
 		if l.Submitted != nil {
 			l.Submitted(r)
 		}
@@ -87,6 +88,8 @@ func (l Launcher) submitOpen(ctx context.Context, s *sweep.Sweep, tasks []int) (
 			r.Held = append(r.Held, i)
 		case queued, t.State == sweep.StateRunning, t.State == sweep.StateUnknown:
 			r.Waiting = append(r.Waiting, i)
+		case t.State == sweep.StateLost && t.Heartbeat.Job == "" && !l.TakeLost:
+			r.Lost = append(r.Lost, i)
 		default:
 			r.Left = append(r.Left, i)
 		}
@@ -145,6 +148,12 @@ func (l Launcher) submitJob(ctx context.Context, s *sweep.Sweep, job *Job) error
 	if n := l.Options.CPUs; n > 0 {
 		args = append(args, "--threads", strconv.Itoa(n))
 	}
+	if l.Options.GPUs > 0 {
+		args = append(args, "--device", "cuda") // a job without its GPU fails, and does not use the CPU
+	}
+	if l.TakeLost {
+		args = append(args, "--break-lock")
+	}
 	out, err := call(ctx, "sbatch", append(args, s.Dir)...)
 	if err == nil {
 		job.ID, err = parseID(out)
@@ -182,6 +191,8 @@ func (r Report) String() string {
 	say(n, "submitted ", "to Slurm, job "+strings.Join(ids, ", "))
 	say(len(r.Waiting), "", "in the queue or running already")
 	say(len(r.Held), "", "held in the queue: scontrol release lets them start")
+	say(len(r.Lost), "", "left alone, whose worker was no job and fell silent: torchpe sweep retry --lost "+
+		"--launcher slurm submits such")
 	say(len(r.Left), "", "not submitted")
 	return b.String()
 }

@@ -91,6 +91,29 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
+// A job cannot claim what was lost by a worker that was none, unless that one is said to be dead.
+func TestLaunchLost(t *testing.T) {
+	fake := fakeSlurm(t)
+	s := newSweep(t, "s", 2)
+	expect.NoError(t, claim(t, s, 0).Release())
+	t.Setenv("SLURM_ARRAY_JOB_ID", "12")
+	t.Setenv("SLURM_ARRAY_TASK_ID", "1")
+	expect.NoError(t, claim(t, s, 1).Release())
+	r, submitted, err := launch(t, s, Options{})
+	if err != nil || !slices.Equal(submitted, []int{1}) || !slices.Equal(r.Lost, []int{0}) ||
+		!strings.Contains(r.String(), "1 task left alone") {
+		t.Errorf("%+v %v", r, err)
+	}
+	l := Launcher{Program: "/bin/torchpe", TakeLost: true, Submitted: func(got Report) { r = got }}
+	if err := l.Launch(t.Context(), s); err != nil || !slices.Equal(r.Jobs[0].Tasks, []int{0, 1}) {
+		t.Errorf("%+v %v", r, err)
+	}
+	calls := sbatches(t, fake)
+	if slices.Contains(calls[0], "--break-lock") || !slices.Contains(calls[1], "--break-lock") {
+		t.Errorf("%q", calls)
+	}
+}
+
 // A sweep is submitted in arrays of at most MaxArraySize jobs, each word as it is; all that a job
 // needs is on the disk when sbatch is called, the record included.
 func TestSubmit(t *testing.T) {
@@ -100,7 +123,7 @@ func TestSubmit(t *testing.T) {
 	fakeCommand(t, "sbatch", `for a; do case $a in */job.sh) script=$a;; *.tasks) list=$a;; esac; done
 n=$(($(cat "$fake/n" 2>/dev/null) + 1)); echo $n >"$fake/n"; printf '%s\0' "$@" >"$fake/$n"; cp "$list" "$fake/list$n"
 [ -s "$script" ] && [ -s "${list%.tasks}.json" ] && echo "notice of the site" && echo "10$n;cluster"`)
-	o := Options{Time: time.Hour, Throttle: 4, TasksPerJob: 2, CPUs: 3, Requeue: true,
+	o := Options{Time: time.Hour, Throttle: 4, TasksPerJob: 2, CPUs: 3, GPUs: 1, Requeue: true,
 		Extra: []string{"--comment=a b"}}
 	r, submitted, err := launch(t, s, o)
 	if err != nil || len(r.Jobs) != 3 || len(submitted) != 23 || !slices.IsSorted(submitted) || r.Jobs[2].ID != 103 {
@@ -117,7 +140,7 @@ n=$(($(cat "$fake/n" 2>/dev/null) + 1)); echo $n >"$fake/n"; printf '%s\0' "$@" 
 		}
 		at := slices.Index(calls[k], filepath.Join(s.Dir, folder, scriptFile))
 		want := []string{filepath.Join(s.Dir, folder, r.Jobs[k].Name+".tasks"), "20", "/bin/torchpe", "sweep",
-			"run-task", "--threads", "3", s.Dir}
+			"run-task", "--threads", "3", "--device", "cuda", s.Dir}
 		if at < 0 || !slices.Equal(calls[k][at+1:], want) {
 			t.Errorf("%q, want %q", calls[k], want)
 		}
@@ -209,8 +232,10 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Flags come back as they were stored; those that cannot be read are an error that says what to do.
+// Flags come back as they were stored, which they are once sbatch took them; those that cannot be read are an
+// error that says what to do.
 func TestFlags(t *testing.T) {
+	fakeSlurm(t)
 	s := newSweep(t, "s", 1)
 	for _, dir := range []string{s.Dir, t.TempDir(), filepath.Join(s.Dir, "absent")} {
 		if got, _, err := ReadFlags(dir); got != nil || err != nil {
@@ -218,7 +243,14 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	want := Flags{"time": {"2h0m0s"}, "sbatch": {"--a=1,2", "--b"}, "partition": {""}}
-	expect.NoError(t, writeJSON(s, flagsFile, want))
+	for _, sbatch := range []string{"exit 1", "echo 7"} {
+		got, _, err := ReadFlags(s.Dir)
+		if got != nil || err != nil {
+			t.Errorf("%v were stored though sbatch refused them, %v", got, err)
+		}
+		fakeCommand(t, "sbatch", sbatch)
+		_ = Launcher{Flags: want}.Launch(t.Context(), s)
+	}
 	got, path, err := ReadFlags(s.Dir)
 	if err != nil || !maps.EqualFunc(got, want, slices.Equal[[]string]) {
 		t.Errorf("%v, want %v, %v", got, want, err)

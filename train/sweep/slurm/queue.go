@@ -37,7 +37,7 @@ func Waits(queue map[int]Place) []string {
 	counts := map[string]int{}
 	for _, p := range queue {
 		if p.State == "PENDING" || p.Held() {
-			counts[cmp.Or(p.Reason, "no reason given")]++
+			counts[cmp.Or(p.Reason, "waiting")]++
 		}
 	}
 	var lines []string
