@@ -132,7 +132,7 @@ func TestStartFromRefuses(t *testing.T) {
 		says   []string
 	}{
 		"width": {func(c *Config) { c.DModel = 32 },
-			[]string{"block0.attn.out.bias: its shape is [16] there, and [32] here", "more\ngive the sizes of that run"}},
+			[]string{"attn.out.bias: its shape is [16] there, and [32] here", "more\ngive the sizes of that run"}},
 		"layers": {func(c *Config) { c.Layers = 1 }, []string{"block1.attn.in.weight: this model has none"}},
 		"biases": {func(c *Config) { c.PE = "rope" },
 			[]string{"block0.attn.in.bias: this model has none", "--attention-bias"}},

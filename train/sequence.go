@@ -170,7 +170,7 @@ func (t *sequenceTask) notes() []string {
 	}
 	measured := "no longer input is measured"
 	if n := len(t.longer); n > 0 {
-		measured = fmt.Sprintf("inputs above %d are not measured, so that there is no mean of longer ones", t.longer[n-1])
+		measured = fmt.Sprintf("inputs above %d are not measured, so that longer ones have no mean", t.longer[n-1])
 	}
 	return append(t.source.notes(), fmt.Sprintf("%s: %v. %s", measured, t.unmeasured, t.placesHint()))
 }

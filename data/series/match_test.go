@@ -31,7 +31,8 @@ func TestFilesWithAndWithoutNames(t *testing.T) {
 
 // Files that lack tokens of others are refused, and the error names these tokens.
 func TestFilesThatLackTokens(t *testing.T) {
-	all, fewer := expect.File(t, "all.csv", "a,b,c,d\n1,2,3,4\n5,6,7,9\n"), expect.File(t, "fewer.csv", "d,x\n1,2\n3,5\n")
+	all := expect.File(t, "all.csv", "a,b,c,d\n1,2,3,4\n5,6,7,9\n")
+	fewer := expect.File(t, "fewer.csv", "d,x\n1,2\n3,5\n")
 	_, err := Load([]string{all, fewer}, Options{})
 	expect.Error(t, err, "fewer.csv: tokens that it alone has: x; that "+all+" alone has: a, b, c: leave these out")
 	_, err = Load([]string{expect.File(t, "two.csv", "b,a\n1,2\n3,5\n"), all}, Options{})

@@ -111,8 +111,8 @@ func specs() []spec {
 			Caption: "Mean squared error over masked tokens, in units of the data as they are trained on. " +
 				"Lines are means over seeds, bands reach from the least to the greatest, and a dot is a seed. " +
 				"Dashed: errors without a model under the same masks, of the conditional Gaussian (the best linear " +
-				"prediction, if training frames are many times the tokens) and of a regression on the mean of the visible tokens. Trained with {trained} " +
-				"masked.{stopped}"},
+				"prediction, if training frames are many times the tokens) and of a regression on " +
+				"the mean of the visible tokens. Trained with {trained} masked.{stopped}"},
 		{ID: "subjects", Section: errorsSection, Title: "Error by test subject", Rows: []row{plots(subjects)},
 			Caption: "Each dot is one of {number} subjects that training did not see, the mean over seeds." +
 				"{intervals} Dashed: errors without a model under the same masks."},

@@ -150,8 +150,8 @@ func TestFewSubjectsAndPoorModels(t *testing.T) {
 		Subjects: []string{"07", "anna"},
 		Edit:     func(m *synthetic.Member) { m.Result.Measures["test_mse/0.50"] = .97 }})
 	page := read(dir, "index.html")
-	contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1, seed 1 (test MSE .970, 0.50 masked): no better than a "+
-		"regression on the mean of the visible tokens (.960); train longer")
+	contains(t, page, "the mean over seeds. Dashed: ", "learn-0.1, seed 1 (test MSE .970, 0.50 masked): no better "+
+		"than a regression on the mean of the visible tokens (.960); train longer")
 }
 
 // Models that differ in more than their seeds are averaged apart.

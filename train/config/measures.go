@@ -116,8 +116,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 var outputSettings = []Setting{
 	{
 		Key: "log_every", Flag: "log-every", Effect: Measures, SameStepTime: true, Range: "[1, inf)",
-		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 epochs; " +
-			"with --until, which a record ends, a hundredth or less)",
+		Help: "epochs between records, or steps where the task counts those (default: a twentieth; 1 up to 50 " +
+			"epochs; with --until, which a record ends, a hundredth or less)",
 		Complete: func(c *Config) error {
 			task, length := c.Facts(), c.Epochs+c.Steps
 			switch {

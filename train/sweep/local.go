@@ -219,8 +219,8 @@ func workerFailure(err error, output string, oom bool) Failure {
 			f = killed(status.Signal())
 			if status.Signal() == syscall.SIGKILL && oom {
 				f.Reason = ReasonOOM
-				f.Message = "the system killed the worker as its memory ran out: fewer --workers, or a smaller --pack " +
-					"with another --out"
+				f.Message = "the system killed the worker as its memory ran out: fewer --workers, or a smaller " +
+					"--pack with another --out"
 			}
 		}
 	}
