@@ -38,8 +38,8 @@ var exitCodes = []struct {
 	means string
 }{
 	{exitDone, "done"},
-	{exitFailed, "failed: a file cannot be read, the data do not fit the flags, or every model diverged; of a sweep: a " +
-		"task failed or a run diverged"},
+	{exitFailed, "failed: a file cannot be read, the data do not fit the flags, or every model diverged; of a sweep: " +
+		"a task failed or a run diverged"},
 	{exitUsage, "the command line or the configuration is wrong, or names a file that is missing or would be " +
 		"overwritten; nothing was written"},
 	{exitDiskFull, "the disk, a quota or a limit on file sizes is used up; the last checkpoint is whole"},

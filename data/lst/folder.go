@@ -43,7 +43,7 @@ func FilesIn(dir string) (train []string, validation string, err error) {
 			return paths[:last], paths[last], nil
 		}
 	}
-	return nil, "", fmt.Errorf("%s lacks %s of the published puzzles; those of torchpe data lst generate are %s and %s; "+
-		"for others: torchpe train --lst-train FILE --lst-validation FILE", dir, lacks, GeneratedFiles[0],
+	return nil, "", fmt.Errorf("%s lacks %s of the published puzzles; those of torchpe data lst generate are %s and "+
+		"%s; for others: torchpe train --lst-train FILE --lst-validation FILE", dir, lacks, GeneratedFiles[0],
 		GeneratedFiles[1])
 }
