@@ -52,7 +52,7 @@ const (
 // has a Jaccard distance (see features) above 0.8 to every validation puzzle. At side 4 none is
 // isomorphic to a validation puzzle.
 //
-// As in the published sets, two lines (see [TwoLines]) decide no 3-vector validation puzzle and, at
+// As in the published sets, two lines (see [Lines]) decide no 3-vector validation puzzle and, at
 // side 4, a fifth of the 3-vector training puzzles.
 //
 // The numbers of givens, as shares of the cells, are distributed as in the published sets, as far as

@@ -83,7 +83,7 @@ func TestDefaultSides(t *testing.T) {
 	}
 }
 
-// Two lines decide a puzzle of a training set where TwoLines says so, and none of a validation set.
+// Two lines decide a puzzle of a training set where twoLines says so, and none of a validation set.
 func TestTwoLines(t *testing.T) {
 	for _, side := range []int{4, 5, 6} {
 		train, validation := generated(t, Options{Side: side, Train: 20 * side,
@@ -99,9 +99,9 @@ func TestTwoLines(t *testing.T) {
 			if two {
 				found++
 			}
-			if named := TwoLines(p.Cells) != nil; named != two {
-				t.Errorf("side %d: %v: TwoLines %v, but two lines decide it: %v", side, p,
-					TwoLines(p.Cells), two)
+			v := newGiven(p.Cells)
+			if named := v.twoLines(p.Condition, p.Cells.Probe()); (named != nil) != two {
+				t.Errorf("side %d: %v: lines %v, but two lines decide it: %v", side, p, named, two)
 			}
 			if two && i >= len(train) {
 				t.Errorf("side %d: validation puzzle %v needs two lines only", side, p)
