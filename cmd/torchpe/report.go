@@ -119,15 +119,18 @@ func (f *reportFlags) reports(c *call, dir string, all []*cohort.Run) (r result,
 			return r, err
 		}
 		r = result{value: w, print: writtenText(w, wording.Count(found.CountRuns(), "run")+" "+p.of)}
-		isOfPaper := func(r *cohort.Run) bool { return r.Config.Task == "fmri" } // of the runs that have a page
-		if alone && !slices.ContainsFunc(all, isOfPaper) {
+		if alone && !slices.ContainsFunc(all, func(r *cohort.Run) bool { return r.Config.Task == "fmri" }) {
 			return r, nil
 		}
-		if err := c.show(r); err != nil {
-			return r, err
+		if !c.json { // which is one document
+			if err := c.show(r); err != nil {
+				return r, err
+			}
 		}
 		if alone {
-			return f.reportPaper(dir, f.to.file("paper"))
+			r, err = f.reportPaper(dir, f.to.file("paper"))
+			r.value = w
+			return r, err
 		}
 	}
 	return f.reportPaper(dir, f.to.path)

@@ -65,4 +65,5 @@ func TestReportOfOwnData(t *testing.T) {
 	says(t, dir, "train --task fmri --data own.csv --sigma 0.5 --steps 10 --quiet --out brain/own"+tinyModel, 0)
 	says(t, dir, "report brain", 0, "from 1 run on own data: brain/report/index.html", "brain/report/paper/index.html")
 	readText(t, filepath.Join(dir, "brain", "report", "paper", "fig5.pdf"))
+	keys(t, says(t, dir, "report brain --json", 0), "Index") // one document
 }

@@ -70,7 +70,7 @@ var modelFamilies = []modelFamily{
 	{types: "cohere", interleaved: true, defaults: numbers{"rope_theta": 5e5}},
 	{types: "cohere2", interleaved: true, windows: "pattern", nope: "global",
 		defaults: numbers{"rope_theta": 1e4, "sliding_window_pattern": 4, "sliding_window": 4096}},
-	{types: "glm glm4", interleaved: true, partial: true, tiled: "turns a pair by the first half of them",
+	{types: "glm glm4", interleaved: true, partial: true, tiled: "turns 2k and 2k+1 by the k-th",
 		defaults: numbers{"rope_theta": 1e4, "partial_rotary_factor": 0.5, "head_dim": 128}},
 	{types: "phi persimmon nemotron", partial: true,
 		defaults: numbers{"rope_theta": 1e4, "partial_rotary_factor": 0.5}},
