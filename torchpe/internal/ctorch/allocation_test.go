@@ -200,8 +200,10 @@ func TestMemoryIsKept(t *testing.T) {
 		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
 		faults <- after.Minflt - before.Minflt
 	}()
+	// With a heap for each thread these are as many as one round needs, 10 times as many where all is given
+	// back. Some tensors may need new pages where another thread's allocation lies between freed ones.
 	const pages = tensors * numbers * 4 / 4096
-	if n := <-faults; n > pages/10 {
+	if n := <-faults; n > pages/2 {
 		t.Errorf("%d pages were paged in by 10 rounds that need the same %d", n, pages)
 	}
 }
