@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 
 	"torchpe/data/lst"
 	"torchpe/models"
@@ -82,7 +83,7 @@ func loadPuzzles(c Config) (splits, error) {
 	var set lst.Dataset
 	var err error
 	if len(c.LSTTrain) == 0 {
-		set, err = lst.Default(c.Side(), c.DataSeed)
+		set, err = defaultPuzzles(c.Side(), c.DataSeed)
 	} else if set, err = lst.Load(c.LSTTrain, c.LSTValidation, c.DataSeed); err == nil {
 		err = ofSide(c.Side(), slices.Concat(set.Train, set.IID, set.Validation))
 	}
@@ -104,6 +105,16 @@ func loadPuzzles(c Config) (splits, error) {
 	}
 	return s, nil
 }
+
+// defaultPuzzles is [lst.Default], which takes a second, once for each side and seed of a process: a worker
+// trains many tasks.
+func defaultPuzzles(side int, seed uint64) (lst.Dataset, error) {
+	generate, _ := defaults.LoadOrStore([2]uint64{uint64(side), seed}, sync.OnceValues(
+		func() (lst.Dataset, error) { return lst.Default(side, seed) }))
+	return generate.(func() (lst.Dataset, error))()
+}
+
+var defaults sync.Map // by side and seed
 
 // ofSide returns an error unless all puzzles have a side.
 func ofSide(side int, all []lst.Puzzle) error {

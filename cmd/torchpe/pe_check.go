@@ -94,8 +94,8 @@ func (f *checkFlags) run(c *call) (r result, err error) {
 	switch {
 	case f.helper:
 		return result{print: printf("%s", checkHelper)}, nil
-	case !(f.tolerance >= 0):
-		return r, fmt.Errorf("--tolerance %g: want 0 or more", f.tolerance)
+	case !(f.tolerance >= 0 && f.tolerance < 1):
+		return r, fmt.Errorf("--tolerance %g: want a number in [0, 1)", f.tolerance)
 	case f.model != "":
 		return f.runModel(c)
 	case len(c.args) == 0:

@@ -42,6 +42,7 @@ their projection; a causal mask alone (c-nope) as the attention of equal queries
   torchpe pe plot learn --params table.npz --out learned.png`,
 	}
 	f.add(cmd)
+	f.addStart(cmd)
 	cmd.Flags().StringVar(&f.x, "x", "",
 		"embeddings [N,D] for schemes whose addition depends on them, an .npy or .csv file")
 	f.to.add(cmd, "file: .pdf, .png or .svg")

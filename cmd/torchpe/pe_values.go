@@ -44,8 +44,6 @@ type instanceFlags struct {
 func (f *instanceFlags) add(cmd *cobra.Command) {
 	f.peFlags.add(cmd)
 	fl := cmd.Flags()
-	fl.Float64Var(&f.start.Sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
-	fl.Uint64Var(&f.start.Seed, "seed", 1, "seed of initial values and of drawn positions")
 	fl.StringVar(&f.params, "params", "", "take the trained parameters from this .safetensors "+
 		"(such as a run's checkpoint) or .npz file instead")
 	fl.IntVar(&f.member, "member", 0,
@@ -56,6 +54,13 @@ func (f *instanceFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.as, "positions-as", "auto", config.PositionsAsHelp)
 	headerFlag(fl, &f.header)
 	fl.IntVar(&f.layer, "layer", 0, "layer, from 0")
+}
+
+// addStart declares the flags of initial values.
+func (f *instanceFlags) addStart(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.Float64Var(&f.start.Sigma, "sigma", 0.2, "standard deviation of the initial values of learned schemes")
+	fl.Uint64Var(&f.start.Seed, "seed", 1, "seed of initial values and of drawn positions")
 }
 
 // setting returns the setting of the flags. A file of positions sets the number of tokens.
@@ -207,6 +212,7 @@ checkpoint does), queries, keys and values are computed from --x.`,
   torchpe pe values tisa --tokens 16 --dim 64 --heads 4 --params tisa.npz --out bias.npy`,
 	}
 	f.add(cmd)
+	f.addStart(cmd)
 	fl := cmd.Flags()
 	fl.Var(choice{&f.want.Kind, catalogue.Kinds()}, "what", "values: "+strings.Join(catalogue.Kinds(), ", "))
 	for i, in := range [4][2]string{{"x", "embeddings [N,D]"}, {"q", "queries"}, {"k", "keys"}, {"v", "values"}} {
@@ -284,6 +290,7 @@ cosines, are in a .safetensors file of the same name beside it. Without --out th
   torchpe pe export learn --params table.npz --out learn.py`,
 	}
 	f.add(cmd)
+	f.addStart(cmd)
 	to.add(cmd, "file: .py")
 	f.addOptions(cmd)
 	return action(cmd, ofInput(func(c *call) (r result, err error) {

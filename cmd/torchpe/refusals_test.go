@@ -185,7 +185,9 @@ var refusals = []struct {
 	{"pe check --against x.npz", 2, "name one SCHEME"},
 	{"pe check rope --against x.npz", 2, "no such file"},
 	{"pe check roep --against x.npz", 2, `is unknown; did you mean "rope"`},
-	{"pe check rope --against x.npz --tolerance -1", 2, "want 0 or more"},
+	{"pe check rope --against x.npz --tolerance -1", 2, "want a number in [0, 1)"},
+	{"pe check rope --against x.npz --tolerance 1", 2, "want a number in [0, 1)"},
+	{"pe check rope --against x.npz --seed 2", 2, "unknown flag: --seed"},
 	{"pe check rope --against x.npz --what tables", 2, `did you mean "table"`},
 
 	// sweep and advise
