@@ -48,7 +48,8 @@ func RelativeTest() TTest { return TTest{13, 2.51, 0.03} }
 // String writes the test as the paper does: t(13) = 0.96, p = 0.35.
 func (t TTest) String() string { return fmt.Sprintf("t(%d) = %.2f, p = %.2f", t.DF, t.T, t.P) }
 
-// Sentences of the paper that runs are compared with (sections 3.2 to 3.4 and appendices).
+// Sentences of the paper that runs are compared with (sections 3.2 to 3.4 and appendices), without their
+// references to tables and figures.
 const (
 	OptimalSigma = "Compared to the default initialization choice of σ = 1, which had a " +
 		"generalization performance of 0.89, we found that the optimal generalization " +
@@ -77,7 +78,7 @@ const (
 		"distribution"
 	NetworkFound = "learnable PE models with a small-norm were the models that were most capable " +
 		"of learning the ground truth network organization"
-	BestErrors = "Small-norm initialized PEs (learn-0.1 and learn-0.2) achieved the best " +
+	BestErrors = "small-norm initialized PEs (learn-0.1 and learn-0.2) achieved the best " +
 		"performance in both their training and validation sets"
 	NetworksHighest = "the modularity of small-norm initialized PEs (learn-0.1 and learn-0.2) had " +
 		"the highest overall network modularity and segregation relative to other learnable PEs"
