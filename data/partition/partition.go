@@ -56,7 +56,8 @@ func Read(reference string, header text.Choice) (*Partition, error) {
 		}
 		rows = append(rows, row)
 	}
-	if i := slices.Index(rows[0], "NETWORK"); i >= 0 && header != text.No {
+	isPlain := len(rows[0]) == 2 && rows[0][1] == "NETWORK" && rows[0][0] != "LABEL" // a name and its network
+	if i := slices.Index(rows[0], "NETWORK"); i >= 0 && !isPlain && header != text.No {
 		return labelKey(file, rows, i)
 	}
 	return plain(file, rows, header)

@@ -22,6 +22,7 @@ func TestPlain(t *testing.T) {
 		"vis\nmot\nvis\n":                                 "[0 1 0] [vis mot] []",
 		"module\n3\n1\n":                                  "[1 0] [1 3] []",
 		"node,module\na,1\nb,2\nc,1\n":                    "[0 1 0] [1 2] [[a b c]]",
+		"name,NETWORK\na,x\nb,y\n":                        "[0 1] [x y] [[a b]]",
 		"# made by hand\nname\tsector\na\tx\nb\ty\n":      "[0 1] [x y] [[a b]]",
 		"a;2\nb;1\n":                                      "[1 0] [1 2] [[a b]]",
 		"1\n1.0\n01\n-1\n2":                               "[1 1 1 0 2] [-1 1 2] []",

@@ -25,6 +25,9 @@ const (
 // folder.
 var converted = regexp.MustCompile(`^sub-[A-Za-z0-9]+_run-[0-9]+\.npy$`)
 
+// runNumber finds the number of a run in the name of a file or dataset.
+var runNumber = regexp.MustCompile(`(?i)(?:^|[^a-z])run[-_]?0*([0-9]{1,9})`)
+
 // convertedName returns the name of the file that convert writes for the run with this number, from
 // 1, of a subject.
 func convertedName(subject string, run int) string {

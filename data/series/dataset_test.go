@@ -71,6 +71,11 @@ func TestSubjectsTable(t *testing.T) {
 		t.Errorf("held out %v, %v", held, err)
 	}
 	expect.Error(t, expect.ErrorOf(s.held([]string{"sub-03"})), `"sub-03"`)
+	numbers := expect.Must(readSubjects(expect.File(t, "n.csv", "subject,set\n1,train\n100307.0,test\n")))
+	of, _, err = subjectFinder{table: numbers}.of([]string{"/x/sub-01_a.npy", "/x/100307.npy", "/x/100408.npy"})
+	if err != nil || fmt.Sprint(of) != "map[/x/100307.npy:100307.0 /x/100408.npy:100408 /x/sub-01_a.npy:1]" {
+		t.Errorf("numbers of a spreadsheet: %v, %v", of, err)
+	}
 	// Columns that are not read are named, and whoever has no data.
 	unused := s.unused([]string{"/x/b.npy"}, []string{"sub-02"})
 	if len(unused) != 3 || !strings.Contains(unused[0], `columns "age"`) ||

@@ -37,7 +37,7 @@ func extensionOf(name string) string {
 // readable files of a folder must have one extension. Files ending in .txt are then left out if there
 // are others, because notes and licences end so too; so are folders of runs, sweeps and reports.
 // namesFile and modulesFile are not series. A file that is named twice is an error, because it would
-// count as two runs.
+// count as two runs. Hidden folders are left out, and hidden files unless pattern begins with a dot.
 func Files(paths []string, pattern string) ([]string, error) {
 	files, err := listFiles(paths, pattern, false)
 	for _, file := range files {
@@ -115,6 +115,14 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 	byExtension := map[string][]string{} // all under "" where there is a pattern
 	// With the slash a link to a folder is followed.
 	err := filepath.WalkDir(folder+"/", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && p != folder+"/" && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() { // such as .ipynb_checkpoints, with copies
+				return fs.SkipDir
+			}
+			if !strings.HasPrefix(pattern, ".") {
+				return nil
+			}
+		}
 		if err == nil && d.IsDir() && pattern == "" && isMade(p) {
 			made = append(made, p)
 			return fs.SkipDir
@@ -127,8 +135,7 @@ func inFolder(folder, pattern string, anyKind bool) ([]string, error) {
 			if ok, _ := filepath.Match(pattern, d.Name()); ok {
 				byExtension[""] = append(byExtension[""], p)
 			}
-		} else if (slices.Contains(extensions, extension) || anyKind && extension == described) &&
-			!strings.HasPrefix(d.Name(), ".") {
+		} else if slices.Contains(extensions, extension) || anyKind && extension == described {
 			byExtension[extension] = append(byExtension[extension], p)
 		}
 		return nil

@@ -17,7 +17,8 @@ import (
 
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"b/2.h5", "a/1.h5", "LICENSE.txt", ".hidden.h5", "a/readme.md"} {
+	for _, name := range []string{"b/2.h5", "a/1.h5", "LICENSE.txt", ".hidden.h5", "a/readme.md",
+		".ipynb_checkpoints/1-checkpoint.h5", "b/._2.h5"} {
 		path := filepath.Join(dir, name)
 		expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		expect.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -25,6 +26,9 @@ func TestFiles(t *testing.T) {
 	want := []string{filepath.Join(dir, "a/1.h5"), filepath.Join(dir, "b/2.h5")}
 	if files, err := Files([]string{dir}, ""); err != nil || !slices.Equal(files, want) {
 		t.Errorf("%v, %v", files, err)
+	}
+	if files, err := Files([]string{dir}, "*.h5"); err != nil || !slices.Equal(files, want) {
+		t.Errorf("with a pattern that hidden files match: %v, %v", files, err)
 	}
 	if files, err := Files([]string{dir}, "2.*"); err != nil || !slices.Equal(files, want[1:]) {
 		t.Errorf("with a pattern: %v, %v", files, err)
@@ -130,6 +134,24 @@ func TestFolderOfRuns(t *testing.T) {
 	}
 	if err := (Folder{Dir: dir, Set: set, Force: true}).Write(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Files keep the numbers of their runs: 10 comes before 2 in the order of names.
+func TestNumbersOfRuns(t *testing.T) {
+	for _, c := range [][2]string{
+		{"s_run-1.csv s_run-10.csv s_run-2.csv", "sub-s_run-1.npy sub-s_run-10.npy sub-s_run-2.npy"},
+		{"s_run01.csv s_run1.csv", "sub-s_run-1.npy sub-s_run-2.npy"},
+		{"a.csv run2.csv", "sub-s_run-1.npy sub-s_run-2.npy"},
+		{"trunk5.csv trunk7.csv", "sub-s_run-1.npy sub-s_run-2.npy"},
+	} {
+		set := &Set{}
+		for _, file := range strings.Fields(c[0]) {
+			set.Runs = append(set.Runs, Run{File: "/data/" + file, Subject: "s"})
+		}
+		if names := strings.Join(expect.Must(Folder{Set: set}.runNames()), " "); names != c[1] {
+			t.Errorf("%s: %s, want %s", c[0], names, c[1])
+		}
 	}
 }
 

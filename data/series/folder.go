@@ -1,14 +1,17 @@
 package series
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/data/array"
@@ -50,11 +53,12 @@ func (f Folder) Write() error {
 	return f.writeBeside()
 }
 
-// runNames returns the name of each run's file. Two subjects of one name would be one subject when
-// the files are read.
+// runNames returns the name of each run's file: with the run's own number where all runs of its subject have
+// one, else with its place among them. Two subjects of one name would be one subject when the files are read.
 func (f Folder) runNames() ([]string, error) {
 	var names []string
 	subjects, count := map[string]string{}, map[string]int{} // by word
+	own := f.ownNumbers()
 	for _, r := range f.Set.Runs {
 		word := fileWord(r.Subject)
 		if before, seen := subjects[word]; seen && before != r.Subject {
@@ -64,9 +68,31 @@ func (f Folder) runNames() ([]string, error) {
 		}
 		subjects[word] = r.Subject
 		count[word]++
-		names = append(names, convertedName(word, count[word]))
+		number := count[word]
+		if n := own[r.Subject]; n != nil {
+			number = n[number-1]
+		}
+		names = append(names, convertedName(word, number))
 	}
 	return names, nil
+}
+
+// ownNumbers returns the numbers that the files or datasets of a subject's runs have in their names, in order;
+// nothing for a subject whose runs do not each have one of their own.
+func (f Folder) ownNumbers() map[string][]int {
+	numbers := map[string][]int{}
+	for _, r := range f.Set.Runs {
+		n := 0
+		if m := runNumber.FindStringSubmatch(cmp.Or(r.Name, filepath.Base(r.File))); m != nil {
+			n, _ = strconv.Atoi(m[1])
+		}
+		numbers[r.Subject] = append(numbers[r.Subject], n)
+	}
+	maps.DeleteFunc(numbers, func(_ string, n []int) bool {
+		distinct := slices.Compact(slices.Sorted(slices.Values(n)))
+		return len(distinct) < len(n) || distinct[0] == 0
+	})
+	return numbers
 }
 
 // existsError is of a file that would be overwritten; it matches fs.ErrExist.

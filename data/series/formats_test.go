@@ -1,6 +1,7 @@
 package series
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"torchpe/data/array"
 	"torchpe/data/array/arrayfile"
+	"torchpe/data/array/npy"
 	"torchpe/internal/expect"
 )
 
@@ -267,6 +270,23 @@ func TestParseAxes(t *testing.T) {
 		if (err == nil) != (want != "") || err == nil && fmt.Sprint(axes) != want {
 			t.Errorf("%q: %v, %v", text, axes, err)
 		}
+	}
+}
+
+// Axes of length 1 may be named: numpy shows them.
+func TestNamedAxesOfLengthOne(t *testing.T) {
+	var body bytes.Buffer
+	a := array.Array{Shape: []int{1, 3, 2}, Data: []float64{1, 2, 5, 4, 3, 9}}
+	expect.NoError(t, npy.Write(&body, a, npy.Float64))
+	file := expect.File(t, "a.npy", body.String())
+	for _, axes := range []string{"subjects,frames,tokens", "frames,tokens"} {
+		s, err := Load([]string{file}, Options{Axes: expect.Must(ParseAxes(axes))})
+		if err != nil || s.Frames != 3 || s.Tokens != 2 || !slices.Equal(s.X, []float32{1, 2, 5, 4, 3, 9}) {
+			t.Errorf("%s: %+v, %v", axes, s, err)
+		}
+	}
+	for _, axes := range []string{"frames,subjects,tokens", "tokens,runs,frames"} {
+		expect.Error(t, expect.ErrorOf(Load([]string{file}, Options{Axes: expect.Must(ParseAxes(axes))})), "--axes")
 	}
 }
 

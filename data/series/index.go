@@ -21,8 +21,14 @@ var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|tim
 	`( ?[\[(/#].*| (in )?(id|s|sec|secs|seconds|ms|min|h|hours|days|years|tr|trs|utc|gmt|index|points?|no|` +
 	`number)\.?)?$`)
 
-// date matches the text of a date or a time of day.
-var date = regexp.MustCompile(`^\d{1,4}([-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|:\d\d(:\d\d.*)?)$`)
+// date matches the text of a date or a time of day, a month or quarter of a year, and dates in English. MARCH1 and
+// SEPT-2 are genes.
+var date = regexp.MustCompile(`(?i)^(\d{1,4}([-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|:\d\d(:\d\d.*)?)` +
+	`|\d{4}[-/.](0?[1-9]|1[0-2])|\d{4}[- ]?Q[1-4]|Q[1-4][-/ ]?\d{4}` +
+	`|\d{1,2}[-/ ]` + month + `[-/, ]+\d{2,4}([ T].*)?|` + month + `[-., ]+(\d{1,2},? )?\d{4}([ T].*)?` +
+	`|(mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? .*\d.*)$`)
+
+const month = `(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*`
 
 // indexColumns returns in quotes the names of the columns of a table that seem to count frames or to say their time
 // or subject, and the numbers of those without names. Such a column is called like an index and goes

@@ -192,6 +192,26 @@ func TestDatesInFront(t *testing.T) {
 	}
 }
 
+func TestTimesInWords(t *testing.T) {
+	for _, c := range []struct {
+		is    bool
+		names string // between bars
+	}{
+		{true, "2000-01|2000/12|2000Q3|2000-Q1|Q4 1999|1 Jan 2020|01-Feb-20|Jan 01 2020|March 2020|Mon 1 10:00|12:00"},
+		{false, "2000-13|MARCH1|SEPT2|SEPT-2|DEC1|Mon1|q5|V1|sun spots|may|100206|trial0"},
+	} {
+		for name := range strings.SplitSeq(c.names, "|") {
+			if isTime(name) != c.is {
+				t.Errorf("%q is a time: %v", name, !c.is)
+			}
+		}
+	}
+	s, err := Load([]string{expect.File(t, "x.csv", "vol1,0.5,2\nvol2,1.5,3\nvol3,2.5,5\n")}, Options{})
+	if err != nil || s.Tokens != 3 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "--axes frames,tokens") {
+		t.Errorf("names in front: %+v, %v", s, err)
+	}
+}
+
 // What may be a header or a row is asked about, and --header answers.
 func TestHeaderIsAskedFor(t *testing.T) {
 	path := expect.File(t, "x.csv", "0,2,4\n0.5,1.5,0.25\n3.5,0.75,1.25\n")

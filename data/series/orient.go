@@ -24,11 +24,13 @@ func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 		return nil, fmt.Errorf("%s: --axes says %s, but its names say %s", where,
 			join(o.Axes), join(axes))
 	case axes == nil && o.Axes != nil:
-		if len(o.Axes) != len(m.shape) {
+		if axes = o.Axes; len(axes) == len(m.entry.Shape) {
+			axes = squeezed(axes, m.entry.Shape)
+		}
+		if len(axes) != len(m.shape) {
 			return nil, fmt.Errorf("%s: --axes names %d axes (%s), but its shape is %v", where,
 				len(o.Axes), join(o.Axes), m.shape)
 		}
-		axes = o.Axes
 	case axes == nil:
 		var err error
 		if axes, err = axesByLength(m.shape, known); err != nil {
@@ -39,6 +41,18 @@ func (c *content) axesOf(m matrix, o Options) ([]Axis, error) {
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
 	return axes, nil
+}
+
+// squeezed returns the axes that are left of an array of a shape when those of length 1 are gone (see
+// array.Array.Squeeze); all of them where frames or tokens would be gone, too.
+func squeezed(axes []Axis, shape []int) []Axis {
+	left := slices.Clone(axes)
+	for i := len(shape) - 1; i >= 0 && len(left) > 2; i-- {
+		if shape[i] == 1 && axes[i] != FrameAxis && axes[i] != TokenAxis {
+			left = slices.Delete(left, i, i+1)
+		}
+	}
+	return left
 }
 
 // axesByLength returns the axes of a matrix, given the numbers of tokens that one of them may have.

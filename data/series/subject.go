@@ -69,7 +69,7 @@ const (
 
 // inPath finds the subject in the path of a file: what follows "sub-" in its name, as in BIDS; else
 // six digits there, as HCP numbers its subjects; else the nearest folder called sub-NAME or laid out
-// as HCP's 100307/MNINonLinear/Results; else the whole name without what follows its first dot.
+// as HCP's 100307/MNINonLinear/Results; else the whole name without its extension.
 func inPath(file string) found {
 	base := filepath.Base(file)
 	for i, part := range subjectParts {
@@ -80,7 +80,13 @@ func inPath(file string) found {
 	if subject := folderOf(file, true); subject != "" {
 		return found{subject, byFolder}
 	}
-	name, _, _ := strings.Cut(base, ".")
+	name := base
+	if extension := extensionOf(base); slices.Contains(extensions, extension) {
+		name = base[:len(base)-len(extension)]
+	}
+	for _, kind := range []string{".ptseries", ".dtseries"} {
+		name = strings.TrimSuffix(name, kind)
+	}
 	return found{name, byStem}
 }
 
@@ -231,11 +237,12 @@ func checkApart(files []string, all map[string]found) error {
 	return nil
 }
 
-// numberedRun matches the name of a subject that is one of several runs.
-var numberedRun = regexp.MustCompile(`(?i)^(.+?)[-_.](?:run|ses|session|scan)[-_.]?[0-9]+`)
+// numberedRun matches the name of a subject that is one of several runs: a number, or HCP's direction of the scan.
+var numberedRun = regexp.MustCompile(`(?i)^(.+?)[-_.]((?:run|ses|session|scan|rest|task|visit|day|block|trial)` +
+	`)[-_.]?[0-9]+|^(.+?)[-_.](?:lr|rl|ap|pa)$`)
 
-// checkRuns returns an error where names of files that are whole subjects differ in the number of a run: as
-// subjects of their own, runs of one would be trained and tested on.
+// checkRuns returns an error where names of files that are whole subjects differ in the number or direction of a
+// run: as subjects of their own, runs of one would be trained and tested on.
 func checkRuns(files []string, all map[string]found) error {
 	first := map[string]string{}
 	for _, file := range files {
@@ -243,12 +250,13 @@ func checkRuns(files []string, all map[string]found) error {
 		if all[file].by != byStem || m == nil {
 			continue
 		}
-		before, seen := first[m[1]]
+		subject, run := m[1]+m[3], cmp.Or(m[2], "(?:LR|RL|AP|PA)[.]")
+		before, seen := first[subject]
 		if !seen {
-			first[m[1]] = file
+			first[subject] = file
 		} else if all[before].subject != all[file].subject {
 			return fmt.Errorf("%s and %s: are these of one subject, or of two? For one say --subject-pattern "+
-				`'/([^/]+?)[-_.](?:run|ses|session|scan)', for two --subject-pattern '/([^/.]+)[^/]*$'`, before, file)
+				`'(?i)/([^/]+?)[-_.]%s', for two --subject-pattern '/([^/]+)[.][^/]*$'`, before, file, run)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"torchpe/data/array"
+	"torchpe/data/array/arrayfile"
 	"torchpe/data/array/text"
 	"torchpe/internal/wording"
 )
@@ -131,11 +132,18 @@ func (s *subjects) ofFile(file string, files []string) (name, row string) {
 	return s.byFile[s.files[i]], s.files[i]
 }
 
-// known returns a subject as the table calls it: BIDS writes sub- before participant IDs.
+// known returns a subject as the table calls it: BIDS writes sub- before participant IDs, and spreadsheets read
+// numbers.
 func (s *subjects) known(name string) string {
-	if _, known := s.sets[name]; !known {
-		if _, known := s.sets["sub-"+name]; known {
-			return "sub-" + name
+	if _, known := s.sets[name]; known {
+		return name
+	}
+	if _, known := s.sets["sub-"+name]; known {
+		return "sub-" + name
+	}
+	for _, given := range s.names { // spreadsheets write 01 as 1, and 100307 as 100307.0
+		if arrayfile.PlainNumber(given) == arrayfile.PlainNumber(name) {
+			return given
 		}
 	}
 	return name

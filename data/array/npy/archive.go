@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"torchpe/data/array"
@@ -96,6 +97,9 @@ func membersOf(r io.ReaderAt, size int64) []member {
 		m.checkSizes(left)
 		left -= f.CompressedSize64
 		members = append(members, m)
+	}
+	if slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.HasPrefix(f.Name, "xl/") }) {
+		array.Failf("an Excel workbook: save the sheet as .csv")
 	}
 	if len(members) == 0 {
 		array.Failf("a zip archive of %d files, none of which ends in %s", len(z.File), suffix)

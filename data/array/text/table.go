@@ -210,7 +210,7 @@ func (p *parser) normalize(data []byte) []byte {
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
 		p.line = bytes.Count(data[:i], []byte("\n")) + 1
-		p.fail(i-(bytes.LastIndexByte(data[:i], '\n')+1), "a NUL byte: not a text file")
+		p.fail(i-(bytes.LastIndexByte(data[:i], '\n')+1), "a NUL byte: not a text file; save the data as .csv or .npy")
 	}
 	return data
 }
