@@ -153,7 +153,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	}
 	t.openBoard()
 	intervals := t.intervals()
-	total := intervals.total
+	total, whole := intervals.total, t.config.WholeSteps(t.task.stepsPerEpoch())
 	if err := t.buffers.reset(t.state.sums, t.active); err != nil {
 		return runlog.Result{}, err
 	}
@@ -162,7 +162,7 @@ func (t *trainer) train(ctx context.Context, resumed bool) (result runlog.Result
 	t.logged, t.loggedAt, t.saved = start, t.state.step, start
 
 	for t.state.step < total && t.anyActive() {
-		if err := t.step(t.state.step, total); err != nil {
+		if err := t.step(t.state.step, whole); err != nil {
 			return runlog.Result{}, fmt.Errorf("step %d: %w", t.state.step+1, err)
 		}
 		t.state.step++

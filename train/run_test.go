@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -158,5 +159,19 @@ func TestRate(t *testing.T) { // closed forms
 			t.Errorf("scheduleFactor(%s, %d, %d, %d) = %g, want %g", c.schedule, c.step, c.warmup,
 				c.total, got, c.want)
 		}
+	}
+}
+
+// The schedule of a limited run is that of the whole one.
+func TestLimitKeepsSchedule(t *testing.T) {
+	c := tiny(t, "learn")
+	c.Epochs, c.LogEvery, c.Schedule, c.Noise = 3, 1, config.Cosine, nil
+	whole, _ := runTiny(t, c)
+	first := memberRecords(t, whole, 0)[0]
+	c.LimitSteps = int(first["step"].(float64))
+	limited, _ := runTiny(t, c)
+	if last := memberRecords(t, limited, 0)[0]; last["step"] != first["step"] ||
+		!reflect.DeepEqual(last["measures"], first["measures"]) {
+		t.Errorf("%v, the whole run has %v", last, first)
 	}
 }

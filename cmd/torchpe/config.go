@@ -364,6 +364,9 @@ func (f *configFlags) memberSeeds(given map[string]bool, values int) ([]uint64, 
 	case !given["members"]:
 		return seeds, nil
 	case len(seeds) == 1:
+		if seeds[0] > math.MaxInt64-uint64(n-1) {
+			return nil, fmt.Errorf("--members %d: seeds that count up from %d pass 2^63-1", n, seeds[0])
+		}
 		for i := range uint64(n - 1) {
 			seeds = append(seeds, seeds[0]+i+1)
 		}

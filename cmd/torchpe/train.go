@@ -178,11 +178,14 @@ func (f *trainFlags) resolve() (c train.Config, notes []string, err error) {
 	resume := f.options.Resume && f.to.path != ""
 	if _, statErr := os.Stat(path); resume && statErr == nil {
 		c, notes, err = f.config.resumed(path, f.allowChanged)
-	} else if resume && len(f.config.given()) == 0 && f.config.file == "" {
+	} else if resume && (f.allowChanged != nil || len(f.config.given()) == 0 && f.config.file == "") {
 		err = fmt.Errorf("--resume --out %s: there is no run; to start one, say what to train, "+
 			"for example --preset quick%s", f.to.path, stoppedRuns())
 	} else {
 		c, notes, err = f.config.resolve()
+		if resume {
+			notes = append(notes, fmt.Sprintf("--resume: there is no run %s yet, and a new one starts", f.to.path))
+		}
 	}
 	if err != nil {
 		err = usageError{err}

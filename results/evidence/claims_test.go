@@ -172,7 +172,7 @@ var claims = []claim{
 		besides: fourthWidth + "; a rate of .03, a hundred times Adam's, not ten times; at 0.01 seeds were added " +
 			"after looking at five", file: puzzlesFile},
 	{quote: "[two heads] overall reduce generalization performance", printed: "in a figure alone", other: twoHeads,
-		besides: "learn-0.2, three seeds; four heads were not run", file: "variants.csv"},
+		besides: "learn-0.2, three seeds; rope has more with two heads in three pairs; four heads were not run", file: "variants.csv"},
 	{quote: paper.NoiseRobust,
 		printed: "in a figure alone", other: noise, besides: "7 levels of σ; accuracy with noise of SD 0.1 on " +
 			"tokens, of which accuracy without it is a part; models of σ = 2 have little to lose",

@@ -2,6 +2,9 @@ package evidence_test
 
 import (
 	"bytes"
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,18 +14,30 @@ import (
 	"torchpe/report/figure"
 )
 
-// TestFigures draws the page's figures, as PDF and as PNG.
+// TestFigures draws the page's figures, those that it shows as PDF and as PNG.
 func TestFigures(t *testing.T) {
 	m := readModels(t)
 	for name, page := range map[string]figure.Page{
 		"evidence": {Width: figure.ColumnWidth, Rows: row1(2.3, sigmaPanel(t, m))},
 		"evidence-placement": {Width: figure.PageWidth, Rows: row1(2.4, placementPanel(t, m, "0.2"),
 			placementPanel(t, m, "2"))},
-		"evidence-ratio": {Width: figure.PageWidth, Rows: row1(2.6, ratioPanel(t, m, "ratio_block_1", "first"),
+		"evidence-ratio": {Width: figure.PageWidth, Rows: row1(3.6, ratioPanel(t, m, "ratio_block_1", "first"),
 			ratioPanel(t, m, "ratio_block_4", "fourth"))},
 	} {
 		draw(t, page, name+".pdf", "../../docs/images/"+name+".png")
 	}
+	draw(t, figure.Page{Width: figure.PageWidth, Rows: slices.Concat(
+		row1(2.4, motionPanel(t, "Motion of the table", "log10 of ||E − E₀|| / ||E₀||", "moved", math.Log10),
+			motionPanel(t, "Tangent kernel", "Alignment with the start's", "tangent_alignment", nil)),
+		row1(2.4, motionPanel(t, "Likeness to the true places", "Procrustes disparity from 2d-fixed", "disparity", nil),
+			kernelPanel(t)))}, "lazy.pdf")
+	byLevel := strings.Fields("learn-0.01 learn-0.1 learn-0.2 learn-0.5 learn-0.7 learn-1.0 learn-1.5 learn-2.0")
+	common := strings.Fields("2d-fixed learn-0.2 relative random rope 1d-fixed")
+	draw(t, figure.Page{Width: figure.PageWidth, Rows: slices.Concat(
+		row1(2.6, levelPanel(t, "Learned, by initial σ", "validation", byLevel),
+			levelPanel(t, "Learned: puzzles like those of training", "iid", byLevel)),
+		row1(2.6, levelPanel(t, "Common encodings", "validation", common),
+			levelPanel(t, "Common: puzzles like those of training", "iid", common)))}, "equal_training.pdf")
 }
 
 // draw writes a figure to files, whose extensions say in which format.
@@ -65,7 +80,7 @@ func sigmaPanel(t *testing.T, m models) figure.Panel {
 	printed, _ := paper.Table("A2")
 	boxes := figure.Boxes{
 		Title: "Generalization by initial σ", XLabel: "Initial σ", YLabel: "Validation accuracy",
-		References: floors(t), Beside: []string{"validation accuracy in the paper", "IID test accuracy"}, Dots: "seeds",
+		References: floors(t), Beside: []string{"IID test accuracy", "validation accuracy in the paper"}, Dots: "seeds",
 	}
 	for _, sigma := range sigmas {
 		name := "learn-" + sigma
@@ -75,20 +90,21 @@ func sigmaPanel(t *testing.T, m models) figure.Panel {
 		}
 		boxes.Groups = append(boxes.Groups, figure.Group{Label: sigma, ColorOf: "learn σ=" + sigma,
 			Values: m.column(t, name, "validation"),
-			Beside: []float64{theirs, stats.Mean(m.column(t, name, "iid"))}})
+			Beside: []float64{stats.Mean(m.column(t, name, "iid")), theirs}})
 	}
 	return &boxes
 }
 
-// placementPanel shows validation accuracy by where the PE is added and which token is read.
+// placementPanel shows validation accuracy by where the PE is added and which token is read, beside that of IID
+// puzzles.
 func placementPanel(t *testing.T, m models, sigma string) figure.Panel {
 	boxes := figure.Boxes{Title: "σ = " + sigma, YLabel: "Validation accuracy", References: floors(t),
-		Beside: []string{"training accuracy", "IID test accuracy"}, Dots: "seeds", Covers: [2]float64{.2, 1}}
+		Beside: []string{"IID test accuracy"}, Dots: "seeds", Covers: [2]float64{.2, 1}}
 	for _, c := range corners {
 		name := "learn-" + sigma + c.suffix
 		boxes.Groups = append(boxes.Groups, figure.Group{Label: strings.TrimSuffix(strings.TrimSuffix(c.words,
 			" (code)"), " (text)"), ColorOf: "learn σ=" + sigma, Values: m.column(t, name, "validation"),
-			Beside: []float64{stats.Mean(m.column(t, name, "train")), stats.Mean(m.column(t, name, "iid"))}})
+			Beside: []float64{stats.Mean(m.column(t, name, "iid"))}})
 	}
 	return &boxes
 }
@@ -97,11 +113,13 @@ func placementPanel(t *testing.T, m models, sigma string) figure.Panel {
 // where no table is added.
 func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
 	scatter := figure.Scatter{Title: "At the " + block + " block", XLabel: "RMS of the table / RMS of the tokens",
-		YLabel: "Validation accuracy", Note: "Points: means of seeds; bars: ±1 SD"}
+		YLabel: "Validation accuracy"}
 	suffixes := []string{", shared"}
 	for _, c := range corners {
 		suffixes = append(suffixes, c.suffix)
 	}
+	var fewer []string
+	few := 0
 	for _, suffix := range suffixes {
 		for _, sigma := range sigmas {
 			known := models{"": withRatio(m["learn-"+sigma+suffix])}
@@ -113,9 +131,103 @@ func ratioPanel(t *testing.T, m models, column, block string) figure.Panel {
 				x = known.column(t, "", column)
 			}
 			y := known.column(t, "", "validation")
-			scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: sigma + suffix,
-				ColorOf: "learn σ=" + sigma, X: stats.Mean(x), Y: stats.Mean(y), XErr: stats.SD(x), YErr: stats.SD(y)})
+			if len(y) < manySeeds {
+				few, fewer = len(y), append(fewer, sigma+suffix)
+			}
+			label := sigma + suffix
+			switch isFirst := column == "ratio_block_1"; { // where there is no room for each
+			case isFirst && sigma == "0.2" && suffix == "":
+				label = "0.2, all five"
+			case isFirst && sigma == "0.2", !isFirst && strings.Contains(suffix, "once"):
+				label = ""
+			}
+			scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: label, ColorOf: "learn σ=" + sigma,
+				X: stats.Mean(x), Y: stats.Mean(y), XErr: stats.SD(x), YErr: stats.SD(y)})
 		}
 	}
+	scatter.Note = fmt.Sprintf("Points: means of %d seeds (%s: %d); bars: ±1 SD", manySeeds,
+		strings.Join(fewer, "; "), few)
+	if column != "ratio_block_1" {
+		scatter.Note = "At 0: tables added once. " + scatter.Note
+	}
 	return &scatter
+}
+
+// bySigma returns the rows of lazy.csv by σ.
+func bySigma(t *testing.T) map[string][]row {
+	t.Helper()
+	by := map[string][]row{}
+	for _, r := range records(t, "lazy.csv") {
+		by[r["sigma"]] = append(by[r["sigma"]], r)
+	}
+	return by
+}
+
+// values returns a measure of rows.
+func values(t *testing.T, rows []row, measure string) (of []float64) {
+	t.Helper()
+	for _, r := range rows {
+		of = append(of, r.number(t, measure))
+	}
+	return of
+}
+
+// motionPanel shows a measure of lazy.csv by σ, of each seed; scale may be nil.
+func motionPanel(t *testing.T, title, label, measure string, scale func(float64) float64) figure.Panel {
+	boxes := figure.Boxes{Title: title, XLabel: "Initial σ", YLabel: label, Dots: "seeds"}
+	by := bySigma(t)
+	for _, sigma := range sigmas {
+		of := values(t, by[sigma], measure)
+		for i := range of {
+			if scale != nil {
+				of[i] = scale(of[i])
+			}
+		}
+		boxes.Groups = append(boxes.Groups, figure.Group{Label: sigma, ColorOf: "learn σ=" + sigma, Values: of})
+	}
+	return &boxes
+}
+
+// kernelPanel shows validation accuracy against the alignment of the tangent kernel with the start's.
+func kernelPanel(t *testing.T) figure.Panel {
+	scatter := figure.Scatter{Title: "Kernel and generalization", XLabel: "Tangent kernel's alignment",
+		YLabel: "Validation accuracy", Note: "Points: means of four seeds; bars: ±1 SD"}
+	by := bySigma(t)
+	for _, sigma := range sigmas {
+		x, y := values(t, by[sigma], "tangent_alignment"), values(t, by[sigma], "validation")
+		scatter.Points = append(scatter.Points, figure.ScatterPoint{Label: sigma, ColorOf: "learn σ=" + sigma,
+			X: stats.Mean(x), Y: stats.Mean(y), XErr: stats.SD(x), YErr: stats.SD(y)})
+	}
+	return &scatter
+}
+
+// levelPanel shows a measure of equal_training.csv when training accuracy was first at each level. The file has
+// means and SDs: members are such as have these.
+func levelPanel(t *testing.T, title, measure string, names []string) figure.Panel {
+	lines := figure.Lines{Title: title, XLabel: "Training accuracy",
+		YLabel: map[string]string{"validation": "Validation accuracy", "iid": "IID test accuracy"}[measure],
+		Band:   figure.BandSD, Markers: true, Covers: [2]float64{0, 1}, References: floors(t)[:1]}
+	by := map[string][]row{}
+	for _, r := range records(t, "equal_training.csv") {
+		by[r["pe"]] = append(by[r["pe"]], r)
+	}
+	for _, name := range names {
+		series := figure.LineSeries{Label: name, ColorOf: strings.Replace(name, "learn-", "learn σ=", 1),
+			Values: make([][]float64, 4)}
+		for _, r := range by[name] {
+			series.X = append(series.X, r.number(t, "train"))
+			mean, sd := r.number(t, measure), r.number(t, measure+"_sd")
+			half := sd * math.Sqrt(3) / 2
+			of := []float64{mean - half, mean - half, mean + half, mean + half}
+			if r["n"] == "3" {
+				of = []float64{mean - sd, mean, mean + sd, math.NaN()}
+				series.Label = name + ", 3 seeds at .99"
+			}
+			for i, v := range of {
+				series.Values[i] = append(series.Values[i], v)
+			}
+		}
+		lines.Series = append(lines.Series, series)
+	}
+	return &lines
 }

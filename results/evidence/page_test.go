@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 			return r["optimizer"] == "adam" && r["heads"] == "1"
 		}, "learn-0.1", "learn-0.2", "learn-0.5", "learn-2")},
 		{"adamw", variantTable(t, m, func(r row) bool { return r["optimizer"] == "adamw" })},
-		{"heads", variantTable(t, m, func(r row) bool { return r["heads"] == "2" })},
+		{"heads", headsTable(t, m)},
 		{"sgd", variantTable(t, m, func(r row) bool { return r["optimizer"] == "sgd" }, withSGD("learn-0.01"),
 			withSGD("learn-0.05"), withSGD("learn-0.1"))},
 		{"network", maskedTable(t, "nmar", "10000", 5)},

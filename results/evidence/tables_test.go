@@ -114,6 +114,14 @@ func variantTable(t *testing.T, m models, isOf func(row) bool, besides ...string
 	return markdown("| encoding | lr | training, IID test, validation (epochs until .99), a seed each | moved |", rows)
 }
 
+// headsTable lists the models of two heads.
+func headsTable(t *testing.T, m models) string {
+	d := m.less(t, "rope, 2 heads", "rope")
+	return variantTable(t, m, func(r row) bool { return r["heads"] == "2" }, "rope, 2 heads") + fmt.Sprintf(
+		"\nrope has more with two heads than with one, by %s (%s, %d pairs, not corrected).\n", point(d.mean),
+		span(d.seeds), d.n)
+}
+
 // maskedTable lists the errors of masked prediction of each seed, at 50 and 90 % masked, and the modularity.
 func maskedTable(t *testing.T, task, steps string, decimals int) string {
 	values := func(rs []row, measure string, decimals int) string {

@@ -59,16 +59,20 @@ func (c *Config) Validate(bad *Problems) {
 	}
 }
 
-// TotalSteps returns the length of training where an epoch has perEpoch steps.
-func (c Config) TotalSteps(perEpoch int) int {
-	total := c.Steps
+// WholeSteps returns the length of training that the schedule follows, where an epoch has perEpoch steps.
+func (c Config) WholeSteps(perEpoch int) int {
 	if c.Facts().InEpochs {
-		total = perEpoch * c.Epochs
+		return perEpoch * c.Epochs
 	}
+	return c.Steps
+}
+
+// TotalSteps returns how many of these steps are trained: LimitSteps may end training before.
+func (c Config) TotalSteps(perEpoch int) int {
 	if c.LimitSteps > 0 {
-		total = min(total, c.LimitSteps)
+		return min(c.WholeSteps(perEpoch), c.LimitSteps)
 	}
-	return total
+	return c.WholeSteps(perEpoch)
 }
 
 // JSON returns the configuration as config.json holds it.

@@ -253,9 +253,9 @@ func ParseSeeds(text string) (seeds []uint64, err error) {
 			}
 		}
 		for _, v := range values {
-			seed, err := strconv.ParseUint(v, 10, 64)
+			seed, err := strconv.ParseUint(v, 10, 63) // records have signed ones
 			if err != nil {
-				return nil, fmt.Errorf("%q is no seed: give whole numbers from 0 to 2^64-1, ranges as 1:15, or "+
+				return nil, fmt.Errorf("%q is no seed: give whole numbers from 0 to 2^63-1, ranges as 1:15, or "+
 					"the word paper alone", v)
 			}
 			seeds = append(seeds, seed)

@@ -1,0 +1,202 @@
+package evidence_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"torchpe/internal/expect"
+	"torchpe/internal/number"
+	"torchpe/internal/stats"
+	"torchpe/internal/wording"
+	"torchpe/models/pe"
+	"torchpe/report/ranking"
+)
+
+// rankTable lists the ranked encodings.
+func rankTable(t *testing.T, ranked []ranking.Standing, by map[string]entry, costs map[string]row) string {
+	t.Helper()
+	var rows []string
+	for i, s := range ranked {
+		differs := "–"
+		if i > 0 {
+			differs = map[bool]string{true: "yes", false: "no"}[s.Differs]
+		}
+		fresh := "–"
+		if of := by[s.Label].fresh; len(of) == len(freshSeeds) {
+			fresh = point(stats.Mean(models{"": of}.column(t, "", "validation")))
+		}
+		rows = append(rows, fmt.Sprintf("| %g | %d to %d | %s | %s | %s | %s |", s.Rank, s.LowRank, s.HighRank,
+			leaderCells(t, by[s.Label]), fresh, differs, costCells(t, by[s.Label], costs)))
+	}
+	const shown = 30
+	const headings = "| rank | 95 % | encoding | places | epochs until .99 | training | IID test | validation | " +
+		"fresh seeds | worse than the first | step | parameters |"
+	return markdown(headings, rows[:shown]) + fmt.Sprintf("\n<details><summary>The other %d</summary>\n\n%s\n"+
+		"</details>\n", len(rows)-shown, markdown(headings, rows[shown:]))
+}
+
+// leaderCells are the cells of an encoding from its name to its accuracy on validation puzzles.
+func leaderCells(t *testing.T, e entry) string {
+	t.Helper()
+	m := models{"": e.rows}
+	of := func(measure string) []float64 { return m.column(t, "", measure) }
+	validation := point(stats.Mean(of("validation")))
+	if len(e.rows) > 1 {
+		validation = meanSD(stats.Mean(of("validation")), stats.SD(of("validation")))
+	}
+	return fmt.Sprintf("%s | %s | %s | %s | %s | %s", e.name, knowsOf(t, e.any()["pe"]),
+		m.fitted(t, ""), point(stats.Mean(of("train"))), point(stats.Mean(of("iid"))), validation)
+}
+
+// costCells are the time of a step over that of nope, and the trained parameters of the encoding. A ratio below
+// 1.4 is within the noise of its measurement. Of tables that are added once the time was not measured.
+func costCells(t *testing.T, e entry, costs map[string]row) string {
+	t.Helper()
+	r := e.any()
+	if r["placement"] != "input" {
+		ratio := costs[r["pe"]]["puzzles_ratio"]
+		if v, err := strconv.ParseFloat(ratio, 64); err == nil && v < 1.4 {
+			ratio = "≈ 1"
+		}
+		return ratio + " | " + costs[r["pe"]]["parameters"]
+	}
+	return fmt.Sprintf("– | %d", factsOf(t, r).Parameters)
+}
+
+// factsOf describes the encoding of a row.
+func factsOf(t *testing.T, r row) pe.Facts {
+	t.Helper()
+	scheme, err := pe.Find(r["pe"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := pe.Options{}
+	if r["placement"] != "" {
+		given["pe-placement"] = r["placement"]
+	}
+	options := expect.Must(scheme.Resolve("code", given))
+	return expect.Must(scheme.Describe(pe.Size{Tokens: 16, DModel: 64, Heads: 1, Layers: 4}, options))
+}
+
+// onceTable compares tables that are added once with the same at every block.
+func onceTable(t *testing.T, by map[string]entry) string {
+	t.Helper()
+	var rows []string
+	var less []onceLess
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		once, isThere := by[name+", once"]
+		if !isThere {
+			continue
+		}
+		a := models{"": once.rows}.column(t, "", "validation")
+		b := models{"": by[name].rows}.column(t, "", "validation")
+		less = append(less, onceLess{name, stats.Mean(a) - stats.Mean(b)})
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, meanSD(stats.Mean(a), stats.SD(a)),
+			meanSD(stats.Mean(b), stats.SD(b))))
+	}
+	most, least := slices.MaxFunc(less, byLess), slices.MinFunc(less, byLess)
+	ahead := slices.DeleteFunc(slices.Clone(less), func(d onceLess) bool { return d.less <= .05 })
+	var names []string
+	for _, d := range ahead {
+		names = append(names, d.name)
+	}
+	return markdown("| table | once | at every block |", rows) + "\n" + wrapped(fmt.Sprintf(`
+Of %d tables %d solve more than .05 more once: %s. The most that once is ahead
+is %s (%s), the most that it is behind %s (%s).
+`, len(less), len(ahead), wording.List(len(names), names), point(most.less), most.name, point(-least.less),
+		least.name))
+}
+
+// onceLess says how much more of the puzzles a table solves once than at every block.
+type onceLess struct {
+	name string
+	less float64
+}
+
+func byLess(a, b onceLess) int { return cmp.Compare(a.less, b.less) }
+
+func unfittedTable(t *testing.T, unfitted []entry, costs map[string]row) string {
+	t.Helper()
+	var rows []string
+	for _, e := range unfitted {
+		rows = append(rows, fmt.Sprintf("| %s | %s |", leaderCells(t, e), costCells(t, e, costs)))
+	}
+	if rows == nil {
+		return "None so far.\n"
+	}
+	return markdown("| encoding | places | epochs until .99 | training | IID test | validation | step | parameters |",
+		rows)
+}
+
+// taskTable lists the encodings that other tasks were trained with: errors of masked prediction, with those that
+// need no model, and accuracy on longer inputs. At 90 % masked the network has no signal: there the conditional
+// Gaussian is no better than the mean of the visible.
+func taskTable(t *testing.T, fitted map[string]entry, unfitted []entry) string {
+	t.Helper()
+	puzzles := map[string]string{}
+	for name, e := range fitted {
+		puzzles[name] = point(stats.Mean(models{"": e.rows}.column(t, "", "validation")))
+	}
+	for _, e := range unfitted {
+		puzzles[e.name] = "not fitted"
+	}
+	cells := map[string][]string{}
+	const tasks = 6
+	set := func(name string, task int, cell string) {
+		if cells[name] == nil {
+			cells[name] = slices.Repeat([]string{"–"}, tasks)
+		}
+		cells[name][task] = cell
+	}
+	var floors []string
+	for task, of := range []struct {
+		name, measure, steps string
+		decimals             int
+	}{{"nmar", "test_mse_50", "10000", 4}, {"fmri", "test_mse_90", "12000", 3}} {
+		for _, r := range records(t, "baselines.csv") {
+			floor := map[string]string{"gaussian": "conditional Gaussian", "mean": "mean of the visible"}[r["baseline"]]
+			if r["task"] != of.name || floor == "" {
+				continue
+			}
+			if cells[floor] == nil {
+				floors = append(floors, floor)
+			}
+			set(floor, task, number.Bare(r.number(t, of.measure), of.decimals))
+		}
+		for name, errs := range masked(t, of.name+".csv", of.measure, of.steps) {
+			cell := number.Bare(stats.Mean(errs), of.decimals)
+			if len(errs) > 2 {
+				cell += " ± " + number.Bare(stats.SD(errs), of.decimals)
+			} else {
+				cell += fmt.Sprintf(" (%d seeds)", len(errs))
+			}
+			set(name, task, cell)
+		}
+	}
+	for _, r := range records(t, "../lengths-cpu/models.csv") {
+		task := 2 + slices.Index(strings.Fields("even-pairs missing-duplicate reverse-string bucket-sort"), r["task"])
+		if task < 2 {
+			continue // parity check: fitted by none
+		}
+		name := strings.Replace(r["encoding"], "random, random-base", "drawn", 1)
+		if r["fitted"] == r["n"] {
+			set(name, task, meanSD(r.number(t, "longer"), r.number(t, "longer_sd")))
+		} else {
+			set(name, task, fmt.Sprintf("%s of %s fitted", r["fitted"], r["n"]))
+		}
+	}
+	var rows []string
+	isFloor := func(name string) bool { return slices.Contains(floors, name) }
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(cells)), isFloor)
+	for _, name := range slices.Concat(names, floors) {
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s |", name, cmp.Or(puzzles[name], "–"),
+			strings.Join(cells[name], " | ")))
+	}
+	return markdown("| encoding | puzzles | network, 50 % | fMRI, 90 % | even pairs | missing duplicate | "+
+		"reverse string | bucket sort |", rows)
+}
