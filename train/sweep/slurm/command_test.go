@@ -51,7 +51,7 @@ func TestCall(t *testing.T) {
 		}
 	}
 	defer func(before time.Duration) { patience = before }(patience)
-	patience = 300 * time.Millisecond
+	patience = 3 * time.Second
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	start := time.Now()
@@ -62,7 +62,7 @@ func TestCall(t *testing.T) {
 	}{
 		{t.Context(), "sbatch", "sbatch: exit status 4: two three one", nil},
 		{t.Context(), "scancel", "killed", nil},
-		{t.Context(), "scontrol", "no answer within 300ms", nil},
+		{t.Context(), "scontrol", "no answer within 3s", nil},
 		{t.Context(), "no-such-sbatch", "is this a machine of the cluster?", exec.ErrNotFound},
 		{stopped, "squeue", "squeue", context.Canceled},
 	} {
