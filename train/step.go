@@ -14,8 +14,8 @@ import (
 	"torchpe/train/config"
 )
 
-// step runs training step number step (from 0) of total, the steps that the schedule follows. On a GPU it returns before the device has
-// finished.
+// step runs training step number step (from 0) of total, the steps that the schedule follows. On a GPU it returns
+// before the device has finished.
 func (e *ensemble) step(step, total int) error {
 	in := e.buffers.inputs.get(step)
 	if err := e.optimizer.Prepare(e.settingsAt(step, total)); err != nil {

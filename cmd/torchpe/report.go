@@ -50,8 +50,9 @@ OUT/lengths/index.html.
 
 A task that ten encodings or more were trained on has a page that ranks them, too: OUT/ranking/index.html.
 
-Runs of several sizes, data sets or lengths of training are not mixed: the page shows those with the
-most models and names the others.`,
+Runs of several sizes or data sets are not mixed, nor are several lengths of training of one encoding: the page
+shows those with the most models and names the others. Encodings of masked prediction that were trained for
+different lengths are shown side by side, but not tested against each other.`,
 		Example: `  torchpe report
   torchpe report runs --fidelity text --out report-text`,
 	}

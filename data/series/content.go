@@ -163,8 +163,8 @@ func (c *content) openText(o Options) error {
 			c.file, t.Rows[0])
 	case t.Rows != nil:
 		m.names, m.axes = t.Rows, []Axis{TokenAxis, FrameAxis}
-		m.note = fmt.Sprintf("The first column of %s (%q, ...) is taken for names of tokens, so that a row is a token: "+
-			"where a row is a frame, say --axes frames,tokens.", c.file, t.Rows[0])
+		m.note = fmt.Sprintf("The first column of %s (%q, ...) is taken for names of tokens, so that a row is a "+
+			"token: where a row is a frame, say --axes frames,tokens.", c.file, t.Rows[0])
 	}
 	c.matrices = []matrix{m}
 	return nil

@@ -44,7 +44,7 @@ func (d Demo) Result() (all runlog.Result) {
 // that started large. usual is the number of epochs of a demo, unless another is asked for.
 func (d Demo) Answer(usual int) string {
 	small, large, all := d[0], d[1], cohort.ModelsOf(d)
-	if unfitted := cohort.Unfitted(all); len(unfitted) > 0 {
+	if unfitted := slices.DeleteFunc(slices.Clone(all), hasFitted); len(unfitted) > 0 {
 		more := fmt.Sprintf("without --epochs, which is %d then,", usual)
 		if n := unfitted[0].Result.Epochs; n >= usual {
 			more = fmt.Sprintf("with --epochs %d", 2*n)
@@ -70,10 +70,13 @@ func (d Demo) Answer(usual int) string {
 		text(large))
 }
 
+// hasFitted reports whether a model has reached the criterion of a demo, which is laxer than that of reports.
+func hasFitted(m cohort.Model) bool { return m.Result.Fit.Reached }
+
 // Draw draws training, IID test and validation accuracy against epoch, a line a model, to path.pdf and
 // path.png.
 func (d Demo) Draw(path string) error {
-	lines, _, err := (&item.Draft{Marks: true}).Courses(d, item.Epochs, item.Column{Measure: "train"},
+	lines, _, err := (&item.Draft{}).Courses(d, item.Epochs, item.Column{Measure: "train"},
 		item.Column{Measure: "iid"}, item.Column{Measure: "validation"})
 	if err != nil {
 		return err

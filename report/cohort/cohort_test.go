@@ -330,7 +330,7 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// A run of before there was a criterion has fitted where it reached the default one, 99 % in training.
+// A model of puzzles has fitted where it reached 99 % in training: at its end, or by as strict a criterion.
 func TestFitted(t *testing.T) {
 	masked := &cohort.Run{}
 	masked.Config.Masked = &config.MaskedConfig{}
@@ -341,7 +341,12 @@ func TestFitted(t *testing.T) {
 		want string
 	}{
 		{&cohort.Run{}, nil, .99, "yes"}, {&cohort.Run{}, nil, .98, "no"}, {masked, nil, .99, ""},
-		{masked, &runlog.Fit{Reached: true}, 0, "yes"}, {&cohort.Run{}, &runlog.Fit{}, 1, "no"},
+		{masked, &runlog.Fit{Reached: true}, 0, "yes"}, {&cohort.Run{}, &runlog.Fit{}, .5, "no"},
+		{&cohort.Run{}, &runlog.Fit{Criterion: "train=0.2", Reached: true}, .27, "no"},
+		{&cohort.Run{}, &runlog.Fit{Criterion: "iid=0.99", Reached: true}, .98, "no"},
+		{&cohort.Run{}, &runlog.Fit{Criterion: "train=0.2", Reached: true}, .99, "yes"},
+		{&cohort.Run{}, &runlog.Fit{Criterion: "train=0.995", Reached: true}, .98, "yes"},
+		{&cohort.Run{}, &runlog.Fit{Criterion: "train=0.999"}, .995, "yes"},
 	} {
 		m := cohort.Model{Run: c.run, Result: runlog.MemberResult{Fit: c.fit, Measures: runlog.Numbers{"train": c.got}}}
 		if got := m.FitText(); got != c.want {

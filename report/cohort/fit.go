@@ -2,25 +2,21 @@ package cohort
 
 import "torchpe/train/runlog"
 
-// defaultCriterion holds for runs that name none.
-var defaultCriterion = func() runlog.Criterion {
-	c, err := runlog.ParseCriterion(runlog.DefaultCriterion)
-	if err != nil {
-		panic(err) // a constant of this program
-	}
-	return c
-}()
-
-// Fitted reports whether the model has reached its criterion or, in runs from before there were criteria,
-// ends with the accuracy of the default one. known is false for masked prediction without a criterion.
+// Fitted reports whether the model has met its task's criterion: at a record, where the criterion of its run is at
+// least as strict, or with its final number. Where the task has none, that of its run counts. known is false where
+// the run has none, too.
 func (m Model) Fitted() (reached, known bool) {
-	if m.Result.Fit != nil {
-		return m.Result.Fit.Reached, true
+	fit := m.Result.Fit
+	reached = fit != nil && fit.Reached
+	of, err := runlog.ParseCriterion(m.Run.Config.Facts().Criterion)
+	if err != nil {
+		return reached, fit != nil
 	}
-	if m.Run.Config.Masked != nil {
-		return false, false
+	if reached {
+		own, err := runlog.ParseCriterion(fit.Criterion)
+		reached = err == nil && own.Key == of.Key && of.Met(own.Bound)
 	}
-	return defaultCriterion.Met(m.Number(defaultCriterion.Key)), true
+	return reached || of.Met(m.Number(of.Key)), true
 }
 
 // FitText returns "yes" or "no"; empty where it is not known whether the model has fitted.

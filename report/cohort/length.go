@@ -115,6 +115,18 @@ func OfCommonLength(models []Model) (kept []Model, notes []string, err error) {
 	return kept, append(notes, copies...), err
 }
 
+// DifferInLength reports whether groups were trained for lengths that let nobody compare their encodings. Those of
+// puzzles may differ, as models are compared that have fitted.
+func DifferInLength(groups []Group) bool {
+	lengths := map[Length]bool{}
+	for _, m := range ModelsOf(groups) {
+		if !m.Run.Config.HasPuzzles() {
+			lengths[m.Length()] = true
+		}
+	}
+	return len(lengths) > 1
+}
+
 // LengthText says how long models were trained, such as "20 epochs", "20 epochs (learn-0.01, learn-0.05:
 // 8 epochs)", or "16 to 151 epochs (until train=0.99)"; "" of none.
 func LengthText(models []Model) string {

@@ -158,7 +158,8 @@ func (b Bars) draw(c draw.Canvas) (note string, err error) {
 				c.Max.X, trY(0))
 		}
 	}
-	return b.note(), o.draw(c)
+	crowded, err := o.draw(c)
+	return sentences(crowded, b.note()), err
 }
 
 // shade returns the k-th of n shades of a colour. The last shade is the colour itself.

@@ -160,7 +160,8 @@ func (b Boxes) draw(c draw.Canvas) (note string, err error) {
 			boxMark{i, g, styles[i]}.draw(c, p)
 		}
 	}
-	return b.note(), o.draw(c)
+	crowded, err := o.draw(c)
+	return sentences(crowded, b.note()), err
 }
 
 // boxMark draws a group at x = i.

@@ -27,6 +27,20 @@ func TestManyGroupsOfDifferentSizes(t *testing.T) {
 	}
 }
 
+// Where the names of groups have no room, a note says so. Numbers are left out without one.
+func TestNamesWithoutRoom(t *testing.T) {
+	for name, want := range map[string]bool{"name ": true, "": false} {
+		var b Boxes
+		for i := range 40 {
+			b.Groups = append(b.Groups, Group{Label: name + strconv.Itoa(i), Values: []float64{1}})
+		}
+		svg := string(encode(t, mustCompose(t, alone(b, 2, 2.5)), "svg"))
+		if strings.Contains(svg, "No room for the labels of ") != want {
+			t.Errorf("%q: a note on the labels: %v", name, !want)
+		}
+	}
+}
+
 // The interval stands beside the box, on the axis and in the note; the note names what dots are.
 func TestInterval(t *testing.T) {
 	b := Boxes{Dots: "subjects", Groups: []Group{{Label: "a", Values: []float64{1, 1.1},

@@ -77,14 +77,15 @@ func (o categoryPlot) count() {
 	}
 }
 
-func (o categoryPlot) draw(c draw.Canvas) error {
+// draw returns a note on categories whose names have no room.
+func (o categoryPlot) draw(c draw.Canvas) (note string, err error) {
 	right := insertReferences(nil, o.references, o.y)
 	area := draw.Crop(c, 0, 0, 0, -smallSize/2)
 	if len(right) > 0 {
 		area.Max.X -= endLabelsWidth(right)
 	}
 	if area.Size().X < 60 || area.Size().Y < 40 {
-		return errors.New("too little room is left between the axes: make the panel larger")
+		return "", errors.New("too little room is left between the axes: make the panel larger")
 	}
 	p := newPlot()
 	p.X.Min, p.X.Max = -0.6, float64(len(o.categories))-0.4
@@ -107,13 +108,13 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	whole := area
 	area.Min.Y += l.height + title
 	if area.Size().Y < 0.35*c.Size().Y {
-		return fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them",
+		return "", fmt.Errorf("the labels of the %d groups leave too little of the panel: shorten them",
 			len(o.categories))
 	}
 	o.y.set(&p.Y, yTicks(area.Size().Y-10))
 	data := p.DataCanvas(area)
 	if need := labelPitch * vg.Length(len(right)); need > data.Size().Y {
-		return fmt.Errorf("the labels of %d references do not fit: make the panel higher or "+
+		return "", fmt.Errorf("the labels of %d references do not fit: make the panel higher or "+
 			"leave some out", len(right))
 	}
 	p.Draw(area)
@@ -122,7 +123,9 @@ func (o categoryPlot) draw(c draw.Canvas) error {
 	if len(right) > 0 {
 		drawEndLabels(c, right, data)
 	}
-	return nil
+	n := len(o.categories)
+	return noteIf(l.degrees == 90 && l.every > 1,
+		fmt.Sprintf("No room for the labels of %d of %d groups", n-(n+l.every-1)/l.every, n)), nil
 }
 
 // categoryLabels holds the layout of the labels of categories.

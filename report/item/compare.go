@@ -29,14 +29,15 @@ func Interval(values []float64) (i stats.Interval, ok bool) {
 
 // Difference is the mean difference of pairs, with Student's 95 % interval.
 type Difference struct {
-	stats.Interval        // 0 to 0 where it is not known
-	Text           string // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" of fewer pairs
+	stats.Interval         // 0 to 0 where it is not known, or wider than all values of the measure
+	P              float64 // of Welch's test, where the spread is that of others, too; 0 else
+	Text           string  // "difference .012, 95 % .005 to .019, paired t(4) = 4.68, p = .009"; "" of fewer pairs
 }
 
 // Compare returns the difference of x and y, numbers of a measure, pair by pair. At least FewestForP pairs are
 // tested. The comparison may have been chosen out of several: its interval then holds for all of them at once
-// (Bonferroni), and stands for the test.
-func Compare(measure string, x, y []float64, outOf int) (d Difference) {
+// (Bonferroni), and stands for the test. The spread is pooled over x, y and others, which have the same seeds.
+func Compare(measure string, x, y []float64, outOf int, others ...[]float64) (d Difference) {
 	between := make([]float64, len(x))
 	for i := range x {
 		between[i] = x[i] - y[i]
@@ -46,17 +47,38 @@ func Compare(measure string, x, y []float64, outOf int) (d Difference) {
 	}
 	d.Text = "difference " + Text(measure, stats.Mean(between))
 	test, err := stats.PairedT(x, y)
-	if err != nil {
+	if err != nil && others == nil {
 		d.Text += fmt.Sprintf(" in each of %d pairs, which is no test", len(x))
 		return d
 	}
-	d.Interval, err = stats.MeanInterval(between, 1-0.05/float64(outOf))
-	switch {
-	case err != nil:
+	sd, df, err := stats.ResidualSD(append([][]float64{x, y}, others...))
+	if err != nil {
 		return Difference{}
-	case outOf > 1:
+	}
+	interval, err := stats.StudentInterval(stats.Mean(between), sd*math.Sqrt(2/float64(len(x))), df,
+		1-0.05/float64(outOf))
+	if err != nil {
+		return Difference{}
+	}
+	if ends := Covers(measure); ends[1] == 1 && interval.High-interval.Low > 1 {
+		d.Text += ", whose interval is wider than the scale"
+		return d
+	}
+	d.Interval = interval
+	if others != nil {
+		summary := func(v []float64) stats.Summary {
+			return stats.Summary{Mean: stats.Mean(v), SD: stats.SD(v), N: len(v)}
+		}
+		if welch, err := stats.WelchTFrom(summary(x), summary(y)); err == nil {
+			d.P = welch.P
+		}
+	}
+	if outOf > 1 {
 		d.Text += fmt.Sprintf(", %s (95 %% for all %d pairs of encodings at once)", IntervalText(measure, d.Interval),
 			outOf)
+		if d.P >= 0.05 {
+			d.Text += ", and Welch's test of the two alone has " + number.PText(d.P)
+		}
 		return d
 	}
 	d.Text += ", 95 % " + IntervalText(measure, d.Interval)

@@ -3,6 +3,7 @@ package item
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"torchpe/internal/stats"
@@ -88,30 +89,46 @@ func PoorNote(m cohort.Model) string {
 }
 
 // Certainty says in sentences whether the best of groups, which are ranked by a measure, can be told from the worst,
-// and from the next one. It allows for their choice out of all pairs.
+// and from the next one. It allows for their choice out of all pairs. The spread over seeds is that of all groups that
+// have the seeds of the two; as it may be too small for some, Welch's test of the two alone must agree.
 func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
+	if cohort.DifferInLength(ranked) {
+		return "They were trained for different lengths, which is no test of encodings."
+	}
 	best, next, worst := ranked[0], ranked[1], ranked[len(ranked)-1]
 	pairs := len(ranked) * (len(ranked) - 1) / 2
 	between := func(g cohort.Group) Difference {
-		x, y := cohort.Paired(best, g, func(m cohort.Model) float64 { return d.Of(m, measure) })
+		of := func(m cohort.Model) float64 { return d.Of(m, measure) }
+		x, y := cohort.Paired(best, g, of)
+		var others [][]float64
+		paired := cohort.Group{Models: slices.DeleteFunc(slices.Clone(best.Models), func(m cohort.Model) bool {
+			return !slices.ContainsFunc(g.Models, func(o cohort.Model) bool { return o.Member.Seed == m.Member.Seed })
+		})}
+		for _, o := range ranked {
+			isOther := o.Label != best.Label && o.Label != g.Label
+			if _, own := cohort.Paired(paired, o, of); isOther && len(own) == len(x) {
+				others = append(others, own)
+			}
+		}
 		if stats.Mean(d.Known(best, measure)) < stats.Mean(d.Known(g, measure)) {
 			x, y = y, x
 		}
-		v := Compare(measure, x, y, pairs)
+		v := Compare(measure, x, y, pairs, others...)
 		if v.Text != "" && len(x) < max(len(best.Models), len(g.Models)) {
 			v.Text += fmt.Sprintf(", over the %d seeds that both have", len(x))
 		}
 		return v
 	}
+	differ := func(v Difference) bool { return v.Low > 0 && v.P < 0.05 }
 	all := between(worst)
 	switch {
 	case all.Text == "":
 		return fmt.Sprintf("With fewer than %d seeds in common this is no test: train more.", FewestForInterval)
-	case all.Low <= 0:
+	case !differ(all):
 		return "The two cannot be told apart: " + all.Text + "."
 	}
 	text := "The two differ: " + all.Text + "."
-	if next.Label == worst.Label || between(next).Low > 0 {
+	if next.Label == worst.Label || differ(between(next)) {
 		return text
 	}
 	return text + fmt.Sprintf(" %s and the next, %s, cannot be told apart.", best.Label, next.Label)

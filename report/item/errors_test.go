@@ -1,6 +1,7 @@
 package item
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +12,9 @@ import (
 )
 
 // What errors show is said with what predicts without a model, and no encoding is the best that cannot be
-// told from the others. Intervals are those of scipy.stats.ttest_rel(a, b).confidence_interval(1 - 0.05 / pairs).
+// told from the others. Intervals of two are those of scipy.stats.ttest_rel(a, b).confidence_interval(1 - 0.05 /
+// pairs). That of three is by hand: residuals of SD .01155 with 4 degrees of freedom, so .407 ± 3.961 x .01155 x
+// sqrt(2/3).
 func TestErrorSentences(t *testing.T) {
 	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{"gaussian": {"0.90": .3},
 		"mean": {"0.90": .6}, "zero": {"0.90": 1}}}}
@@ -25,6 +28,13 @@ func TestErrorSentences(t *testing.T) {
 		return g
 	}
 	a, b, c := group("a", .40, .41, .42), group("b", .41, .40, .43), group("c", .80, .83, .82)
+	longer := func(g cohort.Group) cohort.Group {
+		g.Models = slices.Clone(g.Models)
+		for i := range g.Models {
+			g.Models[i].Result.Steps = 1200
+		}
+		return g
+	}
 	for _, x := range []struct {
 		groups []cohort.Group
 		want   []string
@@ -38,7 +48,7 @@ func TestErrorSentences(t *testing.T) {
 		{[]cohort.Group{a, b}, []string{
 			"from .410 ± .010 (a, n = 3) to .413 ± .015 (b, n = 3). The two cannot be told " +
 				"apart: difference .003, 95 % −.025 to .032."}, "No better"},
-		{[]cohort.Group{a, b, c}, []string{"The two differ: difference .407, .356 to .458 (95 % for all 3 pairs of " +
+		{[]cohort.Group{a, b, c}, []string{"The two differ: difference .407, .369 to .444 (95 % for all 3 pairs of " +
 			"encodings at once). a and the next, b, cannot be told apart.",
 			" No better than a regression on the mean of the visible tokens (.600): c."}, "no test"},
 		{[]cohort.Group{a, c}, []string{"The two differ: difference .407"}, "next"},
@@ -48,6 +58,11 @@ func TestErrorSentences(t *testing.T) {
 				"95 % −.135 to −.059, over the 3 seeds that both have."}, "two differ"},
 		{[]cohort.Group{a, group("i", .45, .46, .47)}, []string{
 			"The two cannot be told apart: difference .050 in each of 3 pairs, which is no test."}, "two differ"},
+		// One that varies more than the others is told apart by Welch's test alone, others by the spread of all.
+		{[]cohort.Group{a, b, group("j", .41, .43, .42), group("k", .42, .41, .43), group("l", .35, .70, .55)},
+			[]string{"The two cannot be told apart: difference "}, "two differ"},
+		{[]cohort.Group{longer(a), c}, []string{"They were trained for different lengths, which is no test"},
+			"differ:"},
 		{[]cohort.Group{group("f", .4, .5), c}, []string{"fewer than 3 seeds in common"}, "differ"},
 		{[]cohort.Group{a}, []string{"After 40 steps, the test error is .410 ± .010 (a, n = 3)."}, "ranges"},
 	} {

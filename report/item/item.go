@@ -6,6 +6,7 @@ package item
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"torchpe/report/cohort"
@@ -29,17 +30,48 @@ type Draft struct {
 	Measure Measured
 }
 
-// Row adds a row of the panels that are not empty, if there are any.
+// Row adds a row of the panels that are not empty, if there are any. A panel of many named groups has a row of its
+// own, so that the names have room.
 func (d *Draft) Row(height float64, panels ...figure.Panel) {
-	var cells []figure.Cell
+	var rows [][]figure.Cell
+	isFull := true // the last row
 	for _, p := range panels {
-		if !isEmpty(p) {
-			cells = append(cells, figure.Cell{Panel: p})
+		if isEmpty(p) {
+			continue
 		}
+		isAlone := hasManyNames(p)
+		if isFull || isAlone {
+			rows = append(rows, nil)
+		}
+		isFull = isAlone
+		rows[len(rows)-1] = append(rows[len(rows)-1], figure.Cell{Panel: p})
 	}
-	if cells != nil {
+	for _, cells := range rows {
 		d.Rows = append(d.Rows, figure.Row{Height: height, Cells: cells})
 	}
+}
+
+// hasManyNames reports whether a panel has more groups than may stand beside another panel. Numbers, such as σ, are
+// no names: some may be left out.
+func hasManyNames(p figure.Panel) bool {
+	const most = 15
+	names := 0
+	add := func(label string) {
+		if _, err := strconv.ParseFloat(strings.TrimSuffix(label, "*"), 64); err != nil {
+			names++
+		}
+	}
+	switch p := p.(type) {
+	case figure.Boxes:
+		for _, g := range p.Groups {
+			add(g.Label)
+		}
+	case figure.Bars:
+		for _, g := range p.Groups {
+			add(g.Label)
+		}
+	}
+	return names > most
 }
 
 // isEmpty reports whether a panel has nothing to show.

@@ -2,6 +2,7 @@ package item
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -71,6 +72,26 @@ func TestWidth(t *testing.T) {
 		if width, _ := made.Figure.Size(); math.Abs(width-72*c.width) > 1 {
 			t.Errorf("%s: %g points wide, want %g inches", name, width, c.width)
 		}
+	}
+}
+
+// Boxes of many names have a row of their own, between what stands before and after them.
+func TestManyNamesHaveARow(t *testing.T) {
+	boxes := func(n int, name string) (b figure.Boxes) {
+		for i := range n {
+			b.Groups = append(b.Groups, figure.Group{Label: fmt.Sprintf("%s%d", name, i), Values: []float64{1}})
+		}
+		return b
+	}
+	few, many, numbers := boxes(15, "a"), boxes(16, "a"), boxes(40, "")
+	var d Draft
+	d.Row(2, few, numbers, many, few, few)
+	var got []int
+	for _, r := range d.Rows {
+		got = append(got, len(r.Cells))
+	}
+	if want := []int{2, 1, 2}; !slices.Equal(got, want) {
+		t.Errorf("panels %v, want %v", got, want)
 	}
 }
 

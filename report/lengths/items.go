@@ -126,7 +126,7 @@ func scores(d *draft) {
 // best lists the score of the publications.
 func best(d *draft) { d.AddTable("", byTask(d.Title, d.best, bestOf)) }
 
-// sentence says on which tasks each encoding is best by a measure.
+// sentence says on which tasks each encoding is best by a measure, or several that share the number.
 func sentence(what, measure string, tasks []task, of func(cohort.Group) float64) string {
 	m, _ := runlog.FindMeasure(measure)
 	won := map[string][]string{}
@@ -142,8 +142,15 @@ func sentence(what, measure string, tasks []task, of func(cohort.Group) float64)
 			}
 			return cmp.Compare(of(a), of(b))
 		})
-		won[best.Label] = append(won[best.Label],
-			fmt.Sprintf("%s (%s)", t.name, runlog.FormatMeasure(measure, of(best))))
+		text := runlog.FormatMeasure(measure, of(best))
+		var first []string
+		for _, g := range measured {
+			if runlog.FormatMeasure(measure, of(g)) == text {
+				first = append(first, g.Label)
+			}
+		}
+		who := strings.Join(first, " and ")
+		won[who] = append(won[who], fmt.Sprintf("%s (%s)", t.name, text))
 	}
 	var parts []string
 	for _, label := range slices.Sorted(maps.Keys(won)) {

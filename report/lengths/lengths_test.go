@@ -254,3 +254,14 @@ func contains(t *testing.T, path string, wants []string) {
 		}
 	}
 }
+
+// Encodings that share the best number are all named.
+func TestTiesAreNamed(t *testing.T) {
+	group := func(label string) cohort.Group { return cohort.Group{Label: label} }
+	of := map[string]float64{"a": .9001, "b": .9004, "c": .8}
+	tasks := []task{{"t", []cohort.Group{group("a"), group("b"), group("c")}}, {"u", []cohort.Group{group("c")}}}
+	got := sentence("Best", "validation", tasks, func(g cohort.Group) float64 { return of[g.Label] })
+	if want := "Best: a and b on t (0.900); c on u (0.800)."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -133,7 +133,8 @@ func TestReport(t *testing.T) {
 	page := read(dir, "index.html")
 	// Student's 95 % interval of 0.1, 0.2, 0.3: 0.2 ± 4.302653 * 0.1 / sqrt 3 (scipy.stats.t.ppf(0.975, 2))
 	contains(t, page, "of 3 encodings ranges from .500 ± .354 (learn-0.1, n = 2) to ",
-		"fewer than 3 seeds in common", "which needs no model, has ", ".200 (−.048 to .448)", "Left out", "nope",
+		"trained for different lengths, which is no test", "which needs no model, has ", ".200 (−.048 to .448)",
+		"Left out", "nope",
 		"6 models of 3 runs", "…/b/learn", "No table of positions, and so no map: nope",
 		"Trained with 50 % masked.", "compact modules pass this test", "training samples (0.125; negative ones as 0)")
 	for _, no := range []string{"arXiv", "Table A", "torchpe sweep"} {
@@ -181,6 +182,25 @@ func TestSettingsAreApart(t *testing.T) {
 	}
 	if n := strings.Count(read(dir, "maps.svg"), ">As given<"); n != 1 {
 		t.Errorf("the given places are drawn %d times, want once", n)
+	}
+}
+
+// Rows of a grid count downwards, coordinates upwards.
+func TestGivenPlaces(t *testing.T) {
+	for places, want := range map[string]float64{
+		"[[0,0],[0,1],[0,2],[1,0],[1,1],[1,2],[2,0],[2,1]]":        -2,
+		"[[0,0],[0,1],[0,2],[1,0],[1,1],[1,2],[2,0],[2.5,1]]":      2.5,
+		"[[-1,0],[0,1],[0,2],[1,0],[1,1],[1,2],[2,0],[2,1]]":       2,
+		"[[0.5,0],[0.5,1],[0.5,2],[1,0],[1,1],[1,2],[2,0],[-2,1]]": -2,
+	} {
+		run := synthetic.Run{Name: "a", Task: "masked", PE: "learn", Sigma: .1, Seeds: []int{1}, Places: places}
+		dir := t.TempDir()
+		synthetic.Write(t, dir, run)
+		r := expect.Must(Read(dir))
+		expect.NoError(t, r.readLearned())
+		if got := r.learned[0].givenMap().(figure.Map).XY[7]; got != [2]float64{1, want} {
+			t.Errorf("%s: the last token is at %v", places, got)
+		}
 	}
 }
 

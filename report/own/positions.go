@@ -44,11 +44,19 @@ func (l learned) givenMap() figure.Panel {
 	if points == nil || len(points[0]) != 2 {
 		return nil
 	}
-	panel := figure.Map{Title: "As given"}
-	for _, at := range points { // rows count downwards, columns to the right
-		panel.XY = append(panel.XY, [2]float64{at[1], -at[0]})
+	panel, up := figure.Map{Title: "As given"}, 1.
+	if arePlaces(points) { // rows count downwards
+		up = -1
+	}
+	for _, at := range points { // the slowest axis comes first
+		panel.XY = append(panel.XY, [2]float64{at[1], up * at[0]})
 	}
 	return l.labelled(panel)
+}
+
+// arePlaces reports whether points are places on a grid, and not coordinates: whole numbers from 0.
+func arePlaces(points [][]float64) bool {
+	return !slices.ContainsFunc(slices.Concat(points...), func(v float64) bool { return v < 0 || v != math.Trunc(v) })
 }
 
 // drawMap draws the table along its first two principal axes; not ok where all its rows are equal.

@@ -98,13 +98,13 @@ func (s *Study) compare(c comparison, all []cohort.Group) finding {
 	return f
 }
 
-// areUnlike reports whether groups differ in more than their encodings and length of training.
+// areUnlike reports whether groups differ in more than their encodings, and the length of training of puzzles.
 func (s *Study) areUnlike(groups ...cohort.Group) bool {
 	keys, _, err := cohort.Unlike(groups, cohort.LengthKeys...)
 	if err != nil {
 		panic(err) // Read has had the identities of all models
 	}
-	return keys != nil
+	return keys != nil || cohort.DifferInLength(groups)
 }
 
 // claimNoDifference turns the verdict of a comparison around: the claim is that no difference was found. Models

@@ -15,6 +15,8 @@ import (
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
 	"torchpe/report/cohort"
+	"torchpe/report/item"
+	"torchpe/train/config"
 	"torchpe/train/runlog"
 )
 
@@ -53,7 +55,7 @@ func readFixtures(t *testing.T) (f fixtures) {
 func made(label string, seeds []uint64, values ...float64) cohort.Group {
 	g := cohort.Group{Label: label}
 	for i, v := range values {
-		m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{Seed: uint64(i)},
+		m := cohort.Model{Run: &cohort.Run{}, Member: cohort.Member{Seed: uint64(i), LR: 1e-4},
 			Result: runlog.MemberResult{Measures: runlog.Numbers{"validation": v, "train": 1, "iid": .9}}}
 		if seeds != nil {
 			m.Member.Seed = seeds[i]
@@ -83,9 +85,10 @@ func setEncoding(r *cohort.Run, pe string) {
 	setPaper(r)
 }
 
-// setPaper gives a run the paper's width and published puzzles.
+// setPaper gives a run the paper's size and published puzzles.
 func setPaper(r *cohort.Run) {
-	r.Config.DModel, r.Config.LSTTrain = paper.Width, []string{"published.csv"}
+	r.Config.DModel, r.Config.Layers, r.Config.Batch = paper.Width, 4, 128
+	r.Config.LSTTrain, r.DataSHA256 = []string{"published.csv"}, published
 }
 
 // unfit makes a model one that has not fitted, with training accuracy .5.
@@ -94,6 +97,30 @@ func unfit(g cohort.Group, i int) cohort.Group {
 	g.Models[i].Result.Measures = maps.Clone(g.Models[i].Result.Measures)
 	g.Models[i].Result.Measures["train"] = .5
 	return g
+}
+
+// Masked prediction has no criterion of having fitted, so that models of other lengths are not compared.
+func TestLengthsOfMaskedPrediction(t *testing.T) {
+	masked := func(g cohort.Group, steps int) cohort.Group {
+		for i, m := range g.Models {
+			m.Run.Config.Masked, g.Models[i].Result.Steps = &config.MaskedConfig{NMAR: &config.NMAR{}}, steps
+			m.Result.Measures["test_mse/0.50"] = m.Result.Measures["validation"]
+		}
+		return g
+	}
+	high, low := masked(made("a", nil, .91, .9, .92, .9, .93), 1200), masked(made("b", nil, .5, .51, .5, .52, .5), 1200)
+	c := comparison{high: "a", low: "b", measure: "test_mse/0.50"}
+	for steps, want := range map[int]string{1200: reproduced, 5: cannotBeTold} {
+		masked(low, steps)
+		s := &Study{}
+		d := &draft{Draft: item.Draft{Measure: s.value, Groups: []cohort.Group{high, low}}, study: s}
+		f := s.compare(c, d.Groups)
+		nmarErrors(d)
+		hasF := d.Tables[0].Rows[2][4].String() != ""
+		if f.verdict != want || (anovaText(d) != "") != (steps == 1200) || hasF != (steps == 1200) {
+			t.Errorf("%d steps: %+v, %q, F in the table: %v", steps, f, anovaText(d), hasF)
+		}
+	}
 }
 
 // A difference is reproduced where its interval lies above 0, not reproduced where it lies below,

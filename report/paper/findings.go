@@ -10,6 +10,7 @@ import (
 	"torchpe/report/cohort"
 	"torchpe/report/item"
 	"torchpe/report/table"
+	"torchpe/train/config"
 )
 
 // opening begins the page of a task: a sentence on what the runs show, and a table of the encodings, the
@@ -143,18 +144,42 @@ func otherSetUp(groups ...cohort.Group) string {
 	return " This is not the paper's set-up: " + strings.Join(differs, ", ") + "."
 }
 
-// unlikePaper lists in what models on puzzles, which differ in no more than figures show, differ from the paper's,
-// which it sets in brackets.
+// published is the SHA-256 of the published puzzles, as checkpoints have it.
+const published = "c27a8971f32a0ccc940bf4dc940b2084b098b7d66da0f3bdd0a548c76ac62e45"
+
+// unlikePaper lists in what models on puzzles differ from the paper's, which it sets in brackets. It leaves out what
+// items choose models by, and the length of training.
 func unlikePaper(models []cohort.Model) (differs []string) {
-	if len(models) == 0 {
-		return nil
+	there, err := config.Preset("lst", "code")
+	if err != nil {
+		panic(err) // a constant of this program
 	}
-	c := models[0].Run.Config
-	if len(c.LSTTrain) == 0 {
-		differs = append(differs, "generated puzzles (the paper: published ones)")
-	}
-	if c.DModel != paper.Width {
-		differs = append(differs, fmt.Sprintf("d_model %d (the paper: %d)", c.DModel, paper.Width))
+	for _, m := range models {
+		c, rate := m.Run.Config, there.Members[0].LR
+		if c.Optimizer == "sgd" {
+			rate = 1e-3
+		}
+		own := []string{}
+		switch {
+		case len(c.LSTTrain) == 0:
+			own = append(own, "generated puzzles (the paper: published ones)")
+		case m.Run.DataSHA256 != published:
+			own = append(own, "puzzles that are not known to be the published ones")
+		}
+		for _, s := range []struct {
+			name        string
+			here, there float64
+		}{{"d_model", float64(c.DModel), paper.Width}, {"layers", float64(c.Layers), float64(there.Layers)},
+			{"batch", float64(c.Batch), float64(there.Batch)}, {"lr", m.Member.LR, rate}} {
+			if s.here != s.there {
+				own = append(own, fmt.Sprintf("%s %g (the paper: %g)", s.name, s.here, s.there))
+			}
+		}
+		for _, text := range own {
+			if !slices.Contains(differs, text) {
+				differs = append(differs, text)
+			}
+		}
 	}
 	return differs
 }

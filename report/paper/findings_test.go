@@ -89,7 +89,7 @@ func TestOpeningSentence(t *testing.T) {
 		{unfitted, "findings", []string{"No encoding has fitted its training puzzles", "(training accuracy .40)"}},
 		{whole, "findings_fmri", []string{"the test error with 90 % of the regions masked of 6 encodings ranges from " +
 			".302 ± .002 (learn-0.1, n = 6) to .901 ± .002 (relative, n = 6). The two differ: difference .600, " +
-			".596 to .603 (95 % for all 15 pairs of encodings at once)."}},
+			".595 to .605 (95 % for all 15 pairs of encodings at once)."}},
 	} {
 		lead := draftOf(t, c.s, c.id).Lead
 		for _, want := range c.want {

@@ -36,10 +36,6 @@ func (s *Study) fitNote(models []cohort.Model) string {
 			}
 		}
 	}
-	criterion := runlog.DefaultCriterion
-	if f := models[0].Result.Fit; f != nil {
-		criterion = f.Criterion
-	}
 	who := fmt.Sprintf("%d of %d models have fitted their", reached, total)
 	switch {
 	case total == 1 && reached == 1:
@@ -49,7 +45,7 @@ func (s *Study) fitNote(models []cohort.Model) string {
 	case reached == 1:
 		who = fmt.Sprintf("1 of %d models has fitted its", total)
 	}
-	text := fmt.Sprintf(" %s training puzzles (%s).", who, criterion)
+	text := fmt.Sprintf(" %s training puzzles (%s).", who, runlog.DefaultCriterion)
 	if rest != nil {
 		text += " Not fitted, marked *, so that their validation accuracy says nothing about " +
 			"generalisation: " + strings.Join(rest, "; ") + "."

@@ -42,9 +42,9 @@ func TestFitNote(t *testing.T) {
 		" 1 of 4 models has fitted its training puzzles (train=0.99)." + rest +
 			"learn-0.2 1 of 1 (training accuracy .50, IID not measured); nope 2 of 3 (training " +
 			"accuracy .31 to .36, IID .20).": slices.Concat(b.Models, a.Models),
-		" The model has not fitted its training puzzles (loss=0.1)." + rest +
+		" The model has not fitted its training puzzles (train=0.99)." + rest +
 			"learn-0.2 1 of 1 (training accuracy .50, IID not measured).": {withFit(b.Models[0],
-			&runlog.Fit{Criterion: "loss=0.1"})},
+			&runlog.Fit{Criterion: "loss=0.1", Reached: true})},
 	} {
 		if got := fitNote(models); got != want {
 			t.Errorf("%q,\nwant %q", got, want)

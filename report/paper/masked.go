@@ -294,7 +294,9 @@ func nmarErrors(d *draft) {
 		}
 	}
 	var test []table.Cell
-	if f, err := stats.ANOVA(each...); err == nil { // one model of each encoding has none
+	if d.study.areUnlike(d.Groups...) {
+		t.Note = "No F test: the encodings differ in more than the encoding, such as the length of training."
+	} else if f, err := stats.ANOVA(each...); err == nil { // one model of each encoding has none
 		test = []table.Cell{table.Number(f.Statistic), table.Text(fmt.Sprintf("%g, %g", f.DF, f.DF2)), table.P(f.P)}
 	}
 	ours("all", slices.Concat(each...), test...)

@@ -61,6 +61,7 @@ func TestNMARErrors(t *testing.T) {
 	design := scipy.Groups[slices.IndexFunc(scipy.Groups, func(g test) bool { return g.Name == "same" })]
 	run := &cohort.Run{Result: runlog.Result{Baselines: map[string]runlog.Numbers{
 		"gaussian": {"0.50": .0483}, "mean": {"0.50": .0496}}}}
+	run.Config.JSON = []byte("{}")
 	var all []cohort.Group
 	sum, first := 0.0, 0.0
 	for i, values := range design.Groups {

@@ -220,6 +220,14 @@ func TestBesidePrinted(t *testing.T) {
 		"learn-7.0,,,0.3,,1,,0 of 1\n"; text.String() != want {
 		t.Errorf("%s, want %s", text.String(), want)
 	}
+	run := unfitted.Models[0].Run
+	run.DataSHA256, run.Config.Layers, unfitted.Models[0].Member.LR = "other", 1, .01
+	want := []string{"puzzles that are not known to be the published ones", "layers 1 (the paper: 4)",
+		"lr 0.01 (the paper: 0.0001)"}
+	if got := unlikePaper(unfitted.Models); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	unfitted = made("learn-7.0", nil, .3)
 	unfitted.Models[0].Run.Config.LSTTrain = nil
 	other := (&Study{}).besidePrinted("A2",
 		part{[]cohort.Group{unfitted, made("learn-0.2", nil, .9, .8, .85)}, columns})

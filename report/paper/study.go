@@ -136,6 +136,9 @@ func (s *Study) sorted(models []cohort.Model) ([]cohort.Model, error) {
 	return out, err
 }
 
+// shown returns the models of all tasks.
+func (s *Study) shown() []cohort.Model { return slices.Concat(s.LST, s.NMAR, s.FMRI) }
+
 // Variant has the settings in which the paper's experiments on puzzles differ, besides the
 // encoding.
 type Variant struct {

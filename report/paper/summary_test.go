@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -27,7 +28,9 @@ func claimStudy(turned bool) *Study {
 			c := &m.Run.Config
 			c.Task, c.Optimizer, c.Heads, c.ReadOut = "lst", v.Optimizer, v.Heads, v.ReadOut
 			c.PEOptions = map[string]string{"pe-placement": v.Placement}
-			m.Member = cohort.Member{Seed: uint64(seed), Sigma: sigmaOf(sigma), WeightDecay: v.Decay}
+			m.Member = cohort.Member{Seed: uint64(seed), Sigma: sigmaOf(sigma), WeightDecay: v.Decay,
+				LR: map[string]float64{"sgd": 1e-3}[v.Optimizer]}
+			m.Member.LR = cmp.Or(m.Member.LR, 1e-4)
 			m.Result = runlog.MemberResult{Measures: runlog.Numbers{"train": 1, "iid": .95,
 				"validation": way(accuracy) + wobble(seed, sigma, len(pe+strings.TrimPrefix(v.Optimizer, "adam")))}}
 			if sigma >= .1 { // all but the disparity are in the order of sigma

@@ -156,7 +156,7 @@ func zScoredText(d *draft) string {
 // anovaText returns the test of whether errors differ between encodings, beside the printed one.
 func anovaText(d *draft) string {
 	test, err := stats.ANOVA(d.errorsByGroup("test_mse/0.50")...)
-	if err != nil { // one model of each encoding has none
+	if err != nil || d.study.areUnlike(d.Groups...) { // one model of each encoding has none
 		return ""
 	}
 	return fmt.Sprintf(" Test MSE by encoding: F(%g, %g) = %.2f, %s (the paper prints "+

@@ -29,8 +29,11 @@ func makeWorld(t *testing.T) *world {
 	t.Helper()
 	dir := synthetic.Dir(t, slices.Concat(mainRuns(), variantRuns(), maskedRuns())...)
 	s := expect.Must(Read(dir, ""))
-	for _, m := range s.LST {
+	for i, m := range s.LST {
 		setPaper(m.Run)
+		if m.Run.Config.Optimizer == "sgd" {
+			s.LST[i].Member.LR = 1e-3
+		}
 	}
 	w := &world{study: s, all: readFolders(t, dir), drafts: map[string]*draft{}}
 	for _, it := range specs() {

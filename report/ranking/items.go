@@ -39,9 +39,10 @@ func (t task) specs() []spec {
 		{ID: "ranks_" + id, Section: t.title, Title: "Encodings by " + runlog.Heading(t.heldOut),
 			Tables: []func(*item.Draft){t.addRanks},
 			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, whose deviations are " +
-				"drawn from those of all encodings. An encoding differs from the first where it is further behind " +
-				"than 5 % of the draws put any of encodings that are alike, and Welch's test of the two has p below " +
-				".05. The test examples are the same for all: other ones would give somewhat other ranks. Without a " +
+				"drawn from those of all encodings, and enlarged for one of a larger spread. An encoding " +
+				"differs from the first where it is further behind than 5 % of the draws put any of encodings that " +
+				"are alike, and Welch's test of the two has p below .05. The test examples are the same for all: other ones would " +
+				"give somewhat other ranks. Without a " +
 				"rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
 				"model, measurements included, over that of nope; what else ran on the machine changes it. " +
 				"Parameters: the trained ones of the encoding."},
@@ -50,7 +51,7 @@ func (t task) specs() []spec {
 			Caption: "A dot is a ranked encoding, the mean over seeds: examples like those of training (IID), and " +
 				"examples unlike them."},
 		{ID: "families_" + id, Section: t.title, Title: "Families of encodings",
-			Tables: []func(*item.Draft){t.addFamilies}},
+			Tables: []func(*item.Draft){t.addFamilies}, Caption: "{families}"},
 	}
 }
 
@@ -227,7 +228,8 @@ func (t task) addFamilies(d *item.Draft) {
 	}
 	d.AddTable("", out)
 	if !math.IsNaN(p) {
-		d.Caption = "A scheme with several entries has the mean of their ranks. Chance of ranks that are given to " +
-			"schemes at random to differ as much between families: " + number.PText(p) + " (Kruskal and Wallis)."
+		d.Texts["families"] = "A scheme with several entries has the mean of their ranks. Chance of ranks that are " +
+			"given to schemes at random to differ as much between families: " + number.PText(p) +
+			" (Kruskal and Wallis)."
 	}
 }

@@ -79,6 +79,9 @@ func Read(dir string) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := r.NoteUnlike(t.groups()); err != nil {
+			return nil, err
+		}
 		t.trainedAs = trainedAs[key]
 		r.tasks, r.Models = append(r.tasks, t), append(r.Models, by[key]...)
 	}

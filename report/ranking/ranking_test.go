@@ -26,19 +26,24 @@ func saveRun(t *testing.T, dir, pe string, accuracies ...float64) {
 func saveRunOf(t *testing.T, dir string, set func(*config.Config), accuracies ...float64) {
 	t.Helper()
 	c := expect.Must(config.Preset("quick", "code"))
-	c.Members, c.Until = nil, "train=0.99"
+	c.Members, c.Until = []config.Member{{LR: 1e-3}}, "train=0.99"
 	set(&c)
+	rate := c.Members[0].LR
+	c.Members = nil
 	scheme := expect.Must(pe.Find(c.PE))
 	result := runlog.Result{StepsPerSecond: 50}
 	if scheme.Name == "nope" {
 		result.StepsPerSecond = 100
 	}
 	for i, v := range accuracies {
-		seed := uint64(i + 1)
-		c.Members = append(c.Members, config.Member{Seed: seed, LR: 1e-3})
+		seed, train := uint64(i+1), 1.
+		if v < 0 {
+			train = .5
+		}
+		c.Members = append(c.Members, config.Member{Seed: seed, LR: rate})
 		result.Members = append(result.Members, runlog.MemberResult{PE: scheme.Name, Seed: int64(seed), Epochs: 30 + i,
 			Status: runlog.StatusDone, Fit: &runlog.Fit{Criterion: "train=0.99", Reached: v > 0, Epoch: 20 + i},
-			Measures: runlog.Numbers{"train": 1, "iid": .9, "validation": max(v, -v)}})
+			Measures: runlog.Numbers{"train": train, "iid": .9, "validation": max(v, -v)}})
 	}
 	save(t, dir, c, result)
 }
@@ -131,7 +136,7 @@ func TestReport(t *testing.T) {
 	}
 	page := string(expect.Must(os.ReadFile(filepath.Join(out, "index.html"))))
 	for _, text := range []string{"2d-fixed is first of 8 that are ranked. Not shown to differ from it (1): swin.",
-		"Families of encodings"} {
+		"Families of encodings", "Kruskal and Wallis"} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the page lacks %q", text)
 		}
@@ -150,6 +155,22 @@ func TestTasksAreApart(t *testing.T) {
 		t.Fatalf("%d tasks", len(r.tasks))
 	}
 	expect.Must(r.Write(filepath.Join(dir, "out")))
+}
+
+// Encodings of other learning rates are ranked together, and the page says so.
+func TestLearningRatesAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	for i, pe := range encodings {
+		saveRunOf(t, filepath.Join(dir, pe), func(c *config.Config) {
+			c.PE, c.Members[0].LR = pe, []float64{1e-3, .01}[i/9]
+		}, .5, .6)
+	}
+	r := expect.Must(Read(dir))
+	const want = "these encodings differ in more than the encoding: lr 0.001 ("
+	if len(r.tasks) != 1 || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], want) ||
+		!strings.HasSuffix(r.Notes[0], "lr 0.01 (xpos)") {
+		t.Errorf("%d tasks, %q", len(r.tasks), r.Notes)
+	}
 }
 
 // Fewer than ten encodings, or ten σ of one scheme, are not ranked.

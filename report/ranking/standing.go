@@ -37,7 +37,8 @@ const (
 // Rank orders entries of two seeds or more by their means, the best first. Where falls, less is better.
 //
 // Ranks are drawn by a bootstrap: the deviations of seeds from the mean of their entry, times sqrt(n / (n-1)), are
-// drawn from those of all entries, because three seeds alone do not tell their spread. Where entries have items, the
+// drawn from those of all entries, because three seeds alone do not tell their spread. Those of an entry of a larger
+// spread than all have together are enlarged to it, for ranks alone. Where entries have items, the
 // items are drawn anew, too, the same for all entries. An entry differs from the first where two tests agree, as one
 // spread for all may be too small for some: among entries that are alike, one is as far behind the first in at most
 // 5 % of the draws; and Welch's test of the two alone has p below .05.
@@ -63,14 +64,20 @@ func Rank(entries []Entry, falls bool) []Standing {
 	}
 	source := rand.New(rand.NewPCG(1, 2))
 	ranks, furthest := make([][]float64, len(all)), make([]float64, draws)
+	pooled := rootMeanSquare(deviations)
 	for k := range draws {
 		own, drawn := make([]float64, len(all)), make([]float64, len(all))
 		addItems(all, sign, source, own)
 		for i, s := range all {
+			seeds := 0.0
 			for range s.Seeds {
-				own[i] += deviations[source.IntN(len(deviations))] / float64(len(s.Seeds))
+				seeds += deviations[source.IntN(len(deviations))] / float64(len(s.Seeds))
 			}
-			drawn[i] = values[i] + own[i]
+			drawn[i] = values[i] + own[i] + seeds
+			if sd := stats.SD(s.Seeds); sd > pooled {
+				drawn[i] += seeds * (sd/pooled - 1)
+			}
+			own[i] += seeds
 		}
 		for i, rank := range ranksOf(drawn) {
 			ranks[i] = append(ranks[i], rank)
@@ -111,6 +118,14 @@ func deviationsOf(seeds []float64) (out []float64) {
 		out = append(out, (v-mean)*math.Sqrt(n/(n-1)))
 	}
 	return out
+}
+
+func rootMeanSquare(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	return math.Sqrt(sum / float64(len(x)))
 }
 
 // ranksOf returns the ranks of numbers, the greatest first; equal ones share the mean of theirs.

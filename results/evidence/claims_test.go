@@ -17,7 +17,8 @@ var contrastNames = [][2]string{
 	{"learn-0.2", "learn-2"}, {"learn-0.2", "learn-0.01"}, {"learn-0.2", "learn-1.5"}, {"learn-0.2", "learn-1"},
 	{"learn-0.5", "learn-1"}, {"learn-0.2", "learn-0.1"}, {"learn-0.5", "learn-0.1"}, {"learn-0.2", "learn-0.5"},
 	{"learn-0.1", "learn-1"}, {"learn-0.2", "learn-0.7"},
-	{"2d-fixed", "learn-0.2"}, {"2d-fixed", "learn-0.2, 400 epochs"}, {"learn-0.2", "relative"}, {"learn-0.2", "random"}, {"learn-1", "random"},
+	{"2d-fixed", "learn-0.2"}, {"2d-fixed", "learn-0.2, 400 epochs"}, {"learn-0.2", "relative"},
+	{"learn-0.2", "random"}, {"learn-1", "random"},
 	{"learn-0.2", "rope"}, {"relative", "rope"},
 	{"2d-fixed", "2d-fixed without dropout"}, {"learn-0.2", "2d-fixed without dropout"},
 	{"learn-0.2 with dropout", "learn-0.2"}, {"learn-0.2 with dropout", "2d-fixed"},
@@ -89,7 +90,7 @@ const (
 type claim struct {
 	quote, printed string
 	contrast       string                              // first less second, which the claim says is positive
-	cases          []claimCase                         // the contrast, and others of the claim; nil for the contrast alone
+	cases          []claimCase                         // the contrast, and others of the claim; or nil
 	other          func(t *testing.T, m models) other  // another test
 	isNone         bool                                // the claim is that there is no difference
 	words          func(t *testing.T, m models) string // the numbers of a claim without a test
@@ -172,7 +173,8 @@ var claims = []claim{
 		besides: fourthWidth + "; a rate of .03, a hundred times Adam's, not ten times; at 0.01 seeds were added " +
 			"after looking at five", file: puzzlesFile},
 	{quote: "[two heads] overall reduce generalization performance", printed: "in a figure alone", other: twoHeads,
-		besides: "learn-0.2, three seeds; rope has more with two heads in three pairs; four heads were not run", file: "variants.csv"},
+		besides: "learn-0.2, three seeds; rope has more with two heads in three pairs; four heads were not run",
+		file:    "variants.csv"},
 	{quote: paper.NoiseRobust,
 		printed: "in a figure alone", other: noise, besides: "7 levels of σ; accuracy with noise of SD 0.1 on " +
 			"tokens, of which accuracy without it is a part; models of σ = 2 have little to lose",

@@ -154,8 +154,9 @@ func sigmaTable(t *testing.T, m models) string {
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s %s |", sigma, of, measured(t, m, name), less))
 	}
 	return markdown("| σ | paper | n | epochs until .99 | training | IID test | validation | 95 % | "+
-		"less the paper, 95 % |", rows) + fmt.Sprintf("\nOur mean is lower than the paper's at σ = %s. Corrected for seven\n"+
-		"tests (Bonferroni), this is told at %s.\n", strings.Join(lower, ", "), strings.Join(told, ", "))
+		"less the paper, 95 % |", rows) + fmt.Sprintf("\nOur mean is lower than the paper's at σ = %s. "+
+		"Corrected for seven\ntests (Bonferroni), this is told at %s.\n", strings.Join(lower, ", "),
+		strings.Join(told, ", "))
 }
 
 // lessPaper returns the interval, at a level of significance, of the validation accuracy here less the printed one,
