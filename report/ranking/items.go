@@ -41,8 +41,8 @@ func (t task) specs() []spec {
 			Caption: "Mean ± SD over n seeds. Rank: 95 % interval, by a bootstrap over seeds, whose deviations are " +
 				"drawn from those of all encodings, and enlarged for one of a larger spread. An encoding " +
 				"differs from the first where it is further behind than 5 % of the draws put any of encodings that " +
-				"are alike, and Welch's test of the two has p below .05. The test examples are the same for all: other ones would " +
-				"give somewhat other ranks. Without a " +
+				"are alike, and Welch's test of the two has p below .05. The test examples are the same for all: " +
+				"other ones would give somewhat other ranks. Without a " +
 				"rank: not all models have fitted, or fewer than two seeds. Step: the time of a training step and " +
 				"model, measurements included, over that of nope; what else ran on the machine changes it. " +
 				"Parameters: the trained ones of the encoding."},
