@@ -102,7 +102,8 @@ func (d *Draft) Certainty(ranked []cohort.Group, measure string) string {
 		x, y := cohort.Paired(best, g, of)
 		var others [][]float64
 		paired := cohort.Group{Models: slices.DeleteFunc(slices.Clone(best.Models), func(m cohort.Model) bool {
-			return !slices.ContainsFunc(g.Models, func(o cohort.Model) bool { return o.Member.Seed == m.Member.Seed })
+			own, _ := cohort.Paired(cohort.Group{Models: []cohort.Model{m}}, g, of)
+			return own == nil
 		})}
 		for _, o := range ranked {
 			isOther := o.Label != best.Label && o.Label != g.Label
