@@ -52,7 +52,7 @@ func TestNewMembers(t *testing.T) {
 }
 
 func TestParseSeeds(t *testing.T) {
-	for text, want := range map[string][]uint64{"3, 18446744073709551615": {3, 1<<64 - 1}, "paper": paper.Seeds(),
+	for text, want := range map[string][]uint64{"3, 9223372036854775807": {3, 1<<63 - 1}, "paper": paper.Seeds(),
 		"1:3": {1, 2, 3}, "1..3,1": {1, 2, 3, 1}, "1:7:3": {1, 4, 7}} {
 		if got, err := ParseSeeds(text); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v", text, got, err)

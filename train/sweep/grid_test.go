@@ -140,7 +140,7 @@ func TestZipRepeats(t *testing.T) {
 func TestParseSeeds(t *testing.T) {
 	for text, want := range map[string]string{
 		"paper": "paper", "7": "7", "3, 1": "3,1", "1:4": "1,2,3,4", "1..4": "1,2,3,4",
-		"1:7:3,10": "1,4,7,10", "18446744073709551615": "18446744073709551615",
+		"1:7:3,10": "1,4,7,10", "9223372036854775807": "9223372036854775807",
 	} {
 		if got, err := ParseSeeds(text); err != nil || got != want {
 			t.Errorf("%s: %s, %v", text, got, err)
