@@ -56,19 +56,22 @@ func Read(reference string, header text.Choice) (*Partition, error) {
 		}
 		rows = append(rows, row)
 	}
-	isPlain := len(rows[0]) == 2 && rows[0][1] == "NETWORK" && rows[0][0] != "LABEL" // a name and its network
+	isPlain := len(rows[0]) == 2 && rows[0][1] == "NETWORK" && !slices.Contains(keyNames, rows[0][0])
 	if i := slices.Index(rows[0], "NETWORK"); i >= 0 && !isPlain && header != text.No {
 		return labelKey(file, rows, i)
 	}
 	return plain(file, rows, header)
 }
 
+// keyNames are the columns of names of CAB-NP's LabelKey, which has one or both.
+var keyNames = []string{"GLASSERLABELNAME", "LABEL"}
+
 // labelKey reads the rows of CAB-NP's LabelKey. network is the index of the column of networks.
 func labelKey(name string, rows [][]string, network int) (*Partition, error) {
 	header, rows := rows[0], rows[1:]
 	p := &Partition{File: name}
 	var nameColumns []int
-	for _, column := range []string{"GLASSERLABELNAME", "LABEL"} {
+	for _, column := range keyNames {
 		if i := slices.Index(header, column); i >= 0 {
 			nameColumns = append(nameColumns, i)
 			p.Names = append(p.Names, nil)

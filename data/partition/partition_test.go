@@ -52,7 +52,8 @@ func TestPlain(t *testing.T) {
 		"1.5\n2\n":             "token 1 has the label 1.5",
 		"# only\n":             "nothing but",
 		"NETWORK\tKEY\nx\t1\n": "GLASSERLABELNAME", "NETWORK\tLABEL\n": "no rows",
-		"LABEL\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
+		"LABEL\tNETWORK\na\tx\nb\n":            "row 2 has 1 cells, the header 2",
+		"GLASSERLABELNAME\tNETWORK\na\tx\nb\n": "row 2 has 1 cells, the header 2",
 	} {
 		expect.Error(t, expect.ErrorOf(Read(expect.File(t, "m.txt", body), text.Auto)), want, "m.txt")
 	}

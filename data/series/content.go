@@ -157,14 +157,17 @@ func (c *content) openText(o Options) error {
 			m.note = strings.TrimSpace(m.note + fmt.Sprintf(" Names of tokens come from the comment above "+
 				"the numbers of %s.", c.file))
 		}
-	case t.Rows != nil && !slices.ContainsFunc(t.Rows, func(s string) bool { return !isTime(s) }):
-		m.axes, m.names = []Axis{FrameAxis, TokenAxis}, nil
-		m.note = fmt.Sprintf("The first column of %s holds the times of frames (%q, ...) and is not read.",
+	case t.Rows != nil && (slices.Equal(o.Axes, []Axis{FrameAxis, TokenAxis}) ||
+		o.Axes == nil && !slices.ContainsFunc(t.Rows, func(s string) bool { return !isTime(s) })):
+		m.axes = []Axis{FrameAxis, TokenAxis}
+		m.note = fmt.Sprintf("The first column of %s holds names or times of frames (%q, ...) and is not read.",
 			c.file, t.Rows[0])
 	case t.Rows != nil:
 		m.names, m.axes = t.Rows, []Axis{TokenAxis, FrameAxis}
-		m.note = fmt.Sprintf("The first column of %s (%q, ...) is taken for names of tokens, so that a row is a "+
-			"token: where a row is a frame, say --axes frames,tokens.", c.file, t.Rows[0])
+		if o.Axes == nil {
+			m.note = fmt.Sprintf("The first column of %s (%q, ...) is taken for names of tokens, so that a row is a "+
+				"token: where a row is a frame, say --axes frames,tokens.", c.file, t.Rows[0])
+		}
 	}
 	c.matrices = []matrix{m}
 	return nil

@@ -22,13 +22,18 @@ var indexNames = regexp.MustCompile(`^(unnamed: \d+|index|idx|row|time|times|tim
 	`number)\.?)?$`)
 
 // date matches the text of a date or a time of day, a month or quarter of a year, and dates in English. MARCH1 and
-// SEPT-2 are genes.
+// SEPT-2 are genes, Monkey 1 is no Monday.
 var date = regexp.MustCompile(`(?i)^(\d{1,4}([-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|:\d\d(:\d\d.*)?)` +
-	`|\d{4}[-/.](0?[1-9]|1[0-2])|\d{4}[- ]?Q[1-4]|Q[1-4][-/ ]?\d{4}` +
-	`|\d{1,2}[-/ ]` + month + `[-/, ]+\d{2,4}([ T].*)?|` + month + `[-., ]+(\d{1,2},? )?\d{4}([ T].*)?` +
-	`|(mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? .*\d.*)$`)
+	`|` + year + `[-/.](0?[1-9]|1[0-2])|` + year + `[- ]?Q[1-4]|Q[1-4][-/ ]?` + year +
+	`|\d{1,2}[-/ ]` + month + `[-/, ]+(\d\d|` + year + `)([ T].*)?` +
+	`|` + month + `[-., ]+(\d{1,2},? )?` + year + `([ T].*)?` +
+	`|(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?\.?,? .*\d.*)$`)
 
-const month = `(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*`
+const (
+	year  = `(1[89]|2[01])\d\d`
+	month = `(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|` +
+		`nov(ember)?|dec(ember)?)`
+)
 
 // indexColumns returns in quotes the names of the columns of a table that seem to count frames or to say their time
 // or subject, and the numbers of those without names. Such a column is called like an index and goes

@@ -198,7 +198,9 @@ func TestTimesInWords(t *testing.T) {
 		names string // between bars
 	}{
 		{true, "2000-01|2000/12|2000Q3|2000-Q1|Q4 1999|1 Jan 2020|01-Feb-20|Jan 01 2020|March 2020|Mon 1 10:00|12:00"},
-		{false, "2000-13|MARCH1|SEPT2|SEPT-2|DEC1|Mon1|q5|V1|sun spots|may|100206|trial0"},
+		{true, "Monday 1|Thurs, 2|2 September 99|Dec. 2020|1 Jan 2020 10:00"},
+		{false, "2000-13|MARCH1|SEPT2|SEPT-2|DEC1|Mon1|q5|V1|sun spots|may|100206|trial0|Monkey 1|Thumb 2|" +
+			"Satellite 5|marker 1001|1 marker 22|Decoder-2000|1001-1"},
 	} {
 		for name := range strings.SplitSeq(c.names, "|") {
 			if isTime(name) != c.is {
@@ -209,6 +211,17 @@ func TestTimesInWords(t *testing.T) {
 	s, err := Load([]string{expect.File(t, "x.csv", "vol1,0.5,2\nvol2,1.5,3\nvol3,2.5,5\n")}, Options{})
 	if err != nil || s.Tokens != 3 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "--axes frames,tokens") {
 		t.Errorf("names in front: %+v, %v", s, err)
+	}
+	// The axes that are given count, whatever the names look like.
+	for _, names := range []string{"vol1 vol2 vol3", "2000-01 2000-02 2000-03"} {
+		n := strings.Fields(names)
+		file := expect.File(t, "y.csv", n[0]+",0.5,2\n"+n[1]+",1.5,3\n"+n[2]+",2.5,5\n")
+		for axes, tokens := range map[string]int{"frames,tokens": 2, "tokens,frames": 3} {
+			s, err := Load([]string{file}, Options{Axes: expect.Must(ParseAxes(axes))})
+			if err != nil || s.Tokens != tokens {
+				t.Errorf("%s by --axes %s: %+v, %v", n[0], axes, s, err)
+			}
+		}
 	}
 }
 

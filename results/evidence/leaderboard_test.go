@@ -25,7 +25,7 @@ var leaderSeeds = []string{"2235", "6312", "6068"}
 // freshSeeds play no part in the ranks.
 var freshSeeds = []string{"9742", "8880"}
 
-// manySeeds is how many a mean of the paper has.
+// seedWords sets means of this many seeds, the paper's number, beside those of three.
 const manySeeds = 15
 
 // twin is learn, where models meet as many tokens as in training.
