@@ -85,7 +85,7 @@ func (d Demo) Draw(path string) error {
 	for _, p := range []struct{ title, key string }{{"Training puzzles", "train"},
 		{"Held-out puzzles of their kind", "iid"}, {"Puzzles unlike them", "validation"}} {
 		row.Cells = append(row.Cells, figure.Cell{Panel: figure.Lines{Title: p.title, XLabel: "Epoch",
-			YLabel: "Accuracy", YMin: 0, YMax: 1, NoMembers: true, Band: figure.BandSD, Series: lines[p.key],
+			YLabel: "Accuracy", YMin: 0, YMax: 1, Band: figure.BandSD, Series: lines[p.key],
 			References: []figure.Reference{{Label: "chance", Y: d[0].Models[0].Run.Config.Chance()}}}})
 	}
 	fig, err := figure.Compose(figure.Page{Width: figure.PageWidth, Rows: []figure.Row{row}})
