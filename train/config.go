@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -96,10 +97,42 @@ func (c *Config) resolveEncoding(scheme pe.Scheme, bad *config.Problems) {
 			bad.Add("--sigma: %s is initialised with sigma, and member %d has none", c.PE, i)
 		}
 	}
+	if scheme.Learned {
+		c.checkTakenTable(bad)
+	}
 	for _, tokens := range c.EvalTokens {
 		if err := scheme.CheckTokens(c.Side()*c.Side(), tokens, options); err != nil {
 			bad.Add("--eval-tokens: %v", err) // and the larger ones no more
 			break
+		}
+	}
+}
+
+// checkTakenTable refuses another sigma or initialization than that of the run whose table is taken: reports
+// would name the model by it.
+func (c *Config) checkTakenTable(bad *config.Problems) {
+	if c.From == nil || !c.From.Takes(true) {
+		return
+	}
+	run, err := config.Read(filepath.Join(c.From.Run, "config.json"))
+	if err != nil || len(run.Members) == 0 {
+		return // startFrom says what is wrong with the run
+	}
+	differ := func(flag, here, there string) {
+		if here != there {
+			bad.Add("--%s: the table is taken from %s, where it is %s, and here %s: give its --%s, or --take %s",
+				flag, c.From.Run, there, here, flag, config.TakeNoPE)
+		}
+	}
+	differ("pe-init", cmp.Or(c.PEInit, "normal"), cmp.Or(run.PEInit, "normal"))
+	differ("pe-init-scale", cmp.Or(c.PEInitScale, "own"), cmp.Or(run.PEInitScale, "own"))
+	for i, m := range c.Members {
+		of := run.Members[0]
+		if len(run.Members) > 1 && i < len(run.Members) {
+			of = run.Members[i]
+		}
+		if m.Sigma != nil && of.Sigma != nil {
+			differ("sigma", fmt.Sprint(*m.Sigma), fmt.Sprint(*of.Sigma))
 		}
 	}
 }
@@ -150,6 +183,8 @@ func (c Config) Unused(flag string) string {
 		if scheme.About().Parameters == "none" {
 			return "on " + name + ", which has no trained parameters"
 		}
+	case slices.Contains([]string{"init-scale", "embed-init-scale"}, flag) && c.From != nil && c.From.Takes(false):
+		return "on weights that are taken from a run"
 	case slices.Contains([]string{config.InitFlag, "pe-init-scale", "pe-init-sparsity", "pe-dropout"}, flag):
 		if !scheme.Learned {
 			return "on " + name + ", which has no learned table that starts with sigma"

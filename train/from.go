@@ -66,8 +66,9 @@ func (e *ensemble) startFrom() error {
 	if err == nil && bad != nil {
 		slices.Sort(bad)
 		give := "sizes of that run"
-		if from.Take == config.TakePE {
-			give = "encoding of that run, with its options and sizes"
+		isComputed := func(b string) bool { return strings.Contains(b, "does not train it, and has other values") }
+		if from.Take == config.TakePE || slices.ContainsFunc(bad, isComputed) {
+			give = "encoding of that run, with its options, --positions and sizes, or --take no-pe"
 		} else if !slices.ContainsFunc(bad, func(b string) bool { return !strings.Contains(b, ".bias: th") }) {
 			give += "; --attention-bias and --fidelity say which biases attention has"
 		}

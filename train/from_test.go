@@ -142,6 +142,10 @@ func TestStartFromRefuses(t *testing.T) {
 			[]string{"pe.table: this model has none"}},
 		"fixed tables": {func(c *Config) { c.PE, c.From.Take = "random", config.TakePE },
 			[]string{"pe.table: this encoding does not train it"}},
+		"another sigma": {func(c *Config) { c.Members[1].Sigma, c.From.Take = new(3.), config.TakePE },
+			[]string{"--sigma: the table is taken from ", "where it is 1, and here 3: give its --sigma"}},
+		"another start": {func(c *Config) { c.PEInit, c.From.Take = "zeros", config.TakeAll },
+			[]string{"--pe-init: the table is taken from ", "where it is normal, and here zeros: give its --pe-init"}},
 		"members": {func(c *Config) {
 			c.Members = append(c.Members, Member{Seed: 11, LR: 1e-3, Sigma: new(1.)})
 		}, []string{"it has 2 members, and this run 3: give --members 2"}},

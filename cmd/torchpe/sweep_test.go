@@ -309,7 +309,27 @@ func TestSweepRefusesChangedData(t *testing.T) {
 	says(t, dir, "train --seeds 4 --out all/four "+line, 0)
 	says(t, dir, "report all --out report", 0)
 	page := readText(t, filepath.Join(dir, "report", "index.html"))
-	if !strings.Contains(page, "1 model of other data or another size, such as four") {
+	if !strings.Contains(page, "1 model not shown, such as four: ") {
 		t.Error("the page does not say that a model is of other data")
+	}
+}
+
+// Models of one file are one group, however its path is written; those of float64 are others, and the report
+// says why it does not show them.
+func TestOneFileByTwoPaths(t *testing.T) {
+	dir := put(t, map[string]string{"own.csv": ownTable(1)})
+	line := "--quiet --task masked --pe nope --steps 3" + tinyModel
+	says(t, dir, "train --seeds 1 --out all/one --data own.csv "+line, 0)
+	says(t, dir, "train --seeds 2 --out all/two --data "+filepath.Join(dir, "own.csv")+" "+line, 0)
+	says(t, dir, "runs compare all", 0, ",nope,1 and 2,2,done,")
+	says(t, dir, "train --seeds 3 --out all/wide --data own.csv --dtype float64 "+line, 0)
+	says(t, dir, "report all --out report", 0)
+	page := readText(t, filepath.Join(dir, "report", "index.html"))
+	if want := "1 model not shown, such as wide: dtype float64, not dtype float32;"; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	if rows := strings.Split(readText(t, filepath.Join(dir, "report", "table_errors.csv")), "\n"); len(rows) < 2 ||
+		!strings.HasPrefix(rows[1], "nope,2,") {
+		t.Errorf("%q: want one row of two models", rows)
 	}
 }

@@ -103,25 +103,35 @@ func (f *Found) NoteUnlike(groups []Group, ignored ...string) error {
 
 // Base holds the models of one model size, data and reading of the paper.
 type Base struct {
-	Settings string
 	Fidelity string
 	Models   []Model
+	identity map[string]string // without what models of a base may differ in
+}
+
+// Unlike names the settings in which a base differs from another: "dtype float64, not dtype float32".
+func (b Base) Unlike(other Base) string {
+	var parts []string
+	for _, key := range Differing([]map[string]string{b.identity, other.identity}) {
+		parts = append(parts, Difference(key, b.identity[key])+", not "+Difference(key, other.identity[key]))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Bases returns models by their base, in the order of the first model of each.
 func Bases(models []Model) (all []Base, err error) {
-	at := map[[2]string]int{}
-	bases := map[*Run]string{}
+	at := map[string]int{}
+	bases := map[*Run]map[string]string{}
 	for _, m := range models {
 		if _, known := bases[m.Run]; !known {
 			if bases[m.Run], err = m.base(); err != nil {
 				return nil, err
 			}
+			bases[m.Run]["fidelity"] = m.Run.Config.Fidelity
 		}
-		key := [2]string{bases[m.Run], m.Run.Config.Fidelity}
+		key := Key(bases[m.Run])
 		if _, known := at[key]; !known {
 			at[key] = len(all)
-			all = append(all, Base{Settings: key[0], Fidelity: key[1]})
+			all = append(all, Base{Fidelity: m.Run.Config.Fidelity, identity: bases[m.Run]})
 		}
 		all[at[key]].Models = append(all[at[key]].Models, m)
 	}

@@ -50,9 +50,19 @@ func (m Model) Identity() (map[string]string, error) {
 		all["optimizer"] = m.optimizer(name)
 	}
 	all[DataKey], all[WeightsKey] = m.Run.DataSHA256, m.Run.Origin
+	isKnown := m.Run.DataSHA256 != "" && all["positions.sha256"] == "" // the hash lacks names, which places need
+	maps.DeleteFunc(all, func(key, value string) bool {
+		return slices.Contains(dataPaths, key) && (isKnown || value == "" || value == "null")
+	})
 	all[PrecisionKey] = cmp.Or(all[PrecisionKey], m.Run.Precision())
 	return all, nil
 }
+
+// dataPaths are the keys of the files with the data. The hash of what was read from them says more: one file
+// has several paths.
+var dataPaths = config.Keys(func(s config.Setting) bool {
+	return s.Path && slices.Contains(config.DataKeys(), s.Key)
+})
 
 // Optimizer returns the optimizer; adam for adamw without decay, as the two are one.
 func (m Model) Optimizer() string { return m.optimizer(m.Run.Config.Optimizer) }
@@ -66,14 +76,14 @@ func (m Model) optimizer(name string) string {
 
 // base identifies what is the same in all models that a figure compares: the identity but for the settings by
 // which figures choose models, those of the encoding, the member and the length of training, and the precision.
-func (m Model) base() (string, error) {
+func (m Model) base() (map[string]string, error) {
 	identity, err := m.Identity()
 	maps.DeleteFunc(identity, func(key, _ string) bool {
 		object, _, _ := strings.Cut(key, ".")
 		return key == WeightsKey || key == PrecisionKey || slices.Contains(factors, key) ||
 			slices.Contains(factors, object)
 	})
-	return Key(identity), err
+	return identity, err
 }
 
 // factors are the keys of the settings in which the models of a figure differ.

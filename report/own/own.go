@@ -53,8 +53,8 @@ func Read(dir string) (*Report, error) {
 			r.Models, r.Runs = b.Models, cohort.CountRuns(b.Models)
 			continue
 		}
-		r.Note("%s of other data or another size, such as %s: see torchpe report on that folder alone",
-			wording.Count(len(b.Models), "model"), b.Models[0].Run.Name)
+		r.Note("%s not shown, such as %s: %s; see torchpe report on that folder alone",
+			wording.Count(len(b.Models), "model"), b.Models[0].Run.Name, b.Unlike(bases[0]))
 	}
 	if r.Models, err = r.Distinct(r.Models); err != nil {
 		return nil, err

@@ -427,7 +427,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	own.PELR, edited.Data = .3, "bbbb"
 	out, w := report(t, short, run("z copy", 1), own, edited)
 	notes := strings.Join(w.Notes, "\n")
-	contains(t, notes, "1 model of other data or another size, such as 0 edited",
+	contains(t, notes, "1 model not shown, such as 0 edited: data bbbb, not data aaaa",
 		"counted once: 1 model with the settings, data and seed of another")
 	var got []string
 	for _, row := range rows(out, "table_errors.csv")[1:3] {

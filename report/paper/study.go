@@ -92,15 +92,14 @@ func (s *Study) commonBase(what string, models []cohort.Model, fidelity string) 
 	if len(bases) == 0 || err != nil {
 		return nil, err
 	}
-	slices.SortFunc(bases, func(a, b cohort.Base) int {
+	slices.SortStableFunc(bases, func(a, b cohort.Base) int {
 		if isA, isB := a.Fidelity == fidelity, b.Fidelity == fidelity; isA != isB {
 			if isA {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(len(b.Models), len(a.Models)), cmp.Compare(a.Fidelity, b.Fidelity),
-			cmp.Compare(a.Settings, b.Settings))
+		return cmp.Or(cmp.Compare(len(b.Models), len(a.Models)), cmp.Compare(a.Fidelity, b.Fidelity))
 	})
 	first := bases[0]
 	if fidelity != "" && first.Fidelity != fidelity {
@@ -113,8 +112,8 @@ func (s *Study) commonBase(what string, models []cohort.Model, fidelity string) 
 		if b.Fidelity != first.Fidelity {
 			how += ", or --fidelity " + b.Fidelity
 		}
-		s.Note("%s on %s, such as %s, of another reading, size or data set: not shown; %s",
-			wording.Count(len(b.Models), "model"), what, b.Models[0].Run.Name, how)
+		s.Note("%s on %s not shown, such as %s: %s; %s", wording.Count(len(b.Models), "model"), what,
+			b.Models[0].Run.Name, b.Unlike(first), how)
 	}
 	return first.Models, nil
 }
