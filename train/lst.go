@@ -64,6 +64,16 @@ func (t *lstTask) fingerprint() string { return t.splits.fingerprint }
 
 func (t *lstTask) notes() []string {
 	notes := slices.Clone(t.positionNotes)
+	wrong := 0
+	for _, p := range t.validation.puzzles {
+		if len(t.config.LSTTrain) > 0 && !p.HasOwnCondition() {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		notes = append(notes, fmt.Sprintf("conditions: %d of %d validation puzzles claim another than the rules give; "+
+			"accuracies by condition follow the file. torchpe data lst check lists them", wrong, t.validation.n))
+	}
 	if batch, n := t.config.Batch, t.train.n; batch > n {
 		notes = append(notes,
 			fmt.Sprintf("batch: %d is more than the %d training puzzles; each step takes all of them", batch, n))

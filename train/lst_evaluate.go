@@ -245,7 +245,7 @@ func (x robustness) addTensors(out *tensorList) {
 
 // probes returns the PE tables pe/<layer> [E,N,D], the attention maps attention/<layer> [E,n,H,N,N]
 // on the n validation puzzles, the predicted classes prediction/<split> [E,n], also for
-// prediction/tokens<N>, and validation accuracies with noise (see robustness.addTensors).
+// prediction/tokens<N>, the right ones target/<split> [n] where symbols are renamed or sizes generated, and validation accuracies with noise (see robustness.addTensors).
 func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[string]string, error) {
 	var out tensorList
 	if err := t.addIntermediates(&out, e); err != nil {
@@ -253,6 +253,9 @@ func (t *lstTask) probes(e *ensemble, step int) ([]safetensors.Tensor, map[strin
 	}
 	addPrediction := func(r examples, a accuracy) {
 		addTensor(&out, "prediction/"+r.name, []int{e.members(), r.n}, a.predicted)
+		if t.config.Renames() || t.sizes != nil { // no file has them
+			addTensor(&out, "target/"+r.name, []int{r.n}, r.target)
+		}
 	}
 	for _, r := range []examples{t.iid, t.validation} {
 		if r.n > 0 {

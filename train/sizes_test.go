@@ -282,9 +282,22 @@ func sizeNumbers(t *testing.T, dir string, result runlog.Result) {
 				math.Abs(mean-a) > 1e-12 {
 				t.Errorf("member %d, %s tokens: %v, by condition %v", m, tokens, a, by)
 			}
-			if x, ok := probes.Tensor("prediction/tokens" + tokens); !ok ||
-				!slices.Equal(x.Shape, []int{len(result.Members), 108}) {
-				t.Errorf("prediction/tokens%s has shape %v", tokens, x.Shape)
+			x, ok := probes.Tensor("prediction/tokens" + tokens)
+			if !ok || !slices.Equal(x.Shape, []int{len(result.Members), 108}) {
+				t.Fatalf("prediction/tokens%s has shape %v", tokens, x.Shape)
+			}
+			right, ok := probes.Tensor("target/tokens" + tokens)
+			if !ok {
+				t.Fatalf("no target/tokens%s", tokens)
+			}
+			n, target := 0, expect.Must(right.Float64s())
+			for i, class := range expect.Must(x.Float64s())[m*108 : (m+1)*108] {
+				if class == target[i] {
+					n++
+				}
+			}
+			if got := float64(n) / 108; math.Abs(got-a) > 1e-12 {
+				t.Errorf("member %d: %v of predictions for %s tokens are right, want %v", m, got, tokens, a)
 			}
 		}
 	}

@@ -129,6 +129,17 @@ func keys(t *testing.T, text string, names ...string) map[string]any {
 	return object
 }
 
+// Accuracies by condition are by the labels of the file, so a user is told where these are not the rules'.
+func TestWrongConditionsAreNoted(t *testing.T) {
+	dir := t.TempDir()
+	line := "train" + smallSet(t, dir) + "--pe nope --epochs 1 --out "
+	says(t, dir, line+"right", 0, "!>conditions:")
+	path := filepath.Join(dir, "validation.csv")
+	swapped := strings.NewReplacer("Binary", "Ternary", "Ternary", "Binary").Replace(readText(t, path))
+	expect.NoError(t, os.WriteFile(path, []byte(swapped), 0o666))
+	says(t, dir, line+"wrong", 0, "2>conditions: 8 of 12 validation puzzles claim another than the rules give")
+}
+
 func TestTrainWritesARun(t *testing.T) {
 	dir := t.TempDir()
 	line := "train" + smallSet(t, dir) + "--pe learn-1.0 --members 2 --seed 7 --epochs 2 --json --out run"

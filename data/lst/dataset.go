@@ -94,6 +94,12 @@ func Load(trainFiles []string, validationFile string, seed uint64) (Dataset, err
 	return newDataset(pool, validation, seed)
 }
 
+// HasOwnCondition reports whether a puzzle claims the condition that the rules give it.
+func (p Puzzle) HasOwnCondition() bool {
+	condition, _, err := classify(p.Cells)
+	return err == nil && condition == p.Condition
+}
+
 // check returns why a puzzle has no answer, or another one than it claims.
 func (p Puzzle) check() error {
 	_, answer, err := classify(p.Cells)

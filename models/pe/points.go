@@ -2,6 +2,7 @@ package pe
 
 import (
 	"fmt"
+	"slices"
 
 	"torchpe/torchpe"
 )
@@ -52,4 +53,21 @@ func bounds(points [][]float64) (low, high []float64) {
 		}
 	}
 	return low, high
+}
+
+// leastGap returns the least distance between different coordinates of an axis, 0 where there is one.
+func leastGap(points [][]float64, axis int) float64 {
+	var at []float64
+	for _, point := range points {
+		at = append(at, point[axis])
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	gap := 0.
+	for i := 1; i < len(at); i++ {
+		if d := at[i] - at[i-1]; gap == 0 || d < gap {
+			gap = d
+		}
+	}
+	return gap
 }

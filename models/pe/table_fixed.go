@@ -274,7 +274,7 @@ var _ = Register(Scheme{Name: "fourier-features", Needs: NeedsPoints, Extrapolat
 	option("feature-scale", "1", number(1e-9, 1e9),
 		"standard deviation of the frequencies of --features gaussian"),
 	option("feature-range", "unit", oneOf("unit", "raw"),
-		"coordinates of fourier-features: scaled to [0, 1), or as they are"))
+		"coordinates of fourier-features: each axis scaled to [0, 1), or as they are"))
 
 func newFourierFeatures(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	const name = "fourier-features"
@@ -288,10 +288,15 @@ func newFourierFeatures(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			"the frequency 2^%d, beyond what numbers resolve; take at most 30", name, m, m-1)
 	}
 	flat := slices.Concat(built...)
-	if c.is("feature-range", "unit") { // so that steps of 1 end below 1
+	if c.is("feature-range", "unit") {
 		low, high := bounds(built)
-		for i, x := range flat {
-			flat[i] = (x - low[i%dims]) / (high[i%dims] - low[i%dims] + 1)
+		for axis := range dims {
+			span := high[axis] - low[axis] + leastGap(built, axis) // n lines of a grid end at (n-1)/n
+			for i := axis; i < len(flat); i += dims {
+				if flat[i] -= low[axis]; span > 0 {
+					flat[i] /= span
+				}
+			}
 		}
 	}
 	points, rows := ps.Add("pe.points", false, copied(flat), n, dims), newCoordinateIndex(name, c.Positions, dims)

@@ -239,6 +239,17 @@ func TestFeaturesAreSinusoids(t *testing.T) {
 	petest.Near(t, "features", half(z, 2), half(fixed, 4), 1e-13)
 }
 
+// TestFeaturesHaveNoUnit: features are the same in metres and in millimetres. An axis of n coordinates in equal
+// steps ends at (n-1)/n, one with a single coordinate stays 0.
+func TestFeaturesHaveNoUnit(t *testing.T) {
+	for _, unit := range []float64{1e-3, 1, 1e3} {
+		at := points([]float64{7 * unit, -unit, 2}, []float64{7.5 * unit, unit, 2}, []float64{8 * unit, 0, 2})
+		got := features(t, at, 3, "features=grid feature-range=unit")
+		petest.Near(t, fmt.Sprint("unit ", unit), got, petest.Array{Shape: []int{3, 3},
+			Values: []float64{0, 0, 0, 1. / 3, 2. / 3, 0, 2. / 3, 1. / 3, 0}}, 1e-12)
+	}
+}
+
 // TestPaperBaselines: the cosine of the 1d and the 2d table, and the norm of the 2d table: sin^2 + cos^2 =
 // 1 for each of 16 x 80 pairs. The paper's figures A9/A10 print 0.72, which tells the conventions apart;
 // the numbers come from numpy.
