@@ -98,6 +98,16 @@ func TestPEValuesOfGivenParameters(t *testing.T) {
 	if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%v, %v", a, err)
 	}
+	// Drawn ones are taken, too; those that positions and options decide are not.
+	says(t, dir, "pe values random --layers 1 --tokens 3 --dim 2 --params p.safetensors --out drawn.npy", 0)
+	a, err = npy.Read(filepath.Join(dir, "drawn.npy"))
+	if err != nil || !slices.Equal(a.Data, []float64{1, 2, 3, 4, 5, 6}) {
+		t.Errorf("%v, %v", a, err)
+	}
+	fixed := expect.Must(safetensors.New("pe.fixed", []int{1, 3, 2}, []float32{1, 2, 3, 4, 5, 6}))
+	expect.NoError(t, safetensors.Write(filepath.Join(dir, "f.safetensors"), []safetensors.Tensor{fixed}, nil))
+	says(t, dir, "pe values 1d-fixed --layers 1 --tokens 3 --dim 2 --params f.safetensors --out fixed.npy", exitUsage,
+		"--params: pe.fixed is computed from positions and options, and the file has other numbers")
 }
 
 // Flags that change nothing are refused.

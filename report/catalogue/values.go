@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -129,6 +130,11 @@ func (i *Instance) Set(given []array.Array, member int) error {
 		if err != nil {
 			return err
 		}
+		if !p.Trainable {
+			if err := i.checkComputed(p, data); err != nil {
+				return err
+			}
+		}
 		if err := i.params.Set(p.Name, data); err != nil {
 			return err
 		}
@@ -140,6 +146,26 @@ func (i *Instance) Set(given []array.Array, member int) error {
 		}
 	}
 	return nil
+}
+
+// checkComputed refuses given numbers of a parameter that is computed from positions and options, where they are
+// not those of this instance. Of one that another seed changes they are a draw.
+func (i *Instance) checkComputed(p *torchpe.Param, given []float64) error {
+	own, err := i.params.Values(p.Name)
+	isRounding := func(a, b float64) bool { return math.Abs(a-b) <= 1e-4*max(1, math.Abs(a)) }
+	if err != nil || slices.EqualFunc(own, given, isRounding) {
+		return err
+	}
+	other, err := Build(i.Scheme, i.Setting, i.Positions, Start{Seed: i.seed + 1})
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	if again, err := other.params.Values(p.Name); err != nil || !slices.Equal(again, own) {
+		return err
+	}
+	return fmt.Errorf("%s is computed from positions and options, and the file has other numbers: give its "+
+		"--positions and options, or leave %s out of the file", p.Name, p.Name)
 }
 
 // ofMember returns the numbers of an array of the wanted shape, or of one member of an array that has a
