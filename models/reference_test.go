@@ -56,8 +56,7 @@ func (f fixture) floats(t *testing.T, name string) []float64 {
 	if !ok {
 		t.Fatalf("no %s in the fixture", name)
 	}
-	v := expect.Must(x.Float64s())
-	return v
+	return expect.Must(x.Float64s())
 }
 
 // near compares a tensor with the fixture's of that name: half the tolerance is absolute, half relative.
@@ -105,9 +104,7 @@ func (f fixture) model(t *testing.T, dtype torchpe.DType) *models.Model {
 			used--
 		}
 	}
-	if used != 0 {
-		t.Errorf("%d weights of the reference have no parameter here", -used)
-	}
+	expect.Equal(t, "weights of the reference without a parameter here", used, 0)
 	return m
 }
 

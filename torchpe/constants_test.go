@@ -24,9 +24,7 @@ func TestConstantsMustNotChange(t *testing.T) {
 		return sum, err
 	}
 	for range 2 {
-		if sum, err := pass(3); err != nil || sum != 9 {
-			t.Errorf("%g, %v", sum, err)
-		}
+		expect.Equal(t, "sum", expect.Must(pass(3)), 9)
 	}
 	expect.Error(t, expect.ErrorOf(pass(4)), "number 2")
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The fused CPU loops against their twins composed of libtorch's operators: same result, same
@@ -65,9 +67,7 @@ func TestThreads(t *testing.T) {
 	withThreads(1, func() { runHashes(one) })
 	withThreads(2, func() { runHashes(two) })
 	for name, bits := range one {
-		if two[name] != bits {
-			t.Errorf("%s: two threads compute other bits than one", name)
-		}
+		expect.Equal(t, name+": bits of two threads", two[name], bits)
 	}
 	if len(one) < 100 {
 		t.Errorf("only %d operators compared", len(one))

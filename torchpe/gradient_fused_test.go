@@ -175,7 +175,7 @@ func checkZeroGrad(t *testing.T, c function, how string, want []float64) {
 	t.Helper()
 	ps, params := parametersOf(t, c, 3, Float64)
 	defer ps.Close()
-	o := optimizerOf(t, SGD, ps)
+	o := optimizerOf(SGD, ps)
 	defer o.Close()
 	s := NewScope()
 	defer s.Close()

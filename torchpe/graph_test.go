@@ -127,11 +127,9 @@ func TestOptimizerGate(t *testing.T) {
 		step := func(active bool, gate []float64) []float64 {
 			ps := parameters(t, 2, 5, Float64)
 			defer ps.Close()
-			o := optimizerOf(t, method, ps)
+			o := optimizerOf(method, ps)
 			defer o.Close()
-			if err := o.Apply(Tensor{}); err == nil {
-				t.Error("a step that was not prepared")
-			}
+			expect.Refused(t, "a step that was not prepared", o.Apply(Tensor{}))
 			s := NewScopeNoGrad()
 			defer s.Close()
 			for range 3 {

@@ -57,7 +57,7 @@ func TestTrainingKeepsMemory(t *testing.T) {
 	seeds := []uint64{1, 2}
 	expect.NoError(t, ps.Build(seeds))
 	defer ps.Close()
-	o := optimizerOf(t, Adam, ps)
+	o := optimizerOf(Adam, ps)
 	defer o.Close()
 	x := inputs(80, []int{E, B, N, D})[0].values
 	last := 0.0
@@ -105,7 +105,7 @@ func TestParamSetsKeepMemory(t *testing.T) {
 		if err != nil {
 			return
 		}
-		o := optimizerOf(t, AdamW, ps)
+		o := optimizerOf(AdamW, ps)
 		o.Close()
 	})
 }

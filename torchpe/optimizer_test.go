@@ -112,7 +112,7 @@ func compareOptimizer(t *testing.T, name string, ps *ParamSet, method Method, cl
 	t.Helper()
 	defer ps.Close()
 	n := ps.Count()
-	o := optimizerOf(t, method, ps)
+	o := optimizerOf(method, ps)
 	defer o.Close()
 	var twins [][]*twin // by member and range
 	for p := range slices.Chunk(flat(ps), n) {
@@ -168,7 +168,7 @@ func TestAdamThreads(t *testing.T) {
 	run := func() []float64 {
 		ps := parameters(t, 1, n, Float32)
 		defer ps.Close()
-		o := optimizerOf(t, AdamW, ps)
+		o := optimizerOf(AdamW, ps)
 		defer o.Close()
 		setGradients(ps, g)
 		for range 3 {
@@ -199,7 +199,7 @@ func TestResumedOptimizer(t *testing.T) {
 	set := StepSettings{LR: []float64{0.1}, WeightDecay: []float64{0.01}, Active: []bool{true}}
 	create := func() (*ParamSet, *Optimizer) {
 		ps := parameters(t, 1, 9, Float64)
-		o := optimizerOf(t, Adam, ps)
+		o := optimizerOf(Adam, ps)
 		return ps, o
 	}
 	step := func(ps *ParamSet, o *Optimizer, k int) {
@@ -234,13 +234,11 @@ func TestResumedOptimizer(t *testing.T) {
 func TestBadOptimizer(t *testing.T) {
 	ps := parameters(t, 2, 5, Float64)
 	defer ps.Close()
-	if _, err := NewOptimizer("rmsprop", ps); err == nil {
-		t.Error("an unknown method is no error")
-	}
+	expect.Refused(t, "an unknown method", expect.ErrorOf(NewOptimizer("rmsprop", ps)))
 	setGradients(ps, normals(rand.New(rand.NewPCG(63, 0)), 10))
 	s := kept(t, NewScopeNoGrad())
 	for _, method := range []Method{Adam, AdamW, SGD} {
-		o := optimizerOf(t, method, ps)
+		o := optimizerOf(method, ps)
 		before := flat(ps)
 		two, on := []float64{0.1, 0.1}, []bool{true, true}
 		for name, set := range map[string]StepSettings{
@@ -254,9 +252,7 @@ func TestBadOptimizer(t *testing.T) {
 				Active: []bool{true, true, true}},
 			"three active": {LR: two, WeightDecay: two, Active: []bool{true, true, true}},
 		} {
-			if err := o.Step(set); err == nil {
-				t.Errorf("%s takes settings with %s", method, name)
-			}
+			expect.Refused(t, fmt.Sprintf("%s takes settings with %s", method, name), o.Step(set))
 		}
 		identical(t, string(method)+" after refused steps", flat(ps), before)
 		expect.Equal(t, method, o.Steps(), 0)
@@ -271,8 +267,6 @@ func TestBadOptimizer(t *testing.T) {
 		}
 		o.Close()
 		o.Close()
-		if err := o.Step(StepSettings{LR: two, WeightDecay: two, Active: on}); err == nil {
-			t.Errorf("%s steps after Close", method)
-		}
+		expect.Refused(t, method, o.Step(StepSettings{LR: two, WeightDecay: two, Active: on}))
 	}
 }

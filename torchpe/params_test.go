@@ -55,7 +55,7 @@ func TestParamSetDraws(t *testing.T) {
 		expect.NoError(t, ps.Build(seeds))
 		return ps
 	}
-	values := func(ps *ParamSet, name string) []float64 { return valuesOf(t, ps, name) }
+	values := func(ps *ParamSet, name string) []float64 { return valuesOf(ps, name) }
 	ensemble, alone := build([]uint64{1, 2}, "w", "frozen", "v"), build([]uint64{2}, "x", "v", "frozen")
 	defer ensemble.Close()
 	defer alone.Close()
@@ -115,9 +115,7 @@ func TestBadParamSet(t *testing.T) {
 			ps := NewParamSet(2, Float32, CPU)
 			ps.Add("good", true, Constant(1), 3)
 			ps.Add("bad", trainable, Constant(1), shape...)
-			if err := ps.Build([]uint64{1, 2}); err == nil {
-				t.Errorf("%s is no error", name)
-			}
+			expect.Refused(t, name, ps.Build([]uint64{1, 2}))
 			ps.Close()
 		}
 	}
@@ -129,12 +127,8 @@ func TestBadParamSet(t *testing.T) {
 	ps := NewParamSet(2, Float64, CPU)
 	ps.Add("a", true, Constant(1), 3)
 	failing(t, "ParamSet.Add", func() { ps.Add("a", true, Constant(1), 3) })
-	if err := ps.Build([]uint64{1}); err == nil {
-		t.Error("one seed for two members is no error")
-	}
-	if _, err := ps.Values("a"); err == nil {
-		t.Error("values before Build are no error")
-	}
+	expect.Refused(t, "one seed for two members", ps.Build([]uint64{1}))
+	expect.Refused(t, "values before Build", expect.ErrorOf(ps.Values("a")))
 	expect.NoError(t, ps.Build([]uint64{1, 2}))
 	n := Live()
 	if err := ps.Build([]uint64{1, 2}); err == nil || Live() != n {
@@ -144,18 +138,12 @@ func TestBadParamSet(t *testing.T) {
 	_, unknown := ps.Values("b")
 	for name, err := range map[string]error{"unknown": unknown, "set unknown": ps.Set("b", nil),
 		"too few": ps.Set("a", make([]float64, 5)), "too many": ps.Set("a", make([]float64, 7))} {
-		if err == nil {
-			t.Errorf("%s is no error", name)
-		}
+		expect.Refused(t, name, err)
 	}
 	ps.Close()
 	ps.Close()
-	if _, err := ps.Values("a"); err == nil {
-		t.Error("values after Close are no error")
-	}
-	if err := ps.Set("a", make([]float64, 6)); err == nil {
-		t.Error("setting after Close is no error")
-	}
+	expect.Refused(t, "values after Close", expect.ErrorOf(ps.Values("a")))
+	expect.Refused(t, "setting after Close", ps.Set("a", make([]float64, 6)))
 	live(t, "after all", before, 0)
 }
 

@@ -1,7 +1,6 @@
 package torchpe
 
 import (
-	"fmt"
 	"runtime"
 
 	"torchpe/torchpe/internal/ctorch"
@@ -139,14 +138,6 @@ func (s *Scope) own(op string, h ctorch.Handle, err error, operands ...Tensor) T
 	}
 	s.handles = append(s.handles, h)
 	return Tensor{h, s}
-}
-
-// CheckNoLiveTensors returns an error that counts the tensors that still exist; tests end with it.
-func CheckNoLiveTensors() error {
-	if n := Live(); n != 0 {
-		return fmt.Errorf("%d tensors are still alive; a scope or parameter set was not closed", n)
-	}
-	return nil
 }
 
 // Live counts the tensors that exist in the whole program.

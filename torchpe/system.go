@@ -135,12 +135,9 @@ func memory() (total, free int64) {
 // SetThreads sets how many threads one operator uses.
 func SetThreads(n int) { ctorch.SetThreads(n) }
 
-// Threads returns how many threads one operator uses.
-func Threads() int { return ctorch.Threads() }
-
 // SetFused turns torchpe's own CPU loops off, or on again, so that they can be compared with
 // libtorch's operators.
-func SetFused(on bool) { ctorch.SetFused(on) }
+func SetFused(on bool) { ctorch.SetFusedForm(oneIf(on)) }
 
 // Precisions lists the precisions of products, the most exact first.
 func Precisions() []string { return []string{"fp32", "tf32", "bf16"} }

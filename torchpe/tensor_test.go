@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"torchpe/internal/expect"
+	"torchpe/torchpe/internal/ctorch"
 )
 
 // TestRoundTrip puts values of each Go type in and takes them out, as themselves and converted.
@@ -129,26 +130,20 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "int64", "Float32", "float16", "double"} {
-		if _, err := ParseDType(name); err == nil {
-			t.Errorf("%q is read as a type", name)
-		}
+		expect.Refused(t, name, expect.ErrorOf(ParseDType(name)))
 	}
 	if Int64.String() != "int64" || Bool.String() != "bool" || DType(7).String() != "DType(7)" ||
 		CPU.String() != "cpu" || CUDA(3).String() != "cuda:3" {
 		t.Error("a name is wrong")
 	}
 	gpus := len(DescribeSystem().GPUs)
-	if dev, err := ParseDevice("cpu"); err != nil || dev != CPU {
-		t.Errorf("cpu is read as %s, error %v", dev, err)
-	}
+	expect.Equal(t, "cpu is read as", expect.Must(ParseDevice("cpu")), CPU)
 	if dev, err := ParseDevice("auto"); err != nil || (dev == CPU) != (gpus == 0) {
 		t.Errorf("auto is %s with %d GPUs, error %v", dev, gpus, err)
 	}
 	for _, name := range []string{"", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:1.5",
 		CUDA(gpus).String(), "cuda:99999999999999999999", "cudax"} {
-		if dev, err := ParseDevice(name); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%q is read as %s, error %v", name, dev, err)
-		}
+		expect.Error(t, expect.ErrorOf(ParseDevice(name)), name)
 	}
 	if dev, err := ParseDevice("cuda"); (err == nil) != (gpus > 0) || err == nil && dev != CUDA(0) {
 		t.Errorf("cuda is read as %s, error %v, with %d GPUs", dev, err, gpus)
@@ -159,7 +154,7 @@ func TestNames(t *testing.T) {
 func TestDescribeSystem(t *testing.T) {
 	s := DescribeSystem()
 	if s.LibtorchBuilt < "1.13" || s.LibtorchRunning == "" || s.BLAS == "" ||
-		s.FusedKernels == "" || s.Threads != Threads() || s.CPUs < 1 || s.CPU == "" {
+		s.FusedKernels == "" || s.Threads != ctorch.Threads() || s.CPUs < 1 || s.CPU == "" {
 		t.Errorf("%+v", s)
 	}
 	if s.TotalMemory < s.FreeMemory || s.FreeMemory <= 0 {

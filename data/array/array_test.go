@@ -1,10 +1,13 @@
 package array
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 func TestCount(t *testing.T) {
@@ -12,16 +15,12 @@ func TestCount(t *testing.T) {
 		shape []int
 		want  int
 	}{{nil, 1}, {[]int{3, 0, 5}, 0}, {[]int{2, 3, 4}, 24}} {
-		if got, err := Count(c.shape, 8); err != nil || got != c.want {
-			t.Errorf("Count(%v) = %d, %v; want %d", c.shape, got, err, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("Count(%v)", c.shape), expect.Must(Count(c.shape, 8)), c.want)
 	}
 	// numpy refuses a length of 0 beside others that are too large, too.
 	for _, shape := range [][]int{{-1}, {2, -3}, {math.MaxInt}, {1 << 31, 1 << 31}, {math.MaxInt / 8, 2},
 		{0, math.MaxInt}} {
-		if got, err := Count(shape, 8); err == nil {
-			t.Errorf("Count(%v) = %d without an error", shape, got)
-		}
+		expect.Refused(t, shape, expect.ErrorOf(Count(shape, 8)))
 	}
 }
 
@@ -71,9 +70,7 @@ func TestFromColumnMajor(t *testing.T) {
 	got := FromColumnMajor(data, []int{2, 3, 4})
 	want := []float64{0, 6, 12, 18, 2, 8, 14, 20, 4, 10, 16, 22, 1, 7, 13, 19, 3, 9, 15, 21,
 		5, 11, 17, 23}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	expect.Equal(t, "row-major", got, want)
 	if got := FromColumnMajor([]float64{1, 2, 3}, []int{3}); !slices.Equal(got,
 		[]float64{1, 2, 3}) {
 		t.Errorf("a vector became %v", got)

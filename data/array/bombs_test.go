@@ -262,9 +262,7 @@ func TestMemoryOfLegalFiles(t *testing.T) {
 	if file == "" {
 		return
 	}
-	if a, err := readPacked(file); err != nil || len(a.Data) != 2*n {
-		t.Errorf("%d numbers, %v", len(a.Data), err)
-	}
+	expect.Equal(t, "numbers", len(expect.Must(readPacked(file)).Data), 2*n)
 }
 
 // HDF5 files that claim what no file has, or lead in a circle, are errors or empty.

@@ -2,6 +2,7 @@ package array_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,9 +27,7 @@ func TestBudget(t *testing.T) {
 		t.Error(err)
 	}
 	for _, n := range []int64{-1, math.MaxInt64} {
-		if err := b.Take(n, "overflow"); err == nil {
-			t.Errorf("%d bytes are granted", n)
-		}
+		expect.Refused(t, n, b.Take(n, "overflow"))
 	}
 	if _, err := array.Make[[2]float64](b, math.MaxInt, "overflow"); err == nil {
 		t.Error("a slice beyond int64 is granted")
@@ -38,21 +37,15 @@ func TestBudget(t *testing.T) {
 func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]int64{"8G": 8e9, "500M": 500e6, "1.5 GB": 1.5e9, "2tb": 2e12,
 		"1000000": 1e6, "64 mb": 64e6, "3000k": 3e6} {
-		if got, err := array.ParseBytes(text); err != nil || got != want {
-			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
-		}
+		expect.Equal(t, text, expect.Must(array.ParseBytes(text)), want)
 	}
 	for _, text := range []string{"", "G", "8X", "-8G", "0", "NaN", "Inf", "nanG", "1", "1e30", "8GG",
 		"99999999T"} {
-		if got, err := array.ParseBytes(text); err == nil {
-			t.Errorf("%q is %d", text, got)
-		}
+		expect.Refused(t, text, expect.ErrorOf(array.ParseBytes(text)))
 	}
 	for n, want := range map[int64]string{999: "999 bytes", 1500: "1.5 kB", 4e9: "4 GB",
 		math.MaxInt64: "9.22 EB"} {
-		if got := array.Bytes(n); got != want {
-			t.Errorf("%d is shown as %s, want %s", n, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%d is shown as", n), array.Bytes(n), want)
 	}
 }
 
@@ -84,8 +77,6 @@ func TestAtHand(t *testing.T) {
 			expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
 			expect.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 		}
-		if got := array.AtHand(root); got != c.want {
-			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
-		}
+		expect.Equal(t, name, array.AtHand(root), c.want)
 	}
 }

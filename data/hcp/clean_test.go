@@ -131,9 +131,7 @@ func TestResidualsEqualNumpy(t *testing.T) {
 				t.Errorf("%s: note %q lacks %q", test.name, got.Notes[i], want)
 			}
 		}
-		if fmt.Sprint(r) != before {
-			t.Errorf("%s: the inputs were changed", test.name)
-		}
+		expect.Equal(t, test.name+": inputs afterwards", fmt.Sprint(r), before)
 	}
 }
 
@@ -158,9 +156,7 @@ func TestDesignEqualsNumpy(t *testing.T) {
 		12: "wm1", 17: "wm1_deriv",
 		22: "ventricles1", 27: "ventricles1_deriv", 31: "ventricles5_deriv", 32: "motion1_squared",
 		63: "ventricles5_deriv_squared"} {
-		if design.Names[place] != want {
-			t.Errorf("column %d is %s, want %s", place, design.Names[place], want)
-		}
+		expect.Equal(t, fmt.Sprintf("column %d", place), design.Names[place], want)
 	}
 }
 

@@ -3,6 +3,7 @@ package hcp
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Matrix is a named matrix of numbers, row-major.
@@ -106,20 +107,16 @@ func (r Run) checkSignals() error {
 
 // checkWidth returns an error if a signal has a number of columns that is not allowed.
 func (s signal) checkWidth() error {
-	for _, w := range s.widths {
-		if s.Columns == w {
-			return nil
-		}
+	if slices.Contains(s.widths, s.Columns) {
+		return nil
 	}
 	want := fmt.Sprint(s.widths[0])
 	if len(s.widths) > 1 {
 		want += fmt.Sprintf(" or %d", s.widths[1])
 	}
 	hint := ""
-	for _, w := range s.widths {
-		if s.Rows == w {
-			hint = "; it looks transposed"
-		}
+	if slices.Contains(s.widths, s.Rows) {
+		hint = "; it looks transposed"
 	}
 	return fmt.Errorf("clean: %s have %d rows and %d columns: want %s columns, a row a frame%s",
 		s.called(s.what), s.Rows, s.Columns, want, hint)

@@ -16,9 +16,7 @@ func TestNetworkSizes(t *testing.T) {
 		counts[l]++
 	}
 	// The sizes that the Cole-Anticevic partition has on the cortex.
-	if want := []int{6, 54, 39, 56, 23, 23, 50, 15, 77, 7, 4, 6}; !slices.Equal(counts, want) {
-		t.Errorf("networks of %v parcels, want %v", counts, want)
-	}
+	expect.Equal(t, "networks of", counts, []int{6, 54, 39, 56, 23, 23, 50, 15, 77, 7, 4, 6})
 	if len(s.Names) != 360 || partition.Hemispheres(s.Names) != partition.LeftFirst ||
 		len(slices.Compact(slices.Sorted(slices.Values(s.Names)))) != 360 {
 		t.Errorf("%d names, hemispheres %s", len(s.Names), partition.Hemispheres(s.Names))
@@ -107,8 +105,6 @@ func TestValidate(t *testing.T) {
 	} {
 		o := DefaultOptions()
 		change(&o)
-		if _, err := Make(o, 1); err == nil {
-			t.Errorf("%+v is taken", o)
-		}
+		expect.Refused(t, o, expect.ErrorOf(Make(o, 1)))
 	}
 }

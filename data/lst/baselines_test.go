@@ -3,6 +3,8 @@ package lst
 import (
 	"math"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The numbers are scipy's: cdist(one_hot(validation), one_hot(training), "jaccard"), where several
@@ -21,9 +23,7 @@ func TestBaselinesByHand(t *testing.T) {
 	puzzle := func(g Grid, answer uint8) Puzzle { return Puzzle{Cells: g, Answer: answer} }
 	train := []Puzzle{puzzle("5100000000000000", 2), puzzle("5100000000000000", 3), puzzle("5010000000000020", 4)}
 	got := NewBaselines(train, []Puzzle{puzzle("5120000000000000", 2)})
-	if got != (Baselines{LookUp: .5, Counts: 0}) {
-		t.Errorf("%+v", got)
-	}
+	expect.Equal(t, "baselines", got, Baselines{LookUp: .5, Counts: 0})
 	if got := NewBaselines(train, []Puzzle{puzzle("5140000000000000", 2)}); got.Counts != .25 {
 		t.Errorf("counts that no training puzzle has: %g, want a quarter", got.Counts)
 	}

@@ -1,8 +1,11 @@
 package lst
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // latin reports whether each symbol is once in each row and column.
@@ -38,9 +41,7 @@ func TestSquaresAreUniform(t *testing.T) {
 			}
 			counts[string(gridOf(s))]++
 		}
-		if len(counts) != c.squares {
-			t.Errorf("side %d: %d squares, want %d", c.side, len(counts), c.squares)
-		}
+		expect.Equal(t, fmt.Sprintf("side %d", c.side), len(counts), c.squares)
 		sum, expected := 0.0, float64(n)/float64(c.squares)
 		for _, count := range counts {
 			sum += (float64(count) - expected) * (float64(count) - expected) / expected

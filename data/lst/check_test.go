@@ -21,16 +21,10 @@ func TestCheckPublished(t *testing.T) {
 	got := counts{r.Puzzles, r.Valid, r.ConditionAgrees, r.AnswerAgrees, r.Duplicates,
 		r.IsomorphicToValidation, r.ValidationCovered, r.ValidationClasses,
 		r.UniqueCompletion.Validation}
-	if want := (counts{9108, 9108, 9108, 9108, 0, 115, 54, 34, 75}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	expect.Equal(t, "counts", got, counts{9108, 9108, 9108, 9108, 0, 115, 54, 34, 75})
 	// Counted by brute force over rows and columns: see TestLinesPublished.
-	if want := (SetCounts{Training: 594}); r.TwoLines != want {
-		t.Errorf("puzzles of two lines: %+v, want %+v", r.TwoLines, want)
-	}
-	if r.MinDissimilarity != 0.8125 {
-		t.Errorf("min dissimilarity %v, want 0.8125", r.MinDissimilarity)
-	}
+	expect.Equal(t, "puzzles of two lines", r.TwoLines, SetCounts{Training: 594})
+	expect.Equal(t, "min dissimilarity", r.MinDissimilarity, 0.8125)
 	if share := float64(r.UniqueCompletion.Training) / 9000; share < 0.54 || share > 0.69 {
 		t.Errorf("%.3f of the training puzzles have a unique completion, want 0.54 to 0.69", share)
 	}
@@ -53,7 +47,7 @@ func TestCheckPublished(t *testing.T) {
 
 // Every defect of a set built to have them is found, and only the grave ones are errors.
 func TestCheckFindsDefects(t *testing.T) {
-	g := func(s string) Grid { return mustParse(t, s) }
+	g := func(s string) Grid { return mustParse(s) }
 	validation := []Puzzle{{g("1532 0000 0000 0000"), 4, OneVector},
 		{g("5000 0100 0010 0001"), 1, ThreeVector}}
 	// the first one with rows and symbols permuted
@@ -108,9 +102,7 @@ func TestCheckFindsDefects(t *testing.T) {
 			for _, v := range validation {
 				want = min(want, dissimilarity(c.p.Cells, v.Cells))
 			}
-			if r.MinDissimilarity != want {
-				t.Errorf("min dissimilarity %v, want %v", r.MinDissimilarity, want)
-			}
+			expect.Equal(t, "min dissimilarity", r.MinDissimilarity, want)
 		})
 	}
 }

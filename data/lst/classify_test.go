@@ -15,9 +15,7 @@ import (
 func TestClassifyPublished(t *testing.T) {
 	train, validation := published(t)
 	all := append(train, validation...)
-	if len(all) != 9108 {
-		t.Errorf("%d published puzzles, want 9108", len(all))
-	}
+	expect.Equal(t, "published puzzles", len(all), 9108)
 	for i, p := range all {
 		if err := p.Verify(); err != nil {
 			t.Errorf("puzzle %d: %v", i, err)
@@ -46,7 +44,7 @@ func TestClassifyRules(t *testing.T) {
 			"column 1, row 3, row 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ds := expect.Must(Deduce(mustParse(t, c.grid)))
+			ds := expect.Must(Deduce(mustParse(c.grid)))
 			d := ds[0]
 			verb := " force "
 			if !strings.Contains(c.lines, ",") {
@@ -77,7 +75,7 @@ func TestClassifyRefuses(t *testing.T) {
 		{"no square, no rule", "5000 0123 4000 0000", errUnsolvable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := mustParse(t, c.grid)
+			g := mustParse(c.grid)
 			_, _, err := classify(g)
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), string(g)) {
 				t.Errorf("%v, want %v with the puzzle", err, c.want)
@@ -168,7 +166,7 @@ func TestClassifyIsInvariant(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	g := mustParse(t, "1532 0000 0000 0000")
+	g := mustParse("1532 0000 0000 0000")
 	if p, err := NewPuzzle(g); err != nil || p != (Puzzle{g, 4, OneVector}) || p.Verify() != nil {
 		t.Errorf("NewPuzzle: %v, %v", p, err)
 	}

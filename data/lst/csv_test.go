@@ -32,9 +32,7 @@ func TestWriteMatchesPublishedBytes(t *testing.T) {
 	for _, name := range publishedTraining {
 		want := expect.Must(os.ReadFile(publishedPath(t, name)))
 		ps := readPublished(t, name)
-		if len(ps) != 3000 {
-			t.Errorf("%s: %d puzzles, want 3000", name, len(ps))
-		}
+		expect.Equal(t, name, len(ps), 3000)
 		var b bytes.Buffer
 		expect.NoError(t, writeSet(&b, ps))
 		if !bytes.Equal(b.Bytes(), want) {
@@ -174,9 +172,7 @@ func TestWriteFiles(t *testing.T) {
 	expect.NoError(t, WriteFiles(File{a, []Puzzle{linePuzzle}},
 		File{b, []Puzzle{other, linePuzzle}}))
 	for path, want := range map[string][]Puzzle{a: {linePuzzle}, b: {other, linePuzzle}} {
-		if ps, err := ReadFile(path); err != nil || !slices.Equal(ps, want) {
-			t.Errorf("%s: %v, %v, want %v", path, ps, err, want)
-		}
+		expect.Equal(t, path, expect.Must(ReadFile(path)), want)
 	}
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 2 {

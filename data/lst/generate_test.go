@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -150,9 +151,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	}
 	for _, side := range []int{4, 5} {
 		first := text(side, 7)
-		if text(side, 7) != first {
-			t.Errorf("side %d: the same seed gave other puzzles", side)
-		}
+		expect.Equal(t, fmt.Sprintf("side %d, the same seed again", side), text(side, 7), first)
 		if text(side, 8) == first {
 			t.Errorf("side %d: another seed gave the same puzzles", side)
 		}
@@ -160,9 +159,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	// The digest was taken when the generator was written. If it changes, so do the results of
 	// everyone who gave a seed: say so in the CHANGELOG.
 	sum := sha256.Sum256([]byte(text(4, 7)))
-	if got, want := hex.EncodeToString(sum[:8]), "490a31789d7b4bb1"; got != want {
-		t.Errorf("puzzles of seed 7 have the digest %s, want %s", got, want)
-	}
+	expect.Equal(t, "puzzles of seed 7 have the digest", hex.EncodeToString(sum[:8]), "490a31789d7b4bb1")
 }
 
 func TestGenerateValidationIgnoresTraining(t *testing.T) {
@@ -248,9 +245,7 @@ func TestMasks(t *testing.T) {
 		for mask := range 1 << 15 {
 			seen[insertZero(uint16(mask), probe)] = true
 		}
-		if len(seen) != 1<<15 {
-			t.Errorf("probe %d: %d sets, want %d", probe, len(seen), 1<<15)
-		}
+		expect.Equal(t, fmt.Sprintf("probe %d", probe), len(seen), 1<<15)
 	}
 }
 

@@ -3,6 +3,7 @@ package lst
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -31,7 +32,7 @@ func TestRulesOfSide5(t *testing.T) {
 		{"61234" + "50000" + "00000" + "00000" + "00000", 0, 0, errUnsolvable},
 		{"61234" + "15000" + "00000" + "00000" + "00000", OneVector, 5, nil},
 	} {
-		condition, answer, err := classify(mustParse(t, c.grid))
+		condition, answer, err := classify(mustParse(c.grid))
 		if !errors.Is(err, c.err) || condition != c.condition || answer != c.answer {
 			t.Errorf("%s: %v, %d, %v; want %v, %d, %v", c.grid, condition, answer, err, c.condition,
 				c.answer, c.err)
@@ -157,13 +158,9 @@ func TestCellsAreUniform(t *testing.T) {
 
 // There are few puzzles of side 3, but enough to test on.
 func TestPuzzles(t *testing.T) {
-	if ps, err := Puzzles(3, 108, 0); err != nil || len(ps) != 108 {
-		t.Errorf("108 puzzles of side 3: %d, %v", len(ps), err)
-	}
+	expect.Equal(t, "108 puzzles of side 3", len(expect.Must(Puzzles(3, 108, 0))), 108)
 	for _, side := range []int{0, 2, 9} {
-		if _, err := Puzzles(side, 1, 0); err == nil {
-			t.Errorf("puzzles of side %d", side)
-		}
+		expect.Refused(t, side, expect.ErrorOf(Puzzles(side, 1, 0)))
 	}
 }
 
@@ -173,9 +170,7 @@ func TestFilesOfSides(t *testing.T) {
 		ps := expect.Must(Puzzles(side, 30, 1))
 		var b bytes.Buffer
 		expect.NoError(t, writeSet(&b, ps))
-		if again, err := readText(t, b.String()); err != nil || !slices.Equal(again, ps) {
-			t.Errorf("side %d: %v: %v", side, err, again)
-		}
+		expect.Equal(t, fmt.Sprintf("side %d", side), expect.Must(readText(t, b.String())), ps)
 	}
 	p := Puzzle{Cells: "412000000", Answer: 3, Condition: OneVector}
 	expect.Equal(t, "givens", p.Cells.Givens(), 2)

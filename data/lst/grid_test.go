@@ -38,8 +38,7 @@ func anyGrid() *rapid.Generator[Grid] {
 	})
 }
 
-func mustParse(t testing.TB, s string) Grid {
-	t.Helper()
+func mustParse(s string) Grid {
 	return expect.Must(ParseGrid(strings.ReplaceAll(s, " ", "")))
 }
 
@@ -101,7 +100,7 @@ func TestValidateForeignGrid(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	g := mustParse(t, "1230 0000 4500 0000")
+	g := mustParse("1230 0000 4500 0000")
 	want := []uint8{1, 2, 3, 0, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0}
 	if got := g.Tokens(); !slices.Equal(got, want) || g.Probe() != 9 || g.Side() != 4 {
 		t.Errorf("%v, probe %d, side %d", got, g.Probe(), g.Side())
@@ -112,9 +111,7 @@ func TestConditionNames(t *testing.T) {
 	var got []string
 	for _, c := range Conditions() {
 		got = append(got, c.String()+" "+c.Label())
-		if back, err := parseCondition(c.Label()); err != nil || back != c {
-			t.Errorf("%s came back as %v, %v", c.Label(), back, err)
-		}
+		expect.Equal(t, c.Label(), expect.Must(parseCondition(c.Label())), c)
 	}
 	if want := []string{"1-vector Binary", "2-vector Ternary",
 		"3-vector Quaternary"}; !slices.Equal(got, want) {
@@ -192,9 +189,7 @@ func TestSquares(t *testing.T) {
 	for _, m := range all {
 		distinct[m] = true
 	}
-	if n := len(distinct); n != 576 {
-		t.Errorf("%d distinct Latin squares, want 576", n)
-	}
+	expect.Equal(t, "distinct Latin squares", len(distinct), 576)
 }
 
 // solve returns the probe's symbol in every completion, by backtracking.
@@ -229,9 +224,7 @@ func solve(g Grid) (answers []uint8) {
 }
 
 func TestCompletions(t *testing.T) {
-	if n := len(completions("")); n != 576 {
-		t.Errorf("an empty grid has %d completions, want 576", n)
-	}
+	expect.Equal(t, "an empty grid", len(completions("")), 576)
 	rapid.Check(t, func(t *rapid.T) {
 		g := anyGrid().Draw(t, "grid")
 		if got, want := len(completions(g)), len(solve(g)); got != want {

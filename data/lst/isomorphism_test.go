@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"torchpe/internal/expect"
 )
 
 func TestCanonicalIsInvariant(t *testing.T) {
@@ -98,7 +100,5 @@ func TestCanonicalClassesOfFullSquares(t *testing.T) {
 
 func TestCanonicalWithoutProbe(t *testing.T) {
 	g := Grid("4300000000000000")
-	if g.canonical() != g {
-		t.Errorf("%v became %v", g, g.canonical())
-	}
+	expect.Equal(t, "canonical grid", g.canonical(), g)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"torchpe/internal/expect"
 )
 
 // seenAlone returns, by trying all fillings, the symbols that the probe can have where only some lines are
@@ -113,13 +115,9 @@ func TestLinesPublished(t *testing.T) {
 	want := [1 + ThreeVector][4]int{
 		OneVector: {1: 3000}, TwoVector: {2: 3000}, ThreeVector: {2: 594, 3: 2406},
 	}
-	if got := lineCounts(t, train); got != want {
-		t.Errorf("training puzzles by condition and lines: %v, want %v", got, want)
-	}
+	expect.Equal(t, "training puzzles by condition and lines", lineCounts(t, train), want)
 	want = [1 + ThreeVector][4]int{OneVector: {1: 36}, TwoVector: {2: 36}, ThreeVector: {3: 36}}
-	if got := lineCounts(t, validation); got != want {
-		t.Errorf("validation puzzles by condition and lines: %v, want %v", got, want)
-	}
+	expect.Equal(t, "validation puzzles by condition and lines", lineCounts(t, validation), want)
 }
 
 // Generated validation puzzles need as many lines as they say; of the training puzzles called
@@ -127,9 +125,7 @@ func TestLinesPublished(t *testing.T) {
 func TestLinesGenerated(t *testing.T) {
 	train, validation := generated(t, Options{Train: 1800, Validation: 108}, 1)
 	want := [1 + ThreeVector][4]int{OneVector: {1: 36}, TwoVector: {2: 36}, ThreeVector: {3: 36}}
-	if got := lineCounts(t, validation); got != want {
-		t.Errorf("validation puzzles by condition and lines: %v, want %v", got, want)
-	}
+	expect.Equal(t, "validation puzzles by condition and lines", lineCounts(t, validation), want)
 	// 594 of 3,000 published ones: .198.
 	if n := lineCounts(t, train)[ThreeVector][2]; n < 90 || n > 150 {
 		t.Errorf("%d of 600 3-vector training puzzles need two lines", n)
@@ -148,9 +144,7 @@ func TestLinesByHand(t *testing.T) {
 		{"5120 0000 0003 0000", "[]"}, // the same without the rule that makes it a puzzle
 		{"5000 0000 0000 0000", "[]"},
 	} {
-		if got := fmt.Sprint(Lines(mustParse(t, c.grid))); got != c.want {
-			t.Errorf("%s: %s, want %s", c.grid, got, c.want)
-		}
+		expect.Equal(t, c.grid, fmt.Sprint(Lines(mustParse(c.grid))), c.want)
 	}
 }
 

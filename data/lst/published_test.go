@@ -43,9 +43,7 @@ func published(t testing.TB) (train, validation []Puzzle) {
 }
 
 func readPublished(t testing.TB, name string) []Puzzle {
-	t.Helper()
-	ps := expect.Must(ReadFile(publishedPath(t, name)))
-	return ps
+	return expect.Must(ReadFile(publishedPath(t, name)))
 }
 
 // The tables that steer the generator are counts of the published files.

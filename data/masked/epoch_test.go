@@ -1,9 +1,11 @@
 package masked
 
 import (
+	"fmt"
 	"math"
-	"slices"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // Over many epochs each example comes first equally often, and successive epochs are uncorrelated.
@@ -32,8 +34,6 @@ func TestEpochIsUniform(t *testing.T) {
 // A run that is resumed by another version goes on in the same order.
 func TestEpochKeepsItsOrder(t *testing.T) {
 	for epoch, want := range [][]int{{4, 7, 5, 2, 1, 3, 0, 6}, {1, 2, 4, 7, 0, 6, 5, 3}} {
-		if got := EpochOrder(7, epoch, 8); !slices.Equal(got, want) {
-			t.Errorf("epoch %d: %v, want %v", epoch, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("epoch %d", epoch), EpochOrder(7, epoch, 8), want)
 	}
 }

@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"sync"
@@ -54,10 +55,8 @@ func (b *Baselines) mse(t Table, frames []int, masks []bool, workers int) (Error
 		})
 	}
 	wait.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return Errors{}, err
-		}
+	if err := cmp.Or(failed...); err != nil {
+		return Errors{}, err
 	}
 	return average(parts)
 }

@@ -1,6 +1,7 @@
 package masked
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -45,9 +46,7 @@ func TestFramesDependOnTheStepAlone(t *testing.T) {
 		want = append(want, s.Frames(step))
 	}
 	for _, step := range []int{19, 3, 3, 0, 12, 7, 8} {
-		if got := s.Frames(step); !slices.Equal(got, want[step]) {
-			t.Errorf("step %d again: %v, want %v", step, got, want[step])
-		}
+		expect.Equal(t, fmt.Sprintf("step %d again", step), s.Frames(step), want[step])
 		if got := expect.Must(NewSampler(8, 16, 37)).Frames(step); !slices.Equal(got, want[step]) {
 			t.Errorf("step %d of a new sampler: %v, want %v", step, got, want[step])
 		}

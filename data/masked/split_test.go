@@ -89,9 +89,7 @@ func TestSplitSizes(t *testing.T) {
 				err, test.want)
 		}
 	}
-	if s, err := SplitGroups([]int{5, 6}, 0.999, 1); err != nil || len(s.Train) != 1 {
-		t.Errorf("%+v %v", s, err)
-	}
+	expect.Equal(t, "training groups", len(expect.Must(SplitGroups([]int{5, 6}, 0.999, 1)).Train), 1)
 }
 
 func TestHoldOutGroups(t *testing.T) {
@@ -138,16 +136,10 @@ func TestSplitTime(t *testing.T) {
 
 func TestSplitRefuses(t *testing.T) {
 	for _, share := range []float64{0, 1, -0.1, 1.5} {
-		if _, err := SplitTime(10, TimeSplit{Share: share}); err == nil {
-			t.Errorf("share %v of time points: no error", share)
-		}
-		if _, err := SplitGroups([]int{1, 2, 3}, share, 1); err == nil {
-			t.Errorf("share %v of groups: no error", share)
-		}
+		expect.Refused(t, share, expect.ErrorOf(SplitTime(10, TimeSplit{Share: share})))
+		expect.Refused(t, share, expect.ErrorOf(SplitGroups([]int{1, 2, 3}, share, 1)))
 	}
-	if _, err := SplitTime(1, TimeSplit{Share: 0.3}); err == nil {
-		t.Error("one frame: no error")
-	}
+	expect.Refused(t, "one frame", expect.ErrorOf(SplitTime(1, TimeSplit{Share: 0.3})))
 	for _, groups := range [][]int{nil, {4, 4, 4}} {
 		expect.Error(t, expect.ErrorOf(SplitGroups(groups, 0.3, 1)), "group")
 	}

@@ -16,10 +16,8 @@ import (
 	"torchpe/internal/expect"
 )
 
-func simulate(t *testing.T, o Options, seed uint64) *Simulation {
-	t.Helper()
-	s := expect.Must(Simulate(o, seed))
-	return s
+func simulate(o Options, seed uint64) *Simulation {
+	return expect.Must(Simulate(o, seed))
 }
 
 // Without couplings a node is an AR(p) process, whose variance and autocorrelations follow from the
@@ -29,7 +27,7 @@ func TestUncoupledNodesAreAR2(t *testing.T) {
 	o := DefaultOptions()
 	o.Nodes, o.Modules, o.Lags, o.Scale, o.Frames = 4, 2, 2, 0.9, 400_000
 	o.Intra, o.Inter = [2]float64{}, [2]float64{}
-	s := simulate(t, o, 3)
+	s := simulate(o, 3)
 	for i := range o.Nodes {
 		a1, a2 := s.AR[2*i], s.AR[2*i+1]
 		var x []float64
@@ -52,7 +50,7 @@ func TestUncoupledNodesAreAR2(t *testing.T) {
 // The noise that the recursion leaves over is N(0, Noise^2): the equation written once more, from
 // the series alone.
 func TestResidualsAreTheNoise(t *testing.T) {
-	s := simulate(t, DefaultOptions(), 1)
+	s := simulate(DefaultOptions(), 1)
 	o := s.Options
 	n := o.Nodes
 	at := func(f, i int) float64 { return float64(s.X[f*n+i]) }
@@ -82,7 +80,7 @@ func TestResidualsAreTheNoise(t *testing.T) {
 // with SD about .25 and mean about 0; as printed they are beyond 1e6 after 90 to 140 steps.
 func TestDefaultIsStableAndPrintedIsNot(t *testing.T) {
 	for seed := range uint64(5) {
-		s := simulate(t, DefaultOptions(), seed)
+		s := simulate(DefaultOptions(), seed)
 		sum := s.Summarise()
 		if sum.SpectralRadius >= 1 || sum.SD[0] < 0.2 || sum.SD[1] > 0.35 ||
 			math.Max(-sum.Mean[0], sum.Mean[1]) > 0.1 {
@@ -115,7 +113,7 @@ func TestPaperSizeKeepsItsBits(t *testing.T) {
 	} {
 		o := DefaultOptions()
 		o.Nodes, o.Modules, o.Frames = c.nodes, c.modules, 2000
-		s := simulate(t, o, c.seed).ByModule()
+		s := simulate(o, c.seed).ByModule()
 		h := sha256.New()
 		for _, part := range []any{s.AR, s.Weights, s.X} {
 			expect.NoError(t, binary.Write(h, binary.LittleEndian, part))
@@ -138,7 +136,7 @@ func TestLargerNetworks(t *testing.T) {
 			seeds = 1
 		}
 		for seed := range seeds {
-			s := simulate(t, o, seed)
+			s := simulate(o, seed)
 			sum := s.Summarise()
 			if !(sum.SpectralRadius < 1) || !sum.Stable || sum.SD[1] > 0.35 ||
 				math.Max(-sum.Mean[0], sum.Mean[1]) > 0.1 || sum.Within < 1.5*sum.Between {
@@ -172,7 +170,7 @@ func TestCortexSizeIsStable(t *testing.T) {
 	o := DefaultOptions()
 	o.Nodes, o.Modules, o.Frames, o.Burn = 360, 12, 100, 0
 	for seed := range uint64(3) {
-		if s := simulate(t, o, seed); !s.Stable() {
+		if s := simulate(o, seed); !s.Stable() {
 			t.Errorf("seed %d is not stable", seed)
 		}
 	}
@@ -226,7 +224,7 @@ func TestUnstableDefaultIsRefused(t *testing.T) {
 		}
 		asked := o
 		asked.Scale = 1
-		if s := simulate(t, asked, seed); s.SpectralRadius() < 1 || s.Summarise().Stable {
+		if s := simulate(asked, seed); s.SpectralRadius() < 1 || s.Summarise().Stable {
 			t.Errorf("seed %d was refused with spectral radius %g", seed, s.SpectralRadius())
 		}
 	}
@@ -252,7 +250,7 @@ func TestOrderOfNodes(t *testing.T) {
 	const seeds = 400
 	pairs, orders := 0, map[string]bool{}
 	for seed := range uint64(seeds) {
-		s := simulate(t, o, seed)
+		s := simulate(o, seed)
 		orders[fmt.Sprint(s.Names)] = true
 		for i := range o.Nodes - 1 {
 			if s.Labels[i] == s.Labels[i+1] {
@@ -286,19 +284,17 @@ func TestOrderOfNodes(t *testing.T) {
 func TestSeedsAndOptions(t *testing.T) {
 	o := DefaultOptions()
 	o.Frames = 500
-	a, b, c := simulate(t, o, 1), simulate(t, o, 1), simulate(t, o, 2)
+	a, b, c := simulate(o, 1), simulate(o, 1), simulate(o, 2)
 	if !slices.Equal(a.X, b.X) || slices.Equal(a.X, c.X) {
 		t.Error("the seed does not decide the series")
 	}
 	o.Frames = 700
-	if longer := simulate(t, o, 1); !slices.Equal(longer.X[:len(a.X)], a.X) || len(longer.X) != 700*15 {
+	if longer := simulate(o, 1); !slices.Equal(longer.X[:len(a.X)], a.X) || len(longer.X) != 700*15 {
 		t.Error("more frames change those before")
 	}
-	if want := []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2}; !slices.Equal(a.ByModule().Labels, want) {
-		t.Errorf("labels %v", a.ByModule().Labels)
-	}
+	expect.Equal(t, "labels", a.ByModule().Labels, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2})
 	o.Nodes, o.Modules = 8, 3
-	if got := simulate(t, o, 1).ByModule().Labels; !slices.Equal(got, []int{0, 0, 0, 1, 1, 1, 2, 2}) {
+	if got := simulate(o, 1).ByModule().Labels; !slices.Equal(got, []int{0, 0, 0, 1, 1, 1, 2, 2}) {
 		t.Errorf("labels of 8 nodes in 3 modules: %v", got)
 	}
 	for what, change := range map[string]func(o *Options){
@@ -319,7 +315,7 @@ func TestSeedsAndOptions(t *testing.T) {
 	// Loud noise is no divergence.
 	o = DefaultOptions()
 	o.Noise, o.Frames = 1000, 50
-	simulate(t, o, 1)
+	simulate(o, 1)
 	bad := Options{Nodes: 1, Modules: 9, Noise: -1, Scale: math.NaN(), AR: [2]float64{1, 0}}
 	err := bad.Validate()
 	for _, what := range []string{"nodes 1", "modules 9", "lags 0", "frames 0", "noise -1",

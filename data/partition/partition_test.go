@@ -101,9 +101,7 @@ func TestHemispheres(t *testing.T) {
 		{[]string{"L_a", "x", "y", "z"}, Unknown},
 		{nil, Unknown},
 	} {
-		if got := Hemispheres(c.names); got != c.want {
-			t.Errorf("%v: %s, want %s", c.names, got, c.want)
-		}
+		expect.Equal(t, c.names, Hemispheres(c.names), c.want)
 	}
 }
 
@@ -112,9 +110,7 @@ func TestRight(t *testing.T) {
 	if err != nil || !slices.Equal(right, []bool{true, false, true}) {
 		t.Errorf("%v, %v", right, err)
 	}
-	if right, err := Right([]string{"Fz", "Cz", "Pz"}); err != nil || right != nil {
-		t.Errorf("names without sides: %v, %v", right, err)
-	}
+	expect.Equal(t, "names without sides", expect.Must(Right([]string{"Fz", "Cz", "Pz"})), nil)
 	for _, names := range [][]string{{"L_V1", "R_V1", "Brainstem"}, {"Brainstem", "L_V1"}} {
 		expect.Error(t, expect.ErrorOf(Right(names)), "Brainstem")
 	}
@@ -230,9 +226,7 @@ func TestCABNP(t *testing.T) {
 		sizes[b.Modules[b.Labels[i]]]++
 	}
 	for _, n := range CABNP {
-		if sizes[n.Name] != n.Left+n.Right {
-			t.Errorf("%s has %d parcels, want %d", n.Name, sizes[n.Name], n.Left+n.Right)
-		}
+		expect.Equal(t, n.Name, sizes[n.Name], n.Left+n.Right)
 	}
 	if a.Names != nil || len(b.Names) != 360 || b.Names[0] != "L_V1_ROI" || b.Names[359] != "R_p24_ROI" {
 		t.Errorf("names %q of the list and %q of the key", a.Names, b.Names)
@@ -297,9 +291,7 @@ func TestNumberedLines(t *testing.T) {
 	for body, want := range map[string]int{"id,module\n1,1\n2,2\n3,2\n": 0, "name,module\na,1\na_ROI,2\nb,2\n": 0,
 		"name,module\nc,1\na,2\nb,2\n": 3} {
 		q := expect.Must(Read(expect.File(t, "m.csv", body), text.Auto))
-		if m, err := q.Match(Tokens{Count: 3, File: "x"}); err != nil || len(m.Names) != want {
-			t.Errorf("%q: %+v, %v, want %d names", body, m, err, want)
-		}
+		expect.Equal(t, body, len(expect.Must(q.Match(Tokens{Count: 3, File: "x"})).Names), want)
 	}
 	if m, err := p.Match(Tokens{Count: 3, Names: []string{"01", "2.0", "3"}, File: "x"}); err != nil ||
 		!slices.Equal(m.Labels, []int{1, 1, 0}) {

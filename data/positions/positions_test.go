@@ -142,9 +142,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %s %s (%s), want %s %s (%s)", c.name, f.Form, p.short(), how, c.form,
 				c.want, c.how)
 		}
-		if p.Ranked != (c.name == "one coordinate") {
-			t.Errorf("%s: ranked %v", c.name, p.Ranked)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: ranked", c.name), p.Ranked, c.name == "one coordinate")
 	}
 }
 
@@ -253,12 +251,8 @@ func TestMistakes(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Read("nowhere.csv", Auto, text.Auto); err == nil {
-		t.Error("a file that is not there")
-	}
-	if _, err := ParseForm("gird"); err == nil {
-		t.Error("a form that is none")
-	}
+	expect.Refused(t, "a file that is not there", expect.ErrorOf(Read("nowhere.csv", Auto, text.Auto)))
+	expect.Refused(t, "a form that is none", expect.ErrorOf(ParseForm("gird")))
 }
 
 // A numpy file and a member of an archive are read as text is.
@@ -269,15 +263,11 @@ func TestArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := expect.Must(Read(expect.File(t, "p.npy", b.String()), Auto, text.Auto))
-	if p, err := f.Place(f.Own()); err != nil || p.short() != "[1 2 0] [[0 1] [1 0] [0 0]] [] []" {
-		t.Errorf("%s, %v", p.short(), err)
-	}
+	expect.Equal(t, "places", expect.Must(f.Place(f.Own())).short(), "[1 2 0] [[0 1] [1 0] [0 0]] [] []")
 	b.Reset()
 	expect.NoError(t, npy.Write(&b, array.Array{Shape: []int{4}, Data: []float64{3, 0, 2, 1}}, npy.Float64))
 	f = expect.Must(Read(expect.File(t, "v.npy", b.String()), Auto, text.Auto))
-	if p, err := f.Place(f.Own()); err != nil || p.short() != "[3 0 2 1] [] [] []" {
-		t.Errorf("%s, %v", p.short(), err)
-	}
+	expect.Equal(t, "places", expect.Must(f.Place(f.Own())).short(), "[3 0 2 1] [] [] []")
 }
 
 // A file says itself how many tokens it has.

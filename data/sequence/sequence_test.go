@@ -111,9 +111,7 @@ func TestAnswersOfLongInputs(t *testing.T) {
 				t.Errorf("%s %s: %s, %d count, %v; want %s, %d", name, want.Input, task.OutputText(e.Output),
 					e.Scored, err, want.Output, want.Scored)
 			}
-			if again := parse(task.Classes, want.Output); !slices.Equal(again, e.Output) {
-				t.Errorf("%s: %v", want.Output, again)
-			}
+			expect.Equal(t, want.Output, parse(task.Classes, want.Output), e.Output)
 		}
 	}
 }
@@ -196,9 +194,7 @@ func TestAddition(t *testing.T) {
 		t.Errorf("places %v, want %v", places, want)
 	}
 	for _, input := range [][]int{{1, 2, 10, 3}, {1, 10, 2, 3, 4}, {1, 10, 10, 10, 1}} {
-		if _, err := addition.Answer(input); err == nil {
-			t.Errorf("%v has an answer", input)
-		}
+		expect.Refused(t, input, expect.ErrorOf(addition.Answer(input)))
 	}
 }
 
@@ -212,9 +208,7 @@ func TestText(t *testing.T) {
 	}
 	long := strings.Repeat("aé—b", 50)
 	text := expect.Must(ReadText([]string{write("a", long), write("b", "bbbb")}))
-	if got := string(text.Characters); got != "abé—" {
-		t.Errorf("characters %q", got)
-	}
+	expect.Equal(t, "characters", string(text.Characters), "abé—")
 	if train, held := len(slices.Concat(text.train...)), len(slices.Concat(text.held...)); train != 184 || held != 20 {
 		t.Errorf("%d and %d characters", train, held)
 	}
@@ -234,13 +228,9 @@ func TestText(t *testing.T) {
 	if len(seen) != 5 {
 		t.Errorf("%d different windows, want 5: %v", len(seen), seen)
 	}
-	if n := text.HeldOut(8); n != 13 {
-		t.Errorf("%d windows are held out, want 13", n)
-	}
+	expect.Equal(t, "windows are held out", text.HeldOut(8), 13)
 	for i, want := range []string{"aé—baé—b", "aé—baé—b", "aé—baé—b"} { // from 0, 4 and 8
-		if got := spell(text.Held(i, 3, 8)); got != want {
-			t.Errorf("window %d is %q, want %q", i, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("window %d", i), spell(text.Held(i, 3, 8)), want)
 	}
 	if got := spell(text.Held(0, 1, 20)); got != long[len(long)-len("aé—b")*5:] {
 		t.Errorf("%q", got)
@@ -264,15 +254,13 @@ func TestText(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for want, err := range map[string]error{
-		"the same text as": second(ReadText([]string{write("a", long), write("d", long)})),
+		"the same text as": expect.ErrorOf(ReadText([]string{write("a", long), write("d", long)})),
 		"at most 180":      text.Check(181, 20), "at most 20": text.Check(180, 21),
-		"one: 1 diff": second(ReadText([]string{write("one", "aaa")})),
-		"no: 0 diff":  second(ReadText([]string{write("no", "")})),
-		"byte 2":      second(ReadText([]string{write("bad", "ab\xff")})),
-		"name a file": second(ReadText(nil)), "folder": second(ReadText([]string{dir})),
+		"one: 1 diff": expect.ErrorOf(ReadText([]string{write("one", "aaa")})),
+		"no: 0 diff":  expect.ErrorOf(ReadText([]string{write("no", "")})),
+		"byte 2":      expect.ErrorOf(ReadText([]string{write("bad", "ab\xff")})),
+		"name a file": expect.ErrorOf(ReadText(nil)), "folder": expect.ErrorOf(ReadText([]string{dir})),
 	} {
 		expect.Error(t, err, want)
 	}
 }
-
-func second(_ *Text, err error) error { return err }

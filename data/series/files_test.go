@@ -24,19 +24,11 @@ func TestFiles(t *testing.T) {
 		expect.NoError(t, os.WriteFile(path, nil, 0o600))
 	}
 	want := []string{filepath.Join(dir, "a/1.h5"), filepath.Join(dir, "b/2.h5")}
-	if files, err := Files([]string{dir}, ""); err != nil || !slices.Equal(files, want) {
-		t.Errorf("%v, %v", files, err)
-	}
-	if files, err := Files([]string{dir}, "*.h5"); err != nil || !slices.Equal(files, want) {
-		t.Errorf("with a pattern that hidden files match: %v, %v", files, err)
-	}
-	if files, err := Files([]string{dir}, "2.*"); err != nil || !slices.Equal(files, want[1:]) {
-		t.Errorf("with a pattern: %v, %v", files, err)
-	}
+	expect.Equal(t, "files", expect.Must(Files([]string{dir}, "")), want)
+	expect.Equal(t, "with a pattern that hidden files match", expect.Must(Files([]string{dir}, "*.h5")), want)
+	expect.Equal(t, "with a pattern", expect.Must(Files([]string{dir}, "2.*")), want[1:])
 	expect.Error(t, expect.ErrorOf(Files([]string{dir}, "*.nii")), `"*.nii"`)
-	if _, err := Files([]string{dir}, "[a"); err == nil {
-		t.Error("a damaged pattern is taken")
-	}
+	expect.Refused(t, "a damaged pattern", expect.ErrorOf(Files([]string{dir}, "[a")))
 	for _, path := range []string{filepath.Join(dir, "none"), "/dev/null"} {
 		expect.Error(t, expect.ErrorOf(Files([]string{path}, "")), path)
 	}
@@ -47,9 +39,7 @@ func TestFiles(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	expect.NoError(t, os.Symlink(dir, link))
 	want2 := []string{filepath.Join(link, "a/1.h5"), filepath.Join(link, "b/2.h5")}
-	if files, err := Files([]string{link}, ""); err != nil || !slices.Equal(files, want2) {
-		t.Errorf("a link to a folder: %v, %v", files, err)
-	}
+	expect.Equal(t, "a link to a folder", expect.Must(Files([]string{link}, "")), want2)
 	expect.NoError(t, os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600))
 	expect.Error(t, expect.ErrorOf(Files([]string{dir}, "")), "2 .h5, 1 .npy")
 	// Results are no data, unless a pattern says so.
@@ -63,9 +53,7 @@ func TestFiles(t *testing.T) {
 		!slices.Equal(files, []string{filepath.Join(results, "x.csv")}) {
 		t.Errorf("beside results: %v, %v", files, err)
 	}
-	if files, err := Files([]string{results}, "*.csv"); err != nil || len(files) != 3 {
-		t.Errorf("results by a pattern: %v, %v", files, err)
-	}
+	expect.Equal(t, "results by a pattern", len(expect.Must(Files([]string{results}, "*.csv"))), 3)
 	expect.Error(t, expect.ErrorOf(Files([]string{filepath.Join(results, "s")}, "")),
 		"what torchpe made ("+filepath.Join(results, "s"))
 	// Compressed CIFTI is found, and kept apart from what may be the same run uncompressed.
@@ -121,17 +109,13 @@ func TestFolderOfRuns(t *testing.T) {
 		a := expect.Must(npy.Read(file))
 		r := set.Runs[i]
 		for k, v := range a.Data {
-			if v != float64(r.First*2+k) {
-				t.Errorf("%s: number %d is %v", file, k, v)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: number %d", file, k), v, float64(r.First*2+k))
 		}
 		if !slices.Equal(a.Shape, []int{r.Frames, 2}) || !strings.Contains(file, "sub-"+r.Subject) {
 			t.Errorf("%s: %v", file, a.Shape)
 		}
 	}
-	if err := (Folder{Dir: dir, Set: set}).Write(); err == nil {
-		t.Error("files were overwritten")
-	}
+	expect.Refused(t, "existing files", (Folder{Dir: dir, Set: set}).Write())
 	if err := (Folder{Dir: dir, Set: set, Force: true}).Write(); err != nil {
 		t.Error(err)
 	}
@@ -149,9 +133,7 @@ func TestNumbersOfRuns(t *testing.T) {
 		for _, file := range strings.Fields(c[0]) {
 			set.Runs = append(set.Runs, Run{File: "/data/" + file, Subject: "s"})
 		}
-		if names := strings.Join(expect.Must(Folder{Set: set}.runNames()), " "); names != c[1] {
-			t.Errorf("%s: %s, want %s", c[0], names, c[1])
-		}
+		expect.Equal(t, c[0], strings.Join(expect.Must(Folder{Set: set}.runNames()), " "), c[1])
 	}
 }
 

@@ -73,9 +73,7 @@ func TestEveryFormat(t *testing.T) {
 				break
 			}
 		}
-		if c.named != slices.Equal(s.Names, names) {
-			t.Errorf("%s: names %v", c.file, s.Names)
-		}
+		expect.Equal(t, c.file+": named", c.named, slices.Equal(s.Names, names))
 		info, err := Inspect(fixture(c.file), c.o)
 		if err != nil || info.Format != c.format || info.Tokens != tokens ||
 			info.Frames != frames || info.Runs != 1 || info.Subjects != 1 ||
@@ -146,9 +144,7 @@ func TestOtherNumbersOfTokens(t *testing.T) {
 		{Tokens: []int{360, 718}, Axes: []Axis{FrameAxis, TokenAxis}},
 		{Tokens: []int{7}, TokensFrom: "--tokens", Axes: []Axis{FrameAxis, TokenAxis}},
 	} {
-		if s, err := Load([]string{fixture("one.h5")}, o); err != nil || s.Tokens != 7 {
-			t.Errorf("%+v: %+v, %v", o, s, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%+v", o), expect.Must(Load([]string{fixture("one.h5")}, o)).Tokens, 7)
 	}
 	if s, err := Load([]string{fixture("sub-01.ptseries.nii")},
 		Options{Tokens: []int{360, frames}}); err != nil || s.Tokens != tokens {
@@ -253,9 +249,7 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 			expect.Error(t, err, want)
 		}
 	}
-	if _, err := Load(nil, Options{}); err == nil {
-		t.Error("no files are taken")
-	}
+	expect.Refused(t, "no files", expect.ErrorOf(Load(nil, Options{})))
 }
 
 func TestParseAxes(t *testing.T) {

@@ -51,17 +51,16 @@ func indexColumns(t text.Table) (found []string) {
 			spaced := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", " ")
 			named, identifies = indexNames.MatchString(spaced), text.IsID(name)
 		}
-		once := t.Data[columns+j] - t.Data[j]
-		counts := t.Rows == nil && (j == 0 || j == columns-1) && once > 0
+		at := func(i int) float64 { return t.Data[i*columns+j] }
+		counts := t.Rows == nil && (j == 0 || j == columns-1) && equalSteps(rows, 1e-6, at)
 		if !named && !identifies && !counts {
 			continue
 		}
-		up, down, seen := 0, 0, map[float64]bool{t.Data[j]: true}
-		identifies = identifies && t.Data[j] == math.Trunc(t.Data[j])
+		up, down, seen := 0, 0, map[float64]bool{at(0): true}
+		identifies = identifies && at(0) == math.Trunc(at(0))
 		for i := 1; i < rows; i++ {
-			v := t.Data[i*columns+j]
-			step := v - t.Data[(i-1)*columns+j]
-			counts = counts && math.Abs(step-once) <= 1e-6*once
+			v := at(i)
+			step := v - at(i-1)
 			identifies = identifies && v == math.Trunc(v) && !seen[v]
 			seen[v] = true
 			if step > 0 {
@@ -79,13 +78,14 @@ func indexColumns(t text.Table) (found []string) {
 	return found
 }
 
-// counts reports whether values rise by equal steps, up to what float32 rounds.
-func counts(n int, at func(int) float64) bool {
-	if n < 3 || at(1) <= at(0) {
+// equalSteps reports whether values rise by equal steps, up to a share of a step.
+func equalSteps(n int, share float64, at func(int) float64) bool {
+	if n < 3 || !(at(1)-at(0) > 0) {
 		return false
 	}
+	once := at(1) - at(0)
 	for i := 2; i < n; i++ {
-		if once := at(1) - at(0); math.Abs(at(i)-at(i-1)-once) > 1e-3*once {
+		if !(math.Abs(at(i)-at(i-1)-once) <= share*once) {
 			return false
 		}
 	}

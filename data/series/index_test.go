@@ -203,9 +203,7 @@ func TestTimesInWords(t *testing.T) {
 			"Satellite 5|marker 1001|1 marker 22|Decoder-2000|1001-1"},
 	} {
 		for name := range strings.SplitSeq(c.names, "|") {
-			if isTime(name) != c.is {
-				t.Errorf("%q is a time: %v", name, !c.is)
-			}
+			expect.Equal(t, name, isTime(name), c.is)
 		}
 	}
 	s, err := Load([]string{expect.File(t, "x.csv", "vol1,0.5,2\nvol2,1.5,3\nvol3,2.5,5\n")}, Options{})

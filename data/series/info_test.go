@@ -54,9 +54,7 @@ func TestInfoOfEachArray(t *testing.T) {
 		}
 		slices.Sort(got)
 		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", file, got, want)
-		}
+		expect.Equal(t, file, got, want)
 	}
 }
 
@@ -117,9 +115,7 @@ func TestInfoOfWhatDoesNotTell(t *testing.T) {
 	for _, o := range []Options{{Axes: []Axis{TokenAxis}},
 		{Tokens: []int{5}, TokensFrom: "--tokens"}, {Names: names[:5], NamesFrom: "n.txt"},
 		{Datasets: []string{"x"}}} {
-		if info, err := Inspect(fixture("one.h5"), o); err == nil {
-			t.Errorf("%+v: %+v", o, info)
-		}
+		expect.Refused(t, o, expect.ErrorOf(Inspect(fixture("one.h5"), o)))
 	}
 }
 

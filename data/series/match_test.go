@@ -49,9 +49,7 @@ func TestHemispheresByVertices(t *testing.T) {
 		if err != nil || d.Hemispheres() != want {
 			t.Errorf("%s: %+v, %v", file, d, err)
 		}
-		if info, err := Inspect(file, Options{}); err != nil || info.HemisphereOrder != want {
-			t.Errorf("%s: %+v, %v", file, info, err)
-		}
+		expect.Equal(t, file, expect.Must(Inspect(file, Options{})).HemisphereOrder, want)
 	}
 	// A list that is known to be left first is not laid over them.
 	list = expect.File(t, "key.csv", "L_a,1\nL_b,1\nL_c,2\nR_a,3\nR_b,3\nR_c,4\n")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -35,9 +36,7 @@ func TestCompressedDenseSeries(t *testing.T) {
 	_, err := w.Write(expect.Must(os.ReadFile(s.Data[0])))
 	expect.NoError(t, errors.Join(err, w.Close()))
 	s.Data[0] = expect.File(t, "dense.dtseries.nii.gz", b.String())
-	if d := expect.Must(s.Read(nil, false)); !slices.Equal(d.X, want.X) {
-		t.Errorf("%v, want %v", d.X, want.X)
-	}
+	expect.Equal(t, "values", expect.Must(s.Read(nil, false)).X, want.X)
 }
 
 // The left half of a dense series (make.py) holds the three left parcels of six.
@@ -51,9 +50,7 @@ func TestMissingParcels(t *testing.T) {
 		t.Fatalf("%q, %d frames, %v", d.Names, d.Frames, err)
 	}
 	for f := range d.Frames {
-		if !slices.Equal(d.X[3*f:3*f+3], whole.X[6*f:6*f+3]) {
-			t.Errorf("frame %d: %v, want %v", f, d.X[3*f:3*f+3], whole.X[6*f:6*f+3])
-		}
+		expect.Equal(t, fmt.Sprintf("frame %d", f), d.X[3*f:3*f+3], whole.X[6*f:6*f+3])
 	}
 	if !slices.ContainsFunc(d.Notes, func(n string) bool {
 		return strings.Contains(n, "3 of the 6 parcels") && strings.Contains(n, "R_V1_ROI")

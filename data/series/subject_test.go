@@ -1,6 +1,7 @@
 package series
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,16 +34,13 @@ func TestSubjectInPath(t *testing.T) {
 		"/scratch/100307/jobs/MNINonLinear/rest.npy":               "rest",
 		"/100307/unprocessed/3T/123456/rest.npy":                   "100307",
 	} {
-		if got := inPath(file).subject; got != want {
-			t.Errorf("%s is of subject %q, want %q", file, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s is of subject", file), inPath(file).subject, want)
 	}
 }
 
 func TestSubjectsApart(t *testing.T) {
 	table := func(text string) *subjects {
-		s := expect.Must(readSubjects(expect.File(t, "s.csv", text)))
-		return s
+		return expect.Must(readSubjects(expect.File(t, "s.csv", text)))
 	}
 	pattern := regexp.MustCompile("rest/([^/]+)/")
 	for _, c := range []struct {
@@ -98,9 +96,7 @@ func TestSubjectsApart(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"(", "rest/[0-9]+", "(a)/(b)"} {
-		if p, err := ParseSubjectPattern(bad); err == nil {
-			t.Errorf("%s: %v", bad, p)
-		}
+		expect.Refused(t, bad, expect.ErrorOf(ParseSubjectPattern(bad)))
 	}
 }
 
@@ -168,9 +164,7 @@ func TestPiecesOfNames(t *testing.T) {
 	for subject, want := range map[string]string{"sub-01": "01", "A b_c/9z": "Abc9z", "é{@[`^": "unnamed",
 		"":       "unnamed",
 		"aAzZ09": "aAzZ09"} {
-		if got := fileWord(subject); got != want {
-			t.Errorf("%q: %q, want %q", subject, got, want)
-		}
+		expect.Equal(t, subject, fileWord(subject), want)
 	}
 	for _, c := range []struct {
 		file, want string
@@ -179,9 +173,7 @@ func TestPiecesOfNames(t *testing.T) {
 		{"/data/sub-7/ses/a.npy", "7", false}, {"/100307/MNINonLinear/a.npy", "100307", true},
 		{"/100307/MNINonLinear/a.npy", "", false}, {"/100307/sub-7/a.npy", "7", true}, {"/100307/a.npy", "", true},
 	} {
-		if got := folderOf(c.file, c.hcp); got != c.want {
-			t.Errorf("%s, HCP %v: %q, want %q", c.file, c.hcp, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%s, HCP %v", c.file, c.hcp), folderOf(c.file, c.hcp), c.want)
 	}
 	// MATLAB counts cells down the columns: cell (1, 2, 3) of a 1 x 2 x 3 array is its sixth.
 	for _, c := range []struct {
@@ -190,9 +182,7 @@ func TestPiecesOfNames(t *testing.T) {
 	}{{[]int{1, 3}, []int{1, 2}, 2}, {[]int{1, 2, 3}, []int{1, 2, 3}, 6}, {[]int{4, 1}, []int{3, 1}, 3}} {
 		m := matrix{}
 		m.cell.Of, m.cell.Shape, m.cell.Index = "x", c.shape, c.index
-		if got := m.cellSubject(); got != c.want {
-			t.Errorf("cell %v of %v: subject %d, want %d", c.index, c.shape, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("cell %v of %v: subject", c.index, c.shape), m.cellSubject(), c.want)
 	}
 	if (&content{}).isOneCellArray() || (matrix{}).cellSubject() != 0 {
 		t.Error("no matrices are a cell array")

@@ -44,9 +44,7 @@ func TestWrite(t *testing.T) {
 	path := filepath.Join(dir, "a figure.pdf")
 	for _, want := range []string{"old", "new and longer", ""} {
 		expect.NoError(t, atomicfile.Write(path, text(want)))
-		if got := contents(t, path); got != want {
-			t.Errorf("holds %q, want %q", got, want)
-		}
+		expect.Equal(t, "contents", contents(t, path), want)
 	}
 	onlyFile(t, dir, "a figure.pdf")
 }
@@ -81,9 +79,7 @@ func TestFailedBodyKeepsOldFile(t *testing.T) {
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v, want %v and the path", err, broken)
 	}
-	if got := contents(t, path); got != "old" {
-		t.Errorf("holds %q after a failed write, want the old contents", got)
-	}
+	expect.Equal(t, "contents", contents(t, path), "old")
 	onlyFile(t, dir, "f")
 }
 
@@ -94,9 +90,7 @@ func TestSymlinkStays(t *testing.T) {
 	expect.NoError(t, os.WriteFile(target, []byte("old"), 0o666))
 	expect.NoError(t, os.Symlink("target", link))
 	expect.NoError(t, atomicfile.Write(link, text("new")))
-	if got := contents(t, target); got != "new" {
-		t.Errorf("the link's target holds %q, want new", got)
-	}
+	expect.Equal(t, "the link's target", contents(t, target), "new")
 	if _, err := os.Readlink(link); err != nil {
 		t.Errorf("the link is no link any more: %v", err)
 	}
@@ -141,9 +135,7 @@ func TestErrorsNameThePath(t *testing.T) {
 		!strings.Contains(err.Error(), "make it first") {
 		t.Errorf("in a missing directory: %v", err)
 	}
-	if err := atomicfile.Write(dir, text("")); err == nil || !strings.Contains(err.Error(), "is a directory") {
-		t.Errorf("to a directory: %v", err)
-	}
+	expect.Error(t, atomicfile.Write(dir, text("")), "is a directory")
 	onlyFile(t, dir)
 }
 

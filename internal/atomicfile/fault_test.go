@@ -117,9 +117,7 @@ func TestRootFails(t *testing.T) {
 		defer f.Close()
 		b := make([]byte, 6)
 		n, err := f.Read(b)
-		if n != 3 {
-			t.Errorf("a short read of 6 bytes gave %d", n)
-		}
+		expect.Equal(t, "a short read of 6 bytes gave", n, 3)
 		return err
 	}); err != nil {
 		t.Error(err)
@@ -144,9 +142,7 @@ func TestPipesAndDevices(t *testing.T) {
 		go func() { ended <- open() }()
 		select {
 		case err := <-ended:
-			if err == nil || !strings.Contains(err.Error(), "not a regular file") {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.Error(t, err, "not a regular file")
 		case <-time.After(10 * time.Second):
 			t.Errorf("%s: it waits", name)
 		}

@@ -32,8 +32,12 @@ func WriteIn(root Root, name string, text []byte, durable bool) error {
 // StageIn writes the file name below root under its temporary name, which ends with [TempSuffix]. If
 // durable is true, the file is on disk when StageIn returns. An error leaves no temporary file.
 func StageIn(root Root, name string, durable bool, body func(io.Writer) error) error {
-	temp := name + TempSuffix
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	return write(root, name+TempSuffix, os.O_TRUNC, durable, body)
+}
+
+// write writes a file, which flag truncates or requires to be new. An error leaves no file.
+func write(root Root, name string, flag int, durable bool, body func(io.Writer) error) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|flag, 0o666)
 	if err != nil {
 		return err
 	}
@@ -45,7 +49,7 @@ func StageIn(root Root, name string, durable bool, body func(io.Writer) error) e
 		err = closeErr
 	}
 	if err != nil {
-		_ = root.Remove(temp) // the first error is the one to report
+		_ = root.Remove(name) // the first error is the one to report
 	}
 	return err
 }
@@ -63,26 +67,13 @@ func Text(text []byte) func(io.Writer) error {
 // appears with all its contents, except on file systems without hard links.
 func CreateIn(root Root, name string, text []byte) error {
 	temp := fmt.Sprintf("%s-%016x%s", name, rand.Uint64(), TempSuffix)
-	err := create(root, temp, text)
+	err := write(root, temp, os.O_EXCL, false, Text(text))
 	if err == nil {
 		err = root.Link(temp, name)
 		_ = root.Remove(temp) // name exists or err says why not
 	}
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
-		return create(root, name, text)
-	}
-	return err
-}
-
-// create writes a new file, and removes it again if the write fails.
-func create(root Root, name string, text []byte) error {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = root.Remove(name) // the first error is the one to report
+		return write(root, name, os.O_EXCL, false, Text(text))
 	}
 	return err
 }

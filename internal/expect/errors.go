@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -31,6 +32,22 @@ func Error(t testing.TB, err error, says ...string) {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("error %v, want one with %q", err, text)
 		}
+	}
+}
+
+// Message fails unless there is an error of exactly this text.
+func Message(t testing.TB, err error, want string) {
+	t.Helper()
+	if got := fmt.Sprint(err); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Refused fails unless a call gives an error.
+func Refused(t testing.TB, what any, err error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%v: no error", what)
 	}
 }
 

@@ -40,6 +40,10 @@ func TestChecks(t *testing.T) {
 		"the right error":    {func(r *recorder) { Error(r, bad, "no such", "file") }, ""},
 		"the wrong error":    {func(r *recorder) { Error(r, bad, "no", "folder") }, `want one with "folder"`},
 		"no error to expect": {func(r *recorder) { Error(r, nil, "file") }, `error: error <nil>, want one with "file"`},
+		"a refusal":          {func(r *recorder) { Refused(r, "x", bad) }, ""},
+		"none":               {func(r *recorder) { Refused(r, "x", nil) }, "error: x: no error"},
+		"the message":        {func(r *recorder) { Message(r, bad, "no such file") }, ""},
+		"a part of it":       {func(r *recorder) { Message(r, bad, "no such") }, "got  no such file\nwant no such"},
 		"equal":              {func(r *recorder) { Equal(r, "x", []int{1}, []int{1}) }, ""},
 		"not equal":          {func(r *recorder) { Equal(r, "x", []int{1}, []int{2}) }, "error: x: [1], want [2]"},
 		"equal bytes":        {func(r *recorder) { report(r, compare(path, []byte("as committed"))) }, ""},
@@ -103,8 +107,6 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	for operation, want := range map[string]bool{"open": true, "read": true, "lstat": true, "write": false} {
-		if Reads(operation, "") != want {
-			t.Errorf("%s reads: %v", operation, !want)
-		}
+		Equal(t, operation, Reads(operation, ""), want)
 	}
 }

@@ -29,12 +29,8 @@ func TestAllocationsAtMost(t *testing.T) {
 			t.Errorf("%s: %q", name, r.said)
 		}
 	}
-	if calls != 2 {
-		t.Errorf("called %d times, want 2", calls)
-	}
+	Equal(t, "calls", calls, 2)
 	always := 0
 	AllocationsAtMost(&recorder{}, 200<<10, func() { always, sink = always+1, make([]byte, 300<<10) })
-	if always != 3 {
-		t.Errorf("what is always too much is called %d times, want 3", always)
-	}
+	Equal(t, "calls of what is always too much", always, 3)
 }

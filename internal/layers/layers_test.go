@@ -70,8 +70,6 @@ func TestDiffer(t *testing.T) {
 		"rope": false, "rope+learn": false, "learn,rope": false, "rope(base=5)": false,
 		"rope*3,nope": true, "rope@1": true, "rope(base=5)@1-2,rope@3": true,
 	} {
-		if layers.Differ(text) != want {
-			t.Errorf("%s: %v", text, !want)
-		}
+		expect.Equal(t, text, layers.Differ(text), want)
 	}
 }

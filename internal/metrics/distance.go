@@ -26,14 +26,12 @@ var distanceNames = []string{"euclidean", "sign-aligned", "corr2", "cosine"}
 func (d Distance) String() string { return distanceNames[d] }
 
 // DistanceNames lists the distances by name.
-func DistanceNames() []string { return append([]string(nil), distanceNames...) }
+func DistanceNames() []string { return slices.Clone(distanceNames) }
 
 // ParseDistance returns the distance of that name.
 func ParseDistance(name string) (Distance, error) {
-	for i, n := range distanceNames {
-		if n == name {
-			return Distance(i), nil
-		}
+	if i := slices.Index(distanceNames, name); i >= 0 {
+		return Distance(i), nil
 	}
 	return 0, fmt.Errorf("unknown distance %q; want one of %s", name, strings.Join(distanceNames, ", "))
 }

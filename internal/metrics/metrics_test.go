@@ -56,9 +56,7 @@ func TestTwoPairs(t *testing.T) {
 	// A module of one node has no weight inside and does not count, wherever it stands.
 	w = []float64{9, 0, 0, 0, 9, 1, 0, 1, 9}
 	for _, modules := range [][]int{{1, 5, 5}, {7, 5, 5}} {
-		if got, err := ScoreNetwork(w, modules); err != nil || got.Clustering != 1 {
-			t.Errorf("%+v, %v; want clustering 1", got, err)
-		}
+		expect.Equal(t, "clustering", expect.Must(ScoreNetwork(w, modules)).Clustering, 1)
 	}
 }
 
@@ -92,13 +90,11 @@ func TestScoreInvariances(t *testing.T) {
 
 func TestScoreRefuses(t *testing.T) {
 	for name, err := range map[string]error{
-		"want n x n":        second(ScoreNetwork(make([]float64, 5), []int{0, 1})),
-		"want at least two": second(ScoreNetwork(make([]float64, 4), []int{3, 3})),
-		"9 weights":         second(Table{3, 3, make([]float64, 9)}.Score(Cosine, []int{0, 1})),
-		"euclidean, sign":   second(ParseDistance("l2")),
+		"want n x n":        expect.ErrorOf(ScoreNetwork(make([]float64, 5), []int{0, 1})),
+		"want at least two": expect.ErrorOf(ScoreNetwork(make([]float64, 4), []int{3, 3})),
+		"9 weights":         expect.ErrorOf(Table{3, 3, make([]float64, 9)}.Score(Cosine, []int{0, 1})),
+		"euclidean, sign":   expect.ErrorOf(ParseDistance("l2")),
 	} {
 		expect.Error(t, err, name)
 	}
 }
-
-func second[T any](_ T, err error) error { return err }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -22,12 +23,7 @@ func Stress(distances, coordinates []float64, n, k int) float64 {
 
 // rowDistance returns the Euclidean distance between rows i and j of coordinates [n,k].
 func rowDistance(coordinates []float64, k, i, j int) float64 {
-	sum := 0.0
-	for axis := range k {
-		v := coordinates[i*k+axis] - coordinates[j*k+axis]
-		sum += v * v
-	}
-	return math.Sqrt(sum)
+	return norm(coordinates[i*k:(i+1)*k], coordinates[j*k:(j+1)*k], -1)
 }
 
 // RefineMDS returns coordinates [n,k] near a local minimum of the stress of distances [n,n]. It starts
@@ -36,7 +32,7 @@ func rowDistance(coordinates []float64, k, i, j int) float64 {
 // 1e-10.
 func RefineMDS(distances, coordinates []float64, n, k int) []float64 {
 	const maxRounds, minGain, minStress = 1000, 1e-6, 1e-10
-	x, next := mat.NewDense(n, k, append([]float64(nil), coordinates...)), mat.NewDense(n, k, nil)
+	x, next := mat.NewDense(n, k, slices.Clone(coordinates)), mat.NewDense(n, k, nil)
 	b := mat.NewSymDense(n, nil)
 	stress := Stress(distances, coordinates, n, k)
 	for range maxRounds {

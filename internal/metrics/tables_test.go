@@ -54,7 +54,9 @@ func TestProcrustesAgainstScipy(t *testing.T) {
 			t.Errorf("%s: %+v (%v), scipy has %v, %v, %v", c.Name, got, err, c.Raw, c.NormMatched, c.Disparity)
 		}
 	}
-	pair := func(n, d int, a, b []float64) error { return second(Procrustes(Table{n, d, a}, Table{n, d, b})) }
+	pair := func(n, d int, a, b []float64) error {
+		return expect.ErrorOf(Procrustes(Table{n, d, a}, Table{n, d, b}))
+	}
 	zeros, some, tenths := make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}, slices.Repeat([]float64{0.1}, 6)
 	for i, c := range []struct {
 		a, b []float64
@@ -81,9 +83,7 @@ func TestProcrustesAgainstScipy(t *testing.T) {
 		"NaN":      pair(2, 1, []float64{1, math.NaN()}, []float64{1, 2}),
 		"the size": pair(2, 1, []float64{1}, []float64{1, 2}),
 	} {
-		if err == nil {
-			t.Errorf("%s is taken", name)
-		}
+		expect.Refused(t, name, err)
 	}
 }
 
@@ -125,23 +125,17 @@ func TestEmbeddingsAgainstNumpy(t *testing.T) {
 }
 
 func TestToeplitz(t *testing.T) {
-	if r2, err := ToeplitzR2([]float64{1, 2, 3, 0, 1, 2, -1, 0, 1}, 3); err != nil || r2 != 1 {
-		t.Errorf("a Toeplitz matrix has %v (%v)", r2, err)
-	}
+	expect.Equal(t, "a Toeplitz matrix", expect.Must(ToeplitzR2([]float64{1, 2, 3, 0, 1, 2, -1, 0, 1}, 3)), 1)
 	// By hand: diagonals (1,5), 2, 4; mean 3; RSS 8, TSS 10.
 	if r2, err := ToeplitzR2([]float64{1, 2, 4, 5}, 2); err != nil || !close10(r2, 0.2) {
 		t.Errorf("%v (%v), want .2", r2, err)
 	}
-	if _, err := ToeplitzR2([]float64{1, 1, 1, 1}, 2); err == nil {
-		t.Error("a constant matrix is taken")
-	}
+	expect.Refused(t, "a constant matrix", expect.ErrorOf(ToeplitzR2([]float64{1, 1, 1, 1}, 2)))
 	// Of many equal numbers the mean is off by rounding, so that their variance is not 0.
 	tenths := Table{100, 5, slices.Repeat([]float64{0.1}, 500)}
 	for name, m := range map[string][]float64{"equal rows": tenths.Gram(), "centred": tenths.Centred().Gram(),
 		"differs in its last bit": {0.3, 0.1 + 0.2, 0.3, math.Nextafter(0.3, 0)}} {
-		if r2, err := ToeplitzR2(m, int(math.Sqrt(float64(len(m))))); err == nil {
-			t.Errorf("%s: R^2 is %v", name, r2)
-		}
+		expect.Refused(t, name, expect.ErrorOf(ToeplitzR2(m, int(math.Sqrt(float64(len(m)))))))
 	}
 }
 
@@ -167,15 +161,13 @@ func TestAttentionAgainstScipy(t *testing.T) {
 	more := a
 	more.Examples++
 	for name, err := range map[string]error{
-		"sizes":   second(more.Compare(more, EachMap)),
-		"layers":  second(attention(c.A[:2]).Compare(b, EachMap)),
-		"pooling": second(a.Compare(b, "some")),
-		"no sum":  second(jsd([]float64{.5, .4}, []float64{.5, .5})),
-		"below 0": second(jsd([]float64{1.5, -.5}, []float64{.5, .5})),
+		"sizes":   expect.ErrorOf(more.Compare(more, EachMap)),
+		"layers":  expect.ErrorOf(attention(c.A[:2]).Compare(b, EachMap)),
+		"pooling": expect.ErrorOf(a.Compare(b, "some")),
+		"no sum":  expect.ErrorOf(jsd([]float64{.5, .4}, []float64{.5, .5})),
+		"below 0": expect.ErrorOf(jsd([]float64{1.5, -.5}, []float64{.5, .5})),
 	} {
-		if err == nil {
-			t.Errorf("%s is taken", name)
-		}
+		expect.Refused(t, name, err)
 	}
 }
 
@@ -207,7 +199,7 @@ func TestPermutation(t *testing.T) {
 func TestTablesRefuse(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	compare := func(a, b []float64) error { // maps of one row
-		return second(Attention{1, 1, 2, [][]float64{append(a, .5, .5)}}.Compare(
+		return expect.ErrorOf(Attention{1, 1, 2, [][]float64{append(a, .5, .5)}}.Compare(
 			Attention{1, 1, 2, [][]float64{append(b, .5, .5)}}, EachMap))
 	}
 	_, _, same := Table{2, 2, []float64{1, 2, 1, 2}}.PCA(1)
@@ -220,25 +212,25 @@ func TestTablesRefuse(t *testing.T) {
 		{"all rows are equal", same},
 		{"all rows are equal", tenths},
 		{"all rows are equal", last},
-		{"1 distances between 1 tokens", second(ClassicalMDS([]float64{0}, 1, 1))},
-		{"4 distances between 2 tokens", second(ClassicalMDS([]float64{0, 1, 1, 0}, 2, 0))},
-		{"1 numbers are no matrix of 1 x 1", second(ToeplitzR2([]float64{1}, 1))},
-		{"3 numbers are no matrix of 2 x 2", second(ToeplitzR2([]float64{1, 2, 3}, 2))},
-		{"element (1, 0) is NaN", second(ToeplitzR2([]float64{1, 2, nan, 4}, 2))},
-		{"element (0, 1) is +Inf", second(ToeplitzR2([]float64{1, inf, 3, 4}, 2))},
-		{"all elements are equal", second(ToeplitzR2([]float64{3, 3, 3, 3}, 2))},
-		{"3 numbers are no table of 2 x 2", second(Table{2, 2, []float64{1, 2, 3}}.EffectiveRank())},
-		{"no table of 0 x 1", second(Table{Dim: 1}.EffectiveRank())},
+		{"1 distances between 1 tokens", expect.ErrorOf(ClassicalMDS([]float64{0}, 1, 1))},
+		{"4 distances between 2 tokens", expect.ErrorOf(ClassicalMDS([]float64{0, 1, 1, 0}, 2, 0))},
+		{"1 numbers are no matrix of 1 x 1", expect.ErrorOf(ToeplitzR2([]float64{1}, 1))},
+		{"3 numbers are no matrix of 2 x 2", expect.ErrorOf(ToeplitzR2([]float64{1, 2, 3}, 2))},
+		{"element (1, 0) is NaN", expect.ErrorOf(ToeplitzR2([]float64{1, 2, nan, 4}, 2))},
+		{"element (0, 1) is +Inf", expect.ErrorOf(ToeplitzR2([]float64{1, inf, 3, 4}, 2))},
+		{"all elements are equal", expect.ErrorOf(ToeplitzR2([]float64{3, 3, 3, 3}, 2))},
+		{"3 numbers are no table of 2 x 2", expect.ErrorOf(Table{2, 2, []float64{1, 2, 3}}.EffectiveRank())},
+		{"no table of 0 x 1", expect.ErrorOf(Table{Dim: 1}.EffectiveRank())},
 		{"no table of 1 x 0", third(Table{Tokens: 1}.PCA(1))},
-		{"attention of 0 layers, 1 example, 1 head, 1 token", second(Attention{1, 1, 1, nil}.Compare(
+		{"attention of 0 layers, 1 example, 1 head, 1 token", expect.ErrorOf(Attention{1, 1, 1, nil}.Compare(
 			Attention{1, 1, 1, nil}, EachMap))},
-		{"1 layer, 0 examples", second(Attention{0, 1, 1, [][]float64{{}}}.Compare(
+		{"1 layer, 0 examples", expect.ErrorOf(Attention{0, 1, 1, [][]float64{{}}}.Compare(
 			Attention{0, 1, 1, [][]float64{{}}}, EachMap))},
 		{"none below 0", compare([]float64{1.5, -.5}, []float64{.5, .5})},
 		{"none below 0", compare([]float64{.5, .5}, []float64{1.5, -.5})},
 		{"sum to 1.5 and 1", compare([]float64{1, .5}, []float64{.5, .5})},
 		{"sum to 1 and 1.5", compare([]float64{.5, .5}, []float64{1, .5})},
-		{"of 1 and 2 weights", second(jsd([]float64{1}, []float64{.5, .5}))},
+		{"of 1 and 2 weights", expect.ErrorOf(jsd([]float64{1}, []float64{.5, .5}))},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("case %d: %v, want %q", i, c.err, c.want)

@@ -1,8 +1,11 @@
 package number
 
 import (
+	"fmt"
 	"math"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // The examples of P are APA's: p = .043, p < .001.
@@ -46,9 +49,7 @@ func TestNumbers(t *testing.T) {
 		{Step(-1e-9, 1, false), "0"},
 		{Step(5e5, 5e5, true), "5×10^5"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%q, want %q", c.got, c.want)
-		}
+		expect.Equal(t, "written", c.got, c.want)
 	}
 }
 
@@ -60,8 +61,6 @@ func TestNeedsPowers(t *testing.T) {
 		{1e6, 100, true}, {9.9e5, 100, false}, {-1e6, 100, true}, {1e7, 1, false}, {1e15, 1, true}, {9e14, 1, false},
 		{9e-4, 1e-4, true}, {1e-3, 1e-4, false}, {1, 9e-10, true}, {1, 1e-9, false},
 	} {
-		if got := NeedsPowers(c.size, c.step); got != c.want {
-			t.Errorf("%v in steps of %v: %v", c.size, c.step, got)
-		}
+		expect.Equal(t, fmt.Sprintf("%v in steps of %v", c.size, c.step), NeedsPowers(c.size, c.step), c.want)
 	}
 }

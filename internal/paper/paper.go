@@ -29,11 +29,6 @@ func Encodings() []string {
 	return encodings
 }
 
-// WithoutSigma returns Encodings without the learned one.
-func WithoutSigma() []string {
-	return slices.DeleteFunc(Encodings(), func(pe string) bool { return pe == Learned })
-}
-
 // MaskedEncodings returns the eight encodings of masked prediction.
 func MaskedEncodings() []string {
 	return []string{"1d-fixed", "relative", "rope", "random", "learn-0.1", "learn-0.2", "learn-1.0", "learn-2.0"}

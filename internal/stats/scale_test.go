@@ -2,6 +2,7 @@ package stats
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -50,13 +51,13 @@ func TestRoundingIsNoSpread(t *testing.T) {
 		err        error
 	}{
 		{"equal differences", "all equal up to rounding",
-			second(PairedT([]float64{0.3, 0.4, 0.5}, []float64{0.2, 0.3, 0.4}))},
+			expect.ErrorOf(PairedT([]float64{0.3, 0.4, 0.5}, []float64{0.2, 0.3, 0.4}))},
 		{"of 1/3", "all equal up to rounding",
-			second(PairedT([]float64{4.0 / 3, 7.0 / 3, 100.0 / 3}, []float64{1, 2, 33}))},
-		{"equal ranks", "y is constant", second(Spearman([]float64{1, 2, 3}, []float64{3, 3, 3}))},
+			expect.ErrorOf(PairedT([]float64{4.0 / 3, 7.0 / 3, 100.0 / 3}, []float64{1, 2, 33}))},
+		{"equal ranks", "y is constant", expect.ErrorOf(Spearman([]float64{1, 2, 3}, []float64{3, 3, 3}))},
 		{"flat groups", "no group varies",
-			second(ANOVA([]float64{sum(0.1, 0.2), 0.3}, []float64{0.5, 0.5}, []float64{2}))},
-		{"F beyond float64", "overflows float64", second(ANOVA([]float64{0, 1e-200}, []float64{1e200, 1e200}))},
+			expect.ErrorOf(ANOVA([]float64{sum(0.1, 0.2), 0.3}, []float64{0.5, 0.5}, []float64{2}))},
+		{"F beyond float64", "overflows float64", expect.ErrorOf(ANOVA([]float64{0, 1e-200}, []float64{1e200, 1e200}))},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, c.err, c.want)
@@ -114,9 +115,7 @@ func TestExactSpearman(t *testing.T) {
 		for i := range x {
 			x[i] = float64(i * i)
 		}
-		if got, err := Spearman(x, x); err != nil || got.P != 2/orders {
-			t.Errorf("%d pairs: %+v, %v", n, got, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%d pairs", n), expect.Must(Spearman(x, x)).P, 2/orders)
 	}
 }
 
@@ -132,21 +131,21 @@ func TestTwoPairs(t *testing.T) {
 // A message names the input once, and counts in words that agree.
 func TestMessages(t *testing.T) {
 	for want, err := range map[string]error{
-		"x and y make 2 pairs: at least 3 are needed": second(
+		"x and y make 2 pairs: at least 3 are needed": expect.ErrorOf(
 			Spearman([]float64{1, 2}, []float64{1, 2})),
-		"x and y make 1 pair: at least 2 are needed": second(
+		"x and y make 1 pair: at least 2 are needed": expect.ErrorOf(
 			PairedT([]float64{1}, []float64{1})),
-		"x has 1 number: at least 2 are needed": second(
+		"x has 1 number: at least 2 are needed": expect.ErrorOf(
 			MeanInterval([]float64{1}, 0.95)),
-		"1 group: at least two are needed":     second(ANOVA([]float64{1, 2})),
-		"group 2 has no numbers: leave it out": second(ANOVA([]float64{1, 2}, nil)),
-		"number 1 of y is +Inf: leave it out": second(
+		"1 group: at least two are needed":     expect.ErrorOf(ANOVA([]float64{1, 2})),
+		"group 2 has no numbers: leave it out": expect.ErrorOf(ANOVA([]float64{1, 2}, nil)),
+		"number 1 of y is +Inf: leave it out": expect.ErrorOf(
 			Spearman([]float64{1, 2, 3}, []float64{1, math.Inf(1), 3})),
-		"x has 2 numbers and y 3: pairs are needed": second(
+		"x has 2 numbers and y 3: pairs are needed": expect.ErrorOf(
 			PairedT([]float64{1, 2}, []float64{1, 2, 3})),
-		"neither x nor y varies: there is no variance to test against": second(
+		"neither x nor y varies: there is no variance to test against": expect.ErrorOf(
 			WelchTFrom(Summary{1, 0, 2}, Summary{2, 0, 2})),
-		"y is a group of 1 with mean 2 and SD 1: at least 2 numbers with a mean": second(
+		"y is a group of 1 with mean 2 and SD 1: at least 2 numbers with a mean": expect.ErrorOf(
 			WelchTFrom(Summary{1, 1, 2}, Summary{2, 1, 1})),
 	} {
 		if err == nil || strings.Count(err.Error(), want) != 1 || strings.Contains(err.Error(), "\n") {

@@ -528,8 +528,7 @@ func testGraph(t *testing.T) *pe.Graph {
 		{5, 6, 1}, {6, 7, 1}, {7, 0, 2}, {8, 4, 1}} {
 		weights[e[0]][e[1]] = float64(e[2])
 	}
-	g := expect.Must(pe.GraphOf(weights))
-	return g
+	return expect.Must(pe.GraphOf(weights))
 }
 
 // TestPyTorchDraws: encodings that draw positions in training, and where no positions are given, do so

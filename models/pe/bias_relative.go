@@ -44,7 +44,7 @@ func newRelative(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 			keys := table.In(s)
 			// keys after the query are masked
 			row := func(i, j int) int { return min(n-1-(i-j), n-1) }
-			return &relativeHooks{keys: keys, index: pairIndex(s, keys, p.Index, row)}
+			return keyBias(keys, pairIndex(s, keys, p.Index, row))
 		}}, nil
 	}
 	rows, sites := 2*clip+1, AtLogits
@@ -56,35 +56,31 @@ func newRelative(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 	}
 	return encoding{sites, attention, func(s *torchpe.Scope, p Positions) Hooks {
 		keys := table.In(s)
-		h := &relativeHooks{keys: keys, index: pairIndex(s, keys, p.Index, clipped(clip))}
-		if values != nil {
-			h.values = values.In(s)
-			h.buckets = h.index.OneHot(rows, keys.DType())
+		index := pairIndex(s, keys, p.Index, clipped(clip))
+		if values == nil {
+			return keyBias(keys, index)
 		}
-		return h
+		return &relativeHooks{keyBias(keys, index), values.In(s), index.OneHot(rows, keys.DType())}
 	}}, nil
 }
 
+// keyBias adds the products of queries and vectors keys [E,L,R,Dh]; index [N,N] has the row for query i
+// and key j.
+func keyBias(keys, index torchpe.Tensor) biasHooks {
+	return biasHooks{bias: func(a Attn) torchpe.Tensor {
+		byRow := torchpe.Linear(a.Q, keys.Select(1, a.Layer).MulScalar(a.Scale), torchpe.Tensor{}) // [E,B,H,N,R]
+		return gatherPairs(byRow, index)
+	}}
+}
+
+// relativeHooks add vectors of the offsets to the values, too.
 type relativeHooks struct {
-	Identity
-	keys, values torchpe.Tensor // [E,L,R,Dh]; values is the zero Tensor where there is no value term
-	index        torchpe.Tensor // [N,N] row for query i and key j
-	buckets      torchpe.Tensor // [N,N,R] the same as one-hot
-}
-
-func (h *relativeHooks) Bias(a Attn) torchpe.Tensor {
-	byRow := torchpe.Linear(a.Q, h.keys.Select(1, a.Layer).MulScalar(a.Scale), torchpe.Tensor{}) // [E,B,H,N,R]
-	return gatherPairs(byRow, h.index)
-}
-
-func (h *relativeHooks) Logits(a Attn, logits torchpe.Tensor) torchpe.Tensor {
-	return logits.Add(h.Bias(a))
+	biasHooks
+	values  torchpe.Tensor // [E,L,R,Dh]
+	buckets torchpe.Tensor // [N,N,R] the row for query i and key j as one-hot
 }
 
 func (h *relativeHooks) Output(a Attn, weights, out torchpe.Tensor) torchpe.Tensor {
-	if !h.values.Defined() {
-		return out
-	}
 	w := weights.Shape() // [E,B,H,N,N]
 	rows, n := w[0]*w[1]*w[2], w[3]
 	byQuery := weights.Permute(3, 0, 1, 2, 4).Reshape(n, rows, n) // [N,E*B*H,N]

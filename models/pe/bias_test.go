@@ -87,7 +87,7 @@ func TestRandomisedDistances(t *testing.T) {
 		fixed := petest.Spec{Scheme: base, Heads: heads, Positions: pe.Line(50), Given: c.options}.Model(t)
 		set := map[string][]float64{}
 		for _, name := range c.names {
-			set[name] = valuesOf(t, fixed, name)
+			set[name] = valuesOf(fixed, name)
 		}
 		random := petest.Spec{Scheme: "random", Fidelity: "text", Heads: heads, Set: set,
 			Given: given("random-base=%s random-max=50", base)}.Model(t)

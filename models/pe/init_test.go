@@ -25,7 +25,7 @@ func started(t *testing.T, init, scale string, p pe.Positions, d int, seeds []ui
 		Change: func(c *models.Config) { c.PEInit = i },
 	}.Model(t)
 	var tables [][][]float64
-	for member := range slices.Chunk(valuesOf(t, m, "pe.table"), 3*p.Tokens()*d) {
+	for member := range slices.Chunk(valuesOf(m, "pe.table"), 3*p.Tokens()*d) {
 		tables = append(tables, slices.Collect(slices.Chunk(member, p.Tokens()*d)))
 	}
 	return tables
@@ -69,9 +69,7 @@ func TestInits(t *testing.T) {
 						within(t, name+": norm", norm(x), math.Sqrt(float64(n*d)/2), 1e-9)
 					case "low-rank:3", "low-rank:1":
 						within(t, name+": norm", norm(x), full, 1e-9)
-						if want := int(init[len(init)-1] - '0'); rank(x, d) != want {
-							t.Errorf("%s: rank %d", name, rank(x, d))
-						}
+						expect.Equal(t, fmt.Sprintf("%s: rank", name), rank(x, d), int(init[len(init)-1]-'0'))
 					case "orthogonal":
 						within(t, name+": norm", norm(x), full, 1e-9)
 						gram(t, name, x, n, d, sigma[e]*sigma[e]*float64(max(n, d)))
@@ -158,7 +156,7 @@ func TestInitsOfOtherTables(t *testing.T) {
 					continue
 				}
 				tables++
-				x := valuesOf(t, m, q.Name)
+				x := valuesOf(m, q.Name)
 				size := q.Shape[2] * q.Shape[3]
 				want := 0.5 * math.Sqrt(float64(size))
 				if init == "zeros" {
@@ -183,9 +181,7 @@ func TestInitsOfOtherTables(t *testing.T) {
 func TestRefusedInits(t *testing.T) {
 	for _, text := range []string{"gaussian", "low-rank", "low-rank:0", "low-rank:x", "matched",
 		"matched:nothing", "zeros:1", "uniform:", "normal:2", "mds:0", "mds:", "gradients:x"} {
-		if _, err := pe.ParseInit(text, "", "code"); err == nil {
-			t.Errorf("--pe-init %s is read", text)
-		}
+		expect.Refused(t, text, expect.ErrorOf(pe.ParseInit(text, "", "code")))
 	}
 	for _, c := range []struct{ init, scale string }{{"normal", "sigma"}, {"zeros", "own"},
 		{"sinusoidal-1d", "big"}} {

@@ -80,6 +80,15 @@ func (c Config) float(option string) float64 {
 	return c.Options.Float(option)
 }
 
+// floats returns the numbers of a setting with commas between.
+func (c Config) floats(option string) (list []float64) {
+	for part := range strings.SplitSeq(c.text(option), ",") {
+		x, _ := strconv.ParseFloat(part, 64)
+		list = append(list, x)
+	}
+	return list
+}
+
 func (c Config) int(option string) int {
 	c.text(option)
 	return c.Options.Int(option)
@@ -152,12 +161,12 @@ func whole(low, high int) func(string) error {
 	}
 }
 
-// wholes returns a check for whole numbers from low to high with commas between.
-func wholes(low, high int) func(string) error {
+// listOf returns a check for values that check accepts, with commas between.
+func listOf(values string, check func(string) error) func(string) error {
 	return func(v string) error {
-		for _, part := range strings.Split(v, ",") {
-			if err := whole(low, high)(part); err != nil {
-				return fmt.Errorf("%q is not a list of whole numbers with commas between: %w", v, err)
+		for part := range strings.SplitSeq(v, ",") {
+			if err := check(part); err != nil {
+				return fmt.Errorf("%q is not a list of %s with commas between: %w", v, values, err)
 			}
 		}
 		return nil
@@ -173,14 +182,7 @@ func positive(v string) error {
 }
 
 // positives checks for positive numbers with commas between.
-func positives(v string) error {
-	for _, part := range strings.Split(v, ",") {
-		if err := positive(part); err != nil {
-			return fmt.Errorf("%q is not a list of numbers above 0 with commas between: %w", v, err)
-		}
-	}
-	return nil
-}
+var positives = listOf("numbers above 0", positive)
 
 // positiveUpTo checks that a value is a number above 0 and at most high.
 func positiveUpTo(high float64) func(string) error {

@@ -34,9 +34,7 @@ func TestSchemes(t *testing.T) {
 			t.Errorf("%s: title %q, year %d, formula %q, parameters %q", s.Name, about.Title, about.Year,
 				about.Formula, about.Parameters)
 		}
-		if found, err := pe.Find(s.Name); err != nil || found.Name != s.Name {
-			t.Errorf("Find(%s) = %s, %v", s.Name, found.Name, err)
-		}
+		expect.Equal(t, s.Name, expect.Must(pe.Find(s.Name)).Name, s.Name)
 	}
 }
 
@@ -79,9 +77,7 @@ func TestResolve(t *testing.T) {
 	if err != nil || !maps.Equal(options, want) {
 		t.Errorf("resolved to %v, %v; want %v", options, err, want)
 	}
-	if len(given) != 2 {
-		t.Errorf("Resolve changed what was given: %v", given)
-	}
+	expect.Equal(t, "options given to Resolve", len(given), 2)
 	_, err = s.Resolve("code", pe.Options{"positions-from": "2", "grid-order": "diagonal", "fixed-pe-dropout": "1"})
 	expect.Error(t, err, "--positions-from", `"2"`, "0, 1", "--grid-order", `"diagonal"`,
 		"rows-first", "--fixed-pe-dropout", "[0, 1)")

@@ -324,20 +324,17 @@ func longRescale(c Config, trained float64) ([]float64, error) {
 // longList returns the factors of an option.
 func longList(c Config, name string) ([]float64, error) {
 	pairs, s := c.HeadWidth()/2, c.float("rope-scale")
-	lambda, text := make([]float64, pairs), c.text(name)
-	if text == "auto" {
+	if c.text(name) == "auto" {
+		lambda := make([]float64, pairs)
 		for k := range lambda {
 			lambda[k] = math.Pow(s, float64(k)/float64(pairs-1))
 		}
 		return lambda, nil
 	}
-	parts := strings.Split(text, ",")
-	if len(parts) != pairs {
+	lambda := c.floats(name)
+	if len(lambda) != pairs {
 		return nil, fmt.Errorf("rope-longrope: --%s has %d numbers, the head width %d = %d/%d has %d pairs",
-			name, len(parts), c.HeadWidth(), c.DModel, c.Heads, pairs)
-	}
-	for k := range lambda {
-		lambda[k], _ = strconv.ParseFloat(parts[k], 64)
+			name, len(lambda), c.HeadWidth(), c.DModel, c.Heads, pairs)
 	}
 	return lambda, nil
 }

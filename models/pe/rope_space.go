@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"torchpe/torchpe"
@@ -156,7 +155,7 @@ func (c Config) ropeAxes() (int, error) {
 // of interleaved axes. Wan (even) and FLUX (8,28,28) have the frequencies of each axis for itself.
 var _ = Register(Scheme{Name: "mrope", Needs: NeedsPoints, MinHeadWidth: 2, Extrapolates: Always,
 	New: newMRoPE},
-	option("mrope-sections", "even", orWord(wholes(0, 1<<16), "even"),
+	option("mrope-sections", "even", orWord(listOf("whole numbers", whole(0, 1<<16)), "even"),
 		"pairs of mrope that each coordinate turns, with commas between; even: as many for each of all "+
 			"there are, and those left over for the first"),
 	option("mrope-order", "sections", oneOf("sections", "interleaved"),
@@ -205,9 +204,8 @@ func (c Config) mropeSections() ([]int, error) {
 	}
 	var sections []int
 	sum := 0
-	for _, part := range strings.Split(text, ",") {
-		n, _ := strconv.Atoi(part)
-		sections, sum = append(sections, n), sum+n
+	for _, n := range c.floats("mrope-sections") {
+		sections, sum = append(sections, int(n)), sum+int(n)
 	}
 	if sum == 0 || sum > all {
 		return nil, fmt.Errorf("mrope: --mrope-sections %s turns %d pairs, the head width %d = %d/%d "+
@@ -294,9 +292,8 @@ func newGoldenGate(c Config, ps *torchpe.ParamSet) (Encoding, error) {
 // goldenFrequencies returns the frequency of each pair of a head: 0 for the first ones, then from the
 // least to the largest.
 func (c Config) goldenFrequencies(pairs int) []float64 {
-	least, largest, _ := strings.Cut(c.text("golden-gate-frequencies"), ",")
-	low, _ := strconv.ParseFloat(least, 64)
-	high, _ := strconv.ParseFloat(largest, 64)
+	ends := c.floats("golden-gate-frequencies")
+	low, high := ends[0], ends[1]
 	still := int(math.RoundToEven(c.float("golden-gate-zero") * float64(pairs)))
 	frequency := make([]float64, pairs)
 	for k := still; k < pairs; k++ {
@@ -395,16 +392,14 @@ func dinoFrequencies(c Config) ([]float64, error) {
 	if text == "auto" {
 		return frequency, nil
 	}
-	ends := strings.Split(text, ",")
+	ends := c.floats("dinov3-periods")
 	if len(ends) != 2 {
 		return nil, fmt.Errorf("rope-dinov3: --dinov3-periods %s has %d numbers: the least and the "+
 			"largest period, as in 2,50", text, len(ends))
 	}
-	least, _ := strconv.ParseFloat(ends[0], 64)
-	largest, _ := strconv.ParseFloat(ends[1], 64)
 	for m := range frequency {
-		ratio := math.Pow(largest/least, float64(m)/float64(max(1, len(frequency)-1)))
-		frequency[m] = 2 * math.Pi / (least * ratio)
+		ratio := math.Pow(ends[1]/ends[0], float64(m)/float64(max(1, len(frequency)-1)))
+		frequency[m] = 2 * math.Pi / (ends[0] * ratio)
 	}
 	return frequency, nil
 }

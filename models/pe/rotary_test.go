@@ -168,7 +168,7 @@ func TestGoldenGateRange(t *testing.T) {
 func TestMixedStart(t *testing.T) {
 	const heads, pairs = 2, 4
 	m := petest.Spec{Scheme: "rope-2d", DModel: 16, Heads: heads, Given: given("rope-2d=mixed")}.Model(t)
-	values, starts := valuesOf(t, m, "pe.frequencies"), map[float64]bool{} // [L,2,H,pairs]
+	values, starts := valuesOf(m, "pe.frequencies"), map[float64]bool{} // [L,2,H,pairs]
 	for layer := range 2 {
 		for i := range heads * pairs {
 			x, y := values[layer*2*heads*pairs+i], values[(layer*2+1)*heads*pairs+i]
@@ -373,7 +373,7 @@ func TestDETR(t *testing.T) {
 	}
 	m := petest.Spec{Scheme: "detr", Given: given("detr-table=learned")}.Model(t)
 	for _, name := range []string{"pe.row", "pe.column"} {
-		for _, v := range valuesOf(t, m, name) {
+		for _, v := range valuesOf(m, name) {
 			if v < 0 || v >= 1 {
 				t.Errorf("%s starts with %g, want U(0, 1)", name, v)
 			}

@@ -1,6 +1,7 @@
 package pe_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -28,7 +29,7 @@ func build(s pe.Scheme, p pe.Positions) error {
 func TestStackIsItsParts(t *testing.T) {
 	both := petest.Spec{Scheme: "learn+rope", Heads: 2}.Model(t)
 	one := petest.Spec{Scheme: "learn", Heads: 2,
-		Set: map[string][]float64{"pe.table": valuesOf(t, both, "pe.learn.table")}}.Model(t)
+		Set: map[string][]float64{"pe.table": valuesOf(both, "pe.learn.table")}}.Model(t)
 	two := petest.Spec{Scheme: "rope", Heads: 2}.Model(t)
 	p := pe.Grid(2, 4)
 	for layer := range 2 {
@@ -74,13 +75,9 @@ func TestStackInTheRegistry(t *testing.T) {
 func TestLayers(t *testing.T) {
 	p := pe.Grid(2, 4)
 	m := petest.Spec{Scheme: "learn@1-2,rope(base=7)@3,rope@4", Heads: 2, Layers: 4}.Model(t)
-	if got := len(valuesOf(t, m, "pe.learn.table")); got != 2*8*8 {
-		t.Errorf("learn has %d numbers in two of four layers, want %d", got, 2*8*8)
-	}
+	expect.Equal(t, "numbers of learn in two of four layers", len(valuesOf(m, "pe.learn.table")), 2*8*8)
 	for layer, want := range []pe.Site{pe.AtEmbed, pe.AtEmbed, pe.AtQK, pe.AtQK} {
-		if m.Encoding.Sites(layer) != want {
-			t.Errorf("layer %d acts at %v, want %v", layer+1, m.Encoding.Sites(layer), want)
-		}
+		expect.Equal(t, fmt.Sprintf("layer %d acts at", layer+1), m.Encoding.Sites(layer), want)
 	}
 	q, k := wave(8, 2, 4, 0), wave(8, 2, 4, 1)
 	for layer, base := range map[int]string{2: "7", 3: "10000"} {
@@ -91,7 +88,7 @@ func TestLayers(t *testing.T) {
 	}
 	petest.Near(t, "the first layer", turnedIn(m, 0, q, k, p), q, 0)
 	for layer := range 2 {
-		table := valuesOf(t, m, "pe.learn.table")[layer*64 : (layer+1)*64]
+		table := valuesOf(m, "pe.learn.table")[layer*64 : (layer+1)*64]
 		if got := added(m, layer, p).Values; !slices.Equal(got, table) {
 			t.Errorf("layer %d adds another table than its own", layer+1)
 		}

@@ -100,7 +100,7 @@ func TestCAPETrains(t *testing.T) {
 func TestConvStarts(t *testing.T) {
 	const taps, d, n = 128, 16, 8
 	m := petest.Spec{Scheme: "conv-pos", DModel: d, Given: given("conv-kernel=%d", taps)}.Model(t)
-	v, gain := valuesOf(t, m, "pe.v"), valuesOf(t, m, "pe.gain")
+	v, gain := valuesOf(m, "pe.v"), valuesOf(m, "pe.gain")
 	of := transposed(petest.Array{Shape: []int{len(v) / taps, taps}, Values: v})
 	for tap := range taps {
 		if want := norm(of.Row(tap)); math.Abs(want-gain[tap]) > 1e-14 {
@@ -146,7 +146,7 @@ func TestFrozenTable(t *testing.T) {
 	if m.Encoding.Draw().Range != 0 || m.Params.Get("pe.table").Trainable {
 		t.Error("the frozen table wants positions drawn, or is trained")
 	}
-	values := valuesOf(t, m, "pe.table")
+	values := valuesOf(m, "pe.table")
 	n := float64(len(values))
 	for within, share := range map[float64]float64{1: 0.682689, 2: 0.954500} {
 		inside := 0.0

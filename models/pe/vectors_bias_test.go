@@ -29,7 +29,7 @@ func alibiVector(t testing.TB, c *VectorCase) Outputs {
 			row.Row(h)[j] -= row.Row(h)[0]
 		}
 	}
-	slopes := petest.Array{Shape: []int{sp.Heads}, Values: valuesOf(t, sp.Model(t), "pe.slopes")}
+	slopes := petest.Array{Shape: []int{sp.Heads}, Values: valuesOf(sp.Model(t), "pe.slopes")}
 	return Outputs{"slopes": slopes, "bias": bias, "official_row_bias": row}
 }
 
@@ -224,7 +224,7 @@ func swinV2Vector(t testing.TB, c *VectorCase) Outputs {
 		Out:  c.Param(t, "proj.weight"), OutB: c.Param(t, "proj.bias")}
 	got := w.Attend(sp.Model(t), x, sp.Positions, false)
 	w.AttendInModel(t, sp, x, got)
-	table := valuesOf(t, sp.Model(t), "pe.coordinates")
+	table := valuesOf(sp.Model(t), "pe.coordinates")
 	return Outputs{
 		"coords_table": {Shape: c.Output(t, "coords_table").Shape, Values: table}, "bias": biasOf(t, sp),
 		"index":  {Shape: []int{n, n}, Values: rowsOfTable(t, sp, table)},

@@ -426,7 +426,7 @@ func transformerXLVector(t testing.TB, c *VectorCase) Outputs {
 		sp.Set = params(t, c, "u=u v=v keys=r_net.weight")
 		table := c.Param(t, "R_by_distance")
 		if strings.HasPrefix(c.Text("R", ""), "sinusoid") {
-			ours := petest.Array{Shape: table.Shape, Values: valuesOf(t, sp.Model(t), "pe.table")}
+			ours := petest.Array{Shape: table.Shape, Values: valuesOf(sp.Model(t), "pe.table")}
 			petest.Near(t, "sinusoids", ours, table, 1e-13)
 		} else {
 			sp.Given["xl-table"], sp.Set["pe.table"] = "learned", table.Values

@@ -65,7 +65,7 @@ func hfOutputs(t testing.TB, c *VectorCase, sp petest.Spec) Outputs {
 // tableRows returns the rows of a computed table [1,N,P] for the tokens.
 func tableRows(t testing.TB, m *models.Model, name string, p pe.Positions) petest.Array {
 	t.Helper()
-	table := petest.Array{Shape: m.Params.Get(name).Shape[1:], Values: valuesOf(t, m, name)}
+	table := petest.Array{Shape: m.Params.Get(name).Shape[1:], Values: valuesOf(m, name)}
 	rows := petest.Array{Shape: []int{p.Tokens(), table.Shape[1]}}
 	for _, at := range p.Index {
 		rows.Values = append(rows.Values, table.Row(at)...)

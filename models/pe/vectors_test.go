@@ -125,10 +125,8 @@ func outputs(got Attended) Outputs {
 }
 
 // valuesOf returns the values of a parameter.
-func valuesOf(t testing.TB, m *models.Model, name string) []float64 {
-	t.Helper()
-	values := expect.Must(m.Params.Values(name))
-	return values
+func valuesOf(m *models.Model, name string) []float64 {
+	return expect.Must(m.Params.Values(name))
 }
 
 // points returns tokens at the given coordinates, one after the other.

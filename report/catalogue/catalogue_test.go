@@ -2,7 +2,6 @@ package catalogue
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"regexp"
@@ -12,16 +11,11 @@ import (
 
 	"torchpe/data/array"
 	"torchpe/models/pe"
-	"torchpe/torchpe"
+	"torchpe/models/pe/petest"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := torchpe.CheckNoLiveTensors(); err != nil && code == 0 {
-		fmt.Println(err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(petest.Main(m))
 }
 
 // Table 2 of Wennberg and Henter 2021: n, d of the position embeddings; S = 5, H = 12, L = 12.

@@ -10,7 +10,10 @@ func paperRuns(sigmas []float64, seeds []int) []synthetic.Run {
 	var all []synthetic.Run
 	lst := func(base synthetic.Run) {
 		base.Task, base.Seeds = "lst", seeds
-		for _, pe := range paper.WithoutSigma() {
+		for _, pe := range paper.Encodings() {
+			if pe == paper.Learned {
+				continue
+			}
 			r := base
 			r.PE = pe
 			all = append(all, r)

@@ -241,7 +241,8 @@ func TestPresetValues(t *testing.T) {
 		flag   string
 		want   []string
 	}{
-		{"table1", 1, "pe", paper.WithoutSigma()}, {"fig2", 0, "sigma", texts[0]}, {"figA7", 0, "sigma", texts[1]},
+		{"table1", 1, "pe", slices.DeleteFunc(paper.Encodings(), func(pe string) bool { return pe == paper.Learned })},
+		{"fig2", 0, "sigma", texts[0]}, {"figA7", 0, "sigma", texts[1]},
 		{"fig4", 0, "sigma", texts[2]}, {"lengths", 0, "sequence", sequence.Names(sequence.Published())},
 	} {
 		if got := values(c.preset, c.part, c.flag); !slices.Equal(got, c.want) {

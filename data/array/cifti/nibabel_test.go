@@ -77,10 +77,8 @@ func expected(t *testing.T) expectations {
 }
 
 // load reads a file of testdata.
-func load(t *testing.T, name string) *Image {
-	t.Helper()
-	m := expect.Must(Read(filepath.Join("testdata", name)))
-	return m
+func load(name string) *Image {
+	return expect.Must(Read(filepath.Join("testdata", name)))
 }
 
 // TestNibabelFiles compares everything that nibabel reads in the files of testdata.
@@ -91,7 +89,7 @@ func TestNibabelFiles(t *testing.T) {
 	}
 	for name, want := range e.Files {
 		t.Run(name, func(t *testing.T) {
-			got := load(t, name)
+			got := load(name)
 			if got.Datatype != want.DType {
 				t.Errorf("%s, want %s", got.Datatype, want.DType)
 			}
@@ -200,7 +198,7 @@ func TestBigEndianIsTheSame(t *testing.T) {
 		binary.BigEndian.Uint32(b) != 540 {
 		t.Fatalf("big.ptseries.nii is not big-endian (%v)", err)
 	}
-	if !slices.Equal(load(t, "x.ptseries.nii").Data.Data, load(t, "big.ptseries.nii").Data.Data) {
+	if !slices.Equal(load("x.ptseries.nii").Data.Data, load("big.ptseries.nii").Data.Data) {
 		t.Error("other numbers")
 	}
 }
@@ -211,7 +209,7 @@ func TestBigEndianIsTheSame(t *testing.T) {
 func TestParcellateAsNumpy(t *testing.T) {
 	for _, want := range expected(t).Parcellations {
 		t.Run(want.Series+" "+want.Labels+" "+want.Map, func(t *testing.T) {
-			series, labels := load(t, want.Series), only(t, load(t, want.Labels), want.Map)
+			series, labels := load(want.Series), only(t, load(want.Labels), want.Map)
 			p := expect.Must(Parcellate(series, labels, false))
 			if !slices.Equal(p.Keys, want.Keys) || !slices.Equal(p.Names, want.Names) ||
 				!slices.Equal(p.Grayordinates, want.Grayordinates) {

@@ -154,7 +154,7 @@ func TestParcellateErrors(t *testing.T) {
 			[]string{"labels.nii is a dlabel file"}},
 		{"series for labels", series, series,
 			[]string{"series.nii is a dtseries file, not a dlabel"}},
-		{"ptseries", load(t, "x.ptseries.nii"), labels(1, 2),
+		{"ptseries", load("x.ptseries.nii"), labels(1, 2),
 			[]string{"ptseries file; averaged are dtseries"}},
 	}
 	for _, test := range tests {
@@ -194,9 +194,9 @@ func TestVolumeSpaces(t *testing.T) {
 		{"origin", func(v *Volume) { v.Affine[0][3]++ }, "row 0, column 3"},
 	}
 	for _, test := range tests {
-		labels := only(t, load(t, "lr.dlabel.nii"), "areas")
+		labels := only(t, load("lr.dlabel.nii"), "areas")
 		test.change(labels.Axes[1].Volume)
-		_, err := Parcellate(load(t, "lr.dtseries.nii"), labels, false)
+		_, err := Parcellate(load("lr.dtseries.nii"), labels, false)
 		if (err == nil) != (test.want == "") || err != nil &&
 			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
@@ -207,7 +207,7 @@ func TestVolumeSpaces(t *testing.T) {
 // TestOrderDoesNotMatter reverses rows and models of both files and expects the same means up to
 // the order of summation.
 func TestOrderDoesNotMatter(t *testing.T) {
-	series, labels := load(t, "lr.dtseries.nii"), only(t, load(t, "rl.dlabel.nii"), "areas")
+	series, labels := load("lr.dtseries.nii"), only(t, load("rl.dlabel.nii"), "areas")
 	want := expect.Must(Parcellate(series, labels, false))
 	got := expect.Must(Parcellate(reversed(series), reversed(labels), false))
 	for i, v := range want.Values.Data {

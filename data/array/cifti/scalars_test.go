@@ -16,7 +16,7 @@ import (
 // scalarsOf writes the maps of x.pscalar.nii, which nibabel wrote, over the parcels of a template.
 func scalarsOf(t *testing.T, template string) (path string, original *Image) {
 	t.Helper()
-	original = load(t, "x.pscalar.nii")
+	original = load("x.pscalar.nii")
 	p := expect.Must(ReadTemplate(filepath.Join("testdata", template)))
 	var maps []ParcelMap
 	for k, name := range []string{"thick", "myelin"} {

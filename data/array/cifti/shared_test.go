@@ -2,6 +2,7 @@ package cifti
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -93,13 +94,9 @@ func sameNumbers(t *testing.T, got array.Array, want testSet) {
 	shown := got.Transpose() // nibabel's orientation
 	columns := shown.Shape[1]
 	for i, row := range want.Rows {
-		if !slices.Equal(shown.Data[i*columns:i*columns+len(row)], row) {
-			t.Errorf("row %d: %v, want %v", i, shown.Data[i*columns:i*columns+len(row)], row)
-		}
+		expect.Equal(t, fmt.Sprintf("row %d", i), shown.Data[i*columns:i*columns+len(row)], row)
 	}
-	if end := shown.Data[len(shown.Data)-len(want.Last):]; !slices.Equal(end, want.Last) {
-		t.Errorf("data ends with %v, want %v", end, want.Last)
-	}
+	expect.Equal(t, "data ends with", shown.Data[len(shown.Data)-len(want.Last):], want.Last)
 	nans, sum, squares := 0, 0.0, 0.0
 	for _, v := range got.Data {
 		if math.IsNaN(v) {

@@ -42,11 +42,9 @@ func number(t *testing.T, v any) float64 {
 		}
 		return 0
 	case json.Number:
-		f := expect.Must(v.Float64())
-		return f
+		return expect.Must(v.Float64())
 	case string:
-		f := expect.Must(strconv.ParseFloat(v, 64))
-		return f
+		return expect.Must(strconv.ParseFloat(v, 64))
 	}
 	t.Fatalf("expected.json holds a %T", v)
 	return 0
@@ -149,9 +147,7 @@ func TestListAgreesWithH5py(t *testing.T) {
 			case dtype[1] == 'S':
 				dtype = dtype[1:]
 			}
-			if e.DType != dtype {
-				t.Errorf("%s %s: List says %s, h5py %s", file, name, e.DType, dtype)
-			}
+			expect.Equal(t, fmt.Sprintf("%s %s: List says", file, name), e.DType, dtype)
 		}
 		// h5py's visititems names an object once; List names each of its paths.
 		if len(entries) < len(datasets) {
@@ -184,9 +180,7 @@ func TestLinks(t *testing.T) {
 				n++
 			}
 		}
-		if n != many {
-			t.Errorf("%s: List finds %d of the %d links of one group", file, n, many)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: List finds", file), n, many)
 		for name, want := range map[string]string{
 			"loop": "soft links", "dangling": `no "nowhere"`, "external": "external link to file \"other.h5\"",
 			"rfMRI_REST1_RL":                  "nuisanceReg_resid",
@@ -263,9 +257,7 @@ func TestUnreadableFeaturesAreNamed(t *testing.T) {
 		} {
 			expect.Error(t, expect.ErrorOf(Read(filepath.Join("testdata", file), name)), want, file, name)
 		}
-		if a, err := Read(filepath.Join("testdata", file), "beside"); err != nil || a.Data[5] != -.5 {
-			t.Errorf("%s: %v, %v", file, a, err)
-		}
+		expect.Equal(t, file, expect.Must(Read(filepath.Join("testdata", file), "beside")).Data[5], -.5)
 	}
 	for name, want := range map[string]string{"types/text": "S7", "types/texts": "variable length",
 		"types/record": "compound", "types/complex": "complex"} {

@@ -2,6 +2,8 @@ package hdf5
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,17 +35,15 @@ func (f *file) tryRead(name string, realParts bool) (array.Array, error) {
 	return array.Try(func() array.Array { return f.read(name, realParts) })
 }
 
-func fixture(t testing.TB, name string) []byte {
-	t.Helper()
-	b := expect.Must(os.ReadFile(filepath.Join("testdata", name)))
-	return b
+func fixture(name string) []byte {
+	return expect.Must(os.ReadFile(filepath.Join("testdata", name)))
 }
 
 // Damage anywhere gives an error or numbers, never a panic, and no more room than the file is good
 // for.
 func TestEveryByteDamaged(t *testing.T) {
 	for _, name := range []string{"userblock.h5", "userblock-new.h5"} {
-		good := fixture(t, name)
+		good := fixture(name)
 		for i := range good {
 			for _, v := range []byte{0, 0xff, good[i] ^ 0x80} {
 				if v == good[i] {
@@ -64,7 +64,7 @@ func TestEveryByteDamaged(t *testing.T) {
 
 // A file that was cut gives an error, or what it still holds is right.
 func TestTruncated(t *testing.T) {
-	good := fixture(t, "userblock-new.h5")
+	good := fixture("userblock-new.h5")
 	want, err := everything(good, false)
 	if err != nil || len(want) != 1 {
 		t.Fatal(want, err)
@@ -79,7 +79,7 @@ func TestTruncated(t *testing.T) {
 
 // A wrong checksum is an error where the file has one.
 func TestChecksums(t *testing.T) {
-	good := fixture(t, "userblock-new.h5")
+	good := fixture("userblock-new.h5")
 	b := bytes.Clone(good)
 	at := bytes.Index(b, []byte("OHDR"))
 	if at < 0 {
@@ -87,7 +87,7 @@ func TestChecksums(t *testing.T) {
 	}
 	b[at+12] ^= 1
 	expect.Error(t, expect.ErrorOf(readX(b)), "checksum")
-	b = fixture(t, "layouts-old.h5")
+	b = fixture("layouts-old.h5")
 	f := inMemory(b)
 	d := f.dataset("checked")
 	c := f.cursor(d.layout, "layout")
@@ -111,7 +111,7 @@ func TestNotHDF5(t *testing.T) {
 		expect.Error(t, expect.ErrorOf(List(path)), "not an HDF5 file", path)
 	}
 	expect.Error(t, expect.ErrorOf(List(dir)), "not a regular file")
-	b := fixture(t, "userblock.h5")
+	b := fixture("userblock.h5")
 	b[1024+8] = 9
 	expect.Error(t, expect.ErrorOf(everything(b, false)), "version 9")
 }
@@ -119,7 +119,7 @@ func TestNotHDF5(t *testing.T) {
 // A shape that claims a terabyte costs no room.
 func TestClaimsCostNothing(t *testing.T) {
 	for _, name := range []string{"layouts-old.h5", "layouts-new.h5"} {
-		good := fixture(t, name)
+		good := fixture(name)
 		shape := append(le(5), le(7)...)
 		huge := append(le(1<<20), le(1<<20)...)
 		b := bytes.ReplaceAll(good, shape, huge)
@@ -137,20 +137,14 @@ func TestClaimsCostNothing(t *testing.T) {
 }
 
 func le(v uint64) []byte {
-	b := make([]byte, 8)
-	for i := range b {
-		b[i] = byte(v >> (8 * i))
-	}
-	return b
+	return binary.LittleEndian.AppendUint64(nil, v)
 }
 
 // Known answers: Bob Jenkins' own for lookup3 with the initial value 0.
 func TestLookup3(t *testing.T) {
 	for text, want := range map[string]uint32{"": 0xdeadbeef,
 		"Four score and seven years ago": 0x17770551} {
-		if got := lookup3([]byte(text)); got != want {
-			t.Errorf("lookup3(%q) = %#x, want %#x", text, got, want)
-		}
+		expect.Equal(t, fmt.Sprintf("lookup3(%q)", text), lookup3([]byte(text)), want)
 	}
 }
 
@@ -163,7 +157,7 @@ func TestHostileSingleChunk(t *testing.T) {
 		"\x04\x02\x02\x03\x01\x05\x07\x08\x03": `libver="latest"`,
 		"\x04\x02\x02\x03\x01\x05\x07\x08\xff": `libver="latest"`,
 	} {
-		b := bytes.Replace(fixture(t, "userblock-new.h5"), layout, []byte(bad), 1)
+		b := bytes.Replace(fixture("userblock-new.h5"), layout, []byte(bad), 1)
 		f := inMemory(b)
 		f.lax = true
 		expect.Error(t, expect.ErrorOf(f.tryRead("x", false)), want)
@@ -180,9 +174,6 @@ func TestHostileLZF(t *testing.T) {
 	}
 	bomb := "\x00a" + strings.Repeat("\xe0\xff\x00", 100)
 	for _, bad := range []string{good[:2], good[:5], good[:6], "\x20\x00", "\x02abc\x20\x03", "\xff", bomb} {
-		b, err := array.Try(func() []byte { return unLZF([]byte(bad), room) })
-		if err == nil {
-			t.Errorf("%q gives %q", bad, b)
-		}
+		expect.Refused(t, bad, expect.ErrorOf(array.Try(func() []byte { return unLZF([]byte(bad), room) })))
 	}
 }

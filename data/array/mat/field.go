@@ -2,7 +2,6 @@ package mat
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,9 +40,7 @@ func (s *stream) field(h *header, path *string) *header {
 		array.Fail(h.unreadable())
 	}
 	names := s.names()
-	if !h.isSingle() {
-		array.Fail(h.many())
-	}
+	h.checkSingle()
 	at, rest := choose(names, *path)
 	for i := range at {
 		e := s.next(inField(names[i]), miMatrix)
@@ -84,27 +81,18 @@ func has(names []string) string {
 	return "it has " + array.Join(quoted)
 }
 
-// isSingle reports whether a struct is 1x1.
-func (h *header) isSingle() bool {
-	for _, n := range h.shape {
-		if n != 1 {
-			return false
-		}
+// checkSingle refuses a struct that is not 1x1.
+func (h *header) checkSingle() {
+	if slices.ContainsFunc(h.shape, func(n int) bool { return n != 1 }) {
+		array.Failf("is an array of structs of shape %v, and fields are read of a single "+
+			"struct: store the field of one as a variable (x = s(1).a)", h.shape)
 	}
-	return true
-}
-
-func (h *header) many() error {
-	return fmt.Errorf("is an array of structs of shape %v, and fields are read of a single "+
-		"struct: store the field of one as a variable (x = s(1).a)", h.shape)
 }
 
 // failStruct says that a struct holds fields and not numbers.
 func (s *stream) failStruct(h *header) {
 	names := s.names()
-	if !h.isSingle() {
-		array.Fail(h.many())
-	}
+	h.checkSingle()
 	array.Failf("is a struct, whose fields are read one at a time, by a name such as s.a; %s",
 		has(names))
 }

@@ -84,14 +84,9 @@ func (m maker) matrix(parts ...[]byte) []byte {
 func deflated(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := zlib.NewWriterLevel(&out, zlib.BestCompression)
-	if err == nil {
-		_, err = w.Write(b)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	expect.NoError(t, err)
+	w := expect.Must(zlib.NewWriterLevel(&out, zlib.BestCompression))
+	expect.Must(w.Write(b))
+	expect.NoError(t, w.Close())
 	return out.Bytes()
 }
 
@@ -237,9 +232,7 @@ func TestMatlabForms(t *testing.T) {
 				for _, e := range entries {
 					listed = append(listed, e.Class)
 				}
-				if !slices.Equal(listed, classes) {
-					t.Errorf("listed %v, want %v", listed, classes)
-				}
+				expect.Equal(t, "listed", listed, classes)
 				if e := entries[16]; e.Name != "t" || e.Shape != nil {
 					t.Errorf("listed %v for a table", e)
 				}
@@ -253,10 +246,9 @@ func TestMatlabForms(t *testing.T) {
 					}
 				}
 				_, err := ReadVariable(path, "t")
-				wantError(
-					t, err, "mat: "+path+`: variable "t": is an object of the class "table", `+
-						`which only MATLAB reads: `+
-						`store its numbers as a variable (x = table2array(t))`)
+				expect.Message(t, err, "mat: "+path+`: variable "t": is an object of the class "table", `+
+					`which only MATLAB reads: `+
+					`store its numbers as a variable (x = table2array(t))`)
 			})
 		}
 	}

@@ -117,9 +117,7 @@ func TestScipyFiles(t *testing.T) {
 	}
 	// Both flavours: 11 classes, 12 shapes, 6 mixed with 5 fields in them, and a field among what
 	// is not read.
-	if want := 2 * (11 + 12 + 6 + 5 + 1); arrays != want {
-		t.Errorf("%d arrays, testdata/make.py makes %d", arrays, want)
-	}
+	expect.Equal(t, "arrays", arrays, 2*(11+12+6+5+1))
 }
 
 // TestMatlabFiles reads the files that scipy's own tests come with. MATLAB 4.2 to 8 wrote most of
@@ -152,17 +150,14 @@ func TestMatlabFiles(t *testing.T) {
 					t.Error(a, err)
 				}
 			case want.Error != "":
-				if err == nil || !strings.Contains(err.Error(), "damaged?") {
-					t.Errorf("%v; scipy says: %s", err, want.Error)
-				}
+				expect.Error(t, err, "damaged?")
 			case name == "nasty_duplicate_fieldnames.mat": // scipy renames fields
 				a, err := ReadVariable(path, "Summary.Top_Q")
 				expect.NoError(t, err)
 				compare(t, a, "Summary.Top_Q", want.Fields["Summary.Top_Q"])
 				_, err = ReadVariable(path, "Summary.Station_Q")
-				wantError(
-					t, err, "mat: "+path+`: variable "Summary": two fields are called `+
-						`"Station_Q": could the file be damaged?`)
+				expect.Message(t, err, "mat: "+path+`: variable "Summary": two fields are called `+
+					`"Station_Q": could the file be damaged?`)
 			default:
 				arrays += compareFile(t, path, want)
 			}
@@ -252,10 +247,10 @@ func TestAsked(t *testing.T) {
 	for _, flavour := range []string{"v6", "v7"} {
 		path := "testdata/unread-" + flavour + ".mat"
 		_, err := ReadVariable(path, "x")
-		wantError(t, err, "mat: "+path+`: holds no variable "x"; it holds "text" (char), "s" (struct)`)
+		expect.Message(t, err, "mat: "+path+`: holds no variable "x"; it holds "text" (char), "s" (struct)`)
 		path = "testdata/nothing-" + flavour + ".mat"
 		_, err = ReadVariable(path, "x")
-		wantError(t, err, "mat: "+path+`: holds no variable "x", and no other`)
+		expect.Message(t, err, "mat: "+path+`: holds no variable "x", and no other`)
 	}
 }
 
@@ -263,25 +258,15 @@ func TestAsked(t *testing.T) {
 // place is named.
 func TestBigIntegers(t *testing.T) {
 	_, err := ReadVariable("testdata/big.mat", "i")
-	wantError(
-		t, err, `mat: testdata/big.mat: variable "i": the element at index [1 2] of the array of `+
-			`int64 is 9007199254740993, beyond 2^53: `+
-			`a float64 would round it; store such numbers in double precision if that is meant`)
+	expect.Message(t, err, `mat: testdata/big.mat: variable "i": the element at index [1 2] of the array of `+
+		`int64 is 9007199254740993, beyond 2^53: `+
+		`a float64 would round it; store such numbers in double precision if that is meant`)
 	_, err = ReadVariable("testdata/big.mat", "u")
-	wantError(
-		t, err, `mat: testdata/big.mat: variable "u": the element at index [0 0] of the array of `+
-			`uint64 is 18446744073709551615, beyond 2^53: `+
-			`a float64 would round it; store such numbers in double precision if that is meant`)
+	expect.Message(t, err, `mat: testdata/big.mat: variable "u": the element at index [0 0] of the array of `+
+		`uint64 is 18446744073709551615, beyond 2^53: `+
+		`a float64 would round it; store such numbers in double precision if that is meant`)
 	if a, err := ReadVariable("testdata/big.mat", "small"); err != nil ||
 		!slices.Equal(a.Data, []float64{1, 2}) {
 		t.Error(a, err)
-	}
-}
-
-// wantError checks the whole text of an error.
-func wantError(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -136,13 +136,11 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	_, err := readArchive("testdata/mixed.npz")
-	wantError(
-		t, err, `npy: testdata/mixed.npz: array "labels": dtype "<U4" holds text: store numbers `+
-			`here, and text in a file of its own`)
+	expect.Message(t, err, `npy: testdata/mixed.npz: array "labels": dtype "<U4" holds text: store numbers `+
+		`here, and text in a file of its own`)
 	_, err = ReadMember("testdata/mixed.npz", "bold")
-	wantError(
-		t, err, `npy: testdata/mixed.npz: holds no array "bold"; it holds "sim_bold", "fc", `+
-			`"labels", "subject/run-1", "rows"`)
+	expect.Message(t, err, `npy: testdata/mixed.npz: holds no array "bold"; it holds "sim_bold", "fc", `+
+		`"labels", "subject/run-1", "rows"`)
 }
 
 // TestZeros reads 100000 zeros, deflated by numpy to less than a hundredth: room grows as they
@@ -236,9 +234,7 @@ print(a.dtype.str, a.shape, a.ravel().tolist(), open("a.npy", "rb").read().index
 	const want = `['z/run 1', 'é', 'a'] [(2, 3), (), (0, 4)] [[1.0, 2.5, nan], [-inf, 1e+300, -0.1]] 7.0 <f8
 <f4 (1, 2, 2) [0.10000000149011612, 1.0, 2.0, 3.0] 0
 `
-	if string(out) != want {
-		t.Errorf("numpy reads\n%s, want\n%s", out, want)
-	}
+	expect.Equal(t, "numpy reads", string(out), want)
 	back := expect.Must(readArchive(filepath.Join(dir, "a.npz")))
 	for i, a := range back {
 		if a.Name != as[i].Name || !slices.Equal(a.Shape, as[i].Shape) ||
@@ -267,9 +263,9 @@ func TestWriteFaults(t *testing.T) {
 			`npy: writing an array of shape [` + strings.Repeat(
 				"1 ", 64) + `1]: 65 axes, and numpy takes at most 64`},
 	} {
-		wantError(t, Write(new(bytes.Buffer), test.a, test.t), test.want)
+		expect.Message(t, Write(new(bytes.Buffer), test.a, test.t), test.want)
 	}
-	wantError(t, Write(new(bytes.Buffer), one(-1e39), Float32),
+	expect.Message(t, Write(new(bytes.Buffer), one(-1e39), Float32),
 		"npy: writing an array of shape [1]: element 0 is -1e+39, too large for a float32: write "+
 			"it as Float64")
 	if err := Write(new(bytes.Buffer), array.Array{Shape: slices.Repeat([]int{1}, 64), Data: []float64{1}},
@@ -280,13 +276,5 @@ func TestWriteFaults(t *testing.T) {
 	if err := Write(new(bytes.Buffer), array.Array{Shape: []int{2},
 		Data: []float64{math.Inf(1), 3.4028235e38}}, Float32); err != nil {
 		t.Error(err)
-	}
-}
-
-// wantError checks the whole text of an error.
-func wantError(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -185,9 +185,7 @@ func TestEveryCutAndEveryExtension(t *testing.T) {
 			t.Errorf("the first %d of %d bytes were accepted", n, len(whole))
 		}
 	}
-	if _, err := decodeBytes(append(whole, 0)); err == nil {
-		t.Error("a byte too many was accepted")
-	}
+	expect.Refused(t, "a byte too many", expect.ErrorOf(decodeBytes(append(whole, 0))))
 }
 
 // TestSizeBeyondReader checks a reader that ends before the size that was promised, as a file cut
@@ -248,7 +246,5 @@ func TestManyEntries(t *testing.T) {
 // A boolean is 0 or 1.
 func TestDamagedBoolean(t *testing.T) {
 	b := Tensor{Name: "b", DType: BOOL, Shape: []int{3}, Data: []byte{0, 1, 2}}
-	if v, err := b.Float64s(); err == nil || !strings.Contains(err.Error(), "the element at index [2] is the byte 2") {
-		t.Errorf("%v, %v", v, err)
-	}
+	expect.Error(t, expect.ErrorOf(b.Float64s()), "the element at index [2] is the byte 2")
 }

@@ -3,11 +3,11 @@ package safetensors
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"torchpe/internal/expect"
@@ -83,14 +83,10 @@ func TestPythonReads(t *testing.T) {
 		t.Errorf("%d tensors, want %d; payload covered: %v", len(got.Tensors), len(want), got.Ends)
 	}
 	for name, w := range want {
-		if g, err := json.Marshal(got.Tensors[name]); err != nil || string(g) != w {
-			t.Errorf("%q: numpy reads %s, want %s (%v)", name, g, w, err)
-		}
+		expect.Equal(t, fmt.Sprintf("%q: numpy reads", name), string(expect.Must(json.Marshal(got.Tensors[name]))), w)
 	}
 	for k, v := range sampleMetadata {
-		if got.Metadata[k] != v {
-			t.Errorf("metadata %q: numpy reads %q, want %q", k, got.Metadata[k], v)
-		}
+		expect.Equal(t, fmt.Sprintf("metadata %q: numpy reads", k), got.Metadata[k], v)
 	}
 }
 
@@ -128,9 +124,7 @@ func TestPythonWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "python.safetensors")
 	python(t, encodeScript, path)
 	f := expect.Must(Read(path))
-	if f.Metadata["by"] != "numpy é" {
-		t.Errorf("metadata %q", f.Metadata)
-	}
+	expect.Equal(t, "metadata", f.Metadata["by"], "numpy é")
 	pairs := map[string]string{"half": "half64", "brain": "brain64", "single": "brain64",
 		"i16": "i16_64", "i8": "i8_64",
 		"i64": "i64_64", "u64": "u64_64", "u32": "u32_64", "i32": "i32_64", "u16": "u16_64",
@@ -149,9 +143,7 @@ func TestPythonWrites(t *testing.T) {
 	}
 	for _, name := range []string{"i64_more", "u64_more"} {
 		a, _ := f.Tensor(name)
-		if v, err := a.Float64s(); err == nil || !strings.Contains(err.Error(), "beyond 2^53") {
-			t.Errorf("%s: %v, %v", name, v, err)
-		}
+		expect.Error(t, expect.ErrorOf(a.Float64s()), "beyond 2^53")
 	}
 	single, _ := f.Tensor("single")
 	if v, err := single.Float64s(); err != nil || len(v) != 65536 || v[0x3f80] != 1 ||

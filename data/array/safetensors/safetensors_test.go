@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -54,9 +53,7 @@ func TestRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	expect.NoError(t, Write(path, sample(), sampleMetadata))
 	f := expect.Must(Read(path))
-	if !reflect.DeepEqual(f.Metadata, sampleMetadata) {
-		t.Errorf("metadata %v", f.Metadata)
-	}
+	expect.Equal(t, "metadata", f.Metadata, sampleMetadata)
 	for _, want := range sample() {
 		got, ok := f.Tensor(want.Name)
 		if !ok || got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) ||
@@ -64,18 +61,14 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("tensor %q: got %v, want %v", want.Name, got, want)
 		}
 	}
-	if len(f.Names()) != len(sample()) {
-		t.Errorf("names %q", f.Names())
-	}
+	expect.Equal(t, "names", len(f.Names()), len(sample()))
 	if _, ok := f.Tensor("absent"); ok {
 		t.Error("found a tensor that is not there")
 	}
 	if v, err := f.Tensors[0].Float64s(); err != nil || v[0] != math.Pi || v[2] != math.MaxFloat64 {
 		t.Errorf("%v, %v", v, err)
 	}
-	if v, err := sample()[10].Float64s(); err != nil || !slices.Equal(v, []float64{1, 0, 1}) {
-		t.Errorf("%v, %v", v, err)
-	}
+	expect.Equal(t, "booleans", expect.Must(sample()[10].Float64s()), []float64{1, 0, 1})
 }
 
 // TestLayoutOfTheFile checks what the format's README asks of the bytes: header length, padding,
@@ -136,9 +129,7 @@ func TestWriteRefuses(t *testing.T) {
 	if b, _ := os.ReadFile(path); string(b) != "precious" {
 		t.Errorf("the file became %q", b)
 	}
-	if _, err := New("a", []int{2}, []float64{1}); err == nil {
-		t.Error("New accepted one value for a shape of two")
-	}
+	expect.Refused(t, "one value for a shape of two", expect.ErrorOf(New("a", []int{2}, []float64{1})))
 }
 
 // failAfter is a writer that has room for n bytes.
@@ -217,9 +208,7 @@ func TestForeignSpelling(t *testing.T) {
 	b := fileOf(header, 4)
 	b = append(b, 0, 0x3c) // 1 as a half
 	f := expect.Must(decodeBytes(b))
-	if got := fmt.Sprintf("%q", f.Names()); got != `["z" "empty" "🧠/\n"]` {
-		t.Errorf("names %s", got)
-	}
+	expect.Equal(t, "names", fmt.Sprintf("%q", f.Names()), `["z" "empty" "🧠/\n"]`)
 	if v, err := f.Tensors[2].Float64s(); err != nil || len(v) != 1 || v[0] != 1 {
 		t.Errorf("scalar %v, %v", v, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"torchpe/internal/expect"
 )
 
 // table writes rows of numbers under a line, as pandas' to_csv does with formats such as %.5f.
@@ -95,9 +97,7 @@ func TestNumberedHeaders(t *testing.T) {
 		case got.Columns != nil:
 			what = "names"
 		}
-		if what != c.want {
-			t.Errorf("%q over %d lines: %s, want %s", first, lines-1, what, c.want)
-		}
+		expect.Equal(t, fmt.Sprintf("%q over %d lines", first, lines-1), what, c.want)
 		// Said, it is what was said.
 		yes, err := Parse(strings.NewReader(c.text), "x.csv", Options{Header: Yes})
 		if lines > 1 && (err != nil || strings.Join(yes.Columns, ",") != first || yes.Shape[0] != lines-1) {

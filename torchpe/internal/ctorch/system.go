@@ -70,9 +70,6 @@ func Precision() int { return int(C.tp_precision()) }
 func SetAttentionForm(form int) { C.tp_set_attention(C.int(form)) }
 func AttentionForm() int        { return int(C.tp_attention_form()) }
 
-// SetFused turns the fused CPU loops on or off, to compare them with libtorch's operators.
-func SetFused(on bool) { C.tp_set_fused(flag(on)) }
-
 // TraceBegin starts libtorch's profiler for this thread, and if asked for all kernels of a GPU. The
 // goroutine must hold its thread (runtime.LockOSThread) until TraceEnd.
 func TraceBegin(kernels bool) error { return failure(C.tp_trace_begin(flag(kernels))) }

@@ -62,7 +62,7 @@ var systemCases = map[string]func(t *testing.T){
 			t.Errorf("fused kernels for %q", k)
 		}
 	},
-	"tp_set_fused":      func(*testing.T) { SetFused(false); SetFused(true) }, // torchpe's tests compare the two
+	"tp_set_fused":      func(*testing.T) { SetFusedForm(Composed); SetFusedForm(Fused) }, // torchpe tests them
 	"tp_set_precision":  testPrecision,
 	"tp_precision":      testPrecision,
 	"tp_set_attention":  testAttentionForm,
