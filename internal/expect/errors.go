@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -44,6 +45,15 @@ func Equal[T any](t testing.TB, what any, got, want T) {
 
 // ErrorOf returns the error of a call.
 func ErrorOf[T any](_ T, err error) error { return err }
+
+// Written returns what a function writes; it panics with its error.
+func Written(write func(io.Writer) error) string {
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
 
 // File writes a file of this name to a folder of the test's own, and returns its path.
 func File(t testing.TB, name, body string) string {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"torchpe/data/array"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 	"torchpe/torchpe"
 )
@@ -52,14 +53,8 @@ func TestParametersOfTISATable2(t *testing.T) {
 			{"learn+tisa", pe.Size{Tokens: c.tokens, DModel: 768, Heads: 12, Layers: 12},
 				c.tokens*768 + c.own},
 		} {
-			scheme, err := pe.Find(s.scheme)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := Describe(scheme, Setting{Size: s.size, Fidelity: "text"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			scheme := expect.Must(pe.Find(s.scheme))
+			e := expect.Must(Describe(scheme, Setting{Size: s.size, Fidelity: "text"}))
 			if e.Parameters == nil || *e.Parameters != s.want {
 				t.Errorf("%s, %s: %s parameters, want %d", c.model, s.scheme, withCommas(e.Parameters), s.want)
 			}
@@ -75,10 +70,7 @@ func TestCriteriaOfTISATable1(t *testing.T) {
 		"floater": "111000", "synthesizer": "011010", "tupe": "010010",
 		"rope": "101110", "tisa": "111111",
 	} {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scheme := expect.Must(pe.Find(name))
 		c, got := scheme.About().Criteria, ""
 		for _, is := range []bool{c.Inductive, c.DataDriven, c.ParameterEfficient,
 			c.TranslationInvariant, c.Parallelizable, c.Interpretable} {
@@ -91,10 +83,7 @@ func TestCriteriaOfTISATable1(t *testing.T) {
 }
 
 func TestEntries(t *testing.T) {
-	all, err := Entries(DefaultSetting())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Must(Entries(DefaultSetting()))
 	if len(all) != len(pe.Names()) {
 		t.Errorf("%d entries of %d schemes", len(all), len(pe.Names()))
 	}
@@ -107,10 +96,7 @@ func TestEntries(t *testing.T) {
 }
 
 func TestRefusedSize(t *testing.T) {
-	scheme, err := pe.Find("rope-3d")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := expect.Must(pe.Find("rope-3d"))
 	s := DefaultSetting()
 	s.DModel, s.Heads = 8, 4
 	e, err := Describe(scheme, s)
@@ -123,10 +109,7 @@ func TestRefusedSize(t *testing.T) {
 }
 
 func TestWhere(t *testing.T) {
-	all, err := Entries(DefaultSetting())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Must(Entries(DefaultSetting()))
 	names := func(conditions ...string) string {
 		kept, err := Where(all, conditions)
 		if err != nil {
@@ -170,21 +153,12 @@ func TestWhere(t *testing.T) {
 // instance builds a scheme for a test.
 func instance(t *testing.T, name string, s Setting) *Instance {
 	t.Helper()
-	scheme, err := pe.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := expect.Must(pe.Find(name))
 	if s.Fidelity == "" {
 		s.Fidelity = "code"
 	}
-	at, err := Place("grid", s.Tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i, err := Build(scheme, s, at, Start{0.2, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := expect.Must(Place("grid", s.Tokens))
+	i := expect.Must(Build(scheme, s, at, Start{0.2, 1}))
 	t.Cleanup(i.Close)
 	return i
 }
@@ -204,9 +178,7 @@ func TestGivenParameters(t *testing.T) {
 		{Name: "state/loss", Shape: []int{1}, Data: []float64{0}},
 		{Name: "block0.mlp.in.weight", Shape: []int{1}, Data: []float64{0}}, // of another part of a model
 	}
-	if err := i.Set(given, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, i.Set(given, 1))
 	got, kind, err := i.Values(Want{})
 	if err != nil || kind != kindBias || !slices.Equal(got.Shape, []int{2, n, n}) {
 		t.Fatalf("%v %v %v", kind, got.Shape, err)
@@ -393,9 +365,7 @@ func TestConvolvedEmbeddings(t *testing.T) {
 	x, v, gain, bias := wavy(1, n, d), wavy(2, d, d, k), wavy(3, k), wavy(4, d)
 	clear(gain.Data)
 	v.Name, gain.Name, bias.Name = "v", "gain", "bias"
-	if err := i.Set([]array.Array{v, gain, bias}, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, i.Set([]array.Array{v, gain, bias}, 0))
 	got, kind, err := i.Values(Want{X: x})
 	if err != nil || kind != kindInput || !slices.Equal(got.Shape, []int{n, d}) {
 		t.Fatal(kind, got.Shape, err)
@@ -414,24 +384,18 @@ func TestProjectedEmbeddings(t *testing.T) {
 	const n, d = 4, 8
 	size := Setting{Size: pe.Size{Tokens: n, DModel: d, Heads: 2, Layers: 2}}
 	table, _, err := instance(t, "2d-fixed", Setting{Size: size.Size, Fidelity: "text"}).Values(Want{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	size.Given = pe.Options{"detr-table": "sine"}
 	i := instance(t, "detr", size)
 	x, w, b := wavy(1, n, d), wavy(2, 2, 3*d, d), wavy(3, 2, 3*d)
 	// As in a checkpoint of two members; those of layer 0 and of other parts of a model lie beside
 	// them.
-	if err := i.Set([]array.Array{{Name: "w/block1.attn.in.weight", Shape: w.Shape, Data: w.Data},
+	expect.NoError(t, i.Set([]array.Array{{Name: "w/block1.attn.in.weight", Shape: w.Shape, Data: w.Data},
 		{Name: "w/block1.attn.in.bias", Shape: b.Shape, Data: b.Data},
-		{Name: "w/block1.attn.out.weight", Shape: []int{1}, Data: []float64{1}}}, 1); err != nil {
-		t.Fatal(err)
-	}
+		{Name: "w/block1.attn.out.weight", Shape: []int{1}, Data: []float64{1}}}, 1))
 	for part, kind := range []string{kindQuery, kindKey, kindValue} {
 		got, _, err := i.Values(Want{Kind: kind, Layer: 1, X: x})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for token := range n {
 			for k := range d {
 				row := 3*d + part*d + k // of member 1

@@ -15,6 +15,7 @@ import (
 	"torchpe/data/array/npy"
 	"torchpe/data/array/safetensors"
 	"torchpe/data/array/text"
+	"torchpe/internal/expect"
 	"torchpe/models/pe"
 )
 
@@ -263,28 +264,20 @@ func checked(t *testing.T, name string, arrays []array.Array, options pe.Options
 func checkedWithin(t *testing.T, tolerance float64, name string, arrays []array.Array, options pe.Options,
 	at string) (Finding, error) {
 	t.Helper()
-	scheme, err := pe.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := Check{Scheme: expect.Must(pe.Find(name)), Tolerance: tolerance}
 	var tensors []safetensors.Tensor
 	for _, a := range arrays {
 		single := make([]float32, len(a.Data)) // as implementations are
 		for i, v := range a.Data {
 			single[i] = float32(v)
 		}
-		x, err := safetensors.New(a.Name, a.Shape, single)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := expect.Must(safetensors.New(a.Name, a.Shape, single))
 		tensors = append(tensors, x)
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := safetensors.Write(path, tensors, nil); err != nil {
-		t.Fatal(err)
-	}
-	c := Check{Scheme: scheme, Tolerance: tolerance}
-	if c.Given, err = ReadGiven(path, "", text.Auto, scheme); err != nil {
+	expect.NoError(t, safetensors.Write(path, tensors, nil))
+	var err error
+	if c.Given, err = ReadGiven(path, "", text.Auto, c.Scheme); err != nil {
 		return Finding{}, err
 	}
 	s := DefaultSetting()
@@ -296,9 +289,7 @@ func checkedWithin(t *testing.T, tolerance float64, name string, arrays []array.
 	if c.Setting, err = c.Given.Fit(s, fixed); err != nil {
 		return Finding{}, err
 	}
-	if c.Positions, err = Place(at, c.Setting.Tokens); err != nil {
-		t.Fatal(err)
-	}
+	c.Positions = expect.Must(Place(at, c.Setting.Tokens))
 	return c.Run()
 }
 
@@ -393,10 +384,8 @@ func TestReadGiven(t *testing.T) {
 	dir := t.TempDir()
 	for _, a := range []array.Array{random("q", 1, 2, 6, 8), random("q_out", 2, 2, 6, 8), random("k", 1, 2, 6, 8)} {
 		var body bytes.Buffer
-		if err := errors.Join(npy.Write(&body, a, npy.Float64),
-			os.WriteFile(filepath.Join(dir, a.Name+".npy"), body.Bytes(), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(npy.Write(&body, a, npy.Float64),
+			os.WriteFile(filepath.Join(dir, a.Name+".npy"), body.Bytes(), 0o600)))
 	}
 	rope, _ := pe.Find("rope")
 	g, err := ReadGiven(dir, "", text.Auto, rope)
@@ -404,10 +393,7 @@ func TestReadGiven(t *testing.T) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	for name, want := range map[string]string{"alibi": "bias", "1d-fixed": "table", "rope+1d-fixed": "table"} {
-		scheme, err := pe.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scheme := expect.Must(pe.Find(name))
 		g, err := ReadGiven(filepath.Join(dir, "q_out.npy"), "", text.Auto, scheme)
 		if err != nil || g.Outputs[0].Kind != want {
 			t.Errorf("%s: %+v, %v; want %s", name, g.Outputs, err, want)

@@ -160,9 +160,7 @@ func TestWeights(t *testing.T) {
 	scalar := expect.Must(safetensors.New("w/scalar", []int{}, []float64{1}))
 	expect.NoError(t, errors.Join(r.SaveCheckpoint(1, []safetensors.Tensor{w, odd, scalar}, nil), r.Close()))
 	run, _, err := cohort.OpenAny(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	all := expect.Must(run.Weights())
 	for member, want := range [][]float64{{1, 2}, {3, 4}} {
 		got, shape, ok, err := all.Parameter("x", member)
@@ -271,9 +269,7 @@ func TestAttentionOfOddShapes(t *testing.T) {
 		}
 		expect.NoError(t, errors.Join(r.SaveProbes(all, nil), r.Close()))
 		run, _, err := cohort.OpenAny(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		p := expect.Must(run.Probes())
 		expect.Error(t, expect.ErrorOf(p.Attention(0)), want)
 	}
@@ -285,9 +281,7 @@ func TestBaseAndDifferences(t *testing.T) {
 		synthetic.Run{Name: "c", Task: "nmar", PE: "rope", Seeds: []int{2}},
 	)
 	found, _, err := cohort.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	models, _ := cohort.Models(found)
 	bases, err := cohort.Bases(models)
 	if err != nil || len(bases) != 2 || len(bases[0].Models) != 2 || bases[0].Models[1].Run.Name != "b" {
@@ -513,9 +507,7 @@ func TestChance(t *testing.T) {
 		synthetic.Run{Name: "rope", Task: "nmar", PE: "rope", Seeds: []int{1}},
 	)
 	found, _, err := cohort.Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	models, _ := cohort.Models(found)
 	if len(models) != 3 {
 		t.Fatalf("%d models", len(models))
@@ -568,9 +560,7 @@ func TestChanceOfGuess(t *testing.T) {
 		`{"eval_tokens": [16, 36], "rename_symbols": false}`: 1. / 4,
 	} {
 		var c cohort.Config
-		if err := json.Unmarshal([]byte(text), &c); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal([]byte(text), &c))
 		if got := c.Chance(); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}

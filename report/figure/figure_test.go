@@ -19,9 +19,7 @@ import (
 
 func encode(t *testing.T, f *Figure, format string) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	expect.NoError(t, f.Encode(&b, format))
-	return b.Bytes()
+	return []byte(expect.Written(func(w io.Writer) error { return f.Encode(w, format) }))
 }
 
 func TestEveryFigureInEveryFormat(t *testing.T) {

@@ -34,7 +34,7 @@ func TestTextIsUnicode(t *testing.T) {
 	for i, s := range lines {
 		c.FillString(face("Sans", 10), vg.Point{X: 5, Y: vg.Length(80 - 20*i)}, s)
 	}
-	pdf := document(t, c)
+	pdf := document(c)
 	var got []string
 	for line := range strings.Lines(viewer.Poppler(t, pdf, "pdftotext", "-layout", viewer.PDF,
 		"-")) {
@@ -65,7 +65,7 @@ func TestFontsAreEmbedded(t *testing.T) {
 		c.FillString(plot.DefaultTextHandler.Cache().Lookup(f, f.Size),
 			vg.Point{X: 5, Y: vg.Length(10 + 15*i)}, "σ = 0.2")
 	}
-	out := viewer.Poppler(t, document(t, c), "pdffonts", viewer.PDF)
+	out := viewer.Poppler(t, document(c), "pdffonts", viewer.PDF)
 	if got := len(fontRow.FindAllString(out, -1)); got != 4 {
 		t.Errorf("%d fonts are embedded CID TrueType with a Unicode map, want 4:\n%s", got, out)
 	}
@@ -84,7 +84,7 @@ func TestTextIsAsWideAsMeasured(t *testing.T) {
 	for _, s := range []string{"Validation", "AVATAR", "σ=0.2", "1111", "To"} {
 		c := newPDF(200, 100)
 		c.FillString(f, vg.Point{X: 30, Y: 40}, s)
-		words := word.FindAllStringSubmatch(viewer.Poppler(t, document(t, c), "pdftotext", "-bbox",
+		words := word.FindAllStringSubmatch(viewer.Poppler(t, document(c), "pdftotext", "-bbox",
 			viewer.PDF, "-"), -1)
 		if len(words) != 1 || words[0][5] != s {
 			t.Errorf("%q: poppler finds the words %q", s, words)
@@ -106,7 +106,7 @@ func TestHostileText(t *testing.T) {
 		"注意", strings.Repeat("(", 300)} {
 		c.FillString(face("Sans", 8), vg.Point{X: 5, Y: vg.Length(20 + 20*i)}, s)
 	}
-	out := viewer.Poppler(t, document(t, c), "pdftotext", "-layout", viewer.PDF, "-")
+	out := viewer.Poppler(t, document(c), "pdftotext", "-layout", viewer.PDF, "-")
 	for _, want := range []string{"cut \uFFFD", "emoji \uFFFD done", "tab and nul"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("pdftotext does not read %q in\n%s", want, out)

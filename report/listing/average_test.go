@@ -308,12 +308,11 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 	if strings.Join(n, " ") != "2 1 1 1" {
 		t.Errorf("%v models a row, want 2 1 1 1", n)
 	}
-	var csv strings.Builder
-	expect.NoError(t, l.Table().CSV(&csv))
+	csv := expect.Written(l.Table().CSV)
 	for _, want := range []string{"pe_lr", "data_sha256", "weights",
 		"imported from PyTorch after 12 epochs", "aaaa", "bbbb"} {
-		if !strings.Contains(csv.String(), want) {
-			t.Errorf("no %s in\n%s", want, csv.String())
+		if !strings.Contains(csv, want) {
+			t.Errorf("no %s in\n%s", want, csv)
 		}
 	}
 	if note := l.Table().Note; note != "counted once: 1 model with the settings, data and seed of another; "+

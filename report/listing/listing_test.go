@@ -1,7 +1,6 @@
 package listing_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,13 +57,12 @@ func names(l *listing.List) string {
 // rows are a list's table as its JSON has it.
 func rows(t *testing.T, l *listing.List) (columns []string, rows []map[string]any) {
 	t.Helper()
-	var b bytes.Buffer
-	expect.NoError(t, l.Table().JSON(&b))
+	b := expect.Written(l.Table().JSON)
 	var got struct {
 		Columns []struct{ Name string }
 		Rows    []map[string]any
 	}
-	expect.NoError(t, json.Unmarshal(b.Bytes(), &got))
+	expect.NoError(t, json.Unmarshal([]byte(b), &got))
 	for _, c := range got.Columns {
 		columns = append(columns, c.Name)
 	}

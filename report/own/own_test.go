@@ -322,9 +322,7 @@ func TestMapsOverTraining(t *testing.T) {
 				}
 			}})
 		found, _, err := cohort.Find(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		models, _ := cohort.Models(found)
 		frames, err := mapsOver(models[0], 8)
 		if err != nil || len(frames) == 0 {

@@ -109,19 +109,14 @@ func hostilePage() Page {
 	}}
 }
 
-func rendered(t *testing.T, p Page) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	expect.NoError(t, p.write(&b))
-	return b.Bytes()
-}
+func rendered(p Page) []byte { return []byte(expect.Written(p.write)) }
 
 func TestGolden(t *testing.T) {
-	expect.Golden(t, "hostile.html", rendered(t, hostilePage()))
+	expect.Golden(t, "hostile.html", rendered(hostilePage()))
 }
 
 func TestFigureIsInline(t *testing.T) {
-	page := html.UnescapeString(string(rendered(t, hostilePage())))
+	page := html.UnescapeString(string(rendered(hostilePage())))
 	// 72 pt by 36 pt are 96 by 48 pixels, shown 1.3 times as large
 	want := `src="data:image/svg+xml;base64,` + base64.StdEncoding.EncodeToString([]byte(square)) +
 		`"`
@@ -181,7 +176,7 @@ func TestSave(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "index.html")
 	expect.NoError(t, hostilePage().Save(file))
 	got, _ := os.ReadFile(file)
-	if !bytes.Equal(got, rendered(t, hostilePage())) {
+	if !bytes.Equal(got, rendered(hostilePage())) {
 		t.Error("Save and Write differ")
 	}
 }

@@ -37,9 +37,8 @@ func (w *world) csvOf(t *testing.T, name string) [][]string {
 			if have.Name != name {
 				continue
 			}
-			var text strings.Builder
-			expect.NoError(t, have.CSV(&text))
-			return expect.Must(csv.NewReader(strings.NewReader(text.String())).ReadAll())
+			text := expect.Written(have.CSV)
+			return expect.Must(csv.NewReader(strings.NewReader(text)).ReadAll())
 		}
 	}
 	t.Fatalf("no table %s", name)

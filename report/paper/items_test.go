@@ -47,11 +47,10 @@ func TestReportIsOfDrafts(t *testing.T) {
 			if item.Figure == nil {
 				tables++
 			}
-			var want strings.Builder
-			expect.NoError(t, named.CSV(&want))
+			want := expect.Written(named.CSV)
 			got, err := os.ReadFile(filepath.Join(out, named.Name+".csv"))
-			if err != nil || string(got) != want.String() {
-				t.Errorf("%s.csv: %v\n%s, want\n%s", named.Name, err, got, want.String())
+			if err != nil || string(got) != want {
+				t.Errorf("%s.csv: %v\n%s, want\n%s", named.Name, err, got, want)
 			}
 		}
 	}

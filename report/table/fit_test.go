@@ -61,9 +61,7 @@ func TestTerminalFits(t *testing.T) {
 func TestTerminalByWidth(t *testing.T) {
 	written := func(columns string, rows int) string {
 		t.Setenv("COLUMNS", columns)
-		var b bytes.Buffer
-		expect.NoError(t, runsTable(rows).Terminal(&b))
-		return b.String()
+		return expect.Written(runsTable(rows).Terminal)
 	}
 	if whole := written("", 5); whole != written("0", 5) || whole != written("500", 5) || whole != written("many", 5) ||
 		strings.Contains(whole, "Left out") {

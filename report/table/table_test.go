@@ -68,13 +68,11 @@ func hostileTable() Table {
 func TestGoldens(t *testing.T) {
 	for name, table := range map[string]Table{"plain": plainTable(), "hostile": hostileTable()} {
 		for _, f := range formats {
-			var b bytes.Buffer
-			expect.NoError(t, table.Write(&b, f.extension))
-			expect.Golden(t, name+"."+f.extension, b.Bytes())
+			b := expect.Written(func(w io.Writer) error { return table.Write(w, f.extension) })
+			expect.Golden(t, name+"."+f.extension, []byte(b))
 		}
-		var b bytes.Buffer
-		expect.NoError(t, table.Terminal(&b))
-		expect.Golden(t, name+".txt", b.Bytes())
+		b := expect.Written(table.Terminal)
+		expect.Golden(t, name+".txt", []byte(b))
 	}
 }
 
