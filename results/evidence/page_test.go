@@ -15,6 +15,7 @@ import (
 	"torchpe/internal/number"
 	"torchpe/internal/paper"
 	"torchpe/internal/stats"
+	"torchpe/report/item"
 )
 
 // sigmas are the initial σ that were trained.
@@ -158,10 +159,8 @@ func sigmaTable(m models) string {
 // lessPaper returns the interval, at a level of significance, of the validation accuracy here less the printed one,
 // of fifteen models.
 func lessPaper(m models, name string, printed paper.Number, level float64) stats.Interval {
-	values := m.column(name, "validation")
-	ours := stats.Summary{N: len(values), Mean: stats.Mean(values), SD: stats.SD(values)}
 	theirs := stats.Summary{N: len(paper.Seeds()), Mean: printed.Mean, SD: printed.SD}
-	return expect.Must(stats.WelchInterval(ours, theirs, 1-level))
+	return expect.Must(stats.WelchInterval(item.Summary(m.column(name, "validation")), theirs, 1-level))
 }
 
 // paperName returns an encoding's name in the paper's tables, where learn-1 is learn-1.0.
