@@ -35,6 +35,16 @@ func Error(t testing.TB, err error, says ...string) {
 	}
 }
 
+// Contains fails unless a text has all of these.
+func Contains(t testing.TB, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // Equal fails unless two values are deeply equal.
 func Equal[T any](t testing.TB, what any, got, want T) {
 	t.Helper()

@@ -40,6 +40,8 @@ func TestChecks(t *testing.T) {
 		"the right error":    {func(r *recorder) { Error(r, bad, "no such", "file") }, ""},
 		"the wrong error":    {func(r *recorder) { Error(r, bad, "no", "folder") }, `want one with "folder"`},
 		"no error to expect": {func(r *recorder) { Error(r, nil, "file") }, `error: error <nil>, want one with "file"`},
+		"the right text":     {func(r *recorder) { Contains(r, "no such file", "no such", "file") }, ""},
+		"the wrong text":     {func(r *recorder) { Contains(r, "no such file", "no", "folder") }, `no "folder" in`},
 		"equal":              {func(r *recorder) { Equal(r, "x", []int{1}, []int{1}) }, ""},
 		"not equal":          {func(r *recorder) { Equal(r, "x", []int{1}, []int{2}) }, "error: x: [1], want [2]"},
 		"equal bytes":        {func(r *recorder) { report(r, compare(path, []byte("as committed"))) }, ""},

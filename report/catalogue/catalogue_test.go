@@ -103,9 +103,7 @@ func TestRefusedSize(t *testing.T) {
 	if err != nil || e.Parameters != nil || !strings.Contains(e.Refused, "head width 2") {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if !strings.Contains(Show(e, s), "refused: rope-3d") {
-		t.Error("show does not say so")
-	}
+	expect.Contains(t, Show(e, s), "refused: rope-3d")
 }
 
 func TestWhere(t *testing.T) {
@@ -200,9 +198,7 @@ func TestGivenParameters(t *testing.T) {
 		"pe.d is no paramet": {{Name: "pe.d", Shape: shape, Data: a}},
 		"array has no name":  {{Shape: shape, Data: a}},
 	} {
-		if err := i.Set(wrong, 2); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		expect.Error(t, i.Set(wrong, 2), want)
 	}
 }
 
@@ -265,10 +261,8 @@ func TestValuesRefused(t *testing.T) {
 		{"detr", Want{Q: x, K: x}, "give --params that hold block0.attn.in.weight"},
 		{"detr", Want{X: x}, "or --x with --params that hold block0.attn.in.weight"},
 	} {
-		if _, _, err := instance(t, c.scheme, Setting{Size: size}).Values(c.want); err == nil ||
-			!strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %s", c.scheme, err, c.says)
-		}
+		_, _, err := instance(t, c.scheme, Setting{Size: size}).Values(c.want)
+		expect.Error(t, err, c.says)
 	}
 }
 
@@ -285,12 +279,12 @@ func TestPairsTooMany(t *testing.T) {
 	}
 	array.SetLimit(4e6)
 	defer array.SetLimit(0) // it is computed again
-	for about, of := range map[string]func() error{
-		"bias":  func() error { _, _, err := alibi.Values(Want{Kind: kindBias}); return err },
-		"plot":  func() error { _, err := Plot([]*Instance{fixed}, 0); return err },
-		"graph": func() error { return build("laplacian") },
-		"stack": func() error { return build("rope+graphormer") },
-		"facts": func() error {
+	for _, of := range []func() error{
+		func() error { _, _, err := alibi.Values(Want{Kind: kindBias}); return err },
+		func() error { _, err := Plot([]*Instance{fixed}, 0); return err },
+		func() error { return build("laplacian") },
+		func() error { return build("rope+graphormer") },
+		func() error {
 			scheme, err := pe.Find("laplacian")
 			if e, failed := Describe(scheme, s); failed == nil && e.Refused != "" {
 				return errors.New(e.Refused)
@@ -298,9 +292,7 @@ func TestPairsTooMany(t *testing.T) {
 			return err
 		},
 	} {
-		if err := of(); err == nil || !strings.Contains(err.Error(), "all pairs of 400 tokens: reading needs ") {
-			t.Errorf("%s: %v", about, err)
-		}
+		expect.Error(t, of(), "all pairs of 400 tokens: reading needs ")
 	}
 	if _, _, err := fixed.Values(Want{}); err != nil {
 		t.Errorf("a table: %v", err)
@@ -419,11 +411,8 @@ func TestProjectedEmbeddings(t *testing.T) {
 	if _, _, err := i.Values(Want{X: x}); err == nil {
 		t.Error("layer 0 has no weights")
 	}
-	if err := i.Set([]array.Array{{Name: "attn.in.weight", Shape: []int{d, d},
-		Data: make([]float64, d*d)}}, 0); err == nil || !strings.Contains(err.Error(),
-		"want [24 8]") {
-		t.Error(err)
-	}
+	expect.Error(t, i.Set([]array.Array{{Name: "attn.in.weight", Shape: []int{d, d},
+		Data: make([]float64, d*d)}}, 0), "want [24 8]")
 }
 
 // Under a causal mask alone a query of place i sees i + 1 equal keys: Kazemnejad et al. 2023. ALiBi's bias
@@ -489,19 +478,14 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Plot([]*Instance{instance(t, "nope",
-		Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})}, 0); err == nil ||
-		!strings.Contains(err.Error(), "torchpe pe show nope") {
-		t.Errorf("nope is drawn: %v", err)
-	}
+	expect.Error(t, expect.ErrorOf(Plot([]*Instance{instance(t, "nope",
+		Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})}, 0)), "torchpe pe show nope")
 	i := instance(t, "conv-pos", Setting{Size: pe.Size{Tokens: 6, DModel: 8, Heads: 2, Layers: 2}})
 	i.X = wavy(1, 6, 8)
 	if _, err := Plot([]*Instance{i}, 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := Plot([]*Instance{i}, 1); err == nil || !strings.Contains(err.Error(), "adds nothing in layer 1") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(Plot([]*Instance{i}, 1)), "adds nothing in layer 1")
 }
 
 // TestDiffer: what is said of implementations names options that the scheme has, and ends as a part

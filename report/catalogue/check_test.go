@@ -3,6 +3,7 @@ package catalogue
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -247,10 +248,7 @@ func TestCheckConventions(t *testing.T) {
 			"offset off by one (row r + 1 of the table for r, wrapped around)"}},
 	} {
 		f, err := checked(t, c.scheme, c.arrays, c.options, c.positions)
-		if err != nil || f.Follows != (c.want == nil) ||
-			strings.Join(f.Deviations, "; ") != strings.Join(c.want, "; ") {
-			t.Errorf("%s, %s: %v (%v), want deviations %q", c.scheme, c.about, f, err, c.want)
-		}
+		deviates(t, c.scheme+", "+c.about, strings.Join(c.want, "; "), f, err)
 	}
 }
 
@@ -299,9 +297,7 @@ func TestCheckRotationTables(t *testing.T) {
 	for columns, want := range map[int]string{8: "", 16: "half-split pairs"} {
 		cos := made("cos", []int{5, columns}, func(at []int) float64 { return math.Cos(angle(at[0], at[1]%8)) })
 		f, err := checked(t, "rope", []array.Array{cos}, nil, "line")
-		if err != nil || f.Follows != (want == "") || strings.Join(f.Deviations, "") != want {
-			t.Errorf("%d columns: %v, %v", columns, f, err)
-		}
+		deviates(t, fmt.Sprintf("%d columns", columns), want, f, err)
 	}
 }
 
@@ -368,14 +364,10 @@ func TestCheckMistakes(t *testing.T) {
 		"pe.nonsense is no parameter of":  {q, random("pe.nonsense", 1, 2), random("q_out", 1, 2, 6, 8)},
 		"has no bias: it acts on q and k": {random("bias", 1, 2, 6, 6)},
 	} {
-		if _, err := checked(t, "rope", arrays, nil, "line"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		expect.Error(t, expect.ErrorOf(checked(t, "rope", arrays, nil, "line")), want)
 	}
-	if _, err := checked(t, "tisa", []array.Array{random("bias", 1, 2, 6, 6)}, nil, "line"); err == nil ||
-		!strings.Contains(err.Error(), "trained numbers, which the arrays do not hold") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.ErrorOf(checked(t, "tisa", []array.Array{random("bias", 1, 2, 6, 6)}, nil, "line")),
+		"trained numbers, which the arrays do not hold")
 }
 
 // TestReadGiven: files of a directory are called by their names, and one array without a name by what

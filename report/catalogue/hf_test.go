@@ -311,6 +311,15 @@ func TestCheckpointFlags(t *testing.T) {
 	}
 }
 
+// checkpointOf reads a configuration in JSON.
+func checkpointOf(text string) (*Checkpoint, error) {
+	var config keys
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return nil, err
+	}
+	return newCheckpoint(config)
+}
+
 // A configuration's keys that have no effect or two meanings are named.
 func TestCheckpointWarnings(t *testing.T) {
 	const llama = `"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 4,
@@ -366,12 +375,8 @@ func TestCheckpointWarnings(t *testing.T) {
 			"position_embedding_type absolute has no effect in modernbert"},
 		{strings.Replace(llama, "llama", "bloom", 1), "which is the same after the softmax"},
 	} {
-		var config keys
-		expect.NoError(t, json.Unmarshal([]byte("{"+c.config+"}"), &config))
-		text := expect.Must(newCheckpoint(config)).String()
-		if !strings.Contains(text, c.want) {
-			t.Errorf("%s: no %q in\n%s", c.config, c.want, text)
-		}
+		text := expect.Must(checkpointOf("{" + c.config + "}")).String()
+		expect.Contains(t, text, c.want)
 	}
 }
 
@@ -392,11 +397,8 @@ func TestCheckpointRefuses(t *testing.T) {
 			"max_position_embeddings": 64`, "long_factor has 1 numbers"},
 		{sizes + `, "model_type": "gemma2", "layer_types": ["full_attention"]`, "layer_types has 1 values"},
 	} {
-		var config keys
-		expect.NoError(t, json.Unmarshal([]byte("{"+c.config+"}"), &config))
-		if _, err := newCheckpoint(config); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.config, err, c.want)
-		}
+		_, err := checkpointOf("{" + c.config + "}")
+		expect.Error(t, err, c.want)
 	}
 }
 
@@ -460,9 +462,7 @@ func TestCheckpointPage(t *testing.T) {
 		t.Fatalf("%d configurations", len(written))
 	}
 	for _, w := range written {
-		var config keys
-		expect.NoError(t, json.Unmarshal([]byte(w[1]), &config))
-		if text := expect.Must(newCheckpoint(config)).String(); !strings.Contains(page, "```text\n"+text+"```") {
+		if text := expect.Must(checkpointOf(w[1])).String(); !strings.Contains(page, "```text\n"+text+"```") {
 			t.Errorf("the page does not have\n%s", text)
 		}
 	}

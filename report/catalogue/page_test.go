@@ -28,9 +28,7 @@ func TestPageIsFresh(t *testing.T) {
 	page := page(all, advice)
 	expect.GoldenFile(t, "../../docs/encodings.md", []byte(page))
 	for _, name := range pe.Names() {
-		if !strings.Contains(page, "\n### "+name+"\n") {
-			t.Errorf("%s is not in the page", name)
-		}
+		expect.Contains(t, page, "\n### "+name+"\n")
 	}
 }
 

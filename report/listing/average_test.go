@@ -309,12 +309,8 @@ func TestAverageOfSeedsAlone(t *testing.T) {
 		t.Errorf("%v models a row, want 2 1 1 1", n)
 	}
 	csv := expect.Written(l.Table().CSV)
-	for _, want := range []string{"pe_lr", "data_sha256", "weights",
-		"imported from PyTorch after 12 epochs", "aaaa", "bbbb"} {
-		if !strings.Contains(csv, want) {
-			t.Errorf("no %s in\n%s", want, csv)
-		}
-	}
+	expect.Contains(t, csv, "pe_lr", "data_sha256", "weights",
+		"imported from PyTorch after 12 epochs", "aaaa", "bbbb")
 	if note := l.Table().Note; note != "counted once: 1 model with the settings, data and seed of another; "+
 		"for 1 of them the numbers differ (another build or device?), and the first counts" {
 		t.Errorf("note %q", note)

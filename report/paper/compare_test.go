@@ -95,9 +95,7 @@ func (w *world) checkCaption(t *testing.T, id string, fragments []string, known 
 	t.Helper()
 	rest := w.drafts[id].Caption
 	for _, f := range fragments {
-		if !strings.Contains(rest, f) {
-			t.Errorf("%s: no %q in caption %q", id, f, rest)
-		}
+		expect.Contains(t, rest, f)
 		rest = strings.Replace(rest, f, "", 1)
 	}
 	fitted := w.study.fitNote(cohort.ModelsOf(w.drafts[id].Groups))

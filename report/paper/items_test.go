@@ -119,9 +119,7 @@ func TestCaptionsOfFewPanels(t *testing.T) {
 		"lazy":    {"as it was. E: the table", "none", "gradient", "2d-fixed", "Alignment", "and validation:"},
 	} {
 		caption := draftOf(t, s, id).Caption
-		if !strings.Contains(caption, texts[0]) {
-			t.Errorf("%s: no %q in %q", id, texts[0], caption)
-		}
+		expect.Contains(t, caption, texts[0])
 		for _, text := range texts[1:] {
 			if strings.Contains(caption, text) {
 				t.Errorf("%s: %q in %q", id, text, caption)
