@@ -104,6 +104,13 @@ func blocks(min image.Point) image.Image {
 	return img
 }
 
+// drawnAt is the page of a PDF as poppler draws it at so many pixels an inch.
+func drawnAt(t *testing.T, pdf []byte, resolution string) image.Image {
+	t.Helper()
+	text := viewer.Poppler(t, pdf, "pdftoppm", "-r", resolution, "-png", viewer.PDF)
+	return expect.Must(png.Decode(strings.NewReader(text)))
+}
+
 // The same marks through gonum's PNG canvas and through this package and poppler are the same
 // picture.
 func TestShapesLookAsInPNG(t *testing.T) {
@@ -111,8 +118,7 @@ func TestShapesLookAsInPNG(t *testing.T) {
 	shapes(ref)
 	c := newPDF(120, 90)
 	shapes(c)
-	got := expect.Must(png.Decode(strings.NewReader(viewer.Poppler(t, document(c), "pdftoppm", "-r", "144",
-		"-png", viewer.PDF))))
+	got := drawnAt(t, document(c), "144")
 	want := ref.Image()
 	if got.Bounds() != want.Bounds() {
 		t.Fatalf("%v pixels, want %v", got.Bounds(), want.Bounds())
@@ -189,8 +195,7 @@ func TestImagesOfOneSize(t *testing.T) {
 			t.Fatal("the same images give another document")
 		}
 	}
-	page := expect.Must(png.Decode(strings.NewReader(viewer.Poppler(t, first, "pdftoppm", "-r", "72", "-png",
-		viewer.PDF))))
+	page := drawnAt(t, first, "72")
 	for i := range 8 {
 		inside, beside := color.GrayModel.Convert(page.At(12*i+5, 5)),
 			color.GrayModel.Convert(page.At(12*i+11, 5))
@@ -209,8 +214,7 @@ func TestPenIsTransformed(t *testing.T) {
 	c.Stroke(vg.Path{{Type: vg.MoveComp, Pos: vg.Point{X: 10}},
 		{Type: vg.LineComp, Pos: vg.Point{X: 10, Y: 50}}})
 	c.Pop()
-	page := expect.Must(png.Decode(strings.NewReader(viewer.Poppler(t, document(c), "pdftoppm", "-r", "72",
-		"-png", viewer.PDF))))
+	page := drawnAt(t, document(c), "72")
 	for x, want := range map[int]color.Gray{55: {255}, 58: {0}, 61: {0}, 64: {255}} {
 		if got := color.GrayModel.Convert(page.At(x, 50)); got != want {
 			t.Errorf("pixel %d is %v, want %v: the pen at x = 60 is not 6 wide", x, got, want)
