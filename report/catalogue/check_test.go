@@ -269,8 +269,7 @@ func checkedWithin(t *testing.T, tolerance float64, name string, arrays []array.
 		for i, v := range a.Data {
 			single[i] = float32(v)
 		}
-		x := expect.Must(safetensors.New(a.Name, a.Shape, single))
-		tensors = append(tensors, x)
+		tensors = append(tensors, expect.Must(safetensors.New(a.Name, a.Shape, single)))
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	expect.NoError(t, safetensors.Write(path, tensors, nil))

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -213,9 +214,7 @@ func givenOf(all []array.Array, others string, options pe.Options) (given []arra
 	if !has("inputs/q") { // they come from a projection of x
 		delete(names, "outputs/logits")
 	}
-	for ours, theirs := range optionsOf(others) {
-		names[ours] = theirs
-	}
+	maps.Copy(names, optionsOf(others))
 	for _, a := range all {
 		if a.Name == "params/lambda" {
 			options["longrope-factors"] = strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Data), "[]"), " ", ",")
@@ -331,9 +330,7 @@ func TestCheckHalfPrecision(t *testing.T) {
 		p := port{repeated: true, angles: lineAngles(c.theta, from(c.first))}
 		arrays := []array.Array{rounded(q), rounded(p.of("q_out", q))}
 		f, err := checkedWithin(t, 0.02, "rope", arrays, nil, "line")
-		if got := strings.Join(f.Deviations, "; "); err != nil || got != c.want || f.Follows != (c.want == "") {
-			t.Errorf("in bfloat16: %v (%v), want %q", f, err, c.want)
-		}
+		deviates(t, "in bfloat16", c.want, f, err)
 	}
 }
 

@@ -263,8 +263,8 @@ func TestAttentionOfOddShapes(t *testing.T) {
 			for _, n := range shape {
 				size *= n
 			}
-			x := expect.Must(safetensors.New(fmt.Sprintf("attention/%d", layer), shape, make([]float64, size)))
-			all = append(all, x)
+			name := fmt.Sprintf("attention/%d", layer)
+			all = append(all, expect.Must(safetensors.New(name, shape, make([]float64, size))))
 		}
 		expect.NoError(t, errors.Join(r.SaveProbes(all, nil), r.Close()))
 		run, _, err := cohort.OpenAny(dir)
@@ -288,8 +288,7 @@ func TestBaseAndDifferences(t *testing.T) {
 	}
 	var settings []map[string]string
 	for _, r := range found {
-		own := expect.Must(r.Config.Settings())
-		settings = append(settings, own)
+		settings = append(settings, expect.Must(r.Config.Settings()))
 	}
 	keys := cohort.Differing(settings[:2])
 	if want := []string{"heads", "masked.mask_level", "pe", "pe_options.pe-placement"}; !slices.Equal(keys, want) {

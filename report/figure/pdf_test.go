@@ -30,8 +30,7 @@ func operators(t *testing.T, pdf []byte) []byte {
 		t.Fatal("no stream in the PDF")
 	}
 	z := expect.Must(zlib.NewReader(bytes.NewReader(rest)))
-	ops := expect.Must(io.ReadAll(z))
-	return ops
+	return expect.Must(io.ReadAll(z))
 }
 
 // shapes draws every kind of mark but text on a canvas of 120 x 90 pt.

@@ -36,8 +36,7 @@ func report(t *testing.T, all ...synthetic.Run) (dir string, w document.Written)
 }
 
 // draftOf makes an item of a report.
-func draftOf(t *testing.T, r *Report, id string) *draft {
-	t.Helper()
+func draftOf(r *Report, id string) *draft {
 	all := specs()
 	it := all[slices.IndexFunc(all, func(it spec) bool { return it.ID == id })]
 	return expect.Must(r.draft(it))
@@ -345,7 +344,7 @@ func TestClusteredTokens(t *testing.T) {
 	slices.Sort(even)
 	slices.Sort(odd)
 	for _, what := range []string{"similarity", "attention"} {
-		d := draftOf(t, r, what)
+		d := draftOf(r, what)
 		labels := d.Rows[0].Cells[0].Panel.(figure.Matrix).RowLabels
 		slices.Sort(labels[:4])
 		slices.Sort(labels[4:])
@@ -385,7 +384,7 @@ func TestNoPaths(t *testing.T) {
 	expect.Contains(t, got, "mod.csv has the names of sub-01_x.tsv.", "and/or 3/4", "\ny.csv: 2",
 		"\"it.npy\" and b.tsv")
 	d.Subjects = 1 // a table of one's own: nobody asks for errors by subject
-	if draftOf(t, s, "subjects"); strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
+	if draftOf(s, "subjects"); strings.Contains(strings.Join(s.Notes, "\n"), "subject") {
 		t.Errorf("%q", s.Notes)
 	}
 }

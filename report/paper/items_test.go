@@ -25,7 +25,7 @@ func TestReportIsOfDrafts(t *testing.T) {
 	out := t.TempDir()
 	written := expect.Must(s.Write(out))
 	var listed reportJSON
-	expect.NoError(t, json.Unmarshal(readFile(t, out, "report.json"), &listed))
+	expect.NoError(t, json.Unmarshal(readFile(out, "report.json"), &listed))
 	figures, tables := 0, 0
 	for i, m := range specs() {
 		d := expect.Must(s.draft(m))
